@@ -1,0 +1,300 @@
+// The oneDNN-Graph-shaped API. A program written for oneDNN Graph changes one line,
+//
+//     namespace dg = dnnl::graph;      to      namespace dg = dynquant::graph;
+//
+// and keeps everything else. Value types are oneDNN's own. op, graph, partition and
+// compiled_partition are dynquant's, with oneDNN's members, signatures and handle behaviour: copies
+// share, an empty handle throws dnnl::error, bool and == work on the handle.
+//
+// The ops: DynamicQuantize, DynamicDequantize, Quantize, Dequantize. Each becomes one partition.
+// Every error is a dnnl::error (in fact a dynquant::error) whose message names the op, the attribute or
+// argument, what was expected and what was given. What the op alone shows is refused at add_op, what
+// needs final shapes at compile, and only handles and counts at execute.
+//
+// Thread safety: a compiled_partition may be executed from many threads at once. The other objects
+// are like standard containers: concurrent reads are fine, a write wants exclusion.
+#pragma once
+
+#include <array>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "dynquant/error.hpp"
+#include "dynquant/export.hpp"
+#include "oneapi/dnnl/dnnl_graph.hpp"
+
+namespace dynquant::graph {
+
+using dnnl::error;
+using dnnl::graph::allocator;
+using dnnl::graph::engine;
+using dnnl::graph::fpmath_mode;
+using dnnl::graph::get_compiled_partition_cache_capacity;
+using dnnl::graph::get_constant_tensor_cache;
+using dnnl::graph::logical_tensor;
+using dnnl::graph::make_engine_with_allocator;
+using dnnl::graph::set_compiled_partition_cache_capacity;
+using dnnl::graph::set_constant_tensor_cache;
+using dnnl::graph::status;
+using dnnl::graph::stream;
+using dnnl::graph::tensor;
+
+// The core that these classes are a skin of. It speaks oneDNN's C structs, so that another skin, a C
+// ABI, can be put on it.
+namespace core {
+
+struct op_record;
+struct graph_record;
+struct partition_record;
+struct compiled_partition_record;
+
+DYNQUANT_API op_record *create_op(size_t id, dnnl_graph_op_kind_t kind, const char *name);
+DYNQUANT_API void add_input(op_record &op, const dnnl_graph_logical_tensor_t &port);
+DYNQUANT_API void add_output(op_record &op, const dnnl_graph_logical_tensor_t &port);
+DYNQUANT_API void set_attr_s64(op_record &op, dnnl_graph_op_attr_t attr, const int64_t *values, size_t count);
+DYNQUANT_API void set_attr_f32(op_record &op, dnnl_graph_op_attr_t attr, const float *values, size_t count);
+DYNQUANT_API void set_attr_bool(op_record &op, dnnl_graph_op_attr_t attr, bool value);
+DYNQUANT_API void set_attr_str(op_record &op, dnnl_graph_op_attr_t attr, const char *text, size_t length);
+
+DYNQUANT_API graph_record *create_graph(dnnl_engine_kind_t kind);
+DYNQUANT_API graph_record *create_graph(dnnl_engine_kind_t kind, dnnl_fpmath_mode_t mode);
+DYNQUANT_API void set_fpmath_mode(graph_record &g, dnnl_fpmath_mode_t mode, bool apply_to_int);
+DYNQUANT_API void get_fpmath_mode(const graph_record &g, dnnl_fpmath_mode_t &mode, bool &apply_to_int);
+DYNQUANT_API void add_op(graph_record &g, const op_record &op);
+DYNQUANT_API void finalize(graph_record &g);
+DYNQUANT_API bool is_finalized(const graph_record &g);
+DYNQUANT_API size_t count_partitions(const graph_record &g);
+DYNQUANT_API partition_record *get_partition(const graph_record &g, size_t index);
+
+DYNQUANT_API partition_record *create_partition(const op_record &op, dnnl_engine_kind_t kind);
+DYNQUANT_API size_t get_id(const partition_record &p);
+DYNQUANT_API size_t get_op_id(const partition_record &p);
+DYNQUANT_API dnnl_engine_kind_t get_engine_kind(const partition_record &p);
+DYNQUANT_API size_t get_inputs(const partition_record &p, const dnnl_graph_logical_tensor_t *&ports);
+DYNQUANT_API size_t get_outputs(const partition_record &p, const dnnl_graph_logical_tensor_t *&ports);
+DYNQUANT_API compiled_partition_record *compile(const partition_record &p, size_t input_count,
+        const dnnl_graph_logical_tensor_t *inputs, size_t output_count,
+        const dnnl_graph_logical_tensor_t *outputs, dnnl_engine_kind_t kind);
+
+DYNQUANT_API dnnl_graph_logical_tensor_t query_logical_tensor(const compiled_partition_record &c, size_t id);
+DYNQUANT_API void execute(const compiled_partition_record &c, size_t input_count, void *const *inputs,
+        size_t output_count, void *const *outputs);
+
+DYNQUANT_API void destroy(op_record *op) noexcept;
+DYNQUANT_API void destroy(graph_record *g) noexcept;
+DYNQUANT_API void destroy(partition_record *p) noexcept;
+DYNQUANT_API void destroy(compiled_partition_record *c) noexcept;
+
+/// dnnl::handle's traits for our records.
+template <typename Record>
+struct owner {
+    static dnnl_status_t destructor(Record *record) {
+        destroy(record);
+        return dnnl_success;
+    }
+};
+
+template <typename Record>
+using handle = dnnl::handle<Record *, owner<Record>>;
+
+// logical_tensor keeps its C struct private, but is nothing besides it: a standard-layout class may be
+// read as its first member.
+static_assert(std::is_standard_layout_v<logical_tensor>);
+static_assert(sizeof(logical_tensor) == sizeof(dnnl_graph_logical_tensor_t));
+
+inline const dnnl_graph_logical_tensor_t *c_structs(const logical_tensor *tensors) {
+    return reinterpret_cast<const dnnl_graph_logical_tensor_t *>(tensors);
+}
+
+} // namespace core
+
+/// An operator: kind, id, ports and attributes. A graph takes a copy of it at add_op.
+class op : public core::handle<core::op_record> {
+  public:
+    using kind = dnnl::graph::op::kind;
+    using attr = dnnl::graph::op::attr;
+
+    op(size_t id, kind akind, const std::string &verbose_name = "")
+        : handle(core::create_op(id, static_cast<dnnl_graph_op_kind_t>(akind), verbose_name.c_str())) {}
+
+    op(size_t id, kind akind, const std::vector<logical_tensor> &inputs,
+            const std::vector<logical_tensor> &outputs, const std::string &verbose_name = "")
+        : op(id, akind, verbose_name) {
+        add_inputs(inputs);
+        add_outputs(outputs);
+    }
+
+    void add_input(const logical_tensor &t) { core::add_input(*get(), *core::c_structs(&t)); }
+    void add_output(const logical_tensor &t) { core::add_output(*get(), *core::c_structs(&t)); }
+
+    void add_inputs(const std::vector<logical_tensor> &ts) {
+        for (const auto &t : ts)
+            add_input(t);
+    }
+    void add_outputs(const std::vector<logical_tensor> &ts) {
+        for (const auto &t : ts)
+            add_output(t);
+    }
+
+    /// Type is one of int64_t, float, bool, std::string, std::vector<int64_t>, std::vector<float>,
+    /// and must be the attribute's own; add_op checks it against the op.
+    template <typename Type>
+    op &set_attr(attr name, const Type &value) {
+        const auto c_name = static_cast<dnnl_graph_op_attr_t>(name);
+        if constexpr (std::is_same_v<Type, int64_t>)
+            core::set_attr_s64(*get(), c_name, &value, 1);
+        else if constexpr (std::is_same_v<Type, float>)
+            core::set_attr_f32(*get(), c_name, &value, 1);
+        else if constexpr (std::is_same_v<Type, bool>)
+            core::set_attr_bool(*get(), c_name, value);
+        else if constexpr (std::is_same_v<Type, std::string>)
+            core::set_attr_str(*get(), c_name, value.data(), value.size());
+        else if constexpr (std::is_same_v<Type, std::vector<int64_t>>)
+            core::set_attr_s64(*get(), c_name, value.data(), value.size());
+        else if constexpr (std::is_same_v<Type, std::vector<float>>)
+            core::set_attr_f32(*get(), c_name, value.data(), value.size());
+        else
+            static_assert(!sizeof(Type), "an attribute is int64_t, float, bool, std::string or a vector");
+        return *this;
+    }
+};
+
+/// A partition compiled for given logical tensors; immutable.
+class compiled_partition : public core::handle<core::compiled_partition_record> {
+  public:
+    compiled_partition() = default;
+    explicit compiled_partition(core::compiled_partition_record *record) : handle(record) {}
+
+    /// The logical tensor with final dims and layout.
+    logical_tensor query_logical_tensor(size_t tid) const {
+        return logical_tensor(core::query_logical_tensor(*get(), tid));
+    }
+
+    /// Always empty: no op of this family runs in place.
+    std::vector<std::pair<size_t, size_t>> get_inplace_ports() const {
+        get();
+        return {};
+    }
+
+    /// Runs synchronously. The tensors are matched by position to the lists given to compile; only
+    /// their handles are looked at.
+    void execute(stream &astream, const std::vector<tensor> &inputs,
+            const std::vector<tensor> &outputs) const {
+        astream.get();
+        const handles in(inputs), out(outputs);
+        core::execute(*get(), inputs.size(), in.data, outputs.size(), out.data);
+    }
+
+  private:
+    // Handles of the tensors of one call, on the stack. An op of this family has at most three inputs;
+    // longer lists, which compile may have been given, take the heap.
+    struct handles {
+        static constexpr size_t usual = 8;
+
+        explicit handles(const std::vector<tensor> &tensors) {
+            if (tensors.size() > usual) many.resize(tensors.size());
+            data = tensors.size() > usual ? many.data() : few.data();
+            for (size_t i = 0; i < tensors.size(); ++i)
+                data[i] = tensors[i] ? tensors[i].get_data_handle() : nullptr;
+        }
+        handles(const handles &) = delete;
+        handles &operator=(const handles &) = delete;
+
+        std::array<void *, usual> few;
+        std::vector<void *> many;
+        void **data;
+    };
+};
+
+/// One op, ready to be compiled.
+class partition : public core::handle<core::partition_record> {
+  public:
+    using policy = dnnl::graph::partition::policy;
+
+    partition() = default;
+    explicit partition(core::partition_record *record) : handle(record) {}
+
+    partition(const op &aop, engine::kind ekind)
+        : handle(core::create_partition(*aop.get(), static_cast<dnnl_engine_kind_t>(ekind))) {}
+
+    size_t get_ops_num() const { return get_ops().size(); }
+    std::vector<size_t> get_ops() const { return {core::get_op_id(*get())}; }
+    size_t get_id() const { return core::get_id(*get()); }
+
+    /// Always true: what is not supported is refused at add_op.
+    bool is_supported() const { return get() != nullptr; }
+
+    engine::kind get_engine_kind() const {
+        return static_cast<engine::kind>(core::get_engine_kind(*get()));
+    }
+
+    std::vector<logical_tensor> get_input_ports() const { return ports(core::get_inputs); }
+    std::vector<logical_tensor> get_output_ports() const { return ports(core::get_outputs); }
+
+    /// inputs and outputs are matched to the ports by id. src needs final dims and strides; dst may have
+    /// unknown dims, which are inferred, and layout any, which keeps a dense src's order of dims.
+    compiled_partition compile(const std::vector<logical_tensor> &inputs,
+            const std::vector<logical_tensor> &outputs, const engine &e) const {
+        return compiled_partition(core::compile(*get(), inputs.size(), core::c_structs(inputs.data()),
+                outputs.size(), core::c_structs(outputs.data()),
+                static_cast<dnnl_engine_kind_t>(e.get_kind())));
+    }
+
+  private:
+    template <typename Get>
+    std::vector<logical_tensor> ports(Get get_ports) const {
+        const dnnl_graph_logical_tensor_t *first = nullptr;
+        const size_t count = get_ports(*get(), first);
+        std::vector<logical_tensor> result;
+        for (size_t i = 0; i < count; ++i)
+            result.emplace_back(first[i]);
+        return result;
+    }
+};
+
+/// A set of ops connected by logical tensor ids.
+class graph : public core::handle<core::graph_record> {
+  public:
+    graph(engine::kind engine_kind)
+        : handle(core::create_graph(static_cast<dnnl_engine_kind_t>(engine_kind))) {}
+
+    graph(engine::kind engine_kind, fpmath_mode mode)
+        : handle(core::create_graph(static_cast<dnnl_engine_kind_t>(engine_kind),
+                  static_cast<dnnl_fpmath_mode_t>(mode))) {}
+
+    void set_fpmath_mode(fpmath_mode mode, bool apply_to_int = false) {
+        core::set_fpmath_mode(*get(), static_cast<dnnl_fpmath_mode_t>(mode), apply_to_int);
+    }
+    void get_fpmath_mode(fpmath_mode &mode, bool &apply_to_int) const {
+        dnnl_fpmath_mode_t c_mode;
+        core::get_fpmath_mode(*get(), c_mode, apply_to_int);
+        mode = static_cast<fpmath_mode>(c_mode);
+    }
+
+    /// Without exceptions allowed, a refusal is only returned as a status.
+    status add_op(const op &aop, bool allow_exception = true) {
+        try {
+            core::add_op(*get(), *aop.get());
+        } catch (const dnnl::error &e) {
+            if (allow_exception) throw;
+            return static_cast<status>(e.status);
+        }
+        return status::success;
+    }
+
+    void finalize() { core::finalize(*get()); }
+    bool is_finalized() const { return core::is_finalized(*get()); }
+
+    /// One partition for each op, in the order of add_op, whatever the policy.
+    std::vector<partition> get_partitions(partition::policy = partition::policy::fusion) {
+        std::vector<partition> result;
+        const size_t count = core::count_partitions(*get());
+        for (size_t i = 0; i < count; ++i)
+            result.emplace_back(core::get_partition(*get(), i));
+        return result;
+    }
+};
+
+} // namespace dynquant::graph

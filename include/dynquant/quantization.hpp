@@ -1,0 +1,159 @@
+// The direct C++ API: state what to compute, prepare it once, run it many times.
+//
+//     dynquant::quantization q;
+//     q.dir = dynquant::direction::quantize;
+//     q.src = {dynquant::data_type::f32, {8, 64, 56, 56}, {}};
+//     q.dst = {dynquant::data_type::u8, {8, 64, 56, 56}, {}};
+//     q.scales = {dynquant::data_type::f32, dynquant::per_channel({8, 64, 56, 56}, 1), {}};
+//     dynquant::operation op = dynquant::prepare(q);
+//     op.run({src, scales, nullptr, dst});
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dynquant/error.hpp"
+#include "dynquant/export.hpp"
+
+namespace dynquant {
+
+/// Extents or strides, one for each dimension, outermost first. Rank 0 (a scalar) to 12.
+using dims = std::vector<std::int64_t>;
+
+/// The most dimensions a tensor may have; oneDNN's DNNL_MAX_NDIMS.
+inline constexpr int max_rank = 12;
+
+enum class data_type { f32, s32, s8, u8 };
+
+/// quantize: real to integer. dequantize: integer to real.
+enum class direction { quantize, dequantize };
+
+/// How results are rounded.
+///   strict: quantize   dst = clamp(RNE(f32(f32(src / scale) + f32(zp)))), division correctly rounded;
+///           dequantize dst = f32(f32(src - zp) * scale), src - zp exact before it is rounded to f32.
+///   any:    oneDNN's fpmath mode `any`: quantize may use src * (1 / scale) + zp, contracted or not.
+///           With 2^-75 <= |scale| <= 2^75 and |zp| < 2^20 it differs from strict by at most 1, and
+///           only next to a tie; outside that guard, and for dequantize, it is strict.
+/// RNE is round to nearest, ties to even. NaN gives the lowest value of dst's type, infinities
+/// saturate; zero, negative, subnormal, infinite and NaN scales follow IEEE 754 through the formula.
+enum class numerics { strict, any };
+
+/// A tensor's description. Strides are in elements; empty means dense row-major. src may have any
+/// strides, also 0 (broadcast) and negative ones are refused; the elements of dst must not overlap.
+struct tensor {
+    data_type type = data_type::f32;
+    dynquant::dims dims;
+    dynquant::dims strides;
+};
+
+/// The scales or the zero points. block[d] is how many neighbours along dimension d of src share one
+/// parameter; the parameters are dense and row-major, ceil(dims[d] / block[d]) of them along d.
+struct parameter {
+    data_type type = data_type::f32;
+    dims block;
+    /// The parameters when they are known beforehand (one double holds every f32 and s32 exactly);
+    /// the operation keeps a copy and does not look at run's pointer. Empty: given at each run.
+    std::vector<double> values = {};
+};
+
+/// Block extents of the usual granularities.
+/// per_channel takes an axis in [-rank, rank - 1] and throws error (invalid_arguments) outside it.
+DYNQUANT_API dims per_tensor(const dims &extents);
+DYNQUANT_API dims per_channel(const dims &extents, std::int64_t axis);
+
+/// The statement: what to compute. A plain value.
+/// Types: the real side f32; the integer side s8 or u8; scales f32; zero points s8, u8 or s32.
+/// Zero points share the scales' block.
+struct quantization {
+    direction dir = direction::quantize;
+    tensor src, dst;
+    parameter scales;
+    std::optional<parameter> zero_points;
+    numerics rule = numerics::strict;
+};
+
+/// What is wrong with a statement, or nothing. Zero-volume tensors are right.
+struct problem {
+    dnnl_status_t status;
+    std::string message;
+};
+DYNQUANT_API std::optional<problem> check(const quantization &q);
+
+/// The ways to compute, in the order in which they are tried.
+enum class kernel_kind { native, onednn, reference };
+
+/// Instruction sets of the native kernel, weakest first.
+enum class isa { scalar, avx2, avx512 };
+
+DYNQUANT_API const char *to_string(data_type type);
+DYNQUANT_API const char *to_string(direction dir);
+DYNQUANT_API const char *to_string(kernel_kind kind);
+DYNQUANT_API const char *to_string(isa value);
+
+/// The strongest instruction set that both this processor and DYNQUANT_MAX_ISA allow.
+/// Throws error (invalid_arguments) when DYNQUANT_MAX_ISA names none.
+DYNQUANT_API isa best_isa();
+
+struct options {
+    /// Use this kernel or fail. Empty: DYNQUANT_KERNEL if set, else the first that supports q.
+    std::optional<kernel_kind> kernel = {};
+    /// Use nothing stronger than this. Empty: DYNQUANT_MAX_ISA if set, else what the processor has.
+    std::optional<isa> max_isa = {};
+    /// Split the work into no more than this many tasks. 0: the concurrency of the caller's arena.
+    int threads = 0;
+    /// What verbose lines call the operation, for instance "op 3 'conv1_quant'".
+    std::string name = {};
+};
+
+/// What was chosen.
+struct operation_info {
+    kernel_kind kernel;
+    /// native: "scalar", "avx2" or "avx512"; reference: "scalar"; onednn: oneDNN's name of the
+    /// primitive's implementation, for instance "jit:uni".
+    std::string isa;
+};
+
+/// The buffers of one run, in host memory, aligned to their type. scales and zero_points are not
+/// looked at when the statement knows their values (or has no zero points).
+struct arguments {
+    const void *src = nullptr;
+    const void *scales = nullptr;
+    const void *zero_points = nullptr;
+    void *dst = nullptr;
+};
+
+namespace kernels {
+class implementation;
+}
+
+/// A statement prepared by a kernel: immutable, cheap to copy (copies share), ready to run.
+class DYNQUANT_API operation {
+  public:
+    operation() = default;
+    explicit operation(std::shared_ptr<const kernels::implementation> implementation);
+
+    explicit operator bool() const noexcept { return implementation_ != nullptr; }
+
+    /// Computes dst, synchronously. Thread safe: one operation may run on many threads at once, each
+    /// with its own dst. dst must not overlap the inputs. The calling thread's rounding mode, FTZ, DAZ
+    /// and exception masks neither matter nor change.
+    /// Throws error (invalid_arguments), having written nothing, when a buffer is null and the volume
+    /// is not zero, or when the operation is empty.
+    void run(const arguments &args) const;
+
+    /// Which kernel and instruction set run() uses. Throws error when the operation is empty.
+    operation_info info() const;
+
+  private:
+    std::shared_ptr<const kernels::implementation> implementation_;
+};
+
+/// Checks the statement, picks a kernel (or takes the one that options name) and prepares it.
+/// Throws error: what check(q) finds; unimplemented when the kernel that was asked for cannot
+/// compute q, saying why; invalid_arguments when DYNQUANT_KERNEL or DYNQUANT_MAX_ISA names nothing.
+DYNQUANT_API operation prepare(const quantization &q, const options &opts = {});
+
+} // namespace dynquant

@@ -1,0 +1,46 @@
+#include "quantization/environment.hpp"
+
+#include <array>
+#include <cstdlib>
+#include <string>
+
+#include "quantization/text.hpp"
+
+namespace dynquant::environment {
+namespace {
+
+template <typename Value, std::size_t N>
+std::optional<Value> choice(const char *variable, const std::array<Value, N> &values) {
+    const char *text = std::getenv(variable);
+    if (!text || !*text) return std::nullopt;
+    std::vector<std::string> names;
+    for (const auto value : values) {
+        names.emplace_back(to_string(value));
+        if (names.back() == text) return value;
+    }
+    std::string expected;
+    for (std::size_t i = 0; i < N; ++i)
+        expected += (i == 0 ? "" : i + 1 == N ? " or " : ", ") + names[i];
+    throw error(dnnl_invalid_arguments,
+            concat(variable, ": expected ", expected, ", given '", text, "'", suggest(text, names)));
+}
+
+} // namespace
+
+std::optional<kernel_kind> kernel() {
+    return choice("DYNQUANT_KERNEL", std::array {kernel_kind::native, kernel_kind::onednn, kernel_kind::reference});
+}
+
+std::optional<isa> max_isa() {
+    return choice("DYNQUANT_MAX_ISA", std::array {isa::scalar, isa::avx2, isa::avx512});
+}
+
+int verbose() {
+    static const int level = [] {
+        const char *text = std::getenv("DYNQUANT_VERBOSE");
+        return text ? std::atoi(text) : 0;
+    }();
+    return level;
+}
+
+} // namespace dynquant::environment

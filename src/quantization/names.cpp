@@ -1,0 +1,32 @@
+// The names of the public enumerations.
+#include "quantization/data_type.hpp"
+
+namespace dynquant {
+
+const char *to_string(data_type type) {
+    return traits(type).name;
+}
+
+const char *to_string(direction dir) {
+    return dir == direction::quantize ? "quantize" : "dequantize";
+}
+
+const char *to_string(kernel_kind kind) {
+    switch (kind) {
+        case kernel_kind::native: return "native";
+        case kernel_kind::onednn: return "onednn";
+        case kernel_kind::reference: break;
+    }
+    return "reference";
+}
+
+const char *to_string(isa value) {
+    switch (value) {
+        case isa::scalar: return "scalar";
+        case isa::avx2: return "avx2";
+        case isa::avx512: break;
+    }
+    return "avx512";
+}
+
+} // namespace dynquant

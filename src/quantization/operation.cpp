@@ -1,0 +1,102 @@
+// prepare() and the operation.
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/kernels.hpp"
+#include "quantization/data_type.hpp"
+#include "quantization/environment.hpp"
+#include "quantization/isa.hpp"
+#include "quantization/shape.hpp"
+#include "quantization/text.hpp"
+#include "quantization/verbose.hpp"
+
+namespace dynquant {
+namespace {
+
+/// Known parameters in the type that a kernel reads.
+std::vector<std::byte> encode(const parameter &p) {
+    std::vector<std::byte> bytes(p.values.size() * traits(p.type).size);
+    with_type(p.type, [&](auto type) {
+        for (std::size_t i = 0; i < p.values.size(); ++i) {
+            const auto value = static_cast<decltype(type)>(p.values[i]);
+            std::memcpy(bytes.data() + i * sizeof(value), &value, sizeof(value));
+        }
+    });
+    return bytes;
+}
+
+void require(const void *buffer, const char *name) {
+    if (!buffer) throw error(dnnl_invalid_arguments, concat(name, ": expected a buffer, given a null pointer"));
+}
+
+/// What every kernel's implementation is wrapped in: argument checks, zero volume, known parameters and
+/// verbose lines.
+class prepared final : public kernels::implementation {
+  public:
+    prepared(const quantization &q, const options &opts, std::unique_ptr<implementation> kernel)
+        : kernel_(std::move(kernel))
+        , empty_(volume(q.src.dims) == 0)
+        , needs_scales_(q.scales.values.empty())
+        , needs_zero_points_(q.zero_points && q.zero_points->values.empty())
+        , scales_(encode(q.scales))
+        , zero_points_(q.zero_points ? encode(*q.zero_points) : std::vector<std::byte> {}) {
+        if (environment::verbose() > 0) description_ = verbose::describe(q, kernel_->info(), opts.name);
+    }
+
+    operation_info info() const override { return kernel_->info(); }
+
+    void run(const arguments &given) const override {
+        if (empty_) return;
+        arguments args = given;
+        if (!needs_scales_) args.scales = scales_.data();
+        if (!needs_zero_points_) args.zero_points = zero_points_.data();
+        require(args.src, "src");
+        require(args.scales, "scales");
+        if (needs_zero_points_) require(args.zero_points, "zps");
+        require(args.dst, "dst");
+        if (description_.empty())
+            kernel_->run(args);
+        else
+            verbose::print("exec", description_, verbose::milliseconds([&] { kernel_->run(args); }));
+    }
+
+  private:
+    std::unique_ptr<implementation> kernel_;
+    bool empty_, needs_scales_, needs_zero_points_;
+    std::vector<std::byte> scales_, zero_points_;
+    std::string description_; // empty: verbose is off
+};
+
+const kernels::implementation &required(const std::shared_ptr<const kernels::implementation> &implementation) {
+    if (!implementation) throw error(dnnl_invalid_arguments, "operation: expected one made by prepare(), given an empty one");
+    return *implementation;
+}
+
+} // namespace
+
+operation prepare(const quantization &q, const options &opts) {
+    if (const auto wrong = check(q)) throw error(wrong->status, wrong->message);
+    kernels::settings settings;
+    settings.max_isa = opts.max_isa ? std::min(*opts.max_isa, processor_isa()) : best_isa();
+    settings.threads = opts.threads;
+    const auto &kernel = kernels::choose(q, settings, opts.kernel ? opts.kernel : environment::kernel());
+
+    std::shared_ptr<const prepared> result;
+    const double ms = verbose::milliseconds(
+            [&] { result = std::make_shared<const prepared>(q, opts, kernel.prepare(q, settings)); });
+    if (environment::verbose() > 1) verbose::print("create", verbose::describe(q, result->info(), opts.name), ms);
+    return operation(result);
+}
+
+operation::operation(std::shared_ptr<const kernels::implementation> implementation)
+    : implementation_(std::move(implementation)) {}
+
+void operation::run(const arguments &args) const {
+    required(implementation_).run(args);
+}
+
+operation_info operation::info() const {
+    return required(implementation_).info();
+}
+
+} // namespace dynquant

@@ -1,0 +1,96 @@
+#include "quantization/shape.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace dynquant {
+
+std::optional<std::int64_t> volume(const dims &extents) {
+    // A zero anywhere makes the product zero, however large the rest is.
+    if (std::find(extents.begin(), extents.end(), 0) != extents.end()) return 0;
+    std::int64_t product = 1;
+    for (const auto extent : extents)
+        if (__builtin_mul_overflow(product, extent, &product)) return std::nullopt;
+    return product;
+}
+
+dims row_major(const dims &extents) {
+    dims strides(extents.size());
+    std::int64_t stride = 1;
+    for (std::size_t d = extents.size(); d-- > 0;) {
+        strides[d] = stride;
+        stride *= std::max<std::int64_t>(extents[d], 1);
+    }
+    return strides;
+}
+
+dims strides_of(const tensor &t) {
+    return t.strides.empty() ? row_major(t.dims) : t.strides;
+}
+
+dims parameter_dims(const dims &extents, const dims &block) {
+    dims counts(extents.size());
+    for (std::size_t d = 0; d < extents.size(); ++d)
+        counts[d] = extents[d] == 0 ? 0 : (extents[d] - 1) / block[d] + 1;
+    return counts;
+}
+
+std::optional<std::int64_t> last_offset(const dims &extents, const dims &strides) {
+    std::int64_t offset = 0;
+    for (std::size_t d = 0; d < extents.size(); ++d) {
+        std::int64_t reach = 0;
+        if (__builtin_mul_overflow(extents[d] - 1, strides[d], &reach)
+                || __builtin_add_overflow(offset, reach, &offset))
+            return std::nullopt;
+    }
+    return offset;
+}
+
+namespace {
+
+struct extent_and_stride {
+    std::int64_t extent, stride;
+};
+
+/// Looks for a collision: index differences, not all zero, whose strides cancel out. Dims go from the
+/// largest stride down; a difference is worth trying only if the smaller dims can still cancel it, which
+/// for nested dims leaves zero alone.
+class collision_search {
+  public:
+    explicit collision_search(std::vector<extent_and_stride> dims) : dims_(std::move(dims)), reach_(dims_.size() + 1) {
+        for (std::size_t d = dims_.size(); d-- > 0;)
+            reach_[d] = reach_[d + 1] + (dims_[d].extent - 1) * dims_[d].stride;
+    }
+
+    bool finds(std::size_t d = 0, std::int64_t offset = 0, bool differs = false) {
+        if (d == dims_.size()) return differs && offset == 0;
+        if (--budget_ < 0) return true;
+        const auto [extent, stride] = dims_[d];
+        const auto rest = reach_[d + 1];
+        // By symmetry the first difference may be taken as positive.
+        const auto least = std::max(differs ? 1 - extent : 0, -((rest + offset) / stride));
+        for (auto i = least; i < extent && offset + i * stride <= rest; ++i)
+            if (finds(d + 1, offset + i * stride, differs || i != 0)) return true;
+        return false;
+    }
+
+  private:
+    std::vector<extent_and_stride> dims_;
+    std::vector<std::int64_t> reach_; // the largest offset within dims d and later
+    int budget_ = 10000;
+};
+
+} // namespace
+
+bool overlaps(const dims &extents, const dims &strides) {
+    std::vector<extent_and_stride> walked;
+    for (std::size_t d = 0; d < extents.size(); ++d) {
+        if (extents[d] <= 1) continue;
+        if (strides[d] == 0) return true;
+        walked.push_back({extents[d], strides[d]});
+    }
+    std::sort(walked.begin(), walked.end(), [](auto a, auto b) { return a.stride > b.stride; });
+    return collision_search(std::move(walked)).finds();
+}
+
+} // namespace dynquant

@@ -1,0 +1,45 @@
+#include "quantization/text.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace dynquant {
+
+std::string to_string(const dims &extents) {
+    if (extents.empty()) return "scalar";
+    std::string text;
+    for (const auto extent : extents)
+        text += (text.empty() ? "" : "x") + std::to_string(extent);
+    return text;
+}
+
+std::size_t edit_distance(const std::string &a, const std::string &b) {
+    // One row of the dynamic-programming table at a time (Wagner and Fischer, 1974).
+    std::vector<std::size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), 0);
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (std::size_t j = 0; j < b.size(); ++j) {
+            const std::size_t substituted = diagonal + (a[i] != b[j]);
+            diagonal = row[j + 1];
+            row[j + 1] = std::min({substituted, row[j] + 1, diagonal + 1});
+        }
+    }
+    return row.back();
+}
+
+std::string suggest(const std::string &given, const std::vector<std::string> &candidates) {
+    std::string nearest;
+    std::size_t least = given.size() / 2 + 1; // farther is no misspelling
+    for (const auto &candidate : candidates) {
+        const auto distance = edit_distance(given, candidate);
+        if (distance < least) {
+            least = distance;
+            nearest = candidate;
+        }
+    }
+    return nearest.empty() ? "" : concat(" (did you mean '", nearest, "'?)");
+}
+
+} // namespace dynquant

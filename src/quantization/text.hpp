@@ -1,0 +1,27 @@
+// Pieces of error messages and verbose lines.
+#pragma once
+
+#include <sstream>
+#include <string>
+
+#include "dynquant/quantization.hpp"
+
+namespace dynquant {
+
+template <typename... Parts>
+std::string concat(const Parts &...parts) {
+    std::ostringstream text;
+    (text << ... << parts);
+    return text.str();
+}
+
+/// 8x64x56x56; a scalar is "scalar".
+std::string to_string(const dims &extents);
+
+/// The number of edits that turn a into b (Levenshtein).
+std::size_t edit_distance(const std::string &a, const std::string &b);
+
+/// " (did you mean 'per_channel'?)" when one of the candidates is near, else "".
+std::string suggest(const std::string &given, const std::vector<std::string> &candidates);
+
+} // namespace dynquant
