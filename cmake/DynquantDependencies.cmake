@@ -1,0 +1,48 @@
+# Finds what dynquant stands on: oneTBB (TBB::tbb) and oneDNN with its Graph API (DNNL::dnnl).
+#
+# oneDNN is taken from where find_package looks anyway (dnnl_ROOT, CMAKE_PREFIX_PATH, the system) and
+# else from .deps/, which scripts/setup fills. DYNQUANT_ONEDNN_BUNDLED tells whether it is the latter:
+# then installing dynquant installs oneDNN with it.
+
+set(DYNQUANT_ONEDNN_MINIMUM 3.2)
+set(DYNQUANT_DEPS "${PROJECT_SOURCE_DIR}/.deps")
+
+# A project that adds this one as a subdirectory links these targets too.
+set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
+
+# TBB first: oneDNN's own package may ask for it, with an error that tells no remedy.
+find_package(TBB CONFIG QUIET COMPONENTS tbb)
+if(NOT TBB_FOUND)
+    message(FATAL_ERROR "oneTBB was not found. Run scripts/setup, or install the package libtbb-dev.")
+endif()
+
+find_package(dnnl ${DYNQUANT_ONEDNN_MINIMUM} CONFIG QUIET PATHS "${DYNQUANT_DEPS}")
+if(NOT dnnl_FOUND)
+    set(found "none was found")
+    if(dnnl_CONSIDERED_VERSIONS)
+        set(found "found only ${dnnl_CONSIDERED_VERSIONS} (${dnnl_CONSIDERED_CONFIGS})")
+    endif()
+    message(FATAL_ERROR
+        "oneDNN ${DYNQUANT_ONEDNN_MINIMUM} or newer, with its Graph API, is needed; ${found}.\n"
+        "Run scripts/setup, which provides it; or install the package libdnnl-dev where it is new enough "
+        "(Debian 13 has 3.7, Debian 12 has 2.6); or name an installation with -Ddnnl_ROOT=<prefix>.")
+endif()
+
+# oneDNN can be built without Graph: then it lacks the functions, and its headers may be there all the same.
+include(CheckCXXSourceCompiles)
+set(CMAKE_REQUIRED_LIBRARIES DNNL::dnnl)
+check_cxx_source_compiles("
+    #include <oneapi/dnnl/dnnl_graph.hpp>
+    int main() { return dnnl::graph::graph(dnnl::engine::kind::cpu).is_finalized() ? 1 : 0; }"
+    DYNQUANT_ONEDNN_HAS_GRAPH)
+unset(CMAKE_REQUIRED_LIBRARIES)
+if(NOT DYNQUANT_ONEDNN_HAS_GRAPH)
+    unset(DYNQUANT_ONEDNN_HAS_GRAPH CACHE)
+    message(FATAL_ERROR
+        "oneDNN ${dnnl_VERSION} in ${dnnl_DIR} was built without its Graph API, or cannot be linked. "
+        "Install the package libdnnl-dev (3.2 or newer), or name another with -Ddnnl_ROOT=<prefix>.")
+endif()
+
+cmake_path(IS_PREFIX DYNQUANT_DEPS "${dnnl_DIR}" NORMALIZE DYNQUANT_ONEDNN_BUNDLED)
+message(STATUS "oneDNN ${dnnl_VERSION} (${DNNL_CPU_RUNTIME}) in ${dnnl_DIR}; oneTBB ${TBB_VERSION}")
+set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL OFF)

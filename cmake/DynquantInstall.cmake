@@ -1,0 +1,40 @@
+# Installs the library, its headers and the CMake package `dynquant`.
+#
+# Where run-time libraries are found:
+# - oneDNN installed on the system, or anywhere else outside this tree: libdynquant records its folder
+#   when the loader does not search it anyway.
+# - oneDNN from .deps/: this source tree may go away, so its files are installed beside dynquant's:
+#   one prefix that can be moved as a whole, in which every library finds the others through $ORIGIN,
+#   and which serves a program linked by hand (-ldynquant -ldnnl) as well as one that uses CMake.
+# oneTBB always comes from the system: a process must hold exactly one.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+function(dynquant_install target)
+    cmake_path(ABSOLUTE_PATH CMAKE_INSTALL_LIBDIR BASE_DIRECTORY /prefix NORMALIZE OUTPUT_VARIABLE libdir)
+    if(DYNQUANT_ONEDNN_BUNDLED)
+        # oneDNN's package files expect themselves in lib/, whatever the system calls its folder.
+        file(RELATIVE_PATH to_onednn "${libdir}" /prefix/lib)
+        set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN;$ORIGIN/${to_onednn}")
+        install(DIRECTORY "${DYNQUANT_DEPS}/" DESTINATION . USE_SOURCE_PERMISSIONS)
+        set(onednn_hint "\${PACKAGE_PREFIX_DIR}")
+    else()
+        set_target_properties(${target} PROPERTIES
+            INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
+        set(onednn_hint "${dnnl_DIR}")
+    endif()
+    install(TARGETS ${target} EXPORT dynquantTargets INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+    install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/dynquant" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        FILES_MATCHING PATTERN "*.hpp")
+    install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+    set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dynquant)
+    install(EXPORT dynquantTargets NAMESPACE dynquant:: DESTINATION ${package_dir})
+    configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/dynquantConfig.cmake.in"
+        "${PROJECT_BINARY_DIR}/dynquantConfig.cmake" INSTALL_DESTINATION ${package_dir}
+        NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+    write_basic_package_version_file("${PROJECT_BINARY_DIR}/dynquantConfigVersion.cmake"
+        COMPATIBILITY SameMinorVersion)
+    install(FILES "${PROJECT_BINARY_DIR}/dynquantConfig.cmake"
+        "${PROJECT_BINARY_DIR}/dynquantConfigVersion.cmake" DESTINATION ${package_dir})
+endfunction()
