@@ -18,7 +18,8 @@ endif()
 # Called by each target of this project; an including project's targets are its own business.
 function(dynquant_set_warnings target)
     target_compile_options(${target} PRIVATE
-        -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual
+        -Wall -Wextra -Wpedantic -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual
         -Wold-style-cast -Wcast-align -Wimplicit-fallthrough -Wundef
+        $<IF:$<CXX_COMPILER_ID:GNU>,-Wshadow=local,-Wshadow> # g++'s plain one forbids a constructor status(status)
         $<$<BOOL:${DYNQUANT_WERROR}>:-Werror>)
 endfunction()
