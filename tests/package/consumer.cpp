@@ -1,0 +1,54 @@
+// Uses both public headers, and throws and catches across the library's border.
+#include <array>
+#include <cstdint>
+#include <cstdio>
+
+#include <dynquant/graph.hpp>
+#include <dynquant/quantization.hpp>
+#include <dynquant/version.hpp>
+
+namespace dg = dynquant::graph;
+
+static_assert(__cplusplus < 202002L, "this program shows that C++17 is enough");
+
+namespace {
+
+bool quantizes_by_graph() {
+    using lt = dg::logical_tensor;
+    const lt src(0, lt::data_type::f32, {4}, lt::layout_type::strided);
+    const lt dst(1, lt::data_type::u8, {4}, lt::layout_type::strided);
+    dg::op quantize(0, dg::op::kind::Quantize, {src}, {dst}, "quantize");
+    quantize.set_attr<std::vector<float>>(dg::op::attr::scales, {0.5F});
+    quantize.set_attr<std::vector<std::int64_t>>(dg::op::attr::zps, {10});
+
+    dg::graph graph(dg::engine::kind::cpu);
+    graph.add_op(quantize);
+    graph.finalize();
+    const dg::engine engine(dg::engine::kind::cpu, 0);
+    dg::stream stream(engine);
+    auto compiled = graph.get_partitions().at(0).compile({src}, {dst}, engine);
+
+    std::array<float, 4> values{-100.F, 0.F, 1.F, 1000.F};
+    std::array<std::uint8_t, 4> result{};
+    compiled.execute(stream, {dg::tensor(src, engine, values.data())},
+        {dg::tensor(dst, engine, result.data())});
+    return result == std::array<std::uint8_t, 4>{0, 10, 12, 255};
+}
+
+bool refuses_nonsense() {
+    try {
+        dynquant::prepare(dynquant::quantization{});
+    } catch (const dynquant::error &) {
+        return true;
+    }
+    return false;
+}
+
+} // namespace
+
+int main() {
+    const bool right = quantizes_by_graph() && refuses_nonsense();
+    std::printf("dynquant %d.%d.%d: %s\n", DYNQUANT_VERSION_MAJOR, DYNQUANT_VERSION_MINOR,
+        DYNQUANT_VERSION_PATCH, right ? "right" : "WRONG");
+    return right ? 0 : 1;
+}
