@@ -28,16 +28,15 @@ bool quantizes_by_graph() {
     dg::stream stream(engine);
     auto compiled = graph.get_partitions().at(0).compile({src}, {dst}, engine);
 
-    std::array<float, 4> values{-100.F, 0.F, 1.F, 1000.F};
-    std::array<std::uint8_t, 4> result{};
-    compiled.execute(stream, {dg::tensor(src, engine, values.data())},
-        {dg::tensor(dst, engine, result.data())});
-    return result == std::array<std::uint8_t, 4>{0, 10, 12, 255};
+    std::array<float, 4> values {-100.F, 0.F, 1.F, 1000.F};
+    std::array<std::uint8_t, 4> result {};
+    compiled.execute(stream, {dg::tensor(src, engine, values.data())}, {dg::tensor(dst, engine, result.data())});
+    return result == std::array<std::uint8_t, 4> {0, 10, 12, 255};
 }
 
 bool refuses_nonsense() {
     try {
-        dynquant::prepare(dynquant::quantization{});
+        dynquant::prepare(dynquant::quantization {});
     } catch (const dynquant::error &) {
         return true;
     }
@@ -48,7 +47,7 @@ bool refuses_nonsense() {
 
 int main() {
     const bool right = quantizes_by_graph() && refuses_nonsense();
-    std::printf("dynquant %d.%d.%d: %s\n", DYNQUANT_VERSION_MAJOR, DYNQUANT_VERSION_MINOR,
-        DYNQUANT_VERSION_PATCH, right ? "right" : "WRONG");
+    std::printf("dynquant %d.%d.%d: %s\n", DYNQUANT_VERSION_MAJOR, DYNQUANT_VERSION_MINOR, DYNQUANT_VERSION_PATCH,
+            right ? "right" : "WRONG");
     return right ? 0 : 1;
 }
