@@ -15,8 +15,8 @@ namespace {
 
 bool quantizes_by_graph() {
     using lt = dg::logical_tensor;
-    const lt src(0, lt::data_type::f32, {4}, lt::layout_type::strided);
-    const lt dst(1, lt::data_type::u8, {4}, lt::layout_type::strided);
+    const lt src(0, lt::data_type::f32, lt::dims {4}, lt::layout_type::strided);
+    const lt dst(1, lt::data_type::u8, lt::dims {4}, lt::layout_type::strided);
     dg::op quantize(0, dg::op::kind::Quantize, {src}, {dst}, "quantize");
     quantize.set_attr<std::vector<float>>(dg::op::attr::scales, {0.5F});
     quantize.set_attr<std::vector<std::int64_t>>(dg::op::attr::zps, {10});
