@@ -20,7 +20,8 @@ class error : public dnnl::error {
 
   private:
     error(dnnl_status_t status, std::shared_ptr<const std::string> text)
-        : dnnl::error(status, text->c_str()), text_(std::move(text)) {}
+        : dnnl::error(status, text->c_str())
+        , text_(std::move(text)) {}
 
     std::shared_ptr<const std::string> text_;
 };

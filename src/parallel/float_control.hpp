@@ -17,14 +17,21 @@ namespace dynquant::parallel {
 class float_control {
   public:
 #if defined(__x86_64__)
-    float_control() : saved_(_mm_getcsr()) { _mm_setcsr(power_on_default); }
-    ~float_control() { _mm_setcsr(saved_); }
+    float_control()
+        : saved_(_mm_getcsr()) {
+        _mm_setcsr(power_on_default);
+    }
+    ~float_control() {
+        _mm_setcsr(saved_);
+    }
 #else
     float_control() {
         std::fegetenv(&saved_);
         std::fesetenv(FE_DFL_ENV);
     }
-    ~float_control() { std::fesetenv(&saved_); }
+    ~float_control() {
+        std::fesetenv(&saved_);
+    }
 #endif
     float_control(const float_control &) = delete;
     float_control &operator=(const float_control &) = delete;

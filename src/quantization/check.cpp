@@ -26,14 +26,14 @@ std::optional<problem> check_tensor(const char *name, const tensor &t) {
     if (elements == 0) return std::nullopt;
     for (std::size_t d = 0; d < t.strides.size(); ++d)
         if (t.strides[d] < 0)
-            return wrong(dnnl_invalid_shape, name, ": expected strides of 0 or more, given ", t.strides[d],
-                    " at dim ", d);
+            return wrong(
+                    dnnl_invalid_shape, name, ": expected strides of 0 or more, given ", t.strides[d], " at dim ", d);
     // Bytes must be countable too, so that no offset overflows.
     const auto size = static_cast<std::int64_t>(traits(t.type).size);
     const auto last = elements ? last_offset(t.dims, strides_of(t)) : std::nullopt;
     if (!last || *last > INT64_MAX / size - 1)
-        return wrong(dnnl_invalid_shape, name, ": expected a size that fits in 63 bits, given dims ",
-                to_string(t.dims), " of ", to_string(t.type));
+        return wrong(dnnl_invalid_shape, name, ": expected a size that fits in 63 bits, given dims ", to_string(t.dims),
+                " of ", to_string(t.type));
     return std::nullopt;
 }
 
@@ -109,8 +109,8 @@ dims per_tensor(const dims &extents) {
 dims per_channel(const dims &extents, std::int64_t axis) {
     const auto rank = static_cast<std::int64_t>(extents.size());
     if (axis < -rank || axis >= rank)
-        throw error(dnnl_invalid_arguments, concat("axis: expected a value in [", -rank, ", ", rank - 1,
-                                                    "] for rank ", rank, ", given ", axis));
+        throw error(dnnl_invalid_arguments,
+                concat("axis: expected a value in [", -rank, ", ", rank - 1, "] for rank ", rank, ", given ", axis));
     dims block = extents;
     block[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)] = 1;
     return block;

@@ -68,7 +68,8 @@ class prepared final : public kernels::implementation {
 };
 
 const kernels::implementation &required(const std::shared_ptr<const kernels::implementation> &implementation) {
-    if (!implementation) throw error(dnnl_invalid_arguments, "operation: expected one made by prepare(), given an empty one");
+    if (!implementation)
+        throw error(dnnl_invalid_arguments, "operation: expected one made by prepare(), given an empty one");
     return *implementation;
 }
 

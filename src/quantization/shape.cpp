@@ -57,7 +57,9 @@ struct extent_and_stride {
 /// for nested dims leaves zero alone.
 class collision_search {
   public:
-    explicit collision_search(std::vector<extent_and_stride> dims) : dims_(std::move(dims)), reach_(dims_.size() + 1) {
+    explicit collision_search(std::vector<extent_and_stride> dims)
+        : dims_(std::move(dims))
+        , reach_(dims_.size() + 1) {
         for (std::size_t d = dims_.size(); d-- > 0;)
             reach_[d] = reach_[d + 1] + (dims_[d].extent - 1) * dims_[d].stride;
     }

@@ -8,8 +8,10 @@ namespace dynquant {
 std::string to_string(const dims &extents) {
     if (extents.empty()) return "scalar";
     std::string text;
-    for (const auto extent : extents)
-        text += (text.empty() ? "" : "x") + std::to_string(extent);
+    for (const auto extent : extents) {
+        if (!text.empty()) text += 'x';
+        text += std::to_string(extent);
+    }
     return text;
 }
 

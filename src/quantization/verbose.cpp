@@ -14,7 +14,8 @@ std::string layout(const char *name, const tensor &t) {
     std::string tag;
     for (std::size_t d = 0; d < t.dims.size(); ++d)
         tag += static_cast<char>('a' + d);
-    return concat(name, '_', to_string(t.type), "::", dense ? "blocked:" + tag : "strided:" + to_string(t.strides), "::f0");
+    return concat(
+            name, '_', to_string(t.type), "::", dense ? "blocked:" + tag : "strided:" + to_string(t.strides), "::f0");
 }
 
 /// oneDNN's mask: bit d is set when the parameter changes along dim d.

@@ -33,9 +33,8 @@ void for_each_element(const quantization &q, F &&f) {
 
 std::int32_t zero_point(const quantization &q, const void *zero_points, std::int64_t i) {
     if (!q.zero_points) return 0;
-    return with_type(q.zero_points->type, [&](auto type) {
-        return static_cast<std::int32_t>(static_cast<const decltype(type) *>(zero_points)[i]);
-    });
+    return with_type(q.zero_points->type,
+            [&](auto type) { return static_cast<std::int32_t>(static_cast<const decltype(type) *>(zero_points)[i]); });
 }
 
 // Not inlined, so that the arithmetic stays within float_control.
@@ -64,7 +63,8 @@ std::int32_t zero_point(const quantization &q, const void *zero_points, std::int
 
 class reference_implementation final : public implementation {
   public:
-    explicit reference_implementation(quantization q) : q_(std::move(q)) {}
+    explicit reference_implementation(quantization q)
+        : q_(std::move(q)) {}
 
     operation_info info() const override { return {kernel_kind::reference, "scalar"}; }
 

@@ -1,0 +1,8 @@
+#include "kernels/native/isa/avx2.hpp"
+#include "kernels/native/rows.hpp"
+
+namespace dynquant::kernels::native {
+
+constinit const row_functions avx2_rows = rows_for<avx2>();
+
+} // namespace dynquant::kernels::native

@@ -1,0 +1,130 @@
+// AVX2 and FMA: eight lanes. Instruction names and their NaN rules: Intel SDM, volume 2.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <immintrin.h>
+
+namespace dynquant::kernels::native {
+namespace {
+
+struct avx2 {
+    using reals = __m256;
+    using integers = __m256i;
+    static constexpr std::int64_t lanes = 8;
+    static constexpr bool has_fma = true;
+
+    static reals splat(float value) { return _mm256_set1_ps(value); }
+    static integers splat(std::int32_t value) { return _mm256_set1_epi32(value); }
+
+    static reals load(const float *p) { return _mm256_loadu_ps(p); }
+    static integers load(const std::int32_t *p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(p)); }
+    static integers load(const std::int8_t *p) { return _mm256_cvtepi8_epi32(_mm_loadl_epi64(as_vector(p))); }
+    static integers load(const std::uint8_t *p) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64(as_vector(p))); }
+
+    static reals load_partial(const float *p, std::int64_t count) { return _mm256_maskload_ps(p, first_lanes(count)); }
+    static integers load_partial(const std::int8_t *p, std::int64_t count) {
+        return _mm256_cvtepi8_epi32(load_bytes(p, count));
+    }
+    static integers load_partial(const std::uint8_t *p, std::int64_t count) {
+        return _mm256_cvtepu8_epi32(load_bytes(p, count));
+    }
+
+    static reals add(reals a, reals b) { return _mm256_add_ps(a, b); }
+    static reals mul(reals a, reals b) { return _mm256_mul_ps(a, b); }
+    static reals div(reals a, reals b) { return _mm256_div_ps(a, b); }
+    static reals fma(reals a, reals b, reals c) { return _mm256_fmadd_ps(a, b, c); }
+    static reals negated_fma(reals a, reals b, reals c) { return _mm256_fnmadd_ps(a, b, c); }
+    static reals negate(reals a) { return _mm256_xor_ps(a, _mm256_set1_ps(-0.0F)); }
+    // MINPS and MAXPS give the second operand when either is NaN.
+    static reals min(reals bound, reals x) { return _mm256_min_ps(bound, x); }
+    static reals max(reals bound, reals x) { return _mm256_max_ps(bound, x); }
+
+    static integers subtract(integers a, integers b) { return _mm256_sub_epi32(a, b); }
+    static reals to_reals(integers a) { return _mm256_cvtepi32_ps(a); }
+    static reals subtract_exactly(integers a, integers b) {
+        const auto half = [](__m128i x, __m128i y) {
+            return _mm256_cvtpd_ps(_mm256_sub_pd(_mm256_cvtepi32_pd(x), _mm256_cvtepi32_pd(y)));
+        };
+        return _mm256_set_m128(half(_mm256_extracti128_si256(a, 1), _mm256_extracti128_si256(b, 1)),
+                half(_mm256_castsi256_si128(a), _mm256_castsi256_si128(b)));
+    }
+
+    static void store(float *p, reals a) { _mm256_storeu_ps(p, a); }
+    static void store_partial(float *p, std::int64_t count, reals a) { _mm256_maskstore_ps(p, first_lanes(count), a); }
+
+    template <typename Integer>
+    static void store(Integer *p, reals a, reals b, reals c, reals d) {
+        _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), pack(p, a, b, c, d));
+    }
+    template <typename Integer>
+    static void store_partial(Integer *p, std::int64_t count, reals a, reals b, reals c, reals d) {
+        const __m256i packed = pack(p, a, b, c, d);
+        const __m128i low = _mm256_castsi256_si128(packed);
+        if (count < 16) return store_bytes(p, count, low);
+        std::memcpy(p, &low, 16);
+        store_bytes(p + 16, count - 16, _mm256_extracti128_si256(packed, 1));
+    }
+
+  private:
+    static const __m128i *as_vector(const void *p) { return static_cast<const __m128i *>(p); }
+
+    /// All ones in the first `count` lanes; none when count is negative, all when it is 8 or more.
+    static __m256i first_lanes(std::int64_t count) {
+        const auto clipped = static_cast<std::int32_t>(count < lanes ? count : lanes);
+        return _mm256_cmpgt_epi32(_mm256_set1_epi32(clipped), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+    }
+
+    /// The first `count` bytes, at most 8, zeros beyond.
+    static __m128i load_bytes(const void *p, std::int64_t count) {
+        if (count >= 8) return _mm_loadl_epi64(as_vector(p));
+        const auto *bytes = static_cast<const unsigned char *>(p);
+        std::uint64_t value = 0;
+        // Pieces of 4, 2 and 1 bytes, the last first, each shifted to its place.
+        if (count & 1) value = bytes[count - 1];
+        if (count & 2) value = value << 16 | piece<std::uint16_t>(bytes + (count & 4));
+        if (count & 4) value = value << 32 | piece<std::uint32_t>(bytes);
+        return _mm_cvtsi64_si128(static_cast<std::int64_t>(value));
+    }
+    template <typename Piece>
+    static std::uint64_t piece(const unsigned char *p) {
+        Piece value;
+        std::memcpy(&value, p, sizeof(value));
+        return value;
+    }
+
+    /// Stores the first `count` bytes, fewer than 16.
+    static void store_bytes(void *p, std::int64_t count, __m128i bytes) {
+        auto *to = static_cast<unsigned char *>(p);
+        std::int64_t low = _mm_cvtsi128_si64(bytes);
+        if (count & 8) {
+            std::memcpy(to, &low, 8);
+            to += 8;
+            low = _mm_extract_epi64(bytes, 1);
+        }
+        if (count & 4) {
+            std::memcpy(to, &low, 4);
+            to += 4;
+            low >>= 32;
+        }
+        if (count & 2) {
+            std::memcpy(to, &low, 2);
+            to += 2;
+            low >>= 16;
+        }
+        if (count & 1) std::memcpy(to, &low, 1);
+    }
+
+    /// Rounds to s32, NaN to the lowest, and saturates twice. Packing goes by 128-bit halves, so the eight
+    /// groups of four bytes come out in the order a0 b0 c0 d0 a1 b1 c1 d1 (halves 0 and 1).
+    template <typename Integer>
+    static __m256i pack(const Integer *, reals a, reals b, reals c, reals d) {
+        const __m256i ab = _mm256_packs_epi32(_mm256_cvtps_epi32(a), _mm256_cvtps_epi32(b));
+        const __m256i cd = _mm256_packs_epi32(_mm256_cvtps_epi32(c), _mm256_cvtps_epi32(d));
+        const __m256i all = Integer(-1) < Integer(0) ? _mm256_packs_epi16(ab, cd) : _mm256_packus_epi16(ab, cd);
+        return _mm256_permutevar8x32_epi32(all, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+    }
+};
+
+} // namespace
+} // namespace dynquant::kernels::native

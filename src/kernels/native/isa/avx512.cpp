@@ -1,0 +1,8 @@
+#include "kernels/native/isa/avx512.hpp"
+#include "kernels/native/rows.hpp"
+
+namespace dynquant::kernels::native {
+
+constinit const row_functions avx512_rows = rows_for<avx512>();
+
+} // namespace dynquant::kernels::native

@@ -1,0 +1,91 @@
+// AVX-512 F, BW, DQ and VL: sixteen lanes, masks for the end of a row.
+#pragma once
+
+#include <cstdint>
+#include <immintrin.h>
+
+namespace dynquant::kernels::native {
+namespace {
+
+struct avx512 {
+    using reals = __m512;
+    using integers = __m512i;
+    static constexpr std::int64_t lanes = 16;
+    static constexpr bool has_fma = true;
+
+    static reals splat(float value) { return _mm512_set1_ps(value); }
+    static integers splat(std::int32_t value) { return _mm512_set1_epi32(value); }
+
+    static reals load(const float *p) { return _mm512_loadu_ps(p); }
+    static integers load(const std::int32_t *p) { return _mm512_loadu_si512(p); }
+    static integers load(const std::int8_t *p) { return _mm512_cvtepi8_epi32(load_bytes(p)); }
+    static integers load(const std::uint8_t *p) { return _mm512_cvtepu8_epi32(load_bytes(p)); }
+
+    static reals load_partial(const float *p, std::int64_t count) {
+        return _mm512_maskz_loadu_ps(first_lanes(count), p);
+    }
+    static integers load_partial(const std::int8_t *p, std::int64_t count) {
+        return _mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(first_lanes(count), p));
+    }
+    static integers load_partial(const std::uint8_t *p, std::int64_t count) {
+        return _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(first_lanes(count), p));
+    }
+
+    static reals add(reals a, reals b) { return _mm512_add_ps(a, b); }
+    static reals mul(reals a, reals b) { return _mm512_mul_ps(a, b); }
+    static reals div(reals a, reals b) { return _mm512_div_ps(a, b); }
+    static reals fma(reals a, reals b, reals c) { return _mm512_fmadd_ps(a, b, c); }
+    static reals negated_fma(reals a, reals b, reals c) { return _mm512_fnmadd_ps(a, b, c); }
+    static reals negate(reals a) { return _mm512_xor_ps(a, _mm512_set1_ps(-0.0F)); }
+    // VMINPS and VMAXPS give the second operand when either is NaN.
+    static reals min(reals bound, reals x) { return _mm512_min_ps(bound, x); }
+    static reals max(reals bound, reals x) { return _mm512_max_ps(bound, x); }
+
+    static integers subtract(integers a, integers b) { return _mm512_sub_epi32(a, b); }
+    static reals to_reals(integers a) { return _mm512_cvtepi32_ps(a); }
+    static reals subtract_exactly(integers a, integers b) {
+        const auto half = [](__m256i x, __m256i y) {
+            return _mm512_cvtpd_ps(_mm512_sub_pd(_mm512_cvtepi32_pd(x), _mm512_cvtepi32_pd(y)));
+        };
+        const __m256 low = half(_mm512_castsi512_si256(a), _mm512_castsi512_si256(b));
+        const __m256 high = half(_mm512_extracti64x4_epi64(a, 1), _mm512_extracti64x4_epi64(b, 1));
+        return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
+    }
+
+    static void store(float *p, reals a) { _mm512_storeu_ps(p, a); }
+    static void store_partial(float *p, std::int64_t count, reals a) {
+        _mm512_mask_storeu_ps(p, first_lanes(count), a);
+    }
+
+    template <typename Integer>
+    static void store(Integer *p, reals a, reals b, reals c, reals d) {
+        _mm512_storeu_si512(p, pack(p, a, b, c, d));
+    }
+    template <typename Integer>
+    static void store_partial(Integer *p, std::int64_t count, reals a, reals b, reals c, reals d) {
+        const auto mask = _cvtu64_mask64(_bzhi_u64(~0ULL, static_cast<unsigned>(count)));
+        _mm512_mask_storeu_epi8(p, mask, pack(p, a, b, c, d));
+    }
+
+  private:
+    static __m128i load_bytes(const void *p) { return _mm_loadu_si128(static_cast<const __m128i *>(p)); }
+
+    /// The first `count` lanes; none when count is negative, all when it is 16 or more.
+    static __mmask16 first_lanes(std::int64_t count) {
+        const auto clipped = count < 0 ? 0 : count < lanes ? count : lanes;
+        return _cvtu32_mask16(_bzhi_u32(0xffffU, static_cast<unsigned>(clipped)));
+    }
+
+    /// Rounds to s32, NaN to the lowest, and saturates twice. Packing goes by 128-bit quarters, so the groups
+    /// of four bytes come out quarter by quarter: a0 b0 c0 d0 a1 b1 ...
+    template <typename Integer>
+    static __m512i pack(const Integer *, reals a, reals b, reals c, reals d) {
+        const __m512i ab = _mm512_packs_epi32(_mm512_cvtps_epi32(a), _mm512_cvtps_epi32(b));
+        const __m512i cd = _mm512_packs_epi32(_mm512_cvtps_epi32(c), _mm512_cvtps_epi32(d));
+        const __m512i all = Integer(-1) < Integer(0) ? _mm512_packs_epi16(ab, cd) : _mm512_packus_epi16(ab, cd);
+        return _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), all);
+    }
+};
+
+} // namespace
+} // namespace dynquant::kernels::native

@@ -1,0 +1,8 @@
+#include "kernels/native/isa/scalar.hpp"
+#include "kernels/native/rows.hpp"
+
+namespace dynquant::kernels::native {
+
+constinit const row_functions scalar_rows = rows_for<scalar>();
+
+} // namespace dynquant::kernels::native

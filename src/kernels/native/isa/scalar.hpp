@@ -1,0 +1,65 @@
+// One element at a time, for processors without AVX2 and as the plainest reading of the row algorithms.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace dynquant::kernels::native {
+namespace {
+
+struct scalar {
+    using reals = float;
+    using integers = std::int32_t;
+    static constexpr std::int64_t lanes = 1;
+    static constexpr bool has_fma = false; // std::fma without the instruction is slower than dividing
+
+    static reals splat(float value) { return value; }
+    static integers splat(std::int32_t value) { return value; }
+    static reals load(const float *p) { return *p; }
+    template <typename Integer>
+    static integers load(const Integer *p) {
+        return *p;
+    }
+    template <typename T>
+    static auto load_partial(const T *p, std::int64_t count) {
+        return count > 0 ? load(p) : decltype(load(p)) {};
+    }
+
+    static reals add(reals a, reals b) { return a + b; }
+    static reals mul(reals a, reals b) { return a * b; }
+    static reals div(reals a, reals b) { return a / b; }
+    static reals fma(reals a, reals b, reals c) { return a * b + c; } // only where contraction is optional
+    static reals min(reals bound, reals x) { return bound < x ? bound : x; }
+    static reals max(reals bound, reals x) { return bound > x ? bound : x; }
+    static integers subtract(integers a, integers b) { return a - b; }
+    static reals to_reals(integers a) { return static_cast<float>(a); }
+    static reals subtract_exactly(integers a, integers b) { return static_cast<float>(std::int64_t {a} - b); }
+
+    template <typename Integer>
+    static Integer saturate(reals x) {
+        constexpr float lowest = std::numeric_limits<Integer>::lowest(), highest = std::numeric_limits<Integer>::max();
+        return static_cast<Integer>(__builtin_rintf(x > lowest ? min(highest, x) : lowest));
+    }
+
+    static void store(float *p, reals a) { *p = a; }
+    template <typename Integer>
+    static void store(Integer *p, reals a, reals b, reals c, reals d) {
+        p[0] = saturate<Integer>(a);
+        p[1] = saturate<Integer>(b);
+        p[2] = saturate<Integer>(c);
+        p[3] = saturate<Integer>(d);
+    }
+    static void store_partial(float *p, std::int64_t count, reals a) {
+        if (count > 0) *p = a;
+    }
+    template <typename Integer>
+    static void store_partial(Integer *p, std::int64_t count, reals a, reals b, reals c, reals) {
+        const reals block[] = {a, b, c};
+        for (std::int64_t i = 0; i < count; ++i)
+            p[i] = saturate<Integer>(block[i]);
+    }
+};
+
+} // namespace
+} // namespace dynquant::kernels::native

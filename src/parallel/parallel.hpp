@@ -1,0 +1,35 @@
+// One way to split work, and the seam behind which it runs: TBB today.
+#pragma once
+
+#include <cstdint>
+
+namespace dynquant::parallel {
+
+/// A half-open range of work items.
+struct range {
+    std::int64_t begin, end;
+};
+
+/// How many threads the calling thread's task arena offers.
+int concurrency();
+
+/// Part `index` of [0, count) split into `parts` whose sizes differ by at most one. It depends on
+/// nothing else, so the same call is always split the same way.
+range part_of(std::int64_t count, int parts, int index);
+
+namespace detail {
+using part_function = void (*)(const void *body, range part);
+void run_parts(std::int64_t count, int parts, part_function function, const void *body);
+} // namespace detail
+
+/// Calls body(range) for each of `parts` parts of [0, count), under float_control, on the threads of the
+/// caller's arena; returns when all are done. One part runs right here. While it waits, the calling
+/// thread takes no work but these parts, so it may hold locks. body must not throw.
+template <typename Body>
+void for_each_part(std::int64_t count, int parts, const Body &body) {
+    // The call through a pointer also keeps body's arithmetic behind the change of the control word.
+    detail::run_parts(
+            count, parts, [](const void *b, range part) { (*static_cast<const Body *>(b))(part); }, &body);
+}
+
+} // namespace dynquant::parallel
