@@ -20,7 +20,9 @@ find_package(dnnl ${DYNQUANT_ONEDNN_MINIMUM} CONFIG QUIET PATHS "${DYNQUANT_DEPS
 if(NOT dnnl_FOUND)
     set(found "none was found")
     if(dnnl_CONSIDERED_VERSIONS)
-        set(found "found only ${dnnl_CONSIDERED_VERSIONS} (${dnnl_CONSIDERED_CONFIGS})")
+        list(REMOVE_DUPLICATES dnnl_CONSIDERED_VERSIONS)
+        list(JOIN dnnl_CONSIDERED_VERSIONS ", " found)
+        string(PREPEND found "found only ")
     endif()
     message(FATAL_ERROR
         "oneDNN ${DYNQUANT_ONEDNN_MINIMUM} or newer, with its Graph API, is needed; ${found}.\n"
