@@ -1,0 +1,37 @@
+// The ways to compute that a test runs over: each kernel, and the native one with each instruction set
+// that this processor has.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "dynquant/quantization.hpp"
+
+namespace dynquant::test {
+
+struct variant {
+    kernel_kind kernel;
+    isa max_isa;
+
+    /// Options that force it.
+    options forced() const { return {kernel, max_isa, 0, {}}; }
+    /// "native_avx2", "reference"
+    std::string name() const;
+};
+
+std::ostream &operator<<(std::ostream &out, const variant &v);
+
+/// The kernels that claim every statement: native with each instruction set, and reference.
+std::vector<variant> universal_variants();
+variant onednn_variant();
+/// Both of the above.
+std::vector<variant> all_variants();
+/// Those which compute q.
+std::vector<variant> variants_for(const quantization &q);
+
+/// Whether design decides that one reorder computes q right: written from the contract, not from the
+/// kernel's code, so that a kernel that claims more or less fails its tests.
+bool onednn_computes(const quantization &q);
+
+} // namespace dynquant::test
