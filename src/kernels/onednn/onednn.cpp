@@ -1,18 +1,78 @@
-// The statement lowered to one dnnl::reorder.
+// The statement lowered to one dnnl::reorder with scale and zero-point attributes. The reorder is built at
+// prepare and shared by all calls; what one call needs comes from a pool.
 #include "kernels/kernel.hpp"
+#include "kernels/onednn/call.hpp"
+#include "kernels/onednn/lowering.hpp"
+#include "kernels/onednn/pool.hpp"
+#include "kernels/onednn/support.hpp"
+#include "kernels/onednn/threads.hpp"
+#include "quantization/shape.hpp"
+#include "quantization/text.hpp"
 
 namespace dynquant::kernels {
+namespace onednn {
 namespace {
-class onednn final : public kernel {
+
+const dnnl::engine &cpu_engine() {
+    static const dnnl::engine instance(dnnl::engine::kind::cpu, 0);
+    return instance;
+}
+
+class onednn_implementation final : public implementation {
+  public:
+    explicit onednn_implementation(const quantization &q)
+        : q_(q)
+        , description_(lower(q, cpu_engine()))
+        , primitive_(description_) {
+        calls_.give_back(new_call());
+    }
+
+    operation_info info() const override { return {kernel_kind::onednn, description_.impl_info_str()}; }
+
+    void run(const arguments &args) const override {
+        auto one = calls_.take([this] { return new_call(); });
+        dnnl_status_t status = dnnl_success;
+        run_controlled([&] { status = one->run(primitive_, args); });
+        calls_.give_back(std::move(one));
+        if (status != dnnl_success)
+            throw error(status, concat("onednn: expected the reorder to execute, given status ", status));
+    }
+
+  private:
+    std::unique_ptr<call> new_call() const { return std::make_unique<call>(q_, description_); }
+
+    quantization q_;
+    dnnl::reorder::primitive_desc description_;
+    dnnl::reorder primitive_;
+    mutable pool<call> calls_;
+};
+
+/// A tensor without elements: oneDNN has no reorder for some of them, and nothing needs one.
+class nothing final : public implementation {
+  public:
+    operation_info info() const override { return {kernel_kind::onednn, "none"}; }
+    void run(const arguments &) const override {}
+};
+
+class onednn_kernel final : public kernel {
   public:
     kernel_kind kind() const override { return kernel_kind::onednn; }
-    std::optional<std::string> refusal(const quantization &, const settings &) const override { return "not yet"; }
-    std::unique_ptr<implementation> prepare(const quantization &, const settings &) const override { return nullptr; }
+    std::optional<std::string> refusal(const quantization &q, const settings &) const override {
+        return onednn::refusal(q);
+    }
+    std::unique_ptr<implementation> prepare(const quantization &q, const settings &) const override {
+        if (volume(q.src.dims) == 0) return std::make_unique<nothing>();
+        std::unique_ptr<implementation> result;
+        run_controlled([&] { result = std::make_unique<onednn_implementation>(q); });
+        return result;
+    }
 };
+
 } // namespace
+} // namespace onednn
 
 const kernel &onednn_kernel() {
-    static const onednn instance;
+    static const onednn::onednn_kernel instance;
     return instance;
 }
 

@@ -1,0 +1,32 @@
+// One call of a reorder: all that oneDNN wants beside the primitive.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "dynquant/quantization.hpp"
+#include "oneapi/dnnl/dnnl.hpp"
+
+namespace dynquant::kernels::onednn {
+
+/// Stream, memory objects and scratchpad of a call. None of them may be shared by two calls at once.
+class call {
+  public:
+    call(const quantization &q, const dnnl::reorder::primitive_desc &description);
+    call(const call &) = delete;
+    call &operator=(const call &) = delete;
+
+    dnnl_status_t run(const dnnl::reorder &primitive, const arguments &args);
+
+  private:
+    void add(int argument, const dnnl::memory &memory);
+
+    dnnl::stream stream_;
+    dnnl::memory src_, dst_, scales_, zero_point_, scratchpad_;
+    std::optional<data_type> zero_point_type_;
+    std::int32_t zero_point_value_ = 0; // a reorder takes s32 only
+    std::array<dnnl_exec_arg_t, 5> exec_args_ = {};
+    int exec_arg_count_ = 0;
+};
+
+} // namespace dynquant::kernels::onednn

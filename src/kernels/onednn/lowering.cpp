@@ -1,0 +1,41 @@
+#include "kernels/onednn/lowering.hpp"
+
+#include "kernels/onednn/layout.hpp"
+
+namespace dynquant::kernels::onednn {
+namespace {
+
+dnnl::memory::data_type data_type_of(data_type type) {
+    switch (type) {
+        case data_type::f32: return dnnl::memory::data_type::f32;
+        case data_type::s32: return dnnl::memory::data_type::s32;
+        case data_type::s8: return dnnl::memory::data_type::s8;
+        case data_type::u8: break;
+    }
+    return dnnl::memory::data_type::u8;
+}
+
+dnnl::memory::desc descriptor(const std::vector<axis> &axes, std::int64_t axis::*stride, data_type type) {
+    dnnl::memory::dims extents, strides;
+    for (const auto &a : axes) {
+        extents.push_back(a.extent);
+        strides.push_back(a.*stride);
+    }
+    return dnnl::memory::desc(extents, data_type_of(type), strides);
+}
+
+} // namespace
+
+dnnl::reorder::primitive_desc lower(const quantization &q, const dnnl::engine &engine) {
+    const auto axes = axes_of(*canonicalize(q));
+    const auto argument = parameter_argument(q);
+    dnnl::primitive_attr attributes;
+    attributes.set_scales_mask(argument, parameter_mask(axes));
+    if (q.zero_points) attributes.set_zero_points_mask(argument, 0);
+    // With its own scratchpad a primitive may not run twice at once.
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    return {engine, descriptor(axes, &axis::src_stride, q.src.type), engine,
+            descriptor(axes, &axis::dst_stride, q.dst.type), attributes};
+}
+
+} // namespace dynquant::kernels::onednn

@@ -1,0 +1,109 @@
+#include "kernels/onednn/support.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/onednn/layout.hpp"
+#include "quantization/shape.hpp"
+
+namespace dynquant::kernels::onednn {
+namespace {
+
+/// Whether oneDNN takes these strides: apart from broadcasts, each axis steps over all of the smaller ones.
+bool nested(std::vector<axis> axes, std::int64_t axis::*stride) {
+    std::sort(axes.begin(), axes.end(), [=](const axis &a, const axis &b) { return a.*stride < b.*stride; });
+    std::int64_t smallest = 1;
+    for (const auto &a : axes) {
+        if (a.extent == 1 || a.*stride == 0) continue;
+        if (a.*stride < smallest || __builtin_mul_overflow(a.extent, a.*stride, &smallest)) return false;
+    }
+    return true;
+}
+
+std::optional<std::string> refuse_layout(const std::vector<axis> &axes) {
+    if (axes.size() > max_rank) return "the blocks make more dims than a oneDNN memory descriptor has, 12";
+    if (!nested(axes, &axis::src_stride))
+        return "the dims of src interleave, which a oneDNN memory descriptor cannot state";
+    if (!nested(axes, &axis::dst_stride))
+        return "the dims of dst interleave, which a oneDNN memory descriptor cannot state";
+    const int mask = parameter_mask(axes);
+    if ((mask & (mask - 1)) != 0) return "the parameters change along more than one dim, and a reorder's along one";
+    return std::nullopt;
+}
+
+std::optional<std::string> refuse_zero_points(const std::vector<axis> &axes) {
+    if (parameter_mask(axes) != 0) return "the zero points differ by channel, and a reorder uses only the first";
+    // oneDNN 3.2 leaves the zero point out where it reads runs and writes single elements.
+    for (const auto &a : axes)
+        if (a.src_stride != a.dst_stride)
+            return "there is a zero point and src and dst have different strides, and a reorder may then leave it out";
+    return std::nullopt;
+}
+
+template <typename Within>
+bool all(const std::vector<double> &values, Within within) {
+    return std::all_of(values.begin(), values.end(), within);
+}
+
+/// A reorder multiplies by 1 / scale. That is a division only when both are powers of two. From 2^-124 up,
+/// subnormal src makes less than a quarter, which no rounding, not even to zero, shows in dst; up to 2^126
+/// the reciprocal is normal.
+bool divides_exactly(double scale) {
+    int exponent = 0;
+    const double mantissa = std::abs(std::frexp(scale, &exponent)); // |scale| = mantissa * 2^exponent
+    return mantissa == 0.5 && exponent - 1 >= -124 && exponent - 1 <= 126;
+}
+
+/// Where numerics `any` may differ from strict at all; see quantization.hpp.
+bool scale_within_guard(double scale) {
+    return std::abs(scale) >= 0x1p-75 && std::abs(scale) <= 0x1p75;
+}
+bool zero_point_within_guard(double zp) {
+    return std::abs(zp) < 0x1p20;
+}
+
+/// A reorder subtracts zero points as floats; up to here that is exact.
+bool subtracts_exactly(double zp) {
+    return std::abs(zp) <= 0x1p24 - 256;
+}
+
+std::optional<std::string> refuse_strict_quantize(const quantization &q) {
+    if (q.dst.type != data_type::u8) return "dst is s8, and a reorder may turn NaN into 127";
+    if (q.scales.values.empty())
+        return "the scales are not known beforehand, and multiplying by a reciprocal is exact for powers of two only";
+    if (!all(q.scales.values, divides_exactly))
+        return "not all scales are powers of two from 2^-124 to 2^126, for which multiplying by a reciprocal is exact";
+    return std::nullopt;
+}
+
+std::optional<std::string> refuse_any_quantize(const quantization &q) {
+    if (!all(q.scales.values, scale_within_guard)) return "not all scales are within 2^-75 to 2^75";
+    if (q.zero_points && !all(q.zero_points->values, zero_point_within_guard))
+        return "not all zero points are within 2^20";
+    return std::nullopt;
+}
+
+std::optional<std::string> refuse_dequantize(const quantization &q) {
+    if (!q.zero_points || q.zero_points->type != data_type::s32) return std::nullopt;
+    if (q.zero_points->values.empty())
+        return "the s32 zero point is not known beforehand, and a reorder subtracts it as a float";
+    if (!all(q.zero_points->values, subtracts_exactly))
+        return "the zero point is beyond 2^24 - 256, and a reorder subtracts it as a float";
+    return std::nullopt;
+}
+
+} // namespace
+
+std::optional<std::string> refusal(const quantization &q) {
+    if (volume(q.src.dims) == 0) return std::nullopt;
+    const auto form = canonicalize(q);
+    if (!form) return "a block does not divide its dim";
+    const auto axes = axes_of(*form);
+    if (auto why = refuse_layout(axes)) return why;
+    if (q.zero_points)
+        if (auto why = refuse_zero_points(axes)) return why;
+    if (q.dir == direction::dequantize) return refuse_dequantize(q);
+    return q.rule == numerics::strict ? refuse_strict_quantize(q) : refuse_any_quantize(q);
+}
+
+} // namespace dynquant::kernels::onednn
