@@ -15,7 +15,7 @@ using namespace native;
 constexpr std::int64_t columns_per_piece = 64;
 
 /// A task of fewer elements costs more to hand to another thread than to compute here.
-constexpr std::int64_t elements_per_task = 32 * 1024;
+constexpr std::int64_t elements_per_task = 64 * 1024;
 
 const row_functions &functions_of(isa value) {
 #if defined(__x86_64__)

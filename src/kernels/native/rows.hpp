@@ -28,48 +28,48 @@ struct alignas(64) parameter_table {
     float scale[capacity], reciprocal[capacity], limit[capacity], zero[capacity];
     std::int32_t zero_point[capacity];
     /// All of them: 2^-75 <= |scale| <= 2^75 and |zero point| < 2^20.
-    bool inside_guard;
+    int inside_guard;
     /// All of them: no difference with an s8 or u8 leaves s32.
-    bool narrow;
+    int narrow;
 };
 
-template <typename Integer>
-void gather_zero_points(
-        const void *data, std::int64_t first, std::int64_t stride, std::int64_t count, std::int32_t *out) {
-    for (std::int64_t i = 0; i < count; ++i)
-        out[i] = static_cast<const Integer *>(data)[first + i * stride];
+/// Prepares column i: what to multiply by, and whether the fast formulas apply.
+inline void prepare(parameter_table &t, std::int64_t i, float scale, std::int32_t zero_point) {
+    const float magnitude = scale < 0 ? -scale : scale;
+    t.scale[i] = scale;
+    t.reciprocal[i] = 1 / scale;
+    t.limit[i] = magnitude * two_to_22;
+    t.zero[i] = static_cast<float>(zero_point);
+    t.zero_point[i] = zero_point;
+    // Bitwise, so that the loop over columns has no branches.
+    t.inside_guard &= static_cast<int>(magnitude >= 1 / two_to_75) & static_cast<int>(magnitude <= two_to_75)
+            & static_cast<int>(zero_point < 1 << 20) & static_cast<int>(zero_point > -(1 << 20));
+    t.narrow &= static_cast<int>(zero_point >= INT32_MIN + 256) & static_cast<int>(zero_point <= INT32_MAX - 256);
 }
 
-void load_zero_points(
-        const zero_points_view &view, std::int64_t first, std::int64_t stride, std::int64_t count, std::int32_t *out) {
+/// Prepares columns 0 to `count` with the parameters from index `first` on, `stride` apart.
+inline void prepare(parameter_table &t, const call &c, std::int64_t first, std::int64_t stride, std::int64_t count) {
+    t.inside_guard = t.narrow = 1;
+    const auto with_zero_points = [&](auto zero_point) {
+        for (std::int64_t i = 0; i < count; ++i)
+            prepare(t, i, c.scales[first + i * stride], zero_point(first + i * stride));
+    };
     using kind = zero_points_view::kind;
-    switch (view.type) {
-        case kind::s8: return gather_zero_points<std::int8_t>(view.data, first, stride, count, out);
-        case kind::u8: return gather_zero_points<std::uint8_t>(view.data, first, stride, count, out);
-        case kind::s32: return gather_zero_points<std::int32_t>(view.data, first, stride, count, out);
+    const void *data = c.zero_points.data;
+    switch (c.zero_points.type) {
+        case kind::s8: return with_zero_points([=](auto p) { return static_cast<const std::int8_t *>(data)[p]; });
+        case kind::u8: return with_zero_points([=](auto p) { return static_cast<const std::uint8_t *>(data)[p]; });
+        case kind::s32: return with_zero_points([=](auto p) { return static_cast<const std::int32_t *>(data)[p]; });
         case kind::none: break;
     }
-    for (std::int64_t i = 0; i < count; ++i)
-        out[i] = 0;
+    with_zero_points([](auto) { return 0; });
 }
 
-/// Prepares `count` parameters from index `first` on, `stride` apart.
-void prepare(parameter_table &t, const call &c, std::int64_t first, std::int64_t stride, std::int64_t count) {
-    for (std::int64_t i = 0; i < count; ++i)
-        t.scale[i] = c.scales[first + i * stride];
-    load_zero_points(c.zero_points, first, stride, count, t.zero_point);
-    int outside = 0, wide = 0;
-    for (std::int64_t i = 0; i < count; ++i) {
-        const float s = t.scale[i], magnitude = s < 0 ? -s : s;
-        const std::int32_t zp = t.zero_point[i];
-        t.reciprocal[i] = 1 / s;
-        t.limit[i] = magnitude * two_to_22;
-        t.zero[i] = static_cast<float>(zp);
-        outside |= !(magnitude >= 1 / two_to_75) | !(magnitude <= two_to_75) | (zp >= 1 << 20) | (zp <= -(1 << 20));
-        wide |= (zp < INT32_MIN + 256) | (zp > INT32_MAX - 256);
-    }
-    t.inside_guard = !outside;
-    t.narrow = !wide;
+/// Fills the rest of the last block, which a partial block reads but does not store.
+inline void pad(parameter_table &t, std::int64_t count) {
+    constexpr std::int64_t widest_block = 64;
+    for (; count % widest_block != 0; ++count)
+        prepare(t, count, 1, 0);
 }
 
 // ---- Formulas ---------------------------------------------------------------------------------------
@@ -309,7 +309,7 @@ void general_rows(const call &c, const rectangle &r) {
     const axis &along = c.form->row;
     const auto *src = static_cast<const typename Operator::source *>(c.src);
     auto *dst = static_cast<typename Operator::destination *>(c.dst);
-    parameter_table table = {}; // a partial block reads beyond its count
+    parameter_table table;
     staged<typename Operator::source> in;
     staged<typename Operator::destination> out;
     std::int64_t next = 0;
@@ -320,6 +320,7 @@ void general_rows(const call &c, const rectangle &r) {
         for (auto row = r.row_begin; row < r.row_end;) {
             const auto parameter = walker.parameter;
             prepare(table, c, parameter + column * along.parameter_stride, along.parameter_stride, count);
+            pad(table, count);
             Operator::with_formula(table, [&](auto formula_type) {
                 const auto formula_at = [&](std::int64_t i) { return decltype(formula_type)::at(table, i); };
                 for (; row < r.row_end && walker.parameter == parameter; ++row, walker.next()) {
