@@ -28,12 +28,12 @@ std::optional<problem> check_tensor(const char *name, const tensor &t) {
         if (t.strides[d] < 0)
             return wrong(
                     dnnl_invalid_shape, name, ": expected strides of 0 or more, given ", t.strides[d], " at dim ", d);
-    // Bytes must be countable too, so that no offset overflows.
-    const auto size = static_cast<std::int64_t>(traits(t.type).size);
+    // Twice the bytes must be countable, so that no offset overflows, nor one step past the last element.
+    const auto most = INT64_MAX / 2 / static_cast<std::int64_t>(traits(t.type).size) - 1;
     const auto last = elements ? last_offset(t.dims, strides_of(t)) : std::nullopt;
-    if (!last || *last > INT64_MAX / size - 1)
-        return wrong(dnnl_invalid_shape, name, ": expected a size that fits in 63 bits, given dims ", to_string(t.dims),
-                " of ", to_string(t.type));
+    if (!last || *last > most)
+        return wrong(dnnl_invalid_shape, name, ": expected a size in bytes that fits in 62 bits, given dims ",
+                to_string(t.dims), " of ", to_string(t.type));
     return std::nullopt;
 }
 
