@@ -8,8 +8,11 @@
 //
 // The ops: DynamicQuantize, DynamicDequantize, Quantize, Dequantize. Each becomes one partition.
 // Every error is a dnnl::error (in fact a dynquant::error) whose message names the op, the attribute or
-// argument, what was expected and what was given. What the op alone shows is refused at add_op, what
-// needs final shapes at compile, and only handles and counts at execute.
+// argument, what was expected and what was given. What is known at add_op is checked at add_op, the rest
+// at compile, and only handles, counts and the stream's engine at execute.
+//
+// Stricter than oneDNN, which lets these pass or fails later: attributes that an op does not have, two
+// ops with one id, one logical tensor id for two different tensors, cycles, engines that are not CPUs.
 //
 // Thread safety: a compiled_partition may be executed from many threads at once. The other objects
 // are like standard containers: concurrent reads are fine, a write wants exclusion.
@@ -23,7 +26,9 @@
 
 #include "dynquant/error.hpp"
 #include "dynquant/export.hpp"
+#include "dynquant/quantization.hpp"
 #include "oneapi/dnnl/dnnl_graph.hpp"
+#include "oneapi/dnnl/dnnl_version.h"
 
 namespace dynquant::graph {
 
@@ -40,6 +45,16 @@ using dnnl::graph::set_constant_tensor_cache;
 using dnnl::graph::status;
 using dnnl::graph::stream;
 using dnnl::graph::tensor;
+
+// Newer than 3.2.
+#if DNNL_VERSION_MAJOR > 3 || DNNL_VERSION_MINOR >= 4
+using dnnl::graph::get_constant_tensor_cache_capacity;
+using dnnl::graph::set_constant_tensor_cache_capacity;
+#endif
+#if DNNL_VERSION_MAJOR > 3 || DNNL_VERSION_MINOR >= 11
+using dnnl::graph::graph_dump_mode;
+using dnnl::graph::set_dump_mode;
+#endif
 
 // The core that these classes are a skin of. It speaks oneDNN's C structs, so that another skin, a C
 // ABI, can be put on it.
@@ -75,12 +90,13 @@ DYNQUANT_API dnnl_engine_kind_t get_engine_kind(const partition_record &p);
 DYNQUANT_API size_t get_inputs(const partition_record &p, const dnnl_graph_logical_tensor_t *&ports);
 DYNQUANT_API size_t get_outputs(const partition_record &p, const dnnl_graph_logical_tensor_t *&ports);
 DYNQUANT_API compiled_partition_record *compile(const partition_record &p, size_t input_count,
-        const dnnl_graph_logical_tensor_t *inputs, size_t output_count,
-        const dnnl_graph_logical_tensor_t *outputs, dnnl_engine_kind_t kind);
+        const dnnl_graph_logical_tensor_t *inputs, size_t output_count, const dnnl_graph_logical_tensor_t *outputs,
+        dnnl_engine_kind_t kind);
 
 DYNQUANT_API dnnl_graph_logical_tensor_t query_logical_tensor(const compiled_partition_record &c, size_t id);
-DYNQUANT_API void execute(const compiled_partition_record &c, size_t input_count, void *const *inputs,
-        size_t output_count, void *const *outputs);
+DYNQUANT_API operation_info get_info(const compiled_partition_record &c);
+DYNQUANT_API void execute(const compiled_partition_record &c, dnnl_stream_t stream, size_t input_count,
+        void *const *inputs, size_t output_count, void *const *outputs);
 
 DYNQUANT_API void destroy(op_record *op) noexcept;
 DYNQUANT_API void destroy(graph_record *g) noexcept;
@@ -104,6 +120,12 @@ using handle = dnnl::handle<Record *, owner<Record>>;
 static_assert(std::is_standard_layout_v<logical_tensor>);
 static_assert(sizeof(logical_tensor) == sizeof(dnnl_graph_logical_tensor_t));
 
+// What an attribute may be.
+template <typename Type>
+inline constexpr bool is_attribute = std::disjunction_v<std::is_same<Type, int64_t>, std::is_same<Type, float>,
+        std::is_same<Type, bool>, std::is_same<Type, std::string>, std::is_same<Type, std::vector<int64_t>>,
+        std::is_same<Type, std::vector<float>>>;
+
 inline const dnnl_graph_logical_tensor_t *c_structs(const logical_tensor *tensors) {
     return reinterpret_cast<const dnnl_graph_logical_tensor_t *>(tensors);
 }
@@ -119,8 +141,8 @@ class op : public core::handle<core::op_record> {
     op(size_t id, kind akind, const std::string &verbose_name = "")
         : handle(core::create_op(id, static_cast<dnnl_graph_op_kind_t>(akind), verbose_name.c_str())) {}
 
-    op(size_t id, kind akind, const std::vector<logical_tensor> &inputs,
-            const std::vector<logical_tensor> &outputs, const std::string &verbose_name = "")
+    op(size_t id, kind akind, const std::vector<logical_tensor> &inputs, const std::vector<logical_tensor> &outputs,
+            const std::string &verbose_name = "")
         : op(id, akind, verbose_name) {
         add_inputs(inputs);
         add_outputs(outputs);
@@ -138,9 +160,9 @@ class op : public core::handle<core::op_record> {
             add_output(t);
     }
 
-    /// Type is one of int64_t, float, bool, std::string, std::vector<int64_t>, std::vector<float>,
-    /// and must be the attribute's own; add_op checks it against the op.
-    template <typename Type>
+    /// Type is one of int64_t, float, bool, std::string, std::vector<int64_t>, std::vector<float>. The op
+    /// takes any attribute of any value; add_op checks them.
+    template <typename Type, std::enable_if_t<core::is_attribute<Type>, bool> = true>
     op &set_attr(attr name, const Type &value) {
         const auto c_name = static_cast<dnnl_graph_op_attr_t>(name);
         if constexpr (std::is_same_v<Type, int64_t>)
@@ -153,10 +175,8 @@ class op : public core::handle<core::op_record> {
             core::set_attr_str(*get(), c_name, value.data(), value.size());
         else if constexpr (std::is_same_v<Type, std::vector<int64_t>>)
             core::set_attr_s64(*get(), c_name, value.data(), value.size());
-        else if constexpr (std::is_same_v<Type, std::vector<float>>)
-            core::set_attr_f32(*get(), c_name, value.data(), value.size());
         else
-            static_assert(!sizeof(Type), "an attribute is int64_t, float, bool, std::string or a vector");
+            core::set_attr_f32(*get(), c_name, value.data(), value.size());
         return *this;
     }
 };
@@ -165,9 +185,11 @@ class op : public core::handle<core::op_record> {
 class compiled_partition : public core::handle<core::compiled_partition_record> {
   public:
     compiled_partition() = default;
-    explicit compiled_partition(core::compiled_partition_record *record) : handle(record) {}
+    explicit compiled_partition(core::compiled_partition_record *record)
+        : handle(record) {}
 
-    /// The logical tensor with final dims and layout.
+    /// The logical tensor of a port, with final dims and layout. For any other id, one whose id is SIZE_MAX,
+    /// as in oneDNN.
     logical_tensor query_logical_tensor(size_t tid) const {
         return logical_tensor(core::query_logical_tensor(*get(), tid));
     }
@@ -178,13 +200,23 @@ class compiled_partition : public core::handle<core::compiled_partition_record> 
         return {};
     }
 
+    /// Empty: no op of this family needs one.
+    logical_tensor get_scratchpad_logical_tensor() const {
+        get();
+        return {static_cast<size_t>(-1), logical_tensor::data_type::u8, logical_tensor::dims {0},
+                logical_tensor::layout_type::strided, logical_tensor::property_type::variable};
+    }
+
+    /// Dynquant's own: the kernel and the instruction set that execute uses.
+    operation_info get_info() const { return core::get_info(*get()); }
+
     /// Runs synchronously. The tensors are matched by position to the lists given to compile; only
-    /// their handles are looked at.
-    void execute(stream &astream, const std::vector<tensor> &inputs,
-            const std::vector<tensor> &outputs) const {
-        astream.get();
+    /// their handles are looked at. A scratchpad is not needed.
+    void execute(stream &astream, const std::vector<tensor> &inputs, const std::vector<tensor> &outputs,
+            const tensor &scratchpad = tensor()) const {
+        static_cast<void>(scratchpad);
         const handles in(inputs), out(outputs);
-        core::execute(*get(), inputs.size(), in.data, outputs.size(), out.data);
+        core::execute(*get(), astream.get(), inputs.size(), in.data, outputs.size(), out.data);
     }
 
   private:
@@ -214,7 +246,8 @@ class partition : public core::handle<core::partition_record> {
     using policy = dnnl::graph::partition::policy;
 
     partition() = default;
-    explicit partition(core::partition_record *record) : handle(record) {}
+    explicit partition(core::partition_record *record)
+        : handle(record) {}
 
     partition(const op &aop, engine::kind ekind)
         : handle(core::create_partition(*aop.get(), static_cast<dnnl_engine_kind_t>(ekind))) {}
@@ -226,20 +259,18 @@ class partition : public core::handle<core::partition_record> {
     /// Always true: what is not supported is refused at add_op.
     bool is_supported() const { return get() != nullptr; }
 
-    engine::kind get_engine_kind() const {
-        return static_cast<engine::kind>(core::get_engine_kind(*get()));
-    }
+    engine::kind get_engine_kind() const { return static_cast<engine::kind>(core::get_engine_kind(*get())); }
 
     std::vector<logical_tensor> get_input_ports() const { return ports(core::get_inputs); }
     std::vector<logical_tensor> get_output_ports() const { return ports(core::get_outputs); }
 
-    /// inputs and outputs are matched to the ports by id. src needs final dims and strides; dst may have
-    /// unknown dims, which are inferred, and layout any, which keeps a dense src's order of dims.
-    compiled_partition compile(const std::vector<logical_tensor> &inputs,
-            const std::vector<logical_tensor> &outputs, const engine &e) const {
-        return compiled_partition(core::compile(*get(), inputs.size(), core::c_structs(inputs.data()),
-                outputs.size(), core::c_structs(outputs.data()),
-                static_cast<dnnl_engine_kind_t>(e.get_kind())));
+    /// inputs and outputs are matched to the ports by id and replace what the op said of them, but for the
+    /// data type; tensors that the op does not have are ignored. Inputs need final dims and strides. dst may
+    /// have unknown dims, which are inferred, and layout any, which keeps a dense src's order of dims.
+    compiled_partition compile(const std::vector<logical_tensor> &inputs, const std::vector<logical_tensor> &outputs,
+            const engine &e) const {
+        return compiled_partition(core::compile(*get(), inputs.size(), core::c_structs(inputs.data()), outputs.size(),
+                core::c_structs(outputs.data()), static_cast<dnnl_engine_kind_t>(e.get_kind())));
     }
 
   private:
@@ -261,8 +292,8 @@ class graph : public core::handle<core::graph_record> {
         : handle(core::create_graph(static_cast<dnnl_engine_kind_t>(engine_kind))) {}
 
     graph(engine::kind engine_kind, fpmath_mode mode)
-        : handle(core::create_graph(static_cast<dnnl_engine_kind_t>(engine_kind),
-                  static_cast<dnnl_fpmath_mode_t>(mode))) {}
+        : handle(core::create_graph(
+                static_cast<dnnl_engine_kind_t>(engine_kind), static_cast<dnnl_fpmath_mode_t>(mode))) {}
 
     void set_fpmath_mode(fpmath_mode mode, bool apply_to_int = false) {
         core::set_fpmath_mode(*get(), static_cast<dnnl_fpmath_mode_t>(mode), apply_to_int);
@@ -273,6 +304,7 @@ class graph : public core::handle<core::graph_record> {
         mode = static_cast<fpmath_mode>(c_mode);
     }
 
+    /// Takes a copy: what is done to aop later does not matter. A refused op leaves the graph as it was.
     /// Without exceptions allowed, a refusal is only returned as a status.
     status add_op(const op &aop, bool allow_exception = true) {
         try {
@@ -284,10 +316,12 @@ class graph : public core::handle<core::graph_record> {
         return status::success;
     }
 
+    /// Throws (invalid_graph) when the ops depend on each other in a circle. Again: does nothing.
     void finalize() { core::finalize(*get()); }
     bool is_finalized() const { return core::is_finalized(*get()); }
 
-    /// One partition for each op, in the order of add_op, whatever the policy.
+    /// One partition for each op, whatever the policy: producers before consumers, otherwise in the order
+    /// of add_op. They keep the graph's fpmath mode of now.
     std::vector<partition> get_partitions(partition::policy = partition::policy::fusion) {
         std::vector<partition> result;
         const size_t count = core::count_partitions(*get());

@@ -1,0 +1,128 @@
+#include "graph/attributes.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "graph/refusal.hpp"
+
+namespace dynquant::graph::core {
+namespace {
+
+const std::vector<std::string> qtypes = {"per_tensor", "per_channel"};
+constexpr const char *value_types[] = {"s64", "f32", "bool", "string"};
+
+/// Of the names in oneDNN 3.2, for messages.
+constexpr struct {
+    dnnl_graph_op_attr_t attr;
+    const char *name;
+} names[] = {
+        {dnnl_graph_op_attr_alpha, "alpha"},
+        {dnnl_graph_op_attr_beta, "beta"},
+        {dnnl_graph_op_attr_epsilon, "epsilon"},
+        {dnnl_graph_op_attr_max, "max"},
+        {dnnl_graph_op_attr_min, "min"},
+        {dnnl_graph_op_attr_momentum, "momentum"},
+        {dnnl_graph_op_attr_scales, "scales"},
+        {dnnl_graph_op_attr_axis, "axis"},
+        {dnnl_graph_op_attr_begin_norm_axis, "begin_norm_axis"},
+        {dnnl_graph_op_attr_groups, "groups"},
+        {dnnl_graph_op_attr_axes, "axes"},
+        {dnnl_graph_op_attr_dilations, "dilations"},
+        {dnnl_graph_op_attr_dst_shape, "dst_shape"},
+        {dnnl_graph_op_attr_kernel, "kernel"},
+        {dnnl_graph_op_attr_order, "order"},
+        {dnnl_graph_op_attr_output_padding, "output_padding"},
+        {dnnl_graph_op_attr_pads_begin, "pads_begin"},
+        {dnnl_graph_op_attr_pads_end, "pads_end"},
+        {dnnl_graph_op_attr_shape, "shape"},
+        {dnnl_graph_op_attr_sizes, "sizes"},
+        {dnnl_graph_op_attr_src_shape, "src_shape"},
+        {dnnl_graph_op_attr_strides, "strides"},
+        {dnnl_graph_op_attr_weights_shape, "weights_shape"},
+        {dnnl_graph_op_attr_zps, "zps"},
+        {dnnl_graph_op_attr_exclude_pad, "exclude_pad"},
+        {dnnl_graph_op_attr_keep_dims, "keep_dims"},
+        {dnnl_graph_op_attr_keep_stats, "keep_stats"},
+        {dnnl_graph_op_attr_per_channel_broadcast, "per_channel_broadcast"},
+        {dnnl_graph_op_attr_special_zero, "special_zero"},
+        {dnnl_graph_op_attr_transpose_a, "transpose_a"},
+        {dnnl_graph_op_attr_transpose_b, "transpose_b"},
+        {dnnl_graph_op_attr_use_affine, "use_affine"},
+        {dnnl_graph_op_attr_use_dst, "use_dst"},
+        {dnnl_graph_op_attr_auto_broadcast, "auto_broadcast"},
+        {dnnl_graph_op_attr_auto_pad, "auto_pad"},
+        {dnnl_graph_op_attr_coordinate_transformation_mode, "coordinate_transformation_mode"},
+        {dnnl_graph_op_attr_data_format, "data_format"},
+        {dnnl_graph_op_attr_mode, "mode"},
+        {dnnl_graph_op_attr_qtype, "qtype"},
+        {dnnl_graph_op_attr_rounding_type, "rounding_type"},
+        {dnnl_graph_op_attr_weights_format, "weights_format"},
+};
+
+void check_length(const op_record &op, const attribute_schema &schema, size_t length) {
+    if (schema.list && length == 0)
+        refuse(op, dnnl_invalid_arguments, schema.name, ": expected a list of one or more values, given an empty one");
+    if (!schema.list && length != 1)
+        refuse(op, dnnl_invalid_graph_op, schema.name, ": expected one value, given ", length);
+}
+
+void check_value(const op_record &op, const attribute_schema &schema, const attribute_value &value) {
+    if (value.index() != static_cast<size_t>(schema.type))
+        refuse(op, dnnl_invalid_graph_op, schema.name, ": expected a value of type ",
+                value_types[static_cast<size_t>(schema.type)], ", given one of type ", value_types[value.index()]);
+    if (const auto *list = std::get_if<std::vector<std::int64_t>>(&value)) check_length(op, schema, list->size());
+    if (const auto *list = std::get_if<std::vector<float>>(&value)) check_length(op, schema, list->size());
+}
+
+void check_qtype(const op_record &op) {
+    const auto *qtype = find_attribute<std::string>(op, dnnl_graph_op_attr_qtype);
+    if (qtype && std::ranges::find(qtypes, *qtype) == qtypes.end())
+        refuse(op, dnnl_invalid_arguments, "qtype: expected per_tensor or per_channel, given '", *qtype, "'",
+                suggest(*qtype, qtypes));
+}
+
+// Zero points are computed with as s32.
+void check_zps(const op_record &op) {
+    using s32 = std::numeric_limits<std::int32_t>;
+    const auto *zps = find_attribute<std::vector<std::int64_t>>(op, dnnl_graph_op_attr_zps);
+    if (!zps) return;
+    for (size_t i = 0; i < zps->size(); ++i)
+        if ((*zps)[i] < s32::min() || (*zps)[i] > s32::max())
+            refuse(op, dnnl_invalid_arguments, "zps: expected values within s32, given ", (*zps)[i], " at index ", i);
+}
+
+} // namespace
+
+std::string attribute_name(dnnl_graph_op_attr_t attr) {
+    for (const auto &row : names)
+        if (row.attr == attr) return row.name;
+    return concat("attribute ", static_cast<int>(attr));
+}
+
+void check_attributes(const op_record &op, const op_schema &schema) {
+    for (const auto &[attr, value] : op.attributes) {
+        const auto known = std::ranges::find(schema.attributes, attr, &attribute_schema::attr);
+        if (known == schema.attributes.end())
+            refuse(op, dnnl_invalid_graph_op, attribute_name(attr), ": expected an attribute among ",
+                    alternatives(schema.attributes, [](const auto &a) { return a.name; }), ", given ",
+                    attribute_name(attr));
+        check_value(op, *known, value);
+    }
+    for (const auto &expected : schema.attributes)
+        if (expected.required && !op.attributes.contains(expected.attr))
+            refuse(op, dnnl_invalid_graph_op, expected.name, ": expected the attribute to be set, given none");
+    check_qtype(op);
+    check_zps(op);
+}
+
+bool is_per_channel(const op_record &op) {
+    const auto *qtype = find_attribute<std::string>(op, dnnl_graph_op_attr_qtype);
+    return qtype && *qtype == "per_channel";
+}
+
+std::int64_t axis_of(const op_record &op) {
+    const auto *axis = find_attribute<std::vector<std::int64_t>>(op, dnnl_graph_op_attr_axis);
+    return axis ? axis->front() : 1;
+}
+
+} // namespace dynquant::graph::core

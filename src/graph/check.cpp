@@ -1,0 +1,56 @@
+#include "graph/check.hpp"
+
+#include <algorithm>
+
+#include "graph/attributes.hpp"
+#include "graph/logical_tensor.hpp"
+#include "graph/lowering.hpp"
+#include "graph/refusal.hpp"
+
+namespace dynquant::graph::core {
+namespace {
+
+const op_schema &supported(const op_record &op) {
+    const auto *schema = find_schema(op.kind);
+    if (!schema)
+        refuse(op, dnnl_unimplemented, "kind: expected ",
+                alternatives(op_schemas(), [](const op_schema &row) { return row.name; }), ", given kind ",
+                static_cast<int>(op.kind), " of dnnl_graph_op_kind_t");
+    return *schema;
+}
+
+void check_counts(const op_record &op, const op_schema &schema) {
+    const auto most = schema.inputs.size();
+    const auto least = static_cast<size_t>(std::ranges::count(schema.inputs, true, &port_schema::required));
+    if (op.inputs.size() < least || op.inputs.size() > most) {
+        std::string names;
+        for (const auto &port : schema.inputs)
+            names += concat(names.empty() ? "" : ", ", port.required ? "" : "optionally ", port.name);
+        refuse(op, dnnl_invalid_graph_op, "inputs: expected ",
+                least == most ? concat(most) : concat(least, " or ", most), " (", names, "), given ", op.inputs.size());
+    }
+    if (op.outputs.size() != 1)
+        refuse(op, dnnl_invalid_graph_op, "outputs: expected 1 (", schema.output.name, "), given ", op.outputs.size());
+}
+
+// Sizes, overlap and all else that a statement must fulfil, as soon as there is enough to state it.
+void check_statement(const op_record &op) {
+    const auto &src = op.inputs[input::src];
+    if (!dims_known(with_dims_from(src, op.outputs.front()))) return;
+    if (const auto wrong = dynquant::check(lower(op, numerics::strict))) refuse(op, wrong->status, wrong->message);
+}
+
+} // namespace
+
+void check(const op_record &op, stage when) {
+    const auto &schema = supported(op);
+    check_counts(op, schema);
+    check_attributes(op, schema);
+    for (size_t i = 0; i < op.inputs.size(); ++i)
+        check_port(op, schema.inputs[i], op.inputs[i], false, when);
+    check_port(op, schema.output, op.outputs.front(), true, when);
+    check_shapes(op);
+    check_statement(op);
+}
+
+} // namespace dynquant::graph::core

@@ -1,0 +1,54 @@
+#include "graph/lowering.hpp"
+
+#include "graph/attributes.hpp"
+#include "graph/logical_tensor.hpp"
+
+namespace dynquant::graph::core {
+namespace {
+
+data_type lower(dnnl_data_type_t type, const port_schema &schema) {
+    switch (type == dnnl_data_type_undef ? schema.types.front() : type) {
+        case dnnl_s32: return data_type::s32;
+        case dnnl_s8: return data_type::s8;
+        case dnnl_u8: return data_type::u8;
+        default: return data_type::f32;
+    }
+}
+
+dims known_strides(const c_logical_tensor &t) {
+    return strides_known(t) ? strides_of(t) : dims {};
+}
+
+/// The scales or zps: an input, else the attribute's values, else nothing.
+template <typename T>
+std::optional<parameter> lower_parameter(const op_record &op, const op_schema &schema, input position,
+        dnnl_graph_op_attr_t attr, data_type attribute_type, const dims &block) {
+    if (op.inputs.size() > position)
+        return parameter {lower(op.inputs[position].data_type, schema.inputs[position]), block, {}};
+    if (const auto *list = find_attribute<std::vector<T>>(op, attr))
+        return parameter {attribute_type, block, std::vector<double>(list->begin(), list->end())};
+    return std::nullopt;
+}
+
+} // namespace
+
+quantization lower(const op_record &op, numerics rule) {
+    const auto &schema = *find_schema(op.kind);
+    const auto &src = op.inputs[input::src], &dst = op.outputs.front();
+    const auto extents = dims_of(with_dims_from(src, dst));
+
+    quantization q;
+    q.dir = schema.dir;
+    q.rule = rule;
+    q.src = {lower(src.data_type, schema.inputs[input::src]), extents, known_strides(src)};
+    q.dst = {lower(dst.data_type, schema.output), extents, known_strides(dst)};
+    if (dst.layout_type != dnnl_graph_layout_type_strided) q.dst.strides = order_of(q.src);
+
+    const auto block = is_per_channel(op) ? per_channel(extents, axis_of(op)) : per_tensor(extents);
+    q.scales = *lower_parameter<float>(op, schema, input::scales, dnnl_graph_op_attr_scales, data_type::f32, block);
+    q.zero_points =
+            lower_parameter<std::int64_t>(op, schema, input::zps, dnnl_graph_op_attr_zps, data_type::s32, block);
+    return q;
+}
+
+} // namespace dynquant::graph::core

@@ -1,0 +1,20 @@
+#include "graph/refusal.hpp"
+
+#include "graph/op_schema.hpp"
+#include "oneapi/dnnl/dnnl_debug.h"
+
+namespace dynquant::graph::core {
+
+std::string label(const op_record &op) {
+    const auto *schema = find_schema(op.kind);
+    return concat("op ", op.id, op.name.empty() ? "" : " '" + op.name + "'", " (",
+            schema ? schema->name : concat("kind ", static_cast<int>(op.kind)), ")");
+}
+
+void require_cpu(const std::string &what, dnnl_engine_kind_t kind) {
+    if (kind != dnnl_cpu)
+        throw dynquant::error(
+                dnnl_invalid_arguments, concat(what, ": expected engine kind cpu, given ", dnnl_engine_kind2str(kind)));
+}
+
+} // namespace dynquant::graph::core

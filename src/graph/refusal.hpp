@@ -1,0 +1,41 @@
+// Errors that name the op: "op 3 'conv1_quant' (DynamicQuantize): scales: expected ..., given ...".
+#pragma once
+
+#include <utility>
+
+#include "graph/op_record.hpp"
+#include "quantization/text.hpp"
+
+namespace dynquant::graph::core {
+
+/// op 3 'conv1_quant' (DynamicQuantize)
+std::string label(const op_record &op);
+
+template <typename... Parts>
+[[noreturn]] void refuse(const op_record &op, dnnl_status_t status, const Parts &...parts) {
+    throw dynquant::error(status, concat(label(op), ": ", parts...));
+}
+
+/// Calls f. An error that it throws leaves with the op's label in front.
+template <typename F>
+decltype(auto) on_behalf_of(const op_record &op, F &&f) {
+    try {
+        return std::forward<F>(f)();
+    } catch (const dnnl::error &e) {
+        refuse(op, e.status, e.message);
+    }
+}
+
+/// "a", "a or b", "a, b or c": name(item) of each.
+template <typename Items, typename Name>
+std::string alternatives(const Items &items, Name &&name) {
+    std::string text;
+    for (size_t i = 0; i < items.size(); ++i)
+        text += concat(i == 0 ? "" : i + 1 < items.size() ? ", " : " or ", name(items[i]));
+    return text;
+}
+
+/// Throws unless the engine kind is cpu; `what` wants it.
+void require_cpu(const std::string &what, dnnl_engine_kind_t kind);
+
+} // namespace dynquant::graph::core
