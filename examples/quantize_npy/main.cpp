@@ -1,0 +1,180 @@
+// Quantizes .npy files: a float32 tensor becomes 8-bit integers, scales and zero points, through the
+// ops DynamicQuantize and DynamicDequantize of a oneDNN Graph program.
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <new>
+#include <set>
+#include <stdexcept>
+
+#include <CLI/CLI.hpp>
+
+#include "report.hpp"
+
+namespace example {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct arguments {
+    std::vector<fs::path> files;
+    std::optional<std::int64_t> axis;
+    bool per_tensor = false;
+    std::string dtype = "u8";
+    fs::path output = ".";
+};
+
+statement statement_of(const npy_tensor &tensor, const arguments &given) {
+    const auto rank = std::ssize(tensor.dims);
+    statement s {tensor.dims, tensor.strides, given.dtype == "u8" ? data_type::u8 : data_type::s8, {}};
+    if (!given.per_tensor && (rank > 0 || given.axis)) s.axis = given.axis.value_or(-1);
+    if (s.axis && (*s.axis < -rank || *s.axis >= rank))
+        throw std::runtime_error("--axis=" + std::to_string(*s.axis)
+                + (rank == 0 ? ": expected --per-tensor for a tensor of no dims"
+                             : ": expected " + std::to_string(-rank) + " to " + std::to_string(rank - 1)
+                                        + " for a tensor of " + std::to_string(rank) + " dims"));
+    return s;
+}
+
+/// The tensors that the graph writes.
+struct results {
+    explicit results(std::int64_t volume)
+        : integers(static_cast<std::size_t>(volume))
+        , restored(integers.size()) {}
+
+    buffers with(const npy_tensor &tensor, const parameters &p) {
+        return {tensor.data.get(), p.scales.data(), p.zps.data(), integers.data(), restored.data()};
+    }
+
+    std::vector<std::uint8_t> integers; // or the bytes of s8
+    std::vector<float> restored;
+};
+
+measurement measure_dynquant(const statement &s, const buffers &memory, op_id op) {
+    auto result = measure<dynquant_graph>(s, memory, op);
+    if (!result.refusal.empty()) throw std::runtime_error(result.refusal);
+    return result;
+}
+
+std::int64_t count_differing(const std::vector<std::uint8_t> &a, const std::vector<std::uint8_t> &b) {
+    std::int64_t count = 0;
+    for (std::size_t i = 0; i < a.size(); ++i)
+        count += a[i] != b[i];
+    return count;
+}
+
+/// Equal are the same bits, and any two NaN.
+std::int64_t count_differing(const std::vector<float> &a, const std::vector<float> &b) {
+    std::int64_t count = 0;
+    for (std::size_t i = 0; i < a.size(); ++i)
+        count += std::memcmp(&a[i], &b[i], sizeof(float)) != 0 && !(a[i] != a[i] && b[i] != b[i]);
+    return count;
+}
+
+/// Plain oneDNN Graph's two ops, each given what dynquant's was given.
+std::array<peer_result, 2> measure_onednn(const report &r, const results &ours) {
+    results theirs(r.tensor.volume);
+    const auto memory = theirs.with(r.tensor, r.derived);
+    peer_result quantize {measure<onednn_graph>(r.asked, memory, op_id::quantize)};
+    quantize.differing = count_differing(theirs.integers, ours.integers);
+    theirs.integers = ours.integers;
+    peer_result dequantize {measure<onednn_graph>(r.asked, memory, op_id::dequantize)};
+    dequantize.differing = count_differing(theirs.restored, ours.restored);
+    return {quantize, dequantize};
+}
+
+/// What one scale and one zero point for all would have cost.
+quality per_tensor_quality(statement s, const npy_tensor &tensor) {
+    s.axis.reset();
+    const auto derived = derive(s, tensor.data.get());
+    results result(tensor.volume);
+    const auto memory = result.with(tensor, derived);
+    for (const auto op : {op_id::quantize, op_id::dequantize}) {
+        round_trip<dynquant_graph> graph(s, memory);
+        graph.compile(op);
+        graph.execute(op);
+    }
+    return compare(s, tensor.data.get(), result.restored.data(), derived.scales);
+}
+
+std::array<std::string, 3> write(const report &r, const results &result, const arguments &given) {
+    const auto &s = r.asked;
+    const auto stem = (given.output / fs::path(r.file).stem()).string();
+    const std::array names {stem + "." + given.dtype + ".npy", stem + ".scales.npy", stem + ".zps.npy"};
+    new_files files;
+    if (s.integers == data_type::u8)
+        files.write_npy(names[0], result.integers.data(), s.dims, r.tensor.fortran_order);
+    else
+        files.write_npy(names[0], reinterpret_cast<const std::int8_t *>(result.integers.data()), s.dims,
+                r.tensor.fortran_order);
+    files.write_npy(names[1], r.derived.scales.data(), {s.channels()}, false);
+    files.write_npy(names[2], r.derived.zps.data(), {s.channels()}, false);
+    files.commit();
+    return names;
+}
+
+void quantize_file(const fs::path &file, const arguments &given) {
+    report r;
+    r.file = file.string();
+    r.tensor = read_npy(file);
+    r.asked = statement_of(r.tensor, given);
+    r.derived = derive(r.asked, r.tensor.data.get());
+    results result(r.tensor.volume);
+    const auto memory = result.with(r.tensor, r.derived);
+    r.ops[0] = measure_dynquant(r.asked, memory, op_id::quantize);
+    r.ops[1] = measure_dynquant(r.asked, memory, op_id::dequantize);
+    r.written = write(r, result, given);
+    r.reached = compare(r.asked, r.tensor.data.get(), result.restored.data(), r.derived.scales);
+    if (r.asked.axis) r.per_tensor = per_tensor_quality(r.asked, r.tensor);
+    r.peer = measure_onednn(r, result);
+    print(r);
+}
+
+/// One line on stderr; the exit status.
+int fail(const std::string &what, int status) {
+    std::cerr << "quantize_npy: " << what << '\n';
+    return status;
+}
+
+int quantize_files(const arguments &given) {
+    std::set<fs::path> stems;
+    for (const auto &file : given.files)
+        if (!stems.insert(file.stem()).second)
+            return fail(
+                    "two files are called " + file.stem().string() + "; their results would have the same names", 2);
+    int status = 0;
+    for (const auto &file : given.files) {
+        try {
+            quantize_file(file, given);
+        } catch (const std::bad_alloc &) {
+            status = fail(file.string() + ": not enough memory", 1);
+        } catch (const std::exception &e) {
+            status = fail(file.string() + ": " + e.what(), 1);
+        }
+    }
+    return status;
+}
+
+} // namespace
+} // namespace example
+
+int main(int argc, char **argv) {
+    example::arguments given;
+    CLI::App app("Quantizes float32 .npy files to 8-bit integers with scales and zero points (zps).\n"
+                 "Writes NAME.u8.npy (or .s8.npy), NAME.scales.npy and NAME.zps.npy.");
+    app.add_option("FILE", given.files, ".npy files of float32, in C or Fortran order")->required();
+    auto *axis = app.add_option("--axis", given.axis, "Per channel along this axis, -1 being the last. Default: -1");
+    app.add_flag("--per-tensor", given.per_tensor, "One scale and one zp for all")->excludes(axis);
+    app.add_option("--dtype", given.dtype, "Integer type. Default: u8")->check(CLI::IsMember({"u8", "s8"}));
+    app.add_option("--output", given.output, "Folder for the results. Default: the current one");
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::CallForHelp &) {
+        std::cout << app.help();
+        return 0;
+    } catch (const CLI::ParseError &e) {
+        return example::fail(std::string(e.what()) + " (--help tells the usage)", 2);
+    }
+    return example::quantize_files(given);
+}

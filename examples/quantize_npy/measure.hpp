@@ -1,0 +1,53 @@
+// Runs one op of the graph, through either API, and takes its time.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "round_trip.hpp"
+
+namespace example {
+
+/// The median time of many runs, or where and why the op was refused.
+struct measurement {
+    double seconds = 0;
+    std::string refusal;
+};
+
+template <typename F>
+double median_seconds(F f) {
+    using clock = std::chrono::steady_clock;
+    constexpr std::chrono::duration<double> budget(0.3);
+    constexpr std::size_t least = 5, most = 1001;
+    f(); // the first run pays for cold caches
+    std::vector<double> times;
+    const auto start = clock::now();
+    while (times.size() < least || (times.size() < most && clock::now() - start < budget)) {
+        const auto begin = clock::now();
+        f();
+        times.push_back(std::chrono::duration<double>(clock::now() - begin).count());
+    }
+    const auto middle = times.begin() + std::ssize(times) / 2;
+    std::nth_element(times.begin(), middle, times.end());
+    return *middle;
+}
+
+template <typename Api>
+measurement measure(const statement &s, const buffers &memory, op_id op) {
+    measurement result;
+    const char *stage = "add_op";
+    try {
+        round_trip<Api> graph(s, memory);
+        stage = "compile";
+        graph.compile(op);
+        stage = "execute";
+        result.seconds = median_seconds([&] { graph.execute(op); });
+    } catch (const dnnl::error &e) {
+        result.refusal = std::string("refused at ") + stage + ": " + e.what();
+    }
+    return result;
+}
+
+} // namespace example

@@ -1,0 +1,46 @@
+// Files in NumPy's .npy format, https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace example {
+
+/// A dense tensor of floats; strides in elements, row-major or, in Fortran order, column-major.
+struct npy_tensor {
+    std::vector<std::int64_t> dims, strides;
+    bool fortran_order = false;
+    std::int64_t volume = 0;
+    std::shared_ptr<const float> data;
+};
+
+/// Throws std::runtime_error with one line unless the file is a whole .npy file of float32 with at most
+/// 12 dims.
+npy_tensor read_npy(const std::filesystem::path &file);
+
+/// Files that appear complete or not at all: each is written under another name, and renamed when all
+/// are written. Both functions throw std::runtime_error with one line.
+class new_files {
+  public:
+    new_files() = default;
+    new_files(const new_files &) = delete;
+    new_files &operator=(const new_files &) = delete;
+    ~new_files(); // removes what was not committed
+
+    /// T: float, std::int32_t, std::int8_t or std::uint8_t. A folder that is missing is made.
+    template <typename T>
+    void write_npy(const std::filesystem::path &file, const T *data, const std::vector<std::int64_t> &dims,
+            bool fortran_order);
+    void commit();
+
+  private:
+    struct pending {
+        std::filesystem::path wanted, written;
+    };
+    std::vector<pending> files_;
+};
+
+} // namespace example

@@ -1,0 +1,32 @@
+// What quantize_npy prints about one tensor.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "measure.hpp"
+#include "npy.hpp"
+#include "parameters.hpp"
+
+namespace example {
+
+/// Plain oneDNN Graph on one op, given the same input as dynquant.
+struct peer_result {
+    measurement measured;
+    std::int64_t differing = 0; // results that are not dynquant's
+};
+
+struct report {
+    std::string file;
+    npy_tensor tensor;
+    statement asked;
+    parameters derived;
+    std::array<measurement, 2> ops; // by op_id
+    std::array<peer_result, 2> peer;
+    quality reached, per_tensor;
+    std::array<std::string, 3> written;
+};
+
+void print(const report &r);
+
+} // namespace example
