@@ -4,7 +4,7 @@
 //   reals, integers     `lanes` binary32 or s32 numbers; a block is four of each
 //   load, store         and, for the end of a row, load_partial, store_partial: the first `count` lanes, or none
 //   arithmetic          each correctly rounded, in the rounding mode of the control word
-//   min, max            (bound, x): NaN in x passes
+//   min                 (bound, x): NaN in x passes
 // Everything here has internal linkage, so that no code of one instruction set can be linked into another.
 #pragma once
 
@@ -27,7 +27,8 @@ struct alignas(64) parameter_table {
 
     float scale[capacity], reciprocal[capacity], limit[capacity], zero[capacity];
     std::int32_t zero_point[capacity];
-    /// All of them: 2^-75 <= |scale| <= 2^75 and |zero point| < 2^20.
+    /// All of them: 2^-75 <= scale <= 2^75 and |zero point| < 2^20. Negative scales would do with a second
+    /// limit, which every element would pay for.
     int inside_guard;
     /// All of them: no difference with an s8 or u8 leaves s32.
     int narrow;
@@ -35,14 +36,13 @@ struct alignas(64) parameter_table {
 
 /// Prepares column i: what to multiply by, and whether the fast formulas apply.
 inline void prepare(parameter_table &t, std::int64_t i, float scale, std::int32_t zero_point) {
-    const float magnitude = scale < 0 ? -scale : scale;
     t.scale[i] = scale;
     t.reciprocal[i] = 1 / scale;
-    t.limit[i] = magnitude * two_to_22;
+    t.limit[i] = scale * two_to_22;
     t.zero[i] = static_cast<float>(zero_point);
     t.zero_point[i] = zero_point;
     // Bitwise, so that the loop over columns has no branches.
-    t.inside_guard &= static_cast<int>(magnitude >= 1 / two_to_75) & static_cast<int>(magnitude <= two_to_75)
+    t.inside_guard &= static_cast<int>(scale >= 1 / two_to_75) & static_cast<int>(scale <= two_to_75)
             & static_cast<int>(zero_point < 1 << 20) & static_cast<int>(zero_point > -(1 << 20));
     t.narrow &= static_cast<int>(zero_point >= INT32_MIN + 256) & static_cast<int>(zero_point <= INT32_MAX - 256);
 }
@@ -74,8 +74,8 @@ inline void pad(parameter_table &t, std::int64_t count) {
 
 // ---- Formulas ---------------------------------------------------------------------------------------
 // Each computes `lanes` elements. `at(table, i)` takes the parameters of columns i to i + lanes;
-// `all(table)` takes those of column 0 for every lane. Quantize formulas give a real that converts to s32
-// without overflow, or NaN; V's store rounds it, saturates it and turns NaN into the lowest value.
+// `all(table)` takes those of column 0 for every lane. Quantize formulas give a real of at most 2^23, or NaN;
+// V's store rounds it, saturates it and turns NaN, and all below s32, into the lowest value.
 
 /// x / s + zp, divided by the divider.
 template <typename V>
@@ -86,16 +86,16 @@ struct division {
     static division all(const parameter_table &t) { return {V::splat(t.scale[0]), V::splat(t.zero[0])}; }
 
     typename V::reals operator()(typename V::reals x) const {
-        const auto real = V::add(V::div(x, scale), zero);
         // Any bound will do that all integer types lie within.
-        return V::max(V::splat(-two_to_22), V::min(V::splat(two_to_22), real));
+        return V::min(V::splat(two_to_22), V::add(V::div(x, scale), zero));
     }
 };
 
 /// x / s + zp inside the guard, the quotient correctly rounded by three operations: an approximation
 /// corrected by its remainder, which the fused operation gives exactly (Markstein, 1990). That it never
-/// misses with z = RN(1 / s) is shown by enumeration in tests/unit. Limiting x first keeps the remainder
-/// finite and changes no result, as a quotient of 2^22 saturates whatever the zero point.
+/// misses with z = RN(1 / s) is shown by enumeration in tests/unit. Limiting x first keeps large quotients
+/// right, and changes no result, as a quotient of 2^22 saturates whatever the zero point; very negative ones
+/// come out below s32 or NaN, which both mean the lowest value.
 template <typename V>
 struct corrected_quotient {
     typename V::reals scale, reciprocal, limit, zero;
@@ -108,7 +108,7 @@ struct corrected_quotient {
     }
 
     typename V::reals operator()(typename V::reals x) const {
-        x = V::max(V::negate(limit), V::min(limit, x));
+        x = V::min(limit, x);
         const auto estimate = V::mul(x, reciprocal);
         const auto remainder = V::negated_fma(estimate, scale, x);
         return V::add(V::fma(remainder, reciprocal, estimate), zero);
@@ -126,8 +126,7 @@ struct reciprocal_product {
     static reciprocal_product all(const parameter_table &t) { return {V::splat(t.reciprocal[0]), V::splat(t.zero[0])}; }
 
     typename V::reals operator()(typename V::reals x) const {
-        const auto real = V::fma(x, reciprocal, zero);
-        return V::max(V::splat(-two_to_22), V::min(V::splat(two_to_22), real));
+        return V::min(V::splat(two_to_22), V::fma(x, reciprocal, zero));
     }
 };
 

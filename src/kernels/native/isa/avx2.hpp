@@ -35,10 +35,8 @@ struct avx2 {
     static reals div(reals a, reals b) { return _mm256_div_ps(a, b); }
     static reals fma(reals a, reals b, reals c) { return _mm256_fmadd_ps(a, b, c); }
     static reals negated_fma(reals a, reals b, reals c) { return _mm256_fnmadd_ps(a, b, c); }
-    static reals negate(reals a) { return _mm256_xor_ps(a, _mm256_set1_ps(-0.0F)); }
-    // MINPS and MAXPS give the second operand when either is NaN.
+    // MINPS gives the second operand when either is NaN.
     static reals min(reals bound, reals x) { return _mm256_min_ps(bound, x); }
-    static reals max(reals bound, reals x) { return _mm256_max_ps(bound, x); }
 
     static integers subtract(integers a, integers b) { return _mm256_sub_epi32(a, b); }
     static reals to_reals(integers a) { return _mm256_cvtepi32_ps(a); }

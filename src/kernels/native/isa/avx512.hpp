@@ -36,10 +36,8 @@ struct avx512 {
     static reals div(reals a, reals b) { return _mm512_div_ps(a, b); }
     static reals fma(reals a, reals b, reals c) { return _mm512_fmadd_ps(a, b, c); }
     static reals negated_fma(reals a, reals b, reals c) { return _mm512_fnmadd_ps(a, b, c); }
-    static reals negate(reals a) { return _mm512_xor_ps(a, _mm512_set1_ps(-0.0F)); }
-    // VMINPS and VMAXPS give the second operand when either is NaN.
+    // VMINPS gives the second operand when either is NaN.
     static reals min(reals bound, reals x) { return _mm512_min_ps(bound, x); }
-    static reals max(reals bound, reals x) { return _mm512_max_ps(bound, x); }
 
     static integers subtract(integers a, integers b) { return _mm512_sub_epi32(a, b); }
     static reals to_reals(integers a) { return _mm512_cvtepi32_ps(a); }

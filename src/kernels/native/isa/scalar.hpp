@@ -31,7 +31,6 @@ struct scalar {
     static reals div(reals a, reals b) { return a / b; }
     static reals fma(reals a, reals b, reals c) { return a * b + c; } // only where contraction is optional
     static reals min(reals bound, reals x) { return bound < x ? bound : x; }
-    static reals max(reals bound, reals x) { return bound > x ? bound : x; }
     static integers subtract(integers a, integers b) { return a - b; }
     static reals to_reals(integers a) { return static_cast<float>(a); }
     static reals subtract_exactly(integers a, integers b) { return static_cast<float>(std::int64_t {a} - b); }
