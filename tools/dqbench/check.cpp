@@ -1,0 +1,84 @@
+#include "check.hpp"
+
+#include "compare.hpp"
+#include "peer.hpp"
+#include "quantization/data_type.hpp"
+#include "quantization/shape.hpp"
+#include "quantization/text.hpp"
+#include "timing.hpp"
+#include "vocabulary.hpp"
+
+namespace dqbench {
+
+using dynquant::concat;
+
+namespace {
+
+/// What the reference kernel gives, dense and row-major.
+std::vector<std::byte> reference_result(const compiled_case &c, const workspace &w) {
+    const auto strides = dynquant::row_major(c.s.extents);
+    const auto q = c.s.direct(c.drawn, strides, dynquant::numerics::strict);
+    dynquant::options options;
+    options.kernel = dynquant::kernel_kind::reference;
+    std::vector<std::byte> dst(static_cast<std::size_t>(c.s.volume()) * dynquant::traits(c.s.types.dst).size);
+    dynquant::prepare(q, options).run(w.arguments_with_dst(dst.data()));
+    return dst;
+}
+
+std::string count_of(const comparison &found, const statement &s) {
+    return concat(found.differing, " of ", s.volume(), " results differ");
+}
+
+/// Too few results tell anything: saturated ones are the same for many mistakes.
+bool too_few_telling(const comparison &found, const compiled_case &c) {
+    constexpr std::int64_t too_small_to_say = 64;
+    return c.what.parameters != parameter_kind::wild && c.s.volume() >= too_small_to_say
+            && found.telling < c.s.volume() / 4;
+}
+
+std::vector<std::string> notes_on_peer(const compiled_case &c, workspace &w, const std::vector<std::byte> &expected) {
+    const std::string name = name_of(c.what.peer);
+    peer other(c.what.peer, c.s, c.drawn, w);
+    if (!other.refusal().empty()) return {concat(name, " refuses: ", other.refusal())};
+    const auto got = other.dst();
+    if (!got) return {concat(name, " chose a layout of its own, which cannot be compared")};
+    const auto found = compare(
+            c.s, c.drawn, w.src().data(), expected.data(), *got, {c.s.rule() == dynquant::numerics::any, false});
+    std::vector<std::string> notes {concat(name, ": ", count_of(found, c.s))};
+    for (const auto &difference : found.first)
+        notes.push_back(concat("  ", difference));
+    return notes;
+}
+
+/// passed, mistrusted or failed, by what is in the workspace.
+outcome judge(const compiled_case &c, const workspace &w, const std::vector<std::byte> &expected) {
+    const computed got {w.dst(), c.dst_strides};
+    if (!w.inputs_unchanged()) return {case_state::failed, "an input was written"};
+    if (const auto stray = stray_write(c.s, got)) return {case_state::failed, *stray};
+    const bool any = c.s.rule() == dynquant::numerics::any;
+    const auto found = compare(c.s, c.drawn, w.src().data(), expected.data(), got,
+            {any, any && c.ran.kernel == dynquant::kernel_kind::onednn});
+    if (found.differing > 0) return {case_state::failed, count_of(found, c.s), {}, found.first};
+    if (too_few_telling(found, c))
+        return {case_state::mistrusted, concat("only ", found.telling, " of ", c.s.volume(), " results tell anything")};
+    return {case_state::passed};
+}
+
+} // namespace
+
+outcome check(compiled_case &c, phase_times &times) {
+    workspace w = timed(times.fill, [&] { return c.make_workspace(filling::checking); });
+    w.remember_inputs();
+    c.program.bind(w.handles());
+    timed(times.execute, [&] { c.program.execute(); });
+    return timed(times.compare, [&] {
+        const auto expected = reference_result(c, w);
+        auto verdict = judge(c, w, expected);
+        if (c.what.peer != peer_kind::none)
+            for (auto &note : notes_on_peer(c, w, expected))
+                verdict.notes.push_back(std::move(note));
+        return verdict;
+    });
+}
+
+} // namespace dqbench

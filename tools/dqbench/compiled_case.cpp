@@ -1,0 +1,54 @@
+#include "compiled_case.hpp"
+
+#include <new>
+#include <unistd.h>
+
+#include "quantization/data_type.hpp"
+
+namespace dqbench {
+namespace {
+
+/// An over-estimate of what the buffers of a case take, those for checking included.
+double bytes_needed(const statement &s) {
+    const auto dense = [&](data_type type) {
+        return static_cast<double>(dynquant::traits(type).size) * static_cast<double>(s.volume());
+    };
+    const auto src = static_cast<double>(span_in_bytes(s.types.src, s.extents, s.src_strides));
+    const double dst = s.dst_strides ? static_cast<double>(span_in_bytes(s.types.dst, s.extents, *s.dst_strides))
+                                     : dense(s.types.dst);
+    const double parameters = 32 * static_cast<double>(s.parameter_count());
+    return 2 * src + 2 * dst + dense(s.types.dst) + parameters;
+}
+
+/// Asking for more than there is would not fail here, but end the whole run later.
+statement require_memory(statement s) {
+    const double has = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+    if (bytes_needed(s) > has * 0.8) throw std::bad_alloc();
+    return s;
+}
+
+/// Tells per-tensor cases apart, which would otherwise all draw the same scale.
+std::uint64_t salt(const dynquant::dims &extents) {
+    std::uint64_t value = extents.size();
+    for (const auto extent : extents)
+        value = mix(value) + static_cast<std::uint64_t>(extent);
+    return mix(value) >> 32;
+}
+
+} // namespace
+
+compiled_case::compiled_case(const test_case &c)
+    : what(c)
+    , s(require_memory(statement(c)))
+    , drawn(draw_parameters(c.parameters, s.parameter_count(), s.types.zps, salt(s.extents)))
+    , program(s, drawn)
+    , dst_strides(program.dst().get_strides())
+    ,
+    // A graph does not tell what it chose; the direct API chooses by the same rules.
+    ran(dynquant::prepare(s.direct(drawn, dst_strides, s.rule())).info()) {}
+
+workspace compiled_case::make_workspace(filling kind) const {
+    return workspace(s, drawn, span_in_bytes(s.types.dst, s.extents, dst_strides), kind);
+}
+
+} // namespace dqbench

@@ -1,0 +1,37 @@
+#include "environment.hpp"
+
+#include <cstdlib>
+
+namespace dqbench {
+namespace {
+
+void assign(const char *name, const std::optional<std::string> &value) {
+    if (value)
+        setenv(name, value->c_str(), 1);
+    else
+        unsetenv(name);
+}
+
+} // namespace
+
+scoped_variable::scoped_variable(const char *name, const std::optional<std::string> &value)
+    : name_(name) {
+    if (const char *text = std::getenv(name)) before_ = text;
+    assign(name, value);
+}
+
+scoped_variable::~scoped_variable() {
+    assign(name_, before_);
+}
+
+scoped_choice::scoped_choice(const test_case &c) {
+    if (c.kernel) kernel_.emplace("DYNQUANT_KERNEL", dynquant::to_string(*c.kernel));
+    if (c.isa) isa_.emplace("DYNQUANT_MAX_ISA", dynquant::to_string(*c.isa));
+}
+
+dynquant::isa processor_isa() {
+    const scoped_variable no_limit("DYNQUANT_MAX_ISA", std::nullopt);
+    return dynquant::best_isa();
+}
+
+} // namespace dqbench

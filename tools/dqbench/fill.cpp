@@ -1,0 +1,78 @@
+#include "fill.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+
+#include "quantization/data_type.hpp"
+
+namespace dqbench {
+namespace {
+
+using float_limits = std::numeric_limits<float>;
+
+constexpr float special_values[] = {
+        float_limits::quiet_NaN(),
+        -float_limits::quiet_NaN(),
+        float_limits::infinity(),
+        -float_limits::infinity(),
+        0.0f,
+        -0.0f,
+        float_limits::denorm_min(),
+        -float_limits::denorm_min(),
+        float_limits::min(),
+        float_limits::max(),
+        float_limits::lowest(),
+        2147483648.0f, // where conversions to s32 wrap
+        -2147483904.0f,
+        8388608.5f,
+};
+
+float to_float(double value) {
+    constexpr double most = float_limits::max();
+    return static_cast<float>(std::clamp(value, -most, most));
+}
+
+} // namespace
+
+float draw_real(
+        std::uint64_t index, filling kind, float scale, std::int32_t zero_point, double lowest, double highest) {
+    constexpr double margin = 16; // so many integers beyond either end are drawn, too
+    const auto bits = mix(index);
+    const double unit = std::isfinite(scale) && scale != 0 ? double {scale} : 1;
+    const auto targets = static_cast<std::uint64_t>(highest - lowest + 2 * margin + 1);
+    const double target = lowest - margin + static_cast<double>((bits >> 32) % targets) - zero_point;
+    const double fraction = static_cast<double>((bits >> 8) & 0xffff) / 0x10000;
+
+    const float tie = to_float((target + 0.5) * unit);
+    switch (kind == filling::checking ? bits % 16 : 15) {
+        case 0: return special_values[(bits >> 8) % std::size(special_values)];
+        case 1: return to_float(std::ldexp(target, static_cast<int>(bits >> 8) % 32) * unit);
+        case 2:
+        case 3:
+        case 4: return tie;
+        case 5: return std::nextafter(tie, float_limits::max());
+        case 6: return std::nextafter(tie, float_limits::lowest());
+        case 7: return to_float(target * unit);
+        default: return to_float((target + fraction) * unit);
+    }
+}
+
+void fill_src(const statement &s, const parameters &p, filling kind, void *src) {
+    const auto &integers = dynquant::traits(s.types.dst);
+    const dynquant::dims no_dst(s.extents.size());
+    if (s.types.src == data_type::f32) {
+        for_each_element(s, no_dst, [&, real = static_cast<float *>(src)](const element &e) {
+            const auto channel = static_cast<std::size_t>(e.channel);
+            real[e.src] = draw_real(static_cast<std::uint64_t>(e.index), kind, p.scales[channel],
+                    p.zero_points.empty() ? 0 : p.zero_points[channel], integers.lowest, integers.highest);
+        });
+    } else {
+        for_each_element(s, no_dst, [&, integer = static_cast<std::uint8_t *>(src)](const element &e) {
+            integer[e.src] = static_cast<std::uint8_t>(mix(static_cast<std::uint64_t>(e.index)));
+        });
+    }
+}
+
+} // namespace dqbench

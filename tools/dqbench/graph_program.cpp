@@ -1,0 +1,43 @@
+#include "graph_program.hpp"
+
+namespace dqbench {
+namespace {
+
+using layout_type = logical_tensor::layout_type;
+
+logical_tensor::data_type graph_type(data_type type) {
+    switch (type) {
+        case data_type::f32: return logical_tensor::data_type::f32;
+        case data_type::s32: return logical_tensor::data_type::s32;
+        case data_type::s8: return logical_tensor::data_type::s8;
+        case data_type::u8: break;
+    }
+    return logical_tensor::data_type::u8;
+}
+
+} // namespace
+
+const dnnl::engine &cpu() {
+    static const dnnl::engine instance(dnnl::engine::kind::cpu, 0);
+    return instance;
+}
+
+ports::ports(const statement &s) {
+    enum id : std::size_t { src_id, scales_id, zps_id, dst_id };
+    const dynquant::dims one_each {s.parameter_count()};
+    inputs.emplace_back(src_id, graph_type(s.types.src), s.extents, s.src_strides);
+    if (s.dynamic) {
+        inputs.emplace_back(scales_id, graph_type(s.types.scales), one_each, layout_type::strided);
+        if (s.types.zps) inputs.emplace_back(zps_id, graph_type(*s.types.zps), one_each, layout_type::strided);
+    }
+    const auto type = graph_type(s.types.dst);
+    dst = s.dst_strides ? logical_tensor(dst_id, type, s.extents, *s.dst_strides)
+                        : logical_tensor(dst_id, type, s.extents, layout_type::any);
+}
+
+op_kind kind_of(const statement &s) {
+    if (s.quantizing) return s.dynamic ? op_kind::DynamicQuantize : op_kind::Quantize;
+    return s.dynamic ? op_kind::DynamicDequantize : op_kind::Dequantize;
+}
+
+} // namespace dqbench

@@ -1,0 +1,82 @@
+#include "help.hpp"
+
+#include "options.hpp"
+#include "perf_template.hpp"
+#include "quantization/text.hpp"
+
+namespace dqbench {
+namespace {
+
+constexpr const char *introduction =
+        R"(dqbench: checks and measures dynquant's operators, in the manner of oneDNN's benchdnn.
+
+usage: dqbench [OPTION | PROBLEM]...
+
+An option holds for the problems after it. Where it takes a list (a,b,c), each problem is run with each
+value, and lists of several options multiply. A problem is the dims of the tensors with an optional name,
+8x64x56x56 or 8x64x56x56n"conv1"; a tensor of rank 0 is `scalar`; dims of 0 are legal.
+
+  dqbench --qtype=per_tensor,per_channel 8x64x56x56
+  dqbench --mode=P --peer=onednn_graph --dt=f32:f32:s8:u8 1x256x56x56
+  dqbench --kernel=native --batch=test_ci
+
+)";
+
+constexpr const char *commands =
+        R"(  --reset                       back to the defaults of the options marked with *
+  --batch=FILE                  read options and problems from FILE, which is looked for beside the
+                                file that names it and then in benchdnn_inputs/ (or, if that is set,
+                                in $DQBENCH_INPUTS). # begins a comment
+  --match=REGEX                 run the cases whose arguments match
+  --perf-template=def|csv|TEXT  the format of performance lines; below
+  --help                        this text
+
+)";
+
+constexpr const char *explanations =
+        R"(Data types: f32 to s8 or u8 for DynamicQuantize and Quantize, the reverse for DynamicDequantize and
+Dequantize; scales f32; zero points s8, u8, s32, or undef for none. Quantize and Dequantize have them as
+attributes; there the type says from which range they are drawn.
+
+--params: `usual` draws scales from [2^-8, 2) and zero points around the range of the integers; `pow2`
+draws scales that are powers of two; `wild` adds negative, zero, subnormal, huge, infinite and NaN scales
+and zero points up to the ends of their type.
+
+Correctness (C) compares with the reference kernel, bit for bit (any NaN equals any NaN). Under
+--fpmath-mode=any a result may differ by 1 where the exact one is next to a tie. Bytes around and between
+the elements must stay untouched. A peer's result is compared as well, and only told.
+Performance (P) lets dynquant and the peer take turns. F measures for 10 ms.
+
+States: PASSED; FAILED; MISTRUSTED, when most results are saturated or zero and so tell little;
+EXECUTED (mode R); LISTED (mode L); INVALID_ARGUMENTS and UNIMPLEMENTED, when the library refuses;
+SKIPPED, when the processor lacks the instruction set, the machine lacks the memory, or --kernel=onednn
+refuses: that kernel is meant for a part of the statements, native and reference for all of them.
+Each line ends with the arguments that run the case again, after __REPRO:.
+
+Exit status: 0; 1 when a case failed, is not implemented or is invalid; 2 when the arguments or a batch
+file cannot be understood, in which case nothing is run.
+
+Fields of --perf-template, such as %-time% or %~Gbw%: before the name - for the least time (the default),
+~ for the median, 0 for the average, + for the most; then K, M or G as the unit.
+)";
+
+std::string describe(const option &o) {
+    constexpr std::size_t column = 32;
+    auto left = dynquant::concat("  --", o.name, '=', o.values, ' ');
+    if (left.size() < column)
+        left.append(column - left.size(), ' ');
+    else
+        left += dynquant::concat('\n', std::string(column, ' '));
+    return dynquant::concat(left, o.help, o.list ? "; a list" : "", o.resettable ? " *" : "", '\n');
+}
+
+} // namespace
+
+std::string help_text() {
+    std::string text = introduction;
+    for (const auto &o : options())
+        text += describe(o);
+    return dynquant::concat(text, commands, explanations, describe_perf_fields());
+}
+
+} // namespace dqbench

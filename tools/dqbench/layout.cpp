@@ -1,0 +1,80 @@
+#include "layout.hpp"
+
+#include <algorithm>
+
+#include "quantization/text.hpp"
+#include "text_parsing.hpp"
+
+namespace dqbench {
+namespace {
+
+constexpr std::string_view strides_prefix = "strides:";
+constexpr std::string_view letters = "abcdefghijkl"; // one for each of max_rank dims
+static_assert(letters.size() == dynquant::max_rank);
+
+bool is_pattern(std::string_view tag) {
+    return tag.find('x') != tag.npos;
+}
+
+bool names_each_once(std::string_view tag, std::string_view allowed) {
+    return !tag.empty() && tag.find_first_not_of(allowed) == tag.npos
+            && std::all_of(tag.begin(), tag.end(), [&](char c) { return std::count(tag.begin(), tag.end(), c) == 1; });
+}
+
+bool is_tag(std::string_view tag) {
+    if (is_pattern(tag)) return names_each_once(tag, std::string(letters) + 'x');
+    return names_each_once(tag, letters.substr(0, std::min(tag.size(), letters.size())));
+}
+
+/// The letters of the dims, outermost first.
+std::string order_for(const std::string &tag, std::size_t rank) {
+    const std::string own(letters.substr(0, rank));
+    if (!is_pattern(tag)) return tag;
+    std::string order;
+    for (const char c : tag) {
+        if (c == 'x')
+            std::copy_if(own.begin(), own.end(), std::back_inserter(order),
+                    [&](char other) { return tag.find(other) == tag.npos; });
+        else if (own.find(c) != own.npos)
+            order += c;
+    }
+    return order;
+}
+
+} // namespace
+
+layout layout::parse(std::string_view text) {
+    layout result;
+    result.text_ = text;
+    if (text.substr(0, strides_prefix.size()) == strides_prefix)
+        parse_dims(text.substr(strides_prefix.size()));
+    else if (text != "any" && !is_tag(text))
+        throw usage_error(dynquant::concat(
+                "expected a layout such as abcd, acdb, abx, axb, any or strides:12x4x1, given '", text, "'"));
+    return result;
+}
+
+dynquant::dims layout::strides_for(const dynquant::dims &extents) const {
+    const auto rank = extents.size();
+    const auto wrong_rank = [&](std::size_t given) {
+        return usage_error(
+                dynquant::concat("layout ", text_, " is for rank ", given, ", the problem is of rank ", rank));
+    };
+    if (text_.compare(0, strides_prefix.size(), strides_prefix) == 0) {
+        auto strides = parse_dims(std::string_view(text_).substr(strides_prefix.size()));
+        if (strides.size() != rank) throw wrong_rank(strides.size());
+        return strides;
+    }
+    const auto order = order_for(text_, rank);
+    if (order.size() != rank) throw wrong_rank(order.size());
+    dynquant::dims strides(rank);
+    std::int64_t stride = 1;
+    for (std::size_t i = rank; i-- > 0;) {
+        const auto d = letters.find(order[i]);
+        strides[d] = stride;
+        stride *= std::max<std::int64_t>(extents[d], 1);
+    }
+    return strides;
+}
+
+} // namespace dqbench

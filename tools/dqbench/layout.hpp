@@ -1,0 +1,38 @@
+// How a tensor lies in memory, as the user writes it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "dynquant/quantization.hpp"
+
+namespace dqbench {
+
+/// One of
+///   any             the library chooses (dst only);
+///   acdb            a permutation of the dims' letters, outermost first: dense; for that rank only;
+///   abx, axb, xba   a pattern for every rank: x stands for the letters that it does not name, in
+///                   order, and letters beyond the rank drop out;
+///   strides:12x4x1  strides in elements.
+class layout {
+  public:
+    /// abx, dense row-major.
+    layout() = default;
+
+    /// Throws usage_error.
+    static layout parse(std::string_view text);
+
+    bool is_any() const { return text_ == "any"; }
+
+    /// Throws usage_error when the layout is for another rank. Not for `any`.
+    dynquant::dims strides_for(const dynquant::dims &extents) const;
+
+    const std::string &to_string() const { return text_; }
+
+    bool operator==(const layout &) const = default;
+
+  private:
+    std::string text_ = "abx";
+};
+
+} // namespace dqbench

@@ -1,0 +1,58 @@
+// dqbench: a driver in the manner of benchdnn; help.cpp says what it does.
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+
+#include "help.hpp"
+#include "reader.hpp"
+#include "report.hpp"
+#include "runner.hpp"
+#include "text_parsing.hpp"
+
+namespace {
+
+using namespace dqbench;
+
+enum exit_status { all_well, case_failed, not_understood };
+
+std::filesystem::path inputs_folder() {
+    const char *given = std::getenv("DQBENCH_INPUTS");
+    return given && *given ? given : DQBENCH_INPUTS_FOLDER;
+}
+
+exit_status run(const std::vector<std::string> &arguments) {
+    reader input(inputs_folder());
+    input.read_arguments(arguments);
+    if (input.help()) {
+        std::fputs(help_text().c_str(), stdout);
+        return all_well;
+    }
+    if (input.problems() == 0)
+        throw usage_error("expected a problem such as 8x64x56x56 or --batch=FILE, given none; "
+                          "--help explains");
+
+    report output(input.jobs().size());
+    phase_times times;
+    for (std::size_t i = 0; i < input.jobs().size(); ++i) {
+        const auto &job = input.jobs()[i];
+        const auto start = clock::now();
+        const auto what_became = run_case(job.what, times);
+        output.print(i, job, what_became, milliseconds_since(start));
+    }
+    output.print_summary(times);
+    return output.has_failures() ? case_failed : all_well;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    try {
+        return run({argv + 1, argv + argc});
+    } catch (const usage_error &e) {
+        std::fprintf(stderr, "dqbench: %s\n", e.what());
+        return not_understood;
+    } catch (const std::exception &e) {
+        std::fprintf(stderr, "dqbench: %s\n", e.what());
+        return case_failed;
+    }
+}

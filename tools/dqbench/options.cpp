@@ -1,0 +1,174 @@
+#include "options.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "vocabulary.hpp"
+
+namespace dqbench {
+namespace {
+
+const test_case defaults;
+
+/// A row for a member whose values are words.
+template <auto member>
+option word_option(const char *name, const char *help, bool resettable) {
+    using value_type = std::decay_t<decltype(defaults.*member)>;
+    static const std::string values = [] {
+        std::string text;
+        for (const auto &known : names_of<value_type>())
+            text += (text.empty() ? "" : "|") + known;
+        return text;
+    }();
+    return {name, values.c_str(), help, true, resettable,
+            [](test_case &c, std::string_view value) { c.*member = parse_word<value_type>(value); },
+            [](const test_case &c) -> std::string { return c.*member == defaults.*member ? "" : name_of(c.*member); }};
+}
+
+template <auto member>
+option layout_option(const char *name, const char *values, const char *help) {
+    return {name, values, help, true, true,
+            [](test_case &c, std::string_view value) { c.*member = layout::parse(value); },
+            [](const test_case &c) -> std::string {
+                return c.*member == defaults.*member ? "" : (c.*member).to_string();
+            }};
+}
+
+data_types parse_data_types(std::string_view text) {
+    const auto parts = split(text, ':');
+    if (parts.size() != 4)
+        throw usage_error(dynquant::concat("expected SRC:SCALES:ZPS:DST, such as f32:f32:s32:u8 or "
+                                           "f32:f32:undef:s8, given '",
+                text, "'"));
+    data_types types {
+            parse_word<data_type>(parts[0]), parse_word<data_type>(parts[1]), {}, parse_word<data_type>(parts[3])};
+    if (parts[2] != "undef") types.zps = parse_word<data_type>(parts[2]);
+    return types;
+}
+
+void set_mode(test_case &c, std::string_view text) {
+    std::string upper(text);
+    std::transform(upper.begin(), upper.end(), upper.begin(),
+            [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
+    c.mode = parse_word<run_mode>(upper);
+}
+
+void set_op(test_case &c, std::string_view text) {
+    c.op = parse_word<op_kind>(text);
+    c.types = quantizes(c.op) ? data_types {data_type::f32, data_type::f32, {}, data_type::s8}
+                              : data_types {data_type::s8, data_type::f32, {}, data_type::f32};
+}
+
+std::vector<option> make_table() {
+    constexpr bool how_to_run = false, what_to_run = true, list = true, single = false;
+    auto mode = word_option<&test_case::mode>(
+            "mode", "list, run, check, measure, check and measure, measure for 10 ms", how_to_run);
+    mode.list = single;
+    mode.set = set_mode;
+    auto op = word_option<&test_case::op>("op", "the operator", what_to_run);
+    op.set = set_op;
+    op.show = [](const test_case &c) -> std::string { return name_of(c.op); };
+    return {
+            mode,
+            word_option<&test_case::kernel>("kernel", "the kernel to force", how_to_run),
+            word_option<&test_case::isa>("isa", "the strongest instruction set to use", how_to_run),
+            {"threads", "N", "threads to run in; 0 for as many as there are", list, how_to_run,
+                    [](test_case &c, std::string_view value) {
+                        c.threads = static_cast<int>(parse_integer(value, 0, 1024));
+                    },
+                    [](const test_case &c) { return c.threads == defaults.threads ? "" : std::to_string(c.threads); }},
+            word_option<&test_case::peer>("peer", "a competitor for the same statement", how_to_run),
+            {"fix-times-per-prb", "N", "rounds to measure; 0 for until the time is over", single, how_to_run,
+                    [](test_case &c, std::string_view value) {
+                        c.limits.times = parse_integer(value, 0, 1'000'000'000);
+                    },
+                    [](const test_case &c) {
+                        return c.limits.times == defaults.limits.times ? "" : std::to_string(c.limits.times);
+                    }},
+            {"max-ms-per-prb", "N", "milliseconds to measure for", single, how_to_run,
+                    [](test_case &c, std::string_view value) {
+                        c.limits.milliseconds = parse_number(value, 1, 60'000);
+                    },
+                    [](const test_case &c) -> std::string {
+                        if (c.limits.milliseconds == defaults.limits.milliseconds) return "";
+                        std::ostringstream text;
+                        text.precision(17);
+                        text << c.limits.milliseconds;
+                        return text.str();
+                    }},
+            op,
+            {"dt", "SRC:SCALES:ZPS:DST", "data types; ZPS undef for no zero points", list, what_to_run,
+                    [](test_case &c, std::string_view value) { c.types = parse_data_types(value); },
+                    [](const test_case &c) { return to_string(c.types); }},
+            word_option<&test_case::fpmath>("fpmath-mode", "the graph's fpmath mode", what_to_run),
+            word_option<&test_case::parameters>("params", "how scales and zero points are drawn", what_to_run),
+            layout_option<&test_case::src_layout>("stag", "abx|acdb|axb|strides:12x4x1|...", "src's layout"),
+            layout_option<&test_case::dst_layout>("dtag", "abx|acdb|axb|any|strides:12x4x1|...", "dst's layout"),
+            word_option<&test_case::qtype>("qtype", "the granularity", what_to_run),
+            // The last, so that per_tensor cases that differ in it alone are neighbours.
+            {"axis", "N", "the channels' dim, negative from the end; for per_channel", list, what_to_run,
+                    [](test_case &c, std::string_view value) { c.axis = parse_integer(value, INT64_MIN, INT64_MAX); },
+                    [](const test_case &c) { return c.axis == defaults.axis ? "" : std::to_string(c.axis); }},
+    };
+}
+
+} // namespace
+
+const std::vector<option> &options() {
+    static const std::vector<option> table = make_table();
+    return table;
+}
+
+const option *find_option(std::string_view name) {
+    const auto found =
+            std::find_if(options().begin(), options().end(), [&](const option &o) { return name == o.name; });
+    return found == options().end() ? nullptr : &*found;
+}
+
+void settings::set(const option &which, std::string_view value) {
+    auto values = which.list ? split(value, ',') : std::vector<std::string> {std::string(value)};
+    for (const auto &each : values) {
+        test_case scratch;
+        which.set(scratch, each);
+    }
+    values_[&which] = std::move(values);
+}
+
+void settings::reset() {
+    std::erase_if(values_, [](const auto &entry) { return entry.first->resettable; });
+}
+
+std::vector<test_case> settings::cases_for(const problem &prb) const {
+    std::vector<test_case> cases(1);
+    cases.front().prb = prb;
+    for (const auto &which : options()) {
+        const auto given = values_.find(&which);
+        if (given == values_.end()) continue;
+        std::vector<test_case> product;
+        for (const auto &c : cases)
+            for (const auto &value : given->second) {
+                product.push_back(c);
+                which.set(product.back(), value);
+            }
+        cases = std::move(product);
+    }
+    for (auto &c : cases)
+        if (c.qtype == granularity::per_tensor) c.axis = defaults.axis;
+    cases.erase(std::unique(cases.begin(), cases.end()), cases.end());
+    return cases;
+}
+
+std::string repro(const test_case &c) {
+    std::string text;
+    for (const auto &which : options())
+        if (const auto value = which.show(c); !value.empty())
+            text += dynquant::concat("--", which.name, '=', value, ' ');
+    return text + to_string(c.prb);
+}
+
+std::string to_string(const data_types &types) {
+    return dynquant::concat(name_of(types.src), ':', name_of(types.scales), ':',
+            types.zps ? name_of(*types.zps) : "undef", ':', name_of(types.dst));
+}
+
+} // namespace dqbench

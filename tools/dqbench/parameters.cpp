@@ -1,0 +1,87 @@
+#include "parameters.hpp"
+
+#include <cmath>
+#include <iterator>
+#include <limits>
+
+#include "quantization/data_type.hpp"
+
+namespace dqbench {
+namespace {
+
+using float_limits = std::numeric_limits<float>;
+
+constexpr float wild_scales[] = {
+        -0.37f,
+        0x1p-100f, // beyond the native kernel's guard, as the next two
+        0x1.8p+100f,
+        float_limits::denorm_min() * 12345,
+        0.0f,
+        -0.0f,
+        float_limits::infinity(),
+        float_limits::quiet_NaN(),
+        float_limits::min(),
+        float_limits::max(),
+        -float_limits::infinity(),
+        float_limits::denorm_min(),
+        0x1.fffffep-1f, // mantissas of all ones are the hard ones for reciprocals
+        0x1p-75f,       // the ends of the guard
+        0x1p+75f,
+};
+
+constexpr std::int32_t wild_zero_points[] = {
+        INT32_MIN,
+        INT32_MAX,
+        -1,
+        (1 << 20) - 1,
+        1 << 20,
+        -(1 << 20),
+        -129,
+        (1 << 24) + 1,
+        256,
+        INT32_MIN + 1,
+        1000,
+        -(1 << 24) - 1,
+        127,
+        INT32_MAX - 127,
+};
+
+float usual_scale(std::uint64_t bits) {
+    const auto mantissa = 1 + static_cast<float>(bits >> 41) * 0x1p-23f;
+    return std::ldexp(mantissa, -static_cast<int>(bits % 9));
+}
+
+float draw_scale(parameter_kind kind, std::uint64_t i) {
+    const auto bits = mix(i);
+    if (kind == parameter_kind::pow2) return std::ldexp(1.0f, -static_cast<int>(bits % 9));
+    if (kind == parameter_kind::usual || i % 4 == 0) return usual_scale(bits);
+    return wild_scales[(i - i / 4) % std::size(wild_scales)];
+}
+
+std::int32_t draw_zero_point(parameter_kind kind, data_type type, std::uint64_t i) {
+    const auto &t = dynquant::traits(type);
+    const auto bits = mix(~i);
+    if (kind == parameter_kind::wild && i % 3 != 0) {
+        const auto wild = wild_zero_points[bits % std::size(wild_zero_points)];
+        if (wild >= t.lowest && wild <= t.highest) return wild;
+        return static_cast<std::int32_t>(bits % 2 ? t.lowest : t.highest);
+    }
+    // s32: twice as far as either 8-bit type reaches.
+    const auto lowest = t.size == 1 ? static_cast<std::int32_t>(t.lowest) : -256;
+    const auto highest = t.size == 1 ? static_cast<std::int32_t>(t.highest) : 512;
+    return lowest + static_cast<std::int32_t>(bits % static_cast<std::uint64_t>(highest - lowest + 1));
+}
+
+} // namespace
+
+parameters draw_parameters(parameter_kind kind, std::int64_t count, std::optional<data_type> zps, std::uint64_t salt) {
+    parameters result;
+    for (std::int64_t i = 0; i < count; ++i) {
+        const auto index = salt + static_cast<std::uint64_t>(i);
+        result.scales.push_back(draw_scale(kind, index));
+        if (zps) result.zero_points.push_back(draw_zero_point(kind, *zps, index));
+    }
+    return result;
+}
+
+} // namespace dqbench

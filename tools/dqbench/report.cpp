@@ -1,0 +1,121 @@
+#include "report.hpp"
+
+#include <cmath>
+#include <unistd.h>
+
+#include "quantization/text.hpp"
+
+namespace dqbench {
+
+using dynquant::concat;
+
+namespace {
+
+constexpr std::size_t listed_failures = 10;
+constexpr double progress_interval_ms = 100;
+
+const char *name_of(case_state state) {
+    switch (state) {
+        case case_state::listed: return "LISTED";
+        case case_state::skipped: return "SKIPPED";
+        case case_state::invalid_arguments: return "INVALID_ARGUMENTS";
+        case case_state::unimplemented: return "UNIMPLEMENTED";
+        case case_state::executed: return "EXECUTED";
+        case case_state::passed: return "PASSED";
+        case case_state::mistrusted: return "MISTRUSTED";
+        case case_state::failed: break;
+    }
+    return "FAILED";
+}
+
+bool is_failure(case_state state) {
+    return state == case_state::failed || state == case_state::unimplemented || state == case_state::invalid_arguments;
+}
+
+} // namespace
+
+std::string result_line(std::size_t index, const test_case &c, const outcome &o, double milliseconds) {
+    std::string line = concat(index, ':', name_of(o.state));
+    if (o.ran) line += concat(" (", dynquant::to_string(o.ran->kernel), ':', o.ran->isa, ')');
+    if (!o.reason.empty()) line += concat(" (", o.reason, ')');
+    if (o.ran) line += concat(" (", std::lround(milliseconds), " ms)");
+    return concat(line, " __REPRO: ", repro(c));
+}
+
+report::report(std::size_t jobs)
+    : jobs_(jobs)
+    , terminal_(isatty(STDERR_FILENO) != 0) {}
+
+void report::print(std::size_t index, const job &j, const outcome &o, double milliseconds) {
+    ++counts_[static_cast<std::size_t>(o.state)];
+    const auto line = result_line(index, j.what, o, milliseconds);
+    if (is_failure(o.state)) failures_.push_back(line);
+
+    hide_progress();
+    const bool only_measured = o.measured && o.state == case_state::executed;
+    if (!only_measured) std::puts(line.c_str());
+    for (const auto &note : o.notes)
+        std::printf("    %s\n", note.c_str());
+    if (o.measured) print_measurement(index, j, *o.measured);
+    std::fflush(stdout);
+    show_progress(index + 1);
+}
+
+void report::print_measurement(std::size_t index, const job &j, const measurement &m) {
+    const auto header = j.report.header();
+    if (header != perf_header_) std::printf("Output template: %s\n%s\n", j.report.text().c_str(), header.c_str());
+    perf_header_ = header;
+    std::puts(j.report.line(j.what, index, m).c_str());
+    measured_ = true;
+    least_total_ += m.own.least;
+    average_total_ += m.own.average;
+}
+
+void report::show_progress(std::size_t done) {
+    if (!terminal_ || done == jobs_) return;
+    if (progress_shown_ || milliseconds_since(last_progress_) < progress_interval_ms) return;
+    const double elapsed = milliseconds_since(start_) / 1e3;
+    const double left = elapsed / static_cast<double>(done) * static_cast<double>(jobs_ - done);
+    std::fprintf(stderr, "[%zu/%zu] %zu%%, %.0f s, about %.0f s left", done, jobs_, done * 100 / jobs_, elapsed, left);
+    std::fflush(stderr);
+    last_progress_ = clock::now();
+    progress_shown_ = true;
+}
+
+void report::hide_progress() {
+    if (progress_shown_) std::fputs("\r\033[K", stderr);
+    progress_shown_ = false;
+}
+
+void report::print_summary(const phase_times &times) {
+    hide_progress();
+    if (!failures_.empty()) std::puts("failures:");
+    for (std::size_t i = 0; i < failures_.size() && i < listed_failures; ++i)
+        std::puts(failures_[i].c_str());
+    if (failures_.size() > listed_failures) std::printf("(and %zu more)\n", failures_.size() - listed_failures);
+
+    std::printf("tests:%zu passed:%d skipped:%d mistrusted:%d unimplemented:%d "
+                "invalid_arguments:%d failed:%d listed:%d\n",
+            jobs_, count(case_state::passed) + count(case_state::executed), count(case_state::skipped),
+            count(case_state::mistrusted), count(case_state::unimplemented), count(case_state::invalid_arguments),
+            count(case_state::failed), count(case_state::listed));
+    if (measured_) std::printf("total perf: min(ms):%g avg(ms):%g\n", least_total_, average_total_);
+
+    const double total = milliseconds_since(start_) / 1e3;
+    std::printf("total: %.2fs;", total);
+    const auto part = [&](const char *name, double seconds) {
+        if (seconds > 0) std::printf(" %s: %.2fs (%.0f%%);", name, seconds, 100 * seconds / total);
+    };
+    part("create", times.create);
+    part("fill", times.fill);
+    part("execute", times.execute);
+    part("compare", times.compare);
+    part("measure", times.measure);
+    std::puts("");
+}
+
+bool report::has_failures() const {
+    return !failures_.empty();
+}
+
+} // namespace dqbench

@@ -1,0 +1,45 @@
+// What the user sees: result lines, performance lines, progress, the summary.
+#pragma once
+
+#include <array>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "outcome.hpp"
+#include "reader.hpp"
+#include "timing.hpp"
+
+namespace dqbench {
+
+class report {
+  public:
+    explicit report(std::size_t jobs);
+
+    void print(std::size_t index, const job &j, const outcome &o, double milliseconds);
+    void print_summary(const phase_times &times);
+
+    /// A case failed, is not implemented or was invalid.
+    bool has_failures() const;
+
+  private:
+    void print_measurement(std::size_t index, const job &j, const measurement &m);
+    void show_progress(std::size_t done);
+    void hide_progress();
+    int count(case_state state) const { return counts_[static_cast<std::size_t>(state)]; }
+
+    std::size_t jobs_;
+    bool terminal_; // progress goes to stderr when that is a terminal
+    bool progress_shown_ = false;
+    clock::time_point start_ = clock::now(), last_progress_ = start_;
+    std::array<int, 8> counts_ {};
+    std::vector<std::string> failures_;
+    std::string perf_header_; // the last one printed
+    double least_total_ = 0, average_total_ = 0;
+    bool measured_ = false;
+};
+
+/// A result line: 0:PASSED (native:avx512) (3 ms) __REPRO: --op=DynamicQuantize ... 8x64
+std::string result_line(std::size_t index, const test_case &c, const outcome &o, double milliseconds);
+
+} // namespace dqbench

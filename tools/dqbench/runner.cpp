@@ -1,0 +1,122 @@
+#include "runner.hpp"
+
+#include <algorithm>
+#include <new>
+#include <stdexcept>
+
+#include <tbb/global_control.h>
+#include <tbb/task_arena.h>
+
+#include "check.hpp"
+#include "environment.hpp"
+#include "peer.hpp"
+#include "quantization/text.hpp"
+#include "text_parsing.hpp"
+#include "timing.hpp"
+#include "vocabulary.hpp"
+
+namespace dqbench {
+
+using dynquant::concat;
+
+namespace {
+
+constexpr double fast_milliseconds = 10;
+
+/// f in an arena of so many threads, even if the machine has fewer.
+template <typename F>
+auto in_arena(int threads, F &&f) {
+    if (threads == 0) return f();
+    using tbb::global_control;
+    const auto usual = global_control::active_value(global_control::max_allowed_parallelism);
+    const global_control allow(
+            global_control::max_allowed_parallelism, std::max(usual, static_cast<std::size_t>(threads)));
+    return tbb::task_arena(threads).execute(f);
+}
+
+outcome execute_once(compiled_case &c, phase_times &times) {
+    workspace w = timed(times.fill, [&] { return c.make_workspace(filling::measuring); });
+    c.program.bind(w.handles());
+    timed(times.execute, [&] { c.program.execute(); });
+    return {case_state::executed};
+}
+
+outcome measure_case(compiled_case &c, double creation_ms, phase_times &times) {
+    workspace w = timed(times.fill, [&] { return c.make_workspace(filling::measuring); });
+    outcome result {case_state::executed};
+    auto &m = result.measured.emplace();
+    m.ran = c.ran;
+    m.creation_ms = creation_ms;
+    m.elements = c.s.volume();
+    m.input_bytes = w.input_bytes();
+    m.output_bytes = static_cast<std::int64_t>(w.dst().bytes().size());
+
+    c.program.bind(w.handles());
+    std::vector<std::function<void()>> contestants {[&] { c.program.execute(); }};
+    std::optional<peer> other;
+    if (c.what.peer != peer_kind::none) {
+        other.emplace(c.what.peer, c.s, c.drawn, w);
+        if (other->refusal().empty())
+            contestants.push_back([&] { other->execute(); });
+        else
+            result.notes.push_back(concat(name_of(c.what.peer), " refuses: ", other->refusal()));
+    }
+    auto limits = c.what.limits;
+    if (c.what.mode == run_mode::fast) limits.milliseconds = fast_milliseconds;
+    const auto timings = timed(times.measure, [&] { return measure(contestants, limits); });
+    m.own = timings[0];
+    if (timings.size() > 1) m.peer = timings[1];
+    return result;
+}
+
+outcome run_compiled(const test_case &what, phase_times &times) {
+    const auto start = clock::now();
+    compiled_case c = timed(times.create, [&] { return compiled_case(what); });
+    const double creation_ms = milliseconds_since(start);
+
+    outcome result {case_state::executed};
+    if (what.mode == run_mode::run) result = execute_once(c, times);
+    if (what.mode == run_mode::correctness || what.mode == run_mode::correctness_and_performance)
+        result = check(c, times);
+    if (what.mode == run_mode::performance || what.mode == run_mode::fast) result = measure_case(c, creation_ms, times);
+    if (what.mode == run_mode::correctness_and_performance)
+        result.measured = measure_case(c, creation_ms, times).measured;
+    result.ran = c.ran;
+    return result;
+}
+
+outcome classify(const test_case &c, const dnnl::error &e) {
+    switch (e.status) {
+        case dnnl_unimplemented:
+            // The one kernel that is meant for a part of the statements only.
+            if (c.kernel == dynquant::kernel_kind::onednn)
+                return {case_state::skipped, concat("kernel refuses: ", e.message)};
+            return {case_state::unimplemented, e.message};
+        case dnnl_invalid_arguments:
+        case dnnl_invalid_graph:
+        case dnnl_invalid_graph_op:
+        case dnnl_invalid_shape:
+        case dnnl_invalid_data_type: return {case_state::invalid_arguments, e.message};
+        default: return {case_state::failed, describe(e)};
+    }
+}
+
+} // namespace
+
+outcome run_case(const test_case &c, phase_times &times) {
+    if (c.mode == run_mode::list) return {case_state::listed};
+    if (c.isa && *c.isa > processor_isa())
+        return {case_state::skipped, concat("the processor has no ", name_of(c.isa))};
+    try {
+        const scoped_choice choice(c);
+        return in_arena(c.threads, [&] { return run_compiled(c, times); });
+    } catch (const usage_error &e) {
+        return {case_state::invalid_arguments, e.what()};
+    } catch (const dnnl::error &e) {
+        return classify(c, e);
+    } catch (const std::bad_alloc &) {
+        return {case_state::skipped, "not enough memory"};
+    }
+}
+
+} // namespace dqbench

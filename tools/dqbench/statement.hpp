@@ -1,0 +1,68 @@
+// A test case as a statement: layouts resolved, channels counted.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "parameters.hpp"
+#include "test_case.hpp"
+
+namespace dqbench {
+
+struct statement {
+    /// Throws usage_error when a layout does not fit the problem.
+    explicit statement(const test_case &c);
+
+    bool quantizing, dynamic;
+    data_types types;
+    dynquant::dims extents;
+    dynquant::dims src_strides;
+    std::optional<dynquant::dims> dst_strides; // none: the library chooses
+    granularity qtype;
+    std::int64_t axis; // as the case says
+    fpmath_mode fpmath;
+
+    /// The dim of the channels; none for per_tensor, and for an axis that the library must refuse.
+    std::optional<std::size_t> channel_dim() const;
+    std::int64_t parameter_count() const;
+    std::int64_t volume() const;
+
+    /// The same for the direct API, under the strict rule or the case's.
+    dynquant::quantization direct(
+            const parameters &p, const dynquant::dims &dst_strides, dynquant::numerics rule) const;
+    dynquant::numerics rule() const;
+};
+
+/// Bytes from a tensor's first to its last element; 0 for zero volume. Throws usage_error when they
+/// cannot be counted.
+std::int64_t span_in_bytes(data_type type, const dynquant::dims &extents, const dynquant::dims &strides);
+
+struct element {
+    std::int64_t index;    // row-major, whatever the layout
+    std::int64_t src, dst; // offsets
+    std::int64_t channel;  // which scale and zero point
+};
+
+/// Calls f(element) for each, in row-major order.
+template <typename F>
+void for_each_element(const statement &s, const dynquant::dims &dst_strides, F &&f) {
+    const auto rank = s.extents.size();
+    const auto channel_dim = s.channel_dim();
+    const auto count = s.volume();
+    dynquant::dims at(rank);
+    element e {};
+    for (; e.index < count; ++e.index) {
+        if (channel_dim) e.channel = at[*channel_dim];
+        f(static_cast<const element &>(e));
+        for (auto d = rank; d-- > 0;) {
+            e.src += s.src_strides[d];
+            e.dst += dst_strides[d];
+            if (++at[d] < s.extents[d]) break;
+            e.src -= s.src_strides[d] * s.extents[d];
+            e.dst -= dst_strides[d] * s.extents[d];
+            at[d] = 0;
+        }
+    }
+}
+
+} // namespace dqbench

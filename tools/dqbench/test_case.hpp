@@ -1,0 +1,73 @@
+// A test case: all that a result line's __REPRO says, and so all that decides what is run.
+#pragma once
+
+#include <optional>
+
+#include "dynquant/quantization.hpp"
+#include "layout.hpp"
+#include "oneapi/dnnl/dnnl_graph.hpp"
+#include "problem.hpp"
+
+namespace dqbench {
+
+using op_kind = dnnl::graph::op::kind;
+using dnnl::graph::fpmath_mode;
+using dynquant::data_type;
+
+struct data_types {
+    data_type src, scales;
+    std::optional<data_type> zps;
+    data_type dst;
+
+    bool operator==(const data_types &) const = default;
+};
+
+enum class granularity { per_tensor, per_channel };
+
+/// How scales and zero points are drawn; parameters.hpp has the values.
+enum class parameter_kind { usual, pow2, wild };
+
+enum class peer_kind { none, onednn_graph };
+
+enum class run_mode { list, run, correctness, performance, correctness_and_performance, fast };
+
+/// When measuring stops.
+struct measuring {
+    std::int64_t times = 0; // rounds; 0: until the time is over
+    double milliseconds = 3000;
+
+    bool operator==(const measuring &) const = default;
+};
+
+struct test_case {
+    // How to run.
+    run_mode mode = run_mode::correctness;
+    std::optional<dynquant::kernel_kind> kernel = {}; // none: the library chooses
+    std::optional<dynquant::isa> isa = {};            // none: what the processor has
+    int threads = 0;                                  // 0: as many as the machine has
+    peer_kind peer = peer_kind::none;
+    measuring limits = {};
+
+    // What to run.
+    op_kind op = op_kind::DynamicQuantize;
+    data_types types = {data_type::f32, data_type::f32, {}, data_type::s8};
+    fpmath_mode fpmath = fpmath_mode::strict;
+    parameter_kind parameters = parameter_kind::usual;
+    layout src_layout = {}, dst_layout = {};
+    granularity qtype = granularity::per_tensor;
+    std::int64_t axis = 1; // for per_channel only
+    problem prb = {};
+
+    bool operator==(const test_case &) const = default;
+};
+
+inline bool quantizes(op_kind op) {
+    return op == op_kind::DynamicQuantize || op == op_kind::Quantize;
+}
+
+/// Scales and zero points are inputs, not attributes.
+inline bool is_dynamic(op_kind op) {
+    return op == op_kind::DynamicQuantize || op == op_kind::DynamicDequantize;
+}
+
+} // namespace dqbench

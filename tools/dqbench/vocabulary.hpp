@@ -1,0 +1,130 @@
+// The words that options take.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quantization/data_type.hpp"
+#include "quantization/text.hpp"
+#include "test_case.hpp"
+#include "text_parsing.hpp"
+
+namespace dqbench {
+
+template <typename Value>
+struct word {
+    const char *name;
+    Value value;
+};
+
+/// The words for the values of a type; specialized for each.
+template <typename Value>
+inline constexpr std::array<word<Value>, 0> words = {};
+
+template <>
+inline constexpr auto words<run_mode> = std::array<word<run_mode>, 6> {{
+        {"L", run_mode::list},
+        {"R", run_mode::run},
+        {"C", run_mode::correctness},
+        {"P", run_mode::performance},
+        {"CP", run_mode::correctness_and_performance},
+        {"F", run_mode::fast},
+}};
+
+template <>
+inline constexpr auto words<op_kind> = std::array<word<op_kind>, 4> {{
+        {"DynamicQuantize", op_kind::DynamicQuantize},
+        {"DynamicDequantize", op_kind::DynamicDequantize},
+        {"Quantize", op_kind::Quantize},
+        {"Dequantize", op_kind::Dequantize},
+}};
+
+template <>
+inline constexpr auto words<granularity> = std::array<word<granularity>, 2> {{
+        {"per_tensor", granularity::per_tensor},
+        {"per_channel", granularity::per_channel},
+}};
+
+template <>
+inline constexpr auto words<parameter_kind> = std::array<word<parameter_kind>, 3> {{
+        {"usual", parameter_kind::usual},
+        {"pow2", parameter_kind::pow2},
+        {"wild", parameter_kind::wild},
+}};
+
+template <>
+inline constexpr auto words<fpmath_mode> = std::array<word<fpmath_mode>, 5> {{
+        {"strict", fpmath_mode::strict},
+        {"bf16", fpmath_mode::bf16},
+        {"f16", fpmath_mode::f16},
+        {"tf32", fpmath_mode::tf32},
+        {"any", fpmath_mode::any},
+}};
+
+template <>
+inline constexpr auto words<peer_kind> = std::array<word<peer_kind>, 2> {{
+        {"none", peer_kind::none},
+        {"onednn_graph", peer_kind::onednn_graph},
+}};
+
+template <>
+inline constexpr auto words<std::optional<dynquant::kernel_kind>> =
+        std::array<word<std::optional<dynquant::kernel_kind>>, 4> {{
+                {"auto", std::nullopt},
+                {"native", dynquant::kernel_kind::native},
+                {"onednn", dynquant::kernel_kind::onednn},
+                {"reference", dynquant::kernel_kind::reference},
+        }};
+
+template <>
+inline constexpr auto words<std::optional<dynquant::isa>> = std::array<word<std::optional<dynquant::isa>>, 4> {{
+        {"auto", std::nullopt},
+        {"scalar", dynquant::isa::scalar},
+        {"avx2", dynquant::isa::avx2},
+        {"avx512", dynquant::isa::avx512},
+}};
+
+template <>
+inline constexpr auto words<data_type> = [] {
+    std::array<word<data_type>, std::size(dynquant::data_types)> table {};
+    for (std::size_t i = 0; i < table.size(); ++i)
+        table[i] = {dynquant::data_types[i].name, dynquant::data_types[i].type};
+    return table;
+}();
+
+template <typename Value>
+std::vector<std::string> names_of() {
+    std::vector<std::string> names;
+    for (const auto &entry : words<Value>)
+        names.emplace_back(entry.name);
+    return names;
+}
+
+/// "a, b or c"
+inline std::string enumerate(const std::vector<std::string> &names) {
+    std::string text;
+    for (std::size_t i = 0; i < names.size(); ++i)
+        text += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
+    return text;
+}
+
+/// Throws usage_error, with the nearest spelling.
+template <typename Value>
+Value parse_word(std::string_view text) {
+    for (const auto &entry : words<Value>)
+        if (text == entry.name) return entry.value;
+    throw usage_error(dynquant::concat("expected ", enumerate(names_of<Value>()), ", given '", text, "'",
+            dynquant::suggest(std::string(text), names_of<Value>())));
+}
+
+template <typename Value>
+const char *name_of(const Value &value) {
+    for (const auto &entry : words<Value>)
+        if (value == entry.value) return entry.name;
+    return "unknown";
+}
+
+} // namespace dqbench

@@ -1,0 +1,73 @@
+#include "workspace.hpp"
+
+#include <cstring>
+
+#include "quantization/data_type.hpp"
+#include "quantization/shape.hpp"
+
+namespace dqbench {
+namespace {
+
+std::size_t misalignment(data_type type, filling kind) {
+    return kind == filling::checking ? dynquant::traits(type).size : 0;
+}
+
+std::int64_t bytes_of(std::optional<data_type> type, std::size_t count) {
+    return type ? static_cast<std::int64_t>(dynquant::traits(*type).size * count) : 0;
+}
+
+template <typename Value>
+void store(data_type type, const std::vector<Value> &values, std::byte *to) {
+    dynquant::with_type(type, [&](auto sample) {
+        for (const auto value : values) {
+            const auto converted = static_cast<decltype(sample)>(value);
+            std::memcpy(to, &converted, sizeof(converted));
+            to += sizeof(converted);
+        }
+    });
+}
+
+} // namespace
+
+workspace::workspace(const statement &s, const parameters &p, std::int64_t dst_bytes, filling kind)
+    : src_(span_in_bytes(s.types.src, s.extents, s.src_strides), misalignment(s.types.src, kind))
+    , scales_(bytes_of(s.types.scales, p.scales.size()), misalignment(s.types.scales, kind))
+    , zero_points_(bytes_of(s.types.zps, p.zero_points.size()), misalignment(s.types.zps.value_or(data_type::s8), kind))
+    , dst_(dst_bytes, misalignment(s.types.dst, kind)) {
+    fill_src(s, p, kind, src_.data());
+    store(s.types.scales, p.scales, scales_.data());
+    if (s.types.zps) store(*s.types.zps, p.zero_points, zero_points_.data());
+}
+
+buffers workspace::handles() {
+    return handles_with_dst(dst_);
+}
+
+buffers workspace::handles_with_dst(guarded_buffer &other) {
+    return {src_.data(), scales_.data(), zero_points_.data(), other.data()};
+}
+
+dynquant::arguments workspace::arguments_with_dst(void *other) const {
+    return {src_.data(), scales_.data(), zero_points_.data(), other};
+}
+
+std::int64_t workspace::input_bytes() const {
+    return static_cast<std::int64_t>(src_.bytes().size() + scales_.bytes().size() + zero_points_.bytes().size());
+}
+
+std::vector<std::byte> workspace::all_inputs() const {
+    std::vector<std::byte> all;
+    for (const auto *buffer : {&src_, &scales_, &zero_points_})
+        all.insert(all.end(), buffer->bytes().begin(), buffer->bytes().end());
+    return all;
+}
+
+void workspace::remember_inputs() {
+    before_ = all_inputs();
+}
+
+bool workspace::inputs_unchanged() const {
+    return src_.guards_intact() && scales_.guards_intact() && zero_points_.guards_intact() && all_inputs() == before_;
+}
+
+} // namespace dqbench
