@@ -100,8 +100,8 @@ quality per_tensor_quality(statement s, const npy_tensor &tensor) {
 
 std::array<std::string, 3> write(const report &r, const results &result, const arguments &given) {
     const auto &s = r.asked;
-    const auto stem = (given.output / fs::path(r.file).stem()).string();
-    const std::array names {stem + "." + given.dtype + ".npy", stem + ".scales.npy", stem + ".zps.npy"};
+    const auto name = (given.output / fs::path(r.file).stem()).string() + "." + given.dtype;
+    const std::array names {name + ".npy", name + ".scales.npy", name + ".zps.npy"};
     new_files files;
     if (s.integers == data_type::u8)
         files.write_npy(names[0], result.integers.data(), s.dims, r.tensor.fortran_order);
@@ -162,7 +162,7 @@ int quantize_files(const arguments &given) {
 int main(int argc, char **argv) {
     example::arguments given;
     CLI::App app("Quantizes float32 .npy files to 8-bit integers with scales and zero points (zps).\n"
-                 "Writes NAME.u8.npy (or .s8.npy), NAME.scales.npy and NAME.zps.npy.");
+                 "Writes NAME.u8.npy, NAME.u8.scales.npy and NAME.u8.zps.npy; with --dtype=s8, s8 in each name.");
     app.add_option("FILE", given.files, ".npy files of float32, in C or Fortran order")->required();
     auto *axis = app.add_option("--axis", given.axis, "Per channel along this axis, -1 being the last. Default: -1");
     app.add_flag("--per-tensor", given.per_tensor, "One scale and one zp for all")->excludes(axis);
