@@ -40,11 +40,24 @@ struct placement {
     std::size_t src_offset = 0, dst_offset = 0; // bytes
 };
 
-/// Runs op on the sample, and says where the result differs or what else was touched.
-testing::AssertionResult runs_right(const operation &op, const sample &s, const placement &p = {});
+/// A sample in memory, in which it is run again and again.
+class guarded_sample {
+  public:
+    explicit guarded_sample(const sample &s, const placement &p = {});
 
-/// The same for several variants, with buffers that end at a guard page and with ones that begin there.
+    /// Runs op, and says where the result differs or what else was touched.
+    testing::AssertionResult computed_right_by(const operation &op);
+
+  private:
+    const sample &sample_;
+    guarded_buffer src_, scales_, zero_points_, dst_;
+};
+
+/// Runs several variants, with buffers that end at a page without access and with ones that begin behind one.
 testing::AssertionResult computed_right(const sample &s, const std::vector<variant> &variants);
+
+/// All variants that compute the statement: those that must, and onednn where it takes it all the same.
+std::vector<variant> variants_for(const sample &s);
 
 /// Whether dst is as expected: any NaN equals any NaN, and fpmath mode `any` is a rule.
 testing::AssertionResult result_right(const sample &s, const std::vector<std::byte> &dst);

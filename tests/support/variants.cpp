@@ -37,8 +37,35 @@ std::vector<variant> all_variants() {
     return result;
 }
 
-std::vector<variant> variants_for(const quantization &q) {
-    return onednn_computes(q) ? all_variants() : universal_variants();
+bool native_computes(const quantization &q) {
+    for (std::size_t d = 0; d < q.src.dims.size(); ++d)
+        if (q.src.dims[d] > q.scales.block[d] && q.src.dims[d] % q.scales.block[d] != 0) return false;
+    return true;
+}
+
+bool onednn_must_compute(const quantization &q) {
+    const bool per_tensor = q.scales.block == q.src.dims;
+    int channels = 0;
+    for (std::size_t d = 0; d < q.src.dims.size(); ++d) {
+        if (q.scales.block[d] == q.src.dims[d]) continue;
+        if (q.scales.block[d] != 1) return false;
+        ++channels;
+    }
+    if (channels > 1 || !q.src.strides.empty() || !q.dst.strides.empty()) return false;
+    if (q.zero_points && !per_tensor) return false;
+    const auto all = [](const std::vector<double> &values, auto holds) { return std::ranges::all_of(values, holds); };
+    if (q.dir == direction::dequantize) {
+        if (!q.zero_points || q.zero_points->type != data_type::s32) return true;
+        return !q.zero_points->values.empty()
+                && all(q.zero_points->values, [](double zp) { return std::abs(zp) <= 0x1p24 - 256; });
+    }
+    if (q.rule == numerics::any)
+        return all(q.scales.values, [](double s) { return std::abs(s) >= 0x1p-75 && std::abs(s) <= 0x1p75; })
+                && (!q.zero_points || all(q.zero_points->values, [](double zp) { return std::abs(zp) < 0x1p20; }));
+    return q.dst.type == data_type::u8 && !q.scales.values.empty() && all(q.scales.values, [](double s) {
+        int exponent = 0;
+        return std::abs(std::frexp(s, &exponent)) == 0.5 && std::abs(exponent) <= 100;
+    });
 }
 
 } // namespace dynquant::test

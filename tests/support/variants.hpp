@@ -27,11 +27,10 @@ std::vector<variant> universal_variants();
 variant onednn_variant();
 /// Both of the above.
 std::vector<variant> all_variants();
-/// Those which compute q.
-std::vector<variant> variants_for(const quantization &q);
 
-/// Whether design decides that one reorder computes q right: written from the contract, not from the
-/// kernel's code, so that a kernel that claims more or less fails its tests.
-bool onednn_computes(const quantization &q);
+/// What the contract says of who computes what, written from it and not from the kernels' code.
+bool native_computes(const quantization &q);
+/// Statements that onednn has to take; it may take more.
+bool onednn_must_compute(const quantization &q);
 
 } // namespace dynquant::test

@@ -1,0 +1,61 @@
+// Quantizing long stretches of all the floats there are, against the oracle.
+#pragma once
+
+#include <bit>
+#include <numeric>
+
+#include <gtest/gtest.h>
+#include <oneapi/tbb/parallel_for.h>
+
+#include "support/direct.hpp"
+
+namespace dynquant::test {
+
+struct float_case {
+    float scale;
+    std::int32_t zero_point;
+};
+
+/// Scales whose reciprocals are inexact, exact, huge and tiny; zero points that move ties onto odd and
+/// even integers; and parameters at the fast division's guard and beyond it.
+inline const std::vector<float_case> float_cases = {
+        {0.1f, 0},
+        {0.3f, 3},
+        {0x1.fffffep-7f, -128},
+        {-7.0f, 200},
+        {0.25f, 1},
+        {0x1.234566p75f, 5},
+        {0x1.abcdeep-75f, (1 << 20) - 1},
+        {0x1.abcdeep-76f, 0},
+        {0.7f, 1 << 20},
+        {0x1.5p-140f, 2},
+        {1.0f, INT32_MAX},
+};
+
+/// Quantizes the floats whose bits are first, first + step, ... by each variant.
+inline void expect_floats_right(
+        const float_case &c, data_type integer, std::uint32_t first, std::uint32_t step, std::size_t count) {
+    const auto extent = static_cast<std::int64_t>(count);
+    quantization q;
+    q.src = {data_type::f32, {extent}, {}};
+    q.dst = {integer, {extent}, {}};
+    q.scales = {data_type::f32, {extent}, {c.scale}};
+    q.zero_points = {data_type::s32, {extent}, {static_cast<double>(c.zero_point)}};
+
+    std::vector<float> src(count);
+    for (std::size_t i = 0; i < count; ++i)
+        src[i] = std::bit_cast<float>(first + static_cast<std::uint32_t>(i) * step);
+    const int lowest = integer == data_type::s8 ? -128 : 0, highest = lowest + 255;
+    std::vector<std::uint8_t> expected(count), dst(count);
+    tbb::parallel_for(std::size_t {0}, count, [&](std::size_t i) {
+        expected[i] = static_cast<std::uint8_t>(oracle::quantize(src[i], c.scale, c.zero_point, lowest, highest));
+    });
+    for (const auto &v : universal_variants()) {
+        prepare(q, v.forced()).run({src.data(), nullptr, nullptr, dst.data()});
+        for (std::size_t i = 0; i < count; ++i)
+            ASSERT_EQ(dst[i], expected[i]) << v << ": src " << std::hexfloat << src[i] << ", scale " << c.scale
+                                           << ", zp " << c.zero_point << ", dst " << to_string(integer);
+    }
+}
+
+} // namespace dynquant::test

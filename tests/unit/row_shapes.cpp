@@ -1,0 +1,102 @@
+// Every small shape of row: lengths around the lanes of each instruction set, parameters that are shared,
+// alongside or strided, inside and outside the fast division's guard within one tensor.
+#include <gtest/gtest.h>
+
+#include "support/random.hpp"
+
+namespace dynquant::test {
+namespace {
+
+/// Types and zero points vary with the shape, so that all meet all.
+class mixer {
+  public:
+    explicit mixer(direction dir)
+        : dir_(dir) {}
+
+    testing::AssertionResult operator()(
+            const dims &extents, const dims &block, dims src_strides = {}, dims dst_strides = {}) {
+        random_source random(static_cast<std::uint64_t>(++count_));
+        const auto integer = count_ % 2 == 0 ? data_type::s8 : data_type::u8;
+        quantization q;
+        q.dir = dir_;
+        q.src = {dir_ == direction::quantize ? data_type::f32 : integer, extents, std::move(src_strides)};
+        q.dst = {dir_ == direction::quantize ? integer : data_type::f32, extents, std::move(dst_strides)};
+        q.scales = {data_type::f32, block, {}};
+        constexpr data_type types[] = {data_type::s8, data_type::u8, data_type::s32};
+        if (count_ % 4 != 0) q.zero_points = {types[count_ % 3], block, {}};
+        const auto kind = count_ % 5 < 3 ? parameters::fast : parameters::mixed;
+        return computed_right(random_sample(random, q, kind), universal_variants());
+    }
+
+  private:
+    direction dir_;
+    int count_ = 0;
+};
+
+class row_shapes : public testing::TestWithParam<direction> {
+  protected:
+    mixer mixed {GetParam()};
+};
+
+TEST_P(row_shapes, per_channel_with_short_inner_runs) {
+    for (std::int64_t channels = 1; channels <= 70; ++channels)
+        for (std::int64_t inner = 1; inner <= 70; inner += channels % 4 == 1 ? 1 : 3)
+            ASSERT_TRUE(mixed({2, channels, inner}, {2, 1, inner}));
+}
+
+TEST_P(row_shapes, channels_last) {
+    for (std::int64_t channels = 1; channels <= 300; ++channels)
+        ASSERT_TRUE(mixed({3, channels}, {3, 1}));
+    for (const std::int64_t channels : {511, 512, 513, 1023, 1024, 1025, 1600}) // around the tables of parameters
+        ASSERT_TRUE(mixed({3, channels}, {3, 1}));
+}
+
+TEST_P(row_shapes, per_tensor) {
+    for (std::int64_t count = 1; count <= 300; ++count)
+        ASSERT_TRUE(mixed({count}, {count}));
+}
+
+TEST_P(row_shapes, groups_along_the_row) {
+    for (std::int64_t group = 1; group <= 70; ++group)
+        for (const std::int64_t groups : {1, 2, 3, 16, 17})
+            ASSERT_TRUE(mixed({3, groups * group}, {1, group}));
+}
+
+TEST_P(row_shapes, strided_rows) {
+    for (std::int64_t inner = 1; inner <= 70; ++inner)
+        for (const std::int64_t stride : {0, 1, 2, 3, 64}) {
+            ASSERT_TRUE(mixed({3, inner}, {3, inner}, {inner * stride, stride}));    // src
+            ASSERT_TRUE(mixed({3, inner}, {1, inner}, {0, stride}, {inner + 5, 1})); // src repeated, dst padded
+            ASSERT_TRUE(mixed({3, inner}, {3, 1}, {inner, 1}, {inner * 3 + 2, 3}));  // dst, parameters alongside
+        }
+}
+
+TEST_P(row_shapes, permuted) {
+    for (std::int64_t a = 1; a <= 20; ++a)
+        for (std::int64_t b = 1; b <= 20; b += 2) {
+            const dims extents = {2, a, b};
+            for (const dims &block : {dims {2, a, b}, dims {2, 1, b}, dims {2, a, 1}, dims {1, a, b}}) {
+                ASSERT_TRUE(mixed(extents, block, {a * b, 1, a}));                // transposed src
+                ASSERT_TRUE(mixed(extents, block, {}, {a * b, 1, a}));            // transposed dst
+                ASSERT_TRUE(mixed(extents, block, {a * b, 1, a}, {1, 2, 2 * a})); // each its own way
+            }
+        }
+}
+
+TEST_P(row_shapes, dims_of_one_have_any_stride) {
+    ASSERT_TRUE(mixed({1, 5, 1, 7, 1}, {1, 1, 1, 7, 1}, {3, 7, 0, 1, 999}, {0, 7, 0, 1, 1}));
+    ASSERT_TRUE(mixed({1, 1, 1}, {1, 1, 1}, {5, 0, 7}, {0, 0, 0}));
+}
+
+// Elements do not meet, yet no dim steps over another: offsets 0 3 6 and 2 5 8.
+TEST_P(row_shapes, interleaved_dst) {
+    ASSERT_TRUE(mixed({2, 3}, {2, 3}, {}, {2, 3}));
+    ASSERT_TRUE(mixed({2, 3}, {1, 3}, {}, {2, 3}));
+    ASSERT_TRUE(mixed({2, 3}, {2, 1}, {}, {2, 3}));
+}
+
+INSTANTIATE_TEST_SUITE_P(directions, row_shapes, testing::Values(direction::quantize, direction::dequantize),
+        [](const auto &value) { return to_string(value.param); });
+
+} // namespace
+} // namespace dynquant::test

@@ -1,0 +1,115 @@
+// The bits do not depend on how many threads there are, who calls, or what else runs.
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include "support/random.hpp"
+
+namespace dynquant::test {
+namespace {
+
+quantization statement(direction dir, const dims &extents, const dims &block) {
+    quantization q;
+    q.dir = dir;
+    const bool quantizing = dir == direction::quantize;
+    q.src = {quantizing ? data_type::f32 : data_type::u8, extents, {}};
+    q.dst = {quantizing ? data_type::u8 : data_type::f32, extents, {}};
+    q.scales = {data_type::f32, block, {}};
+    q.zero_points = {data_type::s32, block, {}};
+    return q;
+}
+
+/// Sizes around those where work is split, and primes, which nothing divides.
+std::vector<quantization> statements() {
+    std::vector<quantization> result;
+    for (const auto dir : {direction::quantize, direction::dequantize}) {
+        for (const std::int64_t size : {65535, 65536, 131071, 131072, 131073, 1000003})
+            result.push_back(statement(dir, {size}, {size}));
+        result.push_back(statement(dir, {3, 333667}, {3, 1}));          // long rows, parameters alongside
+        result.push_back(statement(dir, {333667, 3}, {333667, 1}));     // short rows
+        result.push_back(statement(dir, {7, 101, 1009}, {7, 1, 1009})); // rows under a parameter each
+        result.push_back(statement(dir, {7, 101, 1009}, {7, 101, 1009}));
+        result.back().src.strides = {101 * 1009, 1, 101}; // transposed
+    }
+    return result;
+}
+
+class threads : public testing::TestWithParam<int> {
+  protected:
+    threads() {
+        random_source random(static_cast<std::uint64_t>(GetParam()));
+        drawn = random_sample(random, statements()[static_cast<std::size_t>(GetParam())], parameters::fast);
+    }
+
+    sample drawn;
+};
+
+TEST_P(threads, as_asked_for_in_options) {
+    guarded_sample guarded(drawn);
+    for (const auto &v : variants_for(drawn))
+        for (const int count : {1, 2, 3, 4, 5, 7, 8, 11, 16}) {
+            auto forced = v.forced();
+            forced.threads = count;
+            ASSERT_TRUE(guarded.computed_right_by(prepare(drawn.q, forced))) << v << ", " << count << " threads";
+        }
+}
+
+TEST_P(threads, as_the_arena_of_the_caller_has_them) {
+    guarded_sample guarded(drawn);
+    for (const auto &v : variants_for(drawn)) {
+        const auto op = prepare(drawn.q, v.forced());
+        for (int count = 1; count <= 16; count += 3)
+            tbb::task_arena(count).execute(
+                    [&] { ASSERT_TRUE(guarded.computed_right_by(op)) << v << ", arena of " << count; });
+    }
+}
+
+TEST_P(threads, inside_another_parallel_loop) {
+    for (const auto &v : variants_for(drawn)) {
+        const auto op = prepare(drawn.q, v.forced());
+        tbb::parallel_for(0, 3, [&](int) { EXPECT_TRUE(guarded_sample(drawn).computed_right_by(op)) << v; });
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(statements, threads, testing::Range(0, static_cast<int>(statements().size())));
+
+/// Runs op from many threads at once, each with parameters of its own: nothing of one call may reach another.
+void expect_runs_apart(const operation &op, const quantization &q) {
+    constexpr int callers = 8, repeats = 20;
+    std::vector<sample> samples;
+    for (int caller = 0; caller < callers; ++caller) {
+        random_source random(static_cast<std::uint64_t>(caller));
+        samples.push_back(random_sample(random, q, parameters::fast));
+    }
+    std::vector<std::jthread> running;
+    for (const auto &s : samples)
+        running.emplace_back([&op, &s] {
+            guarded_sample guarded(s);
+            for (int i = 0; i < repeats; ++i)
+                ASSERT_TRUE(guarded.computed_right_by(op));
+        });
+}
+
+TEST(concurrent_runs, of_one_operation_do_not_mix) {
+    for (const auto &q :
+            {statement(direction::quantize, {64, 257}, {64, 257}), statement(direction::quantize, {64, 257}, {64, 1}),
+                    statement(direction::quantize, {450, 300}, {1, 300}),
+                    statement(direction::dequantize, {64, 257}, {1, 257}),
+                    statement(direction::dequantize, {450, 300}, {450, 1})})
+        for (const auto &v : universal_variants())
+            expect_runs_apart(prepare(q, v.forced()), q);
+}
+
+TEST(concurrent_runs, of_one_onednn_operation_do_not_mix) {
+    for (const auto &block : {dims {64, 257}, dims {64, 1}, dims {1, 257}}) {
+        auto q = statement(direction::dequantize, {64, 257}, block);
+        q.zero_points.reset();
+        ASSERT_TRUE(onednn_must_compute(q));
+        expect_runs_apart(prepare(q, onednn_variant().forced()), q);
+    }
+}
+
+} // namespace
+} // namespace dynquant::test
