@@ -90,7 +90,9 @@ dims order_of(const dynquant::tensor &t) {
     const auto &given = t.strides;
     std::vector<size_t> outermost_first(given.size());
     std::iota(outermost_first.begin(), outermost_first.end(), 0);
-    std::ranges::stable_sort(outermost_first, std::ranges::greater {}, [&](size_t d) { return given[d]; });
+    // A dim of 1 has its neighbour's stride: it goes inside, so that its stride stays as it is.
+    std::ranges::sort(
+            outermost_first, std::ranges::greater {}, [&](size_t d) { return std::pair(given[d], t.dims[d]); });
 
     dims strides(given.size());
     std::int64_t stride = 1;

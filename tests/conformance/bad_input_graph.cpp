@@ -1,0 +1,211 @@
+// Graphs that are wrong: ids used twice, cycles, calls in the wrong order, engines and kernels that cannot.
+#include "graph_support.hpp"
+#include "support/environment.hpp"
+
+namespace dynquant::test {
+namespace {
+
+dg::op quantize(std::size_t id, const lt &src, const lt &dst) {
+    dg::op op(id, kind::Quantize, {src}, {dst}, "q" + std::to_string(id));
+    op.set_attr(attr::scales, std::vector<float> {1});
+    return op;
+}
+
+dg::op dequantize(std::size_t id, const lt &src, const lt &dst) {
+    dg::op op(id, kind::Dequantize, {src}, {dst}, "d" + std::to_string(id));
+    op.set_attr(attr::scales, std::vector<float> {1});
+    return op;
+}
+
+/// Whether a graph with `first` refuses `second`, and keeps only `first`.
+testing::AssertionResult second_is_refused(
+        const dg::op &first, const dg::op &second, dnnl_status_t status, const std::string &message) {
+    dg::graph graph(dg::engine::kind::cpu);
+    graph.add_op(first);
+    if (auto refused = fails([&] { graph.add_op(second); }, status, message); !refused) return refused;
+    graph.finalize();
+    if (graph.get_partitions().size() != 1) return testing::AssertionFailure() << "the refused op is in the graph";
+    return testing::AssertionSuccess();
+}
+
+TEST(OpId, UsedTwice) {
+    EXPECT_TRUE(second_is_refused(quantize(1, f32(0, {4}), s8(1, {4})), dequantize(1, s8(1, {4}), f32(2, {4})),
+            dnnl_invalid_graph,
+            "op 1 'd1' (Dequantize): id: expected one that no other op of the graph has, given that of op 1 'q1' "
+            "(Quantize)"));
+}
+
+TEST(LogicalTensorId, OfTwoDataTypes) {
+    EXPECT_TRUE(second_is_refused(quantize(1, f32(0, {4}), s8(1, {4})), dequantize(2, u8(1, {4}), f32(2, {4})),
+            dnnl_invalid_data_type,
+            "op 2 'd2' (Dequantize): src: expected data type s8, as logical tensor 1 has in dst of op 1 'q1' "
+            "(Quantize), given u8"));
+}
+
+TEST(LogicalTensorId, OfTwoRanks) {
+    EXPECT_TRUE(second_is_refused(quantize(1, f32(0, {4}), s8(1, {4})), dequantize(2, s8(1, {4, 1}), f32(2, {4, 1})),
+            dnnl_invalid_shape,
+            "op 2 'd2' (Dequantize): src: expected rank 1, as logical tensor 1 has in dst of op 1 'q1' (Quantize), "
+            "given 2"));
+}
+
+TEST(LogicalTensorId, OfTwoDims) {
+    EXPECT_TRUE(second_is_refused(quantize(1, f32(0, {4}), s8(1, {4})), dequantize(2, s8(1, {5}), f32(2, {5})),
+            dnnl_invalid_shape,
+            "op 2 'd2' (Dequantize): src: expected dims 4, as logical tensor 1 has in dst of op 1 'q1' (Quantize), "
+            "given 5"));
+}
+
+TEST(LogicalTensorId, OfTwoStrides) {
+    const lt transposed(1, type::s8, dims {2, 4}, dims {1, 2});
+    EXPECT_TRUE(second_is_refused(quantize(1, f32(0, {2, 4}), s8(1, {2, 4})), dequantize(2, transposed, f32(2, {2, 4})),
+            dnnl_invalid_shape,
+            "op 2 'd2' (Dequantize): src: expected strides 4x1, as logical tensor 1 has in dst of op 1 'q1' "
+            "(Quantize), given 1x2"));
+}
+
+TEST(LogicalTensorId, ContradictsAcrossAnUnknown) {
+    dg::graph graph(dg::engine::kind::cpu);
+    graph.add_op(quantize(1, lt(0, type::f32), s8(1, {4})));
+    graph.add_op(quantize(2, f32(0, {4}), s8(2, {4})));
+    EXPECT_TRUE(fails([&] { graph.add_op(quantize(3, f32(0, {5}), s8(3, {5}))); }, dnnl_invalid_shape,
+            "op 3 'q3' (Quantize): src: expected dims 4, as logical tensor 0 has in src of op 2 'q2' (Quantize), "
+            "given 5"));
+}
+
+TEST(LogicalTensorId, KnownInOneOpOnlyIsNoContradiction) {
+    dg::graph graph(dg::engine::kind::cpu);
+    graph.add_op(quantize(1, f32(0, {2, 4}), lt(1, type::s8, layout::any)));
+    EXPECT_NO_THROW(graph.add_op(dequantize(2, s8(1, {2, 4}), f32(2, {2, 4}))));
+}
+
+TEST(LogicalTensorId, WrittenByTwoOps) {
+    EXPECT_TRUE(second_is_refused(quantize(1, f32(0, {4}), s8(1, {4})), quantize(2, f32(2, {4}), s8(1, {4})),
+            dnnl_invalid_graph,
+            "op 2 'q2' (Quantize): dst: expected a logical tensor that no other op writes, given 1, which is dst of "
+            "op 1 'q1' (Quantize)"));
+}
+
+TEST(LogicalTensorId, BothReadAndWritten) {
+    const lt itself(0, type::undef, dims {4}, layout::strided);
+    EXPECT_TRUE(add_refuses(quantize(1, itself, itself), dnnl_invalid_graph,
+            "op 1 'q1' (Quantize): dst: expected a logical tensor of its own, given 0, which is src too"));
+}
+
+TEST(LogicalTensorId, OfTwoInputsOfOneOp) {
+    EXPECT_TRUE(add_refuses(dynamic_op {.zps = s8(1, {4})}.make(), dnnl_invalid_data_type,
+            "op 3 'q' (DynamicQuantize): zps: expected data type f32, as logical tensor 1 has in scales of op 3 'q' "
+            "(DynamicQuantize), given s8"));
+}
+
+TEST(Cycle, OfTwoOps) {
+    dg::graph graph(dg::engine::kind::cpu);
+    graph.add_op(quantize(1, f32(0, {4}), s8(1, {4})));
+    graph.add_op(dequantize(2, s8(1, {4}), f32(0, {4})));
+    EXPECT_TRUE(fails([&] { graph.finalize(); }, dnnl_invalid_graph,
+            "op 1 'q1' (Quantize): dst: expected a graph without cycles, given one in which logical tensor 1 depends "
+            "on itself"));
+    EXPECT_FALSE(graph.is_finalized());
+}
+
+TEST(Cycle, IsNamedRatherThanWhatHangsOnIt) {
+    dg::graph graph(dg::engine::kind::cpu);
+    graph.add_op(dequantize(7, s8(1, {4}), f32(9, {4}))); // reads from the cycle
+    graph.add_op(quantize(6, f32(8, {4}), s8(7, {4})));   // apart from it
+    graph.add_op(quantize(1, f32(0, {4}), s8(1, {4})));
+    graph.add_op(dequantize(2, s8(1, {4}), f32(2, {4})));
+    graph.add_op(quantize(3, f32(2, {4}), s8(3, {4})));
+    graph.add_op(dequantize(4, s8(3, {4}), f32(0, {4})));
+    try {
+        graph.finalize();
+        FAIL() << "a cycle is accepted";
+    } catch (const dnnl::error &e) {
+        EXPECT_EQ(e.status, dnnl_invalid_graph);
+        const std::string message = e.what();
+        EXPECT_NE(message.find("depends on itself"), std::string::npos);
+        EXPECT_EQ(message.find("op 7"), std::string::npos) << message;
+        EXPECT_EQ(message.find("op 6"), std::string::npos) << message;
+    }
+}
+
+TEST(Order, PartitionsOfAnUnfinishedGraph) {
+    dg::graph graph(dg::engine::kind::cpu);
+    graph.add_op(dynamic_op {}.make());
+    EXPECT_TRUE(fails([&] { graph.get_partitions(); }, dnnl_invalid_graph,
+            "graph: expected a finalized graph for get_partitions, given one that is not finalized"));
+}
+
+TEST(Order, OpsAddedToAFinishedGraph) {
+    dg::graph graph(dg::engine::kind::cpu);
+    graph.finalize();
+    const auto op = dynamic_op {}.make();
+    EXPECT_TRUE(fails([&] { graph.add_op(op); }, dnnl_invalid_graph,
+            "op 3 'q' (DynamicQuantize): expected a graph that is not finalized, given a finalized one"));
+    EXPECT_EQ(graph.add_op(op, false), dg::status::invalid_graph);
+}
+
+TEST(BadEngine, OfAGraph) {
+    EXPECT_TRUE(fails([] { dg::graph(dg::engine::kind::gpu); }, dnnl_invalid_arguments,
+            "graph: expected engine kind cpu, given gpu"));
+    EXPECT_TRUE(fails([] { dg::graph(dg::engine::kind::any, dg::fpmath_mode::any); }, dnnl_invalid_arguments,
+            "graph: expected engine kind cpu, given any"));
+}
+
+TEST(BadEngine, OfASingleOpPartition) {
+    EXPECT_TRUE(fails([] { dg::partition(dynamic_op {}.make(), dg::engine::kind::gpu); }, dnnl_invalid_arguments,
+            "op 3 'q' (DynamicQuantize): graph: expected engine kind cpu, given gpu"));
+}
+
+TEST(BadEngine, OfCompile) {
+    const dynamic_op op;
+    const auto partition = partition_of(op.make());
+    const auto inputs = op.inputs();
+    // A machine without a GPU has no engine of another kind; the core takes the kind alone.
+    EXPECT_TRUE(fails(
+            [&] {
+                dg::core::compile(*partition.get(), inputs.size(), dg::core::c_structs(inputs.data()), 1,
+                        dg::core::c_structs(&op.dst), dnnl_gpu);
+            },
+            dnnl_invalid_arguments, "op 3 'q' (DynamicQuantize): expected engine kind cpu, given gpu"));
+}
+
+TEST(BadEngine, EmptyAtCompile) {
+    const dynamic_op op;
+    EXPECT_TRUE(fails([&] { partition_of(op.make()).compile(op.inputs(), {op.dst}, dg::engine()); },
+            dnnl_invalid_arguments, "object is not initialized"));
+}
+
+TEST(ForcedKernel, ThatCannot) {
+    const scoped_variable forced("DYNQUANT_KERNEL", "onednn");
+    const dynamic_op op; // strict: one reorder multiplies by reciprocals
+    const auto partition = partition_of(op.make());
+    try {
+        partition.compile(op.inputs(), {op.dst}, cpu());
+        FAIL() << "another kernel was chosen silently";
+    } catch (const dnnl::error &e) {
+        EXPECT_EQ(e.status, dnnl_unimplemented);
+        const std::string begin =
+                "op 3 'q' (DynamicQuantize): kernel: 'onednn' was asked for but cannot compute this: ";
+        EXPECT_EQ(std::string(e.what()).substr(0, begin.size()), begin);
+        EXPECT_GT(std::string(e.what()).size(), begin.size()) << "the reason is missing";
+    }
+}
+
+TEST(ForcedKernel, ThatIsNone) {
+    const scoped_variable forced("DYNQUANT_KERNEL", "natve");
+    const dynamic_op op;
+    EXPECT_TRUE(compile_refuses(op.make(), op.inputs(), {op.dst}, dnnl_invalid_arguments,
+            "op 3 'q' (DynamicQuantize): DYNQUANT_KERNEL: expected native, onednn or reference, given 'natve' (did "
+            "you mean 'native'?)"));
+}
+
+TEST(ForcedIsa, ThatIsNone) {
+    const scoped_variable forced("DYNQUANT_MAX_ISA", "avx51");
+    const dynamic_op op;
+    EXPECT_TRUE(compile_refuses(op.make(), op.inputs(), {op.dst}, dnnl_invalid_arguments,
+            "op 3 'q' (DynamicQuantize): DYNQUANT_MAX_ISA: expected scalar, avx2 or avx512, given 'avx51' (did you "
+            "mean 'avx512'?)"));
+}
+
+} // namespace
+} // namespace dynquant::test

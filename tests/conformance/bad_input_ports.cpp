@@ -1,0 +1,284 @@
+// Inputs and outputs that are wrong: refused at add_op when it can be seen there, else at compile.
+#include <limits>
+
+#include "graph_support.hpp"
+
+namespace dynquant::test {
+namespace {
+
+const std::string q = "op 3 'q' (DynamicQuantize): ", dq = "op 3 'q' (DynamicDequantize): ";
+
+TEST(BadKind, AnOpOfAnotherFamily) {
+    const dg::op relu(7, kind::ReLU, {f32(0, {2, 4})}, {f32(1, {2, 4})}, "relu");
+    const auto number = std::to_string(static_cast<int>(kind::ReLU));
+    EXPECT_TRUE(add_refuses(relu, dnnl_unimplemented,
+            "op 7 'relu' (kind " + number
+                    + "): kind: expected DynamicQuantize, DynamicDequantize, Quantize or Dequantize, given kind "
+                    + number + " of dnnl_graph_op_kind_t"));
+}
+
+TEST(PortCount, MissingScales) {
+    EXPECT_TRUE(add_refuses(dg::op(3, kind::DynamicQuantize, {f32(0, {2, 4})}, {u8(3, {2, 4})}, "q"),
+            dnnl_invalid_graph_op, q + "inputs: expected 2 or 3 (src, scales, optionally zps), given 1"));
+}
+
+TEST(PortCount, None) {
+    EXPECT_TRUE(add_refuses(dg::op(3, kind::DynamicQuantize, "q"), dnnl_invalid_graph_op,
+            q + "inputs: expected 2 or 3 (src, scales, optionally zps), given 0"));
+}
+
+TEST(PortCount, TooManyInputs) {
+    auto dynamic = dynamic_op {}.make();
+    dynamic.add_input(s8(9, {4}));
+    EXPECT_TRUE(add_refuses(
+            dynamic, dnnl_invalid_graph_op, q + "inputs: expected 2 or 3 (src, scales, optionally zps), given 4"));
+    auto with_scales = static_op {}.make();
+    with_scales.add_input(f32(9, {4}));
+    EXPECT_TRUE(
+            add_refuses(with_scales, dnnl_invalid_graph_op, "op 3 'q' (Quantize): inputs: expected 1 (src), given 2"));
+}
+
+TEST(PortCount, OutputsOtherThanOne) {
+    EXPECT_TRUE(add_refuses(dg::op(3, kind::DynamicQuantize, dynamic_op {}.inputs(), {}, "q"), dnnl_invalid_graph_op,
+            q + "outputs: expected 1 (dst), given 0"));
+    auto two = dynamic_op {}.make();
+    two.add_output(u8(9, {2, 4}));
+    EXPECT_TRUE(add_refuses(two, dnnl_invalid_graph_op, q + "outputs: expected 1 (dst), given 2"));
+}
+
+TEST(PortType, OfQuantize) {
+    EXPECT_TRUE(add_refuses(dynamic_op {.src = s8(0, {2, 4})}.make(), dnnl_invalid_data_type,
+            q + "src: expected data type f32, given s8"));
+    EXPECT_TRUE(add_refuses(dynamic_op {.scales = s32(1, {4})}.make(), dnnl_invalid_data_type,
+            q + "scales: expected data type f32, given s32"));
+    EXPECT_TRUE(add_refuses(dynamic_op {.zps = f32(2, {4})}.make(), dnnl_invalid_data_type,
+            q + "zps: expected data type s8, u8 or s32, given f32"));
+    EXPECT_TRUE(add_refuses(dynamic_op {.dst = s32(3, {2, 4})}.make(), dnnl_invalid_data_type,
+            q + "dst: expected data type s8 or u8, given s32"));
+}
+
+TEST(PortType, OfDequantize) {
+    EXPECT_TRUE(add_refuses(dynamic_op {.which = kind::DynamicDequantize, .dst = f32(3, {2, 4})}.make(),
+            dnnl_invalid_data_type, dq + "src: expected data type s8 or u8, given f32"));
+    const lt bf16(3, type::bf16, dims {2, 4}, layout::strided);
+    EXPECT_TRUE(add_refuses(dynamic_op {.which = kind::DynamicDequantize, .src = u8(0, {2, 4}), .dst = bf16}.make(),
+            dnnl_invalid_data_type, dq + "dst: expected data type f32, given bf16"));
+}
+
+TEST(PortType, UndefinedIsLegalUntilCompile) {
+    const dynamic_op op {.dst = lt(3, type::undef, dims {2, 4}, layout::strided)};
+    EXPECT_TRUE(compile_refuses(op.make(), op.inputs(), {op.dst}, dnnl_invalid_data_type,
+            q + "dst: expected data type s8 or u8, given undef"));
+    EXPECT_NO_THROW(partition_of(op.make()).compile(op.inputs(), {s8(3, {2, 4})}, cpu()));
+}
+
+TEST(PortType, OtherAtCompileThanAtAddOp) {
+    const dynamic_op op;
+    EXPECT_TRUE(compile_refuses(op.make(), op.inputs(), {s8(3, {2, 4})}, dnnl_invalid_data_type,
+            q + "dst: expected data type u8, as the op has it, given s8"));
+}
+
+TEST(ParameterCount, Scales) {
+    for (const std::int64_t count : {0, 1, 3, 5})
+        EXPECT_TRUE(add_refuses(dynamic_op {.scales = f32(1, {count})}.make(), dnnl_invalid_shape,
+                q + "scales: expected 4 elements (dims[1] of src), given " + std::to_string(count)));
+}
+
+TEST(ParameterCount, Zps) {
+    for (const std::int64_t count : {0, 1, 3, 5})
+        EXPECT_TRUE(add_refuses(dynamic_op {.zps = s8(2, {count})}.make(), dnnl_invalid_shape,
+                q + "zps: expected 4 elements (dims[1] of src), given " + std::to_string(count)));
+}
+
+TEST(ParameterCount, CountsAlongTheAxis) {
+    EXPECT_TRUE(add_refuses(dynamic_op {.axis = -2}.make(), dnnl_invalid_shape,
+            q + "scales: expected 2 elements (dims[0] of src), given 4"));
+}
+
+TEST(ParameterCount, PerTensorWantsOne) {
+    EXPECT_TRUE(add_refuses(dynamic_op {.qtype = "per_tensor"}.make(), dnnl_invalid_shape,
+            q + "scales: expected 1 element (qtype per_tensor), given 4"));
+    EXPECT_TRUE(add_refuses(dynamic_op {.scales = f32(1, {1}), .qtype = "per_tensor"}.make(), dnnl_invalid_shape,
+            q + "zps: expected 1 element (qtype per_tensor), given 4"));
+}
+
+TEST(ParameterCount, IsSeenFromDstWhenSrcIsUnknown) {
+    EXPECT_TRUE(add_refuses(dynamic_op {.src = lt(0, type::f32), .scales = f32(1, {3}), .zps = {}}.make(),
+            dnnl_invalid_shape, q + "scales: expected 4 elements (dims[1] of src), given 3"));
+}
+
+TEST(ParameterCount, ScalesAndZpsDisagreeWhileTheChannelsAreUnknown) {
+    const dynamic_op op {.src = lt(0, type::f32), .zps = s8(2, {3}), .dst = lt(3, type::u8)};
+    EXPECT_TRUE(
+            add_refuses(op.make(), dnnl_invalid_shape, q + "zps: expected 4 elements (as many as scales), given 3"));
+}
+
+TEST(ParameterCount, IsFoundAtCompileWhenItComesThen) {
+    const dynamic_op op {.scales = lt(1, type::f32), .zps = {}};
+    EXPECT_TRUE(compile_refuses(op.make(), {op.src, f32(1, {3})}, {op.dst}, dnnl_invalid_shape,
+            q + "scales: expected 4 elements (dims[1] of src), given 3"));
+}
+
+TEST(ParameterShape, NotOneDimensional) {
+    EXPECT_TRUE(add_refuses(dynamic_op {.scales = f32(1, {1, 4})}.make(), dnnl_invalid_shape,
+            q + "scales: expected a 1-D tensor, given rank 2"));
+    EXPECT_TRUE(add_refuses(dynamic_op {.zps = s8(2, {4, 1})}.make(), dnnl_invalid_shape,
+            q + "zps: expected a 1-D tensor, given rank 2"));
+    EXPECT_TRUE(add_refuses(dynamic_op {.scales = f32(1, {}), .zps = {}, .qtype = "per_tensor"}.make(),
+            dnnl_invalid_shape, q + "scales: expected a 1-D tensor, given rank 0"));
+}
+
+TEST(ParameterShape, Strided) {
+    const lt sparse(1, type::f32, dims {4}, dims {2});
+    EXPECT_TRUE(add_refuses(
+            dynamic_op {.scales = sparse}.make(), dnnl_invalid_shape, q + "scales: expected stride 1, given 2"));
+    const lt broadcast(2, type::s8, dims {4}, dims {0});
+    EXPECT_TRUE(add_refuses(
+            dynamic_op {.zps = broadcast}.make(), dnnl_invalid_shape, q + "zps: expected stride 1, given 0"));
+}
+
+TEST(ParameterShape, TheStrideOfOneElementDoesNotMatter) {
+    const dynamic_op op {.scales = lt(1, type::f32, dims {1}, dims {7}), .zps = {}, .qtype = "per_tensor"};
+    EXPECT_NO_THROW(partition_of(op.make()).compile(op.inputs(), {op.dst}, cpu()));
+}
+
+TEST(Shape, RankOfDst) {
+    EXPECT_TRUE(add_refuses(dynamic_op {.dst = u8(3, {2, 4, 1})}.make(), dnnl_invalid_shape,
+            q + "dst: expected the rank of src, 2, given 3"));
+}
+
+TEST(Shape, DimsOfDst) {
+    EXPECT_TRUE(add_refuses(dynamic_op {.dst = u8(3, {3, 4})}.make(), dnnl_invalid_shape,
+            q + "dst: expected the dims of src, 2x4, given 3x4"));
+    const lt half_known(3, type::u8, dims {unknown, 5}, layout::strided);
+    EXPECT_TRUE(add_refuses(dynamic_op {.dst = half_known}.make(), dnnl_invalid_shape,
+            q + "dst: expected the dims of src, 2x4, given ?x5"));
+}
+
+TEST(Shape, DimsOfDstAtCompile) {
+    const dynamic_op op {.dst = lt(3, type::u8)};
+    EXPECT_TRUE(compile_refuses(op.make(), op.inputs(), {u8(3, {4, 2})}, dnnl_invalid_shape,
+            q + "dst: expected the dims of src, 2x4, given 4x2"));
+}
+
+TEST(Shape, NegativeDims) {
+    EXPECT_TRUE(add_refuses(dynamic_op {.src = f32(0, {-2, 4})}.make(), dnnl_invalid_shape,
+            q + "src: expected dims of 0 or more, given -2 at dim 0"));
+    EXPECT_TRUE(add_refuses(dynamic_op {.dst = u8(3, {2, -1})}.make(), dnnl_invalid_shape,
+            q + "dst: expected dims of 0 or more, given -1 at dim 1"));
+    EXPECT_TRUE(add_refuses(dynamic_op {.scales = f32(1, {-4})}.make(), dnnl_invalid_shape,
+            q + "scales: expected dims of 0 or more, given -4 at dim 0"));
+    EXPECT_TRUE(add_refuses(dynamic_op {.src = f32(0, {unknown + 1, 4})}.make(), dnnl_invalid_shape,
+            q + "src: expected dims of 0 or more, given -9223372036854775807 at dim 0"));
+}
+
+TEST(Shape, NegativeStrides) {
+    EXPECT_TRUE(add_refuses(dynamic_op {.src = lt(0, type::f32, dims {2, 4}, dims {-4, 1})}.make(), dnnl_invalid_shape,
+            q + "src: expected strides of 0 or more, given -4 at dim 0"));
+}
+
+TEST(Shape, RankOutsideOf0To12) {
+    for (const int rank : {13, -2, std::numeric_limits<int>::max()}) {
+        const auto src = changed(f32(0, {2, 4}), [&](auto &t) { t.ndims = rank; });
+        EXPECT_TRUE(add_refuses(dynamic_op {.src = src}.make(), dnnl_invalid_shape,
+                q + "src: expected rank 0 to 12, given " + std::to_string(rank)));
+    }
+}
+
+TEST(Shape, OverlappingDst) {
+    const lt dst(3, type::u8, dims {2, 4}, dims {3, 1});
+    EXPECT_TRUE(add_refuses(dynamic_op {.dst = dst}.make(), dnnl_invalid_shape,
+            q + "dst: expected strides whose elements do not overlap, given 3x1 for dims 2x4"));
+    EXPECT_TRUE(add_refuses(dynamic_op {.src = lt(0, type::f32), .dst = dst}.make(), dnnl_invalid_shape,
+            q + "dst: expected strides whose elements do not overlap, given 3x1 for dims 2x4"));
+    const dynamic_op late {.dst = lt(3, type::u8)};
+    EXPECT_TRUE(compile_refuses(late.make(), late.inputs(), {dst}, dnnl_invalid_shape,
+            q + "dst: expected strides whose elements do not overlap, given 3x1 for dims 2x4"));
+}
+
+TEST(Shape, BroadcastDst) {
+    const lt dst(3, type::u8, dims {2, 4}, dims {0, 1});
+    EXPECT_TRUE(add_refuses(dynamic_op {.dst = dst}.make(), dnnl_invalid_shape,
+            q + "dst: expected strides whose elements do not overlap, given 0x1 for dims 2x4"));
+}
+
+TEST(Shape, SizeThatOverflows) {
+    constexpr std::int64_t huge = std::int64_t {1} << 40;
+    const dynamic_op op {.src = lt(0, type::f32, dims {huge, huge}, layout::any),
+            .scales = f32(1, {1}),
+            .zps = {},
+            .dst = lt(3, type::u8, dims {huge, huge}, layout::any),
+            .qtype = "per_tensor"};
+    EXPECT_TRUE(add_refuses(op.make(), dnnl_invalid_shape,
+            q + "src: expected a size in bytes that fits in 62 bits, given dims 1099511627776x1099511627776 of f32"));
+}
+
+TEST(Shape, StridesThatOverflow) {
+    constexpr std::int64_t far = std::numeric_limits<std::int64_t>::max() / 2;
+    EXPECT_TRUE(add_refuses(dynamic_op {.src = lt(0, type::f32, dims {2, 4}, dims {far, 1})}.make(), dnnl_invalid_shape,
+            q + "src: expected a size in bytes that fits in 62 bits, given dims 2x4 of f32"));
+}
+
+TEST(UnknownAtCompile, DimsOfSrc) {
+    const dynamic_op op {.src = lt(0, type::f32, dims {unknown, 4}, layout::strided)};
+    EXPECT_TRUE(compile_refuses(
+            op.make(), op.inputs(), {op.dst}, dnnl_invalid_shape, q + "src: expected known dims, given ?x4"));
+}
+
+TEST(UnknownAtCompile, RankOfSrc) {
+    const dynamic_op op {.src = lt(0, type::f32, layout::strided)};
+    EXPECT_TRUE(compile_refuses(
+            op.make(), op.inputs(), {op.dst}, dnnl_invalid_shape, q + "src: expected known dims, given ?"));
+}
+
+TEST(UnknownAtCompile, StridesOfSrc) {
+    const dynamic_op op {.src = lt(0, type::f32, dims {2, 4}, dims {unknown, 1})};
+    EXPECT_TRUE(compile_refuses(op.make(), op.inputs(), {op.dst}, dnnl_invalid_shape,
+            q + "src: expected known strides, given unknown ones"));
+}
+
+TEST(UnknownAtCompile, SomeStridesOfDst) {
+    const dynamic_op op {.dst = lt(3, type::u8, dims {2, 4}, dims {unknown, 1})};
+    EXPECT_TRUE(compile_refuses(op.make(), op.inputs(), {op.dst}, dnnl_invalid_shape,
+            q + "dst: expected all strides or none, given 1 of 2"));
+}
+
+TEST(UnknownAtCompile, Parameters) {
+    const dynamic_op no_scales {.scales = lt(1, type::f32, 1, layout::strided)};
+    EXPECT_TRUE(compile_refuses(no_scales.make(), no_scales.inputs(), {no_scales.dst}, dnnl_invalid_shape,
+            q + "scales: expected known dims, given ?"));
+    const dynamic_op no_zps {.zps = lt(2, type::s8)};
+    EXPECT_TRUE(compile_refuses(
+            no_zps.make(), no_zps.inputs(), {no_zps.dst}, dnnl_invalid_shape, q + "zps: expected known dims, given ?"));
+}
+
+TEST(LayoutAtCompile, OfInputsIsStrided) {
+    for (const auto &[given, name] : {std::pair {layout::any, "any"}, std::pair {layout::undef, "undef"}}) {
+        const dynamic_op src {.src = lt(0, type::f32, dims {2, 4}, given)};
+        EXPECT_TRUE(compile_refuses(src.make(), src.inputs(), {src.dst}, dnnl_invalid_arguments,
+                q + "src: expected layout strided, given " + name));
+        const dynamic_op scales {.scales = lt(1, type::f32, dims {4}, given)};
+        EXPECT_TRUE(compile_refuses(scales.make(), scales.inputs(), {scales.dst}, dnnl_invalid_arguments,
+                q + "scales: expected layout strided, given " + name));
+    }
+}
+
+TEST(LayoutAtCompile, Opaque) {
+    const dynamic_op src {.src = lt(0, type::f32, dims {2, 4}, std::size_t {5})};
+    EXPECT_TRUE(compile_refuses(src.make(), src.inputs(), {src.dst}, dnnl_invalid_arguments,
+            q + "src: expected layout strided, given opaque"));
+    const dynamic_op dst {.dst = lt(3, type::u8, dims {2, 4}, std::size_t {5})};
+    EXPECT_TRUE(compile_refuses(dst.make(), dst.inputs(), {dst.dst}, dnnl_invalid_arguments,
+            q + "dst: expected layout strided or any, given opaque"));
+}
+
+TEST(PortAtCompile, Missing) {
+    const dynamic_op op;
+    EXPECT_TRUE(compile_refuses(op.make(), {op.src, *op.zps}, {op.dst}, dnnl_invalid_arguments,
+            q + "scales: expected logical tensor 1 among the inputs of compile, given 0, 2"));
+    EXPECT_TRUE(compile_refuses(op.make(), op.inputs(), {}, dnnl_invalid_arguments,
+            q + "dst: expected logical tensor 3 among the outputs of compile, given none"));
+}
+
+} // namespace
+} // namespace dynquant::test

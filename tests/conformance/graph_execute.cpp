@@ -1,0 +1,216 @@
+// Executing compiled partitions. Values are worked out by hand.
+#include <thread>
+
+#include "graph_support.hpp"
+
+namespace dynquant::test {
+namespace {
+
+// src / scales + zps, per channel of two: (1, 2) / (0.5, 4) + (10, -3) = (12, -2.5), and so on.
+struct sample {
+    dynamic_op op {.src = f32(0, {3, 2}), .scales = f32(1, {2}), .zps = s32(2, {2}), .dst = s8(3, {3, 2})};
+    std::vector<float> src {1, 2, -1, 30, 100, 14}, scales {0.5f, 4};
+    std::vector<std::int32_t> zps {10, -3};
+    std::vector<std::int8_t> expected {12, -2, 8, 4, 127, 0}; // -2.5 -> -2, 4.5 -> 4, 210 -> 127, 0.5 -> 0
+
+    dg::compiled_partition compile() const { return partition_of(op.make()).compile(op.inputs(), {op.dst}, cpu()); }
+    std::vector<dg::tensor> tensors() {
+        return {tensor_of(op.src, src), tensor_of(op.scales, scales), tensor_of(*op.zps, zps)};
+    }
+};
+
+TEST(Execute, Computes) {
+    sample s;
+    std::vector<std::int8_t> dst(6, 77);
+    dg::stream stream(cpu());
+    s.compile().execute(stream, s.tensors(), {tensor_of(s.op.dst, dst)});
+    stream.wait();
+    EXPECT_EQ(dst, s.expected);
+}
+
+TEST(Execute, MatchesByPositionInTheListsOfCompile) {
+    sample s;
+    const auto unrelated = f32(40, {1});
+    // zps, something else, src, scales; and dst behind something else
+    const auto compiled = partition_of(s.op.make())
+                                  .compile({*s.op.zps, unrelated, s.op.src, s.op.scales}, {unrelated, s.op.dst}, cpu());
+    std::vector<float> other {0};
+    std::vector<std::int8_t> dst(6, 77);
+    const auto in = s.tensors();
+    dg::stream stream(cpu());
+    compiled.execute(stream, {in[2], tensor_of(unrelated, other), in[0], in[1]},
+            {tensor_of(unrelated, other), tensor_of(s.op.dst, dst)});
+    EXPECT_EQ(dst, s.expected);
+    EXPECT_EQ(other, std::vector<float> {0});
+}
+
+TEST(Execute, TakesLongLists) {
+    sample s;
+    auto logical = s.op.inputs();
+    auto in = s.tensors();
+    for (std::size_t id = 100; id < 120; ++id) {
+        logical.insert(logical.begin(), f32(id, {1}));
+        in.insert(in.begin(), dg::tensor(f32(id, {1}), cpu(), nullptr));
+    }
+    std::vector<std::int8_t> dst(6, 77);
+    dg::stream stream(cpu());
+    partition_of(s.op.make()).compile(logical, {s.op.dst}, cpu()).execute(stream, in, {tensor_of(s.op.dst, dst)});
+    EXPECT_EQ(dst, s.expected);
+}
+
+TEST(Execute, LooksAtHandlesOnly) {
+    sample s;
+    const auto compiled = s.compile();
+    std::vector<std::int8_t> dst(6, 77);
+    // Tensors made of other logical tensors, as when a framework keeps one for each buffer.
+    dg::stream stream(cpu());
+    compiled.execute(stream,
+            {tensor_of(lt(9, type::f32), s.src), tensor_of(lt(9, type::f32), s.scales),
+                    tensor_of(lt(9, type::f32), s.zps)},
+            {tensor_of(lt(9, type::f32), dst)});
+    EXPECT_EQ(dst, s.expected);
+}
+
+TEST(Execute, FollowsChangedHandles) {
+    sample s;
+    const auto compiled = s.compile();
+    auto in = s.tensors();
+    std::vector<std::int8_t> dst(6, 77);
+    std::vector<float> other {0, 0, 0, 0, 0, 0};
+    in[0].set_data_handle(other.data());
+    dg::stream stream(cpu());
+    compiled.execute(stream, in, {tensor_of(s.op.dst, dst)});
+    EXPECT_EQ(dst, (std::vector<std::int8_t> {10, -3, 10, -3, 10, -3}));
+}
+
+TEST(Execute, TakesAScratchpadAsNewerOneDnnDoes) {
+    sample s;
+    std::vector<std::int8_t> dst(6, 77);
+    dg::stream stream(cpu());
+    s.compile().execute(stream, s.tensors(), {tensor_of(s.op.dst, dst)}, dg::tensor());
+    EXPECT_EQ(dst, s.expected);
+}
+
+TEST(Execute, StridedSrcAndDst) {
+    // src: columns of a matrix of three rows, padded to four; dst: rows padded to three
+    const lt src(0, type::f32, dims {3, 2}, dims {1, 4}), dst(3, type::s8, dims {3, 2}, dims {3, 1});
+    sample s;
+    s.op.src = src;
+    s.op.dst = dst;
+    std::vector<float> values {1, -1, 100, -77, 2, 30, 14, -77};
+    std::vector<std::int8_t> result(9, 99);
+    dg::stream stream(cpu());
+    s.compile().execute(stream, {tensor_of(src, values), tensor_of(s.op.scales, s.scales), tensor_of(*s.op.zps, s.zps)},
+            {tensor_of(dst, result)});
+    EXPECT_EQ(result, (std::vector<std::int8_t> {12, -2, 99, 8, 4, 99, 127, 0, 99}));
+}
+
+TEST(Execute, BroadcastSrc) {
+    sample s;
+    s.op.src = lt(0, type::f32, dims {3, 2}, dims {0, 1});
+    std::vector<float> values {1, 2};
+    std::vector<std::int8_t> dst(6, 77);
+    dg::stream stream(cpu());
+    s.compile().execute(stream,
+            {tensor_of(s.op.src, values), tensor_of(s.op.scales, s.scales), tensor_of(*s.op.zps, s.zps)},
+            {tensor_of(s.op.dst, dst)});
+    EXPECT_EQ(dst, (std::vector<std::int8_t> {12, -2, 12, -2, 12, -2}));
+}
+
+TEST(Execute, IntoTheLayoutThatCompileChose) {
+    sample s;
+    s.op.src = lt(0, type::f32, dims {3, 2}, dims {1, 3}); // column by column
+    s.op.dst = lt(3, type::s8, layout::any);
+    std::vector<float> values {1, -1, 100, 2, 30, 14};
+    const auto compiled = s.compile();
+    const auto final = compiled.query_logical_tensor(3);
+    std::vector<std::int8_t> dst(final.get_mem_size(), 77);
+    dg::stream stream(cpu());
+    compiled.execute(stream,
+            {tensor_of(s.op.src, values), tensor_of(s.op.scales, s.scales), tensor_of(*s.op.zps, s.zps)},
+            {tensor_of(final, dst)});
+    EXPECT_EQ(dst, (std::vector<std::int8_t> {12, 8, 127, -2, 4, 0}));
+}
+
+TEST(Execute, RankZero) {
+    const dynamic_op op {.src = f32(0, {}), .scales = f32(1, {1}), .zps = {}, .dst = u8(3, {}), .qtype = "per_tensor"};
+    std::vector<float> src {7}, scales {2};
+    std::vector<std::uint8_t> dst {77};
+    dg::stream stream(cpu());
+    partition_of(op.make())
+            .compile(op.inputs(), {op.dst}, cpu())
+            .execute(stream, {tensor_of(op.src, src), tensor_of(op.scales, scales)}, {tensor_of(op.dst, dst)});
+    EXPECT_EQ(dst, std::vector<std::uint8_t> {4}); // 3.5, a tie
+}
+
+TEST(Execute, ZeroVolumeWritesNothing) {
+    for (const auto &shape : {dims {0, 4}, dims {2, 0}}) {
+        const auto channels = shape[1];
+        const dynamic_op op {
+                .src = f32(0, shape), .scales = f32(1, {channels}), .zps = s8(2, {channels}), .dst = u8(3, shape)};
+        std::vector<float> src {1}, scales(4, 1);
+        std::vector<std::int8_t> zps(4, 0);
+        std::vector<std::uint8_t> dst(8, 77);
+        dg::stream stream(cpu());
+        partition_of(op.make())
+                .compile(op.inputs(), {op.dst}, cpu())
+                .execute(stream, {tensor_of(op.src, src), tensor_of(op.scales, scales), tensor_of(*op.zps, zps)},
+                        {tensor_of(op.dst, dst)});
+        EXPECT_EQ(dst, std::vector<std::uint8_t>(8, 77));
+    }
+}
+
+TEST(Execute, FromManyThreadsAtOnce) {
+    // Each thread has scales of its own, so that anything shared between calls would show.
+    constexpr std::int64_t rows = 64, channels = 32;
+    constexpr int threads = 8, rounds = 200;
+    const dynamic_op op {.src = f32(0, {rows, channels}),
+            .scales = f32(1, {channels}),
+            .zps = s8(2, {channels}),
+            .dst = u8(3, {rows, channels})};
+    const auto compiled = partition_of(op.make()).compile(op.inputs(), {op.dst}, cpu());
+    std::vector<int> wrong(threads, -1);
+    std::vector<std::thread> pool;
+    for (int id = 0; id < threads; ++id)
+        pool.emplace_back([&, id] {
+            const auto step = static_cast<float>(id + 1);
+            std::vector<float> src(rows * channels, 12 * step), scales(channels, step);
+            std::vector<std::int8_t> zps(channels, static_cast<std::int8_t>(id));
+            std::vector<std::uint8_t> dst(rows * channels);
+            const std::vector<std::uint8_t> expected(rows * channels, static_cast<std::uint8_t>(12 + id));
+            const std::vector<dg::tensor> in {
+                    tensor_of(op.src, src), tensor_of(op.scales, scales), tensor_of(*op.zps, zps)};
+            const std::vector<dg::tensor> out {tensor_of(op.dst, dst)};
+            dg::stream stream(cpu());
+            int count = 0;
+            for (int round = 0; round < rounds; ++round) {
+                std::fill(dst.begin(), dst.end(), std::uint8_t {0});
+                compiled.execute(stream, in, out);
+                count += dst != expected;
+            }
+            wrong[static_cast<std::size_t>(id)] = count;
+        });
+    for (auto &thread : pool)
+        thread.join();
+    EXPECT_EQ(wrong, std::vector<int>(threads, 0));
+}
+
+TEST(Compile, FromManyThreadsAtOnce) {
+    const dynamic_op op {.src = lt(0, type::f32), .dst = lt(3, type::u8)};
+    const auto partition = partition_of(op.make());
+    std::vector<std::int64_t> rows(8, 0);
+    std::vector<std::thread> pool;
+    for (std::size_t id = 0; id < rows.size(); ++id)
+        pool.emplace_back([&, id] {
+            const auto count = static_cast<std::int64_t>(id + 1);
+            rows[id] = partition.compile({f32(0, {count, 4}), op.scales, *op.zps}, {op.dst}, cpu())
+                               .query_logical_tensor(3)
+                               .get_dims()[0];
+        });
+    for (auto &thread : pool)
+        thread.join();
+    EXPECT_EQ(rows, (std::vector<std::int64_t> {1, 2, 3, 4, 5, 6, 7, 8}));
+}
+
+} // namespace
+} // namespace dynquant::test
