@@ -33,13 +33,13 @@ std::string count_of(const comparison &found, const statement &s) {
 bool too_few_telling(const comparison &found, const compiled_case &c) {
     constexpr std::int64_t too_small_to_say = 64;
     return c.what.parameters != parameter_kind::wild && c.s.volume() >= too_small_to_say
-            && found.telling < c.s.volume() / 4;
+            && found.telling < c.s.volume() / 10;
 }
 
 std::vector<std::string> notes_on_peer(const compiled_case &c, workspace &w, const std::vector<std::byte> &expected) {
     const std::string name = name_of(c.what.peer);
     peer other(c.what.peer, c.s, c.drawn, w);
-    if (!other.refusal().empty()) return {concat(name, " refuses: ", other.refusal())};
+    if (!other.refusal().empty()) return {concat(name, ' ', other.refusal())};
     const auto got = other.dst();
     if (!got) return {concat(name, " chose a layout of its own, which cannot be compared")};
     const auto found = compare(

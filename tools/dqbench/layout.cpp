@@ -55,6 +55,7 @@ layout layout::parse(std::string_view text) {
 }
 
 dynquant::dims layout::strides_for(const dynquant::dims &extents) const {
+    if (is_any()) throw usage_error("expected a layout with strides, given any");
     const auto rank = extents.size();
     const auto wrong_rank = [&](std::size_t given) {
         return usage_error(
@@ -72,7 +73,9 @@ dynquant::dims layout::strides_for(const dynquant::dims &extents) const {
     for (std::size_t i = rank; i-- > 0;) {
         const auto d = letters.find(order[i]);
         strides[d] = stride;
-        stride *= std::max<std::int64_t>(extents[d], 1);
+        if (__builtin_mul_overflow(stride, std::max<std::int64_t>(extents[d], 1), &stride))
+            throw usage_error(dynquant::concat(
+                    "expected strides that fit in 63 bits, given ", text_, " for ", dynquant::to_string(extents)));
     }
     return strides;
 }

@@ -24,7 +24,7 @@ class layout {
 
     bool is_any() const { return text_ == "any"; }
 
-    /// Throws usage_error when the layout is for another rank. Not for `any`.
+    /// Throws usage_error when the layout is for another rank or is `any`.
     dynquant::dims strides_for(const dynquant::dims &extents) const;
 
     const std::string &to_string() const { return text_; }

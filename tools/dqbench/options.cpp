@@ -34,6 +34,11 @@ option layout_option(const char *name, const char *values, const char *help) {
             }};
 }
 
+void set_src_layout(test_case &c, std::string_view text) {
+    c.src_layout = layout::parse(text);
+    if (c.src_layout.is_any()) throw usage_error("expected src's layout, given any, which is for dst only");
+}
+
 data_types parse_data_types(std::string_view text) {
     const auto parts = split(text, ':');
     if (parts.size() != 4)
@@ -67,6 +72,8 @@ std::vector<option> make_table() {
     mode.set = set_mode;
     auto op = word_option<&test_case::op>("op", "the operator", what_to_run);
     op.set = set_op;
+    auto src_layout = layout_option<&test_case::src_layout>("stag", "abx|acdb|axb|strides:12x4x1|...", "src's layout");
+    src_layout.set = set_src_layout;
     op.show = [](const test_case &c) -> std::string { return name_of(c.op); };
     return {
             mode,
@@ -102,7 +109,7 @@ std::vector<option> make_table() {
                     [](const test_case &c) { return to_string(c.types); }},
             word_option<&test_case::fpmath>("fpmath-mode", "the graph's fpmath mode", what_to_run),
             word_option<&test_case::parameters>("params", "how scales and zero points are drawn", what_to_run),
-            layout_option<&test_case::src_layout>("stag", "abx|acdb|axb|strides:12x4x1|...", "src's layout"),
+            src_layout,
             layout_option<&test_case::dst_layout>("dtag", "abx|acdb|axb|any|strides:12x4x1|...", "dst's layout"),
             word_option<&test_case::qtype>("qtype", "the granularity", what_to_run),
             // The last, so that per_tensor cases that differ in it alone are neighbours.

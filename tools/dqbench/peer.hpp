@@ -19,7 +19,7 @@ class peer {
     peer(const peer &) = delete;
     peer &operator=(const peer &) = delete;
 
-    /// Why it does not run the statement; empty when it does.
+    /// Why it does not run the statement ("refuses: ..."); empty when it does.
     const std::string &refusal() const { return refusal_; }
 
     void execute();

@@ -59,7 +59,7 @@ outcome measure_case(compiled_case &c, double creation_ms, phase_times &times) {
         if (other->refusal().empty())
             contestants.push_back([&] { other->execute(); });
         else
-            result.notes.push_back(concat(name_of(c.what.peer), " refuses: ", other->refusal()));
+            result.notes.push_back(concat(name_of(c.what.peer), ' ', other->refusal()));
     }
     auto limits = c.what.limits;
     if (c.what.mode == run_mode::fast) limits.milliseconds = fast_milliseconds;

@@ -12,13 +12,10 @@ statement::statement(const test_case &c)
     , dynamic(is_dynamic(c.op))
     , types(c.types)
     , extents(c.prb.extents)
-    , src_strides()
-    , dst_strides()
+    , src_strides(c.src_layout.strides_for(extents))
     , qtype(c.qtype)
     , axis(c.axis)
     , fpmath(c.fpmath) {
-    if (c.src_layout.is_any()) throw usage_error("expected a layout for src, given any: the library cannot choose it");
-    src_strides = c.src_layout.strides_for(extents);
     if (!c.dst_layout.is_any()) dst_strides = c.dst_layout.strides_for(extents);
 }
 
