@@ -19,7 +19,9 @@ class float_control {
 #if defined(__x86_64__)
     float_control()
         : saved_(_mm_getcsr()) {
-        _mm_setcsr(power_on_default);
+        // With the caller's flags, so that usually nothing changes: writing a changed word stalls, which
+        // made 256 elements take 124 ns in place of 43, and nearly every program has raised a flag.
+        _mm_setcsr(power_on_default | (saved_ & flags));
     }
     ~float_control() {
         _mm_setcsr(saved_);
@@ -38,7 +40,7 @@ class float_control {
 
   private:
 #if defined(__x86_64__)
-    static constexpr unsigned power_on_default = 0x1f80; // Intel SDM volume 1, 10.2.3
+    static constexpr unsigned power_on_default = 0x1f80, flags = 0x3f; // Intel SDM volume 1, 10.2.3
     unsigned saved_;
 #else
     std::fenv_t saved_;
