@@ -1,0 +1,180 @@
+// dqbench's judgement: what it lets pass and what it finds.
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include <gtest/gtest.h>
+
+#include "compare.hpp"
+#include "options.hpp"
+#include "timing.hpp"
+
+namespace {
+
+using namespace dqbench;
+using dynquant::dims;
+
+constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+
+statement quantize_statement(const dims &extents, const std::string &dst_layout = "abx") {
+    test_case c;
+    c.prb.extents = extents;
+    c.qtype = granularity::per_channel;
+    c.dst_layout = layout::parse(dst_layout);
+    return statement(c);
+}
+
+/// Three channels of two elements: 1.5 / 1, 2 / 1 + 1, ... all results by hand.
+struct dqbench_compare : testing::Test {
+    statement s = quantize_statement({2, 3});
+    parameters p {{1.0f, 0.5f, 2.0f}, {0, 1, -1}};
+    std::vector<float> src {1.5f, 2.0f, nan, -3.0f, 0.25f, 1e9f};
+    std::vector<std::int8_t> expected {2, 5, -128, -3, 2, 127};
+    guarded_buffer dst {6};
+
+    dqbench_compare() { std::copy(expected.begin(), expected.end(), dst.as<std::int8_t>()); }
+
+    comparison run(const tolerance &allowed = {}) const {
+        return compare(s, p, src.data(), expected.data(), {dst, *s.dst_strides}, allowed);
+    }
+};
+
+TEST_F(dqbench_compare, equal_results_pass) {
+    const auto found = run();
+    EXPECT_EQ(found.differing, 0);
+    EXPECT_EQ(found.telling, 4); // neither -128 nor 127
+    EXPECT_TRUE(found.first.empty());
+}
+
+TEST_F(dqbench_compare, tells_position_operands_and_results_of_what_differs) {
+    dst.as<std::int8_t>()[4] = 3;
+    const auto found = run();
+    EXPECT_EQ(found.differing, 1);
+    ASSERT_EQ(found.first.size(), 1u);
+    EXPECT_EQ(found.first[0], "[4][1,1] src:0.25 (0x3e800000) scale:0.5 (0x3f000000) zp:1 expected:2 got:3");
+}
+
+TEST_F(dqbench_compare, counts_all_and_shows_the_first_five) {
+    for (int i = 0; i < 6; ++i)
+        dst.as<std::int8_t>()[i] = 77;
+    const auto found = run({true, false});
+    EXPECT_EQ(found.differing, 6);
+    EXPECT_EQ(found.first.size(), 5u);
+}
+
+TEST_F(dqbench_compare, strict_does_not_forgive_ties) {
+    dst.as<std::int8_t>()[0] = 1; // 1.5 may not be rounded down
+    EXPECT_EQ(run().differing, 1);
+    EXPECT_EQ(run({true, false}).differing, 0);
+}
+
+TEST_F(dqbench_compare, only_the_onednn_kernel_may_turn_nan_into_something_else) {
+    dst.as<std::int8_t>()[2] = 127;
+    EXPECT_EQ(run({true, false}).differing, 1);
+    EXPECT_EQ(run({true, true}).differing, 0);
+}
+
+TEST(dqbench_compare_any, forgives_one_next_to_a_tie_alone) {
+    EXPECT_TRUE(any_allows(1.5f, 1.0f, 0, 2, 1));
+    EXPECT_TRUE(any_allows(-0.5f, 1.0f, 0, 0, -1));
+    EXPECT_FALSE(any_allows(1.5f, 1.0f, 0, 2, 0));                      // by more than 1
+    EXPECT_FALSE(any_allows(1.5f, 1.0f, 0, 2, 2));                      // nothing to forgive
+    EXPECT_TRUE(any_allows(std::nextafter(1.5f, 2.0f), 1.0f, 0, 2, 1)); // 2^-23 away
+    EXPECT_FALSE(any_allows(1.501f, 1.0f, 0, 2, 1));
+    EXPECT_FALSE(any_allows(1.25f, 1.0f, 0, 1, 2));
+    EXPECT_FALSE(any_allows(nan, 1.0f, 0, -128, -127));
+}
+
+TEST(dqbench_compare_any, is_strict_beyond_moderate_parameters) {
+    EXPECT_TRUE(any_allows(1.5f * 0x1p-75f, 0x1p-75f, 0, 2, 1));
+    EXPECT_FALSE(any_allows(1.5f * 0x1p-76f, 0x1p-76f, 0, 2, 1));
+    EXPECT_FALSE(any_allows(1.5f * 0x1p76f, -0x1p76f, 0, -2, -1));
+    EXPECT_TRUE(any_allows(1.5f - 1048575.0f, 1.0f, 1048575, 2, 1));
+    EXPECT_FALSE(any_allows(1.5f - 1048576.0f, 1.0f, 1048576, 2, 1));
+}
+
+TEST(dqbench_compare_dequantize, compares_bits_and_takes_any_nan) {
+    test_case c;
+    c.op = op_kind::DynamicDequantize;
+    c.types = {data_type::s8, data_type::f32, {}, data_type::f32};
+    c.prb.extents = {3};
+    const statement s(c);
+    const parameters p {{1.0f}, {}};
+    const std::vector<std::int8_t> src {0, 1, 2};
+    const std::vector<float> expected {0.0f, nan, 2.0f};
+    guarded_buffer dst(12);
+    const auto differing = [&](float a, float b, float d) {
+        const float values[] = {a, b, d};
+        std::copy(std::begin(values), std::end(values), dst.as<float>());
+        return compare(s, p, src.data(), expected.data(), {dst, {1}}, {true, true}).differing;
+    };
+    EXPECT_EQ(differing(0.0f, -nan, 2.0f), 0);
+    EXPECT_EQ(differing(-0.0f, nan, 2.0f), 1);
+    EXPECT_EQ(differing(0.0f, 1.0f, 2.0f), 1);
+    EXPECT_EQ(differing(0.0f, nan, std::nextafter(2.0f, 3.0f)), 1);
+}
+
+TEST(dqbench_stray_write, finds_bytes_between_before_and_behind_elements) {
+    const auto s = quantize_statement({2, 3}, "strides:8x2"); // offsets 0 2 4 8 10 12
+    for (const auto offset : {-1, 1, 3, 5, 6, 7, 9, 11, 13}) {
+        guarded_buffer dst(13);
+        const computed got {dst, *s.dst_strides};
+        EXPECT_EQ(stray_write(s, got), std::nullopt);
+        for (const auto element : {0, 2, 4, 8, 10, 12})
+            dst.data()[element] = std::byte {1};
+        EXPECT_EQ(stray_write(s, got), std::nullopt);
+        dst.data()[offset] = std::byte {1};
+        EXPECT_NE(stray_write(s, got), std::nullopt) << offset;
+    }
+}
+
+TEST(dqbench_for_each_element, walks_in_row_major_order) {
+    test_case c;
+    c.prb.extents = {2, 3};
+    c.qtype = granularity::per_channel;
+    c.axis = -2;
+    c.src_layout = layout::parse("strides:1x2");
+    const statement s(c);
+    std::vector<std::int64_t> src, dst, channels;
+    for_each_element(s, {10, 3}, [&](const element &e) {
+        EXPECT_EQ(e.index, static_cast<std::int64_t>(src.size()));
+        src.push_back(e.src);
+        dst.push_back(e.dst);
+        channels.push_back(e.channel);
+    });
+    EXPECT_EQ(src, (std::vector<std::int64_t> {0, 2, 4, 1, 3, 5}));
+    EXPECT_EQ(dst, (std::vector<std::int64_t> {0, 3, 6, 10, 13, 16}));
+    EXPECT_EQ(channels, (std::vector<std::int64_t> {0, 0, 0, 1, 1, 1}));
+}
+
+TEST(dqbench_for_each_element, scalar_has_one_and_zero_volume_none) {
+    const auto count = [](const dims &extents) {
+        test_case c;
+        c.prb.extents = extents;
+        int elements = 0;
+        for_each_element(statement(c), dims(extents.size(), 1), [&](const element &) { ++elements; });
+        return elements;
+    };
+    EXPECT_EQ(count({}), 1);
+    EXPECT_EQ(count({3, 0}), 0);
+}
+
+TEST(dqbench_timing, summarizes_by_hand) {
+    const auto odd = summarize({5, 1, 3});
+    EXPECT_EQ(odd.least, 1);
+    EXPECT_EQ(odd.median, 3);
+    EXPECT_EQ(odd.average, 3);
+    EXPECT_EQ(odd.most, 5);
+    EXPECT_EQ(summarize({8, 1, 2, 5}).median, 3.5);
+}
+
+TEST(dqbench_timing, contestants_take_turns_as_often_as_asked) {
+    std::string turns;
+    const auto timings = measure({[&] { turns += 'a'; }, [&] { turns += 'b'; }}, {3, 1});
+    EXPECT_EQ(timings.size(), 2u);
+    EXPECT_EQ(turns,
+            "aabb"
+            "ababab"); // warming up, then three rounds
+}
+
+} // namespace

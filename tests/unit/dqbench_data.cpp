@@ -1,0 +1,129 @@
+// dqbench's data: that it holds what a test needs.
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "fill.hpp"
+#include "parameters.hpp"
+#include "workspace.hpp"
+
+namespace {
+
+using namespace dqbench;
+
+struct found {
+    int ties = 0, nan = 0, infinite = 0, subnormal = 0, negative_zero = 0, below = 0, above = 0;
+};
+
+found look_at(filling kind, float scale, std::int32_t zp) {
+    found f;
+    for (std::uint64_t i = 0; i < 4096; ++i) {
+        const float x = draw_real(i, kind, scale, zp, -128, 127);
+        const double sum = static_cast<double>(x) / static_cast<double>(scale) + zp;
+        f.ties += sum - std::floor(sum) == 0.5;
+        f.nan += std::isnan(x);
+        f.infinite += std::isinf(x);
+        f.subnormal += std::fpclassify(x) == FP_SUBNORMAL;
+        f.negative_zero += x == 0 && std::signbit(x);
+        f.below += sum < -129;
+        f.above += sum > 128;
+    }
+    return f;
+}
+
+TEST(dqbench_fill, checking_has_ties_special_and_saturating_values) {
+    const auto f = look_at(filling::checking, 0.25f, 3);
+    EXPECT_GT(f.ties, 500);
+    EXPECT_GT(f.nan, 10);
+    EXPECT_GT(f.infinite, 10);
+    EXPECT_GT(f.subnormal, 10);
+    EXPECT_GT(f.negative_zero, 5);
+    EXPECT_GT(f.below, 100);
+    EXPECT_GT(f.above, 100);
+}
+
+TEST(dqbench_fill, measuring_has_ordinary_values_alone) {
+    const auto f = look_at(filling::measuring, 0.3f, -7);
+    EXPECT_EQ(f.nan + f.infinite + f.subnormal, 0);
+    EXPECT_GT(f.below, 50);
+    EXPECT_LT(f.below, 1000);
+}
+
+TEST(dqbench_parameters, are_drawn_from_the_case_alone) {
+    const auto a = draw_parameters(parameter_kind::usual, 100, data_type::s32, 5);
+    const auto b = draw_parameters(parameter_kind::usual, 100, data_type::s32, 5);
+    EXPECT_EQ(a.scales, b.scales);
+    EXPECT_EQ(a.zero_points, b.zero_points);
+    EXPECT_NE(a.scales, draw_parameters(parameter_kind::usual, 100, data_type::s32, 6).scales);
+    EXPECT_TRUE(draw_parameters(parameter_kind::usual, 3, std::nullopt, 5).zero_points.empty());
+}
+
+TEST(dqbench_parameters, usual_ones_are_moderate_and_differ) {
+    const auto p = draw_parameters(parameter_kind::usual, 1000, data_type::u8, 0);
+    for (const float scale : p.scales) {
+        EXPECT_GE(scale, 0x1p-8f);
+        EXPECT_LT(scale, 2.0f);
+    }
+    EXPECT_GT(std::set<float>(p.scales.begin(), p.scales.end()).size(), 990u);
+    for (const auto zp : p.zero_points) {
+        EXPECT_GE(zp, 0);
+        EXPECT_LE(zp, 255);
+    }
+}
+
+TEST(dqbench_parameters, pow2_ones_are_powers_of_two) {
+    for (const float scale : draw_parameters(parameter_kind::pow2, 100, std::nullopt, 0).scales) {
+        int exponent;
+        EXPECT_EQ(std::frexp(scale, &exponent), 0.5f);
+    }
+}
+
+TEST(dqbench_parameters, wild_ones_hold_every_kind_of_float_and_the_ends_of_the_type) {
+    const auto p = draw_parameters(parameter_kind::wild, 200, data_type::s32, 0);
+    std::set<int> classes;
+    bool negative = false;
+    for (const float scale : p.scales) {
+        classes.insert(std::fpclassify(scale));
+        negative |= scale < 0;
+    }
+    EXPECT_EQ(classes, (std::set<int> {FP_NAN, FP_INFINITE, FP_ZERO, FP_SUBNORMAL, FP_NORMAL}));
+    EXPECT_TRUE(negative);
+    const std::set<std::int32_t> zps(p.zero_points.begin(), p.zero_points.end());
+    EXPECT_TRUE(zps.count(INT32_MIN));
+    EXPECT_TRUE(zps.count(INT32_MAX));
+}
+
+TEST(dqbench_parameters, zero_points_fit_their_type) {
+    for (const auto kind : {parameter_kind::usual, parameter_kind::wild})
+        for (const auto zp : draw_parameters(kind, 500, data_type::s8, 9).zero_points) {
+            EXPECT_GE(zp, -128);
+            EXPECT_LE(zp, 127);
+        }
+}
+
+TEST(dqbench_guarded_buffer, sees_a_write_on_either_side) {
+    for (const auto offset : {-1, 10, -256, 265}) {
+        guarded_buffer b(10, 1);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(b.data()) % 64, 1u);
+        b.data()[0] = b.data()[9] = std::byte {0};
+        EXPECT_TRUE(b.guards_intact());
+        b.data()[offset] = std::byte {0};
+        EXPECT_FALSE(b.guards_intact()) << offset;
+    }
+}
+
+TEST(dqbench_workspace, notices_a_changed_input) {
+    test_case c;
+    c.prb.extents = {2, 3};
+    c.types.zps = data_type::s32;
+    const statement s(c);
+    workspace w(s, draw_parameters(parameter_kind::usual, 1, data_type::s32, 0), 6, filling::checking);
+    w.remember_inputs();
+    EXPECT_TRUE(w.inputs_unchanged());
+    static_cast<std::byte *>(w.handles().zero_points)[3] ^= std::byte {1};
+    EXPECT_FALSE(w.inputs_unchanged());
+}
+
+} // namespace

@@ -1,0 +1,165 @@
+// dqbench's options: what they set, how they multiply, and that __REPRO reads back.
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "dqbench_support.hpp"
+#include "options.hpp"
+
+namespace {
+
+using namespace dqbench;
+using dynquant::isa;
+using dynquant::kernel_kind;
+
+const problem some_problem {{2, 3}, "name"};
+
+void set(settings &s, const std::string &name, const std::string &value) {
+    const auto *which = find_option(name);
+    ASSERT_NE(which, nullptr) << name;
+    s.set(*which, value);
+}
+
+/// The one case that these options make.
+test_case single(const std::vector<std::pair<std::string, std::string>> &options) {
+    settings s;
+    for (const auto &[name, value] : options)
+        set(s, name, value);
+    const auto cases = s.cases_for(some_problem);
+    EXPECT_EQ(cases.size(), 1u);
+    return cases.front();
+}
+
+TEST(dqbench_options, defaults) {
+    const auto c = single({});
+    EXPECT_EQ(c, (test_case {.prb = some_problem}));
+    EXPECT_EQ(repro(c), "--op=DynamicQuantize --dt=f32:f32:undef:s8 2x3n\"name\"");
+}
+
+TEST(dqbench_options, each_sets_its_member) {
+    EXPECT_EQ(single({{"mode", "CP"}}).mode, run_mode::correctness_and_performance);
+    EXPECT_EQ(single({{"mode", "f"}}).mode, run_mode::fast);
+    EXPECT_EQ(single({{"op", "Dequantize"}}).op, op_kind::Dequantize);
+    EXPECT_EQ(single({{"kernel", "onednn"}}).kernel, kernel_kind::onednn);
+    EXPECT_EQ(single({{"kernel", "auto"}}).kernel, std::nullopt);
+    EXPECT_EQ(single({{"isa", "avx2"}}).isa, isa::avx2);
+    EXPECT_EQ(single({{"threads", "7"}}).threads, 7);
+    EXPECT_EQ(single({{"peer", "onednn_graph"}}).peer, peer_kind::onednn_graph);
+    EXPECT_EQ(single({{"fix-times-per-prb", "9"}}).limits.times, 9);
+    EXPECT_EQ(single({{"max-ms-per-prb", "1.5e2"}}).limits.milliseconds, 150);
+    EXPECT_EQ(single({{"fpmath-mode", "any"}}).fpmath, fpmath_mode::any);
+    EXPECT_EQ(single({{"params", "wild"}}).parameters, parameter_kind::wild);
+    EXPECT_EQ(single({{"stag", "axb"}}).src_layout, layout::parse("axb"));
+    EXPECT_EQ(single({{"dtag", "any"}}).dst_layout, layout::parse("any"));
+    EXPECT_EQ(single({{"qtype", "per_channel"}, {"axis", "-2"}}).axis, -2);
+    EXPECT_EQ(single({{"dt", "f32:f32:s32:u8"}}).types,
+            (data_types {data_type::f32, data_type::f32, data_type::s32, data_type::u8}));
+}
+
+TEST(dqbench_options, data_types_follow_the_operator_until_they_are_given) {
+    EXPECT_EQ(single({{"op", "DynamicDequantize"}}).types,
+            (data_types {data_type::s8, data_type::f32, std::nullopt, data_type::f32}));
+    EXPECT_EQ(single({{"dt", "u8:f32:u8:f32"}, {"op", "DynamicDequantize"}}).types.src, data_type::u8);
+}
+
+TEST(dqbench_options, lists_multiply) {
+    settings s;
+    set(s, "op", "DynamicQuantize,Quantize");
+    set(s, "threads", "1,2,4");
+    set(s, "stag", "abx,strides:5x1");
+    const auto cases = s.cases_for(some_problem);
+    EXPECT_EQ(cases.size(), 12u);
+    std::set<std::string> different;
+    for (const auto &c : cases)
+        different.insert(repro(c));
+    EXPECT_EQ(different.size(), 12u);
+}
+
+TEST(dqbench_options, last_value_counts) {
+    EXPECT_EQ(single({{"threads", "1,2,3"}, {"threads", "4"}}).threads, 4);
+}
+
+TEST(dqbench_options, axis_multiplies_per_channel_only) {
+    settings s;
+    set(s, "axis", "0,1,-1");
+    set(s, "qtype", "per_tensor,per_channel");
+    const auto cases = s.cases_for(some_problem);
+    ASSERT_EQ(cases.size(), 4u);
+    EXPECT_EQ(cases[0].qtype, granularity::per_tensor);
+    EXPECT_EQ(cases[1].axis, 0);
+    EXPECT_EQ(cases[3].axis, -1);
+}
+
+TEST(dqbench_options, reset_forgets_what_to_run_and_keeps_how) {
+    settings s;
+    set(s, "op", "Quantize");
+    set(s, "dt", "f32:f32:s8:u8");
+    set(s, "kernel", "native");
+    set(s, "mode", "P");
+    s.reset();
+    const auto c = s.cases_for(some_problem).at(0);
+    EXPECT_EQ(c, (test_case {.mode = run_mode::performance, .kernel = kernel_kind::native, .prb = some_problem}));
+}
+
+TEST(dqbench_options, repro_reads_back) {
+    settings s;
+    set(s, "mode", "CP");
+    set(s, "kernel", "auto,native,onednn,reference");
+    set(s, "isa", "auto,scalar,avx512");
+    set(s, "threads", "0,3");
+    set(s, "peer", "none,onednn_graph");
+    set(s, "max-ms-per-prb", "12.3");
+    set(s, "fix-times-per-prb", "4");
+    set(s, "op", "DynamicQuantize,DynamicDequantize,Quantize,Dequantize");
+    set(s, "dt", "f32:f32:undef:s8,u8:f32:s32:f32");
+    set(s, "fpmath-mode", "strict,any,bf16");
+    set(s, "params", "usual,pow2,wild");
+    set(s, "stag", "abx,strides:5x0");
+    set(s, "dtag", "abx,any");
+    set(s, "qtype", "per_tensor,per_channel");
+    set(s, "axis", "1,-1");
+    const auto cases = s.cases_for(some_problem);
+    EXPECT_EQ(cases.size(), 4u * 3 * 2 * 2 * 4 * 2 * 3 * 3 * 2 * 2 * 3);
+    for (const auto &c : cases) {
+        settings again;
+        problem prb;
+        for (const auto &word : split(repro(c), ' ')) {
+            const auto equals = word.find('=');
+            if (word.compare(0, 2, "--") == 0)
+                set(again, word.substr(2, equals - 2), word.substr(equals + 1));
+            else
+                prb = parse_problem(word);
+        }
+        const auto read = again.cases_for(prb);
+        ASSERT_EQ(read.size(), 1u) << repro(c);
+        ASSERT_EQ(read[0], c) << repro(c);
+    }
+}
+
+TEST(dqbench_options, refuse_bad_values_and_keep_the_state) {
+    settings s;
+    const auto refused = [&](const std::string &name, const std::string &value, const std::string &message) {
+        expect_usage_error([&] { s.set(*find_option(name), value); }, message);
+    };
+    refused("op", "Quantise", "did you mean 'Quantize'?");
+    refused("mode", "X", "expected L, R, C, P, CP or F, given 'X'");
+    refused("mode", "C,P", "given 'C,P'"); // no list
+    refused("qtype", "per_channel,", "expected per_tensor or per_channel, given ''");
+    refused("dt", "f32:f32:s8", "expected SRC:SCALES:ZPS:DST");
+    refused("dt", "f32:f32:undef:u9", "did you mean 'u8'?");
+    refused("dt", "undef:f32:undef:u8", "given 'undef'");
+    refused("kernel", "nativ", "did you mean 'native'?");
+    refused("isa", "sse", "expected auto, scalar, avx2 or avx512, given 'sse'");
+    refused("threads", "-1", "from 0 to 1024, given '-1'");
+    refused("threads", "1,2000", "given '2000'");
+    refused("axis", "one", "given 'one'");
+    refused("axis", "9223372036854775808", "given '9223372036854775808'");
+    refused("stag", "any", "dst only");
+    refused("max-ms-per-prb", "0", "from 1 to 60000");
+    refused("max-ms-per-prb", "nan", "given 'nan'");
+    refused("max-ms-per-prb", "1e", "given '1e'");
+    refused("fix-times-per-prb", "1e3", "given '1e3'");
+    EXPECT_EQ(s.cases_for(some_problem).at(0), (test_case {.prb = some_problem}));
+}
+
+} // namespace
