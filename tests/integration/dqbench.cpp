@@ -1,0 +1,218 @@
+// dqbench, run as a program: exit status, what goes to stdout and to stderr, and that __REPRO works.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct outcome {
+    int status;
+    std::string out, err;
+};
+
+class dqbench : public testing::Test {
+  protected:
+    dqbench() {
+        std::string pattern = (fs::temp_directory_path() / "dqbench.XXXXXX").string();
+        folder = mkdtemp(pattern.data());
+    }
+    ~dqbench() override { fs::remove_all(folder); }
+
+    std::string contents(const std::string &name) const {
+        std::ifstream in(folder / name, std::ios::binary);
+        return {std::istreambuf_iterator<char>(in), {}};
+    }
+
+    outcome run(const std::string &arguments, const std::string &environment = "") const {
+        const std::string leaks = "LSAN_OPTIONS=print_suppressions=0:suppressions='" ONEDNN_LEAKS "' "; // oneDNN's own
+        const auto command = "cd '" + folder.string() + "' && " + leaks + environment + " '" DQBENCH "' " + arguments
+                + " >out.txt 2>err.txt";
+        const int status = std::system(command.c_str());
+        return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents("out.txt"), contents("err.txt")};
+    }
+
+    /// Runs it, expects success, and returns what it printed.
+    std::string succeed(const std::string &arguments, const std::string &environment = "") const {
+        const auto [status, out, err] = run(arguments, environment);
+        EXPECT_EQ(status, 0) << arguments << '\n' << out;
+        EXPECT_EQ(err, "") << arguments;
+        return out;
+    }
+
+    /// Not understood: one line on stderr, nothing on stdout.
+    void expect_refused(const std::string &arguments, const std::string &message) const {
+        const auto [status, out, err] = run(arguments);
+        EXPECT_EQ(status, 2) << arguments;
+        EXPECT_EQ(out, "") << arguments;
+        EXPECT_EQ(std::count(err.begin(), err.end(), '\n'), 1) << err;
+        EXPECT_NE(err.find("dqbench: "), std::string::npos) << err;
+        EXPECT_NE(err.find(message), std::string::npos) << message << "\nis not in\n" << err;
+    }
+
+    static std::vector<std::string> matches(const std::string &text, const std::string &pattern) {
+        const std::regex regex(pattern);
+        std::vector<std::string> found;
+        for (std::sregex_iterator i(text.begin(), text.end(), regex), end; i != end; ++i)
+            found.push_back((*i)[1]);
+        return found;
+    }
+
+    fs::path folder;
+};
+
+TEST_F(dqbench, prints_a_result_line_and_a_summary) {
+    const auto out = succeed("8x64n\\\"fc\\\"");
+    const std::regex expected("0:PASSED \\([a-z]+:[a-z0-9:_]+\\) \\([0-9]+ ms\\) __REPRO: "
+                              "--op=DynamicQuantize --dt=f32:f32:undef:s8 8x64n\"fc\"\n"
+                              "tests:1 passed:1 skipped:0 mistrusted:0 unimplemented:0 invalid_arguments:0 failed:0 "
+                              "listed:0\n"
+                              "total: [0-9.]+s;.*\n");
+    EXPECT_TRUE(std::regex_match(out, expected)) << out;
+}
+
+TEST_F(dqbench, repro_pasted_into_a_shell_gives_the_same_line) {
+    const auto repros = matches(succeed("--mode=L --op=Quantize,Dequantize --qtype=per_channel --axis=-1 --params=wild "
+                                        "--threads=0,3 --dtag=any,strides:40x2 3x20n\\\"a*b\\\""),
+            "__REPRO: (.*)\n");
+    ASSERT_EQ(repros.size(), 8u);
+    for (const auto &repro : repros)
+        EXPECT_EQ(matches(succeed(repro), "__REPRO: (.*)\n"), std::vector<std::string> {repro});
+}
+
+TEST_F(dqbench, mode_l_runs_nothing) {
+    const auto out = succeed("--mode=L 1000000x1000000x1000");
+    EXPECT_NE(out.find("0:LISTED __REPRO: --mode=L"), std::string::npos) << out;
+    EXPECT_NE(out.find("listed:1"), std::string::npos) << out;
+}
+
+TEST_F(dqbench, mode_r_executes) {
+    const auto out = succeed("--mode=R 8x64");
+    EXPECT_NE(out.find("0:EXECUTED ("), std::string::npos) << out;
+    EXPECT_NE(out.find("tests:1 passed:1"), std::string::npos) << out;
+}
+
+TEST_F(dqbench, tells_the_kernel_and_instruction_set_that_ran) {
+    EXPECT_NE(succeed("--isa=scalar 8x64").find("PASSED (native:scalar)"), std::string::npos);
+    EXPECT_NE(succeed("--kernel=reference 8x64").find("PASSED (reference:scalar)"), std::string::npos);
+    EXPECT_NE(succeed("--kernel=onednn --op=Quantize --params=pow2 --dt=f32:f32:undef:u8 8x64").find("PASSED (onednn:"),
+            std::string::npos);
+}
+
+TEST_F(dqbench, environment_holds_where_the_case_says_auto) {
+    EXPECT_NE(succeed("8x64", "DYNQUANT_KERNEL=reference").find("(reference:scalar)"), std::string::npos);
+    EXPECT_NE(succeed("--kernel=native --isa=scalar 8x64", "DYNQUANT_KERNEL=reference DYNQUANT_MAX_ISA=avx2")
+                      .find("(native:scalar)"),
+            std::string::npos);
+}
+
+TEST_F(dqbench, statement_that_onednn_cannot_compute_is_skipped_with_the_reason) {
+    const auto out = succeed("--kernel=onednn --qtype=per_channel --dt=f32:f32:s8:u8 8x64");
+    EXPECT_NE(out.find("0:SKIPPED (kernel refuses: "), std::string::npos) << out;
+    EXPECT_NE(out.find("the zero points differ by channel"), std::string::npos) << out;
+    EXPECT_NE(out.find("passed:0 skipped:1"), std::string::npos) << out;
+}
+
+TEST_F(dqbench, tensor_larger_than_memory_is_skipped) {
+    const auto out = succeed("1000000x1000000x1000");
+    EXPECT_NE(out.find("0:SKIPPED (not enough memory)"), std::string::npos) << out;
+}
+
+TEST_F(dqbench, what_the_library_refuses_is_exit_status_1) {
+    const auto [status, out, err] = run("8x64 --qtype=per_channel --axis=5 8x64");
+    EXPECT_EQ(status, 1);
+    EXPECT_EQ(err, "");
+    EXPECT_NE(out.find("1:INVALID_ARGUMENTS (op 0 'dqbench' (DynamicQuantize): axis: expected a value in [-2, 1]"),
+            std::string::npos)
+            << out;
+    EXPECT_NE(
+            out.find("tests:2 passed:1 skipped:0 mistrusted:0 unimplemented:0 invalid_arguments:1"), std::string::npos)
+            << out;
+    EXPECT_NE(out.find("failures:\n1:INVALID_ARGUMENTS"), std::string::npos) << out;
+    EXPECT_EQ(run("--dt=f32:f32:undef:s32 8").status, 1);
+    EXPECT_EQ(run("--stag=acdb 8x64").status, 1);
+    EXPECT_EQ(run("--dtag=strides:0x1 8x64").status, 1);
+}
+
+TEST_F(dqbench, what_cannot_be_understood_is_exit_status_2_and_runs_nothing) {
+    expect_refused("", "expected a problem such as 8x64x56x56 or --batch=FILE, given none; --help explains");
+    expect_refused("--reset", "given none");
+    expect_refused("8x64 --qtpye=per_tensor", "unknown option '--qtpye' (did you mean '--qtype'?)");
+    expect_refused("8x64 3x-1", "bad problem '3x-1'");
+    expect_refused("8x64 --batch=nowhere", "batch file 'nowhere' was not found");
+    std::ofstream(folder / "batch") << "8x64\n--stag=abx,\n  nchw 3\n";
+    expect_refused("--batch=batch", "batch:2: --stag: expected a layout such as");
+}
+
+TEST_F(dqbench, help_names_every_option) {
+    const auto out = succeed("--help");
+    for (const auto *option : {"mode", "op", "dt", "qtype", "axis", "stag", "dtag", "fpmath-mode", "kernel", "isa",
+                 "threads", "peer", "params", "perf-template", "fix-times-per-prb", "max-ms-per-prb", "batch", "match",
+                 "reset", "help"})
+        EXPECT_NE(out.find(std::string("  --") + option), std::string::npos) << option;
+}
+
+TEST_F(dqbench, performance_line_has_kernel_times_and_rates) {
+    const auto out = succeed("--mode=P --fix-times-per-prb=3 1000");
+    const std::regex expected(
+            "Output template: perf,%kernel%.*\n"
+            "perf,kernel,isa,name,prb,min_time,median_time,min_Gelems,min_Gbw,min_peertime,min_ratio\n"
+            "perf,[a-z]+,[a-z0-9:_]+,,--mode=P --fix-times-per-prb=3 --op=DynamicQuantize "
+            "--dt=f32:f32:undef:s8 1000,[0-9.e-]+,[0-9.e-]+,[0-9.e-]+,[0-9.e-]+,,\n"
+            "tests:1 passed:1 [^\n]*\n"
+            "total perf: min\\(ms\\):[0-9.e-]+ avg\\(ms\\):[0-9.e-]+\n"
+            "total: [^\n]*\n");
+    EXPECT_TRUE(std::regex_match(out, expected)) << out;
+}
+
+TEST_F(dqbench, peer_is_measured_in_the_same_run) {
+    const auto out = succeed("--mode=F --peer=onednn_graph '--perf-template=[%peertime%/%time%=%ratio%]' 1000");
+    EXPECT_EQ(matches(out, "(\\[[0-9.e-]+/[0-9.e-]+=[0-9.e-]+\\])\n").size(), 1u) << out;
+}
+
+TEST_F(dqbench, refusal_of_the_peer_is_told_and_is_no_failure) {
+    const std::string negative_axis = "--peer=onednn_graph --qtype=per_channel --axis=-1 --fix-times-per-prb=2 8x64";
+    const auto measured = succeed("--mode=P '--perf-template=%peertime%,%ratio%' " + negative_axis);
+    EXPECT_NE(measured.find("    onednn_graph refuses: "), std::string::npos) << measured;
+    EXPECT_NE(measured.find("\nrefused,\n"), std::string::npos) << measured;
+    EXPECT_NE(succeed(negative_axis).find("    onednn_graph refuses: "), std::string::npos);
+}
+
+TEST_F(dqbench, correctness_mode_tells_how_often_the_peer_differs) {
+    const auto out = succeed("--peer=onednn_graph 1000");
+    EXPECT_EQ(matches(out, "    onednn_graph: ([0-9]+) of 1000 results differ\n").size(), 1u) << out;
+}
+
+TEST_F(dqbench, mode_cp_checks_and_measures) {
+    const auto out = succeed("--mode=CP --fix-times-per-prb=2 --perf-template=t:%time% 1000");
+    EXPECT_NE(out.find("0:PASSED"), std::string::npos) << out;
+    EXPECT_EQ(matches(out, "\nt:([0-9.e-]+)\n").size(), 1u) << out;
+}
+
+TEST_F(dqbench, inputs_folder_can_be_named) {
+    fs::create_directories(folder / "mine");
+    std::ofstream(folder / "mine/shapes") << "3x4";
+    EXPECT_NE(succeed("--batch=shapes", "DQBENCH_INPUTS=mine").find("tests:1 passed:1"), std::string::npos);
+}
+
+/// Every file of benchdnn_inputs can be read, and has cases.
+TEST_F(dqbench, all_input_files_are_understood) {
+    std::size_t files = 0;
+    for (const auto &entry : fs::directory_iterator(INPUTS)) {
+        const auto out = succeed("--mode=L --batch='" + entry.path().string() + "' 3x5");
+        EXPECT_EQ(out.find("tests:0"), std::string::npos) << entry.path();
+        ++files;
+    }
+    EXPECT_GT(files, 20u);
+}
+
+} // namespace
