@@ -1,6 +1,7 @@
 // Quantizes .npy files: a float32 tensor becomes 8-bit integers, scales and zero points, through the
 // ops DynamicQuantize and DynamicDequantize of a oneDNN Graph program.
-#include <cstring>
+#include <bit>
+#include <cmath>
 #include <exception>
 #include <filesystem>
 #include <iostream>
@@ -68,7 +69,8 @@ std::int64_t count_differing(const std::vector<std::uint8_t> &a, const std::vect
 std::int64_t count_differing(const std::vector<float> &a, const std::vector<float> &b) {
     std::int64_t count = 0;
     for (std::size_t i = 0; i < a.size(); ++i)
-        count += std::memcmp(&a[i], &b[i], sizeof(float)) != 0 && !(a[i] != a[i] && b[i] != b[i]);
+        count += std::bit_cast<std::uint32_t>(a[i]) != std::bit_cast<std::uint32_t>(b[i])
+                && !(std::isnan(a[i]) && std::isnan(b[i]));
     return count;
 }
 
@@ -101,7 +103,7 @@ quality per_tensor_quality(statement s, const npy_tensor &tensor) {
 std::array<std::string, 3> write(const report &r, const results &result, const arguments &given) {
     const auto &s = r.asked;
     const auto name = (given.output / fs::path(r.file).stem()).string() + "." + given.dtype;
-    const std::array names {name + ".npy", name + ".scales.npy", name + ".zps.npy"};
+    std::array names {name + ".npy", name + ".scales.npy", name + ".zps.npy"};
     new_files files;
     if (s.integers == data_type::u8)
         files.write_npy(names[0], result.integers.data(), s.dims, r.tensor.fortran_order);

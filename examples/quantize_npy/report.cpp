@@ -34,8 +34,8 @@ const char *name_of(data_type type) {
 
 text granularity(const statement &s) {
     if (!s.axis) return "per_tensor: 1 scale, 1 zp";
-    const auto channels = static_cast<long long>(s.channels());
-    return format("per_channel, axis %lld: %lld scales, %lld zps", static_cast<long long>(*s.axis), channels, channels);
+    const auto channels = std::to_string(s.channels());
+    return "per_channel, axis " + std::to_string(*s.axis) + ": " + channels + " scales, " + channels + " zps";
 }
 
 /// The kernel and instruction set that compute an op. oneDNN's API has no question for it, so the
@@ -66,18 +66,16 @@ text decibel(const quality &q) {
 
 text peer(const peer_result &p, const measurement &ours, std::int64_t volume) {
     if (!p.measured.refusal.empty()) return p.measured.refusal;
-    const auto differing = p.differing == 0 ? text("same results")
-                                            : format("%lld of %lld results differ", static_cast<long long>(p.differing),
-                                                    static_cast<long long>(volume));
-    return format("%s, %.2f x dynquant's; %s", time(p.measured.seconds).c_str(), p.measured.seconds / ours.seconds,
-            differing.c_str());
+    const auto differing = p.differing == 0
+            ? text("same results")
+            : std::to_string(p.differing) + " of " + std::to_string(volume) + " results differ";
+    return time(p.measured.seconds) + format(", %.2f x dynquant's; ", p.measured.seconds / ours.seconds) + differing;
 }
 
 text bytes(const report &r) {
-    const auto before = r.tensor.volume * 4, parameters = r.asked.channels() * 8;
-    const auto after = r.tensor.volume + parameters;
-    return format("%lld -> %lld (integers %lld, scales and zps %lld)", static_cast<long long>(before),
-            static_cast<long long>(after), static_cast<long long>(r.tensor.volume), static_cast<long long>(parameters));
+    const auto integers = r.tensor.volume, parameters = r.asked.channels() * 8;
+    return std::to_string(r.tensor.volume * 4) + " -> " + std::to_string(integers + parameters) + " (integers "
+            + std::to_string(integers) + ", scales and zps " + std::to_string(parameters) + ")";
 }
 
 } // namespace
@@ -89,12 +87,12 @@ void print(const report &r) {
     line("granularity", granularity(s) + "; dst " + name_of(s.integers));
     if (r.derived.zero_channels > 0 && r.tensor.volume > 0)
         line("",
-                format("channels without a finite value but 0: %lld; their scale is 1",
-                        static_cast<long long>(r.derived.zero_channels)));
+                "channels without a finite value but 0: " + std::to_string(r.derived.zero_channels)
+                        + "; their scale is 1");
     if (r.derived.not_finite > 0)
         line("",
-                format("NaN or infinite elements: %lld; scales and errors are those of the others",
-                        static_cast<long long>(r.derived.not_finite)));
+                "NaN or infinite elements: " + std::to_string(r.derived.not_finite)
+                        + "; scales and errors are those of the others");
 
     const auto *version = dnnl_version();
     const auto plain = format("oneDNN Graph %d.%d", version->major, version->minor);

@@ -130,6 +130,7 @@ class round_trip {
 
     std::vector<dnnl::graph::tensor> tensors_of(const std::vector<logical_tensor> &ports) const {
         std::vector<dnnl::graph::tensor> result;
+        result.reserve(ports.size());
         for (const auto &port : ports)
             result.push_back(tensors_[port.get_id()]);
         return result;
