@@ -59,7 +59,7 @@ real exactly(float value) {
 
 real exactly(std::int64_t value) {
     const auto magnitude = static_cast<std::uint64_t>(value);
-    return {value < 0, value < 0 ? -magnitude : magnitude, 0};
+    return {value < 0, value < 0 ? 0 - magnitude : magnitude, 0};
 }
 
 int width(wide value) {
