@@ -145,10 +145,13 @@ TEST(Order, OpsAddedToAFinishedGraph) {
 }
 
 TEST(BadEngine, OfAGraph) {
-    EXPECT_TRUE(fails([] { dg::graph(dg::engine::kind::gpu); }, dnnl_invalid_arguments,
+    EXPECT_TRUE(fails([] { dg::graph {dg::engine::kind::gpu}; }, dnnl_invalid_arguments,
             "graph: expected engine kind cpu, given gpu"));
-    EXPECT_TRUE(fails([] { dg::graph(dg::engine::kind::any, dg::fpmath_mode::any); }, dnnl_invalid_arguments,
-            "graph: expected engine kind cpu, given any"));
+    EXPECT_TRUE(fails(
+            [] {
+                dg::graph {dg::engine::kind::any, dg::fpmath_mode::any};
+            },
+            dnnl_invalid_arguments, "graph: expected engine kind cpu, given any"));
 }
 
 TEST(BadEngine, OfASingleOpPartition) {

@@ -146,7 +146,7 @@ TEST(Query, OfAnUnknownIdGivesAnEmptyLogicalTensor) {
     auto inputs = op.inputs();
     inputs.push_back(f32(50, {3})); // given to compile, but not the op's
     const auto compiled = partition_of(op.make()).compile(inputs, {op.dst}, cpu());
-    for (const std::size_t id : {4, 50}) {
+    for (const auto id : std::vector<std::size_t> {4, 50}) {
         const auto none = compiled.query_logical_tensor(id);
         EXPECT_EQ(none.get_id(), std::numeric_limits<std::size_t>::max());
         EXPECT_EQ(none.get_data_type(), type::undef);

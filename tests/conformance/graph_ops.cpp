@@ -132,7 +132,7 @@ TEST(Chain, PartitionsComeProducersFirst) {
 
 TEST(Chain, OtherwisePartitionsComeAsTheOpsDid) {
     dg::graph graph(dg::engine::kind::cpu);
-    for (const std::size_t id : {5, 2, 9}) {
+    for (const auto id : std::vector<std::size_t> {5, 2, 9}) {
         dg::op op(id, kind::Quantize, {f32(2 * id, {4})}, {s8(2 * id + 1, {4})});
         graph.add_op(op.set_attr(attr::scales, std::vector<float> {1}));
     }
@@ -145,7 +145,7 @@ TEST(Chain, OtherwisePartitionsComeAsTheOpsDid) {
 
 TEST(Chain, OneTensorMayFeedManyOps) {
     dg::graph graph(dg::engine::kind::cpu);
-    for (const std::size_t id : {1, 2}) {
+    for (const auto id : std::vector<std::size_t> {1, 2}) {
         dg::op op(id, kind::Quantize, {f32(0, {4})}, {s8(id, {4})});
         graph.add_op(op.set_attr(attr::scales, std::vector<float> {1}));
     }
