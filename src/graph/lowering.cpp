@@ -2,6 +2,7 @@
 
 #include "graph/attributes.hpp"
 #include "graph/logical_tensor.hpp"
+#include "parallel/float_control.hpp"
 
 namespace dynquant::graph::core {
 namespace {
@@ -19,9 +20,10 @@ dims known_strides(const c_logical_tensor &t) {
     return strides_known(t) ? strides_of(t) : dims {};
 }
 
-/// The scales or zps: an input, else the attribute's values, else nothing.
+/// The scales or zps: an input, else the attribute's values, else nothing. Not inlined, so that their
+/// conversion stays within float_control.
 template <typename T>
-std::optional<parameter> lower_parameter(const op_record &op, const op_schema &schema, input position,
+[[gnu::noinline]] std::optional<parameter> lower_parameter(const op_record &op, const op_schema &schema, input position,
         dnnl_graph_op_attr_t attr, data_type attribute_type, const dims &block) {
     if (op.inputs.size() > position)
         return parameter {lower(op.inputs[position].data_type, schema.inputs[position]), block, {}};
@@ -44,6 +46,7 @@ quantization lower(const op_record &op, numerics rule) {
     q.dst = {lower(dst.data_type, schema.output), extents, known_strides(dst)};
     if (dst.layout_type != dnnl_graph_layout_type_strided) q.dst.strides = order_of(q.src);
 
+    const parallel::float_control control;
     const auto block = is_per_channel(op) ? per_channel(extents, axis_of(op)) : per_tensor(extents);
     q.scales = *lower_parameter<float>(op, schema, input::scales, dnnl_graph_op_attr_scales, data_type::f32, block);
     q.zero_points =

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "kernels/kernels.hpp"
+#include "parallel/float_control.hpp"
 #include "quantization/data_type.hpp"
 #include "quantization/environment.hpp"
 #include "quantization/isa.hpp"
@@ -54,13 +55,17 @@ class prepared final : public kernels::implementation {
         require(args.scales, "scales");
         if (needs_zero_points_) require(args.zero_points, "zps");
         require(args.dst, "dst");
-        if (description_.empty())
-            kernel_->run(args);
-        else
-            verbose::print("exec", description_, verbose::milliseconds([&] { kernel_->run(args); }));
+        if (description_.empty()) return kernel_->run(args);
+        const parallel::float_control control;
+        run_and_print(args);
     }
 
   private:
+    // Not inlined, so that the arithmetic stays within float_control; so is prepare_under_control().
+    [[gnu::noinline]] void run_and_print(const arguments &args) const {
+        verbose::print("exec", description_, verbose::milliseconds([&] { kernel_->run(args); }));
+    }
+
     std::unique_ptr<implementation> kernel_;
     bool empty_, needs_scales_, needs_zero_points_;
     std::vector<std::byte> scales_, zero_points_;
@@ -73,9 +78,7 @@ const kernels::implementation &required(const std::shared_ptr<const kernels::imp
     return *implementation;
 }
 
-} // namespace
-
-operation prepare(const quantization &q, const options &opts) {
+[[gnu::noinline]] operation prepare_under_control(const quantization &q, const options &opts) {
     if (const auto wrong = check(q)) throw error(wrong->status, wrong->message);
     kernels::settings settings;
     settings.max_isa = opts.max_isa ? std::min(*opts.max_isa, processor_isa()) : best_isa();
@@ -87,6 +90,14 @@ operation prepare(const quantization &q, const options &opts) {
             [&] { result = std::make_shared<const prepared>(q, opts, kernel.prepare(q, settings)); });
     if (environment::verbose() > 1) verbose::print("create", verbose::describe(q, result->info(), opts.name), ms);
     return operation(result);
+}
+
+} // namespace
+
+operation prepare(const quantization &q, const options &opts) {
+    // Known parameters are converted: the caller's flushing would lose subnormal ones, its traps would spring.
+    const parallel::float_control control;
+    return prepare_under_control(q, opts);
 }
 
 operation::operation(std::shared_ptr<const kernels::implementation> implementation)
