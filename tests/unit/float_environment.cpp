@@ -4,6 +4,7 @@
 
 #include "support/environment.hpp"
 #include "support/random.hpp"
+#include "support/single_op.hpp"
 
 #if defined(__x86_64__)
 
@@ -81,6 +82,52 @@ TEST_P(float_environment, of_the_caller_neither_matters_nor_changes) {
 
 TEST_P(float_environment, of_worker_threads_does_not_matter) {
     expect_right_under_control_words(run_in_arena_with);
+}
+
+// Known parameters are converted at prepare, where subnormal ones must survive and nothing may trap.
+TEST_P(float_environment, of_prepare_does_not_matter) {
+    for (const auto dir : {direction::quantize, direction::dequantize}) {
+        const bool quantizing = dir == direction::quantize;
+        quantization q;
+        q.dir = dir;
+        q.src = {quantizing ? data_type::f32 : data_type::s8, {2, 5}, {}};
+        q.dst = {quantizing ? data_type::s8 : data_type::f32, {2, 5}, {}};
+        q.scales = {data_type::f32, {2, 1}, {0x1p-149, 0x1.8p-140, 0.1f, 1, 0x1.fffffep127}};
+        q.zero_points = {data_type::s32, {2, 1}, {0, 1, 2, 3, (1 << 24) + 1}};
+        random_source random(0);
+        const auto s = random_sample(random, q, parameters::tame);
+        for (const auto &v : universal_variants())
+            for (const auto control : {GetParam() | mxcsr::masks, GetParam()}) {
+                std::vector<std::byte> dst(s.expected.size());
+                unsigned after = 0;
+                {
+                    const scoped_mxcsr set(control);
+                    prepare(q, v.forced()).run({s.in.src.data(), nullptr, nullptr, dst.data()});
+                    after = _mm_getcsr();
+                }
+                EXPECT_TRUE(result_right(s, dst)) << v << ", MXCSR " << std::hex << control;
+                EXPECT_EQ(after, control) << v;
+            }
+    }
+}
+
+// The same through the graph API, where the scales are an attribute.
+TEST_P(float_environment, of_compile_does_not_matter) {
+    const single_op quantize {.kind = dg::op::kind::Quantize, .shape = {3}, .scales = {0x1p-149f}};
+    const single_op dequantize {.kind = dg::op::kind::Dequantize, .shape = {3}, .scales = {0x1p-149f}};
+    for (const auto &v : universal_variants())
+        for (const auto control : {GetParam() | mxcsr::masks, GetParam()}) {
+            std::vector<int> integers;
+            std::vector<float> reals;
+            {
+                const std::vector<float> src = {0x1p-149f, -0x1.8p-148f, 1};
+                const scoped_mxcsr set(control);
+                integers = quantize.quantize(v, src);
+                reals = dequantize.dequantize(v, {1, -3, 127});
+            }
+            EXPECT_EQ(integers, (std::vector<int> {1, -3, 127})) << v << ", MXCSR " << std::hex << control;
+            EXPECT_EQ(reals, (std::vector<float> {0x1p-149f, -0x1.8p-148f, 0x1.fcp-143f})) << v;
+        }
 }
 
 INSTANTIATE_TEST_SUITE_P(

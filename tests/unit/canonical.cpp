@@ -1,0 +1,162 @@
+// The canonical form: what rows come of a statement, and that they walk the same elements.
+#include "quantization/canonical.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <gtest/gtest.h>
+
+#include "quantization/shape.hpp"
+#include "support/random.hpp"
+
+namespace dynquant {
+
+static std::ostream &operator<<(std::ostream &out, const axis &a) {
+    return out << a.extent << " by " << a.src_stride << ", " << a.dst_stride << ", " << a.parameter_stride;
+}
+
+namespace test {
+namespace {
+
+quantization statement(const dims &extents, const dims &block, dims src_strides = {}, dims dst_strides = {}) {
+    quantization q;
+    q.src = {data_type::f32, extents, std::move(src_strides)};
+    q.dst = {data_type::u8, extents, std::move(dst_strides)};
+    q.scales = {data_type::f32, block, {}};
+    return q;
+}
+
+void expect_form(const quantization &q, const std::vector<axis> &loops, const axis &row) {
+    const auto form = canonicalize(q);
+    ASSERT_TRUE(form);
+    EXPECT_EQ(std::vector(form->loops, form->loops + form->loop_count), loops);
+    EXPECT_EQ(form->row, row);
+}
+
+TEST(canonical, a_dense_tensor_under_one_scale_is_one_row) {
+    expect_form(statement({2, 3, 4, 5}, {2, 3, 4, 5}), {}, {120, 1, 1, 0});
+}
+
+TEST(canonical, a_scalar_is_a_row_of_one) {
+    expect_form(statement({}, {}), {}, {1, 1, 1, 0});
+    expect_form(statement({1, 1}, {1, 1}), {}, {1, 1, 1, 0});
+}
+
+TEST(canonical, channels_in_the_middle_are_a_loop_over_runs) {
+    expect_form(statement({2, 3, 4, 5}, {2, 1, 4, 5}), {{2, 60, 60, 0}, {3, 20, 20, 1}}, {20, 1, 1, 0});
+}
+
+TEST(canonical, channels_at_the_front_are_the_only_loop) {
+    expect_form(statement({3, 4, 5}, {1, 4, 5}), {{3, 20, 20, 1}}, {20, 1, 1, 0});
+}
+
+TEST(canonical, channels_at_the_end_lie_alongside_the_row) {
+    expect_form(statement({2, 3, 7}, {2, 3, 1}), {{6, 7, 7, 0}}, {7, 1, 1, 1});
+}
+
+TEST(canonical, channels_alone_are_one_row) {
+    expect_form(statement({7}, {1}), {}, {7, 1, 1, 1});
+    expect_form(statement({1, 7, 1}, {1, 1, 1}), {}, {7, 1, 1, 1});
+}
+
+TEST(canonical, nhwc_is_channels_at_the_end) {
+    // dims n c h w = 2 3 4 5
+    expect_form(statement({2, 3, 4, 5}, {2, 1, 4, 5}, {60, 1, 15, 3}, {60, 1, 15, 3}), {{40, 3, 3, 0}}, {3, 1, 1, 1});
+    expect_form(statement({2, 3, 4, 5}, {2, 3, 4, 5}, {60, 1, 15, 3}, {60, 1, 15, 3}), {}, {120, 1, 1, 0});
+}
+
+TEST(canonical, dst_orders_the_dims) {
+    expect_form(statement({3, 5}, {3, 5}, {5, 1}, {1, 3}), {{5, 1, 3, 0}}, {3, 5, 1, 0});
+    expect_form(statement({3, 5}, {3, 5}, {1, 3}, {5, 1}), {{3, 1, 5, 0}}, {5, 3, 1, 0});
+}
+
+TEST(canonical, gaps_end_a_row) {
+    expect_form(statement({3, 5}, {3, 5}, {8, 1}, {}), {{3, 8, 5, 0}}, {5, 1, 1, 0});
+    expect_form(statement({3, 5}, {3, 5}, {}, {8, 1}), {{3, 5, 8, 0}}, {5, 1, 1, 0});
+}
+
+TEST(canonical, a_common_stride_is_one_strided_row) {
+    expect_form(statement({3, 5}, {3, 5}, {10, 2}, {15, 3}), {}, {15, 2, 3, 0});
+}
+
+TEST(canonical, a_broadcast_src_walks_in_place) {
+    expect_form(statement({3, 5}, {3, 5}, {0, 1}), {{3, 0, 5, 0}}, {5, 1, 1, 0});
+    expect_form(statement({3, 5}, {3, 5}, {0, 0}), {}, {15, 0, 1, 0});
+}
+
+TEST(canonical, groups_split_a_dim) {
+    // A group of 8 of 32: 4 rows of 16 parameters in all, consecutive in every buffer.
+    expect_form(statement({4, 32}, {1, 8}), {{16, 8, 8, 1}}, {8, 1, 1, 0});
+    // Groups of 2 along the rows: columns lie alongside, and pairs of rows share.
+    expect_form(statement({4, 32}, {2, 1}), {{2, 64, 64, 32}, {2, 32, 32, 0}}, {32, 1, 1, 1});
+}
+
+TEST(canonical, a_block_beyond_the_extent_is_the_whole_dim) {
+    expect_form(statement({4, 32}, {4, 100}), {}, {128, 1, 1, 0});
+}
+
+TEST(canonical, a_block_that_does_not_divide_has_no_form) {
+    EXPECT_FALSE(canonicalize(statement({4, 32}, {4, 5})));
+    EXPECT_TRUE(canonicalize(statement({4, 30}, {4, 5})));
+}
+
+TEST(canonical, rows_multiplies_the_loops) {
+    EXPECT_EQ(canonicalize(statement({2, 3, 4, 5}, {2, 1, 4, 5}))->rows(), 6);
+    EXPECT_EQ(canonicalize(statement({7}, {7}))->rows(), 1);
+}
+
+/// Offsets of src and dst, and the parameter's index.
+using place = std::array<std::int64_t, 3>;
+
+std::vector<place> places(const quantization &q) {
+    std::vector<place> result;
+    const auto src = strides_of(q.src), dst = strides_of(q.dst);
+    for (std::int64_t linear = 0; linear < *volume(q.src.dims); ++linear) {
+        place p = {0, 0, 0};
+        std::int64_t rest = linear, parameters = 1;
+        for (std::size_t d = q.src.dims.size(); d-- > 0;) {
+            const auto index = rest % q.src.dims[d], block = q.scales.block[d];
+            rest /= q.src.dims[d];
+            p[0] += index * src[d];
+            p[1] += index * dst[d];
+            p[2] += index / block * parameters;
+            parameters *= (q.src.dims[d] + block - 1) / block;
+        }
+        result.push_back(p);
+    }
+    return result;
+}
+
+std::vector<place> places(const canonical_form &form) {
+    std::vector<axis> axes(form.loops, form.loops + form.loop_count);
+    axes.push_back(form.row);
+    std::vector<place> result = {{0, 0, 0}};
+    for (const auto &a : axes) {
+        std::vector<place> longer;
+        for (const auto &p : result)
+            for (std::int64_t i = 0; i < a.extent; ++i)
+                longer.push_back({p[0] + i * a.src_stride, p[1] + i * a.dst_stride, p[2] + i * a.parameter_stride});
+        result = std::move(longer);
+    }
+    return result;
+}
+
+TEST(canonical, walks_the_same_elements_as_the_statement) {
+    int compared = 0;
+    for (int i = 0; i < 500; ++i) {
+        random_source random(static_cast<std::uint64_t>(i));
+        const auto q = random_statement(random).q;
+        const auto form = canonicalize(q);
+        if (!form || volume(q.src.dims) == 0) continue;
+        auto expected = places(q), given = places(*form);
+        std::ranges::sort(expected);
+        std::ranges::sort(given);
+        ASSERT_EQ(given, expected) << describe(q);
+        ++compared;
+    }
+    EXPECT_GT(compared, 250);
+}
+
+} // namespace
+} // namespace test
+} // namespace dynquant

@@ -1,0 +1,212 @@
+// What check() finds wrong with a statement of the direct API: status and message.
+#include <gtest/gtest.h>
+
+#include "dynquant/quantization.hpp"
+
+namespace dynquant::test {
+namespace {
+
+constexpr std::int64_t huge = std::int64_t {1} << 62;
+
+quantization right() {
+    quantization q;
+    q.src = {data_type::f32, {2, 3}, {}};
+    q.dst = {data_type::u8, {2, 3}, {}};
+    q.scales = {data_type::f32, {2, 1}, {}};
+    q.zero_points = {data_type::s32, {2, 1}, {}};
+    return q;
+}
+
+template <typename Spoil>
+testing::AssertionResult finds(dnnl_status_t status, const std::string &message, Spoil &&spoil) {
+    auto q = right();
+    spoil(q);
+    const auto found = check(q);
+    if (!found) return testing::AssertionFailure() << "nothing was found";
+    if (found->status != status || found->message != message)
+        return testing::AssertionFailure() << "found " << found->status << ": " << found->message;
+    try {
+        prepare(q);
+    } catch (const error &thrown) {
+        if (thrown.status == status && thrown.message == message) return testing::AssertionSuccess();
+        return testing::AssertionFailure() << "prepare() throws " << thrown.message;
+    }
+    return testing::AssertionFailure() << "prepare() does not throw";
+}
+
+TEST(check, finds_nothing_wrong_with_right_statements) {
+    EXPECT_FALSE(check(right()));
+    quantization scalar;
+    scalar.dst.type = data_type::s8;
+    EXPECT_FALSE(check(scalar));
+}
+
+TEST(check, data_types) {
+    EXPECT_TRUE(finds(dnnl_invalid_data_type, "src: expected data type f32, given s8",
+            [](auto &q) { q.src.type = data_type::s8; }));
+    EXPECT_TRUE(finds(dnnl_invalid_data_type, "dst: expected data type s8 or u8, given s32",
+            [](auto &q) { q.dst.type = data_type::s32; }));
+    EXPECT_TRUE(finds(dnnl_invalid_data_type, "dst: expected data type f32, given u8", [](auto &q) {
+        q.dir = direction::dequantize;
+        q.src.type = data_type::u8;
+    }));
+    EXPECT_TRUE(finds(dnnl_invalid_data_type, "scales: expected data type f32, given s32",
+            [](auto &q) { q.scales.type = data_type::s32; }));
+    EXPECT_TRUE(finds(dnnl_invalid_data_type, "zps: expected data type s8, u8 or s32, given f32",
+            [](auto &q) { q.zero_points->type = data_type::f32; }));
+}
+
+TEST(check, shapes) {
+    EXPECT_TRUE(finds(
+            dnnl_invalid_shape, "src: expected rank 0 to 12, given 13", [](auto &q) { q.src.dims = dims(13, 1); }));
+    EXPECT_TRUE(finds(dnnl_invalid_shape, "src: expected dims of 0 or more, given -3 at dim 1",
+            [](auto &q) { q.src.dims[1] = -3; }));
+    EXPECT_TRUE(finds(dnnl_invalid_shape, "dst: expected the dims of src, 2x3, given 3x2", [](auto &q) {
+        q.dst.dims = {3, 2};
+    }));
+    EXPECT_TRUE(finds(dnnl_invalid_shape, "dst: expected the dims of src, 2x3, given 2x3x1", [](auto &q) {
+        q.dst.dims = {2, 3, 1};
+    }));
+}
+
+TEST(check, strides) {
+    EXPECT_TRUE(finds(dnnl_invalid_shape, "src: expected as many strides as dims, 2, given 1",
+            [](auto &q) { q.src.strides = {1}; }));
+    EXPECT_TRUE(finds(dnnl_invalid_shape, "src: expected strides of 0 or more, given -1 at dim 1", [](auto &q) {
+        q.src.strides = {3, -1};
+    }));
+    EXPECT_TRUE(finds(dnnl_invalid_shape, "dst: expected strides whose elements do not overlap, given 2x1 for dims 2x3",
+            [](auto &q) {
+                q.dst.strides = {2, 1};
+            }));
+    EXPECT_TRUE(finds(dnnl_invalid_shape, "dst: expected strides whose elements do not overlap, given 0x1 for dims 2x3",
+            [](auto &q) {
+                q.dst.strides = {0, 1};
+            }));
+}
+
+TEST(check, sizes_that_overflow) {
+    const auto text = [](const std::string &name, const std::string &extents, const std::string &type) {
+        return name + ": expected a size in bytes that fits in 62 bits, given dims " + extents + " of " + type;
+    };
+    EXPECT_TRUE(finds(dnnl_invalid_shape, text("src", "4611686018427387904x2", "f32"), [](auto &q) {
+        q.src.dims = q.dst.dims = {huge, 2};
+    }));
+    EXPECT_TRUE(finds(dnnl_invalid_shape, text("src", "4611686018427387904x1", "f32"), [](auto &q) {
+        q.src.dims = q.dst.dims = {huge, 1};
+    })); // bytes
+    EXPECT_TRUE(finds(dnnl_invalid_shape, text("src", "2x3", "f32"), [](auto &q) { q.src.strides = {huge, huge}; }));
+    EXPECT_TRUE(finds(dnnl_invalid_shape, text("dst", "2x3", "u8"), [](auto &q) { q.dst.strides = {1, huge}; }));
+}
+
+TEST(check, zero_volume_is_right_however_large_the_rest) {
+    auto q = right();
+    q.src.dims = q.dst.dims = {0, huge};
+    q.scales.block = q.zero_points->block = {1, huge};
+    EXPECT_FALSE(check(q));
+}
+
+TEST(check, blocks) {
+    EXPECT_TRUE(finds(dnnl_invalid_shape, "scales: expected a block of rank 2, given rank 1",
+            [](auto &q) { q.scales.block = {1}; }));
+    EXPECT_TRUE(finds(dnnl_invalid_shape, "scales: expected block extents of 1 or more, given 0 at dim 1", [](auto &q) {
+        q.scales.block = {2, 0};
+    }));
+    EXPECT_TRUE(finds(dnnl_invalid_shape, "zps: expected the block of scales, 2x1, given 2x3", [](auto &q) {
+        q.zero_points->block = {2, 3};
+    }));
+}
+
+TEST(check, known_values) {
+    EXPECT_TRUE(finds(dnnl_invalid_shape, "scales: expected 3 values, given 2", [](auto &q) {
+        q.scales.values = {1, 2};
+    }));
+    EXPECT_TRUE(finds(dnnl_invalid_shape, "scales: expected 1 value, given 2", [](auto &q) {
+        q.scales.block = q.zero_points->block = {2, 3};
+        q.scales.values = {1, 2};
+    }));
+    EXPECT_TRUE(finds(dnnl_invalid_arguments, "zps: expected integers within s32, given 2.14748e+09 at 1", [](auto &q) {
+        q.zero_points->values = {0, 2147483648.0, 0};
+    }));
+    EXPECT_TRUE(finds(dnnl_invalid_arguments, "zps: expected integers within u8, given -1 at 0", [](auto &q) {
+        q.zero_points->type = data_type::u8;
+        q.zero_points->values = {-1, 0, 0};
+    }));
+    EXPECT_TRUE(finds(dnnl_invalid_arguments, "zps: expected integers within s32, given 0.5 at 2", [](auto &q) {
+        q.zero_points->values = {0, 0, 0.5};
+    }));
+}
+
+TEST(check, per_channel_takes_an_axis_within_the_rank) {
+    EXPECT_EQ(per_channel({2, 3, 4}, 1), (dims {2, 1, 4}));
+    EXPECT_EQ(per_channel({2, 3, 4}, -1), (dims {2, 3, 1}));
+    EXPECT_EQ(per_channel({2, 3, 4}, -3), (dims {1, 3, 4}));
+    EXPECT_EQ(per_tensor({2, 3, 4}), (dims {2, 3, 4}));
+    for (const std::int64_t axis : {std::int64_t {3}, std::int64_t {-4}, INT64_MIN, INT64_MAX}) {
+        try {
+            per_channel({2, 3, 4}, axis);
+            ADD_FAILURE() << "accepted " << axis;
+        } catch (const error &thrown) {
+            EXPECT_EQ(thrown.status, dnnl_invalid_arguments);
+            EXPECT_EQ(thrown.message, "axis: expected a value in [-3, 2] for rank 3, given " + std::to_string(axis));
+        }
+    }
+}
+
+/// The message of the error that f throws, after its status.
+template <typename F>
+std::string thrown_by(F &&f) {
+    try {
+        f();
+    } catch (const error &thrown) {
+        return std::to_string(thrown.status) + " " + thrown.message;
+    }
+    return "nothing";
+}
+
+TEST(run, names_the_missing_buffer_and_writes_nothing) {
+    const auto op = prepare(right());
+    const float src[6] = {}, scales[3] = {1, 1, 1};
+    const std::int32_t zps[3] = {};
+    std::uint8_t dst[6] = {9, 9, 9, 9, 9, 9};
+    const auto invalid = std::to_string(dnnl_invalid_arguments);
+    const auto text = [&](const char *name) {
+        return invalid + " " + name + ": expected a buffer, given a null pointer";
+    };
+    EXPECT_EQ(thrown_by([&] { op.run({nullptr, scales, zps, dst}); }), text("src"));
+    EXPECT_EQ(thrown_by([&] { op.run({src, nullptr, zps, dst}); }), text("scales"));
+    EXPECT_EQ(thrown_by([&] { op.run({src, scales, nullptr, dst}); }), text("zps"));
+    EXPECT_EQ(thrown_by([&] { op.run({src, scales, zps, nullptr}); }), text("dst"));
+    for (const auto value : dst)
+        EXPECT_EQ(value, 9);
+    EXPECT_EQ(thrown_by([&] { op.run({src, scales, zps, dst}); }), "nothing");
+    EXPECT_EQ(dst[0], 0);
+}
+
+TEST(run, needs_no_buffers_for_zero_volume) {
+    auto q = right();
+    q.src.dims = q.dst.dims = {0, 3};
+    EXPECT_EQ(thrown_by([&] { prepare(q).run({}); }), "nothing");
+}
+
+TEST(run, does_not_look_at_buffers_of_known_parameters) {
+    auto q = right();
+    q.scales.values = {1, 2, 4};
+    q.zero_points->values = {0, 0, 100};
+    const float src[6] = {4, 4, 4, 8, 8, 8};
+    std::uint8_t dst[6] = {};
+    prepare(q).run({src, nullptr, nullptr, dst});
+    EXPECT_EQ(std::vector<int>(dst, dst + 6), (std::vector<int> {4, 2, 101, 8, 4, 102}));
+}
+
+TEST(run, refuses_an_empty_operation) {
+    const operation empty;
+    EXPECT_FALSE(empty);
+    const auto text =
+            std::to_string(dnnl_invalid_arguments) + " operation: expected one made by prepare(), given an empty one";
+    EXPECT_EQ(thrown_by([&] { empty.run({}); }), text);
+    EXPECT_EQ(thrown_by([&] { empty.info(); }), text);
+}
+
+} // namespace
+} // namespace dynquant::test

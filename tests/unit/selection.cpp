@@ -1,0 +1,153 @@
+// Which kernel and instruction set are chosen, and how they are forced.
+#include <gtest/gtest.h>
+
+#include "support/environment.hpp"
+#include "support/variants.hpp"
+
+namespace dynquant::test {
+namespace {
+
+quantization statement(const dims &block) {
+    quantization q;
+    q.src = {data_type::f32, {4, 6}, {}};
+    q.dst = {data_type::u8, {4, 6}, {}};
+    q.scales = {data_type::f32, block, {}};
+    return q;
+}
+
+/// Every kernel computes it.
+quantization easy() {
+    auto q = statement({4, 6});
+    q.scales.values = {0.5};
+    return q;
+}
+
+/// Only reference computes it: a block that does not divide its dim.
+quantization hard() {
+    return statement({4, 5});
+}
+
+isa strongest() {
+    const auto variants = universal_variants();
+    return variants[variants.size() - 2].max_isa; // native's last; then comes reference
+}
+
+/// Each test starts from an environment that says nothing.
+class selection : public testing::Test {
+  protected:
+    scoped_variable kernel_ {"DYNQUANT_KERNEL", std::nullopt}, isa_ {"DYNQUANT_MAX_ISA", std::nullopt};
+
+    static kernel_kind chosen(const quantization &q, const options &opts = {}) {
+        return prepare(q, opts).info().kernel;
+    }
+    static std::string chosen_isa(const options &opts = {}) { return prepare(easy(), opts).info().isa; }
+
+    template <typename F>
+    static void expect_error(F &&f, dnnl_status_t status, const std::string &message) {
+        try {
+            f();
+            ADD_FAILURE() << "nothing was thrown, expected: " << message;
+        } catch (const error &thrown) {
+            EXPECT_EQ(thrown.status, status);
+            EXPECT_EQ(std::string(thrown.message).substr(0, message.size()), message);
+        }
+    }
+};
+
+TEST_F(selection, native_comes_first) {
+    EXPECT_TRUE(native_computes(easy()) && onednn_must_compute(easy()));
+    EXPECT_EQ(chosen(easy()), kernel_kind::native);
+}
+
+TEST_F(selection, reference_computes_what_no_other_does) {
+    EXPECT_EQ(chosen(hard()), kernel_kind::reference);
+}
+
+TEST_F(selection, code_forces_a_kernel) {
+    for (const auto kernel : {kernel_kind::native, kernel_kind::onednn, kernel_kind::reference})
+        EXPECT_EQ(chosen(easy(), {.kernel = kernel}), kernel);
+}
+
+TEST_F(selection, environment_forces_a_kernel) {
+    for (const auto kernel : {kernel_kind::native, kernel_kind::onednn, kernel_kind::reference}) {
+        const scoped_variable forced("DYNQUANT_KERNEL", to_string(kernel));
+        EXPECT_EQ(chosen(easy()), kernel);
+    }
+}
+
+TEST_F(selection, code_comes_before_environment) {
+    const scoped_variable forced("DYNQUANT_KERNEL", "onednn");
+    EXPECT_EQ(chosen(easy(), {.kernel = kernel_kind::reference}), kernel_kind::reference);
+}
+
+TEST_F(selection, an_empty_variable_says_nothing) {
+    const scoped_variable kernel("DYNQUANT_KERNEL", ""), isa("DYNQUANT_MAX_ISA", "");
+    EXPECT_EQ(chosen(easy()), kernel_kind::native);
+    EXPECT_EQ(chosen_isa(), to_string(strongest()));
+}
+
+TEST_F(selection, a_forced_kernel_that_cannot_is_an_error) {
+    expect_error([] { prepare(hard(), {.kernel = kernel_kind::native}); }, dnnl_unimplemented,
+            "kernel: 'native' was asked for but cannot compute this: ");
+    const scoped_variable forced("DYNQUANT_KERNEL", "onednn");
+    expect_error(
+            [] { prepare(hard()); }, dnnl_unimplemented, "kernel: 'onednn' was asked for but cannot compute this: ");
+}
+
+TEST_F(selection, unknown_names_are_errors) {
+    {
+        const scoped_variable forced("DYNQUANT_KERNEL", "natve");
+        expect_error([] { prepare(easy()); }, dnnl_invalid_arguments,
+                "DYNQUANT_KERNEL: expected native, onednn or reference, given 'natve' (did you mean 'native'?)");
+    }
+    const scoped_variable forced("DYNQUANT_MAX_ISA", "avx-512");
+    expect_error([] { prepare(easy()); }, dnnl_invalid_arguments,
+            "DYNQUANT_MAX_ISA: expected scalar, avx2 or avx512, given 'avx-512' (did you mean 'avx512'?)");
+    expect_error([] { best_isa(); }, dnnl_invalid_arguments,
+            "DYNQUANT_MAX_ISA: expected scalar, avx2 or avx512, given 'avx-512' (did you mean 'avx512'?)");
+}
+
+TEST_F(selection, the_strongest_isa_of_the_processor_is_used) {
+    EXPECT_EQ(best_isa(), strongest());
+    EXPECT_EQ(chosen_isa(), to_string(strongest()));
+}
+
+TEST_F(selection, code_caps_the_isa) {
+    for (const auto cap : {isa::scalar, isa::avx2, isa::avx512})
+        EXPECT_EQ(chosen_isa({.max_isa = cap}), to_string(std::min(cap, strongest())));
+}
+
+TEST_F(selection, environment_caps_the_isa) {
+    for (const auto cap : {isa::scalar, isa::avx2, isa::avx512}) {
+        const scoped_variable capped("DYNQUANT_MAX_ISA", to_string(cap));
+        EXPECT_EQ(best_isa(), std::min(cap, strongest()));
+        EXPECT_EQ(chosen_isa(), to_string(std::min(cap, strongest())));
+    }
+}
+
+TEST_F(selection, code_comes_before_environment_for_the_isa_too) {
+    const scoped_variable capped("DYNQUANT_MAX_ISA", "scalar");
+    EXPECT_EQ(chosen_isa({.max_isa = strongest()}), to_string(strongest()));
+}
+
+TEST_F(selection, reference_is_scalar) {
+    EXPECT_EQ(chosen_isa({.kernel = kernel_kind::reference}), "scalar");
+}
+
+TEST_F(selection, names) {
+    EXPECT_STREQ(to_string(kernel_kind::native), "native");
+    EXPECT_STREQ(to_string(kernel_kind::onednn), "onednn");
+    EXPECT_STREQ(to_string(kernel_kind::reference), "reference");
+    EXPECT_STREQ(to_string(isa::scalar), "scalar");
+    EXPECT_STREQ(to_string(isa::avx2), "avx2");
+    EXPECT_STREQ(to_string(isa::avx512), "avx512");
+    EXPECT_STREQ(to_string(data_type::f32), "f32");
+    EXPECT_STREQ(to_string(data_type::s32), "s32");
+    EXPECT_STREQ(to_string(data_type::s8), "s8");
+    EXPECT_STREQ(to_string(data_type::u8), "u8");
+    EXPECT_STREQ(to_string(direction::quantize), "quantize");
+    EXPECT_STREQ(to_string(direction::dequantize), "dequantize");
+}
+
+} // namespace
+} // namespace dynquant::test

@@ -1,0 +1,92 @@
+// Verbose lines. DYNQUANT_VERBOSE is read once, so each level has a program of its own; VERBOSE is its level.
+#include <cstdlib>
+#include <regex>
+
+#include <gtest/gtest.h>
+
+#include "dynquant/quantization.hpp"
+
+namespace dynquant::test {
+namespace {
+
+const int set_before_first_use = setenv("DYNQUANT_VERBOSE", std::to_string(VERBOSE).c_str(), 1);
+
+quantization per_channel_with_zero_points() {
+    quantization q;
+    q.src = {data_type::f32, {2, 4}, {}};
+    q.dst = {data_type::u8, {2, 4}, {1, 2}};
+    q.scales = {data_type::f32, {2, 1}, {}};
+    q.zero_points = {data_type::s32, {2, 1}, {}};
+    return q;
+}
+
+quantization per_tensor_any() {
+    quantization q;
+    q.dir = direction::dequantize;
+    q.src = {data_type::s8, {8}, {}};
+    q.dst = {data_type::f32, {8}, {}};
+    q.scales = {data_type::f32, {8}, {0.5}};
+    q.rule = numerics::any;
+    return q;
+}
+
+/// What is printed while f runs.
+template <typename F>
+std::string printed_by(F &&f) {
+    testing::internal::CaptureStdout();
+    f();
+    return testing::internal::GetCapturedStdout();
+}
+
+/// Whether text is `lines`, each with a time behind it.
+testing::AssertionResult is(const std::string &text, const std::vector<std::string> &lines) {
+    const std::regex time(",[0-9.e+-]+\n");
+    const std::string found = std::regex_replace(text, time, ",<ms>\n");
+    std::string expected;
+    for (const auto &line : lines)
+        expected += line + ",<ms>\n";
+    if (found == expected) return testing::AssertionSuccess();
+    return testing::AssertionFailure() << "printed:\n" << text << "expected:\n" << expected;
+}
+
+std::vector<std::string> from_level(int level, const std::string &line) {
+    return VERBOSE >= level ? std::vector {line} : std::vector<std::string> {};
+}
+
+const std::string quantize_line =
+        ",cpu,quantize,reference:scalar,undef,src_f32::blocked:ab::f0 dst_u8::strided:1x2::f0,"
+        "attr-scales:2:f32 attr-zero-points:2:s32,op 3 'q',2x4";
+
+TEST(verbose, prepare_prints_from_level_2) {
+    ASSERT_EQ(set_before_first_use, 0);
+    const auto text = printed_by(
+            [] { prepare(per_channel_with_zero_points(), {.kernel = kernel_kind::reference, .name = "op 3 'q'"}); });
+    EXPECT_TRUE(is(text, from_level(2, "dynquant_verbose,primitive,create" + quantize_line)));
+}
+
+TEST(verbose, run_prints_from_level_1) {
+    operation op;
+    printed_by([&] {
+        op = prepare(per_channel_with_zero_points(), {.kernel = kernel_kind::reference, .name = "op 3 'q'"});
+    });
+    const float src[8] = {}, scales[4] = {1, 1, 1, 1};
+    const std::int32_t zps[4] = {};
+    std::uint8_t dst[8];
+    const auto text = printed_by([&] { op.run({src, scales, zps, dst}); });
+    EXPECT_TRUE(is(text, from_level(1, "dynquant_verbose,primitive,exec" + quantize_line)));
+}
+
+TEST(verbose, says_direction_kernel_isa_and_fpmath_mode) {
+    operation op;
+    printed_by([&] { op = prepare(per_tensor_any(), {.kernel = kernel_kind::native, .max_isa = isa::scalar}); });
+    const std::int8_t src[8] = {};
+    float dst[8];
+    const auto text = printed_by([&] { op.run({src, nullptr, nullptr, dst}); });
+    EXPECT_TRUE(is(text,
+            from_level(1,
+                    "dynquant_verbose,primitive,exec,cpu,dequantize,native:scalar,undef,src_s8::blocked:a::f0 "
+                    "dst_f32::blocked:a::f0,attr-scales:0:f32 attr-fpmath:any,,8")));
+}
+
+} // namespace
+} // namespace dynquant::test
