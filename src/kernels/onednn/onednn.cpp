@@ -13,16 +13,11 @@ namespace dynquant::kernels {
 namespace onednn {
 namespace {
 
-const dnnl::engine &cpu_engine() {
-    static const dnnl::engine instance(dnnl::engine::kind::cpu, 0);
-    return instance;
-}
-
 class onednn_implementation final : public implementation {
   public:
     explicit onednn_implementation(const quantization &q)
         : q_(q)
-        , description_(lower(q, cpu_engine()))
+        , description_(lower(q, engine_))
         , primitive_(description_) {
         calls_.give_back(new_call());
     }
@@ -42,6 +37,7 @@ class onednn_implementation final : public implementation {
     std::unique_ptr<call> new_call() const { return std::make_unique<call>(q_, description_); }
 
     quantization q_;
+    dnnl::engine engine_ {dnnl::engine::kind::cpu, 0}; // outlives what is made for it
     dnnl::reorder::primitive_desc description_;
     dnnl::reorder primitive_;
     mutable pool<call> calls_;
@@ -60,10 +56,11 @@ class onednn_kernel final : public kernel {
     std::optional<std::string> refusal(const quantization &q, const settings &) const override {
         return onednn::refusal(q);
     }
-    std::unique_ptr<implementation> prepare(const quantization &q, const settings &) const override {
+    std::unique_ptr<implementation> prepare(const quantization &q, const settings &s) const override {
         if (volume(q.src.dims) == 0) return std::make_unique<nothing>();
+        // oneDNN splits the work for the number of threads that it sees here.
         std::unique_ptr<implementation> result;
-        run_controlled([&] { result = std::make_unique<onednn_implementation>(q); });
+        run_controlled([&] { result = std::make_unique<onednn_implementation>(q); }, s.threads);
         return result;
     }
 };

@@ -7,11 +7,11 @@
 
 namespace dynquant::kernels::onednn {
 
-/// Keeps idle objects, so that a call finds one made by an earlier call. Neither locks nor, as long as no
-/// more calls run at once than ever before, allocates.
+/// Keeps idle objects, so that a call finds one that an earlier call has made. Neither locks nor, unless
+/// more calls run at once than ever before (or than there are slots), allocates.
 ///
-/// It is not one object for each thread: while a TBB thread waits for a call's parts it may run another
-/// call of the same operation, which needs an object of its own.
+/// There are as many objects as calls at once, which may be fewer than threads, and a thread that enters a
+/// call within a call gets another one, which a thread-local object would not be.
 template <typename T>
 class pool {
   public:

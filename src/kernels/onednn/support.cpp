@@ -20,12 +20,20 @@ bool nested(std::vector<axis> axes, std::int64_t axis::*stride) {
     return true;
 }
 
+/// oneDNN's just-in-time reorder keeps 12 axes, splits up to three more off them without looking whether there
+/// is room, and uses one as a spare.
+constexpr std::size_t most_axes = 8;
+
 std::optional<std::string> refuse_layout(const std::vector<axis> &axes) {
-    if (axes.size() > max_rank) return "the blocks make more dims than a oneDNN memory descriptor has, 12";
+    if (axes.size() > most_axes)
+        return "more than 8 dims remain after merging, and a reorder then writes beyond its table of them";
     if (!nested(axes, &axis::src_stride))
         return "the dims of src interleave, which a oneDNN memory descriptor cannot state";
     if (!nested(axes, &axis::dst_stride))
         return "the dims of dst interleave, which a oneDNN memory descriptor cannot state";
+    // oneDNN moves the axis that is dense in src to the second place, which there must be.
+    if (axes.size() == 1 && axes[0].src_stride == 1 && axes[0].dst_stride != 1)
+        return "a dense src is spread out to a strided dst, and a long one makes oneDNN divide by zero";
     const int mask = parameter_mask(axes);
     if ((mask & (mask - 1)) != 0) return "the parameters change along more than one dim, and a reorder's along one";
     return std::nullopt;
