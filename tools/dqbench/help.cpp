@@ -14,7 +14,8 @@ usage: dqbench [OPTION | PROBLEM]...
 
 An option holds for the problems after it. Where it takes a list (a,b,c), each problem is run with each
 value, and lists of several options multiply. A problem is the dims of the tensors with an optional name,
-8x64x56x56 or 8x64x56x56n"conv1"; a tensor of rank 0 is `scalar`; dims of 0 are legal.
+8x64x56x56 or 8x64x56x56n"conv1"; a tensor of rank 0 is `scalar`; dims of 0 are legal. Where the values
+of an option are words, the first is the default; for --mode it is C.
 
   dqbench --qtype=per_tensor,per_channel 8x64x56x56
   dqbench --mode=P --peer=onednn_graph --dt=f32:f32:s8:u8 1x256x56x56
@@ -62,7 +63,7 @@ Fields of --perf-template, such as %-time% or %~Gbw%: before the name - for the 
 
 std::string describe(const option &o) {
     constexpr std::size_t column = 32;
-    auto left = dynquant::concat("  --", o.name, '=', o.values, ' ');
+    auto left = dynquant::concat("  --", o.name, '=', o.values);
     if (left.size() < column)
         left.append(column - left.size(), ' ');
     else

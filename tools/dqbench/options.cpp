@@ -67,7 +67,7 @@ void set_op(test_case &c, std::string_view text) {
 std::vector<option> make_table() {
     constexpr bool how_to_run = false, what_to_run = true, list = true, single = false;
     auto mode = word_option<&test_case::mode>(
-            "mode", "list, run, check, measure, check and measure, measure for 10 ms", how_to_run);
+            "mode", "list; run; check; measure; check and measure; measure for 10 ms", how_to_run);
     mode.list = single;
     mode.set = set_mode;
     auto op = word_option<&test_case::op>("op", "the operator", what_to_run);
@@ -79,20 +79,20 @@ std::vector<option> make_table() {
             mode,
             word_option<&test_case::kernel>("kernel", "the kernel to force", how_to_run),
             word_option<&test_case::isa>("isa", "the strongest instruction set to use", how_to_run),
-            {"threads", "N", "threads to run in; 0 for as many as there are", list, how_to_run,
+            {"threads", "N", "threads to run in (0: as many as there are)", list, how_to_run,
                     [](test_case &c, std::string_view value) {
                         c.threads = static_cast<int>(parse_integer(value, 0, 1024));
                     },
                     [](const test_case &c) { return c.threads == defaults.threads ? "" : std::to_string(c.threads); }},
             word_option<&test_case::peer>("peer", "a competitor for the same statement", how_to_run),
-            {"fix-times-per-prb", "N", "rounds to measure; 0 for until the time is over", single, how_to_run,
+            {"fix-times-per-prb", "N", "rounds to measure (0: until the time is over)", single, how_to_run,
                     [](test_case &c, std::string_view value) {
                         c.limits.times = parse_integer(value, 0, 1'000'000'000);
                     },
                     [](const test_case &c) {
                         return c.limits.times == defaults.limits.times ? "" : std::to_string(c.limits.times);
                     }},
-            {"max-ms-per-prb", "N", "milliseconds to measure for", single, how_to_run,
+            {"max-ms-per-prb", "N", "milliseconds to measure for (3000)", single, how_to_run,
                     [](test_case &c, std::string_view value) {
                         c.limits.milliseconds = parse_number(value, 1, 60'000);
                     },
@@ -104,8 +104,8 @@ std::vector<option> make_table() {
                         return text.str();
                     }},
             op,
-            {"dt", "SRC:SCALES:ZPS:DST", "data types; ZPS undef for no zero points", list, what_to_run,
-                    [](test_case &c, std::string_view value) { c.types = parse_data_types(value); },
+            {"dt", "SRC:SCALES:ZPS:DST", "data types, ZPS undef for no zero points (f32:f32:undef:s8 or the reverse)",
+                    list, what_to_run, [](test_case &c, std::string_view value) { c.types = parse_data_types(value); },
                     [](const test_case &c) { return to_string(c.types); }},
             word_option<&test_case::fpmath>("fpmath-mode", "the graph's fpmath mode", what_to_run),
             word_option<&test_case::parameters>("params", "how scales and zero points are drawn", what_to_run),
@@ -113,7 +113,7 @@ std::vector<option> make_table() {
             layout_option<&test_case::dst_layout>("dtag", "abx|acdb|axb|any|strides:12x4x1|...", "dst's layout"),
             word_option<&test_case::qtype>("qtype", "the granularity", what_to_run),
             // The last, so that per_tensor cases that differ in it alone are neighbours.
-            {"axis", "N", "the channels' dim, negative from the end; for per_channel", list, what_to_run,
+            {"axis", "N", "the channels' dim for per_channel, negative from the end (1)", list, what_to_run,
                     [](test_case &c, std::string_view value) { c.axis = parse_integer(value, INT64_MIN, INT64_MAX); },
                     [](const test_case &c) { return c.axis == defaults.axis ? "" : std::to_string(c.axis); }},
     };

@@ -12,6 +12,7 @@ using dynquant::concat;
 namespace {
 
 constexpr std::size_t listed_failures = 10;
+constexpr std::size_t long_batch = 20; // from so many cases on, progress is shown
 constexpr double progress_interval_ms = 100;
 
 const char *name_of(case_state state) {
@@ -44,14 +45,15 @@ std::string result_line(std::size_t index, const test_case &c, const outcome &o,
 
 report::report(std::size_t jobs)
     : jobs_(jobs)
-    , terminal_(isatty(STDERR_FILENO) != 0) {}
+    , progress_(isatty(STDERR_FILENO) != 0 && jobs >= long_batch)
+    , shares_terminal_(progress_ && isatty(STDOUT_FILENO) != 0) {}
 
 void report::print(std::size_t index, const job &j, const outcome &o, double milliseconds) {
     ++counts_[static_cast<std::size_t>(o.state)];
     const auto line = result_line(index, j.what, o, milliseconds);
     if (is_failure(o.state)) failures_.push_back(line);
 
-    hide_progress();
+    if (shares_terminal_) hide_progress();
     const bool only_measured = o.measured && o.state == case_state::executed;
     if (!only_measured) std::puts(line.c_str());
     for (const auto &note : o.notes)
@@ -72,19 +74,18 @@ void report::print_measurement(std::size_t index, const job &j, const measuremen
 }
 
 void report::show_progress(std::size_t done) {
-    if (!terminal_ || done == jobs_) return;
-    if (progress_shown_ || milliseconds_since(last_progress_) < progress_interval_ms) return;
+    if (!progress_ || done == jobs_) return;
+    // Result lines on the same terminal push it away, and it comes back behind them.
+    if (!shares_terminal_ && milliseconds_since(last_progress_) < progress_interval_ms) return;
     const double elapsed = milliseconds_since(start_) / 1e3;
     const double left = elapsed / static_cast<double>(done) * static_cast<double>(jobs_ - done);
-    std::fprintf(stderr, "[%zu/%zu] %zu%%, %.0f s, about %.0f s left", done, jobs_, done * 100 / jobs_, elapsed, left);
-    std::fflush(stderr);
+    std::fprintf(stderr, "\r[%zu/%zu] %zu%%, %.0f s, about %.0f s left\033[K", done, jobs_, done * 100 / jobs_, elapsed,
+            left);
     last_progress_ = clock::now();
-    progress_shown_ = true;
 }
 
 void report::hide_progress() {
-    if (progress_shown_) std::fputs("\r\033[K", stderr);
-    progress_shown_ = false;
+    if (progress_) std::fputs("\r\033[K", stderr);
 }
 
 void report::print_summary(const phase_times &times) {

@@ -29,8 +29,8 @@ class report {
     int count(case_state state) const { return counts_[static_cast<std::size_t>(state)]; }
 
     std::size_t jobs_;
-    bool terminal_; // progress goes to stderr when that is a terminal
-    bool progress_shown_ = false;
+    bool progress_;        // stderr is a terminal and the batch is long
+    bool shares_terminal_; // stdout is that terminal
     clock::time_point start_ = clock::now(), last_progress_ = start_;
     std::array<int, 8> counts_ {};
     std::vector<std::string> failures_;
