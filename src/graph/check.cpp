@@ -49,7 +49,7 @@ void check(const op_record &op, stage when) {
     for (size_t i = 0; i < op.inputs.size(); ++i)
         check_port(op, schema.inputs[i], op.inputs[i], false, when);
     check_port(op, schema.output, op.outputs.front(), true, when);
-    check_shapes(op);
+    check_shapes(op, schema);
     check_statement(op);
 }
 

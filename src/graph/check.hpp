@@ -14,6 +14,6 @@ void check(const op_record &op, stage when);
 
 /// The parts of it, in their order: each may rely on those before it. check_attributes comes first.
 void check_port(const op_record &op, const port_schema &schema, const c_logical_tensor &t, bool is_output, stage when);
-void check_shapes(const op_record &op);
+void check_shapes(const op_record &op, const op_schema &schema);
 
 } // namespace dynquant::graph::core

@@ -58,12 +58,11 @@ std::optional<std::int64_t> given_parameters(const op_record &op, input position
 
 } // namespace
 
-void check_shapes(const op_record &op) {
+void check_shapes(const op_record &op, const op_schema &schema) {
     const auto &src = op.inputs[input::src], &dst = op.outputs.front();
     check_same_shape(op, src, dst);
-    const char *const names[] = {"src", "scales", "zps"};
     for (size_t i = input::scales; i < op.inputs.size(); ++i)
-        check_vector(op, names[i], op.inputs[i]);
+        check_vector(op, schema.inputs[i].name, op.inputs[i]);
 
     auto expected = expected_parameters(op, with_dims_from(src, dst));
     const auto expect = [&](const char *name, std::optional<std::int64_t> given) {
