@@ -38,7 +38,7 @@ class scoped_variable {
 #if defined(__x86_64__)
 /// The bits of MXCSR (Intel SDM volume 1, 10.2.3).
 namespace mxcsr {
-inline constexpr unsigned power_on = 0x1f80; // nearest, no flushing, all exceptions masked
+inline constexpr unsigned power_on = 0x1f80;   // nearest, no flushing, all exceptions masked
 inline constexpr unsigned some_flags = 0x0025; // inexact, divided by zero, invalid
 inline constexpr unsigned daz = 0x0040, ftz = 0x8000;
 inline constexpr unsigned masks = 0x1f80;

@@ -74,7 +74,8 @@ std::vector<std::int64_t> random_zero_points(
             return random.chance(20) ? random.one_of(std::vector {-guard, guard}) : random.within(-guard, guard);
         if (random.chance(50))
             return random.one_of(std::vector<std::int64_t> {INT32_MIN, INT32_MIN + 1, INT32_MIN + 255, INT32_MIN + 256,
-                    INT32_MAX, INT32_MAX - 255, INT32_MAX - 256, guard + 1, -guard - 1, 1 << 24, (1 << 24) + 1});
+                    INT32_MAX, INT32_MAX - 126, INT32_MAX - 255, INT32_MAX - 256, guard + 1, -guard - 1, 1 << 22,
+                    -6000000, 1 << 24, (1 << 24) + 1});
         return random.within(INT32_MIN, INT32_MAX);
     };
     std::vector<std::int64_t> values(static_cast<std::size_t>(count));

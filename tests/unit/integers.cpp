@@ -37,8 +37,9 @@ TEST_P(integers, are_dequantized_right) {
 INSTANTIATE_TEST_SUITE_P(zero_points, integers, testing::ValuesIn([] {
     std::vector<integer_case> cases;
     for (const std::int32_t zero_point : {0, 1, -1, 127, -128, 255, (1 << 24) - 256, (1 << 24) - 1, 1 << 24,
-                 (1 << 24) + 1, -(1 << 24) - 1, 123456789, INT32_MAX, INT32_MAX - 1, INT32_MAX - 254, INT32_MAX - 255,
-                 INT32_MAX - 256, INT32_MIN, INT32_MIN + 1, INT32_MIN + 127, INT32_MIN + 255, INT32_MIN + 256})
+                 (1 << 24) + 1, -(1 << 24) - 1, 123456789, INT32_MAX, INT32_MAX - 1, INT32_MAX - 126, INT32_MAX - 127,
+                 INT32_MAX - 254, INT32_MAX - 255, INT32_MAX - 256, INT32_MIN, INT32_MIN + 1, INT32_MIN + 127,
+                 INT32_MIN + 255, INT32_MIN + 256})
         for (const float scale : {1.0f, 0.1f, -0x1.234566p-3f})
             cases.push_back({scale, zero_point});
     return cases;

@@ -1,0 +1,81 @@
+// The schema table, row by row against the operators' specifications.
+#include "graph/op_schema.hpp"
+
+#include <gtest/gtest.h>
+
+namespace dynquant::graph::core {
+namespace {
+
+using types = std::vector<dnnl_data_type_t>;
+const types real = {dnnl_f32}, integer = {dnnl_s8, dnnl_u8}, zero_point = {dnnl_s8, dnnl_u8, dnnl_s32};
+
+void expect_port(const port_schema &port, const std::string &name, const types &allowed, bool required) {
+    EXPECT_EQ(port.name, name);
+    EXPECT_EQ(types(port.types.begin(), port.types.end()), allowed) << name;
+    EXPECT_EQ(port.required, required) << name;
+}
+
+void expect_attribute(const attribute_schema &given, dnnl_graph_op_attr_t attr, const std::string &name,
+        value_type type, bool list, bool required) {
+    EXPECT_EQ(given.attr, attr) << name;
+    EXPECT_EQ(given.name, name);
+    EXPECT_EQ(given.type, type) << name;
+    EXPECT_EQ(given.list, list) << name;
+    EXPECT_EQ(given.required, required) << name;
+}
+
+const op_schema &row(dnnl_graph_op_kind_t kind, const std::string &name, direction dir) {
+    const auto *schema = find_schema(kind);
+    if (!schema) throw std::logic_error(name + " has no row");
+    EXPECT_EQ(schema->kind, kind);
+    EXPECT_EQ(schema->name, name);
+    EXPECT_EQ(schema->dir, dir) << name;
+    return *schema;
+}
+
+void expect_dynamic(const op_schema &op, const types &from, const types &to) {
+    ASSERT_EQ(op.inputs.size(), 3u);
+    expect_port(op.inputs[src], "src", from, true);
+    expect_port(op.inputs[scales], "scales", real, true);
+    expect_port(op.inputs[zps], "zps", zero_point, false);
+    expect_port(op.output, "dst", to, true);
+    ASSERT_EQ(op.attributes.size(), 2u);
+    expect_attribute(op.attributes[0], dnnl_graph_op_attr_qtype, "qtype", value_type::string, false, false);
+    expect_attribute(op.attributes[1], dnnl_graph_op_attr_axis, "axis", value_type::s64, false, false);
+}
+
+void expect_static(const op_schema &op, const types &from, const types &to) {
+    ASSERT_EQ(op.inputs.size(), 1u);
+    expect_port(op.inputs[src], "src", from, true);
+    expect_port(op.output, "dst", to, true);
+    ASSERT_EQ(op.attributes.size(), 4u);
+    expect_attribute(op.attributes[0], dnnl_graph_op_attr_qtype, "qtype", value_type::string, false, false);
+    expect_attribute(op.attributes[1], dnnl_graph_op_attr_axis, "axis", value_type::s64, false, false);
+    expect_attribute(op.attributes[2], dnnl_graph_op_attr_scales, "scales", value_type::f32, true, true);
+    expect_attribute(op.attributes[3], dnnl_graph_op_attr_zps, "zps", value_type::s64, true, false);
+}
+
+TEST(op_schema, dynamic_quantize) {
+    expect_dynamic(row(dnnl_graph_op_dynamic_quantize, "DynamicQuantize", direction::quantize), real, integer);
+}
+
+TEST(op_schema, dynamic_dequantize) {
+    expect_dynamic(row(dnnl_graph_op_dynamic_dequantize, "DynamicDequantize", direction::dequantize), integer, real);
+}
+
+TEST(op_schema, quantize) {
+    expect_static(row(dnnl_graph_op_quantize, "Quantize", direction::quantize), real, integer);
+}
+
+TEST(op_schema, dequantize) {
+    expect_static(row(dnnl_graph_op_dequantize, "Dequantize", direction::dequantize), integer, real);
+}
+
+TEST(op_schema, other_ops_have_no_row) {
+    EXPECT_EQ(op_schemas().size(), 4u);
+    EXPECT_EQ(find_schema(dnnl_graph_op_add), nullptr);
+    EXPECT_EQ(find_schema(dnnl_graph_op_last_symbol), nullptr);
+}
+
+} // namespace
+} // namespace dynquant::graph::core

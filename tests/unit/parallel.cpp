@@ -1,0 +1,49 @@
+// How work is split: deterministically, and without losing or repeating any.
+#include "parallel/parallel.hpp"
+
+#include <atomic>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace dynquant::parallel {
+namespace {
+
+TEST(part_of, parts_follow_one_another_and_differ_by_at_most_one) {
+    for (std::int64_t count = 0; count <= 40; ++count)
+        for (int parts = 1; parts <= 17; ++parts) {
+            std::int64_t next = 0;
+            for (int i = 0; i < parts; ++i) {
+                const auto part = part_of(count, parts, i);
+                ASSERT_EQ(part.begin, next);
+                ASSERT_GE(part.end - part.begin, count / parts);
+                ASSERT_LE(part.end - part.begin, (count + parts - 1) / parts);
+                next = part.end;
+            }
+            ASSERT_EQ(next, count);
+        }
+}
+
+TEST(part_of, counts_beyond_32_bits) {
+    const std::int64_t count = (std::int64_t {1} << 62) + 1;
+    EXPECT_EQ(part_of(count, 2, 0).end, (std::int64_t {1} << 61) + 1);
+    EXPECT_EQ(part_of(count, 2, 1).end, count);
+}
+
+TEST(for_each_part, visits_every_item_once) {
+    for (const int parts : {1, 2, 7, 16}) {
+        std::vector<std::atomic<int>> visits(1000);
+        std::atomic<int> calls = 0;
+        for_each_part(static_cast<std::int64_t>(visits.size()), parts, [&](range part) {
+            ++calls;
+            for (auto i = part.begin; i < part.end; ++i)
+                ++visits[static_cast<std::size_t>(i)];
+        });
+        EXPECT_EQ(calls, parts);
+        for (const auto &count : visits)
+            ASSERT_EQ(count, 1);
+    }
+}
+
+} // namespace
+} // namespace dynquant::parallel
