@@ -122,6 +122,13 @@ TEST_F(dqbench, statement_that_onednn_cannot_compute_is_skipped_with_the_reason)
     EXPECT_NE(out.find("passed:0 skipped:1"), std::string::npos) << out;
 }
 
+TEST_F(dqbench, results_that_tell_nothing_are_mistrusted) {
+    const auto out = succeed("--stag=strides:0x0 9x100"); // one value, which saturates
+    EXPECT_NE(out.find("0:MISTRUSTED ("), std::string::npos) << out;
+    EXPECT_NE(out.find("only 0 of 900 results tell anything"), std::string::npos) << out;
+    EXPECT_NE(out.find("passed:0 skipped:0 mistrusted:1"), std::string::npos) << out;
+}
+
 TEST_F(dqbench, tensor_larger_than_memory_is_skipped) {
     const auto out = succeed("1000000x1000000x1000");
     EXPECT_NE(out.find("0:SKIPPED (not enough memory)"), std::string::npos) << out;

@@ -2,7 +2,9 @@
 
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <sstream>
+#include <type_traits>
 
 #include "quantization/data_type.hpp"
 #include "quantization/shape.hpp"

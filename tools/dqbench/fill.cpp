@@ -61,7 +61,7 @@ float draw_real(
 
 void fill_src(const statement &s, const parameters &p, filling kind, void *src) {
     const auto &integers = dynquant::traits(s.types.dst);
-    const dynquant::dims no_dst(s.extents.size());
+    const dynquant::dims no_dst(s.extents.size()); // strides of 0
     if (s.types.src == data_type::f32) {
         for_each_element(s, no_dst, [&, real = static_cast<float *>(src)](const element &e) {
             const auto channel = static_cast<std::size_t>(e.channel);

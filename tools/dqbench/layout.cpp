@@ -1,6 +1,7 @@
 #include "layout.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "quantization/text.hpp"
 #include "text_parsing.hpp"

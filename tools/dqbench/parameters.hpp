@@ -14,7 +14,7 @@ struct parameters {
     std::vector<std::int32_t> zero_points; // empty: none
 };
 
-/// usage: usual: scales in [2^-8, 2), zero points within the integer type and, as s32, somewhat beyond;
+/// usual: scales in [2^-8, 2), zero points within the integer type and, as s32, somewhat beyond;
 /// pow2: the same, but scales are powers of two; wild: every fourth as usual, the others negative,
 /// zero, subnormal, huge, infinite or NaN, and zero points up to the ends of their type.
 /// `salt` tells per-tensor cases apart, so that they do not all draw the same.

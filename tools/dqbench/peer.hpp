@@ -1,7 +1,6 @@
 // Competitors: other ways to run the same statement on the same inputs.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>

@@ -1,6 +1,7 @@
 #include "report.hpp"
 
 #include <cmath>
+#include <cstdio>
 #include <unistd.h>
 
 #include "quantization/text.hpp"

@@ -1,8 +1,8 @@
 #include "runner.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <new>
-#include <stdexcept>
 
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>

@@ -1,7 +1,6 @@
 // A test case as a statement: layouts resolved, channels counted.
 #pragma once
 
-#include <functional>
 #include <optional>
 
 #include "parameters.hpp"

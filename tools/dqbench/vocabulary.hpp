@@ -20,9 +20,9 @@ struct word {
     Value value;
 };
 
-/// The words for the values of a type; specialized for each.
+/// The words for the values of a type: specializations below.
 template <typename Value>
-inline constexpr std::array<word<Value>, 0> words = {};
+extern const std::array<word<Value>, 0> words;
 
 template <>
 inline constexpr auto words<run_mode> = std::array<word<run_mode>, 6> {{
