@@ -20,6 +20,13 @@ std::filesystem::path inputs_folder() {
     return given && *given ? given : DQBENCH_INPUTS_FOLDER;
 }
 
+/// One line on stderr, whatever control characters the user's text brought into it.
+void complain(std::string text) {
+    for (char &c : text)
+        if (static_cast<unsigned char>(c) < ' ') c = '?';
+    std::fprintf(stderr, "dqbench: %s\n", text.c_str());
+}
+
 exit_status run(const std::vector<std::string> &arguments) {
     reader input(inputs_folder());
     input.read_arguments(arguments);
@@ -49,10 +56,10 @@ int main(int argc, char **argv) {
     try {
         return run({argv + 1, argv + argc});
     } catch (const usage_error &e) {
-        std::fprintf(stderr, "dqbench: %s\n", e.what());
+        complain(e.what());
         return not_understood;
     } catch (const std::exception &e) {
-        std::fprintf(stderr, "dqbench: %s\n", e.what());
+        complain(e.what());
         return case_failed;
     }
 }
