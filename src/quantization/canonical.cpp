@@ -31,6 +31,11 @@ bool continues(const axis &outer, const axis &inner) {
 } // namespace
 
 std::optional<canonical_form> canonicalize(const quantization &q) {
+    canonical_form form;
+    if (volume(q.src.dims) == 0) { // the other dims and the strides may be anything
+        form.row.extent = 0;
+        return form;
+    }
     auto axes = split_by_blocks(q);
     if (!axes) return std::nullopt;
     axes->erase(std::remove_if(axes->begin(), axes->end(), [](const axis &a) { return a.extent == 1; }), axes->end());
@@ -48,7 +53,6 @@ std::optional<canonical_form> canonicalize(const quantization &q) {
         }
     }
 
-    canonical_form form;
     if (merged.empty()) return form;
     form.row = merged.back();
     form.loop_count = static_cast<int>(merged.size()) - 1;

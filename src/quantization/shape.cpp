@@ -19,7 +19,8 @@ dims row_major(const dims &extents) {
     std::int64_t stride = 1;
     for (std::size_t d = extents.size(); d-- > 0;) {
         strides[d] = stride;
-        stride *= std::max<std::int64_t>(extents[d], 1);
+        // Overflows only where strides do not matter: without elements, or with more than check() lets pass.
+        if (__builtin_mul_overflow(stride, std::max<std::int64_t>(extents[d], 1), &stride)) stride = INT64_MAX;
     }
     return strides;
 }

@@ -160,6 +160,16 @@ TEST(Execute, ZeroVolumeWritesNothing) {
     }
 }
 
+TEST(Execute, ZeroVolumeMayHaveDimsOfAnySize) {
+    constexpr std::int64_t huge = std::int64_t {1} << 62;
+    const lt src(0, type::f32, dims {0, huge, huge}, dims {1, 1, 1}),
+            dst(3, type::u8, dims {0, huge, huge}, layout::any);
+    const dynamic_op op {.src = src, .scales = f32(1, {1}), .zps = {}, .dst = dst, .qtype = "per_tensor"};
+    const auto compiled = partition_of(op.make()).compile(op.inputs(), {dst}, cpu());
+    dg::stream stream(cpu());
+    EXPECT_NO_THROW(compiled.execute(stream, std::vector<dg::tensor>(2), std::vector<dg::tensor>(1)));
+}
+
 TEST(Execute, FromManyThreadsAtOnce) {
     // Each thread has scales of its own, so that anything shared between calls would show.
     constexpr std::int64_t rows = 64, channels = 32;
