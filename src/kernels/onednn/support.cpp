@@ -53,13 +53,11 @@ bool all(const std::vector<double> &values, Within within) {
     return std::all_of(values.begin(), values.end(), within);
 }
 
-/// A reorder multiplies by 1 / scale. That is a division only when both are powers of two. From 2^-124 up,
-/// subnormal src makes less than a quarter, which no rounding, not even to zero, shows in dst; up to 2^126
-/// the reciprocal is normal.
+/// A reorder multiplies by 1 / scale: the same as dividing when both are normal powers of two.
 bool divides_exactly(double scale) {
     int exponent = 0;
     const double mantissa = std::abs(std::frexp(scale, &exponent)); // |scale| = mantissa * 2^exponent
-    return mantissa == 0.5 && exponent - 1 >= -124 && exponent - 1 <= 126;
+    return mantissa == 0.5 && exponent - 1 >= -126 && exponent - 1 <= 126;
 }
 
 /// Where numerics `any` may differ from strict at all; see quantization.hpp.
@@ -76,22 +74,38 @@ bool subtracts_exactly(double zp) {
 }
 
 std::optional<std::string> refuse_strict_quantize(const quantization &q) {
-    if (q.dst.type != data_type::u8) return "dst is s8, and a reorder may turn NaN into 127";
+    if (q.dst.type != data_type::u8) return "dst is s8, and a reorder may turn NaN into 0 or 127";
     if (q.scales.values.empty())
         return "the scales are not known beforehand, and multiplying by a reciprocal is exact for powers of two only";
     if (!all(q.scales.values, divides_exactly))
-        return "not all scales are powers of two from 2^-124 to 2^126, for which multiplying by a reciprocal is exact";
+        return "not all scales are powers of two from 2^-126 to 2^126, for which multiplying by a reciprocal is exact";
     return std::nullopt;
 }
 
 std::optional<std::string> refuse_any_quantize(const quantization &q) {
-    if (!all(q.scales.values, scale_within_guard)) return "not all scales are within 2^-75 to 2^75";
+    if (!all(q.scales.values, scale_within_guard))
+        return "not all scales are from 2^-75 to 2^75, and beyond that results must be those of a division";
     if (q.zero_points && !all(q.zero_points->values, zero_point_within_guard))
-        return "not all zero points are within 2^20";
+        return "not all zero points are below 2^20, and beyond that results must be those of a division";
     return std::nullopt;
 }
 
-std::optional<std::string> refuse_dequantize(const quantization &q) {
+/// Whether oneDNN is sure to have just-in-time code: for how many dims and how far it reaches depends on their
+/// extents and on the number of threads, but not within these bounds.
+bool just_in_time(const std::vector<axis> &axes) {
+    constexpr std::int64_t most_elements = std::int64_t {1} << 28; // 1 GiB of f32
+    return axes.size() <= 3 && std::all_of(axes.begin(), axes.end(), [](const axis &a) {
+        return a.extent <= most_elements / std::max<std::int64_t>({a.src_stride, a.dst_stride, 1});
+    });
+}
+
+std::optional<std::string> refuse_dequantize(const quantization &q, const std::vector<axis> &axes) {
+    // Its other code adds zero to each result.
+    const bool positive =
+            !q.scales.values.empty() && all(q.scales.values, [](double s) { return static_cast<float>(s) > 0; });
+    if (!positive && !just_in_time(axes))
+        return "scales may be negative or zero, and in tensors of this size or so many dims a reorder loses the "
+               "sign of -0";
     if (!q.zero_points || q.zero_points->type != data_type::s32) return std::nullopt;
     if (q.zero_points->values.empty())
         return "the s32 zero point is not known beforehand, and a reorder subtracts it as a float";
@@ -105,12 +119,12 @@ std::optional<std::string> refuse_dequantize(const quantization &q) {
 std::optional<std::string> refusal(const quantization &q) {
     if (volume(q.src.dims) == 0) return std::nullopt;
     const auto form = canonicalize(q);
-    if (!form) return "a block does not divide its dim";
+    if (!form) return "a block does not divide its dim, and a reorder knows no shorter last block";
     const auto axes = axes_of(*form);
     if (auto why = refuse_layout(axes)) return why;
     if (q.zero_points)
         if (auto why = refuse_zero_points(axes)) return why;
-    if (q.dir == direction::dequantize) return refuse_dequantize(q);
+    if (q.dir == direction::dequantize) return refuse_dequantize(q, axes);
     return q.rule == numerics::strict ? refuse_strict_quantize(q) : refuse_any_quantize(q);
 }
 

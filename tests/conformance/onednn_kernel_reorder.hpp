@@ -1,0 +1,30 @@
+// What oneDNN itself makes of a statement.
+#pragma once
+
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "support/oracle.hpp"
+
+namespace dynquant::test {
+
+/// dst after one dnnl::reorder, stated as a program would state it: the tensors as they are, masks of the dims
+/// that the blocks divide. Nothing where oneDNN refuses. Bytes between elements are zero.
+std::optional<std::vector<std::byte>> plain_reorder(const quantization &q, const oracle::inputs &in);
+
+/// The name of oneDNN's implementation.
+std::string plain_implementation(const quantization &q);
+
+/// Whether the oneDNN at run time is older than major.minor.
+bool onednn_older_than(int major, int minor);
+
+/// The elements of a buffer.
+template <typename T>
+std::vector<T> elements(const std::vector<std::byte> &bytes) {
+    std::vector<T> result(bytes.size() / sizeof(T));
+    std::memcpy(result.data(), bytes.data(), result.size() * sizeof(T));
+    return result;
+}
+
+} // namespace dynquant::test
