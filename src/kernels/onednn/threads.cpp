@@ -58,7 +58,7 @@ void detail::run_controlled(function call, const void *body, int threads) {
     static const unsigned runtime = dnnl_version()->cpu_runtime;
     const parallel::float_control control;
     if (runtime == DNNL_RUNTIME_TBB) {
-        if (threads == 0) return run_as_task(call, body);
+        if (threads == 0 || threads >= tbb::this_task_arena::max_concurrency()) return run_as_task(call, body);
         return tbb::task_arena(threads).execute([&] { run_as_task(call, body); });
     }
     if (runtime == DNNL_RUNTIME_OMP) {
