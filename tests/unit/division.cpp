@@ -25,7 +25,6 @@
 // X = (M S + c) / 2^k. Some 40 million pairs (X, S) are left, and all are tried. What RN(x / s) is, the sign of c
 // tells: the quotient is above the midpoint, so (M + 1) / 2^k, or below it, so (M - 1) / 2^k.
 #include <atomic>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 
@@ -33,45 +32,15 @@
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/parallel_for.h>
 
+#include "hard_dividends.hpp"
+
 namespace dynquant::test {
 namespace {
-
-constexpr std::uint32_t two_23 = 1u << 23, two_24 = 1u << 24, two_25 = 1u << 25;
 
 float divide_by_three_operations(float x, float s) {
     const float z = 1.0f / s;
     const float q0 = x * z;
     return std::fma(std::fma(-q0, s, x), z, q0);
-}
-
-/// 1 / odd modulo 2^32: each step of Newton's iteration doubles the number of right bits.
-std::uint32_t inverse(std::uint32_t odd) {
-    std::uint32_t result = odd; // right to 3 bits
-    for (int i = 0; i < 4; ++i)
-        result *= 2 - odd * result;
-    return result;
-}
-
-/// Calls f(X, S, mantissa of the quotient, k) for all X whose quotient by S is within c / (2^k S) of a
-/// midpoint, where |c| <= 8; the quotient, rounded, is mantissa / 2^k.
-template <typename F>
-void for_each_hard_dividend(std::uint32_t s, F &&f) {
-    const int j = std::countr_zero(s);
-    if (j > 3) return; // 2^j would divide c
-    const std::uint32_t inverse_of_odd_part = inverse(s >> j);
-    for (const int k : {24, 25}) {
-        const std::uint32_t modulus = 1u << (k - j);
-        for (int c = -8; c <= 8; ++c) {
-            if (c == 0 || std::countr_zero(static_cast<std::uint32_t>(c)) != j) continue;
-            const auto odd = static_cast<std::uint32_t>(-c / (1 << j));
-            std::uint32_t m = odd * inverse_of_odd_part % modulus;
-            for (m += (two_24 - m + modulus - 1) / modulus * modulus; m < two_25; m += modulus) {
-                const auto x = static_cast<std::uint32_t>((std::int64_t {m} * s + c) >> k);
-                if (x < two_23 || x >= two_24 || (x >= s) != (k == 24)) continue;
-                f(x, s, c > 0 ? m + 1 : m - 1, k);
-            }
-        }
-    }
 }
 
 struct tally {

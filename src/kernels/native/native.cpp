@@ -1,5 +1,6 @@
 // The hand-written kernel: canonical form, task split, and the row function of the chosen instruction set.
 #include <algorithm>
+#include <unistd.h>
 
 #include "kernels/kernel.hpp"
 #include "kernels/native/plan.hpp"
@@ -16,6 +17,17 @@ constexpr std::int64_t columns_per_piece = 64;
 
 /// A task of fewer elements costs more to hand to another thread than to compute here.
 constexpr std::int64_t elements_per_task = 64 * 1024;
+
+/// Results of this many bytes and more are streamed: a quarter of the last-level cache, which src and
+/// other programs share.
+std::int64_t streaming_bytes() {
+    static const std::int64_t bytes = [] {
+        constexpr long usual = 32L << 20;
+        const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+        return (cache > 0 ? cache : usual) / 4;
+    }();
+    return bytes;
+}
 
 const row_functions &functions_of(isa value) {
 #if defined(__x86_64__)
@@ -53,13 +65,15 @@ class native_implementation final : public implementation {
         , threads_(s.threads)
         , pieces_per_row_((form_.row.extent + columns_per_piece - 1) / columns_per_piece)
         , pieces_(form_.rows() * pieces_per_row_)
-        , tasks_(form_.rows() * form_.row.extent / elements_per_task) {}
+        , tasks_(form_.rows() * form_.row.extent / elements_per_task)
+        , streaming_(form_.rows() * form_.row.extent * static_cast<std::int64_t>(traits(q.dst.type).size)
+                  >= streaming_bytes()) {}
 
     operation_info info() const override { return {kernel_kind::native, to_string(isa_)}; }
 
     void run(const arguments &args) const override {
-        const call c = {
-                &form_, args.src, static_cast<const float *>(args.scales), {zero_points_, args.zero_points}, args.dst};
+        const call c = {&form_, args.src, static_cast<const float *>(args.scales), {zero_points_, args.zero_points},
+                args.dst, streaming_};
         parallel::for_each_part(pieces_, task_count(), [&](parallel::range part) { run_pieces(c, part); });
     }
 
@@ -91,6 +105,7 @@ class native_implementation final : public implementation {
     isa isa_;
     int threads_;
     std::int64_t pieces_per_row_, pieces_, tasks_;
+    bool streaming_;
 };
 
 class native_kernel_type final : public kernel {

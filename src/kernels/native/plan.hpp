@@ -23,6 +23,7 @@ struct call {
     const float *scales;
     zero_points_view zero_points;
     void *dst;
+    bool streaming; // whether results go past the caches
 };
 
 /// Rows [row_begin, row_end) by columns [column_begin, column_end) of the canonical form.

@@ -51,6 +51,13 @@ struct avx2 {
     static void store(float *p, reals a) { _mm256_storeu_ps(p, a); }
     static void store_partial(float *p, std::int64_t count, reals a) { _mm256_maskstore_ps(p, first_lanes(count), a); }
 
+    static void stream(float *p, reals a) { _mm256_stream_ps(p, a); }
+    static void fence() { _mm_sfence(); }
+
+    template <typename Integer>
+    static void stream(Integer *p, reals a, reals b, reals c, reals d) {
+        _mm256_stream_si256(reinterpret_cast<__m256i *>(p), pack(p, a, b, c, d));
+    }
     template <typename Integer>
     static void store(Integer *p, reals a, reals b, reals c, reals d) {
         _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), pack(p, a, b, c, d));

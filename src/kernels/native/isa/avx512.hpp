@@ -55,6 +55,13 @@ struct avx512 {
         _mm512_mask_storeu_ps(p, first_lanes(count), a);
     }
 
+    static void stream(float *p, reals a) { _mm512_stream_ps(p, a); }
+    static void fence() { _mm_sfence(); }
+
+    template <typename Integer>
+    static void stream(Integer *p, reals a, reals b, reals c, reals d) {
+        _mm512_stream_si512(reinterpret_cast<__m512i *>(p), pack(p, a, b, c, d));
+    }
     template <typename Integer>
     static void store(Integer *p, reals a, reals b, reals c, reals d) {
         _mm512_storeu_si512(p, pack(p, a, b, c, d));

@@ -42,6 +42,12 @@ struct scalar {
     }
 
     static void store(float *p, reals a) { *p = a; }
+    static void stream(float *p, reals a) { *p = a; }
+    static void fence() {}
+    template <typename Integer>
+    static void stream(Integer *p, reals a, reals b, reals c, reals d) {
+        store(p, a, b, c, d);
+    }
     template <typename Integer>
     static void store(Integer *p, reals a, reals b, reals c, reals d) {
         p[0] = saturate<Integer>(a);

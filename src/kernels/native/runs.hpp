@@ -1,0 +1,139 @@
+// Dense runs of elements, and which formula they take.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/native/formulas.hpp"
+
+namespace dynquant::kernels::native {
+namespace {
+
+/// How results reach memory. Streaming stores go past the caches: they spare reading a line before it is
+/// overwritten, and pay when the results will have left the caches before anyone reads them.
+enum class storing { cached, streaming };
+
+/// How many elements come before the first at a multiple of `size` elements.
+template <std::int64_t size, typename T>
+inline std::int64_t unaligned_head(const T *p, std::int64_t count) {
+    const auto index = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(p) / sizeof(T));
+    const auto head = (size - index % size) % size;
+    return head < count ? head : count;
+}
+
+// A dense run of `count` elements, in blocks of four vectors; formula_at(i) gives the formula of columns i to
+// i + lanes.
+
+template <typename V, storing Storing, typename Integer, typename FormulaAt>
+inline void quantize_run(const float *src, Integer *dst, std::int64_t count, const FormulaAt &formula_at) {
+    constexpr std::int64_t n = V::lanes;
+    const auto at = [&](std::int64_t i) { return formula_at(i)(V::load(src + i)); };
+    const auto partial_block = [&](std::int64_t i, std::int64_t end) {
+        const auto part_at = [&](std::int64_t j) { return formula_at(j)(V::load_partial(src + j, end - j)); };
+        V::store_partial(dst + i, end - i, part_at(i), part_at(i + n), part_at(i + 2 * n), part_at(i + 3 * n));
+    };
+    std::int64_t i = 0;
+    if constexpr (Storing == storing::streaming) {
+        i = unaligned_head<4 * n>(dst, count);
+        if (i > 0) partial_block(0, i);
+        for (; i + 4 * n <= count; i += 4 * n)
+            V::stream(dst + i, at(i), at(i + n), at(i + 2 * n), at(i + 3 * n));
+    }
+    for (; i + 4 * n <= count; i += 4 * n)
+        V::store(dst + i, at(i), at(i + n), at(i + 2 * n), at(i + 3 * n));
+    if (i < count) partial_block(i, count);
+}
+
+template <typename V, storing Storing, typename Integer, typename FormulaAt>
+inline void dequantize_run(const Integer *src, float *dst, std::int64_t count, const FormulaAt &formula_at) {
+    constexpr std::int64_t n = V::lanes;
+    const auto at = [&](std::int64_t i) { return formula_at(i)(V::load(src + i)); };
+    const auto partial_block = [&](std::int64_t i, std::int64_t end) {
+        for (; i < end; i += n)
+            V::store_partial(dst + i, end - i, formula_at(i)(V::load_partial(src + i, end - i)));
+    };
+    std::int64_t i = 0;
+    if constexpr (Storing == storing::streaming) {
+        i = unaligned_head<n>(dst, count);
+        partial_block(0, i);
+        for (; i + 4 * n <= count; i += 4 * n)
+            for (auto j = i; j < i + 4 * n; j += n)
+                V::stream(dst + j, at(j));
+    }
+    for (; i + 4 * n <= count; i += 4 * n)
+        for (auto j = i; j < i + 4 * n; j += n)
+            V::store(dst + j, at(j));
+    partial_block(i, count);
+}
+
+// ---- Operators: which formula a stretch of parameters takes ----------------------------------------
+// with_formula is for parameters alongside; with_constant_formula for one parameter and so many elements.
+
+template <typename V, typename Run>
+inline void with_zero(const parameter_table &t, const Run &run) {
+    t.symmetric ? run(no_zero<V> {}) : run(some_zero<V> {});
+}
+
+template <typename V, typename Integer>
+struct strict_quantizer {
+    using source = float;
+    using destination = Integer;
+
+    /// Looking at a scale takes as long as quantizing a few thousand elements by one operation more.
+    static constexpr std::int64_t worth_two_parts = 16 * 1024;
+
+    template <typename Run>
+    static void with_formula(const parameter_table &t, const Run &run) {
+        if constexpr (V::has_fma)
+            if (t.inside_guard)
+                return with_zero<V>(t, [&](auto zero) { run(corrected_quotient<V, decltype(zero)> {}); });
+        run(division<V> {});
+    }
+    template <typename Run>
+    static void with_constant_formula(const parameter_table &t, std::int64_t elements, const Run &run) {
+        if constexpr (V::has_fma)
+            if (t.inside_guard && elements >= worth_two_parts && has_exact_two_part_reciprocal(t.scale[0]))
+                return with_zero<V>(t, [&](auto zero) { run(two_part_product<V, decltype(zero)> {}); });
+        with_formula(t, run);
+    }
+    template <storing Storing, typename FormulaAt>
+    static void run(const float *src, Integer *dst, std::int64_t count, const FormulaAt &formula_at) {
+        quantize_run<V, Storing>(src, dst, count, formula_at);
+    }
+};
+
+template <typename V, typename Integer>
+struct any_quantizer : strict_quantizer<V, Integer> {
+    template <typename Run>
+    static void with_formula(const parameter_table &t, const Run &run) {
+        if (t.inside_guard)
+            with_zero<V>(t, [&](auto zero) { run(reciprocal_product<V, decltype(zero)> {}); });
+        else
+            run(division<V> {});
+    }
+    template <typename Run>
+    static void with_constant_formula(const parameter_table &t, std::int64_t, const Run &run) {
+        with_formula(t, run);
+    }
+};
+
+template <typename V, typename Integer>
+struct dequantizer {
+    using source = Integer;
+    using destination = float;
+
+    template <typename Run>
+    static void with_formula(const parameter_table &t, const Run &run) {
+        t.narrow ? run(narrow_difference<V> {}) : run(wide_difference<V> {});
+    }
+    template <typename Run>
+    static void with_constant_formula(const parameter_table &t, std::int64_t, const Run &run) {
+        with_formula(t, run);
+    }
+    template <storing Storing, typename FormulaAt>
+    static void run(const Integer *src, float *dst, std::int64_t count, const FormulaAt &formula_at) {
+        dequantize_run<V, Storing>(src, dst, count, formula_at);
+    }
+};
+
+} // namespace
+} // namespace dynquant::kernels::native
