@@ -59,6 +59,7 @@ inline void expect_floats_right(const float_case &c, data_type integer, std::uin
     };
     for (const auto &v : universal_variants()) {
         prepare(q, v.forced()).run({src.data(), nullptr, nullptr, dst.data()});
+        if (dst == expected) continue;
         for (std::size_t i = 0; i < count; ++i)
             ASSERT_TRUE(allowed(i)) << v << ": src " << std::hexfloat << src[i] << ", scale " << c.scale << ", zp "
                                     << c.zero_point << ", dst " << to_string(integer) << " with bits " << int {dst[i]}
