@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <span>
 #include <sstream>
 
 namespace dynquant::test {
@@ -69,23 +69,22 @@ std::string describe(const quantization &q) {
 
 namespace {
 
+template <typename T>
+std::vector<T> values_of(const std::vector<std::byte> &bytes) {
+    std::vector<T> values(bytes.size() / sizeof(T));
+    std::ranges::copy(bytes, std::as_writable_bytes(std::span(values)).begin());
+    return values;
+}
+
 /// Under fpmath mode `any` onednn is held to the rule where scales are in the guard and src has no NaN:
 /// beyond that it cannot know at prepare what comes at run.
 bool rule_binds_onednn(const sample &s) {
     if (s.q.rule == numerics::strict || s.q.dir == direction::dequantize) return true;
-    const auto floats = [](const std::vector<std::byte> &bytes) {
-        std::vector<float> values(bytes.size() / sizeof(float));
-        std::memcpy(values.data(), bytes.data(), bytes.size());
-        return values;
-    };
-    std::vector<std::int32_t> zps;
-    if (s.q.zero_points && s.q.zero_points->type == data_type::s32 && !s.in.zero_points.empty()) {
-        zps.resize(s.in.zero_points.size() / sizeof(std::int32_t));
-        std::memcpy(zps.data(), s.in.zero_points.data(), s.in.zero_points.size());
-    }
-    return std::ranges::none_of(floats(s.in.src), [](float x) { return std::isnan(x); })
-            && std::ranges::all_of(
-                    floats(s.in.scales), [](float v) { return std::abs(v) >= 0x1p-75f && std::abs(v) <= 0x1p75f; })
+    const bool wide = s.q.zero_points && s.q.zero_points->type == data_type::s32;
+    const auto zps = wide ? values_of<std::int32_t>(s.in.zero_points) : std::vector<std::int32_t> {};
+    return std::ranges::none_of(values_of<float>(s.in.src), [](float x) { return std::isnan(x); })
+            && std::ranges::all_of(values_of<float>(s.in.scales),
+                    [](float v) { return std::abs(v) >= 0x1p-75f && std::abs(v) <= 0x1p75f; })
             && std::ranges::all_of(zps, [](std::int32_t zp) { return std::abs(std::int64_t {zp}) < 1 << 20; });
 }
 

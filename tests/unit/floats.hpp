@@ -21,6 +21,8 @@ struct float_case {
 inline const std::vector<float_case> float_cases = {
         {0.1f, 0},
         {0.3f, 3},
+        {0x1.3e046ep-4f, 0}, // one of those which two operations do not divide by
+        {0x1.42c896p+3f, 77},
         {0x1.fffffep-7f, -128},
         {-7.0f, 200},
         {0.25f, 1},
@@ -33,9 +35,10 @@ inline const std::vector<float_case> float_cases = {
         {1.0f, INT32_MAX},
 };
 
-/// Quantizes the floats whose bits are first, first + step, ... by each variant.
-inline void expect_floats_right(const float_case &c, data_type integer, std::uint32_t first, std::uint32_t step,
-        std::size_t count, numerics rule = numerics::strict) {
+/// Quantizes src by each variant.
+inline void expect_floats_right(
+        const float_case &c, data_type integer, const std::vector<float> &src, numerics rule = numerics::strict) {
+    const auto count = src.size();
     const auto extent = static_cast<std::int64_t>(count);
     quantization q;
     q.src = {data_type::f32, {extent}, {}};
@@ -44,9 +47,6 @@ inline void expect_floats_right(const float_case &c, data_type integer, std::uin
     q.zero_points = {data_type::s32, {extent}, {static_cast<double>(c.zero_point)}};
     q.rule = rule;
 
-    std::vector<float> src(count);
-    for (std::size_t i = 0; i < count; ++i)
-        src[i] = std::bit_cast<float>(first + static_cast<std::uint32_t>(i) * step);
     const int lowest = integer == data_type::s8 ? -128 : 0, highest = lowest + 255;
     std::vector<std::uint8_t> expected(count), dst(count);
     tbb::parallel_for(std::size_t {0}, count, [&](std::size_t i) {
@@ -65,6 +65,14 @@ inline void expect_floats_right(const float_case &c, data_type integer, std::uin
                                     << c.zero_point << ", dst " << to_string(integer) << " with bits " << int {dst[i]}
                                     << ", expected bits " << int {expected[i]};
     }
+}
+
+/// The floats whose bits are first, first + step, ...
+inline std::vector<float> floats_from(std::uint32_t first, std::uint32_t step, std::size_t count) {
+    std::vector<float> result(count);
+    for (std::size_t i = 0; i < count; ++i)
+        result[i] = std::bit_cast<float>(first + static_cast<std::uint32_t>(i) * step);
+    return result;
 }
 
 } // namespace dynquant::test

@@ -6,28 +6,39 @@ namespace {
 
 class floats_sampled : public testing::TestWithParam<float_case> {};
 
-TEST_P(floats_sampled, are_quantized_right) {
-    constexpr std::uint32_t step = 1024 + 1; // odd, so that the low bits vary
-    expect_floats_right(GetParam(), data_type::s8, 0, step, (std::size_t {1} << 32) / step);
-    expect_floats_right(GetParam(), data_type::u8, 512, step, (std::size_t {1} << 32) / step);
+/// One of `step` floats; an odd step, so that the low bits vary.
+std::vector<float> one_of(std::uint32_t step) {
+    return floats_from(0, step, (std::size_t {1} << 32) / step);
 }
 
-// Around each tie and each end of the range: the floats where a quotient off by one in its last bit shows.
-TEST_P(floats_sampled, next_to_ties_are_quantized_right) {
-    const auto [scale, zero_point] = GetParam();
-    for (int integer = -130; integer <= 258; ++integer) {
-        const double tie = (integer + 0.5 - zero_point) * static_cast<double>(scale);
-        const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(tie));
-        for (const auto type : {data_type::s8, data_type::u8})
-            for (const auto rule : {numerics::strict, numerics::any})
-                expect_floats_right(GetParam(), type, bits - 16, 1, 32, rule);
-    }
+TEST_P(floats_sampled, are_quantized_right) {
+    const auto src = one_of(1025);
+    for (const auto type : {data_type::s8, data_type::u8})
+        expect_floats_right(GetParam(), type, src);
 }
 
 TEST_P(floats_sampled, are_quantized_by_the_rule_of_fpmath_mode_any) {
-    constexpr std::uint32_t step = 4096 + 1;
+    const auto src = one_of(4097);
     for (const auto type : {data_type::s8, data_type::u8})
-        expect_floats_right(GetParam(), type, 0, step, (std::size_t {1} << 32) / step, numerics::any);
+        expect_floats_right(GetParam(), type, src, numerics::any);
+}
+
+// Around each tie and each end of the range: the floats where a quotient off by one in its last bit shows. In
+// short runs and in one long one, which may be divided otherwise.
+TEST_P(floats_sampled, next_to_ties_are_quantized_right) {
+    const auto [scale, zero_point] = GetParam();
+    std::vector<float> all;
+    for (int integer = -130; integer <= 258; ++integer) {
+        const double tie = (integer + 0.5 - zero_point) * static_cast<double>(scale);
+        const auto some = floats_from(std::bit_cast<std::uint32_t>(static_cast<float>(tie)) - 64, 1, 128);
+        for (const auto type : {data_type::s8, data_type::u8})
+            for (const auto rule : {numerics::strict, numerics::any})
+                expect_floats_right(GetParam(), type, some, rule);
+        all.insert(all.end(), some.begin(), some.end());
+    }
+    for (const auto type : {data_type::s8, data_type::u8})
+        for (const auto rule : {numerics::strict, numerics::any})
+            expect_floats_right(GetParam(), type, all, rule);
 }
 
 INSTANTIATE_TEST_SUITE_P(parameters, floats_sampled, testing::ValuesIn(float_cases));

@@ -6,6 +6,7 @@
 // - load_partial, store_partial, for the end of a row: the first `count` lanes, or none.
 // - arithmetic, each operation correctly rounded in the rounding mode of the control word.
 // - min(bound, x): NaN in x passes.
+// - leave: what the processor wants before code of another instruction set.
 // Everything here has internal linkage, so that no code of one instruction set can be linked into another.
 #pragma once
 
@@ -136,9 +137,13 @@ void rows_stored(const call &c, const rectangle &r) {
 
 template <typename V, typename Operator>
 void rows(const call &c, const rectangle &r) {
-    if (!c.streaming) return rows_stored<Operator, storing::cached>(c, r);
-    rows_stored<Operator, storing::streaming>(c, r);
-    V::fence(); // streaming stores are not ordered before what tells other threads that this is done
+    if (c.streaming) {
+        rows_stored<Operator, storing::streaming>(c, r);
+        V::fence(); // streaming stores are not ordered before what tells other threads that this is done
+    } else {
+        rows_stored<Operator, storing::cached>(c, r);
+    }
+    V::leave();
 }
 
 template <typename V>

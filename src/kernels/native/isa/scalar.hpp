@@ -44,6 +44,7 @@ struct scalar {
     static void store(float *p, reals a) { *p = a; }
     static void stream(float *p, reals a) { *p = a; }
     static void fence() {}
+    static void leave() {}
     template <typename Integer>
     static void stream(Integer *p, reals a, reals b, reals c, reals d) {
         store(p, a, b, c, d);
