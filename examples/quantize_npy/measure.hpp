@@ -13,6 +13,7 @@ namespace example {
 /// The median time of many runs, or where and why the op was refused.
 struct measurement {
     double seconds = 0;
+    std::string kernel; // dynquant's; empty for oneDNN
     std::string refusal;
 };
 
@@ -42,6 +43,7 @@ measurement measure(const statement &s, const buffers &memory, op_id op) {
         round_trip<Api> graph(s, memory);
         stage = "compile";
         graph.compile(op);
+        result.kernel = graph.kernel(op);
         stage = "execute";
         result.seconds = median_seconds([&] { graph.execute(op); });
     } catch (const dnnl::error &e) {

@@ -3,8 +3,6 @@
 #include <cmath>
 #include <cstdio>
 
-#include <dynquant/quantization.hpp>
-
 namespace example {
 namespace {
 
@@ -36,22 +34,6 @@ text granularity(const statement &s) {
     if (!s.axis) return "per_tensor: 1 scale, 1 zp";
     const auto channels = std::to_string(s.channels());
     return "per_channel, axis " + std::to_string(*s.axis) + ": " + channels + " scales, " + channels + " zps";
-}
-
-/// The kernel and instruction set that compute an op. oneDNN's API has no question for it, so the
-/// direct API is asked about the same statement.
-text kernel(const statement &s, op_id op) {
-    const bool quantizes = op == op_id::quantize;
-    const auto block = s.axis ? dynquant::per_channel(s.dims, *s.axis) : dynquant::per_tensor(s.dims);
-    const auto integers = s.integers == data_type::u8 ? dynquant::data_type::u8 : dynquant::data_type::s8;
-    dynquant::quantization q;
-    q.dir = quantizes ? dynquant::direction::quantize : dynquant::direction::dequantize;
-    q.src = {quantizes ? dynquant::data_type::f32 : integers, s.dims, s.strides};
-    q.dst = {quantizes ? integers : dynquant::data_type::f32, s.dims, s.strides};
-    q.scales = {dynquant::data_type::f32, block};
-    q.zero_points = {dynquant::data_type::s32, block};
-    const auto info = dynquant::prepare(q).info();
-    return text(dynquant::to_string(info.kernel)) + ", " + info.isa;
 }
 
 text time(double seconds) {
@@ -99,7 +81,7 @@ void print(const report &r) {
     for (const auto op : {op_id::quantize, op_id::dequantize}) {
         const auto i = static_cast<std::size_t>(op);
         line(op == op_id::quantize ? "DynamicQuantize" : "DynamicDequantize",
-                time(r.ops[i].seconds) + "; kernel " + kernel(s, op));
+                time(r.ops[i].seconds) + "; kernel " + r.ops[i].kernel);
         line(("  " + plain).c_str(), peer(r.peer[i], r.ops[i], r.tensor.volume));
     }
     line("bytes", bytes(r));

@@ -89,6 +89,16 @@ class round_trip {
         }
     }
 
+    /// The kernel and instruction set that compute a compiled op; oneDNN's API has no such question.
+    std::string kernel(op_id op) const {
+        const auto &compiled = steps_[static_cast<std::size_t>(op)].compiled;
+        if constexpr (requires { compiled.get_info(); }) {
+            const dynquant::operation_info info = compiled.get_info();
+            return dynquant::to_string(info.kernel) + (", " + info.isa);
+        }
+        return {};
+    }
+
     void execute(op_id op) {
         const step &ready = steps_[static_cast<std::size_t>(op)];
         ready.compiled.execute(stream_, ready.inputs, ready.outputs);

@@ -36,7 +36,9 @@ enum class direction { quantize, dequantize };
 ///           dequantize dst = f32(f32(src - zp) * scale), src - zp exact before it is rounded to f32.
 ///   any:    oneDNN's fpmath mode `any`: quantize may use src * (1 / scale) + zp, contracted or not.
 ///           With 2^-75 <= |scale| <= 2^75 and |zp| < 2^20 it differs from strict by at most 1, and
-///           only next to a tie; outside that guard, and for dequantize, it is strict.
+///           only next to a tie; outside that guard, and for dequantize, it is strict. (The onednn
+///           kernel, which runs only when forced, cannot see parameters that are given at run time, and
+///           treats NaN as oneDNN does.)
 /// RNE is round to nearest, ties to even. NaN gives the lowest value of dst's type, infinities
 /// saturate; zero, negative, subnormal, infinite and NaN scales follow IEEE 754 through the formula.
 enum class numerics { strict, any };

@@ -15,8 +15,10 @@ std::string describe(std::int64_t value) {
 std::string describe(const dims &values) {
     if (values.empty()) return "scalar";
     std::string text;
-    for (const auto value : values)
-        text += (text.empty() ? "" : "x") + describe(value);
+    for (const auto value : values) {
+        if (!text.empty()) text += 'x';
+        text += describe(value);
+    }
     return text;
 }
 

@@ -43,9 +43,7 @@ compiled_case::compiled_case(const test_case &c)
     , drawn(draw_parameters(c.parameters, s.parameter_count(), s.types.zps, salt(s.extents)))
     , program(s, drawn)
     , dst_strides(program.dst().get_strides())
-    ,
-    // A graph does not tell what it chose; the direct API chooses by the same rules.
-    ran(dynquant::prepare(s.direct(drawn, dst_strides, s.rule())).info()) {}
+    , ran(program.info()) {}
 
 workspace compiled_case::make_workspace(filling kind) const {
     return workspace(s, drawn, span_in_bytes(s.types.dst, s.extents, dst_strides), kind);

@@ -62,6 +62,9 @@ class graph_program {
     /// dst as compiled, with its layout.
     const logical_tensor &dst() const { return ports_.dst; }
 
+    /// The kernel and instruction set that run; oneDNN's API has no such question.
+    dynquant::operation_info info() const { return compiled_.get_info(); }
+
     void bind(const buffers &b) {
         void *const handles[] = {b.src, b.scales, b.zero_points};
         inputs_.clear();
