@@ -1,7 +1,6 @@
 #include "quantization/shape.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace dynquant {
 

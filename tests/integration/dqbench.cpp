@@ -9,36 +9,20 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
+
+#include "../support/program.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
 
-struct outcome {
-    int status;
-    std::string out, err;
-};
+using dynquant::test::outcome, dynquant::test::run_program, dynquant::test::scratch_folder;
 
 class dqbench : public testing::Test {
   protected:
-    dqbench() {
-        std::string pattern = (fs::temp_directory_path() / "dqbench.XXXXXX").string();
-        folder = mkdtemp(pattern.data());
-    }
-    ~dqbench() override { fs::remove_all(folder); }
-
-    std::string contents(const std::string &name) const {
-        std::ifstream in(folder / name, std::ios::binary);
-        return {std::istreambuf_iterator<char>(in), {}};
-    }
-
     outcome run(const std::string &arguments, const std::string &environment = "") const {
         const std::string leaks = "LSAN_OPTIONS=print_suppressions=0:suppressions='" ONEDNN_LEAKS "' "; // oneDNN's own
-        const auto command = "cd '" + folder.string() + "' && " + leaks + environment + " '" DQBENCH "' " + arguments
-                + " >out.txt 2>err.txt";
-        const int status = std::system(command.c_str());
-        return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents("out.txt"), contents("err.txt")};
+        return run_program(folder, leaks + environment, DQBENCH, arguments);
     }
 
     /// Runs it, expects success, and returns what it printed.
@@ -67,7 +51,8 @@ class dqbench : public testing::Test {
         return found;
     }
 
-    fs::path folder;
+    const scratch_folder scratch;
+    const fs::path folder = scratch.path;
 };
 
 TEST_F(dqbench, prints_a_result_line_and_a_summary) {

@@ -11,18 +11,15 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
+
+#include "../support/program.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string contents(const fs::path &file) {
-    std::ifstream in(file, std::ios::binary);
-    EXPECT_TRUE(in) << file;
-    return {std::istreambuf_iterator<char>(in), {}};
-}
+using dynquant::test::contents, dynquant::test::outcome, dynquant::test::run_program, dynquant::test::scratch_folder;
 
 template <typename T>
 std::string bytes(const std::vector<T> &values) {
@@ -59,31 +56,16 @@ std::string f32(const std::string &shape, const std::vector<float> &values, bool
     return npy("<f4", shape, values, fortran_order);
 }
 
-struct outcome {
-    int status;
-    std::string out, err;
-};
-
 /// A folder of its own for each test, and the programs run in it.
 class quantize_npy : public testing::Test {
   protected:
-    quantize_npy() {
-        std::string pattern = (fs::temp_directory_path() / "quantize_npy.XXXXXX").string();
-        folder = mkdtemp(pattern.data());
-    }
-    ~quantize_npy() override { fs::remove_all(folder); }
-
     void write(const std::string &name, const std::string &content) const {
         std::ofstream(folder / name, std::ios::binary) << content;
     }
 
     outcome run(const std::string &arguments, const std::string &program = QUANTIZE_NPY) const {
         const std::string leaks = "LSAN_OPTIONS=print_suppressions=0:suppressions='" ONEDNN_LEAKS "'"; // oneDNN's own
-        const auto command =
-                "cd '" + folder.string() + "' && " + leaks + " '" + program + "' " + arguments + " >out.txt 2>err.txt";
-        const int status = std::system(command.c_str());
-        return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(folder / "out.txt"),
-                contents(folder / "err.txt")};
+        return run_program(folder, leaks, program, arguments);
     }
 
     /// Runs it on one tensor and returns what it printed.
@@ -123,7 +105,8 @@ class quantize_npy : public testing::Test {
         expect_refused("bad.npy --output=results", 1, "quantize_npy: bad.npy: " + message);
     }
 
-    fs::path folder;
+    const scratch_folder scratch;
+    const fs::path folder = scratch.path;
 };
 
 void expect_in(const std::string &out, const std::string &piece) {

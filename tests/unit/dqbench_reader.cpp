@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../support/program.hpp"
 #include "dqbench_support.hpp"
 #include "reader.hpp"
 
@@ -16,12 +17,7 @@ namespace fs = std::filesystem;
 /// A folder for batch files, and one for those that are found from everywhere.
 class dqbench_reader : public testing::Test {
   protected:
-    dqbench_reader() {
-        std::string pattern = (fs::temp_directory_path() / "dqbench_reader.XXXXXX").string();
-        folder = fs::canonical(mkdtemp(pattern.data()));
-        fs::create_directories(folder / "inputs");
-    }
-    ~dqbench_reader() override { fs::remove_all(folder); }
+    dqbench_reader() { fs::create_directories(folder / "inputs"); }
 
     std::string write(const std::string &name, const std::string &content) const {
         fs::create_directories((folder / name).parent_path());
@@ -43,7 +39,8 @@ class dqbench_reader : public testing::Test {
         expect_usage_error([&] { read(arguments); }, message);
     }
 
-    fs::path folder;
+    const dynquant::test::scratch_folder scratch;
+    const fs::path folder = scratch.path;
 };
 
 using lines = std::vector<std::string>;

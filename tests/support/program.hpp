@@ -1,0 +1,49 @@
+// Programs, run as a user runs them, in a folder of their own.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+namespace dynquant::test {
+
+/// A new folder that goes away with its contents.
+class scratch_folder {
+  public:
+    scratch_folder() {
+        std::string pattern = (std::filesystem::temp_directory_path() / "dynquant.XXXXXX").string();
+        path = std::filesystem::canonical(mkdtemp(pattern.data()));
+    }
+    ~scratch_folder() { std::filesystem::remove_all(path); }
+    scratch_folder(const scratch_folder &) = delete;
+    scratch_folder &operator=(const scratch_folder &) = delete;
+
+    std::filesystem::path path;
+};
+
+inline std::string contents(const std::filesystem::path &file) {
+    std::ifstream in(file, std::ios::binary);
+    EXPECT_TRUE(in) << file;
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+struct outcome {
+    int status;
+    std::string out, err;
+};
+
+/// Runs a program by the shell with the folder as the current one, where its output is left as well.
+inline outcome run_program(const std::filesystem::path &folder, const std::string &environment,
+        const std::string &program, const std::string &arguments) {
+    const auto command = "cd '" + folder.string() + "' && " + environment + " '" + program + "' " + arguments
+            + " >out.txt 2>err.txt";
+    const int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(folder / "out.txt"), contents(folder / "err.txt")};
+}
+
+} // namespace dynquant::test
