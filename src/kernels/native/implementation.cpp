@@ -1,0 +1,105 @@
+#include "kernels/native/implementation.hpp"
+
+#include <algorithm>
+#include <unistd.h>
+
+#include "parallel/parallel.hpp"
+#include "quantization/data_type.hpp"
+
+namespace dynquant::kernels::native {
+namespace {
+
+/// Tasks begin at multiples of this many columns: a cache line of 8-bit elements.
+constexpr std::int64_t columns_per_piece = 64;
+
+/// A task of fewer elements costs more to hand to another thread than to compute here.
+constexpr std::int64_t elements_per_task = 64 * 1024;
+
+/// Results of this many bytes and more are streamed: a quarter of the last-level cache, which src and
+/// other programs share.
+std::int64_t streaming_bytes() {
+    static const std::int64_t bytes = [] {
+        constexpr long usual = 32L << 20;
+        const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+        return (cache > 0 ? cache : usual) / 4;
+    }();
+    return bytes;
+}
+
+zero_points_view::kind zero_points_kind(const quantization &q) {
+    using kind = zero_points_view::kind;
+    if (!q.zero_points) return kind::none;
+    switch (q.zero_points->type) {
+        case data_type::s8: return kind::s8;
+        case data_type::u8: return kind::u8;
+        default: return kind::s32;
+    }
+}
+
+class row_implementation final : public implementation {
+  public:
+    row_implementation(const quantization &q, const settings &s, row_function function)
+        : form_(*canonicalize(q))
+        , function_(function)
+        , zero_points_(zero_points_kind(q))
+        , isa_(s.max_isa)
+        , threads_(s.threads)
+        , pieces_per_row_((form_.row.extent + columns_per_piece - 1) / columns_per_piece)
+        , pieces_(form_.rows() * pieces_per_row_)
+        , tasks_(form_.rows() * form_.row.extent / elements_per_task)
+        , streaming_(form_.rows() * form_.row.extent * static_cast<std::int64_t>(traits(q.dst.type).size)
+                  >= streaming_bytes()) {}
+
+    operation_info info() const override { return {kernel_kind::native, to_string(isa_)}; }
+
+    void run(const arguments &args) const override {
+        const call c = {&form_, args.src, static_cast<const float *>(args.scales), {zero_points_, args.zero_points},
+                args.dst, streaming_};
+        parallel::for_each_part(pieces_, task_count(), [&](parallel::range part) { run_pieces(c, part); });
+    }
+
+  private:
+    int task_count() const {
+        if (tasks_ <= 1) return 1; // asking for the concurrency takes time
+        const auto threads = threads_ > 0 ? threads_ : parallel::concurrency();
+        return static_cast<int>(std::min<std::int64_t>(tasks_, threads));
+    }
+
+    /// Pieces are numbered row by row. A range of them is the end of a row, whole rows, and the beginning of
+    /// a row, each of which may be missing.
+    void run_pieces(const call &c, parallel::range pieces) const {
+        const auto first_row = pieces.begin / pieces_per_row_, last_row = pieces.end / pieces_per_row_;
+        const auto begin = column(pieces.begin % pieces_per_row_), end = column(pieces.end % pieces_per_row_);
+        const auto width = form_.row.extent;
+        if (first_row == last_row) return function_(c, {first_row, first_row + 1, begin, end});
+        if (begin > 0) function_(c, {first_row, first_row + 1, begin, width});
+        const auto whole_row = begin > 0 ? first_row + 1 : first_row;
+        if (whole_row < last_row) function_(c, {whole_row, last_row, 0, width});
+        if (end > 0) function_(c, {last_row, last_row + 1, 0, end});
+    }
+
+    std::int64_t column(std::int64_t piece) const { return piece * columns_per_piece; }
+
+    canonical_form form_;
+    row_function function_;
+    zero_points_view::kind zero_points_;
+    isa isa_;
+    int threads_;
+    std::int64_t pieces_per_row_, pieces_, tasks_;
+    bool streaming_;
+};
+
+} // namespace
+
+row_function function_of(const row_functions &functions, const quantization &q) {
+    const bool s8 = (q.dir == direction::quantize ? q.dst : q.src).type == data_type::s8;
+    if (q.dir == direction::dequantize) return s8 ? functions.dequantize_s8 : functions.dequantize_u8;
+    if (q.rule == numerics::any) return s8 ? functions.quantize_any_s8 : functions.quantize_any_u8;
+    return s8 ? functions.quantize_strict_s8 : functions.quantize_strict_u8;
+}
+
+std::unique_ptr<implementation> apply_rows(const quantization &q, const settings &s, row_function function) {
+    return std::make_unique<row_implementation>(q, s, function);
+}
+
+} // namespace dynquant::kernels::native
