@@ -193,9 +193,10 @@ std::string loop_names() {
 }
 
 void run(const std::string &name, const std::string &isa_name) {
+    const auto available = isa_names();
     setenv("DYNQUANT_MAX_ISA", isa_name.c_str(), 1);
     if (to_string(best_isa()) != isa_name)
-        throw std::runtime_error("ISA: expected one that runs here, given " + isa_name);
+        throw std::runtime_error("ISA: expected one of" + available + ", given " + isa_name);
     const auto loops = all_loops();
     const auto found = std::find_if(loops.begin(), loops.end(), [&](const loop &l) { return l.name == name; });
     if (found == loops.end()) throw std::runtime_error("LOOP: expected one of" + loop_names() + ", given " + name);
