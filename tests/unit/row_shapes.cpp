@@ -51,6 +51,16 @@ TEST_P(row_shapes, channels_last) {
         ASSERT_TRUE(mixed({3, channels}, {3, 1}));
 }
 
+TEST_P(row_shapes, channels_last_again_and_again) {
+    for (std::int64_t channels = 1; channels <= 20; ++channels)
+        ASSERT_TRUE(mixed({700, channels}, {700, 1}));
+    for (const std::int64_t channels : {63, 64, 65, 255, 256, 257}) // around the longest that are joined
+        ASSERT_TRUE(mixed({40, channels}, {40, 1}));
+    for (std::int64_t channels = 1; channels <= 7; ++channels)
+        for (std::int64_t inner = 1; inner <= 17; ++inner)
+            ASSERT_TRUE(mixed({50, channels, inner}, {50, 1, inner}));
+}
+
 TEST_P(row_shapes, per_tensor) {
     for (std::int64_t count = 1; count <= 300; ++count)
         ASSERT_TRUE(mixed({count}, {count}));
@@ -81,6 +91,19 @@ TEST_P(row_shapes, permuted) {
                 ASSERT_TRUE(mixed(extents, block, {a * b, 1, a}, {1, 2, 2 * a})); // each its own way
             }
         }
+}
+
+TEST_P(row_shapes, permuted_in_tiles) {
+    for (const std::int64_t a : {15, 16, 17, 63, 64, 65, 130})
+        for (const std::int64_t b : {1, 2, 3, 16, 31, 64, 65, 129}) {
+            const dims extents = {2, a, b};
+            for (const dims &block : {dims {2, a, b}, dims {2, 1, b}, dims {2, a, 1}, dims {1, a, b}, dims {2, 1, 1}}) {
+                ASSERT_TRUE(mixed(extents, block, {a * b, 1, a}));                          // transposed src
+                ASSERT_TRUE(mixed(extents, block, {}, {a * b, 1, a}));                      // transposed dst
+                ASSERT_TRUE(mixed(extents, block, {1, 2, 2 * a}, {a * (b + 3), b + 3, 1})); // not innermost, padded
+            }
+        }
+    ASSERT_TRUE(mixed({2, 40, 3, 70}, {2, 40, 3, 1}, {}, {8400, 1, 2800, 40})); // turned twice
 }
 
 TEST_P(row_shapes, dims_of_one_have_any_stride) {

@@ -21,18 +21,24 @@ std::vector<const row_functions *> available_rows() {
     return rows;
 }
 
-/// A row of `count` elements under one parameter, or with the parameters alongside.
-struct row {
-    std::int64_t count;
-    bool alongside;
+/// [outer][channels][inner], dense, with a parameter for each channel.
+struct shape {
+    std::int64_t outer, channels, inner;
 
-    canonical_form form() const {
-        canonical_form f;
-        f.row = {count, 1, 1, alongside ? 1 : 0};
-        return f;
+    std::int64_t count() const { return outer * channels * inner; }
+    std::size_t parameter_of(std::int64_t i) const { return static_cast<std::size_t>(i / inner % channels); }
+    layout rows() const {
+        quantization q;
+        q.src = {data_type::f32, {outer, channels, inner}, {}};
+        q.dst = {data_type::u8, {outer, channels, inner}, {}};
+        q.scales = {data_type::f32, {outer, 1, inner}, {}};
+        return layout_of(*canonicalize(q));
     }
-    std::size_t parameter_of(std::int64_t i) const { return alongside ? static_cast<std::size_t>(i) : 0; }
 };
+
+std::ostream &operator<<(std::ostream &out, const shape &s) {
+    return out << s.outer << 'x' << s.channels << 'x' << s.inner;
+}
 
 float scale_of(std::size_t i) {
     return 0.1f + 0.01f * static_cast<float>(i % 7);
@@ -45,65 +51,74 @@ struct parameters {
     std::vector<float> scales;
     std::vector<std::int32_t> zero_points;
 
-    explicit parameters(const row &r) {
-        for (std::size_t i = 0; i < (r.alongside ? static_cast<std::size_t>(r.count) : 1); ++i) {
+    explicit parameters(const shape &s) {
+        for (std::size_t i = 0; i < static_cast<std::size_t>(s.channels); ++i) {
             scales.push_back(scale_of(i));
             zero_points.push_back(zero_point_of(i));
         }
     }
-    call with(const canonical_form &form, const void *src, void *dst) const {
-        return {&form, src, scales.data(), {zero_points_view::kind::s32, zero_points.data()}, dst, true};
+    call with(const layout &rows, const void *src, void *dst) const {
+        return {&rows, src, scales.data(), {zero_points_view::kind::s32, zero_points.data()}, dst, true};
     }
 };
 
-std::vector<row> rows_to_try() {
-    std::vector<row> rows;
-    for (const bool alongside : {false, true})
-        for (const std::int64_t count : {1, 3, 4, 31, 32, 33, 63, 64, 65, 127, 128, 129, 200, 513, 600})
-            rows.push_back({count, alongside});
-    return rows;
+rectangle all_of(const layout &rows) {
+    return {0, rows.form.rows(), 0, rows.form.row.extent};
+}
+
+std::vector<shape> shapes_to_try() {
+    std::vector<shape> shapes;
+    for (const std::int64_t count : {1, 3, 4, 31, 32, 33, 63, 64, 65, 127, 128, 129, 200, 513, 600}) {
+        shapes.push_back({1, 1, count}); // a row under one parameter
+        shapes.push_back({1, count, 1}); // parameters alongside
+        shapes.push_back({3, 1, count}); // rows under the same parameter
+        shapes.push_back({2, 5, count}); // under a parameter each, joined when they are short
+        shapes.push_back({count, 7, 1}); // the same parameters again and again
+        shapes.push_back({count, 3, 5});
+    }
+    return shapes;
 }
 
 TEST(streaming, quantizes_right_at_every_alignment) {
-    for (const row &r : rows_to_try()) {
+    for (const shape &s : shapes_to_try()) {
         std::vector<float> src;
-        for (std::int64_t i = 0; i < r.count; ++i)
+        for (std::int64_t i = 0; i < s.count(); ++i)
             src.push_back(static_cast<float>(i % 97 - 40) * 0.05f); // ties among them
-        const parameters p(r);
-        const auto form = r.form();
+        const parameters p(s);
+        const auto shaped = s.rows();
         for (const auto *rows : available_rows())
             for (std::size_t offset = 0; offset < 64; ++offset) {
                 guarded_buffer dst(src.size(), guarded_buffer::place::at_front, offset);
-                rows->quantize_strict_s8(p.with(form, src.data(), dst.data()), {0, 1, 0, r.count});
-                for (std::int64_t i = 0; i < r.count; ++i) {
-                    const auto at = static_cast<std::size_t>(i), of = r.parameter_of(i);
+                rows->quantize_strict_s8(p.with(shaped, src.data(), dst.data()), all_of(shaped));
+                for (std::int64_t i = 0; i < s.count(); ++i) {
+                    const auto at = static_cast<std::size_t>(i), of = s.parameter_of(i);
                     ASSERT_EQ(static_cast<std::int8_t>(dst.data()[at]),
                             oracle::quantize(src[at], scale_of(of), zero_point_of(of), -128, 127))
-                            << "element " << i << " of " << r.count << " at offset " << offset;
+                            << "element " << i << " of " << s << " at offset " << offset;
                 }
-                ASSERT_TRUE(dst.intact()) << r.count << " elements at offset " << offset;
+                ASSERT_TRUE(dst.intact()) << s << " at offset " << offset;
             }
     }
 }
 
 TEST(streaming, dequantizes_right_at_every_alignment) {
-    for (const row &r : rows_to_try()) {
+    for (const shape &s : shapes_to_try()) {
         std::vector<std::uint8_t> src;
-        for (std::int64_t i = 0; i < r.count; ++i)
+        for (std::int64_t i = 0; i < s.count(); ++i)
             src.push_back(static_cast<std::uint8_t>(i * 37));
-        const parameters p(r);
-        const auto form = r.form();
+        const parameters p(s);
+        const auto shaped = s.rows();
         for (const auto *rows : available_rows())
             for (std::size_t offset = 0; offset < 64; offset += sizeof(float)) {
                 guarded_buffer dst(src.size() * sizeof(float), guarded_buffer::place::at_front, offset);
-                rows->dequantize_u8(p.with(form, src.data(), dst.data()), {0, 1, 0, r.count});
+                rows->dequantize_u8(p.with(shaped, src.data(), dst.data()), all_of(shaped));
                 const auto *results = reinterpret_cast<const float *>(dst.data());
-                for (std::int64_t i = 0; i < r.count; ++i) {
-                    const auto at = static_cast<std::size_t>(i), of = r.parameter_of(i);
+                for (std::int64_t i = 0; i < s.count(); ++i) {
+                    const auto at = static_cast<std::size_t>(i), of = s.parameter_of(i);
                     ASSERT_EQ(results[at], oracle::dequantize(src[at], scale_of(of), zero_point_of(of)))
-                            << "element " << i << " of " << r.count << " at offset " << offset;
+                            << "element " << i << " of " << s << " at offset " << offset;
                 }
-                ASSERT_TRUE(dst.intact()) << r.count << " elements at offset " << offset;
+                ASSERT_TRUE(dst.intact()) << s << " at offset " << offset;
             }
     }
 }

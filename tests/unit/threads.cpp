@@ -32,6 +32,9 @@ std::vector<quantization> statements() {
         result.push_back(statement(dir, {7, 101, 1009}, {7, 1, 1009})); // rows under a parameter each
         result.push_back(statement(dir, {7, 101, 1009}, {7, 101, 1009}));
         result.back().src.strides = {101 * 1009, 1, 101}; // transposed
+        result.push_back(statement(dir, {5, 333, 9, 19}, {5, 1, 9, 19}));
+        result.back().dst.strides = {333 * 171, 1, 19 * 333, 333}; // nhwc, channels in the middle
+        result.push_back(statement(dir, {33331, 3, 3}, {33331, 1, 3}));
     }
     return result;
 }

@@ -9,17 +9,51 @@
 namespace dynquant::kernels::native {
 namespace {
 
-// Each computes `lanes` elements. `at(table, i)` takes the parameters of columns i to i + lanes;
-// `all(table)` takes those of column 0 for every lane. Quantize formulas give a real of at most 2^23, or NaN;
+// Each computes `lanes` elements, with the parameters that `take` finds in a table for each lane: one of the
+// ways below. Quantize formulas give a real of at most 2^23, or NaN;
 // V's store rounds it, saturates it and turns NaN, and all below s32, into the lowest value.
+
+// ---- Which columns of a table the lanes take -------------------------------------------------------
+
+/// Columns i to i + lanes.
+template <typename V>
+struct neighbours {
+    std::int64_t i;
+
+    auto operator()(const auto *column) const { return V::load(column + i); }
+};
+
+/// Column i for every lane.
+template <typename V>
+struct only {
+    std::int64_t i;
+
+    auto operator()(const auto *column) const { return V::splat(column[i]); }
+};
+
+/// For each lane the column that `index` counts from `first` on: fewer than `lanes` beyond it, or fewer than
+/// four where they are `Near`, which takes fewer cache lines.
+template <typename V, bool Near>
+struct picked {
+    std::int64_t first;
+    typename V::integers index;
+
+    auto operator()(const auto *column) const {
+        if constexpr (Near)
+            return V::pick_near(column + first, index);
+        else
+            return V::pick(column + first, index);
+    }
+};
+
+// ---- The formulas ----------------------------------------------------------------------------------
 
 /// x / s + zp, divided by the divider.
 template <typename V>
 struct division {
     typename V::reals scale, zero;
 
-    static division at(const parameter_table &t, std::int64_t i) { return {V::load(t.scale + i), V::load(t.zero + i)}; }
-    static division all(const parameter_table &t) { return {V::splat(t.scale[0]), V::splat(t.zero[0])}; }
+    static division from(const parameter_table &t, auto take) { return {take(t.scale), take(t.zero)}; }
 
     typename V::reals operator()(typename V::reals x) const {
         // Any bound will do that all integer types lie within.
@@ -32,16 +66,14 @@ template <typename V>
 struct some_zero {
     typename V::reals zero;
 
-    static some_zero at(const parameter_table &t, std::int64_t i) { return {V::load(t.zero + i)}; }
-    static some_zero all(const parameter_table &t) { return {V::splat(t.zero[0])}; }
+    static some_zero from(const parameter_table &t, auto take) { return {take(t.zero)}; }
     typename V::reals added_to(typename V::reals x) const { return V::add(x, zero); }
     typename V::reals added_to_product(typename V::reals a, typename V::reals b) const { return V::fma(a, b, zero); }
 };
 
 template <typename V>
 struct no_zero {
-    static no_zero at(const parameter_table &, std::int64_t) { return {}; }
-    static no_zero all(const parameter_table &) { return {}; }
+    static no_zero from(const parameter_table &, auto) { return {}; }
     typename V::reals added_to(typename V::reals x) const { return x; }
     typename V::reals added_to_product(typename V::reals a, typename V::reals b) const { return V::mul(a, b); }
 };
@@ -56,11 +88,8 @@ struct corrected_quotient {
     typename V::reals scale, reciprocal, limit;
     Zero zero;
 
-    static corrected_quotient at(const parameter_table &t, std::int64_t i) {
-        return {V::load(t.scale + i), V::load(t.reciprocal + i), V::load(t.limit + i), Zero::at(t, i)};
-    }
-    static corrected_quotient all(const parameter_table &t) {
-        return {V::splat(t.scale[0]), V::splat(t.reciprocal[0]), V::splat(t.limit[0]), Zero::all(t)};
+    static corrected_quotient from(const parameter_table &t, auto take) {
+        return {take(t.scale), take(t.reciprocal), take(t.limit), Zero::from(t, take)};
     }
 
     typename V::reals operator()(typename V::reals x) const {
@@ -77,9 +106,9 @@ struct two_part_product {
     typename V::reals high, low, limit;
     Zero zero;
 
-    static two_part_product all(const parameter_table &t) {
-        return {V::splat(t.reciprocal[0]), V::splat(low_part(t.scale[0], t.reciprocal[0])), V::splat(t.limit[0]),
-                Zero::all(t)};
+    static two_part_product from(const parameter_table &t, only<V> take) {
+        const auto low = low_part(t.scale[take.i], t.reciprocal[take.i]);
+        return {take(t.reciprocal), V::splat(low), take(t.limit), Zero::from(t, take)};
     }
 
     typename V::reals operator()(typename V::reals x) const {
@@ -94,10 +123,9 @@ struct reciprocal_product {
     typename V::reals reciprocal;
     Zero zero;
 
-    static reciprocal_product at(const parameter_table &t, std::int64_t i) {
-        return {V::load(t.reciprocal + i), Zero::at(t, i)};
+    static reciprocal_product from(const parameter_table &t, auto take) {
+        return {take(t.reciprocal), Zero::from(t, take)};
     }
-    static reciprocal_product all(const parameter_table &t) { return {V::splat(t.reciprocal[0]), Zero::all(t)}; }
 
     typename V::reals operator()(typename V::reals x) const {
         return V::min(V::splat(two_to_22), zero.added_to_product(x, reciprocal));
@@ -110,10 +138,7 @@ struct narrow_difference {
     typename V::integers zero_point;
     typename V::reals scale;
 
-    static narrow_difference at(const parameter_table &t, std::int64_t i) {
-        return {V::load(t.zero_point + i), V::load(t.scale + i)};
-    }
-    static narrow_difference all(const parameter_table &t) { return {V::splat(t.zero_point[0]), V::splat(t.scale[0])}; }
+    static narrow_difference from(const parameter_table &t, auto take) { return {take(t.zero_point), take(t.scale)}; }
 
     typename V::reals operator()(typename V::integers q) const {
         return V::mul(V::to_reals(V::subtract(q, zero_point)), scale);
@@ -125,8 +150,7 @@ template <typename V>
 struct wide_difference {
     narrow_difference<V> parameters;
 
-    static wide_difference at(const parameter_table &t, std::int64_t i) { return {narrow_difference<V>::at(t, i)}; }
-    static wide_difference all(const parameter_table &t) { return {narrow_difference<V>::all(t)}; }
+    static wide_difference from(const parameter_table &t, auto take) { return {narrow_difference<V>::from(t, take)}; }
 
     typename V::reals operator()(typename V::integers q) const {
         return V::mul(V::subtract_exactly(q, parameters.zero_point), parameters.scale);

@@ -9,8 +9,8 @@
 namespace dynquant::kernels::native {
 namespace {
 
-/// Tasks begin at multiples of this many columns: a cache line of 8-bit elements.
-constexpr std::int64_t columns_per_piece = 64;
+/// Tasks begin at multiples of this many columns: a cache line of 8-bit elements, and the side of a tile.
+constexpr std::int64_t columns_per_piece = tile_size;
 
 /// A task of fewer elements costs more to hand to another thread than to compute here.
 constexpr std::int64_t elements_per_task = 64 * 1024;
@@ -39,53 +39,59 @@ zero_points_view::kind zero_points_kind(const quantization &q) {
 class row_implementation final : public implementation {
   public:
     row_implementation(const quantization &q, const settings &s, row_function function)
-        : form_(*canonicalize(q))
+        : shape_(layout_of(*canonicalize(q)))
         , function_(function)
         , zero_points_(zero_points_kind(q))
         , isa_(s.max_isa)
         , threads_(s.threads)
-        , pieces_per_row_((form_.row.extent + columns_per_piece - 1) / columns_per_piece)
-        , pieces_(form_.rows() * pieces_per_row_)
-        , tasks_(form_.rows() * form_.row.extent / elements_per_task)
-        , streaming_(form_.rows() * form_.row.extent * static_cast<std::int64_t>(traits(q.dst.type).size)
-                  >= streaming_bytes()) {}
+        , rows_(shape_.form.rows())
+        , columns_(shape_.form.row.extent)
+        , rows_per_piece_(shape_.rows == layout::kind::tiled ? tile_size : 1)
+        , pieces_across_(pieces_of(columns_, columns_per_piece))
+        , pieces_(pieces_of(rows_, rows_per_piece_) * pieces_across_)
+        , tasks_(rows_ * columns_ / elements_per_task)
+        , streaming_(rows_ * columns_ * static_cast<std::int64_t>(traits(q.dst.type).size) >= streaming_bytes()) {}
 
     operation_info info() const override { return {kernel_kind::native, to_string(isa_)}; }
 
     void run(const arguments &args) const override {
-        const call c = {&form_, args.src, static_cast<const float *>(args.scales), {zero_points_, args.zero_points},
+        const call c = {&shape_, args.src, static_cast<const float *>(args.scales), {zero_points_, args.zero_points},
                 args.dst, streaming_};
         parallel::for_each_part(pieces_, task_count(), [&](parallel::range part) { run_pieces(c, part); });
     }
 
   private:
+    static std::int64_t pieces_of(std::int64_t count, std::int64_t size) { return (count + size - 1) / size; }
+
     int task_count() const {
         if (tasks_ <= 1) return 1; // asking for the concurrency takes time
         const auto threads = threads_ > 0 ? threads_ : parallel::concurrency();
         return static_cast<int>(std::min<std::int64_t>(tasks_, threads));
     }
 
-    /// Pieces are numbered row by row. A range of them is the end of a row, whole rows, and the beginning of
-    /// a row, each of which may be missing.
+    /// Pieces are numbered strip by strip, a strip being one row, or as many as a tile has. A range of them is
+    /// the end of a strip, whole strips, and the beginning of a strip, each of which may be missing.
     void run_pieces(const call &c, parallel::range pieces) const {
-        const auto first_row = pieces.begin / pieces_per_row_, last_row = pieces.end / pieces_per_row_;
-        const auto begin = column(pieces.begin % pieces_per_row_), end = column(pieces.end % pieces_per_row_);
-        const auto width = form_.row.extent;
-        if (first_row == last_row) return function_(c, {first_row, first_row + 1, begin, end});
-        if (begin > 0) function_(c, {first_row, first_row + 1, begin, width});
-        const auto whole_row = begin > 0 ? first_row + 1 : first_row;
-        if (whole_row < last_row) function_(c, {whole_row, last_row, 0, width});
-        if (end > 0) function_(c, {last_row, last_row + 1, 0, end});
+        const auto first = pieces.begin / pieces_across_, last = pieces.end / pieces_across_;
+        const auto begin = pieces.begin % pieces_across_ * columns_per_piece;
+        const auto end = pieces.end % pieces_across_ * columns_per_piece;
+        const auto strips = [&](std::int64_t from, std::int64_t to, std::int64_t column_begin,
+                                    std::int64_t column_end) {
+            function_(c, {from * rows_per_piece_, std::min(to * rows_per_piece_, rows_), column_begin, column_end});
+        };
+        if (first == last) return strips(first, first + 1, begin, end);
+        if (begin > 0) strips(first, first + 1, begin, columns_);
+        const auto whole = begin > 0 ? first + 1 : first;
+        if (whole < last) strips(whole, last, 0, columns_);
+        if (end > 0) strips(last, last + 1, 0, end);
     }
 
-    std::int64_t column(std::int64_t piece) const { return piece * columns_per_piece; }
-
-    canonical_form form_;
+    layout shape_;
     row_function function_;
     zero_points_view::kind zero_points_;
     isa isa_;
     int threads_;
-    std::int64_t pieces_per_row_, pieces_, tasks_;
+    std::int64_t rows_, columns_, rows_per_piece_, pieces_across_, pieces_, tasks_;
     bool streaming_;
 };
 

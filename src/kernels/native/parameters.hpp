@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include "kernels/native/plan.hpp"
 
@@ -10,63 +11,129 @@ namespace {
 
 constexpr float two_to_22 = 4194304.0F, two_to_75 = 37778931862957161709568.0F;
 
+/// Which parameters: count of them from index `first` on, `stride` apart; with a period, those of an endless
+/// repetition of `period` parameters, beginning with number `begin`.
+struct parameter_run {
+    std::int64_t first, stride, count, period = 0, begin = 0;
+
+    bool operator==(const parameter_run &) const = default;
+};
+
 /// Prepared parameters of a stretch of columns. On the stack: preparing them costs about as much as
 /// quantizing one row, and memory that outlives the call would have to be found, grown and kept apart for
 /// nested calls.
 struct alignas(64) parameter_table {
-    static constexpr std::int64_t capacity = 512;
-    static constexpr std::int64_t margin = 64; // the widest block, which a partial one reads to its end
+    static constexpr std::int64_t size = table_capacity + widest_block;
 
-    float scale[capacity + margin], reciprocal[capacity + margin], limit[capacity + margin], zero[capacity + margin];
-    std::int32_t zero_point[capacity + margin];
+    float scale[size], reciprocal[size], limit[size], zero[size];
+    std::int32_t zero_point[size];
     /// All of them: 2^-75 <= scale <= 2^75 and |zero point| < 2^20. Negative scales would do with a second
     /// limit, which every element would pay for.
-    int inside_guard;
+    bool inside_guard;
     /// All of them: no difference with an s8 or u8 leaves s32.
-    int narrow;
+    bool narrow;
     /// All zero points are 0, and adding them would change nothing.
-    int symmetric;
+    bool symmetric;
+    /// Which these are; none as yet.
+    parameter_run holds = {0, 0, -1};
+    std::int64_t filled = 0; // columns that have been written
 };
 
-/// Prepares column i: what to multiply by, and whether the fast formulas apply.
-inline void prepare(parameter_table &t, std::int64_t i, float scale, std::int32_t zero_point) {
-    t.scale[i] = scale;
-    t.reciprocal[i] = 1 / scale;
-    t.limit[i] = scale * two_to_22;
-    t.zero[i] = static_cast<float>(zero_point);
-    t.zero_point[i] = zero_point;
-    // Bitwise, so that the loop over columns has no branches.
-    t.inside_guard &= static_cast<int>(scale >= 1 / two_to_75) & static_cast<int>(scale <= two_to_75)
-            & static_cast<int>(zero_point < 1 << 20) & static_cast<int>(zero_point > -(1 << 20));
-    t.symmetric &= static_cast<int>(zero_point == 0);
-    t.narrow &= static_cast<int>(zero_point >= INT32_MIN + 256) & static_cast<int>(zero_point <= INT32_MAX - 256);
+/// The least and the greatest of what they have seen.
+struct bounds {
+    std::int32_t least = INT32_MAX, greatest = INT32_MIN;
+
+    void include(std::int32_t value) {
+        least = value < least ? value : least;
+        greatest = value > greatest ? value : greatest;
+    }
+    bool within(std::int32_t low, std::int32_t high) const { return low <= least && greatest <= high; }
+};
+
+inline std::int32_t bits_of(float value) {
+    return __builtin_bit_cast(std::int32_t, value);
 }
 
-/// Prepares columns 0 to `count` with the parameters from index `first` on, `stride` apart.
-inline void prepare(parameter_table &t, const call &c, std::int64_t first, std::int64_t stride, std::int64_t count) {
-    t.inside_guard = t.narrow = t.symmetric = 1;
-    const auto with_zero_points = [&](auto zero_point) {
-        for (std::int64_t i = 0; i < count; ++i)
-            prepare(t, i, c.scales[first + i * stride], zero_point(first + i * stride));
+/// Fetches parameters into columns `begin` to `end`, from index `first` on, `stride` apart.
+inline void fetch(parameter_table &t, const call &c, std::int64_t first, std::int64_t stride, std::int64_t begin,
+        std::int64_t end) {
+    const auto fill = [&](auto *column, auto at) { // a stride of 1 is worth a loop of its own: it becomes vectors
+        if (stride == 1)
+            for (auto i = begin; i < end; ++i)
+                column[i] = at(first - begin + i);
+        else
+            for (auto i = begin; i < end; ++i)
+                column[i] = at(first + (i - begin) * stride);
     };
+    const auto fill_zero_points = [&](const auto *p) { fill(t.zero_point, [=](auto i) { return p[i]; }); };
+    fill(t.scale, [&](auto i) { return c.scales[i]; });
     using kind = zero_points_view::kind;
     const void *data = c.zero_points.data;
     switch (c.zero_points.type) {
-        case kind::s8: return with_zero_points([=](auto p) { return static_cast<const std::int8_t *>(data)[p]; });
-        case kind::u8: return with_zero_points([=](auto p) { return static_cast<const std::uint8_t *>(data)[p]; });
-        case kind::s32: return with_zero_points([=](auto p) { return static_cast<const std::int32_t *>(data)[p]; });
-        case kind::none: break;
+        case kind::s8: return fill_zero_points(static_cast<const std::int8_t *>(data));
+        case kind::u8: return fill_zero_points(static_cast<const std::uint8_t *>(data));
+        case kind::s32: return fill_zero_points(static_cast<const std::int32_t *>(data));
+        case kind::none: return fill(t.zero_point, [](auto) { return 0; });
     }
-    with_zero_points([](auto) { return 0; });
 }
 
-/// Fills what a partial block at the end of `count` columns reads but does not store.
+/// What to multiply by in the first `count` columns, and whether the fast formulas apply. One plain loop, which
+/// compilers make vectors of.
+inline void derive(parameter_table &t, std::int64_t count) {
+    bounds scales, zero_points;
+    for (std::int64_t i = 0; i < count; ++i) {
+        t.reciprocal[i] = 1 / t.scale[i];
+        t.limit[i] = t.scale[i] * two_to_22;
+        t.zero[i] = static_cast<float>(t.zero_point[i]);
+        scales.include(bits_of(t.scale[i])); // positive numbers lie in the order of their bits, NaN after them
+        zero_points.include(t.zero_point[i]);
+    }
+    t.inside_guard = scales.within(bits_of(1 / two_to_75), bits_of(two_to_75))
+            && zero_points.within(-(1 << 20) + 1, (1 << 20) - 1);
+    t.symmetric = zero_points.within(0, 0);
+    t.narrow = zero_points.within(INT32_MIN + 256, INT32_MAX - 256);
+}
+
+/// Copies the first `period` columns again and again, up to `count`.
+inline void replicate(parameter_table &t, std::int64_t period, std::int64_t count) {
+    const auto extend = [=](auto *column) {
+        for (auto filled = period; filled < count; filled *= 2)
+            std::memcpy(column + filled, column,
+                    static_cast<std::size_t>(filled < count - filled ? filled : count - filled) * sizeof(*column));
+    };
+    extend(t.scale);
+    extend(t.reciprocal);
+    extend(t.limit);
+    extend(t.zero);
+    extend(t.zero_point);
+}
+
+/// Fills what a partial block after `count` columns reads but does not store, once: older parameters do as well.
 inline void pad(parameter_table &t, std::int64_t count) {
-    for (auto i = count; i < count + parameter_table::margin; ++i) {
+    const auto end = count + widest_block;
+    for (auto i = count > t.filled ? count : t.filled; i < end; ++i) {
         t.scale[i] = t.reciprocal[i] = 1;
         t.limit[i] = t.zero[i] = 0;
         t.zero_point[i] = 0;
     }
+    if (t.filled < end) t.filled = end;
+}
+
+/// Prepares all columns of a run, unless the table holds them already.
+inline void prepare(parameter_table &t, const call &c, const parameter_run &run) {
+    if (t.holds == run) return;
+    t.holds = run;
+    if (run.period == 0) {
+        fetch(t, c, run.first, run.stride, 0, run.count);
+        derive(t, run.count);
+    } else { // from number `begin` to the last, then from the first
+        const auto rest = run.period - run.begin;
+        fetch(t, c, run.first + run.begin * run.stride, run.stride, 0, rest);
+        fetch(t, c, run.first, run.stride, rest, run.period);
+        derive(t, run.period);
+        replicate(t, run.period, run.count);
+    }
+    if (run.count > 1) pad(t, run.count);
 }
 
 } // namespace

@@ -8,6 +8,35 @@
 
 namespace dynquant::kernels::native {
 
+/// Prepared parameters lie in tables of so many columns.
+constexpr std::int64_t table_capacity = 512;
+
+/// The widest block of columns, which a partial one reads to its end.
+constexpr std::int64_t widest_block = 64;
+
+/// A tile is so many rows by so many columns: a cache line of 8-bit elements each way.
+constexpr std::int64_t tile_size = 64;
+
+/// The canonical form as the row algorithms walk it: short rows joined to long ones where they are dense.
+struct layout {
+    enum class kind {
+        uniform,   // dense rows under one parameter each
+        alongside, // parameters along the row, or strides
+        tiled,     // src is dense along the innermost loop, dst along the row
+    };
+
+    kind rows = kind::uniform;
+    canonical_form form = {};
+    /// Alongside: parameter i serves columns i * repeat to (i + 1) * repeat ...
+    std::int64_t repeat = 1;
+    /// ... and after so many parameters the first is next; 0 when there are as many as the row needs.
+    std::int64_t period = 0;
+    /// column / repeat, for as many columns as a table has after the first `repeat`.
+    std::int32_t parameter_of[table_capacity + 2 * widest_block] = {};
+};
+
+layout layout_of(const canonical_form &form);
+
 /// Zero points as they lie in memory.
 struct zero_points_view {
     enum class kind { none, s8, u8, s32 };
@@ -18,7 +47,7 @@ struct zero_points_view {
 
 /// One call: the shape and the buffers.
 struct call {
-    const canonical_form *form;
+    const layout *shape;
     const void *src;
     const float *scales;
     zero_points_view zero_points;
@@ -26,7 +55,7 @@ struct call {
     bool streaming; // whether results go past the caches
 };
 
-/// Rows [row_begin, row_end) by columns [column_begin, column_end) of the canonical form.
+/// Rows [row_begin, row_end) by columns [column_begin, column_end) of the layout's form.
 struct rectangle {
     std::int64_t row_begin, row_end, column_begin, column_end;
 };

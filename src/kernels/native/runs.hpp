@@ -9,8 +9,9 @@ namespace dynquant::kernels::native {
 namespace {
 
 /// How results reach memory. Streaming stores go past the caches: they spare reading a line before it is
-/// overwritten, and pay when the results will have left the caches before anyone reads them.
-enum class storing { cached, streaming };
+/// overwritten, and pay when the results will have left the caches before anyone reads them. Overrunning runs
+/// read and write up to a block beyond their end, without masks: what lies there is computed afterwards.
+enum class storing { cached, streaming, overrunning };
 
 /// How many elements come before the first at a multiple of `size` elements.
 template <std::int64_t size, typename T>
@@ -28,8 +29,16 @@ inline void quantize_run(const float *src, Integer *dst, std::int64_t count, con
     constexpr std::int64_t n = V::lanes;
     const auto at = [&](std::int64_t i) { return formula_at(i)(V::load(src + i)); };
     const auto partial_block = [&](std::int64_t i, std::int64_t end) {
-        const auto part_at = [&](std::int64_t j) { return formula_at(j)(V::load_partial(src + j, end - j)); };
-        V::store_partial(dst + i, end - i, part_at(i), part_at(i + n), part_at(i + 2 * n), part_at(i + 3 * n));
+        const auto part_at = [&](std::int64_t j) {
+            if (j >= end) return V::splat(0.0F);
+            if constexpr (Storing == storing::overrunning) return at(j);
+            return formula_at(j)(V::load_partial(src + j, end - j));
+        };
+        const typename V::reals a = part_at(i), b = part_at(i + n), c = part_at(i + 2 * n), d = part_at(i + 3 * n);
+        if constexpr (Storing == storing::overrunning)
+            V::store(dst + i, a, b, c, d);
+        else
+            V::store_partial(dst + i, end - i, a, b, c, d);
     };
     std::int64_t i = 0;
     if constexpr (Storing == storing::streaming) {
@@ -49,7 +58,10 @@ inline void dequantize_run(const Integer *src, float *dst, std::int64_t count, c
     const auto at = [&](std::int64_t i) { return formula_at(i)(V::load(src + i)); };
     const auto partial_block = [&](std::int64_t i, std::int64_t end) {
         for (; i < end; i += n)
-            V::store_partial(dst + i, end - i, formula_at(i)(V::load_partial(src + i, end - i)));
+            if constexpr (Storing == storing::overrunning)
+                V::store(dst + i, at(i));
+            else
+                V::store_partial(dst + i, end - i, formula_at(i)(V::load_partial(src + i, end - i)));
     };
     std::int64_t i = 0;
     if constexpr (Storing == storing::streaming) {
@@ -73,13 +85,13 @@ inline void with_zero(const parameter_table &t, const Run &run) {
     t.symmetric ? run(no_zero<V> {}) : run(some_zero<V> {});
 }
 
+/// Looking at a scale takes as long as quantizing a few thousand elements by one operation more.
+constexpr std::int64_t worth_two_parts = 16 * 1024;
+
 template <typename V, typename Integer>
 struct strict_quantizer {
     using source = float;
     using destination = Integer;
-
-    /// Looking at a scale takes as long as quantizing a few thousand elements by one operation more.
-    static constexpr std::int64_t worth_two_parts = 16 * 1024;
 
     template <typename Run>
     static void with_formula(const parameter_table &t, const Run &run) {

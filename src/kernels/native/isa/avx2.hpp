@@ -5,6 +5,8 @@
 #include <cstring>
 #include <immintrin.h>
 
+#include "kernels/native/isa/transpose_avx2.hpp"
+
 namespace dynquant::kernels::native {
 namespace {
 
@@ -28,6 +30,16 @@ struct avx2 {
     }
     static integers load_partial(const std::uint8_t *p, std::int64_t count) {
         return _mm256_cvtepu8_epi32(load_bytes(p, count));
+    }
+
+    static reals pick(const float *p, integers index) { return _mm256_permutevar8x32_ps(load(p), index); }
+    static integers pick(const std::int32_t *p, integers index) { return _mm256_permutevar8x32_epi32(load(p), index); }
+
+    static reals pick_near(const float *p, integers index) {
+        return _mm256_permutevar_ps(_mm256_broadcast_ps(reinterpret_cast<const __m128 *>(p)), index);
+    }
+    static integers pick_near(const std::int32_t *p, integers index) {
+        return _mm256_castps_si256(pick_near(reinterpret_cast<const float *>(p), index));
     }
 
     static reals add(reals a, reals b) { return _mm256_add_ps(a, b); }
@@ -72,6 +84,8 @@ struct avx2 {
         std::memcpy(p, &low, 16);
         store_bytes(p + 16, count - 16, _mm256_extracti128_si256(packed, 1));
     }
+
+    static void transpose(const void *from, void *to, std::int64_t stride) { transpose_bytes(from, to, stride); }
 
   private:
     static const __m128i *as_vector(const void *p) { return static_cast<const __m128i *>(p); }

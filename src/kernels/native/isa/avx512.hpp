@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <immintrin.h>
 
+#include "kernels/native/isa/transpose_avx2.hpp"
+
 namespace dynquant::kernels::native {
 namespace {
 
@@ -29,6 +31,17 @@ struct avx512 {
     }
     static integers load_partial(const std::uint8_t *p, std::int64_t count) {
         return _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(first_lanes(count), p));
+    }
+
+    static reals pick(const float *p, integers index) { return _mm512_permutexvar_ps(index, load(p)); }
+    static integers pick(const std::int32_t *p, integers index) { return _mm512_permutexvar_epi32(index, load(p)); }
+
+    static reals pick_near(const float *p, integers index) {
+        return _mm512_permutevar_ps(_mm512_broadcast_f32x4(_mm_loadu_ps(p)), index);
+    }
+    static integers pick_near(const std::int32_t *p, integers index) {
+        const auto four = _mm512_broadcast_i32x4(load_bytes(p));
+        return _mm512_castps_si512(_mm512_permutevar_ps(_mm512_castsi512_ps(four), index));
     }
 
     static reals add(reals a, reals b) { return _mm512_add_ps(a, b); }
@@ -73,6 +86,8 @@ struct avx512 {
         const auto mask = _cvtu64_mask64(_bzhi_u64(~0ULL, static_cast<unsigned>(count)));
         _mm512_mask_storeu_epi8(p, mask, pack(p, a, b, c, d));
     }
+
+    static void transpose(const void *from, void *to, std::int64_t stride) { transpose_bytes(from, to, stride); }
 
   private:
     static __m128i load_bytes(const void *p) { return _mm_loadu_si128(static_cast<const __m128i *>(p)); }

@@ -26,6 +26,16 @@ struct scalar {
         return count > 0 ? load(p) : decltype(load(p)) {};
     }
 
+    template <typename T>
+    static T pick(const T *p, integers index) {
+        return p[index];
+    }
+
+    template <typename T>
+    static T pick_near(const T *p, integers index) {
+        return p[index];
+    }
+
     static reals add(reals a, reals b) { return a + b; }
     static reals mul(reals a, reals b) { return a * b; }
     static reals div(reals a, reals b) { return a / b; }
@@ -45,6 +55,11 @@ struct scalar {
     static void stream(float *p, reals a) { *p = a; }
     static void fence() {}
     static void leave() {}
+    static void transpose(const unsigned char *from, unsigned char *to, std::int64_t stride) {
+        for (int i = 0; i < 16; ++i)
+            for (int j = 0; j < 32; ++j)
+                to[j * stride + i] = from[i * stride + j];
+    }
     template <typename Integer>
     static void stream(Integer *p, reals a, reals b, reals c, reals d) {
         store(p, a, b, c, d);

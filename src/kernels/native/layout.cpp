@@ -1,0 +1,78 @@
+#include <algorithm>
+#include <iterator>
+
+#include "kernels/native/plan.hpp"
+
+namespace dynquant::kernels::native {
+namespace {
+
+/// Dense rows of so many elements or fewer are joined: a vector of the widest registers.
+constexpr std::int64_t short_row = 16;
+
+/// Rows joined beyond this gain nothing: a table of parameters holds no two of them.
+constexpr std::int64_t longest_period = table_capacity / 2;
+
+/// Fewer rows than this are not worth a tile.
+constexpr std::int64_t shortest_tile = 16;
+
+bool dense(const axis &row) {
+    return row.src_stride == 1 && row.dst_stride == 1;
+}
+
+/// The innermost loop, if each of its rows begins where the one before ends.
+const axis *continuing_loop(const canonical_form &form) {
+    if (form.loop_count == 0 || !dense(form.row)) return nullptr;
+    const axis &loop = form.loops[form.loop_count - 1];
+    return loop.src_stride == form.row.extent && loop.dst_stride == form.row.extent ? &loop : nullptr;
+}
+
+/// The rows of the innermost loop as one row.
+void join(canonical_form &form, const axis &loop, std::int64_t parameter_stride) {
+    form.row.extent *= loop.extent;
+    form.row.parameter_stride = parameter_stride;
+    --form.loop_count;
+}
+
+/// [channels][inner] with a short inner becomes a row in which each parameter serves `inner` columns.
+void join_short_rows(layout &l) {
+    const axis *loop = continuing_loop(l.form);
+    if (!loop || l.form.row.parameter_stride != 0 || l.form.row.extent > short_row) return;
+    l.repeat = l.form.row.extent;
+    join(l.form, *loop, loop->parameter_stride);
+    for (std::size_t i = 0; i < std::size(l.parameter_of); ++i)
+        l.parameter_of[i] = static_cast<std::int32_t>(static_cast<std::int64_t>(i) / l.repeat);
+}
+
+/// [outer][channels] with few channels becomes a row in which the parameters come again and again.
+void join_short_periods(layout &l) {
+    const axis *loop = continuing_loop(l.form);
+    const axis &row = l.form.row;
+    if (!loop || loop->parameter_stride != 0 || row.parameter_stride == 0 || row.extent > longest_period) return;
+    l.period = row.extent / l.repeat;
+    join(l.form, *loop, row.parameter_stride);
+}
+
+/// Moves a loop along which src is dense innermost, so that tiles can be turned.
+void find_tiles(layout &l) {
+    auto &form = l.form;
+    const auto end = form.loops + form.loop_count;
+    const auto turned = std::find_if(
+            form.loops, end, [](const axis &loop) { return loop.src_stride == 1 && loop.extent >= shortest_tile; });
+    if (turned == end || form.row.dst_stride != 1 || form.row.src_stride == 1) return;
+    std::rotate(turned, turned + 1, end);
+    l.rows = layout::kind::tiled;
+}
+
+} // namespace
+
+layout layout_of(const canonical_form &form) {
+    layout l;
+    l.form = form;
+    join_short_rows(l);
+    join_short_periods(l);
+    if (!dense(l.form.row) || l.form.row.parameter_stride != 0) l.rows = layout::kind::alongside;
+    find_tiles(l);
+    return l;
+}
+
+} // namespace dynquant::kernels::native

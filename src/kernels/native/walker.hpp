@@ -1,0 +1,61 @@
+// Rows in order, with the offset of each in every buffer.
+#pragma once
+
+#include <cstdint>
+
+#include "quantization/canonical.hpp"
+
+namespace dynquant::kernels::native {
+namespace {
+
+/// Walks the rows of a canonical form like an odometer.
+class row_walker {
+  public:
+    row_walker(const canonical_form &form, std::int64_t row)
+        : form_(form) {
+        for (int d = form.loop_count; d-- > 0;) {
+            index_[d] = row % form.loops[d].extent;
+            row /= form.loops[d].extent;
+            move(form.loops[d], index_[d]);
+        }
+    }
+
+    /// How many rows of the innermost loop are left, at most `count`.
+    std::int64_t left(std::int64_t count) const {
+        if (form_.loop_count == 0) return count;
+        const auto left = form_.loops[form_.loop_count - 1].extent - index_[form_.loop_count - 1];
+        return left < count ? left : count;
+    }
+
+    /// Goes on by so many rows, at most as many as are left of the innermost loop.
+    void advance(std::int64_t count) {
+        for (int d = form_.loop_count; d-- > 0; count = 1) {
+            const axis &loop = form_.loops[d];
+            move(loop, count);
+            index_[d] += count;
+            if (index_[d] < loop.extent) return;
+            move(loop, -loop.extent);
+            index_[d] = 0;
+        }
+    }
+
+    std::int64_t src = 0, dst = 0, parameter = 0;
+
+  private:
+    void move(const axis &loop, std::int64_t steps) {
+        src += steps * loop.src_stride;
+        dst += steps * loop.dst_stride;
+        parameter += steps * loop.parameter_stride;
+    }
+
+    const canonical_form &form_;
+    std::int64_t index_[canonical_form::max_loops];
+};
+
+/// How parameters, src and dst change from row to row within the innermost loop.
+inline axis innermost_loop(const canonical_form &form) {
+    return form.loop_count > 0 ? form.loops[form.loop_count - 1] : axis {1, 0, 0, 0};
+}
+
+} // namespace
+} // namespace dynquant::kernels::native
