@@ -79,7 +79,7 @@ inline void fetch(parameter_table &t, const call &c, std::int64_t first, std::in
 
 /// What to multiply by in the first `count` columns, and whether the fast formulas apply. One plain loop, which
 /// compilers make vectors of.
-inline void derive(parameter_table &t, std::int64_t count) {
+[[gnu::always_inline]] inline void derive(parameter_table &t, std::int64_t count) {
     bounds scales, zero_points;
     for (std::int64_t i = 0; i < count; ++i) {
         t.reciprocal[i] = 1 / t.scale[i];
@@ -134,6 +134,24 @@ inline void prepare(parameter_table &t, const call &c, const parameter_run &run)
         replicate(t, run.period, run.count);
     }
     if (run.count > 1) pad(t, run.count);
+}
+
+inline std::int32_t zero_point_at(const zero_points_view &zero_points, std::int64_t i) {
+    using kind = zero_points_view::kind;
+    switch (zero_points.type) {
+        case kind::s8: return static_cast<const std::int8_t *>(zero_points.data)[i];
+        case kind::u8: return static_cast<const std::uint8_t *>(zero_points.data)[i];
+        case kind::s32: return static_cast<const std::int32_t *>(zero_points.data)[i];
+        case kind::none: break;
+    }
+    return 0;
+}
+
+/// Prepares parameter i in column 0: what small tensors wait for.
+[[gnu::always_inline]] inline void prepare_one(parameter_table &t, const call &c, std::int64_t i) {
+    t.scale[0] = c.scales[i];
+    t.zero_point[0] = zero_point_at(c.zero_points, i);
+    derive(t, 1);
 }
 
 } // namespace

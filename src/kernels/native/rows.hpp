@@ -26,43 +26,76 @@ inline std::int64_t least(std::int64_t a, std::int64_t b) {
 }
 
 /// Rows that are dense and lie under one parameter each.
-template <typename V, typename Operator, storing Storing>
-void uniform_rows(const call &c, const rectangle &r) {
-    const auto &form = c.shape->form;
-    const axis loop = innermost_loop(form);
-    const auto *src = static_cast<const typename Operator::source *>(c.src) + r.column_begin;
-    auto *dst = static_cast<typename Operator::destination *>(c.dst) + r.column_begin;
-    const auto width = r.column_end - r.column_begin;
-    const auto longest = loop.parameter_stride == 0 ? INT64_MAX : width < worth_two_parts ? table_capacity : 1;
-    const bool joined = loop.src_stride == width && loop.dst_stride == width;
-    const auto within_a_block = joined ? (widest_block + width - 1) / width : INT64_MAX;
+template <typename V, typename Operator>
+class uniform_rows {
+  public:
+    uniform_rows(const call &of, const rectangle &r)
+        : c(of)
+        , loop(innermost_loop(of.shape->form))
+        , src(static_cast<const source *>(of.src) + r.column_begin)
+        , dst(static_cast<destination *>(of.dst) + r.column_begin)
+        , width(r.column_end - r.column_begin)
+        , row_begin(r.row_begin)
+        , row_end(r.row_end) {}
 
-    row_walker walker(form, r.row_begin);
-    parameter_table table;
-    std::int64_t count = 0; // rows by the same formula
-    for (auto row = r.row_begin; row < r.row_end; row += count, walker.advance(count)) {
-        count = walker.left(least(longest, r.row_end - row));
-        const auto parameters = loop.parameter_stride == 0 ? 1 : count;
-        prepare(table, c, {walker.parameter, loop.parameter_stride, parameters});
-        const auto run = [&](auto formula_type) {
-            using formula = decltype(formula_type);
-            const auto *from = src + walker.src;
-            auto *to = dst + walker.dst;
-            for (std::int64_t i = 0; i < count; ++i, from += loop.src_stride, to += loop.dst_stride) {
-                const auto all = formula::from(table, only<V> {parameters == 1 ? 0 : i});
-                const auto formula_at = [&](std::int64_t) { return all; };
-                if (Storing == storing::cached && count - i > within_a_block)
-                    Operator::template run<storing::overrunning>(from, to, width, formula_at);
-                else
-                    Operator::template run<Storing>(from, to, width, formula_at);
-            }
-        };
-        if (parameters == 1)
-            Operator::with_constant_formula(table, width * count, run);
-        else
-            Operator::with_formula(table, run);
+    void compute() {
+        const auto longest = loop.parameter_stride == 0 ? INT64_MAX : width < worth_two_parts ? table_capacity : 1;
+        row_walker walker(c.shape->form, row_begin);
+        for (auto row = row_begin; row < row_end; row += count, walker.advance(count)) {
+            count = walker.left(least(longest, row_end - row));
+            compute_like(walker);
+        }
     }
-}
+
+  private:
+    using source = typename Operator::source;
+    using destination = typename Operator::destination;
+
+    /// `count` rows by the same kind of formula. Lambdas hold one pointer: more would be copied for every call.
+    void compute_like(const row_walker &at) {
+        from = src + at.src;
+        to = dst + at.dst;
+        if (count == 1 || loop.parameter_stride == 0) {
+            prepare_one(table, c, at.parameter);
+            Operator::with_constant_formula(table, width * count,
+                    [this](auto formula) { compute_by<decltype(formula)>([](std::int64_t) { return 0; }); });
+        } else {
+            prepare(table, c, {at.parameter, loop.parameter_stride, count});
+            Operator::with_formula(
+                    table, [this](auto formula) { compute_by<decltype(formula)>([](std::int64_t i) { return i; }); });
+        }
+    }
+
+    template <typename Formula, typename ColumnOf>
+    void compute_by(const ColumnOf &column_of) {
+        // Where rows follow each other, all but the last may overrun their ends.
+        const bool joined = loop.src_stride == width && loop.dst_stride == width;
+        const auto last = joined ? (widest_block + width - 1) / width : count;
+        const auto overrunning = count > last ? count - last : 0;
+        if (c.streaming) return run_rows<storing::streaming, Formula>(0, count, column_of);
+        run_rows<storing::overrunning, Formula>(0, overrunning, column_of);
+        run_rows<storing::cached, Formula>(overrunning, count, column_of);
+    }
+
+    template <storing Stored, typename Formula, typename ColumnOf>
+    void run_rows(std::int64_t begin, std::int64_t end, const ColumnOf &column_of) {
+        const auto *in = from + begin * loop.src_stride;
+        auto *out = to + begin * loop.dst_stride;
+        const auto src_stride = loop.src_stride, dst_stride = loop.dst_stride, length = width;
+        for (auto i = begin; i < end; ++i, in += src_stride, out += dst_stride) {
+            const auto formula = Formula::from(table, only<V> {column_of(i)});
+            Operator::template run<Stored>(in, out, length, [&](std::int64_t) -> const Formula & { return formula; });
+        }
+    }
+
+    const call &c;
+    const axis loop;
+    const source *src, *from = nullptr;
+    destination *dst, *to = nullptr;
+    const std::int64_t width, row_begin, row_end;
+    std::int64_t count = 0;
+    parameter_table table;
+};
 
 /// A stretch of a row as a dense run: in place if it is one, else copied to or from the stack.
 template <typename T>
@@ -81,97 +114,113 @@ struct staged {
     }
 };
 
-/// Finds the parameters of a stretch of columns.
-struct columns {
-    const layout &shape;
-    std::int64_t begin, count;
+/// A stretch of columns, and where it begins among the parameters.
+struct stretch {
+    std::int64_t begin, count, number, phase;
 
-    std::int64_t phase() const { return begin % shape.repeat; }
+    stretch(const layout &shape, std::int64_t column, std::int64_t columns)
+        : begin(column)
+        , count(columns)
+        , number(column / shape.repeat)
+        , phase(column % shape.repeat) {}
 
-    parameter_run parameters(std::int64_t of_row) const {
-        const auto stride = shape.form.row.parameter_stride;
-        const auto number = begin / shape.repeat, needed = (phase() + count - 1) / shape.repeat + 1;
+    /// Its parameters, in a row whose first is `of_row`.
+    parameter_run parameters(const layout &shape, std::int64_t of_row) const {
+        const auto stride = shape.form.row.parameter_stride, needed = (phase + count - 1) / shape.repeat + 1;
         if (shape.period > 0) return {of_row, stride, needed, shape.period, number % shape.period};
         return {of_row + number * stride, stride, needed};
     }
 };
 
-/// For columns that share parameters.
-template <typename V, bool Near, typename Formula>
-auto formulas_picked(const parameter_table &table, const std::int32_t *parameter_of) {
-    return [=, &table](std::int64_t i) {
-        const auto first = parameter_of[i];
-        const auto index = V::subtract(V::load(parameter_of + i), V::splat(first));
-        return Formula::from(table, picked<V, Near> {first, index});
-    };
-}
-
 /// Any other rows: parameters alongside, or strides. Columns are taken a table of parameters at a time, for
 /// all rows, so that a table is prepared once.
-template <typename V, typename Operator, storing Storing>
-void alongside_rows(const call &c, const rectangle &r) {
+template <typename V, typename Operator>
+class alongside_rows {
+  public:
+    alongside_rows(const call &of, const rectangle &which)
+        : c(of)
+        , r(which) {}
+
+    void compute() {
+        const auto period = shape.period * shape.repeat;
+        const auto longest = period > 0 ? table_capacity / period * period : table_capacity;
+        for (auto column = r.column_begin; column < r.column_end; column += part.count) {
+            part = stretch(shape, column, least(longest, r.column_end - column));
+            parameter_of = shape.parameter_of + part.phase;
+            row_walker walker(shape.form, r.row_begin);
+            std::int64_t rows = 0;
+            for (auto row = r.row_begin; row < r.row_end; row += rows, walker.advance(rows)) {
+                rows = walker.left(r.row_end - row);
+                compute_loop(walker, rows);
+            }
+        }
+    }
+
+  private:
+    using source = typename Operator::source;
+    using destination = typename Operator::destination;
+
+    /// The columns of so many rows of the innermost loop.
+    void compute_loop(const row_walker &at, std::int64_t rows) {
+        const axis loop = innermost_loop(shape.form);
+        from = static_cast<const source *>(c.src) + at.src + part.begin * along.src_stride;
+        to = static_cast<destination *>(c.dst) + at.dst + part.begin * along.dst_stride;
+        for (std::int64_t i = 0; i < rows; ++i, from += loop.src_stride, to += loop.dst_stride) {
+            prepare(table, c, part.parameters(shape, at.parameter + i * loop.parameter_stride));
+            Operator::with_formula(table, [this](auto formula) { compute_by<decltype(formula)>(); });
+        }
+    }
+
+    template <typename Formula>
+    void compute_by() {
+        if (shape.repeat == 1)
+            compute_part([this](std::int64_t i) { return Formula::from(table, neighbours<V> {i}); });
+        else if ((V::lanes - 2) / shape.repeat < 3)
+            compute_part([this](std::int64_t i) { return Formula::from(table, pick<true>(i)); });
+        else
+            compute_part([this](std::int64_t i) { return Formula::from(table, pick<false>(i)); });
+    }
+
+    template <bool Near>
+    picked<V, Near> pick(std::int64_t i) const {
+        const auto first = parameter_of[i];
+        return {first, V::subtract(V::load(parameter_of + i), V::splat(first))};
+    }
+
+    template <typename FormulaAt>
+    void compute_part(const FormulaAt &formula_at) {
+        const auto *in = staged_in.gather(from, along.src_stride, part.count);
+        if (along.dst_stride != 1) {
+            Operator::template run<storing::cached>(in, staged_out.buffer, part.count, formula_at);
+            staged_out.scatter(to, along.dst_stride, part.count);
+        } else if (c.streaming) {
+            Operator::template run<storing::streaming>(in, to, part.count, formula_at);
+        } else {
+            Operator::template run<storing::cached>(in, to, part.count, formula_at);
+        }
+    }
+
+    const call &c;
+    const rectangle &r;
     const layout &shape = *c.shape;
     const axis &along = shape.form.row;
-    const auto period = shape.period * shape.repeat;
-    const auto longest = period > 0 ? table_capacity / period * period : table_capacity;
-    const auto *src = static_cast<const typename Operator::source *>(c.src);
-    auto *dst = static_cast<typename Operator::destination *>(c.dst);
+    stretch part {shape, 0, 0};
+    const std::int32_t *parameter_of = nullptr;
+    const source *from = nullptr;
+    destination *to = nullptr;
     parameter_table table;
-    staged<typename Operator::source> in;
-    staged<typename Operator::destination> out;
-
-    const auto run = [&](const row_walker &walker, const columns &part, const auto &formula_at) {
-        const auto *from = in.gather(src + walker.src + part.begin * along.src_stride, along.src_stride, part.count);
-        auto *to = dst + walker.dst + part.begin * along.dst_stride;
-        if (along.dst_stride == 1) {
-            Operator::template run<Storing>(from, to, part.count, formula_at);
-        } else {
-            Operator::template run<storing::cached>(from, out.buffer, part.count, formula_at);
-            out.scatter(to, along.dst_stride, part.count);
-        }
-    };
-
-    std::int64_t next = 0;
-    for (auto column = r.column_begin; column < r.column_end; column = next) {
-        next = least(column + longest, r.column_end);
-        const columns part = {shape, column, next - column};
-        const auto *parameter_of = shape.parameter_of + part.phase();
-        row_walker walker(shape.form, r.row_begin);
-        for (auto row = r.row_begin; row < r.row_end;) {
-            const auto parameter = walker.parameter;
-            prepare(table, c, part.parameters(parameter));
-            Operator::with_formula(table, [&](auto formula_type) {
-                using formula = decltype(formula_type);
-                for (; row < r.row_end && walker.parameter == parameter; ++row, walker.advance(1)) {
-                    if (shape.repeat == 1)
-                        run(walker, part, [&](std::int64_t i) { return formula::from(table, neighbours<V> {i}); });
-                    else if ((V::lanes - 2) / shape.repeat < 3)
-                        run(walker, part, formulas_picked<V, true, formula>(table, parameter_of));
-                    else
-                        run(walker, part, formulas_picked<V, false, formula>(table, parameter_of));
-                }
-            });
-        }
-    }
-}
-
-template <typename V, typename Operator, storing Storing>
-void rows_stored(const call &c, const rectangle &r) {
-    switch (c.shape->rows) {
-        case layout::kind::uniform: return uniform_rows<V, Operator, Storing>(c, r);
-        case layout::kind::alongside: return alongside_rows<V, Operator, Storing>(c, r);
-        case layout::kind::tiled: return tiled_rows<V, Operator>(c, r);
-    }
-}
+    staged<source> staged_in;
+    staged<destination> staged_out;
+};
 
 template <typename V, typename Operator>
 void rows(const call &c, const rectangle &r) {
-    if (c.streaming) {
-        rows_stored<V, Operator, storing::streaming>(c, r);
-        V::fence(); // streaming stores are not ordered before what tells other threads that this is done
-    } else {
-        rows_stored<V, Operator, storing::cached>(c, r);
+    switch (c.shape->rows) {
+        case layout::kind::uniform: uniform_rows<V, Operator>(c, r).compute(); break;
+        case layout::kind::alongside: alongside_rows<V, Operator>(c, r).compute(); break;
+        case layout::kind::tiled: tiled_rows<V, Operator>(c, r).compute(); break;
     }
+    if (c.streaming) V::fence(); // streaming stores are not ordered before what tells other threads that this is done
     V::leave();
 }
 

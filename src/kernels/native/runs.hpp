@@ -29,16 +29,20 @@ inline void quantize_run(const float *src, Integer *dst, std::int64_t count, con
     constexpr std::int64_t n = V::lanes;
     const auto at = [&](std::int64_t i) { return formula_at(i)(V::load(src + i)); };
     const auto partial_block = [&](std::int64_t i, std::int64_t end) {
-        const auto part_at = [&](std::int64_t j) {
-            if (j >= end) return V::splat(0.0F);
-            if constexpr (Storing == storing::overrunning) return at(j);
-            return formula_at(j)(V::load_partial(src + j, end - j));
-        };
-        const typename V::reals a = part_at(i), b = part_at(i + n), c = part_at(i + 2 * n), d = part_at(i + 3 * n);
+        typename V::reals part[4];
+        for (int k = 0; k < 4; ++k) {
+            const auto j = i + k * n;
+            if (j >= end)
+                part[k] = V::splat(0.0F);
+            else if constexpr (Storing == storing::overrunning)
+                part[k] = at(j);
+            else
+                part[k] = formula_at(j)(V::load_partial(src + j, end - j));
+        }
         if constexpr (Storing == storing::overrunning)
-            V::store(dst + i, a, b, c, d);
+            V::store(dst + i, part[0], part[1], part[2], part[3]);
         else
-            V::store_partial(dst + i, end - i, a, b, c, d);
+            V::store_partial(dst + i, end - i, part[0], part[1], part[2], part[3]);
     };
     std::int64_t i = 0;
     if constexpr (Storing == storing::streaming) {
@@ -56,6 +60,12 @@ template <typename V, storing Storing, typename Integer, typename FormulaAt>
 inline void dequantize_run(const Integer *src, float *dst, std::int64_t count, const FormulaAt &formula_at) {
     constexpr std::int64_t n = V::lanes;
     const auto at = [&](std::int64_t i) { return formula_at(i)(V::load(src + i)); };
+    const auto four = [](std::int64_t i, const auto &vector) { // written out: not every compiler unrolls a loop
+        vector(i);
+        vector(i + n);
+        vector(i + 2 * n);
+        vector(i + 3 * n);
+    };
     const auto partial_block = [&](std::int64_t i, std::int64_t end) {
         for (; i < end; i += n)
             if constexpr (Storing == storing::overrunning)
@@ -68,12 +78,10 @@ inline void dequantize_run(const Integer *src, float *dst, std::int64_t count, c
         i = unaligned_head<n>(dst, count);
         partial_block(0, i);
         for (; i + 4 * n <= count; i += 4 * n)
-            for (auto j = i; j < i + 4 * n; j += n)
-                V::stream(dst + j, at(j));
+            four(i, [&](std::int64_t j) { V::stream(dst + j, at(j)); });
     }
     for (; i + 4 * n <= count; i += 4 * n)
-        for (auto j = i; j < i + 4 * n; j += n)
-            V::store(dst + j, at(j));
+        four(i, [&](std::int64_t j) { V::store(dst + j, at(j)); });
     partial_block(i, count);
 }
 

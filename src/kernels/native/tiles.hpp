@@ -47,29 +47,46 @@ void for_each_line(parameter_table &table, const call &c, const tile_parameters 
         Operator::with_formula(table, [&](auto formula_type) {
             for (std::int64_t i = 0; i < p.lines; ++i) {
                 const auto all = decltype(formula_type)::from(table, only<V> {i});
-                line(i, [&](std::int64_t) { return all; });
+                line(
+                        i, [&](std::int64_t) -> const auto & { return all; });
             }
         });
     } else {
         for (std::int64_t i = 0; i < p.lines; ++i) {
             prepare(table, c, {p.first + i * p.line_stride, p.stride, p.length});
             Operator::with_formula(table, [&](auto formula_type) {
-                line(i, [&](std::int64_t j) { return decltype(formula_type)::from(table, neighbours<V> {j}); });
+                line(i, [&table](std::int64_t j) { return decltype(formula_type)::from(table, neighbours<V> {j}); });
             });
         }
     }
 }
 
-/// A tile of `rows` by `columns`; the offsets of its first element are the walker's and `column`.
+/// Rows of permuted tensors.
 template <typename V, typename Operator>
-class tile {
+class tiled_rows {
   public:
-    explicit tile(const call &of)
+    tiled_rows(const call &of, const rectangle &which)
         : c(of)
-        , across(innermost_loop(of.shape->form))
-        , along(of.shape->form.row) {}
+        , r(which) {}
 
-    void compute(const row_walker &walker, std::int64_t rows, std::int64_t column, std::int64_t columns) {
+    void compute() {
+        for (auto column = r.column_begin; column < r.column_end; column += tile_size) {
+            const auto columns = r.column_end - column < tile_size ? r.column_end - column : tile_size;
+            row_walker walker(c.shape->form, r.row_begin);
+            std::int64_t rows = 0;
+            for (auto row = r.row_begin; row < r.row_end; row += rows, walker.advance(rows)) {
+                rows = walker.left(r.row_end - row < tile_size ? r.row_end - row : tile_size);
+                compute_tile(walker, rows, column, columns);
+            }
+        }
+    }
+
+  private:
+    using source = typename Operator::source;
+    using destination = typename Operator::destination;
+
+    /// So many rows by so many columns; the walker is at the first row.
+    void compute_tile(const row_walker &walker, std::int64_t rows, std::int64_t column, std::int64_t columns) {
         const auto *src = static_cast<const source *>(c.src) + walker.src + column * along.src_stride;
         auto *dst = static_cast<destination *>(c.dst) + walker.dst + column;
         const auto parameter = walker.parameter + column * along.parameter_stride;
@@ -96,30 +113,12 @@ class tile {
         }
     }
 
-  private:
-    using source = typename Operator::source;
-    using destination = typename Operator::destination;
-
     const call &c;
-    const axis across, along;
+    const rectangle &r;
+    const axis across = innermost_loop(c.shape->form), along = c.shape->form.row;
     parameter_table table;
     byte_tile straight, turned;
 };
-
-template <typename V, typename Operator>
-void tiled_rows(const call &c, const rectangle &r) {
-    const auto &form = c.shape->form;
-    tile<V, Operator> tile(c);
-    for (auto column = r.column_begin; column < r.column_end; column += tile_size) {
-        const auto columns = r.column_end - column < tile_size ? r.column_end - column : tile_size;
-        row_walker walker(form, r.row_begin);
-        std::int64_t rows = 0;
-        for (auto row = r.row_begin; row < r.row_end; row += rows, walker.advance(rows)) {
-            rows = walker.left(r.row_end - row < tile_size ? r.row_end - row : tile_size);
-            tile.compute(walker, rows, column, columns);
-        }
-    }
-}
 
 } // namespace
 } // namespace dynquant::kernels::native
