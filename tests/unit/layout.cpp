@@ -41,11 +41,11 @@ TEST(layout, short_runs_are_joined_to_a_row_of_all_channels) {
 }
 
 TEST(layout, few_channels_come_again_and_again_in_one_row) {
-    auto l = layout_for({1000, 256}, {1000, 1});
+    auto l = layout_for({1000, 512}, {1000, 1});
     EXPECT_EQ(l.form.loop_count, 0);
-    EXPECT_EQ(l.form.row, (axis {256000, 1, 1, 1}));
+    EXPECT_EQ(l.form.row, (axis {512000, 1, 1, 1}));
     EXPECT_EQ(l.repeat, 1);
-    EXPECT_EQ(l.period, 256);
+    EXPECT_EQ(l.period, 512);
     l = layout_for({1000, 3, 4}, {1000, 1, 4});
     EXPECT_EQ(l.form.row, (axis {12000, 1, 1, 1}));
     EXPECT_EQ(l.repeat, 4);
@@ -53,10 +53,10 @@ TEST(layout, few_channels_come_again_and_again_in_one_row) {
 }
 
 TEST(layout, many_channels_stay_rows_of_their_own) {
-    const auto l = layout_for({1000, 257}, {1000, 1});
+    const auto l = layout_for({1000, 513}, {1000, 1});
     EXPECT_EQ(l.rows, layout::kind::alongside);
     EXPECT_EQ(l.form.loop_count, 1);
-    EXPECT_EQ(l.form.row, (axis {257, 1, 1, 1}));
+    EXPECT_EQ(l.form.row, (axis {513, 1, 1, 1}));
     EXPECT_EQ(l.period, 0);
 }
 

@@ -9,7 +9,7 @@
 namespace dynquant::kernels::native {
 
 /// Prepared parameters lie in tables of so many columns.
-constexpr std::int64_t table_capacity = 512;
+constexpr std::int64_t table_capacity = 1024;
 
 /// The widest block of columns, which a partial one reads to its end.
 constexpr std::int64_t widest_block = 64;
