@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t columns_per_piece = tile_size;
 
 /// A task of fewer elements costs more to hand to another thread than to compute here.
-constexpr std::int64_t elements_per_task = 64 * 1024;
+constexpr std::int64_t elements_per_task = 32 * 1024;
 
 /// Results of this many bytes and more are streamed: a quarter of the last-level cache, which src and
 /// other programs share.
