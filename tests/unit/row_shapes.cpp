@@ -44,6 +44,12 @@ TEST_P(row_shapes, per_channel_with_short_inner_runs) {
             ASSERT_TRUE(mixed({2, channels, inner}, {2, 1, inner}));
 }
 
+TEST_P(row_shapes, per_channel_with_short_inner_runs_in_many_rows) { // worth a parameter for each column
+    for (const std::int64_t channels : {65, 130, 257, 700})
+        for (std::int64_t inner = 2; inner <= 17; ++inner)
+            ASSERT_TRUE(mixed({6, channels, inner}, {6, 1, inner}));
+}
+
 TEST_P(row_shapes, channels_last) {
     for (std::int64_t channels = 1; channels <= 300; ++channels)
         ASSERT_TRUE(mixed({3, channels}, {3, 1}));

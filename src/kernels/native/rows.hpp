@@ -114,6 +114,9 @@ struct staged {
     }
 };
 
+/// A table of repeated parameters is expanded when so many rows use it.
+constexpr std::int64_t worth_expanding = 4;
+
 /// A stretch of columns, and where it begins among the parameters.
 struct stretch {
     std::int64_t begin, count, number, phase;
@@ -144,6 +147,8 @@ class alongside_rows {
     void compute() {
         const auto period = shape.period * shape.repeat;
         const auto longest = period > 0 ? table_capacity / period * period : table_capacity;
+        const auto uses = period > 0 ? (r.column_end - r.column_begin) / longest : r.row_end - r.row_begin;
+        expanding = shape.repeat > 1 && uses >= worth_expanding && innermost_loop(shape.form).parameter_stride == 0;
         for (auto column = r.column_begin; column < r.column_end; column += part.count) {
             part = stretch(shape, column, least(longest, r.column_end - column));
             parameter_of = shape.parameter_of + part.phase;
@@ -166,19 +171,39 @@ class alongside_rows {
         from = static_cast<const source *>(c.src) + at.src + part.begin * along.src_stride;
         to = static_cast<destination *>(c.dst) + at.dst + part.begin * along.dst_stride;
         for (std::int64_t i = 0; i < rows; ++i, from += loop.src_stride, to += loop.dst_stride) {
-            prepare(table, c, part.parameters(shape, at.parameter + i * loop.parameter_stride));
+            const auto parameters = part.parameters(shape, at.parameter + i * loop.parameter_stride);
+            if (!(table.holds == parameters)) {
+                prepare(table, c, parameters);
+                if (expanding) expand();
+            }
             Operator::with_formula(table, [this](auto formula) { compute_by<decltype(formula)>(); });
         }
     }
 
     template <typename Formula>
     void compute_by() {
-        if (shape.repeat == 1)
-            compute_part([this](std::int64_t i) { return Formula::from(table, neighbours<V> {i}); });
+        const bool aligned = part.phase == 0 && !c.streaming;
+        const auto &by_column = expanding ? expanded : table;
+        if (expanding || shape.repeat == 1)
+            compute_part([&](std::int64_t i) { return Formula::from(by_column, neighbours<V> {i}); });
+        else if (shape.repeat % V::lanes == 0 && aligned)
+            compute_part([this](std::int64_t i) { return Formula::from(table, only<V> {parameter_of[i]}); });
         else if ((V::lanes - 2) / shape.repeat < 3)
             compute_part([this](std::int64_t i) { return Formula::from(table, pick<true>(i)); });
         else
             compute_part([this](std::int64_t i) { return Formula::from(table, pick<false>(i)); });
+    }
+
+    /// Gives each column its own copy of its parameters.
+    void expand() {
+        for (std::int64_t i = 0; i < part.count; i += V::lanes) {
+            const auto take = pick<false>(i);
+            V::store(expanded.scale + i, take(table.scale));
+            V::store(expanded.reciprocal + i, take(table.reciprocal));
+            V::store(expanded.limit + i, take(table.limit));
+            V::store(expanded.zero + i, take(table.zero));
+            V::store(expanded.zero_point + i, take(table.zero_point));
+        }
     }
 
     template <bool Near>
@@ -208,7 +233,8 @@ class alongside_rows {
     const std::int32_t *parameter_of = nullptr;
     const source *from = nullptr;
     destination *to = nullptr;
-    parameter_table table;
+    bool expanding = false;
+    parameter_table table, expanded;
     staged<source> staged_in;
     staged<destination> staged_out;
 };

@@ -61,6 +61,7 @@ struct avx2 {
     }
 
     static void store(float *p, reals a) { _mm256_storeu_ps(p, a); }
+    static void store(std::int32_t *p, integers a) { _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), a); }
     static void store_partial(float *p, std::int64_t count, reals a) { _mm256_maskstore_ps(p, first_lanes(count), a); }
 
     static void stream(float *p, reals a) { _mm256_stream_ps(p, a); }

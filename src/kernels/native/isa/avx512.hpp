@@ -64,6 +64,7 @@ struct avx512 {
     }
 
     static void store(float *p, reals a) { _mm512_storeu_ps(p, a); }
+    static void store(std::int32_t *p, integers a) { _mm512_storeu_si512(p, a); }
     static void store_partial(float *p, std::int64_t count, reals a) {
         _mm512_mask_storeu_ps(p, first_lanes(count), a);
     }

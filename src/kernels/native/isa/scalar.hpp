@@ -52,6 +52,7 @@ struct scalar {
     }
 
     static void store(float *p, reals a) { *p = a; }
+    static void store(std::int32_t *p, integers a) { *p = a; }
     static void stream(float *p, reals a) { *p = a; }
     static void fence() {}
     static void leave() {}
