@@ -182,11 +182,13 @@ class alongside_rows {
 
     template <typename Formula>
     void compute_by() {
-        const bool aligned = part.phase == 0 && !c.streaming;
+        // Whether vectors begin at multiples of their lanes: a run aligns its stores to 32-bit elements.
+        const bool in_step = part.phase == 0 && !c.streaming
+                && (sizeof(destination) == 1 || unaligned_head<V::lanes>(to, V::lanes) == 0);
         const auto &by_column = expanding ? expanded : table;
         if (expanding || shape.repeat == 1)
             compute_part([&](std::int64_t i) { return Formula::from(by_column, neighbours<V> {i}); });
-        else if (shape.repeat % V::lanes == 0 && aligned)
+        else if (shape.repeat % V::lanes == 0 && in_step)
             compute_part([this](std::int64_t i) { return Formula::from(table, only<V> {parameter_of[i]}); });
         else if ((V::lanes - 2) / shape.repeat < 3)
             compute_part([this](std::int64_t i) { return Formula::from(table, pick<true>(i)); });

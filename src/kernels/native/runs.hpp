@@ -22,7 +22,7 @@ inline std::int64_t unaligned_head(const T *p, std::int64_t count) {
 }
 
 // A dense run of `count` elements, in blocks of four vectors; formula_at(i) gives the formula of columns i to
-// i + lanes.
+// i + lanes. Stores of 32-bit elements are aligned, as there are four to a load.
 
 template <typename V, storing Storing, typename Integer, typename FormulaAt>
 inline void quantize_run(const float *src, Integer *dst, std::int64_t count, const FormulaAt &formula_at) {
@@ -79,6 +79,9 @@ inline void dequantize_run(const Integer *src, float *dst, std::int64_t count, c
         partial_block(0, i);
         for (; i + 4 * n <= count; i += 4 * n)
             four(i, [&](std::int64_t j) { V::stream(dst + j, at(j)); });
+    } else if (count >= n) { // a vector to the first boundary; it and the next one overlap
+        i = unaligned_head<n>(dst, count);
+        if (i > 0) V::store(dst, at(0));
     }
     for (; i + 4 * n <= count; i += 4 * n)
         four(i, [&](std::int64_t j) { V::store(dst + j, at(j)); });
