@@ -110,6 +110,11 @@ TEST_P(row_shapes, permuted_in_tiles) {
             }
         }
     ASSERT_TRUE(mixed({2, 40, 3, 70}, {2, 40, 3, 1}, {}, {8400, 1, 2800, 40})); // turned twice
+    for (const std::int64_t a : {255, 256, 257})                                // around the longer side of a tile
+        for (const dims &block : {dims {a, 70}, dims {1, 70}, dims {a, 1}}) {
+            ASSERT_TRUE(mixed({a, 70}, block, {1, a}));
+            ASSERT_TRUE(mixed({a, 70}, block, {}, {1, a}));
+        }
 }
 
 TEST_P(row_shapes, dims_of_one_have_any_stride) {

@@ -9,8 +9,16 @@
 namespace dynquant::kernels::native {
 namespace {
 
-/// Tasks begin at multiples of this many columns: a cache line of 8-bit elements, and the side of a tile.
-constexpr std::int64_t columns_per_piece = tile_size;
+/// What tasks are made of: so many rows by so many columns.
+struct piece {
+    std::int64_t rows, columns;
+};
+
+/// Columns of a cache line of 8-bit elements, or a tile.
+piece piece_of(const layout &shape, direction dir) {
+    if (shape.rows != layout::kind::tiled) return {1, 64};
+    return dir == direction::quantize ? piece {tile_length, tile_side} : piece {tile_side, tile_length};
+}
 
 /// A task of fewer elements costs more to hand to another thread than to compute here.
 constexpr std::int64_t elements_per_task = 32 * 1024;
@@ -46,9 +54,9 @@ class row_implementation final : public implementation {
         , threads_(s.threads)
         , rows_(shape_.form.rows())
         , columns_(shape_.form.row.extent)
-        , rows_per_piece_(shape_.rows == layout::kind::tiled ? tile_size : 1)
-        , pieces_across_(pieces_of(columns_, columns_per_piece))
-        , pieces_(pieces_of(rows_, rows_per_piece_) * pieces_across_)
+        , piece_(piece_of(shape_, q.dir))
+        , pieces_across_(pieces_of(columns_, piece_.columns))
+        , pieces_(pieces_of(rows_, piece_.rows) * pieces_across_)
         , tasks_(rows_ * columns_ / elements_per_task)
         , streaming_(rows_ * columns_ * static_cast<std::int64_t>(traits(q.dst.type).size) >= streaming_bytes()) {}
 
@@ -72,12 +80,13 @@ class row_implementation final : public implementation {
     /// Pieces are numbered strip by strip, a strip being one row, or as many as a tile has. A range of them is
     /// the end of a strip, whole strips, and the beginning of a strip, each of which may be missing.
     void run_pieces(const call &c, parallel::range pieces) const {
+        if (pieces.end - pieces.begin == pieces_) return function_(c, {0, rows_, 0, columns_});
         const auto first = pieces.begin / pieces_across_, last = pieces.end / pieces_across_;
-        const auto begin = pieces.begin % pieces_across_ * columns_per_piece;
-        const auto end = pieces.end % pieces_across_ * columns_per_piece;
+        const auto begin = pieces.begin % pieces_across_ * piece_.columns;
+        const auto end = pieces.end % pieces_across_ * piece_.columns;
         const auto strips = [&](std::int64_t from, std::int64_t to, std::int64_t column_begin,
                                     std::int64_t column_end) {
-            function_(c, {from * rows_per_piece_, std::min(to * rows_per_piece_, rows_), column_begin, column_end});
+            function_(c, {from * piece_.rows, std::min(to * piece_.rows, rows_), column_begin, column_end});
         };
         if (first == last) return strips(first, first + 1, begin, end);
         if (begin > 0) strips(first, first + 1, begin, columns_);
@@ -91,7 +100,9 @@ class row_implementation final : public implementation {
     zero_points_view::kind zero_points_;
     isa isa_;
     int threads_;
-    std::int64_t rows_, columns_, rows_per_piece_, pieces_across_, pieces_, tasks_;
+    std::int64_t rows_, columns_;
+    piece piece_;
+    std::int64_t pieces_across_, pieces_, tasks_;
     bool streaming_;
 };
 

@@ -14,8 +14,9 @@ constexpr std::int64_t table_capacity = 1024;
 /// The widest block of columns, which a partial one reads to its end.
 constexpr std::int64_t widest_block = 64;
 
-/// A tile is so many rows by so many columns: a cache line of 8-bit elements each way.
-constexpr std::int64_t tile_size = 64;
+/// A tile of a permuted layout has so many elements where they have 8 bits, a cache line, and so many where they
+/// have 32.
+constexpr std::int64_t tile_side = 64, tile_length = 256;
 
 /// The canonical form as the row algorithms walk it: short rows joined to long ones where they are dense.
 struct layout {

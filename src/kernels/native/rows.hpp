@@ -21,10 +21,6 @@
 namespace dynquant::kernels::native {
 namespace {
 
-inline std::int64_t least(std::int64_t a, std::int64_t b) {
-    return a < b ? a : b;
-}
-
 /// Rows that are dense and lie under one parameter each.
 template <typename V, typename Operator>
 class uniform_rows {

@@ -13,21 +13,24 @@
 namespace dynquant::kernels::native {
 namespace {
 
-/// Up to so many lines of so many bytes, a cache line each.
+/// Lines of bytes.
+template <std::int64_t lines, std::int64_t length>
 struct alignas(64) byte_tile {
-    unsigned char lines[tile_size][tile_size];
+    unsigned char line[lines][length];
 };
 
-template <typename V>
-void transpose(const byte_tile &from, std::int64_t lines, std::int64_t length, byte_tile &to) {
-    for (std::int64_t i = 0; i < lines; i += 16)
-        for (std::int64_t j = 0; j < length; j += 32)
-            V::transpose(from.lines[i] + j, to.lines[j] + i, tile_size);
+template <typename V, std::int64_t lines, std::int64_t length>
+void transpose(const byte_tile<lines, length> &from, std::int64_t used_lines, std::int64_t used_length,
+        byte_tile<length, lines> &to) {
+    for (std::int64_t i = 0; i < used_lines; i += 16)
+        for (std::int64_t j = 0; j < used_length; j += 32)
+            V::transpose(from.line[i] + j, length, to.line[j] + i, lines);
 }
 
+/// Up to tile_side bytes.
 inline void copy_line(void *to, const void *from, std::int64_t length) {
-    if (length == tile_size)
-        std::memcpy(to, from, tile_size); // of known size: a load and a store
+    if (length == tile_side)
+        std::memcpy(to, from, tile_side); // of known size: a load and a store
     else
         std::memcpy(to, from, static_cast<std::size_t>(length));
 }
@@ -61,7 +64,8 @@ void for_each_line(parameter_table &table, const call &c, const tile_parameters 
     }
 }
 
-/// Rows of permuted tensors.
+/// Rows of permuted tensors. A tile is longer on the side where elements have 32 bits: a kilobyte, so that the
+/// processor notices that it reads or writes neighbours.
 template <typename V, typename Operator>
 class tiled_rows {
   public:
@@ -70,12 +74,14 @@ class tiled_rows {
         , r(which) {}
 
     void compute() {
-        for (auto column = r.column_begin; column < r.column_end; column += tile_size) {
-            const auto columns = r.column_end - column < tile_size ? r.column_end - column : tile_size;
+        constexpr auto most_rows = quantizes ? tile_length : tile_side,
+                       most_columns = quantizes ? tile_side : tile_length;
+        for (auto column = r.column_begin; column < r.column_end; column += most_columns) {
+            const auto columns = least(most_columns, r.column_end - column);
             row_walker walker(c.shape->form, r.row_begin);
             std::int64_t rows = 0;
             for (auto row = r.row_begin; row < r.row_end; row += rows, walker.advance(rows)) {
-                rows = walker.left(r.row_end - row < tile_size ? r.row_end - row : tile_size);
+                rows = walker.left(least(most_rows, r.row_end - row));
                 compute_tile(walker, rows, column, columns);
             }
         }
@@ -84,28 +90,29 @@ class tiled_rows {
   private:
     using source = typename Operator::source;
     using destination = typename Operator::destination;
+    static constexpr bool quantizes = sizeof(destination) == 1;
 
     /// So many rows by so many columns; the walker is at the first row.
     void compute_tile(const row_walker &walker, std::int64_t rows, std::int64_t column, std::int64_t columns) {
         const auto *src = static_cast<const source *>(c.src) + walker.src + column * along.src_stride;
         auto *dst = static_cast<destination *>(c.dst) + walker.dst + column;
         const auto parameter = walker.parameter + column * along.parameter_stride;
-        if constexpr (sizeof(destination) == 1) {
+        if constexpr (quantizes) {
             const auto line = [&](std::int64_t i, const auto &formula_at) {
-                Operator::template run<storing::cached>(src + i * along.src_stride,
-                        reinterpret_cast<destination *>(straight.lines[i]), rows, formula_at);
+                Operator::template run<storing::cached>(
+                        src + i * along.src_stride, reinterpret_cast<destination *>(wide.line[i]), rows, formula_at);
             };
             for_each_line<V, Operator>(
                     table, c, {parameter, columns, along.parameter_stride, rows, across.parameter_stride}, line);
-            transpose<V>(straight, columns, rows, turned);
+            transpose<V>(wide, columns, rows, tall);
             for (std::int64_t i = 0; i < rows; ++i)
-                copy_line(dst + i * across.dst_stride, turned.lines[i], columns);
+                copy_line(dst + i * across.dst_stride, tall.line[i], columns);
         } else {
             for (std::int64_t i = 0; i < columns; ++i)
-                copy_line(straight.lines[i], src + i * along.src_stride, rows);
-            transpose<V>(straight, columns, rows, turned);
+                copy_line(tall.line[i], src + i * along.src_stride, rows);
+            transpose<V>(tall, columns, rows, wide);
             const auto line = [&](std::int64_t i, const auto &formula_at) {
-                Operator::template run<storing::cached>(reinterpret_cast<const source *>(turned.lines[i]),
+                Operator::template run<storing::cached>(reinterpret_cast<const source *>(wide.line[i]),
                         dst + i * across.dst_stride, columns, formula_at);
             };
             for_each_line<V, Operator>(
@@ -117,7 +124,8 @@ class tiled_rows {
     const rectangle &r;
     const axis across = innermost_loop(c.shape->form), along = c.shape->form.row;
     parameter_table table;
-    byte_tile straight, turned;
+    byte_tile<tile_side, tile_length> wide;
+    byte_tile<tile_length, tile_side> tall;
 };
 
 } // namespace

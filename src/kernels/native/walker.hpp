@@ -8,6 +8,10 @@
 namespace dynquant::kernels::native {
 namespace {
 
+inline std::int64_t least(std::int64_t a, std::int64_t b) {
+    return a < b ? a : b;
+}
+
 /// Walks the rows of a canonical form like an odometer.
 class row_walker {
   public:
@@ -23,8 +27,7 @@ class row_walker {
     /// How many rows of the innermost loop are left, at most `count`.
     std::int64_t left(std::int64_t count) const {
         if (form_.loop_count == 0) return count;
-        const auto left = form_.loops[form_.loop_count - 1].extent - index_[form_.loop_count - 1];
-        return left < count ? left : count;
+        return least(form_.loops[form_.loop_count - 1].extent - index_[form_.loop_count - 1], count);
     }
 
     /// Goes on by so many rows, at most as many as are left of the innermost loop.

@@ -86,7 +86,9 @@ struct avx2 {
         store_bytes(p + 16, count - 16, _mm256_extracti128_si256(packed, 1));
     }
 
-    static void transpose(const void *from, void *to, std::int64_t stride) { transpose_bytes(from, to, stride); }
+    static void transpose(const void *from, std::int64_t from_stride, void *to, std::int64_t to_stride) {
+        transpose_bytes(from, from_stride, to, to_stride);
+    }
 
   private:
     static const __m128i *as_vector(const void *p) { return static_cast<const __m128i *>(p); }

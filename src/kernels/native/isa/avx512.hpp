@@ -88,7 +88,9 @@ struct avx512 {
         _mm512_mask_storeu_epi8(p, mask, pack(p, a, b, c, d));
     }
 
-    static void transpose(const void *from, void *to, std::int64_t stride) { transpose_bytes(from, to, stride); }
+    static void transpose(const void *from, std::int64_t from_stride, void *to, std::int64_t to_stride) {
+        transpose_bytes(from, from_stride, to, to_stride);
+    }
 
   private:
     static __m128i load_bytes(const void *p) { return _mm_loadu_si128(static_cast<const __m128i *>(p)); }

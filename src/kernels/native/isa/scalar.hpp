@@ -56,10 +56,11 @@ struct scalar {
     static void stream(float *p, reals a) { *p = a; }
     static void fence() {}
     static void leave() {}
-    static void transpose(const unsigned char *from, unsigned char *to, std::int64_t stride) {
+    static void transpose(
+            const unsigned char *from, std::int64_t from_stride, unsigned char *to, std::int64_t to_stride) {
         for (int i = 0; i < 16; ++i)
             for (int j = 0; j < 32; ++j)
-                to[j * stride + i] = from[i * stride + j];
+                to[j * to_stride + i] = from[i * from_stride + j];
     }
     template <typename Integer>
     static void stream(Integer *p, reals a, reals b, reals c, reals d) {
