@@ -168,13 +168,43 @@ TEST(dqbench_timing, summarizes_by_hand) {
     EXPECT_EQ(summarize({8, 1, 2, 5}).median, 3.5);
 }
 
+/// Writes down what is done to it.
+struct noting : contestant {
+    noting(std::string &log, char name)
+        : log_(log)
+        , name_(name) {}
+    void execute() override { log_ += name_; }
+    void rest() override { log_ += '.'; }
+
+    std::string &log_;
+    char name_;
+};
+
+TEST(dqbench_timing, spread_is_between_the_quarters) {
+    EXPECT_EQ(summarize({7}).quartile_range, 0);
+    EXPECT_EQ(summarize({50, 10, 30, 20, 40}).quartile_range, 20); // 40 - 20
+    EXPECT_EQ(summarize({1, 2, 3, 4}).quartile_range, 1.5);        // 3.25 - 1.75
+}
+
 TEST(dqbench_timing, contestants_take_turns_as_often_as_asked) {
-    std::string turns;
-    const auto timings = measure({[&] { turns += 'a'; }, [&] { turns += 'b'; }}, {3, 1});
+    std::string log;
+    noting a(log, 'a'), b(log, 'b');
+    const auto timings = measure({&a, &b}, {3, 1});
     EXPECT_EQ(timings.size(), 2u);
-    EXPECT_EQ(turns,
-            "aabb"
-            "ababab"); // warming up, then three rounds
+    EXPECT_EQ(log,
+            "aa.bb."
+            "a.b.a.b.a.b."); // warming up, then three rounds
+}
+
+TEST(dqbench_timing, something_may_happen_before_each_call) {
+    std::string log;
+    noting a(log, 'a'), b(log, 'b');
+    measure({&a, &b}, {2, 1}, [&] { log += '!'; });
+    EXPECT_EQ(log, "aa.bb.!a.!b.!a.!b.");
+    log.clear();
+    measure({&a}, {0, 1}, [&] { log += '!'; }); // until a millisecond is over: one call each all the same
+    EXPECT_EQ(log.substr(0, 12), "aa.!a.!a.!a.");
+    EXPECT_EQ(log.find("aa", 3), std::string::npos);
 }
 
 } // namespace

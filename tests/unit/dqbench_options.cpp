@@ -10,7 +10,6 @@ namespace {
 
 using namespace dqbench;
 using dynquant::isa;
-using dynquant::kernel_kind;
 
 const problem some_problem {{2, 3}, "name"};
 
@@ -40,11 +39,15 @@ TEST(dqbench_options, each_sets_its_member) {
     EXPECT_EQ(single({{"mode", "CP"}}).mode, run_mode::correctness_and_performance);
     EXPECT_EQ(single({{"mode", "f"}}).mode, run_mode::fast);
     EXPECT_EQ(single({{"op", "Dequantize"}}).op, op_kind::Dequantize);
-    EXPECT_EQ(single({{"kernel", "onednn"}}).kernel, kernel_kind::onednn);
-    EXPECT_EQ(single({{"kernel", "auto"}}).kernel, std::nullopt);
+    EXPECT_EQ(single({{"kernel", "onednn"}}).kernel, kernel_choice::onednn);
+    EXPECT_EQ(single({{"kernel", "auto"}}).kernel, kernel_choice::automatic);
     EXPECT_EQ(single({{"isa", "avx2"}}).isa, isa::avx2);
     EXPECT_EQ(single({{"threads", "7"}}).threads, 7);
-    EXPECT_EQ(single({{"peer", "onednn_graph"}}).peer, peer_kind::onednn_graph);
+    EXPECT_EQ(single({{"kernel", "limit"}, {"mode", "P"}}).kernel, kernel_choice::limit);
+    EXPECT_EQ(single({{"peer", "onednn_graph"}}).peers, (std::vector {peer_kind::onednn_graph}));
+    EXPECT_EQ(single({{"api", "direct"}}).api, api_kind::direct);
+    EXPECT_EQ(single({{"cache", "cold"}}).cache, cache_state::cold);
+    EXPECT_EQ(single({{"offset", "3"}}).offset, 3);
     EXPECT_EQ(single({{"fix-times-per-prb", "9"}}).limits.times, 9);
     EXPECT_EQ(single({{"max-ms-per-prb", "1.5e2"}}).limits.milliseconds, 150);
     EXPECT_EQ(single({{"fpmath-mode", "any"}}).fpmath, fpmath_mode::any);
@@ -79,6 +82,28 @@ TEST(dqbench_options, last_value_counts) {
     EXPECT_EQ(single({{"threads", "1,2,3"}, {"threads", "4"}}).threads, 4);
 }
 
+TEST(dqbench_options, peers_are_a_list_that_does_not_multiply) {
+    EXPECT_EQ(single({{"peer", "xnnpack,limit,onednn_reorder"}}).peers,
+            (std::vector {peer_kind::xnnpack, peer_kind::limit, peer_kind::onednn_reorder}));
+    EXPECT_TRUE(single({{"peer", "none"}}).peers.empty());
+    EXPECT_TRUE(single({{"peer", "limit"}, {"peer", "none"}}).peers.empty());
+}
+
+TEST(dqbench_options, limit_kernel_is_for_modes_that_compare_nothing) {
+    const auto refused = [](const char *mode) {
+        expect_usage_error(
+                [&] {
+                    single({{"kernel", "native,limit"}, {"mode", mode}});
+                },
+                std::string("--kernel=limit: expected --mode=P, F, R or L, given --mode=") + mode
+                        + ": the limit kernel does no arithmetic");
+    };
+    refused("C");
+    refused("CP");
+    for (const auto *mode : {"P", "F", "R", "L"})
+        EXPECT_EQ(single({{"mode", mode}, {"kernel", "limit"}}).kernel, kernel_choice::limit) << mode;
+}
+
 TEST(dqbench_options, axis_multiplies_per_channel_only) {
     settings s;
     set(s, "axis", "0,1,-1");
@@ -98,7 +123,7 @@ TEST(dqbench_options, reset_forgets_what_to_run_and_keeps_how) {
     set(s, "mode", "P");
     s.reset();
     const auto c = s.cases_for(some_problem).at(0);
-    EXPECT_EQ(c, (test_case {.mode = run_mode::performance, .kernel = kernel_kind::native, .prb = some_problem}));
+    EXPECT_EQ(c, (test_case {.mode = run_mode::performance, .kernel = kernel_choice::native, .prb = some_problem}));
 }
 
 TEST(dqbench_options, repro_reads_back) {
@@ -107,7 +132,8 @@ TEST(dqbench_options, repro_reads_back) {
     set(s, "kernel", "auto,native,onednn,reference");
     set(s, "isa", "auto,scalar,avx512");
     set(s, "threads", "0,3");
-    set(s, "peer", "none,onednn_graph");
+    set(s, "peer", "xnnpack,limit");
+    set(s, "api", "graph,direct");
     set(s, "max-ms-per-prb", "12.3");
     set(s, "fix-times-per-prb", "4");
     set(s, "op", "DynamicQuantize,DynamicDequantize,Quantize,Dequantize");
@@ -150,6 +176,16 @@ TEST(dqbench_options, refuse_bad_values_and_keep_the_state) {
     refused("dt", "undef:f32:undef:u8", "given 'undef'");
     refused("kernel", "nativ", "did you mean 'native'?");
     refused("isa", "sse", "expected auto, scalar, avx2 or avx512, given 'sse'");
+    refused("kernel", "limits", "did you mean 'limit'?");
+    refused("peer", "onednn", "expected limit, onednn_graph, onednn_reorder or xnnpack, given 'onednn'");
+    refused("peer", "xnnpak", "did you mean 'xnnpack'?");
+    refused("peer", "limit,", "given ''");
+    refused("peer", "limit,none", "expected none alone, given 'limit,none'");
+    refused("peer", "limit,xnnpack,limit", "expected each peer once, given 'limit,xnnpack,limit'");
+    refused("api", "grph", "did you mean 'graph'?");
+    refused("cache", "hot", "expected warm or cold, given 'hot'");
+    refused("offset", "64", "expected an integer from 0 to 63, given '64'");
+    refused("offset", "-1", "given '-1'");
     refused("threads", "-1", "from 0 to 1024, given '-1'");
     refused("threads", "1,2000", "given '2000'");
     refused("axis", "one", "given 'one'");

@@ -21,7 +21,7 @@ measurement by_hand() {
     m.elements = 512;
     m.input_bytes = 2048;
     m.output_bytes = 512;
-    m.own = {0.5, 1, 2, 4};
+    m.own = {0.5, 1, 2, 4, 0.25};
     return m;
 }
 
@@ -50,9 +50,10 @@ TEST(dqbench_perf_template, ratio_compares_the_same_statistic) {
     auto c = named_case();
     auto m = by_hand();
     EXPECT_EQ(line("[%peertime%|%ratio%]", c, m), "[|]");
-    c.peer = peer_kind::onednn_graph;
+    c.peers = {peer_kind::onednn_graph};
+    m.peers = {{peer_kind::onednn_graph}};
     EXPECT_EQ(line("[%peertime%|%ratio%]", c, m), "[refused|]");
-    m.peer = timing {1.5, 2, 3, 4};
+    m.peers[0].time = timing {1.5, 2, 3, 4, 1};
     EXPECT_EQ(line("%-peertime%,%-ratio%,%~ratio%", c, m), "1.5,3,2");
 }
 

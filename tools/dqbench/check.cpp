@@ -1,7 +1,7 @@
 #include "check.hpp"
 
 #include "compare.hpp"
-#include "peer.hpp"
+#include "peers/peer.hpp"
 #include "quantization/data_type.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
@@ -36,11 +36,14 @@ bool too_few_telling(const comparison &found, const compiled_case &c) {
             && found.telling < c.s.volume() / 10;
 }
 
-std::vector<std::string> notes_on_peer(const compiled_case &c, workspace &w, const std::vector<std::byte> &expected) {
-    const std::string name = name_of(c.what.peer);
-    peer other(c.what.peer, c.s, c.drawn, w);
-    if (!other.refusal().empty()) return {concat(name, ' ', other.refusal())};
-    const auto got = other.dst();
+std::vector<std::string> notes_on_peer(
+        peer_kind kind, const compiled_case &c, workspace &w, const std::vector<std::byte> &expected) {
+    const std::string name = name_of(kind);
+    if (kind == peer_kind::limit) return {concat(name, " computes nothing that could be compared")};
+    guarded_buffer dst(static_cast<std::int64_t>(w.dst().bytes().size()));
+    const auto invited = invite(kind, c.task_for(w, dst));
+    if (!invited.accepted) return {concat(name, ' ', invited.answer)};
+    const auto got = invited.accepted->dst();
     if (!got) return {concat(name, " chose a layout of its own, which cannot be compared")};
     const auto found = compare(
             c.s, c.drawn, w.src().data(), expected.data(), *got, {c.s.rule() == dynquant::numerics::any, false});
@@ -69,13 +72,13 @@ outcome judge(const compiled_case &c, const workspace &w, const std::vector<std:
 outcome check(compiled_case &c, phase_times &times) {
     workspace w = timed(times.fill, [&] { return c.make_workspace(filling::checking); });
     w.remember_inputs();
-    c.program.bind(w.handles());
-    timed(times.execute, [&] { c.program.execute(); });
+    c.program->bind(w.handles());
+    timed(times.execute, [&] { c.program->execute(); });
     return timed(times.compare, [&] {
         const auto expected = reference_result(c, w);
         auto verdict = judge(c, w, expected);
-        if (c.what.peer != peer_kind::none)
-            for (auto &note : notes_on_peer(c, w, expected))
+        for (const auto kind : c.what.peers)
+            for (auto &note : notes_on_peer(kind, c, w, expected))
                 verdict.notes.push_back(std::move(note));
         return verdict;
     });

@@ -41,12 +41,16 @@ compiled_case::compiled_case(const test_case &c)
     : what(c)
     , s(require_memory(statement(c)))
     , drawn(draw_parameters(c.parameters, s.parameter_count(), s.types.zps, salt(s.extents)))
-    , program(s, drawn)
-    , dst_strides(program.dst().get_strides())
-    , ran(program.info()) {}
+    , program(make_program(c, s, drawn))
+    , dst_strides(program->dst_strides())
+    , ran(program->info()) {}
 
 workspace compiled_case::make_workspace(filling kind) const {
-    return workspace(s, drawn, span_in_bytes(s.types.dst, s.extents, dst_strides), kind);
+    return workspace(s, drawn, span_in_bytes(s.types.dst, s.extents, dst_strides), kind, what.offset);
+}
+
+task compiled_case::task_for(workspace &w, guarded_buffer &dst) const {
+    return {s, drawn, w.handles(), dst_strides, dst, what.isa, what.threads};
 }
 
 } // namespace dqbench

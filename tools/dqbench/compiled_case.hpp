@@ -1,8 +1,9 @@
 // A case compiled by dynquant, which every mode but listing begins with.
 #pragma once
 
-#include "graph_program.hpp"
 #include "outcome.hpp"
+#include "peers/peer.hpp"
+#include "program.hpp"
 #include "workspace.hpp"
 
 namespace dqbench {
@@ -13,10 +14,13 @@ struct compiled_case {
 
     workspace make_workspace(filling kind) const;
 
+    /// What peers are asked.
+    task task_for(workspace &w, guarded_buffer &dst) const;
+
     const test_case &what;
     statement s;
     parameters drawn;
-    graph_program<with_dynquant> program;
+    std::unique_ptr<dqbench::program> program;
     dynquant::dims dst_strides;
     dynquant::operation_info ran;
 };

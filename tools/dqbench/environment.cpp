@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "vocabulary.hpp"
+
 namespace dqbench {
 namespace {
 
@@ -25,7 +27,8 @@ scoped_variable::~scoped_variable() {
 }
 
 scoped_choice::scoped_choice(const test_case &c) {
-    if (c.kernel) kernel_.emplace("DYNQUANT_KERNEL", dynquant::to_string(*c.kernel));
+    const bool chosen = c.kernel != kernel_choice::automatic && c.kernel != kernel_choice::limit;
+    if (chosen) kernel_.emplace("DYNQUANT_KERNEL", name_of(c.kernel));
     if (c.isa) isa_.emplace("DYNQUANT_MAX_ISA", dynquant::to_string(*c.isa));
 }
 

@@ -14,6 +14,14 @@ namespace dqbench {
 /// Statistics of one contestant's rounds, in milliseconds.
 struct timing {
     double least, median, average, most;
+    double quartile_range; // between the quarter of the rounds that is fastest and the one that is slowest
+};
+
+/// A peer that was asked for.
+struct peer_measurement {
+    peer_kind kind;
+    std::optional<timing> time = {}; // none: it refused
+    bool absent = false;             // it refused because this dqbench was built without it
 };
 
 struct measurement {
@@ -21,7 +29,7 @@ struct measurement {
     double creation_ms = 0;
     std::int64_t elements = 0, input_bytes = 0, output_bytes = 0;
     timing own = {};
-    std::optional<timing> peer = {}; // none: there is no peer or it refused
+    std::vector<peer_measurement> peers = {};
 };
 
 } // namespace dqbench

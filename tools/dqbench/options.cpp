@@ -64,6 +64,29 @@ void set_op(test_case &c, std::string_view text) {
                               : data_types {data_type::s8, data_type::f32, {}, data_type::f32};
 }
 
+const std::string &peer_values() {
+    static const std::string text = [] {
+        std::string all = "none";
+        for (const auto &name : names_of<peer_kind>())
+            all += '|' + name;
+        return all;
+    }();
+    return text;
+}
+
+std::vector<peer_kind> parse_peers(std::string_view text) {
+    std::vector<peer_kind> peers;
+    if (text == "none") return peers;
+    for (const auto &name : split(text, ',')) {
+        if (name == "none") throw usage_error(dynquant::concat("expected none alone, given '", text, "'"));
+        const auto kind = parse_word<peer_kind>(name);
+        if (std::find(peers.begin(), peers.end(), kind) != peers.end())
+            throw usage_error(dynquant::concat("expected each peer once, given '", text, "'"));
+        peers.push_back(kind);
+    }
+    return peers;
+}
+
 std::vector<option> make_table() {
     constexpr bool how_to_run = false, what_to_run = true, list = true, single = false;
     auto mode = word_option<&test_case::mode>(
@@ -84,7 +107,11 @@ std::vector<option> make_table() {
                         c.threads = static_cast<int>(parse_integer(value, 0, 1024));
                     },
                     [](const test_case &c) { return c.threads == defaults.threads ? "" : std::to_string(c.threads); }},
-            word_option<&test_case::peer>("peer", "a competitor for the same statement", how_to_run),
+            word_option<&test_case::api>("api", "dynquant's graph API, or prepare() and run()", how_to_run),
+            word_option<&test_case::cache>("cache", "whether a call finds the buffers in the caches", how_to_run),
+            {"peer", peer_values().c_str(), "competitors for the same statement, all in the same rounds: A,B,...",
+                    single, how_to_run, [](test_case &c, std::string_view value) { c.peers = parse_peers(value); },
+                    [](const test_case &c) { return join(c.peers, ','); }},
             {"fix-times-per-prb", "N", "rounds to measure (0: until the time is over)", single, how_to_run,
                     [](test_case &c, std::string_view value) {
                         c.limits.times = parse_integer(value, 0, 1'000'000'000);
@@ -110,6 +137,9 @@ std::vector<option> make_table() {
             word_option<&test_case::fpmath>("fpmath-mode", "the graph's fpmath mode", what_to_run),
             word_option<&test_case::parameters>("params", "how scales and zero points are drawn", what_to_run),
             src_layout,
+            {"offset", "N", "elements from a multiple of 64 bytes to each buffer (0; 1 to check)", list, what_to_run,
+                    [](test_case &c, std::string_view value) { c.offset = parse_integer(value, 0, 63); },
+                    [](const test_case &c) { return c.offset ? std::to_string(*c.offset) : ""; }},
             layout_option<&test_case::dst_layout>("dtag", "abx|acdb|axb|any|strides:12x4x1|...", "dst's layout"),
             word_option<&test_case::qtype>("qtype", "the granularity", what_to_run),
             // The last, so that per_tensor cases that differ in it alone are neighbours.
@@ -117,6 +147,14 @@ std::vector<option> make_table() {
                     [](test_case &c, std::string_view value) { c.axis = parse_integer(value, INT64_MIN, INT64_MAX); },
                     [](const test_case &c) { return c.axis == defaults.axis ? "" : std::to_string(c.axis); }},
     };
+}
+
+/// Throws usage_error when no such case can be run.
+void require_sense(const test_case &c) {
+    const bool compares = c.mode == run_mode::correctness || c.mode == run_mode::correctness_and_performance;
+    if (compares && c.kernel == kernel_choice::limit)
+        throw usage_error(dynquant::concat("--kernel=limit: expected --mode=P, F, R or L, given --mode=",
+                name_of(c.mode), ": the limit kernel does no arithmetic, so its results cannot be right"));
 }
 
 } // namespace
@@ -159,8 +197,10 @@ std::vector<test_case> settings::cases_for(const problem &prb) const {
             }
         cases = std::move(product);
     }
-    for (auto &c : cases)
+    for (auto &c : cases) {
         if (c.qtype == granularity::per_tensor) c.axis = defaults.axis;
+        require_sense(c);
+    }
     cases.erase(std::unique(cases.begin(), cases.end()), cases.end());
     return cases;
 }
@@ -171,6 +211,15 @@ std::string repro(const test_case &c) {
         if (const auto value = which.show(c); !value.empty())
             text += dynquant::concat("--", which.name, '=', value, ' ');
     return text + to_string(c.prb);
+}
+
+std::string join(const std::vector<peer_kind> &peers, char separator) {
+    std::string text;
+    for (const auto kind : peers) {
+        if (!text.empty()) text += separator;
+        text += name_of(kind);
+    }
+    return text;
 }
 
 std::string to_string(const data_types &types) {

@@ -36,7 +36,7 @@ class settings {
     void set(const option &which, std::string_view value);
     void reset();
 
-    /// One case for each combination of values.
+    /// One case for each combination of values. Throws usage_error when one of them makes no sense.
     std::vector<test_case> cases_for(const problem &prb) const;
 
   private:
@@ -45,6 +45,9 @@ class settings {
 
 /// The arguments that run this case again.
 std::string repro(const test_case &c);
+
+/// Names of peers: onednn_graph,xnnpack
+std::string join(const std::vector<peer_kind> &peers, char separator);
 
 /// A data-type list, SRC:SCALES:ZPS:DST.
 std::string to_string(const data_types &types);

@@ -12,6 +12,11 @@ namespace dqbench {
 /// benchdnn's states.
 enum class case_state { listed, skipped, invalid_arguments, unimplemented, executed, passed, mistrusted, failed };
 
+/// The library does not know the limit kernel.
+inline const char *kernel_that_ran(const test_case &c, const dynquant::operation_info &ran) {
+    return c.kernel == kernel_choice::limit ? "limit" : dynquant::to_string(ran.kernel);
+}
+
 struct outcome {
     case_state state;
     std::string reason = {}; // one line; empty when there is nothing to say

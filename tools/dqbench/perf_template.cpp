@@ -1,6 +1,7 @@
 #include "perf_template.hpp"
 
 #include "options.hpp"
+#include "outcome.hpp"
 #include "vocabulary.hpp"
 
 namespace dqbench {
@@ -11,9 +12,30 @@ namespace {
 
 constexpr std::string_view default_template = "perf,%kernel%,%isa%,%name%,%prb%,%-time%,%~time%,"
                                               "%-Gelems%,%-Gbw%,%-peertime%,%-ratio%";
-constexpr std::string_view csv_template =
-        "perf,%kernel%,%isa%,%name%,%op%,%dt%,%fpmath-mode%,%params%,%qtype%,%axis%,%stag%,%dtag%,"
-        "%threads%,%desc%,%-time%,%~time%,%-Gelems%,%-Gbw%,%peer%,%-peertime%,%~peertime%,%-ratio%";
+
+/// Everything, medians where there is a choice, and each peer in columns of its own.
+const std::string &csv_template() {
+    static const std::string text = [] {
+        std::string columns =
+                "perf,%idx%,%kernel%,%isa%,%api%,%cache%,%threads%,%name%,%op%,%dt%,%fpmath-mode%,%params%,%qtype%,"
+                "%axis%,%stag%,%dtag%,%offset%,%desc%,%~time%,%-time%,%0time%,%+time%,%spread%,%ibytes%,"
+                "%obytes%,%~Gelems%,%~Gbw%,%ctime%,%~limit%,%peer%,%~peertime%,%~ratio%";
+        for (const auto &peer : names_of<peer_kind>())
+            columns += concat(",%~peertime:", peer, "%,%~ratio:", peer, '%');
+        return columns + ",%prb%";
+    }();
+    return text;
+}
+
+/// As a field of comma-separated values (RFC 4180).
+std::string quoted_if_needed(const std::string &value) {
+    const bool quoted = !value.empty() && value.front() == '"'; // a name, which holds no quotes inside
+    if (quoted || value.find_first_of(",\"") == value.npos) return value;
+    std::string text = "\"";
+    for (const char c : value)
+        text += c == '"' ? "\"\"" : std::string(1, c);
+    return text + '"';
+}
 
 /// What a line is about, and the modifiers of one field in it.
 struct subject {
@@ -21,6 +43,7 @@ struct subject {
     std::size_t index;
     const measurement &m;
     char statistic, unit;
+    std::optional<peer_kind> peer; // the one that is named, as in %ratio:xnnpack%
 
     double milliseconds(const timing &t) const {
         switch (statistic) {
@@ -34,6 +57,32 @@ struct subject {
         const double units = unit == 'K' ? 1e3 : unit == 'M' ? 1e6 : unit == 'G' ? 1e9 : 1;
         return concat(value / units);
     }
+    const peer_measurement *find(peer_kind kind) const {
+        for (const auto &each : m.peers)
+            if (each.kind == kind) return &each;
+        return nullptr;
+    }
+    /// f of the peer that is named, or of each but the limit.
+    template <typename F>
+    std::string of_peers(F &&f) const {
+        if (peer) {
+            const auto *asked = find(*peer);
+            return asked ? f(*asked) : "";
+        }
+        std::string text;
+        bool first = true;
+        for (const auto &each : m.peers) {
+            if (each.kind == peer_kind::limit) continue;
+            text += concat(first ? "" : "/", f(each));
+            first = false;
+        }
+        return text;
+    }
+    std::string ratio_to(const timing &other) const {
+        const double own = milliseconds(m.own);
+        return own > 0 ? concat(milliseconds(other) / own) : "";
+    }
+    static std::string why_none(const peer_measurement &p) { return p.absent ? "absent" : "refused"; }
     std::string rate(std::int64_t count) const {
         const double ms = milliseconds(m.own);
         return ms > 0 ? number(static_cast<double>(count) / ms * 1e3) : "";
@@ -46,16 +95,20 @@ struct perf_field {
     const char *name;
     const char *help;
     std::string (*value)(const subject &s);
+    bool of_a_peer = false; // may name one: %ratio:xnnpack%
 };
 
 namespace {
 
 const perf_field fields[] = {
+        {"api", "the API that ours runs through", [](const subject &s) { return std::string(name_of(s.c.api)); }},
         {"axis", "the channels' dim",
                 [](const subject &s) { return s.c.qtype == granularity::per_channel ? std::to_string(s.c.axis) : ""; }},
         {"bw", "bytes read and written per second",
                 [](const subject &s) { return s.rate(s.m.input_bytes + s.m.output_bytes); }},
-        {"ctime", "milliseconds to build and compile", [](const subject &s) { return concat(s.m.creation_ms); }},
+        {"cache", "warm or cold", [](const subject &s) { return std::string(name_of(s.c.cache)); }},
+        {"ctime", "milliseconds to build and compile, the median of several",
+                [](const subject &s) { return concat(s.m.creation_ms); }},
         {"desc", "the problem", [](const subject &s) { return dynquant::to_string(s.c.prb.extents); }},
         {"dt", "data types", [](const subject &s) { return to_string(s.c.types); }},
         {"dtag", "dst's layout", [](const subject &s) { return s.c.dst_layout.to_string(); }},
@@ -64,25 +117,42 @@ const perf_field fields[] = {
         {"ibytes", "bytes read", [](const subject &s) { return s.number(static_cast<double>(s.m.input_bytes)); }},
         {"idx", "the number of the case", [](const subject &s) { return std::to_string(s.index); }},
         {"isa", "the instruction set that ran", [](const subject &s) { return s.m.ran.isa; }},
-        {"kernel", "the kernel that ran",
-                [](const subject &s) { return std::string(dynquant::to_string(s.m.ran.kernel)); }},
+        {"kernel", "the kernel that ran", [](const subject &s) { return std::string(kernel_that_ran(s.c, s.m.ran)); }},
+        {"limit", "percent of the limit: 100 times the limit kernel's time by ours, with --peer=limit",
+                [](const subject &s) {
+                    const auto *limit = s.find(peer_kind::limit);
+                    const double own = s.milliseconds(s.m.own);
+                    return limit && limit->time && own > 0 ? concat(100 * s.milliseconds(*limit->time) / own) : "";
+                }},
         {"name", "the problem's name",
                 [](const subject &s) { return s.c.prb.name.empty() ? "" : concat('"', s.c.prb.name, '"'); }},
         {"obytes", "bytes written", [](const subject &s) { return s.number(static_cast<double>(s.m.output_bytes)); }},
+        {"offset", "elements from a multiple of 64 bytes to each buffer",
+                [](const subject &s) { return std::to_string(s.c.offset.value_or(0)); }},
         {"op", "the operator", [](const subject &s) { return std::string(name_of(s.c.op)); }},
         {"params", "how parameters are drawn", [](const subject &s) { return std::string(name_of(s.c.parameters)); }},
-        {"peer", "the peer", [](const subject &s) { return std::string(name_of(s.c.peer)); }},
-        {"peertime", "the peer's milliseconds",
+        {"peer", "the peers, joined by /", [](const subject &s) { return join(s.c.peers, '/'); }},
+        {"peertime", "the peers' milliseconds, joined by /; %peertime:xnnpack%: that one's",
                 [](const subject &s) {
-                    if (s.m.peer) return concat(s.milliseconds(*s.m.peer));
-                    return std::string(s.c.peer == peer_kind::none ? "" : "refused");
-                }},
+                    return s.of_peers([&](const peer_measurement &p) {
+                        return p.time ? concat(s.milliseconds(*p.time)) : s.why_none(p);
+                    });
+                },
+                true},
         {"prb", "the arguments that run the case again", [](const subject &s) { return repro(s.c); }},
         {"qtype", "the granularity", [](const subject &s) { return std::string(name_of(s.c.qtype)); }},
-        {"ratio", "the peer's time by ours",
+        {"ratio", "the peers' times by ours, joined by /; %ratio:xnnpack%: that one's",
                 [](const subject &s) {
-                    const double own = s.milliseconds(s.m.own);
-                    return s.m.peer && own > 0 ? concat(s.milliseconds(*s.m.peer) / own) : "";
+                    return s.of_peers([&](const peer_measurement &p) {
+                        if (p.time) return s.ratio_to(*p.time);
+                        return s.peer ? s.why_none(p) : "";
+                    });
+                },
+                true},
+        {"spread", "the interquartile range of our times in percent of their median",
+                [](const subject &s) {
+                    const auto &own = s.m.own;
+                    return own.median > 0 ? concat(100 * own.quartile_range / own.median) : "";
                 }},
         {"stag", "src's layout", [](const subject &s) { return s.c.src_layout.to_string(); }},
         {"threads", "threads asked for", [](const subject &s) { return std::to_string(s.c.threads); }},
@@ -120,8 +190,10 @@ const char *statistic_name(char statistic) {
 
 perf_template perf_template::parse(std::string_view text) {
     if (text == "def") text = default_template;
-    if (text == "csv") text = csv_template;
+    const bool csv = text == "csv";
+    if (csv) text = csv_template();
     perf_template result(text);
+    result.quotes_ = csv;
     for (;;) {
         const auto start = text.find('%');
         if (start == text.npos) break;
@@ -129,7 +201,15 @@ perf_template perf_template::parse(std::string_view text) {
         if (end == text.npos) throw usage_error(concat("expected a % after '", text.substr(start), "'"));
         auto name = text.substr(start + 1, end - start - 1);
         const char statistic = take_modifier(name, "-~0+"), unit = take_modifier(name, "KMG");
-        result.pieces_.push_back({std::string(text.substr(0, start)), &find_field(std::string(name)), statistic, unit});
+        const auto colon = name.find(':');
+        const auto &field = find_field(std::string(name.substr(0, colon)));
+        std::optional<peer_kind> peer;
+        if (colon != name.npos) {
+            if (!field.of_a_peer)
+                throw usage_error(concat("expected a peer after %peertime: or %ratio: only, given '%", name, "%'"));
+            peer = parse_word<peer_kind>(name.substr(colon + 1));
+        }
+        result.pieces_.push_back({std::string(text.substr(0, start)), &field, statistic, unit, peer});
         text.remove_prefix(end + 1);
     }
     result.tail_ = text;
@@ -139,14 +219,17 @@ perf_template perf_template::parse(std::string_view text) {
 std::string perf_template::header() const {
     std::string line;
     for (const auto &p : pieces_)
-        line += concat(p.literal, statistic_name(p.statistic), p.unit ? std::string(1, p.unit) : "", p.field->name);
+        line += concat(p.literal, statistic_name(p.statistic), p.unit ? std::string(1, p.unit) : "", p.field->name,
+                p.peer ? concat(':', name_of(*p.peer)) : "");
     return line + tail_;
 }
 
 std::string perf_template::line(const test_case &c, std::size_t index, const measurement &m) const {
     std::string line;
-    for (const auto &p : pieces_)
-        line += p.literal + p.field->value({c, index, m, p.statistic, p.unit});
+    for (const auto &p : pieces_) {
+        const auto value = p.field->value({c, index, m, p.statistic, p.unit, p.peer});
+        line += p.literal + (quotes_ ? quoted_if_needed(value) : value);
+    }
     return line + tail_;
 }
 

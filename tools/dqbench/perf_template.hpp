@@ -1,6 +1,7 @@
 // The format of a performance line.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +13,8 @@ namespace dqbench {
 struct perf_field;
 
 /// Text with fields such as %prb%, %-time% or %-Gbw%. Before a field's name: - for the least time (the
-/// default), ~ for the median, 0 for the average or + for the most; then K, M or G as the unit.
+/// default), ~ for the median, 0 for the average or + for the most; then K, M or G as the unit. After it may stand
+/// a peer, as in %~ratio:xnnpack%.
 class perf_template {
   public:
     perf_template()
@@ -33,6 +35,7 @@ class perf_template {
         std::string literal; // before the field
         const perf_field *field;
         char statistic, unit; // 0: none given
+        std::optional<peer_kind> peer;
     };
 
     explicit perf_template(std::string_view text)
@@ -40,7 +43,8 @@ class perf_template {
 
     std::string text_;
     std::vector<piece> pieces_;
-    std::string tail_; // after the last field
+    std::string tail_;    // after the last field
+    bool quotes_ = false; // values as fields of comma-separated values
 };
 
 /// For --help: each field and what it is.

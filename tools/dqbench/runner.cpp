@@ -1,15 +1,15 @@
 #include "runner.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <new>
 
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>
 
+#include "caches.hpp"
 #include "check.hpp"
 #include "environment.hpp"
-#include "peer.hpp"
+#include "peers/peer.hpp"
 #include "quantization/text.hpp"
 #include "text_parsing.hpp"
 #include "timing.hpp"
@@ -36,51 +36,64 @@ auto in_arena(int threads, F &&f) {
 
 outcome execute_once(compiled_case &c, phase_times &times) {
     workspace w = timed(times.fill, [&] { return c.make_workspace(filling::measuring); });
-    c.program.bind(w.handles());
-    timed(times.execute, [&] { c.program.execute(); });
+    c.program->bind(w.handles());
+    timed(times.execute, [&] { c.program->execute(); });
     return {case_state::executed};
 }
 
-outcome measure_case(compiled_case &c, double creation_ms, phase_times &times) {
+/// The median of a few creations: the first one finds cold code.
+double creation_milliseconds(const compiled_case &c) {
+    constexpr std::size_t most = 15;
+    constexpr double long_enough_ms = 20;
+    std::vector<double> samples;
+    const auto start = clock::now();
+    while (samples.empty() || (samples.size() < most && milliseconds_since(start) < long_enough_ms))
+        samples.push_back(milliseconds_of([&] { make_program(c.what, c.s, c.drawn); }));
+    return summarize(std::move(samples)).median;
+}
+
+/// Ours first, then the peers that accepted. All write the same dst, so that none lies better than another.
+outcome measure_case(compiled_case &c, phase_times &times) {
     workspace w = timed(times.fill, [&] { return c.make_workspace(filling::measuring); });
     outcome result {case_state::executed};
     auto &m = result.measured.emplace();
     m.ran = c.ran;
-    m.creation_ms = creation_ms;
+    m.creation_ms = timed(times.create, [&] { return creation_milliseconds(c); });
     m.elements = c.s.volume();
     m.input_bytes = w.input_bytes();
     m.output_bytes = static_cast<std::int64_t>(w.dst().bytes().size());
 
-    c.program.bind(w.handles());
-    std::vector<std::function<void()>> contestants {[&] { c.program.execute(); }};
-    std::optional<peer> other;
-    if (c.what.peer != peer_kind::none) {
-        other.emplace(c.what.peer, c.s, c.drawn, w);
-        if (other->refusal().empty())
-            contestants.push_back([&] { other->execute(); });
+    c.program->bind(w.handles());
+    std::vector<contestant *> contestants {c.program.get()};
+    std::vector<invitation> invited;
+    for (const auto kind : c.what.peers) {
+        const auto &answer = invited.emplace_back(invite(kind, c.task_for(w, w.dst())));
+        m.peers.push_back({kind, {}, answer.absent});
+        if (answer.accepted)
+            contestants.push_back(answer.accepted.get());
         else
-            result.notes.push_back(concat(name_of(c.what.peer), ' ', other->refusal()));
+            result.notes.push_back(concat(name_of(kind), ' ', answer.answer));
     }
     auto limits = c.what.limits;
     if (c.what.mode == run_mode::fast) limits.milliseconds = fast_milliseconds;
-    const auto timings = timed(times.measure, [&] { return measure(contestants, limits); });
+    std::function<void()> before_each;
+    if (c.what.cache == cache_state::cold) before_each = [&] { evict(w.memory()); };
+    const auto timings = timed(times.measure, [&] { return measure(contestants, limits, before_each); });
     m.own = timings[0];
-    if (timings.size() > 1) m.peer = timings[1];
+    for (std::size_t i = 0, next = 1; i < invited.size(); ++i)
+        if (invited[i].accepted) m.peers[i].time = timings[next++];
     return result;
 }
 
 outcome run_compiled(const test_case &what, phase_times &times) {
-    const auto start = clock::now();
     compiled_case c = timed(times.create, [&] { return compiled_case(what); });
-    const double creation_ms = milliseconds_since(start);
 
     outcome result {case_state::executed};
     if (what.mode == run_mode::run) result = execute_once(c, times);
     if (what.mode == run_mode::correctness || what.mode == run_mode::correctness_and_performance)
         result = check(c, times);
-    if (what.mode == run_mode::performance || what.mode == run_mode::fast) result = measure_case(c, creation_ms, times);
-    if (what.mode == run_mode::correctness_and_performance)
-        result.measured = measure_case(c, creation_ms, times).measured;
+    if (what.mode == run_mode::performance || what.mode == run_mode::fast) result = measure_case(c, times);
+    if (what.mode == run_mode::correctness_and_performance) result.measured = measure_case(c, times).measured;
     result.ran = c.ran;
     return result;
 }
@@ -89,8 +102,7 @@ outcome classify(const test_case &c, const dnnl::error &e) {
     switch (e.status) {
         case dnnl_unimplemented:
             // The one kernel that is meant for a part of the statements only.
-            if (c.kernel == dynquant::kernel_kind::onednn)
-                return {case_state::skipped, concat("kernel refuses: ", e.message)};
+            if (c.kernel == kernel_choice::onednn) return {case_state::skipped, concat("kernel refuses: ", e.message)};
             return {case_state::unimplemented, e.message};
         case dnnl_invalid_arguments:
         case dnnl_invalid_graph:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "dynquant/quantization.hpp"
 #include "layout.hpp"
@@ -27,7 +28,15 @@ enum class granularity { per_tensor, per_channel };
 /// How scales and zero points are drawn; parameters.hpp has the values.
 enum class parameter_kind { usual, pow2, wild };
 
-enum class peer_kind { none, onednn_graph };
+/// auto: the library chooses. limit: no kernel of the library, but what bounds them (limit/limit.hpp).
+enum class kernel_choice { automatic, native, onednn, reference, limit };
+
+enum class api_kind { graph, direct };
+
+/// Whether a sample finds the buffers where the one before it left them, or in memory alone.
+enum class cache_state { warm, cold };
+
+enum class peer_kind { limit, onednn_graph, onednn_reorder, xnnpack };
 
 enum class run_mode { list, run, correctness, performance, correctness_and_performance, fast };
 
@@ -42,10 +51,12 @@ struct measuring {
 struct test_case {
     // How to run.
     run_mode mode = run_mode::correctness;
-    std::optional<dynquant::kernel_kind> kernel = {}; // none: the library chooses
-    std::optional<dynquant::isa> isa = {};            // none: what the processor has
-    int threads = 0;                                  // 0: as many as the machine has
-    peer_kind peer = peer_kind::none;
+    kernel_choice kernel = kernel_choice::automatic;
+    std::optional<dynquant::isa> isa = {}; // none: what the processor has
+    int threads = 0;                       // 0: as many as the machine has
+    api_kind api = api_kind::graph;
+    cache_state cache = cache_state::warm;
+    std::vector<peer_kind> peers = {};
     measuring limits = {};
 
     // What to run.
@@ -55,7 +66,8 @@ struct test_case {
     parameter_kind parameters = parameter_kind::usual;
     layout src_layout = {}, dst_layout = {};
     granularity qtype = granularity::per_tensor;
-    std::int64_t axis = 1; // for per_channel only
+    std::int64_t axis = 1;                   // for per_channel only
+    std::optional<std::int64_t> offset = {}; // elements from an aligned address; none: workspace.hpp
     problem prb = {};
 
     bool operator==(const test_case &) const = default;

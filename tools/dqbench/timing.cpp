@@ -10,33 +10,43 @@ constexpr double shortest_sample_ms = 0.05; // reading the clock twice takes a t
 constexpr std::int64_t fewest_rounds = 5;
 
 struct lane {
-    const std::function<void()> &run;
+    contestant &who;
     std::int64_t calls = 1; // per sample
     std::vector<double> samples = {};
 
     void sample() {
         const double ms = milliseconds_of([&] {
             for (std::int64_t i = 0; i < calls; ++i)
-                run();
+                who.execute();
         });
         samples.push_back(ms / static_cast<double>(calls));
     }
 };
 
-std::int64_t calls_per_sample(const std::function<void()> &run) {
-    run(); // the first one touches memory for the first time
-    const double ms = milliseconds_of(run);
+std::int64_t calls_per_sample(contestant &who) {
+    who.execute(); // the first one touches memory for the first time
+    const double ms = milliseconds_of([&] { who.execute(); });
+    who.rest();
     return static_cast<std::int64_t>(std::clamp(shortest_sample_ms / std::max(ms, 1e-6), 1.0, 1e4));
+}
+
+/// The value below which a share of sorted samples lie, between two of them by their distance.
+double quantile(const std::vector<double> &sorted, double share) {
+    const double at = share * static_cast<double>(sorted.size() - 1);
+    const auto below = static_cast<std::size_t>(at);
+    const auto above = std::min(below + 1, sorted.size() - 1);
+    return sorted[below] + (sorted[above] - sorted[below]) * (at - static_cast<double>(below));
 }
 
 } // namespace
 
-std::vector<timing> measure(const std::vector<std::function<void()>> &contestants, const measuring &limits) {
+std::vector<timing> measure(const std::vector<contestant *> &contestants, const measuring &limits,
+        const std::function<void()> &before_each) {
     std::vector<lane> lanes;
-    for (const auto &run : contestants) {
-        lanes.push_back({run});
-        const auto calls = calls_per_sample(run);
-        if (limits.times == 0) lanes.back().calls = calls;
+    for (auto *who : contestants) {
+        lanes.push_back({*who});
+        const auto calls = calls_per_sample(*who);
+        if (limits.times == 0 && !before_each) lanes.back().calls = calls;
     }
     const auto start = clock::now();
     const auto goes_on = [&](std::int64_t round) {
@@ -44,8 +54,11 @@ std::vector<timing> measure(const std::vector<std::function<void()>> &contestant
         return round < fewest_rounds || milliseconds_since(start) < limits.milliseconds;
     };
     for (std::int64_t round = 0; goes_on(round); ++round)
-        for (auto &each : lanes)
+        for (auto &each : lanes) {
+            if (before_each) before_each();
             each.sample();
+            each.who.rest();
+        }
 
     std::vector<timing> result;
     for (auto &each : lanes)
@@ -55,9 +68,9 @@ std::vector<timing> measure(const std::vector<std::function<void()>> &contestant
 
 timing summarize(std::vector<double> samples) {
     std::sort(samples.begin(), samples.end());
-    const auto n = samples.size();
     const double sum = std::accumulate(samples.begin(), samples.end(), 0.0);
-    return {samples.front(), (samples[(n - 1) / 2] + samples[n / 2]) / 2, sum / static_cast<double>(n), samples.back()};
+    return {samples.front(), quantile(samples, 0.5), sum / static_cast<double>(samples.size()), samples.back(),
+            quantile(samples, 0.75) - quantile(samples, 0.25)};
 }
 
 } // namespace dqbench

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "contestant.hpp"
 #include "measurement.hpp"
 
 namespace dqbench {
@@ -34,10 +35,11 @@ decltype(auto) timed(double &total, F &&f) {
     return f();
 }
 
-/// Runs each contestant once to warm up, then all of them in rounds until the limit. A round calls a
-/// short contestant many times, so that reading the clock does not count, unless the number of rounds
-/// is fixed.
-std::vector<timing> measure(const std::vector<std::function<void()>> &contestants, const measuring &limits);
+/// Runs each contestant once to warm up, then all of them in rounds until the limit. In a round a short contestant
+/// runs many times, so that reading the clock does not count, unless the number of rounds is fixed or something is
+/// to happen before each time.
+std::vector<timing> measure(const std::vector<contestant *> &contestants, const measuring &limits,
+        const std::function<void()> &before_each = {});
 
 /// Of a list that is not empty.
 timing summarize(std::vector<double> samples);

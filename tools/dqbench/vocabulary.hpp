@@ -65,19 +65,33 @@ inline constexpr auto words<fpmath_mode> = std::array<word<fpmath_mode>, 5> {{
 }};
 
 template <>
-inline constexpr auto words<peer_kind> = std::array<word<peer_kind>, 2> {{
-        {"none", peer_kind::none},
+inline constexpr auto words<peer_kind> = std::array<word<peer_kind>, 4> {{
+        {"limit", peer_kind::limit},
         {"onednn_graph", peer_kind::onednn_graph},
+        {"onednn_reorder", peer_kind::onednn_reorder},
+        {"xnnpack", peer_kind::xnnpack},
 }};
 
 template <>
-inline constexpr auto words<std::optional<dynquant::kernel_kind>> =
-        std::array<word<std::optional<dynquant::kernel_kind>>, 4> {{
-                {"auto", std::nullopt},
-                {"native", dynquant::kernel_kind::native},
-                {"onednn", dynquant::kernel_kind::onednn},
-                {"reference", dynquant::kernel_kind::reference},
-        }};
+inline constexpr auto words<kernel_choice> = std::array<word<kernel_choice>, 5> {{
+        {"auto", kernel_choice::automatic},
+        {"native", kernel_choice::native},
+        {"onednn", kernel_choice::onednn},
+        {"reference", kernel_choice::reference},
+        {"limit", kernel_choice::limit},
+}};
+
+template <>
+inline constexpr auto words<api_kind> = std::array<word<api_kind>, 2> {{
+        {"graph", api_kind::graph},
+        {"direct", api_kind::direct},
+}};
+
+template <>
+inline constexpr auto words<cache_state> = std::array<word<cache_state>, 2> {{
+        {"warm", cache_state::warm},
+        {"cold", cache_state::cold},
+}};
 
 template <>
 inline constexpr auto words<std::optional<dynquant::isa>> = std::array<word<std::optional<dynquant::isa>>, 4> {{

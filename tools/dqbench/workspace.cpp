@@ -8,8 +8,8 @@
 namespace dqbench {
 namespace {
 
-std::size_t misalignment(data_type type, filling kind) {
-    return kind == filling::checking ? dynquant::traits(type).size : 0;
+std::size_t in_bytes(data_type type, std::int64_t elements) {
+    return dynquant::traits(type).size * static_cast<std::size_t>(elements);
 }
 
 std::int64_t bytes_of(std::optional<data_type> type, std::size_t count) {
@@ -29,22 +29,20 @@ void store(data_type type, const std::vector<Value> &values, std::byte *to) {
 
 } // namespace
 
-workspace::workspace(const statement &s, const parameters &p, std::int64_t dst_bytes, filling kind)
-    : src_(span_in_bytes(s.types.src, s.extents, s.src_strides), misalignment(s.types.src, kind))
-    , scales_(bytes_of(s.types.scales, p.scales.size()), misalignment(s.types.scales, kind))
-    , zero_points_(bytes_of(s.types.zps, p.zero_points.size()), misalignment(s.types.zps.value_or(data_type::s8), kind))
-    , dst_(dst_bytes, misalignment(s.types.dst, kind)) {
+workspace::workspace(const statement &s, const parameters &p, std::int64_t dst_bytes, filling kind,
+        std::optional<std::int64_t> offset)
+    : offset_(offset.value_or(kind == filling::checking ? 1 : 0))
+    , src_(span_in_bytes(s.types.src, s.extents, s.src_strides), in_bytes(s.types.src, offset_))
+    , scales_(bytes_of(s.types.scales, p.scales.size()), in_bytes(s.types.scales, offset_))
+    , zero_points_(bytes_of(s.types.zps, p.zero_points.size()), in_bytes(s.types.zps.value_or(data_type::s8), offset_))
+    , dst_(dst_bytes, in_bytes(s.types.dst, offset_)) {
     fill_src(s, p, kind, src_.data());
     store(s.types.scales, p.scales, scales_.data());
     if (s.types.zps) store(*s.types.zps, p.zero_points, zero_points_.data());
 }
 
 buffers workspace::handles() {
-    return handles_with_dst(dst_);
-}
-
-buffers workspace::handles_with_dst(guarded_buffer &other) {
-    return {src_.data(), scales_.data(), zero_points_.data(), other.data()};
+    return {src_.data(), scales_.data(), zero_points_.data(), dst_.data()};
 }
 
 dynquant::arguments workspace::arguments_with_dst(void *other) const {
@@ -53,6 +51,10 @@ dynquant::arguments workspace::arguments_with_dst(void *other) const {
 
 std::int64_t workspace::input_bytes() const {
     return static_cast<std::int64_t>(src_.bytes().size() + scales_.bytes().size() + zero_points_.bytes().size());
+}
+
+std::vector<std::span<const std::byte>> workspace::memory() const {
+    return {src_.bytes(), scales_.bytes(), zero_points_.bytes(), dst_.bytes()};
 }
 
 std::vector<std::byte> workspace::all_inputs() const {

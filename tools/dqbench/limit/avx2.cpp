@@ -1,0 +1,51 @@
+#include "kernels/native/isa/avx2.hpp"
+#include "limit/limit.hpp"
+#include "limit/rows.hpp"
+
+namespace dqbench::limit {
+namespace {
+
+struct avx2 : native::avx2 {
+    using native::avx2::load, native::avx2::store, native::avx2::store_partial, native::avx2::stream;
+
+    static integers load(const std::uint8_t *p) {
+        std::int64_t bytes;
+        std::memcpy(&bytes, p, sizeof(bytes));
+        return _mm256_set1_epi64x(bytes);
+    }
+    static reals as_reals(integers a) { return _mm256_castsi256_ps(a); }
+
+    static void store(std::uint8_t *p, reals a, reals b, reals c, reals d) {
+        _mm256_storeu_ps(reinterpret_cast<float *>(p), join(a, b, c, d));
+    }
+    static void stream(std::uint8_t *p, reals a, reals b, reals c, reals d) {
+        _mm256_stream_ps(reinterpret_cast<float *>(p), join(a, b, c, d));
+    }
+    /// In pieces of 16, 8, 4, 2 and 1 bytes, as the native kernel stores the end of a row.
+    static void store_partial(std::uint8_t *p, std::int64_t count, reals a, reals b, reals c, reals d) {
+        alignas(32) std::uint8_t bytes[32];
+        store(bytes, a, b, c, d);
+        std::int64_t done = 0;
+        const auto piece = [&](auto size) {
+            if (!(count & size)) return;
+            std::memcpy(p + done, bytes + done, size);
+            done += size;
+        };
+        piece(constant<16> {}), piece(constant<8> {}), piece(constant<4> {}), piece(constant<2> {});
+        piece(constant<1> {});
+    }
+
+  private:
+    template <int Value>
+    using constant = std::integral_constant<int, Value>;
+
+    static reals join(reals a, reals b, reals c, reals d) {
+        return _mm256_or_ps(_mm256_or_ps(a, b), _mm256_or_ps(c, d));
+    }
+};
+
+} // namespace
+
+constinit const native::row_functions avx2_rows = rows_for<avx2>();
+
+} // namespace dqbench::limit

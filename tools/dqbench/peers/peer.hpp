@@ -1,0 +1,60 @@
+// Competitors: other ways to run the same statement on the same inputs.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "compare.hpp"
+#include "contestant.hpp"
+#include "graph_program.hpp"
+
+namespace dqbench {
+
+class peer : public contestant {
+  public:
+    /// Its dst; nothing when the layout is its own affair, or its results mean nothing.
+    virtual std::optional<computed> dst() const = 0;
+};
+
+/// What a peer is asked to compute.
+struct task {
+    const statement &s;
+    const parameters &drawn;
+    buffers inputs;                    // their dst is not a peer's to write
+    const dynquant::dims &dst_strides; // dynquant's
+    guarded_buffer &dst;
+    std::optional<dynquant::isa> isa; // for the limit kernel
+    int threads;                      // 0: as many as the arena has
+};
+
+/// A peer cannot state the task: "one zero point serves all channels".
+struct refusal : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// This dqbench was built without the peer; the text says how to get it.
+struct absence : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// A peer that has run the task once, or why there is none.
+struct invitation {
+    std::unique_ptr<peer> accepted;
+    bool absent = false;
+    std::string answer = {}; // "refuses: ...", "is absent: ..."; empty when accepted
+};
+
+invitation invite(peer_kind kind, const task &t);
+
+/// One for each kind, each in a file of its own. They throw refusal, absence or dnnl::error.
+std::unique_ptr<peer> make_limit(const task &t);
+std::unique_ptr<peer> make_onednn_graph(const task &t);
+std::unique_ptr<peer> make_onednn_reorder(const task &t);
+std::unique_ptr<peer> make_xnnpack(const task &t);
+
+/// Of a dnnl::error: "unimplemented: could not ...".
+std::string describe(const dnnl::error &e);
+
+} // namespace dqbench

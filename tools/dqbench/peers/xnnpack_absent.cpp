@@ -1,0 +1,11 @@
+// In place of xnnpack.cpp where XNNPACK was not found.
+#include "peers/peer.hpp"
+
+namespace dqbench {
+
+std::unique_ptr<peer> make_xnnpack(const task &) {
+    throw absence("this dqbench was built without XNNPACK; install it (Debian: libxnnpack-dev and libpthreadpool-dev), "
+                  "then configure and build again");
+}
+
+} // namespace dqbench

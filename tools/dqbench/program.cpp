@@ -1,0 +1,85 @@
+#include "program.hpp"
+
+#include "limit/limit.hpp"
+#include "quantization/shape.hpp"
+#include "quantization/text.hpp"
+#include "text_parsing.hpp"
+
+namespace dqbench {
+namespace {
+
+class through_graph final : public program {
+  public:
+    through_graph(const statement &s, const parameters &p)
+        : program_(s, p) {}
+
+    dynquant::dims dst_strides() const override { return program_.dst().get_strides(); }
+    dynquant::operation_info info() const override { return program_.info(); }
+    void bind(const buffers &b) override { program_.bind(b); }
+    void execute() override { program_.execute(); }
+
+  private:
+    graph_program<with_dynquant> program_;
+};
+
+/// Anything that runs on plain pointers.
+template <typename Operation>
+class on_pointers final : public program {
+  public:
+    on_pointers(Operation operation, dynquant::dims dst_strides)
+        : operation_(std::move(operation))
+        , dst_strides_(std::move(dst_strides)) {}
+
+    dynquant::dims dst_strides() const override { return dst_strides_; }
+    dynquant::operation_info info() const override { return operation_.info(); }
+    void bind(const buffers &b) override { arguments_ = {b.src, b.scales, b.zero_points, b.dst}; }
+    void execute() override { operation_.run(arguments_); }
+
+  private:
+    Operation operation_;
+    dynquant::dims dst_strides_;
+    dynquant::arguments arguments_;
+};
+
+class limit_kernel {
+  public:
+    explicit limit_kernel(std::unique_ptr<dynquant::kernels::implementation> rows)
+        : rows_(std::move(rows)) {}
+
+    dynquant::operation_info info() const { return rows_->info(); }
+    void run(const dynquant::arguments &args) const {
+        if (rows_) rows_->run(args);
+    }
+
+  private:
+    std::unique_ptr<dynquant::kernels::implementation> rows_;
+};
+
+/// Only the graph API can be asked to choose.
+const dynquant::dims &known_dst_strides(const statement &s) {
+    if (!s.dst_strides)
+        throw usage_error("--dtag: expected a layout with strides, as --api=direct and --kernel=limit need, given any");
+    return *s.dst_strides;
+}
+
+} // namespace
+
+std::unique_ptr<program> make_program(const test_case &c, const statement &s, const parameters &p) {
+    if (c.kernel == kernel_choice::limit) return make_limit_program(s, p, known_dst_strides(s), c.isa);
+    if (c.api == api_kind::graph) return std::make_unique<through_graph>(s, p);
+    const auto &strides = known_dst_strides(s);
+    return std::make_unique<on_pointers<dynquant::operation>>(
+            dynquant::prepare(s.direct(p, strides, s.rule())), strides);
+}
+
+std::unique_ptr<program> make_limit_program(
+        const statement &s, const parameters &p, const dynquant::dims &dst_strides, std::optional<dynquant::isa> isa) {
+    statement all_given = s;
+    all_given.dynamic = true;
+    const auto q = all_given.direct(p, dst_strides, s.rule());
+    if (const auto wrong = dynquant::check(q)) throw usage_error(wrong->message);
+    return std::make_unique<on_pointers<limit_kernel>>(
+            limit_kernel(limit::prepare(q, isa.value_or(dynquant::best_isa()))), dst_strides);
+}
+
+} // namespace dqbench

@@ -1,0 +1,27 @@
+// The case as dynquant runs it: through either of its APIs, or as the limit kernel.
+#pragma once
+
+#include <memory>
+
+#include "contestant.hpp"
+#include "graph_program.hpp"
+
+namespace dqbench {
+
+class program : public contestant {
+  public:
+    virtual dynquant::dims dst_strides() const = 0;
+    virtual dynquant::operation_info info() const = 0;
+
+    /// The buffers of execute().
+    virtual void bind(const buffers &b) = 0;
+};
+
+/// Throws usage_error, or dnnl::error when the statement is refused.
+std::unique_ptr<program> make_program(const test_case &c, const statement &s, const parameters &p);
+
+/// The same statement, computed by the limit kernel into a dst with these strides.
+std::unique_ptr<program> make_limit_program(
+        const statement &s, const parameters &p, const dynquant::dims &dst_strides, std::optional<dynquant::isa> isa);
+
+} // namespace dqbench
