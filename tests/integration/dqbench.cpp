@@ -149,8 +149,8 @@ TEST_F(dqbench, what_cannot_be_understood_is_exit_status_2_and_runs_nothing) {
 TEST_F(dqbench, help_names_every_option) {
     const auto out = succeed("--help");
     for (const auto *option : {"mode", "op", "dt", "qtype", "axis", "stag", "dtag", "fpmath-mode", "kernel", "isa",
-                 "threads", "peer", "params", "perf-template", "fix-times-per-prb", "max-ms-per-prb", "batch", "match",
-                 "reset", "help"})
+                 "threads", "peer", "api", "cache", "offset", "params", "perf-template", "fix-times-per-prb",
+                 "max-ms-per-prb", "batch", "match", "reset", "help"})
         EXPECT_NE(out.find(std::string("  --") + option), std::string::npos) << option;
 }
 
@@ -170,6 +170,88 @@ TEST_F(dqbench, performance_line_has_kernel_times_and_rates) {
 TEST_F(dqbench, peer_is_measured_in_the_same_run) {
     const auto out = succeed("--mode=F --peer=onednn_graph '--perf-template=[%peertime%/%time%=%ratio%]' 1000");
     EXPECT_EQ(matches(out, "(\\[[0-9.e-]+/[0-9.e-]+=[0-9.e-]+\\])\n").size(), 1u) << out;
+}
+
+TEST_F(dqbench, several_peers_are_measured_in_the_same_run) {
+    const auto out = succeed("--mode=F --threads=1 --peer=limit,onednn_graph,onednn_reorder "
+                             "'--perf-template=[%peer%: %limit% %ratio% %ratio:limit%]' --dt=f32:f32:u8:u8 4096");
+    EXPECT_EQ(
+            matches(out, "(\\[limit/onednn_graph/onednn_reorder: [0-9.e-]+ [0-9.e-]+/[0-9.e-]+ [0-9.e-]+\\])\n").size(),
+            1u)
+            << out;
+}
+
+TEST_F(dqbench, xnnpack_is_measured_or_absent) {
+    for (const auto *types : {"--dt=f32:f32:u8:u8", "--dt=f32:f32:undef:s8",
+                 "--op=DynamicDequantize --dt=u8:f32:u8:f32", "--op=DynamicDequantize --dt=s8:f32:undef:f32"})
+        for (const auto *threads : {" --threads=1", " --threads=3"}) {
+            const auto out = succeed("--mode=F --peer=xnnpack '--perf-template=<%ratio:xnnpack%>' " + std::string(types)
+                    + threads + " 4096");
+            EXPECT_EQ(matches(out, "\n<([0-9.e-]+|absent)>\n").size(), 1u) << out;
+            if (out.find("<absent>") == std::string::npos) continue;
+            EXPECT_NE(out.find("    xnnpack is absent: this dqbench was built without XNNPACK; install"),
+                    std::string::npos)
+                    << out;
+        }
+}
+
+TEST_F(dqbench, peers_refuse_what_they_cannot_state) {
+    const auto expect_note = [&](const std::string &arguments, const std::string &note) {
+        const auto out = succeed("--mode=F " + arguments);
+        const bool absent = out.find("xnnpack is absent: ") != std::string::npos;
+        EXPECT_TRUE(absent || out.find(note) != std::string::npos) << note << "\nis not in\n" << out;
+    };
+    expect_note("--peer=onednn_reorder --qtype=per_channel --dt=f32:f32:u8:u8 8x64",
+            "    onednn_reorder refuses: a reorder takes one zero point, the statement has one for each channel\n");
+    expect_note("--peer=xnnpack --qtype=per_channel 8x64",
+            "    xnnpack refuses: it takes one scale, the statement has one for each channel\n");
+    expect_note("--peer=xnnpack --stag=axb 8x64x3",
+            "    xnnpack refuses: it takes dense row-major tensors, the statement's have other strides\n");
+    expect_note("--peer=xnnpack --dt=f32:f32:s32:u8 16 17 18 19 20 21", // one of them draws such a zero point
+            "    xnnpack refuses: it takes a zero point within u8, given ");
+    expect_note("--peer=onednn_reorder 3x0", "    onednn_reorder was not asked: the tensors have no elements\n");
+}
+
+TEST_F(dqbench, limit_kernel_is_measured_and_never_checked) {
+    EXPECT_NE(
+            succeed("--mode=R --kernel=limit --isa=scalar 1000").find("0:EXECUTED (limit:scalar)"), std::string::npos);
+    const auto out = succeed("--mode=F --kernel=limit --perf-template=%kernel%:%~time% 1000");
+    EXPECT_EQ(matches(out, "\nlimit:([0-9.e-]+)\n").size(), 1u) << out;
+    expect_refused("--kernel=limit 1000", "--kernel=limit: expected --mode=P, F, R or L, given --mode=C");
+    expect_refused("--mode=CP --kernel=native,limit 1000", "given --mode=CP: the limit kernel does no arithmetic");
+    EXPECT_NE(succeed("--peer=limit 1000").find("    limit computes nothing that could be compared\n"),
+            std::string::npos);
+}
+
+/// Every way through the row algorithms: a write beside dst would end the program under a sanitizer.
+TEST_F(dqbench, limit_kernel_runs_whatever_the_native_kernel_runs) {
+    const auto out =
+            succeed("--mode=R --kernel=limit --isa=scalar,avx2,avx512 --threads=1,3 "
+                    "--op=DynamicQuantize,Quantize --dt=f32:f32:undef:s8,f32:f32:s32:u8 "
+                    "--qtype=per_tensor,per_channel --axis=0,1 --stag=abx,axb --batch=shapes_ci "
+                    "--op=DynamicDequantize,Dequantize --dt=s8:f32:undef:f32,u8:f32:s32:f32 --batch=shapes_ci");
+    EXPECT_NE(out.find(" unimplemented:0 invalid_arguments:0 failed:0 "), std::string::npos) << out;
+}
+
+TEST_F(dqbench, direct_api_gives_the_same) {
+    EXPECT_NE(succeed("--api=direct --op=Quantize,DynamicQuantize --qtype=per_tensor,per_channel --dt=f32:f32:s32:u8 "
+                      "--threads=0,2 64x65")
+                      .find("tests:8 passed:8"),
+            std::string::npos);
+    const auto [status, out, err] = run("--api=direct --dtag=any 8x64");
+    EXPECT_EQ(status, 1);
+    EXPECT_NE(out.find("INVALID_ARGUMENTS (--dtag: expected a layout with strides, as --api=direct and --kernel=limit "
+                       "need, given any)"),
+            std::string::npos)
+            << out;
+}
+
+TEST_F(dqbench, cold_caches_and_offsets_are_measured) {
+    const auto out =
+            succeed("--mode=F --cache=warm,cold --offset=0,3 --peer=limit --perf-template=%cache%%offset%:%limit% "
+                    "100000");
+    EXPECT_EQ(matches(out, "\n((?:warm|cold)[03]:[0-9.e+]+)").size(), 4u) << out;
+    EXPECT_NE(succeed("--offset=0,7 1000").find("tests:2 passed:2"), std::string::npos);
 }
 
 TEST_F(dqbench, refusal_of_the_peer_is_told_and_is_no_failure) {

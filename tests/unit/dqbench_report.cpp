@@ -1,4 +1,6 @@
 // What dqbench prints of a case.
+#include <map>
+
 #include <gtest/gtest.h>
 
 #include "dqbench_support.hpp"
@@ -57,6 +59,89 @@ TEST(dqbench_perf_template, ratio_compares_the_same_statistic) {
     EXPECT_EQ(line("%-peertime%,%-ratio%,%~ratio%", c, m), "1.5,3,2");
 }
 
+/// Three peers: one that ran, one that refused, one that is not there; and the limit.
+measurement with_peers() {
+    auto m = by_hand();
+    m.peers = {{peer_kind::limit, timing {0.25, 0.75, 1, 2, 0.1}}, {peer_kind::onednn_graph, timing {1.5, 2, 3, 4, 1}},
+            {peer_kind::onednn_reorder}, {peer_kind::xnnpack, {}, true}};
+    return m;
+}
+
+TEST(dqbench_perf_template, limit_is_in_percent) {
+    const auto c = named_case();
+    EXPECT_EQ(line("[%limit%]", c, by_hand()), "[]");
+    EXPECT_EQ(line("%limit% %~limit% %0limit%", c, with_peers()), "50 75 50"); // 0.25/0.5, 0.75/1, 1/2
+}
+
+TEST(dqbench_perf_template, spread_is_in_percent_of_the_median) {
+    EXPECT_EQ(line("%spread%", named_case(), by_hand()), "25"); // 0.25/1
+}
+
+TEST(dqbench_perf_template, peers_are_joined_without_the_limit) {
+    EXPECT_EQ(line("%~peertime% %~ratio%", named_case(), with_peers()), "2/refused/absent 2//");
+}
+
+TEST(dqbench_perf_template, peers_may_be_named) {
+    const auto c = named_case();
+    const auto m = with_peers();
+    EXPECT_EQ(line("%~peertime:onednn_graph%,%-ratio:onednn_graph%", c, m), "2,3");
+    EXPECT_EQ(line("%peertime:onednn_reorder%,%ratio:onednn_reorder%", c, m), "refused,refused");
+    EXPECT_EQ(line("%peertime:xnnpack%,%ratio:xnnpack%", c, m), "absent,absent");
+    EXPECT_EQ(line("%peertime:limit%,%~ratio:limit%", c, m), "0.25,0.75");
+    EXPECT_EQ(line("[%peertime:xnnpack%,%ratio:xnnpack%]", c, by_hand()), "[,]"); // not asked
+    EXPECT_EQ(perf_template::parse("%~ratio:xnnpack%").header(), "median_ratio:xnnpack");
+}
+
+TEST(dqbench_perf_template, tells_how_it_was_measured) {
+    auto c = named_case();
+    const auto m = by_hand();
+    EXPECT_EQ(line("%api% %cache% %offset% [%peer%]", c, m), "graph warm 0 []");
+    c.api = api_kind::direct;
+    c.cache = cache_state::cold;
+    c.offset = 3;
+    c.peers = {peer_kind::limit, peer_kind::xnnpack};
+    EXPECT_EQ(line("%api% %cache% %offset% [%peer%]", c, m), "direct cold 3 [limit/xnnpack]");
+    c.kernel = kernel_choice::limit;
+    EXPECT_EQ(line("%kernel%:%isa%", c, m), "limit:avx2");
+}
+
+/// The fields of a line of comma-separated values.
+std::vector<std::string> fields_of(const std::string &line) {
+    std::vector<std::string> fields(1);
+    bool inside = false;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+        if (line[i] == '"' && inside && i + 1 < line.size() && line[i + 1] == '"')
+            fields.back() += line[++i];
+        else if (line[i] == '"')
+            inside = !inside;
+        else if (line[i] == ',' && !inside)
+            fields.emplace_back();
+        else
+            fields.back() += line[i];
+    }
+    return fields;
+}
+
+TEST(dqbench_perf_template, csv_has_a_field_for_each_column) {
+    auto c = named_case();
+    c.peers = {peer_kind::limit, peer_kind::onednn_graph, peer_kind::onednn_reorder, peer_kind::xnnpack};
+    const auto csv = perf_template::parse("csv");
+    const auto names = fields_of(csv.header()), values = fields_of(csv.line(c, 7, with_peers()));
+    ASSERT_EQ(names.size(), values.size()) << csv.line(c, 7, with_peers());
+    std::map<std::string, std::string> row;
+    for (std::size_t i = 0; i < names.size(); ++i)
+        row[names[i]] = values[i];
+    EXPECT_EQ(row.size(), names.size()) << "a column stands twice";
+    EXPECT_EQ(row["name"], "fc");
+    EXPECT_EQ(row["median_time"], "1");
+    EXPECT_EQ(row["median_limit"], "75");
+    EXPECT_EQ(row["peer"], "limit/onednn_graph/onednn_reorder/xnnpack");
+    EXPECT_EQ(row["median_ratio:onednn_graph"], "2");
+    EXPECT_EQ(row["median_peertime:onednn_reorder"], "refused");
+    EXPECT_EQ(row["median_peertime:limit"], "0.75");
+    EXPECT_EQ(row["prb"], repro(c)); // which holds commas and quotes
+}
+
 TEST(dqbench_perf_template, header_names_the_fields) {
     EXPECT_EQ(perf_template::parse("perf,%prb%,%-time%,%~time%,%-Gelems%!").header(),
             "perf,prb,min_time,median_time,min_Gelems!");
@@ -67,6 +152,10 @@ TEST(dqbench_perf_template, header_names_the_fields) {
 TEST(dqbench_perf_template, refuses_unknown_and_open_fields) {
     expect_usage_error([] { perf_template::parse("%tme%"); }, "unknown field '%tme%' (did you mean 'time'?)");
     expect_usage_error([] { perf_template::parse("a%time"); }, "expected a % after '%time'");
+    expect_usage_error([] { perf_template::parse("%ratio:xnpack%"); }, "did you mean 'xnnpack'?");
+    expect_usage_error([] { perf_template::parse("%peertime:%"); }, "given ''");
+    expect_usage_error([] { perf_template::parse("%time:xnnpack%"); },
+            "expected a peer after %peertime: or %ratio: only, given '%time:xnnpack%'");
     expect_usage_error([] { perf_template::parse("%%"); }, "unknown field '%%'");
 }
 
@@ -76,6 +165,10 @@ TEST(dqbench_result_line, is_benchdnns) {
     EXPECT_EQ(result_line(0, c,
                       {case_state::passed, "", dynquant::operation_info {dynquant::kernel_kind::native, "avx2"}}, 3.4),
             "0:PASSED (native:avx2) (3 ms)" + repro);
+    auto limit = c;
+    limit.kernel = kernel_choice::limit;
+    const outcome executed {case_state::executed, "", dynquant::operation_info {dynquant::kernel_kind::native, "avx2"}};
+    EXPECT_EQ(result_line(1, limit, executed, 0).find("1:EXECUTED (limit:avx2) (0 ms)"), 0u);
     EXPECT_EQ(result_line(12, c, {case_state::skipped, "why"}, 0), "12:SKIPPED (why)" + repro);
     EXPECT_EQ(result_line(2, c, {case_state::listed}, 0), "2:LISTED" + repro);
 }

@@ -50,7 +50,7 @@ workspace compiled_case::make_workspace(filling kind) const {
 }
 
 task compiled_case::task_for(workspace &w, guarded_buffer &dst) const {
-    return {s, drawn, w.handles(), dst_strides, dst, what.isa, what.threads};
+    return {s, drawn, w.handles(), dst_strides, dst};
 }
 
 } // namespace dqbench

@@ -19,6 +19,7 @@ of an option are words, the first is the default; for --mode it is C.
 
   dqbench --qtype=per_tensor,per_channel 8x64x56x56
   dqbench --mode=P --peer=onednn_graph --dt=f32:f32:s8:u8 1x256x56x56
+  dqbench --mode=P --peer=limit,xnnpack --threads=1,4 --batch=perf_1_per_tensor
   dqbench --kernel=native --batch=test_ci
 
 )";
@@ -46,7 +47,13 @@ and zero points up to the ends of their type.
 Correctness (C) compares with the reference kernel, bit for bit (any NaN equals any NaN). Under
 --fpmath-mode=any a result may differ by 1 where the exact one is next to a tie. Bytes around and between
 the elements must stay untouched. A peer's result is compared as well, and only told.
-Performance (P) lets dynquant and the peer take turns. F measures for 10 ms.
+Performance (P) lets dynquant and its peers take turns, all writing the same dst. F measures for 10 ms.
+--cache=cold takes src, the parameters and dst out of the caches before each call.
+
+The limit kernel has the loads, stores, task split and streaming of the native kernel and no arithmetic: what
+the machine allows. It cannot be checked. Peers: limit; onednn_graph, the same program on oneDNN; onednn_reorder,
+oneDNN's reorder primitive; xnnpack, XNNPACK's conversions (per_tensor), where dqbench was built with it. A peer
+that cannot state a case refuses, with the reason, which is no failure.
 
 States: PASSED; FAILED; MISTRUSTED, when most results are saturated or zero and so tell little;
 EXECUTED (mode R); LISTED (mode L); INVALID_ARGUMENTS and UNIMPLEMENTED, when the library refuses;
@@ -58,7 +65,8 @@ Exit status: 0; 1 when a case failed, is not implemented or is invalid; 2 when t
 file cannot be understood, in which case nothing is run.
 
 Fields of --perf-template, such as %-time% or %~Gbw%: before the name - for the least time (the default),
-~ for the median, 0 for the average, + for the most; then K, M or G as the unit.
+~ for the median, 0 for the average, + for the most; then K, M or G as the unit. %peertime% and %ratio% of one
+peer: %~ratio:xnnpack%. `csv` is a template with everything, medians where there is a choice.
 )";
 
 std::string describe(const option &o) {

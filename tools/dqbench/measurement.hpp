@@ -14,7 +14,7 @@ namespace dqbench {
 /// Statistics of one contestant's rounds, in milliseconds.
 struct timing {
     double least, median, average, most;
-    double quartile_range; // between the quarter of the rounds that is fastest and the one that is slowest
+    double quartile_range; // from the first quartile to the third
 };
 
 /// A peer that was asked for.

@@ -47,9 +47,7 @@ class limit_kernel {
         : rows_(std::move(rows)) {}
 
     dynquant::operation_info info() const { return rows_->info(); }
-    void run(const dynquant::arguments &args) const {
-        if (rows_) rows_->run(args);
-    }
+    void run(const dynquant::arguments &args) const { rows_->run(args); }
 
   private:
     std::unique_ptr<dynquant::kernels::implementation> rows_;
@@ -65,7 +63,7 @@ const dynquant::dims &known_dst_strides(const statement &s) {
 } // namespace
 
 std::unique_ptr<program> make_program(const test_case &c, const statement &s, const parameters &p) {
-    if (c.kernel == kernel_choice::limit) return make_limit_program(s, p, known_dst_strides(s), c.isa);
+    if (c.kernel == kernel_choice::limit) return make_limit_program(s, p, known_dst_strides(s));
     if (c.api == api_kind::graph) return std::make_unique<through_graph>(s, p);
     const auto &strides = known_dst_strides(s);
     return std::make_unique<on_pointers<dynquant::operation>>(
@@ -73,13 +71,13 @@ std::unique_ptr<program> make_program(const test_case &c, const statement &s, co
 }
 
 std::unique_ptr<program> make_limit_program(
-        const statement &s, const parameters &p, const dynquant::dims &dst_strides, std::optional<dynquant::isa> isa) {
+        const statement &s, const parameters &p, const dynquant::dims &dst_strides) {
     statement all_given = s;
     all_given.dynamic = true;
     const auto q = all_given.direct(p, dst_strides, s.rule());
     if (const auto wrong = dynquant::check(q)) throw usage_error(wrong->message);
     return std::make_unique<on_pointers<limit_kernel>>(
-            limit_kernel(limit::prepare(q, isa.value_or(dynquant::best_isa()))), dst_strides);
+            limit_kernel(limit::prepare(q, dynquant::best_isa())), dst_strides);
 }
 
 } // namespace dqbench

@@ -20,8 +20,7 @@ class program : public contestant {
 /// Throws usage_error, or dnnl::error when the statement is refused.
 std::unique_ptr<program> make_program(const test_case &c, const statement &s, const parameters &p);
 
-/// The same statement, computed by the limit kernel into a dst with these strides.
-std::unique_ptr<program> make_limit_program(
-        const statement &s, const parameters &p, const dynquant::dims &dst_strides, std::optional<dynquant::isa> isa);
+/// The same statement, run by the limit kernel into a dst with these strides.
+std::unique_ptr<program> make_limit_program(const statement &s, const parameters &p, const dynquant::dims &dst_strides);
 
 } // namespace dqbench

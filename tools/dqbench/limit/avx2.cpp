@@ -21,23 +21,26 @@ struct avx2 : native::avx2 {
     static void stream(std::uint8_t *p, reals a, reals b, reals c, reals d) {
         _mm256_stream_ps(reinterpret_cast<float *>(p), join(a, b, c, d));
     }
-    /// In pieces of 16, 8, 4, 2 and 1 bytes, as the native kernel stores the end of a row.
+    /// In pieces, as the native kernel stores the end of a row.
     static void store_partial(std::uint8_t *p, std::int64_t count, reals a, reals b, reals c, reals d) {
         alignas(32) std::uint8_t bytes[32];
         store(bytes, a, b, c, d);
-        std::int64_t done = 0;
-        const auto piece = [&](auto size) {
-            if (!(count & size)) return;
-            std::memcpy(p + done, bytes + done, size);
-            done += size;
-        };
-        piece(constant<16> {}), piece(constant<8> {}), piece(constant<4> {}), piece(constant<2> {});
-        piece(constant<1> {});
+        const auto *from = bytes;
+        store_piece<16>(p, from, count);
+        store_piece<8>(p, from, count);
+        store_piece<4>(p, from, count);
+        store_piece<2>(p, from, count);
+        store_piece<1>(p, from, count);
     }
 
   private:
-    template <int Value>
-    using constant = std::integral_constant<int, Value>;
+    template <int Size>
+    static void store_piece(std::uint8_t *&to, const std::uint8_t *&from, std::int64_t count) {
+        if (!(count & Size)) return;
+        std::memcpy(to, from, Size);
+        to += Size;
+        from += Size;
+    }
 
     static reals join(reals a, reals b, reals c, reals d) {
         return _mm256_or_ps(_mm256_or_ps(a, b), _mm256_or_ps(c, d));

@@ -8,7 +8,7 @@ namespace {
 class limit_peer final : public peer {
   public:
     explicit limit_peer(const task &t)
-        : program_(make_limit_program(t.s, t.drawn, t.dst_strides, t.isa)) {
+        : program_(make_limit_program(t.s, t.drawn, t.dst_strides)) {
         program_->bind({t.inputs.src, t.inputs.scales, t.inputs.zero_points, t.dst.data()});
     }
 

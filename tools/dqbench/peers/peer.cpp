@@ -23,6 +23,7 @@ invitation invite(peer_kind kind, const task &t) {
     try {
         auto made = make(kind, t);
         made->execute(); // some statements compile and then fail
+        made->rest();
         return {std::move(made)};
     } catch (const refusal &e) {
         return {nullptr, false, dynquant::concat("refuses: ", e.what())};

@@ -18,15 +18,13 @@ class peer : public contestant {
     virtual std::optional<computed> dst() const = 0;
 };
 
-/// What a peer is asked to compute.
+/// What a peer is asked to compute, with the threads of the arena that it is made in.
 struct task {
     const statement &s;
     const parameters &drawn;
     buffers inputs;                    // their dst is not a peer's to write
     const dynquant::dims &dst_strides; // dynquant's
     guarded_buffer &dst;
-    std::optional<dynquant::isa> isa; // for the limit kernel
-    int threads;                      // 0: as many as the arena has
 };
 
 /// A peer cannot state the task: "one zero point serves all channels".

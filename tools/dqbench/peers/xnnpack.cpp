@@ -1,5 +1,4 @@
 // XNNPACK's conversions between f32 and quantized 8-bit integers: one scale and one zero point, approximate.
-#include <cmath>
 #include <limits>
 
 #include <pthreadpool.h>
@@ -78,7 +77,7 @@ class xnnpack_peer final : public peer {
         , dst_strides_(t.dst_strides) {
         require_statable(t);
         require(xnn_initialize(nullptr), "xnn_initialize");
-        const int threads = t.threads > 0 ? t.threads : tbb::this_task_arena::max_concurrency();
+        const int threads = tbb::this_task_arena::max_concurrency();
         if (threads > 1) pool_.reset(pthreadpool_create(static_cast<std::size_t>(threads)));
         const bool s8 = (t.s.quantizing ? t.s.types.dst : t.s.types.src) == data_type::s8;
         if (t.s.quantizing)
