@@ -76,6 +76,7 @@ std::vector<shape> shapes_to_try() {
         shapes.push_back({count, 7, 1}); // the same parameters again and again
         shapes.push_back({count, 3, 5});
     }
+    shapes.push_back({1, 3, 1090}); // rows that are long enough to be streamed from any alignment
     return shapes;
 }
 

@@ -68,7 +68,9 @@ class uniform_rows {
         const bool joined = loop.src_stride == width && loop.dst_stride == width;
         const auto last = joined ? (widest_block + width - 1) / width : count;
         const auto overrunning = count > last ? count - last : 0;
-        if (c.streaming) return run_rows<storing::streaming, Formula>(0, count, column_of);
+        // Their ends cost joined short rows more than streaming gains.
+        const bool worth_streaming = !joined || width % widest_block == 0 || width >= 1024;
+        if (c.streaming && worth_streaming) return run_rows<storing::streaming, Formula>(0, count, column_of);
         run_rows<storing::overrunning, Formula>(0, overrunning, column_of);
         run_rows<storing::cached, Formula>(overrunning, count, column_of);
     }
@@ -80,7 +82,8 @@ class uniform_rows {
         const auto src_stride = loop.src_stride, dst_stride = loop.dst_stride, length = width;
         for (auto i = begin; i < end; ++i, in += src_stride, out += dst_stride) {
             const auto formula = Formula::from(table, only<V> {column_of(i)});
-            Operator::template run<Stored>(in, out, length, [&](std::int64_t) -> const Formula & { return formula; });
+            Operator::template run<Stored>(
+                    in, out, length, usual_lead, [&](std::int64_t) -> const Formula & { return formula; });
         }
     }
 
@@ -213,13 +216,16 @@ class alongside_rows {
     template <typename FormulaAt>
     void compute_part(const FormulaAt &formula_at) {
         const auto *in = staged_in.gather(from, along.src_stride, part.count);
+        // After a part of a row comes the same part of the next one.
+        const auto lead =
+                part.count < along.extent && shape.period == 0 ? innermost_loop(shape.form).src_stride : usual_lead;
         if (along.dst_stride != 1) {
-            Operator::template run<storing::cached>(in, staged_out.buffer, part.count, formula_at);
+            Operator::template run<storing::cached>(in, staged_out.buffer, part.count, lead, formula_at);
             staged_out.scatter(to, along.dst_stride, part.count);
         } else if (c.streaming) {
-            Operator::template run<storing::streaming>(in, to, part.count, formula_at);
+            Operator::template run<storing::streaming>(in, to, part.count, lead, formula_at);
         } else {
-            Operator::template run<storing::cached>(in, to, part.count, formula_at);
+            Operator::template run<storing::cached>(in, to, part.count, lead, formula_at);
         }
     }
 

@@ -99,8 +99,8 @@ class tiled_rows {
         const auto parameter = walker.parameter + column * along.parameter_stride;
         if constexpr (quantizes) {
             const auto line = [&](std::int64_t i, const auto &formula_at) {
-                Operator::template run<storing::cached>(
-                        src + i * along.src_stride, reinterpret_cast<destination *>(wide.line[i]), rows, formula_at);
+                Operator::template run<storing::cached>(src + i * along.src_stride,
+                        reinterpret_cast<destination *>(wide.line[i]), rows, usual_lead, formula_at);
             };
             for_each_line<V, Operator>(
                     table, c, {parameter, columns, along.parameter_stride, rows, across.parameter_stride}, line);
@@ -113,7 +113,7 @@ class tiled_rows {
             transpose<V>(tall, columns, rows, wide);
             const auto line = [&](std::int64_t i, const auto &formula_at) {
                 Operator::template run<storing::cached>(reinterpret_cast<const source *>(wide.line[i]),
-                        dst + i * across.dst_stride, columns, formula_at);
+                        dst + i * across.dst_stride, columns, usual_lead, formula_at);
             };
             for_each_line<V, Operator>(
                     table, c, {parameter, rows, across.parameter_stride, columns, along.parameter_stride}, line);

@@ -43,8 +43,9 @@ struct quantizer : one_formula<V> {
     using destination = std::uint8_t;
 
     template <native::storing Storing, typename FormulaAt>
-    static void run(const source *src, destination *dst, std::int64_t count, const FormulaAt &formula_at) {
-        native::quantize_run<V, Storing>(src, dst, count, formula_at);
+    static void run(
+            const source *src, destination *dst, std::int64_t count, std::int64_t lead, const FormulaAt &formula_at) {
+        native::quantize_run<V, Storing>(src, dst, count, lead, formula_at);
     }
 };
 
@@ -54,7 +55,8 @@ struct dequantizer : one_formula<V> {
     using destination = float;
 
     template <native::storing Storing, typename FormulaAt>
-    static void run(const source *src, destination *dst, std::int64_t count, const FormulaAt &formula_at) {
+    static void run(const source *src, destination *dst, std::int64_t count, std::int64_t /*lead*/,
+            const FormulaAt &formula_at) {
         native::dequantize_run<V, Storing>(src, dst, count, formula_at);
     }
 };
