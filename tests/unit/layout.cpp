@@ -22,10 +22,10 @@ TEST(layout, a_dense_tensor_under_one_scale_is_one_uniform_row) {
 }
 
 TEST(layout, long_runs_stay_rows_under_a_parameter_each) {
-    const auto l = layout_for({2, 5, 17}, {2, 1, 17});
+    const auto l = layout_for({2, 5, 21}, {2, 1, 21});
     EXPECT_EQ(l.rows, layout::kind::uniform);
     EXPECT_EQ(l.form.loop_count, 2);
-    EXPECT_EQ(l.form.row, (axis {17, 1, 1, 0}));
+    EXPECT_EQ(l.form.row, (axis {21, 1, 1, 0}));
 }
 
 TEST(layout, short_runs_are_joined_to_a_row_of_all_channels) {

@@ -46,7 +46,7 @@ TEST_P(row_shapes, per_channel_with_short_inner_runs) {
 
 TEST_P(row_shapes, per_channel_with_short_inner_runs_in_many_rows) { // worth a parameter for each column
     for (const std::int64_t channels : {65, 130, 257, 700})
-        for (std::int64_t inner = 2; inner <= 17; ++inner)
+        for (std::int64_t inner = 2; inner <= 21; ++inner)
             ASSERT_TRUE(mixed({6, channels, inner}, {6, 1, inner}));
 }
 
