@@ -53,12 +53,14 @@ class uniform_rows {
         to = dst + at.dst;
         if (count == 1 || loop.parameter_stride == 0) {
             prepare_one(table, c, at.parameter);
-            Operator::with_constant_formula(table, width * count,
-                    [this](auto formula) { compute_by<decltype(formula)>([](std::int64_t) { return 0; }); });
+            Operator::with_constant_formula(table, width * count, [this](auto formula) {
+                this->template compute_by<decltype(formula)>([](std::int64_t) { return 0; });
+            });
         } else {
             prepare(table, c, {at.parameter, loop.parameter_stride, count});
-            Operator::with_formula(
-                    table, [this](auto formula) { compute_by<decltype(formula)>([](std::int64_t i) { return i; }); });
+            Operator::with_formula(table, [this](auto formula) {
+                this->template compute_by<decltype(formula)>([](std::int64_t i) { return i; });
+            });
         }
     }
 
@@ -175,7 +177,7 @@ class alongside_rows {
                 prepare(table, c, parameters);
                 if (expanding) expand();
             }
-            Operator::with_formula(table, [this](auto formula) { compute_by<decltype(formula)>(); });
+            Operator::with_formula(table, [this](auto formula) { this->template compute_by<decltype(formula)>(); });
         }
     }
 
