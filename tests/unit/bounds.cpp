@@ -64,6 +64,15 @@ TEST_P(bounds, hold_for_rows_of_every_alignment) { // short ones are joined, lon
                 }));
 }
 
+TEST_P(bounds, hold_for_rows_in_pairs_at_every_alignment) { // under the same parameters, of a multiple of the lanes
+    for (const std::int64_t channels : {544, 1072})
+        ASSERT_NO_FATAL_FAILURE(
+                expect_right_at_every_alignment(of_extents({5, channels}, {5, 1}), [](std::size_t shift) {
+                    const auto where = shift < 32 ? guarded_buffer::place::at_front : guarded_buffer::place::at_back;
+                    return misaligned(where, shift % 16 * sizeof(float), shift);
+                }));
+}
+
 TEST_P(bounds, hold_next_to_pages_without_access) {
     for (std::int64_t size = 1; size <= 200; ++size)
         ASSERT_TRUE(computed_right(of_size(size), universal_variants()));

@@ -193,7 +193,7 @@ TEST(dqbench_timing, contestants_take_turns_as_often_as_asked) {
     EXPECT_EQ(timings.size(), 2u);
     EXPECT_EQ(log,
             "aa.bb."
-            "a.b.a.b.a.b."); // warming up, then three rounds
+            "aa.bb.aa.bb.aa.bb."); // warming up, then three rounds: caches as its own call leaves them, then the sample
 }
 
 TEST(dqbench_timing, something_may_happen_before_each_call) {

@@ -62,6 +62,9 @@ TEST_P(row_shapes, channels_last_again_and_again) {
         ASSERT_TRUE(mixed({700, channels}, {700, 1}));
     for (const std::int64_t channels : {63, 64, 65, 511, 512, 513}) // around the longest that are joined
         ASSERT_TRUE(mixed({40, channels}, {40, 1}));
+    for (const std::int64_t channels : {3, 16, 48, 100}) // some tables full and a part of one, padded or not
+        for (const std::int64_t padding : {0, 16})
+            ASSERT_TRUE(mixed({3, 300, channels}, {3, 300, 1}, {300 * channels + padding, channels, 1}));
     for (std::int64_t channels = 1; channels <= 7; ++channels)
         for (std::int64_t inner = 1; inner <= 17; ++inner)
             ASSERT_TRUE(mixed({50, channels, inner}, {50, 1, inner}));

@@ -146,17 +146,19 @@ class alongside_rows {
         , r(which) {}
 
     void compute() {
-        const auto period = shape.period * shape.repeat;
-        const auto longest = period > 0 ? table_capacity / period * period : table_capacity;
-        const auto uses = period > 0 ? (r.column_end - r.column_begin) / longest : r.row_end - r.row_begin;
+        const auto width = r.column_end - r.column_begin, period = shape.period * shape.repeat;
+        const auto longest = least(width, period > 0 ? table_capacity / period * period : table_capacity);
+        const auto uses = period > 0 ? width / longest : r.row_end - r.row_begin;
         expanding = shape.repeat > 1 && uses >= worth_expanding && innermost_loop(shape.form).parameter_stride == 0;
-        for (auto column = r.column_begin; column < r.column_end; column += part.count) {
-            part = stretch(shape, column, least(longest, r.column_end - column));
+        for (auto column = r.column_begin; column < r.column_end; column += part.count * parts) {
+            const auto left = r.column_end - column;
+            part = stretch(shape, column, least(longest, left));
+            parts = period > 0 ? left / part.count : 1; // which all have the same parameters
             parameter_of = shape.parameter_of + part.phase;
             row_walker walker(shape.form, r.row_begin);
             std::int64_t rows = 0;
             for (auto row = r.row_begin; row < r.row_end; row += rows, walker.advance(rows)) {
-                rows = walker.left(r.row_end - row);
+                rows = parts > 1 ? 1 : walker.left(r.row_end - row);
                 compute_loop(walker, rows);
             }
         }
@@ -166,19 +168,41 @@ class alongside_rows {
     using source = typename Operator::source;
     using destination = typename Operator::destination;
 
-    /// The columns of so many rows of the innermost loop.
+    /// The columns of so many rows of the innermost loop, or those of all parts of one row.
     void compute_loop(const row_walker &at, std::int64_t rows) {
-        const axis loop = innermost_loop(shape.form);
+        const auto next_part = axis {parts, part.count * along.src_stride, part.count * along.dst_stride, 0};
+        const axis loop = parts > 1 ? next_part : innermost_loop(shape.form);
+        const auto count = parts > 1 ? parts : rows;
         from = static_cast<const source *>(c.src) + at.src + part.begin * along.src_stride;
         to = static_cast<destination *>(c.dst) + at.dst + part.begin * along.dst_stride;
-        for (std::int64_t i = 0; i < rows; ++i, from += loop.src_stride, to += loop.dst_stride) {
+        std::int64_t taken = 0;
+        for (std::int64_t i = 0; i < count; i += taken, from += taken * loop.src_stride, to += taken * loop.dst_stride) {
             const auto parameters = part.parameters(shape, at.parameter + i * loop.parameter_stride);
             if (!(table.holds == parameters)) {
                 prepare(table, c, parameters);
                 if (expanding) expand();
             }
-            Operator::with_formula(table, [this](auto formula) { this->template compute_by<decltype(formula)>(); });
+            taken = i + 1 < count && goes_in_pairs(loop) ? 2 : 1;
+            Operator::with_formula(table, [&](auto formula) {
+                if (taken == 2)
+                    this->template compute_pair<decltype(formula)>(loop);
+                else
+                    this->template compute_by<decltype(formula)>();
+            });
         }
+    }
+
+    /// Whether two rows share the loading of their parameters, which in the caches takes longer than that of src.
+    /// Rows of other lengths would lie across cache lines, which costs as much.
+    bool goes_in_pairs(const axis &loop) const {
+        return shape.repeat == 1 && loop.parameter_stride == 0 && along.src_stride == 1 && along.dst_stride == 1
+                && loop.src_stride % V::lanes == 0 && loop.dst_stride % V::lanes == 0 && !c.streaming;
+    }
+
+    template <typename Formula>
+    void compute_pair(const axis &loop) {
+        Operator::run_pair(from, loop.src_stride, to, loop.dst_stride, part.count,
+                [this](std::int64_t i) { return Formula::from(table, neighbours<V> {i}); });
     }
 
     template <typename Formula>
@@ -236,6 +260,7 @@ class alongside_rows {
     const layout &shape = *c.shape;
     const axis &along = shape.form.row;
     stretch part {shape, 0, 0};
+    std::int64_t parts = 1;
     const std::int32_t *parameter_of = nullptr;
     const source *from = nullptr;
     destination *to = nullptr;

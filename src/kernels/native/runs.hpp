@@ -25,6 +25,14 @@ inline std::int64_t unaligned_head(const T *p, std::int64_t count) {
 /// faster so, while in the caches asking costs one part in a hundred.
 constexpr std::int64_t usual_lead = 1024;
 
+/// Asks for four vectors of src, `lead` elements from here.
+template <typename V>
+inline void prefetch(const float *src, std::int64_t lead) {
+    constexpr std::int64_t line = 64 / sizeof(float);
+    for (std::int64_t k = 0; k < 4 * V::lanes; k += line)
+        __builtin_prefetch(src + lead + k);
+}
+
 // A dense run of `count` elements, in blocks of four vectors; formula_at(i) gives the formula of columns i to
 // i + lanes. Stores of 32-bit elements are aligned, as there are four to a load.
 
@@ -32,11 +40,6 @@ template <typename V, storing Storing, typename Integer, typename FormulaAt>
 inline void quantize_run(
         const float *src, Integer *dst, std::int64_t count, std::int64_t lead, const FormulaAt &formula_at) {
     constexpr std::int64_t n = V::lanes;
-    const auto prefetch = [=](std::int64_t i) {
-        constexpr std::int64_t line = 64 / sizeof(float);
-        for (std::int64_t k = 0; k < 4 * n; k += line)
-            __builtin_prefetch(src + i + lead + k);
-    };
     const auto at = [&](std::int64_t i) { return formula_at(i)(V::load(src + i)); };
     const auto partial_block = [&](std::int64_t i, std::int64_t end) {
         typename V::reals part[4];
@@ -59,12 +62,12 @@ inline void quantize_run(
         i = unaligned_head<4 * n>(dst, count);
         if (i > 0) partial_block(0, i);
         for (; i + 4 * n <= count; i += 4 * n) {
-            prefetch(i);
+            prefetch<V>(src + i, lead);
             V::stream(dst + i, at(i), at(i + n), at(i + 2 * n), at(i + 3 * n));
         }
     }
     for (; i + 4 * n <= count; i += 4 * n) {
-        prefetch(i);
+        prefetch<V>(src + i, lead);
         V::store(dst + i, at(i), at(i + n), at(i + 2 * n), at(i + 3 * n));
     }
     if (i < count) partial_block(i, count);
@@ -100,6 +103,54 @@ inline void dequantize_run(const Integer *src, float *dst, std::int64_t count, c
     for (; i + 4 * n <= count; i += 4 * n)
         four(i, [&](std::int64_t j) { V::store(dst + j, at(j)); });
     partial_block(i, count);
+}
+
+// Two dense runs of `count` elements, so many elements apart, by the same formulas, which are loaded once for both.
+
+template <typename V, typename Integer, typename FormulaAt>
+inline void quantize_pair(const float *src, std::int64_t src_step, Integer *dst, std::int64_t dst_step,
+        std::int64_t count, const FormulaAt &formula_at) {
+    constexpr std::int64_t n = V::lanes;
+    std::int64_t i = 0;
+    for (; i + 4 * n <= count; i += 4 * n) {
+        typename V::reals first[4], second[4];
+        prefetch<V>(src + i, 2 * src_step);
+        prefetch<V>(src + src_step + i, 2 * src_step);
+        for (int k = 0; k < 4; ++k) {
+            const auto formula = formula_at(i + k * n);
+            first[k] = formula(V::load(src + i + k * n));
+            second[k] = formula(V::load(src + src_step + i + k * n));
+        }
+        V::store(dst + i, first[0], first[1], first[2], first[3]);
+        V::store(dst + dst_step + i, second[0], second[1], second[2], second[3]);
+    }
+    const auto rest = [&](std::int64_t j) { return formula_at(i + j); };
+    quantize_run<V, storing::cached>(src + i, dst + i, count - i, 0, rest);
+    quantize_run<V, storing::cached>(src + src_step + i, dst + dst_step + i, count - i, 0, rest);
+}
+
+/// dst_step is a multiple of the lanes, so that one alignment serves both.
+template <typename V, typename Integer, typename FormulaAt>
+inline void dequantize_pair(const Integer *src, std::int64_t src_step, float *dst, std::int64_t dst_step,
+        std::int64_t count, const FormulaAt &formula_at) {
+    constexpr std::int64_t n = V::lanes;
+    const auto both = [&](std::int64_t i) {
+        const auto formula = formula_at(i);
+        V::store(dst + i, formula(V::load(src + i)));
+        V::store(dst + dst_step + i, formula(V::load(src + src_step + i)));
+    };
+    std::int64_t i = 0;
+    if (count >= n) { // a vector to the first boundary; it and the next one overlap
+        i = unaligned_head<n>(dst, count);
+        if (i > 0) both(0);
+    }
+    for (; i + 2 * n <= count; i += 2 * n) {
+        both(i);
+        both(i + n);
+    }
+    const auto rest = [&](std::int64_t j) { return formula_at(i + j); };
+    dequantize_run<V, storing::cached>(src + i, dst + i, count - i, rest);
+    dequantize_run<V, storing::cached>(src + src_step + i, dst + dst_step + i, count - i, rest);
 }
 
 // ---- Operators: which formula a stretch of parameters takes ----------------------------------------
@@ -138,6 +189,11 @@ struct strict_quantizer {
             const float *src, Integer *dst, std::int64_t count, std::int64_t lead, const FormulaAt &formula_at) {
         quantize_run<V, Storing>(src, dst, count, lead, formula_at);
     }
+    template <typename FormulaAt>
+    static void run_pair(const float *src, std::int64_t src_step, Integer *dst, std::int64_t dst_step,
+            std::int64_t count, const FormulaAt &formula_at) {
+        quantize_pair<V>(src, src_step, dst, dst_step, count, formula_at);
+    }
 };
 
 template <typename V, typename Integer>
@@ -172,6 +228,11 @@ struct dequantizer {
     static void run(
             const Integer *src, float *dst, std::int64_t count, std::int64_t /*lead*/, const FormulaAt &formula_at) {
         dequantize_run<V, Storing>(src, dst, count, formula_at);
+    }
+    template <typename FormulaAt>
+    static void run_pair(const Integer *src, std::int64_t src_step, float *dst, std::int64_t dst_step,
+            std::int64_t count, const FormulaAt &formula_at) {
+        dequantize_pair<V>(src, src_step, dst, dst_step, count, formula_at);
     }
 };
 

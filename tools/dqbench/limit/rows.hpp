@@ -47,6 +47,11 @@ struct quantizer : one_formula<V> {
             const source *src, destination *dst, std::int64_t count, std::int64_t lead, const FormulaAt &formula_at) {
         native::quantize_run<V, Storing>(src, dst, count, lead, formula_at);
     }
+    template <typename FormulaAt>
+    static void run_pair(const source *src, std::int64_t src_step, destination *dst, std::int64_t dst_step,
+            std::int64_t count, const FormulaAt &formula_at) {
+        native::quantize_pair<V>(src, src_step, dst, dst_step, count, formula_at);
+    }
 };
 
 template <typename V>
@@ -58,6 +63,11 @@ struct dequantizer : one_formula<V> {
     static void run(const source *src, destination *dst, std::int64_t count, std::int64_t /*lead*/,
             const FormulaAt &formula_at) {
         native::dequantize_run<V, Storing>(src, dst, count, formula_at);
+    }
+    template <typename FormulaAt>
+    static void run_pair(const source *src, std::int64_t src_step, destination *dst, std::int64_t dst_step,
+            std::int64_t count, const FormulaAt &formula_at) {
+        native::dequantize_pair<V>(src, src_step, dst, dst_step, count, formula_at);
     }
 };
 
