@@ -176,7 +176,8 @@ class alongside_rows {
         from = static_cast<const source *>(c.src) + at.src + part.begin * along.src_stride;
         to = static_cast<destination *>(c.dst) + at.dst + part.begin * along.dst_stride;
         std::int64_t taken = 0;
-        for (std::int64_t i = 0; i < count; i += taken, from += taken * loop.src_stride, to += taken * loop.dst_stride) {
+        for (std::int64_t i = 0; i < count;
+                i += taken, from += taken * loop.src_stride, to += taken * loop.dst_stride) {
             const auto parameters = part.parameters(shape, at.parameter + i * loop.parameter_stride);
             if (!(table.holds == parameters)) {
                 prepare(table, c, parameters);
