@@ -35,6 +35,17 @@ inline void copy_line(void *to, const void *from, std::int64_t length) {
         std::memcpy(to, from, static_cast<std::size_t>(length));
 }
 
+/// Rows of so few elements, such as the channels of images, are joined: each is a copy of so many bytes, which
+/// the next one overwrites from its own beginning on.
+constexpr std::int64_t narrow_row = 16;
+
+template <std::int64_t lines, std::int64_t length>
+void join_narrow_rows(
+        unsigned char *to, const byte_tile<lines, length> &from, std::int64_t rows, std::int64_t columns) {
+    for (std::int64_t i = 0; i < rows; ++i)
+        std::memcpy(to + i * columns, from.line[i], narrow_row);
+}
+
 /// Where a tile lies: `lines` parallel runs of `length` elements each, and the strides of its parameters.
 struct tile_parameters {
     std::int64_t first;
@@ -105,12 +116,18 @@ class tiled_rows {
             for_each_line<V, Operator>(
                     table, c, {parameter, columns, along.parameter_stride, rows, across.parameter_stride}, line);
             transpose<V>(wide, columns, rows, tall);
-            for (std::int64_t i = 0; i < rows; ++i)
-                copy_line(dst + i * across.dst_stride, tall.line[i], columns);
+            if (is_narrow()) {
+                join_narrow_rows(wide.line[0], tall, rows, columns);
+                std::memcpy(dst, wide.line[0], static_cast<std::size_t>(rows * columns));
+            } else {
+                for (std::int64_t i = 0; i < rows; ++i)
+                    copy_line(dst + i * across.dst_stride, tall.line[i], columns);
+            }
         } else {
             for (std::int64_t i = 0; i < columns; ++i)
                 copy_line(tall.line[i], src + i * along.src_stride, rows);
             transpose<V>(tall, columns, rows, wide);
+            if (is_narrow() && across.parameter_stride == 0) return dequantize_narrow(dst, parameter, rows, columns);
             const auto line = [&](std::int64_t i, const auto &formula_at) {
                 Operator::template run<storing::cached>(reinterpret_cast<const source *>(wide.line[i]),
                         dst + i * across.dst_stride, columns, usual_lead, formula_at);
@@ -118,6 +135,23 @@ class tiled_rows {
             for_each_line<V, Operator>(
                     table, c, {parameter, rows, across.parameter_stride, columns, along.parameter_stride}, line);
         }
+    }
+
+    /// Whether rows of dst are narrow and follow each other.
+    bool is_narrow() const {
+        return along.extent <= narrow_row && across.dst_stride == along.extent
+                && r.column_end - r.column_begin == along.extent;
+    }
+
+    /// The rows in `wide` as one run, whose parameters come again and again.
+    void dequantize_narrow(destination *dst, std::int64_t parameter, std::int64_t rows, std::int64_t columns) {
+        join_narrow_rows(tall.line[0], wide, rows, columns);
+        prepare(table, c, {parameter, along.parameter_stride, tile_side * columns, columns});
+        Operator::with_formula(table, [&](auto formula_type) {
+            Operator::template run<storing::cached>(reinterpret_cast<const source *>(tall.line[0]), dst, rows * columns,
+                    usual_lead,
+                    [this](std::int64_t i) { return decltype(formula_type)::from(table, neighbours<V> {i}); });
+        });
     }
 
     const call &c;
