@@ -26,21 +26,27 @@ using dims = std::vector<std::int64_t>;
 /// The most dimensions a tensor may have; oneDNN's DNNL_MAX_NDIMS.
 inline constexpr int max_rank = 12;
 
-enum class data_type { f32, s32, s8, u8 };
+/// f16: IEEE 754 binary16. bf16: the upper half of an f32. s4, u4: two to a byte, the first in the low four bits;
+/// strides and offsets count elements. f8_e4m3 and f8_e5m2: OCP's 8-bit floats, e4m3 without infinities.
+enum class data_type { f32, s32, s8, u8, f16, bf16, s4, u4, f8_e4m3, f8_e5m2 };
 
-/// quantize: real to integer. dequantize: integer to real.
+/// quantize: real to integer or to an 8-bit float. dequantize: the reverse.
 enum class direction { quantize, dequantize };
 
 /// How results are rounded.
 ///   strict: quantize   dst = clamp(RNE(f32(f32(src / scale) + f32(zp)))), division correctly rounded;
 ///           dequantize dst = f32(f32(src - zp) * scale), src - zp exact before it is rounded to f32.
+///           f16 and bf16 become f32 exactly where they are read; where dst is one, the f32 is rounded once more.
+///           8-bit floats have no zero points: dst = RNE(f32(src / scale)) beyond which the largest finite number
+///           stands for all that is greater, infinity included; and dst = f32(src * scale).
 ///   any:    oneDNN's fpmath mode `any`: quantize may use src * (1 / scale) + zp, contracted or not.
 ///           With 2^-75 <= |scale| <= 2^75 and |zp| < 2^20 it differs from strict by at most 1, and
 ///           only next to a tie; outside that guard, and for dequantize, it is strict. (The onednn
 ///           kernel, which runs only when forced, cannot see parameters that are given at run time, and
 ///           treats NaN as oneDNN does.)
 /// RNE is round to nearest, ties to even. NaN gives the lowest value of dst's type, infinities
-/// saturate; zero, negative, subnormal, infinite and NaN scales follow IEEE 754 through the formula.
+/// saturate; zero, negative, subnormal, infinite and NaN scales follow IEEE 754 through the formula. Rounding to
+/// f16 and bf16 overflows to infinity. In 8-bit floats NaN stays NaN.
 enum class numerics { strict, any };
 
 /// A tensor's description. Strides are in elements; empty means dense row-major. src may have any
@@ -56,7 +62,7 @@ struct tensor {
 struct parameter {
     data_type type = data_type::f32;
     dims block;
-    /// The parameters when they are known beforehand (one double holds every f32 and s32 exactly);
+    /// The parameters when they are known beforehand (one double holds a value of any type exactly);
     /// the operation keeps a copy and does not look at run's pointer. Empty: given at each run.
     std::vector<double> values = {};
 };
@@ -67,8 +73,8 @@ DYNQUANT_API dims per_tensor(const dims &extents);
 DYNQUANT_API dims per_channel(const dims &extents, std::int64_t axis);
 
 /// The statement: what to compute. A plain value.
-/// Types: the real side f32; the integer side s8 or u8; scales f32; zero points s8, u8 or s32.
-/// Zero points share the scales' block.
+/// Types: the real side and the scales f32, f16 or bf16; the quantized side s8, u8, s4, u4, f8_e4m3 or f8_e5m2; zero
+/// points s8, u8, s32, s4 or u4, and none for 8-bit floats. Zero points share the scales' block.
 struct quantization {
     direction dir = direction::quantize;
     tensor src, dst;

@@ -1,4 +1,5 @@
 // What a statement must fulfil. Messages: what, where, expected, given.
+#include <algorithm>
 #include <cmath>
 
 #include "quantization/data_type.hpp"
@@ -29,7 +30,7 @@ std::optional<problem> check_tensor(const char *name, const tensor &t) {
             return wrong(
                     dnnl_invalid_shape, name, ": expected strides of 0 or more, given ", t.strides[d], " at dim ", d);
     // Twice the bytes must be countable, so that no offset overflows, nor one step past the last element.
-    const auto most = INT64_MAX / 2 / static_cast<std::int64_t>(traits(t.type).size) - 1;
+    const auto most = INT64_MAX / 2 / std::max(traits(t.type).bits / 8, 1) - 1;
     const auto last = elements ? last_offset(t.dims, strides_of(t)) : std::nullopt;
     if (!last || *last > most)
         return wrong(dnnl_invalid_shape, name, ": expected a size in bytes that fits in 62 bits, given dims ",
@@ -37,22 +38,34 @@ std::optional<problem> check_tensor(const char *name, const tensor &t) {
     return std::nullopt;
 }
 
+/// "f32, f16 or bf16": the types that may stand in a place.
+std::string names_of(bool data_type_traits::*place) {
+    std::vector<std::string> names;
+    for (const auto &type : data_types)
+        if (type.*place) names.emplace_back(type.name);
+    std::string text;
+    for (std::size_t i = 0; i < names.size(); ++i)
+        text += (i == 0 ? "" : i + 1 < names.size() ? ", " : " or ") + names[i];
+    return text;
+}
+
+std::optional<problem> check_type(const char *name, data_type type, bool data_type_traits::*place) {
+    if (traits(type).*place) return std::nullopt;
+    return wrong(dnnl_invalid_data_type, name, ": expected data type ", names_of(place), ", given ", to_string(type));
+}
+
 std::optional<problem> check_types(const quantization &q) {
     const bool quantizing = q.dir == direction::quantize;
-    const auto &real = quantizing ? q.src : q.dst;
-    const auto &integer = quantizing ? q.dst : q.src;
-    if (real.type != data_type::f32)
-        return wrong(dnnl_invalid_data_type, quantizing ? "src" : "dst", ": expected data type f32, given ",
-                to_string(real.type));
-    if (integer.type != data_type::s8 && integer.type != data_type::u8)
-        return wrong(dnnl_invalid_data_type, quantizing ? "dst" : "src", ": expected data type s8 or u8, given ",
-                to_string(integer.type));
-    if (q.scales.type != data_type::f32)
-        return wrong(dnnl_invalid_data_type, "scales: expected data type f32, given ", to_string(q.scales.type));
-    if (q.zero_points && !traits(q.zero_points->type).integral)
-        return wrong(dnnl_invalid_data_type, "zps: expected data type s8, u8 or s32, given ",
+    const auto real = &data_type_traits::real, quantized = &data_type_traits::quantized;
+    if (auto p = check_type("src", q.src.type, quantizing ? real : quantized)) return p;
+    if (auto p = check_type("dst", q.dst.type, quantizing ? quantized : real)) return p;
+    if (auto p = check_type("scales", q.scales.type, real)) return p;
+    if (!q.zero_points) return std::nullopt;
+    const auto type = quantizing ? q.dst.type : q.src.type;
+    if (!traits(type).integral)
+        return wrong(dnnl_invalid_arguments, "zps: expected none for ", to_string(type), ", given some of ",
                 to_string(q.zero_points->type));
-    return std::nullopt;
+    return check_type("zps", q.zero_points->type, &data_type_traits::integral);
 }
 
 std::optional<problem> check_values(const char *name, const parameter &p, const dims &extents) {

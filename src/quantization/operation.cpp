@@ -1,10 +1,10 @@
 // prepare() and the operation.
 #include <algorithm>
-#include <cstring>
 
 #include "kernels/kernels.hpp"
 #include "parallel/float_control.hpp"
 #include "quantization/data_type.hpp"
+#include "quantization/elements.hpp"
 #include "quantization/environment.hpp"
 #include "quantization/isa.hpp"
 #include "quantization/shape.hpp"
@@ -16,13 +16,10 @@ namespace {
 
 /// Known parameters in the type that a kernel reads.
 std::vector<std::byte> encode(const parameter &p) {
-    std::vector<std::byte> bytes(p.values.size() * traits(p.type).size);
-    with_type(p.type, [&](auto type) {
-        for (std::size_t i = 0; i < p.values.size(); ++i) {
-            const auto value = static_cast<decltype(type)>(p.values[i]);
-            std::memcpy(bytes.data() + i * sizeof(value), &value, sizeof(value));
-        }
-    });
+    const auto count = static_cast<std::int64_t>(p.values.size());
+    std::vector<std::byte> bytes(static_cast<std::size_t>(size_in_bytes(p.type, count)));
+    for (std::int64_t i = 0; i < count; ++i)
+        store(p.type, bytes.data(), i, p.values[static_cast<std::size_t>(i)]);
     return bytes;
 }
 

@@ -13,9 +13,8 @@ dnnl::memory::data_type type_of(data_type type) {
         case data_type::f32: return dnnl::memory::data_type::f32;
         case data_type::s32: return dnnl::memory::data_type::s32;
         case data_type::s8: return dnnl::memory::data_type::s8;
-        case data_type::u8: break;
+        default: return dnnl::memory::data_type::u8; // nothing else is asked of it
     }
-    return dnnl::memory::data_type::u8;
 }
 
 dnnl::memory::desc descriptor(const tensor &t) {

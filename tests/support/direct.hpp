@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "elements.hpp"
 #include "guarded_buffer.hpp"
 #include "oracle.hpp"
 #include "variants.hpp"
@@ -17,9 +18,6 @@ std::vector<std::byte> bytes_of(const std::vector<T> &values) {
     const auto bytes = std::as_bytes(std::span(values));
     return {bytes.begin(), bytes.end()};
 }
-
-/// Integers in the bytes of `type`, which must hold them.
-std::vector<std::byte> encode(data_type type, const std::vector<std::int64_t> &values);
 
 /// The elements from the first to the last, gaps included.
 std::size_t bytes_spanned(const tensor &t);

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <limits>
 #include <sstream>
+
+#include "elements.hpp"
 
 namespace dynquant::test::oracle {
 namespace {
@@ -191,22 +192,8 @@ bool allows_any(int given, float x, float s, std::int32_t zp, int lowest, int hi
 
 namespace {
 
-template <typename T>
-T read(const void *bytes, std::int64_t index) {
-    T value;
-    std::memcpy(&value, static_cast<const std::byte *>(bytes) + index * std::int64_t {sizeof(T)}, sizeof(T));
-    return value;
-}
-
-template <typename T>
-void write(std::vector<std::byte> &bytes, std::int64_t index, T value) {
-    std::memcpy(bytes.data() + index * std::int64_t {sizeof(T)}, &value, sizeof(T));
-}
-
-int read_integer(data_type type, const void *bytes, std::int64_t index) {
-    if (type == data_type::s8) return read<std::int8_t>(bytes, index);
-    if (type == data_type::u8) return read<std::uint8_t>(bytes, index);
-    return read<std::int32_t>(bytes, index);
+float real_at(data_type type, const std::vector<std::byte> &bytes, std::int64_t index) {
+    return real_from(type, get_bits(type, bytes.data(), index));
 }
 
 dims strides_of(const tensor &t) {
@@ -242,51 +229,58 @@ void for_each_element(const quantization &q, F &&f) {
 }
 
 float scale_at(const quantization &q, const inputs &in, std::int64_t i) {
-    if (!q.scales.values.empty()) return static_cast<float>(q.scales.values[static_cast<std::size_t>(i)]);
-    return read<float>(in.scales.data(), i);
+    if (q.scales.values.empty()) return real_at(q.scales.type, in.scales, i);
+    const auto value = static_cast<float>(q.scales.values[static_cast<std::size_t>(i)]);
+    return real_from(q.scales.type, bits_of_real(q.scales.type, value));
 }
 
 std::int32_t zero_point_at(const quantization &q, const inputs &in, std::int64_t i) {
     if (!q.zero_points) return 0;
     const auto &values = q.zero_points->values;
     if (!values.empty()) return static_cast<std::int32_t>(values[static_cast<std::size_t>(i)]);
-    return read_integer(q.zero_points->type, in.zero_points.data(), i);
+    return integer_from(q.zero_points->type, get_bits(q.zero_points->type, in.zero_points.data(), i));
 }
 
-struct range {
-    int lowest, highest;
-};
-
-range range_of(data_type type) {
-    return type == data_type::s8 ? range {-128, 127} : range {0, 255};
+/// The bits of one element of dst.
+std::uint32_t result_of(const quantization &q, const inputs &in, std::int64_t src, std::int64_t p) {
+    const float scale = scale_at(q, in, p);
+    const auto zp = zero_point_at(q, in, p);
+    if (q.dir == direction::dequantize) {
+        const bool integer = is_integer(q.src.type);
+        const auto bits = get_bits(q.src.type, in.src.data(), src);
+        return bits_of_real(q.dst.type,
+                integer ? dequantize(integer_from(q.src.type, bits), scale, zp)
+                        : multiply(real_from(q.src.type, bits), scale));
+    }
+    const float x = real_at(q.src.type, in.src, src);
+    if (!is_integer(q.dst.type)) return bits_of_real(q.dst.type, divide(x, scale));
+    const auto [lowest, highest] = range_of(q.dst.type);
+    return static_cast<std::uint32_t>(quantize(x, scale, zp, lowest, highest));
 }
 
 /// Whether one element of dst, not equal to what is expected, is right all the same.
-bool allowed(const quantization &q, const inputs &in, const std::byte *given, std::int64_t src, std::int64_t p) {
-    if (q.dir == direction::dequantize) {
-        const float strict =
-                dequantize(read_integer(q.src.type, in.src.data(), src), scale_at(q, in, p), zero_point_at(q, in, p));
-        return is_nan(strict) && is_nan(read<float>(given, 0));
-    }
+bool allowed(const quantization &q, const inputs &in, std::uint32_t expected, std::uint32_t given, std::int64_t src,
+        std::int64_t p) {
+    if (!is_integer(q.dst.type)) return is_nan(real_from(q.dst.type, expected)) && is_nan(real_from(q.dst.type, given));
     const auto [lowest, highest] = range_of(q.dst.type);
     return q.rule == numerics::any
-            && allows_any(read_integer(q.dst.type, given, 0), read<float>(in.src.data(), src), scale_at(q, in, p),
+            && allows_any(integer_from(q.dst.type, given), real_at(q.src.type, in.src, src), scale_at(q, in, p),
                     zero_point_at(q, in, p), lowest, highest);
 }
 
-std::string text_of(data_type type, const std::byte *element) {
+std::string text_of(data_type type, std::uint32_t bits) {
     std::ostringstream text;
-    if (type == data_type::f32)
-        text << std::hexfloat << read<float>(element, 0);
+    if (is_integer(type))
+        text << integer_from(type, bits);
     else
-        text << read_integer(type, element, 0);
+        text << std::hexfloat << real_from(type, bits);
     return text.str();
 }
 
 std::string text_of(const quantization &q, const inputs &in, std::int64_t src, std::int64_t p) {
     std::ostringstream text;
-    text << "src " << text_of(q.src.type, in.src.data() + src * (q.src.type == data_type::f32 ? 4 : 1)) << ", scale "
-         << std::hexfloat << scale_at(q, in, p) << ", zp " << zero_point_at(q, in, p);
+    text << "src " << text_of(q.src.type, get_bits(q.src.type, in.src.data(), src)) << ", scale " << std::hexfloat
+         << scale_at(q, in, p) << ", zp " << zero_point_at(q, in, p);
     return text.str();
 }
 
@@ -294,15 +288,7 @@ std::string text_of(const quantization &q, const inputs &in, std::int64_t src, s
 
 std::vector<std::byte> run(const quantization &q, const inputs &in, std::vector<std::byte> before) {
     for_each_element(q, [&](std::int64_t src, std::int64_t dst, std::int64_t p) {
-        const float scale = scale_at(q, in, p);
-        const auto zp = zero_point_at(q, in, p);
-        if (q.dir == direction::dequantize) {
-            write(before, dst, dequantize(read_integer(q.src.type, in.src.data(), src), scale, zp));
-            return;
-        }
-        const auto [lowest, highest] = range_of(q.dst.type);
-        const int result = quantize(read<float>(in.src.data(), src), scale, zp, lowest, highest);
-        write(before, dst, static_cast<std::uint8_t>(result)); // of s8 too: two's complement
+        set_bits(q.dst.type, before.data(), dst, result_of(q, in, src, p));
     });
     return before;
 }
@@ -311,17 +297,17 @@ std::string disagreement(const quantization &q, const inputs &in, const std::vec
         const std::vector<std::byte> &given) {
     if (given.size() != expected.size()) return "the buffers differ in size";
     if (given == expected) return {};
-    const std::int64_t size = q.dst.type == data_type::f32 ? 4 : 1;
+    const auto type = q.dst.type;
     auto corrected = given;
     std::int64_t wrong = 0;
     std::string first;
     for_each_element(q, [&](std::int64_t src, std::int64_t dst, std::int64_t p) {
-        const std::byte *now = given.data() + dst * size, *right = expected.data() + dst * size;
-        if (std::equal(now, now + size, right)) return;
-        std::copy(right, right + size, corrected.begin() + dst * size);
-        if (allowed(q, in, now, src, p) || wrong++ > 0) return;
-        first = "dst at offset " + std::to_string(dst) + " is " + text_of(q.dst.type, now) + ", expected "
-                + text_of(q.dst.type, right) + " for " + text_of(q, in, src, p);
+        const auto now = get_bits(type, given.data(), dst), right = get_bits(type, expected.data(), dst);
+        if (now == right) return;
+        set_bits(type, corrected.data(), dst, right);
+        if (allowed(q, in, right, now, src, p) || wrong++ > 0) return;
+        first = "dst at offset " + std::to_string(dst) + " is " + text_of(type, now) + ", expected "
+                + text_of(type, right) + " for " + text_of(q, in, src, p);
     });
     if (wrong > 0) return std::to_string(wrong) + " elements differ; the first: " + first;
     return corrected == expected ? "" : "bytes between the elements of dst were written";

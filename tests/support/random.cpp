@@ -66,8 +66,7 @@ std::vector<float> random_scales(random_source &random, parameters kind, std::in
 std::vector<std::int64_t> random_zero_points(
         random_source &random, parameters kind, data_type type, std::int64_t count) {
     const auto draw = [&]() -> std::int64_t {
-        if (type == data_type::s8) return random.within(-128, 127);
-        if (type == data_type::u8) return random.within(0, 255);
+        if (type != data_type::s32) return random.within(range_of(type).lowest, range_of(type).highest);
         if (kind == parameters::tame || random.chance(60)) return random.within(-128, 255);
         const std::int64_t guard = (1 << 20) - 1;
         if (kind == parameters::fast || random.chance(30))
@@ -108,7 +107,7 @@ sample random_sample(random_source &random, quantization q, parameters kind) {
     oracle::inputs in;
     const auto scales = random_scales(random, kind, count);
     std::vector<std::int64_t> zps = {0};
-    if (q.scales.values.empty()) in.scales = bytes_of(scales);
+    if (q.scales.values.empty()) in.scales = encode_reals(q.scales.type, scales);
     if (q.zero_points && q.zero_points->values.empty()) {
         zps = random_zero_points(random, kind, q.zero_points->type, count);
         in.zero_points = encode(q.zero_points->type, zps);
@@ -120,10 +119,10 @@ sample random_sample(random_source &random, quantization q, parameters kind) {
     // Large buffers repeat themselves; the period is a prime, so that no row meets it.
     const std::size_t period = 65521;
     if (q.dir == direction::quantize) {
-        std::vector<float> values(bytes / sizeof(float));
+        std::vector<float> values(bytes * 8 / static_cast<std::size_t>(bits_in(q.src.type)));
         for (std::size_t i = 0; i < values.size(); ++i)
             values[i] = i < period ? random_real(random, usual_scales, random.one_of(zps)) : values[i - period];
-        in.src = bytes_of(values);
+        in.src = encode_reals(q.src.type, values);
     } else {
         in.src.resize(bytes);
         for (std::size_t i = 0; i < bytes; ++i)
@@ -193,6 +192,24 @@ dims random_block(random_source &random, const dims &extents) {
     return block;
 }
 
+struct types {
+    data_type real, quantized, scales;
+    std::optional<data_type> zero_points;
+};
+
+/// Half of them the types of the 8-bit integers' ops, half of them any.
+types random_types(random_source &random) {
+    using enum data_type;
+    if (random.chance(50))
+        return {f32, random.one_of(std::vector {s8, u8}), f32,
+                random.chance(70) ? std::optional(random.one_of(std::vector {s8, u8, s32})) : std::nullopt};
+    const std::vector reals = {f32, f16, bf16};
+    types t {random.one_of(reals), random.one_of(std::vector {s8, u8, s4, u4, s4, u4, f8_e4m3, f8_e5m2}),
+            random.one_of(reals), {}};
+    if (is_integer(t.quantized) && random.chance(70)) t.zero_points = random.one_of(std::vector {s8, u8, s32, s4, u4});
+    return t;
+}
+
 } // namespace
 
 sample random_statement(random_source &random) {
@@ -200,10 +217,10 @@ sample random_statement(random_source &random) {
     q.dir = random.one_of(std::vector {direction::quantize, direction::dequantize});
     q.rule = random.chance(25) ? numerics::any : numerics::strict;
     const auto extents = random_dims(random);
-    const auto integer = random.one_of(std::vector {data_type::s8, data_type::u8});
-    q.src = {q.dir == direction::quantize ? data_type::f32 : integer, extents, random_src_strides(random, extents)};
-    q.dst = {q.dir == direction::quantize ? integer : data_type::f32, extents, random_strides(random, extents)};
-    q.scales = {data_type::f32, random_block(random, extents), {}};
+    const auto types = random_types(random);
+    q.src = {q.dir == direction::quantize ? types.real : types.quantized, extents, random_src_strides(random, extents)};
+    q.dst = {q.dir == direction::quantize ? types.quantized : types.real, extents, random_strides(random, extents)};
+    q.scales = {types.scales, random_block(random, extents), {}};
     for (auto &block : q.scales.block)
         block = std::max<std::int64_t>(block, 1);
     const auto kind = random.one_of(std::vector {parameters::tame, parameters::fast, parameters::mixed});
@@ -212,8 +229,8 @@ sample random_statement(random_source &random) {
         const auto scales = random_scales(random, kind, count);
         q.scales.values.assign(scales.begin(), scales.end());
     }
-    if (random.chance(70)) {
-        const auto type = random.one_of(std::vector {data_type::s8, data_type::u8, data_type::s32});
+    if (types.zero_points) {
+        const auto type = *types.zero_points;
         q.zero_points = {type, q.scales.block, {}};
         if (random.chance(30)) {
             const auto zps = random_zero_points(random, kind, type, count);

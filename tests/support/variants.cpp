@@ -37,13 +37,27 @@ std::vector<variant> all_variants() {
     return result;
 }
 
+namespace {
+
+/// Whether all types are those of the 8-bit integers' ops.
+bool classic(const quantization &q) {
+    const auto is = [](data_type type) {
+        return type == data_type::f32 || type == data_type::s32 || type == data_type::s8 || type == data_type::u8;
+    };
+    return is(q.src.type) && is(q.dst.type) && is(q.scales.type) && (!q.zero_points || is(q.zero_points->type));
+}
+
+} // namespace
+
 bool native_computes(const quantization &q) {
+    if (!classic(q)) return false;
     for (std::size_t d = 0; d < q.src.dims.size(); ++d)
         if (q.src.dims[d] > q.scales.block[d] && q.src.dims[d] % q.scales.block[d] != 0) return false;
     return true;
 }
 
 bool onednn_must_compute(const quantization &q) {
+    if (!classic(q)) return false;
     const bool per_tensor = q.scales.block == q.src.dims;
     int channels = 0;
     for (std::size_t d = 0; d < q.src.dims.size(); ++d) {

@@ -42,18 +42,42 @@ TEST(check, finds_nothing_wrong_with_right_statements) {
 }
 
 TEST(check, data_types) {
-    EXPECT_TRUE(finds(dnnl_invalid_data_type, "src: expected data type f32, given s8",
-            [](auto &q) { q.src.type = data_type::s8; }));
-    EXPECT_TRUE(finds(dnnl_invalid_data_type, "dst: expected data type s8 or u8, given s32",
-            [](auto &q) { q.dst.type = data_type::s32; }));
-    EXPECT_TRUE(finds(dnnl_invalid_data_type, "dst: expected data type f32, given u8", [](auto &q) {
+    const std::string real = "expected data type f32, f16 or bf16, given ";
+    const std::string quantized = "expected data type s8, u8, s4, u4, f8_e4m3 or f8_e5m2, given ";
+    EXPECT_TRUE(finds(dnnl_invalid_data_type, "src: " + real + "s8", [](auto &q) { q.src.type = data_type::s8; }));
+    EXPECT_TRUE(
+            finds(dnnl_invalid_data_type, "dst: " + quantized + "s32", [](auto &q) { q.dst.type = data_type::s32; }));
+    EXPECT_TRUE(finds(dnnl_invalid_data_type, "dst: " + real + "u8", [](auto &q) {
         q.dir = direction::dequantize;
         q.src.type = data_type::u8;
     }));
-    EXPECT_TRUE(finds(dnnl_invalid_data_type, "scales: expected data type f32, given s32",
-            [](auto &q) { q.scales.type = data_type::s32; }));
-    EXPECT_TRUE(finds(dnnl_invalid_data_type, "zps: expected data type s8, u8 or s32, given f32",
+    EXPECT_TRUE(finds(dnnl_invalid_data_type, "src: " + quantized + "bf16", [](auto &q) {
+        q.dir = direction::dequantize;
+        q.src.type = data_type::bf16;
+    }));
+    EXPECT_TRUE(
+            finds(dnnl_invalid_data_type, "scales: " + real + "s32", [](auto &q) { q.scales.type = data_type::s32; }));
+    EXPECT_TRUE(finds(dnnl_invalid_data_type, "zps: expected data type s32, s8, u8, s4 or u4, given f32",
             [](auto &q) { q.zero_points->type = data_type::f32; }));
+    EXPECT_TRUE(finds(dnnl_invalid_arguments, "zps: expected none for f8_e4m3, given some of s32",
+            [](auto &q) { q.dst.type = data_type::f8_e4m3; }));
+}
+
+TEST(check, finds_nothing_wrong_with_any_combination_of_types) {
+    using enum data_type;
+    for (const auto real : {f32, f16, bf16})
+        for (const auto quantized : {s8, u8, s4, u4})
+            for (const auto scales : {f32, f16, bf16})
+                for (const auto zps : {s8, u8, s32, s4, u4})
+                    for (const auto dir : {direction::quantize, direction::dequantize}) {
+                        auto q = right();
+                        q.dir = dir;
+                        q.src.type = dir == direction::quantize ? real : quantized;
+                        q.dst.type = dir == direction::quantize ? quantized : real;
+                        q.scales.type = scales;
+                        q.zero_points->type = zps;
+                        EXPECT_FALSE(check(q));
+                    }
 }
 
 TEST(check, shapes) {
@@ -131,6 +155,10 @@ TEST(check, known_values) {
     EXPECT_TRUE(finds(dnnl_invalid_arguments, "zps: expected integers within u8, given -1 at 0", [](auto &q) {
         q.zero_points->type = data_type::u8;
         q.zero_points->values = {-1, 0, 0};
+    }));
+    EXPECT_TRUE(finds(dnnl_invalid_arguments, "zps: expected integers within s4, given 8 at 1", [](auto &q) {
+        q.zero_points->type = data_type::s4;
+        q.zero_points->values = {-8, 8, 0};
     }));
     EXPECT_TRUE(finds(dnnl_invalid_arguments, "zps: expected integers within s32, given 0.5 at 2", [](auto &q) {
         q.zero_points->values = {0, 0, 0.5};

@@ -52,16 +52,16 @@ TEST(dqbench_fill, measuring_has_ordinary_values_alone) {
 }
 
 TEST(dqbench_parameters, are_drawn_from_the_case_alone) {
-    const auto a = draw_parameters(parameter_kind::usual, 100, data_type::s32, 5);
-    const auto b = draw_parameters(parameter_kind::usual, 100, data_type::s32, 5);
+    const auto a = draw_parameters(parameter_kind::usual, 100, data_type::f32, data_type::s32, 5);
+    const auto b = draw_parameters(parameter_kind::usual, 100, data_type::f32, data_type::s32, 5);
     EXPECT_EQ(a.scales, b.scales);
     EXPECT_EQ(a.zero_points, b.zero_points);
-    EXPECT_NE(a.scales, draw_parameters(parameter_kind::usual, 100, data_type::s32, 6).scales);
-    EXPECT_TRUE(draw_parameters(parameter_kind::usual, 3, std::nullopt, 5).zero_points.empty());
+    EXPECT_NE(a.scales, draw_parameters(parameter_kind::usual, 100, data_type::f32, data_type::s32, 6).scales);
+    EXPECT_TRUE(draw_parameters(parameter_kind::usual, 3, data_type::f32, std::nullopt, 5).zero_points.empty());
 }
 
 TEST(dqbench_parameters, usual_ones_are_moderate_and_differ) {
-    const auto p = draw_parameters(parameter_kind::usual, 1000, data_type::u8, 0);
+    const auto p = draw_parameters(parameter_kind::usual, 1000, data_type::f32, data_type::u8, 0);
     for (const float scale : p.scales) {
         EXPECT_GE(scale, 0x1p-8f);
         EXPECT_LT(scale, 2.0f);
@@ -74,14 +74,14 @@ TEST(dqbench_parameters, usual_ones_are_moderate_and_differ) {
 }
 
 TEST(dqbench_parameters, pow2_ones_are_powers_of_two) {
-    for (const float scale : draw_parameters(parameter_kind::pow2, 100, std::nullopt, 0).scales) {
+    for (const float scale : draw_parameters(parameter_kind::pow2, 100, data_type::f32, std::nullopt, 0).scales) {
         int exponent;
         EXPECT_EQ(std::frexp(scale, &exponent), 0.5f);
     }
 }
 
 TEST(dqbench_parameters, wild_ones_hold_every_kind_of_float_and_the_ends_of_the_type) {
-    const auto p = draw_parameters(parameter_kind::wild, 200, data_type::s32, 0);
+    const auto p = draw_parameters(parameter_kind::wild, 200, data_type::f32, data_type::s32, 0);
     std::set<int> classes;
     bool negative = false;
     for (const float scale : p.scales) {
@@ -97,7 +97,7 @@ TEST(dqbench_parameters, wild_ones_hold_every_kind_of_float_and_the_ends_of_the_
 
 TEST(dqbench_parameters, zero_points_fit_their_type) {
     for (const auto kind : {parameter_kind::usual, parameter_kind::wild})
-        for (const auto zp : draw_parameters(kind, 500, data_type::s8, 9).zero_points) {
+        for (const auto zp : draw_parameters(kind, 500, data_type::f32, data_type::s8, 9).zero_points) {
             EXPECT_GE(zp, -128);
             EXPECT_LE(zp, 127);
         }
@@ -119,7 +119,7 @@ TEST(dqbench_workspace, notices_a_changed_input) {
     c.prb.extents = {2, 3};
     c.types.zps = data_type::s32;
     const statement s(c);
-    workspace w(s, draw_parameters(parameter_kind::usual, 1, data_type::s32, 0), 6, filling::checking);
+    workspace w(s, draw_parameters(parameter_kind::usual, 1, data_type::f32, data_type::s32, 0), 6, filling::checking);
     w.remember_inputs();
     EXPECT_TRUE(w.inputs_unchanged());
     static_cast<std::byte *>(w.handles().zero_points)[3] ^= std::byte {1};

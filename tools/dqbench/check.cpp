@@ -20,7 +20,7 @@ std::vector<std::byte> reference_result(const compiled_case &c, const workspace 
     const auto q = c.s.direct(c.drawn, strides, dynquant::numerics::strict);
     dynquant::options options;
     options.kernel = dynquant::kernel_kind::reference;
-    std::vector<std::byte> dst(static_cast<std::size_t>(c.s.volume()) * dynquant::traits(c.s.types.dst).size);
+    std::vector<std::byte> dst(static_cast<std::size_t>(dynquant::size_in_bytes(c.s.types.dst, c.s.volume())));
     dynquant::prepare(q, options).run(w.arguments_with_dst(dst.data()));
     return dst;
 }

@@ -1,12 +1,12 @@
 #include "compare.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <sstream>
-#include <type_traits>
 
 #include "quantization/data_type.hpp"
+#include "quantization/elements.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 
@@ -21,16 +21,16 @@ bool moderate(float scale, std::int32_t zero_point) {
             && std::abs(double {static_cast<double>(zero_point)}) < 0x1p20;
 }
 
-template <typename Type>
-std::string show(Type value) {
-    if constexpr (sizeof(Type) == 1) {
-        return std::to_string(static_cast<int>(value));
-    } else {
-        std::ostringstream text;
-        text.precision(9);
-        text << value << std::hex << " (0x" << std::bit_cast<std::uint32_t>(value) << ')';
-        return text.str();
-    }
+std::string show(float value) {
+    std::ostringstream text;
+    text.precision(9);
+    text << value << std::hex << " (0x" << std::bit_cast<std::uint32_t>(value) << ')';
+    return text.str();
+}
+
+/// Of that type: narrower reals as the f32 that they are.
+std::string show(data_type type, double value) {
+    return dynquant::traits(type).integral ? std::to_string(static_cast<int>(value)) : show(static_cast<float>(value));
 }
 
 /// [0,17,3]
@@ -42,52 +42,33 @@ std::string position(std::int64_t index, const dynquant::dims &extents) {
 }
 
 /// What a comparison knows of an element besides the results.
-template <typename Src>
 struct operands {
-    Src src;
+    double src;
     float scale;
     std::int32_t zero_point;
 };
 
-template <typename Src, typename Dst>
-bool agree(const operands<Src> &of, Dst expected, Dst got, const tolerance &allowed) {
-    if constexpr (std::is_same_v<Dst, float>) {
-        return std::bit_cast<std::uint32_t>(expected) == std::bit_cast<std::uint32_t>(got)
-                || (std::isnan(expected) && std::isnan(got));
-    } else if constexpr (std::is_same_v<Src, float>) {
-        if (expected == got) return true;
-        if (allowed.as_onednn && (!moderate(of.scale, of.zero_point) || std::isnan(of.src / of.scale))) return true;
-        return allowed.any && any_allows(of.src, of.scale, of.zero_point, expected, got);
-    } else {
-        return expected == got;
-    }
+bool same(double expected, double got) {
+    return (expected == got && std::signbit(expected) == std::signbit(got))
+            || (std::isnan(expected) && std::isnan(got));
 }
 
-template <typename Dst>
-bool is_telling(Dst value) {
-    if constexpr (std::is_same_v<Dst, float>)
-        return std::isfinite(value) && value != 0;
-    else
-        return value != std::numeric_limits<Dst>::lowest() && value != std::numeric_limits<Dst>::max();
+bool agree(const operands &of, double expected, double got, const tolerance &allowed) {
+    if (same(expected, got)) return true;
+    const auto src = static_cast<float>(of.src);
+    if (allowed.as_onednn && (!moderate(of.scale, of.zero_point) || std::isnan(src / of.scale))) return true;
+    return allowed.any && any_allows(src, of.scale, of.zero_point, static_cast<int>(expected), static_cast<int>(got));
 }
 
-template <typename Src, typename Dst>
-comparison compare_as(const statement &s, const parameters &p, const Src *src, const Dst *expected, const Dst *got,
-        const dynquant::dims &strides, const tolerance &allowed) {
-    comparison found;
-    for_each_element(s, strides, [&](const element &e) {
-        const auto channel = static_cast<std::size_t>(e.channel);
-        const operands<Src> of {src[e.src], p.scales[channel], p.zero_points.empty() ? 0 : p.zero_points[channel]};
-        const Dst right = expected[e.index], given = got[e.dst];
-        found.telling += is_telling(right);
-        if (agree(of, right, given, allowed)) return;
-        ++found.differing;
-        if (found.first.size() < shown_differences)
-            found.first.push_back(dynquant::concat('[', e.index, ']', position(e.index, s.extents),
-                    " src:", show(of.src), " scale:", show(of.scale), " zp:", of.zero_point, " expected:", show(right),
-                    " got:", show(given)));
-    });
-    return found;
+bool is_telling(data_type type, double value) {
+    const auto &t = dynquant::traits(type);
+    if (!t.integral && !(std::isfinite(value) && value != 0)) return false;
+    return value != t.lowest && value != t.highest;
+}
+
+/// Under fpmath mode any integers may differ, reals may not.
+tolerance tolerance_for(const statement &s, const tolerance &allowed) {
+    return s.quantizing && dynquant::traits(s.types.dst).integral ? allowed : tolerance {};
 }
 
 } // namespace
@@ -104,25 +85,41 @@ bool any_allows(float x, float scale, std::int32_t zero_point, int expected, int
 
 comparison compare(const statement &s, const parameters &p, const void *src, const void *expected, const computed &got,
         const tolerance &allowed) {
-    return dynquant::with_type(s.types.src, [&](auto src_type) {
-        return dynquant::with_type(s.types.dst, [&](auto dst_type) {
-            using src_pointer = const decltype(src_type) *;
-            using dst_pointer = const decltype(dst_type) *;
-            return compare_as(s, p, static_cast<src_pointer>(src), static_cast<dst_pointer>(expected),
-                    got.memory.as<decltype(dst_type)>(), got.strides, allowed);
-        });
+    const auto type = s.types.dst;
+    const auto may_differ = tolerance_for(s, allowed);
+    comparison found;
+    for_each_element(s, got.strides, [&](const element &e) {
+        const auto channel = static_cast<std::size_t>(e.channel);
+        const operands of {dynquant::load(s.types.src, src, e.src), p.scales[channel],
+                p.zero_points.empty() ? 0 : p.zero_points[channel]};
+        const double right = dynquant::load(type, expected, e.index),
+                     given = dynquant::load(type, got.memory.data(), e.dst);
+        found.telling += is_telling(type, right);
+        if (agree(of, right, given, may_differ)) return;
+        ++found.differing;
+        if (found.first.size() < shown_differences)
+            found.first.push_back(dynquant::concat('[', e.index, ']', position(e.index, s.extents),
+                    " src:", show(s.types.src, of.src), " scale:", show(of.scale), " zp:", of.zero_point,
+                    " expected:", show(type, right), " got:", show(type, given)));
     });
+    return found;
 }
 
 std::optional<std::string> stray_write(const statement &s, const computed &got) {
     if (!got.memory.guards_intact()) return "bytes before or after dst were written";
     const auto bytes = got.memory.bytes();
-    const auto size = dynquant::traits(s.types.dst).size;
-    if (bytes.size() == static_cast<std::size_t>(s.volume()) * size) return std::nullopt;
-    std::vector<bool> element_starts(bytes.size() / size);
-    for_each_element(s, got.strides, [&](const element &e) { element_starts[static_cast<std::size_t>(e.dst)] = true; });
+    const auto bits = dynquant::traits(s.types.dst).bits;
+    if (static_cast<std::int64_t>(bytes.size()) == dynquant::size_in_bytes(s.types.dst, s.volume())
+            && s.volume() * bits % 8 == 0)
+        return std::nullopt;
+    std::vector<std::byte> elements(bytes.size()); // their bits
+    for_each_element(s, got.strides, [&](const element &e) {
+        const auto first = static_cast<std::size_t>(e.dst * bits);
+        elements[first / 8] |= bits < 8 ? std::byte {0xf} << first % 8 : std::byte {0xff};
+        std::fill_n(elements.begin() + static_cast<std::ptrdiff_t>(first / 8), bits / 8, std::byte {0xff});
+    });
     for (std::size_t i = 0; i < bytes.size(); ++i)
-        if (!element_starts[i / size] && bytes[i] != guarded_buffer::pattern)
+        if (((bytes[i] ^ guarded_buffer::pattern) & ~elements[i]) != std::byte {0})
             return dynquant::concat("byte ", i, " of dst, between two elements, was written");
     return std::nullopt;
 }

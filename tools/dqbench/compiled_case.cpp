@@ -11,7 +11,7 @@ namespace {
 /// An over-estimate of what the buffers of a case take, those for checking included.
 double bytes_needed(const statement &s) {
     const auto dense = [&](data_type type) {
-        return static_cast<double>(dynquant::traits(type).size) * static_cast<double>(s.volume());
+        return static_cast<double>(dynquant::traits(type).bits) / 8 * static_cast<double>(s.volume());
     };
     const auto src = static_cast<double>(span_in_bytes(s.types.src, s.extents, s.src_strides));
     const double dst = s.dst_strides ? static_cast<double>(span_in_bytes(s.types.dst, s.extents, *s.dst_strides))
@@ -40,7 +40,7 @@ std::uint64_t salt(const dynquant::dims &extents) {
 compiled_case::compiled_case(const test_case &c)
     : what(c)
     , s(require_memory(statement(c)))
-    , drawn(draw_parameters(c.parameters, s.parameter_count(), s.types.zps, salt(s.extents)))
+    , drawn(draw_parameters(c.parameters, s.parameter_count(), s.types.scales, s.types.zps, salt(s.extents)))
     , program(make_program(c, s, drawn))
     , dst_strides(program->dst_strides())
     , ran(program->info()) {}

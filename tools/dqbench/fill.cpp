@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "quantization/data_type.hpp"
+#include "quantization/elements.hpp"
 
 namespace dqbench {
 namespace {
@@ -60,19 +61,21 @@ float draw_real(
 }
 
 void fill_src(const statement &s, const parameters &p, filling kind, void *src) {
-    const auto &integers = dynquant::traits(s.types.dst);
+    const auto &quantized = dynquant::traits(s.types.dst);
     const dynquant::dims no_dst(s.extents.size()); // strides of 0
-    if (s.types.src == data_type::f32) {
-        for_each_element(s, no_dst, [&, real = static_cast<float *>(src)](const element &e) {
-            const auto channel = static_cast<std::size_t>(e.channel);
-            real[e.src] = draw_real(static_cast<std::uint64_t>(e.index), kind, p.scales[channel],
-                    p.zero_points.empty() ? 0 : p.zero_points[channel], integers.lowest, integers.highest);
-        });
-    } else {
-        for_each_element(s, no_dst, [&, integer = static_cast<std::uint8_t *>(src)](const element &e) {
-            integer[e.src] = static_cast<std::uint8_t>(mix(static_cast<std::uint64_t>(e.index)));
-        });
-    }
+    const auto type = s.types.src;
+    for_each_element(s, no_dst, [&](const element &e) {
+        const auto index = static_cast<std::uint64_t>(e.index);
+        const auto channel = static_cast<std::size_t>(e.channel);
+        if (s.quantizing)
+            dynquant::store(type, src, e.src,
+                    draw_real(index, kind, p.scales[channel], p.zero_points.empty() ? 0 : p.zero_points[channel],
+                            quantized.lowest, quantized.highest));
+        else if (dynquant::traits(type).bits == 8)
+            static_cast<std::uint8_t *>(src)[e.src] = static_cast<std::uint8_t>(mix(index));
+        else
+            dynquant::store(type, src, e.src, dynquant::traits(type).lowest + static_cast<double>(mix(index) % 16));
+    });
 }
 
 } // namespace dqbench

@@ -1,18 +1,14 @@
 #include "graph_program.hpp"
 
+#include "quantization/onednn_type.hpp"
+
 namespace dqbench {
 namespace {
 
 using layout_type = logical_tensor::layout_type;
 
 logical_tensor::data_type graph_type(data_type type) {
-    switch (type) {
-        case data_type::f32: return logical_tensor::data_type::f32;
-        case data_type::s32: return logical_tensor::data_type::s32;
-        case data_type::s8: return logical_tensor::data_type::s8;
-        case data_type::u8: break;
-    }
-    return logical_tensor::data_type::u8;
+    return static_cast<logical_tensor::data_type>(dynquant::onednn_type(type));
 }
 
 } // namespace

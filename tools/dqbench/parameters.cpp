@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "quantization/data_type.hpp"
+#include "quantization/elements.hpp"
 
 namespace dqbench {
 namespace {
@@ -58,6 +59,13 @@ float draw_scale(parameter_kind kind, std::uint64_t i) {
     return wild_scales[(i - i / 4) % std::size(wild_scales)];
 }
 
+/// The nearest number of the type.
+float rounded(data_type type, float value) {
+    float buffer = 0;
+    dynquant::store(type, &buffer, 0, value);
+    return static_cast<float>(dynquant::load(type, &buffer, 0));
+}
+
 std::int32_t draw_zero_point(parameter_kind kind, data_type type, std::uint64_t i) {
     const auto &t = dynquant::traits(type);
     const auto bits = mix(~i);
@@ -66,19 +74,20 @@ std::int32_t draw_zero_point(parameter_kind kind, data_type type, std::uint64_t 
         if (wild >= t.lowest && wild <= t.highest) return wild;
         return static_cast<std::int32_t>(bits % 2 ? t.lowest : t.highest);
     }
-    // s32: twice as far as either 8-bit type reaches.
-    const auto lowest = t.size == 1 ? static_cast<std::int32_t>(t.lowest) : -256;
-    const auto highest = t.size == 1 ? static_cast<std::int32_t>(t.highest) : 512;
+    // s32: twice as far as any 8-bit type reaches.
+    const auto lowest = t.bits <= 8 ? static_cast<std::int32_t>(t.lowest) : -256;
+    const auto highest = t.bits <= 8 ? static_cast<std::int32_t>(t.highest) : 512;
     return lowest + static_cast<std::int32_t>(bits % static_cast<std::uint64_t>(highest - lowest + 1));
 }
 
 } // namespace
 
-parameters draw_parameters(parameter_kind kind, std::int64_t count, std::optional<data_type> zps, std::uint64_t salt) {
+parameters draw_parameters(
+        parameter_kind kind, std::int64_t count, data_type scales, std::optional<data_type> zps, std::uint64_t salt) {
     parameters result;
     for (std::int64_t i = 0; i < count; ++i) {
         const auto index = salt + static_cast<std::uint64_t>(i);
-        result.scales.push_back(draw_scale(kind, index));
+        result.scales.push_back(rounded(scales, draw_scale(kind, index)));
         if (zps) result.zero_points.push_back(draw_zero_point(kind, *zps, index));
     }
     return result;

@@ -18,7 +18,9 @@ struct parameters {
 /// pow2: the same, but scales are powers of two; wild: every fourth as usual, the others negative,
 /// zero, subnormal, huge, infinite or NaN, and zero points up to the ends of their type.
 /// `salt` tells per-tensor cases apart, so that they do not all draw the same.
-parameters draw_parameters(parameter_kind kind, std::int64_t count, std::optional<data_type> zps, std::uint64_t salt);
+/// Scales are numbers of their type.
+parameters draw_parameters(
+        parameter_kind kind, std::int64_t count, data_type scales, std::optional<data_type> zps, std::uint64_t salt);
 
 /// A well-mixed word for each number (SplitMix64, Steele, Lea and Flood, 2014).
 constexpr std::uint64_t mix(std::uint64_t x) {

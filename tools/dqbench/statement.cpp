@@ -62,11 +62,11 @@ dynquant::quantization statement::direct(
 std::int64_t span_in_bytes(data_type type, const dynquant::dims &extents, const dynquant::dims &strides) {
     if (dynquant::volume(extents) == 0) return 0;
     const auto last = dynquant::last_offset(extents, strides);
-    const auto size = static_cast<std::int64_t>(dynquant::traits(type).size);
+    const auto size = std::max(dynquant::traits(type).bits / 8, 1);
     if (!last || *last >= INT64_MAX / size - size)
         throw usage_error(dynquant::concat("expected a layout of at most 2^63 bytes, given strides ",
                 dynquant::to_string(strides), " for ", dynquant::to_string(extents)));
-    return (*last + 1) * size;
+    return dynquant::size_in_bytes(type, *last + 1);
 }
 
 } // namespace dqbench

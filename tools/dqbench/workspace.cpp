@@ -3,28 +3,24 @@
 #include <cstring>
 
 #include "quantization/data_type.hpp"
+#include "quantization/elements.hpp"
 #include "quantization/shape.hpp"
 
 namespace dqbench {
 namespace {
 
 std::size_t in_bytes(data_type type, std::int64_t elements) {
-    return dynquant::traits(type).size * static_cast<std::size_t>(elements);
+    return static_cast<std::size_t>(dynquant::size_in_bytes(type, elements));
 }
 
 std::int64_t bytes_of(std::optional<data_type> type, std::size_t count) {
-    return type ? static_cast<std::int64_t>(dynquant::traits(*type).size * count) : 0;
+    return type ? dynquant::size_in_bytes(*type, static_cast<std::int64_t>(count)) : 0;
 }
 
 template <typename Value>
 void store(data_type type, const std::vector<Value> &values, std::byte *to) {
-    dynquant::with_type(type, [&](auto sample) {
-        for (const auto value : values) {
-            const auto converted = static_cast<decltype(sample)>(value);
-            std::memcpy(to, &converted, sizeof(converted));
-            to += sizeof(converted);
-        }
-    });
+    for (std::size_t i = 0; i < values.size(); ++i)
+        dynquant::store(type, to, static_cast<std::int64_t>(i), values[i]);
 }
 
 } // namespace

@@ -58,7 +58,7 @@ class row_implementation final : public implementation {
         , pieces_across_(pieces_of(columns_, piece_.columns))
         , pieces_(pieces_of(rows_, piece_.rows) * pieces_across_)
         , tasks_(rows_ * columns_ / elements_per_task)
-        , streaming_(rows_ * columns_ * static_cast<std::int64_t>(traits(q.dst.type).size) >= streaming_bytes()) {}
+        , streaming_(size_in_bytes(q.dst.type, rows_ * columns_) >= streaming_bytes()) {}
 
     operation_info info() const override { return {kernel_kind::native, to_string(isa_)}; }
 

@@ -1,7 +1,7 @@
 #include "kernels/onednn/call.hpp"
 
 #include "kernels/onednn/lowering.hpp"
-#include "quantization/data_type.hpp"
+#include "quantization/elements.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::kernels::onednn {
@@ -49,10 +49,7 @@ dnnl_status_t call::run(const dnnl::reorder &primitive, const arguments &args) {
     bind(src_, args.src);
     bind(dst_, args.dst);
     bind(scales_, args.scales);
-    if (zero_point_type_)
-        with_type(*zero_point_type_, [&](auto type) {
-            zero_point_value_ = static_cast<std::int32_t>(*static_cast<const decltype(type) *>(args.zero_points));
-        });
+    if (zero_point_type_) zero_point_value_ = static_cast<std::int32_t>(load(*zero_point_type_, args.zero_points, 0));
     // The C function: the C++ one wants a map, built for each call.
     return dnnl_primitive_execute(primitive.get(), stream_.get(), exec_arg_count_, exec_args_.data());
 }

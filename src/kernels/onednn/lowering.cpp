@@ -1,19 +1,10 @@
 #include "kernels/onednn/lowering.hpp"
 
 #include "kernels/onednn/layout.hpp"
+#include "quantization/onednn_type.hpp"
 
 namespace dynquant::kernels::onednn {
 namespace {
-
-dnnl::memory::data_type data_type_of(data_type type) {
-    switch (type) {
-        case data_type::f32: return dnnl::memory::data_type::f32;
-        case data_type::s32: return dnnl::memory::data_type::s32;
-        case data_type::s8: return dnnl::memory::data_type::s8;
-        case data_type::u8: break;
-    }
-    return dnnl::memory::data_type::u8;
-}
 
 dnnl::memory::desc descriptor(const std::vector<axis> &axes, std::int64_t axis::*stride, data_type type) {
     dnnl::memory::dims extents, strides;
@@ -21,7 +12,7 @@ dnnl::memory::desc descriptor(const std::vector<axis> &axes, std::int64_t axis::
         extents.push_back(a.extent);
         strides.push_back(a.*stride);
     }
-    return dnnl::memory::desc(extents, data_type_of(type), strides);
+    return dnnl::memory::desc(extents, static_cast<dnnl::memory::data_type>(onednn_type(type)), strides);
 }
 
 } // namespace

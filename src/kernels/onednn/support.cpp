@@ -5,6 +5,7 @@
 
 #include "kernels/onednn/layout.hpp"
 #include "quantization/shape.hpp"
+#include "quantization/text.hpp"
 
 namespace dynquant::kernels::onednn {
 namespace {
@@ -36,6 +37,18 @@ std::optional<std::string> refuse_layout(const std::vector<axis> &axes) {
         return "a dense src is spread out to a strided dst, and a long one makes oneDNN divide by zero";
     const int mask = parameter_mask(axes);
     if ((mask & (mask - 1)) != 0) return "the parameters change along more than one dim, and a reorder's along one";
+    return std::nullopt;
+}
+
+/// oneDNN 3.2 has not all of the others, and newer ones round some of them twice.
+bool known(data_type type) {
+    return type == data_type::f32 || type == data_type::s32 || type == data_type::s8 || type == data_type::u8;
+}
+
+std::optional<std::string> refuse_types(const quantization &q) {
+    const auto zero_points = q.zero_points ? q.zero_points->type : data_type::s32;
+    for (const auto type : {q.src.type, q.dst.type, q.scales.type, zero_points})
+        if (!known(type)) return concat("the data types go beyond f32, s8, u8 and s32: ", to_string(type));
     return std::nullopt;
 }
 
@@ -117,6 +130,7 @@ std::optional<std::string> refuse_dequantize(const quantization &q, const std::v
 } // namespace
 
 std::optional<std::string> refusal(const quantization &q) {
+    if (auto why = refuse_types(q)) return why;
     if (volume(q.src.dims) == 0) return std::nullopt;
     const auto form = canonicalize(q);
     if (!form) return "a block does not divide its dim, and a reorder knows no shorter last block";

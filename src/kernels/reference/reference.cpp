@@ -1,10 +1,9 @@
 // The definition of right: every element by its index, by the formula, on one thread. It shares nothing
 // with the other kernels but the statement.
-#include <vector>
-
 #include "kernels/kernel.hpp"
 #include "parallel/float_control.hpp"
 #include "quantization/data_type.hpp"
+#include "quantization/elements.hpp"
 #include "quantization/numerics.hpp"
 #include "quantization/shape.hpp"
 
@@ -31,33 +30,37 @@ void for_each_element(const quantization &q, F &&f) {
     }
 }
 
-std::int32_t zero_point(const quantization &q, const void *zero_points, std::int64_t i) {
-    if (!q.zero_points) return 0;
-    return with_type(q.zero_points->type,
-            [&](auto type) { return static_cast<std::int32_t>(static_cast<const decltype(type) *>(zero_points)[i]); });
+std::int32_t zero_point(const quantization &q, const arguments &a, std::int64_t i) {
+    return q.zero_points ? static_cast<std::int32_t>(load(q.zero_points->type, a.zero_points, i)) : 0;
+}
+
+// Every real is an f32: narrower ones are, and scales are.
+float real(data_type type, const void *buffer, std::int64_t i) {
+    return static_cast<float>(load(type, buffer, i));
 }
 
 // Not inlined, so that the arithmetic stays within float_control.
 [[gnu::noinline]] void quantize(const quantization &q, const arguments &a) {
-    const auto *src = static_cast<const float *>(a.src), *scales = static_cast<const float *>(a.scales);
-    with_type(q.dst.type, [&](auto type) {
-        using integer = decltype(type);
-        if constexpr (sizeof(integer) == 1)
-            for_each_element(q, [&, dst = static_cast<integer *>(a.dst)](auto i, auto o, auto p) {
-                dst[o] = numerics_contract::quantize<integer>(src[i], scales[p], zero_point(q, a.zero_points, p));
-            });
+    const auto &type = traits(q.dst.type);
+    const auto lowest = static_cast<float>(type.lowest), highest = static_cast<float>(type.highest);
+    for_each_element(q, [&](auto i, auto o, auto p) {
+        const float x = real(q.src.type, a.src, i), s = real(q.scales.type, a.scales, p);
+        if (type.integral)
+            store(q.dst.type, a.dst, o, numerics_contract::quantize(x, s, zero_point(q, a, p), lowest, highest));
+        else
+            store(q.dst.type, a.dst, o, numerics_contract::quantize_to_float8(x, s));
     });
 }
 
 [[gnu::noinline]] void dequantize(const quantization &q, const arguments &a) {
-    const auto *scales = static_cast<const float *>(a.scales);
-    auto *dst = static_cast<float *>(a.dst);
-    with_type(q.src.type, [&](auto type) {
-        using integer = decltype(type);
-        if constexpr (sizeof(integer) == 1)
-            for_each_element(q, [&, src = static_cast<const integer *>(a.src)](auto i, auto o, auto p) {
-                dst[o] = numerics_contract::dequantize(src[i], scales[p], zero_point(q, a.zero_points, p));
-            });
+    const bool integral = traits(q.src.type).integral;
+    for_each_element(q, [&](auto i, auto o, auto p) {
+        const double x = load(q.src.type, a.src, i);
+        const float s = real(q.scales.type, a.scales, p);
+        const float result = integral
+                ? numerics_contract::dequantize(static_cast<std::int32_t>(x), s, zero_point(q, a, p))
+                : numerics_contract::dequantize_float8(static_cast<float>(x), s);
+        store(q.dst.type, a.dst, o, result);
     });
 }
 

@@ -4,6 +4,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "peers/peer.hpp"
+#include "quantization/onednn_type.hpp"
 
 namespace dqbench {
 namespace {
@@ -11,13 +12,7 @@ namespace {
 using dnnl::memory;
 
 memory::data_type memory_type(data_type type) {
-    switch (type) {
-        case data_type::f32: return memory::data_type::f32;
-        case data_type::s32: return memory::data_type::s32;
-        case data_type::s8: return memory::data_type::s8;
-        case data_type::u8: break;
-    }
-    return memory::data_type::u8;
+    return static_cast<memory::data_type>(dynquant::onednn_type(type));
 }
 
 memory::desc describe_tensor(data_type type, const dynquant::dims &extents, const dynquant::dims &strides) {
@@ -54,7 +49,7 @@ class onednn_reorder_peer final : public peer {
 
         add(DNNL_ARG_SRC, src, t.inputs.src);
         add(DNNL_ARG_DST, dst, dst_.data());
-        add(DNNL_ARG_ATTR_SCALES | quantized, describe_vector(t.drawn.scales.size(), memory::data_type::f32),
+        add(DNNL_ARG_ATTR_SCALES | quantized, describe_vector(t.drawn.scales.size(), memory_type(s.types.scales)),
                 t.inputs.scales);
         if (s.types.zps)
             add(DNNL_ARG_ATTR_ZERO_POINTS | quantized, describe_vector(1, memory::data_type::s32), zero_points_.data());

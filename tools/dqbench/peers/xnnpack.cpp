@@ -35,6 +35,9 @@ void require(xnn_status status, const char *function) {
 
 void require_statable(const task &t) {
     const auto &s = t.s;
+    for (const auto type : {s.types.src, s.types.dst})
+        if (type != data_type::f32 && type != data_type::s8 && type != data_type::u8)
+            throw refusal(concat("it takes f32, s8 and u8, the statement has ", dynquant::to_string(type)));
     if (s.parameter_count() > 1) throw refusal("it takes one scale, the statement has one for each channel");
     const auto dense = dynquant::row_major(s.extents);
     if (s.src_strides != dense || t.dst_strides != dense)

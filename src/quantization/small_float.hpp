@@ -1,0 +1,80 @@
+// Floats of 16 and 8 bits: their bits, and exact conversions from and to f32 in integer arithmetic, so that no
+// control word matters.
+//
+// f16 and bf16: IEEE 754-2019, bf16 as a binary format of 8 exponent bits and 7 of fraction. 8-bit floats: OCP
+// 8-bit Floating Point Specification (OFP8), revision 1.0, in its saturating mode. oneDNN's reference code
+// (src/common/float8.cpp) converts in the other mode: e4m3 overflows to NaN and e5m2 to infinity; and it rounds
+// twice, to f16 first.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+namespace dynquant {
+
+/// What rounding gives beyond the largest finite number.
+enum class overflow { infinite, saturated };
+
+/// A sign, the exponent and the fraction. The greatest exponent is for infinity and NaN, but in e4m3, where of its
+/// numbers one alone is NaN.
+template <typename Bits, int exponent_bits, int fraction_bits, bool has_infinity, overflow beyond>
+struct small_float {
+    Bits bits;
+
+    /// Round to nearest, ties to even.
+    static constexpr small_float from(float value) {
+        const auto all = std::bit_cast<std::uint32_t>(value);
+        const auto sign = static_cast<std::uint32_t>(all >> 31) << (exponent_bits + fraction_bits);
+        return {static_cast<Bits>(sign | magnitude_of(all & 0x7fffffff))};
+    }
+
+    constexpr float value() const {
+        const std::uint32_t magnitude = bits & (sign_bit - 1);
+        const auto sign = (bits & sign_bit) != 0 ? 0x80000000U : 0;
+        return std::bit_cast<float>(sign | widened(magnitude));
+    }
+
+  private:
+    static constexpr std::uint32_t sign_bit = 1U << (exponent_bits + fraction_bits);
+    static constexpr int bias = (1 << (exponent_bits - 1)) - 1, rebias = 127 - bias, dropped = 23 - fraction_bits;
+    static constexpr std::uint32_t infinity = ((1U << exponent_bits) - 1) << fraction_bits;
+    static constexpr std::uint32_t highest = has_infinity ? infinity - 1 : sign_bit - 2;
+    static constexpr std::uint32_t quiet_nan = has_infinity ? infinity | 1U << (fraction_bits - 1) : sign_bit - 1;
+    static constexpr std::uint32_t float_infinity = 0x7f800000, implicit = 1U << 23;
+
+    /// Of a float without its sign.
+    static constexpr std::uint32_t magnitude_of(std::uint32_t given) {
+        if (given > float_infinity) return quiet_nan;
+        // Below the least normal number, 2^(1 - bias), more bits of the significand are dropped: up to all of them
+        // and one, where what is left is no half.
+        const int exponent = std::max(static_cast<int>(given >> 23), 1), least = rebias + 1;
+        const auto significand = (given & (implicit - 1)) | (given >= implicit ? implicit : 0);
+        const int drop = std::min(dropped + std::max(least - exponent, 0), 25);
+        const auto last_kept = significand >> drop & 1, just_below_half = (1U << (drop - 1)) - 1;
+        const auto rounded = (significand + just_below_half + last_kept) >> drop;
+        // Its implicit bit, if it has one, is the last of the exponent.
+        const auto result = rounded + (static_cast<std::uint32_t>(std::max(exponent - least, 0)) << fraction_bits);
+        if (result <= highest) return result;
+        return beyond == overflow::infinite ? infinity : highest;
+    }
+
+    /// As the bits of a float.
+    static constexpr std::uint32_t widened(std::uint32_t magnitude) {
+        if (magnitude > highest) return has_infinity && magnitude == infinity ? float_infinity : 0x7fc00000;
+        if (rebias == 0 || magnitude >> fraction_bits != 0)
+            return (magnitude << dropped) + (static_cast<std::uint32_t>(rebias) << 23);
+        if (magnitude == 0) return 0;
+        // Subnormal here, normal there: its highest bit becomes the implicit one.
+        const int shift = std::countl_zero(magnitude) - 8;
+        const auto exponent = static_cast<std::uint32_t>(rebias + 1 + dropped - shift);
+        return (exponent << 23) + ((magnitude << shift) & (implicit - 1));
+    }
+};
+
+using float16 = small_float<std::uint16_t, 5, 10, true, overflow::infinite>;
+using bfloat16 = small_float<std::uint16_t, 8, 7, true, overflow::infinite>;
+using float8_e4m3 = small_float<std::uint8_t, 4, 3, false, overflow::saturated>;
+using float8_e5m2 = small_float<std::uint8_t, 5, 2, true, overflow::saturated>;
+
+} // namespace dynquant

@@ -1,0 +1,137 @@
+// Every data type by values worked out by hand, on every kernel that computes it: packing, rounding and
+// saturation. Through the direct API, which takes all combinations.
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "support/direct.hpp"
+
+namespace dynquant::test {
+namespace {
+
+using enum data_type;
+using bytes = std::vector<int>;
+
+tensor of(data_type type, dims extents, dims strides = {}) {
+    return {type, std::move(extents), std::move(strides)};
+}
+
+quantization statement(direction dir, tensor src, tensor dst, parameter scales) {
+    quantization q;
+    q.dir = dir;
+    q.src = std::move(src);
+    q.dst = std::move(dst);
+    q.scales = std::move(scales);
+    return q;
+}
+
+std::vector<std::byte> as_bytes(const bytes &values) {
+    return encode(u8, {values.begin(), values.end()});
+}
+
+/// Runs q by every kernel that computes it; dst holds 0xa5 at first.
+void expect_gives(const quantization &q, const std::vector<std::byte> &src, const std::vector<std::byte> &scales,
+        const std::vector<std::byte> &zps, const bytes &expected) {
+    for (const auto &v : universal_variants()) {
+        if (v.kernel == kernel_kind::native && !native_computes(q)) continue;
+        std::vector dst(bytes_spanned(q.dst), std::byte {0xa5});
+        prepare(q, v.forced()).run({src.data(), scales.data(), zps.data(), dst.data()});
+        bytes given;
+        for (const auto byte : dst)
+            given.push_back(static_cast<int>(byte));
+        EXPECT_EQ(given, expected) << v << ": " << describe(q);
+    }
+}
+
+TEST(data_types, s4_and_u4_are_dequantized_low_nibble_first) {
+    const auto q = [](data_type type) {
+        return statement(direction::dequantize, of(type, {5}), of(f32, {5}), {f32, {5}, {0.5}});
+    };
+    // f32 of 0.5, -0.5, -4, 3.5, 0 and, unsigned, of 0.5, 7.5, 4, 3.5, 0
+    expect_gives(q(s4), as_bytes({0xf1, 0x78, 0xf0}), {}, {},
+            {0, 0, 0, 0x3f, 0, 0, 0, 0xbf, 0, 0, 0x80, 0xc0, 0, 0, 0x60, 0x40, 0, 0, 0, 0});
+    expect_gives(q(u4), as_bytes({0xf1, 0x78, 0xf0}), {}, {},
+            {0, 0, 0, 0x3f, 0, 0, 0xf0, 0x40, 0, 0, 0x80, 0x40, 0, 0, 0x60, 0x40, 0, 0, 0, 0});
+}
+
+TEST(data_types, s4_and_u4_are_quantized_and_saturate) {
+    auto q = statement(direction::quantize, of(f32, {7}), of(s4, {7}), {f32, {7}, {1}});
+    const auto src = encode_reals(f32, {1.5f, 2.5f, -100, 100, -8.5f, NAN, 7.4f});
+    expect_gives(q, src, {}, {}, {0x22, 0x78, 0x88, 0xa7}); // 2 2 -8 7 -8 -8 7, and a nibble that is not dst's
+    q.dst.type = u4;
+    expect_gives(q, src, {}, {}, {0x22, 0xf0, 0x00, 0xa7}); // 2 2 0 15 0 0 7
+}
+
+TEST(data_types, zero_points_of_4_bits_are_packed_too) {
+    auto q = statement(direction::dequantize, of(u4, {3, 2}), of(bf16, {3, 2}), {bf16, {1, 2}, {}});
+    q.zero_points = {u4, {1, 2}, {}};
+    // (9 - 8) * 1, (7 - 8) * 1; (15 - 15) * 2, (0 - 15) * 2; (1 - 3) * 0.5, (3 - 3) * 0.5
+    expect_gives(q, as_bytes({0x79, 0x0f, 0x31}), encode_reals(bf16, {1, 2, 0.5f}), as_bytes({0xf8, 0x03}),
+            {0x80, 0x3f, 0x80, 0xbf, 0, 0, 0xf0, 0xc1, 0x80, 0xbf, 0, 0});
+}
+
+TEST(data_types, a_group_may_span_two_dims) {
+    auto q = statement(direction::dequantize, of(s4, {4, 4}), of(f16, {4, 4}), {f16, {2, 2}, {}});
+    // All ones; scales 1, 2, 3, 4 for the quarters.
+    expect_gives(q, as_bytes({0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11}), encode_reals(f16, {1, 2, 3, 4}), {},
+            {0, 0x3c, 0, 0x3c, 0, 0x40, 0, 0x40, 0, 0x3c, 0, 0x3c, 0, 0x40, 0, 0x40, 0, 0x42, 0, 0x42, 0, 0x44, 0, 0x44,
+                    0, 0x42, 0, 0x42, 0, 0x44, 0, 0x44});
+}
+
+TEST(data_types, strides_count_elements_of_4_bits) {
+    // Columns of 3 in src, at an odd distance; rows of 2 in dst, with a gap of one nibble after each.
+    auto q = statement(direction::quantize, of(f32, {3, 2}), of(u4, {3, 2}, {3, 1}), {f32, {3, 2}, {1}});
+    expect_gives(q, encode_reals(f32, {1, 2, 3, 4, 5, 6}), {}, {}, {0x21, 0x35, 0xa4, 0x65});
+    q = statement(direction::dequantize, of(u4, {2, 3}, {1, 3}), of(bf16, {2, 3}), {f32, {2, 3}, {1}});
+    // Offsets 0 3 6 and 1 4 7 of the nibbles 1 2 3 4 5 6 7 8: 1 4 7 2 5 8
+    expect_gives(q, as_bytes({0x21, 0x43, 0x65, 0x87}), {}, {},
+            {0x80, 0x3f, 0x80, 0x40, 0xe0, 0x40, 0, 0x40, 0xa0, 0x40, 0, 0x41});
+}
+
+TEST(data_types, f16_and_bf16_are_read_exactly) {
+    auto q = statement(direction::quantize, of(f16, {4}), of(s8, {4}), {f32, {4}, {0x1p-24}});
+    expect_gives(q, encode_reals(f16, {0x1p-24f, -0x1p-23f, 0x1p-17f, INFINITY}), {}, {}, {1, 0xfe, 127, 127});
+    q = statement(direction::quantize, of(bf16, {3}), of(u8, {3}), {bf16, {3}, {}});
+    // Subnormal by subnormal, 5 / 2; and 0x1.02p0 / 0x1p-7 = 129; NaN
+    expect_gives(q, as_bytes({5, 0, 0x81, 0x3f, 0xc0, 0x7f}), as_bytes({2, 0}), {}, {2, 255, 0});
+}
+
+TEST(data_types, f16_and_bf16_results_are_rounded_twice) {
+    // The product is 1 + 2^-8 + 2^-24, as f32 1 + 2^-8: a tie between two bf16, of which 1 is even.
+    auto q = statement(direction::dequantize, of(s8, {1}), of(bf16, {1}), {f32, {1}, {11228502 * 0x1p-25}});
+    expect_gives(q, as_bytes({3}), {}, {}, {0x80, 0x3f});
+    // 127 * 0x1.0204p0 = 0x1.fffff8p6: bf16 has 0x1.fep6 and 0x1p7.
+    q.scales.values = {0x1.0204p0};
+    expect_gives(q, as_bytes({127}), {}, {}, {0, 0x43});
+    // 127 * 516 = 65532, beyond 65520: infinity in f16
+    q.scales.values = {516};
+    q.dst.type = f16;
+    expect_gives(q, as_bytes({127}), {}, {}, {0, 0x7c});
+    expect_gives(q, as_bytes({126}), {}, {}, {0xf0, 0x7b}); // 65016, to 65024: steps of 32
+}
+
+TEST(data_types, f8_is_quantized_with_saturation_and_nan_stays) {
+    auto q = statement(direction::quantize, of(f32, {7}), of(f8_e4m3, {7}), {f32, {7}, {0.5}});
+    const auto src = encode_reals(f32, {0.5f, -0.0f, 224, 1e30f, -INFINITY, 0.53125f, 1});
+    expect_gives(q, src, {}, {}, {0x38, 0x80, 0x7e, 0x7e, 0xfe, 0x38, 0x40});
+    q.dst.type = f8_e5m2;
+    expect_gives(q, src, {}, {}, {0x3c, 0x80, 0x5f, 0x7b, 0xfb, 0x3c, 0x40}); // 448 = 1.75 * 2^8
+    q = statement(direction::quantize, of(f32, {1}), of(f8_e4m3, {1}), {f32, {1}, {1}});
+    expect_gives(q, encode_reals(f32, {NAN}), {}, {}, {0x7f});
+}
+
+TEST(data_types, f8_is_dequantized_by_a_product) {
+    auto q = statement(direction::dequantize, of(f8_e4m3, {4}), of(bf16, {4}), {f32, {4}, {2}});
+    // 2^-9 * 2, 448 * 2, -0 * 2, 1.125 * 2
+    expect_gives(q, as_bytes({1, 0x7e, 0x80, 0x39}), {}, {}, {0x80, 0x3b, 0x60, 0x44, 0, 0x80, 0x10, 0x40});
+    q.src.type = f8_e5m2; // 2^-16 * 2, infinity, -0, 1.25 * 2^-1 * 2
+    expect_gives(q, as_bytes({1, 0x7c, 0x80, 0x39}), {}, {}, {0, 0x38, 0x80, 0x7f, 0, 0x80, 0xa0, 0x3f});
+}
+
+TEST(data_types, known_parameters_are_rounded_to_their_type) {
+    auto q = statement(direction::dequantize, of(s8, {1}), of(f32, {1}), {bf16, {1}, {1 + 0x3p-8}});
+    expect_gives(q, as_bytes({1}), {}, {}, {0, 0, 0x82, 0x3f}); // 1 + 4 * 2^-8
+}
+
+} // namespace
+} // namespace dynquant::test

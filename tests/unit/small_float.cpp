@@ -1,0 +1,147 @@
+// Floats of 16 and 8 bits: conversions by hand, and against the oracle for every number and its neighbours.
+#include <cmath>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "quantization/elements.hpp"
+#include "quantization/small_float.hpp"
+#include "support/elements.hpp"
+
+namespace dynquant::test {
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+
+TEST(small_float, f16_by_hand) {
+    EXPECT_EQ(float16::from(1).bits, 0x3c00);
+    EXPECT_EQ(float16::from(-2).bits, 0xc000);
+    EXPECT_EQ(float16::from(1 + 0x1p-11f).bits, 0x3c00);            // a tie, to even
+    EXPECT_EQ(float16::from(1 + 0x3p-11f).bits, 0x3c02);            // a tie, to even
+    EXPECT_EQ(float16::from(1 + 0x1p-11f + 0x1p-23f).bits, 0x3c01); // above it
+    EXPECT_EQ(float16::from(65504).bits, 0x7bff);                   // the largest
+    EXPECT_EQ(float16::from(65519.996f).bits, 0x7bff);
+    EXPECT_EQ(float16::from(65520).bits, 0x7c00); // half a step beyond: infinity
+    EXPECT_EQ(float16::from(-1e30f).bits, 0xfc00);
+    EXPECT_EQ(float16::from(0x1p-24f).bits, 1); // the least
+    EXPECT_EQ(float16::from(0x1p-25f).bits, 0); // a tie
+    EXPECT_EQ(float16::from(0x1.8p-25f).bits, 1);
+    EXPECT_EQ(float16::from(-0x1.8p-24f).bits, 0x8002);  // a tie among subnormals
+    EXPECT_EQ(float16::from(0x1.ffcp-15f).bits, 0x0400); // 1023.5 of 1024 steps to the least normal number: a tie
+}
+
+TEST(small_float, bf16_by_hand) {
+    EXPECT_EQ(bfloat16::from(1).bits, 0x3f80);
+    EXPECT_EQ(bfloat16::from(1 + 0x1p-8f).bits, 0x3f80); // a tie, to even
+    EXPECT_EQ(bfloat16::from(1 + 0x3p-8f).bits, 0x3f82);
+    EXPECT_EQ(bfloat16::from(0x1.fep127f).bits, 0x7f7f); // the largest
+    EXPECT_EQ(bfloat16::from(0x1.fefffep127f).bits, 0x7f7f);
+    EXPECT_EQ(bfloat16::from(0x1.ffp127f).bits, 0x7f80);
+    EXPECT_EQ(bfloat16::from(0x1p-133f).bits, 1); // the least
+    EXPECT_EQ(bfloat16::from(0x1p-134f).bits, 0);
+    EXPECT_EQ(bfloat16::from(0x1p-149f).bits, 0);
+    EXPECT_EQ(bfloat16 {1}.value(), 0x1p-133f);
+    EXPECT_EQ(bfloat16 {0x8080}.value(), -0x1p-126f);
+}
+
+TEST(small_float, f8_e4m3_by_hand) {
+    EXPECT_EQ(float8_e4m3::from(1).bits, 0x38);
+    EXPECT_EQ(float8_e4m3::from(448).bits, 0x7e); // the largest, S 1111 110
+    EXPECT_EQ(float8_e4m3::from(464).bits, 0x7e); // where the next would begin
+    EXPECT_EQ(float8_e4m3::from(465).bits, 0x7e); // saturated, as all beyond
+    EXPECT_EQ(float8_e4m3::from(-1e30f).bits, 0xfe);
+    EXPECT_EQ(float8_e4m3::from(infinity).bits, 0x7e);
+    EXPECT_EQ(float8_e4m3::from(nan).bits & 0x7f, 0x7f);
+    EXPECT_EQ(float8_e4m3::from(1.0625f).bits, 0x38); // ties: steps of 1/8
+    EXPECT_EQ(float8_e4m3::from(1.1875f).bits, 0x3a);
+    EXPECT_EQ(float8_e4m3::from(0x1p-9f).bits, 1); // the least
+    EXPECT_EQ(float8_e4m3::from(0x1p-10f).bits, 0);
+    EXPECT_EQ(float8_e4m3::from(0x1.8p-9f).bits, 2);
+    EXPECT_EQ(float8_e4m3::from(-0.0f).bits, 0x80);
+    EXPECT_TRUE(std::isnan(float8_e4m3 {0x7f}.value()));
+    EXPECT_EQ(float8_e4m3 {0x78}.value(), 256); // no infinity: the greatest exponent is a number's
+    EXPECT_EQ(float8_e4m3 {0x87}.value(), -7 * 0x1p-9f);
+}
+
+TEST(small_float, f8_e5m2_by_hand) {
+    EXPECT_EQ(float8_e5m2::from(1).bits, 0x3c);
+    EXPECT_EQ(float8_e5m2::from(57344).bits, 0x7b); // the largest
+    EXPECT_EQ(float8_e5m2::from(61440).bits, 0x7b); // saturated, as all beyond
+    EXPECT_EQ(float8_e5m2::from(-infinity).bits, 0xfb);
+    EXPECT_EQ(float8_e5m2::from(1.125f).bits, 0x3c); // ties: steps of 1/4
+    EXPECT_EQ(float8_e5m2::from(1.375f).bits, 0x3e);
+    EXPECT_EQ(float8_e5m2::from(0x1p-16f).bits, 1); // the least
+    EXPECT_EQ(float8_e5m2::from(0x1p-17f).bits, 0);
+    // By way of f16 this would be a tie, and go down.
+    EXPECT_EQ(float8_e5m2::from(1.125f + 0x1p-23f).bits, 0x3d);
+    EXPECT_EQ(float8_e5m2 {0x7c}.value(), infinity);
+    EXPECT_TRUE(std::isnan(float8_e5m2 {0xfd}.value()));
+}
+
+/// A number with its neighbours among the floats, and the middle to the next one with its neighbours.
+std::vector<float> floats_around(float value, float next) {
+    std::vector<float> result;
+    for (const float centre : {value, static_cast<float>((double {value} + next) / 2)})
+        for (const float x : {std::nextafter(centre, -infinity), centre, std::nextafter(centre, infinity)})
+            result.push_back(x);
+    return result;
+}
+
+class every_small_float : public testing::TestWithParam<data_type> {
+  protected:
+    static float loaded(std::uint32_t bits) {
+        std::byte buffer[4] = {};
+        set_bits(GetParam(), buffer, 0, bits);
+        return static_cast<float>(load(GetParam(), buffer, 0));
+    }
+    static std::uint32_t stored(float value) {
+        std::byte buffer[4] = {};
+        store(GetParam(), buffer, 0, value);
+        return get_bits(GetParam(), buffer, 0);
+    }
+    static bool same(float a, float b) {
+        return (std::isnan(a) && std::isnan(b)) || std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
+    }
+};
+
+TEST_P(every_small_float, is_read_as_the_oracle_reads_it_and_written_back) {
+    for (std::uint32_t bits = 0; bits < 1U << bits_in(GetParam()); ++bits) {
+        const float value = loaded(bits);
+        ASSERT_TRUE(same(value, real_from(GetParam(), bits))) << std::hex << bits;
+        if (std::isfinite(value)) {
+            ASSERT_EQ(stored(value), bits) << std::hex << bits;
+        }
+    }
+}
+
+TEST_P(every_small_float, is_rounded_to_as_the_oracle_rounds) {
+    for (std::uint32_t bits = 0; bits + 1 < 1U << bits_in(GetParam()); ++bits)
+        for (const float x : floats_around(loaded(bits), loaded(bits + 1)))
+            ASSERT_TRUE(same(loaded(stored(x)), real_from(GetParam(), bits_of_real(GetParam(), x))))
+                    << std::hexfloat << x;
+    for (std::uint64_t bits = 0; bits < 1ULL << 32; bits += 65521) { // all over the floats
+        const auto x = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+        ASSERT_TRUE(same(loaded(stored(x)), real_from(GetParam(), bits_of_real(GetParam(), x)))) << std::hexfloat << x;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(types, every_small_float,
+        testing::Values(data_type::f16, data_type::bf16, data_type::f8_e4m3, data_type::f8_e5m2),
+        [](const auto &value) { return std::string(to_string(value.param)); });
+
+TEST(nibbles, lie_the_low_one_first_and_leave_the_other_as_it_is) {
+    unsigned char buffer[2] = {0xa5, 0xff};
+    EXPECT_EQ(load(data_type::u4, buffer, 0), 5);
+    EXPECT_EQ(load(data_type::u4, buffer, 1), 10);
+    EXPECT_EQ(load(data_type::s4, buffer, 0), 5);
+    EXPECT_EQ(load(data_type::s4, buffer, 1), -6);
+    EXPECT_EQ(load(data_type::s4, buffer, 3), -1);
+    store(data_type::s4, buffer, 1, -8);
+    EXPECT_EQ(buffer[0], 0x85);
+    store(data_type::u4, buffer, 2, 3);
+    EXPECT_EQ(buffer[1], 0xf3);
+}
+
+} // namespace
+} // namespace dynquant::test
