@@ -26,6 +26,7 @@
 
 #include "dynquant/error.hpp"
 #include "dynquant/export.hpp"
+#include "dynquant/newer_names.hpp"
 #include "dynquant/quantization.hpp"
 #include "oneapi/dnnl/dnnl_graph.hpp"
 #include "oneapi/dnnl/dnnl_version.h"

@@ -1,6 +1,7 @@
 #include "graph/attributes.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
 #include "graph/refusal.hpp"
@@ -8,10 +9,9 @@
 namespace dynquant::graph::core {
 namespace {
 
-const std::vector<std::string> qtypes = {"per_tensor", "per_channel"};
 constexpr const char *value_types[] = {"s64", "f32", "bool", "string"};
 
-/// Of the names in oneDNN 3.2, for messages.
+/// Of the names in oneDNN 3.2 and group_shape, for messages.
 constexpr struct {
     dnnl_graph_op_attr_t attr;
     const char *name;
@@ -40,6 +40,7 @@ constexpr struct {
         {dnnl_graph_op_attr_strides, "strides"},
         {dnnl_graph_op_attr_weights_shape, "weights_shape"},
         {dnnl_graph_op_attr_zps, "zps"},
+        {group_shape_attr, "group_shape"},
         {dnnl_graph_op_attr_exclude_pad, "exclude_pad"},
         {dnnl_graph_op_attr_keep_dims, "keep_dims"},
         {dnnl_graph_op_attr_keep_stats, "keep_stats"},
@@ -74,11 +75,29 @@ void check_value(const op_record &op, const attribute_schema &schema, const attr
     if (const auto *list = std::get_if<std::vector<float>>(&value)) check_length(op, schema, list->size());
 }
 
-void check_qtype(const op_record &op) {
+bool has(const op_schema &schema, dnnl_graph_op_attr_t attr) {
+    return std::ranges::find(schema.attributes, attr, &attribute_schema::attr) != schema.attributes.end();
+}
+
+void check_qtype(const op_record &op, const op_schema &schema) {
+    std::vector<std::string> qtypes = {"per_tensor", "per_channel"};
+    if (has(schema, group_shape_attr)) qtypes.emplace_back("per_group");
     const auto *qtype = find_attribute<std::string>(op, dnnl_graph_op_attr_qtype);
     if (qtype && std::ranges::find(qtypes, *qtype) == qtypes.end())
-        refuse(op, dnnl_invalid_arguments, "qtype: expected per_tensor or per_channel, given '", *qtype, "'",
-                suggest(*qtype, qtypes));
+        refuse(op, dnnl_invalid_arguments, "qtype: expected ", alternatives(qtypes, std::identity {}), ", given '",
+                *qtype, "'", suggest(*qtype, qtypes));
+}
+
+void check_group_shape(const op_record &op) {
+    if (!is_per_group(op)) return;
+    const auto *group = find_attribute<std::vector<std::int64_t>>(op, group_shape_attr);
+    if (!group)
+        refuse(op, dnnl_invalid_graph_op,
+                "group_shape: expected the attribute to be set for qtype per_group, given none");
+    for (size_t d = 0; d < group->size(); ++d)
+        if ((*group)[d] < 1)
+            refuse(op, dnnl_invalid_arguments, "group_shape: expected values of 1 or more, given ", (*group)[d],
+                    " at dim ", d);
 }
 
 // Zero points are computed with as s32.
@@ -111,7 +130,8 @@ void check_attributes(const op_record &op, const op_schema &schema) {
     for (const auto &expected : schema.attributes)
         if (expected.required && !op.attributes.contains(expected.attr))
             refuse(op, dnnl_invalid_graph_op, expected.name, ": expected the attribute to be set, given none");
-    check_qtype(op);
+    check_qtype(op, schema);
+    check_group_shape(op);
     check_zps(op);
 }
 
@@ -120,9 +140,18 @@ bool is_per_channel(const op_record &op) {
     return qtype && *qtype == "per_channel";
 }
 
+bool is_per_group(const op_record &op) {
+    const auto *qtype = find_attribute<std::string>(op, dnnl_graph_op_attr_qtype);
+    return qtype && *qtype == "per_group";
+}
+
 std::int64_t axis_of(const op_record &op) {
     const auto *axis = find_attribute<std::vector<std::int64_t>>(op, dnnl_graph_op_attr_axis);
     return axis ? axis->front() : 1;
+}
+
+const std::vector<std::int64_t> &group_shape_of(const op_record &op) {
+    return *find_attribute<std::vector<std::int64_t>>(op, group_shape_attr);
 }
 
 } // namespace dynquant::graph::core

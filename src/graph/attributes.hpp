@@ -13,7 +13,10 @@ void check_attributes(const op_record &op, const op_schema &schema);
 
 /// What checked attributes say.
 bool is_per_channel(const op_record &op);
+bool is_per_group(const op_record &op);
 std::int64_t axis_of(const op_record &op);
+/// Of an op that is per_group.
+const std::vector<std::int64_t> &group_shape_of(const op_record &op);
 
 /// The attribute's value, or nullptr when it is not set. T is an alternative of attribute_value.
 template <typename T>

@@ -4,7 +4,7 @@
 #include "graph/check.hpp"
 #include "graph/logical_tensor.hpp"
 #include "graph/refusal.hpp"
-#include "oneapi/dnnl/dnnl_debug.h"
+#include "quantization/onednn_type.hpp"
 
 namespace dynquant::graph::core {
 namespace {
@@ -26,8 +26,8 @@ struct port_check {
     void data_type() const {
         if (t.data_type == dnnl_data_type_undef && when == stage::add_op) return;
         if (std::ranges::find(schema.types, t.data_type) == schema.types.end())
-            refuse(dnnl_invalid_data_type, "data type ", alternatives(schema.types, dnnl_dt2str), ", given ",
-                    dnnl_dt2str(t.data_type));
+            refuse(dnnl_invalid_data_type, "data type ", alternatives(schema.types, name_of), ", given ",
+                    name_of(t.data_type));
     }
 
     void rank() const {

@@ -3,6 +3,9 @@
 #include "graph/check.hpp"
 #include "graph/logical_tensor.hpp"
 #include "graph/refusal.hpp"
+#include "quantization/data_type.hpp"
+#include "quantization/onednn_type.hpp"
+#include "quantization/shape.hpp"
 
 namespace dynquant::graph::core {
 namespace {
@@ -15,6 +18,22 @@ void check_same_shape(const op_record &op, const c_logical_tensor &src, const c_
         if (src.dims[d] != unknown && dst.dims[d] != unknown && src.dims[d] != dst.dims[d])
             refuse(op, dnnl_invalid_shape, "dst: expected the dims of src, ", describe_dims(src), ", given ",
                     describe_dims(dst));
+}
+
+/// oneDNN's documentation: beside 8-bit integers zero points of 8 bits or s32, beside 4-bit ones of 4 bits or s32.
+void check_zps_type(const op_record &op, const op_schema &schema) {
+    if (op.inputs.size() <= input::zps) return;
+    const auto quantized = (schema.dir == direction::quantize ? op.outputs.front() : op.inputs[input::src]).data_type;
+    const auto zps = op.inputs[input::zps].data_type;
+    if (quantized == dnnl_data_type_undef || zps == dnnl_data_type_undef) return;
+    using types = std::vector<data_type>;
+    const auto bits = [](dnnl_data_type_t type) { return traits(*from_onednn(type)).bits; };
+    if (zps == dnnl_s32 || bits(zps) == bits(quantized)) return;
+    const auto allowed = bits(quantized) == 4 ? types {data_type::s4, data_type::u4, data_type::s32}
+                                              : types {data_type::s8, data_type::u8, data_type::s32};
+    refuse(op, dnnl_invalid_data_type, "zps: expected data type ",
+            alternatives(allowed, [](data_type type) { return to_string(type); }), " for ", name_of(quantized),
+            ", given ", name_of(zps));
 }
 
 /// How many scales and zps there have to be.
@@ -56,15 +75,60 @@ std::optional<std::int64_t> given_parameters(const op_record &op, input position
     return op.inputs[position].dims[0];
 }
 
-} // namespace
+/// Dims and strides of scales and zps per_group.
+struct group_check {
+    const op_record &op;
+    const c_logical_tensor &src;
+    const std::vector<std::int64_t> &group;
 
-void check_shapes(const op_record &op, const op_schema &schema) {
-    const auto &src = op.inputs[input::src], &dst = op.outputs.front();
-    check_same_shape(op, src, dst);
+    void group_shape() const {
+        if (static_cast<int>(group.size()) != src.ndims)
+            refuse(op, dnnl_invalid_shape, "group_shape: expected a value for each dim of src, ", src.ndims, ", given ",
+                    group.size());
+        for (int d = 0; d < src.ndims; ++d)
+            if (src.dims[d] != unknown && src.dims[d] % at(d) != 0)
+                refuse(op, dnnl_invalid_shape, "group_shape: expected a divisor of dims[", d, "] of src, ", src.dims[d],
+                        ", given ", at(d), " at dim ", d);
+    }
+
+    void parameters(const char *name, const c_logical_tensor &t) const {
+        if (!rank_known(t)) return;
+        if (t.ndims != src.ndims)
+            refuse(op, dnnl_invalid_shape, name, ": expected the rank of src, ", src.ndims, ", given ", t.ndims);
+        for (int d = 0; d < src.ndims; ++d)
+            if (src.dims[d] != unknown && t.dims[d] != unknown && t.dims[d] != src.dims[d] / at(d))
+                refuse(op, dnnl_invalid_shape, name, ": expected ", src.dims[d] / at(d), " at dim ", d, " (dims[", d,
+                        "] of src, ", src.dims[d], ", in groups of ", at(d), "), given ", t.dims[d]);
+        if (dims_known(t) && strides_known(t) && !is_row_major(t))
+            refuse(op, dnnl_invalid_shape, name, ": expected dense row-major strides, given ",
+                    dynquant::to_string(strides_of(t)));
+    }
+
+  private:
+    std::int64_t at(int d) const { return group[static_cast<size_t>(d)]; }
+
+    static bool is_row_major(const c_logical_tensor &t) {
+        const auto dense = dynquant::row_major(dims_of(t));
+        for (int d = 0; d < t.ndims; ++d)
+            if (t.dims[d] > 1 && t.layout.strides[d] != dense[static_cast<size_t>(d)]) return false;
+        return true;
+    }
+};
+
+void check_group_parameters(const op_record &op, const op_schema &schema, const c_logical_tensor &src) {
+    if (!rank_known(src)) return;
+    const group_check check {op, src, group_shape_of(op)};
+    check.group_shape();
+    for (size_t i = input::scales; i < op.inputs.size(); ++i)
+        check.parameters(schema.inputs[i].name, op.inputs[i]);
+}
+
+/// Scales and zps per tensor and per channel.
+void check_vectors(const op_record &op, const op_schema &schema, const c_logical_tensor &src) {
     for (size_t i = input::scales; i < op.inputs.size(); ++i)
         check_vector(op, schema.inputs[i].name, op.inputs[i]);
 
-    auto expected = expected_parameters(op, with_dims_from(src, dst));
+    auto expected = expected_parameters(op, src);
     const auto expect = [&](const char *name, std::optional<std::int64_t> given) {
         if (given && expected && *given != expected->count)
             refuse(op, dnnl_invalid_shape, name, ": expected ", expected->count,
@@ -74,6 +138,19 @@ void check_shapes(const op_record &op, const op_schema &schema) {
     };
     expect("scales", given_parameters<float>(op, input::scales, dnnl_graph_op_attr_scales));
     expect("zps", given_parameters<std::int64_t>(op, input::zps, dnnl_graph_op_attr_zps));
+}
+
+} // namespace
+
+void check_shapes(const op_record &op, const op_schema &schema) {
+    const auto &src = op.inputs[input::src], &dst = op.outputs.front();
+    check_same_shape(op, src, dst);
+    check_zps_type(op, schema);
+    const auto described = with_dims_from(src, dst);
+    if (is_per_group(op))
+        check_group_parameters(op, schema, described);
+    else
+        check_vectors(op, schema, described);
 }
 
 } // namespace dynquant::graph::core

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "oneapi/dnnl/dnnl_debug.h"
+#include "quantization/onednn_type.hpp"
 
 namespace dynquant::graph::core {
 namespace {
@@ -69,7 +69,7 @@ const char *to_string(dnnl_graph_layout_type_t layout) {
 
 std::optional<contradiction> find_contradiction(const c_logical_tensor &a, const c_logical_tensor &b) {
     if (a.data_type != dnnl_data_type_undef && b.data_type != dnnl_data_type_undef && a.data_type != b.data_type)
-        return contradiction {dnnl_invalid_data_type, "data type", dnnl_dt2str(a.data_type), dnnl_dt2str(b.data_type)};
+        return contradiction {dnnl_invalid_data_type, "data type", name_of(a.data_type), name_of(b.data_type)};
     if (!rank_known(a) || !rank_known(b)) return std::nullopt;
     if (a.ndims != b.ndims)
         return contradiction {dnnl_invalid_shape, "rank", std::to_string(a.ndims), std::to_string(b.ndims)};

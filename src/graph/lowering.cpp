@@ -3,17 +3,18 @@
 #include "graph/attributes.hpp"
 #include "graph/logical_tensor.hpp"
 #include "parallel/float_control.hpp"
+#include "quantization/onednn_type.hpp"
 
 namespace dynquant::graph::core {
 namespace {
 
 data_type lower(dnnl_data_type_t type, const port_schema &schema) {
-    switch (type == dnnl_data_type_undef ? schema.types.front() : type) {
-        case dnnl_s32: return data_type::s32;
-        case dnnl_s8: return data_type::s8;
-        case dnnl_u8: return data_type::u8;
-        default: return data_type::f32;
-    }
+    return *from_onednn(type == dnnl_data_type_undef ? schema.types.front() : type);
+}
+
+dims block_of(const op_record &op, const dims &extents) {
+    if (is_per_group(op)) return group_shape_of(op);
+    return is_per_channel(op) ? per_channel(extents, axis_of(op)) : per_tensor(extents);
 }
 
 dims known_strides(const c_logical_tensor &t) {
@@ -47,7 +48,7 @@ quantization lower(const op_record &op, numerics rule) {
     if (dst.layout_type != dnnl_graph_layout_type_strided) q.dst.strides = order_of(q.src);
 
     const parallel::float_control control;
-    const auto block = is_per_channel(op) ? per_channel(extents, axis_of(op)) : per_tensor(extents);
+    const auto block = block_of(op, extents);
     q.scales = *lower_parameter<float>(op, schema, input::scales, dnnl_graph_op_attr_scales, data_type::f32, block);
     q.zero_points =
             lower_parameter<std::int64_t>(op, schema, input::zps, dnnl_graph_op_attr_zps, data_type::s32, block);

@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "dynquant/newer_names.hpp"
 #include "graph/op_record.hpp"
 
 namespace dynquant::graph::core {
@@ -15,6 +16,8 @@ struct port_schema {
     std::span<const dnnl_data_type_t> types;
     bool required;
 };
+
+inline constexpr auto group_shape_attr = static_cast<dnnl_graph_op_attr_t>(newer::group_shape);
 
 /// attribute_value's alternatives, in its order.
 enum class value_type : size_t { s64, f32, boolean, string };

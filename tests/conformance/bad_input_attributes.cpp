@@ -61,19 +61,21 @@ TEST(BadAxis, DoesNotMatterPerTensor) {
 
 TEST(BadQtype, Misspelt) {
     EXPECT_TRUE(add_refuses(dynamic_op {.qtype = "per_chanel"}.make(), dnnl_invalid_arguments,
-            q + "qtype: expected per_tensor or per_channel, given 'per_chanel' (did you mean 'per_channel'?)"));
+            q
+                    + "qtype: expected per_tensor, per_channel or per_group, given 'per_chanel' (did you mean "
+                      "'per_channel'?)"));
     EXPECT_TRUE(add_refuses(static_op {.qtype = "per-tensor"}.make(), dnnl_invalid_arguments,
             sq + "qtype: expected per_tensor or per_channel, given 'per-tensor' (did you mean 'per_tensor'?)"));
 }
 
 TEST(BadQtype, Unknown) {
     EXPECT_TRUE(add_refuses(dynamic_op {.qtype = "blockwise"}.make(), dnnl_invalid_arguments,
-            q + "qtype: expected per_tensor or per_channel, given 'blockwise'"));
+            q + "qtype: expected per_tensor, per_channel or per_group, given 'blockwise'"));
 }
 
 TEST(BadQtype, Empty) {
     EXPECT_TRUE(add_refuses(dynamic_op {.qtype = ""}.make(), dnnl_invalid_arguments,
-            q + "qtype: expected per_tensor or per_channel, given ''"));
+            q + "qtype: expected per_tensor, per_channel or per_group, given ''"));
 }
 
 TEST(BadAttributeType, Axis) {
@@ -108,22 +110,22 @@ TEST(BadAttributeType, Zps) {
 
 TEST(BadAttributeName, UnknownToTheOp) {
     EXPECT_TRUE(add_refuses(dynamic_op {}.make().set_attr(attr::epsilon, 1e-5f), dnnl_invalid_graph_op,
-            q + "epsilon: expected an attribute among qtype or axis, given epsilon"));
+            q + "epsilon: expected an attribute among qtype, axis or group_shape, given epsilon"));
     EXPECT_TRUE(add_refuses(static_op {}.make().set_attr(attr::keep_dims, true), dnnl_invalid_graph_op,
             sq + "keep_dims: expected an attribute among qtype, axis, scales or zps, given keep_dims"));
 }
 
 TEST(BadAttributeName, ScalesAndZpsOfADynamicOp) {
     EXPECT_TRUE(add_refuses(dynamic_op {}.make().set_attr(attr::scales, std::vector<float> {1}), dnnl_invalid_graph_op,
-            q + "scales: expected an attribute among qtype or axis, given scales"));
+            q + "scales: expected an attribute among qtype, axis or group_shape, given scales"));
     EXPECT_TRUE(add_refuses(dynamic_op {}.make().set_attr(attr::zps, std::vector<std::int64_t> {1}),
-            dnnl_invalid_graph_op, q + "zps: expected an attribute among qtype or axis, given zps"));
+            dnnl_invalid_graph_op, q + "zps: expected an attribute among qtype, axis or group_shape, given zps"));
 }
 
 TEST(BadAttributeName, NewerThanOurTable) {
     const auto newer = static_cast<attr>(0xf0);
     EXPECT_TRUE(add_refuses(dynamic_op {}.make().set_attr(newer, true), dnnl_invalid_graph_op,
-            q + "attribute 240: expected an attribute among qtype or axis, given attribute 240"));
+            q + "attribute 240: expected an attribute among qtype, axis or group_shape, given attribute 240"));
 }
 
 TEST(MissingAttribute, Scales) {

@@ -48,27 +48,57 @@ TEST(PortCount, OutputsOtherThanOne) {
 
 TEST(PortType, OfQuantize) {
     EXPECT_TRUE(add_refuses(dynamic_op {.src = s8(0, {2, 4})}.make(), dnnl_invalid_data_type,
-            q + "src: expected data type f32, given s8"));
+            q + "src: expected data type f32, f16 or bf16, given s8"));
     EXPECT_TRUE(add_refuses(dynamic_op {.scales = s32(1, {4})}.make(), dnnl_invalid_data_type,
-            q + "scales: expected data type f32, given s32"));
+            q + "scales: expected data type f32, f16 or bf16, given s32"));
     EXPECT_TRUE(add_refuses(dynamic_op {.zps = f32(2, {4})}.make(), dnnl_invalid_data_type,
-            q + "zps: expected data type s8, u8 or s32, given f32"));
+            q + "zps: expected data type s8, u8, s32, s4 or u4, given f32"));
     EXPECT_TRUE(add_refuses(dynamic_op {.dst = s32(3, {2, 4})}.make(), dnnl_invalid_data_type,
-            q + "dst: expected data type s8 or u8, given s32"));
+            q + "dst: expected data type s8, u8, s4 or u4, given s32"));
 }
 
 TEST(PortType, OfDequantize) {
     EXPECT_TRUE(add_refuses(dynamic_op {.which = kind::DynamicDequantize, .dst = f32(3, {2, 4})}.make(),
-            dnnl_invalid_data_type, dq + "src: expected data type s8 or u8, given f32"));
-    const lt bf16(3, type::bf16, dims {2, 4}, layout::strided);
-    EXPECT_TRUE(add_refuses(dynamic_op {.which = kind::DynamicDequantize, .src = u8(0, {2, 4}), .dst = bf16}.make(),
-            dnnl_invalid_data_type, dq + "dst: expected data type f32, given bf16"));
+            dnnl_invalid_data_type, dq + "src: expected data type s8, u8, s4 or u4, given f32"));
+    EXPECT_TRUE(add_refuses(
+            dynamic_op {.which = kind::DynamicDequantize, .src = u8(0, {2, 4}), .dst = s8(3, {2, 4})}.make(),
+            dnnl_invalid_data_type, dq + "dst: expected data type f32, f16 or bf16, given s8"));
+}
+
+TEST(PortType, OfStaticOps) {
+    const lt bf16(3, type::bf16, dims {2, 4}, layout::strided), s4(3, dg::newer::s4, dims {2, 4}, layout::strided);
+    EXPECT_TRUE(add_refuses(static_op {.dst = s4}.make(), dnnl_invalid_data_type,
+            "op 3 'q' (Quantize): dst: expected data type s8, u8, f8_e4m3 or f8_e5m2, given s4"));
+    EXPECT_TRUE(add_refuses(static_op {.which = kind::Dequantize, .src = u8(0, {2, 4}), .dst = bf16}.make(),
+            dnnl_invalid_data_type, "op 3 'q' (Dequantize): dst: expected data type f32, given bf16"));
+}
+
+TEST(PortType, OfZpsBesideTheQuantizedType) {
+    const lt s4(0, dg::newer::s4, dims {2, 4}, layout::strided), u4(2, dg::newer::u4, dims {4}, layout::strided);
+    const auto dequantize = [](const lt &src, const lt &zps) {
+        return dynamic_op {.which = kind::DynamicDequantize, .src = src, .zps = zps, .dst = f32(3, {2, 4})}.make();
+    };
+    EXPECT_TRUE(add_refuses(dequantize(s4, s8(2, {4})), dnnl_invalid_data_type,
+            dq + "zps: expected data type s4, u4 or s32 for s4, given s8"));
+    EXPECT_TRUE(add_refuses(dequantize(u8(0, {2, 4}), u4), dnnl_invalid_data_type,
+            dq + "zps: expected data type s8, u8 or s32 for u8, given u4"));
+    EXPECT_TRUE(add_refuses(dynamic_op {.zps = u4}.make(), dnnl_invalid_data_type,
+            q + "zps: expected data type s8, u8 or s32 for u8, given u4"));
+    EXPECT_NO_THROW(partition_of(dequantize(s4, u4)));
+    EXPECT_NO_THROW(partition_of(dequantize(s4, s32(2, {4}))));
+}
+
+TEST(PortType, ZpsOfAnEightBitFloat) {
+    const lt f8(3, dg::newer::f8_e4m3, dims {2, 4}, layout::strided);
+    EXPECT_TRUE(add_refuses(static_op {.dst = f8}.make(), dnnl_invalid_arguments,
+            "op 3 'q' (Quantize): zps: expected none for f8_e4m3, given some of s32"));
+    EXPECT_NO_THROW(partition_of(static_op {.dst = f8, .zps = {}}.make()));
 }
 
 TEST(PortType, UndefinedIsLegalUntilCompile) {
     const dynamic_op op {.dst = lt(3, type::undef, dims {2, 4}, layout::strided)};
     EXPECT_TRUE(compile_refuses(op.make(), op.inputs(), {op.dst}, dnnl_invalid_data_type,
-            q + "dst: expected data type s8 or u8, given undef"));
+            q + "dst: expected data type s8, u8, s4 or u4, given undef"));
     EXPECT_NO_THROW(partition_of(op.make()).compile(op.inputs(), {s8(3, {2, 4})}, cpu()));
 }
 

@@ -7,7 +7,11 @@ namespace dynquant::graph::core {
 namespace {
 
 using types = std::vector<dnnl_data_type_t>;
-const types real = {dnnl_f32}, integer = {dnnl_s8, dnnl_u8}, zero_point = {dnnl_s8, dnnl_u8, dnnl_s32};
+const auto s4 = static_cast<dnnl_data_type_t>(11), u4 = static_cast<dnnl_data_type_t>(12);
+const auto f8_e5m2 = static_cast<dnnl_data_type_t>(9), f8_e4m3 = static_cast<dnnl_data_type_t>(10);
+const types real = {dnnl_f32, dnnl_f16, dnnl_bf16}, integer = {dnnl_s8, dnnl_u8, s4, u4};
+const types static_real = {dnnl_f32}, static_quantized = {dnnl_s8, dnnl_u8, f8_e4m3, f8_e5m2};
+const types zero_point = {dnnl_s8, dnnl_u8, dnnl_s32, s4, u4};
 
 void expect_port(const port_schema &port, const std::string &name, const types &allowed, bool required) {
     EXPECT_EQ(port.name, name);
@@ -39,9 +43,11 @@ void expect_dynamic(const op_schema &op, const types &from, const types &to) {
     expect_port(op.inputs[scales], "scales", real, true);
     expect_port(op.inputs[zps], "zps", zero_point, false);
     expect_port(op.output, "dst", to, true);
-    ASSERT_EQ(op.attributes.size(), 2u);
+    ASSERT_EQ(op.attributes.size(), 3u);
     expect_attribute(op.attributes[0], dnnl_graph_op_attr_qtype, "qtype", value_type::string, false, false);
     expect_attribute(op.attributes[1], dnnl_graph_op_attr_axis, "axis", value_type::s64, false, false);
+    expect_attribute(
+            op.attributes[2], static_cast<dnnl_graph_op_attr_t>(0x4e), "group_shape", value_type::s64, true, false);
 }
 
 void expect_static(const op_schema &op, const types &from, const types &to) {
@@ -64,11 +70,11 @@ TEST(op_schema, dynamic_dequantize) {
 }
 
 TEST(op_schema, quantize) {
-    expect_static(row(dnnl_graph_op_quantize, "Quantize", direction::quantize), real, integer);
+    expect_static(row(dnnl_graph_op_quantize, "Quantize", direction::quantize), static_real, static_quantized);
 }
 
 TEST(op_schema, dequantize) {
-    expect_static(row(dnnl_graph_op_dequantize, "Dequantize", direction::dequantize), integer, real);
+    expect_static(row(dnnl_graph_op_dequantize, "Dequantize", direction::dequantize), static_quantized, static_real);
 }
 
 TEST(op_schema, other_ops_have_no_row) {
