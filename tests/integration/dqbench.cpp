@@ -136,7 +136,7 @@ TEST_F(dqbench, what_the_library_refuses_is_exit_status_1) {
 }
 
 TEST_F(dqbench, what_cannot_be_understood_is_exit_status_2_and_runs_nothing) {
-    expect_refused("", "expected a problem such as 8x64x56x56 or --batch=FILE, given none; --help explains");
+    expect_refused("", "expected a problem such as 8x64x56x56, --batch=FILE or --case=FILE, given none; --help explains");
     expect_refused("--reset", "given none");
     expect_refused("8x64 --qtpye=per_tensor", "unknown option '--qtpye' (did you mean '--qtype'?)");
     expect_refused("8x64 3x-1", "bad problem '3x-1'");
@@ -150,7 +150,7 @@ TEST_F(dqbench, help_names_every_option) {
     const auto out = succeed("--help");
     for (const auto *option : {"mode", "op", "dt", "qtype", "axis", "stag", "dtag", "fpmath-mode", "kernel", "isa",
                  "threads", "peer", "api", "cache", "offset", "params", "perf-template", "fix-times-per-prb",
-                 "max-ms-per-prb", "batch", "match", "reset", "help"})
+                 "max-ms-per-prb", "batch", "match", "reset", "help", "case", "in-shapes", "op-attrs", "scales", "zps"})
         EXPECT_NE(out.find(std::string("  --") + option), std::string::npos) << option;
 }
 
@@ -277,6 +277,50 @@ TEST_F(dqbench, inputs_folder_can_be_named) {
     fs::create_directories(folder / "mine");
     std::ofstream(folder / "mine/shapes") << "3x4";
     EXPECT_NE(succeed("--batch=shapes", "DQBENCH_INPUTS=mine").find("tests:1 passed:1"), std::string::npos);
+}
+
+/// A graph with an op of the four, one that is not, and one of a type that no kernel has.
+constexpr const char *graph_json = R"({"fpmath_mode": "strict", "graph": [
+    {"id": 1, "name": "q", "kind": "Quantize",
+     "attrs": {"scales": {"type": "f32[]", "value": [0.5]}, "zps": {"type": "s64[]", "value": [3]}},
+     "inputs": [{"id": 10, "dtype": "f32", "shape": [2, 300], "stride": [300, 1], "layout_type": "strided"}],
+     "outputs": [{"id": 11, "dtype": "u8", "shape": [2, 300], "stride": [300, 1], "layout_type": "strided"}]},
+    {"id": 2, "name": "r", "kind": "ReLU", "attrs": {},
+     "inputs": [{"id": 11, "dtype": "u8", "shape": [2, 300]}], "outputs": []},
+    {"id": 3, "name": "d\n", "kind": "Dequantize", "attrs": {"scales": {"type": "f32[]", "value": [1]}},
+     "inputs": [{"id": 20, "dtype": "boolean", "shape": [7]}], "outputs": [{"id": 21, "dtype": "f32", "shape": [7]}]}
+]})";
+
+TEST_F(dqbench, graph_in_json_runs_its_ops) {
+    std::ofstream(folder / "g.json") << graph_json;
+    const auto file = (folder / "g.json").string();
+    const auto out = succeed("--threads=1,2 --in-shapes=,10:4x80*ba --case=g.json");
+    EXPECT_EQ(out.find(file + ": not of this family: ReLU\n0:PASSED ("), 0u) << out;
+    EXPECT_NE(out.find("tests:6 passed:4 skipped:2"), std::string::npos) << out;
+    EXPECT_NE(out.find("2:SKIPPED (not supported: op 3 'd?' (Dequantize): data type boolean) __REPRO: --case=" + file),
+            std::string::npos)
+            << out;
+    for (const auto &repro : matches(out, "PASSED.*__REPRO: (.*)\n"))
+        EXPECT_EQ(matches(succeed(repro), "__REPRO: (.*)\n"), std::vector<std::string> {repro});
+}
+
+TEST_F(dqbench, hostile_json_is_one_line_with_file_and_place) {
+    std::ofstream(folder / "cut.json") << std::string(graph_json, 100);
+    std::ofstream(folder / "place.json") << R"({"graph": [{"id": 1, "kind": "Quan\ntize"}]})";
+    std::ofstream(folder / "batch") << "8x64\n--case=place.json\n";
+    expect_refused("--case=cut.json", "cut.json: parse error at line 3, column ");
+    expect_refused(
+            "--batch=batch", "batch:2: " + (folder / "place.json").string() + ": /graph/0/kind: expected a word");
+}
+
+TEST_F(dqbench, scales_and_zps_can_be_given) {
+    EXPECT_NE(succeed("--op=Quantize,DynamicQuantize --dt=f32:f32:s32:u8 --qtype=per_channel --scales=0.5x0.25x0.1 "
+                      "--zps=-3x40 --api=graph,direct 7x65")
+                      .find("tests:4 passed:4"),
+            std::string::npos);
+    expect_refused("--zps=3 8", "--zps: expected a type of zero points in --dt, given f32:f32:undef:s8");
+    expect_refused("--dt=f32:f32:u8:u8 --zps=256 8", "--zps: expected values of u8, given 256");
+    expect_refused("--scales=1xx2 8", "--scales: expected a number");
 }
 
 /// Every file of benchdnn_inputs can be read, and has cases.

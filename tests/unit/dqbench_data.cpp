@@ -60,6 +60,20 @@ TEST(dqbench_parameters, are_drawn_from_the_case_alone) {
     EXPECT_TRUE(draw_parameters(parameter_kind::usual, 3, data_type::f32, std::nullopt, 5).zero_points.empty());
 }
 
+TEST(dqbench_parameters, given_ones_repeat_and_are_of_their_type) {
+    parameters p {{1, 1, 1, 1, 1}, {9, 9, 9, 9, 9}};
+    replace_scales(p, {}, data_type::f32);
+    replace_zero_points(p, {});
+    EXPECT_EQ(p.scales, (std::vector<float> {1, 1, 1, 1, 1}));
+    EXPECT_EQ(p.zero_points, (std::vector<std::int32_t> {9, 9, 9, 9, 9}));
+    replace_scales(p, {0.25f, 0.1f}, data_type::f32);
+    replace_zero_points(p, {-1, 0, 1});
+    EXPECT_EQ(p.scales, (std::vector<float> {0.25f, 0.1f, 0.25f, 0.1f, 0.25f}));
+    EXPECT_EQ(p.zero_points, (std::vector<std::int32_t> {-1, 0, 1, -1, 0}));
+    replace_scales(p, {1 + 0x1p-9f, 1 + 0x1.8p-7f}, data_type::bf16); // its step from 1 on is 2^-7
+    EXPECT_EQ(p.scales, (std::vector<float> {1, 1 + 0x1p-6f, 1, 1 + 0x1p-6f, 1}));
+}
+
 TEST(dqbench_parameters, usual_ones_are_moderate_and_differ) {
     const auto p = draw_parameters(parameter_kind::usual, 1000, data_type::f32, data_type::u8, 0);
     for (const float scale : p.scales) {

@@ -35,12 +35,19 @@ std::uint64_t salt(const dynquant::dims &extents) {
     return mix(value) >> 32;
 }
 
+parameters parameters_of(const test_case &c, const statement &s) {
+    auto p = draw_parameters(c.parameters, s.parameter_count(), s.types.scales, s.types.zps, salt(s.extents));
+    replace_scales(p, c.scales, s.types.scales);
+    replace_zero_points(p, c.zps);
+    return p;
+}
+
 } // namespace
 
 compiled_case::compiled_case(const test_case &c)
     : what(c)
     , s(require_memory(statement(c)))
-    , drawn(draw_parameters(c.parameters, s.parameter_count(), s.types.scales, s.types.zps, salt(s.extents)))
+    , drawn(parameters_of(c, s))
     , program(make_program(c, s, drawn))
     , dst_strides(program->dst_strides())
     , ran(program->info()) {}

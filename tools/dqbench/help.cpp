@@ -21,6 +21,7 @@ of an option are words, the first is the default; for --mode it is C.
   dqbench --mode=P --peer=onednn_graph --dt=f32:f32:s8:u8 1x256x56x56
   dqbench --mode=P --peer=limit,xnnpack --threads=1,4 --batch=perf_1_per_tensor
   dqbench --kernel=native --batch=test_ci
+  dqbench --in-shapes=0:2x64x3x3*acdb --op-attrs=1:scales:0.5*zps:3 --case=reorder.json
 
 )";
 
@@ -29,6 +30,12 @@ constexpr const char *commands =
   --batch=FILE                  read options and problems from FILE, which is looked for beside the
                                 file that names it and then in benchdnn_inputs/ (or, if that is set,
                                 in $DQBENCH_INPUTS). # begins a comment
+  --case=FILE                   run each DynamicQuantize, DynamicDequantize, Quantize and Dequantize of a
+                                oneDNN Graph in JSON, looked for as batch files are
+  --in-shapes=ID:SHAPE[*STRIDES][+...]
+                                other dims and strides for tensors of the graphs after it; a list *
+  --op-attrs=ID:NAME:VALUE[*NAME:VALUE][+...]
+                                other attributes for ops of the graphs after it; a list *
   --match=REGEX                 run the cases whose arguments match
   --perf-template=def|csv|TEXT  the format of performance lines; below
   --help                        this text
@@ -50,6 +57,14 @@ the elements must stay untouched. A peer's result is compared as well, and only 
 Performance (P) lets dynquant and its peers take turns, all writing the same dst. F measures for 10 ms.
 --cache=cold takes src, the parameters and dst out of the caches before each call.
 
+Graphs in JSON are those that oneDNN dumps and benchdnn's graph driver takes, with its --in-shapes and
+--op-attrs: STRIDES is a tag (acdb) or numbers (48x1x16x4), SHAPE may be empty before it, - is rank 0, and an
+empty value of a list (",0:4x4") means the graph as it is. Each op of the four becomes a problem of its own, with
+the dims, layouts, types and attributes of the file; the options above say the rest. Other ops are told and not
+run, and a new shape does not get past them: give one to the tensor behind them. Scales and zero points of
+Quantize and Dequantize are the file's (benchdnn rounds scales up to powers of two); per_channel ones are fitted
+to the channels as there, by repeating scales and by zps of 0.
+
 The limit kernel has the loads, stores, task split and streaming of the native kernel and no arithmetic: what
 the machine allows. It cannot be checked. Peers: limit; onednn_graph, the same program on oneDNN; onednn_reorder,
 oneDNN's reorder primitive; xnnpack, XNNPACK's conversions (per_tensor), where dqbench was built with it. A peer
@@ -57,12 +72,13 @@ that cannot state a case refuses, with the reason, which is no failure.
 
 States: PASSED; FAILED; MISTRUSTED, when most results are saturated or zero and so tell little;
 EXECUTED (mode R); LISTED (mode L); INVALID_ARGUMENTS and UNIMPLEMENTED, when the library refuses;
-SKIPPED, when the processor lacks the instruction set, the machine lacks the memory, or --kernel=onednn
-refuses: that kernel is meant for a part of the statements, native and reference for all of them.
+SKIPPED, when the processor lacks the instruction set, the machine lacks the memory, a graph's op
+has what dqbench does not know, or --kernel=onednn refuses: that kernel is meant for a part of the statements,
+native and reference for all of them.
 Each line ends with the arguments that run the case again, after __REPRO:.
 
-Exit status: 0; 1 when a case failed, is not implemented or is invalid; 2 when the arguments or a batch
-file cannot be understood, in which case nothing is run.
+Exit status: 0; 1 when a case failed, is not implemented or is invalid; 2 when the arguments, a batch
+file or a graph cannot be understood, in which case nothing is run.
 
 Fields of --perf-template, such as %-time% or %~Gbw%: before the name - for the least time (the default),
 ~ for the median, 0 for the average, + for the most; then K, M or G as the unit. %peertime% and %ratio% of one

@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "help.hpp"
+#include "quantization/text.hpp"
 #include "reader.hpp"
 #include "report.hpp"
 #include "runner.hpp"
@@ -35,15 +36,19 @@ exit_status run(const std::vector<std::string> &arguments) {
         return all_well;
     }
     if (input.problems() == 0)
-        throw usage_error("expected a problem such as 8x64x56x56 or --batch=FILE, given none; "
+        throw usage_error("expected a problem such as 8x64x56x56, --batch=FILE or --case=FILE, given none; "
                           "--help explains");
 
+    for (const auto &note : input.notes())
+        std::puts(note.c_str());
     report output(input.jobs().size());
     phase_times times;
     for (std::size_t i = 0; i < input.jobs().size(); ++i) {
         const auto &job = input.jobs()[i];
         const auto start = clock::now();
-        const auto what_became = run_case(job.what, times);
+        const auto what_became = job.unsupported.empty()
+                ? run_case(job.what, times)
+                : outcome {case_state::skipped, dynquant::concat("not supported: ", job.unsupported)};
         output.print(i, job, what_became, milliseconds_since(start));
     }
     output.print_summary(times);

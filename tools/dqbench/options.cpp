@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <limits>
+#include <type_traits>
 
 #include "vocabulary.hpp"
 
@@ -87,6 +89,33 @@ std::vector<peer_kind> parse_peers(std::string_view text) {
     return peers;
 }
 
+template <typename Value>
+Value parse_value(std::string_view text) {
+    using limits = std::numeric_limits<Value>;
+    if constexpr (std::is_same_v<Value, float>)
+        return parse_f32(text);
+    else
+        return static_cast<Value>(parse_integer(text, limits::min(), limits::max()));
+}
+
+/// A row for a member that is a list of numbers.
+template <auto member>
+option values_option(const char *name, const char *help) {
+    using value_type = typename std::decay_t<decltype(defaults.*member)>::value_type;
+    return {name, "NxNx...", help, true, true,
+            [](test_case &c, std::string_view text) {
+                (c.*member).clear();
+                for (const auto &value : split(text, 'x'))
+                    (c.*member).push_back(parse_value<value_type>(value));
+            },
+            [](const test_case &c) {
+                std::string text;
+                for (const auto value : c.*member)
+                    text += (text.empty() ? "" : "x") + to_shortest(value);
+                return text;
+            }};
+}
+
 std::vector<option> make_table() {
     constexpr bool how_to_run = false, what_to_run = true, list = true, single = false;
     auto mode = word_option<&test_case::mode>(
@@ -136,6 +165,8 @@ std::vector<option> make_table() {
                     [](const test_case &c) { return to_string(c.types); }},
             word_option<&test_case::fpmath>("fpmath-mode", "the graph's fpmath mode", what_to_run),
             word_option<&test_case::parameters>("params", "how scales and zero points are drawn", what_to_run),
+            values_option<&test_case::scales>("scales", "the scales, which repeat, instead of drawn ones"),
+            values_option<&test_case::zps>("zps", "the zero points, which repeat, instead of drawn ones"),
             src_layout,
             {"offset", "N", "elements from a multiple of 64 bytes to each buffer (0; 1 to check)", list, what_to_run,
                     [](test_case &c, std::string_view value) { c.offset = parse_integer(value, 0, 63); },
@@ -149,8 +180,21 @@ std::vector<option> make_table() {
     };
 }
 
+/// A zero point that its type cannot hold would be another one.
+void require_sense_of_zps(const test_case &c) {
+    if (c.zps.empty()) return;
+    if (!c.types.zps)
+        throw usage_error(dynquant::concat(
+                "--zps: expected a type of zero points in --dt, given ", to_string(c.types), ", which has none"));
+    const auto &t = dynquant::traits(*c.types.zps);
+    for (const auto zp : c.zps)
+        if (zp < t.lowest || zp > t.highest)
+            throw usage_error(dynquant::concat("--zps: expected values of ", t.name, ", given ", zp));
+}
+
 /// Throws usage_error when no such case can be run.
 void require_sense(const test_case &c) {
+    require_sense_of_zps(c);
     const bool compares = c.mode == run_mode::correctness || c.mode == run_mode::correctness_and_performance;
     if (compares && c.kernel == kernel_choice::limit)
         throw usage_error(dynquant::concat("--kernel=limit: expected --mode=P, F, R or L, given --mode=",

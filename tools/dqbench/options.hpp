@@ -36,6 +36,8 @@ class settings {
     void set(const option &which, std::string_view value);
     void reset();
 
+    bool has(const option &which) const { return values_.count(&which) != 0; }
+
     /// One case for each combination of values. Throws usage_error when one of them makes no sense.
     std::vector<test_case> cases_for(const problem &prb) const;
 

@@ -93,4 +93,14 @@ parameters draw_parameters(
     return result;
 }
 
+void replace_scales(parameters &p, const std::vector<float> &given, data_type type) {
+    for (std::size_t i = 0; i < p.scales.size() && !given.empty(); ++i)
+        p.scales[i] = rounded(type, given[i % given.size()]);
+}
+
+void replace_zero_points(parameters &p, const std::vector<std::int32_t> &given) {
+    for (std::size_t i = 0; i < p.zero_points.size() && !given.empty(); ++i)
+        p.zero_points[i] = given[i % given.size()];
+}
+
 } // namespace dqbench

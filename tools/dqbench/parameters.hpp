@@ -22,6 +22,10 @@ struct parameters {
 parameters draw_parameters(
         parameter_kind kind, std::int64_t count, data_type scales, std::optional<data_type> zps, std::uint64_t salt);
 
+/// Given values instead of drawn ones, again and again; none replace none. Scales become numbers of their type.
+void replace_scales(parameters &p, const std::vector<float> &given, data_type type);
+void replace_zero_points(parameters &p, const std::vector<std::int32_t> &given);
+
 /// A well-mixed word for each number (SplitMix64, Steele, Lea and Flood, 2014).
 constexpr std::uint64_t mix(std::uint64_t x) {
     x += 0x9e3779b97f4a7c15;

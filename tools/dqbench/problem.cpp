@@ -21,6 +21,10 @@ std::string parse_name(std::string_view text) {
 
 } // namespace
 
+bool is_name_character(char c) {
+    return name_characters.find(c) != name_characters.npos;
+}
+
 problem parse_problem(std::string_view text) {
     problem result;
     try {

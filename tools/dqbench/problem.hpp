@@ -19,6 +19,9 @@ struct problem {
 /// away, so they may be left out. Throws usage_error.
 problem parse_problem(std::string_view text);
 
+/// One that a problem's name may have.
+bool is_name_character(char c);
+
 /// What parse_problem reads back.
 std::string to_string(const problem &p);
 

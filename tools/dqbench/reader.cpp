@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "batch.hpp"
+#include "json_graph/read.hpp"
 #include "quantization/text.hpp"
 #include "text_parsing.hpp"
 
@@ -13,7 +14,8 @@ using dynquant::concat;
 namespace {
 
 /// Options that act on the reading, not on the case.
-constexpr const char *commands[] = {"batch", "help", "match", "perf-template", "reset"};
+constexpr const char *commands[] = {
+        "batch", "case", "help", "in-shapes", "match", "op-attrs", "perf-template", "reset"};
 
 std::string nearest_option(const std::string &name) {
     std::vector<std::string> known;
@@ -30,6 +32,10 @@ bool is_problem(const std::string &argument) {
 }
 
 } // namespace
+
+std::string repro(const job &j) {
+    return j.unsupported.empty() ? repro(j.what) : j.origin;
+}
 
 void reader::read_arguments(const std::vector<std::string> &arguments) {
     for (const auto &argument : arguments)
@@ -60,11 +66,16 @@ void reader::read_option(const std::string &name, const std::string *value) {
         help_ = true;
     } else if (word == "reset") {
         settings_.reset();
+        rewrites_ = {};
     } else if (word == "batch") {
         read_batch(*value);
+    } else if (word == "case") {
+        read_graph(*value);
     } else {
         try {
             if (which) settings_.set(*which, *value);
+            if (word == "in-shapes") rewrites_.set_in_shapes(*value);
+            if (word == "op-attrs") rewrites_.set_op_attrs(*value);
             if (word == "perf-template") report_ = perf_template::parse(*value);
             if (word == "match") match_ = std::regex(*value, std::regex::extended);
         } catch (const usage_error &e) {
@@ -78,12 +89,20 @@ void reader::read_option(const std::string &name, const std::string *value) {
 void reader::read_problem(const std::string &text) {
     const auto prb = parse_problem(text);
     ++problems_;
-    for (const auto &c : settings_.cases_for(prb))
-        if (!match_ || std::regex_search(repro(c), *match_)) jobs_.push_back({c, report_});
+    add_cases(settings_, prb);
+}
+
+void reader::add_cases(const settings &state, const problem &prb) {
+    for (const auto &c : state.cases_for(prb))
+        add({c, report_});
+}
+
+void reader::add(const job &j) {
+    if (!match_ || std::regex_search(repro(j), *match_)) jobs_.push_back(j);
 }
 
 void reader::read_batch(const std::string &name) {
-    const auto file = find_batch(name);
+    const auto file = find_input("batch", name);
     if (std::find(including_.begin(), including_.end(), file) != including_.end())
         throw usage_error(concat("batch file '", file.string(), "' includes itself"));
     const auto words = read_batch_file(file);
@@ -101,7 +120,31 @@ void reader::read_batch(const std::string &name) {
     including_.pop_back();
 }
 
-std::filesystem::path reader::find_batch(const std::string &name) const {
+void reader::read_graph(const std::string &name) {
+    const auto as_written = json_graph::read_graph(find_input("JSON", name).string());
+    ++problems_;
+    if (auto others = json_graph::tell_others(as_written); !others.empty()) notes_.push_back(std::move(others));
+    for (const auto &g : rewrites_.apply(as_written))
+        for (const auto &p : json_graph::plan_cases(g))
+            add_plan(g, p);
+}
+
+/// What the graph says replaces what the options say, but for the fpmath mode, as in benchdnn.
+void reader::add_plan(const json_graph::graph &g, const json_graph::plan &p) {
+    if (!p.unsupported.empty()) return add({{}, report_, concat(p.subject, ": ", p.unsupported), g.arguments});
+    try {
+        settings state = settings_;
+        const auto *fpmath = find_option("fpmath-mode");
+        if (!state.has(*fpmath)) state.set(*fpmath, g.fpmath_mode);
+        for (const auto &[name, value] : p.options)
+            state.set(*find_option(name), value);
+        add_cases(state, parse_problem(p.problem));
+    } catch (const usage_error &e) {
+        throw usage_error(concat(g.file, ": ", p.subject, ": ", e.what()));
+    }
+}
+
+std::filesystem::path reader::find_input(const char *kind, const std::string &name) const {
     const auto beside = including_.empty() ? std::filesystem::path() : including_.back().parent_path();
     std::string tried;
     for (const auto &folder : {beside, inputs_}) {
@@ -110,7 +153,7 @@ std::filesystem::path reader::find_batch(const std::string &name) const {
         if (!failure && std::filesystem::exists(file, failure)) return file;
         tried += concat(tried.empty() ? "" : ", nor ", (folder / name).string());
     }
-    throw usage_error(concat("batch file '", name, "' was not found: there is no ", tried));
+    throw usage_error(concat(kind, " file '", name, "' was not found: there is no ", tried));
 }
 
 } // namespace dqbench

@@ -1,4 +1,4 @@
-// Reads the command line and batch files into the list of what to run, before anything runs. Options
+// Reads the command line, batch files and graphs into the list of what to run, before anything runs. Options
 // are a state; a problem is combined with the state at its place.
 #pragma once
 
@@ -8,15 +8,23 @@
 #include <string>
 #include <vector>
 
+#include "json_graph/plan.hpp"
+#include "json_graph/rewrite.hpp"
 #include "options.hpp"
 #include "perf_template.hpp"
 
 namespace dqbench {
 
+/// What is run: `what`; or nothing, for an op of a graph that cannot be stated.
 struct job {
     test_case what;
     perf_template report;
+    std::string unsupported = {}; // why it cannot be stated
+    std::string origin = {};      // and the arguments that led to it
 };
+
+/// The arguments that lead to this job again.
+std::string repro(const job &j);
 
 class reader {
   public:
@@ -32,7 +40,10 @@ class reader {
     /// --help was among the arguments.
     bool help() const { return help_; }
 
-    /// Problems read, whether --match let them through or not.
+    /// What is to be told before anything runs, a line each.
+    const std::vector<std::string> &notes() const { return notes_; }
+
+    /// Problems and graphs read, whether --match let them through or not.
     std::size_t problems() const { return problems_; }
 
   private:
@@ -40,14 +51,20 @@ class reader {
     void read_option(const std::string &name, const std::string *value);
     void read_problem(const std::string &text);
     void read_batch(const std::string &name);
-    std::filesystem::path find_batch(const std::string &name) const;
+    void read_graph(const std::string &name);
+    void add_cases(const settings &state, const problem &prb);
+    void add_plan(const json_graph::graph &g, const json_graph::plan &p);
+    void add(const job &j);
+    std::filesystem::path find_input(const char *kind, const std::string &name) const;
 
     std::filesystem::path inputs_;
     std::vector<std::filesystem::path> including_; // batch files being read, outermost first
     settings settings_;
+    json_graph::rewrites rewrites_;
     perf_template report_;
     std::optional<std::regex> match_;
     std::vector<job> jobs_;
+    std::vector<std::string> notes_;
     std::size_t problems_ = 0;
     bool help_ = false;
 };

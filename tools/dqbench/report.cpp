@@ -36,6 +36,11 @@ bool is_failure(case_state state) {
 
 } // namespace
 
+std::string result_line(std::size_t index, const job &j, const outcome &o, double milliseconds) {
+    if (j.unsupported.empty()) return result_line(index, j.what, o, milliseconds);
+    return concat(index, ':', name_of(o.state), " (", o.reason, ") __REPRO: ", repro(j));
+}
+
 std::string result_line(std::size_t index, const test_case &c, const outcome &o, double milliseconds) {
     std::string line = concat(index, ':', name_of(o.state));
     if (o.ran) line += concat(" (", kernel_that_ran(c, *o.ran), ':', o.ran->isa, ')');
@@ -51,7 +56,7 @@ report::report(std::size_t jobs)
 
 void report::print(std::size_t index, const job &j, const outcome &o, double milliseconds) {
     ++counts_[static_cast<std::size_t>(o.state)];
-    const auto line = result_line(index, j.what, o, milliseconds);
+    const auto line = result_line(index, j, o, milliseconds);
     if (is_failure(o.state)) failures_.push_back(line);
 
     if (shares_terminal_) hide_progress();

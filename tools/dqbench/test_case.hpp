@@ -64,6 +64,8 @@ struct test_case {
     data_types types = {data_type::f32, data_type::f32, {}, data_type::s8};
     fpmath_mode fpmath = fpmath_mode::strict;
     parameter_kind parameters = parameter_kind::usual;
+    std::vector<float> scales = {};     // empty: drawn; else these, again and again
+    std::vector<std::int32_t> zps = {}; // the same
     layout src_layout = {}, dst_layout = {};
     granularity qtype = granularity::per_tensor;
     std::int64_t axis = 1;                   // for per_channel only

@@ -1,6 +1,6 @@
 #include "text_parsing.hpp"
 
-#include <charconv>
+#include <limits>
 
 #include "quantization/text.hpp"
 
@@ -33,8 +33,17 @@ std::int64_t parse_integer(std::string_view text, std::int64_t least, std::int64
     return parse_within("an integer", text, least, most);
 }
 
+std::uint64_t parse_id(std::string_view text) {
+    return parse_within<std::uint64_t>("an id", text, 0, UINT64_MAX);
+}
+
 double parse_number(std::string_view text, double least, double most) {
     return parse_within("a number", text, least, most);
+}
+
+float parse_f32(std::string_view text) {
+    using limits = std::numeric_limits<float>;
+    return parse_within("a number", text, limits::lowest(), limits::max());
 }
 
 dynquant::dims parse_dims(std::string_view text) {

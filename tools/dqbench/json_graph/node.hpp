@@ -1,0 +1,51 @@
+// A JSON value that knows its place, so that what is wrong with it is one line with file and place:
+//     FILE: /graph/3/attrs/axis/value: expected an integer, given "one"
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace dqbench::json_graph {
+
+/// The JSON in a file. Throws usage_error.
+nlohmann::json parse_file(const std::string &file);
+
+/// Refers to the value. All its functions throw usage_error.
+class node {
+  public:
+    node(const nlohmann::json &value, const std::string &file)
+        : node(value, file, "") {}
+
+    /// The value of a key, which must be there.
+    node at(const char *key) const;
+    std::optional<node> find(const char *key) const;
+
+    std::vector<node> elements() const;
+    std::vector<std::pair<std::string, node>> members() const;
+
+    std::string string() const;
+    std::string one_of(const std::vector<std::string> &names) const;
+    std::int64_t integer() const;
+    std::uint64_t id() const;
+    float real() const;
+
+    [[noreturn]] void fail(const std::string &expected) const;
+
+  private:
+    node(const nlohmann::json &value, const std::string &file, std::string place)
+        : value_(&value)
+        , file_(&file)
+        , place_(std::move(place)) {}
+
+    const nlohmann::json &require(nlohmann::json::value_t type, const char *expected) const;
+
+    const nlohmann::json *value_;
+    const std::string *file_;
+    std::string place_; // a JSON pointer
+};
+
+} // namespace dqbench::json_graph

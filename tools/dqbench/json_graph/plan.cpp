@@ -1,0 +1,179 @@
+#include "json_graph/plan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <map>
+
+#include "layout.hpp"
+#include "problem.hpp"
+#include "quantization/shape.hpp"
+#include "quantization/text.hpp"
+#include "text_parsing.hpp"
+#include "vocabulary.hpp"
+
+namespace dqbench::json_graph {
+
+using dynquant::concat;
+
+namespace {
+
+constexpr const char *static_scales = "f32", *static_zps = "s32", *no_zps = "undef"; // attributes have no data type
+
+std::string value_of(const op &o, const std::string &name, const std::string &otherwise) {
+    const auto found = o.attributes.find(name);
+    return found == o.attributes.end() ? otherwise : found->second;
+}
+
+std::string qtype_of(const op &o) {
+    return value_of(o, "qtype", "per_tensor");
+}
+
+/// src, scales, zps, dst.
+std::array<std::string, 4> types_of(const op &o) {
+    const auto &src = o.inputs.front().type, &dst = o.outputs.front().type;
+    if (!is_dynamic(*o.of_family)) return {src, static_scales, o.attributes.count("zps") ? static_zps : no_zps, dst};
+    return {src, o.inputs[1].type, o.inputs.size() > 2 ? o.inputs[2].type : no_zps, dst};
+}
+
+template <typename Value>
+bool is_word(const std::string &text) {
+    const auto known = names_of<Value>();
+    return std::find(known.begin(), known.end(), text) != known.end();
+}
+
+/// Why the op cannot be run, though it is right.
+std::string unsupported_in(const op &o) {
+    const auto &src = o.inputs.front();
+    if (!src.extents) return concat("the dims of src, tensor ", src.id, ", are unknown: give them by --in-shapes");
+    for (const auto *t : {&src, &o.outputs.front()})
+        if (t->layout == "opaque") return concat("tensor ", t->id, " is of layout opaque");
+    const auto types = types_of(o);
+    for (std::size_t i = 0; i < types.size(); ++i)
+        if (!is_word<data_type>(types[i]) && !(i == 2 && types[i] == no_zps)) return concat("data type ", types[i]);
+    if (!is_word<granularity>(qtype_of(o))) return concat("qtype ", qtype_of(o));
+    return "";
+}
+
+/// The dim of the channels; none where there are none, or where the library refuses the axis.
+std::optional<std::size_t> channel_dim(const op &o) {
+    if (qtype_of(o) != "per_channel") return std::nullopt;
+    const auto rank = static_cast<std::int64_t>(o.inputs.front().extents->size());
+    const auto axis = parse_integer(value_of(o, "axis", "1"), INT64_MIN, INT64_MAX);
+    if (axis < -rank || axis >= rank) return std::nullopt;
+    return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+}
+
+/// How many scales the op needs; none where that is not known here.
+std::optional<std::int64_t> parameter_count(const op &o) {
+    if (qtype_of(o) == "per_tensor") return 1;
+    if (const auto d = channel_dim(o)) return (*o.inputs.front().extents)[*d];
+    return std::nullopt;
+}
+
+void require_count(const std::string &what, std::int64_t expected, std::int64_t given) {
+    if (given != expected) throw usage_error(concat(what, ": expected ", expected, ", given ", given));
+}
+
+/// A file that contradicts itself would otherwise be run as if it did not.
+void check_dynamic_counts(const op &o) {
+    const auto expected = parameter_count(o);
+    constexpr const char *names[] = {"src", "scales", "zps"};
+    for (std::size_t i = 1; expected && i < o.inputs.size(); ++i)
+        if (const auto &extents = o.inputs[i].extents)
+            require_count(names[i], *expected, dynquant::volume(*extents).value_or(INT64_MAX));
+}
+
+std::int64_t count_of(const std::string &list) {
+    return static_cast<std::int64_t>(split(list, 'x').size());
+}
+
+/// For per_channel benchdnn fits the attributes to the channels: scales repeat, as dqbench's own options do,
+/// and zps end in zeros.
+std::string end_in_zeros(std::string zps, std::int64_t count) {
+    constexpr std::int64_t most = 1 << 20; // a file may claim any number of channels
+    if (zps.find_first_not_of("0x") == zps.npos) return zps;
+    if (count > most) throw usage_error(concat("zps: expected at most ", most, " channels, given ", count));
+    for (auto given = count_of(zps); given < count; ++given)
+        zps += "x0";
+    return zps;
+}
+
+void state_static_values(const op &o, plan &p) {
+    const auto count = parameter_count(o);
+    for (const std::string name : {"scales", "zps"}) {
+        auto values = value_of(o, name, "");
+        if (values.empty()) continue;
+        if (qtype_of(o) == "per_tensor") require_count(name, 1, count_of(values));
+        if (name == "zps" && count) values = end_in_zeros(std::move(values), *count);
+        p.options.emplace_back(name, std::move(values));
+    }
+}
+
+void state_layout(const char *option, const tensor &t, const dynquant::dims &extents, plan &p) {
+    if (t.strides && *t.strides != layout().strides_for(extents)) {
+        p.options.emplace_back(option, concat("strides:", dynquant::to_string(*t.strides)));
+    }
+}
+
+/// Characters that a name cannot have become _.
+std::string name_for(const graph &g, const op &o) {
+    auto name = concat(std::filesystem::path(g.file).filename().string(), ':', o.id);
+    for (char &c : name)
+        if (!is_name_character(c)) c = '_';
+    return name;
+}
+
+plan plan_case(const graph &g, const op &o) {
+    plan p {describe(o), {}, {}, {}};
+    p.unsupported = unsupported_in(o);
+    if (!p.unsupported.empty()) return p;
+
+    const auto types = types_of(o);
+    const auto &src = o.inputs.front(), &dst = o.outputs.front();
+    if (dst.extents && dst.extents != src.extents)
+        throw usage_error(concat("dst: expected the dims of src, ", dynquant::to_string(*src.extents), ", given ",
+                dynquant::to_string(*dst.extents)));
+    p.options = {{"op", o.kind}, {"dt", concat(types[0], ':', types[1], ':', types[2], ':', types[3])},
+            {"qtype", qtype_of(o)}};
+    if (qtype_of(o) == "per_channel") p.options.emplace_back("axis", value_of(o, "axis", "1"));
+    if (qtype_of(o) == "per_group") p.options.emplace_back("group", value_of(o, "group_shape", ""));
+    if (is_dynamic(*o.of_family))
+        check_dynamic_counts(o);
+    else
+        state_static_values(o, p);
+    state_layout("stag", src, *src.extents, p);
+    if (dst.layout == "any")
+        p.options.emplace_back("dtag", "any");
+    else
+        state_layout("dtag", dst, *src.extents, p);
+    p.problem = concat(dynquant::to_string(*src.extents), "n\"", name_for(g, o), '"');
+    return p;
+}
+
+} // namespace
+
+std::vector<plan> plan_cases(const graph &g) {
+    std::vector<plan> all;
+    for (const auto &each : g.ops) {
+        if (!each.of_family) continue;
+        try {
+            all.push_back(plan_case(g, each));
+        } catch (const usage_error &e) {
+            throw usage_error(concat(g.file, ": ", describe(each), ": ", e.what()));
+        }
+    }
+    return all;
+}
+
+std::string tell_others(const graph &g) {
+    std::map<std::string, int> counts;
+    for (const auto &each : g.ops)
+        if (!each.of_family) ++counts[each.kind];
+    std::string list;
+    for (const auto &[kind, count] : counts)
+        list += concat(list.empty() ? "" : ", ", kind, count > 1 ? concat(" (", count, ')') : "");
+    return list.empty() ? "" : concat(g.file, ": not of this family: ", list);
+}
+
+} // namespace dqbench::json_graph

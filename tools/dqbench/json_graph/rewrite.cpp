@@ -1,0 +1,210 @@
+#include "json_graph/rewrite.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <numeric>
+#include <set>
+
+#include "json_graph/names.hpp"
+#include "quantization/text.hpp"
+#include "text_parsing.hpp"
+#include "vocabulary.hpp"
+
+namespace dqbench::json_graph {
+
+using dynquant::concat;
+
+namespace {
+
+/// Calls f(id, value) for each ID:VALUE between plus signs.
+template <typename F>
+void for_each_entry(std::string_view text, F f) {
+    if (text.empty()) return; // benchdnn: nothing is rewritten
+    for (const auto &entry : split(text, '+')) {
+        const auto colon = entry.find(':');
+        if (colon == entry.npos || colon + 1 == entry.size())
+            throw usage_error(concat("expected ID:VALUE, given '", entry, "'"));
+        const auto id = parse_id(std::string_view(entry).substr(0, colon));
+        if (!f(id, std::string_view(entry).substr(colon + 1)))
+            throw usage_error(concat("expected each id once, given ", id, " again"));
+    }
+}
+
+layout parse_strides(std::string_view text) {
+    if (text.empty() || text == "any")
+        throw usage_error(concat("expected strides or a tag such as acdb, given '", text, "'"));
+    const bool digits = text.find_first_not_of("0123456789x") == text.npos;
+    return layout::parse(digits ? concat("strides:", text) : std::string(text));
+}
+
+new_shape parse_shape(std::string_view text) {
+    const auto star = text.find('*');
+    const auto extents = text.substr(0, star);
+    new_shape result;
+    if (extents == "-")
+        result.extents.emplace();
+    else if (!extents.empty())
+        result.extents = parse_dims(extents);
+    if (star != text.npos) result.layout = parse_strides(text.substr(star + 1));
+    return result;
+}
+
+std::map<std::string, std::string> parse_values(std::string_view text) {
+    std::map<std::string, std::string> result;
+    for (const auto &entry : split(text, '*')) {
+        const auto colon = entry.find(':');
+        if (colon == entry.npos || colon == 0 || colon + 1 == entry.size())
+            throw usage_error(concat("expected NAME:VALUE, given '", entry, "'"));
+        result[entry.substr(0, colon)] = entry.substr(colon + 1);
+    }
+    return result;
+}
+
+/// Dense strides for new extents, the dims in the order that the old strides had.
+std::optional<dynquant::dims> in_the_order_of(const tensor &old, const dynquant::dims &extents) {
+    if (!old.strides || old.strides->size() != extents.size()) return std::nullopt;
+    std::vector<std::size_t> order(extents.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return (*old.strides)[a] > (*old.strides)[b]; });
+    dynquant::dims strides(extents.size());
+    std::int64_t stride = 1;
+    for (auto d = order.rbegin(); d != order.rend(); ++d) {
+        strides[*d] = stride;
+        if (__builtin_mul_overflow(stride, std::max<std::int64_t>(extents[*d], 1), &stride))
+            throw usage_error(
+                    concat("expected a number of elements that fits in 63 bits, given ", dynquant::to_string(extents)));
+    }
+    return strides;
+}
+
+void reshape(tensor &t, const new_shape &given) {
+    if (given.extents) t.extents = given.extents;
+    if (!t.extents) throw usage_error(concat("tensor ", t.id, ": expected a shape, since its own is unknown"));
+    t.layout = "strided";
+    t.strides = given.layout.strides_for(*t.extents);
+}
+
+/// The ops of the four that read a tensor, for each tensor.
+std::multimap<std::uint64_t, op *> readers_of_src(graph &g) {
+    std::multimap<std::uint64_t, op *> readers;
+    for (auto &each : g.ops)
+        if (each.of_family) readers.emplace(each.inputs.front().id, &each);
+    return readers;
+}
+
+/// From src to dst, to the src of the next op, and so on; a cycle ends where nothing changes.
+void pass_on(graph &g, std::deque<op *> changed) {
+    const auto readers = readers_of_src(g);
+    while (!changed.empty()) {
+        auto &from = *changed.front();
+        changed.pop_front();
+        auto &dst = from.outputs.front();
+        const auto &extents = from.inputs.front().extents;
+        if (dst.extents == extents) continue;
+        dst.strides = in_the_order_of(dst, *extents);
+        dst.extents = extents;
+        const auto [first, last] = readers.equal_range(dst.id);
+        for (auto next = first; next != last; ++next) {
+            next->second->inputs.front() = dst;
+            changed.push_back(next->second);
+        }
+    }
+}
+
+void require_ids(const std::set<std::uint64_t> &known, const char *what, std::uint64_t id, const graph &g) {
+    if (!known.count(id)) throw usage_error(concat("there is no ", what, ' ', id, " in ", g.file));
+}
+
+template <typename Parse>
+std::vector<std::string> checked_list(std::string_view list, Parse parse) {
+    auto values = split(list, ',');
+    for (const auto &each : values)
+        parse(each);
+    return values;
+}
+
+/// Rewrites, and keeps how for the user to do it again.
+template <typename Rewrites>
+void rewrite_as(const char *option, const std::string &value, const Rewrites &parsed, graph &g) {
+    if (value.empty()) return;
+    try {
+        rewrite(g, parsed);
+    } catch (const usage_error &e) {
+        throw usage_error(concat(option, ": ", e.what()));
+    }
+    g.arguments = concat(option, '=', value, ' ', g.arguments);
+}
+
+} // namespace
+
+new_shapes parse_in_shapes(std::string_view text) {
+    new_shapes result;
+    for_each_entry(text,
+            [&](std::uint64_t id, std::string_view value) { return result.emplace(id, parse_shape(value)).second; });
+    return result;
+}
+
+new_attributes parse_op_attrs(std::string_view text) {
+    new_attributes result;
+    for_each_entry(text,
+            [&](std::uint64_t id, std::string_view value) { return result.emplace(id, parse_values(value)).second; });
+    return result;
+}
+
+void rewrite(graph &g, const new_shapes &shapes) {
+    if (shapes.empty()) return;
+    std::set<std::uint64_t> known;
+    std::deque<op *> changed;
+    for (auto &each : g.ops) {
+        for (auto &input : each.inputs) {
+            known.insert(input.id);
+            const auto given = shapes.find(input.id);
+            if (given == shapes.end()) continue;
+            reshape(input, given->second);
+        }
+        if (each.of_family && shapes.count(each.inputs.front().id)) changed.push_back(&each);
+    }
+    for (const auto &entry : shapes)
+        require_ids(known, "input", entry.first, g);
+    pass_on(g, std::move(changed));
+}
+
+void rewrite(graph &g, const new_attributes &attributes) {
+    std::set<std::uint64_t> known;
+    for (auto &each : g.ops) {
+        known.insert(each.id);
+        const auto given = attributes.find(each.id);
+        if (given == attributes.end() || !each.of_family) continue;
+        for (const auto &[name, value] : given->second) {
+            if (!type_of_attribute(name))
+                throw usage_error(concat("op ", each.id, " (", each.kind, ") has no attribute ", name));
+            if (name == "qtype" && std::find(qtypes().begin(), qtypes().end(), value) == qtypes().end())
+                throw usage_error(concat("qtype: expected ", enumerate(qtypes()), ", given '", value, "'"));
+            each.attributes[name] = value;
+        }
+    }
+    for (const auto &entry : attributes)
+        require_ids(known, "op", entry.first, g);
+}
+
+void rewrites::set_in_shapes(std::string_view list) {
+    in_shapes_ = checked_list(list, parse_in_shapes);
+}
+
+void rewrites::set_op_attrs(std::string_view list) {
+    op_attrs_ = checked_list(list, parse_op_attrs);
+}
+
+std::vector<graph> rewrites::apply(const graph &g) const {
+    std::vector<graph> all;
+    for (const auto &shapes : in_shapes_)
+        for (const auto &attributes : op_attrs_) {
+            auto &copy = all.emplace_back(g);
+            rewrite_as("--op-attrs", attributes, parse_op_attrs(attributes), copy);
+            rewrite_as("--in-shapes", shapes, parse_in_shapes(shapes), copy);
+        }
+    return all;
+}
+
+} // namespace dqbench::json_graph
