@@ -1,0 +1,123 @@
+"""scripts/proof-onednn as a program, on a made-up build of oneDNN: what it runs, compares, writes and refuses."""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+SCRIPT = pathlib.Path(__file__).parents[2] / "scripts/proof-onednn"
+
+# What becomes of a file stands in its name: PLAIN_DROPIN.json.
+BENCHDNN = """#!/bin/sh
+for argument; do case $argument in --case=*) file=${argument#--case=};; --mode=*) mode=${argument#--mode=};; esac; done
+name=$(basename "$file" .json)
+if [ -n "$LD_PRELOAD" ]; then state=${name#*_}; ms=0.25; else state=${name%_*}; ms=0.5; fi
+[ "$mode" = P ] && echo "least:$ms:" && exit
+[ "$state" = crash ] && kill -SEGV $$
+[ -n "$LD_PRELOAD" ] && [ -n "$DYNQUANT_VERBOSE" ] && echo "dynquant_verbose,primitive,create,cpu,quantize,..."
+echo "tests:1 passed:0 skipped:0 mistrusted:0 failed:0" | sed "s/$state:0/$state:1/"
+"""
+EXAMPLE = '#!/bin/sh\n[ "$1" = cpu ] && [ -z "$LD_PRELOAD$FAIL" ]\n'
+
+
+def graph(kind):
+    return json.dumps({"graph": [{"kind": "MatMul"}, {"kind": kind}]})
+
+
+class ProofOnednn(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.build = self.folder / "build"
+        self.inputs = self.folder / "source/tests/benchdnn/inputs/graph/op"
+        self.write(self.build / "CMakeCache.txt", f"CMAKE_HOME_DIRECTORY:INTERNAL={self.folder}/source\n")
+        version = "#define DNNL_VERSION_MAJOR 3\n#define DNNL_VERSION_MINOR 13\n#define DNNL_VERSION_PATCH 1\n"
+        self.write(self.build / "include/oneapi/dnnl/dnnl_version.h", version)
+        self.program("tests/benchdnn/benchdnn", BENCHDNN)
+        self.write(self.inputs / "passed_failed.json", graph("ReLU"))  # has none of the four
+        # A library that the loader can take without effect on these scripts.
+        self.library = self.folder / "dropin.so"
+        self.library.touch()
+
+    def write(self, file, text):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    def program(self, name, text):
+        self.write(self.build / name, text)
+        (self.build / name).chmod(0o755)
+
+    def files(self, *names):
+        for name in names:
+            self.write(self.inputs / f"{name}.json", graph("DynamicQuantize"))
+
+    def run_script(self, *arguments, **environment):
+        command = [SCRIPT, self.build, f"--library={self.library}", "--rounds=1", *arguments]
+        return subprocess.run(
+            command, env={**os.environ, **environment}, capture_output=True, text=True, check=False, timeout=120
+        )
+
+    def test_compares_counts_and_times(self):
+        self.files("passed_passed", "skipped_passed", "failed_failed")
+        done = self.run_script()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("oneDNN 3.13.1: 3 of the 4 graphs", done.stdout)
+        self.assertIn("| plain | 1 | 0 | 1 | 0 | 0 | 1 | 0 |", done.stdout)
+        self.assertIn("| drop-in | 2 | 0 | 0 | 0 | 0 | 1 | 0 |", done.stdout)
+        self.assertIn("| op/skipped_passed.json | skipped | passed | 1 | 0.5 | 0.25 | 2.00 |", done.stdout)
+
+    def test_what_passes_plain_alone_is_named(self):
+        self.files("passed_passed", "passed_failed1", "passed_mistrusted", "passed_crash", "failed_crash")
+        done = self.run_script()
+        self.assertEqual(done.returncode, 1)
+        named = [line for line in done.stderr.splitlines() if "worse with the drop-in library" in line]
+        self.assertEqual(len(named), 4, done.stderr)
+        self.assertNotIn("passed_passed", "".join(named))
+
+    def test_examples(self):
+        self.files("passed_passed")
+        self.program("examples/cpu-graph-a-cpp", "#!/bin/sh\n")
+        self.program("examples/graph-b-cpp", EXAMPLE)
+        done = self.run_script()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("worse with the drop-in library: graph-b-cpp", done.stderr)
+        self.assertIn("| plain | 2 | 0 | 0 | 0 | 0 | 0 | 0 |", done.stdout)
+
+    def test_plain_alone_needs_no_library(self):
+        self.files("passed_failed1")
+        self.library.unlink()
+        done = self.run_script("--plain-only")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("| op/passed_failed1.json | passed | 0.5 |", done.stdout)
+
+    def test_writes_between_the_marks_and_all_figures(self):
+        self.files("passed_passed")
+        page, figures = self.folder / "page.md", self.folder / "figures.json"
+        page.write_text("before\n<!-- proof-onednn begins -->\noutdated\n<!-- proof-onednn ends -->\nafter\n")
+        self.assertEqual(self.run_script(f"--into={page}", f"--figures={figures}").returncode, 0)
+        text = page.read_text()
+        self.assertTrue(text.startswith("before\n") and text.endswith("\nafter\n"), text)
+        self.assertIn("op/passed_passed.json", text)
+        self.assertNotIn("outdated", text)
+        self.assertEqual(json.loads(figures.read_text())["drop-in"]["op/passed_passed.json"]["ms"], 0.25)
+
+    def test_what_is_missing_is_one_line(self):
+        self.files("passed_passed")
+        page = self.folder / "page.md"
+        page.write_text("no marks")
+        self.assertIn("expected the lines '<!-- proof-onednn begins -->'", self.run_script(f"--into={page}").stderr)
+        self.assertIn("--match=x: expected a regular expression", self.run_script("--match=x").stderr)
+        self.library.unlink()
+        done = self.run_script()
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr.count("\n"), 1)
+        self.assertIn("dropin.so: expected the drop-in library; build it, or name it with --library", done.stderr)
+        (self.build / "tests/benchdnn/benchdnn").unlink()
+        self.assertIn("expected benchdnn there; build oneDNN with its tests", self.run_script().stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
