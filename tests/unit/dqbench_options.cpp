@@ -5,6 +5,7 @@
 
 #include "dqbench_support.hpp"
 #include "options.hpp"
+#include "statement.hpp"
 
 namespace {
 
@@ -55,6 +56,8 @@ TEST(dqbench_options, each_sets_its_member) {
     EXPECT_EQ(single({{"stag", "axb"}}).src_layout, layout::parse("axb"));
     EXPECT_EQ(single({{"dtag", "any"}}).dst_layout, layout::parse("any"));
     EXPECT_EQ(single({{"qtype", "per_channel"}, {"axis", "-2"}}).axis, -2);
+    EXPECT_EQ(single({{"dt", "s4:bf16:u4:f16"}}).types,
+            (data_types {data_type::s4, data_type::bf16, data_type::u4, data_type::f16}));
     EXPECT_EQ(single({{"dt", "f32:f32:s32:u8"}}).types,
             (data_types {data_type::f32, data_type::f32, data_type::s32, data_type::u8}));
 }
@@ -115,6 +118,28 @@ TEST(dqbench_options, axis_multiplies_per_channel_only) {
     EXPECT_EQ(cases[3].axis, -1);
 }
 
+TEST(dqbench_options, group_multiplies_per_group_only) {
+    settings s;
+    set(s, "group", "1x32,64");
+    set(s, "qtype", "per_tensor,per_group");
+    const auto cases = s.cases_for(some_problem);
+    ASSERT_EQ(cases.size(), 3u);
+    EXPECT_EQ(cases[1].group, (dynquant::dims {1, 32}));
+    EXPECT_EQ(cases[2].group, dynquant::dims {64});
+    expect_usage_error([] { single({{"group", "4x0"}}); }, "expected extents of 1 or more, given '4x0'");
+}
+
+TEST(dqbench_options, group_is_of_the_last_dims) {
+    test_case c = single({{"qtype", "per_group"}, {"group", "2x4"}});
+    c.prb.extents = {3, 4, 8};
+    const statement of_three(c);
+    EXPECT_EQ(of_three.group, (dynquant::dims {1, 2, 4}));
+    EXPECT_EQ(of_three.parameter_dims(), (dynquant::dims {3, 2, 2}));
+    EXPECT_EQ(of_three.parameter_count(), 12);
+    c.prb.extents = {8};
+    expect_usage_error([&] { statement {c}; }, "--group: expected no more extents than the problem has, 1, given 2x4");
+}
+
 TEST(dqbench_options, reset_forgets_what_to_run_and_keeps_how) {
     settings s;
     set(s, "op", "Quantize");
@@ -170,7 +195,7 @@ TEST(dqbench_options, refuse_bad_values_and_keep_the_state) {
     refused("op", "Quantise", "did you mean 'Quantize'?");
     refused("mode", "X", "expected L, R, C, P, CP or F, given 'X'");
     refused("mode", "C,P", "given 'C,P'"); // no list
-    refused("qtype", "per_channel,", "expected per_tensor or per_channel, given ''");
+    refused("qtype", "per_channel,", "expected per_tensor, per_channel or per_group, given ''");
     refused("dt", "f32:f32:s8", "expected SRC:SCALES:ZPS:DST");
     refused("dt", "f32:f32:undef:u9", "did you mean 'u8'?");
     refused("dt", "undef:f32:undef:u8", "given 'undef'");

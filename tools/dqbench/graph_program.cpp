@@ -20,7 +20,7 @@ const dnnl::engine &cpu() {
 
 ports::ports(const statement &s) {
     enum id : std::size_t { src_id, scales_id, zps_id, dst_id };
-    const dynquant::dims one_each {s.parameter_count()};
+    const auto one_each = s.parameter_dims();
     inputs.emplace_back(src_id, graph_type(s.types.src), s.extents, s.src_strides);
     if (s.dynamic) {
         inputs.emplace_back(scales_id, graph_type(s.types.scales), one_each, layout_type::strided);

@@ -7,6 +7,7 @@
 
 #include "dynquant/graph.hpp"
 #include "statement.hpp"
+#include "vocabulary.hpp"
 
 namespace dqbench {
 
@@ -81,9 +82,9 @@ class graph_program {
   private:
     static void set_attributes(typename Api::op &op, const statement &s, const parameters &p) {
         using attr = dnnl::graph::op::attr;
-        const bool per_channel = s.qtype == granularity::per_channel;
-        op.set_attr(attr::qtype, std::string(per_channel ? "per_channel" : "per_tensor"));
-        if (per_channel) op.set_attr(attr::axis, s.axis);
+        op.set_attr(attr::qtype, std::string(name_of(s.qtype)));
+        if (s.qtype == granularity::per_channel) op.set_attr(attr::axis, s.axis);
+        if (s.qtype == granularity::per_group) op.set_attr(dynquant::graph::newer::group_shape, s.group);
         if (s.dynamic) return;
         op.set_attr(attr::scales, p.scales);
         if (s.types.zps) op.set_attr(attr::zps, std::vector<std::int64_t>(p.zero_points.begin(), p.zero_points.end()));

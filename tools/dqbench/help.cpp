@@ -19,6 +19,7 @@ of an option are words, the first is the default; for --mode it is C.
 
   dqbench --qtype=per_tensor,per_channel 8x64x56x56
   dqbench --mode=P --peer=onednn_graph --dt=f32:f32:s8:u8 1x256x56x56
+  dqbench --op=DynamicDequantize --dt=s4:f16:undef:f16 --qtype=per_group --group=1x32 32x4096
   dqbench --mode=P --peer=limit,xnnpack --threads=1,4 --batch=perf_1_per_tensor
   dqbench --kernel=native --batch=test_ci
   dqbench --in-shapes=0:2x64x3x3*acdb --op-attrs=1:scales:0.5*zps:3 --case=reorder.json
@@ -43,9 +44,10 @@ constexpr const char *commands =
 )";
 
 constexpr const char *explanations =
-        R"(Data types: f32 to s8 or u8 for DynamicQuantize and Quantize, the reverse for DynamicDequantize and
-Dequantize; scales f32; zero points s8, u8, s32, or undef for none. Quantize and Dequantize have them as
-attributes; there the type says from which range they are drawn.
+        R"(Data types: f32, f16 or bf16 to s8, u8, s4 or u4 for DynamicQuantize, the reverse for DynamicDequantize; f32 to
+s8, u8, f8_e4m3 or f8_e5m2 for Quantize, the reverse for Dequantize. Scales f32, f16 or bf16. Zero points s32, or
+s8 and u8 beside 8-bit integers, s4 and u4 beside 4-bit ones, or undef for none, as 8-bit floats must have.
+Quantize and Dequantize have them as attributes; there the type says from which range they are drawn.
 
 --params: `usual` draws scales from [2^-8, 2) and zero points around the range of the integers; `pow2`
 draws scales that are powers of two; `wild` adds negative, zero, subnormal, huge, infinite and NaN scales

@@ -53,6 +53,13 @@ data_types parse_data_types(std::string_view text) {
     return types;
 }
 
+dynquant::dims parse_group(std::string_view text) {
+    auto group = parse_dims(text);
+    for (const auto extent : group)
+        if (extent < 1) throw usage_error(dynquant::concat("expected extents of 1 or more, given '", text, "'"));
+    return group;
+}
+
 void set_mode(test_case &c, std::string_view text) {
     std::string upper(text);
     std::transform(upper.begin(), upper.end(), upper.begin(),
@@ -173,10 +180,13 @@ std::vector<option> make_table() {
                     [](const test_case &c) { return c.offset ? std::to_string(*c.offset) : ""; }},
             layout_option<&test_case::dst_layout>("dtag", "abx|acdb|axb|any|strides:12x4x1|...", "dst's layout"),
             word_option<&test_case::qtype>("qtype", "the granularity", what_to_run),
-            // The last, so that per_tensor cases that differ in it alone are neighbours.
+            // The last two, so that cases that differ in what they do not look at are neighbours.
             {"axis", "N", "the channels' dim for per_channel, negative from the end (1)", list, what_to_run,
                     [](test_case &c, std::string_view value) { c.axis = parse_integer(value, INT64_MIN, INT64_MAX); },
                     [](const test_case &c) { return c.axis == defaults.axis ? "" : std::to_string(c.axis); }},
+            {"group", "NxN...", "the group's extents for per_group, of the last dims (32)", list, what_to_run,
+                    [](test_case &c, std::string_view value) { c.group = parse_group(value); },
+                    [](const test_case &c) { return c.group == defaults.group ? "" : dynquant::to_string(c.group); }},
     };
 }
 
@@ -242,7 +252,8 @@ std::vector<test_case> settings::cases_for(const problem &prb) const {
         cases = std::move(product);
     }
     for (auto &c : cases) {
-        if (c.qtype == granularity::per_tensor) c.axis = defaults.axis;
+        if (c.qtype != granularity::per_channel) c.axis = defaults.axis;
+        if (c.qtype != granularity::per_group) c.group = defaults.group;
         require_sense(c);
     }
     cases.erase(std::unique(cases.begin(), cases.end()), cases.end());

@@ -2,6 +2,7 @@
 
 #include "options.hpp"
 #include "outcome.hpp"
+#include "quantization/text.hpp"
 #include "vocabulary.hpp"
 
 namespace dqbench {
@@ -18,7 +19,7 @@ const std::string &csv_template() {
     static const std::string text = [] {
         std::string columns =
                 "perf,%idx%,%kernel%,%isa%,%api%,%cache%,%threads%,%name%,%op%,%dt%,%fpmath-mode%,%params%,%qtype%,"
-                "%axis%,%stag%,%dtag%,%offset%,%desc%,%~time%,%-time%,%0time%,%+time%,%spread%,%ibytes%,"
+                "%axis%,%group%,%stag%,%dtag%,%offset%,%desc%,%~time%,%-time%,%0time%,%+time%,%spread%,%ibytes%,"
                 "%obytes%,%~Gelems%,%~Gbw%,%ctime%,%~limit%,%peer%,%~peertime%,%~ratio%";
         for (const auto &peer : names_of<peer_kind>())
             columns += concat(",%~peertime:", peer, "%,%~ratio:", peer, '%');
@@ -114,6 +115,10 @@ const perf_field fields[] = {
         {"dtag", "dst's layout", [](const subject &s) { return s.c.dst_layout.to_string(); }},
         {"elems", "elements per second", [](const subject &s) { return s.rate(s.m.elements); }},
         {"fpmath-mode", "the fpmath mode", [](const subject &s) { return std::string(name_of(s.c.fpmath)); }},
+        {"group", "the group's extents",
+                [](const subject &s) {
+                    return s.c.qtype == granularity::per_group ? dynquant::to_string(s.c.group) : "";
+                }},
         {"ibytes", "bytes read", [](const subject &s) { return s.number(static_cast<double>(s.m.input_bytes)); }},
         {"idx", "the number of the case", [](const subject &s) { return std::to_string(s.index); }},
         {"isa", "the instruction set that ran", [](const subject &s) { return s.m.ran.isa; }},

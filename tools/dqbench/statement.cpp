@@ -1,11 +1,28 @@
 #include "statement.hpp"
 
+#include <algorithm>
+
 #include "quantization/data_type.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 #include "text_parsing.hpp"
 
 namespace dqbench {
+namespace {
+
+/// Those of the case for the last dims, 1 before.
+dynquant::dims group_for(const test_case &c) {
+    if (c.qtype != granularity::per_group) return {};
+    const auto rank = c.prb.extents.size();
+    if (c.group.size() > rank)
+        throw usage_error(dynquant::concat("--group: expected no more extents than the problem has, ", rank, ", given ",
+                dynquant::to_string(c.group)));
+    dynquant::dims group(rank, 1);
+    std::copy_backward(c.group.begin(), c.group.end(), group.end());
+    return group;
+}
+
+} // namespace
 
 statement::statement(const test_case &c)
     : quantizing(quantizes(c.op))
@@ -15,19 +32,33 @@ statement::statement(const test_case &c)
     , src_strides(c.src_layout.strides_for(extents))
     , qtype(c.qtype)
     , axis(c.axis)
+    , group(group_for(c))
     , fpmath(c.fpmath) {
     if (!c.dst_layout.is_any()) dst_strides = c.dst_layout.strides_for(extents);
 }
 
 std::optional<std::size_t> statement::channel_dim() const {
     const auto rank = static_cast<std::int64_t>(extents.size());
-    if (qtype == granularity::per_tensor || axis < -rank || axis >= rank) return std::nullopt;
+    if (qtype != granularity::per_channel || axis < -rank || axis >= rank) return std::nullopt;
     return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
 }
 
 std::int64_t statement::parameter_count() const {
+    if (qtype == granularity::per_group) return *dynquant::volume(parameter_dims());
     const auto d = channel_dim();
-    return d ? extents[*d] : 1;
+    return d ? extents[*d] : 1; // of a tensor without elements too
+}
+
+dynquant::dims statement::block() const {
+    if (qtype == granularity::per_group) return group;
+    auto all = extents;
+    if (const auto d = channel_dim()) all[*d] = 1;
+    return all;
+}
+
+dynquant::dims statement::parameter_dims() const {
+    if (qtype == granularity::per_group) return dynquant::parameter_dims(extents, group);
+    return {parameter_count()};
 }
 
 std::int64_t statement::volume() const {
@@ -44,10 +75,9 @@ dynquant::quantization statement::direct(
     q.dir = quantizing ? dynquant::direction::quantize : dynquant::direction::dequantize;
     q.src = {types.src, extents, src_strides};
     q.dst = {types.dst, extents, dst};
-    const auto block =
-            qtype == granularity::per_channel ? dynquant::per_channel(extents, axis) : dynquant::per_tensor(extents);
-    q.scales = {types.scales, block, {}};
-    if (types.zps) q.zero_points = {*types.zps, block, {}};
+    const auto shared = qtype == granularity::per_channel ? dynquant::per_channel(extents, axis) : block();
+    q.scales = {types.scales, shared, {}};
+    if (types.zps) q.zero_points = {*types.zps, shared, {}};
     if (!dynamic) {
         q.scales.values.assign(p.scales.begin(), p.scales.end());
         if (q.zero_points) {
@@ -57,6 +87,13 @@ dynquant::quantization statement::direct(
     }
     q.rule = rule;
     return q;
+}
+
+parameter_finder::parameter_finder(const statement &s) {
+    const auto block = s.block();
+    const auto strides = dynquant::row_major(dynquant::parameter_dims(s.extents, block));
+    for (std::size_t d = 0; d < block.size(); ++d)
+        if (block[d] < s.extents[d]) varying_.push_back({d, block[d], strides[d]});
 }
 
 std::int64_t span_in_bytes(data_type type, const dynquant::dims &extents, const dynquant::dims &strides) {

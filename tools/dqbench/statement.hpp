@@ -18,12 +18,17 @@ struct statement {
     dynquant::dims src_strides;
     std::optional<dynquant::dims> dst_strides; // none: the library chooses
     granularity qtype;
-    std::int64_t axis; // as the case says
+    std::int64_t axis;    // as the case says
+    dynquant::dims group; // with an extent for each dim
     fpmath_mode fpmath;
 
     /// The dim of the channels; none for per_tensor, and for an axis that the library must refuse.
     std::optional<std::size_t> channel_dim() const;
     std::int64_t parameter_count() const;
+    /// How many neighbours along each dim share a parameter.
+    dynquant::dims block() const;
+    /// Of the scales and zero points of a dynamic op.
+    dynquant::dims parameter_dims() const;
     std::int64_t volume() const;
 
     /// The same for the direct API, under the strict rule or the case's.
@@ -42,16 +47,36 @@ struct element {
     std::int64_t channel;  // which scale and zero point
 };
 
+/// Which parameter an element has, by its index.
+class parameter_finder {
+  public:
+    explicit parameter_finder(const statement &s);
+
+    std::int64_t operator()(const dynquant::dims &at) const {
+        std::int64_t parameter = 0;
+        for (const auto &d : varying_)
+            parameter += at[d.dim] / d.block * d.stride;
+        return parameter;
+    }
+
+  private:
+    struct varying_dim {
+        std::size_t dim;
+        std::int64_t block, stride;
+    };
+    std::vector<varying_dim> varying_;
+};
+
 /// Calls f(element) for each, in row-major order.
 template <typename F>
 void for_each_element(const statement &s, const dynquant::dims &dst_strides, F &&f) {
     const auto rank = s.extents.size();
-    const auto channel_dim = s.channel_dim();
+    const parameter_finder channel_of(s);
     const auto count = s.volume();
     dynquant::dims at(rank);
     element e {};
     for (; e.index < count; ++e.index) {
-        if (channel_dim) e.channel = at[*channel_dim];
+        e.channel = channel_of(at);
         f(static_cast<const element &>(e));
         for (auto d = rank; d-- > 0;) {
             e.src += s.src_strides[d];

@@ -23,7 +23,7 @@ struct data_types {
     bool operator==(const data_types &) const = default;
 };
 
-enum class granularity { per_tensor, per_channel };
+enum class granularity { per_tensor, per_channel, per_group };
 
 /// How scales and zero points are drawn; parameters.hpp has the values.
 enum class parameter_kind { usual, pow2, wild };
@@ -69,6 +69,7 @@ struct test_case {
     layout src_layout = {}, dst_layout = {};
     granularity qtype = granularity::per_tensor;
     std::int64_t axis = 1;                   // for per_channel only
+    dynquant::dims group = {32};             // for per_group only; of the last dims, 1 for those before
     std::optional<std::int64_t> offset = {}; // elements from an aligned address; none: workspace.hpp
     problem prb = {};
 

@@ -43,9 +43,10 @@ inline constexpr auto words<op_kind> = std::array<word<op_kind>, 4> {{
 }};
 
 template <>
-inline constexpr auto words<granularity> = std::array<word<granularity>, 2> {{
+inline constexpr auto words<granularity> = std::array<word<granularity>, 3> {{
         {"per_tensor", granularity::per_tensor},
         {"per_channel", granularity::per_channel},
+        {"per_group", granularity::per_group},
 }};
 
 template <>

@@ -25,6 +25,7 @@ memory::desc describe_vector(std::size_t count, memory::data_type type) {
 }
 
 void require_statable(const statement &s) {
+    if (s.qtype == granularity::per_group) throw refusal("a reorder of oneDNN 3.2 takes no groups");
     if (s.types.zps && s.parameter_count() > 1) // 3.13 takes the mask and uses the first one throughout
         throw refusal("a reorder takes one zero point, the statement has one for each channel");
 }
