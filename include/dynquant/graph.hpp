@@ -6,9 +6,10 @@
 // compiled_partition are dynquant's, with oneDNN's members, signatures and handle behaviour: copies
 // share, an empty handle throws dnnl::error, bool and == work on the handle.
 //
-// The ops: DynamicQuantize, DynamicDequantize, Quantize, Dequantize. Each becomes one partition.
-// Every error is a dnnl::error (in fact a dynquant::error) whose message names the op, the attribute or
-// argument, what was expected and what was given. What is known at add_op is checked at add_op, the rest
+// The ops of this family: DynamicQuantize, DynamicDequantize, Quantize, Dequantize. A graph may hold any other of
+// oneDNN's ops too. Then oneDNN partitions it; what it fuses stays oneDNN's, and each op of the family that it leaves
+// alone is dynquant's. Every error is a dnnl::error (in fact a dynquant::error) whose message names the op, the
+// attribute or argument, what was expected and what was given. What is known at add_op is checked at add_op, the rest
 // at compile, and only handles, counts and the stream's engine at execute.
 //
 // Stricter than oneDNN, which lets these pass or fails later: attributes that an op does not have, two
@@ -81,23 +82,27 @@ DYNQUANT_API void get_fpmath_mode(const graph_record &g, dnnl_fpmath_mode_t &mod
 DYNQUANT_API void add_op(graph_record &g, const op_record &op);
 DYNQUANT_API void finalize(graph_record &g);
 DYNQUANT_API bool is_finalized(const graph_record &g);
-DYNQUANT_API size_t count_partitions(const graph_record &g);
-DYNQUANT_API partition_record *get_partition(const graph_record &g, size_t index);
+DYNQUANT_API size_t find_partitions(graph_record &g, dnnl_graph_partition_policy_t policy);
+DYNQUANT_API partition_record *take_partition(graph_record &g, size_t index); // each once
 
 DYNQUANT_API partition_record *create_partition(const op_record &op, dnnl_engine_kind_t kind);
 DYNQUANT_API size_t get_id(const partition_record &p);
-DYNQUANT_API size_t get_op_id(const partition_record &p);
+DYNQUANT_API size_t get_ops(const partition_record &p, const size_t *&ids);
+DYNQUANT_API bool is_supported(const partition_record &p);
 DYNQUANT_API dnnl_engine_kind_t get_engine_kind(const partition_record &p);
 DYNQUANT_API size_t get_inputs(const partition_record &p, const dnnl_graph_logical_tensor_t *&ports);
 DYNQUANT_API size_t get_outputs(const partition_record &p, const dnnl_graph_logical_tensor_t *&ports);
 DYNQUANT_API compiled_partition_record *compile(const partition_record &p, size_t input_count,
         const dnnl_graph_logical_tensor_t *inputs, size_t output_count, const dnnl_graph_logical_tensor_t *outputs,
-        dnnl_engine_kind_t kind);
+        dnnl_engine_t engine, dnnl_engine_kind_t kind);
 
 DYNQUANT_API dnnl_graph_logical_tensor_t query_logical_tensor(const compiled_partition_record &c, size_t id);
+DYNQUANT_API size_t get_inplace_ports(const compiled_partition_record &c, const dnnl_graph_inplace_pair_t *&pairs);
+DYNQUANT_API dnnl_graph_logical_tensor_t get_scratchpad_logical_tensor(const compiled_partition_record &c);
 DYNQUANT_API operation_info get_info(const compiled_partition_record &c);
 DYNQUANT_API void execute(const compiled_partition_record &c, dnnl_stream_t stream, size_t input_count,
-        void *const *inputs, size_t output_count, void *const *outputs);
+        const const_dnnl_graph_tensor_t *inputs, size_t output_count, const const_dnnl_graph_tensor_t *outputs,
+        const_dnnl_graph_tensor_t scratchpad);
 
 DYNQUANT_API void destroy(op_record *op) noexcept;
 DYNQUANT_API void destroy(graph_record *g) noexcept;
@@ -195,53 +200,55 @@ class compiled_partition : public core::handle<core::compiled_partition_record> 
         return logical_tensor(core::query_logical_tensor(*get(), tid));
     }
 
-    /// Always empty: no op of this family runs in place.
+    /// Pairs of ids. Empty for an op of this family: none runs in place.
     std::vector<std::pair<size_t, size_t>> get_inplace_ports() const {
-        get();
-        return {};
+        const dnnl_graph_inplace_pair_t *pairs = nullptr;
+        const size_t count = core::get_inplace_ports(*get(), pairs);
+        std::vector<std::pair<size_t, size_t>> result;
+        for (size_t i = 0; i < count; ++i)
+            result.emplace_back(pairs[i].input_id, pairs[i].output_id);
+        return result;
     }
 
-    /// Empty: no op of this family needs one.
+    /// Empty for an op of this family: none needs one.
     logical_tensor get_scratchpad_logical_tensor() const {
-        get();
-        return {static_cast<size_t>(-1), logical_tensor::data_type::u8, logical_tensor::dims {0},
-                logical_tensor::layout_type::strided, logical_tensor::property_type::variable};
+        return logical_tensor(core::get_scratchpad_logical_tensor(*get()));
     }
 
-    /// Dynquant's own: the kernel and the instruction set that execute uses.
+    /// Dynquant's own: the kernel and the instruction set that execute uses. {onednn, "graph"}: the partition is
+    /// oneDNN's own.
     operation_info get_info() const { return core::get_info(*get()); }
 
-    /// Runs synchronously. The tensors are matched by position to the lists given to compile; only
-    /// their handles are looked at. A scratchpad is not needed.
+    /// Runs synchronously. The tensors are matched by position to the lists given to compile; of those of an op of
+    /// this family only the handles are looked at, and the scratchpad is not needed.
     void execute(stream &astream, const std::vector<tensor> &inputs, const std::vector<tensor> &outputs,
             const tensor &scratchpad = tensor()) const {
-        static_cast<void>(scratchpad);
-        const handles in(inputs), out(outputs);
-        core::execute(*get(), astream.get(), inputs.size(), in.data, outputs.size(), out.data);
+        const raw_tensors in(inputs), out(outputs);
+        core::execute(*get(), astream.get(), inputs.size(), in.data, outputs.size(), out.data, scratchpad.get(true));
     }
 
   private:
-    // Handles of the tensors of one call, on the stack. An op of this family has at most three inputs;
-    // longer lists, which compile may have been given, take the heap.
-    struct handles {
+    // The tensors of one call, on the stack. An op of this family has at most three inputs; longer lists take the
+    // heap.
+    struct raw_tensors {
         static constexpr size_t usual = 8;
 
-        explicit handles(const std::vector<tensor> &tensors) {
+        explicit raw_tensors(const std::vector<tensor> &tensors) {
             if (tensors.size() > usual) many.resize(tensors.size());
             data = tensors.size() > usual ? many.data() : few.data();
             for (size_t i = 0; i < tensors.size(); ++i)
-                data[i] = tensors[i] ? tensors[i].get_data_handle() : nullptr;
+                data[i] = tensors[i].get(true);
         }
-        handles(const handles &) = delete;
-        handles &operator=(const handles &) = delete;
+        raw_tensors(const raw_tensors &) = delete;
+        raw_tensors &operator=(const raw_tensors &) = delete;
 
-        std::array<void *, usual> few;
-        std::vector<void *> many;
-        void **data;
+        std::array<const_dnnl_graph_tensor_t, usual> few;
+        std::vector<const_dnnl_graph_tensor_t> many;
+        const_dnnl_graph_tensor_t *data;
     };
 };
 
-/// One op, ready to be compiled.
+/// One op of this family, or what oneDNN made of one or more ops; ready to be compiled.
 class partition : public core::handle<core::partition_record> {
   public:
     using policy = dnnl::graph::partition::policy;
@@ -254,11 +261,18 @@ class partition : public core::handle<core::partition_record> {
         : handle(core::create_partition(*aop.get(), static_cast<dnnl_engine_kind_t>(ekind))) {}
 
     size_t get_ops_num() const { return get_ops().size(); }
-    std::vector<size_t> get_ops() const { return {core::get_op_id(*get())}; }
+    std::vector<size_t> get_ops() const {
+        const size_t *ids = nullptr;
+        const size_t count = core::get_ops(*get(), ids);
+        std::vector<size_t> result;
+        for (size_t i = 0; i < count; ++i)
+            result.push_back(ids[i]);
+        return result;
+    }
     size_t get_id() const { return core::get_id(*get()); }
 
-    /// Always true: what is not supported is refused at add_op.
-    bool is_supported() const { return get() != nullptr; }
+    /// True for an op of this family: what is not supported is refused at add_op. Else oneDNN's answer.
+    bool is_supported() const { return core::is_supported(*get()); }
 
     engine::kind get_engine_kind() const { return static_cast<engine::kind>(core::get_engine_kind(*get())); }
 
@@ -271,7 +285,7 @@ class partition : public core::handle<core::partition_record> {
     compiled_partition compile(const std::vector<logical_tensor> &inputs, const std::vector<logical_tensor> &outputs,
             const engine &e) const {
         return compiled_partition(core::compile(*get(), inputs.size(), core::c_structs(inputs.data()), outputs.size(),
-                core::c_structs(outputs.data()), static_cast<dnnl_engine_kind_t>(e.get_kind())));
+                core::c_structs(outputs.data()), e.get(), static_cast<dnnl_engine_kind_t>(e.get_kind())));
     }
 
   private:
@@ -321,13 +335,14 @@ class graph : public core::handle<core::graph_record> {
     void finalize() { core::finalize(*get()); }
     bool is_finalized() const { return core::is_finalized(*get()); }
 
-    /// One partition for each op, whatever the policy: producers before consumers, otherwise in the order
-    /// of add_op. They keep the graph's fpmath mode of now.
-    std::vector<partition> get_partitions(partition::policy = partition::policy::fusion) {
+    /// In a graph of this family alone, one partition for each op, whatever the policy: producers before consumers,
+    /// otherwise in the order of add_op. Else oneDNN partitions first, and of its partitions those that are one op of
+    /// this family are dynquant's. They keep the graph's fpmath mode of now.
+    std::vector<partition> get_partitions(partition::policy policy = partition::policy::fusion) {
         std::vector<partition> result;
-        const size_t count = core::count_partitions(*get());
+        const size_t count = core::find_partitions(*get(), static_cast<dnnl_graph_partition_policy_t>(policy));
         for (size_t i = 0; i < count; ++i)
-            result.emplace_back(core::get_partition(*get(), i));
+            result.emplace_back(core::take_partition(*get(), i));
         return result;
     }
 };

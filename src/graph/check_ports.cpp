@@ -46,7 +46,8 @@ struct port_check {
     void layout() const {
         const bool strided = t.layout_type == dnnl_graph_layout_type_strided;
         if (is_final_input() && !strided)
-            refuse(dnnl_invalid_arguments, "layout strided, given ", to_string(t.layout_type));
+            refuse_as<opaque_layout>(op, dnnl_invalid_arguments, schema.name, ": expected layout strided, given ",
+                    to_string(t.layout_type));
         if (when == stage::compile && t.layout_type == dnnl_graph_layout_type_opaque)
             refuse(dnnl_invalid_arguments, "layout strided or any, given opaque");
         if (!strided || !rank_known(t)) return;

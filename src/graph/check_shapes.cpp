@@ -131,7 +131,7 @@ void check_vectors(const op_record &op, const op_schema &schema, const c_logical
     auto expected = expected_parameters(op, src);
     const auto expect = [&](const char *name, std::optional<std::int64_t> given) {
         if (given && expected && *given != expected->count)
-            refuse(op, dnnl_invalid_shape, name, ": expected ", expected->count,
+            refuse_as<wrong_count>(op, dnnl_invalid_shape, name, ": expected ", expected->count,
                     expected->count == 1 ? " element (" : " elements (", expected->why, "), given ", *given);
         // Scales and zps must agree even while nobody knows the channels.
         if (given && !expected) expected = {*given, concat("as many as ", name)};

@@ -1,51 +1,57 @@
-#include <limits>
-
+#include "graph/backing_graph.hpp"
+#include "graph/compiled_op.hpp"
 #include "graph/refusal.hpp"
-#include "oneapi/dnnl/dnnl.h"
 
 namespace dynquant::graph::core {
-namespace {
-
-void check_stream(const op_record &op, dnnl_stream_t stream) {
-    dnnl_engine_t engine = nullptr;
-    dnnl_engine_kind_t kind = dnnl_any_engine;
-    if (dnnl_stream_get_engine(stream, &engine) != dnnl_success || dnnl_engine_get_kind(engine, &kind) != dnnl_success)
-        refuse(op, dnnl_invalid_arguments, "stream: expected one with an engine, given none");
-    if (kind != dnnl_cpu) require_cpu(label(op) + ": stream", kind);
-}
-
-void check_count(const op_record &op, const char *list, size_t expected, size_t given) {
-    if (given != expected)
-        refuse(op, dnnl_invalid_arguments, list, ": expected ", expected, expected == 1 ? " tensor" : " tensors",
-                ", as compile was given, given ", given);
-}
-
-} // namespace
 
 dnnl_graph_logical_tensor_t query_logical_tensor(const compiled_partition_record &c, size_t id) {
-    for (const auto *ports : {&c.op.inputs, &c.op.outputs})
-        for (const auto &port : *ports)
-            if (port.id == id) return port;
-    // oneDNN has no error here either, but this tensor.
-    dnnl_graph_logical_tensor_t none {};
-    none.id = std::numeric_limits<size_t>::max();
-    none.ndims = DNNL_GRAPH_UNKNOWN_NDIMS;
-    none.layout_type = dnnl_graph_layout_type_any;
+    if (c.ours) {
+        const auto *port = find_port(*c.ours, id);
+        return port ? *port : no_logical_tensor();
+    }
+    auto t = no_logical_tensor();
+    require_success(
+            onednn().compiled_partition_query_logical_tensor(c.theirs.get(), id, &t), c.label, "tell a port of");
+    return t;
+}
+
+size_t get_inplace_ports(const compiled_partition_record &c, const dnnl_graph_inplace_pair_t *&pairs) {
+    size_t count = 0;
+    if (!c.ours)
+        require_success(onednn().compiled_partition_get_inplace_ports(c.theirs.get(), &count, &pairs), c.label,
+                "tell the in-place ports of");
+    return count;
+}
+
+dnnl_graph_logical_tensor_t get_scratchpad_logical_tensor(const compiled_partition_record &c) {
+    auto none = no_logical_tensor();
+    none.data_type = dnnl_u8;
+    none.ndims = 1;
+    none.dims[0] = 0;
+    none.layout_type = dnnl_graph_layout_type_strided;
+    none.layout.strides[0] = 1;
+    none.property = dnnl_graph_tensor_property_variable;
+    const auto get = onednn().compiled_partition_get_scratchpad_logical_tensor;
+    if (!c.ours && get) require_success(get(c.theirs.get(), &none), c.label, "tell the scratchpad of");
     return none;
 }
 
 operation_info get_info(const compiled_partition_record &c) {
-    return c.prepared.info();
+    return c.ours ? c.ours->prepared.info() : operation_info {kernel_kind::onednn, "graph"};
 }
 
-void execute(const compiled_partition_record &c, dnnl_stream_t stream, size_t input_count, void *const *inputs,
-        size_t output_count, void *const *outputs) {
-    const auto &at = c.at;
-    check_stream(c.op, stream);
-    check_count(c.op, "inputs", at.input_count, input_count);
-    check_count(c.op, "outputs", at.output_count, output_count);
-    const auto buffer = [&](size_t position) { return position == at.none ? nullptr : inputs[position]; };
-    on_behalf_of(c.op, [&] { c.prepared.run({inputs[at.src], buffer(at.scales), buffer(at.zps), outputs[at.dst]}); });
+void execute(const compiled_partition_record &c, dnnl_stream_t stream, size_t input_count,
+        const const_dnnl_graph_tensor_t *inputs, size_t output_count, const const_dnnl_graph_tensor_t *outputs,
+        const_dnnl_graph_tensor_t scratchpad) {
+    if (c.ours) return execute(*c.ours, stream, {inputs, input_count}, {outputs, output_count});
+    // oneDNN takes pointers to what it does not change.
+    auto *in = const_cast<const_dnnl_graph_tensor_t *>(inputs), *out = const_cast<const_dnnl_graph_tensor_t *>(outputs);
+    const auto &f = onednn();
+    require_success(scratchpad && f.compiled_partition_execute_v2
+                    ? f.compiled_partition_execute_v2(
+                            c.theirs.get(), stream, input_count, in, output_count, out, scratchpad)
+                    : f.compiled_partition_execute(c.theirs.get(), stream, input_count, in, output_count, out),
+            c.label, "execute");
 }
 
 void destroy(compiled_partition_record *c) noexcept {

@@ -1,27 +1,33 @@
 // The graph: checked snapshots of ops, connected by the ids of logical tensors.
 #include <algorithm>
-#include <set>
 
+#include "graph/backing_graph.hpp"
 #include "graph/check.hpp"
+#include "graph/dependencies.hpp"
 #include "graph/logical_tensor.hpp"
 #include "graph/partition.hpp"
 #include "graph/refusal.hpp"
-#include "oneapi/dnnl/dnnl.h"
 
 namespace dynquant::graph::core {
 namespace {
 
+bool is_ours(const op_record &op) {
+    return find_schema(op.kind) != nullptr;
+}
+
 std::vector<port> ports_of(const op_record &op) {
-    const auto &schema = *find_schema(op.kind);
+    const auto *schema = find_schema(op.kind);
     std::vector<port> ports;
     for (size_t i = 0; i < op.inputs.size(); ++i)
-        ports.push_back({&op, schema.inputs[i].name, &op.inputs[i], false});
-    ports.push_back({&op, schema.output.name, &op.outputs.front(), true});
+        ports.push_back({&op, schema ? schema->inputs[i].name : concat("input ", i), &op.inputs[i], false});
+    for (size_t i = 0; i < op.outputs.size(); ++i)
+        ports.push_back({&op, schema ? schema->output.name : concat("output ", i), &op.outputs[i], true});
     return ports;
 }
 
 /// Throws unless `added` and `present`, which have one id, may be one tensor.
 void check_same_tensor(const port &added, const port &present) {
+    if (!is_ours(*added.op) && !is_ours(*present.op)) return; // that is oneDNN's to judge
     const auto id = added.described->id;
     const auto described_by = [&] { return concat(present.name, " of ", label(*present.op)); };
     if (added.is_output && present.op == added.op)
@@ -46,63 +52,48 @@ void check_connections(const graph_record &g, const std::vector<port> &added) {
     }
 }
 
-/// Which ops feed which, by their indices in the graph.
-class dependencies {
-  public:
-    explicit dependencies(const graph_record &g)
-        : g_(g)
-        , consumers_(g.ops.size())
-        , producers_(g.ops.size()) {
-        std::map<size_t, size_t> writer; // of a logical tensor
-        for (size_t i = 0; i < g.ops.size(); ++i)
-            writer.emplace(g.ops[i]->outputs.front().id, i);
-        for (size_t i = 0; i < g.ops.size(); ++i)
-            for (const auto &input : g.ops[i]->inputs)
-                if (const auto found = writer.find(input.id); found != writer.end()) {
-                    consumers_[found->second].push_back(i);
-                    producers_[i].insert(found->second);
-                }
-    }
+/// Adds to the oneDNN graph behind g.
+dnnl_status_t add_to_theirs(graph_record &g, const op_record &op) {
+    return is_ours(op) ? add_to(g.theirs.get(), op) : onednn().add_op(g.theirs.get(), make_op(op).get());
+}
 
-    /// Producers before consumers, otherwise in the order of add_op (Kahn, 1962). Throws on a cycle.
-    std::vector<size_t> order() {
-        std::set<size_t> ready;
-        for (size_t i = 0; i < producers_.size(); ++i)
-            if (producers_[i].empty()) ready.insert(i);
-        std::vector<size_t> result;
-        while (!ready.empty()) {
-            const auto next = *ready.begin();
-            ready.erase(ready.begin());
-            result.push_back(next);
-            for (const auto consumer : consumers_[next])
-                if (producers_[consumer].erase(next) && producers_[consumer].empty()) ready.insert(consumer);
-        }
-        if (result.size() != producers_.size()) refuse_cycle();
-        return result;
-    }
+/// Puts a oneDNN graph behind g, with the ops that g has.
+void back(graph_record &g) {
+    const auto &f = onednn();
+    dnnl_graph_graph_t handle = nullptr;
+    require_success(f.graph_create_with_fpmath_mode(&handle, dnnl_cpu, g.mode), "graph", "create");
+    g.theirs.reset(handle);
+    if (f.graph_set_fpmath_mode)
+        require_success(f.graph_set_fpmath_mode(handle, g.mode, g.apply_to_int), "graph", "set the fpmath mode of");
+    for (const auto &op : g.ops)
+        require_success(add_to_theirs(g, *op), label(*op), "add");
+    if (g.finalized) require_success(f.graph_finalize(handle), "graph", "finalize");
+}
 
-  private:
-    /// Each op left waits for another; going from op to producer leads into a cycle.
-    [[noreturn]] void refuse_cycle() const {
-        auto at = static_cast<size_t>(
-                std::ranges::find_if(producers_, [](const auto &set) { return !set.empty(); }) - producers_.begin());
-        for (size_t step = 0; step < producers_.size(); ++step)
-            at = *producers_[at].begin();
-        const auto &op = *g_.ops[at];
-        refuse(op, dnnl_invalid_graph, "dst: expected a graph without cycles, given one in which logical tensor ",
-                op.outputs.front().id, " depends on itself");
+/// oneDNN partitions first; a partition that is one op of this family is claimed.
+void find_theirs(graph_record &g, dnnl_graph_partition_policy_t policy) {
+    const auto &f = onednn();
+    require_success(f.graph_filter(g.theirs.get(), policy), "graph", "partition");
+    size_t count = 0;
+    require_success(f.graph_get_partition_num(g.theirs.get(), &count), "graph", "count the partitions of");
+    std::vector<dnnl_graph_partition_t> handles(count);
+    if (count > 0)
+        require_success(
+                f.graph_get_partitions(g.theirs.get(), count, handles.data()), "graph", "list the partitions of");
+    std::vector<onednn_partition> owned(handles.begin(), handles.end());
+    for (auto &partition : owned) {
+        auto described = describe_partition(std::move(partition), g.mode);
+        const auto op = std::ranges::find(g.ops, described.ops.front(), [](const auto &o) { return o->id; });
+        if (described.ops.size() == 1 && op != g.ops.end() && is_ours(**op)) claim(described, *op);
+        g.found.push_back(std::move(described));
     }
-
-    const graph_record &g_;
-    std::vector<std::vector<size_t>> consumers_;
-    std::vector<std::set<size_t>> producers_; // those not yet in order
-};
+}
 
 } // namespace
 
 graph_record *create_graph(dnnl_engine_kind_t kind) {
     dnnl_fpmath_mode_t mode = dnnl_fpmath_mode_strict;
-    dnnl::error::wrap_c_api(dnnl_get_default_fpmath_mode(&mode), "graph: could not get the default fpmath mode");
+    require_success(onednn().get_default_fpmath_mode(&mode), "graph", "tell the default fpmath mode of");
     return create_graph(kind, mode);
 }
 
@@ -114,6 +105,7 @@ graph_record *create_graph(dnnl_engine_kind_t kind, dnnl_fpmath_mode_t mode) {
 void set_fpmath_mode(graph_record &g, dnnl_fpmath_mode_t mode, bool apply_to_int) {
     g.mode = mode;
     g.apply_to_int = apply_to_int;
+    if (g.theirs) back(g); // 3.2 takes the mode at creation only
 }
 
 void get_fpmath_mode(const graph_record &g, dnnl_fpmath_mode_t &mode, bool &apply_to_int) {
@@ -123,7 +115,7 @@ void get_fpmath_mode(const graph_record &g, dnnl_fpmath_mode_t &mode, bool &appl
 
 void add_op(graph_record &g, const op_record &op) {
     if (g.finalized) refuse(op, dnnl_invalid_graph, "expected a graph that is not finalized, given a finalized one");
-    check(op, stage::add_op);
+    if (is_ours(op)) check(op, stage::add_op);
     const auto same_id = std::ranges::find(g.ops, op.id, [](const auto &present) { return present->id; });
     if (same_id != g.ops.end())
         refuse(op, dnnl_invalid_graph, "id: expected one that no other op of the graph has, given that of ",
@@ -131,6 +123,8 @@ void add_op(graph_record &g, const op_record &op) {
     const auto snapshot = std::make_shared<const op_record>(op);
     const auto ports = ports_of(*snapshot);
     check_connections(g, ports);
+    if (!g.theirs && !is_ours(op)) back(g);
+    if (g.theirs) require_success(add_to_theirs(g, op), label(op), "add");
 
     g.ops.push_back(snapshot);
     for (const auto &port : ports)
@@ -139,9 +133,8 @@ void add_op(graph_record &g, const op_record &op) {
 
 void finalize(graph_record &g) {
     if (g.finalized) return;
-    std::vector<std::shared_ptr<const op_record>> ordered;
-    for (const auto index : dependencies(g).order())
-        ordered.push_back(g.ops[index]);
+    auto ordered = in_order(g.ops);
+    if (g.theirs) require_success(onednn().graph_finalize(g.theirs.get()), "graph", "finalize");
     g.ops = std::move(ordered);
     g.finalized = true;
 }
@@ -150,15 +143,21 @@ bool is_finalized(const graph_record &g) {
     return g.finalized;
 }
 
-size_t count_partitions(const graph_record &g) {
+size_t find_partitions(graph_record &g, dnnl_graph_partition_policy_t policy) {
     if (!g.finalized)
         throw dynquant::error(dnnl_invalid_graph,
                 "graph: expected a finalized graph for get_partitions, given one that is not finalized");
-    return g.ops.size();
+    g.found.clear();
+    if (g.theirs)
+        find_theirs(g, policy);
+    else
+        for (const auto &op : g.ops)
+            g.found.push_back(claimed_partition(op, g.mode));
+    return g.found.size();
 }
 
-partition_record *get_partition(const graph_record &g, size_t index) {
-    return create_partition(g.ops[index], g.mode);
+partition_record *take_partition(graph_record &g, size_t index) {
+    return new partition_record(std::move(g.found[index]));
 }
 
 void destroy(graph_record *g) noexcept {

@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "dynquant/graph.hpp"
+#include "graph/onednn.hpp"
 
 namespace dynquant::graph::core {
 
@@ -29,9 +31,20 @@ struct op_record {
 /// A use of a logical tensor by an op of a graph.
 struct port {
     const op_record *op;
-    const char *name;
+    std::string name;
     const c_logical_tensor *described;
     bool is_output;
+};
+
+/// An op of this family, claimed, or what oneDNN made of one or more ops.
+struct partition_record {
+    size_t id = 0;
+    std::vector<size_t> ops = {}; // ids
+    std::vector<c_logical_tensor> inputs = {}, outputs = {};
+    bool supported = false;
+    std::shared_ptr<const op_record> op = {}; // claimed
+    dnnl_fpmath_mode_t mode = dnnl_fpmath_mode_strict;
+    onednn_partition theirs = {}; // null in a graph of this family alone
 };
 
 struct graph_record {
@@ -41,25 +54,28 @@ struct graph_record {
     /// Snapshots, in the order of add_op; once finalized, producers before consumers.
     std::vector<std::shared_ptr<const op_record>> ops = {};
     std::multimap<size_t, port> ports = {}; // by logical tensor id
+    onednn_graph theirs = {};               // null while all ops are of this family
+    std::vector<partition_record> found = {};
 };
 
-struct partition_record {
-    size_t id;
-    std::shared_ptr<const op_record> op;
-    dnnl_fpmath_mode_t mode;
+/// How many tensors compile was given, and where among them the op's own are.
+struct tensor_positions {
+    static constexpr size_t none = static_cast<size_t>(-1);
+    size_t input_count, output_count;
+    size_t src, scales, zps, dst;
 };
 
-struct compiled_partition_record {
-    /// How many tensors compile was given, and where among them the op's own are.
-    struct positions {
-        static constexpr size_t none = static_cast<size_t>(-1);
-        size_t input_count, output_count;
-        size_t src, scales, zps, dst;
-    };
-
+struct compiled_op {
     op_record op; // with final ports
-    positions at;
+    tensor_positions at;
     operation prepared;
+};
+
+/// Either ours or theirs.
+struct compiled_partition_record {
+    std::string label;
+    std::optional<compiled_op> ours;
+    onednn_compiled_partition theirs;
 };
 
 } // namespace dynquant::graph::core

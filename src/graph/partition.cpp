@@ -1,62 +1,57 @@
 #include "graph/partition.hpp"
 
-#include <algorithm>
 #include <atomic>
-#include <span>
 
-#include "graph/check.hpp"
-#include "graph/logical_tensor.hpp"
-#include "graph/lowering.hpp"
+#include "graph/backing_graph.hpp"
+#include "graph/compiled_op.hpp"
 #include "graph/refusal.hpp"
-#include "oneapi/dnnl/dnnl_debug.h"
-#include "quantization/shape.hpp"
 
 namespace dynquant::graph::core {
 namespace {
 
-using logical_tensors = std::span<const c_logical_tensor>;
+std::string label(const partition_record &p) {
+    if (p.op) return label(*p.op);
+    std::string ids;
+    for (const auto id : p.ops)
+        ids += concat(ids.empty() ? "" : ", ", id);
+    return concat("partition ", p.id, " (", p.ops.size() == 1 ? "op " : "ops ", ids, ")");
+}
 
-/// Replaces a port by the logical tensor of its id in a list given to compile; returns its position there.
-size_t substitute(
-        const op_record &op, const char *name, c_logical_tensor &port, const char *list_name, logical_tensors list) {
-    const auto given = std::ranges::find(list, port.id, &c_logical_tensor::id);
-    if (given == list.end()) {
-        std::string ids;
+onednn_compiled_partition compile_by_onednn(const partition_record &p, std::span<const c_logical_tensor> inputs,
+        std::span<const c_logical_tensor> outputs, dnnl_engine_t engine) {
+    const auto pointers = [](std::span<const c_logical_tensor> list) {
+        std::vector<const c_logical_tensor *> result;
         for (const auto &t : list)
-            ids += concat(ids.empty() ? "" : ", ", t.id);
-        refuse(op, dnnl_invalid_arguments, name, ": expected logical tensor ", port.id, " among the ", list_name,
-                " of compile, given ", ids.empty() ? "none" : ids);
-    }
-    if (port.data_type != dnnl_data_type_undef && given->data_type != port.data_type)
-        refuse(op, dnnl_invalid_data_type, name, ": expected data type ", dnnl_dt2str(port.data_type),
-                ", as the op has it, given ", dnnl_dt2str(given->data_type));
-    port = *given;
-    return static_cast<size_t>(given - list.begin());
-}
-
-/// Replaces all ports of the op.
-compiled_partition_record::positions substitute(op_record &op, logical_tensors inputs, logical_tensors outputs) {
-    const auto &schema = *find_schema(op.kind);
-    size_t at[] = {0, compiled_partition_record::positions::none, compiled_partition_record::positions::none};
-    for (size_t i = 0; i < op.inputs.size(); ++i)
-        at[i] = substitute(op, schema.inputs[i].name, op.inputs[i], "inputs", inputs);
-    const auto dst = substitute(op, schema.output.name, op.outputs.front(), "outputs", outputs);
-    return {inputs.size(), outputs.size(), at[input::src], at[input::scales], at[input::zps], dst};
-}
-
-/// Makes the final dims and strides of a statement's tensor those of the logical tensor.
-void settle(c_logical_tensor &t, const dynquant::tensor &final) {
-    t.ndims = static_cast<int>(final.dims.size());
-    t.layout_type = dnnl_graph_layout_type_strided;
-    std::ranges::copy(final.dims, t.dims);
-    std::ranges::copy(dynquant::strides_of(final), t.layout.strides);
+            result.push_back(&t);
+        return result;
+    };
+    dnnl_graph_compiled_partition_t handle = nullptr;
+    require_success(onednn().compiled_partition_create(&handle, p.theirs.get()), label(p), "prepare to compile");
+    onednn_compiled_partition compiled(handle);
+    auto in = pointers(inputs), out = pointers(outputs);
+    require_success(
+            onednn().partition_compile(p.theirs.get(), handle, in.size(), in.data(), out.size(), out.data(), engine),
+            label(p), "compile");
+    return compiled;
 }
 
 } // namespace
 
-partition_record *create_partition(std::shared_ptr<const op_record> op, dnnl_fpmath_mode_t mode) {
+partition_record claimed_partition(std::shared_ptr<const op_record> op, dnnl_fpmath_mode_t mode) {
     static std::atomic<size_t> next_id {0};
-    return new partition_record {next_id++, std::move(op), mode};
+    partition_record p;
+    p.id = next_id++;
+    p.mode = mode;
+    claim(p, std::move(op));
+    return p;
+}
+
+void claim(partition_record &p, std::shared_ptr<const op_record> op) {
+    p.ops = {op->id};
+    p.inputs = op->inputs;
+    p.outputs = op->outputs;
+    p.supported = true;
+    p.op = std::move(op);
 }
 
 partition_record *create_partition(const op_record &op, dnnl_engine_kind_t kind) {
@@ -64,15 +59,22 @@ partition_record *create_partition(const op_record &op, dnnl_engine_kind_t kind)
     const std::unique_ptr<graph_record> g(on_behalf_of(op, [&] { return create_graph(kind); }));
     add_op(*g, op);
     finalize(*g);
-    return get_partition(*g, 0);
+    if (find_partitions(*g, dnnl_graph_partition_policy_fusion) != 1)
+        refuse(op, dnnl_unimplemented, "expected an op that is a partition, given one that oneDNN makes none of");
+    return take_partition(*g, 0);
 }
 
 size_t get_id(const partition_record &p) {
     return p.id;
 }
 
-size_t get_op_id(const partition_record &p) {
-    return p.op->id;
+size_t get_ops(const partition_record &p, const size_t *&ids) {
+    ids = p.ops.data();
+    return p.ops.size();
+}
+
+bool is_supported(const partition_record &p) {
+    return p.supported;
 }
 
 dnnl_engine_kind_t get_engine_kind(const partition_record &) {
@@ -80,29 +82,27 @@ dnnl_engine_kind_t get_engine_kind(const partition_record &) {
 }
 
 size_t get_inputs(const partition_record &p, const dnnl_graph_logical_tensor_t *&ports) {
-    ports = p.op->inputs.data();
-    return p.op->inputs.size();
+    ports = p.inputs.data();
+    return p.inputs.size();
 }
 
 size_t get_outputs(const partition_record &p, const dnnl_graph_logical_tensor_t *&ports) {
-    ports = p.op->outputs.data();
-    return p.op->outputs.size();
+    ports = p.outputs.data();
+    return p.outputs.size();
 }
 
 compiled_partition_record *compile(const partition_record &p, size_t input_count,
         const dnnl_graph_logical_tensor_t *inputs, size_t output_count, const dnnl_graph_logical_tensor_t *outputs,
-        dnnl_engine_kind_t kind) {
-    auto op = *p.op;
-    require_cpu(label(op), kind);
-    const auto at = substitute(op, {inputs, input_count}, {outputs, output_count});
-    check(op, stage::compile);
-
-    const auto q = lower(op, p.mode == dnnl_fpmath_mode_any ? numerics::any : numerics::strict);
-    settle(op.outputs.front(), q.dst);
-    options opts;
-    opts.name = label(op);
-    auto prepared = on_behalf_of(op, [&] { return prepare(q, opts); });
-    return new compiled_partition_record {std::move(op), at, std::move(prepared)};
+        dnnl_engine_t engine, dnnl_engine_kind_t kind) {
+    const std::span in(inputs, input_count), out(outputs, output_count);
+    require_cpu(label(p), kind);
+    if (!p.op) return new compiled_partition_record {label(p), {}, compile_by_onednn(p, in, out, engine)};
+    try {
+        return new compiled_partition_record {label(p), compile(*p.op, in, out, p.mode), {}};
+    } catch (const opaque_layout &) {
+        if (!p.theirs || !p.supported) throw;
+        return new compiled_partition_record {label(p), {}, compile_by_onednn(p, in, out, engine)};
+    }
 }
 
 void destroy(partition_record *p) noexcept {

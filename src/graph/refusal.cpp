@@ -1,7 +1,7 @@
 #include "graph/refusal.hpp"
 
+#include "graph/onednn.hpp"
 #include "graph/op_schema.hpp"
-#include "oneapi/dnnl/dnnl_debug.h"
 
 namespace dynquant::graph::core {
 
@@ -13,8 +13,8 @@ std::string label(const op_record &op) {
 
 void require_cpu(const std::string &what, dnnl_engine_kind_t kind) {
     if (kind != dnnl_cpu)
-        throw dynquant::error(
-                dnnl_invalid_arguments, concat(what, ": expected engine kind cpu, given ", dnnl_engine_kind2str(kind)));
+        throw dynquant::error(dnnl_invalid_arguments,
+                concat(what, ": expected engine kind cpu, given ", onednn().engine_kind2str(kind)));
 }
 
 } // namespace dynquant::graph::core

@@ -11,9 +11,23 @@ namespace dynquant::graph::core {
 /// op 3 'conv1_quant' (DynamicQuantize)
 std::string label(const op_record &op);
 
+/// Refusals that a front-end tells apart. Layouts that only oneDNN can read: it may take the op over.
+struct opaque_layout : dynquant::error {
+    using error::error;
+};
+/// Fewer scales or zps than channels: oneDNN would read beyond them.
+struct wrong_count : dynquant::error {
+    using error::error;
+};
+
+template <typename Error, typename... Parts>
+[[noreturn]] void refuse_as(const op_record &op, dnnl_status_t status, const Parts &...parts) {
+    throw Error(status, concat(label(op), ": ", parts...));
+}
+
 template <typename... Parts>
 [[noreturn]] void refuse(const op_record &op, dnnl_status_t status, const Parts &...parts) {
-    throw dynquant::error(status, concat(label(op), ": ", parts...));
+    refuse_as<dynquant::error>(op, status, parts...);
 }
 
 /// Calls f. An error that it throws leaves with the op's label in front.

@@ -167,7 +167,7 @@ TEST(BadEngine, OfCompile) {
     EXPECT_TRUE(fails(
             [&] {
                 dg::core::compile(*partition.get(), inputs.size(), dg::core::c_structs(inputs.data()), 1,
-                        dg::core::c_structs(&op.dst), dnnl_gpu);
+                        dg::core::c_structs(&op.dst), nullptr, dnnl_gpu);
             },
             dnnl_invalid_arguments, "op 3 'q' (DynamicQuantize): expected engine kind cpu, given gpu"));
 }

@@ -8,15 +8,6 @@ namespace {
 
 const std::string q = "op 3 'q' (DynamicQuantize): ", dq = "op 3 'q' (DynamicDequantize): ";
 
-TEST(BadKind, AnOpOfAnotherFamily) {
-    const dg::op relu(7, kind::ReLU, {f32(0, {2, 4})}, {f32(1, {2, 4})}, "relu");
-    const auto number = std::to_string(static_cast<int>(kind::ReLU));
-    EXPECT_TRUE(add_refuses(relu, dnnl_unimplemented,
-            "op 7 'relu' (kind " + number
-                    + "): kind: expected DynamicQuantize, DynamicDequantize, Quantize or Dequantize, given kind "
-                    + number + " of dnnl_graph_op_kind_t"));
-}
-
 TEST(PortCount, MissingScales) {
     EXPECT_TRUE(add_refuses(dg::op(3, kind::DynamicQuantize, {f32(0, {2, 4})}, {u8(3, {2, 4})}, "q"),
             dnnl_invalid_graph_op, q + "inputs: expected 2 or 3 (src, scales, optionally zps), given 1"));

@@ -1,0 +1,101 @@
+#include "graph/backing_graph.hpp"
+
+#include "graph/logical_tensor.hpp"
+#include "graph/refusal.hpp"
+
+namespace dynquant::graph::core {
+namespace {
+
+onednn_op create(const op_record &op, dnnl_graph_op_kind_t kind) {
+    dnnl_graph_op_t handle = nullptr;
+    require_success(onednn().op_create(&handle, op.id, kind, op.name.c_str()), label(op), "create");
+    onednn_op created(handle);
+    for (const auto &port : op.inputs)
+        require_success(onednn().op_add_input(handle, &port), label(op), "add an input to");
+    for (const auto &port : op.outputs)
+        require_success(onednn().op_add_output(handle, &port), label(op), "add an output to");
+    return created;
+}
+
+dnnl_status_t set_attribute(dnnl_graph_op_t op, dnnl_graph_op_attr_t attr, const attribute_value &value) {
+    struct setter {
+        dnnl_graph_op_t op;
+        dnnl_graph_op_attr_t attr;
+
+        dnnl_status_t operator()(const std::vector<std::int64_t> &list) const {
+            return onednn().op_set_attr_s64(op, attr, list.data(), list.size());
+        }
+        dnnl_status_t operator()(const std::vector<float> &list) const {
+            return onednn().op_set_attr_f32(op, attr, list.data(), list.size());
+        }
+        dnnl_status_t operator()(bool flag) const {
+            const std::uint8_t byte = flag;
+            return onednn().op_set_attr_bool(op, attr, &byte, 1);
+        }
+        dnnl_status_t operator()(const std::string &text) const {
+            return onednn().op_set_attr_str(op, attr, text.c_str(), text.size());
+        }
+    };
+    return std::visit(setter {op, attr}, value);
+}
+
+/// oneDNN documents negative axes and refuses them.
+op_record with_axis_from_front(op_record op) {
+    const auto found = op.attributes.find(dnnl_graph_op_attr_axis);
+    if (found == op.attributes.end() || op.inputs.empty() || !rank_known(op.inputs.front())) return op;
+    if (auto *axis = std::get_if<std::vector<std::int64_t>>(&found->second))
+        for (auto &value : *axis)
+            if (value < 0) value += op.inputs.front().ndims;
+    return op;
+}
+
+using count_function = dnnl_status_t (*)(const_dnnl_graph_partition_t, size_t *);
+using list_function = dnnl_status_t (*)(const_dnnl_graph_partition_t, size_t, c_logical_tensor *);
+
+std::vector<c_logical_tensor> ports_of(const onednn_partition &partition, count_function count, list_function list) {
+    size_t size = 0;
+    require_success(count(partition.get(), &size), "partition", "count the ports of");
+    std::vector<c_logical_tensor> ports(size);
+    require_success(list(partition.get(), size, ports.data()), "partition", "list the ports of");
+    return ports;
+}
+
+} // namespace
+
+onednn_op make_op(const op_record &op) {
+    auto made = create(op, op.kind);
+    for (const auto &[attr, value] : op.attributes)
+        require_success(set_attribute(made.get(), attr, value), label(op), "set an attribute of");
+    return made;
+}
+
+dnnl_status_t add_to(dnnl_graph_graph_t graph, const op_record &op) {
+    if (onednn().add_op(graph, make_op(with_axis_from_front(op)).get()) == dnnl_success) return dnnl_success;
+    return onednn().add_op(graph, create(op, dnnl_graph_op_wildcard).get());
+}
+
+partition_record describe_partition(onednn_partition partition, dnnl_fpmath_mode_t mode) {
+    const auto &f = onednn();
+    partition_record described;
+    described.mode = mode;
+    require_success(f.partition_get_id(partition.get(), &described.id), "partition", "tell the id of");
+    size_t count = 0;
+    require_success(f.partition_get_op_num(partition.get(), &count), "partition", "count the ops of");
+    described.ops.resize(count);
+    require_success(f.partition_get_ops(partition.get(), count, described.ops.data()), "partition", "list the ops of");
+    described.inputs = ports_of(partition, f.partition_get_input_ports_num, f.partition_get_input_ports);
+    described.outputs = ports_of(partition, f.partition_get_output_ports_num, f.partition_get_output_ports);
+    std::uint8_t supported = 0;
+    require_success(f.partition_is_supported(partition.get(), &supported), "partition", "tell the support of");
+    described.supported = supported != 0;
+    described.theirs = std::move(partition);
+    return described;
+}
+
+void require_success(dnnl_status_t status, const std::string &what, const char *verb) {
+    if (status != dnnl_success)
+        throw dynquant::error(
+                status, concat(what, ": oneDNN could not ", verb, " it (", onednn().status2str(status), ")"));
+}
+
+} // namespace dynquant::graph::core

@@ -1,0 +1,118 @@
+#include "graph/compiled_op.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "graph/check.hpp"
+#include "graph/logical_tensor.hpp"
+#include "graph/lowering.hpp"
+#include "graph/onednn.hpp"
+#include "graph/refusal.hpp"
+#include "quantization/onednn_type.hpp"
+#include "quantization/shape.hpp"
+
+namespace dynquant::graph::core {
+namespace {
+
+using logical_tensors = std::span<const c_logical_tensor>;
+
+/// Replaces a port by the logical tensor of its id in a list given to compile; returns its position there.
+size_t substitute(
+        const op_record &op, const char *name, c_logical_tensor &port, const char *list_name, logical_tensors list) {
+    const auto given = std::ranges::find(list, port.id, &c_logical_tensor::id);
+    if (given == list.end()) {
+        std::string ids;
+        for (const auto &t : list)
+            ids += concat(ids.empty() ? "" : ", ", t.id);
+        refuse(op, dnnl_invalid_arguments, name, ": expected logical tensor ", port.id, " among the ", list_name,
+                " of compile, given ", ids.empty() ? "none" : ids);
+    }
+    if (port.data_type != dnnl_data_type_undef && given->data_type != port.data_type)
+        refuse(op, dnnl_invalid_data_type, name, ": expected data type ", name_of(port.data_type),
+                ", as the op has it, given ", name_of(given->data_type));
+    port = *given;
+    return static_cast<size_t>(given - list.begin());
+}
+
+/// Replaces all ports of the op.
+tensor_positions substitute(op_record &op, logical_tensors inputs, logical_tensors outputs) {
+    const auto &schema = *find_schema(op.kind);
+    size_t at[] = {0, tensor_positions::none, tensor_positions::none};
+    for (size_t i = 0; i < op.inputs.size(); ++i)
+        at[i] = substitute(op, schema.inputs[i].name, op.inputs[i], "inputs", inputs);
+    const auto dst = substitute(op, schema.output.name, op.outputs.front(), "outputs", outputs);
+    return {inputs.size(), outputs.size(), at[input::src], at[input::scales], at[input::zps], dst};
+}
+
+/// Makes the final dims and strides of a statement's tensor those of the logical tensor.
+void settle(c_logical_tensor &t, const dynquant::tensor &final) {
+    t.ndims = static_cast<int>(final.dims.size());
+    t.layout_type = dnnl_graph_layout_type_strided;
+    std::ranges::copy(final.dims, t.dims);
+    std::ranges::copy(dynquant::strides_of(final), t.layout.strides);
+}
+
+void check_stream(const op_record &op, dnnl_stream_t stream) {
+    dnnl_engine_t engine = nullptr;
+    dnnl_engine_kind_t kind = dnnl_any_engine;
+    if (onednn().stream_get_engine(stream, &engine) != dnnl_success
+            || onednn().engine_get_kind(engine, &kind) != dnnl_success)
+        refuse(op, dnnl_invalid_arguments, "stream: expected one with an engine, given none");
+    if (kind != dnnl_cpu) require_cpu(label(op) + ": stream", kind);
+}
+
+void check_count(const op_record &op, const char *list, size_t expected, size_t given) {
+    if (given != expected)
+        refuse(op, dnnl_invalid_arguments, list, ": expected ", expected, expected == 1 ? " tensor" : " tensors",
+                ", as compile was given, given ", given);
+}
+
+void *buffer_of(const_dnnl_graph_tensor_t tensor) {
+    void *buffer = nullptr;
+    if (tensor) onednn().tensor_get_data_handle(tensor, &buffer);
+    return buffer;
+}
+
+} // namespace
+
+compiled_op compile(
+        const op_record &described, logical_tensors inputs, logical_tensors outputs, dnnl_fpmath_mode_t mode) {
+    auto op = described;
+    const auto at = substitute(op, inputs, outputs);
+    check(op, stage::compile);
+
+    const auto q = lower(op, mode == dnnl_fpmath_mode_any ? numerics::any : numerics::strict);
+    settle(op.outputs.front(), q.dst);
+    options opts;
+    opts.name = label(op);
+    auto prepared = on_behalf_of(op, [&] { return prepare(q, opts); });
+    return {std::move(op), at, std::move(prepared)};
+}
+
+const c_logical_tensor *find_port(const compiled_op &c, size_t id) {
+    for (const auto *ports : {&c.op.inputs, &c.op.outputs})
+        for (const auto &port : *ports)
+            if (port.id == id) return &port;
+    return nullptr;
+}
+
+c_logical_tensor no_logical_tensor() {
+    c_logical_tensor none {};
+    none.id = std::numeric_limits<size_t>::max();
+    none.ndims = DNNL_GRAPH_UNKNOWN_NDIMS;
+    none.layout_type = dnnl_graph_layout_type_any;
+    return none;
+}
+
+void execute(const compiled_op &c, dnnl_stream_t stream, std::span<const const_dnnl_graph_tensor_t> inputs,
+        std::span<const const_dnnl_graph_tensor_t> outputs) {
+    const auto &at = c.at;
+    check_stream(c.op, stream);
+    check_count(c.op, "inputs", at.input_count, inputs.size());
+    check_count(c.op, "outputs", at.output_count, outputs.size());
+    const auto input = [&](size_t position) { return position == at.none ? nullptr : buffer_of(inputs[position]); };
+    const arguments args = {input(at.src), input(at.scales), input(at.zps), buffer_of(outputs[at.dst])};
+    on_behalf_of(c.op, [&] { c.prepared.run(args); });
+}
+
+} // namespace dynquant::graph::core

@@ -1,0 +1,24 @@
+// One op of this family, compiled: what both a graph's partitions and the drop-in's run.
+#pragma once
+
+#include <span>
+
+#include "graph/op_record.hpp"
+
+namespace dynquant::graph::core {
+
+/// Throws what is wrong with the op once its ports are those of the lists, which are matched by id.
+compiled_op compile(const op_record &op, std::span<const c_logical_tensor> inputs,
+        std::span<const c_logical_tensor> outputs, dnnl_fpmath_mode_t mode);
+
+/// The op's final logical tensor of that id, or nullptr.
+const c_logical_tensor *find_port(const compiled_op &c, size_t id);
+
+/// What oneDNN answers for an id that a compiled partition does not have.
+c_logical_tensor no_logical_tensor();
+
+/// Runs synchronously; the tensors are those of the lists that compile was given. Null ones have no handle.
+void execute(const compiled_op &c, dnnl_stream_t stream, std::span<const const_dnnl_graph_tensor_t> inputs,
+        std::span<const const_dnnl_graph_tensor_t> outputs);
+
+} // namespace dynquant::graph::core

@@ -1,0 +1,75 @@
+#include "graph/dependencies.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "graph/refusal.hpp"
+
+namespace dynquant::graph::core {
+namespace {
+
+using op_list = std::vector<std::shared_ptr<const op_record>>;
+
+/// Which ops feed which, by their indices in the graph.
+class dependencies {
+  public:
+    explicit dependencies(const op_list &ops)
+        : ops_(ops)
+        , consumers_(ops.size())
+        , producers_(ops.size()) {
+        std::map<size_t, size_t> writer; // of a logical tensor
+        for (size_t i = 0; i < ops.size(); ++i)
+            for (const auto &output : ops[i]->outputs)
+                writer.emplace(output.id, i);
+        for (size_t i = 0; i < ops.size(); ++i)
+            for (const auto &input : ops[i]->inputs)
+                if (const auto found = writer.find(input.id); found != writer.end()) {
+                    consumers_[found->second].push_back(i);
+                    producers_[i].insert(found->second);
+                }
+    }
+
+    /// Producers before consumers, otherwise in the order of add_op (Kahn, 1962). Throws on a cycle.
+    std::vector<size_t> order() {
+        std::set<size_t> ready;
+        for (size_t i = 0; i < producers_.size(); ++i)
+            if (producers_[i].empty()) ready.insert(i);
+        std::vector<size_t> result;
+        while (!ready.empty()) {
+            const auto next = *ready.begin();
+            ready.erase(ready.begin());
+            result.push_back(next);
+            for (const auto consumer : consumers_[next])
+                if (producers_[consumer].erase(next) && producers_[consumer].empty()) ready.insert(consumer);
+        }
+        if (result.size() != producers_.size()) refuse_cycle();
+        return result;
+    }
+
+  private:
+    /// Each op left waits for another; going from op to producer leads into a cycle.
+    [[noreturn]] void refuse_cycle() const {
+        auto at = static_cast<size_t>(
+                std::ranges::find_if(producers_, [](const auto &set) { return !set.empty(); }) - producers_.begin());
+        for (size_t step = 0; step < producers_.size(); ++step)
+            at = *producers_[at].begin();
+        const auto &op = *ops_[at];
+        refuse(op, dnnl_invalid_graph, "dst: expected a graph without cycles, given one in which logical tensor ",
+                op.outputs.front().id, " depends on itself");
+    }
+
+    const op_list &ops_;
+    std::vector<std::vector<size_t>> consumers_;
+    std::vector<std::set<size_t>> producers_; // those not yet in order
+};
+
+} // namespace
+
+op_list in_order(const op_list &ops) {
+    op_list ordered;
+    for (const auto index : dependencies(ops).order())
+        ordered.push_back(ops[index]);
+    return ordered;
+}
+
+} // namespace dynquant::graph::core

@@ -1,0 +1,11 @@
+// Which ops of a graph feed which.
+#pragma once
+
+#include "graph/op_record.hpp"
+
+namespace dynquant::graph::core {
+
+/// Producers before consumers, otherwise in the given order. Throws on a cycle.
+std::vector<std::shared_ptr<const op_record>> in_order(const std::vector<std::shared_ptr<const op_record>> &ops);
+
+} // namespace dynquant::graph::core

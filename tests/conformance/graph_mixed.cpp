@@ -1,0 +1,297 @@
+// Graphs that mix the ops of this family with oneDNN's others: who gets which op, and what crosses the border.
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "graph_support.hpp"
+
+namespace dynquant::test {
+namespace {
+
+using op_ids = std::vector<std::size_t>;
+
+/// Runs a graph as a program does: each partition compiled with the logical tensors that those before it gave.
+class program {
+  public:
+    explicit program(const std::vector<dg::op> &ops, dg::partition::policy policy = dg::partition::policy::fusion) {
+        dg::graph graph(dg::engine::kind::cpu);
+        for (const auto &op : ops)
+            graph.add_op(op);
+        graph.finalize();
+        partitions_ = graph.get_partitions(policy);
+    }
+
+    /// The ids of each partition's ops, sorted.
+    std::vector<op_ids> partitions() const {
+        std::vector<op_ids> all;
+        for (const auto &p : partitions_) {
+            all.push_back(p.get_ops());
+            std::ranges::sort(all.back());
+        }
+        std::ranges::sort(all);
+        return all;
+    }
+    const dg::partition &partition_of(std::size_t op) const {
+        return *std::ranges::find_if(partitions_, [=](const auto &p) {
+            const auto ops = p.get_ops();
+            return std::ranges::find(ops, op) != ops.end();
+        });
+    }
+
+    template <typename T>
+    program &set(const lt &t, const std::vector<T> &values) {
+        known_[t.get_id()] = t;
+        const auto *bytes = reinterpret_cast<const std::byte *>(values.data());
+        buffers_[t.get_id()].assign(bytes, bytes + values.size() * sizeof(T));
+        return *this;
+    }
+    /// The tensor, as it is wanted at the end.
+    program &want(const lt &t) {
+        wanted_[t.get_id()] = t;
+        return *this;
+    }
+
+    program &run() {
+        dg::stream stream(cpu());
+        for (const auto &p : partitions_) {
+            std::vector<lt> inputs, outputs;
+            for (const auto &port : p.get_input_ports())
+                inputs.push_back(known_.at(port.get_id()));
+            for (const auto &port : p.get_output_ports()) {
+                const auto wanted = wanted_.find(port.get_id());
+                outputs.push_back(wanted != wanted_.end()
+                                ? wanted->second
+                                : lt(port.get_id(), port.get_data_type(), port.get_dims(), layout::any));
+            }
+            const auto compiled = p.compile(inputs, outputs, cpu());
+            std::vector<dg::tensor> in, out;
+            for (const auto &t : inputs)
+                in.emplace_back(t, cpu(), buffers_[t.get_id()].data());
+            for (const auto &t : outputs) {
+                const auto final = compiled.query_logical_tensor(t.get_id());
+                known_[t.get_id()] = final;
+                buffers_[t.get_id()].resize(final.get_mem_size());
+                out.emplace_back(final, cpu(), buffers_[t.get_id()].data());
+            }
+            compiled.execute(stream, in, out);
+            stream.wait();
+            compiled_[p.get_ops().front()] = compiled;
+        }
+        return *this;
+    }
+
+    template <typename T>
+    std::vector<T> values(const lt &t) {
+        const auto &bytes = buffers_.at(t.get_id());
+        std::vector<T> result(bytes.size() / sizeof(T));
+        std::memcpy(result.data(), bytes.data(), bytes.size());
+        return result;
+    }
+    const dg::compiled_partition &compiled(std::size_t op) const { return compiled_.at(op); }
+
+  private:
+    std::vector<dg::partition> partitions_;
+    std::map<std::size_t, lt> known_, wanted_;
+    std::map<std::size_t, std::vector<std::byte>> buffers_;
+    std::map<std::size_t, dg::compiled_partition> compiled_;
+};
+
+dg::op quantize(std::size_t id, const lt &src, const lt &dst, const std::vector<float> &scales,
+        const std::vector<std::int64_t> &zps = {}) {
+    dg::op op(id, kind::Quantize, {src}, {dst}, "quantize");
+    op.set_attr(attr::scales, scales);
+    if (!zps.empty()) op.set_attr(attr::zps, zps);
+    if (scales.size() > 1) op.set_attr<std::string>(attr::qtype, "per_channel");
+    return op;
+}
+
+dg::op dequantize(std::size_t id, const lt &src, const lt &dst, float scale, std::int64_t zp) {
+    dg::op op(id, kind::Dequantize, {src}, {dst}, "dequantize");
+    op.set_attr(attr::scales, std::vector<float> {scale}).set_attr(attr::zps, std::vector<std::int64_t> {zp});
+    return op;
+}
+
+const lt x = f32(0, {2, 3}), relu_out = f32(1, {2, 3}), scales = f32(2, {3}), zps = s32(3, {3}), y = u8(4, {2, 3});
+
+dg::op relu() {
+    return {1, kind::ReLU, {x}, {relu_out}, "relu"};
+}
+
+dg::op dynamic_quantize(std::int64_t axis) {
+    dg::op op(2, kind::DynamicQuantize, {relu_out, scales, zps}, {y}, "quantize");
+    op.set_attr<std::string>(attr::qtype, "per_channel").set_attr(attr::axis, axis);
+    return op;
+}
+
+// What oneDNN 3.2 refuses (zps per channel, a negative axis) behind an op that only oneDNN has.
+TEST(MixedGraph, AnOpOfEachLibrary) {
+    for (const std::int64_t axis : {1, -1}) {
+        program p({relu(), dynamic_quantize(axis)});
+        EXPECT_EQ(p.partitions(), (std::vector<op_ids> {{1}, {2}}));
+        p.set<float>(x, {-1, 1, 300, 2.5F, -3, 8}).set<float>(scales, {1, 0.5F, 2}).set<std::int32_t>(zps, {7, 0, 200});
+        p.want(relu_out).want(y).run();
+        // relu: 0 1 300 / 2.5 0 8; 0 + 7, 1 / 0.5, 150 + 200 saturates; 2.5 + 7 is a tie, 0, 4 + 200.
+        EXPECT_EQ(p.values<std::uint8_t>(y), (std::vector<std::uint8_t> {7, 2, 255, 10, 0, 204}));
+        EXPECT_EQ(p.compiled(2).get_info().kernel, kernel_kind::native);
+        EXPECT_EQ(p.compiled(1).get_info().kernel, kernel_kind::onednn);
+        EXPECT_EQ(p.compiled(1).get_info().isa, "graph");
+    }
+}
+
+TEST(MixedGraph, OrderOfAddOpDoesNotMatter) {
+    program p({dynamic_quantize(1), relu()});
+    EXPECT_EQ(p.partitions(), (std::vector<op_ids> {{1}, {2}}));
+    EXPECT_EQ(p.partition_of(2).get_input_ports().front().get_id(), relu_out.get_id());
+    EXPECT_EQ(p.partition_of(1).get_output_ports().front().get_id(), relu_out.get_id());
+}
+
+TEST(MixedGraph, OneDnnsFusionsStayWhole) {
+    const lt a = u8(0, {2, 2}), b = s8(1, {2, 2}), out = u8(2, {2, 2});
+    const lt a_real = f32(10, {2, 2}), b_real = f32(11, {2, 2}), product = f32(12, {2, 2});
+    program p({dequantize(1, a, a_real, 0.5F, 0), dequantize(2, b, b_real, 0.25F, 0),
+            dg::op(3, kind::MatMul, {a_real, b_real}, {product}, "matmul"), quantize(4, product, out, {0.125F}, {0})});
+    EXPECT_EQ(p.partitions(), (std::vector<op_ids> {{1, 2, 3, 4}}));
+    EXPECT_TRUE(p.partition_of(4).is_supported());
+    p.set<std::uint8_t>(a, {1, 2, 3, 4}).set<std::int8_t>(b, {1, 0, 2, 8}).want(out).run();
+    // (1 2; 3 4) (1 0; 2 8) = (5 16; 11 32), by 0.5 * 0.25 / 0.125 = 1.
+    EXPECT_EQ(p.values<std::uint8_t>(out), (std::vector<std::uint8_t> {5, 16, 11, 32}));
+    EXPECT_EQ(p.compiled(1).get_info().isa, "graph");
+}
+
+TEST(MixedGraph, WithoutFusionTheFamilyIsOurs) {
+    const lt a = u8(0, {2, 2}), a_real = f32(10, {2, 2}), positive = f32(11, {2, 2});
+    program p({dequantize(1, a, a_real, 0.5F, 2), dg::op(3, kind::ReLU, {a_real}, {positive}, "relu")},
+            dg::partition::policy::debug);
+    EXPECT_EQ(p.partitions(), (std::vector<op_ids> {{1}, {3}}));
+    p.set<std::uint8_t>(a, {0, 1, 2, 3}).want(a_real).want(positive).run();
+    EXPECT_EQ(p.values<float>(positive), (std::vector<float> {0, 0, 0, 0.5F}));
+    EXPECT_EQ(p.compiled(1).get_info().kernel, kernel_kind::native);
+}
+
+// 3.2 refuses Quantize without zps. Were it left out, oneDNN would fuse MatMul and Add around the hole, and the
+// partition would wait for its own result.
+TEST(MixedGraph, AnOpThatOneDnnRefusesKeepsItsPlace) {
+    const lt a = f32(0, {2, 2}), b = f32(1, {2, 2}), product = f32(2, {2, 2}), rounded = s8(3, {2, 2});
+    const lt restored = f32(4, {2, 2}), sum = f32(5, {2, 2});
+    program p({dg::op(1, kind::MatMul, {a, b}, {product}, "matmul"), quantize(2, product, rounded, {2}),
+            dequantize(3, rounded, restored, 2, 0), dg::op(4, kind::Add, {product, restored}, {sum}, "add")});
+    const auto found = p.partitions();
+    EXPECT_EQ(found, (std::vector<op_ids> {{1}, {2}, {3}, {4}}));
+    p.set<float>(a, {1, 0, 0, 1}).set<float>(b, {1, 4, 7, 9});
+    p.want(product).want(rounded).want(restored).want(sum).run();
+    // 1 / 2 and 9 / 2 are ties: 0 and 4.
+    EXPECT_EQ(p.values<float>(sum), (std::vector<float> {1, 8, 15, 17}));
+}
+
+TEST(MixedGraph, AQuantizeWithoutZpsAloneBesideAnotherOp) {
+    program p({relu(), quantize(2, relu_out, y, {1, 0.5F, 2})});
+    EXPECT_EQ(p.partitions(), (std::vector<op_ids> {{1}, {2}}));
+    EXPECT_TRUE(p.partition_of(2).is_supported());
+    p.set<float>(x, {-1, 1, 300, 2.5F, -3, 8}).want(relu_out).want(y).run();
+    EXPECT_EQ(p.values<std::uint8_t>(y), (std::vector<std::uint8_t> {0, 2, 150, 2, 0, 4}));
+}
+
+// A convolution may choose a layout that only oneDNN can read. Then oneDNN quantizes too.
+TEST(MixedGraph, OpaqueLayoutsStayWithOneDnn) {
+    const lt image = f32(0, {1, 16, 4, 4}), weights = f32(1, {16, 16, 1, 1}), features = f32(2, {1, 16, 4, 4}),
+             out = u8(3, {1, 16, 4, 4});
+    dg::op conv(1, kind::Convolution, {image, weights}, {features}, "conv");
+    conv.set_attr(attr::strides, dims {1, 1}).set_attr(attr::pads_begin, dims {0, 0});
+    conv.set_attr(attr::pads_end, dims {0, 0}).set_attr(attr::dilations, dims {1, 1});
+    conv.set_attr<std::string>(attr::data_format, "NCX").set_attr<std::string>(attr::weights_format, "OIX");
+    program p({conv, dequantize(5, u8(8, {2}), f32(9, {2}), 1, 0), quantize(2, features, out, {0.5F}, {3})});
+    std::vector<float> pixels(256), identity(256);
+    std::vector<std::uint8_t> expected(256);
+    for (std::size_t i = 0; i < 256; ++i) {
+        pixels[i] = static_cast<float>(i % 100);
+        identity[i] = i / 16 == i % 16 ? 1.0F : 0.0F;
+        expected[i] = static_cast<std::uint8_t>(std::min<std::size_t>(255, 2 * (i % 100) + 3));
+    }
+    p.set(image, pixels).set(weights, identity).set<std::uint8_t>(u8(8, {2}), {5, 6}).want(out).want(f32(9, {2}));
+    p.run();
+    EXPECT_EQ(p.values<std::uint8_t>(out), expected);
+    EXPECT_EQ(p.values<float>(f32(9, {2})), (std::vector<float> {5, 6}));
+}
+
+TEST(MixedGraph, FpmathModeReachesBoth) {
+    for (const bool early : {true, false}) {
+        dg::graph graph(dg::engine::kind::cpu);
+        if (early) graph.set_fpmath_mode(dg::fpmath_mode::any);
+        graph.add_op(relu());
+        graph.add_op(dynamic_quantize(1));
+        if (!early) graph.set_fpmath_mode(dg::fpmath_mode::any);
+        graph.finalize();
+        EXPECT_EQ(graph.get_partitions().size(), 2u);
+        graph.set_fpmath_mode(dg::fpmath_mode::strict);
+        EXPECT_EQ(graph.get_partitions().size(), 2u);
+    }
+}
+
+TEST(MixedGraph, PartitionsMayBeAskedForAgain) {
+    dg::graph graph(dg::engine::kind::cpu);
+    graph.add_op(relu());
+    graph.add_op(dynamic_quantize(1));
+    graph.finalize();
+    const auto first = graph.get_partitions(), second = graph.get_partitions(dg::partition::policy::debug);
+    ASSERT_EQ(first.size(), 2u);
+    ASSERT_EQ(second.size(), 2u);
+    EXPECT_EQ(first[0].get_input_ports().size(), 1u); // still whole
+}
+
+TEST(MixedGraph, PartitionOfAnotherOp) {
+    const dg::partition p(relu(), dg::engine::kind::cpu);
+    EXPECT_EQ(p.get_ops(), op_ids {1});
+    EXPECT_TRUE(p.is_supported());
+    const auto compiled = p.compile({x}, {relu_out}, cpu());
+    EXPECT_EQ(compiled.query_logical_tensor(1).get_dims(), (dims {2, 3}));
+    EXPECT_EQ(compiled.query_logical_tensor(99).get_id(), static_cast<std::size_t>(-1));
+    for (const auto &[in, out] : compiled.get_inplace_ports()) {
+        EXPECT_EQ(in, 0u);
+        EXPECT_EQ(out, 1u);
+    }
+}
+
+TEST(MixedGraph, WhatOneDnnRefusesNamesTheOp) {
+    const dg::op bad(7, kind::Convolution, {x}, {relu_out}, "conv");
+    const auto number = std::to_string(static_cast<int>(kind::Convolution));
+    EXPECT_TRUE(add_refuses(bad, dnnl_invalid_graph_op,
+            "op 7 'conv' (kind " + number + "): oneDNN could not add it (invalid_graph_op)"));
+}
+
+TEST(MixedGraph, OursAreCheckedAllTheSame) {
+    dg::graph graph(dg::engine::kind::cpu);
+    graph.add_op(relu());
+    const lt two = f32(2, {2});
+    dg::op op(2, kind::DynamicQuantize, {relu_out, two, zps}, {y}, "q");
+    op.set_attr<std::string>(attr::qtype, "per_channel");
+    EXPECT_TRUE(fails([&] { graph.add_op(op); }, dnnl_invalid_shape,
+            "op 2 'q' (DynamicQuantize): scales: expected 3 elements (dims[1] of src), given 2"));
+    EXPECT_TRUE(fails([&] { graph.add_op(dg::op(1, kind::Abs, {x}, {y}, "abs")); }, dnnl_invalid_graph,
+            "op 1 'abs' (kind " + std::to_string(static_cast<int>(kind::Abs))
+                    + "): id: expected one that no other op of the graph has, given that of op 1 'relu' (kind "
+                    + std::to_string(static_cast<int>(kind::ReLU)) + ")"));
+}
+
+TEST(MixedGraph, TensorsOfTwoTypesAreRefusedAtTheBorder) {
+    dg::graph graph(dg::engine::kind::cpu);
+    graph.add_op(relu());
+    EXPECT_TRUE(fails([&] { graph.add_op(dequantize(2, u8(1, {2, 3}), f32(4, {2, 3}), 1, 0)); },
+            dnnl_invalid_data_type,
+            "op 2 'dequantize' (Dequantize): src: expected data type f32, as logical tensor 1 has in output 0 of op 1 "
+            "'relu' (kind "
+                    + std::to_string(static_cast<int>(kind::ReLU)) + "), given u8"));
+}
+
+TEST(MixedGraph, ACycleThroughBothIsRefused) {
+    dg::graph graph(dg::engine::kind::cpu);
+    const lt ring = u8(7, {2});
+    const lt real = f32(8, {2}), positive = f32(9, {2});
+    graph.add_op(dequantize(1, ring, real, 1, 0));
+    graph.add_op(dg::op(2, kind::ReLU, {real}, {positive}, "relu"));
+    graph.add_op(quantize(3, positive, ring, {1}, {0}));
+    EXPECT_THROW(graph.finalize(), dnnl::error);
+    EXPECT_FALSE(graph.is_finalized());
+}
+
+} // namespace
+} // namespace dynquant::test
