@@ -8,6 +8,7 @@
 #include "graph/lowering.hpp"
 #include "graph/onednn.hpp"
 #include "graph/refusal.hpp"
+#include "parallel/parallel.hpp"
 #include "quantization/onednn_type.hpp"
 #include "quantization/shape.hpp"
 
@@ -73,6 +74,11 @@ void *buffer_of(const_dnnl_graph_tensor_t tensor) {
     return buffer;
 }
 
+/// Two pools of threads would fight: where oneDNN uses OpenMP's, they are ours too.
+void share_threads_with_onednn() {
+    if (onednn().version()->cpu_runtime == DNNL_RUNTIME_OMP) parallel::run_on_openmp();
+}
+
 } // namespace
 
 compiled_op compile(
@@ -81,6 +87,7 @@ compiled_op compile(
     const auto at = substitute(op, inputs, outputs);
     check(op, stage::compile);
 
+    share_threads_with_onednn();
     const auto q = lower(op, mode == dnnl_fpmath_mode_any ? numerics::any : numerics::strict);
     settle(op.outputs.front(), q.dst);
     options opts;
@@ -101,6 +108,17 @@ c_logical_tensor no_logical_tensor() {
     none.id = std::numeric_limits<size_t>::max();
     none.ndims = DNNL_GRAPH_UNKNOWN_NDIMS;
     none.layout_type = dnnl_graph_layout_type_any;
+    return none;
+}
+
+c_logical_tensor no_scratchpad() {
+    auto none = no_logical_tensor();
+    none.data_type = dnnl_u8;
+    none.ndims = 1;
+    none.dims[0] = 0;
+    none.layout_type = dnnl_graph_layout_type_strided;
+    none.layout.strides[0] = 1;
+    none.property = dnnl_graph_tensor_property_variable;
     return none;
 }
 

@@ -17,6 +17,9 @@ const c_logical_tensor *find_port(const compiled_op &c, size_t id);
 /// What oneDNN answers for an id that a compiled partition does not have.
 c_logical_tensor no_logical_tensor();
 
+/// What an op that needs no scratchpad answers.
+c_logical_tensor no_scratchpad();
+
 /// Runs synchronously; the tensors are those of the lists that compile was given. Null ones have no handle.
 void execute(const compiled_op &c, dnnl_stream_t stream, std::span<const const_dnnl_graph_tensor_t> inputs,
         std::span<const const_dnnl_graph_tensor_t> outputs);

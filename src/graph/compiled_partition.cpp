@@ -24,13 +24,7 @@ size_t get_inplace_ports(const compiled_partition_record &c, const dnnl_graph_in
 }
 
 dnnl_graph_logical_tensor_t get_scratchpad_logical_tensor(const compiled_partition_record &c) {
-    auto none = no_logical_tensor();
-    none.data_type = dnnl_u8;
-    none.ndims = 1;
-    none.dims[0] = 0;
-    none.layout_type = dnnl_graph_layout_type_strided;
-    none.layout.strides[0] = 1;
-    none.property = dnnl_graph_tensor_property_variable;
+    auto none = no_scratchpad();
     const auto get = onednn().compiled_partition_get_scratchpad_logical_tensor;
     if (!c.ours && get) require_success(get(c.theirs.get(), &none), c.label, "tell the scratchpad of");
     return none;

@@ -23,6 +23,7 @@ struct onednn_functions {
 
     decltype(&dnnl_graph_op_create) op_create;
     decltype(&dnnl_graph_op_destroy) op_destroy;
+    decltype(&dnnl_graph_op_get_id) op_get_id;
     decltype(&dnnl_graph_op_add_input) op_add_input;
     decltype(&dnnl_graph_op_add_output) op_add_output;
     decltype(&dnnl_graph_op_set_attr_f32) op_set_attr_f32;

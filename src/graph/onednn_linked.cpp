@@ -23,6 +23,7 @@ onednn_functions linked() {
     f.tensor_get_data_handle = dnnl_graph_tensor_get_data_handle;
     f.op_create = dnnl_graph_op_create;
     f.op_destroy = dnnl_graph_op_destroy;
+    f.op_get_id = dnnl_graph_op_get_id;
     f.op_add_input = dnnl_graph_op_add_input;
     f.op_add_output = dnnl_graph_op_add_output;
     f.op_set_attr_f32 = dnnl_graph_op_set_attr_f32;

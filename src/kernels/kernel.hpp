@@ -44,7 +44,7 @@ class kernel {
     virtual std::unique_ptr<implementation> prepare(const quantization &q, const settings &s) const = 0;
 };
 
-/// One function for each kernel; the ordered list of them is in kernels.cpp.
+/// One function for each kernel; the ordered list of them is in every_kernel.cpp.
 const kernel &native_kernel();
 const kernel &onednn_kernel();
 const kernel &reference_kernel();

@@ -1,20 +1,18 @@
-// The ordered list of kernels, and how one is chosen.
+// How a kernel is chosen.
 #include "kernels/kernels.hpp"
-
-#include <array>
 
 #include "quantization/text.hpp"
 
 namespace dynquant::kernels {
 namespace {
 
-using getter = const kernel &(*)();
-constexpr std::array<getter, 3> in_order = {native_kernel, onednn_kernel, reference_kernel};
-
 const kernel &find(kernel_kind kind) {
-    for (const auto get : in_order)
+    std::string names;
+    for (const auto get : in_order()) {
         if (get().kind() == kind) return get();
-    throw error(dnnl_invalid_arguments, "kernel: expected native, onednn or reference");
+        names += concat(names.empty() ? "" : " or ", to_string(get().kind()));
+    }
+    throw error(dnnl_unimplemented, concat("kernel: expected ", names, " in this library, given ", to_string(kind)));
 }
 
 } // namespace
@@ -27,7 +25,7 @@ const kernel &choose(const quantization &q, const settings &s, std::optional<ker
                     concat("kernel: '", to_string(*forced), "' was asked for but cannot compute this: ", *why));
         return asked;
     }
-    for (const auto get : in_order)
+    for (const auto get : in_order())
         if (!get().refusal(q, s)) return get();
     return reference_kernel(); // refuses nothing
 }

@@ -1,17 +1,24 @@
 #include "parallel/parallel.hpp"
 
 #include <algorithm>
+#include <atomic>
 
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
-#include <tbb/task_group.h>
-
+#include "parallel/executor.hpp"
 #include "parallel/float_control.hpp"
 
 namespace dynquant::parallel {
+namespace {
+
+std::atomic<const executor *> chosen = &tbb_executor;
+
+} // namespace
+
+void run_on_openmp() {
+    if (const auto *openmp = openmp_executor()) chosen.store(openmp, std::memory_order_relaxed);
+}
 
 int concurrency() {
-    return tbb::this_task_arena::max_concurrency();
+    return chosen.load(std::memory_order_relaxed)->concurrency();
 }
 
 range part_of(std::int64_t count, int parts, int index) {
@@ -21,16 +28,28 @@ range part_of(std::int64_t count, int parts, int index) {
 }
 
 namespace detail {
+namespace {
+
+struct work {
+    std::int64_t count;
+    int parts;
+    part_function function;
+    const void *body;
+};
+
+void run_one(const void *data, int index) {
+    const auto &w = *static_cast<const work *>(data);
+    const float_control control; // threads have a control word each
+    w.function(w.body, part_of(w.count, w.parts, index));
+}
+
+} // namespace
 
 void run_parts(std::int64_t count, int parts, part_function function, const void *body) {
     const float_control control;
     if (parts == 1) return function(body, {0, count});
-    // TBB rounds too when it divides the range, and would trap or leave flags under the caller's control
-    // word: the context hands this thread's present one to the workers.
-    using context = tbb::task_group_context;
-    context under_control(context::bound, context::default_traits | context::fp_settings);
-    const auto run = [=](int index) { function(body, part_of(count, parts, index)); };
-    tbb::this_task_arena::isolate([&] { tbb::parallel_for(0, parts, run, tbb::static_partitioner(), under_control); });
+    const work w = {count, parts, function, body};
+    chosen.load(std::memory_order_relaxed)->run(parts, run_one, &w);
 }
 
 } // namespace detail

@@ -1,4 +1,4 @@
-// One way to split work, and the seam behind which it runs: TBB today.
+// One way to split work, and the seam behind which it runs: TBB's threads, or OpenMP's.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,11 @@ struct range {
     std::int64_t begin, end;
 };
 
-/// How many threads the calling thread's task arena offers.
+/// From now on parts run on the threads of the OpenMP runtime that the process has loaded, if any; before, and
+/// without one, on TBB's. For a process whose oneDNN uses OpenMP.
+void run_on_openmp();
+
+/// How many threads the calling thread's task arena, or OpenMP, offers.
 int concurrency();
 
 /// Part `index` of [0, count) split into `parts` whose sizes differ by at most one. It depends on
@@ -23,7 +27,7 @@ void run_parts(std::int64_t count, int parts, part_function function, const void
 } // namespace detail
 
 /// Calls body(range) for each of `parts` parts of [0, count), under float_control, on the threads of the
-/// caller's arena; returns when all are done. One part runs right here. While it waits, the calling
+/// caller's arena or of OpenMP; returns when all are done. One part runs right here. While it waits, the calling
 /// thread takes no work but these parts, so it may hold locks. body must not throw.
 template <typename Body>
 void for_each_part(std::int64_t count, int parts, const Body &body) {

@@ -1,0 +1,110 @@
+#include "onednn_graph/compiled_partition.hpp"
+
+#include "graph/compiled_op.hpp"
+
+using namespace dynquant::onednn_graph;
+
+namespace {
+
+/// oneDNN's handle behind any handle; null behind one of ours that was not compiled, which oneDNN refuses.
+const_dnnl_graph_compiled_partition_t theirs(const_dnnl_graph_compiled_partition_t handle) {
+    const auto *own = find_own(handle);
+    return own ? own->theirs.get() : handle;
+}
+
+const core::compiled_op *find_ours(const_dnnl_graph_compiled_partition_t handle) {
+    const auto *own = find_own(handle);
+    return own && own->ours ? &*own->ours : nullptr;
+}
+
+dnnl_status_t execute(const_dnnl_graph_compiled_partition_t compiled_partition, dnnl_stream_t stream, size_t num_inputs,
+        const_dnnl_graph_tensor_t *inputs, size_t num_outputs, const_dnnl_graph_tensor_t *outputs,
+        const_dnnl_graph_tensor_t scratchpad) {
+    return guarded([&] {
+        if (const auto *ours = find_ours(compiled_partition)) {
+            if (!stream || !inputs || !outputs) return dnnl_invalid_arguments;
+            core::execute(*ours, stream, {inputs, num_inputs}, {outputs, num_outputs});
+            return dnnl_success;
+        }
+        const auto handle = theirs(compiled_partition);
+        if (scratchpad && onednn().compiled_partition_execute_v2)
+            return onednn().compiled_partition_execute_v2(
+                    handle, stream, num_inputs, inputs, num_outputs, outputs, scratchpad);
+        return onednn().compiled_partition_execute(handle, stream, num_inputs, inputs, num_outputs, outputs);
+    });
+}
+
+} // namespace
+
+extern "C" {
+
+dnnl_status_t dnnl_graph_compiled_partition_create(
+        dnnl_graph_compiled_partition_t *compiled_partition, dnnl_graph_partition_t partition) {
+    return guarded([&] {
+        if (!compiled_partition || !claims().find(partition))
+            return onednn().compiled_partition_create(compiled_partition, partition);
+        *compiled_partition = reinterpret_cast<dnnl_graph_compiled_partition_t>(new own_compiled_partition);
+        return dnnl_success;
+    });
+}
+
+dnnl_status_t dnnl_graph_compiled_partition_destroy(dnnl_graph_compiled_partition_t compiled_partition) {
+    return guarded([&] {
+        auto *own = find_own(compiled_partition);
+        if (!own) return onednn().compiled_partition_destroy(compiled_partition);
+        delete own;
+        return dnnl_success;
+    });
+}
+
+dnnl_status_t dnnl_graph_compiled_partition_execute(const_dnnl_graph_compiled_partition_t compiled_partition,
+        dnnl_stream_t stream, size_t num_inputs, const_dnnl_graph_tensor_t *inputs, size_t num_outputs,
+        const_dnnl_graph_tensor_t *outputs) {
+    return execute(compiled_partition, stream, num_inputs, inputs, num_outputs, outputs, nullptr);
+}
+
+// Newer than 3.2, and all that programs built with 3.13 call. That oneDNN's own execute calls it by name, and so
+// comes back here with a handle of oneDNN's.
+DNNL_API dnnl_status_t dnnl_graph_compiled_partition_execute_v2(
+        const_dnnl_graph_compiled_partition_t compiled_partition, dnnl_stream_t stream, size_t num_inputs,
+        const_dnnl_graph_tensor_t *inputs, size_t num_outputs, const_dnnl_graph_tensor_t *outputs,
+        const_dnnl_graph_tensor_t scratchpad) {
+    return execute(compiled_partition, stream, num_inputs, inputs, num_outputs, outputs, scratchpad);
+}
+
+dnnl_status_t dnnl_graph_compiled_partition_query_logical_tensor(
+        const_dnnl_graph_compiled_partition_t compiled_partition, size_t tid, dnnl_graph_logical_tensor_t *lt) {
+    return guarded([&] {
+        const auto *ours = find_ours(compiled_partition);
+        if (!ours || !lt) return onednn().compiled_partition_query_logical_tensor(theirs(compiled_partition), tid, lt);
+        const auto *port = core::find_port(*ours, tid);
+        *lt = port ? *port : core::no_logical_tensor();
+        return dnnl_success;
+    });
+}
+
+dnnl_status_t dnnl_graph_compiled_partition_get_inplace_ports(const_dnnl_graph_compiled_partition_t compiled_partition,
+        size_t *num_inplace_pairs, const dnnl_graph_inplace_pair_t **inplace_pairs) {
+    return guarded([&] {
+        if (!find_ours(compiled_partition) || !num_inplace_pairs || !inplace_pairs)
+            return onednn().compiled_partition_get_inplace_ports(
+                    theirs(compiled_partition), num_inplace_pairs, inplace_pairs);
+        *num_inplace_pairs = 0;
+        *inplace_pairs = nullptr;
+        return dnnl_success;
+    });
+}
+
+// Newer than 3.2, whose partitions need none.
+DNNL_API dnnl_status_t dnnl_graph_compiled_partition_get_scratchpad_logical_tensor(
+        const_dnnl_graph_compiled_partition_t compiled_partition, dnnl_graph_logical_tensor_t *lt) {
+    return guarded([&] {
+        const auto get = onednn().compiled_partition_get_scratchpad_logical_tensor;
+        if (!find_ours(compiled_partition) && get) return get(theirs(compiled_partition), lt);
+        if (!compiled_partition || !lt) return dnnl_invalid_arguments;
+        *lt = core::no_scratchpad();
+        return dnnl_success;
+    });
+}
+
+} // extern "C"

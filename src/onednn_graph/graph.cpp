@@ -1,0 +1,114 @@
+// Graphs: oneDNN's, with a note of what was added.
+#include "graph/backing_graph.hpp"
+#include "graph/check.hpp"
+#include "onednn_graph/records.hpp"
+
+using namespace dynquant::onednn_graph;
+
+namespace {
+
+dnnl_status_t noted(dnnl_status_t status, const dnnl_graph_graph_t *graph, dnnl_fpmath_mode_t mode) {
+    if (status == dnnl_success) graphs().put(*graph, std::make_shared<graph_note>(mode));
+    return status;
+}
+
+/// An op of another family, or one that is left to oneDNN.
+dnnl_status_t add_theirs(graph_note &note, dnnl_graph_graph_t graph, dnnl_graph_op_t op) {
+    const auto status = onednn().add_op(graph, op);
+    size_t id = 0;
+    if (status == dnnl_success && onednn().op_get_id(op, &id) == dnnl_success) note.ids.insert(id);
+    return status;
+}
+
+dnnl_status_t add_ours(graph_note &note, dnnl_graph_graph_t graph, const op_record &op) {
+    const auto status = core::add_to(graph, op);
+    if (status != dnnl_success) return status;
+    note.ids.insert(op.id);
+    note.ours.emplace(op.id, std::make_shared<const op_record>(op)); // a copy: the program may change the op
+    return status;
+}
+
+/// The op that a partition is, if it is one op of this family alone.
+std::shared_ptr<const op_record> sole_op(const graph_note &note, dnnl_graph_partition_t partition) {
+    size_t count = 0, id = 0;
+    if (onednn().partition_get_op_num(partition, &count) != dnnl_success || count != 1) return nullptr;
+    if (onednn().partition_get_ops(partition, 1, &id) != dnnl_success) return nullptr;
+    const auto found = note.ours.find(id);
+    return found == note.ours.end() ? nullptr : found->second;
+}
+
+} // namespace
+
+extern "C" {
+
+dnnl_status_t dnnl_graph_graph_create(dnnl_graph_graph_t *graph, dnnl_engine_kind_t engine_kind) {
+    return guarded([&] {
+        auto mode = dnnl_fpmath_mode_strict;
+        onednn().get_default_fpmath_mode(&mode);
+        return noted(onednn().graph_create(graph, engine_kind), graph, mode);
+    });
+}
+
+dnnl_status_t dnnl_graph_graph_create_with_fpmath_mode(
+        dnnl_graph_graph_t *graph, dnnl_engine_kind_t engine_kind, dnnl_fpmath_mode_t mode) {
+    return guarded(
+            [&] { return noted(onednn().graph_create_with_fpmath_mode(graph, engine_kind, mode), graph, mode); });
+}
+
+// Newer than 3.2, where a graph keeps the mode that it was created with.
+DNNL_API dnnl_status_t dnnl_graph_graph_set_fpmath_mode(
+        dnnl_graph_graph_t graph, dnnl_fpmath_mode_t mode, int apply_to_int) {
+    return guarded([&] {
+        const auto set = onednn().graph_set_fpmath_mode;
+        const auto note = graphs().find(graph);
+        const auto status = set              ? set(graph, mode, apply_to_int)
+                : note && note->mode == mode ? dnnl_success
+                                             : dnnl_unimplemented;
+        if (status == dnnl_success && note) note->mode = mode;
+        return status;
+    });
+}
+
+dnnl_status_t dnnl_graph_graph_destroy(dnnl_graph_graph_t graph) {
+    return guarded([&] {
+        graphs().drop(graph);
+        return onednn().graph_destroy(graph);
+    });
+}
+
+dnnl_status_t dnnl_graph_add_op(dnnl_graph_graph_t graph, dnnl_graph_op_t op) {
+    return guarded([&] {
+        const auto note = graphs().find(graph);
+        if (!note) return onednn().add_op(graph, op);
+        const auto record = ops().find(op);
+        if (!record || note->ids.count(record->id)) return add_theirs(*note, graph, op);
+        try {
+            core::check(*record, core::stage::add_op);
+        } catch (const core::wrong_count &) {
+            throw; // oneDNN would read beyond them
+        } catch (const dnnl::error &e) {
+            const auto status = add_theirs(*note, graph, op);
+            if (status != dnnl_success) throw;
+            report_leave(e.message);
+            return status;
+        }
+        return add_ours(*note, graph, *record);
+    });
+}
+
+dnnl_status_t dnnl_graph_graph_get_partitions(
+        dnnl_graph_graph_t graph, size_t num, dnnl_graph_partition_t *partitions) {
+    return guarded([&] {
+        const auto status = onednn().graph_get_partitions(graph, num, partitions);
+        const auto note = graphs().find(graph);
+        if (status != dnnl_success || !note || note->ours.empty()) return status;
+        for (size_t i = 0; i < num; ++i)
+            if (const auto op = sole_op(*note, partitions[i])) {
+                claims().put(partitions[i], std::make_shared<const claim>(claim {op, note->mode}));
+                report_claim(core::label(*op));
+            }
+        return status;
+    });
+}
+
+} // extern "C"

@@ -1,0 +1,139 @@
+// Partitions: oneDNN's; those of one op of this family are claimed.
+#include <vector>
+
+#include "graph/backing_graph.hpp"
+#include "graph/check.hpp"
+#include "graph/compiled_op.hpp"
+#include "onednn_graph/compiled_partition.hpp"
+
+using namespace dynquant::onednn_graph;
+
+namespace {
+
+struct tensor_lists {
+    size_t in_num;
+    const dnnl_graph_logical_tensor_t **inputs;
+    size_t out_num;
+    const dnnl_graph_logical_tensor_t **outputs;
+};
+
+std::vector<dnnl_graph_logical_tensor_t> copy(size_t count, const dnnl_graph_logical_tensor_t **list) {
+    std::vector<dnnl_graph_logical_tensor_t> copies;
+    for (size_t i = 0; i < count; ++i)
+        copies.push_back(*list[i]);
+    return copies;
+}
+
+/// Compiles by oneDNN behind a handle of ours.
+dnnl_status_t compile_theirs(
+        own_compiled_partition &own, dnnl_graph_partition_t partition, const tensor_lists &t, dnnl_engine_t engine) {
+    dnnl_graph_compiled_partition_t handle = nullptr;
+    const auto created = onednn().compiled_partition_create(&handle, partition);
+    if (created != dnnl_success) return created;
+    core::onednn_compiled_partition theirs(handle);
+    const auto status = onednn().partition_compile(partition, handle, t.in_num, t.inputs, t.out_num, t.outputs, engine);
+    if (status == dnnl_success) own.theirs = std::move(theirs);
+    return status;
+}
+
+/// Compiles a claimed op, or leaves it to oneDNN where that can.
+dnnl_status_t compile_claimed(own_compiled_partition &own, const claim &claimed, dnnl_graph_partition_t partition,
+        const tensor_lists &t, dnnl_engine_t engine) {
+    try {
+        own.ours = core::compile(*claimed.op, copy(t.in_num, t.inputs), copy(t.out_num, t.outputs), claimed.mode);
+        return dnnl_success;
+    } catch (const core::wrong_count &) {
+        throw; // oneDNN would read beyond them
+    } catch (const dnnl::error &e) {
+        if (compile_theirs(own, partition, t, engine) != dnnl_success) throw;
+        report_leave(e.message);
+        return dnnl_success;
+    }
+}
+
+bool is_cpu(dnnl_engine_t engine) {
+    auto kind = dnnl_any_engine;
+    return onednn().engine_get_kind(engine, &kind) == dnnl_success && kind == dnnl_cpu;
+}
+
+bool any_null(size_t count, const dnnl_graph_logical_tensor_t **list) {
+    if (count > 0 && !list) return true;
+    for (size_t i = 0; i < count; ++i)
+        if (!list[i]) return true;
+    return false;
+}
+
+/// A partition of one op that passed its checks, as oneDNN makes it; of a Wildcard in its place where oneDNN refuses.
+dnnl_status_t create_claimed(dnnl_graph_partition_t *partition, const op_record &op) {
+    dnnl_graph_graph_t handle = nullptr;
+    const auto created = onednn().graph_create(&handle, dnnl_cpu);
+    if (created != dnnl_success) return created;
+    const core::onednn_graph graph(handle);
+    for (const auto status : {core::add_to(handle, op), onednn().graph_finalize(handle),
+                 onednn().graph_filter(handle, dnnl_graph_partition_policy_fusion),
+                 onednn().graph_get_partitions(handle, 1, partition)})
+        if (status != dnnl_success) return status;
+    return dnnl_success;
+}
+
+} // namespace
+
+extern "C" {
+
+dnnl_status_t dnnl_graph_partition_create_with_op(
+        dnnl_graph_partition_t *partition, const_dnnl_graph_op_t op, dnnl_engine_kind_t ekind) {
+    return guarded([&] {
+        const auto record = ekind == dnnl_cpu && partition ? ops().find(op) : nullptr;
+        if (!record) return onednn().partition_create_with_op(partition, op, ekind);
+        try {
+            core::check(*record, core::stage::add_op);
+        } catch (const core::wrong_count &) {
+            throw; // oneDNN would read beyond them
+        } catch (const dnnl::error &e) {
+            if (onednn().partition_create_with_op(partition, op, ekind) != dnnl_success) throw;
+            report_leave(e.message);
+            return dnnl_success;
+        }
+        const auto status = create_claimed(partition, *record);
+        if (status != dnnl_success) return status;
+        auto mode = dnnl_fpmath_mode_strict;
+        onednn().get_default_fpmath_mode(&mode);
+        claims().put(
+                *partition, std::make_shared<const claim>(claim {std::make_shared<const op_record>(*record), mode}));
+        report_claim(core::label(*record));
+        return status;
+    });
+}
+
+dnnl_status_t dnnl_graph_partition_destroy(dnnl_graph_partition_t partition) {
+    return guarded([&] {
+        claims().drop(partition);
+        return onednn().partition_destroy(partition);
+    });
+}
+
+dnnl_status_t dnnl_graph_partition_is_supported(const_dnnl_graph_partition_t partition, uint8_t *is_supported) {
+    return guarded([&] {
+        if (!is_supported || !claims().find(partition)) return onednn().partition_is_supported(partition, is_supported);
+        *is_supported = 1;
+        return dnnl_success;
+    });
+}
+
+dnnl_status_t dnnl_graph_partition_compile(dnnl_graph_partition_t partition,
+        dnnl_graph_compiled_partition_t compiled_partition, size_t in_num, const dnnl_graph_logical_tensor_t **inputs,
+        size_t out_num, const dnnl_graph_logical_tensor_t **outputs, dnnl_engine_t engine) {
+    return guarded([&] {
+        const tensor_lists t = {in_num, inputs, out_num, outputs};
+        auto *own = find_own(compiled_partition);
+        if (!own)
+            return onednn().partition_compile(partition, compiled_partition, in_num, inputs, out_num, outputs, engine);
+        if (!partition || !engine || any_null(in_num, inputs) || any_null(out_num, outputs))
+            return dnnl_invalid_arguments;
+        const auto claimed = claims().find(partition);
+        return claimed && is_cpu(engine) ? compile_claimed(*own, *claimed, partition, t, engine)
+                                         : compile_theirs(*own, partition, t, engine);
+    });
+}
+
+} // extern "C"

@@ -1,0 +1,67 @@
+// OpenMP: beside a oneDNN that uses it, a second pool of threads would fight with the first. The runtime is the one
+// that oneDNN has brought into the process, through the entry point that GCC compiles `omp parallel` to and that
+// LLVM's and Intel's runtimes have as well (libgomp manual, "Implementing PARALLEL construct").
+#include <dlfcn.h>
+
+#include "parallel/executor.hpp"
+
+namespace dynquant::parallel {
+namespace {
+
+struct openmp_runtime {
+    void (*parallel)(void (*function)(void *), void *data, unsigned threads, unsigned flags);
+    int (*max_threads)();
+    int (*in_parallel)();
+    int (*thread_num)();
+    int (*num_threads)();
+};
+
+template <typename Function>
+bool find(Function &function, const char *name) {
+    function = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+    return function != nullptr;
+}
+
+struct loaded_runtime : openmp_runtime {
+    bool complete = find(parallel, "GOMP_parallel") && find(max_threads, "omp_get_max_threads")
+            && find(in_parallel, "omp_in_parallel") && find(thread_num, "omp_get_thread_num")
+            && find(num_threads, "omp_get_num_threads");
+};
+
+const loaded_runtime &openmp() {
+    static const loaded_runtime runtime {};
+    return runtime;
+}
+
+int concurrency() {
+    return openmp().in_parallel() ? 1 : openmp().max_threads(); // a region in a region has one thread
+}
+
+struct job {
+    int parts;
+    void (*function)(const void *body, int index);
+    const void *body;
+};
+
+/// The share of one thread: a team may be smaller than what was asked for.
+void run_share(void *data) {
+    const auto &j = *static_cast<const job *>(data);
+    const int step = openmp().num_threads();
+    for (int index = openmp().thread_num(); index < j.parts; index += step)
+        j.function(j.body, index);
+}
+
+void run(int parts, void (*function)(const void *, int), const void *body) {
+    job j = {parts, function, body};
+    openmp().parallel(run_share, &j, static_cast<unsigned>(parts), 0);
+}
+
+constexpr executor threads_of_openmp = {concurrency, run};
+
+} // namespace
+
+const executor *openmp_executor() {
+    return openmp().complete ? &threads_of_openmp : nullptr;
+}
+
+} // namespace dynquant::parallel

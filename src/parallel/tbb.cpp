@@ -1,0 +1,29 @@
+// oneTBB: the threads of the caller's task arena.
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+#include <tbb/task_group.h>
+
+#include "parallel/executor.hpp"
+
+namespace dynquant::parallel {
+namespace {
+
+int concurrency() {
+    return tbb::this_task_arena::max_concurrency();
+}
+
+void run(int parts, void (*function)(const void *, int), const void *body) {
+    // TBB rounds too when it divides the range, and would trap or leave flags under the caller's control
+    // word: the context hands this thread's present one to the workers.
+    using context = tbb::task_group_context;
+    context under_control(context::bound, context::default_traits | context::fp_settings);
+    const auto run_one = [=](int index) { function(body, index); };
+    tbb::this_task_arena::isolate(
+            [&] { tbb::parallel_for(0, parts, run_one, tbb::static_partitioner(), under_control); });
+}
+
+} // namespace
+
+const executor tbb_executor = {concurrency, run};
+
+} // namespace dynquant::parallel
