@@ -1,0 +1,84 @@
+// A program written for oneDNN Graph, which knows nothing of dynquant. It prints a line for each case: the results, or
+// that oneDNN refused. Run as it is, linked with the drop-in before libdnnl, and with the drop-in preloaded.
+#include <cstdint>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "oneapi/dnnl/dnnl_graph.hpp"
+
+namespace {
+
+using namespace dnnl::graph;
+using lt = logical_tensor;
+using type = lt::data_type;
+using dims = lt::dims;
+
+const engine &cpu() {
+    static const engine e(engine::kind::cpu, 0);
+    return e;
+}
+
+lt tensor_of(std::size_t id, type t, const dims &shape) {
+    return {id, t, shape, lt::layout_type::strided};
+}
+
+/// Runs the only partition of a graph and prints its u8 results.
+void run(const char *name, const op &statement, const std::vector<lt> &inputs, std::vector<void *> buffers,
+        const lt &output) {
+    std::cout << name << ':';
+    try {
+        graph g(engine::kind::cpu);
+        g.add_op(statement);
+        g.finalize();
+        const auto compiled = g.get_partitions().at(0).compile(inputs, {output}, cpu());
+        std::vector<std::uint8_t> results(6);
+        std::vector<tensor> in;
+        for (std::size_t i = 0; i < inputs.size(); ++i)
+            in.emplace_back(inputs[i], cpu(), buffers[i]);
+        stream s(cpu());
+        compiled.execute(s, in, {tensor(output, cpu(), results.data())});
+        s.wait();
+        for (const int value : results)
+            std::cout << ' ' << value;
+    } catch (const dnnl::error &) {
+        std::cout << " refused";
+    }
+    std::cout << '\n';
+}
+
+} // namespace
+
+int main() {
+    std::vector<float> x = {-1, 1, 300, 2.5F, -3, 8}, scales = {1, 0.5F, 2};
+    std::vector<std::uint8_t> zps = {7, 0, 200};
+    const lt src = tensor_of(0, type::f32, {2, 3}), s = tensor_of(1, type::f32, {3}), z = tensor_of(2, type::u8, {3}),
+             dst = tensor_of(3, type::u8, {2, 3});
+
+    op zero_points(1, op::kind::DynamicQuantize, {src, s, z}, {dst}, "zero_points");
+    zero_points.set_attr<std::string>(op::attr::qtype, "per_channel").set_attr<std::int64_t>(op::attr::axis, 1);
+    run("per_channel_zps", zero_points, {src, s, z}, {x.data(), scales.data(), zps.data()}, dst);
+
+    op negative(2, op::kind::DynamicQuantize, {src, s}, {dst}, "negative");
+    negative.set_attr<std::string>(op::attr::qtype, "per_channel").set_attr<std::int64_t>(op::attr::axis, -1);
+    run("negative_axis", negative, {src, s}, {x.data(), scales.data()}, dst);
+
+    op fixed(3, op::kind::Quantize, {src}, {dst}, "fixed");
+    fixed.set_attr(op::attr::scales, std::vector<float> {2});
+    run("no_zps", fixed, {src}, {x.data()}, dst);
+
+    // Quotients just below 9.5, 10.5, ...: by the rounded reciprocal of 0.06 they come out just above.
+    std::vector<float> near_ties = {
+            0x1.23d708p-1F, 0x1.428f5cp-1F, 0x1.6147acp-1F, 0x1.8p-1F, 0x1.9eb85p-1F, 0x1.bd70a4p-1F};
+    std::vector<float> steps(6, 0.06F);
+    const lt row = tensor_of(4, type::f32, {1, 6}), six = tensor_of(5, type::f32, {6}),
+             out = tensor_of(6, type::u8, {1, 6});
+    op ties(4, op::kind::DynamicQuantize, {row, six}, {out}, "ties");
+    ties.set_attr<std::string>(op::attr::qtype, "per_channel").set_attr<std::int64_t>(op::attr::axis, 1);
+    run("near_ties", ties, {row, six}, {near_ties.data(), steps.data()}, out);
+
+    const lt two = tensor_of(7, type::f32, {2});
+    op short_list(5, op::kind::DynamicQuantize, {src, two}, {dst}, "short_list");
+    short_list.set_attr<std::string>(op::attr::qtype, "per_channel").set_attr<std::int64_t>(op::attr::axis, 1);
+    run("too_few_scales", short_list, {src, two}, {x.data(), scales.data()}, dst);
+}

@@ -1,0 +1,73 @@
+// One program that knows oneDNN only: as it is, linked with the drop-in, and with the drop-in preloaded.
+#include <gtest/gtest.h>
+
+#include "oneapi/dnnl/dnnl_types.h"
+#include "support/program.hpp"
+
+namespace dynquant::test {
+namespace {
+
+// By hand: round(src / scale + zp), between 0 and 255. src is -1 1 300 / 2.5 -3 8.
+const std::string right = "per_channel_zps: 6 2 255 10 0 204\n" // scales 1 0.5 2, zps 7 0 200
+                          "negative_axis: 0 2 150 2 0 4\n"
+                          "no_zps: 0 0 150 1 0 4\n" // scale 2
+                          "near_ties: 9 10 11 12 13 14\n"
+                          "too_few_scales: refused\n";
+
+std::string run(const std::string &environment, const std::string &program) {
+    const scratch_folder folder;
+    const auto result = run_program(folder.path, environment, program, "");
+    EXPECT_EQ(result.status, 0) << result.err;
+    return result.out;
+}
+
+TEST(DropIn, PlainOneDnnRefusesOrErrs) {
+    const auto out = run("", PLAIN);
+    EXPECT_NE(out.find("per_channel_zps: refused\nnegative_axis: refused\n"), std::string::npos) << out;
+    EXPECT_NE(out.find("near_ties: 10 11 12 13 14 15\n"), std::string::npos) << out;
+}
+
+TEST(DropIn, ByLinkOrder) {
+    EXPECT_EQ(run("", LINKED), right);
+}
+
+#if !SANITIZED // whose run-time library has to come first, which LD_PRELOAD does not allow
+TEST(DropIn, ByPreload) {
+    EXPECT_EQ(run("LD_PRELOAD=" DROP_IN, PLAIN), right);
+}
+#endif
+
+TEST(DropIn, VerboseTellsWhatWasClaimed) {
+    const auto out = run("DYNQUANT_VERBOSE=1", LINKED);
+    EXPECT_NE(out.find("dynquant_verbose,graph,claim,cpu,op 1 'zero_points' (DynamicQuantize)\n"), std::string::npos)
+            << out;
+    EXPECT_NE(
+            out.find(
+                    "dynquant_verbose,graph,error,cpu,op 5 'short_list' (DynamicQuantize): scales: expected 3 elements "
+                    "(dims[1] of src), given 2\n"),
+            std::string::npos)
+            << out;
+}
+
+TEST(DropIn, AForcedKernelThatItLacksLeavesTheOpToOneDnn) {
+    const auto out = run("DYNQUANT_VERBOSE=1 DYNQUANT_KERNEL=onednn", LINKED);
+    EXPECT_NE(out.find("dynquant_verbose,graph,leave,cpu,op 4 'ties' (DynamicQuantize): kernel: expected native or "
+                       "reference in this library, given onednn\n"),
+            std::string::npos)
+            << out;
+    EXPECT_NE(out.find(" 10 11 12 13 14 15\n"), std::string::npos) << out;
+}
+
+TEST(DropIn, WithoutOneDnnItSaysWhatIsMissing) {
+    const scratch_folder folder;
+    const auto result = run_program(folder.path, "", ALONE, "");
+    EXPECT_EQ(result.out, std::to_string(static_cast<int>(dnnl_unimplemented)) + "\n");
+    EXPECT_EQ(result.err,
+            "dynquant: expected oneDNN's library (libdnnl 3.2 or newer, with Graph) behind libdynquant_onednn_graph, "
+            "given none.\n"
+            "dynquant: link it before libdnnl (-ldynquant_onednn_graph -ldnnl), or start the program with "
+            "LD_PRELOAD=libdynquant_onednn_graph.so; a oneDNN that is linked statically cannot be extended.\n");
+}
+
+} // namespace
+} // namespace dynquant::test
