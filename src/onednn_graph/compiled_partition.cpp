@@ -27,9 +27,9 @@ dnnl_status_t execute(const_dnnl_graph_compiled_partition_t compiled_partition, 
             return dnnl_success;
         }
         const auto handle = theirs(compiled_partition);
-        if (scratchpad && onednn().compiled_partition_execute_v2)
-            return onednn().compiled_partition_execute_v2(
-                    handle, stream, num_inputs, inputs, num_outputs, outputs, scratchpad);
+        // oneDNN 3.13's execute calls execute_v2 by name, which is the one below.
+        if (const auto execute_v2 = onednn().compiled_partition_execute_v2)
+            return execute_v2(handle, stream, num_inputs, inputs, num_outputs, outputs, scratchpad);
         return onednn().compiled_partition_execute(handle, stream, num_inputs, inputs, num_outputs, outputs);
     });
 }
@@ -63,8 +63,7 @@ dnnl_status_t dnnl_graph_compiled_partition_execute(const_dnnl_graph_compiled_pa
     return execute(compiled_partition, stream, num_inputs, inputs, num_outputs, outputs, nullptr);
 }
 
-// Newer than 3.2, and all that programs built with 3.13 call. That oneDNN's own execute calls it by name, and so
-// comes back here with a handle of oneDNN's.
+// Newer than 3.2, and all that programs built with 3.13 call.
 DNNL_API dnnl_status_t dnnl_graph_compiled_partition_execute_v2(
         const_dnnl_graph_compiled_partition_t compiled_partition, dnnl_stream_t stream, size_t num_inputs,
         const_dnnl_graph_tensor_t *inputs, size_t num_outputs, const_dnnl_graph_tensor_t *outputs,

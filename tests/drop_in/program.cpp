@@ -23,7 +23,8 @@ lt tensor_of(std::size_t id, type t, const dims &shape) {
     return {id, t, shape, lt::layout_type::strided};
 }
 
-/// Runs the only partition of a graph and prints its u8 results.
+/// Runs the only partition of a graph and prints its six results.
+template <typename T = std::uint8_t>
 void run(const char *name, const op &statement, const std::vector<lt> &inputs, std::vector<void *> buffers,
         const lt &output) {
     std::cout << name << ':';
@@ -32,15 +33,15 @@ void run(const char *name, const op &statement, const std::vector<lt> &inputs, s
         g.add_op(statement);
         g.finalize();
         const auto compiled = g.get_partitions().at(0).compile(inputs, {output}, cpu());
-        std::vector<std::uint8_t> results(6);
+        std::vector<T> results(6);
         std::vector<tensor> in;
         for (std::size_t i = 0; i < inputs.size(); ++i)
             in.emplace_back(inputs[i], cpu(), buffers[i]);
         stream s(cpu());
         compiled.execute(s, in, {tensor(output, cpu(), results.data())});
         s.wait();
-        for (const int value : results)
-            std::cout << ' ' << value;
+        for (const auto value : results)
+            std::cout << ' ' << +value;
     } catch (const dnnl::error &) {
         std::cout << " refused";
     }
@@ -81,4 +82,8 @@ int main() {
     op short_list(5, op::kind::DynamicQuantize, {src, two}, {dst}, "short_list");
     short_list.set_attr<std::string>(op::attr::qtype, "per_channel").set_attr<std::int64_t>(op::attr::axis, 1);
     run("too_few_scales", short_list, {src, two}, {x.data(), scales.data()}, dst);
+
+    // An op that stays oneDNN's.
+    const lt positive = tensor_of(8, type::f32, {2, 3});
+    run<float>("relu", op(6, op::kind::ReLU, {src}, {positive}, "relu"), {src}, {x.data()}, positive);
 }

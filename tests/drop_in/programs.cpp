@@ -12,7 +12,8 @@ const std::string right = "per_channel_zps: 6 2 255 10 0 204\n" // scales 1 0.5 
                           "negative_axis: 0 2 150 2 0 4\n"
                           "no_zps: 0 0 150 1 0 4\n" // scale 2
                           "near_ties: 9 10 11 12 13 14\n"
-                          "too_few_scales: refused\n";
+                          "too_few_scales: refused\n"
+                          "relu: 0 1 300 2.5 0 8\n";
 
 std::string run(const std::string &environment, const std::string &program) {
     const scratch_folder folder;
@@ -36,6 +37,11 @@ TEST(DropIn, ByPreload) {
     EXPECT_EQ(run("LD_PRELOAD=" DROP_IN, PLAIN), right);
 }
 #endif
+
+// Whose execute comes back to the drop-in by the newer function's name.
+TEST(DropIn, BeforeANewerOneDnn) {
+    EXPECT_EQ(run("", NEWER), right);
+}
 
 TEST(DropIn, VerboseTellsWhatWasClaimed) {
     const auto out = run("DYNQUANT_VERBOSE=1", LINKED);
