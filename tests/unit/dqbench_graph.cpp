@@ -102,6 +102,26 @@ TEST_F(dqbench_graph, ops_become_options_and_a_problem) {
             (lines {"--op=DynamicDequantize --dt=u8:f32:undef:f32 2x3n\"g.json:2\""}));
 }
 
+TEST_F(dqbench_graph, groups) {
+    const auto grouped = [&](const std::string &group, const std::string &scales_shape) {
+        return graph(op(3, "DynamicDequantize",
+                attribute("qtype", "string", R"("per_group")") + (group.empty() ? "" : ", ")
+                        + (group.empty() ? "" : attribute("group_shape", "s64[]", '[' + group + ']')),
+                strided(1, "s4", "2, 64, 8", "512, 1, 64") + ", " + tensor(5, "f16", scales_shape, "") + ", "
+                        + tensor(6, "s4", scales_shape, ""),
+                strided(2, "f16", "2, 64, 8", "512, 8, 1")));
+    };
+    EXPECT_EQ(repros(grouped("1, 32, 4", "2, 2, 2")),
+            (lines {"--op=DynamicDequantize --dt=s4:f16:s4:f16 --stag=strides:512x1x64 --qtype=per_group "
+                    "--group=1x32x4 2x64x8n\"g.json:3\""}));
+    const std::string where = file + ": op 3 'n' (DynamicDequantize): ";
+    expect_refused(grouped("1, 32, 4", "2, 2, 4"), where + "scales: expected dims 2x2x2, given 2x2x4");
+    expect_refused(grouped("32, 4", "2, 2, 2"),
+            where + "group_shape: expected 3 extents, as many as src has dims, given 32x4");
+    expect_refused(grouped("", "2, 2, 2"), where + "group_shape: expected 3 extents, as many as src has dims, given ");
+    expect_refused(grouped("1, 0, 4", "2, 0, 2"), where + "expected extents of 1 or more, given '1x0x4'");
+}
+
 TEST_F(dqbench_graph, no_zps_and_an_empty_list_of_them_are_the_same) {
     const auto expected = lines {"--op=Quantize --dt=f32:f32:undef:u8 --scales=0.5 2x3n\"g.json:7\""};
     EXPECT_EQ(repros(graph(op(7, "Quantize", scales("0.5"), x, y))), expected);

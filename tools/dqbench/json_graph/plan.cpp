@@ -75,13 +75,34 @@ void require_count(const std::string &what, std::int64_t expected, std::int64_t 
     if (given != expected) throw usage_error(concat(what, ": expected ", expected, ", given ", given));
 }
 
+/// The groups along each dim. oneDNN has an extent of the group for each of them; --group may leave the first out.
+dynquant::dims grouped_dims(const op &o) {
+    const auto &extents = *o.inputs.front().extents;
+    const auto group = parse_dims(value_of(o, "group_shape", "scalar"));
+    if (group.size() != extents.size())
+        throw usage_error(concat("group_shape: expected ", extents.size(), " extents, as many as src has dims, given ",
+                dynquant::to_string(group)));
+    dynquant::dims result;
+    for (std::size_t d = 0; d < group.size(); ++d)
+        result.push_back(group[d] < 1 ? 0 : extents[d] / group[d]);
+    return result;
+}
+
+void check_dynamic_shape(const op &o, const char *what, const dynquant::dims &given) {
+    if (qtype_of(o) == "per_group") {
+        if (const auto expected = grouped_dims(o); given != expected)
+            throw usage_error(concat(
+                    what, ": expected dims ", dynquant::to_string(expected), ", given ", dynquant::to_string(given)));
+    } else if (const auto expected = parameter_count(o)) {
+        require_count(what, *expected, dynquant::volume(given).value_or(INT64_MAX));
+    }
+}
+
 /// A file that contradicts itself would otherwise be run as if it did not.
-void check_dynamic_counts(const op &o) {
-    const auto expected = parameter_count(o);
+void check_dynamic_shapes(const op &o) {
     constexpr const char *names[] = {"src", "scales", "zps"};
-    for (std::size_t i = 1; expected && i < o.inputs.size(); ++i)
-        if (const auto &extents = o.inputs[i].extents)
-            require_count(names[i], *expected, dynquant::volume(*extents).value_or(INT64_MAX));
+    for (std::size_t i = 1; i < o.inputs.size(); ++i)
+        if (const auto &extents = o.inputs[i].extents) check_dynamic_shape(o, names[i], *extents);
 }
 
 std::int64_t count_of(const std::string &list) {
@@ -139,7 +160,7 @@ plan plan_case(const graph &g, const op &o) {
     if (qtype_of(o) == "per_channel") p.options.emplace_back("axis", value_of(o, "axis", "1"));
     if (qtype_of(o) == "per_group") p.options.emplace_back("group", value_of(o, "group_shape", ""));
     if (is_dynamic(*o.of_family))
-        check_dynamic_counts(o);
+        check_dynamic_shapes(o);
     else
         state_static_values(o, p);
     state_layout("stag", src, *src.extents, p);
