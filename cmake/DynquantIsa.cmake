@@ -6,9 +6,9 @@ function(dynquant_add_isa_sources target folder)
     set(sources ${folder}/scalar.cpp)
     if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
         list(APPEND sources ${folder}/avx2.cpp ${folder}/avx512.cpp)
-        set_source_files_properties(${folder}/avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mbmi2")
+        set_source_files_properties(${folder}/avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mf16c;-mbmi2")
         set_source_files_properties(${folder}/avx512.cpp PROPERTIES COMPILE_OPTIONS
-            "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mfma;-mbmi2;-mprefer-vector-width=512;\
+            "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mfma;-mf16c;-mbmi2;-mprefer-vector-width=512;\
 $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-uninitialized>") # g++ 12 warns of its own header (GCC bug 105593)
     endif()
     # Whatever the rest is built with: preparing parameters and turning tiles are loops that -O2 leaves scalar.

@@ -4,7 +4,23 @@
 
 #include "quantization/environment.hpp"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 namespace dynquant {
+
+#if defined(__x86_64__)
+namespace {
+
+/// Not all compilers' builtins know its name. Every processor with AVX2 has had it.
+bool has_f16c() {
+    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+    return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+}
+
+} // namespace
+#endif
 
 isa processor_isa() {
 #if defined(__x86_64__)
@@ -13,7 +29,7 @@ isa processor_isa() {
         if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
                 && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
             return isa::avx512;
-        if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return isa::avx2;
+        if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c()) return isa::avx2;
         return isa::scalar;
     }();
     return detected;

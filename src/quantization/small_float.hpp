@@ -5,10 +5,10 @@
 // 8-bit Floating Point Specification (OFP8), revision 1.0, in its saturating mode. oneDNN's reference code
 // (src/common/float8.cpp) converts in the other mode: e4m3 overflows to NaN and e5m2 to infinity; and it rounds
 // twice, to f16 first.
+//
+// Always inlined and without the standard library: code compiled for one instruction set uses it too.
 #pragma once
 
-#include <algorithm>
-#include <bit>
 #include <cstdint>
 
 namespace dynquant {
@@ -23,16 +23,16 @@ struct small_float {
     Bits bits;
 
     /// Round to nearest, ties to even.
-    static constexpr small_float from(float value) {
-        const auto all = std::bit_cast<std::uint32_t>(value);
+    [[gnu::always_inline]] static constexpr small_float from(float value) {
+        const auto all = __builtin_bit_cast(std::uint32_t, value);
         const auto sign = static_cast<std::uint32_t>(all >> 31) << (exponent_bits + fraction_bits);
         return {static_cast<Bits>(sign | magnitude_of(all & 0x7fffffff))};
     }
 
-    constexpr float value() const {
+    [[gnu::always_inline]] constexpr float value() const {
         const std::uint32_t magnitude = bits & (sign_bit - 1);
         const auto sign = (bits & sign_bit) != 0 ? 0x80000000U : 0;
-        return std::bit_cast<float>(sign | widened(magnitude));
+        return __builtin_bit_cast(float, sign | widened(magnitude));
     }
 
   private:
@@ -44,29 +44,30 @@ struct small_float {
     static constexpr std::uint32_t float_infinity = 0x7f800000, implicit = 1U << 23;
 
     /// Of a float without its sign.
-    static constexpr std::uint32_t magnitude_of(std::uint32_t given) {
+    [[gnu::always_inline]] static constexpr std::uint32_t magnitude_of(std::uint32_t given) {
         if (given > float_infinity) return quiet_nan;
         // Below the least normal number, 2^(1 - bias), more bits of the significand are dropped: up to all of them
         // and one, where what is left is no half.
-        const int exponent = std::max(static_cast<int>(given >> 23), 1), least = rebias + 1;
+        const int exponent = given >= implicit ? static_cast<int>(given >> 23) : 1, least = rebias + 1;
         const auto significand = (given & (implicit - 1)) | (given >= implicit ? implicit : 0);
-        const int drop = std::min(dropped + std::max(least - exponent, 0), 25);
+        const int below = least > exponent ? least - exponent : 0, above = exponent - least + below;
+        const int drop = dropped + below < 25 ? dropped + below : 25;
         const auto last_kept = significand >> drop & 1, just_below_half = (1U << (drop - 1)) - 1;
         const auto rounded = (significand + just_below_half + last_kept) >> drop;
         // Its implicit bit, if it has one, is the last of the exponent.
-        const auto result = rounded + (static_cast<std::uint32_t>(std::max(exponent - least, 0)) << fraction_bits);
+        const auto result = rounded + (static_cast<std::uint32_t>(above) << fraction_bits);
         if (result <= highest) return result;
         return beyond == overflow::infinite ? infinity : highest;
     }
 
     /// As the bits of a float.
-    static constexpr std::uint32_t widened(std::uint32_t magnitude) {
+    [[gnu::always_inline]] static constexpr std::uint32_t widened(std::uint32_t magnitude) {
         if (magnitude > highest) return has_infinity && magnitude == infinity ? float_infinity : 0x7fc00000;
         if (rebias == 0 || magnitude >> fraction_bits != 0)
             return (magnitude << dropped) + (static_cast<std::uint32_t>(rebias) << 23);
         if (magnitude == 0) return 0;
         // Subnormal here, normal there: its highest bit becomes the implicit one.
-        const int shift = std::countl_zero(magnitude) - 8;
+        const int shift = __builtin_clz(magnitude) - 8;
         const auto exponent = static_cast<std::uint32_t>(rebias + 1 + dropped - shift);
         return (exponent << 23) + ((magnitude << shift) & (implicit - 1));
     }

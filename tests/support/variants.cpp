@@ -50,7 +50,6 @@ bool classic(const quantization &q) {
 } // namespace
 
 bool native_computes(const quantization &q) {
-    if (!classic(q)) return false;
     for (std::size_t d = 0; d < q.src.dims.size(); ++d)
         if (q.src.dims[d] > q.scales.block[d] && q.src.dims[d] % q.scales.block[d] != 0) return false;
     return true;

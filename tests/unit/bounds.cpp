@@ -12,6 +12,7 @@ struct bounds_case {
     direction dir;
     data_type integer;
     bool alongside; // a parameter for each element
+    data_type real = data_type::f32;
 };
 
 class bounds : public testing::TestWithParam<bounds_case> {
@@ -19,12 +20,12 @@ class bounds : public testing::TestWithParam<bounds_case> {
     static sample of_size(std::int64_t size) { return of_extents({size}, {GetParam().alongside ? 1 : size}); }
 
     static sample of_extents(const dims &extents, const dims &block) {
-        const auto [dir, integer, alongside] = GetParam();
+        const auto [dir, integer, alongside, real] = GetParam();
         const bool quantizing = dir == direction::quantize;
         quantization q;
         q.dir = dir;
-        q.src = {quantizing ? data_type::f32 : integer, extents, {}};
-        q.dst = {quantizing ? integer : data_type::f32, extents, {}};
+        q.src = {quantizing ? real : integer, extents, {}};
+        q.dst = {quantizing ? integer : real, extents, {}};
         q.scales = {data_type::f32, block, {}};
         q.zero_points = {data_type::s8, q.scales.block, {}};
         random_source random(static_cast<std::uint64_t>(extents.back()));
@@ -84,9 +85,14 @@ INSTANTIATE_TEST_SUITE_P(cases, bounds,
         testing::Values(bounds_case {direction::quantize, data_type::u8, false},
                 bounds_case {direction::quantize, data_type::s8, true},
                 bounds_case {direction::dequantize, data_type::u8, true},
-                bounds_case {direction::dequantize, data_type::s8, false}),
+                bounds_case {direction::dequantize, data_type::s8, false},
+                bounds_case {direction::quantize, data_type::s4, true, data_type::bf16},
+                bounds_case {direction::quantize, data_type::u4, false},
+                bounds_case {direction::dequantize, data_type::u4, false, data_type::f16},
+                bounds_case {direction::dequantize, data_type::s4, true, data_type::bf16}),
         [](const auto &value) {
             return std::string(to_string(value.param.dir)) + "_" + to_string(value.param.integer)
+                    + (value.param.real == data_type::f32 ? "" : std::string("_") + to_string(value.param.real))
                     + (value.param.alongside ? "_parameters_alongside" : "_parameter_shared");
         });
 

@@ -4,6 +4,7 @@
 
 #include "kernels/native/plan.hpp"
 #include "quantization/isa.hpp"
+#include "support/elements.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/oracle.hpp"
 
@@ -58,7 +59,8 @@ struct parameters {
         }
     }
     call with(const layout &rows, const void *src, void *dst) const {
-        return {&rows, src, scales.data(), {zero_points_view::kind::s32, zero_points.data()}, dst, true};
+        return {&rows, src, {data_type::f32, scales.data()}, {zero_points_view::kind::s32, zero_points.data()}, dst,
+                true};
     }
 };
 
@@ -122,6 +124,55 @@ TEST(streaming, dequantizes_right_at_every_alignment) {
                 ASSERT_TRUE(dst.intact()) << s << " at offset " << offset;
             }
     }
+}
+
+/// 4-bit elements in groups, to reals of every size.
+struct converted_case {
+    data_type src, dst;
+    std::int64_t groups, size;
+
+    layout rows() const {
+        quantization q;
+        q.dir = direction::dequantize;
+        q.src = {src, {groups, size}, {}};
+        q.dst = {dst, {groups, size}, {}};
+        q.scales = {data_type::f32, {1, size}, {}};
+        return converted_layout_of(*canonicalize(q));
+    }
+};
+
+void expect_converted_right(const converted_case &of, const row_functions &rows) {
+    const auto count = of.groups * of.size;
+    std::vector<std::byte> src(bytes_for(of.src, count));
+    for (std::size_t i = 0; i < src.size(); ++i)
+        src[i] = static_cast<std::byte>(i * 37);
+    const parameters p(shape {1, of.groups, of.size});
+    const auto shaped = of.rows();
+    for (std::size_t offset = 0; offset < 64; offset += static_cast<std::size_t>(bits_in(of.dst)) / 8) {
+        guarded_buffer dst(bytes_for(of.dst, count), guarded_buffer::place::at_front, offset);
+        auto one = p.with(shaped, src.data(), dst.data());
+        one.src_type = of.src;
+        one.dst_type = of.dst;
+        rows.dequantize_converted(one, all_of(shaped));
+        for (std::int64_t i = 0; i < count; ++i) {
+            const auto group = static_cast<std::size_t>(i / of.size);
+            const auto right = oracle::dequantize(
+                    integer_from(of.src, get_bits(of.src, src.data(), i)), scale_of(group), zero_point_of(group));
+            ASSERT_EQ(get_bits(of.dst, dst.data(), i), bits_of_real(of.dst, right))
+                    << "element " << i << " of " << of.groups << " groups of " << of.size << " at offset " << offset;
+        }
+        ASSERT_TRUE(dst.intact()) << of.groups << " groups of " << of.size << " at offset " << offset;
+    }
+}
+
+TEST(streaming, converts_right_at_every_alignment) {
+    using enum data_type;
+    for (const auto src : {s4, u4, s8, u8})
+        for (const auto dst : {f32, f16, bf16})
+            for (const std::int64_t size : {1, 3, 16, 31, 32, 33, 64, 100, 128, 1024, 1500})
+                for (const std::int64_t groups : {1, 2, 5, 35})
+                    for (const auto *rows : available_rows())
+                        ASSERT_NO_FATAL_FAILURE(expect_converted_right({src, dst, groups, size}, *rows));
 }
 
 } // namespace

@@ -21,6 +21,11 @@ quantization statement(direction dir, const dims &extents, const dims &block) {
     return q;
 }
 
+struct types {
+    direction dir;
+    data_type src, dst, scales;
+};
+
 /// Sizes around those where work is split, and primes, which nothing divides.
 std::vector<quantization> statements() {
     std::vector<quantization> result;
@@ -36,6 +41,19 @@ std::vector<quantization> statements() {
         result.back().dst.strides = {333 * 171, 1, 19 * 333, 333}; // nhwc, channels in the middle
         result.push_back(statement(dir, {33331, 3, 3}, {33331, 1, 3}));
     }
+    using enum data_type;
+    for (const auto &converted :
+            {types {direction::dequantize, s4, bf16, f16}, types {direction::quantize, f16, u4, f32},
+                    types {direction::quantize, bf16, s4, bf16}, types {direction::dequantize, u4, f32, f32}})
+        for (const auto &groups : {dims {96, 4096}, dims {131073, 3}, dims {3, 131073}, dims {131, 3, 333}}) {
+            auto block = groups;
+            block.back() = groups.back() % 32 == 0 ? 32 : 3; // in rows of odd lengths, neighbours share bytes
+            auto q = statement(converted.dir, groups, block);
+            q.src.type = converted.src;
+            q.dst.type = converted.dst;
+            q.scales.type = converted.scales;
+            result.push_back(q);
+        }
     return result;
 }
 

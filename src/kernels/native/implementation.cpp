@@ -40,15 +40,39 @@ zero_points_view::kind zero_points_kind(const quantization &q) {
     switch (q.zero_points->type) {
         case data_type::s8: return kind::s8;
         case data_type::u8: return kind::u8;
+        case data_type::s4: return kind::s4;
+        case data_type::u4: return kind::u4;
         default: return kind::s32;
     }
+}
+
+/// Whether the rows have functions for their types, or are converted on the way.
+bool is_converted(const quantization &q) {
+    const auto plain = [](data_type type) {
+        return type == data_type::f32 || type == data_type::s8 || type == data_type::u8;
+    };
+    const bool plain_zero_points =
+            !q.zero_points || plain(q.zero_points->type) || q.zero_points->type == data_type::s32;
+    return !plain(q.src.type) || !plain(q.dst.type) || q.scales.type != data_type::f32 || !plain_zero_points;
+}
+
+/// Whether no two pieces write to one byte: 4-bit elements at even offsets have a byte each or share it with the
+/// next column of their piece.
+bool may_split(const layout &shape, data_type dst) {
+    if (traits(dst).bits >= 8) return true;
+    const auto even = [](const axis &a) { return a.dst_stride % 2 == 0; };
+    return std::all_of(shape.form.loops, shape.form.loops + shape.form.loop_count, even)
+            && (even(shape.form.row) || shape.form.row.dst_stride == 1);
 }
 
 class row_implementation final : public implementation {
   public:
     row_implementation(const quantization &q, const settings &s, row_function function)
-        : shape_(layout_of(*canonicalize(q)))
+        : shape_(is_converted(q) ? converted_layout_of(*canonicalize(q)) : layout_of(*canonicalize(q)))
         , function_(function)
+        , src_type_(q.src.type)
+        , dst_type_(q.dst.type)
+        , scale_type_(q.scales.type)
         , zero_points_(zero_points_kind(q))
         , isa_(s.max_isa)
         , threads_(s.threads)
@@ -57,14 +81,14 @@ class row_implementation final : public implementation {
         , piece_(piece_of(shape_, q.dir))
         , pieces_across_(pieces_of(columns_, piece_.columns))
         , pieces_(pieces_of(rows_, piece_.rows) * pieces_across_)
-        , tasks_(rows_ * columns_ / elements_per_task)
+        , tasks_(may_split(shape_, q.dst.type) ? rows_ * columns_ / elements_per_task : 1)
         , streaming_(size_in_bytes(q.dst.type, rows_ * columns_) >= streaming_bytes()) {}
 
     operation_info info() const override { return {kernel_kind::native, to_string(isa_)}; }
 
     void run(const arguments &args) const override {
-        const call c = {&shape_, args.src, static_cast<const float *>(args.scales), {zero_points_, args.zero_points},
-                args.dst, streaming_};
+        const call c = {&shape_, args.src, {scale_type_, args.scales}, {zero_points_, args.zero_points}, args.dst,
+                streaming_, src_type_, dst_type_};
         parallel::for_each_part(pieces_, task_count(), [&](parallel::range part) { run_pieces(c, part); });
     }
 
@@ -97,6 +121,7 @@ class row_implementation final : public implementation {
 
     layout shape_;
     row_function function_;
+    data_type src_type_, dst_type_, scale_type_;
     zero_points_view::kind zero_points_;
     isa isa_;
     int threads_;
@@ -109,6 +134,8 @@ class row_implementation final : public implementation {
 } // namespace
 
 row_function function_of(const row_functions &functions, const quantization &q) {
+    if (is_converted(q))
+        return q.dir == direction::quantize ? functions.quantize_converted : functions.dequantize_converted;
     const bool s8 = (q.dir == direction::quantize ? q.dst : q.src).type == data_type::s8;
     if (q.dir == direction::dequantize) return s8 ? functions.dequantize_s8 : functions.dequantize_u8;
     if (q.rule == numerics::any) return s8 ? functions.quantize_any_s8 : functions.quantize_any_u8;

@@ -35,9 +35,9 @@ void join(canonical_form &form, const axis &loop, std::int64_t parameter_stride)
 }
 
 /// [channels][inner] with a short inner becomes a row in which each parameter serves `inner` columns.
-void join_short_rows(layout &l) {
+void join_short_rows(layout &l, std::int64_t longest) {
     const axis *loop = continuing_loop(l.form);
-    if (!loop || l.form.row.parameter_stride != 0 || l.form.row.extent > short_row) return;
+    if (!loop || l.form.row.parameter_stride != 0 || l.form.row.extent > longest) return;
     l.repeat = l.form.row.extent;
     join(l.form, *loop, loop->parameter_stride);
     for (std::size_t i = 0; i < std::size(l.parameter_of); ++i)
@@ -69,10 +69,18 @@ void find_tiles(layout &l) {
 layout layout_of(const canonical_form &form) {
     layout l;
     l.form = form;
-    join_short_rows(l);
+    join_short_rows(l, short_row);
     join_short_periods(l);
     if (!dense(l.form.row) || l.form.row.parameter_stride != 0) l.rows = layout::kind::alongside;
     find_tiles(l);
+    return l;
+}
+
+layout converted_layout_of(const canonical_form &form) {
+    layout l;
+    l.form = form;
+    join_short_rows(l, table_capacity / 2);
+    join_short_periods(l);
     return l;
 }
 

@@ -1,6 +1,5 @@
 // The hand-written kernel: which row function computes a statement.
 #include "kernels/native/implementation.hpp"
-#include "quantization/text.hpp"
 
 namespace dynquant::kernels {
 namespace {
@@ -15,23 +14,11 @@ const row_functions &functions_of(isa value) {
     return scalar_rows;
 }
 
-bool known(data_type type) {
-    return type == data_type::f32 || type == data_type::s32 || type == data_type::s8 || type == data_type::u8;
-}
-
-std::optional<std::string> refuse_types(const quantization &q) {
-    const auto zero_points = q.zero_points ? q.zero_points->type : data_type::s32;
-    for (const auto type : {q.src.type, q.dst.type, q.scales.type, zero_points})
-        if (!known(type)) return concat("there is no code for ", to_string(type));
-    return std::nullopt;
-}
-
 class native_kernel_type final : public kernel {
   public:
     kernel_kind kind() const override { return kernel_kind::native; }
 
     std::optional<std::string> refusal(const quantization &q, const settings &) const override {
-        if (auto why = refuse_types(q)) return why;
         if (canonicalize(q)) return std::nullopt;
         return "a block of the scales does not divide its dim";
     }

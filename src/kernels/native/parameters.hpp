@@ -54,6 +54,33 @@ inline std::int32_t bits_of(float value) {
     return __builtin_bit_cast(std::int32_t, value);
 }
 
+/// Two to a byte, the first in the low four bits.
+inline std::int32_t nibble_at(const void *packed, std::int64_t i) {
+    return static_cast<const unsigned char *>(packed)[i / 2] >> i % 2 * 4 & 0xf;
+}
+inline std::int32_t signed_nibble_at(const void *packed, std::int64_t i) {
+    return (nibble_at(packed, i) ^ 8) - 8;
+}
+
+inline void unpack(const unsigned char *packed, std::int32_t *to, std::int64_t count) {
+    for (std::int64_t i = 0; i < count / 2; ++i) {
+        to[2 * i] = packed[i] & 0xf;
+        to[2 * i + 1] = packed[i] >> 4;
+    }
+    if (count % 2 != 0) to[count - 1] = packed[count / 2] & 0xf;
+}
+
+/// As small_float.hpp's, by a product, which compilers make vectors of.
+inline float widened_f16(std::uint16_t bits) {
+    const std::uint32_t magnitude = bits & 0x7fffU, sign = (bits & 0x8000U) << 16;
+    const float value = __builtin_bit_cast(float, magnitude << 13) * 0x1p112F;
+    const auto finite = __builtin_bit_cast(std::uint32_t, value);
+    return __builtin_bit_cast(float, sign | (magnitude >= 0x7c00 ? finite | 0x7f800000U : finite));
+}
+inline float widened_bf16(std::uint16_t bits) {
+    return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits) << 16);
+}
+
 /// Fetches parameters into columns `begin` to `end`, from index `first` on, `stride` apart.
 inline void fetch(parameter_table &t, const call &c, std::int64_t first, std::int64_t stride, std::int64_t begin,
         std::int64_t end) {
@@ -66,13 +93,30 @@ inline void fetch(parameter_table &t, const call &c, std::int64_t first, std::in
                 column[i] = at(first + (i - begin) * stride);
     };
     const auto fill_zero_points = [&](const auto *p) { fill(t.zero_point, [=](auto i) { return p[i]; }); };
-    fill(t.scale, [&](auto i) { return c.scales[i]; });
+    const auto fill_scales = [&](const auto *p, auto convert) { fill(t.scale, [=](auto i) { return convert(p[i]); }); };
+    if (c.scales.type == data_type::f32)
+        fill_scales(static_cast<const float *>(c.scales.data), [](float s) { return s; });
+    else if (c.scales.type == data_type::f16)
+        fill_scales(static_cast<const std::uint16_t *>(c.scales.data), widened_f16);
+    else
+        fill_scales(static_cast<const std::uint16_t *>(c.scales.data), widened_bf16);
     using kind = zero_points_view::kind;
     const void *data = c.zero_points.data;
+    const auto fill_nibbles = [&] {
+        if (stride == 1 && first % 2 == 0)
+            unpack(static_cast<const unsigned char *>(data) + first / 2, t.zero_point + begin, end - begin);
+        else
+            fill(t.zero_point, [=](auto i) { return nibble_at(data, i); });
+        if (c.zero_points.type == kind::s4)
+            for (auto i = begin; i < end; ++i)
+                t.zero_point[i] = (t.zero_point[i] ^ 8) - 8;
+    };
     switch (c.zero_points.type) {
         case kind::s8: return fill_zero_points(static_cast<const std::int8_t *>(data));
         case kind::u8: return fill_zero_points(static_cast<const std::uint8_t *>(data));
         case kind::s32: return fill_zero_points(static_cast<const std::int32_t *>(data));
+        case kind::s4:
+        case kind::u4: return fill_nibbles();
         case kind::none: return fill(t.zero_point, [](auto) { return 0; });
     }
 }
@@ -136,20 +180,22 @@ inline void prepare(parameter_table &t, const call &c, const parameter_run &run)
     if (run.count > 1) pad(t, run.count);
 }
 
+/// One that is not packed.
 inline std::int32_t zero_point_at(const zero_points_view &zero_points, std::int64_t i) {
     using kind = zero_points_view::kind;
     switch (zero_points.type) {
         case kind::s8: return static_cast<const std::int8_t *>(zero_points.data)[i];
         case kind::u8: return static_cast<const std::uint8_t *>(zero_points.data)[i];
         case kind::s32: return static_cast<const std::int32_t *>(zero_points.data)[i];
-        case kind::none: break;
+        default: break; // none
     }
     return 0;
 }
 
-/// Prepares parameter i in column 0: what small tensors wait for.
+/// Prepares parameter i in column 0: what small tensors wait for. Not for rows that are converted: their scales
+/// may be narrower, and their zero points packed.
 [[gnu::always_inline]] inline void prepare_one(parameter_table &t, const call &c, std::int64_t i) {
-    t.scale[0] = c.scales[i];
+    t.scale[0] = static_cast<const float *>(c.scales.data)[i];
     t.zero_point[0] = zero_point_at(c.zero_points, i);
     derive(t, 1);
 }

@@ -38,11 +38,29 @@ struct layout {
 
 layout layout_of(const canonical_form &form);
 
+/// The same for rows that are converted on the way: no tiles, and all rows are joined that share a stretch of
+/// columns, groups of 32 and more among them.
+layout converted_layout_of(const canonical_form &form);
+
+/// f16 and bf16 as they lie in memory.
+struct half {
+    std::uint16_t bits;
+};
+struct brain {
+    std::uint16_t bits;
+};
+
 /// Zero points as they lie in memory.
 struct zero_points_view {
-    enum class kind { none, s8, u8, s32 };
+    enum class kind { none, s8, u8, s32, s4, u4 };
 
     kind type = kind::none;
+    const void *data = nullptr;
+};
+
+/// Scales as they lie in memory.
+struct scales_view {
+    data_type type = data_type::f32;
     const void *data = nullptr;
 };
 
@@ -50,10 +68,12 @@ struct zero_points_view {
 struct call {
     const layout *shape;
     const void *src;
-    const float *scales;
+    scales_view scales;
     zero_points_view zero_points;
     void *dst;
     bool streaming; // whether results go past the caches
+    /// Of rows that are converted; the others have a function for their types.
+    data_type src_type = data_type::f32, dst_type = data_type::f32;
 };
 
 /// Rows [row_begin, row_end) by columns [column_begin, column_end) of the layout's form.
@@ -68,6 +88,8 @@ struct row_functions {
     row_function quantize_strict_s8, quantize_strict_u8;
     row_function quantize_any_s8, quantize_any_u8;
     row_function dequantize_s8, dequantize_u8;
+    /// All types that are not f32, s8 and u8, and all scales that are not f32.
+    row_function quantize_converted, dequantize_converted;
 };
 
 extern const row_functions scalar_rows;

@@ -8,13 +8,16 @@
 // - arithmetic, each operation correctly rounded in the rounding mode of the control word.
 // - min(bound, x): NaN in x passes.
 // - transpose: 8-bit elements, 16 rows of 32.
+// - load, store and stream of f16 and bf16 (half, brain); unpack and pack of `nibbles` 4-bit elements.
 // - leave: what the processor wants before code of another instruction set.
 // Everything here has internal linkage, so that no code of one instruction set can be linked into another.
 #pragma once
 
 #include <cstdint>
 
+#include "kernels/native/converted.hpp"
 #include "kernels/native/runs.hpp"
+#include "kernels/native/stretch.hpp"
 #include "kernels/native/tiles.hpp"
 #include "kernels/native/walker.hpp"
 
@@ -117,24 +120,6 @@ struct staged {
 
 /// A table of repeated parameters is expanded when so many rows use it.
 constexpr std::int64_t worth_expanding = 4;
-
-/// A stretch of columns, and where it begins among the parameters.
-struct stretch {
-    std::int64_t begin, count, number, phase;
-
-    stretch(const layout &shape, std::int64_t column, std::int64_t columns)
-        : begin(column)
-        , count(columns)
-        , number(column / shape.repeat)
-        , phase(column % shape.repeat) {}
-
-    /// Its parameters, in a row whose first is `of_row`.
-    parameter_run parameters(const layout &shape, std::int64_t of_row) const {
-        const auto stride = shape.form.row.parameter_stride, needed = (phase + count - 1) / shape.repeat + 1;
-        if (shape.period > 0) return {of_row, stride, needed, shape.period, number % shape.period};
-        return {of_row + number * stride, stride, needed};
-    }
-};
 
 /// Any other rows: parameters alongside, or strides. Columns are taken a table of parameters at a time, for
 /// all rows, so that a table is prepared once.
@@ -286,7 +271,8 @@ template <typename V>
 constexpr row_functions rows_for() {
     return {rows<V, strict_quantizer<V, std::int8_t>>, rows<V, strict_quantizer<V, std::uint8_t>>,
             rows<V, any_quantizer<V, std::int8_t>>, rows<V, any_quantizer<V, std::uint8_t>>,
-            rows<V, dequantizer<V, std::int8_t>>, rows<V, dequantizer<V, std::uint8_t>>};
+            rows<V, dequantizer<V, std::int8_t>>, rows<V, dequantizer<V, std::uint8_t>>,
+            converted<V, direction::quantize>, converted<V, direction::dequantize>};
 }
 
 } // namespace

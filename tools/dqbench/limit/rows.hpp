@@ -71,11 +71,76 @@ struct dequantizer : one_formula<V> {
     }
 };
 
+/// How many bits an element has.
+inline std::int64_t bits_of(dynquant::data_type type) {
+    using enum dynquant::data_type;
+    if (type == s4 || type == u4) return 4;
+    if (type == f16 || type == bf16) return 16;
+    return type == f32 || type == s32 ? 32 : 8;
+}
+
+/// Rows that the native kernel converts: src read and dst written from the first byte to the last, whatever the
+/// layouts, as nothing can be faster. Ends shorter than a vector are left out.
+template <typename V>
+class converted_traffic {
+  public:
+    converted_traffic(const native::call &of, const native::rectangle &r)
+        : c(of) {
+        const auto across = of.shape->form.row.extent;
+        const auto first = r.row_begin * across + r.column_begin;
+        const auto elements = (r.row_end - r.row_begin) * (r.column_end - r.column_begin);
+        const auto src_bits = bits_of(of.src_type), dst_bits = bits_of(of.dst_type);
+        loads = src_bits > dst_bits ? src_bits / dst_bits : 1;
+        stores = dst_bits > src_bits ? dst_bits / src_bits : 1;
+        src = static_cast<const char *>(of.src) + first * src_bits / 8;
+        auto *const begin = static_cast<char *>(of.dst) + first * dst_bits / 8;
+        const auto head = native::unaligned_head<vector>(begin, vector);
+        dst = begin + head;
+        steps = (elements * dst_bits / 8 - head) / (stores * vector);
+    }
+
+    void run() const {
+        const auto *from = src;
+        auto *to = dst;
+        for (std::int64_t i = 0; i < steps; ++i) {
+            auto sum = load(from);
+            for (std::int64_t k = 1; k < loads; ++k)
+                sum = V::add(sum, load(from + k * vector));
+            from += loads * vector;
+            for (std::int64_t k = 0; k < stores; ++k, to += vector)
+                if (c.streaming)
+                    V::stream(reinterpret_cast<float *>(to), sum);
+                else
+                    V::store(reinterpret_cast<float *>(to), sum);
+        }
+    }
+
+  private:
+    static constexpr std::int64_t vector = V::lanes * 4, page = 4096;
+
+    static typename V::reals load(const char *p) {
+        __builtin_prefetch(p + page);
+        return V::load(reinterpret_cast<const float *>(p));
+    }
+
+    const native::call &c;
+    const char *src;
+    char *dst;
+    std::int64_t loads, stores, steps;
+};
+
+template <typename V>
+void converted(const native::call &c, const native::rectangle &r) {
+    converted_traffic<V>(c, r).run();
+    if (c.streaming) V::fence();
+    V::leave();
+}
+
 /// Signs and numerics make no difference here.
 template <typename V>
 constexpr native::row_functions rows_for() {
     constexpr auto quantize = native::rows<V, quantizer<V>>, dequantize = native::rows<V, dequantizer<V>>;
-    return {quantize, quantize, quantize, quantize, dequantize, dequantize};
+    return {quantize, quantize, quantize, quantize, dequantize, dequantize, converted<V>, converted<V>};
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 #include <immintrin.h>
 
 #include "kernels/native/isa/transpose_avx2.hpp"
+#include "kernels/native/plan.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
@@ -23,6 +24,11 @@ struct avx2 {
     static integers load(const std::int32_t *p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(p)); }
     static integers load(const std::int8_t *p) { return _mm256_cvtepi8_epi32(_mm_loadl_epi64(as_vector(p))); }
     static integers load(const std::uint8_t *p) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64(as_vector(p))); }
+
+    static reals load(const half *p) { return _mm256_cvtph_ps(_mm_loadu_si128(as_vector(p))); }
+    static reals load(const brain *p) {
+        return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(as_vector(p))), 16));
+    }
 
     static reals load_partial(const float *p, std::int64_t count) { return _mm256_maskload_ps(p, first_lanes(count)); }
     static integers load_partial(const std::int8_t *p, std::int64_t count) {
@@ -62,9 +68,23 @@ struct avx2 {
 
     static void store(float *p, reals a) { _mm256_storeu_ps(p, a); }
     static void store(std::int32_t *p, integers a) { _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), a); }
+    static void store(half *p, reals a) { _mm_storeu_si128(as_halves(p), to_half(a)); }
+    static void store(brain *p, reals a) { _mm_storeu_si128(as_halves(p), to_brain(a)); }
+    template <typename Real>
+    static void store(Real *p, reals a, reals b) {
+        store(p, a);
+        store(p + lanes, b);
+    }
     static void store_partial(float *p, std::int64_t count, reals a) { _mm256_maskstore_ps(p, first_lanes(count), a); }
 
     static void stream(float *p, reals a) { _mm256_stream_ps(p, a); }
+    static void stream(half *p, reals a) { _mm_stream_si128(as_halves(p), to_half(a)); }
+    static void stream(brain *p, reals a) { _mm_stream_si128(as_halves(p), to_brain(a)); }
+    template <typename Real>
+    static void stream(Real *p, reals a, reals b) {
+        stream(p, a);
+        stream(p + lanes, b);
+    }
     static void fence() { _mm_sfence(); }
     /// Compilers leave this out on some paths, and LDMXCSR then waits 80 ns.
     static void leave() { _mm256_zeroupper(); }
@@ -90,7 +110,44 @@ struct avx2 {
         transpose_bytes(from, from_stride, to, to_stride);
     }
 
+    static constexpr std::int64_t looked_up = 0; // tables of sixteen pay in AVX-512 only
+    static constexpr std::int64_t nibbles = 32;
+    static void unpack(const void *from, std::int8_t *to, bool is_signed) {
+        const __m256i words = _mm256_cvtepu8_epi16(_mm_loadu_si128(as_vector(from))), low = _mm256_set1_epi8(0xf);
+        const __m256i values = _mm256_and_si256(_mm256_or_si256(words, _mm256_slli_epi16(words, 4)), low);
+        const __m256i sign = _mm256_set1_epi8(is_signed ? 8 : 0); // extends: (x ^ 8) - 8
+        _mm256_storeu_si256(reinterpret_cast<__m256i *>(to), _mm256_sub_epi8(_mm256_xor_si256(values, sign), sign));
+    }
+    static void pack(const std::int8_t *from, void *to, std::int8_t lowest, std::int8_t highest) {
+        const __m256i given = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(from));
+        const __m256i bounded =
+                _mm256_max_epi8(_mm256_min_epi8(given, _mm256_set1_epi8(highest)), _mm256_set1_epi8(lowest));
+        const __m256i low = _mm256_and_si256(bounded, _mm256_set1_epi16(0xf));
+        const __m256i high = _mm256_and_si256(_mm256_srli_epi16(bounded, 4), _mm256_set1_epi16(0xf0));
+        _mm_storeu_si128(static_cast<__m128i *>(to), joined_words(_mm256_or_si256(low, high)));
+    }
+
   private:
+    static __m128i *as_halves(void *p) { return static_cast<__m128i *>(p); }
+
+    /// Sixteen words, all below 256, as bytes.
+    static __m128i joined_words(__m256i words) {
+        return _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
+    }
+
+    static __m128i to_half(reals a) { return _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT); }
+    /// Ties to even by adding just under half, and a bit more when the last kept one is odd. NaN gets a quiet bit
+    /// in place.
+    static __m128i to_brain(reals a) {
+        const __m256i bits = _mm256_castps_si256(a);
+        const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+        const __m256i rounded = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
+        const __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
+        const __m256i is_nan = _mm256_castps_si256(_mm256_cmp_ps(a, a, _CMP_UNORD_Q));
+        const __m256i words = _mm256_srli_epi32(_mm256_blendv_epi8(rounded, quiet, is_nan), 16);
+        return _mm_packus_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
+    }
+
     static const __m128i *as_vector(const void *p) { return static_cast<const __m128i *>(p); }
 
     /// All ones in the first `count` lanes; none when count is negative, all when it is 8 or more.

@@ -5,6 +5,7 @@
 #include <immintrin.h>
 
 #include "kernels/native/isa/transpose_avx2.hpp"
+#include "kernels/native/plan.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
@@ -22,6 +23,11 @@ struct avx512 {
     static integers load(const std::int32_t *p) { return _mm512_loadu_si512(p); }
     static integers load(const std::int8_t *p) { return _mm512_cvtepi8_epi32(load_bytes(p)); }
     static integers load(const std::uint8_t *p) { return _mm512_cvtepu8_epi32(load_bytes(p)); }
+
+    static reals load(const half *p) { return _mm512_cvtph_ps(load_halves(p)); }
+    static reals load(const brain *p) {
+        return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(load_halves(p)), 16));
+    }
 
     static reals load_partial(const float *p, std::int64_t count) {
         return _mm512_maskz_loadu_ps(first_lanes(count), p);
@@ -65,11 +71,31 @@ struct avx512 {
 
     static void store(float *p, reals a) { _mm512_storeu_ps(p, a); }
     static void store(std::int32_t *p, integers a) { _mm512_storeu_si512(p, a); }
+    static void store(half *p, reals a) { _mm256_storeu_si256(as_halves(p), to_half(a)); }
+    static void store(brain *p, reals a) {
+        _mm256_storeu_si256(as_halves(p), _mm512_castsi512_si256(to_words(p, a, a)));
+    }
+    static void store(float *p, reals a, reals b) {
+        store(p, a);
+        store(p + lanes, b);
+    }
+    template <typename Real>
+    static void store(Real *p, reals a, reals b) {
+        _mm512_storeu_si512(p, to_words(p, a, b));
+    }
     static void store_partial(float *p, std::int64_t count, reals a) {
         _mm512_mask_storeu_ps(p, first_lanes(count), a);
     }
 
     static void stream(float *p, reals a) { _mm512_stream_ps(p, a); }
+    static void stream(float *p, reals a, reals b) {
+        stream(p, a);
+        stream(p + lanes, b);
+    }
+    template <typename Real>
+    static void stream(Real *p, reals a, reals b) {
+        _mm512_stream_si512(reinterpret_cast<__m512i *>(p), to_words(p, a, b));
+    }
     static void fence() { _mm_sfence(); }
     /// Compilers leave this out on some paths, and LDMXCSR then waits 80 ns.
     static void leave() { _mm256_zeroupper(); }
@@ -92,7 +118,72 @@ struct avx512 {
         transpose_bytes(from, from_stride, to, to_stride);
     }
 
+    // A table of what the sixteen 4-bit values stand for, and a stretch of 32 elements by it. Permutations look at
+    // the low bits of an index alone, so that what else is there need not be cleared; words look at five, so that
+    // their table comes twice.
+    static constexpr std::int64_t looked_up = 32;
+    static reals table_of(const float *, reals values) { return values; }
+    template <typename Real>
+    static integers table_of(const Real *p, reals values) {
+        return to_words(p, values, values);
+    }
+    template <bool Streaming>
+    static void look_up(const unsigned char *packed, reals table, float *to) {
+        const auto sixteen = [&](int k) {
+            const __m512i bytes = _mm512_cvtepu8_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i *>(packed + k)));
+            return _mm512_permutexvar_ps(_mm512_or_si512(bytes, _mm512_slli_epi64(bytes, 28)), table);
+        };
+        const reals low = sixteen(0), high = sixteen(8);
+        Streaming ? stream(to, low, high) : store(to, low, high);
+    }
+    template <bool Streaming, typename Real>
+    static void look_up(const unsigned char *packed, integers table, Real *to) {
+        const __m512i bytes = _mm512_cvtepu8_epi32(load_bytes(packed));
+        const __m512i result = _mm512_permutexvar_epi16(_mm512_or_si512(bytes, _mm512_slli_epi32(bytes, 12)), table);
+        if constexpr (Streaming)
+            _mm512_stream_si512(reinterpret_cast<__m512i *>(to), result);
+        else
+            _mm512_storeu_si512(to, result);
+    }
+
+    static constexpr std::int64_t nibbles = 64;
+    static void unpack(const void *from, std::int8_t *to, bool is_signed) {
+        const __m512i words = _mm512_cvtepu8_epi16(load_halves(from)), low = _mm512_set1_epi8(0xf);
+        const __m512i values = _mm512_and_si512(_mm512_or_si512(words, _mm512_slli_epi16(words, 4)), low);
+        const __m512i sign = _mm512_set1_epi8(is_signed ? 8 : 0); // extends: (x ^ 8) - 8
+        _mm512_storeu_si512(to, _mm512_sub_epi8(_mm512_xor_si512(values, sign), sign));
+    }
+    static void pack(const std::int8_t *from, void *to, std::int8_t lowest, std::int8_t highest) {
+        const __m512i bounded = _mm512_max_epi8(
+                _mm512_min_epi8(_mm512_loadu_si512(from), _mm512_set1_epi8(highest)), _mm512_set1_epi8(lowest));
+        const __m512i low = _mm512_and_si512(bounded, _mm512_set1_epi16(0xf));
+        const __m512i high = _mm512_and_si512(_mm512_srli_epi16(bounded, 4), _mm512_set1_epi16(0xf0));
+        _mm256_storeu_si256(static_cast<__m256i *>(to), _mm512_cvtepi16_epi8(_mm512_or_si512(low, high)));
+    }
+
   private:
+    static __m256i load_halves(const void *p) { return _mm256_loadu_si256(static_cast<const __m256i *>(p)); }
+    static __m256i *as_halves(void *p) { return static_cast<__m256i *>(p); }
+
+    static __m256i to_half(reals a) { return _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT); }
+    static integers to_words(const half *, reals a, reals b) {
+        return _mm512_inserti64x4(_mm512_castsi256_si512(to_half(a)), to_half(b), 1);
+    }
+    /// Their upper halves.
+    static integers to_words(const brain *, reals a, reals b) {
+        const __m512i odds = _mm512_set_epi16(63, 61, 59, 57, 55, 53, 51, 49, 47, 45, 43, 41, 39, 37, 35, 33, 31, 29,
+                27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
+        return _mm512_permutex2var_epi16(rounded_to_upper_half(a), odds, rounded_to_upper_half(b));
+    }
+    /// Ties to even by adding just under half, and a bit more when the last kept one is odd. NaN, which arithmetic
+    /// leaves quiet, stays as it is. VCVTNEPS2BF16 would flush subnormals.
+    static integers rounded_to_upper_half(reals a) {
+        const __m512i bits = _mm512_castps_si512(a);
+        const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+        const __mmask16 is_number = _mm512_cmp_ps_mask(a, a, _CMP_ORD_Q);
+        return _mm512_mask_add_epi32(bits, is_number, bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
+    }
+
     static __m128i load_bytes(const void *p) { return _mm_loadu_si128(static_cast<const __m128i *>(p)); }
 
     /// The first `count` lanes; none when count is negative, all when it is 16 or more.

@@ -5,6 +5,9 @@
 #include <cstdint>
 #include <limits>
 
+#include "kernels/native/plan.hpp"
+#include "quantization/small_float.hpp"
+
 namespace dynquant::kernels::native {
 namespace {
 
@@ -17,6 +20,8 @@ struct scalar {
     static reals splat(float value) { return value; }
     static integers splat(std::int32_t value) { return value; }
     static reals load(const float *p) { return *p; }
+    static reals load(const half *p) { return float16 {p->bits}.value(); }
+    static reals load(const brain *p) { return bfloat16 {p->bits}.value(); }
     template <typename Integer>
     static integers load(const Integer *p) {
         return *p;
@@ -52,8 +57,29 @@ struct scalar {
     }
 
     static void store(float *p, reals a) { *p = a; }
+    static void store(half *p, reals a) { p->bits = float16::from(a).bits; }
+    static void store(brain *p, reals a) { p->bits = bfloat16::from(a).bits; }
     static void store(std::int32_t *p, integers a) { *p = a; }
-    static void stream(float *p, reals a) { *p = a; }
+    template <typename Real>
+    static void store(Real *p, reals a, reals b) {
+        store(p, a);
+        store(p + 1, b);
+    }
+    template <typename Real, typename... More>
+    static void stream(Real *p, reals a, More... more) {
+        store(p, a, more...);
+    }
+    static constexpr std::int64_t looked_up = 0; // tables of sixteen pay in AVX-512 only
+    static constexpr std::int64_t nibbles = 2;
+    static void unpack(const unsigned char *from, std::int8_t *to, bool is_signed) {
+        const int sign = is_signed ? 8 : 0; // extends: (x ^ 8) - 8
+        to[0] = static_cast<std::int8_t>(((*from & 0xf) ^ sign) - sign);
+        to[1] = static_cast<std::int8_t>((*from >> 4 ^ sign) - sign);
+    }
+    static void pack(const std::int8_t *from, unsigned char *to, std::int8_t lowest, std::int8_t highest) {
+        const auto bounded = [=](int value) { return value < lowest ? lowest : value > highest ? highest : value; };
+        *to = static_cast<unsigned char>((bounded(from[0]) & 0xf) | (bounded(from[1]) & 0xf) << 4);
+    }
     static void fence() {}
     static void leave() {}
     static void transpose(
@@ -61,10 +87,6 @@ struct scalar {
         for (int i = 0; i < 16; ++i)
             for (int j = 0; j < 32; ++j)
                 to[j * to_stride + i] = from[i * from_stride + j];
-    }
-    template <typename Integer>
-    static void stream(Integer *p, reals a, reals b, reals c, reals d) {
-        store(p, a, b, c, d);
     }
     template <typename Integer>
     static void store(Integer *p, reals a, reals b, reals c, reals d) {

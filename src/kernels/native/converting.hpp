@@ -1,0 +1,232 @@
+// Stretches of a row on their way between memory and the formulas: elements of every type as floats or bytes.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/native/parameters.hpp"
+#include "kernels/native/runs.hpp"
+#include "kernels/native/walker.hpp"
+#include "quantization/small_float.hpp"
+
+namespace dynquant::kernels::native {
+namespace {
+
+constexpr std::int64_t nibble_size = 4;
+
+/// Columns of one row, on the stack. Vectors may be read and written to their end beyond the last column.
+template <typename T>
+struct alignas(64) column_buffer {
+    T column[table_capacity + widest_block];
+};
+
+/// Where a stretch lies: `count` elements, `stride` apart, from element `first` of a tensor on.
+struct placed {
+    std::int64_t first, stride, count;
+};
+
+// ---- Raw elements ----------------------------------------------------------------------------------
+
+/// As neighbours: in place if they are, else copied.
+template <typename T>
+const T *gather(const void *tensor, const placed &at, T *copy) {
+    const T *from = static_cast<const T *>(tensor) + at.first;
+    if (at.stride == 1) return from;
+    for (std::int64_t i = 0; i < at.count; ++i)
+        copy[i] = from[i * at.stride];
+    return copy;
+}
+
+template <typename T>
+void scatter(const T *columns, void *tensor, const placed &at) {
+    T *to = static_cast<T *>(tensor) + at.first;
+    for (std::int64_t i = 0; i < at.count; ++i)
+        to[i * at.stride] = columns[i];
+}
+
+/// Streaming stores of all widths begin at a cache line.
+template <typename T>
+constexpr std::int64_t line_of = 64 / sizeof(T);
+
+// ---- Reals -----------------------------------------------------------------------------------------
+
+/// f16 and bf16 to floats.
+template <typename V, typename T>
+void widen(const T *from, std::int64_t count, float *to) {
+    constexpr std::int64_t n = V::lanes, page = 2048;
+    std::int64_t i = 0;
+    for (; i + n <= count; i += n) {
+        __builtin_prefetch(from + i + page);
+        V::store(to + i, V::load(from + i));
+    }
+    if (i == count) return;
+    T rest[n] = {};
+    std::memcpy(rest, from + i, static_cast<std::size_t>(count - i) * sizeof(T));
+    V::store(to + i, V::load(rest));
+}
+
+/// Floats to reals of type T, two vectors at a time.
+template <typename V, typename T>
+void narrow(const float *from, std::int64_t count, T *to, bool streaming) {
+    constexpr std::int64_t n = V::lanes;
+    const auto partial = [&](std::int64_t i, std::int64_t end) {
+        T rest[n];
+        V::store(rest, V::load(from + i));
+        std::memcpy(to + i, rest, static_cast<std::size_t>(end - i) * sizeof(T));
+    };
+    std::int64_t i = 0;
+    if (streaming) {
+        const auto head = unaligned_head<line_of<T>>(to, count);
+        for (; i < head; i += n)
+            partial(i, least(i + n, head));
+        i = head;
+        for (; i + 2 * n <= count; i += 2 * n)
+            V::stream(to + i, V::load(from + i), V::load(from + i + n));
+    }
+    for (; i + 2 * n <= count; i += 2 * n)
+        V::store(to + i, V::load(from + i), V::load(from + i + n));
+    for (; i < count; i += n)
+        partial(i, least(i + n, count));
+}
+
+template <typename Float8>
+void widen_float8(const std::uint8_t *from, std::int64_t count, float *to) {
+    for (std::int64_t i = 0; i < count; ++i)
+        to[i] = Float8 {from[i]}.value();
+}
+
+template <typename Float8>
+void narrow_float8(const float *from, std::int64_t count, std::uint8_t *to) {
+    for (std::int64_t i = 0; i < count; ++i)
+        to[i] = Float8::from(from[i]).bits;
+}
+
+/// Reads a stretch of any real type, 8-bit floats among them.
+template <typename V>
+class real_reader {
+  public:
+    const float *read(data_type type, const void *tensor, const placed &at) {
+        switch (type) {
+            case data_type::f32: return gather(tensor, at, reals_.column);
+            case data_type::f16: widen<V>(gather(tensor, at, halves_.column), at.count, reals_.column); break;
+            case data_type::bf16: widen<V>(gather(tensor, at, brains_.column), at.count, reals_.column); break;
+            case data_type::f8_e4m3:
+                widen_float8<float8_e4m3>(gather(tensor, at, bytes_.column), at.count, reals_.column);
+                break;
+            default: widen_float8<float8_e5m2>(gather(tensor, at, bytes_.column), at.count, reals_.column);
+        }
+        return reals_.column;
+    }
+
+  private:
+    column_buffer<float> reals_;
+    column_buffer<half> halves_;
+    column_buffer<brain> brains_;
+    column_buffer<std::uint8_t> bytes_;
+};
+
+template <typename V>
+class real_writer {
+  public:
+    void write(const float *columns, data_type type, void *tensor, const placed &at, bool streaming) {
+        switch (type) {
+            case data_type::f16: return write_as<half>(columns, tensor, at, streaming);
+            case data_type::bf16: return write_as<brain>(columns, tensor, at, streaming);
+            default: return write_as<float>(columns, tensor, at, streaming);
+        }
+    }
+
+  private:
+    template <typename T>
+    void write_as(const float *columns, void *tensor, const placed &at, bool streaming) {
+        if (at.stride == 1) return narrow<V>(columns, at.count, static_cast<T *>(tensor) + at.first, streaming);
+        alignas(64) T copy[table_capacity];
+        narrow<V>(columns, at.count, copy, false);
+        scatter(copy, tensor, at);
+    }
+};
+
+// ---- Integers --------------------------------------------------------------------------------------
+
+inline std::int8_t widened_nibble(const void *packed, std::int64_t i, bool is_signed) {
+    return static_cast<std::int8_t>(is_signed ? signed_nibble_at(packed, i) : nibble_at(packed, i));
+}
+
+/// Leaves the other half of the byte as it is.
+inline void put_nibble(void *packed, std::int64_t i, std::int8_t value) {
+    auto &byte = static_cast<unsigned char *>(packed)[i / 2];
+    const int shift = static_cast<int>(i % 2) * nibble_size, kept = 0xf0 >> shift;
+    byte = static_cast<unsigned char>((byte & kept) | (value & 0xf) << shift);
+}
+
+/// 4-bit elements to bytes, whether signed or not.
+template <typename V>
+class nibble_reader {
+  public:
+    const std::int8_t *read(const void *tensor, const placed &at, bool is_signed) {
+        if (at.stride != 1) {
+            for (std::int64_t i = 0; i < at.count; ++i)
+                buffer_.column[i] = widened_nibble(tensor, at.first + i * at.stride, is_signed);
+            return buffer_.column;
+        }
+        // From the beginning of a byte on.
+        const auto odd = at.first % 2, count = at.count + odd;
+        unpack(static_cast<const unsigned char *>(tensor) + at.first / 2, count, is_signed);
+        return buffer_.column + odd;
+    }
+
+  private:
+    void unpack(const unsigned char *from, std::int64_t count, bool is_signed) {
+        constexpr std::int64_t n = V::nibbles, page = 2048;
+        auto *to = buffer_.column;
+        std::int64_t i = 0;
+        for (; i + n <= count; i += n) {
+            __builtin_prefetch(from + i / 2 + page);
+            V::unpack(from + i / 2, to + i, is_signed);
+        }
+        if (i == count) return;
+        unsigned char rest[n / 2] = {};
+        std::memcpy(rest, from + i / 2, static_cast<std::size_t>((count - i + 1) / 2));
+        V::unpack(rest, to + i, is_signed);
+    }
+
+    column_buffer<std::int8_t> buffer_;
+};
+
+/// Bytes to 4-bit elements, saturated. The bytes have room for a vector beyond their end.
+template <typename V>
+class nibble_writer {
+  public:
+    void write(const std::int8_t *bytes, void *tensor, const placed &at, bool is_signed) {
+        const std::int8_t lowest = is_signed ? -8 : 0, highest = is_signed ? 7 : 15;
+        const auto saturated = [=](std::int8_t value) {
+            return value < lowest ? lowest : value > highest ? highest : value;
+        };
+        if (at.stride != 1) {
+            for (std::int64_t i = 0; i < at.count; ++i)
+                put_nibble(tensor, at.first + i * at.stride, saturated(bytes[i]));
+            return;
+        }
+        // Whole bytes, and before and after them halves of some that others own the rest of.
+        const auto head = at.first % 2 < at.count ? at.first % 2 : at.count, whole = (at.count - head) / 2 * 2;
+        if (head > 0) put_nibble(tensor, at.first, saturated(bytes[0]));
+        pack(bytes + head, whole, static_cast<unsigned char *>(tensor) + (at.first + head) / 2, lowest, highest);
+        if (head + whole < at.count) put_nibble(tensor, at.first + head + whole, saturated(bytes[head + whole]));
+    }
+
+  private:
+    static void pack(
+            const std::int8_t *from, std::int64_t count, unsigned char *to, std::int8_t lowest, std::int8_t highest) {
+        constexpr std::int64_t n = V::nibbles;
+        std::int64_t i = 0;
+        for (; i + n <= count; i += n)
+            V::pack(from + i, to + i / 2, lowest, highest);
+        if (i == count) return;
+        unsigned char rest[n / 2];
+        V::pack(from + i, rest, lowest, highest);
+        std::memcpy(to + i / 2, rest, static_cast<std::size_t>((count - i) / 2));
+    }
+};
+
+} // namespace
+} // namespace dynquant::kernels::native

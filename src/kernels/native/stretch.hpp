@@ -1,0 +1,28 @@
+// Part of a row, and its parameters.
+#pragma once
+
+#include "kernels/native/parameters.hpp"
+
+namespace dynquant::kernels::native {
+namespace {
+
+/// A stretch of columns, and where it begins among the parameters.
+struct stretch {
+    std::int64_t begin, count, number, phase;
+
+    stretch(const layout &shape, std::int64_t column, std::int64_t columns)
+        : begin(column)
+        , count(columns)
+        , number(column / shape.repeat)
+        , phase(column % shape.repeat) {}
+
+    /// Its parameters, in a row whose first is `of_row`.
+    parameter_run parameters(const layout &shape, std::int64_t of_row) const {
+        const auto stride = shape.form.row.parameter_stride, needed = (phase + count - 1) / shape.repeat + 1;
+        if (shape.period > 0) return {of_row, stride, needed, shape.period, number % shape.period};
+        return {of_row + number * stride, stride, needed};
+    }
+};
+
+} // namespace
+} // namespace dynquant::kernels::native
