@@ -44,7 +44,7 @@ struct partition_record {
     bool supported = false;
     std::shared_ptr<const op_record> op = {}; // claimed
     dnnl_fpmath_mode_t mode = dnnl_fpmath_mode_strict;
-    onednn_partition theirs = {}; // null in a graph of this family alone
+    onednn_partition theirs = {}; // null in a graph of this family alone, and where oneDNN could not compile it
 };
 
 struct graph_record {

@@ -50,6 +50,7 @@ void claim(partition_record &p, std::shared_ptr<const op_record> op) {
     p.ops = {op->id};
     p.inputs = op->inputs;
     p.outputs = op->outputs;
+    if (!p.supported) p.theirs.reset(); // of a Wildcard in its place, which oneDNN cannot compile
     p.supported = true;
     p.op = std::move(op);
 }
@@ -100,7 +101,7 @@ compiled_partition_record *compile(const partition_record &p, size_t input_count
     try {
         return new compiled_partition_record {label(p), compile(*p.op, in, out, p.mode), {}};
     } catch (const opaque_layout &) {
-        if (!p.theirs || !p.supported) throw;
+        if (!p.theirs) throw;
         return new compiled_partition_record {label(p), {}, compile_by_onednn(p, in, out, engine)};
     }
 }

@@ -32,7 +32,9 @@ dnnl_status_t compile_theirs(
     if (created != dnnl_success) return created;
     core::onednn_compiled_partition theirs(handle);
     const auto status = onednn().partition_compile(partition, handle, t.in_num, t.inputs, t.out_num, t.outputs, engine);
-    if (status == dnnl_success) own.theirs = std::move(theirs);
+    if (status != dnnl_success) return status;
+    own.ours.reset(); // of an earlier compile
+    own.theirs = std::move(theirs);
     return status;
 }
 
@@ -69,11 +71,12 @@ dnnl_status_t create_claimed(dnnl_graph_partition_t *partition, const op_record 
     const auto created = onednn().graph_create(&handle, dnnl_cpu);
     if (created != dnnl_success) return created;
     const core::onednn_graph graph(handle);
-    for (const auto status : {core::add_to(handle, op), onednn().graph_finalize(handle),
-                 onednn().graph_filter(handle, dnnl_graph_partition_policy_fusion),
-                 onednn().graph_get_partitions(handle, 1, partition)})
-        if (status != dnnl_success) return status;
-    return dnnl_success;
+    const auto &f = onednn();
+    auto status = core::add_to(handle, op);
+    if (status == dnnl_success) status = f.graph_finalize(handle);
+    if (status == dnnl_success) status = f.graph_filter(handle, dnnl_graph_partition_policy_fusion);
+    if (status == dnnl_success) status = f.graph_get_partitions(handle, 1, partition);
+    return status;
 }
 
 } // namespace

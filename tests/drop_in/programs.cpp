@@ -17,7 +17,8 @@ const std::string right = "per_channel_zps: 6 2 255 10 0 204\n" // scales 1 0.5 
 
 std::string run(const std::string &environment, const std::string &program) {
     const scratch_folder folder;
-    const auto result = run_program(folder.path, environment, program, "");
+    const auto leaks_of_onednn = "LSAN_OPTIONS=print_suppressions=0:suppressions=" ONEDNN_LEAKS " ";
+    const auto result = run_program(folder.path, leaks_of_onednn + environment, program, "");
     EXPECT_EQ(result.status, 0) << result.err;
     return result.out;
 }
