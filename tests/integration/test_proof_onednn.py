@@ -16,7 +16,7 @@ name=$(basename "$file" .json)
 if [ -n "$LD_PRELOAD" ]; then state=${name#*_}; ms=0.25; else state=${name%_*}; ms=0.5; fi
 [ "$mode" = P ] && echo "least:$ms:" && exit
 [ "$state" = crash ] && kill -SEGV $$
-[ -n "$LD_PRELOAD" ] && [ -n "$DYNQUANT_VERBOSE" ] && echo "dynquant_verbose,primitive,create,cpu,quantize,..."
+[ -n "$LD_PRELOAD" ] && [ -n "$DYNQUANT_VERBOSE" ] && echo "dynquant_verbose,graph,claim,cpu,..."
 echo "tests:1 passed:0 skipped:0 mistrusted:0 failed:0" | sed "s/$state:0/$state:1/"
 """
 EXAMPLE = '#!/bin/sh\n[ "$1" = cpu ] && [ -z "$LD_PRELOAD$FAIL" ]\n'
