@@ -27,7 +27,8 @@ using dims = std::vector<std::int64_t>;
 inline constexpr int max_rank = 12;
 
 /// f16: IEEE 754 binary16. bf16: the upper half of an f32. s4, u4: two to a byte, the first in the low four bits;
-/// strides and offsets count elements. f8_e4m3 and f8_e5m2: OCP's 8-bit floats, e4m3 without infinities.
+/// strides and offsets count elements. f8_e4m3 and f8_e5m2: OCP's 8-bit floats, which overflow as oneDNN's, to NaN and
+/// to infinity.
 enum class data_type { f32, s32, s8, u8, f16, bf16, s4, u4, f8_e4m3, f8_e5m2 };
 
 /// quantize: real to integer or to an 8-bit float. dequantize: the reverse.

@@ -2,9 +2,8 @@
 // control word matters.
 //
 // f16 and bf16: IEEE 754-2019, bf16 as a binary format of 8 exponent bits and 7 of fraction. 8-bit floats: OCP
-// 8-bit Floating Point Specification (OFP8), revision 1.0, in its saturating mode. oneDNN's reference code
-// (src/common/float8.cpp) converts in the other mode: e4m3 overflows to NaN and e5m2 to infinity; and it rounds
-// twice, to f16 first.
+// 8-bit Floating Point Specification (OFP8), revision 1.0, in its non-saturating mode, as oneDNN: e4m3 overflows to
+// NaN and e5m2 to infinity. But oneDNN's reference code (src/common/float8.cpp) rounds twice, to f16 first.
 //
 // Always inlined and without the standard library: code compiled for one instruction set uses it too.
 #pragma once
@@ -13,12 +12,9 @@
 
 namespace dynquant {
 
-/// What rounding gives beyond the largest finite number.
-enum class overflow { infinite, saturated };
-
 /// A sign, the exponent and the fraction. The greatest exponent is for infinity and NaN, but in e4m3, where of its
 /// numbers one alone is NaN.
-template <typename Bits, int exponent_bits, int fraction_bits, bool has_infinity, overflow beyond>
+template <typename Bits, int exponent_bits, int fraction_bits, bool has_infinity>
 struct small_float {
     Bits bits;
 
@@ -57,7 +53,7 @@ struct small_float {
         // Its implicit bit, if it has one, is the last of the exponent.
         const auto result = rounded + (static_cast<std::uint32_t>(above) << fraction_bits);
         if (result <= highest) return result;
-        return beyond == overflow::infinite ? infinity : highest;
+        return has_infinity ? infinity : quiet_nan;
     }
 
     /// As the bits of a float.
@@ -73,9 +69,9 @@ struct small_float {
     }
 };
 
-using float16 = small_float<std::uint16_t, 5, 10, true, overflow::infinite>;
-using bfloat16 = small_float<std::uint16_t, 8, 7, true, overflow::infinite>;
-using float8_e4m3 = small_float<std::uint8_t, 4, 3, false, overflow::saturated>;
-using float8_e5m2 = small_float<std::uint8_t, 5, 2, true, overflow::saturated>;
+using float16 = small_float<std::uint16_t, 5, 10, true>;
+using bfloat16 = small_float<std::uint16_t, 8, 7, true>;
+using float8_e4m3 = small_float<std::uint8_t, 4, 3, false>;
+using float8_e5m2 = small_float<std::uint8_t, 5, 2, true>;
 
 } // namespace dynquant

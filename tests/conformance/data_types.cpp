@@ -110,12 +110,12 @@ TEST(data_types, f16_and_bf16_results_are_rounded_twice) {
     expect_gives(q, as_bytes({126}), {}, {}, {0xf0, 0x7b}); // 65016, to 65024: steps of 32
 }
 
-TEST(data_types, f8_is_quantized_with_saturation_and_nan_stays) {
+TEST(data_types, f8_overflows_to_nan_or_infinity_and_nan_stays) {
     auto q = statement(direction::quantize, of(f32, {7}), of(f8_e4m3, {7}), {f32, {7}, {0.5}});
     const auto src = encode_reals(f32, {0.5f, -0.0f, 224, 1e30f, -INFINITY, 0.53125f, 1});
-    expect_gives(q, src, {}, {}, {0x38, 0x80, 0x7e, 0x7e, 0xfe, 0x38, 0x40});
+    expect_gives(q, src, {}, {}, {0x38, 0x80, 0x7e, 0x7f, 0xff, 0x38, 0x40});
     q.dst.type = f8_e5m2;
-    expect_gives(q, src, {}, {}, {0x3c, 0x80, 0x5f, 0x7b, 0xfb, 0x3c, 0x40}); // 448 = 1.75 * 2^8
+    expect_gives(q, src, {}, {}, {0x3c, 0x80, 0x5f, 0x7c, 0xfc, 0x3c, 0x40}); // 448 = 1.75 * 2^8
     q = statement(direction::quantize, of(f32, {1}), of(f8_e4m3, {1}), {f32, {1}, {1}});
     expect_gives(q, encode_reals(f32, {NAN}), {}, {}, {0x7f});
 }

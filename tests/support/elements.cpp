@@ -132,9 +132,7 @@ std::uint32_t bits_of_real(data_type type, float value) {
     }
     const auto halfway = std::bit_cast<std::uint32_t>(middle(f, low));
     const bool up = magnitude > halfway || (magnitude == halfway && low % 2 == 1);
-    if (!up) return sign | low;
-    const bool beyond = low == f.highest, saturates = bits_in(type) == 8;
-    return sign | (beyond && saturates ? low : low + 1);
+    return sign | (up ? low + 1 : low); // beyond the highest: infinity, or NaN where there is none
 }
 
 std::vector<std::byte> encode(data_type type, const std::vector<std::int64_t> &values) {

@@ -47,11 +47,11 @@ TEST(small_float, bf16_by_hand) {
 
 TEST(small_float, f8_e4m3_by_hand) {
     EXPECT_EQ(float8_e4m3::from(1).bits, 0x38);
-    EXPECT_EQ(float8_e4m3::from(448).bits, 0x7e); // the largest, S 1111 110
-    EXPECT_EQ(float8_e4m3::from(464).bits, 0x7e); // where the next would begin
-    EXPECT_EQ(float8_e4m3::from(465).bits, 0x7e); // saturated, as all beyond
-    EXPECT_EQ(float8_e4m3::from(-1e30f).bits, 0xfe);
-    EXPECT_EQ(float8_e4m3::from(infinity).bits, 0x7e);
+    EXPECT_EQ(float8_e4m3::from(448).bits, 0x7e);            // the largest, S 1111 110
+    EXPECT_EQ(float8_e4m3::from(464).bits, 0x7e);            // where the next would begin
+    EXPECT_EQ(float8_e4m3::from(464 + 0x1p-15f).bits, 0x7f); // NaN, as all beyond
+    EXPECT_EQ(float8_e4m3::from(-1e30f).bits, 0xff);
+    EXPECT_EQ(float8_e4m3::from(infinity).bits, 0x7f);
     EXPECT_EQ(float8_e4m3::from(nan).bits & 0x7f, 0x7f);
     EXPECT_EQ(float8_e4m3::from(1.0625f).bits, 0x38); // ties: steps of 1/8
     EXPECT_EQ(float8_e4m3::from(1.1875f).bits, 0x3a);
@@ -67,8 +67,9 @@ TEST(small_float, f8_e4m3_by_hand) {
 TEST(small_float, f8_e5m2_by_hand) {
     EXPECT_EQ(float8_e5m2::from(1).bits, 0x3c);
     EXPECT_EQ(float8_e5m2::from(57344).bits, 0x7b); // the largest
-    EXPECT_EQ(float8_e5m2::from(61440).bits, 0x7b); // saturated, as all beyond
-    EXPECT_EQ(float8_e5m2::from(-infinity).bits, 0xfb);
+    EXPECT_EQ(float8_e5m2::from(61439.996f).bits, 0x7b);
+    EXPECT_EQ(float8_e5m2::from(61440).bits, 0x7c); // half a step beyond: infinity
+    EXPECT_EQ(float8_e5m2::from(-infinity).bits, 0xfc);
     EXPECT_EQ(float8_e5m2::from(1.125f).bits, 0x3c); // ties: steps of 1/4
     EXPECT_EQ(float8_e5m2::from(1.375f).bits, 0x3e);
     EXPECT_EQ(float8_e5m2::from(0x1p-16f).bits, 1); // the least
