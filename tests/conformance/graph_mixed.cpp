@@ -275,7 +275,10 @@ TEST(MixedGraph, OursAreCheckedAllTheSame) {
 TEST(MixedGraph, TensorsOfTwoTypesAreRefusedAtTheBorder) {
     dg::graph graph(dg::engine::kind::cpu);
     graph.add_op(relu());
-    EXPECT_TRUE(fails([&] { graph.add_op(dequantize(2, u8(1, {2, 3}), f32(4, {2, 3}), 1, 0)); },
+    EXPECT_TRUE(fails(
+            [&] {
+                graph.add_op(dequantize(2, u8(1, {2, 3}), f32(4, {2, 3}), 1, 0));
+            },
             dnnl_invalid_data_type,
             "op 2 'dequantize' (Dequantize): src: expected data type f32, as logical tensor 1 has in output 0 of op 1 "
             "'relu' (kind "
