@@ -137,7 +137,7 @@ struct converted_case {
         q.src = {src, {groups, size}, {}};
         q.dst = {dst, {groups, size}, {}};
         q.scales = {data_type::f32, {1, size}, {}};
-        return converted_layout_of(*canonicalize(q));
+        return converted_layout_of(*canonicalize(q), true);
     }
 };
 

@@ -7,6 +7,7 @@
 
 #include "kernels/native/converting.hpp"
 #include "kernels/native/stretch.hpp"
+#include "kernels/native/tiles.hpp"
 #include "kernels/native/walker.hpp"
 
 namespace dynquant::kernels::native {
@@ -104,11 +105,12 @@ class converted_rows {
 
     /// A span of columns for all rows, then the next one, so that parameters that rows share are prepared once.
     void compute() {
+        if (dir == direction::dequantize && shape.rows == layout::kind::tiled) return compute_tiles();
         for (auto column = r.column_begin; column < r.column_end; column += span.count) {
             span = stretch(shape, column, least(columns_of_span(column), r.column_end - column));
             row_walker walker(shape.form, r.row_begin);
             for (auto row = r.row_begin; row < r.row_end; ++row, walker.advance(1))
-                compute_span(walker);
+                compute_span(walker.src, walker.dst, walker.parameter);
         }
     }
 
@@ -126,20 +128,66 @@ class converted_rows {
         return phase > 0 ? shape.repeat - phase : table_capacity / whole * whole;
     }
 
-    void compute_span(const row_walker &at) {
-        auto run = span.parameters(shape, at.parameter);
-        if (along.parameter_stride == 0) run = {at.parameter, 0, 1};
-        prepare(table, c, run);
+    /// The span's columns of the row that begins there in src, dst and the parameters.
+    void compute_span(std::int64_t src_row, std::int64_t dst_row, std::int64_t parameter) {
+        auto run = span.parameters(shape, parameter);
+        if (along.parameter_stride == 0) run = {parameter, 0, 1};
+        if (dir == direction::dequantize && run.period == 0)
+            prepare_difference(run);
+        else
+            prepare(table, c, run);
         const auto end = span.begin + span.count;
         for (auto column = span.begin; column < end; column += part.count) {
             part = stretch(shape, column, least(columns_of_part(column), end - column));
             base = part.number - span.number;
+            const auto from = place_of(src_row, along.src_stride), to = place_of(dst_row, along.dst_stride);
             if constexpr (dir == direction::quantize)
-                quantize(at);
+                quantize(from, to);
             else
-                dequantize(at);
+                dequantize(from, to);
         }
     }
+
+    /// All that (q - zp) * s needs: without divisions a short run is cheap.
+    void prepare_difference(const parameter_run &run) {
+        if (table.holds == run) return;
+        table.holds = run;
+        fetch(table, c, run.first, run.stride, 0, run.count);
+        bounds zero_points;
+        for (std::int64_t i = 0; i < run.count; ++i)
+            zero_points.include(table.zero_point[i]);
+        table.narrow = zero_points.within(INT32_MIN + 256, INT32_MAX - 256);
+        if (run.count > 1) pad(table, run.count);
+    }
+
+    /// Permuted layouts: as many rows as src has neighbours for are turned while they are bytes.
+    void compute_tiles() {
+        const axis across = innermost_loop(shape.form);
+        for (auto column = r.column_begin; column < r.column_end; column += span.count) {
+            span = stretch(shape, column, least(tile_length, r.column_end - column));
+            row_walker walker(shape.form, r.row_begin);
+            std::int64_t rows = 0;
+            for (auto row = r.row_begin; row < r.row_end; row += rows, walker.advance(rows)) {
+                rows = walker.left(least(tile_side, r.row_end - row));
+                for (std::int64_t i = 0; i < span.count; ++i)
+                    read_line({walker.src + (column + i) * along.src_stride, 1, rows}, tall.line[i]);
+                transpose<V>(tall, span.count, rows, wide);
+                for (std::int64_t i = 0; i < rows; ++i) {
+                    turned = wide.line[i];
+                    compute_span(walker.src, walker.dst + i * across.dst_stride,
+                            walker.parameter + i * across.parameter_stride);
+                }
+            }
+        }
+    }
+
+    void read_line(const placed &at, unsigned char *to) {
+        const void *from = static_cast<const unsigned char *>(c.src) + at.first;
+        if (is_packed()) from = nibbles_in.read(c.src, at, c.src_type == data_type::s4);
+        copy_line(to, from, at.count);
+    }
+
+    bool is_packed() const { return c.src_type == data_type::s4 || c.src_type == data_type::u4; }
 
     bool shares_one_parameter() const {
         return along.parameter_stride == 0 || (shape.repeat > 1 && part.phase + part.count <= shape.repeat);
@@ -149,8 +197,7 @@ class converted_rows {
         return {row_offset + part.begin * stride, stride, part.count};
     }
 
-    void quantize(const row_walker &at) {
-        const auto from = place_of(at.src, along.src_stride), to = place_of(at.dst, along.dst_stride);
+    void quantize(const placed &from, const placed &to) {
         const float *x = reals_in.read(c.src_type, c.src, from);
         switch (c.dst_type) {
             case data_type::u8: return compute_to<converted_quantizer<V, std::uint8_t>>(x, bytes<std::uint8_t>(to), to);
@@ -170,29 +217,28 @@ class converted_rows {
         if (to.stride != 1) scatter(result, c.dst, to);
     }
 
-    void dequantize(const row_walker &at) {
-        const auto from = place_of(at.src, along.src_stride), to = place_of(at.dst, along.dst_stride);
+    /// The part's integers as bytes.
+    template <typename Integer>
+    const Integer *integers(const placed &from) {
+        if (turned) return reinterpret_cast<const Integer *>(turned + (part.begin - span.begin));
+        if constexpr (sizeof(Integer) == sizeof(std::int8_t) && Integer(-1) < Integer(0))
+            if (is_packed()) return nibbles_in.read(c.src, from, c.src_type == data_type::s4);
+        return gather(c.src, from, reinterpret_cast<Integer *>(byte_buffer.column));
+    }
+
+    void dequantize(const placed &from, const placed &to) {
         if (dequantizes_straight(to)) {
             if (c.dst_type == data_type::f16) return dequantize_to(static_cast<half *>(c.dst) + to.first, from);
             if (c.dst_type == data_type::bf16) return dequantize_to(static_cast<brain *>(c.dst) + to.first, from);
             return dequantize_to(static_cast<float *>(c.dst) + to.first, from);
         }
         auto *const result = real_buffer.column;
-        switch (c.src_type) {
-            case data_type::s8:
-                compute<converted_dequantizer<V, std::int8_t>>(gather(c.src, from, byte_buffer.column), result);
-                break;
-            case data_type::u8:
-                compute<converted_dequantizer<V, std::uint8_t>>(
-                        gather(c.src, from, reinterpret_cast<std::uint8_t *>(byte_buffer.column)), result);
-                break;
-            case data_type::s4:
-            case data_type::u4:
-                compute<converted_dequantizer<V, std::int8_t>>(
-                        nibbles_in.read(c.src, from, c.src_type == data_type::s4), result);
-                break;
-            default: compute<real_scaler<V, dir>>(reals_in.read(c.src_type, c.src, from), result);
-        }
+        if (c.src_type == data_type::u8)
+            compute<converted_dequantizer<V, std::uint8_t>>(integers<std::uint8_t>(from), result);
+        else if (c.src_type == data_type::s8 || is_packed())
+            compute<converted_dequantizer<V, std::int8_t>>(integers<std::int8_t>(from), result);
+        else
+            compute<real_scaler<V, dir>>(reals_in.read(c.src_type, c.src, from), result);
         reals_out.write(result, c.dst_type, c.dst, to, c.streaming);
     }
 
@@ -211,15 +257,11 @@ class converted_rows {
 
     template <bool Streaming, typename T>
     void dequantize_to(T *dst, const placed &from) {
-        if (c.src_type == data_type::s8)
-            return dequantize_groups<Streaming>(gather(c.src, from, byte_buffer.column), dst);
-        if (c.src_type == data_type::u8)
-            return dequantize_groups<Streaming>(
-                    gather(c.src, from, reinterpret_cast<std::uint8_t *>(byte_buffer.column)), dst);
+        if (c.src_type == data_type::u8) return dequantize_groups<Streaming>(integers<std::uint8_t>(from), dst);
         if constexpr (V::looked_up > 0)
-            if (from.stride == 1 && from.first % 2 == 0)
+            if (is_packed() && !turned && from.stride == 1 && from.first % 2 == 0)
                 return look_up_groups<Streaming>(static_cast<const unsigned char *>(c.src) + from.first / 2, dst);
-        dequantize_groups<Streaming>(nibbles_in.read(c.src, from, c.src_type == data_type::s4), dst);
+        dequantize_groups<Streaming>(integers<std::int8_t>(from), dst);
     }
 
     /// Calls f(parameter, first, count()) for each group of the part, or for all of it at once.
@@ -312,7 +354,10 @@ class converted_rows {
     const layout &shape = *c.shape;
     const axis &along = shape.form.row;
     stretch span {shape, 0, 0}, part = span;
-    std::int64_t base = 0; // where the part's parameters are in the table
+    const unsigned char *turned = nullptr; // the span's bytes, where src is turned
+    std::int64_t base = 0;                 // where the part's parameters are in the table
+    byte_tile<tile_length, tile_side> tall;
+    byte_tile<tile_side, tile_length> wide;
     parameter_table table;
     real_reader<V> reals_in;
     nibble_reader<V> nibbles_in;

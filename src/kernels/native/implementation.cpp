@@ -65,10 +65,16 @@ bool may_split(const layout &shape, data_type dst) {
             && (even(shape.form.row) || shape.form.row.dst_stride == 1);
 }
 
+layout plan(const quantization &q) {
+    const auto form = *canonicalize(q);
+    if (!is_converted(q)) return layout_of(form);
+    return converted_layout_of(form, q.dir == direction::dequantize && traits(q.src.type).integral);
+}
+
 class row_implementation final : public implementation {
   public:
     row_implementation(const quantization &q, const settings &s, row_function function)
-        : shape_(is_converted(q) ? converted_layout_of(*canonicalize(q)) : layout_of(*canonicalize(q)))
+        : shape_(plan(q))
         , function_(function)
         , src_type_(q.src.type)
         , dst_type_(q.dst.type)

@@ -22,9 +22,15 @@ bool dense(const axis &row) {
 
 /// The innermost loop, if each of its rows begins where the one before ends.
 const axis *continuing_loop(const canonical_form &form) {
-    if (form.loop_count == 0 || !dense(form.row)) return nullptr;
-    const axis &loop = form.loops[form.loop_count - 1];
-    return loop.src_stride == form.row.extent && loop.dst_stride == form.row.extent ? &loop : nullptr;
+    if (form.loop_count == 0) return nullptr;
+    const axis &loop = form.loops[form.loop_count - 1], &row = form.row;
+    return loop.src_stride == row.extent * row.src_stride && loop.dst_stride == row.extent * row.dst_stride ? &loop
+                                                                                                            : nullptr;
+}
+
+/// The same of dense rows.
+const axis *continuing_dense_loop(const canonical_form &form) {
+    return dense(form.row) ? continuing_loop(form) : nullptr;
 }
 
 /// The rows of the innermost loop as one row.
@@ -35,8 +41,7 @@ void join(canonical_form &form, const axis &loop, std::int64_t parameter_stride)
 }
 
 /// [channels][inner] with a short inner becomes a row in which each parameter serves `inner` columns.
-void join_short_rows(layout &l, std::int64_t longest) {
-    const axis *loop = continuing_loop(l.form);
+void join_short_rows(layout &l, const axis *loop, std::int64_t longest) {
     if (!loop || l.form.row.parameter_stride != 0 || l.form.row.extent > longest) return;
     l.repeat = l.form.row.extent;
     join(l.form, *loop, loop->parameter_stride);
@@ -46,7 +51,7 @@ void join_short_rows(layout &l, std::int64_t longest) {
 
 /// [outer][channels] with few channels becomes a row in which the parameters come again and again.
 void join_short_periods(layout &l) {
-    const axis *loop = continuing_loop(l.form);
+    const axis *loop = continuing_dense_loop(l.form);
     const axis &row = l.form.row;
     if (!loop || loop->parameter_stride != 0 || row.parameter_stride == 0 || row.extent > longest_period) return;
     l.period = row.extent / l.repeat;
@@ -69,18 +74,19 @@ void find_tiles(layout &l) {
 layout layout_of(const canonical_form &form) {
     layout l;
     l.form = form;
-    join_short_rows(l, short_row);
+    join_short_rows(l, continuing_dense_loop(l.form), short_row);
     join_short_periods(l);
     if (!dense(l.form.row) || l.form.row.parameter_stride != 0) l.rows = layout::kind::alongside;
     find_tiles(l);
     return l;
 }
 
-layout converted_layout_of(const canonical_form &form) {
+layout converted_layout_of(const canonical_form &form, bool may_turn) {
     layout l;
     l.form = form;
-    join_short_rows(l, table_capacity / 2);
+    join_short_rows(l, continuing_loop(l.form), table_capacity / 2);
     join_short_periods(l);
+    if (may_turn) find_tiles(l);
     return l;
 }
 

@@ -38,9 +38,9 @@ struct layout {
 
 layout layout_of(const canonical_form &form);
 
-/// The same for rows that are converted on the way: no tiles, and all rows are joined that share a stretch of
-/// columns, groups of 32 and more among them.
-layout converted_layout_of(const canonical_form &form);
+/// The same for rows that are converted on the way: all rows are joined that share a stretch of columns, groups of 32
+/// and more among them. Only integers of up to 8 bits may be turned, from src to dst.
+layout converted_layout_of(const canonical_form &form, bool may_turn);
 
 /// f16 and bf16 as they lie in memory.
 struct half {
