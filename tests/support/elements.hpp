@@ -29,7 +29,7 @@ void set_bits(data_type type, std::byte *buffer, std::int64_t index, std::uint32
 std::int32_t integer_from(data_type type, std::uint32_t bits);
 /// The two's complement bits of a value of an integer type are those of the value, the upper ones left out.
 float real_from(data_type type, std::uint32_t bits);
-/// The nearest number, ties to even. Beyond the largest, 16-bit types have infinity and 8-bit ones the largest.
+/// The nearest number, ties to even. Beyond the largest is infinity, or NaN where there is none.
 std::uint32_t bits_of_real(data_type type, float value);
 
 /// Values in the bytes of `type`; it must hold the integers, and rounds reals.

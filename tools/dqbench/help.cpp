@@ -45,8 +45,8 @@ constexpr const char *commands =
 
 constexpr const char *explanations =
         R"(Data types: f32, f16 or bf16 to s8, u8, s4 or u4 for DynamicQuantize, the reverse for DynamicDequantize; f32 to
-s8, u8, f8_e4m3 or f8_e5m2 for Quantize, the reverse for Dequantize. Scales f32, f16 or bf16. Zero points s32, or
-s8 and u8 beside 8-bit integers, s4 and u4 beside 4-bit ones, or undef for none, as 8-bit floats must have.
+s8, u8, f8_e4m3 or f8_e5m2 for Quantize, the reverse for Dequantize. Scales f32, f16 or bf16. Zero points s32, s8 or u8,
+beside 4-bit integers also s4 or u4, or undef for none, as 8-bit floats must have.
 Quantize and Dequantize have them as attributes; there the type says from which range they are drawn.
 
 --params: `usual` draws scales from [2^-8, 2) and zero points around the range of the integers; `pow2`
