@@ -38,8 +38,7 @@ enum class direction { quantize, dequantize };
 ///   strict: quantize   dst = clamp(RNE(f32(f32(src / scale) + f32(zp)))), division correctly rounded;
 ///           dequantize dst = f32(f32(src - zp) * scale), src - zp exact before it is rounded to f32.
 ///           f16 and bf16 become f32 exactly where they are read; where dst is one, the f32 is rounded once more.
-///           8-bit floats have no zero points: dst = RNE(f32(src / scale)) beyond which the largest finite number
-///           stands for all that is greater, infinity included; and dst = f32(src * scale).
+///           8-bit floats have no zero points: dst = RNE(f32(src / scale)) and dst = f32(src * scale).
 ///   any:    oneDNN's fpmath mode `any`: quantize may use src * (1 / scale) + zp, contracted or not.
 ///           With 2^-75 <= |scale| <= 2^75 and |zp| < 2^20 it differs from strict by at most 1, and
 ///           only next to a tie; outside that guard, and for dequantize, it is strict. (The onednn
@@ -47,7 +46,7 @@ enum class direction { quantize, dequantize };
 ///           treats NaN as oneDNN does.)
 /// RNE is round to nearest, ties to even. NaN gives the lowest value of dst's type, infinities
 /// saturate; zero, negative, subnormal, infinite and NaN scales follow IEEE 754 through the formula. Rounding to
-/// f16 and bf16 overflows to infinity. In 8-bit floats NaN stays NaN.
+/// a float overflows to infinity, and to f8_e4m3, which has none, to NaN. In 8-bit floats NaN stays NaN.
 enum class numerics { strict, any };
 
 /// A tensor's description. Strides are in elements; empty means dense row-major. src may have any
