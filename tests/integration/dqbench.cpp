@@ -136,7 +136,8 @@ TEST_F(dqbench, what_the_library_refuses_is_exit_status_1) {
 }
 
 TEST_F(dqbench, what_cannot_be_understood_is_exit_status_2_and_runs_nothing) {
-    expect_refused("", "expected a problem such as 8x64x56x56, --batch=FILE or --case=FILE, given none; --help explains");
+    expect_refused(
+            "", "expected a problem such as 8x64x56x56, --batch=FILE or --case=FILE, given none; --help explains");
     expect_refused("--reset", "given none");
     expect_refused("8x64 --qtpye=per_tensor", "unknown option '--qtpye' (did you mean '--qtype'?)");
     expect_refused("8x64 3x-1", "bad problem '3x-1'");
