@@ -120,6 +120,28 @@ TEST_P(row_shapes, permuted_in_tiles) {
         }
 }
 
+/// 4-bit src whose neighbours are of neighbouring rows, in groups along the row.
+TEST(packed_rows, packed_and_transposed) {
+    random_source random(4);
+    for (const auto integer : {data_type::s4, data_type::u4})
+        for (const auto real : {data_type::f32, data_type::f16})
+            for (const std::int64_t rows : {15, 16, 17, 65, 130})
+                for (const std::int64_t groups : {1, 9})
+                    for (const std::int64_t group : {1, 2, 31, 32, 128})
+                        for (const std::int64_t padding : {0, 1, 2}) {
+                            quantization q;
+                            q.dir = direction::dequantize;
+                            q.src = {integer, {2, rows, groups * group}, {}};
+                            const auto step = rows + padding;
+                            q.src.strides = {groups * group * step, 1, step};
+                            q.dst = {real, q.src.dims, {}};
+                            q.scales = {data_type::f16, {1, rows % 2 == 0 ? 1 : rows, group}, {}};
+                            if (groups > 1) q.zero_points = {integer, q.scales.block, {}};
+                            ASSERT_TRUE(
+                                    computed_right(random_sample(random, q, parameters::fast), universal_variants()));
+                        }
+}
+
 TEST_P(row_shapes, dims_of_one_have_any_stride) {
     ASSERT_TRUE(mixed({1, 5, 1, 7, 1}, {1, 1, 1, 7, 1}, {3, 7, 0, 1, 999}, {0, 7, 0, 1, 1}));
     ASSERT_TRUE(mixed({1, 1, 1}, {1, 1, 1}, {5, 0, 7}, {0, 0, 0}));
