@@ -21,6 +21,10 @@ int concurrency() {
     return chosen.load(std::memory_order_relaxed)->concurrency();
 }
 
+std::int64_t elements_per_part() {
+    return chosen.load(std::memory_order_relaxed)->elements_per_part;
+}
+
 range part_of(std::int64_t count, int parts, int index) {
     const auto size = count / parts, longer = count % parts;
     const auto begin = index * size + std::min<std::int64_t>(index, longer);

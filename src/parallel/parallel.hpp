@@ -17,6 +17,9 @@ void run_on_openmp();
 /// How many threads the calling thread's task arena, or OpenMP, offers.
 int concurrency();
 
+/// How many elements a part should have at least: fewer cost more to hand to another thread than to compute here.
+std::int64_t elements_per_part();
+
 /// Part `index` of [0, count) split into `parts` whose sizes differ by at most one. It depends on
 /// nothing else, so the same call is always split the same way.
 range part_of(std::int64_t count, int parts, int index);

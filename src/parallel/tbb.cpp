@@ -24,6 +24,6 @@ void run(int parts, void (*function)(const void *, int), const void *body) {
 
 } // namespace
 
-const executor tbb_executor = {concurrency, run};
+const executor tbb_executor = {concurrency, run, 32 * 1024};
 
 } // namespace dynquant::parallel

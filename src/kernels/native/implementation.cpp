@@ -20,9 +20,6 @@ piece piece_of(const layout &shape, direction dir) {
     return dir == direction::quantize ? piece {tile_length, tile_side} : piece {tile_side, tile_length};
 }
 
-/// A task of fewer elements costs more to hand to another thread than to compute here.
-constexpr std::int64_t elements_per_task = 32 * 1024;
-
 /// Results of this many bytes and more are streamed: a quarter of the last-level cache, which src and
 /// other programs share.
 std::int64_t streaming_bytes() {
@@ -87,7 +84,7 @@ class row_implementation final : public implementation {
         , piece_(piece_of(shape_, q.dir))
         , pieces_across_(pieces_of(columns_, piece_.columns))
         , pieces_(pieces_of(rows_, piece_.rows) * pieces_across_)
-        , tasks_(may_split(shape_, q.dst.type) ? rows_ * columns_ / elements_per_task : 1)
+        , tasks_(may_split(shape_, q.dst.type) ? rows_ * columns_ / parallel::elements_per_part() : 1)
         , streaming_(size_in_bytes(q.dst.type, rows_ * columns_) >= streaming_bytes()) {}
 
     operation_info info() const override { return {kernel_kind::native, to_string(isa_)}; }
