@@ -8,7 +8,7 @@
 namespace dynquant::graph::core {
 
 /// Throws what is wrong with the op once its ports are those of the lists, which are matched by id.
-compiled_op compile(const op_record &op, std::span<const c_logical_tensor> inputs,
+compiled_op compile(const op_record &described, std::span<const c_logical_tensor> inputs,
         std::span<const c_logical_tensor> outputs, dnnl_fpmath_mode_t mode);
 
 /// The op's final logical tensor of that id, or nullptr.

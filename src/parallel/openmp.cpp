@@ -8,28 +8,28 @@
 namespace dynquant::parallel {
 namespace {
 
-struct openmp_runtime {
-    void (*parallel)(void (*function)(void *), void *data, unsigned threads, unsigned flags);
-    int (*max_threads)();
-    int (*in_parallel)();
-    int (*thread_num)();
-    int (*num_threads)();
-};
-
 template <typename Function>
-bool find(Function &function, const char *name) {
-    function = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
-    return function != nullptr;
+Function *loaded(const char *name) {
+    return reinterpret_cast<Function *>(dlsym(RTLD_DEFAULT, name));
 }
 
-struct loaded_runtime : openmp_runtime {
-    bool complete = find(parallel, "GOMP_parallel") && find(max_threads, "omp_get_max_threads")
-            && find(in_parallel, "omp_in_parallel") && find(thread_num, "omp_get_thread_num")
-            && find(num_threads, "omp_get_num_threads");
+struct openmp_runtime {
+    using region = void(void (*function)(void *), void *data, unsigned threads, unsigned flags);
+
+    region *parallel = loaded<region>("GOMP_parallel");
+    int (*max_threads)() = loaded<int()>("omp_get_max_threads");
+    int (*in_parallel)() = loaded<int()>("omp_in_parallel");
+    int (*thread_num)() = loaded<int()>("omp_get_thread_num");
+    int (*num_threads)() = loaded<int()>("omp_get_num_threads");
+
+    bool complete() const {
+        return parallel != nullptr && max_threads != nullptr && in_parallel != nullptr && thread_num != nullptr
+                && num_threads != nullptr;
+    }
 };
 
-const loaded_runtime &openmp() {
-    static const loaded_runtime runtime {};
+const openmp_runtime &openmp() {
+    static const openmp_runtime runtime;
     return runtime;
 }
 
@@ -61,7 +61,7 @@ constexpr executor threads_of_openmp = {concurrency, run, 8 * 1024}; // they spi
 } // namespace
 
 const executor *openmp_executor() {
-    return openmp().complete ? &threads_of_openmp : nullptr;
+    return openmp().complete() ? &threads_of_openmp : nullptr;
 }
 
 } // namespace dynquant::parallel
