@@ -14,8 +14,16 @@ namespace dynquant {
 
 /// A sign, the exponent and the fraction. The greatest exponent is for infinity and NaN, but in e4m3, where of its
 /// numbers one alone is NaN.
-template <typename Bits, int exponent_bits, int fraction_bits, bool has_infinity>
+template <typename Bits, int exponent_bits, int fraction_bits_, bool has_infinity_>
 struct small_float {
+    static constexpr int fraction_bits = fraction_bits_, bias = (1 << (exponent_bits - 1)) - 1;
+    static constexpr bool has_infinity = has_infinity_;
+    // Without their sign; what comes after the highest number is infinity, or NaN if there is none.
+    static constexpr std::uint32_t sign_bit = 1U << (exponent_bits + fraction_bits);
+    static constexpr std::uint32_t infinity = ((1U << exponent_bits) - 1) << fraction_bits;
+    static constexpr std::uint32_t highest = has_infinity ? infinity - 1 : sign_bit - 2;
+    static constexpr std::uint32_t quiet_nan = has_infinity ? infinity | 1U << (fraction_bits - 1) : sign_bit - 1;
+
     Bits bits;
 
     /// Round to nearest, ties to even.
@@ -32,11 +40,7 @@ struct small_float {
     }
 
   private:
-    static constexpr std::uint32_t sign_bit = 1U << (exponent_bits + fraction_bits);
-    static constexpr int bias = (1 << (exponent_bits - 1)) - 1, rebias = 127 - bias, dropped = 23 - fraction_bits;
-    static constexpr std::uint32_t infinity = ((1U << exponent_bits) - 1) << fraction_bits;
-    static constexpr std::uint32_t highest = has_infinity ? infinity - 1 : sign_bit - 2;
-    static constexpr std::uint32_t quiet_nan = has_infinity ? infinity | 1U << (fraction_bits - 1) : sign_bit - 1;
+    static constexpr int rebias = 127 - bias, dropped = 23 - fraction_bits;
     static constexpr std::uint32_t float_infinity = 0x7f800000, implicit = 1U << 23;
 
     /// Of a float without its sign.

@@ -60,28 +60,34 @@ void dequantize_straight(const Formula &formula, const Integer *src, T *dst, std
     }
 }
 
-/// 8-bit floats, which have no zero points: x / s, or q * s.
-template <typename V, direction dir>
-struct real_scaling {
-    typename V::reals scale;
-
-    static real_scaling from(const parameter_table &t, auto take) { return {take(t.scale)}; }
-    typename V::reals operator()(typename V::reals x) const {
-        return dir == direction::quantize ? V::div(x, scale) : V::mul(x, scale);
-    }
-};
-
-template <typename V, direction dir>
-struct real_scaler {
-    template <typename Run>
-    static void with_formula(const parameter_table &, const Run &run) {
-        run(real_scaling<V, dir> {});
-    }
+/// 8-bit floats have no zero points: x / s, and q * s.
+template <typename V>
+struct float8_scaler_base {
     template <typename FormulaAt>
     static void run(const float *src, float *dst, std::int64_t count, const FormulaAt &formula_at) {
         constexpr std::int64_t n = V::lanes;
-        for (std::int64_t i = 0; i < count; i += n)
-            V::store(dst + i, formula_at(i)(V::load_partial(src + i, count - i)));
+        std::int64_t i = 0;
+        for (; i + n <= count; i += n)
+            V::store(dst + i, formula_at(i)(V::load(src + i)));
+        if (i < count) V::store(dst + i, formula_at(i)(V::load_partial(src + i, count - i)));
+    }
+};
+
+template <typename V>
+struct float8_quantizer : float8_scaler_base<V> {
+    template <typename Run>
+    static void with_formula(const parameter_table &t, const Run &run) {
+        if constexpr (V::has_fma)
+            if (t.inside_guard) return run(corrected_scaled<V> {});
+        run(divided<V> {});
+    }
+};
+
+template <typename V>
+struct float8_dequantizer : float8_scaler_base<V> {
+    template <typename Run>
+    static void with_formula(const parameter_table &, const Run &run) {
+        run(multiplied<V> {});
     }
 };
 
@@ -208,7 +214,7 @@ class converted_rows {
                 return nibbles_out.write(byte_buffer.column, c.dst, to, c.dst_type == data_type::s4);
             default: break;
         }
-        compute<real_scaler<V, dir>>(x, real_buffer.column);
+        compute<float8_quantizer<V>>(x, real_buffer.column);
         auto *const result = bytes<std::uint8_t>(to);
         if (c.dst_type == data_type::f8_e4m3)
             narrow_float8<float8_e4m3>(real_buffer.column, part.count, result);
@@ -238,7 +244,7 @@ class converted_rows {
         else if (c.src_type == data_type::s8 || is_packed())
             compute<converted_dequantizer<V, std::int8_t>>(integers<std::int8_t>(from), result);
         else
-            compute<real_scaler<V, dir>>(reals_in.read(c.src_type, c.src, from), result);
+            compute<float8_dequantizer<V>>(reals_in.read(c.src_type, c.src, from), result);
         reals_out.write(result, c.dst_type, c.dst, to, c.streaming);
     }
 

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/native/float8.hpp"
 #include "kernels/native/parameters.hpp"
 #include "kernels/native/runs.hpp"
 #include "kernels/native/walker.hpp"
-#include "quantization/small_float.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
@@ -87,18 +87,6 @@ void narrow(const float *from, std::int64_t count, T *to, bool streaming) {
         V::store(to + i, V::load(from + i), V::load(from + i + n));
     for (; i < count; i += n)
         partial(i, least(i + n, count));
-}
-
-template <typename Float8>
-void widen_float8(const std::uint8_t *from, std::int64_t count, float *to) {
-    for (std::int64_t i = 0; i < count; ++i)
-        to[i] = Float8 {from[i]}.value();
-}
-
-template <typename Float8>
-void narrow_float8(const float *from, std::int64_t count, std::uint8_t *to) {
-    for (std::int64_t i = 0; i < count; ++i)
-        to[i] = Float8::from(from[i]).bits;
 }
 
 /// Reads a stretch of any real type, 8-bit floats among them.

@@ -132,6 +132,36 @@ struct reciprocal_product {
     }
 };
 
+/// x / s for reals that go to 8-bit floats, divided by the divider.
+template <typename V>
+struct divided {
+    typename V::reals scale;
+
+    static divided from(const parameter_table &t, auto take) { return {take(t.scale)}; }
+    typename V::reals operator()(typename V::reals x) const { return V::div(x, scale); }
+};
+
+/// The same inside the guard, as corrected_quotient, of magnitudes: both sides need a limit, which lies beyond all
+/// 8-bit floats, and zeros a sign. Where the remainder is not exact because it is subnormal, quotients are all 0 there.
+template <typename V>
+struct corrected_scaled {
+    corrected_quotient<V, no_zero<V>> magnitude;
+
+    static corrected_scaled from(const parameter_table &t, auto take) {
+        return {corrected_quotient<V, no_zero<V>>::from(t, take)};
+    }
+    typename V::reals operator()(typename V::reals x) const { return V::copy_sign(magnitude(V::abs(x)), x); }
+};
+
+/// q * s of 8-bit floats.
+template <typename V>
+struct multiplied {
+    typename V::reals scale;
+
+    static multiplied from(const parameter_table &t, auto take) { return {take(t.scale)}; }
+    typename V::reals operator()(typename V::reals q) const { return V::mul(q, scale); }
+};
+
 /// (q - zp) * s where the difference fits in s32.
 template <typename V>
 struct narrow_difference {

@@ -55,6 +55,8 @@ struct avx2 {
     static reals negated_fma(reals a, reals b, reals c) { return _mm256_fnmadd_ps(a, b, c); }
     // MINPS gives the second operand when either is NaN.
     static reals min(reals bound, reals x) { return _mm256_min_ps(bound, x); }
+    static reals abs(reals x) { return _mm256_andnot_ps(splat(-0.0F), x); }
+    static reals copy_sign(reals magnitude, reals x) { return _mm256_or_ps(magnitude, _mm256_and_ps(splat(-0.0F), x)); }
 
     static integers subtract(integers a, integers b) { return _mm256_sub_epi32(a, b); }
     static reals to_reals(integers a) { return _mm256_cvtepi32_ps(a); }

@@ -57,6 +57,8 @@ struct avx512 {
     static reals negated_fma(reals a, reals b, reals c) { return _mm512_fnmadd_ps(a, b, c); }
     // VMINPS gives the second operand when either is NaN.
     static reals min(reals bound, reals x) { return _mm512_min_ps(bound, x); }
+    static reals abs(reals x) { return _mm512_andnot_ps(splat(-0.0F), x); }
+    static reals copy_sign(reals magnitude, reals x) { return _mm512_or_ps(magnitude, _mm512_and_ps(splat(-0.0F), x)); }
 
     static integers subtract(integers a, integers b) { return _mm512_sub_epi32(a, b); }
     static reals to_reals(integers a) { return _mm512_cvtepi32_ps(a); }
