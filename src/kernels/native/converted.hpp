@@ -142,10 +142,16 @@ class converted_rows {
             prepare_difference(run);
         else
             prepare(table, c, run);
+        compute_parts(src_row, dst_row, 0);
+    }
+
+    /// The same once the table holds its parameters, from column `prepared` on.
+    void compute_parts(std::int64_t src_row, std::int64_t dst_row, std::int64_t prepared) {
         const auto end = span.begin + span.count;
         for (auto column = span.begin; column < end; column += part.count) {
-            part = stretch(shape, column, least(columns_of_part(column), end - column));
-            base = part.number - span.number;
+            if (part.begin != column || part.count == 0) // mostly a row has one part, that of the row before
+                part = stretch(shape, column, least(columns_of_part(column), end - column));
+            base = prepared + part.number - span.number;
             const auto from = place_of(src_row, along.src_stride), to = place_of(dst_row, along.dst_stride);
             if constexpr (dir == direction::quantize)
                 quantize(from, to);
@@ -158,12 +164,22 @@ class converted_rows {
     void prepare_difference(const parameter_run &run) {
         if (table.holds == run) return;
         table.holds = run;
-        fetch(table, c, run.first, run.stride, 0, run.count);
+        fetch(table, c, {run.first, run.stride, run.count}, 0);
+        look_at_differences(run.count);
+    }
+
+    void prepare_differences(const parameter_block &rows) {
+        table.holds = {0, 0, -1};
+        fetch(table, c, rows, 0);
+        look_at_differences(rows.rows * rows.count);
+    }
+
+    void look_at_differences(std::int64_t count) {
         bounds zero_points;
-        for (std::int64_t i = 0; i < run.count; ++i)
+        for (std::int64_t i = 0; i < count; ++i)
             zero_points.include(table.zero_point[i]);
         table.narrow = zero_points.within(INT32_MIN + 256, INT32_MAX - 256);
-        if (run.count > 1) pad(table, run.count);
+        if (count > 1) pad(table, count);
     }
 
     /// Permuted layouts: as many rows as src has neighbours for are turned while they are bytes.
@@ -175,20 +191,46 @@ class converted_rows {
             std::int64_t rows = 0;
             for (auto row = r.row_begin; row < r.row_end; row += rows, walker.advance(rows)) {
                 rows = walker.left(least(tile_side, r.row_end - row));
-                for (std::int64_t i = 0; i < span.count; ++i)
-                    read_line({walker.src + (column + i) * along.src_stride, 1, rows}, tall.line[i]);
-                transpose<V>(tall, span.count, rows, wide);
-                for (std::int64_t i = 0; i < rows; ++i) {
-                    turned = wide.line[i];
-                    compute_span(walker.src, walker.dst + i * across.dst_stride,
-                            walker.parameter + i * across.parameter_stride);
-                }
+                for (std::int64_t i = 0; i < span.count; i += tile_side)
+                    turn_columns(walker.src, i, least(tile_side, span.count - i), rows);
+                compute_tile(walker, across, rows);
             }
         }
     }
 
+    /// So many of the span's columns, from number `first` on, in a block that stays in the first-level cache.
+    void turn_columns(std::int64_t src_row, std::int64_t first, std::int64_t columns, std::int64_t rows) {
+        for (std::int64_t i = 0; i < columns; ++i)
+            read_line({src_row + (span.begin + first + i) * along.src_stride, 1, rows}, block.line[i]);
+        turn<V>(block, columns, rows, lines, first);
+    }
+
+    /// The turned rows. Parameters are prepared for many at once: a processor waits for what it prepares row by row
+    /// until dst has been written.
+    void compute_tile(const row_walker &walker, const axis &across, std::int64_t rows) {
+        const auto of_row = span.parameters(shape, walker.parameter);
+        const bool at_once = of_row.period == 0 && of_row.stride != 0 && across.parameter_stride != 0;
+        const auto most = at_once ? table_capacity / of_row.count : 1;
+        for (std::int64_t i = 0; i < rows; ++i) {
+            turned = lines.line[i];
+            const auto dst_row = walker.dst + i * across.dst_stride, next = i * across.parameter_stride;
+            if (most > 1) {
+                if (i % most == 0)
+                    prepare_differences({of_row.first + next, of_row.stride, of_row.count, least(most, rows - i),
+                            across.parameter_stride});
+                compute_parts(walker.src, dst_row, i % most * of_row.count);
+            } else {
+                compute_span(walker.src, dst_row, walker.parameter + next);
+            }
+        }
+    }
+
+    /// To a line of the tile, which is as long as the longest vector.
     void read_line(const placed &at, unsigned char *to) {
-        const void *from = static_cast<const unsigned char *>(c.src) + at.first;
+        if (is_packed() && at.first % 2 == 0)
+            return nibble_reader<V>::unpack(static_cast<const unsigned char *>(c.src) + at.first / 2, at.count,
+                    c.src_type == data_type::s4, reinterpret_cast<std::int8_t *>(to));
+        const void *from = static_cast<const std::int8_t *>(c.src) + at.first;
         if (is_packed()) from = nibbles_in.read(c.src, at, c.src_type == data_type::s4);
         copy_line(to, from, at.count);
     }
@@ -250,10 +292,14 @@ class converted_rows {
 
     /// Whether integers go straight to a dense dst: under one parameter, or in groups of whole lines.
     bool dequantizes_straight(const placed &to) const {
-        const auto size = c.dst_type == data_type::f32 ? 4 : 2, line = 64 / size;
-        const bool aligned = reinterpret_cast<std::uintptr_t>(c.dst) % 64 == 0 && to.first % line == 0;
         return to.stride == 1 && table.narrow && c.src_type != data_type::f8_e4m3 && c.src_type != data_type::f8_e5m2
-                && (shares_one_parameter() || shape.repeat % smallest_group == 0) && (!c.streaming || aligned);
+                && (shares_one_parameter() || shape.repeat % smallest_group == 0)
+                && (!c.streaming || begins_a_line(to.first));
+    }
+
+    bool begins_a_line(std::int64_t first) const {
+        const auto line = c.dst_type == data_type::f32 ? line_of<float> : line_of<half>;
+        return reinterpret_cast<std::uintptr_t>(c.dst) % 64 == 0 && first % line == 0;
     }
 
     template <typename T>
@@ -341,8 +387,8 @@ class converted_rows {
             const auto formula = Formula::from(table, only<V> {along.parameter_stride == 0 ? 0 : base});
             Operator::run(from, to, part.count, [&](std::int64_t) -> const Formula & { return formula; });
         } else if (shape.repeat == 1) {
-            Operator::run(
-                    from, to, part.count, [this](std::int64_t i) { return Formula::from(table, neighbours<V> {i}); });
+            Operator::run(from, to, part.count,
+                    [=, this](std::int64_t i) { return Formula::from(table, neighbours<V> {number + i}); });
         } else if (shape.repeat % V::lanes == 0) {
             Operator::run(from, to, part.count,
                     [=, this](std::int64_t i) { return Formula::from(table, only<V> {number + parameter_of[i]}); });
@@ -362,8 +408,8 @@ class converted_rows {
     stretch span {shape, 0, 0}, part = span;
     const unsigned char *turned = nullptr; // the span's bytes, where src is turned
     std::int64_t base = 0;                 // where the part's parameters are in the table
-    byte_tile<tile_length, tile_side> tall;
-    byte_tile<tile_side, tile_length> wide;
+    byte_block block;
+    byte_lines lines;
     parameter_table table;
     real_reader<V> reals_in;
     nibble_reader<V> nibbles_in;

@@ -158,15 +158,14 @@ class nibble_reader {
             return buffer_.column;
         }
         // From the beginning of a byte on.
-        const auto odd = at.first % 2, count = at.count + odd;
-        unpack(static_cast<const unsigned char *>(tensor) + at.first / 2, count, is_signed);
+        const auto odd = at.first % 2;
+        unpack(static_cast<const unsigned char *>(tensor) + at.first / 2, at.count + odd, is_signed, buffer_.column);
         return buffer_.column + odd;
     }
 
-  private:
-    void unpack(const unsigned char *from, std::int64_t count, bool is_signed) {
+    /// Whole vectors, so up to one beyond the last element.
+    static void unpack(const unsigned char *from, std::int64_t count, bool is_signed, std::int8_t *to) {
         constexpr std::int64_t n = V::nibbles, page = 2048;
-        auto *to = buffer_.column;
         std::int64_t i = 0;
         for (; i + n <= count; i += n) {
             __builtin_prefetch(from + i / 2 + page);
@@ -178,6 +177,7 @@ class nibble_reader {
         V::unpack(rest, to + i, is_signed);
     }
 
+  private:
     column_buffer<std::int8_t> buffer_;
 };
 

@@ -14,10 +14,11 @@ struct piece {
     std::int64_t rows, columns;
 };
 
-/// Columns of a cache line of 8-bit elements, or a tile.
+/// Columns of a cache line of 8-bit elements, or a quarter of a tile: small tensors are shared by threads too.
 piece piece_of(const layout &shape, direction dir) {
     if (shape.rows != layout::kind::tiled) return {1, 64};
-    return dir == direction::quantize ? piece {tile_length, tile_side} : piece {tile_side, tile_length};
+    constexpr auto length = tile_length / 4;
+    return dir == direction::quantize ? piece {length, tile_side} : piece {tile_side, length};
 }
 
 /// Results of this many bytes and more are streamed: a quarter of the last-level cache, which src and

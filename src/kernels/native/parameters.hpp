@@ -16,7 +16,7 @@ constexpr float two_to_22 = 4194304.0F, two_to_75 = 37778931862957161709568.0F;
 struct parameter_run {
     std::int64_t first, stride, count, period = 0, begin = 0;
 
-    bool operator==(const parameter_run &) const = default;
+    [[gnu::always_inline]] constexpr bool operator==(const parameter_run &) const = default;
 };
 
 /// Prepared parameters of a stretch of columns. On the stack: preparing them costs about as much as
@@ -81,16 +81,25 @@ inline float widened_bf16(std::uint16_t bits) {
     return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits) << 16);
 }
 
-/// Fetches parameters into columns `begin` to `end`, from index `first` on, `stride` apart.
-inline void fetch(parameter_table &t, const call &c, std::int64_t first, std::int64_t stride, std::int64_t begin,
-        std::int64_t end) {
+/// Parameters that lie in rows: of each row `count`, from index `first` on, `stride` apart.
+struct parameter_block {
+    std::int64_t first, stride, count;
+    std::int64_t rows = 1, next_row = 0; // to the next row's first
+};
+
+/// Fetches parameters into the columns from `begin` on, row after row.
+inline void fetch(parameter_table &t, const call &c, const parameter_block &from, std::int64_t begin) {
     const auto fill = [&](auto *column, auto at) { // a stride of 1 is worth a loop of its own: it becomes vectors
-        if (stride == 1)
-            for (auto i = begin; i < end; ++i)
-                column[i] = at(first - begin + i);
-        else
-            for (auto i = begin; i < end; ++i)
-                column[i] = at(first + (i - begin) * stride);
+        column += begin;
+        const auto stride = from.stride, count = from.count;
+        auto first = from.first;
+        for (std::int64_t row = 0; row < from.rows; ++row, first += from.next_row, column += count)
+            if (stride == 1)
+                for (std::int64_t i = 0; i < count; ++i)
+                    column[i] = at(first + i);
+            else
+                for (std::int64_t i = 0; i < count; ++i)
+                    column[i] = at(first + i * stride);
     };
     const auto fill_zero_points = [&](const auto *p) { fill(t.zero_point, [=](auto i) { return p[i]; }); };
     const auto fill_scales = [&](const auto *p, auto convert) { fill(t.scale, [=](auto i) { return convert(p[i]); }); };
@@ -102,9 +111,10 @@ inline void fetch(parameter_table &t, const call &c, std::int64_t first, std::in
         fill_scales(static_cast<const std::uint16_t *>(c.scales.data), widened_bf16);
     using kind = zero_points_view::kind;
     const void *data = c.zero_points.data;
+    const auto end = begin + from.rows * from.count;
     const auto fill_nibbles = [&] {
-        if (stride == 1 && first % 2 == 0)
-            unpack(static_cast<const unsigned char *>(data) + first / 2, t.zero_point + begin, end - begin);
+        if (from.stride == 1 && from.first % 2 == 0 && from.rows == 1)
+            unpack(static_cast<const unsigned char *>(data) + from.first / 2, t.zero_point + begin, from.count);
         else
             fill(t.zero_point, [=](auto i) { return nibble_at(data, i); });
         if (c.zero_points.type == kind::s4)
@@ -168,12 +178,12 @@ inline void prepare(parameter_table &t, const call &c, const parameter_run &run)
     if (t.holds == run) return;
     t.holds = run;
     if (run.period == 0) {
-        fetch(t, c, run.first, run.stride, 0, run.count);
+        fetch(t, c, {run.first, run.stride, run.count}, 0);
         derive(t, run.count);
     } else { // from number `begin` to the last, then from the first
         const auto rest = run.period - run.begin;
-        fetch(t, c, run.first + run.begin * run.stride, run.stride, 0, rest);
-        fetch(t, c, run.first, run.stride, rest, run.period);
+        fetch(t, c, {run.first + run.begin * run.stride, run.stride, rest}, 0);
+        fetch(t, c, {run.first, run.stride, run.period - rest}, rest);
         derive(t, run.period);
         replicate(t, run.period, run.count);
     }

@@ -14,9 +14,9 @@ constexpr std::int64_t table_capacity = 1024;
 /// The widest block of columns, which a partial one reads to its end.
 constexpr std::int64_t widest_block = 64;
 
-/// A tile of a permuted layout has so many elements where they have 8 bits, a cache line, and so many where they
-/// have 32.
-constexpr std::int64_t tile_side = 64, tile_length = 256;
+/// A tile of a permuted layout has so many elements where src and dst are narrow, a cache line of bytes, and so many
+/// on the side that is computed.
+constexpr std::int64_t tile_side = 64, tile_length = 1024;
 
 /// The canonical form as the row algorithms walk it: short rows joined to long ones where they are dense.
 struct layout {

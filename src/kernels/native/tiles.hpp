@@ -13,18 +13,28 @@
 namespace dynquant::kernels::native {
 namespace {
 
-/// Lines of bytes.
-template <std::int64_t lines, std::int64_t length>
-struct alignas(64) byte_tile {
-    unsigned char line[lines][length];
+/// A block of bytes that is turned at once.
+struct alignas(64) byte_block {
+    unsigned char line[tile_side][tile_side];
 };
 
-template <typename V, std::int64_t lines, std::int64_t length>
-void transpose(const byte_tile<lines, length> &from, std::int64_t used_lines, std::int64_t used_length,
-        byte_tile<length, lines> &to) {
+/// The lines that are computed. At a power of two apart they would share a few sets of the first-level cache.
+struct alignas(64) byte_lines {
+    unsigned char line[tile_side][tile_length + 64];
+};
+
+/// So many columns of so many lines to as many lines: to the columns of `lines` from `first` on, or from there.
+template <typename V>
+void turn(const byte_block &from, std::int64_t used_lines, std::int64_t columns, byte_lines &to, std::int64_t first) {
     for (std::int64_t i = 0; i < used_lines; i += 16)
-        for (std::int64_t j = 0; j < used_length; j += 32)
-            V::transpose(from.line[i] + j, length, to.line[j] + i, lines);
+        for (std::int64_t j = 0; j < columns; j += 32)
+            V::transpose(from.line[i] + j, sizeof(from.line[0]), to.line[j] + first + i, sizeof(to.line[0]));
+}
+template <typename V>
+void turn(const byte_lines &from, std::int64_t first, std::int64_t used_lines, std::int64_t columns, byte_block &to) {
+    for (std::int64_t i = 0; i < used_lines; i += 16)
+        for (std::int64_t j = 0; j < columns; j += 32)
+            V::transpose(from.line[i] + first + j, sizeof(from.line[0]), to.line[j] + i, sizeof(to.line[0]));
 }
 
 /// Up to tile_side bytes.
@@ -39,9 +49,9 @@ inline void copy_line(void *to, const void *from, std::int64_t length) {
 /// the next one overwrites from its own beginning on.
 constexpr std::int64_t narrow_row = 16;
 
-template <std::int64_t lines, std::int64_t length>
-void join_narrow_rows(
-        unsigned char *to, const byte_tile<lines, length> &from, std::int64_t rows, std::int64_t columns) {
+/// So many columns of a tile's lines, dense, and as much as a narrow row beyond the last.
+template <typename Tile>
+void join(const Tile &from, std::int64_t rows, std::int64_t columns, unsigned char *to) {
     for (std::int64_t i = 0; i < rows; ++i)
         std::memcpy(to + i * columns, from.line[i], narrow_row);
 }
@@ -75,8 +85,8 @@ void for_each_line(parameter_table &table, const call &c, const tile_parameters 
     }
 }
 
-/// Rows of permuted tensors. A tile is longer on the side where elements have 32 bits: a kilobyte, so that the
-/// processor notices that it reads or writes neighbours.
+/// Rows of permuted tensors. A tile is long on the side where elements have 32 bits, so that the processor notices
+/// that it reads or writes neighbours, and few pages are open at a time.
 template <typename V, typename Operator>
 class tiled_rows {
   public:
@@ -93,7 +103,13 @@ class tiled_rows {
             std::int64_t rows = 0;
             for (auto row = r.row_begin; row < r.row_end; row += rows, walker.advance(rows)) {
                 rows = walker.left(least(most_rows, r.row_end - row));
-                compute_tile(walker, rows, column, columns);
+                const auto *src = static_cast<const source *>(c.src) + walker.src + column * along.src_stride;
+                auto *dst = static_cast<destination *>(c.dst) + walker.dst + column;
+                const auto parameter = walker.parameter + column * along.parameter_stride;
+                if constexpr (quantizes)
+                    quantize_tile(src, dst, parameter, rows, columns);
+                else
+                    dequantize_tile(src, dst, parameter, rows, columns);
             }
         }
     }
@@ -103,38 +119,49 @@ class tiled_rows {
     using destination = typename Operator::destination;
     static constexpr bool quantizes = sizeof(destination) == 1;
 
-    /// So many rows by so many columns; the walker is at the first row.
-    void compute_tile(const row_walker &walker, std::int64_t rows, std::int64_t column, std::int64_t columns) {
-        const auto *src = static_cast<const source *>(c.src) + walker.src + column * along.src_stride;
-        auto *dst = static_cast<destination *>(c.dst) + walker.dst + column;
-        const auto parameter = walker.parameter + column * along.parameter_stride;
-        if constexpr (quantizes) {
-            const auto line = [&](std::int64_t i, const auto &formula_at) {
-                Operator::template run<storing::cached>(src + i * along.src_stride,
-                        reinterpret_cast<destination *>(wide.line[i]), rows, usual_lead, formula_at);
-            };
-            for_each_line<V, Operator>(
-                    table, c, {parameter, columns, along.parameter_stride, rows, across.parameter_stride}, line);
-            transpose<V>(wide, columns, rows, tall);
-            if (is_narrow()) {
-                join_narrow_rows(wide.line[0], tall, rows, columns);
-                std::memcpy(dst, wide.line[0], static_cast<std::size_t>(rows * columns));
-            } else {
-                for (std::int64_t i = 0; i < rows; ++i)
-                    copy_line(dst + i * across.dst_stride, tall.line[i], columns);
-            }
-        } else {
-            for (std::int64_t i = 0; i < columns; ++i)
-                copy_line(tall.line[i], src + i * along.src_stride, rows);
-            transpose<V>(tall, columns, rows, wide);
-            if (is_narrow() && across.parameter_stride == 0) return dequantize_narrow(dst, parameter, rows, columns);
-            const auto line = [&](std::int64_t i, const auto &formula_at) {
-                Operator::template run<storing::cached>(reinterpret_cast<const source *>(wide.line[i]),
-                        dst + i * across.dst_stride, columns, usual_lead, formula_at);
-            };
-            for_each_line<V, Operator>(
-                    table, c, {parameter, rows, across.parameter_stride, columns, along.parameter_stride}, line);
+    void quantize_tile(
+            const source *src, destination *dst, std::int64_t parameter, std::int64_t rows, std::int64_t columns) {
+        const auto line = [&](std::int64_t i, const auto &formula_at) {
+            Operator::template run<storing::cached>(src + i * along.src_stride,
+                    reinterpret_cast<destination *>(lines.line[i]), rows, usual_lead, formula_at);
+        };
+        for_each_line<V, Operator>(
+                table, c, {parameter, columns, along.parameter_stride, rows, across.parameter_stride}, line);
+        for (std::int64_t first = 0; first < rows; first += tile_side) {
+            const auto count = least(tile_side, rows - first);
+            turn<V>(lines, first, columns, count, block);
+            store_rows(dst + first * across.dst_stride, count, columns);
         }
+    }
+
+    void store_rows(destination *dst, std::int64_t rows, std::int64_t columns) {
+        if (!is_narrow()) {
+            for (std::int64_t i = 0; i < rows; ++i)
+                copy_line(dst + i * across.dst_stride, block.line[i], columns);
+            return;
+        }
+        // The last ones must not overrun.
+        const auto last = least(narrow_row / columns + 1, rows), joined = rows - last;
+        join(block, joined, columns, reinterpret_cast<unsigned char *>(dst));
+        for (auto i = joined; i < rows; ++i)
+            std::memcpy(dst + i * columns, block.line[i], static_cast<std::size_t>(columns));
+    }
+
+    void dequantize_tile(
+            const source *src, destination *dst, std::int64_t parameter, std::int64_t rows, std::int64_t columns) {
+        for (std::int64_t first = 0; first < columns; first += tile_side) {
+            const auto count = least(tile_side, columns - first);
+            for (std::int64_t i = 0; i < count; ++i)
+                copy_line(block.line[i], src + (first + i) * along.src_stride, rows);
+            turn<V>(block, count, rows, lines, first);
+        }
+        if (is_narrow() && across.parameter_stride == 0) return dequantize_narrow(dst, parameter, rows, columns);
+        const auto line = [&](std::int64_t i, const auto &formula_at) {
+            Operator::template run<storing::cached>(reinterpret_cast<const source *>(lines.line[i]),
+                    dst + i * across.dst_stride, columns, usual_lead, formula_at);
+        };
+        for_each_line<V, Operator>(
+                table, c, {parameter, rows, across.parameter_stride, columns, along.parameter_stride}, line);
     }
 
     /// Whether rows of dst are narrow and follow each other.
@@ -143,12 +170,13 @@ class tiled_rows {
                 && r.column_end - r.column_begin == along.extent;
     }
 
-    /// The rows in `wide` as one run, whose parameters come again and again.
+    /// The lines as one run, whose parameters come again and again.
     void dequantize_narrow(destination *dst, std::int64_t parameter, std::int64_t rows, std::int64_t columns) {
-        join_narrow_rows(tall.line[0], wide, rows, columns);
+        unsigned char joined[tile_side * narrow_row];
+        join(lines, rows, columns, joined);
         prepare(table, c, {parameter, along.parameter_stride, tile_side * columns, columns});
         Operator::with_formula(table, [&](auto formula_type) {
-            Operator::template run<storing::cached>(reinterpret_cast<const source *>(tall.line[0]), dst, rows * columns,
+            Operator::template run<storing::cached>(reinterpret_cast<const source *>(joined), dst, rows * columns,
                     usual_lead,
                     [this](std::int64_t i) { return decltype(formula_type)::from(table, neighbours<V> {i}); });
         });
@@ -158,8 +186,8 @@ class tiled_rows {
     const rectangle &r;
     const axis across = innermost_loop(c.shape->form), along = c.shape->form.row;
     parameter_table table;
-    byte_tile<tile_side, tile_length> wide;
-    byte_tile<tile_length, tile_side> tall;
+    byte_lines lines;
+    byte_block block;
 };
 
 } // namespace
