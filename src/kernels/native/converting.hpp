@@ -50,21 +50,6 @@ constexpr std::int64_t line_of = 64 / sizeof(T);
 
 // ---- Reals -----------------------------------------------------------------------------------------
 
-/// f16 and bf16 to floats.
-template <typename V, typename T>
-void widen(const T *from, std::int64_t count, float *to) {
-    constexpr std::int64_t n = V::lanes, page = 2048;
-    std::int64_t i = 0;
-    for (; i + n <= count; i += n) {
-        __builtin_prefetch(from + i + page);
-        V::store(to + i, V::load(from + i));
-    }
-    if (i == count) return;
-    T rest[n] = {};
-    std::memcpy(rest, from + i, static_cast<std::size_t>(count - i) * sizeof(T));
-    V::store(to + i, V::load(rest));
-}
-
 /// Floats to reals of type T, two vectors at a time.
 template <typename V, typename T>
 void narrow(const float *from, std::int64_t count, T *to, bool streaming) {
@@ -88,30 +73,6 @@ void narrow(const float *from, std::int64_t count, T *to, bool streaming) {
     for (; i < count; i += n)
         partial(i, least(i + n, count));
 }
-
-/// Reads a stretch of any real type, 8-bit floats among them.
-template <typename V>
-class real_reader {
-  public:
-    const float *read(data_type type, const void *tensor, const placed &at) {
-        switch (type) {
-            case data_type::f32: return gather(tensor, at, reals_.column);
-            case data_type::f16: widen<V>(gather(tensor, at, halves_.column), at.count, reals_.column); break;
-            case data_type::bf16: widen<V>(gather(tensor, at, brains_.column), at.count, reals_.column); break;
-            case data_type::f8_e4m3:
-                widen_float8<float8_e4m3>(gather(tensor, at, bytes_.column), at.count, reals_.column);
-                break;
-            default: widen_float8<float8_e5m2>(gather(tensor, at, bytes_.column), at.count, reals_.column);
-        }
-        return reals_.column;
-    }
-
-  private:
-    column_buffer<float> reals_;
-    column_buffer<half> halves_;
-    column_buffer<brain> brains_;
-    column_buffer<std::uint8_t> bytes_;
-};
 
 template <typename V>
 class real_writer {
@@ -185,7 +146,7 @@ class nibble_reader {
 template <typename V>
 class nibble_writer {
   public:
-    void write(const std::int8_t *bytes, void *tensor, const placed &at, bool is_signed) {
+    static void write(const std::int8_t *bytes, void *tensor, const placed &at, bool is_signed) {
         const std::int8_t lowest = is_signed ? -8 : 0, highest = is_signed ? 7 : 15;
         const auto saturated = [=](std::int8_t value) {
             return value < lowest ? lowest : value > highest ? highest : value;

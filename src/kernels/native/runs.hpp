@@ -26,9 +26,9 @@ inline std::int64_t unaligned_head(const T *p, std::int64_t count) {
 constexpr std::int64_t usual_lead = 1024;
 
 /// Asks for four vectors of src, `lead` elements from here.
-template <typename V>
-inline void prefetch(const float *src, std::int64_t lead) {
-    constexpr std::int64_t line = 64 / sizeof(float);
+template <typename V, typename Real>
+inline void prefetch(const Real *src, std::int64_t lead) {
+    constexpr std::int64_t line = 64 / sizeof(Real);
     for (std::int64_t k = 0; k < 4 * V::lanes; k += line)
         __builtin_prefetch(src + lead + k);
 }
@@ -36,9 +36,9 @@ inline void prefetch(const float *src, std::int64_t lead) {
 // A dense run of `count` elements, in blocks of four vectors; formula_at(i) gives the formula of columns i to
 // i + lanes. Stores of 32-bit elements are aligned, as there are four to a load.
 
-template <typename V, storing Storing, typename Integer, typename FormulaAt>
+template <typename V, storing Storing, typename Real, typename Integer, typename FormulaAt>
 inline void quantize_run(
-        const float *src, Integer *dst, std::int64_t count, std::int64_t lead, const FormulaAt &formula_at) {
+        const Real *src, Integer *dst, std::int64_t count, std::int64_t lead, const FormulaAt &formula_at) {
     constexpr std::int64_t n = V::lanes;
     const auto at = [&](std::int64_t i) { return formula_at(i)(V::load(src + i)); };
     const auto partial_block = [&](std::int64_t i, std::int64_t end) {
@@ -103,6 +103,16 @@ inline void dequantize_run(const Integer *src, float *dst, std::int64_t count, c
     for (; i + 4 * n <= count; i += 4 * n)
         four(i, [&](std::int64_t j) { V::store(dst + j, at(j)); });
     partial_block(i, count);
+}
+
+/// Reals to reals, before they are narrowed or after they have been widened.
+template <typename V, typename Real, typename FormulaAt>
+inline void scale_run(const Real *src, float *dst, std::int64_t count, const FormulaAt &formula_at) {
+    constexpr std::int64_t n = V::lanes;
+    std::int64_t i = 0;
+    for (; i + n <= count; i += n)
+        V::store(dst + i, formula_at(i)(V::load(src + i)));
+    if (i < count) V::store(dst + i, formula_at(i)(V::load_partial(src + i, count - i)));
 }
 
 // Two dense runs of `count` elements, so many elements apart, by the same formulas, which are loaded once for both.
@@ -184,9 +194,8 @@ struct strict_quantizer {
                 return with_zero<V>(t, [&](auto zero) { run(two_part_product<V, decltype(zero)> {}); });
         with_formula(t, run);
     }
-    template <storing Storing, typename FormulaAt>
-    static void run(
-            const float *src, Integer *dst, std::int64_t count, std::int64_t lead, const FormulaAt &formula_at) {
+    template <storing Storing, typename Real, typename FormulaAt>
+    static void run(const Real *src, Integer *dst, std::int64_t count, std::int64_t lead, const FormulaAt &formula_at) {
         quantize_run<V, Storing>(src, dst, count, lead, formula_at);
     }
     template <typename FormulaAt>

@@ -31,6 +31,14 @@ struct avx2 {
     }
 
     static reals load_partial(const float *p, std::int64_t count) { return _mm256_maskload_ps(p, first_lanes(count)); }
+    template <typename Real>
+    static reals load_partial(const Real *p, std::int64_t count) { // half or brain
+        if (count >= lanes) return load(p);
+        Real rest[lanes] = {};
+        for (std::int64_t i = 0; i < count; ++i)
+            rest[i] = p[i];
+        return load(rest);
+    }
     static integers load_partial(const std::int8_t *p, std::int64_t count) {
         return _mm256_cvtepi8_epi32(load_bytes(p, count));
     }

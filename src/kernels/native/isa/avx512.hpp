@@ -24,13 +24,15 @@ struct avx512 {
     static integers load(const std::int8_t *p) { return _mm512_cvtepi8_epi32(load_bytes(p)); }
     static integers load(const std::uint8_t *p) { return _mm512_cvtepu8_epi32(load_bytes(p)); }
 
-    static reals load(const half *p) { return _mm512_cvtph_ps(load_halves(p)); }
-    static reals load(const brain *p) {
-        return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(load_halves(p)), 16));
-    }
+    static reals load(const half *p) { return widened(p, load_halves(p)); }
+    static reals load(const brain *p) { return widened(p, load_halves(p)); }
 
     static reals load_partial(const float *p, std::int64_t count) {
         return _mm512_maskz_loadu_ps(first_lanes(count), p);
+    }
+    template <typename Real>
+    static reals load_partial(const Real *p, std::int64_t count) { // half or brain
+        return widened(p, _mm256_maskz_loadu_epi16(first_lanes(count), p));
     }
     static integers load_partial(const std::int8_t *p, std::int64_t count) {
         return _mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(first_lanes(count), p));
@@ -164,6 +166,10 @@ struct avx512 {
     }
 
   private:
+    static reals widened(const half *, __m256i bits) { return _mm512_cvtph_ps(bits); }
+    static reals widened(const brain *, __m256i bits) {
+        return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
+    }
     static __m256i load_halves(const void *p) { return _mm256_loadu_si256(static_cast<const __m256i *>(p)); }
     static __m256i *as_halves(void *p) { return static_cast<__m256i *>(p); }
 

@@ -1,0 +1,71 @@
+// What both directions of a converted row share: a stretch of its columns with their parameters, and how formulas
+// walk it.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/native/converting.hpp"
+#include "kernels/native/runs.hpp"
+#include "kernels/native/stretch.hpp"
+
+namespace dynquant::kernels::native {
+namespace {
+
+/// The part of a row that is computed now.
+template <typename V>
+struct converted_stretch {
+    const call &c;
+    const layout &shape = *c.shape;
+    const axis &along = shape.form.row;
+    stretch part {shape, 0, 0};
+    std::int64_t base = 0; // where its parameters are in the table
+    parameter_table table {};
+
+    bool shares_one_parameter() const {
+        return along.parameter_stride == 0 || (shape.repeat > 1 && part.phase + part.count <= shape.repeat);
+    }
+
+    /// Op's formula along the part, from dense elements to dense elements.
+    template <typename Op, storing Storing, typename From, typename To>
+    void compute(const From *from, To *to) const {
+        constexpr auto lead = usual_lead * std::int64_t {sizeof(float)} / std::int64_t {sizeof(From)};
+        const auto by_one = [&](std::int64_t column) {
+            return [=, this](auto kind) {
+                const auto formula = decltype(kind)::from(table, only<V> {column});
+                Op::template run<Storing>(
+                        from, to, part.count, lead, [&](std::int64_t) -> const auto & { return formula; });
+            };
+        };
+        if (along.parameter_stride == 0)
+            Op::with_constant_formula(table, part.count, by_one(0));
+        else if (shares_one_parameter())
+            Op::with_formula(table, by_one(base));
+        else
+            Op::with_formula(table,
+                    [=, this](auto kind) { this->template compute_by<Op, Storing, decltype(kind)>(from, to, lead); });
+    }
+
+  private:
+    template <typename Op, storing Storing, typename Formula, typename From, typename To>
+    void compute_by(const From *from, To *to, std::int64_t lead) const {
+        const auto *const parameter_of = shape.parameter_of;
+        const auto first = base;
+        const auto run = [&](auto take) {
+            Op::template run<Storing>(
+                    from, to, part.count, lead, [this, take](std::int64_t i) { return Formula::from(table, take(i)); });
+        };
+        if (shape.repeat == 1)
+            run([=](std::int64_t i) { return neighbours<V> {first + i}; });
+        else if (shape.repeat % V::lanes == 0)
+            run([=](std::int64_t i) { return only<V> {first + parameter_of[i]}; });
+        else
+            run([=](std::int64_t i) {
+                const auto number = parameter_of[i];
+                const auto index = V::subtract(V::load(parameter_of + i), V::splat(number));
+                return picked<V, false> {first + number, index};
+            });
+    }
+};
+
+} // namespace
+} // namespace dynquant::kernels::native
