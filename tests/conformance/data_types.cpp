@@ -2,6 +2,7 @@
 // saturation. Through the direct API, which takes all combinations.
 #include <bit>
 #include <cmath>
+#include <numeric>
 
 #include <gtest/gtest.h>
 
@@ -135,7 +136,7 @@ TEST(data_types, f8_is_dequantized_by_a_product) {
 std::vector<float> floats_around_all(data_type type) {
     std::vector<float> result = {
             INFINITY, -INFINITY, 464, std::nextafter(464.0f, 500.0f), 61440, 0x1p-149f, -0x1p-126f, 3e38f, -3e38f};
-    for (int bits = 0; bits < 255; ++bits) {
+    for (std::uint32_t bits = 0; bits < 255; ++bits) {
         const float value = real_from(type, bits), next = real_from(type, bits + 1);
         for (const float centre : {value, (value + next) / 2})
             for (const float x : {std::nextafter(centre, -INFINITY), centre, std::nextafter(centre, INFINITY)})
@@ -164,14 +165,13 @@ TEST(data_types, f8_is_rounded_to_from_every_neighbourhood) {
 TEST(data_types, f8_is_dequantized_whichever_it_is) {
     for (const auto type : {f8_e4m3, f8_e5m2}) {
         auto q = statement(direction::dequantize, of(type, {256}), of(f32, {256}), {f32, {256}, {0.375}});
-        bytes src;
-        for (int bits = 0; bits < 256; ++bits)
-            src.push_back(bits);
+        bytes src(256);
+        std::iota(src.begin(), src.end(), 0);
         for (const auto &v : universal_variants()) {
             std::vector<float> dst(256);
             const auto given = as_bytes(src);
             prepare(q, v.forced()).run({given.data(), nullptr, nullptr, dst.data()});
-            for (int bits = 0; bits < 256; ++bits) {
+            for (std::uint32_t bits = 0; bits < 256; ++bits) {
                 const float expected = real_from(type, bits) * 0.375f;
                 if (std::isnan(expected))
                     EXPECT_TRUE(std::isnan(dst[bits])) << v << bits;
