@@ -26,12 +26,38 @@ using dims = std::vector<std::int64_t>;
 /// The most dimensions a tensor may have; oneDNN's DNNL_MAX_NDIMS.
 inline constexpr int max_rank = 12;
 
-/// f16: IEEE 754 binary16. bf16: the upper half of an f32. s4, u4: two to a byte, the first in the low four bits;
-/// strides and offsets count elements. f8_e4m3 and f8_e5m2: OCP's 8-bit floats, which overflow as oneDNN's, to NaN and
-/// to infinity.
-enum class data_type { f32, s32, s8, u8, f16, bf16, s4, u4, f8_e4m3, f8_e5m2 };
+/// f16: IEEE 754 binary16. bf16: the upper half of an f32. f8_e4m3 and f8_e5m2: OCP's 8-bit floats (ONNX: FLOAT8E4M3FN,
+/// FLOAT8E5M2), which overflow as oneDNN's, to NaN and to infinity. f8_e4m3fnuz and f8_e5m2fnuz: ONNX's, without
+/// infinity and -0; NaN is 0x80. f4_e2m1, f6_e2m3, f6_e3m2: OCP's MX formats, without infinity and NaN. f8_e8m0: powers
+/// of two from 2^-127 to 2^127, and NaN; for scales only.
+/// Elements of 2, 4 and 6 bits follow one another from the lowest bit of the first byte on: four, two and one and a
+/// third to a byte. Strides and offsets count elements.
+enum class data_type {
+    f32,
+    s32,
+    s8,
+    u8,
+    f16,
+    bf16,
+    s4,
+    u4,
+    f8_e4m3,
+    f8_e5m2,
+    // Under numerics::onnx only:
+    s16,
+    u16,
+    u32,
+    s2,
+    u2,
+    f4_e2m1,
+    f6_e2m3,
+    f6_e3m2,
+    f8_e4m3fnuz,
+    f8_e5m2fnuz,
+    f8_e8m0,
+};
 
-/// quantize: real to integer or to an 8-bit float. dequantize: the reverse.
+/// quantize: real to integer or to a narrow float. dequantize: the reverse.
 enum class direction { quantize, dequantize };
 
 /// How results are rounded.
@@ -44,10 +70,19 @@ enum class direction { quantize, dequantize };
 ///           only next to a tie; outside that guard, and for dequantize, it is strict. (The onednn
 ///           kernel, which runs only when forced, cannot see parameters that are given at run time, and
 ///           treats NaN as oneDNN does.)
-/// RNE is round to nearest, ties to even. NaN gives the lowest value of dst's type, infinities
+///   onnx:   ONNX's QuantizeLinear and DequantizeLinear, and AMD Quark's Extended ones:
+///           quantize to integers dst = clamp(RNE(src / scale) + zp), the sum exact;
+///           quantize to floats   dst = RNE(src / scale + zp), rounded to `division` and from there to dst, NaN kept;
+///           dequantize           as strict.
+/// RNE is round to nearest, ties to even. In integers NaN gives the lowest value of dst's type, infinities
 /// saturate; zero, negative, subnormal, infinite and NaN scales follow IEEE 754 through the formula. Rounding to
-/// a float overflows to infinity, and to f8_e4m3, which has none, to NaN. In 8-bit floats NaN stays NaN.
-enum class numerics { strict, any };
+/// a float overflows to infinity, and to 8-bit floats that have none to NaN, unless it saturates. In floats NaN stays
+/// NaN. Floats of 4 and 6 bits, which have neither, always saturate, and NaN gives their largest number.
+enum class numerics { strict, any, onnx };
+
+/// The type of src / scale under numerics::onnx, and to floats that of src / scale + zp. f16 and bf16: src and scale
+/// are rounded to it first, and the quotient is rounded to f32 and from there to it. f64 is for s32 src.
+enum class precision { f32, f16, bf16, f64 };
 
 /// A tensor's description. Strides are in elements; empty means dense row-major. src may have any
 /// strides, also 0 (broadcast) and negative ones are refused; the elements of dst must not overlap.
@@ -75,12 +110,19 @@ DYNQUANT_API dims per_channel(const dims &extents, std::int64_t axis);
 /// The statement: what to compute. A plain value.
 /// Types: the real side and the scales f32, f16 or bf16; the quantized side s8, u8, s4, u4, f8_e4m3 or f8_e5m2; zero
 /// points s8, u8, s32, s4 or u4, and none for 8-bit floats. Zero points share the scales' block.
+/// Under numerics::onnx also: src of quantize s32; scales s32 and f8_e8m0; the quantized side any type but f32 and
+/// f8_e8m0; zero points of the quantized side's type.
 struct quantization {
     direction dir = direction::quantize;
     tensor src, dst;
     parameter scales;
     std::optional<parameter> zero_points;
     numerics rule = numerics::strict;
+    /// strict, any and dequantize know f32 only.
+    precision division = precision::f32;
+    /// Quantizing to floats under numerics::onnx: what is beyond the largest finite number, infinity too, becomes that
+    /// number. It means nothing for integers, which always saturate, and is refused for the other rules and dequantize.
+    bool saturate = false;
 };
 
 /// What is wrong with a statement, or nothing. Zero-volume tensors are right.
@@ -98,6 +140,8 @@ enum class isa { scalar, avx2, avx512 };
 
 DYNQUANT_API const char *to_string(data_type type);
 DYNQUANT_API const char *to_string(direction dir);
+DYNQUANT_API const char *to_string(numerics rule);
+DYNQUANT_API const char *to_string(precision value);
 DYNQUANT_API const char *to_string(kernel_kind kind);
 DYNQUANT_API const char *to_string(isa value);
 

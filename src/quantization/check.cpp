@@ -38,34 +38,60 @@ std::optional<problem> check_tensor(const char *name, const tensor &t) {
     return std::nullopt;
 }
 
-/// "f32, f16 or bf16": the types that may stand in a place.
-std::string names_of(bool data_type_traits::*place) {
+/// "f32, f16 or bf16": the types that may stand in one of these places.
+std::string names_of(unsigned places) {
     std::vector<std::string> names;
     for (const auto &type : data_types)
-        if (type.*place) names.emplace_back(type.name);
+        if ((type.places & places) != 0) names.emplace_back(type.name);
     std::string text;
     for (std::size_t i = 0; i < names.size(); ++i)
         text += (i == 0 ? "" : i + 1 < names.size() ? ", " : " or ") + names[i];
     return text;
 }
 
-std::optional<problem> check_type(const char *name, data_type type, bool data_type_traits::*place) {
-    if (traits(type).*place) return std::nullopt;
-    return wrong(dnnl_invalid_data_type, name, ": expected data type ", names_of(place), ", given ", to_string(type));
+std::optional<problem> check_type(const char *name, data_type type, unsigned places) {
+    if ((traits(type).places & places) != 0) return std::nullopt;
+    return wrong(dnnl_invalid_data_type, name, ": expected data type ", names_of(places), ", given ", to_string(type));
+}
+
+std::optional<problem> check_type_of_zero_points(const quantization &q, data_type quantized) {
+    const auto type = q.zero_points->type;
+    if (q.rule == numerics::onnx && type == quantized) return std::nullopt;
+    if (traits(quantized).integral) return check_type("zps", type, place::zero_point);
+    if (q.rule == numerics::onnx)
+        return wrong(
+                dnnl_invalid_data_type, "zps: expected data type ", to_string(quantized), ", given ", to_string(type));
+    return wrong(dnnl_invalid_arguments, "zps: expected none for ", to_string(quantized), ", given some of ",
+            to_string(type));
 }
 
 std::optional<problem> check_types(const quantization &q) {
-    const bool quantizing = q.dir == direction::quantize;
-    const auto real = &data_type_traits::real, quantized = &data_type_traits::quantized;
-    if (auto p = check_type("src", q.src.type, quantizing ? real : quantized)) return p;
-    if (auto p = check_type("dst", q.dst.type, quantizing ? quantized : real)) return p;
-    if (auto p = check_type("scales", q.scales.type, real)) return p;
+    const bool quantizing = q.dir == direction::quantize, onnx = q.rule == numerics::onnx;
+    const auto quantized = place::quantized | (onnx ? place::onnx_quantized : 0);
+    const auto quantizable = place::real | (onnx ? place::onnx_real : 0);
+    if (auto p = check_type("src", q.src.type, quantizing ? quantizable : quantized)) return p;
+    if (auto p = check_type("dst", q.dst.type, quantizing ? quantized : place::real)) return p;
+    if (auto p = check_type("scales", q.scales.type, place::real | (onnx ? place::onnx_scale : 0))) return p;
     if (!q.zero_points) return std::nullopt;
-    const auto type = quantizing ? q.dst.type : q.src.type;
-    if (!traits(type).integral)
-        return wrong(dnnl_invalid_arguments, "zps: expected none for ", to_string(type), ", given some of ",
-                to_string(q.zero_points->type));
-    return check_type("zps", q.zero_points->type, &data_type_traits::integral);
+    return check_type_of_zero_points(q, quantizing ? q.dst.type : q.src.type);
+}
+
+/// What quantizing under numerics::onnx may choose.
+std::optional<problem> check_choices(const quantization &q) {
+    if (q.rule == numerics::onnx && q.dir == direction::quantize) return std::nullopt;
+    const auto where =
+            q.rule == numerics::onnx ? std::string(to_string(q.dir)) : concat("numerics ", to_string(q.rule));
+    if (q.division != precision::f32)
+        return wrong(dnnl_invalid_arguments, "division: expected f32 for ", where, ", given ", to_string(q.division));
+    if (q.saturate) return wrong(dnnl_invalid_arguments, "saturate: expected false for ", where, ", given true");
+    return std::nullopt;
+}
+
+/// Whether f8_e8m0 has the value.
+bool is_power_of_two(double value) {
+    int exponent = 0;
+    const bool power = std::frexp(value, &exponent) == 0.5; // value = 0.5 * 2^exponent
+    return std::isnan(value) || (power && exponent - 1 >= -127 && exponent - 1 <= 127);
 }
 
 std::optional<problem> check_values(const char *name, const parameter &p, const dims &extents) {
@@ -75,6 +101,10 @@ std::optional<problem> check_values(const char *name, const parameter &p, const 
         return wrong(dnnl_invalid_shape, name, ": expected ", expected, expected == 1 ? " value" : " values",
                 ", given ", p.values.size());
     const auto &type = traits(p.type);
+    const auto impossible = std::find_if_not(p.values.begin(), p.values.end(), is_power_of_two);
+    if (p.type == data_type::f8_e8m0 && impossible != p.values.end())
+        return wrong(dnnl_invalid_arguments, name, ": expected powers of two from 2^-127 to 2^127 or NaN, given ",
+                *impossible, " at ", impossible - p.values.begin());
     if (!type.integral) return std::nullopt;
     for (std::size_t i = 0; i < p.values.size(); ++i)
         if (!(p.values[i] >= type.lowest && p.values[i] <= type.highest) || p.values[i] != std::trunc(p.values[i]))
@@ -99,6 +129,7 @@ std::optional<problem> check_parameter(const char *name, const parameter &p, con
 
 std::optional<problem> check(const quantization &q) {
     if (auto p = check_types(q)) return p;
+    if (auto p = check_choices(q)) return p;
     if (auto p = check_tensor("src", q.src)) return p;
     if (auto p = check_tensor("dst", q.dst)) return p;
     if (q.src.dims != q.dst.dims)

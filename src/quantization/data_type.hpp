@@ -9,39 +9,61 @@
 
 namespace dynquant {
 
+/// Where a type may stand in a statement: a set of bits.
+namespace place {
+inline constexpr unsigned real = 1, // what is quantized, what is dequantized to, and scales
+        quantized = 2,              // the quantized side
+        zero_point = 4,             // zero points of integers
+        onnx_real = 8,              // under numerics::onnx, besides: what is quantized,
+        onnx_quantized = 16,        // the quantized side, which may also have zero points of its own type,
+        onnx_scale = 32;            // and scales
+} // namespace place
+
 struct data_type_traits {
     data_type type;
     const char *name;
     int bits;
-    bool real;              // what is quantized, and scales
-    bool quantized;         // what it is quantized to
-    bool integral;          // zero points
+    bool integral;
+    unsigned places;
     double lowest, highest; // finite values; what saturation gives
 };
 
 inline constexpr data_type_traits data_types[] = {
-        {data_type::f32, "f32", 32, true, false, false, std::numeric_limits<float>::lowest(),
+        {data_type::f32, "f32", 32, false, place::real, std::numeric_limits<float>::lowest(),
                 std::numeric_limits<float>::max()},
-        {data_type::s32, "s32", 32, false, false, true, -2147483648.0, 2147483647.0},
-        {data_type::s8, "s8", 8, false, true, true, -128, 127},
-        {data_type::u8, "u8", 8, false, true, true, 0, 255},
-        {data_type::f16, "f16", 16, true, false, false, -65504, 65504},
-        {data_type::bf16, "bf16", 16, true, false, false, -0x1.fep127, 0x1.fep127},
-        {data_type::s4, "s4", 4, false, true, true, -8, 7},
-        {data_type::u4, "u4", 4, false, true, true, 0, 15},
-        {data_type::f8_e4m3, "f8_e4m3", 8, false, true, false, -448, 448},
-        {data_type::f8_e5m2, "f8_e5m2", 8, false, true, false, -57344, 57344},
+        {data_type::s32, "s32", 32, true,
+                place::zero_point | place::onnx_real | place::onnx_quantized | place::onnx_scale, -2147483648.0,
+                2147483647.0},
+        {data_type::s8, "s8", 8, true, place::quantized | place::zero_point, -128, 127},
+        {data_type::u8, "u8", 8, true, place::quantized | place::zero_point, 0, 255},
+        {data_type::f16, "f16", 16, false, place::real | place::onnx_quantized, -65504, 65504},
+        {data_type::bf16, "bf16", 16, false, place::real | place::onnx_quantized, -0x1.fep127, 0x1.fep127},
+        {data_type::s4, "s4", 4, true, place::quantized | place::zero_point, -8, 7},
+        {data_type::u4, "u4", 4, true, place::quantized | place::zero_point, 0, 15},
+        {data_type::f8_e4m3, "f8_e4m3", 8, false, place::quantized, -448, 448},
+        {data_type::f8_e5m2, "f8_e5m2", 8, false, place::quantized, -57344, 57344},
+        {data_type::s16, "s16", 16, true, place::onnx_quantized, -32768, 32767},
+        {data_type::u16, "u16", 16, true, place::onnx_quantized, 0, 65535},
+        {data_type::u32, "u32", 32, true, place::onnx_quantized, 0, 4294967295.0},
+        {data_type::s2, "s2", 2, true, place::onnx_quantized, -2, 1},
+        {data_type::u2, "u2", 2, true, place::onnx_quantized, 0, 3},
+        {data_type::f4_e2m1, "f4_e2m1", 4, false, place::onnx_quantized, -6, 6},
+        {data_type::f6_e2m3, "f6_e2m3", 6, false, place::onnx_quantized, -7.5, 7.5},
+        {data_type::f6_e3m2, "f6_e3m2", 6, false, place::onnx_quantized, -28, 28},
+        {data_type::f8_e4m3fnuz, "f8_e4m3fnuz", 8, false, place::onnx_quantized, -240, 240},
+        {data_type::f8_e5m2fnuz, "f8_e5m2fnuz", 8, false, place::onnx_quantized, -57344, 57344},
+        {data_type::f8_e8m0, "f8_e8m0", 8, false, place::onnx_scale, 0x1p-127, 0x1p127},
 };
 
 constexpr const data_type_traits &traits(data_type type) {
     return data_types[static_cast<int>(type)];
 }
 
-/// So many elements of a type, the last byte of 4-bit ones perhaps half full. Without overflow where the bytes of
-/// as many 8-bit elements can be counted.
+/// So many elements of a type, the last byte of those that are narrower than one perhaps not full. Without overflow
+/// where the bytes of as many 8-bit elements can be counted.
 constexpr std::int64_t size_in_bytes(data_type type, std::int64_t elements) {
     const auto bits = traits(type).bits;
-    return bits < 8 ? elements / 2 + elements % 2 : elements * (bits / 8);
+    return bits < 8 ? elements / 8 * bits + (elements % 8 * bits + 7) / 8 : elements * (bits / 8);
 }
 
 } // namespace dynquant

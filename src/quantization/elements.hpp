@@ -9,8 +9,8 @@ namespace dynquant {
 
 double load(data_type type, const void *buffer, std::int64_t index);
 
-/// `value` is of the type if that is integral; else it is rounded to f32, and from there to the type. A 4-bit
-/// element leaves the other one of its byte as it is.
-void store(data_type type, void *buffer, std::int64_t index, double value);
+/// `value` is of the type if that is integral; else it is rounded to f32, and from there to the type, where it may
+/// saturate. An element narrower than a byte leaves the others of its byte as they are.
+void store(data_type type, void *buffer, std::int64_t index, double value, bool saturate = false);
 
 } // namespace dynquant

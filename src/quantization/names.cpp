@@ -11,6 +11,25 @@ const char *to_string(direction dir) {
     return dir == direction::quantize ? "quantize" : "dequantize";
 }
 
+const char *to_string(numerics rule) {
+    switch (rule) {
+        case numerics::strict: return "strict";
+        case numerics::any: return "any";
+        case numerics::onnx: break;
+    }
+    return "onnx";
+}
+
+const char *to_string(precision value) {
+    switch (value) {
+        case precision::f32: return "f32";
+        case precision::f16: return "f16";
+        case precision::bf16: return "bf16";
+        case precision::f64: break;
+    }
+    return "f64";
+}
+
 const char *to_string(kernel_kind kind) {
     switch (kind) {
         case kernel_kind::native: return "native";

@@ -9,6 +9,9 @@
 #include <cmath>
 #include <cstdint>
 
+#include "dynquant/quantization.hpp"
+#include "quantization/small_float.hpp"
+
 namespace dynquant::numerics_contract {
 
 /// clamp(RNE(f32(f32(x / s) + f32(zp)))); NaN gives the lowest value. The bounds are those of an integer type of at
@@ -20,16 +23,63 @@ inline std::int32_t quantize(float x, float s, std::int32_t zp, float lowest, fl
 }
 
 /// f32(f32(q - zp) * s); the difference is exact before it is rounded to f32.
-inline float dequantize(std::int32_t q, float s, std::int32_t zp) {
-    return static_cast<float>(std::int64_t {q} - zp) * s;
+inline float dequantize(std::int64_t q, float s, std::int64_t zp) {
+    return static_cast<float>(q - zp) * s;
 }
 
-/// 8-bit floats, which have no zero points: f32(x / s), to be rounded to one, and f32(q * s).
+/// Floats without zero points: f32(x / s), to be rounded to one, and f32(q * s).
 inline float quantize_to_float8(float x, float s) {
     return x / s;
 }
-inline float dequantize_float8(float q, float s) {
+inline float dequantize_float(float q, float s) {
     return q * s;
+}
+inline float dequantize_float(float q, float s, float zp) {
+    return (q - zp) * s;
+}
+
+// ---- numerics::onnx, of values that doubles hold exactly
+// ---------------------------------------------------------------
+
+/// A float that rounds to any format of at most 22 bits as the double does: not the nearest, but of the two around it
+/// the one whose last bit is set (round to odd; Boldo and Melquiond, 2008).
+inline float to_odd(double value) {
+    const auto nearest = static_cast<float>(value);
+    if (nearest == value || value != value) return nearest;
+    const auto bits = __builtin_bit_cast(std::uint32_t, nearest);
+    const bool above = std::abs(static_cast<double>(nearest)) > std::abs(value);
+    return __builtin_bit_cast(float, (above ? bits - 1 : bits) | 1);
+}
+
+/// The nearest number of a precision.
+inline double rounded(double value, precision to) {
+    switch (to) {
+        case precision::f32: return static_cast<float>(value);
+        case precision::f16: return float16::from(to_odd(value)).value();
+        case precision::bf16: return bfloat16::from(to_odd(value)).value();
+        case precision::f64: break;
+    }
+    return value;
+}
+
+/// x / s
+inline double quotient(double x, double s, precision in) {
+    const double dividend = rounded(x, in), divisor = rounded(s, in);
+    if (in == precision::f64) return dividend / divisor;
+    return rounded(static_cast<float>(dividend) / static_cast<float>(divisor), in);
+}
+
+/// clamp(RNE(quotient) + zp); NaN gives the lowest value. The bounds and the zero point are those of an integer type of
+/// at most 32 bits, so that their differences are exact, and clamping first keeps the conversion defined.
+inline std::int64_t quantize_onnx(double quotient, std::int64_t zp, double lowest, double highest) {
+    if (std::isnan(quotient)) return static_cast<std::int64_t>(lowest);
+    const auto offset = static_cast<double>(zp);
+    return static_cast<std::int64_t>(std::clamp(std::nearbyint(quotient), lowest - offset, highest - offset)) + zp;
+}
+
+/// quotient + zp. The sum of two numbers of f32 or less rounds by way of f64 as it does at once.
+inline double plus_zero_point(double quotient, double zp, precision in) {
+    return rounded(quotient + zp, in);
 }
 
 } // namespace dynquant::numerics_contract

@@ -5,6 +5,7 @@
 namespace dynquant {
 
 std::optional<data_type> from_onednn(dnnl_data_type_t type) {
+    if (type == dnnl_data_type_undef) return std::nullopt;
     for (const auto &row : data_types)
         if (onednn_type(row.type) == type) return row.type;
     return std::nullopt;

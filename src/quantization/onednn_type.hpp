@@ -6,6 +6,7 @@
 
 namespace dynquant {
 
+/// undef for types that the operators of oneDNN Graph do not have.
 constexpr dnnl_data_type_t onednn_type(data_type type) {
     const auto newer = [](auto name) { return static_cast<dnnl_data_type_t>(name); };
     switch (type) {
@@ -18,9 +19,9 @@ constexpr dnnl_data_type_t onednn_type(data_type type) {
         case data_type::s4: return newer(graph::newer::s4);
         case data_type::u4: return newer(graph::newer::u4);
         case data_type::f8_e4m3: return newer(graph::newer::f8_e4m3);
-        case data_type::f8_e5m2: break;
+        case data_type::f8_e5m2: return newer(graph::newer::f8_e5m2);
+        default: return dnnl_data_type_undef;
     }
-    return newer(graph::newer::f8_e5m2);
 }
 
 /// The type of that number, or nothing.

@@ -1,9 +1,11 @@
-// Floats of 16 and 8 bits: their bits, and exact conversions from and to f32 in integer arithmetic, so that no
+// Floats of 16 bits and fewer: their bits, and exact conversions from and to f32 in integer arithmetic, so that no
 // control word matters.
 //
-// f16 and bf16: IEEE 754-2019, bf16 as a binary format of 8 exponent bits and 7 of fraction. 8-bit floats: OCP
-// 8-bit Floating Point Specification (OFP8), revision 1.0, in its non-saturating mode, as oneDNN: e4m3 overflows to
-// NaN and e5m2 to infinity. But oneDNN's reference code (src/common/float8.cpp) rounds twice, to f16 first.
+// f16 and bf16: IEEE 754-2019, bf16 as a binary format of 8 exponent bits and 7 of fraction. f8_e4m3 and f8_e5m2: OCP
+// 8-bit Floating Point Specification (OFP8), revision 1.0. Its non-saturating mode is oneDNN's: e4m3 overflows to NaN
+// and e5m2 to infinity. But oneDNN's reference code (src/common/float8.cpp) rounds twice, to f16 first. FNUZ: ONNX,
+// "Float stored in 8 bits"; how they overflow: the tables of Cast-24. f4, f6 and e8m0: OCP Microscaling Formats (MX),
+// version 1.0; NaN to f4: ONNX, "Float stored in 4 bits", whose rule is taken for f6 too, of which no document speaks.
 //
 // Always inlined and without the standard library: code compiled for one instruction set uses it too.
 #pragma once
@@ -12,28 +14,45 @@
 
 namespace dynquant {
 
-/// A sign, the exponent and the fraction. The greatest exponent is for infinity and NaN, but in e4m3, where of its
-/// numbers one alone is NaN.
-template <typename Bits, int exponent_bits, int fraction_bits_, bool has_infinity_>
+/// What a format has besides finite numbers.
+enum class specials {
+    infinity_and_nan, // with the greatest exponent
+    nan,              // of the greatest exponent's numbers the last
+    nan_for_minus_0,  // and its exponents are one less
+    none,
+};
+
+/// A sign, the exponent and the fraction.
+template <typename Bits, int exponent_bits, int fraction_bits_, specials special>
 struct small_float {
-    static constexpr int fraction_bits = fraction_bits_, bias = (1 << (exponent_bits - 1)) - 1;
-    static constexpr bool has_infinity = has_infinity_;
+    static constexpr bool has_infinity = special == specials::infinity_and_nan;
+    static constexpr bool has_minus_0 = special != specials::nan_for_minus_0, has_nan = special != specials::none;
+    static constexpr int fraction_bits = fraction_bits_, bias = (1 << (exponent_bits - 1)) - (has_minus_0 ? 1 : 0);
     // Without their sign; what comes after the highest number is infinity, or NaN if there is none.
     static constexpr std::uint32_t sign_bit = 1U << (exponent_bits + fraction_bits);
     static constexpr std::uint32_t infinity = ((1U << exponent_bits) - 1) << fraction_bits;
-    static constexpr std::uint32_t highest = has_infinity ? infinity - 1 : sign_bit - 2;
-    static constexpr std::uint32_t quiet_nan = has_infinity ? infinity | 1U << (fraction_bits - 1) : sign_bit - 1;
+    static constexpr std::uint32_t highest =
+            has_infinity ? infinity - 1 : sign_bit - (special == specials::nan ? 2 : 1);
+    /// What NaN becomes.
+    static constexpr std::uint32_t quiet_nan =
+            has_infinity ? infinity | 1U << (fraction_bits - 1) : highest + (has_nan ? 1 : 0);
 
     Bits bits;
 
-    /// Round to nearest, ties to even.
+    /// Round to nearest, ties to even. What is beyond the highest number becomes infinity, else NaN; that number if it
+    /// saturates or there is neither.
+    template <bool saturates = !has_nan>
     [[gnu::always_inline]] static constexpr small_float from(float value) {
         const auto all = __builtin_bit_cast(std::uint32_t, value);
         const auto sign = static_cast<std::uint32_t>(all >> 31) << (exponent_bits + fraction_bits);
-        return {static_cast<Bits>(sign | magnitude_of(all & 0x7fffffff))};
+        const auto magnitude = magnitude_of<saturates>(all & 0x7fffffff);
+        if (!has_minus_0 && (magnitude == 0 || magnitude == quiet_nan)) return {static_cast<Bits>(magnitude)};
+        if (!has_nan && value != value) return {static_cast<Bits>(magnitude)};
+        return {static_cast<Bits>(sign | magnitude)};
     }
 
     [[gnu::always_inline]] constexpr float value() const {
+        if (!has_minus_0 && bits == sign_bit) return __builtin_nanf("");
         const std::uint32_t magnitude = bits & (sign_bit - 1);
         const auto sign = (bits & sign_bit) != 0 ? 0x80000000U : 0;
         return __builtin_bit_cast(float, sign | widened(magnitude));
@@ -44,6 +63,7 @@ struct small_float {
     static constexpr std::uint32_t float_infinity = 0x7f800000, implicit = 1U << 23;
 
     /// Of a float without its sign.
+    template <bool saturates>
     [[gnu::always_inline]] static constexpr std::uint32_t magnitude_of(std::uint32_t given) {
         if (given > float_infinity) return quiet_nan;
         // Below the least normal number, 2^(1 - bias), more bits of the significand are dropped: up to all of them
@@ -57,6 +77,7 @@ struct small_float {
         // Its implicit bit, if it has one, is the last of the exponent.
         const auto result = rounded + (static_cast<std::uint32_t>(above) << fraction_bits);
         if (result <= highest) return result;
+        if (saturates) return highest;
         return has_infinity ? infinity : quiet_nan;
     }
 
@@ -73,9 +94,30 @@ struct small_float {
     }
 };
 
-using float16 = small_float<std::uint16_t, 5, 10, true>;
-using bfloat16 = small_float<std::uint16_t, 8, 7, true>;
-using float8_e4m3 = small_float<std::uint8_t, 4, 3, false>;
-using float8_e5m2 = small_float<std::uint8_t, 5, 2, true>;
+using float16 = small_float<std::uint16_t, 5, 10, specials::infinity_and_nan>;
+using bfloat16 = small_float<std::uint16_t, 8, 7, specials::infinity_and_nan>;
+using float8_e4m3 = small_float<std::uint8_t, 4, 3, specials::nan>;
+using float8_e5m2 = small_float<std::uint8_t, 5, 2, specials::infinity_and_nan>;
+using float8_e4m3fnuz = small_float<std::uint8_t, 4, 3, specials::nan_for_minus_0>;
+using float8_e5m2fnuz = small_float<std::uint8_t, 5, 2, specials::nan_for_minus_0>;
+using float6_e2m3 = small_float<std::uint8_t, 2, 3, specials::none>;
+using float6_e3m2 = small_float<std::uint8_t, 3, 2, specials::none>;
+using float4_e2m1 = small_float<std::uint8_t, 2, 1, specials::none>;
+
+/// An exponent alone: 2^(bits - 127), or NaN if all bits are set.
+struct float8_e8m0 {
+    std::uint8_t bits;
+
+    /// The power of two that is not above; infinity and NaN give NaN.
+    [[gnu::always_inline]] static constexpr float8_e8m0 from(float value) {
+        return {static_cast<std::uint8_t>(__builtin_bit_cast(std::uint32_t, value) >> 23)};
+    }
+
+    [[gnu::always_inline]] constexpr float value() const {
+        constexpr std::uint32_t least = 0x00400000; // 2^-127 is subnormal
+        if (bits == 0xff) return __builtin_nanf("");
+        return __builtin_bit_cast(float, bits == 0 ? least : static_cast<std::uint32_t>(bits) << 23);
+    }
+};
 
 } // namespace dynquant

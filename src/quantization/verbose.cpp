@@ -32,6 +32,9 @@ std::string describe(const quantization &q, const operation_info &info, const st
     std::string attributes = concat("attr-scales:", mask(q), ':', to_string(q.scales.type));
     if (q.zero_points) attributes += concat(" attr-zero-points:", mask(q), ':', to_string(q.zero_points->type));
     if (q.rule == numerics::any) attributes += " attr-fpmath:any";
+    if (q.rule == numerics::onnx)
+        attributes += concat(
+                " attr-rule:onnx attr-division:", to_string(q.division), q.saturate ? " attr-saturate:true" : "");
     return concat(to_string(q.dir), ',', to_string(info.kernel), ':', info.isa, ",undef,", layout("src", q.src), ' ',
             layout("dst", q.dst), ',', attributes, ',', name, ',', to_string(q.src.dims));
 }

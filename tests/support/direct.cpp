@@ -51,6 +51,8 @@ std::string describe(const quantization &q) {
     if (q.zero_points)
         text << ", zps " << to_string(q.zero_points->type) << (q.zero_points->values.empty() ? "" : " known");
     if (q.rule == numerics::any) text << ", fpmath any";
+    if (q.rule == numerics::onnx)
+        text << ", onnx, division in " << to_string(q.division) << (q.saturate ? ", saturating" : "");
     return text.str();
 }
 
@@ -59,10 +61,10 @@ namespace {
 /// Under fpmath mode `any` onednn is held to the rule where scales are in the guard and src has no NaN:
 /// beyond that it cannot know at prepare what comes at run.
 bool rule_binds_onednn(const sample &s) {
-    if (s.q.rule == numerics::strict || s.q.dir == direction::dequantize) return true;
+    if (s.q.rule != numerics::any || s.q.dir == direction::dequantize) return true;
     const auto within_guard = [&](std::size_t i) {
         const auto bits = get_bits(data_type::s32, s.in.zero_points.data(), static_cast<std::int64_t>(i));
-        return std::abs(std::int64_t {integer_from(data_type::s32, bits)}) < 1 << 20;
+        return std::abs(integer_from(data_type::s32, bits)) < 1 << 20;
     };
     const bool wide = s.q.zero_points && s.q.zero_points->type == data_type::s32;
     for (std::size_t i = 0; wide && i < s.in.zero_points.size() / 4; ++i)

@@ -13,14 +13,14 @@
 namespace dynquant::test::oracle {
 
 /// clamp(RNE(f32(f32(x / s) + f32(zp)))) in [lowest, highest]; NaN gives lowest.
-int quantize(float x, float s, std::int32_t zp, int lowest, int highest);
+std::int64_t quantize(float x, float s, std::int64_t zp, std::int64_t lowest, std::int64_t highest);
 
 /// f32(f32(q - zp) * s).
-float dequantize(int q, float s, std::int32_t zp);
+float dequantize(std::int64_t q, float s, std::int64_t zp);
 
 /// Whether `given` is allowed for x under fpmath mode `any`: strict's result, or inside the guard that of
 /// x * (1 / s) + zp with the sum rounded after the product or both at once.
-bool allows_any(int given, float x, float s, std::int32_t zp, int lowest, int highest);
+bool allows_any(std::int64_t given, float x, float s, std::int64_t zp, std::int64_t lowest, std::int64_t highest);
 
 /// Single operations, rounded to nearest even.
 float divide(float a, float b);

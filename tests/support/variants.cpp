@@ -39,6 +39,19 @@ std::vector<variant> all_variants() {
 
 namespace {
 
+/// Whether all types are those of oneDNN's rules.
+bool of_onednn(const quantization &q) {
+    using enum data_type;
+    const auto one_of = [](data_type type, std::initializer_list<data_type> list) {
+        return std::ranges::find(list, type) != list.end();
+    };
+    const auto real = [&](data_type type) { return one_of(type, {f32, f16, bf16}); };
+    const auto &[a, b] = q.dir == direction::quantize ? std::pair(q.src, q.dst) : std::pair(q.dst, q.src);
+    if (!real(a.type) || !real(q.scales.type)) return false;
+    if (!one_of(b.type, {s8, u8, s4, u4, f8_e4m3, f8_e5m2})) return false;
+    return !q.zero_points || one_of(q.zero_points->type, {s8, u8, s32, s4, u4});
+}
+
 /// Whether all types are those of the 8-bit integers' ops.
 bool classic(const quantization &q) {
     const auto is = [](data_type type) {
@@ -50,13 +63,15 @@ bool classic(const quantization &q) {
 } // namespace
 
 bool native_computes(const quantization &q) {
+    if (!of_onednn(q) || q.division != precision::f32 || q.saturate) return false;
+    if (q.rule == numerics::onnx && q.dir == direction::quantize && q.zero_points) return false;
     for (std::size_t d = 0; d < q.src.dims.size(); ++d)
         if (q.src.dims[d] > q.scales.block[d] && q.src.dims[d] % q.scales.block[d] != 0) return false;
     return true;
 }
 
 bool onednn_must_compute(const quantization &q) {
-    if (!classic(q)) return false;
+    if (!classic(q) || q.rule == numerics::onnx) return false;
     const bool per_tensor = q.scales.block == q.src.dims;
     int channels = 0;
     for (std::size_t d = 0; d < q.src.dims.size(); ++d) {

@@ -1,4 +1,6 @@
 // What check() finds wrong with a statement of the direct API: status and message.
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "dynquant/quantization.hpp"
@@ -78,6 +80,86 @@ TEST(check, finds_nothing_wrong_with_any_combination_of_types) {
                         q.zero_points->type = zps;
                         EXPECT_FALSE(check(q));
                     }
+}
+
+TEST(check, data_types_under_numerics_onnx) {
+    using enum data_type;
+    const std::string quantized = "expected data type s32, s8, u8, f16, bf16, s4, u4, f8_e4m3, f8_e5m2, s16, u16, u32, "
+                                  "s2, u2, f4_e2m1, f6_e2m3, f6_e3m2, f8_e4m3fnuz or f8_e5m2fnuz, given ";
+    const auto under_onnx = [](auto spoil) {
+        return [=](quantization &q) {
+            q.rule = numerics::onnx;
+            spoil(q);
+        };
+    };
+    EXPECT_TRUE(finds(dnnl_invalid_data_type, "src: expected data type f32, s32, f16 or bf16, given u32",
+            under_onnx([](auto &q) { q.src.type = u32; })));
+    EXPECT_TRUE(
+            finds(dnnl_invalid_data_type, "dst: " + quantized + "f32", under_onnx([](auto &q) { q.dst.type = f32; })));
+    EXPECT_TRUE(finds(dnnl_invalid_data_type, "dst: " + quantized + "f8_e8m0",
+            under_onnx([](auto &q) { q.dst.type = f8_e8m0; })));
+    EXPECT_TRUE(finds(
+            dnnl_invalid_data_type, "dst: expected data type f32, f16 or bf16, given s32", under_onnx([](auto &q) {
+                q.dir = direction::dequantize;
+                q.src.type = u8;
+                q.dst.type = s32;
+            })));
+    EXPECT_TRUE(finds(dnnl_invalid_data_type, "scales: expected data type f32, s32, f16, bf16 or f8_e8m0, given u8",
+            under_onnx([](auto &q) { q.scales.type = u8; })));
+    EXPECT_TRUE(finds(dnnl_invalid_data_type, "zps: expected data type s32, s8, u8, s4 or u4, given u16",
+            under_onnx([](auto &q) { q.zero_points->type = u16; })));
+    EXPECT_TRUE(finds(dnnl_invalid_data_type, "zps: expected data type f8_e4m3, given s32",
+            under_onnx([](auto &q) { q.dst.type = f8_e4m3; })));
+}
+
+TEST(check, finds_nothing_wrong_with_zero_points_of_the_quantized_type_under_numerics_onnx) {
+    using enum data_type;
+    for (const auto quantized : {s32, u32, s16, u16, s8, u8, s4, u4, s2, u2, f16, bf16, f8_e4m3, f8_e5m2, f8_e4m3fnuz,
+                 f8_e5m2fnuz, f6_e2m3, f6_e3m2, f4_e2m1})
+        for (const auto scales : {f32, f16, bf16, s32, f8_e8m0})
+            for (const auto dir : {direction::quantize, direction::dequantize}) {
+                auto q = right();
+                q.rule = numerics::onnx;
+                q.dir = dir;
+                q.src.type = dir == direction::quantize ? f32 : quantized;
+                q.dst.type = dir == direction::quantize ? quantized : f32;
+                q.scales.type = scales;
+                q.zero_points->type = quantized;
+                EXPECT_FALSE(check(q));
+            }
+}
+
+TEST(check, choices_of_numerics_onnx) {
+    const auto invalid = dnnl_invalid_arguments;
+    EXPECT_TRUE(finds(invalid, "division: expected f32 for numerics strict, given f16",
+            [](auto &q) { q.division = precision::f16; }));
+    EXPECT_TRUE(finds(invalid, "division: expected f32 for numerics any, given f64", [](auto &q) {
+        q.rule = numerics::any;
+        q.division = precision::f64;
+    }));
+    EXPECT_TRUE(finds(invalid, "saturate: expected false for numerics strict, given true", [](auto &q) {
+        q.dst.type = data_type::f8_e4m3;
+        q.zero_points.reset();
+        q.saturate = true;
+    }));
+    const auto dequantize = [](quantization &q) {
+        q.rule = numerics::onnx;
+        q.dir = direction::dequantize;
+        std::swap(q.src.type, q.dst.type);
+    };
+    EXPECT_TRUE(finds(invalid, "division: expected f32 for dequantize, given bf16", [&](auto &q) {
+        dequantize(q);
+        q.division = precision::bf16;
+    }));
+    EXPECT_TRUE(finds(invalid, "saturate: expected false for dequantize, given true", [&](auto &q) {
+        dequantize(q);
+        q.saturate = true;
+    }));
+    auto q = right();
+    q.rule = numerics::onnx;
+    q.division = precision::bf16;
+    q.saturate = true; // of integers it says nothing
+    EXPECT_FALSE(check(q));
 }
 
 TEST(check, shapes) {
@@ -163,6 +245,23 @@ TEST(check, known_values) {
     EXPECT_TRUE(finds(dnnl_invalid_arguments, "zps: expected integers within s32, given 0.5 at 2", [](auto &q) {
         q.zero_points->values = {0, 0, 0.5};
     }));
+}
+
+TEST(check, known_values_of_f8_e8m0_are_powers_of_two) {
+    const auto with_values = [](const std::vector<double> &values) {
+        return [values](quantization &q) {
+            q.rule = numerics::onnx;
+            q.scales = {data_type::f8_e8m0, q.scales.block, values};
+        };
+    };
+    const std::string expected = "scales: expected powers of two from 2^-127 to 2^127 or NaN, given ";
+    EXPECT_TRUE(finds(dnnl_invalid_arguments, expected + "3 at 1", with_values({1, 3, 1})));
+    EXPECT_TRUE(finds(dnnl_invalid_arguments, expected + "0 at 0", with_values({0, 1, 1})));
+    EXPECT_TRUE(finds(dnnl_invalid_arguments, expected + "-2 at 2", with_values({1, 1, -2})));
+    EXPECT_TRUE(finds(dnnl_invalid_arguments, expected + "3.40282e+38 at 0", with_values({0x1p128, 1, 1})));
+    auto q = right();
+    with_values({0x1p-127, 0x1p127, std::nan("")})(q);
+    EXPECT_FALSE(check(q));
 }
 
 TEST(check, per_channel_takes_an_axis_within_the_rank) {

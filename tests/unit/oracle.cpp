@@ -17,11 +17,11 @@ constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 constexpr float least = std::numeric_limits<float>::denorm_min(); // 2^-149
 constexpr float largest = std::numeric_limits<float>::max();
 
-int to_s8(float x, float s, std::int32_t zp = 0) {
+std::int64_t to_s8(float x, float s, std::int32_t zp = 0) {
     return oracle::quantize(x, s, zp, -128, 127);
 }
 
-int to_u8(float x, float s, std::int32_t zp = 0) {
+std::int64_t to_u8(float x, float s, std::int32_t zp = 0) {
     return oracle::quantize(x, s, zp, 0, 255);
 }
 

@@ -1,4 +1,4 @@
-// Floats of 16 and 8 bits: conversions by hand, and against the oracle for every number and its neighbours.
+// Floats of 16 bits and fewer: conversions by hand, and against the oracle for every number and its neighbours.
 #include <cmath>
 #include <limits>
 
@@ -80,6 +80,61 @@ TEST(small_float, f8_e5m2_by_hand) {
     EXPECT_TRUE(std::isnan(float8_e5m2 {0xfd}.value()));
 }
 
+TEST(small_float, fnuz_by_hand) {
+    EXPECT_EQ(float8_e4m3fnuz::from(1).bits, 0x40);
+    EXPECT_EQ(float8_e4m3fnuz::from(240).bits, 0x7f); // the largest, S 1111 111
+    EXPECT_EQ(float8_e4m3fnuz::from(247.9f).bits, 0x7f);
+    EXPECT_EQ(float8_e4m3fnuz::from(248).bits, 0x80); // half a step beyond: NaN
+    EXPECT_EQ(float8_e4m3fnuz::from<true>(-infinity).bits, 0xff);
+    EXPECT_EQ(float8_e4m3fnuz::from(0x1p-10f).bits, 1); // the least
+    EXPECT_EQ(float8_e4m3fnuz::from(-0x1p-11f).bits, 0);
+    EXPECT_EQ(float8_e4m3fnuz::from(-0.0f).bits, 0);
+    EXPECT_EQ(float8_e4m3fnuz::from(-nan).bits, 0x80);
+    EXPECT_TRUE(std::isnan(float8_e4m3fnuz {0x80}.value()));
+    EXPECT_EQ(float8_e4m3fnuz {0x81}.value(), -0x1p-10f);
+    EXPECT_EQ(float8_e5m2fnuz::from(1).bits, 0x40);
+    EXPECT_EQ(float8_e5m2fnuz::from(57344).bits, 0x7f); // the largest, S 11111 11
+    EXPECT_EQ(float8_e5m2fnuz::from(61440).bits, 0x80);
+    EXPECT_EQ(float8_e5m2fnuz::from<true>(61440).bits, 0x7f);
+    EXPECT_EQ(float8_e5m2fnuz::from(0x1p-17f).bits, 1); // the least
+    EXPECT_EQ(float8_e5m2fnuz {0xff}.value(), -57344);
+}
+
+TEST(small_float, mx_formats_by_hand) {
+    const float values[] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+    for (std::uint8_t bits = 0; bits < 8; ++bits) {
+        EXPECT_EQ(float4_e2m1 {bits}.value(), values[bits]);
+        EXPECT_EQ(float4_e2m1::from(-values[bits]).bits, bits | 8);
+    }
+    EXPECT_EQ(float4_e2m1::from(5).bits, 6); // a tie, to even
+    EXPECT_EQ(float4_e2m1::from(infinity).bits, 7);
+    EXPECT_EQ(float4_e2m1::from(nan).bits, 7); // the largest, and positive
+    EXPECT_EQ(float4_e2m1::from(-nan).bits, 7);
+    EXPECT_EQ(float6_e2m3::from(1).bits, 0x08);
+    EXPECT_EQ(float6_e2m3::from(7.5f).bits, 0x1f); // the largest
+    EXPECT_EQ(float6_e2m3::from(-100).bits, 0x3f);
+    EXPECT_EQ(float6_e2m3::from(0.125f).bits, 1); // the least
+    EXPECT_EQ(float6_e2m3::from(0.0625f).bits, 0);
+    EXPECT_EQ(float6_e2m3::from(1.1875f).bits, 0x0a); // a tie: steps of 1/8
+    EXPECT_EQ(float6_e3m2::from(1).bits, 0x0c);
+    EXPECT_EQ(float6_e3m2::from(28).bits, 0x1f); // the largest
+    EXPECT_EQ(float6_e3m2::from(-infinity).bits, 0x3f);
+    EXPECT_EQ(float6_e3m2::from(0.0625f).bits, 1);   // the least
+    EXPECT_EQ(float6_e3m2::from(1.375f).bits, 0x0e); // a tie: steps of 1/4
+    EXPECT_EQ(float6_e3m2::from(nan).bits, 0x1f);
+}
+
+TEST(small_float, f8_e8m0_by_hand) {
+    EXPECT_EQ(float8_e8m0 {127}.value(), 1);
+    EXPECT_EQ(float8_e8m0 {0}.value(), 0x1p-127f);
+    EXPECT_EQ(float8_e8m0 {254}.value(), 0x1p127f);
+    EXPECT_TRUE(std::isnan(float8_e8m0 {255}.value()));
+    for (int bits = 0; bits < 256; ++bits) {
+        const auto element = static_cast<std::uint8_t>(bits);
+        EXPECT_EQ(float8_e8m0::from(float8_e8m0 {element}.value()).bits, element);
+    }
+}
+
 /// A number with its neighbours among the floats, and the middle to the next one with its neighbours.
 std::vector<float> floats_around(float value, float next) {
     std::vector<float> result;
@@ -96,10 +151,13 @@ class every_small_float : public testing::TestWithParam<data_type> {
         set_bits(GetParam(), buffer, 0, bits);
         return static_cast<float>(load(GetParam(), buffer, 0));
     }
-    static std::uint32_t stored(float value) {
+    static std::uint32_t stored(float value, bool saturate = false) {
         std::byte buffer[4] = {};
-        store(GetParam(), buffer, 0, value);
+        store(GetParam(), buffer, 0, value, saturate);
         return get_bits(GetParam(), buffer, 0);
+    }
+    static bool rounded_right(float x, bool saturate) {
+        return same(loaded(stored(x, saturate)), real_from(GetParam(), bits_of_real(GetParam(), x, saturate)));
     }
     static bool same(float a, float b) {
         return (std::isnan(a) && std::isnan(b)) || std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
@@ -119,16 +177,16 @@ TEST_P(every_small_float, is_read_as_the_oracle_reads_it_and_written_back) {
 TEST_P(every_small_float, is_rounded_to_as_the_oracle_rounds) {
     for (std::uint32_t bits = 0; bits + 1 < 1U << bits_in(GetParam()); ++bits)
         for (const float x : floats_around(loaded(bits), loaded(bits + 1)))
-            ASSERT_TRUE(same(loaded(stored(x)), real_from(GetParam(), bits_of_real(GetParam(), x))))
-                    << std::hexfloat << x;
+            ASSERT_TRUE(rounded_right(x, false) && rounded_right(x, true)) << std::hexfloat << x;
     for (std::uint64_t bits = 0; bits < 1ULL << 32; bits += 65521) { // all over the floats
         const auto x = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
-        ASSERT_TRUE(same(loaded(stored(x)), real_from(GetParam(), bits_of_real(GetParam(), x)))) << std::hexfloat << x;
+        ASSERT_TRUE(rounded_right(x, false) && rounded_right(x, true)) << std::hexfloat << x;
     }
 }
 
 INSTANTIATE_TEST_SUITE_P(types, every_small_float,
-        testing::Values(data_type::f16, data_type::bf16, data_type::f8_e4m3, data_type::f8_e5m2),
+        testing::Values(data_type::f16, data_type::bf16, data_type::f8_e4m3, data_type::f8_e5m2, data_type::f8_e4m3fnuz,
+                data_type::f8_e5m2fnuz, data_type::f6_e2m3, data_type::f6_e3m2, data_type::f4_e2m1),
         [](const auto &value) { return std::string(to_string(value.param)); });
 
 TEST(nibbles, lie_the_low_one_first_and_leave_the_other_as_it_is) {
@@ -142,6 +200,39 @@ TEST(nibbles, lie_the_low_one_first_and_leave_the_other_as_it_is) {
     EXPECT_EQ(buffer[0], 0x85);
     store(data_type::u4, buffer, 2, 3);
     EXPECT_EQ(buffer[1], 0xf3);
+}
+
+TEST(pairs_of_bits, lie_four_to_a_byte) {
+    unsigned char buffer[2] = {0b11100100, 0xff};
+    for (int i = 0; i < 4; ++i)
+        EXPECT_EQ(load(data_type::u2, buffer, i), i);
+    EXPECT_EQ(load(data_type::s2, buffer, 1), 1);
+    EXPECT_EQ(load(data_type::s2, buffer, 2), -2);
+    EXPECT_EQ(load(data_type::s2, buffer, 3), -1);
+    store(data_type::u2, buffer, 5, 2);
+    EXPECT_EQ(buffer[1], 0b11111011);
+    store(data_type::s2, buffer, 2, -1);
+    EXPECT_EQ(buffer[0], 0b11110100);
+}
+
+// Four in three bytes: x0 | (x1 & 3) << 6, x1 >> 2 | (x2 & 15) << 4, x2 >> 4 | x3 << 2.
+TEST(six_bits, lie_one_after_another) {
+    const unsigned codes[] = {0x01, 0x1f, 0x2a, 0x3f, 0x15}; // 0.125, 7.5, -1.25, -7.5, 3.25 in e2m3
+    const double values[] = {0.125, 7.5, -1.25, -7.5, 3.25};
+    const unsigned char bytes[] = {0x01 | 0x03 << 6, 0x1f >> 2 | 0x0a << 4, 0x2a >> 4 | 0x3f << 2, 0x15};
+    unsigned char buffer[5] = {0, 0, 0, 0x80, 0x99};
+    for (int i = 0; i < 5; ++i) {
+        EXPECT_EQ(load(data_type::f6_e2m3, bytes, i), values[i]);
+        EXPECT_EQ(real_from(data_type::f6_e2m3, codes[i]), values[i]);
+        store(data_type::f6_e2m3, buffer, i, values[i]);
+    }
+    for (int i = 0; i < 3; ++i)
+        EXPECT_EQ(buffer[i], bytes[i]);
+    EXPECT_EQ(buffer[3], 0x80 | 0x15); // the bits beyond stay
+    EXPECT_EQ(buffer[4], 0x99);
+    store(data_type::f6_e3m2, buffer, 1, 0);
+    EXPECT_EQ(buffer[0], 0x01);
+    EXPECT_EQ(buffer[1], 0xa0);
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // The hand-written kernel: which row function computes a statement.
 #include "kernels/native/implementation.hpp"
+#include "quantization/as_strict.hpp"
 
 namespace dynquant::kernels {
 namespace {
@@ -19,6 +20,7 @@ class native_kernel_type final : public kernel {
     kernel_kind kind() const override { return kernel_kind::native; }
 
     std::optional<std::string> refusal(const quantization &q, const settings &) const override {
+        if (auto why = differs_from_strict(q)) return why;
         if (canonicalize(q)) return std::nullopt;
         return "a block of the scales does not divide its dim";
     }

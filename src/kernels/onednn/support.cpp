@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/onednn/layout.hpp"
+#include "quantization/as_strict.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 
@@ -130,6 +131,7 @@ std::optional<std::string> refuse_dequantize(const quantization &q, const std::v
 } // namespace
 
 std::optional<std::string> refusal(const quantization &q) {
+    if (auto why = differs_from_strict(q)) return why;
     if (auto why = refuse_types(q)) return why;
     if (volume(q.src.dims) == 0) return std::nullopt;
     const auto form = canonicalize(q);
@@ -139,7 +141,7 @@ std::optional<std::string> refusal(const quantization &q) {
     if (q.zero_points)
         if (auto why = refuse_zero_points(axes)) return why;
     if (q.dir == direction::dequantize) return refuse_dequantize(q, axes);
-    return q.rule == numerics::strict ? refuse_strict_quantize(q) : refuse_any_quantize(q);
+    return q.rule == numerics::any ? refuse_any_quantize(q) : refuse_strict_quantize(q);
 }
 
 } // namespace dynquant::kernels::onednn

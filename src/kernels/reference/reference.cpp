@@ -30,11 +30,11 @@ void for_each_element(const quantization &q, F &&f) {
     }
 }
 
-std::int32_t zero_point(const quantization &q, const arguments &a, std::int64_t i) {
-    return q.zero_points ? static_cast<std::int32_t>(load(q.zero_points->type, a.zero_points, i)) : 0;
+std::int64_t zero_point(const quantization &q, const arguments &a, std::int64_t i) {
+    return q.zero_points ? static_cast<std::int64_t>(load(q.zero_points->type, a.zero_points, i)) : 0;
 }
 
-// Every real is an f32: narrower ones are, and scales are.
+// Every real is an f32: narrower ones are, and scales are, but for those of s32, which are rounded.
 float real(data_type type, const void *buffer, std::int64_t i) {
     return static_cast<float>(load(type, buffer, i));
 }
@@ -46,10 +46,32 @@ float real(data_type type, const void *buffer, std::int64_t i) {
     for_each_element(q, [&](auto i, auto o, auto p) {
         const float x = real(q.src.type, a.src, i), s = real(q.scales.type, a.scales, p);
         if (type.integral)
-            store(q.dst.type, a.dst, o, numerics_contract::quantize(x, s, zero_point(q, a, p), lowest, highest));
+            store(q.dst.type, a.dst, o,
+                    numerics_contract::quantize(x, s, static_cast<std::int32_t>(zero_point(q, a, p)), lowest, highest));
         else
             store(q.dst.type, a.dst, o, numerics_contract::quantize_to_float8(x, s));
     });
+}
+
+[[gnu::noinline]] void quantize_onnx(const quantization &q, const arguments &a) {
+    const auto &type = traits(q.dst.type);
+    for_each_element(q, [&](auto i, auto o, auto p) {
+        const double quotient =
+                numerics_contract::quotient(load(q.src.type, a.src, i), load(q.scales.type, a.scales, p), q.division);
+        if (type.integral)
+            return store(q.dst.type, a.dst, o,
+                    static_cast<double>(numerics_contract::quantize_onnx(
+                            quotient, zero_point(q, a, p), type.lowest, type.highest)));
+        const double sum = q.zero_points
+                ? numerics_contract::plus_zero_point(quotient, load(q.zero_points->type, a.zero_points, p), q.division)
+                : quotient;
+        store(q.dst.type, a.dst, o, numerics_contract::to_odd(sum), q.saturate);
+    });
+}
+
+float dequantize_float(const quantization &q, const arguments &a, float x, float s, std::int64_t p) {
+    if (!q.zero_points) return numerics_contract::dequantize_float(x, s);
+    return numerics_contract::dequantize_float(x, s, real(q.zero_points->type, a.zero_points, p));
 }
 
 [[gnu::noinline]] void dequantize(const quantization &q, const arguments &a) {
@@ -58,8 +80,8 @@ float real(data_type type, const void *buffer, std::int64_t i) {
         const double x = load(q.src.type, a.src, i);
         const float s = real(q.scales.type, a.scales, p);
         const float result = integral
-                ? numerics_contract::dequantize(static_cast<std::int32_t>(x), s, zero_point(q, a, p))
-                : numerics_contract::dequantize_float8(static_cast<float>(x), s);
+                ? numerics_contract::dequantize(static_cast<std::int64_t>(x), s, zero_point(q, a, p))
+                : dequantize_float(q, a, static_cast<float>(x), s, p);
         store(q.dst.type, a.dst, o, result);
     });
 }
@@ -73,7 +95,8 @@ class reference_implementation final : public implementation {
 
     void run(const arguments &args) const override {
         const parallel::float_control control;
-        q_.dir == direction::quantize ? quantize(q_, args) : dequantize(q_, args);
+        if (q_.dir == direction::dequantize) return dequantize(q_, args);
+        q_.rule == numerics::onnx ? quantize_onnx(q_, args) : quantize(q_, args);
     }
 
   private:

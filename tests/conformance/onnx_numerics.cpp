@@ -1,0 +1,348 @@
+// numerics::onnx: what ONNX's QuantizeLinear and DequantizeLinear (opset 28) and AMD Quark's Extended ones compute, by
+// values worked out by hand, on every kernel that claims a statement.
+#include <cmath>
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include "support/direct.hpp"
+
+namespace dynquant::test {
+namespace {
+
+using enum data_type;
+using reals = std::vector<double>;
+using integers = std::vector<std::int64_t>;
+
+constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+
+std::vector<std::byte> encoded(data_type type, const reals &values) {
+    if (is_integer(type)) return encode(type, integers(values.begin(), values.end()));
+    return encode_reals(type, std::vector<float>(values.begin(), values.end()));
+}
+
+/// dst by every kernel that claims q, which have to agree.
+std::vector<std::byte> computed(const quantization &q, const oracle::inputs &in) {
+    std::optional<std::vector<std::byte>> result;
+    for (const auto &v : universal_variants()) {
+        if (v.kernel == kernel_kind::native && !native_computes(q)) continue;
+        std::vector dst(bytes_spanned(q.dst), std::byte {0});
+        prepare(q, v.forced()).run({in.src.data(), in.scales.data(), in.zero_points.data(), dst.data()});
+        if (!result) result = dst;
+        EXPECT_EQ(*result, dst) << v << ": " << describe(q);
+    }
+    return *result;
+}
+
+/// A row of elements under one scale and one zero point of dst's type.
+struct quantizing {
+    data_type dst = s8, src = f32, scales = f32;
+    precision division = precision::f32;
+    bool saturate = false;
+
+    /// Bits, from the lowest up.
+    integers codes(const reals &x, double scale, std::optional<double> zp = {}) const {
+        const auto count = static_cast<std::int64_t>(x.size());
+        quantization q;
+        q.rule = numerics::onnx;
+        q.src = {src, {count}, {}};
+        q.dst = {dst, {count}, {}};
+        q.scales = {scales, {count}, {}};
+        q.division = division;
+        q.saturate = saturate;
+        if (zp) q.zero_points = {dst, {count}, {}};
+        const auto bytes = computed(
+                q, {encoded(src, x), encoded(scales, {scale}), zp ? encoded(dst, {*zp}) : std::vector<std::byte> {}});
+        integers result;
+        for (std::int64_t i = 0; i < count; ++i)
+            result.push_back(get_bits(dst, bytes.data(), i));
+        return result;
+    }
+
+    integers values(const reals &x, double scale, std::optional<double> zp = {}) const {
+        auto result = codes(x, scale, zp);
+        for (auto &value : result)
+            value = integer_from(dst, static_cast<std::uint32_t>(value));
+        return result;
+    }
+};
+
+/// The same in reverse, to f32.
+std::vector<float> dequantized(
+        data_type src, const reals &x, double scale, std::optional<double> zp = {}, data_type scales = f32) {
+    const auto count = static_cast<std::int64_t>(x.size());
+    quantization q;
+    q.dir = direction::dequantize;
+    q.rule = numerics::onnx;
+    q.src = {src, {count}, {}};
+    q.dst = {f32, {count}, {}};
+    q.scales = {scales, {count}, {}};
+    if (zp) q.zero_points = {src, {count}, {}};
+    return decode_reals(f32,
+            computed(q,
+                    {encoded(src, x), encoded(scales, {scale}), zp ? encoded(src, {*zp}) : std::vector<std::byte> {}}));
+}
+
+// ---- Integers
+// ---------------------------------------------------------------------------------------------------------
+
+TEST(onnx_numerics, the_quotient_is_rounded_before_the_zero_point_is_added) {
+    const quantizing to_u8 {u8};
+    EXPECT_EQ(to_u8.values({0.5, 1.5, 2.5, -0.5}, 1, 1), (integers {1, 3, 3, 1}));
+    EXPECT_EQ(to_u8.values({0.5, 1.5, 2.5, -0.5}, 1, 2), (integers {2, 4, 4, 2}));
+    EXPECT_EQ(to_u8.values({0.5, 1.5, 2.5, 3.5}, 1), (integers {0, 2, 2, 4}));
+    EXPECT_EQ(to_u8.values({1.55}, 0.1), (integers {15}));           // 1.55f / 0.1f is just below 15.5
+    EXPECT_EQ(to_u8.values({-0x1.fffffep-2}, 1, 7), (integers {7})); // the sum with 7 would be no f32
+}
+
+TEST(onnx_numerics, the_type_of_the_division_decides) {
+    // 150.625 / 1.6279296875 = 92.5254...; f16 has steps of 1/16 there, and 92.5 is a tie, which goes to 92.
+    EXPECT_EQ((quantizing {u8, f16, f16, precision::f16}.values({150.625}, 1.6279296875)), (integers {92}));
+    EXPECT_EQ((quantizing {u8, f16, f16, precision::f32}.values({150.625}, 1.6279296875)), (integers {93}));
+    // bf16 has steps of 1/2: 92.5 as well.
+    EXPECT_EQ((quantizing {u8, f32, f32, precision::bf16}.values({185}, 2)), (integers {92}));
+    // src is rounded first: 1.00390625 is a tie of bf16 and becomes 1, 1.01171875 becomes 1.015625.
+    EXPECT_EQ((quantizing {s16, f32, f32, precision::bf16}.values({1.00390625, 1.01171875}, 0x1p-10)),
+            (integers {1024, 1040}));
+    // And so is the scale.
+    EXPECT_EQ((quantizing {s16, f32, f32, precision::bf16}.values({1024}, 1.00390625)), (integers {1024}));
+    EXPECT_EQ((quantizing {s16, f32, f32, precision::f32}.values({1024}, 1.00390625)), (integers {1020})); // 1020.02
+}
+
+TEST(onnx_numerics, f16_overflows_before_it_divides) {
+    EXPECT_EQ((quantizing {s8, f32, f32, precision::f32}.values({70000, -70000}, 1000)), (integers {70, -70}));
+    EXPECT_EQ((quantizing {s8, f32, f32, precision::f16}.values({70000, -70000}, 1000)), (integers {127, -128}));
+    EXPECT_EQ((quantizing {s8, f32, f32, precision::f16}.values({70000}, 70000)), (integers {-128})); // NaN
+    EXPECT_EQ((quantizing {s8, f16, f16, precision::f16}.values({60000}, 0.5)), (integers {127}));    // the quotient
+}
+
+TEST(onnx_numerics, s32_is_divided_in_f64) {
+    const quantizing exact {s32, s32, f32, precision::f64}, rounded {s32, s32, f32};
+    EXPECT_EQ(exact.values({16777217, -16777217, 2147483646}, 1), (integers {16777217, -16777217, 2147483646}));
+    EXPECT_EQ(rounded.values({16777217, -16777217, 2147483646}, 1), (integers {16777216, -16777216, 2147483647}));
+    const quantizing by_integers {s16, s32, s32, precision::f64};
+    EXPECT_EQ(by_integers.values({5, 7, -5, 9, 2147483647}, 2), (integers {2, 4, -2, 4, 32767}));
+    EXPECT_EQ(by_integers.values({2147483647, -2147483648.0}, 65537), (integers {32767, -32768})); // 32767.5 - tiny
+    // To bf16 at once: 2^30 + 2^22 would be a tie, to 2^30. Then 2^30 + 2^23 over 2^23.
+    const quantizing in_bf16 {s16, s32, f32, precision::bf16};
+    EXPECT_EQ(in_bf16.values({1073741824.0 + 4194304 + 1, 1073741824.0 + 4194304}, 8388608), (integers {129, 128}));
+}
+
+TEST(onnx_numerics, every_integer_saturates_on_the_side_of_the_quotient) {
+    for (const auto type : {u2, s2, u4, s4, u8, s8, u16, s16, u32, s32}) {
+        const auto [lowest, highest] = range_of(type);
+        const quantizing to {type};
+        for (const double beyond : {0x1p33, 0x1p62, 0x1p63, 0x1p64, 0x1p100, infinity}) {
+            EXPECT_EQ(to.values({beyond, -beyond}, 1), (integers {highest, lowest})) << to_string(type) << beyond;
+            EXPECT_EQ(to.values({beyond, -beyond}, 1, lowest), (integers {highest, lowest})) << to_string(type);
+            EXPECT_EQ(to.values({beyond, -beyond}, -0.5, highest), (integers {lowest, highest})) << to_string(type);
+        }
+        EXPECT_EQ(to.values({nan, 1}, 1), (integers {lowest, 1})) << to_string(type);
+        EXPECT_EQ(to.values({0, 1, -1}, 0, 1), (integers {lowest, highest, lowest})) << to_string(type);
+        EXPECT_EQ(to.values({1, infinity}, infinity, 1), (integers {1, lowest})) << to_string(type);
+    }
+}
+
+TEST(onnx_numerics, the_sum_does_not_wrap) {
+    const double highest = 2147483647, lowest = -2147483648.0;
+    EXPECT_EQ(quantizing {s32}.values({1, -1, -4294967040.0, -4294967296.0}, 1, highest),
+            (integers {2147483647, 2147483646, -2147483393, INT32_MIN}));
+    EXPECT_EQ(quantizing {s32}.values({-1, 1, 4294967040.0, 4294967296.0}, 1, lowest),
+            (integers {INT32_MIN, INT32_MIN + 1, 2147483392, INT32_MAX}));
+    EXPECT_EQ(quantizing {u32}.values({1, -1, -4294967040.0, -0x1p33}, 1, 4294967295.0),
+            (integers {4294967295, 4294967294, 255, 0}));
+    EXPECT_EQ(quantizing {u16}.values({1, -1, -65535, -65536}, 1, 65535), (integers {65535, 65534, 0, 0}));
+    EXPECT_EQ(quantizing {s2}.values({3, 2, -1, 0}, 1, -2), (integers {1, 0, -2, -2}));
+    // Zero points of s32 beside 8 bits, as Quark's, are beyond this helper: oneDNN's rules have them.
+}
+
+// ---- Floats
+// -----------------------------------------------------------------------------------------------------------
+
+const reals special = {0, -0.0, nan, infinity, -infinity, 1e9, -1e9};
+
+TEST(onnx_numerics, float8_saturates_as_the_first_table_of_cast_24) {
+    constexpr auto single = precision::f32;
+    EXPECT_EQ((quantizing {f8_e4m3, f32, f32, single, true}.codes(special, 1)),
+            (integers {0, 0x80, 0x7f, 0x7e, 0xfe, 0x7e, 0xfe}));
+    EXPECT_EQ((quantizing {f8_e4m3fnuz, f32, f32, single, true}.codes(special, 1)),
+            (integers {0, 0, 0x80, 0x7f, 0xff, 0x7f, 0xff}));
+    EXPECT_EQ((quantizing {f8_e5m2, f32, f32, single, true}.codes(special, 1)),
+            (integers {0, 0x80, 0x7e, 0x7b, 0xfb, 0x7b, 0xfb}));
+    EXPECT_EQ((quantizing {f8_e5m2fnuz, f32, f32, single, true}.codes(special, 1)),
+            (integers {0, 0, 0x80, 0x7f, 0xff, 0x7f, 0xff}));
+}
+
+TEST(onnx_numerics, float8_overflows_as_the_second_table_of_cast_24) {
+    EXPECT_EQ(quantizing {f8_e4m3}.codes(special, 1), (integers {0, 0x80, 0x7f, 0x7f, 0xff, 0x7f, 0xff}));
+    EXPECT_EQ(quantizing {f8_e4m3fnuz}.codes(special, 1), (integers {0, 0, 0x80, 0x80, 0x80, 0x80, 0x80}));
+    EXPECT_EQ(quantizing {f8_e5m2}.codes(special, 1), (integers {0, 0x80, 0x7e, 0x7c, 0xfc, 0x7c, 0xfc}));
+    EXPECT_EQ(quantizing {f8_e5m2fnuz}.codes(special, 1), (integers {0, 0, 0x80, 0x80, 0x80, 0x80, 0x80}));
+}
+
+TEST(onnx_numerics, overflow_is_that_of_the_rounded_number) {
+    // The ties after the highest number: 464 goes down to 448, 480 is beyond; 248 goes up to 256, 61440 to 65536.
+    for (const bool saturate : {false, true}) {
+        const auto to = [&](data_type type) { return quantizing {type, f32, f32, precision::f32, saturate}; };
+        EXPECT_EQ(to(f8_e4m3).codes({464, 464.1}, 1), (integers {0x7e, saturate ? 0x7e : 0x7f}));
+        EXPECT_EQ(to(f8_e4m3).codes({480}, 1), (integers {saturate ? 0x7e : 0x7f}));
+        EXPECT_EQ(to(f8_e4m3fnuz).codes({247.9, 248}, 1), (integers {0x7f, saturate ? 0x7f : 0x80}));
+        EXPECT_EQ(to(f8_e5m2).codes({61439, 61440}, 1), (integers {0x7b, saturate ? 0x7b : 0x7c}));
+        EXPECT_EQ(to(f8_e5m2fnuz).codes({61439, 61440}, 1), (integers {0x7f, saturate ? 0x7f : 0x80}));
+    }
+}
+
+TEST(onnx_numerics, fnuz_has_no_minus_zero) {
+    EXPECT_EQ(quantizing {f8_e4m3fnuz}.codes({-0x1p-11, -0x1p-10, 0x1p-10}, 1), (integers {0, 0x81, 1}));
+    EXPECT_EQ(quantizing {f8_e5m2fnuz}.codes({-0x1p-18, -0x1p-17, 0x1p-17}, 1), (integers {0, 0x81, 1}));
+}
+
+TEST(onnx_numerics, floats_of_4_and_6_bits_always_saturate) {
+    for (const bool saturate : {false, true}) {
+        const auto to = [&](data_type type) { return quantizing {type, f32, f32, precision::f32, saturate}; };
+        EXPECT_EQ(to(f4_e2m1).codes(special, 1), (integers {0, 8, 7, 7, 15, 7, 15}));
+        EXPECT_EQ(to(f6_e2m3).codes(special, 1), (integers {0, 0x20, 0x1f, 0x1f, 0x3f, 0x1f, 0x3f}));
+        EXPECT_EQ(to(f6_e3m2).codes(special, 1), (integers {0, 0x20, 0x1f, 0x1f, 0x3f, 0x1f, 0x3f}));
+    }
+    // Ties of 0 0.5 1 1.5 2 3 4 6 go to codes that are even.
+    EXPECT_EQ(quantizing {f4_e2m1}.codes({0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5, 6.9, -5.1}, 1),
+            (integers {0, 2, 2, 4, 4, 6, 6, 7, 15}));
+}
+
+TEST(onnx_numerics, floats_are_not_rounded_to_integers) {
+    EXPECT_EQ(quantizing {f8_e4m3}.codes({0.75, -3.25}, 0.5), (integers {0x3c, 0xcd})); // 1.5, -6.5
+    EXPECT_EQ(quantizing {f4_e2m1}.codes({0.25, 0.75}, 0.5), (integers {1, 3}));        // 0.5, 1.5
+}
+
+TEST(onnx_numerics, floats_have_zero_points_too) {
+    EXPECT_EQ(quantizing {f8_e4m3}.codes({1, -1}, 1, 0.5), (integers {0x3c, 0xb0})); // 1.5, -0.5
+    EXPECT_EQ(quantizing {f4_e2m1}.codes({2, -1}, 1, 1), (integers {5, 0}));         // 3, 0
+    EXPECT_EQ(quantizing {f6_e3m2}.codes({2, nan}, 1, -1), (integers {0x0c, 0x1f})); // 1
+    // Without one nothing is added; -0 + 0 is 0.
+    EXPECT_EQ(quantizing {f8_e5m2}.codes({-0.0}, 1), (integers {0x80}));
+    EXPECT_EQ(quantizing {f8_e5m2}.codes({-0.0}, 1, 0), (integers {0}));
+}
+
+TEST(onnx_numerics, floats_are_rounded_to_the_division_and_then_to_dst) {
+    // 1 + 2^-11 is a tie of f16. The sum with 2^-24 is none, but a tie of f32, which goes to that of f16.
+    EXPECT_EQ(quantizing {f16}.codes({1 + 0x1p-11}, 1, 0x1p-24), (integers {0x3c00}));
+    EXPECT_EQ(quantizing {f16}.codes({1 + 0x1p-11}, 1, 0x1p-23), (integers {0x3c01}));
+    // 1.0625 + 2^-12 is above a tie of e4m3. In f16 (steps of 2^-10) it is the tie, and goes down to 1.
+    EXPECT_EQ(quantizing {f8_e4m3}.codes({1.0625 + 0x1p-12}, 1), (integers {0x39}));
+    EXPECT_EQ((quantizing {f8_e4m3, f32, f32, precision::f16}.codes({1.0625 + 0x1p-12}, 1)), (integers {0x38}));
+    // From f64 to bf16 at once: by way of f32, which has steps of 128 there, it would be a tie and go to 0x4e80.
+    EXPECT_EQ(
+            (quantizing {bf16, s32, f32, precision::f64}.codes({1073741824.0 + 4194304 + 1}, 1)), (integers {0x4e81}));
+    EXPECT_EQ(
+            (quantizing {bf16, s32, f32, precision::f32}.codes({1073741824.0 + 4194304 + 1}, 1)), (integers {0x4e80}));
+}
+
+TEST(onnx_numerics, f16_and_bf16_saturate_as_quarks) {
+    for (const bool saturate : {false, true}) {
+        const auto to = [&](data_type type) { return quantizing {type, f32, f32, precision::f32, saturate}; };
+        const auto expected = [&](std::int64_t highest) {
+            const auto beyond = saturate ? highest : highest + 1;
+            return integers {beyond, beyond | 0x8000, beyond, beyond | 0x8000};
+        };
+        EXPECT_EQ(to(f16).codes({infinity, -infinity, 65520, -1e30}, 1), expected(0x7bff));
+        EXPECT_EQ(to(f16).codes({65504, 65519}, 1), (integers {0x7bff, 0x7bff}));
+        EXPECT_EQ(to(bf16).codes({infinity, -infinity, 3.4e38, -3.4e38}, 1), expected(0x7f7f));
+        EXPECT_EQ(to(bf16).codes({3.38953139e38}, 1), (integers {0x7f7f}));
+        EXPECT_TRUE(std::isnan(real_from(f16, static_cast<std::uint32_t>(to(f16).codes({nan}, 1)[0]))));
+        EXPECT_TRUE(std::isnan(real_from(bf16, static_cast<std::uint32_t>(to(bf16).codes({nan}, 1)[0]))));
+    }
+}
+
+// ---- Scales of f8_e8m0, blocks, dequantizing
+// --------------------------------------------------------------------------
+
+TEST(onnx_numerics, f8_e8m0_scales_are_powers_of_two) {
+    const quantizing by_e8m0 {s8, f32, f8_e8m0};
+    EXPECT_EQ(by_e8m0.values({3, -5}, 0.5), (integers {6, -10}));
+    EXPECT_EQ(by_e8m0.values({0x1p-126, 0x1.8p-127}, 0x1p-127), (integers {2, 2})); // 1.5
+    EXPECT_EQ(by_e8m0.values({0x1p127, -0x1.8p127}, 0x1p127), (integers {1, -2}));
+    EXPECT_EQ(by_e8m0.values({0, 1}, nan), (integers {-128, -128}));
+    EXPECT_EQ(dequantized(s8, {3, -5}, 0x1p-127, {}, f8_e8m0), (std::vector {0x1.8p-126f, -0x1.4p-125f}));
+    EXPECT_EQ(dequantized(f4_e2m1, {1.5, -6}, 4, {}, f8_e8m0), (std::vector {6.0f, -24.0f}));
+}
+
+TEST(onnx_numerics, the_last_block_may_be_short) {
+    quantization q;
+    q.rule = numerics::onnx;
+    q.src = {f32, {2, 5}, {}};
+    q.dst = {u8, {2, 5}, {}};
+    q.scales = {f32, {1, 2}, {}};
+    q.zero_points = {u8, {1, 2}, {}};
+    const auto dst = computed(q,
+            {encoded(f32, {8, 8, 8, 8, 8, 16, 16, 16, 16, 16}), encoded(f32, {1, 2, 4, 8, 16, 32}),
+                    encoded(u8, {0, 1, 2, 3, 4, 5})});
+    EXPECT_EQ(dst, encoded(u8, {8, 8, 5, 5, 4, 5, 5, 5, 5, 5})); // 16 / 32 is a tie, to 0
+}
+
+TEST(onnx_numerics, every_type_is_dequantized) {
+    EXPECT_EQ(dequantized(s16, {-32768, 32767}, 0.5, 32767), (std::vector {-32767.5f, 0.0f}));
+    EXPECT_EQ(dequantized(u16, {0, 65535}, 2, 65535), (std::vector {-131070.0f, 0.0f}));
+    EXPECT_EQ(dequantized(s32, {-2147483648.0, 7}, 1, 2147483647), (std::vector {-0x1p32f, -2147483640.0f}));
+    EXPECT_EQ(dequantized(u32, {4294967295.0, 4294967040.0}, 1), (std::vector {0x1p32f, 4294967040.0f}));
+    EXPECT_EQ(dequantized(u32, {0, 4294967295.0}, 1, 4294967295.0), (std::vector {-0x1p32f, 0.0f}));
+    EXPECT_EQ(dequantized(s2, {-2, -1, 0, 1, -2}, 3, 1), (std::vector {-9.0f, -6.0f, -3.0f, 0.0f, -9.0f}));
+    EXPECT_EQ(dequantized(u2, {0, 1, 2, 3, 3}, 3, 1), (std::vector {-3.0f, 0.0f, 3.0f, 6.0f, 6.0f}));
+    EXPECT_EQ(dequantized(f4_e2m1, {6, -0.5, 3}, 2), (std::vector {12.0f, -1.0f, 6.0f}));
+    EXPECT_EQ(dequantized(f6_e2m3, {7.5, -0.125, 1.125}, 2), (std::vector {15.0f, -0.25f, 2.25f}));
+    EXPECT_EQ(dequantized(f6_e3m2, {28, -0.0625, 1.25}, 2), (std::vector {56.0f, -0.125f, 2.5f}));
+    EXPECT_EQ(dequantized(f8_e4m3fnuz, {240, -0x1p-10}, 2), (std::vector {480.0f, -0x1p-9f}));
+    EXPECT_EQ(dequantized(f8_e5m2fnuz, {57344, -0x1p-17}, 2, 1), (std::vector {114686.0f, -0x1.00008p+1f}));
+    EXPECT_EQ(dequantized(f16, {65504, -1}, 2, 1), (std::vector {131006.0f, -4.0f}));
+    EXPECT_EQ(dequantized(bf16, {0x1p100, -1}, 2, 1), (std::vector {0x1p101f, -4.0f}));
+}
+
+TEST(onnx_numerics, the_difference_is_rounded_to_f32_before_the_product) {
+    // 2^24 + 1 and then times 3; exactly it would be 50331651, which is a tie between 50331648 and 50331652.
+    EXPECT_EQ(dequantized(s32, {16777217}, 3), (std::vector {50331648.0f}));
+    EXPECT_EQ(dequantized(s32, {16777216}, 3, -1), (std::vector {50331648.0f}));
+    EXPECT_EQ(dequantized(s32, {16777218}, 3, 0), (std::vector {50331656.0f})); // 50331654: a tie, to even
+}
+
+// ---- Which kernel
+// -----------------------------------------------------------------------------------------------------
+
+std::string refusal(const quantization &q, kernel_kind kernel) {
+    try {
+        prepare(q, {.kernel = kernel});
+        return "nothing";
+    } catch (const error &thrown) {
+        return thrown.status == dnnl_unimplemented ? thrown.message : "another status";
+    }
+}
+
+TEST(onnx_numerics, kernels_of_the_other_rules_say_why_they_refuse) {
+    quantization q;
+    q.rule = numerics::onnx;
+    q.src = {f32, {4}, {}};
+    q.dst = {u8, {4}, {}};
+    q.scales = {f32, {4}, {1}};
+    EXPECT_EQ(prepare(q).info().kernel, kernel_kind::native); // without zero points the rules agree
+    const auto expect_refused = [](const quantization &statement, const std::string &why) {
+        for (const auto kernel : {kernel_kind::native, kernel_kind::onednn})
+            EXPECT_EQ(refusal(statement, kernel),
+                    std::string("kernel: '") + to_string(kernel) + "' was asked for but cannot compute this: " + why);
+        EXPECT_EQ(prepare(statement).info().kernel, kernel_kind::reference);
+    };
+    q.zero_points = {u8, {4}, {}};
+    expect_refused(
+            q, "zero points are added to the rounded quotients, and under numerics strict to those not yet rounded");
+    q.zero_points.reset();
+    q.division = precision::f16;
+    expect_refused(q, "the division is one in f16, and numerics strict divides in f32");
+    q.division = precision::f32;
+    q.dst.type = u16;
+    expect_refused(q,
+            "numerics strict has no such types: dst: expected data type s8, u8, s4, u4, f8_e4m3 or f8_e5m2, "
+            "given u16");
+    q.dst.type = f8_e4m3;
+    q.saturate = true;
+    expect_refused(q, "dst saturates, and overflows under numerics strict");
+}
+
+} // namespace
+} // namespace dynquant::test
