@@ -40,15 +40,6 @@ decltype(auto) on_behalf_of(const op_record &op, F &&f) {
     }
 }
 
-/// "a", "a or b", "a, b or c": name(item) of each.
-template <typename Items, typename Name>
-std::string alternatives(const Items &items, Name &&name) {
-    std::string text;
-    for (size_t i = 0; i < items.size(); ++i)
-        text += concat(i == 0 ? "" : i + 1 < items.size() ? ", " : " or ", name(items[i]));
-    return text;
-}
-
 /// Throws unless the engine kind is cpu; `what` wants it.
 void require_cpu(const std::string &what, dnnl_engine_kind_t kind);
 

@@ -18,6 +18,15 @@ std::string concat(const Parts &...parts) {
 /// 8x64x56x56; a scalar is "scalar".
 std::string to_string(const dims &extents);
 
+/// "a", "a or b", "a, b or c": name(item) of each.
+template <typename Items, typename Name>
+std::string alternatives(const Items &items, Name &&name) {
+    std::string text;
+    for (std::size_t i = 0; i < items.size(); ++i)
+        text += concat(i == 0 ? "" : i + 1 < items.size() ? ", " : " or ", name(items[i]));
+    return text;
+}
+
 /// The number of edits that turn a into b (Levenshtein).
 std::size_t edit_distance(const std::string &a, const std::string &b);
 

@@ -1,9 +1,10 @@
-// Uses both public headers, and throws and catches across the library's border.
+// Uses the public headers, and throws and catches across the library's border.
 #include <array>
 #include <cstdint>
 #include <cstdio>
 
 #include <dynquant/graph.hpp>
+#include <dynquant/onnx.hpp>
 #include <dynquant/quantization.hpp>
 #include <dynquant/version.hpp>
 
@@ -43,10 +44,21 @@ bool refuses_nonsense() {
     return false;
 }
 
+bool quantizes_by_onnx() {
+    dynquant::onnx::node node {"QuantizeLinear"};
+    node.opset = 13;
+    node.inputs = {{1, {4}}, {1, {}}};
+    const std::array<float, 4> x = {0.0F, 1.0F, 2.5F, 1000.0F};
+    const float scale = 0.5F;
+    std::array<std::uint8_t, 4> y {};
+    dynquant::onnx::prepare(node).run({x.data(), &scale, nullptr, y.data()});
+    return y == std::array<std::uint8_t, 4> {0, 2, 5, 255};
+}
+
 } // namespace
 
 int main() {
-    const bool right = quantizes_by_graph() && refuses_nonsense();
+    const bool right = quantizes_by_graph() && quantizes_by_onnx() && refuses_nonsense();
     std::printf("dynquant %d.%d.%d: %s\n", DYNQUANT_VERSION_MAJOR, DYNQUANT_VERSION_MINOR, DYNQUANT_VERSION_PATCH,
             right ? "right" : "WRONG");
     return right ? 0 : 1;

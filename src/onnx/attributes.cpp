@@ -1,0 +1,74 @@
+// The attributes of a node: known, once each, integers, and with values that mean something.
+#include <algorithm>
+#include <functional>
+
+#include "onnx/check.hpp"
+#include "onnx/refusal.hpp"
+
+namespace dynquant::onnx {
+namespace {
+
+/// Names of AttributeProto.AttributeType.
+std::string name_of_attribute_type(std::int32_t type) {
+    constexpr const char *names[] = {"UNDEFINED", "FLOAT", "INT", "STRING", "TENSOR", "GRAPH", "FLOATS", "INTS",
+            "STRINGS", "TENSORS", "GRAPHS", "SPARSE_TENSOR", "SPARSE_TENSORS", "TYPE_PROTO", "TYPE_PROTOS"};
+    return type >= 0 && type < static_cast<int>(std::size(names)) ? names[type] : concat("type ", type);
+}
+
+constexpr std::int32_t attribute_type_int = 2;
+
+const attribute_schema *find(std::span<const attribute_schema> known, const std::string &name) {
+    const auto row = std::ranges::find_if(known, [&](const attribute_schema &a) { return a.name == name; });
+    return row == known.end() ? nullptr : &*row;
+}
+
+[[noreturn]] void refuse_unknown(const node &n, const op_schema &schema, const std::string &name) {
+    for (const auto &version : versions_of(n.domain, n.op_type))
+        if (find(version.attributes, name))
+            refuse(n, dnnl_invalid_arguments, "attribute '", name, "': expected opset ", version.since,
+                    " or newer, given opset ", n.opset);
+    std::vector<std::string> names;
+    for (const auto &known : schema.attributes)
+        names.emplace_back(known.name);
+    refuse(n, dnnl_invalid_arguments, "attributes: expected ",
+            names.empty() ? "none" : alternatives(names, std::identity {}), ", given '", name, "'",
+            suggest(name, names));
+}
+
+void check_type_number(const node &n, const char *attribute, std::int64_t given, type_set allowed) {
+    const auto number = static_cast<element_type>(std::clamp<std::int64_t>(given, INT32_MIN, INT32_MAX));
+    if (number != type::undefined && !allowed.contains(number))
+        refuse(n, dnnl_invalid_data_type, "attribute '", attribute, "': expected ", names_of(allowed), ", given ",
+                name_of(number));
+}
+
+void check_values(const node &n, const op_schema &schema, const attributes &values) {
+    constexpr type_set divisions = {type::float32, type::float16, type::bfloat16};
+    if (values.block_size < 0)
+        refuse(n, dnnl_invalid_arguments, "attribute 'block_size': expected 0 or more, given ", values.block_size);
+    if (values.saturate != 0 && values.saturate != 1)
+        refuse(n, dnnl_invalid_arguments, "attribute 'saturate': expected 0 or 1, given ", values.saturate);
+    check_type_number(n, "precision", values.precision, divisions);
+    check_type_number(
+            n, "output_dtype", values.output_dtype, schema.dir == direction::quantize ? schema.quantized : schema.real);
+}
+
+} // namespace
+
+attributes attributes_of(const node &n, const op_schema &schema) {
+    attributes values;
+    for (const auto &given : n.attributes) {
+        const auto *known = find(schema.attributes, given.name);
+        if (!known) refuse_unknown(n, schema, given.name);
+        if (std::ranges::count(n.attributes, given.name, &attribute::name) > 1)
+            refuse(n, dnnl_invalid_arguments, "attribute '", given.name, "': expected it once, given it more often");
+        if (given.type != attribute_type_int)
+            refuse(n, dnnl_invalid_arguments, "attribute '", given.name, "': expected type INT, given ",
+                    name_of_attribute_type(given.type));
+        values.*known->value = given.i;
+    }
+    check_values(n, schema, values);
+    return values;
+}
+
+} // namespace dynquant::onnx

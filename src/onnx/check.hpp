@@ -1,0 +1,29 @@
+// What a node must fulfil before its shapes are looked at.
+#pragma once
+
+#include "onnx/op_schema.hpp"
+
+namespace dynquant::onnx {
+
+/// A node whose operator, attributes, inputs and their types are right.
+struct checked_node {
+    const node &given;
+    const op_schema &schema;
+    attributes values;
+    element_type y;
+
+    bool has(input position) const { return position < given.inputs.size() && given.inputs[position].type != 0; }
+    const value &at(input position) const { return given.inputs[position]; }
+    const char *name(input position) const { return name_of(schema, position); }
+};
+
+/// Throws error for what is wrong. The node must outlive the result.
+checked_node check(const node &n);
+
+/// The row of the node's operator at its opset.
+const op_schema &schema_of(const node &n);
+
+/// The node's attributes, checked against that row; types that they name are those that the operator knows.
+attributes attributes_of(const node &n, const op_schema &schema);
+
+} // namespace dynquant::onnx

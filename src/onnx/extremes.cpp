@@ -1,0 +1,56 @@
+#include "onnx/extremes.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+#include "parallel/parallel.hpp"
+
+namespace dynquant::onnx {
+namespace {
+
+/// What the parts found. Neither least nor greatest depends on the order in which they come.
+class merged {
+  public:
+    void add(const extremes &part) {
+        move(low_, part.low, [](float a, float b) { return a < b; });
+        move(high_, part.high, [](float a, float b) { return a > b; });
+        if (part.nan) nan_.store(true, std::memory_order_relaxed);
+    }
+    extremes all() const { return {low_, high_, nan_}; }
+
+  private:
+    template <typename Beyond>
+    static void move(std::atomic<float> &bound, float value, Beyond beyond) {
+        auto before = bound.load(std::memory_order_relaxed);
+        while (beyond(value, before) && !bound.compare_exchange_weak(before, value, std::memory_order_relaxed)) {
+        }
+    }
+
+    std::atomic<float> low_ = 0, high_ = 0;
+    std::atomic<bool> nan_ = false;
+};
+
+int parts_for(std::int64_t count, int threads) {
+    const auto most = count / parallel::elements_per_part();
+    if (most <= 1) return 1; // asking for the concurrency takes time
+    return static_cast<int>(std::min<std::int64_t>(most, threads > 0 ? threads : parallel::concurrency()));
+}
+
+} // namespace
+
+extremes_function extremes_function_for(isa value) {
+#if defined(__x86_64__)
+    if (value == isa::avx512) return avx512_extremes;
+    if (value == isa::avx2) return avx2_extremes;
+#endif
+    return scalar_extremes;
+}
+
+extremes find_extremes(extremes_function function, const float *x, std::int64_t count, int threads) {
+    merged result;
+    parallel::for_each_part(count, parts_for(count, threads),
+            [&](parallel::range part) { result.add(function(x + part.begin, part.end - part.begin)); });
+    return result.all();
+}
+
+} // namespace dynquant::onnx

@@ -1,0 +1,52 @@
+// The operators: a row for each version of each. Whatever checks and lowering know of an operator is in its row.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "onnx/element_type.hpp"
+
+namespace dynquant::onnx {
+
+/// The attributes of a node, with the specification's defaults.
+struct attributes {
+    std::int64_t axis = 1;
+    std::int64_t block_size = 0;
+    std::int64_t output_dtype = 0;
+    std::int64_t precision = 0;
+    std::int64_t saturate = 1;
+};
+
+struct attribute_schema {
+    const char *name;
+    std::int64_t attributes::*value;
+};
+
+struct op_schema {
+    const char *domain;
+    const char *name;
+    std::int64_t since; // the first opset of this version
+    direction dir;
+    bool dynamic;       // computes scale and zero point from x
+    bool scale_like_x;  // x and scale have one type
+    type_set real;      // what is quantized, what comes of dequantizing
+    type_set scale;     // empty: no such input
+    type_set quantized; // y, or x of a dequantization
+    std::span<const attribute_schema> attributes;
+};
+
+/// All of them, the versions of an operator one after another, oldest first.
+std::span<const op_schema> op_schemas();
+
+/// The newest opset of a domain whose specification the table knows, or 0 for an unknown domain. "ai.onnx" is "".
+std::int64_t newest_opset(const std::string &domain);
+
+/// The versions of an operator: empty when there is none of that name in the domain.
+std::span<const op_schema> versions_of(const std::string &domain, const std::string &name);
+
+/// Names of the inputs, as the specification has them: "x", "y_scale", "y_zero_point" where y is quantized, else
+/// "x", "x_scale", "x_zero_point".
+enum input : std::size_t { x, scale, zero_point };
+const char *name_of(const op_schema &schema, input position);
+
+} // namespace dynquant::onnx

@@ -1,0 +1,125 @@
+// prepare() and the operation.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "onnx/extremes.hpp"
+#include "onnx/refusal.hpp"
+#include "parallel/float_control.hpp"
+#include "quantization/isa.hpp"
+#include "quantization/shape.hpp"
+
+namespace dynquant::onnx {
+namespace {
+
+struct dynamic_parameters {
+    float scale;
+    std::uint8_t zero_point;
+};
+
+/// DynamicQuantizeLinear's function body from X_Range on. Not inlined, so that the arithmetic stays within
+/// float_control.
+[[gnu::noinline]] dynamic_parameters parameters_from(const extremes &found) {
+    if (found.nan) return {std::numeric_limits<float>::quiet_NaN(), 0};
+    const float scale = (found.high - found.low) / 255.0F;
+    const float initial = 0.0F - found.low / scale;
+    if (!(initial > 0)) return {scale, 0}; // NaN too: 0 / 0 and infinity / infinity
+    return {scale, static_cast<std::uint8_t>(std::nearbyint(std::min(initial, 255.0F)))};
+}
+
+} // namespace
+
+class prepared_node {
+  public:
+    prepared_node(const node &n, lowering meaning, const options &opts)
+        : label_(label(n))
+        , operation_(dynquant::prepare(meaning.statement, opts))
+        , outputs_(std::move(meaning.outputs))
+        , count_(volume(meaning.statement.src.dims).value_or(0))
+        , needs_zero_point_(meaning.statement.zero_points.has_value())
+        , dynamic_(meaning.dynamic)
+        , find_(extremes_function_for(opts.max_isa ? std::min(*opts.max_isa, processor_isa()) : best_isa()))
+        , threads_(opts.threads) {}
+
+    void run(const arguments &args) const {
+        if (count_ != 0) {
+            require(args.x, "x");
+            require(args.y, "y");
+        }
+        if (dynamic_) return run_dynamic(args);
+        if (count_ == 0) return;
+        require(args.scale, "scale");
+        if (needs_zero_point_) require(args.zero_point, "zero_point");
+        operation_.run({args.x, args.scale, args.zero_point, args.y});
+    }
+
+    operation_info info() const { return operation_.info(); }
+    const std::vector<value> &outputs() const { return outputs_; }
+
+  private:
+    void require(const void *buffer, const char *name) const {
+        if (!buffer)
+            throw error(
+                    dnnl_invalid_arguments, concat(label_, ": ", name, ": expected a buffer, given a null pointer"));
+    }
+
+    void run_dynamic(const arguments &args) const {
+        require(args.y_scale, "y_scale");
+        require(args.y_zero_point, "y_zero_point");
+        const auto found = find_extremes(find_, static_cast<const float *>(args.x), count_, threads_);
+        const auto parameters = under_control(found);
+        operation_.run({args.x, &parameters.scale, &parameters.zero_point, args.y});
+        *args.y_scale = parameters.scale;
+        *args.y_zero_point = parameters.zero_point;
+    }
+
+    static dynamic_parameters under_control(const extremes &found) {
+        const parallel::float_control control;
+        return parameters_from(found);
+    }
+
+    std::string label_;
+    dynquant::operation operation_;
+    std::vector<value> outputs_;
+    std::int64_t count_;
+    bool needs_zero_point_, dynamic_;
+    extremes_function find_;
+    int threads_;
+};
+
+namespace {
+
+const prepared_node &required(const std::shared_ptr<const prepared_node> &node) {
+    if (!node) throw error(dnnl_invalid_arguments, "operation: expected one made by prepare(), given an empty one");
+    return *node;
+}
+
+} // namespace
+
+operation::operation(std::shared_ptr<const prepared_node> node)
+    : node_(std::move(node)) {}
+
+void operation::run(const arguments &args) const {
+    required(node_).run(args);
+}
+
+operation_info operation::info() const {
+    return required(node_).info();
+}
+
+const std::vector<value> &operation::outputs() const {
+    return required(node_).outputs();
+}
+
+operation prepare(const node &n, const options &opts) {
+    auto meaning = lower(n);
+    auto named = opts;
+    if (named.name.empty()) named.name = n.name;
+    try {
+        return operation(std::make_shared<const prepared_node>(n, std::move(meaning), named));
+    } catch (const dnnl::error &e) {
+        refuse(n, e.status, e.message);
+    }
+}
+
+} // namespace dynquant::onnx

@@ -1,0 +1,17 @@
+// Errors that name the node: "node 'q1' (QuantizeLinear, opset 21): y_scale: expected ..., given ...".
+#pragma once
+
+#include "dynquant/onnx.hpp"
+#include "quantization/text.hpp"
+
+namespace dynquant::onnx {
+
+/// node 'q1' (QuantizeLinear, opset 21)
+std::string label(const node &n);
+
+template <typename... Parts>
+[[noreturn]] void refuse(const node &n, dnnl_status_t status, const Parts &...parts) {
+    throw error(status, concat(label(n), ": ", parts...));
+}
+
+} // namespace dynquant::onnx

@@ -1,0 +1,112 @@
+#include "onnx/shapes.hpp"
+
+#include <algorithm>
+
+#include "onnx/refusal.hpp"
+#include "quantization/shape.hpp"
+
+namespace dynquant::onnx {
+namespace {
+
+/// For messages: "[]", "[64, 768]", as ONNX's own.
+std::string shape_text(const dims &shape) {
+    std::string text = "[";
+    for (std::size_t d = 0; d < shape.size(); ++d)
+        text += concat(d == 0 ? "" : ", ", shape[d]);
+    return text + "]";
+}
+
+/// The attribute as a dimension of x.
+std::size_t axis_of(const checked_node &n) {
+    const auto rank = static_cast<std::int64_t>(n.at(x).shape.size());
+    const auto axis = n.values.axis;
+    if (axis < -rank || axis >= rank) {
+        const auto range =
+                rank == 0 ? std::string("no scale along an axis") : concat("a value in [", -rank, ", ", rank - 1, "]");
+        refuse(n.given, dnnl_invalid_arguments, "attribute 'axis': expected ", range, " for x of shape ",
+                shape_text(n.at(x).shape), " and ", n.name(scale), " of shape ", shape_text(n.at(scale).shape),
+                ", given ", axis);
+    }
+    return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+}
+
+template <typename... Parts>
+[[noreturn]] void refuse_scale(const checked_node &n, const Parts &...expected) {
+    refuse(n.given, dnnl_invalid_shape, n.name(scale), ": expected ", expected..., ", given shape ",
+            shape_text(n.at(scale).shape));
+}
+
+bool knows(const op_schema &schema, const char *attribute) {
+    for (const auto &known : schema.attributes)
+        if (std::string(known.name) == attribute) return true;
+    return false;
+}
+
+dims per_axis_block(const checked_node &n) {
+    const auto &extents = n.at(x).shape, &scales = n.at(scale).shape;
+    if (!knows(n.schema, "axis")) refuse_scale(n, "one value before opset 13");
+    if (scales.size() != 1)
+        refuse_scale(n, "one value or a 1-D tensor",
+                knows(n.schema, "block_size") ? " where attribute 'block_size' is 0" : "");
+    const auto axis = axis_of(n);
+    if (scales[0] != extents[axis])
+        refuse_scale(n, "one value, or ", extents[axis], " for axis ", n.values.axis, " of x of shape ",
+                shape_text(extents));
+    return per_channel(extents, n.values.axis);
+}
+
+dims blocked_block(const checked_node &n) {
+    const auto &extents = n.at(x).shape, &scales = n.at(scale).shape;
+    const auto size = n.values.block_size;
+    if (scales.size() != extents.size())
+        refuse_scale(n, "one value, or the rank of x of shape ", shape_text(extents),
+                " where attribute 'block_size' is ", size);
+    const auto axis = axis_of(n);
+    dims expected = extents;
+    expected[axis] = extents[axis] / size + (extents[axis] % size != 0 ? 1 : 0);
+    if (scales != expected)
+        refuse_scale(n, "shape ", shape_text(expected), " for x of shape ", shape_text(extents), " in blocks of ", size,
+                " along axis ", n.values.axis);
+    dims block(extents.size(), 1);
+    block[axis] = std::max<std::int64_t>(1, std::min(size, extents[axis]));
+    return block;
+}
+
+void check_zero_point(const checked_node &n) {
+    if (!n.has(zero_point)) return;
+    check_shape(n, zero_point);
+    const auto scalar_as_vector = [](const dims &shape) { return shape.empty() ? dims {1} : shape; };
+    const auto &given = n.at(zero_point).shape, &expected = n.at(scale).shape;
+    if (scalar_as_vector(given) != scalar_as_vector(expected))
+        refuse(n.given, dnnl_invalid_shape, n.name(zero_point), ": expected the shape of ", n.name(scale), ", ",
+                shape_text(expected), ", given ", shape_text(given));
+}
+
+} // namespace
+
+void check_shape(const checked_node &n, input position) {
+    const auto &shape = n.at(position).shape;
+    if (shape.size() > max_rank)
+        refuse(n.given, dnnl_invalid_shape, n.name(position), ": expected rank 0 to ", max_rank, ", given ",
+                shape.size());
+    for (const auto extent : shape)
+        if (extent < 0)
+            refuse(n.given, dnnl_invalid_shape, n.name(position), ": expected extents of 0 or more, given shape ",
+                    shape_text(shape));
+    constexpr auto most = std::int64_t {1} << 58; // of four bytes each
+    if (volume(shape).value_or(INT64_MAX) > most)
+        refuse(n.given, dnnl_invalid_shape, n.name(position),
+                ": expected a size in bytes that fits in 60 bits, given shape ", shape_text(shape));
+}
+
+dims block_of(const checked_node &n) {
+    check_shape(n, scale);
+    check_zero_point(n);
+    const auto &scales = n.at(scale).shape;
+    const bool blocked = n.values.block_size > 0 && scales.size() > 1;
+    // A single value is for all of x, whatever axis and block_size say.
+    if (!blocked && volume(scales) == 1) return per_tensor(n.at(x).shape);
+    return n.values.block_size > 0 ? blocked_block(n) : per_axis_block(n);
+}
+
+} // namespace dynquant::onnx

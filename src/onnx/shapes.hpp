@@ -1,0 +1,15 @@
+// Granularity: which elements of x share a scale.
+#pragma once
+
+#include "onnx/check.hpp"
+
+namespace dynquant::onnx {
+
+/// The block of the scales and zero points, from their shapes and the attributes. Throws error for shapes that do not
+/// fit together. Not for DynamicQuantizeLinear.
+dims block_of(const checked_node &n);
+
+/// Throws error unless the shape of an input has a rank, extents and a volume that a tensor can have.
+void check_shape(const checked_node &n, input position);
+
+} // namespace dynquant::onnx

@@ -1,0 +1,264 @@
+// Every rule of the specification that a node can break: status and message.
+#include "onnx_support.hpp"
+
+namespace dynquant::test {
+namespace {
+
+using namespace tensor_proto;
+
+testing::AssertionResult refused(const onnx::node &n, dnnl_status_t status, const std::string &message) {
+    try {
+        onnx::lower(n);
+    } catch (const error &e) {
+        if (e.status == status && e.message == message) return testing::AssertionSuccess();
+        return testing::AssertionFailure() << "status " << e.status << ": " << e.message;
+    }
+    return testing::AssertionFailure() << "was taken";
+}
+
+/// A per-tensor node that is right, before the test spoils it.
+onnx::node right_quantize(std::int64_t opset, std::vector<onnx::attribute> attributes = {}) {
+    return quantize_linear(opset, {{float32, {2, 3}}, {float32, {}}, {uint8, {}}}, std::move(attributes));
+}
+
+std::string at(std::int64_t opset, const std::string &rest, const std::string &op = "QuantizeLinear") {
+    return "node 'q1' (" + op + ", opset " + std::to_string(opset) + "): " + rest;
+}
+
+TEST(onnx_bad_input, operators_domains_and_opsets) {
+    auto n = right_quantize(21);
+    n.op_type = "QuantiseLinear";
+    EXPECT_TRUE(refused(n, dnnl_unimplemented,
+            at(21,
+                    "operator: expected QuantizeLinear, DequantizeLinear or DynamicQuantizeLinear, given "
+                    "'QuantiseLinear' (did you mean 'QuantizeLinear'?)",
+                    "QuantiseLinear")));
+    n = right_quantize(1);
+    n.domain = "com.amd.quark";
+    EXPECT_TRUE(refused(n, dnnl_unimplemented,
+            at(1, "operator: expected ExtendedQuantizeLinear or ExtendedDequantizeLinear, given 'QuantizeLinear'",
+                    "com.amd.quark.QuantizeLinear")));
+    n.domain = "com.amd.quartz";
+    n.name = "";
+    EXPECT_TRUE(refused(n, dnnl_unimplemented,
+            "node (com.amd.quartz.QuantizeLinear, opset 1): domain: expected '', 'ai.onnx' or 'com.amd.quark', given "
+            "'com.amd.quartz' (did you mean 'com.amd.quark'?)"));
+    EXPECT_TRUE(refused(right_quantize(9), dnnl_unimplemented, at(9, "opset: expected 10 to 28, given 9")));
+    EXPECT_TRUE(refused(right_quantize(29), dnnl_unimplemented, at(29, "opset: expected 10 to 28, given 29")));
+    EXPECT_TRUE(refused(make_node("DynamicQuantizeLinear", 10, {{float32, {}}}), dnnl_unimplemented,
+            at(10, "opset: expected 11 to 28, given 10", "DynamicQuantizeLinear")));
+    n = quark("ExtendedQuantizeLinear", {{float32, {}}, {float32, {}}});
+    n.opset = 2;
+    EXPECT_TRUE(refused(
+            n, dnnl_unimplemented, at(2, "opset: expected 1 to 1, given 2", "com.amd.quark.ExtendedQuantizeLinear")));
+}
+
+TEST(onnx_bad_input, attributes) {
+    constexpr auto status = dnnl_invalid_arguments;
+    EXPECT_TRUE(refused(right_quantize(10, {{"axis", 1}}), status,
+            at(10, "attribute 'axis': expected opset 13 or newer, given opset 10")));
+    EXPECT_TRUE(refused(right_quantize(21, {{"precision", 1}}), status,
+            at(21, "attribute 'precision': expected opset 23 or newer, given opset 21")));
+    EXPECT_TRUE(refused(right_quantize(10, {{"axes", 1}}), status, at(10, "attributes: expected none, given 'axes'")));
+    EXPECT_TRUE(refused(right_quantize(19, {{"saturated", 1}}), status,
+            at(19, "attributes: expected axis or saturate, given 'saturated' (did you mean 'saturate'?)")));
+    EXPECT_TRUE(refused(right_quantize(28, {{"blocksize", 1}}), status,
+            at(28,
+                    "attributes: expected axis, saturate, block_size, output_dtype or precision, given 'blocksize' "
+                    "(did you mean 'block_size'?)")));
+    EXPECT_TRUE(refused(right_quantize(13, {{"axis", 0}, {"axis", 0}}), status,
+            at(13, "attribute 'axis': expected it once, given it more often")));
+    EXPECT_TRUE(refused(
+            right_quantize(13, {{"axis", 0, 1}}), status, at(13, "attribute 'axis': expected type INT, given FLOAT")));
+    EXPECT_TRUE(refused(right_quantize(13, {{"axis", 0, 77}}), status,
+            at(13, "attribute 'axis': expected type INT, given type 77")));
+    EXPECT_TRUE(refused(
+            right_quantize(19, {{"saturate", 2}}), status, at(19, "attribute 'saturate': expected 0 or 1, given 2")));
+    EXPECT_TRUE(refused(right_quantize(21, {{"block_size", -1}}), status,
+            at(21, "attribute 'block_size': expected 0 or more, given -1")));
+}
+
+TEST(onnx_bad_input, attributes_that_name_types) {
+    constexpr auto status = dnnl_invalid_data_type;
+    EXPECT_TRUE(refused(right_quantize(23, {{"precision", double64}}), status,
+            at(23, "attribute 'precision': expected float, float16 or bfloat16, given double")));
+    EXPECT_TRUE(refused(right_quantize(21, {{"output_dtype", 99}}), status,
+            at(21,
+                    "attribute 'output_dtype': expected uint8, int8, uint16, int16, float8e4m3fn, float8e4m3fnuz, "
+                    "float8e5m2, float8e5m2fnuz, uint4 or int4, given type 99")));
+    EXPECT_TRUE(refused(right_quantize(21, {{"output_dtype", int8}}), status,
+            at(21, "attribute 'output_dtype': expected the type of y_zero_point, uint8, given int8")));
+    // 2^32 + 2 is not UINT8's 2.
+    EXPECT_TRUE(
+            refused(dequantize_linear(23, {{uint8, {}}, {float32, {}}}, {{"output_dtype", (1LL << 32) + 1}}), status,
+                    at(23, "attribute 'output_dtype': expected float, float16 or bfloat16, given type 2147483647",
+                            "DequantizeLinear")));
+    EXPECT_TRUE(refused(dequantize_linear(24, {{uint8, {}}, {float8e8m0, {}}}), dnnl_invalid_arguments,
+            at(24,
+                    "attribute 'output_dtype': expected float, float16 or bfloat16 beside x_scale of type float8e8m0, "
+                    "given none",
+                    "DequantizeLinear")));
+}
+
+TEST(onnx_bad_input, number_of_inputs) {
+    constexpr auto status = dnnl_invalid_arguments;
+    EXPECT_TRUE(refused(quantize_linear(13, {{float32, {}}}), status,
+            at(13, "inputs: expected x, y_scale and perhaps y_zero_point, given 1 inputs")));
+    EXPECT_TRUE(refused(quantize_linear(13, {{float32, {}}, {float32, {}}, {uint8, {}}, {}}), status,
+            at(13, "inputs: expected x, y_scale and perhaps y_zero_point, given 4 inputs")));
+    EXPECT_TRUE(refused(make_node("DynamicQuantizeLinear", 11, {}), status,
+            at(11, "inputs: expected x, given 0 inputs", "DynamicQuantizeLinear")));
+    EXPECT_TRUE(refused(dequantize_linear(13, {{uint8, {}}, {}}), status,
+            at(13, "x_scale: expected an input of type float, given none", "DequantizeLinear")));
+    EXPECT_TRUE(refused(quantize_linear(13, {{}, {float32, {}}}), status,
+            at(13, "x: expected an input of type float or int32, given none")));
+}
+
+TEST(onnx_bad_input, types_of_inputs) {
+    constexpr auto status = dnnl_invalid_data_type;
+    EXPECT_TRUE(refused(quantize_linear(13, {{float16, {}}, {float32, {}}}), status,
+            at(13, "x: expected type float or int32, given float16, which opset 19 allows")));
+    EXPECT_TRUE(refused(quantize_linear(28, {{double64, {}}, {float32, {}}}), status,
+            at(28, "x: expected type float, int32, float16 or bfloat16, given double")));
+    EXPECT_TRUE(refused(quantize_linear(19, {{float16, {}}, {float32, {}}}), status,
+            at(19, "y_scale: expected the type of x, float16, given float")));
+    EXPECT_TRUE(refused(quantize_linear(23, {{float16, {}}, {float8e8m0, {}}}), status,
+            at(23,
+                    "y_scale: expected type float, int32, float16 or bfloat16, given float8e8m0, which opset 24 "
+                    "allows")));
+    EXPECT_TRUE(refused(quantize_linear(19, {{float32, {}}, {float32, {}}, {int4, {}}}), status,
+            at(19,
+                    "y_zero_point: expected type uint8, int8, float8e4m3fn, float8e4m3fnuz, float8e5m2 or "
+                    "float8e5m2fnuz, given int4, which opset 21 allows")));
+    EXPECT_TRUE(refused(dequantize_linear(10, {{int8, {}}, {float32, {}}, {uint8, {}}}), status,
+            at(10, "x_zero_point: expected the type of x, int8, given uint8", "DequantizeLinear")));
+    EXPECT_TRUE(refused(dequantize_linear(28, {{int64, {}}, {float32, {}}}), status,
+            at(28,
+                    "x: expected type uint8, int8, uint16, int16, int32, float8e4m3fn, float8e4m3fnuz, float8e5m2, "
+                    "float8e5m2fnuz, uint4, int4, float4e2m1, uint2, int2, float6e2m3 or float6e3m2, given int64",
+                    "DequantizeLinear")));
+    EXPECT_TRUE(refused(make_node("DynamicQuantizeLinear", 11, {{float16, {}}}), status,
+            at(11, "x: expected type float, given float16", "DynamicQuantizeLinear")));
+    EXPECT_TRUE(refused(quark("ExtendedQuantizeLinear", {{float16, {}}, {float32, {}}}), status,
+            at(1, "x: expected type float, given float16", "com.amd.quark.ExtendedQuantizeLinear")));
+}
+
+TEST(onnx_bad_input, axis_out_of_range) {
+    constexpr auto status = dnnl_invalid_arguments;
+    EXPECT_TRUE(refused(quantize_linear(13, {{float32, {2, 3}}, {float32, {3}}}, {{"axis", 2}}), status,
+            at(13,
+                    "attribute 'axis': expected a value in [-2, 1] for x of shape [2, 3] and y_scale of shape [3], "
+                    "given 2")));
+    EXPECT_TRUE(refused(quantize_linear(13, {{float32, {5}}, {float32, {5}}}), status,
+            at(13,
+                    "attribute 'axis': expected a value in [-1, 0] for x of shape [5] and y_scale of shape [5], given "
+                    "1")));
+    EXPECT_TRUE(refused(quantize_linear(13, {{float32, {}}, {float32, {5}}}, {{"axis", 0}}), status,
+            at(13,
+                    "attribute 'axis': expected no scale along an axis for x of shape [] and y_scale of shape [5], "
+                    "given 0")));
+    EXPECT_TRUE(refused(quantize_linear(21, {{float32, {2, 3}}, {float32, {2, 2}}}, {{"axis", -3}, {"block_size", 2}}),
+            status,
+            at(21,
+                    "attribute 'axis': expected a value in [-2, 1] for x of shape [2, 3] and y_scale of shape [2, 2], "
+                    "given -3")));
+}
+
+TEST(onnx_bad_input, shapes_of_scale_and_zero_point) {
+    constexpr auto status = dnnl_invalid_shape;
+    const auto with_shapes = [](std::int64_t opset, dims x, dims scale, std::optional<dims> zero_point = {},
+                                     std::vector<onnx::attribute> attributes = {}) {
+        std::vector<onnx::value> inputs = {{float32, std::move(x)}, {float32, std::move(scale)}};
+        if (zero_point) inputs.push_back({uint8, std::move(*zero_point)});
+        return quantize_linear(opset, std::move(inputs), std::move(attributes));
+    };
+    EXPECT_TRUE(refused(with_shapes(10, {2, 3}, {3}), status,
+            at(10, "y_scale: expected one value before opset 13, given shape [3]")));
+    EXPECT_TRUE(refused(with_shapes(13, {2, 3}, {2}), status,
+            at(13, "y_scale: expected one value, or 3 for axis 1 of x of shape [2, 3], given shape [2]")));
+    EXPECT_TRUE(refused(with_shapes(13, {2, 3}, {2, 3}), status,
+            at(13, "y_scale: expected one value or a 1-D tensor, given shape [2, 3]")));
+    EXPECT_TRUE(refused(with_shapes(21, {2, 3}, {2, 3}), status,
+            at(21,
+                    "y_scale: expected one value or a 1-D tensor where attribute 'block_size' is 0, given shape "
+                    "[2, 3]")));
+    EXPECT_TRUE(refused(with_shapes(21, {2, 3}, {3}, {}, {{"block_size", 2}}), status,
+            at(21,
+                    "y_scale: expected one value, or the rank of x of shape [2, 3] where attribute 'block_size' is 2, "
+                    "given shape [3]")));
+    EXPECT_TRUE(refused(with_shapes(21, {2, 7}, {2, 2}, {}, {{"block_size", 3}}), status,
+            at(21,
+                    "y_scale: expected shape [2, 3] for x of shape [2, 7] in blocks of 3 along axis 1, given shape "
+                    "[2, 2]")));
+    EXPECT_TRUE(refused(with_shapes(21, {2, 7}, {1, 3}, {}, {{"block_size", 3}}), status,
+            at(21,
+                    "y_scale: expected shape [2, 3] for x of shape [2, 7] in blocks of 3 along axis 1, given shape "
+                    "[1, 3]")));
+    EXPECT_TRUE(refused(with_shapes(13, {2, 3}, {3}, dims {2}), status,
+            at(13, "y_zero_point: expected the shape of y_scale, [3], given [2]")));
+    EXPECT_TRUE(refused(with_shapes(13, {2, 3}, {}, dims {1, 1}), status,
+            at(13, "y_zero_point: expected the shape of y_scale, [], given [1, 1]")));
+}
+
+TEST(onnx_bad_input, shapes_that_no_tensor_has) {
+    constexpr auto status = dnnl_invalid_shape;
+    EXPECT_TRUE(refused(quantize_linear(13, {{float32, dims(13, 1)}, {float32, {}}}), status,
+            at(13, "x: expected rank 0 to 12, given 13")));
+    EXPECT_TRUE(refused(quantize_linear(13, {{float32, {2, -1}}, {float32, {}}}), status,
+            at(13, "x: expected extents of 0 or more, given shape [2, -1]")));
+    EXPECT_TRUE(refused(quantize_linear(13, {{float32, {2}}, {float32, {-1}}}), status,
+            at(13, "y_scale: expected extents of 0 or more, given shape [-1]")));
+    EXPECT_TRUE(refused(quantize_linear(13, {{float32, {2}}, {float32, {}}, {uint8, {-1}}}), status,
+            at(13, "y_zero_point: expected extents of 0 or more, given shape [-1]")));
+    EXPECT_TRUE(refused(quantize_linear(13, {{float32, {1LL << 40, 1LL << 40}}, {float32, {}}}), status,
+            at(13, "x: expected a size in bytes that fits in 60 bits, given shape [1099511627776, 1099511627776]")));
+}
+
+TEST(onnx_bad_input, shapes_are_not_looked_at_for_types) {
+    const auto n = quantize_linear(13, {{float32, {2, 3}}, {float32, {7}}});
+    EXPECT_EQ(onnx::output_types(n), (std::vector<onnx::element_type> {uint8}));
+}
+
+TEST(onnx_bad_input, buffers) {
+    const auto op = onnx::prepare(quantize_linear(13, {{float32, {1}}, {float32, {}}, {uint8, {}}}));
+    const float x = 1, scale = 1;
+    const std::uint8_t zero_point = 0;
+    std::uint8_t y = 77;
+    const auto refuses = [&](const onnx::arguments &args, const std::string &name) {
+        try {
+            op.run(args);
+        } catch (const error &e) {
+            return e.status == dnnl_invalid_arguments
+                    && e.message == at(13, name + ": expected a buffer, given a null pointer");
+        }
+        return false;
+    };
+    EXPECT_TRUE(refuses({nullptr, &scale, &zero_point, &y}, "x"));
+    EXPECT_TRUE(refuses({&x, nullptr, &zero_point, &y}, "scale"));
+    EXPECT_TRUE(refuses({&x, &scale, nullptr, &y}, "zero_point"));
+    EXPECT_TRUE(refuses({&x, &scale, &zero_point, nullptr}, "y"));
+    EXPECT_EQ(y, 77);
+    EXPECT_NO_THROW(onnx::prepare(quantize_linear(13, {{float32, {0}}, {float32, {}}})).run({}));
+}
+
+TEST(onnx_bad_input, an_empty_operation) {
+    const onnx::operation empty;
+    EXPECT_FALSE(empty);
+    EXPECT_THROW(empty.run({}), error);
+    EXPECT_THROW(empty.info(), error);
+    EXPECT_THROW(empty.outputs(), error);
+}
+
+TEST(onnx_bad_input, a_kernel_that_cannot) {
+    // The native kernel says so; its sentence is its own.
+    try {
+        onnx::prepare(right_quantize(13), {kernel_kind::onednn, {}, 0, {}});
+        FAIL() << "was taken";
+    } catch (const error &e) {
+        EXPECT_EQ(e.status, dnnl_unimplemented);
+        EXPECT_EQ(std::string(e.message).substr(0, 47), "node 'q1' (QuantizeLinear, opset 13): kernel: '");
+    }
+}
+
+} // namespace
+} // namespace dynquant::test

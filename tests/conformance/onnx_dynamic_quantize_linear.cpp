@@ -1,0 +1,156 @@
+// DynamicQuantizeLinear: scale and zero point as its function body states them, bit for bit, and y from them, on every
+// kernel and instruction set and for any number of threads.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "onnx_support.hpp"
+#include "onnx_variants.hpp"
+#include "support/environment.hpp"
+#include "support/oracle.hpp"
+
+namespace dynquant::test {
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
+
+struct outputs {
+    float scale = 77;
+    std::uint8_t zero_point = 77;
+    std::vector<std::uint8_t> y;
+};
+
+testing::AssertionResult same(const outputs &given, const outputs &expected) {
+    const bool same_scale = std::isnan(expected.scale)
+            ? std::isnan(given.scale)
+            : std::bit_cast<std::uint32_t>(given.scale) == std::bit_cast<std::uint32_t>(expected.scale);
+    if (same_scale && given.zero_point == expected.zero_point && given.y == expected.y)
+        return testing::AssertionSuccess();
+    auto result = testing::AssertionFailure();
+    result << "scale " << given.scale << ", zero point " << int(given.zero_point) << ", y";
+    for (const auto y : given.y)
+        result << ' ' << int(y);
+    return result;
+}
+
+/// The function body in exact arithmetic, for values whose quotients by the scale are moderate.
+outputs by_oracle(const std::vector<float> &x) {
+    float low = 0, high = 0;
+    for (const auto value : x) {
+        low = value < low ? value : low;
+        high = value > high ? value : high;
+    }
+    outputs result;
+    result.scale = oracle::divide(oracle::add(high, -low), 255);
+    const auto rounded = [](float a, float b) { return oracle::quantize(a, b, 0, -100'000, 100'000); };
+    result.zero_point = static_cast<std::uint8_t>(std::clamp<std::int64_t>(-rounded(low, result.scale), 0, 255));
+    for (const auto value : x)
+        result.y.push_back(static_cast<std::uint8_t>(
+                std::clamp<std::int64_t>(rounded(value, result.scale) + result.zero_point, 0, 255)));
+    return result;
+}
+
+class onnx_dynamic_quantize_linear : public testing::TestWithParam<onnx_variant> {
+  protected:
+    outputs run(const std::vector<float> &x, int threads = 0) const {
+        auto options = GetParam().chosen;
+        options.threads = threads;
+        const auto op = onnx::prepare(
+                make_node("DynamicQuantizeLinear", 11, {{tensor_proto::float32, {std::int64_t(x.size())}}}), options);
+        outputs result;
+        result.y.resize(x.size());
+        onnx::arguments args;
+        args.x = x.data();
+        args.y = result.y.data();
+        args.y_scale = &result.scale;
+        args.y_zero_point = &result.zero_point;
+        op.run(args);
+        return result;
+    }
+};
+
+TEST_P(onnx_dynamic_quantize_linear, by_hand) {
+    // (3 - -1) / 255; 1 / that is next to 63.75 and 3 / that next to 191.25.
+    const float scale = 4.0F / 255.0F;
+    EXPECT_TRUE(same(run({0, 3, -1, 1}), {scale, 64, {64, 255, 0, 128}}));
+}
+
+TEST_P(onnx_dynamic_quantize_linear, takes_0_into_the_range) {
+    // Rounded up, so that 2 / scale is below the tie of 127.5.
+    const float scale = 4.0F / 255.0F;
+    EXPECT_TRUE(same(run({1, 2, 4}), {scale, 0, {64, 127, 255}}));
+    EXPECT_TRUE(same(run({-1, -2, -4}), {scale, 255, {191, 128, 0}}));
+}
+
+TEST_P(onnx_dynamic_quantize_linear, zeros_have_scale_0_and_give_0) {
+    EXPECT_TRUE(same(run({0, -0.0F, 0}), {0, 0, {0, 0, 0}}));
+    EXPECT_TRUE(same(run({-0.0F}), {0, 0, {0}}));
+    EXPECT_TRUE(same(run({}), {0, 0, {}}));
+}
+
+TEST_P(onnx_dynamic_quantize_linear, infinities_and_ranges_beyond_float) {
+    // The scale is infinite: finite values divided by it are 0, infinite ones NaN, which is the lowest value.
+    EXPECT_TRUE(same(run({3e38F, -3e38F, 1}), {infinity, 0, {0, 0, 0}}));
+    EXPECT_TRUE(same(run({infinity, 1}), {infinity, 0, {0, 0}}));
+    EXPECT_TRUE(same(run({-infinity, 1}), {infinity, 0, {0, 0}}));
+}
+
+TEST_P(onnx_dynamic_quantize_linear, a_nan_makes_the_scale_nan) {
+    EXPECT_TRUE(same(run({1, not_a_number, -1}), {not_a_number, 0, {0, 0, 0}}));
+}
+
+TEST_P(onnx_dynamic_quantize_linear, equals_the_function_body_in_exact_arithmetic) {
+    std::uint32_t state = 1;
+    const auto random = [&] { return static_cast<float>((state = state * 1664525 + 1013904223) >> 8) * 0x1p-24F; };
+    for (const std::size_t size : {1U, 3U, 64U, 100U, 1003U}) {
+        for (int round = 0; round < 20; ++round) {
+            const float width = std::ldexp(1 + random(), round * 8 - 80), offset = width * (random() - 0.5F);
+            std::vector<float> x(size);
+            for (auto &value : x)
+                value = (random() - 0.5F) * width + offset;
+            EXPECT_TRUE(same(run(x), by_oracle(x))) << size << " in round " << round;
+        }
+    }
+}
+
+TEST_P(onnx_dynamic_quantize_linear, is_the_same_for_every_number_of_threads) {
+    std::vector<float> x(200'003);
+    for (std::size_t i = 0; i < x.size(); ++i)
+        x[i] = static_cast<float>(i * 7919 % 100'003) * 0.37F - 11'111;
+    const auto expected = by_oracle(x);
+    for (const int threads : {1, 2, 5, 0})
+        EXPECT_TRUE(same(run(x, threads), expected)) << threads << " threads";
+}
+
+#if defined(__x86_64__)
+TEST_P(onnx_dynamic_quantize_linear, is_the_same_under_every_control_word) {
+    const std::vector<float> x = {0x1p-127F, -0x1p-140F, 0x1.8p-126F, 0};
+    const auto expected = by_oracle(x);
+    const scoped_mxcsr control(mxcsr::power_on | mxcsr::daz | mxcsr::ftz | mxcsr::up);
+    const auto given = run(x);
+    EXPECT_TRUE(same(given, expected));
+}
+#endif
+
+TEST_P(onnx_dynamic_quantize_linear, needs_its_buffers) {
+    const auto op =
+            onnx::prepare(make_node("DynamicQuantizeLinear", 11, {{tensor_proto::float32, {1}}}), GetParam().chosen);
+    const float x = 1;
+    float scale = 77;
+    std::uint8_t y = 77, zero_point = 77;
+    EXPECT_THROW(op.run({nullptr, nullptr, nullptr, &y, &scale, &zero_point}), error);
+    EXPECT_THROW(op.run({&x, nullptr, nullptr, nullptr, &scale, &zero_point}), error);
+    EXPECT_THROW(op.run({&x, nullptr, nullptr, &y, nullptr, &zero_point}), error);
+    EXPECT_THROW(op.run({&x, nullptr, nullptr, &y, &scale, nullptr}), error);
+    EXPECT_EQ(y, 77);
+    EXPECT_EQ(zero_point, 77);
+    EXPECT_EQ(scale, 77);
+}
+
+INSTANTIATE_TEST_SUITE_P(every_kernel, onnx_dynamic_quantize_linear, testing::ValuesIn(onnx_variants()),
+        [](const auto &tested) { return tested.param.name; });
+
+} // namespace
+} // namespace dynquant::test

@@ -1,0 +1,123 @@
+// ONNX's operators from the node to the bits of y, by hand: what the type of the division, saturation, blocks and the
+// scales' types do.
+#include "onnx_support.hpp"
+#include "onnx_variants.hpp"
+
+namespace dynquant::test {
+namespace {
+
+using namespace tensor_proto;
+
+class onnx_operators : public testing::TestWithParam<onnx_variant> {
+  protected:
+    /// y of so many elements, from buffers of the node's types.
+    template <typename Y, typename X, typename Scale, typename ZeroPoint = std::uint8_t>
+    std::vector<Y> run(const onnx::node &n, const std::vector<X> &x, const std::vector<Scale> &scale,
+            const std::vector<ZeroPoint> &zero_point = {}) const {
+        std::vector<Y> y(x.size());
+        onnx::prepare(n, GetParam().chosen).run({x.data(), scale.data(), zero_point.data(), y.data()});
+        return y;
+    }
+};
+
+using u8s = std::vector<std::uint8_t>;
+using u16s = std::vector<std::uint16_t>;
+using floats = std::vector<float>;
+
+// float16: 150.625 is 0x58b5, 1.6279296875 is 0x3e83.
+TEST_P(onnx_operators, the_division_is_in_float16_where_the_scale_is) {
+    const u16s x = {0x58b5}, scale = {0x3e83};
+    EXPECT_EQ(run<std::uint8_t>(quantize_linear(19, {{float16, {1}}, {float16, {}}}), x, scale), u8s {92});
+    EXPECT_EQ(run<std::uint8_t>(quantize_linear(23, {{float16, {1}}, {float16, {}}}), x, scale), u8s {92});
+    EXPECT_EQ(
+            run<std::uint8_t>(quantize_linear(23, {{float16, {1}}, {float16, {}}}, {{"precision", float32}}), x, scale),
+            u8s {93});
+    EXPECT_EQ(run<std::uint8_t>(quantize_linear(23, {{float16, {1}}, {float32, {}}}), x, floats {1.6279296875F}),
+            u8s {93});
+    EXPECT_EQ(run<std::uint8_t>(quantize_linear(23, {{float32, {1}}, {float16, {}}}), floats {150.625F}, scale),
+            u8s {92});
+}
+
+TEST_P(onnx_operators, the_zero_point_is_added_after_rounding) {
+    // 0.5 / 1 rounds to 0; under oneDNN's rule 0.5 + 1 would round to 2.
+    const auto n = quantize_linear(10, {{float32, {3}}, {float32, {}}, {uint8, {}}});
+    EXPECT_EQ(run<std::uint8_t>(n, floats {0.5F, 1.5F, 2.5F}, floats {1}, u8s {1}), (u8s {1, 3, 3}));
+    EXPECT_EQ(run<std::uint8_t>(n, floats {1.55F, 0, 0}, floats {0.1F}, u8s {0}), (u8s {15, 0, 0}));
+}
+
+TEST_P(onnx_operators, int32_by_int32_is_exact) {
+    // A little more than a half; in float it would be a half, which rounds to 0.
+    const auto n = quantize_linear(21, {{int32, {2}}, {int32, {}}});
+    EXPECT_EQ(run<std::uint8_t>(n, std::vector<std::int32_t> {1073741825, -5}, std::vector<std::int32_t> {2147483647}),
+            (u8s {1, 0}));
+}
+
+TEST_P(onnx_operators, each_row_or_block_has_its_scale) {
+    const floats x = {1, 2, 3, 4, 5, 6};
+    EXPECT_EQ(run<std::uint8_t>(
+                      quantize_linear(13, {{float32, {2, 3}}, {float32, {2}}}, {{"axis", -2}}), x, floats {1, 0.5F}),
+            (u8s {1, 2, 3, 8, 10, 12}));
+    // Blocks of two and a short one of one.
+    EXPECT_EQ(run<std::uint8_t>(
+                      quantize_linear(21, {{float32, {2, 3}}, {float32, {2, 2}}, {uint8, {2, 2}}}, {{"block_size", 2}}),
+                      x, floats {1, 0.5F, 0.25F, 2}, u8s {0, 10, 20, 30}),
+            (u8s {1, 2, 16, 36, 40, 33}));
+    EXPECT_EQ(run<float>(dequantize_linear(21, {{uint8, {3, 2}}, {float32, {2, 2}}}, {{"block_size", 2}, {"axis", 0}}),
+                      u8s {1, 2, 3, 4, 5, 6}, floats {1, 10, 100, 1000}),
+            (floats {1, 20, 3, 40, 500, 6000}));
+}
+
+TEST_P(onnx_operators, scales_may_be_powers_of_two) {
+    // float8e8m0: 2^(bits - 127).
+    EXPECT_EQ(run<std::uint8_t>(quantize_linear(24, {{float32, {3}}, {float8e8m0, {}}}), floats {1, 3, 5}, u8s {128}),
+            (u8s {0, 2, 2}));
+    EXPECT_EQ(run<float>(dequantize_linear(24, {{uint8, {2}}, {float8e8m0, {}}}, {{"output_dtype", float32}}),
+                      u8s {3, 4}, u8s {125}),
+            (floats {0.75F, 1}));
+}
+
+TEST_P(onnx_operators, float8_overflows_as_saturate_says) {
+    const floats x = {1, 500, -500};
+    const auto with = [](std::int64_t saturate, onnx::element_type y) {
+        return quantize_linear(28, {{float32, {3}}, {float32, {}}}, {{"saturate", saturate}, {"output_dtype", y}});
+    };
+    EXPECT_EQ(run<std::uint8_t>(with(1, float8e4m3fn), x, floats {1}), (u8s {0x38, 0x7e, 0xfe}));
+    EXPECT_EQ(run<std::uint8_t>(with(0, float8e4m3fn), x, floats {1}), (u8s {0x38, 0x7f, 0xff}));
+    EXPECT_EQ(run<std::uint8_t>(with(1, float8e5m2), x, floats {0x1p-10F}), (u8s {0x64, 0x7b, 0xfb}));
+    EXPECT_EQ(run<std::uint8_t>(with(0, float8e5m2), x, floats {0x1p-10F}), (u8s {0x64, 0x7c, 0xfc}));
+    EXPECT_EQ(run<std::uint8_t>(with(1, float8e4m3fnuz), x, floats {1}), (u8s {0x40, 0x7f, 0xff}));
+    EXPECT_EQ(run<std::uint8_t>(with(0, float8e4m3fnuz), x, floats {1}), (u8s {0x40, 0x80, 0x80}));
+}
+
+TEST_P(onnx_operators, dequantized_y_is_of_output_dtype) {
+    const auto n = dequantize_linear(23, {{uint8, {2}}, {float32, {}}, {uint8, {}}}, {{"output_dtype", float16}});
+    EXPECT_EQ(run<std::uint16_t>(n, u8s {4, 1}, floats {0.5F}, u8s {2}), (u16s {0x3c00, 0xb800})); // 1, -0.5
+}
+
+TEST_P(onnx_operators, int32_has_a_zero_point_that_is_subtracted_exactly) {
+    const auto n = dequantize_linear(10, {{int32, {2}}, {float32, {}}, {int32, {}}});
+    EXPECT_EQ(run<float>(n, std::vector<std::int32_t> {16777217, 16777216}, floats {1},
+                      std::vector<std::int32_t> {16777216}),
+            (floats {1, 0}));
+}
+
+TEST_P(onnx_operators, quarks_go_to_wide_types) {
+    const floats x = {1, 1e6F, -1e6F};
+    EXPECT_EQ(run<std::int32_t>(quark("ExtendedQuantizeLinear", {{float32, {3}}, {float32, {}}, {int32, {}}}), x,
+                      floats {0.5F}, std::vector<std::int32_t> {7}),
+            (std::vector<std::int32_t> {9, 2'000'007, -1'999'993}));
+    EXPECT_EQ(run<std::uint16_t>(quark("ExtendedQuantizeLinear", {{float32, {3}}, {float32, {}}, {float16, {}}}), x,
+                      floats {1}, u16s {0x3c00}),
+            (u16s {0x4000, 0x7bff, 0xfbff}))
+            << "1 / 1 + 1, and the largest";
+    EXPECT_EQ(run<float>(quark("ExtendedDequantizeLinear", {{bfloat16, {2}}, {float32, {}}, {bfloat16, {}}}),
+                      u16s {0x3f80, 0x4000}, floats {4}, u16s {0x3f80}),
+            (floats {0, 4}))
+            << "(1 - 1) * 4 and (2 - 1) * 4";
+}
+
+INSTANTIATE_TEST_SUITE_P(every_kernel, onnx_operators, testing::ValuesIn(onnx_variants()),
+        [](const auto &tested) { return tested.param.name; });
+
+} // namespace
+} // namespace dynquant::test
