@@ -1,0 +1,177 @@
+#include "model_file.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <fstream>
+#include <sstream>
+
+#include "onnx.pb.h"
+#include "support/elements.hpp"
+
+namespace dynquant::test {
+namespace {
+
+namespace proto = ::onnx;
+
+template <typename... Parts>
+[[noreturn]] void fail(const std::string &name, const Parts &...parts) {
+    std::ostringstream text;
+    text << name << ": ";
+    (text << ... << parts);
+    throw file_error(text.str());
+}
+
+template <typename Message>
+Message parse(const std::string &bytes, const std::string &name, const char *expected) {
+    Message message;
+    if (!message.ParseFromString(bytes)) fail(name, "expected ", expected, ", given bytes that are none or cut short");
+    return message;
+}
+
+/// The number of elements of a shape. At most as many bits as a file may have.
+std::int64_t count_of(const dims &shape, const std::string &name) {
+    constexpr std::int64_t most = std::int64_t {1} << 32;
+    std::int64_t count = 1;
+    bool none = false;
+    for (const auto extent : shape) {
+        if (extent < 0 || extent > most) fail(name, "expected extents of 0 to ", most, ", given ", extent);
+        none |= extent == 0;
+        if (extent != 0) count *= extent;
+        if (count > most) fail(name, "expected at most ", most, " elements, given more");
+    }
+    return none ? 0 : count;
+}
+
+void append(std::vector<std::byte> &to, std::uint64_t value, int bytes) {
+    for (int i = 0; i < bytes; ++i)
+        to.push_back(static_cast<std::byte>(value >> (8 * i)));
+}
+
+/// The elements of a field for small numbers: an entry for each, or, below a byte, for each byte; six bits are one
+/// each.
+std::vector<std::byte> pack_integers(const proto::TensorProto &t, data_type type) {
+    std::vector<std::byte> data;
+    const int bits = bits_in(type);
+    if (bits != 6) {
+        for (const auto entry : t.int32_data())
+            append(data, static_cast<std::uint32_t>(entry), std::max(bits / 8, 1));
+        return data;
+    }
+    data.resize(bytes_for(type, t.int32_data_size()));
+    for (int i = 0; i < t.int32_data_size(); ++i)
+        set_bits(type, data.data(), i, static_cast<std::uint32_t>(t.int32_data(i)) & 63);
+    return data;
+}
+
+std::vector<std::byte> data_of(const proto::TensorProto &t, data_type type) {
+    if (t.has_raw_data()) {
+        const auto *bytes = reinterpret_cast<const std::byte *>(t.raw_data().data());
+        return {bytes, bytes + t.raw_data().size()};
+    }
+    std::vector<std::byte> data;
+    if (type == data_type::f32)
+        for (const float value : t.float_data())
+            append(data, std::bit_cast<std::uint32_t>(value), 4);
+    else if (type == data_type::u32)
+        for (const auto value : t.uint64_data())
+            append(data, value, 4);
+    else
+        data = pack_integers(t, type);
+    return data;
+}
+
+dims shape_of(const proto::TypeProto_Tensor &type, const std::string &name) {
+    dims shape;
+    for (const auto &dim : type.shape().dim()) {
+        if (!dim.has_dim_value()) fail(name, "expected known extents, given an unknown one");
+        shape.push_back(dim.dim_value());
+    }
+    return shape;
+}
+
+std::vector<onnx::value> values_of(
+        const google::protobuf::RepeatedPtrField<proto::ValueInfoProto> &infos, const std::string &name) {
+    std::vector<onnx::value> values;
+    for (const auto &info : infos) {
+        if (!info.type().has_tensor_type())
+            fail(name, "expected '", info.name(), "' to be a tensor, given another type");
+        const auto &type = info.type().tensor_type();
+        values.push_back({type.elem_type(), shape_of(type, name)});
+    }
+    return values;
+}
+
+int find_input(const proto::GraphProto &graph, const std::string &input, const std::string &name) {
+    if (input.empty()) return -1;
+    for (int i = 0; i < graph.input_size(); ++i)
+        if (graph.input(i).name() == input) return i;
+    fail(name, "expected the node's input '", input, "' among the graph's, given none");
+}
+
+std::int64_t opset_of(const proto::ModelProto &model, const std::string &domain, const std::string &name) {
+    for (const auto &import : model.opset_import())
+        if (import.domain() == domain) return import.version();
+    fail(name, "expected the model to import an opset of domain '", domain, "', given none");
+}
+
+proto::ModelProto parse_graph(const std::string &bytes, const std::string &name) {
+    auto model = parse<proto::ModelProto>(bytes, name, "a model");
+    if (!model.has_graph()) fail(name, "expected a model with a graph, given one without");
+    return model;
+}
+
+} // namespace
+
+std::string read_file(const std::filesystem::path &path) {
+    constexpr std::uintmax_t most = 64 << 20;
+    std::error_code error;
+    const auto size = std::filesystem::file_size(path, error);
+    if (error) fail(path.string(), "expected a file, given: ", error.message());
+    if (size > most) fail(path.string(), "expected at most ", most, " bytes, given ", size);
+    std::ifstream file(path, std::ios::binary);
+    std::string bytes(size, '\0');
+    if (!file.read(bytes.data(), static_cast<std::streamsize>(size)))
+        fail(path.string(), "expected ", size, " bytes, given fewer");
+    return bytes;
+}
+
+tensor_file parse_tensor(const std::string &bytes, const std::string &name) {
+    const auto message = parse<proto::TensorProto>(bytes, name, "a tensor");
+    const auto type = onnx::data_type_of(message.data_type());
+    if (!type)
+        fail(name, "expected elements of a type that quantization has, given ", onnx::name_of(message.data_type()));
+    if (message.data_location() != proto::TensorProto::DEFAULT)
+        fail(name, "expected the elements in the file, given an external location");
+    tensor_file result;
+    result.what = {message.data_type(), {message.dims().begin(), message.dims().end()}};
+    const auto expected = bytes_for(*type, count_of(result.what.shape, name));
+    result.data = data_of(message, *type);
+    if (result.data.size() != expected)
+        fail(name, "expected ", expected, " bytes of elements, given ", result.data.size());
+    return result;
+}
+
+int count_nodes(const std::string &bytes, const std::string &name) {
+    return parse_graph(bytes, name).graph().node_size();
+}
+
+model_file parse_model(const std::string &bytes, const std::string &name) {
+    const auto model = parse_graph(bytes, name);
+    const auto &graph = model.graph();
+    if (graph.node_size() != 1) fail(name, "expected a model of one node, given ", graph.node_size());
+    const auto &node = graph.node(0);
+    model_file result;
+    result.node.op_type = node.op_type();
+    result.node.domain = node.domain();
+    result.node.name = node.name();
+    result.node.opset = opset_of(model, node.domain(), name);
+    for (const auto &attribute : node.attribute())
+        result.node.attributes.push_back({attribute.name(), attribute.i(), attribute.type()});
+    result.graph_inputs = values_of(graph.input(), name);
+    result.graph_outputs = values_of(graph.output(), name);
+    for (const auto &input : node.input())
+        result.node_inputs.push_back(find_input(graph, input, name));
+    return result;
+}
+
+} // namespace dynquant::test

@@ -1,0 +1,178 @@
+// Files that are cut short, changed, or something else: always one clean error or a tensor that is one.
+#include <gtest/gtest.h>
+
+#include "model_file.hpp"
+#include "onnx.pb.h"
+
+namespace dynquant::test {
+namespace {
+
+namespace proto = ::onnx;
+
+proto::TensorProto tensor(std::vector<std::int64_t> shape, int type, const std::string &raw) {
+    proto::TensorProto t;
+    for (const auto extent : shape)
+        t.add_dims(extent);
+    t.set_data_type(type);
+    t.set_raw_data(raw);
+    return t;
+}
+
+proto::ModelProto model() {
+    proto::ModelProto m;
+    m.set_ir_version(8);
+    auto *import = m.add_opset_import();
+    import->set_version(13);
+    auto *graph = m.mutable_graph();
+    for (const char *name : {"x", "scale"}) {
+        auto *input = graph->add_input();
+        input->set_name(name);
+        input->mutable_type()->mutable_tensor_type()->set_elem_type(1);
+        input->mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(4);
+    }
+    auto *node = graph->add_node();
+    node->set_op_type("QuantizeLinear");
+    for (const char *name : {"x", "scale", ""})
+        node->add_input(name);
+    auto *axis = node->add_attribute();
+    axis->set_name("axis");
+    axis->set_type(proto::AttributeProto::INT);
+    axis->set_i(-1);
+    return m;
+}
+
+testing::AssertionResult refused(const std::string &message, const proto::TensorProto &t) {
+    try {
+        parse_tensor(t.SerializeAsString(), "t");
+    } catch (const file_error &e) {
+        if (e.what() == "t: " + message) return testing::AssertionSuccess();
+        return testing::AssertionFailure() << e.what();
+    }
+    return testing::AssertionFailure() << "was taken";
+}
+
+testing::AssertionResult refused(const std::string &message, const proto::ModelProto &m) {
+    try {
+        parse_model(m.SerializeAsString(), "m");
+    } catch (const file_error &e) {
+        if (e.what() == "m: " + message) return testing::AssertionSuccess();
+        return testing::AssertionFailure() << e.what();
+    }
+    return testing::AssertionFailure() << "was taken";
+}
+
+TEST(model_file, of_one_node) {
+    const auto m = parse_model(model().SerializeAsString(), "m");
+    EXPECT_EQ(m.node.op_type, "QuantizeLinear");
+    EXPECT_EQ(m.node.opset, 13);
+    EXPECT_EQ(m.node_inputs, (std::vector<int> {0, 1, -1}));
+    ASSERT_EQ(m.node.attributes.size(), 1U);
+    EXPECT_EQ(m.node.attributes[0].name, "axis");
+    EXPECT_EQ(m.node.attributes[0].i, -1);
+    EXPECT_EQ(m.node.attributes[0].type, 2);
+    EXPECT_EQ(m.graph_inputs[1].shape, dims {4});
+}
+
+TEST(model_file, tensors_in_all_fields) {
+    EXPECT_EQ(parse_tensor(tensor({2}, 2, "ab").SerializeAsString(), "t").data,
+            (std::vector<std::byte> {std::byte {'a'}, std::byte {'b'}}));
+    proto::TensorProto floats;
+    floats.add_dims(1);
+    floats.set_data_type(1);
+    floats.add_float_data(1);
+    EXPECT_EQ(parse_tensor(floats.SerializeAsString(), "t").data,
+            (std::vector<std::byte> {std::byte {0}, std::byte {0}, std::byte {0x80}, std::byte {0x3f}}));
+    proto::TensorProto words;
+    words.add_dims(2);
+    words.set_data_type(5); // int16
+    words.add_int32_data(-2);
+    words.add_int32_data(0x102);
+    EXPECT_EQ(parse_tensor(words.SerializeAsString(), "t").data,
+            (std::vector<std::byte> {std::byte {0xfe}, std::byte {0xff}, std::byte {2}, std::byte {1}}));
+    proto::TensorProto unsigned_words;
+    unsigned_words.set_data_type(12); // uint32, a scalar
+    unsigned_words.add_uint64_data(0x04030201);
+    EXPECT_EQ(parse_tensor(unsigned_words.SerializeAsString(), "t").data,
+            (std::vector<std::byte> {std::byte {1}, std::byte {2}, std::byte {3}, std::byte {4}}));
+    proto::TensorProto sixes;
+    sixes.add_dims(2);
+    sixes.set_data_type(27); // float6e2m3
+    sixes.add_int32_data(0b100001);
+    sixes.add_int32_data(0b111110);
+    EXPECT_EQ(parse_tensor(sixes.SerializeAsString(), "t").data,
+            (std::vector<std::byte> {std::byte {0b10100001}, std::byte {0b1111}}));
+}
+
+TEST(model_file, tensors_that_are_none) {
+    EXPECT_TRUE(refused("expected 4 bytes of elements, given 3", tensor({4}, 2, "abc")));
+    EXPECT_TRUE(refused("expected 2 bytes of elements, given 3", tensor({4}, 21, "abc")));
+    EXPECT_TRUE(refused("expected 1 bytes of elements, given 0", tensor({}, 2, "")));
+    EXPECT_TRUE(refused("expected extents of 0 to 4294967296, given -1", tensor({-1}, 2, "a")));
+    EXPECT_TRUE(refused("expected at most 4294967296 elements, given more", tensor({1LL << 31, 1LL << 31, 4}, 2, "a")));
+    EXPECT_TRUE(refused("expected elements of a type that quantization has, given int64", tensor({1}, 7, "abcdefgh")));
+    EXPECT_TRUE(refused("expected elements of a type that quantization has, given type 99", tensor({1}, 99, "a")));
+    auto external = tensor({1}, 2, "a");
+    external.set_data_location(proto::TensorProto::EXTERNAL);
+    EXPECT_TRUE(refused("expected the elements in the file, given an external location", external));
+}
+
+TEST(model_file, models_that_are_none) {
+    auto m = model();
+    m.clear_graph();
+    EXPECT_TRUE(refused("expected a model with a graph, given one without", m));
+    m = model();
+    m.mutable_graph()->add_node();
+    EXPECT_TRUE(refused("expected a model of one node, given 2", m));
+    m = model();
+    m.clear_opset_import();
+    EXPECT_TRUE(refused("expected the model to import an opset of domain '', given none", m));
+    m = model();
+    m.mutable_graph()->mutable_node(0)->set_input(1, "other");
+    EXPECT_TRUE(refused("expected the node's input 'other' among the graph's, given none", m));
+    m = model();
+    m.mutable_graph()->mutable_input(0)->mutable_type()->clear_tensor_type();
+    EXPECT_TRUE(refused("expected 'x' to be a tensor, given another type", m));
+}
+
+/// Parses; whatever else than file_error comes of it is a failure.
+template <typename Parse>
+bool taken(Parse &&parse, const std::string &bytes) {
+    try {
+        parse(bytes, "changed");
+        return true;
+    } catch (const file_error &) {
+        return false;
+    }
+}
+
+TEST(model_file, cut_short_anywhere) {
+    const auto t = tensor({2, 3}, 2, "abcdef").SerializeAsString(), m = model().SerializeAsString();
+    for (std::size_t size = 0; size < t.size(); ++size)
+        EXPECT_FALSE(taken(parse_tensor, t.substr(0, size))) << size;
+    for (std::size_t size = 0; size < m.size(); ++size)
+        taken(parse_model, m.substr(0, size)); // a model without its last field may be one
+}
+
+TEST(model_file, with_any_byte_changed) {
+    const auto t = tensor({2, 3}, 2, "abcdef").SerializeAsString(), m = model().SerializeAsString();
+    for (int value = 0; value < 256; ++value) {
+        for (std::size_t at = 0; at < t.size(); ++at) {
+            auto changed = t;
+            changed[at] = static_cast<char>(value);
+            taken(parse_tensor, changed);
+        }
+        for (std::size_t at = 0; at < m.size(); ++at) {
+            auto changed = m;
+            changed[at] = static_cast<char>(value);
+            taken(parse_model, changed);
+        }
+    }
+}
+
+TEST(model_file, that_is_not_there) {
+    EXPECT_THROW(read_file("no such file"), file_error);
+    EXPECT_THROW(read_file("/"), file_error);
+}
+
+} // namespace
+} // namespace dynquant::test

@@ -1,0 +1,128 @@
+// ONNX's own node tests of the operators that dynquant has: each folder of them a test, on every kernel and instruction
+// set. The folders come from ONNX's wheels, a folder of them for each version.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <regex>
+
+#include <gtest/gtest.h>
+
+#include "conformance/onnx_variants.hpp"
+#include "model_file.hpp"
+#include "support/elements.hpp"
+#include "support/guarded_buffer.hpp"
+
+namespace dynquant::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct vector_test {
+    fs::path folder;
+    onnx_variant variant;
+};
+
+std::ostream &operator<<(std::ostream &out, const vector_test &t) {
+    return out << t.folder.filename().string() << " on " << t.variant;
+}
+
+/// ONNX's folders, those whose model is a function written out in other operators left out.
+std::vector<fs::path> folders() {
+    std::vector<fs::path> found;
+    for (const auto &entry : fs::recursive_directory_iterator(ONNX_VECTORS)) {
+        const auto model = entry.path() / "model.onnx";
+        if (!fs::exists(model)) continue;
+        if (count_nodes(read_file(model), model.string()) == 1) found.push_back(entry.path());
+    }
+    std::ranges::sort(found);
+    return found;
+}
+
+std::vector<vector_test> every_test() {
+    std::vector<vector_test> tests;
+    for (const auto &folder : folders())
+        for (const auto &variant : onnx_variants())
+            tests.push_back({folder, variant});
+    return tests;
+}
+
+std::string name_of(const vector_test &t) {
+    // .deps/onnx/vectors/1.21.0/test_quantizelinear_axis
+    const auto name = t.folder.parent_path().filename().string() + "_" + t.folder.filename().string();
+    return std::regex_replace(name + "_" + t.variant.name, std::regex("[^A-Za-z0-9]"), "_");
+}
+
+/// The tensors of a test: input_0.pb, input_1.pb, ...
+std::vector<tensor_file> tensors(const fs::path &folder, const std::string &kind) {
+    std::vector<tensor_file> result;
+    for (;;) {
+        const auto path = folder / "test_data_set_0" / (kind + "_" + std::to_string(result.size()) + ".pb");
+        if (!fs::exists(path)) return result;
+        result.push_back(parse_tensor(read_file(path), path.string()));
+    }
+}
+
+/// The bytes are equal; elements of a float type may be any two NaNs.
+testing::AssertionResult equal(const tensor_file &expected, const guarded_buffer &given) {
+    if (!given.intact()) return testing::AssertionFailure() << "bytes beside the output were written";
+    const auto type = *onnx::data_type_of(expected.what.type);
+    const auto count = static_cast<std::int64_t>(expected.data.size()) * 8 / bits_in(type);
+    for (std::int64_t i = 0; i < count; ++i) {
+        const auto wanted = get_bits(type, expected.data.data(), i), found = get_bits(type, given.data(), i);
+        if (wanted == found) continue;
+        if (!is_integer(type) && std::isnan(real_from(type, wanted)) && std::isnan(real_from(type, found))) continue;
+        return testing::AssertionFailure() << "element " << i << ": expected bits " << wanted << ", given " << found;
+    }
+    return testing::AssertionSuccess();
+}
+
+class onnx_node : public testing::TestWithParam<vector_test> {};
+
+TEST_P(onnx_node, gives_the_outputs) {
+    const auto &folder = GetParam().folder;
+    auto model = parse_model(read_file(folder / "model.onnx"), (folder / "model.onnx").string());
+    const auto inputs = tensors(folder, "input"), outputs = tensors(folder, "output");
+    ASSERT_EQ(inputs.size(), model.graph_inputs.size());
+    ASSERT_EQ(outputs.size(), model.graph_outputs.size());
+
+    onnx::arguments args;
+    const void **pointers[] = {&args.x, &args.scale, &args.zero_point};
+    ASSERT_LE(model.node_inputs.size(), std::size(pointers));
+    for (std::size_t i = 0; i < model.node_inputs.size(); ++i) {
+        const auto at = model.node_inputs[i];
+        model.node.inputs.push_back(at < 0 ? onnx::value {} : inputs[static_cast<std::size_t>(at)].what);
+        if (at >= 0) *pointers[i] = inputs[static_cast<std::size_t>(at)].data.data();
+    }
+
+    const auto op = onnx::prepare(model.node, GetParam().variant.chosen);
+    ASSERT_EQ(op.outputs().size(), outputs.size());
+    std::vector<std::unique_ptr<guarded_buffer>> given;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        EXPECT_EQ(op.outputs()[i].type, outputs[i].what.type);
+        EXPECT_EQ(op.outputs()[i].shape, outputs[i].what.shape);
+        EXPECT_EQ(model.graph_outputs[i].type, outputs[i].what.type);
+        given.push_back(std::make_unique<guarded_buffer>(outputs[i].data.size(), guarded_buffer::place::at_back));
+    }
+    args.y = given[0]->data();
+    std::memset(args.y, 0, given[0]->size()); // bits of the last byte that are no element's stay as they are
+    if (given.size() > 1) args.y_scale = reinterpret_cast<float *>(given[1]->data());
+    if (given.size() > 2) args.y_zero_point = reinterpret_cast<std::uint8_t *>(given[2]->data());
+    op.run(args);
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+        EXPECT_TRUE(equal(outputs[i], *given[i])) << "output " << i;
+}
+
+TEST(onnx_node_tests, are_all_there) {
+    std::map<std::string, int> counts;
+    for (const auto &folder : folders())
+        ++counts[folder.parent_path().filename().string()];
+    EXPECT_EQ(counts["1.21.0"], 30);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+        wheel, onnx_node, testing::ValuesIn(every_test()), [](const auto &tested) { return name_of(tested.param); });
+
+} // namespace
+} // namespace dynquant::test
