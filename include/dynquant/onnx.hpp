@@ -103,8 +103,9 @@ class DYNQUANT_API operation {
     explicit operator bool() const noexcept { return node_ != nullptr; }
 
     /// Computes the outputs, synchronously. One operation may run on many threads at once, each with its own outputs,
-    /// which must not overlap the inputs. Neither allocates nor locks. The bits are the same for every number of
-    /// threads, and whatever the calling thread's rounding mode, FTZ, DAZ and exception masks.
+    /// which must not overlap the inputs. Takes no lock, and allocates nothing where the native kernel computes y. The
+    /// bits are the same for every number of threads, and whatever the calling thread's rounding mode, FTZ, DAZ and
+    /// exception masks.
     /// DynamicQuantizeLinear leaves open, and gives here: no values at all are like zeros, for which scale and zero
     /// point are 0; a NaN in x makes the scale NaN; the zero point of a NaN is 0.
     /// Throws error (invalid_arguments), having written nothing, when a buffer is null and its volume is not zero, or

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <thread>
 
 #include "onnx_support.hpp"
 #include "onnx_variants.hpp"
@@ -122,6 +123,26 @@ TEST_P(onnx_dynamic_quantize_linear, is_the_same_for_every_number_of_threads) {
     const auto expected = by_oracle(x);
     for (const int threads : {1, 2, 5, 0})
         EXPECT_TRUE(same(run(x, threads), expected)) << threads << " threads";
+}
+
+TEST_P(onnx_dynamic_quantize_linear, runs_on_many_threads_at_once) {
+    constexpr std::size_t size = 5000, callers = 4;
+    std::vector<std::vector<float>> x(callers, std::vector<float>(size));
+    for (std::size_t i = 0; i < callers * size; ++i)
+        x[i / size][i % size] = static_cast<float>(i * 7919 % 10'007) - 1000 * static_cast<float>(i / size);
+    const auto op =
+            onnx::prepare(make_node("DynamicQuantizeLinear", 11, {{tensor_proto::float32, {size}}}), GetParam().chosen);
+    std::vector<outputs> given(callers);
+    std::vector<std::thread> running;
+    for (std::size_t i = 0; i < callers; ++i)
+        running.emplace_back([&, i] {
+            given[i].y.resize(size);
+            op.run({x[i].data(), nullptr, nullptr, given[i].y.data(), &given[i].scale, &given[i].zero_point});
+        });
+    for (auto &caller : running)
+        caller.join();
+    for (std::size_t i = 0; i < callers; ++i)
+        EXPECT_TRUE(same(given[i], by_oracle(x[i]))) << "caller " << i;
 }
 
 #if defined(__x86_64__)
