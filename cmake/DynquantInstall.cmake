@@ -27,6 +27,9 @@ function(dynquant_install target)
     if(TARGET dynquant_onednn_graph)
         install(TARGETS dynquant_onednn_graph EXPORT dynquantTargets)
     endif()
+    if(TARGET dynquant_ort) # which programs load and none links
+        install(TARGETS dynquant_ort LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    endif()
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/dynquant" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.hpp")
     install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION ${CMAKE_INSTALL_DOCDIR})

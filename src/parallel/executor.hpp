@@ -18,4 +18,17 @@ extern const executor tbb_executor;
 /// The threads of the OpenMP runtime that this process has loaded, or nullptr when it has none.
 const executor *openmp_executor();
 
+/// While it lives, what this thread splits runs on those threads, whatever the process has chosen: for a host that
+/// brings threads of its own to each call.
+class scoped_executor {
+  public:
+    explicit scoped_executor(const executor &threads);
+    ~scoped_executor();
+    scoped_executor(const scoped_executor &) = delete;
+    scoped_executor &operator=(const scoped_executor &) = delete;
+
+  private:
+    const executor *before_;
+};
+
 } // namespace dynquant::parallel

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 #include "parallel/executor.hpp"
 #include "parallel/float_control.hpp"
@@ -10,19 +11,31 @@ namespace dynquant::parallel {
 namespace {
 
 std::atomic<const executor *> chosen = &tbb_executor;
+thread_local const executor *chosen_here = nullptr; // by scoped_executor
+
+const executor &present() {
+    return chosen_here ? *chosen_here : *chosen.load(std::memory_order_relaxed);
+}
 
 } // namespace
+
+scoped_executor::scoped_executor(const executor &threads)
+    : before_(std::exchange(chosen_here, &threads)) {}
+
+scoped_executor::~scoped_executor() {
+    chosen_here = before_;
+}
 
 void run_on_openmp() {
     if (const auto *openmp = openmp_executor()) chosen.store(openmp, std::memory_order_relaxed);
 }
 
 int concurrency() {
-    return chosen.load(std::memory_order_relaxed)->concurrency();
+    return present().concurrency();
 }
 
 std::int64_t elements_per_part() {
-    return chosen.load(std::memory_order_relaxed)->elements_per_part;
+    return present().elements_per_part;
 }
 
 range part_of(std::int64_t count, int parts, int index) {
@@ -53,7 +66,7 @@ void run_parts(std::int64_t count, int parts, part_function function, const void
     const float_control control;
     if (parts == 1) return function(body, {0, count});
     const work w = {count, parts, function, body};
-    chosen.load(std::memory_order_relaxed)->run(parts, run_one, &w);
+    present().run(parts, run_one, &w);
 }
 
 } // namespace detail

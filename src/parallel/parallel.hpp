@@ -1,4 +1,4 @@
-// One way to split work, and the seam behind which it runs: TBB's threads, or OpenMP's.
+// One way to split work, and the seam behind which it runs: TBB's threads, OpenMP's, or a host's.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct range {
 /// without one, on TBB's. For a process whose oneDNN uses OpenMP.
 void run_on_openmp();
 
-/// How many threads the calling thread's task arena, or OpenMP, offers.
+/// How many threads the calling thread's task arena, OpenMP or a host offers.
 int concurrency();
 
 /// How many elements a part should have at least: fewer cost more to hand to another thread than to compute here.
@@ -30,8 +30,8 @@ void run_parts(std::int64_t count, int parts, part_function function, const void
 } // namespace detail
 
 /// Calls body(range) for each of `parts` parts of [0, count), under float_control, on the threads of the
-/// caller's arena or of OpenMP; returns when all are done. One part runs right here. While it waits, the calling
-/// thread takes no work but these parts, so it may hold locks. body must not throw.
+/// caller's arena, of OpenMP or of a host; returns when all are done. One part runs right here. While it waits, the
+/// calling thread takes no work but these parts, so it may hold locks. body must not throw.
 template <typename Body>
 void for_each_part(std::int64_t count, int parts, const Body &body) {
     // The call through a pointer also keeps body's arithmetic behind the change of the control word.

@@ -1,0 +1,78 @@
+#include "onnxruntime/node_info.hpp"
+
+#include "onnx/op_schema.hpp"
+#include "onnxruntime/status.hpp"
+
+namespace dynquant::onnxruntime {
+namespace {
+
+std::string read_name(const OrtApi &api, const OrtKernelInfo &info) {
+    std::size_t size = 0;
+    check(api, api.KernelInfo_GetNodeName(&info, nullptr, &size));
+    std::string name(size, '\0');
+    check(api, api.KernelInfo_GetNodeName(&info, name.data(), &size));
+    while (!name.empty() && name.back() == '\0')
+        name.pop_back();
+    return name;
+}
+
+/// Whether the call succeeded. A status that says otherwise is what ONNX Runtime answers for an attribute that is not
+/// there, or is of another type.
+bool succeeded(const OrtApi &api, OrtStatus *status) {
+    api.ReleaseStatus(status);
+    return status == nullptr;
+}
+
+/// AttributeProto.AttributeType of an attribute that is no integer, or 0 when it is not there.
+std::int32_t other_type(const OrtApi &api, const OrtKernelInfo &info, const char *name) {
+    float real = 0;
+    std::size_t size = 0;
+    // Asked for an array, ONNX Runtime answers how many elements of that type there are: 0 when they are of another.
+    const auto is_array = [&](OrtStatus *status) { return succeeded(api, status) && size > 0; };
+    if (succeeded(api, api.KernelInfoGetAttribute_float(&info, name, &real))) return 1;
+    if (succeeded(api, api.KernelInfoGetAttribute_string(&info, name, nullptr, &size))) return 3;
+    if (is_array(api.KernelInfoGetAttributeArray_float(&info, name, nullptr, &size))) return 6;
+    if (is_array(api.KernelInfoGetAttributeArray_int64(&info, name, nullptr, &size))) return 7;
+    return 0;
+}
+
+/// Those that the operator has: the API finds attributes by their names only.
+std::vector<onnx::attribute> read_attributes(
+        const OrtApi &api, const OrtKernelInfo &info, const onnx::op_schema &schema) {
+    std::vector<onnx::attribute> result;
+    for (const auto &known : schema.attributes) {
+        std::int64_t value = 0;
+        if (succeeded(api, api.KernelInfoGetAttribute_int64(&info, known.name, &value)))
+            result.push_back({known.name, value});
+        else if (const auto type = other_type(api, info, known.name))
+            result.push_back({known.name, 0, type});
+    }
+    return result;
+}
+
+bool has_input(const OrtApi &api, const OrtKernelInfo &info, std::size_t index) {
+    std::size_t count = 0;
+    check(api, api.KernelInfo_GetInputCount(&info, &count));
+    OrtTypeInfo *type = nullptr;
+    const bool found = index < count && succeeded(api, api.KernelInfo_GetInputTypeInfo(&info, index, &type));
+    api.ReleaseTypeInfo(type);
+    return found;
+}
+
+} // namespace
+
+onnx::node read_node(const custom_op &op, const OrtKernelInfo &info) {
+    const auto &[domain, name, since, home, op_type] = op.operation;
+    onnx::node n;
+    n.op_type = op_type;
+    n.domain = home;
+    n.opset = onnx::newest_opset(home); // the API does not tell the model's
+    n.name = read_name(op.api, info);
+    n.attributes = read_attributes(op.api, info, onnx::versions_of(home, op_type).back());
+    for (const auto type : op.inputs)
+        n.inputs.push_back({type});
+    if (n.inputs.size() > 2 && !has_input(op.api, info, 2)) n.inputs.pop_back(); // the zero point
+    return n;
+}
+
+} // namespace dynquant::onnxruntime

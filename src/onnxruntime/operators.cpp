@@ -1,0 +1,67 @@
+#include "onnxruntime/operators.hpp"
+
+#include <algorithm>
+
+#include "onnx/op_schema.hpp"
+
+namespace dynquant::onnxruntime {
+namespace {
+
+constexpr const char *quark = "com.amd.quark";
+
+constexpr offer table[] = {
+        {"dynquant", "QuantizeLinear", 1, "", "QuantizeLinear"},
+        {"dynquant", "DequantizeLinear", 1, "", "DequantizeLinear"},
+        {"dynquant", "DynamicQuantizeLinear", 1, "", "DynamicQuantizeLinear"},
+        {"", "QuantizeLinear", 10, "", "QuantizeLinear"},
+        {"", "DequantizeLinear", 10, "", "DequantizeLinear"},
+        {"", "DynamicQuantizeLinear", 11, "", "DynamicQuantizeLinear"},
+        {quark, "ExtendedQuantizeLinear", 1, quark, "ExtendedQuantizeLinear"},
+        {quark, "ExtendedDequantizeLinear", 1, quark, "ExtendedDequantizeLinear"},
+        {"com.vai.quantize", "ExtendedQuantizeLinear", 1, quark, "ExtendedQuantizeLinear"},
+        {"com.vai.quantize", "ExtendedDequantizeLinear", 1, quark, "ExtendedDequantizeLinear"},
+        // As Quark's own library names them in that domain.
+        {"com.vai.quantize", "VitisQuantizeLinear", 1, quark, "ExtendedQuantizeLinear"},
+        {"com.vai.quantize", "VitisDequantizeLinear", 1, quark, "ExtendedDequantizeLinear"},
+};
+
+void add_quantizing(std::vector<kernel_types> &result, const std::vector<onnx::element_type> &reals,
+        const std::vector<onnx::element_type> &scales, const std::vector<onnx::element_type> &quantized) {
+    for (const auto x : reals)
+        for (const auto s : scales)
+            for (const auto y : quantized)
+                result.push_back({x, s, y, y});
+}
+
+void add_dequantizing(std::vector<kernel_types> &result, const std::vector<onnx::element_type> &reals,
+        const std::vector<onnx::element_type> &scales, const std::vector<onnx::element_type> &quantized) {
+    for (const auto x : quantized)
+        for (const auto s : scales) {
+            auto outputs = reals; // the scale's type first: without output_dtype y is of that
+            std::stable_partition(outputs.begin(), outputs.end(), [&](auto y) { return y == s; });
+            for (const auto y : outputs)
+                result.push_back({x, s, y, x});
+        }
+}
+
+} // namespace
+
+std::vector<offer> offers_in(std::string_view domain) {
+    std::vector<offer> result;
+    std::ranges::copy_if(table, std::back_inserter(result), [&](const offer &o) { return o.domain == domain; });
+    return result;
+}
+
+std::vector<kernel_types> combinations(const OrtApi &api, const offer &o) {
+    const auto &newest = onnx::versions_of(o.home, o.op_type).back();
+    const auto reals = known_types(api, newest.real), quantized = known_types(api, newest.quantized);
+    std::vector<kernel_types> result;
+    if (newest.dynamic)
+        result.push_back({reals.front(), onnx::type::undefined, quantized.front(), quantized.front()});
+    else
+        (newest.dir == direction::quantize ? add_quantizing : add_dequantizing)(
+                result, reals, known_types(api, newest.scale), quantized);
+    return result;
+}
+
+} // namespace dynquant::onnxruntime

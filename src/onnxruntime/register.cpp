@@ -1,0 +1,75 @@
+// The two entry points.
+#include <cstdlib>
+#include <deque>
+#include <string_view>
+
+#include "onnxruntime/custom_op.hpp"
+#include "onnxruntime/status.hpp"
+
+namespace dynquant::onnxruntime {
+namespace {
+
+/// The operators of a domain. It lives as long as the process, since no session says when it needs them no more.
+class domain {
+  public:
+    domain(const OrtApi &api, const char *name) {
+        check(api, api.CreateCustomOpDomain(name, &handle_));
+        for (const auto &offer : offers_in(name))
+            for (const auto &types : combinations(api, offer))
+                check(api, api.CustomOpDomain_Add(handle_, &operators_.emplace_back(api, offer, types)));
+    }
+
+    void add_to(const OrtApi &api, OrtSessionOptions *options) const {
+        check(api, api.AddCustomOpDomain(options, handle_));
+    }
+
+  private:
+    OrtCustomOpDomain *handle_ = nullptr;
+    std::deque<custom_op> operators_; // whose addresses do not change
+};
+
+/// Domains of their own, which change no model that does not name them.
+void add_own(const OrtApi &api, OrtSessionOptions *options) {
+    static const domain *const domains[] = {
+            new domain(api, "dynquant"), new domain(api, "com.amd.quark"), new domain(api, "com.vai.quantize")};
+    for (const auto *d : domains)
+        d->add_to(api, options);
+}
+
+/// In place of ONNX Runtime's own operators.
+void add_standard(const OrtApi &api, OrtSessionOptions *options) {
+    static const auto *const standard = new domain(api, "");
+    standard->add_to(api, options);
+}
+
+bool standard_wanted() {
+    const char *text = std::getenv("DYNQUANT_ORT_STANDARD");
+    return text && std::string_view(text) == "1";
+}
+
+OrtStatus *add(OrtSessionOptions *options, const OrtApiBase *base, bool standard) {
+    const OrtApi *api = base->GetApi(api_version);
+    if (!api) return nullptr; // an ONNX Runtime older than 1.17, which has said so on stderr
+    return guarded(*api, [&] {
+        add_own(*api, options);
+        if (standard) add_standard(*api, options);
+    });
+}
+
+} // namespace
+} // namespace dynquant::onnxruntime
+
+extern "C" {
+
+/// What SessionOptions.register_custom_ops_library calls. Standard operators are replaced when the environment variable
+/// DYNQUANT_ORT_STANDARD is 1.
+[[gnu::visibility("default")]] OrtStatus *RegisterCustomOps(OrtSessionOptions *options, const OrtApiBase *base) {
+    using namespace dynquant::onnxruntime;
+    return add(options, base, standard_wanted());
+}
+
+/// The same, and standard operators are replaced.
+[[gnu::visibility("default")]] OrtStatus *RegisterCustomOpsAltName(OrtSessionOptions *options, const OrtApiBase *base) {
+    return dynquant::onnxruntime::add(options, base, true);
+}
+}

@@ -1,0 +1,51 @@
+#include "onnxruntime/threads.hpp"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+namespace dynquant::onnxruntime {
+namespace {
+
+thread_local session_threads::call present = {};
+
+/// The API does not tell how many threads a session has. There are parts for all processors; those for which there is
+/// no thread wait for one.
+int concurrency() {
+    static const int processors = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U));
+    return processors;
+}
+
+struct job {
+    void (*function)(const void *body, int index);
+    const void *body;
+};
+
+void run_one(void *data, std::size_t index) {
+    const auto &j = *static_cast<const job *>(data);
+    j.function(j.body, static_cast<int>(index));
+}
+
+void run(int parts, void (*function)(const void *, int), const void *body) {
+    job j = {function, body};
+    const auto &[api, context] = present;
+    OrtStatus *status = api->KernelContext_ParallelFor(context, run_one, static_cast<std::size_t>(parts), 0, &j);
+    if (!status) return;
+    api->ReleaseStatus(status); // it refuses before it runs anything
+    for (int index = 0; index < parts; ++index)
+        function(body, index);
+}
+
+constexpr parallel::executor threads_of_session = {concurrency, run, 16 * 1024};
+
+} // namespace
+
+session_threads::session_threads(const OrtApi &api, const OrtKernelContext *context)
+    : before_(std::exchange(present, {&api, context}))
+    , executor_(threads_of_session) {}
+
+session_threads::~session_threads() {
+    present = before_;
+}
+
+} // namespace dynquant::onnxruntime

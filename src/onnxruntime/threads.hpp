@@ -1,0 +1,28 @@
+// The session's threads: they run the parts of the one task split.
+#pragma once
+
+#include <onnxruntime_c_api.h>
+
+#include "parallel/executor.hpp"
+
+namespace dynquant::onnxruntime {
+
+/// While it lives, what this thread splits runs on the threads of the session that the context belongs to.
+class session_threads {
+  public:
+    session_threads(const OrtApi &api, const OrtKernelContext *context);
+    ~session_threads();
+    session_threads(const session_threads &) = delete;
+    session_threads &operator=(const session_threads &) = delete;
+
+    struct call {
+        const OrtApi *api;
+        const OrtKernelContext *context;
+    };
+
+  private:
+    call before_;
+    parallel::scoped_executor executor_;
+};
+
+} // namespace dynquant::onnxruntime

@@ -1,0 +1,57 @@
+"""Models of one operator, and sessions that run them with the library or without."""
+import os
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper
+
+onnxruntime.set_default_logger_severity(4)  # errors reach the tests as exceptions
+
+LIBRARY = os.environ["DYNQUANT_ORT"]
+IR_VERSION = 8 if onnxruntime.__version__.startswith("1.17.") else 10
+
+
+def model(nodes, inputs, outputs, opset, constants=None):
+    """inputs and outputs: {name: (type, shape)}; constants: {name: array, or a TensorProto}."""
+    domains = {node.domain for node in nodes} - {""}
+    graph = helper.make_graph(
+        nodes, "test",
+        [helper.make_tensor_value_info(name, *of) for name, of in inputs.items()],
+        [helper.make_tensor_value_info(name, *of) for name, of in outputs.items()],
+        initializer=[value if isinstance(value, TensorProto) else onnx.numpy_helper.from_array(value, name)
+                     for name, value in (constants or {}).items()])
+    imports = [helper.make_opsetid("", opset)] + [helper.make_opsetid(domain, 1) for domain in domains]
+    return helper.make_model(graph, opset_imports=imports, ir_version=IR_VERSION).SerializeToString()
+
+
+def session(model_bytes, library=False, standard=False, threads=2, profile=None):
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    if profile:
+        options.enable_profiling = True
+        options.profile_file_prefix = profile
+    if library:
+        os.environ["DYNQUANT_ORT_STANDARD"] = "1" if standard else "0"
+        options.register_custom_ops_library(LIBRARY)
+    return onnxruntime.InferenceSession(model_bytes, options, providers=["CPUExecutionProvider"])
+
+
+def run(model_bytes, feed, **how):
+    return session(model_bytes, **how).run(None, feed)
+
+
+def in_domain(nodes, domain):
+    """The same nodes, the quantizing ones of them in another domain."""
+    copies = []
+    for node in nodes:
+        copy = onnx.NodeProto()
+        copy.CopyFrom(node)
+        if copy.op_type.endswith("QuantizeLinear") or copy.op_type == "DequantizeLinear":
+            copy.domain = domain
+        copies.append(copy)
+    return copies
+
+
+def normal(*shape):
+    return np.random.default_rng(7).normal(size=shape).astype(np.float32)

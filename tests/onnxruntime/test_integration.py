@@ -1,0 +1,143 @@
+"""What replaces what, what ONNX Runtime still fuses, and what wrong models are told."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+import numpy as np
+from models import TensorProto, helper, in_domain, model, normal, onnxruntime, run, session
+
+FLOAT, UINT8, INT8 = TensorProto.FLOAT, TensorProto.UINT8, TensorProto.INT8
+
+
+def quantize(**attributes):
+    return helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["y"], "q", **attributes)
+
+
+def quantizing_model(opset=13, scale=(), domain="", **attributes):
+    nodes = in_domain([quantize(**attributes)], domain)
+    constants = {"scale": np.full(scale, 0.1, np.float32), "zero": np.zeros(scale, np.uint8)}
+    return model(nodes, {"x": (FLOAT, [2, 4])}, {"y": (UINT8, None)}, opset, constants)
+
+
+class Replacement(unittest.TestCase):
+    """Verbose lines say who computed."""
+
+    def lines(self, standard):
+        program = ("import numpy as np, test_integration as t\n"
+                   "t.run(t.quantizing_model(), {'x': np.ones((2, 4), np.float32)}, library=True,"
+                   f" standard={standard})")
+        done = subprocess.run([sys.executable, "-c", program], cwd=Path(__file__).parent, check=True, text=True,
+                              capture_output=True, env={**os.environ, "DYNQUANT_VERBOSE": "1"})
+        return [line for line in done.stdout.splitlines() if line.startswith("dynquant_verbose")]
+
+    def test_standard_operators_only_when_asked_for(self):
+        self.assertEqual(self.lines(standard=False), [])
+        (line,) = self.lines(standard=True)
+        self.assertIn(",quantize,", line)
+        self.assertIn(",q,2x4,", line)
+
+
+class Fusion(unittest.TestCase):
+    """QDQ operators around a MatMul: ONNX Runtime recognizes its own and ours alike."""
+
+    def matmul(self):
+        constants = {"sx": np.array(0.02, np.float32), "zx": np.array(128, np.uint8),
+                     "w": np.random.default_rng(1).integers(-9, 9, (64, 32)).astype(np.int8),
+                     "sw": np.array(0.03, np.float32), "zw": np.array(0, np.int8),
+                     "sy": np.array(0.1, np.float32), "zy": np.array(120, np.uint8)}
+        node = helper.make_node
+        nodes = [node("QuantizeLinear", ["x", "sx", "zx"], ["xq"]), node("DequantizeLinear", ["xq", "sx", "zx"], ["xf"]),
+                 node("DequantizeLinear", ["w", "sw", "zw"], ["wf"]), node("MatMul", ["xf", "wf"], ["yf"]),
+                 node("QuantizeLinear", ["yf", "sy", "zy"], ["y"])]
+        return lambda opset: model(nodes, {"x": (FLOAT, [8, 64])}, {"y": (UINT8, [8, 32])}, opset, constants)
+
+    def operators(self, model_bytes, x, **how):
+        with tempfile.TemporaryDirectory() as folder:
+            s = session(model_bytes, profile=folder + "/profile", **how)
+            result = s.run(None, {"x": x})[0]
+            events = json.loads(Path(s.end_profiling()).read_text())
+        return result, sorted(e["args"]["op_name"] for e in events if "op_name" in e.get("args", {}))
+
+    def test_survives(self):
+        x = normal(8, 64)
+        newest = int(onnxruntime.__version__.split(".")[1])
+        for opset in (10, 13, 19) + ((21, 23, 25) if newest >= 26 else ()):
+            m = self.matmul()(opset)
+            expected, theirs = self.operators(m, x)
+            given, ours = self.operators(m, x, library=True, standard=True)
+            with self.subTest(opset=opset):
+                self.assertIn("QLinearMatMul", ours)
+                self.assertEqual(theirs, ours)
+                np.testing.assert_array_equal(expected, given)
+
+
+class Errors(unittest.TestCase):
+    """INVALID_ARGUMENT with a message of ours: where, what was expected, what was given."""
+
+    def refused(self, model_bytes, *parts, feed=None):
+        with self.assertRaises(onnxruntime.capi.onnxruntime_pybind11_state.InvalidArgument) as caught:
+            run(model_bytes, feed or {"x": np.ones((2, 4), np.float32)}, library=True, standard=True)
+        for part in ("node 'q' (QuantizeLinear",) + parts:
+            self.assertIn(part, str(caught.exception))
+
+    def test_axis(self):
+        for domain in ("", "dynquant"):
+            self.refused(quantizing_model(scale=4, axis=2, domain=domain), "axis", "given 2")
+
+    def test_shape_of_scale(self):
+        self.refused(quantizing_model(scale=3, axis=1), "y_scale", "3")
+
+    def test_block_size(self):
+        self.refused(quantizing_model(opset=21, scale=(2, 4), block_size=-1), "block_size", "-1")
+        self.refused(quantizing_model(opset=21, scale=(2, 3), block_size=2), "y_scale")
+
+    def test_type_of_attribute(self):
+        self.refused(quantizing_model(scale=4, axis="1"), "'axis'", "INT", "STRING")
+        self.refused(quantizing_model(scale=4, axis=[1]), "'axis'", "INT", "INTS")
+
+    def test_output_dtype_beside_zero_point(self):
+        self.refused(quantizing_model(opset=21, output_dtype=INT8), "output_dtype", "uint8", "int8")
+
+    def test_shapes_that_come_with_the_tensors(self):
+        constants = {"scale": np.full(4, 0.1, np.float32), "zero": np.zeros(4, np.uint8)}
+        m = model([quantize()], {"x": (FLOAT, ["a", "b"])}, {"y": (UINT8, None)}, 13, constants)
+        s = session(m, library=True, standard=True)
+        s.run(None, {"x": np.ones((2, 4), np.float32)})
+        with self.assertRaises(onnxruntime.capi.onnxruntime_pybind11_state.InvalidArgument) as caught:
+            s.run(None, {"x": np.ones((4, 5), np.float32)})
+        self.assertIn("y_scale", str(caught.exception))
+        s.run(None, {"x": np.ones((1, 4), np.float32)})
+
+
+class Times(unittest.TestCase):
+    """Printed, not judged."""
+
+    def fastest(self, s, x):
+        seconds = []
+        for _ in range(5):
+            start = time.perf_counter()
+            s.run(None, {"x": x})
+            seconds.append(time.perf_counter() - start)
+        return min(seconds)
+
+    def test_print(self):
+        x = normal(512, 1024)
+        node = helper.make_node
+        for what, scale, attributes in (("per tensor", (), {}), ("channels last", 1024, {"axis": -1})):
+            constants = {"scale": np.full(scale, 0.1, np.float32), "zero": np.zeros(scale, np.uint8)}
+            for op, source, type_in, type_out in (("QuantizeLinear", x, FLOAT, UINT8),
+                                                  ("DequantizeLinear", x.view(np.uint8)[:, :1024].copy(), UINT8, FLOAT)):
+                nodes = [node(op, ["x", "scale", "zero"], ["y"], "q", **attributes)]
+                m = model(nodes, {"x": (type_in, [512, 1024])}, {"y": (type_out, [512, 1024])}, 13, constants)
+                theirs = self.fastest(session(m, threads=1), source)
+                ours = self.fastest(session(m, library=True, standard=True, threads=1), source)
+                print(f"  {op}, {what}, one thread: ONNX Runtime {theirs * 1e6:.0f} us, dynquant {ours * 1e6:.0f} us")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

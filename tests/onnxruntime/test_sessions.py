@@ -1,0 +1,174 @@
+"""Sessions of ONNX Runtime with libdynquant_ort.so compute what they compute without, bit for bit."""
+import os
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from models import TensorProto, helper, in_domain, model, normal, run, session
+
+RUNTIME_TYPE = {np.dtype("u1"): TensorProto.UINT8, np.dtype("i1"): TensorProto.INT8, np.dtype("u2"): TensorProto.UINT16,
+                np.dtype("i2"): TensorProto.INT16, np.dtype("i4"): TensorProto.INT32, np.dtype("u4"): TensorProto.UINT32}
+
+X = normal(6, 5, 64)  # channels last: 64 of them
+# Granularity: the shape of the scales, and attributes. Blocked: 64 channels in blocks of 24, the last of them short.
+PER_TENSOR = ((), {})
+PER_AXIS = ((5,), {"axis": 1})
+CHANNELS_LAST = ((64,), {"axis": -1})
+BLOCKED = ((6, 5, 3), {"axis": 2, "block_size": 24})
+BLOCKED_ELSEWHERE = ((2, 5, 64), {"axis": 0, "block_size": 3})
+
+
+def scales(shape):
+    return (0.01 + 0.03 * np.random.default_rng(3).random(shape)).astype(np.float32)
+
+
+def zero_points(shape, dtype):
+    return np.random.default_rng(4).integers(0, 20, shape).astype(dtype)
+
+
+def quantize_and_back(shape, attributes, dtype, name="q"):
+    """Nodes, constants and outputs: x quantized, and dequantized again."""
+    nodes = [helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["y"], name, **attributes),
+             helper.make_node("DequantizeLinear", ["y", "scale", "zero"], ["back"], "d", **attributes)]
+    constants = {"scale": scales(shape), "zero": zero_points(shape, dtype)}
+    return nodes, constants, {"y": (RUNTIME_TYPE[np.dtype(dtype)], None), "back": (TensorProto.FLOAT, None)}
+
+
+INPUT = {"x": (TensorProto.FLOAT, ["n", 5, 64])}
+
+
+class Standard(unittest.TestCase):
+    def compare(self, opset, granularity, dtype):
+        nodes, constants, outputs = quantize_and_back(*granularity, dtype)
+        expected = run(model(nodes, INPUT, outputs, opset, constants), {"x": X})
+        replaced = run(model(nodes, INPUT, outputs, opset, constants), {"x": X}, library=True, standard=True)
+        own = run(model(in_domain(nodes, "dynquant"), INPUT, outputs, opset, constants), {"x": X}, library=True)
+        for given in (replaced, own):
+            for e, g in zip(expected, given):
+                self.assertEqual(e.dtype, g.dtype)
+                np.testing.assert_array_equal(e.view(np.uint8), g.view(np.uint8))
+
+    def test_the_same_bits_as_onnx_runtime(self):
+        cases = [(opset, PER_TENSOR, dtype) for opset in (10, 13, 19, 21, 23, 24, 25) for dtype in ("u1", "i1")]
+        cases += [(opset, granularity, dtype) for opset in (13, 19, 21, 23, 24, 25)
+                  for granularity in (PER_AXIS, CHANNELS_LAST) for dtype in ("u1", "i1")]
+        cases += [(opset, granularity, dtype) for opset in (21, 23, 24, 25)
+                  for granularity in (PER_TENSOR, CHANNELS_LAST, BLOCKED, BLOCKED_ELSEWHERE) for dtype in ("u2", "i2")]
+        cases += [(opset, granularity, "u1") for opset in (21, 25) for granularity in (BLOCKED, BLOCKED_ELSEWHERE)]
+        for opset, granularity, dtype in cases:
+            with self.subTest(opset=opset, granularity=granularity, dtype=dtype):
+                self.compare(opset, granularity, dtype)
+
+    def test_dynamic_quantize_linear(self):
+        node = helper.make_node("DynamicQuantizeLinear", ["x"], ["y", "scale", "zero"], "q")
+        outputs = {"y": (TensorProto.UINT8, None), "scale": (TensorProto.FLOAT, []), "zero": (TensorProto.UINT8, [])}
+        expected = run(model([node], INPUT, outputs, 11), {"x": X})
+        for given in (run(model([node], INPUT, outputs, 11), {"x": X}, library=True, standard=True),
+                      run(model(in_domain([node], "dynquant"), INPUT, outputs, 11), {"x": X}, library=True)):
+            for e, g in zip(expected, given):
+                np.testing.assert_array_equal(e, g)
+
+    def test_y_follows_zero_point_and_output_dtype(self):
+        x = np.array([-1000, -1.5, 0, 2.5, 1000], np.float32)
+        for attributes, expected in (({}, np.array([0, 0, 0, 2, 255], "u1")),
+                                     ({"output_dtype": TensorProto.INT8}, np.array([-128, -2, 0, 2, 127], "i1"))):
+            node = helper.make_node("QuantizeLinear", ["x", "scale"], ["y"], "q", **attributes)
+            for domain in ("", "dynquant"):
+                with self.subTest(domain=domain, **attributes):
+                    m = model(in_domain([node], domain), {"x": (TensorProto.FLOAT, [5])},
+                              {"y": (RUNTIME_TYPE[expected.dtype], [5])}, 21, {"scale": np.float32([1]).reshape(())})
+                    (y,) = run(m, {"x": x}, library=True, standard=True)
+                    np.testing.assert_array_equal(y, expected)
+                    self.assertEqual(y.dtype, expected.dtype)
+
+    def test_the_division_is_in_the_type_of_the_scale(self):
+        nodes = [helper.make_node("Cast", ["x"], ["half"], to=TensorProto.FLOAT16),
+                 helper.make_node("QuantizeLinear", ["half", "scale", "zero"], ["y"], "q", domain="dynquant")]
+        m = model(nodes, {"x": (TensorProto.FLOAT, [1])}, {"y": (TensorProto.UINT8, [1])}, 19,
+                  {"scale": np.float16(1.6279296875).reshape(()), "zero": np.array(0, "u1")})
+        (y,) = run(m, {"x": np.float32([150.625])}, library=True)
+        self.assertEqual(y[0], 92)  # 93 in float
+
+    def test_four_bits_and_float8(self):
+        x = np.array([-9, -1.5, 0.5, 2.5, 6.75, 100, 3], np.float32)
+        for kind, expected in ((TensorProto.INT4, [-8, -2, 0, 2, 7, 7, 3]), (TensorProto.UINT4, [0, 0, 0, 2, 7, 15, 3]),
+                               (TensorProto.FLOAT8E4M3FN, [-9, -1.5, 0.5, 2.5, 7, 96, 3])):  # 6.75, 100: ties
+            zero = helper.make_tensor("zero", kind, [], b"\0", raw=True)
+            nodes = [helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["q"], "q", domain="dynquant"),
+                     helper.make_node("DequantizeLinear", ["q", "scale", "zero"], ["y"], "d", domain="dynquant")]
+            with self.subTest(kind=kind):
+                m = model(nodes, {"x": (TensorProto.FLOAT, [7])}, {"y": (TensorProto.FLOAT, [7])}, 21,
+                          {"scale": np.array(1, np.float32), "zero": zero})
+                (y,) = run(m, {"x": x}, library=True)
+                np.testing.assert_array_equal(y, np.array(expected, np.float32))
+
+    def test_empty_and_scalar_tensors(self):
+        node = helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["y"], "q", domain="dynquant")
+        for x in (np.zeros((0, 3), np.float32), np.array(2.0, np.float32)):
+            m = model([node], {"x": (TensorProto.FLOAT, None)}, {"y": (TensorProto.UINT8, None)}, 13,
+                      {"scale": np.array(1, np.float32), "zero": np.array(5, "u1")})
+            (y,) = run(m, {"x": x}, library=True)
+            np.testing.assert_array_equal(y, np.full(x.shape, 7, "u1"))
+
+
+class Quark(unittest.TestCase):
+    def test_integers(self):
+        x = np.array([-3e9, -1.5, 0.5, 2.5, 3e9], np.float32)  # by 0.5 in pairs: exact quotients, and ties
+        for dtype in ("i1", "u1", "i2", "u2", "i4", "u4"):
+            limits = np.iinfo(dtype)
+            quotients = np.array([-6e9, -3, 1, 5, 6e9]) + 3
+            expected = np.clip(quotients, limits.min, limits.max).astype(dtype)
+            for domain, prefix in (("com.amd.quark", "Extended"), ("com.vai.quantize", "Extended"),
+                                   ("com.vai.quantize", "Vitis")):
+                node = helper.make_node(prefix + "QuantizeLinear", ["x", "scale", "zero"], ["y"], "q", domain=domain)
+                m = model([node], {"x": (TensorProto.FLOAT, [5])}, {"y": (RUNTIME_TYPE[np.dtype(dtype)], [5])}, 17,
+                          {"scale": np.array(0.5, np.float32), "zero": np.array(3, dtype)})
+                with self.subTest(dtype=dtype, domain=domain, prefix=prefix):
+                    (y,) = run(m, {"x": x}, library=True)
+                    np.testing.assert_array_equal(y, expected)
+
+    def test_dequantize(self):
+        node = helper.make_node("ExtendedDequantizeLinear", ["x", "scale", "zero"], ["y"], "d", domain="com.amd.quark")
+        m = model([node], {"x": (TensorProto.INT16, [3])}, {"y": (TensorProto.FLOAT, [3])}, 17,
+                  {"scale": np.array(0.25, np.float32), "zero": np.array(-2, "i2")})
+        (y,) = run(m, {"x": np.array([-32768, 0, 32767], "i2")}, library=True)
+        np.testing.assert_array_equal(y, np.float32([-8191.5, 0.5, 8192.25]))
+
+
+class Threads(unittest.TestCase):
+    def test_any_number_of_threads_gives_the_same_bits(self):
+        x = normal(300, 5, 640)
+        nodes, constants, outputs = quantize_and_back(*PER_AXIS, "u1")
+        m = model(nodes, {"x": (TensorProto.FLOAT, ["n", 5, "m"])}, outputs, 13, constants)
+        expected = run(m, {"x": x})
+        for threads in (1, 2, 4):
+            for e, g in zip(expected, run(m, {"x": x}, library=True, standard=True, threads=threads)):
+                np.testing.assert_array_equal(e, g)
+
+    def test_no_threads_but_the_session_s(self):
+        x = normal(300, 5, 640)
+        nodes, constants, outputs = quantize_and_back(*PER_AXIS, "u1")
+        m = model(nodes, {"x": (TensorProto.FLOAT, x.shape)}, outputs, 13, constants)
+        s = session(m, library=True, standard=True, threads=3)
+        before = len(os.listdir("/proc/self/task"))
+        s.run(None, {"x": x})
+        self.assertEqual(len(os.listdir("/proc/self/task")), before)
+
+    def test_one_session_runs_on_many_threads_with_changing_shapes(self):
+        nodes, constants, outputs = quantize_and_back(*PER_AXIS, "u1")
+        m = model(nodes, {"x": (TensorProto.FLOAT, ["n", 5, "m"])}, outputs, 13, constants)
+        theirs, ours = session(m), session(m, library=True, standard=True)
+        tensors = [normal(n, 5, length) for n, length in ((1, 1), (3, 7), (2, 700), (40, 900))]
+        expected = [theirs.run(None, {"x": x}) for x in tensors]
+
+        def repeat(start):
+            for i in range(start, start + 200):
+                for e, g in zip(expected[i % 4], ours.run(None, {"x": tensors[i % 4]})):
+                    np.testing.assert_array_equal(e, g)
+
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(repeat, range(8)))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
