@@ -5,6 +5,7 @@
 
 #include "onnxruntime/custom_op.hpp"
 #include "onnxruntime/status.hpp"
+#include "quantization/text.hpp"
 
 namespace dynquant::onnxruntime {
 namespace {
@@ -47,9 +48,15 @@ bool standard_wanted() {
     return text && std::string_view(text) == "1";
 }
 
+OrtStatus *refuse_version(const OrtApiBase &base) {
+    const auto message =
+            concat("dynquant: expected ONNX Runtime 1.", api_version, " or newer, given ", base.GetVersionString());
+    return base.GetApi(1)->CreateStatus(ORT_FAIL, message.c_str()); // which every version has
+}
+
 OrtStatus *add(OrtSessionOptions *options, const OrtApiBase *base, bool standard) {
     const OrtApi *api = base->GetApi(api_version);
-    if (!api) return nullptr; // an ONNX Runtime older than 1.17, which has said so on stderr
+    if (!api) return refuse_version(*base);
     return guarded(*api, [&] {
         add_own(*api, options);
         if (standard) add_standard(*api, options);
