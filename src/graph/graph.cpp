@@ -83,8 +83,10 @@ void find_theirs(graph_record &g, dnnl_graph_partition_policy_t policy) {
     std::vector<onednn_partition> owned(handles.begin(), handles.end());
     for (auto &partition : owned) {
         auto described = describe_partition(std::move(partition), g.mode);
-        const auto op = std::ranges::find(g.ops, described.ops.front(), [](const auto &o) { return o->id; });
-        if (described.ops.size() == 1 && op != g.ops.end() && is_ours(**op)) claim(described, *op);
+        if (described.ops.size() == 1) {
+            const auto op = std::ranges::find(g.ops, described.ops.front(), [](const auto &o) { return o->id; });
+            if (op != g.ops.end() && is_ours(**op)) claim(described, *op);
+        }
         g.found.push_back(std::move(described));
     }
 }

@@ -101,8 +101,11 @@ dnnl_status_t dnnl_graph_graph_get_partitions(
     return guarded([&] {
         const auto status = onednn().graph_get_partitions(graph, num, partitions);
         const auto note = graphs().find(graph);
-        if (status != dnnl_success || !note || note->ours.empty()) return status;
-        for (size_t i = 0; i < num; ++i)
+        size_t count = 0;
+        if (status != dnnl_success || !note || note->ours.empty()
+                || onednn().graph_get_partition_num(graph, &count) != dnnl_success)
+            return status;
+        for (size_t i = 0; i < std::min(num, count); ++i) // oneDNN leaves those beyond empty
             if (const auto op = sole_op(*note, partitions[i])) {
                 claims().put(partitions[i], std::make_shared<const claim>(claim {op, note->mode}));
                 report_claim(core::label(*op));

@@ -318,6 +318,22 @@ TEST_F(drop_in_functions, handles_may_go_in_any_order) {
     ok(dnnl_graph_compiled_partition_destroy(compiled));
 }
 
+TEST_F(drop_in_functions, more_partitions_than_there_are_may_be_asked_for) {
+    const auto op = create_quantize(7);
+    ok(dnnl_graph_add_op(graph, op));
+    ok(dnnl_graph_op_destroy(op));
+    for (auto *const partition : partitions())
+        ok(dnnl_graph_partition_destroy(partition));
+    dnnl_graph_partition_t found[3] = {};
+    ok(dnnl_graph_graph_get_partitions(graph, 3, found));
+    for (std::size_t i = 0; i < 3; ++i) {
+        std::size_t ops = 0;
+        if (i == 0) ok(dnnl_graph_partition_get_op_num(found[i], &ops));
+        EXPECT_EQ(ops, i == 0 ? 1 : 0);
+        ok(dnnl_graph_partition_destroy(found[i]));
+    }
+}
+
 /// Everything once, from op to compiled partition.
 void come_and_go(dnnl_engine_t engine) {
     dnnl_graph_graph_t graph = nullptr;

@@ -1,5 +1,7 @@
 // Every small shape of row: lengths around the lanes of each instruction set, parameters that are shared,
 // alongside or strided, inside and outside the fast division's guard within one tensor.
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include "support/random.hpp"
@@ -120,26 +122,29 @@ TEST_P(row_shapes, permuted_in_tiles) {
         }
 }
 
-/// 4-bit src whose neighbours are of neighbouring rows, in groups along the row.
+/// 4-bit src whose neighbours are of neighbouring rows, in groups along the row, and of rows too.
 TEST(packed_rows, packed_and_transposed) {
     random_source random(4);
-    for (const auto integer : {data_type::s4, data_type::u4})
-        for (const auto real : {data_type::f32, data_type::f16})
-            for (const std::int64_t rows : {15, 16, 17, 65, 130})
-                for (const std::int64_t groups : {1, 9})
-                    for (const std::int64_t group : {1, 2, 31, 32, 128})
-                        for (const std::int64_t padding : {0, 1, 2}) {
-                            quantization q;
-                            q.dir = direction::dequantize;
-                            q.src = {integer, {2, rows, groups * group}, {}};
-                            const auto step = rows + padding;
-                            q.src.strides = {groups * group * step, 1, step};
-                            q.dst = {real, q.src.dims, {}};
-                            q.scales = {data_type::f16, {1, rows % 2 == 0 ? 1 : rows, group}, {}};
-                            if (groups > 1) q.zero_points = {integer, q.scales.block, {}};
-                            ASSERT_TRUE(
-                                    computed_right(random_sample(random, q, parameters::fast), universal_variants()));
-                        }
+    const auto try_groups = [&](data_type integer, data_type real, const dims &extents, const dims &block) {
+        for (const std::int64_t padding : {0, 1, 2}) {
+            quantization q;
+            q.dir = direction::dequantize;
+            const auto step = extents[1] + padding;
+            q.src = {integer, extents, {extents[2] * step, 1, step}};
+            q.dst = {real, extents, {}};
+            q.scales = {data_type::f16, block, {}};
+            if (block != extents) q.zero_points = {integer, block, {}};
+            ASSERT_TRUE(computed_right(random_sample(random, q, parameters::fast), universal_variants()));
+        }
+    };
+    for (const auto &[integer, real] :
+            {std::pair {data_type::s4, data_type::f16}, std::pair {data_type::u4, data_type::f32}})
+        for (const std::int64_t rows : {15, 16, 65, 130})
+            for (const std::int64_t groups : {1, 9})
+                for (const std::int64_t group : {1, 31, 128})
+                    for (const std::int64_t grouped_rows : {1, 5, 8})
+                        ASSERT_NO_FATAL_FAILURE(try_groups(integer, real, {2, rows, groups * group},
+                                {1, rows % grouped_rows == 0 ? grouped_rows : rows, group}));
 }
 
 TEST_P(row_shapes, dims_of_one_have_any_stride) {

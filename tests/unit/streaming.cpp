@@ -1,5 +1,8 @@
 // Streaming stores: each instruction set's rows with results past the caches, which otherwise only large tensors
 // meet, at every alignment and length around a block, against the oracle.
+#include <cstring>
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include "kernels/native/plan.hpp"
@@ -173,6 +176,68 @@ TEST(streaming, converts_right_at_every_alignment) {
                 for (const std::int64_t groups : {1, 2, 5, 35})
                     for (const auto *rows : available_rows())
                         ASSERT_NO_FATAL_FAILURE(expect_converted_right({src, dst, groups, size}, *rows));
+}
+
+/// Reals of 16 bits in groups, to bytes; after each row of dst so many elements that are not its own.
+struct quantized_case {
+    data_type src, dst;
+    std::int64_t rows, groups, size, padding;
+
+    std::int64_t width() const { return groups * size; }
+    quantization statement() const {
+        quantization q;
+        q.src = {src, {rows, width()}, {}};
+        q.dst = {dst, {rows, width()}, {width() + padding, 1}};
+        q.scales = {data_type::f32, {rows, size}, {}};
+        return q;
+    }
+};
+
+std::ostream &operator<<(std::ostream &out, const quantized_case &c) {
+    return out << c.rows << " rows of " << c.groups << " groups of " << c.size << ", padding " << c.padding;
+}
+
+void expect_quantized_right(const quantized_case &of, const row_functions &rows) {
+    const auto count = of.rows * of.width(), pitch = of.width() + of.padding;
+    std::vector<std::byte> src(bytes_for(of.src, count));
+    for (std::int64_t i = 0; i < count; ++i)
+        set_bits(of.src, src.data(), i, bits_of_real(of.src, static_cast<float>(i % 97 - 40) * 0.0625f));
+    const parameters p(shape {1, of.groups, of.size});
+    const auto shaped = converted_layout_of(*canonicalize(of.statement()), false);
+    const auto [lowest, highest] = of.dst == data_type::s8 ? std::pair {-128, 127} : std::pair {0, 255};
+    for (std::size_t offset = 0; offset < 64; ++offset) {
+        guarded_buffer dst(
+                static_cast<std::size_t>(of.rows * pitch - of.padding), guarded_buffer::place::at_front, offset);
+        std::memset(dst.data(), 0xa5, dst.size());
+        auto one = p.with(shaped, src.data(), dst.data());
+        one.src_type = of.src;
+        one.dst_type = of.dst;
+        rows.quantize_converted(one, all_of(shaped));
+        for (std::int64_t row = 0; row < of.rows; ++row)
+            for (std::int64_t column = 0; column < pitch && row * pitch + column < pitch * of.rows - of.padding;
+                    ++column) {
+                const auto i = row * of.width() + column;
+                const auto group = static_cast<std::size_t>(column / of.size);
+                const auto given = integer_from(of.dst, get_bits(of.dst, dst.data(), row * pitch + column));
+                const auto right = column >= of.width()
+                        ? integer_from(of.dst, 0xa5)
+                        : oracle::quantize(real_from(of.src, get_bits(of.src, src.data(), i)), scale_of(group),
+                                zero_point_of(group), lowest, highest);
+                ASSERT_EQ(given, right) << "column " << column << " of row " << row << " of " << of << " at offset "
+                                        << offset;
+            }
+        ASSERT_TRUE(dst.intact()) << of << " at offset " << offset;
+    }
+}
+
+TEST(streaming, quantizes_reals_of_16_bits_right_at_every_alignment) {
+    using enum data_type;
+    for (const auto &[src, dst] : {std::pair {f16, u8}, std::pair {bf16, s8}})
+        for (const std::int64_t size : {1, 3, 8, 16, 24, 32, 48, 64, 100})
+            for (const std::int64_t groups : {1, 5, 17})
+                for (const std::int64_t padding : {0, 3})
+                    for (const auto *rows : available_rows())
+                        ASSERT_NO_FATAL_FAILURE(expect_quantized_right({src, dst, 2, groups, size, padding}, *rows));
 }
 
 } // namespace

@@ -92,11 +92,14 @@ class converted_tiles : private converted_rows<converted_dequantizer<V>> {
             span = stretch(shape, column, least(tile_length, r.column_end - column));
             row_walker walker(shape.form, r.row_begin);
             std::int64_t rows = 0;
-            for (auto row = r.row_begin; row < r.row_end; row += rows, walker.advance(rows)) {
-                rows = walker.left(least(tile_side, r.row_end - row));
+            for (auto row = r.row_begin; row < r.row_end; row += rows) {
+                rows = walker.src_neighbours(least(tile_side, r.row_end - row));
                 for (std::int64_t i = 0; i < span.count; i += tile_side)
                     turn_columns(walker.src, i, least(tile_side, span.count - i), rows);
-                compute_tile(walker, rows);
+                for (std::int64_t i = 0, count = 0; i < rows; i += count, walker.advance(count)) {
+                    count = walker.left(rows - i);
+                    compute_lines(walker, i, count);
+                }
             }
         }
     }
@@ -128,14 +131,14 @@ class converted_tiles : private converted_rows<converted_dequantizer<V>> {
             copy_line(to, nibbles_in.read(c.src, at, is_signed), at.count);
     }
 
-    /// The turned rows. Parameters are prepared for many at once: a processor waits for what it prepares row by row
-    /// until dst has been written.
-    void compute_tile(const row_walker &walker, std::int64_t rows) {
+    /// So many turned rows of the innermost loop, from line `begin` on. Parameters are prepared for many at once: a
+    /// processor waits for what it prepares row by row until dst has been written.
+    void compute_lines(const row_walker &walker, std::int64_t begin, std::int64_t rows) {
         const auto of_row = span.parameters(shape, walker.parameter);
         const bool at_once = of_row.period == 0 && of_row.stride != 0 && across.parameter_stride != 0;
         const auto most = at_once ? table_capacity / of_row.count : 1;
         for (std::int64_t i = 0; i < rows; ++i) {
-            now.turned = {lines.line[i], span.begin};
+            now.turned = {lines.line[begin + i], span.begin};
             const auto dst_row = walker.dst + i * across.dst_stride, next = i * across.parameter_stride;
             if (most > 1) {
                 if (i % most == 0)

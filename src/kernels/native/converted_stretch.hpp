@@ -46,6 +46,12 @@ struct converted_stretch {
     }
 
   private:
+    /// Whether vectors begin at multiples of their lanes: streaming stores begin at a cache line.
+    template <storing Storing, typename To>
+    static bool in_step(const To *to) {
+        return Storing != storing::streaming || unaligned_head<V::lanes>(to, V::lanes) == 0;
+    }
+
     template <typename Op, storing Storing, typename Formula, typename From, typename To>
     void compute_by(const From *from, To *to, std::int64_t lead) const {
         const auto *const parameter_of = shape.parameter_of;
@@ -56,7 +62,7 @@ struct converted_stretch {
         };
         if (shape.repeat == 1)
             run([=](std::int64_t i) { return neighbours<V> {first + i}; });
-        else if (shape.repeat % V::lanes == 0)
+        else if (shape.repeat % V::lanes == 0 && in_step<Storing>(to))
             run([=](std::int64_t i) { return only<V> {first + parameter_of[i]}; });
         else
             run([=](std::int64_t i) {

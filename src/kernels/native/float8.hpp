@@ -54,14 +54,16 @@ struct float8_conversion {
     }
 };
 
+// Out of line and without aliases, so that compilers see the loop alone, and make vectors of it.
+
 template <typename Float8>
-void narrow_float8(const float *from, std::int64_t count, std::uint8_t *to) {
+[[gnu::noinline]] void narrow_float8(const float *__restrict from, std::int64_t count, std::uint8_t *__restrict to) {
     for (std::int64_t i = 0; i < count; ++i)
         to[i] = float8_conversion<Float8>::narrow(from[i]);
 }
 
 template <typename Float8>
-void widen_float8(const std::uint8_t *from, std::int64_t count, float *to) {
+[[gnu::noinline]] void widen_float8(const std::uint8_t *__restrict from, std::int64_t count, float *__restrict to) {
     for (std::int64_t i = 0; i < count; ++i)
         to[i] = float8_conversion<Float8>::widen(from[i]);
 }

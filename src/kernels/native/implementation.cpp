@@ -92,11 +92,17 @@ class row_implementation final : public implementation {
 
     void run(const arguments &args) const override {
         const call c = {&shape_, args.src, {scale_type_, args.scales}, {zero_points_, args.zero_points}, args.dst,
-                streaming_, src_type_, dst_type_};
+                streaming_ && begins_an_element(args.dst), src_type_, dst_type_};
         parallel::for_each_part(pieces_, task_count(), [&](parallel::range part) { run_pieces(c, part); });
     }
 
   private:
+    /// Else no element begins a cache line, and streaming stores would fault: oneDNN takes any address.
+    bool begins_an_element(const void *dst) const {
+        const auto size = std::max(traits(dst_type_).bits / 8, 1);
+        return reinterpret_cast<std::uintptr_t>(dst) % static_cast<std::uintptr_t>(size) == 0;
+    }
+
     static std::int64_t pieces_of(std::int64_t count, std::int64_t size) { return (count + size - 1) / size; }
 
     int task_count() const {

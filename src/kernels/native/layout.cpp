@@ -69,6 +69,29 @@ void find_tiles(layout &l) {
     l.rows = layout::kind::tiled;
 }
 
+/// The loop of that stride in src becomes the one before so many innermost ones. Gives its extent, or 1 without it.
+std::int64_t move_inwards(canonical_form &form, std::int64_t src_stride, int before) {
+    const auto end = form.loops + form.loop_count - before;
+    const auto loop =
+            std::find_if(form.loops, end, [=](const axis &a) { return a.src_stride == src_stride && a.extent > 1; });
+    if (loop == end) return 1;
+    const auto extent = loop->extent;
+    std::rotate(loop, loop + 1, end);
+    return extent;
+}
+
+/// The same where parameters may change among the neighbours, as in groups along them: two loops, one after the other.
+void find_grouped_tiles(layout &l) {
+    if (l.form.row.dst_stride != 1 || l.form.row.src_stride == 1) return;
+    auto form = l.form;
+    const auto group = move_inwards(form, 1, 0);
+    if (group == 1) return;
+    const auto groups = move_inwards(form, group, 1);
+    if (group * groups < shortest_tile) return;
+    l.form = form;
+    l.rows = layout::kind::tiled;
+}
+
 } // namespace
 
 layout layout_of(const canonical_form &form) {
@@ -86,7 +109,7 @@ layout converted_layout_of(const canonical_form &form, bool may_turn) {
     l.form = form;
     join_short_rows(l, continuing_loop(l.form), table_capacity / 2);
     join_short_periods(l);
-    if (may_turn) find_tiles(l);
+    if (may_turn) find_grouped_tiles(l);
     return l;
 }
 

@@ -30,6 +30,16 @@ class row_walker {
         return least(form_.loops[form_.loop_count - 1].extent - index_[form_.loop_count - 1], count);
     }
 
+    /// How many rows from here on begin at neighbours in src, at most `count`, whatever dst and the parameters do.
+    std::int64_t src_neighbours(std::int64_t count) const {
+        std::int64_t left = 1, extent = 1;
+        for (int d = form_.loop_count; d-- > 0 && form_.loops[d].src_stride == extent;) {
+            left += (form_.loops[d].extent - 1 - index_[d]) * extent;
+            extent *= form_.loops[d].extent;
+        }
+        return least(left, count);
+    }
+
     /// Goes on by so many rows, at most as many as are left of the innermost loop.
     void advance(std::int64_t count) {
         for (int d = form_.loop_count; d-- > 0; count = 1) {
