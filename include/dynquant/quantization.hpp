@@ -80,8 +80,8 @@ enum class direction { quantize, dequantize };
 /// NaN. Floats of 4 and 6 bits, which have neither, always saturate, and NaN gives their largest number.
 enum class numerics { strict, any, onnx };
 
-/// The type of src / scale under numerics::onnx, and to floats that of src / scale + zp. f16 and bf16: src and scale
-/// are rounded to it first, and the quotient is rounded to f32 and from there to it. f64 is for s32 src.
+/// The type of src / scale under numerics::onnx, and to floats that of src / scale + zp. Operands are rounded to it
+/// first. f16 and bf16: the quotient is rounded to f32, and from there to it. f64 is for s32 src.
 enum class precision { f32, f16, bf16, f64 };
 
 /// A tensor's description. Strides are in elements; empty means dense row-major. src may have any

@@ -77,9 +77,9 @@ inline std::int64_t quantize_onnx(double quotient, std::int64_t zp, double lowes
     return static_cast<std::int64_t>(std::clamp(std::nearbyint(quotient), lowest - offset, highest - offset)) + zp;
 }
 
-/// quotient + zp. The sum of two numbers of f32 or less rounds by way of f64 as it does at once.
+/// quotient + zp. The sum of two numbers of f32 or less rounds by way of f64 as it does at once, and both are.
 inline double plus_zero_point(double quotient, double zp, precision in) {
-    return rounded(quotient + zp, in);
+    return rounded(quotient + rounded(zp, in), in);
 }
 
 } // namespace dynquant::numerics_contract

@@ -26,6 +26,13 @@ exact::number divided(const onnx_operands &of) {
     return exact::rounded(by_way_of_f32 ? exact::rounded(quotient, f32_format) : quotient, format);
 }
 
+/// quotient + zero point
+exact::number shifted(const exact::number &quotient, const onnx_operands &of) {
+    if (!of.zero_point) return quotient;
+    const auto format = format_of(of.division);
+    return exact::rounded(exact::sum(quotient, exact::rounded(*of.zero_point, format)), format);
+}
+
 } // namespace
 
 exact::number number_of_integer(std::int64_t value) {
@@ -38,10 +45,7 @@ exact::number number_from(data_type type, std::uint32_t bits) {
 
 std::uint32_t quantize_onnx(const onnx_operands &of, data_type dst, bool saturate) {
     const auto quotient = divided(of);
-    if (!is_integer(dst))
-        return bits_of_number(dst,
-                of.zero_point ? exact::rounded(exact::sum(quotient, *of.zero_point), format_of(of.division)) : quotient,
-                saturate);
+    if (!is_integer(dst)) return bits_of_number(dst, shifted(quotient, of), saturate);
     const auto [lowest, highest] = range_of(dst);
     if (quotient.is == exact::number::kind::nan) return static_cast<std::uint32_t>(lowest);
     const auto zp = of.zero_point ? exact::to_integer(*of.zero_point) : 0;

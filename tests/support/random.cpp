@@ -212,17 +212,25 @@ types random_types(random_source &random) {
 
 } // namespace
 
-sample random_statement(random_source &random) {
+quantization random_layout(random_source &random) {
     quantization q;
-    q.dir = random.one_of(std::vector {direction::quantize, direction::dequantize});
-    q.rule = random.chance(25) ? numerics::any : numerics::strict;
     const auto extents = random_dims(random);
-    const auto types = random_types(random);
-    q.src = {q.dir == direction::quantize ? types.real : types.quantized, extents, random_src_strides(random, extents)};
-    q.dst = {q.dir == direction::quantize ? types.quantized : types.real, extents, random_strides(random, extents)};
-    q.scales = {types.scales, random_block(random, extents), {}};
+    q.src = {data_type::f32, extents, random_src_strides(random, extents)};
+    q.dst = {data_type::s8, extents, random_strides(random, extents)};
+    q.scales.block = random_block(random, extents);
     for (auto &block : q.scales.block)
         block = std::max<std::int64_t>(block, 1);
+    return q;
+}
+
+sample random_statement(random_source &random) {
+    auto q = random_layout(random);
+    q.dir = random.one_of(std::vector {direction::quantize, direction::dequantize});
+    q.rule = random.chance(25) ? numerics::any : numerics::strict;
+    const auto types = random_types(random);
+    q.src.type = q.dir == direction::quantize ? types.real : types.quantized;
+    q.dst.type = q.dir == direction::quantize ? types.quantized : types.real;
+    q.scales.type = types.scales;
     const auto kind = random.one_of(std::vector {parameters::tame, parameters::fast, parameters::mixed});
     const auto count = parameter_count(q);
     if (random.chance(30)) {

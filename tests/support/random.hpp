@@ -48,7 +48,10 @@ float random_real(random_source &random, const std::vector<float> &scales, std::
 /// Data for a statement; known values are left as they are, others are drawn.
 sample random_sample(random_source &random, quantization q, parameters kind);
 
-/// Any statement that check() accepts, of up to some thousand elements.
+/// dims, strides and the block of a statement.
+quantization random_layout(random_source &random);
+
+/// Any statement of oneDNN's rules that check() accepts, of up to some thousand elements.
 sample random_statement(random_source &random);
 
 /// How many parameters a statement has.
