@@ -107,6 +107,25 @@ TEST(dqbench_options, limit_kernel_is_for_modes_that_compare_nothing) {
         EXPECT_EQ(single({{"mode", mode}, {"kernel", "limit"}}).kernel, kernel_choice::limit) << mode;
 }
 
+TEST(dqbench_options, the_rule_onnx_is_for_what_has_it) {
+    const auto refused = [](const char *name, const char *value, const std::string &message) {
+        expect_usage_error(
+                [&] {
+                    single({{"api", "direct"}, {"rule", "onnx"}, {name, value}});
+                },
+                "--rule=onnx: expected " + message);
+    };
+    refused("api", "graph", "--api=direct, given --api=graph");
+    refused("op", "Quantize", "--op=DynamicQuantize or DynamicDequantize, given --op=Quantize");
+    refused("peer", "xnnpack", "no peer, as all have oneDNN's rounding, given --peer=xnnpack");
+    const auto c = single({{"api", "direct"}, {"rule", "onnx"}, {"division", "f16"}, {"saturate", "true"},
+            {"dt", "s32:f8_e8m0:u16:u16"}});
+    EXPECT_EQ(c.rule, rule_kind::onnx);
+    EXPECT_EQ(c.division, dynquant::precision::f16);
+    EXPECT_TRUE(c.saturate);
+    EXPECT_EQ(c.types, (data_types {data_type::s32, data_type::f8_e8m0, data_type::u16, data_type::u16}));
+}
+
 TEST(dqbench_options, axis_multiplies_per_channel_only) {
     settings s;
     set(s, "axis", "0,1,-1");

@@ -17,7 +17,7 @@ namespace {
 /// What the reference kernel gives, dense and row-major.
 std::vector<std::byte> reference_result(const compiled_case &c, const workspace &w) {
     const auto strides = dynquant::row_major(c.s.extents);
-    const auto q = c.s.direct(c.drawn, strides, dynquant::numerics::strict);
+    const auto q = c.s.direct(c.drawn, strides, c.s.exact_rule());
     dynquant::options options;
     options.kernel = dynquant::kernel_kind::reference;
     std::vector<std::byte> dst(static_cast<std::size_t>(dynquant::size_in_bytes(c.s.types.dst, c.s.volume())));

@@ -30,7 +30,8 @@ std::string show(float value) {
 
 /// Of that type: narrower reals as the f32 that they are.
 std::string show(data_type type, double value) {
-    return dynquant::traits(type).integral ? std::to_string(static_cast<int>(value)) : show(static_cast<float>(value));
+    return dynquant::traits(type).integral ? std::to_string(static_cast<std::int64_t>(value))
+                                           : show(static_cast<float>(value));
 }
 
 /// [0,17,3]
@@ -114,9 +115,9 @@ std::optional<std::string> stray_write(const statement &s, const computed &got) 
         return std::nullopt;
     std::vector<std::byte> elements(bytes.size()); // their bits
     for_each_element(s, got.strides, [&](const element &e) {
-        const auto first = static_cast<std::size_t>(e.dst * bits);
-        elements[first / 8] |= bits < 8 ? std::byte {0xf} << first % 8 : std::byte {0xff};
-        std::fill_n(elements.begin() + static_cast<std::ptrdiff_t>(first / 8), bits / 8, std::byte {0xff});
+        const auto first = static_cast<std::size_t>(e.dst * bits), end = first + static_cast<std::size_t>(bits);
+        for (auto bit = first; bit < end; bit = bits < 8 ? bit + 1 : bit + 8)
+            elements[bit / 8] |= bits < 8 ? std::byte {1} << bit % 8 : std::byte {0xff};
     });
     for (std::size_t i = 0; i < bytes.size(); ++i)
         if (((bytes[i] ^ guarded_buffer::pattern) & ~elements[i]) != std::byte {0})

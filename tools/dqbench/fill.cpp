@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <iterator>
 #include <limits>
 
@@ -39,7 +40,7 @@ float to_float(double value) {
 
 float draw_real(
         std::uint64_t index, filling kind, float scale, std::int32_t zero_point, double lowest, double highest) {
-    constexpr double margin = 16; // so many integers beyond either end are drawn, too
+    const double margin = highest - lowest < 8 ? 2 : 16; // so many integers beyond either end are drawn, too
     const auto bits = mix(index);
     const double unit = std::isfinite(scale) && scale != 0 ? double {scale} : 1;
     const auto targets = static_cast<std::uint64_t>(highest - lowest + 2 * margin + 1);
@@ -60,21 +61,42 @@ float draw_real(
     }
 }
 
+/// Ends of a range around which floats are drawn; bf16's would leave no room for others.
+double moderate(double end) {
+    constexpr double most = 0x1p32;
+    return std::clamp(end, -most, most);
+}
+
+/// Of an integer type, from a float of any size.
+double to_integer(double value, const dynquant::data_type_traits &type) {
+    return std::isnan(value) ? 0 : std::clamp(std::nearbyint(value), type.lowest, type.highest);
+}
+
+/// Any bits, of 8, 16 or 32.
+void fill_bits(void *src, std::int64_t offset, int bits, std::uint64_t value) {
+    const auto size = static_cast<std::size_t>(bits / 8);
+    std::memcpy(static_cast<std::byte *>(src) + offset * bits / 8, &value, size);
+}
+
 void fill_src(const statement &s, const parameters &p, filling kind, void *src) {
     const auto &quantized = dynquant::traits(s.types.dst);
     const dynquant::dims no_dst(s.extents.size()); // strides of 0
     const auto type = s.types.src;
+    const auto &real = dynquant::traits(type);
     for_each_element(s, no_dst, [&](const element &e) {
         const auto index = static_cast<std::uint64_t>(e.index);
         const auto channel = static_cast<std::size_t>(e.channel);
-        if (s.quantizing)
-            dynquant::store(type, src, e.src,
+        if (s.quantizing) {
+            const double drawn =
                     draw_real(index, kind, p.scales[channel], p.zero_points.empty() ? 0 : p.zero_points[channel],
-                            quantized.lowest, quantized.highest));
-        else if (dynquant::traits(type).bits == 8)
-            static_cast<std::uint8_t *>(src)[e.src] = static_cast<std::uint8_t>(mix(index));
-        else
-            dynquant::store(type, src, e.src, dynquant::traits(type).lowest + static_cast<double>(mix(index) % 16));
+                            moderate(quantized.lowest), moderate(quantized.highest));
+            dynquant::store(type, src, e.src, real.integral ? to_integer(drawn, real) : drawn);
+        } else if (real.bits >= 8) {
+            fill_bits(src, e.src, real.bits, mix(index));
+        } else {
+            const auto steps = static_cast<std::uint64_t>(real.highest - real.lowest) + 1;
+            dynquant::store(type, src, e.src, real.lowest + static_cast<double>(mix(index) % steps));
+        }
     });
 }
 

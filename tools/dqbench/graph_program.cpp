@@ -1,6 +1,8 @@
 #include "graph_program.hpp"
 
 #include "quantization/onednn_type.hpp"
+#include "quantization/text.hpp"
+#include "text_parsing.hpp"
 
 namespace dqbench {
 namespace {
@@ -8,7 +10,11 @@ namespace {
 using layout_type = logical_tensor::layout_type;
 
 logical_tensor::data_type graph_type(data_type type) {
-    return static_cast<logical_tensor::data_type>(dynquant::onednn_type(type));
+    const auto known = dynquant::onednn_type(type);
+    if (known == dnnl_data_type_undef)
+        throw usage_error(dynquant::concat("--dt: expected types of oneDNN Graph, given ", dynquant::to_string(type),
+                ", which --api=direct --rule=onnx takes"));
+    return static_cast<logical_tensor::data_type>(known);
 }
 
 } // namespace

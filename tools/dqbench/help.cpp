@@ -48,6 +48,9 @@ constexpr const char *explanations =
 s8, u8, f8_e4m3 or f8_e5m2 for Quantize, the reverse for Dequantize. Scales f32, f16 or bf16. Zero points s32, s8 or u8,
 beside 4-bit integers also s4 or u4, or undef for none, as 8-bit floats must have.
 Quantize and Dequantize have them as attributes; there the type says from which range they are drawn.
+--rule=onnx, for the dynamic ops through --api=direct, rounds as ONNX's QuantizeLinear and takes its types too:
+src of DynamicQuantize s32; the quantized side u32, s32, u16, s16, u2, s2, f16, bf16, f8_e4m3fnuz, f8_e5m2fnuz,
+f6_e2m3, f6_e3m2, f4_e2m1 and 8-bit floats; scales s32 and f8_e8m0; zero points of the quantized type.
 
 --params: `usual` draws scales from [2^-8, 2) and zero points around the range of the integers; `pow2`
 draws scales that are powers of two; `wild` adds negative, zero, subnormal, huge, infinite and NaN scales
@@ -76,7 +79,7 @@ States: PASSED; FAILED; MISTRUSTED, when most results are saturated or zero and 
 EXECUTED (mode R); LISTED (mode L); INVALID_ARGUMENTS and UNIMPLEMENTED, when the library refuses;
 SKIPPED, when the processor lacks the instruction set, the machine lacks the memory, a graph's op
 has what dqbench does not know, or --kernel=onednn refuses: that kernel is meant for a part of the statements,
-native and reference for all of them.
+native and reference for all of them (under --rule=onnx reference alone, and native's refusals are skipped too).
 Each line ends with the arguments that run the case again, after __REPRO:.
 
 Exit status: 0; 1 when a case failed, is not implemented or is invalid; 2 when the arguments, a batch

@@ -171,6 +171,9 @@ std::vector<option> make_table() {
                     list, what_to_run, [](test_case &c, std::string_view value) { c.types = parse_data_types(value); },
                     [](const test_case &c) { return to_string(c.types); }},
             word_option<&test_case::fpmath>("fpmath-mode", "the graph's fpmath mode", what_to_run),
+            word_option<&test_case::rule>("rule", "whose rounding; onnx is for --api=direct", what_to_run),
+            word_option<&test_case::division>("division", "the type of src / scale under --rule=onnx", what_to_run),
+            word_option<&test_case::saturate>("saturate", "whether floats do, under --rule=onnx", what_to_run),
             word_option<&test_case::parameters>("params", "how scales and zero points are drawn", what_to_run),
             values_option<&test_case::scales>("scales", "the scales, which repeat, instead of drawn ones"),
             values_option<&test_case::zps>("zps", "the zero points, which repeat, instead of drawn ones"),
@@ -202,9 +205,25 @@ void require_sense_of_zps(const test_case &c) {
             throw usage_error(dynquant::concat("--zps: expected values of ", t.name, ", given ", zp));
 }
 
+/// oneDNN Graph has neither ONNX's rounding nor all of its types, and knows parameters of Quantize beforehand.
+void require_sense_of_rule(const test_case &c) {
+    if (c.rule == rule_kind::onednn) return;
+    if (c.api != api_kind::direct)
+        throw usage_error(dynquant::concat("--rule=onnx: expected --api=direct, given --api=", name_of(c.api)));
+    if (!is_dynamic(c.op))
+        throw usage_error(dynquant::concat(
+                "--rule=onnx: expected --op=DynamicQuantize or DynamicDequantize, given --op=", name_of(c.op)));
+    if (c.kernel == kernel_choice::limit)
+        throw usage_error("--rule=onnx: expected a kernel that computes, given --kernel=limit");
+    if (!c.peers.empty())
+        throw usage_error(dynquant::concat(
+                "--rule=onnx: expected no peer, as all have oneDNN's rounding, given --peer=", join(c.peers, ',')));
+}
+
 /// Throws usage_error when no such case can be run.
 void require_sense(const test_case &c) {
     require_sense_of_zps(c);
+    require_sense_of_rule(c);
     const bool compares = c.mode == run_mode::correctness || c.mode == run_mode::correctness_and_performance;
     if (compares && c.kernel == kernel_choice::limit)
         throw usage_error(dynquant::concat("--kernel=limit: expected --mode=P, F, R or L, given --mode=",

@@ -1,5 +1,6 @@
 #include "parameters.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -59,8 +60,9 @@ float draw_scale(parameter_kind kind, std::uint64_t i) {
     return wild_scales[(i - i / 4) % std::size(wild_scales)];
 }
 
-/// The nearest number of the type.
+/// The nearest number of the type; of s32 the next one, so that it is not 0.
 float rounded(data_type type, float value) {
+    if (type == data_type::s32) return std::isfinite(value) ? std::ceil(std::clamp(std::abs(value), 0.0f, 1e6f)) : 1;
     float buffer = 0;
     dynquant::store(type, &buffer, 0, value);
     return static_cast<float>(dynquant::load(type, &buffer, 0));
@@ -72,10 +74,10 @@ std::int32_t draw_zero_point(parameter_kind kind, data_type type, std::uint64_t 
     if (kind == parameter_kind::wild && i % 3 != 0) {
         const auto wild = wild_zero_points[bits % std::size(wild_zero_points)];
         if (wild >= t.lowest && wild <= t.highest) return wild;
-        return static_cast<std::int32_t>(bits % 2 ? t.lowest : t.highest);
+        return static_cast<std::int32_t>(std::clamp<double>(bits % 2 ? t.lowest : t.highest, INT32_MIN, INT32_MAX));
     }
-    // s32: twice as far as any 8-bit type reaches.
-    const auto lowest = t.bits <= 8 ? static_cast<std::int32_t>(t.lowest) : -256;
+    // Wide types: twice as far as any 8-bit type reaches.
+    const auto lowest = static_cast<std::int32_t>(t.bits <= 8 ? t.lowest : std::max(t.lowest, -256.0));
     const auto highest = t.bits <= 8 ? static_cast<std::int32_t>(t.highest) : 512;
     return lowest + static_cast<std::int32_t>(bits % static_cast<std::uint64_t>(highest - lowest + 1));
 }

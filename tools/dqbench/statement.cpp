@@ -33,7 +33,10 @@ statement::statement(const test_case &c)
     , qtype(c.qtype)
     , axis(c.axis)
     , group(group_for(c))
-    , fpmath(c.fpmath) {
+    , fpmath(c.fpmath)
+    , whose_rule(c.rule)
+    , division(c.division)
+    , saturate(c.saturate) {
     if (!c.dst_layout.is_any()) dst_strides = c.dst_layout.strides_for(extents);
 }
 
@@ -65,8 +68,13 @@ std::int64_t statement::volume() const {
     return *dynquant::volume(extents);
 }
 
+dynquant::numerics statement::exact_rule() const {
+    return whose_rule == rule_kind::onnx ? dynquant::numerics::onnx : dynquant::numerics::strict;
+}
+
 dynquant::numerics statement::rule() const {
-    return quantizing && fpmath == fpmath_mode::any ? dynquant::numerics::any : dynquant::numerics::strict;
+    const bool any = whose_rule == rule_kind::onednn && quantizing && fpmath == fpmath_mode::any;
+    return any ? dynquant::numerics::any : exact_rule();
 }
 
 dynquant::quantization statement::direct(
@@ -86,6 +94,8 @@ dynquant::quantization statement::direct(
         }
     }
     q.rule = rule;
+    q.division = division;
+    q.saturate = saturate;
     return q;
 }
 

@@ -21,6 +21,9 @@ struct statement {
     std::int64_t axis;    // as the case says
     dynquant::dims group; // with an extent for each dim
     fpmath_mode fpmath;
+    rule_kind whose_rule;
+    dynquant::precision division;
+    bool saturate;
 
     /// The dim of the channels; none for per_tensor, and for an axis that the library must refuse.
     std::optional<std::size_t> channel_dim() const;
@@ -31,10 +34,11 @@ struct statement {
     dynquant::dims parameter_dims() const;
     std::int64_t volume() const;
 
-    /// The same for the direct API, under the strict rule or the case's.
+    /// The same for the direct API, under the case's rule or one that decides its results: exact_rule().
     dynquant::quantization direct(
             const parameters &p, const dynquant::dims &dst_strides, dynquant::numerics rule) const;
     dynquant::numerics rule() const;
+    dynquant::numerics exact_rule() const;
 };
 
 /// Bytes from a tensor's first to its last element; 0 for zero volume. Throws usage_error when they

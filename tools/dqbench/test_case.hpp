@@ -31,6 +31,9 @@ enum class parameter_kind { usual, pow2, wild };
 /// auto: the library chooses. limit: no kernel of the library, but what bounds them (limit/limit.hpp).
 enum class kernel_choice { automatic, native, onednn, reference, limit };
 
+/// Whose rounding: oneDNN's, of which the fpmath mode says more, or dynquant::numerics::onnx.
+enum class rule_kind { onednn, onnx };
+
 enum class api_kind { graph, direct };
 
 /// Whether a sample finds the buffers where the one before it left them, or in memory alone.
@@ -63,6 +66,9 @@ struct test_case {
     op_kind op = op_kind::DynamicQuantize;
     data_types types = {data_type::f32, data_type::f32, {}, data_type::s8};
     fpmath_mode fpmath = fpmath_mode::strict;
+    rule_kind rule = rule_kind::onednn;
+    dynquant::precision division = dynquant::precision::f32; // under the rule onnx, as the next
+    bool saturate = false;
     parameter_kind parameters = parameter_kind::usual;
     std::vector<float> scales = {};     // empty: drawn; else these, again and again
     std::vector<std::int32_t> zps = {}; // the same

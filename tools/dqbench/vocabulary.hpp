@@ -66,6 +66,26 @@ inline constexpr auto words<fpmath_mode> = std::array<word<fpmath_mode>, 5> {{
 }};
 
 template <>
+inline constexpr auto words<rule_kind> = std::array<word<rule_kind>, 2> {{
+        {"onednn", rule_kind::onednn},
+        {"onnx", rule_kind::onnx},
+}};
+
+template <>
+inline constexpr auto words<dynquant::precision> = std::array<word<dynquant::precision>, 4> {{
+        {"f32", dynquant::precision::f32},
+        {"f16", dynquant::precision::f16},
+        {"bf16", dynquant::precision::bf16},
+        {"f64", dynquant::precision::f64},
+}};
+
+template <>
+inline constexpr auto words<bool> = std::array<word<bool>, 2> {{
+        {"false", false},
+        {"true", true},
+}};
+
+template <>
 inline constexpr auto words<peer_kind> = std::array<word<peer_kind>, 4> {{
         {"limit", peer_kind::limit},
         {"onednn_graph", peer_kind::onednn_graph},
