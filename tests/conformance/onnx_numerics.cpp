@@ -329,8 +329,11 @@ TEST(onnx_numerics, kernels_of_the_other_rules_say_why_they_refuse) {
         EXPECT_EQ(prepare(statement).info().kernel, kernel_kind::reference);
     };
     q.zero_points = {u8, {4}, {}};
+    EXPECT_EQ(prepare(q).info().kernel, kernel_kind::native); // which has rows of its own for these types
+    q.src.type = f16;
     expect_refused(
             q, "zero points are added to the rounded quotients, and under numerics strict to those not yet rounded");
+    q.src.type = f32;
     q.zero_points.reset();
     q.division = precision::f16;
     expect_refused(q, "the division is one in f16, and numerics strict divides in f32");

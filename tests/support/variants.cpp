@@ -64,7 +64,8 @@ bool classic(const quantization &q) {
 
 bool native_computes(const quantization &q) {
     if (!of_onednn(q) || q.division != precision::f32 || q.saturate) return false;
-    if (q.rule == numerics::onnx && q.dir == direction::quantize && q.zero_points) return false;
+    if (q.rule == numerics::onnx && q.dir == direction::quantize && q.zero_points)
+        if (!classic(q) || q.zero_points->type != q.dst.type) return false;
     for (std::size_t d = 0; d < q.src.dims.size(); ++d)
         if (q.src.dims[d] > q.scales.block[d] && q.src.dims[d] % q.scales.block[d] != 0) return false;
     return true;

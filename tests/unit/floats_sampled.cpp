@@ -23,6 +23,12 @@ TEST_P(floats_sampled, are_quantized_by_the_rule_of_fpmath_mode_any) {
         expect_floats_right(GetParam(), type, src, numerics::any);
 }
 
+TEST_P(floats_sampled, are_quantized_by_the_rule_of_onnx) {
+    const auto src = one_of(4097);
+    for (const auto type : {data_type::s8, data_type::u8})
+        expect_floats_right(GetParam(), type, src, numerics::onnx);
+}
+
 // Around each tie and each end of the range: the floats where a quotient off by one in its last bit shows. In
 // short runs and in one long one, which may be divided otherwise.
 TEST_P(floats_sampled, next_to_ties_are_quantized_right) {
@@ -32,12 +38,12 @@ TEST_P(floats_sampled, next_to_ties_are_quantized_right) {
         const double tie = (integer + 0.5 - zero_point) * static_cast<double>(scale);
         const auto some = floats_from(std::bit_cast<std::uint32_t>(static_cast<float>(tie)) - 64, 1, 128);
         for (const auto type : {data_type::s8, data_type::u8})
-            for (const auto rule : {numerics::strict, numerics::any})
+            for (const auto rule : {numerics::strict, numerics::any, numerics::onnx})
                 expect_floats_right(GetParam(), type, some, rule);
         all.insert(all.end(), some.begin(), some.end());
     }
     for (const auto type : {data_type::s8, data_type::u8})
-        for (const auto rule : {numerics::strict, numerics::any})
+        for (const auto rule : {numerics::strict, numerics::any, numerics::onnx})
             expect_floats_right(GetParam(), type, all, rule);
 }
 

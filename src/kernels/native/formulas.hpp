@@ -71,11 +71,37 @@ struct some_zero {
     typename V::reals added_to_product(typename V::reals a, typename V::reals b) const { return V::fma(a, b, zero); }
 };
 
+/// The same for numerics::onnx: to the rounded quotient. Added to 1.5 * 2^23 all quotients that do not saturate become
+/// integers there, and what is subtracted again takes the zero point with it, exactly.
+template <typename V>
+struct rounded_zero {
+    typename V::reals offset;
+
+    static constexpr float rounder = 12582912.0F;
+    static rounded_zero from(const parameter_table &t, auto take) { return {V::add(take(t.zero), V::splat(-rounder))}; }
+    typename V::reals added_to(typename V::reals x) const { return V::add(V::add(x, V::splat(rounder)), offset); }
+};
+
 template <typename V>
 struct no_zero {
     static no_zero from(const parameter_table &, auto) { return {}; }
     typename V::reals added_to(typename V::reals x) const { return x; }
     typename V::reals added_to_product(typename V::reals a, typename V::reals b) const { return V::mul(a, b); }
+};
+
+/// RNE(x / s) + zp, divided by the divider; zero points are those of 8-bit integers.
+template <typename V>
+struct rounded_division {
+    typename V::reals scale;
+    rounded_zero<V> zero;
+
+    static rounded_division from(const parameter_table &t, auto take) {
+        return {take(t.scale), rounded_zero<V>::from(t, take)};
+    }
+
+    typename V::reals operator()(typename V::reals x) const {
+        return zero.added_to(V::min(V::splat(two_to_22), V::div(x, scale)));
+    }
 };
 
 /// x / s + zp inside the guard, the quotient correctly rounded by three operations: an approximation

@@ -143,12 +143,18 @@ class row_implementation final : public implementation {
 
 } // namespace
 
+bool rounds_before_zero_points(const quantization &q) {
+    return q.rule == numerics::onnx && q.dir == direction::quantize && q.division == precision::f32 && !is_converted(q)
+            && traits(q.dst.type).bits == 8 && q.zero_points && q.zero_points->type == q.dst.type;
+}
+
 row_function function_of(const row_functions &functions, const quantization &q) {
     if (is_converted(q))
         return q.dir == direction::quantize ? functions.quantize_converted : functions.dequantize_converted;
     const bool s8 = (q.dir == direction::quantize ? q.dst : q.src).type == data_type::s8;
     if (q.dir == direction::dequantize) return s8 ? functions.dequantize_s8 : functions.dequantize_u8;
     if (q.rule == numerics::any) return s8 ? functions.quantize_any_s8 : functions.quantize_any_u8;
+    if (rounds_before_zero_points(q)) return s8 ? functions.quantize_onnx_s8 : functions.quantize_onnx_u8;
     return s8 ? functions.quantize_strict_s8 : functions.quantize_strict_u8;
 }
 

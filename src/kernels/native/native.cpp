@@ -20,7 +20,8 @@ class native_kernel_type final : public kernel {
     kernel_kind kind() const override { return kernel_kind::native; }
 
     std::optional<std::string> refusal(const quantization &q, const settings &) const override {
-        if (auto why = differs_from_strict(q)) return why;
+        if (!rounds_before_zero_points(q))
+            if (auto why = differs_from_strict(q)) return why;
         if (canonicalize(q)) return std::nullopt;
         return "a block of the scales does not divide its dim";
     }

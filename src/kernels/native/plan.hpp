@@ -87,6 +87,7 @@ using row_function = void (*)(const call &, const rectangle &);
 struct row_functions {
     row_function quantize_strict_s8, quantize_strict_u8;
     row_function quantize_any_s8, quantize_any_u8;
+    row_function quantize_onnx_s8, quantize_onnx_u8;
     row_function dequantize_s8, dequantize_u8;
     /// All types that are not f32, s8 and u8, and all scales that are not f32.
     row_function quantize_converted, dequantize_converted;

@@ -271,6 +271,7 @@ template <typename V>
 constexpr row_functions rows_for() {
     return {rows<V, strict_quantizer<V, std::int8_t>>, rows<V, strict_quantizer<V, std::uint8_t>>,
             rows<V, any_quantizer<V, std::int8_t>>, rows<V, any_quantizer<V, std::uint8_t>>,
+            rows<V, onnx_quantizer<V, std::int8_t>>, rows<V, onnx_quantizer<V, std::uint8_t>>,
             rows<V, dequantizer<V, std::int8_t>>, rows<V, dequantizer<V, std::uint8_t>>,
             converted<V, direction::quantize>, converted<V, direction::dequantize>};
 }

@@ -221,6 +221,30 @@ struct any_quantizer : strict_quantizer<V, Integer> {
 };
 
 template <typename V, typename Integer>
+struct onnx_quantizer : strict_quantizer<V, Integer> {
+    template <typename Run>
+    static void with_formula(const parameter_table &t, const Run &run) {
+        if constexpr (V::has_fma)
+            if (t.inside_guard)
+                return with_rounded_zero(t, [&](auto zero) { run(corrected_quotient<V, decltype(zero)> {}); });
+        run(rounded_division<V> {});
+    }
+    template <typename Run>
+    static void with_constant_formula(const parameter_table &t, std::int64_t elements, const Run &run) {
+        if constexpr (V::has_fma)
+            if (t.inside_guard && elements >= worth_two_parts && has_exact_two_part_reciprocal(t.scale[0]))
+                return with_rounded_zero(t, [&](auto zero) { run(two_part_product<V, decltype(zero)> {}); });
+        with_formula(t, run);
+    }
+
+  private:
+    template <typename Run>
+    static void with_rounded_zero(const parameter_table &t, const Run &run) {
+        t.symmetric ? run(no_zero<V> {}) : run(rounded_zero<V> {});
+    }
+};
+
+template <typename V, typename Integer>
 struct dequantizer {
     using source = Integer;
     using destination = float;
