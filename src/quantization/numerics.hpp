@@ -38,8 +38,7 @@ inline float dequantize_float(float q, float s, float zp) {
     return (q - zp) * s;
 }
 
-// ---- numerics::onnx, of values that doubles hold exactly
-// ---------------------------------------------------------------
+// ---- numerics::onnx, of values that doubles hold exactly ----
 
 /// A float that rounds to any format of at most 22 bits as the double does: not the nearest, but of the two around it
 /// the one whose last bit is set (round to odd; Boldo and Melquiond, 2008).

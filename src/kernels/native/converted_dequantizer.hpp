@@ -57,7 +57,7 @@ class converted_dequantizer : public converted_stretch<V> {
     using converted_stretch<V>::part;
 
     explicit converted_dequantizer(const call &of)
-        : converted_stretch<V> {of} {}
+        : converted_stretch<V>(of) {}
 
     /// A row's integers from column `begin` on, where src has been turned.
     struct turned_row {

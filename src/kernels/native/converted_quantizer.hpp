@@ -33,7 +33,7 @@ class converted_quantizer : public converted_stretch<V> {
     using converted_stretch<V>::part;
 
     explicit converted_quantizer(const call &of)
-        : converted_stretch<V> {of} {}
+        : converted_stretch<V>(of) {}
 
     /// Whether a part needs no buffers, and so may have any length.
     bool in_place() const {
