@@ -62,8 +62,7 @@ struct parameters {
         }
     }
     call with(const layout &rows, const void *src, void *dst) const {
-        return {&rows, src, {data_type::f32, scales.data()}, {zero_points_view::kind::s32, zero_points.data()}, dst,
-                true};
+        return {&rows, src, {data_type::f32, scales.data()}, {data_type::s32, zero_points.data()}, dst, true};
     }
 };
 

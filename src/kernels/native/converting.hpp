@@ -98,7 +98,7 @@ class real_writer {
 // ---- Integers --------------------------------------------------------------------------------------
 
 inline std::int8_t widened_nibble(const void *packed, std::int64_t i, bool is_signed) {
-    return static_cast<std::int8_t>(is_signed ? signed_nibble_at(packed, i) : nibble_at(packed, i));
+    return static_cast<std::int8_t>(is_signed ? with_sign<4>(packed_at<4>(packed, i)) : packed_at<4>(packed, i));
 }
 
 /// Leaves the other half of the byte as it is.

@@ -32,18 +32,6 @@ std::int64_t streaming_bytes() {
     return bytes;
 }
 
-zero_points_view::kind zero_points_kind(const quantization &q) {
-    using kind = zero_points_view::kind;
-    if (!q.zero_points) return kind::none;
-    switch (q.zero_points->type) {
-        case data_type::s8: return kind::s8;
-        case data_type::u8: return kind::u8;
-        case data_type::s4: return kind::s4;
-        case data_type::u4: return kind::u4;
-        default: return kind::s32;
-    }
-}
-
 /// Whether the rows have functions for their types, or are converted on the way.
 bool is_converted(const quantization &q) {
     const auto plain = [](data_type type) {
@@ -77,7 +65,8 @@ class row_implementation final : public implementation {
         , src_type_(q.src.type)
         , dst_type_(q.dst.type)
         , scale_type_(q.scales.type)
-        , zero_points_(zero_points_kind(q))
+        , has_zero_points_(q.zero_points.has_value())
+        , zero_point_type_(has_zero_points_ ? q.zero_points->type : data_type::s32)
         , isa_(s.max_isa)
         , threads_(s.threads)
         , rows_(shape_.form.rows())
@@ -91,7 +80,8 @@ class row_implementation final : public implementation {
     operation_info info() const override { return {kernel_kind::native, to_string(isa_)}; }
 
     void run(const arguments &args) const override {
-        const call c = {&shape_, args.src, {scale_type_, args.scales}, {zero_points_, args.zero_points}, args.dst,
+        const auto *const zero_points = has_zero_points_ ? args.zero_points : nullptr;
+        const call c = {&shape_, args.src, {scale_type_, args.scales}, {zero_point_type_, zero_points}, args.dst,
                 streaming_ && begins_an_element(args.dst), src_type_, dst_type_};
         parallel::for_each_part(pieces_, task_count(), [&](parallel::range part) { run_pieces(c, part); });
     }
@@ -132,7 +122,8 @@ class row_implementation final : public implementation {
     layout shape_;
     row_function function_;
     data_type src_type_, dst_type_, scale_type_;
-    zero_points_view::kind zero_points_;
+    bool has_zero_points_;
+    data_type zero_point_type_;
     isa isa_;
     int threads_;
     std::int64_t rows_, columns_;

@@ -54,12 +54,17 @@ inline std::int32_t bits_of(float value) {
     return __builtin_bit_cast(std::int32_t, value);
 }
 
-/// Two to a byte, the first in the low four bits.
-inline std::int32_t nibble_at(const void *packed, std::int64_t i) {
-    return static_cast<const unsigned char *>(packed)[i / 2] >> i % 2 * 4 & 0xf;
+/// Elements of fewer than 8 bits: the first of a byte is in its low bits.
+template <int bits>
+std::int32_t packed_at(const void *packed, std::int64_t i) {
+    constexpr int per_byte = 8 / bits;
+    return static_cast<const unsigned char *>(packed)[i / per_byte] >> i % per_byte * bits & ((1 << bits) - 1);
 }
-inline std::int32_t signed_nibble_at(const void *packed, std::int64_t i) {
-    return (nibble_at(packed, i) ^ 8) - 8;
+/// The two's complement number that `bits` bits are.
+template <int bits>
+constexpr std::int32_t with_sign(std::int32_t value) {
+    constexpr auto sign = 1 << (bits - 1);
+    return (value ^ sign) - sign;
 }
 
 inline void unpack(const unsigned char *packed, std::int32_t *to, std::int64_t count) {
@@ -109,25 +114,28 @@ inline void fetch(parameter_table &t, const call &c, const parameter_block &from
         fill_scales(static_cast<const std::uint16_t *>(c.scales.data), widened_f16);
     else
         fill_scales(static_cast<const std::uint16_t *>(c.scales.data), widened_bf16);
-    using kind = zero_points_view::kind;
     const void *data = c.zero_points.data;
-    const auto end = begin + from.rows * from.count;
+    if (!data) return fill(t.zero_point, [](auto) { return 0; });
     const auto fill_nibbles = [&] {
         if (from.stride == 1 && from.first % 2 == 0 && from.rows == 1)
             unpack(static_cast<const unsigned char *>(data) + from.first / 2, t.zero_point + begin, from.count);
         else
-            fill(t.zero_point, [=](auto i) { return nibble_at(data, i); });
-        if (c.zero_points.type == kind::s4)
-            for (auto i = begin; i < end; ++i)
-                t.zero_point[i] = (t.zero_point[i] ^ 8) - 8;
+            fill(t.zero_point, [=](auto i) { return packed_at<4>(data, i); });
     };
     switch (c.zero_points.type) {
-        case kind::s8: return fill_zero_points(static_cast<const std::int8_t *>(data));
-        case kind::u8: return fill_zero_points(static_cast<const std::uint8_t *>(data));
-        case kind::s32: return fill_zero_points(static_cast<const std::int32_t *>(data));
-        case kind::s4:
-        case kind::u4: return fill_nibbles();
-        case kind::none: return fill(t.zero_point, [](auto) { return 0; });
+        case data_type::s8: return fill_zero_points(static_cast<const std::int8_t *>(data));
+        case data_type::u8: return fill_zero_points(static_cast<const std::uint8_t *>(data));
+        case data_type::s16: return fill_zero_points(static_cast<const std::int16_t *>(data));
+        case data_type::u16: return fill_zero_points(static_cast<const std::uint16_t *>(data));
+        case data_type::u4: return fill_nibbles();
+        case data_type::s4:
+            fill_nibbles();
+            for (auto i = begin, end = begin + from.rows * from.count; i < end; ++i)
+                t.zero_point[i] = with_sign<4>(t.zero_point[i]);
+            return;
+        case data_type::u2: return fill(t.zero_point, [=](auto i) { return packed_at<2>(data, i); });
+        case data_type::s2: return fill(t.zero_point, [=](auto i) { return with_sign<2>(packed_at<2>(data, i)); });
+        default: return fill_zero_points(static_cast<const std::int32_t *>(data)); // s32, and u32 as its bits
     }
 }
 
@@ -190,16 +198,14 @@ inline void prepare(parameter_table &t, const call &c, const parameter_run &run)
     if (run.count > 1) pad(t, run.count);
 }
 
-/// One that is not packed.
-inline std::int32_t zero_point_at(const zero_points_view &zero_points, std::int64_t i) {
-    using kind = zero_points_view::kind;
+/// One of a type that plain rows have.
+inline std::int32_t zero_point_at(const parameters_view &zero_points, std::int64_t i) {
+    if (!zero_points.data) return 0;
     switch (zero_points.type) {
-        case kind::s8: return static_cast<const std::int8_t *>(zero_points.data)[i];
-        case kind::u8: return static_cast<const std::uint8_t *>(zero_points.data)[i];
-        case kind::s32: return static_cast<const std::int32_t *>(zero_points.data)[i];
-        default: break; // none
+        case data_type::s8: return static_cast<const std::int8_t *>(zero_points.data)[i];
+        case data_type::u8: return static_cast<const std::uint8_t *>(zero_points.data)[i];
+        default: return static_cast<const std::int32_t *>(zero_points.data)[i];
     }
-    return 0;
 }
 
 /// Prepares parameter i in column 0: what small tensors wait for. Not for rows that are converted: their scales

@@ -50,16 +50,8 @@ struct brain {
     std::uint16_t bits;
 };
 
-/// Zero points as they lie in memory.
-struct zero_points_view {
-    enum class kind { none, s8, u8, s32, s4, u4 };
-
-    kind type = kind::none;
-    const void *data = nullptr;
-};
-
-/// Scales as they lie in memory.
-struct scales_view {
+/// Scales, or zero points, as they lie in memory; null where there are none.
+struct parameters_view {
     data_type type = data_type::f32;
     const void *data = nullptr;
 };
@@ -68,8 +60,7 @@ struct scales_view {
 struct call {
     const layout *shape;
     const void *src;
-    scales_view scales;
-    zero_points_view zero_points;
+    parameters_view scales, zero_points;
     void *dst;
     bool streaming; // whether results go past the caches
     /// Of rows that are converted; the others have a function for their types.

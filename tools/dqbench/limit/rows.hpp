@@ -74,9 +74,21 @@ struct dequantizer : one_formula<V> {
 /// How many bits an element has.
 inline std::int64_t bits_of(dynquant::data_type type) {
     using enum dynquant::data_type;
-    if (type == s4 || type == u4) return 4;
-    if (type == f16 || type == bf16) return 16;
-    return type == f32 || type == s32 ? 32 : 8;
+    switch (type) {
+        case f32:
+        case s32:
+        case u32: return 32;
+        case f16:
+        case bf16:
+        case s16:
+        case u16: return 16;
+        case s4:
+        case u4:
+        case f4_e2m1: return 4;
+        case s2:
+        case u2: return 2;
+        default: return 8; // of f6 too, which is never converted
+    }
 }
 
 /// Rows that the native kernel converts: src read and dst written from the first byte to the last, whatever the
