@@ -47,4 +47,7 @@ endif()
 
 cmake_path(IS_PREFIX DYNQUANT_DEPS "${dnnl_DIR}" NORMALIZE DYNQUANT_ONEDNN_BUNDLED)
 message(STATUS "oneDNN ${dnnl_VERSION} (${DNNL_CPU_RUNTIME}) in ${dnnl_DIR}; oneTBB ${TBB_VERSION}")
+
+# Optional: libdynquant_model reads ONNX's files by it.
+find_package(Protobuf QUIET)
 set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL OFF)

@@ -12,9 +12,10 @@ namespace dynquant::onnx {
 
 namespace type {
 inline constexpr element_type undefined = 0, float32 = 1, uint8 = 2, int8 = 3, uint16 = 4, int16 = 5, int32 = 6,
-                              float16 = 10, float64 = 11, uint32 = 12, bfloat16 = 16, float8e4m3fn = 17,
-                              float8e4m3fnuz = 18, float8e5m2 = 19, float8e5m2fnuz = 20, uint4 = 21, int4 = 22,
-                              float4e2m1 = 23, float8e8m0 = 24, uint2 = 25, int2 = 26, float6e2m3 = 27, float6e3m2 = 28;
+                              int64 = 7, boolean = 9, float16 = 10, float64 = 11, uint32 = 12, uint64 = 13,
+                              bfloat16 = 16, float8e4m3fn = 17, float8e4m3fnuz = 18, float8e5m2 = 19,
+                              float8e5m2fnuz = 20, uint4 = 21, int4 = 22, float4e2m1 = 23, float8e8m0 = 24, uint2 = 25,
+                              int2 = 26, float6e2m3 = 27, float6e3m2 = 28;
 } // namespace type
 
 /// The types that may stand in a place.

@@ -1,0 +1,36 @@
+#include "model/graph.hpp"
+
+#include "model/refusal.hpp"
+#include "onnx/element_type.hpp"
+#include "quantization/data_type.hpp"
+#include "quantization/shape.hpp"
+
+namespace dynquant::models {
+
+std::string label(const node &n) {
+    const auto op = concat(" (", n.domain.empty() ? "" : n.domain + ".", n.op_type, ")");
+    if (!n.name.empty()) return concat("node '", n.name, "'", op);
+    return concat("node of '", n.outputs.empty() ? "" : n.outputs.front(), "'", op);
+}
+
+std::optional<int> bits_in(onnx::element_type type) {
+    switch (type) {
+        case onnx::type::boolean: return 8;
+        case onnx::type::int64:
+        case onnx::type::uint64:
+        case onnx::type::float64: return 64;
+        default: break;
+    }
+    const auto known = onnx::data_type_of(type);
+    return known ? std::optional(traits(*known).bits) : std::nullopt;
+}
+
+std::optional<std::int64_t> size_in_bytes(const tensor_type &what) {
+    constexpr auto most = std::int64_t {1} << 58;
+    const auto bits = bits_in(what.type);
+    const auto elements = volume(what.shape);
+    if (!bits || !elements || *elements > most) return std::nullopt;
+    return *bits < 8 ? elements.value() / 8 * *bits + (*elements % 8 * *bits + 7) / 8 : *elements * (*bits / 8);
+}
+
+} // namespace dynquant::models

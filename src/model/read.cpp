@@ -1,0 +1,172 @@
+// From the bytes of a file to a graph. Nothing in them is trusted: sizes are compared before memory is taken.
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include "model/file.hpp"
+#include "model/refusal.hpp"
+#include "model_file.pb.h"
+#include "onnx/element_type.hpp"
+
+namespace dynquant::models {
+namespace {
+
+namespace file = model_file;
+
+static_assert(std::endian::native == std::endian::little, "tensors in files are little endian");
+
+template <typename... Parts>
+[[noreturn]] void refuse(dnnl_status_t status, const Parts &...parts) {
+    throw error(status, concat(parts...));
+}
+
+/// The last `bytes` bytes of each value, which is how the file's fields hold narrower types.
+template <typename Values>
+std::vector<std::byte> packed(const Values &values, std::size_t bytes) {
+    std::vector<std::byte> data(static_cast<std::size_t>(values.size()) * bytes);
+    auto *to = data.data();
+    for (const auto value : values) {
+        std::memcpy(to, &value, bytes); // the low bytes come first
+        to += bytes;
+    }
+    return data;
+}
+
+/// The elements in the field that their type has in a file.
+std::vector<std::byte> elements_of(const file::Tensor &t) {
+    namespace type = onnx::type;
+    if (t.has_raw_data()) {
+        const auto *bytes = reinterpret_cast<const std::byte *>(t.raw_data().data());
+        return {bytes, bytes + t.raw_data().size()};
+    }
+    switch (t.data_type()) {
+        case type::float32: return packed(t.float_data(), 4);
+        case type::int64: return packed(t.int64_data(), 8);
+        case type::float64: return packed(t.double_data(), 8);
+        case type::uint32: return packed(t.uint64_data(), 4);
+        case type::uint64: return packed(t.uint64_data(), 8);
+        default: // those narrower than a byte are packed into bytes in this field, too
+            return packed(t.int32_data(), static_cast<std::size_t>(std::max(8, *bits_in(t.data_type()))) / 8);
+    }
+}
+
+tensor tensor_of(const file::Tensor &t, const std::string &where) {
+    tensor result;
+    result.what = {t.data_type(), {t.dims().begin(), t.dims().end()}};
+    if (!bits_in(t.data_type()))
+        refuse(dnnl_invalid_data_type, where, ": expected numbers, given elements of type ",
+                onnx::name_of(t.data_type()));
+    if (t.data_location() != 0)
+        refuse(dnnl_unimplemented, where, ": expected its elements in the file itself, given external data");
+    if (result.what.shape.size() > max_rank)
+        refuse(dnnl_invalid_shape, where, ": expected rank 0 to ", max_rank, ", given ", result.what.shape.size());
+    for (const auto extent : result.what.shape)
+        if (extent < 0) refuse(dnnl_invalid_shape, where, ": expected extents of 0 or more, given ", extent);
+    const auto size = size_in_bytes(result.what);
+    if (!size)
+        refuse(dnnl_invalid_shape, where, ": expected a size that can be, given shape ", to_string(result.what.shape));
+    result.data = elements_of(t);
+    if (static_cast<std::int64_t>(result.data.size()) != *size)
+        refuse(dnnl_invalid_arguments, where, ": expected ", *size, " bytes for ", onnx::name_of(t.data_type()), " ",
+                to_string(result.what.shape), ", given ", result.data.size());
+    return result;
+}
+
+attribute attribute_of(const file::Attribute &a, const node &n) {
+    enum : std::int32_t { undefined, type_float, type_int, type_string, type_tensor, type_floats = 6, type_ints };
+    const auto where = concat(label(n), ": attribute '", a.name(), "'");
+    if (!a.ref_attr_name().empty())
+        refuse(dnnl_unimplemented, where, ": expected a value, given a reference to a function's attribute");
+    switch (a.type()) {
+        case type_float: return {a.name(), a.f()};
+        case type_int: return {a.name(), a.i()};
+        case type_string: return {a.name(), a.s()};
+        case type_tensor: return {a.name(), tensor_of(a.t(), where)};
+        case type_floats: return {a.name(), std::vector<float>(a.floats().begin(), a.floats().end())};
+        case type_ints: return {a.name(), std::vector<std::int64_t>(a.ints().begin(), a.ints().end())};
+        default: return {a.name(), attribute::other {a.type()}};
+    }
+}
+
+std::string domain_of(const std::string &given) {
+    return given == "ai.onnx" ? "" : given;
+}
+
+node node_of(const file::Node &given) {
+    node n {given.op_type(), domain_of(given.domain()), given.name(), {given.input().begin(), given.input().end()},
+            {given.output().begin(), given.output().end()}};
+    for (const auto &a : given.attribute())
+        n.attributes.push_back(attribute_of(a, n));
+    return n;
+}
+
+port port_of(const file::Value &given, const char *kind) {
+    const auto where = concat(kind, " '", given.name(), "'");
+    if (!given.type().has_tensor_type()) refuse(dnnl_unimplemented, where, ": expected a tensor, given another type");
+    const auto &type = given.type().tensor_type();
+    port result {given.name(), type.elem_type()};
+    if (!type.has_shape()) return result;
+    result.shape.emplace();
+    for (const auto &extent : type.shape().dim()) {
+        if (extent.has_dim_value() && extent.dim_value() < 0)
+            refuse(dnnl_invalid_shape, where, ": expected extents of 0 or more, given ", extent.dim_value());
+        result.shape->push_back(extent.has_dim_value() ? extent.dim_value() : free_extent);
+    }
+    if (result.shape->size() > max_rank)
+        refuse(dnnl_invalid_shape, where, ": expected rank 0 to ", max_rank, ", given ", result.shape->size());
+    return result;
+}
+
+void read_opsets(const file::Model &model, graph &g) {
+    for (const auto &set : model.opset_import())
+        if (!g.opsets.emplace(domain_of(set.domain()), set.version()).second)
+            refuse(dnnl_invalid_arguments, "opset_import: expected each domain once, given '", set.domain(),
+                    "' more often");
+    if (!g.opsets.contains(""))
+        refuse(dnnl_invalid_arguments, "opset_import: expected a version of ONNX's own operators, given none");
+}
+
+void read_initializers(const file::Graph &given, graph &g) {
+    if (given.sparse_initializer_size() > 0)
+        refuse(dnnl_unimplemented, "initializers: expected dense ones, given a sparse one");
+    for (const auto &t : given.initializer()) {
+        const auto where = concat("initializer '", t.name(), "'");
+        if (!g.initializers.emplace(t.name(), tensor_of(t, where)).second)
+            refuse(dnnl_invalid_arguments, where, ": expected one of that name, given more");
+    }
+}
+
+graph graph_of(const file::Model &model) {
+    if (!model.has_graph())
+        refuse(dnnl_invalid_arguments, "expected a model with a graph, given bytes that state none");
+    const auto &given = model.graph();
+    graph g;
+    g.name = given.name();
+    read_opsets(model, g);
+    read_initializers(given, g);
+    for (const auto &input : given.input())
+        if (!g.initializers.contains(input.name())) g.inputs.push_back(port_of(input, "input"));
+    for (const auto &output : given.output())
+        g.outputs.push_back(port_of(output, "output"));
+    for (const auto &n : given.node())
+        g.nodes.push_back(node_of(n));
+    return g;
+}
+
+} // namespace
+
+graph read(std::string_view bytes) {
+    if (bytes.size() > std::numeric_limits<int>::max())
+        refuse(dnnl_invalid_arguments, "expected at most 2147483647 bytes, given ", bytes.size());
+    graph g;
+    {
+        file::Model model;
+        if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+            refuse(dnnl_invalid_arguments, "expected a model of ONNX, given bytes that are none or are cut short");
+        g = graph_of(model);
+    } // both hold the weights
+    order(g);
+    return g;
+}
+
+} // namespace dynquant::models

@@ -1,0 +1,109 @@
+// From a graph to the bytes of a file.
+#include "model/file.hpp"
+#include "model/refusal.hpp"
+#include "model_file.pb.h"
+
+namespace dynquant::models {
+namespace {
+
+namespace file = model_file;
+
+void write_tensor(const tensor &from, file::Tensor &to) {
+    to.mutable_dims()->Add(from.what.shape.begin(), from.what.shape.end());
+    to.set_data_type(from.what.type);
+    to.set_raw_data(from.data.data(), from.data.size());
+}
+
+/// Sets the value in its field, and the number of its type.
+struct attribute_writer {
+    file::Attribute &to;
+
+    void operator()(float value) const {
+        to.set_f(value);
+        to.set_type(1);
+    }
+    void operator()(std::int64_t value) const {
+        to.set_i(value);
+        to.set_type(2);
+    }
+    void operator()(const std::string &value) const {
+        to.set_s(value);
+        to.set_type(3);
+    }
+    void operator()(const tensor &value) const {
+        write_tensor(value, *to.mutable_t());
+        to.set_type(4);
+    }
+    void operator()(const std::vector<float> &value) const {
+        to.mutable_floats()->Add(value.begin(), value.end());
+        to.set_type(6);
+    }
+    void operator()(const std::vector<std::int64_t> &value) const {
+        to.mutable_ints()->Add(value.begin(), value.end());
+        to.set_type(7);
+    }
+    void operator()(const attribute::other &value) const {
+        throw error(dnnl_unimplemented,
+                concat("attribute '", to.name(),
+                        "': expected a number, a string, a tensor or a list of numbers, given ", "attribute type ",
+                        value.type));
+    }
+};
+
+void write_node(const node &from, file::Node &to) {
+    to.set_op_type(from.op_type);
+    if (!from.domain.empty()) to.set_domain(from.domain);
+    if (!from.name.empty()) to.set_name(from.name);
+    to.mutable_input()->Add(from.inputs.begin(), from.inputs.end());
+    to.mutable_output()->Add(from.outputs.begin(), from.outputs.end());
+    for (const auto &a : from.attributes) {
+        auto &attribute = *to.add_attribute();
+        attribute.set_name(a.name);
+        std::visit(attribute_writer {attribute}, a.value);
+    }
+}
+
+void write_port(const port &from, file::Value &to) {
+    to.set_name(from.name);
+    auto &type = *to.mutable_type()->mutable_tensor_type();
+    type.set_elem_type(from.type);
+    if (!from.shape) return;
+    auto &shape = *type.mutable_shape();
+    for (const auto extent : *from.shape) {
+        auto &dim = *shape.add_dim();
+        if (extent != free_extent) dim.set_dim_value(extent);
+    }
+}
+
+} // namespace
+
+std::string write(const graph &g) {
+    constexpr int ir_version = 8; // opset 15's, which every reader of the opsets here knows
+    file::Model model;
+    model.set_ir_version(ir_version);
+    model.set_producer_name("dynquant");
+    for (const auto &[domain, version] : g.opsets) {
+        auto &set = *model.add_opset_import();
+        set.set_domain(domain);
+        set.set_version(version);
+    }
+    auto &graph = *model.mutable_graph();
+    graph.set_name(g.name);
+    for (const auto &n : g.nodes)
+        write_node(n, *graph.add_node());
+    for (const auto &[name, value] : g.initializers) {
+        auto &initializer = *graph.add_initializer();
+        initializer.set_name(name);
+        write_tensor(value, initializer);
+    }
+    for (const auto &input : g.inputs)
+        write_port(input, *graph.add_input());
+    for (const auto &output : g.outputs)
+        write_port(output, *graph.add_output());
+    if (model.ByteSizeLong() > 0x7fffffff)
+        throw error(dnnl_invalid_arguments,
+                concat("expected a model of at most 2147483647 bytes, given ", model.ByteSizeLong()));
+    return model.SerializeAsString();
+}
+
+} // namespace dynquant::models
