@@ -1,5 +1,7 @@
 #include "onnxruntime/inference.hpp"
 
+#include <atomic>
+
 #include "onnx/op_schema.hpp"
 #include "onnxruntime/status.hpp"
 
@@ -67,6 +69,26 @@ std::vector<onnx::element_type> types_of(const onnx::node &n) {
     }
 }
 
+std::string fresh_name() {
+    static std::atomic<std::uint64_t> count = 0;
+    return "dynquant_dim_" + std::to_string(++count);
+}
+
+/// ONNX Runtime shows a dim of neither size nor name as -1, and as an output's would take that for the size. So it gets
+/// a name, and of its own, since dims of one name are of one size.
+void name_unknown_dims(const OrtApi &api, OrtTensorTypeAndShapeInfo &info, std::size_t rank) {
+    dims sizes(rank);
+    check(api, api.GetDimensions(&info, sizes.data(), rank));
+    std::vector<const char *> given(rank);
+    check(api, api.GetSymbolicDimensions(&info, given.data(), rank));
+    std::vector<std::string> names(given.begin(), given.end()); // what given points to goes as they are set
+    for (std::size_t i = 0; i < rank; ++i) {
+        if (sizes[i] < 0 && names[i].empty()) names[i] = fresh_name();
+        given[i] = names[i].c_str();
+    }
+    check(api, api.SetSymbolicDimensions(&info, given.data(), rank));
+}
+
 } // namespace
 
 void infer_outputs(const custom_op &op, OrtShapeInferContext &context) {
@@ -74,6 +96,10 @@ void infer_outputs(const custom_op &op, OrtShapeInferContext &context) {
     const auto types = types_of(d.node());
     if (types.size() != 1) return; // those of more outputs are given, and shapes come with the tensors
     auto *x = d.input(0);
+    std::size_t rank = 0;
+    check(op.api, op.api.GetDimensionsCount(x, &rank));
+    if (rank == 0) return; // an unknown rank looks the same: the shape is left open, and the type to ONNX Runtime
+    name_unknown_dims(op.api, *x, rank);
     check(op.api, op.api.SetTensorElementType(x, ort_type(types.front()))); // y has the shape of x
     check(op.api, op.api.ShapeInferContext_SetOutputTypeShape(&context, 0, x));
 }

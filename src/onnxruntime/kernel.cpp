@@ -1,5 +1,7 @@
 #include "onnxruntime/kernel.hpp"
 
+#include "onnx/refusal.hpp"
+#include "onnxruntime/custom_op.hpp"
 #include "onnxruntime/node_info.hpp"
 #include "onnxruntime/status.hpp"
 #include "onnxruntime/threads.hpp"
@@ -8,6 +10,7 @@ namespace dynquant::onnxruntime {
 
 kernel::kernel(const custom_op &op, const OrtKernelInfo &info)
     : api_(op.api)
+    , output_types_(op.outputs)
     , node_(read_node(op, info)) {}
 
 void kernel::compute(OrtKernelContext &context) {
@@ -61,8 +64,20 @@ std::shared_ptr<const kernel::prepared> kernel::prepare(const inputs &in) {
     for (std::size_t i = 0; i < n.inputs.size(); ++i)
         n.inputs[i] = in[i].value;
     auto result = std::make_shared<const prepared>(prepared {n.inputs, onnx::prepare(n)});
+    check_types(result->operation);
     last_.store(result, std::memory_order_release);
     return result;
+}
+
+/// ONNX Runtime chooses the type of y by those of the inputs where it has not asked, or does not look at, what
+/// infer_outputs() says.
+void kernel::check_types(const onnx::operation &operation) const {
+    for (std::size_t i = 0; i < output_types_.size(); ++i) {
+        const auto expected = operation.outputs()[i].type;
+        if (output_types_[i] != expected)
+            onnx::refuse(node_, dnnl_invalid_data_type, "y: expected type ", onnx::name_of(expected), ", given ",
+                    onnx::name_of(output_types_[i]), ", as which ONNX Runtime took it");
+    }
 }
 
 void *kernel::output(OrtKernelContext &context, const prepared &p, std::size_t index) const {

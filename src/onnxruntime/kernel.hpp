@@ -41,10 +41,12 @@ class kernel {
     inputs read_inputs(const OrtKernelContext &context) const;
     dims read_shape(const OrtValue &tensor) const;
     std::shared_ptr<const prepared> prepare(const inputs &in);
+    void check_types(const onnx::operation &operation) const;
     void *output(OrtKernelContext &context, const prepared &p, std::size_t index) const;
 
     const OrtApi &api_;
-    onnx::node node_; // without shapes, which come with the tensors
+    const std::vector<onnx::element_type> &output_types_; // for which ONNX Runtime makes the tensors
+    onnx::node node_;                                     // without shapes, which come with the tensors
     std::atomic<std::shared_ptr<const prepared>> last_;
 };
 

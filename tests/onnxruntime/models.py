@@ -9,7 +9,9 @@ from onnx import TensorProto, helper
 onnxruntime.set_default_logger_severity(4)  # errors reach the tests as exceptions
 
 LIBRARY = os.environ["DYNQUANT_ORT"]
-IR_VERSION = 8 if onnxruntime.__version__.startswith("1.17.") else 10
+OLDEST = onnxruntime.__version__.startswith("1.17.")  # that the library serves
+IR_VERSION = 8 if OLDEST else 10
+OPSETS = (10, 13, 19) if OLDEST else (10, 13, 19, 21, 23, 24, 25)
 
 
 def model(nodes, inputs, outputs, opset, constants=None):

@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 
 import numpy as np
-from models import TensorProto, helper, in_domain, model, normal, onnxruntime, run, session
+from models import OPSETS, TensorProto, helper, in_domain, model, normal, onnxruntime, run, session
 
 FLOAT, UINT8, INT8 = TensorProto.FLOAT, TensorProto.UINT8, TensorProto.INT8
 
@@ -43,18 +43,20 @@ class Replacement(unittest.TestCase):
 
 
 class Fusion(unittest.TestCase):
-    """QDQ operators around a MatMul: ONNX Runtime recognizes its own and ours alike."""
+    """QDQ operators around a MatMul and a Conv: ONNX Runtime recognizes its own and ours alike."""
 
-    def matmul(self):
-        constants = {"sx": np.array(0.02, np.float32), "zx": np.array(128, np.uint8),
-                     "w": np.random.default_rng(1).integers(-9, 9, (64, 32)).astype(np.int8),
-                     "sw": np.array(0.03, np.float32), "zw": np.array(0, np.int8),
-                     "sy": np.array(0.1, np.float32), "zy": np.array(120, np.uint8)}
+    CONSTANTS = {"sx": np.array(0.02, np.float32), "zx": np.array(128, np.uint8),
+                 "sw": np.array(0.03, np.float32), "zw": np.array(0, np.int8),
+                 "sy": np.array(0.1, np.float32), "zy": np.array(120, np.uint8)}
+
+    def quantized(self, op, x, weights, y, opset):
+        """A model of one operator between DequantizeLinear and QuantizeLinear; shapes of x and y."""
         node = helper.make_node
         nodes = [node("QuantizeLinear", ["x", "sx", "zx"], ["xq"]), node("DequantizeLinear", ["xq", "sx", "zx"], ["xf"]),
-                 node("DequantizeLinear", ["w", "sw", "zw"], ["wf"]), node("MatMul", ["xf", "wf"], ["yf"]),
+                 node("DequantizeLinear", ["w", "sw", "zw"], ["wf"]), node(op, ["xf", "wf"], ["yf"]),
                  node("QuantizeLinear", ["yf", "sy", "zy"], ["y"])]
-        return lambda opset: model(nodes, {"x": (FLOAT, [8, 64])}, {"y": (UINT8, [8, 32])}, opset, constants)
+        constants = {**self.CONSTANTS, "w": np.random.default_rng(1).integers(-9, 9, weights).astype(np.int8)}
+        return model(nodes, {"x": (FLOAT, x)}, {"y": (UINT8, y)}, opset, constants)
 
     def operators(self, model_bytes, x, **how):
         with tempfile.TemporaryDirectory() as folder:
@@ -63,17 +65,21 @@ class Fusion(unittest.TestCase):
             events = json.loads(Path(s.end_profiling()).read_text())
         return result, sorted(e["args"]["op_name"] for e in events if "op_name" in e.get("args", {}))
 
-    def test_survives(self):
-        x = normal(8, 64)
-        newest = int(onnxruntime.__version__.split(".")[1])
-        for opset in (10, 13, 19) + ((21, 23, 25) if newest >= 26 else ()):
-            m = self.matmul()(opset)
-            expected, theirs = self.operators(m, x)
-            given, ours = self.operators(m, x, library=True, standard=True)
+    def survives(self, fused, op, x, weights, y):
+        for opset in OPSETS:
+            m = self.quantized(op, x, weights, y, opset)
+            expected, theirs = self.operators(m, normal(*x))
+            given, ours = self.operators(m, normal(*x), library=True, standard=True)
             with self.subTest(opset=opset):
-                self.assertIn("QLinearMatMul", ours)
+                self.assertIn(fused, ours)
                 self.assertEqual(theirs, ours)
                 np.testing.assert_array_equal(expected, given)
+
+    def test_matmul(self):
+        self.survives("QLinearMatMul", "MatMul", (8, 64), (64, 32), (8, 32))
+
+    def test_convolution(self):
+        self.survives("QLinearConv", "Conv", (1, 8, 6, 6), (4, 8, 3, 3), (1, 4, 4, 4))
 
 
 class Errors(unittest.TestCase):
@@ -93,15 +99,15 @@ class Errors(unittest.TestCase):
         self.refused(quantizing_model(scale=3, axis=1), "y_scale", "3")
 
     def test_block_size(self):
-        self.refused(quantizing_model(opset=21, scale=(2, 4), block_size=-1), "block_size", "-1")
-        self.refused(quantizing_model(opset=21, scale=(2, 3), block_size=2), "y_scale")
+        self.refused(quantizing_model(opset=OPSETS[-1], scale=(2, 4), block_size=-1), "block_size", "-1")
+        self.refused(quantizing_model(opset=OPSETS[-1], scale=(2, 3), block_size=2), "y_scale")
 
     def test_type_of_attribute(self):
         self.refused(quantizing_model(scale=4, axis="1"), "'axis'", "INT", "STRING")
         self.refused(quantizing_model(scale=4, axis=[1]), "'axis'", "INT", "INTS")
 
     def test_output_dtype_beside_zero_point(self):
-        self.refused(quantizing_model(opset=21, output_dtype=INT8), "output_dtype", "uint8", "int8")
+        self.refused(quantizing_model(opset=OPSETS[-1], output_dtype=INT8), "output_dtype", "uint8", "int8")
 
     def test_shapes_that_come_with_the_tensors(self):
         constants = {"scale": np.full(4, 0.1, np.float32), "zero": np.zeros(4, np.uint8)}
