@@ -1,0 +1,116 @@
+"""Runs a case by a library: a model of one node, bound buffers, the median of many runs."""
+
+import dataclasses
+import os
+import time
+
+import numpy
+import onnx
+import onnxruntime
+from onnx import TensorProto as T
+from onnx import helper
+
+from .cases import ONNX, Case
+
+BITS = {T.FLOAT: 32, T.UINT32: 32, T.INT32: 32, T.FLOAT16: 16, T.BFLOAT16: 16, T.UINT16: 16, T.INT16: 16,
+        T.UINT4: 4, T.INT4: 4}  # fmt: skip
+SCALES = {4: 0.4, 8: 0.02}  # by bits of the quantized side: normally distributed x fills most of its range
+
+
+@dataclasses.dataclass(frozen=True)
+class Peer:
+    """Who computes. library: of custom operators; standard: whether they replace ONNX Runtime's own."""
+
+    name: str
+    library: str | None = None
+    standard: bool = False
+
+
+def bytes_moved(case: Case) -> float:
+    """Of x, which DynamicQuantizeLinear reads twice, and y."""
+    count = float(numpy.prod(case.dims))
+    return count * (BITS.get(case.types[0], 8) * (2 if case.dynamic else 1) + BITS.get(case.types[2], 8)) / 8
+
+
+def _opset(case: Case) -> int:
+    return 13 if case.dynamic or case.domain != ONNX else 21
+
+
+def _model(nodes: list[onnx.NodeProto], inputs: dict, outputs: dict, constants: list[onnx.TensorProto], opset: int) -> bytes:
+    def infos(of: dict) -> list[onnx.ValueInfoProto]:
+        return [helper.make_tensor_value_info(name, *type_and_shape) for name, type_and_shape in of.items()]
+
+    imports = [helper.make_opsetid("", opset)] + [helper.make_opsetid(d, 1) for d in {n.domain for n in nodes} - {""}]
+    graph = helper.make_graph(nodes, "case", infos(inputs), infos(outputs), initializer=constants)
+    return helper.make_model(graph, opset_imports=imports, ir_version=10).SerializeToString()
+
+
+def _parameters(case: Case) -> list[onnx.TensorProto]:
+    count = int(numpy.prod(case.parameters))
+    scale = SCALES.get(BITS.get(case.quantized_type, 8), 0.02)
+    zero = 128 if case.quantized_type == T.UINT8 else 0
+    return [
+        helper.make_tensor("scale", case.types[1], case.parameters, [scale] * count),
+        helper.make_tensor("zero_point", case.quantized_type, case.parameters, [zero] * count),
+    ]
+
+
+def model_of(case: Case) -> bytes:
+    if case.dynamic:
+        node = helper.make_node(case.op, ["x"], ["y", "scale", "zero_point"])
+        outputs = {"y": (T.UINT8, case.dims), "scale": (T.FLOAT, ()), "zero_point": (T.UINT8, ())}
+        return _model([node], {"x": (T.FLOAT, case.dims)}, outputs, [], _opset(case))
+    node = helper.make_node(case.op, ["x", "scale", "zero_point"], ["y"], domain=case.domain, **dict(case.attributes))
+    x, _, y = case.types
+    return _model([node], {"x": (x, case.dims)}, {"y": (y, case.dims)}, _parameters(case), _opset(case))
+
+
+def session(model: bytes, peer: Peer, threads: int) -> onnxruntime.InferenceSession:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 4
+    if peer.library:
+        os.environ["DYNQUANT_ORT_STANDARD"] = "1" if peer.standard else "0"
+        options.register_custom_ops_library(peer.library)
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def input_of(case: Case, dynquant: Peer) -> onnxruntime.OrtValue:
+    """Normally distributed. What Python has no type for is made by a model."""
+    values = numpy.random.default_rng(1).standard_normal(case.dims, dtype=numpy.float32)
+    floats = onnxruntime.OrtValue.ortvalue_from_numpy(values)
+    if case.types[0] == T.FLOAT:
+        return floats
+    if case.quantizes:
+        node, constants = helper.make_node("Cast", ["x"], ["y"], to=case.types[0]), []
+    else:
+        op, attributes = case.op.replace("Dequantize", "Quantize"), dict(case.attributes)
+        node = helper.make_node(op, ["x", "scale", "zero_point"], ["y"], domain=case.domain or "dynquant", **attributes)
+        constants = _parameters(dataclasses.replace(case, types=(case.types[0], T.FLOAT, T.FLOAT)))
+    model = _model([node], {"x": (T.FLOAT, case.dims)}, {"y": (case.types[0], case.dims)}, constants, 21)
+    return session(model, dynquant, 2).run_with_ort_values(["y"], {"x": floats})[0]
+
+
+class Runner:
+    """A session whose buffers stay the same from run to run."""
+
+    def __init__(self, case: Case, peer: Peer, threads: int, x: onnxruntime.OrtValue) -> None:
+        self._session = session(model_of(case), peer, threads)
+        names = [output.name for output in self._session.get_outputs()]
+        self.outputs = self._session.run_with_ort_values(names, {"x": x})
+        self._binding = self._session.io_binding()
+        self._binding.bind_ortvalue_input("x", x)
+        for name, value in zip(names, self.outputs):
+            self._binding.bind_ortvalue_output(name, value)
+
+    def median(self, seconds: float) -> float:
+        """Of the time of a run, over at least so many seconds and five runs."""
+        for _ in range(2):
+            self._session.run_with_iobinding(self._binding)
+        samples: list[float] = []
+        end = time.perf_counter() + seconds
+        while len(samples) < 5 or time.perf_counter() < end:
+            start = time.perf_counter()
+            self._session.run_with_iobinding(self._binding)
+            samples.append(time.perf_counter() - start)
+        return float(numpy.median(samples))
