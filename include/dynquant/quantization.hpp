@@ -57,14 +57,18 @@ enum class data_type {
     f8_e8m0,
 };
 
-/// quantize: real to integer or to a narrow float. dequantize: the reverse.
-enum class direction { quantize, dequantize };
+/// quantize: real to integer or to a narrow float. dequantize: the reverse. requantize: the sums of an integer product
+/// to 8-bit integers, by multipliers.
+enum class direction { quantize, dequantize, requantize };
 
 /// How results are rounded.
 ///   strict: quantize   dst = clamp(RNE(f32(f32(src / scale) + f32(zp)))), division correctly rounded;
 ///           dequantize dst = f32(f32(src - zp) * scale), src - zp exact before it is rounded to f32.
 ///           f16 and bf16 become f32 exactly where they are read; where dst is one, the f32 is rounded once more.
 ///           8-bit floats have no zero points: dst = RNE(f32(src / scale)) and dst = f32(src * scale).
+///           requantize f = f32(f32(src + bias) * scale), the sum wrapping in s32 before it is rounded to f32; with
+///           second scales f = f32(f * second scale); with relu f = max(f, 0), NaN kept; dst = clamp(RNE(f)). It is
+///           ONNX's Add-7, Cast, Mul, Mul, Relu and QuantizeLinear by scale 1 and zero point 0.
 ///   any:    oneDNN's fpmath mode `any`: quantize may use src * (1 / scale) + zp, contracted or not.
 ///           With 2^-75 <= |scale| <= 2^75 and |zp| < 2^20 it differs from strict by at most 1, and
 ///           only next to a tie; outside that guard, and for dequantize, it is strict. (The onednn
@@ -112,6 +116,7 @@ DYNQUANT_API dims per_channel(const dims &extents, std::int64_t axis);
 /// points s8, u8, s32, s4 or u4, and none for 8-bit floats. Zero points share the scales' block.
 /// Under numerics::onnx also: src of quantize s32; scales s32 and f8_e8m0; the quantized side any type but f32 and
 /// f8_e8m0; zero points of the quantized side's type.
+/// Requantizing: src s32, dst s8 or u8, scales and second scales f32, bias s32, no zero points, numerics::strict only.
 struct quantization {
     direction dir = direction::quantize;
     tensor src, dst;
@@ -123,6 +128,11 @@ struct quantization {
     /// Quantizing to floats under numerics::onnx: what is beyond the largest finite number, infinity too, becomes that
     /// number. It means nothing for integers, which always saturate, and is refused for the other rules and dequantize.
     bool saturate = false;
+    /// For requantize only, and both share the scales' block: what belongs to all channels, beside what does not, is
+    /// given once for each channel.
+    std::optional<parameter> second_scales = {}, bias = {};
+    /// For requantize only.
+    bool relu = false;
 };
 
 /// What is wrong with a statement, or nothing. Zero-volume tensors are right.
@@ -168,13 +178,15 @@ struct operation_info {
     std::string isa;
 };
 
-/// The buffers of one run, in host memory, aligned to their type. scales and zero_points are not
-/// looked at when the statement knows their values (or has no zero points).
+/// The buffers of one run, in host memory, aligned to their type. Parameters are not looked at when the statement
+/// knows their values or has none.
 struct arguments {
     const void *src = nullptr;
     const void *scales = nullptr;
     const void *zero_points = nullptr;
     void *dst = nullptr;
+    const void *second_scales = nullptr;
+    const void *bias = nullptr;
 };
 
 namespace kernels {

@@ -65,7 +65,17 @@ std::optional<problem> check_type_of_zero_points(const quantization &q, data_typ
             to_string(type));
 }
 
+std::optional<problem> check_types_of_requantize(const quantization &q) {
+    if (auto p = check_type("src", q.src.type, place::sum)) return p;
+    if (auto p = check_type("dst", q.dst.type, place::requantized)) return p;
+    if (auto p = check_type("scales", q.scales.type, place::multiplier)) return p;
+    if (q.second_scales)
+        if (auto p = check_type("second scales", q.second_scales->type, place::multiplier)) return p;
+    return q.bias ? check_type("bias", q.bias->type, place::sum) : std::nullopt;
+}
+
 std::optional<problem> check_types(const quantization &q) {
+    if (q.dir == direction::requantize) return check_types_of_requantize(q);
     const bool quantizing = q.dir == direction::quantize, onnx = q.rule == numerics::onnx;
     const auto quantized = place::quantized | (onnx ? place::onnx_quantized : 0);
     const auto quantizable = place::real | (onnx ? place::onnx_real : 0);
@@ -74,6 +84,24 @@ std::optional<problem> check_types(const quantization &q) {
     if (auto p = check_type("scales", q.scales.type, place::real | (onnx ? place::onnx_scale : 0))) return p;
     if (!q.zero_points) return std::nullopt;
     return check_type_of_zero_points(q, quantizing ? q.dst.type : q.src.type);
+}
+
+/// What belongs to one direction only.
+std::optional<problem> check_direction(const quantization &q) {
+    const auto dir = to_string(q.dir);
+    const auto none = [&](const char *name, const std::optional<parameter> &p) -> std::optional<problem> {
+        if (!p) return std::nullopt;
+        return wrong(dnnl_invalid_arguments, name, ": expected none for ", dir, ", given some of ", to_string(p->type));
+    };
+    if (q.dir == direction::requantize) {
+        if (q.rule != numerics::strict)
+            return wrong(dnnl_invalid_arguments, "numerics: expected strict for ", dir, ", given ", to_string(q.rule));
+        return none("zps", q.zero_points);
+    }
+    if (auto p = none("second scales", q.second_scales)) return p;
+    if (auto p = none("bias", q.bias)) return p;
+    if (q.relu) return wrong(dnnl_invalid_arguments, "relu: expected false for ", dir, ", given true");
+    return std::nullopt;
 }
 
 /// What quantizing under numerics::onnx may choose.
@@ -125,9 +153,19 @@ std::optional<problem> check_parameter(const char *name, const parameter &p, con
     return check_values(name, p, extents);
 }
 
+/// One that walks beside the scales, if there is one.
+std::optional<problem> check_beside_scales(const char *name, const std::optional<parameter> &p, const quantization &q) {
+    if (!p) return std::nullopt;
+    if (p->block != q.scales.block)
+        return wrong(dnnl_invalid_shape, name, ": expected the block of scales, ", to_string(q.scales.block),
+                ", given ", to_string(p->block));
+    return check_parameter(name, *p, q.src.dims);
+}
+
 } // namespace
 
 std::optional<problem> check(const quantization &q) {
+    if (auto p = check_direction(q)) return p;
     if (auto p = check_types(q)) return p;
     if (auto p = check_choices(q)) return p;
     if (auto p = check_tensor("src", q.src)) return p;
@@ -139,11 +177,9 @@ std::optional<problem> check(const quantization &q) {
         return wrong(dnnl_invalid_shape, "dst: expected strides whose elements do not overlap, given ",
                 to_string(q.dst.strides), " for dims ", to_string(q.dst.dims));
     if (auto p = check_parameter("scales", q.scales, q.src.dims)) return p;
-    if (!q.zero_points) return std::nullopt;
-    if (q.zero_points->block != q.scales.block)
-        return wrong(dnnl_invalid_shape, "zps: expected the block of scales, ", to_string(q.scales.block), ", given ",
-                to_string(q.zero_points->block));
-    return check_parameter("zps", *q.zero_points, q.src.dims);
+    if (auto p = check_beside_scales("zps", q.zero_points, q)) return p;
+    if (auto p = check_beside_scales("second scales", q.second_scales, q)) return p;
+    return check_beside_scales("bias", q.bias, q);
 }
 
 dims per_tensor(const dims &extents) {

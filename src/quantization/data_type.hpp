@@ -16,7 +16,10 @@ inline constexpr unsigned real = 1, // what is quantized, what is dequantized to
         zero_point = 4,             // zero points of integers
         onnx_real = 8,              // under numerics::onnx, besides: what is quantized,
         onnx_quantized = 16,        // the quantized side, which may also have zero points of its own type,
-        onnx_scale = 32;            // and scales
+        onnx_scale = 32,            // and scales
+        sum = 64,                   // what is requantized, and its bias,
+        requantized = 128,          // what comes of it,
+        multiplier = 256;           // and its scales
 } // namespace place
 
 struct data_type_traits {
@@ -29,13 +32,13 @@ struct data_type_traits {
 };
 
 inline constexpr data_type_traits data_types[] = {
-        {data_type::f32, "f32", 32, false, place::real, std::numeric_limits<float>::lowest(),
+        {data_type::f32, "f32", 32, false, place::real | place::multiplier, std::numeric_limits<float>::lowest(),
                 std::numeric_limits<float>::max()},
         {data_type::s32, "s32", 32, true,
-                place::zero_point | place::onnx_real | place::onnx_quantized | place::onnx_scale, -2147483648.0,
-                2147483647.0},
-        {data_type::s8, "s8", 8, true, place::quantized | place::zero_point, -128, 127},
-        {data_type::u8, "u8", 8, true, place::quantized | place::zero_point, 0, 255},
+                place::zero_point | place::onnx_real | place::onnx_quantized | place::onnx_scale | place::sum,
+                -2147483648.0, 2147483647.0},
+        {data_type::s8, "s8", 8, true, place::quantized | place::zero_point | place::requantized, -128, 127},
+        {data_type::u8, "u8", 8, true, place::quantized | place::zero_point | place::requantized, 0, 255},
         {data_type::f16, "f16", 16, false, place::real | place::onnx_quantized, -65504, 65504},
         {data_type::bf16, "bf16", 16, false, place::real | place::onnx_quantized, -0x1.fep127, 0x1.fep127},
         {data_type::s4, "s4", 4, true, place::quantized | place::zero_point, -8, 7},

@@ -8,7 +8,12 @@ const char *to_string(data_type type) {
 }
 
 const char *to_string(direction dir) {
-    return dir == direction::quantize ? "quantize" : "dequantize";
+    switch (dir) {
+        case direction::quantize: return "quantize";
+        case direction::dequantize: return "dequantize";
+        case direction::requantize: break;
+    }
+    return "requantize";
 }
 
 const char *to_string(numerics rule) {

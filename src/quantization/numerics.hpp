@@ -8,18 +8,23 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 
 #include "dynquant/quantization.hpp"
 #include "quantization/small_float.hpp"
 
 namespace dynquant::numerics_contract {
 
-/// clamp(RNE(f32(f32(x / s) + f32(zp)))); NaN gives the lowest value. The bounds are those of an integer type of at
-/// most 8 bits. Clamping first is the same, as they are integers, and keeps the conversion defined.
-inline std::int32_t quantize(float x, float s, std::int32_t zp, float lowest, float highest) {
-    const float real = x / s + static_cast<float>(zp);
+/// clamp(RNE(real)); NaN gives the lowest value. The bounds are those of an integer type of at most 8 bits. Clamping
+/// first is the same, as they are integers, and keeps the conversion defined.
+inline std::int32_t rounded_and_clamped(float real, float lowest, float highest) {
     if (std::isnan(real)) return static_cast<std::int32_t>(lowest);
     return static_cast<std::int32_t>(std::nearbyint(std::clamp(real, lowest, highest)));
+}
+
+/// clamp(RNE(f32(f32(x / s) + f32(zp))))
+inline std::int32_t quantize(float x, float s, std::int32_t zp, float lowest, float highest) {
+    return rounded_and_clamped(x / s + static_cast<float>(zp), lowest, highest);
 }
 
 /// f32(f32(q - zp) * s); the difference is exact before it is rounded to f32.
@@ -36,6 +41,27 @@ inline float dequantize_float(float q, float s) {
 }
 inline float dequantize_float(float q, float s, float zp) {
     return (q - zp) * s;
+}
+
+/// What requantizing does to one element. Two multipliers round twice.
+struct requantization {
+    float scale = 1;
+    std::optional<float> second_scale = {};
+    std::int32_t bias = 0;
+    bool relu = false;
+
+    /// The real that is rounded to an integer. The sum wraps, as ONNX's Add does.
+    float real(std::int32_t sum) const {
+        const auto wrapped = static_cast<std::uint32_t>(sum) + static_cast<std::uint32_t>(bias);
+        float f = static_cast<float>(static_cast<std::int32_t>(wrapped)) * scale;
+        if (second_scale) f = f * *second_scale;
+        return relu && f < 0 ? 0 : f;
+    }
+};
+
+/// clamp(RNE(real)); NaN gives the lowest value.
+inline std::int32_t requantize(std::int32_t sum, const requantization &by, float lowest, float highest) {
+    return rounded_and_clamped(by.real(sum), lowest, highest);
 }
 
 // ---- numerics::onnx, of values that doubles hold exactly ----

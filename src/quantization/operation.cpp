@@ -23,8 +23,35 @@ std::vector<std::byte> encode(const parameter &p) {
     return bytes;
 }
 
-void require(const void *buffer, const char *name) {
-    if (!buffer) throw error(dnnl_invalid_arguments, concat(name, ": expected a buffer, given a null pointer"));
+[[noreturn, gnu::noinline]] void refuse_null(const char *name) {
+    throw error(dnnl_invalid_arguments, concat(name, ": expected a buffer, given a null pointer"));
+}
+
+/// Some parameters, as a kernel's run() takes them: what the statement knows, or the caller's.
+class parameter_argument {
+  public:
+    /// None at all where the statement has no such parameters.
+    parameter_argument(const char *name, const parameter *p)
+        : name_(name)
+        , given_at_run_(p && p->values.empty()) {
+        if (p) known_ = encode(*p);
+    }
+
+    /// Throws error when a buffer is needed and null.
+    const void *or_known(const void *given) const {
+        if (!given_at_run_) return known_.data();
+        if (!given) refuse_null(name_);
+        return given;
+    }
+
+  private:
+    const char *name_;
+    bool given_at_run_;
+    std::vector<std::byte> known_;
+};
+
+const parameter *address_of(const std::optional<parameter> &p) {
+    return p ? &*p : nullptr;
 }
 
 /// What every kernel's implementation is wrapped in: argument checks, zero volume, known parameters and
@@ -34,10 +61,11 @@ class prepared final : public kernels::implementation {
     prepared(const quantization &q, const options &opts, std::unique_ptr<implementation> kernel)
         : kernel_(std::move(kernel))
         , empty_(volume(q.src.dims) == 0)
-        , needs_scales_(q.scales.values.empty())
-        , needs_zero_points_(q.zero_points && q.zero_points->values.empty())
-        , scales_(encode(q.scales))
-        , zero_points_(q.zero_points ? encode(*q.zero_points) : std::vector<std::byte> {}) {
+        , requantizes_(q.dir == direction::requantize)
+        , scales_("scales", &q.scales)
+        , zero_points_("zps", address_of(q.zero_points))
+        , second_scales_("second scales", address_of(q.second_scales))
+        , bias_("bias", address_of(q.bias)) {
         if (environment::verbose() > 0) description_ = verbose::describe(q, kernel_->info(), opts.name);
     }
 
@@ -45,13 +73,15 @@ class prepared final : public kernels::implementation {
 
     void run(const arguments &given) const override {
         if (empty_) return;
+        if (!given.src) refuse_null("src");
         arguments args = given;
-        if (!needs_scales_) args.scales = scales_.data();
-        if (!needs_zero_points_) args.zero_points = zero_points_.data();
-        require(args.src, "src");
-        require(args.scales, "scales");
-        if (needs_zero_points_) require(args.zero_points, "zps");
-        require(args.dst, "dst");
+        args.scales = scales_.or_known(given.scales);
+        args.zero_points = zero_points_.or_known(given.zero_points);
+        if (requantizes_) { // the others are spared looking
+            args.second_scales = second_scales_.or_known(given.second_scales);
+            args.bias = bias_.or_known(given.bias);
+        }
+        if (!given.dst) refuse_null("dst");
         if (description_.empty()) return kernel_->run(args);
         const parallel::float_control control;
         run_and_print(args);
@@ -64,8 +94,8 @@ class prepared final : public kernels::implementation {
     }
 
     std::unique_ptr<implementation> kernel_;
-    bool empty_, needs_scales_, needs_zero_points_;
-    std::vector<std::byte> scales_, zero_points_;
+    bool empty_, requantizes_;
+    parameter_argument scales_, zero_points_, second_scales_, bias_;
     std::string description_; // empty: verbose is off
 };
 

@@ -30,7 +30,13 @@ int mask(const quantization &q) {
 
 std::string describe(const quantization &q, const operation_info &info, const std::string &name) {
     std::string attributes = concat("attr-scales:", mask(q), ':', to_string(q.scales.type));
-    if (q.zero_points) attributes += concat(" attr-zero-points:", mask(q), ':', to_string(q.zero_points->type));
+    const auto add = [&](const char *attribute, const std::optional<parameter> &p) {
+        if (p) attributes += concat(' ', attribute, ':', mask(q), ':', to_string(p->type));
+    };
+    add("attr-zero-points", q.zero_points);
+    add("attr-second-scales", q.second_scales);
+    add("attr-bias", q.bias);
+    if (q.relu) attributes += " attr-relu:true";
     if (q.rule == numerics::any) attributes += " attr-fpmath:any";
     if (q.rule == numerics::onnx)
         attributes += concat(

@@ -50,6 +50,9 @@ std::string describe(const quantization &q) {
          << (q.scales.values.empty() ? "" : " known");
     if (q.zero_points)
         text << ", zps " << to_string(q.zero_points->type) << (q.zero_points->values.empty() ? "" : " known");
+    if (q.second_scales) text << ", second scales" << (q.second_scales->values.empty() ? "" : " known");
+    if (q.bias) text << ", bias" << (q.bias->values.empty() ? "" : " known");
+    if (q.relu) text << ", relu";
     if (q.rule == numerics::any) text << ", fpmath any";
     if (q.rule == numerics::onnx)
         text << ", onnx, division in " << to_string(q.division) << (q.saturate ? ", saturating" : "");
@@ -105,20 +108,26 @@ guarded_sample::guarded_sample(const sample &s, const placement &p)
     , src_(s.in.src.size(), p.where, p.src_offset)
     , scales_(s.in.scales.size(), p.where)
     , zero_points_(s.in.zero_points.size(), p.where)
+    , second_scales_(s.in.second_scales.size(), p.where)
+    , bias_(s.in.bias.size(), p.where)
     , dst_(s.expected.size(), p.where, p.dst_offset) {
     src_.fill(s.in.src);
     scales_.fill(s.in.scales);
     zero_points_.fill(s.in.zero_points);
+    second_scales_.fill(s.in.second_scales);
+    bias_.fill(s.in.bias);
 }
 
 testing::AssertionResult guarded_sample::computed_right_by(const operation &op) {
     std::fill_n(dst_.data(), dst_.size(), guarded_buffer::pattern);
-    op.run({pointer_to(src_), pointer_to(scales_), pointer_to(zero_points_), dst_.data()});
+    op.run({pointer_to(src_), pointer_to(scales_), pointer_to(zero_points_), dst_.data(), pointer_to(second_scales_),
+            pointer_to(bias_)});
     const auto unchanged = [](const guarded_buffer &buffer, const std::vector<std::byte> &bytes) {
         return buffer.intact() && buffer.holds(bytes);
     };
     if (!unchanged(src_, sample_.in.src) || !unchanged(scales_, sample_.in.scales)
-            || !unchanged(zero_points_, sample_.in.zero_points))
+            || !unchanged(zero_points_, sample_.in.zero_points) || !unchanged(second_scales_, sample_.in.second_scales)
+            || !unchanged(bias_, sample_.in.bias))
         return testing::AssertionFailure() << describe(sample_.q) << ": an input was written";
     if (!dst_.intact()) return testing::AssertionFailure() << describe(sample_.q) << ": bytes around dst were written";
     if (dst_.holds(sample_.expected)) return testing::AssertionSuccess();

@@ -48,7 +48,7 @@ class guarded_sample {
 
   private:
     const sample &sample_;
-    guarded_buffer src_, scales_, zero_points_, dst_;
+    guarded_buffer src_, scales_, zero_points_, second_scales_, bias_, dst_;
 };
 
 /// Runs several variants, with buffers that end at a page without access and with ones that begin behind one.

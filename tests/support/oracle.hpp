@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,16 @@ std::int64_t quantize(float x, float s, std::int64_t zp, std::int64_t lowest, st
 /// f32(f32(q - zp) * s).
 float dequantize(std::int64_t q, float s, std::int64_t zp);
 
+/// clamp(RNE(f)) in [lowest, highest]; NaN gives lowest. f = f32(f32(sum + bias) * scale), the sum wrapping; then
+/// f = f32(f * second_scale), if there is one; with relu negative f are 0.
+struct requantization {
+    float scale = 1;
+    std::optional<float> second_scale = {};
+    std::int64_t bias = 0;
+    bool relu = false;
+};
+std::int64_t requantize(std::int64_t sum, const requantization &by, std::int64_t lowest, std::int64_t highest);
+
 /// Whether `given` is allowed for x under fpmath mode `any`: strict's result, or inside the guard that of
 /// x * (1 / s) + zp with the sum rounded after the product or both at once.
 bool allows_any(std::int64_t given, float x, float s, std::int64_t zp, std::int64_t lowest, std::int64_t highest);
@@ -30,7 +41,7 @@ float from_integer(std::int64_t value);
 
 /// The buffers of a statement, as bytes. Values that the statement knows are left out.
 struct inputs {
-    std::vector<std::byte> src, scales, zero_points;
+    std::vector<std::byte> src, scales, zero_points, second_scales = {}, bias = {};
 };
 
 /// What is wrong with `given`, a dst that run() would have made `expected`: an element (where any NaN

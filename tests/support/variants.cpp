@@ -63,6 +63,7 @@ bool classic(const quantization &q) {
 } // namespace
 
 bool native_computes(const quantization &q) {
+    if (q.dir == direction::requantize) return false;
     if (!of_onednn(q) || q.division != precision::f32 || q.saturate) return false;
     if (q.rule == numerics::onnx && q.dir == direction::quantize && q.zero_points)
         if (!classic(q) || q.zero_points->type != q.dst.type) return false;
@@ -72,7 +73,7 @@ bool native_computes(const quantization &q) {
 }
 
 bool onednn_must_compute(const quantization &q) {
-    if (!classic(q) || q.rule == numerics::onnx) return false;
+    if (q.dir == direction::requantize || !classic(q) || q.rule == numerics::onnx) return false;
     const bool per_tensor = q.scales.block == q.src.dims;
     int channels = 0;
     for (std::size_t d = 0; d < q.src.dims.size(); ++d) {

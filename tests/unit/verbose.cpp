@@ -30,6 +30,18 @@ quantization per_tensor_any() {
     return q;
 }
 
+quantization requantize_with_all() {
+    quantization q;
+    q.dir = direction::requantize;
+    q.src = {data_type::s32, {2, 4}, {}};
+    q.dst = {data_type::u8, {2, 4}, {}};
+    q.scales = {data_type::f32, {2, 1}, {}};
+    q.second_scales = {data_type::f32, {2, 1}, {}};
+    q.bias = {data_type::s32, {2, 1}, {}};
+    q.relu = true;
+    return q;
+}
+
 /// What is printed while f runs.
 template <typename F>
 std::string printed_by(F &&f) {
@@ -86,6 +98,15 @@ TEST(verbose, says_direction_kernel_isa_and_fpmath_mode) {
             from_level(1,
                     "dynquant_verbose,primitive,exec,cpu,dequantize,native:scalar,undef,src_s8::blocked:a::f0 "
                     "dst_f32::blocked:a::f0,attr-scales:0:f32 attr-fpmath:any,,8")));
+}
+
+TEST(verbose, says_what_requantizing_does) {
+    const auto text = printed_by([] { prepare(requantize_with_all(), {.kernel = kernel_kind::reference}); });
+    EXPECT_TRUE(is(text,
+            from_level(2,
+                    "dynquant_verbose,primitive,create,cpu,requantize,reference:scalar,undef,src_s32::blocked:ab::f0 "
+                    "dst_u8::blocked:ab::f0,attr-scales:2:f32 attr-second-scales:2:f32 attr-bias:2:s32 "
+                    "attr-relu:true,,2x4")));
 }
 
 } // namespace

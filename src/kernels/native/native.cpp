@@ -20,6 +20,7 @@ class native_kernel_type final : public kernel {
     kernel_kind kind() const override { return kernel_kind::native; }
 
     std::optional<std::string> refusal(const quantization &q, const settings &) const override {
+        if (q.dir == direction::requantize) return "it does not requantize";
         if (!rounds_before_zero_points(q))
             if (auto why = differs_from_strict(q)) return why;
         if (canonicalize(q)) return std::nullopt;

@@ -86,6 +86,22 @@ float dequantize_float(const quantization &q, const arguments &a, float x, float
     });
 }
 
+[[gnu::noinline]] void requantize(const quantization &q, const arguments &a) {
+    const auto &type = traits(q.dst.type);
+    const auto lowest = static_cast<float>(type.lowest), highest = static_cast<float>(type.highest);
+    const auto integer = [](const void *buffer, auto i) {
+        return static_cast<std::int32_t>(load(data_type::s32, buffer, i));
+    };
+    numerics_contract::requantization by;
+    by.relu = q.relu;
+    for_each_element(q, [&](auto i, auto o, auto p) {
+        by.scale = real(q.scales.type, a.scales, p);
+        if (q.second_scales) by.second_scale = real(q.second_scales->type, a.second_scales, p);
+        if (q.bias) by.bias = integer(a.bias, p);
+        store(q.dst.type, a.dst, o, numerics_contract::requantize(integer(a.src, i), by, lowest, highest));
+    });
+}
+
 class reference_implementation final : public implementation {
   public:
     explicit reference_implementation(quantization q)
@@ -96,6 +112,7 @@ class reference_implementation final : public implementation {
     void run(const arguments &args) const override {
         const parallel::float_control control;
         if (q_.dir == direction::dequantize) return dequantize(q_, args);
+        if (q_.dir == direction::requantize) return requantize(q_, args);
         q_.rule == numerics::onnx ? quantize_onnx(q_, args) : quantize(q_, args);
     }
 

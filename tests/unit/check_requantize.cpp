@@ -1,0 +1,102 @@
+// What check() finds wrong with statements that requantize, and with what belongs to them in others.
+#include <gtest/gtest.h>
+
+#include "dynquant/quantization.hpp"
+
+namespace dynquant::test {
+namespace {
+
+quantization right() {
+    quantization q;
+    q.dir = direction::requantize;
+    q.src = {data_type::s32, {2, 3}, {}};
+    q.dst = {data_type::u8, {2, 3}, {}};
+    q.scales = {data_type::f32, {2, 1}, {}};
+    q.second_scales = {data_type::f32, {2, 1}, {}};
+    q.bias = {data_type::s32, {2, 1}, {}};
+    q.relu = true;
+    return q;
+}
+
+template <typename Spoil>
+testing::AssertionResult finds(dnnl_status_t status, const std::string &message, Spoil &&spoil) {
+    auto q = right();
+    spoil(q);
+    const auto found = check(q);
+    if (!found) return testing::AssertionFailure() << "nothing was found";
+    if (found->status == status && found->message == message) return testing::AssertionSuccess();
+    return testing::AssertionFailure() << "found " << found->status << ": " << found->message;
+}
+
+TEST(check_requantize, finds_nothing_wrong_with_right_statements) {
+    EXPECT_FALSE(check(right()));
+    auto q = right();
+    q.second_scales->values = {0.25, 0.5, 1};
+    q.bias->values = {INT32_MIN, 0, INT32_MAX};
+    EXPECT_FALSE(check(q));
+    q.dst.type = data_type::s8;
+    q.second_scales.reset();
+    q.bias.reset();
+    q.relu = false;
+    EXPECT_FALSE(check(q));
+}
+
+TEST(check_requantize, data_types) {
+    using enum data_type;
+    const auto status = dnnl_invalid_data_type;
+    EXPECT_TRUE(finds(status, "src: expected data type s32, given f32", [](auto &q) { q.src.type = f32; }));
+    EXPECT_TRUE(finds(status, "dst: expected data type s8 or u8, given s4", [](auto &q) { q.dst.type = s4; }));
+    EXPECT_TRUE(finds(status, "scales: expected data type f32, given f16", [](auto &q) { q.scales.type = f16; }));
+    EXPECT_TRUE(finds(status, "second scales: expected data type f32, given bf16",
+            [](auto &q) { q.second_scales->type = bf16; }));
+    EXPECT_TRUE(finds(status, "bias: expected data type s32, given f32", [](auto &q) { q.bias->type = f32; }));
+}
+
+TEST(check_requantize, what_belongs_to_other_directions) {
+    const auto status = dnnl_invalid_arguments;
+    EXPECT_TRUE(finds(status, "zps: expected none for requantize, given some of s8", [](auto &q) {
+        q.zero_points = {data_type::s8, {2, 1}, {}};
+    }));
+    for (const auto rule : {numerics::any, numerics::onnx})
+        EXPECT_TRUE(finds(status, std::string("numerics: expected strict for requantize, given ") + to_string(rule),
+                [&](auto &q) { q.rule = rule; }));
+    EXPECT_TRUE(finds(status, "division: expected f32 for numerics strict, given f16",
+            [](auto &q) { q.division = precision::f16; }));
+    EXPECT_TRUE(finds(
+            status, "saturate: expected false for numerics strict, given true", [](auto &q) { q.saturate = true; }));
+}
+
+TEST(check_requantize, what_belongs_to_requantize) {
+    for (const auto dir : {direction::quantize, direction::dequantize}) {
+        const std::string name = to_string(dir);
+        EXPECT_TRUE(finds(dnnl_invalid_arguments, "second scales: expected none for " + name + ", given some of f32",
+                [&](auto &q) { q.dir = dir; }));
+        EXPECT_TRUE(
+                finds(dnnl_invalid_arguments, "bias: expected none for " + name + ", given some of s32", [&](auto &q) {
+                    q.dir = dir;
+                    q.second_scales.reset();
+                }));
+        EXPECT_TRUE(finds(dnnl_invalid_arguments, "relu: expected false for " + name + ", given true", [&](auto &q) {
+            q.dir = dir;
+            q.second_scales.reset();
+            q.bias.reset();
+        }));
+    }
+}
+
+TEST(check_requantize, shapes_and_values_of_its_parameters) {
+    EXPECT_TRUE(finds(dnnl_invalid_shape, "second scales: expected the block of scales, 2x1, given 2x3", [](auto &q) {
+        q.second_scales->block = {2, 3};
+    }));
+    EXPECT_TRUE(finds(dnnl_invalid_shape, "bias: expected the block of scales, 2x1, given 1x3", [](auto &q) {
+        q.bias->block = {1, 3};
+    }));
+    EXPECT_TRUE(finds(dnnl_invalid_shape, "second scales: expected 3 values, given 1",
+            [](auto &q) { q.second_scales->values = {1}; }));
+    EXPECT_TRUE(finds(dnnl_invalid_arguments, "bias: expected integers within s32, given 0.5 at 1", [](auto &q) {
+        q.bias->values = {0, 0.5, 1};
+    }));
+}
+
+} // namespace
+} // namespace dynquant::test
