@@ -7,10 +7,26 @@
 //     note(u, a, b), any(u): notes whether a or b has a NaN; whether one was noted
 #pragma once
 
+#include <cstring>
+
 #include "onnx/extremes.hpp"
 
 namespace dynquant::onnx {
 namespace {
+
+/// The primitives that are the same for every size of a vector. The compilers make one instruction of each.
+template <int Bytes>
+struct vectors {
+    static constexpr int width = Bytes / sizeof(float);
+    using vector [[gnu::vector_size(Bytes)]] = float;
+    static vector load(const float *x) {
+        vector v;
+        std::memcpy(&v, x, sizeof v);
+        return v;
+    }
+    static vector least(vector x, vector m) { return x < m ? x : m; }
+    static vector greatest(vector x, vector m) { return x > m ? x : m; }
+};
 
 template <typename Isa>
 extremes extremes_of_few(const float *x, std::int64_t count) {
@@ -23,32 +39,40 @@ extremes extremes_of_few(const float *x, std::int64_t count) {
     return result;
 }
 
+template <typename Isa>
+struct bounds {
+    typename Isa::vector low = {}, high = {};
+
+    void add(typename Isa::vector x) {
+        low = Isa::least(x, low);
+        high = Isa::greatest(x, high);
+    }
+    void add(const bounds &other) {
+        low = Isa::least(other.low, low);
+        high = Isa::greatest(other.high, high);
+    }
+};
+
 /// Several vectors at once, as each instruction waits for the result of the one before it on its vector.
 template <typename Isa>
 struct accumulators {
-    static constexpr int count = 4;
-    typename Isa::vector low[count] = {}, high[count] = {};
+    static constexpr int values = 4 * Isa::width;
+    bounds<Isa> a, b, c, d; // no array: g++ would leave it in memory
     typename Isa::unordered nan = {};
 
     void add(const float *x) {
-        typename Isa::vector v[count];
-        for (int i = 0; i < count; ++i)
-            v[i] = Isa::load(x + i * Isa::width);
-        for (int i = 0; i < count; ++i) {
-            low[i] = Isa::least(v[i], low[i]);
-            high[i] = Isa::greatest(v[i], high[i]);
-        }
-        for (int i = 0; i < count; i += 2)
-            nan = Isa::note(nan, v[i], v[i + 1]);
+        const auto va = Isa::load(x), vb = Isa::load(x + Isa::width);
+        const auto vc = Isa::load(x + 2 * Isa::width), vd = Isa::load(x + 3 * Isa::width);
+        a.add(va), b.add(vb), c.add(vc), d.add(vd);
+        nan = Isa::note(Isa::note(nan, va, vb), vc, vd);
     }
 
-    extremes all() const {
-        float values[2 * count * Isa::width];
-        for (int i = 0; i < count; ++i) {
-            Isa::store(values + 2 * i * Isa::width, low[i]);
-            Isa::store(values + (2 * i + 1) * Isa::width, high[i]);
-        }
-        auto result = extremes_of_few<Isa>(values, 2 * count * Isa::width);
+    extremes all() {
+        a.add(b), c.add(d), a.add(c);
+        float lanes[2 * Isa::width];
+        std::memcpy(lanes, &a.low, sizeof a.low);
+        std::memcpy(lanes + Isa::width, &a.high, sizeof a.high);
+        auto result = extremes_of_few<Isa>(lanes, 2 * Isa::width);
         result.nan = Isa::any(nan);
         return result;
     }
@@ -56,7 +80,7 @@ struct accumulators {
 
 template <typename Isa>
 extremes extremes_of(const float *x, std::int64_t count) {
-    constexpr std::int64_t step = accumulators<Isa>::count * Isa::width;
+    constexpr std::int64_t step = accumulators<Isa>::values;
     if (count < step) return extremes_of_few<Isa>(x, count);
     accumulators<Isa> all;
     for (std::int64_t i = 0; i + step <= count; i += step)
