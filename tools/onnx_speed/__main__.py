@@ -8,8 +8,9 @@ import pathlib
 import sys
 
 from .cases import QUARK, all_cases
-from .measure import Result, measure
+from .measure import measure
 from .page import tables
+from .result import Result
 from .sessions import Peer
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -24,6 +25,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--library", default=ROOT / "build/release/src/libdynquant_ort.so", type=pathlib.Path)
     parser.add_argument("--quark", type=pathlib.Path, metavar="LIBRARY", help="Quark's own library; without it its operators are left out")
     parser.add_argument("--results", type=pathlib.Path, metavar="FILE", help="add the figures to those of this file, and write the tables of all")
+    parser.add_argument("--chart", type=pathlib.Path, metavar="FILE.svg", help="draw them too")
     return parser.parse_args()
 
 
@@ -49,6 +51,10 @@ def main() -> int:
             results[r.key, r.threads] = r
     if given.results:
         given.results.write_text(json.dumps([dataclasses.asdict(r) for r in results.values()]))
+    if given.chart:
+        from .chart import draw  # wants matplotlib
+
+        draw(list(results.values()), given.chart)
     print(tables(list(results.values())))
     return 0
 

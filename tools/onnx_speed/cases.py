@@ -84,10 +84,16 @@ def _quark() -> list[Case]:
     return [
         Case(name, f"Extended{op}Linear", (T.FLOAT, T.FLOAT, t) if op == "Quantize" else (t, T.FLOAT, T.FLOAT),
              (ROWS, COLUMNS), (), axis, QUARK)
-        for op in ("Quantize", "Dequantize") for name, t in _QUARK.items()
+        for op in ("Quantize", "Dequantize")
+        for name, t in _QUARK.items()
     ]  # fmt: skip
 
 
 def all_cases() -> list[Case]:
+    # In the caches, where arithmetic shows.
+    small = [
+        Case("uint8, 64 Ki", "QuantizeLinear", (T.FLOAT, T.FLOAT, T.UINT8), _SIZES["64 Ki"], goal=1.5),
+        Case("uint8, 64 Ki", "DequantizeLinear", (T.UINT8, T.FLOAT, T.FLOAT), _SIZES["64 Ki"]),
+    ]
     dynamic = [Case(size, "DynamicQuantizeLinear", (T.FLOAT, T.FLOAT, T.UINT8), dims) for size, dims in _SIZES.items()]
-    return _standard() + dynamic + _quark()
+    return small + _standard() + dynamic + _quark()

@@ -1,47 +1,15 @@
 """Peer and dynquant by turns, round by round, each with a session of its own: the threads of another would wait for work in
 a loop and take the cores."""
 
-import dataclasses
-import statistics
-
 import numpy
+import onnxruntime
 
 from .cases import Case
+from .result import Result
 from .sessions import Peer, Runner, bytes_moved, input_of
 
 
-@dataclasses.dataclass
-class Result:
-    """Medians of each round, in seconds; none of the peer's where it has no such node, for this reason."""
-
-    key: str
-    threads: int
-    elements: int
-    bytes: float
-    peer: str
-    goal: float | None
-    ours: list[float]
-    theirs: list[float]
-    refusal: str = ""
-
-    @property
-    def ratios(self) -> list[float]:
-        return [theirs / ours for theirs, ours in zip(self.theirs, self.ours)]
-
-    def ours_gelems(self) -> float:
-        return self.elements / statistics.median(self.ours) / 1e9
-
-    def theirs_gelems(self) -> float | None:
-        return self.elements / statistics.median(self.theirs) / 1e9 if self.theirs else None
-
-    def gigabytes_per_second(self) -> float:
-        return self.bytes / statistics.median(self.ours) / 1e9
-
-    def ratio(self) -> float | None:
-        return statistics.median(self.ratios) if self.theirs else None
-
-
-def _median(case: Case, peer: Peer, threads: int, x, seconds: float) -> float:
+def _median(case: Case, peer: Peer, threads: int, x: onnxruntime.OrtValue, seconds: float) -> float:
     return Runner(case, peer, threads, x).median(seconds)
 
 

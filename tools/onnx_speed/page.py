@@ -1,6 +1,6 @@
 """The tables for docs/onnx.md."""
 
-from .measure import Result
+from .result import Result
 
 
 def _number(value: float | None, digits: int = 2) -> str:

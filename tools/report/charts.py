@@ -39,7 +39,7 @@ STYLES = {
 SIZES = {"4Ki": 2**12, "16Ki": 2**14, "64Ki": 2**16, "256Ki": 2**18, "1Mi": 2**20, "4Mi": 2**22, "16Mi": 2**24, "64Mi": 2**26}
 
 
-def _save(figure: plt.Figure, folder: pathlib.Path, name: str) -> None:
+def save(figure: plt.Figure, folder: pathlib.Path, name: str) -> None:
     figure.tight_layout()
     figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
     plt.close(figure)
@@ -83,7 +83,7 @@ def _over_size(m: Measurements, folder: pathlib.Path, name: str, batch: str, op:
     axes.set_ylim(bottom=0)
     axes.set(xlabel="elements", ylabel="Gelem/s", title=title)
     axes.legend(fontsize=8)
-    _save(figure, folder, name)
+    save(figure, folder, name)
 
 
 def _bars(axes: plt.Axes, groups: list[str], series: dict[str, list[float | None]], colors: list[str]) -> None:
@@ -109,7 +109,7 @@ def _per_channel(m: Measurements, folder: pathlib.Path) -> None:
     _bars(axes, labels, series, ["#0b6e4f", "#0068b5"])
     axes.set(ylabel="Gelem/s", title="Quantize 1 Mi elements per channel, zero points, one thread (none: refused)")
     axes.legend(fontsize=8)
-    _save(figure, folder, "per_channel")
+    save(figure, folder, "per_channel")
 
 
 def _instruction_sets(m: Measurements, folder: pathlib.Path) -> None:
@@ -124,7 +124,7 @@ def _instruction_sets(m: Measurements, folder: pathlib.Path) -> None:
     _bars(axes, [label for label, *_ in cases], series, ["#b7d3c6", "#6fb98f", "#0b6e4f"])
     axes.set(ylabel="Gelem/s", title="Instruction sets, strict, one thread")
     axes.legend(fontsize=8)
-    _save(figure, folder, "instruction_sets")
+    save(figure, folder, "instruction_sets")
 
 
 def _small(m: Measurements, folder: pathlib.Path) -> None:
@@ -151,7 +151,7 @@ def _small(m: Measurements, folder: pathlib.Path) -> None:
     axes.set_xticks(sizes, [str(size) for size in sizes])
     axes.set(xlabel="elements", ylabel="ns a call", title="Small tensors: time of a call, one thread")
     axes.legend(fontsize=8)
-    _save(figure, folder, "small_tensors")
+    save(figure, folder, "small_tensors")
 
 
 def _scaling(m: Measurements, folder: pathlib.Path) -> None:
@@ -170,7 +170,7 @@ def _scaling(m: Measurements, folder: pathlib.Path) -> None:
     axes.set_ylim(bottom=0)
     axes.set(xlabel="threads", ylabel="times one thread's speed", title="Quantize: speed-up by threads")
     axes.legend(fontsize=8)
-    _save(figure, folder, "thread_scaling")
+    save(figure, folder, "thread_scaling")
 
 
 def draw(m: Measurements, folder: pathlib.Path) -> None:

@@ -1,0 +1,39 @@
+"""The tables of scripts/compare-onnxruntime, on made-up figures."""
+
+import unittest
+
+from onnx_speed.page import tables
+from onnx_speed.result import Result
+
+
+def result(theirs, ours, key="QuantizeLinear: uint8", threads=1, peer="ONNX Runtime", goal=None):
+    return Result(key, threads, 1000, 5000.0, peer, goal, ours, theirs)
+
+
+def row(r):
+    return [cell.strip() for cell in tables([r]).splitlines()[2].strip("|").split("|")]
+
+
+class Tables(unittest.TestCase):
+    def test_a_ratio_is_the_median_of_those_of_the_rounds(self):
+        # Rounds: 2, 8 and 3 times as fast; the median of their times is 3 us.
+        r = result(theirs=[2e-6, 8e-6, 3e-6], ours=[1e-6, 1e-6, 1e-6])
+        self.assertEqual(row(r)[1:5], ["0.33", "1.00", "5.00", "3.0 (2.0 to 8.0)"])
+
+    def test_goals(self):
+        self.assertEqual(row(result([3e-6], [1e-6], goal=1.5))[5], "1.5, met")
+        self.assertEqual(row(result([1e-6], [1e-6], goal=1.5))[5], "1.5, **missed**")
+        self.assertEqual(row(result([1e-6], [1e-6]))[5], "")
+
+    def test_what_the_peer_does_not_have(self):
+        self.assertEqual(row(result([], [1e-6], goal=8))[1:], ["-", "1.00", "5.00", "not offered", ""])
+
+    def test_one_table_for_each_peer_and_number_of_threads(self):
+        text = tables([result([1e-6], [1e-6]), result([1e-6], [1e-6], threads=4), result([1e-6], [1e-6], peer="Quark")])
+        heads = [line for line in text.splitlines() if "Gelem/s" in line]
+        self.assertEqual(["one thread" in h for h in heads], [True, False, True])
+        self.assertIn("| Quark |", heads[2])
+
+
+if __name__ == "__main__":
+    unittest.main()
