@@ -1,0 +1,200 @@
+#include "model/codify/layers.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <set>
+
+#include "model/refusal.hpp"
+#include "onnx/element_type.hpp"
+#include "quantization/shape.hpp"
+
+namespace dynquant::models {
+namespace {
+
+bool is_one_of(const node &n, std::initializer_list<const char *> op_types) {
+    return n.domain.empty()
+            && std::any_of(op_types.begin(), op_types.end(), [&](const char *op) { return n.op_type == op; });
+}
+
+template <typename T>
+T attribute_of(const node &n, const char *name, T otherwise) {
+    for (const auto &a : n.attributes)
+        if (a.name == name)
+            if (const auto *value = std::get_if<T>(&a.value)) return *value;
+    return otherwise;
+}
+
+const std::string &input(const node &n, std::size_t i) {
+    static const std::string none;
+    return i < n.inputs.size() ? n.inputs[i] : none;
+}
+
+/// Reads the graph layer by layer.
+class layer_reader {
+  public:
+    explicit layer_reader(const graph &g)
+        : g_(g) {}
+
+    std::vector<float_step> steps() {
+        std::vector<float_step> result;
+        for (const auto &n : g_.nodes) {
+            if (taken_.contains(&n)) continue;
+            if (is_one_of(n, {"Gemm", "MatMul", "Conv"}))
+                result.push_back({layer(n), nullptr});
+            else if (is_one_of(n, {"Flatten", "Reshape", "Transpose", "MaxPool"}))
+                result.push_back({std::nullopt, &n});
+            else
+                refuse_node(n);
+        }
+        return result;
+    }
+
+  private:
+    [[noreturn]] static void refuse_node(const node &n) {
+        if (is_one_of(n, {"Relu", "Tanh", "Sigmoid", "Add"}))
+            refuse(n, dnnl_unimplemented,
+                    "expected it right after a Gemm, MatMul or Conv whose result nothing else takes (Add: of MatMul, "
+                    "with a constant for each column), given it elsewhere");
+        refuse(n, dnnl_unimplemented,
+                "expected Gemm, MatMul, Conv, Add, Relu, Tanh, Sigmoid, Flatten, Reshape, Transpose or MaxPool, given ",
+                n.op_type);
+    }
+
+    float_layer layer(const node &product) {
+        float_layer l;
+        l.product = &product;
+        l.x = input(product, 0);
+        l.sum = l.y = product.outputs.front();
+        if (g_.initializers.contains(l.x)) refuse(product, dnnl_unimplemented, "expected weights as its second input");
+        read_weights(l);
+        read_bias(l);
+        l.activation = only_user(l.y, {"Relu", "Tanh", "Sigmoid"});
+        if (l.activation) l.y = take(*l.activation);
+        l.rank = static_cast<int>(g_.value_types.at(l.y).shape.size());
+        return l;
+    }
+
+    void read_weights(float_layer &l) {
+        const node &n = *l.product;
+        const auto &w = constant(n, 1);
+        l.weight_shape = w.what.shape;
+        l.weights = floats(n, 1);
+        const auto expected = l.is_convolution() ? "3 dimensions or more" : "2 dimensions";
+        if (l.is_convolution() ? l.weight_shape.size() < 3 : l.weight_shape.size() != 2)
+            refuse(n, dnnl_invalid_shape, "weights '", n.inputs[1], "': expected ", expected, ", given shape ",
+                    to_string(l.weight_shape));
+        if (n.op_type == "Gemm") read_gemm(l);
+        l.channels = l.is_convolution() ? l.weight_shape[0] : l.weight_shape[1];
+    }
+
+    /// alpha X W or alpha X W^T as a MatMul's X W.
+    void read_gemm(float_layer &l) {
+        const node &n = *l.product;
+        if (attribute_of<std::int64_t>(n, "transA", 0) != 0)
+            refuse(n, dnnl_unimplemented, "attribute 'transA': expected 0, given 1");
+        if (attribute_of<std::int64_t>(n, "transB", 0) != 0) {
+            const auto rows = l.weight_shape[0], columns = l.weight_shape[1];
+            std::vector<float> turned(l.weights.size());
+            for (std::int64_t i = 0; i < rows; ++i)
+                for (std::int64_t j = 0; j < columns; ++j)
+                    turned[static_cast<std::size_t>(j * rows + i)] =
+                            l.weights[static_cast<std::size_t>(i * columns + j)];
+            l.weights = std::move(turned);
+            l.weight_shape = {columns, rows};
+        }
+        const float alpha = attribute_of(n, "alpha", 1.0F);
+        for (auto &w : l.weights)
+            w *= alpha;
+    }
+
+    void read_bias(float_layer &l) {
+        const node &n = *l.product;
+        if (!input(n, 2).empty()) { // Gemm's C and Conv's B
+            l.bias = per_channel(n, floats(n, 2), l.channels, n.inputs[2]);
+            const float beta = n.op_type == "Gemm" ? attribute_of(n, "beta", 1.0F) : 1.0F;
+            for (auto &b : l.bias)
+                b *= beta;
+        } else if (n.op_type == "MatMul") {
+            read_added_bias(l);
+        }
+    }
+
+    /// The constant that the next node adds to a MatMul.
+    void read_added_bias(float_layer &l) {
+        const node *add = only_user(l.y, {"Add"});
+        if (!add) return;
+        const std::size_t side = input(*add, 0) == l.y ? 1 : 0;
+        const auto at = g_.initializers.find(input(*add, side));
+        if (at == g_.initializers.end() || at->second.what.shape.size() > g_.value_types.at(l.y).shape.size()) return;
+        l.bias = per_channel(*add, floats(*add, side), l.channels, at->first);
+        l.sum = l.y = take(*add);
+    }
+
+    static std::vector<float> per_channel(
+            const node &n, std::vector<float> values, std::int64_t channels, const std::string &name) {
+        const auto count = static_cast<std::size_t>(channels);
+        if (values.size() == 1) values.resize(count, values.front());
+        if (values.size() != count)
+            refuse(n, dnnl_invalid_shape, "bias '", name, "': expected one element, or ", channels,
+                    " for as many output channels, given ", values.size());
+        return values;
+    }
+
+    /// The node that alone takes the value, if it is one of these.
+    const node *only_user(const std::string &value, std::initializer_list<const char *> op_types) const {
+        const node *user = nullptr;
+        for (const auto &output : g_.outputs)
+            if (output.name == value) return nullptr;
+        for (const auto &n : g_.nodes)
+            if (const auto uses = std::count(n.inputs.begin(), n.inputs.end(), value); uses > 0) {
+                if (user || uses > 1) return nullptr;
+                user = &n;
+            }
+        return user && is_one_of(*user, op_types) ? user : nullptr;
+    }
+
+    /// Makes the node part of a layer. Gives what it computes.
+    const std::string &take(const node &n) {
+        taken_.insert(&n);
+        return n.outputs.front();
+    }
+
+    const tensor &constant(const node &n, std::size_t i) const {
+        const auto at = g_.initializers.find(input(n, i));
+        if (at == g_.initializers.end())
+            refuse(n, dnnl_invalid_arguments, "input '", input(n, i), "': expected an initializer, given ",
+                    input(n, i).empty() ? "nothing" : "a value that is computed");
+        return at->second;
+    }
+
+    std::vector<float> floats(const node &n, std::size_t i) const {
+        const auto &t = constant(n, i);
+        if (t.what.type != onnx::element_type_of(data_type::f32))
+            refuse(n, dnnl_invalid_data_type, "input '", input(n, i), "': expected type float, given ",
+                    onnx::name_of(t.what.type));
+        std::vector<float> values(t.data.size() / sizeof(float));
+        std::memcpy(values.data(), t.data.data(), t.data.size());
+        for (std::size_t k = 0; k < values.size(); ++k)
+            if (!std::isfinite(values[k]))
+                refuse(n, dnnl_invalid_arguments, "input '", input(n, i), "': expected finite numbers, given ",
+                        values[k], " at element ", k);
+        return values;
+    }
+
+    const graph &g_;
+    std::set<const node *> taken_;
+};
+
+} // namespace
+
+std::int64_t float_layer::channel_of(std::int64_t weight) const {
+    if (!is_convolution()) return weight % channels;
+    return weight / (static_cast<std::int64_t>(weights.size()) / channels);
+}
+
+std::vector<float_step> steps_of(const graph &g) {
+    return layer_reader(g).steps();
+}
+
+} // namespace dynquant::models

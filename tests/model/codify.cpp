@@ -1,0 +1,275 @@
+// Float models made pre-quantized ones: nodes, weights, biases and multipliers, worked out by hand.
+#include "model/codify/codify.hpp"
+
+#include <cmath>
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+#include "dynquant/error.hpp"
+#include "onnx/element_type.hpp"
+
+namespace dynquant::models {
+namespace {
+
+using options = codify_options;
+using testing::Test;
+
+tensor floats(const dims &shape, const std::vector<float> &values) {
+    tensor t {{onnx::element_type_of(data_type::f32), shape}, std::vector<std::byte>(values.size() * sizeof(float))};
+    std::memcpy(t.data.data(), values.data(), t.data.size());
+    return t;
+}
+
+template <typename T>
+std::vector<T> elements(const graph &g, const std::string &name) {
+    const auto &t = g.initializers.at(name);
+    std::vector<T> values(t.data.size() / sizeof(T));
+    std::memcpy(values.data(), t.data.data(), t.data.size());
+    return values;
+}
+
+std::vector<std::string> op_types(const graph &g) {
+    std::vector<std::string> types;
+    for (const auto &n : g.nodes)
+        types.push_back(n.op_type);
+    return types;
+}
+
+/// A model of float values, whose types are given as inference would find them.
+struct float_model {
+    graph g;
+
+    float_model() {
+        g.opsets[""] = 13;
+        g.inputs = {{"x", 1, dims {1, 2}}};
+        g.outputs = {{"y", 1, dims {1, 2}}};
+        computes("x", {1, 2});
+    }
+    float_model &computes(const std::string &name, const dims &shape) {
+        g.value_types[name] = {1, shape};
+        return *this;
+    }
+    float_model &constant(const std::string &name, const dims &shape, const std::vector<float> &values) {
+        g.initializers[name] = floats(shape, values);
+        return computes(name, shape);
+    }
+    float_model &add(const std::string &op_type, const std::vector<std::string> &inputs, const std::string &output,
+            const dims &shape, std::vector<attribute> attributes = {}) {
+        g.nodes.push_back({op_type, "", "the_" + op_type, inputs, {output}, std::move(attributes)});
+        return computes(output, shape);
+    }
+};
+
+/// y = x W + B with max|W| = 1.27 and, as x goes to 2.54, scales of 0.01 and 0.02.
+float_model fully_connected() {
+    float_model m;
+    m.constant("w", {2, 2}, {1.27F, -0.5F, 0.25F, 0.004F}).constant("b", {2}, {1, -0.002F});
+    return m.add("MatMul", {"x", "w"}, "p", {1, 2}).add("Add", {"p", "b"}, "y", {1, 2});
+}
+
+const value_ranges usual = {{"x", {-2.54F, 1}}, {"y", {-1, 5.08F}}};
+
+TEST(Codify, AFullyConnectedLayerIsFigure1) {
+    const auto result = codify(fully_connected().g, usual, {});
+    const graph &g = result.model;
+    EXPECT_EQ(op_types(g),
+            (std::vector<std::string> {"QuantizeLinear", "MatMulInteger", "Add", "Cast", "Mul", "Mul", "QuantizeLinear",
+                    "DequantizeLinear"}));
+    EXPECT_EQ(elements<std::int8_t>(g, "y_weights"), (std::vector<std::int8_t> {127, -50, 25, 0}));
+    EXPECT_EQ(elements<std::int32_t>(g, "y_bias"), (std::vector<std::int32_t> {5000, -10})); // B / 0.0002
+    EXPECT_FLOAT_EQ(elements<float>(g, "x_quantized_scale")[0], 0.02F);
+    EXPECT_FLOAT_EQ(elements<float>(g, "y_scale")[0], 0.04F);
+    // 0.0002 / 0.04 = 0.005, of which 24 bits begin with 2^-8 * 1.28: 0.005 * 2^31 = 10737418.24
+    EXPECT_NEAR(elements<float>(g, "y_quant_scale")[0], 10737418, 4); // 0.005 by way of scales that are floats
+    EXPECT_EQ(elements<float>(g, "y_quant_shift")[0], 0x1p-31F);
+    EXPECT_TRUE(result.notes.empty());
+}
+
+TEST(Codify, OneMulIsTheProductOfTwo) {
+    options opts;
+    opts.rescale = options::rescaling::one_mul;
+    const auto g = codify(fully_connected().g, usual, opts).model;
+    EXPECT_EQ(op_types(g),
+            (std::vector<std::string> {
+                    "QuantizeLinear", "MatMulInteger", "Add", "Cast", "Mul", "QuantizeLinear", "DequantizeLinear"}));
+    EXPECT_FLOAT_EQ(elements<float>(g, "y_quant_multiplier")[0], 0.005F);
+}
+
+TEST(Codify, EachOutputChannelMayHaveItsScale) {
+    options opts;
+    opts.per_channel = true;
+    opts.rescale = options::rescaling::one_mul;
+    const auto g = codify(fully_connected().g, usual, opts).model;
+    EXPECT_EQ(elements<std::int8_t>(g, "y_weights"), (std::vector<std::int8_t> {127, -127, 25, 1}));
+    const auto multipliers = elements<float>(g, "y_quant_multiplier");
+    ASSERT_EQ(multipliers.size(), 2U);
+    EXPECT_FLOAT_EQ(multipliers[0], 0.005F);
+    EXPECT_FLOAT_EQ(multipliers[1], 0.5F / 127 * 0.02F / 0.04F);
+}
+
+TEST(Codify, ValuesThatWereNeverNegativeAreUnsigned) {
+    auto m = fully_connected();
+    m.g.nodes[1].outputs = {"s"};
+    m.computes("s", {1, 2}).add("Relu", {"s"}, "y", {1, 2});
+    const auto g = codify(m.g, {{"x", {0, 5.1F}}, {"s", {-1, 5.1F}}, {"y", {0, 5.1F}}}, {}).model;
+    EXPECT_FLOAT_EQ(elements<float>(g, "x_quantized_scale")[0], 0.02F); // 5.1 / 255
+    EXPECT_FLOAT_EQ(elements<float>(g, "y_scale")[0], 0.02F);
+    EXPECT_EQ(g.nodes[6].op_type, "Relu");
+    EXPECT_EQ(g.nodes[7].inputs[2], "zero_u8");
+}
+
+TEST(Codify, GemmsFactorsGoIntoWeightsAndBias) {
+    float_model m;
+    m.constant("w", {2, 2}, {1.27F, 0.25F, -0.5F, 0.004F}).constant("c", {2}, {1, -0.002F});
+    m.add("Gemm", {"x", "w", "c"}, "y", {1, 2}, {{"transB", std::int64_t {1}}, {"alpha", 2.0F}, {"beta", 3.0F}});
+    const auto g = codify(m.g, usual, {}).model;
+    EXPECT_EQ(elements<std::int8_t>(g, "y_weights"), (std::vector<std::int8_t> {127, -50, 25, 0}));
+    EXPECT_EQ(elements<std::int32_t>(g, "y_bias"), (std::vector<std::int32_t> {7500, -15})); // 3 B / (2 * 0.0002)
+}
+
+TEST(Codify, AConvolutionIsFigure3) {
+    float_model m;
+    m.g.inputs = {{"x", 1, dims {1, 1, 3, 3}}};
+    m.computes("x", {1, 1, 3, 3}).constant("w", {2, 1, 1, 1}, {1.27F, -0.5F}).constant("b", {2}, {1, 2});
+    m.add("Conv", {"x", "w", "b"}, "y", {1, 2, 3, 3}, {{"pads", std::vector<std::int64_t> {0, 0, 0, 0}}});
+    const auto g = codify(m.g, usual, {}).model;
+    EXPECT_EQ(g.nodes[1].op_type, "ConvInteger");
+    EXPECT_EQ(g.nodes[1].attributes, m.g.nodes[0].attributes);
+    EXPECT_EQ(g.initializers.at("y_bias").what.shape, (dims {1, 2, 1, 1}));
+    EXPECT_EQ(elements<std::int32_t>(g, "y_bias"), (std::vector<std::int32_t> {5000, 10000}));
+}
+
+float_model with_tanh() {
+    auto m = fully_connected();
+    m.g.nodes[1].outputs = {"s"};
+    return m.computes("s", {1, 2}).add("Tanh", {"s"}, "y", {1, 2});
+}
+const value_ranges of_tanh = {{"x", {-2.54F, 1}}, {"s", {-1, 1.27F}}, {"y", {-0.8F, 0.9F}}};
+
+TEST(Codify, TanhOf8BitsIsFigure4) {
+    const auto g = codify(with_tanh().g, of_tanh, {}).model;
+    EXPECT_EQ(op_types(g),
+            (std::vector<std::string> {"QuantizeLinear", "MatMulInteger", "Add", "Cast", "Mul", "Mul", "QuantizeLinear",
+                    "DequantizeLinear", "Tanh", "QuantizeLinear", "DequantizeLinear"}));
+    EXPECT_FLOAT_EQ(elements<float>(g, "y_input_scale")[0], 0.01F);
+    EXPECT_FLOAT_EQ(elements<float>(g, "y_scale")[0], 1.0F / 127);
+}
+
+TEST(Codify, TanhsInputEndsWhereItSaturates) {
+    auto ranges = of_tanh;
+    ranges["s"] = {-100, 100};
+    const auto g = codify(with_tanh().g, ranges, {}).model;
+    EXPECT_FLOAT_EQ(elements<float>(g, "y_input_scale")[0], 2.7677F / 127); // tanh(2.7677) = 126.0 / 127 + half a step
+}
+
+TEST(Codify, TanhOfFloat16IsFigure5) {
+    options opts;
+    opts.activation = options::precision::fp16;
+    opts.rescale = options::rescaling::one_mul;
+    const auto g = codify(with_tanh().g, of_tanh, opts).model;
+    EXPECT_EQ(op_types(g),
+            (std::vector<std::string> {"QuantizeLinear", "MatMulInteger", "Add", "Cast", "Mul", "Cast", "Tanh", "Cast",
+                    "QuantizeLinear", "DequantizeLinear"}));
+    EXPECT_FLOAT_EQ(elements<float>(g, "y_quant_multiplier")[0], 0.0002F);
+}
+
+TEST(Codify, SigmoidIsUnsigned) {
+    auto m = with_tanh();
+    m.g.nodes[2].op_type = "Sigmoid";
+    const auto g = codify(m.g, of_tanh, {}).model;
+    EXPECT_FLOAT_EQ(elements<float>(g, "y_scale")[0], 1.0F / 255);
+    EXPECT_EQ(g.nodes[9].inputs[2], "zero_u8");
+}
+
+TEST(Codify, WhatOnlyMovesElementsStays) {
+    auto m = fully_connected();
+    m.g.nodes[1].outputs = {"s"};
+    m.g.initializers["shape"] = {{7, {1}}, std::vector<std::byte>(8)};
+    m.computes("s", {1, 2}).add("Reshape", {"s", "shape"}, "y", {2});
+    const auto g = codify(m.g, {{"x", {-1, 1}}, {"s", {-1, 1}}}, {}).model;
+    EXPECT_EQ(g.nodes[7].op_type, "Reshape");
+    EXPECT_EQ(g.nodes[7].inputs, (std::vector<std::string> {"s_quantized", "shape"}));
+    EXPECT_TRUE(g.initializers.contains("shape"));
+    EXPECT_EQ(elements<float>(g, "y_scale"),
+            elements<float>(codify(fully_connected().g, {{"x", {-1, 1}}, {"y", {-1, 1}}}, {}).model, "y_scale"));
+}
+
+TEST(Codify, ZerosHaveScale1AndAreSaid) {
+    auto m = fully_connected();
+    m.constant("w", {2, 2}, {0, 0, 0, 0});
+    const auto result = codify(m.g, {{"x", {0, 0}}, {"y", {-1, 1}}}, {});
+    EXPECT_EQ(elements<float>(result.model, "x_quantized_scale")[0], 1);
+    EXPECT_EQ(elements<std::int32_t>(result.model, "y_bias"), (std::vector<std::int32_t> {1, 0}));
+    EXPECT_EQ(result.notes,
+            (std::vector<std::string> {"value 'x': 0 throughout calibration; its scale is 1",
+                    "node 'the_MatMul' (MatMul): all weights are 0; their scale is 1"}));
+}
+
+TEST(Codify, BiasesBeyondInt32AreSaturatedAndSaid) {
+    auto m = fully_connected();
+    m.constant("b", {2}, {3e9F, -3e9F});
+    const auto result = codify(m.g, {{"x", {-127, 1}}, {"y", {-1, 127}}}, {});
+    EXPECT_EQ(
+            elements<std::int32_t>(result.model, "y_bias"), (std::vector<std::int32_t> {2147483647, -2147483647 - 1}));
+    ASSERT_EQ(result.notes.size(), 1U);
+    EXPECT_NE(result.notes[0].find("of 2 biases 2 are beyond int32"), std::string::npos) << result.notes[0];
+}
+
+TEST(Codify, TheValuesToCalibrateAreEndsAndLayers) {
+    EXPECT_EQ(values_to_calibrate(with_tanh().g), (std::vector<std::string> {"x", "s", "y"}));
+    EXPECT_EQ(values_to_calibrate(fully_connected().g), (std::vector<std::string> {"x", "y"}));
+}
+
+// ---- What is refused ----
+
+std::string message_of(const graph &g, const value_ranges &ranges = usual) {
+    try {
+        codify(g, ranges, {});
+    } catch (const error &e) {
+        return e.message;
+    }
+    return "no error";
+}
+
+TEST(Codify, ANodeThatIsNoLayerIsNamed) {
+    auto m = fully_connected();
+    m.g.nodes[1].outputs = {"s"};
+    m.computes("s", {1, 2}).add("Softmax", {"s"}, "y", {1, 2});
+    EXPECT_EQ(message_of(m.g, {{"x", {-1, 1}}, {"s", {-1, 1}}}),
+            "node 'the_Softmax' (Softmax): expected Gemm, MatMul, Conv, Add, Relu, Tanh, Sigmoid, Flatten, Reshape, "
+            "Transpose or MaxPool, given Softmax");
+}
+
+TEST(Codify, AnActivationElsewhereIsNamed) {
+    float_model m;
+    m.add("Relu", {"x"}, "y", {1, 2});
+    EXPECT_EQ(message_of(m.g),
+            "node 'the_Relu' (Relu): expected it right after a Gemm, MatMul or Conv whose result nothing else takes "
+            "(Add: of MatMul, with a constant for each column), given it elsewhere");
+}
+
+TEST(Codify, WeightsMustBeConstantAndFinite) {
+    auto m = fully_connected();
+    m.constant("w", {2, 2}, {1, 2, HUGE_VALF, 3});
+    EXPECT_EQ(
+            message_of(m.g), "node 'the_MatMul' (MatMul): input 'w': expected finite numbers, given inf at element 2");
+    m.g.initializers.erase("w");
+    EXPECT_EQ(message_of(m.g),
+            "node 'the_MatMul' (MatMul): input 'w': expected an initializer, given a value that is computed");
+}
+
+TEST(Codify, RangesMustBeThereAndFinite) {
+    EXPECT_EQ(message_of(fully_connected().g, {{"x", {-1, 1}}}), "value 'y': expected its range, given none");
+    EXPECT_EQ(message_of(fully_connected().g, {{"x", {-1, HUGE_VALF}}, {"y", {-1, 1}}}),
+            "value 'x': expected finite numbers in calibration, given -1 to inf");
+}
+
+TEST(Codify, ARescalingMustFitIntoAFloat) {
+    EXPECT_NE(message_of(fully_connected().g, {{"x", {-1e30F, 1}}, {"y", {-1e-30F, 0}}})
+                      .find("rescale: expected a multiplier of 2^-126 to 2^24, given"),
+            std::string::npos);
+}
+
+} // namespace
+} // namespace dynquant::models
