@@ -1,6 +1,5 @@
 #include "onnx/extremes.hpp"
 
-#include <algorithm>
 #include <atomic>
 
 #include "parallel/parallel.hpp"
@@ -30,12 +29,6 @@ class merged {
     std::atomic<bool> nan_ = false;
 };
 
-int parts_for(std::int64_t count, int threads) {
-    const auto most = count / parallel::elements_per_part();
-    if (most <= 1) return 1; // asking for the concurrency takes time
-    return static_cast<int>(std::min<std::int64_t>(most, threads > 0 ? threads : parallel::concurrency()));
-}
-
 } // namespace
 
 extremes_function extremes_function_for(isa value) {
@@ -48,7 +41,7 @@ extremes_function extremes_function_for(isa value) {
 
 extremes find_extremes(extremes_function function, const float *x, std::int64_t count, int threads) {
     merged result;
-    parallel::for_each_part(count, parts_for(count, threads),
+    parallel::for_each_part(count, parallel::parts_for(count, threads),
             [&](parallel::range part) { result.add(function(x + part.begin, part.end - part.begin)); });
     return result.all();
 }

@@ -38,6 +38,12 @@ std::int64_t elements_per_part() {
     return present().elements_per_part;
 }
 
+int parts_for(std::int64_t elements, int threads) {
+    const auto most = elements / elements_per_part();
+    if (most <= 1) return 1; // asking for the concurrency takes time
+    return static_cast<int>(std::min<std::int64_t>(most, threads > 0 ? threads : concurrency()));
+}
+
 range part_of(std::int64_t count, int parts, int index) {
     const auto size = count / parts, longer = count % parts;
     const auto begin = index * size + std::min<std::int64_t>(index, longer);

@@ -1,0 +1,156 @@
+// Tables of bytes, by each instruction set.
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "lookup/lookup.hpp"
+#include "quantization/isa.hpp"
+#include "support/guarded_buffer.hpp"
+
+namespace dynquant::lookup {
+namespace {
+
+using test::guarded_buffer;
+
+struct method {
+    std::string name;
+    look_up_function function;
+};
+
+/// Every function that this processor can run.
+std::vector<method> methods() {
+    std::vector<method> result = {{"scalar", scalar_look_up}};
+#if defined(__x86_64__)
+    if (processor_isa() >= isa::avx2) result.push_back({"avx2", avx2_look_up});
+    if (processor_isa() >= isa::avx512) result.push_back({"avx512", avx512_look_up});
+    if (processor_has_vbmi()) result.push_back({"avx512_vbmi", avx512_vbmi_look_up});
+#endif
+    return result;
+}
+
+/// A permutation that is not its own inverse, of which no two neighbours are alike.
+constexpr std::uint8_t value_of(std::size_t x) {
+    return static_cast<std::uint8_t>(x * 167 + 41);
+}
+
+table some_table() {
+    table values;
+    for (std::size_t x = 0; x < values.size(); ++x)
+        values[x] = value_of(x);
+    return values;
+}
+
+std::uint8_t source(std::size_t i) {
+    return static_cast<std::uint8_t>(i * 89 + 5);
+}
+
+std::uint8_t *bytes_of(const guarded_buffer &buffer) {
+    return reinterpret_cast<std::uint8_t *>(buffer.data());
+}
+
+void fill(const guarded_buffer &buffer) {
+    for (std::size_t i = 0; i < buffer.size(); ++i)
+        bytes_of(buffer)[i] = source(i);
+}
+
+testing::AssertionResult is_looked_up(const guarded_buffer &dst) {
+    for (std::size_t i = 0; i < dst.size(); ++i)
+        if (const auto given = bytes_of(dst)[i], expected = value_of(source(i)); given != expected)
+            return testing::AssertionFailure() << "of " << dst.size() << " bytes, byte " << i << ": expected "
+                                               << int {expected} << ", given " << int {given};
+    if (!dst.intact()) return testing::AssertionFailure() << "wrote beyond " << dst.size() << " bytes";
+    return testing::AssertionSuccess();
+}
+
+class lookup_by : public testing::TestWithParam<method> {
+  protected:
+    void run(const std::uint8_t *src, std::uint8_t *dst, std::size_t count, int threads = 1) const {
+        look_up(GetParam().function, some_table(), src, dst, static_cast<std::int64_t>(count), threads);
+    }
+};
+
+// More than twice the bytes that any instruction set takes at once, so every value meets every row of the table.
+constexpr std::size_t longest = 600;
+
+TEST_P(lookup_by, every_byte_at_every_place_of_a_vector) {
+    for (std::size_t shift = 0; shift < 256; ++shift) {
+        std::vector<std::uint8_t> src(longest), dst(longest), expected(longest);
+        for (std::size_t i = 0; i < longest; ++i) {
+            src[i] = static_cast<std::uint8_t>(i + shift);
+            expected[i] = value_of(src[i]);
+        }
+        run(src.data(), dst.data(), longest);
+        EXPECT_EQ(dst, expected) << shift;
+    }
+}
+
+TEST_P(lookup_by, every_single_value_of_a_table) {
+    std::vector<std::uint8_t> src(longest), dst(longest);
+    for (std::size_t i = 0; i < longest; ++i)
+        src[i] = static_cast<std::uint8_t>(i);
+    for (std::size_t x = 0; x < 256; ++x) {
+        table values = {};
+        values[x] = 0xff;
+        look_up(GetParam().function, values, src.data(), dst.data(), longest, 1);
+        for (std::size_t i = 0; i < longest; ++i)
+            ASSERT_EQ(dst[i], i % 256 == x ? 0xff : 0) << "value " << x << ", place " << i;
+    }
+}
+
+TEST_P(lookup_by, every_length_and_nothing_beyond_it) {
+    for (std::size_t count = 0; count <= longest; ++count)
+        for (const auto where : {guarded_buffer::place::at_front, guarded_buffer::place::at_back}) {
+            const guarded_buffer src(count, where), dst(count, where);
+            fill(src);
+            run(bytes_of(src), bytes_of(dst), count);
+            EXPECT_TRUE(is_looked_up(dst));
+        }
+}
+
+TEST_P(lookup_by, every_alignment) {
+    for (std::size_t src_offset = 0; src_offset < 64; src_offset += 7)
+        for (std::size_t dst_offset = 0; dst_offset < 64; ++dst_offset)
+            for (const std::size_t count : {63U, 64U, 130U, 513U}) {
+                const guarded_buffer src(count, guarded_buffer::place::at_front, src_offset);
+                const guarded_buffer dst(count, guarded_buffer::place::at_front, dst_offset);
+                fill(src);
+                run(bytes_of(src), bytes_of(dst), count);
+                EXPECT_TRUE(is_looked_up(dst)) << src_offset << ' ' << dst_offset;
+            }
+}
+
+TEST_P(lookup_by, in_place) {
+    for (std::size_t count = 0; count <= longest; ++count) {
+        const guarded_buffer bytes(count, guarded_buffer::place::at_front, count % 64);
+        fill(bytes);
+        run(bytes_of(bytes), bytes_of(bytes), count);
+        EXPECT_TRUE(is_looked_up(bytes));
+    }
+}
+
+TEST_P(lookup_by, every_number_of_threads) {
+    constexpr std::size_t many = 1'000'003;
+    for (const int threads : {1, 2, 3, 8, 0}) {
+        const guarded_buffer bytes(many, guarded_buffer::place::at_back);
+        fill(bytes);
+        run(bytes_of(bytes), bytes_of(bytes), many, threads);
+        EXPECT_TRUE(is_looked_up(bytes)) << threads;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+        isa, lookup_by, testing::ValuesIn(methods()), [](const auto &tested) { return tested.param.name; });
+
+TEST(lookup, takes_no_more_than_is_allowed) {
+    EXPECT_EQ(function_for(isa::scalar), scalar_look_up);
+#if defined(__x86_64__)
+    EXPECT_EQ(function_for(isa::avx2), avx2_look_up);
+    EXPECT_EQ(function_for(isa::avx512), processor_has_vbmi() ? avx512_vbmi_look_up : avx512_look_up);
+#endif
+}
+
+} // namespace
+} // namespace dynquant::lookup
