@@ -11,7 +11,10 @@ namespace dynquant::onnxruntime {
 kernel::kernel(const custom_op &op, const OrtKernelInfo &info)
     : api_(op.api)
     , output_types_(op.outputs)
-    , node_(read_node(op, info)) {}
+    , node_(read_node(op, info)) {
+    for (std::size_t i = 0; i < node_.inputs.size(); ++i)
+        constant_shapes_[i] = read_constant_shape(info, i);
+}
 
 void kernel::compute(OrtKernelContext &context) {
     const session_threads threads(api_, &context);
@@ -42,7 +45,7 @@ kernel::inputs kernel::read_inputs(const OrtKernelContext &context) const {
         if (!tensor) continue;
         void *data = nullptr;
         check(api_, api_.GetTensorMutableData(const_cast<OrtValue *>(tensor), &data)); // there is no other
-        in[i] = {data, {node_.inputs[i].type, read_shape(*tensor)}};
+        in[i] = {data, {node_.inputs[i].type, constant_shapes_[i] ? *constant_shapes_[i] : read_shape(*tensor)}};
     }
     return in;
 }
@@ -57,6 +60,14 @@ dims kernel::read_shape(const OrtValue &tensor) const {
     dims shape(rank);
     check(api_, api_.GetDimensions(info, shape.data(), rank));
     return shape;
+}
+
+std::optional<dims> kernel::read_constant_shape(const OrtKernelInfo &info, std::size_t index) const {
+    int constant = 0;
+    const OrtValue *tensor = nullptr;
+    check(api_, api_.KernelInfoGetConstantInput_tensor(&info, index, &constant, &tensor));
+    if (constant == 0 || !tensor) return std::nullopt;
+    return read_shape(*tensor);
 }
 
 std::shared_ptr<const kernel::prepared> kernel::prepare(const inputs &in) {

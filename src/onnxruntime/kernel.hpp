@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <optional>
 
 #include "dynquant/onnx.hpp"
 
@@ -40,6 +41,7 @@ class kernel {
 
     inputs read_inputs(const OrtKernelContext &context) const;
     dims read_shape(const OrtValue &tensor) const;
+    std::optional<dims> read_constant_shape(const OrtKernelInfo &info, std::size_t index) const;
     std::shared_ptr<const prepared> prepare(const inputs &in);
     void check_types(const onnx::operation &operation) const;
     void *output(OrtKernelContext &context, const prepared &p, std::size_t index) const;
@@ -47,6 +49,8 @@ class kernel {
     const OrtApi &api_;
     const std::vector<onnx::element_type> &output_types_; // for which ONNX Runtime makes the tensors
     onnx::node node_;                                     // without shapes, which come with the tensors
+    // Of inputs that are part of the model: asking for one at each run would take longer than quantizing 256 elements.
+    std::array<std::optional<dims>, 3> constant_shapes_;
     std::atomic<std::shared_ptr<const prepared>> last_;
 };
 
