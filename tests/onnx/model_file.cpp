@@ -151,6 +151,15 @@ tensor_file parse_tensor(const std::string &bytes, const std::string &name) {
     return result;
 }
 
+std::string serialize_tensor(const tensor_file &tensor) {
+    proto::TensorProto message;
+    message.set_data_type(tensor.what.type);
+    for (const auto extent : tensor.what.shape)
+        message.add_dims(extent);
+    message.set_raw_data(tensor.data.data(), tensor.data.size());
+    return message.SerializeAsString();
+}
+
 int count_nodes(const std::string &bytes, const std::string &name) {
     return parse_graph(bytes, name).graph().node_size();
 }

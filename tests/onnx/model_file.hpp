@@ -36,6 +36,9 @@ std::string read_file(const std::filesystem::path &path);
 tensor_file parse_tensor(const std::string &bytes, const std::string &name);
 model_file parse_model(const std::string &bytes, const std::string &name);
 
+/// The bytes that parse_tensor takes.
+std::string serialize_tensor(const tensor_file &tensor);
+
 /// How many nodes the model's graph has. Throws file_error.
 int count_nodes(const std::string &bytes, const std::string &name);
 

@@ -103,6 +103,11 @@ TEST(model_file, tensors_in_all_fields) {
             (std::vector<std::byte> {std::byte {0b10100001}, std::byte {0b1111}}));
 }
 
+TEST(model_file, tensors_are_written_as_they_are_read) {
+    const auto written = tensor({2, 3}, 2, "abcdef").SerializeAsString();
+    EXPECT_EQ(serialize_tensor(parse_tensor(written, "t")), written);
+}
+
 TEST(model_file, tensors_that_are_none) {
     EXPECT_TRUE(refused("expected 4 bytes of elements, given 3", tensor({4}, 2, "abc")));
     EXPECT_TRUE(refused("expected 2 bytes of elements, given 3", tensor({4}, 21, "abc")));

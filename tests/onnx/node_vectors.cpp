@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "conformance/onnx_variants.hpp"
-#include "model_file.hpp"
+#include "node_test.hpp"
 #include "support/elements.hpp"
 #include "support/guarded_buffer.hpp"
 
@@ -54,16 +54,6 @@ std::string name_of(const vector_test &t) {
     return std::regex_replace(name + "_" + t.variant.name, std::regex("[^A-Za-z0-9]"), "_");
 }
 
-/// The tensors of a test: input_0.pb, input_1.pb, ...
-std::vector<tensor_file> tensors(const fs::path &folder, const std::string &kind) {
-    std::vector<tensor_file> result;
-    for (;;) {
-        const auto path = folder / "test_data_set_0" / (kind + "_" + std::to_string(result.size()) + ".pb");
-        if (!fs::exists(path)) return result;
-        result.push_back(parse_tensor(read_file(path), path.string()));
-    }
-}
-
 /// The bytes are equal; elements of a float type may be any two NaNs.
 testing::AssertionResult equal(const tensor_file &expected, const guarded_buffer &given) {
     if (!given.intact()) return testing::AssertionFailure() << "bytes beside the output were written";
@@ -82,27 +72,18 @@ class onnx_node : public testing::TestWithParam<vector_test> {};
 
 TEST_P(onnx_node, gives_the_outputs) {
     const auto &folder = GetParam().folder;
-    auto model = parse_model(read_file(folder / "model.onnx"), (folder / "model.onnx").string());
-    const auto inputs = tensors(folder, "input"), outputs = tensors(folder, "output");
-    ASSERT_EQ(inputs.size(), model.graph_inputs.size());
-    ASSERT_EQ(outputs.size(), model.graph_outputs.size());
+    const auto test = read_node_test(folder);
+    const auto outputs = read_tensors(folder, "output");
+    ASSERT_EQ(outputs.size(), test.graph_outputs.size());
 
-    onnx::arguments args;
-    const void **pointers[] = {&args.x, &args.scale, &args.zero_point};
-    ASSERT_LE(model.node_inputs.size(), std::size(pointers));
-    for (std::size_t i = 0; i < model.node_inputs.size(); ++i) {
-        const auto at = model.node_inputs[i];
-        model.node.inputs.push_back(at < 0 ? onnx::value {} : inputs[static_cast<std::size_t>(at)].what);
-        if (at >= 0) *pointers[i] = inputs[static_cast<std::size_t>(at)].data.data();
-    }
-
-    const auto op = onnx::prepare(model.node, GetParam().variant.chosen);
+    const auto op = onnx::prepare(test.node, GetParam().variant.chosen);
     ASSERT_EQ(op.outputs().size(), outputs.size());
+    auto args = test.arguments();
     std::vector<std::unique_ptr<guarded_buffer>> given;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
         EXPECT_EQ(op.outputs()[i].type, outputs[i].what.type);
         EXPECT_EQ(op.outputs()[i].shape, outputs[i].what.shape);
-        EXPECT_EQ(model.graph_outputs[i].type, outputs[i].what.type);
+        EXPECT_EQ(test.graph_outputs[i].type, outputs[i].what.type);
         given.push_back(std::make_unique<guarded_buffer>(outputs[i].data.size(), guarded_buffer::place::at_back));
     }
     args.y = given[0]->data();

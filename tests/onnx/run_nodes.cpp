@@ -1,0 +1,68 @@
+// Computes the outputs of node tests: run_nodes FOLDER... reads each folder's model and inputs and writes
+// test_data_set_0/output_0.pb, ... A folder that cannot be computed is a line on stderr, and the exit status is 1.
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+
+#include "node_test.hpp"
+#include "support/elements.hpp"
+
+namespace dynquant::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+tensor_file room_for(const onnx::value &output) {
+    std::int64_t count = 1;
+    for (const auto extent : output.shape)
+        count *= extent;
+    return {output, std::vector<std::byte>(bytes_for(*onnx::data_type_of(output.type), count))};
+}
+
+void write_file(const fs::path &path, const std::string &bytes) {
+    std::ofstream file(path, std::ios::binary);
+    if (!file.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush())
+        throw file_error(path.string() + ": expected to write " + std::to_string(bytes.size()) + " bytes, and cannot");
+}
+
+void compute(const fs::path &folder) {
+    const auto test = read_node_test(folder);
+    const auto op = onnx::prepare(test.node);
+    std::vector<tensor_file> outputs;
+    for (const auto &output : op.outputs())
+        outputs.push_back(room_for(output));
+    auto args = test.arguments();
+    args.y = outputs[0].data.data();
+    if (outputs.size() > 1) args.y_scale = reinterpret_cast<float *>(outputs[1].data.data());
+    if (outputs.size() > 2) args.y_zero_point = reinterpret_cast<std::uint8_t *>(outputs[2].data.data());
+    op.run(args);
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+        write_file(tensor_path(folder, "output", i), serialize_tensor(outputs[i]));
+}
+
+/// On one line, whatever names a model has.
+std::string printable(std::string text) {
+    std::ranges::replace_if(
+            text, [](unsigned char c) { return c < ' ' || c > '~'; }, '?');
+    return text;
+}
+
+bool computed(const char *folder) {
+    try {
+        compute(folder);
+        return true;
+    } catch (const std::exception &e) {
+        std::fprintf(stderr, "%s: %s\n", folder, printable(e.what()).c_str());
+        return false;
+    }
+}
+
+} // namespace
+} // namespace dynquant::test
+
+int main(int count, char **folders) {
+    bool all = true;
+    for (int i = 1; i < count; ++i)
+        all &= dynquant::test::computed(folders[i]);
+    return all ? 0 : 1;
+}
