@@ -1,7 +1,7 @@
 # Finds the headers of ONNX Runtime's C API, 1.17 or newer: OnnxRuntimeHeaders_FOUND and the target
 # OnnxRuntimeHeaders::OnnxRuntimeHeaders. Name another place with -DOnnxRuntimeHeaders_INCLUDE_DIR=<folder>.
 find_path(OnnxRuntimeHeaders_INCLUDE_DIR onnxruntime_c_api.h
-    PATHS "${DYNQUANT_DEPS}/onnxruntime/include" PATH_SUFFIXES onnxruntime onnxruntime/core/session)
+    PATHS "${DYNQUANT_DEPS}/quark/include/onnxruntime-1.17.0" PATH_SUFFIXES onnxruntime onnxruntime/core/session)
 mark_as_advanced(OnnxRuntimeHeaders_INCLUDE_DIR)
 
 if(OnnxRuntimeHeaders_INCLUDE_DIR)

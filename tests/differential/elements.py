@@ -1,0 +1,107 @@
+"""The operands of each element of y, its quotient as the specification has it, and what else a peer makes of it."""
+from functools import cached_property
+
+import ml_dtypes
+import numpy as np
+from nodes import FLOAT8, INTEGERS, dtype_of, type_of
+from onnx import TensorProto
+
+
+def broadcast(parameter, shape, attributes):
+    """A scale or a zero point for each element of x."""
+    if parameter.size == 1:
+        return np.broadcast_to(parameter.reshape(()), shape)
+    axis = attributes.get("axis", 1)
+    if not attributes.get("block_size"):
+        along_axis = [-1 if d == axis % len(shape) else 1 for d in range(len(shape))]
+        return np.broadcast_to(parameter.reshape(along_axis), shape)
+    repeated = np.repeat(parameter, attributes["block_size"], axis)
+    return repeated.take(range(shape[axis]), axis)
+
+
+def as_double(array):
+    return np.asarray(array).astype(np.float64)
+
+
+def unequal(a, b):
+    """Also 0 and -0."""
+    return ((a != b) & ~(np.isnan(a) & np.isnan(b))) | ((a == 0) & (b == 0) & (np.signbit(a) != np.signbit(b)))
+
+
+class Elements:
+    def __init__(self, node):
+        self.node = node
+        self.x, self.x_type = node.inputs[0], type_of(node.inputs[0])
+        self.y_type = node.output_types[0]
+        if node.dynamic:
+            return
+        self.scale = broadcast(node.inputs[1], self.x.shape, node.attributes)
+        zero = node.zero_point
+        self.zero = None if zero is None else broadcast(zero, self.x.shape, node.attributes)
+
+    def everywhere(self, condition):
+        return np.full(self.x.shape, condition)
+
+    @cached_property
+    def zeros(self):
+        """Zero points as numbers, 0 where there are none."""
+        return np.zeros(self.x.shape) if self.zero is None else as_double(self.zero)
+
+    def quotient_in(self, dtype):
+        """x and scale rounded to the type, and so is their quotient."""
+        return as_double(self.x.astype(dtype) / self.scale.astype(dtype))
+
+    @cached_property
+    def division(self):
+        """The type of the division, for NumPy."""
+        chosen = self.node.attributes.get("precision") or type_of(self.node.inputs[1])
+        return {TensorProto.FLOAT16: np.float16, TensorProto.BFLOAT16: ml_dtypes.bfloat16,
+                TensorProto.INT32: np.float64}.get(chosen, np.float32)
+
+    @cached_property
+    def quotient(self):
+        return self.quotient_in(self.division)
+
+    # ---- y
+
+    def as_float(self, total):
+        """Numbers rounded to y's type, a float, as `saturate` says."""
+        if self.y_type in FLOAT8 and self.node.attributes.get("saturate", 1):
+            info = ml_dtypes.finfo(dtype_of(self.y_type))
+            total = np.clip(total, float(info.min), float(info.max))
+        return as_double(total.astype(dtype_of(self.y_type)))
+
+    @property
+    def total(self):
+        """What is rounded to y's type where that is a float."""
+        return self.plus_zero(self.quotient, self.division)
+
+    def plus_zero(self, quotient, dtype):
+        return quotient if self.zero is None else as_double((quotient + self.zeros).astype(dtype))
+
+    def clamped(self, total):
+        info = ml_dtypes.iinfo(dtype_of(self.y_type))
+        return np.clip(total, float(info.min), float(info.max))
+
+    def integer_y(self, quotient):
+        """y, which is an integer, of such quotients; NaN gives the lowest."""
+        return self.clamped(np.where(np.isnan(quotient), -np.inf, np.rint(quotient)) + self.zeros)
+
+    def wrapped_y(self, quotient, bits):
+        """The same where the rounded quotient and the sum are integers of so many bits: what does not fit is converted
+        to the lowest, as x86 does, and the sum wraps."""
+        half = np.longdouble(2) ** (bits - 1)
+        rounded = np.rint(quotient).astype(np.longdouble)
+        total = np.where((rounded >= -half) & (rounded < half), rounded, -half) + self.zeros
+        return self.clamped(np.where(total < -half, np.inf, np.where(total >= half, -np.inf, total)))
+
+    def lands_elsewhere(self, quotient, dtype):
+        """Where such a quotient of that type gives another y than the specification's."""
+        if self.y_type in INTEGERS:
+            return self.integer_y(quotient) != self.integer_y(self.quotient)
+        return unequal(self.as_float(self.plus_zero(quotient, dtype)), self.as_float(self.total))
+
+    def wraps(self, quotient, bits):
+        if self.y_type not in INTEGERS:
+            return self.everywhere(False)
+        return self.wrapped_y(quotient, bits) != self.integer_y(quotient)

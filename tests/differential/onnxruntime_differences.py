@@ -1,0 +1,139 @@
+"""ONNX Runtime 1.31.1, its own kernels."""
+from math import inf, nan
+
+import numpy as np
+from differences import (Case, Difference, dequantize, dequantizing, dynamic, dynamic_quantize, quantize,
+                         quantizing, without_float8_zero_point)
+from nodes import Node, tensor
+from onnx import TensorProto as T
+
+
+def quotient_in_float(e):
+    return e.quotient_in(np.float32)
+
+
+def divided_in_float(e):
+    return e.lands_elsewhere(quotient_in_float(e), np.float32) & ("precision" not in e.node.attributes)
+
+
+def precision_ignored(e):
+    return e.lands_elsewhere(quotient_in_float(e), np.float32) & ("precision" in e.node.attributes)
+
+
+def alone_in_their_byte(e):
+    """Of 4-bit elements those whose byte's other half, if it is an element, has another scale."""
+    index = np.arange(e.x.size)
+    run = run_of(e, index)
+    other = index ^ 1
+    beside = other < index.size
+    alone = ~beside
+    alone[beside] = run[other[beside]] != run[beside]
+    return alone.reshape(e.x.shape)
+
+
+def run_of(e, index):
+    """Numbers of the runs of neighbours that have one scale; blocks only along the last axis that has an extent."""
+    if e.node.inputs[1].size == 1:
+        return np.zeros_like(index)
+    block = e.node.attributes.get("block_size") or 1
+    extent = e.x.shape[axis_of(e)]
+    place = index // elements_behind_axis(e)
+    return place // extent * extent + place % extent // block
+
+
+def axis_of(e):
+    return e.node.attributes.get("axis", 1) % e.x.ndim
+
+
+def elements_behind_axis(e):
+    return int(np.prod(e.x.shape[axis_of(e) + 1:]))
+
+
+def converts_to_int32(e):
+    """Float x is otherwise compared with y's limits first."""
+    blocks = bool(e.node.attributes.get("block_size")) and e.x.ndim > 0
+    other_blocks = blocks and elements_behind_axis(e) > 1
+    if e.x_type == T.FLOAT16 or e.y_type in {T.INT2, T.UINT2} or other_blocks:
+        return e.everywhere(True)
+    return alone_in_their_byte(e) if e.y_type in {T.INT4, T.UINT4} else e.everywhere(False)
+
+
+def wraps(e):
+    return e.wraps(quotient_in_float(e), 32) & converts_to_int32(e)
+
+
+def not_saturated(e, y_type, least, most):
+    total = abs(quotient_in_float(e))
+    return (total >= least) & (total < most) & (e.y_type == y_type and e.node.attributes.get("saturate") == 0)
+
+
+def int32_difference_wraps(e):
+    if e.zero is None or e.x_type != T.INT32:
+        return e.everywhere(False)
+    return abs(e.x.astype(np.float64) - e.zeros + 0.5) > 2.0**31
+
+
+def is_empty_or_zeros(x):
+    return not x.any()
+
+
+def is_not_finite(x):
+    return not np.isfinite(x).all()
+
+
+# Two columns, in blocks along axis 0.
+BLOCKS = Node("QuantizeLinear", 21, (tensor(T.FLOAT, [[2.0**31, 1]]), tensor(T.FLOAT, [[1, 1]]), None),
+              {"axis": 0, "block_size": 1, "output_dtype": T.UINT8})
+
+ONNXRUNTIME = [
+    Difference(
+        "onnxruntime.divides_in_float",
+        "QuantizeLinear-23: the type of y_scale determines the precision of the division",
+        quantizing(divided_in_float), [
+            # 92.5254... In float16, which has steps of 1/16 there, 92.5: a tie, which goes to 92.
+            Case(quantize(23, (T.FLOAT16, 150.625), (T.FLOAT16, 1.6279296875), (T.UINT8, 0)), [92], [93])]),
+    Difference(
+        "onnxruntime.precision", "QuantizeLinear-23: precision, the precision of the division",
+        quantizing(precision_ignored), [
+            Case(quantize(23, (T.FLOAT, 150.625), (T.FLOAT, 1.6279296875), precision=T.FLOAT16), [92], [93])]),
+    Difference(
+        "onnxruntime.int32_arithmetic", "QuantizeLinear-10: saturate((x / y_scale) + y_zero_point)",
+        quantizing(wraps), [
+            Case(quantize(19, (T.FLOAT16, inf), (T.FLOAT16, 1), (T.UINT8, 0)), [255], [0]),
+            # -2^31 - 1 is 2^31 - 1 when it wraps.
+            Case(quantize(19, (T.FLOAT16, -inf), (T.FLOAT16, 1), (T.INT8, -1)), [-128], [127]),
+            Case(quantize(21, (T.FLOAT, [inf] * 3), (T.FLOAT, 1), (T.UINT4, 0)), [15, 15, 15], [15, 15, 0]),
+            Case(quantize(25, (T.FLOAT, inf), (T.FLOAT, 1), (T.UINT2, 0)), [3], [0]),
+            Case(BLOCKS, [255, 1], [0, 1])]),
+    Difference(
+        "onnxruntime.float8_zero_point", "QuantizeLinear-19: the formula remains the same; y_zero_point is added",
+        without_float8_zero_point(quotient_in_float), [
+            Case(quantize(19, (T.FLOAT, 1), (T.FLOAT, 1), (T.FLOAT8E4M3FN, 0.5)), [1.5], [1])]),
+    Difference(
+        "onnxruntime.e4m3fn_480", "Cast-24: x > FLT_MAX is NaN when not saturated",
+        quantizing(lambda e: not_saturated(e, T.FLOAT8E4M3FN, 480, 496)), [
+            # Beyond 448 and the tie after it, 464. 480 would be next, and its bits are NaN's; 496 is the tie after it.
+            Case(quantize(19, (T.FLOAT, [464, 480, -495]), (T.FLOAT, 1), (T.FLOAT8E4M3FN, 0), saturate=0),
+                 [448, nan, nan], [448, 448, -448])]),
+    Difference(
+        "onnxruntime.e5m2_infinity", "Cast-24: x > FLT_MAX is Inf for E5M2 when not saturated",
+        quantizing(lambda e: not_saturated(e, T.FLOAT8E5M2, 61440, 65536)), [
+            # Beyond 57344 and the tie after it, 61440, which goes to the even 65536.
+            Case(quantize(19, (T.FLOAT, [61440, -65535, 65536]), (T.FLOAT, 1), (T.FLOAT8E5M2, 0), saturate=0),
+                 [inf, -inf, inf], [nan, nan, inf])]),
+    Difference(
+        "onnxruntime.dequantized_int32", "DequantizeLinear-10: (x - x_zero_point) * x_scale",
+        dequantizing(int32_difference_wraps), [
+            # -2^31 - 1 is -2^31 as a float, and 2^31 - 1, as a float 2^31, when it wraps.
+            Case(dequantize(10, (T.INT32, -2**31), (T.FLOAT, 1), (T.INT32, 1)), [-2.0**31], [2.0**31])]),
+    Difference(
+        "onnxruntime.dynamic_scale_of_zeros", "DynamicQuantizeLinear-11: y_scale = (max(x) - min(x)) / (qmax - qmin)",
+        dynamic(is_empty_or_zeros), [
+            Case(dynamic_quantize(0, 0), [0], [1], output=1),
+            Case(dynamic_quantize(), [0], [1], output=1)]),
+    Difference(
+        "onnxruntime.dynamic_zero_point_of_nan", "left open: the uint8 of NaN",
+        dynamic(is_not_finite), [
+            # The scale is infinite, -inf / inf is NaN.
+            Case(dynamic_quantize(-inf, 1), [0], [255], output=2)]),
+]

@@ -1,0 +1,130 @@
+"""Who computes nodes: dynquant, onnx.reference, ONNX Runtime with its own kernels, and AMD Quark's library in it."""
+import os
+import subprocess
+import tempfile
+import warnings
+from pathlib import Path
+
+import numpy as np
+import onnx.reference
+import onnxruntime
+from nodes import QUARK, dtype_of, from_raw_bytes, raw_bytes, read_outputs, type_of
+
+onnxruntime.set_default_logger_severity(4)  # errors reach the tests as exceptions
+
+
+class NotOffered(Exception):
+    """The peer does not compute this node: why."""
+
+
+class ComputingFailed(Exception):
+    """dynquant does not compute a node that is right."""
+
+
+# Thousands of small files, in memory where there is such a place.
+FILES = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
+
+def dynquant(nodes):
+    """The outputs of each node."""
+    return dynquant_by([{}], nodes)[0]
+
+
+def dynquant_by(environments, nodes):
+    """The same for each of several environments, by a run each of the program that computes node tests."""
+    with tempfile.TemporaryDirectory(dir=FILES) as where:
+        folders = [Path(where, str(i)) for i in range(len(nodes))]
+        for node, folder in zip(nodes, folders):
+            node.write(folder)
+        results = []
+        for environment in environments:
+            done = run_nodes(folders, environment)
+            if done.returncode or done.stderr:
+                raise ComputingFailed(done.stderr or f"exit status {done.returncode}")
+            results.append([read_outputs(node, folder) for node, folder in zip(nodes, folders)])
+        return results
+
+
+def run_nodes(folders, environment):
+    return subprocess.run([os.environ["RUN_NODES"], *folders], text=True, capture_output=True,
+                          env={**os.environ, **environment})
+
+
+def reference(node):
+    if node.domain:
+        raise NotOffered("the domain")
+    model, given = node.model()
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            outputs = onnx.reference.ReferenceEvaluator(model).run(None, given)
+    except Exception as error:  # whatever NumPy has
+        raise NotOffered(reason(error)) from error
+    return [np.asarray(output) for output in outputs]
+
+
+def reason(error):
+    return f"{type(error).__name__}: {error}".splitlines()[0][:200]
+
+
+def ort_value(array, type_number):
+    """Without a copy: the array has the tensor's shape, and its first bytes are the packed elements."""
+    return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(array, type_number)
+
+
+def run_in_onnxruntime(node, library=None):
+    model, given = node.model()
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    if library:
+        options.register_custom_ops_library(library)
+    try:
+        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        binding = session.io_binding()
+        for name, value in given.items():
+            buffer = np.zeros(value.shape, f"u{value.dtype.itemsize}")
+            data = np.frombuffer(raw_bytes(value), np.uint8)
+            buffer.reshape(-1).view(np.uint8)[:data.size] = data
+            binding.bind_ortvalue_input(name, ort_value(buffer, type_of(value)))
+        buffers = []
+        for info, type_number, shape in zip(session.get_outputs(), node.output_types, node.output_shapes):
+            buffers.append(np.zeros(shape, f"u{np.dtype(dtype_of(type_number)).itemsize}"))
+            binding.bind_ortvalue_output(info.name, ort_value(buffers[-1], type_number))
+        session.run_with_iobinding(binding)
+    except Exception as error:  # of its own classes for each status
+        raise NotOffered(reason(error)) from error
+    return [unpacked(type_number, buffer) for type_number, buffer in zip(node.output_types, buffers)]
+
+
+def unpacked(type_number, buffer):
+    size = len(raw_bytes(np.zeros(buffer.shape, dtype_of(type_number))))
+    return from_raw_bytes(type_number, buffer.shape, buffer.reshape(-1).view(np.uint8)[:size].tobytes())
+
+
+def divides_by_zero(node):
+    """Blocks of no elements: ONNX Runtime 1.31.1 dies of SIGFPE, for most types."""
+    return bool(node.quantizes and node.attributes.get("block_size") and node.inputs[0].size == 0)
+
+
+def ort(node):
+    if node.domain:
+        raise NotOffered("the domain")
+    if divides_by_zero(node):
+        raise NotOffered("the process would end")
+    return run_in_onnxruntime(node)
+
+
+def quark(node):
+    if node.domain != QUARK:
+        raise NotOffered("the domain")
+    return run_in_onnxruntime(node, os.environ["QUARK_LIBRARY"])
+
+
+def dynquant_in_onnxruntime(node):
+    os.environ["DYNQUANT_ORT_STANDARD"] = "1"
+    return run_in_onnxruntime(node, os.environ["DYNQUANT_ORT"])
+
+
+PEERS = {"onnx.reference": reference, "ONNX Runtime": ort, "Quark": quark,
+         "dynquant in ONNX Runtime": dynquant_in_onnxruntime}

@@ -1,0 +1,72 @@
+"""Each known difference by its smallest case: dynquant gives the right value, the peer the wrong one."""
+import signal
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+import numpy as np
+import peers
+from elements import Elements, as_double, unequal
+from known import KNOWN
+from nodes import Node, tensor
+from onnx import TensorProto
+
+
+def as_list(array):
+    return as_double(array).reshape(-1)
+
+
+class KnownDifferences(unittest.TestCase):
+    def check(self, values, expected, who):
+        self.assertFalse(unequal(as_list(values), as_list(expected)).any(), f"{who}: {values}, expected {expected}")
+
+    def test_cases(self):
+        for peer, differences in KNOWN.items():
+            for difference in differences:
+                for case in difference.cases:
+                    with self.subTest(difference.name, node=str(case.node)):
+                        self.check(peers.dynquant([case.node])[0][case.output], case.right, "dynquant")
+                        self.check(peers.PEERS[peer](case.node)[case.output], case.wrong, peer)
+
+    def test_predicates_are_true_where_the_cases_differ(self):
+        for differences in KNOWN.values():
+            for difference in differences:
+                for case in difference.cases:
+                    with self.subTest(difference.name, node=str(case.node)), np.errstate(all="ignore"):
+                        where = difference.where(Elements(case.node))
+                        if case.node.dynamic:
+                            self.assertTrue(np.all(where))
+                        else:
+                            self.assertEqual(list(where.reshape(-1)),
+                                             list(unequal(as_list(case.right), as_list(case.wrong))))
+
+    def test_the_documentation_names_each(self):
+        page = (Path(__file__).parents[2] / "docs/onnx.md").read_text()
+        names = [d.name for differences in KNOWN.values() for d in differences] + [EMPTY_BLOCKS]
+        for name in names:
+            self.assertEqual(page.count(f"`{name}`"), 1, name)
+
+
+EMPTY_BLOCKS = "onnxruntime.blocks_of_nothing"
+
+
+def quantize_no_blocks():
+    return Node("QuantizeLinear", 21, (tensor(TensorProto.FLOAT, [], (0,)), tensor(TensorProto.FLOAT, [], (0,)), None),
+                {"axis": 0, "block_size": 1, "output_dtype": TensorProto.FLOAT8E4M3FN})
+
+
+class EmptyBlocks(unittest.TestCase):
+    """No elements in blocks, to float8: no elements in dynquant; ONNX Runtime divides by 0, and the process ends."""
+
+    def test_dynquant(self):
+        self.assertEqual(peers.dynquant([quantize_no_blocks()])[0][0].size, 0)
+
+    def test_onnxruntime(self):
+        program = "import peers, test_differences as t; peers.run_in_onnxruntime(t.quantize_no_blocks())"
+        done = subprocess.run([sys.executable, "-c", program], cwd=Path(__file__).parent, capture_output=True)
+        self.assertEqual(done.returncode, -signal.SIGFPE)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

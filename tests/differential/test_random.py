@@ -1,0 +1,110 @@
+"""Random nodes by dynquant and by its peers: every difference is a known one.
+
+DYNQUANT_DIFFERENTIAL_SEED and _COUNT, in the environment, draw other nodes and more of them."""
+import faulthandler
+import os
+import unittest
+from collections import Counter
+
+import numpy as np
+import peers
+from elements import Elements
+from known import KNOWN
+from nodes import differing
+from random_nodes import Generator
+
+SEED = int(os.environ.get("DYNQUANT_DIFFERENTIAL_SEED", "1"))
+COUNT = int(os.environ.get("DYNQUANT_DIFFERENTIAL_COUNT", "4000"))
+KERNELS = [{"DYNQUANT_KERNEL": "reference"}, {"DYNQUANT_MAX_ISA": "scalar"}, {"DYNQUANT_MAX_ISA": "avx2"}]
+faulthandler.enable()  # a peer may end the process
+
+
+def drawn():
+    generator = Generator(SEED)
+    return [generator.node() for _ in range(COUNT)]
+
+
+class Tally:
+    """What became of the nodes at one peer."""
+
+    def __init__(self):
+        self.same = self.different = 0
+        self.known, self.not_offered = Counter(), Counter()
+
+    def __str__(self):
+        lines = [f"{self.same} the same, {self.different} different as known, {self.not_offered.total()} not offered"]
+        lines += [f"  {count} {name}" for name, count in sorted(self.known.items())]
+        lines += [f"  {count} not offered: {why}" for why, count in self.not_offered.most_common()]
+        return "\n".join(lines)
+
+
+def unexplained(node, ours, theirs, differences, tally):
+    """The elements that differ and should not, as text."""
+    elements = Elements(node)
+    found = []
+    for number, (expected, given) in enumerate(zip(ours, theirs)):
+        if (expected.dtype, expected.shape) != (given.dtype, given.shape):
+            return f"output {number}: {expected.dtype}{expected.shape}, peer {given.dtype}{given.shape}"
+        where = differing(expected, given)
+        for difference in differences:
+            known = difference.where(elements)
+            known = known if number == 0 else np.any(known)
+            if np.any(where & known):
+                tally.known[difference.name] += 1
+            where = where & ~known
+        for index in np.argwhere(where)[:3]:
+            at = tuple(index)
+            found.append(f"output {number}{list(index)}: x {node.inputs[0][at] if number == 0 else node.inputs[0]}, "
+                         f"dynquant {expected[at]}, peer {given[at]}")
+    return "; ".join(found)
+
+
+class RandomNodes(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.nodes = drawn()
+        cls.ours, *cls.by_other_kernels = peers.dynquant_by([{}] + KERNELS, cls.nodes)
+
+    def test_kernels_agree(self):
+        for environment, others in zip(KERNELS, self.by_other_kernels):
+            for node, expected, given in zip(self.nodes, self.ours, others):
+                for e, g in zip(expected, given):
+                    self.assertFalse(differing(e, g).any(), f"{environment}: {node}")
+
+    def compare(self, peer, every):
+        tally = Tally()
+        for node, ours in list(zip(self.nodes, self.ours))[::every]:
+            try:
+                theirs = peers.PEERS[peer](node)
+            except peers.NotOffered as why:
+                tally.not_offered[str(why)] += 1
+                continue
+            before = tally.known.total()
+            with np.errstate(all="ignore"):
+                wrong = unexplained(node, ours, theirs, KNOWN[peer], tally)
+            self.assertFalse(wrong, f"{peer}, seed {SEED}: {node}: {wrong}")
+            tally.same += tally.known.total() == before
+            tally.different += tally.known.total() != before
+        print(f"{peer}: {tally}")
+        return tally
+
+    def check(self, peer, least, every=1):
+        """At least that share of the nodes, or of every so many, is computed."""
+        tally = self.compare(peer, every)
+        self.assertGreater(tally.same + tally.different, least * COUNT / every)
+
+    def test_reference(self):
+        self.check("onnx.reference", 0.5)
+
+    def test_onnxruntime(self):
+        self.check("ONNX Runtime", 0.3)
+
+    def test_quark(self):
+        self.check("Quark", 0.1)
+
+    def test_dynquant_in_onnxruntime(self):
+        self.check("dynquant in ONNX Runtime", 0.5, every=10)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
