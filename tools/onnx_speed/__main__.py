@@ -14,6 +14,7 @@ from .result import Result
 from .sessions import Peer
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build/release"
 
 
 def arguments() -> argparse.Namespace:
@@ -22,8 +23,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, nargs="+", default=sorted({1, len(os.sched_getaffinity(0))}))
     parser.add_argument("--rounds", type=int, default=5, help="how often each takes its turn (5)")
     parser.add_argument("--milliseconds", type=float, default=60, help="how long a turn takes at least (60)")
-    parser.add_argument("--library", default=ROOT / "build/release/src/libdynquant_ort.so", type=pathlib.Path)
-    parser.add_argument("--quark", type=pathlib.Path, metavar="LIBRARY", help="Quark's own library; without it its operators are left out")
+    parser.add_argument("--library", type=pathlib.Path, default=BUILD / "src/libdynquant_ort.so")
+    parser.add_argument("--quark", type=pathlib.Path, metavar="LIBRARY", default=BUILD / "tests/differential/libquark_operators.so",
+                        help="Quark's own library; its operators are left out where there is none")  # fmt: skip
     parser.add_argument("--results", type=pathlib.Path, metavar="FILE", help="add the figures to those of this file, and write the tables of all")
     parser.add_argument("--chart", type=pathlib.Path, metavar="FILE.svg", help="draw them too")
     return parser.parse_args()
@@ -37,7 +39,7 @@ def main() -> int:
     given = arguments()
     ours = Peer("dynquant", str(given.library), standard=True)
     theirs = Peer("ONNX Runtime")
-    quark = Peer("Quark", str(given.quark)) if given.quark else None
+    quark = Peer("Quark", str(given.quark)) if given.quark.exists() else None
     results = {(r.key, r.threads): r for r in load(given.results)}
     for threads in given.threads:
         for case in all_cases():
