@@ -60,13 +60,27 @@ bool classic(const quantization &q) {
     return is(q.src.type) && is(q.dst.type) && is(q.scales.type) && (!q.zero_points || is(q.zero_points->type));
 }
 
+/// Whether q is dequantized where all blocks divide their dims.
+bool native_dequantizes(const quantization &q) {
+    using enum data_type;
+    if (q.scales.type == s32 || q.scales.type == f8_e8m0 || q.src.type == f6_e2m3 || q.src.type == f6_e3m2)
+        return false;
+    return q.src.type != u32 || !q.zero_points || q.zero_points->type == u32;
+}
+
+/// The same of quantizing.
+bool native_quantizes(const quantization &q) {
+    if (!of_onednn(q) || q.division != precision::f32 || q.saturate) return false;
+    if (q.rule == numerics::onnx && q.dir == direction::quantize && q.zero_points)
+        if (!classic(q) || q.zero_points->type != q.dst.type) return false;
+    return true;
+}
+
 } // namespace
 
 bool native_computes(const quantization &q) {
     if (q.dir == direction::requantize) return false;
-    if (!of_onednn(q) || q.division != precision::f32 || q.saturate) return false;
-    if (q.rule == numerics::onnx && q.dir == direction::quantize && q.zero_points)
-        if (!classic(q) || q.zero_points->type != q.dst.type) return false;
+    if (!(q.dir == direction::dequantize ? native_dequantizes(q) : native_quantizes(q))) return false;
     for (std::size_t d = 0; d < q.src.dims.size(); ++d)
         if (q.src.dims[d] > q.scales.block[d] && q.src.dims[d] % q.scales.block[d] != 0) return false;
     return true;

@@ -122,13 +122,14 @@ class converted_tiles : private converted_rows<converted_dequantizer<V>> {
     /// To a line of the block, which is as long as the longest vector.
     void read_line(const placed &at, unsigned char *to) {
         const auto *const src = static_cast<const unsigned char *>(c.src);
-        const bool is_signed = c.src_type == data_type::s4;
-        if (!now.is_packed())
+        const auto packed = now.packed();
+        if (packed.bits == 8)
             copy_line(to, src + at.first, at.count);
-        else if (at.first % 2 == 0)
-            nibble_reader<V>::unpack(src + at.first / 2, at.count, is_signed, reinterpret_cast<std::int8_t *>(to));
+        else if (at.first % packed.per_byte() == 0)
+            packed_reader<V>::unpack(
+                    src + at.first / packed.per_byte(), at.count, packed, reinterpret_cast<std::int8_t *>(to));
         else
-            copy_line(to, nibbles_in.read(c.src, at, is_signed), at.count);
+            copy_line(to, packed_in.read(c.src, at, packed), at.count);
     }
 
     /// So many turned rows of the innermost loop, from line `begin` on. Parameters are prepared for many at once: a
@@ -154,7 +155,7 @@ class converted_tiles : private converted_rows<converted_dequantizer<V>> {
     const axis across = innermost_loop(shape.form);
     byte_block block;
     byte_lines lines;
-    nibble_reader<V> nibbles_in;
+    packed_reader<V> packed_in;
 };
 
 template <typename Rows>

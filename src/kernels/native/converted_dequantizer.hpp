@@ -4,51 +4,45 @@
 #include <cstdint>
 
 #include "kernels/native/converted_stretch.hpp"
+#include "kernels/native/small_floats.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
 
-/// From 8-bit floats by way of f32.
-template <typename V>
-struct float8_dequantizer {
-    template <typename Run>
-    static void with_formula(const parameter_table &, const Run &run) {
-        run(multiplied<V> {});
-    }
-    template <typename Run>
-    static void with_constant_formula(const parameter_table &t, std::int64_t, const Run &run) {
-        with_formula(t, run);
-    }
-    template <storing, typename FormulaAt>
-    static void run(const float *src, float *dst, std::int64_t count, std::int64_t, const FormulaAt &formula_at) {
-        scale_run<V>(src, dst, count, formula_at);
-    }
-};
-
-/// A dense run under one formula, straight to dst: no buffer between. dst begins at a cache line if it is streamed to.
-template <typename V, bool Streaming, typename Formula, typename Integer, typename T>
-void dequantize_straight(const Formula &formula, const Integer *src, T *dst, std::int64_t count) {
+/// A dense run under one formula, straight to dst: no buffer between.
+template <typename V, bool Streaming, typename Formula, typename Element, typename T>
+void dequantize_straight(const Formula &formula, const Element *src, T *dst, std::int64_t count) {
     constexpr std::int64_t n = V::lanes;
+    const auto partial = [&](std::int64_t i, std::int64_t end) {
+        T rest[n];
+        V::store(rest, formula(load_partial<V>(src + i, end - i)));
+        std::memcpy(dst + i, rest, static_cast<std::size_t>(least(n, end - i)) * sizeof(T));
+    };
     std::int64_t i = 0;
+    if constexpr (Streaming) {
+        const auto head = unaligned_head<line_of<T>>(dst, count);
+        for (; i < head; i += n)
+            partial(i, head);
+        i = head;
+    }
     for (; i + 2 * n <= count; i += 2 * n) {
-        const auto a = formula(V::load(src + i)), b = formula(V::load(src + i + n));
+        const auto a = formula(load<V>(src + i)), b = formula(load<V>(src + i + n));
         if constexpr (Streaming)
             V::stream(dst + i, a, b);
         else
             V::store(dst + i, a, b);
     }
-    for (; i < count; i += n) {
-        T rest[n];
-        V::store(rest, formula(V::load_partial(src + i, count - i)));
-        std::memcpy(dst + i, rest, static_cast<std::size_t>(least(n, count - i)) * sizeof(T));
-    }
+    for (; i < count; i += n)
+        partial(i, count);
 }
 
 /// Groups of whole lines of every type.
 constexpr std::int64_t smallest_group = 32;
 
-constexpr std::int32_t unsigned_nibbles[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-constexpr std::int32_t signed_nibbles[] = {0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1};
+/// What the sixteen elements of 4 bits stand for.
+constexpr std::int32_t u4_values[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+constexpr std::int32_t s4_values[] = {0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1};
+constexpr float f4_values[] = {0, 0.5F, 1, 1.5F, 2, 3, 4, 6, -0.0F, -0.5F, -1, -1.5F, -2, -3, -4, -6};
 
 template <typename V>
 class converted_dequantizer : public converted_stretch<V> {
@@ -59,48 +53,53 @@ class converted_dequantizer : public converted_stretch<V> {
     explicit converted_dequantizer(const call &of)
         : converted_stretch<V>(of) {}
 
-    /// A row's integers from column `begin` on, where src has been turned.
+    /// A row's elements as bytes from column `begin` on, where src has been turned.
     struct turned_row {
         const unsigned char *line = nullptr;
         std::int64_t begin = 0;
     } turned;
 
-    static constexpr bool in_place() { return false; }
+    /// Whether a part needs no buffers, and so may have any length.
+    bool in_place() const { return along.src_stride == 1 && along.dst_stride == 1 && packed().bits == 8; }
 
-    /// All that (q - zp) * s needs: without divisions a short run is cheap.
+    /// All that the formulas need: without divisions a short run is cheap.
     void prepare(const parameter_run &run) {
         if (table.holds == run) return;
-        if (run.period > 0) return native::prepare(table, c, run);
-        prepare(parameter_block {run.first, run.stride, run.count});
+        if (run.period > 0) {
+            fetch_period(table, c, run);
+            replicate(table, run.period, run.count);
+        } else {
+            fetch(table, c, {run.first, run.stride, run.count}, 0);
+        }
+        finish(run.period > 0 ? run.period : run.count, run.count);
         table.holds = run;
     }
     void prepare(const parameter_block &block) {
         table.holds = {0, 0, -1};
         fetch(table, c, block, 0);
         const auto count = block.rows * block.count;
-        bounds zero_points;
-        for (std::int64_t i = 0; i < count; ++i)
-            zero_points.include(table.zero_point[i]);
-        table.narrow = zero_points.within(INT32_MIN + 256, INT32_MAX - 256);
-        if (count > 1) pad(table, count);
+        finish(count, count);
     }
 
     void compute_part(const placed &from, const placed &to) {
-        if (goes_straight(to)) {
-            if (c.dst_type == data_type::f16) return dequantize_to(static_cast<half *>(c.dst) + to.first, from);
-            if (c.dst_type == data_type::bf16) return dequantize_to(static_cast<brain *>(c.dst) + to.first, from);
-            return dequantize_to(static_cast<float *>(c.dst) + to.first, from);
+        switch (c.dst_type) {
+            case data_type::f16: return compute_to(static_cast<half *>(c.dst), from, to);
+            case data_type::bf16: return compute_to(static_cast<brain *>(c.dst), from, to);
+            default: return compute_to(static_cast<float *>(c.dst), from, to);
         }
-        switch (c.src_type) {
-            case data_type::u8: dequantize<dequantizer<V, std::uint8_t>>(integers<std::uint8_t>(from)); break;
-            case data_type::f8_e4m3: dequantize_float8<float8_e4m3>(from); break;
-            case data_type::f8_e5m2: dequantize_float8<float8_e5m2>(from); break;
-            default: dequantize<dequantizer<V, std::int8_t>>(integers<std::int8_t>(from)); // s8, s4 and u4
-        }
-        reals_out_.write(products_.column, c.dst_type, c.dst, to, c.streaming);
     }
 
-    bool is_packed() const { return c.src_type == data_type::s4 || c.src_type == data_type::u4; }
+    /// How the elements of src are packed; of 8 bits where each has bytes of its own.
+    packing packed() const {
+        switch (c.src_type) {
+            case data_type::s4: return {4, true};
+            case data_type::u4:
+            case data_type::f4_e2m1: return {4, false};
+            case data_type::s2: return {2, true};
+            case data_type::u2: return {2, false};
+            default: return {8, false};
+        }
+    }
 
   private:
     using converted_stretch<V>::along;
@@ -108,50 +107,104 @@ class converted_dequantizer : public converted_stretch<V> {
     using converted_stretch<V>::shape;
     using converted_stretch<V>::table;
 
-    template <typename Op, typename From>
-    void dequantize(const From *from) {
-        this->template compute<Op, storing::cached>(from, products_.column);
+    /// Which formulas the first `count` parameters take; what is read after all of them.
+    void finish(std::int64_t count, std::int64_t all) {
+        bounds zero_points;
+        if (src_is_float()) {
+            for (std::int64_t i = 0; i < count && c.zero_points.data; ++i)
+                zero_points.include(bits_of(table.zero[i]));
+            table.symmetric = !c.zero_points.data || zero_points.within(0, 0);
+        } else {
+            if (c.src_type == data_type::u32 && !c.zero_points.data) subtract_nothing(all);
+            for (std::int64_t i = 0; i < count; ++i)
+                zero_points.include(table.zero_point[i]);
+            const bool wide = c.src_type == data_type::s32 || c.src_type == data_type::u32;
+            table.narrow = wide ? zero_points.within(0, 0) : zero_points.within(INT32_MIN + 65536, INT32_MAX - 65536);
+        }
+        if (all > 1) pad(table, all);
     }
 
-    template <typename Float8>
-    void dequantize_float8(const placed &from) {
-        widen_float8<Float8>(gather(c.src, from, bytes_.column), part.count, reals_.column);
-        dequantize<float8_dequantizer<V>>(reals_.column);
+    bool src_is_float() const {
+        switch (c.src_type) {
+            case data_type::f16:
+            case data_type::bf16:
+            case data_type::f8_e4m3:
+            case data_type::f8_e5m2:
+            case data_type::f8_e4m3fnuz:
+            case data_type::f8_e5m2fnuz:
+            case data_type::f4_e2m1: return true;
+            default: return false;
+        }
     }
 
-    /// The part's integers as bytes.
-    template <typename Integer>
-    const Integer *integers(const placed &from) {
-        if (turned.line) return reinterpret_cast<const Integer *>(turned.line + (part.begin - turned.begin));
-        if constexpr (Integer(-1) < Integer(0))
-            if (is_packed()) return nibbles_in_.read(c.src, from, c.src_type == data_type::s4);
-        return gather(c.src, from, reinterpret_cast<Integer *>(bytes_.column));
+    /// u32 and its zero points are loaded 2^31 less.
+    void subtract_nothing(std::int64_t count) {
+        for (std::int64_t i = 0; i < count; ++i)
+            table.zero_point[i] = INT32_MIN;
     }
 
-    /// Whether integers go straight to a dense dst: under one parameter, or in groups of whole lines.
-    bool goes_straight(const placed &to) const {
-        return to.stride == 1 && table.narrow && c.src_type != data_type::f8_e4m3 && c.src_type != data_type::f8_e5m2
-                && (this->shares_one_parameter() || shape.repeat % smallest_group == 0)
-                && (!c.streaming || begins_a_line(to.first));
+    /// Dense results under one parameter, or in groups of whole lines, go straight to dst; others by way of f32.
+    template <typename T>
+    void compute_to(T *dst, const placed &from, const placed &to) {
+        const bool in_lines = !c.streaming || begins_a_line(dst + to.first);
+        const bool straight =
+                to.stride == 1 && (this->shares_one_parameter() || (shape.repeat % smallest_group == 0 && in_lines));
+        if constexpr (V::looked_up > 0)
+            if (straight && in_lines && packed().bits == 4 && !turned.line && from.stride == 1 && from.first % 2 == 0)
+                return look_up_part(static_cast<const unsigned char *>(c.src) + from.first / 2, dst + to.first);
+        with_elements(from, [&](const auto *elements) {
+            if (straight)
+                return c.streaming ? compute_groups<true>(elements, dst + to.first)
+                                   : compute_groups<false>(elements, dst + to.first);
+            compute_any(elements, to);
+        });
     }
 
-    bool begins_a_line(std::int64_t first) const {
-        const auto line = c.dst_type == data_type::f32 ? line_of<float> : line_of<half>;
-        return reinterpret_cast<std::uintptr_t>(c.dst) % 64 == 0 && first % line == 0;
+    /// Calls f(elements) with the part's elements as neighbours, of their type in memory or as bytes.
+    template <typename F>
+    void with_elements(const placed &from, const F &f) {
+        switch (c.src_type) {
+            case data_type::u8: return f(bytes<std::uint8_t>(from));
+            case data_type::s8: return f(bytes<std::int8_t>(from));
+            case data_type::f8_e4m3: return f(bytes<float8_e4m3>(from));
+            case data_type::f8_e5m2: return f(bytes<float8_e5m2>(from));
+            case data_type::f8_e4m3fnuz: return f(bytes<float8_e4m3fnuz>(from));
+            case data_type::f8_e5m2fnuz: return f(bytes<float8_e5m2fnuz>(from));
+            case data_type::f4_e2m1: return f(bytes<float4_e2m1>(from));
+            case data_type::s16: return f(gathered<std::int16_t>(from));
+            case data_type::u16: return f(gathered<std::uint16_t>(from));
+            case data_type::s32: return f(gathered<std::int32_t>(from));
+            case data_type::u32: return f(gathered<std::uint32_t>(from));
+            case data_type::f16: return f(gathered<half>(from));
+            case data_type::bf16: return f(gathered<brain>(from));
+            default: return f(bytes<std::int8_t>(from)); // integers of 4 and 2 bits
+        }
     }
 
     template <typename T>
-    void dequantize_to(T *dst, const placed &from) {
-        c.streaming ? dequantize_to<true>(dst, from) : dequantize_to<false>(dst, from);
+    const T *gathered(const placed &from) {
+        return gather(c.src, from, reinterpret_cast<T *>(copies_.column));
     }
 
-    template <bool Streaming, typename T>
-    void dequantize_to(T *dst, const placed &from) {
-        if (c.src_type == data_type::u8) return dequantize_groups<Streaming>(integers<std::uint8_t>(from), dst);
-        if constexpr (V::looked_up > 0)
-            if (is_packed() && !turned.line && from.stride == 1 && from.first % 2 == 0)
-                return look_up_groups<Streaming>(static_cast<const unsigned char *>(c.src) + from.first / 2, dst);
-        dequantize_groups<Streaming>(integers<std::int8_t>(from), dst);
+    template <typename Byte>
+    const Byte *bytes(const placed &from) {
+        if (turned.line) return reinterpret_cast<const Byte *>(turned.line + (part.begin - turned.begin));
+        if (packed().bits == 8) return gathered<Byte>(from);
+        return reinterpret_cast<const Byte *>(packed_in_.read(c.src, from, packed()));
+    }
+
+    template <typename T>
+    static bool begins_a_line(const T *dst) {
+        return unaligned_head<line_of<T>>(dst, line_of<T>) == 0;
+    }
+
+    template <typename Element>
+    void compute_any(const Element *elements, const placed &to) {
+        using op = dequantizer<V, Element>;
+        if (c.dst_type == data_type::f32 && to.stride == 1 && !c.streaming)
+            return this->template compute<op, storing::cached>(elements, static_cast<float *>(c.dst) + to.first);
+        this->template compute<op, storing::cached>(elements, products_.column);
+        reals_out_.write(products_.column, c.dst_type, c.dst, to, c.streaming);
     }
 
     /// Calls f(parameter, first, count()) for each group of the part, or for all of it at once.
@@ -167,40 +220,54 @@ class converted_dequantizer : public converted_stretch<V> {
             f(parameter, i, [&] { return least(size, part.count - i); });
     }
 
-    template <bool Streaming, typename Integer, typename T>
-    void dequantize_groups(const Integer *src, T *dst) const {
-        for_each_group([=, this](std::int64_t parameter, std::int64_t i, auto count) {
-            const auto formula = narrow_difference<V>::from(table, only<V> {parameter});
-            dequantize_straight<V, Streaming>(formula, src + i, dst + i, count());
+    template <bool Streaming, typename Element, typename T>
+    void compute_groups(const Element *src, T *dst) const {
+        dequantizer<V, Element>::with_formula(table, [=, this](auto kind) {
+            for_each_group([=, this](std::int64_t parameter, std::int64_t i, auto count) {
+                const auto formula = decltype(kind)::from(table, only<V> {parameter});
+                dequantize_straight<V, Streaming>(formula, src + i, dst + i, count());
+            });
         });
+    }
+
+    template <typename T>
+    void look_up_part(const unsigned char *packed, T *dst) const {
+        if (c.src_type == data_type::f4_e2m1) return look_up_groups<float4_e2m1>(f4_values, packed, dst);
+        look_up_groups<std::int8_t>(c.src_type == data_type::s4 ? s4_values : u4_values, packed, dst);
     }
 
     /// 4-bit elements by a table for each group; they begin with a byte.
-    template <bool Streaming, typename T>
-    void look_up_groups(const unsigned char *packed, T *dst) const {
-        constexpr std::int64_t step = V::looked_up, page = 2048;
-        const auto *const nibbles = c.src_type == data_type::s4 ? signed_nibbles : unsigned_nibbles;
-        for_each_group([=, this](std::int64_t parameter, std::int64_t begin, auto count) {
-            const auto formula = narrow_difference<V>::from(table, only<V> {parameter});
-            const auto values = V::table_of(dst, formula(V::load(nibbles)));
-            const auto end = begin + count();
-            std::int64_t i = begin;
-            for (; i + step <= end; i += step) {
-                __builtin_prefetch(packed + i / 2 + page);
-                V::template look_up<Streaming>(packed + i / 2, values, dst + i);
-            }
-            if (i == end) return;
-            unsigned char rest[step / 2] = {};
-            alignas(64) T results[step];
-            std::memcpy(rest, packed + i / 2, static_cast<std::size_t>((end - i + 1) / 2));
-            V::template look_up<false>(rest, values, results);
-            std::memcpy(dst + i, results, static_cast<std::size_t>(end - i) * sizeof(T));
+    template <typename Element, typename Value, typename T>
+    void look_up_groups(const Value *values, const unsigned char *packed, T *dst) const {
+        dequantizer<V, Element>::with_formula(table, [=, this](auto kind) {
+            for_each_group([=, this](std::int64_t parameter, std::int64_t begin, auto count) {
+                const auto formula = decltype(kind)::from(table, only<V> {parameter});
+                const auto results = V::table_of(dst, formula(V::load(values)));
+                c.streaming ? look_up_run<true>(packed + begin / 2, results, dst + begin, count())
+                            : look_up_run<false>(packed + begin / 2, results, dst + begin, count());
+            });
         });
     }
 
-    column_buffer<float> reals_, products_;
-    column_buffer<unsigned char> bytes_;
-    nibble_reader<V> nibbles_in_;
+    template <bool Streaming, typename Results, typename T>
+    static void look_up_run(const unsigned char *packed, const Results &results, T *dst, std::int64_t count) {
+        constexpr std::int64_t step = V::looked_up, page = 2048;
+        std::int64_t i = 0;
+        for (; i + step <= count; i += step) {
+            __builtin_prefetch(packed + i / 2 + page);
+            V::template look_up<Streaming>(packed + i / 2, results, dst + i);
+        }
+        if (i == count) return;
+        unsigned char rest[step / 2] = {};
+        alignas(64) T last[step];
+        std::memcpy(rest, packed + i / 2, static_cast<std::size_t>((count - i + 1) / 2));
+        V::template look_up<false>(rest, results, last);
+        std::memcpy(dst + i, last, static_cast<std::size_t>(count - i) * sizeof(T));
+    }
+
+    column_buffer<std::int32_t> copies_; // of the widest elements
+    column_buffer<float> products_;
+    packed_reader<V> packed_in_;
     real_writer<V> reals_out_;
 };
 

@@ -49,10 +49,10 @@ struct converted_stretch {
     }
 
   private:
-    /// Whether vectors begin at multiples of their lanes: streaming stores begin at a cache line.
+    /// Whether vectors begin at multiples of their lanes: stores are aligned where they stream or are of 32 bits.
     template <storing Storing, typename To>
     static bool in_step(const To *to) {
-        return Storing != storing::streaming || unaligned_head<V::lanes>(to, V::lanes) == 0;
+        return (Storing != storing::streaming && sizeof(To) < 4) || unaligned_head<V::lanes>(to, V::lanes) == 0;
     }
 
     template <typename Op, storing Storing, typename Formula, typename From, typename To>

@@ -97,10 +97,6 @@ class real_writer {
 
 // ---- Integers --------------------------------------------------------------------------------------
 
-inline std::int8_t widened_nibble(const void *packed, std::int64_t i, bool is_signed) {
-    return static_cast<std::int8_t>(is_signed ? with_sign<4>(packed_at<4>(packed, i)) : packed_at<4>(packed, i));
-}
-
 /// Leaves the other half of the byte as it is.
 inline void put_nibble(void *packed, std::int64_t i, std::int8_t value) {
     auto &byte = static_cast<unsigned char *>(packed)[i / 2];
@@ -108,24 +104,44 @@ inline void put_nibble(void *packed, std::int64_t i, std::int8_t value) {
     byte = static_cast<unsigned char>((byte & kept) | (value & 0xf) << shift);
 }
 
-/// 4-bit elements to bytes, whether signed or not.
+/// Elements of 4 or 2 bits, whether signed or not.
+struct packing {
+    int bits;
+    bool is_signed;
+
+    std::int64_t per_byte() const { return 8 / bits; }
+};
+
+/// To bytes.
 template <typename V>
-class nibble_reader {
+class packed_reader {
   public:
-    const std::int8_t *read(const void *tensor, const placed &at, bool is_signed) {
+    const std::int8_t *read(const void *tensor, const placed &at, const packing &as) {
         if (at.stride != 1) {
             for (std::int64_t i = 0; i < at.count; ++i)
-                buffer_.column[i] = widened_nibble(tensor, at.first + i * at.stride, is_signed);
+                buffer_.column[i] = widened(tensor, at.first + i * at.stride, as);
             return buffer_.column;
         }
         // From the beginning of a byte on.
-        const auto odd = at.first % 2;
-        unpack(static_cast<const unsigned char *>(tensor) + at.first / 2, at.count + odd, is_signed, buffer_.column);
-        return buffer_.column + odd;
+        const auto begin = at.first % as.per_byte();
+        const auto *const from = static_cast<const unsigned char *>(tensor) + at.first / as.per_byte();
+        unpack(from, at.count + begin, as, buffer_.column);
+        return buffer_.column + begin;
     }
 
     /// Whole vectors, so up to one beyond the last element.
-    static void unpack(const unsigned char *from, std::int64_t count, bool is_signed, std::int8_t *to) {
+    static void unpack(const unsigned char *from, std::int64_t count, const packing &as, std::int8_t *to) {
+        as.bits == 4 ? unpack_halves(from, count, as.is_signed, to) : unpack_quarters(from, count, as.is_signed, to);
+    }
+
+  private:
+    static std::int8_t widened(const void *packed, std::int64_t i, const packing &as) {
+        const auto value = as.bits == 4 ? packed_at<4>(packed, i) : packed_at<2>(packed, i);
+        const auto sign = as.is_signed ? 1 << (as.bits - 1) : 0;
+        return static_cast<std::int8_t>((value ^ sign) - sign);
+    }
+
+    static void unpack_halves(const unsigned char *from, std::int64_t count, bool is_signed, std::int8_t *to) {
         constexpr std::int64_t n = V::nibbles, page = 2048;
         std::int64_t i = 0;
         for (; i + n <= count; i += n) {
@@ -138,7 +154,26 @@ class nibble_reader {
         V::unpack(rest, to + i, is_signed);
     }
 
-  private:
+    static void unpack_quarters(const unsigned char *from, std::int64_t count, bool is_signed, std::int8_t *to) {
+        std::int64_t i = 0;
+        for (; i + 8 <= count; i += 8)
+            unpack_eight(from + i / 4, 2, is_signed, to + i);
+        if (i < count) unpack_eight(from + i / 4, static_cast<std::size_t>((count - i + 3) / 4), is_signed, to + i);
+    }
+
+    /// The quarters of up to two bytes, moved apart in an integer.
+    static void unpack_eight(const unsigned char *from, std::size_t bytes, bool is_signed, std::int8_t *to) {
+        std::uint16_t packed = 0;
+        std::memcpy(&packed, from, bytes);
+        std::uint64_t apart = packed;
+        apart = (apart | apart << 24) & 0x000000ff000000ff;
+        apart = (apart | apart << 12) & 0x000f000f000f000f;
+        apart = (apart | apart << 6) & 0x0303030303030303;
+        const auto negative = apart & (is_signed ? 0x0202020202020202 : 0);
+        apart |= negative * (0xfc / 2);
+        std::memcpy(to, &apart, sizeof(apart));
+    }
+
     column_buffer<std::int8_t> buffer_;
 };
 

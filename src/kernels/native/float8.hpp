@@ -39,19 +39,6 @@ struct float8_conversion {
         const auto magnitude = select(mask_less(given, least_normal), subnormal, normal) | nan;
         return static_cast<std::uint8_t>((magnitude & 0x7f) | (all >> 24 & 0x80));
     }
-
-    static float widen(std::uint8_t bits) {
-        const auto magnitude = static_cast<std::int32_t>(bits & 0x7f);
-        const auto normal = (magnitude << dropped) + rebased;
-        // Subnormal here, normal there: an implicit bit is lent and taken away.
-        const auto lent = __builtin_bit_cast(float, normal + implicit) - __builtin_bit_cast(float, least_normal);
-        const auto subnormal = mask_less(magnitude, 1 << Float8::fraction_bits);
-        const auto finite = select(subnormal, __builtin_bit_cast(std::int32_t, lent), normal);
-        const auto beyond = mask_less(highest, magnitude) & float_infinity;
-        const auto nan = mask_less(Float8::has_infinity ? after_highest : highest, magnitude) & 0x7fc00000;
-        const auto sign = static_cast<std::uint32_t>(bits & 0x80) << 24;
-        return __builtin_bit_cast(float, static_cast<std::uint32_t>(finite | beyond | nan) | sign);
-    }
 };
 
 // Out of line and without aliases, so that compilers see the loop alone, and make vectors of it.
@@ -60,12 +47,6 @@ template <typename Float8>
 [[gnu::noinline]] void narrow_float8(const float *__restrict from, std::int64_t count, std::uint8_t *__restrict to) {
     for (std::int64_t i = 0; i < count; ++i)
         to[i] = float8_conversion<Float8>::narrow(from[i]);
-}
-
-template <typename Float8>
-[[gnu::noinline]] void widen_float8(const std::uint8_t *__restrict from, std::int64_t count, float *__restrict to) {
-    for (std::int64_t i = 0; i < count; ++i)
-        to[i] = float8_conversion<Float8>::widen(from[i]);
 }
 
 } // namespace

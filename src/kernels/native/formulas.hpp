@@ -179,13 +179,22 @@ struct corrected_scaled {
     typename V::reals operator()(typename V::reals x) const { return V::copy_sign(magnitude(V::abs(x)), x); }
 };
 
-/// q * s of 8-bit floats.
+/// q * s of floats.
 template <typename V>
 struct multiplied {
     typename V::reals scale;
 
     static multiplied from(const parameter_table &t, auto take) { return {take(t.scale)}; }
     typename V::reals operator()(typename V::reals q) const { return V::mul(q, scale); }
+};
+
+/// (q - zp) * s of floats.
+template <typename V>
+struct float_difference {
+    typename V::reals zero, scale;
+
+    static float_difference from(const parameter_table &t, auto take) { return {take(t.zero), take(t.scale)}; }
+    typename V::reals operator()(typename V::reals q) const { return V::mul(V::subtract(q, zero), scale); }
 };
 
 /// (q - zp) * s where the difference fits in s32.

@@ -54,7 +54,7 @@ bool may_split(const layout &shape, data_type dst) {
 layout plan(const quantization &q) {
     const auto form = *canonicalize(q);
     if (!is_converted(q)) return layout_of(form);
-    return converted_layout_of(form, q.dir == direction::dequantize && traits(q.src.type).integral);
+    return converted_layout_of(form, q.dir == direction::dequantize && traits(q.src.type).bits <= 8);
 }
 
 class row_implementation final : public implementation {

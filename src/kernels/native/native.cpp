@@ -1,6 +1,8 @@
 // The hand-written kernel: which row function computes a statement.
 #include "kernels/native/implementation.hpp"
 #include "quantization/as_strict.hpp"
+#include "quantization/data_type.hpp"
+#include "quantization/text.hpp"
 
 namespace dynquant::kernels {
 namespace {
@@ -15,14 +17,29 @@ const row_functions &functions_of(isa value) {
     return scalar_rows;
 }
 
+/// Why q is not dequantized, as the end of a sentence; or nothing.
+std::optional<std::string> cannot_dequantize(const quantization &q) {
+    const auto src = q.src.type, scales = q.scales.type;
+    if (traits(src).bits == 6)
+        return concat("src: expected data type of 2, 4, 8, 16 or 32 bits, given ", to_string(src));
+    if ((traits(scales).places & place::real) == 0)
+        return concat("scales: expected data type f32, f16 or bf16, given ", to_string(scales));
+    if (src == data_type::u32 && q.zero_points && q.zero_points->type != src)
+        return concat("zps: expected data type u32, that of src, given ", to_string(q.zero_points->type));
+    return std::nullopt;
+}
+
 class native_kernel_type final : public kernel {
   public:
     kernel_kind kind() const override { return kernel_kind::native; }
 
     std::optional<std::string> refusal(const quantization &q, const settings &) const override {
         if (q.dir == direction::requantize) return "it does not requantize";
-        if (!rounds_before_zero_points(q))
+        if (q.dir == direction::dequantize) {
+            if (auto why = cannot_dequantize(q)) return why;
+        } else if (!rounds_before_zero_points(q)) {
             if (auto why = differs_from_strict(q)) return why;
+        }
         if (canonicalize(q)) return std::nullopt;
         return "a block of the scales does not divide its dim";
     }

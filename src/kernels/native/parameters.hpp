@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "kernels/native/plan.hpp"
+#include "quantization/small_float.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
@@ -92,7 +93,8 @@ struct parameter_block {
     std::int64_t rows = 1, next_row = 0; // to the next row's first
 };
 
-/// Fetches parameters into the columns from `begin` on, row after row.
+/// Fetches parameters into the columns from `begin` on, row after row: zero points to zero_point, those that are floats
+/// to zero.
 inline void fetch(parameter_table &t, const call &c, const parameter_block &from, std::int64_t begin) {
     const auto fill = [&](auto *column, auto at) { // a stride of 1 is worth a loop of its own: it becomes vectors
         column += begin;
@@ -116,6 +118,7 @@ inline void fetch(parameter_table &t, const call &c, const parameter_block &from
         fill_scales(static_cast<const std::uint16_t *>(c.scales.data), widened_bf16);
     const void *data = c.zero_points.data;
     if (!data) return fill(t.zero_point, [](auto) { return 0; });
+    const auto fill_zeros = [&](const auto *p) { fill(t.zero, [=](auto i) { return p[i].value(); }); };
     const auto fill_nibbles = [&] {
         if (from.stride == 1 && from.first % 2 == 0 && from.rows == 1)
             unpack(static_cast<const unsigned char *>(data) + from.first / 2, t.zero_point + begin, from.count);
@@ -135,7 +138,18 @@ inline void fetch(parameter_table &t, const call &c, const parameter_block &from
             return;
         case data_type::u2: return fill(t.zero_point, [=](auto i) { return packed_at<2>(data, i); });
         case data_type::s2: return fill(t.zero_point, [=](auto i) { return with_sign<2>(packed_at<2>(data, i)); });
-        default: return fill_zero_points(static_cast<const std::int32_t *>(data)); // s32, and u32 as its bits
+        case data_type::u32: // less 2^31, which s32 holds
+            return fill(t.zero_point, [=](auto i) { return static_cast<const std::int32_t *>(data)[i] ^ INT32_MIN; });
+        case data_type::f16: return fill_zeros(static_cast<const float16 *>(data));
+        case data_type::bf16: return fill_zeros(static_cast<const bfloat16 *>(data));
+        case data_type::f8_e4m3: return fill_zeros(static_cast<const float8_e4m3 *>(data));
+        case data_type::f8_e5m2: return fill_zeros(static_cast<const float8_e5m2 *>(data));
+        case data_type::f8_e4m3fnuz: return fill_zeros(static_cast<const float8_e4m3fnuz *>(data));
+        case data_type::f8_e5m2fnuz: return fill_zeros(static_cast<const float8_e5m2fnuz *>(data));
+        case data_type::f4_e2m1:
+            return fill(t.zero,
+                    [=](auto i) { return float4_e2m1 {static_cast<std::uint8_t>(packed_at<4>(data, i))}.value(); });
+        default: return fill_zero_points(static_cast<const std::int32_t *>(data));
     }
 }
 
@@ -181,6 +195,13 @@ inline void pad(parameter_table &t, std::int64_t count) {
     if (t.filled < end) t.filled = end;
 }
 
+/// From number `begin` to the last of a period, then from the first.
+inline void fetch_period(parameter_table &t, const call &c, const parameter_run &run) {
+    const auto rest = run.period - run.begin;
+    fetch(t, c, {run.first + run.begin * run.stride, run.stride, rest}, 0);
+    fetch(t, c, {run.first, run.stride, run.period - rest}, rest);
+}
+
 /// Prepares all columns of a run, unless the table holds them already.
 inline void prepare(parameter_table &t, const call &c, const parameter_run &run) {
     if (t.holds == run) return;
@@ -188,10 +209,8 @@ inline void prepare(parameter_table &t, const call &c, const parameter_run &run)
     if (run.period == 0) {
         fetch(t, c, {run.first, run.stride, run.count}, 0);
         derive(t, run.count);
-    } else { // from number `begin` to the last, then from the first
-        const auto rest = run.period - run.begin;
-        fetch(t, c, {run.first + run.begin * run.stride, run.stride, rest}, 0);
-        fetch(t, c, {run.first, run.stride, run.period - rest}, rest);
+    } else {
+        fetch_period(t, c, run);
         derive(t, run.period);
         replicate(t, run.period, run.count);
     }

@@ -39,7 +39,7 @@ struct layout {
 layout layout_of(const canonical_form &form);
 
 /// The same for rows that are converted on the way: all rows are joined that share a stretch of columns, groups of 32
-/// and more among them. Only integers of up to 8 bits may be turned, from src to dst.
+/// and more among them. Only elements of up to 8 bits may be turned, from src to dst.
 layout converted_layout_of(const canonical_form &form, bool may_turn);
 
 /// f16 and bf16 as they lie in memory.

@@ -3,10 +3,12 @@
 // An instruction set is a type V of primitives (isa/*.hpp):
 // - reals, integers: `lanes` binary32 or s32 numbers; a block is four of each.
 // - load, store; stream, past the caches to a multiple of its size, and fence after it.
-// - load_partial, store_partial, for the end of a row: the first `count` lanes, or none.
+// - load_partial, store_partial, for the end of a row: the first `count` lanes, or none. u32 is loaded as s32, 2^31
+// less.
 // - pick: a number for each lane, by index.
 // - arithmetic, each operation correctly rounded in the rounding mode of the control word.
 // - min(bound, x): NaN in x passes.
+// - integer arithmetic, on the bits of reals too; select_less(a, b, then, otherwise), which compares with sign.
 // - transpose: 8-bit elements, 16 rows of 32.
 // - load, store and stream of f16 and bf16 (half, brain); unpack and pack of `nibbles` 4-bit elements.
 // - leave: what the processor wants before code of another instruction set.

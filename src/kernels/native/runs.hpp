@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/native/formulas.hpp"
+#include "kernels/native/small_floats.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
@@ -73,10 +75,10 @@ inline void quantize_run(
     if (i < count) partial_block(i, count);
 }
 
-template <typename V, storing Storing, typename Integer, typename FormulaAt>
-inline void dequantize_run(const Integer *src, float *dst, std::int64_t count, const FormulaAt &formula_at) {
+template <typename V, storing Storing, typename Element, typename FormulaAt>
+inline void dequantize_run(const Element *src, float *dst, std::int64_t count, const FormulaAt &formula_at) {
     constexpr std::int64_t n = V::lanes;
-    const auto at = [&](std::int64_t i) { return formula_at(i)(V::load(src + i)); };
+    const auto at = [&](std::int64_t i) { return formula_at(i)(load<V>(src + i)); };
     const auto four = [](std::int64_t i, const auto &vector) { // written out: not every compiler unrolls a loop
         vector(i);
         vector(i + n);
@@ -88,7 +90,7 @@ inline void dequantize_run(const Integer *src, float *dst, std::int64_t count, c
             if constexpr (Storing == storing::overrunning)
                 V::store(dst + i, at(i));
             else
-                V::store_partial(dst + i, end - i, formula_at(i)(V::load_partial(src + i, end - i)));
+                V::store_partial(dst + i, end - i, formula_at(i)(load_partial<V>(src + i, end - i)));
     };
     std::int64_t i = 0;
     if constexpr (Storing == storing::streaming) {
@@ -244,14 +246,18 @@ struct onnx_quantizer : strict_quantizer<V, Integer> {
     }
 };
 
-template <typename V, typename Integer>
+/// From elements of any type.
+template <typename V, typename Element>
 struct dequantizer {
-    using source = Integer;
+    using source = Element;
     using destination = float;
 
     template <typename Run>
     static void with_formula(const parameter_table &t, const Run &run) {
-        t.narrow ? run(narrow_difference<V> {}) : run(wide_difference<V> {});
+        if constexpr (std::is_integral_v<Element>)
+            t.narrow ? run(narrow_difference<V> {}) : run(wide_difference<V> {});
+        else
+            t.symmetric ? run(multiplied<V> {}) : run(float_difference<V> {});
     }
     template <typename Run>
     static void with_constant_formula(const parameter_table &t, std::int64_t, const Run &run) {
@@ -259,11 +265,11 @@ struct dequantizer {
     }
     template <storing Storing, typename FormulaAt>
     static void run(
-            const Integer *src, float *dst, std::int64_t count, std::int64_t /*lead*/, const FormulaAt &formula_at) {
+            const Element *src, float *dst, std::int64_t count, std::int64_t /*lead*/, const FormulaAt &formula_at) {
         dequantize_run<V, Storing>(src, dst, count, formula_at);
     }
     template <typename FormulaAt>
-    static void run_pair(const Integer *src, std::int64_t src_step, float *dst, std::int64_t dst_step,
+    static void run_pair(const Element *src, std::int64_t src_step, float *dst, std::int64_t dst_step,
             std::int64_t count, const FormulaAt &formula_at) {
         dequantize_pair<V>(src, src_step, dst, dst_step, count, formula_at);
     }

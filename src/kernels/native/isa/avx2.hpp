@@ -24,6 +24,11 @@ struct avx2 {
     static integers load(const std::int32_t *p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(p)); }
     static integers load(const std::int8_t *p) { return _mm256_cvtepi8_epi32(_mm_loadl_epi64(as_vector(p))); }
     static integers load(const std::uint8_t *p) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64(as_vector(p))); }
+    static integers load(const std::int16_t *p) { return _mm256_cvtepi16_epi32(_mm_loadu_si128(as_vector(p))); }
+    static integers load(const std::uint16_t *p) { return _mm256_cvtepu16_epi32(_mm_loadu_si128(as_vector(p))); }
+    static integers load(const std::uint32_t *p) {
+        return _mm256_xor_si256(load(reinterpret_cast<const std::int32_t *>(p)), splat(INT32_MIN));
+    }
 
     static reals load(const half *p) { return _mm256_cvtph_ps(_mm_loadu_si128(as_vector(p))); }
     static reals load(const brain *p) {
@@ -31,10 +36,10 @@ struct avx2 {
     }
 
     static reals load_partial(const float *p, std::int64_t count) { return _mm256_maskload_ps(p, first_lanes(count)); }
-    template <typename Real>
-    static reals load_partial(const Real *p, std::int64_t count) { // half or brain
+    template <typename T>
+    static auto load_partial(const T *p, std::int64_t count) { // of 16 or 32 bits
         if (count >= lanes) return load(p);
-        Real rest[lanes] = {};
+        T rest[lanes] = {};
         for (std::int64_t i = 0; i < count; ++i)
             rest[i] = p[i];
         return load(rest);
@@ -66,7 +71,21 @@ struct avx2 {
     static reals abs(reals x) { return _mm256_andnot_ps(splat(-0.0F), x); }
     static reals copy_sign(reals magnitude, reals x) { return _mm256_or_ps(magnitude, _mm256_and_ps(splat(-0.0F), x)); }
 
+    static reals subtract(reals a, reals b) { return _mm256_sub_ps(a, b); }
+    static reals as_reals(integers bits) { return _mm256_castsi256_ps(bits); }
+    static integers as_integers(reals x) { return _mm256_castps_si256(x); }
+
+    static integers add(integers a, integers b) { return _mm256_add_epi32(a, b); }
     static integers subtract(integers a, integers b) { return _mm256_sub_epi32(a, b); }
+    static integers bit_and(integers a, integers b) { return _mm256_and_si256(a, b); }
+    static integers bit_or(integers a, integers b) { return _mm256_or_si256(a, b); }
+    template <int by>
+    static integers shift_left(integers a) {
+        return _mm256_slli_epi32(a, by);
+    }
+    static integers select_less(integers a, integers b, integers then, integers otherwise) {
+        return _mm256_blendv_epi8(otherwise, then, _mm256_cmpgt_epi32(b, a));
+    }
     static reals to_reals(integers a) { return _mm256_cvtepi32_ps(a); }
     static reals subtract_exactly(integers a, integers b) {
         const auto half = [](__m128i x, __m128i y) {

@@ -23,6 +23,9 @@ struct avx512 {
     static integers load(const std::int32_t *p) { return _mm512_loadu_si512(p); }
     static integers load(const std::int8_t *p) { return _mm512_cvtepi8_epi32(load_bytes(p)); }
     static integers load(const std::uint8_t *p) { return _mm512_cvtepu8_epi32(load_bytes(p)); }
+    static integers load(const std::int16_t *p) { return _mm512_cvtepi16_epi32(load_halves(p)); }
+    static integers load(const std::uint16_t *p) { return _mm512_cvtepu16_epi32(load_halves(p)); }
+    static integers load(const std::uint32_t *p) { return _mm512_xor_si512(_mm512_loadu_si512(p), splat(INT32_MIN)); }
 
     static reals load(const half *p) { return widened(p, load_halves(p)); }
     static reals load(const brain *p) { return widened(p, load_halves(p)); }
@@ -39,6 +42,18 @@ struct avx512 {
     }
     static integers load_partial(const std::uint8_t *p, std::int64_t count) {
         return _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(first_lanes(count), p));
+    }
+    static integers load_partial(const std::int16_t *p, std::int64_t count) {
+        return _mm512_cvtepi16_epi32(_mm256_maskz_loadu_epi16(first_lanes(count), p));
+    }
+    static integers load_partial(const std::uint16_t *p, std::int64_t count) {
+        return _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(first_lanes(count), p));
+    }
+    static integers load_partial(const std::int32_t *p, std::int64_t count) {
+        return _mm512_maskz_loadu_epi32(first_lanes(count), p);
+    }
+    static integers load_partial(const std::uint32_t *p, std::int64_t count) {
+        return _mm512_xor_si512(_mm512_maskz_loadu_epi32(first_lanes(count), p), splat(INT32_MIN));
     }
 
     static reals pick(const float *p, integers index) { return _mm512_permutexvar_ps(index, load(p)); }
@@ -62,7 +77,21 @@ struct avx512 {
     static reals abs(reals x) { return _mm512_andnot_ps(splat(-0.0F), x); }
     static reals copy_sign(reals magnitude, reals x) { return _mm512_or_ps(magnitude, _mm512_and_ps(splat(-0.0F), x)); }
 
+    static reals subtract(reals a, reals b) { return _mm512_sub_ps(a, b); }
+    static reals as_reals(integers bits) { return _mm512_castsi512_ps(bits); }
+    static integers as_integers(reals x) { return _mm512_castps_si512(x); }
+
+    static integers add(integers a, integers b) { return _mm512_add_epi32(a, b); }
     static integers subtract(integers a, integers b) { return _mm512_sub_epi32(a, b); }
+    static integers bit_and(integers a, integers b) { return _mm512_and_si512(a, b); }
+    static integers bit_or(integers a, integers b) { return _mm512_or_si512(a, b); }
+    template <int by>
+    static integers shift_left(integers a) {
+        return _mm512_slli_epi32(a, by);
+    }
+    static integers select_less(integers a, integers b, integers then, integers otherwise) {
+        return _mm512_mask_mov_epi32(otherwise, _mm512_cmplt_epi32_mask(a, b), then);
+    }
     static reals to_reals(integers a) { return _mm512_cvtepi32_ps(a); }
     static reals subtract_exactly(integers a, integers b) {
         const auto half = [](__m256i x, __m256i y) {

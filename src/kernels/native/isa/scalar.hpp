@@ -26,6 +26,7 @@ struct scalar {
     static integers load(const Integer *p) {
         return *p;
     }
+    static integers load(const std::uint32_t *p) { return static_cast<integers>(*p ^ 0x80000000U); }
     template <typename T>
     static auto load_partial(const T *p, std::int64_t count) {
         return count > 0 ? load(p) : decltype(load(p)) {};
@@ -46,7 +47,21 @@ struct scalar {
     static reals div(reals a, reals b) { return a / b; }
     static reals fma(reals a, reals b, reals c) { return a * b + c; } // only where contraction is optional
     static reals min(reals bound, reals x) { return bound < x ? bound : x; }
+    static reals subtract(reals a, reals b) { return a - b; }
+    static reals as_reals(integers bits) { return __builtin_bit_cast(reals, bits); }
+    static integers as_integers(reals x) { return __builtin_bit_cast(integers, x); }
+
+    static integers add(integers a, integers b) { return a + b; }
     static integers subtract(integers a, integers b) { return a - b; }
+    static integers bit_and(integers a, integers b) { return a & b; }
+    static integers bit_or(integers a, integers b) { return a | b; }
+    template <int by>
+    static integers shift_left(integers a) {
+        return static_cast<integers>(static_cast<std::uint32_t>(a) << by);
+    }
+    static integers select_less(integers a, integers b, integers then, integers otherwise) {
+        return a < b ? then : otherwise;
+    }
     static reals to_reals(integers a) { return static_cast<float>(a); }
     static reals subtract_exactly(integers a, integers b) { return static_cast<float>(std::int64_t {a} - b); }
 
