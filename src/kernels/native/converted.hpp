@@ -158,21 +158,24 @@ class converted_tiles : private converted_rows<converted_dequantizer<V>> {
     packed_reader<V> packed_in;
 };
 
-template <typename Rows>
+template <typename V, typename Rows>
 void compute_converted(const call &c, const rectangle &r) {
     Rows(c, r).compute();
-}
-
-template <typename V, direction dir>
-void converted(const call &c, const rectangle &r) {
-    if constexpr (dir == direction::quantize)
-        compute_converted<converted_rows<converted_quantizer<V>>>(c, r);
-    else if (c.shape->rows == layout::kind::tiled)
-        compute_converted<converted_tiles<V>>(c, r);
-    else
-        compute_converted<converted_rows<converted_dequantizer<V>>>(c, r);
     if (c.streaming) V::fence();
     V::leave();
+}
+
+template <typename V>
+void quantize_converted(const call &c, const rectangle &r) {
+    compute_converted<V, converted_rows<converted_quantizer<V>>>(c, r);
+}
+
+template <typename V>
+void dequantize_converted(const call &c, const rectangle &r) {
+    if (c.shape->rows == layout::kind::tiled)
+        compute_converted<V, converted_tiles<V>>(c, r);
+    else
+        compute_converted<V, converted_rows<converted_dequantizer<V>>>(c, r);
 }
 
 } // namespace

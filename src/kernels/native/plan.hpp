@@ -89,4 +89,9 @@ extern const row_functions scalar_rows;
 extern const row_functions avx2_rows, avx512_rows;
 #endif
 
+// Compiled apart from the others, as that takes as long.
+void scalar_dequantize_converted(const call &c, const rectangle &r);
+void avx2_dequantize_converted(const call &c, const rectangle &r);
+void avx512_dequantize_converted(const call &c, const rectangle &r);
+
 } // namespace dynquant::kernels::native

@@ -270,12 +270,12 @@ void rows(const call &c, const rectangle &r) {
 }
 
 template <typename V>
-constexpr row_functions rows_for() {
+constexpr row_functions rows_for(row_function dequantize_converted) {
     return {rows<V, strict_quantizer<V, std::int8_t>>, rows<V, strict_quantizer<V, std::uint8_t>>,
             rows<V, any_quantizer<V, std::int8_t>>, rows<V, any_quantizer<V, std::uint8_t>>,
             rows<V, onnx_quantizer<V, std::int8_t>>, rows<V, onnx_quantizer<V, std::uint8_t>>,
-            rows<V, dequantizer<V, std::int8_t>>, rows<V, dequantizer<V, std::uint8_t>>,
-            converted<V, direction::quantize>, converted<V, direction::dequantize>};
+            rows<V, dequantizer<V, std::int8_t>>, rows<V, dequantizer<V, std::uint8_t>>, quantize_converted<V>,
+            dequantize_converted};
 }
 
 } // namespace

@@ -3,6 +3,6 @@
 
 namespace dynquant::kernels::native {
 
-constinit const row_functions avx2_rows = rows_for<avx2>();
+constinit const row_functions avx2_rows = rows_for<avx2>(avx2_dequantize_converted);
 
 } // namespace dynquant::kernels::native

@@ -3,6 +3,6 @@
 
 namespace dynquant::kernels::native {
 
-constinit const row_functions avx512_rows = rows_for<avx512>();
+constinit const row_functions avx512_rows = rows_for<avx512>(avx512_dequantize_converted);
 
 } // namespace dynquant::kernels::native

@@ -3,6 +3,6 @@
 
 namespace dynquant::kernels::native {
 
-constinit const row_functions scalar_rows = rows_for<scalar>();
+constinit const row_functions scalar_rows = rows_for<scalar>(scalar_dequantize_converted);
 
 } // namespace dynquant::kernels::native

@@ -1,0 +1,97 @@
+// Every element that a narrow type has, dequantized under numerics::onnx, on every kernel that claims it.
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include "support/direct.hpp"
+
+namespace dynquant::test {
+namespace {
+
+using enum data_type;
+
+const std::vector<data_type> types = {
+        s16, u16, s8, u8, s4, u4, s2, u2, f16, bf16, f8_e4m3, f8_e5m2, f8_e4m3fnuz, f8_e5m2fnuz, f4_e2m1};
+
+std::string name_of(const testing::TestParamInfo<data_type> &info) {
+    return to_string(info.param);
+}
+
+/// All codes of a type one after another.
+std::vector<std::byte> every_code(data_type type) {
+    const auto count = std::int64_t {1} << bits_in(type);
+    std::vector<std::byte> bytes(bytes_for(type, count));
+    for (std::int64_t i = 0; i < count; ++i)
+        set_bits(type, bytes.data(), i, static_cast<std::uint32_t>(i));
+    return bytes;
+}
+
+std::vector<std::byte> one(data_type type, std::uint32_t code) {
+    std::vector<std::byte> bytes(bytes_for(type, 1));
+    set_bits(type, bytes.data(), 0, code);
+    return bytes;
+}
+
+class every_code_of : public testing::TestWithParam<data_type> {
+  protected:
+    static void expect_dequantized(data_type dst, float scale, std::optional<std::uint32_t> zero_point) {
+        const auto count = std::int64_t {1} << bits_in(GetParam());
+        quantization q;
+        q.dir = direction::dequantize;
+        q.rule = numerics::onnx;
+        q.src = {GetParam(), {count}, {}};
+        q.dst = {dst, {count}, {}};
+        q.scales = {f32, {count}, {}};
+        if (zero_point) q.zero_points = {GetParam(), {count}, {}};
+        const sample s {q,
+                {every_code(GetParam()), bytes_of(std::vector {scale}),
+                        zero_point ? one(GetParam(), *zero_point) : std::vector<std::byte> {}}};
+        ASSERT_TRUE(native_computes(q));
+        EXPECT_TRUE(computed_right(s, universal_variants())) << "scale " << scale;
+    }
+};
+
+TEST_P(every_code_of, is_dequantized_right) {
+    expect_dequantized(f32, 1, {});
+    expect_dequantized(f32, 0.1F, {});
+    expect_dequantized(f16, -0x1.234566p-3F, {});
+    expect_dequantized(bf16, 0x1p-120F, {});
+}
+
+TEST_P(every_code_of, is_dequantized_right_with_zero_points) {
+    const auto last = (1U << bits_in(GetParam())) - 1, sign = 1U << (bits_in(GetParam()) - 1);
+    expect_dequantized(f32, 1, 1);
+    expect_dequantized(f16, 0.1F, sign - 2);
+    for (const auto code : {0U, sign, last}) // 0, then -0 or NaN among the floats
+        expect_dequantized(bf16, 3, code);
+}
+
+INSTANTIATE_TEST_SUITE_P(types, every_code_of, testing::ValuesIn(types), name_of);
+
+// Differences that take 33 bits, and those that f32 holds only rounded: ties of 25 bits and their neighbours.
+TEST(integers_of_32_bits, are_dequantized_right) {
+    std::vector<std::uint32_t> src;
+    for (const std::uint32_t near :
+            {0U, 1U << 24, 1U << 25, 3U << 24, 1U << 30, 1U << 31, 0U - (1U << 24), 0U - (1U << 25)})
+        for (std::uint32_t offset = 0; offset < 150; ++offset)
+            src.push_back(near + offset - 75);
+    const auto count = static_cast<std::int64_t>(src.size());
+    for (const auto type : {s32, u32})
+        for (const std::optional<std::uint32_t> zero_point :
+                std::initializer_list<std::optional<std::uint32_t>> {{}, 0U, 1U, 1U << 31, (1U << 31) - 1, ~0U}) {
+            quantization q;
+            q.dir = direction::dequantize;
+            q.rule = numerics::onnx;
+            q.src = {type, {count}, {}};
+            q.dst = {f32, {count}, {}};
+            q.scales = {f32, {count}, {}};
+            if (zero_point) q.zero_points = {type, {count}, {}};
+            const sample s {q,
+                    {bytes_of(src), bytes_of(std::vector {1.0F}),
+                            zero_point ? one(type, *zero_point) : std::vector<std::byte> {}}};
+            EXPECT_TRUE(computed_right(s, universal_variants()));
+        }
+}
+
+} // namespace
+} // namespace dynquant::test
