@@ -79,6 +79,15 @@ class Elements:
     def plus_zero(self, quotient, dtype):
         return quotient if self.zero is None else as_double((quotient + self.zeros).astype(dtype))
 
+    def dequantized(self, difference):
+        """y of DequantizeLinear, which is a float, of such differences of x and zero point."""
+        product = difference.astype(np.float32) * self.scale.astype(np.float32)
+        return as_double(product.astype(dtype_of(self.y_type)))
+
+    @property
+    def difference(self):
+        return as_double(self.x) - self.zeros
+
     def clamped(self, total):
         info = ml_dtypes.iinfo(dtype_of(self.y_type))
         return np.clip(total, float(info.min), float(info.max))

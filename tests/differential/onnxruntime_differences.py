@@ -4,7 +4,8 @@ from math import inf, nan
 import numpy as np
 from differences import (Case, Difference, dequantize, dequantizing, dynamic, dynamic_quantize, quantize,
                          quantizing, without_float8_zero_point)
-from nodes import Node, tensor
+from elements import unequal
+from nodes import FLOAT8, Node, tensor
 from onnx import TensorProto as T
 
 
@@ -12,12 +13,18 @@ def quotient_in_float(e):
     return e.quotient_in(np.float32)
 
 
+def other_division(e):
+    if e.zero is not None and e.y_type in FLOAT8:
+        return e.everywhere(False)  # it is not added
+    return e.lands_elsewhere(quotient_in_float(e), np.float32)
+
+
 def divided_in_float(e):
-    return e.lands_elsewhere(quotient_in_float(e), np.float32) & ("precision" not in e.node.attributes)
+    return other_division(e) & ("precision" not in e.node.attributes)
 
 
 def precision_ignored(e):
-    return e.lands_elsewhere(quotient_in_float(e), np.float32) & ("precision" in e.node.attributes)
+    return other_division(e) & ("precision" in e.node.attributes)
 
 
 def alone_in_their_byte(e):
@@ -70,7 +77,8 @@ def not_saturated(e, y_type, least, most):
 def int32_difference_wraps(e):
     if e.zero is None or e.x_type != T.INT32:
         return e.everywhere(False)
-    return abs(e.x.astype(np.float64) - e.zeros + 0.5) > 2.0**31
+    half = 2.0**31
+    return unequal(e.dequantized((e.difference + half) % (2 * half) - half), e.dequantized(e.difference))
 
 
 def is_empty_or_zeros(x):
