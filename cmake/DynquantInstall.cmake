@@ -35,6 +35,16 @@ function(dynquant_install target)
     install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
     set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dynquant)
+    if(TARGET dynquant_model) # the package's component `model`; beside libdynquant, which it links
+        get_target_property(run_path ${target} INSTALL_RPATH)
+        get_target_property(use_link_path ${target} INSTALL_RPATH_USE_LINK_PATH)
+        set_target_properties(dynquant_model PROPERTIES INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH "${use_link_path}")
+        if(run_path)
+            set_property(TARGET dynquant_model APPEND PROPERTY INSTALL_RPATH "${run_path}")
+        endif()
+        install(TARGETS dynquant_model EXPORT dynquantModelTargets)
+        install(EXPORT dynquantModelTargets NAMESPACE dynquant:: DESTINATION ${package_dir})
+    endif()
     install(EXPORT dynquantTargets NAMESPACE dynquant:: DESTINATION ${package_dir})
     configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/dynquantConfig.cmake.in"
         "${PROJECT_BINARY_DIR}/dynquantConfig.cmake" INSTALL_DESTINATION ${package_dir}

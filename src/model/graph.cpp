@@ -26,10 +26,11 @@ std::optional<int> bits_in(onnx::element_type type) {
 }
 
 std::optional<std::int64_t> size_in_bytes(const tensor_type &what) {
-    constexpr auto most = std::int64_t {1} << 58;
+    // More than any machine has, and sums of them are no overflow.
+    constexpr auto most_elements = std::int64_t {1} << 44;
     const auto bits = bits_in(what.type);
     const auto elements = volume(what.shape);
-    if (!bits || !elements || *elements > most) return std::nullopt;
+    if (!bits || !elements || *elements > most_elements) return std::nullopt;
     return *bits < 8 ? elements.value() / 8 * *bits + (*elements % 8 * *bits + 7) / 8 : *elements * (*bits / 8);
 }
 

@@ -18,6 +18,18 @@ extern const executor tbb_executor;
 /// The threads of the OpenMP runtime that this process has loaded, or nullptr when it has none.
 const executor *openmp_executor();
 
+/// While it lives, OpenMP regions that this thread starts have so many threads, if the process has loaded a runtime.
+class openmp_threads {
+  public:
+    explicit openmp_threads(int count);
+    ~openmp_threads();
+    openmp_threads(const openmp_threads &) = delete;
+    openmp_threads &operator=(const openmp_threads &) = delete;
+
+  private:
+    int before_;
+};
+
 /// While it lives, what this thread splits runs on those threads, whatever the process has chosen: for a host that
 /// brings threads of its own to each call.
 class scoped_executor {

@@ -21,6 +21,7 @@ struct openmp_runtime {
     int (*in_parallel)() = loaded<int()>("omp_in_parallel");
     int (*thread_num)() = loaded<int()>("omp_get_thread_num");
     int (*num_threads)() = loaded<int()>("omp_get_num_threads");
+    void (*set_num_threads)(int) = loaded<void(int)>("omp_set_num_threads");
 
     bool complete() const {
         return parallel != nullptr && max_threads != nullptr && in_parallel != nullptr && thread_num != nullptr
@@ -58,7 +59,20 @@ void run(int parts, void (*function)(const void *, int), const void *body) {
 
 constexpr executor threads_of_openmp = {concurrency, run, 8 * 1024}; // they spin: handing over costs little
 
+void set_threads(int count) {
+    if (openmp().set_num_threads) openmp().set_num_threads(count);
+}
+
 } // namespace
+
+openmp_threads::openmp_threads(int count)
+    : before_(openmp().max_threads ? openmp().max_threads() : 0) {
+    set_threads(count);
+}
+
+openmp_threads::~openmp_threads() {
+    set_threads(before_);
+}
 
 const executor *openmp_executor() {
     return openmp().complete() ? &threads_of_openmp : nullptr;

@@ -1,11 +1,11 @@
 #include "kernels/onednn/threads.hpp"
 
-#include <dlfcn.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
 
 #include "oneapi/dnnl/dnnl.h"
+#include "parallel/executor.hpp"
 #include "parallel/float_control.hpp"
 
 namespace dynquant::kernels::onednn {
@@ -23,35 +23,6 @@ void run_as_task(detail::function call, const void *body) {
     });
 }
 
-/// While it lives, OpenMP regions that this thread starts have one thread. An OpenMP worker keeps the control
-/// word that it was born with, and nothing outside can change it; one thread has ours.
-/// The functions are looked up by name, as oneDNN alone knows which OpenMP library it was built with.
-class one_openmp_thread {
-  public:
-    one_openmp_thread()
-        : saved_(functions().get ? functions().get() : 0) {
-        set(1);
-    }
-    ~one_openmp_thread() { set(saved_); }
-    one_openmp_thread(const one_openmp_thread &) = delete;
-    one_openmp_thread &operator=(const one_openmp_thread &) = delete;
-
-  private:
-    struct api {
-        int (*get)() = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
-        void (*set)(int) = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
-    };
-    static const api &functions() {
-        static const api instance;
-        return instance;
-    }
-    static void set(int threads) {
-        if (functions().set) functions().set(threads);
-    }
-
-    int saved_;
-};
-
 } // namespace
 
 void detail::run_controlled(function call, const void *body, int threads) {
@@ -62,7 +33,9 @@ void detail::run_controlled(function call, const void *body, int threads) {
         return tbb::task_arena(threads).execute([&] { run_as_task(call, body); });
     }
     if (runtime == DNNL_RUNTIME_OMP) {
-        const one_openmp_thread alone;
+        // An OpenMP worker keeps the control word that it was born with, and nothing outside can change it; one thread
+        // has ours.
+        const parallel::openmp_threads alone(1);
         return call(body);
     }
     call(body); // no other threads

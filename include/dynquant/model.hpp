@@ -1,0 +1,85 @@
+// Models: a network whose quantization is codified in ONNX's own operators, read from its file and run.
+//
+//     const auto m = dynquant::model::load("model.onnx");
+//     std::vector<std::int8_t> y(...);                            // m.outputs() says of what type and shape
+//     m.run({x}, {y.data()});
+//
+// Operators of domain "": MatMulInteger, ConvInteger (weights int8 and constant), Add, Mul, Cast, Relu, Tanh, Sigmoid,
+// QuantizeLinear, DequantizeLinear, MaxPool, Flatten, Reshape, Transpose, Identity, Constant; opsets 10 to 28.
+//
+// Whatever is wrong with a file or an argument throws dynquant::error, whose message names the file, the node and the
+// tensor, what was expected and what was given. Its status: invalid_data_type for types, invalid_shape for shapes,
+// unimplemented for what is not known here, invalid_arguments for all else.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dynquant/onnx.hpp"
+
+namespace dynquant {
+
+struct model_options {
+    /// Compute several nodes at once where that gives the same bits.
+    bool fuse = true;
+    /// Use no more threads than this. 0: the concurrency of the caller's task arena, or of OpenMP.
+    int threads = 0;
+    /// Shapes of inputs that the file leaves open, by name.
+    std::map<std::string, dims> shapes = {};
+    /// For QuantizeLinear, DequantizeLinear and the like.
+    options kernel = {};
+};
+
+/// An input or an output, dense and row-major.
+struct model_port {
+    std::string name;
+    onnx::element_type type = 0; // a number of TensorProto.DataType: 1 is FLOAT
+    dims shape = {};
+};
+
+/// A step of the run.
+struct model_stage {
+    std::string name;                                  // that of its first node, or of its first node's output
+    std::string pattern;                               // what it computes: the operator, when it is a node by itself
+    std::vector<std::string> nodes;                    // its nodes, "'fc1' (MatMulInteger)"
+    std::string note = {};                             // why it is not more, and warnings
+    std::vector<model_port> inputs = {}, outputs = {}; // the values that it takes and gives, constants aside
+};
+
+/// A model, prepared: immutable, cheap to copy (copies share), ready to run.
+class DYNQUANT_API model {
+  public:
+    /// Throws error.
+    static model load(const std::string &path, const model_options &opts = {});
+    /// The bytes of a file; `name` is what messages call it.
+    static model parse(std::string_view bytes, const std::string &name, const model_options &opts = {});
+
+    model() = default;
+    explicit operator bool() const noexcept { return impl_ != nullptr; }
+
+    /// In the file's order. Throw error when the model is empty, as run() does.
+    const std::vector<model_port> &inputs() const;
+    const std::vector<model_port> &outputs() const;
+    /// In the order in which they run.
+    const std::vector<model_stage> &stages() const;
+
+    /// Computes all outputs, synchronously. The buffers are in the order of inputs() and outputs(), aligned to their
+    /// type; outputs overlap nothing. One model may run on many threads at once. The bits are the same for every number
+    /// of threads, and whatever the calling thread's rounding mode, FTZ, DAZ and exception masks.
+    /// Throws error (invalid_arguments), having written nothing, for a wrong number of buffers and for a null one whose
+    /// volume is not zero.
+    void run(const std::vector<const void *> &inputs, const std::vector<void *> &outputs) const;
+
+  private:
+    class implementation;
+    explicit model(std::shared_ptr<const implementation> impl)
+        : impl_(std::move(impl)) {}
+
+    std::shared_ptr<const implementation> impl_;
+};
+
+} // namespace dynquant

@@ -1,0 +1,153 @@
+#include "model/infer.hpp"
+
+#include <algorithm>
+
+#include "model/op_node.hpp"
+#include "quantization/shape.hpp"
+
+namespace dynquant::models {
+namespace {
+
+void check_opset(const graph &g) {
+    constexpr std::int64_t oldest = 10; // QuantizeLinear's and ConvInteger's first
+    const auto given = g.opsets.at("");
+    if (given < oldest || given > newest_opset)
+        throw error(dnnl_unimplemented, concat("opset: expected ", oldest, " to ", newest_opset, ", given ", given));
+}
+
+/// An extent that the file leaves open is a question mark.
+std::string text_of(const std::optional<dims> &shape) {
+    if (!shape) return "of any rank";
+    std::string text = "[";
+    for (const auto extent : *shape)
+        text += concat(text.size() > 1 ? ", " : "", extent == free_extent ? "?" : std::to_string(extent));
+    return text + "]";
+}
+
+bool agrees(const std::optional<dims> &declared, const dims &shape) {
+    return !declared || std::ranges::equal(*declared, shape, [](std::int64_t known, std::int64_t extent) {
+        return known == free_extent || known == extent;
+    });
+}
+
+dims shape_of(const port &input, const std::map<std::string, dims> &shapes) {
+    const auto given = shapes.find(input.name);
+    const bool is_open = !input.shape || std::ranges::count(*input.shape, free_extent) > 0;
+    if (given == shapes.end()) {
+        if (is_open)
+            throw error(dnnl_invalid_shape,
+                    concat("input '", input.name, "': expected a shape for it among the options, since the file says ",
+                            text_of(input.shape), ", given none"));
+        return *input.shape;
+    }
+    const auto &shape = given->second;
+    if (!agrees(input.shape, shape) || std::ranges::any_of(shape, [](auto extent) { return extent < 0; })
+            || shape.size() > max_rank)
+        throw error(dnnl_invalid_shape,
+                concat("input '", input.name, "': expected a shape as the file says, ", text_of(input.shape),
+                        ", given ", text_of(shape)));
+    return shape;
+}
+
+void check_size(const std::string &what, const tensor_type &value) {
+    if (!bits_in(value.type))
+        throw error(dnnl_invalid_data_type,
+                concat(what, ": expected numbers, given elements of type ", onnx::name_of(value.type)));
+    if (!size_in_bytes(value))
+        throw error(dnnl_invalid_shape, concat(what, ": expected a size that can be, given ", text_of(value.shape)));
+}
+
+void check_names(const graph &g, const std::map<std::string, dims> &shapes) {
+    std::vector<std::string> names;
+    for (const auto &input : g.inputs)
+        names.push_back(input.name);
+    for (const auto &[name, shape] : shapes)
+        if (std::ranges::count(names, name) == 0)
+            throw error(dnnl_invalid_arguments,
+                    concat("shapes: expected names of inputs, given '", name, "'", suggest(name, names)));
+}
+
+void infer_inputs(graph &g, const std::map<std::string, dims> &shapes) {
+    check_names(g, shapes);
+    for (auto &input : g.inputs) {
+        const tensor_type value {input.type, shape_of(input, shapes)};
+        check_size(concat("input '", input.name, "'"), value);
+        input.shape = value.shape;
+        g.value_types[input.name] = value;
+    }
+}
+
+void check_outputs(graph &g) {
+    for (auto &output : g.outputs) {
+        const auto &value = g.value_types.at(output.name);
+        if (output.type != onnx::type::undefined && output.type != value.type)
+            throw error(dnnl_invalid_data_type,
+                    concat("output '", output.name, "': expected type ", onnx::name_of(value.type),
+                            ", which its node computes, given ", onnx::name_of(output.type)));
+        if (!agrees(output.shape, value.shape))
+            throw error(dnnl_invalid_shape,
+                    concat("output '", output.name, "': expected shape ", text_of(value.shape),
+                            ", which its node computes, given ", text_of(output.shape)));
+        output.type = value.type;
+        output.shape = value.shape;
+    }
+}
+
+/// A one-dimensional tensor, or a scalar.
+template <typename T>
+tensor tensor_from(onnx::element_type type, const T *values, std::size_t count, bool scalar) {
+    const auto *bytes = reinterpret_cast<const std::byte *>(values);
+    return {{type, scalar ? dims {} : dims {static_cast<std::int64_t>(count)}}, {bytes, bytes + count * sizeof(T)}};
+}
+
+/// The value of a Constant's only attribute.
+struct constant_value {
+    const node &n;
+
+    tensor operator()(const tensor &value) const { return value; }
+    tensor operator()(std::int64_t value) const { return tensor_from(onnx::type::int64, &value, 1, true); }
+    tensor operator()(float value) const { return tensor_from(onnx::type::float32, &value, 1, true); }
+    tensor operator()(const std::vector<std::int64_t> &values) const {
+        return tensor_from(onnx::type::int64, values.data(), values.size(), false);
+    }
+    tensor operator()(const std::vector<float> &values) const {
+        return tensor_from(onnx::type::float32, values.data(), values.size(), false);
+    }
+    tensor operator()(const std::string &) const { refuse_kind(); }
+    tensor operator()(const attribute::other &) const { refuse_kind(); }
+
+  private:
+    [[noreturn]] void refuse_kind() const {
+        refuse(n, dnnl_unimplemented, "attribute: expected numbers, given another kind of constant");
+    }
+};
+
+} // namespace
+
+void inline_constants(graph &g) {
+    for (const auto &n : g.nodes) {
+        if (n.op_type != "Constant" || !n.domain.empty()) continue;
+        if (n.attributes.size() != 1 || n.outputs.size() != 1)
+            refuse(n, dnnl_invalid_arguments, "expected one attribute and one output, given ", n.attributes.size(),
+                    " and ", n.outputs.size());
+        g.initializers[n.outputs.front()] = std::visit(constant_value {n}, n.attributes.front().value);
+    }
+    std::erase_if(g.nodes, [](const node &n) { return n.op_type == "Constant" && n.domain.empty(); });
+}
+
+void infer(graph &g, const std::map<std::string, dims> &shapes) {
+    check_opset(g);
+    g.value_types.clear();
+    for (const auto &[name, value] : g.initializers)
+        g.value_types[name] = value.what;
+    infer_inputs(g, shapes);
+    for (const auto &n : g.nodes) {
+        const auto checked = check(g, n);
+        const auto value = checked.schema.infer(checked);
+        check_size(concat(label(n), ": its output"), value);
+        g.value_types[n.outputs.front()] = value;
+    }
+    check_outputs(g);
+}
+
+} // namespace dynquant::models

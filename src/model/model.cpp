@@ -1,0 +1,127 @@
+// The public API.
+#include "dynquant/model.hpp"
+
+#include <new>
+
+#include "model/executor.hpp"
+#include "model/file.hpp"
+#include "model/infer.hpp"
+#include "model/plain_stages.hpp"
+#include "model/refusal.hpp"
+#include "oneapi/dnnl/dnnl.h"
+#include "parallel/parallel.hpp"
+#include "quantization/shape.hpp"
+
+namespace dynquant {
+namespace {
+
+std::vector<model_port> ports_of(const std::vector<models::port> &ports) {
+    std::vector<model_port> result;
+    for (const auto &p : ports)
+        result.push_back({p.name, p.type, *p.shape});
+    return result;
+}
+
+template <typename Pointer>
+void check_buffers(const char *what, const std::vector<Pointer> &given, const std::vector<model_port> &ports) {
+    if (given.size() != ports.size())
+        throw error(
+                dnnl_invalid_arguments, concat(what, "s: expected ", ports.size(), " buffers, given ", given.size()));
+    for (std::size_t i = 0; i < ports.size(); ++i)
+        if (!given[i] && volume(ports[i].shape) != 0)
+            throw error(dnnl_invalid_arguments,
+                    concat(what, " '", ports[i].name, "': expected a buffer, given a null pointer"));
+}
+
+models::graph read(std::string_view bytes, const model_options &opts) {
+    auto g = models::read(bytes);
+    models::inline_constants(g);
+    models::infer(g, opts.shapes);
+    return g;
+}
+
+std::vector<models::placed_stage> prepare(const models::graph &g, const model_options &opts) {
+    models::settings s {opts.kernel};
+    if (s.kernel.threads == 0) s.kernel.threads = opts.threads;
+    return models::plain_stages(g, s);
+}
+
+/// The threads of oneDNN compute what is not oneDNN's as well: two pools would fight.
+void share_threads_with_onednn() {
+    if (dnnl_version()->cpu_runtime == DNNL_RUNTIME_OMP) parallel::run_on_openmp();
+}
+
+} // namespace
+
+class model::implementation {
+  public:
+    implementation(const models::graph &g, std::vector<models::placed_stage> stages, int threads)
+        : inputs_(ports_of(g.inputs))
+        , outputs_(ports_of(g.outputs))
+        , descriptions_(descriptions_of(stages))
+        , executor_(std::move(stages), g, threads) {}
+
+    const std::vector<model_port> &inputs() const { return inputs_; }
+    const std::vector<model_port> &outputs() const { return outputs_; }
+    const std::vector<model_stage> &stages() const { return descriptions_; }
+
+    void run(const std::vector<const void *> &inputs, const std::vector<void *> &outputs) const {
+        check_buffers("input", inputs, inputs_);
+        check_buffers("output", outputs, outputs_);
+        executor_.run(inputs, outputs);
+    }
+
+    /// The implementation, or an error where there is none.
+    static const implementation &of(const model &m) {
+        if (!m.impl_) throw error(dnnl_invalid_arguments, "model: expected one that was loaded, given an empty one");
+        return *m.impl_;
+    }
+
+  private:
+    static std::vector<model_stage> descriptions_of(const std::vector<models::placed_stage> &stages) {
+        std::vector<model_stage> result;
+        for (const auto &s : stages)
+            result.push_back(s.description);
+        return result;
+    }
+
+    std::vector<model_port> inputs_, outputs_;
+    std::vector<model_stage> descriptions_;
+    models::executor executor_;
+};
+
+model model::load(const std::string &path, const model_options &opts) {
+    return parse(models::bytes_of_file(path), path, opts);
+}
+
+model model::parse(std::string_view bytes, const std::string &name, const model_options &opts) {
+    if (opts.threads < 0)
+        throw error(dnnl_invalid_arguments, concat("threads: expected 0 or more, given ", opts.threads));
+    share_threads_with_onednn();
+    return models::naming(name, [&] {
+        try {
+            const auto g = read(bytes, opts);
+            return model(std::make_shared<const implementation>(g, prepare(g, opts), opts.threads));
+        } catch (const std::bad_alloc &) {
+            throw error(dnnl_out_of_memory, "expected a model for which there is memory, given a larger one");
+        }
+    });
+}
+
+const std::vector<model_port> &model::inputs() const {
+    return implementation::of(*this).inputs();
+}
+
+const std::vector<model_port> &model::outputs() const {
+    return implementation::of(*this).outputs();
+}
+
+const std::vector<model_stage> &model::stages() const {
+    return implementation::of(*this).stages();
+}
+
+void model::run(const std::vector<const void *> &inputs, const std::vector<void *> &outputs) const {
+    implementation::of(*this).run(inputs, outputs);
+}
+
+} // namespace dynquant

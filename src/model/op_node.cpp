@@ -1,0 +1,123 @@
+#include "model/op_node.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace dynquant::models {
+namespace {
+
+const attribute *find(const node &n, const char *name) {
+    const auto at = std::ranges::find(n.attributes, name, &attribute::name);
+    return at == n.attributes.end() ? nullptr : &*at;
+}
+
+bool is(const attribute &a, attribute_kind kind) {
+    switch (kind) {
+        case attribute_kind::integer: return std::holds_alternative<std::int64_t>(a.value);
+        case attribute_kind::integers: return std::holds_alternative<std::vector<std::int64_t>>(a.value);
+        case attribute_kind::text: return std::holds_alternative<std::string>(a.value);
+    }
+    return false;
+}
+
+const char *name_of(attribute_kind kind) {
+    constexpr const char *names[] = {"an integer", "integers", "a string"};
+    return names[static_cast<int>(kind)];
+}
+
+void check_attributes(const op_node &n) {
+    std::vector<std::string> names;
+    for (const auto &known : n.schema.attributes)
+        names.emplace_back(known.name);
+    for (const auto &a : n.given.attributes) {
+        const auto row = std::ranges::find_if(
+                n.schema.attributes, [&](const attribute_schema &known) { return a.name == known.name; });
+        if (row == n.schema.attributes.end())
+            n.refuse(dnnl_invalid_arguments, "attributes: expected ",
+                    names.empty() ? "none" : alternatives(names, std::identity {}), " at opset ", n.opset, ", given '",
+                    a.name, "'", suggest(a.name, names));
+        if (std::ranges::count(n.given.attributes, a.name, &attribute::name) > 1)
+            n.refuse(dnnl_invalid_arguments, "attribute '", a.name, "': expected it once, given it more often");
+        if (!is(a, row->kind))
+            n.refuse(dnnl_invalid_arguments, "attribute '", a.name, "': expected ", name_of(row->kind),
+                    ", given another kind");
+    }
+}
+
+void check_inputs(const op_node &n) {
+    const auto &schema = n.schema.inputs;
+    if (n.inputs.size() > schema.size())
+        n.refuse(dnnl_invalid_arguments, "inputs: expected at most ", schema.size(), ", given ", n.inputs.size());
+    for (std::size_t i = 0; i < schema.size(); ++i) {
+        if (!n.has(i)) {
+            if (!schema[i].optional)
+                n.refuse(dnnl_invalid_arguments, "input ", schema[i].name, ": expected a value, given none");
+            continue;
+        }
+        if (!schema[i].types.contains(n.at(i).type))
+            n.refuse(dnnl_invalid_data_type, n.name(i), ": expected type ", names_of(schema[i].types), " at opset ",
+                    n.opset, ", given ", onnx::name_of(n.at(i).type));
+    }
+}
+
+void check_output(const op_node &n) {
+    const auto &outputs = n.given.outputs;
+    const auto is_given = [](const std::string &name) { return !name.empty(); };
+    if (outputs.empty() || outputs.front().empty() || std::ranges::count_if(outputs, is_given) != 1)
+        n.refuse(dnnl_unimplemented, "outputs: expected one, given ", std::ranges::count_if(outputs, is_given));
+}
+
+} // namespace
+
+std::string op_node::name(std::size_t input) const {
+    const auto known = input < schema.inputs.size() ? schema.inputs[input].name : "input";
+    return concat(known, " '", given.inputs[input], "'");
+}
+
+const tensor &op_node::constant(std::size_t input) const {
+    if (!constants[input])
+        refuse(dnnl_unimplemented, name(input),
+                ": expected a constant, an initializer, given a value that is computed");
+    return *constants[input];
+}
+
+std::int64_t op_node::integer(const char *attribute, std::int64_t otherwise) const {
+    const auto *found = find(given, attribute);
+    return found ? std::get<std::int64_t>(found->value) : otherwise;
+}
+
+std::string op_node::text(const char *attribute, const char *otherwise) const {
+    const auto *found = find(given, attribute);
+    return found ? std::get<std::string>(found->value) : otherwise;
+}
+
+std::vector<std::int64_t> op_node::integers(const char *attribute, const std::vector<std::int64_t> &otherwise) const {
+    const auto *found = find(given, attribute);
+    return found ? std::get<std::vector<std::int64_t>>(found->value) : otherwise;
+}
+
+std::size_t op_node::axis(const char *attribute, std::int64_t given_axis, std::size_t rank, bool end) const {
+    const auto count = static_cast<std::int64_t>(rank), highest = end ? count : count - 1;
+    if (given_axis < -count || given_axis > highest)
+        refuse(dnnl_invalid_arguments, "attribute '", attribute, "': expected ", -count, " to ", highest, " for rank ",
+                rank, ", given ", given_axis);
+    return static_cast<std::size_t>(given_axis < 0 ? given_axis + count : given_axis);
+}
+
+op_node check(const graph &g, const node &n) {
+    const auto opset = g.opsets.at("");
+    op_node result {n, schema_of(n, opset), opset, {}, {}};
+    for (const auto &name : n.inputs) {
+        const auto known = g.value_types.find(name);
+        result.inputs.push_back(known == g.value_types.end() ? nullptr : &known->second);
+        const auto value = g.initializers.find(name);
+        result.constants.push_back(value == g.initializers.end() ? nullptr : &value->second);
+    }
+    check_output(result);
+    if (result.schema.checked_elsewhere) return result;
+    check_inputs(result);
+    check_attributes(result);
+    return result;
+}
+
+} // namespace dynquant::models

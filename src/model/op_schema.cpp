@@ -1,0 +1,80 @@
+#include "model/op_schema.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include "model/operators/operators.hpp"
+
+namespace dynquant::models {
+namespace {
+
+using onnx::type_set;
+namespace type = onnx::type;
+using enum attribute_kind;
+
+constexpr type_set bytes = {type::uint8, type::int8}, int8 = {type::int8}, int64 = {type::int64},
+                   float32 = {type::float32}, any_float = {type::float32, type::float16},
+                   any = bytes | any_float | type_set {type::int32};
+
+constexpr input_schema one[] = {{"X", any}}, one_float[] = {{"X", any_float}}, two[] = {{"A", any}, {"B", any}},
+                       relu_inputs[] = {{"X", type_set {type::float32, type::int32, type::int8}}},
+                       matmul_inputs[] = {{"A", bytes}, {"B", int8}, {"a_zero_point", bytes, true},
+                               {"b_zero_point", int8, true}},
+                       conv_inputs[] = {{"x", bytes}, {"w", int8}, {"x_zero_point", bytes, true},
+                               {"w_zero_point", int8, true}},
+                       reshape_inputs[] = {{"data", any}, {"shape", int64}}, pool_floats[] = {{"X", float32}},
+                       pool_inputs[] = {{"X", bytes | float32}};
+
+constexpr attribute_schema cast_attributes[] = {{"to", integer}, {"saturate", integer}, {"round_mode", text}},
+                           flatten_attributes[] = {{"axis", integer}}, reshape_attributes[] = {{"allowzero", integer}},
+                           transpose_attributes[] = {{"perm", integers}},
+                           conv_attributes[] = {{"auto_pad", text}, {"dilations", integers}, {"group", integer},
+                                   {"kernel_shape", integers}, {"pads", integers}, {"strides", integers}},
+                           pool_attributes[] = {{"auto_pad", text}, {"ceil_mode", integer}, {"dilations", integers},
+                                   {"kernel_shape", integers}, {"pads", integers}, {"storage_order", integer},
+                                   {"strides", integers}};
+
+// The versions of an operator one after another, oldest first. Versions that mean the same here share a row.
+constexpr op_schema table[] = {
+        {"Add", 7, two, {}, infer_broadcast, prepare_add},
+        {"Cast", 9, one, cast_attributes, infer_cast, prepare_cast},
+        {"ConvInteger", 10, conv_inputs, conv_attributes, infer_conv_integer, prepare_conv_integer},
+        {"DequantizeLinear", 10, {}, {}, infer_quantize, prepare_quantize, true},
+        {"Flatten", 9, one, flatten_attributes, infer_flatten, prepare_copy},
+        {"Identity", 1, one, {}, infer_alike, prepare_copy},
+        {"MatMulInteger", 10, matmul_inputs, {}, infer_matmul_integer, prepare_matmul_integer},
+        {"MaxPool", 10, pool_floats, pool_attributes, infer_max_pool, prepare_max_pool},
+        {"MaxPool", 12, pool_inputs, pool_attributes, infer_max_pool, prepare_max_pool},
+        {"Mul", 7, two, {}, infer_broadcast, prepare_mul},
+        {"QuantizeLinear", 10, {}, {}, infer_quantize, prepare_quantize, true},
+        {"Relu", 6, relu_inputs, {}, infer_alike, prepare_relu},
+        {"Reshape", 5, reshape_inputs, {}, infer_reshape, prepare_copy},
+        {"Reshape", 14, reshape_inputs, reshape_attributes, infer_reshape, prepare_copy},
+        {"Sigmoid", 6, one_float, {}, infer_alike, prepare_sigmoid},
+        {"Tanh", 6, one_float, {}, infer_alike, prepare_tanh},
+        {"Transpose", 1, one, transpose_attributes, infer_transpose, prepare_transpose},
+};
+
+std::vector<std::string> operator_names() {
+    std::vector<std::string> names;
+    for (const auto &row : table)
+        if (names.empty() || names.back() != row.name) names.emplace_back(row.name);
+    return names;
+}
+
+} // namespace
+
+const op_schema &schema_of(const node &n, std::int64_t opset) {
+    const auto of_that_name = [&](const op_schema &row) { return n.op_type == row.name; };
+    const auto first = std::ranges::find_if(table, of_that_name);
+    if (!n.domain.empty() || first == std::end(table)) {
+        const auto names = operator_names();
+        refuse(n, dnnl_unimplemented, "operator: expected ", alternatives(names, std::identity {}), ", given ",
+                n.domain.empty() ? "" : n.domain + ".", n.op_type, n.domain.empty() ? suggest(n.op_type, names) : "");
+    }
+    const auto last = std::ranges::find_if_not(first, std::end(table), of_that_name);
+    const auto after = std::find_if(first, last, [&](const op_schema &row) { return row.since > opset; });
+    return *std::prev(after); // the model's opset is one that all operators have
+}
+
+} // namespace dynquant::models

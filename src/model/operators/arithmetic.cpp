@@ -1,0 +1,115 @@
+// Add and Mul, of two tensors that are broadcast to one shape as numpy does.
+#include <algorithm>
+#include <type_traits>
+
+#include "model/operators/operators.hpp"
+#include "quantization/shape.hpp"
+
+namespace dynquant::models {
+namespace {
+
+/// Integers wrap.
+struct sum {
+    template <typename T>
+    T operator()(T a, T b) const {
+        if constexpr (std::is_integral_v<T>)
+            return static_cast<T>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
+        else
+            return a + b;
+    }
+};
+
+struct product {
+    template <typename T>
+    T operator()(T a, T b) const {
+        if constexpr (std::is_integral_v<T>)
+            return static_cast<T>(static_cast<std::uint32_t>(a) * static_cast<std::uint32_t>(b));
+        else
+            return a * b;
+    }
+};
+
+/// The strides of a tensor that is broadcast to a shape: 0 where it repeats.
+dims broadcast_strides(const dims &shape, const dims &to) {
+    auto strides = row_major(shape);
+    for (std::size_t d = 0; d < shape.size(); ++d)
+        if (shape[d] == 1) strides[d] = 0;
+    strides.insert(strides.begin(), to.size() - shape.size(), 0);
+    return strides;
+}
+
+/// Walks the rows of a shape, its last dimension, and calls row(offsets of a and b, row's number) for each.
+struct broadcast {
+    broadcast(const op_node &n, const dims &to)
+        : shape(to)
+        , a(broadcast_strides(n.shape(0), to))
+        , b(broadcast_strides(n.shape(1), to)) {
+        if (shape.empty()) shape = a = b = {1};
+    }
+
+    template <typename Row>
+    void rows(const Row &row) const {
+        const auto outer = shape.size() - 1;
+        const dims outer_shape(shape.begin(), shape.end() - 1);
+        const auto count = *volume(outer_shape);
+        for (std::int64_t r = 0; r < count; ++r) {
+            std::int64_t at_a = 0, at_b = 0, rest = r;
+            for (auto d = outer; d-- > 0; rest /= shape[d]) {
+                at_a += rest % shape[d] * a[d];
+                at_b += rest % shape[d] * b[d];
+            }
+            row(at_a, at_b, r);
+        }
+    }
+
+    dims shape, a, b;
+};
+
+template <typename T, typename Operation>
+prepared_node prepare_typed(const op_node &n, const Operation &operation) {
+    const broadcast walk(n, infer_broadcast(n).shape);
+    auto run = [=](const stage_arguments &args) {
+        const auto *a = static_cast<const T *>(args.inputs[0]), *b = static_cast<const T *>(args.inputs[1]);
+        auto *y = static_cast<T *>(args.output);
+        const auto length = walk.shape.back(), step_a = walk.a.back(), step_b = walk.b.back();
+        walk.rows([&](std::int64_t at_a, std::int64_t at_b, std::int64_t row) {
+            for (std::int64_t i = 0; i < length; ++i)
+                y[row * length + i] = operation(a[at_a + i * step_a], b[at_b + i * step_b]);
+        });
+    };
+    return {make_stage(run), {0, 1}};
+}
+
+template <typename Operation>
+prepared_node prepare(const op_node &n, const Operation &operation) {
+    if (n.at(0).type == onnx::type::float32) return prepare_typed<float>(n, operation);
+    return prepare_typed<std::int32_t>(n, operation);
+}
+
+} // namespace
+
+tensor_type infer_broadcast(const op_node &n) {
+    const auto &a = n.shape(0), &b = n.shape(1);
+    if (n.at(1).type != n.at(0).type)
+        n.refuse(dnnl_invalid_data_type, n.name(1), ": expected the type of ", n.name(0), ", ",
+                onnx::name_of(n.at(0).type), ", given ", onnx::name_of(n.at(1).type));
+    dims shape(std::max(a.size(), b.size()), 1);
+    for (std::size_t d = 0; d < shape.size(); ++d) { // from the last dimension on
+        const auto of_a = d < a.size() ? a[a.size() - 1 - d] : 1, of_b = d < b.size() ? b[b.size() - 1 - d] : 1;
+        if (of_a != of_b && of_a != 1 && of_b != 1)
+            n.refuse(dnnl_invalid_shape, n.name(1), ": expected a shape that can be broadcast with that of ", n.name(0),
+                    ", ", to_string(a), ", given ", to_string(b));
+        shape[shape.size() - 1 - d] = of_a == 1 ? of_b : of_a;
+    }
+    return {n.at(0).type, shape};
+}
+
+prepared_node prepare_add(const op_node &n, const settings &) {
+    return prepare(n, sum {});
+}
+
+prepared_node prepare_mul(const op_node &n, const settings &) {
+    return prepare(n, product {});
+}
+
+} // namespace dynquant::models

@@ -1,0 +1,123 @@
+// Operators of one tensor, element by element: Cast, Relu, Tanh, Sigmoid; and those that keep its elements as they are.
+#include <cmath>
+#include <cstring>
+
+#include "model/operators/operators.hpp"
+#include "quantization/shape.hpp"
+#include "quantization/small_float.hpp"
+
+namespace dynquant::models {
+namespace {
+
+namespace type = onnx::type;
+
+std::size_t count_of(const op_node &n) {
+    return static_cast<std::size_t>(*volume(n.shape(0)));
+}
+
+template <typename From, typename To, typename Function>
+prepared_node prepare_map(const op_node &n, Function function) {
+    const auto count = count_of(n);
+    auto run = [=](const stage_arguments &args) {
+        const auto *x = static_cast<const From *>(args.inputs[0]);
+        auto *y = static_cast<To *>(args.output);
+        for (std::size_t i = 0; i < count; ++i)
+            y[i] = function(x[i]);
+    };
+    return {make_stage(run), {0}};
+}
+
+template <typename From>
+prepared_node prepare_cast_to_float(const op_node &n) {
+    return prepare_map<From, float>(n, [](From x) { return static_cast<float>(x); });
+}
+
+template <typename From>
+prepared_node prepare_cast_to_int32(const op_node &n) {
+    return prepare_map<From, std::int32_t>(n, [](From x) { return static_cast<std::int32_t>(x); });
+}
+
+/// The conversions that Cast knows here: from all of the row's types to float; to float16 from float; to int32 from
+/// bytes.
+bool is_known(onnx::element_type from, onnx::element_type to) {
+    constexpr onnx::type_set bytes = {type::uint8, type::int8};
+    if (from == to || to == type::float32) return true;
+    return (to == type::float16 && from == type::float32) || (to == type::int32 && bytes.contains(from));
+}
+
+/// A function of real numbers, computed in double and rounded to float. Of float16 it is the chain Cast, the function
+/// of float, Cast: two roundings.
+template <double (*function)(double)>
+prepared_node prepare_function(const op_node &n) {
+    const auto of_float = [](float x) { return static_cast<float>(function(x)); };
+    if (n.at(0).type == type::float32) return prepare_map<float, float>(n, of_float);
+    return prepare_map<float16, float16>(n, [=](float16 x) { return float16::from(of_float(x.value())); });
+}
+
+double sigmoid(double x) {
+    return 1 / (1 + std::exp(-x));
+}
+
+double tanh(double x) {
+    return std::tanh(x);
+}
+
+} // namespace
+
+tensor_type infer_alike(const op_node &n) {
+    return n.at(0);
+}
+
+tensor_type infer_cast(const op_node &n) {
+    const auto from = n.at(0).type;
+    const auto given = n.integer("to", type::undefined);
+    const auto to = static_cast<onnx::element_type>(given >= 0 && given < 64 ? given : 0);
+    if (!is_known(from, to))
+        n.refuse(dnnl_unimplemented,
+                "attribute 'to': expected a cast of any of these types to float, of float to float16, ",
+                "or of uint8 or int8 to int32, given one of ", onnx::name_of(from), " to ", onnx::name_of(to));
+    return {to, n.shape(0)};
+}
+
+prepared_node prepare_cast(const op_node &n, const settings &s) {
+    const auto from = n.at(0).type, to = infer_cast(n).type;
+    if (from == to) return prepare_copy(n, s);
+    if (to == type::float16) return prepare_map<float, float16>(n, [](float x) { return float16::from(x); });
+    const bool to_float = to == type::float32;
+    switch (from) {
+        case type::uint8:
+            return to_float ? prepare_cast_to_float<std::uint8_t>(n) : prepare_cast_to_int32<std::uint8_t>(n);
+        case type::int8:
+            return to_float ? prepare_cast_to_float<std::int8_t>(n) : prepare_cast_to_int32<std::int8_t>(n);
+        case type::int32: return prepare_cast_to_float<std::int32_t>(n);
+        default: return prepare_map<float16, float>(n, [](float16 x) { return x.value(); });
+    }
+}
+
+prepared_node prepare_relu(const op_node &n, const settings &) {
+    switch (n.at(0).type) {
+        case type::int8:
+            return prepare_map<std::int8_t, std::int8_t>(n, [](std::int8_t x) { return std::max<std::int8_t>(x, 0); });
+        case type::int32:
+            return prepare_map<std::int32_t, std::int32_t>(n, [](std::int32_t x) { return std::max(x, 0); });
+        default: return prepare_map<float, float>(n, [](float x) { return x < 0 ? 0.0F : x; }); // NaN and -0 stay
+    }
+}
+
+prepared_node prepare_tanh(const op_node &n, const settings &) {
+    return prepare_function<tanh>(n);
+}
+
+prepared_node prepare_sigmoid(const op_node &n, const settings &) {
+    return prepare_function<sigmoid>(n);
+}
+
+prepared_node prepare_copy(const op_node &n, const settings &) {
+    const auto bytes = static_cast<std::size_t>(*size_in_bytes(n.at(0)));
+    auto run = [=](const stage_arguments &args) {
+        if (bytes > 0) std::memcpy(args.output, args.inputs[0], bytes);
+    };
+    return {make_stage(run), {0}};
+}
+
+} // namespace dynquant::models

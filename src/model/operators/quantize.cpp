@@ -1,0 +1,49 @@
+// QuantizeLinear and DequantizeLinear, as dynquant::onnx computes them.
+#include "model/operators/operators.hpp"
+#include "quantization/shape.hpp"
+
+namespace dynquant::models {
+namespace {
+
+/// AttributeProto.AttributeType, which dynquant::onnx names in its messages.
+struct attribute_type {
+    std::int32_t operator()(float) const { return 1; }
+    std::int32_t operator()(std::int64_t) const { return 2; }
+    std::int32_t operator()(const std::string &) const { return 3; }
+    std::int32_t operator()(const tensor &) const { return 4; }
+    std::int32_t operator()(const std::vector<float> &) const { return 6; }
+    std::int32_t operator()(const std::vector<std::int64_t> &) const { return 7; }
+    std::int32_t operator()(const attribute::other &value) const { return value.type; }
+};
+
+onnx::node node_of(const op_node &n) {
+    onnx::node result;
+    result.op_type = n.given.op_type;
+    result.opset = n.opset;
+    result.name = n.given.name.empty() ? n.given.outputs.front() : n.given.name;
+    for (const auto &a : n.given.attributes) {
+        const auto *value = std::get_if<std::int64_t>(&a.value);
+        result.attributes.push_back({a.name, value ? *value : 0, std::visit(attribute_type {}, a.value)});
+    }
+    for (const auto *input : n.inputs)
+        result.inputs.push_back(input ? onnx::value {input->type, input->shape} : onnx::value {});
+    return result;
+}
+
+} // namespace
+
+tensor_type infer_quantize(const op_node &n) {
+    const auto output = onnx::lower(node_of(n)).outputs.front();
+    return {output.type, output.shape};
+}
+
+prepared_node prepare_quantize(const op_node &n, const settings &s) {
+    const auto operation = onnx::prepare(node_of(n), s.kernel);
+    const bool has_zero_point = n.has(2);
+    auto run = [=](const stage_arguments &args) {
+        operation.run({args.inputs[0], args.inputs[1], has_zero_point ? args.inputs[2] : nullptr, args.output});
+    };
+    return {make_stage(run), has_zero_point ? std::vector<std::size_t> {0, 1, 2} : std::vector<std::size_t> {0, 1}};
+}
+
+} // namespace dynquant::models

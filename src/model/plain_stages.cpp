@@ -1,0 +1,34 @@
+#include "model/plain_stages.hpp"
+
+#include "model/op_node.hpp"
+
+namespace dynquant::models {
+
+model_port port_of(const graph &g, const std::string &value) {
+    const auto &type = g.value_types.at(value);
+    return {value, type.type, type.shape};
+}
+
+placed_stage plain_stage(const graph &g, const node &n, const settings &s) {
+    const auto checked = check(g, n);
+    auto prepared = checked.schema.prepare(checked, s);
+    placed_stage result;
+    result.work = std::move(prepared.work);
+    result.output = n.outputs.front();
+    result.description = {n.name.empty() ? n.outputs.front() : n.name, n.op_type, {label(n)}, {}, {},
+            {port_of(g, n.outputs.front())}};
+    for (const auto input : prepared.inputs) {
+        result.inputs.push_back(n.inputs[input]);
+        if (!checked.constants[input]) result.description.inputs.push_back(port_of(g, n.inputs[input]));
+    }
+    return result;
+}
+
+std::vector<placed_stage> plain_stages(const graph &g, const settings &s) {
+    std::vector<placed_stage> stages;
+    for (const auto &n : g.nodes)
+        stages.push_back(plain_stage(g, n, s));
+    return stages;
+}
+
+} // namespace dynquant::models

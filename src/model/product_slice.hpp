@@ -1,0 +1,37 @@
+// A product over some of the inner dimension.
+#pragma once
+
+#include <memory>
+
+#include "model/integer_product.hpp"
+
+namespace dynquant::models {
+
+/// y = x w for part of x's columns and of w's rows. Immutable.
+class product_slice {
+  public:
+    struct problem {
+        bool x_is_signed;
+        std::int64_t rows, inner, columns;
+        std::int64_t x_stride; // between the rows of x
+    };
+
+    product_slice() = default;
+    product_slice(const product_slice &) = delete;
+    product_slice &operator=(const product_slice &) = delete;
+    virtual ~product_slice() = default;
+
+    /// x is the first element of this part. y is dense.
+    virtual void run(const std::byte *x, std::int32_t *y) const = 0;
+};
+
+/// By oneDNN, which must be exact for these weights; nothing when it has no such product.
+std::unique_ptr<const product_slice> onednn_slice(const product_slice::problem &p, const std::int8_t *w);
+
+/// By plain loops, for any weights.
+std::unique_ptr<const product_slice> plain_slice(const product_slice::problem &p, const std::int8_t *w);
+
+/// Where the slices of an inner dimension end, so that each column of each slice has weights that oneDNN adds exactly.
+std::vector<std::int64_t> exact_slices(const std::int8_t *w, std::int64_t inner, std::int64_t columns);
+
+} // namespace dynquant::models

@@ -1,0 +1,25 @@
+// Windows that slide over the spatial dimensions of a tensor: convolution's and pooling's.
+#pragma once
+
+#include "model/op_node.hpp"
+
+namespace dynquant::models {
+
+/// One entry for each spatial dimension.
+struct window {
+    dims x, y; // extents of the tensors
+    dims kernel, strides, dilations, pads_begin, pads_end;
+
+    std::size_t rank() const { return x.size(); }
+    bool is_padded() const;
+
+    /// Where in x, along dimension d, tap k of the window at position i lies; outside x in the padding.
+    std::int64_t position(std::size_t d, std::int64_t i, std::int64_t k) const {
+        return i * strides[d] - pads_begin[d] + k * dilations[d];
+    }
+};
+
+/// From the node's attributes, for x of a batch, channels and spatial dimensions. Throws error for what does not fit.
+window window_of(const op_node &n, const dims &x, const dims &kernel);
+
+} // namespace dynquant::models

@@ -1,0 +1,294 @@
+"""The six patterns of pre-quantized models, and what else such models are made of, built with the onnx package."""
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+OPSETS = (11, 13, 21)
+
+
+class Builder:
+    """A graph that grows from its input; `last` is the value that the next node takes."""
+
+    def __init__(self, opset, seed):
+        self.opset = opset
+        self.random = np.random.default_rng(seed)
+        self.nodes, self.constants = [], []
+        self.inputs, self.outputs = [], []
+        self.count = 0
+
+    def name(self, stem):
+        self.count += 1
+        return f"{stem}_{self.count}"
+
+    def input(self, dtype, shape, name="x"):
+        self.inputs.append(helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(np.dtype(dtype)), shape))
+        self.last = name
+        return name
+
+    def constant(self, array, stem="c"):
+        name = self.name(stem)
+        self.constants.append(numpy_helper.from_array(np.asarray(array), name))
+        return name
+
+    def node(self, op, inputs, **attributes):
+        self.last = self.name(op.lower())
+        self.nodes.append(helper.make_node(op, inputs, [self.last], name=f"n_{self.last}", **attributes))
+        return self.last
+
+    def then(self, op, *others, **attributes):
+        return self.node(op, [self.last, *others], **attributes)
+
+    def weights(self, shape):
+        return self.constant(self.random.integers(-127, 128, shape).astype(np.int8), "w")
+
+    def bias(self, shape):
+        return self.constant(self.random.integers(-2000, 2000, shape).astype(np.int32), "b")
+
+    def quantize(self, dtype, scale=1.0, zero_point=0):
+        return self.then("QuantizeLinear", self.constant(np.float32(scale)), self.constant(np.array(zero_point, dtype)))
+
+    def dequantize(self, dtype, scale, zero_point=0):
+        return self.then("DequantizeLinear", self.constant(np.float32(scale)), self.constant(np.array(zero_point, dtype)))
+
+    def rescale(self, muls, inner, shape=()):
+        """Cast and one Mul or two (Quant_scale, an integer, and Quant_shift), so that sums of `inner` products fill
+        8 bits. shape: of the multipliers."""
+        self.then("Cast", to=TensorProto.FLOAT)
+        spread = 73.0 * 100 * inner**0.5
+        wanted = 50.0 / spread * self.random.uniform(0.5, 2.0, shape)
+        if muls == 1:
+            return self.then("Mul", self.constant(np.float32(wanted)))
+        shift = 24 + int(-np.log2(np.max(wanted)))
+        scale = np.float32(np.clip(np.round(wanted * 2.0**shift), 1, 2**24))
+        self.then("Mul", self.constant(scale))
+        return self.then("Mul", self.constant(np.float32(2.0**-shift)))
+
+    def model(self, name="test"):
+        known = {value.name: value for value in self.inputs}
+        known |= {c.name: helper.make_tensor_value_info(c.name, c.data_type, c.dims) for c in self.constants}
+        outputs = [known.get(o) or onnx.ValueInfoProto(name=o) for o in self.outputs or [self.last]]
+        graph = helper.make_graph(self.nodes, name, self.inputs, outputs, initializer=self.constants)
+        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)],
+                                 ir_version=10 if self.opset >= 19 else 8)
+        return onnx.shape_inference.infer_shapes(made, strict_mode=True)
+
+
+def fully_connected(b, columns, inner, muls, per_channel=False, bias=True, **zero_points):
+    product(b, "MatMulInteger", b.weights((inner, columns)), **zero_points)
+    if bias:
+        b.then("Add", b.bias((columns,)))
+    return b.rescale(muls, inner, (columns,) if per_channel else ())
+
+
+def convolution(b, filters, channels, kernel, muls, per_channel=False, group=1, x_zp=None, w_zp=None, **attributes):
+    rank = len(kernel)
+    product(b, "ConvInteger", b.weights((filters, channels // group, *kernel)), x_zp, w_zp, group=group, **attributes)
+    b.then("Add", b.bias((1, filters) + (1,) * rank))
+    shape = (1, filters) + (1,) * rank if per_channel else ()
+    return b.rescale(muls, channels // group * int(np.prod(kernel)), shape)
+
+
+def product(b, op, weights, x_zp=None, w_zp=None, **attributes):
+    inputs = [b.last, weights]
+    if x_zp is not None:
+        inputs.append(b.constant(x_zp, "x_zp"))
+    if w_zp is not None:
+        inputs += [""] * (len(inputs) == 2) + [b.constant(w_zp, "w_zp")]
+    b.node(op, inputs, **attributes)
+
+
+def int8_activation(b, op, dtype):
+    """Figure 4's tail: the rescaled values are quantized, and the activation takes them back."""
+    b.quantize(np.int8)
+    b.dequantize(np.int8, 4.0 / 127)
+    b.then(op)
+    b.quantize(dtype, 1.0 / (255 if dtype == np.uint8 else 127))
+
+
+def fp16_activation(b, op, dtype, quantized_first=True):
+    """Figures 5 and 6."""
+    if quantized_first:
+        b.quantize(np.int8)
+        b.dequantize(np.int8, 4.0 / 127)
+    b.then("Cast", to=TensorProto.FLOAT16)
+    b.then(op)
+    b.then("Cast", to=TensorProto.FLOAT)
+    b.quantize(dtype, 1.0 / (255 if dtype == np.uint8 else 127))
+
+
+# ---- The six patterns ----
+
+def pattern(number, opset, x_dtype, y_dtype, seed, muls=None, per_channel=False, first=True):
+    """A model of one layer. muls: as in the paper's figure, unless given."""
+    b = Builder(opset, seed)
+    rows, inner, columns = b.random.integers(1, 9), b.random.integers(1, 200), b.random.integers(1, 70)
+    muls = muls or {1: 2, 2: 1, 3: 1, 4: 2, 5: 2, 6: 1}[number]
+    if number == 3:
+        channels, filters, size = b.random.integers(1, 9), b.random.integers(1, 20), b.random.integers(5, 12)
+        b.input(x_dtype, [int(b.random.integers(1, 3)), int(channels), int(size), int(size) + 1])
+        convolution(b, filters, channels, (3, 2), muls, per_channel, pads=[1, 0, 1, 1])
+        b.quantize(y_dtype)
+    else:
+        b.input(x_dtype, [int(rows), int(inner)])
+        fully_connected(b, columns, inner, muls, per_channel)
+        if number == 1:
+            b.quantize(y_dtype)
+        elif number == 2:
+            b.then("Relu")
+            b.quantize(y_dtype)
+        elif number == 4:
+            int8_activation(b, "Tanh", y_dtype)
+        else:
+            fp16_activation(b, "Tanh" if number == 5 else "Sigmoid", y_dtype, first)
+    return b.model()
+
+
+def patterns():
+    """(name, model) of all six for each opset, type of x and of y, with one Mul and two, per tensor and per channel."""
+    seed = 0
+    for opset in OPSETS:
+        for x_dtype in (np.uint8, np.int8):
+            for number in range(1, 7):
+                for muls in (1, 2):
+                    for per_channel in (False, True):
+                        seed += 1
+                        y_dtype = (np.int8, np.uint8)[seed % 2] if number != 6 else np.uint8
+                        first = number < 5 or seed % 3 != 0
+                        yield (f"pattern {number}, opset {opset}, {np.dtype(x_dtype)} to {np.dtype(y_dtype)}, {muls} Mul"
+                               f"{', per channel' * per_channel}{', cast at once' * (not first)}, seed {seed}",
+                               pattern(number, opset, x_dtype, y_dtype, seed, muls, per_channel, first))
+
+
+# ---- Around them ----
+
+def matmul_models():
+    seed = 1000
+    shapes = [((3, 6), (6, 4)), ((6,), (6, 4)), ((3, 6), (6,)), ((6,), (6,)), ((2, 3, 6), (6, 4)), ((2, 3, 6), (2, 6, 4)),
+              ((2, 1, 3, 6), (5, 6, 4)), ((3, 6), (2, 6, 4)), ((0, 6), (6, 4)), ((1, 1), (1, 1)), ((1, 1024), (1024, 300)),
+              ((5, 4500), (4500, 3)), ((2, 70001), (70001, 2))]
+    for x_dtype in (np.uint8, np.int8):
+        for x_shape, w_shape in shapes:
+            for x_zp, w_zp in ((None, None), (7, None), (None, -3), (200 if x_dtype == np.uint8 else -100, 5)):
+                seed += 1
+                b = Builder(13, seed)
+                b.input(x_dtype, x_shape)
+                product(b, "MatMulInteger", b.weights(w_shape), None if x_zp is None else np.array(x_zp, x_dtype),
+                        None if w_zp is None else np.array(w_zp, np.int8))
+                yield f"MatMulInteger {x_shape} {w_shape} {np.dtype(x_dtype)}, zero points {x_zp}, {w_zp}", b.model()
+    for x_dtype in (np.uint8, np.int8):
+        b = Builder(10, seed)
+        b.input(x_dtype, (3, 40))
+        product(b, "MatMulInteger", b.weights((40, 4)), np.array(3, x_dtype), np.array([1, 0, -2, 127], np.int8))
+        yield f"MatMulInteger {np.dtype(x_dtype)}, zero points of columns", b.model()
+
+
+def convolution_models():
+    seed = 2000
+    cases = [  # x, filters, group, kernel, attributes
+        ((1, 3, 9, 8), 5, 1, (3, 3), {}),
+        ((2, 4, 9, 8), 6, 2, (3, 2), {"pads": [1, 2, 0, 1], "strides": [2, 1]}),
+        ((1, 8, 7, 7), 8, 8, (3, 3), {"pads": [1, 1, 1, 1]}),
+        ((1, 6, 10, 10), 4, 1, (3, 3), {"dilations": [2, 3], "pads": [2, 3, 2, 3]}),
+        ((1, 6, 10, 9), 4, 1, (3, 3), {"auto_pad": "SAME_UPPER", "strides": [2, 2]}),
+        ((1, 6, 10, 9), 4, 1, (4, 2), {"auto_pad": "SAME_LOWER"}),
+        ((1, 6, 10, 9), 4, 1, (4, 2), {"auto_pad": "VALID", "strides": [3, 2]}),
+        ((2, 4, 17), 6, 1, (5,), {"strides": [2], "pads": [2, 2]}),
+        ((1, 4, 5, 6, 7), 6, 2, (2, 3, 1), {"pads": [1, 1, 0, 0, 1, 0]}),
+        ((1, 64, 14, 14), 64, 1, (3, 3), {"pads": [1, 1, 1, 1]}),
+        ((1, 32, 8, 8), 16, 1, (1, 1), {}),
+        ((1, 600, 5, 5), 3, 1, (3, 3), {"pads": [1, 1, 1, 1]}),
+    ]
+    for x_dtype in (np.uint8, np.int8):
+        for x_shape, filters, group, kernel, attributes in cases:
+            for x_zp, w_zp in ((None, None), (9, None), (None, -3), (131 if x_dtype == np.uint8 else -77, 4)):
+                seed += 1
+                b = Builder(13, seed)
+                b.input(x_dtype, x_shape)
+                product(b, "ConvInteger", b.weights((filters, x_shape[1] // group, *kernel)),
+                        None if x_zp is None else np.array(x_zp, x_dtype), None if w_zp is None else np.array(w_zp, np.int8),
+                        group=group, **attributes)
+                yield f"ConvInteger {x_shape} {kernel} {np.dtype(x_dtype)} {attributes}, zero points {x_zp}, {w_zp}", b.model()
+
+
+def chain(opset, x_dtype, seed):
+    """A network of several layers, float to float."""
+    b = Builder(opset, seed)
+    b.input(np.float32, [2, 3, 13, 12])
+    zero_point = 128 if x_dtype == np.uint8 else -5
+    b.quantize(x_dtype, 0.02, zero_point)
+    convolution(b, 8, 3, (3, 3), 2, x_zp=np.array(zero_point, x_dtype), pads=[1, 1, 1, 1])
+    b.then("Relu")
+    b.quantize(np.uint8)
+    if opset >= 12:
+        b.then("MaxPool", kernel_shape=[2, 2], strides=[2, 2])
+        size = 8 * 6 * 6
+    else:
+        size = 8 * 13 * 12
+    b.then("Transpose", perm=[0, 2, 3, 1])
+    b.then("Flatten") if seed % 2 else b.then("Reshape", b.constant(np.array([0, -1], np.int64)))
+    fully_connected(b, 33, size, 1)
+    int8_activation(b, "Tanh", np.int8)
+    fully_connected(b, 20, 33, 2, per_channel=True)
+    fp16_activation(b, "Sigmoid", np.uint8)
+    fully_connected(b, 10, 20, 1)
+    b.quantize(np.int8)
+    b.dequantize(np.int8, 0.1)
+    return b.model()
+
+
+def chains():
+    seed = 3000
+    for opset in OPSETS:
+        for x_dtype in (np.uint8, np.int8):
+            for _ in range(2):
+                seed += 1
+                yield f"chain, opset {opset}, {np.dtype(x_dtype)}, seed {seed}", chain(opset, x_dtype, seed)
+
+
+def plain_operators():
+    """Operators by themselves, and graphs of unusual form."""
+    b = Builder(13, 1)
+    b.input(np.int8, [2, 3, 4, 5])
+    for perm in ([3, 1, 0, 2], [0, 2, 3, 1], [1, 0, 3, 2]):
+        b.then("Transpose", perm=perm)
+    b.then("Transpose")
+    b.then("Identity")
+    b.then("Flatten", axis=-1)
+    b.then("Reshape", b.constant(np.array([2, 0, -1, 1], np.int64)))
+    yield "shapes", b.model()
+
+    b = Builder(14, 1)
+    b.input(np.int32, [3, 4])
+    b.then("Add", b.constant(np.array([[2**31 - 1], [-(2**31)], [5]], np.int32)))
+    b.node("Add", [b.constant(np.array([[[7]], [[9]]], np.int32)), b.last])
+    b.then("Relu")
+    b.then("Cast", to=TensorProto.FLOAT)
+    b.then("Mul", b.constant(np.float32(0.37)))
+    b.node("Mul", [b.constant(np.arange(4, dtype=np.float32)), b.last])
+    b.then("Cast", to=TensorProto.FLOAT16)
+    b.then("Cast", to=TensorProto.FLOAT)
+    yield "arithmetic", b.model()
+
+    for attributes in ({"kernel_shape": [2, 3]}, {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "strides": [2, 2]},
+                       {"kernel_shape": [2, 2], "ceil_mode": 1, "strides": [2, 2]},
+                       {"kernel_shape": [2, 2], "dilations": [2, 3]}, {"kernel_shape": [3, 2], "auto_pad": "SAME_UPPER"}):
+        for dtype in (np.uint8, np.int8, np.float32):
+            b = Builder(13, 1)
+            b.input(dtype, [2, 3, 7, 9])
+            b.then("MaxPool", **attributes)
+            yield f"MaxPool {np.dtype(dtype)} {attributes}", b.model()
+
+    b = Builder(13, 1)  # an output in the midst, one that is an input, one that is a constant
+    x = b.input(np.float32, [4])
+    first = b.then("Relu")
+    b.then("Mul", b.constant(np.float32(2)))
+    b.outputs = [first, b.last, x, b.constant(np.arange(3, dtype=np.float32))]
+    yield "outputs", b.model()
+
+    b = Builder(13, 1)  # a Constant's value, and a diamond
+    x = b.input(np.float32, [2, 3])
+    b.nodes.append(helper.make_node("Constant", [], ["k"], value=numpy_helper.from_array(np.full((3,), 3, np.float32))))
+    left = b.node("Mul", [x, "k"])
+    right = b.node("Relu", [x])
+    b.node("Add", [left, right])
+    yield "diamond", b.model()

@@ -1,0 +1,127 @@
+"""Models beside ONNX Runtime, bit for bit: fused and not, on one thread and on several."""
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import helper
+
+import models
+
+onnxruntime.set_default_logger_severity(4)
+RUNS = [(fuse, threads) for fuse in (0, 1) for threads in (1, 3)]
+
+
+class Runner:
+    """The program that runs models by dynquant."""
+
+    def __init__(self, program, folder):
+        self.folder = folder
+        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def run(self, model, feeds, outputs, fuse, threads):
+        """The results as arrays like `outputs`, and the stages' patterns."""
+        with open(self.path("model.onnx"), "wb") as file:
+            file.write(model.SerializeToString())
+        names = []
+        for i, array in enumerate(feeds.values()):
+            names.append(self.path(f"in{i}"))
+            np.ascontiguousarray(array).tofile(names[-1])
+        results = [self.path(f"out{i}") for i in range(len(outputs))]
+        self.process.stdin.write("\t".join([self.path("model.onnx"), str(fuse), str(threads), *names, *results]) + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline().rstrip("\n").split("\t")
+        if answer[0] != "ok":
+            raise RuntimeError(answer[-1] or f"the program ended with {self.process.poll()}")
+        return [np.fromfile(path, like.dtype).reshape(like.shape) for path, like in zip(results, outputs)], answer[1:]
+
+
+def random_inputs(model, seed):
+    random = np.random.default_rng(seed)
+    feeds = {}
+    for value in model.graph.input:
+        dtype = helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
+        shape = [d.dim_value for d in value.type.tensor_type.shape.dim]
+        if np.issubdtype(dtype, np.integer):
+            limits = np.iinfo(dtype)
+            feeds[value.name] = random.integers(limits.min, limits.max, shape, dtype, endpoint=True)
+        else:
+            feeds[value.name] = random.normal(size=shape).astype(dtype)
+    return feeds
+
+
+def run_session(model, feeds):
+    return onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, feeds)
+
+
+def run_node_by_node(model, feeds):
+    """Each node in a session of its own."""
+    types = {value.name: value for value in [*model.graph.value_info, *model.graph.output]}
+    values = feeds | {c.name: onnx.numpy_helper.to_array(c) for c in model.graph.initializer}
+    for node in model.graph.node:
+        given = {name: values[name] for name in node.input}
+        inputs = [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+                  for name, array in given.items()]
+        graph = helper.make_graph([node], "node", inputs, [types[node.output[0]]])
+        alone = helper.make_model(graph, opset_imports=model.opset_import, ir_version=model.ir_version)
+        values[node.output[0]], = run_session(alone, given)
+    return [values[value.name] for value in model.graph.output]
+
+
+def run_onnxruntime(model, feeds):
+    """ONNX Runtime computes float16 in float, and drops Cast to float16 and back where they meet, and with them the
+    rounding that the model asks for. Not so in one node."""
+    half = onnx.TensorProto.FLOAT16
+    if any(value.type.tensor_type.elem_type == half for value in model.graph.value_info):
+        return run_node_by_node(model, feeds)
+    return run_session(model, feeds)
+
+
+def differences(ours, theirs):
+    """Empty when both are the same bits, any two NaN being alike."""
+    different = (ours != theirs) & ~((ours != ours) & (theirs != theirs))
+    if not different.any():
+        return ""
+    at = tuple(np.argwhere(different)[0])
+    return f"{different.sum()} of {different.size} differ, the first at {[int(i) for i in at]}: {ours[at]}, expected {theirs[at]}"
+
+
+def check(runner, name, model, seed):
+    """What is wrong, as lines."""
+    onnx.checker.check_model(model)
+    feeds = random_inputs(model, seed)
+    expected = run_onnxruntime(model, feeds)
+    wrong = []
+    for fuse, threads in RUNS:
+        results, _ = runner.run(model, feeds, expected, fuse, threads)
+        for ours, theirs in zip(results, expected):
+            if text := differences(ours, theirs):
+                wrong.append(f"{name}, fuse {fuse}, {threads} threads: {text}")
+    return wrong
+
+
+def main(program, groups):
+    wrong, count = [], 0
+    with tempfile.TemporaryDirectory() as folder:
+        runner = Runner(program, folder)
+        for group in groups:
+            for name, model in getattr(models, group)():
+                count += 1
+                try:
+                    wrong += check(runner, name, model, count)
+                except Exception as error:
+                    wrong.append(f"{name}: {error}")
+    for line in wrong:
+        print(line)
+    print(f"{count} models, {len(wrong)} differences")
+    return bool(wrong) or count == 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2:]))
