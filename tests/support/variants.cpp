@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "elements.hpp"
+
 namespace dynquant::test {
 
 std::string variant::name() const {
@@ -70,6 +72,10 @@ bool native_dequantizes(const quantization &q) {
 
 /// The same of quantizing.
 bool native_quantizes(const quantization &q) {
+    using enum data_type;
+    if (!is_integer(q.dst.type))
+        return q.src.type != s32 && q.scales.type != s32 && q.scales.type != f8_e8m0 && q.dst.type != f6_e2m3
+                && q.dst.type != f6_e3m2 && q.division == precision::f32;
     if (!of_onednn(q) || q.division != precision::f32 || q.saturate) return false;
     if (q.rule == numerics::onnx && q.dir == direction::quantize && q.zero_points)
         if (!classic(q) || q.zero_points->type != q.dst.type) return false;

@@ -1,4 +1,5 @@
-// Every element that a narrow type has, dequantized under numerics::onnx, on every kernel that claims it.
+// Every element that a narrow type has under numerics::onnx, on every kernel that claims it: each is dequantized, and
+// all halves are quantized to each float.
 #include <optional>
 
 #include <gtest/gtest.h>
@@ -67,6 +68,58 @@ TEST_P(every_code_of, is_dequantized_right_with_zero_points) {
 }
 
 INSTANTIATE_TEST_SUITE_P(types, every_code_of, testing::ValuesIn(types), name_of);
+
+class every_half_to : public testing::TestWithParam<data_type> {
+  protected:
+    static void expect_quantized(float scale, bool saturate, std::optional<std::uint32_t> zero_point = {}) {
+        const auto count = std::int64_t {1} << 16;
+        quantization q;
+        q.rule = numerics::onnx;
+        q.src = {f16, {count}, {}};
+        q.dst = {GetParam(), {count}, {}};
+        q.scales = {f32, {count}, {}};
+        q.saturate = saturate;
+        if (zero_point) q.zero_points = {GetParam(), {count}, {}};
+        const sample s {q,
+                {every_code(f16), bytes_of(std::vector {scale}),
+                        zero_point ? one(GetParam(), *zero_point) : std::vector<std::byte> {}}};
+        ASSERT_TRUE(native_computes(q));
+        EXPECT_TRUE(computed_right(s, universal_variants())) << "scale " << scale << (saturate ? ", saturating" : "");
+    }
+};
+
+TEST_P(every_half_to, is_quantized_right) {
+    for (const bool saturate : {false, true}) {
+        expect_quantized(1, saturate);
+        expect_quantized(0x1.8p+8F, saturate);    // to the subnormals
+        expect_quantized(-0x1.1p-100F, saturate); // beyond the guard: all but 0 overflow
+    }
+}
+
+TEST_P(every_half_to, is_quantized_right_with_zero_points) {
+    const auto sign = 1U << (bits_in(GetParam()) - 1);
+    for (const auto code : {0U, sign, sign - 2}) { // 0, -0 or NaN, and about the highest
+        expect_quantized(1, false, code);
+        expect_quantized(3, true, code);
+    }
+}
+
+// -2^-149 / 1.9 is -2^-149, which plus 0 is not 0 and keeps its sign in what it is rounded to; -2^-149 / 2 is -0.
+TEST_P(every_half_to, the_least_quotients_keep_their_sign_beside_a_zero_point_of_0) {
+    quantization q;
+    q.rule = numerics::onnx;
+    q.src = {f32, {2}, {}};
+    q.dst = {GetParam(), {2}, {}};
+    q.scales = {f32, {1}, {}};
+    q.zero_points = {GetParam(), {1}, {}};
+    const sample s {q,
+            {bytes_of(std::vector {-0x1p-149F, -0x1p-149F}), bytes_of(std::vector {1.9F, 2.0F}),
+                    std::vector(bytes_for(GetParam(), 2), std::byte {0})}};
+    EXPECT_TRUE(computed_right(s, universal_variants()));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+        types, every_half_to, testing::Values(f16, bf16, f8_e4m3, f8_e5m2, f8_e4m3fnuz, f8_e5m2fnuz, f4_e2m1), name_of);
 
 // Differences that take 33 bits, and those that f32 holds only rounded: ties of 25 bits and their neighbours.
 TEST(integers_of_32_bits, are_dequantized_right) {

@@ -7,6 +7,7 @@
 
 #include "kernels/native/converted_dequantizer.hpp"
 #include "kernels/native/converted_quantizer.hpp"
+#include "kernels/native/float_quantizer.hpp"
 #include "kernels/native/tiles.hpp"
 #include "kernels/native/walker.hpp"
 
@@ -16,7 +17,7 @@ namespace {
 /// Parameters are prepared so many groups at a time.
 constexpr std::int64_t groups_of_span = 256;
 
-/// Computer: converted_quantizer or converted_dequantizer.
+/// Computer: converted_quantizer, float_quantizer or converted_dequantizer.
 template <typename Computer>
 class converted_rows {
   public:
@@ -168,6 +169,11 @@ void compute_converted(const call &c, const rectangle &r) {
 template <typename V>
 void quantize_converted(const call &c, const rectangle &r) {
     compute_converted<V, converted_rows<converted_quantizer<V>>>(c, r);
+}
+
+template <typename V>
+void quantize_floats(const call &c, const rectangle &r) {
+    compute_converted<V, converted_rows<float_quantizer<V>>>(c, r);
 }
 
 template <typename V>

@@ -65,12 +65,7 @@ class converted_dequantizer : public converted_stretch<V> {
     /// All that the formulas need: without divisions a short run is cheap.
     void prepare(const parameter_run &run) {
         if (table.holds == run) return;
-        if (run.period > 0) {
-            fetch_period(table, c, run);
-            replicate(table, run.period, run.count);
-        } else {
-            fetch(table, c, {run.first, run.stride, run.count}, 0);
-        }
+        fetch_run(table, c, run);
         finish(run.period > 0 ? run.period : run.count, run.count);
         table.holds = run;
     }

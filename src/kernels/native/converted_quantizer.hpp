@@ -1,4 +1,4 @@
-// Quantizing a stretch of reals of any type.
+// Quantizing a stretch of reals of any type to integers.
 #pragma once
 
 #include <cstdint>
@@ -7,25 +7,6 @@
 
 namespace dynquant::kernels::native {
 namespace {
-
-/// To 8-bit floats by way of f32.
-template <typename V>
-struct float8_quantizer {
-    template <typename Run>
-    static void with_formula(const parameter_table &t, const Run &run) {
-        if constexpr (V::has_fma)
-            if (t.inside_guard) return run(corrected_scaled<V> {});
-        run(divided<V> {});
-    }
-    template <typename Run>
-    static void with_constant_formula(const parameter_table &t, std::int64_t, const Run &run) {
-        with_formula(t, run);
-    }
-    template <storing, typename Real, typename FormulaAt>
-    static void run(const Real *src, float *dst, std::int64_t count, std::int64_t, const FormulaAt &formula_at) {
-        scale_run<V>(src, dst, count, formula_at);
-    }
-};
 
 template <typename V>
 class converted_quantizer : public converted_stretch<V> {
@@ -60,8 +41,6 @@ class converted_quantizer : public converted_stretch<V> {
         switch (c.dst_type) {
             case data_type::u8: return quantize_to<std::uint8_t>(x, to);
             case data_type::s8: return quantize_to<std::int8_t>(x, to);
-            case data_type::f8_e4m3: return quantize_to_float8<float8_e4m3>(x, to);
-            case data_type::f8_e5m2: return quantize_to_float8<float8_e5m2>(x, to);
             default: break; // s4 and u4
         }
         auto *const bytes = reinterpret_cast<std::int8_t *>(bytes_.column);
@@ -83,21 +62,13 @@ class converted_quantizer : public converted_stretch<V> {
         }
     }
 
-    template <typename Float8, typename Real>
-    void quantize_to_float8(const Real *x, const placed &to) {
-        this->template compute<float8_quantizer<V>, storing::cached>(x, quotients_.column);
-        auto *const result = bytes<std::uint8_t>(to);
-        narrow_float8<Float8>(quotients_.column, part.count, result);
-        if (to.stride != 1) scatter(result, c.dst, to);
-    }
-
     /// Where bytes are computed to: dst itself if they are neighbours there.
     template <typename Byte>
     Byte *bytes(const placed &to) {
         return to.stride == 1 ? static_cast<Byte *>(c.dst) + to.first : reinterpret_cast<Byte *>(bytes_.column);
     }
 
-    column_buffer<float> reals_, quotients_;
+    column_buffer<float> reals_;
     column_buffer<half> halves_;
     column_buffer<brain> brains_;
     column_buffer<unsigned char> bytes_;

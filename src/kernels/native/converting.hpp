@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "kernels/native/float8.hpp"
 #include "kernels/native/parameters.hpp"
 #include "kernels/native/runs.hpp"
+#include "kernels/native/small_floats.hpp"
 #include "kernels/native/walker.hpp"
 
 namespace dynquant::kernels::native {
@@ -94,6 +94,30 @@ class real_writer {
         scatter(copy, tensor, at);
     }
 };
+
+// ---- Floats of 8 bits and fewer --------------------------------------------------------------------
+
+/// The bytes of so many elements, from floats that may be read up to a block beyond their end.
+template <typename V, typename Float, bool saturates>
+void narrow(const float *from, std::int64_t count, std::uint8_t *to, bool streaming) {
+    constexpr std::int64_t n = V::lanes, block = 4 * n;
+    const auto code = [&](std::int64_t i) { return narrowed<V, Float, saturates>(V::load(from + i)); };
+    const auto partial = [&](std::int64_t i, std::int64_t end) {
+        std::uint8_t rest[block];
+        V::store(rest, code(i), code(i + n), code(i + 2 * n), code(i + 3 * n));
+        std::memcpy(to + i, rest, static_cast<std::size_t>(least(block, end - i)));
+    };
+    std::int64_t i = 0;
+    if (streaming) {
+        const auto head = unaligned_head<block>(to, count);
+        if (head > 0) partial(0, head);
+        for (i = head; i + block <= count; i += block)
+            V::stream(to + i, code(i), code(i + n), code(i + 2 * n), code(i + 3 * n));
+    }
+    for (; i + block <= count; i += block)
+        V::store(to + i, code(i), code(i + n), code(i + 2 * n), code(i + 3 * n));
+    if (i < count) partial(i, count);
+}
 
 // ---- Integers --------------------------------------------------------------------------------------
 

@@ -158,7 +158,7 @@ struct reciprocal_product {
     }
 };
 
-/// x / s for reals that go to 8-bit floats, divided by the divider.
+/// x / s for reals that go to floats, divided by the divider.
 template <typename V>
 struct divided {
     typename V::reals scale;
@@ -167,8 +167,21 @@ struct divided {
     typename V::reals operator()(typename V::reals x) const { return V::div(x, scale); }
 };
 
-/// The same inside the guard, as corrected_quotient, of magnitudes: both sides need a limit, which lies beyond all
-/// 8-bit floats, and zeros a sign. Where the remainder is not exact because it is subnormal, quotients are all 0 there.
+/// x / s + zp. What is added to 0 or to a subnormal quotient has to be that to the last bit, for its sign's sake.
+template <typename V>
+struct shifted_quotient {
+    divided<V> quotient;
+    typename V::reals zero;
+
+    static shifted_quotient from(const parameter_table &t, auto take) {
+        return {divided<V>::from(t, take), take(t.zero)};
+    }
+    typename V::reals operator()(typename V::reals x) const { return V::add(quotient(x), zero); }
+};
+
+/// x / s inside the guard, as corrected_quotient, of magnitudes: both sides need a limit, which lies beyond all
+/// floats of 16 bits and fewer but bf16, and zeros a sign. Where the remainder is not exact because it is subnormal,
+/// quotients are all 0 there.
 template <typename V>
 struct corrected_scaled {
     corrected_quotient<V, no_zero<V>> magnitude;

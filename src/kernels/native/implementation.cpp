@@ -64,6 +64,7 @@ class row_implementation final : public implementation {
         , function_(function)
         , src_type_(q.src.type)
         , dst_type_(q.dst.type)
+        , saturate_(q.saturate)
         , scale_type_(q.scales.type)
         , has_zero_points_(q.zero_points.has_value())
         , zero_point_type_(has_zero_points_ ? q.zero_points->type : data_type::s32)
@@ -82,7 +83,7 @@ class row_implementation final : public implementation {
     void run(const arguments &args) const override {
         const auto *const zero_points = has_zero_points_ ? args.zero_points : nullptr;
         const call c = {&shape_, args.src, {scale_type_, args.scales}, {zero_point_type_, zero_points}, args.dst,
-                streaming_ && begins_an_element(args.dst), src_type_, dst_type_};
+                streaming_ && begins_an_element(args.dst), src_type_, dst_type_, saturate_};
         parallel::for_each_part(pieces_, task_count(), [&](parallel::range part) { run_pieces(c, part); });
     }
 
@@ -121,7 +122,9 @@ class row_implementation final : public implementation {
 
     layout shape_;
     row_function function_;
-    data_type src_type_, dst_type_, scale_type_;
+    data_type src_type_, dst_type_;
+    bool saturate_;
+    data_type scale_type_;
     bool has_zero_points_;
     data_type zero_point_type_;
     isa isa_;
@@ -140,6 +143,8 @@ bool rounds_before_zero_points(const quantization &q) {
 }
 
 row_function function_of(const row_functions &functions, const quantization &q) {
+    if (is_converted(q) && q.dir == direction::quantize && !traits(q.dst.type).integral)
+        return functions.quantize_floats;
     if (is_converted(q))
         return q.dir == direction::quantize ? functions.quantize_converted : functions.dequantize_converted;
     const bool s8 = (q.dir == direction::quantize ? q.dst : q.src).type == data_type::s8;

@@ -29,6 +29,17 @@ std::optional<std::string> cannot_dequantize(const quantization &q) {
     return std::nullopt;
 }
 
+/// The same of quantizing to floats.
+std::optional<std::string> cannot_quantize_to_floats(const quantization &q) {
+    for (const auto &[name, type] : {std::pair("src", q.src.type), std::pair("scales", q.scales.type)})
+        if ((traits(type).places & place::real) == 0)
+            return concat(name, ": expected data type f32, f16 or bf16, given ", to_string(type));
+    if (traits(q.dst.type).bits == 6)
+        return concat("dst: expected data type of 4, 8 or 16 bits, given ", to_string(q.dst.type));
+    if (q.division != precision::f32) return concat("division: expected f32, given ", to_string(q.division));
+    return std::nullopt;
+}
+
 class native_kernel_type final : public kernel {
   public:
     kernel_kind kind() const override { return kernel_kind::native; }
@@ -37,6 +48,8 @@ class native_kernel_type final : public kernel {
         if (q.dir == direction::requantize) return "it does not requantize";
         if (q.dir == direction::dequantize) {
             if (auto why = cannot_dequantize(q)) return why;
+        } else if (!traits(q.dst.type).integral) {
+            if (auto why = cannot_quantize_to_floats(q)) return why;
         } else if (!rounds_before_zero_points(q)) {
             if (auto why = differs_from_strict(q)) return why;
         }

@@ -202,6 +202,13 @@ inline void fetch_period(parameter_table &t, const call &c, const parameter_run 
     fetch(t, c, {run.first, run.stride, run.period - rest}, rest);
 }
 
+/// All columns of a run, as they are.
+inline void fetch_run(parameter_table &t, const call &c, const parameter_run &run) {
+    if (run.period == 0) return fetch(t, c, {run.first, run.stride, run.count}, 0);
+    fetch_period(t, c, run);
+    replicate(t, run.period, run.count);
+}
+
 /// Prepares all columns of a run, unless the table holds them already.
 inline void prepare(parameter_table &t, const call &c, const parameter_run &run) {
     if (t.holds == run) return;

@@ -65,6 +65,7 @@ struct call {
     bool streaming; // whether results go past the caches
     /// Of rows that are converted; the others have a function for their types.
     data_type src_type = data_type::f32, dst_type = data_type::f32;
+    bool saturate = false; // results that are floats of at least 8 bits
 };
 
 /// Rows [row_begin, row_end) by columns [column_begin, column_end) of the layout's form.
@@ -82,6 +83,7 @@ struct row_functions {
     row_function dequantize_s8, dequantize_u8;
     /// All types that are not f32, s8 and u8, and all scales that are not f32.
     row_function quantize_converted, dequantize_converted;
+    row_function quantize_floats; // to them
 };
 
 extern const row_functions scalar_rows;
@@ -93,5 +95,8 @@ extern const row_functions avx2_rows, avx512_rows;
 void scalar_dequantize_converted(const call &c, const rectangle &r);
 void avx2_dequantize_converted(const call &c, const rectangle &r);
 void avx512_dequantize_converted(const call &c, const rectangle &r);
+void scalar_quantize_floats(const call &c, const rectangle &r);
+void avx2_quantize_floats(const call &c, const rectangle &r);
+void avx512_quantize_floats(const call &c, const rectangle &r);
 
 } // namespace dynquant::kernels::native

@@ -8,6 +8,7 @@
 // - pick: a number for each lane, by index.
 // - arithmetic, each operation correctly rounded in the rounding mode of the control word.
 // - min(bound, x): NaN in x passes.
+// - store and stream of four vectors of reals to 8-bit integers, which round and saturate, and of bits to bytes.
 // - integer arithmetic, on the bits of reals too; select_less(a, b, then, otherwise), which compares with sign.
 // - transpose: 8-bit elements, 16 rows of 32.
 // - load, store and stream of f16 and bf16 (half, brain); unpack and pack of `nibbles` 4-bit elements.
@@ -270,12 +271,12 @@ void rows(const call &c, const rectangle &r) {
 }
 
 template <typename V>
-constexpr row_functions rows_for(row_function dequantize_converted) {
+constexpr row_functions rows_for(row_function dequantize_converted, row_function quantize_floats) {
     return {rows<V, strict_quantizer<V, std::int8_t>>, rows<V, strict_quantizer<V, std::uint8_t>>,
             rows<V, any_quantizer<V, std::int8_t>>, rows<V, any_quantizer<V, std::uint8_t>>,
             rows<V, onnx_quantizer<V, std::int8_t>>, rows<V, onnx_quantizer<V, std::uint8_t>>,
             rows<V, dequantizer<V, std::int8_t>>, rows<V, dequantizer<V, std::uint8_t>>, quantize_converted<V>,
-            dequantize_converted};
+            dequantize_converted, quantize_floats};
 }
 
 } // namespace

@@ -153,7 +153,7 @@ template <typename V>
 constexpr native::row_functions rows_for() {
     constexpr auto quantize = native::rows<V, quantizer<V>>, dequantize = native::rows<V, dequantizer<V>>;
     return {quantize, quantize, quantize, quantize, quantize, quantize, dequantize, dequantize, converted<V>,
-            converted<V>};
+            converted<V>, converted<V>};
 }
 
 } // namespace

@@ -3,6 +3,6 @@
 
 namespace dynquant::kernels::native {
 
-constinit const row_functions avx2_rows = rows_for<avx2>(avx2_dequantize_converted);
+constinit const row_functions avx2_rows = rows_for<avx2>(avx2_dequantize_converted, avx2_quantize_floats);
 
 } // namespace dynquant::kernels::native

@@ -83,6 +83,10 @@ struct avx2 {
     static integers shift_left(integers a) {
         return _mm256_slli_epi32(a, by);
     }
+    template <int by>
+    static integers shift_right(integers a) {
+        return _mm256_srli_epi32(a, by);
+    }
     static integers select_less(integers a, integers b, integers then, integers otherwise) {
         return _mm256_blendv_epi8(otherwise, then, _mm256_cmpgt_epi32(b, a));
     }
@@ -124,6 +128,12 @@ struct avx2 {
     }
     template <typename Integer>
     static void store(Integer *p, reals a, reals b, reals c, reals d) {
+        _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), pack(p, a, b, c, d));
+    }
+    static void stream(std::uint8_t *p, integers a, integers b, integers c, integers d) {
+        _mm256_stream_si256(reinterpret_cast<__m256i *>(p), pack(p, a, b, c, d));
+    }
+    static void store(std::uint8_t *p, integers a, integers b, integers c, integers d) {
         _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), pack(p, a, b, c, d));
     }
     template <typename Integer>
@@ -225,12 +235,16 @@ struct avx2 {
         if (count & 1) std::memcpy(to, &low, 1);
     }
 
-    /// Rounds to s32, NaN to the lowest, and saturates twice. Packing goes by 128-bit halves, so the eight
-    /// groups of four bytes come out in the order a0 b0 c0 d0 a1 b1 c1 d1 (halves 0 and 1).
+    /// Rounds to s32, NaN to the lowest, and saturates twice.
     template <typename Integer>
-    static __m256i pack(const Integer *, reals a, reals b, reals c, reals d) {
-        const __m256i ab = _mm256_packs_epi32(_mm256_cvtps_epi32(a), _mm256_cvtps_epi32(b));
-        const __m256i cd = _mm256_packs_epi32(_mm256_cvtps_epi32(c), _mm256_cvtps_epi32(d));
+    static __m256i pack(const Integer *p, reals a, reals b, reals c, reals d) {
+        return pack(p, _mm256_cvtps_epi32(a), _mm256_cvtps_epi32(b), _mm256_cvtps_epi32(c), _mm256_cvtps_epi32(d));
+    }
+    /// Packing goes by 128-bit halves, so the eight groups of four bytes come out in the order a0 b0 c0 d0 a1 b1 c1 d1
+    /// (halves 0 and 1).
+    template <typename Integer>
+    static __m256i pack(const Integer *, integers a, integers b, integers c, integers d) {
+        const __m256i ab = _mm256_packs_epi32(a, b), cd = _mm256_packs_epi32(c, d);
         const __m256i all = Integer(-1) < Integer(0) ? _mm256_packs_epi16(ab, cd) : _mm256_packus_epi16(ab, cd);
         return _mm256_permutevar8x32_epi32(all, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
     }

@@ -3,6 +3,6 @@
 
 namespace dynquant::kernels::native {
 
-constinit const row_functions avx512_rows = rows_for<avx512>(avx512_dequantize_converted);
+constinit const row_functions avx512_rows = rows_for<avx512>(avx512_dequantize_converted, avx512_quantize_floats);
 
 } // namespace dynquant::kernels::native

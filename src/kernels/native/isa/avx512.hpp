@@ -89,6 +89,10 @@ struct avx512 {
     static integers shift_left(integers a) {
         return _mm512_slli_epi32(a, by);
     }
+    template <int by>
+    static integers shift_right(integers a) {
+        return _mm512_srli_epi32(a, by);
+    }
     static integers select_less(integers a, integers b, integers then, integers otherwise) {
         return _mm512_mask_mov_epi32(otherwise, _mm512_cmplt_epi32_mask(a, b), then);
     }
@@ -139,6 +143,12 @@ struct avx512 {
     }
     template <typename Integer>
     static void store(Integer *p, reals a, reals b, reals c, reals d) {
+        _mm512_storeu_si512(p, pack(p, a, b, c, d));
+    }
+    static void stream(std::uint8_t *p, integers a, integers b, integers c, integers d) {
+        _mm512_stream_si512(reinterpret_cast<__m512i *>(p), pack(p, a, b, c, d));
+    }
+    static void store(std::uint8_t *p, integers a, integers b, integers c, integers d) {
         _mm512_storeu_si512(p, pack(p, a, b, c, d));
     }
     template <typename Integer>
@@ -229,12 +239,15 @@ struct avx512 {
         return _cvtu32_mask16(_bzhi_u32(0xffffU, static_cast<unsigned>(clipped)));
     }
 
-    /// Rounds to s32, NaN to the lowest, and saturates twice. Packing goes by 128-bit quarters, so the groups
-    /// of four bytes come out quarter by quarter: a0 b0 c0 d0 a1 b1 ...
+    /// Rounds to s32, NaN to the lowest, and saturates twice.
     template <typename Integer>
-    static __m512i pack(const Integer *, reals a, reals b, reals c, reals d) {
-        const __m512i ab = _mm512_packs_epi32(_mm512_cvtps_epi32(a), _mm512_cvtps_epi32(b));
-        const __m512i cd = _mm512_packs_epi32(_mm512_cvtps_epi32(c), _mm512_cvtps_epi32(d));
+    static __m512i pack(const Integer *p, reals a, reals b, reals c, reals d) {
+        return pack(p, _mm512_cvtps_epi32(a), _mm512_cvtps_epi32(b), _mm512_cvtps_epi32(c), _mm512_cvtps_epi32(d));
+    }
+    /// Packing goes by 128-bit quarters, so the groups of four bytes come out quarter by quarter: a0 b0 c0 d0 a1 b1 ...
+    template <typename Integer>
+    static __m512i pack(const Integer *, integers a, integers b, integers c, integers d) {
+        const __m512i ab = _mm512_packs_epi32(a, b), cd = _mm512_packs_epi32(c, d);
         const __m512i all = Integer(-1) < Integer(0) ? _mm512_packs_epi16(ab, cd) : _mm512_packus_epi16(ab, cd);
         return _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), all);
     }

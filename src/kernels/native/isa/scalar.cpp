@@ -3,6 +3,6 @@
 
 namespace dynquant::kernels::native {
 
-constinit const row_functions scalar_rows = rows_for<scalar>(scalar_dequantize_converted);
+constinit const row_functions scalar_rows = rows_for<scalar>(scalar_dequantize_converted, scalar_quantize_floats);
 
 } // namespace dynquant::kernels::native

@@ -52,12 +52,18 @@ struct scalar {
     static integers as_integers(reals x) { return __builtin_bit_cast(integers, x); }
 
     static integers add(integers a, integers b) { return a + b; }
+    static reals abs(reals x) { return __builtin_fabsf(x); }
+    static reals copy_sign(reals magnitude, reals x) { return __builtin_copysignf(magnitude, x); }
     static integers subtract(integers a, integers b) { return a - b; }
     static integers bit_and(integers a, integers b) { return a & b; }
     static integers bit_or(integers a, integers b) { return a | b; }
     template <int by>
     static integers shift_left(integers a) {
         return static_cast<integers>(static_cast<std::uint32_t>(a) << by);
+    }
+    template <int by>
+    static integers shift_right(integers a) {
+        return static_cast<integers>(static_cast<std::uint32_t>(a) >> by);
     }
     static integers select_less(integers a, integers b, integers then, integers otherwise) {
         return a < b ? then : otherwise;
@@ -110,6 +116,12 @@ struct scalar {
         p[2] = saturate<Integer>(c);
         p[3] = saturate<Integer>(d);
     }
+    static void store(std::uint8_t *p, integers a, integers b, integers c, integers d) {
+        const integers all[] = {a, b, c, d};
+        for (int i = 0; i < 4; ++i)
+            p[i] = static_cast<std::uint8_t>(all[i]);
+    }
+    static void stream(std::uint8_t *p, integers a, integers b, integers c, integers d) { store(p, a, b, c, d); }
     static void store_partial(float *p, std::int64_t count, reals a) {
         if (count > 0) *p = a;
     }
