@@ -1,0 +1,272 @@
+// Models that break a rule: one error each, which names the file, the node and the tensor, what was expected and given.
+#include <gtest/gtest.h>
+
+#include "model_support.hpp"
+
+namespace dynquant::models {
+namespace {
+
+std::string refusal(const graph &g, const model_options &options = {}) {
+    try {
+        model::parse(write(g), "m.onnx", options);
+    } catch (const error &e) {
+        const std::string text = e.what(), file = "m.onnx: ";
+        return text.starts_with(file) ? text.substr(file.size()) : "without the file: " + text;
+    }
+    return "taken";
+}
+
+std::string refusal(const node &n, onnx::element_type type, const dims &shape) {
+    return refusal(one_node(n, type, shape));
+}
+
+TEST(model_bad_input, nothing_is_wrong_with_these) {
+    EXPECT_EQ(refusal(product_graph()), "taken");
+    EXPECT_EQ(refusal({"Relu", "", "", {"x"}}, float_, {2}), "taken");
+}
+
+TEST(model_bad_input, files) {
+    EXPECT_THROW(model::load("no such file"), error);
+    const auto whole = write(product_graph());
+    try {
+        model::parse(whole.substr(0, whole.size() / 2), "m.onnx");
+        ADD_FAILURE();
+    } catch (const error &e) {
+        EXPECT_STREQ(e.what(), "m.onnx: expected a model of ONNX, given bytes that are none or are cut short");
+    }
+}
+
+TEST(model_bad_input, operators_and_opsets) {
+    EXPECT_EQ(refusal({"Rellu", "", "", {"x"}}, float_, {2}).substr(0, 35), "node 'n' (Rellu): operator: expecte");
+    EXPECT_NE(refusal({"Rellu", "", "", {"x"}}, float_, {2}).find("given Rellu (did you mean 'Relu'?)"),
+            std::string::npos);
+    EXPECT_NE(refusal({"Relu", "com.x", "", {"x"}}, float_, {2}).find("given com.x.Relu"), std::string::npos);
+    auto g = product_graph();
+    g.opsets[""] = 9;
+    EXPECT_EQ(refusal(g), "opset: expected 10 to 28, given 9");
+    g.opsets[""] = 29;
+    EXPECT_EQ(refusal(g), "opset: expected 10 to 28, given 29");
+}
+
+TEST(model_bad_input, shapes_of_inputs) {
+    auto g = product_graph();
+    g.inputs.front().shape = dims {free_extent, 3};
+    g.outputs.front().shape = dims {free_extent, 2};
+    EXPECT_EQ(
+            refusal(g), "input 'x': expected a shape for it among the options, since the file says [?, 3], given none");
+    model_options options;
+    options.shapes = {{"x", {5, 4}}};
+    EXPECT_EQ(refusal(g, options), "input 'x': expected a shape as the file says, [?, 3], given [5, 4]");
+    options.shapes = {{"xx", {5, 3}}};
+    EXPECT_EQ(refusal(g, options), "shapes: expected names of inputs, given 'xx' (did you mean 'x'?)");
+    options.shapes = {{"x", {5, 3}}};
+    const auto m = model::parse(write(g), "m.onnx", options);
+    EXPECT_EQ(m.outputs().front().shape, (dims {5, 2}));
+    g.inputs.front().shape.reset();
+    EXPECT_EQ(refusal(g),
+            "input 'x': expected a shape for it among the options, since the file says of any rank, given none");
+}
+
+TEST(model_bad_input, outputs_that_are_not_as_declared) {
+    auto g = product_graph();
+    g.outputs.front().type = float_;
+    EXPECT_EQ(refusal(g), "output 'y': expected type int32, which its node computes, given float");
+    g = product_graph();
+    g.outputs.front().shape = dims {2, 3};
+    EXPECT_EQ(refusal(g), "output 'y': expected shape [2, 2], which its node computes, given [2, 3]");
+}
+
+TEST(model_bad_input, weights) {
+    auto g = product_graph();
+    g.initializers["w"].what.type = uint8;
+    EXPECT_EQ(refusal(g), "node 'fc' (MatMulInteger): B 'w': expected type int8 at opset 13, given uint8");
+    g = product_graph();
+    g.initializers.clear();
+    EXPECT_EQ(refusal(g),
+            "node 'fc' (MatMulInteger): input 'w': expected an initializer, an input of the graph or another node's "
+            "output, given none of that name");
+    g.inputs.push_back({"w", int8, dims {3, 2}});
+    EXPECT_EQ(refusal(g),
+            "node 'fc' (MatMulInteger): B 'w': expected a constant, an initializer, given a value that is computed");
+    g = product_graph();
+    g.initializers["w"] = tensor_of<std::int8_t>(int8, {2, 3}, std::vector<std::int8_t>(6));
+    EXPECT_EQ(refusal(g),
+            "node 'fc' (MatMulInteger): B 'w': expected 3 rows, the last extent of A 'x' of shape 2x3, given shape "
+            "2x3");
+    g.initializers["w"] = tensor_of<std::int8_t>(int8, {}, {1});
+    EXPECT_EQ(refusal(g), "node 'fc' (MatMulInteger): B 'w': expected rank 1 or more, given a scalar");
+}
+
+TEST(model_bad_input, zero_points) {
+    auto g = product_graph();
+    g.nodes.front().inputs = {"x", "w", "zx", "zw"};
+    g.initializers["zx"] = tensor_of<std::uint8_t>(uint8, {}, {1});
+    g.initializers["zw"] = tensor_of<std::int8_t>(int8, {3}, {1, 2, 3});
+    EXPECT_EQ(refusal(g),
+            "node 'fc' (MatMulInteger): b_zero_point 'zw': expected one value, or shape [2], given shape 3");
+    g.initializers["zw"] = tensor_of<std::int8_t>(int8, {2}, {1, 2});
+    EXPECT_EQ(refusal(g), "taken");
+    g.initializers["zx"].what.type = int8;
+    EXPECT_EQ(
+            refusal(g), "node 'fc' (MatMulInteger): a_zero_point 'zx': expected the type of A 'x', uint8, given int8");
+    g.initializers["zx"] = tensor_of<std::uint8_t>(uint8, {2}, {1, 2});
+    EXPECT_EQ(refusal(g), "node 'fc' (MatMulInteger): a_zero_point 'zx': expected one value, given shape 2");
+}
+
+graph convolution(const dims &x, const dims &w, const std::vector<attribute> &attributes = {}) {
+    auto g = one_node({"ConvInteger", "", "", {"x", "w"}, {}, attributes}, uint8, x);
+    std::size_t count = 1;
+    for (const auto extent : w)
+        count *= static_cast<std::size_t>(extent);
+    g.initializers["w"] = tensor_of<std::int8_t>(int8, w, std::vector<std::int8_t>(count));
+    return g;
+}
+
+TEST(model_bad_input, convolutions) {
+    using ints = std::vector<std::int64_t>;
+    const std::string where = "node 'n' (ConvInteger): ";
+    EXPECT_EQ(refusal(convolution({1, 4, 5, 5}, {2, 4, 3, 3})), "taken");
+    EXPECT_EQ(refusal(convolution({4, 5}, {2, 4})),
+            where + "x 'x': expected a batch, channels and spatial dimensions, given shape 4x5");
+    EXPECT_EQ(refusal(convolution({1, 4, 5, 5}, {2, 4, 3})),
+            where + "w 'w': expected rank 4, that of x 'x', given shape 2x4x3");
+    EXPECT_EQ(refusal(convolution({1, 4, 5, 5}, {2, 3, 3, 3})),
+            where + "w 'w': expected 4 channels, those of x 'x' of shape 1x4x5x5 in 1 groups, given shape 2x3x3x3");
+    EXPECT_EQ(refusal(convolution({1, 4, 5, 5}, {2, 4, 3, 3}, {{"group", std::int64_t {3}}})),
+            where + "attribute 'group': expected a divisor of 4 channels and 2 filters, given 3");
+    EXPECT_EQ(refusal(convolution({1, 4, 5, 5}, {2, 4, 3, 3}, {{"strides", ints {1}}})),
+            where + "attribute 'strides': expected 2 values, given 1");
+    EXPECT_EQ(refusal(convolution({1, 4, 5, 5}, {2, 4, 3, 3}, {{"strides", ints {1, 0}}})),
+            where + "attribute 'strides': expected values of 1 to 1073741824, given 0");
+    EXPECT_EQ(refusal(convolution({1, 4, 5, 5}, {2, 4, 3, 3}, {{"pads", ints {0, 0, -1, 0}}})),
+            where + "attribute 'pads': expected values of 0 to 1073741824, given -1");
+    EXPECT_EQ(refusal(convolution({1, 4, 2, 5}, {2, 4, 3, 3})),
+            where + "expected a window no larger than the padded tensor, given one of 3x3 over 2x5");
+    EXPECT_EQ(refusal(convolution({1, 4, 5, 5}, {2, 4, 3, 3}, {{"kernel_shape", ints {3, 2}}})),
+            where + "attribute 'kernel_shape': expected 3x3, as in the weights' shape, given 3x2");
+    EXPECT_EQ(refusal(convolution({1, 4, 5, 5}, {2, 4, 3, 3}, {{"auto_pad", "SAME"}})),
+            where + "attribute 'auto_pad': expected NOTSET, SAME_UPPER, SAME_LOWER or VALID, given 'SAME'");
+}
+
+TEST(model_bad_input, attributes) {
+    const std::string where = "node 'n' (Flatten): ";
+    EXPECT_EQ(refusal({"Flatten", "", "", {"x"}, {}, {{"axes", std::int64_t {1}}}}, float_, {2}),
+            where + "attributes: expected axis at opset 13, given 'axes' (did you mean 'axis'?)");
+    EXPECT_EQ(refusal({"Flatten", "", "", {"x"}, {}, {{"axis", 1.0F}}}, float_, {2}),
+            where + "attribute 'axis': expected an integer, given another kind");
+    EXPECT_EQ(refusal({"Flatten", "", "", {"x"}, {}, {{"axis", std::int64_t {2}}}}, float_, {2}),
+            where + "attribute 'axis': expected -1 to 1 for rank 1, given 2");
+    EXPECT_EQ(refusal({"Flatten", "", "", {"x"}, {}, {{"axis", std::int64_t {1}}, {"axis", std::int64_t {1}}}}, float_,
+                      {2}),
+            where + "attribute 'axis': expected it once, given it more often");
+    EXPECT_EQ(refusal({"Transpose", "", "", {"x"}, {}, {{"perm", std::vector<std::int64_t> {0, 0}}}}, float_, {2, 2}),
+            "node 'n' (Transpose): attribute 'perm': expected a permutation of the 2 axes of X 'x', given one that is "
+            "none");
+}
+
+TEST(model_bad_input, inputs_and_types) {
+    EXPECT_EQ(
+            refusal({"Relu", "", "", {"x", "x"}}, float_, {2}), "node 'n' (Relu): inputs: expected at most 1, given 2");
+    EXPECT_EQ(refusal({"Relu", "", "", {}}, float_, {2}), "node 'n' (Relu): input X: expected a value, given none");
+    EXPECT_EQ(refusal({"Tanh", "", "", {"x"}}, int32, {2}),
+            "node 'n' (Tanh): X 'x': expected type float or float16 at opset 13, given int32");
+    EXPECT_EQ(refusal({"Cast", "", "", {"x"}, {}, {{"to", std::int64_t {9}}}}, float_, {2}),
+            "node 'n' (Cast): attribute 'to': expected a cast of any of these types to float, of float to float16, or "
+            "of "
+            "uint8 or int8 to int32, given one of float to bool");
+    auto g = one_node(
+            {"MaxPool", "", "", {"x"}, {}, {{"kernel_shape", std::vector<std::int64_t> {2}}}}, int8, {1, 1, 4});
+    EXPECT_EQ(refusal(g), "taken");
+    g.opsets[""] = 11;
+    EXPECT_EQ(refusal(g), "node 'n' (MaxPool): X 'x': expected type float at opset 11, given int8");
+}
+
+TEST(model_bad_input, shapes_that_do_not_fit) {
+    auto g = one_node({"Add", "", "", {"x", "b"}}, int32, {2, 3});
+    g.initializers["b"] = tensor_of<std::int32_t>(int32, {2}, {1, 2});
+    EXPECT_EQ(refusal(g),
+            "node 'n' (Add): B 'b': expected a shape that can be broadcast with that of A 'x', 2x3, given 2");
+    g.initializers["b"] = tensor_of<float>(float_, {3}, {1, 2, 3});
+    EXPECT_EQ(refusal(g), "node 'n' (Add): B 'b': expected the type of A 'x', int32, given float");
+    g = one_node({"Reshape", "", "", {"x", "s"}}, float_, {2, 3});
+    g.initializers["s"] = tensor_of<std::int64_t>(int64, {2}, {4, -1});
+    EXPECT_EQ(refusal(g),
+            "node 'n' (Reshape): shape 's': expected extents whose product divides 6 for data 'x' of shape 2x3, given "
+            "4x-1");
+    g.initializers["s"] = tensor_of<std::int64_t>(int64, {1}, {7});
+    EXPECT_EQ(refusal(g),
+            "node 'n' (Reshape): shape 's': expected extents whose product is 6 for data 'x' of shape 2x3, given 7");
+    g.initializers["s"] = tensor_of<std::int64_t>(int64, {2}, {-1, -1});
+    EXPECT_EQ(refusal(g),
+            "node 'n' (Reshape): shape 's': expected extents of 0 or more, and -1 at most once, for data 'x' of shape "
+            "2x3, given -1x-1");
+}
+
+TEST(model_bad_input, quantize_linear_is_checked_by_dynquant_onnx) {
+    auto g = one_node({"QuantizeLinear", "", "", {"x", "s"}, {}, {{"block_size", std::int64_t {1}}}}, float_, {2});
+    g.initializers["s"] = tensor_of<float>(float_, {}, {1});
+    EXPECT_EQ(refusal(g),
+            "node 'n' (QuantizeLinear, opset 13): attribute 'block_size': expected opset 21 or newer, given opset 13");
+}
+
+TEST(model_bad_input, sizes_beyond_any_memory) {
+    constexpr std::int64_t huge = std::int64_t {1} << 30;
+    EXPECT_EQ(refusal({"Relu", "", "", {"x"}}, float_, {huge, huge}),
+            "input 'x': expected a size that can be, given [1073741824, 1073741824]");
+}
+
+TEST(model_bad_input, at_run) {
+    const auto m = model::parse(write(product_graph()), "m.onnx");
+    const std::vector<std::uint8_t> x(6);
+    std::vector<std::int32_t> y(4, 7);
+    const auto refused = [&](const std::vector<const void *> &inputs,
+                                 const std::vector<void *> &outputs) -> std::string {
+        try {
+            m.run(inputs, outputs);
+        } catch (const error &e) {
+            return e.what();
+        }
+        return "taken";
+    };
+    EXPECT_EQ(refused({}, {y.data()}), "inputs: expected 1 buffers, given 0");
+    EXPECT_EQ(refused({x.data()}, {}), "outputs: expected 1 buffers, given 0");
+    EXPECT_EQ(refused({nullptr}, {y.data()}), "input 'x': expected a buffer, given a null pointer");
+    EXPECT_EQ(refused({x.data()}, {nullptr}), "output 'y': expected a buffer, given a null pointer");
+    EXPECT_EQ(y, std::vector<std::int32_t>(4, 7)); // nothing has been written
+    EXPECT_THROW(model().run({}, {}), error);
+    EXPECT_THROW(model().stages(), error);
+    EXPECT_FALSE(model());
+}
+
+// ---- Hostile models ----
+
+graph example() {
+    auto g = product_graph();
+    g.initializers["b"] = tensor_of<std::int32_t>(int32, {2}, {5, 6});
+    g.initializers["s"] = tensor_of<float>(float_, {}, {0.5F});
+    g.initializers["r"] = tensor_of<std::int64_t>(int64, {2}, {-1, 1});
+    g.nodes.push_back({"Add", "", "", {"y", "b"}, {"h1"}});
+    g.nodes.push_back({"Cast", "", "", {"h1"}, {"h2"}, {{"to", std::int64_t {float_}}}});
+    g.nodes.push_back({"QuantizeLinear", "", "", {"h2", "s"}, {"h3"}});
+    g.nodes.push_back({"Reshape", "", "", {"h3", "r"}, {"h4"}});
+    g.nodes.push_back({"Transpose", "", "", {"h4"}, {"z"}, {{"perm", std::vector<std::int64_t> {1, 0}}}});
+    g.outputs = {{"z", uint8, dims {1, 4}}};
+    return g;
+}
+
+TEST(model_bad_input, files_with_any_byte_changed) {
+    const auto whole = write(example());
+    EXPECT_EQ(refusal(example()), "taken");
+    for (std::size_t at = 0; at < whole.size(); ++at)
+        for (const int value : {0, 1, 2, 3, 8, 127, 128, 255}) {
+            auto changed = whole;
+            changed[at] = static_cast<char>(value);
+            try {
+                model::parse(changed, "m.onnx");
+            } catch (const error &) { // one clean error, or a model that is one
+            }
+        }
+}
+
+} // namespace
+} // namespace dynquant::models

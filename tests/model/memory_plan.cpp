@@ -1,0 +1,45 @@
+#include "model/memory_plan.hpp"
+
+#include <random>
+
+#include <gtest/gtest.h>
+
+namespace dynquant::models {
+namespace {
+
+TEST(memory_plan, chains_alternate_between_two_places) {
+    const auto plan = plan_memory({{0, 1, 100}, {1, 2, 100}, {2, 3, 100}});
+    EXPECT_EQ(plan.offsets, (std::vector<std::size_t> {0, 128, 0}));
+    EXPECT_EQ(plan.bytes, 228U);
+}
+
+TEST(memory_plan, the_large_ones_come_first) {
+    const auto plan = plan_memory({{0, 0, 10}, {0, 0, 1000}, {1, 1, 500}});
+    EXPECT_EQ(plan.offsets, (std::vector<std::size_t> {1024, 0, 0}));
+}
+
+TEST(memory_plan, nothing_overlaps) {
+    std::mt19937 random(1);
+    for (int trial = 0; trial < 200; ++trial) {
+        std::vector<lifetime> lives(random() % 30);
+        for (auto &life : lives) {
+            life.first = random() % 20;
+            life.last = life.first + random() % 5;
+            life.bytes = random() % 4 == 0 ? 0 : random() % 1000;
+        }
+        const auto plan = plan_memory(lives);
+        for (std::size_t a = 0; a < lives.size(); ++a) {
+            EXPECT_EQ(plan.offsets[a] % 64, 0U);
+            EXPECT_LE(plan.offsets[a] + lives[a].bytes, plan.bytes);
+            for (std::size_t b = 0; b < a; ++b) {
+                const bool in_time = lives[a].first <= lives[b].last && lives[b].first <= lives[a].last;
+                const bool in_space = plan.offsets[a] < plan.offsets[b] + lives[b].bytes
+                        && plan.offsets[b] < plan.offsets[a] + lives[a].bytes;
+                EXPECT_FALSE(in_time && in_space && lives[a].bytes > 0 && lives[b].bytes > 0);
+            }
+        }
+    }
+}
+
+} // namespace
+} // namespace dynquant::models

@@ -1,0 +1,145 @@
+// Runs of models: values by hand, exactness where oneDNN alone is not exact, many threads.
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "model_support.hpp"
+
+namespace dynquant::models {
+namespace {
+
+template <typename Y, typename X>
+std::vector<Y> run(const graph &g, const std::vector<X> &x, std::size_t count, const model_options &options = {}) {
+    const auto m = model::parse(write(g), "m.onnx", options);
+    std::vector<Y> y(count);
+    m.run({x.data()}, {y.data()});
+    return y;
+}
+
+TEST(model_run, a_product_by_hand) {
+    const std::vector<std::uint8_t> x {1, 2, 3, 255, 0, 255};
+    // 1 + 6 - 384, -2 + 8 + 381; 255 - 32640, -510 + 32385
+    EXPECT_EQ(run<std::int32_t>(product_graph(), x, 4), (std::vector<std::int32_t> {-377, 387, -32385, 31875}));
+}
+
+TEST(model_run, describes_itself) {
+    const auto m = model::parse(write(product_graph()), "m.onnx");
+    ASSERT_EQ(m.stages().size(), 1U);
+    const auto &s = m.stages().front();
+    EXPECT_EQ(s.name, "fc");
+    EXPECT_EQ(s.pattern, "MatMulInteger");
+    EXPECT_EQ(s.nodes, std::vector<std::string> {"node 'fc' (MatMulInteger)"});
+    ASSERT_EQ(s.inputs.size(), 1U);
+    EXPECT_EQ(s.inputs.front().name, "x");
+    EXPECT_EQ(s.outputs.front().shape, (dims {2, 2}));
+    EXPECT_EQ(m.inputs().front().type, uint8);
+}
+
+TEST(model_run, zero_points_by_hand) {
+    auto g = product_graph();
+    g.nodes.front().inputs = {"x", "w", "zx", "zw"};
+    g.initializers["zx"] = tensor_of<std::uint8_t>(uint8, {}, {2});
+    g.initializers["zw"] = tensor_of<std::int8_t>(int8, {2}, {1, -1});
+    // x - 2: -1 0 1; w - zw: 0 -1, 2 5, -129 128
+    EXPECT_EQ(run<std::int32_t>(g, std::vector<std::uint8_t> {1, 2, 3, 2, 2, 2}, 4),
+            (std::vector<std::int32_t> {-129, 129, 0, 0}));
+}
+
+/// x all of one value, w all of another: inner times their product, beyond 2^24 and beyond 2^31.
+template <typename X>
+void expect_exact(onnx::element_type type, X x, std::int8_t w, std::int64_t inner) {
+    auto g = product_graph();
+    g.inputs = {{"x", type, dims {1, inner}}};
+    g.outputs = {{"y"}};
+    const auto count = static_cast<std::size_t>(inner);
+    g.initializers["w"] = tensor_of<std::int8_t>(int8, {inner, 1}, std::vector<std::int8_t>(count, w));
+    const auto expected = static_cast<std::int32_t>(static_cast<std::uint32_t>(inner * x * w));
+    EXPECT_EQ(run<std::int32_t>(g, std::vector<X>(count, x), 1).front(), expected) << inner;
+}
+
+TEST(model_run, long_sums_are_exact_and_wrap) {
+    for (const std::int64_t inner : {1, 515, 517, 521, 4099, 65793, 65797, 140001}) {
+        expect_exact<std::uint8_t>(uint8, 255, 127, inner);
+        expect_exact<std::uint8_t>(uint8, 255, -128, inner);
+        expect_exact<std::int8_t>(int8, 127, 127, inner);
+        expect_exact<std::int8_t>(int8, -128, -128, inner);
+    }
+}
+
+TEST(model_run, a_convolution_by_hand) {
+    auto g = one_node({"ConvInteger", "", "", {"x", "w", "z"}, {}, {{"pads", std::vector<std::int64_t> {1, 0, 0, 0}}}},
+            uint8, {1, 1, 2, 2});
+    g.initializers["w"] = tensor_of<std::int8_t>(int8, {1, 1, 2, 2}, {1, 2, 3, 4});
+    g.initializers["z"] = tensor_of<std::uint8_t>(uint8, {}, {10});
+    // x - 10 is 1 2, 3 4; above it a row of padding, which is 0
+    EXPECT_EQ(
+            run<std::int32_t>(g, std::vector<std::uint8_t> {11, 12, 13, 14}, 2), (std::vector<std::int32_t> {11, 30}));
+}
+
+TEST(model_run, relu_keeps_nan_and_minus_0) {
+    const auto y = run<std::uint32_t>(one_node({"Relu", "", "", {"x"}}, float_, {4}),
+            std::vector<std::uint32_t> {0x7fc00000, 0x80000000, 0xbf800000, 0x3f800000}, 4);
+    EXPECT_EQ(y, (std::vector<std::uint32_t> {0x7fc00000, 0x80000000, 0, 0x3f800000}));
+}
+
+TEST(model_run, halves_round_once_for_each_step) {
+    // tanh of float16 1 is 0.76159415595...; in float 0x3f42f7d6, in float16 0x3a18 (0.76171875)
+    EXPECT_EQ(run<std::uint16_t>(
+                      one_node({"Tanh", "", "", {"x"}}, float16, {2}), std::vector<std::uint16_t> {0x3c00, 0xfc00}, 2),
+            (std::vector<std::uint16_t> {0x3a18, 0xbc00}));
+    EXPECT_EQ(run<std::uint16_t>(one_node({"Sigmoid", "", "", {"x"}}, float16, {3}),
+                      std::vector<std::uint16_t> {0, 0xfc00, 0x7c00}, 3),
+            (std::vector<std::uint16_t> {0x3800, 0, 0x3c00}));
+    EXPECT_EQ(run<std::uint32_t>(one_node({"Tanh", "", "", {"x"}}, float_, {1}), std::vector<float> {1}, 1),
+            (std::vector<std::uint32_t> {0x3f42f7d6}));
+}
+
+TEST(model_run, empty_tensors) {
+    auto g = product_graph();
+    g.inputs.front().shape = dims {0, 3};
+    g.outputs.front().shape = dims {0, 2};
+    const auto m = model::parse(write(g), "m.onnx");
+    EXPECT_NO_THROW(m.run({nullptr}, {nullptr}));
+    g.inputs.front().shape = dims {2, 0};
+    g.outputs.front().shape = dims {2, 2};
+    g.initializers["w"] = {{int8, {0, 2}}, {}};
+    EXPECT_EQ(run<std::int32_t>(g, std::vector<std::uint8_t> {0}, 4), std::vector<std::int32_t>(4, 0));
+}
+
+TEST(model_run, on_many_threads_at_once) {
+    constexpr std::int64_t rows = 16, inner = 300, columns = 40;
+    auto g = product_graph();
+    g.inputs.front().shape = dims {rows, inner};
+    g.outputs = {{"z"}};
+    std::vector<std::int8_t> w(inner * columns);
+    for (std::size_t i = 0; i < w.size(); ++i)
+        w[i] = static_cast<std::int8_t>(i * 37 % 256);
+    g.initializers["w"] = tensor_of(int8, {inner, columns}, w);
+    g.nodes.push_back({"Relu", "", "", {"y"}, {"z"}});
+    g.opsets[""] = 14;
+    for (const int threads : {0, 1, 2}) {
+        model_options options;
+        options.threads = threads;
+        const auto m = model::parse(write(g), "m.onnx", options);
+        std::vector<std::thread> callers;
+        for (int caller = 0; caller < 4; ++caller)
+            callers.emplace_back([&, caller] {
+                const std::vector<std::uint8_t> x(rows * inner, static_cast<std::uint8_t>(caller + 1));
+                for (int again = 0; again < 50; ++again) {
+                    std::vector<std::int32_t> y(rows * columns);
+                    m.run({x.data()}, {y.data()});
+                    for (std::size_t n = 0; n < columns; ++n) {
+                        std::int32_t sum = 0;
+                        for (std::size_t k = 0; k < inner; ++k)
+                            sum += (caller + 1) * w[k * columns + n];
+                        ASSERT_EQ(y[n + 7 * columns], std::max(sum, 0));
+                    }
+                }
+            });
+        for (auto &caller : callers)
+            caller.join();
+    }
+}
+
+} // namespace
+} // namespace dynquant::models
