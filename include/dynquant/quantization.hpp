@@ -176,6 +176,9 @@ struct operation_info {
     /// native: "scalar", "avx2" or "avx512"; reference: "scalar"; onednn: oneDNN's name of the
     /// primitive's implementation, for instance "jit:uni".
     std::string isa;
+    /// Whether requantize multiplies once where two scales are stated, with the same results: native does where it
+    /// knows them beforehand, the second ones are powers of two of at most 1, and the first ones at most 2^96.
+    bool folded = false;
 };
 
 /// The buffers of one run, in host memory, aligned to their type. Parameters are not looked at when the statement

@@ -40,6 +40,9 @@ class kernel {
     /// nothing when it can. q has passed check().
     virtual std::optional<std::string> refusal(const quantization &q, const settings &s) const = 0;
 
+    /// A statement with the same results that this kernel computes faster, or else q, which refusal() accepts.
+    virtual quantization simplified(const quantization &q) const { return q; }
+
     /// Prepares q, which refusal() accepts.
     virtual std::unique_ptr<implementation> prepare(const quantization &q, const settings &s) const = 0;
 };

@@ -58,18 +58,25 @@ const parameter *address_of(const std::optional<parameter> &p) {
 /// verbose lines.
 class prepared final : public kernels::implementation {
   public:
-    prepared(const quantization &q, const options &opts, std::unique_ptr<implementation> kernel)
+    /// `stated` is what `q` is a simpler form of.
+    prepared(const quantization &stated, const quantization &q, const options &opts,
+            std::unique_ptr<implementation> kernel)
         : kernel_(std::move(kernel))
+        , folded_(stated.second_scales && !q.second_scales)
         , empty_(volume(q.src.dims) == 0)
         , requantizes_(q.dir == direction::requantize)
         , scales_("scales", &q.scales)
         , zero_points_("zps", address_of(q.zero_points))
         , second_scales_("second scales", address_of(q.second_scales))
         , bias_("bias", address_of(q.bias)) {
-        if (environment::verbose() > 0) description_ = verbose::describe(q, kernel_->info(), opts.name);
+        if (environment::verbose() > 0) description_ = verbose::describe(stated, info(), opts.name);
     }
 
-    operation_info info() const override { return kernel_->info(); }
+    operation_info info() const override {
+        auto result = kernel_->info();
+        result.folded = folded_;
+        return result;
+    }
 
     void run(const arguments &given) const override {
         if (empty_) return;
@@ -94,7 +101,7 @@ class prepared final : public kernels::implementation {
     }
 
     std::unique_ptr<implementation> kernel_;
-    bool empty_, requantizes_;
+    bool folded_, empty_, requantizes_;
     parameter_argument scales_, zero_points_, second_scales_, bias_;
     std::string description_; // empty: verbose is off
 };
@@ -113,8 +120,10 @@ const kernels::implementation &required(const std::shared_ptr<const kernels::imp
     const auto &kernel = kernels::choose(q, settings, opts.kernel ? opts.kernel : environment::kernel());
 
     std::shared_ptr<const prepared> result;
-    const double ms = verbose::milliseconds(
-            [&] { result = std::make_shared<const prepared>(q, opts, kernel.prepare(q, settings)); });
+    const double ms = verbose::milliseconds([&] {
+        const auto simple = kernel.simplified(q);
+        result = std::make_shared<const prepared>(q, simple, opts, kernel.prepare(simple, settings));
+    });
     if (environment::verbose() > 1) verbose::print("create", verbose::describe(q, result->info(), opts.name), ms);
     return operation(result);
 }

@@ -35,6 +35,7 @@ std::string describe(const quantization &q, const operation_info &info, const st
     };
     add("attr-zero-points", q.zero_points);
     add("attr-second-scales", q.second_scales);
+    if (info.folded) attributes += ":folded";
     add("attr-bias", q.bias);
     if (q.relu) attributes += " attr-relu:true";
     if (q.rule == numerics::any) attributes += " attr-fpmath:any";

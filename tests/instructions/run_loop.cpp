@@ -70,27 +70,43 @@ quantization dequantize(data_type integers, const dims &shape, const dims &block
     return statement(direction::dequantize, integers, shape, block);
 }
 
-/// The tensors of a statement. Integers of any type are bytes; reals pass both ends of the integers' range.
+/// By one scale and a bias, or by two, with Relu.
+quantization requantize(data_type integers, const dims &shape, const dims &block, int scales) {
+    auto q = statement(direction::requantize, integers, shape, block);
+    q.src.type = data_type::s32;
+    q.dst.type = integers;
+    q.zero_points.reset();
+    q.bias = {data_type::s32, block};
+    if (scales == 2) q.second_scales = {data_type::f32, block};
+    q.relu = scales == 2;
+    return q;
+}
+
+/// The tensors of a statement. Integers of any narrow type are bytes; reals and sums pass both ends of their range.
 struct buffers {
     explicit buffers(const quantization &q) {
         const auto count = static_cast<std::size_t>(volume(q.src.dims));
         for (std::size_t i = 0; i < count; ++i) {
             reals.push_back(0.006F * static_cast<float>(i % 1009) - 3);
             integers.push_back(static_cast<std::uint8_t>(i));
+            sums.push_back(static_cast<std::int32_t>(i % 1009 * 23) - 8000);
         }
         for (std::int64_t i = 0; i < parameter_count(q); ++i) {
             scales.push_back(0.017F + 0.001F * static_cast<float>(i % 7));
             zero_points.push_back(static_cast<std::uint8_t>(1 + i % 100));
+            biases.push_back(static_cast<std::int32_t>(1 + i % 100));
         }
     }
 
     arguments of(direction dir) {
         if (dir == direction::quantize) return {reals.data(), scales.data(), zero_points.data(), integers.data()};
-        return {integers.data(), scales.data(), zero_points.data(), reals.data()};
+        if (dir == direction::dequantize) return {integers.data(), scales.data(), zero_points.data(), reals.data()};
+        return {sums.data(), scales.data(), nullptr, integers.data(), scales.data(), biases.data()};
     }
 
     std::vector<float> reals, scales;
     std::vector<std::uint8_t> integers, zero_points;
+    std::vector<std::int32_t> sums, biases;
 };
 
 // ---- Through the direct API ------------------------------------------------------------------------
@@ -171,6 +187,9 @@ std::vector<loop> all_loops() {
             elements_of("dequantize_s8", dequantize(s8, one_row, whole)),
             elements_of("dequantize_s8_channels_last", dequantize(s8, channels_last, columns)),
             elements_of("dequantize_s8_rows_of_8", dequantize(s8, rows_of_8, rows)),
+            elements_of("requantize_u8", requantize(u8, one_row, whole, 1)),
+            elements_of("requantize_s8_channels_last", requantize(s8, channels_last, columns, 1)),
+            elements_of("requantize_s8_rows_of_8", requantize(s8, rows_of_8, rows, 2)),
             calls_of("direct_call_of_256", direct),
             calls_of("graph_call_of_256", through_graph),
     };

@@ -85,8 +85,8 @@ bool native_quantizes(const quantization &q) {
 } // namespace
 
 bool native_computes(const quantization &q) {
-    if (q.dir == direction::requantize) return false;
-    if (!(q.dir == direction::dequantize ? native_dequantizes(q) : native_quantizes(q))) return false;
+    if (q.dir == direction::dequantize ? !native_dequantizes(q) : q.dir == direction::quantize && !native_quantizes(q))
+        return false;
     for (std::size_t d = 0; d < q.src.dims.size(); ++d)
         if (q.src.dims[d] > q.scales.block[d] && q.src.dims[d] % q.scales.block[d] != 0) return false;
     return true;

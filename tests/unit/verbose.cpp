@@ -109,5 +109,19 @@ TEST(verbose, says_what_requantizing_does) {
                     "attr-relu:true,,2x4")));
 }
 
+TEST(verbose, says_that_two_multipliers_are_folded) {
+    const auto text = printed_by([] {
+        auto q = requantize_with_all();
+        q.scales.values = {3, 4, 5, 6};
+        q.second_scales->values = {0.25, 0.5, 1, 0x1p-25};
+        prepare(q, {.kernel = kernel_kind::native, .max_isa = isa::scalar});
+    });
+    EXPECT_TRUE(is(text,
+            from_level(2,
+                    "dynquant_verbose,primitive,create,cpu,requantize,native:scalar,undef,src_s32::blocked:ab::f0 "
+                    "dst_u8::blocked:ab::f0,attr-scales:2:f32 attr-second-scales:2:f32:folded attr-bias:2:s32 "
+                    "attr-relu:true,,2x4")));
+}
+
 } // namespace
 } // namespace dynquant::test

@@ -18,7 +18,7 @@ struct piece {
 piece piece_of(const layout &shape, direction dir) {
     if (shape.rows != layout::kind::tiled) return {1, 64};
     constexpr auto length = tile_length / 4;
-    return dir == direction::quantize ? piece {length, tile_side} : piece {tile_side, length};
+    return dir == direction::dequantize ? piece {tile_side, length} : piece {length, tile_side};
 }
 
 /// Results of this many bytes and more are streamed: a quarter of the last-level cache, which src and
@@ -34,6 +34,7 @@ std::int64_t streaming_bytes() {
 
 /// Whether the rows have functions for their types, or are converted on the way.
 bool is_converted(const quantization &q) {
+    if (q.dir == direction::requantize) return false;
     const auto plain = [](data_type type) {
         return type == data_type::f32 || type == data_type::s8 || type == data_type::u8;
     };
@@ -67,6 +68,8 @@ class row_implementation final : public implementation {
         , saturate_(q.saturate)
         , scale_type_(q.scales.type)
         , has_zero_points_(q.zero_points.has_value())
+        , has_bias_(q.bias.has_value())
+        , has_second_scales_(q.second_scales.has_value())
         , zero_point_type_(has_zero_points_ ? q.zero_points->type : data_type::s32)
         , isa_(s.max_isa)
         , threads_(s.threads)
@@ -81,9 +84,10 @@ class row_implementation final : public implementation {
     operation_info info() const override { return {kernel_kind::native, to_string(isa_)}; }
 
     void run(const arguments &args) const override {
-        const auto *const zero_points = has_zero_points_ ? args.zero_points : nullptr;
+        const auto *const zero_points = has_zero_points_ ? args.zero_points : has_bias_ ? args.bias : nullptr;
+        const auto *const second_scales = has_second_scales_ ? static_cast<const float *>(args.second_scales) : nullptr;
         const call c = {&shape_, args.src, {scale_type_, args.scales}, {zero_point_type_, zero_points}, args.dst,
-                streaming_ && begins_an_element(args.dst), src_type_, dst_type_, saturate_};
+                streaming_ && begins_an_element(args.dst), src_type_, dst_type_, saturate_, second_scales};
         parallel::for_each_part(pieces_, task_count(), [&](parallel::range part) { run_pieces(c, part); });
     }
 
@@ -125,7 +129,7 @@ class row_implementation final : public implementation {
     data_type src_type_, dst_type_;
     bool saturate_;
     data_type scale_type_;
-    bool has_zero_points_;
+    bool has_zero_points_, has_bias_, has_second_scales_;
     data_type zero_point_type_;
     isa isa_;
     int threads_;
@@ -142,7 +146,18 @@ bool rounds_before_zero_points(const quantization &q) {
             && traits(q.dst.type).bits == 8 && q.zero_points && q.zero_points->type == q.dst.type;
 }
 
+namespace {
+
+row_function requantizing_function_of(const row_functions &functions, const quantization &q) {
+    const auto &by = q.second_scales ? functions.requantize->twice : functions.requantize->once;
+    if (q.dst.type == data_type::u8) return by.to_u8;
+    return q.relu ? by.to_s8_relu : by.to_s8;
+}
+
+} // namespace
+
 row_function function_of(const row_functions &functions, const quantization &q) {
+    if (q.dir == direction::requantize) return requantizing_function_of(functions, q);
     if (is_converted(q) && q.dir == direction::quantize && !traits(q.dst.type).integral)
         return functions.quantize_floats;
     if (is_converted(q))

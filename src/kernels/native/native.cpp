@@ -2,6 +2,7 @@
 #include "kernels/native/implementation.hpp"
 #include "quantization/as_strict.hpp"
 #include "quantization/data_type.hpp"
+#include "quantization/fold.hpp"
 #include "quantization/text.hpp"
 
 namespace dynquant::kernels {
@@ -45,7 +46,6 @@ class native_kernel_type final : public kernel {
     kernel_kind kind() const override { return kernel_kind::native; }
 
     std::optional<std::string> refusal(const quantization &q, const settings &) const override {
-        if (q.dir == direction::requantize) return "it does not requantize";
         if (q.dir == direction::dequantize) {
             if (auto why = cannot_dequantize(q)) return why;
         } else if (!traits(q.dst.type).integral) {
@@ -56,6 +56,8 @@ class native_kernel_type final : public kernel {
         if (canonicalize(q)) return std::nullopt;
         return "a block of the scales does not divide its dim";
     }
+
+    quantization simplified(const quantization &q) const override { return folded(q).value_or(q); }
 
     std::unique_ptr<implementation> prepare(const quantization &q, const settings &s) const override {
         return apply_rows(q, s, function_of(functions_of(s.max_isa), q));

@@ -209,6 +209,18 @@ inline void fetch_run(parameter_table &t, const call &c, const parameter_run &ru
     replicate(t, run.period, run.count);
 }
 
+/// Second scales, in place of the reciprocals, which nothing needs beside them.
+inline void fetch_second_scales(parameter_table &t, const call &c, const parameter_run &run) {
+    const auto copy = [&](std::int64_t number, std::int64_t count, float *to) {
+        const auto *const from = c.second_scales + run.first + number * run.stride;
+        for (std::int64_t i = 0; i < count; ++i)
+            to[i] = from[i * run.stride];
+    };
+    const auto count = run.period == 0 ? run.count : run.period - run.begin;
+    copy(run.begin, count, t.reciprocal);
+    copy(0, run.begin, t.reciprocal + count);
+}
+
 /// Prepares all columns of a run, unless the table holds them already.
 inline void prepare(parameter_table &t, const call &c, const parameter_run &run) {
     if (t.holds == run) return;
@@ -219,8 +231,9 @@ inline void prepare(parameter_table &t, const call &c, const parameter_run &run)
     } else {
         fetch_period(t, c, run);
         derive(t, run.period);
-        replicate(t, run.period, run.count);
     }
+    if (c.second_scales) fetch_second_scales(t, c, run);
+    if (run.period > 0) replicate(t, run.period, run.count);
     if (run.count > 1) pad(t, run.count);
 }
 
@@ -240,6 +253,7 @@ inline std::int32_t zero_point_at(const parameters_view &zero_points, std::int64
     t.scale[0] = static_cast<const float *>(c.scales.data)[i];
     t.zero_point[0] = zero_point_at(c.zero_points, i);
     derive(t, 1);
+    if (c.second_scales) t.reciprocal[0] = c.second_scales[i];
 }
 
 } // namespace

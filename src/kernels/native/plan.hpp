@@ -66,6 +66,8 @@ struct call {
     /// Of rows that are converted; the others have a function for their types.
     data_type src_type = data_type::f32, dst_type = data_type::f32;
     bool saturate = false; // results that are floats of at least 8 bits
+    /// Of requantizing, whose biases are the zero points; null where there are none.
+    const float *second_scales = nullptr;
 };
 
 /// Rows [row_begin, row_end) by columns [column_begin, column_end) of the layout's form.
@@ -74,6 +76,16 @@ struct rectangle {
 };
 
 using row_function = void (*)(const call &, const rectangle &);
+
+/// To s8, with Relu too, and to u8.
+struct requantizing_functions {
+    row_function to_s8, to_s8_relu, to_u8;
+};
+
+/// By one scale and by two. They are compiled apart from the others.
+struct requantize_row_functions {
+    requantizing_functions once, twice;
+};
 
 /// The row algorithms of one instruction set.
 struct row_functions {
@@ -84,11 +96,14 @@ struct row_functions {
     /// All types that are not f32, s8 and u8, and all scales that are not f32.
     row_function quantize_converted, dequantize_converted;
     row_function quantize_floats; // to them
+    const requantize_row_functions *requantize;
 };
 
 extern const row_functions scalar_rows;
+extern const requantize_row_functions scalar_requantize_rows;
 #if defined(__x86_64__)
 extern const row_functions avx2_rows, avx512_rows;
+extern const requantize_row_functions avx2_requantize_rows, avx512_requantize_rows;
 #endif
 
 // Compiled apart from the others, as that takes as long.

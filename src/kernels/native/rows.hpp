@@ -7,7 +7,7 @@
 // less.
 // - pick: a number for each lane, by index.
 // - arithmetic, each operation correctly rounded in the rounding mode of the control word.
-// - min(bound, x): NaN in x passes.
+// - min(bound, x), max(bound, x): NaN in x passes.
 // - store and stream of four vectors of reals to 8-bit integers, which round and saturate, and of bits to bytes.
 // - integer arithmetic, on the bits of reals too; select_less(a, b, then, otherwise), which compares with sign.
 // - transpose: 8-bit elements, 16 rows of 32.
@@ -271,12 +271,13 @@ void rows(const call &c, const rectangle &r) {
 }
 
 template <typename V>
-constexpr row_functions rows_for(row_function dequantize_converted, row_function quantize_floats) {
+constexpr row_functions rows_for(
+        row_function dequantize_converted, row_function quantize_floats, const requantize_row_functions &requantize) {
     return {rows<V, strict_quantizer<V, std::int8_t>>, rows<V, strict_quantizer<V, std::uint8_t>>,
             rows<V, any_quantizer<V, std::int8_t>>, rows<V, any_quantizer<V, std::uint8_t>>,
             rows<V, onnx_quantizer<V, std::int8_t>>, rows<V, onnx_quantizer<V, std::uint8_t>>,
             rows<V, dequantizer<V, std::int8_t>>, rows<V, dequantizer<V, std::uint8_t>>, quantize_converted<V>,
-            dequantize_converted, quantize_floats};
+            dequantize_converted, quantize_floats, &requantize};
 }
 
 } // namespace

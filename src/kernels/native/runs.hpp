@@ -119,8 +119,8 @@ inline void scale_run(const Real *src, float *dst, std::int64_t count, const For
 
 // Two dense runs of `count` elements, so many elements apart, by the same formulas, which are loaded once for both.
 
-template <typename V, typename Integer, typename FormulaAt>
-inline void quantize_pair(const float *src, std::int64_t src_step, Integer *dst, std::int64_t dst_step,
+template <typename V, typename Real, typename Integer, typename FormulaAt>
+inline void quantize_pair(const Real *src, std::int64_t src_step, Integer *dst, std::int64_t dst_step,
         std::int64_t count, const FormulaAt &formula_at) {
     constexpr std::int64_t n = V::lanes;
     std::int64_t i = 0;

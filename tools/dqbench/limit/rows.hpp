@@ -148,12 +148,19 @@ void converted(const native::call &c, const native::rectangle &r) {
     V::leave();
 }
 
-/// Signs and numerics make no difference here.
+// Signs and numerics make no difference here, nor what 32 bits of src mean.
+
+template <typename V>
+constexpr native::row_function quantize = native::rows<V, quantizer<V>>;
+
+template <typename V>
+constexpr native::requantize_row_functions requantize = {
+        {quantize<V>, quantize<V>, quantize<V>}, {quantize<V>, quantize<V>, quantize<V>}};
+
 template <typename V>
 constexpr native::row_functions rows_for() {
-    constexpr auto quantize = native::rows<V, quantizer<V>>, dequantize = native::rows<V, dequantizer<V>>;
-    return {quantize, quantize, quantize, quantize, quantize, quantize, dequantize, dequantize, converted<V>,
-            converted<V>, converted<V>};
+    constexpr auto q = quantize<V>, d = native::rows<V, dequantizer<V>>;
+    return {q, q, q, q, q, q, d, d, converted<V>, converted<V>, converted<V>, &requantize<V>};
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 
 namespace dynquant::kernels::native {
 
-constinit const row_functions avx2_rows = rows_for<avx2>(avx2_dequantize_converted, avx2_quantize_floats);
+constinit const row_functions avx2_rows =
+        rows_for<avx2>(avx2_dequantize_converted, avx2_quantize_floats, avx2_requantize_rows);
 
 } // namespace dynquant::kernels::native

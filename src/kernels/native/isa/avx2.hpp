@@ -44,6 +44,9 @@ struct avx2 {
             rest[i] = p[i];
         return load(rest);
     }
+    static integers load_partial(const std::int32_t *p, std::int64_t count) {
+        return _mm256_maskload_epi32(p, first_lanes(count));
+    }
     static integers load_partial(const std::int8_t *p, std::int64_t count) {
         return _mm256_cvtepi8_epi32(load_bytes(p, count));
     }
@@ -66,8 +69,9 @@ struct avx2 {
     static reals div(reals a, reals b) { return _mm256_div_ps(a, b); }
     static reals fma(reals a, reals b, reals c) { return _mm256_fmadd_ps(a, b, c); }
     static reals negated_fma(reals a, reals b, reals c) { return _mm256_fnmadd_ps(a, b, c); }
-    // MINPS gives the second operand when either is NaN.
+    // MINPS and MAXPS give the second operand when either is NaN.
     static reals min(reals bound, reals x) { return _mm256_min_ps(bound, x); }
+    static reals max(reals bound, reals x) { return _mm256_max_ps(bound, x); }
     static reals abs(reals x) { return _mm256_andnot_ps(splat(-0.0F), x); }
     static reals copy_sign(reals magnitude, reals x) { return _mm256_or_ps(magnitude, _mm256_and_ps(splat(-0.0F), x)); }
 

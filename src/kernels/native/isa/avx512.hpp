@@ -37,6 +37,9 @@ struct avx512 {
     static reals load_partial(const Real *p, std::int64_t count) { // half or brain
         return widened(p, _mm256_maskz_loadu_epi16(first_lanes(count), p));
     }
+    static integers load_partial(const std::int32_t *p, std::int64_t count) {
+        return _mm512_maskz_loadu_epi32(first_lanes(count), p);
+    }
     static integers load_partial(const std::int8_t *p, std::int64_t count) {
         return _mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(first_lanes(count), p));
     }
@@ -48,9 +51,6 @@ struct avx512 {
     }
     static integers load_partial(const std::uint16_t *p, std::int64_t count) {
         return _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(first_lanes(count), p));
-    }
-    static integers load_partial(const std::int32_t *p, std::int64_t count) {
-        return _mm512_maskz_loadu_epi32(first_lanes(count), p);
     }
     static integers load_partial(const std::uint32_t *p, std::int64_t count) {
         return _mm512_xor_si512(_mm512_maskz_loadu_epi32(first_lanes(count), p), splat(INT32_MIN));
@@ -72,8 +72,9 @@ struct avx512 {
     static reals div(reals a, reals b) { return _mm512_div_ps(a, b); }
     static reals fma(reals a, reals b, reals c) { return _mm512_fmadd_ps(a, b, c); }
     static reals negated_fma(reals a, reals b, reals c) { return _mm512_fnmadd_ps(a, b, c); }
-    // VMINPS gives the second operand when either is NaN.
+    // VMINPS and VMAXPS give the second operand when either is NaN.
     static reals min(reals bound, reals x) { return _mm512_min_ps(bound, x); }
+    static reals max(reals bound, reals x) { return _mm512_max_ps(bound, x); }
     static reals abs(reals x) { return _mm512_andnot_ps(splat(-0.0F), x); }
     static reals copy_sign(reals magnitude, reals x) { return _mm512_or_ps(magnitude, _mm512_and_ps(splat(-0.0F), x)); }
 

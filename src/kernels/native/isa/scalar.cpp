@@ -3,6 +3,7 @@
 
 namespace dynquant::kernels::native {
 
-constinit const row_functions scalar_rows = rows_for<scalar>(scalar_dequantize_converted, scalar_quantize_floats);
+constinit const row_functions scalar_rows =
+        rows_for<scalar>(scalar_dequantize_converted, scalar_quantize_floats, scalar_requantize_rows);
 
 } // namespace dynquant::kernels::native

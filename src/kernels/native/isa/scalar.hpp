@@ -47,11 +47,14 @@ struct scalar {
     static reals div(reals a, reals b) { return a / b; }
     static reals fma(reals a, reals b, reals c) { return a * b + c; } // only where contraction is optional
     static reals min(reals bound, reals x) { return bound < x ? bound : x; }
+    static reals max(reals bound, reals x) { return bound > x ? bound : x; }
     static reals subtract(reals a, reals b) { return a - b; }
     static reals as_reals(integers bits) { return __builtin_bit_cast(reals, bits); }
     static integers as_integers(reals x) { return __builtin_bit_cast(integers, x); }
 
-    static integers add(integers a, integers b) { return a + b; }
+    static integers add(integers a, integers b) { // wraps
+        return static_cast<integers>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
+    }
     static reals abs(reals x) { return __builtin_fabsf(x); }
     static reals copy_sign(reals magnitude, reals x) { return __builtin_copysignf(magnitude, x); }
     static integers subtract(integers a, integers b) { return a - b; }
