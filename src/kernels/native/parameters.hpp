@@ -94,19 +94,21 @@ struct parameter_block {
 };
 
 /// Fetches parameters into the columns from `begin` on, row after row: zero points to zero_point, those that are floats
-/// to zero.
+/// to zero. Compilers do better without a loop around one row.
 inline void fetch(parameter_table &t, const call &c, const parameter_block &from, std::int64_t begin) {
-    const auto fill = [&](auto *column, auto at) { // a stride of 1 is worth a loop of its own: it becomes vectors
-        column += begin;
+    const auto fill_row = [&](auto *column, std::int64_t first, auto at) {
         const auto stride = from.stride, count = from.count;
-        auto first = from.first;
-        for (std::int64_t row = 0; row < from.rows; ++row, first += from.next_row, column += count)
-            if (stride == 1)
-                for (std::int64_t i = 0; i < count; ++i)
-                    column[i] = at(first + i);
-            else
-                for (std::int64_t i = 0; i < count; ++i)
-                    column[i] = at(first + i * stride);
+        if (stride == 1) // worth a loop of its own: it becomes vectors
+            for (std::int64_t i = 0; i < count; ++i)
+                column[i] = at(first + i);
+        else
+            for (std::int64_t i = 0; i < count; ++i)
+                column[i] = at(first + i * stride);
+    };
+    const auto fill = [&](auto *column, auto at) {
+        if (from.rows == 1) return fill_row(column + begin, from.first, at);
+        for (std::int64_t row = 0; row < from.rows; ++row)
+            fill_row(column + begin + row * from.count, from.first + row * from.next_row, at);
     };
     const auto fill_zero_points = [&](const auto *p) { fill(t.zero_point, [=](auto i) { return p[i]; }); };
     const auto fill_scales = [&](const auto *p, auto convert) { fill(t.scale, [=](auto i) { return convert(p[i]); }); };
