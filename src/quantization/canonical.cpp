@@ -7,19 +7,43 @@
 namespace dynquant {
 namespace {
 
-std::optional<std::vector<axis>> split_by_blocks(const quantization &q) {
+/// A statement's dims, each of them as blocks of one size by the elements of a block.
+struct split {
+    offsets begin;
+    std::vector<axis> axes;
+};
+
+/// Neighbouring blocks of one size, the first of which is number `first` and begins with element `begin` of its dim.
+struct blocks {
+    std::int64_t first, begin, count, size;
+};
+
+/// Whole ones, and a shorter last one if there is one.
+std::vector<blocks> blocks_of(std::int64_t extent, std::int64_t block) {
+    const auto size = std::min(block, extent), whole = extent / size, rest = extent % size;
+    if (rest == 0) return {{0, 0, whole, size}};
+    return {{0, 0, whole, size}, {whole, whole * size, 1, rest}};
+}
+
+std::vector<split> split_by_blocks(const quantization &q) {
     const auto &extents = q.src.dims, &block = q.scales.block;
     const auto src = strides_of(q.src), dst = strides_of(q.dst);
     const auto parameter = row_major(parameter_dims(extents, block));
-    std::vector<axis> axes;
+    std::vector<split> all = {{}};
     for (std::size_t d = 0; d < extents.size(); ++d) {
-        const auto size = std::min(block[d], extents[d]);
-        if (size > 0 && extents[d] % size != 0) return std::nullopt;
-        const auto count = size > 0 ? extents[d] / size : 0;
-        axes.push_back({count, size * src[d], size * dst[d], parameter[d]});
-        axes.push_back({size, src[d], dst[d], 0});
+        std::vector<split> longer;
+        for (const auto &b : blocks_of(extents[d], block[d]))
+            for (split s : all) {
+                s.begin.src += b.begin * src[d];
+                s.begin.dst += b.begin * dst[d];
+                s.begin.parameter += b.first * parameter[d];
+                s.axes.push_back({b.count, b.size * src[d], b.size * dst[d], parameter[d]});
+                s.axes.push_back({b.size, src[d], dst[d], 0});
+                longer.push_back(std::move(s));
+            }
+        all = std::move(longer);
     }
-    return axes;
+    return all;
 }
 
 /// Whether `outer` continues where `inner` ends, in every buffer.
@@ -28,22 +52,14 @@ bool continues(const axis &outer, const axis &inner) {
             && outer.parameter_stride == inner.extent * inner.parameter_stride;
 }
 
-} // namespace
-
-std::optional<canonical_form> canonicalize(const quantization &q) {
-    canonical_form form;
-    if (volume(q.src.dims) == 0) { // the other dims and the strides may be anything
-        form.row.extent = 0;
-        return form;
-    }
-    auto axes = split_by_blocks(q);
-    if (!axes) return std::nullopt;
-    axes->erase(std::remove_if(axes->begin(), axes->end(), [](const axis &a) { return a.extent == 1; }), axes->end());
+canonical_form form_of(split s) {
+    auto &axes = s.axes;
+    axes.erase(std::remove_if(axes.begin(), axes.end(), [](const axis &a) { return a.extent == 1; }), axes.end());
     std::stable_sort(
-            axes->begin(), axes->end(), [](const axis &a, const axis &b) { return a.dst_stride > b.dst_stride; });
+            axes.begin(), axes.end(), [](const axis &a, const axis &b) { return a.dst_stride > b.dst_stride; });
 
     std::vector<axis> merged;
-    for (const auto &inner : *axes) {
+    for (const auto &inner : axes) {
         if (!merged.empty() && continues(merged.back(), inner)) {
             const auto extent = merged.back().extent * inner.extent;
             merged.back() = inner;
@@ -53,11 +69,26 @@ std::optional<canonical_form> canonicalize(const quantization &q) {
         }
     }
 
+    canonical_form form;
+    form.begin = s.begin;
     if (merged.empty()) return form;
     form.row = merged.back();
     form.loop_count = static_cast<int>(merged.size()) - 1;
     std::copy(merged.begin(), merged.end() - 1, form.loops);
     return form;
+}
+
+} // namespace
+
+std::vector<canonical_form> canonicalize(const quantization &q) {
+    std::vector<canonical_form> forms;
+    if (volume(q.src.dims) == 0) { // the other dims and the strides may be anything
+        forms.emplace_back().row.extent = 0;
+        return forms;
+    }
+    for (auto &s : split_by_blocks(q))
+        forms.push_back(form_of(std::move(s)));
+    return forms;
 }
 
 } // namespace dynquant

@@ -1,11 +1,12 @@
 // The canonical form: a statement's tensors as rows, with how parameters walk beside the elements. It is
 // all that the native kernel sees of shapes.
 //
-// Plain arrays, no library types: code compiled for one instruction set reads it, and an inline function of
-// the library compiled there could end up in the whole program.
+// Forms are plain arrays, no library types: code compiled for one instruction set reads them, and an inline function
+// of the library compiled there could end up in the whole program.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "dynquant/quantization.hpp"
 
@@ -18,6 +19,13 @@ struct axis {
     bool operator==(const axis &) const = default;
 };
 
+/// Distances from the beginning of each buffer, in its elements.
+struct offsets {
+    std::int64_t src = 0, dst = 0, parameter = 0;
+
+    bool operator==(const offsets &) const = default;
+};
+
 /// loops[0] is the outermost; the row is innermost. The usual rows:
 ///   strides 1, 1, 0: a dense run under one parameter        (per_tensor, per_channel with inner > 1)
 ///   strides 1, 1, 1: a dense run, the parameters alongside  (per_channel with inner == 1)
@@ -25,6 +33,7 @@ struct axis {
 struct canonical_form {
     static constexpr int max_loops = 2 * max_rank; // a block splits a dim in two
 
+    offsets begin = {}; // of the first element
     int loop_count = 0;
     axis loops[max_loops] = {};
     axis row = {1, 1, 1, 0};
@@ -38,7 +47,8 @@ struct canonical_form {
 };
 
 /// Splits dims by their blocks, drops extents of 1, orders by dst's strides, so that writes are sequential,
-/// and merges neighbours that all buffers walk alike. Nothing when a block does not divide its dim.
-std::optional<canonical_form> canonicalize(const quantization &q);
+/// and merges neighbours that all buffers walk alike. One form, and for each dim that its blocks do not divide twice as
+/// many: whole blocks, and the short last one.
+std::vector<canonical_form> canonicalize(const quantization &q);
 
 } // namespace dynquant

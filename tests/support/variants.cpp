@@ -62,7 +62,7 @@ bool classic(const quantization &q) {
     return is(q.src.type) && is(q.dst.type) && is(q.scales.type) && (!q.zero_points || is(q.zero_points->type));
 }
 
-/// Whether q is dequantized where all blocks divide their dims.
+/// Whether it dequantizes q.
 bool native_dequantizes(const quantization &q) {
     using enum data_type;
     if (q.scales.type == s32 || q.scales.type == f8_e8m0 || q.src.type == f6_e2m3 || q.src.type == f6_e3m2)
@@ -70,7 +70,7 @@ bool native_dequantizes(const quantization &q) {
     return q.src.type != u32 || !q.zero_points || q.zero_points->type == u32;
 }
 
-/// The same of quantizing.
+/// Whether it quantizes q.
 bool native_quantizes(const quantization &q) {
     using enum data_type;
     if (!is_integer(q.dst.type))
@@ -85,11 +85,11 @@ bool native_quantizes(const quantization &q) {
 } // namespace
 
 bool native_computes(const quantization &q) {
-    if (q.dir == direction::dequantize ? !native_dequantizes(q) : q.dir == direction::quantize && !native_quantizes(q))
-        return false;
-    for (std::size_t d = 0; d < q.src.dims.size(); ++d)
-        if (q.src.dims[d] > q.scales.block[d] && q.src.dims[d] % q.scales.block[d] != 0) return false;
-    return true;
+    switch (q.dir) {
+        case direction::quantize: return native_quantizes(q);
+        case direction::dequantize: return native_dequantizes(q);
+        default: return true; // requantize
+    }
 }
 
 bool onednn_must_compute(const quantization &q) {

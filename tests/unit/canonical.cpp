@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include <gtest/gtest.h>
 
@@ -13,6 +14,9 @@ namespace dynquant {
 
 static std::ostream &operator<<(std::ostream &out, const axis &a) {
     return out << a.extent << " by " << a.src_stride << ", " << a.dst_stride << ", " << a.parameter_stride;
+}
+static std::ostream &operator<<(std::ostream &out, const offsets &o) {
+    return out << o.src << ", " << o.dst << ", " << o.parameter;
 }
 
 namespace test {
@@ -26,11 +30,25 @@ quantization statement(const dims &extents, const dims &block, dims src_strides 
     return q;
 }
 
+struct expected_form {
+    std::vector<axis> loops;
+    axis row;
+    offsets begin = {};
+};
+
+void expect_forms(const quantization &q, const std::vector<expected_form> &expected) {
+    const auto forms = canonicalize(q);
+    ASSERT_EQ(forms.size(), expected.size());
+    for (std::size_t i = 0; i < forms.size(); ++i) {
+        const auto &form = forms[i];
+        EXPECT_EQ(std::vector(form.loops, form.loops + form.loop_count), expected[i].loops);
+        EXPECT_EQ(form.row, expected[i].row);
+        EXPECT_EQ(form.begin, expected[i].begin);
+    }
+}
+
 void expect_form(const quantization &q, const std::vector<axis> &loops, const axis &row) {
-    const auto form = canonicalize(q);
-    ASSERT_TRUE(form);
-    EXPECT_EQ(std::vector(form->loops, form->loops + form->loop_count), loops);
-    EXPECT_EQ(form->row, row);
+    expect_forms(q, {{loops, row}});
 }
 
 TEST(canonical, a_dense_tensor_under_one_scale_is_one_row) {
@@ -95,14 +113,24 @@ TEST(canonical, a_block_beyond_the_extent_is_the_whole_dim) {
     expect_form(statement({4, 32}, {4, 100}), {}, {128, 1, 1, 0});
 }
 
-TEST(canonical, a_block_that_does_not_divide_has_no_form) {
-    EXPECT_FALSE(canonicalize(statement({4, 32}, {4, 5})));
-    EXPECT_TRUE(canonicalize(statement({4, 30}, {4, 5})));
+TEST(canonical, a_short_last_block_has_a_form_of_its_own) {
+    expect_form(statement({4, 30}, {4, 5}), {{4, 30, 30, 0}, {6, 5, 5, 1}}, {5, 1, 1, 0});
+    expect_forms(statement({4, 32}, {4, 5}),
+            {{{{4, 32, 32, 0}, {6, 5, 5, 1}}, {5, 1, 1, 0}}, {{{4, 32, 32, 0}}, {2, 1, 1, 0}, {30, 30, 6}}});
+    // Along the first dim, with strides of their own; parameters alongside.
+    expect_forms(statement({7, 3}, {3, 1}, {10, 1}, {8, 2}),
+            {{{{2, 30, 24, 3}, {3, 10, 8, 0}}, {3, 1, 2, 1}}, {{}, {3, 1, 2, 1}, {60, 48, 6}}});
+}
+
+TEST(canonical, short_last_blocks_of_several_dims_multiply) {
+    expect_forms(statement({3, 5}, {2, 4}),
+            {{{{2, 5, 5, 0}}, {4, 1, 1, 0}}, {{}, {4, 1, 1, 0}, {10, 10, 2}}, {{}, {2, 5, 5, 0}, {4, 4, 1}},
+                    {{}, {1, 1, 1, 0}, {14, 14, 3}}});
 }
 
 TEST(canonical, rows_multiplies_the_loops) {
-    EXPECT_EQ(canonicalize(statement({2, 3, 4, 5}, {2, 1, 4, 5}))->rows(), 6);
-    EXPECT_EQ(canonicalize(statement({7}, {7}))->rows(), 1);
+    EXPECT_EQ(canonicalize(statement({2, 3, 4, 5}, {2, 1, 4, 5})).front().rows(), 6);
+    EXPECT_EQ(canonicalize(statement({7}, {7})).front().rows(), 1);
 }
 
 /// Offsets of src and dst, and the parameter's index.
@@ -130,7 +158,7 @@ std::vector<place> places(const quantization &q) {
 std::vector<place> places(const canonical_form &form) {
     std::vector<axis> axes(form.loops, form.loops + form.loop_count);
     axes.push_back(form.row);
-    std::vector<place> result = {{0, 0, 0}};
+    std::vector<place> result = {{form.begin.src, form.begin.dst, form.begin.parameter}};
     for (const auto &a : axes) {
         std::vector<place> longer;
         for (const auto &p : result)
@@ -142,19 +170,23 @@ std::vector<place> places(const canonical_form &form) {
 }
 
 TEST(canonical, walks_the_same_elements_as_the_statement) {
-    int compared = 0;
+    int compared = 0, with_short_blocks = 0;
     for (int i = 0; i < 500; ++i) {
         random_source random(static_cast<std::uint64_t>(i));
         const auto q = random_statement(random).q;
-        const auto form = canonicalize(q);
-        if (!form || volume(q.src.dims) == 0) continue;
-        auto expected = places(q), given = places(*form);
+        if (volume(q.src.dims) == 0) continue;
+        const auto forms = canonicalize(q);
+        std::vector<place> expected = places(q), given;
+        for (const auto &form : forms)
+            std::ranges::copy(places(form), std::back_inserter(given));
         std::ranges::sort(expected);
         std::ranges::sort(given);
         ASSERT_EQ(given, expected) << describe(q);
         ++compared;
+        with_short_blocks += forms.size() > 1;
     }
-    EXPECT_GT(compared, 250);
+    EXPECT_GT(compared, 400);
+    EXPECT_GT(with_short_blocks, 50);
 }
 
 } // namespace

@@ -11,7 +11,7 @@ layout layout_for(const dims &extents, const dims &block, dims src_strides = {},
     q.src = {data_type::f32, extents, std::move(src_strides)};
     q.dst = {data_type::u8, extents, std::move(dst_strides)};
     q.scales = {data_type::f32, block, {}};
-    return layout_of(*canonicalize(q));
+    return layout_of(canonicalize(q).front());
 }
 
 TEST(layout, a_dense_tensor_under_one_scale_is_one_uniform_row) {

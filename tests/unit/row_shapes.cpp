@@ -83,6 +83,19 @@ TEST_P(row_shapes, groups_along_the_row) {
             ASSERT_TRUE(mixed({3, groups * group}, {1, group}));
 }
 
+TEST_P(row_shapes, short_last_blocks) {
+    for (const std::int64_t extent : {33, 35, 64, 79, 95, 97, 130})
+        for (const dims &extents : {dims {extent, 3, 19}, dims {3, extent, 19}, dims {3, 19, extent}})
+            for (std::size_t axis = 0; axis < 3; ++axis)
+                for (const std::int64_t size : {2, 7, 16, 32}) {
+                    dims grouped = {1, 1, 1}, alone = extents;
+                    grouped[axis] = alone[axis] = size;
+                    ASSERT_TRUE(mixed(extents, grouped)); // as ONNX's block_size
+                    ASSERT_TRUE(mixed(extents, alone));
+                    ASSERT_TRUE(mixed(extents, grouped, {}, {1, extents[0], extents[0] * extents[1]})); // turned
+                }
+}
+
 TEST_P(row_shapes, strided_rows) {
     for (std::int64_t inner = 1; inner <= 70; ++inner)
         for (const std::int64_t stride : {0, 1, 2, 3, 64}) {
@@ -145,6 +158,30 @@ TEST(packed_rows, packed_and_transposed) {
                     for (const std::int64_t grouped_rows : {1, 5, 8})
                         ASSERT_NO_FATAL_FAILURE(try_groups(integer, real, {2, rows, groups * group},
                                 {1, rows % grouped_rows == 0 ? grouped_rows : rows, group}));
+}
+
+/// Blocks that begin within a byte, and end there.
+TEST(packed_rows, short_last_blocks) {
+    random_source random(7);
+    for (const auto dir : {direction::quantize, direction::dequantize})
+        for (const auto &[packed, real] :
+                {std::pair {data_type::s4, data_type::f16}, std::pair {data_type::u4, data_type::f32}})
+            for (const std::int64_t extent : {5, 33, 34, 70})
+                for (const std::int64_t size : {3, 4, 32})
+                    for (const std::int64_t padding : {0, 1, 3})
+                        for (const bool along_rows : {false, true}) {
+                            const dims extents = {2, along_rows ? 7 : extent, along_rows ? extent : 7};
+                            const auto pitch = extents[2] + padding;
+                            quantization q;
+                            q.dir = dir;
+                            q.src = {dir == direction::quantize ? real : packed, extents, {}};
+                            q.dst = {dir == direction::quantize ? packed : real, extents, {}};
+                            q.src.strides = q.dst.strides = {extents[1] * pitch, pitch, 1};
+                            q.scales = {data_type::f32, {1, along_rows ? 1 : size, along_rows ? size : 1}, {}};
+                            q.zero_points = {packed, q.scales.block, {}};
+                            ASSERT_TRUE(
+                                    computed_right(random_sample(random, q, parameters::fast), universal_variants()));
+                        }
 }
 
 TEST_P(row_shapes, dims_of_one_have_any_stride) {

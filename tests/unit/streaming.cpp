@@ -36,7 +36,7 @@ struct shape {
         q.src = {data_type::f32, {outer, channels, inner}, {}};
         q.dst = {data_type::u8, {outer, channels, inner}, {}};
         q.scales = {data_type::f32, {outer, 1, inner}, {}};
-        return layout_of(*canonicalize(q));
+        return layout_of(canonicalize(q).front());
     }
 };
 
@@ -139,7 +139,7 @@ struct converted_case {
         q.src = {src, {groups, size}, {}};
         q.dst = {dst, {groups, size}, {}};
         q.scales = {data_type::f32, {1, size}, {}};
-        return converted_layout_of(*canonicalize(q), true);
+        return converted_layout_of(canonicalize(q).front(), true);
     }
 };
 
@@ -202,7 +202,7 @@ void expect_quantized_right(const quantized_case &of, const row_functions &rows)
     for (std::int64_t i = 0; i < count; ++i)
         set_bits(of.src, src.data(), i, bits_of_real(of.src, static_cast<float>(i % 97 - 40) * 0.0625f));
     const parameters p(shape {1, of.groups, of.size});
-    const auto shaped = converted_layout_of(*canonicalize(of.statement()), false);
+    const auto shaped = converted_layout_of(canonicalize(of.statement()).front(), false);
     const auto [lowest, highest] = of.dst == data_type::s8 ? std::pair {-128, 127} : std::pair {0, 255};
     for (std::size_t offset = 0; offset < 64; ++offset) {
         guarded_buffer dst(

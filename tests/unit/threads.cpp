@@ -1,5 +1,6 @@
 // The bits do not depend on how many threads there are, who calls, or what else runs.
 #include <thread>
+#include <utility>
 
 #include <gtest/gtest.h>
 #include <oneapi/tbb/parallel_for.h>
@@ -40,15 +41,17 @@ std::vector<quantization> statements() {
         result.push_back(statement(dir, {5, 333, 9, 19}, {5, 1, 9, 19}));
         result.back().dst.strides = {333 * 171, 1, 19 * 333, 333}; // nhwc, channels in the middle
         result.push_back(statement(dir, {33331, 3, 3}, {33331, 1, 3}));
+        result.push_back(statement(dir, {131, 1031}, {32, 1})); // the last block is short
     }
     using enum data_type;
     for (const auto &converted :
             {types {direction::dequantize, s4, bf16, f16}, types {direction::quantize, f16, u4, f32},
                     types {direction::quantize, bf16, s4, bf16}, types {direction::dequantize, u4, f32, f32}})
-        for (const auto &groups : {dims {96, 4096}, dims {131073, 3}, dims {3, 131073}, dims {131, 3, 333}}) {
-            auto block = groups;
-            block.back() = groups.back() % 32 == 0 ? 32 : 3; // in rows of odd lengths, neighbours share bytes
-            auto q = statement(converted.dir, groups, block);
+        for (const auto &[extents, block] : {// in rows of odd lengths, neighbours share bytes
+                     std::pair {dims {96, 4096}, dims {96, 32}}, {{131073, 3}, {131073, 3}}, {{3, 131073}, {3, 3}},
+                     {{131, 3, 333}, {131, 3, 3}}, {{131, 1034}, {131, 32}}, {{131, 1034}, {32, 1}},
+                     {{131, 1033}, {131, 32}}}) {
+            auto q = statement(converted.dir, extents, block);
             q.src.type = converted.src;
             q.dst.type = converted.dst;
             q.scales.type = converted.scales;

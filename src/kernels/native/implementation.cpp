@@ -2,24 +2,14 @@
 
 #include <algorithm>
 #include <unistd.h>
+#include <vector>
 
+#include "kernels/native/row_part.hpp"
 #include "parallel/parallel.hpp"
 #include "quantization/data_type.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
-
-/// What tasks are made of: so many rows by so many columns.
-struct piece {
-    std::int64_t rows, columns;
-};
-
-/// Columns of a cache line of 8-bit elements, or a quarter of a tile: small tensors are shared by threads too.
-piece piece_of(const layout &shape, direction dir) {
-    if (shape.rows != layout::kind::tiled) return {1, 64};
-    constexpr auto length = tile_length / 4;
-    return dir == direction::dequantize ? piece {tile_side, length} : piece {length, tile_side};
-}
 
 /// Results of this many bytes and more are streamed: a quarter of the last-level cache, which src and
 /// other programs share.
@@ -43,17 +33,7 @@ bool is_converted(const quantization &q) {
     return !plain(q.src.type) || !plain(q.dst.type) || q.scales.type != data_type::f32 || !plain_zero_points;
 }
 
-/// Whether no two pieces write to one byte: 4-bit elements at even offsets have a byte each or share it with the
-/// next column of their piece.
-bool may_split(const layout &shape, data_type dst) {
-    if (traits(dst).bits >= 8) return true;
-    const auto even = [](const axis &a) { return a.dst_stride % 2 == 0; };
-    return std::all_of(shape.form.loops, shape.form.loops + shape.form.loop_count, even)
-            && (even(shape.form.row) || shape.form.row.dst_stride == 1);
-}
-
-layout plan(const quantization &q) {
-    const auto form = *canonicalize(q);
+layout plan(const quantization &q, const canonical_form &form) {
     if (!is_converted(q)) return layout_of(form);
     return converted_layout_of(form, q.dir == direction::dequantize && traits(q.src.type).bits <= 8);
 }
@@ -61,8 +41,7 @@ layout plan(const quantization &q) {
 class row_implementation final : public implementation {
   public:
     row_implementation(const quantization &q, const settings &s, row_function function)
-        : shape_(plan(q))
-        , function_(function)
+        : function_(function)
         , src_type_(q.src.type)
         , dst_type_(q.dst.type)
         , saturate_(q.saturate)
@@ -72,23 +51,30 @@ class row_implementation final : public implementation {
         , has_second_scales_(q.second_scales.has_value())
         , zero_point_type_(has_zero_points_ ? q.zero_points->type : data_type::s32)
         , isa_(s.max_isa)
-        , threads_(s.threads)
-        , rows_(shape_.form.rows())
-        , columns_(shape_.form.row.extent)
-        , piece_(piece_of(shape_, q.dir))
-        , pieces_across_(pieces_of(columns_, piece_.columns))
-        , pieces_(pieces_of(rows_, piece_.rows) * pieces_across_)
-        , tasks_(may_split(shape_, q.dst.type) ? rows_ * columns_ / parallel::elements_per_part() : 1)
-        , streaming_(size_in_bytes(q.dst.type, rows_ * columns_) >= streaming_bytes()) {}
+        , threads_(s.threads) {
+        std::int64_t elements = 0;
+        bool splits = true;
+        for (const auto &form : canonicalize(q)) {
+            const auto &part = parts_.emplace_back(plan(q, form), q.dir, pieces_);
+            pieces_ = part.end();
+            elements += part.elements();
+            splits = splits && part.may_split(dst_type_);
+        }
+        tasks_ = splits ? elements / parallel::elements_per_part() : 1;
+        streaming_ = size_in_bytes(dst_type_, elements) >= streaming_bytes();
+    }
 
     operation_info info() const override { return {kernel_kind::native, to_string(isa_)}; }
 
     void run(const arguments &args) const override {
         const auto *const zero_points = has_zero_points_ ? args.zero_points : has_bias_ ? args.bias : nullptr;
         const auto *const second_scales = has_second_scales_ ? static_cast<const float *>(args.second_scales) : nullptr;
-        const call c = {&shape_, args.src, {scale_type_, args.scales}, {zero_point_type_, zero_points}, args.dst,
+        const call c = {nullptr, args.src, {scale_type_, args.scales}, {zero_point_type_, zero_points}, args.dst,
                 streaming_ && begins_an_element(args.dst), src_type_, dst_type_, saturate_, second_scales};
-        parallel::for_each_part(pieces_, task_count(), [&](parallel::range part) { run_pieces(c, part); });
+        parallel::for_each_part(pieces_, task_count(), [&](parallel::range pieces) {
+            for (const auto &part : parts_)
+                part.run(function_, c, pieces);
+        });
     }
 
   private:
@@ -98,33 +84,13 @@ class row_implementation final : public implementation {
         return reinterpret_cast<std::uintptr_t>(dst) % static_cast<std::uintptr_t>(size) == 0;
     }
 
-    static std::int64_t pieces_of(std::int64_t count, std::int64_t size) { return (count + size - 1) / size; }
-
     int task_count() const {
         if (tasks_ <= 1) return 1; // asking for the concurrency takes time
         const auto threads = threads_ > 0 ? threads_ : parallel::concurrency();
         return static_cast<int>(std::min<std::int64_t>(tasks_, threads));
     }
 
-    /// Pieces are numbered strip by strip, a strip being one row, or as many as a tile has. A range of them is
-    /// the end of a strip, whole strips, and the beginning of a strip, each of which may be missing.
-    void run_pieces(const call &c, parallel::range pieces) const {
-        if (pieces.end - pieces.begin == pieces_) return function_(c, {0, rows_, 0, columns_});
-        const auto first = pieces.begin / pieces_across_, last = pieces.end / pieces_across_;
-        const auto begin = pieces.begin % pieces_across_ * piece_.columns;
-        const auto end = pieces.end % pieces_across_ * piece_.columns;
-        const auto strips = [&](std::int64_t from, std::int64_t to, std::int64_t column_begin,
-                                    std::int64_t column_end) {
-            function_(c, {from * piece_.rows, std::min(to * piece_.rows, rows_), column_begin, column_end});
-        };
-        if (first == last) return strips(first, first + 1, begin, end);
-        if (begin > 0) strips(first, first + 1, begin, columns_);
-        const auto whole = begin > 0 ? first + 1 : first;
-        if (whole < last) strips(whole, last, 0, columns_);
-        if (end > 0) strips(last, last + 1, 0, end);
-    }
-
-    layout shape_;
+    std::vector<row_part> parts_; // a form of the statement each
     row_function function_;
     data_type src_type_, dst_type_;
     bool saturate_;
@@ -133,9 +99,7 @@ class row_implementation final : public implementation {
     data_type zero_point_type_;
     isa isa_;
     int threads_;
-    std::int64_t rows_, columns_;
-    piece piece_;
-    std::int64_t pieces_across_, pieces_, tasks_;
+    std::int64_t pieces_ = 0, tasks_;
     bool streaming_;
 };
 

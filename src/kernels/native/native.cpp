@@ -46,15 +46,9 @@ class native_kernel_type final : public kernel {
     kernel_kind kind() const override { return kernel_kind::native; }
 
     std::optional<std::string> refusal(const quantization &q, const settings &) const override {
-        if (q.dir == direction::dequantize) {
-            if (auto why = cannot_dequantize(q)) return why;
-        } else if (!traits(q.dst.type).integral) {
-            if (auto why = cannot_quantize_to_floats(q)) return why;
-        } else if (!rounds_before_zero_points(q)) {
-            if (auto why = differs_from_strict(q)) return why;
-        }
-        if (canonicalize(q)) return std::nullopt;
-        return "a block of the scales does not divide its dim";
+        if (q.dir == direction::dequantize) return cannot_dequantize(q);
+        if (!traits(q.dst.type).integral) return cannot_quantize_to_floats(q);
+        return rounds_before_zero_points(q) ? std::nullopt : differs_from_strict(q);
     }
 
     quantization simplified(const quantization &q) const override { return folded(q).value_or(q); }

@@ -16,7 +16,10 @@ inline std::int64_t least(std::int64_t a, std::int64_t b) {
 class row_walker {
   public:
     row_walker(const canonical_form &form, std::int64_t row)
-        : form_(form) {
+        : src(form.begin.src)
+        , dst(form.begin.dst)
+        , parameter(form.begin.parameter)
+        , form_(form) {
         for (int d = form.loop_count; d-- > 0;) {
             index_[d] = row % form.loops[d].extent;
             row /= form.loops[d].extent;
@@ -52,7 +55,7 @@ class row_walker {
         }
     }
 
-    std::int64_t src = 0, dst = 0, parameter = 0;
+    std::int64_t src, dst, parameter;
 
   private:
     void move(const axis &loop, std::int64_t steps) {

@@ -135,9 +135,9 @@ std::optional<std::string> refusal(const quantization &q) {
     if (auto why = differs_from_strict(q)) return why;
     if (auto why = refuse_types(q)) return why;
     if (volume(q.src.dims) == 0) return std::nullopt;
-    const auto form = canonicalize(q);
-    if (!form) return "a block does not divide its dim, and a reorder knows no shorter last block";
-    const auto axes = axes_of(*form);
+    const auto forms = canonicalize(q);
+    if (forms.size() > 1) return "a block does not divide its dim, and a reorder knows no shorter last block";
+    const auto axes = axes_of(forms.front());
     if (auto why = refuse_layout(axes)) return why;
     if (q.zero_points)
         if (auto why = refuse_zero_points(axes)) return why;
