@@ -1,9 +1,10 @@
-// The ways in which a test runs ONNX's operators: the kernel that is chosen with each instruction set, and the
-// reference kernel.
+// The ways in which a test runs ONNX's operators: with each instruction set native where it computes them, else the
+// kernel that is chosen; and the reference kernel.
 #pragma once
 
 #include <ostream>
 
+#include "dynquant/onnx.hpp"
 #include "support/variants.hpp"
 
 namespace dynquant::test {
@@ -12,6 +13,13 @@ struct onnx_variant {
     std::string name; // "chosen_avx2", "reference"
     options chosen;
 };
+
+/// Options for a node that lowers to one statement: native is forced where the contract says that it computes it.
+inline options options_for(const onnx_variant &v, const onnx::node &n) {
+    auto result = v.chosen;
+    if (!result.kernel && native_computes(onnx::lower(n).statement)) result.kernel = kernel_kind::native;
+    return result;
+}
 
 inline std::ostream &operator<<(std::ostream &out, const onnx_variant &v) {
     return out << v.name;
