@@ -119,7 +119,10 @@ TEST_F(dqbench_graph, groups) {
     expect_refused(grouped("32, 4", "2, 2, 2"),
             where + "group_shape: expected 3 extents, as many as src has dims, given 32x4");
     expect_refused(grouped("", "2, 2, 2"), where + "group_shape: expected 3 extents, as many as src has dims, given ");
-    expect_refused(grouped("1, 0, 4", "2, 0, 2"), where + "expected extents of 1 or more, given '1x0x4'");
+    expect_refused(
+            grouped("1, 0, 4", "2, 0, 2"), where + "group_shape: expected extents of 1 or more, given 0 at dim 1");
+    expect_refused(
+            grouped("1, 32, -4", "2, 2, 2"), where + "group_shape: expected extents of 1 or more, given -4 at dim 2");
 }
 
 TEST_F(dqbench_graph, no_zps_and_an_empty_list_of_them_are_the_same) {

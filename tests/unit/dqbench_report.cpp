@@ -125,6 +125,9 @@ std::vector<std::string> fields_of(const std::string &line) {
 TEST(dqbench_perf_template, csv_has_a_field_for_each_column) {
     auto c = named_case();
     c.peers = {peer_kind::limit, peer_kind::onednn_graph, peer_kind::onednn_reorder, peer_kind::xnnpack};
+    c.rule = rule_kind::onnx;
+    c.division = dynquant::precision::f16;
+    c.saturate = true;
     const auto csv = perf_template::parse("csv");
     const auto names = fields_of(csv.header()), values = fields_of(csv.line(c, 7, with_peers()));
     ASSERT_EQ(names.size(), values.size()) << csv.line(c, 7, with_peers());
@@ -133,6 +136,9 @@ TEST(dqbench_perf_template, csv_has_a_field_for_each_column) {
         row[names[i]] = values[i];
     EXPECT_EQ(row.size(), names.size()) << "a column stands twice";
     EXPECT_EQ(row["name"], "fc");
+    EXPECT_EQ(row["rule"], "onnx");
+    EXPECT_EQ(row["division"], "f16");
+    EXPECT_EQ(row["saturate"], "true");
     EXPECT_EQ(row["median_time"], "1");
     EXPECT_EQ(row["median_limit"], "75");
     EXPECT_EQ(row["peer"], "limit/onednn_graph/onednn_reorder/xnnpack");

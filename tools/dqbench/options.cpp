@@ -215,9 +215,11 @@ void require_sense_of_rule(const test_case &c) {
                 "--rule=onnx: expected --op=DynamicQuantize or DynamicDequantize, given --op=", name_of(c.op)));
     if (c.kernel == kernel_choice::limit)
         throw usage_error("--rule=onnx: expected a kernel that computes, given --kernel=limit");
-    if (!c.peers.empty())
-        throw usage_error(dynquant::concat(
-                "--rule=onnx: expected no peer, as all have oneDNN's rounding, given --peer=", join(c.peers, ',')));
+    for (const auto peer : c.peers)
+        if (peer != peer_kind::limit)
+            throw usage_error(dynquant::concat("--rule=onnx: expected no peer but limit, as the others have oneDNN's "
+                                               "rounding, given --peer=",
+                    name_of(peer)));
 }
 
 /// Throws usage_error when no such case can be run.

@@ -18,8 +18,8 @@ constexpr std::string_view default_template = "perf,%kernel%,%isa%,%name%,%prb%,
 const std::string &csv_template() {
     static const std::string text = [] {
         std::string columns =
-                "perf,%idx%,%kernel%,%isa%,%api%,%cache%,%threads%,%name%,%op%,%dt%,%fpmath-mode%,%params%,%qtype%,"
-                "%axis%,%group%,%stag%,%dtag%,%offset%,%desc%,%~time%,%-time%,%0time%,%+time%,%spread%,%ibytes%,"
+                "perf,%idx%,%kernel%,%isa%,%api%,%cache%,%threads%,%name%,%op%,%dt%,%fpmath-mode%,%rule%,%division%,"
+                "%saturate%,%params%,%qtype%,%axis%,%group%,%stag%,%dtag%,%offset%,%desc%,%~time%,%-time%,%0time%,%+time%,%spread%,%ibytes%,"
                 "%obytes%,%~Gelems%,%~Gbw%,%ctime%,%~limit%,%peer%,%~peertime%,%~ratio%";
         for (const auto &peer : names_of<peer_kind>())
             columns += concat(",%~peertime:", peer, "%,%~ratio:", peer, '%');
@@ -111,6 +111,7 @@ const perf_field fields[] = {
         {"ctime", "milliseconds to build and compile, the median of several",
                 [](const subject &s) { return concat(s.m.creation_ms); }},
         {"desc", "the problem", [](const subject &s) { return dynquant::to_string(s.c.prb.extents); }},
+        {"division", "the type of the division", [](const subject &s) { return std::string(name_of(s.c.division)); }},
         {"dt", "data types", [](const subject &s) { return to_string(s.c.types); }},
         {"dtag", "dst's layout", [](const subject &s) { return s.c.dst_layout.to_string(); }},
         {"elems", "elements per second", [](const subject &s) { return s.rate(s.m.elements); }},
@@ -154,6 +155,8 @@ const perf_field fields[] = {
                     });
                 },
                 true},
+        {"rule", "whose rounding", [](const subject &s) { return std::string(name_of(s.c.rule)); }},
+        {"saturate", "whether floats saturate", [](const subject &s) { return std::string(name_of(s.c.saturate)); }},
         {"spread", "the interquartile range of our times in percent of their median",
                 [](const subject &s) {
                     const auto &own = s.m.own;

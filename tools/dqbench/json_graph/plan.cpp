@@ -75,17 +75,28 @@ void require_count(const std::string &what, std::int64_t expected, std::int64_t 
     if (given != expected) throw usage_error(concat(what, ": expected ", expected, ", given ", given));
 }
 
-/// The groups along each dim. oneDNN has an extent of the group for each of them; --group may leave the first out.
+/// oneDNN has an extent of the group for each dim; --group may leave the first out.
+dynquant::dims group_of(const op &o) {
+    const auto text = value_of(o, "group_shape", "");
+    const auto rank = o.inputs.front().extents->size();
+    dynquant::dims group;
+    for (const auto &extent : text.empty() ? std::vector<std::string>() : split(text, 'x'))
+        group.push_back(parse_integer(extent, INT64_MIN, INT64_MAX));
+    if (group.size() != rank)
+        throw usage_error(concat("group_shape: expected ", rank, " extents, as many as src has dims, given ", text));
+    for (std::size_t d = 0; d < rank; ++d)
+        if (group[d] < 1)
+            throw usage_error(concat("group_shape: expected extents of 1 or more, given ", group[d], " at dim ", d));
+    return group;
+}
+
+/// The groups along each dim.
 dynquant::dims grouped_dims(const op &o) {
-    const auto &extents = *o.inputs.front().extents;
-    const auto group = parse_dims(value_of(o, "group_shape", "scalar"));
-    if (group.size() != extents.size())
-        throw usage_error(concat("group_shape: expected ", extents.size(), " extents, as many as src has dims, given ",
-                dynquant::to_string(group)));
-    dynquant::dims result;
+    auto counts = *o.inputs.front().extents;
+    const auto group = group_of(o);
     for (std::size_t d = 0; d < group.size(); ++d)
-        result.push_back(group[d] < 1 ? 0 : extents[d] / group[d]);
-    return result;
+        counts[d] /= group[d];
+    return counts;
 }
 
 void check_dynamic_shape(const op &o, const char *what, const dynquant::dims &given) {
@@ -158,7 +169,7 @@ plan plan_case(const graph &g, const op &o) {
     p.options = {{"op", o.kind}, {"dt", concat(types[0], ':', types[1], ':', types[2], ':', types[3])},
             {"qtype", qtype_of(o)}};
     if (qtype_of(o) == "per_channel") p.options.emplace_back("axis", value_of(o, "axis", "1"));
-    if (qtype_of(o) == "per_group") p.options.emplace_back("group", value_of(o, "group_shape", ""));
+    if (qtype_of(o) == "per_group") p.options.emplace_back("group", dynquant::to_string(group_of(o)));
     if (is_dynamic(*o.of_family))
         check_dynamic_shapes(o);
     else

@@ -71,23 +71,23 @@ struct dequantizer : one_formula<V> {
     }
 };
 
-/// How many bits an element has.
+/// How many bits an element has; the traits of types are not for code of one instruction set.
 inline std::int64_t bits_of(dynquant::data_type type) {
     using enum dynquant::data_type;
     switch (type) {
-        case f32:
-        case s32:
-        case u32: return 32;
+        case s2:
+        case u2: return 2;
+        case s4:
+        case u4:
+        case f4_e2m1: return 4;
         case f16:
         case bf16:
         case s16:
         case u16: return 16;
-        case s4:
-        case u4:
-        case f4_e2m1: return 4;
-        case s2:
-        case u2: return 2;
-        default: return 8; // of f6 too, which is never converted
+        case f32:
+        case s32:
+        case u32: return 32;
+        default: return 8;
     }
 }
 
