@@ -184,6 +184,25 @@ TEST(packed_rows, short_last_blocks) {
                         }
 }
 
+/// Blocks of rows, whose parameters come again in each row of the block, converted on the way.
+TEST(converted_rows, in_blocks_of_rows) {
+    using enum data_type;
+    random_source random(11);
+    for (const auto &[src, dst] :
+            {std::pair {f16, u4}, std::pair {bf16, s8}, std::pair {s4, f16}, std::pair {u8, bf16}})
+        for (const std::int64_t columns : {1, 3, 8, 20, 64, 300, 512, 513})
+            for (const std::int64_t inner : {1, 3}) {
+                const dims extents = {4, 100, columns, inner};
+                quantization q;
+                q.dir = bits_in(dst) > bits_in(src) ? direction::dequantize : direction::quantize;
+                q.src = {src, extents, {}};
+                q.dst = {dst, extents, {}};
+                q.scales = {f32, {2, 100, 1, inner}, {}};
+                q.zero_points = {s8, q.scales.block, {}};
+                ASSERT_TRUE(computed_right(random_sample(random, q, parameters::fast), universal_variants()));
+            }
+}
+
 TEST_P(row_shapes, dims_of_one_have_any_stride) {
     ASSERT_TRUE(mixed({1, 5, 1, 7, 1}, {1, 1, 1, 7, 1}, {3, 7, 0, 1, 999}, {0, 7, 0, 1, 1}));
     ASSERT_TRUE(mixed({1, 1, 1}, {1, 1, 1}, {5, 0, 7}, {0, 0, 0}));

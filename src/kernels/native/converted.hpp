@@ -41,6 +41,7 @@ class converted_rows {
     void compute_span(std::int64_t src_row, std::int64_t dst_row, std::int64_t parameter) {
         auto run = span.parameters(shape, parameter);
         if (along.parameter_stride == 0) run = {parameter, 0, 1};
+        if (run.period > 0) run.count = least(run.count, run.period + columns_of_periods() / shape.repeat);
         now.prepare(run);
         compute_parts(src_row, dst_row, 0);
     }
@@ -52,7 +53,8 @@ class converted_rows {
         for (auto column = span.begin; column < end; column += part.count) {
             if (part.begin != column || part.count == 0) // mostly a row has one part, that of the row before
                 part = stretch(shape, column, least(columns_of_part(column), end - column));
-            now.base = prepared + part.number - span.number;
+            const auto number = part.number - span.number;
+            now.base = prepared + (shape.period > 0 ? number % shape.period : number);
             now.compute_part({src_row + column * along.src_stride, along.src_stride, part.count},
                     {dst_row + column * along.dst_stride, along.dst_stride, part.count});
         }
@@ -66,18 +68,25 @@ class converted_rows {
     Computer now;
 
   private:
-    /// As many as have parameters in one table: whole periods, or whole groups, of which the first may be a rest.
+    /// As many as have parameters in one table: all where parameters come again and again, else whole groups, of which
+    /// the first may be a rest.
     std::int64_t columns_of_span(std::int64_t column) const {
-        if (along.parameter_stride == 0) return INT64_MAX;
-        if (shape.period > 0) return columns_of_part(column);
+        if (along.parameter_stride == 0 || shape.period > 0) return INT64_MAX;
         return shape.repeat == 1 ? table_capacity : shape.repeat * groups_of_span - column % shape.repeat;
+    }
+
+    /// The table has room for another period, within which they may begin.
+    std::int64_t columns_of_periods() const {
+        const auto period = shape.repeat * shape.period;
+        return whole_periods(period, least(r.column_end - r.column_begin, uses_of_table * (table_capacity - period)));
     }
 
     /// As many as have room in the buffers; the rest of a group goes alone.
     std::int64_t columns_of_part(std::int64_t column) const {
         if (along.parameter_stride == 0 && now.in_place()) return INT64_MAX;
-        const auto phase = column % shape.repeat, whole = shape.repeat * (shape.period > 0 ? shape.period : 1);
-        return phase > 0 ? shape.repeat - phase : table_capacity / whole * whole;
+        const auto phase = column % shape.repeat;
+        if (phase > 0) return shape.repeat - phase;
+        return shape.period > 0 ? columns_of_periods() : table_capacity / shape.repeat * shape.repeat;
     }
 };
 

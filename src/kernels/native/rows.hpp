@@ -135,7 +135,7 @@ class alongside_rows {
 
     void compute() {
         const auto width = r.column_end - r.column_begin, period = shape.period * shape.repeat;
-        const auto longest = least(width, period > 0 ? table_capacity / period * period : table_capacity);
+        const auto longest = least(width, period > 0 ? whole_periods(period, width) : table_capacity);
         const auto uses = period > 0 ? width / longest : r.row_end - r.row_begin;
         expanding = shape.repeat > 1 && uses >= worth_expanding && innermost_loop(shape.form).parameter_stride == 0;
         for (auto column = r.column_begin; column < r.column_end; column += part.count * parts) {

@@ -2,9 +2,20 @@
 #pragma once
 
 #include "kernels/native/parameters.hpp"
+#include "kernels/native/walker.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
+
+/// A table of parameters that come again and again is worth an eighth of the columns that it serves. Measured: rows of
+/// 2048 and 4096 columns take a third less than with full tables.
+constexpr std::int64_t uses_of_table = 8;
+
+/// For how many columns to prepare parameters that come again every `period` columns in a row of so many.
+inline std::int64_t whole_periods(std::int64_t period, std::int64_t columns) {
+    const auto worthwhile = least(columns / uses_of_table, table_capacity);
+    return worthwhile < period ? period : worthwhile / period * period;
+}
 
 /// A stretch of columns, and where it begins among the parameters.
 struct stretch {
