@@ -26,7 +26,7 @@ struct arguments {
     fs::path output = ".";
 };
 
-statement statement_of(const npy_tensor &tensor, const arguments &given) {
+statement statement_of(const npy::tensor<float> &tensor, const arguments &given) {
     const auto rank = std::ssize(tensor.dims);
     statement s {tensor.dims, tensor.strides, given.dtype == "u8" ? data_type::u8 : data_type::s8, {}};
     if (!given.per_tensor && (rank > 0 || given.axis)) s.axis = given.axis.value_or(-1);
@@ -44,7 +44,7 @@ struct results {
         : integers(static_cast<std::size_t>(volume))
         , restored(integers.size()) {}
 
-    buffers with(const npy_tensor &tensor, const parameters &p) {
+    buffers with(const npy::tensor<float> &tensor, const parameters &p) {
         return {tensor.data.get(), p.scales.data(), p.zps.data(), integers.data(), restored.data()};
     }
 
@@ -87,7 +87,7 @@ std::array<peer_result, 2> measure_onednn(const report &r, const results &ours) 
 }
 
 /// What one scale and one zero point for all would have cost.
-quality per_tensor_quality(statement s, const npy_tensor &tensor) {
+quality per_tensor_quality(statement s, const npy::tensor<float> &tensor) {
     s.axis.reset();
     const auto derived = derive(s, tensor.data.get());
     results result(tensor.volume);
@@ -104,14 +104,14 @@ std::array<std::string, 3> write(const report &r, const results &result, const a
     const auto &s = r.asked;
     const auto name = (given.output / fs::path(r.file).stem()).string() + "." + given.dtype;
     std::array names {name + ".npy", name + ".scales.npy", name + ".zps.npy"};
-    new_files files;
+    npy::new_files files;
     if (s.integers == data_type::u8)
-        files.write_npy(names[0], result.integers.data(), s.dims, r.tensor.fortran_order);
+        files.write(names[0], result.integers.data(), s.dims, r.tensor.fortran_order);
     else
-        files.write_npy(names[0], reinterpret_cast<const std::int8_t *>(result.integers.data()), s.dims,
+        files.write(names[0], reinterpret_cast<const std::int8_t *>(result.integers.data()), s.dims,
                 r.tensor.fortran_order);
-    files.write_npy(names[1], r.derived.scales.data(), {s.channels()}, false);
-    files.write_npy(names[2], r.derived.zps.data(), {s.channels()}, false);
+    files.write(names[1], r.derived.scales.data(), {s.channels()}, false);
+    files.write(names[2], r.derived.zps.data(), {s.channels()}, false);
     files.commit();
     return names;
 }
@@ -119,7 +119,7 @@ std::array<std::string, 3> write(const report &r, const results &result, const a
 void quantize_file(const fs::path &file, const arguments &given) {
     report r;
     r.file = file.string();
-    r.tensor = read_npy(file);
+    r.tensor = npy::read<float>(file);
     r.asked = statement_of(r.tensor, given);
     r.derived = derive(r.asked, r.tensor.data.get());
     results result(r.tensor.volume);

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "measure.hpp"
-#include "npy.hpp"
+#include "npy/npy.hpp"
 #include "parameters.hpp"
 
 namespace example {
@@ -18,7 +18,7 @@ struct peer_result {
 
 struct report {
     std::string file;
-    npy_tensor tensor;
+    npy::tensor<float> tensor;
     statement asked;
     parameters derived;
     std::array<measurement, 2> ops; // by op_id

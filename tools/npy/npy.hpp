@@ -7,19 +7,21 @@
 #include <string>
 #include <vector>
 
-namespace example {
+namespace npy {
 
-/// A dense tensor of floats; strides in elements, row-major or, in Fortran order, column-major.
-struct npy_tensor {
+/// A dense tensor; strides in elements, row-major or, in Fortran order, column-major.
+template <typename T>
+struct tensor {
     std::vector<std::int64_t> dims, strides;
     bool fortran_order = false;
     std::int64_t volume = 0;
-    std::shared_ptr<const float> data;
+    std::shared_ptr<const T> data;
 };
 
-/// Throws std::runtime_error with one line unless the file is a whole .npy file of float32 with at most
-/// 12 dims.
-npy_tensor read_npy(const std::filesystem::path &file);
+/// T: float, std::int32_t, std::int8_t or std::uint8_t. Throws std::runtime_error with one line unless the file is a
+/// whole .npy file of that type with at most 12 dims.
+template <typename T>
+tensor<T> read(const std::filesystem::path &file);
 
 /// Files that appear complete or not at all: each is written under another name, and renamed when all
 /// are written. Both functions throw std::runtime_error with one line.
@@ -32,7 +34,7 @@ class new_files {
 
     /// T: float, std::int32_t, std::int8_t or std::uint8_t. A folder that is missing is made.
     template <typename T>
-    void write_npy(const std::filesystem::path &file, const T *data, const std::vector<std::int64_t> &dims,
+    void write(const std::filesystem::path &file, const T *data, const std::vector<std::int64_t> &dims,
             bool fortran_order);
     void commit();
 
@@ -43,4 +45,4 @@ class new_files {
     std::vector<pending> files_;
 };
 
-} // namespace example
+} // namespace npy

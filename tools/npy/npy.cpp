@@ -15,7 +15,7 @@
 #include <xtensor/xadapt.hpp>
 #include <xtensor/xnpy.hpp>
 
-namespace example {
+namespace npy {
 namespace {
 
 namespace fs = std::filesystem;
@@ -24,6 +24,21 @@ const std::string magic = "\x93NUMPY";
 constexpr std::size_t max_rank = 12;        // oneDNN's
 constexpr std::size_t max_header = 4096;    // far more than 12 dims take
 constexpr std::int64_t max_empty = 1 << 24; // a dim that no file size vouches for
+
+/// As headers and people call an element type.
+struct type_names {
+    const char *descr, *full, *numpy;
+};
+template <typename T>
+constexpr type_names names_of;
+template <>
+constexpr type_names names_of<float> {"<f4", "little-endian float32", "<f4"};
+template <>
+constexpr type_names names_of<std::int32_t> {"<i4", "little-endian int32", "<i4"};
+template <>
+constexpr type_names names_of<std::int8_t> {"|i1", "int8", "i1"};
+template <>
+constexpr type_names names_of<std::uint8_t> {"|u1", "uint8", "u1"};
 
 template <typename... Parts>
 [[noreturn]] void fail(const Parts &...parts) {
@@ -60,19 +75,21 @@ std::string read_header(std::istream &in) {
 }
 
 /// Dims, strides, order and volume, from a header that the library reads alike.
-npy_tensor parse_header(const std::string &header) {
+template <typename T>
+tensor<T> parse_header(const std::string &header) {
+    constexpr auto expected = names_of<T>;
     static const std::regex form(R"(\{ *'descr' *: *(?:'([<>|=\w]{1,9})'|\[.*\]) *,)"
                                  R"( *'fortran_order' *: *(True|False) *,)"
                                  R"( *'shape' *: *\(((?: *\d{1,19} *,)*(?: *\d{1,19})?) *\) *,? *\})");
     std::smatch field;
     if (!std::regex_match(header, field, form))
         fail("malformed header: expected {'descr': ..., 'fortran_order': ..., 'shape': (...), }");
-    if (!field[1].matched) fail("dtype with fields: expected <f4, little-endian float32");
-    if (field[1] != "<f4")
-        fail("dtype ", field[1], ": expected <f4, little-endian float32; convert with ",
-                "numpy.save(new, numpy.load(old).astype('<f4'))");
+    if (!field[1].matched) fail("dtype with fields: expected ", expected.descr, ", ", expected.full);
+    if (field[1] != expected.descr)
+        fail("dtype ", field[1], ": expected ", expected.descr, ", ", expected.full, "; convert with ",
+                "numpy.save(new, numpy.load(old).astype('", expected.numpy, "'))");
 
-    npy_tensor result;
+    tensor<T> result;
     result.fortran_order = field[2] == "True";
     std::string shape = field[3];
     std::replace(shape.begin(), shape.end(), ',', ' ');
@@ -85,7 +102,8 @@ npy_tensor parse_header(const std::string &header) {
 }
 
 /// Fills in strides and volume; the shape must be that of `bytes` bytes.
-void lay_out(npy_tensor &t, std::uintmax_t bytes) {
+template <typename T>
+void lay_out(tensor<T> &t, std::uintmax_t bytes) {
     const bool empty = std::count(t.dims.begin(), t.dims.end(), 0) > 0;
     std::int64_t stride = 1;
     t.strides.resize(t.dims.size());
@@ -98,7 +116,7 @@ void lay_out(npy_tensor &t, std::uintmax_t bytes) {
             fail("shape: dim ", d, ", ", t.dims[d], ", makes the tensor too large");
     }
     t.volume = empty ? 0 : stride;
-    const auto expected = static_cast<std::uintmax_t>(t.volume) * sizeof(float);
+    const auto expected = static_cast<std::uintmax_t>(t.volume) * sizeof(T);
     if (bytes < expected) fail("truncated: the shape takes ", expected, " bytes of data, the file has ", bytes);
     if (bytes > expected) fail("the shape takes ", expected, " bytes of data, the file has ", bytes);
 }
@@ -136,7 +154,8 @@ std::string padded(std::string header) {
 
 // xtensor reads the tensor. It believes any header and does not notice where the data ends, so both are
 // checked before.
-npy_tensor read_npy(const fs::path &file) {
+template <typename T>
+tensor<T> read(const fs::path &file) {
     std::error_code code;
     const auto status = fs::status(file, code);
     if (!fs::exists(status)) fail("no such file");
@@ -145,17 +164,22 @@ npy_tensor read_npy(const fs::path &file) {
     if (!in) fail("cannot open it: ", std::strerror(errno));
     const auto size = fs::file_size(file);
     const auto header = read_header(in);
-    auto result = parse_header(header);
+    auto result = parse_header<T>(header);
     lay_out(result, size - static_cast<std::uintmax_t>(in.tellg()));
 
     spliced buffer(padded(header), *in.rdbuf());
     std::istream whole(&buffer);
-    auto loaded = xt::load_npy<float>(whole);
+    auto loaded = xt::load_npy<T>(whole);
     if (!whole) fail("truncated while it was read");
     const auto owner = std::make_shared<decltype(loaded)>(std::move(loaded));
     result.data = {owner, owner->data()};
     return result;
 }
+
+template tensor<float> read(const fs::path &);
+template tensor<std::int32_t> read(const fs::path &);
+template tensor<std::int8_t> read(const fs::path &);
+template tensor<std::uint8_t> read(const fs::path &);
 
 new_files::~new_files() {
     std::error_code ignored;
@@ -164,8 +188,7 @@ new_files::~new_files() {
 }
 
 template <typename T>
-void new_files::write_npy(
-        const fs::path &file, const T *data, const std::vector<std::int64_t> &dims, bool fortran_order) {
+void new_files::write(const fs::path &file, const T *data, const std::vector<std::int64_t> &dims, bool fortran_order) {
     const auto size = xt::compute_size(dims);
     const auto bytes = [&](auto array) { return xt::dump_npy(array); };
     const auto content = fortran_order
@@ -192,9 +215,9 @@ void new_files::commit() {
     files_.clear();
 }
 
-template void new_files::write_npy(const fs::path &, const float *, const std::vector<std::int64_t> &, bool);
-template void new_files::write_npy(const fs::path &, const std::int32_t *, const std::vector<std::int64_t> &, bool);
-template void new_files::write_npy(const fs::path &, const std::int8_t *, const std::vector<std::int64_t> &, bool);
-template void new_files::write_npy(const fs::path &, const std::uint8_t *, const std::vector<std::int64_t> &, bool);
+template void new_files::write(const fs::path &, const float *, const std::vector<std::int64_t> &, bool);
+template void new_files::write(const fs::path &, const std::int32_t *, const std::vector<std::int64_t> &, bool);
+template void new_files::write(const fs::path &, const std::int8_t *, const std::vector<std::int64_t> &, bool);
+template void new_files::write(const fs::path &, const std::uint8_t *, const std::vector<std::int64_t> &, bool);
 
-} // namespace example
+} // namespace npy

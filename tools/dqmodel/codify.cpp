@@ -1,0 +1,52 @@
+// From a float model and samples to a pre-quantized model.
+#include "model/codify/codify.hpp"
+
+#include <cstdio>
+#include <fstream>
+
+#include "calibrate.hpp"
+#include "commands.hpp"
+#include "model/file.hpp"
+#include "model/refusal.hpp"
+
+namespace dqmodel {
+namespace {
+
+using namespace dynquant::models;
+
+codify_options options_of(const codify_arguments &given) {
+    codify_options opts;
+    opts.rescale = given.rescale == "1mul" ? codify_options::rescaling::one_mul : codify_options::rescaling::two_mul;
+    opts.activation = given.activation == "fp16" ? codify_options::precision::fp16 : codify_options::precision::int8;
+    opts.per_channel = given.per_channel;
+    return opts;
+}
+
+/// Whole, or not at all.
+void write_file(const std::string &path, const std::string &bytes) {
+    const auto part = path + ".part";
+    std::ofstream out(part, std::ios::binary);
+    if (!out.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush()
+            || std::rename(part.c_str(), path.c_str()) != 0) {
+        std::remove(part.c_str());
+        throw std::runtime_error(dynquant::concat("cannot write ", path));
+    }
+}
+
+} // namespace
+
+exit_status codify(const codify_arguments &given) {
+    auto m = read_float_model(given.file, given.calibration);
+    auto result =
+            naming(given.file, [&] { return dynquant::models::codify(m.known, calibrate(m), options_of(given)); });
+    result.model.inputs = m.stated.inputs; // with what they leave open
+    result.model.outputs = m.stated.outputs;
+    for (const auto &note : result.notes)
+        std::printf("note: %s\n", note.c_str());
+    write_file(given.output, write(result.model));
+    std::printf("%s: %zu nodes of %zu, %lld samples\n", given.output.c_str(), result.model.nodes.size(),
+            m.known.nodes.size(), static_cast<long long>(m.runs));
+    return all_well;
+}
+
+} // namespace dqmodel

@@ -1,0 +1,79 @@
+// What a model is made of, for people and as JSON.
+#include <algorithm>
+#include <cstdio>
+
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "model/file.hpp"
+#include "quantization/text.hpp"
+#include "tensors.hpp"
+
+namespace dqmodel {
+namespace {
+
+using dynquant::concat, dynquant::model_port, dynquant::model_stage;
+
+std::string text_of(const std::vector<model_port> &ports) {
+    std::string text;
+    for (const auto &p : ports)
+        text += concat(text.empty() ? "" : ", ", dynquant::onnx::name_of(p.type), " ", dynquant::to_string(p.shape));
+    return text;
+}
+
+/// Columns as wide as their widest entry.
+void print_table(const std::vector<std::vector<std::string>> &rows) {
+    std::vector<std::size_t> widths(rows.front().size());
+    for (const auto &row : rows)
+        for (std::size_t c = 0; c < row.size(); ++c)
+            widths[c] = std::max(widths[c], row[c].size());
+    for (const auto &row : rows) {
+        std::string line;
+        for (std::size_t c = 0; c < row.size(); ++c)
+            line += row[c] + std::string(c + 1 < row.size() ? widths[c] - row[c].size() + 2 : 0, ' ');
+        std::puts(line.c_str());
+    }
+}
+
+void print(const dynquant::model &m) {
+    std::vector<std::vector<std::string>> rows {{"layer", "pattern", "nodes", "from", "to"}};
+    for (const auto &s : m.stages())
+        rows.push_back({s.name, s.pattern, std::to_string(s.nodes.size()), text_of(s.inputs), text_of(s.outputs)});
+    print_table(rows);
+    for (const auto &s : m.stages())
+        if (!s.note.empty()) std::printf("%s: %s\n", s.name.c_str(), s.note.c_str());
+}
+
+nlohmann::ordered_json json_of(const std::vector<model_port> &ports) {
+    auto list = nlohmann::ordered_json::array();
+    for (const auto &p : ports)
+        list.push_back({{"name", p.name}, {"type", dynquant::onnx::name_of(p.type)}, {"shape", p.shape}});
+    return list;
+}
+
+nlohmann::ordered_json json_of(const model_stage &s) {
+    return {{"name", s.name}, {"pattern", s.pattern}, {"nodes", s.nodes}, {"inputs", json_of(s.inputs)},
+            {"outputs", json_of(s.outputs)}, {"note", s.note}};
+}
+
+} // namespace
+
+exit_status inspect(const inspect_arguments &given) {
+    dynquant::model_options opts;
+    opts.shapes = shapes_of(given.shapes);
+    const auto m = dynquant::model::load(given.file, opts);
+    if (!given.json) {
+        print(m);
+        return all_well;
+    }
+    auto stages = nlohmann::ordered_json::array();
+    for (const auto &s : m.stages())
+        stages.push_back(json_of(s));
+    std::puts(nlohmann::ordered_json {
+            {"inputs", json_of(m.inputs())}, {"outputs", json_of(m.outputs())}, {"stages", stages}}
+                      .dump(2)
+                      .c_str());
+    return all_well;
+}
+
+} // namespace dqmodel

@@ -1,0 +1,127 @@
+// dqmodel: pre-quantized models made, looked at and run.
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <new>
+
+#include <CLI/CLI.hpp>
+
+#include "commands.hpp"
+#include "quantization/text.hpp"
+
+namespace dqmodel {
+namespace {
+
+/// One line on stderr, whatever control characters the user's text brought into it.
+exit_status complain(std::string text, exit_status status) {
+    for (char &c : text)
+        if (static_cast<unsigned char>(c) < ' ') c = '?';
+    std::cerr << "dqmodel: " << text << '\n';
+    return status;
+}
+
+/// What a command does when it has been named.
+using action = std::function<exit_status()>;
+
+void add_inspect(CLI::App &app, action &chosen) {
+    auto *command = app.add_subcommand("inspect",
+            "Shows a model's layers: patterns, shapes, types, rescalings, what is computed at once and what is not");
+    auto given = std::make_shared<inspect_arguments>();
+    command->add_option("FILE", given->file, "An ONNX model")->required();
+    command->add_option("--shape", given->shapes, "The shape of an input that the model leaves open: name=1,28,28");
+    command->add_flag("--json", given->json, "As JSON");
+    command->callback([given, &chosen] { chosen = [given] { return inspect(*given); }; });
+}
+
+void add_run(CLI::App &app, action &chosen) {
+    auto *command = app.add_subcommand("run", "Runs a model on .npy files");
+    auto given = std::make_shared<run_arguments>();
+    command->add_option("FILE", given->file, "An ONNX model")->required();
+    command->add_option("--input", given->inputs,
+                   "name=x.npy for each input; x.npy will do for a model of one. Its shape fills in what the model "
+                   "leaves open")
+            ->required();
+    command->add_option("--shape", given->shapes,
+            "The shape of an input that the model leaves open, when it is not that of the file: name=1,28,28");
+    command->add_option("--output", given->output, "Folder for the results, NAME.npy each. Default: the current one");
+    command->add_option("--compare", given->compare,
+                   "reference: also node by node, to the bit. integer: with rescalings as a multiplication of integers "
+                   "and a right "
+                   "shift that rounds half to even; differences by layer")
+            ->check(CLI::IsMember({"reference", "integer"}));
+    command->add_option("--threads", given->threads, "No more threads than this. Default: 0, as many as there are")
+            ->check(CLI::NonNegativeNumber);
+    command->add_option("--repeat", given->repeat, "Run so many times more and print the median time")
+            ->check(CLI::NonNegativeNumber);
+    command->add_flag("!--no-fuse", given->fuse, "Node by node");
+    command->callback([given, &chosen] { chosen = [given] { return run(*given); }; });
+}
+
+void add_rescale(CLI::App &app, action &chosen) {
+    auto *command = app.add_subcommand("rescale", "Quant_scale and Quant_shift of a multiplier");
+    auto given = std::make_shared<rescale_arguments>();
+    command->add_option("VALUE", given->value, "The multiplier: 0.25, 3e-4 or 1/3")->required();
+    command->callback([given, &chosen] { chosen = [given] { return rescale(*given); }; });
+}
+
+void add_codify(CLI::App &app, action &chosen) {
+    auto *command = app.add_subcommand("codify",
+            "Makes a pre-quantized model of a float model of Gemm, MatMul (and Add), Conv, Relu, Tanh, Sigmoid, "
+            "Flatten, Reshape, Transpose and MaxPool");
+    auto given = std::make_shared<codify_arguments>();
+    command->add_option("FILE", given->file, "An ONNX model of float32")->required();
+    command->add_option("--calibration", given->calibration,
+                   "x.npy, or name=x.npy for each input: samples along the first axis")
+            ->required();
+    command->add_option("--rescale", given->rescale, "One Mul, or Quant_scale and Quant_shift. Default: 2mul")
+            ->check(CLI::IsMember({"1mul", "2mul"}));
+    command->add_option("--activation", given->activation, "Tanh and Sigmoid of 8 bits or in float16. Default: int8")
+            ->check(CLI::IsMember({"int8", "fp16"}));
+    command->add_flag("--per-channel", given->per_channel, "A scale of the weights for each output channel");
+    command->add_option("-o,--output", given->output, "The model to write")->required();
+    command->callback([given, &chosen] { chosen = [given] { return codify(*given); }; });
+}
+
+/// " (did you mean 'codify'?)" for a first argument that is no command.
+std::string near_command(const CLI::App &app, int argc, const char *const *argv) {
+    if (argc < 2) return "";
+    std::vector<std::string> names;
+    for (const auto *command : app.get_subcommands([](const CLI::App *) { return true; }))
+        names.push_back(command->get_name());
+    return std::find(names.begin(), names.end(), argv[1]) == names.end() ? dynquant::suggest(argv[1], names) : "";
+}
+
+exit_status main(int argc, const char *const *argv) {
+    action chosen;
+    CLI::App app("Pre-quantized models in standard ONNX: made from float models, looked at, and run to the last bit.");
+    app.require_subcommand(1);
+    add_inspect(app, chosen);
+    add_run(app, chosen);
+    add_rescale(app, chosen);
+    add_codify(app, chosen);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::Success &) { // --help
+        std::cout << app.help();
+        return all_well;
+    } catch (const CLI::ParseError &e) {
+        return complain(
+                dynquant::concat(e.what(), near_command(app, argc, argv), " (--help tells the usage)"), not_understood);
+    }
+    try {
+        return chosen();
+    } catch (const dynquant::error &e) {
+        return complain(e.message, differs);
+    } catch (const std::bad_alloc &) {
+        return complain("not enough memory", differs);
+    } catch (const std::exception &e) {
+        return complain(e.what(), differs);
+    }
+}
+
+} // namespace
+} // namespace dqmodel
+
+int main(int argc, char **argv) {
+    return dqmodel::main(argc, argv);
+}

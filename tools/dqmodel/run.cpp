@@ -1,0 +1,118 @@
+// A model on files.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+
+#include "commands.hpp"
+#include "model/file.hpp"
+#include "model/refusal.hpp"
+#include "quantization/text.hpp"
+#include "tensors.hpp"
+
+namespace dqmodel {
+namespace {
+
+using namespace dynquant::models;
+using dynquant::concat;
+
+/// A model prepared for the shapes of its inputs, and these.
+struct job {
+    std::string bytes;
+    dynquant::model_options options;
+    std::vector<tensor> inputs;
+};
+
+job read_job(const run_arguments &given) {
+    job j;
+    j.bytes = bytes_of_file(given.file);
+    const auto ports = naming(given.file, [&] { return read(j.bytes).inputs; });
+    const auto files = files_of(given.inputs, ports, "--input");
+    j.options.fuse = given.fuse;
+    j.options.threads = given.threads;
+    j.options.shapes = shapes_of(given.shapes);
+    for (std::size_t i = 0; i < ports.size(); ++i) {
+        j.inputs.push_back(read_tensor(files[i], ports[i]));
+        j.options.shapes.try_emplace(ports[i].name, j.inputs[i].what.shape);
+    }
+    return j;
+}
+
+using results = std::vector<std::vector<std::byte>>;
+
+struct buffers {
+    std::vector<const void *> inputs;
+    std::vector<void *> outputs;
+};
+
+buffers buffers_of(const job &j, const dynquant::model &m, results &to) {
+    buffers b;
+    for (std::size_t i = 0; i < j.inputs.size(); ++i) {
+        if (m.inputs()[i].shape != j.inputs[i].what.shape)
+            throw std::runtime_error(concat("input '", m.inputs()[i].name, "': expected shape ",
+                    dynquant::to_string(m.inputs()[i].shape), ", given ", dynquant::to_string(j.inputs[i].what.shape)));
+        b.inputs.push_back(j.inputs[i].data.data());
+    }
+    for (const auto &port : m.outputs())
+        to.emplace_back(bytes_of(port));
+    for (auto &bytes : to)
+        b.outputs.push_back(bytes.data());
+    return b;
+}
+
+results run_once(const job &j, const dynquant::model &m) {
+    results r;
+    const auto b = buffers_of(j, m, r);
+    m.run(b.inputs, b.outputs);
+    return r;
+}
+
+void print_time(const job &j, const dynquant::model &m, int repeat) {
+    results r;
+    const auto b = buffers_of(j, m, r);
+    std::vector<double> times(static_cast<std::size_t>(repeat));
+    for (auto &time : times) {
+        const auto start = std::chrono::steady_clock::now();
+        m.run(b.inputs, b.outputs);
+        time = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+    }
+    std::sort(times.begin(), times.end());
+    std::printf("median of %d runs: %.1f us, least %.1f us\n", repeat, times[times.size() / 2], times.front());
+}
+
+/// Whether all outputs are those that the nodes give one by one.
+bool equals_reference(const job &j, const run_arguments &given, const dynquant::model &m, const results &got) {
+    auto options = j.options;
+    options.fuse = false;
+    const auto expected = run_once(j, dynquant::model::parse(j.bytes, given.file, options));
+    bool equal = true;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+        const auto &port = m.outputs()[i];
+        const auto first = std::mismatch(got[i].begin(), got[i].end(), expected[i].begin()).first;
+        if (first == got[i].end()) {
+            std::printf("output '%s': equal to the reference in every bit\n", port.name.c_str());
+        } else {
+            std::printf("output '%s': differs from the reference, first at byte %td\n", port.name.c_str(),
+                    first - got[i].begin());
+            equal = false;
+        }
+    }
+    return equal;
+}
+
+} // namespace
+
+exit_status run(const run_arguments &given) {
+    const auto j = read_job(given);
+    const auto m = dynquant::model::parse(j.bytes, given.file, j.options);
+    const auto got = run_once(j, m);
+    npy::new_files files;
+    for (std::size_t i = 0; i < got.size(); ++i)
+        write_tensor(files, given.output, m.outputs()[i], got[i].data());
+    files.commit();
+    if (given.repeat > 0) print_time(j, m, given.repeat);
+    if (given.compare == "reference" && !equals_reference(j, given, m, got)) return differs;
+    return all_well;
+}
+
+} // namespace dqmodel
