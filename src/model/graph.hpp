@@ -87,4 +87,7 @@ std::optional<std::int64_t> size_in_bytes(const tensor_type &what);
 /// are. Throws error for a value that nothing computes or more than one node does, and for nodes in a cycle.
 void order(graph &g);
 
+/// Turns nodes of Constant into initializers. Throws error for one that is no tensor of numbers.
+void inline_constants(graph &g);
+
 } // namespace dynquant::models

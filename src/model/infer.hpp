@@ -5,9 +5,6 @@
 
 namespace dynquant::models {
 
-/// Turns nodes of Constant into initializers.
-void inline_constants(graph &g);
-
 /// Fills g.value_types: from the inputs' types and shapes, those that the file leaves open given by `shapes`, through
 /// all nodes; and completes inputs and outputs. Throws error for whatever breaks an operator's specification, is not
 /// known here, or is not as the file says. The graph has no nodes of Constant.

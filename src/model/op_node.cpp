@@ -15,13 +15,14 @@ bool is(const attribute &a, attribute_kind kind) {
     switch (kind) {
         case attribute_kind::integer: return std::holds_alternative<std::int64_t>(a.value);
         case attribute_kind::integers: return std::holds_alternative<std::vector<std::int64_t>>(a.value);
+        case attribute_kind::real: return std::holds_alternative<float>(a.value);
         case attribute_kind::text: return std::holds_alternative<std::string>(a.value);
     }
     return false;
 }
 
 const char *name_of(attribute_kind kind) {
-    constexpr const char *names[] = {"an integer", "integers", "a string"};
+    constexpr const char *names[] = {"an integer", "integers", "a number", "a string"};
     return names[static_cast<int>(kind)];
 }
 
@@ -84,6 +85,11 @@ const tensor &op_node::constant(std::size_t input) const {
 std::int64_t op_node::integer(const char *attribute, std::int64_t otherwise) const {
     const auto *found = find(given, attribute);
     return found ? std::get<std::int64_t>(found->value) : otherwise;
+}
+
+float op_node::real(const char *attribute, float otherwise) const {
+    const auto *found = find(given, attribute);
+    return found ? std::get<float>(found->value) : otherwise;
 }
 
 std::string op_node::text(const char *attribute, const char *otherwise) const {

@@ -26,6 +26,7 @@ struct op_node {
 
     /// Attributes, of the kind that the schema states, or what stands for one that is left out.
     std::int64_t integer(const char *attribute, std::int64_t otherwise) const;
+    float real(const char *attribute, float otherwise) const;
     std::string text(const char *attribute, const char *otherwise) const;
     std::vector<std::int64_t> integers(const char *attribute, const std::vector<std::int64_t> &otherwise) const;
 

@@ -22,6 +22,9 @@ constexpr input_schema one[] = {{"X", any}}, one_float[] = {{"X", any_float}}, t
                                {"b_zero_point", int8, true}},
                        conv_inputs[] = {{"x", bytes}, {"w", int8}, {"x_zero_point", bytes, true},
                                {"w_zero_point", int8, true}},
+                       float_matmul_inputs[] = {{"A", float32}, {"B", float32}},
+                       gemm_inputs[] = {{"A", float32}, {"B", float32}, {"C", float32, true}},
+                       float_conv_inputs[] = {{"X", float32}, {"W", float32}, {"B", float32, true}},
                        reshape_inputs[] = {{"data", any}, {"shape", int64}}, pool_floats[] = {{"X", float32}},
                        pool_inputs[] = {{"X", bytes | float32}};
 
@@ -30,6 +33,8 @@ constexpr attribute_schema cast_attributes[] = {{"to", integer}, {"saturate", in
                            transpose_attributes[] = {{"perm", integers}},
                            conv_attributes[] = {{"auto_pad", text}, {"dilations", integers}, {"group", integer},
                                    {"kernel_shape", integers}, {"pads", integers}, {"strides", integers}},
+                           gemm_attributes[] = {{"alpha", real}, {"beta", real}, {"transA", integer},
+                                   {"transB", integer}},
                            pool_attributes[] = {{"auto_pad", text}, {"ceil_mode", integer}, {"dilations", integers},
                                    {"kernel_shape", integers}, {"pads", integers}, {"storage_order", integer},
                                    {"strides", integers}};
@@ -38,10 +43,13 @@ constexpr attribute_schema cast_attributes[] = {{"to", integer}, {"saturate", in
 constexpr op_schema table[] = {
         {"Add", 7, two, {}, infer_broadcast, prepare_add},
         {"Cast", 9, one, cast_attributes, infer_cast, prepare_cast},
+        {"Conv", 1, float_conv_inputs, conv_attributes, infer_conv, prepare_conv},
         {"ConvInteger", 10, conv_inputs, conv_attributes, infer_conv_integer, prepare_conv_integer},
         {"DequantizeLinear", 10, {}, {}, infer_quantize, prepare_quantize, true},
         {"Flatten", 9, one, flatten_attributes, infer_flatten, prepare_copy},
+        {"Gemm", 9, gemm_inputs, gemm_attributes, infer_gemm, prepare_gemm},
         {"Identity", 1, one, {}, infer_alike, prepare_copy},
+        {"MatMul", 9, float_matmul_inputs, {}, infer_matmul, prepare_matmul},
         {"MatMulInteger", 10, matmul_inputs, {}, infer_matmul_integer, prepare_matmul_integer},
         {"MaxPool", 10, pool_floats, pool_attributes, infer_max_pool, prepare_max_pool},
         {"MaxPool", 12, pool_inputs, pool_attributes, infer_max_pool, prepare_max_pool},

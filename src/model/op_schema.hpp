@@ -17,7 +17,7 @@ struct input_schema {
     bool optional = false;
 };
 
-enum class attribute_kind { integer, integers, text };
+enum class attribute_kind { integer, integers, real, text };
 
 struct attribute_schema {
     const char *name;

@@ -11,6 +11,14 @@ prepared_node prepare_matmul_integer(const op_node &n, const settings &s);
 tensor_type infer_conv_integer(const op_node &n);
 prepared_node prepare_conv_integer(const op_node &n, const settings &s);
 
+/// Of float32.
+tensor_type infer_matmul(const op_node &n);
+prepared_node prepare_matmul(const op_node &n, const settings &s);
+tensor_type infer_gemm(const op_node &n);
+prepared_node prepare_gemm(const op_node &n, const settings &s);
+tensor_type infer_conv(const op_node &n);
+prepared_node prepare_conv(const op_node &n, const settings &s);
+
 /// Add and Mul.
 tensor_type infer_broadcast(const op_node &n);
 prepared_node prepare_add(const op_node &n, const settings &s);
