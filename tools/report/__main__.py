@@ -45,7 +45,7 @@ def measure(program: pathlib.Path, m: Measurements, passes: int, milliseconds: i
         for batch, peers, mode in RUNS:
             counts = thread_counts(mode, m.threads)
             progress.begin(f"{batch}, threads {', '.join(map(str, counts))} (pass {number} of {passes})")
-            rows = dqbench.run(program, batch, peers=peers, threads=counts, milliseconds=milliseconds)
+            rows = dqbench.run(program, [f"--batch={batch}"], peers=peers, threads=counts, milliseconds=milliseconds)
             one.batches.setdefault(batch, []).extend(rows)
         progress.begin(f"ONNX Runtime (pass {number} of {passes})")
         for s in onnxruntime_peer.STATEMENTS:

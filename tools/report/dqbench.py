@@ -70,8 +70,9 @@ def parse(lines: Iterable[str]) -> list[Row]:
 
 
 def run(
-    program: pathlib.Path, batch: str, *, peers: Iterable[str] = (), threads: Iterable[int] = (1,), milliseconds: int = 60
+    program: pathlib.Path, problems: Iterable[str], *, peers: Iterable[str] = (), threads: Iterable[int] = (1,), milliseconds: int = 60
 ) -> list[Row]:
+    """Problems as dqbench takes them: --batch=NAME, or options and shapes."""
     command = [
         str(program),
         "--mode=P",
@@ -79,7 +80,7 @@ def run(
         f"--threads={','.join(map(str, threads))}",
         f"--max-ms-per-prb={milliseconds}",
         f"--perf-template={template()}",
-        f"--batch={batch}",
+        *problems,
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     rows = parse(done.stdout.splitlines())

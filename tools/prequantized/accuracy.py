@@ -1,0 +1,87 @@
+"""The digits networks, float and codified: how accurate they are, and whether dqmodel and ONNX Runtime agree."""
+
+import dataclasses
+import pathlib
+from collections.abc import Callable, Iterator
+
+import numpy
+import onnx
+
+from . import digits, network, runtime
+from .dqmodel import DqModel
+from .export import model_of
+from .result import Outcome, Variant
+
+NETWORKS: dict[str, Callable[[str], network.Network]] = {"MLP": network.mlp, "CNN": network.cnn}
+ACTIVATIONS = ("Relu", "Tanh", "Sigmoid")
+
+
+@dataclasses.dataclass(frozen=True)
+class Trained:
+    """A float network. `scores` are ONNX Runtime's, of the images to test by."""
+
+    network: str
+    activation: str
+    model: onnx.ModelProto
+    scores: numpy.ndarray
+
+
+def variants(activation: str) -> list[Variant]:
+    """float16 is for activations that are functions of 8 bits otherwise."""
+    return [Variant(r, a) for r in ("1mul", "2mul") for a in (("int8",) if activation == "Relu" else ("int8", "fp16"))]
+
+
+def trained(split: digits.Split) -> Iterator[Trained]:
+    for name, make in NETWORKS.items():
+        for activation in ACTIVATIONS:
+            layers = make(activation)
+            network.train(layers, split.train)
+            model = model_of(layers, f"digits_{name.lower()}_{activation.lower()}")
+            yield Trained(name, activation, model, runtime.session(model, {"images": split.test.images})["scores"])
+
+
+def write(folder: pathlib.Path) -> Iterator[pathlib.Path]:
+    """The float models, and of the images those to calibrate and to test by, with the labels of the latter."""
+    folder.mkdir(parents=True, exist_ok=True)
+    split = digits.split()
+    for name, values in (("calibration", split.calibration.images), ("test", split.test.images), ("labels", split.test.labels)):
+        numpy.save(folder / f"{name}.npy", values)
+        yield folder / f"{name}.npy"
+    for of in trained(split):
+        path = folder / f"{of.network.lower()}_{of.activation.lower()}.onnx"
+        onnx.save(of.model, path)
+        yield path
+
+
+def differing_bits(a: numpy.ndarray, b: numpy.ndarray) -> int:
+    """How many elements; all where shape or type differ."""
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return max(a.size, b.size)
+    return int((a.view(numpy.uint32) != b.view(numpy.uint32)).sum())
+
+
+def outcome(of: Trained, variant: Variant, split: digits.Split, dqmodel: DqModel) -> Outcome:
+    """Raises what onnx.checker and ONNX Runtime raise for a model that they do not take."""
+    codified = dqmodel.codify(of.model, split.calibration.images, *variant.options)
+    onnx.checker.check_model(codified, full_check=True)
+    expected = runtime.node_by_node(codified, {"images": split.test.images})["scores"]
+    session = runtime.session(codified, {"images": split.test.images})["scores"]
+    given = dqmodel.run(codified, split.test.images).outputs["scores"]
+    unfused = dqmodel.run(codified, split.test.images, "--no-fuse").outputs["scores"]
+    return Outcome(
+        of.network,
+        of.activation,
+        variant,
+        network.accuracy(of.scores, split.test.labels),
+        network.accuracy(given, split.test.labels),
+        differing_bits(given, expected),
+        differing_bits(unfused, expected),
+        differing_bits(session, expected),
+    )
+
+
+def outcomes(dqmodel: DqModel) -> Iterator[Outcome]:
+    split = digits.split()
+    for of in trained(split):
+        for variant in variants(of.activation):
+            yield outcome(of, variant, split, dqmodel)

@@ -1,0 +1,39 @@
+"""scikit-learn's handwritten digits, as one split for all networks."""
+
+import dataclasses
+
+import numpy
+from sklearn.datasets import load_digits
+
+CLASSES = 10
+SIZE = 8  # of an image, squared
+
+
+@dataclasses.dataclass(frozen=True)
+class Samples:
+    """Images [n, 1, 8, 8] of values from 0 to 1, and the digit that each shows."""
+
+    images: numpy.ndarray
+    labels: numpy.ndarray
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+@dataclasses.dataclass(frozen=True)
+class Split:
+    train: Samples
+    calibration: Samples
+    test: Samples
+
+
+def split() -> Split:
+    """All 1797 images: 997 to train by, 200 to calibrate by, and 600 that neither has seen."""
+    digits = load_digits()
+    images = (digits.images / 16).astype(numpy.float32).reshape(-1, 1, SIZE, SIZE)
+    order = numpy.random.default_rng(0).permutation(len(images))
+
+    def samples(begin: int, end: int | None) -> Samples:
+        return Samples(images[order[begin:end]], digits.target[order[begin:end]])
+
+    return Split(samples(0, 997), samples(997, 1197), samples(1197, None))

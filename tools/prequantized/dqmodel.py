@@ -1,0 +1,56 @@
+"""The program dqmodel, as functions."""
+
+import dataclasses
+import pathlib
+import re
+import subprocess
+import tempfile
+
+import numpy
+import onnx
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = ROOT / "build/release/tools/dqmodel/dqmodel"
+
+
+@dataclasses.dataclass(frozen=True)
+class Ran:
+    """What came out, by name, and the median time in seconds when it was asked for."""
+
+    outputs: dict[str, numpy.ndarray]
+    seconds: float | None
+    text: str
+
+
+@dataclasses.dataclass(frozen=True)
+class DqModel:
+    program: pathlib.Path = PROGRAM
+
+    def _call(self, *arguments: object) -> str:
+        command = [str(self.program), *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise RuntimeError(f"{' '.join(command)}\nended with status {done.returncode}: {done.stdout}{done.stderr}")
+        return done.stdout
+
+    def codify(self, model: onnx.ModelProto, samples: numpy.ndarray, *options: str) -> onnx.ModelProto:
+        """The pre-quantized model of a float model."""
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            onnx.save(model, folder / "float.onnx")
+            numpy.save(folder / "samples.npy", samples)
+            self._call("codify", folder / "float.onnx", "--calibration", folder / "samples.npy", *options, "-o", folder / "codified.onnx")
+            return onnx.load(folder / "codified.onnx")
+
+    def run(self, model: onnx.ModelProto, x: numpy.ndarray, *options: str) -> Ran:
+        """The model of one input on it."""
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            onnx.save(model, folder / "model.onnx")
+            numpy.save(folder / "x.npy", x)
+            results = folder / "results"
+            results.mkdir()
+            text = self._call("run", folder / "model.onnx", "--input", folder / "x.npy", "--output", results, *options)
+            median = re.search(r"median of \d+ runs: ([\d.]+) us", text)
+            outputs = {output.name: numpy.load(results / f"{output.name}.npy") for output in model.graph.output}
+            return Ran(outputs, float(median[1]) / 1e6 if median else None, text)

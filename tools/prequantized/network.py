@@ -1,0 +1,198 @@
+"""Small networks and how they are trained: forward, backward and Adam, in numpy."""
+
+import abc
+
+import numpy
+import threadpoolctl
+
+from .digits import CLASSES, SIZE, Samples
+
+EPOCHS, BATCH, RATE = 40, 32, 3e-3
+
+
+class Layer(abc.ABC):
+    """Remembers what it was given last, which backward goes by. `gradients` are those of `parameters`."""
+
+    def __init__(self) -> None:
+        self.parameters: list[numpy.ndarray] = []
+        self.gradients: list[numpy.ndarray] = []
+
+    @abc.abstractmethod
+    def forward(self, x: numpy.ndarray) -> numpy.ndarray: ...
+
+    @abc.abstractmethod
+    def backward(self, slope: numpy.ndarray) -> numpy.ndarray:
+        """The slope of the loss by x, from that by the result."""
+
+
+def _drawn(random: numpy.random.Generator, shape: tuple[int, ...], inputs: int) -> numpy.ndarray:
+    return (random.standard_normal(shape) * numpy.sqrt(2 / inputs)).astype(numpy.float32)
+
+
+class Dense(Layer):
+    def __init__(self, random: numpy.random.Generator, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.parameters = [_drawn(random, (inputs, outputs), inputs), numpy.zeros(outputs, numpy.float32)]
+
+    def forward(self, x: numpy.ndarray) -> numpy.ndarray:
+        self._x = x
+        return x @ self.parameters[0] + self.parameters[1]
+
+    def backward(self, slope: numpy.ndarray) -> numpy.ndarray:
+        self.gradients = [self._x.T @ slope, slope.sum(axis=0)]
+        return slope @ self.parameters[0].T
+
+
+class Convolution(Layer):
+    """3 x 3, with a border of zeros, so that images keep their size."""
+
+    def __init__(self, random: numpy.random.Generator, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.parameters = [_drawn(random, (outputs, inputs, 3, 3), 9 * inputs), numpy.zeros(outputs, numpy.float32)]
+
+    @staticmethod
+    def _windows(x: numpy.ndarray) -> numpy.ndarray:
+        """A row for each pixel: its neighbourhood."""
+        n, c, h, w = x.shape
+        padded = numpy.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
+        windows = numpy.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))
+        return windows.transpose(0, 2, 3, 1, 4, 5).reshape(n * h * w, c * 9)
+
+    @staticmethod
+    def _images(rows: numpy.ndarray, like: numpy.ndarray) -> numpy.ndarray:
+        """Of rows that hold the channels of a pixel."""
+        n, _, h, w = like.shape
+        return rows.reshape(n, h, w, -1).transpose(0, 3, 1, 2)
+
+    def forward(self, x: numpy.ndarray) -> numpy.ndarray:
+        self._rows = self._windows(x)
+        weights, bias = self.parameters
+        return self._images(self._rows @ weights.reshape(len(weights), -1).T + bias, x)
+
+    def backward(self, slope: numpy.ndarray) -> numpy.ndarray:
+        weights = self.parameters[0]
+        by_pixel = slope.transpose(1, 0, 2, 3).reshape(len(weights), -1)
+        self.gradients = [(by_pixel @ self._rows).reshape(weights.shape), by_pixel.sum(axis=1)]
+        turned = weights[:, :, ::-1, ::-1].transpose(1, 0, 2, 3)
+        return self._images(self._windows(slope) @ turned.reshape(len(turned), -1).T, slope)
+
+
+class Pool(Layer):
+    """The largest of each 2 x 2."""
+
+    def forward(self, x: numpy.ndarray) -> numpy.ndarray:
+        n, c, h, w = x.shape
+        self._fields = x.reshape(n, c, h // 2, 2, w // 2, 2)
+        self._largest = self._fields.max(axis=(3, 5), keepdims=True)
+        return self._largest[:, :, :, 0, :, 0]
+
+    def backward(self, slope: numpy.ndarray) -> numpy.ndarray:
+        n, c, h, _, w, _ = self._fields.shape
+        return numpy.where(self._fields == self._largest, slope[:, :, :, None, :, None], 0).reshape(n, c, 2 * h, 2 * w)
+
+
+class Flatten(Layer):
+    def forward(self, x: numpy.ndarray) -> numpy.ndarray:
+        self._shape = x.shape
+        return x.reshape(len(x), -1)
+
+    def backward(self, slope: numpy.ndarray) -> numpy.ndarray:
+        return slope.reshape(self._shape)
+
+
+class Activation(Layer):
+    """By ONNX's name of it."""
+
+    _FUNCTIONS = {
+        "Relu": lambda x: numpy.maximum(x, 0),
+        "Tanh": numpy.tanh,
+        "Sigmoid": lambda x: 1 / (1 + numpy.exp(-x)),
+    }
+    _SLOPES = {"Relu": lambda y: y > 0, "Tanh": lambda y: 1 - y * y, "Sigmoid": lambda y: y * (1 - y)}  # by the result
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def forward(self, x: numpy.ndarray) -> numpy.ndarray:
+        self._y = self._FUNCTIONS[self.name](x)
+        return self._y
+
+    def backward(self, slope: numpy.ndarray) -> numpy.ndarray:
+        return slope * self._SLOPES[self.name](self._y)
+
+
+Network = list[Layer]
+
+
+def mlp(activation: str) -> Network:
+    random = numpy.random.default_rng(1)
+    return [
+        Flatten(),
+        Dense(random, SIZE * SIZE, 64), Activation(activation),
+        Dense(random, 64, 32), Activation(activation),
+        Dense(random, 32, CLASSES),
+    ]  # fmt: skip
+
+
+def cnn(activation: str) -> Network:
+    random = numpy.random.default_rng(2)
+    return [
+        Convolution(random, 1, 16), Activation(activation), Pool(),
+        Convolution(random, 16, 32), Activation(activation), Pool(),
+        Flatten(),
+        Dense(random, 32 * (SIZE // 4) ** 2, CLASSES),
+    ]  # fmt: skip
+
+
+def forward(network: Network, x: numpy.ndarray) -> numpy.ndarray:
+    for layer in network:
+        x = layer.forward(x)
+    return x
+
+
+def _slope_of_loss(scores: numpy.ndarray, labels: numpy.ndarray) -> numpy.ndarray:
+    """Of the cross entropy of softmax."""
+    likely = numpy.exp(scores - scores.max(axis=1, keepdims=True))
+    likely /= likely.sum(axis=1, keepdims=True)
+    likely[numpy.arange(len(labels)), labels] -= 1
+    return likely / len(labels)
+
+
+class _Adam:
+    def __init__(self, network: Network) -> None:
+        self._layers = [layer for layer in network if layer.parameters]
+        self._moments = [[(numpy.zeros_like(p), numpy.zeros_like(p)) for p in layer.parameters] for layer in self._layers]
+        self._steps = 0
+
+    def step(self, rate: float) -> None:
+        self._steps += 1
+        correction = numpy.sqrt(1 - 0.999**self._steps) / (1 - 0.9**self._steps)
+        for layer, moments in zip(self._layers, self._moments):
+            for parameter, gradient, (mean, square) in zip(layer.parameters, layer.gradients, moments):
+                mean += 0.1 * (gradient - mean)
+                square += 0.001 * (gradient * gradient - square)
+                parameter -= rate * correction * mean / (numpy.sqrt(square) + 1e-8)
+
+
+def train(network: Network, samples: Samples) -> None:
+    """In seconds, and the same every time on the same machine: more threads would add in another order."""
+    with threadpoolctl.threadpool_limits(1):
+        _train(network, samples)
+
+
+def _train(network: Network, samples: Samples) -> None:
+    adam = _Adam(network)
+    random = numpy.random.default_rng(3)
+    for epoch in range(EPOCHS):
+        order = random.permutation(len(samples))
+        for begin in range(0, len(order), BATCH):
+            some = order[begin : begin + BATCH]
+            slope = _slope_of_loss(forward(network, samples.images[some]), samples.labels[some])
+            for layer in reversed(network):
+                slope = layer.backward(slope)
+            adam.step(RATE * (1 - epoch / EPOCHS))
+
+
+def accuracy(scores: numpy.ndarray, labels: numpy.ndarray) -> float:
+    return float((scores.argmax(axis=1) == labels).mean())

@@ -1,0 +1,36 @@
+"""ONNX Runtime on whole models, and on their nodes one by one."""
+
+import numpy
+import onnx
+import onnxruntime
+from onnx import helper, numpy_helper
+
+Values = dict[str, numpy.ndarray]
+
+
+def session(model: onnx.ModelProto, inputs: Values) -> Values:
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    run = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    names = [output.name for output in run.get_outputs()]
+    return dict(zip(names, run.run(names, inputs)))
+
+
+def _alone(node: onnx.NodeProto, like: onnx.ModelProto, values: Values) -> Values:
+    inputs = {name: values[name] for name in node.input if name}
+    infos = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
+        for name, value in inputs.items()
+    ]
+    outputs = [onnx.ValueInfoProto(name=name) for name in node.output]
+    graph = helper.make_graph([node], "node", infos, outputs)
+    return session(helper.make_model(graph, opset_imports=like.opset_import, ir_version=like.ir_version), inputs)
+
+
+def node_by_node(model: onnx.ModelProto, inputs: Values) -> Values:
+    """What the model says: in one session ONNX Runtime computes float16 in float, and leaves out casts to float16 and back
+    where they meet, and with them the roundings."""
+    values = inputs | {constant.name: numpy_helper.to_array(constant) for constant in model.graph.initializer}
+    for node in model.graph.node:
+        values |= _alone(node, model, values)
+    return {output.name: values[output.name] for output in model.graph.output}
