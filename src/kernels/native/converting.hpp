@@ -97,12 +97,23 @@ class real_writer {
 
 // ---- Floats of 8 bits and fewer --------------------------------------------------------------------
 
+/// The vector of codes from floats[i] on. A lambda would not be inlined everywhere, and find its constants anew each
+/// time.
+template <typename V, typename Float, bool saturates>
+struct narrowing {
+    const float *floats;
+
+    [[gnu::always_inline]] typename V::integers operator()(std::int64_t i) const {
+        return narrowed<V, Float, saturates>(V::load(floats + i));
+    }
+};
+
 /// The bytes of so many elements, from floats that may be read up to a block beyond their end.
 template <typename V, typename Float, bool saturates>
 void narrow(const float *from, std::int64_t count, std::uint8_t *to, bool streaming) {
     constexpr std::int64_t n = V::lanes, block = 4 * n;
-    const auto code = [&](std::int64_t i) { return narrowed<V, Float, saturates>(V::load(from + i)); };
-    const auto partial = [&](std::int64_t i, std::int64_t end) {
+    const narrowing<V, Float, saturates> code {from};
+    const auto partial = [=](std::int64_t i, std::int64_t end) {
         std::uint8_t rest[block];
         V::store(rest, code(i), code(i + n), code(i + 2 * n), code(i + 3 * n));
         std::memcpy(to + i, rest, static_cast<std::size_t>(least(block, end - i)));

@@ -34,7 +34,7 @@ typename V::reals widened(typename V::integers bits) {
 /// Round to nearest, ties to even, under the mode that the caller has set. What is beyond the highest number becomes
 /// what comes next, infinity or NaN, unless it saturates.
 template <typename V, typename Float, bool saturates>
-typename V::integers narrowed(typename V::reals x) {
+[[gnu::always_inline]] inline typename V::integers narrowed(typename V::reals x) {
     constexpr std::int32_t implicit = 1 << 23, rebased = (127 - Float::bias) * implicit, infinity = 0x7f800000;
     constexpr std::int32_t least_normal = rebased + implicit;
     constexpr std::int32_t highest = Float::highest, after_highest = saturates ? highest : highest + 1;
@@ -43,8 +43,7 @@ typename V::integers narrowed(typename V::reals x) {
     const auto bits = V::as_integers(x), given = V::as_integers(V::abs(x));
     const auto odd = V::bit_and(V::template shift_right<dropped>(given), V::splat(1));
     const auto nudged = V::add(V::add(given, V::splat(just_below_half - rebased)), odd);
-    const auto rounded = V::template shift_right<dropped>(nudged), beyond = V::splat(after_highest);
-    const auto normal = V::select_less(rounded, beyond, rounded, beyond);
+    const auto normal = V::min(V::template shift_right<dropped>(nudged), V::splat(after_highest));
     // A float whose last bit counts the least subnormal: adding it rounds to that, and leaves it in the last bits.
     constexpr std::int32_t counter = least_normal + dropped * implicit;
     const auto counted = V::as_integers(V::add(V::as_reals(given), V::splat(__builtin_bit_cast(float, counter))));
@@ -53,6 +52,8 @@ typename V::integers narrowed(typename V::reals x) {
     const auto sign = V::bit_and(V::template shift_right<to_sign>(bits), V::splat(std::int32_t {Float::sign_bit}));
     auto code = V::bit_or(magnitude, sign);
     if constexpr (!Float::has_minus_0) code = V::select_less(V::splat(0), magnitude, code, magnitude);
+    if constexpr (Float::has_nan && after_highest == std::int32_t {Float::quiet_nan})
+        return code; // what lies beyond all numbers has become NaN already
     return V::select_less(V::splat(infinity), given, V::splat(std::int32_t {Float::quiet_nan}), code);
 }
 

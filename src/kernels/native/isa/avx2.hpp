@@ -81,6 +81,7 @@ struct avx2 {
 
     static integers add(integers a, integers b) { return _mm256_add_epi32(a, b); }
     static integers subtract(integers a, integers b) { return _mm256_sub_epi32(a, b); }
+    static integers min(integers a, integers b) { return _mm256_min_epi32(a, b); }
     static integers bit_and(integers a, integers b) { return _mm256_and_si256(a, b); }
     static integers bit_or(integers a, integers b) { return _mm256_or_si256(a, b); }
     template <int by>

@@ -84,6 +84,7 @@ struct avx512 {
 
     static integers add(integers a, integers b) { return _mm512_add_epi32(a, b); }
     static integers subtract(integers a, integers b) { return _mm512_sub_epi32(a, b); }
+    static integers min(integers a, integers b) { return _mm512_min_epi32(a, b); }
     static integers bit_and(integers a, integers b) { return _mm512_and_si512(a, b); }
     static integers bit_or(integers a, integers b) { return _mm512_or_si512(a, b); }
     template <int by>

@@ -58,6 +58,7 @@ struct scalar {
     static reals abs(reals x) { return __builtin_fabsf(x); }
     static reals copy_sign(reals magnitude, reals x) { return __builtin_copysignf(magnitude, x); }
     static integers subtract(integers a, integers b) { return a - b; }
+    static integers min(integers a, integers b) { return a < b ? a : b; }
     static integers bit_and(integers a, integers b) { return a & b; }
     static integers bit_or(integers a, integers b) { return a | b; }
     template <int by>
