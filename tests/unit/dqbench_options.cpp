@@ -126,6 +126,27 @@ TEST(dqbench_options, the_rule_onnx_is_for_what_has_it) {
     EXPECT_EQ(c.types, (data_types {data_type::s32, data_type::f8_e8m0, data_type::u16, data_type::u16}));
 }
 
+TEST(dqbench_options, requantize_is_for_the_direct_api) {
+    const auto c = single({{"api", "direct"}, {"op", "Requantize"}, {"peer", "limit"}});
+    EXPECT_EQ(c.op, op_kind::Requantize);
+    EXPECT_EQ(c.types, (data_types {data_type::s32, data_type::f32, {}, data_type::s8}));
+    expect_usage_error(
+            [] {
+                single({{"op", "Requantize"}});
+            },
+            "--op=Requantize: expected --api=direct, given --api=graph");
+    expect_usage_error(
+            [] {
+                single({{"api", "direct"}, {"op", "Requantize"}, {"peer", "limit,xnnpack"}});
+            },
+            "--op=Requantize: expected no peer but limit, given --peer=limit,xnnpack");
+    expect_usage_error(
+            [] {
+                single({{"api", "direct"}, {"op", "Requantize"}, {"rule", "onnx"}});
+            },
+            "--rule=onnx: expected --op=DynamicQuantize or DynamicDequantize, given --op=Requantize");
+}
+
 TEST(dqbench_options, axis_multiplies_per_channel_only) {
     settings s;
     set(s, "axis", "0,1,-1");

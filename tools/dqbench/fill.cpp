@@ -12,6 +12,7 @@
 namespace dqbench {
 namespace {
 
+using dynquant::data_type_traits, dynquant::traits;
 using float_limits = std::numeric_limits<float>;
 
 constexpr float special_values[] = {
@@ -78,6 +79,13 @@ void fill_bits(void *src, std::int64_t offset, int bits, std::uint64_t value) {
     std::memcpy(static_cast<std::byte *>(src) + offset * bits / 8, &value, size);
 }
 
+/// A sum that, with its bias, requantizes to something near the range.
+double draw_sum(std::uint64_t index, filling kind, float scale, std::int32_t bias, const data_type_traits &to) {
+    const auto &s32 = traits(data_type::s32);
+    const double biased = to_integer(draw_real(index, kind, 1 / scale, 0, to.lowest, to.highest), s32);
+    return std::clamp(biased - bias, s32.lowest, s32.highest);
+}
+
 void fill_src(const statement &s, const parameters &p, filling kind, void *src) {
     const auto &quantized = dynquant::traits(s.types.dst);
     const dynquant::dims no_dst(s.extents.size()); // strides of 0
@@ -86,10 +94,12 @@ void fill_src(const statement &s, const parameters &p, filling kind, void *src) 
     for_each_element(s, no_dst, [&](const element &e) {
         const auto index = static_cast<std::uint64_t>(e.index);
         const auto channel = static_cast<std::size_t>(e.channel);
-        if (s.quantizing) {
-            const double drawn =
-                    draw_real(index, kind, p.scales[channel], p.zero_points.empty() ? 0 : p.zero_points[channel],
-                            moderate(quantized.lowest), moderate(quantized.highest));
+        const auto zero_point = p.zero_points.empty() ? 0 : p.zero_points[channel];
+        if (s.requantizing) {
+            dynquant::store(type, src, e.src, draw_sum(index, kind, p.scales[channel], zero_point, quantized));
+        } else if (s.quantizing) {
+            const double drawn = draw_real(index, kind, p.scales[channel], zero_point, moderate(quantized.lowest),
+                    moderate(quantized.highest));
             dynquant::store(type, src, e.src, real.integral ? to_integer(drawn, real) : drawn);
         } else if (real.bits >= 8) {
             fill_bits(src, e.src, real.bits, mix(index));

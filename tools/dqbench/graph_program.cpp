@@ -37,9 +37,10 @@ ports::ports(const statement &s) {
                         : logical_tensor(dst_id, type, s.extents, layout_type::any);
 }
 
-op_kind kind_of(const statement &s) {
-    if (s.quantizing) return s.dynamic ? op_kind::DynamicQuantize : op_kind::Quantize;
-    return s.dynamic ? op_kind::DynamicDequantize : op_kind::Dequantize;
+dnnl::graph::op::kind kind_of(const statement &s) {
+    using kind = dnnl::graph::op::kind;
+    if (s.quantizing) return s.dynamic ? kind::DynamicQuantize : kind::Quantize;
+    return s.dynamic ? kind::DynamicDequantize : kind::Dequantize;
 }
 
 } // namespace dqbench

@@ -35,7 +35,8 @@ struct ports {
     logical_tensor dst;
 };
 
-op_kind kind_of(const statement &s);
+/// Of an op that oneDNN Graph has.
+dnnl::graph::op::kind kind_of(const statement &s);
 
 /// The buffers that an execution reads and writes; those the op does not have are not looked at.
 struct buffers {

@@ -69,8 +69,9 @@ void set_mode(test_case &c, std::string_view text) {
 
 void set_op(test_case &c, std::string_view text) {
     c.op = parse_word<op_kind>(text);
-    c.types = quantizes(c.op) ? data_types {data_type::f32, data_type::f32, {}, data_type::s8}
-                              : data_types {data_type::s8, data_type::f32, {}, data_type::f32};
+    c.types = c.op == op_kind::Requantize ? data_types {data_type::s32, data_type::f32, {}, data_type::s8}
+            : quantizes(c.op)             ? data_types {data_type::f32, data_type::f32, {}, data_type::s8}
+                                          : data_types {data_type::s8, data_type::f32, {}, data_type::f32};
 }
 
 const std::string &peer_values() {
@@ -210,7 +211,7 @@ void require_sense_of_rule(const test_case &c) {
     if (c.rule == rule_kind::onednn) return;
     if (c.api != api_kind::direct)
         throw usage_error(dynquant::concat("--rule=onnx: expected --api=direct, given --api=", name_of(c.api)));
-    if (!is_dynamic(c.op))
+    if (!is_dynamic(c.op) || c.op == op_kind::Requantize)
         throw usage_error(dynquant::concat(
                 "--rule=onnx: expected --op=DynamicQuantize or DynamicDequantize, given --op=", name_of(c.op)));
     if (c.kernel == kernel_choice::limit)
@@ -222,10 +223,22 @@ void require_sense_of_rule(const test_case &c) {
                     name_of(peer)));
 }
 
+/// oneDNN has no such op.
+void require_sense_of_requantize(const test_case &c) {
+    if (c.op != op_kind::Requantize) return;
+    if (c.api != api_kind::direct)
+        throw usage_error(dynquant::concat("--op=Requantize: expected --api=direct, given --api=", name_of(c.api)));
+    for (const auto kind : c.peers)
+        if (kind != peer_kind::limit)
+            throw usage_error(
+                    dynquant::concat("--op=Requantize: expected no peer but limit, given --peer=", join(c.peers, ',')));
+}
+
 /// Throws usage_error when no such case can be run.
 void require_sense(const test_case &c) {
     require_sense_of_zps(c);
     require_sense_of_rule(c);
+    require_sense_of_requantize(c);
     const bool compares = c.mode == run_mode::correctness || c.mode == run_mode::correctness_and_performance;
     if (compares && c.kernel == kernel_choice::limit)
         throw usage_error(dynquant::concat("--kernel=limit: expected --mode=P, F, R or L, given --mode=",

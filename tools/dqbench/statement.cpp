@@ -26,6 +26,7 @@ dynquant::dims group_for(const test_case &c) {
 
 statement::statement(const test_case &c)
     : quantizing(quantizes(c.op))
+    , requantizing(c.op == op_kind::Requantize)
     , dynamic(is_dynamic(c.op))
     , types(c.types)
     , extents(c.prb.extents)
@@ -80,12 +81,14 @@ dynquant::numerics statement::rule() const {
 dynquant::quantization statement::direct(
         const parameters &p, const dynquant::dims &dst, dynquant::numerics rule) const {
     dynquant::quantization q;
-    q.dir = quantizing ? dynquant::direction::quantize : dynquant::direction::dequantize;
+    q.dir = requantizing ? dynquant::direction::requantize
+            : quantizing ? dynquant::direction::quantize
+                         : dynquant::direction::dequantize;
     q.src = {types.src, extents, src_strides};
     q.dst = {types.dst, extents, dst};
     const auto shared = qtype == granularity::per_channel ? dynquant::per_channel(extents, axis) : block();
     q.scales = {types.scales, shared, {}};
-    if (types.zps) q.zero_points = {*types.zps, shared, {}};
+    if (types.zps) (requantizing ? q.bias : q.zero_points) = {*types.zps, shared, {}};
     if (!dynamic) {
         q.scales.values.assign(p.scales.begin(), p.scales.end());
         if (q.zero_points) {

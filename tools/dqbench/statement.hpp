@@ -12,7 +12,7 @@ struct statement {
     /// Throws usage_error when a layout does not fit the problem.
     explicit statement(const test_case &c);
 
-    bool quantizing, dynamic;
+    bool quantizing, requantizing, dynamic; // requantizing is a kind of quantizing whose zero points are biases
     data_types types;
     dynquant::dims extents;
     dynquant::dims src_strides;

@@ -11,7 +11,8 @@
 
 namespace dqbench {
 
-using op_kind = dnnl::graph::op::kind;
+/// oneDNN Graph's, and what the direct API has besides.
+enum class op_kind { DynamicQuantize, DynamicDequantize, Quantize, Dequantize, Requantize };
 using dnnl::graph::fpmath_mode;
 using dynquant::data_type;
 
@@ -71,7 +72,7 @@ struct test_case {
     bool saturate = false;
     parameter_kind parameters = parameter_kind::usual;
     std::vector<float> scales = {};     // empty: drawn; else these, again and again
-    std::vector<std::int32_t> zps = {}; // the same
+    std::vector<std::int32_t> zps = {}; // the same; of Requantize, the biases
     layout src_layout = {}, dst_layout = {};
     granularity qtype = granularity::per_tensor;
     std::int64_t axis = 1;                   // for per_channel only
@@ -83,12 +84,12 @@ struct test_case {
 };
 
 inline bool quantizes(op_kind op) {
-    return op == op_kind::DynamicQuantize || op == op_kind::Quantize;
+    return op != op_kind::DynamicDequantize && op != op_kind::Dequantize;
 }
 
 /// Scales and zero points are inputs, not attributes.
 inline bool is_dynamic(op_kind op) {
-    return op == op_kind::DynamicQuantize || op == op_kind::DynamicDequantize;
+    return op != op_kind::Quantize && op != op_kind::Dequantize;
 }
 
 } // namespace dqbench

@@ -42,7 +42,7 @@ buffers workspace::handles() {
 }
 
 dynquant::arguments workspace::arguments_with_dst(void *other) const {
-    return {src_.data(), scales_.data(), zero_points_.data(), other};
+    return {src_.data(), scales_.data(), zero_points_.data(), other, nullptr, zero_points_.data()};
 }
 
 std::int64_t workspace::input_bytes() const {
