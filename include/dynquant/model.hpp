@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,13 @@ struct model_port {
     dims shape = {};
 };
 
+/// How the sums of a layer become values of 8 bits. One multiplier for all channels, or one for each.
+struct model_rescale {
+    std::vector<float> multipliers; // of the only Mul, or of the first of two (Quant_scale)
+    std::vector<float> shifts = {}; // of the second (Quant_shift, a power of two); none where there is one
+    bool folded = false;            // whether one multiplication does for both, with the same results
+};
+
 /// A step of the run.
 struct model_stage {
     std::string name;                                  // that of its first node, or of its first node's output
@@ -48,6 +56,7 @@ struct model_stage {
     std::vector<std::string> nodes;                    // its nodes, "'fc1' (MatMulInteger)"
     std::string note = {};                             // why it is not more, and warnings
     std::vector<model_port> inputs = {}, outputs = {}; // the values that it takes and gives, constants aside
+    std::optional<model_rescale> rescale = {};         // of a layer of several nodes
 };
 
 /// A model, prepared: immutable, cheap to copy (copies share), ready to run.

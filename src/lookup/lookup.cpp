@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "parallel/parallel.hpp"
-#include "quantization/isa.hpp"
 
 namespace dynquant::lookup {
 namespace {
@@ -15,6 +14,15 @@ constexpr std::int64_t piece = 64;
 constexpr std::int64_t bytes_per_element = 4;
 
 } // namespace
+
+bool processor_has_vbmi() {
+#if defined(__x86_64__)
+    static const bool detected = __builtin_cpu_supports("avx512vbmi");
+    return detected;
+#else
+    return false;
+#endif
+}
 
 look_up_function function_for(isa most) {
 #if defined(__x86_64__)

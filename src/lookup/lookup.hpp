@@ -19,6 +19,9 @@ extern const look_up_function scalar_look_up;
 extern const look_up_function avx2_look_up, avx512_look_up, avx512_vbmi_look_up;
 #endif
 
+/// Beyond isa::avx512: permutations of bytes.
+bool processor_has_vbmi();
+
 /// The fastest that `most` and this processor allow.
 look_up_function function_for(isa most);
 

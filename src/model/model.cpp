@@ -5,6 +5,7 @@
 
 #include "model/executor.hpp"
 #include "model/file.hpp"
+#include "model/fused_stages.hpp"
 #include "model/infer.hpp"
 #include "model/plain_stages.hpp"
 #include "model/refusal.hpp"
@@ -43,7 +44,7 @@ models::graph read(std::string_view bytes, const model_options &opts) {
 std::vector<models::placed_stage> prepare(const models::graph &g, const model_options &opts) {
     models::settings s {opts.kernel};
     if (s.kernel.threads == 0) s.kernel.threads = opts.threads;
-    return models::plain_stages(g, s);
+    return opts.fuse ? models::fused_stages(g, s) : models::plain_stages(g, s);
 }
 
 /// The threads of oneDNN compute what is not oneDNN's as well: two pools would fight.

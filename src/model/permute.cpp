@@ -1,5 +1,7 @@
 #include "model/permute.hpp"
 
+#include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "parallel/parallel.hpp"
@@ -15,6 +17,64 @@ std::vector<std::size_t> channels_last_order(std::size_t rank) {
     order.erase(order.begin() + 1);
     order.push_back(1);
     return order;
+}
+
+/// Of a square that is turned at once.
+constexpr std::int64_t side = 8;
+
+template <typename Element>
+struct lines {
+    Element *data;
+    std::int64_t step; // from one line to the next
+};
+
+/// Eight bytes in each of eight registers: halves change places, then pairs of bytes, then bytes.
+void turn_square(const lines<const std::uint8_t> &x, const lines<std::uint8_t> &y) {
+    std::uint64_t row[side];
+    for (std::int64_t i = 0; i < side; ++i)
+        std::memcpy(&row[i], x.data + i * x.step, side);
+    const auto exchange = [&](int i, int distance, std::uint64_t mask) {
+        const int bits = 8 * distance;
+        const auto different = ((row[i] >> bits) ^ row[i + distance]) & mask;
+        row[i + distance] ^= different;
+        row[i] ^= different << bits;
+    };
+    for (const int i : {0, 1, 2, 3})
+        exchange(i, 4, 0x00000000ffffffff);
+    for (const int i : {0, 1, 4, 5})
+        exchange(i, 2, 0x0000ffff0000ffff);
+    for (const int i : {0, 2, 4, 6})
+        exchange(i, 1, 0x00ff00ff00ff00ff);
+    for (std::int64_t i = 0; i < side; ++i)
+        std::memcpy(y.data + i * y.step, &row[i], side);
+}
+
+template <typename Element>
+void turn_part(const lines<const Element> &x, const lines<Element> &y, std::int64_t rows, std::int64_t columns) {
+    for (std::int64_t r = 0; r < rows; ++r)
+        for (std::int64_t c = 0; c < columns; ++c)
+            y.data[r * y.step + c] = x.data[c * x.step + r];
+}
+
+/// At most `side` rows of y, which are columns of x.
+template <typename Element>
+void turn_rows(const lines<const Element> &x, const lines<Element> &y, std::int64_t rows, std::int64_t columns) {
+    for (std::int64_t c = 0; c < columns; c += side) {
+        const lines<const Element> from {x.data + c * x.step, x.step};
+        const lines<Element> to {y.data + c, y.step};
+        const auto width = std::min(side, columns - c);
+        if constexpr (sizeof(Element) == 1)
+            if (rows == side && width == side) {
+                turn_square(from, to);
+                continue;
+            }
+        turn_part(from, to, rows, width);
+    }
+}
+
+int parts_for(std::int64_t items, std::int64_t elements_in_one) {
+    return static_cast<int>(std::clamp<std::int64_t>(items * elements_in_one / parallel::elements_per_part(), 1,
+            std::min<std::int64_t>(items, parallel::concurrency())));
 }
 
 } // namespace
@@ -33,27 +93,53 @@ permutation::permutation(const dims &shape, const std::vector<std::size_t> &orde
         }
     }
     if (shape_.empty()) shape_ = strides_ = {1};
+    dense_ = static_cast<std::size_t>(std::ranges::find(strides_, 1) - strides_.begin());
+}
+
+template <typename Element>
+void permutation::copy_rows(const Element *x, Element *y) const {
+    const auto length = shape_.back(), rows = *volume(shape_) / length;
+    parallel::for_each_part(rows, parts_for(rows, length), [&](parallel::range part) {
+        for (auto r = part.begin; r < part.end; ++r) {
+            const auto *from = x;
+            auto index = r;
+            for (auto d = shape_.size() - 1; d-- > 0; index /= shape_[d])
+                from += index % shape_[d] * strides_[d];
+            std::copy_n(from, length, y + r * length);
+        }
+    });
+}
+
+/// x is dense along one dimension and y along another: squares of both, all other dimensions around them.
+template <typename Element>
+void permutation::turn(const Element *x, Element *y) const {
+    const auto last = shape_.size() - 1;
+    const auto y_strides = row_major(shape_);
+    const auto across = shape_[dense_], squares = (across + side - 1) / side;
+    const auto outer = *volume(shape_) / across / shape_[last];
+    parallel::for_each_part(
+            outer * squares, parts_for(outer * squares, side * shape_[last]), [&](parallel::range part) {
+                for (auto at = part.begin; at < part.end; ++at) {
+                    const auto begin = at % squares * side;
+                    auto from = begin, to = begin * y_strides[dense_], index = at / squares;
+                    for (auto d = last; d-- > 0;)
+                        if (d != dense_) {
+                            from += index % shape_[d] * strides_[d];
+                            to += index % shape_[d] * y_strides[d];
+                            index /= shape_[d];
+                        }
+                    turn_rows<Element>({x + from, strides_[last]}, {y + to, y_strides[dense_]},
+                            std::min(side, across - begin), shape_[last]);
+                }
+            });
 }
 
 template <typename Element>
 void permutation::run_typed(const Element *x, Element *y) const {
-    const auto length = shape_.back(), step = strides_.back();
-    const auto row = [&](std::int64_t index) {
-        const auto *from = x;
-        for (auto d = shape_.size() - 1; d-- > 0; index /= shape_[d])
-            from += index % shape_[d] * strides_[d];
-        return from;
-    };
-    const auto rows = volume(shape_).value() / length;
-    const auto parts = std::clamp<std::int64_t>(
-            rows * length / parallel::elements_per_part(), 1, std::min<std::int64_t>(rows, parallel::concurrency()));
-    parallel::for_each_part(rows, static_cast<int>(parts), [&](parallel::range part) {
-        for (auto r = part.begin; r < part.end; ++r) {
-            const auto *from = row(r);
-            for (std::int64_t i = 0; i < length; ++i)
-                y[r * length + i] = from[i * step];
-        }
-    });
+    if (strides_.back() == 1 || shape_.size() == 1)
+        copy_rows(x, y);
+    else
+        turn(x, y);
 }
 
 void permutation::run(const void *x, void *y) const {

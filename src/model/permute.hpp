@@ -18,8 +18,14 @@ class permutation {
   private:
     template <typename Element>
     void run_typed(const Element *x, Element *y) const;
+    template <typename Element>
+    void copy_rows(const Element *x, Element *y) const;
+    template <typename Element>
+    void turn(const Element *x, Element *y) const;
 
     dims shape_, strides_; // y's extents, and x's strides in that order; the dimensions that stay neighbours are one
+    /// Which of them lies densely in x.
+    std::size_t dense_ = 0;
     std::size_t element_bytes_ = 1;
 };
 

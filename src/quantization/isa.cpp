@@ -38,15 +38,6 @@ isa processor_isa() {
 #endif
 }
 
-bool processor_has_vbmi() {
-#if defined(__x86_64__)
-    static const bool detected = __builtin_cpu_supports("avx512vbmi");
-    return detected;
-#else
-    return false;
-#endif
-}
-
 isa best_isa() {
     return std::min(processor_isa(), environment::max_isa().value_or(isa::avx512));
 }

@@ -8,7 +8,4 @@ namespace dynquant {
 /// The strongest instruction set of this processor that the native kernel has code for.
 isa processor_isa();
 
-/// Beyond isa::avx512: permutations of bytes (AVX-512 VBMI).
-bool processor_has_vbmi();
-
 } // namespace dynquant

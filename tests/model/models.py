@@ -143,8 +143,13 @@ def pattern(number, opset, x_dtype, y_dtype, seed, muls=None, per_channel=False,
     return b.model()
 
 
+PATTERNS = {1: "fully connected", 2: "fully connected with ReLU", 3: "convolution",
+            4: "fully connected with int8 Tanh", 5: "fully connected with fp16 Tanh",
+            6: "fully connected with fp16 Sigmoid"}
+
+
 def patterns():
-    """(name, model) of all six for each opset, type of x and of y, with one Mul and two, per tensor and per channel."""
+    """(name, model, stages) of all six for each opset, type of x and of y, with one Mul and two, per tensor and per channel."""
     seed = 0
     for opset in OPSETS:
         for x_dtype in (np.uint8, np.int8):
@@ -154,9 +159,91 @@ def patterns():
                         seed += 1
                         y_dtype = (np.int8, np.uint8)[seed % 2] if number != 6 else np.uint8
                         first = number < 5 or seed % 3 != 0
+                        stages = [PATTERNS[number]]
                         yield (f"pattern {number}, opset {opset}, {np.dtype(x_dtype)} to {np.dtype(y_dtype)}, {muls} Mul"
                                f"{', per channel' * per_channel}{', cast at once' * (not first)}, seed {seed}",
-                               pattern(number, opset, x_dtype, y_dtype, seed, muls, per_channel, first))
+                               pattern(number, opset, x_dtype, y_dtype, seed, muls, per_channel, first), stages)
+
+
+def near_misses():
+    """What looks like one of the patterns, and is fused in part or not at all; and the stages that there are."""
+    plain = ["MatMulInteger", "Add", "Cast", "Mul"]
+
+    def layer(seed, muls=1):
+        b = Builder(13, seed)
+        b.input(np.uint8, [4, 50])
+        fully_connected(b, 9, 50, muls)
+        return b
+
+    for scale, zero_point in ((2, 0), (1, 3)):
+        b = layer(1)
+        b.quantize(np.int8, scale, zero_point)
+        yield f"scale {scale}, zero point {zero_point}", b.model(), [*plain, "QuantizeLinear"]
+
+    b = layer(2)
+    real = b.last
+    b.quantize(np.int8)
+    b.outputs = [real, b.last]
+    yield "rescaled values are an output", b.model(), [*plain, "QuantizeLinear"]
+
+    b = Builder(13, 3)
+    b.input(np.float32, [9], "m")
+    b.input(np.uint8, [4, 50])
+    product(b, "MatMulInteger", b.weights((50, 9)))
+    b.then("Cast", to=TensorProto.FLOAT)
+    b.then("Mul", "m")
+    b.quantize(np.int8)
+    yield "multipliers are an input", b.model(), ["MatMulInteger", "Cast", "Mul", "QuantizeLinear"]
+
+    b = Builder(13, 4)
+    b.input(np.int8, [4, 50])
+    fully_connected(b, 9, 50, 1)
+    b.then("Mul", b.constant(np.float32(-0.7)))
+    b.quantize(np.int8)
+    yield "a negative multiplier", b.model(), [*plain, "Mul", "QuantizeLinear"]
+
+    b = layer(5)
+    b.then("Mul", b.constant(np.float32(1.3)))
+    b.quantize(np.int8)
+    yield "a shift that is no power of two", b.model(), ["fully connected"]
+
+    b = layer(6)
+    b.then("Tanh")
+    b.quantize(np.int8, 1 / 127)
+    yield "Tanh of rescaled values", b.model(), [*plain, "Tanh", "QuantizeLinear"]
+
+    b = layer(7)
+    int8_activation(b, "Tanh", np.int8)
+    b.nodes[-1].input[1] = b.constant(np.full(9, 1 / 127, np.float32))
+    b.nodes[-1].input[2] = b.constant(np.zeros(9, np.int8))
+    yield ("an activation's scales of columns", b.model(),
+           ["fully connected", "DequantizeLinear", "Tanh", "QuantizeLinear"])
+
+
+def convolution_chains():
+    """Convolutions one after another, whose values lie with the channels last; and what wants them otherwise."""
+    for seed, pool in ((4001, False), (4002, True)):
+        b = Builder(13, seed)
+        b.input(np.uint8, [2, 3, 11, 10])
+        stages = []
+        for filters, channels, op in ((16, 3, "Relu"), (32, 16, "Tanh"), (7, 32, None), (20, 7, "fp16")):
+            zero_point = np.array(3, np.uint8 if channels in (3, 16) else np.int8)
+            convolution(b, filters, channels, (3, 3), 2, per_channel=True, x_zp=zero_point, pads=[1, 1, 1, 1])
+            if op == "Relu":
+                b.then("Relu")
+                b.quantize(np.uint8)
+            elif op == "Tanh":
+                int8_activation(b, "Tanh", np.int8)
+            elif op == "fp16":
+                fp16_activation(b, "Sigmoid", np.uint8, False)
+            else:
+                b.quantize(np.int8)
+            stages.append({"Relu": "convolution with ReLU", "Tanh": "convolution with int8 Tanh", None: "convolution",
+                           "fp16": "convolution with fp16 Sigmoid"}[op])
+            if pool and op == "Relu":
+                b.then("MaxPool", kernel_shape=[2, 2])
+                stages.append("MaxPool")
+        yield f"convolutions{', MaxPool between' * pool}", b.model(), stages
 
 
 # ---- Around them ----

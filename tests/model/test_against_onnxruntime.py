@@ -92,14 +92,16 @@ def differences(ours, theirs):
     return f"{different.sum()} of {different.size} differ, the first at {[int(i) for i in at]}: {ours[at]}, expected {theirs[at]}"
 
 
-def check(runner, name, model, seed):
-    """What is wrong, as lines."""
+def check(runner, name, model, seed, stages=None):
+    """What is wrong, as lines. stages: the patterns of the stages when fused, where that matters."""
     onnx.checker.check_model(model)
     feeds = random_inputs(model, seed)
     expected = run_onnxruntime(model, feeds)
     wrong = []
     for fuse, threads in RUNS:
-        results, _ = runner.run(model, feeds, expected, fuse, threads)
+        results, patterns = runner.run(model, feeds, expected, fuse, threads)
+        if fuse and stages and patterns != stages:
+            wrong.append(f"{name}: stages {patterns}, expected {stages}")
         for ours, theirs in zip(results, expected):
             if text := differences(ours, theirs):
                 wrong.append(f"{name}, fuse {fuse}, {threads} threads: {text}")
@@ -111,10 +113,10 @@ def main(program, groups):
     with tempfile.TemporaryDirectory() as folder:
         runner = Runner(program, folder)
         for group in groups:
-            for name, model in getattr(models, group)():
+            for name, model, *stages in getattr(models, group)():
                 count += 1
                 try:
-                    wrong += check(runner, name, model, count)
+                    wrong += check(runner, name, model, count, *stages)
                 except Exception as error:
                     wrong.append(f"{name}: {error}")
     for line in wrong:

@@ -1,0 +1,360 @@
+// Layers of several nodes: which they are, what is noted, and that fusing them changes no bit.
+#include "dynquant/model.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "graph_builder.hpp"
+#include "model/file.hpp"
+
+namespace dynquant::models {
+namespace {
+
+using test::graph_builder;
+namespace type = test::type;
+
+constexpr std::int64_t rows = 3, inner = 20, columns = 5;
+
+/// x, weights, a bias; sums in s32.
+graph_builder product(onnx::element_type x_type = type::uint8) {
+    graph_builder b({x_type, {rows, inner}});
+    b.then("MatMulInteger", {b.weights({inner, columns}, inner * columns)});
+    return b.then("Add", {b.constant<std::int32_t>(type::int32, {columns}, {100, -2000, 30, 0, 5000})});
+}
+
+graph_builder convolution() {
+    graph_builder b({type::int8, {2, 3, 6, 7}});
+    b.then("ConvInteger", {b.weights({4, 3, 3, 3}, 108)});
+    return b.then("Add", {b.constant<std::int32_t>(type::int32, {1, 4, 1, 1}, {100, -2000, 30, 0})});
+}
+
+graph_builder rescaled() {
+    return product().cast(type::float32).mul(11184810).mul(0x1p-34F);
+}
+
+dynquant::model parse(const graph &g, bool fuse = true) {
+    model_options options;
+    options.fuse = fuse;
+    options.threads = 1;
+    return dynquant::model::parse(write(g), "test.onnx", options);
+}
+
+std::vector<std::string> patterns_of(const graph &g) {
+    const auto m = parse(g);
+    std::vector<std::string> patterns;
+    for (const auto &stage : m.stages())
+        patterns.push_back(stage.pattern);
+    return patterns;
+}
+
+std::size_t bytes_of(const model_port &port) {
+    std::size_t bytes = port.type == type::float32 || port.type == type::int32 ? 4 : 1;
+    for (const auto extent : port.shape)
+        bytes *= static_cast<std::size_t>(extent);
+    return bytes;
+}
+
+/// All outputs, for an input of bytes from a fixed sequence.
+std::vector<std::vector<std::uint8_t>> outputs_of(const dynquant::model &m) {
+    std::vector<std::uint8_t> x(bytes_of(m.inputs().front()));
+    for (std::size_t i = 0; i < x.size(); ++i)
+        x[i] = static_cast<std::uint8_t>(i * 101 + i / 256);
+    std::vector<std::vector<std::uint8_t>> results;
+    std::vector<void *> outputs;
+    for (const auto &port : m.outputs())
+        results.emplace_back(bytes_of(port));
+    for (auto &result : results)
+        outputs.push_back(result.data());
+    m.run({x.data()}, outputs);
+    return results;
+}
+
+void expect_same_bits(const graph &g) {
+    EXPECT_EQ(outputs_of(parse(g)), outputs_of(parse(g, false)));
+}
+
+void expect_one_layer(graph_builder &b, const std::string &pattern) {
+    const auto g = b.finished();
+    EXPECT_EQ(patterns_of(g), std::vector<std::string> {pattern});
+    expect_same_bits(g);
+}
+
+/// The product is a stage by itself, whose note ends so.
+void expect_not_fused(graph_builder &b, const std::string &reason) {
+    const auto g = b.finished();
+    const auto stages = parse(g).stages();
+    const auto is_product = [](const model_stage &s) {
+        return s.pattern == "MatMulInteger" || s.pattern == "ConvInteger";
+    };
+    const auto stage = std::ranges::find_if(stages, is_product);
+    ASSERT_NE(stage, stages.end()) << "a layer: " << stages.front().pattern;
+    EXPECT_EQ(stage->note, "not fused: " + reason);
+    expect_same_bits(g);
+}
+
+// ---- The patterns ----
+
+TEST(fusion, fully_connected) {
+    for (const auto to : {type::int8, type::uint8}) {
+        expect_one_layer(rescaled().quantize(to), "fully connected");
+        expect_one_layer(product(type::int8).cast(type::float32).mul(0.01F).quantize(to), "fully connected");
+        expect_one_layer(rescaled().then("Relu").quantize(to), "fully connected with ReLU");
+    }
+}
+
+TEST(fusion, without_a_bias) {
+    graph_builder b({type::uint8, {rows, inner}});
+    b.then("MatMulInteger", {b.weights({inner, columns}, inner * columns)});
+    expect_one_layer(b.cast(type::float32).mul(0.01F).quantize(type::int8), "fully connected");
+}
+
+TEST(fusion, convolution) {
+    expect_one_layer(convolution().cast(type::float32).mul(0.004F).quantize(type::int8), "convolution");
+    expect_one_layer(convolution().cast(type::float32).mul(3).mul(0x1p-9F).then("Relu").quantize(type::uint8),
+            "convolution with ReLU");
+}
+
+TEST(fusion, activations) {
+    const auto first = [] { return rescaled().quantize(type::int8).dequantize(type::int8, 0.03F); };
+    expect_one_layer(first().then("Tanh").quantize(type::int8, 0.0078F), "fully connected with int8 Tanh");
+    expect_one_layer(first().cast(type::float16).then("Tanh").cast(type::float32).quantize(type::int8, 0.0078F),
+            "fully connected with fp16 Tanh");
+    expect_one_layer(first().cast(type::float16).then("Sigmoid").cast(type::float32).quantize(type::uint8, 0.0039F),
+            "fully connected with fp16 Sigmoid");
+}
+
+TEST(fusion, activations_of_rescaled_values) {
+    for (const auto *function : {"Tanh", "Sigmoid"}) {
+        auto flat = product().cast(type::float32).mul(0.0002F).cast(type::float16).then(function).cast(type::float32);
+        expect_one_layer(flat.quantize(type::uint8, 0.004F, 3), std::string("fully connected with fp16 ") + function);
+        auto planes = convolution().cast(type::float32).mul(0x1p-4F).mul(0x1p-8F).then("Relu").cast(type::float16);
+        expect_one_layer(planes.then(function).cast(type::float32).quantize(type::int8, 0.0078F),
+                std::string("convolution with ReLU and fp16 ") + function);
+    }
+}
+
+TEST(fusion, operands_in_either_order) {
+    graph_builder b({type::uint8, {rows, inner}});
+    b.then("MatMulInteger", {b.weights({inner, columns}, inner * columns)});
+    b.node_of("Add", {b.constant<std::int32_t>(type::int32, {1, columns}, {1, 2, 3, 4, 5}), b.last});
+    b.cast(type::float32);
+    b.node_of("Mul", {b.constant<float>(type::float32, {columns}, {0.5F, 0.25F, 0.1F, 0.01F, 0.03F}), b.last});
+    b.node_of("Mul", {b.number(0x1p-5F), b.last});
+    expect_one_layer(b.quantize(type::int8), "fully connected");
+}
+
+TEST(fusion, zero_points_and_padding) {
+    graph_builder b({type::uint8, {2, 3, 6, 7}});
+    const auto x_zero_point = b.constant<std::uint8_t>(type::uint8, {}, {7});
+    const auto w_zero_point = b.constant<std::int8_t>(type::int8, {}, {-3});
+    b.then("ConvInteger", {b.weights({4, 3, 3, 3}, 108), x_zero_point, w_zero_point},
+            {{"pads", std::vector<std::int64_t> {1, 2, 1, 0}}});
+    b.then("Add", {b.constant<std::int32_t>(type::int32, {4, 1, 1}, {2147483647, -2000, 30, 0})});
+    expect_one_layer(b.cast(type::float32).mul(0.004F).quantize(type::int8), "convolution");
+}
+
+TEST(fusion, several_matrices_of_weights) {
+    graph_builder b({type::int8, {2, rows, inner}});
+    b.then("MatMulInteger",
+            {b.weights({2, inner, columns}, 2 * inner * columns), b.constant<std::int8_t>(type::int8, {}, {5})});
+    b.then("Add", {b.constant<std::int32_t>(type::int32, {columns}, {100, -2000, 30, 0, 5000})});
+    expect_one_layer(b.cast(type::float32).mul(0.01F).quantize(type::int8), "fully connected");
+}
+
+TEST(fusion, convolutions_one_after_another) {
+    auto b = convolution();
+    b.cast(type::float32).mul(0.004F).then("Relu").quantize(type::uint8);
+    b.then("ConvInteger", {b.weights({6, 4, 2, 2}, 96)}).cast(type::float32).mul(0.002F).quantize(type::int8);
+    const auto both = b.last;
+    b.then("ConvInteger", {b.weights({2, 6, 1, 1}, 12)}).cast(type::float32).mul(0.01F).quantize(type::int8);
+    auto alone = b;
+    const auto g = b.finished();
+    EXPECT_EQ(patterns_of(g), (std::vector<std::string> {"convolution with ReLU", "convolution", "convolution"}));
+    expect_same_bits(g);
+    alone.last = both; // is an output as well, which is as ONNX says
+    alone.finished();
+    alone.last = b.last;
+    expect_same_bits(alone.finished());
+}
+
+TEST(fusion, of_nothing) {
+    graph_builder b({type::uint8, {0, inner}});
+    b.then("MatMulInteger", {b.weights({inner, columns}, inner * columns)});
+    expect_one_layer(b.cast(type::float32).mul(0.01F).quantize(type::int8), "fully connected");
+}
+
+// ---- What a stage tells ----
+
+TEST(fusion, tells_what_a_layer_is) {
+    const auto stage = parse(rescaled().then("Relu").quantize(type::int8).finished()).stages().front();
+    EXPECT_EQ(stage.name, "MatMulInteger_1");
+    EXPECT_EQ(stage.nodes.size(), 7U);
+    EXPECT_EQ(stage.nodes.back(), "node 'QuantizeLinear_7' (QuantizeLinear)");
+    EXPECT_EQ(stage.note, "");
+    ASSERT_EQ(stage.inputs.size(), 1U);
+    EXPECT_EQ(stage.inputs.front().name, "x");
+    EXPECT_EQ(stage.outputs.front().type, type::int8);
+    EXPECT_EQ(stage.outputs.front().shape, (dims {rows, columns}));
+    ASSERT_TRUE(stage.rescale);
+    EXPECT_EQ(stage.rescale->multipliers, std::vector<float> {11184810});
+    EXPECT_EQ(stage.rescale->shifts, std::vector<float> {0x1p-34F});
+    EXPECT_TRUE(stage.rescale->folded);
+}
+
+TEST(fusion, notes_what_is_no_scale_and_shift) {
+    auto no_shift = product().cast(type::float32).mul(3).mul(0.001F).quantize(type::int8).finished();
+    EXPECT_EQ(parse(no_shift).stages().front().note, "Quant_shift: expected powers of two, given 0.001");
+    expect_same_bits(no_shift);
+    EXPECT_FALSE(parse(no_shift).stages().front().rescale->folded);
+    auto no_scale = product().cast(type::float32).mul(1.5F).mul(0x1p-9F).quantize(type::int8).finished();
+    EXPECT_EQ(parse(no_scale).stages().front().note, "Quant_scale: expected integers of at most 2^24, given 1.5");
+    expect_same_bits(no_scale);
+}
+
+TEST(fusion, notes_that_sums_may_wrap) {
+    constexpr std::int64_t many = 65794; // times 255 * 128 is the first beyond 2^31 - 1
+    graph_builder b({type::uint8, {1, many}});
+    b.then("MatMulInteger", {b.weights({many, 1}, many)}).cast(type::float32).mul(0.01F).quantize(type::int8);
+    EXPECT_EQ(
+            parse(b.finished()).stages().front().note, "sums may reach 2147516160, beyond 2147483647, where they wrap");
+}
+
+// ---- What is nearly a layer ----
+
+TEST(fusion, not_where_a_value_is_wanted_elsewhere) {
+    auto b = product();
+    const auto sums = b.last;
+    b.finished();
+    expect_not_fused(b.cast(type::float32).mul(0.01F).quantize(type::int8),
+            "value '" + sums + "' is also an output of the graph");
+
+    auto c = product().cast(type::float32);
+    const auto real = c.last;
+    c.mul(0.01F).quantize(type::int8).finished();
+    c.last = real;
+    expect_not_fused(c.then("Relu"), "value 'v3': expected one node that takes it, given 2");
+}
+
+TEST(fusion, not_by_another_scale_or_zero_point) {
+    expect_not_fused(rescaled().quantize(type::int8, 2),
+            "node 'QuantizeLinear_6' (QuantizeLinear): 'c4': expected scale 1, given another");
+    expect_not_fused(rescaled().quantize(type::uint8, 1, 1),
+            "node 'QuantizeLinear_6' (QuantizeLinear): 'c5': expected zero point 0, given another");
+}
+
+TEST(fusion, not_with_multipliers_of_other_kinds) {
+    expect_not_fused(product().cast(type::float32).mul(-0.01F).quantize(type::int8),
+            "node 'Mul_4' (Mul): expected positive multipliers, given -0.01");
+    expect_not_fused(product().cast(type::float32).mul(0).quantize(type::int8),
+            "node 'Mul_4' (Mul): expected positive multipliers, given 0");
+
+    auto by_rows = product().cast(type::float32);
+    by_rows.then("Mul", {by_rows.constant<float>(type::float32, {rows, 1}, {0.1F, 0.2F, 0.3F})});
+    expect_not_fused(by_rows.quantize(type::int8),
+            "node 'Mul_4' (Mul): 'c2': expected one value, or one for each channel of shape 3x5, given shape 3x1");
+
+    auto by_itself = product().cast(type::float32);
+    by_itself.then("Mul", {by_itself.last});
+    expect_not_fused(by_itself.quantize(type::int8), "value 'v3': expected one node that takes it, given 2");
+}
+
+TEST(fusion, not_where_the_chain_ends_otherwise) {
+    expect_not_fused(product().cast(type::float32), "value 'v3' is an output of the graph");
+    expect_not_fused(product().cast(type::float32).quantize(type::int8),
+            "after 'v3' expected Mul, given node 'QuantizeLinear_4' (QuantizeLinear)");
+    expect_not_fused(product().then("Relu"), "after 'v2' expected Cast, given node 'Relu_3' (Relu)");
+}
+
+TEST(fusion, half_of_a_layer_when_the_activation_is_another) {
+    // Tanh's result is not quantized.
+    const auto g = rescaled().quantize(type::int8).dequantize(type::int8, 0.03F).then("Tanh").finished();
+    EXPECT_EQ(patterns_of(g), (std::vector<std::string> {"fully connected", "DequantizeLinear", "Tanh"}));
+    expect_same_bits(g);
+}
+
+// ---- Tables ----
+
+/// A model whose sums are x itself, all 256 values of it, before an activation.
+graph_builder all_bytes(onnx::element_type x_type) {
+    graph_builder b({x_type, {256, 1}});
+    b.then("MatMulInteger", {b.constant<std::int8_t>(type::int8, {1, 1}, {1})});
+    return b.cast(type::float32).mul(1).quantize(x_type);
+}
+
+std::vector<std::uint8_t> table_of(const graph &g) {
+    const auto m = parse(g);
+    std::vector<std::uint8_t> x(256), y(256);
+    for (std::size_t i = 0; i < 256; ++i)
+        x[i] = static_cast<std::uint8_t>(i);
+    m.run({x.data()}, {y.data()});
+    return y;
+}
+
+/// The nearest of the numbers of float16, in decimal places of 2^-24 and without their overflow; ties to even.
+long double nearest_half(long double value) {
+    int exponent = 0;
+    std::frexp(value, &exponent);
+    const auto unit = std::ldexp(1.0L, std::max(exponent - 11, -24));
+    return std::nearbyint(value / unit) * unit;
+}
+
+/// As QuantizeLinear, of a value without rounding.
+int quantized(long double value, float scale, int lowest, int highest) {
+    return static_cast<int>(std::clamp(
+            std::nearbyint(value / scale), static_cast<long double>(lowest), static_cast<long double>(highest)));
+}
+
+constexpr float x_scale = 0.03F, tanh_scale = 1.0F / 127, sigmoid_scale = 1.0F / 255;
+
+long double sigmoid(long double x) {
+    return 1 / (1 + std::exp(-x));
+}
+
+TEST(fusion, every_entry_of_the_table_of_an_int8_tanh) {
+    const auto table = table_of(all_bytes(type::int8)
+                                        .dequantize(type::int8, x_scale)
+                                        .then("Tanh")
+                                        .quantize(type::int8, tanh_scale)
+                                        .finished());
+    for (int x = -128; x < 128; ++x)
+        EXPECT_EQ(static_cast<std::int8_t>(table[static_cast<std::uint8_t>(x)]),
+                quantized(std::tanh(static_cast<long double>(static_cast<float>(x) * x_scale)), tanh_scale, -128, 127))
+                << x;
+}
+
+TEST(fusion, every_entry_of_the_tables_of_fp16_functions) {
+    const auto half = [](const char *function) {
+        return all_bytes(type::int8)
+                .dequantize(type::int8, x_scale)
+                .cast(type::float16)
+                .then(function)
+                .cast(type::float32);
+    };
+    const auto tanh = table_of(half("Tanh").quantize(type::int8, tanh_scale).finished());
+    const auto sigmoids = table_of(half("Sigmoid").quantize(type::uint8, sigmoid_scale).finished());
+    for (int x = -128; x < 128; ++x) {
+        const auto real = nearest_half(static_cast<float>(x) * x_scale);
+        EXPECT_EQ(static_cast<std::int8_t>(tanh[static_cast<std::uint8_t>(x)]),
+                quantized(nearest_half(std::tanh(real)), tanh_scale, -128, 127))
+                << x;
+        EXPECT_EQ(sigmoids[static_cast<std::uint8_t>(x)], quantized(nearest_half(sigmoid(real)), sigmoid_scale, 0, 255))
+                << x;
+    }
+}
+
+TEST(fusion, the_table_of_a_function_of_uint8) {
+    const auto table = table_of(all_bytes(type::uint8)
+                                        .dequantize(type::uint8, x_scale)
+                                        .then("Sigmoid")
+                                        .quantize(type::uint8, sigmoid_scale)
+                                        .finished());
+    for (int x = 0; x < 256; ++x)
+        EXPECT_EQ(table[static_cast<std::uint8_t>(x)],
+                quantized(sigmoid(static_cast<long double>(static_cast<float>(x) * x_scale)), sigmoid_scale, 0, 255))
+                << x;
+}
+
+} // namespace
+} // namespace dynquant::models
