@@ -1,5 +1,7 @@
 #include "model/graph.hpp"
 
+#include <algorithm>
+
 #include "model/refusal.hpp"
 #include "onnx/element_type.hpp"
 #include "quantization/data_type.hpp"
@@ -26,12 +28,15 @@ std::optional<int> bits_in(onnx::element_type type) {
 }
 
 std::optional<std::int64_t> size_in_bytes(const tensor_type &what) {
-    // More than any machine has, and sums of them are no overflow.
+    // More than any machine has, and sums of them are no overflow. Empty tensors too must have extents that can be
+    // multiplied.
     constexpr auto most_elements = std::int64_t {1} << 44;
     const auto bits = bits_in(what.type);
-    const auto elements = volume(what.shape);
-    if (!bits || !elements || *elements > most_elements) return std::nullopt;
-    return *bits < 8 ? elements.value() / 8 * *bits + (*elements % 8 * *bits + 7) / 8 : *elements * (*bits / 8);
+    auto extents = what.shape;
+    std::ranges::replace(extents, 0, 1);
+    if (!bits || volume(extents).value_or(most_elements) >= most_elements) return std::nullopt;
+    const auto elements = *volume(what.shape);
+    return *bits < 8 ? elements / 8 * *bits + (elements % 8 * *bits + 7) / 8 : elements * (*bits / 8);
 }
 
 } // namespace dynquant::models

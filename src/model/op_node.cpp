@@ -113,11 +113,13 @@ std::size_t op_node::axis(const char *attribute, std::int64_t given_axis, std::s
 op_node check(const graph &g, const node &n) {
     const auto opset = g.opsets.at("");
     op_node result {n, schema_of(n, opset), opset, {}, {}};
+    const auto find_in = [](const auto &map, const std::string &name) {
+        const auto found = name.empty() ? map.end() : map.find(name); // an empty name is an input that is left out
+        return found == map.end() ? nullptr : &found->second;
+    };
     for (const auto &name : n.inputs) {
-        const auto known = g.value_types.find(name);
-        result.inputs.push_back(known == g.value_types.end() ? nullptr : &known->second);
-        const auto value = g.initializers.find(name);
-        result.constants.push_back(value == g.initializers.end() ? nullptr : &value->second);
+        result.inputs.push_back(find_in(g.value_types, name));
+        result.constants.push_back(find_in(g.initializers, name));
     }
     check_output(result);
     if (result.schema.checked_elsewhere) return result;

@@ -76,6 +76,8 @@ window window_of(const op_node &n, const dims &x, const dims &kernel) {
         if (w.x[d] > most || kernel[d] < 1 || kernel[d] > most)
             n.refuse(dnnl_invalid_shape, "expected extents and windows of 1 to ", most, ", given a window of ",
                     to_string(kernel), " over ", to_string(w.x));
+    if (!size_in_bytes({onnx::type::uint8, kernel}))
+        n.refuse(dnnl_invalid_shape, "expected a window of a size that can be, given ", to_string(kernel));
     w.strides = values_of(n, "strides", rank, 1, 1);
     w.dilations = values_of(n, "dilations", rank, 1, 1);
     w.pads_begin = w.pads_end = dims(rank, 0);

@@ -68,6 +68,19 @@ std::int64_t matrix_at(const dims &batch, const dims &to, std::int64_t at) {
     return index;
 }
 
+/// The padded tensor and the gathered windows must be of a size that can be.
+void check_workspace(const op_node &n, const integer_convolution::problem &p) {
+    dims padded {p.batch, p.channels}, gathered = p.over.y;
+    for (std::size_t d = 0; d < p.over.rank(); ++d)
+        padded.push_back(p.over.x[d] + p.over.pads_begin[d] + p.over.pads_end[d]);
+    gathered.insert(gathered.end(), p.over.kernel.begin(), p.over.kernel.end());
+    gathered.push_back(p.channels / p.groups);
+    for (const auto &shape : {padded, gathered})
+        if (!size_in_bytes({onnx::type::uint8, shape}))
+            n.refuse(dnnl_invalid_shape, n.name(x), ": expected a padded size that can be, given shape ",
+                    to_string(n.shape(x)));
+}
+
 } // namespace
 
 const std::int8_t *weights_of(const op_node &n) {
@@ -129,8 +142,10 @@ integer_convolution::problem plan_convolution(const op_node &n) {
     if (n.integers("kernel_shape", kernel) != kernel)
         n.refuse(dnnl_invalid_arguments, "attribute 'kernel_shape': expected ", to_string(kernel),
                 ", as in the weights' shape, given ", to_string(n.integers("kernel_shape", kernel)));
-    return {n.at(x).type == onnx::type::int8, from[0], groups, channels, filters, window_of(n, from, kernel),
-            x_zero_point_of(n), zero_points_of(n, w_zero_point, filters)};
+    integer_convolution::problem p {n.at(x).type == onnx::type::int8, from[0], groups, channels, filters,
+            window_of(n, from, kernel), x_zero_point_of(n), zero_points_of(n, w_zero_point, filters)};
+    check_workspace(n, p);
+    return p;
 }
 
 } // namespace dynquant::models

@@ -1,0 +1,14 @@
+// Uses the package's component `model`, which not every build has.
+#include <cstdio>
+
+#include <dynquant/model.hpp>
+
+int main() {
+    try {
+        dynquant::model::parse("hello", "hello.onnx");
+    } catch (const dnnl::error &e) {
+        std::puts(e.what());
+        return 0;
+    }
+    return 1;
+}
