@@ -3,7 +3,9 @@
 import unittest
 
 from prequantized import page
-from prequantized.result import Outcome, Timing, Variant
+from prequantized.result import Differences, Outcome, Timing, Variant
+
+NONE = Differences(0, 57600, 0)
 
 
 def cells(text, row=2):
@@ -12,20 +14,25 @@ def cells(text, row=2):
 
 class Accuracies(unittest.TestCase):
     def test_a_drop_is_in_points(self):
-        o = Outcome("MLP", "Tanh", Variant("2mul", "fp16"), 0.985, 0.98, 0, 0, 0)
-        self.assertEqual(cells(page.accuracies([o])), ["MLP", "Tanh", "2mul, fp16", "98.50%", "98.00%", "0.50", "equal"])
+        o = Outcome("MLP", "Tanh", Variant("2mul", "fp16"), 0.985, 0.98, 0, 0, 0, NONE)
+        self.assertEqual(cells(page.accuracies([o])), ["MLP", "Tanh", "2mul, fp16", "98.50%", "98.00%", "0.50", "equal", "all 57600 alike"])
 
     def test_relu_has_no_activation_to_name(self):
-        o = Outcome("CNN", "Relu", Variant("1mul", "int8"), 0.97, 0.98, 0, 0, 0)
+        o = Outcome("CNN", "Relu", Variant("1mul", "int8"), 0.97, 0.98, 0, 0, 0, NONE)
         self.assertEqual(cells(page.accuracies([o]))[2:6], ["1mul", "97.00%", "98.00%", "-1.00"])
 
     def test_scores_that_differ_are_counted(self):
-        o = Outcome("MLP", "Relu", Variant("1mul", "int8"), 0.97, 0.97, 3, 0, 3)
+        o = Outcome("MLP", "Relu", Variant("1mul", "int8"), 0.97, 0.97, 3, 0, 3, NONE)
         self.assertEqual(cells(page.accuracies([o]))[6], "**3** differ fused, **0** node by node")
 
     def test_what_one_session_rounds_otherwise_is_said(self):
-        o = Outcome("MLP", "Tanh", Variant("1mul", "fp16"), 0.97, 0.97, 0, 0, 12)
+        o = Outcome("MLP", "Tanh", Variant("1mul", "fp16"), 0.97, 0.97, 0, 0, 12, NONE)
         self.assertEqual(cells(page.accuracies([o]))[6], "equal node by node; 12 differ in one session")
+
+
+    def test_rescalings_by_integers(self):
+        o = Outcome("MLP", "Relu", Variant("1mul", "int8"), 0.97, 0.97, 0, 0, 0, Differences(1, 100, 1) + Differences(2, 200, 2))
+        self.assertEqual(cells(page.accuracies([o]))[7], "3 of 300 differ, by at most 2")
 
 
 class Speeds(unittest.TestCase):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy
 import onnx
 
-from . import digits, network, runtime
+from . import digits, integer, network, runtime
 from .dqmodel import DqModel
 from .export import model_of
 from .result import Outcome, Variant
@@ -64,7 +64,8 @@ def outcome(of: Trained, variant: Variant, split: digits.Split, dqmodel: DqModel
     """Raises what onnx.checker and ONNX Runtime raise for a model that they do not take."""
     codified = dqmodel.codify(of.model, split.calibration.images, *variant.options)
     onnx.checker.check_model(codified, full_check=True)
-    expected = runtime.node_by_node(codified, {"images": split.test.images})["scores"]
+    values = runtime.node_by_node(codified, {"images": split.test.images})
+    expected = values["scores"]
     session = runtime.session(codified, {"images": split.test.images})["scores"]
     given = dqmodel.run(codified, split.test.images).outputs["scores"]
     unfused = dqmodel.run(codified, split.test.images, "--no-fuse").outputs["scores"]
@@ -77,6 +78,7 @@ def outcome(of: Trained, variant: Variant, split: digits.Split, dqmodel: DqModel
         differing_bits(given, expected),
         differing_bits(unfused, expected),
         differing_bits(session, expected),
+        integer.differences(codified, values),
     )
 
 

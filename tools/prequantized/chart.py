@@ -30,7 +30,7 @@ def accuracies(outcomes: list[Outcome], path: pathlib.Path) -> None:
         offset = {"codified, activation in int8": 0.12, "codified, activation in float16": -0.12}.get(label, 0)
         axes.plot([x for x, _ in some], [rows.index(row) + offset for _, row in some], linestyle="", label=label, **_STYLES[label])
     axes.set(xlabel="% of 600 images", title="Handwritten digits: accuracy before and after codifying")
-    axes.legend(loc="lower left", fontsize=8)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.4, -0.2), ncols=3, fontsize=8)
     save(figure, path.parent, path.stem)
 
 

@@ -9,15 +9,21 @@ def _equal(o: Outcome) -> str:
     return f"equal node by node; {o.differing_session} differ in one session" if o.differing_session else "equal"
 
 
+def _by_integers(o: Outcome) -> str:
+    if not o.integer.differing:
+        return f"all {o.integer.elements} alike"
+    return f"{o.integer.differing} of {o.integer.elements} differ, by at most {o.integer.largest}"
+
+
 def accuracies(outcomes: list[Outcome]) -> str:
     lines = [
-        "| network | activation | codified | float | codified | drop, points | ONNX Runtime |",
-        "|---|---|---|---|---|---|---|",
+        "| network | activation | codified | float | codified | drop, points | ONNX Runtime | by integers |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for o in outcomes:
         how = o.variant.rescale if o.activation == "Relu" else f"{o.variant.rescale}, {o.variant.activation}"
         lines.append(
-            f"| {o.network} | {o.activation} | {how} | {o.float_accuracy:.2%} | {o.accuracy:.2%} | {o.drop:.2f} | {_equal(o)} |"
+            f"| {o.network} | {o.activation} | {how} | {o.float_accuracy:.2%} | {o.accuracy:.2%} | {o.drop:.2f} | {_equal(o)} | {_by_integers(o)} |"
         )
     return "\n".join(lines) + "\n"
 

@@ -17,6 +17,18 @@ class Variant:
 
 
 @dataclasses.dataclass(frozen=True)
+class Differences:
+    """Of rescalings by integers from those of ONNX's operators, over all layers that round to 8 bits there."""
+
+    differing: int = 0
+    elements: int = 0
+    largest: int = 0
+
+    def __add__(self, other: "Differences") -> "Differences":
+        return Differences(self.differing + other.differing, self.elements + other.elements, max(self.largest, other.largest))
+
+
+@dataclasses.dataclass(frozen=True)
 class Outcome:
     """Of one codified network on the images to test by. Accuracies are from 0 to 1; the rest counts the scores that are
     not the same bits in ONNX Runtime: of dynquant's fused and node by node, both against ONNX Runtime node by node, and of
@@ -30,6 +42,7 @@ class Outcome:
     differing: int
     differing_unfused: int
     differing_session: int
+    integer: Differences
 
     @property
     def drop(self) -> float:

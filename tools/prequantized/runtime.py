@@ -28,9 +28,9 @@ def _alone(node: onnx.NodeProto, like: onnx.ModelProto, values: Values) -> Value
 
 
 def node_by_node(model: onnx.ModelProto, inputs: Values) -> Values:
-    """What the model says: in one session ONNX Runtime computes float16 in float, and leaves out casts to float16 and back
+    """All values, as the model says: in one session ONNX Runtime computes float16 in float, and leaves out casts to float16 and back
     where they meet, and with them the roundings."""
     values = inputs | {constant.name: numpy_helper.to_array(constant) for constant in model.graph.initializer}
     for node in model.graph.node:
         values |= _alone(node, model, values)
-    return {output.name: values[output.name] for output in model.graph.output}
+    return values

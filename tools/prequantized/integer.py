@@ -1,0 +1,55 @@
+"""The rescalings of a pre-quantized model as hardware does them: a multiplication by an integer and a right shift that
+rounds half to even, beside what ONNX's operators give."""
+
+import numpy
+import onnx
+
+from .result import Differences
+from .runtime import Values
+
+
+def quant_scale_and_shift(multiplier: float) -> tuple[int, int]:
+    """The integer and N of multiplier = integer * 2^-N, exactly: floats have 24 bits."""
+    numerator, denominator = float(multiplier).as_integer_ratio()
+    return numerator, denominator.bit_length() - 1
+
+
+def shifted(product: numpy.ndarray, shift: int) -> numpy.ndarray:
+    """product * 2^-shift, to nearest, ties to even."""
+    if shift >= 62:
+        return numpy.zeros_like(product)  # the products of int32 and 24 bits are below half of it
+    floor, rest = product >> shift, product & ((1 << shift) - 1)
+    half = (1 << shift) >> 1
+    return floor + ((rest > half) | ((rest == half) & (half > 0) & (floor & 1 == 1)))
+
+
+def rescaled(sums: numpy.ndarray, multipliers: list[float], relu: bool, to: numpy.dtype) -> numpy.ndarray:
+    """By integers alone."""
+    scale, shift = 1, 0
+    for multiplier in multipliers:
+        integer, bits = quant_scale_and_shift(multiplier)
+        scale, shift = scale * integer, shift + bits
+    y = shifted(sums.astype(numpy.int64) * scale, shift)
+    limits = numpy.iinfo(to)
+    return numpy.clip(numpy.maximum(y, 0) if relu else y, limits.min, limits.max).astype(to)
+
+
+def differences(model: onnx.ModelProto, values: Values) -> Differences:
+    """`values`: all of a run. Layers have one multiplier, or Quant_scale and Quant_shift, for all channels."""
+    users = {name: node for node in model.graph.node for name in node.input[:1]}
+    total = Differences()
+    for cast in model.graph.node:
+        if cast.op_type != "Cast" or values[cast.input[0]].dtype != numpy.int32:
+            continue
+        node, multipliers, relu = users[cast.output[0]], [], False
+        while node.op_type in ("Mul", "Relu"):
+            if node.op_type == "Mul":
+                multipliers.append(float(values[node.input[1]]))
+            relu |= node.op_type == "Relu"
+            node = users[node.output[0]]
+        if node.op_type == "QuantizeLinear":
+            expected = values[node.output[0]]
+            given = rescaled(values[cast.input[0]], multipliers, relu, expected.dtype)
+            apart = numpy.abs(given.astype(int) - expected.astype(int))
+            total += Differences(int((apart > 0).sum()), apart.size, int(apart.max(initial=0)))
+    return total
