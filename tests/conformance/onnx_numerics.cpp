@@ -109,6 +109,47 @@ TEST(onnx_numerics, the_type_of_the_division_decides) {
     EXPECT_EQ((quantizing {s16, f32, f32, precision::f32}.values({1024}, 1.00390625)), (integers {1020})); // 1020.02
 }
 
+TEST(onnx_numerics, zero_points_are_added_to_quotients_of_16_bits) {
+    // 92.5 again, between the ties 91.5 and 93.5, with odd zero points and to all integers.
+    for (const auto type : {u8, s8, u16, s16}) {
+        EXPECT_EQ((quantizing {type, f16, f16, precision::f16}.values({150.625, -150.625}, 1.6279296875, 3)),
+                (integers {95, type == s8 || type == s16 ? -89 : 0}));
+        EXPECT_EQ((quantizing {type, f16, f16, precision::f32}.values({150.625, -150.625}, 1.6279296875, 3)),
+                (integers {96, type == s8 || type == s16 ? -90 : 0}));
+    }
+    EXPECT_EQ((quantizing {s16, bf16, bf16, precision::bf16}.values({0.5, 1.5, 2.5, -0.5, -1.5}, 1, -7)),
+            (integers {-7, -5, -5, -7, -9}));
+    // f16 has steps of 32 from 32768 on, bf16 of 256: 40000 is 156.25 of those.
+    EXPECT_EQ((quantizing {u16, f16, f16, precision::f16}.values({40000, 20000}, 0.5)), (integers {65535, 40000}));
+    EXPECT_EQ((quantizing {u16, f32, f32, precision::f16}.values({40016, 40017}, 1, 5)), (integers {40005, 40037}));
+    EXPECT_EQ((quantizing {u16, f32, f32, precision::bf16}.values({40000}, 1, 5)), (integers {39941}));
+}
+
+TEST(onnx_numerics, quotients_of_f16_overflow_at_65520) {
+    // 65504 is the highest number; what is below 65520 goes down to it, and from there on all is infinite.
+    const quantizing to_u16 {u16, f16, f16, precision::f16}, to_s16 {s16, f16, f16, precision::f16};
+    EXPECT_EQ(to_u16.values({65504, 32752, 32768}, 1), (integers {65504, 32752, 32768}));
+    EXPECT_EQ(to_u16.values({32752, 32768, 60000}, 0.5), (integers {65504, 65535, 65535}));
+    EXPECT_EQ(to_u16.values({-32752, -32768, -60000, -infinity}, 0.5, 65535), (integers {31, 0, 0, 0}));
+    EXPECT_EQ(to_s16.values({32752, 32768, 60000, infinity}, 0.5, -32768), (integers {32736, 32767, 32767, 32767}));
+    EXPECT_EQ(to_s16.values({-32752, -32768, -60000}, 0.5, 32767), (integers {-32737, -32768, -32768}));
+}
+
+TEST(onnx_numerics, scales_of_16_bits_may_be_anything) {
+    for (const auto division : {precision::f16, precision::bf16}) {
+        const auto type = division == precision::f16 ? f16 : bf16;
+        const quantizing to_s8 {s8, type, type, division};
+        EXPECT_EQ(to_s8.values({1, -1, 0, nan}, 0, 3), (integers {127, -128, -128, -128}));
+        EXPECT_EQ(to_s8.values({10, -10, infinity}, -2, 1), (integers {-4, 6, -128}));
+        EXPECT_EQ(to_s8.values({10, infinity}, infinity, 1), (integers {1, -128}));
+        EXPECT_EQ(to_s8.values({1}, nan, 1), (integers {-128}));
+        EXPECT_EQ(to_s8.values({0x1p-23, -0x1.8p-22, 1}, 0x1p-24, 1), (integers {3, -5, 127})); // subnormal as f16
+    }
+    const quantizing to_s8 {s8, bf16, bf16, precision::bf16};
+    EXPECT_EQ(to_s8.values({0x1p100, -0x1p101, 0x1p127}, 0x1p100), (integers {1, -2, 127})); // outside the guard
+    EXPECT_EQ(to_s8.values({0x1.8p-130, 0x1p127, -0x1p127}, 0x1p-130), (integers {2, 127, -128}));
+}
+
 TEST(onnx_numerics, f16_overflows_before_it_divides) {
     EXPECT_EQ((quantizing {s8, f32, f32, precision::f32}.values({70000, -70000}, 1000)), (integers {70, -70}));
     EXPECT_EQ((quantizing {s8, f32, f32, precision::f16}.values({70000, -70000}, 1000)), (integers {127, -128}));
@@ -315,36 +356,75 @@ std::string refusal(const quantization &q, kernel_kind kernel) {
     }
 }
 
-TEST(onnx_numerics, kernels_of_the_other_rules_say_why_they_refuse) {
+/// f32 to u8 under one scale, known beforehand.
+quantization plain() {
     quantization q;
     q.rule = numerics::onnx;
     q.src = {f32, {4}, {}};
     q.dst = {u8, {4}, {}};
     q.scales = {f32, {4}, {1}};
-    EXPECT_EQ(prepare(q).info().kernel, kernel_kind::native); // without zero points the rules agree
-    const auto expect_refused = [](const quantization &statement, const std::string &why) {
-        for (const auto kernel : {kernel_kind::native, kernel_kind::onednn})
-            EXPECT_EQ(refusal(statement, kernel),
-                    std::string("kernel: '") + to_string(kernel) + "' was asked for but cannot compute this: " + why);
-        EXPECT_EQ(prepare(statement).info().kernel, kernel_kind::reference);
-    };
+    return q;
+}
+
+void expect_refused(const quantization &q, kernel_kind kernel, const std::string &why) {
+    EXPECT_EQ(refusal(q, kernel),
+            std::string("kernel: '") + to_string(kernel) + "' was asked for but cannot compute this: " + why);
+}
+
+TEST(onnx_numerics, onednn_says_why_it_refuses_what_its_rules_have_not) {
+    auto q = plain();
+    EXPECT_EQ(refusal(q, kernel_kind::onednn), "nothing"); // without zero points the rules agree
     q.zero_points = {u8, {4}, {}};
-    EXPECT_EQ(prepare(q).info().kernel, kernel_kind::native); // which has rows of its own for these types
-    q.src.type = f16;
-    expect_refused(
-            q, "zero points are added to the rounded quotients, and under numerics strict to those not yet rounded");
-    q.src.type = f32;
+    expect_refused(q, kernel_kind::onednn,
+            "zero points are added to the rounded quotients, and under numerics strict to those not yet rounded");
     q.zero_points.reset();
     q.division = precision::f16;
-    expect_refused(q, "the division is one in f16, and numerics strict divides in f32");
+    expect_refused(q, kernel_kind::onednn, "the division is one in f16, and numerics strict divides in f32");
     q.division = precision::f32;
     q.dst.type = u16;
-    expect_refused(q,
+    expect_refused(q, kernel_kind::onednn,
             "numerics strict has no such types: dst: expected data type s8, u8, s4, u4, f8_e4m3 or f8_e5m2, "
             "given u16");
     q.dst.type = f8_e4m3;
     q.saturate = true;
-    expect_refused(q, "dst saturates, and overflows under numerics strict");
+    expect_refused(q, kernel_kind::onednn, "dst saturates, and overflows under numerics strict");
+}
+
+TEST(onnx_numerics, native_quantizes_from_reals_by_reals_to_integers) {
+    for (const auto dst : {u2, s2, u4, s4, u8, s8, u16, s16, u32, s32})
+        for (const auto src : {f32, f16, bf16})
+            for (const auto scales : {f32, f16, bf16})
+                for (const auto division : {precision::f32, precision::f16, precision::bf16}) {
+                    if ((dst == u32 || dst == s32) && division != precision::f32) continue;
+                    auto q = plain();
+                    q.dst.type = dst;
+                    q.src.type = src;
+                    q.scales.type = scales;
+                    q.division = division;
+                    EXPECT_EQ(prepare(q).info().kernel, kernel_kind::native) << describe(q);
+                    q.zero_points = {dst, {4}, {}};
+                    EXPECT_EQ(prepare(q).info().kernel, kernel_kind::native) << describe(q);
+                }
+}
+
+TEST(onnx_numerics, native_says_why_it_refuses_the_rest) {
+    const auto expect = [](auto change, const std::string &why) {
+        auto q = plain();
+        q.zero_points = {u8, {4}, {}};
+        change(q);
+        expect_refused(q, kernel_kind::native, why);
+        EXPECT_EQ(prepare(q).info().kernel, kernel_kind::reference) << why;
+    };
+    expect([](auto &q) { q.src.type = s32; }, "src: expected data type f32, f16 or bf16, given s32");
+    expect([](auto &q) { q.scales.type = f8_e8m0; }, "scales: expected data type f32, f16 or bf16, given f8_e8m0");
+    expect([](auto &q) { q.zero_points->type = s32; }, "zps: expected data type u8, that of dst, given s32");
+    expect([](auto &q) { q.division = precision::f64; }, "division: expected f32, f16 or bf16, given f64");
+    expect(
+            [](auto &q) {
+                q.dst.type = q.zero_points->type = u32;
+                q.division = precision::f16;
+            },
+            "division: expected f32 for dst of 32 bits, given f16");
 }
 
 } // namespace

@@ -41,17 +41,30 @@ std::vector<variant> all_variants() {
 
 namespace {
 
+bool one_of(data_type type, std::initializer_list<data_type> list) {
+    return std::ranges::find(list, type) != list.end();
+}
+
+bool is_real(data_type type) {
+    return one_of(type, {data_type::f32, data_type::f16, data_type::bf16});
+}
+
 /// Whether all types are those of oneDNN's rules.
 bool of_onednn(const quantization &q) {
     using enum data_type;
-    const auto one_of = [](data_type type, std::initializer_list<data_type> list) {
-        return std::ranges::find(list, type) != list.end();
-    };
-    const auto real = [&](data_type type) { return one_of(type, {f32, f16, bf16}); };
     const auto &[a, b] = q.dir == direction::quantize ? std::pair(q.src, q.dst) : std::pair(q.dst, q.src);
-    if (!real(a.type) || !real(q.scales.type)) return false;
+    if (!is_real(a.type) || !is_real(q.scales.type)) return false;
     if (!one_of(b.type, {s8, u8, s4, u4, f8_e4m3, f8_e5m2})) return false;
     return !q.zero_points || one_of(q.zero_points->type, {s8, u8, s32, s4, u4});
+}
+
+/// Whether QuantizeLinear's integers are computed: from reals by reals, with zero points of their own type.
+bool native_quantizes_onnx(const quantization &q) {
+    using enum data_type;
+    if (!is_real(q.src.type) || !is_real(q.scales.type)) return false;
+    if (q.zero_points && q.zero_points->type != q.dst.type) return false;
+    if (one_of(q.dst.type, {s32, u32})) return q.division == precision::f32;
+    return q.division != precision::f64;
 }
 
 /// Whether all types are those of the 8-bit integers' ops.
@@ -76,10 +89,8 @@ bool native_quantizes(const quantization &q) {
     if (!is_integer(q.dst.type))
         return q.src.type != s32 && q.scales.type != s32 && q.scales.type != f8_e8m0 && q.dst.type != f6_e2m3
                 && q.dst.type != f6_e3m2 && q.division == precision::f32;
-    if (!of_onednn(q) || q.division != precision::f32 || q.saturate) return false;
-    if (q.rule == numerics::onnx && q.dir == direction::quantize && q.zero_points)
-        if (!classic(q) || q.zero_points->type != q.dst.type) return false;
-    return true;
+    if (q.rule == numerics::onnx) return native_quantizes_onnx(q);
+    return of_onednn(q) && q.division == precision::f32 && !q.saturate;
 }
 
 } // namespace

@@ -109,5 +109,32 @@ TEST(division, three_operations_are_exact_for_every_divisor) {
     EXPECT_GT(total.wrong_by_reciprocal, total.tried / 4);
 }
 
+// ---- Operands of f16 and bf16 ----------------------------------------------------------------------
+
+// Their quotient, rounded to their type, is the product with the reciprocal, rounded: formulas.hpp says why, and with
+// so few bits all there are can be tried. Rounding is Veltkamp's, by three operations of f32.
+
+float rounded_product(float x, float s, int bits) {
+    const float product = x * (1.0f / s), scaled = product * static_cast<float>((1 << (24 - bits)) + 1);
+    return scaled - (scaled - product);
+}
+
+/// The nearest number of so many bits to x / s, in integers; there are no ties.
+float rounded_quotient(std::uint32_t x, std::uint32_t s, int bits) {
+    const int k = x >= s ? bits - 1 : bits; // so that the mantissa has all its bits
+    const auto scaled = x << (k + 1), twice = scaled / s;
+    EXPECT_FALSE(twice % 2 == 1 && twice * s == scaled) << x << " / " << s << " is a tie";
+    return std::ldexp(static_cast<float>((twice + 1) / 2), -k);
+}
+
+TEST(division, a_product_is_exact_for_every_quotient_of_11_and_8_bits) {
+    for (const int bits : {11, 8})
+        for (auto s = 1u << (bits - 1); s < 1u << bits; ++s)
+            for (auto x = 1u << (bits - 1); x < 1u << bits; ++x)
+                ASSERT_EQ(rounded_product(static_cast<float>(x), static_cast<float>(s), bits),
+                        rounded_quotient(x, s, bits))
+                        << x << " / " << s << " in " << bits << " bits";
+}
+
 } // namespace
 } // namespace dynquant::test

@@ -117,7 +117,9 @@ TEST(dqbench_options, the_rule_onnx_is_for_what_has_it) {
     };
     refused("api", "graph", "--api=direct, given --api=graph");
     refused("op", "Quantize", "--op=DynamicQuantize or DynamicDequantize, given --op=Quantize");
-    refused("peer", "xnnpack", "no peer, as all have oneDNN's rounding, given --peer=xnnpack");
+    refused("peer", "xnnpack", "no peer but limit, as the others have oneDNN's rounding, given --peer=xnnpack");
+    refused("peer", "limit,xnnpack", "no peer but limit, as the others have oneDNN's rounding, given --peer=xnnpack");
+    EXPECT_EQ(single({{"api", "direct"}, {"rule", "onnx"}, {"peer", "limit"}}).peers, (std::vector {peer_kind::limit}));
     const auto c = single({{"api", "direct"}, {"rule", "onnx"}, {"division", "f16"}, {"saturate", "true"},
             {"dt", "s32:f8_e8m0:u16:u16"}});
     EXPECT_EQ(c.rule, rule_kind::onnx);

@@ -1,6 +1,7 @@
 // Streaming stores: each instruction set's rows with results past the caches, which otherwise only large tensors
 // meet, at every alignment and length around a block, against the oracle.
 #include <cstring>
+#include <tuple>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -10,6 +11,7 @@
 #include "support/elements.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/oracle.hpp"
+#include "support/oracle_onnx.hpp"
 
 namespace dynquant::test {
 namespace {
@@ -237,6 +239,70 @@ TEST(streaming, quantizes_reals_of_16_bits_right_at_every_alignment) {
                 for (const std::int64_t padding : {0, 3})
                     for (const auto *rows : available_rows())
                         ASSERT_NO_FATAL_FAILURE(expect_quantized_right({src, dst, 2, groups, size, padding}, *rows));
+}
+
+/// numerics::onnx to integers of 16 and 32 bits, in groups of each row.
+struct onnx_case {
+    data_type src, dst;
+    precision division;
+    std::int64_t rows, groups, size;
+
+    std::int64_t width() const { return groups * size; }
+    std::int64_t count() const { return rows * width(); }
+    layout shaped() const {
+        quantization q;
+        q.src = {src, {rows, width()}, {}};
+        q.dst = {dst, {rows, width()}, {}};
+        q.scales = {data_type::f32, {rows, size}, {}};
+        return converted_layout_of(canonicalize(q).front(), false);
+    }
+    row_function function(const row_functions &of) const {
+        return division == precision::f32 ? of.onnx->divided_in_f32 : of.onnx->divided_in_16_bits;
+    }
+};
+
+struct onnx_sample {
+    std::vector<std::byte> src, dst;
+
+    explicit onnx_sample(const onnx_case &of)
+        : src(bytes_for(of.src, of.count()))
+        , dst(bytes_for(of.dst, of.count())) {
+        for (std::int64_t i = 0; i < of.count(); ++i) {
+            const auto bits = bits_of_real(of.src, static_cast<float>(i % 97 - 40) * 0.0625f);
+            const auto group = static_cast<std::size_t>(i % of.width() / of.size);
+            set_bits(of.src, src.data(), i, bits);
+            set_bits(of.dst, dst.data(), i,
+                    oracle::quantize_onnx({oracle::number_from(of.src, bits), exact::number_of(scale_of(group)),
+                                                  oracle::number_of_integer(zero_point_of(group)), of.division},
+                            of.dst, false));
+        }
+    }
+};
+
+void expect_onnx_right(const onnx_case &of) {
+    const onnx_sample sample(of);
+    const parameters p(shape {1, of.groups, of.size});
+    const auto shaped = of.shaped();
+    for (const auto *rows : available_rows())
+        for (std::size_t offset = 0; offset < 64; offset += static_cast<std::size_t>(bits_in(of.dst)) / 8) {
+            guarded_buffer dst(sample.dst.size(), guarded_buffer::place::at_front, offset);
+            auto one = p.with(shaped, sample.src.data(), dst.data());
+            one.src_type = of.src;
+            one.dst_type = of.dst;
+            one.division = of.division;
+            of.function (*rows)(one, all_of(shaped));
+            ASSERT_TRUE(dst.holds(sample.dst) && dst.intact())
+                    << of.groups << " groups of " << of.size << " to " << to_string(of.dst) << " at offset " << offset;
+        }
+}
+
+TEST(streaming, quantizes_to_wider_integers_right_at_every_alignment) {
+    using enum data_type;
+    for (const auto &[src, dst, division] : {std::tuple {f32, s16, precision::f32}, {f16, s16, precision::f16},
+                 {bf16, s16, precision::bf16}, {f32, s32, precision::f32}})
+        for (const std::int64_t size : {1, 3, 31, 32, 100, 129})
+            for (const std::int64_t groups : {1, 5})
+                ASSERT_NO_FATAL_FAILURE(expect_onnx_right({src, dst, division, 2, groups, size}));
 }
 
 } // namespace

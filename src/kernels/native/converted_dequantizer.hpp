@@ -110,7 +110,6 @@ class converted_dequantizer : public converted_stretch<V> {
                 zero_points.include(bits_of(table.zero[i]));
             table.symmetric = !c.zero_points.data || zero_points.within(0, 0);
         } else {
-            if (c.src_type == data_type::u32 && !c.zero_points.data) subtract_nothing(all);
             for (std::int64_t i = 0; i < count; ++i)
                 zero_points.include(table.zero_point[i]);
             const bool wide = c.src_type == data_type::s32 || c.src_type == data_type::u32;
@@ -130,12 +129,6 @@ class converted_dequantizer : public converted_stretch<V> {
             case data_type::f4_e2m1: return true;
             default: return false;
         }
-    }
-
-    /// u32 and its zero points are loaded 2^31 less.
-    void subtract_nothing(std::int64_t count) {
-        for (std::int64_t i = 0; i < count; ++i)
-            table.zero_point[i] = INT32_MIN;
     }
 
     /// Dense results under one parameter, or in groups of whole lines, go straight to dst; others by way of f32.

@@ -2,56 +2,66 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/native/converted_stretch.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
 
+/// Quantizing by a rule to integers, whatever types lie in memory.
 template <typename V>
-class converted_quantizer : public converted_stretch<V> {
+class integer_quantizer : public converted_stretch<V> {
   public:
     using converted_stretch<V>::part;
 
-    explicit converted_quantizer(const call &of)
+    explicit integer_quantizer(const call &of)
         : converted_stretch<V>(of) {}
-
-    /// Whether a part needs no buffers, and so may have any length.
-    bool in_place() const {
-        return along.src_stride == 1 && along.dst_stride == 1
-                && (c.dst_type == data_type::u8 || c.dst_type == data_type::s8);
-    }
 
     void prepare(const parameter_run &run) { native::prepare(this->table, c, run); }
 
-    void compute_part(const placed &from, const placed &to) {
-        switch (c.src_type) {
-            case data_type::f16: return quantize(gather(c.src, from, halves_.column), to);
-            case data_type::bf16: return quantize(gather(c.src, from, brains_.column), to);
-            default: return quantize(gather(c.src, from, reals_.column), to);
-        }
-    }
-
-  private:
+  protected:
     using converted_stretch<V>::along;
     using converted_stretch<V>::c;
 
-    template <typename Real>
-    void quantize(const Real *x, const placed &to) {
+    /// Whether dst needs no buffer.
+    bool writes_in_place() const {
         switch (c.dst_type) {
-            case data_type::u8: return quantize_to<std::uint8_t>(x, to);
-            case data_type::s8: return quantize_to<std::int8_t>(x, to);
-            default: break; // s4 and u4
+            case data_type::s4:
+            case data_type::u4:
+            case data_type::s2:
+            case data_type::u2: return false;
+            default: return along.dst_stride == 1;
         }
-        auto *const bytes = reinterpret_cast<std::int8_t *>(bytes_.column);
-        this->template compute<strict_quantizer<V, std::int8_t>, storing::cached>(x, bytes);
-        nibble_writer<V>::write(bytes, c.dst, to, c.dst_type == data_type::s4);
     }
 
-    template <typename Integer, typename Real>
+    /// Calls f with the part's reals as they lie in src.
+    template <typename F>
+    void with_src(const placed &from, const F &f) {
+        switch (c.src_type) {
+            case data_type::f16: return f(gather(c.src, from, buffer<half>()));
+            case data_type::bf16: return f(gather(c.src, from, buffer<brain>()));
+            default: return f(gather(c.src, from, buffer<float>()));
+        }
+    }
+
+    /// The part's reals rounded to a type.
+    template <typename To>
+    const To *src_as(const placed &from) {
+        const To *result = buffer<To>();
+        with_src(from, [&]<typename From>(const From *x) {
+            if constexpr (std::is_same_v<From, To>)
+                result = x;
+            else
+                round_reals<V>(x, from.count, buffer<To>());
+        });
+        return result;
+    }
+
+    template <typename Rule, typename Integer, typename Real>
     void quantize_to(const Real *x, const placed &to) {
-        using op = strict_quantizer<V, Integer>;
-        auto *const result = bytes<Integer>(to);
+        using op = quantizer<V, Integer, Rule>;
+        auto *const result = integers<Integer>(to);
         if (to.stride != 1) {
             this->template compute<op, storing::cached>(x, result);
             scatter(result, c.dst, to);
@@ -62,16 +72,70 @@ class converted_quantizer : public converted_stretch<V> {
         }
     }
 
-    /// Where bytes are computed to: dst itself if they are neighbours there.
-    template <typename Byte>
-    Byte *bytes(const placed &to) {
-        return to.stride == 1 ? static_cast<Byte *>(c.dst) + to.first : reinterpret_cast<Byte *>(bytes_.column);
+    /// To integers of 4 and 2 bits by way of 8.
+    template <typename Rule, typename Real>
+    void quantize_to_packed(const Real *x, const placed &to) {
+        auto *const bytes = reinterpret_cast<std::int8_t *>(integers_.column);
+        this->template compute<quantizer<V, std::int8_t, Rule>, storing::cached>(x, bytes);
+        switch (c.dst_type) {
+            case data_type::s2: return packed_writer<V, 2, true>::write(bytes, c.dst, to);
+            case data_type::u2: return packed_writer<V, 2, false>::write(bytes, c.dst, to);
+            case data_type::s4: return packed_writer<V, 4, true>::write(bytes, c.dst, to);
+            default: return packed_writer<V, 4, false>::write(bytes, c.dst, to);
+        }
+    }
+
+    /// Where integers are computed to: dst itself if they are neighbours there.
+    template <typename Integer>
+    Integer *integers(const placed &to) {
+        return to.stride == 1 ? static_cast<Integer *>(c.dst) + to.first
+                              : reinterpret_cast<Integer *>(integers_.column);
+    }
+
+  private:
+    template <typename Real>
+    Real *buffer() {
+        if constexpr (std::is_same_v<Real, half>)
+            return halves_.column;
+        else if constexpr (std::is_same_v<Real, brain>)
+            return brains_.column;
+        else
+            return reals_.column;
     }
 
     column_buffer<float> reals_;
     column_buffer<half> halves_;
     column_buffer<brain> brains_;
-    column_buffer<unsigned char> bytes_;
+    column_buffer<std::int32_t> integers_; // or narrower ones
+};
+
+/// By the rules that all types of oneDNN have.
+template <typename V>
+class converted_quantizer : public integer_quantizer<V> {
+  public:
+    using integer_quantizer<V>::integer_quantizer;
+    using integer_quantizer<V>::part;
+
+    /// Whether a part needs no buffers, and so may have any length.
+    bool in_place() const { return along.src_stride == 1 && this->writes_in_place(); }
+
+    void compute_part(const placed &from, const placed &to) {
+        this->with_src(from, [&](const auto *x) { quantize(x, to); });
+    }
+
+  private:
+    using converted_stretch<V>::along;
+    using converted_stretch<V>::c;
+    using rule = strict_rule<V>;
+
+    template <typename Real>
+    void quantize(const Real *x, const placed &to) {
+        switch (c.dst_type) {
+            case data_type::u8: return this->template quantize_to<rule, std::uint8_t>(x, to);
+            case data_type::s8: return this->template quantize_to<rule, std::int8_t>(x, to);
+            default: return this->template quantize_to_packed<rule>(x, to); // s4 and u4
+        }
+    }
 };
 
 } // namespace

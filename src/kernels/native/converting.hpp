@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/native/parameters.hpp"
 #include "kernels/native/runs.hpp"
@@ -11,8 +12,6 @@
 
 namespace dynquant::kernels::native {
 namespace {
-
-constexpr std::int64_t nibble_size = 4;
 
 /// Columns of one row, on the stack. Vectors may be read and written to their end beyond the last column.
 template <typename T>
@@ -50,6 +49,12 @@ constexpr std::int64_t line_of = 64 / sizeof(T);
 
 // ---- Reals -----------------------------------------------------------------------------------------
 
+/// The data type of reals that lie in memory as T.
+template <typename T>
+constexpr data_type type_of = std::is_same_v<T, half> ? data_type::f16
+        : std::is_same_v<T, brain>                    ? data_type::bf16
+                                                      : data_type::f32;
+
 /// Floats to reals of type T, two vectors at a time.
 template <typename V, typename T>
 void narrow(const float *from, std::int64_t count, T *to, bool streaming) {
@@ -72,6 +77,16 @@ void narrow(const float *from, std::int64_t count, T *to, bool streaming) {
         V::store(to + i, V::load(from + i), V::load(from + i + n));
     for (; i < count; i += n)
         partial(i, least(i + n, count));
+}
+
+/// Reals to those of another type.
+template <typename V, typename From, typename To>
+void round_reals(const From *from, std::int64_t count, To *to) {
+    constexpr std::int64_t n = V::lanes;
+    std::int64_t i = 0;
+    for (; i + n <= count; i += n)
+        V::store(to + i, V::load(from + i));
+    if (i < count) V::store(to + i, V::load_partial(from + i, count - i));
 }
 
 template <typename V>
@@ -131,13 +146,6 @@ void narrow(const float *from, std::int64_t count, std::uint8_t *to, bool stream
 }
 
 // ---- Integers --------------------------------------------------------------------------------------
-
-/// Leaves the other half of the byte as it is.
-inline void put_nibble(void *packed, std::int64_t i, std::int8_t value) {
-    auto &byte = static_cast<unsigned char *>(packed)[i / 2];
-    const int shift = static_cast<int>(i % 2) * nibble_size, kept = 0xf0 >> shift;
-    byte = static_cast<unsigned char>((byte & kept) | (value & 0xf) << shift);
-}
 
 /// Elements of 4 or 2 bits, whether signed or not.
 struct packing {
@@ -212,38 +220,60 @@ class packed_reader {
     column_buffer<std::int8_t> buffer_;
 };
 
-/// Bytes to 4-bit elements, saturated. The bytes have room for a vector beyond their end.
-template <typename V>
-class nibble_writer {
+/// Bytes to elements of 4 or 2 bits, saturated. The bytes have room for two vectors beyond their end.
+template <typename V, int bits, bool is_signed>
+class packed_writer {
   public:
-    static void write(const std::int8_t *bytes, void *tensor, const placed &at, bool is_signed) {
-        const std::int8_t lowest = is_signed ? -8 : 0, highest = is_signed ? 7 : 15;
-        const auto saturated = [=](std::int8_t value) {
-            return value < lowest ? lowest : value > highest ? highest : value;
-        };
+    static void write(const std::int8_t *bytes, void *tensor, const placed &at) {
+        const auto put = [&](std::int64_t i) { put_one(tensor, at.first + i * at.stride, bytes[i]); };
         if (at.stride != 1) {
             for (std::int64_t i = 0; i < at.count; ++i)
-                put_nibble(tensor, at.first + i * at.stride, saturated(bytes[i]));
+                put(i);
             return;
         }
-        // Whole bytes, and before and after them halves of some that others own the rest of.
-        const auto head = at.first % 2 < at.count ? at.first % 2 : at.count, whole = (at.count - head) / 2 * 2;
-        if (head > 0) put_nibble(tensor, at.first, saturated(bytes[0]));
-        pack(bytes + head, whole, static_cast<unsigned char *>(tensor) + (at.first + head) / 2, lowest, highest);
-        if (head + whole < at.count) put_nibble(tensor, at.first + head + whole, saturated(bytes[head + whole]));
+        // Whole bytes, and before and after them parts of some that others own the rest of.
+        const auto head = least((per_byte - at.first % per_byte) % per_byte, at.count);
+        const auto whole = (at.count - head) / per_byte * per_byte;
+        for (std::int64_t i = 0; i < head; ++i)
+            put(i);
+        pack(bytes + head, whole, static_cast<unsigned char *>(tensor) + (at.first + head) / per_byte);
+        for (std::int64_t i = head + whole; i < at.count; ++i)
+            put(i);
     }
 
   private:
-    static void pack(
-            const std::int8_t *from, std::int64_t count, unsigned char *to, std::int8_t lowest, std::int8_t highest) {
-        constexpr std::int64_t n = V::nibbles;
+    static constexpr std::int64_t per_byte = 8 / bits;
+    static constexpr int mask = (1 << bits) - 1;
+    static constexpr std::int8_t lowest = is_signed ? -(1 << (bits - 1)) : 0, highest = lowest + mask;
+
+    /// Leaves the rest of the byte as it is.
+    static void put_one(void *packed, std::int64_t i, std::int8_t value) {
+        const int saturated = value < lowest ? lowest : value > highest ? highest : value;
+        const int shift = static_cast<int>(i % per_byte) * bits;
+        auto &byte = static_cast<unsigned char *>(packed)[i / per_byte];
+        byte = static_cast<unsigned char>((byte & ~(mask << shift)) | (saturated & mask) << shift);
+    }
+
+    static void pack(const std::int8_t *from, std::int64_t count, unsigned char *to) {
+        constexpr std::int64_t n = V::nibbles * per_byte / 2, size = V::nibbles / 2;
         std::int64_t i = 0;
-        for (; i + n <= count; i += n)
-            V::pack(from + i, to + i / 2, lowest, highest);
+        for (; i + n <= count; i += n, to += size)
+            pack_vector(from + i, to);
         if (i == count) return;
-        unsigned char rest[n / 2];
-        V::pack(from + i, rest, lowest, highest);
-        std::memcpy(to + i / 2, rest, static_cast<std::size_t>((count - i) / 2));
+        unsigned char rest[size];
+        pack_vector(from + i, rest);
+        std::memcpy(to, rest, static_cast<std::size_t>((count - i) / per_byte));
+    }
+
+    static void pack_vector(const std::int8_t *from, unsigned char *to) {
+        if constexpr (bits == 4) return V::pack(from, to, lowest, highest);
+        // As if of 4 bits, two to a byte, which closed up are of 4 bits again.
+        alignas(64) std::int8_t pairs[V::nibbles];
+        V::pack(from, reinterpret_cast<unsigned char *>(pairs), lowest, highest);
+        V::pack(from + V::nibbles, reinterpret_cast<unsigned char *>(pairs) + V::nibbles / 2, lowest, highest);
+        for (auto &pair : pairs)
+            pair = static_cast<std::int8_t>((pair & 3) | (pair >> 2 & 12));
+        V::pack(pairs, to, 0, 15);
     }
 };
 

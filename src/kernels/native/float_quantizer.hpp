@@ -100,7 +100,7 @@ class float_quantizer : public converted_stretch<V> {
 
     void write_f4(const placed &to) {
         narrow<V, float4_e2m1, true>(sums_.column, part.count, bytes_.column, false);
-        nibble_writer<V>::write(reinterpret_cast<const std::int8_t *>(bytes_.column), c.dst, to, false);
+        packed_writer<V, 4, false>::write(reinterpret_cast<const std::int8_t *>(bytes_.column), c.dst, to);
     }
 
     column_buffer<float> reals_, sums_;

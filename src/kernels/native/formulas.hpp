@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/native/parameters.hpp"
 #include "kernels/native/two_part_reciprocal.hpp"
@@ -71,15 +72,29 @@ struct some_zero {
     typename V::reals added_to_product(typename V::reals a, typename V::reals b) const { return V::fma(a, b, zero); }
 };
 
-/// The same for numerics::onnx: to the rounded quotient. Added to 1.5 * 2^23 all quotients that do not saturate become
-/// integers there, and what is subtracted again takes the zero point with it, exactly.
-template <typename V>
+/// A quotient of two numbers of `Division`, half or brain, rounded to one, ties aside, which there are none of:
+/// Veltkamp's splitting (Boldo, "Pitfalls of a full floating-point proof", 2006). It has no bounds of the exponent and
+/// needs none: what is subnormal as f16 is 0 as an integer, and of what overflows 2^16 is saturated as infinity is.
+template <typename V, typename Division>
+typename V::reals rounded_to(typename V::reals quotient) {
+    constexpr int dropped = std::is_same_v<Division, half> ? 13 : 16; // of the 24 bits of an f32's significand
+    const auto scaled = V::mul(quotient, V::splat(static_cast<float>((1 << dropped) + 1)));
+    return V::subtract(scaled, V::subtract(scaled, quotient));
+}
+
+/// The same for numerics::onnx: to the quotient, rounded to the type of the division and then to an integer. Added to
+/// 1.5 * 2^23 all quotients that do not saturate become integers there, and what is subtracted again takes the zero
+/// point with it, exactly.
+template <typename V, typename Division = float>
 struct rounded_zero {
     typename V::reals offset;
 
     static constexpr float rounder = 12582912.0F;
     static rounded_zero from(const parameter_table &t, auto take) { return {V::add(take(t.zero), V::splat(-rounder))}; }
-    typename V::reals added_to(typename V::reals x) const { return V::add(V::add(x, V::splat(rounder)), offset); }
+    typename V::reals added_to(typename V::reals x) const {
+        if constexpr (!std::is_same_v<Division, float>) x = rounded_to<V, Division>(x);
+        return V::add(V::add(x, V::splat(rounder)), offset);
+    }
 };
 
 template <typename V>
@@ -89,17 +104,15 @@ struct no_zero {
     typename V::reals added_to_product(typename V::reals a, typename V::reals b) const { return V::mul(a, b); }
 };
 
-/// RNE(x / s) + zp, divided by the divider; zero points are those of 8-bit integers.
-template <typename V>
-struct rounded_division {
+/// RNE(x / s) + zp, divided by the divider; zero points are those of integers of up to 16 bits.
+template <typename V, typename Zero>
+struct limited_division {
     typename V::reals scale;
-    rounded_zero<V> zero;
+    Zero zero;
 
-    static rounded_division from(const parameter_table &t, auto take) {
-        return {take(t.scale), rounded_zero<V>::from(t, take)};
-    }
+    static limited_division from(const parameter_table &t, auto take) { return {take(t.scale), Zero::from(t, take)}; }
 
-    typename V::reals operator()(typename V::reals x) const {
+    [[gnu::always_inline]] typename V::reals operator()(typename V::reals x) const {
         return zero.added_to(V::min(V::splat(two_to_22), V::div(x, scale)));
     }
 };
@@ -155,6 +168,38 @@ struct reciprocal_product {
 
     typename V::reals operator()(typename V::reals x) const {
         return V::min(V::splat(two_to_22), zero.added_to_product(x, reciprocal));
+    }
+};
+
+/// RNE(x / s) + zp inside the guard where x and s are of f16 or bf16, to one of which Zero rounds the quotient: a
+/// product will do. It misses the quotient by at most 2^-23 (1 + 2^-25) of it, and the midpoints between numbers of b
+/// bits are further away. With significands X, Y < 2^b and a midpoint M, which is odd and below 2^(b+1), a quotient
+/// differs from it by at least 1 / (M Y) of it: X 2^e - M Y is not 0, as M is greater than X. tests/unit enumerates all
+/// X and Y.
+template <typename V, typename Zero>
+struct limited_product {
+    typename V::reals reciprocal;
+    Zero zero;
+
+    static limited_product from(const parameter_table &t, auto take) {
+        return {take(t.reciprocal), Zero::from(t, take)};
+    }
+
+    [[gnu::always_inline]] typename V::reals operator()(typename V::reals x) const {
+        return zero.added_to(V::min(V::splat(two_to_22), V::mul(x, reciprocal)));
+    }
+};
+
+/// RNE(x / s) + zp in 32 bits, saturated.
+template <typename V, typename Integer>
+struct wide_division {
+    typename V::reals scale;
+    typename V::integers zero_point;
+
+    static wide_division from(const parameter_table &t, auto take) { return {take(t.scale), take(t.zero_point)}; }
+
+    [[gnu::always_inline]] typename V::integers operator()(typename V::reals x) const {
+        return V::template saturated_sum<Integer>(V::div(x, scale), zero_point);
     }
 };
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/native/row_part.hpp"
+#include "kernels/native/support.hpp"
 #include "parallel/parallel.hpp"
 #include "quantization/data_type.hpp"
 
@@ -30,7 +31,8 @@ bool is_converted(const quantization &q) {
     };
     const bool plain_zero_points =
             !q.zero_points || plain(q.zero_points->type) || q.zero_points->type == data_type::s32;
-    return !plain(q.src.type) || !plain(q.dst.type) || q.scales.type != data_type::f32 || !plain_zero_points;
+    return !plain(q.src.type) || !plain(q.dst.type) || q.scales.type != data_type::f32 || !plain_zero_points
+            || q.division != precision::f32;
 }
 
 layout plan(const quantization &q, const canonical_form &form) {
@@ -46,6 +48,7 @@ class row_implementation final : public implementation {
         , dst_type_(q.dst.type)
         , saturate_(q.saturate)
         , scale_type_(q.scales.type)
+        , division_(q.division)
         , has_zero_points_(q.zero_points.has_value())
         , has_bias_(q.bias.has_value())
         , has_second_scales_(q.second_scales.has_value())
@@ -70,7 +73,7 @@ class row_implementation final : public implementation {
         const auto *const zero_points = has_zero_points_ ? args.zero_points : has_bias_ ? args.bias : nullptr;
         const auto *const second_scales = has_second_scales_ ? static_cast<const float *>(args.second_scales) : nullptr;
         const call c = {nullptr, args.src, {scale_type_, args.scales}, {zero_point_type_, zero_points}, args.dst,
-                streaming_ && begins_an_element(args.dst), src_type_, dst_type_, saturate_, second_scales};
+                streaming_ && begins_an_element(args.dst), src_type_, dst_type_, saturate_, second_scales, division_};
         parallel::for_each_part(pieces_, task_count(), [&](parallel::range pieces) {
             for (const auto &part : parts_)
                 part.run(function_, c, pieces);
@@ -95,6 +98,7 @@ class row_implementation final : public implementation {
     data_type src_type_, dst_type_;
     bool saturate_;
     data_type scale_type_;
+    precision division_;
     bool has_zero_points_, has_bias_, has_second_scales_;
     data_type zero_point_type_;
     isa isa_;
@@ -104,11 +108,6 @@ class row_implementation final : public implementation {
 };
 
 } // namespace
-
-bool rounds_before_zero_points(const quantization &q) {
-    return q.rule == numerics::onnx && q.dir == direction::quantize && q.division == precision::f32 && !is_converted(q)
-            && traits(q.dst.type).bits == 8 && q.zero_points && q.zero_points->type == q.dst.type;
-}
 
 namespace {
 
@@ -122,14 +121,17 @@ row_function requantizing_function_of(const row_functions &functions, const quan
 
 row_function function_of(const row_functions &functions, const quantization &q) {
     if (q.dir == direction::requantize) return requantizing_function_of(functions, q);
-    if (is_converted(q) && q.dir == direction::quantize && !traits(q.dst.type).integral)
-        return functions.quantize_floats;
-    if (is_converted(q))
-        return q.dir == direction::quantize ? functions.quantize_converted : functions.dequantize_converted;
+    const bool onnx = rounds_before_zero_points(q);
+    if (is_converted(q)) {
+        if (q.dir == direction::dequantize) return functions.dequantize_converted;
+        if (!traits(q.dst.type).integral) return functions.quantize_floats;
+        if (!onnx) return functions.quantize_converted;
+        return q.division == precision::f32 ? functions.onnx->divided_in_f32 : functions.onnx->divided_in_16_bits;
+    }
     const bool s8 = (q.dir == direction::quantize ? q.dst : q.src).type == data_type::s8;
     if (q.dir == direction::dequantize) return s8 ? functions.dequantize_s8 : functions.dequantize_u8;
     if (q.rule == numerics::any) return s8 ? functions.quantize_any_s8 : functions.quantize_any_u8;
-    if (rounds_before_zero_points(q)) return s8 ? functions.quantize_onnx_s8 : functions.quantize_onnx_u8;
+    if (onnx) return s8 ? functions.quantize_onnx_s8 : functions.quantize_onnx_u8;
     return s8 ? functions.quantize_strict_s8 : functions.quantize_strict_u8;
 }
 

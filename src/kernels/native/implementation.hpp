@@ -9,9 +9,6 @@
 
 namespace dynquant::kernels::native {
 
-/// Whether q is what ONNX's QuantizeLinear asks of f32 and 8-bit integers: zero points are added to rounded quotients.
-bool rounds_before_zero_points(const quantization &q);
-
 /// The one of them that computes q.
 row_function function_of(const row_functions &functions, const quantization &q);
 

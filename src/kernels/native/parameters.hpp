@@ -87,11 +87,26 @@ inline float widened_bf16(std::uint16_t bits) {
     return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits) << 16);
 }
 
+/// To the type of the division, of which they are as a rule.
+inline void round_scales(float *scales, std::int64_t count, const call &c) {
+    if (c.division == precision::f16 && c.scales.type != data_type::f16)
+        for (std::int64_t i = 0; i < count; ++i)
+            scales[i] = float16::from(scales[i]).value();
+    else if (c.division == precision::bf16 && c.scales.type != data_type::bf16)
+        for (std::int64_t i = 0; i < count; ++i)
+            scales[i] = bfloat16::from(scales[i]).value();
+}
+
 /// Parameters that lie in rows: of each row `count`, from index `first` on, `stride` apart.
 struct parameter_block {
     std::int64_t first, stride, count;
     std::int64_t rows = 1, next_row = 0; // to the next row's first
 };
+
+/// u32's are 2^31 less.
+inline std::int32_t no_zero_point(const call &c) {
+    return c.src_type == data_type::u32 || c.dst_type == data_type::u32 ? INT32_MIN : 0;
+}
 
 /// Fetches parameters into the columns from `begin` on, row after row: zero points to zero_point, those that are floats
 /// to zero. Compilers do better without a loop around one row.
@@ -119,7 +134,8 @@ inline void fetch(parameter_table &t, const call &c, const parameter_block &from
     else
         fill_scales(static_cast<const std::uint16_t *>(c.scales.data), widened_bf16);
     const void *data = c.zero_points.data;
-    if (!data) return fill(t.zero_point, [](auto) { return 0; });
+    round_scales(t.scale + begin, from.rows * from.count, c);
+    if (!data) return fill(t.zero_point, [none = no_zero_point(c)](auto) { return none; });
     const auto fill_zeros = [&](const auto *p) { fill(t.zero, [=](auto i) { return p[i].value(); }); };
     const auto fill_nibbles = [&] {
         if (from.stride == 1 && from.first % 2 == 0 && from.rows == 1)

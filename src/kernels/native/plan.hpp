@@ -68,6 +68,7 @@ struct call {
     bool saturate = false; // results that are floats of at least 8 bits
     /// Of requantizing, whose biases are the zero points; null where there are none.
     const float *second_scales = nullptr;
+    precision division = precision::f32; // to which src and scales are rounded
 };
 
 /// Rows [row_begin, row_end) by columns [column_begin, column_end) of the layout's form.
@@ -87,6 +88,12 @@ struct requantize_row_functions {
     requantizing_functions once, twice;
 };
 
+/// Those of numerics::onnx to integers, where zero points are added to rounded quotients, from and to all types. They
+/// are compiled apart from the others, as that takes as long.
+struct onnx_row_functions {
+    row_function divided_in_f32, divided_in_16_bits;
+};
+
 /// The row algorithms of one instruction set.
 struct row_functions {
     row_function quantize_strict_s8, quantize_strict_u8;
@@ -97,13 +104,16 @@ struct row_functions {
     row_function quantize_converted, dequantize_converted;
     row_function quantize_floats; // to them
     const requantize_row_functions *requantize;
+    const onnx_row_functions *onnx;
 };
 
 extern const row_functions scalar_rows;
 extern const requantize_row_functions scalar_requantize_rows;
+extern const onnx_row_functions scalar_onnx_rows;
 #if defined(__x86_64__)
 extern const row_functions avx2_rows, avx512_rows;
 extern const requantize_row_functions avx2_requantize_rows, avx512_requantize_rows;
+extern const onnx_row_functions avx2_onnx_rows, avx512_onnx_rows;
 #endif
 
 // Compiled apart from the others, as that takes as long.

@@ -8,8 +8,9 @@
 // - pick: a number for each lane, by index.
 // - arithmetic, each operation correctly rounded in the rounding mode of the control word.
 // - min(bound, x), max(bound, x): NaN in x passes.
-// - store and stream of four vectors of reals to 8-bit integers, which round and saturate, and of bits to bytes.
 // - integer arithmetic, on the bits of reals too; select_less(a, b, then, otherwise), which compares with sign.
+// - store, stream and store_partial of four vectors of reals to integers of 8 and 16 bits, which round and saturate,
+//   and of integers to 32 bits and, as bits, to bytes; saturated_sum of a real, rounded, and a zero point of 32 bits.
 // - transpose: 8-bit elements, 16 rows of 32.
 // - load, store and stream of f16 and bf16 (half, brain); unpack and pack of `nibbles` 4-bit elements.
 // - leave: what the processor wants before code of another instruction set.
@@ -270,14 +271,19 @@ void rows(const call &c, const rectangle &r) {
     V::leave();
 }
 
+/// f32 to 8-bit integers by a rule.
+template <typename V, typename Integer, typename Rule>
+constexpr row_function quantizing = rows<V, quantizer<V, Integer, Rule>>;
+
 template <typename V>
-constexpr row_functions rows_for(
-        row_function dequantize_converted, row_function quantize_floats, const requantize_row_functions &requantize) {
-    return {rows<V, strict_quantizer<V, std::int8_t>>, rows<V, strict_quantizer<V, std::uint8_t>>,
-            rows<V, any_quantizer<V, std::int8_t>>, rows<V, any_quantizer<V, std::uint8_t>>,
-            rows<V, onnx_quantizer<V, std::int8_t>>, rows<V, onnx_quantizer<V, std::uint8_t>>,
-            rows<V, dequantizer<V, std::int8_t>>, rows<V, dequantizer<V, std::uint8_t>>, quantize_converted<V>,
-            dequantize_converted, quantize_floats, &requantize};
+constexpr row_functions rows_for(row_function dequantize_converted, row_function quantize_floats,
+        const requantize_row_functions &requantize, const onnx_row_functions &onnx) {
+    using s8 = std::int8_t;
+    using u8 = std::uint8_t;
+    return {quantizing<V, s8, strict_rule<V>>, quantizing<V, u8, strict_rule<V>>, quantizing<V, s8, fpmath_any_rule<V>>,
+            quantizing<V, u8, fpmath_any_rule<V>>, quantizing<V, s8, onnx_rule<V>>, quantizing<V, u8, onnx_rule<V>>,
+            rows<V, dequantizer<V, s8>>, rows<V, dequantizer<V, u8>>, quantize_converted<V>, dequantize_converted,
+            quantize_floats, &requantize, &onnx};
 }
 
 } // namespace

@@ -42,13 +42,17 @@ template <typename V, storing Storing, typename Real, typename Integer, typename
 inline void quantize_run(
         const Real *src, Integer *dst, std::int64_t count, std::int64_t lead, const FormulaAt &formula_at) {
     constexpr std::int64_t n = V::lanes;
-    const auto at = [&](std::int64_t i) { return formula_at(i)(V::load(src + i)); };
+    // Inlined whatever its size: a call for each vector would take longer than what it computes.
+    const auto at = [&](std::int64_t i) __attribute__((always_inline)) {
+        return formula_at(i)(V::load(src + i));
+    };
     const auto partial_block = [&](std::int64_t i, std::int64_t end) {
-        typename V::reals part[4];
+        using results = decltype(at(i)); // reals, or integers of 32 bits
+        results part[4];
         for (int k = 0; k < 4; ++k) {
             const auto j = i + k * n;
             if (j >= end)
-                part[k] = V::splat(0.0F);
+                part[k] = results {};
             else if constexpr (Storing == storing::overrunning)
                 part[k] = at(j);
             else
@@ -169,31 +173,75 @@ inline void dequantize_pair(const Integer *src, std::int64_t src_step, float *ds
 // with_formula is for parameters alongside; with_constant_formula for one parameter and so many elements.
 // run's `lead` is the distance at which 32-bit elements to come are asked for.
 
-template <typename V, typename Run>
-inline void with_zero(const parameter_table &t, const Run &run) {
-    t.symmetric ? run(no_zero<V> {}) : run(some_zero<V> {});
-}
-
 /// Looking at a scale takes as long as quantizing a few thousand elements by one operation more.
 constexpr std::int64_t worth_two_parts = 16 * 1024;
 
+// A rule of quantizing: the formulas for parameters inside the guard, if the instruction set is fast at them, and for
+// all others, and what becomes of quotients and zero points.
+
+template <typename V>
+struct strict_rule {
+    static constexpr bool has_fast = V::has_fma, has_two_parts = true;
+    template <typename Zero>
+    using fast = corrected_quotient<V, Zero>;
+    using general = division<V>;
+
+    template <typename Run>
+    static void with_zero(const parameter_table &t, const Run &run) {
+        t.symmetric ? run(no_zero<V> {}) : run(some_zero<V> {});
+    }
+};
+
+/// fpmath mode any.
+template <typename V>
+struct fpmath_any_rule : strict_rule<V> {
+    static constexpr bool has_fast = true, has_two_parts = false;
+    template <typename Zero>
+    using fast = reciprocal_product<V, Zero>;
+};
+
+/// numerics::onnx to integers of up to 16 bits, divided in f32, f16 (half) or bf16 (brain).
+template <typename V, typename Division = float>
+struct onnx_rule {
+    static constexpr bool in_f32 = std::is_same_v<Division, float>;
+    static constexpr bool has_fast = V::has_fma, has_two_parts = in_f32;
+    using zero = rounded_zero<V, Division>;
+    template <typename Zero>
+    using fast = std::conditional_t<in_f32, corrected_quotient<V, Zero>, limited_product<V, Zero>>;
+    using general = limited_division<V, zero>;
+
+    template <typename Run>
+    static void with_zero(const parameter_table &t, const Run &run) {
+        if constexpr (in_f32)
+            if (t.symmetric) return run(no_zero<V> {});
+        run(zero {});
+    }
+};
+
+/// numerics::onnx to integers of 32 bits, divided in f32.
 template <typename V, typename Integer>
-struct strict_quantizer {
+struct onnx_wide_rule {
+    static constexpr bool has_fast = false, has_two_parts = false;
+    using general = wide_division<V, Integer>;
+};
+
+template <typename V, typename Integer, typename Rule>
+struct quantizer {
     using source = float;
     using destination = Integer;
 
     template <typename Run>
     static void with_formula(const parameter_table &t, const Run &run) {
-        if constexpr (V::has_fma)
+        if constexpr (Rule::has_fast)
             if (t.inside_guard)
-                return with_zero<V>(t, [&](auto zero) { run(corrected_quotient<V, decltype(zero)> {}); });
-        run(division<V> {});
+                return Rule::with_zero(t, [&](auto zero) { run(typename Rule::template fast<decltype(zero)> {}); });
+        run(typename Rule::general {});
     }
     template <typename Run>
     static void with_constant_formula(const parameter_table &t, std::int64_t elements, const Run &run) {
-        if constexpr (V::has_fma)
+        if constexpr (Rule::has_fast && Rule::has_two_parts)
             if (t.inside_guard && elements >= worth_two_parts && has_exact_two_part_reciprocal(t.scale[0]))
-                return with_zero<V>(t, [&](auto zero) { run(two_part_product<V, decltype(zero)> {}); });
+                return Rule::with_zero(t, [&](auto zero) { run(two_part_product<V, decltype(zero)> {}); });
         with_formula(t, run);
     }
     template <storing Storing, typename Real, typename FormulaAt>
@@ -204,45 +252,6 @@ struct strict_quantizer {
     static void run_pair(const float *src, std::int64_t src_step, Integer *dst, std::int64_t dst_step,
             std::int64_t count, const FormulaAt &formula_at) {
         quantize_pair<V>(src, src_step, dst, dst_step, count, formula_at);
-    }
-};
-
-template <typename V, typename Integer>
-struct any_quantizer : strict_quantizer<V, Integer> {
-    template <typename Run>
-    static void with_formula(const parameter_table &t, const Run &run) {
-        if (t.inside_guard)
-            with_zero<V>(t, [&](auto zero) { run(reciprocal_product<V, decltype(zero)> {}); });
-        else
-            run(division<V> {});
-    }
-    template <typename Run>
-    static void with_constant_formula(const parameter_table &t, std::int64_t, const Run &run) {
-        with_formula(t, run);
-    }
-};
-
-template <typename V, typename Integer>
-struct onnx_quantizer : strict_quantizer<V, Integer> {
-    template <typename Run>
-    static void with_formula(const parameter_table &t, const Run &run) {
-        if constexpr (V::has_fma)
-            if (t.inside_guard)
-                return with_rounded_zero(t, [&](auto zero) { run(corrected_quotient<V, decltype(zero)> {}); });
-        run(rounded_division<V> {});
-    }
-    template <typename Run>
-    static void with_constant_formula(const parameter_table &t, std::int64_t elements, const Run &run) {
-        if constexpr (V::has_fma)
-            if (t.inside_guard && elements >= worth_two_parts && has_exact_two_part_reciprocal(t.scale[0]))
-                return with_rounded_zero(t, [&](auto zero) { run(two_part_product<V, decltype(zero)> {}); });
-        with_formula(t, run);
-    }
-
-  private:
-    template <typename Run>
-    static void with_rounded_zero(const parameter_table &t, const Run &run) {
-        t.symmetric ? run(no_zero<V> {}) : run(rounded_zero<V> {});
     }
 };
 

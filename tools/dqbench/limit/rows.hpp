@@ -158,9 +158,12 @@ constexpr native::requantize_row_functions requantize = {
         {quantize<V>, quantize<V>, quantize<V>}, {quantize<V>, quantize<V>, quantize<V>}};
 
 template <typename V>
+constexpr native::onnx_row_functions onnx = {converted<V>, converted<V>};
+
+template <typename V>
 constexpr native::row_functions rows_for() {
     constexpr auto q = quantize<V>, d = native::rows<V, dequantizer<V>>;
-    return {q, q, q, q, q, q, d, d, converted<V>, converted<V>, converted<V>, &requantize<V>};
+    return {q, q, q, q, q, q, d, d, converted<V>, converted<V>, converted<V>, &requantize<V>, &onnx<V>};
 }
 
 } // namespace

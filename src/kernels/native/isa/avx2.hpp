@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <immintrin.h>
+#include <type_traits>
 
 #include "kernels/native/isa/transpose_avx2.hpp"
 #include "kernels/native/plan.hpp"
@@ -65,6 +66,7 @@ struct avx2 {
     }
 
     static reals add(reals a, reals b) { return _mm256_add_ps(a, b); }
+    static reals subtract(reals a, reals b) { return _mm256_sub_ps(a, b); }
     static reals mul(reals a, reals b) { return _mm256_mul_ps(a, b); }
     static reals div(reals a, reals b) { return _mm256_div_ps(a, b); }
     static reals fma(reals a, reals b, reals c) { return _mm256_fmadd_ps(a, b, c); }
@@ -75,7 +77,6 @@ struct avx2 {
     static reals abs(reals x) { return _mm256_andnot_ps(splat(-0.0F), x); }
     static reals copy_sign(reals magnitude, reals x) { return _mm256_or_ps(magnitude, _mm256_and_ps(splat(-0.0F), x)); }
 
-    static reals subtract(reals a, reals b) { return _mm256_sub_ps(a, b); }
     static reals as_reals(integers bits) { return _mm256_castsi256_ps(bits); }
     static integers as_integers(reals x) { return _mm256_castps_si256(x); }
 
@@ -106,6 +107,7 @@ struct avx2 {
 
     static void store(float *p, reals a) { _mm256_storeu_ps(p, a); }
     static void store(std::int32_t *p, integers a) { _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), a); }
+    static void store(__m256i *p, integers a) { _mm256_storeu_si256(p, a); }
     static void store(half *p, reals a) { _mm_storeu_si128(as_halves(p), to_half(a)); }
     static void store(brain *p, reals a) { _mm_storeu_si128(as_halves(p), to_brain(a)); }
     template <typename Real>
@@ -115,7 +117,12 @@ struct avx2 {
     }
     static void store_partial(float *p, std::int64_t count, reals a) { _mm256_maskstore_ps(p, first_lanes(count), a); }
 
+    static void store_partial(std::int32_t *p, std::int64_t count, integers a) {
+        _mm256_maskstore_epi32(p, first_lanes(count), a);
+    }
+
     static void stream(float *p, reals a) { _mm256_stream_ps(p, a); }
+    static void stream(__m256i *p, integers a) { _mm256_stream_si256(p, a); }
     static void stream(half *p, reals a) { _mm_stream_si128(as_halves(p), to_half(a)); }
     static void stream(brain *p, reals a) { _mm_stream_si128(as_halves(p), to_brain(a)); }
     template <typename Real>
@@ -129,11 +136,21 @@ struct avx2 {
 
     template <typename Integer>
     static void stream(Integer *p, reals a, reals b, reals c, reals d) {
-        _mm256_stream_si256(reinterpret_cast<__m256i *>(p), pack(p, a, b, c, d));
+        if constexpr (sizeof(Integer) == 1) {
+            stream(as_vectors(p), pack(p, a, b, c, d));
+        } else {
+            stream(as_vectors(p), pack(p, a, b));
+            stream(as_vectors(p + 2 * lanes), pack(p, c, d));
+        }
     }
     template <typename Integer>
     static void store(Integer *p, reals a, reals b, reals c, reals d) {
-        _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), pack(p, a, b, c, d));
+        if constexpr (sizeof(Integer) == 1) {
+            store(as_vectors(p), pack(p, a, b, c, d));
+        } else {
+            store(as_vectors(p), pack(p, a, b));
+            store(as_vectors(p + 2 * lanes), pack(p, c, d));
+        }
     }
     static void stream(std::uint8_t *p, integers a, integers b, integers c, integers d) {
         _mm256_stream_si256(reinterpret_cast<__m256i *>(p), pack(p, a, b, c, d));
@@ -143,11 +160,50 @@ struct avx2 {
     }
     template <typename Integer>
     static void store_partial(Integer *p, std::int64_t count, reals a, reals b, reals c, reals d) {
-        const __m256i packed = pack(p, a, b, c, d);
-        const __m128i low = _mm256_castsi256_si128(packed);
-        if (count < 16) return store_bytes(p, count, low);
-        std::memcpy(p, &low, 16);
-        store_bytes(p + 16, count - 16, _mm256_extracti128_si256(packed, 1));
+        if constexpr (sizeof(Integer) == 1) {
+            store_bytes(p, count, pack(p, a, b, c, d));
+        } else {
+            if (count < 2 * lanes) return store_bytes(p, count * 2, pack(p, a, b));
+            store(as_vectors(p), pack(p, a, b));
+            store_bytes(p + 2 * lanes, count * 2 - 32, pack(p, c, d));
+        }
+    }
+
+    static void store(std::int32_t *p, integers a, integers b, integers c, integers d) {
+        store(p, a);
+        store(p + lanes, b);
+        store(p + 2 * lanes, c);
+        store(p + 3 * lanes, d);
+    }
+    static void stream(std::int32_t *p, integers a, integers b, integers c, integers d) {
+        stream(as_vectors(p), a);
+        stream(as_vectors(p + lanes), b);
+        stream(as_vectors(p + 2 * lanes), c);
+        stream(as_vectors(p + 3 * lanes), d);
+    }
+    static void store_partial(std::int32_t *p, std::int64_t count, integers a, integers b, integers c, integers d) {
+        store_partial(p, count, a);
+        store_partial(p + lanes, count - lanes, b);
+        store_partial(p + 2 * lanes, count - 2 * lanes, c);
+        store_partial(p + 3 * lanes, count - 3 * lanes, d);
+    }
+
+    /// By doubles: next to 1.5 * 2^52 they are integers whose low halves are those of 32 bits. u32's zero points are
+    /// 2^31 less, and so is the sum until its end.
+    template <typename Integer>
+    static integers saturated_sum(reals quotient, integers zero_point) {
+        const auto half = [](__m128 x, __m128i zp) {
+            constexpr double origin = 0x1.8p52, lowest = origin - 0x1p31, highest = origin + 0x1p31 - 1;
+            const auto real = _mm256_add_pd(_mm256_cvtps_pd(x), _mm256_set1_pd(origin));
+            // MAXPD gives the second operand when the first is NaN.
+            const auto bounded = _mm256_max_pd(_mm256_add_pd(real, _mm256_cvtepi32_pd(zp)), _mm256_set1_pd(lowest));
+            return _mm256_castpd_ps(_mm256_min_pd(bounded, _mm256_set1_pd(highest)));
+        };
+        const auto low = half(_mm256_castps256_ps128(quotient), _mm256_castsi256_si128(zero_point));
+        const auto high = half(_mm256_extractf128_ps(quotient, 1), _mm256_extracti128_si256(zero_point, 1));
+        const auto evens = _mm256_castps_si256(_mm256_shuffle_ps(low, high, _MM_SHUFFLE(2, 0, 2, 0)));
+        const auto sum = _mm256_permute4x64_epi64(evens, _MM_SHUFFLE(3, 1, 2, 0));
+        return std::is_signed_v<Integer> ? sum : _mm256_xor_si256(sum, splat(INT32_MIN));
     }
 
     static void transpose(const void *from, std::int64_t from_stride, void *to, std::int64_t to_stride) {
@@ -172,6 +228,8 @@ struct avx2 {
     }
 
   private:
+    static __m256i *as_vectors(void *p) { return static_cast<__m256i *>(p); }
+
     static __m128i *as_halves(void *p) { return static_cast<__m128i *>(p); }
 
     /// Sixteen words, all below 256, as bytes.
@@ -240,6 +298,14 @@ struct avx2 {
         if (count & 1) std::memcpy(to, &low, 1);
     }
 
+    /// The same, fewer than 32.
+    static void store_bytes(void *p, std::int64_t count, __m256i bytes) {
+        const __m128i low = _mm256_castsi256_si128(bytes);
+        if (count < 16) return store_bytes(p, count, low);
+        std::memcpy(p, &low, 16);
+        store_bytes(static_cast<unsigned char *>(p) + 16, count - 16, _mm256_extracti128_si256(bytes, 1));
+    }
+
     /// Rounds to s32, NaN to the lowest, and saturates twice.
     template <typename Integer>
     static __m256i pack(const Integer *p, reals a, reals b, reals c, reals d) {
@@ -252,6 +318,13 @@ struct avx2 {
         const __m256i ab = _mm256_packs_epi32(a, b), cd = _mm256_packs_epi32(c, d);
         const __m256i all = Integer(-1) < Integer(0) ? _mm256_packs_epi16(ab, cd) : _mm256_packus_epi16(ab, cd);
         return _mm256_permutevar8x32_epi32(all, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+    }
+    /// The same to words, once, which come out in fours.
+    template <typename Integer>
+    static __m256i pack(const Integer *, reals a, reals b) {
+        const __m256i x = _mm256_cvtps_epi32(a), y = _mm256_cvtps_epi32(b);
+        const __m256i both = std::is_signed_v<Integer> ? _mm256_packs_epi32(x, y) : _mm256_packus_epi32(x, y);
+        return _mm256_permute4x64_epi64(both, _MM_SHUFFLE(3, 1, 2, 0));
     }
 };
 

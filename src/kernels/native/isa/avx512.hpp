@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <immintrin.h>
+#include <type_traits>
 
 #include "kernels/native/isa/transpose_avx2.hpp"
 #include "kernels/native/plan.hpp"
@@ -68,6 +69,7 @@ struct avx512 {
     }
 
     static reals add(reals a, reals b) { return _mm512_add_ps(a, b); }
+    static reals subtract(reals a, reals b) { return _mm512_sub_ps(a, b); }
     static reals mul(reals a, reals b) { return _mm512_mul_ps(a, b); }
     static reals div(reals a, reals b) { return _mm512_div_ps(a, b); }
     static reals fma(reals a, reals b, reals c) { return _mm512_fmadd_ps(a, b, c); }
@@ -78,7 +80,6 @@ struct avx512 {
     static reals abs(reals x) { return _mm512_andnot_ps(splat(-0.0F), x); }
     static reals copy_sign(reals magnitude, reals x) { return _mm512_or_ps(magnitude, _mm512_and_ps(splat(-0.0F), x)); }
 
-    static reals subtract(reals a, reals b) { return _mm512_sub_ps(a, b); }
     static reals as_reals(integers bits) { return _mm512_castsi512_ps(bits); }
     static integers as_integers(reals x) { return _mm512_castps_si512(x); }
 
@@ -126,14 +127,19 @@ struct avx512 {
         _mm512_mask_storeu_ps(p, first_lanes(count), a);
     }
 
+    static void store_partial(std::int32_t *p, std::int64_t count, integers a) {
+        _mm512_mask_storeu_epi32(p, first_lanes(count), a);
+    }
+
     static void stream(float *p, reals a) { _mm512_stream_ps(p, a); }
+    static void stream(__m512i *p, integers a) { _mm512_stream_si512(p, a); }
     static void stream(float *p, reals a, reals b) {
         stream(p, a);
         stream(p + lanes, b);
     }
     template <typename Real>
     static void stream(Real *p, reals a, reals b) {
-        _mm512_stream_si512(reinterpret_cast<__m512i *>(p), to_words(p, a, b));
+        stream(as_vectors(p), to_words(p, a, b));
     }
     static void fence() { _mm_sfence(); }
     /// Compilers leave this out on some paths, and LDMXCSR then waits 80 ns.
@@ -141,11 +147,21 @@ struct avx512 {
 
     template <typename Integer>
     static void stream(Integer *p, reals a, reals b, reals c, reals d) {
-        _mm512_stream_si512(reinterpret_cast<__m512i *>(p), pack(p, a, b, c, d));
+        if constexpr (sizeof(Integer) == 1) {
+            stream(as_vectors(p), pack(p, a, b, c, d));
+        } else {
+            stream(as_vectors(p), pack(p, a, b));
+            stream(as_vectors(p + 2 * lanes), pack(p, c, d));
+        }
     }
     template <typename Integer>
     static void store(Integer *p, reals a, reals b, reals c, reals d) {
-        _mm512_storeu_si512(p, pack(p, a, b, c, d));
+        if constexpr (sizeof(Integer) == 1) {
+            _mm512_storeu_si512(p, pack(p, a, b, c, d));
+        } else {
+            _mm512_storeu_si512(p, pack(p, a, b));
+            _mm512_storeu_si512(p + 2 * lanes, pack(p, c, d));
+        }
     }
     static void stream(std::uint8_t *p, integers a, integers b, integers c, integers d) {
         _mm512_stream_si512(reinterpret_cast<__m512i *>(p), pack(p, a, b, c, d));
@@ -155,8 +171,51 @@ struct avx512 {
     }
     template <typename Integer>
     static void store_partial(Integer *p, std::int64_t count, reals a, reals b, reals c, reals d) {
-        const auto mask = _cvtu64_mask64(_bzhi_u64(~0ULL, static_cast<unsigned>(count)));
-        _mm512_mask_storeu_epi8(p, mask, pack(p, a, b, c, d));
+        const auto mask = _bzhi_u64(~0ULL, static_cast<unsigned>(count));
+        if constexpr (sizeof(Integer) == 1) {
+            _mm512_mask_storeu_epi8(p, _cvtu64_mask64(mask), pack(p, a, b, c, d));
+        } else {
+            const auto words = [](std::uint64_t bits) { return _cvtu32_mask32(static_cast<std::uint32_t>(bits)); };
+            _mm512_mask_storeu_epi16(p, words(mask), pack(p, a, b));
+            _mm512_mask_storeu_epi16(p + 2 * lanes, words(mask >> 32), pack(p, c, d));
+        }
+    }
+
+    static void store(std::int32_t *p, integers a, integers b, integers c, integers d) {
+        store(p, a);
+        store(p + lanes, b);
+        store(p + 2 * lanes, c);
+        store(p + 3 * lanes, d);
+    }
+    static void stream(std::int32_t *p, integers a, integers b, integers c, integers d) {
+        stream(as_vectors(p), a);
+        stream(as_vectors(p + lanes), b);
+        stream(as_vectors(p + 2 * lanes), c);
+        stream(as_vectors(p + 3 * lanes), d);
+    }
+    static void store_partial(std::int32_t *p, std::int64_t count, integers a, integers b, integers c, integers d) {
+        store_partial(p, count, a);
+        store_partial(p + lanes, count - lanes, b);
+        store_partial(p + 2 * lanes, count - 2 * lanes, c);
+        store_partial(p + 3 * lanes, count - 3 * lanes, d);
+    }
+
+    /// By doubles: next to 1.5 * 2^52 they are integers whose low halves are those of 32 bits. u32's zero points are
+    /// 2^31 less, and so is the sum until its end.
+    template <typename Integer>
+    static integers saturated_sum(reals quotient, integers zero_point) {
+        const auto half = [](__m256 x, __m256i zp) {
+            constexpr double origin = 0x1.8p52, lowest = origin - 0x1p31, highest = origin + 0x1p31 - 1;
+            const auto real = _mm512_add_pd(_mm512_cvtps_pd(x), _mm512_set1_pd(origin));
+            // VMAXPD gives the second operand when the first is NaN.
+            const auto bounded = _mm512_max_pd(_mm512_add_pd(real, _mm512_cvtepi32_pd(zp)), _mm512_set1_pd(lowest));
+            return _mm512_castpd_si512(_mm512_min_pd(bounded, _mm512_set1_pd(highest)));
+        };
+        const auto low = half(_mm512_castps512_ps256(quotient), _mm512_castsi512_si256(zero_point));
+        const auto high = half(_mm512_extractf32x8_ps(quotient, 1), _mm512_extracti64x4_epi64(zero_point, 1));
+        const auto evens = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+        const auto sum = _mm512_permutex2var_epi32(low, evens, high);
+        return std::is_signed_v<Integer> ? sum : _mm512_xor_si512(sum, splat(INT32_MIN));
     }
 
     static void transpose(const void *from, std::int64_t from_stride, void *to, std::int64_t to_stride) {
@@ -207,6 +266,7 @@ struct avx512 {
     }
 
   private:
+    static __m512i *as_vectors(void *p) { return static_cast<__m512i *>(p); }
     static reals widened(const half *, __m256i bits) { return _mm512_cvtph_ps(bits); }
     static reals widened(const brain *, __m256i bits) {
         return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
@@ -252,6 +312,13 @@ struct avx512 {
         const __m512i ab = _mm512_packs_epi32(a, b), cd = _mm512_packs_epi32(c, d);
         const __m512i all = Integer(-1) < Integer(0) ? _mm512_packs_epi16(ab, cd) : _mm512_packus_epi16(ab, cd);
         return _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), all);
+    }
+    /// The same to words, once, which come out in fours.
+    template <typename Integer>
+    static __m512i pack(const Integer *, reals a, reals b) {
+        const __m512i x = _mm512_cvtps_epi32(a), y = _mm512_cvtps_epi32(b);
+        const __m512i both = std::is_signed_v<Integer> ? _mm512_packs_epi32(x, y) : _mm512_packus_epi32(x, y);
+        return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), both);
     }
 };
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "kernels/native/plan.hpp"
 #include "quantization/small_float.hpp"
@@ -43,12 +44,12 @@ struct scalar {
     }
 
     static reals add(reals a, reals b) { return a + b; }
+    static reals subtract(reals a, reals b) { return a - b; }
     static reals mul(reals a, reals b) { return a * b; }
     static reals div(reals a, reals b) { return a / b; }
     static reals fma(reals a, reals b, reals c) { return a * b + c; } // only where contraction is optional
     static reals min(reals bound, reals x) { return bound < x ? bound : x; }
     static reals max(reals bound, reals x) { return bound > x ? bound : x; }
-    static reals subtract(reals a, reals b) { return a - b; }
     static reals as_reals(integers bits) { return __builtin_bit_cast(reals, bits); }
     static integers as_integers(reals x) { return __builtin_bit_cast(integers, x); }
 
@@ -126,6 +127,27 @@ struct scalar {
             p[i] = static_cast<std::uint8_t>(all[i]);
     }
     static void stream(std::uint8_t *p, integers a, integers b, integers c, integers d) { store(p, a, b, c, d); }
+    static void store(std::int32_t *p, integers a, integers b, integers c, integers d) {
+        p[0] = a;
+        p[1] = b;
+        p[2] = c;
+        p[3] = d;
+    }
+    static void stream(std::int32_t *p, integers a, integers b, integers c, integers d) { store(p, a, b, c, d); }
+    static void store_partial(std::int32_t *p, std::int64_t count, integers a, integers b, integers c, integers) {
+        const integers block[] = {a, b, c};
+        for (std::int64_t i = 0; i < count; ++i)
+            p[i] = block[i];
+    }
+    /// u32's zero points are 2^31 less, and so is the sum until its end.
+    template <typename Integer>
+    static integers saturated_sum(reals quotient, integers zero_point) {
+        constexpr double lowest = INT32_MIN, highest = INT32_MAX;
+        const double exact = __builtin_rint(double {quotient}) + zero_point;
+        const auto sum = static_cast<integers>(exact > lowest ? exact < highest ? exact : highest : lowest);
+        return std::is_signed_v<Integer> ? sum : sum ^ INT32_MIN;
+    }
+
     static void store_partial(float *p, std::int64_t count, reals a) {
         if (count > 0) *p = a;
     }

@@ -1,0 +1,64 @@
+#include "kernels/native/support.hpp"
+
+#include <utility>
+
+#include "quantization/as_strict.hpp"
+#include "quantization/data_type.hpp"
+#include "quantization/text.hpp"
+
+namespace dynquant::kernels::native {
+namespace {
+
+bool is_real(data_type type) {
+    return (traits(type).places & place::real) != 0;
+}
+
+/// Of integers under numerics::onnx, whatever the zero points are.
+std::optional<std::string> cannot_quantize_to_integers(const quantization &q) {
+    if (!is_real(q.src.type)) return concat("src: expected data type f32, f16 or bf16, given ", to_string(q.src.type));
+    if (!is_real(q.scales.type))
+        return concat("scales: expected data type f32, f16 or bf16, given ", to_string(q.scales.type));
+    if (q.zero_points && q.zero_points->type != q.dst.type)
+        return concat("zps: expected data type ", to_string(q.dst.type), ", that of dst, given ",
+                to_string(q.zero_points->type));
+    if (q.division == precision::f64) return "division: expected f32, f16 or bf16, given f64";
+    if (traits(q.dst.type).bits == 32 && q.division != precision::f32)
+        return concat("division: expected f32 for dst of 32 bits, given ", to_string(q.division));
+    return std::nullopt;
+}
+
+/// Why q is not dequantized, as the end of a sentence; or nothing.
+std::optional<std::string> cannot_dequantize(const quantization &q) {
+    const auto src = q.src.type, scales = q.scales.type;
+    if (traits(src).bits == 6)
+        return concat("src: expected data type of 2, 4, 8, 16 or 32 bits, given ", to_string(src));
+    if (!is_real(scales)) return concat("scales: expected data type f32, f16 or bf16, given ", to_string(scales));
+    if (src == data_type::u32 && q.zero_points && q.zero_points->type != src)
+        return concat("zps: expected data type u32, that of src, given ", to_string(q.zero_points->type));
+    return std::nullopt;
+}
+
+/// The same of quantizing to floats.
+std::optional<std::string> cannot_quantize_to_floats(const quantization &q) {
+    for (const auto &[name, type] : {std::pair("src", q.src.type), std::pair("scales", q.scales.type)})
+        if (!is_real(type)) return concat(name, ": expected data type f32, f16 or bf16, given ", to_string(type));
+    if (traits(q.dst.type).bits == 6)
+        return concat("dst: expected data type of 4, 8 or 16 bits, given ", to_string(q.dst.type));
+    if (q.division != precision::f32) return concat("division: expected f32, given ", to_string(q.division));
+    return std::nullopt;
+}
+
+} // namespace
+
+bool rounds_before_zero_points(const quantization &q) {
+    return q.rule == numerics::onnx && q.dir == direction::quantize && traits(q.dst.type).integral
+            && differs_from_strict(q);
+}
+
+std::optional<std::string> unsupported(const quantization &q) {
+    if (q.dir == direction::dequantize) return cannot_dequantize(q);
+    if (q.dir == direction::quantize && !traits(q.dst.type).integral) return cannot_quantize_to_floats(q);
+    return rounds_before_zero_points(q) ? cannot_quantize_to_integers(q) : differs_from_strict(q);
+}
+
+} // namespace dynquant::kernels::native
