@@ -18,6 +18,7 @@ namespace {
 
 std::vector<model_port> ports_of(const std::vector<models::port> &ports) {
     std::vector<model_port> result;
+    result.reserve(ports.size());
     for (const auto &p : ports)
         result.push_back({p.name, p.type, *p.shape});
     return result;
@@ -81,6 +82,7 @@ class model::implementation {
   private:
     static std::vector<model_stage> descriptions_of(const std::vector<models::placed_stage> &stages) {
         std::vector<model_stage> result;
+        result.reserve(stages.size());
         for (const auto &s : stages)
             result.push_back(s.description);
         return result;

@@ -26,6 +26,7 @@ placed_stage plain_stage(const graph &g, const node &n, const settings &s) {
 
 std::vector<placed_stage> plain_stages(const graph &g, const settings &s) {
     std::vector<placed_stage> stages;
+    stages.reserve(g.nodes.size());
     for (const auto &n : g.nodes)
         stages.push_back(plain_stage(g, n, s));
     return stages;

@@ -213,6 +213,15 @@ TEST(model_bad_input, sizes_beyond_any_memory) {
     constexpr std::int64_t huge = std::int64_t {1} << 30;
     EXPECT_EQ(refusal({"Relu", "", "", {"x"}}, float_, {huge, huge}),
             "input 'x': expected a size that can be, given [1073741824, 1073741824]");
+    EXPECT_EQ(refusal({"Relu", "", "", {"x"}}, float_, {0, huge, huge}),
+            "input 'x': expected a size that can be, given [0, 1073741824, 1073741824]");
+    EXPECT_EQ(refusal(convolution({1, 1, 1, 1}, {1, 1, 1, 1}, {{"pads", std::vector<std::int64_t>(4, huge)}})),
+            "node 'n' (ConvInteger): x 'x': expected a padded size that can be, given shape 1x1x1x1");
+    EXPECT_EQ(refusal({"MaxPool", "", "", {"x"}, {},
+                              {{"kernel_shape", std::vector<std::int64_t> {huge, huge}},
+                                      {"pads", std::vector<std::int64_t>(4, huge)}}},
+                      float_, {1, 1, 1, 1}),
+            "node 'n' (MaxPool): expected a window of a size that can be, given 1073741824x1073741824");
 }
 
 TEST(model_bad_input, at_run) {

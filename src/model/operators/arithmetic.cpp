@@ -45,13 +45,12 @@ struct broadcast {
         , a(broadcast_strides(n.shape(0), to))
         , b(broadcast_strides(n.shape(1), to)) {
         if (shape.empty()) shape = a = b = {1};
+        count = *volume({shape.begin(), shape.end() - 1});
     }
 
     template <typename Row>
     void rows(const Row &row) const {
         const auto outer = shape.size() - 1;
-        const dims outer_shape(shape.begin(), shape.end() - 1);
-        const auto count = *volume(outer_shape);
         for (std::int64_t r = 0; r < count; ++r) {
             std::int64_t at_a = 0, at_b = 0, rest = r;
             for (auto d = outer; d-- > 0; rest /= shape[d]) {
@@ -63,6 +62,7 @@ struct broadcast {
     }
 
     dims shape, a, b;
+    std::int64_t count = 0; // of rows
 };
 
 template <typename T, typename Operation>

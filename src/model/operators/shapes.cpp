@@ -65,9 +65,9 @@ tensor_type infer_reshape(const op_node &n) {
 }
 
 tensor_type infer_transpose(const op_node &n) {
-    dims shape;
-    for (const auto d : order_of(n))
-        shape.push_back(n.shape(0)[d]);
+    const auto order = order_of(n);
+    dims shape(order.size());
+    std::ranges::transform(order, shape.begin(), [&](std::size_t d) { return n.shape(0)[d]; });
     return {n.at(0).type, shape};
 }
 
