@@ -1,5 +1,7 @@
 // What a model is made of, for people and as JSON.
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstdio>
 
 #include <nlohmann/json.hpp>
@@ -31,14 +33,44 @@ void print_table(const std::vector<std::vector<std::string>> &rows) {
         std::string line;
         for (std::size_t c = 0; c < row.size(); ++c)
             line += row[c] + std::string(c + 1 < row.size() ? widths[c] - row[c].size() + 2 : 0, ' ');
-        std::puts(line.c_str());
+        std::puts(line.erase(line.find_last_not_of(' ') + 1).c_str());
     }
 }
 
+/// In as many digits as a float has; a power of two as 2^-38.
+std::string text_of(float value) {
+    int exponent = 0;
+    if (value < 1 && std::frexp(value, &exponent) == 0.5F) return concat("2^", exponent - 1);
+    char text[32];
+    return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
+
+/// "0.005", or of many "0.001 to 0.005".
+std::string range_of(const std::vector<float> &values) {
+    if (values.empty()) return "";
+    const auto [least, greatest] = std::minmax_element(values.begin(), values.end());
+    return *least == *greatest ? text_of(*least) : concat(text_of(*least), " to ", text_of(*greatest));
+}
+
+/// Quant_scale, Quant_shift and Quant_multiplier, as far as a stage has them.
+std::vector<std::string> rescaling_of(const model_stage &s) {
+    if (!s.rescale) return {"", "", ""};
+    const auto &r = *s.rescale;
+    if (r.shifts.empty()) return {"", "", range_of(r.multipliers)};
+    auto products = r.multipliers;
+    for (std::size_t i = 0; i < products.size(); ++i)
+        products[i] *= r.shifts[r.shifts.size() == 1 ? 0 : i];
+    return {range_of(r.multipliers), range_of(r.shifts), range_of(products)};
+}
+
 void print(const dynquant::model &m) {
-    std::vector<std::vector<std::string>> rows {{"layer", "pattern", "nodes", "from", "to"}};
-    for (const auto &s : m.stages())
+    std::vector<std::vector<std::string>> rows {
+            {"layer", "pattern", "nodes", "from", "to", "Quant_scale", "Quant_shift", "multiplier"}};
+    for (const auto &s : m.stages()) {
         rows.push_back({s.name, s.pattern, std::to_string(s.nodes.size()), text_of(s.inputs), text_of(s.outputs)});
+        const auto numbers = rescaling_of(s);
+        rows.back().insert(rows.back().end(), numbers.begin(), numbers.end());
+    }
     print_table(rows);
     for (const auto &s : m.stages())
         if (!s.note.empty()) std::printf("%s: %s\n", s.name.c_str(), s.note.c_str());
@@ -52,8 +84,12 @@ nlohmann::ordered_json json_of(const std::vector<model_port> &ports) {
 }
 
 nlohmann::ordered_json json_of(const model_stage &s) {
-    return {{"name", s.name}, {"pattern", s.pattern}, {"nodes", s.nodes}, {"inputs", json_of(s.inputs)},
-            {"outputs", json_of(s.outputs)}, {"note", s.note}};
+    nlohmann::ordered_json stage {{"name", s.name}, {"pattern", s.pattern}, {"nodes", s.nodes},
+            {"inputs", json_of(s.inputs)}, {"outputs", json_of(s.outputs)}, {"note", s.note}};
+    if (s.rescale)
+        stage["rescale"] = {
+                {"multipliers", s.rescale->multipliers}, {"shifts", s.rescale->shifts}, {"folded", s.rescale->folded}};
+    return stage;
 }
 
 } // namespace

@@ -5,8 +5,10 @@
 #include <cstring>
 
 #include "commands.hpp"
+#include "integer_view.hpp"
 #include "model/file.hpp"
 #include "model/refusal.hpp"
+#include "onnx/element_type.hpp"
 #include "quantization/text.hpp"
 #include "tensors.hpp"
 
@@ -100,6 +102,42 @@ bool equals_reference(const job &j, const run_arguments &given, const dynquant::
     return equal;
 }
 
+void print(const layer_rescaling &l, const integer_differences &d) {
+    std::printf("%s: %lld of %lld results differ by integers%s", l.layer.c_str(), static_cast<long long>(d.count),
+            static_cast<long long>(d.of), d.count > 0 ? "" : "\n");
+    if (d.count > 0) std::printf(", by %lld at most\n", static_cast<long long>(d.largest));
+}
+
+/// Each layer's rescaling by integers, from the sums that the model computes.
+void compare_with_integers(const job &j, const run_arguments &given) {
+    auto g = read(j.bytes);
+    inline_constants(g);
+    const auto layers = rescalings_of(g);
+    g.outputs.clear();
+    for (const auto &l : layers)
+        for (const auto &value : {l.sums, l.result})
+            if (l.without.empty()) g.outputs.push_back({value, 0, {}});
+    const auto m = dynquant::model::parse(write(g), given.file, j.options);
+    const auto values = run_once(j, m);
+    std::size_t next = 0;
+    for (const auto &l : layers) {
+        auto without = l.without;
+        if (without.empty()) {
+            const auto sums = next++, result = next++;
+            try {
+                print(l,
+                        compare_with_integers(l, m.outputs()[sums].shape,
+                                reinterpret_cast<const std::int32_t *>(values[sums].data()), values[result].data(),
+                                m.outputs()[result].type == dynquant::onnx::type::uint8));
+            } catch (const std::runtime_error &e) {
+                without = e.what();
+            }
+        }
+        if (!without.empty()) std::printf("%s: no integers to compare with: %s\n", l.layer.c_str(), without.c_str());
+    }
+    if (layers.empty()) std::puts("no layers with a rescaling");
+}
+
 } // namespace
 
 exit_status run(const run_arguments &given) {
@@ -111,6 +149,7 @@ exit_status run(const run_arguments &given) {
         write_tensor(files, given.output, m.outputs()[i], got[i].data());
     files.commit();
     if (given.repeat > 0) print_time(j, m, given.repeat);
+    if (given.compare == "integer") compare_with_integers(j, given);
     if (given.compare == "reference" && !equals_reference(j, given, m, got)) return differs;
     return all_well;
 }
