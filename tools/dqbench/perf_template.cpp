@@ -19,7 +19,8 @@ const std::string &csv_template() {
     static const std::string text = [] {
         std::string columns =
                 "perf,%idx%,%kernel%,%isa%,%api%,%cache%,%threads%,%name%,%op%,%dt%,%fpmath-mode%,%rule%,%division%,"
-                "%saturate%,%params%,%qtype%,%axis%,%group%,%stag%,%dtag%,%offset%,%desc%,%~time%,%-time%,%0time%,%+time%,%spread%,%ibytes%,"
+                "%saturate%,%params%,%qtype%,%axis%,%group%,%stag%,%dtag%,%offset%,%desc%,%~time%,%-time%,%0time%,%+"
+                "time%,%spread%,%ibytes%,"
                 "%obytes%,%~Gelems%,%~Gbw%,%ctime%,%~limit%,%peer%,%~peertime%,%~ratio%";
         for (const auto &peer : names_of<peer_kind>())
             columns += concat(",%~peertime:", peer, "%,%~ratio:", peer, '%');
