@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <span>
 
 #include <unistd.h>
@@ -61,25 +62,26 @@ void include(value_range &range, std::span<const float> values, bool is_first) {
     }
 }
 
-/// The model with these values as its outputs, for inputs of these shapes.
-dynquant::model observing(graph g, const std::vector<std::string> &values, const std::map<std::string, dims> &shapes) {
+/// The model with these values as its outputs.
+dynquant::model observing(const float_model &m, const std::vector<std::string> &values) {
+    auto g = m.known;
     g.outputs.clear();
     for (const auto &value : values)
         g.outputs.push_back({value, 0, {}});
     dynquant::model_options opts;
-    opts.shapes = shapes;
-    return dynquant::model::parse(write(g), "float model", opts);
+    opts.shapes = m.shapes;
+    return dynquant::model::parse(write(g), m.file, opts);
 }
 
 /// What the model computes, as its own outputs say when all values are.
-void find_types(graph &g, const std::map<std::string, dims> &shapes) {
+void find_types(float_model &m) {
     std::vector<std::string> values;
-    for (const auto &n : g.nodes)
+    for (const auto &n : m.known.nodes)
         values.insert(values.end(), n.outputs.begin(), n.outputs.end());
-    const auto all = observing(g, values, shapes);
+    const auto all = observing(m, values);
     for (const auto *ports : {&all.inputs(), &all.outputs()})
         for (const auto &p : *ports)
-            g.value_types[p.name] = {p.type, p.shape};
+            m.known.value_types[p.name] = {p.type, p.shape};
 }
 
 void show_progress(std::int64_t done, std::int64_t runs) {
@@ -93,6 +95,7 @@ void show_progress(std::int64_t done, std::int64_t runs) {
 
 float_model read_float_model(const std::string &file, const std::vector<std::string> &calibration) {
     float_model m;
+    m.file = file;
     m.stated = naming(file, [&] {
         auto g = read(bytes_of_file(file));
         inline_constants(g);
@@ -113,13 +116,13 @@ float_model read_float_model(const std::string &file, const std::vector<std::str
     }
     m.runs = runs_of(ports, run_shapes, m.samples);
     m.known = m.stated;
-    naming(file, [&] { find_types(m.known, m.shapes); });
+    find_types(m);
     return m;
 }
 
 value_ranges calibrate(const float_model &m) {
     const auto values = values_to_calibrate(m.known);
-    const auto observed = observing(m.known, values, m.shapes);
+    const auto observed = observing(m, values);
     std::vector<std::vector<float>> results;
     std::vector<void *> outputs;
     for (const auto &port : observed.outputs()) {

@@ -1,7 +1,8 @@
 // What the values of a float model hold, for given samples.
 #pragma once
 
-#include <filesystem>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "model/codify/codify.hpp"
@@ -10,6 +11,7 @@ namespace dqmodel {
 
 /// A float model, as its file states it and with all types and shapes known.
 struct float_model {
+    std::string file; // for messages
     dynquant::models::graph stated, known;
     std::vector<dynquant::models::tensor> samples; // for each input, along its first axis
     std::map<std::string, dynquant::dims> shapes;  // of one run's inputs
