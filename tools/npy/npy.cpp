@@ -30,7 +30,7 @@ struct type_names {
     const char *descr, *full, *numpy;
 };
 template <typename T>
-constexpr type_names names_of;
+constexpr type_names names_of {};
 template <>
 constexpr type_names names_of<float> {"<f4", "little-endian float32", "<f4"};
 template <>

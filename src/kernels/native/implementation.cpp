@@ -70,17 +70,20 @@ class row_implementation final : public implementation {
     operation_info info() const override { return {kernel_kind::native, to_string(isa_)}; }
 
     void run(const arguments &args) const override {
-        const auto *const zero_points = has_zero_points_ ? args.zero_points : has_bias_ ? args.bias : nullptr;
-        const auto *const second_scales = has_second_scales_ ? static_cast<const float *>(args.second_scales) : nullptr;
-        const call c = {nullptr, args.src, {scale_type_, args.scales}, {zero_point_type_, zero_points}, args.dst,
-                streaming_ && begins_an_element(args.dst), src_type_, dst_type_, saturate_, second_scales, division_};
         parallel::for_each_part(pieces_, task_count(), [&](parallel::range pieces) {
             for (const auto &part : parts_)
-                part.run(function_, c, pieces);
+                part.run(function_, call_of(args, part.shape()), pieces);
         });
     }
 
   private:
+    call call_of(const arguments &args, const layout &shape) const {
+        const auto *const zero_points = has_zero_points_ ? args.zero_points : has_bias_ ? args.bias : nullptr;
+        const auto *const second_scales = has_second_scales_ ? static_cast<const float *>(args.second_scales) : nullptr;
+        return {&shape, args.src, {scale_type_, args.scales}, {zero_point_type_, zero_points}, args.dst,
+                streaming_ && begins_an_element(args.dst), src_type_, dst_type_, saturate_, second_scales, division_};
+    }
+
     /// Else no element begins a cache line, and streaming stores would fault: oneDNN takes any address.
     bool begins_an_element(const void *dst) const {
         const auto size = std::max(traits(dst_type_).bits / 8, 1);

@@ -42,14 +42,12 @@ void row_part::run(row_function function, const call &c, parallel::range pieces)
     const auto begin = std::max(pieces.begin - first_piece_, std::int64_t {0});
     const auto end = std::min(pieces.end - first_piece_, pieces_);
     if (begin >= end) return;
-    call mine = c;
-    mine.shape = &shape_;
-    if (end - begin == pieces_) return function(mine, {0, rows_, 0, columns_});
+    if (end - begin == pieces_) return function(c, {0, rows_, 0, columns_});
     const auto first = begin / pieces_across_, last = end / pieces_across_;
     const auto column_begin = begin % pieces_across_ * piece_columns_;
     const auto column_end = end % pieces_across_ * piece_columns_;
     const auto strips = [&](std::int64_t from, std::int64_t to, std::int64_t left, std::int64_t right) {
-        function(mine, {from * piece_rows_, std::min(to * piece_rows_, rows_), left, right});
+        function(c, {from * piece_rows_, std::min(to * piece_rows_, rows_), left, right});
     };
     if (first == last) return strips(first, first + 1, column_begin, column_end);
     if (column_begin > 0) strips(first, first + 1, column_begin, columns_);

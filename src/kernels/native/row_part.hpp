@@ -14,12 +14,13 @@ class row_part {
     /// The number after that of its last piece.
     std::int64_t end() const { return first_piece_ + pieces_; }
     std::int64_t elements() const { return rows_ * columns_; }
+    const layout &shape() const { return shape_; }
 
     /// Whether no two pieces write to one byte, which those of less than 8 bits may share with the next columns of
     /// their piece only. If all forms may be split, so do the pieces of different forms not meet.
     bool may_split(data_type dst) const;
 
-    /// Computes those of its pieces that are among these.
+    /// Computes those of its pieces that are among these, by a call of its shape.
     void run(row_function function, const call &c, parallel::range pieces) const;
 
   private:
