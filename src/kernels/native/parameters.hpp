@@ -30,11 +30,11 @@ struct alignas(64) parameter_table {
     std::int32_t zero_point[size];
     /// All of them: 2^-75 <= scale <= 2^75 and |zero point| < 2^20. Negative scales would do with a second
     /// limit, which every element would pay for.
-    bool inside_guard;
+    bool inside_guard = false;
     /// All of them: no difference with an s8 or u8 leaves s32.
-    bool narrow;
+    bool narrow = false;
     /// All zero points are 0, and adding them would change nothing.
-    bool symmetric;
+    bool symmetric = false;
     /// Which these are; none as yet.
     parameter_run holds = {0, 0, -1};
     std::int64_t filled = 0; // columns that have been written
