@@ -122,24 +122,23 @@ class fusion {
                 {port_of(graph_, first.inputs.front())}, {port_of(graph_, l.result)}};
         for (const auto node : l.nodes)
             result.description.nodes.push_back(label(graph_.nodes[node]));
-        auto [work, folded] = prepare(l, product);
-        result.work = std::move(work);
+        const bool folded = prepare(l, product, result.work);
         describe(l, product, folded, result.description);
         return result;
     }
 
-    struct prepared_layer {
-        std::unique_ptr<const stage> work;
-        bool folded; // whether one multiplication does for two
-    };
-
-    prepared_layer prepare(const layer &l, const op_node &product) const {
+    /// Gives whether one multiplication does for two.
+    bool prepare(const layer &l, const op_node &product, std::unique_ptr<const stage> &work) const {
         const auto sums = *volume(graph_.value_types.at(product.given.outputs.front()).shape);
-        if (sums == 0) return {make_stage([](const stage_arguments &) {}), false};
+        if (sums == 0) {
+            work = make_stage([](const stage_arguments &) {});
+            return false;
+        }
         auto multiply = make_layer_product(product, is_channels_last(product.given.inputs.front()), settings_);
         auto rescale = make_layer_rescale(graph_, l, shape_of(l), multiply->bias(), settings_);
         const bool folded = rescale->is_folded();
-        return {std::make_unique<fused_layer>(std::move(multiply), std::move(rescale), sums), folded};
+        work = std::make_unique<fused_layer>(std::move(multiply), std::move(rescale), sums);
+        return folded;
     }
 
     static void describe(const layer &l, const op_node &product, bool folded, model_stage &to) {
