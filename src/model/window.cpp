@@ -10,7 +10,7 @@ constexpr std::int64_t most = std::int64_t {1} << 30;
 
 std::vector<std::int64_t> values_of(
         const op_node &n, const char *attribute, std::size_t count, std::int64_t least, std::int64_t otherwise) {
-    const auto values = n.integers(attribute, std::vector(count, otherwise));
+    auto values = n.integers(attribute, std::vector(count, otherwise));
     if (values.size() != count)
         n.refuse(dnnl_invalid_arguments, "attribute '", attribute, "': expected ", count, " values, given ",
                 values.size());
