@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "dynquant/quantization.hpp"
+#include "is_refused.hpp"
 
 namespace dynquant::test {
 namespace {
@@ -23,17 +24,7 @@ template <typename Spoil>
 testing::AssertionResult finds(dnnl_status_t status, const std::string &message, Spoil &&spoil) {
     auto q = right();
     spoil(q);
-    const auto found = check(q);
-    if (!found) return testing::AssertionFailure() << "nothing was found";
-    if (found->status != status || found->message != message)
-        return testing::AssertionFailure() << "found " << found->status << ": " << found->message;
-    try {
-        prepare(q);
-    } catch (const error &thrown) {
-        if (thrown.status == status && thrown.message == message) return testing::AssertionSuccess();
-        return testing::AssertionFailure() << "prepare() throws " << thrown.message;
-    }
-    return testing::AssertionFailure() << "prepare() does not throw";
+    return is_refused(q, status, message);
 }
 
 TEST(check, finds_nothing_wrong_with_right_statements) {
