@@ -93,6 +93,7 @@ permutation::permutation(const dims &shape, const std::vector<std::size_t> &orde
         }
     }
     if (shape_.empty()) shape_ = strides_ = {1};
+    y_strides_ = row_major(shape_);
     dense_ = static_cast<std::size_t>(std::ranges::find(strides_, 1) - strides_.begin());
 }
 
@@ -114,21 +115,20 @@ void permutation::copy_rows(const Element *x, Element *y) const {
 template <typename Element>
 void permutation::turn(const Element *x, Element *y) const {
     const auto last = shape_.size() - 1;
-    const auto y_strides = row_major(shape_);
     const auto across = shape_[dense_], squares = (across + side - 1) / side;
     const auto outer = *volume(shape_) / across / shape_[last];
     parallel::for_each_part(
             outer * squares, parts_for(outer * squares, side * shape_[last]), [&](parallel::range part) {
                 for (auto at = part.begin; at < part.end; ++at) {
                     const auto begin = at % squares * side;
-                    auto from = begin, to = begin * y_strides[dense_], index = at / squares;
+                    auto from = begin, to = begin * y_strides_[dense_], index = at / squares;
                     for (auto d = last; d-- > 0;)
                         if (d != dense_) {
                             from += index % shape_[d] * strides_[d];
-                            to += index % shape_[d] * y_strides[d];
+                            to += index % shape_[d] * y_strides_[d];
                             index /= shape_[d];
                         }
-                    turn_rows<Element>({x + from, strides_[last]}, {y + to, y_strides[dense_]},
+                    turn_rows<Element>({x + from, strides_[last]}, {y + to, y_strides_[dense_]},
                             std::min(side, across - begin), shape_[last]);
                 }
             });

@@ -24,6 +24,7 @@ class permutation {
     void turn(const Element *x, Element *y) const;
 
     dims shape_, strides_; // y's extents, and x's strides in that order; the dimensions that stay neighbours are one
+    dims y_strides_;
     /// Which of them lies densely in x.
     std::size_t dense_ = 0;
     std::size_t element_bytes_ = 1;
