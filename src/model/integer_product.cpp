@@ -1,6 +1,7 @@
 #include "model/integer_product.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "model/int8_primitive.hpp"
 #include "model/product_slice.hpp"
@@ -60,7 +61,7 @@ integer_product::integer_product(const problem &p, const std::int8_t *w)
     if (p.rows == 0 || p.columns == 0) return;
     if (!is_any(p.w_zero_points)) problem_.w_zero_points.clear();
     if (int8_is_exact()) slices_ = onednn_slices(p, w);
-    if (slices_.empty()) slices_.push_back({0, plain_slice({p.x_is_signed, p.rows, p.inner, p.columns, p.inner}, w)});
+    if (slices_.empty()) slices_.push_back({0, p.inner, plain_slice({p.x_is_signed, p.rows, p.inner, p.columns}, w)});
 }
 
 /// None where oneDNN has no such product.
@@ -68,9 +69,9 @@ std::vector<integer_product::placed_slice> integer_product::onednn_slices(const 
     std::vector<placed_slice> slices;
     std::int64_t begin = 0;
     for (const auto end : exact_slices(w, p.inner, p.columns)) {
-        auto slice = onednn_slice({p.x_is_signed, p.rows, end - begin, p.columns, p.inner}, w + begin * p.columns);
+        auto slice = onednn_slice({p.x_is_signed, p.rows, end - begin, p.columns}, w + begin * p.columns);
         if (!slice) return {};
-        slices.push_back({begin, std::move(slice)});
+        slices.push_back({begin, end - begin, std::move(slice)});
         begin = end;
     }
     return slices;
@@ -79,22 +80,50 @@ std::vector<integer_product::placed_slice> integer_product::onednn_slices(const 
 integer_product::integer_product(integer_product &&) noexcept = default;
 integer_product::~integer_product() = default;
 
+/// Of a slice's sums in scratch memory, in whole cache lines.
+std::size_t integer_product::sums_bytes() const {
+    return (static_cast<std::size_t>(problem_.rows * problem_.columns) * sizeof(std::int32_t) + 63) / 64 * 64;
+}
+
 std::size_t integer_product::scratch_bytes() const {
-    return slices_.size() < 2 ? 0 : static_cast<std::size_t>(problem_.rows * problem_.columns) * sizeof(std::int32_t);
+    if (slices_.size() < 2) return 0;
+    const auto widest = std::ranges::max_element(slices_, {}, &placed_slice::inner)->inner;
+    return sums_bytes() + static_cast<std::size_t>(problem_.rows * widest);
 }
 
 void integer_product::run(const void *x, std::int32_t *y, std::byte *scratch) const {
-    const auto count = problem_.rows * problem_.columns;
     const auto *from = static_cast<const std::byte *>(x);
-    for (std::size_t s = 0; s < slices_.size(); ++s) {
-        auto *part = s == 0 ? y : reinterpret_cast<std::int32_t *>(scratch);
-        slices_[s].slice->run(from + slices_[s].begin, part);
-        if (s > 0)
-            parallel::for_each_part(count, parts_for(count), [&](parallel::range r) {
-                add(part + r.begin, static_cast<std::size_t>(r.end - r.begin), y + r.begin);
-            });
-    }
+    if (slices_.size() == 1)
+        slices_.front().slice->run(from, y);
+    else
+        run_slices(from, y, scratch);
     if (!problem_.w_zero_points.empty()) subtract_row_sums(x, y);
+}
+
+void integer_product::run_slices(const std::byte *x, std::int32_t *y, std::byte *scratch) const {
+    const auto count = problem_.rows * problem_.columns;
+    auto *const columns = scratch + sums_bytes();
+    for (const auto &s : slices_) {
+        auto *const sums = s.begin == 0 ? y : reinterpret_cast<std::int32_t *>(scratch);
+        copy_columns(x, s, columns);
+        s.slice->run(columns, sums);
+        if (sums == y) continue;
+        parallel::for_each_part(count, parts_for(count), [&](parallel::range r) {
+            add(sums + r.begin, static_cast<std::size_t>(r.end - r.begin), y + r.begin);
+        });
+    }
+}
+
+/// Those of x that a slice multiplies, dense: where rows lie further apart oneDNN falls back to a product that takes
+/// two to four times as long.
+void integer_product::copy_columns(const std::byte *x, const placed_slice &of, std::byte *to) const {
+    const auto rows = problem_.rows;
+    parallel::for_each_part(
+            rows, static_cast<int>(std::min<std::int64_t>(rows, parts_for(rows * of.inner))), [&](parallel::range r) {
+                for (auto m = r.begin; m < r.end; ++m)
+                    std::memcpy(
+                            to + m * of.inner, x + m * problem_.inner + of.begin, static_cast<std::size_t>(of.inner));
+            });
 }
 
 void integer_product::subtract_row_sums(const void *x, std::int32_t *y) const {

@@ -36,13 +36,16 @@ class integer_product {
     void run(const void *x, std::int32_t *y, std::byte *scratch) const;
 
   private:
-    /// Part of the inner dimension, from there on.
+    /// So much of the inner dimension, from there on.
     struct placed_slice {
-        std::int64_t begin;
+        std::int64_t begin, inner;
         std::unique_ptr<const product_slice> slice;
     };
 
     static std::vector<placed_slice> onednn_slices(const problem &p, const std::int8_t *w);
+    std::size_t sums_bytes() const;
+    void run_slices(const std::byte *x, std::int32_t *y, std::byte *scratch) const;
+    void copy_columns(const std::byte *x, const placed_slice &of, std::byte *to) const;
     void subtract_row_sums(const void *x, std::int32_t *y) const;
 
     problem problem_;

@@ -30,7 +30,7 @@ class plain final : public product_slice {
                 work / parallel::elements_per_part(), 1, std::min<std::int64_t>(p_.columns, parallel::concurrency()));
         parallel::for_each_part(p_.columns, static_cast<int>(parts), [&](parallel::range columns) {
             for (std::int64_t m = 0; m < p_.rows; ++m)
-                multiply_row(x + m * p_.x_stride, columns, y + m * p_.columns);
+                multiply_row(x + m * p_.inner, columns, y + m * p_.columns);
         });
     }
 

@@ -7,13 +7,12 @@
 
 namespace dynquant::models {
 
-/// y = x w for part of x's columns and of w's rows. Immutable.
+/// y = x w, all dense, where x and w may be part of larger ones. Immutable.
 class product_slice {
   public:
     struct problem {
         bool x_is_signed;
         std::int64_t rows, inner, columns;
-        std::int64_t x_stride; // between the rows of x
     };
 
     product_slice() = default;
@@ -21,7 +20,6 @@ class product_slice {
     product_slice &operator=(const product_slice &) = delete;
     virtual ~product_slice() = default;
 
-    /// x is the first element of this part. y is dense.
     virtual void run(const std::byte *x, std::int32_t *y) const = 0;
 };
 
@@ -32,6 +30,7 @@ std::unique_ptr<const product_slice> onednn_slice(const product_slice::problem &
 std::unique_ptr<const product_slice> plain_slice(const product_slice::problem &p, const std::int8_t *w);
 
 /// Where the slices of an inner dimension end, so that each column of each slice has weights that oneDNN adds exactly.
+/// All but the last are multiples of 64, which oneDNN's products by AMX take without a remainder.
 std::vector<std::int64_t> exact_slices(const std::int8_t *w, std::int64_t inner, std::int64_t columns);
 
 } // namespace dynquant::models

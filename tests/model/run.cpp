@@ -66,6 +66,31 @@ TEST(model_run, long_sums_are_exact_and_wrap) {
     }
 }
 
+TEST(model_run, long_rows_are_exact_in_every_element) {
+    constexpr std::size_t rows = 3, inner = 2100,
+                          columns = 5; // in several parts: the weights' total is beyond exact_sum
+    auto g = product_graph();
+    g.inputs = {{"x", uint8, dims {rows, inner}}};
+    g.outputs = {{"y"}};
+    std::vector<std::uint8_t> x(rows * inner);
+    std::vector<std::int8_t> w(inner * columns);
+    for (std::size_t i = 0; i < x.size(); ++i)
+        x[i] = static_cast<std::uint8_t>(255 - i % 7);
+    for (std::size_t i = 0; i < w.size(); ++i)
+        w[i] = static_cast<std::int8_t>(i % columns == 0 ? -128 : 127 - static_cast<int>(i % 3));
+    g.initializers["w"] = tensor_of(int8, {inner, columns}, w);
+    std::vector<std::int32_t> expected(rows * columns);
+    for (std::size_t m = 0; m < rows; ++m)
+        for (std::size_t n = 0; n < columns; ++n)
+            for (std::size_t k = 0; k < inner; ++k)
+                expected[m * columns + n] += x[m * inner + k] * w[k * columns + n];
+    for (const int threads : {0, 1, 2}) {
+        model_options options;
+        options.threads = threads;
+        EXPECT_EQ(run<std::int32_t>(g, x, rows * columns, options), expected) << threads << " threads";
+    }
+}
+
 TEST(model_run, a_convolution_by_hand) {
     auto g = one_node({"ConvInteger", "", "", {"x", "w", "z"}, {}, {{"pads", std::vector<std::int64_t> {1, 0, 0, 0}}}},
             uint8, {1, 1, 2, 2});
