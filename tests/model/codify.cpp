@@ -265,7 +265,29 @@ TEST(Codify, RangesMustBeThereAndFinite) {
             "value 'x': expected finite numbers in calibration, given -1 to inf");
 }
 
+/// Neither 0 nor negative nor NaN, which would be no rescaling.
+TEST(Codify, MultipliersArePositiveWhateverCalibrationSaw) {
+    auto zeros = fully_connected();
+    zeros.constant("w", {2, 2}, {0, -0.5F, 0, -0.25F});
+    for (const auto &ranges : std::vector<value_ranges> {{{"x", {0, 0}}, {"y", {0, 0}}},
+                 {{"x", {-2, -1}}, {"y", {-2, -1}}}, {{"x", {-0.0F, 1e-30F}}, {"y", {-1e-30F, 1}}}})
+        for (const auto rescale : {options::rescaling::one_mul, options::rescaling::two_mul}) {
+            options opts;
+            opts.rescale = rescale;
+            opts.per_channel = true;
+            const auto model = codify(zeros.g, ranges, opts).model;
+            for (const char *name : {"y_quant_multiplier", "y_quant_scale", "y_quant_shift"}) {
+                if (!model.initializers.contains(name)) continue;
+                for (const auto multiplier : elements<float>(model, name))
+                    EXPECT_GE(multiplier, 0x1p-126F) << name;
+            }
+        }
+}
+
 TEST(Codify, ARescalingMustFitIntoAFloat) {
+    EXPECT_NE(message_of(fully_connected().g, {{"x", {-1e-30F, 1e-30F}}, {"y", {-1e30F, 0}}})
+                      .find("rescale: expected a multiplier of 2^-126 to 2^24, given"),
+            std::string::npos);
     EXPECT_NE(message_of(fully_connected().g, {{"x", {-1e30F, 1}}, {"y", {-1e-30F, 0}}})
                       .find("rescale: expected a multiplier of 2^-126 to 2^24, given"),
             std::string::npos);
