@@ -176,6 +176,14 @@ class Run(Program):
             "right shift\n",
         )
 
+    def test_times(self):
+        printed = self.prints("run", "float.onnx", "--input", "x.npy", "--repeat", "3", "--threads", "1")
+        self.assertRegex(
+            printed,
+            r"^median of 3 runs: [\d.]+ us, least [\d.]+ us\n"
+            r"to read the file's 0.000\d+ MB and do nothing else: [\d.]+ us\n$",
+        )
+
     def test_inputs_must_fit(self):
         self.save("z", [[1, 2]], numpy.float64)
         self.refuses(
@@ -212,10 +220,20 @@ class Inspect(Program):
 
     def test_a_shape_that_is_open(self):
         self.codify()
-        ran = self.run_program("inspect", "q.onnx")
-        self.assertEqual(ran.returncode, 1)
-        self.assertIn("q.onnx: input 'x': expected a shape for it among the options", ran.stderr)
+        self.refuses(
+            "q.onnx: input 'x': expected its shape, as in --shape x=1,2, since the file says [?, 2], given none",
+            *("inspect", "q.onnx"),
+        )
         self.refuses("--shape: expected name=1,28,28, given 'x=1,b'", "inspect", "q.onnx", "--shape", "x=1,b")
+
+
+    def test_multipliers_that_are_not_positive(self):
+        for multiplier, text in ((-0.5, "-0.5"), (0, "0"), (numpy.nan, "nan"), (numpy.inf, "inf")):
+            onnx.save(rescaled_model(multiplier), self.folder / "m.onnx")
+            lines = self.prints("inspect", "m.onnx").splitlines()
+            patterns = [line.split()[1] for line in lines[1:5]]
+            self.assertEqual(patterns, ["MatMulInteger", "Cast", "Mul", "QuantizeLinear"])
+            self.assertEqual(lines[5], f"fc: not fused: node of 'p' (Mul): expected positive multipliers, given {text}")
 
 
 class Usage(Program):

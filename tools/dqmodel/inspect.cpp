@@ -8,6 +8,7 @@
 
 #include "commands.hpp"
 #include "model/file.hpp"
+#include "model/refusal.hpp"
 #include "quantization/text.hpp"
 #include "tensors.hpp"
 
@@ -97,7 +98,9 @@ nlohmann::ordered_json json_of(const model_stage &s) {
 exit_status inspect(const inspect_arguments &given) {
     dynquant::model_options opts;
     opts.shapes = shapes_of(given.shapes);
-    const auto m = dynquant::model::load(given.file, opts);
+    const auto bytes = dynquant::models::bytes_of_file(given.file);
+    dynquant::models::naming(given.file, [&] { expect_shapes(dynquant::models::read(bytes).inputs, opts.shapes); });
+    const auto m = dynquant::model::parse(bytes, given.file, opts);
     if (!given.json) {
         print(m);
         return all_well;

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 namespace type = dynquant::onnx::type;
-using dynquant::concat, dynquant::dims;
+using dynquant::concat, dynquant::dims, dynquant::models::free_extent;
 
 /// Calls f with a null pointer to the C++ type of the elements, one that .npy files are read and written of.
 template <typename F>
@@ -54,10 +54,19 @@ bool fits(const dims &shape, const dynquant::models::port &port, bool many) {
     const auto &wanted = *port.shape;
     if (shape.size() != wanted.size()) return false;
     for (std::size_t d = 0; d < shape.size(); ++d) {
-        if (wanted[d] == dynquant::models::free_extent || wanted[d] == shape[d]) continue;
+        if (wanted[d] == free_extent || wanted[d] == shape[d]) continue;
         if (d > 0 || !many || wanted[d] == 0 || shape[d] % wanted[d] != 0) return false;
     }
     return true;
+}
+
+/// "1,64" for an open shape of [?, 64]
+std::string example_of(const std::optional<dims> &shape) {
+    if (!shape) return "1,28,28";
+    std::string text;
+    for (const auto extent : *shape)
+        text += concat(text.empty() ? "" : ",", extent == free_extent ? 1 : extent);
+    return text;
 }
 
 /// "[?, 64]"
@@ -121,6 +130,17 @@ std::map<std::string, dims> shapes_of(const std::vector<std::string> &given) {
         shapes[text.substr(0, equals)] = shape;
     }
     return shapes;
+}
+
+void expect_shapes(const std::vector<dynquant::models::port> &inputs, const std::map<std::string, dims> &shapes) {
+    for (const auto &input : inputs) {
+        const bool is_open = !input.shape || std::count(input.shape->begin(), input.shape->end(), free_extent) > 0;
+        if (is_open && !shapes.contains(input.name))
+            throw dynquant::error(dnnl_invalid_shape,
+                    concat("input '", input.name, "': expected its shape, as in --shape ", input.name, "=",
+                            example_of(input.shape), ", since the file says ",
+                            input.shape ? text_of(*input.shape) : "of any rank", ", given none"));
+    }
 }
 
 dynquant::models::tensor read_tensor(const fs::path &file, const dynquant::models::port &port, bool many) {

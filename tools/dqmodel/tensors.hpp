@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,10 @@ std::vector<std::filesystem::path> files_of(
 
 /// The shapes that "name=1,3" states.
 std::map<std::string, dynquant::dims> shapes_of(const std::vector<std::string> &given);
+
+/// Throws error for an input whose shape the model leaves open and --shape does not state.
+void expect_shapes(
+        const std::vector<dynquant::models::port> &inputs, const std::map<std::string, dynquant::dims> &shapes);
 
 /// A file's tensor, dense and row-major. It must have the port's type, and its shape but for extents that are free, and
 /// for the first one where the file may hold `many` of it. Throws std::runtime_error, naming the port and the file.
