@@ -51,7 +51,8 @@ void add_run(CLI::App &app, action &chosen) {
             ->check(CLI::IsMember({"reference", "integer"}));
     command->add_option("--threads", given->threads, "No more threads than this. Default: 0, as many as there are")
             ->check(CLI::NonNegativeNumber);
-    command->add_option("--repeat", given->repeat, "Run so many times more and print the median time")
+    command->add_option("--repeat", given->repeat,
+                   "Run so many times more and print the median time, and that of reading the file's bytes from memory")
             ->check(CLI::NonNegativeNumber);
     command->add_flag("!--no-fuse", given->fuse, "Node by node");
     command->callback([given, &chosen] { chosen = [given] { return run(*given); }; });

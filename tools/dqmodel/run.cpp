@@ -1,6 +1,5 @@
 // A model on files.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 
@@ -10,7 +9,9 @@
 #include "model/refusal.hpp"
 #include "onnx/element_type.hpp"
 #include "quantization/text.hpp"
+#include "reading.hpp"
 #include "tensors.hpp"
+#include "timing.hpp"
 
 namespace dqmodel {
 namespace {
@@ -72,14 +73,10 @@ results run_once(const job &j, const dynquant::model &m) {
 void print_time(const job &j, const dynquant::model &m, int repeat) {
     results r;
     const auto b = buffers_of(j, m, r);
-    std::vector<double> times(static_cast<std::size_t>(repeat));
-    for (auto &time : times) {
-        const auto start = std::chrono::steady_clock::now();
-        m.run(b.inputs, b.outputs);
-        time = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
-    }
-    std::sort(times.begin(), times.end());
-    std::printf("median of %d runs: %.1f us, least %.1f us\n", repeat, times[times.size() / 2], times.front());
+    const auto t = times_of(repeat, [&] { m.run(b.inputs, b.outputs); });
+    std::printf("median of %d runs: %.1f us, least %.1f us\n", repeat, t.median, t.least);
+    std::printf("to read the file's %.3g MB and do nothing else: %.1f us\n", static_cast<double>(j.bytes.size()) / 1e6,
+            microseconds_to_read(j.bytes, j.options.threads, repeat));
 }
 
 /// Whether all outputs are those that the nodes give one by one.

@@ -38,8 +38,8 @@ def speeds(timings: list[Timing]) -> str:
     for threads in dict.fromkeys(t.threads for t in timings):
         who = "one thread" if threads == 1 else f"{threads} threads"
         lines += [
-            f"| {who}, us | ONNX Runtime | dynquant | times as fast (least to most) | asked for | of the limit |",
-            "|---|---|---|---|---|---|",
+            f"| {who}, us | ONNX Runtime | dynquant | limit | times as fast (least to most) | asked for | of the limit |",
+            "|---|---|---|---|---|---|---|",
         ]
         for t in timings:
             if t.threads != threads:
@@ -48,6 +48,7 @@ def speeds(timings: list[Timing]) -> str:
             limit = t.of_limit()
             lines.append(
                 f"| {t.name} | {_microseconds(t.theirs)} | {_microseconds(t.ours)} | "
+                f"{_microseconds(t.limit) if t.limit else ''} | "
                 f"{t.ratio():.1f} ({min(t.ratios):.1f} to {max(t.ratios):.1f}) | {t.goal:g}, {met} | "
                 f"{'' if limit is None else f'{limit:.2f}'} |"
             )

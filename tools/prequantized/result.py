@@ -52,7 +52,8 @@ class Outcome:
 
 @dataclasses.dataclass
 class Timing:
-    """Medians of each round, in seconds. `limit`: of a program that only loads and stores."""
+    """Medians of each round, in seconds. `limit`: of a program that only loads and stores, of a model with
+    many weights one that only reads these."""
 
     name: str
     threads: int

@@ -1,0 +1,48 @@
+#include "reading.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+#include <tbb/task_arena.h>
+
+#include "parallel/parallel.hpp"
+#include "timing.hpp"
+
+namespace dqmodel {
+namespace {
+
+namespace parallel = dynquant::parallel;
+
+constexpr std::size_t cache_line = 64;
+
+/// A word of each cache line brings all of it.
+std::uint64_t read(const char *bytes, std::size_t count) {
+    std::uint64_t result = 0;
+    for (std::size_t i = 0; i + sizeof result <= count; i += cache_line) {
+        std::uint64_t word;
+        std::memcpy(&word, bytes + i, sizeof word);
+        result ^= word;
+    }
+    return result;
+}
+
+} // namespace
+
+double microseconds_to_read(std::string_view bytes, int threads, int repeat) {
+    tbb::task_arena arena(threads > 0 ? threads : tbb::task_arena::automatic);
+    std::atomic<std::uint64_t> result {0}; // so that reading is not left out
+    const auto read_all = [&] {
+        const auto lines = static_cast<std::int64_t>((bytes.size() + cache_line - 1) / cache_line);
+        const auto parts = parallel::parts_for(static_cast<std::int64_t>(bytes.size()), threads);
+        parallel::for_each_part(lines, parts, [&](parallel::range part) {
+            const auto begin = static_cast<std::size_t>(part.begin) * cache_line;
+            const auto end = std::min(static_cast<std::size_t>(part.end) * cache_line, bytes.size());
+            result ^= read(bytes.data() + begin, end - begin);
+        });
+    };
+    return times_of(repeat, [&] { arena.execute(read_all); }).median;
+}
+
+} // namespace dqmodel
