@@ -364,6 +364,13 @@ def plain_operators():
             b.input(dtype, [2, 3, 7, 9])
             b.then("MaxPool", **attributes)
             yield f"MaxPool {np.dtype(dtype)} {attributes}", b.model()
+    for shape, attributes in (([2, 3, 7, 9], {"kernel_shape": [6, 8], "pads": [5, 7, 5, 7]}),
+                              ([2, 3, 5], {"kernel_shape": [3], "strides": [3], "pads": [1, 2]}),
+                              ([1, 2, 3, 4, 5], {"kernel_shape": [2, 3, 2], "pads": [1, 0, 1, 0, 2, 1]})):
+        b = Builder(13, 1)
+        b.input(np.float32, shape)
+        b.then("MaxPool", **attributes)
+        yield f"MaxPool of {shape} {attributes}", b.model()
 
     b = Builder(13, 1)  # an output in the midst, one that is an input, one that is a constant
     x = b.input(np.float32, [4])

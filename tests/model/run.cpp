@@ -101,6 +101,16 @@ TEST(model_run, a_convolution_by_hand) {
             run<std::int32_t>(g, std::vector<std::uint8_t> {11, 12, 13, 14}, 2), (std::vector<std::int32_t> {11, 30}));
 }
 
+TEST(model_run, pooling_by_hand) {
+    const std::vector<std::int64_t> kernel {2, 3}, pads {0, 2, 1, 2}, strides {1, 2};
+    const auto g =
+            one_node({"MaxPool", "", "", {"x"}, {}, {{"kernel_shape", kernel}, {"pads", pads}, {"strides", strides}}},
+                    int8, {1, 1, 2, 3});
+    // Rows -5 -1 -3, -2 -4 -6 and one of padding; windows end at columns 0, 2 and 4
+    EXPECT_EQ(run<std::int8_t>(g, std::vector<std::int8_t> {-5, -1, -3, -2, -4, -6}, 6),
+            (std::vector<std::int8_t> {-2, -1, -3, -2, -2, -6}));
+}
+
 TEST(model_run, relu_keeps_nan_and_minus_0) {
     const auto y = run<std::uint32_t>(one_node({"Relu", "", "", {"x"}}, float_, {4}),
             std::vector<std::uint32_t> {0x7fc00000, 0x80000000, 0xbf800000, 0x3f800000}, 4);

@@ -5,6 +5,7 @@
 
 #include "model/operators/operators.hpp"
 #include "model/window.hpp"
+#include "parallel/parallel.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::models {
@@ -22,41 +23,111 @@ window pool_window(const op_node &n) {
     return window_of(n, x, kernel);
 }
 
-/// The largest within reach of the window at y's position `at`. NaN is the largest.
+/// The larger one; where either is NaN the second, as the instruction for it has it and ONNX Runtime.
 template <typename T>
-T largest(const window &w, const dims &x_strides, const T *x, std::int64_t at) {
-    std::array<std::int64_t, max_rank> corner;
-    for (auto d = w.rank(); d-- > 0; at /= w.y[d])
-        corner[d] = at % w.y[d];
-    T result = std::numeric_limits<T>::lowest();
-    if constexpr (std::numeric_limits<T>::has_infinity) result = -std::numeric_limits<T>::infinity();
-    const auto taps = *volume(w.kernel);
-    for (std::int64_t tap = 0; tap < taps; ++tap) {
-        std::int64_t offset = 0, rest = tap;
-        bool inside = true;
-        for (auto d = w.rank(); d-- > 0; rest /= w.kernel[d]) {
-            const auto position = w.position(d, corner[d], rest % w.kernel[d]);
-            inside &= position >= 0 && position < w.x[d];
-            offset += position * x_strides[d];
-        }
-        if (inside && !(x[offset] <= result)) result = x[offset];
-    }
-    return result;
+T larger(T a, T b) {
+    return b <= a ? a : b;
 }
+
+/// Plane by plane and row by row: rows are the last dimension, and the windows of a row are in the same place along all
+/// others.
+template <typename T>
+class max_pool {
+  public:
+    max_pool(window w, std::int64_t planes)
+        : w_(std::move(w))
+        , planes_(planes)
+        , last_(w_.rank() - 1)
+        , rows_(*volume(w_.y) / w_.y[last_])
+        , outer_taps_(*volume(w_.kernel) / w_.kernel[last_])
+        , x_plane_(*volume(w_.x))
+        , y_plane_(*volume(w_.y))
+        , x_strides_(row_major(w_.x)) {
+        // Of a row, the outputs whose windows do not reach into the padding.
+        const auto past = w_.x[last_] - w_.position(last_, 0, w_.kernel[last_] - 1); // of the first one's end
+        const auto stride = w_.strides[last_], length = w_.y[last_];
+        const auto begin = (w_.pads_begin[last_] + stride - 1) / stride, end = (past + stride - 1) / stride;
+        if (begin >= end) return;
+        whole_begin_ = std::min(begin, length);
+        whole_end_ = std::clamp(end, whole_begin_, length);
+    }
+
+    void run(const T *x, T *y) const {
+        const auto elements = planes_ * rows_ * w_.y[last_] * outer_taps_;
+        const auto parts = std::min<std::int64_t>(parallel::parts_for(elements, 0), planes_);
+        parallel::for_each_part(planes_, static_cast<int>(parts), [&](parallel::range part) {
+            for (auto p = part.begin; p < part.end; p += together)
+                for (std::int64_t r = 0; r < rows_; ++r)
+                    pool_row(x + p * x_plane_, r, y + p * y_plane_, std::min(together, part.end - p));
+        });
+    }
+
+  private:
+    /// Planes for which one row's windows are found once.
+    static constexpr std::int64_t together = 16;
+
+    /// A row of y in each of the planes.
+    void pool_row(const T *x, std::int64_t row, T *y, std::int64_t planes) const {
+        y += row * w_.y[last_];
+        for (std::int64_t p = 0; p < planes; ++p)
+            std::fill_n(y + p * y_plane_, w_.y[last_], lowest);
+        std::array<std::int64_t, max_rank> at;
+        for (auto d = last_; d-- > 0; row /= w_.y[d])
+            at[d] = row % w_.y[d];
+        for (std::int64_t tap = 0; tap < outer_taps_; ++tap) {
+            std::int64_t offset = 0, rest = tap;
+            bool inside = true;
+            for (auto d = last_; d-- > 0; rest /= w_.kernel[d]) {
+                const auto position = w_.position(d, at[d], rest % w_.kernel[d]);
+                inside &= position >= 0 && position < w_.x[d];
+                offset += position * x_strides_[d];
+            }
+            for (std::int64_t p = 0; p < planes && inside; ++p)
+                take_row(x + p * x_plane_ + offset, y + p * y_plane_);
+        }
+    }
+
+    /// The largest of what y has and of its windows in this row of x.
+    void take_row(const T *x, T *y) const {
+        // Copies, as a store of bytes might change any member.
+        const auto begin = whole_begin_, end = whole_end_, length = w_.y[last_], stride = w_.strides[last_],
+                   taps = begin < end ? w_.kernel[last_] : 0;
+        for (std::int64_t i = 0; i < begin; ++i)
+            take_part(x, i, y[i]);
+        for (std::int64_t k = 0; k < taps; ++k) {
+            const auto *from = x + w_.position(last_, begin, k);
+            for (auto i = begin; i < end; ++i)
+                y[i] = larger(y[i], from[(i - begin) * stride]);
+        }
+        for (auto i = end; i < length; ++i)
+            take_part(x, i, y[i]);
+    }
+
+    void take_part(const T *x, std::int64_t i, T &y) const {
+        for (std::int64_t k = 0; k < w_.kernel[last_]; ++k)
+            if (const auto position = w_.position(last_, i, k); position >= 0 && position < w_.x[last_])
+                y = larger(y, x[position]);
+    }
+
+    /// Of a window that has nothing but padding.
+    static constexpr T lowest = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
+                                                                     : std::numeric_limits<T>::lowest();
+
+    window w_;
+    std::int64_t planes_;
+    std::size_t last_; // dimension
+    std::int64_t rows_, outer_taps_, x_plane_, y_plane_;
+    dims x_strides_;
+    std::int64_t whole_begin_ = 0, whole_end_ = 0;
+};
 
 template <typename T>
 prepared_node prepare_typed(const op_node &n) {
-    const auto w = pool_window(n);
-    const auto planes = n.shape(0)[0] * n.shape(0)[1], plane = *volume(w.x), outputs = *volume(w.y);
-    const auto strides = row_major(w.x);
-    auto run = [=](const stage_arguments &args) {
-        const auto *x = static_cast<const T *>(args.inputs[0]);
-        auto *y = static_cast<T *>(args.output);
-        for (std::int64_t p = 0; p < planes; ++p)
-            for (std::int64_t i = 0; i < outputs; ++i)
-                y[p * outputs + i] = largest(w, strides, x + p * plane, i);
-    };
-    return {make_stage(run), {0}};
+    const max_pool<T> pool(pool_window(n), n.shape(0)[0] * n.shape(0)[1]);
+    return {make_stage([pool](const stage_arguments &args) {
+                pool.run(static_cast<const T *>(args.inputs[0]), static_cast<T *>(args.output));
+            }),
+            {0}};
 }
 
 } // namespace
