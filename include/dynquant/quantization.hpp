@@ -101,8 +101,9 @@ struct tensor {
 struct parameter {
     data_type type = data_type::f32;
     dims block;
-    /// The parameters when they are known beforehand (one double holds a value of any type exactly);
-    /// the operation keeps a copy and does not look at run's pointer. Empty: given at each run.
+    /// The parameters when they are known beforehand (one double holds a value of any type exactly):
+    /// scales are rounded to theirs, zero points have to be values of theirs. The operation keeps a copy and does not
+    /// look at run's pointer. Empty: given at each run.
     std::vector<double> values = {};
 };
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "quantization/data_type.hpp"
+#include "quantization/elements.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 
@@ -153,6 +154,25 @@ std::optional<problem> check_parameter(const char *name, const parameter &p, con
     return check_values(name, p, extents);
 }
 
+/// Whether a float type has the value, which may be NaN.
+bool has_value(data_type type, double value) {
+    unsigned char element[sizeof(float)] = {};
+    store(type, element, 0, value);
+    const double stored = load(type, element, 0);
+    return stored == value || (std::isnan(stored) && std::isnan(value));
+}
+
+/// Known ones that are floats. Unlike scales they are not rounded: what float4 makes of NaN would be a number.
+std::optional<problem> check_float_zero_points(const std::optional<parameter> &p) {
+    if (!p || traits(p->type).integral) return std::nullopt;
+    const auto &values = p->values;
+    const auto impossible =
+            std::find_if_not(values.begin(), values.end(), [&](double value) { return has_value(p->type, value); });
+    if (impossible == values.end()) return std::nullopt;
+    return wrong(dnnl_invalid_arguments, "zps: expected values that ", to_string(p->type), " has, given ", *impossible,
+            " at ", impossible - values.begin());
+}
+
 /// One that walks beside the scales, if there is one.
 std::optional<problem> check_beside_scales(const char *name, const std::optional<parameter> &p, const quantization &q) {
     if (!p) return std::nullopt;
@@ -178,6 +198,7 @@ std::optional<problem> check(const quantization &q) {
                 to_string(q.dst.strides), " for dims ", to_string(q.dst.dims));
     if (auto p = check_parameter("scales", q.scales, q.src.dims)) return p;
     if (auto p = check_beside_scales("zps", q.zero_points, q)) return p;
+    if (auto p = check_float_zero_points(q.zero_points)) return p;
     if (auto p = check_beside_scales("second scales", q.second_scales, q)) return p;
     return check_beside_scales("bias", q.bias, q);
 }

@@ -255,6 +255,34 @@ TEST(check, known_values_of_f8_e8m0_are_powers_of_two) {
     EXPECT_FALSE(check(q));
 }
 
+TEST(check, known_zero_points_of_floats_are_values_of_their_type) {
+    const auto with_values = [](data_type type, const std::vector<double> &values) {
+        return [=](quantization &q) {
+            q.rule = numerics::onnx;
+            q.dst.type = type;
+            q.zero_points = {type, q.scales.block, values};
+        };
+    };
+    const auto expect = [&](data_type type, const std::vector<double> &values, const std::string &what) {
+        EXPECT_TRUE(finds(dnnl_invalid_arguments, "zps: expected values that " + what, with_values(type, values)));
+    };
+    using enum data_type;
+    const double nan = std::nan(""), infinity = HUGE_VAL;
+    expect(f4_e2m1, {0, nan, 0}, "f4_e2m1 has, given nan at 1"); // which has neither
+    expect(f6_e3m2, {infinity, 0, 0}, "f6_e3m2 has, given inf at 0");
+    expect(f4_e2m1, {0, 0, 2.5}, "f4_e2m1 has, given 2.5 at 2");
+    expect(f8_e4m3, {0, 0, -infinity}, "f8_e4m3 has, given -inf at 2"); // which has NaN only
+    expect(f8_e5m2, {0, 65536, 0}, "f8_e5m2 has, given 65536 at 1");
+    expect(f16, {0.1, 0, 0}, "f16 has, given 0.1 at 0");
+    using values_of_type = std::pair<data_type, std::vector<double>>;
+    for (const auto &[type, values] : {values_of_type(f4_e2m1, {-6, 0.5, 3}), values_of_type(f8_e4m3, {nan, 448, -0.0}),
+                 values_of_type(f8_e5m2fnuz, {nan, 57344, 0}), values_of_type(f16, {nan, -infinity, 0x1p-24})}) {
+        auto q = right();
+        with_values(type, values)(q);
+        EXPECT_FALSE(check(q)) << to_string(type);
+    }
+}
+
 TEST(check, per_channel_takes_an_axis_within_the_rank) {
     EXPECT_EQ(per_channel({2, 3, 4}, 1), (dims {2, 1, 4}));
     EXPECT_EQ(per_channel({2, 3, 4}, -1), (dims {2, 3, 1}));
