@@ -88,7 +88,7 @@ bool native_quantizes(const quantization &q) {
     using enum data_type;
     if (!is_integer(q.dst.type))
         return q.src.type != s32 && q.scales.type != s32 && q.scales.type != f8_e8m0 && q.dst.type != f6_e2m3
-                && q.dst.type != f6_e3m2 && q.division == precision::f32;
+                && q.dst.type != f6_e3m2 && q.division != precision::f64;
     if (q.rule == numerics::onnx) return native_quantizes_onnx(q);
     return of_onednn(q) && q.division == precision::f32 && !q.saturate;
 }

@@ -72,16 +72,22 @@ INSTANTIATE_TEST_SUITE_P(types, every_code_of, testing::ValuesIn(types), name_of
 class every_half_to : public testing::TestWithParam<data_type> {
   protected:
     static void expect_quantized(float scale, bool saturate, std::optional<std::uint32_t> zero_point = {}) {
+        expect_quantized_in(precision::f32, f16, scale, saturate, zero_point);
+    }
+
+    static void expect_quantized_in(precision division, data_type src, float scale, bool saturate,
+            std::optional<std::uint32_t> zero_point = {}) {
         const auto count = std::int64_t {1} << 16;
         quantization q;
         q.rule = numerics::onnx;
-        q.src = {f16, {count}, {}};
+        q.src = {src, {count}, {}};
         q.dst = {GetParam(), {count}, {}};
         q.scales = {f32, {count}, {}};
+        q.division = division;
         q.saturate = saturate;
         if (zero_point) q.zero_points = {GetParam(), {count}, {}};
         const sample s {q,
-                {every_code(f16), bytes_of(std::vector {scale}),
+                {every_code(src), bytes_of(std::vector {scale}),
                         zero_point ? one(GetParam(), *zero_point) : std::vector<std::byte> {}}};
         ASSERT_TRUE(native_computes(q));
         EXPECT_TRUE(computed_right(s, universal_variants())) << "scale " << scale << (saturate ? ", saturating" : "");
@@ -93,6 +99,14 @@ TEST_P(every_half_to, is_quantized_right) {
         expect_quantized(1, saturate);
         expect_quantized(0x1.8p+8F, saturate);    // to the subnormals
         expect_quantized(-0x1.1p-100F, saturate); // beyond the guard: all but 0 overflow
+    }
+}
+
+TEST_P(every_half_to, is_divided_right_in_16_bits) {
+    for (const auto &[division, src] : {std::pair(precision::f16, f16), std::pair(precision::bf16, bf16)}) {
+        expect_quantized_in(division, src, 0x1.8p+8F, false); // to the subnormals, and ties of theirs
+        expect_quantized_in(division, src, 0x1.554p-9F, true, 0U);
+        expect_quantized_in(division, src, -0x1.1p-8F, false, 1U << (bits_in(GetParam()) - 1)); // -0 or NaN
     }
 }
 
@@ -120,6 +134,21 @@ TEST_P(every_half_to, the_least_quotients_keep_their_sign_beside_a_zero_point_of
 
 INSTANTIATE_TEST_SUITE_P(
         types, every_half_to, testing::Values(f16, bf16, f8_e4m3, f8_e5m2, f8_e4m3fnuz, f8_e5m2fnuz, f4_e2m1), name_of);
+
+// Those whose fraction is within the bits that are dropped: cut off, they would be infinite.
+TEST(signalling_nan, stays_nan_when_it_is_rounded_to_the_division) {
+    for (const auto division : {precision::f16, precision::bf16})
+        for (const auto dst : {u8, s16, f8_e5m2, bf16}) {
+            quantization q;
+            q.rule = numerics::onnx;
+            q.src = {f32, {2}, {}};
+            q.dst = {dst, {2}, {}};
+            q.scales = {f32, {2}, {}};
+            q.division = division;
+            const sample s {q, {bytes_of(std::vector {0x7f800001U, 0xff800fffU}), bytes_of(std::vector {1.0F}), {}}};
+            EXPECT_TRUE(computed_right(s, universal_variants()));
+        }
+}
 
 // Differences that take 33 bits, and those that f32 holds only rounded: ties of 25 bits and their neighbours.
 TEST(integers_of_32_bits, are_dequantized_right) {

@@ -11,12 +11,12 @@ namespace {
 
 /// Quantizing by a rule to integers, whatever types lie in memory.
 template <typename V>
-class integer_quantizer : public converted_stretch<V> {
+class integer_quantizer : public converted_reals<V> {
   public:
     using converted_stretch<V>::part;
 
     explicit integer_quantizer(const call &of)
-        : converted_stretch<V>(of) {}
+        : converted_reals<V>(of) {}
 
     void prepare(const parameter_run &run) { native::prepare(this->table, c, run); }
 
@@ -33,29 +33,6 @@ class integer_quantizer : public converted_stretch<V> {
             case data_type::u2: return false;
             default: return along.dst_stride == 1;
         }
-    }
-
-    /// Calls f with the part's reals as they lie in src.
-    template <typename F>
-    void with_src(const placed &from, const F &f) {
-        switch (c.src_type) {
-            case data_type::f16: return f(gather(c.src, from, buffer<half>()));
-            case data_type::bf16: return f(gather(c.src, from, buffer<brain>()));
-            default: return f(gather(c.src, from, buffer<float>()));
-        }
-    }
-
-    /// The part's reals rounded to a type.
-    template <typename To>
-    const To *src_as(const placed &from) {
-        const To *result = buffer<To>();
-        with_src(from, [&]<typename From>(const From *x) {
-            if constexpr (std::is_same_v<From, To>)
-                result = x;
-            else
-                round_reals<V>(x, from.count, buffer<To>());
-        });
-        return result;
     }
 
     template <typename Rule, typename Integer, typename Real>
@@ -93,19 +70,6 @@ class integer_quantizer : public converted_stretch<V> {
     }
 
   private:
-    template <typename Real>
-    Real *buffer() {
-        if constexpr (std::is_same_v<Real, half>)
-            return halves_.column;
-        else if constexpr (std::is_same_v<Real, brain>)
-            return brains_.column;
-        else
-            return reals_.column;
-    }
-
-    column_buffer<float> reals_;
-    column_buffer<half> halves_;
-    column_buffer<brain> brains_;
     column_buffer<std::int32_t> integers_; // or narrower ones
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/native/converting.hpp"
 #include "kernels/native/runs.hpp"
@@ -74,6 +75,54 @@ struct converted_stretch {
                 return picked<V, false> {first + number, index};
             });
     }
+};
+
+/// The same of reals, which are read here.
+template <typename V>
+class converted_reals : public converted_stretch<V> {
+  public:
+    using converted_stretch<V>::converted_stretch;
+
+  protected:
+    using converted_stretch<V>::c;
+
+    /// Calls f with the part's reals as they lie in src.
+    template <typename F>
+    void with_src(const placed &from, const F &f) {
+        switch (c.src_type) {
+            case data_type::f16: return f(gather(c.src, from, buffer<half>()));
+            case data_type::bf16: return f(gather(c.src, from, buffer<brain>()));
+            default: return f(gather(c.src, from, buffer<float>()));
+        }
+    }
+
+    /// The part's reals rounded to a type.
+    template <typename To>
+    const To *src_as(const placed &from) {
+        const To *result = buffer<To>();
+        with_src(from, [&]<typename From>(const From *x) {
+            if constexpr (std::is_same_v<From, To>)
+                result = x;
+            else
+                round_reals<V>(x, from.count, buffer<To>());
+        });
+        return result;
+    }
+
+  private:
+    template <typename Real>
+    Real *buffer() {
+        if constexpr (std::is_same_v<Real, half>)
+            return halves_.column;
+        else if constexpr (std::is_same_v<Real, brain>)
+            return brains_.column;
+        else
+            return reals_.column;
+    }
+
+    column_buffer<float> reals_;
+    column_buffer<half> halves_;
+    column_buffer<brain> brains_;
 };
 
 } // namespace

@@ -79,14 +79,14 @@ void narrow(const float *from, std::int64_t count, T *to, bool streaming) {
         partial(i, least(i + n, count));
 }
 
-/// Reals to those of another type.
+/// Reals to those of another type, which is that of a division.
 template <typename V, typename From, typename To>
 void round_reals(const From *from, std::int64_t count, To *to) {
     constexpr std::int64_t n = V::lanes;
     std::int64_t i = 0;
     for (; i + n <= count; i += n)
-        V::store(to + i, V::load(from + i));
-    if (i < count) V::store(to + i, V::load_partial(from + i, count - i));
+        V::store(to + i, in_division<V, To>(V::load(from + i)));
+    if (i < count) V::store(to + i, in_division<V, To>(V::load_partial(from + i, count - i)));
 }
 
 template <typename V>

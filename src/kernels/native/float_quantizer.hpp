@@ -2,21 +2,29 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/native/converted_stretch.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
 
-/// x / s + zp
-template <typename V>
+/// x / s + zp, divided in f32, f16 (half) or bf16 (brain).
+template <typename V, typename Division>
 struct float_quotient {
+    /// Where zero points are added to corrected quotients: none of f16 is subnormal in f32.
+    static constexpr bool corrects_all = std::is_same_v<Division, half>;
+
     template <typename Run>
     static void with_formula(const parameter_table &t, const Run &run) {
-        if (!t.symmetric) return run(shifted_quotient<V> {});
-        if constexpr (V::has_fma)
-            if (t.inside_guard) return run(corrected_scaled<V> {});
-        run(divided<V> {});
+        const auto exact = divided<V> {};
+        if constexpr (V::has_fma) {
+            const auto corrected = corrected_scaled<V> {};
+            if (t.inside_guard && t.symmetric) return without_zero(corrected, run);
+            if constexpr (corrects_all)
+                if (t.inside_guard) return with_zero(corrected, run);
+        }
+        t.symmetric ? without_zero(exact, run) : with_zero(exact, run);
     }
     template <typename Run>
     static void with_constant_formula(const parameter_table &t, std::int64_t, const Run &run) {
@@ -26,15 +34,25 @@ struct float_quotient {
     static void run(const Real *src, float *dst, std::int64_t count, std::int64_t, const FormulaAt &formula_at) {
         scale_run<V>(src, dst, count, formula_at);
     }
+
+  private:
+    template <typename Quotient, typename Run>
+    static void without_zero(Quotient, const Run &run) {
+        run(rounded_quotient<V, Division, Quotient> {});
+    }
+    template <typename Quotient, typename Run>
+    static void with_zero(Quotient, const Run &run) {
+        run(shifted_quotient<V, Division, Quotient> {});
+    }
 };
 
 template <typename V>
-class float_quantizer : public converted_stretch<V> {
+class float_quantizer : public converted_reals<V> {
   public:
     using converted_stretch<V>::part;
 
     explicit float_quantizer(const call &of)
-        : converted_stretch<V>(of) {}
+        : converted_reals<V>(of) {}
 
     static constexpr bool in_place() { return false; }
 
@@ -42,21 +60,21 @@ class float_quantizer : public converted_stretch<V> {
         if (table.holds == run) return;
         if (!c.zero_points.data) {
             native::prepare(table, c, run);
-            // Quotients beyond 2^22 are numbers of bf16.
-            if (c.dst_type == data_type::bf16) table.inside_guard = false;
-            return;
+        } else {
+            fetch_run(table, c, run);
+            derive_from_scales(table, run.count);
+            if (run.count > 1) pad(table, run.count);
+            table.holds = run;
         }
-        fetch_run(table, c, run);
-        if (run.count > 1) pad(table, run.count);
-        table.symmetric = false;
-        table.holds = run;
+        // Quotients beyond 2^22 are numbers of bf16, and infinite as f16.
+        if (c.dst_type == data_type::bf16 && c.division != precision::f16) table.inside_guard = false;
     }
 
     void compute_part(const placed &from, const placed &to) {
-        switch (c.src_type) {
-            case data_type::f16: divide(gather(c.src, from, reinterpret_cast<half *>(reals_.column))); break;
-            case data_type::bf16: divide(gather(c.src, from, reinterpret_cast<brain *>(reals_.column))); break;
-            default: divide(gather(c.src, from, reals_.column));
+        switch (c.division) {
+            case precision::f16: divide_in<half>(this->template src_as<half>(from)); break;
+            case precision::bf16: divide_in<brain>(this->template src_as<brain>(from)); break;
+            default: this->with_src(from, [&](const auto *x) { divide_in<float>(x); });
         }
         switch (c.dst_type) {
             case data_type::f16: return write_reals(to, 65504);
@@ -73,9 +91,9 @@ class float_quantizer : public converted_stretch<V> {
     using converted_stretch<V>::c;
     using converted_stretch<V>::table;
 
-    template <typename Real>
-    void divide(const Real *x) {
-        this->template compute<float_quotient<V>, storing::cached>(x, sums_.column);
+    template <typename Division, typename Real>
+    void divide_in(const Real *x) {
+        this->template compute<float_quotient<V, Division>, storing::cached>(x, sums_.column);
     }
 
     void write_reals(const placed &to, float highest) {
@@ -103,7 +121,7 @@ class float_quantizer : public converted_stretch<V> {
         packed_writer<V, 4, false>::write(reinterpret_cast<const std::int8_t *>(bytes_.column), c.dst, to);
     }
 
-    column_buffer<float> reals_, sums_;
+    column_buffer<float> sums_;
     column_buffer<std::uint8_t> bytes_;
     real_writer<V> reals_out_;
 };

@@ -212,18 +212,6 @@ struct divided {
     typename V::reals operator()(typename V::reals x) const { return V::div(x, scale); }
 };
 
-/// x / s + zp. What is added to 0 or to a subnormal quotient has to be that to the last bit, for its sign's sake.
-template <typename V>
-struct shifted_quotient {
-    divided<V> quotient;
-    typename V::reals zero;
-
-    static shifted_quotient from(const parameter_table &t, auto take) {
-        return {divided<V>::from(t, take), take(t.zero)};
-    }
-    typename V::reals operator()(typename V::reals x) const { return V::add(quotient(x), zero); }
-};
-
 /// x / s inside the guard, as corrected_quotient, of magnitudes: both sides need a limit, which lies beyond all
 /// floats of 16 bits and fewer but bf16, and zeros a sign. Where the remainder is not exact because it is subnormal,
 /// quotients are all 0 there.
@@ -235,6 +223,41 @@ struct corrected_scaled {
         return {corrected_quotient<V, no_zero<V>>::from(t, take)};
     }
     typename V::reals operator()(typename V::reals x) const { return V::copy_sign(magnitude(V::abs(x)), x); }
+};
+
+/// To numbers of the division's type, float, half or brain, whatever their exponents.
+template <typename V, typename Division>
+typename V::reals in_division(typename V::reals x) {
+    if constexpr (std::is_same_v<Division, float>)
+        return x;
+    else
+        return V::rounded(static_cast<const Division *>(nullptr), x);
+}
+
+/// x / s, rounded to the type of the division.
+template <typename V, typename Division, typename Quotient>
+struct rounded_quotient {
+    Quotient quotient;
+
+    static rounded_quotient from(const parameter_table &t, auto take) { return {Quotient::from(t, take)}; }
+    typename V::reals operator()(typename V::reals x) const { return in_division<V, Division>(quotient(x)); }
+};
+
+/// x / s + zp, each rounded to the type of the division. The sum of two numbers of b bits rounds to b by way of 24 as
+/// it does at once, since 24 >= 2 b + 2 (Figueroa, "When is double rounding innocuous?", 1995), and those that are
+/// subnormal are exact. What is added to 0 or to a subnormal quotient has to be that to the last bit, for its sign's
+/// sake.
+template <typename V, typename Division, typename Quotient>
+struct shifted_quotient {
+    rounded_quotient<V, Division, Quotient> quotient;
+    typename V::reals zero;
+
+    static shifted_quotient from(const parameter_table &t, auto take) {
+        return {rounded_quotient<V, Division, Quotient>::from(t, take), take(t.zero)};
+    }
+    typename V::reals operator()(typename V::reals x) const {
+        return in_division<V, Division>(V::add(quotient(x), zero));
+    }
 };
 
 /// q * s of floats.

@@ -87,14 +87,14 @@ inline float widened_bf16(std::uint16_t bits) {
     return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits) << 16);
 }
 
-/// To the type of the division, of which they are as a rule.
-inline void round_scales(float *scales, std::int64_t count, const call &c) {
-    if (c.division == precision::f16 && c.scales.type != data_type::f16)
+/// Numbers of a data type to those of the division, of which they are as a rule.
+inline void round_to_division(float *numbers, std::int64_t count, data_type type, precision division) {
+    if (division == precision::f16 && type != data_type::f16)
         for (std::int64_t i = 0; i < count; ++i)
-            scales[i] = float16::from(scales[i]).value();
-    else if (c.division == precision::bf16 && c.scales.type != data_type::bf16)
+            numbers[i] = float16::from(numbers[i]).value();
+    else if (division == precision::bf16 && type != data_type::bf16)
         for (std::int64_t i = 0; i < count; ++i)
-            scales[i] = bfloat16::from(scales[i]).value();
+            numbers[i] = bfloat16::from(numbers[i]).value();
 }
 
 /// Parameters that lie in rows: of each row `count`, from index `first` on, `stride` apart.
@@ -134,9 +134,12 @@ inline void fetch(parameter_table &t, const call &c, const parameter_block &from
     else
         fill_scales(static_cast<const std::uint16_t *>(c.scales.data), widened_bf16);
     const void *data = c.zero_points.data;
-    round_scales(t.scale + begin, from.rows * from.count, c);
+    round_to_division(t.scale + begin, from.rows * from.count, c.scales.type, c.division);
     if (!data) return fill(t.zero_point, [none = no_zero_point(c)](auto) { return none; });
-    const auto fill_zeros = [&](const auto *p) { fill(t.zero, [=](auto i) { return p[i].value(); }); };
+    const auto fill_zeros = [&](const auto *p) {
+        fill(t.zero, [=](auto i) { return p[i].value(); });
+        round_to_division(t.zero + begin, from.rows * from.count, c.zero_points.type, c.division);
+    };
     const auto fill_nibbles = [&] {
         if (from.stride == 1 && from.first % 2 == 0 && from.rows == 1)
             unpack(static_cast<const unsigned char *>(data) + from.first / 2, t.zero_point + begin, from.count);
@@ -171,19 +174,35 @@ inline void fetch(parameter_table &t, const call &c, const parameter_block &from
     }
 }
 
-/// What to multiply by in the first `count` columns, and whether the fast formulas apply. One plain loop, which
-/// compilers make vectors of.
+/// Of the scale in a column.
+[[gnu::always_inline]] inline void derive_from_scale(parameter_table &t, std::int64_t i, bounds &scales) {
+    t.reciprocal[i] = 1 / t.scale[i];
+    t.limit[i] = t.scale[i] * two_to_22;
+    scales.include(bits_of(t.scale[i])); // positive numbers lie in the order of their bits, NaN after them
+}
+
+[[gnu::always_inline]] inline bool are_inside_guard(const bounds &scales) {
+    return scales.within(bits_of(1 / two_to_75), bits_of(two_to_75));
+}
+
+/// What to multiply by in the first `count` columns, and whether the fast formulas apply, where zero points are floats.
+inline void derive_from_scales(parameter_table &t, std::int64_t count) {
+    bounds scales;
+    for (std::int64_t i = 0; i < count; ++i)
+        derive_from_scale(t, i, scales);
+    t.inside_guard = are_inside_guard(scales);
+    t.symmetric = false;
+}
+
+/// The same where they are integers. One plain loop, which compilers make vectors of.
 [[gnu::always_inline]] inline void derive(parameter_table &t, std::int64_t count) {
     bounds scales, zero_points;
     for (std::int64_t i = 0; i < count; ++i) {
-        t.reciprocal[i] = 1 / t.scale[i];
-        t.limit[i] = t.scale[i] * two_to_22;
+        derive_from_scale(t, i, scales);
         t.zero[i] = static_cast<float>(t.zero_point[i]);
-        scales.include(bits_of(t.scale[i])); // positive numbers lie in the order of their bits, NaN after them
         zero_points.include(t.zero_point[i]);
     }
-    t.inside_guard = scales.within(bits_of(1 / two_to_75), bits_of(two_to_75))
-            && zero_points.within(-(1 << 20) + 1, (1 << 20) - 1);
+    t.inside_guard = are_inside_guard(scales) && zero_points.within(-(1 << 20) + 1, (1 << 20) - 1);
     t.symmetric = zero_points.within(0, 0);
     t.narrow = zero_points.within(INT32_MIN + 256, INT32_MAX - 256);
 }

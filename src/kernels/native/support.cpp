@@ -13,6 +13,11 @@ bool is_real(data_type type) {
     return (traits(type).places & place::real) != 0;
 }
 
+std::optional<std::string> cannot_divide(const quantization &q) {
+    if (q.division == precision::f64) return "division: expected f32, f16 or bf16, given f64";
+    return std::nullopt;
+}
+
 /// Of integers under numerics::onnx, whatever the zero points are.
 std::optional<std::string> cannot_quantize_to_integers(const quantization &q) {
     if (!is_real(q.src.type)) return concat("src: expected data type f32, f16 or bf16, given ", to_string(q.src.type));
@@ -21,7 +26,7 @@ std::optional<std::string> cannot_quantize_to_integers(const quantization &q) {
     if (q.zero_points && q.zero_points->type != q.dst.type)
         return concat("zps: expected data type ", to_string(q.dst.type), ", that of dst, given ",
                 to_string(q.zero_points->type));
-    if (q.division == precision::f64) return "division: expected f32, f16 or bf16, given f64";
+    if (auto why = cannot_divide(q)) return why;
     if (traits(q.dst.type).bits == 32 && q.division != precision::f32)
         return concat("division: expected f32 for dst of 32 bits, given ", to_string(q.division));
     return std::nullopt;
@@ -44,8 +49,7 @@ std::optional<std::string> cannot_quantize_to_floats(const quantization &q) {
         if (!is_real(type)) return concat(name, ": expected data type f32, f16 or bf16, given ", to_string(type));
     if (traits(q.dst.type).bits == 6)
         return concat("dst: expected data type of 4, 8 or 16 bits, given ", to_string(q.dst.type));
-    if (q.division != precision::f32) return concat("division: expected f32, given ", to_string(q.division));
-    return std::nullopt;
+    return cannot_divide(q);
 }
 
 } // namespace

@@ -75,6 +75,11 @@ struct avx2 {
     static reals min(reals bound, reals x) { return _mm256_min_ps(bound, x); }
     static reals max(reals bound, reals x) { return _mm256_max_ps(bound, x); }
     static reals abs(reals x) { return _mm256_andnot_ps(splat(-0.0F), x); }
+    /// To numbers of f16 or bf16, NaN to a quiet one.
+    static reals rounded(const half *, reals x) { return _mm256_cvtph_ps(to_half(x)); }
+    static reals rounded(const brain *, reals x) {
+        return as_reals(_mm256_and_si256(rounded_to_upper_half(x), splat(~0xffff)));
+    }
     static reals copy_sign(reals magnitude, reals x) { return _mm256_or_ps(magnitude, _mm256_and_ps(splat(-0.0F), x)); }
 
     static reals as_reals(integers bits) { return _mm256_castsi256_ps(bits); }
@@ -240,13 +245,16 @@ struct avx2 {
     static __m128i to_half(reals a) { return _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT); }
     /// Ties to even by adding just under half, and a bit more when the last kept one is odd. NaN gets a quiet bit
     /// in place.
-    static __m128i to_brain(reals a) {
+    static __m256i rounded_to_upper_half(reals a) {
         const __m256i bits = _mm256_castps_si256(a);
         const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
         const __m256i rounded = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
         const __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
         const __m256i is_nan = _mm256_castps_si256(_mm256_cmp_ps(a, a, _CMP_UNORD_Q));
-        const __m256i words = _mm256_srli_epi32(_mm256_blendv_epi8(rounded, quiet, is_nan), 16);
+        return _mm256_blendv_epi8(rounded, quiet, is_nan);
+    }
+    static __m128i to_brain(reals a) {
+        const __m256i words = _mm256_srli_epi32(rounded_to_upper_half(a), 16);
         return _mm_packus_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
     }
 

@@ -58,6 +58,9 @@ struct scalar {
     }
     static reals abs(reals x) { return __builtin_fabsf(x); }
     static reals copy_sign(reals magnitude, reals x) { return __builtin_copysignf(magnitude, x); }
+    /// To numbers of f16 or bf16, NaN to a quiet one.
+    static reals rounded(const half *, reals x) { return float16::from(x).value(); }
+    static reals rounded(const brain *, reals x) { return bfloat16::from(x).value(); }
     static integers subtract(integers a, integers b) { return a - b; }
     static integers min(integers a, integers b) { return a < b ? a : b; }
     static integers bit_and(integers a, integers b) { return a & b; }
