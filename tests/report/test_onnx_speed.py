@@ -1,7 +1,10 @@
-"""The tables of scripts/compare-onnxruntime, on made-up figures."""
+"""The options of scripts/compare-onnxruntime, and its tables on made-up figures."""
 
+import contextlib
+import io
 import unittest
 
+from onnx_speed.arguments import parser
 from onnx_speed.page import tables
 from onnx_speed.result import Result
 
@@ -12,6 +15,34 @@ def result(theirs, ours, key="QuantizeLinear: uint8", threads=1, peer="ONNX Runt
 
 def row(r):
     return [cell.strip() for cell in tables([r]).splitlines()[2].strip("|").split("|")]
+
+
+def mistake(*options):
+    """The last line of what is said."""
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            parser().parse_args(options)
+    except SystemExit:
+        return said.getvalue().splitlines()[-1].partition("error: argument ")[2]
+    return "taken"
+
+
+class Options(unittest.TestCase):
+    def test_numbers(self):
+        for option in ("--threads", "--rounds"):
+            for text in ("0", "-1", "two", "1.5"):
+                self.assertEqual(mistake(option, text), f"{option}: expected a number of 1 or more, given '{text}'")
+            self.assertEqual(mistake(option, "2"), "taken")
+        self.assertEqual(mistake("--threads", "1", "0"), "--threads: expected a number of 1 or more, given '0'")
+        for text in ("0", "-5", "nan", "inf", "long"):
+            self.assertEqual(mistake("--milliseconds", text), f"--milliseconds: expected a number above 0, given '{text}'")
+        self.assertEqual(mistake("--milliseconds", "0.5"), "taken")
+
+    def test_libraries(self):
+        for option in ("--library", "--quark"):
+            self.assertEqual(mistake(option, "/nope"), f"{option}: expected a file, given '/nope'")
+            self.assertEqual(mistake(option, __file__), "taken")
 
 
 class Tables(unittest.TestCase):
