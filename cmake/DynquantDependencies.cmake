@@ -7,6 +7,15 @@
 set(DYNQUANT_ONEDNN_MINIMUM 3.2)
 set(DYNQUANT_DEPS "${PROJECT_SOURCE_DIR}/.deps")
 
+# dynquant_left_out(<text>): what is left out, and for want of what. An error where nothing may be, as in CI: a test that is
+# not there does not fail.
+function(dynquant_left_out text)
+    if(DYNQUANT_REQUIRE_ALL)
+        message(FATAL_ERROR "${text}. DYNQUANT_REQUIRE_ALL allows nothing to be left out; scripts/setup --checks provides it.")
+    endif()
+    message(STATUS "${text}")
+endfunction()
+
 # A project that adds this one as a subdirectory links these targets too.
 set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
 
