@@ -221,7 +221,8 @@ class DYNQUANT_API operation {
 
 /// Checks the statement, picks a kernel (or takes the one that options name) and prepares it.
 /// Throws error: what check(q) finds; unimplemented when the kernel that was asked for cannot
-/// compute q, saying why; invalid_arguments when DYNQUANT_KERNEL or DYNQUANT_MAX_ISA names nothing.
+/// compute q, saying why; invalid_arguments when DYNQUANT_KERNEL or DYNQUANT_MAX_ISA names nothing, and for
+/// threads below 0 and a max_isa that is none of isa.
 DYNQUANT_API operation prepare(const quantization &q, const options &opts = {});
 
 } // namespace dynquant

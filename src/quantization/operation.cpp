@@ -23,6 +23,15 @@ std::vector<std::byte> encode(const parameter &p) {
     return bytes;
 }
 
+/// Throws error. The name of a kernel and what it can do are looked at when it is chosen.
+void check_options(const options &opts) {
+    if (opts.threads < 0)
+        throw error(dnnl_invalid_arguments, concat("threads: expected 0 or more, given ", opts.threads));
+    if (opts.max_isa && (*opts.max_isa < isa::scalar || *opts.max_isa > isa::avx512))
+        throw error(dnnl_invalid_arguments,
+                concat("max_isa: expected scalar, avx2 or avx512, given number ", static_cast<int>(*opts.max_isa)));
+}
+
 [[noreturn, gnu::noinline]] void refuse_null(const char *name) {
     throw error(dnnl_invalid_arguments, concat(name, ": expected a buffer, given a null pointer"));
 }
@@ -114,6 +123,7 @@ const kernels::implementation &required(const std::shared_ptr<const kernels::imp
 
 [[gnu::noinline]] operation prepare_under_control(const quantization &q, const options &opts) {
     if (const auto wrong = check(q)) throw error(wrong->status, wrong->message);
+    check_options(opts);
     kernels::settings settings;
     settings.max_isa = opts.max_isa ? std::min(*opts.max_isa, processor_isa()) : best_isa();
     settings.threads = opts.threads;

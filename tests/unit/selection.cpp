@@ -1,6 +1,7 @@
 // Which kernel and instruction set are chosen, and how they are forced.
 #include <gtest/gtest.h>
 
+#include "quantization/text.hpp"
 #include "support/environment.hpp"
 #include "support/variants.hpp"
 
@@ -108,6 +109,15 @@ TEST_F(selection, unknown_names_are_errors) {
             "DYNQUANT_MAX_ISA: expected scalar, avx2 or avx512, given 'avx-512' (did you mean 'avx512'?)");
     expect_error([] { best_isa(); }, dnnl_invalid_arguments,
             "DYNQUANT_MAX_ISA: expected scalar, avx2 or avx512, given 'avx-512' (did you mean 'avx512'?)");
+}
+
+TEST_F(selection, options_that_mean_nothing_are_errors) {
+    expect_error(
+            [] { prepare(easy(), {.threads = -1}); }, dnnl_invalid_arguments, "threads: expected 0 or more, given -1");
+    for (const int number : {-1, 3, 77})
+        expect_error([&] { prepare(easy(), {.max_isa = static_cast<isa>(number)}); }, dnnl_invalid_arguments,
+                concat("max_isa: expected scalar, avx2 or avx512, given number ", number));
+    EXPECT_NO_THROW(prepare(easy(), {.max_isa = isa::avx512, .threads = 1}));
 }
 
 TEST_F(selection, the_strongest_isa_of_the_processor_is_used) {
