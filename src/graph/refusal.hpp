@@ -22,7 +22,7 @@ struct wrong_count : dynquant::error {
 
 template <typename Error, typename... Parts>
 [[noreturn]] void refuse_as(const op_record &op, dnnl_status_t status, const Parts &...parts) {
-    throw Error(status, concat(label(op), ": ", parts...));
+    throw Error(status, printable(concat(label(op), ": ", parts...)));
 }
 
 template <typename... Parts>

@@ -8,7 +8,7 @@ namespace dynquant::models {
 
 template <typename... Parts>
 [[noreturn]] void refuse(const node &n, dnnl_status_t status, const Parts &...parts) {
-    throw error(status, concat(label(n), ": ", parts...));
+    throw error(status, printable(concat(label(n), ": ", parts...)));
 }
 
 /// Calls body(); what it throws gets the file's name in front.

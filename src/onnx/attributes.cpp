@@ -1,6 +1,7 @@
 // The attributes of a node: known, once each, integers, and with values that mean something.
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "onnx/check.hpp"
 #include "onnx/refusal.hpp"
@@ -35,22 +36,37 @@ const attribute_schema *find(std::span<const attribute_schema> known, const std:
             suggest(name, names));
 }
 
-void check_type_number(const node &n, const char *attribute, std::int64_t given, type_set allowed) {
-    const auto number = static_cast<element_type>(std::clamp<std::int64_t>(given, INT32_MIN, INT32_MAX));
-    if (number != type::undefined && !allowed.contains(number))
-        refuse(n, dnnl_invalid_data_type, "attribute '", attribute, "': expected ", names_of(allowed), ", given ",
-                name_of(number));
+/// The number's type, which 2^32 + 2 is not: that of 2 is another.
+std::string name_of_number(std::int64_t number) {
+    return std::in_range<element_type>(number) ? name_of(static_cast<element_type>(number)) : concat("type ", number);
+}
+
+bool is_one_of(std::int64_t number, type_set types) {
+    return std::in_range<element_type>(number) && types.contains(static_cast<element_type>(number));
+}
+
+void check_precision(const node &n, std::int64_t given) {
+    constexpr type_set divisions = {type::float32, type::float16, type::bfloat16};
+    if (given != type::undefined && !is_one_of(given, divisions))
+        refuse(n, dnnl_invalid_data_type, "attribute 'precision': expected ", names_of(divisions), ", given ",
+                name_of_number(given));
+}
+
+void check_output_dtype(const node &n, std::int64_t given, const op_schema &schema) {
+    const auto allowed = schema.dir == direction::quantize ? &op_schema::quantized : &op_schema::real;
+    if (given == type::undefined || is_one_of(given, schema.*allowed)) return;
+    refuse(n, dnnl_invalid_data_type, "attribute 'output_dtype': expected ", names_of(schema.*allowed), ", given ",
+            name_of_number(given),
+            std::in_range<element_type>(given) ? later(n, static_cast<element_type>(given), allowed) : "");
 }
 
 void check_values(const node &n, const op_schema &schema, const attributes &values) {
-    constexpr type_set divisions = {type::float32, type::float16, type::bfloat16};
     if (values.block_size < 0)
         refuse(n, dnnl_invalid_arguments, "attribute 'block_size': expected 0 or more, given ", values.block_size);
     if (values.saturate != 0 && values.saturate != 1)
         refuse(n, dnnl_invalid_arguments, "attribute 'saturate': expected 0 or 1, given ", values.saturate);
-    check_type_number(n, "precision", values.precision, divisions);
-    check_type_number(
-            n, "output_dtype", values.output_dtype, schema.dir == direction::quantize ? schema.quantized : schema.real);
+    check_precision(n, values.precision);
+    check_output_dtype(n, values.output_dtype, schema);
 }
 
 } // namespace

@@ -9,8 +9,14 @@
 namespace dynquant::onnx {
 
 std::string label(const node &n) {
-    return concat("node ", n.name.empty() ? "" : "'" + n.name + "' ", "(", n.domain.empty() ? "" : n.domain + ".",
-            n.op_type, ", opset ", n.opset, ")");
+    return printable(concat("node ", n.name.empty() ? "" : "'" + n.name + "' ", "(",
+            n.domain.empty() ? "" : n.domain + ".", n.op_type, ", opset ", n.opset, ")"));
+}
+
+std::string later(const node &n, element_type given, type_set op_schema::*allowed) {
+    for (const auto &row : versions_of(n.domain, n.op_type))
+        if ((row.*allowed).contains(given)) return concat(", which opset ", row.since, " allows");
+    return "";
 }
 
 namespace {
@@ -52,7 +58,7 @@ class types {
         if (given >= least && given <= most) return;
         const auto expected = schema_.dynamic ? std::string(name(x))
                                               : concat(name(x), ", ", name(scale), " and perhaps ", name(zero_point));
-        refuse(node_, dnnl_invalid_arguments, "inputs: expected ", expected, ", given ", given, " inputs");
+        refuse(node_, dnnl_invalid_arguments, "inputs: expected ", expected, ", given ", counted(given, "input"));
     }
 
     void check_input(input position, type_set op_schema::*allowed) const {
@@ -62,20 +68,13 @@ class types {
                     names_of(schema_.*allowed), ", given none");
         if (!(schema_.*allowed).contains(given))
             refuse(node_, dnnl_invalid_data_type, name(position), ": expected type ", names_of(schema_.*allowed),
-                    ", given ", name_of(given), later(given, allowed));
+                    ", given ", name_of(given), later(node_, given, allowed));
     }
 
     void check_like_x(input position) const {
         if (type_of(position) != type_of(x))
             refuse(node_, dnnl_invalid_data_type, name(position), ": expected the type of ", name(x), ", ",
                     name_of(type_of(x)), ", given ", name_of(type_of(position)));
-    }
-
-    /// ", which opset 21 allows": when a later version of the operator does.
-    std::string later(element_type given, type_set op_schema::*allowed) const {
-        for (const auto &row : versions_of(node_.domain, node_.op_type))
-            if ((row.*allowed).contains(given)) return concat(", which opset ", row.since, " allows");
-        return "";
     }
 
     element_type quantized() const {

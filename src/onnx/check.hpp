@@ -20,6 +20,9 @@ struct checked_node {
 /// Throws error for what is wrong. The node must outlive the result.
 checked_node check(const node &n);
 
+/// ", which opset 21 allows": when a later version of the operator has the type there. Otherwise "".
+std::string later(const node &n, element_type given, type_set op_schema::*allowed);
+
 /// The row of the node's operator at its opset.
 const op_schema &schema_of(const node &n);
 

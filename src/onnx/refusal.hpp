@@ -11,7 +11,7 @@ std::string label(const node &n);
 
 template <typename... Parts>
 [[noreturn]] void refuse(const node &n, dnnl_status_t status, const Parts &...parts) {
-    throw error(status, concat(label(n), ": ", parts...));
+    throw error(status, printable(concat(label(n), ": ", parts...)));
 }
 
 } // namespace dynquant::onnx

@@ -93,10 +93,10 @@ void check_shape(const checked_node &n, input position) {
         if (extent < 0)
             refuse(n.given, dnnl_invalid_shape, n.name(position), ": expected extents of 0 or more, given shape ",
                     shape_text(shape));
-    constexpr auto most = std::int64_t {1} << 58; // of four bytes each
+    constexpr auto most = std::int64_t {1} << 58; // 2^60 bytes, where an element has four
     if (volume(shape).value_or(INT64_MAX) > most)
-        refuse(n.given, dnnl_invalid_shape, n.name(position),
-                ": expected a size in bytes that fits in 60 bits, given shape ", shape_text(shape));
+        refuse(n.given, dnnl_invalid_shape, n.name(position), ": expected at most 2^58 elements, given shape ",
+                shape_text(shape));
 }
 
 dims block_of(const checked_node &n) {

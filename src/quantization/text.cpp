@@ -15,6 +15,23 @@ std::string to_string(const dims &extents) {
     return text;
 }
 
+std::string counted(std::size_t count, const std::string &what) {
+    return concat(count, " ", what, count == 1 ? "" : "s");
+}
+
+std::string printable(const std::string &text) {
+    constexpr char digits[] = "0123456789abcdef";
+    std::string shown;
+    for (const char c : text) {
+        const auto code = static_cast<unsigned char>(c);
+        if (code >= ' ' && code != 0x7f)
+            shown += c; // UTF-8's other bytes are above 0x7f
+        else
+            shown += {'\\', 'x', digits[code / 16], digits[code % 16]};
+    }
+    return shown;
+}
+
 std::size_t edit_distance(const std::string &a, const std::string &b) {
     // One row of the dynamic-programming table at a time (Wagner and Fischer, 1974).
     std::vector<std::size_t> row(b.size() + 1);

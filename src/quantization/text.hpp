@@ -27,6 +27,12 @@ std::string alternatives(const Items &items, Name &&name) {
     return text;
 }
 
+/// "1 input", "2 inputs".
+std::string counted(std::size_t count, const std::string &what);
+
+/// Control characters as "\x00": names come from files, and an error's message ends at the first NUL.
+std::string printable(const std::string &text);
+
 /// The number of edits that turn a into b (Levenshtein).
 std::size_t edit_distance(const std::string &a, const std::string &b);
 

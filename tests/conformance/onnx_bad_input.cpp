@@ -86,13 +86,19 @@ TEST(onnx_bad_input, attributes_that_name_types) {
             at(21,
                     "attribute 'output_dtype': expected uint8, int8, uint16, int16, float8e4m3fn, float8e4m3fnuz, "
                     "float8e5m2, float8e5m2fnuz, uint4 or int4, given type 99")));
+    EXPECT_TRUE(refused(right_quantize(21, {{"output_dtype", float4e2m1}}), status,
+            at(21,
+                    "attribute 'output_dtype': expected uint8, int8, uint16, int16, float8e4m3fn, float8e4m3fnuz, "
+                    "float8e5m2, float8e5m2fnuz, uint4 or int4, given float4e2m1, which opset 23 allows")));
     EXPECT_TRUE(refused(right_quantize(21, {{"output_dtype", int8}}), status,
             at(21, "attribute 'output_dtype': expected the type of y_zero_point, uint8, given int8")));
-    // 2^32 + 2 is not UINT8's 2.
+    // 2^32 + 1 is not FLOAT's 1.
     EXPECT_TRUE(
             refused(dequantize_linear(23, {{uint8, {}}, {float32, {}}}, {{"output_dtype", (1LL << 32) + 1}}), status,
-                    at(23, "attribute 'output_dtype': expected float, float16 or bfloat16, given type 2147483647",
+                    at(23, "attribute 'output_dtype': expected float, float16 or bfloat16, given type 4294967297",
                             "DequantizeLinear")));
+    EXPECT_TRUE(refused(right_quantize(23, {{"precision", INT64_MIN}}), status,
+            at(23, "attribute 'precision': expected float, float16 or bfloat16, given type -9223372036854775808")));
     EXPECT_TRUE(refused(dequantize_linear(24, {{uint8, {}}, {float8e8m0, {}}}), dnnl_invalid_arguments,
             at(24,
                     "attribute 'output_dtype': expected float, float16 or bfloat16 beside x_scale of type float8e8m0, "
@@ -103,7 +109,7 @@ TEST(onnx_bad_input, attributes_that_name_types) {
 TEST(onnx_bad_input, number_of_inputs) {
     constexpr auto status = dnnl_invalid_arguments;
     EXPECT_TRUE(refused(quantize_linear(13, {{float32, {}}}), status,
-            at(13, "inputs: expected x, y_scale and perhaps y_zero_point, given 1 inputs")));
+            at(13, "inputs: expected x, y_scale and perhaps y_zero_point, given 1 input")));
     EXPECT_TRUE(refused(quantize_linear(13, {{float32, {}}, {float32, {}}, {uint8, {}}, {}}), status,
             at(13, "inputs: expected x, y_scale and perhaps y_zero_point, given 4 inputs")));
     EXPECT_TRUE(refused(make_node("DynamicQuantizeLinear", 11, {}), status,
@@ -211,7 +217,21 @@ TEST(onnx_bad_input, shapes_that_no_tensor_has) {
     EXPECT_TRUE(refused(quantize_linear(13, {{float32, {2}}, {float32, {}}, {uint8, {-1}}}), status,
             at(13, "y_zero_point: expected extents of 0 or more, given shape [-1]")));
     EXPECT_TRUE(refused(quantize_linear(13, {{float32, {1LL << 40, 1LL << 40}}, {float32, {}}}), status,
-            at(13, "x: expected a size in bytes that fits in 60 bits, given shape [1099511627776, 1099511627776]")));
+            at(13, "x: expected at most 2^58 elements, given shape [1099511627776, 1099511627776]")));
+}
+
+TEST(onnx_bad_input, names_that_cannot_be_printed) {
+    using namespace std::string_literals;
+    auto n = right_quantize(28, {{"ax\0is"s, 1}});
+    n.name = "a\0b"s;
+    EXPECT_TRUE(refused(n, dnnl_invalid_arguments,
+            "node 'a\\x00b' (QuantizeLinear, opset 28): attributes: expected axis, saturate, block_size, output_dtype "
+            "or precision, given 'ax\\x00is' (did you mean 'axis'?)"));
+    n.domain = "x\n"s;
+    EXPECT_TRUE(refused(n, dnnl_unimplemented,
+            "node 'a\\x00b' (x\\x0a.QuantizeLinear, opset 28): domain: expected '', 'ai.onnx' or 'com.amd.quark', "
+            "given "
+            "'x\\x0a'"));
 }
 
 TEST(onnx_bad_input, shapes_are_not_looked_at_for_types) {
@@ -239,6 +259,20 @@ TEST(onnx_bad_input, buffers) {
     EXPECT_TRUE(refuses({&x, &scale, &zero_point, nullptr}, "y"));
     EXPECT_EQ(y, 77);
     EXPECT_NO_THROW(onnx::prepare(quantize_linear(13, {{float32, {0}}, {float32, {}}})).run({}));
+}
+
+TEST(onnx_bad_input, options) {
+    const auto message = [](const options &opts) -> std::string {
+        try {
+            onnx::prepare(right_quantize(13), opts);
+        } catch (const error &e) {
+            return e.status == dnnl_invalid_arguments ? e.message : "another status";
+        }
+        return "was taken";
+    };
+    EXPECT_EQ(message({.threads = -5}), at(13, "threads: expected 0 or more, given -5"));
+    EXPECT_EQ(message({.max_isa = static_cast<isa>(77)}),
+            at(13, "max_isa: expected scalar, avx2 or avx512, given number 77"));
 }
 
 TEST(onnx_bad_input, an_empty_operation) {

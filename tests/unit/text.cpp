@@ -12,6 +12,18 @@ TEST(text, extents) {
     EXPECT_EQ(to_string(dims {}), "scalar");
 }
 
+TEST(text, counts_have_plurals) {
+    EXPECT_EQ(counted(0, "input"), "0 inputs");
+    EXPECT_EQ(counted(1, "input"), "1 input");
+    EXPECT_EQ(counted(2, "input"), "2 inputs");
+}
+
+TEST(text, what_cannot_be_printed_is_escaped) {
+    EXPECT_EQ(printable(std::string("a\0b", 3)), "a\\x00b");
+    EXPECT_EQ(printable("\x1f ~\x7f\n"), "\\x1f ~\\x7f\\x0a");
+    EXPECT_EQ(printable("größe"), "größe");
+}
+
 TEST(text, edit_distance_counts_edits) {
     EXPECT_EQ(edit_distance("", ""), 0u);
     EXPECT_EQ(edit_distance("abc", ""), 3u);
