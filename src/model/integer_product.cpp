@@ -60,8 +60,12 @@ integer_product::integer_product(const problem &p, const std::int8_t *w)
     , bias_(bias_of(p, w)) {
     if (p.rows == 0 || p.columns == 0) return;
     if (!is_any(p.w_zero_points)) problem_.w_zero_points.clear();
-    if (int8_is_exact()) slices_ = onednn_slices(p, w);
-    if (slices_.empty()) slices_.push_back({0, p.inner, plain_slice({p.x_is_signed, p.rows, p.inner, p.columns}, w)});
+    const product_slice::problem whole {p.x_is_signed, p.rows, p.inner, p.columns};
+    if (auto slice = few_rows_slice(whole, w))
+        slices_.push_back({0, p.inner, std::move(slice)});
+    else if (int8_is_exact())
+        slices_ = onednn_slices(p, w);
+    if (slices_.empty()) slices_.push_back({0, p.inner, plain_slice(whole, w)});
 }
 
 /// None where oneDNN has no such product.

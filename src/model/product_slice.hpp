@@ -26,6 +26,9 @@ class product_slice {
 /// By oneDNN, which must be exact for these weights; nothing when it has no such product.
 std::unique_ptr<const product_slice> onednn_slice(const product_slice::problem &p, const std::int8_t *w);
 
+/// For any weights, where there are few rows and the processor has instructions for it; nothing else.
+std::unique_ptr<const product_slice> few_rows_slice(const product_slice::problem &p, const std::int8_t *w);
+
 /// By plain loops, for any weights.
 std::unique_ptr<const product_slice> plain_slice(const product_slice::problem &p, const std::int8_t *w);
 

@@ -1,0 +1,73 @@
+// Products of a few rows, where the processor has instructions for them.
+#include <algorithm>
+#include <array>
+
+#include "model/few_rows.hpp"
+#include "model/product_slice.hpp"
+
+namespace dynquant::models {
+namespace {
+
+/// Beyond it AMX, which oneDNN has, makes up for reading the weights more slowly.
+constexpr std::int64_t most_rows = 4;
+
+multiply_panels_function function_here() {
+#if defined(__x86_64__)
+    static const bool has_vnni = __builtin_cpu_supports("avx512vnni");
+    if (has_vnni && best_isa() == isa::avx512) return avx512_vnni_multiply_panels;
+#endif
+    return nullptr;
+}
+
+class few_rows final : public product_slice {
+  public:
+    few_rows(multiply_panels_function function, const problem &p, const std::int8_t *w)
+        : multiply_(function)
+        , panels_((p.columns + panel_columns - 1) / panel_columns)
+        , groups_((p.inner + 3) / 4)
+        , weights_(static_cast<std::size_t>(std::max<std::int64_t>(panels_ * groups_, 1)))
+        , start_(static_cast<std::size_t>(panels_ * panel_columns))
+        , product_ {weights_.front().elements.data(), start_.data(), p.rows, p.inner, p.columns,
+                  p.x_is_signed ? 0x80808080 : 0} {
+        for (std::int64_t k = 0; k < p.inner; ++k, w += p.columns)
+            for (std::int64_t n = 0; n < p.columns; ++n)
+                place(k, n, w[n]);
+    }
+
+    void run(const std::byte *x, std::int32_t *y) const override {
+        const auto parts = std::min<std::int64_t>(
+                panels_, parallel::parts_for(product_.rows * product_.inner * product_.columns, 0));
+        parallel::for_each_part(
+                panels_, static_cast<int>(parts), [&](parallel::range panels) { multiply_(product_, x, panels, y); });
+    }
+
+  private:
+    /// Four elements of each of a panel's columns.
+    struct alignas(64) group {
+        std::array<std::int8_t, 4 *panel_columns> elements = {};
+    };
+
+    void place(std::int64_t k, std::int64_t n, std::int8_t value) {
+        auto &to = weights_[static_cast<std::size_t>(n / panel_columns * groups_ + k / 4)];
+        to.elements[static_cast<std::size_t>(n % panel_columns * 4 + k % 4)] = value;
+        if (product_.flip == 0) return;
+        auto &start = start_[static_cast<std::size_t>(n)]; // flipping the sign of s8 has added 128
+        start = static_cast<std::int32_t>(static_cast<std::uint32_t>(start) - 128U * static_cast<std::uint32_t>(value));
+    }
+
+    multiply_panels_function multiply_;
+    std::int64_t panels_, groups_;
+    std::vector<group> weights_;
+    std::vector<std::int32_t> start_;
+    few_rows_product product_;
+};
+
+} // namespace
+
+std::unique_ptr<const product_slice> few_rows_slice(const product_slice::problem &p, const std::int8_t *w) {
+    const auto function = function_here();
+    if (!function || p.rows > most_rows) return nullptr;
+    return std::make_unique<few_rows>(function, p, w);
+}
+
+} // namespace dynquant::models
