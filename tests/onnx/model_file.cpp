@@ -4,6 +4,7 @@
 #include <bit>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include "onnx.pb.h"
 #include "support/elements.hpp"
@@ -28,42 +29,53 @@ Message parse(const std::string &bytes, const std::string &name, const char *exp
     return message;
 }
 
-/// The number of elements of a shape. At most as many bits as a file may have.
-std::int64_t count_of(const dims &shape, const std::string &name) {
-    constexpr std::int64_t most = std::int64_t {1} << 32;
-    std::int64_t count = 1;
-    bool none = false;
-    for (const auto extent : shape) {
-        if (extent < 0 || extent > most) fail(name, "expected extents of 0 to ", most, ", given ", extent);
-        none |= extent == 0;
-        if (extent != 0) count *= extent;
-        if (count > most) fail(name, "expected at most ", most, " elements, given more");
-    }
-    return none ? 0 : count;
-}
-
 void append(std::vector<std::byte> &to, std::uint64_t value, int bytes) {
     for (int i = 0; i < bytes; ++i)
         to.push_back(static_cast<std::byte>(value >> (8 * i)));
 }
 
+/// An entry of a field, which has more bits than the type. Throws file_error when it is beyond the type's.
+template <typename Entry>
+std::uint32_t checked(Entry entry, integer_range allowed, const char *field, const std::string &name) {
+    if (std::cmp_less(entry, allowed.lowest) || std::cmp_greater(entry, allowed.highest))
+        fail(name, "expected numbers of ", allowed.lowest, " to ", allowed.highest, " in ", field, ", given ", entry);
+    return static_cast<std::uint32_t>(entry);
+}
+
+/// What the entries of int32_data may be: integers of the type, or a float's bits, or a byte of packed elements, which
+/// onnx 1.16 takes for signed where they are.
+integer_range entries_of(data_type type) {
+    const int bits = bits_in(type);
+    if (is_integer(type) && bits >= 8) return range_of(type);
+    if (type == data_type::s4 || type == data_type::s2) return {INT8_MIN, UINT8_MAX};
+    return {0, bits == 6 ? 0x3f : bits <= 8 ? 0xff : 0xffff};
+}
+
 /// The elements of a field for small numbers: an entry for each, or, below a byte, for each byte; six bits are one
 /// each.
-std::vector<std::byte> pack_integers(const proto::TensorProto &t, data_type type) {
+std::vector<std::byte> pack_integers(const proto::TensorProto &t, data_type type, const std::string &name) {
     std::vector<std::byte> data;
     const int bits = bits_in(type);
-    if (bits != 6) {
-        for (const auto entry : t.int32_data())
-            append(data, static_cast<std::uint32_t>(entry), std::max(bits / 8, 1));
-        return data;
-    }
-    data.resize(bytes_for(type, t.int32_data_size()));
+    const auto entry = [&](int i) { return checked(t.int32_data(i), entries_of(type), "int32_data", name); };
+    if (bits == 6) data.resize(bytes_for(type, t.int32_data_size()));
     for (int i = 0; i < t.int32_data_size(); ++i)
-        set_bits(type, data.data(), i, static_cast<std::uint32_t>(t.int32_data(i)) & 63);
+        if (bits == 6)
+            set_bits(type, data.data(), i, entry(i));
+        else
+            append(data, entry(i), std::max(bits / 8, 1));
     return data;
 }
 
-std::vector<std::byte> data_of(const proto::TensorProto &t, data_type type) {
+/// In no more than one field: it would be anyone's guess which of them is meant.
+void check_fields(const proto::TensorProto &t, const std::string &name) {
+    const bool fields[] = {t.has_raw_data(), t.float_data_size() > 0, t.int32_data_size() > 0, t.string_data_size() > 0,
+            t.int64_data_size() > 0, t.double_data_size() > 0, t.uint64_data_size() > 0};
+    const auto given = std::ranges::count(fields, true);
+    if (given > 1) fail(name, "expected the elements in one field, given them in ", given);
+}
+
+std::vector<std::byte> data_of(const proto::TensorProto &t, data_type type, const std::string &name) {
+    check_fields(t, name);
     if (t.has_raw_data()) {
         const auto *bytes = reinterpret_cast<const std::byte *>(t.raw_data().data());
         return {bytes, bytes + t.raw_data().size()};
@@ -74,14 +86,15 @@ std::vector<std::byte> data_of(const proto::TensorProto &t, data_type type) {
             append(data, std::bit_cast<std::uint32_t>(value), 4);
     else if (type == data_type::u32)
         for (const auto value : t.uint64_data())
-            append(data, value, 4);
+            append(data, checked(value, range_of(type), "uint64_data", name), 4);
     else
-        data = pack_integers(t, type);
+        data = pack_integers(t, type, name);
     return data;
 }
 
 dims shape_of(const proto::TypeProto_Tensor &type, const std::string &name) {
     dims shape;
+    shape.reserve(static_cast<std::size_t>(type.shape().dim_size()));
     for (const auto &dim : type.shape().dim()) {
         if (!dim.has_dim_value()) fail(name, "expected known extents, given an unknown one");
         shape.push_back(dim.dim_value());
@@ -122,6 +135,19 @@ proto::ModelProto parse_graph(const std::string &bytes, const std::string &name)
 
 } // namespace
 
+std::int64_t count_of(const dims &shape, const std::string &name) {
+    constexpr std::int64_t most = std::int64_t {1} << 32; // a file has 2^29 bits at most
+    for (const auto extent : shape)
+        if (extent < 0 || extent > most) fail(name, "expected extents of 0 to ", most, ", given ", extent);
+    if (std::ranges::count(shape, 0) > 0) return 0;
+    std::int64_t count = 1;
+    for (const auto extent : shape) {
+        if (extent > most / count) fail(name, "expected at most ", most, " elements, given more");
+        count *= extent;
+    }
+    return count;
+}
+
 std::string read_file(const std::filesystem::path &path) {
     constexpr std::uintmax_t most = 64 << 20;
     std::error_code error;
@@ -145,7 +171,7 @@ tensor_file parse_tensor(const std::string &bytes, const std::string &name) {
     tensor_file result;
     result.what = {message.data_type(), {message.dims().begin(), message.dims().end()}};
     const auto expected = bytes_for(*type, count_of(result.what.shape, name));
-    result.data = data_of(message, *type);
+    result.data = data_of(message, *type, name);
     if (result.data.size() != expected)
         fail(name, "expected ", expected, " bytes of elements, given ", result.data.size());
     return result;

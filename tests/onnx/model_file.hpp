@@ -32,6 +32,9 @@ struct model_file {
 /// Bytes of a file of at most 64 MiB. Throws file_error.
 std::string read_file(const std::filesystem::path &path);
 
+/// The number of elements of a shape. Throws file_error, with `name`, when no file can hold so many.
+std::int64_t count_of(const dims &shape, const std::string &name);
+
 /// `name` is for messages. Throw file_error, whatever the bytes are.
 tensor_file parse_tensor(const std::string &bytes, const std::string &name);
 model_file parse_model(const std::string &bytes, const std::string &name);

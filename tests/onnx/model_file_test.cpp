@@ -1,7 +1,7 @@
 // Files that are cut short, changed, or something else: always one clean error or a tensor that is one.
 #include <gtest/gtest.h>
 
-#include "model_file.hpp"
+#include "node_test.hpp"
 #include "onnx.pb.h"
 
 namespace dynquant::test {
@@ -114,11 +114,76 @@ TEST(model_file, tensors_that_are_none) {
     EXPECT_TRUE(refused("expected 1 bytes of elements, given 0", tensor({}, 2, "")));
     EXPECT_TRUE(refused("expected extents of 0 to 4294967296, given -1", tensor({-1}, 2, "a")));
     EXPECT_TRUE(refused("expected at most 4294967296 elements, given more", tensor({1LL << 31, 1LL << 31, 4}, 2, "a")));
+    // Products that wrap around 2^64: to 0, to -2^63, to 0 and to -2^32.
+    constexpr std::int64_t most = 1LL << 32;
+    for (const auto &shape :
+            {dims {most, most}, dims {most, most / 2}, dims {most, most / 2, 2}, dims {most, most - 1}})
+        for (const auto type : {1, 21})
+            EXPECT_TRUE(refused("expected at most 4294967296 elements, given more", tensor(shape, type, "")));
     EXPECT_TRUE(refused("expected elements of a type that quantization has, given int64", tensor({1}, 7, "abcdefgh")));
     EXPECT_TRUE(refused("expected elements of a type that quantization has, given type 99", tensor({1}, 99, "a")));
     auto external = tensor({1}, 2, "a");
     external.set_data_location(proto::TensorProto::EXTERNAL);
     EXPECT_TRUE(refused("expected the elements in the file, given an external location", external));
+}
+
+TEST(model_file, tensors_of_no_elements) {
+    for (const auto &shape : {dims {0}, dims {1LL << 32, 0, 1LL << 32}, dims {1LL << 32, 1LL << 32, 0}})
+        EXPECT_TRUE(parse_tensor(tensor(shape, 1, "").SerializeAsString(), "t").data.empty());
+}
+
+/// One element of the type, in int32_data.
+proto::TensorProto entry(int type, std::int32_t number) {
+    proto::TensorProto t;
+    t.set_data_type(type);
+    t.add_int32_data(number);
+    return t;
+}
+
+TEST(model_file, tensors_with_numbers_beyond_their_type) {
+    const auto beyond = [](const std::string &range, int type, std::int32_t number) {
+        return refused("expected numbers of " + range + " in int32_data, given " + std::to_string(number),
+                entry(type, number));
+    };
+    EXPECT_TRUE(beyond("0 to 255", 2, 300)); // uint8
+    EXPECT_TRUE(beyond("0 to 255", 2, -1));
+    EXPECT_TRUE(beyond("-128 to 127", 3, -129));      // int8
+    EXPECT_TRUE(beyond("-32768 to 32767", 5, 32768)); // int16
+    EXPECT_TRUE(beyond("0 to 65535", 10, 65536));     // float16
+    EXPECT_TRUE(beyond("0 to 255", 17, 256));         // float8e4m3fn
+    EXPECT_TRUE(beyond("0 to 255", 21, -1));          // two of uint4
+    EXPECT_TRUE(beyond("-128 to 255", 22, 256));      // two of int4
+    EXPECT_TRUE(beyond("0 to 63", 27, 64));           // float6e2m3
+    proto::TensorProto words;
+    words.set_data_type(12);
+    words.add_uint64_data(1ULL << 32);
+    EXPECT_TRUE(refused("expected numbers of 0 to 4294967295 in uint64_data, given 4294967296", words));
+}
+
+TEST(model_file, tensors_in_several_fields) {
+    auto t = tensor({1}, 1, std::string(4, '\0'));
+    t.add_float_data(1);
+    EXPECT_TRUE(refused("expected the elements in one field, given them in 2", t));
+    t.add_double_data(1);
+    EXPECT_TRUE(refused("expected the elements in one field, given them in 3", t));
+}
+
+TEST(model_file, tensors_that_are_not_what_the_model_declares) {
+    const auto m = parse_model(model().SerializeAsString(), "m"); // x and scale, both float [4]
+    const tensor_file declared {{1, {4}}, {}};
+    EXPECT_NO_THROW(check_inputs(m, {declared, declared}, "m"));
+    const auto refusal = [&](const std::vector<tensor_file> &inputs) -> std::string {
+        try {
+            check_inputs(m, inputs, "m");
+        } catch (const file_error &e) {
+            return e.what();
+        }
+        return "were taken";
+    };
+    EXPECT_EQ(refusal({declared, {{1, {2, 2}}, {}}}),
+            "m: expected input 1 to be float [4], given a file of float [2, 2]");
+    EXPECT_EQ(refusal({{{2, {4}}, {}}, declared}), "m: expected input 0 to be float [4], given a file of uint8 [4]");
+    EXPECT_EQ(refusal({declared}), "m: expected a file for each of 2 inputs, given 1");
 }
 
 TEST(model_file, models_that_are_none) {

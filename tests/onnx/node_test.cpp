@@ -3,6 +3,18 @@
 namespace dynquant::test {
 namespace fs = std::filesystem;
 
+namespace {
+
+/// float [2, 3]
+std::string text_of(const onnx::value &v) {
+    std::string text = onnx::name_of(v.type) + " [";
+    for (std::size_t d = 0; d < v.shape.size(); ++d)
+        text += (d == 0 ? "" : ", ") + std::to_string(v.shape[d]);
+    return text + "]";
+}
+
+} // namespace
+
 onnx::arguments node_test::arguments() const {
     onnx::arguments args;
     const void **pointers[] = {&args.x, &args.scale, &args.zero_point};
@@ -24,13 +36,24 @@ std::vector<tensor_file> read_tensors(const fs::path &folder, const std::string 
     }
 }
 
+void check_inputs(const model_file &model, const std::vector<tensor_file> &inputs, const std::string &name) {
+    const auto &declared = model.graph_inputs;
+    if (inputs.size() != declared.size())
+        throw file_error(name + ": expected a file for each of " + std::to_string(declared.size()) + " inputs, given "
+                + std::to_string(inputs.size()));
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const auto &given = inputs[i].what;
+        if (given.type != declared[i].type || given.shape != declared[i].shape)
+            throw file_error(name + ": expected input " + std::to_string(i) + " to be " + text_of(declared[i])
+                    + ", given a file of " + text_of(given));
+    }
+}
+
 node_test read_node_test(const fs::path &folder) {
     const auto path = folder / "model.onnx";
     const auto model = parse_model(read_file(path), path.string());
     node_test result {model.node, read_tensors(folder, "input"), model.node_inputs, model.graph_outputs};
-    if (result.graph_inputs.size() != model.graph_inputs.size())
-        throw file_error(path.string() + ": expected a file for each of " + std::to_string(model.graph_inputs.size())
-                + " inputs, given " + std::to_string(result.graph_inputs.size()));
+    check_inputs(model, result.graph_inputs, path.string());
     constexpr std::size_t most = 3;
     if (model.node_inputs.size() > most)
         throw file_error(path.string() + ": expected a node of at most " + std::to_string(most) + " inputs, given "

@@ -20,6 +20,9 @@ struct node_test {
     onnx::arguments arguments() const;
 };
 
+/// That the tensors are the graph's inputs, as the model declares them. Throws file_error, with `name`.
+void check_inputs(const model_file &model, const std::vector<tensor_file> &inputs, const std::string &name);
+
 /// Throws file_error.
 node_test read_node_test(const std::filesystem::path &folder);
 

@@ -13,9 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 tensor_file room_for(const onnx::value &output) {
-    std::int64_t count = 1;
-    for (const auto extent : output.shape)
-        count *= extent;
+    const auto count = count_of(output.shape, "output");
     return {output, std::vector<std::byte>(bytes_for(*onnx::data_type_of(output.type), count))};
 }
 
