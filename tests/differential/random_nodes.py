@@ -10,6 +10,8 @@ from onnx import TensorProto
 OPSETS = (10, 11, 12, 13, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28)
 QUARK_TYPES = [TensorProto.DataType.Value(name) for name in (
     "INT32", "INT16", "INT8", "UINT32", "UINT16", "UINT8", "FLOAT16", "BFLOAT16")]
+# Signalling and quiet ones whose bits are all among those that bfloat16 has no room for, and beside them.
+NANS = np.array([0x7f800001, 0xff800001, 0x7f80ffff, 0xff80ffff, 0x7fc00000, 0x7fc00001, 0xffc0ffff], np.uint32)
 PRECISIONS = [TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16]
 
 
@@ -131,7 +133,14 @@ class Generator:
             if type_number != TensorProto.FLOAT8E8M0:  # which has neither zero nor sign
                 strange += [0.0, -0.0, -1.5, -np.inf]
             values = self.random.choices(strange, k=count)
-        return tensor(type_number, values, shape)
+        return self.with_any_nan(tensor(type_number, values, shape))
+
+    def with_any_nan(self, array):
+        """The array; its NaNs become some of NANS where it is one of floats."""
+        if array.dtype == np.float32:
+            nan = np.isnan(array)
+            array.view(np.uint32)[nan] = self.values.choice(NANS, np.count_nonzero(nan))
+        return array
 
     def zero_point(self, type_number, shape):
         count = int(np.prod(shape))
@@ -175,7 +184,7 @@ class Generator:
             values = values * 2.0**self.values.uniform(-100, 100, count)
         elif kind == "special" and count:
             values[self.values.integers(0, count)] = self.random.choice((np.inf, -np.inf, np.nan, 3e38))
-        return tensor(TensorProto.FLOAT, values, shape)
+        return self.with_any_nan(tensor(TensorProto.FLOAT, values, shape))
 
     def reals(self, type_number, shape, scale, quantized):
         count = int(np.prod(shape))
@@ -184,7 +193,7 @@ class Generator:
             special = self.values.choice((np.inf, -np.inf, np.nan, 0.0, -0.0, 2.0**31, -(2.0**31), 2.0**63, -(2.0**63),
                                           1e30, -1e30, 65519, 65520, 2.0**-149), count)
             values = np.where(self.values.random(count) < 0.3, special, values)
-        return tensor(type_number, values, shape)
+        return self.with_any_nan(tensor(type_number, values, shape))
 
     def about(self, scale, quantized, count):
         """About the ties of y, its limits, and beyond, by one of the scales each."""

@@ -3,6 +3,7 @@
 DYNQUANT_DIFFERENTIAL_SEED and _COUNT, in the environment, draw other nodes and more of them."""
 import faulthandler
 import os
+import re
 import unittest
 from collections import Counter
 
@@ -16,6 +17,8 @@ from random_nodes import Generator
 SEED = int(os.environ.get("DYNQUANT_DIFFERENTIAL_SEED", "1"))
 COUNT = int(os.environ.get("DYNQUANT_DIFFERENTIAL_COUNT", "4000"))
 KERNELS = [{"DYNQUANT_KERNEL": "reference"}, {"DYNQUANT_MAX_ISA": "scalar"}, {"DYNQUANT_MAX_ISA": "avx2"}]
+# Models that it does not take, whoever computes: those with float6, and those whose y it takes for another type.
+REFUSED_BY_ONNXRUNTIME = re.compile(r"Invalid tensor data type 2[78]|of output arg \(y\) .* does not match expected type")
 faulthandler.enable()  # a peer may end the process
 
 
@@ -106,18 +109,20 @@ class RandomNodes(unittest.TestCase):
         """At least that share of the nodes, or of every so many, is computed."""
         tally = self.compare(peer, every)
         self.assertGreater(tally.same + tally.different, least * COUNT / every)
+        return tally
 
     def test_reference(self):
-        self.check("onnx.reference", 0.5)
+        self.check("onnx.reference", 0.7)
 
     def test_onnxruntime(self):
-        self.check("ONNX Runtime", 0.3)
+        self.check("ONNX Runtime", 0.35)
 
     def test_quark(self):
-        self.check("Quark", 0.1)
+        self.check("Quark", 0.12)
 
     def test_dynquant_in_onnxruntime(self):
-        self.check("dynquant in ONNX Runtime", 0.5, every=10)
+        tally = self.check("dynquant in ONNX Runtime", 0.97, every=10)
+        self.assertEqual([why for why in tally.not_offered if not REFUSED_BY_ONNXRUNTIME.search(why)], [])
 
 
 if __name__ == "__main__":

@@ -47,6 +47,14 @@ float random_source::exponent_within(int least, int most) {
     return std::bit_cast<float>((bits & 0x807fffffu) | exponent << 23);
 }
 
+std::vector<float> various_nans() {
+    std::vector<float> nans;
+    for (const std::uint32_t bits : {0x7fc00000u, 0x7f800001u, 0x7f80ffffu, 0x7fc00001u, 0x7fffffffu})
+        for (const std::uint32_t sign : {0u, 0x80000000u})
+            nans.push_back(std::bit_cast<float>(bits | sign));
+    return nans;
+}
+
 std::vector<float> random_scales(random_source &random, parameters kind, std::int64_t count) {
     const std::vector<float> edges = {0x1p-75f, 0x1p75f, -0x1p-75f, -0x1p75f, neighbour(0x1p-75f, 1), 0x1.fffffep74f};
     const std::vector<float> beyond = {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 0x1p-149f, -0x1p-130f, 0x1.fffffep-76f,
@@ -56,6 +64,7 @@ std::vector<float> random_scales(random_source &random, parameters kind, std::in
         if (random.chance(30)) return std::ldexp(1.0f, static_cast<int>(random.within(-20, 20)));
         if (kind == parameters::fast || random.chance(40))
             return random.chance(20) ? random.one_of(edges) : random.exponent_within(-75, 74);
+        if (random.chance(5)) return random.one_of(various_nans());
         return random.chance(50) ? random.one_of(beyond) : random.any_float();
     };
     std::vector<float> scales(static_cast<std::size_t>(count));
@@ -91,7 +100,8 @@ float random_real(random_source &random, const std::vector<float> &scales, std::
     }
     if (kind <= 80) return static_cast<float>(static_cast<double>(random.within(-2000, 2000)) / 8) * scale;
     if (kind <= 90) return random.any_float();
-    return random.one_of(std::vector<float> {0.0f, -0.0f, INFINITY, -INFINITY, NAN, -NAN, 0x1p-149f, -0x1p-126f,
+    if (kind <= 92) return random.one_of(various_nans());
+    return random.one_of(std::vector<float> {0.0f, -0.0f, INFINITY, -INFINITY, 0x1p-149f, -0x1p-126f,
             std::numeric_limits<float>::max(), std::numeric_limits<float>::lowest()});
 }
 

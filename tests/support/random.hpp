@@ -31,6 +31,10 @@ class random_source {
     std::mt19937_64 engine_;
 };
 
+/// NaNs, quiet and signalling, of both signs: those with bits that a float of 16 bits has no room for are easily made
+/// infinite, and 0x7fffffff is easily made to wrap around.
+std::vector<float> various_nans();
+
 /// How wild the parameters are.
 enum class parameters {
     tame,  // what a calibration gives: positive scales, zero points of 8 bits

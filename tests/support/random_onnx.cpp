@@ -55,6 +55,7 @@ double random_target(random_source &random, data_type type) {
 
 float random_float(random_source &random, data_type quantized, double scale, double zp) {
     if (random.chance(10)) return random.any_float();
+    if (random.chance(2)) return random.one_of(various_nans());
     const auto exact = static_cast<float>((random_target(random, quantized) - (std::isfinite(zp) ? zp : 0)) * scale);
     if (random.chance(30)) return exact;
     return std::nextafter(exact, random.chance(50) ? INFINITY : -INFINITY);
