@@ -1,10 +1,38 @@
 // From a node to the statement of what it computes.
+#include <utility>
+
 #include "onnx/check.hpp"
 #include "onnx/refusal.hpp"
 #include "onnx/shapes.hpp"
+#include "quantization/shape.hpp"
 
 namespace dynquant::onnx {
 namespace {
+
+/// A rank is ONNX's to choose; a statement has max_rank at most. Neighbours merge that share one parameter throughout,
+/// or of which each element has its own: an axis and what is on its two sides are left.
+void merge_dims(dims &extents, dims &block) {
+    if (volume(extents) == 0) { // the product of some of them may be any number
+        extents = {0};
+        block = {1};
+        return;
+    }
+    dims merged_extents = {1}, merged_block = {1};
+    for (std::size_t d = 0; d < extents.size(); ++d) {
+        auto &extent = merged_extents.back(), &parameter = merged_block.back();
+        const bool share_one = parameter == extent && block[d] == extents[d];
+        const bool have_their_own = parameter == 1 && block[d] == 1;
+        if (share_one || have_their_own) {
+            extent *= extents[d];
+            parameter *= block[d];
+        } else {
+            merged_extents.push_back(extents[d]);
+            merged_block.push_back(block[d]);
+        }
+    }
+    extents = std::move(merged_extents);
+    block = std::move(merged_block);
+}
 
 /// The type of the division: attribute `precision`, else the scale's type. An e8m0 scale is divided by in float, and
 /// int32 by int32 in double, which holds both.
@@ -27,8 +55,7 @@ bool saturates(const checked_node &n) {
     return other_floats.contains(n.y) || (float8.contains(n.y) && n.values.saturate != 0);
 }
 
-lowering lower_static(const checked_node &n) {
-    const auto block = block_of(n);
+lowering lower_static(const checked_node &n, const dims &block) {
     lowering result;
     auto &q = result.statement;
     q.scales = {*data_type_of(n.at(scale).type), block, {}};
@@ -41,8 +68,7 @@ lowering lower_static(const checked_node &n) {
     return result;
 }
 
-lowering lower_dynamic(const checked_node &n) {
-    const auto block = per_tensor(n.at(x).shape);
+lowering lower_dynamic(const checked_node &n, const dims &block) {
     lowering result;
     result.dynamic = true;
     result.statement.scales = {data_type::f32, block, {}};
@@ -56,12 +82,15 @@ lowering lower_dynamic(const checked_node &n) {
 lowering lower(const node &n) {
     const auto checked = check(n);
     check_shape(checked, x);
-    auto result = checked.schema.dynamic ? lower_dynamic(checked) : lower_static(checked);
+    auto extents = checked.at(x).shape;
+    auto block = checked.schema.dynamic ? per_tensor(extents) : block_of(checked);
+    if (extents.size() > max_rank) merge_dims(extents, block);
+    auto result = checked.schema.dynamic ? lower_dynamic(checked, block) : lower_static(checked, block);
     auto &q = result.statement;
     q.dir = checked.schema.dir;
     q.rule = numerics::onnx;
-    q.src = {*data_type_of(checked.at(x).type), checked.at(x).shape, {}};
-    q.dst = {*data_type_of(checked.y), checked.at(x).shape, {}};
+    q.src = {*data_type_of(checked.at(x).type), extents, {}};
+    q.dst = {*data_type_of(checked.y), extents, {}};
     if (const auto wrong = dynquant::check(q)) refuse(n, wrong->status, wrong->message);
     return result;
 }

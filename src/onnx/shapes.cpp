@@ -86,9 +86,6 @@ void check_zero_point(const checked_node &n) {
 
 void check_shape(const checked_node &n, input position) {
     const auto &shape = n.at(position).shape;
-    if (shape.size() > max_rank)
-        refuse(n.given, dnnl_invalid_shape, n.name(position), ": expected rank 0 to ", max_rank, ", given ",
-                shape.size());
     for (const auto extent : shape)
         if (extent < 0)
             refuse(n.given, dnnl_invalid_shape, n.name(position), ": expected extents of 0 or more, given shape ",

@@ -9,7 +9,7 @@ namespace dynquant::onnx {
 /// fit together. Not for DynamicQuantizeLinear.
 dims block_of(const checked_node &n);
 
-/// Throws error unless the shape of an input has a rank, extents and a volume that a tensor can have.
+/// Throws error unless the shape of an input has extents and a volume that a tensor can have.
 void check_shape(const checked_node &n, input position);
 
 } // namespace dynquant::onnx

@@ -160,6 +160,42 @@ TEST(onnx_lowering, extents_of_0_are_right) {
             block_of(quantize_linear(21, {{float32, {3, 0}}, {float32, {3, 0}}}, {{"block_size", 4}})), (dims {1, 1}));
 }
 
+TEST(onnx_lowering, ranks_above_12_are_merged_around_the_axis) {
+    const dims extents = {2, 1, 3, 1, 1, 2, 1, 5, 1, 1, 1, 1, 1, 4}; // 6 x 2 x 20 around axis 5
+    const auto meaning = [&](const dims &scale, std::vector<onnx::attribute> attributes) {
+        const auto result =
+                onnx::lower(quantize_linear(21, {{float32, extents}, {float32, scale}}, std::move(attributes)));
+        EXPECT_EQ(result.outputs.at(0).shape, extents);
+        EXPECT_EQ(result.statement.dst.dims, result.statement.src.dims);
+        return result.statement;
+    };
+    const auto per_tensor = meaning({}, {});
+    EXPECT_EQ(per_tensor.src.dims, (dims {240}));
+    EXPECT_EQ(per_tensor.scales.block, (dims {240}));
+
+    const auto per_axis = meaning({2}, {{"axis", 5}});
+    EXPECT_EQ(per_axis.src.dims, (dims {6, 2, 20}));
+    EXPECT_EQ(per_axis.scales.block, (dims {6, 1, 20}));
+
+    dims scale = extents;
+    scale[7] = 2;
+    const auto blocked = meaning(scale, {{"axis", 7}, {"block_size", 3}});
+    EXPECT_EQ(blocked.src.dims, (dims {12, 5, 4}));
+    EXPECT_EQ(blocked.scales.block, (dims {1, 3, 1}));
+
+    const auto dynamic = onnx::lower(make_node("DynamicQuantizeLinear", 11, {{float32, extents}}));
+    EXPECT_EQ(dynamic.statement.src.dims, (dims {240}));
+    EXPECT_EQ(dynamic.outputs.at(0).shape, extents);
+}
+
+TEST(onnx_lowering, ranks_above_12_without_elements) {
+    dims extents(13, INT64_MAX);
+    extents[6] = 0;
+    const auto meaning = onnx::lower(quantize_linear(13, {{float32, extents}, {float32, {}}}));
+    EXPECT_EQ(meaning.statement.src.dims, (dims {0}));
+    EXPECT_EQ(meaning.outputs.at(0).shape, extents);
+}
+
 // The type of the division.
 
 precision division_of(std::int64_t opset, onnx::element_type x, onnx::element_type scale,

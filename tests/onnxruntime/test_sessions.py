@@ -38,14 +38,15 @@ INPUT = {"x": (TensorProto.FLOAT, ["n", 5, 64])}
 
 
 class Standard(unittest.TestCase):
-    def compare(self, opset, granularity, dtype):
+    def compare(self, opset, granularity, dtype, x=X):
         nodes, constants, outputs = quantize_and_back(*granularity, dtype)
-        expected = run(model(nodes, INPUT, outputs, opset, constants), {"x": X})
-        replaced = run(model(nodes, INPUT, outputs, opset, constants), {"x": X}, library=True, standard=True)
-        own = run(model(in_domain(nodes, "dynquant"), INPUT, outputs, opset, constants), {"x": X}, library=True)
+        inputs = {"x": (TensorProto.FLOAT, ["n", *x.shape[1:]])}
+        expected = run(model(nodes, inputs, outputs, opset, constants), {"x": x})
+        replaced = run(model(nodes, inputs, outputs, opset, constants), {"x": x}, library=True, standard=True)
+        own = run(model(in_domain(nodes, "dynquant"), inputs, outputs, opset, constants), {"x": x}, library=True)
         for given in (replaced, own):
             for e, g in zip(expected, given):
-                self.assertEqual(e.dtype, g.dtype)
+                self.assertEqual((e.dtype, e.shape), (g.dtype, g.shape))
                 np.testing.assert_array_equal(e.view(np.uint8), g.view(np.uint8))
 
     def test_the_same_bits_as_onnx_runtime(self):
@@ -59,6 +60,17 @@ class Standard(unittest.TestCase):
         for opset, granularity, dtype in cases:
             with self.subTest(opset=opset, granularity=granularity, dtype=dtype):
                 self.compare(opset, granularity, dtype)
+
+    def test_any_rank(self):
+        """A statement of dynquant has 12 dims at most."""
+        shape = (2, 1, 3, 1, 1, 2, 1, 5, 1, 1, 1, 1, 1, 4)
+        blocks = shape[:2] + (2,) + shape[3:]
+        for opset in [opset for opset in OPSETS if opset >= 13]:
+            self.compare(opset, PER_TENSOR, "u1", normal(*shape))
+            for axis in (0, 2, 7, -1):
+                self.compare(opset, ((shape[axis],), {"axis": axis}), "i1", normal(*shape))
+            if opset >= 21:
+                self.compare(opset, (blocks, {"axis": 2, "block_size": 2}), "u1", normal(*shape))
 
     def test_dynamic_quantize_linear(self):
         node = helper.make_node("DynamicQuantizeLinear", ["x"], ["y", "scale", "zero"], "q")
