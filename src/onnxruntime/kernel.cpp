@@ -1,5 +1,7 @@
 #include "onnxruntime/kernel.hpp"
 
+#include <utility>
+
 #include "onnx/refusal.hpp"
 #include "onnxruntime/custom_op.hpp"
 #include "onnxruntime/node_info.hpp"
@@ -13,7 +15,7 @@ kernel::kernel(const custom_op &op, const OrtKernelInfo &info)
     , output_types_(op.outputs)
     , node_(read_node(op, info)) {
     for (std::size_t i = 0; i < node_.inputs.size(); ++i)
-        constant_shapes_[i] = read_constant_shape(info, i);
+        constants_[i] = read_constant(info, i);
 }
 
 void kernel::compute(OrtKernelContext &context) {
@@ -22,7 +24,7 @@ void kernel::compute(OrtKernelContext &context) {
     auto present = last_.load(std::memory_order_acquire);
     if (!present || !present->fits(in)) present = prepare(in);
 
-    onnx::arguments args = {in[0].data, in[1].data, in[2].data};
+    onnx::arguments args = {in.data[0], in.data[1], in.data[2]};
     args.y = output(context, *present, 0);
     if (present->operation.outputs().size() > 1) {
         args.y_scale = static_cast<float *>(output(context, *present, 1));
@@ -32,49 +34,66 @@ void kernel::compute(OrtKernelContext &context) {
 }
 
 bool kernel::prepared::fits(const inputs &in) const {
-    for (std::size_t i = 0; i < given.size(); ++i)
-        if (given[i].type != in[i].value.type || given[i].shape != in[i].value.shape) return false;
+    for (std::size_t i = 0; i < shapes.size(); ++i)
+        if (in.shapes[i] ? !shapes[i] || !(*in.shapes[i] == *shapes[i]) : shapes[i].has_value()) return false;
     return true;
 }
 
 kernel::inputs kernel::read_inputs(const OrtKernelContext &context) const {
     inputs in;
     for (std::size_t i = 0; i < node_.inputs.size(); ++i) {
+        if (constants_[i]) {
+            in.data[i] = constants_[i]->data;
+            continue;
+        }
         const OrtValue *tensor = nullptr;
         check(api_, api_.KernelContext_GetInput(&context, i, &tensor));
         if (!tensor) continue;
-        void *data = nullptr;
-        check(api_, api_.GetTensorMutableData(const_cast<OrtValue *>(tensor), &data)); // there is no other
-        in[i] = {data, {node_.inputs[i].type, constant_shapes_[i] ? *constant_shapes_[i] : read_shape(*tensor)}};
+        in.data[i] = read_data(*tensor);
+        in.shapes[i] = read_shape(*tensor);
     }
     return in;
 }
 
-dims kernel::read_shape(const OrtValue &tensor) const {
+const void *kernel::read_data(const OrtValue &tensor) const {
+    void *data = nullptr;
+    check(api_, api_.GetTensorMutableData(const_cast<OrtValue *>(&tensor), &data)); // there is no other
+    return data;
+}
+
+small_shape kernel::read_shape(const OrtValue &tensor) const {
     OrtTensorTypeAndShapeInfo *info = nullptr;
     check(api_, api_.GetTensorTypeAndShape(&tensor, &info));
     const std::unique_ptr<OrtTensorTypeAndShapeInfo, decltype(OrtApi::ReleaseTensorTypeAndShapeInfo)> owner(
             info, api_.ReleaseTensorTypeAndShapeInfo);
     std::size_t rank = 0;
     check(api_, api_.GetDimensionsCount(info, &rank));
-    dims shape(rank);
+    small_shape shape(rank);
     check(api_, api_.GetDimensions(info, shape.data(), rank));
     return shape;
 }
 
-std::optional<dims> kernel::read_constant_shape(const OrtKernelInfo &info, std::size_t index) const {
-    int constant = 0;
+std::optional<kernel::constant> kernel::read_constant(const OrtKernelInfo &info, std::size_t index) const {
+    int found = 0;
     const OrtValue *tensor = nullptr;
-    check(api_, api_.KernelInfoGetConstantInput_tensor(&info, index, &constant, &tensor));
-    if (constant == 0 || !tensor) return std::nullopt;
-    return read_shape(*tensor);
+    check(api_, api_.KernelInfoGetConstantInput_tensor(&info, index, &found, &tensor));
+    if (found == 0 || !tensor) return std::nullopt;
+    return constant {read_data(*tensor), dims(read_shape(*tensor))};
 }
 
 std::shared_ptr<const kernel::prepared> kernel::prepare(const inputs &in) {
     auto n = node_;
-    for (std::size_t i = 0; i < n.inputs.size(); ++i)
-        n.inputs[i] = in[i].value;
-    auto result = std::make_shared<const prepared>(prepared {n.inputs, onnx::prepare(n)});
+    std::array<std::optional<dims>, 3> shapes;
+    for (std::size_t i = 0; i < n.inputs.size(); ++i) {
+        if (in.shapes[i]) shapes[i] = dims(*in.shapes[i]);
+        if (constants_[i])
+            n.inputs[i].shape = constants_[i]->shape;
+        else if (shapes[i])
+            n.inputs[i].shape = *shapes[i];
+        else
+            n.inputs[i] = {}; // left out
+    }
+    auto result = std::make_shared<const prepared>(prepared {std::move(shapes), onnx::prepare(n)});
     check_types(result->operation);
     last_.store(result, std::memory_order_release);
     return result;

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "dynquant/onnx.hpp"
+#include "onnxruntime/small_shape.hpp"
 
 namespace dynquant::onnxruntime {
 
@@ -25,23 +26,30 @@ class kernel {
     const OrtApi &api() const { return api_; }
 
   private:
-    struct input {
-        const void *data = nullptr;
-        onnx::value value; // type 0 where it is left out
+    /// An input that is part of the model: the same tensor, at the same address, for as long as the session lives.
+    struct constant {
+        const void *data;
+        dims shape;
     };
-    using inputs = std::array<input, 3>;
+
+    /// The inputs of a run. Shapes are those that come with it: neither of constants nor of what is left out.
+    struct inputs {
+        std::array<const void *, 3> data = {};
+        std::array<std::optional<small_shape>, 3> shapes;
+    };
 
     /// The operation for inputs of certain shapes.
     struct prepared {
-        std::vector<onnx::value> given;
+        std::array<std::optional<dims>, 3> shapes; // that came with the run
         onnx::operation operation;
 
         bool fits(const inputs &in) const;
     };
 
     inputs read_inputs(const OrtKernelContext &context) const;
-    dims read_shape(const OrtValue &tensor) const;
-    std::optional<dims> read_constant_shape(const OrtKernelInfo &info, std::size_t index) const;
+    const void *read_data(const OrtValue &tensor) const;
+    small_shape read_shape(const OrtValue &tensor) const;
+    std::optional<constant> read_constant(const OrtKernelInfo &info, std::size_t index) const;
     std::shared_ptr<const prepared> prepare(const inputs &in);
     void check_types(const onnx::operation &operation) const;
     void *output(OrtKernelContext &context, const prepared &p, std::size_t index) const;
@@ -49,8 +57,8 @@ class kernel {
     const OrtApi &api_;
     const std::vector<onnx::element_type> &output_types_; // for which ONNX Runtime makes the tensors
     onnx::node node_;                                     // without shapes, which come with the tensors
-    // Of inputs that are part of the model: asking for one at each run would take longer than quantizing 256 elements.
-    std::array<std::optional<dims>, 3> constant_shapes_;
+    // Asking for these at each run would take longer than quantizing 256 elements.
+    std::array<std::optional<constant>, 3> constants_;
     std::atomic<std::shared_ptr<const prepared>> last_;
 };
 

@@ -1,0 +1,33 @@
+// A shape that is read at each run: up to rank 8 without allocation.
+#pragma once
+
+#include <algorithm>
+#include <array>
+
+#include "dynquant/quantization.hpp"
+
+namespace dynquant::onnxruntime {
+
+class small_shape {
+  public:
+    /// To be filled.
+    explicit small_shape(std::size_t rank)
+        : rank_(rank)
+        , many_(rank > few_.size() ? rank : 0) {}
+
+    std::size_t rank() const { return rank_; }
+    std::int64_t *data() { return many_.empty() ? few_.data() : many_.data(); }
+    const std::int64_t *data() const { return many_.empty() ? few_.data() : many_.data(); }
+
+    bool operator==(const dims &other) const {
+        return rank_ == other.size() && std::equal(other.begin(), other.end(), data());
+    }
+    explicit operator dims() const { return {data(), data() + rank_}; }
+
+  private:
+    std::size_t rank_;
+    std::array<std::int64_t, 8> few_ = {};
+    dims many_;
+};
+
+} // namespace dynquant::onnxruntime
