@@ -3,6 +3,7 @@
 #include <deque>
 #include <string_view>
 
+#include "onnxruntime/constant_folding.hpp"
 #include "onnxruntime/custom_op.hpp"
 #include "onnxruntime/status.hpp"
 #include "quantization/text.hpp"
@@ -41,11 +42,19 @@ void add_own(const OrtApi &api, OrtSessionOptions *options) {
 void add_standard(const OrtApi &api, OrtSessionOptions *options) {
     static const auto *const standard = new domain(api, "");
     standard->add_to(api, options);
+    leave_out_constant_folding(api, *options);
 }
 
 bool standard_wanted() {
     const char *text = std::getenv("DYNQUANT_ORT_STANDARD");
-    return text && std::string_view(text) == "1";
+    const std::string_view value = text ? text : "";
+    if (!value.empty() && value != "0" && value != "1")
+        throw error(dnnl_invalid_arguments, concat("DYNQUANT_ORT_STANDARD: expected 0 or 1, given '", value, "'"));
+    return value == "1";
+}
+
+bool standard_always() {
+    return true;
 }
 
 OrtStatus *refuse_version(const OrtApiBase &base) {
@@ -54,12 +63,13 @@ OrtStatus *refuse_version(const OrtApiBase &base) {
     return base.GetApi(1)->CreateStatus(ORT_FAIL, message.c_str()); // which every version has
 }
 
-OrtStatus *add(OrtSessionOptions *options, const OrtApiBase *base, bool standard) {
+OrtStatus *add(OrtSessionOptions *options, const OrtApiBase *base, bool (*standard)()) {
     const OrtApi *api = base->GetApi(api_version);
     if (!api) return refuse_version(*base);
     return guarded(*api, [&] {
+        const bool replaces_standard = standard();
         add_own(*api, options);
-        if (standard) add_standard(*api, options);
+        if (replaces_standard) add_standard(*api, options);
     });
 }
 
@@ -72,11 +82,12 @@ extern "C" {
 /// DYNQUANT_ORT_STANDARD is 1.
 [[gnu::visibility("default")]] OrtStatus *RegisterCustomOps(OrtSessionOptions *options, const OrtApiBase *base) {
     using namespace dynquant::onnxruntime;
-    return add(options, base, standard_wanted());
+    return add(options, base, standard_wanted);
 }
 
 /// The same, and standard operators are replaced.
 [[gnu::visibility("default")]] OrtStatus *RegisterCustomOpsAltName(OrtSessionOptions *options, const OrtApiBase *base) {
-    return dynquant::onnxruntime::add(options, base, true);
+    using namespace dynquant::onnxruntime;
+    return add(options, base, standard_always);
 }
 }

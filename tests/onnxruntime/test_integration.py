@@ -1,15 +1,13 @@
-"""What replaces what, what ONNX Runtime still fuses, and what wrong models are told."""
-import json
+"""What replaces what, and what wrong models are told."""
 import os
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 from pathlib import Path
 
 import numpy as np
-from models import OPSETS, TensorProto, helper, in_domain, model, normal, onnxruntime, run, session
+from models import LIBRARY, OPSETS, TensorProto, helper, in_domain, model, normal, onnxruntime, run, session
 
 FLOAT, UINT8, INT8 = TensorProto.FLOAT, TensorProto.UINT8, TensorProto.INT8
 
@@ -42,44 +40,17 @@ class Replacement(unittest.TestCase):
         self.assertIn(",q,2x4,", line)
 
 
-class Fusion(unittest.TestCase):
-    """QDQ operators around a MatMul and a Conv: ONNX Runtime recognizes its own and ours alike."""
+class Environment(unittest.TestCase):
+    def test_other_values_are_refused(self):
+        for value in ("true", "on", "2", " 1"):
+            os.environ["DYNQUANT_ORT_STANDARD"] = value
+            with self.subTest(value=value), self.assertRaises(Exception) as caught:
+                onnxruntime.SessionOptions().register_custom_ops_library(LIBRARY)
+            self.assertIn(f"DYNQUANT_ORT_STANDARD: expected 0 or 1, given '{value}'", str(caught.exception))
 
-    CONSTANTS = {"sx": np.array(0.02, np.float32), "zx": np.array(128, np.uint8),
-                 "sw": np.array(0.03, np.float32), "zw": np.array(0, np.int8),
-                 "sy": np.array(0.1, np.float32), "zy": np.array(120, np.uint8)}
-
-    def quantized(self, op, x, weights, y, opset):
-        """A model of one operator between DequantizeLinear and QuantizeLinear; shapes of x and y."""
-        node = helper.make_node
-        nodes = [node("QuantizeLinear", ["x", "sx", "zx"], ["xq"]), node("DequantizeLinear", ["xq", "sx", "zx"], ["xf"]),
-                 node("DequantizeLinear", ["w", "sw", "zw"], ["wf"]), node(op, ["xf", "wf"], ["yf"]),
-                 node("QuantizeLinear", ["yf", "sy", "zy"], ["y"])]
-        constants = {**self.CONSTANTS, "w": np.random.default_rng(1).integers(-9, 9, weights).astype(np.int8)}
-        return model(nodes, {"x": (FLOAT, x)}, {"y": (UINT8, y)}, opset, constants)
-
-    def operators(self, model_bytes, x, **how):
-        with tempfile.TemporaryDirectory() as folder:
-            s = session(model_bytes, profile=folder + "/profile", **how)
-            result = s.run(None, {"x": x})[0]
-            events = json.loads(Path(s.end_profiling()).read_text())
-        return result, sorted(e["args"]["op_name"] for e in events if "op_name" in e.get("args", {}))
-
-    def survives(self, fused, op, x, weights, y):
-        for opset in OPSETS:
-            m = self.quantized(op, x, weights, y, opset)
-            expected, theirs = self.operators(m, normal(*x))
-            given, ours = self.operators(m, normal(*x), library=True, standard=True)
-            with self.subTest(opset=opset):
-                self.assertIn(fused, ours)
-                self.assertEqual(theirs, ours)
-                np.testing.assert_array_equal(expected, given)
-
-    def test_matmul(self):
-        self.survives("QLinearMatMul", "MatMul", (8, 64), (64, 32), (8, 32))
-
-    def test_convolution(self):
-        self.survives("QLinearConv", "Conv", (1, 8, 6, 6), (4, 8, 3, 3), (1, 4, 4, 4))
+    def test_empty_is_not_set(self):
+        os.environ["DYNQUANT_ORT_STANDARD"] = ""
+        onnxruntime.SessionOptions().register_custom_ops_library(LIBRARY)
 
 
 class Errors(unittest.TestCase):
