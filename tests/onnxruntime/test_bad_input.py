@@ -87,14 +87,11 @@ class Shapes(Case):
             nodes = [helper.make_node("ConstantOfShape", ["shape"], ["x"]),
                      helper.make_node(op, ["x", "scale"], ["y"], "q", domain=domain),
                      helper.make_node("Shape", ["y"], ["dims"])]
-            for shape in ([2**40, 0, 2**40], [2**40, 2**40, 0], [0, MOST, MOST]):
+            for shape in ([2**40, 0, 2**40], [0, MOST, MOST]):  # with the 0 last ConstantOfShape refuses them
                 with self.subTest(domain=domain, shape=shape):
                     m = model(nodes, {"shape": (INT64, [3])}, {"dims": (INT64, [3])}, 13, {"scale": np.float32(1).reshape(())})
-                    try:
-                        (dims,) = run(m, {"shape": np.array(shape)}, **how_in(domain))
-                        np.testing.assert_array_equal(dims, shape)
-                    except RUNTIME_REFUSALS:
-                        pass  # ONNX Runtime's own limit
+                    (dims,) = run(m, {"shape": np.array(shape)}, **how_in(domain))
+                    np.testing.assert_array_equal(dims, shape)
 
     def test_blocks(self):
         for block_size in (-1, 5, MOST, -MOST - 1):
@@ -115,8 +112,11 @@ class Attributes(Case):
         for attribute, value in itertools.product(("saturate", "output_dtype", "precision"), (-1, 99, 2**32 + 1, MOST)):
             for domain, op, _ in BLOCKS:
                 m, feed, how = self.feeds(domain, op, (2, 4), (), (), {attribute: value})
-                with self.subTest(domain=domain, **{attribute: value}), self.assertRaises(RUNTIME_REFUSALS):
-                    run(m, feed, **how)
+                with self.subTest(domain=domain, **{attribute: value}):
+                    with self.assertRaises(state.InvalidArgument) as caught:
+                        run(m, feed, **how)
+                    for part in ("node 'q' (QuantizeLinear", f"attribute '{attribute}': expected ", ", given "):
+                        self.assertIn(part, str(caught.exception))
 
     def test_types(self):
         for value in ("1", 1.0, [1], [1.0]):
