@@ -38,6 +38,20 @@ isa processor_isa() {
 #endif
 }
 
+bool processor_has_fp16() {
+#if defined(__x86_64__)
+    constexpr unsigned bit_avx512fp16 = 1U << 23; // not all compilers' headers and builtins know its name
+    static const bool detected = [] {
+        unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+        return processor_isa() == isa::avx512 && __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0
+                && (edx & bit_avx512fp16) != 0;
+    }();
+    return detected;
+#else
+    return false;
+#endif
+}
+
 isa best_isa() {
     return std::min(processor_isa(), environment::max_isa().value_or(isa::avx512));
 }

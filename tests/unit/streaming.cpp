@@ -257,7 +257,8 @@ struct onnx_case {
         return converted_layout_of(canonicalize(q).front(), false);
     }
     row_function function(const row_functions &of) const {
-        return division == precision::f32 ? of.onnx->divided_in_f32 : of.onnx->divided_in_16_bits;
+        if (division == precision::f16) return of.onnx->divided_in_f16;
+        return division == precision::f32 ? of.onnx->divided_in_f32 : of.onnx->divided_in_bf16;
     }
 };
 

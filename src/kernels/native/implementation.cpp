@@ -120,6 +120,14 @@ row_function requantizing_function_of(const row_functions &functions, const quan
     return q.relu ? by.to_s8_relu : by.to_s8;
 }
 
+row_function onnx_function_of(const onnx_row_functions &functions, precision division) {
+    switch (division) {
+        case precision::f16: return functions.divided_in_f16;
+        case precision::bf16: return functions.divided_in_bf16;
+        default: return functions.divided_in_f32;
+    }
+}
+
 } // namespace
 
 row_function function_of(const row_functions &functions, const quantization &q) {
@@ -129,7 +137,7 @@ row_function function_of(const row_functions &functions, const quantization &q) 
         if (q.dir == direction::dequantize) return functions.dequantize_converted;
         if (!traits(q.dst.type).integral) return functions.quantize_floats;
         if (!onnx) return functions.quantize_converted;
-        return q.division == precision::f32 ? functions.onnx->divided_in_f32 : functions.onnx->divided_in_16_bits;
+        return onnx_function_of(*functions.onnx, q.division);
     }
     const bool s8 = (q.dir == direction::quantize ? q.dst : q.src).type == data_type::s8;
     if (q.dir == direction::dequantize) return s8 ? functions.dequantize_s8 : functions.dequantize_u8;

@@ -2,15 +2,33 @@
 #include "kernels/native/implementation.hpp"
 #include "kernels/native/support.hpp"
 #include "quantization/fold.hpp"
+#include "quantization/isa.hpp"
 
 namespace dynquant::kernels {
 namespace {
 
 using namespace native;
 
+#if defined(__x86_64__)
+/// With what this processor has beyond isa::avx512.
+const row_functions &best_avx512_rows() {
+    static const onnx_row_functions onnx = [] {
+        auto result = avx512_onnx_rows;
+        if (avx512_fp16_divided_in_f16 && processor_has_fp16()) result.divided_in_f16 = avx512_fp16_divided_in_f16;
+        return result;
+    }();
+    static const row_functions rows = [] {
+        auto result = avx512_rows;
+        result.onnx = &onnx;
+        return result;
+    }();
+    return rows;
+}
+#endif
+
 const row_functions &functions_of(isa value) {
 #if defined(__x86_64__)
-    if (value == isa::avx512) return avx512_rows;
+    if (value == isa::avx512) return best_avx512_rows();
     if (value == isa::avx2) return avx2_rows;
 #endif
     return scalar_rows;

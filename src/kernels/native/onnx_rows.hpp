@@ -56,22 +56,14 @@ class onnx_quantizer : public integer_quantizer<V> {
     }
 };
 
-template <typename V>
-void onnx_divided_in_f32(const call &c, const rectangle &r) {
-    compute_converted<V, converted_rows<onnx_quantizer<V, float>>>(c, r);
-}
-
-template <typename V>
-void onnx_divided_in_16_bits(const call &c, const rectangle &r) {
-    if (c.division == precision::f16)
-        compute_converted<V, converted_rows<onnx_quantizer<V, half>>>(c, r);
-    else
-        compute_converted<V, converted_rows<onnx_quantizer<V, brain>>>(c, r);
+template <typename V, typename Division>
+void onnx_divided_in(const call &c, const rectangle &r) {
+    compute_converted<V, converted_rows<onnx_quantizer<V, Division>>>(c, r);
 }
 
 template <typename V>
 constexpr onnx_row_functions onnx_rows_for() {
-    return {onnx_divided_in_f32<V>, onnx_divided_in_16_bits<V>};
+    return {onnx_divided_in<V, float>, onnx_divided_in<V, half>, onnx_divided_in<V, brain>};
 }
 
 } // namespace

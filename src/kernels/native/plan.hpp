@@ -91,7 +91,7 @@ struct requantize_row_functions {
 /// Those of numerics::onnx to integers, where zero points are added to rounded quotients, from and to all types. They
 /// are compiled apart from the others, as that takes as long.
 struct onnx_row_functions {
-    row_function divided_in_f32, divided_in_16_bits;
+    row_function divided_in_f32, divided_in_f16, divided_in_bf16;
 };
 
 /// The row algorithms of one instruction set.
@@ -114,6 +114,8 @@ extern const onnx_row_functions scalar_onnx_rows;
 extern const row_functions avx2_rows, avx512_rows;
 extern const requantize_row_functions avx2_requantize_rows, avx512_requantize_rows;
 extern const onnx_row_functions avx2_onnx_rows, avx512_onnx_rows;
+/// Beyond isa::avx512, in place of its own; null where the compiler has no AVX512-FP16.
+extern const row_function avx512_fp16_divided_in_f16;
 #endif
 
 // Compiled apart from the others, as that takes as long.

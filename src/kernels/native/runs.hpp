@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "kernels/native/formulas.hpp"
+#include "kernels/native/half_product.hpp"
 #include "kernels/native/small_floats.hpp"
 
 namespace dynquant::kernels::native {
@@ -182,6 +183,8 @@ constexpr std::int64_t worth_two_parts = 16 * 1024;
 template <typename V>
 struct strict_rule {
     static constexpr bool has_fast = V::has_fma, has_two_parts = true;
+    template <typename Integer>
+    static constexpr bool in_halves = false;
     template <typename Zero>
     using fast = corrected_quotient<V, Zero>;
     using general = division<V>;
@@ -205,6 +208,10 @@ template <typename V, typename Division = float>
 struct onnx_rule {
     static constexpr bool in_f32 = std::is_same_v<Division, float>;
     static constexpr bool has_fast = V::has_fma, has_two_parts = in_f32;
+    template <typename Integer>
+    static constexpr bool in_halves = sizeof(Integer) == 1 && std::is_same_v<Division, half> &&requires {
+        typename V::halves;
+    };
     using zero = rounded_zero<V, Division>;
     template <typename Zero>
     using fast = std::conditional_t<in_f32, corrected_quotient<V, Zero>, limited_product<V, Zero>>;
@@ -222,6 +229,8 @@ struct onnx_rule {
 template <typename V, typename Integer>
 struct onnx_wide_rule {
     static constexpr bool has_fast = false, has_two_parts = false;
+    template <typename>
+    static constexpr bool in_halves = false;
     using general = wide_division<V, Integer>;
 };
 
@@ -242,11 +251,14 @@ struct quantizer {
         if constexpr (Rule::has_fast && Rule::has_two_parts)
             if (t.inside_guard && elements >= worth_two_parts && has_exact_two_part_reciprocal(t.scale[0]))
                 return Rule::with_zero(t, [&](auto zero) { run(two_part_product<V, decltype(zero)> {}); });
+        if constexpr (Rule::template in_halves<Integer>)
+            if (has_exact_half_product(t.scale[0])) return run(half_product<V> {});
         with_formula(t, run);
     }
     template <storing Storing, typename Real, typename FormulaAt>
     static void run(const Real *src, Integer *dst, std::int64_t count, std::int64_t lead, const FormulaAt &formula_at) {
-        quantize_run<V, Storing>(src, dst, count, lead, formula_at);
+        using formula = std::remove_cvref_t<decltype(formula_at(0))>;
+        quantize_run<typename vectors_of<V, formula>::type, Storing>(src, dst, count, lead, formula_at);
     }
     template <typename FormulaAt>
     static void run_pair(const float *src, std::int64_t src_step, Integer *dst, std::int64_t dst_step,

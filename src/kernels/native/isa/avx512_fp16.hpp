@@ -1,0 +1,79 @@
+// AVX512-FP16 beside AVX-512: thirty-two halves, whose arithmetic knows subnormals at full speed, whatever DAZ and FTZ.
+#pragma once
+
+#include <cstdint>
+#include <immintrin.h>
+#include <type_traits>
+
+#include "kernels/native/isa/avx512.hpp"
+
+namespace dynquant::kernels::native {
+namespace {
+
+struct avx512_halves {
+    using reals = __m512h;
+    using integers = __m512i; // of 16 bits
+    static constexpr std::int64_t lanes = 32;
+
+    /// To the nearest half.
+    static float rounded(float value) { return _mm_cvtss_f32(_mm_cvtph_ps(to_half(value))); }
+    static reals splat(float value) { return _mm512_castsi512_ph(_mm512_broadcastw_epi16(to_half(value))); }
+    static integers splat(std::int32_t value) { return _mm512_set1_epi16(static_cast<std::int16_t>(value)); }
+
+    static reals load(const half *p) { return _mm512_loadu_ph(p); }
+    static reals load_partial(const half *p, std::int64_t count) {
+        return _mm512_castsi512_ph(_mm512_maskz_loadu_epi16(_cvtu32_mask32(first_lanes(count)), p));
+    }
+
+    static reals mul(reals a, reals b) { return _mm512_mul_ph(a, b); }
+    static reals fma(reals a, reals b, reals c) { return _mm512_fmadd_ph(a, b, c); }
+    static reals min(reals bound, reals x) { return _mm512_min_ph(bound, x); } // NaN in x passes
+
+    /// Rounded first. What no integer of 16 bits is, NaN among it, becomes the lowest.
+    static integers saturated_sum(reals x, integers zero_point) {
+        return _mm512_adds_epi16(_mm512_cvtph_epi16(x), zero_point);
+    }
+
+    template <typename Integer>
+    static void store(Integer *p, integers a, integers b, integers c, integers d) {
+        _mm512_storeu_si512(p, pack(p, a, b));
+        _mm512_storeu_si512(p + 2 * lanes, pack(p, c, d));
+    }
+    template <typename Integer>
+    static void stream(Integer *p, integers a, integers b, integers c, integers d) {
+        _mm512_stream_si512(reinterpret_cast<__m512i *>(p), pack(p, a, b));
+        _mm512_stream_si512(reinterpret_cast<__m512i *>(p + 2 * lanes), pack(p, c, d));
+    }
+    template <typename Integer>
+    static void store_partial(Integer *p, std::int64_t count, integers a, integers b, integers c, integers d) {
+        const auto mask = [=](std::int64_t begin) {
+            const std::uint64_t low = first_lanes(count - begin), high = first_lanes(count - begin - lanes);
+            return _cvtu64_mask64(low | high << lanes);
+        };
+        _mm512_mask_storeu_epi8(p, mask(0), pack(p, a, b));
+        _mm512_mask_storeu_epi8(p + 2 * lanes, mask(2 * lanes), pack(p, c, d));
+    }
+
+  private:
+    static __m128i to_half(float value) { return _mm_cvtps_ph(_mm_set_ss(value), _MM_FROUND_TO_NEAREST_INT); }
+
+    /// A bit for each of the first `count` lanes; none when count is negative, all when it is 32 or more.
+    static std::uint32_t first_lanes(std::int64_t count) {
+        const auto clipped = count < 0 ? 0 : count < lanes ? count : lanes;
+        return _bzhi_u32(~0U, static_cast<unsigned>(clipped));
+    }
+
+    /// Packing goes by 128-bit quarters, so the groups of eight bytes come out quarter by quarter: a0 b0 a1 b1 ...
+    template <typename Integer>
+    static __m512i pack(const Integer *, integers a, integers b) {
+        const __m512i both = std::is_signed_v<Integer> ? _mm512_packs_epi16(a, b) : _mm512_packus_epi16(a, b);
+        return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), both);
+    }
+};
+
+struct avx512_fp16 : avx512 {
+    using halves = avx512_halves;
+};
+
+} // namespace
+} // namespace dynquant::kernels::native

@@ -1,0 +1,223 @@
+// float16 x by a float16 scale to 8 bits, by each instruction set that has a formula of its own for it: every x by
+// every significand of the scale, against integers.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "kernels/native/plan.hpp"
+#include "quantization/isa.hpp"
+#include "support/elements.hpp"
+#include "support/guarded_buffer.hpp"
+#include "support/oracle_onnx.hpp"
+
+namespace dynquant::test {
+namespace {
+
+using namespace kernels::native;
+
+struct method {
+    std::string name;
+    row_function function;
+};
+
+/// Every function that this processor can run.
+std::vector<method> methods() {
+    std::vector<method> result = {{"scalar", scalar_onnx_rows.divided_in_f16}};
+#if defined(__x86_64__)
+    if (processor_isa() >= isa::avx2) result.push_back({"avx2", avx2_onnx_rows.divided_in_f16});
+    if (processor_isa() >= isa::avx512) result.push_back({"avx512", avx512_onnx_rows.divided_in_f16});
+    if (processor_has_fp16() && avx512_fp16_divided_in_f16)
+        result.push_back({"avx512_fp16", avx512_fp16_divided_in_f16});
+#endif
+    return result;
+}
+
+/// The bits of every `step`th half.
+std::vector<std::uint16_t> halves(std::size_t step) {
+    std::vector<std::uint16_t> result;
+    for (std::size_t bits = 0; bits < 1 << 16; bits += step)
+        result.push_back(static_cast<std::uint16_t>(bits));
+    return result;
+}
+
+layout one_row_of(std::int64_t count) {
+    quantization q;
+    q.src = {data_type::f16, {count}, {}};
+    q.dst = {data_type::u8, {count}, {}};
+    q.scales = {data_type::f16, {count}, {}};
+    return converted_layout_of(canonicalize(q).front(), false);
+}
+
+/// The bits of a scale, and a zero point of dst's type.
+struct parameters {
+    std::uint16_t scale;
+    data_type dst_type;
+    int zero_point;
+
+    void quantize(row_function function, const layout &shape, const void *src, void *dst, bool streaming) const {
+        const auto zero_point_byte = static_cast<std::uint8_t>(zero_point);
+        call c {&shape, src, {data_type::f16, &scale}, {dst_type, &zero_point_byte}, dst, streaming};
+        c.src_type = data_type::f16;
+        c.dst_type = dst_type;
+        c.division = precision::f16;
+        function(c, {0, 1, 0, shape.form.row.extent});
+    }
+};
+
+// ---- What is right ---------------------------------------------------------------------------------
+
+/// Beyond all integers of 8 bits, whatever the zero point.
+constexpr int beyond = 1000;
+
+/// The nearest integer to count / 2^shift, ties to even.
+int shifted_right(std::uint32_t count, int shift) {
+    const std::uint32_t half = 1U << (shift - 1), odd = count >> shift & 1;
+    return static_cast<int>((count + half - 1 + odd) >> shift);
+}
+
+/// RNE(RNE16(x / s)) for x = X 2^exponent and s = S, both significands of 11 bits. The quotient is in (1/2, 2) but for
+/// the exponent; it is no tie.
+int rounded_quotient(std::uint32_t x, std::uint32_t s, int exponent) {
+    const int below_one = x < s ? 1 : 0,
+              unit = exponent - 10 - below_one; // 2^unit is a unit of the quotient's last bit
+    const auto significand = ((x << (11 + below_one)) / s + 1) / 2;
+    if (unit > -2) return beyond;
+    return unit < -13 ? 0 : shifted_right(significand, -unit);
+}
+
+/// RNE(RNE16(x / s)) of all x by scales of one significand.
+class quotients {
+  public:
+    explicit quotients(std::uint32_t s) {
+        for (int e = least; e <= greatest; ++e)
+            for (std::uint32_t x = 0; x < 1024; ++x)
+                by_exponent_[static_cast<std::size_t>(e - least)][x] =
+                        static_cast<std::int16_t>(rounded_quotient(x + 1024, s, e));
+    }
+
+    /// For x with these bits and a scale with this exponent.
+    int of(std::uint16_t bits, int scale_exponent) const {
+        const std::uint32_t magnitude = bits % 0x8000U;
+        if (magnitude > 0x7c00) return -beyond; // NaN is the lowest value
+        const int quotient = magnitude == 0x7c00 ? beyond : of_finite(magnitude, scale_exponent);
+        return bits < 0x8000 ? quotient : -quotient;
+    }
+
+  private:
+    // The exponents of quotients from 1/8 on and below 1024.
+    static constexpr int least = -2, greatest = 9;
+
+    int of_finite(std::uint32_t magnitude, int scale_exponent) const {
+        if (magnitude == 0) return 0;
+        const int missing =
+                std::max(0, 11 - static_cast<int>(std::bit_width(magnitude))); // bits of a subnormal significand
+        const int biased = missing > 0 ? 1 - missing : static_cast<int>(magnitude / 1024);
+        const int exponent = biased - 15 - scale_exponent;
+        if (exponent < least || exponent > greatest) return exponent < least ? 0 : beyond;
+        return by_exponent_[static_cast<std::size_t>(exponent - least)][(magnitude << missing) % 1024];
+    }
+
+    std::array<std::array<std::int16_t, 1024>, greatest - least + 1> by_exponent_;
+};
+
+std::uint8_t to_u8(int value) {
+    return static_cast<std::uint8_t>(std::clamp(value, 0, 255));
+}
+
+TEST(half_product, is_compared_with_what_is_right_by_hand) {
+    EXPECT_EQ(quotients(1024).of(0x4100, 0), 2);      // 2.5 / 1: ties to even
+    EXPECT_EQ(quotients(1024).of(0xc300, 0), -4);     // -3.5 / 1
+    EXPECT_EQ(quotients(1024).of(0x3800, 0), 0);      // 0.5 / 1
+    EXPECT_EQ(quotients(1024).of(0x3801, 0), 1);      // the next half / 1
+    EXPECT_EQ(quotients(1536).of(0x4080, 1), 1);      // 2.25 / 3 = 0.75
+    EXPECT_EQ(quotients(1667).of(0x58b5, 0), 92);     // 150.625 / 1.6279296875 = 92.525: see docs/onnx.md
+    EXPECT_EQ(quotients(1024).of(0x0300, -14), 1);    // 3 * 2^-16 / 2^-14 = 0.75
+    EXPECT_EQ(quotients(1024).of(0x7c00, 0), beyond); // infinity
+    EXPECT_EQ(quotients(1024).of(0xfe00, 0), -beyond);
+}
+
+// ---- The kernel ------------------------------------------------------------------------------------
+
+/// By each function but scalar's, which has no product to prove and would take long.
+void expect_right(const quotients &right, const parameters &p, const std::vector<std::uint16_t> &x) {
+    static const layout row = one_row_of(1 << 16);
+    std::vector<std::uint8_t> expected, given(x.size());
+    expected.reserve(x.size());
+    for (const auto bits : x)
+        expected.push_back(to_u8(right.of(bits, p.scale / 1024 - 15) + p.zero_point));
+    for (const auto &by : methods()) {
+        if (by.name == "scalar") continue;
+        p.quantize(by.function, row, x.data(), given.data(), false);
+        const auto wrong = std::mismatch(given.begin(), given.end(), expected.begin());
+        ASSERT_EQ(given, expected) << by.name << ", scale " << p.scale << ", zero point " << p.zero_point << ", x "
+                                   << wrong.first - given.begin();
+    }
+}
+
+TEST(half_product, is_right_for_every_x_and_every_significand_of_the_scale) {
+    const auto x = halves(1);
+    for (std::uint32_t s = 1024; s < 2048; ++s) {
+        const quotients right(s);
+        const auto scale_with = [=](std::uint32_t biased_exponent) {
+            return static_cast<std::uint16_t>(biased_exponent << 10 | (s - 1024));
+        };
+        // Of the scales that are divided by in halves the least and the greatest exponent, and one between; positive
+        // and negative quotients that do not saturate.
+        ASSERT_NO_FATAL_FAILURE(expect_right(right, {scale_with(1), data_type::u8, 0}, x));
+        ASSERT_NO_FATAL_FAILURE(expect_right(right, {scale_with(2 + s % 14), data_type::u8, 100}, x));
+        ASSERT_NO_FATAL_FAILURE(expect_right(right, {scale_with(16), data_type::u8, 255}, x));
+    }
+}
+
+class half_product_by : public testing::TestWithParam<method> {
+  protected:
+    /// Against the oracle.
+    void expect_right(const parameters &p, const std::vector<std::uint16_t> &x, std::size_t offset, bool streaming) {
+        const guarded_buffer dst(x.size(), guarded_buffer::place::at_front, offset);
+        p.quantize(
+                GetParam().function, one_row_of(static_cast<std::int64_t>(x.size())), x.data(), dst.data(), streaming);
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            const auto right = oracle::quantize_onnx(
+                    {oracle::number_from(data_type::f16, x[i]), oracle::number_from(data_type::f16, p.scale),
+                            oracle::number_of_integer(p.zero_point), precision::f16},
+                    p.dst_type, false);
+            const auto given = get_bits(p.dst_type, dst.data(), static_cast<std::int64_t>(i));
+            ASSERT_EQ(given, right & 0xff)
+                    << "x " << x[i] << ", scale " << p.scale << ", element " << i << " of " << x.size();
+        }
+        ASSERT_TRUE(dst.intact()) << x.size() << " elements at offset " << offset;
+    }
+};
+
+TEST_P(half_product_by, scales_of_all_kinds) {
+    // 0, subnormals, the least and the greatest that are divided by in halves and their neighbours, the significand
+    // that is not, the greatest, infinity, NaN, and negative ones.
+    for (const int bits : {0x0000, 0x0001, 0x0155, 0x03ff, 0x0400, 0x0401, 0x2bff, 0x2c66, 0x3be7, 0x43e7, 0x43ff,
+                 0x4400, 0x5bff, 0x7bff, 0x7c00, 0x7e00, 0x8000, 0x8001, 0xac66, 0xbc00, 0xfbff, 0xfc00}) {
+        const auto scale = static_cast<std::uint16_t>(bits);
+        for (const auto &p : {parameters {scale, data_type::u8, 3}, {scale, data_type::s8, -128}})
+            ASSERT_NO_FATAL_FAILURE(expect_right(p, halves(61), 0, false));
+    }
+}
+
+TEST_P(half_product_by, every_length_and_alignment_past_the_caches_or_not) {
+    const auto all = halves(97); // of all magnitudes
+    for (const std::size_t count : {1U, 31U, 32U, 33U, 64U, 65U, 96U, 127U, 128U, 129U, 255U, 256U, 300U, 400U})
+        for (std::size_t offset = 0; offset < 128; offset += 9)
+            for (const bool streaming : {false, true}) {
+                const std::vector<std::uint16_t> x(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count));
+                ASSERT_NO_FATAL_FAILURE(expect_right({0x2c66, data_type::u8, 128}, x, offset, streaming));
+            }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+        isa, half_product_by, testing::ValuesIn(methods()), [](const auto &tested) { return tested.param.name; });
+
+} // namespace
+} // namespace dynquant::test
