@@ -16,7 +16,7 @@ std::atomic<long> by_onednn {0};
 } // namespace
 
 /// Goes before oneDNN's, for the library as well, and counts what that one allocates.
-dnnl_status_t dnnl_primitive_execute(
+[[gnu::visibility("default")]] dnnl_status_t dnnl_primitive_execute(
         const_dnnl_primitive_t primitive, dnnl_stream_t stream, int count, const dnnl_exec_arg_t *arguments) {
     static const auto execute =
             reinterpret_cast<decltype(&dnnl_primitive_execute)>(dlsym(RTLD_NEXT, "dnnl_primitive_execute"));
