@@ -27,7 +27,8 @@ namespace dynquant {
 struct model_options {
     /// Compute several nodes at once where that gives the same bits.
     bool fuse = true;
-    /// Use no more threads than this. 0: the concurrency of the caller's task arena, or of OpenMP.
+    /// Use no more threads than this, nor than the machine has. 0: the concurrency of the caller's task arena, or of
+    /// OpenMP.
     int threads = 0;
     /// Shapes of inputs that the file leaves open, by name.
     std::map<std::string, dims> shapes = {};

@@ -113,21 +113,20 @@ executor::~executor() = default;
 
 void executor::run(std::span<const void *const> inputs, std::span<void *const> outputs) const {
     auto w = idle_.take([&] { return std::make_unique<workspace>(*this); });
+    const auto run_all = [&] { parallel::run_controlled([&] { run_steps(*w, inputs, outputs); }); };
     if (threads_ == 0) {
-        const parallel::float_control control;
-        run_steps(*w, inputs, outputs);
+        run_all();
     } else {
-        w->arena.execute([&] { // perhaps on another thread
-            const parallel::float_control control;
+        const parallel::float_control control; // the arena's own tasks
+        w->arena.execute([&] {                 // perhaps on another thread
             const parallel::openmp_threads limit(threads_);
-            run_steps(*w, inputs, outputs);
+            run_all();
         });
     }
     idle_.give_back(std::move(w));
 }
 
-[[gnu::noinline]] void executor::run_steps(
-        workspace &w, std::span<const void *const> inputs, std::span<void *const> outputs) const {
+void executor::run_steps(workspace &w, std::span<const void *const> inputs, std::span<void *const> outputs) const {
     const auto address = [&](const place &p) -> const void * {
         switch (p.in) {
             case place::constant: return p.data;

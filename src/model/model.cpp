@@ -1,7 +1,9 @@
 // The public API.
 #include "dynquant/model.hpp"
 
+#include <algorithm>
 #include <new>
+#include <utility>
 
 #include "model/executor.hpp"
 #include "model/file.hpp"
@@ -10,6 +12,7 @@
 #include "model/plain_stages.hpp"
 #include "model/refusal.hpp"
 #include "oneapi/dnnl/dnnl.h"
+#include "parallel/executor.hpp"
 #include "parallel/parallel.hpp"
 #include "quantization/shape.hpp"
 
@@ -33,6 +36,15 @@ void check_buffers(const char *what, const std::vector<Pointer> &given, const st
         if (!given[i] && volume(ports[i].shape) != 0)
             throw error(dnnl_invalid_arguments,
                     concat(what, " '", ports[i].name, "': expected a buffer, given a null pointer"));
+}
+
+/// With no more threads than the machine runs at once.
+model_options checked(model_options opts) {
+    for (auto [what, threads] : {std::pair {"threads", &opts.threads}, {"kernel.threads", &opts.kernel.threads}}) {
+        if (*threads < 0) throw error(dnnl_invalid_arguments, concat(what, ": expected 0 or more, given ", *threads));
+        *threads = std::min(*threads, parallel::machine_threads());
+    }
+    return opts;
 }
 
 models::graph read(std::string_view bytes, const model_options &opts) {
@@ -97,14 +109,17 @@ model model::load(const std::string &path, const model_options &opts) {
     return parse(models::bytes_of_file(path), path, opts);
 }
 
-model model::parse(std::string_view bytes, const std::string &name, const model_options &opts) {
-    if (opts.threads < 0)
-        throw error(dnnl_invalid_arguments, concat("threads: expected 0 or more, given ", opts.threads));
+model model::parse(std::string_view bytes, const std::string &name, const model_options &given) {
+    const auto opts = checked(given);
     share_threads_with_onednn();
     return models::naming(name, [&] {
         try {
-            const auto g = read(bytes, opts);
-            return model(std::make_shared<const implementation>(g, prepare(g, opts), opts.threads));
+            std::shared_ptr<const implementation> impl;
+            parallel::run_controlled([&] { // oneDNN brings weights into order, on several threads
+                const auto g = read(bytes, opts);
+                impl = std::make_shared<const implementation>(g, prepare(g, opts), opts.threads);
+            });
+            return model(impl);
         } catch (const std::bad_alloc &) {
             throw error(dnnl_out_of_memory, "expected a model for which there is memory, given a larger one");
         }

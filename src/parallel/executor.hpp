@@ -15,6 +15,21 @@ struct executor {
 
 extern const executor tbb_executor;
 
+/// How many threads the machine runs at once, those of its processors that this process may use.
+int machine_threads();
+
+namespace detail {
+void run_controlled(void (*function)(const void *body), const void *body);
+} // namespace detail
+
+/// Calls body() here, under float_control, and so that the tasks that TBB's algorithms start in it are under it, too,
+/// whoever calls them: for oneDNN. Tasks have the control word of the arena otherwise, which it took from the thread
+/// that made it.
+template <typename Body>
+void run_controlled(const Body &body) {
+    detail::run_controlled([](const void *b) { (*static_cast<const Body *>(b))(); }, &body);
+}
+
 /// The threads of the OpenMP runtime that this process has loaded, or nullptr when it has none.
 const executor *openmp_executor();
 

@@ -1,9 +1,11 @@
 // oneTBB: the threads of the caller's task arena.
+#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
 
 #include "parallel/executor.hpp"
+#include "parallel/float_control.hpp"
 
 namespace dynquant::parallel {
 namespace {
@@ -25,5 +27,16 @@ void run(int parts, void (*function)(const void *, int), const void *body) {
 } // namespace
 
 const executor tbb_executor = {concurrency, run, 32 * 1024};
+
+int machine_threads() {
+    return tbb::info::default_concurrency();
+}
+
+void detail::run_controlled(void (*function)(const void *), const void *body) {
+    using context = tbb::task_group_context;
+    const float_control control;
+    context under_control(context::isolated, context::default_traits | context::fp_settings);
+    tbb::task_group(under_control).run_and_wait([=] { function(body); });
+}
 
 } // namespace dynquant::parallel

@@ -7,6 +7,7 @@
 
 #include <tbb/task_arena.h>
 
+#include "parallel/executor.hpp"
 #include "parallel/parallel.hpp"
 #include "timing.hpp"
 
@@ -31,6 +32,7 @@ std::uint64_t read(const char *bytes, std::size_t count) {
 } // namespace
 
 double microseconds_to_read(std::string_view bytes, int threads, int repeat) {
+    threads = std::min(threads, parallel::machine_threads());
     tbb::task_arena arena(threads > 0 ? threads : tbb::task_arena::automatic);
     std::atomic<std::uint64_t> result {0}; // so that reading is not left out
     const auto read_all = [&] {

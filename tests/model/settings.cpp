@@ -1,0 +1,141 @@
+// What a caller sets for a model, or has set for itself: numbers of threads, and the floating-point environment, which
+// neither matters nor changes.
+#include <limits>
+#include <set>
+#include <sstream>
+
+#include <gtest/gtest.h>
+#include <tbb/task_arena.h>
+
+#include "graph_builder.hpp"
+#include "support/environment.hpp"
+
+namespace dynquant::models {
+namespace {
+
+using test::graph_builder;
+namespace type = test::type;
+
+void rescale(graph_builder &b, const dims &bias_shape, std::size_t channels) {
+    b.then("Add", {b.constant(type::int32, bias_shape, std::vector<std::int32_t>(channels, 77))});
+    b.cast(type::float32).mul(5).mul(0x1p-10F);
+}
+
+/// From floats to floats, both subnormal: a layer of each kind, large enough for several threads.
+graph network() {
+    graph_builder b({type::float32, {2, 3, 32, 32}});
+    b.quantize(type::uint8, 0x1p-140F, 9);
+    b.then("ConvInteger", {b.weights({16, 3, 3, 3}, 432)}, {{"pads", std::vector<std::int64_t> {1, 1, 1, 1}}});
+    rescale(b, {1, 16, 1, 1}, 16);
+    b.then("Relu").quantize(type::uint8);
+    b.then("MaxPool", {}, {{"kernel_shape", std::vector<std::int64_t> {2, 2}}});
+    b.then("Transpose", {}, {{"perm", std::vector<std::int64_t> {0, 2, 3, 1}}});
+    b.then("Reshape", {b.constant<std::int64_t>(type::int64, {2}, {-1, 16})});
+    b.then("MatMulInteger", {b.weights({16, 48}, 16 * 48)});
+    rescale(b, {48}, 48);
+    b.cast(type::float16).then("Tanh").cast(type::float32).quantize(type::int8, 1 / 127.F);
+    b.then("MatMulInteger", {b.weights({48, 50}, 48 * 50)});
+    rescale(b, {50}, 50);
+    b.quantize(type::int8).dequantize(type::int8, 0.03F).then("Sigmoid").quantize(type::uint8, 1 / 255.F);
+    b.dequantize(type::uint8, 0x1.8p-145F);
+    return b.finished();
+}
+
+std::vector<float> subnormal_inputs() {
+    std::vector<float> x(2 * 3 * 32 * 32);
+    for (std::size_t i = 0; i < x.size(); ++i)
+        x[i] = static_cast<float>(i * 7919 % 270) * 0x1.4p-140F;
+    return x;
+}
+
+/// Made where nothing traps.
+struct job {
+    std::string bytes = write(network());
+    std::vector<float> x = subnormal_inputs();
+
+    /// The bits of what the network gives, loaded and run here.
+    std::vector<std::uint32_t> results(int threads, bool fuse) const {
+        model_options options;
+        options.threads = threads;
+        options.fuse = fuse;
+        const auto m = model::parse(bytes, "m.onnx", options);
+        std::vector<std::uint32_t> y(static_cast<std::size_t>(m.outputs().front().shape.front()) * 50);
+        m.run({x.data()}, {y.data()});
+        return y;
+    }
+};
+
+TEST(model_settings, any_number_of_threads_will_do) {
+    const job j;
+    const auto expected = j.results(1, true);
+    testing::internal::CaptureStderr(); // where TBB warns
+    for (const int threads : {2, 1000, 10'000'000, std::numeric_limits<int>::max()})
+        EXPECT_EQ(j.results(threads, true), expected) << threads;
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(model_settings, negative_numbers_of_threads_are_refused) {
+    const auto refusal = [](const model_options &options) -> std::string {
+        try {
+            model::parse(write(product_graph()), "m.onnx", options);
+        } catch (const error &e) {
+            EXPECT_EQ(e.status, dnnl_invalid_arguments);
+            return e.message;
+        }
+        return "none";
+    };
+    model_options options;
+    options.threads = -1;
+    EXPECT_EQ(refusal(options), "threads: expected 0 or more, given -1");
+    options.threads = 0;
+    options.kernel.threads = std::numeric_limits<int>::min();
+    EXPECT_EQ(refusal(options), "kernel.threads: expected 0 or more, given -2147483648");
+}
+
+#if defined(__x86_64__)
+
+namespace mxcsr = dynquant::test::mxcsr;
+
+std::vector<unsigned> roundings_flushings_and_traps() {
+    std::vector<unsigned> words;
+    for (const unsigned rounding : {0U, mxcsr::down, mxcsr::up, mxcsr::toward_zero})
+        for (const unsigned flushing : {0U, mxcsr::ftz, mxcsr::daz, mxcsr::ftz | mxcsr::daz})
+            for (const unsigned masks : {0U, mxcsr::masks})
+                words.push_back(rounding | flushing | masks);
+    return words;
+}
+
+/// A program each, as ctest runs them: oneDNN keeps what it has made once, and TBB the control word of a thread's
+/// arena.
+class model_float_environment : public testing::TestWithParam<unsigned> {};
+
+TEST_P(model_float_environment, neither_matters_nor_changes) {
+    const job j;
+    std::vector<std::vector<std::uint32_t>> given;
+    unsigned after = 0;
+    {
+        const dynquant::test::scoped_mxcsr set(GetParam());
+        for (const int threads : {0, 1, 3})
+            given.push_back(j.results(threads, true));
+        given.push_back(j.results(3, false));
+        tbb::task_arena(3).execute([&] { given.push_back(j.results(0, true)); });
+        after = _mm_getcsr();
+    }
+    EXPECT_EQ(after, GetParam());
+    const auto expected = j.results(1, true);
+    for (std::size_t i = 0; i < given.size(); ++i)
+        EXPECT_EQ(given[i], expected) << i;
+    EXPECT_GT(std::set(expected.begin(), expected.end()).size(), 20U);
+}
+
+INSTANTIATE_TEST_SUITE_P(control_words, model_float_environment, testing::ValuesIn(roundings_flushings_and_traps()),
+        [](const auto &value) {
+            std::ostringstream name;
+            name << "mxcsr_" << std::hex << value.param;
+            return name.str();
+        });
+
+#endif
+
+} // namespace
+} // namespace dynquant::models
