@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <stdexcept>
 
 #include "model/rescale.hpp"
@@ -15,12 +16,7 @@ namespace {
 
 using namespace dynquant::models;
 namespace type = dynquant::onnx::type;
-
-const node *only_user(const graph &g, const std::string &value) {
-    const auto at = std::find_if(g.nodes.begin(), g.nodes.end(),
-            [&](const node &n) { return std::count(n.inputs.begin(), n.inputs.end(), value) > 0; });
-    return at == g.nodes.end() ? nullptr : &*at;
-}
+using dynquant::onnx::element_type;
 
 const node *producer(const graph &g, const std::string &value) {
     const auto at = std::find_if(g.nodes.begin(), g.nodes.end(),
@@ -47,36 +43,89 @@ const tensor *constant(const graph &g, const node &n) {
     return nullptr;
 }
 
-/// Whether QuantizeLinear only rounds: scale 1, zero point 0 of 8 bits.
-bool only_rounds(const graph &g, const node &n) {
-    if (n.inputs.size() < 2) return false;
-    const auto scale = g.initializers.find(n.inputs[1]);
-    if (scale == g.initializers.end() || scale->second.data.size() != sizeof(float)) return false;
+bool is_one(const graph &g, const std::string &scale) {
+    const auto at = g.initializers.find(scale);
+    if (at == g.initializers.end() || at->second.data.size() != sizeof(float)) return false;
     float value = 0;
-    std::memcpy(&value, scale->second.data.data(), sizeof value);
-    if (n.inputs.size() == 2 || n.inputs[2].empty()) return value == 1;
-    const auto zero = g.initializers.find(n.inputs[2]);
-    return value == 1 && zero != g.initializers.end() && zero->second.data == std::vector<std::byte>(1);
+    std::memcpy(&value, at->second.data.data(), sizeof value);
+    return value == 1;
 }
 
-/// Follows the nodes from the sums to the results.
-layer_rescaling rescaling_of(const graph &g, const node &cast, const node &product) {
-    layer_rescaling l {dynquant::models::label(product), cast.inputs.front(), {}, {}, false, {}};
-    const auto *n = only_user(g, cast.outputs.front());
-    for (; n && (n->op_type == "Mul" || n->op_type == "Relu"); n = only_user(g, n->outputs.front())) {
-        if (n->op_type == "Relu") {
-            l.relu = true;
+/// An attribute that is a type, or `otherwise`.
+element_type type_attribute(const node &n, const char *name, element_type otherwise) {
+    for (const auto &a : n.attributes)
+        if (const auto *value = std::get_if<std::int64_t>(&a.value); value && a.name == name && *value != 0)
+            return static_cast<element_type>(*value);
+    return otherwise;
+}
+
+/// Whether QuantizeLinear only rounds: scale 1, zero point 0.
+bool only_rounds(const graph &g, const node &n, const tensor *zero_point) {
+    if (n.inputs.size() < 2 || !is_one(g, n.inputs[1])) return false;
+    if (!zero_point) return n.inputs.size() == 2 || n.inputs[2].empty();
+    return std::ranges::all_of(zero_point->data, [](std::byte b) { return b == std::byte {0}; });
+}
+
+/// Ends the rescaling at its user n: with results of 8 bits, or with the reason why it has none.
+void end_at(const graph &g, const node &n, layer_rescaling &l) {
+    if (n.op_type == "Cast" && type_attribute(n, "to", type::undefined) == type::float16) {
+        l.without = "its rescaled values are rounded to float16, which no right shift does";
+        return;
+    }
+    const auto at = n.inputs.size() > 2 ? g.initializers.find(n.inputs[2]) : g.initializers.end();
+    const auto *zero_point = at == g.initializers.end() ? nullptr : &at->second;
+    l.type = zero_point ? zero_point->what.type : type_attribute(n, "output_dtype", type::uint8);
+    if (n.op_type != "QuantizeLinear" || !only_rounds(g, n, zero_point))
+        l.without = "its rescaled values are not rounded by a QuantizeLinear of scale 1 and zero point 0";
+    else if (l.type != type::uint8 && l.type != type::int8)
+        l.without = dynquant::concat("its rescaled values are rounded to ", dynquant::onnx::name_of(l.type),
+                ", where integers of 8 bits are expected");
+    else
+        l.result = n.outputs.front();
+}
+
+/// The nodes that take a value, by its name.
+using users = std::map<std::string, std::vector<const node *>>;
+
+users users_in(const graph &g) {
+    users result;
+    for (const auto &n : g.nodes)
+        for (const auto &input : n.inputs)
+            if (auto &nodes = result[input]; nodes.empty() || nodes.back() != &n) nodes.push_back(&n);
+    return result;
+}
+
+/// Follows the nodes from the sums to all that is made of them.
+std::vector<layer_rescaling> rescalings_from(
+        const graph &g, const users &users_of, const node &cast, const node &product) {
+    struct branch {
+        layer_rescaling so_far;
+        std::string value; // that it has come to
+    };
+    std::vector<branch> open {{{label(product), cast.inputs.front()}, cast.outputs.front()}};
+    std::vector<layer_rescaling> ended;
+    for (std::size_t i = 0; i < open.size(); ++i) {
+        const auto [so_far, value] = open[i];
+        const auto at = users_of.find(value);
+        if (at == users_of.end()) {
+            ended.push_back(so_far);
+            ended.back().without = dynquant::concat("nothing rounds its rescaled values, '", value, "'");
             continue;
         }
-        const auto *multiplier = constant(g, *n);
-        if (!multiplier || multiplier->what.type != type::float32) break;
-        l.multipliers.push_back(multiplier);
+        for (const auto *n : at->second) {
+            auto l = so_far;
+            const auto *multiplier = n->op_type == "Mul" ? constant(g, *n) : nullptr;
+            if (multiplier && multiplier->what.type == type::float32) l.multipliers.push_back(multiplier);
+            l.relu |= n->op_type == "Relu";
+            if (l.multipliers.size() > so_far.multipliers.size() || n->op_type == "Relu") {
+                open.push_back({std::move(l), n->outputs.front()});
+            } else {
+                end_at(g, *n, l);
+                ended.push_back(std::move(l));
+            }
+        }
     }
-    if (!n || n->op_type != "QuantizeLinear" || !only_rounds(g, *n))
-        l.without = "its rescaled values are not rounded to 8 bits by a QuantizeLinear of scale 1 and zero point 0";
-    else
-        l.result = n->outputs.front();
-    return l;
+    return ended;
 }
 
 /// An exact product of multipliers as an integer and a shift.
@@ -86,14 +135,15 @@ struct integer_rescale {
 };
 
 void multiply(integer_rescale &r, float multiplier) {
+    constexpr auto refusal = "its multipliers are no integer of 24 bits and a right shift";
+    if (!std::isfinite(multiplier)) throw std::runtime_error(refusal);
     int exponent = 0;
     auto integer = static_cast<std::int64_t>(std::ldexp(std::frexp(multiplier, &exponent), 24));
     int shift = 24 - exponent;
     for (; integer != 0 && integer % 2 == 0 && shift > 0; --shift)
         integer /= 2;
-    const bool fits = std::isfinite(multiplier) && shift >= 0
-            && (integer == 0 || std::abs(r.integer) <= largest_quant_scale / std::abs(integer));
-    if (!fits) throw std::runtime_error("its multipliers are no integer of 24 bits and a right shift");
+    const bool fits = shift >= 0 && (integer == 0 || std::abs(r.integer) <= largest_quant_scale / std::abs(integer));
+    if (!fits) throw std::runtime_error(refusal);
     r.integer *= integer;
     r.shift += shift;
 }
@@ -139,31 +189,42 @@ std::int64_t shifted(std::int32_t sum, std::int64_t integer, int shift) {
 }
 
 std::vector<layer_rescaling> rescalings_of(const graph &g) {
+    const auto users_of = users_in(g);
+    std::map<std::string, int> count; // of a layer
     std::vector<layer_rescaling> result;
-    for (const auto &n : g.nodes)
-        if (n.op_type == "Cast")
-            if (const auto *product = product_of(g, n.inputs.front())) result.push_back(rescaling_of(g, n, *product));
+    for (const auto &n : g.nodes) {
+        if (n.op_type != "Cast") continue;
+        const auto *product = product_of(g, n.inputs.front());
+        if (!product) continue;
+        for (auto &l : rescalings_from(g, users_of, n, *product)) {
+            ++count[l.layer];
+            result.push_back(std::move(l));
+        }
+    }
+    for (auto &l : result)
+        if (count[l.layer] > 1 && l.without.empty()) l.layer += dynquant::concat(", '", l.result, "'");
     return result;
 }
 
 integer_differences compare_with_integers(const layer_rescaling &l, const dynquant::dims &shape,
-        const std::int32_t *sums, const void *result, bool is_unsigned) {
+        std::span<const std::int32_t> sums, std::span<const std::byte> result) {
+    if (sums.size() != result.size()) throw std::runtime_error("its multipliers repeat its sums");
     integer_differences d;
-    d.of = 1;
-    for (const auto extent : shape)
-        d.of *= extent;
+    d.of = static_cast<std::int64_t>(sums.size());
     std::vector<broadcast> multipliers;
     multipliers.reserve(l.multipliers.size());
     for (const auto *m : l.multipliers)
         multipliers.emplace_back(*m, shape);
+    const bool is_unsigned = l.type == type::uint8;
     const std::int64_t lowest = is_unsigned || l.relu ? 0 : -128, highest = is_unsigned ? 255 : 127;
-    for (std::int64_t i = 0; i < d.of; ++i) {
+    for (std::size_t i = 0; i < sums.size(); ++i) {
         integer_rescale r;
         for (const auto &m : multipliers)
-            multiply(r, m.at(i));
+            multiply(r, m.at(static_cast<std::int64_t>(i)));
+        if (l.relu && r.integer < 0) throw std::runtime_error("its multipliers are negative, and there is a Relu");
         const auto given = std::clamp(shifted(sums[i], r.integer, r.shift), lowest, highest);
-        const std::int64_t expected = is_unsigned ? static_cast<const std::uint8_t *>(result)[i]
-                                                  : static_cast<const std::int8_t *>(result)[i];
+        const auto bits = std::to_integer<std::uint8_t>(result[i]);
+        const std::int64_t expected = is_unsigned ? bits : static_cast<std::int8_t>(bits);
         d.count += given != expected;
         d.largest = std::max(d.largest, std::abs(given - expected));
     }

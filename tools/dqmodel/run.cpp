@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <set>
 
 #include "commands.hpp"
 #include "integer_view.hpp"
@@ -105,30 +106,44 @@ void print(const layer_rescaling &l, const integer_differences &d) {
     if (d.count > 0) std::printf(", by %lld at most\n", static_cast<long long>(d.largest));
 }
 
+/// Of a run whose outputs are values of the graph, by name.
+struct observed {
+    dynquant::model model;
+    results values;
+
+    std::size_t index_of(const std::string &name) const {
+        return static_cast<std::size_t>(
+                std::ranges::find(model.outputs(), name, &dynquant::model_port::name) - model.outputs().begin());
+    }
+};
+
+integer_differences compare_with_integers(const layer_rescaling &l, const observed &o) {
+    const auto &sums = o.values[o.index_of(l.sums)];
+    const auto result = o.index_of(l.result);
+    return compare_with_integers(l, o.model.outputs()[result].shape,
+            {reinterpret_cast<const std::int32_t *>(sums.data()), sums.size() / sizeof(std::int32_t)},
+            o.values[result]);
+}
+
 /// Each layer's rescaling by integers, from the sums that the model computes.
 void compare_with_integers(const job &j, const run_arguments &given) {
     auto g = read(j.bytes);
     inline_constants(g);
     const auto layers = rescalings_of(g);
-    g.outputs.clear();
+    std::set<std::string> wanted;
     for (const auto &l : layers)
-        for (const auto &value : {l.sums, l.result})
-            if (l.without.empty()) g.outputs.push_back({value, 0, {}});
-    const auto m = dynquant::model::parse(write(g), given.file, j.options);
-    const auto values = run_once(j, m);
-    std::size_t next = 0;
+        if (l.without.empty()) wanted.insert({l.sums, l.result});
+    g.outputs.clear();
+    for (const auto &value : wanted)
+        g.outputs.push_back({value});
+    observed o {dynquant::model::parse(write(g), given.file, j.options), {}};
+    o.values = run_once(j, o.model);
     for (const auto &l : layers) {
         auto without = l.without;
-        if (without.empty()) {
-            const auto sums = next++, result = next++;
-            try {
-                print(l,
-                        compare_with_integers(l, m.outputs()[sums].shape,
-                                reinterpret_cast<const std::int32_t *>(values[sums].data()), values[result].data(),
-                                m.outputs()[result].type == dynquant::onnx::type::uint8));
-            } catch (const std::runtime_error &e) {
-                without = e.what();
-            }
+        try {
+            if (without.empty()) print(l, compare_with_integers(l, o));
+        } catch (const std::runtime_error &e) {
+            without = e.what();
         }
         if (!without.empty()) std::printf("%s: no integers to compare with: %s\n", l.layer.c_str(), without.c_str());
     }
