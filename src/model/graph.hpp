@@ -59,6 +59,8 @@ struct port {
     std::string name;
     onnx::element_type type = 0;
     std::optional<dims> shape = {};
+    /// Of extents that are left open: those of one name are alike. "" is none; so are all where there are no names.
+    std::vector<std::string> names = {};
 
     bool operator==(const port &) const = default;
 };

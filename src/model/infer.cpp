@@ -67,10 +67,29 @@ void check_names(const graph &g, const std::map<std::string, dims> &shapes) {
                     concat("shapes: expected names of inputs, given '", name, "'", suggest(name, names)));
 }
 
+/// An extent that has a name, and the first input that has it.
+struct named_extent {
+    std::string input;
+    std::int64_t extent;
+};
+
+void check_extents(const port &input, const dims &shape, std::map<std::string, named_extent> &known) {
+    for (std::size_t d = 0; d < input.names.size(); ++d) {
+        if (input.names[d].empty()) continue;
+        const auto &first = known.try_emplace(input.names[d], named_extent {input.name, shape[d]}).first->second;
+        if (first.extent != shape[d])
+            throw error(dnnl_invalid_shape,
+                    concat("input '", input.name, "': expected ", first.extent, " for '", input.names[d],
+                            "', as in input '", first.input, "', given shape ", text_of(shape)));
+    }
+}
+
 void infer_inputs(graph &g, const std::map<std::string, dims> &shapes) {
     check_names(g, shapes);
+    std::map<std::string, named_extent> extents;
     for (auto &input : g.inputs) {
         const tensor_type value {input.type, shape_of(input, shapes)};
+        check_extents(input, value.shape, extents);
         check_size(concat("input '", input.name, "'"), value);
         input.shape = value.shape;
         g.value_types[input.name] = value;

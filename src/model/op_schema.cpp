@@ -17,6 +17,7 @@ constexpr type_set bytes = {type::uint8, type::int8}, int8 = {type::int8}, int64
                    any = bytes | any_float | type_set {type::int32};
 
 constexpr input_schema one[] = {{"X", any}}, one_float[] = {{"X", any_float}}, two[] = {{"A", any}, {"B", any}},
+                       relu_floats[] = {{"X", float32}},
                        relu_inputs[] = {{"X", type_set {type::float32, type::int32, type::int8}}},
                        matmul_inputs[] = {{"A", bytes}, {"B", int8}, {"a_zero_point", bytes, true},
                                {"b_zero_point", int8, true}},
@@ -55,7 +56,8 @@ constexpr op_schema table[] = {
         {"MaxPool", 12, pool_inputs, pool_attributes, infer_max_pool, prepare_max_pool},
         {"Mul", 7, two, {}, infer_broadcast, prepare_mul},
         {"QuantizeLinear", 10, {}, {}, infer_quantize, prepare_quantize, true},
-        {"Relu", 6, relu_inputs, {}, infer_alike, prepare_relu},
+        {"Relu", 6, relu_floats, {}, infer_alike, prepare_relu},
+        {"Relu", 14, relu_inputs, {}, infer_alike, prepare_relu},
         {"Reshape", 5, reshape_inputs, {}, infer_reshape, prepare_copy},
         {"Reshape", 14, reshape_inputs, reshape_attributes, infer_reshape, prepare_copy},
         {"Sigmoid", 6, one_float, {}, infer_alike, prepare_sigmoid},

@@ -111,6 +111,9 @@ port port_of(const file::Value &given, const char *kind) {
         if (extent.has_dim_value() && extent.dim_value() < 0)
             refuse(dnnl_invalid_shape, where, ": expected extents of 0 or more, given ", extent.dim_value());
         result.shape->push_back(extent.has_dim_value() ? extent.dim_value() : free_extent);
+        if (extent.dim_param().empty()) continue; // which is no dim_value
+        result.names.resize(static_cast<std::size_t>(type.shape().dim_size()));
+        result.names[result.shape->size() - 1] = extent.dim_param();
     }
     if (result.shape->size() > max_rank)
         refuse(dnnl_invalid_shape, where, ": expected rank 0 to ", max_rank, ", given ", result.shape->size());

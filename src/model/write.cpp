@@ -69,9 +69,12 @@ void write_port(const port &from, file::Value &to) {
     type.set_elem_type(from.type);
     if (!from.shape) return;
     auto &shape = *type.mutable_shape();
-    for (const auto extent : *from.shape) {
+    for (std::size_t d = 0; d < from.shape->size(); ++d) {
         auto &dim = *shape.add_dim();
-        if (extent != free_extent) dim.set_dim_value(extent);
+        if (const auto extent = (*from.shape)[d]; extent != free_extent)
+            dim.set_dim_value(extent);
+        else if (d < from.names.size() && !from.names[d].empty())
+            dim.set_dim_param(from.names[d]);
     }
 }
 

@@ -48,6 +48,13 @@ TEST(model_bad_input, operators_and_opsets) {
     EXPECT_EQ(refusal(g), "opset: expected 10 to 28, given 29");
 }
 
+TEST(model_bad_input, relu_of_integers_before_opset_14) {
+    auto g = one_node({"Relu", "", "", {"x"}}, int8, {2});
+    EXPECT_EQ(refusal(g), "node 'n' (Relu): X 'x': expected type float at opset 13, given int8");
+    g.opsets[""] = 14;
+    EXPECT_EQ(refusal(g), "taken");
+}
+
 TEST(model_bad_input, shapes_of_inputs) {
     auto g = product_graph();
     g.inputs.front().shape = dims {free_extent, 3};
@@ -65,6 +72,20 @@ TEST(model_bad_input, shapes_of_inputs) {
     g.inputs.front().shape.reset();
     EXPECT_EQ(refusal(g),
             "input 'x': expected a shape for it among the options, since the file says of any rank, given none");
+}
+
+TEST(model_bad_input, extents_of_one_name) {
+    auto g = product_graph();
+    g.inputs = {{"x", uint8, dims {free_extent, 3}, {"n", ""}}, {"u", float_, dims {1, free_extent}, {"", "n"}}};
+    g.outputs = {{"y"}, {"u"}};
+    model_options options;
+    options.shapes = {{"x", {3, 3}}, {"u", {1, 1}}};
+    EXPECT_EQ(refusal(g, options), "input 'u': expected 3 for 'n', as in input 'x', given shape [1, 1]");
+    options.shapes["u"] = {1, 3};
+    EXPECT_EQ(refusal(g, options), "taken");
+    g.inputs.back().names = {"", "k"};
+    options.shapes["u"] = {1, 1};
+    EXPECT_EQ(refusal(g, options), "taken");
 }
 
 TEST(model_bad_input, outputs_that_are_not_as_declared) {
@@ -102,10 +123,17 @@ TEST(model_bad_input, zero_points) {
     g.nodes.front().inputs = {"x", "w", "zx", "zw"};
     g.initializers["zx"] = tensor_of<std::uint8_t>(uint8, {}, {1});
     g.initializers["zw"] = tensor_of<std::int8_t>(int8, {3}, {1, 2, 3});
-    EXPECT_EQ(refusal(g),
-            "node 'fc' (MatMulInteger): b_zero_point 'zw': expected one value, or shape [2], given shape 3");
+    EXPECT_EQ(
+            refusal(g), "node 'fc' (MatMulInteger): b_zero_point 'zw': expected one value, or shape 2, given shape 3");
     g.initializers["zw"] = tensor_of<std::int8_t>(int8, {2}, {1, 2});
     EXPECT_EQ(refusal(g), "taken");
+    auto matrices = g;
+    matrices.initializers["w"] = tensor_of<std::int8_t>(int8, {2, 3, 2}, std::vector<std::int8_t>(12));
+    matrices.initializers["zw"] = tensor_of<std::int8_t>(int8, {1, 1, 2}, {1, 2});
+    matrices.outputs = {{"y"}};
+    EXPECT_EQ(refusal(matrices),
+            "node 'fc' (MatMulInteger): b_zero_point 'zw': expected one value, or shape 2, or shape 2x1x2, given shape "
+            "1x1x2");
     g.initializers["zx"].what.type = int8;
     EXPECT_EQ(
             refusal(g), "node 'fc' (MatMulInteger): a_zero_point 'zx': expected the type of A 'x', uint8, given int8");

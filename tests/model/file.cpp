@@ -141,7 +141,7 @@ TEST(model_file, written_is_what_is_read) {
     graph g;
     g.name = "g";
     g.opsets = {{"", 21}, {"com.amd.quark", 1}};
-    g.inputs = {{"x", 2, dims {free_extent, 3}}, {"u", 1, std::nullopt}};
+    g.inputs = {{"x", 2, dims {free_extent, 3}}, {"u", 1, std::nullopt}, {"v", 1, dims {3, free_extent}, {"", "n"}}};
     g.outputs = {{"y", 3, dims {1, 2}}};
     g.initializers = {{"w", {{3, {3, 2}}, bytes({1, 2, 3, 4, 5, 255})}}, {"empty", {{1, {0}}, {}}}};
     g.nodes = {{"A", "", "first", {"x", "", "w"}, {"z"}, {{"f", 0.5F}, {"i", std::int64_t {-1}}, {"s", "SAME"}}},

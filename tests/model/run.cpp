@@ -45,6 +45,18 @@ TEST(model_run, zero_points_by_hand) {
             (std::vector<std::int32_t> {-129, 129, 0, 0}));
 }
 
+TEST(model_run, zero_points_of_each_matrix_by_hand) {
+    auto g = product_graph();
+    g.inputs.front().shape = dims {1, 3};
+    g.outputs = {{"y"}};
+    g.nodes.front().inputs = {"x", "w", "", "zw"};
+    g.initializers["w"] = tensor_of<std::int8_t>(int8, {2, 3, 2}, {1, 2, 3, 4, 5, 6, -1, -2, -3, -4, -5, -6});
+    g.initializers["zw"] = tensor_of<std::int8_t>(int8, {2, 1, 2}, {1, 2, -1, -128});
+    // x is 1 2 3; w - zw: 0 0, 2 2, 4 4; 0 126, -2 124, -4 122
+    EXPECT_EQ(run<std::int32_t>(g, std::vector<std::uint8_t> {1, 2, 3}, 4),
+            (std::vector<std::int32_t> {16, 16, -16, 126 + 248 + 366}));
+}
+
 /// x all of one value, w all of another: inner times their product, beyond 2^24 and beyond 2^31.
 template <typename X>
 void expect_exact(onnx::element_type type, X x, std::int8_t w, std::int64_t inner) {

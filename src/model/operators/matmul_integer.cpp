@@ -14,7 +14,7 @@ class matmul_integer final : public stage {
         : plan_(std::move(plan)) {
         const auto size = plan_.problem.inner * plan_.problem.columns;
         for (const auto at : plan_.w_at)
-            if (!products_.contains(at)) products_.try_emplace(at, plan_.problem, w + at * size);
+            if (!products_.contains(at)) products_.try_emplace(at, problem_of(plan_, at), w + at * size);
     }
 
     std::size_t scratch_bytes() const override {

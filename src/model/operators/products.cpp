@@ -9,15 +9,18 @@ namespace {
 
 enum : std::size_t { x, w, x_zero_point, w_zero_point };
 
-/// Zero points of an input: one, or one for each of `count` columns or filters. Empty where it is left out.
-std::vector<std::int32_t> zero_points_of(const op_node &n, std::size_t input, std::int64_t count) {
+/// Zero points of an input: one, or as many as one of these shapes has. Empty where it is left out.
+std::vector<std::int32_t> zero_points_of(const op_node &n, std::size_t input, const std::vector<dims> &shapes) {
     if (!n.has(input)) return {};
     const auto &value = n.constant(input);
     const auto &shape = value.what.shape;
     const bool is_one = volume(shape) == 1 && shape.size() <= 1;
-    if (!is_one && shape != dims {count})
-        n.refuse(dnnl_invalid_shape, n.name(input), ": expected one value",
-                count == 1 ? std::string() : concat(", or shape [", count, "]"), ", given shape ", to_string(shape));
+    if (!is_one && std::ranges::count(shapes, shape) == 0) {
+        std::string others;
+        for (const auto &other : shapes)
+            others += concat(", or shape ", to_string(other));
+        n.refuse(dnnl_invalid_shape, n.name(input), ": expected one value", others, ", given shape ", to_string(shape));
+    }
     std::vector<std::int32_t> zero_points;
     for (const auto byte : value.data)
         zero_points.push_back(value.what.type == onnx::type::int8 ? static_cast<std::int8_t>(byte)
@@ -29,8 +32,18 @@ std::int32_t x_zero_point_of(const op_node &n) {
     if (n.has(x_zero_point) && n.at(x_zero_point).type != n.at(x).type)
         n.refuse(dnnl_invalid_data_type, n.name(x_zero_point), ": expected the type of ", n.name(x), ", ",
                 onnx::name_of(n.at(x).type), ", given ", onnx::name_of(n.at(x_zero_point).type));
-    const auto zero_points = zero_points_of(n, x_zero_point, 1);
+    const auto zero_points = zero_points_of(n, x_zero_point, {});
     return zero_points.empty() ? 0 : zero_points.front();
+}
+
+/// Of MatMulInteger's weights: of their columns, or of those of each matrix.
+std::vector<dims> column_shapes(const dims &weights) {
+    std::vector<dims> shapes {{weights.back()}};
+    if (weights.size() > 2) {
+        shapes.push_back(weights);
+        shapes.back()[weights.size() - 2] = 1;
+    }
+    return shapes;
 }
 
 /// All but the last two extents.
@@ -106,7 +119,7 @@ matmul_plan plan_matmul(const op_node &n) {
     if (!a_is_vector) plan.y.push_back(rows);
     if (!b_is_vector) plan.y.push_back(columns);
     plan.problem = {n.at(x).type == onnx::type::int8, rows, inner, columns, x_zero_point_of(n),
-            zero_points_of(n, w_zero_point, columns)};
+            zero_points_of(n, w_zero_point, column_shapes(b))};
     if (volume(batch_of(b)) == 1) { // all share it: their rows are those of one matrix
         plan.problem.rows = *volume(batch) * rows;
         plan.x_at = plan.w_at = {0};
@@ -120,6 +133,14 @@ matmul_plan plan_matmul(const op_node &n) {
         plan.w_at.push_back(matrix_at(batch_of(b), batch, i));
     }
     return plan;
+}
+
+integer_product::problem problem_of(const matmul_plan &plan, std::int64_t matrix) {
+    auto p = plan.problem;
+    const auto columns = p.columns;
+    if (const auto &all = p.w_zero_points; std::ssize(all) > columns)
+        p.w_zero_points = {all.begin() + matrix * columns, all.begin() + (matrix + 1) * columns};
+    return p;
 }
 
 integer_convolution::problem plan_convolution(const op_node &n) {
@@ -143,7 +164,7 @@ integer_convolution::problem plan_convolution(const op_node &n) {
         n.refuse(dnnl_invalid_arguments, "attribute 'kernel_shape': expected ", to_string(kernel),
                 ", as in the weights' shape, given ", to_string(n.integers("kernel_shape", kernel)));
     integer_convolution::problem p {n.at(x).type == onnx::type::int8, from[0], groups, channels, filters,
-            window_of(n, from, kernel), x_zero_point_of(n), zero_points_of(n, w_zero_point, filters)};
+            window_of(n, from, kernel), x_zero_point_of(n), zero_points_of(n, w_zero_point, {dims {filters}})};
     check_workspace(n, p);
     return p;
 }

@@ -10,14 +10,18 @@ namespace dynquant::models {
 /// meets.
 struct matmul_plan {
     dims y;                               // the node's output
-    integer_product::problem problem;     // of one of them; rows are those of all that share one matrix of weights
+    integer_product::problem problem;     // of one of them; rows are those of all that share one matrix of weights, but
+                                          // zero points may be those of all columns of all matrices
     std::vector<std::int64_t> x_at, w_at; // which matrices of A and of B, for each of y's
 };
 
 /// Throws error for shapes and zero points that do not fit together, and for weights that are no constant.
 matmul_plan plan_matmul(const op_node &n);
 
-/// The same for a node of ConvInteger.
+/// That of one of B's matrices.
+integer_product::problem problem_of(const matmul_plan &plan, std::int64_t matrix);
+
+/// A node of ConvInteger. Throws error alike.
 integer_convolution::problem plan_convolution(const op_node &n);
 
 /// The weights of either node.
