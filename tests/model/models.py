@@ -1,120 +1,8 @@
 """The six patterns of pre-quantized models, and what else such models are made of, built with the onnx package."""
 import numpy as np
-import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-OPSETS = (11, 13, 21)
-
-
-class Builder:
-    """A graph that grows from its input; `last` is the value that the next node takes."""
-
-    def __init__(self, opset, seed):
-        self.opset = opset
-        self.random = np.random.default_rng(seed)
-        self.nodes, self.constants = [], []
-        self.inputs, self.outputs = [], []
-        self.count = 0
-
-    def name(self, stem):
-        self.count += 1
-        return f"{stem}_{self.count}"
-
-    def input(self, dtype, shape, name="x"):
-        self.inputs.append(helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(np.dtype(dtype)), shape))
-        self.last = name
-        return name
-
-    def constant(self, array, stem="c"):
-        name = self.name(stem)
-        self.constants.append(numpy_helper.from_array(np.asarray(array), name))
-        return name
-
-    def node(self, op, inputs, **attributes):
-        self.last = self.name(op.lower())
-        self.nodes.append(helper.make_node(op, inputs, [self.last], name=f"n_{self.last}", **attributes))
-        return self.last
-
-    def then(self, op, *others, **attributes):
-        return self.node(op, [self.last, *others], **attributes)
-
-    def weights(self, shape):
-        return self.constant(self.random.integers(-127, 128, shape).astype(np.int8), "w")
-
-    def bias(self, shape):
-        return self.constant(self.random.integers(-2000, 2000, shape).astype(np.int32), "b")
-
-    def quantize(self, dtype, scale=1.0, zero_point=0):
-        return self.then("QuantizeLinear", self.constant(np.float32(scale)), self.constant(np.array(zero_point, dtype)))
-
-    def dequantize(self, dtype, scale, zero_point=0):
-        return self.then("DequantizeLinear", self.constant(np.float32(scale)), self.constant(np.array(zero_point, dtype)))
-
-    def rescale(self, muls, inner, shape=()):
-        """Cast and one Mul or two (Quant_scale, an integer, and Quant_shift), so that sums of `inner` products fill
-        8 bits. shape: of the multipliers."""
-        self.then("Cast", to=TensorProto.FLOAT)
-        spread = 73.0 * 100 * inner**0.5
-        wanted = 50.0 / spread * self.random.uniform(0.5, 2.0, shape)
-        if muls == 1:
-            return self.then("Mul", self.constant(np.float32(wanted)))
-        shift = 24 + int(-np.log2(np.max(wanted)))
-        scale = np.float32(np.clip(np.round(wanted * 2.0**shift), 1, 2**24))
-        self.then("Mul", self.constant(scale))
-        return self.then("Mul", self.constant(np.float32(2.0**-shift)))
-
-    def model(self, name="test"):
-        known = {value.name: value for value in self.inputs}
-        known |= {c.name: helper.make_tensor_value_info(c.name, c.data_type, c.dims) for c in self.constants}
-        outputs = [known.get(o) or onnx.ValueInfoProto(name=o) for o in self.outputs or [self.last]]
-        graph = helper.make_graph(self.nodes, name, self.inputs, outputs, initializer=self.constants)
-        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)],
-                                 ir_version=10 if self.opset >= 19 else 8)
-        return onnx.shape_inference.infer_shapes(made, strict_mode=True)
-
-
-def fully_connected(b, columns, inner, muls, per_channel=False, bias=True, **zero_points):
-    product(b, "MatMulInteger", b.weights((inner, columns)), **zero_points)
-    if bias:
-        b.then("Add", b.bias((columns,)))
-    return b.rescale(muls, inner, (columns,) if per_channel else ())
-
-
-def convolution(b, filters, channels, kernel, muls, per_channel=False, group=1, x_zp=None, w_zp=None, **attributes):
-    rank = len(kernel)
-    product(b, "ConvInteger", b.weights((filters, channels // group, *kernel)), x_zp, w_zp, group=group, **attributes)
-    b.then("Add", b.bias((1, filters) + (1,) * rank))
-    shape = (1, filters) + (1,) * rank if per_channel else ()
-    return b.rescale(muls, channels // group * int(np.prod(kernel)), shape)
-
-
-def product(b, op, weights, x_zp=None, w_zp=None, **attributes):
-    inputs = [b.last, weights]
-    if x_zp is not None:
-        inputs.append(b.constant(x_zp, "x_zp"))
-    if w_zp is not None:
-        inputs += [""] * (len(inputs) == 2) + [b.constant(w_zp, "w_zp")]
-    b.node(op, inputs, **attributes)
-
-
-def int8_activation(b, op, dtype):
-    """Figure 4's tail: the rescaled values are quantized, and the activation takes them back."""
-    b.quantize(np.int8)
-    b.dequantize(np.int8, 4.0 / 127)
-    b.then(op)
-    b.quantize(dtype, 1.0 / (255 if dtype == np.uint8 else 127))
-
-
-def fp16_activation(b, op, dtype, quantized_first=True):
-    """Figures 5 and 6."""
-    if quantized_first:
-        b.quantize(np.int8)
-        b.dequantize(np.int8, 4.0 / 127)
-    b.then("Cast", to=TensorProto.FLOAT16)
-    b.then(op)
-    b.then("Cast", to=TensorProto.FLOAT)
-    b.quantize(dtype, 1.0 / (255 if dtype == np.uint8 else 127))
-
+from layers import OPSETS, Builder, convolution, fp16_activation, fully_connected, int8_activation, product
 
 # ---- The six patterns ----
 
@@ -151,18 +39,54 @@ PATTERNS = {1: "fully connected", 2: "fully connected with ReLU", 3: "convolutio
 def patterns():
     """(name, model, stages) of all six for each opset, type of x and of y, with one Mul and two, per tensor and per channel."""
     seed = 0
+    draw = np.random.default_rng(0)
     for opset in OPSETS:
         for x_dtype in (np.uint8, np.int8):
             for number in range(1, 7):
                 for muls in (1, 2):
                     for per_channel in (False, True):
                         seed += 1
-                        y_dtype = (np.int8, np.uint8)[seed % 2] if number != 6 else np.uint8
-                        first = number < 5 or seed % 3 != 0
+                        y_dtype = draw.choice([np.int8, np.uint8]) if number != 6 else np.uint8
+                        first = number < 5 or bool(draw.integers(3))
                         stages = [PATTERNS[number]]
                         yield (f"pattern {number}, opset {opset}, {np.dtype(x_dtype)} to {np.dtype(y_dtype)}, {muls} Mul"
                                f"{', per channel' * per_channel}{', cast at once' * (not first)}, seed {seed}",
                                pattern(number, opset, x_dtype, y_dtype, seed, muls, per_channel, first), stages)
+
+
+def layers():
+    """What patterns() leaves out: zero points, other windows, groups, several matrices, shifts of channels; and after each
+    of them anything that a layer may end with."""
+    seed = 6000
+    tails = {"": lambda b, to: b.quantize(to), " with ReLU": lambda b, to: (b.then("Relu"), b.quantize(to)),
+             " with int8 Tanh": lambda b, to: int8_activation(b, "Tanh", to),
+             " with int8 Sigmoid": lambda b, to: int8_activation(b, "Sigmoid", to),
+             " with fp16 Tanh": lambda b, to: fp16_activation(b, "Tanh", to, False),
+             " with fp16 Sigmoid": lambda b, to: fp16_activation(b, "Sigmoid", to, True)}
+    windows = ({}, {"group": 3}, {"strides": [2, 1]}, {"dilations": [2, 3]}, {"pads": [1, 0, 2, 1]},
+               {"group": 6, "auto_pad": "SAME_UPPER", "strides": [2, 2]})
+    matrices = (((5, 40), ()), ((2, 3, 40), ()), ((2, 3, 40), (2,)), ((3, 1, 4, 40), (2,)), ((4, 40), (2,)))
+    for kind, variants in (("convolution", windows), ("fully connected", matrices)):
+        for variant in variants:
+            for tail, end in tails.items():
+                seed += 1
+                b = Builder(int(np.random.default_rng(seed).choice(OPSETS)), seed)
+                x_dtype, y_dtype, x_zp, per_channel, shifts = (
+                    b.random.choice([np.uint8, np.int8]), b.random.choice([np.uint8, np.int8]), int(b.random.integers(-3, 90)),
+                    bool(b.random.integers(2)), bool(b.random.integers(2)))
+                zero_points = {"x_zp": np.array(abs(x_zp), x_dtype)} if x_zp else {}
+                if b.random.integers(2):
+                    zero_points["w_zp"] = np.array(b.random.integers(-9, 9), np.int8)
+                if kind == "convolution":
+                    b.input(x_dtype, [2, 6, 9, 10])
+                    convolution(b, 12, 6, (3, 2), 2, per_channel, shifts=shifts and per_channel, **zero_points, **variant)
+                else:
+                    b.input(x_dtype, variant[0])
+                    fully_connected(b, 17, 40, 2, per_channel, variant[1], shifts and per_channel, **zero_points)
+                end(b, y_dtype)
+                yield (f"{kind}{tail}, {variant}, {x_dtype.__name__} to {y_dtype.__name__}, {zero_points}, "
+                       f"{'per channel' * per_channel}{', shifts too' * (shifts and per_channel)}, seed {seed}",
+                       b.model(), [kind + tail])
 
 
 def near_misses():
@@ -267,6 +191,10 @@ def matmul_models():
         b.input(x_dtype, (3, 40))
         product(b, "MatMulInteger", b.weights((40, 4)), np.array(3, x_dtype), np.array([1, 0, -2, 127], np.int8))
         yield f"MatMulInteger {np.dtype(x_dtype)}, zero points of columns", b.model()
+        b = Builder(10, seed)
+        b.input(x_dtype, (2, 3, 40))
+        product(b, "MatMulInteger", b.weights((2, 40, 4)), np.array(3, x_dtype), b.random.integers(-128, 128, (2, 1, 4)).astype(np.int8))
+        yield f"MatMulInteger {np.dtype(x_dtype)}, zero points of columns of each matrix", b.model()
 
 
 def convolution_models():
@@ -298,7 +226,7 @@ def convolution_models():
 
 
 def chain(opset, x_dtype, seed):
-    """A network of several layers, float to float."""
+    """A network of several layers, float to float, and its stages."""
     b = Builder(opset, seed)
     b.input(np.float32, [2, 3, 13, 12])
     zero_point = 128 if x_dtype == np.uint8 else -5
@@ -306,6 +234,8 @@ def chain(opset, x_dtype, seed):
     convolution(b, 8, 3, (3, 3), 2, x_zp=np.array(zero_point, x_dtype), pads=[1, 1, 1, 1])
     b.then("Relu")
     b.quantize(np.uint8)
+    stages = ["QuantizeLinear", "convolution with ReLU", *["MaxPool"] * (opset >= 12), "Transpose",
+              "Flatten" if seed % 2 else "Reshape", PATTERNS[4], PATTERNS[6], PATTERNS[1], "DequantizeLinear"]
     if opset >= 12:
         b.then("MaxPool", kernel_shape=[2, 2], strides=[2, 2])
         size = 8 * 6 * 6
@@ -320,7 +250,7 @@ def chain(opset, x_dtype, seed):
     fully_connected(b, 10, 20, 1)
     b.quantize(np.int8)
     b.dequantize(np.int8, 0.1)
-    return b.model()
+    return b.model(), stages
 
 
 def chains():
@@ -329,7 +259,7 @@ def chains():
         for x_dtype in (np.uint8, np.int8):
             for _ in range(2):
                 seed += 1
-                yield f"chain, opset {opset}, {np.dtype(x_dtype)}, seed {seed}", chain(opset, x_dtype, seed)
+                yield f"chain, opset {opset}, {np.dtype(x_dtype)}, seed {seed}", *chain(opset, x_dtype, seed)
 
 
 def plain_operators():

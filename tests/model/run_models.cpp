@@ -1,6 +1,7 @@
 // Runs models for a test in another language. A line of standard input is a run, its fields separated by tabs: the
 // model's file, whether to fuse (0 or 1), the number of threads, a file of bytes for each input, and then one for each
-// output, which is written. Prints for each line the patterns of the stages, or the error.
+// output, which is written. Prints for each line "ok", the type and the shape of each output, and the patterns of the
+// stages; or the error.
 #include <fstream>
 #include <iostream>
 #include <numeric>
@@ -51,10 +52,15 @@ std::string run(const std::vector<std::string> &fields) {
         model.run(inputs, outputs);
     for (const auto &bytes : results)
         std::ofstream(fields.at(field++), std::ios::binary) << bytes;
-    std::string patterns = "ok";
+    std::string answer = "ok";
+    for (const auto &port : model.outputs()) {
+        answer += "\t" + std::to_string(port.type);
+        for (const auto extent : port.shape)
+            answer += " " + std::to_string(extent);
+    }
     for (const auto &stage : model.stages())
-        patterns += "\t" + stage.pattern;
-    return patterns;
+        answer += "\t" + stage.pattern;
+    return answer;
 }
 
 } // namespace

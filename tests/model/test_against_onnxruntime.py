@@ -25,21 +25,26 @@ class Runner:
     def path(self, name):
         return os.path.join(self.folder, name)
 
-    def run(self, model, feeds, outputs, fuse, threads):
-        """The results as arrays like `outputs`, and the stages' patterns."""
+    def run(self, model, feeds, fuse, threads):
+        """The results, and the stages' patterns."""
         with open(self.path("model.onnx"), "wb") as file:
             file.write(model.SerializeToString())
         names = []
         for i, array in enumerate(feeds.values()):
             names.append(self.path(f"in{i}"))
             np.ascontiguousarray(array).tofile(names[-1])
-        results = [self.path(f"out{i}") for i in range(len(outputs))]
+        results = [self.path(f"out{i}") for i in range(len(model.graph.output))]
         self.process.stdin.write("\t".join([self.path("model.onnx"), str(fuse), str(threads), *names, *results]) + "\n")
         self.process.stdin.flush()
         answer = self.process.stdout.readline().rstrip("\n").split("\t")
         if answer[0] != "ok":
             raise RuntimeError(answer[-1] or f"the program ended with {self.process.poll()}")
-        return [np.fromfile(path, like.dtype).reshape(like.shape) for path, like in zip(results, outputs)], answer[1:]
+        ports, patterns = answer[1:1 + len(results)], answer[1 + len(results):]
+        return [array_of(*map(int, port.split()), path=path) for port, path in zip(ports, results)], patterns
+
+
+def array_of(element_type, *shape, path):
+    return np.fromfile(path, helper.tensor_dtype_to_np_dtype(element_type)).reshape(shape)
 
 
 def random_inputs(model, seed):
@@ -83,9 +88,19 @@ def run_onnxruntime(model, feeds):
     return run_session(model, feeds)
 
 
+def bits(array):
+    """As integers; all NaN alike."""
+    array = array.copy()
+    if np.issubdtype(array.dtype, np.floating):
+        array[np.isnan(array)] = np.nan
+    return array.view(f"u{array.dtype.itemsize}")
+
+
 def differences(ours, theirs):
-    """Empty when both are the same bits, any two NaN being alike."""
-    different = (ours != theirs) & ~((ours != ours) & (theirs != theirs))
+    """Empty when both have the same type, shape and bits, any two NaN being alike."""
+    if (ours.dtype, ours.shape) != (theirs.dtype, theirs.shape):
+        return f"{ours.dtype} {ours.shape}, expected {theirs.dtype} {theirs.shape}"
+    different = bits(ours) != bits(theirs)
     if not different.any():
         return ""
     at = tuple(np.argwhere(different)[0])
@@ -99,7 +114,7 @@ def check(runner, name, model, seed, stages=None):
     expected = run_onnxruntime(model, feeds)
     wrong = []
     for fuse, threads in RUNS:
-        results, patterns = runner.run(model, feeds, expected, fuse, threads)
+        results, patterns = runner.run(model, feeds, fuse, threads)
         if fuse and stages and patterns != stages:
             wrong.append(f"{name}: stages {patterns}, expected {stages}")
         for ours, theirs in zip(results, expected):
