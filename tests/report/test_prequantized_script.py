@@ -32,7 +32,7 @@ class Script(unittest.TestCase):
 
     def test_paths_are_relative_to_the_callers_directory(self):
         python = f"in {self.elsewhere}, modules of {self.root}/tools: -m prequantized train digits"
-        self.assertEqual(self.lines("train", "digits"), ["setup --report", python, "build release dqmodel dqbench"])
+        self.assertEqual(self.lines("train", "digits"), ["setup --report", python, "build release dqmodel dqbench lookup_speed"])
 
     def test_help_builds_nothing(self):
         self.assertEqual(self.lines("--help"), [f"in {self.elsewhere}, modules of {self.root}/tools: -m prequantized --help"])

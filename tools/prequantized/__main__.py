@@ -3,6 +3,7 @@
 import argparse
 import os
 import pathlib
+import subprocess
 import sys
 
 from . import accuracy, page, speed
@@ -24,6 +25,9 @@ def arguments() -> argparse.Namespace:
     times.add_argument("--milliseconds", type=float, default=200, help="how long a turn takes at least (200)")
     times.add_argument("--dqbench", type=pathlib.Path, metavar="PROGRAM", default=speed.DQBENCH)
     times.set_defaults(run=speeds)
+    tables = commands.add_parser("lookup", help="tables of bytes, timed beside the limit of loads and stores")
+    tables.add_argument("--program", type=pathlib.Path, default=PROGRAM.parents[1] / "lookup_speed/lookup_speed")
+    tables.set_defaults(run=lambda given: subprocess.run([given.program], check=True))
     for command in (digits, times):
         command.add_argument("--dqmodel", type=pathlib.Path, metavar="PROGRAM", default=PROGRAM)
         command.add_argument("--chart", type=pathlib.Path, metavar="FILE.svg", help="draw it too")

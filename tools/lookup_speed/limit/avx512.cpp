@@ -1,0 +1,20 @@
+#include <immintrin.h>
+
+#include "limit.hpp"
+#include "lookup/isa/look_up_by.hpp"
+
+namespace lookup_speed {
+namespace {
+
+struct copying {
+    static constexpr std::int64_t width = 64;
+    explicit copying(const dynquant::lookup::table &) {}
+    static __m512i of(const std::uint8_t *src) { return _mm512_loadu_si512(src); }
+    static void store(std::uint8_t *dst, __m512i v) { _mm512_storeu_si512(dst, v); }
+};
+
+} // namespace
+
+constinit const dynquant::lookup::look_up_function avx512_copy = dynquant::lookup::look_up_by<copying>;
+
+} // namespace lookup_speed
