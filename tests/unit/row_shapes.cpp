@@ -83,6 +83,24 @@ TEST_P(row_shapes, groups_along_the_row) {
             ASSERT_TRUE(mixed({3, groups * group}, {1, group}));
 }
 
+TEST_P(row_shapes, blocks_of_rows) { // several rows share their parameters, and several blocks one preparation of them
+    for (const std::int64_t rows : {6, 31, 33, 70})
+        for (const std::int64_t columns : {16, 40, 48, 64, 144}) {
+            ASSERT_TRUE(mixed({2, rows, columns}, {1, 32, 1}));
+            ASSERT_TRUE(mixed({2, rows, columns}, {1, 7, 1}));
+            ASSERT_TRUE(mixed({2, rows, columns}, {2, 7, 1}));
+            ASSERT_TRUE(mixed({2, rows, columns}, {1, 32, 1}, {rows * columns + 16, columns, 1}));
+        }
+    for (const std::int64_t columns : {512, 1024, 1040}) // around the tables of parameters
+        ASSERT_TRUE(mixed({40, columns}, {32, 1}));
+}
+
+TEST_P(row_shapes, blocks_of_32_along_many_rows) { // more parameters than a table has
+    for (const std::int64_t rows : {31, 33, 70})
+        for (const std::int64_t columns : {32, 96, 992, 1000})
+            ASSERT_TRUE(mixed({rows, columns}, {1, 32}));
+}
+
 TEST_P(row_shapes, short_last_blocks) {
     for (const std::int64_t extent : {33, 35, 64, 79, 95, 97, 130})
         for (const dims &extents : {dims {extent, 3, 19}, dims {3, extent, 19}, dims {3, 19, extent}})

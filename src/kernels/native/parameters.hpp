@@ -257,6 +257,12 @@ inline void fetch_second_scales(parameter_table &t, const call &c, const paramet
     copy(run.begin, count, t.reciprocal);
     copy(0, run.begin, t.reciprocal + count);
 }
+inline void fetch_second_scales(parameter_table &t, const call &c, const parameter_block &block) {
+    for (std::int64_t row = 0; row < block.rows; ++row)
+        for (std::int64_t i = 0; i < block.count; ++i)
+            t.reciprocal[row * block.count + i] =
+                    c.second_scales[block.first + row * block.next_row + i * block.stride];
+}
 
 /// Prepares all columns of a run, unless the table holds them already.
 inline void prepare(parameter_table &t, const call &c, const parameter_run &run) {
@@ -273,6 +279,43 @@ inline void prepare(parameter_table &t, const call &c, const parameter_run &run)
     if (run.period > 0) replicate(t, run.period, run.count);
     if (run.count > 1) pad(t, run.count);
 }
+
+/// Prepares all columns of a block, row after row.
+inline void prepare_block(parameter_table &t, const call &c, const parameter_block &block) {
+    const auto count = block.rows * block.count;
+    fetch(t, c, block, 0);
+    derive(t, count);
+    if (c.second_scales) fetch_second_scales(t, c, block);
+    pad(t, count);
+}
+
+/// Finds runs of parameters that come one after the other, each so far behind the last, and prepares as many at a time
+/// as a table has room for: one by one, those of few rows or columns would take as long as what they serve.
+class successive_runs {
+  public:
+    /// The first column of a run in a table that nothing else writes to; `more` runs may follow it, a `step` apart.
+    std::int64_t find(
+            parameter_table &t, const call &c, const parameter_run &run, std::int64_t more, std::int64_t step) {
+        const auto distance = run.first - now_.first;
+        const bool alike = run.count == now_.count && run.stride == now_.stride;
+        if (alike && distance == 0) return base_;
+        now_ = run;
+        if (alike && left_ > 0 && distance == step_) {
+            --left_;
+            return base_ += run.count;
+        }
+        const auto room = table_capacity / run.count - 1;
+        left_ = more < room ? more : room;
+        step_ = step;
+        base_ = 0;
+        prepare_block(t, c, {run.first, run.stride, run.count, left_ + 1, step});
+        return 0;
+    }
+
+  private:
+    parameter_run now_ = {0, 0, -1};
+    std::int64_t base_ = 0, left_ = 0, step_ = 0;
+};
 
 /// One of a type that plain rows have.
 inline std::int32_t zero_point_at(const parameters_view &zero_points, std::int64_t i) {

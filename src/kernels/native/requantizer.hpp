@@ -50,10 +50,7 @@ struct rescaled_sum {
 };
 
 template <typename V, typename Integer, multiplying Times, activation Activation>
-struct requantizer {
-    using source = std::int32_t;
-    using destination = Integer;
-
+struct requantizer : quantizing_runs<V, std::int32_t, Integer> {
     template <typename Run>
     static void with_formula(const parameter_table &t, const Run &run) {
         if constexpr (Times == multiplying::once)
@@ -63,16 +60,6 @@ struct requantizer {
     template <typename Run>
     static void with_constant_formula(const parameter_table &t, std::int64_t, const Run &run) {
         with_formula(t, run);
-    }
-    template <storing Storing, typename FormulaAt>
-    static void run(
-            const source *src, Integer *dst, std::int64_t count, std::int64_t lead, const FormulaAt &formula_at) {
-        quantize_run<V, Storing>(src, dst, count, lead, formula_at);
-    }
-    template <typename FormulaAt>
-    static void run_pair(const source *src, std::int64_t src_step, Integer *dst, std::int64_t dst_step,
-            std::int64_t count, const FormulaAt &formula_at) {
-        quantize_pair<V>(src, src_step, dst, dst_step, count, formula_at);
     }
 };
 

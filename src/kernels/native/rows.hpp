@@ -42,11 +42,11 @@ class uniform_rows {
         , row_end(r.row_end) {}
 
     void compute() {
-        const auto longest = loop.parameter_stride == 0 ? INT64_MAX : width < worth_two_parts ? table_capacity : 1;
+        const auto longest = loop.parameter_stride == 0 ? INT64_MAX : goes_alone() ? 1 : table_capacity;
         row_walker walker(c.shape->form, row_begin);
         for (auto row = row_begin; row < row_end; row += count, walker.advance(count)) {
             count = walker.left(least(longest, row_end - row));
-            compute_like(walker);
+            compute_like(walker, row_end - row);
         }
     }
 
@@ -54,19 +54,24 @@ class uniform_rows {
     using source = typename Operator::source;
     using destination = typename Operator::destination;
 
+    /// Whether each row is long enough for a formula of its own kind.
+    bool goes_alone() const { return width >= worth_two_parts; }
+
     /// `count` rows by the same kind of formula. Lambdas hold one pointer: more would be copied for every call.
-    void compute_like(const row_walker &at) {
+    void compute_like(const row_walker &at, std::int64_t rows_left) {
         from = src + at.src;
         to = dst + at.dst;
-        if (count == 1 || loop.parameter_stride == 0) {
+        if (loop.parameter_stride == 0 || goes_alone()) {
             prepare_one(table, c, at.parameter);
             Operator::with_constant_formula(table, width * count, [this](auto formula) {
                 this->template compute_by<decltype(formula)>([](std::int64_t) { return 0; });
             });
         } else {
-            prepare(table, c, {at.parameter, loop.parameter_stride, count});
+            const auto loops = count == loop.extent ? least(at.loops_left(), rows_left / count) : 1;
+            first = tables.find(
+                    table, c, {at.parameter, loop.parameter_stride, count}, loops - 1, next.parameter_stride);
             Operator::with_formula(table, [this](auto formula) {
-                this->template compute_by<decltype(formula)>([](std::int64_t i) { return i; });
+                this->template compute_by<decltype(formula)>([begin = first](std::int64_t i) { return begin + i; });
             });
         }
     }
@@ -75,6 +80,8 @@ class uniform_rows {
     void compute_by(const ColumnOf &column_of) {
         // Where rows follow each other, all but the last may overrun their ends.
         const bool joined = loop.src_stride == width && loop.dst_stride == width;
+        if constexpr (V::lanes > 1)
+            if (joined && width == usual_block && is_in_step()) return compute_blocks<Formula>(column_of);
         const auto last = joined ? (widest_block + width - 1) / width : count;
         const auto overrunning = count > last ? count - last : 0;
         // Their ends cost joined short rows more than streaming gains.
@@ -82,6 +89,21 @@ class uniform_rows {
         if (c.streaming && worth_streaming) return run_rows<storing::streaming, Formula>(0, count, column_of);
         run_rows<storing::overrunning, Formula>(0, overrunning, column_of);
         run_rows<storing::cached, Formula>(overrunning, count, column_of);
+    }
+
+    /// Whether streaming stores would be of whole vectors.
+    bool is_in_step() const {
+        constexpr auto stored = sizeof(destination) == 1 ? 4 * V::lanes : V::lanes;
+        return !c.streaming || unaligned_head<stored>(to, stored) == 0;
+    }
+
+    template <typename Formula, typename ColumnOf>
+    void compute_blocks(const ColumnOf &column_of) {
+        const auto formula_of = [&](std::int64_t i) { return Formula::from(table, only<V> {column_of(i)}); };
+        if (c.streaming)
+            Operator::template run_blocks<storing::streaming>(from, to, count, usual_lead, formula_of);
+        else
+            Operator::template run_blocks<storing::cached>(from, to, count, usual_lead, formula_of);
     }
 
     template <storing Stored, typename Formula, typename ColumnOf>
@@ -97,12 +119,13 @@ class uniform_rows {
     }
 
     const call &c;
-    const axis loop;
+    const axis loop, next = next_loop(c.shape->form);
     const source *src, *from = nullptr;
     destination *dst, *to = nullptr;
     const std::int64_t width, row_begin, row_end;
-    std::int64_t count = 0;
+    std::int64_t count = 0, first = 0; // rows, and the column of the first one's parameters
     parameter_table table;
+    successive_runs tables;
 };
 
 /// A stretch of a row as a dense run: in place if it is one, else copied to or from the stack.
@@ -121,6 +144,9 @@ struct staged {
             to[i * stride] = buffer[i];
     }
 };
+
+/// So many 32-bit elements stay in the second-level cache of most processors.
+constexpr std::int64_t second_level = 256 * 1024;
 
 /// A table of repeated parameters is expanded when so many rows use it.
 constexpr std::int64_t worth_expanding = 4;
@@ -148,7 +174,7 @@ class alongside_rows {
             std::int64_t rows = 0;
             for (auto row = r.row_begin; row < r.row_end; row += rows, walker.advance(rows)) {
                 rows = parts > 1 ? 1 : walker.left(r.row_end - row);
-                compute_loop(walker, rows);
+                compute_loop(walker, rows, r.row_end - row);
             }
         }
     }
@@ -158,41 +184,61 @@ class alongside_rows {
     using destination = typename Operator::destination;
 
     /// The columns of so many rows of the innermost loop, or those of all parts of one row.
-    void compute_loop(const row_walker &at, std::int64_t rows) {
+    void compute_loop(const row_walker &at, std::int64_t rows, std::int64_t rows_left) {
         const auto next_part = axis {parts, part.count * along.src_stride, part.count * along.dst_stride, 0};
         const axis loop = parts > 1 ? next_part : innermost_loop(shape.form);
         const auto count = parts > 1 ? parts : rows;
         from = static_cast<const source *>(c.src) + at.src + part.begin * along.src_stride;
         to = static_cast<destination *>(c.dst) + at.dst + part.begin * along.dst_stride;
+        const auto more_loops = rows == loop.extent ? least(at.loops_left(), rows_left / rows) - 1 : 0;
         std::int64_t taken = 0;
         for (std::int64_t i = 0; i < count;
                 i += taken, from += taken * loop.src_stride, to += taken * loop.dst_stride) {
             const auto parameters = part.parameters(shape, at.parameter + i * loop.parameter_stride);
-            if (!(table.holds == parameters)) {
-                prepare(table, c, parameters);
-                if (expanding) expand();
-            }
-            taken = i + 1 < count && goes_in_pairs(loop) ? 2 : 1;
+            if (shape.period > 0 || shape.repeat > 1)
+                find_repeated(parameters);
+            else if (loop.parameter_stride != 0)
+                first = tables.find(table, c, parameters, count - i - 1, loop.parameter_stride);
+            else
+                first = tables.find(table, c, parameters, more_loops, next.parameter_stride);
+            taken = go_together(loop) ? count - i : 1;
             Operator::with_formula(table, [&](auto formula) {
-                if (taken == 2)
-                    this->template compute_pair<decltype(formula)>(loop);
+                if (taken > 1)
+                    this->template compute_together<decltype(formula)>(loop, taken);
                 else
                     this->template compute_by<decltype(formula)>();
             });
         }
     }
 
-    /// Whether two rows share the loading of their parameters, which in the caches takes longer than that of src.
+    void find_repeated(const parameter_run &parameters) {
+        if (table.holds == parameters) return;
+        prepare(table, c, parameters);
+        if (expanding) expand();
+    }
+
+    /// Whether rows share the loading of their parameters, which in the caches takes longer than that of src.
     /// Rows of other lengths would lie across cache lines, which costs as much.
-    bool goes_in_pairs(const axis &loop) const {
+    bool go_together(const axis &loop) const {
         return shape.repeat == 1 && loop.parameter_stride == 0 && along.src_stride == 1 && along.dst_stride == 1
                 && loop.src_stride % V::lanes == 0 && loop.dst_stride % V::lanes == 0 && !c.streaming;
     }
 
     template <typename Formula>
-    void compute_pair(const axis &loop) {
-        Operator::run_pair(from, loop.src_stride, to, loop.dst_stride, part.count,
-                [this](std::int64_t i) { return Formula::from(table, neighbours<V> {i}); });
+    void compute_together(const axis &loop, std::int64_t rows) {
+        std::int64_t row = 0;
+        if constexpr (V::lanes == 16) // and registers enough for four; from further away two are read faster
+            if (shape.form.rows() * along.extent <= second_level) compute_some<4, Formula>(loop, row, rows);
+        compute_some<2, Formula>(loop, row, rows);
+        compute_some<1, Formula>(loop, row, rows);
+    }
+
+    template <int Count, typename Formula>
+    void compute_some(const axis &loop, std::int64_t &row, std::int64_t rows) {
+        for (; row + Count <= rows; row += Count)
+            Operator::template run_together<Count>(from + row * loop.src_stride, loop.src_stride,
+                    to + row * loop.dst_stride, loop.dst_stride, part.count,
+                    [this, begin = first](std::int64_t i) { return Formula::from(table, neighbours<V> {begin + i}); });
     }
 
     template <typename Formula>
@@ -200,9 +246,11 @@ class alongside_rows {
         // Whether vectors begin at multiples of their lanes: a run aligns its stores to 32-bit elements.
         const bool in_step = part.phase == 0 && !c.streaming
                 && (sizeof(destination) == 1 || unaligned_head<V::lanes>(to, V::lanes) == 0);
-        const auto &by_column = expanding ? expanded : table;
-        if (expanding || shape.repeat == 1)
-            compute_part([&](std::int64_t i) { return Formula::from(by_column, neighbours<V> {i}); });
+        const auto begin = first; // which stores through a pointer to bytes cannot change
+        if (expanding)
+            compute_part([this](std::int64_t i) { return Formula::from(expanded, neighbours<V> {i}); });
+        else if (shape.repeat == 1)
+            compute_part([=, this](std::int64_t i) { return Formula::from(table, neighbours<V> {begin + i}); });
         else if (shape.repeat % V::lanes == 0 && in_step)
             compute_part([this](std::int64_t i) { return Formula::from(table, only<V> {parameter_of[i]}); });
         else if ((V::lanes - 2) / shape.repeat < 3)
@@ -249,13 +297,15 @@ class alongside_rows {
     const rectangle &r;
     const layout &shape = *c.shape;
     const axis &along = shape.form.row;
+    const axis next = next_loop(shape.form);
     stretch part {shape, 0, 0};
-    std::int64_t parts = 1;
+    std::int64_t parts = 1, first = 0; // and the table's column that the part begins with
     const std::int32_t *parameter_of = nullptr;
     const source *from = nullptr;
     destination *to = nullptr;
     bool expanding = false;
     parameter_table table, expanded;
+    successive_runs tables;
     staged<source> staged_in;
     staged<destination> staged_out;
 };

@@ -122,52 +122,101 @@ inline void scale_run(const Real *src, float *dst, std::int64_t count, const For
     if (i < count) V::store(dst + i, formula_at(i)(V::load_partial(src + i, count - i)));
 }
 
-// Two dense runs of `count` elements, so many elements apart, by the same formulas, which are loaded once for both.
+// Dense runs of `count` elements, so many of them and so many elements apart, by the same formulas, which are loaded
+// once for all. Two ask for those that follow; more are for the second-level cache, where asking takes longer than it
+// spares.
 
-template <typename V, typename Real, typename Integer, typename FormulaAt>
-inline void quantize_pair(const Real *src, std::int64_t src_step, Integer *dst, std::int64_t dst_step,
+template <typename V, int Runs, typename Real, typename Integer, typename FormulaAt>
+inline void quantize_together(const Real *src, std::int64_t src_step, Integer *dst, std::int64_t dst_step,
         std::int64_t count, const FormulaAt &formula_at) {
     constexpr std::int64_t n = V::lanes;
     std::int64_t i = 0;
     for (; i + 4 * n <= count; i += 4 * n) {
-        typename V::reals first[4], second[4];
-        prefetch<V>(src + i, 2 * src_step);
-        prefetch<V>(src + src_step + i, 2 * src_step);
+        typename V::reals results[Runs][4];
+        for (int run = 0; run < Runs && Runs <= 2; ++run)
+            prefetch<V>(src + run * src_step + i, Runs * src_step);
         for (int k = 0; k < 4; ++k) {
             const auto formula = formula_at(i + k * n);
-            first[k] = formula(V::load(src + i + k * n));
-            second[k] = formula(V::load(src + src_step + i + k * n));
+            for (int run = 0; run < Runs; ++run)
+                results[run][k] = formula(V::load(src + run * src_step + i + k * n));
         }
-        V::store(dst + i, first[0], first[1], first[2], first[3]);
-        V::store(dst + dst_step + i, second[0], second[1], second[2], second[3]);
+        for (int run = 0; run < Runs; ++run) {
+            const auto &r = results[run];
+            V::store(dst + run * dst_step + i, r[0], r[1], r[2], r[3]);
+        }
     }
     const auto rest = [&](std::int64_t j) { return formula_at(i + j); };
-    quantize_run<V, storing::cached>(src + i, dst + i, count - i, 0, rest);
-    quantize_run<V, storing::cached>(src + src_step + i, dst + dst_step + i, count - i, 0, rest);
+    for (int run = 0; run < Runs && i < count; ++run)
+        quantize_run<V, storing::cached>(src + run * src_step + i, dst + run * dst_step + i, count - i, 0, rest);
 }
 
-/// dst_step is a multiple of the lanes, so that one alignment serves both.
-template <typename V, typename Integer, typename FormulaAt>
-inline void dequantize_pair(const Integer *src, std::int64_t src_step, float *dst, std::int64_t dst_step,
+/// dst_step is a multiple of the lanes, so that one alignment serves all.
+template <typename V, int Runs, typename Integer, typename FormulaAt>
+inline void dequantize_together(const Integer *src, std::int64_t src_step, float *dst, std::int64_t dst_step,
         std::int64_t count, const FormulaAt &formula_at) {
     constexpr std::int64_t n = V::lanes;
-    const auto both = [&](std::int64_t i) {
+    const auto all = [&](std::int64_t i) {
         const auto formula = formula_at(i);
-        V::store(dst + i, formula(V::load(src + i)));
-        V::store(dst + dst_step + i, formula(V::load(src + src_step + i)));
+        for (int run = 0; run < Runs; ++run)
+            V::store(dst + run * dst_step + i, formula(V::load(src + run * src_step + i)));
     };
     std::int64_t i = 0;
     if (count >= n) { // a vector to the first boundary; it and the next one overlap
         i = unaligned_head<n>(dst, count);
-        if (i > 0) both(0);
+        if (i > 0) all(0);
     }
     for (; i + 2 * n <= count; i += 2 * n) {
-        both(i);
-        both(i + n);
+        all(i);
+        all(i + n);
     }
     const auto rest = [&](std::int64_t j) { return formula_at(i + j); };
-    dequantize_run<V, storing::cached>(src + i, dst + i, count - i, rest);
-    dequantize_run<V, storing::cached>(src + src_step + i, dst + dst_step + i, count - i, rest);
+    for (int run = 0; run < Runs && i < count; ++run)
+        dequantize_run<V, storing::cached>(src + run * src_step + i, dst + run * dst_step + i, count - i, rest);
+}
+
+/// The usual length of a block of elements under one parameter, and of four vectors or two.
+constexpr std::int64_t usual_block = 32;
+
+// Rows of so many elements one after the other, each by a formula of its own, formula_of(row). Where they are streamed,
+// vectors begin at multiples of what is stored at once.
+
+template <typename V, storing Storing, typename Real, typename Integer, typename FormulaOf>
+inline void quantize_blocks(
+        const Real *src, Integer *dst, std::int64_t rows, std::int64_t lead, const FormulaOf &formula_of) {
+    constexpr std::int64_t n = V::lanes, length = 4 * n, at_once = length / usual_block;
+    static_assert(at_once > 0);
+    std::int64_t row = 0;
+    for (; row + at_once <= rows; row += at_once, src += length, dst += length) {
+        typename V::reals results[4];
+        prefetch<V>(src, lead);
+        for (std::int64_t i = 0; i < at_once; ++i) {
+            const auto formula = formula_of(row + i);
+            for (std::int64_t k = 4 / at_once * i; k < 4 / at_once * (i + 1); ++k)
+                results[k] = formula(V::load(src + k * n));
+        }
+        if constexpr (Storing == storing::streaming)
+            V::stream(dst, results[0], results[1], results[2], results[3]);
+        else
+            V::store(dst, results[0], results[1], results[2], results[3]);
+    }
+    for (; row < rows; ++row, src += usual_block, dst += usual_block) {
+        const auto formula = formula_of(row);
+        quantize_run<V, storing::cached>(
+                src, dst, usual_block, lead, [&](std::int64_t) -> const auto & { return formula; });
+    }
+}
+
+template <typename V, storing Storing, typename Element, typename FormulaOf>
+inline void dequantize_blocks(const Element *src, float *dst, std::int64_t rows, const FormulaOf &formula_of) {
+    constexpr std::int64_t n = V::lanes;
+    for (std::int64_t row = 0; row < rows; ++row, src += usual_block, dst += usual_block) {
+        const auto formula = formula_of(row);
+        for (std::int64_t i = 0; i < usual_block; i += n)
+            if constexpr (Storing == storing::streaming)
+                V::stream(dst + i, formula(load<V>(src + i)));
+            else
+                V::store(dst + i, formula(load<V>(src + i)));
+    }
 }
 
 // ---- Operators: which formula a stretch of parameters takes ----------------------------------------
@@ -234,11 +283,31 @@ struct onnx_wide_rule {
     using general = wide_division<V, Integer>;
 };
 
-template <typename V, typename Integer, typename Rule>
-struct quantizer {
-    using source = float;
+/// The runs of an operator from 32-bit numbers to integers.
+template <typename V, typename Source, typename Integer>
+struct quantizing_runs {
+    using source = Source;
     using destination = Integer;
 
+    template <storing Storing, typename Real, typename FormulaAt>
+    static void run(const Real *src, Integer *dst, std::int64_t count, std::int64_t lead, const FormulaAt &formula_at) {
+        using formula = std::remove_cvref_t<decltype(formula_at(0))>;
+        quantize_run<typename vectors_of<V, formula>::type, Storing>(src, dst, count, lead, formula_at);
+    }
+    template <int Runs, typename FormulaAt>
+    static void run_together(const Source *src, std::int64_t src_step, Integer *dst, std::int64_t dst_step,
+            std::int64_t count, const FormulaAt &formula_at) {
+        quantize_together<V, Runs>(src, src_step, dst, dst_step, count, formula_at);
+    }
+    template <storing Storing, typename FormulaOf>
+    static void run_blocks(
+            const Source *src, Integer *dst, std::int64_t rows, std::int64_t lead, const FormulaOf &formula_of) {
+        quantize_blocks<V, Storing>(src, dst, rows, lead, formula_of);
+    }
+};
+
+template <typename V, typename Integer, typename Rule>
+struct quantizer : quantizing_runs<V, float, Integer> {
     template <typename Run>
     static void with_formula(const parameter_table &t, const Run &run) {
         if constexpr (Rule::has_fast)
@@ -254,16 +323,6 @@ struct quantizer {
         if constexpr (Rule::template in_halves<Integer>)
             if (has_exact_half_product(t.scale[0])) return run(half_product<V> {});
         with_formula(t, run);
-    }
-    template <storing Storing, typename Real, typename FormulaAt>
-    static void run(const Real *src, Integer *dst, std::int64_t count, std::int64_t lead, const FormulaAt &formula_at) {
-        using formula = std::remove_cvref_t<decltype(formula_at(0))>;
-        quantize_run<typename vectors_of<V, formula>::type, Storing>(src, dst, count, lead, formula_at);
-    }
-    template <typename FormulaAt>
-    static void run_pair(const float *src, std::int64_t src_step, Integer *dst, std::int64_t dst_step,
-            std::int64_t count, const FormulaAt &formula_at) {
-        quantize_pair<V>(src, src_step, dst, dst_step, count, formula_at);
     }
 };
 
@@ -289,10 +348,15 @@ struct dequantizer {
             const Element *src, float *dst, std::int64_t count, std::int64_t /*lead*/, const FormulaAt &formula_at) {
         dequantize_run<V, Storing>(src, dst, count, formula_at);
     }
-    template <typename FormulaAt>
-    static void run_pair(const Element *src, std::int64_t src_step, float *dst, std::int64_t dst_step,
+    template <int Runs, typename FormulaAt>
+    static void run_together(const Element *src, std::int64_t src_step, float *dst, std::int64_t dst_step,
             std::int64_t count, const FormulaAt &formula_at) {
-        dequantize_pair<V>(src, src_step, dst, dst_step, count, formula_at);
+        dequantize_together<V, Runs>(src, src_step, dst, dst_step, count, formula_at);
+    }
+    template <storing Storing, typename FormulaOf>
+    static void run_blocks(
+            const Element *src, float *dst, std::int64_t rows, std::int64_t /*lead*/, const FormulaOf &formula_of) {
+        dequantize_blocks<V, Storing>(src, dst, rows, formula_of);
     }
 };
 

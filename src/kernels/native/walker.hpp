@@ -33,6 +33,12 @@ class row_walker {
         return least(form_.loops[form_.loop_count - 1].extent - index_[form_.loop_count - 1], count);
     }
 
+    /// How many innermost loops the next one out has left, this one among them; 1 where this one has begun.
+    std::int64_t loops_left() const {
+        const auto next = form_.loop_count - 2;
+        return next < 0 || index_[next + 1] > 0 ? 1 : form_.loops[next].extent - index_[next];
+    }
+
     /// How many rows from here on begin at neighbours in src, at most `count`, whatever dst and the parameters do.
     std::int64_t src_neighbours(std::int64_t count) const {
         std::int64_t left = 1, extent = 1;
@@ -71,6 +77,11 @@ class row_walker {
 /// How parameters, src and dst change from row to row within the innermost loop.
 inline axis innermost_loop(const canonical_form &form) {
     return form.loop_count > 0 ? form.loops[form.loop_count - 1] : axis {1, 0, 0, 0};
+}
+
+/// The same from one innermost loop to the next.
+inline axis next_loop(const canonical_form &form) {
+    return form.loop_count > 1 ? form.loops[form.loop_count - 2] : axis {1, 0, 0, 0};
 }
 
 } // namespace
