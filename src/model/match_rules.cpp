@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/channels.hpp"
 #include "model/values.hpp"
 #include "onnx/element_type.hpp"
 #include "quantization/shape.hpp"
@@ -28,15 +29,6 @@ reason because(const candidate &c, const Parts &...parts) {
 reason expect_output(const candidate &c, onnx::type_set expected) {
     if (expected.contains(c.output().type)) return std::nullopt;
     return because(c, "expected a result of ", onnx::names_of(expected), ", given ", onnx::name_of(c.output().type));
-}
-
-/// Whether a constant of that shape gives each channel of the value one element, or all of them the same.
-bool meets_channels(const dims &constant, const dims &value, std::size_t axis) {
-    if (constant.size() > value.size()) return false;
-    const auto skipped = value.size() - constant.size();
-    for (std::size_t d = 0; d < constant.size(); ++d)
-        if (constant[d] != 1 && (d + skipped != axis || constant[d] != value[axis])) return false;
-    return true;
 }
 
 /// The constant that Add or Mul combine with the value. Why it does not fit: `why`.

@@ -68,6 +68,9 @@ bool window::is_padded() const {
 }
 
 window window_of(const op_node &n, const dims &x, const dims &kernel) {
+    if (const auto stated = n.integers("kernel_shape", kernel); stated != kernel)
+        n.refuse(dnnl_invalid_arguments, "attribute 'kernel_shape': expected ", to_string(kernel),
+                ", as in the weights' shape, given ", to_string(stated));
     window w;
     w.x.assign(x.begin() + 2, x.end());
     w.kernel = kernel;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
 #include <span>
 
 #include <unistd.h>
@@ -77,7 +78,7 @@ dynquant::model observing(const float_model &m, const std::vector<std::string> &
 void find_types(float_model &m) {
     std::vector<std::string> values;
     for (const auto &n : m.known.nodes)
-        values.insert(values.end(), n.outputs.begin(), n.outputs.end());
+        std::ranges::copy_if(n.outputs, std::back_inserter(values), [](const auto &name) { return !name.empty(); });
     const auto all = observing(m, values);
     for (const auto *ports : {&all.inputs(), &all.outputs()})
         for (const auto &p : *ports)

@@ -8,6 +8,7 @@
 #include "commands.hpp"
 #include "model/file.hpp"
 #include "model/refusal.hpp"
+#include "say.hpp"
 
 namespace dqmodel {
 namespace {
@@ -42,8 +43,12 @@ exit_status codify(const codify_arguments &given) {
     result.model.inputs = m.stated.inputs; // with what they leave open
     result.model.outputs = m.stated.outputs;
     for (const auto &note : result.notes)
-        std::printf("note: %s\n", note.c_str());
-    write_file(given.output, write(result.model));
+        say("note: ", note);
+    const auto bytes = write(result.model);
+    dynquant::model_options opts;
+    opts.shapes = m.shapes;
+    dynquant::model::parse(bytes, given.output, opts); // what is written can be run
+    write_file(given.output, bytes);
     std::printf("%s: %zu nodes of %zu, %lld samples\n", given.output.c_str(), result.model.nodes.size(),
             m.known.nodes.size(), static_cast<long long>(m.runs));
     return all_well;

@@ -1,9 +1,12 @@
 #include "model/codify/codify.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 
-#include "model/codify/layers.hpp"
+#include "model/codify/integers.hpp"
+#include "model/codify/names.hpp"
 #include "model/refusal.hpp"
 #include "model/rescale.hpp"
 #include "onnx/element_type.hpp"
@@ -28,23 +31,23 @@ double levels(bool is_unsigned) {
     return is_unsigned ? 255 : 127;
 }
 
-/// The channel's own value, or the one for all.
-template <typename T>
-auto &at(T &values, int64_t channel) {
-    return values[values.size() == 1 ? 0 : static_cast<std::size_t>(channel)];
-}
-
-std::int8_t quantized_weight(float w, double scale) {
-    return static_cast<std::int8_t>(std::fmin(std::fmax(std::nearbyint(w / scale), -127), 127));
-}
-
 /// Writes the pre-quantized model, node by node.
 class writer {
   public:
     writer(const graph &g, const value_ranges &ranges, const codify_options &opts)
         : g_(g)
         , ranges_(ranges)
-        , opts_(opts) {}
+        , opts_(opts) {
+        for (const auto &[name, value] : g.initializers)
+            values_.reserve(name);
+        for (const auto &input : g.inputs)
+            values_.reserve(input.name);
+        for (const auto &n : g.nodes) {
+            nodes_.reserve(n.name);
+            for (const auto &output : n.outputs)
+                values_.reserve(output);
+        }
+    }
 
     codified write() {
         constexpr int64_t oldest = 13; // of MaxPool of 8 bits, and scales for each channel
@@ -67,15 +70,19 @@ class writer {
 
     void quantize_input(const std::string &x) {
         const auto &range = range_of(x);
-        quantized_value q {x + "_quantized", 1, range.lowest >= 0};
+        quantized_value q {"", 1, range.lowest >= 0};
         q.scale = scale_of(x, range.magnitude(), q.is_unsigned);
-        add("QuantizeLinear", x + "_quantize", {x, scalar(q.name + "_scale", q.scale), zero(q.is_unsigned)}, q.name);
+        q.name = add("QuantizeLinear", x + "_quantize",
+                {x, scalar(x + "_quantized_scale", q.scale), zero(q.is_unsigned)}, x + "_quantized");
         quantized_[x] = q;
     }
 
     void dequantize_output(const std::string &y) {
+        const auto is_it = [&](const port &input) { return input.name == y; };
+        if (std::ranges::any_of(g_.inputs, is_it)) return; // is there as it came
         const auto &q = quantized(y);
-        add("DequantizeLinear", y + "_dequantize", {q.name, scalar(y + "_scale", q.scale), zero(q.is_unsigned)}, y);
+        result_.model.nodes.push_back({"DequantizeLinear", "", nodes_.unique(y + "_dequantize"),
+                {q.name, scalar(y + "_scale", q.scale), zero(q.is_unsigned)}, {y}});
     }
 
     // ---- What goes between ----
@@ -84,7 +91,7 @@ class writer {
         const auto &x = quantized(n.inputs.front());
         auto copy = n;
         copy.inputs.front() = x.name;
-        copy.outputs = {n.outputs.front() + "_quantized"};
+        copy.outputs = {values_.unique(n.outputs.front() + "_quantized")};
         for (std::size_t i = 1; i < n.inputs.size(); ++i)
             if (const auto at = g_.initializers.find(n.inputs[i]); at != g_.initializers.end())
                 result_.model.initializers.insert(*at);
@@ -94,64 +101,48 @@ class writer {
 
     void write_layer(const float_layer &l) {
         const auto &x = quantized(l.x);
-        const auto weight_scales = scales_of_weights(l);
-        auto sum_scales = weight_scales; // of the intermediate result, equation 5
+        auto integers = integers_of(l, {x.scale, x.is_unsigned ? 255 : 128}, opts_.per_channel);
+        std::ranges::move(integers.notes, std::back_inserter(result_.notes));
+        auto sum_scales = integers.scales; // of the intermediate result, equation 5
         for (auto &s : sum_scales)
             s *= x.scale;
-        auto value = product(l, x, weight_scales);
-        value = biased(l, value, sum_scales);
+        auto value = product(l, x, integers.weights);
+        if (!integers.bias.empty())
+            value = add("Add", l.y + "_add",
+                    {value, constant(l.y + "_bias", data_type::s32, per_channel_shape(l), integers.bias)},
+                    l.y + "_sum");
         value = add("Cast", l.y + "_cast", {value}, l.y + "_f32", {{"to", type_of(data_type::f32)}});
         quantized_[l.y] = l.ends_with("Tanh") || l.ends_with("Sigmoid") ? activated(l, value, sum_scales)
                                                                         : linear(l, value, sum_scales);
     }
 
-    std::string product(const float_layer &l, const quantized_value &x, const std::vector<double> &scales) {
-        std::vector<std::int8_t> weights(l.weights.size());
-        for (std::size_t i = 0; i < weights.size(); ++i)
-            weights[i] = quantized_weight(l.weights[i], at(scales, l.channel_of(static_cast<int64_t>(i))));
+    std::string product(const float_layer &l, const quantized_value &x, const std::vector<std::int8_t> &weights) {
         const auto w = constant(l.y + "_weights", data_type::s8, l.weight_shape, weights);
         return add(l.is_convolution() ? "ConvInteger" : "MatMulInteger", l.y + "_product", {x.name, w},
                 l.y + "_integer", l.is_convolution() ? l.product->attributes : std::vector<attribute> {});
     }
 
-    /// Equation 6, B_q = B / (scale_W scale_X).
-    std::string biased(const float_layer &l, const std::string &sum, const std::vector<double> &scales) {
-        if (l.bias.empty()) return sum;
-        std::vector<std::int32_t> bias(l.bias.size());
-        int saturated = 0;
-        for (std::size_t c = 0; c < bias.size(); ++c) {
-            const double exact = std::nearbyint(l.bias[c] / at(scales, static_cast<int64_t>(c)));
-            const double bounded = std::fmin(std::fmax(exact, -0x1p31), 0x1p31 - 1);
-            saturated += bounded != exact;
-            bias[c] = static_cast<std::int32_t>(bounded);
-        }
-        if (saturated > 0)
-            note(l, "of ", bias.size(), " biases ", saturated,
-                    " are beyond int32 and were saturated: their layer's inputs or weights are tiny");
-        return add("Add", l.y + "_add", {sum, constant(l.y + "_bias", data_type::s32, per_channel_shape(l), bias)},
-                l.y + "_sum");
-    }
-
     /// Equation 4, without activation and with Relu: figures 1 to 3.
     quantized_value linear(const float_layer &l, const std::string &sum, const std::vector<double> &sum_scales) {
         const auto &range = range_of(l.y);
-        quantized_value y {l.y + "_quantized", 1, l.activation != nullptr};
+        quantized_value y {"", 1, l.activation != nullptr};
         y.scale = scale_of(l.y, range.magnitude(), y.is_unsigned);
         auto value = rescaled(l, sum, sum_scales, y.scale);
         if (l.activation) value = add("Relu", l.y + "_relu", {value}, l.y + "_positive");
-        round_to(y, l.y, value);
+        y.name = rounded(y.is_unsigned, l.y, value);
         return y;
     }
 
     /// Tanh and Sigmoid: figure 4, and figures 5 and 6.
     quantized_value activated(const float_layer &l, std::string value, const std::vector<double> &sum_scales) {
         const bool is_tanh = l.ends_with("Tanh");
-        quantized_value y {l.y + "_quantized", 1 / levels(!is_tanh), !is_tanh};
+        quantized_value y {"", 1 / levels(!is_tanh), !is_tanh};
         const bool by_half = opts_.activation == codify_options::precision::fp16;
         value = by_half ? half(l, rescaled(l, value, sum_scales, 1)) : narrow(l, value, sum_scales);
         value = add(l.activation->op_type, l.y + "_activation", {value}, l.y + "_real");
         if (by_half) value = add("Cast", l.y + "_widen", {value}, l.y + "_real_f32", {{"to", type_of(data_type::f32)}});
-        add("QuantizeLinear", l.y + "_quantize", {value, scalar(l.y + "_scale", y.scale), zero(y.is_unsigned)}, y.name);
+        y.name = add("QuantizeLinear", l.y + "_quantize", {value, scalar(l.y + "_scale", y.scale), zero(y.is_unsigned)},
+                l.y + "_quantized");
         return y;
     }
 
@@ -163,10 +154,10 @@ class writer {
     std::string narrow(const float_layer &l, const std::string &value, const std::vector<double> &sum_scales) {
         const double saturates = l.ends_with("Tanh") ? tanh_saturates : sigmoid_saturates;
         const auto magnitude = std::fmin(range_of(l.sum).magnitude(), saturates);
-        const quantized_value x {l.y + "_input_quantized", scale_of(l.sum, magnitude, false), false};
-        round_to(x, l.y + "_input", rescaled(l, value, sum_scales, x.scale));
-        return add("DequantizeLinear", l.y + "_input_dequantize",
-                {x.name, scalar(l.y + "_input_scale", x.scale), zero(false)}, l.y + "_input_real");
+        const double scale = scale_of(l.sum, magnitude, false);
+        const auto x = rounded(false, l.y + "_input", rescaled(l, value, sum_scales, scale));
+        return add("DequantizeLinear", l.y + "_input_dequantize", {x, scalar(l.y + "_input_scale", scale), zero(false)},
+                l.y + "_input_real");
     }
 
     /// Equation 4's factor, as one Mul or two (3.1).
@@ -194,8 +185,8 @@ class writer {
     }
 
     /// Rounding and clipping (3.1): QuantizeLinear with scale 1 and zero point 0.
-    void round_to(const quantized_value &to, const std::string &name, const std::string &value) {
-        add("QuantizeLinear", name + "_round", {value, one(), zero(to.is_unsigned)}, to.name);
+    std::string rounded(bool is_unsigned, const std::string &name, const std::string &value) {
+        return add("QuantizeLinear", name + "_round", {value, one(), zero(is_unsigned)}, name + "_quantized");
     }
 
     // ---- Scales ----
@@ -217,21 +208,6 @@ class writer {
         return 1;
     }
 
-    std::vector<double> scales_of_weights(const float_layer &l) {
-        std::vector<double> scales(opts_.per_channel ? static_cast<std::size_t>(l.channels) : 1);
-        for (std::size_t i = 0; i < l.weights.size(); ++i) {
-            auto &most = at(scales, l.channel_of(static_cast<int64_t>(i)));
-            most = std::fmax(most, std::fabs(l.weights[i]));
-        }
-        int zeros = 0;
-        for (auto &s : scales) {
-            zeros += s == 0;
-            s = s > 0 ? s / 127 : 1;
-        }
-        if (zeros > 0) note(l, "all weights", opts_.per_channel ? " of a channel" : "", " are 0; their scale is 1");
-        return scales;
-    }
-
     /// [n] for products of matrices, [1, c, 1, 1] for images.
     static dims per_channel_shape(const float_layer &l) {
         if (!l.is_convolution()) return {l.channels};
@@ -250,20 +226,28 @@ class writer {
         return at->second;
     }
 
+    /// Gives the name of the output.
     std::string add(const std::string &op_type, const std::string &name, std::vector<std::string> inputs,
-            const std::string &output, std::vector<attribute> attributes = {}) {
-        result_.model.nodes.push_back({op_type, "", name, std::move(inputs), {output}, std::move(attributes)});
+            const std::string &wanted, std::vector<attribute> attributes = {}) {
+        auto output = values_.unique(wanted);
+        result_.model.nodes.push_back(
+                {op_type, "", nodes_.unique(name), std::move(inputs), {output}, std::move(attributes)});
         return output;
     }
 
     static int64_t type_of(data_type type) { return onnx::element_type_of(type); }
 
+    /// One that was wanted under that name before is used again.
     template <typename T>
-    std::string constant(const std::string &name, data_type type, const dims &shape, const std::vector<T> &values) {
+    std::string constant(const std::string &wanted, data_type type, const dims &shape, const std::vector<T> &values) {
         tensor t {{onnx::element_type_of(type), shape}, std::vector<std::byte>(values.size() * sizeof(T))};
-        std::memcpy(t.data.data(), values.data(), t.data.size());
-        result_.model.initializers.insert_or_assign(name, std::move(t));
-        return name;
+        if (!values.empty()) std::memcpy(t.data.data(), values.data(), t.data.size());
+        auto &written = constants_[wanted];
+        for (const auto &name : written)
+            if (result_.model.initializers.at(name) == t) return name;
+        written.push_back(values_.unique(wanted));
+        result_.model.initializers.emplace(written.back(), std::move(t));
+        return written.back();
     }
     std::string scalar(const std::string &name, double value) {
         return constant<float>(name, data_type::f32, {}, {static_cast<float>(value)});
@@ -274,14 +258,11 @@ class writer {
                            : constant<std::int8_t>("zero_s8", data_type::s8, {}, {0});
     }
 
-    template <typename... Parts>
-    void note(const float_layer &l, const Parts &...parts) {
-        result_.notes.push_back(concat(label(*l.product), ": ", parts...));
-    }
-
     const graph &g_;
     const value_ranges &ranges_;
     const codify_options opts_;
+    names values_, nodes_;
+    std::map<std::string, std::vector<std::string>> constants_; // by the wanted name
     std::map<std::string, quantized_value> quantized_;
     codified result_;
 };

@@ -30,7 +30,7 @@ struct codify_options {
 
 struct codified {
     graph model;
-    std::vector<std::string> notes; // what a person should know: saturated biases, values that are all 0
+    std::vector<std::string> notes; // what a person should know: coarser scales, values that are all 0
 };
 
 /// The values whose ranges codify() needs, in the order of the nodes: the graph's inputs, and of each layer the output
@@ -38,11 +38,12 @@ struct codified {
 std::vector<std::string> values_to_calibrate(const graph &g);
 
 /// The pre-quantized model of a float model of Gemm, MatMul with or without Add, and Conv, each with or without Relu,
-/// Tanh or Sigmoid, between Flatten, Reshape, Transpose and MaxPool. Symmetric scales: of the largest magnitude to 127,
-/// and of values that were never negative to 255, as uint8; 1 for what is always 0. Weights go to -127 to 127. The
-/// graph's value_types must be known (infer()). The same arguments give the same model. Throws error:
-/// values_to_calibrate(g)'s; a range that is missing or not finite; weights that are not; a rescaling beyond what 24
-/// bits and a shift can state.
+/// Tanh or Sigmoid, between Flatten, Reshape, Transpose and MaxPool. Symmetric scales: the
+/// largest magnitude by 127, as int8; by 255, as uint8, of inputs that were never negative and of what Relu and Sigmoid
+/// give; 1 for what is always 0. Weights go to -127 to 127, or less far where sums and biases would go beyond int32
+/// otherwise: they never wrap. Inputs and outputs keep their names; what is new has names of its own. The graph's
+/// value_types must be known (infer()). The same arguments give the same model. Throws error: values_to_calibrate(g)'s;
+/// a range that is missing or not finite; weights that are not; a rescaling beyond what 24 bits and a shift can state.
 codified codify(const graph &g, const value_ranges &ranges, const codify_options &opts);
 
 } // namespace dynquant::models

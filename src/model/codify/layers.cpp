@@ -5,6 +5,7 @@
 #include <cstring>
 #include <set>
 
+#include "model/channels.hpp"
 #include "model/refusal.hpp"
 #include "onnx/element_type.hpp"
 #include "quantization/shape.hpp"
@@ -103,18 +104,24 @@ class layer_reader {
             l.weights = std::move(turned);
             l.weight_shape = {columns, rows};
         }
-        const float alpha = attribute_of(n, "alpha", 1.0F);
-        for (auto &w : l.weights)
-            w *= alpha;
+        multiply(n, "alpha", l.weights);
+    }
+
+    static void multiply(const node &n, const char *attribute, std::vector<float> &values) {
+        const float factor = attribute_of(n, attribute, 1.0F);
+        for (auto &v : values) {
+            if (!std::isfinite(v * factor))
+                refuse(n, dnnl_invalid_arguments, "attribute '", attribute, "': expected finite products, given ",
+                        factor, " and ", v);
+            v *= factor;
+        }
     }
 
     void read_bias(float_layer &l) {
         const node &n = *l.product;
         if (!input(n, 2).empty()) { // Gemm's C and Conv's B
-            l.bias = per_channel(n, floats(n, 2), l.channels, n.inputs[2]);
-            const float beta = n.op_type == "Gemm" ? attribute_of(n, "beta", 1.0F) : 1.0F;
-            for (auto &b : l.bias)
-                b *= beta;
+            l.bias = per_channel(l, n, 2);
+            if (n.op_type == "Gemm") multiply(n, "beta", l.bias);
         } else if (n.op_type == "MatMul") {
             read_added_bias(l);
         }
@@ -127,17 +134,20 @@ class layer_reader {
         const std::size_t side = input(*add, 0) == l.y ? 1 : 0;
         const auto at = g_.initializers.find(input(*add, side));
         if (at == g_.initializers.end() || at->second.what.shape.size() > g_.value_types.at(l.y).shape.size()) return;
-        l.bias = per_channel(*add, floats(*add, side), l.channels, at->first);
+        l.bias = per_channel(l, *add, side);
         l.sum = l.y = take(*add);
     }
 
-    static std::vector<float> per_channel(
-            const node &n, std::vector<float> values, std::int64_t channels, const std::string &name) {
-        const auto count = static_cast<std::size_t>(channels);
-        if (values.size() == 1) values.resize(count, values.front());
-        if (values.size() != count)
-            refuse(n, dnnl_invalid_shape, "bias '", name, "': expected one element, or ", channels,
-                    " for as many output channels, given ", values.size());
+    /// The node's input, a constant of one value or of one for each output channel: Conv's B, or what is broadcast to
+    /// y.
+    std::vector<float> per_channel(const float_layer &l, const node &n, std::size_t i) const {
+        const auto &shape = constant(n, i).what.shape, &y = g_.value_types.at(l.y).shape;
+        if (l.is_convolution() ? shape != dims {l.channels} : !meets_channels(shape, y, y.size() - 1))
+            refuse(n, dnnl_invalid_shape, "bias '", n.inputs[i], "': expected ",
+                    l.is_convolution() ? "a value" : "one value, or one", " for each of ", l.channels,
+                    l.is_convolution() ? " filters" : " columns", ", given shape ", to_string(shape));
+        auto values = floats(n, i);
+        if (values.size() == 1) values.resize(static_cast<std::size_t>(l.channels), values.front());
         return values;
     }
 

@@ -160,9 +160,6 @@ integer_convolution::problem plan_convolution(const op_node &n) {
         n.refuse(dnnl_invalid_shape, n.name(w), ": expected ", channels / groups, " channels, those of ", n.name(x),
                 " of shape ", to_string(from), " in ", groups, " groups, given shape ", to_string(weights));
     const dims kernel(weights.begin() + 2, weights.end());
-    if (n.integers("kernel_shape", kernel) != kernel)
-        n.refuse(dnnl_invalid_arguments, "attribute 'kernel_shape': expected ", to_string(kernel),
-                ", as in the weights' shape, given ", to_string(n.integers("kernel_shape", kernel)));
     integer_convolution::problem p {n.at(x).type == onnx::type::int8, from[0], groups, channels, filters,
             window_of(n, from, kernel), x_zero_point_of(n), zero_points_of(n, w_zero_point, {dims {filters}})};
     check_workspace(n, p);

@@ -1,0 +1,207 @@
+// Codified models compute what the float model means: biases for columns, sums within int32, values not mixed up.
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "codify_support.hpp"
+
+namespace dynquant::models {
+namespace {
+
+using namespace test;
+
+/// y = x W + B of [4, 2] and [2, 4], B of that shape.
+float_model with_bias(const char *product, const dims &shape) {
+    std::size_t count = 1;
+    for (const auto extent : shape)
+        count *= static_cast<std::size_t>(extent);
+    float_model m;
+    m.g.inputs = {{"x", 1, dims {4, 2}}};
+    m.computes("x", {4, 2})
+            .constant("w", {2, 4}, {1.27F, 1, 1, 1, 1, 1, 1, 1})
+            .constant("b", shape, std::vector<float>(count, 1));
+    if (product == std::string("Gemm")) return m.add("Gemm", {"x", "w", "b"}, "y", {4, 4});
+    return m.add("MatMul", {"x", "w"}, "p", {4, 4}).add("Add", {"b", "p"}, "y", {4, 4});
+}
+
+TEST(CodifyBounds, ABiasIsOneValueOrOneForEachColumn) {
+    for (const char *product : {"MatMul", "Gemm"})
+        for (const auto &shape : std::vector<dims> {{}, {1}, {4}, {1, 1}, {1, 4}})
+            EXPECT_EQ(elements<std::int32_t>(codify(with_bias(product, shape).g, usual, {}).model, "y_bias"),
+                    (std::vector<std::int32_t> {5000, 5000, 5000, 5000})); // 1 / 0.0002
+}
+
+TEST(CodifyBounds, ABiasForEachRowIsRefused) {
+    EXPECT_EQ(message_of(with_bias("MatMul", {4, 1}).g),
+            "node 'the_Add' (Add): bias 'b': expected one value, or one for each of 4 columns, given shape 4x1");
+    EXPECT_EQ(message_of(with_bias("Gemm", {4, 1}).g),
+            "node 'the_Gemm' (Gemm): bias 'b': expected one value, or one for each of 4 columns, given shape 4x1");
+    EXPECT_EQ(message_of(with_bias("Gemm", {4, 4}).g),
+            "node 'the_Gemm' (Gemm): bias 'b': expected one value, or one for each of 4 columns, given shape 4x4");
+}
+
+TEST(CodifyBounds, AnAddThatMakesMoreRowsIsRefused) {
+    auto m = with_bias("MatMul", {4, 1});
+    for (const char *value : {"x", "p"})
+        m.g.value_types[value].shape.front() = 1;
+    EXPECT_EQ(message_of(m.g),
+            "node 'the_Add' (Add): bias 'b': expected one value, or one for each of 4 columns, given shape 4x1");
+}
+
+TEST(CodifyBounds, FactorsOfGemmMustStayFinite) {
+    auto m = with_bias("Gemm", {4});
+    m.g.nodes.front().attributes = {{"alpha", 3e38F}};
+    EXPECT_EQ(message_of(m.g),
+            "node 'the_Gemm' (Gemm): attribute 'alpha': expected finite products, given 3e+38 and 1.27");
+}
+
+// ---- Sums ----
+
+/// The largest magnitude that each column's sums may have, x being at most `most`.
+std::vector<std::int64_t> bounds_of(const graph &g, std::int64_t most, bool has_bias) {
+    const auto weights = elements<std::int8_t>(g, "y_weights");
+    const auto columns = static_cast<std::size_t>(g.initializers.at("y_weights").what.shape[1]);
+    std::vector<std::int64_t> bounds(columns);
+    for (std::size_t i = 0; i < weights.size(); ++i)
+        bounds[i % columns] += std::abs(std::int64_t {weights[i]}) * most;
+    if (!has_bias) return bounds;
+    const auto bias = elements<std::int32_t>(g, "y_bias");
+    for (std::size_t c = 0; c < columns; ++c)
+        bounds[c] += std::abs(std::int64_t {bias[c]});
+    return bounds;
+}
+
+TEST(CodifyBounds, LargeBiasesMakeWeightsCoarser) {
+    for (const float bias : {430000.0F, 430000.7F, 1e6F, 3e9F, 1e38F}) {
+        auto m = fully_connected();
+        m.constant("b", {2}, {bias, -0.002F});
+        const auto result = codify(m.g, {{"x", {-2.54F, 1}}, {"y", {-1, bias}}}, {});
+        const auto bounds = bounds_of(result.model, 128, true);
+        const auto most = *std::ranges::max_element(bounds);
+        EXPECT_LE(most, 2147483647) << bias;
+        EXPECT_GE(static_cast<double>(most), 2147483647 / 1.011) << bias; // and no coarser than they must be
+        const double scale = bias / static_cast<double>(elements<std::int32_t>(result.model, "y_bias")[0]) / 0.02;
+        EXPECT_EQ(elements<std::int8_t>(result.model, "y_weights")[0], std::nearbyint(1.27F / scale)) << bias;
+        ASSERT_EQ(result.notes.size(), 1U);
+        EXPECT_TRUE(result.notes[0].starts_with("node 'the_MatMul' (MatMul): sums with their biases would go beyond "
+                                                "int32: scales of the weights are up to "))
+                << result.notes[0];
+    }
+    auto fits = fully_connected();
+    fits.constant("b", {2}, {425000, -0.002F}); // 2125000000, and 128 * 152 of the weights
+    const auto result = codify(fits.g, {{"x", {-2.54F, 1}}, {"y", {-1, 425000}}}, {});
+    EXPECT_TRUE(result.notes.empty());
+    EXPECT_EQ(elements<std::int8_t>(result.model, "y_weights")[0], 127);
+}
+
+TEST(CodifyBounds, ScalesOfOtherChannelsStay) {
+    auto m = fully_connected();
+    m.constant("b", {2}, {1e6F, 1});
+    codify_options opts;
+    opts.per_channel = true;
+    const auto g = codify(m.g, {{"x", {-2.54F, 1}}, {"y", {-1, 1e6F}}}, opts).model;
+    const auto weights = elements<std::int8_t>(g, "y_weights");
+    EXPECT_LT(weights[0], 127);
+    EXPECT_EQ(weights[1], -127);
+    EXPECT_EQ(elements<std::int32_t>(g, "y_bias")[1], 12700); // 1 / (0.5 / 127 * 0.02)
+}
+
+TEST(CodifyBounds, LongProductsMakeWeightsCoarser) {
+    constexpr std::int64_t many = 70000; // times 127 * 255 is beyond int32 by a factor of 1.0556
+    float_model m;
+    m.g.inputs = {{"x", 1, dims {1, many}}};
+    m.computes("x", {1, many})
+            .constant("w", {many, 1}, std::vector<float>(many, 1))
+            .add("MatMul", {"x", "w"}, "y", {1, 1});
+    const auto g = codify(m.g, {{"x", {0, 1}}, {"y", {0, 70000}}}, {}).model;
+    EXPECT_EQ(elements<std::int8_t>(g, "y_weights").front(), 119); // of 120 that are possible
+    EXPECT_LE(bounds_of(g, 255, false).front(), 2147483647);
+}
+
+// ---- Names ----
+
+/// All names of values that nodes, inputs and initializers define are different, and all that nodes take are defined.
+void expect_no_mix_up(const graph &g) {
+    std::set<std::string> values, nodes;
+    for (const auto &input : g.inputs)
+        EXPECT_TRUE(values.insert(input.name).second) << input.name;
+    for (const auto &[name, value] : g.initializers)
+        EXPECT_TRUE(values.insert(name).second) << name;
+    for (const auto &n : g.nodes) {
+        EXPECT_TRUE(nodes.insert(n.name).second) << n.name;
+        for (const auto &input : n.inputs)
+            EXPECT_TRUE(values.contains(input)) << n.name << " takes " << input;
+        for (const auto &output : n.outputs)
+            EXPECT_TRUE(values.insert(output).second) << output;
+    }
+    for (const auto &output : g.outputs)
+        EXPECT_TRUE(values.contains(output.name)) << output.name;
+}
+
+/// y = tanh(x W + B), whose values have other names.
+graph renamed(const std::map<std::string, std::string> &names) {
+    auto m = fully_connected();
+    m.g.nodes[1].outputs = {"s"};
+    m.computes("s", {1, 2}).add("Tanh", {"s"}, "y", {1, 2});
+    const auto rename = [&](std::string &name) {
+        if (const auto at = names.find(name); at != names.end()) name = at->second;
+    };
+    for (auto *ports : {&m.g.inputs, &m.g.outputs})
+        for (auto &port : *ports)
+            rename(port.name);
+    for (auto &n : m.g.nodes) {
+        std::ranges::for_each(n.inputs, rename);
+        std::ranges::for_each(n.outputs, rename);
+    }
+    for (const auto &[from, to] : names) {
+        m.computes(to, {1, 2});
+        if (auto constant = m.g.initializers.extract(from)) {
+            constant.key() = to;
+            m.g.initializers.insert(std::move(constant));
+        }
+    }
+    return m.g;
+}
+
+TEST(CodifyBounds, NamesOfTheModelAreNotTakenAgain) {
+    for (const auto *taken :
+            {"one", "zero_s8", "y_scale", "y_input_quantized", "y_integer", "y_weights", "x_quantized"})
+        for (const auto *from : {"x", "y", "p", "b"}) {
+            const auto g = renamed({{from, taken}});
+            value_ranges ranges;
+            for (const auto &value : values_to_calibrate(g))
+                ranges[value] = {-1, 1};
+            const auto result = codify(g, ranges, {});
+            expect_no_mix_up(result.model);
+            EXPECT_EQ(result.model.inputs, g.inputs);
+            EXPECT_EQ(result.model.outputs, g.outputs);
+        }
+}
+
+TEST(CodifyBounds, LayersWhoseNamesAreNearHaveValuesOfTheirOwn) {
+    auto m = fully_connected();
+    m.g.nodes[1].outputs = {"s"};
+    m.computes("s", {1, 2}).add("Tanh", {"s"}, "a", {1, 2});
+    m.add("MatMul", {"a", "w"}, "s2", {1, 2}).add("Tanh", {"s2"}, "a_input", {1, 2});
+    m.add("MatMul", {"a_input", "w"}, "y", {1, 2});
+    const auto g = codify(m.g,
+            {{"x", {-1, 1}}, {"s", {-2, 2}}, {"a", {-1, 1}}, {"s2", {-1, 1}}, {"a_input", {-1, 1}}, {"y", {-1, 1}}}, {})
+                           .model;
+    expect_no_mix_up(g);
+    EXPECT_FLOAT_EQ(elements<float>(g, "a_input_scale")[0], 2.0F / 127);   // of what goes into the first Tanh
+    EXPECT_FLOAT_EQ(elements<float>(g, "a_input_scale_2")[0], 1.0F / 127); // of what the second gives
+}
+
+TEST(CodifyBounds, AnInputThatIsAnOutputStays) {
+    auto m = fully_connected();
+    m.g.outputs.push_back(m.g.inputs.front());
+    const auto g = codify(m.g, usual, {}).model;
+    expect_no_mix_up(g);
+    EXPECT_EQ(g.nodes.size(), codify(fully_connected().g, usual, {}).model.nodes.size());
+}
+
+} // namespace
+} // namespace dynquant::models

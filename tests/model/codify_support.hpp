@@ -1,0 +1,78 @@
+// Float models for tests of codify(), and what it makes of them.
+#pragma once
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "dynquant/error.hpp"
+#include "model/codify/codify.hpp"
+#include "onnx/element_type.hpp"
+
+namespace dynquant::models::test {
+
+inline tensor floats(const dims &shape, const std::vector<float> &values) {
+    tensor t {{onnx::element_type_of(data_type::f32), shape}, std::vector<std::byte>(values.size() * sizeof(float))};
+    std::memcpy(t.data.data(), values.data(), t.data.size());
+    return t;
+}
+
+template <typename T>
+std::vector<T> elements(const graph &g, const std::string &name) {
+    const auto &t = g.initializers.at(name);
+    std::vector<T> values(t.data.size() / sizeof(T));
+    std::memcpy(values.data(), t.data.data(), t.data.size());
+    return values;
+}
+
+inline std::vector<std::string> op_types(const graph &g) {
+    std::vector<std::string> types;
+    for (const auto &n : g.nodes)
+        types.push_back(n.op_type);
+    return types;
+}
+
+/// A model of float values, whose types are given as inference would find them.
+struct float_model {
+    graph g;
+
+    float_model() {
+        g.opsets[""] = 13;
+        g.inputs = {{"x", 1, dims {1, 2}}};
+        g.outputs = {{"y", 1, dims {1, 2}}};
+        computes("x", {1, 2});
+    }
+    float_model &computes(const std::string &name, const dims &shape) {
+        g.value_types[name] = {1, shape};
+        return *this;
+    }
+    float_model &constant(const std::string &name, const dims &shape, const std::vector<float> &values) {
+        g.initializers[name] = floats(shape, values);
+        return computes(name, shape);
+    }
+    float_model &add(const std::string &op_type, const std::vector<std::string> &inputs, const std::string &output,
+            const dims &shape, std::vector<attribute> attributes = {}) {
+        g.nodes.push_back({op_type, "", "the_" + op_type, inputs, {output}, std::move(attributes)});
+        return computes(output, shape);
+    }
+};
+
+/// y = x W + B with max|W| = 1.27 and, as x goes to 2.54, scales of 0.01 and 0.02.
+inline float_model fully_connected() {
+    float_model m;
+    m.constant("w", {2, 2}, {1.27F, -0.5F, 0.25F, 0.004F}).constant("b", {2}, {1, -0.002F});
+    return m.add("MatMul", {"x", "w"}, "p", {1, 2}).add("Add", {"p", "b"}, "y", {1, 2});
+}
+
+inline const value_ranges usual = {{"x", {-2.54F, 1}}, {"y", {-1, 5.08F}}};
+
+inline std::string message_of(const graph &g, const value_ranges &ranges = usual) {
+    try {
+        codify(g, ranges, {});
+    } catch (const error &e) {
+        return e.message;
+    }
+    return "no error";
+}
+
+} // namespace dynquant::models::test
