@@ -5,13 +5,13 @@
 //     m.run({x}, {y.data()});
 //
 // Operators of domain "": MatMulInteger, ConvInteger (weights int8 and constant), Add, Mul, Cast, Relu, Tanh, Sigmoid,
-// QuantizeLinear, DequantizeLinear, MaxPool, Flatten, Reshape, Transpose, Identity, Constant; opsets 10 to 28.
-// Zero points of products are constant: one for x; for weights one, or one for each column (in MatMulInteger also of
-// each matrix) or filter.
+// QuantizeLinear, DequantizeLinear, MaxPool, Flatten, Reshape, Transpose, Identity, Constant, and of float models Gemm,
+// MatMul and Conv; opsets 10 to 28. Zero points of products are constant: one for x; for weights one, or one for each
+// column (in MatMulInteger also of each matrix) or filter.
 //
 // Whatever is wrong with a file or an argument throws dynquant::error, whose message names the file, the node and the
 // tensor, what was expected and what was given. Its status: invalid_data_type for types, invalid_shape for shapes,
-// unimplemented for what is not known here, invalid_arguments for all else.
+// unimplemented for what is not known here, out_of_memory for a model that is too large, invalid_arguments for all else.
 #pragma once
 
 #include <cstddef>
@@ -57,9 +57,10 @@ struct model_stage {
     std::string name;                                  // that of its first node, or of its first node's output
     std::string pattern;                               // what it computes: the operator, when it is a node by itself
     std::vector<std::string> nodes;                    // its nodes, "'fc1' (MatMulInteger)"
-    std::string note = {};                             // why it is not more, and warnings
+    std::string note = {};                             // why it is not more, or is not folded
     std::vector<model_port> inputs = {}, outputs = {}; // the values that it takes and gives, constants aside
     std::optional<model_rescale> rescale = {};         // of a layer of several nodes
+    std::string warning = {};                          // that its sums may wrap, with their bound
 };
 
 /// A model, prepared: immutable, cheap to copy (copies share), ready to run.

@@ -1,9 +1,8 @@
 #include "model/fused_stages.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
+#include "model/layer_notes.hpp"
 #include "model/layer_product.hpp"
 #include "model/layer_rescale.hpp"
 #include "model/match.hpp"
@@ -40,39 +39,6 @@ class fused_layer final : public stage {
     std::size_t sums_bytes_;
 };
 
-/// Sentences, one after another.
-class notes {
-  public:
-    template <typename... Parts>
-    void add(const Parts &...parts) {
-        text_ += concat(text_.empty() ? "" : "; ", parts...);
-    }
-    const std::string &text() const { return text_; }
-
-  private:
-    std::string text_;
-};
-
-void note_bound(const op_node &product, notes &to) {
-    constexpr std::int64_t largest = std::numeric_limits<std::int32_t>::max();
-    if (const auto bound = bound_of_sums(product); bound > largest)
-        to.add("sums may reach ", bound, ", beyond ", largest, ", where they wrap");
-}
-
-bool is_power_of_two(float value) {
-    int exponent = 0;
-    return std::frexp(value, &exponent) == 0.5F;
-}
-
-/// Two multipliers that hardware could not do by a multiplication of integers and a shift.
-void note_multipliers(const model_rescale &rescale, notes &to) {
-    for (const auto scale : rescale.shifts.empty() ? std::vector<float> {} : rescale.multipliers)
-        if (scale != std::nearbyint(scale) || scale > 0x1p24F)
-            return to.add("Quant_scale: expected integers of at most 2^24, given ", scale);
-    for (const auto shift : rescale.shifts)
-        if (!is_power_of_two(shift)) return to.add("Quant_shift: expected powers of two, given ", shift);
-}
-
 class fusion {
   public:
     fusion(const graph &g, const settings &s)
@@ -105,10 +71,8 @@ class fusion {
         auto result = plain_stage(graph_, graph_.nodes[index], settings_);
         const auto reason = reasons_.find(index);
         if (reason == reasons_.end()) return result;
-        notes about;
-        about.add("not fused: ", reason->second);
-        note_bound(check(graph_, graph_.nodes[index]), about);
-        result.description.note = about.text();
+        result.description.note = concat("not fused: ", reason->second);
+        result.description.warning = warning_of(check(graph_, graph_.nodes[index]), nullptr);
         return result;
     }
 
@@ -141,15 +105,13 @@ class fusion {
         return folded;
     }
 
-    static void describe(const layer &l, const op_node &product, bool folded, model_stage &to) {
+    void describe(const layer &l, const op_node &product, bool folded, model_stage &to) const {
         auto &rescale = to.rescale.emplace();
         rescale.multipliers = values_of<float>(*l.multipliers.front());
         if (l.multipliers.size() > 1) rescale.shifts = values_of<float>(*l.multipliers.back());
         rescale.folded = folded;
-        notes about;
-        note_multipliers(rescale, about);
-        note_bound(product, about);
-        to.note = about.text();
+        to.note = note_of(graph_, l, rescale);
+        to.warning = warning_of(product, l.bias);
     }
 
     layer_shape shape_of(const layer &l) const {

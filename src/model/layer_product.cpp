@@ -1,9 +1,13 @@
 #include "model/layer_product.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <span>
 
 #include "model/operators/products.hpp"
 #include "model/permute.hpp"
+#include "model/values.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::models {
@@ -70,12 +74,55 @@ std::int64_t largest_difference(bool is_signed, std::int64_t zero_point) {
     return std::max(highest - zero_point, zero_point - lowest);
 }
 
+/// Weights as they lie: of a matrix row by row, of filters one after another.
+struct weights_view {
+    std::span<const std::int8_t> values;
+    std::int64_t products; // in each sum
+    std::size_t channels;
+    bool is_convolution;
+
+    std::size_t channel_of(std::size_t i) const {
+        return is_convolution ? i / static_cast<std::size_t>(products) : i % channels;
+    }
+    /// Of several matrices.
+    std::size_t matrix_of(std::size_t i) const {
+        return is_convolution ? 0 : i / (static_cast<std::size_t>(products) * channels);
+    }
+};
+
+std::int64_t zero_point_at(const std::vector<std::int32_t> &zero_points, std::size_t channel) {
+    return zero_points.empty() ? 0 : zero_points[zero_points.size() == 1 ? 0 : channel];
+}
+
+/// The largest sum of magnitudes, times x, and the bias of its channel.
+std::int64_t bound_of_these(const weights_view &w, const std::vector<std::int32_t> &zero_points, std::int64_t x,
+        const std::vector<std::int32_t> &bias) {
+    std::int64_t most = 0;
+    std::vector<std::int64_t> sums(w.channels);
+    const auto finish_matrix = [&] {
+        for (std::size_t c = 0; c < w.channels; ++c)
+            most = std::max(most, sums[c] * x + std::abs(zero_point_at(bias, c)));
+        std::ranges::fill(sums, 0);
+    };
+    for (std::size_t i = 0; i < w.values.size(); ++i) {
+        if (i > 0 && w.matrix_of(i) != w.matrix_of(i - 1)) finish_matrix();
+        const auto channel = w.channel_of(i);
+        sums[channel] += std::abs(w.values[i] - zero_point_at(zero_points, channel));
+    }
+    finish_matrix();
+    return most;
+}
+
 template <typename Problem>
-std::int64_t bound(const Problem &p, std::int64_t products) {
-    std::int64_t w = 128;
+sum_bounds bounds_of(const Problem &p, const weights_view &w, const std::vector<std::int32_t> &bias) {
+    std::int64_t most = 128, most_bias = 0;
     for (const auto zero_point : p.w_zero_points)
-        w = std::max(w, largest_difference(true, zero_point));
-    return products * largest_difference(p.x_is_signed, p.x_zero_point) * w;
+        most = std::max(most, largest_difference(true, zero_point));
+    for (const auto b : bias)
+        most_bias = std::max(most_bias, std::abs(std::int64_t {b}));
+    const auto x = largest_difference(p.x_is_signed, p.x_zero_point), any = w.products * x * most + most_bias;
+    if (any <= std::numeric_limits<std::int32_t>::max()) return {any, any}; // which saves the time of looking
+    return {any, bound_of_these(w, p.w_zero_points, x, bias)};
 }
 
 } // namespace
@@ -87,13 +134,16 @@ std::unique_ptr<const layer_product> make_layer_product(const op_node &n, bool x
     return std::make_unique<plain>(n, s);
 }
 
-std::int64_t bound_of_sums(const op_node &n) {
+sum_bounds bounds_of_sums(const op_node &n, const tensor *bias) {
+    const auto biases = bias ? values_of<std::int32_t>(*bias) : std::vector<std::int32_t> {};
+    const std::span values(weights_of(n), n.constant(1).data.size());
     if (n.given.op_type != "ConvInteger") {
         const auto p = plan_matmul(n).problem;
-        return bound(p, p.inner);
+        return bounds_of(p, {values, p.inner, static_cast<std::size_t>(p.columns), false}, biases);
     }
     const auto p = plan_convolution(n);
-    return bound(p, p.channels / p.groups * *volume(p.over.kernel));
+    const auto products = p.channels / p.groups * *volume(p.over.kernel);
+    return bounds_of(p, {values, products, static_cast<std::size_t>(p.filters), true}, biases);
 }
 
 } // namespace dynquant::models

@@ -26,7 +26,10 @@ class layer_product {
 /// The output has elements.
 std::unique_ptr<const layer_product> make_layer_product(const op_node &n, bool x_is_channels_last, const settings &s);
 
-/// How large the sums of a product may become by the types and zero points of what it multiplies.
-std::int64_t bound_of_sums(const op_node &n);
+/// How large the sums of a product may become, with the bias if there is one, by the type and the zero point of x.
+struct sum_bounds {
+    std::int64_t of_any_weights, of_these_weights;
+};
+sum_bounds bounds_of_sums(const op_node &n, const tensor *bias);
 
 } // namespace dynquant::models

@@ -205,20 +205,54 @@ TEST(fusion, tells_what_a_layer_is) {
 
 TEST(fusion, notes_what_is_no_scale_and_shift) {
     auto no_shift = product().cast(type::float32).mul(3).mul(0.001F).quantize(type::int8).finished();
-    EXPECT_EQ(parse(no_shift).stages().front().note, "Quant_shift: expected powers of two, given 0.001");
+    EXPECT_EQ(parse(no_shift).stages().front().note,
+            "not folded: Quant_shift 'c3': expected powers of two of at most 1, given 0.001");
     expect_same_bits(no_shift);
     EXPECT_FALSE(parse(no_shift).stages().front().rescale->folded);
     auto no_scale = product().cast(type::float32).mul(1.5F).mul(0x1p-9F).quantize(type::int8).finished();
-    EXPECT_EQ(parse(no_scale).stages().front().note, "Quant_scale: expected integers of at most 2^24, given 1.5");
+    EXPECT_EQ(parse(no_scale).stages().front().note, "Quant_scale 'c2': expected integers of at most 2^24, given 1.5");
+    EXPECT_TRUE(parse(no_scale).stages().front().rescale->folded);
     expect_same_bits(no_scale);
+    auto left = product().cast(type::float32).mul(3).mul(2).quantize(type::int8).finished();
+    EXPECT_EQ(parse(left).stages().front().note,
+            "not folded: Quant_shift 'c3': expected powers of two of at most 1, given 2");
+    expect_same_bits(left);
+    auto large = product().cast(type::float32).mul(0x1p24F + 2).mul(0x1p-30F).quantize(type::int8).finished();
+    EXPECT_EQ(
+            parse(large).stages().front().note, "Quant_scale 'c2': expected integers of at most 2^24, given 16777218");
 }
 
-TEST(fusion, notes_that_sums_may_wrap) {
-    constexpr std::int64_t many = 65794; // times 255 * 128 is the first beyond 2^31 - 1
+/// Of so many weights w by x of uint8, and a bias, perhaps not fused.
+std::string warning_of(std::int64_t many, std::int8_t w, std::int32_t bias, bool fused = true) {
     graph_builder b({type::uint8, {1, many}});
-    b.then("MatMulInteger", {b.weights({many, 1}, many)}).cast(type::float32).mul(0.01F).quantize(type::int8);
-    EXPECT_EQ(
-            parse(b.finished()).stages().front().note, "sums may reach 2147516160, beyond 2147483647, where they wrap");
+    b.then("MatMulInteger",
+            {b.constant(type::int8, {many, 1}, std::vector<std::int8_t>(static_cast<std::size_t>(many), w))});
+    b.then("Add", {b.constant(type::int32, {1}, std::vector {bias})}).cast(type::float32).mul(0.01F);
+    if (fused) b.quantize(type::int8);
+    return parse(b.finished()).stages().front().warning;
+}
+
+TEST(fusion, warns_that_sums_may_wrap) {
+    constexpr std::int64_t many = 65794; // times 255 * 128 is the first beyond 2^31 - 1
+    EXPECT_EQ(warning_of(many, -128, 0), "sums may reach 2147516160, beyond 2147483647, where they wrap");
+    EXPECT_EQ(warning_of(many, -128, 0, false), "sums may reach 2147516160, beyond 2147483647, where they wrap");
+    EXPECT_EQ(warning_of(many, 1, -1000),
+            "sums by any weights may reach 2147517160, beyond 2147483647; by these weights they stay within 16778470");
+    EXPECT_EQ(warning_of(1, 127, 2147451262),
+            "sums by any weights may reach 2147483902, beyond 2147483647; by these "
+            "weights they stay within 2147483647"); // 127 * 255 and the bias
+    EXPECT_EQ(warning_of(1, 127, -2147451263), "sums may reach 2147483648, beyond 2147483647, where they wrap");
+    EXPECT_EQ(warning_of(1, 127, 2147450000), "");
+}
+
+TEST(fusion, warns_of_each_channel_by_its_own_weights) {
+    graph_builder b({type::int8, {1, 3, 1, 1}});
+    b.then("ConvInteger", {b.constant<std::int8_t>(type::int8, {2, 3, 1, 1}, {1, 2, -3, -128, 127, 0})});
+    b.then("Add", {b.constant<std::int32_t>(type::int32, {2, 1, 1}, {2147450000, -2000000000})});
+    // 128 * (1 + 2 + 3) and its bias; 128 * (128 + 127) and the other one's are less
+    EXPECT_EQ(parse(b.cast(type::float32).mul(0.01F).quantize(type::int8).finished()).stages().front().warning,
+            "sums by any weights may reach 2147499152, beyond 2147483647; by these weights they stay within "
+            "2147450768");
 }
 
 // ---- What is nearly a layer ----

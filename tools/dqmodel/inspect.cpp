@@ -10,6 +10,7 @@
 #include "model/file.hpp"
 #include "model/refusal.hpp"
 #include "quantization/text.hpp"
+#include "say.hpp"
 #include "tensors.hpp"
 
 namespace dqmodel {
@@ -34,7 +35,7 @@ void print_table(const std::vector<std::vector<std::string>> &rows) {
         std::string line;
         for (std::size_t c = 0; c < row.size(); ++c)
             line += row[c] + std::string(c + 1 < row.size() ? widths[c] - row[c].size() + 2 : 0, ' ');
-        std::puts(line.erase(line.find_last_not_of(' ') + 1).c_str());
+        say(line.erase(line.find_last_not_of(' ') + 1));
     }
 }
 
@@ -53,20 +54,20 @@ std::string range_of(const std::vector<float> &values) {
     return *least == *greatest ? text_of(*least) : concat(text_of(*least), " to ", text_of(*greatest));
 }
 
-/// Quant_scale, Quant_shift and Quant_multiplier, as far as a stage has them.
+/// Quant_scale, Quant_shift, Quant_multiplier and by how many Mul, as far as a stage has them.
 std::vector<std::string> rescaling_of(const model_stage &s) {
-    if (!s.rescale) return {"", "", ""};
+    if (!s.rescale) return {"", "", "", ""};
     const auto &r = *s.rescale;
-    if (r.shifts.empty()) return {"", "", range_of(r.multipliers)};
+    if (r.shifts.empty()) return {"", "", range_of(r.multipliers), "1"};
     auto products = r.multipliers;
     for (std::size_t i = 0; i < products.size(); ++i)
         products[i] *= r.shifts[r.shifts.size() == 1 ? 0 : i];
-    return {range_of(r.multipliers), range_of(r.shifts), range_of(products)};
+    return {range_of(r.multipliers), range_of(r.shifts), range_of(products), r.folded ? "2, folded" : "2, not folded"};
 }
 
 void print(const dynquant::model &m) {
     std::vector<std::vector<std::string>> rows {
-            {"layer", "pattern", "nodes", "from", "to", "Quant_scale", "Quant_shift", "multiplier"}};
+            {"layer", "pattern", "nodes", "from", "to", "Quant_scale", "Quant_shift", "multiplier", "Mul"}};
     for (const auto &s : m.stages()) {
         rows.push_back({s.name, s.pattern, std::to_string(s.nodes.size()), text_of(s.inputs), text_of(s.outputs)});
         const auto numbers = rescaling_of(s);
@@ -74,7 +75,8 @@ void print(const dynquant::model &m) {
     }
     print_table(rows);
     for (const auto &s : m.stages())
-        if (!s.note.empty()) std::printf("%s: %s\n", s.name.c_str(), s.note.c_str());
+        for (const auto &text : {s.note, s.warning.empty() ? "" : "warning: " + s.warning})
+            if (!text.empty()) say(s.name, ": ", text);
 }
 
 nlohmann::ordered_json json_of(const std::vector<model_port> &ports) {
@@ -86,7 +88,7 @@ nlohmann::ordered_json json_of(const std::vector<model_port> &ports) {
 
 nlohmann::ordered_json json_of(const model_stage &s) {
     nlohmann::ordered_json stage {{"name", s.name}, {"pattern", s.pattern}, {"nodes", s.nodes},
-            {"inputs", json_of(s.inputs)}, {"outputs", json_of(s.outputs)}, {"note", s.note}};
+            {"inputs", json_of(s.inputs)}, {"outputs", json_of(s.outputs)}, {"note", s.note}, {"warning", s.warning}};
     if (s.rescale)
         stage["rescale"] = {
                 {"multipliers", s.rescale->multipliers}, {"shifts", s.rescale->shifts}, {"folded", s.rescale->folded}};
@@ -110,7 +112,7 @@ exit_status inspect(const inspect_arguments &given) {
         stages.push_back(json_of(s));
     std::puts(nlohmann::ordered_json {
             {"inputs", json_of(m.inputs())}, {"outputs", json_of(m.outputs())}, {"stages", stages}}
-                      .dump(2)
+                      .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
                       .c_str());
     return all_well;
 }
