@@ -1,81 +1,12 @@
 """dqmodel as a program: what its commands print and write, and what they refuse."""
 
-import os
-import pathlib
-import subprocess
-import tempfile
+import json
 import unittest
 
 import numpy
 import onnx
-from onnx import TensorProto, helper, numpy_helper
-
-DQMODEL = os.environ["DQMODEL"]
-
-
-def float_model(batch="n"):
-    """y = x W + B, then Relu: 2 to 2."""
-    weights = numpy.array([[1.27, -0.5], [0.25, 0.004]], numpy.float32)
-    graph = helper.make_graph(
-        [
-            helper.make_node("Gemm", ["x", "w", "b"], ["s"], name="fc"),
-            helper.make_node("Relu", ["s"], ["y"], name="relu"),
-        ],
-        "float",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, 2])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [batch, 2])],
-        [numpy_helper.from_array(weights, "w"), numpy_helper.from_array(numpy.array([1, -1], numpy.float32), "b")],
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
-
-
-def rescaled_model(multiplier):
-    """y = the int8 of (x W) multiplied, where W is 1."""
-    graph = helper.make_graph(
-        [
-            helper.make_node("MatMulInteger", ["x", "w"], ["sums"], name="fc"),
-            helper.make_node("Cast", ["sums"], ["f"], to=TensorProto.FLOAT),
-            helper.make_node("Mul", ["f", "m"], ["p"]),
-            helper.make_node("QuantizeLinear", ["p", "one", "zero"], ["y"]),
-        ],
-        "rescaled",
-        [helper.make_tensor_value_info("x", TensorProto.UINT8, [4, 1])],
-        [helper.make_tensor_value_info("y", TensorProto.INT8, [4, 1])],
-        [
-            numpy_helper.from_array(numpy.array([[1]], numpy.int8), "w"),
-            numpy_helper.from_array(numpy.array(multiplier, numpy.float32), "m"),
-            numpy_helper.from_array(numpy.array(1, numpy.float32), "one"),
-            numpy_helper.from_array(numpy.array(0, numpy.int8), "zero"),
-        ],
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
-
-
-class Program(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        onnx.save(float_model(), self.folder / "float.onnx")
-        self.save("x", [[-2.54, 1], [1, 1]])
-
-    def save(self, name, values, dtype=numpy.float32):
-        numpy.save(self.folder / f"{name}.npy", numpy.array(values, dtype))
-
-    def run_program(self, *arguments):
-        return subprocess.run([DQMODEL, *arguments], cwd=self.folder, capture_output=True, text=True, check=False)
-
-    def prints(self, *arguments):
-        ran = self.run_program(*arguments)
-        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
-        return ran.stdout
-
-    def refuses(self, message, *arguments, status=1):
-        ran = self.run_program(*arguments)
-        self.assertEqual((ran.returncode, ran.stderr), (status, f"dqmodel: {message}\n"))
-
-    def codify(self, *arguments):
-        return self.prints("codify", "float.onnx", "--calibration", "x.npy", "-o", "q.onnx", *arguments)
+from dqmodel_support import Program, float_model, graph_model, rescaled_model
+from onnx import TensorProto, helper
 
 
 class Rescale(Program):
@@ -95,46 +26,6 @@ class Rescale(Program):
                 "rescale",
                 value,
             )
-
-
-class Codify(Program):
-    def test_a_model_passes_the_checker_and_is_the_same_each_time(self):
-        self.assertEqual(self.codify(), "q.onnx: 9 nodes of 2, 2 samples\n")
-        onnx.checker.check_model(self.folder / "q.onnx", full_check=True)
-        first = (self.folder / "q.onnx").read_bytes()
-        self.codify()
-        self.assertEqual((self.folder / "q.onnx").read_bytes(), first)
-
-    def test_samples_of_zeros_are_said(self):
-        self.save("x", [[0, 0]])
-        self.assertIn("note: value 'x': 0 throughout calibration; its scale is 1\n", self.codify())
-
-    def test_samples_must_be_finite(self):
-        self.save("x", [[1, numpy.nan]])
-        self.refuses(
-            "x.npy: expected finite numbers, given nan at element 1",
-            *("codify", "float.onnx", "--calibration", "x.npy", "-o", "q.onnx"),
-        )
-        self.assertFalse((self.folder / "q.onnx").exists())
-
-    def test_samples_must_fit_and_be_there(self):
-        arguments = ("codify", "float.onnx", "-o", "q.onnx", "--calibration")
-        self.save("x", [[1, 2, 3]])
-        self.refuses(
-            "input 'x': x.npy: shape: expected [?, 2], or a multiple of its first extent, given [1, 3]", *arguments, "x.npy"
-        )
-        self.save("x", numpy.zeros((0, 2)))
-        self.refuses("x.npy: expected samples, given none", *arguments, "x.npy")
-        self.refuses("--calibration: expected an input of the model, x, given 'z'", *arguments, "z=x.npy")
-        self.refuses("input 'x': y.npy: no such file", *arguments, "y.npy")
-
-    def test_what_cannot_be_codified_is_named(self):
-        model = float_model()
-        model.graph.node[1].op_type = "Softmax"
-        onnx.save(model, self.folder / "float.onnx")
-        ran = self.run_program("codify", "float.onnx", "--calibration", "x.npy", "-o", "q.onnx")
-        self.assertEqual(ran.returncode, 1)
-        self.assertIn("float.onnx: node 'relu' (Softmax): operator: expected ", ran.stderr)
 
 
 class Run(Program):
@@ -184,6 +75,102 @@ class Run(Program):
             r"to read the file's 0.000\d+ MB and do nothing else: [\d.]+ us\n$",
         )
 
+    def test_node_by_node_in_the_same_bits(self):
+        self.codify()
+        self.prints("run", "q.onnx", "--input", "x.npy")
+        fused = (self.folder / "y.npy").read_bytes()
+        self.prints("run", "q.onnx", "--input", "x.npy", "--no-fuse", "--threads", "2")
+        self.assertEqual((self.folder / "y.npy").read_bytes(), fused)
+
+    def test_all_types_that_files_have(self):
+        types = {
+            TensorProto.FLOAT16: numpy.float16,
+            TensorProto.DOUBLE: numpy.float64,
+            TensorProto.BOOL: numpy.bool_,
+            **{getattr(TensorProto, name.upper()): getattr(numpy, name) for name in ("int8", "int16", "int32", "int64")},
+            **{
+                getattr(TensorProto, name.upper()): getattr(numpy, name)
+                for name in ("uint8", "uint16", "uint32", "uint64")
+            },
+        }
+        for to, dtype in types.items():
+            values = numpy.array([[0, 1, 3], [100, 2, 0]], dtype)
+            onnx.save(
+                graph_model([], [("x", to, [2, 3])], [("x", to, [2, 3])], {}),
+                self.folder / "m.onnx",
+            )
+            self.save("x", numpy.asfortranarray(values), dtype)
+            self.prints("run", "m.onnx", "--input", "x.npy", "--output", "results")
+            given = self.load("results/x")
+            self.assertEqual((given.dtype, given.tolist()), (dtype, values.tolist()))
+
+    def test_an_output_of_float16(self):
+        onnx.save(
+            graph_model(
+                [helper.make_node("Cast", ["x"], ["y"], to=TensorProto.FLOAT16)],
+                [("x", TensorProto.FLOAT, [4])],
+                [("y", TensorProto.FLOAT16, [4])],
+                {},
+            ),
+            self.folder / "m.onnx",
+        )
+        self.save("x", [1 / 3, 65504, 1e6, -6e-8])
+        self.prints("run", "m.onnx", "--input", "x.npy")
+        self.assertEqual(self.load("y").dtype.str, "<f2")
+        self.assertEqual(self.load("y").tolist(), [1365 * 2**-12, 65504, float("inf"), -(2**-24)])
+
+    def test_types_that_files_lack_are_said_before_the_run(self):
+        for to, name in ((TensorProto.INT4, "int4"), (TensorProto.FLOAT8E4M3FN, "float8e4m3fn")):
+            onnx.save(
+                graph_model(
+                    [helper.make_node("QuantizeLinear", ["x", "one"], ["h"], output_dtype=to)],
+                    [("x", TensorProto.FLOAT, [1])],
+                    [("h", to, [1])],
+                    {"one": numpy.float32(1)},
+                    opset=21,
+                ),
+                self.folder / "m.onnx",
+            )
+            self.save("x", [1])
+            self.refuses(
+                "output 'h': expected a type that .npy files have (float, double, float16, bool, integers of 8 to 64 bits), "
+                f"given {name}",
+                *("run", "m.onnx", "--input", "x.npy"),
+            )
+
+    def test_two_outputs_of_one_file(self):
+        onnx.save(
+            graph_model(
+                [helper.make_node("Relu", ["x"], ["a/b"]), helper.make_node("Tanh", ["x"], ["a_b"])],
+                [("x", TensorProto.FLOAT, [1])],
+                [("a/b", TensorProto.FLOAT, [1]), ("a_b", TensorProto.FLOAT, [1])],
+                {},
+            ),
+            self.folder / "m.onnx",
+        )
+        self.save("x", [1])
+        self.refuses(
+            "output 'a_b': expected a file of its own, given a_b.npy, which is that of 'a/b'",
+            *("run", "m.onnx", "--input", "x.npy"),
+        )
+
+    def test_a_model_without_inputs(self):
+        onnx.save(
+            graph_model(
+                [helper.make_node("Identity", ["c"], ["y"])], [], [("y", TensorProto.INT32, [2])], {"c": numpy.int32([3, 4])}
+            ),
+            self.folder / "m.onnx",
+        )
+        self.assertEqual(self.prints("run", "m.onnx"), "")
+        self.assertEqual(self.load("y").tolist(), [3, 4])
+        self.refuses("--input: expected a file for each input, given none for 'x'", "run", "float.onnx")
+
+    def test_an_output_without_a_type(self):
+        model = float_model()
+        model.graph.output[0].ClearField("type")
+        onnx.save(model, self.folder / "m.onnx")
+        self.refuses("m.onnx: output 'y': expected a tensor type, given none", "run", "m.onnx", "--input", "x.npy")
+
     def test_inputs_must_fit(self):
         self.save("z", [[1, 2]], numpy.float64)
         self.refuses(
@@ -210,12 +197,13 @@ class Inspect(Program):
         self.codify()
         lines = self.prints("inspect", "q.onnx", "--shape", "x=1,2").splitlines()
         self.assertEqual(
-            lines[0].split(), ["layer", "pattern", "nodes", "from", "to", "Quant_scale", "Quant_shift", "multiplier"]
+            lines[0].split(), ["layer", "pattern", "nodes", "from", "to", "Quant_scale", "Quant_shift", "multiplier", "Mul"]
         )
         layer = next(line for line in lines if line.startswith("y_product"))
         self.assertIn("fully connected with ReLU  7", layer)
         multiplier = (1.27 / 127) * (2.54 / 127) / (2.52 / 255)
-        self.assertAlmostEqual(float(layer.split()[-1]), multiplier, delta=1e-4 * multiplier)
+        self.assertTrue(layer.endswith("  2, folded"), layer)
+        self.assertAlmostEqual(float(layer.split()[-3]), multiplier, delta=1e-4 * multiplier)
         self.assertRegex(layer, r" 2\^-\d+ ")
 
     def test_a_shape_that_is_open(self):
@@ -226,6 +214,80 @@ class Inspect(Program):
         )
         self.refuses("--shape: expected name=1,28,28, given 'x=1,b'", "inspect", "q.onnx", "--shape", "x=1,b")
 
+    def test_multipliers_that_are_no_scale_and_shift(self):
+        for scale, shift, muls, note in (
+            (3, 0.5, "2, folded", None),
+            (3, 2, "2, not folded", "not folded: Quant_shift 'm1': expected powers of two of at most 1, given 2"),
+            (3, 0.3, "2, not folded", "not folded: Quant_shift 'm1': expected powers of two of at most 1, given 0.3"),
+            (1.5, 0.5, "2, folded", "Quant_scale 'm0': expected integers of at most 2^24, given 1.5"),
+            (2**24 + 2, 0.5, "2, folded", "Quant_scale 'm0': expected integers of at most 2^24, given 16777218"),
+        ):
+            onnx.save(rescaled_model(scale, shift), self.folder / "m.onnx")
+            lines = self.prints("inspect", "m.onnx").splitlines()
+            self.assertTrue(lines[1].endswith("  " + muls), lines[1])
+            self.assertEqual(lines[2:], [f"fc: {note}"] if note else [])
+
+    def test_one_multiplier(self):
+        onnx.save(rescaled_model(0.25), self.folder / "m.onnx")
+        self.assertTrue(self.prints("inspect", "m.onnx").splitlines()[1].endswith("  2^-2        1"))
+
+    def test_json(self):
+        onnx.save(rescaled_model(3, 2), self.folder / "m.onnx")
+        told = json.loads(self.prints("inspect", "m.onnx", "--json"))
+        self.assertEqual(told["inputs"], [{"name": "x", "type": "uint8", "shape": [4, 1]}])
+        self.assertEqual(told["outputs"], [{"name": "y", "type": "int8", "shape": [4, 1]}])
+        [stage] = told["stages"]
+        self.assertEqual((stage["name"], stage["pattern"], len(stage["nodes"])), ("fc", "fully connected", 5))
+        self.assertEqual(stage["rescale"], {"multipliers": [3.0], "shifts": [2.0], "folded": False})
+        self.assertEqual(
+            (stage["note"], stage["warning"]),
+            ("not folded: Quant_shift 'm1': expected powers of two of at most 1, given 2", ""),
+        )
+
+    def test_sums_that_may_wrap_are_warned_of(self):
+        onnx.save(
+            graph_model(
+                [
+                    helper.make_node("MatMulInteger", ["x", "w"], ["s"], name="fc"),
+                    helper.make_node("Add", ["s", "b"], ["t"]),
+                    helper.make_node("Cast", ["t"], ["f"], to=TensorProto.FLOAT),
+                    helper.make_node("Mul", ["f", "m"], ["p"]),
+                    helper.make_node("QuantizeLinear", ["p", "m", "zero"], ["y"]),
+                ],
+                [("x", TensorProto.INT8, [1, 2])],
+                [("y", TensorProto.INT8, [1, 1])],
+                {
+                    "w": numpy.array([[100], [-28]], numpy.int8),
+                    "b": numpy.array([-(2**31)], numpy.int32),
+                    "m": numpy.float32(1),
+                    "zero": numpy.int8(0),
+                },
+            ),
+            self.folder / "m.onnx",
+        )
+        warning = "sums may reach 2147500032, beyond 2147483647, where they wrap"  # 128 * 128 and 2^31
+        self.assertEqual(self.prints("inspect", "m.onnx").splitlines()[2:], [f"fc: warning: {warning}"])
+        self.save("x", [[1, 1]], numpy.int8)
+        ran = self.run_program("run", "m.onnx", "--input", "x.npy")
+        self.assertEqual((ran.returncode, ran.stdout, ran.stderr), (0, "", f"dqmodel: warning: fc: {warning}\n"))
+
+    def test_names_do_not_reach_the_terminal_as_they_are(self):
+        model = rescaled_model(0.5)
+        model.graph.node[0].name = "f\x1b[31mc\nnew"
+        onnx.save(model, self.folder / "m.onnx")
+        self.save("x", [[1], [2], [3], [4]], numpy.uint8)
+        self.assertIn("\nf\\x1b[31mc\\x0anew  fully connected ", self.prints("inspect", "m.onnx"))
+        self.assertTrue(
+            self.prints("run", "m.onnx", "--input", "x.npy", "--compare", "integer").startswith(
+                "node 'f\\x1b[31mc\\x0anew' (MatMulInteger): 0 of 4"
+            )
+        )
+
+    def test_the_file_may_come_after_shapes(self):
+        self.assertEqual(
+            self.prints("inspect", "--shape", "x=1,2", "float.onnx"),
+            self.prints("inspect", "float.onnx", "--shape", "x=1,2"),
+        )
 
     def test_multipliers_that_are_not_positive(self):
         for multiplier, text in ((-0.5, "-0.5"), (0, "0"), (numpy.nan, "nan"), (numpy.inf, "inf")):
@@ -233,7 +295,7 @@ class Inspect(Program):
             lines = self.prints("inspect", "m.onnx").splitlines()
             patterns = [line.split()[1] for line in lines[1:5]]
             self.assertEqual(patterns, ["MatMulInteger", "Cast", "Mul", "QuantizeLinear"])
-            self.assertEqual(lines[5], f"fc: not fused: node of 'p' (Mul): expected positive multipliers, given {text}")
+            self.assertEqual(lines[5], f"fc: not fused: node of 'p0' (Mul): expected positive multipliers, given {text}")
 
 
 class Usage(Program):
@@ -245,7 +307,21 @@ class Usage(Program):
     def test_help(self):
         for command in ("inspect", "run", "rescale", "codify"):
             self.assertIn(command, self.prints("--help"))
-            self.assertIn("--help", self.prints(command, "--help"))
+            told = self.prints(command, "--help")
+            self.assertIn("--help", told)
+            self.assertIn("Exit status: 0 where all is well", told)
+            self.assertNotIn("{false}", told)
+
+    def test_numbers_out_of_range(self):
+        for option, most in (("--threads", 65536), ("--repeat", 1000000000)):
+            for value in ("-1", "1000000001"):
+                ran = self.run_program("run", "float.onnx", "--input", "x.npy", option, value)
+                self.assertEqual((ran.returncode, ran.stdout), (2, ""))
+                self.assertRegex(ran.stderr, rf"^dqmodel: {option}: Value {value} not in range \[?0 (-|to) {most}\]? ")
+
+    def test_a_command_without_its_file(self):
+        for arguments in (("inspect",), ("run", "--input", "x.npy"), ("codify", "--calibration", "x.npy", "-o", "q.onnx")):
+            self.refuses("FILE is required (--help tells the usage)", *arguments, status=2)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 // dqmodel: pre-quantized models made, looked at and run.
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <functional>
 #include <iostream>
 #include <new>
 
@@ -12,35 +14,52 @@
 namespace dqmodel {
 namespace {
 
-/// One line on stderr, whatever control characters the user's text brought into it.
-exit_status complain(std::string text, exit_status status) {
-    for (char &c : text)
-        if (static_cast<unsigned char>(c) < ' ') c = '?';
-    std::cerr << "dqmodel: " << text << '\n';
+/// One line on stderr.
+exit_status complain(const std::string &text, exit_status status) {
+    std::cerr << "dqmodel: " << dynquant::printable(text) << '\n';
     return status;
 }
 
-/// What a command does when it has been named.
-using action = std::function<exit_status()>;
+/// What a command does when it has been named, and the model that it does it with.
+struct action {
+    std::function<exit_status()> run;
+    std::string file;
+};
+
+/// An option of several values takes a FILE after them, too, so that CLI11 cannot ask for one: the value that is named
+/// like a model is it.
+void find_file(std::string &file, std::initializer_list<std::vector<std::string> *> options) {
+    for (auto *values : options) {
+        if (!file.empty()) return;
+        const auto is_model = [](const std::string &value) { return value.ends_with(".onnx"); };
+        const auto at = std::ranges::find_if(*values, is_model);
+        if (at == values->end()) continue;
+        file = *at;
+        values->erase(at);
+    }
+    if (file.empty()) throw CLI::RequiredError("FILE");
+}
 
 void add_inspect(CLI::App &app, action &chosen) {
     auto *command = app.add_subcommand("inspect",
             "Shows a model's layers: patterns, shapes, types, rescalings, what is computed at once and what is not");
     auto given = std::make_shared<inspect_arguments>();
-    command->add_option("FILE", given->file, "An ONNX model")->required();
+    command->add_option("FILE", given->file, "An ONNX model");
     command->add_option("--shape", given->shapes, "The shape of an input that the model leaves open: name=1,28,28");
     command->add_flag("--json", given->json, "As JSON");
-    command->callback([given, &chosen] { chosen = [given] { return inspect(*given); }; });
+    command->callback([given, &chosen] {
+        find_file(given->file, {&given->shapes});
+        chosen = {[given] { return inspect(*given); }, given->file};
+    });
 }
 
 void add_run(CLI::App &app, action &chosen) {
     auto *command = app.add_subcommand("run", "Runs a model on .npy files");
     auto given = std::make_shared<run_arguments>();
-    command->add_option("FILE", given->file, "An ONNX model")->required();
+    command->add_option("FILE", given->file, "An ONNX model");
     command->add_option("--input", given->inputs,
-                   "name=x.npy for each input; x.npy will do for a model of one. Its shape fills in what the model "
-                   "leaves open")
-            ->required();
+            "name=x.npy for each input; x.npy will do for a model of one. Its shape fills in what the model leaves "
+            "open");
     command->add_option("--shape", given->shapes,
             "The shape of an input that the model leaves open, when it is not that of the file: name=1,28,28");
     command->add_option("--output", given->output, "Folder for the results, NAME.npy each. Default: the current one");
@@ -50,19 +69,23 @@ void add_run(CLI::App &app, action &chosen) {
                    "shift that rounds half to even; differences by layer")
             ->check(CLI::IsMember({"reference", "integer"}));
     command->add_option("--threads", given->threads, "No more threads than this. Default: 0, as many as there are")
-            ->check(CLI::NonNegativeNumber);
+            ->check(CLI::Range(0, 65536));
     command->add_option("--repeat", given->repeat,
                    "Run so many times more and print the median time, and that of reading the file's bytes from memory")
-            ->check(CLI::NonNegativeNumber);
-    command->add_flag("!--no-fuse", given->fuse, "Node by node");
-    command->callback([given, &chosen] { chosen = [given] { return run(*given); }; });
+            ->check(CLI::Range(0, 1'000'000'000));
+    command->add_flag_callback(
+            "--no-fuse", [given] { given->fuse = false; }, "Node by node");
+    command->callback([given, &chosen] {
+        find_file(given->file, {&given->inputs, &given->shapes});
+        chosen = {[given] { return run(*given); }, given->file};
+    });
 }
 
 void add_rescale(CLI::App &app, action &chosen) {
     auto *command = app.add_subcommand("rescale", "Quant_scale and Quant_shift of a multiplier");
     auto given = std::make_shared<rescale_arguments>();
     command->add_option("VALUE", given->value, "The multiplier: 0.25, 3e-4 or 1/3")->required();
-    command->callback([given, &chosen] { chosen = [given] { return rescale(*given); }; });
+    command->callback([given, &chosen] { chosen = {[given] { return rescale(*given); }, ""}; });
 }
 
 void add_codify(CLI::App &app, action &chosen) {
@@ -70,9 +93,10 @@ void add_codify(CLI::App &app, action &chosen) {
             "Makes a pre-quantized model of a float model of Gemm, MatMul (and Add), Conv, Relu, Tanh, Sigmoid, "
             "Flatten, Reshape, Transpose and MaxPool");
     auto given = std::make_shared<codify_arguments>();
-    command->add_option("FILE", given->file, "An ONNX model of float32")->required();
+    command->add_option("FILE", given->file, "An ONNX model of float32");
     command->add_option("--calibration", given->calibration,
-                   "x.npy, or name=x.npy for each input: samples along the first axis")
+                   "x.npy, or name=x.npy for each input: samples along the first axis. The largest magnitudes give the "
+                   "scales; of what is 0 throughout the scale is 1")
             ->required();
     command->add_option("--rescale", given->rescale, "One Mul, or Quant_scale and Quant_shift. Default: 2mul")
             ->check(CLI::IsMember({"1mul", "2mul"}));
@@ -80,7 +104,10 @@ void add_codify(CLI::App &app, action &chosen) {
             ->check(CLI::IsMember({"int8", "fp16"}));
     command->add_flag("--per-channel", given->per_channel, "A scale of the weights for each output channel");
     command->add_option("-o,--output", given->output, "The model to write")->required();
-    command->callback([given, &chosen] { chosen = [given] { return codify(*given); }; });
+    command->callback([given, &chosen] {
+        find_file(given->file, {&given->calibration});
+        chosen = {[given] { return codify(*given); }, given->file};
+    });
 }
 
 /// " (did you mean 'codify'?)" for a first argument that is no command.
@@ -96,6 +123,8 @@ exit_status main(int argc, const char *const *argv) {
     action chosen;
     CLI::App app("Pre-quantized models in standard ONNX: made from float models, looked at, and run to the last bit.");
     app.require_subcommand(1);
+    app.footer("Exit status: 0 where all is well, 1 where the model or a file is wrong or results differ from the "
+               "reference, 2 where the command line is wrong.");
     add_inspect(app, chosen);
     add_run(app, chosen);
     add_rescale(app, chosen);
@@ -110,11 +139,13 @@ exit_status main(int argc, const char *const *argv) {
                 dynquant::concat(e.what(), near_command(app, argc, argv), " (--help tells the usage)"), not_understood);
     }
     try {
-        return chosen();
+        return chosen.run();
     } catch (const dynquant::error &e) {
         return complain(e.message, differs);
     } catch (const std::bad_alloc &) {
-        return complain("not enough memory", differs);
+        return complain(dynquant::concat(chosen.file,
+                                ": expected a model and values for which there is memory, given larger ones"),
+                differs);
     } catch (const std::exception &e) {
         return complain(e.what(), differs);
     }

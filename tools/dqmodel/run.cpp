@@ -11,6 +11,7 @@
 #include "onnx/element_type.hpp"
 #include "quantization/text.hpp"
 #include "reading.hpp"
+#include "say.hpp"
 #include "tensors.hpp"
 #include "timing.hpp"
 
@@ -90,10 +91,9 @@ bool equals_reference(const job &j, const run_arguments &given, const dynquant::
         const auto &port = m.outputs()[i];
         const auto first = std::mismatch(got[i].begin(), got[i].end(), expected[i].begin()).first;
         if (first == got[i].end()) {
-            std::printf("output '%s': equal to the reference in every bit\n", port.name.c_str());
+            say("output '", port.name, "': equal to the reference in every bit");
         } else {
-            std::printf("output '%s': differs from the reference, first at byte %td\n", port.name.c_str(),
-                    first - got[i].begin());
+            say("output '", port.name, "': differs from the reference, first at byte ", first - got[i].begin());
             equal = false;
         }
     }
@@ -101,9 +101,8 @@ bool equals_reference(const job &j, const run_arguments &given, const dynquant::
 }
 
 void print(const layer_rescaling &l, const integer_differences &d) {
-    std::printf("%s: %lld of %lld results differ by integers%s", l.layer.c_str(), static_cast<long long>(d.count),
-            static_cast<long long>(d.of), d.count > 0 ? "" : "\n");
-    if (d.count > 0) std::printf(", by %lld at most\n", static_cast<long long>(d.largest));
+    say(l.layer, ": ", d.count, " of ", d.of, " results differ by integers",
+            d.count > 0 ? concat(", by ", d.largest, " at most") : "");
 }
 
 /// Of a run whose outputs are values of the graph, by name.
@@ -145,7 +144,7 @@ void compare_with_integers(const job &j, const run_arguments &given) {
         } catch (const std::runtime_error &e) {
             without = e.what();
         }
-        if (!without.empty()) std::printf("%s: no integers to compare with: %s\n", l.layer.c_str(), without.c_str());
+        if (!without.empty()) say(l.layer, ": no integers to compare with: ", without);
     }
     if (layers.empty()) std::puts("no layers with a rescaling");
 }
@@ -155,6 +154,11 @@ void compare_with_integers(const job &j, const run_arguments &given) {
 exit_status run(const run_arguments &given) {
     const auto j = read_job(given);
     const auto m = dynquant::model::parse(j.bytes, given.file, j.options);
+    expect_files(m.outputs());
+    for (const auto &s : m.stages())
+        if (!s.warning.empty())
+            std::fprintf(
+                    stderr, "dqmodel: warning: %s\n", dynquant::printable(concat(s.name, ": ", s.warning)).c_str());
     const auto got = run_once(j, m);
     npy::new_files files;
     for (std::size_t i = 0; i < got.size(); ++i)

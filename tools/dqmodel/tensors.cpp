@@ -16,18 +16,26 @@ namespace fs = std::filesystem;
 namespace type = dynquant::onnx::type;
 using dynquant::concat, dynquant::dims, dynquant::models::free_extent;
 
-/// Calls f with a null pointer to the C++ type of the elements, one that .npy files are read and written of.
+/// Calls f with a null pointer to the C++ type of the elements. Throws std::runtime_error for those that NumPy lacks.
 template <typename F>
 auto with_element(dynquant::onnx::element_type element, const std::string &port, const F &f) {
     switch (element) {
         case type::float32: return f(static_cast<const float *>(nullptr));
-        case type::uint8: return f(static_cast<const std::uint8_t *>(nullptr));
+        case type::float64: return f(static_cast<const double *>(nullptr));
+        case type::float16: return f(static_cast<const npy::half *>(nullptr));
+        case type::boolean: return f(static_cast<const bool *>(nullptr));
         case type::int8: return f(static_cast<const std::int8_t *>(nullptr));
+        case type::int16: return f(static_cast<const std::int16_t *>(nullptr));
         case type::int32: return f(static_cast<const std::int32_t *>(nullptr));
+        case type::int64: return f(static_cast<const std::int64_t *>(nullptr));
+        case type::uint8: return f(static_cast<const std::uint8_t *>(nullptr));
+        case type::uint16: return f(static_cast<const std::uint16_t *>(nullptr));
+        case type::uint32: return f(static_cast<const std::uint32_t *>(nullptr));
+        case type::uint64: return f(static_cast<const std::uint64_t *>(nullptr));
         default:
-            throw std::runtime_error(concat("'", port,
-                    "': expected a type that .npy files are made of here: float, "
-                    "uint8, int8 or int32, given ",
+            throw std::runtime_error(concat(port,
+                    ": expected a type that .npy files have (float, double, float16, bool, integers of 8 to 64 bits), "
+                    "given ",
                     dynquant::onnx::name_of(element)));
     }
 }
@@ -83,6 +91,14 @@ std::vector<std::string> names_of(const std::vector<dynquant::models::port> &por
     for (const auto &p : ports)
         names.push_back(p.name);
     return names;
+}
+
+std::string file_name(const dynquant::model_port &port) {
+    auto name = port.name;
+    std::replace_if(
+            name.begin(), name.end(),
+            [](char c) { return c == '/' || c == ':' || static_cast<unsigned char>(c) < ' '; }, '_');
+    return name + ".npy";
 }
 
 } // namespace
@@ -144,27 +160,35 @@ void expect_shapes(const std::vector<dynquant::models::port> &inputs, const std:
 }
 
 dynquant::models::tensor read_tensor(const fs::path &file, const dynquant::models::port &port, bool many) {
-    try {
-        return with_element(port.type, port.name, [&](auto *element) {
+    const auto what = concat("input '", port.name, "'");
+    return with_element(port.type, what, [&](auto *element) {
+        try {
             const auto t = npy::read<std::remove_cvref_t<decltype(*element)>>(file);
             if (!fits(t.dims, port, many))
                 throw std::runtime_error(concat("shape: expected ", text_of(*port.shape),
                         many ? ", or a multiple of its first extent" : "", ", given ", text_of(t.dims)));
             return dynquant::models::tensor {{port.type, t.dims}, row_major(t)};
-        });
-    } catch (const std::runtime_error &e) {
-        throw std::runtime_error(concat("input '", port.name, "': ", file.string(), ": ", e.what()));
+        } catch (const std::runtime_error &e) {
+            throw std::runtime_error(concat(what, ": ", file.string(), ": ", e.what()));
+        }
+    });
+}
+
+void expect_files(const std::vector<dynquant::model_port> &outputs) {
+    std::map<std::string, std::string> names; // of outputs, by those of files
+    for (const auto &port : outputs) {
+        with_element(port.type, concat("output '", port.name, "'"), [](auto *) {});
+        const auto [other, is_new] = names.try_emplace(file_name(port), port.name);
+        if (!is_new)
+            throw std::runtime_error(concat("output '", port.name, "': expected a file of its own, given ",
+                    other->first, ", which is that of '", other->second, "'"));
     }
 }
 
 void write_tensor(
         npy::new_files &files, const fs::path &folder, const dynquant::model_port &port, const std::byte *data) {
-    auto name = port.name;
-    std::replace_if(
-            name.begin(), name.end(),
-            [](char c) { return c == '/' || c == ':' || static_cast<unsigned char>(c) < ' '; }, '_');
-    with_element(port.type, port.name, [&](auto *element) {
-        files.write(folder / (name + ".npy"), reinterpret_cast<decltype(element)>(data), port.shape, false);
+    with_element(port.type, concat("output '", port.name, "'"), [&](auto *element) {
+        files.write(folder / file_name(port), reinterpret_cast<decltype(element)>(data), port.shape, false);
     });
 }
 

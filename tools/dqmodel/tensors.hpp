@@ -29,6 +29,9 @@ void expect_shapes(
 dynquant::models::tensor read_tensor(
         const std::filesystem::path &file, const dynquant::models::port &port, bool many = false);
 
+/// Throws std::runtime_error unless write_tensor() can write each of the outputs, to a file of its own.
+void expect_files(const std::vector<dynquant::model_port> &outputs);
+
 /// NAME.npy in the folder, with what a file's name cannot have replaced.
 void write_tensor(npy::new_files &files, const std::filesystem::path &folder, const dynquant::model_port &port,
         const std::byte *data);

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <streambuf>
+#include <type_traits>
 
 #include <unistd.h>
 
@@ -34,11 +35,38 @@ constexpr type_names names_of {};
 template <>
 constexpr type_names names_of<float> {"<f4", "little-endian float32", "<f4"};
 template <>
-constexpr type_names names_of<std::int32_t> {"<i4", "little-endian int32", "<i4"};
+constexpr type_names names_of<double> {"<f8", "little-endian float64", "<f8"};
+template <>
+constexpr type_names names_of<half> {"<f2", "little-endian float16", "<f2"};
+template <>
+constexpr type_names names_of<bool> {"|b1", "bool", "?"};
 template <>
 constexpr type_names names_of<std::int8_t> {"|i1", "int8", "i1"};
 template <>
+constexpr type_names names_of<std::int16_t> {"<i2", "little-endian int16", "<i2"};
+template <>
+constexpr type_names names_of<std::int32_t> {"<i4", "little-endian int32", "<i4"};
+template <>
+constexpr type_names names_of<std::int64_t> {"<i8", "little-endian int64", "<i8"};
+template <>
 constexpr type_names names_of<std::uint8_t> {"|u1", "uint8", "u1"};
+template <>
+constexpr type_names names_of<std::uint16_t> {"<u2", "little-endian uint16", "<u2"};
+template <>
+constexpr type_names names_of<std::uint32_t> {"<u4", "little-endian uint32", "<u4"};
+template <>
+constexpr type_names names_of<std::uint64_t> {"<u8", "little-endian uint64", "<u8"};
+
+/// The type by which the library, which knows no float16, reads and writes T.
+template <typename T>
+using stored = std::conditional_t<std::is_same_v<T, half>, std::uint16_t, T>;
+
+/// The text with one name of a type for another of the same length, in its first place.
+template <typename From, typename To>
+std::string renamed(std::string text) {
+    const std::string from = names_of<From>.descr;
+    return text.replace(text.find(from), from.size(), names_of<To>.descr);
+}
 
 template <typename... Parts>
 [[noreturn]] void fail(const Parts &...parts) {
@@ -167,19 +195,27 @@ tensor<T> read(const fs::path &file) {
     auto result = parse_header<T>(header);
     lay_out(result, size - static_cast<std::uintmax_t>(in.tellg()));
 
-    spliced buffer(padded(header), *in.rdbuf());
+    spliced buffer(padded(renamed<T, stored<T>>(header)), *in.rdbuf());
     std::istream whole(&buffer);
-    auto loaded = xt::load_npy<T>(whole);
+    auto loaded = xt::load_npy<stored<T>>(whole);
     if (!whole) fail("truncated while it was read");
     const auto owner = std::make_shared<decltype(loaded)>(std::move(loaded));
-    result.data = {owner, owner->data()};
+    result.data = {owner, reinterpret_cast<const T *>(owner->data())};
     return result;
 }
 
 template tensor<float> read(const fs::path &);
-template tensor<std::int32_t> read(const fs::path &);
+template tensor<double> read(const fs::path &);
+template tensor<half> read(const fs::path &);
+template tensor<bool> read(const fs::path &);
 template tensor<std::int8_t> read(const fs::path &);
+template tensor<std::int16_t> read(const fs::path &);
+template tensor<std::int32_t> read(const fs::path &);
+template tensor<std::int64_t> read(const fs::path &);
 template tensor<std::uint8_t> read(const fs::path &);
+template tensor<std::uint16_t> read(const fs::path &);
+template tensor<std::uint32_t> read(const fs::path &);
+template tensor<std::uint64_t> read(const fs::path &);
 
 new_files::~new_files() {
     std::error_code ignored;
@@ -191,9 +227,10 @@ template <typename T>
 void new_files::write(const fs::path &file, const T *data, const std::vector<std::int64_t> &dims, bool fortran_order) {
     const auto size = xt::compute_size(dims);
     const auto bytes = [&](auto array) { return xt::dump_npy(array); };
-    const auto content = fortran_order
-            ? bytes(xt::adapt<xt::layout_type::column_major>(data, size, xt::no_ownership(), dims))
-            : bytes(xt::adapt<xt::layout_type::row_major>(data, size, xt::no_ownership(), dims));
+    const auto *elements = reinterpret_cast<const stored<T> *>(data);
+    const auto content = renamed<stored<T>, T>(fortran_order
+                    ? bytes(xt::adapt<xt::layout_type::column_major>(elements, size, xt::no_ownership(), dims))
+                    : bytes(xt::adapt<xt::layout_type::row_major>(elements, size, xt::no_ownership(), dims)));
 
     std::error_code code;
     if (file.has_parent_path()) fs::create_directories(file.parent_path(), code);
@@ -216,8 +253,16 @@ void new_files::commit() {
 }
 
 template void new_files::write(const fs::path &, const float *, const std::vector<std::int64_t> &, bool);
-template void new_files::write(const fs::path &, const std::int32_t *, const std::vector<std::int64_t> &, bool);
+template void new_files::write(const fs::path &, const double *, const std::vector<std::int64_t> &, bool);
+template void new_files::write(const fs::path &, const half *, const std::vector<std::int64_t> &, bool);
+template void new_files::write(const fs::path &, const bool *, const std::vector<std::int64_t> &, bool);
 template void new_files::write(const fs::path &, const std::int8_t *, const std::vector<std::int64_t> &, bool);
+template void new_files::write(const fs::path &, const std::int16_t *, const std::vector<std::int64_t> &, bool);
+template void new_files::write(const fs::path &, const std::int32_t *, const std::vector<std::int64_t> &, bool);
+template void new_files::write(const fs::path &, const std::int64_t *, const std::vector<std::int64_t> &, bool);
 template void new_files::write(const fs::path &, const std::uint8_t *, const std::vector<std::int64_t> &, bool);
+template void new_files::write(const fs::path &, const std::uint16_t *, const std::vector<std::int64_t> &, bool);
+template void new_files::write(const fs::path &, const std::uint32_t *, const std::vector<std::int64_t> &, bool);
+template void new_files::write(const fs::path &, const std::uint64_t *, const std::vector<std::int64_t> &, bool);
 
 } // namespace npy

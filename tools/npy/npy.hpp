@@ -18,8 +18,11 @@ struct tensor {
     std::shared_ptr<const T> data;
 };
 
-/// T: float, std::int32_t, std::int8_t or std::uint8_t. Throws std::runtime_error with one line unless the file is a
-/// whole .npy file of that type with at most 12 dims.
+/// The bits of a float16.
+enum class half : std::uint16_t {};
+
+/// T: float, double, half, bool or an integer of 8 to 64 bits. Throws std::runtime_error with one line unless the file
+/// is a whole .npy file of that type with at most 12 dims.
 template <typename T>
 tensor<T> read(const std::filesystem::path &file);
 
@@ -32,7 +35,7 @@ class new_files {
     new_files &operator=(const new_files &) = delete;
     ~new_files(); // removes what was not committed
 
-    /// T: float, std::int32_t, std::int8_t or std::uint8_t. A folder that is missing is made.
+    /// T: as read()'s. A folder that is missing is made.
     template <typename T>
     void write(const std::filesystem::path &file, const T *data, const std::vector<std::int64_t> &dims,
             bool fortran_order);

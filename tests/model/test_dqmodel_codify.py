@@ -1,0 +1,200 @@
+"""dqmodel codify as a program: the models that it writes, and what it refuses."""
+
+import unittest
+
+import numpy
+import onnx
+from dqmodel_support import Program, float_model, graph_model, network, onnxruntime_results
+from onnx import TensorProto, helper
+
+
+class Codify(Program):
+    def test_a_model_passes_the_checker_and_is_the_same_each_time(self):
+        self.assertEqual(self.codify(), "q.onnx: 9 nodes of 2, 2 samples\n")
+        onnx.checker.check_model(self.folder / "q.onnx", full_check=True)
+        first = (self.folder / "q.onnx").read_bytes()
+        self.codify()
+        self.assertEqual((self.folder / "q.onnx").read_bytes(), first)
+
+    def test_samples_of_zeros_are_said(self):
+        self.save("x", [[0, 0]])
+        self.assertIn("note: value 'x': 0 throughout calibration; its scale is 1\n", self.codify())
+
+    def test_samples_must_be_finite(self):
+        self.save("x", [[1, numpy.nan]])
+        self.refuses(
+            "x.npy: expected finite numbers, given nan at element 1",
+            *("codify", "float.onnx", "--calibration", "x.npy", "-o", "q.onnx"),
+        )
+        self.assertFalse((self.folder / "q.onnx").exists())
+
+    def test_samples_must_fit_and_be_there(self):
+        arguments = ("codify", "float.onnx", "-o", "q.onnx", "--calibration")
+        self.save("x", [[1, 2, 3]])
+        self.refuses(
+            "input 'x': x.npy: shape: expected [?, 2], or a multiple of its first extent, given [1, 3]", *arguments, "x.npy"
+        )
+        self.save("x", numpy.zeros((0, 2)))
+        self.refuses("x.npy: expected samples, given none", *arguments, "x.npy")
+        self.refuses("--calibration: expected an input of the model, x, given 'z'", *arguments, "z=x.npy")
+        self.refuses("input 'x': y.npy: no such file", *arguments, "y.npy")
+
+    def test_what_cannot_be_codified_is_named(self):
+        model = float_model()
+        model.graph.node[1].op_type = "Softmax"
+        onnx.save(model, self.folder / "float.onnx")
+        ran = self.run_program("codify", "float.onnx", "--calibration", "x.npy", "-o", "q.onnx")
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("float.onnx: node 'relu' (Softmax): operator: expected ", ran.stderr)
+
+    def equals_onnxruntime(self, inputs):
+        """q.onnx, run on these: its first result."""
+        model = onnx.load(self.folder / "q.onnx")
+        onnx.checker.check_model(model, full_check=True)
+        for name, values in inputs.items():
+            self.save(name, values)
+        arguments = [argument for name in inputs for argument in ("--input", f"{name}={name}.npy")]
+        for options in ((), ("--no-fuse",), ("--threads", "1")):
+            self.prints("run", "q.onnx", *arguments, *options)
+            for output, expected in zip(model.graph.output, onnxruntime_results(model, inputs)):
+                given = self.load(output.name)
+                self.assertEqual((given.dtype, given.shape), (expected.dtype, expected.shape))
+                self.assertEqual(given.tobytes(), expected.tobytes())
+        return self.load(model.graph.output[0].name)
+
+    def test_every_option_gives_what_onnxruntime_gives(self):
+        onnx.save(network(), self.folder / "float.onnx")
+        random = numpy.random.default_rng(1)
+        x = random.normal(size=(50, 2, 6, 6)).astype(numpy.float32)
+        [y] = onnxruntime_results(network(), {"x": x})
+        errors = {}
+        for per_channel in ((), ("--per-channel",)):
+            for rescale in ("1mul", "2mul"):
+                self.save("x", x)
+                self.codify("--rescale", rescale, *per_channel)
+                errors[rescale, per_channel] = numpy.abs(self.equals_onnxruntime({"x": x}) - y).mean()
+        for rescale in ("1mul", "2mul"):
+            self.assertLess(errors[rescale, ("--per-channel",)], errors[rescale, ()])
+            self.assertLess(errors[rescale, ()], 0.05)
+
+    def test_float16_is_as_onnxruntime_computes_it_node_by_node(self):
+        # In one session it leaves out the casts to float16 and back: only rounding to 8 bits may tell them apart.
+        onnx.save(network(), self.folder / "float.onnx")
+        x = numpy.random.default_rng(1).normal(size=(50, 2, 6, 6)).astype(numpy.float32)
+        self.save("x", x)
+        self.codify("--activation", "fp16", "--per-channel")
+        model = onnx.load(self.folder / "q.onnx")
+        self.assertEqual([node.op_type for node in model.graph.node].count("Cast"), 3 + 2 * 2)
+        self.prints("run", "q.onnx", "--input", "x.npy", "--compare", "reference")
+        [y] = onnxruntime_results(network(), {"x": x})
+        self.assertLess(numpy.abs(self.load("y") - y).max(), 0.05)
+
+    def test_a_bias_for_each_row_is_refused(self):
+        for op, third in (("MatMul", "add"), ("Gemm", "c")):
+            nodes = [helper.make_node("Gemm", ["x", "w", "b"], ["y"], name="c")]
+            if op == "MatMul":
+                nodes = [
+                    helper.make_node("MatMul", ["x", "w"], ["p"]),
+                    helper.make_node("Add", ["p", "b"], ["y"], name="add"),
+                ]
+            onnx.save(
+                graph_model(
+                    nodes,
+                    [("x", TensorProto.FLOAT, [4, 6])],
+                    [("y", TensorProto.FLOAT, [4, 4])],
+                    {"w": numpy.ones((6, 4), numpy.float32), "b": numpy.ones((4, 1), numpy.float32)},
+                ),
+                self.folder / "float.onnx",
+            )
+            self.save("x", numpy.ones((4, 6)))
+            self.refuses(
+                f"float.onnx: node '{third}' ({nodes[-1].op_type}): bias 'b': expected one value, or one for each of 4 "
+                "columns, given shape 4x1",
+                *("codify", "float.onnx", "--calibration", "x.npy", "-o", "q.onnx"),
+            )
+
+    def test_sums_do_not_wrap(self):
+        # 70000 ones at their largest: 127 * 255 * 70000 is beyond int32.
+        onnx.save(
+            graph_model(
+                [helper.make_node("MatMul", ["x", "w"], ["y"], name="fc")],
+                [("x", TensorProto.FLOAT, ["n", 70000])],
+                [("y", TensorProto.FLOAT, ["n", 1])],
+                {"w": numpy.ones((70000, 1), numpy.float32)},
+            ),
+            self.folder / "float.onnx",
+        )
+        self.save("x", numpy.ones((1, 70000)))
+        self.assertRegex(
+            self.codify(),
+            r"note: node 'fc' \(MatMul\): sums with their biases would go beyond int32: scales of the weights are up "
+            r"to 1\.06\d* times as large as the weights' magnitudes ask for\n",
+        )
+        ran = self.run_program("run", "q.onnx", "--input", "x.npy")
+        self.assertEqual(ran.returncode, 0)
+        self.assertEqual(
+            ran.stderr,
+            "dqmodel: warning: y_product: sums by any weights may reach 2284800000, beyond 2147483647; by these weights "
+            "they stay within 2124150000\n",
+        )
+        self.assertLess(abs(self.load("y")[0, 0] / 70000 - 1), 0.01)
+
+    def test_large_biases(self):
+        model = float_model()
+        for bias in (1e5, -3e9):
+            model.graph.initializer[1].CopyFrom(
+                onnx.numpy_helper.from_array(numpy.array([bias, -bias], numpy.float32), "b")
+            )
+            onnx.save(model, self.folder / "float.onnx")
+            x = numpy.array([[-2.54, 1], [1, 1]], numpy.float32) * numpy.float32(1e-3)
+            self.save("x", x)
+            self.assertIn("sums with their biases would go beyond int32", self.codify())
+            y = self.equals_onnxruntime({"x": x})
+            expected = numpy.maximum([bias, -bias], 0)
+            self.assertLess(numpy.abs(y - expected).max(), abs(bias) * 1e-6)
+
+    def test_names_that_codify_would_give(self):
+        for x, y in (("one", "y"), ("x", "x_quantized"), ("zero_u8", "y_scale"), ("y_product", "y")):
+            onnx.save(float_model(x=x, y=y), self.folder / "float.onnx")
+            values = numpy.array([[-2.54, 1], [1, 1]], numpy.float32)
+            self.save("x", values)
+            self.codify()
+            [expected] = onnxruntime_results(float_model(x=x, y=y), {x: values})
+            self.assertLess(numpy.abs(self.equals_onnxruntime({x: values}) - expected).max(), 0.03)
+
+    def test_an_input_that_is_an_output(self):
+        model = float_model()
+        model.graph.output.append(model.graph.input[0])
+        onnx.save(model, self.folder / "float.onnx")
+        self.codify()
+        self.prints("run", "q.onnx", "--input", "x.npy", "--output", "results")
+        self.assertEqual((self.folder / "results" / "x.npy").read_bytes(), (self.folder / "x.npy").read_bytes())
+
+    def test_a_window_that_is_not_that_of_the_weights(self):
+        onnx.save(
+            graph_model(
+                [helper.make_node("Conv", ["x", "w"], ["y"], name="c", kernel_shape=[2])],
+                [("x", TensorProto.FLOAT, [1, 2, 9])],
+                [("y", TensorProto.FLOAT, None)],
+                {"w": numpy.ones((3, 2, 3), numpy.float32)},
+            ),
+            self.folder / "float.onnx",
+        )
+        self.save("x", numpy.ones((1, 2, 9)))
+        self.refuses(
+            "float.onnx: node 'c' (Conv): attribute 'kernel_shape': expected 3, as in the weights' shape, given 2",
+            *("codify", "float.onnx", "--calibration", "x.npy", "-o", "q.onnx"),
+        )
+
+    def test_the_file_may_come_after_the_samples(self):
+        self.assertEqual(
+            self.prints("codify", "--calibration", "x.npy", "float.onnx", "-o", "q.onnx"),
+            "q.onnx: 9 nodes of 2, 2 samples\n",
+        )
+        self.refuses(
+            "FILE is required (--help tells the usage)", "codify", "--calibration", "x.npy", "-o", "q.onnx", status=2
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
