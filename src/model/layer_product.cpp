@@ -107,7 +107,8 @@ std::int64_t bound_of_these(const weights_view &w, const std::vector<std::int32_
     for (std::size_t i = 0; i < w.values.size(); ++i) {
         if (i > 0 && w.matrix_of(i) != w.matrix_of(i - 1)) finish_matrix();
         const auto channel = w.channel_of(i);
-        sums[channel] += std::abs(w.values[i] - zero_point_at(zero_points, channel));
+        const auto of_matrix = zero_points.size() > w.channels ? w.matrix_of(i) * w.channels : 0;
+        sums[channel] += std::abs(w.values[i] - zero_point_at(zero_points, of_matrix + channel));
     }
     finish_matrix();
     return most;
