@@ -102,7 +102,7 @@ node node_of(const file::Node &given) {
 
 port port_of(const file::Value &given, const char *kind) {
     const auto where = concat(kind, " '", given.name(), "'");
-    if (!given.has_type()) refuse(dnnl_invalid_data_type, where, ": expected a tensor type, given none");
+    if (given.type().ByteSizeLong() == 0) refuse(dnnl_invalid_data_type, where, ": expected a tensor type, given none");
     if (!given.type().has_tensor_type()) refuse(dnnl_unimplemented, where, ": expected a tensor, given another type");
     const auto &type = given.type().tensor_type();
     port result {given.name(), type.elem_type()};

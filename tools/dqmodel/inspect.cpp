@@ -69,7 +69,8 @@ void print(const dynquant::model &m) {
     std::vector<std::vector<std::string>> rows {
             {"layer", "pattern", "nodes", "from", "to", "Quant_scale", "Quant_shift", "multiplier", "Mul"}};
     for (const auto &s : m.stages()) {
-        rows.push_back({s.name, s.pattern, std::to_string(s.nodes.size()), text_of(s.inputs), text_of(s.outputs)});
+        rows.push_back({dynquant::printable(s.name), s.pattern, std::to_string(s.nodes.size()), text_of(s.inputs),
+                text_of(s.outputs)});
         const auto numbers = rescaling_of(s);
         rows.back().insert(rows.back().end(), numbers.begin(), numbers.end());
     }
