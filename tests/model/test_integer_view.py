@@ -4,8 +4,8 @@ import unittest
 
 import numpy
 import onnx
+from dqmodel_support import Program
 from onnx import TensorProto, helper, numpy_helper
-from test_dqmodel import Program
 
 LAYER = "node 'fc' (MatMulInteger)"
 NONE = f"{LAYER}: no integers to compare with: "
