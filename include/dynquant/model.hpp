@@ -11,7 +11,8 @@
 //
 // Whatever is wrong with a file or an argument throws dynquant::error, whose message names the file, the node and the
 // tensor, what was expected and what was given. Its status: invalid_data_type for types, invalid_shape for shapes,
-// unimplemented for what is not known here, out_of_memory for a model that is too large, invalid_arguments for all else.
+// unimplemented for what is not known here, out_of_memory for a model that is too large, invalid_arguments for all
+// else.
 #pragma once
 
 #include <cstddef>

@@ -255,6 +255,19 @@ TEST(fusion, warns_of_each_channel_by_its_own_weights) {
             "2147450768");
 }
 
+TEST(fusion, warns_of_each_matrix_by_its_own_zero_points) {
+    graph_builder b({type::uint8, {2, 1, 1}});
+    b.then("MatMulInteger",
+            {b.constant<std::int8_t>(type::int8, {2, 1, 2}, {1, 1, 1, 1}),
+                    b.constant<std::uint8_t>(type::uint8, {}, {0}),
+                    b.constant<std::int8_t>(type::int8, {2, 1, 2}, {0, 0, 0, -128})});
+    b.then("Add", {b.constant<std::int32_t>(type::int32, {2}, {0, 2147450000})});
+    // 255 * (127 + 128) and the bias; 255 * (1 + 128) and the bias
+    EXPECT_EQ(parse(b.cast(type::float32).mul(0.01F).quantize(type::int8).finished()).stages().front().warning,
+            "sums by any weights may reach 2147515025, beyond 2147483647; by these weights they stay within "
+            "2147482895");
+}
+
 // ---- What is nearly a layer ----
 
 TEST(fusion, not_where_a_value_is_wanted_elsewhere) {
