@@ -197,7 +197,10 @@ TEST(model_file, with_wrong_tensors) {
 }
 
 TEST(model_file, with_wrong_ports) {
-    EXPECT_EQ(refusal(model(text(11, text(1, "x")))), "input 'x': expected a tensor, given another type");
+    EXPECT_EQ(refusal(model(text(11, text(1, "x")))), "input 'x': expected a tensor type, given none");
+    EXPECT_EQ(refusal(model(text(11, text(1, "x") + text(2, "")))), "input 'x': expected a tensor type, given none");
+    const auto sequence = text(2, text(4, ""));
+    EXPECT_EQ(refusal(model(text(11, text(1, "x") + sequence))), "input 'x': expected a tensor, given another type");
     EXPECT_EQ(
             refusal(model(text(11, value("x", 1, extent(-5))))), "input 'x': expected extents of 0 or more, given -5");
     EXPECT_EQ(refusal(model(relu("x", "z") + x_and_y)),
