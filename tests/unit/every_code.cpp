@@ -113,23 +113,26 @@ TEST_P(every_half_to, is_divided_right_in_16_bits) {
 TEST_P(every_half_to, is_quantized_right_with_zero_points) {
     const auto sign = 1U << (bits_in(GetParam()) - 1);
     for (const auto code : {0U, sign, sign - 2}) { // 0, -0 or NaN, and about the highest
-        expect_quantized(1, false, code);
+        expect_quantized(0x1.554p-3F, false, code);
         expect_quantized(3, true, code);
     }
 }
 
-// -2^-149 / 1.9 is -2^-149, which plus 0 is not 0 and keeps its sign in what it is rounded to; -2^-149 / 2 is -0.
+// -2^-149 / 1.9 is -2^-149, which plus 0 is not 0 and keeps its sign in what it is rounded to; -2^-149 / 2 is -0. With
+// a scale of 2 among them all are computed in another way than without.
 TEST_P(every_half_to, the_least_quotients_keep_their_sign_beside_a_zero_point_of_0) {
-    quantization q;
-    q.rule = numerics::onnx;
-    q.src = {f32, {2}, {}};
-    q.dst = {GetParam(), {2}, {}};
-    q.scales = {f32, {1}, {}};
-    q.zero_points = {GetParam(), {1}, {}};
-    const sample s {q,
-            {bytes_of(std::vector {-0x1p-149F, -0x1p-149F}), bytes_of(std::vector {1.9F, 2.0F}),
-                    std::vector(bytes_for(GetParam(), 2), std::byte {0})}};
-    EXPECT_TRUE(computed_right(s, universal_variants()));
+    for (const float other : {2.0F, 0x1.fffffep0F}) {
+        quantization q;
+        q.rule = numerics::onnx;
+        q.src = {f32, {3}, {}};
+        q.dst = {GetParam(), {3}, {}};
+        q.scales = {f32, {1}, {}};
+        q.zero_points = {GetParam(), {1}, {}};
+        const sample s {q,
+                {bytes_of(std::vector {-0x1p-149F, -0x1p-149F, -0.0F}), bytes_of(std::vector {1.9F, other, 1.0F}),
+                        std::vector(bytes_for(GetParam(), 3), std::byte {0})}};
+        EXPECT_TRUE(computed_right(s, universal_variants()));
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(

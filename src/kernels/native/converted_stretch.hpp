@@ -29,14 +29,14 @@ struct converted_stretch {
         return along.parameter_stride == 0 || (shape.repeat > 1 && part.phase + part.count <= shape.repeat);
     }
 
-    /// Op's formula along the part, from dense elements to dense elements.
+    /// The operator's formula along the part, from dense elements to dense elements.
     template <typename Op, storing Storing, typename From, typename To>
-    void compute(const From *from, To *to) const {
+    void compute(const From *from, To *to, const Op &op = {}) const {
         constexpr auto lead = usual_lead * std::int64_t {sizeof(float)} / std::int64_t {sizeof(From)};
         const auto by_one = [&](std::int64_t column) {
-            return [=, this](auto kind) {
+            return [=, this, &op](auto kind) {
                 const auto formula = decltype(kind)::from(table, only<V> {column});
-                Op::template run<Storing>(
+                op.template run<Storing>(
                         from, to, part.count, lead, [&](std::int64_t) -> const auto & { return formula; });
             };
         };
@@ -45,8 +45,9 @@ struct converted_stretch {
         else if (shares_one_parameter())
             Op::with_formula(table, by_one(base));
         else
-            Op::with_formula(table,
-                    [=, this](auto kind) { this->template compute_by<Op, Storing, decltype(kind)>(from, to, lead); });
+            Op::with_formula(table, [=, this, &op](auto kind) {
+                this->template compute_by<Storing, decltype(kind)>(from, to, lead, op);
+            });
     }
 
   private:
@@ -56,12 +57,12 @@ struct converted_stretch {
         return (Storing != storing::streaming && sizeof(To) < 4) || unaligned_head<V::lanes>(to, V::lanes) == 0;
     }
 
-    template <typename Op, storing Storing, typename Formula, typename From, typename To>
-    void compute_by(const From *from, To *to, std::int64_t lead) const {
+    template <storing Storing, typename Formula, typename Op, typename From, typename To>
+    void compute_by(const From *from, To *to, std::int64_t lead, const Op &op) const {
         const auto *const parameter_of = shape.parameter_of;
         const auto first = base;
         const auto run = [&](auto take) {
-            Op::template run<Storing>(
+            op.template run<Storing>(
                     from, to, part.count, lead, [this, take](std::int64_t i) { return Formula::from(table, take(i)); });
         };
         if (shape.repeat == 1)

@@ -110,39 +110,20 @@ class real_writer {
     }
 };
 
-// ---- Floats of 8 bits and fewer --------------------------------------------------------------------
+// ---- Bytes -----------------------------------------------------------------------------------------
 
-/// The vector of codes from floats[i] on. A lambda would not be inlined everywhere, and find its constants anew each
-/// time.
-template <typename V, typename Float, bool saturates>
-struct narrowing {
-    const float *floats;
-
-    [[gnu::always_inline]] typename V::integers operator()(std::int64_t i) const {
-        return narrowed<V, Float, saturates>(V::load(floats + i));
-    }
-};
-
-/// The bytes of so many elements, from floats that may be read up to a block beyond their end.
-template <typename V, typename Float, bool saturates>
-void narrow(const float *from, std::int64_t count, std::uint8_t *to, bool streaming) {
-    constexpr std::int64_t n = V::lanes, block = 4 * n;
-    const narrowing<V, Float, saturates> code {from};
-    const auto partial = [=](std::int64_t i, std::int64_t end) {
-        std::uint8_t rest[block];
-        V::store(rest, code(i), code(i + n), code(i + 2 * n), code(i + 3 * n));
-        std::memcpy(to + i, rest, static_cast<std::size_t>(least(block, end - i)));
+/// Past the caches.
+template <typename V>
+void stream_bytes(const std::uint8_t *from, std::int64_t count, std::uint8_t *to) {
+    constexpr auto line = line_of<std::uint8_t>;
+    const auto copy = [=](std::int64_t i, std::int64_t end) {
+        std::memcpy(to + i, from + i, static_cast<std::size_t>(end - i));
     };
-    std::int64_t i = 0;
-    if (streaming) {
-        const auto head = unaligned_head<block>(to, count);
-        if (head > 0) partial(0, head);
-        for (i = head; i + block <= count; i += block)
-            V::stream(to + i, code(i), code(i + n), code(i + 2 * n), code(i + 3 * n));
-    }
-    for (; i + block <= count; i += block)
-        V::store(to + i, code(i), code(i + n), code(i + 2 * n), code(i + 3 * n));
-    if (i < count) partial(i, count);
+    auto i = unaligned_head<line>(to, count);
+    copy(0, i);
+    for (; i + line <= count; i += line)
+        V::stream_line(to + i, from + i);
+    copy(i, count);
 }
 
 // ---- Integers --------------------------------------------------------------------------------------

@@ -203,28 +203,6 @@ struct wide_division {
     }
 };
 
-/// x / s for reals that go to floats, divided by the divider.
-template <typename V>
-struct divided {
-    typename V::reals scale;
-
-    static divided from(const parameter_table &t, auto take) { return {take(t.scale)}; }
-    typename V::reals operator()(typename V::reals x) const { return V::div(x, scale); }
-};
-
-/// x / s inside the guard, as corrected_quotient, of magnitudes: both sides need a limit, which lies beyond all
-/// floats of 16 bits and fewer but bf16, and zeros a sign. Where the remainder is not exact because it is subnormal,
-/// quotients are all 0 there.
-template <typename V>
-struct corrected_scaled {
-    corrected_quotient<V, no_zero<V>> magnitude;
-
-    static corrected_scaled from(const parameter_table &t, auto take) {
-        return {corrected_quotient<V, no_zero<V>>::from(t, take)};
-    }
-    typename V::reals operator()(typename V::reals x) const { return V::copy_sign(magnitude(V::abs(x)), x); }
-};
-
 /// To numbers of the division's type, float, half or brain, whatever their exponents.
 template <typename V, typename Division>
 typename V::reals in_division(typename V::reals x) {
@@ -234,26 +212,61 @@ typename V::reals in_division(typename V::reals x) {
         return V::rounded(static_cast<const Division *>(nullptr), x);
 }
 
-/// x / s, rounded to the type of the division.
-template <typename V, typename Division, typename Quotient>
-struct rounded_quotient {
-    Quotient quotient;
+/// x / s for reals that go to floats, rounded to the type of the division, by the divider.
+template <typename V, typename Division>
+struct divided {
+    typename V::reals scale;
 
-    static rounded_quotient from(const parameter_table &t, auto take) { return {Quotient::from(t, take)}; }
-    typename V::reals operator()(typename V::reals x) const { return in_division<V, Division>(quotient(x)); }
+    static divided from(const parameter_table &t, auto take) { return {take(t.scale)}; }
+    typename V::reals operator()(typename V::reals x) const { return in_division<V, Division>(V::div(x, scale)); }
 };
 
-/// x / s + zp, each rounded to the type of the division. The sum of two numbers of b bits rounds to b by way of 24 as
-/// it does at once, since 24 >= 2 b + 2 (Figueroa, "When is double rounding innocuous?", 1995), and those that are
-/// subnormal are exact. What is added to 0 or to a subnormal quotient has to be that to the last bit, for its sign's
-/// sake.
+/// A real as its magnitude and one that has its sign.
+template <typename V>
+struct signed_magnitude {
+    typename V::reals magnitude, sign;
+};
+
+/// x / s, rounded to the type of the division, inside the guard: of magnitudes, as both sides need a limit and zeros a
+/// sign, which Zero may change. Quotient: corrected_quotient or two_part_product. The limit is beyond all that dst does
+/// not round alike. Where the remainder is not exact because it is subnormal, dst rounds quotients to 0.
+template <typename V, typename Division, typename Quotient, typename Zero>
+struct limited_quotient {
+    static constexpr bool is_limited = true;
+    Quotient quotient;
+    Zero zero;
+
+    static limited_quotient from(const parameter_table &t, auto take) {
+        return {Quotient::from(t, take), Zero::from(t, take)};
+    }
+    signed_magnitude<V> parts(typename V::reals x) const {
+        const auto magnitude = in_division<V, Division>(quotient(V::abs(x)));
+        // What is 0 in f16 only has a sign that a zero point takes away.
+        const auto sign = std::is_same_v<Division, half> ? V::copy_sign(magnitude, x) : x;
+        return {magnitude, zero.added_to(sign)};
+    }
+    typename V::reals operator()(typename V::reals x) const {
+        const auto [magnitude, sign] = parts(x);
+        return V::copy_sign(magnitude, sign);
+    }
+};
+
+/// x / s + zp, each rounded to the type of the division. Quotient: divided, or limited_quotient. The sum of two numbers
+/// of b bits rounds to b by way of 24 as it does at once, since 24 >= 2 b + 2 (Figueroa, "When is double rounding
+/// innocuous?", 1995), and those that are subnormal are exact. What is added to 0 or to a subnormal quotient has to be
+/// that to the last bit, for its sign's sake.
 template <typename V, typename Division, typename Quotient>
 struct shifted_quotient {
-    rounded_quotient<V, Division, Quotient> quotient;
+    static constexpr bool is_limited = false;
+    Quotient quotient;
     typename V::reals zero;
 
     static shifted_quotient from(const parameter_table &t, auto take) {
-        return {rounded_quotient<V, Division, Quotient>::from(t, take), take(t.zero)};
+        return {Quotient::from(t, take), take(t.zero)};
+    }
+    signed_magnitude<V> parts(typename V::reals x) const {
+        const auto sum = (*this)(x);
+        return {V::abs(sum), sum};
     }
     typename V::reals operator()(typename V::reals x) const {
         return in_division<V, Division>(V::add(quotient(x), zero));

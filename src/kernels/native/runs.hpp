@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "kernels/native/formulas.hpp"
@@ -120,6 +121,41 @@ inline void scale_run(const Real *src, float *dst, std::int64_t count, const For
     for (; i + n <= count; i += n)
         V::store(dst + i, formula_at(i)(V::load(src + i)));
     if (i < count) V::store(dst + i, formula_at(i)(V::load_partial(src + i, count - i)));
+}
+
+/// Reals to codes of a format, in blocks of four vectors. The last one may be partial, and is then computed aside by
+/// the same code: the only one, as there are many formulas.
+template <typename V, typename Real, typename FormulaAt>
+inline void narrow_run(const Real *src, std::uint8_t *dst, std::int64_t count, std::int64_t lead,
+        const narrow_format &format, const FormulaAt &formula_at) {
+    constexpr std::int64_t n = V::lanes, block = 4 * n;
+    const narrow_format f = format; // which no store to dst changes
+    const narrowing<V> by(f);
+    Real rest[block];
+    std::uint8_t codes[block];
+    for (std::int64_t i = 0; i < count; i += block) {
+        const auto left = count - i;
+        const Real *from = src + i;
+        std::uint8_t *to = dst + i;
+        if (left < block) {
+            std::memset(rest, 0, sizeof(rest));
+            std::memcpy(rest, from, static_cast<std::size_t>(left) * sizeof(Real));
+            from = rest;
+            to = codes;
+        }
+        prefetch<V>(src + i, lead);
+        typename V::integers magnitudes[4];
+        typename V::reals signs[4];
+        for (int k = 0; k < 4; ++k) {
+            const auto &formula = formula_at(i + k * n);
+            const auto [magnitude, sign] = formula.parts(V::load(from + k * n));
+            constexpr bool is_limited = std::remove_cvref_t<decltype(formula)>::is_limited;
+            magnitudes[k] = by.code(is_limited ? magnitude : by.bounded(magnitude));
+            signs[k] = sign;
+        }
+        V::store_codes(to, magnitudes, signs, f);
+        if (left < block) std::memcpy(dst + i, codes, static_cast<std::size_t>(left));
+    }
 }
 
 // Dense runs of `count` elements, so many of them and so many elements apart, by the same formulas, which are loaded

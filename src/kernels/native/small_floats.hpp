@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
+#include "kernels/native/plan.hpp"
 #include "quantization/small_float.hpp"
 
 namespace dynquant::kernels::native {
@@ -31,31 +33,104 @@ typename V::reals widened(typename V::integers bits) {
     return V::as_reals(value);
 }
 
-/// Round to nearest, ties to even, under the mode that the caller has set. What is beyond the highest number becomes
-/// what comes next, infinity or NaN, unless it saturates.
-template <typename V, typename Float, bool saturates>
-[[gnu::always_inline]] inline typename V::integers narrowed(typename V::reals x) {
-    constexpr std::int32_t implicit = 1 << 23, rebased = (127 - Float::bias) * implicit, infinity = 0x7f800000;
-    constexpr std::int32_t least_normal = rebased + implicit;
-    constexpr std::int32_t highest = Float::highest, after_highest = saturates ? highest : highest + 1;
-    constexpr int dropped = 23 - Float::fraction_bits, to_sign = __builtin_clz(Float::sign_bit);
-    constexpr std::int32_t just_below_half = (1 << (dropped - 1)) - 1;
-    const auto bits = V::as_integers(x), given = V::as_integers(V::abs(x));
-    const auto odd = V::bit_and(V::template shift_right<dropped>(given), V::splat(1));
-    const auto nudged = V::add(V::add(given, V::splat(just_below_half - rebased)), odd);
-    const auto normal = V::min(V::template shift_right<dropped>(nudged), V::splat(after_highest));
-    // A float whose last bit counts the least subnormal: adding it rounds to that, and leaves it in the last bits.
-    constexpr std::int32_t counter = least_normal + dropped * implicit;
-    const auto counted = V::as_integers(V::add(V::as_reals(given), V::splat(__builtin_bit_cast(float, counter))));
-    const auto subnormal = V::subtract(counted, V::splat(counter));
-    const auto magnitude = V::select_less(given, V::splat(least_normal), subnormal, normal);
-    const auto sign = V::bit_and(V::template shift_right<to_sign>(bits), V::splat(std::int32_t {Float::sign_bit}));
-    auto code = V::bit_or(magnitude, sign);
-    if constexpr (!Float::has_minus_0) code = V::select_less(V::splat(0), magnitude, code, magnitude);
-    if constexpr (Float::has_nan && after_highest == std::int32_t {Float::quiet_nan})
-        return code; // what lies beyond all numbers has become NaN already
-    return V::select_less(V::splat(infinity), given, V::splat(std::int32_t {Float::quiet_nan}), code);
+template <typename Float>
+constexpr narrow_units units_of = [] {
+    constexpr int dropped = 23 - Float::fraction_bits, implicit = 1 << 23, least = 127 - Float::bias + 1;
+    narrow_units units = {};
+    units.least_normal = __builtin_bit_cast(float, least << 23);
+    units.to_unit = __builtin_bit_cast(float, (127 + dropped) * implicit);
+    units.dropped = dropped;
+    units.offset = ((least + dropped) * implicit) >> dropped;
+    for (int exponent = least; exponent < least + 32; ++exponent) { // all that the type has, and the bound's
+        const int unit = (exponent + dropped) * implicit;
+        units.unit[exponent % 32] = __builtin_bit_cast(float, unit);
+        units.base[exponent % 32] = unit - (unit >> dropped) + units.offset;
+    }
+    return units;
+}();
+
+template <typename V>
+struct unit_and_base {
+    typename V::reals unit;
+    typename V::integers base;
+};
+
+/// What lies beyond the highest number becomes that if the type saturates, else what comes next, infinity or NaN.
+template <typename Float>
+narrow_format narrow_format_of(bool saturates) {
+    constexpr int dropped = 23 - Float::fraction_bits, rebased = (127 - Float::bias) << 23;
+    constexpr std::int32_t highest = Float::highest;
+    const std::int32_t beyond = saturates ? highest : highest + 1;
+    narrow_format format = {};
+    format.bound = __builtin_bit_cast(float, (beyond << dropped) + rebased);
+    format.units = &units_of<Float>;
+    format.nan = std::uint8_t {Float::quiet_nan};
+    format.signless = Float::has_minus_0 ? -1 : 0;
+    format.sign_shift = __builtin_clz(Float::sign_bit) - 24;
+    return format;
 }
+
+/// By arithmetic. NaN gives infinity and what is far below its sum.
+template <typename V>
+struct computed_units {
+    typename V::reals least_normal, to_unit;
+    typename V::integers dropped, offset;
+
+    explicit computed_units(const narrow_units &from)
+        : least_normal(V::splat(from.least_normal))
+        , to_unit(V::splat(from.to_unit))
+        , dropped(V::splat(from.dropped))
+        , offset(V::splat(from.offset)) {}
+
+    [[gnu::always_inline]] unit_and_base<V> of(typename V::reals magnitude) const {
+        constexpr std::int32_t infinity = 0x7f800000;
+        const auto power = V::as_reals(V::bit_and(V::as_integers(magnitude), V::splat(infinity)));
+        const auto unit = V::mul(V::max(least_normal, power), to_unit);
+        const auto bits = V::as_integers(unit);
+        return {unit, V::add(V::subtract(bits, V::shift_right(bits, dropped)), offset)};
+    }
+};
+
+/// By tables of the instruction set. NaN gives those of some number, which are far below its sum.
+template <typename V>
+struct tabled_units {
+    typename V::reals least_normal;
+    typename V::real_table units;
+    typename V::integer_table bases;
+
+    explicit tabled_units(const narrow_units &from)
+        : least_normal(V::splat(from.least_normal))
+        , units(V::table_of_32(from.unit))
+        , bases(V::table_of_32(from.base)) {}
+
+    [[gnu::always_inline]] unit_and_base<V> of(typename V::reals magnitude) const {
+        const auto exponent = V::template shift_right<23>(V::as_integers(V::max(least_normal, magnitude)));
+        return {V::look_up_32(units, exponent), V::look_up_32(bases, exponent)};
+    }
+};
+
+/// Magnitudes to codes, a vector at a time: one loop for all types.
+template <typename V>
+class narrowing {
+  public:
+    explicit narrowing(const narrow_format &format)
+        : bound_(V::splat(format.bound))
+        , units_(*format.units) {}
+
+    typename V::reals bounded(typename V::reals magnitude) const { return V::min(bound_, magnitude); }
+
+    /// Of a magnitude within the bound, rounded to nearest, ties to even, under the mode that the caller has set; of
+    /// NaN one beyond 8 bits. The sum leaves the fraction in its last bits, with the implicit bit, which counts as one
+    /// of the exponent; below the least normal number the unit is no less, and there is no such bit.
+    [[gnu::always_inline]] typename V::integers code(typename V::reals magnitude) const {
+        const auto [unit, base] = units_.of(magnitude);
+        return V::subtract(V::as_integers(V::add(magnitude, unit)), base);
+    }
+
+  private:
+    typename V::reals bound_;
+    std::conditional_t<V::has_tables_of_32, tabled_units<V>, computed_units<V>> units_;
+};
 
 // Elements as vectors: integers as V::integers, and all floats as V::reals.
 

@@ -17,6 +17,7 @@ struct avx2 {
     using integers = __m256i;
     static constexpr std::int64_t lanes = 8;
     static constexpr bool has_fma = true;
+    static constexpr bool has_tables_of_32 = false; // in one instruction
 
     static reals splat(float value) { return _mm256_set1_ps(value); }
     static integers splat(std::int32_t value) { return _mm256_set1_epi32(value); }
@@ -98,6 +99,7 @@ struct avx2 {
     static integers shift_right(integers a) {
         return _mm256_srli_epi32(a, by);
     }
+    static integers shift_right(integers a, integers by) { return _mm256_srlv_epi32(a, by); }
     static integers select_less(integers a, integers b, integers then, integers otherwise) {
         return _mm256_blendv_epi8(otherwise, then, _mm256_cmpgt_epi32(b, a));
     }
@@ -135,6 +137,10 @@ struct avx2 {
         stream(p, a);
         stream(p + lanes, b);
     }
+    static void stream_line(std::uint8_t *to, const std::uint8_t *from) {
+        for (const int half : {0, 32})
+            stream(as_vectors(to + half), _mm256_loadu_si256(reinterpret_cast<const __m256i *>(from + half)));
+    }
     static void fence() { _mm_sfence(); }
     /// Compilers leave this out on some paths, and LDMXCSR then waits 80 ns.
     static void leave() { _mm256_zeroupper(); }
@@ -157,11 +163,17 @@ struct avx2 {
             store(as_vectors(p + 2 * lanes), pack(p, c, d));
         }
     }
-    static void stream(std::uint8_t *p, integers a, integers b, integers c, integers d) {
-        _mm256_stream_si256(reinterpret_cast<__m256i *>(p), pack(p, a, b, c, d));
-    }
-    static void store(std::uint8_t *p, integers a, integers b, integers c, integers d) {
-        _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), pack(p, a, b, c, d));
+    /// Those of four vectors each, as codes of a format.
+    static void store_codes(
+            std::uint8_t *p, const integers (&magnitudes)[4], const reals (&signs)[4], const narrow_format &format) {
+        const auto bits = [&](int k) { return as_integers(signs[k]); };
+        const __m256i given = to_bytes<std::uint8_t>(magnitudes[0], magnitudes[1], magnitudes[2], magnitudes[3]);
+        const __m256i sign =
+                _mm256_and_si256(to_bytes<std::int8_t>(bits(0), bits(1), bits(2), bits(3)), _mm256_set1_epi8(INT8_MIN));
+        const __m256i shifted = _mm256_srl_epi16(sign, _mm_cvtsi32_si128(format.sign_shift));
+        const __m256i has_sign = _mm256_cmpgt_epi8(given, _mm256_set1_epi8(format.signless));
+        const __m256i code = _mm256_min_epu8(given, _mm256_set1_epi8(static_cast<char>(format.nan)));
+        store(as_vectors(p), in_order(_mm256_or_si256(code, _mm256_and_si256(has_sign, shifted))));
     }
     template <typename Integer>
     static void store_partial(Integer *p, std::int64_t count, reals a, reals b, reals c, reals d) {
@@ -319,13 +331,19 @@ struct avx2 {
     static __m256i pack(const Integer *p, reals a, reals b, reals c, reals d) {
         return pack(p, _mm256_cvtps_epi32(a), _mm256_cvtps_epi32(b), _mm256_cvtps_epi32(c), _mm256_cvtps_epi32(d));
     }
+    template <typename Integer>
+    static __m256i pack(const Integer *, integers a, integers b, integers c, integers d) {
+        return in_order(to_bytes<Integer>(a, b, c, d));
+    }
     /// Packing goes by 128-bit halves, so the eight groups of four bytes come out in the order a0 b0 c0 d0 a1 b1 c1 d1
     /// (halves 0 and 1).
     template <typename Integer>
-    static __m256i pack(const Integer *, integers a, integers b, integers c, integers d) {
+    static __m256i to_bytes(integers a, integers b, integers c, integers d) {
         const __m256i ab = _mm256_packs_epi32(a, b), cd = _mm256_packs_epi32(c, d);
-        const __m256i all = Integer(-1) < Integer(0) ? _mm256_packs_epi16(ab, cd) : _mm256_packus_epi16(ab, cd);
-        return _mm256_permutevar8x32_epi32(all, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+        return std::is_signed_v<Integer> ? _mm256_packs_epi16(ab, cd) : _mm256_packus_epi16(ab, cd);
+    }
+    static __m256i in_order(__m256i bytes) {
+        return _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
     }
     /// The same to words, once, which come out in fours.
     template <typename Integer>

@@ -102,6 +102,7 @@ struct avx512 {
     static integers shift_right(integers a) {
         return _mm512_srli_epi32(a, by);
     }
+    static integers shift_right(integers a, integers by) { return _mm512_srlv_epi32(a, by); }
     static integers select_less(integers a, integers b, integers then, integers otherwise) {
         return _mm512_mask_mov_epi32(otherwise, _mm512_cmplt_epi32_mask(a, b), then);
     }
@@ -147,6 +148,9 @@ struct avx512 {
     static void stream(Real *p, reals a, reals b) {
         stream(as_vectors(p), to_words(p, a, b));
     }
+    static void stream_line(std::uint8_t *to, const std::uint8_t *from) {
+        stream(as_vectors(to), _mm512_loadu_si512(from));
+    }
     static void fence() { _mm_sfence(); }
     /// Compilers leave this out on some paths, and LDMXCSR then waits 80 ns.
     static void leave() { _mm256_zeroupper(); }
@@ -169,11 +173,16 @@ struct avx512 {
             _mm512_storeu_si512(p + 2 * lanes, pack(p, c, d));
         }
     }
-    static void stream(std::uint8_t *p, integers a, integers b, integers c, integers d) {
-        _mm512_stream_si512(reinterpret_cast<__m512i *>(p), pack(p, a, b, c, d));
-    }
-    static void store(std::uint8_t *p, integers a, integers b, integers c, integers d) {
-        _mm512_storeu_si512(p, pack(p, a, b, c, d));
+    /// Those of four vectors each, as codes of a format.
+    static void store_codes(
+            std::uint8_t *p, const integers (&magnitudes)[4], const reals (&signs)[4], const narrow_format &format) {
+        const auto bits = [&](int k) { return as_integers(signs[k]); };
+        const __m512i given = to_bytes<std::uint8_t>(magnitudes[0], magnitudes[1], magnitudes[2], magnitudes[3]);
+        const __mmask64 negative = _mm512_movepi8_mask(to_bytes<std::int8_t>(bits(0), bits(1), bits(2), bits(3)));
+        const __mmask64 has_sign = _mm512_mask_cmpgt_epi8_mask(negative, given, _mm512_set1_epi8(format.signless));
+        const __m512i code = _mm512_min_epu8(given, _mm512_set1_epi8(static_cast<char>(format.nan)));
+        const __m512i sign = _mm512_set1_epi8(static_cast<char>(0x80 >> format.sign_shift));
+        _mm512_storeu_si512(p, in_order(_mm512_mask_add_epi8(code, has_sign, code, sign)));
     }
     template <typename Integer>
     static void store_partial(Integer *p, std::int64_t count, reals a, reals b, reals c, reals d) {
@@ -226,6 +235,23 @@ struct avx512 {
 
     static void transpose(const void *from, std::int64_t from_stride, void *to, std::int64_t to_stride) {
         transpose_bytes(from, from_stride, to, to_stride);
+    }
+
+    // A table of 32, by the low bits of an index.
+    static constexpr bool has_tables_of_32 = true;
+    struct real_table {
+        reals low, high;
+    };
+    struct integer_table {
+        integers low, high;
+    };
+    static real_table table_of_32(const float *p) { return {load(p), load(p + lanes)}; }
+    static integer_table table_of_32(const std::int32_t *p) { return {load(p), load(p + lanes)}; }
+    static reals look_up_32(const real_table &t, integers index) {
+        return _mm512_permutex2var_ps(t.low, index, t.high);
+    }
+    static integers look_up_32(const integer_table &t, integers index) {
+        return _mm512_permutex2var_epi32(t.low, index, t.high);
     }
 
     // A table of what the sixteen 4-bit values stand for, and a stretch of 32 elements by it. Permutations look at
@@ -314,12 +340,19 @@ struct avx512 {
     static __m512i pack(const Integer *p, reals a, reals b, reals c, reals d) {
         return pack(p, _mm512_cvtps_epi32(a), _mm512_cvtps_epi32(b), _mm512_cvtps_epi32(c), _mm512_cvtps_epi32(d));
     }
-    /// Packing goes by 128-bit quarters, so the groups of four bytes come out quarter by quarter: a0 b0 c0 d0 a1 b1 ...
     template <typename Integer>
     static __m512i pack(const Integer *, integers a, integers b, integers c, integers d) {
+        return in_order(to_bytes<Integer>(a, b, c, d));
+    }
+    /// Packing goes by 128-bit quarters, so the groups of four bytes come out quarter by quarter: a0 b0 c0 d0 a1 b1 ...
+    template <typename Integer>
+    static __m512i to_bytes(integers a, integers b, integers c, integers d) {
         const __m512i ab = _mm512_packs_epi32(a, b), cd = _mm512_packs_epi32(c, d);
-        const __m512i all = Integer(-1) < Integer(0) ? _mm512_packs_epi16(ab, cd) : _mm512_packus_epi16(ab, cd);
-        return _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), all);
+        return std::is_signed_v<Integer> ? _mm512_packs_epi16(ab, cd) : _mm512_packus_epi16(ab, cd);
+    }
+    static __m512i in_order(__m512i bytes) {
+        const __m512i places = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+        return _mm512_permutexvar_epi32(places, bytes);
     }
     /// The same to words, once, which come out in fours.
     template <typename Integer>

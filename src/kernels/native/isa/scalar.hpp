@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -73,6 +74,9 @@ struct scalar {
     static integers shift_right(integers a) {
         return static_cast<integers>(static_cast<std::uint32_t>(a) >> by);
     }
+    static integers shift_right(integers a, integers by) {
+        return static_cast<integers>(static_cast<std::uint32_t>(a) >> by);
+    }
     static integers select_less(integers a, integers b, integers then, integers otherwise) {
         return a < b ? then : otherwise;
     }
@@ -98,6 +102,7 @@ struct scalar {
     static void stream(Real *p, reals a, More... more) {
         store(p, a, more...);
     }
+    static constexpr bool has_tables_of_32 = false;
     static constexpr std::int64_t looked_up = 0; // tables of sixteen pay in AVX-512 only
     static constexpr std::int64_t nibbles = 2;
     static void unpack(const unsigned char *from, std::int8_t *to, bool is_signed) {
@@ -109,6 +114,7 @@ struct scalar {
         const auto bounded = [=](int value) { return value < lowest ? lowest : value > highest ? highest : value; };
         *to = static_cast<unsigned char>((bounded(from[0]) & 0xf) | (bounded(from[1]) & 0xf) << 4);
     }
+    static void stream_line(std::uint8_t *to, const std::uint8_t *from) { std::memcpy(to, from, 64); }
     static void fence() {}
     static void leave() {}
     static void transpose(
@@ -124,12 +130,15 @@ struct scalar {
         p[2] = saturate<Integer>(c);
         p[3] = saturate<Integer>(d);
     }
-    static void store(std::uint8_t *p, integers a, integers b, integers c, integers d) {
-        const integers all[] = {a, b, c, d};
-        for (int i = 0; i < 4; ++i)
-            p[i] = static_cast<std::uint8_t>(all[i]);
+    /// Those of four elements, as codes of a format.
+    static void store_codes(
+            std::uint8_t *p, const integers (&magnitudes)[4], const reals (&signs)[4], const narrow_format &format) {
+        for (int k = 0; k < 4; ++k) {
+            const auto given = static_cast<std::uint8_t>(min(magnitudes[k], 255));
+            const bool has_sign = static_cast<std::int8_t>(given) > format.signless && as_integers(signs[k]) < 0;
+            p[k] = static_cast<std::uint8_t>(min(given, format.nan) | (has_sign ? 0x80 >> format.sign_shift : 0));
+        }
     }
-    static void stream(std::uint8_t *p, integers a, integers b, integers c, integers d) { store(p, a, b, c, d); }
     static void store(std::int32_t *p, integers a, integers b, integers c, integers d) {
         p[0] = a;
         p[1] = b;
