@@ -81,8 +81,7 @@ struct avx512 {
     /// To numbers of f16 or bf16, NaN to a quiet one.
     static reals rounded(const half *, reals x) { return _mm512_cvtph_ps(to_half(x)); }
     static reals rounded(const brain *, reals x) {
-        const __m512i quiet = _mm512_or_si512(as_integers(x), splat(0x400000));
-        return as_reals(_mm512_and_si512(rounded_to_upper_half(x, quiet), splat(~0xffff)));
+        return as_reals(_mm512_and_si512(rounded_to_upper_half(x), splat(~0xffff)));
     }
     static reals copy_sign(reals magnitude, reals x) { return _mm512_or_ps(magnitude, _mm512_and_ps(splat(-0.0F), x)); }
 
@@ -314,17 +313,16 @@ struct avx512 {
     static integers to_words(const brain *, reals a, reals b) {
         const __m512i odds = _mm512_set_epi16(63, 61, 59, 57, 55, 53, 51, 49, 47, 45, 43, 41, 39, 37, 35, 33, 31, 29,
                 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
-        return _mm512_permutex2var_epi16(
-                rounded_to_upper_half(a, as_integers(a)), odds, rounded_to_upper_half(b, as_integers(b)));
+        return _mm512_permutex2var_epi16(rounded_to_upper_half(a), odds, rounded_to_upper_half(b));
     }
-    /// Ties to even by adding just under half, and a bit more when the last kept one is odd; in place of NaN what is
-    /// given, which may be NaN itself, as arithmetic leaves it quiet. VCVTNEPS2BF16 would flush subnormals.
-    static integers rounded_to_upper_half(reals a, integers in_place_of_nan) {
+    /// Ties to even by adding just under half, and a bit more when the last kept one is odd. NaN gets a quiet bit
+    /// instead, since its upper half may be that of infinity. VCVTNEPS2BF16 would flush subnormals.
+    static integers rounded_to_upper_half(reals a) {
         const __m512i bits = _mm512_castps_si512(a);
         const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
-        const __mmask16 is_number = _mm512_cmp_ps_mask(a, a, _CMP_ORD_Q);
-        return _mm512_mask_add_epi32(
-                in_place_of_nan, is_number, bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
+        const __m512i rounded = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
+        const __m512i quiet_nan = _mm512_set1_epi32(0x22); // for both kinds of NaN; the sum for all else
+        return _mm512_castps_si512(_mm512_fixupimm_ps(_mm512_castsi512_ps(rounded), a, quiet_nan, 0));
     }
 
     static __m128i load_bytes(const void *p) { return _mm_loadu_si128(static_cast<const __m128i *>(p)); }
