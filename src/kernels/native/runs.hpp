@@ -362,12 +362,32 @@ struct quantizer : quantizing_runs<V, float, Integer> {
     }
 };
 
-/// From elements of any type.
-template <typename V, typename Element>
-struct dequantizer {
-    using source = Element;
+/// The runs of an operator to floats.
+template <typename V, typename Source>
+struct dequantizing_runs {
+    using source = Source;
     using destination = float;
 
+    template <storing Storing, typename FormulaAt>
+    static void run(
+            const Source *src, float *dst, std::int64_t count, std::int64_t /*lead*/, const FormulaAt &formula_at) {
+        dequantize_run<V, Storing>(src, dst, count, formula_at);
+    }
+    template <int Runs, typename FormulaAt>
+    static void run_together(const Source *src, std::int64_t src_step, float *dst, std::int64_t dst_step,
+            std::int64_t count, const FormulaAt &formula_at) {
+        dequantize_together<V, Runs>(src, src_step, dst, dst_step, count, formula_at);
+    }
+    template <storing Storing, typename FormulaOf>
+    static void run_blocks(
+            const Source *src, float *dst, std::int64_t rows, std::int64_t /*lead*/, const FormulaOf &formula_of) {
+        dequantize_blocks<V, Storing>(src, dst, rows, formula_of);
+    }
+};
+
+/// From elements of any type.
+template <typename V, typename Element>
+struct dequantizer : dequantizing_runs<V, Element> {
     template <typename Run>
     static void with_formula(const parameter_table &t, const Run &run) {
         if constexpr (std::is_integral_v<Element>)
@@ -378,21 +398,6 @@ struct dequantizer {
     template <typename Run>
     static void with_constant_formula(const parameter_table &t, std::int64_t, const Run &run) {
         with_formula(t, run);
-    }
-    template <storing Storing, typename FormulaAt>
-    static void run(
-            const Element *src, float *dst, std::int64_t count, std::int64_t /*lead*/, const FormulaAt &formula_at) {
-        dequantize_run<V, Storing>(src, dst, count, formula_at);
-    }
-    template <int Runs, typename FormulaAt>
-    static void run_together(const Element *src, std::int64_t src_step, float *dst, std::int64_t dst_step,
-            std::int64_t count, const FormulaAt &formula_at) {
-        dequantize_together<V, Runs>(src, src_step, dst, dst_step, count, formula_at);
-    }
-    template <storing Storing, typename FormulaOf>
-    static void run_blocks(
-            const Element *src, float *dst, std::int64_t rows, std::int64_t /*lead*/, const FormulaOf &formula_of) {
-        dequantize_blocks<V, Storing>(src, dst, rows, formula_of);
     }
 };
 

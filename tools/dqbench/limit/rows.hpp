@@ -38,38 +38,10 @@ struct one_formula {
 };
 
 template <typename V>
-struct quantizer : one_formula<V> {
-    using source = float;
-    using destination = std::uint8_t;
-
-    template <native::storing Storing, typename FormulaAt>
-    static void run(
-            const source *src, destination *dst, std::int64_t count, std::int64_t lead, const FormulaAt &formula_at) {
-        native::quantize_run<V, Storing>(src, dst, count, lead, formula_at);
-    }
-    template <typename FormulaAt>
-    static void run_pair(const source *src, std::int64_t src_step, destination *dst, std::int64_t dst_step,
-            std::int64_t count, const FormulaAt &formula_at) {
-        native::quantize_pair<V>(src, src_step, dst, dst_step, count, formula_at);
-    }
-};
+struct quantizer : one_formula<V>, native::quantizing_runs<V, float, std::uint8_t> {};
 
 template <typename V>
-struct dequantizer : one_formula<V> {
-    using source = std::uint8_t;
-    using destination = float;
-
-    template <native::storing Storing, typename FormulaAt>
-    static void run(const source *src, destination *dst, std::int64_t count, std::int64_t /*lead*/,
-            const FormulaAt &formula_at) {
-        native::dequantize_run<V, Storing>(src, dst, count, formula_at);
-    }
-    template <typename FormulaAt>
-    static void run_pair(const source *src, std::int64_t src_step, destination *dst, std::int64_t dst_step,
-            std::int64_t count, const FormulaAt &formula_at) {
-        native::dequantize_pair<V>(src, src_step, dst, dst_step, count, formula_at);
-    }
-};
+struct dequantizer : one_formula<V>, native::dequantizing_runs<V, std::uint8_t> {};
 
 /// How many bits an element has; the traits of types are not for code of one instruction set.
 inline std::int64_t bits_of(dynquant::data_type type) {
@@ -158,7 +130,7 @@ constexpr native::requantize_row_functions requantize = {
         {quantize<V>, quantize<V>, quantize<V>}, {quantize<V>, quantize<V>, quantize<V>}};
 
 template <typename V>
-constexpr native::onnx_row_functions onnx = {converted<V>, converted<V>};
+constexpr native::onnx_row_functions onnx = {converted<V>, converted<V>, converted<V>};
 
 template <typename V>
 constexpr native::row_functions rows_for() {
