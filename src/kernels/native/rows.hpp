@@ -273,8 +273,8 @@ class alongside_rows {
 
     template <bool Near>
     picked<V, Near> pick(std::int64_t i) const {
-        const auto first = parameter_of[i];
-        return {first, V::subtract(V::load(parameter_of + i), V::splat(first))};
+        const auto base = parameter_of[i];
+        return {base, V::subtract(V::load(parameter_of + i), V::splat(base))};
     }
 
     template <typename FormulaAt>
