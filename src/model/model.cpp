@@ -109,15 +109,15 @@ model model::load(const std::string &path, const model_options &opts) {
     return parse(models::bytes_of_file(path), path, opts);
 }
 
-model model::parse(std::string_view bytes, const std::string &name, const model_options &given) {
-    const auto opts = checked(given);
+model model::parse(std::string_view bytes, const std::string &name, const model_options &opts) {
+    const auto given = checked(opts);
     share_threads_with_onednn();
     return models::naming(name, [&] {
         try {
             std::shared_ptr<const implementation> impl;
             parallel::run_controlled([&] { // oneDNN brings weights into order, on several threads
-                const auto g = read(bytes, opts);
-                impl = std::make_shared<const implementation>(g, prepare(g, opts), opts.threads);
+                const auto g = read(bytes, given);
+                impl = std::make_shared<const implementation>(g, prepare(g, given), given.threads);
             });
             return model(impl);
         } catch (const std::bad_alloc &) {

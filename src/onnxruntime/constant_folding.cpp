@@ -17,7 +17,8 @@ std::string entry_of(const OrtApi &api, const OrtSessionOptions &options) {
     check(api, api.GetSessionConfigEntry(&options, key, nullptr, &size));
     std::string entry(size, '\0');
     check(api, api.GetSessionConfigEntry(&options, key, entry.data(), &size));
-    return entry.c_str();
+    entry.resize(size - 1);
+    return entry;
 }
 
 } // namespace

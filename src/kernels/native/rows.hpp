@@ -71,7 +71,7 @@ class uniform_rows {
             first = tables.find(
                     table, c, {at.parameter, loop.parameter_stride, count}, loops - 1, next.parameter_stride);
             Operator::with_formula(table, [this](auto formula) {
-                this->template compute_by<decltype(formula)>([begin = first](std::int64_t i) { return begin + i; });
+                this->template compute_by<decltype(formula)>([](std::int64_t i) { return i; });
             });
         }
     }
@@ -99,7 +99,9 @@ class uniform_rows {
 
     template <typename Formula, typename ColumnOf>
     void compute_blocks(const ColumnOf &column_of) {
-        const auto formula_of = [&](std::int64_t i) { return Formula::from(table, only<V> {column_of(i)}); };
+        const auto formula_of = [&, begin = first](std::int64_t i) {
+            return Formula::from(table, only<V> {column_of(begin + i)});
+        };
         if (c.streaming)
             Operator::template run_blocks<storing::streaming>(from, to, count, usual_lead, formula_of);
         else
@@ -111,7 +113,7 @@ class uniform_rows {
         const auto *in = from + begin * loop.src_stride;
         auto *out = to + begin * loop.dst_stride;
         const auto src_stride = loop.src_stride, dst_stride = loop.dst_stride, length = width;
-        for (auto i = begin; i < end; ++i, in += src_stride, out += dst_stride) {
+        for (auto i = first + begin, past = first + end; i < past; ++i, in += src_stride, out += dst_stride) {
             const auto formula = Formula::from(table, only<V> {column_of(i)});
             Operator::template run<Stored>(
                     in, out, length, usual_lead, [&](std::int64_t) -> const Formula & { return formula; });
