@@ -41,8 +41,7 @@ inline void prefetch(const Real *src, std::int64_t lead) {
 // i + lanes. Stores of 32-bit elements are aligned, as there are four to a load.
 
 template <typename V, storing Storing, typename Real, typename Integer, typename FormulaAt>
-inline void quantize_run(
-        const Real *src, Integer *dst, std::int64_t count, std::int64_t lead, const FormulaAt &formula_at) {
+inline void quantize_run(const Real *src, Integer *dst, std::int64_t count, std::int64_t lead, FormulaAt formula_at) {
     constexpr std::int64_t n = V::lanes;
     // Inlined whatever its size: a call for each vector would take longer than what it computes.
     const auto at = [&](std::int64_t i) __attribute__((always_inline)) {
@@ -82,7 +81,7 @@ inline void quantize_run(
 }
 
 template <typename V, storing Storing, typename Element, typename FormulaAt>
-inline void dequantize_run(const Element *src, float *dst, std::int64_t count, const FormulaAt &formula_at) {
+inline void dequantize_run(const Element *src, float *dst, std::int64_t count, FormulaAt formula_at) {
     constexpr std::int64_t n = V::lanes;
     const auto at = [&](std::int64_t i) { return formula_at(i)(load<V>(src + i)); };
     const auto four = [](std::int64_t i, const auto &vector) { // written out: not every compiler unrolls a loop
@@ -115,7 +114,7 @@ inline void dequantize_run(const Element *src, float *dst, std::int64_t count, c
 
 /// Reals to reals, before they are narrowed or after they have been widened.
 template <typename V, typename Real, typename FormulaAt>
-inline void scale_run(const Real *src, float *dst, std::int64_t count, const FormulaAt &formula_at) {
+inline void scale_run(const Real *src, float *dst, std::int64_t count, FormulaAt formula_at) {
     constexpr std::int64_t n = V::lanes;
     std::int64_t i = 0;
     for (; i + n <= count; i += n)
@@ -127,7 +126,7 @@ inline void scale_run(const Real *src, float *dst, std::int64_t count, const For
 /// the same code: the only one, as there are many formulas.
 template <typename V, typename Real, typename FormulaAt>
 inline void narrow_run(const Real *src, std::uint8_t *dst, std::int64_t count, std::int64_t lead,
-        const narrow_format &format, const FormulaAt &formula_at) {
+        const narrow_format &format, FormulaAt formula_at) {
     constexpr std::int64_t n = V::lanes, block = 4 * n;
     const narrow_format f = format; // which no store to dst changes
     const narrowing<V> by(f);
@@ -164,7 +163,7 @@ inline void narrow_run(const Real *src, std::uint8_t *dst, std::int64_t count, s
 
 template <typename V, int Runs, typename Real, typename Integer, typename FormulaAt>
 inline void quantize_together(const Real *src, std::int64_t src_step, Integer *dst, std::int64_t dst_step,
-        std::int64_t count, const FormulaAt &formula_at) {
+        std::int64_t count, FormulaAt formula_at) {
     constexpr std::int64_t n = V::lanes;
     std::int64_t i = 0;
     for (; i + 4 * n <= count; i += 4 * n) {
@@ -189,7 +188,7 @@ inline void quantize_together(const Real *src, std::int64_t src_step, Integer *d
 /// dst_step is a multiple of the lanes, so that one alignment serves all.
 template <typename V, int Runs, typename Integer, typename FormulaAt>
 inline void dequantize_together(const Integer *src, std::int64_t src_step, float *dst, std::int64_t dst_step,
-        std::int64_t count, const FormulaAt &formula_at) {
+        std::int64_t count, FormulaAt formula_at) {
     constexpr std::int64_t n = V::lanes;
     const auto all = [&](std::int64_t i) {
         const auto formula = formula_at(i);
@@ -326,13 +325,13 @@ struct quantizing_runs {
     using destination = Integer;
 
     template <storing Storing, typename Real, typename FormulaAt>
-    static void run(const Real *src, Integer *dst, std::int64_t count, std::int64_t lead, const FormulaAt &formula_at) {
+    static void run(const Real *src, Integer *dst, std::int64_t count, std::int64_t lead, FormulaAt formula_at) {
         using formula = std::remove_cvref_t<decltype(formula_at(0))>;
         quantize_run<typename vectors_of<V, formula>::type, Storing>(src, dst, count, lead, formula_at);
     }
     template <int Runs, typename FormulaAt>
     static void run_together(const Source *src, std::int64_t src_step, Integer *dst, std::int64_t dst_step,
-            std::int64_t count, const FormulaAt &formula_at) {
+            std::int64_t count, FormulaAt formula_at) {
         quantize_together<V, Runs>(src, src_step, dst, dst_step, count, formula_at);
     }
     template <storing Storing, typename FormulaOf>
@@ -369,13 +368,12 @@ struct dequantizing_runs {
     using destination = float;
 
     template <storing Storing, typename FormulaAt>
-    static void run(
-            const Source *src, float *dst, std::int64_t count, std::int64_t /*lead*/, const FormulaAt &formula_at) {
+    static void run(const Source *src, float *dst, std::int64_t count, std::int64_t /*lead*/, FormulaAt formula_at) {
         dequantize_run<V, Storing>(src, dst, count, formula_at);
     }
     template <int Runs, typename FormulaAt>
     static void run_together(const Source *src, std::int64_t src_step, float *dst, std::int64_t dst_step,
-            std::int64_t count, const FormulaAt &formula_at) {
+            std::int64_t count, FormulaAt formula_at) {
         dequantize_together<V, Runs>(src, src_step, dst, dst_step, count, formula_at);
     }
     template <storing Storing, typename FormulaOf>
