@@ -1,4 +1,5 @@
-// Products of a few rows by constant weights: hardly more than reading these. oneDNN's, by AMX, takes twice as long.
+// Products of a few rows by constant weights: hardly more than reading these. oneDNN's, by AMX, take up to twice as
+// long.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +12,14 @@ namespace dynquant::models {
 /// The columns of a panel.
 inline constexpr std::int64_t panel_columns = 64;
 
-/// Weights, panel after panel; in a panel, of each four rows, the four elements of each column. They end in zeros.
+/// Weights, panel after panel; in a panel, of each four rows, the four elements of each column. Each panel ends in
+/// zeros, as if the rows were a multiple of 64.
 struct few_rows_product {
     const std::int8_t *weights;
-    const std::int32_t *start; // what each column's sums begin with
+    std::int64_t panel_bytes;
+    const std::int32_t *start; // what each column's sums begin with where s8 is multiplied as u8, 128 more
     std::int64_t rows, inner, columns;
-    std::uint32_t flip; // exclusive or of it makes four elements of x u8
+    bool x_is_signed;
 };
 
 /// Sums of some panels, which wrap. x and y are dense.
@@ -25,6 +28,13 @@ using multiply_panels_function = void (*)(
 
 #if defined(__x86_64__)
 extern const multiply_panels_function avx512_vnni_multiply_panels;
+
+/// By AMX, for up to so many rows: as many as a tile has.
+inline constexpr std::int64_t amx_rows = 16;
+extern const multiply_panels_function amx_int8_multiply_panels;
+
+/// Whether the processor has it and Linux lets this process use it, which is asked for at the first call.
+bool may_use_amx();
 #endif
 
 } // namespace dynquant::models

@@ -8,13 +8,14 @@
 namespace dynquant::models {
 namespace {
 
-/// Beyond it AMX, which oneDNN has, makes up for reading the weights more slowly.
-constexpr std::int64_t most_rows = 4;
-
-multiply_panels_function function_here() {
+/// Null where oneDNN's product is the better one: beyond four rows without AMX, and beyond a tile of it.
+multiply_panels_function function_for([[maybe_unused]] std::int64_t rows) {
 #if defined(__x86_64__)
     static const bool has_vnni = __builtin_cpu_supports("avx512vnni");
-    if (has_vnni && best_isa() == isa::avx512) return avx512_vnni_multiply_panels;
+    if (has_vnni && best_isa() >= isa::avx512) {
+        if (rows <= 4) return avx512_vnni_multiply_panels;
+        if (rows <= amx_rows && may_use_amx()) return amx_int8_multiply_panels;
+    }
 #endif
     return nullptr;
 }
@@ -24,11 +25,11 @@ class few_rows final : public product_slice {
     few_rows(multiply_panels_function function, const problem &p, const std::int8_t *w)
         : multiply_(function)
         , panels_((p.columns + panel_columns - 1) / panel_columns)
-        , groups_((p.inner + 3) / 4)
+        , groups_((p.inner + 63) / 64 * 16)
         , weights_(static_cast<std::size_t>(std::max<std::int64_t>(panels_ * groups_, 1)))
         , start_(static_cast<std::size_t>(panels_ * panel_columns))
-        , product_ {weights_.front().elements.data(), start_.data(), p.rows, p.inner, p.columns,
-                  p.x_is_signed ? 0x80808080 : 0} {
+        , product_ {weights_.front().elements.data(), groups_ * 4 * panel_columns, start_.data(), p.rows, p.inner,
+                  p.columns, p.x_is_signed} {
         for (std::int64_t k = 0; k < p.inner; ++k, w += p.columns)
             for (std::int64_t n = 0; n < p.columns; ++n)
                 place(k, n, w[n]);
@@ -50,8 +51,8 @@ class few_rows final : public product_slice {
     void place(std::int64_t k, std::int64_t n, std::int8_t value) {
         auto &to = weights_[static_cast<std::size_t>(n / panel_columns * groups_ + k / 4)];
         to.elements[static_cast<std::size_t>(n % panel_columns * 4 + k % 4)] = value;
-        if (product_.flip == 0) return;
-        auto &start = start_[static_cast<std::size_t>(n)]; // flipping the sign of s8 has added 128
+        if (!product_.x_is_signed) return;
+        auto &start = start_[static_cast<std::size_t>(n)];
         start = static_cast<std::int32_t>(static_cast<std::uint32_t>(start) - 128U * static_cast<std::uint32_t>(value));
     }
 
@@ -65,8 +66,8 @@ class few_rows final : public product_slice {
 } // namespace
 
 std::unique_ptr<const product_slice> few_rows_slice(const product_slice::problem &p, const std::int8_t *w) {
-    const auto function = function_here();
-    if (!function || p.rows > most_rows) return nullptr;
+    const auto function = function_for(p.rows);
+    if (!function) return nullptr;
     return std::make_unique<few_rows>(function, p, w);
 }
 

@@ -60,7 +60,7 @@ TEST(model_run, zero_points_of_each_matrix_by_hand) {
 /// x all of one value, w all of another: inner times their product, beyond 2^24 and beyond 2^31.
 template <typename X>
 void expect_exact(onnx::element_type type, X x, std::int8_t w, std::int64_t inner) {
-    for (const std::int64_t rows : {1, 5}) { // by few_rows_slice, where it is, and by others
+    for (const std::int64_t rows : {1, 5, 17}) { // by few_rows_slice, where it is, and by others
         auto g = product_graph();
         g.inputs = {{"x", type, dims {rows, inner}}};
         g.outputs = {{"y"}};
@@ -111,8 +111,8 @@ void expect_exact_elements(onnx::element_type type, std::size_t rows, std::size_
 }
 
 TEST(model_run, products_of_few_rows) {
-    for (const std::size_t rows : {1U, 2U, 3U, 4U, 5U})
-        for (const std::size_t inner : {1U, 3U, 4U, 6U, 65U})
+    for (const std::size_t rows : {1U, 2U, 3U, 4U, 5U, 16U, 17U})
+        for (const std::size_t inner : {1U, 3U, 4U, 6U, 64U, 65U, 190U})
             for (const std::size_t columns : {1U, 63U, 64U, 130U}) {
                 expect_exact_elements<std::uint8_t>(uint8, rows, inner, columns);
                 expect_exact_elements<std::int8_t>(int8, rows, inner, columns);
@@ -120,7 +120,7 @@ TEST(model_run, products_of_few_rows) {
 }
 
 TEST(model_run, long_rows_in_every_element) {
-    for (const std::size_t rows : {3U, 9U}) { // 9: in slices, as the weights' total is beyond exact_sum
+    for (const std::size_t rows : {3U, 9U, 17U}) { // 17: in slices, as the weights' total is beyond exact_sum
         expect_exact_elements<std::uint8_t>(uint8, rows, 2100, 70);
         expect_exact_elements<std::int8_t>(int8, rows, 2100, 70);
     }

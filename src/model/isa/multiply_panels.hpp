@@ -18,8 +18,8 @@ template <typename V, int rows>
 void multiply_group(const few_rows_product &p, const std::byte *x, std::int64_t panel, std::int32_t *y) {
     constexpr int vectors = panel_columns / V::lanes;
     const auto first = panel * panel_columns, inner = p.inner, whole = inner / 4 * 4;
-    const auto flip = p.flip;
-    const auto *weights = p.weights + panel * ((inner + 3) / 4) * 4 * panel_columns;
+    const std::uint32_t flip = p.x_is_signed ? 0x80808080 : 0; // the sign bits: 128 is added
+    const auto *weights = p.weights + panel * p.panel_bytes;
     typename V::vector sums[rows][vectors];
 #pragma GCC unroll 4
     for (int r = 0; r < rows; ++r)
