@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "kernels/native/converted_stretch.hpp"
+#include "kernels/native/operators.hpp"
 #include "kernels/native/small_floats.hpp"
 
 namespace dynquant::kernels::native {

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "kernels/native/converted_stretch.hpp"
+#include "kernels/native/operators.hpp"
 #include "kernels/native/small_floats.hpp"
 
 namespace dynquant::kernels::native {

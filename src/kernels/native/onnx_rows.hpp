@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "kernels/native/converted.hpp"
+#include "kernels/native/operators.hpp"
 
 namespace dynquant::kernels::native {
 namespace {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "kernels/native/operators.hpp"
 #include "kernels/native/rows.hpp"
 
 namespace dynquant::kernels::native {

@@ -20,6 +20,7 @@
 #include <cstdint>
 
 #include "kernels/native/converted.hpp"
+#include "kernels/native/operators.hpp"
 #include "kernels/native/runs.hpp"
 #include "kernels/native/stretch.hpp"
 #include "kernels/native/tiles.hpp"

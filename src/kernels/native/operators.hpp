@@ -1,0 +1,157 @@
+// Operators: their runs, and which formula a stretch of parameters takes. with_formula is for parameters alongside;
+// with_constant_formula for one parameter and so many elements. run's `lead` is the distance at which 32-bit elements to
+// come are asked for.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/native/half_product.hpp"
+#include "kernels/native/runs.hpp"
+
+namespace dynquant::kernels::native {
+namespace {
+
+/// Looking at a scale takes as long as quantizing a few thousand elements by one operation more.
+constexpr std::int64_t worth_two_parts = 16 * 1024;
+
+// A rule of quantizing: the formulas for parameters inside the guard, if the instruction set is fast at them, and for
+// all others, and what becomes of quotients and zero points.
+
+template <typename V>
+struct strict_rule {
+    static constexpr bool has_fast = V::has_fma, has_two_parts = true;
+    template <typename Integer>
+    static constexpr bool in_halves = false;
+    template <typename Zero>
+    using fast = corrected_quotient<V, Zero>;
+    using general = division<V>;
+
+    template <typename Run>
+    static void with_zero(const parameter_table &t, const Run &run) {
+        t.symmetric ? run(no_zero<V> {}) : run(some_zero<V> {});
+    }
+};
+
+/// fpmath mode any.
+template <typename V>
+struct fpmath_any_rule : strict_rule<V> {
+    static constexpr bool has_fast = true, has_two_parts = false;
+    template <typename Zero>
+    using fast = reciprocal_product<V, Zero>;
+};
+
+/// numerics::onnx to integers of up to 16 bits, divided in f32, f16 (half) or bf16 (brain).
+template <typename V, typename Division = float>
+struct onnx_rule {
+    static constexpr bool in_f32 = std::is_same_v<Division, float>;
+    static constexpr bool has_fast = V::has_fma, has_two_parts = in_f32;
+    template <typename Integer>
+    static constexpr bool in_halves = sizeof(Integer) == 1 && std::is_same_v<Division, half> &&requires {
+        typename V::halves;
+    };
+    using zero = rounded_zero<V, Division>;
+    template <typename Zero>
+    using fast = std::conditional_t<in_f32, corrected_quotient<V, Zero>, limited_product<V, Zero>>;
+    using general = limited_division<V, zero>;
+
+    template <typename Run>
+    static void with_zero(const parameter_table &t, const Run &run) {
+        if constexpr (in_f32)
+            if (t.symmetric) return run(no_zero<V> {});
+        run(zero {});
+    }
+};
+
+/// numerics::onnx to integers of 32 bits, divided in f32.
+template <typename V, typename Integer>
+struct onnx_wide_rule {
+    static constexpr bool has_fast = false, has_two_parts = false;
+    template <typename>
+    static constexpr bool in_halves = false;
+    using general = wide_division<V, Integer>;
+};
+
+/// The runs of an operator from 32-bit numbers to integers.
+template <typename V, typename Source, typename Integer>
+struct quantizing_runs {
+    using source = Source;
+    using destination = Integer;
+
+    template <storing Storing, typename Real, typename FormulaAt>
+    static void run(const Real *src, Integer *dst, std::int64_t count, std::int64_t lead, FormulaAt formula_at) {
+        using formula = std::remove_cvref_t<decltype(formula_at(0))>;
+        quantize_run<typename vectors_of<V, formula>::type, Storing>(src, dst, count, lead, formula_at);
+    }
+    template <int Runs, typename FormulaAt>
+    static void run_together(const Source *src, std::int64_t src_step, Integer *dst, std::int64_t dst_step,
+            std::int64_t count, FormulaAt formula_at) {
+        quantize_together<V, Runs>(src, src_step, dst, dst_step, count, formula_at);
+    }
+    template <storing Storing, typename FormulaOf>
+    static void run_blocks(
+            const Source *src, Integer *dst, std::int64_t rows, std::int64_t lead, const FormulaOf &formula_of) {
+        quantize_blocks<V, Storing>(src, dst, rows, lead, formula_of);
+    }
+};
+
+template <typename V, typename Integer, typename Rule>
+struct quantizer : quantizing_runs<V, float, Integer> {
+    template <typename Run>
+    static void with_formula(const parameter_table &t, const Run &run) {
+        if constexpr (Rule::has_fast)
+            if (t.inside_guard)
+                return Rule::with_zero(t, [&](auto zero) { run(typename Rule::template fast<decltype(zero)> {}); });
+        run(typename Rule::general {});
+    }
+    template <typename Run>
+    static void with_constant_formula(const parameter_table &t, std::int64_t elements, const Run &run) {
+        if constexpr (Rule::has_fast && Rule::has_two_parts)
+            if (t.inside_guard && elements >= worth_two_parts && has_exact_two_part_reciprocal(t.scale[0]))
+                return Rule::with_zero(t, [&](auto zero) { run(two_part_product<V, decltype(zero)> {}); });
+        if constexpr (Rule::template in_halves<Integer>)
+            if (has_exact_half_product(t.scale[0])) return run(half_product<V> {});
+        with_formula(t, run);
+    }
+};
+
+/// The runs of an operator to floats.
+template <typename V, typename Source>
+struct dequantizing_runs {
+    using source = Source;
+    using destination = float;
+
+    template <storing Storing, typename FormulaAt>
+    static void run(const Source *src, float *dst, std::int64_t count, std::int64_t /*lead*/, FormulaAt formula_at) {
+        dequantize_run<V, Storing>(src, dst, count, formula_at);
+    }
+    template <int Runs, typename FormulaAt>
+    static void run_together(const Source *src, std::int64_t src_step, float *dst, std::int64_t dst_step,
+            std::int64_t count, FormulaAt formula_at) {
+        dequantize_together<V, Runs>(src, src_step, dst, dst_step, count, formula_at);
+    }
+    template <storing Storing, typename FormulaOf>
+    static void run_blocks(
+            const Source *src, float *dst, std::int64_t rows, std::int64_t /*lead*/, const FormulaOf &formula_of) {
+        dequantize_blocks<V, Storing>(src, dst, rows, formula_of);
+    }
+};
+
+/// From elements of any type.
+template <typename V, typename Element>
+struct dequantizer : dequantizing_runs<V, Element> {
+    template <typename Run>
+    static void with_formula(const parameter_table &t, const Run &run) {
+        if constexpr (std::is_integral_v<Element>)
+            t.narrow ? run(narrow_difference<V> {}) : run(wide_difference<V> {});
+        else
+            t.symmetric ? run(multiplied<V> {}) : run(float_difference<V> {});
+    }
+    template <typename Run>
+    static void with_constant_formula(const parameter_table &t, std::int64_t, const Run &run) {
+        with_formula(t, run);
+    }
+};
+
+} // namespace
+} // namespace dynquant::kernels::native
