@@ -1,38 +1,12 @@
 """What scripts/compare-onnxruntime is asked for. Needs Python alone: --help and mistakes are answered before anything is built."""
 
 import argparse
-import math
 import os
 import pathlib
 
+from report.argument_types import above_zero, file, one_or_more
+
 BUILD = pathlib.Path(__file__).resolve().parents[2] / "build/release"
-
-
-def _one_or_more(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"expected a number of 1 or more, given '{text}'")
-    return number
-
-
-def _above_zero(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0
-    if not (number > 0 and math.isfinite(number)):
-        raise argparse.ArgumentTypeError(f"expected a number above 0, given '{text}'")
-    return number
-
-
-def _file(text: str) -> pathlib.Path:
-    path = pathlib.Path(text)
-    if not path.is_file():
-        raise argparse.ArgumentTypeError(f"expected a file, given '{text}'")
-    return path
 
 
 def parser() -> argparse.ArgumentParser:
@@ -42,13 +16,13 @@ def parser() -> argparse.ArgumentParser:
     )
     option = result.add_argument
     option("--only", default="", metavar="TEXT", help="nodes whose name has this in it, as the tables name them")
-    option("--threads", type=_one_or_more, nargs="+", metavar="N", default=sorted({1, len(os.sched_getaffinity(0))}),
+    option("--threads", type=one_or_more, nargs="+", metavar="N", default=sorted({1, len(os.sched_getaffinity(0))}),
            help="of a session; a table for each number (1, and as many as there are cores)")  # fmt: skip
-    option("--rounds", type=_one_or_more, default=5, metavar="N", help="how often each takes its turn (5)")
-    option("--milliseconds", type=_above_zero, default=60, metavar="MS", help="how long a turn takes at least (60)")
-    option("--library", type=_file, metavar="FILE", default=BUILD / "src/libdynquant_ort.so",
+    option("--rounds", type=one_or_more, default=5, metavar="N", help="how often each takes its turn (5)")
+    option("--milliseconds", type=above_zero, default=60, metavar="MS", help="how long a turn takes at least (60)")
+    option("--library", type=file, metavar="FILE", default=BUILD / "src/libdynquant_ort.so",
            help="dynquant's library for ONNX Runtime (the one that is built here)")  # fmt: skip
-    option("--quark", type=_file, metavar="FILE", default=BUILD / "tests/differential/libquark_operators.so",
+    option("--quark", type=file, metavar="FILE", default=BUILD / "tests/differential/libquark_operators.so",
            help="Quark's own library (the one that is built here; its operators are left out where there is none)")  # fmt: skip
     option("--results", type=pathlib.Path, metavar="FILE", help="add the figures to those of this file, and write the tables of all")
     option("--chart", type=pathlib.Path, metavar="FILE.svg", help="draw them too")

@@ -9,9 +9,6 @@ import tempfile
 import numpy
 import onnx
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = ROOT / "build/release/tools/dqmodel/dqmodel"
-
 
 @dataclasses.dataclass(frozen=True)
 class Ran:
@@ -25,7 +22,7 @@ class Ran:
 
 @dataclasses.dataclass(frozen=True)
 class DqModel:
-    program: pathlib.Path = PROGRAM
+    program: pathlib.Path
 
     def _call(self, *arguments: object) -> str:
         command = [str(self.program), *map(str, arguments)]

@@ -14,14 +14,13 @@ from report import dqbench
 from .dqmodel import DqModel
 from .result import Timing
 
-DQBENCH = pathlib.Path(__file__).resolve().parents[2] / "build/release/tools/dqbench/dqbench"
 MULTIPLIER = 11184810, 2.0**-36  # Quant_scale and Quant_shift: 1/6144, by which few results saturate
 
 
 @dataclasses.dataclass(frozen=True)
 class Programs:
     dqmodel: DqModel
-    dqbench: pathlib.Path = DQBENCH
+    dqbench: pathlib.Path
 
 
 @dataclasses.dataclass(frozen=True)
