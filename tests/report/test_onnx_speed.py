@@ -65,6 +65,13 @@ class Tables(unittest.TestCase):
         self.assertEqual(["one thread" in h for h in heads], [True, False, True])
         self.assertIn("| Quark |", heads[2])
 
+    def test_chains_have_a_table_of_their_own(self):
+        chain = result([5e-6], [4e-6], key="a chain")
+        chain.nodes = 200
+        head = ["| one thread, ns a node of a chain | ONNX Runtime | dynquant |", "|---|---|---|"]
+        self.assertEqual(tables([chain]).splitlines(), [*head, "| a chain | 25 | 20 |"])
+        self.assertEqual(len(tables([result([1e-6], [1e-6]), chain]).splitlines()), 3 + 1 + 3)
+
 
 if __name__ == "__main__":
     unittest.main()

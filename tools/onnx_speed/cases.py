@@ -11,7 +11,7 @@ ROWS, COLUMNS, BLOCK = 512, 512, 32  # 1 MiB of float: within the second level o
 @dataclasses.dataclass(frozen=True)
 class Case:
     """One node. `types`: of x, the scale and y; `parameters`: the shape of scale and zero point; `goal`: how many times
-    the peer's speed is asked for."""
+    the peer's speed is asked for; `nodes`: more in a chain, every second of which does the reverse."""
 
     name: str
     op: str
@@ -21,6 +21,7 @@ class Case:
     attributes: tuple[tuple[str, int], ...] = ()
     domain: str = ONNX
     goal: float | None = None
+    nodes: int = 1
 
     @property
     def quantizes(self) -> bool:
@@ -65,6 +66,8 @@ _STANDARD = [
 ]
 _QUARK = {"uint8": T.UINT8, "int8": T.INT8, "uint16": T.UINT16, "int16": T.INT16, "uint32": T.UINT32, "int32": T.INT32,
           "float16": T.FLOAT16, "bfloat16": T.BFLOAT16}  # fmt: skip
+_CHAIN = 200  # nodes, so that what a session takes is little beside them
+_SMALL = {"1": (1,), "256": (256,), "2 Ki": (2**11,), "4 Ki": (2**12,), "8 Ki": (2**13,)}
 _SIZES = {"64 Ki": (2**16,), "1 Mi": (2**20,), "64 Mi": (2**26,)}
 
 
@@ -96,4 +99,7 @@ def all_cases() -> list[Case]:
         for size, dims in _SIZES.items()
     ]
     dynamic = [Case(size, "DynamicQuantizeLinear", (T.FLOAT, T.FLOAT, T.UINT8), dims) for size, dims in _SIZES.items()]
-    return _standard() + sizes + dynamic + _quark()
+    small = [
+        Case(f"uint8 and back, {size}", "QuantizeLinear", (T.FLOAT, T.FLOAT, T.UINT8), dims, nodes=_CHAIN) for size, dims in _SMALL.items()
+    ]
+    return _standard() + sizes + dynamic + small + _quark()

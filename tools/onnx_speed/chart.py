@@ -10,7 +10,7 @@ from .result import Result
 
 def draw(results: list[Result], path: pathlib.Path) -> None:
     """One bar for each node that ONNX Runtime has, one thread."""
-    rows = [r for r in results if r.peer == "ONNX Runtime" and r.threads == 1 and r.theirs][::-1]
+    rows = [r for r in results if r.peer == "ONNX Runtime" and r.threads == 1 and r.nodes == 1 and r.theirs][::-1]
     figure, axes = plt.subplots(figsize=(8, 0.24 * len(rows) + 1))
     ratios = [r.ratio() or 0 for r in rows]
     axes.barh([r.key for r in rows], ratios, color=["#0b6e4f" if ratio >= 1 else "#d55e00" for ratio in ratios])

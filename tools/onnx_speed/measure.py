@@ -16,7 +16,7 @@ def _median(case: Case, peer: Peer, threads: int, x: onnxruntime.OrtValue, secon
 def measure(case: Case, threads: int, dynquant: Peer, peer: Peer, rounds: int, seconds: float) -> Result:
     x = input_of(case, dynquant)
     elements = int(numpy.prod(case.dims))
-    result = Result(case.key, threads, elements, bytes_moved(case), peer.name, case.goal, [], [])
+    result = Result(case.key, threads, elements, bytes_moved(case), peer.name, case.goal, [], [], nodes=case.nodes)
     for _ in range(rounds):
         if not result.refusal:
             try:

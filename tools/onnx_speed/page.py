@@ -22,14 +22,13 @@ def _goal(r: Result) -> str:
     return f"{r.goal:g}, met" if ratio >= r.goal else f"{r.goal:g}, **missed**"
 
 
-def table(results: list[Result], peer: str, threads: int) -> list[str]:
-    """Rows of one peer and one number of threads; nothing when there are none."""
-    rows = [r for r in results if (r.peer, r.threads) == (peer, threads)]
-    if not rows:
-        return []
-    who = "one thread" if threads == 1 else f"{threads} threads"
+def _who(threads: int) -> str:
+    return "one thread" if threads == 1 else f"{threads} threads"
+
+
+def _nodes(rows: list[Result], peer: str, threads: int) -> list[str]:
     lines = [
-        f"| {who}, Gelem/s | {peer} | dynquant | GB/s | times as fast (least to most) | asked for |",
+        f"| {_who(threads)}, Gelem/s | {peer} | dynquant | GB/s | times as fast (least to most) | asked for |",
         "|---|---|---|---|---|---|",
     ]
     for r in rows:
@@ -40,6 +39,20 @@ def table(results: list[Result], peer: str, threads: int) -> list[str]:
     return lines + [""]
 
 
+def _chains(rows: list[Result], peer: str, threads: int) -> list[str]:
+    def nanoseconds(seconds: float | None) -> str:
+        return "-" if seconds is None else f"{seconds * 1e9:.0f}"
+
+    lines = [f"| {_who(threads)}, ns a node of a chain | {peer} | dynquant |", "|---|---|---|"]
+    lines += [f"| {r.key} | {nanoseconds(r.theirs_a_node())} | {nanoseconds(r.ours_a_node())} |" for r in rows]
+    return lines + [""]
+
+
 def tables(results: list[Result]) -> str:
-    keys = dict.fromkeys((r.peer, r.threads) for r in results)
-    return "\n".join(line for peer, threads in keys for line in table(results, peer, threads))
+    """Of each peer and number of threads one of nodes and one of chains, as far as there are any."""
+    lines: list[str] = []
+    for peer, threads in dict.fromkeys((r.peer, r.threads) for r in results):
+        rows = [r for r in results if (r.peer, r.threads) == (peer, threads)]
+        for write, some in ((_nodes, [r for r in rows if r.nodes == 1]), (_chains, [r for r in rows if r.nodes > 1])):
+            lines += write(some, peer, threads) if some else []
+    return "\n".join(lines)

@@ -6,7 +6,8 @@ import statistics
 
 @dataclasses.dataclass
 class Result:
-    """Medians of each round, in seconds; none of the peer's where it has no such node, for this reason."""
+    """Medians of each round, in seconds; none of the peer's where it has no such node, for this reason. Of chains all
+    nodes together."""
 
     key: str
     threads: int
@@ -17,6 +18,7 @@ class Result:
     ours: list[float]
     theirs: list[float]
     refusal: str = ""
+    nodes: int = 1
 
     @property
     def ratios(self) -> list[float]:
@@ -27,6 +29,12 @@ class Result:
 
     def theirs_gelems(self) -> float | None:
         return self.elements / statistics.median(self.theirs) / 1e9 if self.theirs else None
+
+    def ours_a_node(self) -> float:
+        return statistics.median(self.ours) / self.nodes
+
+    def theirs_a_node(self) -> float | None:
+        return statistics.median(self.theirs) / self.nodes if self.theirs else None
 
     def gigabytes_per_second(self) -> float:
         return self.bytes / statistics.median(self.ours) / 1e9
