@@ -53,10 +53,6 @@ bool standard_wanted() {
     return value == "1";
 }
 
-bool standard_always() {
-    return true;
-}
-
 OrtStatus *refuse_version(const OrtApiBase &base) {
     const auto message =
             concat("dynquant: expected ONNX Runtime 1.", api_version, " or newer, given ", base.GetVersionString());
@@ -88,6 +84,6 @@ extern "C" {
 /// The same, and standard operators are replaced.
 [[gnu::visibility("default")]] OrtStatus *RegisterCustomOpsAltName(OrtSessionOptions *options, const OrtApiBase *base) {
     using namespace dynquant::onnxruntime;
-    return add(options, base, standard_always);
+    return add(options, base, [] { return true; });
 }
 }

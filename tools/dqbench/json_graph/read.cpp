@@ -51,13 +51,10 @@ std::vector<tensor> read_tensors(const node &list) {
     return all;
 }
 
-/// Names are told to the user, a line each.
-std::string printable(std::string name) {
+/// To be told to the user, on a line.
+std::string short_name(const node &from) {
     constexpr std::size_t most = 80;
-    if (name.size() > most) name.resize(most);
-    for (char &c : name)
-        if (c < ' ' || c > '~') c = '?';
-    return name;
+    return dynquant::printable(from.string().substr(0, most));
 }
 
 template <typename Read>
@@ -104,7 +101,7 @@ void require_ports(const node &from, const op &which) {
 op read_op(const node &from) {
     op result;
     result.id = from.at("id").id();
-    if (const auto name = from.find("name")) result.name = printable(name->string());
+    if (const auto name = from.find("name")) result.name = short_name(*name);
     result.kind = from.at("kind").one_of(op_kinds());
     for (const auto &known : words<op_kind>)
         if (result.kind == known.name) result.of_family = known.value;
