@@ -298,7 +298,8 @@ TEST_F(dqbench, graph_in_json_runs_its_ops) {
     const auto out = succeed("--threads=1,2 --in-shapes=,10:4x80*ba --case=g.json");
     EXPECT_EQ(out.find(file + ": not of this family: ReLU\n0:PASSED ("), 0u) << out;
     EXPECT_NE(out.find("tests:6 passed:4 skipped:2"), std::string::npos) << out;
-    EXPECT_NE(out.find("2:SKIPPED (not supported: op 3 'd\\x0a' (Dequantize): data type boolean) __REPRO: --case=" + file),
+    EXPECT_NE(out.find("2:SKIPPED (not supported: op 3 'd\\x0a' (Dequantize): data type boolean) __REPRO: --case="
+                      + file),
             std::string::npos)
             << out;
     for (const auto &repro : matches(out, "PASSED.*__REPRO: (.*)\n"))

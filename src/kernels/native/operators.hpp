@@ -1,6 +1,6 @@
 // Operators: their runs, and which formula a stretch of parameters takes. with_formula is for parameters alongside;
-// with_constant_formula for one parameter and so many elements. run's `lead` is the distance at which 32-bit elements to
-// come are asked for.
+// with_constant_formula for one parameter and so many elements. run's `lead` is the distance at which 32-bit elements
+// to come are asked for.
 #pragma once
 
 #include <cstdint>

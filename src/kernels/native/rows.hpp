@@ -227,12 +227,15 @@ class alongside_rows {
                 && loop.src_stride % V::lanes == 0 && loop.dst_stride % V::lanes == 0 && !c.streaming;
     }
 
+    /// Memory takes several rows at once more slowly than one, and more so where they are written than read.
     template <typename Formula>
     void compute_together(const axis &loop, std::int64_t rows) {
+        constexpr bool widens = sizeof(destination) > sizeof(source);
+        const bool is_near = shape.form.rows() * along.extent <= second_level;
         std::int64_t row = 0;
-        if constexpr (V::lanes == 16) // and registers enough for four; from further away two are read faster
-            if (shape.form.rows() * along.extent <= second_level) compute_some<4, Formula>(loop, row, rows);
-        compute_some<2, Formula>(loop, row, rows);
+        if constexpr (V::lanes == 16 && !widens) // and registers enough for four
+            if (is_near) compute_some<4, Formula>(loop, row, rows);
+        if (is_near || !widens) compute_some<2, Formula>(loop, row, rows);
         compute_some<1, Formula>(loop, row, rows);
     }
 
