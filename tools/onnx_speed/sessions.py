@@ -2,13 +2,13 @@
 
 import dataclasses
 import os
-import time
 
 import numpy
 import onnx
 import onnxruntime
 from onnx import TensorProto as T
 from onnx import helper
+from report.timing import median_time
 
 from .cases import ONNX, Case
 
@@ -117,13 +117,5 @@ class Runner:
             self._binding.bind_ortvalue_output(name, value)
 
     def median(self, seconds: float) -> float:
-        """Of the time of a run, over at least so many seconds and five runs."""
-        for _ in range(2):
-            self._session.run_with_iobinding(self._binding)
-        samples: list[float] = []
-        end = time.perf_counter() + seconds
-        while len(samples) < 5 or time.perf_counter() < end:
-            start = time.perf_counter()
-            self._session.run_with_iobinding(self._binding)
-            samples.append(time.perf_counter() - start)
-        return float(numpy.median(samples))
+        """Of the time of a run, over at least so many seconds."""
+        return median_time(lambda: self._session.run_with_iobinding(self._binding), seconds)

@@ -2,14 +2,13 @@
 
 import dataclasses
 import pathlib
-import statistics
-import time
 
 import numpy
 import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 from report import dqbench
+from report.timing import median_time
 
 from .dqmodel import DqModel
 from .result import Timing
@@ -121,14 +120,8 @@ class _OnnxRuntime:
         self.result = y.numpy()
 
     def median(self, seconds: float) -> float:
-        """Of the time of a run, over at least so many seconds and five runs."""
-        samples: list[float] = []
-        end = time.perf_counter() + seconds
-        while len(samples) < 5 or time.perf_counter() < end:
-            start = time.perf_counter()
-            self._session.run_with_iobinding(self._binding)
-            samples.append(time.perf_counter() - start)
-        return statistics.median(samples)
+        """Of the time of a run, over at least so many seconds."""
+        return median_time(lambda: self._session.run_with_iobinding(self._binding), seconds)
 
 
 def _requantize(case: Case, threads: int, program: pathlib.Path, seconds: float) -> tuple[float, float]:

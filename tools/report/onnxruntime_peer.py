@@ -1,12 +1,13 @@
 """ONNX Runtime on the same statements: one-node models, bound buffers, medians."""
 
 import dataclasses
-import time
 
 import numpy
 import onnx
 import onnxruntime
 from onnx import TensorProto, helper
+
+from .timing import median_time
 
 VERSION = onnxruntime.__version__
 
@@ -76,15 +77,7 @@ def measure(s: Statement, threads: int, milliseconds: float) -> float:
         binding.bind_ortvalue_input(name, value)
     result = onnxruntime.OrtValue.ortvalue_from_numpy(y)
     binding.bind_ortvalue_output("y", result)
-    for _ in range(3):
-        session.run_with_iobinding(binding)
-    samples: list[float] = []
-    end = time.perf_counter() + milliseconds / 1e3
-    while len(samples) < 5 or time.perf_counter() < end:
-        start = time.perf_counter()
-        session.run_with_iobinding(binding)
-        samples.append((time.perf_counter() - start) * 1e3)
-    return float(numpy.median(samples))
+    return 1e3 * median_time(lambda: session.run_with_iobinding(binding), milliseconds / 1e3)
 
 
 def versions() -> dict[str, str]:

@@ -1,0 +1,18 @@
+"""How long something takes."""
+
+import statistics
+import time
+from collections.abc import Callable
+
+
+def median_time(run: Callable[[], object], seconds: float) -> float:
+    """Of a run, in seconds, over at least so many seconds and five runs, after three that are not counted."""
+    for _ in range(3):
+        run()
+    samples: list[float] = []
+    end = time.perf_counter() + seconds
+    while len(samples) < 5 or time.perf_counter() < end:
+        start = time.perf_counter()
+        run()
+        samples.append(time.perf_counter() - start)
+    return statistics.median(samples)
