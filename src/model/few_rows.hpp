@@ -13,7 +13,7 @@ namespace dynquant::models {
 inline constexpr std::int64_t panel_columns = 64;
 
 /// Weights, panel after panel; in a panel, of each four rows, the four elements of each column. Each panel ends in
-/// zeros, as if the rows were a multiple of 64.
+/// zeros, as if the rows were a multiple of four, or for AMX of its depth.
 struct few_rows_product {
     const std::int8_t *weights;
     std::int64_t panel_bytes;
@@ -29,12 +29,9 @@ using multiply_panels_function = void (*)(
 #if defined(__x86_64__)
 extern const multiply_panels_function avx512_vnni_multiply_panels;
 
-/// By AMX, for up to so many rows: as many as a tile has.
-inline constexpr std::int64_t amx_rows = 16;
+/// By AMX, for up to so many rows, as many as a tile has; so many elements of each are multiplied at once.
+inline constexpr std::int64_t amx_rows = 16, amx_depth = 64;
 extern const multiply_panels_function amx_int8_multiply_panels;
-
-/// Whether the processor has it and Linux lets this process use it, which is asked for at the first call.
-bool may_use_amx();
 #endif
 
 } // namespace dynquant::models

@@ -11,6 +11,7 @@ BUILD = pathlib.Path(__file__).resolve().parents[2] / "build/release"
 
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
+        allow_abbrev=False,  # the script looks for --help
         prog="scripts/compare-onnxruntime",
         description="dynquant's operators in ONNX Runtime beside its own and beside Quark's library, in one run.",
     )

@@ -11,7 +11,7 @@ ROWS, COLUMNS, BLOCK = 512, 512, 32  # 1 MiB of float: within the second level o
 @dataclasses.dataclass(frozen=True)
 class Case:
     """One node. `types`: of x, the scale and y; `parameters`: the shape of scale and zero point; `goal`: how many times
-    the peer's speed is asked for; `nodes`: more in a chain, every second of which does the reverse."""
+    the peer's speed is asked for; `nodes`: how many; if more than one, a chain, every second of which does the reverse."""
 
     name: str
     op: str

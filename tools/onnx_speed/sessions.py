@@ -1,4 +1,4 @@
-"""Runs a case by a library: a model of one node, bound buffers, the median of many runs."""
+"""Runs a case by a library: a model of one node or a chain, bound buffers, the median of many runs."""
 
 import dataclasses
 import os

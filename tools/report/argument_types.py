@@ -29,4 +29,4 @@ def file(text: str) -> pathlib.Path:
     path = pathlib.Path(text)
     if not path.is_file():
         raise argparse.ArgumentTypeError(f"expected a file, given '{text}'")
-    return path
+    return path.absolute()  # programs and libraries of a name alone are looked for elsewhere

@@ -3,12 +3,7 @@
 #include <atomic>
 #include <cstring>
 
-#include <cpuid.h>
 #include <immintrin.h>
-#if defined(__linux__)
-#include <sys/syscall.h>
-#include <unistd.h>
-#endif
 
 #include "model/few_rows.hpp"
 
@@ -16,7 +11,7 @@ namespace dynquant::models {
 namespace {
 
 /// Elements of x's rows in a tile, and weights of a panel that meet them.
-constexpr std::int64_t depth = 64, step_bytes = depth * panel_columns;
+constexpr std::int64_t depth = amx_depth, step_bytes = depth * panel_columns;
 
 /// How far ahead weights are fetched. One step to four are alike here.
 constexpr std::int64_t ahead = 2 * step_bytes;
@@ -135,21 +130,6 @@ void multiply_panels(const few_rows_product &p, const std::byte *x, parallel::ra
 }
 
 } // namespace
-
-bool may_use_amx() {
-#if defined(__linux__)
-    static const bool may = [] {
-        constexpr unsigned tiles_and_int8 = 3U << 24;
-        constexpr long request_permission = 0x1023, tile_data = 18; // Documentation/arch/x86/xstate.rst
-        unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-        return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & tiles_and_int8) == tiles_and_int8
-                && syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
-    }();
-    return may;
-#else
-    return false;
-#endif
-}
 
 constinit const multiply_panels_function amx_int8_multiply_panels = multiply_panels;
 
