@@ -88,7 +88,7 @@ dynquant::quantization statement::direct(
     q.dst = {types.dst, extents, dst};
     const auto shared = qtype == granularity::per_channel ? dynquant::per_channel(extents, axis) : block();
     q.scales = {types.scales, shared, {}};
-    if (types.zps) (requantizing ? q.bias : q.zero_points) = {*types.zps, shared, {}};
+    if (types.zps) (requantizing ? q.bias : q.zero_points) = dynquant::parameter {*types.zps, shared, {}};
     if (!dynamic) {
         q.scales.values.assign(p.scales.begin(), p.scales.end());
         if (q.zero_points) {
