@@ -168,13 +168,13 @@ const perf_field fields[] = {
         {"time", "milliseconds", [](const subject &s) { return concat(s.milliseconds(s.m.own)); }},
 };
 
-const perf_field &find_field(const std::string &name) {
+const perf_field &find_field(std::string_view name) {
     std::vector<std::string> names;
     for (const auto &field : fields) {
         if (name == field.name) return field;
         names.emplace_back(field.name);
     }
-    throw usage_error(concat("unknown field '%", name, "%'", dynquant::suggest(name, names)));
+    throw usage_error(concat("unknown field '%", name, "%'", dynquant::suggest(std::string(name), names)));
 }
 
 /// Takes c off the front of text when it is one of `known`.
@@ -211,7 +211,7 @@ perf_template perf_template::parse(std::string_view text) {
         auto name = text.substr(start + 1, end - start - 1);
         const char statistic = take_modifier(name, "-~0+"), unit = take_modifier(name, "KMG");
         const auto colon = name.find(':');
-        const auto &field = find_field(std::string(name.substr(0, colon)));
+        const auto &field = find_field(name.substr(0, colon));
         std::optional<peer_kind> peer;
         if (colon != name.npos) {
             if (!field.of_a_peer)
