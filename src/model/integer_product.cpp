@@ -65,7 +65,9 @@ integer_product::integer_product(const problem &p, const std::int8_t *w)
         slices_.push_back({0, p.inner, std::move(slice)});
     else if (int8_is_exact())
         slices_ = onednn_slices(p, w);
-    if (slices_.empty()) slices_.push_back({0, p.inner, plain_slice(whole, w)});
+    if (!slices_.empty()) return;
+    auto slice = vector_slice(whole, w);
+    slices_.push_back({0, p.inner, slice ? std::move(slice) : plain_slice(whole, w)});
 }
 
 /// None where oneDNN has no such product.

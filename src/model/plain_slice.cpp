@@ -1,4 +1,4 @@
-// Products by plain loops: for processors without VNNI, where oneDNN's are not exact.
+// Products by plain loops: for processors without AVX2, and other architectures.
 #include <algorithm>
 #include <vector>
 

@@ -8,8 +8,8 @@ import unittest
 
 import numpy
 import onnx
-import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
+from prequantized import runtime
 
 DQMODEL = os.environ["DQMODEL"]
 
@@ -96,10 +96,7 @@ def rescaled_model(*multipliers, out=TensorProto.INT8):
 
 
 def onnxruntime_results(model, inputs):
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return session.run(None, inputs)
+    return list(runtime.session(model, inputs).values())
 
 
 class Program(unittest.TestCase):

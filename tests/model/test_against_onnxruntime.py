@@ -6,12 +6,11 @@ import tempfile
 
 import numpy as np
 import onnx
-import onnxruntime
 from onnx import helper
+from prequantized import runtime
 
 import models
 
-onnxruntime.set_default_logger_severity(4)
 RUNS = [(fuse, threads) for fuse in (0, 1) for threads in (1, 3)]
 
 
@@ -61,31 +60,13 @@ def random_inputs(model, seed):
     return feeds
 
 
-def run_session(model, feeds):
-    return onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, feeds)
-
-
-def run_node_by_node(model, feeds):
-    """Each node in a session of its own."""
-    types = {value.name: value for value in [*model.graph.value_info, *model.graph.output]}
-    values = feeds | {c.name: onnx.numpy_helper.to_array(c) for c in model.graph.initializer}
-    for node in model.graph.node:
-        given = {name: values[name] for name in node.input}
-        inputs = [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
-                  for name, array in given.items()]
-        graph = helper.make_graph([node], "node", inputs, [types[node.output[0]]])
-        alone = helper.make_model(graph, opset_imports=model.opset_import, ir_version=model.ir_version)
-        values[node.output[0]], = run_session(alone, given)
-    return [values[value.name] for value in model.graph.output]
-
-
 def run_onnxruntime(model, feeds):
     """ONNX Runtime computes float16 in float, and drops Cast to float16 and back where they meet, and with them the
     rounding that the model asks for. Not so in one node."""
     half = onnx.TensorProto.FLOAT16
-    if any(value.type.tensor_type.elem_type == half for value in model.graph.value_info):
-        return run_node_by_node(model, feeds)
-    return run_session(model, feeds)
+    has_halves = any(value.type.tensor_type.elem_type == half for value in model.graph.value_info)
+    values = (runtime.node_by_node if has_halves else runtime.session)(model, feeds)
+    return [values[output.name] for output in model.graph.output]
 
 
 def bits(array):

@@ -1,9 +1,11 @@
-"""ONNX Runtime on whole models, and on their nodes one by one."""
+"""ONNX Runtime on whole models, and on their nodes one by one; integer products are exact."""
 
 import numpy
 import onnx
 import onnxruntime
 from onnx import helper, numpy_helper
+
+from .exact import exact
 
 Values = dict[str, numpy.ndarray]
 
@@ -11,7 +13,7 @@ Values = dict[str, numpy.ndarray]
 def session(model: onnx.ModelProto, inputs: Values) -> Values:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
-    run = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    run = onnxruntime.InferenceSession(exact(model).SerializeToString(), options, providers=["CPUExecutionProvider"])
     names = [output.name for output in run.get_outputs()]
     return dict(zip(names, run.run(names, inputs)))
 
@@ -30,7 +32,8 @@ def _alone(node: onnx.NodeProto, like: onnx.ModelProto, values: Values) -> Value
 def node_by_node(model: onnx.ModelProto, inputs: Values) -> Values:
     """All values, as the model says: in one session ONNX Runtime computes float16 in float, and leaves out casts to float16 and back
     where they meet, and with them the roundings."""
-    values = inputs | {constant.name: numpy_helper.to_array(constant) for constant in model.graph.initializer}
-    for node in model.graph.node:
+    graph = exact(model).graph
+    values = inputs | {constant.name: numpy_helper.to_array(constant) for constant in graph.initializer}
+    for node in graph.node:
         values |= _alone(node, model, values)
     return values

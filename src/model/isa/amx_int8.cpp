@@ -1,17 +1,17 @@
-// The algorithm of few_rows.hpp by AMX: up to 16 rows of x are one tile. Tiles do not make the processor fetch what
+// The algorithm of panel_product.hpp by AMX: up to 16 rows of x are one tile. Tiles do not make the processor fetch what
 // comes next, so weights are fetched ahead; without that they take up to twice as long to arrive.
 #include <atomic>
 #include <cstring>
 
 #include <immintrin.h>
 
-#include "model/few_rows.hpp"
+#include "model/panel_product.hpp"
 
 namespace dynquant::models {
 namespace {
 
 /// Elements of x's rows in a tile, and weights of a panel that meet them.
-constexpr std::int64_t depth = amx_depth, step_bytes = depth * panel_columns;
+constexpr std::int64_t depth = amx_depth, step_bytes = depth * amx_columns;
 
 /// How far ahead weights are fetched. One step to four are alike here.
 constexpr std::int64_t ahead = 2 * step_bytes;
@@ -51,7 +51,7 @@ class shaped_tiles {
 /// Adds to the sums the products of a tile of x and the weights that meet it.
 template <bool x_is_signed>
 void add_products(const std::byte *x, std::int64_t x_stride, const std::int8_t *w) {
-    constexpr std::int64_t w_stride = 4 * panel_columns;
+    constexpr std::int64_t w_stride = 4 * amx_columns;
     _tile_loadd(4, x, x_stride);
     _tile_loadd(5, w, w_stride);
     _tile_loadd(6, w + 64, w_stride);
@@ -83,7 +83,7 @@ void store(std::int32_t *y, std::int64_t stride_bytes) {
 
 /// The last elements of each row, and zeros up to a tile's depth.
 struct alignas(64) row_ends {
-    row_ends(const few_rows_product &p, const std::byte *x) {
+    row_ends(const panel_product &p, const std::byte *x) {
         const auto whole = p.inner / depth * depth;
         for (std::int64_t r = 0; r < p.rows && whole < p.inner; ++r)
             std::memcpy(bytes[r], x + r * p.inner + whole, static_cast<std::size_t>(p.inner - whole));
@@ -94,7 +94,7 @@ struct alignas(64) row_ends {
 
 /// Leaves the sums in the tiles.
 template <bool x_is_signed>
-void multiply_panel(const few_rows_product &p, const std::byte *x, const row_ends &ends, const std::int8_t *w) {
+void multiply_panel(const panel_product &p, const std::byte *x, const row_ends &ends, const std::int8_t *w) {
     const auto add = [&](const std::byte *from, std::int64_t stride) {
         for (std::int64_t i = 0; i < step_bytes; i += 64)
             _mm_prefetch(reinterpret_cast<const char *>(w + ahead + i), _MM_HINT_T0);
@@ -111,18 +111,18 @@ void multiply_panel(const few_rows_product &p, const std::byte *x, const row_end
     if (whole < p.inner) add(ends.bytes[0], depth);
 }
 
-void multiply_panels(const few_rows_product &p, const std::byte *x, parallel::range panels, std::int32_t *y) {
+void multiply_panels(const panel_product &p, const std::byte *x, parallel::range panels, std::int32_t *y) {
     const shaped_tiles tiles(p.rows);
     const row_ends ends(p, x);
     for (auto panel = panels.begin; panel < panels.end; ++panel) {
         const auto *w = p.weights + panel * p.panel_bytes;
         p.x_is_signed ? multiply_panel<true>(p, x, ends, w) : multiply_panel<false>(p, x, ends, w);
-        const auto first = panel * panel_columns, columns = p.columns - first;
-        if (columns >= panel_columns) {
+        const auto first = panel * amx_columns, columns = p.columns - first;
+        if (columns >= amx_columns) {
             store(y + first, p.columns * 4);
             continue;
         }
-        alignas(64) std::int32_t sums[amx_rows][panel_columns];
+        alignas(64) std::int32_t sums[amx_rows][amx_columns];
         store(sums[0], sizeof sums[0]);
         for (std::int64_t r = 0; r < p.rows; ++r)
             std::memcpy(y + r * p.columns + first, sums[r], static_cast<std::size_t>(columns) * sizeof *y);

@@ -6,7 +6,9 @@ namespace dynquant::models {
 namespace {
 
 struct avx512_vnni {
-    static constexpr int lanes = 16;
+    static constexpr int lanes = 16, rows = vnni_rows;
+    static constexpr std::int64_t columns = vnni_columns;
+    static constexpr bool has_excess = false;
     using vector = __m512i;
     static vector load(const void *p) { return _mm512_loadu_si512(p); }
     static void store(void *p, vector v) { _mm512_storeu_si512(p, v); }

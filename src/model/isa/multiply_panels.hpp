@@ -1,51 +1,70 @@
-// The algorithm of few_rows.hpp, over the primitives of an instruction set:
-//     lanes                 sums in a vector, a divisor of 16
+// The algorithm of panel_product.hpp, over the primitives of an instruction set:
+//     lanes                 sums in a vector
+//     columns               of a panel, a multiple of lanes
+//     rows                  whose sums of a panel fit the registers
 //     vector
 //     load(p), store(p, v)  aligned as they come
 //     broadcast(x)          four bytes, again and again
 //     dot(sums, x, w)       sums plus those of four products of u8 and s8 each, wrapping
+//     has_excess            whether dot is exact for weights without their excess only
 #pragma once
 
 #include <cstring>
 
-#include "model/few_rows.hpp"
+#include "model/panel_product.hpp"
 
 namespace dynquant::models {
 namespace {
 
-/// So many rows at once: their sums of a panel stay in registers, for which all loops over them have to be unrolled.
-template <typename V, int rows>
-void multiply_group(const few_rows_product &p, const std::byte *x, std::int64_t panel, std::int32_t *y) {
-    constexpr int vectors = panel_columns / V::lanes;
-    const auto first = panel * panel_columns, inner = p.inner, whole = inner / 4 * 4;
-    const std::uint32_t flip = p.x_is_signed ? 0x80808080 : 0; // the sign bits: 128 is added
-    const auto *weights = p.weights + panel * p.panel_bytes;
+/// The sums of so many rows stay in registers, for which all loops over them have to be unrolled.
+template <typename V, int rows, bool x_is_signed>
+void multiply_rows(const panel_product &p, const std::byte *x, std::int64_t panel, std::int32_t *y) {
+    constexpr int vectors = V::columns / V::lanes;
+    constexpr std::int64_t step_bytes = 4 * V::columns;
+    constexpr std::uint32_t flip = x_is_signed ? 0x80808080 : 0; // the sign bits: 128 is added
+    const auto first = panel * V::columns, inner = p.inner, whole = inner / 4 * 4;
     typename V::vector sums[rows][vectors];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 16
         for (int v = 0; v < vectors; ++v)
             sums[r][v] = V::load(p.start + first + v * V::lanes);
 
-    const auto add = [&](const std::byte *from, std::size_t count) __attribute__((always_inline)) {
-#pragma GCC unroll 4
+    /// four_of: of a row, those that meet the weights.
+    const auto add = [&](const std::int8_t *weights, auto four_of) __attribute__((always_inline)) {
+#pragma GCC unroll 8
         for (int r = 0; r < rows; ++r) {
-            std::uint32_t four = 0;
-            std::memcpy(&four, from + r * inner, count);
-            const auto broadcast = V::broadcast(four ^ flip);
+            const auto broadcast = V::broadcast(four_of(x + r * inner) ^ flip);
 #pragma GCC unroll 16
             for (int v = 0; v < vectors; ++v)
                 sums[r][v] = V::dot(sums[r][v], broadcast, V::load(weights + v * V::lanes * 4));
         }
     };
-    for (std::int64_t k = 0; k < whole; k += 4, weights += 4 * panel_columns)
-        add(x + k, 4);
-    if (whole < inner) add(x + whole, static_cast<std::size_t>(inner - whole));
+    const auto *weights = p.weights + panel * p.panel_bytes;
+    std::int64_t k = 0;
+    const auto next = [&](std::size_t count) __attribute__((always_inline)) {
+        add(weights, [&](const std::byte *row) __attribute__((always_inline)) {
+            std::uint32_t four = 0;
+            std::memcpy(&four, row + k, count);
+            return four;
+        });
+    };
+    for (; k < whole; k += 4, weights += step_bytes)
+        next(4);
+    if (whole < inner) next(static_cast<std::size_t>(inner - whole));
+    if constexpr (V::has_excess)
+        for (auto s = p.excess.begin[panel]; s < p.excess.begin[panel + 1]; ++s)
+            add(p.excess.weights + s * step_bytes, [&](const std::byte *row) __attribute__((always_inline)) {
+                std::uint32_t four = 0;
+                for (unsigned i = 0; i < 4; ++i)
+                    four |= std::to_integer<std::uint32_t>(row[p.excess.elements[s][i]]) << 8 * i;
+                return four;
+            });
 
-    const auto columns = p.columns - first < panel_columns ? p.columns - first : panel_columns;
-#pragma GCC unroll 4
+    const auto columns = p.columns - first < V::columns ? p.columns - first : V::columns;
+#pragma GCC unroll 8
     for (int r = 0; r < rows; ++r) {
-        alignas(64) std::int32_t all[panel_columns];
+        alignas(64) std::int32_t all[V::columns];
 #pragma GCC unroll 16
         for (int v = 0; v < vectors; ++v)
             V::store(all + v * V::lanes, sums[r][v]);
@@ -53,20 +72,33 @@ void multiply_group(const few_rows_product &p, const std::byte *x, std::int64_t 
     }
 }
 
+/// V::rows, or fewer where the last of x have fewer.
+template <typename V, bool x_is_signed, int rows = V::rows>
+void multiply_some_rows(
+        const panel_product &p, const std::byte *x, std::int64_t count, std::int64_t panel, std::int32_t *y) {
+    if constexpr (rows > 1)
+        if (count < rows) return multiply_some_rows<V, x_is_signed, rows - 1>(p, x, count, panel, y);
+    multiply_rows<V, rows, x_is_signed>(p, x, panel, y);
+}
+
+/// Weights that half of a small second-level cache holds are met by all rows before the next.
+constexpr std::int64_t chunk_bytes = 256 * 1024;
+
+template <typename V, bool x_is_signed>
+void multiply_chunks(const panel_product &p, const std::byte *x, parallel::range panels, std::int32_t *y) {
+    const auto chunk = 1 + chunk_bytes / (p.panel_bytes + 1);
+    for (auto begin = panels.begin; begin < panels.end; begin += chunk) {
+        const auto end = panels.end - begin < chunk ? panels.end : begin + chunk;
+        for (std::int64_t row = 0; row < p.rows; row += V::rows)
+            for (auto panel = begin; panel < end; ++panel)
+                multiply_some_rows<V, x_is_signed>(
+                        p, x + row * p.inner, p.rows - row, panel, y + row * p.columns);
+    }
+}
+
 template <typename V>
-void multiply_panels(const few_rows_product &p, const std::byte *x, parallel::range panels, std::int32_t *y) {
-    constexpr int most = 4;
-    for (auto panel = panels.begin; panel < panels.end; ++panel)
-        for (std::int64_t row = 0; row < p.rows; row += most) {
-            const auto *from = x + row * p.inner;
-            auto *to = y + row * p.columns;
-            switch (p.rows - row) {
-                case 1: multiply_group<V, 1>(p, from, panel, to); break;
-                case 2: multiply_group<V, 2>(p, from, panel, to); break;
-                case 3: multiply_group<V, 3>(p, from, panel, to); break;
-                default: multiply_group<V, most>(p, from, panel, to); break;
-            }
-        }
+void multiply_panels(const panel_product &p, const std::byte *x, parallel::range panels, std::int32_t *y) {
+    p.x_is_signed ? multiply_chunks<V, true>(p, x, panels, y) : multiply_chunks<V, false>(p, x, panels, y);
 }
 
 } // namespace

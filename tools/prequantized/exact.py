@@ -1,0 +1,62 @@
+"""Integer products of which ONNX Runtime's sums are those that ONNX states, on every processor.
+
+Without VNNI, ONNX Runtime adds two products of 8 bits in 16 bits, where they saturate: 2 * 255 * 127 is 32767."""
+
+import functools
+
+import numpy
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+
+_PRODUCTS = "MatMulInteger", "ConvInteger"
+
+
+@functools.cache
+def _saturates() -> bool:
+    graph = helper.make_graph(
+        [helper.make_node("MatMulInteger", ["x", "w"], ["y"])],
+        "probe",
+        [helper.make_tensor_value_info("x", TensorProto.UINT8, [1, 4])],
+        [helper.make_tensor_value_info("y", TensorProto.INT32, [1, 1])],
+        [numpy_helper.from_array(numpy.full((4, 1), 127, numpy.int8), "w")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)], ir_version=8)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    (y,) = session.run(None, {"x": numpy.full((1, 4), 255, numpy.uint8)})
+    return y.item() != 4 * 255 * 127
+
+
+def _halves(node: onnx.NodeProto, w: numpy.ndarray) -> tuple[list[onnx.NodeProto], list[onnx.TensorProto]]:
+    """The sum of two products, by weights from -64 to 64."""
+    x, name, *zero_points = node.input
+    (y,) = node.output
+    halves = {f"{name} for {y}, {part}": half for part, half in (("low", w >> 1), ("high", w - (w >> 1)))}
+    nodes = []
+    for half, given in zip(halves, (zero_points, zero_points[:1])):
+        nodes.append(onnx.NodeProto())
+        nodes[-1].CopyFrom(node)
+        nodes[-1].name = half
+        nodes[-1].input[:] = [x, half, *given]
+        nodes[-1].output[:] = [half + ", product"]
+    add = helper.make_node("Add", [n.output[0] for n in nodes], [y])
+    return [*nodes, add], [numpy_helper.from_array(half, name) for name, half in halves.items()]
+
+
+def exact(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The same model, or one that says the same with weights so small that nothing saturates."""
+    if not _saturates():
+        return model
+    constants = {constant.name: constant for constant in model.graph.initializer}
+    result = onnx.ModelProto()
+    result.CopyFrom(model)
+    del result.graph.node[:]
+    for node in model.graph.node:
+        w = constants.get(node.input[1]) if node.op_type in _PRODUCTS else None
+        if w is None or w.data_type != TensorProto.INT8:
+            result.graph.node.append(node)
+            continue
+        nodes, halves = _halves(node, numpy_helper.to_array(w))
+        result.graph.node.extend(nodes)
+        result.graph.initializer.extend(halves)
+    return result
