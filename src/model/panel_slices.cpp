@@ -113,7 +113,8 @@ std::optional<panel_kind> few_rows_kind([[maybe_unused]] std::int64_t rows) {
 #if defined(__x86_64__)
     static const bool has_vnni = __builtin_cpu_supports("avx512vnni");
     if (best_isa() >= isa::avx512) {
-        if (rows <= vnni_rows && has_vnni) return panel_kind {avx512_vnni_multiply_panels, vnni_columns, 4, true, false};
+        if (rows <= vnni_rows && has_vnni)
+            return panel_kind {avx512_vnni_multiply_panels, vnni_columns, 4, true, false};
         if (rows <= amx_rows) {
             static const bool has_amx = may_use_amx();
             if (has_amx) return panel_kind {amx_int8_multiply_panels, amx_columns, amx_depth, false, false};

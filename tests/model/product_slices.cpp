@@ -57,16 +57,22 @@ void expect_exact(make_slice make, const extents &e, const std::function<int(std
     slice->run(reinterpret_cast<const std::byte *>(x.data()), y.data());
     EXPECT_EQ(y.back(), 77) << "written beyond the end";
     y.pop_back();
-    EXPECT_EQ(y, expected) << e.rows << "x" << e.inner << " by " << e.columns << (std::is_signed_v<X> ? ", s8" : ", u8");
+    EXPECT_EQ(y, expected) << e.rows << "x" << e.inner << " by " << e.columns
+                           << (std::is_signed_v<X> ? ", s8" : ", u8");
 }
 
 /// Both types of x, of all their values in turn and of the largest magnitude.
 void expect_exact_for_any_x(make_slice make, const extents &e, const weight &w_at) {
-    expect_exact<std::uint8_t>(make, e, [](std::int64_t i) { return static_cast<int>(255 - i * 7 % 256); }, w_at);
-    expect_exact<std::uint8_t>(make, e, [](std::int64_t) { return 255; }, w_at);
-    expect_exact<std::int8_t>(make, e, [](std::int64_t i) { return static_cast<int>(127 - i * 7 % 256); }, w_at);
-    expect_exact<std::int8_t>(make, e, [](std::int64_t) { return 127; }, w_at);
-    expect_exact<std::int8_t>(make, e, [](std::int64_t) { return -128; }, w_at);
+    expect_exact<std::uint8_t>(
+            make, e, [](std::int64_t i) { return static_cast<int>(255 - i * 7 % 256); }, w_at);
+    expect_exact<std::uint8_t>(
+            make, e, [](std::int64_t) { return 255; }, w_at);
+    expect_exact<std::int8_t>(
+            make, e, [](std::int64_t i) { return static_cast<int>(127 - i * 7 % 256); }, w_at);
+    expect_exact<std::int8_t>(
+            make, e, [](std::int64_t) { return 127; }, w_at);
+    expect_exact<std::int8_t>(
+            make, e, [](std::int64_t) { return -128; }, w_at);
 }
 
 struct named {
@@ -133,7 +139,8 @@ TEST(excess_weights, what_255_times_two_weights_has_beyond_16_bits) {
 }
 
 TEST(excess_weights, share_a_step_unless_they_are_beyond_16_bits_together) {
-    // One column. Excess 22, 72 and 106: 22 + 72 fit beside each other, 106 starts the next pair; 42 fits beside it not.
+    // One column. Excess 22, 72 and 106: 22 + 72 fit beside each other, 106 starts the next pair; 42 fits beside it
+    // not.
     bytes panel = {75, 75, 100, 100, 117, 117, 85, 85};
     excess_weights excess;
     excess.take_from(panel, 1);

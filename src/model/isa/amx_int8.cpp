@@ -1,5 +1,5 @@
-// The algorithm of panel_product.hpp by AMX: up to 16 rows of x are one tile. Tiles do not make the processor fetch what
-// comes next, so weights are fetched ahead; without that they take up to twice as long to arrive.
+// The algorithm of panel_product.hpp by AMX: up to 16 rows of x are one tile. Tiles do not make the processor fetch
+// what comes next, so weights are fetched ahead; without that they take up to twice as long to arrive.
 #include <atomic>
 #include <cstring>
 

@@ -43,23 +43,25 @@ void multiply_rows(const panel_product &p, const std::byte *x, std::int64_t pane
     const auto *weights = p.weights + panel * p.panel_bytes;
     std::int64_t k = 0;
     const auto next = [&](std::size_t count) __attribute__((always_inline)) {
-        add(weights, [&](const std::byte *row) __attribute__((always_inline)) {
-            std::uint32_t four = 0;
-            std::memcpy(&four, row + k, count);
-            return four;
-        });
+        add(
+                weights, [&](const std::byte *row) __attribute__((always_inline)) {
+                    std::uint32_t four = 0;
+                    std::memcpy(&four, row + k, count);
+                    return four;
+                });
     };
     for (; k < whole; k += 4, weights += step_bytes)
         next(4);
     if (whole < inner) next(static_cast<std::size_t>(inner - whole));
     if constexpr (V::has_excess)
         for (auto s = p.excess.begin[panel]; s < p.excess.begin[panel + 1]; ++s)
-            add(p.excess.weights + s * step_bytes, [&](const std::byte *row) __attribute__((always_inline)) {
-                std::uint32_t four = 0;
-                for (unsigned i = 0; i < 4; ++i)
-                    four |= std::to_integer<std::uint32_t>(row[p.excess.elements[s][i]]) << 8 * i;
-                return four;
-            });
+            add(
+                    p.excess.weights + s * step_bytes, [&](const std::byte *row) __attribute__((always_inline)) {
+                        std::uint32_t four = 0;
+                        for (unsigned i = 0; i < 4; ++i)
+                            four |= std::to_integer<std::uint32_t>(row[p.excess.elements[s][i]]) << 8 * i;
+                        return four;
+                    });
 
     const auto columns = p.columns - first < V::columns ? p.columns - first : V::columns;
 #pragma GCC unroll 8
@@ -91,8 +93,7 @@ void multiply_chunks(const panel_product &p, const std::byte *x, parallel::range
         const auto end = panels.end - begin < chunk ? panels.end : begin + chunk;
         for (std::int64_t row = 0; row < p.rows; row += V::rows)
             for (auto panel = begin; panel < end; ++panel)
-                multiply_some_rows<V, x_is_signed>(
-                        p, x + row * p.inner, p.rows - row, panel, y + row * p.columns);
+                multiply_some_rows<V, x_is_signed>(p, x + row * p.inner, p.rows - row, panel, y + row * p.columns);
     }
 }
 
