@@ -31,7 +31,7 @@ void excess_weights::take_from(std::span<std::int8_t> panel, std::int64_t column
             }
             if (is_any) add(static_cast<std::int32_t>(at / count + pair), excess);
         }
-    begin_.push_back(static_cast<std::int64_t>(elements_.size()));
+    begin_.push_back(static_cast<std::int64_t>(elements_.size() / 4));
 }
 
 /// At the next place of the last step; but where that would make pairs that saturate, beside zeros.
@@ -47,10 +47,10 @@ void excess_weights::add(std::int32_t element, std::span<const std::int8_t> exce
     if (!fits()) ++places_;
     if (places_ == 4) {
         places_ = 0;
-        elements_.push_back({});
+        elements_.resize(elements_.size() + 4);
         weights_.resize(weights_.size() + step);
     }
-    elements_.back()[static_cast<std::size_t>(places_)] = element;
+    elements_[elements_.size() - 4 + static_cast<std::size_t>(places_)] = element;
     auto *to = weights_.data() + weights_.size() - step + places_;
     for (std::size_t n = 0; n < excess.size(); ++n)
         to[4 * n] = excess[n];

@@ -1,7 +1,6 @@
 // Weights for instructions that add two products of u8 and s8 in 16 bits, where sums beyond them saturate.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -23,7 +22,7 @@ class excess_weights {
     void add(std::int32_t element, std::span<const std::int8_t> excess);
 
     std::vector<std::int64_t> begin_ = {0};
-    std::vector<std::array<std::int32_t, 4>> elements_;
+    std::vector<std::int32_t> elements_;
     std::vector<std::int8_t> weights_;
     std::int64_t places_ = 4; // taken in the last step
 };

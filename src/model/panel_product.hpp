@@ -1,7 +1,6 @@
 // Products by weights that lie in panels, as the instruction sets' loops read them: one stream from beginning to end.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -12,8 +11,8 @@ namespace dynquant::models {
 /// What weights have beyond what instructions that add two products in 16 bits can take (excess_weights.hpp): steps of
 /// each panel after those of its weights, each four elements of a row by a group of weights.
 struct excess_steps {
-    const std::int64_t *begin; // of each panel's, and the last one's end
-    const std::array<std::int32_t, 4> *elements;
+    const std::int64_t *begin;    // of each panel's, and the last one's end
+    const std::int32_t *elements; // four of each step
     const std::int8_t *weights;
 };
 

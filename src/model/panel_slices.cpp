@@ -1,6 +1,7 @@
 // Products by panels of weights, where the processor has instructions for them.
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -50,35 +51,46 @@ class by_panels final : public product_slice {
         , weights_(static_cast<std::size_t>(panels_ * panel_bytes_ / line_bytes + 1))
         , start_(static_cast<std::size_t>(panels_ * kind.columns))
         , product_ {bytes(), panel_bytes_, start_.data(), {}, p.rows, p.inner, p.columns, p.x_is_signed} {
-        for (std::int64_t k = 0; k < p.inner; ++k, w += p.columns)
-            for (std::int64_t n = 0; n < p.columns; ++n)
-                place(k, n, w[n]);
+        for (std::int64_t k = 0; k < p.inner; ++k, w += p.columns) {
+            place(k, w);
+            if (p.x_is_signed && kind.has_start) subtract_from_start(w);
+        }
         if (kind.has_excess) take_excess();
     }
 
     void run(const std::byte *x, std::int32_t *y) const override {
         const auto &p = product_;
         const auto parts = parallel::parts_for(p.rows * p.inner * p.columns, 0);
-        if (panels_ >= p.rows)
+        if (panels_ >= p.rows || p.rows < worth_sharing)
             run_by_columns(std::min<std::int64_t>(panels_, parts), x, y);
         else
             run_by_rows(std::min<std::int64_t>(p.rows, parts), x, y);
     }
 
   private:
+    /// So many rows may be split, so that each part reads all weights: of fewer, reading these is most of the work.
+    static constexpr std::int64_t worth_sharing = 64;
+
     static constexpr std::int64_t line_bytes = 64;
     struct alignas(line_bytes) cache_line {
         std::array<std::int8_t, line_bytes> elements = {};
     };
     std::int8_t *bytes() { return weights_.front().elements.data(); }
 
-    void place(std::int64_t k, std::int64_t n, std::int8_t value) {
-        const auto panel = n / kind_.columns, column = n % kind_.columns;
-        const auto at = panel * panel_bytes_ + k / 4 * 4 * kind_.columns + column * 4 + k % 4;
-        weights_[static_cast<std::size_t>(at / line_bytes)].elements[static_cast<std::size_t>(at % line_bytes)] = value;
-        if (!product_.x_is_signed || !kind_.has_start) return;
-        auto &start = start_[static_cast<std::size_t>(n)];
-        start = static_cast<std::int32_t>(static_cast<std::uint32_t>(start) - 128U * static_cast<std::uint32_t>(value));
+    /// The k-th row.
+    void place(std::int64_t k, const std::int8_t *row) {
+        auto *to = bytes() + k / 4 * 4 * kind_.columns + k % 4;
+        for (std::int64_t first = 0; first < product_.columns; first += kind_.columns, to += panel_bytes_)
+            for (std::int64_t n = 0; n < std::min(kind_.columns, product_.columns - first); ++n)
+                to[4 * n] = row[first + n];
+    }
+
+    void subtract_from_start(const std::int8_t *row) {
+        for (std::int64_t n = 0; n < product_.columns; ++n) {
+            auto &start = start_[static_cast<std::size_t>(n)];
+            start = static_cast<std::int32_t>(
+                    static_cast<std::uint32_t>(start) - 128U * static_cast<std::uint32_t>(row[n]));
+        }
     }
 
     void take_excess() {

@@ -29,8 +29,7 @@ std::unique_ptr<const product_slice> onednn_slice(const product_slice::problem &
 /// For any weights, where there are few rows and the processor has instructions for it; nothing else.
 std::unique_ptr<const product_slice> few_rows_slice(const product_slice::problem &p, const std::int8_t *w);
 
-/// For any weights, by vectors, none of whose instructions is for such products; nothing where the processor lacks
-/// AVX2.
+/// By AVX2, for any weights; nothing where the processor lacks it.
 std::unique_ptr<const product_slice> vector_slice(const product_slice::problem &p, const std::int8_t *w);
 
 /// By plain loops, for any weights.

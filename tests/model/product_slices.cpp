@@ -1,12 +1,15 @@
 // Each way to multiply, by itself, whichever of them this processor would choose.
-#include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <span>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <type_traits>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "dynquant/quantization.hpp"
 #include "model/excess_weights.hpp"
 #include "model/product_slice.hpp"
 
@@ -50,7 +53,7 @@ void expect_exact(make_slice make, const extents &e, const std::function<int(std
             w.push_back(static_cast<std::int8_t>(w_at(k, n)));
     w.push_back(0); // so that there is an address
     const auto slice = make({std::is_signed_v<X>, e.rows, e.inner, e.columns}, w.data());
-    if (!slice) return; // the processor lacks the instructions, or oneDNN's product is faster
+    if (!slice) return; // as for more rows than few_rows_slice takes
     const auto expected = sums_of(e, x, w);
     std::vector<std::int32_t> y(expected.size() + 1, 77);
     x.push_back(0);
@@ -80,9 +83,31 @@ struct named {
     make_slice make;
 };
 
-class product_slices : public testing::TestWithParam<named> {};
+void PrintTo(const named &of, std::ostream *to) {
+    *to << of.name;
+}
 
-TEST_P(product_slices, each_remainder_of_each_extent) {
+/// Those that this processor has at all.
+std::vector<named> offered() {
+    std::vector<named> result;
+    const std::int8_t w = 1;
+    for (const auto &of : {named {"few_rows", dynquant::models::few_rows_slice},
+                 named {"vector", dynquant::models::vector_slice}, named {"plain", dynquant::models::plain_slice}})
+        if (of.make({false, 1, 1, 1}, &w)) result.push_back(of);
+    return result;
+}
+
+TEST(product_slices, vectors_wherever_there_is_avx2) {
+    const bool has_avx2 = dynquant::best_isa() >= dynquant::isa::avx2;
+    const std::int8_t w = 1;
+    for (const std::int64_t rows : {1, 1000})
+        EXPECT_EQ(dynquant::models::vector_slice({false, rows, 1, 1}, &w) != nullptr, has_avx2);
+    EXPECT_NE(dynquant::models::plain_slice({false, 1, 1, 1}, &w), nullptr);
+}
+
+class each_slice : public testing::TestWithParam<named> {};
+
+TEST_P(each_slice, each_remainder_of_each_extent) {
     const auto w_at = [](std::int64_t k, std::int64_t n) { return static_cast<int>((k * 37 + n * 11) % 61 - 30); };
     for (const std::int64_t rows : {1, 2, 3, 4, 5, 6, 7, 12, 13})
         for (const std::int64_t inner : {0, 1, 2, 3, 4, 5, 7, 64, 66})
@@ -90,19 +115,19 @@ TEST_P(product_slices, each_remainder_of_each_extent) {
                 expect_exact_for_any_x(GetParam().make, {rows, inner, columns}, w_at);
 }
 
-TEST_P(product_slices, the_largest_weights_everywhere) {
+TEST_P(each_slice, the_largest_weights_everywhere) {
     for (const int value : {127, -128})
         for (const std::int64_t inner : {1, 2, 3, 4, 31, 258})
             expect_exact_for_any_x(GetParam().make, {7, inner, 18}, [&](std::int64_t, std::int64_t) { return value; });
 }
 
-TEST_P(product_slices, weights_of_all_values_and_signs) {
+TEST_P(each_slice, weights_of_all_values_and_signs) {
     for (const std::int64_t step : {1, 7, 85, 127, 131})
         expect_exact_for_any_x(GetParam().make, {8, 301, 37},
                 [&](std::int64_t k, std::int64_t n) { return static_cast<int>((k * step + n * 53) % 256 - 128); });
 }
 
-TEST_P(product_slices, large_weights_here_and_there) {
+TEST_P(each_slice, large_weights_here_and_there) {
     for (const std::int64_t every : {3, 5, 18, 67})
         expect_exact_for_any_x(GetParam().make, {6, 400, 20}, [&](std::int64_t k, std::int64_t n) {
             if ((k + n) % every > 1) return static_cast<int>((k + n) % 9 - 4);
@@ -110,21 +135,32 @@ TEST_P(product_slices, large_weights_here_and_there) {
         });
 }
 
-TEST_P(product_slices, more_panels_than_a_chunk) {
+TEST_P(each_slice, more_panels_than_a_chunk) {
     expect_exact_for_any_x(GetParam().make, {13, 1031, 700},
             [](std::int64_t k, std::int64_t n) { return static_cast<int>((k * 31 + n * 17) % 256 - 128); });
 }
 
-INSTANTIATE_TEST_SUITE_P(all, product_slices,
-        testing::Values(named {"few_rows", dynquant::models::few_rows_slice},
-                named {"vector", dynquant::models::vector_slice}, named {"plain", dynquant::models::plain_slice}),
+TEST_P(each_slice, many_rows_of_a_panel) {
+    for (const std::int64_t rows : {63, 64, 1000})
+        expect_exact_for_any_x(GetParam().make, {rows, 133, 21},
+                [](std::int64_t k, std::int64_t n) { return static_cast<int>((k * 31 + n * 17) % 256 - 128); });
+}
+
+INSTANTIATE_TEST_SUITE_P(of_this_processor, each_slice, testing::ValuesIn(offered()),
         [](const auto &of) { return std::string(of.param.name); });
 
 using bytes = std::vector<std::int8_t>;
 
+using elements = std::vector<std::int32_t>;
+
+/// Of the first panel.
 bytes excess_of(const excess_weights &of, std::int64_t columns) {
     const auto s = of.steps();
-    return {s.weights, s.weights + *std::max_element(s.begin, s.begin + 2) * 4 * columns};
+    return {s.weights, s.weights + s.begin[1] * 4 * columns};
+}
+elements elements_of(const excess_weights &of) {
+    const auto s = of.steps();
+    return {s.elements, s.elements + s.begin[1] * 4};
 }
 
 TEST(excess_weights, what_255_times_two_weights_has_beyond_16_bits) {
@@ -134,7 +170,7 @@ TEST(excess_weights, what_255_times_two_weights_has_beyond_16_bits) {
     excess.take_from(panel, 2);
     EXPECT_EQ(panel, (bytes {1, 127, 64, 64, 0, -128, 127, -128}));
     EXPECT_EQ(excess.steps().begin[1], 1);
-    EXPECT_EQ(excess.steps().elements[0], (std::array<std::int32_t, 4> {0, 0, 0, 0}));
+    EXPECT_EQ(elements_of(excess), (elements {0, 0, 0, 0}));
     EXPECT_EQ(excess_of(excess, 2), (bytes {126, 0, 0, 0, -100, 0, 0, 0}));
 }
 
@@ -147,8 +183,7 @@ TEST(excess_weights, share_a_step_unless_they_are_beyond_16_bits_together) {
     EXPECT_EQ(panel, (bytes {53, 75, 28, 100, 11, 117, 43, 85}));
     EXPECT_EQ(excess.steps().begin[1], 2);
     EXPECT_EQ(excess_of(excess, 1), (bytes {22, 72, 106, 0, 42, 0, 0, 0}));
-    EXPECT_EQ(excess.steps().elements[0], (std::array<std::int32_t, 4> {0, 2, 4, 0}));
-    EXPECT_EQ(excess.steps().elements[1], (std::array<std::int32_t, 4> {6, 0, 0, 0}));
+    EXPECT_EQ(elements_of(excess), (elements {0, 2, 4, 0, 6, 0, 0, 0}));
 }
 
 TEST(excess_weights, panels_share_no_step) {
@@ -163,7 +198,7 @@ TEST(excess_weights, panels_share_no_step) {
     EXPECT_EQ(none, (bytes {127, 1, -128, 0}));
     EXPECT_EQ(last, (bytes {0, 0, -1, -127}));
     EXPECT_EQ((bytes {s.weights, s.weights + 8}), (bytes {1, 0, 0, 0, -126, 0, 0, 0}));
-    EXPECT_EQ(s.elements[1][0], 2);
+    EXPECT_EQ(s.elements[4], 2);
 }
 
 } // namespace

@@ -1,6 +1,6 @@
-"""Integer products of which ONNX Runtime's sums are those that ONNX states, on every processor.
+"""Models whose integer products by constant weights ONNX Runtime adds as ONNX says, on every processor.
 
-Without VNNI, ONNX Runtime adds two products of 8 bits in 16 bits, where they saturate: 2 * 255 * 127 is 32767."""
+Without VNNI, ONNX Runtime's MatMulInteger adds two products of 8 bits in 16 bits, where they saturate: 2 * 255 * 127 is 32767."""
 
 import functools
 
@@ -44,10 +44,12 @@ def _halves(node: onnx.NodeProto, w: numpy.ndarray) -> tuple[list[onnx.NodeProto
 
 
 def exact(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The same model, or one that says the same with weights so small that nothing saturates."""
+    """The same model, or where ONNX Runtime saturates one that says the same by weights so small that nothing does. Weights are
+    initializers, which no input replaces."""
     if not _saturates():
         return model
-    constants = {constant.name: constant for constant in model.graph.initializer}
+    inputs = {value.name for value in model.graph.input}
+    constants = {constant.name: constant for constant in model.graph.initializer if constant.name not in inputs}
     result = onnx.ModelProto()
     result.CopyFrom(model)
     del result.graph.node[:]

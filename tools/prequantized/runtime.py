@@ -1,4 +1,4 @@
-"""ONNX Runtime on whole models, and on their nodes one by one; integer products are exact."""
+"""ONNX Runtime on whole models, and on their nodes one by one; integer products by constant weights are exact."""
 
 import numpy
 import onnx

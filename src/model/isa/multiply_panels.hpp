@@ -1,7 +1,7 @@
 // The algorithm of panel_product.hpp, over the primitives of an instruction set:
 //     lanes                 sums in a vector
 //     columns               of a panel, a multiple of lanes
-//     rows                  whose sums of a panel fit the registers
+//     rows                  whose sums of a panel fit the registers, or nearly
 //     vector
 //     load(p), store(p, v)  aligned as they come
 //     broadcast(x)          four bytes, again and again
@@ -59,7 +59,7 @@ void multiply_rows(const panel_product &p, const std::byte *x, std::int64_t pane
                     p.excess.weights + s * step_bytes, [&](const std::byte *row) __attribute__((always_inline)) {
                         std::uint32_t four = 0;
                         for (unsigned i = 0; i < 4; ++i)
-                            four |= std::to_integer<std::uint32_t>(row[p.excess.elements[s][i]]) << 8 * i;
+                            four |= static_cast<std::uint32_t>(row[p.excess.elements[4 * s + i]]) << 8 * i;
                         return four;
                     });
 
