@@ -52,9 +52,10 @@ class gathered final : public integer_convolution {
     std::size_t product_scratch() const { return result_offset() + aligned(rows_ * group_filters_ * 4); }
 
     std::vector<std::int32_t> zero_points_of(std::int64_t group) const {
-        if (p_.w_zero_points.size() <= 1) return p_.w_zero_points;
-        const auto begin = p_.w_zero_points.begin() + group * group_filters_;
-        return {begin, begin + group_filters_};
+        const auto &all = p_.w_zero_points;
+        const bool is_one = all.size() <= 1;
+        const auto begin = all.begin() + (is_one ? 0 : group * group_filters_);
+        return {begin, is_one ? all.end() : begin + group_filters_};
     }
 
     void run_group(const std::byte *x, std::int64_t group, std::int32_t *y, std::byte *scratch) const {
