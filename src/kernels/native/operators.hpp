@@ -27,7 +27,7 @@ struct strict_rule {
     using fast = corrected_quotient<V, Zero>;
     using general = division<V>;
 
-    template <typename Run>
+    template <typename Integer, typename Run>
     static void with_zero(const parameter_table &t, const Run &run) {
         t.symmetric ? run(no_zero<V> {}) : run(some_zero<V> {});
     }
@@ -51,15 +51,17 @@ struct onnx_rule {
         typename V::halves;
     };
     using zero = rounded_zero<V, Division>;
+    template <typename Integer>
+    using zero_for = std::conditional_t<(V::adds_words && sizeof(Integer) == 1), word_zero<V, Division>, zero>;
     template <typename Zero>
     using fast = std::conditional_t<in_f32, corrected_quotient<V, Zero>, limited_product<V, Zero>>;
     using general = limited_division<V, zero>;
 
-    template <typename Run>
+    template <typename Integer, typename Run>
     static void with_zero(const parameter_table &t, const Run &run) {
         if constexpr (in_f32)
             if (t.symmetric) return run(no_zero<V> {});
-        run(zero {});
+        run(zero_for<Integer> {});
     }
 };
 
@@ -101,14 +103,16 @@ struct quantizer : quantizing_runs<V, float, Integer> {
     static void with_formula(const parameter_table &t, const Run &run) {
         if constexpr (Rule::has_fast)
             if (t.inside_guard)
-                return Rule::with_zero(t, [&](auto zero) { run(typename Rule::template fast<decltype(zero)> {}); });
+                return Rule::template with_zero<Integer>(
+                        t, [&](auto zero) { run(typename Rule::template fast<decltype(zero)> {}); });
         run(typename Rule::general {});
     }
     template <typename Run>
     static void with_constant_formula(const parameter_table &t, std::int64_t elements, const Run &run) {
         if constexpr (Rule::has_fast && Rule::has_two_parts)
             if (t.inside_guard && elements >= worth_two_parts && has_exact_two_part_reciprocal(t.scale[0]))
-                return Rule::with_zero(t, [&](auto zero) { run(two_part_product<V, decltype(zero)> {}); });
+                return Rule::template with_zero<Integer>(
+                        t, [&](auto zero) { run(two_part_product<V, decltype(zero)> {}); });
         if constexpr (Rule::template in_halves<Integer>)
             if (has_exact_half_product(t.scale[0])) return run(half_product<V> {});
         with_formula(t, run);

@@ -9,8 +9,9 @@
 // - arithmetic, each operation correctly rounded in the rounding mode of the control word.
 // - min(bound, x), max(bound, x): NaN in x passes.
 // - integer arithmetic, on the bits of reals too; select_less(a, b, then, otherwise), which compares with sign.
-// - store, stream and store_partial of four vectors of reals to integers of 8 and 16 bits, which round and saturate,
-//   and of integers to 32 bits and, as bits, to bytes; saturated_sum of a real, rounded, and a zero point of 32 bits.
+// - store, stream and store_partial of four vectors of reals to integers of 8 and 16 bits, which round and saturate;
+//   where it adds_words, of reals with zero points to 8 bits, added once they are words; and of integers to 32 bits
+//   and, as bits, to bytes; saturated_sum of a real, rounded, and a zero point of 32 bits.
 // - transpose: 8-bit elements, 16 rows of 32.
 // - load, store and stream of f16 and bf16 (half, brain); unpack and pack of `nibbles` 4-bit elements.
 // - leave: what the processor wants before code of another instruction set.

@@ -166,7 +166,8 @@ inline void quantize_together(const Real *src, std::int64_t src_step, Integer *d
     constexpr std::int64_t n = V::lanes;
     std::int64_t i = 0;
     for (; i + 4 * n <= count; i += 4 * n) {
-        typename V::reals results[Runs][4];
+        using result = decltype(formula_at(i)(V::load(src)));
+        result results[Runs][4];
         for (int run = 0; run < Runs && Runs <= 2; ++run)
             prefetch<V>(src + run * src_step + i, Runs * src_step);
         for (int k = 0; k < 4; ++k) {
@@ -221,7 +222,8 @@ inline void quantize_blocks(
     static_assert(at_once > 0);
     std::int64_t row = 0;
     for (; row + at_once <= rows; row += at_once, src += length, dst += length) {
-        typename V::reals results[4];
+        using result = decltype(formula_of(row)(V::load(src)));
+        result results[4];
         prefetch<V>(src, lead);
         for (std::int64_t i = 0; i < at_once; ++i) {
             const auto formula = formula_of(row + i);

@@ -15,7 +15,13 @@ namespace {
 struct avx2 {
     using reals = __m256;
     using integers = __m256i;
+    /// A number to be rounded, and what is then added to it.
+    struct real_and_zero_point {
+        reals real;
+        integers zero_point;
+    };
     static constexpr std::int64_t lanes = 8;
+    static constexpr bool adds_words = true;
     static constexpr bool has_fma = true;
     static constexpr bool has_tables_of_32 = false; // in one instruction
 
@@ -145,8 +151,8 @@ struct avx2 {
     /// Compilers leave this out on some paths, and LDMXCSR then waits 80 ns.
     static void leave() { _mm256_zeroupper(); }
 
-    template <typename Integer>
-    static void stream(Integer *p, reals a, reals b, reals c, reals d) {
+    template <typename Integer, typename Number>
+    static void stream(Integer *p, const Number &a, const Number &b, const Number &c, const Number &d) {
         if constexpr (sizeof(Integer) == 1) {
             stream(as_vectors(p), pack(p, a, b, c, d));
         } else {
@@ -154,8 +160,8 @@ struct avx2 {
             stream(as_vectors(p + 2 * lanes), pack(p, c, d));
         }
     }
-    template <typename Integer>
-    static void store(Integer *p, reals a, reals b, reals c, reals d) {
+    template <typename Integer, typename Number>
+    static void store(Integer *p, const Number &a, const Number &b, const Number &c, const Number &d) {
         if constexpr (sizeof(Integer) == 1) {
             store(as_vectors(p), pack(p, a, b, c, d));
         } else {
@@ -175,8 +181,9 @@ struct avx2 {
         const __m256i code = _mm256_min_epu8(given, _mm256_set1_epi8(static_cast<char>(format.nan)));
         store(as_vectors(p), in_order(_mm256_or_si256(code, _mm256_and_si256(has_sign, shifted))));
     }
-    template <typename Integer>
-    static void store_partial(Integer *p, std::int64_t count, reals a, reals b, reals c, reals d) {
+    template <typename Integer, typename Number>
+    static void store_partial(
+            Integer *p, std::int64_t count, const Number &a, const Number &b, const Number &c, const Number &d) {
         if constexpr (sizeof(Integer) == 1) {
             store_bytes(p, count, pack(p, a, b, c, d));
         } else {
@@ -335,11 +342,23 @@ struct avx2 {
     static __m256i pack(const Integer *, integers a, integers b, integers c, integers d) {
         return in_order(to_bytes<Integer>(a, b, c, d));
     }
+    using shifted = real_and_zero_point;
+    template <typename Integer>
+    static __m256i pack(const Integer *, const shifted &a, const shifted &b, const shifted &c, const shifted &d) {
+        return in_order(words_to_bytes<Integer>(sums(a, b), sums(c, d)));
+    }
+    static __m256i sums(const shifted &a, const shifted &b) {
+        const __m256i rounded = _mm256_packs_epi32(_mm256_cvtps_epi32(a.real), _mm256_cvtps_epi32(b.real));
+        return _mm256_adds_epi16(rounded, _mm256_packs_epi32(a.zero_point, b.zero_point));
+    }
     /// Packing goes by 128-bit halves, so the eight groups of four bytes come out in the order a0 b0 c0 d0 a1 b1 c1 d1
     /// (halves 0 and 1).
     template <typename Integer>
     static __m256i to_bytes(integers a, integers b, integers c, integers d) {
-        const __m256i ab = _mm256_packs_epi32(a, b), cd = _mm256_packs_epi32(c, d);
+        return words_to_bytes<Integer>(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
+    }
+    template <typename Integer>
+    static __m256i words_to_bytes(__m256i ab, __m256i cd) {
         return std::is_signed_v<Integer> ? _mm256_packs_epi16(ab, cd) : _mm256_packus_epi16(ab, cd);
     }
     static __m256i in_order(__m256i bytes) {

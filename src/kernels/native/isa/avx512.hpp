@@ -15,6 +15,7 @@ struct avx512 {
     using reals = __m512;
     using integers = __m512i;
     static constexpr std::int64_t lanes = 16;
+    static constexpr bool adds_words = false;
     static constexpr bool has_fma = true;
 
     static reals splat(float value) { return _mm512_set1_ps(value); }
