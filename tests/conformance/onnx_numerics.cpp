@@ -1,5 +1,7 @@
 // numerics::onnx: what ONNX's QuantizeLinear and DequantizeLinear (opset 28) and AMD Quark's Extended ones compute, by
 // values worked out by hand, on every kernel that claims a statement.
+#include <algorithm>
+
 #include "onnx_quantizing.hpp"
 
 namespace dynquant::test {
@@ -105,6 +107,27 @@ TEST(onnx_numerics, every_integer_saturates_on_the_side_of_the_quotient) {
         EXPECT_EQ(to.values({nan, 1}, 1), (integers {lowest, 1})) << to_string(type);
         EXPECT_EQ(to.values({0, 1, -1}, 0, 1), (integers {lowest, highest, lowest})) << to_string(type);
         EXPECT_EQ(to.values({1, infinity}, infinity, 1), (integers {1, lowest})) << to_string(type);
+    }
+}
+
+/// Kernels may add in 16 bits.
+TEST(onnx_numerics, every_zero_point_is_added_to_quotients_beyond_16_bits) {
+    reals x;
+    for (const double around : {0.0, 128.0, 255.0, 256.0, 384.0, 511.0, 32512.0, 32640.0, 32767.0, 32768.0, 33023.0,
+                 65536.0, 4194304.0, 2147483648.0})
+        for (const double step : {-1.0, -0.5, 0.0, 0.5, 1.0})
+            for (const double sign : {1.0, -1.0})
+                x.push_back(sign * static_cast<float>(around + step));
+    for (const auto type : {u8, s8}) {
+        const auto [lowest, highest] = range_of(type);
+        for (auto zp = lowest; zp <= highest; ++zp) {
+            integers expected;
+            for (const auto value : x) // std::nearbyint rounds halves to even
+                expected.push_back(std::clamp(static_cast<std::int64_t>(std::nearbyint(value)) + zp,
+                        std::int64_t {lowest}, std::int64_t {highest}));
+            EXPECT_EQ(quantizing {type}.values(x, 1, static_cast<double>(zp)), expected)
+                    << to_string(type) << " " << zp;
+        }
     }
 }
 
