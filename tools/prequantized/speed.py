@@ -145,7 +145,8 @@ def _model(case: Case, threads: int, dqmodel: DqModel, repeat: int, expected: nu
 def measure(case: Case, threads: int, programs: Programs, rounds: int, seconds: float) -> Timing:
     """By turns, each with its own threads: those of a session that is left would take the cores."""
     timing = Timing(case.name, threads, case.goal)
-    (expected,) = (None,) if case.is_rescaling else runtime.session(case.model, {"x": case.x}).values()
+    if not case.is_rescaling:
+        (expected,) = runtime.session(case.model, {"x": case.x}).values()
     for _ in range(rounds):
         peer = _OnnxRuntime(case, threads)
         timing.theirs.append(peer.median(seconds))
