@@ -1,10 +1,11 @@
 // The division by two operations is exact for the scales that has_exact_two_part_reciprocal accepts, and it
 // refuses no other: every 24-bit significand, with every dividend whose quotient is next to a midpoint. The
 // sum before the last rounding is within 2^-47 of the quotient, which is nearer than the dividends that are
-// left out; see division.cpp.
+// left out; see division.cpp. What is not exact cannot be seen in 11 bits.
 #include "kernels/native/two_part_reciprocal.hpp"
 
 #include <atomic>
+#include <bit>
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -17,17 +18,28 @@ namespace dynquant::test {
 namespace {
 
 using kernels::native::has_exact_two_part_reciprocal;
+using kernels::native::low_part;
 
-/// Whether RN(x high + RN(x low)) is right for all hard dividends.
-bool is_exact_for_hard_dividends(std::uint32_t divisor) {
+/// Calls f(RN(x high + RN(x low)), RN(x / s)) for all hard dividends x.
+template <typename F>
+void for_each_hard_quotient(std::uint32_t divisor, F &&f) {
     const auto s = static_cast<float>(divisor);
     const float high = 1 / s, low = std::fma(-high, s, 1.0f) / s;
-    bool exact = true;
     for_each_hard_dividend(divisor, [&](std::uint32_t dividend, std::uint32_t, std::uint32_t mantissa, int k) {
         const auto x = static_cast<float>(dividend);
-        exact &= std::fma(x, high, x * low) == std::ldexp(static_cast<float>(mantissa), -k);
+        f(std::fma(x, high, x * low), std::ldexp(static_cast<float>(mantissa), -k));
     });
+}
+
+bool is_exact_for_hard_dividends(std::uint32_t divisor) {
+    bool exact = true;
+    for_each_hard_quotient(divisor, [&](float by_parts, float quotient) { exact &= by_parts == quotient; });
     return exact;
+}
+
+/// Whether a float has at most so many significant bits.
+bool has_bits(float x, int bits) {
+    return (std::bit_cast<std::uint32_t>(x) & ((1u << (24 - bits)) - 1)) == 0;
 }
 
 TEST(two_part_reciprocal, is_accepted_for_exactly_the_scales_that_it_divides_by) {
@@ -44,6 +56,38 @@ TEST(two_part_reciprocal, is_accepted_for_exactly_the_scales_that_it_divides_by)
     EXPECT_EQ(wrongly_accepted, 0);
     EXPECT_EQ(wrongly_refused, 0);
     EXPECT_EQ(refused, 106762); // found by a search over all k up to 8 in exact arithmetic
+}
+
+/// Where the two differ they are neighbours, and neither has 12 bits, as midpoints between numbers of 11 have: both are
+/// then on the same side of all of them. Of 13 bits there are some.
+TEST(two_part_reciprocal, is_exact_for_all_scales_once_it_is_rounded_to_11_bits) {
+    std::atomic<std::int64_t> differing = 0, apart = 0, of_12_bits = 0, of_13_bits = 0;
+    tbb::parallel_for(tbb::blocked_range<std::uint32_t>(two_23, two_24), [&](const auto &divisors) {
+        for (auto s = divisors.begin(); s != divisors.end(); ++s)
+            for_each_hard_quotient(s, [&](float by_parts, float quotient) {
+                if (by_parts == quotient) return;
+                ++differing;
+                apart += std::nextafter(by_parts, quotient) != quotient;
+                of_12_bits += has_bits(by_parts, 12) || has_bits(quotient, 12);
+                of_13_bits += has_bits(by_parts, 13) || has_bits(quotient, 13);
+            });
+    });
+    EXPECT_EQ(differing, 106762);
+    EXPECT_EQ(apart, 0);
+    EXPECT_EQ(of_12_bits, 0);
+    EXPECT_GT(of_13_bits, 0);
+}
+
+TEST(two_part_reciprocal, low_part_is_the_rounded_quotient) {
+    std::atomic<std::int64_t> wrong = 0;
+    tbb::parallel_for(tbb::blocked_range<std::uint32_t>(two_23, two_24), [&](const auto &significands) {
+        for (auto s = significands.begin(); s != significands.end(); ++s)
+            for (const int exponent : {-75 - 23, 0, 74 - 23}) {
+                const float scale = std::ldexp(static_cast<float>(s), exponent), high = 1 / scale;
+                wrong += low_part(scale, high) != std::fma(-high, scale, 1.0f) / scale;
+            }
+    });
+    EXPECT_EQ(wrong, 0);
 }
 
 TEST(two_part_reciprocal, does_not_depend_on_the_exponent) {

@@ -16,14 +16,27 @@ class integer_quantizer : public converted_reals<V> {
   public:
     using converted_stretch<V>::part;
 
-    explicit integer_quantizer(const call &of)
-        : converted_reals<V>(of) {}
+    integer_quantizer(const call &of, low_parts of_bytes)
+        : converted_reals<V>(of) {
+        this->table.low_are = is_wide() ? low_parts::unused : of_bytes;
+    }
 
     void prepare(const parameter_run &run) { native::prepare(this->table, c, run); }
 
   protected:
     using converted_stretch<V>::along;
     using converted_stretch<V>::c;
+
+    /// Whether dst has more than 8 bits.
+    bool is_wide() const {
+        switch (c.dst_type) {
+            case data_type::u16:
+            case data_type::s16:
+            case data_type::u32:
+            case data_type::s32: return true;
+            default: return false;
+        }
+    }
 
     /// Whether dst needs no buffer.
     bool writes_in_place() const {
@@ -78,8 +91,10 @@ class integer_quantizer : public converted_reals<V> {
 template <typename V>
 class converted_quantizer : public integer_quantizer<V> {
   public:
-    using integer_quantizer<V>::integer_quantizer;
     using integer_quantizer<V>::part;
+
+    explicit converted_quantizer(const call &of)
+        : integer_quantizer<V>(of, rule::low_parts_of_bytes) {}
 
     /// Whether a part needs no buffers, and so may have any length.
     bool in_place() const { return along.src_stride == 1 && this->writes_in_place(); }

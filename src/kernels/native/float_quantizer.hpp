@@ -11,16 +11,14 @@
 namespace dynquant::kernels::native {
 namespace {
 
-/// x / s + zp to f32, divided in f32, f16 (half) or bf16 (brain).
+/// x / s + zp to f32, divided in f32, f16 (half) or bf16 (brain). Two parts do for all scales, as either the division's
+/// type or dst's has 11 bits at most.
 template <typename V, typename Division>
 struct float_quotient {
-    template <template <typename, typename> typename Quotient, typename Zero>
-    using limited = limited_quotient<V, Division, Quotient<V, no_zero<V>>, Zero>;
-
     template <typename Run>
     static void with_formula(const parameter_table &t, const Run &run) {
         if constexpr (V::has_fma)
-            if (t.inside_guard && with_limited_formula<corrected_quotient>(t, run)) return;
+            if (t.inside_guard && with_limited_formula(t, run)) return;
         run(shifted_quotient<V, Division, divided<V, Division>> {});
     }
     template <typename Run>
@@ -32,17 +30,20 @@ struct float_quotient {
         scale_run<V>(src, dst, count, formula_at);
     }
 
-  protected:
+  private:
+    template <typename Zero>
+    using limited = limited_quotient<V, Division, two_part_product<V, no_zero<V>>, Zero>;
+
     /// Whether there is one. Beside zero points that are no signs only quotients of f16 are corrected, as none of them
     /// is subnormal in f32.
-    template <template <typename, typename> typename Quotient, typename Run>
+    template <typename Run>
     static bool with_limited_formula(const parameter_table &t, const Run &run) {
         if (t.symmetric)
-            run(limited<Quotient, no_zero<V>> {});
+            run(limited<no_zero<V>> {});
         else if (t.zeros_are_signs)
-            run(limited<Quotient, some_zero<V>> {});
+            run(limited<some_zero<V>> {});
         else if constexpr (std::is_same_v<Division, half>)
-            run(shifted_quotient<V, Division, limited<Quotient, no_zero<V>>> {});
+            run(shifted_quotient<V, Division, limited<no_zero<V>>> {});
         else
             return false;
         return true;
@@ -54,15 +55,6 @@ template <typename V, typename Division>
 struct float_coder : float_quotient<V, Division> {
     narrow_format format;
 
-    template <typename Run>
-    static void with_constant_formula(const parameter_table &t, std::int64_t elements, const Run &run) {
-        using base = float_quotient<V, Division>;
-        if constexpr (V::has_fma && std::is_same_v<Division, float>)
-            if (t.inside_guard && elements >= worth_two_parts && has_exact_two_part_reciprocal(t.scale[0])
-                    && base::template with_limited_formula<two_part_product>(t, run))
-                return;
-        base::with_formula(t, run);
-    }
     template <storing, typename Real, typename FormulaAt>
     void run(const Real *src, std::uint8_t *dst, std::int64_t count, std::int64_t lead,
             const FormulaAt &formula_at) const {
@@ -77,7 +69,9 @@ class float_quantizer : public converted_reals<V> {
 
     explicit float_quantizer(const call &of)
         : converted_reals<V>(of)
-        , format_(format_of(of.dst_type, of.saturate)) {}
+        , format_(format_of(of.dst_type, of.saturate)) {
+        if (V::has_fma) table.low_are = low_parts::used;
+    }
 
     /// Whether a part needs no buffers, and so may have any length.
     bool in_place() const {
@@ -152,6 +146,7 @@ class float_quantizer : public converted_reals<V> {
         const float limit = table.symmetric || table.zeros_are_signs ? limit_of_quotients() : two_to_22;
         for (std::int64_t i = 0; i < count; ++i)
             derive_from_scale(table, i, limit);
+        if (table.inside_guard) derive_low_parts(table, count);
     }
 
     template <typename Division, typename Real>

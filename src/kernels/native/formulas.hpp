@@ -152,20 +152,28 @@ struct corrected_quotient {
     }
 };
 
-/// The same by two operations, for a scale that has_exact_two_part_reciprocal: x * (high + low).
+/// The same by two operations: x * (high + low), where that rounds as x / s does (two_part_reciprocal.hpp).
 template <typename V, typename Zero>
 struct two_part_product {
     typename V::reals high, low, limit;
     Zero zero;
 
-    static two_part_product from(const parameter_table &t, only<V> take) {
-        const auto low = low_part(t.scale[take.i], t.reciprocal[take.i]);
-        return {take(t.reciprocal), V::splat(low), take(t.limit), Zero::from(t, take)};
+    static two_part_product from(const parameter_table &t, auto take) {
+        return {take(t.reciprocal), take(t.low), take(t.limit), Zero::from(t, take)};
     }
 
     auto operator()(typename V::reals x) const {
         x = V::min(limit, x);
         return zero.added_to(V::fma(x, high, V::mul(x, low)));
+    }
+};
+
+/// The same by one scale, whose low part is in no table.
+template <typename V, typename Zero>
+struct two_part_product_of_one : two_part_product<V, Zero> {
+    static two_part_product_of_one from(const parameter_table &t, only<V> take) {
+        const auto low = low_part(t.scale[take.i], t.reciprocal[take.i]);
+        return {{take(t.reciprocal), V::splat(low), take(t.limit), Zero::from(t, take)}};
     }
 };
 

@@ -14,11 +14,12 @@ namespace {
 template <typename V, typename Division>
 class onnx_quantizer : public integer_quantizer<V> {
   public:
-    using integer_quantizer<V>::integer_quantizer;
+    explicit onnx_quantizer(const call &of)
+        : integer_quantizer<V>(of, rule::low_parts_of_bytes) {}
 
     /// Whether a part needs no buffers, and so may have any length.
     bool in_place() const {
-        const bool reads_in_place = (in_f32 && !is_wide()) || c.src_type == type_of<Division>;
+        const bool reads_in_place = (in_f32 && !has_32_bits()) || c.src_type == type_of<Division>;
         return along.src_stride == 1 && reads_in_place && this->writes_in_place();
     }
 
@@ -38,7 +39,7 @@ class onnx_quantizer : public integer_quantizer<V> {
     using rule = onnx_rule<V, Division>;
     static constexpr bool in_f32 = rule::in_f32;
 
-    bool is_wide() const { return c.dst_type == data_type::s32 || c.dst_type == data_type::u32; }
+    bool has_32_bits() const { return c.dst_type == data_type::s32 || c.dst_type == data_type::u32; }
 
     template <typename Real>
     void quantize(const Real *x, const placed &to) {

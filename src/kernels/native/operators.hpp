@@ -12,15 +12,17 @@
 namespace dynquant::kernels::native {
 namespace {
 
-/// Looking at a scale takes as long as quantizing a few thousand elements by one operation more.
-constexpr std::int64_t worth_two_parts = 16 * 1024;
+/// Looking at a scale takes as long as quantizing a few thousand elements by one operation more, and its low part as
+/// long as a few hundred.
+constexpr std::int64_t worth_looking = 16 * 1024, worth_low_part = 512;
 
 // A rule of quantizing: the formulas for parameters inside the guard, if the instruction set is fast at them, and for
 // all others, and what becomes of quotients and zero points.
 
 template <typename V>
 struct strict_rule {
-    static constexpr bool has_fast = V::has_fma, has_two_parts = true;
+    static constexpr bool has_fast = V::has_fma, has_two_parts = has_fast;
+    static constexpr auto low_parts_of_bytes = has_two_parts ? low_parts::used_if_symmetric : low_parts::unused;
     template <typename Integer>
     static constexpr bool in_halves = false;
     template <typename Zero>
@@ -37,6 +39,7 @@ struct strict_rule {
 template <typename V>
 struct fpmath_any_rule : strict_rule<V> {
     static constexpr bool has_fast = true, has_two_parts = false;
+    static constexpr auto low_parts_of_bytes = low_parts::unused;
     template <typename Zero>
     using fast = reciprocal_product<V, Zero>;
 };
@@ -45,7 +48,8 @@ struct fpmath_any_rule : strict_rule<V> {
 template <typename V, typename Division = float>
 struct onnx_rule {
     static constexpr bool in_f32 = std::is_same_v<Division, float>;
-    static constexpr bool has_fast = V::has_fma, has_two_parts = in_f32;
+    static constexpr bool has_fast = V::has_fma, has_two_parts = has_fast && in_f32;
+    static constexpr auto low_parts_of_bytes = has_two_parts ? low_parts::used : low_parts::unused;
     template <typename Integer>
     static constexpr bool in_halves = sizeof(Integer) == 1 && std::is_same_v<Division, half> &&requires {
         typename V::halves;
@@ -79,6 +83,7 @@ template <typename V, typename Source, typename Integer>
 struct quantizing_runs {
     using source = Source;
     using destination = Integer;
+    static constexpr low_parts low_are() { return low_parts::unused; }
 
     template <storing Storing, typename Real, typename FormulaAt>
     static void run(const Real *src, Integer *dst, std::int64_t count, std::int64_t lead, FormulaAt formula_at) {
@@ -99,24 +104,43 @@ struct quantizing_runs {
 
 template <typename V, typename Integer, typename Rule>
 struct quantizer : quantizing_runs<V, float, Integer> {
+    static constexpr low_parts low_are() { return sizeof(Integer) == 1 ? Rule::low_parts_of_bytes : low_parts::unused; }
+
     template <typename Run>
     static void with_formula(const parameter_table &t, const Run &run) {
         if constexpr (Rule::has_fast)
             if (t.inside_guard)
-                return Rule::template with_zero<Integer>(
-                        t, [&](auto zero) { run(typename Rule::template fast<decltype(zero)> {}); });
+                return Rule::template with_zero<Integer>(t, [&](auto zero) {
+                    using corrected = typename Rule::template fast<decltype(zero)>;
+                    using in_two_parts = two_part_product<V, decltype(zero)>;
+                    run(std::conditional_t<has_coarse_quotients<decltype(zero)>, in_two_parts, corrected> {});
+                });
         run(typename Rule::general {});
     }
     template <typename Run>
     static void with_constant_formula(const parameter_table &t, std::int64_t elements, const Run &run) {
-        if constexpr (Rule::has_fast && Rule::has_two_parts)
-            if (t.inside_guard && elements >= worth_two_parts && has_exact_two_part_reciprocal(t.scale[0]))
-                return Rule::template with_zero<Integer>(
-                        t, [&](auto zero) { run(two_part_product<V, decltype(zero)> {}); });
+        if constexpr (Rule::has_two_parts)
+            if (t.inside_guard)
+                return Rule::template with_zero<Integer>(t, [&](auto zero) {
+                    using corrected = typename Rule::template fast<decltype(zero)>;
+                    using in_two_parts = two_part_product_of_one<V, decltype(zero)>;
+                    constexpr bool fits_all = has_coarse_quotients<decltype(zero)>;
+                    if (fits_all ? elements >= worth_low_part
+                                 : elements >= worth_looking && has_exact_two_part_reciprocal(t.scale[0]))
+                        run(in_two_parts {});
+                    else
+                        run(corrected {});
+                });
         if constexpr (Rule::template in_halves<Integer>)
             if (has_exact_half_product(t.scale[0])) return run(half_product<V> {});
         with_formula(t, run);
     }
+
+  private:
+    /// Whether quotients are rounded to 8 bits before anything is added to them: two parts then do for all scales.
+    template <typename Zero>
+    static constexpr bool has_coarse_quotients = Rule::has_two_parts && sizeof(Integer) == 1
+            && !std::is_same_v<Zero, some_zero<V>>;
 };
 
 /// The runs of an operator to floats.
@@ -124,6 +148,7 @@ template <typename V, typename Source>
 struct dequantizing_runs {
     using source = Source;
     using destination = float;
+    static constexpr low_parts low_are() { return low_parts::unused; }
 
     template <storing Storing, typename FormulaAt>
     static void run(const Source *src, float *dst, std::int64_t count, std::int64_t /*lead*/, FormulaAt formula_at) {

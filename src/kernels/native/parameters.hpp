@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "kernels/native/plan.hpp"
+#include "kernels/native/two_part_reciprocal.hpp"
 #include "quantization/small_float.hpp"
 
 namespace dynquant::kernels::native {
@@ -20,6 +21,9 @@ struct parameter_run {
     [[gnu::always_inline]] constexpr bool operator==(const parameter_run &) const = default;
 };
 
+/// Whether formulas take the low parts of reciprocals from a table, or do where all zero points are 0.
+enum class low_parts { unused, used_if_symmetric, used };
+
 /// Prepared parameters of a stretch of columns. On the stack: preparing them costs about as much as
 /// quantizing one row, and memory that outlives the call would have to be found, grown and kept apart for
 /// nested calls.
@@ -28,6 +32,8 @@ struct alignas(64) parameter_table {
 
     float scale[size], reciprocal[size], limit[size], zero[size];
     std::int32_t zero_point[size];
+    float low[size]; // of the reciprocals
+    low_parts low_are = low_parts::unused;
     /// All of them: 2^-75 <= scale <= 2^75 and |zero point| < 2^20. Negative scales would do with a second
     /// limit, which every element would pay for.
     bool inside_guard = false;
@@ -203,6 +209,13 @@ inline void fetch(parameter_table &t, const call &c, const parameter_block &from
     t.narrow = zero_points.within(INT32_MIN + 256, INT32_MAX - 256);
 }
 
+/// The low parts of the reciprocals in the first `count` columns, where they are used.
+inline void derive_low_parts(parameter_table &t, std::int64_t count) {
+    if (t.low_are == low_parts::unused || (t.low_are == low_parts::used_if_symmetric && !t.symmetric)) return;
+    for (std::int64_t i = 0; i < count; ++i)
+        t.low[i] = low_part(t.scale[i], t.reciprocal[i]);
+}
+
 /// Copies the first `period` columns again and again, up to `count`.
 inline void replicate(parameter_table &t, std::int64_t period, std::int64_t count) {
     const auto extend = [=](auto *column) {
@@ -215,6 +228,7 @@ inline void replicate(parameter_table &t, std::int64_t period, std::int64_t coun
     extend(t.limit);
     extend(t.zero);
     extend(t.zero_point);
+    if (t.low_are != low_parts::unused) extend(t.low);
 }
 
 /// Fills what a partial block after `count` columns reads but does not store, once: older parameters do as well.
@@ -222,7 +236,7 @@ inline void pad(parameter_table &t, std::int64_t count) {
     const auto end = count + widest_block;
     for (auto i = count > t.filled ? count : t.filled; i < end; ++i) {
         t.scale[i] = t.reciprocal[i] = 1;
-        t.limit[i] = t.zero[i] = 0;
+        t.limit[i] = t.zero[i] = t.low[i] = 0;
         t.zero_point[i] = 0;
     }
     if (t.filled < end) t.filled = end;
@@ -267,9 +281,11 @@ inline void prepare(parameter_table &t, const call &c, const parameter_run &run)
     if (run.period == 0) {
         fetch(t, c, {run.first, run.stride, run.count}, 0);
         derive(t, run.count);
+        derive_low_parts(t, run.count);
     } else {
         fetch_period(t, c, run);
         derive(t, run.period);
+        derive_low_parts(t, run.period);
     }
     if (c.second_scales) fetch_second_scales(t, c, run);
     if (run.period > 0) replicate(t, run.period, run.count);
@@ -281,6 +297,7 @@ inline void prepare_block(parameter_table &t, const call &c, const parameter_blo
     const auto count = block.rows * block.count;
     fetch(t, c, block, 0);
     derive(t, count);
+    derive_low_parts(t, count);
     if (c.second_scales) fetch_second_scales(t, c, block);
     pad(t, count);
 }

@@ -41,7 +41,9 @@ class uniform_rows {
         , dst(static_cast<destination *>(of.dst) + r.column_begin)
         , width(r.column_end - r.column_begin)
         , row_begin(r.row_begin)
-        , row_end(r.row_end) {}
+        , row_end(r.row_end) {
+        table.low_are = Operator::low_are();
+    }
 
     void compute() {
         const auto longest = loop.parameter_stride == 0 ? INT64_MAX : goes_alone() ? 1 : table_capacity;
@@ -57,7 +59,7 @@ class uniform_rows {
     using destination = typename Operator::destination;
 
     /// Whether each row is long enough for a formula of its own kind.
-    bool goes_alone() const { return width >= worth_two_parts; }
+    bool goes_alone() const { return width >= worth_looking; }
 
     /// `count` rows by the same kind of formula. Lambdas hold one pointer: more would be copied for every call.
     void compute_like(const row_walker &at, std::int64_t rows_left) {
@@ -162,7 +164,9 @@ class alongside_rows {
   public:
     alongside_rows(const call &of, const rectangle &which)
         : c(of)
-        , r(which) {}
+        , r(which) {
+        table.low_are = Operator::low_are();
+    }
 
     void compute() {
         const auto width = r.column_end - r.column_begin, period = shape.period * shape.repeat;
@@ -275,6 +279,7 @@ class alongside_rows {
             V::store(expanded.limit + i, take(table.limit));
             V::store(expanded.zero + i, take(table.zero));
             V::store(expanded.zero_point + i, take(table.zero_point));
+            if (Operator::low_are() != low_parts::unused) V::store(expanded.low + i, take(table.low));
         }
     }
 

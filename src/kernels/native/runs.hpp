@@ -157,18 +157,19 @@ inline void narrow_run(const Real *src, std::uint8_t *dst, std::int64_t count, s
 }
 
 // Dense runs of `count` elements, so many of them and so many elements apart, by the same formulas, which are loaded
-// once for all. Two ask for those that follow; more are for the second-level cache, where asking takes longer than it
-// spares.
+// once for all. Two of sixteen lanes ask for those that follow; more are for the second-level cache, where asking takes
+// longer than it spares, and the first-level caches of processors with eight are filled by the formulas' table.
 
 template <typename V, int Runs, typename Real, typename Integer, typename FormulaAt>
 inline void quantize_together(const Real *src, std::int64_t src_step, Integer *dst, std::int64_t dst_step,
         std::int64_t count, FormulaAt formula_at) {
     constexpr std::int64_t n = V::lanes;
+    constexpr bool asks = Runs <= 2 && n == 16;
     std::int64_t i = 0;
     for (; i + 4 * n <= count; i += 4 * n) {
         using result = decltype(formula_at(i)(V::load(src)));
         result results[Runs][4];
-        for (int run = 0; run < Runs && Runs <= 2; ++run)
+        for (int run = 0; run < Runs && asks; ++run)
             prefetch<V>(src + run * src_step + i, Runs * src_step);
         for (int k = 0; k < 4; ++k) {
             const auto formula = formula_at(i + k * n);

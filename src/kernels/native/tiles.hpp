@@ -92,7 +92,9 @@ class tiled_rows {
   public:
     tiled_rows(const call &of, const rectangle &which)
         : c(of)
-        , r(which) {}
+        , r(which) {
+        table.low_are = Operator::low_are();
+    }
 
     void compute() {
         constexpr auto most_rows = quantizes ? tile_length : tile_side,
