@@ -28,12 +28,8 @@ class converted_rows {
 
     /// A span of columns for all rows, then the next one, so that parameters that rows share are prepared once.
     void compute() {
-        for (auto column = r.column_begin; column < r.column_end; column += span.count) {
-            span = stretch(shape, column, least(columns_of_span(column), r.column_end - column));
-            row_walker walker(shape.form, r.row_begin);
-            for (auto row = r.row_begin; row < r.row_end; ++row, walker.advance(1))
-                compute_span(walker.src, walker.dst, walker.parameter);
-        }
+        const bool in_bands = columns_of_span(r.column_begin) < r.column_end - r.column_begin;
+        for_each_band(r, in_bands, [this](const rectangle &band) { compute_band(band); });
     }
 
   protected:
@@ -68,6 +64,15 @@ class converted_rows {
     Computer now;
 
   private:
+    void compute_band(const rectangle &band) {
+        for (auto column = band.column_begin; column < band.column_end; column += span.count) {
+            span = stretch(shape, column, least(columns_of_span(column), band.column_end - column));
+            row_walker walker(shape.form, band.row_begin);
+            for (auto row = band.row_begin; row < band.row_end; ++row, walker.advance(1))
+                compute_span(walker.src, walker.dst, walker.parameter);
+        }
+    }
+
     /// As many as have parameters in one table: all where parameters come again and again, else whole groups, of which
     /// the first may be a rest.
     std::int64_t columns_of_span(std::int64_t column) const {

@@ -173,23 +173,27 @@ class alongside_rows {
         const auto longest = least(width, period > 0 ? whole_periods(period, width) : table_capacity);
         const auto uses = period > 0 ? width / longest : r.row_end - r.row_begin;
         expanding = shape.repeat > 1 && uses >= worth_expanding && innermost_loop(shape.form).parameter_stride == 0;
-        for (auto column = r.column_begin; column < r.column_end; column += part.count * parts) {
-            const auto left = r.column_end - column;
-            part = stretch(shape, column, least(longest, left));
-            parts = period > 0 ? left / part.count : 1; // which all have the same parameters
-            parameter_of = shape.parameter_of + part.phase;
-            row_walker walker(shape.form, r.row_begin);
-            std::int64_t rows = 0;
-            for (auto row = r.row_begin; row < r.row_end; row += rows, walker.advance(rows)) {
-                rows = parts > 1 ? 1 : walker.left(r.row_end - row);
-                compute_loop(walker, rows, r.row_end - row);
-            }
-        }
+        for_each_band(r, period == 0 && longest < width, [&](const rectangle &band) { compute_band(band, longest); });
     }
 
   private:
     using source = typename Operator::source;
     using destination = typename Operator::destination;
+
+    void compute_band(const rectangle &band, std::int64_t longest) {
+        for (auto column = band.column_begin; column < band.column_end; column += part.count * parts) {
+            const auto left = band.column_end - column;
+            part = stretch(shape, column, least(longest, left));
+            parts = shape.period > 0 ? left / part.count : 1; // which all have the same parameters
+            parameter_of = shape.parameter_of + part.phase;
+            row_walker walker(shape.form, band.row_begin);
+            std::int64_t rows = 0;
+            for (auto row = band.row_begin; row < band.row_end; row += rows, walker.advance(rows)) {
+                rows = parts > 1 ? 1 : walker.left(band.row_end - row);
+                compute_loop(walker, rows, band.row_end - row);
+            }
+        }
+    }
 
     /// The columns of so many rows of the innermost loop, or those of all parts of one row.
     void compute_loop(const row_walker &at, std::int64_t rows, std::int64_t rows_left) {

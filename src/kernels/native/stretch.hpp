@@ -19,6 +19,18 @@ inline std::int64_t whole_periods(std::int64_t period, std::int64_t columns) {
     return worthwhile < period ? period : worthwhile / period * period;
 }
 
+/// Rows whose columns are not all prepared at once are walked in bands of so many: more rows of a tensor in memory,
+/// each a few pages further on, have no room in the translation buffers until the next columns of them are wanted.
+constexpr std::int64_t rows_of_band = 128;
+
+/// Calls compute(band) for the bands of a rectangle, or for all of it.
+template <typename Compute>
+void for_each_band(const rectangle &all, bool in_bands, const Compute &compute) {
+    const auto rows = in_bands ? rows_of_band : all.row_end - all.row_begin;
+    for (auto row = all.row_begin; row < all.row_end; row += rows)
+        compute(rectangle {row, least(row + rows, all.row_end), all.column_begin, all.column_end});
+}
+
 /// A stretch of columns, and where it begins among the parameters.
 struct stretch {
     std::int64_t begin, count, number, phase;
