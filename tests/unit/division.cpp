@@ -112,11 +112,11 @@ TEST(division, three_operations_are_exact_for_every_divisor) {
 // ---- Operands of f16 and bf16 ----------------------------------------------------------------------
 
 // Their quotient, rounded to their type, is the product with the reciprocal, rounded: formulas.hpp says why, and with
-// so few bits all there are can be tried. Rounding is Veltkamp's, by three operations of f32.
+// so few bits all there are can be tried. Rounding is Veltkamp's, fused with the product.
 
 float rounded_product(float x, float s, int bits) {
-    const float product = x * (1.0f / s), scaled = product * static_cast<float>((1 << (24 - bits)) + 1);
-    return scaled - (scaled - product);
+    const float reciprocal = 1.0f / s, scaled = x * (reciprocal * static_cast<float>((1 << (24 - bits)) + 1));
+    return scaled - std::fma(-x, reciprocal, scaled);
 }
 
 /// The nearest number of so many bits to x / s, in integers; there are no ties.

@@ -72,42 +72,25 @@ struct some_zero {
     typename V::reals added_to_product(typename V::reals a, typename V::reals b) const { return V::fma(a, b, zero); }
 };
 
-/// A quotient of two numbers of `Division`, half or brain, rounded to one, ties aside, which there are none of:
-/// Veltkamp's splitting (Boldo, "Pitfalls of a full floating-point proof", 2006). It has no bounds of the exponent and
-/// needs none: what is subnormal as f16 is 0 as an integer, and of what overflows 2^16 is saturated as infinity is.
-template <typename V, typename Division>
-typename V::reals rounded_to(typename V::reals quotient) {
-    constexpr int dropped = std::is_same_v<Division, half> ? 13 : 16; // of the 24 bits of an f32's significand
-    const auto scaled = V::mul(quotient, V::splat(static_cast<float>((1 << dropped) + 1)));
-    return V::subtract(scaled, V::subtract(scaled, quotient));
-}
-
-/// The same for numerics::onnx: to the quotient, rounded to the type of the division and then to an integer. Added to
-/// 1.5 * 2^23 all quotients that do not saturate become integers there, and what is subtracted again takes the zero
-/// point with it, exactly.
-template <typename V, typename Division = float>
+/// The same for numerics::onnx: to the quotient, rounded to an integer. Added to 1.5 * 2^23 all quotients that do not
+/// saturate become integers there, and what is subtracted again takes the zero point with it, exactly.
+template <typename V>
 struct rounded_zero {
     typename V::reals offset;
 
     static constexpr float rounder = 12582912.0F;
     static rounded_zero from(const parameter_table &t, auto take) { return {V::add(take(t.zero), V::splat(-rounder))}; }
-    typename V::reals added_to(typename V::reals x) const {
-        if constexpr (!std::is_same_v<Division, float>) x = rounded_to<V, Division>(x);
-        return V::add(V::add(x, V::splat(rounder)), offset);
-    }
+    typename V::reals added_to(typename V::reals x) const { return V::add(V::add(x, V::splat(rounder)), offset); }
 };
 
 /// The same for dst and zero points of 8 bits: added as words, whose sums saturate at 8 bits as exact ones do, they
 /// take half an operation in place of two.
-template <typename V, typename Division = float>
+template <typename V>
 struct word_zero {
     typename V::integers zero_point;
 
     static word_zero from(const parameter_table &t, auto take) { return {take(t.zero_point)}; }
-    typename V::real_and_zero_point added_to(typename V::reals x) const {
-        if constexpr (!std::is_same_v<Division, float>) x = rounded_to<V, Division>(x);
-        return {x, zero_point};
-    }
+    typename V::real_and_zero_point added_to(typename V::reals x) const { return {x, zero_point}; }
 };
 
 template <typename V>
@@ -117,8 +100,23 @@ struct no_zero {
     typename V::reals added_to_product(typename V::reals a, typename V::reals b) const { return V::mul(a, b); }
 };
 
-/// RNE(x / s) + zp, divided by the divider; zero points are those of integers of up to 16 bits.
-template <typename V, typename Zero>
+/// 2^n + 1, where n of the 24 bits of an f32's significand are dropped.
+template <typename Division>
+constexpr float splitter = std::is_same_v<Division, half> ? 0x2001 : 0x10001;
+
+/// A quotient of two numbers of `Division`, half or brain, rounded to one, ties aside, which there are none of:
+/// Veltkamp's splitting (Boldo, "Pitfalls of a full floating-point proof", 2006). It has no bounds of the exponent and
+/// needs none: what is subnormal as f16 is 0 as an integer, and of what overflows 2^16 is saturated as infinity is.
+template <typename V, typename Division>
+typename V::reals rounded_to(typename V::reals quotient) {
+    if constexpr (std::is_same_v<Division, float>) return quotient;
+    const auto scaled = V::mul(quotient, V::splat(splitter<Division>));
+    return V::subtract(scaled, V::subtract(scaled, quotient));
+}
+
+/// RNE(x / s) + zp, divided by the divider and rounded to `Division`; zero points are those of integers of up to 16
+/// bits.
+template <typename V, typename Division, typename Zero>
 struct limited_division {
     typename V::reals scale;
     Zero zero;
@@ -126,7 +124,7 @@ struct limited_division {
     static limited_division from(const parameter_table &t, auto take) { return {take(t.scale), Zero::from(t, take)}; }
 
     [[gnu::always_inline]] typename V::reals operator()(typename V::reals x) const {
-        return zero.added_to(V::min(V::splat(two_to_22), V::div(x, scale)));
+        return zero.added_to(rounded_to<V, Division>(V::min(V::splat(two_to_22), V::div(x, scale))));
     }
 };
 
@@ -192,12 +190,12 @@ struct reciprocal_product {
     }
 };
 
-/// RNE(x / s) + zp inside the guard where x and s are of f16 or bf16, to one of which Zero rounds the quotient: a
-/// product will do. It misses the quotient by at most 2^-23 (1 + 2^-25) of it, and the midpoints between numbers of b
-/// bits are further away. With significands X, Y < 2^b and a midpoint M, which is odd and below 2^(b+1), a quotient
-/// differs from it by at least 1 / (M Y) of it: X 2^e - M Y is not 0, as M is greater than X. tests/unit enumerates all
-/// X and Y.
-template <typename V, typename Zero>
+/// RNE(x / s) + zp inside the guard where x and s are of `Division`, half or brain, to which the quotient is rounded: a
+/// product with the reciprocal will do. It misses the quotient by at most 2^-23 (1 + 2^-25) of it, and the midpoints
+/// between numbers of b bits are further away. With significands X, Y < 2^b and a midpoint M, which is odd and below
+/// 2^(b+1), a quotient differs from it by at least 1 / (M Y) of it: X 2^e - M Y is not 0, as M is greater than X.
+/// tests/unit enumerates all X and Y.
+template <typename V, typename Division, typename Zero>
 struct limited_product {
     typename V::reals reciprocal;
     Zero zero;
@@ -207,7 +205,27 @@ struct limited_product {
     }
 
     [[gnu::always_inline]] auto operator()(typename V::reals x) const {
-        return zero.added_to(V::min(V::splat(two_to_22), V::mul(x, reciprocal)));
+        return zero.added_to(rounded_to<V, Division>(V::min(V::splat(two_to_22), V::mul(x, reciprocal))));
+    }
+};
+
+/// The same by one scale, an operation less: the products of Veltkamp's splitting are fused with that by the
+/// reciprocal. What is about 2^n quotients, n bits being dropped, and has 24 bits ends where they are to end, whatever
+/// `scaled` misses.
+template <typename V, typename Division, typename Zero>
+struct split_product {
+    typename V::reals reciprocal, scaled_reciprocal, limit;
+    Zero zero;
+
+    static split_product from(const parameter_table &t, only<V> take) {
+        const auto reciprocal = take(t.reciprocal);
+        return {reciprocal, V::mul(reciprocal, V::splat(splitter<Division>)), take(t.limit), Zero::from(t, take)};
+    }
+
+    [[gnu::always_inline]] auto operator()(typename V::reals x) const {
+        x = V::min(limit, x);
+        const auto scaled = V::mul(x, scaled_reciprocal);
+        return zero.added_to(V::subtract(scaled, V::negated_fma(x, reciprocal, scaled)));
     }
 };
 

@@ -21,7 +21,7 @@ constexpr std::int64_t worth_looking = 16 * 1024, worth_low_part = 512;
 
 template <typename V>
 struct strict_rule {
-    static constexpr bool has_fast = V::has_fma, has_two_parts = has_fast;
+    static constexpr bool has_fast = V::has_fma, has_two_parts = has_fast, has_split_product = false;
     static constexpr auto low_parts_of_bytes = has_two_parts ? low_parts::used_if_symmetric : low_parts::unused;
     template <typename Integer>
     static constexpr bool in_halves = false;
@@ -38,7 +38,7 @@ struct strict_rule {
 /// fpmath mode any.
 template <typename V>
 struct fpmath_any_rule : strict_rule<V> {
-    static constexpr bool has_fast = true, has_two_parts = false;
+    static constexpr bool has_fast = true, has_two_parts = false, has_split_product = false;
     static constexpr auto low_parts_of_bytes = low_parts::unused;
     template <typename Zero>
     using fast = reciprocal_product<V, Zero>;
@@ -48,18 +48,20 @@ struct fpmath_any_rule : strict_rule<V> {
 template <typename V, typename Division = float>
 struct onnx_rule {
     static constexpr bool in_f32 = std::is_same_v<Division, float>;
-    static constexpr bool has_fast = V::has_fma, has_two_parts = has_fast && in_f32;
+    static constexpr bool has_fast = V::has_fma, has_two_parts = has_fast && in_f32,
+                          has_split_product = has_fast && !in_f32;
     static constexpr auto low_parts_of_bytes = has_two_parts ? low_parts::used : low_parts::unused;
     template <typename Integer>
     static constexpr bool in_halves = sizeof(Integer) == 1 && std::is_same_v<Division, half> &&requires {
         typename V::halves;
     };
-    using zero = rounded_zero<V, Division>;
     template <typename Integer>
-    using zero_for = std::conditional_t<(V::adds_words && sizeof(Integer) == 1), word_zero<V, Division>, zero>;
+    using zero_for = std::conditional_t<(V::adds_words && sizeof(Integer) == 1), word_zero<V>, rounded_zero<V>>;
     template <typename Zero>
-    using fast = std::conditional_t<in_f32, corrected_quotient<V, Zero>, limited_product<V, Zero>>;
-    using general = limited_division<V, zero>;
+    using fast = std::conditional_t<in_f32, corrected_quotient<V, Zero>, limited_product<V, Division, Zero>>;
+    template <typename Zero>
+    using split = split_product<V, Division, Zero>;
+    using general = limited_division<V, Division, rounded_zero<V>>;
 
     template <typename Integer, typename Run>
     static void with_zero(const parameter_table &t, const Run &run) {
@@ -72,7 +74,7 @@ struct onnx_rule {
 /// numerics::onnx to integers of 32 bits, divided in f32.
 template <typename V, typename Integer>
 struct onnx_wide_rule {
-    static constexpr bool has_fast = false, has_two_parts = false;
+    static constexpr bool has_fast = false, has_two_parts = false, has_split_product = false;
     template <typename>
     static constexpr bool in_halves = false;
     using general = wide_division<V, Integer>;
@@ -133,6 +135,10 @@ struct quantizer : quantizing_runs<V, float, Integer> {
                 });
         if constexpr (Rule::template in_halves<Integer>)
             if (has_exact_half_product(t.scale[0])) return run(half_product<V> {});
+        if constexpr (Rule::has_split_product)
+            if (t.inside_guard)
+                return Rule::template with_zero<Integer>(
+                        t, [&](auto zero) { run(typename Rule::template split<decltype(zero)> {}); });
         with_formula(t, run);
     }
 

@@ -154,6 +154,10 @@ struct staged {
 /// So many 32-bit elements stay in the second-level cache of most processors.
 constexpr std::int64_t second_level = 256 * 1024;
 
+/// A table whose columns serve rows together, whole blocks of them, gains less by being longer, and many short ones,
+/// those of blocks along the first axis, lose: an eighth takes up to a third longer than a thirty-second.
+constexpr std::int64_t uses_of_blocks = 32;
+
 /// A table of repeated parameters is expanded when so many rows use it.
 constexpr std::int64_t worth_expanding = 4;
 
@@ -170,30 +174,27 @@ class alongside_rows {
 
     void compute() {
         const auto width = r.column_end - r.column_begin, period = shape.period * shape.repeat;
-        const auto longest = least(width, period > 0 ? whole_periods(period, width) : table_capacity);
+        const auto uses_of = period % widest_block == 0 ? uses_of_blocks : uses_of_table;
+        const auto longest = least(width, period > 0 ? whole_periods(period, width, uses_of) : table_capacity);
         const auto uses = period > 0 ? width / longest : r.row_end - r.row_begin;
         expanding = shape.repeat > 1 && uses >= worth_expanding && innermost_loop(shape.form).parameter_stride == 0;
-        for_each_band(r, period == 0 && longest < width, [&](const rectangle &band) { compute_band(band, longest); });
+        for (auto column = r.column_begin; column < r.column_end; column += part.count * parts) {
+            const auto left = r.column_end - column;
+            part = stretch(shape, column, least(longest, left));
+            parts = period > 0 ? left / part.count : 1; // which all have the same parameters
+            parameter_of = shape.parameter_of + part.phase;
+            row_walker walker(shape.form, r.row_begin);
+            std::int64_t rows = 0;
+            for (auto row = r.row_begin; row < r.row_end; row += rows, walker.advance(rows)) {
+                rows = parts > 1 ? 1 : walker.left(r.row_end - row);
+                compute_loop(walker, rows, r.row_end - row);
+            }
+        }
     }
 
   private:
     using source = typename Operator::source;
     using destination = typename Operator::destination;
-
-    void compute_band(const rectangle &band, std::int64_t longest) {
-        for (auto column = band.column_begin; column < band.column_end; column += part.count * parts) {
-            const auto left = band.column_end - column;
-            part = stretch(shape, column, least(longest, left));
-            parts = shape.period > 0 ? left / part.count : 1; // which all have the same parameters
-            parameter_of = shape.parameter_of + part.phase;
-            row_walker walker(shape.form, band.row_begin);
-            std::int64_t rows = 0;
-            for (auto row = band.row_begin; row < band.row_end; row += rows, walker.advance(rows)) {
-                rows = parts > 1 ? 1 : walker.left(band.row_end - row);
-                compute_loop(walker, rows, band.row_end - row);
-            }
-        }
-    }
 
     /// The columns of so many rows of the innermost loop, or those of all parts of one row.
     void compute_loop(const row_walker &at, std::int64_t rows, std::int64_t rows_left) {
@@ -327,10 +328,16 @@ class alongside_rows {
 };
 
 template <typename V, typename Operator>
+void compute_alongside(const call &c, const rectangle &r) {
+    const bool in_bands = c.shape->period == 0 && r.column_end - r.column_begin > table_capacity;
+    for_each_band(r, in_bands, [&](const rectangle &band) { alongside_rows<V, Operator>(c, band).compute(); });
+}
+
+template <typename V, typename Operator>
 void rows(const call &c, const rectangle &r) {
     switch (c.shape->rows) {
         case layout::kind::uniform: uniform_rows<V, Operator>(c, r).compute(); break;
-        case layout::kind::alongside: alongside_rows<V, Operator>(c, r).compute(); break;
+        case layout::kind::alongside: compute_alongside<V, Operator>(c, r); break;
         case layout::kind::tiled: tiled_rows<V, Operator>(c, r).compute(); break;
     }
     if (c.streaming) V::fence(); // streaming stores are not ordered before what tells other threads that this is done

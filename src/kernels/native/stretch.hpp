@@ -8,13 +8,11 @@ namespace dynquant::kernels::native {
 namespace {
 
 /// A table of parameters that come again and again is worth an eighth of the columns that it serves. Measured: rows of
-/// 2048 and 4096 columns take a third less than with full tables. Periods of whole blocks gain less by a longer table,
-/// and many short ones, those of blocks along the first axis, lose by it: up to a third beside a thirty-second.
-constexpr std::int64_t uses_of_table = 8, uses_of_blocks = 32;
+/// 2048 and 4096 columns take a third less than with full tables.
+constexpr std::int64_t uses_of_table = 8;
 
 /// For how many columns to prepare parameters that come again every `period` columns in a row of so many.
-inline std::int64_t whole_periods(std::int64_t period, std::int64_t columns) {
-    const auto uses = period % widest_block == 0 ? uses_of_blocks : uses_of_table;
+inline std::int64_t whole_periods(std::int64_t period, std::int64_t columns, std::int64_t uses = uses_of_table) {
     const auto worthwhile = least(columns / uses, table_capacity);
     return worthwhile < period ? period : worthwhile / period * period;
 }
