@@ -1,5 +1,4 @@
 // Convolution by oneDNN. A zero point of x is padded with, and left to the bias.
-#include <algorithm>
 #include <cstring>
 
 #include "model/int8_primitive.hpp"
@@ -64,9 +63,8 @@ class padding {
 
     void run(const void *x, std::byte *to) const {
         const auto length = x_.back(), padded_length = padded_.back(), rows = *volume(padded_) / padded_length;
-        const auto parts = std::clamp<std::int64_t>(
-                batch_ * rows * padded_length / parallel::elements_per_part(), 1, parallel::concurrency());
-        parallel::for_each_part(batch_ * rows, static_cast<int>(parts), [&](parallel::range part) {
+        const auto parts = parallel::parts_for_items(batch_ * rows, batch_ * rows * padded_length);
+        parallel::for_each_part(batch_ * rows, parts, [&](parallel::range part) {
             for (auto r = part.begin; r < part.end; ++r) {
                 std::memset(to + r * padded_length, value_, static_cast<std::size_t>(padded_length));
                 if (const auto from = source(r % rows); from >= 0)

@@ -1,7 +1,5 @@
 #include "model/half_activation.hpp"
 
-#include <algorithm>
-
 #include "parallel/parallel.hpp"
 #include "quantization/small_float.hpp"
 
@@ -34,8 +32,7 @@ void half_activation::run_row(const std::int32_t *sums, std::uint8_t *y) const {
 
 void half_activation::run(const std::int32_t *sums, std::uint8_t *y, std::byte *scratch) const {
     auto *to = from_last_ ? reinterpret_cast<std::uint8_t *>(scratch) : y;
-    const auto parts = std::min<std::int64_t>(rows_, parallel::parts_for(rows_ * channels_, 0));
-    parallel::for_each_part(rows_, static_cast<int>(parts), [&](parallel::range part) {
+    parallel::for_each_part(rows_, parallel::parts_for_items(rows_, rows_ * channels_), [&](parallel::range part) {
         for (auto row = part.begin; row < part.end; ++row)
             run_row(sums + row * channels_, to + row * channels_);
     });

@@ -70,9 +70,7 @@ class gathered final : public integer_convolution {
 
     void gather(const std::byte *x, std::byte *to) const {
         const auto row_bytes = taps_ * group_channels_;
-        const auto parts = std::clamp<std::int64_t>(rows_ * row_bytes / parallel::elements_per_part(), 1,
-                std::min<std::int64_t>(rows_, parallel::concurrency()));
-        parallel::for_each_part(rows_, static_cast<int>(parts), [&](parallel::range part) {
+        parallel::for_each_part(rows_, parallel::parts_for_items(rows_, rows_ * row_bytes), [&](parallel::range part) {
             for (auto r = part.begin; r < part.end; ++r)
                 for (std::int64_t tap = 0; tap < taps_; ++tap)
                     copy_channels(x, r, tap, to + r * row_bytes + tap * group_channels_);

@@ -1,6 +1,5 @@
 #include "model/integer_product.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 #include "model/int8_primitive.hpp"
@@ -45,12 +44,6 @@ std::int64_t sum(const Element *x, std::int64_t count) {
 void add(const std::int32_t *from, std::size_t count, std::int32_t *to) {
     for (std::size_t i = 0; i < count; ++i)
         to[i] = wrapped(std::int64_t {to[i]} + from[i]);
-}
-
-/// So many parts that each has enough to do.
-int parts_for(std::int64_t elements) {
-    return static_cast<int>(
-            std::clamp<std::int64_t>(elements / parallel::elements_per_part(), 1, parallel::concurrency()));
 }
 
 } // namespace
@@ -114,7 +107,7 @@ void integer_product::run_slices(const std::byte *x, std::int32_t *y, std::byte 
         copy_columns(x, s, columns);
         s.slice->run(columns, sums);
         if (sums == y) continue;
-        parallel::for_each_part(count, parts_for(count), [&](parallel::range r) {
+        parallel::for_each_part(count, parallel::parts_for(count, 0), [&](parallel::range r) {
             add(sums + r.begin, static_cast<std::size_t>(r.end - r.begin), y + r.begin);
         });
     }
@@ -124,28 +117,25 @@ void integer_product::run_slices(const std::byte *x, std::int32_t *y, std::byte 
 /// two to four times as long.
 void integer_product::copy_columns(const std::byte *x, const placed_slice &of, std::byte *to) const {
     const auto rows = problem_.rows;
-    parallel::for_each_part(
-            rows, static_cast<int>(std::min<std::int64_t>(rows, parts_for(rows * of.inner))), [&](parallel::range r) {
-                for (auto m = r.begin; m < r.end; ++m)
-                    std::memcpy(
-                            to + m * of.inner, x + m * problem_.inner + of.begin, static_cast<std::size_t>(of.inner));
-            });
+    parallel::for_each_part(rows, parallel::parts_for_items(rows, rows * of.inner), [&](parallel::range r) {
+        for (auto m = r.begin; m < r.end; ++m)
+            std::memcpy(to + m * of.inner, x + m * problem_.inner + of.begin, static_cast<std::size_t>(of.inner));
+    });
 }
 
 void integer_product::subtract_row_sums(const void *x, std::int32_t *y) const {
     const auto &p = problem_;
     const auto step = p.w_zero_points.size() == 1 ? 0 : 1;
-    parallel::for_each_part(p.rows, static_cast<int>(std::min<std::int64_t>(p.rows, parts_for(p.rows * p.columns))),
-            [&](parallel::range rows) {
-                for (auto m = rows.begin; m < rows.end; ++m) {
-                    const auto total = p.x_is_signed ? sum(static_cast<const std::int8_t *>(x) + m * p.inner, p.inner)
-                                                     : sum(static_cast<const std::uint8_t *>(x) + m * p.inner, p.inner);
-                    for (std::int64_t n = 0; n < p.columns; ++n) {
-                        auto &to = y[m * p.columns + n];
-                        to = wrapped(to - total * p.w_zero_points[static_cast<std::size_t>(n * step)]);
-                    }
-                }
-            });
+    parallel::for_each_part(p.rows, parallel::parts_for_items(p.rows, p.rows * p.columns), [&](parallel::range rows) {
+        for (auto m = rows.begin; m < rows.end; ++m) {
+            const auto total = p.x_is_signed ? sum(static_cast<const std::int8_t *>(x) + m * p.inner, p.inner)
+                                             : sum(static_cast<const std::uint8_t *>(x) + m * p.inner, p.inner);
+            for (std::int64_t n = 0; n < p.columns; ++n) {
+                auto &to = y[m * p.columns + n];
+                to = wrapped(to - total * p.w_zero_points[static_cast<std::size_t>(n * step)]);
+            }
+        }
+    });
 }
 
 void add_bias(std::span<const std::int32_t> bias, std::int64_t rows, std::int32_t *y) {

@@ -72,11 +72,6 @@ void turn_rows(const lines<const Element> &x, const lines<Element> &y, std::int6
     }
 }
 
-int parts_for(std::int64_t items, std::int64_t elements_in_one) {
-    return static_cast<int>(std::clamp<std::int64_t>(items * elements_in_one / parallel::elements_per_part(), 1,
-            std::min<std::int64_t>(items, parallel::concurrency())));
-}
-
 } // namespace
 
 permutation::permutation(const dims &shape, const std::vector<std::size_t> &order, std::size_t element_bytes)
@@ -100,7 +95,7 @@ permutation::permutation(const dims &shape, const std::vector<std::size_t> &orde
 template <typename Element>
 void permutation::copy_rows(const Element *x, Element *y) const {
     const auto length = shape_.back(), rows = *volume(shape_) / length;
-    parallel::for_each_part(rows, parts_for(rows, length), [&](parallel::range part) {
+    parallel::for_each_part(rows, parallel::parts_for_items(rows, rows * length), [&](parallel::range part) {
         for (auto r = part.begin; r < part.end; ++r) {
             const auto *from = x;
             auto index = r;
@@ -116,9 +111,9 @@ template <typename Element>
 void permutation::turn(const Element *x, Element *y) const {
     const auto last = shape_.size() - 1;
     const auto across = shape_[dense_], squares = (across + side - 1) / side;
-    const auto outer = *volume(shape_) / across / shape_[last];
+    const auto count = *volume(shape_) / across / shape_[last] * squares;
     parallel::for_each_part(
-            outer * squares, parts_for(outer * squares, side * shape_[last]), [&](parallel::range part) {
+            count, parallel::parts_for_items(count, count * side * shape_[last]), [&](parallel::range part) {
                 for (auto at = part.begin; at < part.end; ++at) {
                     const auto begin = at % squares * side;
                     auto from = begin, to = begin * y_strides_[dense_], index = at / squares;

@@ -26,9 +26,7 @@ class plain final : public product_slice {
     template <typename Element>
     void multiply(const Element *x, std::int32_t *y) const {
         const auto work = p_.rows * p_.inner * p_.columns;
-        const auto parts = std::clamp<std::int64_t>(
-                work / parallel::elements_per_part(), 1, std::min<std::int64_t>(p_.columns, parallel::concurrency()));
-        parallel::for_each_part(p_.columns, static_cast<int>(parts), [&](parallel::range columns) {
+        parallel::for_each_part(p_.columns, parallel::parts_for_items(p_.columns, work), [&](parallel::range columns) {
             for (std::int64_t m = 0; m < p_.rows; ++m)
                 multiply_row(x + m * p_.inner, columns, y + m * p_.columns);
         });

@@ -44,6 +44,10 @@ int parts_for(std::int64_t elements, int threads) {
     return static_cast<int>(std::min<std::int64_t>(most, threads > 0 ? threads : concurrency()));
 }
 
+int parts_for_items(std::int64_t items, std::int64_t elements) {
+    return static_cast<int>(std::max<std::int64_t>(1, std::min<std::int64_t>(items, parts_for(elements, 0))));
+}
+
 range part_of(std::int64_t count, int parts, int index) {
     const auto size = count / parts, longer = count % parts;
     const auto begin = index * size + std::min<std::int64_t>(index, longer);

@@ -23,6 +23,9 @@ std::int64_t elements_per_part();
 /// How many parts that many elements are worth: no more than `threads`, or where that is 0 than concurrency().
 int parts_for(std::int64_t elements, int threads);
 
+/// The same of items that have so many elements among them and stay whole.
+int parts_for_items(std::int64_t items, std::int64_t elements);
+
 /// Part `index` of [0, count) split into `parts` whose sizes differ by at most one. It depends on
 /// nothing else, so the same call is always split the same way.
 range part_of(std::int64_t count, int parts, int index);

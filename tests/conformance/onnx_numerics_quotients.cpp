@@ -1,4 +1,4 @@
-// numerics::onnx next to ties: the float quotient decides, and rounding it decides the integer. Every element of src is
+// numerics::onnx next to ties: the float quotient decides, and rounding it decides the result. Every element of src is
 // as close to a tie as a float comes, on every kernel that claims a statement, however the scales lie.
 #include <algorithm>
 
@@ -23,105 +23,138 @@ std::vector<float> scales_to_try() {
     return scales;
 }
 
-/// What is between `halves` ties and their neighbours in src: from 2 floats below one tie times the scale to 2 above.
-std::vector<float> next_to_ties(float scale, int halves) {
+reals halves(int count) {
+    reals ties;
+    for (int i = 0; i < count; ++i)
+        ties.push_back(i + 0.5);
+    return ties;
+}
+
+/// The middles between neighbouring numbers of a float type, each `step`th.
+reals middles(data_type type, std::uint32_t highest, std::uint32_t step) {
+    reals ties;
+    for (std::uint32_t code = 0; code < highest; code += step)
+        ties.push_back(
+                (static_cast<double>(real_from(type, code)) + static_cast<double>(real_from(type, code + 1))) / 2);
+    return ties;
+}
+
+/// What quotients are next to ties: from 2 floats below one times the scale to 2 above, of both signs.
+std::vector<float> next_to(const reals &ties, float scale) {
     std::vector<float> x;
-    for (int half = 0; half < halves; ++half)
+    for (const double tie : ties)
         for (const float sign : {1.0F, -1.0F}) {
-            const auto tie = static_cast<float>((half + 0.5) * scale);
-            float value = std::nextafter(std::nextafter(tie, 0.0F), 0.0F);
-            for (int step = 0; step < 5; ++step, value = std::nextafter(value, 2 * tie))
+            const auto middle = static_cast<float>(tie * static_cast<double>(scale));
+            float value = std::nextafter(std::nextafter(middle, 0.0F), 0.0F);
+            for (int step = 0; step < 5; ++step, value = std::nextafter(value, 2 * middle))
                 x.push_back(sign * value);
         }
     return x;
 }
 
-/// RNE(RN(x / scale)) + zp, saturated. The quotient in double, which has more than twice the bits, rounds to the same
-/// float as the exact one (Figueroa, "When is double rounding innocuous?", 1995).
+/// The bits of RN(x / scale), rounded to dst, plus zp. The quotient in double, which has more than twice the bits,
+/// rounds to the same float as the exact one (Figueroa, "When is double rounding innocuous?", 1995).
 std::int64_t expected_of(data_type dst, float x, float scale, std::int64_t zp) {
     const auto quotient = static_cast<float>(static_cast<double>(x) / static_cast<double>(scale));
+    if (!is_integer(dst)) return get_bits(dst, encode_reals(dst, {quotient}).data(), 0);
     const auto [lowest, highest] = range_of(dst);
     const auto sum = static_cast<std::int64_t>(std::nearbyint(quotient)) + zp; // halves to even
-    return std::clamp(sum, std::int64_t {lowest}, std::int64_t {highest});
+    return get_bits(
+            dst, encode(dst, integers {std::clamp(sum, std::int64_t {lowest}, std::int64_t {highest})}).data(), 0);
 }
 
-/// A row of ties for each scale, or a column, under the blocks of scales that are given.
-struct ties {
+/// How the scales of several rows of such elements lie.
+struct placed {
+    bool in_columns = false;        // a row of ties becomes a column,
+    std::int64_t columns = 1;       // or so many
+    std::int64_t blocks_of_row = 1; // else it has so many blocks, all of the same scale
+};
+
+/// A row of elements next to ties for each scale.
+struct rows_of_ties {
     data_type dst;
-    int halves;
-    bool in_columns = false;
-    std::int64_t scales_of_row =
-            1; // where not in columns: blocks along the row under the same scale, one after another
+    reals ties;
     std::optional<std::int64_t> zp = {};
 
-    void expect_right(const std::vector<float> &scales) const {
-        std::vector<std::vector<float>> rows;
-        for (const float scale : scales)
-            rows.push_back(next_to_ties(scale, halves));
-        const auto count = static_cast<std::int64_t>(scales.size()),
-                   length = static_cast<std::int64_t>(rows.front().size());
+    void expect_right(const std::vector<float> &scales, const placed &at) const {
+        const auto count = static_cast<std::int64_t>(scales.size()) * at.columns,
+                   length = static_cast<std::int64_t>(ties.size()) * 10;
         quantization q;
         q.rule = numerics::onnx;
-        const dims extents = in_columns ? dims {length, count} : dims {count, length};
+        const dims extents = at.in_columns ? dims {length, count} : dims {count, length};
         q.src = {f32, extents, {}};
         q.dst = {dst, extents, {}};
-        q.scales = {f32, in_columns ? dims {length, 1} : dims {1, length / scales_of_row}};
+        q.scales = {f32, at.in_columns ? dims {length, at.columns} : dims {1, length / at.blocks_of_row}};
         if (zp) q.zero_points = {dst, q.scales.block};
-        std::vector<float> x, scale_of;
-        integers expected;
-        for (std::int64_t i = 0; i < count * length; ++i) {
-            const auto number = static_cast<std::size_t>(in_columns ? i % count : i / length);
-            const auto element = static_cast<std::size_t>(in_columns ? i / count : i % length);
-            x.push_back(rows[number][element]);
-            expected.push_back(expected_of(dst, x.back(), scales[number], zp.value_or(0)));
-        }
+
+        std::vector<std::vector<float>> rows;
         for (const float scale : scales)
-            scale_of.insert(scale_of.end(), static_cast<std::size_t>(scales_of_row), scale);
-        const integers zero_points(zp ? scale_of.size() : 0, zp.value_or(0));
+            rows.push_back(next_to(ties, scale));
+        std::vector<float> x, scale_of_block;
+        const auto number_of = [&](std::int64_t i) {
+            return static_cast<std::size_t>(at.in_columns ? i % count / at.columns : i / length);
+        };
+        for (std::int64_t i = 0; i < count * length; ++i)
+            x.push_back(rows[number_of(i)][static_cast<std::size_t>(at.in_columns ? i / count : i % length)]);
+        for (const float scale : scales)
+            scale_of_block.insert(scale_of_block.end(), static_cast<std::size_t>(at.blocks_of_row), scale);
+        const integers zero_points(zp ? scale_of_block.size() : 0, zp.value_or(0));
         const auto bytes = computed(q,
-                {encode_reals(f32, x), encode_reals(f32, scale_of),
+                {encode_reals(f32, x), encode_reals(f32, scale_of_block),
                         zp ? encode(dst, zero_points) : std::vector<std::byte> {}});
+
         for (std::int64_t i = 0; i < count * length; ++i) {
-            const auto index = static_cast<std::size_t>(i);
-            ASSERT_EQ(integer_from(dst, static_cast<std::uint32_t>(get_bits(dst, bytes.data(), i))), expected[index])
-                    << to_string(dst) << ": " << x[index] << " by "
-                    << scales[static_cast<std::size_t>(in_columns ? i % count : i / length)];
+            const auto element = x[static_cast<std::size_t>(i)], scale = scales[number_of(i)];
+            ASSERT_EQ(get_bits(dst, bytes.data(), i), expected_of(dst, element, scale, zp.value_or(0)))
+                    << to_string(dst) << ": " << element << " by " << scale;
         }
+    }
+
+    void expect_right_everywhere() const {
+        const auto scales = scales_to_try();
+        const auto length = static_cast<std::int64_t>(ties.size()) * 10;
+        expect_right(scales, {});
+        expect_right(scales, {.in_columns = true});
+        expect_right(scales, {.in_columns = true, .columns = 5});
+        for (const std::int64_t block : {32, 10})
+            if (length % block == 0) expect_right(scales, {.blocks_of_row = length / block});
+        for (const float scale : scales) // alone, over enough elements for all that one scale is worth
+            expect_right({scale}, {});
     }
 };
 
-void expect_right_everywhere(data_type dst, int halves, std::int64_t zp) {
-    const auto scales = scales_to_try();
-    for (const auto &zero : {std::optional<std::int64_t> {}, std::optional {zp}}) {
-        ties {dst, halves, false, 1, zero}.expect_right(scales);
-        ties {dst, halves, true, 1, zero}.expect_right(scales);
-        for (const std::int64_t length : {32, 10})
-            ties {dst, halves, false, halves * 10 / length, zero}.expect_right(scales);
-        for (const float scale : scales) // alone, over enough elements for all that one scale is worth
-            ties {dst, halves, false, 1, zero}.expect_right({scale});
-    }
+void expect_integers_right_everywhere(data_type dst, int ties) {
+    for (const auto zp : {std::optional<std::int64_t> {}, std::optional<std::int64_t> {3}})
+        rows_of_ties {dst, halves(ties), zp}.expect_right_everywhere();
 }
 
 TEST(onnx_numerics, ties_of_8_bits_are_met_exactly) {
     for (const auto type : {u8, s8})
-        expect_right_everywhere(type, 256, 3); // 2560 elements a scale: beyond the range with either sign
+        expect_integers_right_everywhere(type, 256); // beyond the range with either sign
 }
 
 TEST(onnx_numerics, ties_of_4_bits_are_met_exactly) {
     for (const auto type : {u4, s4})
-        expect_right_everywhere(type, 64, 3);
+        expect_integers_right_everywhere(type, 64);
 }
 
 TEST(onnx_numerics, ties_of_16_bits_are_met_exactly) {
     for (const auto type : {u16, s16})
-        expect_right_everywhere(type, 512, 3);
+        expect_integers_right_everywhere(type, 256);
     // 0xbadd09 2^14 / 0xc9e3ff is 15164.5 + 2^-11 (1 + 2^-23.7), just above the middle between the tie and the next
     // float.
     constexpr double scale = 0xc9e3ff, x = 0xbadd09 * 0x1p14;
     for (const std::size_t count : {1U, 1000U, 20000U})
         EXPECT_EQ(quantizing {u16}.values(reals(count, x), scale), integers(count, 15165));
+    const auto same = static_cast<float>(scale);
     for (const bool in_columns : {false, true})
-        ties {u16, 15166, in_columns}.expect_right({static_cast<float>(scale), static_cast<float>(scale)});
+        rows_of_ties {u16, halves(15166)}.expect_right({same, same}, {.in_columns = in_columns});
+}
+
+TEST(onnx_numerics, ties_of_floats_are_met_exactly) {
+    rows_of_ties {f8_e4m3, middles(f8_e4m3, 0x7e, 1)}.expect_right_everywhere();
+    rows_of_ties {f8_e5m2, middles(f8_e5m2, 0x7b, 1)}.expect_right_everywhere();
+    rows_of_ties {f4_e2m1, middles(f4_e2m1, 7, 1)}.expect_right_everywhere();
 }
 
 TEST(onnx_numerics, a_quotient_just_above_a_half_is_1) {

@@ -37,13 +37,15 @@ inline bool agree(data_type type, const std::vector<std::byte> &a, const std::ve
     return true;
 }
 
-/// dst by every kernel that claims q, which have to agree.
-inline std::vector<std::byte> computed(const quantization &q, const oracle::inputs &in) {
+/// dst by every kernel that claims q, which have to agree; on as many threads as is worth it, or so many.
+inline std::vector<std::byte> computed(const quantization &q, const oracle::inputs &in, int threads = 0) {
     std::optional<std::vector<std::byte>> result;
     for (const auto &v : universal_variants()) {
         if (v.kernel == kernel_kind::native && !native_computes(q)) continue;
         std::vector dst(bytes_spanned(q.dst), std::byte {0});
-        prepare(q, v.forced()).run({in.src.data(), in.scales.data(), in.zero_points.data(), dst.data()});
+        auto forced = v.forced();
+        forced.threads = threads;
+        prepare(q, forced).run({in.src.data(), in.scales.data(), in.zero_points.data(), dst.data()});
         if (!result) result = dst;
         EXPECT_TRUE(agree(q.dst.type, *result, dst)) << v << ": " << describe(q);
     }

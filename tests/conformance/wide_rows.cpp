@@ -1,6 +1,6 @@
 // Rows of more columns than are prepared at once, and more of them than are walked together, by every kernel that
 // claims a statement: blocks of rows begin and end within what is walked together, and parameters change along rows
-// too.
+// too. On one thread, as each would have rows of its own.
 #include "onnx_quantizing.hpp"
 
 namespace dynquant::test {
@@ -8,23 +8,27 @@ namespace {
 
 using enum data_type;
 
-constexpr std::int64_t rows = 260, columns = 1100, zero_point = 1;
+constexpr std::int64_t rows = 150, columns = 2100, zero_point = 1;
 
 /// Small integers, with no pattern that is as long as a row, a vector or a table.
 std::int64_t number(std::int64_t row, std::int64_t column) {
     return (row * 31 + column * 17 + row * column % 13) % 6;
 }
 
-/// Powers of two, by which numbers are multiplied and divided exactly in every type.
-double scale_of(std::int64_t block, std::int64_t column) {
-    return std::ldexp(1.0, static_cast<int>((block * 3 + column) % 5) - 2);
-}
+/// Of rows and columns.
+struct block {
+    std::int64_t height, width;
 
-struct wide_rows : testing::TestWithParam<std::int64_t> {
-    std::int64_t rows_of_block() const { return GetParam(); }
+    /// Powers of two, by which numbers are multiplied and divided exactly in every type.
+    double scale_at(std::int64_t row, std::int64_t column) const {
+        return std::ldexp(1.0, static_cast<int>((row / height * 3 + column / width) % 5) - 2);
+    }
+};
 
+struct wide_rows : testing::TestWithParam<block> {
     /// A statement of `rows` by `columns`, its inputs, and the dst that is right.
     void expect_right(direction dir, data_type src, data_type dst, data_type scales) const {
+        const auto [height, width] = GetParam();
         const auto quantized = dir == direction::quantize ? dst : src;
         const bool integral = is_integer(quantized);
         const std::int64_t shift = integral ? zero_point : 0;
@@ -33,21 +37,22 @@ struct wide_rows : testing::TestWithParam<std::int64_t> {
         q.rule = numerics::onnx;
         q.src = {src, {rows, columns}, {}};
         q.dst = {dst, {rows, columns}, {}};
-        q.scales = {scales, {rows_of_block(), 1}};
+        q.scales = {scales, {height, width}};
         if (integral) q.zero_points = {quantized, q.scales.block};
         reals real, code, scale;
         for (std::int64_t row = 0; row < rows; ++row)
             for (std::int64_t column = 0; column < columns; ++column) {
                 const auto n = number(row, column);
-                real.push_back(static_cast<double>(n) * scale_of(row / rows_of_block(), column));
+                const auto s = GetParam().scale_at(row, column);
+                real.push_back(static_cast<double>(n) * s);
                 code.push_back(static_cast<double>(n + shift));
-                if (row % rows_of_block() == 0) scale.push_back(scale_of(row / rows_of_block(), column));
+                if (row % height == 0 && column % width == 0) scale.push_back(s);
             }
         const auto in = encoded(src, dir == direction::quantize ? real : code);
         const auto right = encoded(dst, dir == direction::quantize ? code : real);
         const auto zero_points =
                 integral ? encoded(quantized, reals(scale.size(), zero_point)) : std::vector<std::byte> {};
-        EXPECT_TRUE(agree(dst, computed(q, {in, encoded(scales, scale), zero_points}), right)) << describe(q);
+        EXPECT_TRUE(agree(dst, computed(q, {in, encoded(scales, scale), zero_points}, 1), right)) << describe(q);
     }
 };
 
@@ -64,8 +69,12 @@ TEST_P(wide_rows, are_dequantized) {
     expect_right(direction::dequantize, u8, bf16, bf16);
 }
 
-INSTANTIATE_TEST_SUITE_P(of, wide_rows, testing::Values(1, 5, 52, 130, 260),
-        [](const auto &instance) { return "blocks_of_" + std::to_string(instance.param); });
+INSTANTIATE_TEST_SUITE_P(in, wide_rows,
+        testing::Values(block {1, 1}, block {5, 1}, block {50, 1}, block {75, 1}, block {150, 1}, block {1, 4},
+                block {50, 4}, block {150, 4}, block {50, 100}),
+        [](const auto &instance) {
+            return "blocks_of_" + std::to_string(instance.param.height) + "_by_" + std::to_string(instance.param.width);
+        });
 
 } // namespace
 } // namespace dynquant::test

@@ -1,6 +1,7 @@
 // How work is split: deterministically, and without losing or repeating any.
 #include "parallel/parallel.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <vector>
 
@@ -28,6 +29,17 @@ TEST(part_of, counts_beyond_32_bits) {
     const std::int64_t count = (std::int64_t {1} << 62) + 1;
     EXPECT_EQ(part_of(count, 2, 0).end, (std::int64_t {1} << 61) + 1);
     EXPECT_EQ(part_of(count, 2, 1).end, count);
+}
+
+TEST(parts_for_items, are_no_more_than_there_are_items_and_at_least_one) {
+    const auto elements = elements_per_part();
+    for (const std::int64_t items : {0, 1, 2, 3, 1000}) {
+        EXPECT_EQ(parts_for_items(items, 0), 1) << items;
+        EXPECT_EQ(parts_for_items(items, elements), 1) << items;
+        const auto most = std::max<std::int64_t>(1, std::min<std::int64_t>(items, concurrency()));
+        EXPECT_EQ(parts_for_items(items, elements * 1000000), most) << items;
+        EXPECT_EQ(parts_for_items(items, elements * 2), std::min<std::int64_t>(most, 2)) << items;
+    }
 }
 
 TEST(for_each_part, visits_every_item_once) {

@@ -18,7 +18,7 @@ class integer_quantizer : public converted_reals<V> {
 
     integer_quantizer(const call &of, low_parts of_bytes)
         : converted_reals<V>(of) {
-        this->table.low_are = is_wide() ? low_parts::unused : of_bytes;
+        this->table.low_are = has_16_bits() || has_32_bits() ? low_parts::unused : of_bytes;
     }
 
     void prepare(const parameter_run &run) { native::prepare(this->table, c, run); }
@@ -27,16 +27,9 @@ class integer_quantizer : public converted_reals<V> {
     using converted_stretch<V>::along;
     using converted_stretch<V>::c;
 
-    /// Whether dst has more than 8 bits.
-    bool is_wide() const {
-        switch (c.dst_type) {
-            case data_type::u16:
-            case data_type::s16:
-            case data_type::u32:
-            case data_type::s32: return true;
-            default: return false;
-        }
-    }
+    // Whether dst has so many; else it has 8 or fewer.
+    bool has_16_bits() const { return c.dst_type == data_type::s16 || c.dst_type == data_type::u16; }
+    bool has_32_bits() const { return c.dst_type == data_type::s32 || c.dst_type == data_type::u32; }
 
     /// Whether dst needs no buffer.
     bool writes_in_place() const {

@@ -32,10 +32,10 @@ struct float_quotient {
 
   private:
     template <typename Zero>
-    using limited = limited_quotient<V, Division, two_part_product<V, no_zero<V>>, Zero>;
+    using limited = limited_quotient<V, Division, Zero>;
 
-    /// Whether there is one. Beside zero points that are no signs only quotients of f16 are corrected, as none of them
-    /// is subnormal in f32.
+    /// Whether there is one. Beside zero points that are no signs only for quotients of f16, none of which is subnormal
+    /// in f32.
     template <typename Run>
     static bool with_limited_formula(const parameter_table &t, const Run &run) {
         if (t.symmetric)

@@ -109,9 +109,12 @@ constexpr float splitter = std::is_same_v<Division, half> ? 0x2001 : 0x10001;
 /// needs none: what is subnormal as f16 is 0 as an integer, and of what overflows 2^16 is saturated as infinity is.
 template <typename V, typename Division>
 typename V::reals rounded_to(typename V::reals quotient) {
-    if constexpr (std::is_same_v<Division, float>) return quotient;
-    const auto scaled = V::mul(quotient, V::splat(splitter<Division>));
-    return V::subtract(scaled, V::subtract(scaled, quotient));
+    if constexpr (std::is_same_v<Division, float>) {
+        return quotient;
+    } else {
+        const auto scaled = V::mul(quotient, V::splat(splitter<Division>));
+        return V::subtract(scaled, V::subtract(scaled, quotient));
+    }
 }
 
 /// RNE(x / s) + zp, divided by the divider and rounded to `Division`; zero points are those of integers of up to 16
@@ -210,8 +213,8 @@ struct limited_product {
 };
 
 /// The same by one scale, an operation less: the products of Veltkamp's splitting are fused with that by the
-/// reciprocal. What is about 2^n quotients, n bits being dropped, and has 24 bits ends where they are to end, whatever
-/// `scaled` misses.
+/// reciprocal. The fused difference is about 2^n quotients, where n of 24 bits are dropped, so that its last bit is
+/// worth what theirs is to be, and so is that of `scaled`. This one too is tried for all X and Y.
 template <typename V, typename Division, typename Zero>
 struct split_product {
     typename V::reals reciprocal, scaled_reciprocal, limit;
@@ -267,16 +270,16 @@ struct signed_magnitude {
 };
 
 /// x / s, rounded to the type of the division, inside the guard: of magnitudes, as both sides need a limit and zeros a
-/// sign, which Zero may change. Quotient: corrected_quotient or two_part_product. The limit is beyond all that dst does
-/// not round alike. Where the remainder is not exact because it is subnormal, dst rounds quotients to 0.
-template <typename V, typename Division, typename Quotient, typename Zero>
+/// sign, which Zero may change. The limit is beyond all that dst does not round alike. Where x * low is subnormal, dst
+/// rounds quotients to 0.
+template <typename V, typename Division, typename Zero>
 struct limited_quotient {
     static constexpr bool is_limited = true;
-    Quotient quotient;
+    two_part_product<V, no_zero<V>> quotient;
     Zero zero;
 
     static limited_quotient from(const parameter_table &t, auto take) {
-        return {Quotient::from(t, take), Zero::from(t, take)};
+        return {two_part_product<V, no_zero<V>>::from(t, take), Zero::from(t, take)};
     }
     signed_magnitude<V> parts(typename V::reals x) const {
         const auto magnitude = in_division<V, Division>(quotient(V::abs(x)));

@@ -16,7 +16,7 @@ inline bool has_exact_half_product(float scale) {
 }
 
 /// RNE(x / s) + zp of halves to integers of 8 bits: x * (high + low), as two_part_product. It misses the quotient by up
-/// to 2^-21 of it, and midpoints between halves may be 2^-23 away (see rounded_product): that none is on the wrong side
+/// to 2^-21 of it, and midpoints between halves may be 2^-23 away (see limited_product): that none is on the wrong side
 /// is shown by enumeration, of all x and all significands of s, in tests/unit.
 /// - Quotients below 1/2 are 0, whatever their last bits. Of others, x * low misses 2^-24 at most where it is
 /// subnormal.

@@ -19,7 +19,7 @@ class onnx_quantizer : public integer_quantizer<V> {
 
     /// Whether a part needs no buffers, and so may have any length.
     bool in_place() const {
-        const bool reads_in_place = (in_f32 && !has_32_bits()) || c.src_type == type_of<Division>;
+        const bool reads_in_place = (in_f32 && !this->has_32_bits()) || c.src_type == type_of<Division>;
         return along.src_stride == 1 && reads_in_place && this->writes_in_place();
     }
 
@@ -38,8 +38,6 @@ class onnx_quantizer : public integer_quantizer<V> {
     using converted_stretch<V>::c;
     using rule = onnx_rule<V, Division>;
     static constexpr bool in_f32 = rule::in_f32;
-
-    bool has_32_bits() const { return c.dst_type == data_type::s32 || c.dst_type == data_type::u32; }
 
     template <typename Real>
     void quantize(const Real *x, const placed &to) {

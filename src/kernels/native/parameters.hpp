@@ -48,6 +48,10 @@ struct alignas(64) parameter_table {
     /// Which these are; none as yet.
     parameter_run holds = {0, 0, -1};
     std::int64_t filled = 0; // columns that have been written
+
+    bool has_low() const {
+        return low_are == low_parts::used || (low_are == low_parts::used_if_symmetric && symmetric);
+    }
 };
 
 /// The least and the greatest of what they have seen.
@@ -211,7 +215,7 @@ inline void fetch(parameter_table &t, const call &c, const parameter_block &from
 
 /// The low parts of the reciprocals in the first `count` columns, where they are used.
 inline void derive_low_parts(parameter_table &t, std::int64_t count) {
-    if (t.low_are == low_parts::unused || (t.low_are == low_parts::used_if_symmetric && !t.symmetric)) return;
+    if (!t.has_low()) return;
     for (std::int64_t i = 0; i < count; ++i)
         t.low[i] = low_part(t.scale[i], t.reciprocal[i]);
 }
@@ -228,7 +232,7 @@ inline void replicate(parameter_table &t, std::int64_t period, std::int64_t coun
     extend(t.limit);
     extend(t.zero);
     extend(t.zero_point);
-    if (t.low_are != low_parts::unused) extend(t.low);
+    if (t.has_low()) extend(t.low);
 }
 
 /// Fills what a partial block after `count` columns reads but does not store, once: older parameters do as well.

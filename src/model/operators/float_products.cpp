@@ -1,6 +1,5 @@
 // Products of floats, for float models. Sums are in f64 and rounded once: the same everywhere, and good enough to
 // calibrate with.
-#include <algorithm>
 
 #include "model/operators/operators.hpp"
 #include "model/window.hpp"
@@ -17,13 +16,10 @@ const float *floats(const void *data) {
 /// Calls f(i) for each i below count, which take so many multiplications together, on as many threads as that is worth.
 template <typename F>
 void for_each(std::int64_t count, std::int64_t multiplications, const F &f) {
-    const auto parts =
-            std::clamp<std::int64_t>(multiplications / parallel::elements_per_part(), 1, parallel::concurrency());
-    parallel::for_each_part(
-            count, static_cast<int>(std::min(parts, std::max<std::int64_t>(count, 1))), [&](parallel::range part) {
-                for (auto i = part.begin; i < part.end; ++i)
-                    f(i);
-            });
+    parallel::for_each_part(count, parallel::parts_for_items(count, multiplications), [&](parallel::range part) {
+        for (auto i = part.begin; i < part.end; ++i)
+            f(i);
+    });
 }
 
 // ---- MatMul and Gemm ----

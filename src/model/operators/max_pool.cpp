@@ -54,8 +54,7 @@ class max_pool {
 
     void run(const T *x, T *y) const {
         const auto elements = planes_ * rows_ * w_.y[last_] * outer_taps_;
-        const auto parts = std::min<std::int64_t>(parallel::parts_for(elements, 0), planes_);
-        parallel::for_each_part(planes_, static_cast<int>(parts), [&](parallel::range part) {
+        parallel::for_each_part(planes_, parallel::parts_for_items(planes_, elements), [&](parallel::range part) {
             for (auto p = part.begin; p < part.end; p += together)
                 for (std::int64_t r = 0; r < rows_; ++r)
                     pool_row(x + p * x_plane_, r, y + p * y_plane_, std::min(together, part.end - p));
