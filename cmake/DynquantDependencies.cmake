@@ -57,6 +57,12 @@ endif()
 cmake_path(IS_PREFIX DYNQUANT_DEPS "${dnnl_DIR}" NORMALIZE DYNQUANT_ONEDNN_BUNDLED)
 message(STATUS "oneDNN ${dnnl_VERSION} (${DNNL_CPU_RUNTIME}) in ${dnnl_DIR}; oneTBB ${TBB_VERSION}")
 
+# dynquant_include_onednn(<target>): oneDNN's headers, for what does not link it. As system headers, which they are where it
+# is linked: neither warnings nor clang-tidy are about them, wherever they lie.
+function(dynquant_include_onednn target)
+    target_include_directories(${target} SYSTEM PRIVATE $<TARGET_PROPERTY:DNNL::dnnl,INTERFACE_INCLUDE_DIRECTORIES>)
+endfunction()
+
 # Optional: libdynquant_model reads ONNX's files by it.
 find_package(Protobuf QUIET)
 set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL OFF)
