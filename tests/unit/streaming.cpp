@@ -177,9 +177,10 @@ TEST(streaming, converts_right_at_every_alignment) {
         for (const auto dst : {f32, f16, bf16})
             for (const std::int64_t size : {1, 3, 16, 31, 32, 33, 64, 100, 128, 1024, 1500})
                 for (const std::int64_t groups : {1, 2, 5, 35})
-                    for (const auto *rows : available_rows())
-                        if (sampler.takes())
-                            ASSERT_NO_FATAL_FAILURE(expect_converted_right({src, dst, groups, size}, *rows));
+                    for (const auto *rows : available_rows()) {
+                        if (!sampler.takes()) continue;
+                        ASSERT_NO_FATAL_FAILURE(expect_converted_right({src, dst, groups, size}, *rows));
+                    }
 }
 
 /// Reals of 16 bits in groups, to bytes; after each row of dst so many elements that are not its own.
