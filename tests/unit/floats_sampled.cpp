@@ -1,8 +1,21 @@
 // One of every 1024 floats (and with it every exponent and both signs), quantized with telling parameters.
 #include "floats.hpp"
 
+#include <oneapi/tbb/parallel_for.h>
+
 namespace dynquant::test {
 namespace {
+
+/// Quantizes src by each variant. numerics::onnx has zero points of the integer's type only.
+void expect_floats_right(
+        const float_case &c, data_type integer, const std::vector<float> &src, numerics rule = numerics::strict) {
+    const int lowest = integer == data_type::s8 ? -128 : 0, highest = lowest + 255;
+    if (rule == numerics::onnx && std::clamp(c.zero_point, lowest, highest) != c.zero_point) return;
+    std::vector<std::uint8_t> expected(src.size());
+    tbb::parallel_for(
+            std::size_t {0}, src.size(), [&](std::size_t i) { expected[i] = expected_bits(src[i], c, integer, rule); });
+    expect_quantized(c, integer, src, expected, rule);
+}
 
 class floats_sampled : public testing::TestWithParam<float_case> {};
 
