@@ -1,6 +1,7 @@
 // Convolution by oneDNN. A zero point of x is padded with, and left to the bias.
 #include <cstring>
 
+#include "kernels/onednn/limits.hpp"
 #include "model/int8_primitive.hpp"
 #include "model/integer_convolution.hpp"
 #include "model/product_slice.hpp"
@@ -147,11 +148,28 @@ bool is_exact(const problem &p, const std::int8_t *w) {
     return true;
 }
 
+/// oneDNN makes code for each column of a row, about 100 bytes: beyond this many it would take seconds and megabytes.
+constexpr std::int64_t most_columns = std::int64_t {1} << 16;
+
+/// Whether oneDNN can count all extents, and makes little code.
+bool is_of_a_size_for_onednn(const problem &p) {
+    using kernels::onednn::fits_int;
+    const auto &w = p.over;
+    for (std::size_t d = 0; d < w.rank(); ++d) {
+        const auto padded = w.x[d] + w.pads_begin[d] + w.pads_end[d], covered = (w.kernel[d] - 1) * w.dilations[d] + 1;
+        if (!fits_int(dims {padded, covered, w.strides[d]})) return false;
+        if (d + 1 == w.rank() && padded > most_columns) return false;
+    }
+    return fits_int(dims {p.batch, p.channels, p.filters});
+}
+
 } // namespace
 
 std::unique_ptr<const integer_convolution> direct_convolution(const problem &p, const std::int8_t *w) {
     const bool has_zero_points = std::ranges::any_of(p.w_zero_points, [](std::int32_t zp) { return zp != 0; });
-    if (!int8_is_exact() || has_zero_points || p.channels == 0 || p.over.rank() > 3 || !is_exact(p, w)) return nullptr;
+    if (!int8_is_exact() || has_zero_points || p.channels == 0 || p.over.rank() > 3 || !is_of_a_size_for_onednn(p)
+            || !is_exact(p, w))
+        return nullptr;
     try {
         return std::make_unique<direct>(p, w, bias_of(p, w));
     } catch (const dnnl::error &e) {

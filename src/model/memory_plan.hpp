@@ -16,7 +16,8 @@ struct memory_plan {
     std::size_t bytes = 0;            // of the workspace
 };
 
-/// The largest first, each where it fits lowest.
+/// One after another in time, of those that begin together the largest first, each in the smallest hole that is large
+/// enough (best fit). Takes n log n.
 memory_plan plan_memory(const std::vector<lifetime> &lifetimes);
 
 } // namespace dynquant::models

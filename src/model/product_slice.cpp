@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/onednn/limits.hpp"
 #include "model/int8_primitive.hpp"
 
 namespace dynquant::models {
@@ -49,6 +50,7 @@ std::int64_t exact_rows(const std::int8_t *w, std::int64_t rows, std::int64_t co
 } // namespace
 
 std::unique_ptr<const product_slice> onednn_slice(const product_slice::problem &p, const std::int8_t *w) {
+    if (!kernels::onednn::fits_int(dims {p.rows, p.inner, p.columns})) return nullptr;
     try {
         return std::make_unique<onednn>(p, w);
     } catch (const dnnl::error &e) {

@@ -1,6 +1,8 @@
 // Windows that slide over the spatial dimensions of a tensor: convolution's and pooling's.
 #pragma once
 
+#include <algorithm>
+
 #include "model/op_node.hpp"
 
 namespace dynquant::models {
@@ -16,6 +18,17 @@ struct window {
     /// Where in x, along dimension d, tap k of the window at position i lies; outside x in the padding.
     std::int64_t position(std::size_t d, std::int64_t i, std::int64_t k) const {
         return i * strides[d] - pads_begin[d] + k * dilations[d];
+    }
+
+    /// Of the window at position i, along dimension d, the taps that lie in x and not in the padding.
+    struct taps {
+        std::int64_t begin, end;
+    };
+    taps taps_inside(std::size_t d, std::int64_t i) const {
+        const auto first = position(d, i, 0), step = dilations[d];
+        const auto begin = first < 0 ? (-first + step - 1) / step : 0;
+        const auto end = first < x[d] ? std::min(kernel[d], (x[d] - first + step - 1) / step) : 0;
+        return {begin, std::max(begin, end)};
     }
 };
 

@@ -18,6 +18,30 @@ TEST(memory_plan, the_large_ones_come_first) {
     EXPECT_EQ(plan.offsets, (std::vector<std::size_t> {1024, 0, 0}));
 }
 
+TEST(memory_plan, the_smallest_hole_that_is_large_enough_is_taken) {
+    // At step 1 there are holes of 192 bytes at 0 and of 128 at 320.
+    const auto plan =
+            plan_memory({{0, 0, 192}, {0, 1, 128}, {0, 0, 128}, {0, 1, 1}, {1, 1, 128}, {1, 1, 64}, {1, 1, 32}});
+    EXPECT_EQ(plan.offsets, (std::vector<std::size_t> {0, 192, 320, 448, 320, 0, 64}));
+    EXPECT_EQ(plan.bytes, 449U);
+}
+
+TEST(memory_plan, holes_next_to_each_other_become_one) {
+    const auto plan = plan_memory({{0, 0, 64}, {0, 1, 64}, {0, 0, 64}, {1, 2, 64}, {2, 2, 192}});
+    EXPECT_EQ(plan.offsets, (std::vector<std::size_t> {0, 64, 128, 0, 64}));
+    EXPECT_EQ(plan.bytes, 256U);
+}
+
+// Looking at all that lives for each of them takes longer than a test may.
+TEST(memory_plan, a_million_values_at_once) {
+    constexpr std::size_t count = 1000000;
+    std::vector<lifetime> lives;
+    for (std::size_t i = 0; i < count; ++i)
+        lives.push_back({i, count, 64});
+    const auto plan = plan_memory(lives);
+    EXPECT_EQ(plan.bytes, 64 * count);
+}
+
 TEST(memory_plan, nothing_overlaps) {
     std::mt19937 random(1);
     for (int trial = 0; trial < 200; ++trial) {

@@ -136,6 +136,55 @@ TEST(model_run, pooling_by_hand) {
             (std::vector<std::int8_t> {-2, -1, -3, -2, -2, -6}));
 }
 
+using integers = std::vector<std::int64_t>;
+
+// 2^43 taps, of which one is no padding.
+TEST(model_run, pooling_visits_no_padding) {
+    constexpr std::int64_t rows = std::int64_t {1} << 21, columns = std::int64_t {1} << 22;
+    const auto g = one_node({"MaxPool", "", "", {"x"}, {},
+                                    {{"kernel_shape", integers {rows, 1, columns}},
+                                            {"pads", integers {rows - 1, 0, 0, 0, 0, columns - 1}}}},
+            float_, {1, 1, 1, 1, 1});
+    EXPECT_EQ(run<float>(g, std::vector<float> {-3}, 1), std::vector<float> {-3});
+}
+
+// Steps of 3 from 4 before the first of 2 elements: the taps are at -4, -1, 2; -3, 0, 3; -2, 1, 4; -1, 2, 5; 0, 3, 6;
+// ...
+TEST(model_run, windows_of_padding_alone_are_lowest) {
+    const auto g =
+            one_node({"MaxPool", "", "", {"x"}, {},
+                             {{"kernel_shape", integers {3}}, {"dilations", integers {3}}, {"pads", integers {4, 7}}}},
+                    int8, {1, 1, 2});
+    EXPECT_EQ(run<std::int8_t>(g, std::vector<std::int8_t> {5, 6}, 7),
+            (std::vector<std::int8_t> {-128, 5, 6, -128, 5, 6, -128}));
+}
+
+graph padded_convolution(std::int64_t pad) {
+    auto g =
+            one_node({"ConvInteger", "", "", {"x", "w"}, {}, {{"pads", integers {0, pad, 0, 0}}}}, uint8, {1, 1, 1, 1});
+    g.initializers["w"] = tensor_of<std::int8_t>(int8, {1, 1, 1, 1}, {-3});
+    return g;
+}
+
+TEST(model_run, convolutions_padded_far) {
+    for (const std::int64_t pad : {1 << 15, 1 << 17}) { // by oneDNN, and where its code would be too long
+        std::vector<std::int32_t> expected(static_cast<std::size_t>(pad + 1));
+        expected.back() = -15;
+        EXPECT_EQ(run<std::int32_t>(padded_convolution(pad), std::vector<std::uint8_t> {5}, expected.size()), expected);
+    }
+    model::parse(write(padded_convolution(1 << 30)), "m.onnx"); // is loaded at once
+}
+
+// oneDNN counts rows in int, and divides by zero.
+TEST(model_run, more_rows_than_an_int_counts) {
+    for (const std::int64_t rows : {std::int64_t {1} << 31, std::int64_t {1} << 32, (std::int64_t {1} << 32) + 1}) {
+        auto g = product_graph();
+        g.inputs.front().shape = dims {rows, 3};
+        g.outputs = {{"y"}};
+        EXPECT_EQ(model::parse(write(g), "m.onnx").outputs().front().shape, (dims {rows, 2}));
+    }
+}
+
 TEST(model_run, relu_keeps_nan_and_minus_0) {
     const auto y = run<std::uint32_t>(one_node({"Relu", "", "", {"x"}}, float_, {4}),
             std::vector<std::uint32_t> {0x7fc00000, 0x80000000, 0xbf800000, 0x3f800000}, 4);

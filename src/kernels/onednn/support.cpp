@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/onednn/layout.hpp"
+#include "kernels/onednn/limits.hpp"
 #include "quantization/as_strict.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
@@ -29,6 +30,8 @@ constexpr std::size_t most_axes = 8;
 std::optional<std::string> refuse_layout(const std::vector<axis> &axes) {
     if (axes.size() > most_axes)
         return "more than 8 dims remain after merging, and a reorder then writes beyond its table of them";
+    for (const auto &a : axes)
+        if (!fits_int({&a.extent, 1})) return "more than 2^31 - 1 elements lie along a dim, and oneDNN counts in int";
     if (!nested(axes, &axis::src_stride))
         return "the dims of src interleave, which a oneDNN memory descriptor cannot state";
     if (!nested(axes, &axis::dst_stride))

@@ -39,7 +39,6 @@ class max_pool {
         , planes_(planes)
         , last_(w_.rank() - 1)
         , rows_(*volume(w_.y) / w_.y[last_])
-        , outer_taps_(*volume(w_.kernel) / w_.kernel[last_])
         , x_plane_(*volume(w_.x))
         , y_plane_(*volume(w_.y))
         , x_strides_(row_major(w_.x)) {
@@ -53,8 +52,11 @@ class max_pool {
     }
 
     void run(const T *x, T *y) const {
-        const auto elements = planes_ * rows_ * w_.y[last_] * outer_taps_;
-        parallel::for_each_part(planes_, parallel::parts_for_items(planes_, elements), [&](parallel::range part) {
+        std::int64_t taps = 1; // of x's rows; more than this many parts have work enough
+        for (std::size_t d = 0; d < last_; ++d)
+            taps = std::min({taps * std::min(w_.kernel[d], w_.x[d]), std::int64_t {1} << 16});
+        const auto work = planes_ * rows_ * w_.y[last_] * taps;
+        parallel::for_each_part(planes_, parallel::parts_for_items(planes_, work), [&](parallel::range part) {
             for (auto p = part.begin; p < part.end; p += together)
                 for (std::int64_t r = 0; r < rows_; ++r)
                     pool_row(x + p * x_plane_, r, y + p * y_plane_, std::min(together, part.end - p));
@@ -70,18 +72,22 @@ class max_pool {
         y += row * w_.y[last_];
         for (std::int64_t p = 0; p < planes; ++p)
             std::fill_n(y + p * y_plane_, w_.y[last_], lowest);
+        std::array<window::taps, max_rank> taps;
         std::array<std::int64_t, max_rank> at;
-        for (auto d = last_; d-- > 0; row /= w_.y[d])
+        std::int64_t rows = 1; // of x, under the window
+        for (auto d = last_; d-- > 0; row /= w_.y[d]) {
             at[d] = row % w_.y[d];
-        for (std::int64_t tap = 0; tap < outer_taps_; ++tap) {
-            std::int64_t offset = 0, rest = tap;
-            bool inside = true;
-            for (auto d = last_; d-- > 0; rest /= w_.kernel[d]) {
-                const auto position = w_.position(d, at[d], rest % w_.kernel[d]);
-                inside &= position >= 0 && position < w_.x[d];
-                offset += position * x_strides_[d];
+            taps[d] = w_.taps_inside(d, at[d]);
+            rows *= taps[d].end - taps[d].begin;
+        }
+        for (std::int64_t r = 0; r < rows; ++r) {
+            std::int64_t offset = 0, rest = r;
+            for (auto d = last_; d-- > 0;) {
+                const auto count = taps[d].end - taps[d].begin;
+                offset += w_.position(d, at[d], taps[d].begin + rest % count) * x_strides_[d];
+                rest /= count;
             }
-            for (std::int64_t p = 0; p < planes && inside; ++p)
+            for (std::int64_t p = 0; p < planes; ++p)
                 take_row(x + p * x_plane_ + offset, y + p * y_plane_);
         }
     }
@@ -103,9 +109,9 @@ class max_pool {
     }
 
     void take_part(const T *x, std::int64_t i, T &y) const {
-        for (std::int64_t k = 0; k < w_.kernel[last_]; ++k)
-            if (const auto position = w_.position(last_, i, k); position >= 0 && position < w_.x[last_])
-                y = larger(y, x[position]);
+        const auto taps = w_.taps_inside(last_, i);
+        for (auto k = taps.begin; k < taps.end; ++k)
+            y = larger(y, x[w_.position(last_, i, k)]);
     }
 
     /// Of a window that has nothing but padding.
@@ -115,7 +121,7 @@ class max_pool {
     window w_;
     std::int64_t planes_;
     std::size_t last_; // dimension
-    std::int64_t rows_, outer_taps_, x_plane_, y_plane_;
+    std::int64_t rows_, x_plane_, y_plane_;
     dims x_strides_;
     std::int64_t whole_begin_ = 0, whole_end_ = 0;
 };
