@@ -54,3 +54,17 @@ function(dynquant_install target)
     install(FILES "${PROJECT_BINARY_DIR}/dynquantConfig.cmake"
         "${PROJECT_BINARY_DIR}/dynquantConfigVersion.cmake" DESTINATION ${package_dir})
 endfunction()
+
+# A program, which finds the libraries from the folder beside its own.
+function(dynquant_install_tool target)
+    cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_LIBDIR BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}/bin" OUTPUT_VARIABLE lib)
+    set(run_path "$ORIGIN/${lib}")
+    if(DYNQUANT_ONEDNN_BUNDLED)
+        list(APPEND run_path "$ORIGIN/../lib")
+        list(REMOVE_DUPLICATES run_path)
+    else()
+        set_target_properties(${target} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+    endif()
+    set_target_properties(${target} PROPERTIES INSTALL_RPATH "${run_path}")
+    install(TARGETS ${target} RUNTIME DESTINATION bin)
+endfunction()

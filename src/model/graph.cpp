@@ -1,6 +1,7 @@
 #include "model/graph.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "model/refusal.hpp"
 #include "onnx/element_type.hpp"
@@ -8,11 +9,18 @@
 #include "quantization/shape.hpp"
 
 namespace dynquant::models {
+namespace {
+
+/// "node 'fc1'", or "node of 'y'" for one that has no name.
+std::string place(const node &n) {
+    if (!n.name.empty()) return concat("node '", n.name, "'");
+    return concat("node of '", n.outputs.empty() ? "" : n.outputs.front(), "'");
+}
+
+} // namespace
 
 std::string label(const node &n) {
-    const auto op = concat(" (", n.domain.empty() ? "" : n.domain + ".", n.op_type, ")");
-    if (!n.name.empty()) return concat("node '", n.name, "'", op);
-    return concat("node of '", n.outputs.empty() ? "" : n.outputs.front(), "'", op);
+    return concat(place(n), " (", n.domain.empty() ? "" : n.domain + ".", n.op_type, ")");
 }
 
 std::optional<int> bits_in(onnx::element_type type) {
@@ -37,6 +45,29 @@ std::optional<std::int64_t> size_in_bytes(const tensor_type &what) {
     if (!bits || volume(extents).value_or(most_elements) >= most_elements) return std::nullopt;
     const auto elements = *volume(what.shape);
     return *bits < 8 ? elements / 8 * *bits + (elements % 8 * *bits + 7) / 8 : elements * (*bits / 8);
+}
+
+void check_operators(const graph &g, const std::vector<std::string> &known) {
+    struct use {
+        const node *first;
+        int others = 0;
+    };
+    std::map<std::string, use> unknown; // by the operator
+    for (const auto &n : g.nodes) {
+        if (n.domain.empty() && std::ranges::count(known, n.op_type) > 0) continue;
+        const auto [at, is_new] =
+                unknown.try_emplace(concat(n.domain.empty() ? "" : n.domain + ".", n.op_type), use {&n});
+        if (!is_new) ++at->second.others;
+    }
+    if (unknown.empty()) return;
+    std::string given;
+    for (const auto &[op, use] : unknown) {
+        given += concat(given.empty() ? "" : ", ", op, use.first->domain.empty() ? suggest(op, known) : "", " of ",
+                place(*use.first));
+        if (use.others > 0) given += concat(" and ", counted(static_cast<std::size_t>(use.others), "other"));
+    }
+    throw error(dnnl_unimplemented,
+            printable(concat("operators: expected ", alternatives(known, std::identity {}), ", given ", given)));
 }
 
 } // namespace dynquant::models

@@ -85,6 +85,9 @@ std::optional<int> bits_in(onnx::element_type type);
 /// Bytes of a tensor, or nothing when it has none or too many to count.
 std::optional<std::int64_t> size_in_bytes(const tensor_type &what);
 
+/// Throws error where nodes have operators that are not among the known ones of ONNX's domain: it names all of them.
+void check_operators(const graph &g, const std::vector<std::string> &known);
+
 /// Brings the nodes into an order in which each comes after those whose outputs it takes; those that are stay as they
 /// are. Throws error for a value that nothing computes or more than one node does, and for nodes in a cycle.
 void order(graph &g);

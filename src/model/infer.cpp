@@ -116,6 +116,7 @@ void check_outputs(graph &g) {
 
 void infer(graph &g, const std::map<std::string, dims> &shapes) {
     check_opset(g);
+    check_operators(g, operator_names());
     g.value_types.clear();
     for (const auto &[name, value] : g.initializers)
         g.value_types[name] = value.what;

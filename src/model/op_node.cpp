@@ -56,8 +56,8 @@ void check_inputs(const op_node &n) {
             continue;
         }
         if (!schema[i].types.contains(n.at(i).type))
-            n.refuse(dnnl_invalid_data_type, n.name(i), ": expected type ", names_of(schema[i].types), " at opset ",
-                    n.opset, ", given ", onnx::name_of(n.at(i).type));
+            n.refuse(dnnl_invalid_data_type, n.name(i), ": expected type ", names_of(schema[i].types),
+                    ", what dynquant computes at opset ", n.opset, ", given ", onnx::name_of(n.at(i).type));
     }
 }
 

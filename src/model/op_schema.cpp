@@ -1,7 +1,6 @@
 #include "model/op_schema.hpp"
 
 #include <algorithm>
-#include <functional>
 
 #include "model/operators/operators.hpp"
 
@@ -65,6 +64,8 @@ constexpr op_schema table[] = {
         {"Transpose", 1, one, transpose_attributes, infer_transpose, prepare_transpose},
 };
 
+} // namespace
+
 std::vector<std::string> operator_names() {
     std::vector<std::string> names;
     for (const auto &row : table)
@@ -72,16 +73,9 @@ std::vector<std::string> operator_names() {
     return names;
 }
 
-} // namespace
-
 const op_schema &schema_of(const node &n, std::int64_t opset) {
     const auto of_that_name = [&](const op_schema &row) { return n.op_type == row.name; };
     const auto first = std::ranges::find_if(table, of_that_name);
-    if (!n.domain.empty() || first == std::end(table)) {
-        const auto names = operator_names();
-        refuse(n, dnnl_unimplemented, "operator: expected ", alternatives(names, std::identity {}), ", given ",
-                n.domain.empty() ? "" : n.domain + ".", n.op_type, n.domain.empty() ? suggest(n.op_type, names) : "");
-    }
     const auto last = std::ranges::find_if_not(first, std::end(table), of_that_name);
     const auto after = std::find_if(first, last, [&](const op_schema &row) { return row.since > opset; });
     return *std::prev(after); // the model's opset is one that all operators have

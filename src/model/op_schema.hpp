@@ -49,7 +49,10 @@ struct op_schema {
 /// The newest opset whose operators the table knows.
 inline constexpr std::int64_t newest_opset = 28;
 
-/// The row of an operator at an opset. Throws error.
+/// The names of all operators.
+std::vector<std::string> operator_names();
+
+/// The row of an operator, which must have one, at an opset.
 const op_schema &schema_of(const node &n, std::int64_t opset);
 
 } // namespace dynquant::models

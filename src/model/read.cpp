@@ -109,10 +109,12 @@ port port_of(const file::Value &given, const char *kind) {
     if (!type.has_shape()) return result;
     result.shape.emplace();
     for (const auto &extent : type.shape().dim()) {
-        if (extent.has_dim_value() && extent.dim_value() < 0)
-            refuse(dnnl_invalid_shape, where, ": expected extents of 0 or more, given ", extent.dim_value());
+        // Some exporters write an open extent as -1, and as "?", which is no name that extents share.
+        if (extent.has_dim_value() && extent.dim_value() < free_extent)
+            refuse(dnnl_invalid_shape, where, ": expected extents of 0 or more, or -1 for an open one, given ",
+                    extent.dim_value());
         result.shape->push_back(extent.has_dim_value() ? extent.dim_value() : free_extent);
-        if (extent.dim_param().empty()) continue; // which is no dim_value
+        if (extent.dim_param().empty() || extent.dim_param() == "?") continue; // empty beside a dim_value, too
         result.names.resize(static_cast<std::size_t>(type.shape().dim_size()));
         result.names[result.shape->size() - 1] = extent.dim_param();
     }

@@ -160,8 +160,8 @@ TEST(Codify, ANodeThatIsNoLayerIsNamed) {
     m.g.nodes[1].outputs = {"s"};
     m.computes("s", {1, 2}).add("Softmax", {"s"}, "y", {1, 2});
     EXPECT_EQ(message_of(m.g, {{"x", {-1, 1}}, {"s", {-1, 1}}}),
-            "node 'the_Softmax' (Softmax): expected Gemm, MatMul, Conv, Add, Relu, Tanh, Sigmoid, Flatten, Reshape, "
-            "Transpose or MaxPool, given Softmax");
+            "operators: expected Add, Conv, Flatten, Gemm, MatMul, MaxPool, Relu, Reshape, Sigmoid, Tanh or Transpose, "
+            "given Softmax of node 'the_Softmax'");
 }
 
 TEST(Codify, AnActivationElsewhereIsNamed) {

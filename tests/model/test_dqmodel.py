@@ -32,7 +32,9 @@ class Run(Program):
     def test_it_writes_what_the_model_computes(self):
         self.codify()
         printed = self.prints("run", "q.onnx", "--input", "x=x.npy", "--output", "results", "--compare", "reference")
-        self.assertEqual(printed, "output 'y': equal to the reference in every bit\n")
+        self.assertEqual(
+            printed, "results/y.npy: float 2x2\noutput 'y': equal to the reference in every bit\n"
+        )
         y = numpy.load(self.folder / "results" / "y.npy")
         # x W + B is [-1.9758, 0.274] and [2.52, -1.496]; Relu; y goes to 2.52 by 255 steps
         self.assertLess(numpy.abs(y - [[0, 0.274], [2.52, 0]]).max(), 0.03)
@@ -45,7 +47,7 @@ class Run(Program):
             self.save("x", [[1], [5], [3], [254]], numpy.uint8)
             self.assertEqual(
                 self.prints("run", "m.onnx", "--input", "x.npy", "--compare", "integer"),
-                "node 'fc' (MatMulInteger): 0 of 4 results differ by integers\n",
+                "y.npy: int8 4x1\nnode 'fc' (MatMulInteger): 0 of 4 results differ by integers\n",
             )
 
     def test_integers_see_what_floats_round_away(self):
@@ -55,7 +57,7 @@ class Run(Program):
         self.save("x", [[5], [0], [10], [20]], numpy.uint8)
         self.assertEqual(
             self.prints("run", "m.onnx", "--input", "x.npy", "--compare", "integer"),
-            "node 'fc' (MatMulInteger): 1 of 4 results differ by integers, by 1 at most\n",
+            "y.npy: int8 4x1\nnode 'fc' (MatMulInteger): 1 of 4 results differ by integers, by 1 at most\n",
         )
 
     def test_multipliers_that_are_no_integer_and_shift(self):
@@ -63,7 +65,7 @@ class Run(Program):
         self.save("x", [[1], [2], [3], [4]], numpy.uint8)
         self.assertEqual(
             self.prints("run", "m.onnx", "--input", "x.npy", "--compare", "integer"),
-            "node 'fc' (MatMulInteger): no integers to compare with: its multipliers are no integer of 24 bits and a "
+            "y.npy: int8 4x1\nnode 'fc' (MatMulInteger): no integers to compare with: its multipliers are no integer of 24 bits and a "
             "right shift\n",
         )
 
@@ -71,7 +73,7 @@ class Run(Program):
         printed = self.prints("run", "float.onnx", "--input", "x.npy", "--repeat", "3", "--threads", "1")
         self.assertRegex(
             printed,
-            r"^median of 3 runs: [\d.]+ us, least [\d.]+ us\n"
+            r"^y.npy: float 2x2\nmedian of 3 runs: [\d.]+ us, least [\d.]+ us\n"
             r"to read the file's 0.000\d+ MB and do nothing else: [\d.]+ us\n$",
         )
 
@@ -161,7 +163,7 @@ class Run(Program):
             ),
             self.folder / "m.onnx",
         )
-        self.assertEqual(self.prints("run", "m.onnx"), "")
+        self.assertEqual(self.prints("run", "m.onnx"), "y.npy: int32 2\n")
         self.assertEqual(self.load("y").tolist(), [3, 4])
         self.refuses("--input: expected a file for each input, given none for 'x'", "run", "float.onnx")
 
@@ -206,6 +208,58 @@ class Inspect(Program):
         self.assertTrue(layer.endswith("  2, folded"), layer)
         self.assertAlmostEqual(float(layer.split()[-3]), multiplier, delta=1e-4 * multiplier)
         self.assertRegex(layer, r" 2\^-\d+ ")
+
+    def test_all_unknown_operators_are_named(self):
+        nodes = [helper.make_node("Rellu", ["x"], ["a"], name="first"), helper.make_node("Softmax", ["a"], ["b"])]
+        nodes += [helper.make_node("Softmax", ["b"], ["c"]), helper.make_node("Relu", ["c"], ["d"], domain="com.x")]
+        onnx.save(graph_model(nodes, [("x", TensorProto.FLOAT, [2])], [("d", TensorProto.FLOAT, [2])], {}), self.folder / "m.onnx")
+        known = (
+            "Add, Cast, Conv, ConvInteger, DequantizeLinear, Flatten, Gemm, Identity, MatMul, MatMulInteger, MaxPool, Mul, "
+            "QuantizeLinear, Relu, Reshape, Sigmoid, Tanh or Transpose"
+        )
+        for command in (("inspect", "m.onnx"), ("run", "m.onnx", "--input", "x.npy")):
+            self.save("x", [1, 2])
+            self.refuses(
+                f"m.onnx: operators: expected {known}, given Rellu (did you mean 'Relu'?) of node 'first', Softmax of node "
+                "of 'b' and 1 other, com.x.Relu of node of 'd'",
+                *command,
+            )
+
+    def test_extents_without_a_name_are_not_alike(self):
+        # As exporters write them: "?" and -1.
+        for first, second in (("?", "?"), (-1, -1)):
+            onnx.save(
+                graph_model(
+                    [helper.make_node("Relu", ["x"], ["y"])],
+                    [("x", TensorProto.FLOAT, [first, second])],
+                    [("y", TensorProto.FLOAT, [first, second])],
+                    {},
+                ),
+                self.folder / "m.onnx",
+            )
+            self.assertIn("float 2x3", self.prints("inspect", "m.onnx", "--shape", "x=2,3"))
+        onnx.save(
+            graph_model([], [("x", TensorProto.FLOAT, [-2])], [("x", TensorProto.FLOAT, [-2])], {}), self.folder / "m.onnx"
+        )
+        self.refuses(
+            "m.onnx: input 'x': expected extents of 0 or more, or -1 for an open one, given -2",
+            *("inspect", "m.onnx", "--shape", "x=2"),
+        )
+
+    def test_a_limit_that_is_not_onnx_s(self):
+        onnx.save(
+            graph_model(
+                [helper.make_node("MatMulInteger", ["x", "w"], ["y"], name="fc")],
+                [("x", TensorProto.UINT8, [1, 1])],
+                [("y", TensorProto.INT32, [1, 1])],
+                {"w": numpy.array([[200]], numpy.uint8)},
+            ),
+            self.folder / "m.onnx",
+        )
+        self.refuses(
+            "m.onnx: node 'fc' (MatMulInteger): B 'w': expected type int8, what dynquant computes at opset 13, given uint8",
+            *("inspect", "m.onnx"),
+        )
 
     def test_a_shape_that_is_open(self):
         self.codify()
@@ -270,7 +324,7 @@ class Inspect(Program):
         self.assertEqual(self.prints("inspect", "m.onnx").splitlines()[2:], [f"fc: warning: {warning}"])
         self.save("x", [[1, 1]], numpy.int8)
         ran = self.run_program("run", "m.onnx", "--input", "x.npy")
-        self.assertEqual((ran.returncode, ran.stdout, ran.stderr), (0, "", f"dqmodel: warning: fc: {warning}\n"))
+        self.assertEqual((ran.returncode, ran.stdout, ran.stderr), (0, "y.npy: int8 1x1\n", f"dqmodel: warning: fc: {warning}\n"))
 
     def test_names_do_not_reach_the_terminal_as_they_are(self):
         model = rescaled_model(0.5)
@@ -282,7 +336,7 @@ class Inspect(Program):
         self.assertEqual(row.index("fully"), head.index("pattern"))
         self.assertTrue(
             self.prints("run", "m.onnx", "--input", "x.npy", "--compare", "integer").startswith(
-                "node 'f\\x1b[31mc\\x0anew' (MatMulInteger): 0 of 4"
+                "y.npy: int8 4x1\nnode 'f\\x1b[31mc\\x0anew' (MatMulInteger): 0 of 4"
             )
         )
 
@@ -303,9 +357,24 @@ class Inspect(Program):
 
 class Usage(Program):
     def test_a_command_that_is_nearly_right(self):
-        ran = self.run_program("resale", "3")
-        self.assertEqual(ran.returncode, 2)
-        self.assertIn("(did you mean 'rescale'?)", ran.stderr)
+        self.refuses(
+            "expected a command, inspect, run, rescale or codify, given 'resale' (did you mean 'rescale'?) (--help tells the "
+            "usage)",
+            *("resale", "3"),
+            status=2,
+        )
+
+    def test_an_option_that_is_nearly_right(self):
+        for arguments in (("--imput", "x.npy"), ("--imput=x.npy",), ("--input", "x.npy", "--imput", "x.npy")):
+            self.refuses(
+                "expected an option, --help, --input, --shape, --output, --compare, --threads, --repeat or --no-fuse, given "
+                "'--imput' (did you mean '--input'?) (--help tells the usage)",
+                *("run", "float.onnx", *arguments),
+                status=2,
+            )
+
+    def test_version(self):
+        self.assertRegex(self.prints("--version"), r"^dqmodel \d+\.\d+\.\d+\n$")
 
     def test_help(self):
         for command in ("inspect", "run", "rescale", "codify"):
@@ -314,6 +383,7 @@ class Usage(Program):
             self.assertIn("--help", told)
             self.assertIn("Exit status: 0 where all is well", told)
             self.assertNotIn("{false}", told)
+            self.assertNotIn("[FILE]", told)
 
     def test_numbers_out_of_range(self):
         for option, most in (("--threads", 65536), ("--repeat", 1000000000)):

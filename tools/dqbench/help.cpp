@@ -40,6 +40,7 @@ constexpr const char *commands =
   --match=REGEX                 run the cases whose arguments match
   --perf-template=def|csv|TEXT  the format of performance lines; below
   --help                        this text
+  --version                     the version
 
 )";
 

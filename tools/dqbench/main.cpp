@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <exception>
 
+#include "dynquant/version.hpp"
 #include "help.hpp"
 #include "quantization/text.hpp"
 #include "reader.hpp"
@@ -16,9 +17,13 @@ using namespace dqbench;
 
 enum exit_status { all_well, case_failed, not_understood };
 
+/// $DQBENCH_INPUTS, the folder installed with this program, or that of the source tree.
 std::filesystem::path inputs_folder() {
-    const char *given = std::getenv("DQBENCH_INPUTS");
-    return given && *given ? given : DQBENCH_INPUTS_FOLDER;
+    if (const char *given = std::getenv("DQBENCH_INPUTS"); given && *given) return given;
+    std::error_code none;
+    const auto program = std::filesystem::read_symlink("/proc/self/exe", none);
+    const auto installed = (program.parent_path() / DQBENCH_INSTALLED_INPUTS).lexically_normal();
+    return std::filesystem::is_directory(installed, none) ? installed.string() : DQBENCH_INPUTS_FOLDER;
 }
 
 /// One line on stderr, whatever control characters the user's text brought into it.
@@ -33,6 +38,10 @@ exit_status run(const std::vector<std::string> &arguments) {
     input.read_arguments(arguments);
     if (input.help()) {
         std::fputs(help_text().c_str(), stdout);
+        return all_well;
+    }
+    if (input.version()) {
+        std::printf("dqbench %d.%d.%d\n", DYNQUANT_VERSION_MAJOR, DYNQUANT_VERSION_MINOR, DYNQUANT_VERSION_PATCH);
         return all_well;
     }
     if (input.problems() == 0)

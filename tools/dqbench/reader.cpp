@@ -15,7 +15,7 @@ namespace {
 
 /// Options that act on the reading, not on the case.
 constexpr const char *commands[] = {
-        "batch", "case", "help", "in-shapes", "match", "op-attrs", "perf-template", "reset"};
+        "batch", "case", "help", "in-shapes", "match", "op-attrs", "perf-template", "reset", "version"};
 
 std::string nearest_option(const std::string &name) {
     std::vector<std::string> known;
@@ -58,12 +58,14 @@ void reader::read_option(const std::string &name, const std::string *value) {
     const bool command = std::find(std::begin(commands), std::end(commands), word) != std::end(commands);
     if (!which && !command) throw usage_error(concat("unknown option '", name, "'", nearest_option(name)));
 
-    const bool takes_value = word != "help" && word != "reset";
+    const bool takes_value = word != "help" && word != "reset" && word != "version";
     if (takes_value != (value != nullptr))
         throw usage_error(concat(name, takes_value ? ": expected a value, as in " : ": expected no value, as in ", name,
                 takes_value ? "=VALUE" : ""));
     if (word == "help") {
         help_ = true;
+    } else if (word == "version") {
+        version_ = true;
     } else if (word == "reset") {
         settings_.reset();
         rewrites_ = {};

@@ -39,6 +39,8 @@ class reader {
 
     /// --help was among the arguments.
     bool help() const { return help_; }
+    /// --version was.
+    bool version() const { return version_; }
 
     /// What is to be told before anything runs, a line each.
     const std::vector<std::string> &notes() const { return notes_; }
@@ -66,7 +68,7 @@ class reader {
     std::vector<job> jobs_;
     std::vector<std::string> notes_;
     std::size_t problems_ = 0;
-    bool help_ = false;
+    bool help_ = false, version_ = false;
 };
 
 } // namespace dqbench

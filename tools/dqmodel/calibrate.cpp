@@ -9,6 +9,7 @@
 
 #include <unistd.h>
 
+#include "model/codify/layers.hpp"
 #include "model/file.hpp"
 #include "model/refusal.hpp"
 #include "onnx/element_type.hpp"
@@ -100,6 +101,7 @@ float_model read_float_model(const std::string &file, const std::vector<std::str
     m.stated = naming(file, [&] {
         auto g = read(bytes_of_file(file));
         inline_constants(g);
+        check_codified_operators(g);
         return g;
     });
     const auto &ports = m.stated.inputs;

@@ -49,8 +49,8 @@ exit_status codify(const codify_arguments &given) {
     opts.shapes = m.shapes;
     dynquant::model::parse(bytes, given.output, opts); // what is written can be run
     write_file(given.output, bytes);
-    std::printf("%s: %zu nodes of %zu, %lld samples\n", given.output.c_str(), result.model.nodes.size(),
-            m.known.nodes.size(), static_cast<long long>(m.runs));
+    say(given.output, ": ", dynquant::counted(result.model.nodes.size(), "node"), " for the ", m.known.nodes.size(),
+            " of ", given.file, ", scales from ", dynquant::counted(static_cast<std::size_t>(m.runs), "sample"));
     return all_well;
 }
 

@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include "commands.hpp"
+#include "dynquant/version.hpp"
 #include "quantization/text.hpp"
 
 namespace dqmodel {
@@ -26,42 +27,31 @@ struct action {
     std::string file;
 };
 
-/// An option of several values takes a FILE after them, too, so that CLI11 cannot ask for one: the value that is named
-/// like a model is it.
-void find_file(std::string &file, std::initializer_list<std::vector<std::string> *> options) {
-    for (auto *values : options) {
-        if (!file.empty()) return;
-        const auto is_model = [](const std::string &value) { return value.ends_with(".onnx"); };
-        const auto at = std::ranges::find_if(*values, is_model);
-        if (at == values->end()) continue;
-        file = *at;
-        values->erase(at);
-    }
-    if (file.empty()) throw CLI::RequiredError("FILE");
+/// Each use of the option takes one value, so that FILE may come after it.
+void take_one_each(CLI::Option *option) {
+    option->allow_extra_args(false);
 }
 
 void add_inspect(CLI::App &app, action &chosen) {
     auto *command = app.add_subcommand("inspect",
             "Shows a model's layers: patterns, shapes, types, rescalings, what is computed at once and what is not");
     auto given = std::make_shared<inspect_arguments>();
-    command->add_option("FILE", given->file, "An ONNX model");
-    command->add_option("--shape", given->shapes, "The shape of an input that the model leaves open: name=1,28,28");
+    command->add_option("FILE", given->file, "An ONNX model")->required();
+    take_one_each(command->add_option(
+            "--shape", given->shapes, "The shape of an input that the model leaves open: name=1,28,28"));
     command->add_flag("--json", given->json, "As JSON");
-    command->callback([given, &chosen] {
-        find_file(given->file, {&given->shapes});
-        chosen = {[given] { return inspect(*given); }, given->file};
-    });
+    command->callback([given, &chosen] { chosen = {[given] { return inspect(*given); }, given->file}; });
 }
 
 void add_run(CLI::App &app, action &chosen) {
     auto *command = app.add_subcommand("run", "Runs a model on .npy files");
     auto given = std::make_shared<run_arguments>();
-    command->add_option("FILE", given->file, "An ONNX model");
-    command->add_option("--input", given->inputs,
-            "name=x.npy for each input; x.npy will do for a model of one. Its shape fills in what the model leaves "
-            "open");
-    command->add_option("--shape", given->shapes,
-            "The shape of an input that the model leaves open, when it is not that of the file: name=1,28,28");
+    command->add_option("FILE", given->file, "An ONNX model")->required();
+    take_one_each(command->add_option("--input", given->inputs,
+            "name=x.npy, once for each input; x.npy will do for a model of one. Its shape fills in what the model "
+            "leaves open"));
+    take_one_each(command->add_option("--shape", given->shapes,
+            "The shape of an input that the model leaves open, when it is not that of the file: name=1,28,28"));
     command->add_option("--output", given->output, "Folder for the results, NAME.npy each. Default: the current one");
     command->add_option("--compare", given->compare,
                    "reference: also node by node, to the bit. integer: with rescalings as a multiplication of integers "
@@ -75,10 +65,7 @@ void add_run(CLI::App &app, action &chosen) {
             ->check(CLI::Range(0, 1'000'000'000));
     command->add_flag_callback(
             "--no-fuse", [given] { given->fuse = false; }, "Node by node");
-    command->callback([given, &chosen] {
-        find_file(given->file, {&given->inputs, &given->shapes});
-        chosen = {[given] { return run(*given); }, given->file};
-    });
+    command->callback([given, &chosen] { chosen = {[given] { return run(*given); }, given->file}; });
 }
 
 void add_rescale(CLI::App &app, action &chosen) {
@@ -93,30 +80,41 @@ void add_codify(CLI::App &app, action &chosen) {
             "Makes a pre-quantized model of a float model of Gemm, MatMul (and Add), Conv, Relu, Tanh, Sigmoid, "
             "Flatten, Reshape, Transpose and MaxPool");
     auto given = std::make_shared<codify_arguments>();
-    command->add_option("FILE", given->file, "An ONNX model of float32");
-    command->add_option("--calibration", given->calibration,
-                   "x.npy, or name=x.npy for each input: samples along the first axis. The largest magnitudes give the "
-                   "scales; of what is 0 throughout the scale is 1")
-            ->required();
+    command->add_option("FILE", given->file, "An ONNX model of float32")->required();
+    take_one_each(command->add_option("--calibration", given->calibration,
+                                 "x.npy, or name=x.npy once for each input: samples along the first axis. The largest "
+                                 "magnitudes give the scales; of what is 0 throughout the scale is 1")
+                          ->required());
     command->add_option("--rescale", given->rescale, "One Mul, or Quant_scale and Quant_shift. Default: 2mul")
             ->check(CLI::IsMember({"1mul", "2mul"}));
     command->add_option("--activation", given->activation, "Tanh and Sigmoid of 8 bits or in float16. Default: int8")
             ->check(CLI::IsMember({"int8", "fp16"}));
     command->add_flag("--per-channel", given->per_channel, "A scale of the weights for each output channel");
     command->add_option("-o,--output", given->output, "The model to write")->required();
-    command->callback([given, &chosen] {
-        find_file(given->file, {&given->calibration});
-        chosen = {[given] { return codify(*given); }, given->file};
-    });
+    command->callback([given, &chosen] { chosen = {[given] { return codify(*given); }, given->file}; });
 }
 
-/// " (did you mean 'codify'?)" for a first argument that is no command.
-std::string near_command(const CLI::App &app, int argc, const char *const *argv) {
-    if (argc < 2) return "";
-    std::vector<std::string> names;
-    for (const auto *command : app.get_subcommands([](const CLI::App *) { return true; }))
-        names.push_back(command->get_name());
-    return std::find(names.begin(), names.end(), argv[1]) == names.end() ? dynquant::suggest(argv[1], names) : "";
+/// What is wrong with the command line: a command or an option that there is not, or else what CLI11 says.
+std::string problem(const CLI::App &app, int argc, const char *const *argv, const CLI::ParseError &e) {
+    const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+    std::vector<std::string> commands, options;
+    const CLI::App *chosen = &app;
+    for (const auto *command : app.get_subcommands([](const CLI::App *) { return true; })) {
+        commands.push_back(command->get_name());
+        if (!words.empty() && words.front() == command->get_name()) chosen = command;
+    }
+    if (chosen == &app && !words.empty() && !words.front().starts_with("-"))
+        return dynquant::concat("expected a command, ", dynquant::alternatives(commands, std::identity {}), ", given '",
+                words.front(), "'", dynquant::suggest(words.front(), commands));
+    for (const auto *option : chosen->get_options())
+        for (const auto &name : option->get_lnames())
+            options.push_back("--" + name);
+    for (const auto &word : words)
+        if (const auto name = word.substr(0, word.find('='));
+                name.starts_with("--") && name != "--" && std::ranges::count(options, name) == 0)
+            return dynquant::concat("expected an option, ", dynquant::alternatives(options, std::identity {}),
+                    ", given '", name, "'", dynquant::suggest(name, options));
+    return e.what();
 }
 
 exit_status main(int argc, const char *const *argv) {
@@ -125,18 +123,23 @@ exit_status main(int argc, const char *const *argv) {
     app.require_subcommand(1);
     app.footer("Exit status: 0 where all is well, 1 where the model or a file is wrong or results differ from the "
                "reference, 2 where the command line is wrong.");
+    app.set_version_flag("--version",
+            dynquant::concat(
+                    "dqmodel ", DYNQUANT_VERSION_MAJOR, ".", DYNQUANT_VERSION_MINOR, ".", DYNQUANT_VERSION_PATCH));
     add_inspect(app, chosen);
     add_run(app, chosen);
     add_rescale(app, chosen);
     add_codify(app, chosen);
     try {
         app.parse(argc, argv);
+    } catch (const CLI::CallForVersion &e) {
+        std::cout << e.what() << '\n';
+        return all_well;
     } catch (const CLI::Success &) { // --help
         std::cout << app.help();
         return all_well;
     } catch (const CLI::ParseError &e) {
-        return complain(
-                dynquant::concat(e.what(), near_command(app, argc, argv), " (--help tells the usage)"), not_understood);
+        return complain(dynquant::concat(problem(app, argc, argv, e), " (--help tells the usage)"), not_understood);
     }
     try {
         return chosen.run();

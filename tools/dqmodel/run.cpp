@@ -161,9 +161,13 @@ exit_status run(const run_arguments &given) {
                     stderr, "dqmodel: warning: %s\n", dynquant::printable(concat(s.name, ": ", s.warning)).c_str());
     const auto got = run_once(j, m);
     npy::new_files files;
+    std::vector<std::filesystem::path> written;
     for (std::size_t i = 0; i < got.size(); ++i)
-        write_tensor(files, given.output, m.outputs()[i], got[i].data());
+        written.push_back(write_tensor(files, given.output, m.outputs()[i], got[i].data()));
     files.commit();
+    for (std::size_t i = 0; i < got.size(); ++i)
+        say(written[i].string(), ": ", dynquant::onnx::name_of(m.outputs()[i].type), " ",
+                dynquant::to_string(m.outputs()[i].shape));
     if (given.repeat > 0) print_time(j, m, given.repeat);
     if (given.compare == "integer") compare_with_integers(j, given);
     if (given.compare == "reference" && !equals_reference(j, given, m, got)) return differs;

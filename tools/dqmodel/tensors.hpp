@@ -33,8 +33,8 @@ dynquant::models::tensor read_tensor(
 void expect_files(const std::vector<dynquant::model_port> &outputs);
 
 /// NAME.npy in the folder, with what a file's name cannot have replaced.
-void write_tensor(npy::new_files &files, const std::filesystem::path &folder, const dynquant::model_port &port,
-        const std::byte *data);
+std::filesystem::path write_tensor(npy::new_files &files, const std::filesystem::path &folder,
+        const dynquant::model_port &port, const std::byte *data);
 
 /// Bytes of a port's tensor.
 std::size_t bytes_of(const dynquant::model_port &port);

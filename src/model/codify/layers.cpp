@@ -46,20 +46,17 @@ class layer_reader {
             else if (is_one_of(n, {"Flatten", "Reshape", "Transpose", "MaxPool"}))
                 result.push_back({std::nullopt, &n});
             else
-                refuse_node(n);
+                refuse_place(n);
         }
         return result;
     }
 
   private:
-    [[noreturn]] static void refuse_node(const node &n) {
-        if (is_one_of(n, {"Relu", "Tanh", "Sigmoid", "Add"}))
-            refuse(n, dnnl_unimplemented,
-                    "expected it right after a Gemm, MatMul or Conv whose result nothing else takes (Add: of MatMul, "
-                    "with a constant for each column), given it elsewhere");
+    /// Relu, Tanh, Sigmoid or Add.
+    [[noreturn]] static void refuse_place(const node &n) {
         refuse(n, dnnl_unimplemented,
-                "expected Gemm, MatMul, Conv, Add, Relu, Tanh, Sigmoid, Flatten, Reshape, Transpose or MaxPool, given ",
-                n.op_type);
+                "expected it right after a Gemm, MatMul or Conv whose result nothing else takes (Add: of MatMul, "
+                "with a constant for each column), given it elsewhere");
     }
 
     float_layer layer(const node &product) {
@@ -203,7 +200,13 @@ std::int64_t float_layer::channel_of(std::int64_t weight) const {
     return weight / (static_cast<std::int64_t>(weights.size()) / channels);
 }
 
+void check_codified_operators(const graph &g) {
+    check_operators(g,
+            {"Add", "Conv", "Flatten", "Gemm", "MatMul", "MaxPool", "Relu", "Reshape", "Sigmoid", "Tanh", "Transpose"});
+}
+
 std::vector<float_step> steps_of(const graph &g) {
+    check_codified_operators(g);
     return layer_reader(g).steps();
 }
 

@@ -32,6 +32,9 @@ struct float_step {
     const node *passing = nullptr;
 };
 
+/// Throws error for operators that no step has, naming all of them.
+void check_codified_operators(const graph &g);
+
 /// All of the graph in order. Throws error for a node that is neither, naming it. value_types must be known.
 std::vector<float_step> steps_of(const graph &g);
 
