@@ -12,7 +12,7 @@ void check_opset(const graph &g) {
     constexpr std::int64_t oldest = 10; // QuantizeLinear's and ConvInteger's first
     const auto given = g.opsets.at("");
     if (given < oldest || given > newest_opset)
-        throw error(dnnl_unimplemented, concat("opset: expected ", oldest, " to ", newest_opset, ", given ", given));
+        refuse(dnnl_unimplemented, "opset: expected ", oldest, " to ", newest_opset, ", given ", given);
 }
 
 /// An extent that the file leaves open is a question mark.
@@ -35,26 +35,24 @@ dims shape_of(const port &input, const std::map<std::string, dims> &shapes) {
     const bool is_open = !input.shape || std::ranges::count(*input.shape, free_extent) > 0;
     if (given == shapes.end()) {
         if (is_open)
-            throw error(dnnl_invalid_shape,
-                    concat("input '", input.name, "': expected a shape for it among the options, since the file says ",
-                            text_of(input.shape), ", given none"));
+            refuse(dnnl_invalid_shape, "input '", input.name,
+                    "': expected a shape for it among the options, since the file says ", text_of(input.shape),
+                    ", given none");
         return *input.shape;
     }
     const auto &shape = given->second;
     if (!agrees(input.shape, shape) || std::ranges::any_of(shape, [](auto extent) { return extent < 0; })
             || shape.size() > max_rank)
-        throw error(dnnl_invalid_shape,
-                concat("input '", input.name, "': expected a shape as the file says, ", text_of(input.shape),
-                        ", given ", text_of(shape)));
+        refuse(dnnl_invalid_shape, "input '", input.name, "': expected a shape as the file says, ",
+                text_of(input.shape), ", given ", text_of(shape));
     return shape;
 }
 
 void check_size(const std::string &what, const tensor_type &value) {
     if (!bits_in(value.type))
-        throw error(dnnl_invalid_data_type,
-                concat(what, ": expected numbers, given elements of type ", onnx::name_of(value.type)));
+        refuse(dnnl_invalid_data_type, what, ": expected numbers, given elements of type ", onnx::name_of(value.type));
     if (!size_in_bytes(value))
-        throw error(dnnl_invalid_shape, concat(what, ": expected a size that can be, given ", text_of(value.shape)));
+        refuse(dnnl_invalid_shape, what, ": expected a size that can be, given ", text_of(value.shape));
 }
 
 void check_names(const graph &g, const std::map<std::string, dims> &shapes) {
@@ -63,8 +61,8 @@ void check_names(const graph &g, const std::map<std::string, dims> &shapes) {
         names.push_back(input.name);
     for (const auto &[name, shape] : shapes)
         if (std::ranges::count(names, name) == 0)
-            throw error(dnnl_invalid_arguments,
-                    concat("shapes: expected names of inputs, given '", name, "'", suggest(name, names)));
+            refuse(dnnl_invalid_arguments, "shapes: expected names of inputs, given '", name, "'",
+                    suggest(name, names));
 }
 
 /// An extent that has a name, and the first input that has it.
@@ -78,9 +76,8 @@ void check_extents(const port &input, const dims &shape, std::map<std::string, n
         if (input.names[d].empty()) continue;
         const auto &first = known.try_emplace(input.names[d], named_extent {input.name, shape[d]}).first->second;
         if (first.extent != shape[d])
-            throw error(dnnl_invalid_shape,
-                    concat("input '", input.name, "': expected ", first.extent, " for '", input.names[d],
-                            "', as in input '", first.input, "', given shape ", text_of(shape)));
+            refuse(dnnl_invalid_shape, "input '", input.name, "': expected ", first.extent, " for '", input.names[d],
+                    "', as in input '", first.input, "', given shape ", text_of(shape));
     }
 }
 
@@ -100,13 +97,11 @@ void check_outputs(graph &g) {
     for (auto &output : g.outputs) {
         const auto &value = g.value_types.at(output.name);
         if (output.type != onnx::type::undefined && output.type != value.type)
-            throw error(dnnl_invalid_data_type,
-                    concat("output '", output.name, "': expected type ", onnx::name_of(value.type),
-                            ", which its node computes, given ", onnx::name_of(output.type)));
+            refuse(dnnl_invalid_data_type, "output '", output.name, "': expected type ", onnx::name_of(value.type),
+                    ", which its node computes, given ", onnx::name_of(output.type));
         if (!agrees(output.shape, value.shape))
-            throw error(dnnl_invalid_shape,
-                    concat("output '", output.name, "': expected shape ", text_of(value.shape),
-                            ", which its node computes, given ", text_of(output.shape)));
+            refuse(dnnl_invalid_shape, "output '", output.name, "': expected shape ", text_of(value.shape),
+                    ", which its node computes, given ", text_of(output.shape));
         output.type = value.type;
         output.shape = value.shape;
     }

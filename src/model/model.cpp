@@ -30,18 +30,17 @@ std::vector<model_port> ports_of(const std::vector<models::port> &ports) {
 template <typename Pointer>
 void check_buffers(const char *what, const std::vector<Pointer> &given, const std::vector<model_port> &ports) {
     if (given.size() != ports.size())
-        throw error(
-                dnnl_invalid_arguments, concat(what, "s: expected ", ports.size(), " buffers, given ", given.size()));
+        models::refuse(dnnl_invalid_arguments, what, "s: expected ", ports.size(), " buffers, given ", given.size());
     for (std::size_t i = 0; i < ports.size(); ++i)
         if (!given[i] && volume(ports[i].shape) != 0)
-            throw error(dnnl_invalid_arguments,
-                    concat(what, " '", ports[i].name, "': expected a buffer, given a null pointer"));
+            models::refuse(
+                    dnnl_invalid_arguments, what, " '", ports[i].name, "': expected a buffer, given a null pointer");
 }
 
 /// With no more threads than the machine runs at once.
 model_options checked(model_options opts) {
     for (auto [what, threads] : {std::pair {"threads", &opts.threads}, {"kernel.threads", &opts.kernel.threads}}) {
-        if (*threads < 0) throw error(dnnl_invalid_arguments, concat(what, ": expected 0 or more, given ", *threads));
+        if (*threads < 0) models::refuse(dnnl_invalid_arguments, what, ": expected 0 or more, given ", *threads);
         *threads = std::min(*threads, parallel::machine_threads());
     }
     return opts;

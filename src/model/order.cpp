@@ -50,21 +50,18 @@ class ordering {
         if (is_new) return;
         const auto first = at->second == given ? std::string("an input or an initializer of the graph")
                                                : label(graph_.nodes[at->second]);
-        throw error(dnnl_invalid_arguments,
-                concat("value '", name, "': expected one definition, given ", first, " and ", by));
+        refuse(dnnl_invalid_arguments, "value '", name, "': expected one definition, given ", first, " and ", by);
     }
 
     void check_outputs() const {
         std::set<std::string> names;
         for (const auto &output : graph_.outputs) {
             if (!defined_by_.contains(output.name))
-                throw error(dnnl_invalid_arguments,
-                        concat("output '", output.name,
-                                "': expected a value that a node computes, an input or an initializer, given none of "
-                                "that name"));
+                refuse(dnnl_invalid_arguments, "output '", output.name,
+                        "': expected a value that a node computes, an input or an initializer, given none of "
+                        "that name");
             if (!names.insert(output.name).second)
-                throw error(dnnl_invalid_arguments,
-                        concat("output '", output.name, "': expected it once, given it more often"));
+                refuse(dnnl_invalid_arguments, "output '", output.name, "': expected it once, given it more often");
         }
     }
 

@@ -15,11 +15,6 @@ namespace file = model_file;
 
 static_assert(std::endian::native == std::endian::little, "tensors in files are little endian");
 
-template <typename... Parts>
-[[noreturn]] void refuse(dnnl_status_t status, const Parts &...parts) {
-    throw error(status, concat(parts...));
-}
-
 /// The last `bytes` bytes of each value, which is how the file's fields hold narrower types.
 template <typename Values>
 std::vector<std::byte> packed(const Values &values, std::size_t bytes) {

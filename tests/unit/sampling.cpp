@@ -24,6 +24,20 @@ TEST(case_sampler, takes_each_case_unless_told_otherwise) {
     EXPECT_EQ(taken_of(4), (std::vector {0, 1, 2, 3}));
 }
 
+TEST(case_sampler, takes_fewer_where_the_test_says_so) {
+    const auto second = [] {
+        case_sampler sampler(2);
+        sampler.takes();
+        return sampler.takes();
+    };
+    {
+        const scoped_variable unset("DYNQUANT_TEST_SAMPLE", {});
+        EXPECT_FALSE(second());
+    }
+    const scoped_variable all("DYNQUANT_TEST_SAMPLE", "1");
+    EXPECT_TRUE(second());
+}
+
 TEST(case_sampler, takes_the_first_case_of_each_three) {
     const scoped_variable three("DYNQUANT_TEST_SAMPLE", "3");
     EXPECT_EQ(taken_of(8), (std::vector {0, 3, 6}));

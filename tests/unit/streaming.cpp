@@ -172,7 +172,7 @@ void expect_converted_right(const converted_case &of, const row_functions &rows)
 
 TEST(streaming, converts_right_at_every_alignment) {
     using enum data_type;
-    case_sampler sampler;
+    case_sampler sampler(7);
     for (const auto src : {s4, u4, s8, u8})
         for (const auto dst : {f32, f16, bf16})
             for (const std::int64_t size : {1, 3, 16, 31, 32, 33, 64, 100, 128, 1024, 1500})

@@ -193,12 +193,10 @@ class writer {
 
     const value_range &range_of(const std::string &value) const {
         const auto at = ranges_.find(value);
-        if (at == ranges_.end())
-            throw error(dnnl_invalid_arguments, concat("value '", value, "': expected its range, given none"));
+        if (at == ranges_.end()) refuse(dnnl_invalid_arguments, "value '", value, "': expected its range, given none");
         if (!std::isfinite(at->second.lowest) || !std::isfinite(at->second.highest))
-            throw error(dnnl_invalid_arguments,
-                    concat("value '", value, "': expected finite numbers in calibration, given ", at->second.lowest,
-                            " to ", at->second.highest));
+            refuse(dnnl_invalid_arguments, "value '", value, "': expected finite numbers in calibration, given ",
+                    at->second.lowest, " to ", at->second.highest);
         return at->second;
     }
 
@@ -221,8 +219,7 @@ class writer {
     const quantized_value &quantized(const std::string &value) const {
         const auto at = quantized_.find(value);
         if (at == quantized_.end())
-            throw error(dnnl_invalid_arguments,
-                    concat("value '", value, "': expected one that is computed, given a constant"));
+            refuse(dnnl_invalid_arguments, "value '", value, "': expected one that is computed, given a constant");
         return at->second;
     }
 
