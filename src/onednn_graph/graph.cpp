@@ -7,8 +7,10 @@ using namespace dynquant::onednn_graph;
 
 namespace {
 
-dnnl_status_t noted(dnnl_status_t status, const dnnl_graph_graph_t *graph, dnnl_fpmath_mode_t mode) {
-    if (status == dnnl_success) graphs().put(*graph, std::make_shared<graph_note>(mode));
+/// A graph of another engine is oneDNN's alone: only CPUs' streams have computed when execute returns.
+dnnl_status_t noted(
+        dnnl_status_t status, const dnnl_graph_graph_t *graph, dnnl_engine_kind_t kind, dnnl_fpmath_mode_t mode) {
+    if (status == dnnl_success && kind == dnnl_cpu) graphs().put(*graph, std::make_shared<graph_note>(mode));
     return status;
 }
 
@@ -45,14 +47,15 @@ dnnl_status_t dnnl_graph_graph_create(dnnl_graph_graph_t *graph, dnnl_engine_kin
     return guarded([&] {
         auto mode = dnnl_fpmath_mode_strict;
         onednn().get_default_fpmath_mode(&mode);
-        return noted(onednn().graph_create(graph, engine_kind), graph, mode);
+        return noted(onednn().graph_create(graph, engine_kind), graph, engine_kind, mode);
     });
 }
 
 dnnl_status_t dnnl_graph_graph_create_with_fpmath_mode(
         dnnl_graph_graph_t *graph, dnnl_engine_kind_t engine_kind, dnnl_fpmath_mode_t mode) {
-    return guarded(
-            [&] { return noted(onednn().graph_create_with_fpmath_mode(graph, engine_kind, mode), graph, mode); });
+    return guarded([&] {
+        return noted(onednn().graph_create_with_fpmath_mode(graph, engine_kind, mode), graph, engine_kind, mode);
+    });
 }
 
 // Newer than 3.2, where a graph keeps the mode that it was created with.

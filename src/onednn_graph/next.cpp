@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include "quantization/text.hpp"
+
 namespace dynquant::onednn_graph {
 namespace {
 
@@ -85,6 +87,19 @@ const next_functions &next() {
     return functions;
 }
 
+/// "THREADPOOL", as in DNNL_RUNTIME_THREADPOOL.
+std::string name_of_runtime(unsigned runtime) {
+    switch (runtime) {
+        case DNNL_RUNTIME_NONE: return "NONE";
+        case DNNL_RUNTIME_SEQ: return "SEQ";
+        case DNNL_RUNTIME_OMP: return "OMP";
+        case DNNL_RUNTIME_TBB: return "TBB";
+        case DNNL_RUNTIME_THREADPOOL: return "THREADPOOL";
+        case DNNL_RUNTIME_SYCL: return "SYCL";
+        default: return concat("number ", runtime);
+    }
+}
+
 } // namespace
 
 bool has_onednn() {
@@ -92,6 +107,14 @@ bool has_onednn() {
         return true;
     report_no_onednn();
     return false;
+}
+
+// Only these three have computed when execute returns. With another what comes before on the stream may still be at
+// work on the inputs, and what is computed here at once would not wait for it.
+std::string why_all_is_left() {
+    const auto runtime = onednn().version()->cpu_runtime;
+    if (runtime == DNNL_RUNTIME_SEQ || runtime == DNNL_RUNTIME_OMP || runtime == DNNL_RUNTIME_TBB) return "";
+    return concat("oneDNN's CPU runtime: expected SEQ, OMP or TBB, given ", name_of_runtime(runtime));
 }
 
 } // namespace dynquant::onednn_graph

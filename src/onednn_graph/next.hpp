@@ -2,6 +2,7 @@
 #pragma once
 
 #include <new>
+#include <string>
 
 #include "graph/onednn.hpp"
 #include "graph/refusal.hpp"
@@ -14,6 +15,9 @@ using core::onednn;
 
 /// Whether there is a oneDNN behind this library; if not, that is told.
 bool has_onednn();
+
+/// Why no op is claimed beside this oneDNN, or "" where ops are.
+std::string why_all_is_left();
 
 /// Runs an exported function: no exception leaves it.
 template <typename F>

@@ -1,5 +1,6 @@
 // Ops: those of this family are recorded as the program builds them.
 #include "graph/op_schema.hpp"
+#include "graph/refusal.hpp"
 #include "onednn_graph/records.hpp"
 
 using namespace dynquant::onednn_graph;
@@ -22,9 +23,12 @@ dnnl_status_t dnnl_graph_op_create(
         dnnl_graph_op_t *op, size_t id, dnnl_graph_op_kind_t kind, const char *verbose_name) {
     return guarded([&] {
         const auto status = onednn().op_create(op, id, kind, verbose_name);
-        if (status == dnnl_success && core::find_schema(kind))
-            ops().put(*op,
-                    std::make_shared<op_record>(op_record {id, kind, verbose_name ? verbose_name : "", {}, {}, {}}));
+        if (status != dnnl_success || !core::find_schema(kind)) return status;
+        op_record record = {id, kind, verbose_name ? verbose_name : "", {}, {}, {}};
+        if (const auto why = why_all_is_left(); !why.empty())
+            report_leave(core::label(record) + ": " + why);
+        else
+            ops().put(*op, std::make_shared<op_record>(std::move(record)));
         return status;
     });
 }

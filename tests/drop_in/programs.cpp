@@ -1,6 +1,7 @@
 // One program that knows oneDNN only: as it is, linked with the drop-in, and with the drop-in preloaded.
 #include <gtest/gtest.h>
 
+#include "oneapi/dnnl/dnnl_config.h"
 #include "oneapi/dnnl/dnnl_types.h"
 #include "support/program.hpp"
 
@@ -15,10 +16,10 @@ const std::string right = "per_channel_zps: 6 2 255 10 0 204\n" // scales 1 0.5 
                           "too_few_scales: refused\n"
                           "relu: 0 1 300 2.5 0 8\n";
 
-std::string run(const std::string &environment, const std::string &program) {
+std::string run(const std::string &environment, const std::string &program, const std::string &arguments = "") {
     const scratch_folder folder;
     const auto leaks_of_onednn = "LSAN_OPTIONS=print_suppressions=0:suppressions=" ONEDNN_LEAKS " ";
-    const auto result = run_program(folder.path, leaks_of_onednn + environment, program, "");
+    const auto result = run_program(folder.path, leaks_of_onednn + environment, program, arguments);
     EXPECT_EQ(result.status, 0) << result.err;
     return result.out;
 }
@@ -63,6 +64,31 @@ TEST(DropIn, AForcedKernelThatItLacksLeavesTheOpToOneDnn) {
             std::string::npos)
             << out;
     EXPECT_NE(out.find(" 10 11 12 13 14 15\n"), std::string::npos) << out;
+}
+
+// By hand: ReLU, then round(src / 0.5), at most 255.
+const std::string behind_relu = "0 2 255 5 0 16\n";
+
+TEST(DropIn, NothingIsClaimedBesideAnAsynchronousOneDnn) {
+    for (const auto &[runtime, name] : {std::pair {DNNL_RUNTIME_THREADPOOL, "THREADPOOL"}, {DNNL_RUNTIME_SYCL, "SYCL"}})
+        EXPECT_EQ(run("DYNQUANT_VERBOSE=1 CPU_RUNTIME=" + std::to_string(runtime), ASYNCHRONOUS),
+                std::string("dynquant_verbose,graph,leave,cpu,op 2 'quantize' (Quantize): oneDNN's CPU runtime: "
+                            "expected SEQ, OMP or TBB, given ")
+                        + name + "\n" + behind_relu)
+                << name;
+}
+
+TEST(DropIn, BesideASynchronousOneDnnOpsAreClaimed) {
+    for (const auto runtime : {DNNL_RUNTIME_SEQ, DNNL_RUNTIME_OMP, DNNL_RUNTIME_TBB}) {
+        const auto out = run("DYNQUANT_VERBOSE=1 CPU_RUNTIME=" + std::to_string(runtime), ASYNCHRONOUS);
+        EXPECT_NE(out.find("dynquant_verbose,graph,claim,cpu,op 2 'quantize' (Quantize)\n"), std::string::npos) << out;
+        EXPECT_NE(out.find("\n" + behind_relu), std::string::npos) << out;
+    }
+}
+
+TEST(DropIn, AGraphOfAGpuIsOneDnns) {
+    const auto out = run("DYNQUANT_VERBOSE=1 CPU_RUNTIME=" + std::to_string(DNNL_RUNTIME_TBB), ASYNCHRONOUS, "gpu");
+    EXPECT_EQ(out, "1 partition\n");
 }
 
 TEST(DropIn, WithoutOneDnnItSaysWhatIsMissing) {
