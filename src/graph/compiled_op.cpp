@@ -76,7 +76,8 @@ void *buffer_of(const_dnnl_graph_tensor_t tensor) {
 
 /// Two pools of threads would fight: where oneDNN uses OpenMP's, they are ours too.
 void share_threads_with_onednn() {
-    if (onednn().version()->cpu_runtime == DNNL_RUNTIME_OMP) parallel::run_on_openmp();
+    if (onednn().version()->cpu_runtime == DNNL_RUNTIME_OMP)
+        parallel::run_on_openmp(reinterpret_cast<const void *>(onednn().version));
 }
 
 } // namespace

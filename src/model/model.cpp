@@ -61,7 +61,8 @@ std::vector<models::placed_stage> prepare(const models::graph &g, const model_op
 
 /// The threads of oneDNN compute what is not oneDNN's as well: two pools would fight.
 void share_threads_with_onednn() {
-    if (dnnl_version()->cpu_runtime == DNNL_RUNTIME_OMP) parallel::run_on_openmp();
+    if (dnnl_version()->cpu_runtime == DNNL_RUNTIME_OMP)
+        parallel::run_on_openmp(reinterpret_cast<const void *>(dnnl_version));
 }
 
 } // namespace

@@ -30,10 +30,12 @@ void run_controlled(const Body &body) {
     detail::run_controlled([](const void *b) { (*static_cast<const Body *>(b))(); }, &body);
 }
 
-/// The threads of the OpenMP runtime that this process has loaded, or nullptr when it has none.
-const executor *openmp_executor();
+/// The threads of the OpenMP runtime that a library uses, which `user` is an address in, or nullptr when there is none.
+/// The first that is found is taken for good.
+const executor *openmp_executor(const void *user);
 
-/// While it lives, OpenMP regions that this thread starts have so many threads, if the process has loaded a runtime.
+/// While it lives, OpenMP regions that this thread starts have so many threads, if openmp_executor() has found a
+/// runtime.
 class openmp_threads {
   public:
     explicit openmp_threads(int count);

@@ -1,6 +1,8 @@
 // OpenMP: beside a oneDNN that uses it, a second pool of threads would fight with the first. The runtime is the one
 // that oneDNN has brought into the process, through the entry point that GCC compiles `omp parallel` to and that
 // LLVM's and Intel's runtimes have as well (libgomp manual, "Implementing PARALLEL construct").
+#include <atomic>
+
 #include <dlfcn.h>
 
 #include "parallel/executor.hpp"
@@ -9,29 +11,52 @@ namespace dynquant::parallel {
 namespace {
 
 template <typename Function>
-Function *loaded(const char *name) {
-    return reinterpret_cast<Function *>(dlsym(RTLD_DEFAULT, name));
+Function *find(void *library, const char *name) {
+    return reinterpret_cast<Function *>(dlsym(library, name));
 }
 
 struct openmp_runtime {
     using region = void(void (*function)(void *), void *data, unsigned threads, unsigned flags);
 
-    region *parallel = loaded<region>("GOMP_parallel");
-    int (*max_threads)() = loaded<int()>("omp_get_max_threads");
-    int (*in_parallel)() = loaded<int()>("omp_in_parallel");
-    int (*thread_num)() = loaded<int()>("omp_get_thread_num");
-    int (*num_threads)() = loaded<int()>("omp_get_num_threads");
-    void (*set_num_threads)(int) = loaded<void(int)>("omp_set_num_threads");
+    region *parallel;
+    int (*max_threads)();
+    int (*in_parallel)();
+    int (*thread_num)();
+    int (*num_threads)();
+    void (*set_num_threads)(int);
+
+    /// As a library and what it depends on have it.
+    explicit openmp_runtime(void *library)
+        : parallel(find<region>(library, "GOMP_parallel"))
+        , max_threads(find<int()>(library, "omp_get_max_threads"))
+        , in_parallel(find<int()>(library, "omp_in_parallel"))
+        , thread_num(find<int()>(library, "omp_get_thread_num"))
+        , num_threads(find<int()>(library, "omp_get_num_threads"))
+        , set_num_threads(find<void(int)>(library, "omp_set_num_threads")) {}
 
     bool complete() const {
         return parallel != nullptr && max_threads != nullptr && in_parallel != nullptr && thread_num != nullptr
-                && num_threads != nullptr;
+                && num_threads != nullptr && set_num_threads != nullptr;
     }
 };
 
+/// What the calls of the library that has the address are bound to: what all of the process see, else what came with
+/// the library, which may be for it alone (RTLD_LOCAL).
+openmp_runtime runtime_of(const void *address) {
+    const openmp_runtime global(RTLD_DEFAULT);
+    Dl_info info = {};
+    if (global.complete() || dladdr(address, &info) == 0) return global;
+    void *library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    if (!library) return global; // the program itself
+    const openmp_runtime local(library);
+    if (!local.complete()) dlclose(library); // else it stays, as its threads are used
+    return local;
+}
+
+std::atomic<const openmp_runtime *> found = nullptr;
+
 const openmp_runtime &openmp() {
-    static const openmp_runtime runtime;
-    return runtime;
+    return *found.load(std::memory_order_acquire);
 }
 
 int concurrency() {
@@ -59,23 +84,25 @@ void run(int parts, void (*function)(const void *, int), const void *body) {
 
 constexpr executor threads_of_openmp = {concurrency, run, 8 * 1024}; // they spin: handing over costs little
 
-void set_threads(int count) {
-    if (openmp().set_num_threads) openmp().set_num_threads(count);
-}
-
 } // namespace
 
 openmp_threads::openmp_threads(int count)
-    : before_(openmp().max_threads ? openmp().max_threads() : 0) {
-    set_threads(count);
+    : before_(found.load(std::memory_order_acquire) ? openmp().max_threads() : 0) {
+    if (before_ > 0) openmp().set_num_threads(count);
 }
 
 openmp_threads::~openmp_threads() {
-    set_threads(before_);
+    if (before_ > 0) openmp().set_num_threads(before_);
 }
 
-const executor *openmp_executor() {
-    return openmp().complete() ? &threads_of_openmp : nullptr;
+const executor *openmp_executor(const void *user) {
+    if (!found.load(std::memory_order_acquire)) {
+        const auto runtime = runtime_of(user);
+        if (!runtime.complete()) return nullptr; // a library that is loaded later may bring one
+        static const openmp_runtime kept = runtime;
+        found.store(&kept, std::memory_order_release);
+    }
+    return &threads_of_openmp;
 }
 
 } // namespace dynquant::parallel

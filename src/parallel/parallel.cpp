@@ -26,8 +26,8 @@ scoped_executor::~scoped_executor() {
     chosen_here = before_;
 }
 
-void run_on_openmp() {
-    if (const auto *openmp = openmp_executor()) chosen.store(openmp, std::memory_order_relaxed);
+void run_on_openmp(const void *user) {
+    if (const auto *openmp = openmp_executor(user)) chosen.store(openmp, std::memory_order_relaxed);
 }
 
 int concurrency() {

@@ -10,9 +10,9 @@ struct range {
     std::int64_t begin, end;
 };
 
-/// From now on parts run on the threads of the OpenMP runtime that the process has loaded, if any; before, and
-/// without one, on TBB's. For a process whose oneDNN uses OpenMP.
-void run_on_openmp();
+/// From now on parts run on the threads of the OpenMP runtime that a library uses, which `user` is an address in, if
+/// there is one; before, and without one, on TBB's. For a process whose oneDNN uses OpenMP: `user` is dnnl_version.
+void run_on_openmp(const void *user);
 
 /// How many threads the calling thread's task arena, OpenMP or a host offers.
 int concurrency();

@@ -20,8 +20,10 @@ void visit(const void *all, int index) {
     ++(*static_cast<visits *>(const_cast<void *>(all)))[static_cast<std::size_t>(index)];
 }
 
+const void *const user = reinterpret_cast<const void *>(&omp_in_parallel);
+
 TEST(openmp, runs_every_part_once) {
-    const auto *openmp = openmp_executor();
+    const auto *openmp = openmp_executor(user);
     ASSERT_NE(openmp, nullptr);
     EXPECT_GE(openmp->concurrency(), 1);
     for (const int parts : {2, 3, 7, 64}) { // fewer and more than there are threads
@@ -33,7 +35,7 @@ TEST(openmp, runs_every_part_once) {
 }
 
 TEST(openmp, in_a_region_of_the_caller) {
-    static const auto *openmp = openmp_executor();
+    static const auto *openmp = openmp_executor(user);
     static visits seen(4 * 5);
     const auto outer = [](const void *, int index) {
         EXPECT_EQ(openmp->concurrency(), 1);
@@ -48,10 +50,10 @@ TEST(openmp, in_a_region_of_the_caller) {
 }
 
 TEST(openmp, for_each_part_runs_there_once_chosen_and_rounds_to_nearest) {
-    run_on_openmp();
-    EXPECT_EQ(concurrency(), openmp_executor()->concurrency());
+    run_on_openmp(user);
+    EXPECT_EQ(concurrency(), openmp_executor(user)->concurrency());
     // Every thread of the pool rounds up when the parts come.
-    openmp_executor()->run(
+    openmp_executor(user)->run(
             16, [](const void *, int) { std::fesetround(FE_UPWARD); }, nullptr);
     std::fesetround(FE_UPWARD);
     std::atomic<int> in_region = 0, to_nearest = 0;

@@ -26,7 +26,11 @@ void run_as_task(detail::function call, const void *body) {
 } // namespace
 
 void detail::run_controlled(function call, const void *body, int threads) {
-    static const unsigned runtime = dnnl_version()->cpu_runtime;
+    static const unsigned runtime = [] {
+        const auto of_cpu = dnnl_version()->cpu_runtime;
+        if (of_cpu == DNNL_RUNTIME_OMP) parallel::openmp_executor(reinterpret_cast<const void *>(dnnl_version));
+        return of_cpu;
+    }();
     const parallel::float_control control;
     if (runtime == DNNL_RUNTIME_TBB) {
         if (threads == 0 || threads >= tbb::this_task_arena::max_concurrency()) return run_as_task(call, body);
