@@ -35,7 +35,7 @@ using element_type = std::int32_t;
 
 /// The type of that number, or nothing when dynquant does not know it.
 DYNQUANT_API std::optional<data_type> data_type_of(element_type type);
-/// The number of that type.
+/// The number of that type. Throws error (invalid_data_type) for a value that is none of data_type.
 DYNQUANT_API element_type element_type_of(data_type type);
 /// "float16", as ONNX's tensor(float16); "type 99" when there is none of that number.
 DYNQUANT_API std::string name_of(element_type type);

@@ -149,6 +149,7 @@ enum class kernel_kind { native, onednn, reference };
 /// Instruction sets of the native kernel, weakest first.
 enum class isa { scalar, avx2, avx512 };
 
+/// "unknown" for a value that is no enumerator.
 DYNQUANT_API const char *to_string(data_type type);
 DYNQUANT_API const char *to_string(direction dir);
 DYNQUANT_API const char *to_string(numerics rule);
@@ -222,7 +223,7 @@ class DYNQUANT_API operation {
 /// Checks the statement, picks a kernel (or takes the one that options name) and prepares it.
 /// Throws error: what check(q) finds; unimplemented when the kernel that was asked for cannot
 /// compute q, saying why; invalid_arguments when DYNQUANT_KERNEL or DYNQUANT_MAX_ISA names nothing, and for
-/// threads below 0 and a max_isa that is none of isa.
+/// threads below 0 and a kernel or max_isa that is no enumerator.
 DYNQUANT_API operation prepare(const quantization &q, const options &opts = {});
 
 } // namespace dynquant

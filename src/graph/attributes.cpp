@@ -9,7 +9,22 @@
 namespace dynquant::graph::core {
 namespace {
 
-constexpr const char *value_types[] = {"s64", "f32", "bool", "string"};
+template <value_type type>
+using alternative = std::variant_alternative_t<static_cast<size_t>(type), attribute_value>;
+static_assert(std::is_same_v<alternative<value_type::s64>, std::vector<std::int64_t>>);
+static_assert(std::is_same_v<alternative<value_type::f32>, std::vector<float>>);
+static_assert(std::is_same_v<alternative<value_type::boolean>, bool>);
+static_assert(std::is_same_v<alternative<value_type::string>, std::string>);
+
+const char *name_of(value_type type) {
+    switch (type) {
+        case value_type::s64: return "s64";
+        case value_type::f32: return "f32";
+        case value_type::boolean: return "bool";
+        case value_type::string: break;
+    }
+    return "string";
+}
 
 /// Of the names in oneDNN 3.2 and group_shape, for messages.
 constexpr struct {
@@ -69,8 +84,8 @@ void check_length(const op_record &op, const attribute_schema &schema, size_t le
 
 void check_value(const op_record &op, const attribute_schema &schema, const attribute_value &value) {
     if (value.index() != static_cast<size_t>(schema.type))
-        refuse(op, dnnl_invalid_graph_op, schema.name, ": expected a value of type ",
-                value_types[static_cast<size_t>(schema.type)], ", given one of type ", value_types[value.index()]);
+        refuse(op, dnnl_invalid_graph_op, schema.name, ": expected a value of type ", name_of(schema.type),
+                ", given one of type ", name_of(static_cast<value_type>(value.index())));
     if (const auto *list = std::get_if<std::vector<std::int64_t>>(&value)) check_length(op, schema, list->size());
     if (const auto *list = std::get_if<std::vector<float>>(&value)) check_length(op, schema, list->size());
 }

@@ -91,6 +91,23 @@ void find_theirs(graph_record &g, dnnl_graph_partition_policy_t policy) {
     }
 }
 
+template <typename Enum>
+[[noreturn]] void refuse_number(const char *expected, Enum given) {
+    throw dynquant::error(
+            dnnl_invalid_arguments, concat("graph: expected ", expected, ", given number ", static_cast<int>(given)));
+}
+
+dnnl_fpmath_mode_t checked(dnnl_fpmath_mode_t mode) {
+    switch (mode) {
+        case dnnl_fpmath_mode_strict:
+        case dnnl_fpmath_mode_bf16:
+        case dnnl_fpmath_mode_f16:
+        case dnnl_fpmath_mode_any:
+        case dnnl_fpmath_mode_tf32: return mode;
+    }
+    refuse_number("fpmath mode strict, bf16, f16, any or tf32", mode);
+}
+
 } // namespace
 
 graph_record *create_graph(dnnl_engine_kind_t kind) {
@@ -101,11 +118,11 @@ graph_record *create_graph(dnnl_engine_kind_t kind) {
 
 graph_record *create_graph(dnnl_engine_kind_t kind, dnnl_fpmath_mode_t mode) {
     require_cpu("graph", kind);
-    return new graph_record {mode};
+    return new graph_record {checked(mode)};
 }
 
 void set_fpmath_mode(graph_record &g, dnnl_fpmath_mode_t mode, bool apply_to_int) {
-    g.mode = mode;
+    g.mode = checked(mode);
     g.apply_to_int = apply_to_int;
     if (g.theirs) back(g); // 3.2 takes the mode at creation only
 }
@@ -149,6 +166,8 @@ size_t find_partitions(graph_record &g, dnnl_graph_partition_policy_t policy) {
     if (!g.finalized)
         throw dynquant::error(dnnl_invalid_graph,
                 "graph: expected a finalized graph for get_partitions, given one that is not finalized");
+    if (policy != dnnl_graph_partition_policy_fusion && policy != dnnl_graph_partition_policy_debug)
+        refuse_number("partition policy fusion or debug", policy);
     g.found.clear();
     if (g.theirs)
         find_theirs(g, policy);

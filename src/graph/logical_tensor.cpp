@@ -63,8 +63,9 @@ const char *to_string(dnnl_graph_layout_type_t layout) {
         case dnnl_graph_layout_type_any: return "any";
         case dnnl_graph_layout_type_strided: return "strided";
         case dnnl_graph_layout_type_opaque: return "opaque";
-        default: return "undef";
+        case dnnl_graph_layout_type_undef: break;
     }
+    return "undef";
 }
 
 std::optional<contradiction> find_contradiction(const c_logical_tensor &a, const c_logical_tensor &b) {

@@ -60,7 +60,11 @@ std::optional<data_type> data_type_of(element_type type) {
 }
 
 element_type element_type_of(data_type type) {
-    return std::ranges::find(table, type, &row::type)->number; // each type has a row
+    const auto *found = std::ranges::find(table, type, &row::type);
+    if (found == std::end(table))
+        throw error(dnnl_invalid_data_type,
+                concat("element_type_of: expected a type of data_type, given number ", static_cast<int>(type)));
+    return found->number;
 }
 
 std::string name_of(element_type type) {

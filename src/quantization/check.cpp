@@ -4,8 +4,8 @@
 
 #include "quantization/data_type.hpp"
 #include "quantization/elements.hpp"
+#include "quantization/names.hpp"
 #include "quantization/shape.hpp"
-#include "quantization/text.hpp"
 
 namespace dynquant {
 namespace {
@@ -13,6 +13,14 @@ namespace {
 template <typename... Parts>
 problem wrong(dnnl_status_t status, const Parts &...parts) {
     return {status, concat(parts...)};
+}
+
+/// Where types may stand is looked at later.
+std::optional<problem> check_enumerators(const quantization &q) {
+    for (const auto &found : {wrong_enumerator("direction", q.dir), wrong_enumerator("numerics", q.rule),
+                 wrong_enumerator("division", q.division)})
+        if (found) return wrong(dnnl_invalid_arguments, *found);
+    return std::nullopt;
 }
 
 std::optional<problem> check_tensor(const char *name, const tensor &t) {
@@ -51,8 +59,9 @@ std::string names_of(unsigned places) {
 }
 
 std::optional<problem> check_type(const char *name, data_type type, unsigned places) {
-    if ((traits(type).places & places) != 0) return std::nullopt;
-    return wrong(dnnl_invalid_data_type, name, ": expected data type ", names_of(places), ", given ", to_string(type));
+    if (find_name(type) && (traits(type).places & places) != 0) return std::nullopt;
+    return wrong(
+            dnnl_invalid_data_type, name, ": expected data type ", names_of(places), ", given ", name_or_number(type));
 }
 
 std::optional<problem> check_type_of_zero_points(const quantization &q, data_type quantized) {
@@ -60,10 +69,10 @@ std::optional<problem> check_type_of_zero_points(const quantization &q, data_typ
     if (q.rule == numerics::onnx && type == quantized) return std::nullopt;
     if (traits(quantized).integral) return check_type("zps", type, place::zero_point);
     if (q.rule == numerics::onnx)
-        return wrong(
-                dnnl_invalid_data_type, "zps: expected data type ", to_string(quantized), ", given ", to_string(type));
+        return wrong(dnnl_invalid_data_type, "zps: expected data type ", to_string(quantized), ", given ",
+                name_or_number(type));
     return wrong(dnnl_invalid_arguments, "zps: expected none for ", to_string(quantized), ", given some of ",
-            to_string(type));
+            name_or_number(type));
 }
 
 std::optional<problem> check_types_of_requantize(const quantization &q) {
@@ -92,7 +101,8 @@ std::optional<problem> check_direction(const quantization &q) {
     const auto dir = to_string(q.dir);
     const auto none = [&](const char *name, const std::optional<parameter> &p) -> std::optional<problem> {
         if (!p) return std::nullopt;
-        return wrong(dnnl_invalid_arguments, name, ": expected none for ", dir, ", given some of ", to_string(p->type));
+        return wrong(
+                dnnl_invalid_arguments, name, ": expected none for ", dir, ", given some of ", name_or_number(p->type));
     };
     if (q.dir == direction::requantize) {
         if (q.rule != numerics::strict)
@@ -185,6 +195,7 @@ std::optional<problem> check_beside_scales(const char *name, const std::optional
 } // namespace
 
 std::optional<problem> check(const quantization &q) {
+    if (auto p = check_enumerators(q)) return p;
     if (auto p = check_direction(q)) return p;
     if (auto p = check_types(q)) return p;
     if (auto p = check_choices(q)) return p;

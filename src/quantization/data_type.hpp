@@ -2,6 +2,7 @@
 // elements.hpp, and a load or store in the kernels.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -57,6 +58,8 @@ inline constexpr data_type_traits data_types[] = {
         {data_type::f8_e5m2fnuz, "f8_e5m2fnuz", 8, false, place::onnx_quantized, -57344, 57344},
         {data_type::f8_e8m0, "f8_e8m0", 8, false, place::onnx_scale, 0x1p-127, 0x1p127},
 };
+static_assert(std::ranges::all_of(
+        data_types, [](const data_type_traits &row) { return &data_types[static_cast<int>(row.type)] == &row; }));
 
 constexpr const data_type_traits &traits(data_type type) {
     return data_types[static_cast<int>(type)];

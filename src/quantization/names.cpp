@@ -1,56 +1,92 @@
-// The names of the public enumerations.
+#include "quantization/names.hpp"
+
 #include "quantization/data_type.hpp"
 
 namespace dynquant {
 
-const char *to_string(data_type type) {
-    return traits(type).name;
+const char *find_name(data_type type) {
+    const auto row = static_cast<std::size_t>(type);
+    return row < std::size(data_types) ? data_types[row].name : nullptr;
 }
 
-const char *to_string(direction dir) {
+const char *find_name(direction dir) {
     switch (dir) {
         case direction::quantize: return "quantize";
         case direction::dequantize: return "dequantize";
-        case direction::requantize: break;
+        case direction::requantize: return "requantize";
     }
-    return "requantize";
+    return nullptr;
 }
 
-const char *to_string(numerics rule) {
+const char *find_name(numerics rule) {
     switch (rule) {
         case numerics::strict: return "strict";
         case numerics::any: return "any";
-        case numerics::onnx: break;
+        case numerics::onnx: return "onnx";
     }
-    return "onnx";
+    return nullptr;
 }
 
-const char *to_string(precision value) {
+const char *find_name(precision value) {
     switch (value) {
         case precision::f32: return "f32";
         case precision::f16: return "f16";
         case precision::bf16: return "bf16";
-        case precision::f64: break;
+        case precision::f64: return "f64";
     }
-    return "f64";
+    return nullptr;
 }
 
-const char *to_string(kernel_kind kind) {
+const char *find_name(kernel_kind kind) {
     switch (kind) {
         case kernel_kind::native: return "native";
         case kernel_kind::onednn: return "onednn";
-        case kernel_kind::reference: break;
+        case kernel_kind::reference: return "reference";
     }
-    return "reference";
+    return nullptr;
 }
 
-const char *to_string(isa value) {
+const char *find_name(isa value) {
     switch (value) {
         case isa::scalar: return "scalar";
         case isa::avx2: return "avx2";
-        case isa::avx512: break;
+        case isa::avx512: return "avx512";
     }
-    return "avx512";
+    return nullptr;
+}
+
+namespace {
+
+template <typename Enum>
+const char *name_of(Enum value) {
+    const char *name = find_name(value);
+    return name ? name : "unknown";
+}
+
+} // namespace
+
+const char *to_string(data_type type) {
+    return name_of(type);
+}
+
+const char *to_string(direction dir) {
+    return name_of(dir);
+}
+
+const char *to_string(numerics rule) {
+    return name_of(rule);
+}
+
+const char *to_string(precision value) {
+    return name_of(value);
+}
+
+const char *to_string(kernel_kind kind) {
+    return name_of(kind);
+}
+
+const char *to_string(isa value) {
+    return name_of(value);
 }
 
 } // namespace dynquant

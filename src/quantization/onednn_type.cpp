@@ -1,6 +1,7 @@
 #include "quantization/onednn_type.hpp"
 
 #include "quantization/data_type.hpp"
+#include "quantization/text.hpp"
 
 namespace dynquant {
 
@@ -11,14 +12,14 @@ std::optional<data_type> from_onednn(dnnl_data_type_t type) {
     return std::nullopt;
 }
 
-const char *name_of(dnnl_data_type_t type) {
+std::string name_of(dnnl_data_type_t type) {
     const auto known = from_onednn(type);
     if (known) return to_string(*known);
     switch (type) { // those of oneDNN 3.2 that are no types of ours
         case dnnl_data_type_undef: return "undef";
         case dnnl_f64: return "f64";
         case dnnl_boolean: return "boolean";
-        default: return "unknown";
+        default: return concat("number ", static_cast<int>(type));
     }
 }
 

@@ -20,14 +20,25 @@ constexpr dnnl_data_type_t onednn_type(data_type type) {
         case data_type::u4: return newer(graph::newer::u4);
         case data_type::f8_e4m3: return newer(graph::newer::f8_e4m3);
         case data_type::f8_e5m2: return newer(graph::newer::f8_e5m2);
-        default: return dnnl_data_type_undef;
+        case data_type::s16:
+        case data_type::u16:
+        case data_type::u32:
+        case data_type::s2:
+        case data_type::u2:
+        case data_type::f4_e2m1:
+        case data_type::f6_e2m3:
+        case data_type::f6_e3m2:
+        case data_type::f8_e4m3fnuz:
+        case data_type::f8_e5m2fnuz:
+        case data_type::f8_e8m0: break;
     }
+    return dnnl_data_type_undef;
 }
 
 /// The type of that number, or nothing.
 std::optional<data_type> from_onednn(dnnl_data_type_t type);
 
-/// "s4", also where the installed oneDNN has no name for it.
-const char *name_of(dnnl_data_type_t type);
+/// "s4", also where the installed oneDNN has no name for it; "number 99" where none here has.
+std::string name_of(dnnl_data_type_t type);
 
 } // namespace dynquant

@@ -7,8 +7,8 @@
 #include "quantization/elements.hpp"
 #include "quantization/environment.hpp"
 #include "quantization/isa.hpp"
+#include "quantization/names.hpp"
 #include "quantization/shape.hpp"
-#include "quantization/text.hpp"
 #include "quantization/verbose.hpp"
 
 namespace dynquant {
@@ -23,13 +23,14 @@ std::vector<std::byte> encode(const parameter &p) {
     return bytes;
 }
 
-/// Throws error. The name of a kernel and what it can do are looked at when it is chosen.
+/// Throws error. What a kernel can do is looked at when it is chosen.
 void check_options(const options &opts) {
     if (opts.threads < 0)
         throw error(dnnl_invalid_arguments, concat("threads: expected 0 or more, given ", opts.threads));
-    if (opts.max_isa && (*opts.max_isa < isa::scalar || *opts.max_isa > isa::avx512))
-        throw error(dnnl_invalid_arguments,
-                concat("max_isa: expected scalar, avx2 or avx512, given number ", static_cast<int>(*opts.max_isa)));
+    if (opts.kernel)
+        if (const auto wrong = wrong_enumerator("kernel", *opts.kernel)) throw error(dnnl_invalid_arguments, *wrong);
+    if (opts.max_isa)
+        if (const auto wrong = wrong_enumerator("max_isa", *opts.max_isa)) throw error(dnnl_invalid_arguments, *wrong);
 }
 
 [[noreturn, gnu::noinline]] void refuse_null(const char *name) {

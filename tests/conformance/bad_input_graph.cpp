@@ -144,6 +144,29 @@ TEST(Order, OpsAddedToAFinishedGraph) {
     EXPECT_EQ(graph.add_op(op, false), dg::status::invalid_graph);
 }
 
+TEST(FpmathMode, ThatIsNone) {
+    const auto none = static_cast<dg::fpmath_mode>(7);
+    const std::string message = "graph: expected fpmath mode strict, bf16, f16, any or tf32, given number 7";
+    EXPECT_TRUE(fails([&] { dg::graph {dg::engine::kind::cpu, none}; }, dnnl_invalid_arguments, message));
+    dg::graph graph(dg::engine::kind::cpu, dg::fpmath_mode::bf16);
+    EXPECT_TRUE(fails([&] { graph.set_fpmath_mode(none); }, dnnl_invalid_arguments, message));
+    dg::fpmath_mode mode;
+    bool apply_to_int;
+    graph.get_fpmath_mode(mode, apply_to_int);
+    EXPECT_EQ(mode, dg::fpmath_mode::bf16);
+}
+
+TEST(PartitionPolicy, ThatIsNone) {
+    dg::graph graph(dg::engine::kind::cpu);
+    graph.add_op(dynamic_op {}.make());
+    graph.finalize();
+    for (const int number : {0, 3})
+        EXPECT_TRUE(
+                fails([&] { graph.get_partitions(static_cast<dg::partition::policy>(number)); }, dnnl_invalid_arguments,
+                        "graph: expected partition policy fusion or debug, given number " + std::to_string(number)));
+    EXPECT_EQ(graph.get_partitions().size(), 1u);
+}
+
 TEST(BadEngine, OfAGraph) {
     EXPECT_TRUE(fails([] { dg::graph {dg::engine::kind::gpu}; }, dnnl_invalid_arguments,
             "graph: expected engine kind cpu, given gpu"));

@@ -92,6 +92,12 @@ TEST(PortType, UndefinedIsLegalUntilCompile) {
     EXPECT_NO_THROW(partition_of(op.make()).compile(op.inputs(), {s8(3, {2, 4})}, cpu()));
 }
 
+TEST(PortType, OfANumberThatNoTypeHas) {
+    const auto none = static_cast<type>(999);
+    EXPECT_TRUE(add_refuses(dynamic_op {.dst = lt(3, none, dims {2, 4}, layout::strided)}.make(),
+            dnnl_invalid_data_type, q + "dst: expected data type s8, u8, s4 or u4, given number 999"));
+}
+
 TEST(PortType, OtherAtCompileThanAtAddOp) {
     const dynamic_op op;
     EXPECT_TRUE(compile_refuses(op.make(), op.inputs(), {s8(3, {2, 4})}, dnnl_invalid_data_type,

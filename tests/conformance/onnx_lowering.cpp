@@ -103,6 +103,18 @@ TEST(onnx_lowering, every_quantized_type_has_its_data_type) {
     EXPECT_FALSE(onnx::data_type_of(-1));
 }
 
+TEST(onnx_lowering, a_number_that_is_no_data_type_has_no_element_type) {
+    for (const int number : {-1, 21, 1000000})
+        try {
+            onnx::element_type_of(static_cast<data_type>(number));
+            ADD_FAILURE() << number;
+        } catch (const error &thrown) {
+            EXPECT_EQ(thrown.status, dnnl_invalid_data_type);
+            EXPECT_EQ(thrown.message,
+                    "element_type_of: expected a type of data_type, given number " + std::to_string(number));
+        }
+}
+
 // Granularity.
 
 dims block_of(const onnx::node &n) {

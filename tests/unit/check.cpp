@@ -56,6 +56,73 @@ TEST(check, data_types) {
             [](auto &q) { q.dst.type = data_type::f8_e4m3; }));
 }
 
+/// Beyond an enumeration of so many: just before, just behind and far away.
+std::vector<int> numbers_beyond(int enumerators) {
+    return {-1, enumerators, 1000000};
+}
+
+TEST(check, data_types_that_are_none) {
+    const std::string real = "expected data type f32, f16 or bf16, given number ";
+    const std::string quantized = "expected data type s8, u8, s4, u4, f8_e4m3 or f8_e5m2, given number ";
+    for (const int number : numbers_beyond(21)) {
+        const auto none = static_cast<data_type>(number);
+        const auto text = std::to_string(number);
+        EXPECT_TRUE(finds(dnnl_invalid_data_type, "src: " + real + text, [=](auto &q) { q.src.type = none; }));
+        EXPECT_TRUE(finds(dnnl_invalid_data_type, "dst: " + quantized + text, [=](auto &q) { q.dst.type = none; }));
+        EXPECT_TRUE(finds(dnnl_invalid_data_type, "src: " + quantized + text, [=](auto &q) {
+            q.dir = direction::dequantize;
+            q.src.type = none;
+        }));
+        EXPECT_TRUE(finds(dnnl_invalid_data_type, "dst: " + real + text, [=](auto &q) {
+            q.dir = direction::dequantize;
+            q.src.type = data_type::u8;
+            q.dst.type = none;
+        }));
+        EXPECT_TRUE(finds(dnnl_invalid_data_type, "scales: " + real + text, [=](auto &q) { q.scales.type = none; }));
+        EXPECT_TRUE(finds(dnnl_invalid_data_type, "zps: expected data type s32, s8, u8, s4 or u4, given number " + text,
+                [=](auto &q) { q.zero_points->type = none; }));
+        EXPECT_TRUE(finds(
+                dnnl_invalid_arguments, "zps: expected none for f8_e4m3, given some of number " + text, [=](auto &q) {
+                    q.dst.type = data_type::f8_e4m3;
+                    q.zero_points->type = none;
+                }));
+        EXPECT_TRUE(
+                finds(dnnl_invalid_data_type, "zps: expected data type f8_e4m3, given number " + text, [=](auto &q) {
+                    q.rule = numerics::onnx;
+                    q.dst.type = data_type::f8_e4m3;
+                    q.zero_points->type = none;
+                }));
+        EXPECT_TRUE(finds(
+                dnnl_invalid_arguments, "bias: expected none for quantize, given some of number " + text, [=](auto &q) {
+                    q.bias = parameter {none, {2, 1}, {}};
+                }));
+        EXPECT_STREQ(to_string(none), "unknown");
+    }
+}
+
+TEST(check, other_values_that_are_none) {
+    for (const int number : numbers_beyond(3)) {
+        const auto text = std::to_string(number);
+        EXPECT_TRUE(finds(dnnl_invalid_arguments,
+                "direction: expected quantize, dequantize or requantize, given number " + text,
+                [=](auto &q) { q.dir = static_cast<direction>(number); }));
+        EXPECT_TRUE(finds(dnnl_invalid_arguments, "numerics: expected strict, any or onnx, given number " + text,
+                [=](auto &q) { q.rule = static_cast<numerics>(number); }));
+        EXPECT_STREQ(to_string(static_cast<direction>(number)), "unknown");
+        EXPECT_STREQ(to_string(static_cast<numerics>(number)), "unknown");
+        EXPECT_STREQ(to_string(static_cast<kernel_kind>(number)), "unknown");
+        EXPECT_STREQ(to_string(static_cast<isa>(number)), "unknown");
+    }
+    for (const int number : numbers_beyond(4)) {
+        EXPECT_TRUE(finds(dnnl_invalid_arguments,
+                "division: expected f32, f16, bf16 or f64, given number " + std::to_string(number), [=](auto &q) {
+                    q.rule = numerics::onnx;
+                    q.division = static_cast<precision>(number);
+                }));
+        EXPECT_STREQ(to_string(static_cast<precision>(number)), "unknown");
+    }
+}
+
 TEST(check, finds_nothing_wrong_with_any_combination_of_types) {
     using enum data_type;
     for (const auto real : {f32, f16, bf16})

@@ -50,6 +50,22 @@ TEST(check_requantize, data_types) {
     EXPECT_TRUE(finds(status, "bias: expected data type s32, given f32", [](auto &q) { q.bias->type = f32; }));
 }
 
+TEST(check_requantize, data_types_that_are_none) {
+    const auto status = dnnl_invalid_data_type;
+    const auto none = static_cast<data_type>(1000000);
+    const std::string given = ", given number 1000000";
+    EXPECT_TRUE(finds(status, "src: expected data type s32" + given, [=](auto &q) { q.src.type = none; }));
+    EXPECT_TRUE(finds(status, "dst: expected data type s8 or u8" + given, [=](auto &q) { q.dst.type = none; }));
+    EXPECT_TRUE(finds(status, "scales: expected data type f32" + given, [=](auto &q) { q.scales.type = none; }));
+    EXPECT_TRUE(finds(
+            status, "second scales: expected data type f32" + given, [=](auto &q) { q.second_scales->type = none; }));
+    EXPECT_TRUE(finds(status, "bias: expected data type s32" + given, [=](auto &q) { q.bias->type = none; }));
+    EXPECT_TRUE(finds(
+            dnnl_invalid_arguments, "zps: expected none for requantize, given some of number 1000000", [=](auto &q) {
+                q.zero_points = {none, {2, 1}, {}};
+            }));
+}
+
 TEST(check_requantize, what_belongs_to_other_directions) {
     const auto status = dnnl_invalid_arguments;
     EXPECT_TRUE(finds(status, "zps: expected none for requantize, given some of s8", [](auto &q) {

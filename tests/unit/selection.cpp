@@ -114,9 +114,12 @@ TEST_F(selection, unknown_names_are_errors) {
 TEST_F(selection, options_that_mean_nothing_are_errors) {
     expect_error(
             [] { prepare(easy(), {.threads = -1}); }, dnnl_invalid_arguments, "threads: expected 0 or more, given -1");
-    for (const int number : {-1, 3, 77})
+    for (const int number : {-1, 3, 77}) {
         expect_error([&] { prepare(easy(), {.max_isa = static_cast<isa>(number)}); }, dnnl_invalid_arguments,
                 concat("max_isa: expected scalar, avx2 or avx512, given number ", number));
+        expect_error([&] { prepare(easy(), {.kernel = static_cast<kernel_kind>(number)}); }, dnnl_invalid_arguments,
+                concat("kernel: expected native, onednn or reference, given number ", number));
+    }
     EXPECT_NO_THROW(prepare(easy(), {.max_isa = isa::avx512, .threads = 1}));
 }
 

@@ -124,8 +124,10 @@ row_function onnx_function_of(const onnx_row_functions &functions, precision div
     switch (division) {
         case precision::f16: return functions.divided_in_f16;
         case precision::bf16: return functions.divided_in_bf16;
-        default: return functions.divided_in_f32;
+        case precision::f32:
+        case precision::f64: break; // f64 is not computed here
     }
+    return functions.divided_in_f32;
 }
 
 } // namespace

@@ -1,0 +1,37 @@
+// The public enumerations: which values are theirs, and what messages say of those that are none.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "quantization/text.hpp"
+
+namespace dynquant {
+
+/// Null for a value that is no enumerator.
+const char *find_name(data_type type);
+const char *find_name(direction dir);
+const char *find_name(numerics rule);
+const char *find_name(precision value);
+const char *find_name(kernel_kind kind);
+const char *find_name(isa value);
+
+/// "f32"; "number 99" for a value that is no enumerator.
+template <typename Enum>
+std::string name_or_number(Enum value) {
+    const char *name = find_name(value);
+    return name ? name : concat("number ", static_cast<int>(value));
+}
+
+/// "direction: expected quantize, dequantize or requantize, given number 7", or nothing for an enumerator.
+template <typename Enum>
+std::optional<std::string> wrong_enumerator(const char *where, Enum value) {
+    if (find_name(value)) return std::nullopt;
+    std::vector<const char *> names; // enumerators count from 0
+    for (int i = 0; const char *name = find_name(static_cast<Enum>(i)); ++i)
+        names.push_back(name);
+    return concat(
+            where, ": expected ", alternatives(names, std::identity {}), ", given number ", static_cast<int>(value));
+}
+
+} // namespace dynquant
