@@ -62,6 +62,15 @@ void check_stream(const op_record &op, dnnl_stream_t stream) {
     if (kind != dnnl_cpu) require_cpu(label(op) + ": stream", kind);
 }
 
+/// For what comes before on the stream and may still be at work on the inputs.
+void wait_for(const op_record &op, dnnl_stream_t stream) {
+    static const bool synchronous = is_synchronous(onednn().version()->cpu_runtime);
+    if (synchronous) return;
+    const auto status = onednn().stream_wait(stream);
+    if (status != dnnl_success)
+        refuse(op, status, "stream: expected one that can be waited for, given ", onednn().status2str(status));
+}
+
 void check_count(const op_record &op, const char *list, size_t expected, size_t given) {
     if (given != expected)
         refuse(op, dnnl_invalid_arguments, list, ": expected ", expected, expected == 1 ? " tensor" : " tensors",
@@ -131,6 +140,7 @@ void execute(const compiled_op &c, dnnl_stream_t stream, std::span<const const_d
     check_count(c.op, "outputs", at.output_count, outputs.size());
     const auto input = [&](size_t position) { return position == at.none ? nullptr : buffer_of(inputs[position]); };
     const arguments args = {input(at.src), input(at.scales), input(at.zps), buffer_of(outputs[at.dst])};
+    wait_for(c.op, stream);
     on_behalf_of(c.op, [&] { c.prepared.run(args); });
 }
 

@@ -19,6 +19,7 @@ struct onednn_functions {
     decltype(&dnnl_get_default_fpmath_mode) get_default_fpmath_mode;
     decltype(&dnnl_engine_get_kind) engine_get_kind;
     decltype(&dnnl_stream_get_engine) stream_get_engine;
+    decltype(&dnnl_stream_wait) stream_wait;
     decltype(&dnnl_graph_tensor_get_data_handle) tensor_get_data_handle;
 
     decltype(&dnnl_graph_op_create) op_create;
@@ -67,6 +68,11 @@ struct onednn_functions {
 };
 
 const onednn_functions &onednn();
+
+/// Whether with oneDNN's CPU runtime a stream has computed when execute returns.
+inline bool is_synchronous(unsigned cpu_runtime) {
+    return cpu_runtime == DNNL_RUNTIME_SEQ || cpu_runtime == DNNL_RUNTIME_OMP || cpu_runtime == DNNL_RUNTIME_TBB;
+}
 
 /// Destroys a handle of oneDNN's by the table's function.
 template <auto destroy>

@@ -20,6 +20,7 @@ onednn_functions linked() {
     f.get_default_fpmath_mode = dnnl_get_default_fpmath_mode;
     f.engine_get_kind = dnnl_engine_get_kind;
     f.stream_get_engine = dnnl_stream_get_engine;
+    f.stream_wait = dnnl_stream_wait;
     f.tensor_get_data_handle = dnnl_graph_tensor_get_data_handle;
     f.op_create = dnnl_graph_op_create;
     f.op_destroy = dnnl_graph_op_destroy;

@@ -38,6 +38,7 @@ struct next_functions : core::onednn_functions {
         need(get_default_fpmath_mode, "dnnl_get_default_fpmath_mode");
         need(engine_get_kind, "dnnl_engine_get_kind");
         need(stream_get_engine, "dnnl_stream_get_engine");
+        need(stream_wait, "dnnl_stream_wait");
         need(tensor_get_data_handle, "dnnl_graph_tensor_get_data_handle");
         need(op_get_id, "dnnl_graph_op_get_id");
         need(op_create, "dnnl_graph_op_create");
@@ -109,11 +110,11 @@ bool has_onednn() {
     return false;
 }
 
-// Only these three have computed when execute returns. With another what comes before on the stream may still be at
-// work on the inputs, and what is computed here at once would not wait for it.
+// What comes before on the stream may still be at work on the inputs, and what is computed here at once would not wait
+// for it, nor for the events that a program of SYCL's gives to execute.
 std::string why_all_is_left() {
     const auto runtime = onednn().version()->cpu_runtime;
-    if (runtime == DNNL_RUNTIME_SEQ || runtime == DNNL_RUNTIME_OMP || runtime == DNNL_RUNTIME_TBB) return "";
+    if (core::is_synchronous(runtime)) return "";
     return concat("oneDNN's CPU runtime: expected SEQ, OMP or TBB, given ", name_of_runtime(runtime));
 }
 
