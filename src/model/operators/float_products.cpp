@@ -2,6 +2,7 @@
 // calibrate with.
 
 #include "model/operators/operators.hpp"
+#include "model/operators/products.hpp"
 #include "model/window.hpp"
 #include "parallel/parallel.hpp"
 #include "quantization/shape.hpp"
@@ -31,10 +32,8 @@ struct product {
     float alpha = 1, beta = 0;
     std::int64_t c_row = 0, c_column = 0;
 
-    void run(const stage_arguments &args) const {
-        const float *a = floats(args.inputs[0]), *b = floats(args.inputs[1]);
-        const float *c = args.inputs.size() > 2 ? floats(args.inputs[2]) : nullptr;
-        auto *y = static_cast<float *>(args.output);
+    /// c may be null.
+    void run(const float *a, const float *b, const float *c, float *y) const {
         for_each(rows, rows * inner * columns, [&](std::int64_t m) {
             for (std::int64_t n = 0; n < columns; ++n) {
                 double sum = 0;
@@ -47,17 +46,6 @@ struct product {
         });
     }
 };
-
-product plan_matmul_of_floats(const op_node &n) {
-    const auto &a = n.shape(0), &b = n.shape(1);
-    if (a.size() < 2)
-        n.refuse(dnnl_invalid_shape, n.name(0), ": expected 2 dimensions or more, given shape ", to_string(a));
-    if (b.size() != 2 || b[0] != a.back())
-        n.refuse(dnnl_invalid_shape, n.name(1), ": expected shape [", a.back(), ", n] for ", n.name(0), " of shape ",
-                to_string(a), ", given shape ", to_string(b));
-    const auto inner = a.back(), rows = *volume({a.begin(), a.end() - 1});
-    return {rows, inner, b[1], inner, 1, b[1], 1};
-}
 
 product plan_gemm(const op_node &n) {
     const auto &a = n.shape(0), &b = n.shape(1);
@@ -79,12 +67,6 @@ product plan_gemm(const op_node &n) {
     p.c_column = extent(1) == 1 ? 0 : 1;
     p.c_row = extent(2) == 1 ? 0 : extent(1);
     return p;
-}
-
-prepared_node stage_of(const op_node &n, const product &p) {
-    std::vector<std::size_t> inputs {0, 1};
-    if (n.has(2)) inputs.push_back(2);
-    return {make_stage([=](const stage_arguments &args) { p.run(args); }), inputs};
 }
 
 // ---- Conv ----
@@ -156,14 +138,19 @@ convolution plan_convolution_of_floats(const op_node &n) {
 } // namespace
 
 tensor_type infer_matmul(const op_node &n) {
-    const auto p = plan_matmul_of_floats(n);
-    auto shape = n.shape(0);
-    shape.back() = p.columns;
-    return {onnx::type::float32, shape};
+    return {onnx::type::float32, plan_matrices(n).y};
 }
 
 prepared_node prepare_matmul(const op_node &n, const settings &) {
-    return stage_of(n, plan_matmul_of_floats(n));
+    const auto plan = plan_matrices(n);
+    const product p {plan.rows, plan.inner, plan.columns, plan.inner, 1, plan.columns, 1};
+    auto run = [=](const stage_arguments &args) {
+        const float *a = floats(args.inputs[0]), *b = floats(args.inputs[1]);
+        auto *y = static_cast<float *>(args.output);
+        for (std::size_t i = 0; i < plan.x_at.size(); ++i, y += p.rows * p.columns)
+            p.run(a + plan.x_at[i] * p.rows * p.inner, b + plan.w_at[i] * p.inner * p.columns, nullptr, y);
+    };
+    return {make_stage(run), {0, 1}};
 }
 
 tensor_type infer_gemm(const op_node &n) {
@@ -172,7 +159,13 @@ tensor_type infer_gemm(const op_node &n) {
 }
 
 prepared_node prepare_gemm(const op_node &n, const settings &) {
-    return stage_of(n, plan_gemm(n));
+    std::vector<std::size_t> inputs {0, 1};
+    if (n.has(2)) inputs.push_back(2);
+    auto run = [p = plan_gemm(n)](const stage_arguments &args) {
+        const float *c = args.inputs.size() > 2 ? floats(args.inputs[2]) : nullptr;
+        p.run(floats(args.inputs[0]), floats(args.inputs[1]), c, static_cast<float *>(args.output));
+    };
+    return {make_stage(run), inputs};
 }
 
 tensor_type infer_conv(const op_node &n) {

@@ -36,9 +36,9 @@ std::int32_t x_zero_point_of(const op_node &n) {
     return zero_points.empty() ? 0 : zero_points.front();
 }
 
-/// Of MatMulInteger's weights: of their columns, or of those of each matrix.
+/// Of MatMulInteger's weights: of their columns, or of those of each matrix. A vector is one column.
 std::vector<dims> column_shapes(const dims &weights) {
-    std::vector<dims> shapes {{weights.back()}};
+    std::vector<dims> shapes {{weights.size() == 1 ? 1 : weights.back()}};
     if (weights.size() > 2) {
         shapes.push_back(weights);
         shapes.back()[weights.size() - 2] = 1;
@@ -100,8 +100,7 @@ const std::int8_t *weights_of(const op_node &n) {
     return reinterpret_cast<const std::int8_t *>(n.constant(w).data.data());
 }
 
-matmul_plan plan_matmul(const op_node &n) {
-    n.constant(w); // is one
+matrices plan_matrices(const op_node &n) {
     auto a = n.shape(x), b = n.shape(w);
     if (a.empty() || b.empty())
         n.refuse(dnnl_invalid_shape, n.name(a.empty() ? x : w), ": expected rank 1 or more, given a scalar");
@@ -114,14 +113,11 @@ matmul_plan plan_matmul(const op_node &n) {
                 " of shape ", to_string(n.shape(x)), ", given shape ", to_string(n.shape(w)));
     const auto batch = broadcast_batch(n, batch_of(a), batch_of(b));
 
-    matmul_plan plan;
-    plan.y = batch;
+    matrices plan {batch, rows, inner, columns};
     if (!a_is_vector) plan.y.push_back(rows);
     if (!b_is_vector) plan.y.push_back(columns);
-    plan.problem = {n.at(x).type == onnx::type::int8, rows, inner, columns, x_zero_point_of(n),
-            zero_points_of(n, w_zero_point, column_shapes(b))};
     if (volume(batch_of(b)) == 1) { // all share it: their rows are those of one matrix
-        plan.problem.rows = *volume(batch) * rows;
+        plan.rows = *volume(batch) * rows;
         plan.x_at = plan.w_at = {0};
         return plan;
     }
@@ -132,6 +128,14 @@ matmul_plan plan_matmul(const op_node &n) {
         plan.x_at.push_back(matrix_at(batch_of(a), batch, i));
         plan.w_at.push_back(matrix_at(batch_of(b), batch, i));
     }
+    return plan;
+}
+
+matmul_plan plan_matmul(const op_node &n) {
+    n.constant(w); // is one
+    matmul_plan plan {plan_matrices(n), {}};
+    plan.problem = {n.at(x).type == onnx::type::int8, plan.rows, plan.inner, plan.columns, x_zero_point_of(n),
+            zero_points_of(n, w_zero_point, column_shapes(n.shape(w)))};
     return plan;
 }
 

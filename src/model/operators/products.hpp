@@ -1,4 +1,4 @@
-// What MatMulInteger and ConvInteger have in common, for those who fuse them too.
+// What products of matrices and convolutions have in common, of integers for those who fuse them too.
 #pragma once
 
 #include "model/integer_convolution.hpp"
@@ -6,13 +6,20 @@
 
 namespace dynquant::models {
 
-/// A node of MatMulInteger as products of matrices: x's matrices one after another, each times the weights that it
-/// meets.
-struct matmul_plan {
-    dims y;                               // the node's output
-    integer_product::problem problem;     // of one of them; rows are those of all that share one matrix of weights, but
-                                          // zero points may be those of all columns of all matrices
-    std::vector<std::int64_t> x_at, w_at; // which matrices of A and of B, for each of y's
+/// A node of MatMul or MatMulInteger as products of matrices: A's matrices one after another, each times the one of B
+/// that it meets. A vector is a matrix of one row, or in B of one column.
+struct matrices {
+    dims y;                                         // the node's output
+    std::int64_t rows = 0, inner = 0, columns = 0;  // of one product; the rows of all that share one matrix of B
+    std::vector<std::int64_t> x_at = {}, w_at = {}; // which matrices of A and of B, for each of y's
+};
+
+/// Throws error for shapes that do not fit together.
+matrices plan_matrices(const op_node &n);
+
+/// A node of MatMulInteger.
+struct matmul_plan : matrices {
+    integer_product::problem problem; // of one product, but zero points may be those of all columns of all matrices
 };
 
 /// Throws error for shapes and zero points that do not fit together, and for weights that are no constant.
