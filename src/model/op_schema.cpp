@@ -15,20 +15,26 @@ constexpr type_set bytes = {type::uint8, type::int8}, int8 = {type::int8}, int64
                    float32 = {type::float32}, any_float = {type::float32, type::float16},
                    any = bytes | any_float | type_set {type::int32};
 
-constexpr input_schema one[] = {{"X", any}}, one_float[] = {{"X", any_float}}, two[] = {{"A", any}, {"B", any}},
-                       relu_floats[] = {{"X", float32}},
+constexpr input_schema tensors[] = {{"input", any}}, data[] = {{"data", any}}, tanh_inputs[] = {{"input", any_float}},
+                       sigmoid_inputs[] = {{"X", any_float}},
+                       operands_7[] = {{"A", any_float | type_set {type::int32}},
+                               {"B", any_float | type_set {type::int32}}},
+                       operands[] = {{"A", any}, {"B", any}}, relu_floats[] = {{"X", float32}},
                        relu_inputs[] = {{"X", type_set {type::float32, type::int32, type::int8}}},
                        matmul_inputs[] = {{"A", bytes}, {"B", int8}, {"a_zero_point", bytes, true},
                                {"b_zero_point", int8, true}},
                        conv_inputs[] = {{"x", bytes}, {"w", int8}, {"x_zero_point", bytes, true},
                                {"w_zero_point", int8, true}},
                        float_matmul_inputs[] = {{"A", float32}, {"B", float32}},
+                       gemm_inputs_9[] = {{"A", float32}, {"B", float32}, {"C", float32}},
                        gemm_inputs[] = {{"A", float32}, {"B", float32}, {"C", float32, true}},
                        float_conv_inputs[] = {{"X", float32}, {"W", float32}, {"B", float32, true}},
                        reshape_inputs[] = {{"data", any}, {"shape", int64}}, pool_floats[] = {{"X", float32}},
                        pool_inputs[] = {{"X", bytes | float32}};
 
-constexpr attribute_schema cast_attributes[] = {{"to", integer}, {"saturate", integer}, {"round_mode", text}},
+constexpr attribute_schema cast_attributes_9[] = {{"to", integer}},
+                           cast_attributes_19[] = {{"to", integer}, {"saturate", integer}},
+                           cast_attributes[] = {{"to", integer}, {"saturate", integer}, {"round_mode", text}},
                            flatten_attributes[] = {{"axis", integer}}, reshape_attributes[] = {{"allowzero", integer}},
                            transpose_attributes[] = {{"perm", integers}},
                            conv_attributes[] = {{"auto_pad", text}, {"dilations", integers}, {"group", integer},
@@ -41,27 +47,32 @@ constexpr attribute_schema cast_attributes[] = {{"to", integer}, {"saturate", in
 
 // The versions of an operator one after another, oldest first. Versions that mean the same here share a row.
 constexpr op_schema table[] = {
-        {"Add", 7, two, {}, infer_broadcast, prepare_add},
-        {"Cast", 9, one, cast_attributes, infer_cast, prepare_cast},
+        {"Add", 7, operands_7, {}, infer_broadcast, prepare_add},
+        {"Add", 14, operands, {}, infer_broadcast, prepare_add},
+        {"Cast", 9, tensors, cast_attributes_9, infer_cast, prepare_cast},
+        {"Cast", 19, tensors, cast_attributes_19, infer_cast, prepare_cast},
+        {"Cast", 24, tensors, cast_attributes, infer_cast, prepare_cast},
         {"Conv", 1, float_conv_inputs, conv_attributes, infer_conv, prepare_conv},
         {"ConvInteger", 10, conv_inputs, conv_attributes, infer_conv_integer, prepare_conv_integer},
         {"DequantizeLinear", 10, {}, {}, infer_quantize, prepare_quantize, true},
-        {"Flatten", 9, one, flatten_attributes, infer_flatten, prepare_copy},
-        {"Gemm", 9, gemm_inputs, gemm_attributes, infer_gemm, prepare_gemm},
-        {"Identity", 1, one, {}, infer_alike, prepare_copy},
+        {"Flatten", 9, tensors, flatten_attributes, infer_flatten, prepare_copy},
+        {"Gemm", 9, gemm_inputs_9, gemm_attributes, infer_gemm, prepare_gemm},
+        {"Gemm", 11, gemm_inputs, gemm_attributes, infer_gemm, prepare_gemm},
+        {"Identity", 1, tensors, {}, infer_alike, prepare_copy},
         {"MatMul", 9, float_matmul_inputs, {}, infer_matmul, prepare_matmul},
         {"MatMulInteger", 10, matmul_inputs, {}, infer_matmul_integer, prepare_matmul_integer},
         {"MaxPool", 10, pool_floats, pool_attributes, infer_max_pool, prepare_max_pool},
         {"MaxPool", 12, pool_inputs, pool_attributes, infer_max_pool, prepare_max_pool},
-        {"Mul", 7, two, {}, infer_broadcast, prepare_mul},
+        {"Mul", 7, operands_7, {}, infer_broadcast, prepare_mul},
+        {"Mul", 14, operands, {}, infer_broadcast, prepare_mul},
         {"QuantizeLinear", 10, {}, {}, infer_quantize, prepare_quantize, true},
         {"Relu", 6, relu_floats, {}, infer_alike, prepare_relu},
         {"Relu", 14, relu_inputs, {}, infer_alike, prepare_relu},
         {"Reshape", 5, reshape_inputs, {}, infer_reshape, prepare_copy},
         {"Reshape", 14, reshape_inputs, reshape_attributes, infer_reshape, prepare_copy},
-        {"Sigmoid", 6, one_float, {}, infer_alike, prepare_sigmoid},
-        {"Tanh", 6, one_float, {}, infer_alike, prepare_tanh},
-        {"Transpose", 1, one, transpose_attributes, infer_transpose, prepare_transpose},
+        {"Sigmoid", 6, sigmoid_inputs, {}, infer_alike, prepare_sigmoid},
+        {"Tanh", 6, tanh_inputs, {}, infer_alike, prepare_tanh},
+        {"Transpose", 1, data, transpose_attributes, infer_transpose, prepare_transpose},
 };
 
 } // namespace
@@ -71,6 +82,10 @@ std::vector<std::string> operator_names() {
     for (const auto &row : table)
         if (names.empty() || names.back() != row.name) names.emplace_back(row.name);
     return names;
+}
+
+std::span<const op_schema> op_schemas() {
+    return table;
 }
 
 const op_schema &schema_of(const node &n, std::int64_t opset) {

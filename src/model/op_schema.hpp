@@ -49,6 +49,9 @@ struct op_schema {
 /// The newest opset whose operators the table knows.
 inline constexpr std::int64_t newest_opset = 28;
 
+/// All rows, the versions of an operator one after another, oldest first.
+std::span<const op_schema> op_schemas();
+
 /// The names of all operators.
 std::vector<std::string> operator_names();
 

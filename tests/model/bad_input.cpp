@@ -22,6 +22,15 @@ std::string refusal(const graph &g, const model_options &options = {}) {
     return refusal(write(g), options);
 }
 
+dnnl_status_t status_of(const graph &g) {
+    try {
+        model::parse(write(g), "m.onnx");
+    } catch (const error &e) {
+        return e.status;
+    }
+    return dnnl_success;
+}
+
 std::string refusal(const node &n, onnx::element_type type, const dims &shape) {
     return refusal(one_node(n, type, shape));
 }
@@ -61,6 +70,40 @@ TEST(model_bad_input, relu_of_integers_before_opset_14) {
     EXPECT_EQ(
             refusal(g), "node 'n' (Relu): X 'x': expected type float, what dynquant computes at opset 13, given int8");
     g.opsets[""] = 14;
+    EXPECT_EQ(refusal(g), "taken");
+}
+
+TEST(model_bad_input, sums_of_bytes_before_opset_14) {
+    for (const char *op : {"Add", "Mul"}) {
+        auto g = one_node({op, "", "", {"x", "x"}}, uint8, {2});
+        EXPECT_EQ(refusal(g),
+                std::string("node 'n' (") + op
+                        + "): A 'x': expected type float, int32 or float16, what dynquant computes at opset 13, given "
+                          "uint8");
+        EXPECT_EQ(status_of(g), dnnl_invalid_data_type);
+        g.opsets[""] = 14;
+        EXPECT_EQ(refusal(g), "taken");
+        g.inputs.front().type = int64;
+        EXPECT_EQ(refusal(g),
+                std::string("node 'n' (") + op
+                        + "): A 'x': expected type float, uint8, int8, int32 or float16, what dynquant computes at "
+                          "opset 14, given int64");
+    }
+}
+
+TEST(model_bad_input, what_a_version_does_not_have_yet) {
+    auto g = one_node({"Gemm", "", "", {"x", "x"}}, float_, {2, 2});
+    g.opsets[""] = 10;
+    EXPECT_EQ(refusal(g), "node 'n' (Gemm): input C: expected a value, given none");
+    EXPECT_EQ(status_of(g), dnnl_invalid_arguments);
+    g.opsets[""] = 11;
+    EXPECT_EQ(refusal(g), "taken");
+    g = one_node(
+            {"Cast", "", "", {"x"}, {}, {{"to", std::int64_t {float16}}, {"saturate", std::int64_t {1}}}}, float_, {2});
+    g.opsets[""] = 18;
+    EXPECT_EQ(refusal(g), "node 'n' (Cast): attributes: expected to at opset 18, given 'saturate'");
+    EXPECT_EQ(status_of(g), dnnl_invalid_arguments);
+    g.opsets[""] = 19;
     EXPECT_EQ(refusal(g), "taken");
 }
 
@@ -198,7 +241,8 @@ TEST(model_bad_input, attributes) {
                       {2}),
             where + "attribute 'axis': expected it once, given it more often");
     EXPECT_EQ(refusal({"Transpose", "", "", {"x"}, {}, {{"perm", std::vector<std::int64_t> {0, 0}}}}, float_, {2, 2}),
-            "node 'n' (Transpose): attribute 'perm': expected a permutation of the 2 axes of X 'x', given one that is "
+            "node 'n' (Transpose): attribute 'perm': expected a permutation of the 2 axes of data 'x', given one that "
+            "is "
             "none");
 }
 
@@ -207,7 +251,8 @@ TEST(model_bad_input, inputs_and_types) {
             refusal({"Relu", "", "", {"x", "x"}}, float_, {2}), "node 'n' (Relu): inputs: expected at most 1, given 2");
     EXPECT_EQ(refusal({"Relu", "", "", {}}, float_, {2}), "node 'n' (Relu): input X: expected a value, given none");
     EXPECT_EQ(refusal({"Tanh", "", "", {"x"}}, int32, {2}),
-            "node 'n' (Tanh): X 'x': expected type float or float16, what dynquant computes at opset 13, given int32");
+            "node 'n' (Tanh): input 'x': expected type float or float16, what dynquant computes at opset 13, given "
+            "int32");
     EXPECT_EQ(refusal({"Cast", "", "", {"x"}, {}, {{"to", std::int64_t {9}}}}, float_, {2}),
             "node 'n' (Cast): attribute 'to': expected a cast of any of these types to float, of float to float16, or "
             "of "
@@ -227,6 +272,11 @@ TEST(model_bad_input, shapes_that_do_not_fit) {
             "node 'n' (Add): B 'b': expected a shape that can be broadcast with that of A 'x', 2x3, given 2");
     g.initializers["b"] = tensor_of<float>(float_, {3}, {1, 2, 3});
     EXPECT_EQ(refusal(g), "node 'n' (Add): B 'b': expected the type of A 'x', int32, given float");
+    g = one_node({"MatMul", "", "", {"x", "b"}}, float_, {2, 3});
+    g.initializers["b"] = tensor_of<float>(float_, {2}, {1, 2});
+    EXPECT_EQ(refusal(g),
+            "node 'n' (MatMul): B 'b': expected 3 rows, the last extent of A 'x' of shape 2x3, given shape 2");
+    EXPECT_EQ(status_of(g), dnnl_invalid_shape);
     g = one_node({"Reshape", "", "", {"x", "s"}}, float_, {2, 3});
     g.initializers["s"] = tensor_of<std::int64_t>(int64, {2}, {4, -1});
     EXPECT_EQ(refusal(g),

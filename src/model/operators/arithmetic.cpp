@@ -1,33 +1,26 @@
 // Add and Mul, of two tensors that are broadcast to one shape as numpy does.
 #include <algorithm>
+#include <functional>
 #include <type_traits>
 
+#include "model/operators/element_types.hpp"
 #include "model/operators/operators.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::models {
 namespace {
 
-/// Integers wrap.
-struct sum {
-    template <typename T>
-    T operator()(T a, T b) const {
-        if constexpr (std::is_integral_v<T>)
-            return static_cast<T>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
-        else
-            return a + b;
-    }
-};
-
-struct product {
-    template <typename T>
-    T operator()(T a, T b) const {
-        if constexpr (std::is_integral_v<T>)
-            return static_cast<T>(static_cast<std::uint32_t>(a) * static_cast<std::uint32_t>(b));
-        else
-            return a * b;
-    }
-};
+/// Integers wrap. Of float16 it is the float rounded to float16, which is the exact result rounded once: a float has
+/// 24 bits, 2 * 11 + 2.
+template <typename T, typename Operation>
+T combine(const Operation &operation, T a, T b) {
+    if constexpr (std::is_integral_v<T>)
+        return static_cast<T>(operation(static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b)));
+    else if constexpr (std::is_same_v<T, float16>)
+        return float16::from(operation(a.value(), b.value()));
+    else
+        return operation(a, b);
+}
 
 /// The strides of a tensor that is broadcast to a shape: 0 where it repeats.
 dims broadcast_strides(const dims &shape, const dims &to) {
@@ -74,7 +67,7 @@ prepared_node prepare_typed(const op_node &n, const Operation &operation) {
         const auto length = walk.shape.back(), step_a = walk.a.back(), step_b = walk.b.back();
         walk.rows([&](std::int64_t at_a, std::int64_t at_b, std::int64_t row) {
             for (std::int64_t i = 0; i < length; ++i)
-                y[row * length + i] = operation(a[at_a + i * step_a], b[at_b + i * step_b]);
+                y[row * length + i] = combine(operation, a[at_a + i * step_a], b[at_b + i * step_b]);
         });
     };
     return {make_stage(run), {0, 1}};
@@ -82,8 +75,8 @@ prepared_node prepare_typed(const op_node &n, const Operation &operation) {
 
 template <typename Operation>
 prepared_node prepare(const op_node &n, const Operation &operation) {
-    if (n.at(0).type == onnx::type::float32) return prepare_typed<float>(n, operation);
-    return prepare_typed<std::int32_t>(n, operation);
+    return for_type<float, float16, std::int32_t, std::uint8_t, std::int8_t>(
+            n, [&](auto element) { return prepare_typed<decltype(element)>(n, operation); });
 }
 
 } // namespace
@@ -105,11 +98,11 @@ tensor_type infer_broadcast(const op_node &n) {
 }
 
 prepared_node prepare_add(const op_node &n, const settings &) {
-    return prepare(n, sum {});
+    return prepare(n, std::plus {});
 }
 
 prepared_node prepare_mul(const op_node &n, const settings &) {
-    return prepare(n, product {});
+    return prepare(n, std::multiplies {});
 }
 
 } // namespace dynquant::models

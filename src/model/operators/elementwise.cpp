@@ -1,10 +1,11 @@
 // Operators of one tensor, element by element: Cast, Relu, Tanh, Sigmoid; and those that keep its elements as they are.
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
+#include "model/operators/element_types.hpp"
 #include "model/operators/operators.hpp"
 #include "quantization/shape.hpp"
-#include "quantization/small_float.hpp"
 
 namespace dynquant::models {
 namespace {
@@ -27,14 +28,22 @@ prepared_node prepare_map(const op_node &n, Function function) {
     return {make_stage(run), {0}};
 }
 
-template <typename From>
-prepared_node prepare_cast_to_float(const op_node &n) {
-    return prepare_map<From, float>(n, [](From x) { return static_cast<float>(x); });
+template <typename To, typename From>
+To converted(From x) {
+    if constexpr (std::is_same_v<From, float16>)
+        return x.value();
+    else if constexpr (std::is_same_v<To, float16>)
+        return float16::from(x);
+    else
+        return static_cast<To>(x);
 }
 
-template <typename From>
-prepared_node prepare_cast_to_int32(const op_node &n) {
-    return prepare_map<From, std::int32_t>(n, [](From x) { return static_cast<std::int32_t>(x); });
+template <typename To, typename... From>
+prepared_node prepare_cast_to(const op_node &n) {
+    return for_type<From...>(n, [&](auto element) {
+        using from = decltype(element);
+        return prepare_map<from, To>(n, converted<To, from>);
+    });
 }
 
 /// The conversions that Cast knows here: from all of the row's types to float; to float16 from float; to int32 from
@@ -50,8 +59,10 @@ bool is_known(onnx::element_type from, onnx::element_type to) {
 template <double (*function)(double)>
 prepared_node prepare_function(const op_node &n) {
     const auto of_float = [](float x) { return static_cast<float>(function(x)); };
-    if (n.at(0).type == type::float32) return prepare_map<float, float>(n, of_float);
-    return prepare_map<float16, float16>(n, [=](float16 x) { return float16::from(of_float(x.value())); });
+    return for_type<float, float16>(n, [&](auto element) {
+        using T = decltype(element);
+        return prepare_map<T, T>(n, [=](T x) { return converted<T>(of_float(converted<float>(x))); });
+    });
 }
 
 double sigmoid(double x) {
@@ -82,26 +93,16 @@ tensor_type infer_cast(const op_node &n) {
 prepared_node prepare_cast(const op_node &n, const settings &s) {
     const auto from = n.at(0).type, to = infer_cast(n).type;
     if (from == to) return prepare_copy(n, s);
-    if (to == type::float16) return prepare_map<float, float16>(n, [](float x) { return float16::from(x); });
-    const bool to_float = to == type::float32;
-    switch (from) {
-        case type::uint8:
-            return to_float ? prepare_cast_to_float<std::uint8_t>(n) : prepare_cast_to_int32<std::uint8_t>(n);
-        case type::int8:
-            return to_float ? prepare_cast_to_float<std::int8_t>(n) : prepare_cast_to_int32<std::int8_t>(n);
-        case type::int32: return prepare_cast_to_float<std::int32_t>(n);
-        default: return prepare_map<float16, float>(n, [](float16 x) { return x.value(); });
-    }
+    if (to == type::float16) return prepare_cast_to<float16, float>(n);
+    if (to == type::int32) return prepare_cast_to<std::int32_t, std::uint8_t, std::int8_t>(n);
+    return prepare_cast_to<float, std::uint8_t, std::int8_t, std::int32_t, float16>(n);
 }
 
 prepared_node prepare_relu(const op_node &n, const settings &) {
-    switch (n.at(0).type) {
-        case type::int8:
-            return prepare_map<std::int8_t, std::int8_t>(n, [](std::int8_t x) { return std::max<std::int8_t>(x, 0); });
-        case type::int32:
-            return prepare_map<std::int32_t, std::int32_t>(n, [](std::int32_t x) { return std::max(x, 0); });
-        default: return prepare_map<float, float>(n, [](float x) { return x < 0 ? 0.0F : x; }); // NaN and -0 stay
-    }
+    return for_type<float, std::int32_t, std::int8_t>(n, [&](auto element) {
+        using T = decltype(element);
+        return prepare_map<T, T>(n, [](T x) { return x < 0 ? T {0} : x; }); // NaN and -0 stay
+    });
 }
 
 prepared_node prepare_tanh(const op_node &n, const settings &) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <limits>
 
+#include "model/operators/element_types.hpp"
 #include "model/operators/operators.hpp"
 #include "model/window.hpp"
 #include "parallel/parallel.hpp"
@@ -147,11 +148,8 @@ tensor_type infer_max_pool(const op_node &n) {
 }
 
 prepared_node prepare_max_pool(const op_node &n, const settings &) {
-    switch (n.at(0).type) {
-        case onnx::type::uint8: return prepare_typed<std::uint8_t>(n);
-        case onnx::type::int8: return prepare_typed<std::int8_t>(n);
-        default: return prepare_typed<float>(n);
-    }
+    return for_type<float, std::uint8_t, std::int8_t>(
+            n, [&](auto element) { return prepare_typed<decltype(element)>(n); });
 }
 
 } // namespace dynquant::models

@@ -1,0 +1,37 @@
+// The C++ types of elements, for operators that compute in several.
+#pragma once
+
+#include "model/op_node.hpp"
+#include "quantization/small_float.hpp"
+
+namespace dynquant::models {
+
+constexpr onnx::element_type element_type_of(float) {
+    return onnx::type::float32;
+}
+constexpr onnx::element_type element_type_of(float16) {
+    return onnx::type::float16;
+}
+constexpr onnx::element_type element_type_of(std::uint8_t) {
+    return onnx::type::uint8;
+}
+constexpr onnx::element_type element_type_of(std::int8_t) {
+    return onnx::type::int8;
+}
+constexpr onnx::element_type element_type_of(std::int32_t) {
+    return onnx::type::int32;
+}
+
+/// What prepare(T {}) gives for the first input's type, which is one of `Types`. Throws error for any other.
+template <typename... Types, typename Prepare>
+prepared_node for_type(const op_node &n, const Prepare &prepare) {
+    const auto given = n.at(0).type;
+    prepared_node result;
+    const bool is_known = ((given == element_type_of(Types {}) && (result = prepare(Types {}), true)) || ...);
+    if (!is_known)
+        n.refuse(dnnl_invalid_data_type, n.name(0), ": expected type ",
+                names_of(onnx::type_set {element_type_of(Types {})...}), ", given ", onnx::name_of(given));
+    return result;
+}
+
+} // namespace dynquant::models
