@@ -127,12 +127,6 @@ std::int64_t opset_of(const proto::ModelProto &model, const std::string &domain,
     fail(name, "expected the model to import an opset of domain '", domain, "', given none");
 }
 
-proto::ModelProto parse_graph(const std::string &bytes, const std::string &name) {
-    auto model = parse<proto::ModelProto>(bytes, name, "a model");
-    if (!model.has_graph()) fail(name, "expected a model with a graph, given one without");
-    return model;
-}
-
 } // namespace
 
 std::int64_t count_of(const dims &shape, const std::string &name) {
@@ -186,12 +180,9 @@ std::string serialize_tensor(const tensor_file &tensor) {
     return message.SerializeAsString();
 }
 
-int count_nodes(const std::string &bytes, const std::string &name) {
-    return parse_graph(bytes, name).graph().node_size();
-}
-
 model_file parse_model(const std::string &bytes, const std::string &name) {
-    const auto model = parse_graph(bytes, name);
+    const auto model = parse<proto::ModelProto>(bytes, name, "a model");
+    if (!model.has_graph()) fail(name, "expected a model with a graph, given one without");
     const auto &graph = model.graph();
     if (graph.node_size() != 1) fail(name, "expected a model of one node, given ", graph.node_size());
     const auto &node = graph.node(0);

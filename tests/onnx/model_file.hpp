@@ -42,7 +42,4 @@ model_file parse_model(const std::string &bytes, const std::string &name);
 /// The bytes that parse_tensor takes.
 std::string serialize_tensor(const tensor_file &tensor);
 
-/// How many nodes the model's graph has. Throws file_error.
-int count_nodes(const std::string &bytes, const std::string &name);
-
 } // namespace dynquant::test

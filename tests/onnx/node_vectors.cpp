@@ -1,5 +1,5 @@
 // ONNX's own node tests of the operators that dynquant has: each folder of them a test, on every kernel and instruction
-// set. The folders come from ONNX's wheels, a folder of them for each version.
+// set. The folders come from ONNX's wheels, for each operator a folder of each version's.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -28,14 +28,12 @@ std::ostream &operator<<(std::ostream &out, const vector_test &t) {
     return out << t.folder.filename().string() << " on " << t.variant;
 }
 
-/// ONNX's folders, those whose model is a function written out in other operators left out.
 std::vector<fs::path> folders() {
     std::vector<fs::path> found;
-    for (const auto &entry : fs::recursive_directory_iterator(ONNX_VECTORS)) {
-        const auto model = entry.path() / "model.onnx";
-        if (!fs::exists(model)) continue;
-        if (count_nodes(read_file(model), model.string()) == 1) found.push_back(entry.path());
-    }
+    for (const char *op : {"DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear"})
+        for (const auto &version : fs::directory_iterator(fs::path(ONNX_VECTORS) / op))
+            for (const auto &test : fs::directory_iterator(version))
+                found.push_back(test);
     std::ranges::sort(found);
     return found;
 }
@@ -49,7 +47,7 @@ std::vector<vector_test> every_test() {
 }
 
 std::string name_of(const vector_test &t) {
-    // .deps/onnx/vectors/1.21.0/test_quantizelinear_axis
+    // .deps/onnx/vectors/QuantizeLinear/1.21.0/test_quantizelinear_axis
     const auto name = t.folder.parent_path().filename().string() + "_" + t.folder.filename().string();
     return std::regex_replace(name + "_" + t.variant.name, std::regex("[^A-Za-z0-9]"), "_");
 }
