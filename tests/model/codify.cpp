@@ -182,6 +182,12 @@ TEST(Codify, WeightsMustBeConstantAndFinite) {
             "node 'the_MatMul' (MatMul): input 'w': expected an initializer, given a value that is computed");
 }
 
+TEST(Codify, WeightsOfMatMulAreOneMatrix) {
+    auto m = fully_connected();
+    m.constant("w", {1, 2, 2}, {1, 2, 3, 4});
+    EXPECT_EQ(message_of(m.g), "node 'the_MatMul' (MatMul): weights 'w': expected 2 dimensions, given shape 1x2x2");
+}
+
 TEST(Codify, RangesMustBeThereAndFinite) {
     EXPECT_EQ(message_of(fully_connected().g, {{"x", {-1, 1}}}), "value 'y': expected its range, given none");
     EXPECT_EQ(message_of(fully_connected().g, {{"x", {-1, HUGE_VALF}}, {"y", {-1, 1}}}),
