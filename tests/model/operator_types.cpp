@@ -76,7 +76,7 @@ void expect_refusal(const graph &g, const op_schema &row, onnx::element_type typ
     } catch (const error &e) {
         EXPECT_EQ(e.status, dnnl_invalid_data_type);
         const auto expected = "m.onnx: node 'n' (" + std::string(row.name) + "): " + row.inputs[0].name
-                + " 'x': expected type " + names_of(row.inputs[0].types) + " at opset "
+                + " 'x': expected type " + names_of(row.inputs[0].types) + ", what dynquant computes at opset "
                 + std::to_string(g.opsets.at("")) + ", given " + onnx::name_of(type);
         EXPECT_EQ(e.message, expected);
     }

@@ -7,6 +7,7 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include "support/random.hpp"
+#include "support/sampling.hpp"
 
 namespace dynquant::test {
 namespace {
@@ -72,8 +73,10 @@ class threads : public testing::TestWithParam<int> {
 
 TEST_P(threads, as_asked_for_in_options) {
     guarded_sample guarded(drawn);
+    case_sampler sampler;
     for (const auto &v : variants_for(drawn))
         for (const int count : {1, 2, 3, 4, 5, 7, 8, 11, 16}) {
+            if (!sampler.takes()) continue;
             auto forced = v.forced();
             forced.threads = count;
             ASSERT_TRUE(guarded.computed_right_by(prepare(drawn.q, forced))) << v << ", " << count << " threads";
@@ -82,16 +85,21 @@ TEST_P(threads, as_asked_for_in_options) {
 
 TEST_P(threads, as_the_arena_of_the_caller_has_them) {
     guarded_sample guarded(drawn);
+    case_sampler sampler;
     for (const auto &v : variants_for(drawn)) {
         const auto op = prepare(drawn.q, v.forced());
-        for (int count = 1; count <= 16; count += 3)
+        for (int count = 1; count <= 16; count += 3) {
+            if (!sampler.takes()) continue;
             tbb::task_arena(count).execute(
                     [&] { ASSERT_TRUE(guarded.computed_right_by(op)) << v << ", arena of " << count; });
+        }
     }
 }
 
 TEST_P(threads, inside_another_parallel_loop) {
+    case_sampler sampler;
     for (const auto &v : variants_for(drawn)) {
+        if (!sampler.takes()) continue;
         const auto op = prepare(drawn.q, v.forced());
         tbb::parallel_for(0, 3, [&](int) { EXPECT_TRUE(guarded_sample(drawn).computed_right_by(op)) << v; });
     }
