@@ -39,18 +39,18 @@ class converted_rows {
         if (along.parameter_stride == 0) run = {parameter, 0, 1};
         if (run.period > 0) run.count = least(run.count, run.period + columns_of_periods() / shape.repeat);
         now.prepare(run);
-        compute_parts(src_row, dst_row, 0);
+        compute_parts(src_row, dst_row);
     }
 
-    /// The same once the table holds its parameters, from column `prepared` on.
-    void compute_parts(std::int64_t src_row, std::int64_t dst_row, std::int64_t prepared) {
+    /// The same once the table holds its parameters.
+    void compute_parts(std::int64_t src_row, std::int64_t dst_row) {
         stretch &part = now.part;
         const auto end = span.begin + span.count;
         for (auto column = span.begin; column < end; column += part.count) {
             if (part.begin != column || part.count == 0) // mostly a row has one part, that of the row before
                 part = stretch(shape, column, least(columns_of_part(column), end - column));
             const auto number = part.number - span.number;
-            now.base = prepared + (shape.period > 0 ? number % shape.period : number);
+            now.base = along.parameter_stride == 0 ? 0 : shape.period > 0 ? number % shape.period : number;
             now.compute_part({src_row + column * along.src_stride, along.src_stride, part.count},
                     {dst_row + column * along.dst_stride, along.dst_stride, part.count});
         }
@@ -97,9 +97,9 @@ class converted_rows {
 
 /// Permuted layouts: as many rows as src has neighbours for are turned while they are bytes.
 template <typename V>
-class converted_tiles : private converted_rows<converted_dequantizer<V>> {
+class converted_tiles : private converted_rows<converted_dequantizer<V, tile_length>> {
   public:
-    using base = converted_rows<converted_dequantizer<V>>;
+    using base = converted_rows<converted_dequantizer<V, tile_length>>;
     using base::base;
 
     void compute() {
@@ -137,7 +137,6 @@ class converted_tiles : private converted_rows<converted_dequantizer<V>> {
     /// To a line of the block, which is as long as the longest vector.
     void read_line(const placed &at, unsigned char *to) {
         const auto *const src = static_cast<const unsigned char *>(c.src);
-        const auto packed = now.packed();
         if (packed.bits == 8)
             copy_line(to, src + at.first, at.count);
         else if (at.first % packed.per_byte() == 0)
@@ -147,34 +146,36 @@ class converted_tiles : private converted_rows<converted_dequantizer<V>> {
             copy_line(to, packed_in.read(c.src, at, packed), at.count);
     }
 
-    /// So many turned rows of the innermost loop, from line `begin` on. Parameters are prepared for many at once: a
-    /// processor waits for what it prepares row by row until dst has been written.
+    /// So many turned rows of the innermost loop, from line `begin` on: as many at a time as have their parameters in
+    /// one table, as what is prepared and chosen for a row takes as long as the row.
     void compute_lines(const row_walker &walker, std::int64_t begin, std::int64_t rows) {
-        const auto of_row = span.parameters(shape, walker.parameter);
-        const bool at_once = of_row.period == 0 && of_row.stride != 0 && across.parameter_stride != 0;
-        const auto most = at_once ? table_capacity / of_row.count : 1;
-        for (std::int64_t i = 0; i < rows; ++i) {
-            now.turned = {lines.line[begin + i], span.begin};
-            const auto dst_row = walker.dst + i * across.dst_stride, next = i * across.parameter_stride;
-            if (most > 1) {
-                if (i % most == 0)
-                    now.prepare(parameter_block {of_row.first + next, of_row.stride, of_row.count,
-                            least(most, rows - i), across.parameter_stride});
-                this->compute_parts(walker.src, dst_row, i % most * of_row.count);
-            } else {
-                this->compute_span(walker.src, dst_row, walker.parameter + next);
-            }
+        auto of_row = span.parameters(shape, walker.parameter);
+        if (of_row.stride == 0) of_row.count = 1;
+        const bool shared = across.parameter_stride == 0;
+        const auto most = shared ? rows : tile_length / of_row.count;
+        for (std::int64_t i = 0, count = 0; i < rows; i += count) {
+            count = least(most, rows - i);
+            const auto first = of_row.first + i * across.parameter_stride;
+            if (shared)
+                now.prepare(of_row);
+            else
+                now.prepare(parameter_block {first, of_row.stride, of_row.count, count, across.parameter_stride});
+            now.turned = {lines.line[begin + i], sizeof(lines.line[0]), span.begin, count, across.dst_stride,
+                    shared ? 0 : of_row.count};
+            this->compute_parts(walker.src, walker.dst + i * across.dst_stride);
         }
     }
 
     const axis across = innermost_loop(shape.form);
+    const packing packed = now.packed();
     byte_block block;
     byte_lines lines;
-    packed_reader<V> packed_in;
+    packed_reader<V, tile_side> packed_in;
 };
 
+/// Not inlined, so that no rows take the stack of others.
 template <typename V, typename Rows>
-void compute_converted(const call &c, const rectangle &r) {
+[[gnu::noinline]] void compute_converted(const call &c, const rectangle &r) {
     Rows(c, r).compute();
     if (c.streaming) V::fence();
     V::leave();

@@ -45,19 +45,20 @@ constexpr std::int32_t u4_values[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 
 constexpr std::int32_t s4_values[] = {0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1};
 constexpr float f4_values[] = {0, 0.5F, 1, 1.5F, 2, 3, 4, 6, -0.0F, -0.5F, -1, -1.5F, -2, -3, -4, -6};
 
-template <typename V>
-class converted_dequantizer : public converted_stretch<V> {
+template <typename V, std::int64_t Capacity = table_capacity>
+class converted_dequantizer : public converted_stretch<V, Capacity> {
+    using stretch_of_row = converted_stretch<V, Capacity>;
+
   public:
-    using converted_stretch<V>::base;
-    using converted_stretch<V>::part;
+    using stretch_of_row::base;
+    using stretch_of_row::part;
+    using stretch_of_row::stretch_of_row;
 
-    explicit converted_dequantizer(const call &of)
-        : converted_stretch<V>(of) {}
-
-    /// A row's elements as bytes from column `begin` on, where src has been turned.
-    struct turned_row {
+    /// Rows as lines of bytes from column `begin` on, where src has been turned; how far apart they are in dst, and
+    /// their parameters in the table.
+    struct turned_rows {
         const unsigned char *line = nullptr;
-        std::int64_t begin = 0;
+        std::int64_t line_stride = 0, begin = 0, count = 1, dst_stride = 0, parameter_stride = 0;
     } turned;
 
     /// Whether a part needs no buffers, and so may have any length.
@@ -98,10 +99,10 @@ class converted_dequantizer : public converted_stretch<V> {
     }
 
   private:
-    using converted_stretch<V>::along;
-    using converted_stretch<V>::c;
-    using converted_stretch<V>::shape;
-    using converted_stretch<V>::table;
+    using stretch_of_row::along;
+    using stretch_of_row::c;
+    using stretch_of_row::shape;
+    using stretch_of_row::table;
 
     /// Which formulas the first `count` parameters take; what is read after all of them.
     void finish(std::int64_t count, std::int64_t all) {
@@ -189,6 +190,14 @@ class converted_dequantizer : public converted_stretch<V> {
 
     template <typename Element>
     void compute_any(const Element *elements, const placed &to) {
+        const auto first = base;
+        for (std::int64_t row = 0; row < turned.count; ++row, base += turned.parameter_stride)
+            compute_row(elements + row * turned.line_stride, {to.first + row * turned.dst_stride, to.stride, to.count});
+        base = first;
+    }
+
+    template <typename Element>
+    void compute_row(const Element *elements, const placed &to) {
         using op = dequantizer<V, Element>;
         if (c.dst_type == data_type::f32 && to.stride == 1 && !c.streaming)
             return this->template compute<op, storing::cached>(elements, static_cast<float *>(c.dst) + to.first);
@@ -196,11 +205,11 @@ class converted_dequantizer : public converted_stretch<V> {
         reals_out_.write(products_.column, c.dst_type, c.dst, to, c.streaming);
     }
 
-    /// Calls f(parameter, first, count()) for each group of the part, or for all of it at once.
+    /// Calls f(parameter, first, count()) for each group of the part, or for all of it at once; `parameter` is the
+    /// first one's.
     template <typename F>
-    void for_each_group(const F &f) const {
+    void for_each_group(std::int64_t parameter, const F &f) const {
         const auto size = this->shares_one_parameter() ? part.count : shape.repeat;
-        auto parameter = along.parameter_stride == 0 ? 0 : base;
         std::int64_t i = 0;
         if (size == smallest_group) // often met, and too short for a loop
             for (; i + smallest_group <= part.count; i += smallest_group, ++parameter)
@@ -212,10 +221,15 @@ class converted_dequantizer : public converted_stretch<V> {
     template <bool Streaming, typename Element, typename T>
     void compute_groups(const Element *src, T *dst) const {
         dequantizer<V, Element>::with_formula(table, [=, this](auto kind) {
-            for_each_group([=, this](std::int64_t parameter, std::int64_t i, auto count) {
-                const auto formula = decltype(kind)::from(table, only<V> {parameter});
-                dequantize_straight<V, Streaming>(formula, src + i, dst + i, count());
-            });
+            for (std::int64_t row = 0; row < turned.count; ++row) {
+                const auto *const from = src + row * turned.line_stride;
+                auto *const to = dst + row * turned.dst_stride;
+                for_each_group(base + row * turned.parameter_stride,
+                        [=, this](std::int64_t parameter, std::int64_t i, auto count) {
+                            const auto formula = decltype(kind)::from(table, only<V> {parameter});
+                            dequantize_straight<V, Streaming>(formula, from + i, to + i, count());
+                        });
+            }
         });
     }
 
@@ -229,7 +243,7 @@ class converted_dequantizer : public converted_stretch<V> {
     template <typename Element, typename Value, typename T>
     void look_up_groups(const Value *values, const unsigned char *packed, T *dst) const {
         dequantizer<V, Element>::with_formula(table, [=, this](auto kind) {
-            for_each_group([=, this](std::int64_t parameter, std::int64_t begin, auto count) {
+            for_each_group(base, [=, this](std::int64_t parameter, std::int64_t begin, auto count) {
                 const auto formula = decltype(kind)::from(table, only<V> {parameter});
                 const auto results = V::table_of(dst, formula(V::load(values)));
                 c.streaming ? look_up_run<true>(packed + begin / 2, results, dst + begin, count())
@@ -254,10 +268,10 @@ class converted_dequantizer : public converted_stretch<V> {
         std::memcpy(dst + i, last, static_cast<std::size_t>(count - i) * sizeof(T));
     }
 
-    column_buffer<std::int32_t> copies_; // of the widest elements
-    column_buffer<float> products_;
-    packed_reader<V> packed_in_;
-    real_writer<V> reals_out_;
+    column_buffer<std::int32_t, Capacity> copies_; // of the widest elements
+    column_buffer<float, Capacity> products_;
+    packed_reader<V, Capacity> packed_in_;
+    real_writer<V, Capacity> reals_out_;
 };
 
 } // namespace

@@ -12,8 +12,8 @@
 namespace dynquant::kernels::native {
 namespace {
 
-/// The part of a row that is computed now.
-template <typename V>
+/// The part of a row that is computed now, of up to `Capacity` columns where it needs buffers.
+template <typename V, std::int64_t Capacity = table_capacity>
 struct converted_stretch {
     explicit converted_stretch(const call &of)
         : c(of) {}
@@ -22,8 +22,8 @@ struct converted_stretch {
     const layout &shape = *c.shape;
     const axis &along = shape.form.row;
     stretch part {shape, 0, 0};
-    std::int64_t base = 0; // where its parameters are in the table
-    parameter_table table; // of which only what is used is written: to clear 26 KB takes longer than a small tensor
+    std::int64_t base = 0;             // where its parameters are in the table
+    parameter_columns<Capacity> table; // of which only what is used is written: clearing it would take long
 
     bool shares_one_parameter() const {
         return along.parameter_stride == 0 || (shape.repeat > 1 && part.phase + part.count <= shape.repeat);
@@ -41,7 +41,7 @@ struct converted_stretch {
             };
         };
         if (along.parameter_stride == 0)
-            Op::with_constant_formula(table, part.count, by_one(0));
+            Op::with_constant_formula(table, part.count, by_one(base));
         else if (shares_one_parameter())
             Op::with_formula(table, by_one(base));
         else

@@ -14,9 +14,9 @@ namespace dynquant::kernels::native {
 namespace {
 
 /// Columns of one row, on the stack. Vectors may be read and written to their end beyond the last column.
-template <typename T>
+template <typename T, std::int64_t Capacity = table_capacity>
 struct alignas(64) column_buffer {
-    T column[table_capacity + widest_block];
+    T column[Capacity + widest_block];
 };
 
 /// Where a stretch lies: `count` elements, `stride` apart, from element `first` of a tensor on.
@@ -89,7 +89,7 @@ void round_reals(const From *from, std::int64_t count, To *to) {
     if (i < count) V::store(to + i, in_division<V, To>(V::load_partial(from + i, count - i)));
 }
 
-template <typename V>
+template <typename V, std::int64_t Capacity = table_capacity>
 class real_writer {
   public:
     void write(const float *columns, data_type type, void *tensor, const placed &at, bool streaming) {
@@ -104,7 +104,8 @@ class real_writer {
     template <typename T>
     void write_as(const float *columns, void *tensor, const placed &at, bool streaming) {
         if (at.stride == 1) return narrow<V>(columns, at.count, static_cast<T *>(tensor) + at.first, streaming);
-        alignas(64) T copy[table_capacity];
+        if constexpr (std::is_same_v<T, float>) return scatter(columns, tensor, at);
+        alignas(64) T copy[Capacity];
         narrow<V>(columns, at.count, copy, false);
         scatter(copy, tensor, at);
     }
@@ -137,7 +138,7 @@ struct packing {
 };
 
 /// To bytes.
-template <typename V>
+template <typename V, std::int64_t Capacity = table_capacity>
 class packed_reader {
   public:
     const std::int8_t *read(const void *tensor, const placed &at, const packing &as) {
@@ -153,8 +154,10 @@ class packed_reader {
         return buffer_.column + begin;
     }
 
-    /// Whole vectors, so up to one beyond the last element.
-    static void unpack(const unsigned char *from, std::int64_t count, const packing &as, std::int8_t *to) {
+    /// Whole vectors, so up to one beyond the last element. Inlined into the loop over a tile's lines, each of which
+    /// may be a single vector.
+    [[gnu::always_inline]] static void unpack(
+            const unsigned char *from, std::int64_t count, const packing &as, std::int8_t *to) {
         as.bits == 4 ? unpack_halves(from, count, as.is_signed, to) : unpack_quarters(from, count, as.is_signed, to);
     }
 
@@ -165,7 +168,8 @@ class packed_reader {
         return static_cast<std::int8_t>((value ^ sign) - sign);
     }
 
-    static void unpack_halves(const unsigned char *from, std::int64_t count, bool is_signed, std::int8_t *to) {
+    [[gnu::always_inline]] static void unpack_halves(
+            const unsigned char *from, std::int64_t count, bool is_signed, std::int8_t *to) {
         constexpr std::int64_t n = V::nibbles, page = 2048;
         std::int64_t i = 0;
         for (; i + n <= count; i += n) {
@@ -198,7 +202,7 @@ class packed_reader {
         std::memcpy(to, &apart, sizeof(apart));
     }
 
-    column_buffer<std::int8_t> buffer_;
+    column_buffer<std::int8_t, Capacity> buffer_;
 };
 
 /// Bytes to elements of 4 or 2 bits, saturated. The bytes have room for two vectors beyond their end.

@@ -16,13 +16,13 @@ namespace {
 template <typename V, typename Division>
 struct float_quotient {
     template <typename Run>
-    static void with_formula(const parameter_table &t, const Run &run) {
+    static void with_formula(const auto &t, const Run &run) {
         if constexpr (V::has_fma)
             if (t.inside_guard && with_limited_formula(t, run)) return;
         run(shifted_quotient<V, Division, divided<V, Division>> {});
     }
     template <typename Run>
-    static void with_constant_formula(const parameter_table &t, std::int64_t, const Run &run) {
+    static void with_constant_formula(const auto &t, std::int64_t, const Run &run) {
         with_formula(t, run);
     }
     template <storing, typename Real, typename FormulaAt>
@@ -37,7 +37,7 @@ struct float_quotient {
     /// Whether there is one. Beside zero points that are no signs only for quotients of f16, none of which is subnormal
     /// in f32.
     template <typename Run>
-    static bool with_limited_formula(const parameter_table &t, const Run &run) {
+    static bool with_limited_formula(const auto &t, const Run &run) {
         if (t.symmetric)
             run(limited<no_zero<V>> {});
         else if (t.zeros_are_signs)

@@ -54,7 +54,7 @@ template <typename V>
 struct division {
     typename V::reals scale, zero;
 
-    static division from(const parameter_table &t, auto take) { return {take(t.scale), take(t.zero)}; }
+    static division from(const auto &t, auto take) { return {take(t.scale), take(t.zero)}; }
 
     typename V::reals operator()(typename V::reals x) const {
         // Any bound will do that all integer types lie within.
@@ -67,7 +67,7 @@ template <typename V>
 struct some_zero {
     typename V::reals zero;
 
-    static some_zero from(const parameter_table &t, auto take) { return {take(t.zero)}; }
+    static some_zero from(const auto &t, auto take) { return {take(t.zero)}; }
     typename V::reals added_to(typename V::reals x) const { return V::add(x, zero); }
     typename V::reals added_to_product(typename V::reals a, typename V::reals b) const { return V::fma(a, b, zero); }
 };
@@ -79,7 +79,7 @@ struct rounded_zero {
     typename V::reals offset;
 
     static constexpr float rounder = 12582912.0F;
-    static rounded_zero from(const parameter_table &t, auto take) { return {V::add(take(t.zero), V::splat(-rounder))}; }
+    static rounded_zero from(const auto &t, auto take) { return {V::add(take(t.zero), V::splat(-rounder))}; }
     typename V::reals added_to(typename V::reals x) const { return V::add(V::add(x, V::splat(rounder)), offset); }
 };
 
@@ -89,13 +89,13 @@ template <typename V>
 struct word_zero {
     typename V::integers zero_point;
 
-    static word_zero from(const parameter_table &t, auto take) { return {take(t.zero_point)}; }
+    static word_zero from(const auto &t, auto take) { return {take(t.zero_point)}; }
     typename V::real_and_zero_point added_to(typename V::reals x) const { return {x, zero_point}; }
 };
 
 template <typename V>
 struct no_zero {
-    static no_zero from(const parameter_table &, auto) { return {}; }
+    static no_zero from(const auto &, auto) { return {}; }
     typename V::reals added_to(typename V::reals x) const { return x; }
     typename V::reals added_to_product(typename V::reals a, typename V::reals b) const { return V::mul(a, b); }
 };
@@ -124,7 +124,7 @@ struct limited_division {
     typename V::reals scale;
     Zero zero;
 
-    static limited_division from(const parameter_table &t, auto take) { return {take(t.scale), Zero::from(t, take)}; }
+    static limited_division from(const auto &t, auto take) { return {take(t.scale), Zero::from(t, take)}; }
 
     [[gnu::always_inline]] typename V::reals operator()(typename V::reals x) const {
         return zero.added_to(rounded_to<V, Division>(V::min(V::splat(two_to_22), V::div(x, scale))));
@@ -141,7 +141,7 @@ struct corrected_quotient {
     typename V::reals scale, reciprocal, limit;
     Zero zero;
 
-    static corrected_quotient from(const parameter_table &t, auto take) {
+    static corrected_quotient from(const auto &t, auto take) {
         return {take(t.scale), take(t.reciprocal), take(t.limit), Zero::from(t, take)};
     }
 
@@ -159,7 +159,7 @@ struct two_part_product {
     typename V::reals high, low, limit;
     Zero zero;
 
-    static two_part_product from(const parameter_table &t, auto take) {
+    static two_part_product from(const auto &t, auto take) {
         return {take(t.reciprocal), take(t.low), take(t.limit), Zero::from(t, take)};
     }
 
@@ -172,7 +172,7 @@ struct two_part_product {
 /// The same by one scale, whose low part is in no table.
 template <typename V, typename Zero>
 struct two_part_product_of_one : two_part_product<V, Zero> {
-    static two_part_product_of_one from(const parameter_table &t, only<V> take) {
+    static two_part_product_of_one from(const auto &t, only<V> take) {
         const auto low = low_part(t.scale[take.i], t.reciprocal[take.i]);
         return {{take(t.reciprocal), V::splat(low), take(t.limit), Zero::from(t, take)}};
     }
@@ -184,9 +184,7 @@ struct reciprocal_product {
     typename V::reals reciprocal;
     Zero zero;
 
-    static reciprocal_product from(const parameter_table &t, auto take) {
-        return {take(t.reciprocal), Zero::from(t, take)};
-    }
+    static reciprocal_product from(const auto &t, auto take) { return {take(t.reciprocal), Zero::from(t, take)}; }
 
     typename V::reals operator()(typename V::reals x) const {
         return V::min(V::splat(two_to_22), zero.added_to_product(x, reciprocal));
@@ -203,9 +201,7 @@ struct limited_product {
     typename V::reals reciprocal;
     Zero zero;
 
-    static limited_product from(const parameter_table &t, auto take) {
-        return {take(t.reciprocal), Zero::from(t, take)};
-    }
+    static limited_product from(const auto &t, auto take) { return {take(t.reciprocal), Zero::from(t, take)}; }
 
     [[gnu::always_inline]] auto operator()(typename V::reals x) const {
         return zero.added_to(rounded_to<V, Division>(V::min(V::splat(two_to_22), V::mul(x, reciprocal))));
@@ -220,7 +216,7 @@ struct split_product {
     typename V::reals reciprocal, scaled_reciprocal, limit;
     Zero zero;
 
-    static split_product from(const parameter_table &t, only<V> take) {
+    static split_product from(const auto &t, only<V> take) {
         const auto reciprocal = take(t.reciprocal);
         return {reciprocal, V::mul(reciprocal, V::splat(splitter<Division>)), take(t.limit), Zero::from(t, take)};
     }
@@ -238,7 +234,7 @@ struct wide_division {
     typename V::reals scale;
     typename V::integers zero_point;
 
-    static wide_division from(const parameter_table &t, auto take) { return {take(t.scale), take(t.zero_point)}; }
+    static wide_division from(const auto &t, auto take) { return {take(t.scale), take(t.zero_point)}; }
 
     [[gnu::always_inline]] typename V::integers operator()(typename V::reals x) const {
         return V::template saturated_sum<Integer>(V::div(x, scale), zero_point);
@@ -259,7 +255,7 @@ template <typename V, typename Division>
 struct divided {
     typename V::reals scale;
 
-    static divided from(const parameter_table &t, auto take) { return {take(t.scale)}; }
+    static divided from(const auto &t, auto take) { return {take(t.scale)}; }
     typename V::reals operator()(typename V::reals x) const { return in_division<V, Division>(V::div(x, scale)); }
 };
 
@@ -278,7 +274,7 @@ struct limited_quotient {
     two_part_product<V, no_zero<V>> quotient;
     Zero zero;
 
-    static limited_quotient from(const parameter_table &t, auto take) {
+    static limited_quotient from(const auto &t, auto take) {
         return {two_part_product<V, no_zero<V>>::from(t, take), Zero::from(t, take)};
     }
     signed_magnitude<V> parts(typename V::reals x) const {
@@ -303,9 +299,7 @@ struct shifted_quotient {
     Quotient quotient;
     typename V::reals zero;
 
-    static shifted_quotient from(const parameter_table &t, auto take) {
-        return {Quotient::from(t, take), take(t.zero)};
-    }
+    static shifted_quotient from(const auto &t, auto take) { return {Quotient::from(t, take), take(t.zero)}; }
     signed_magnitude<V> parts(typename V::reals x) const {
         const auto sum = (*this)(x);
         return {V::abs(sum), sum};
@@ -320,7 +314,7 @@ template <typename V>
 struct multiplied {
     typename V::reals scale;
 
-    static multiplied from(const parameter_table &t, auto take) { return {take(t.scale)}; }
+    static multiplied from(const auto &t, auto take) { return {take(t.scale)}; }
     typename V::reals operator()(typename V::reals q) const { return V::mul(q, scale); }
 };
 
@@ -329,7 +323,7 @@ template <typename V>
 struct float_difference {
     typename V::reals zero, scale;
 
-    static float_difference from(const parameter_table &t, auto take) { return {take(t.zero), take(t.scale)}; }
+    static float_difference from(const auto &t, auto take) { return {take(t.zero), take(t.scale)}; }
     typename V::reals operator()(typename V::reals q) const { return V::mul(V::subtract(q, zero), scale); }
 };
 
@@ -339,7 +333,7 @@ struct narrow_difference {
     typename V::integers zero_point;
     typename V::reals scale;
 
-    static narrow_difference from(const parameter_table &t, auto take) { return {take(t.zero_point), take(t.scale)}; }
+    static narrow_difference from(const auto &t, auto take) { return {take(t.zero_point), take(t.scale)}; }
 
     typename V::reals operator()(typename V::integers q) const {
         return V::mul(V::to_reals(V::subtract(q, zero_point)), scale);
@@ -351,7 +345,7 @@ template <typename V>
 struct wide_difference {
     narrow_difference<V> parameters;
 
-    static wide_difference from(const parameter_table &t, auto take) { return {narrow_difference<V>::from(t, take)}; }
+    static wide_difference from(const auto &t, auto take) { return {narrow_difference<V>::from(t, take)}; }
 
     typename V::reals operator()(typename V::integers q) const {
         return V::mul(V::subtract_exactly(q, parameters.zero_point), parameters.scale);

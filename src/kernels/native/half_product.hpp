@@ -27,7 +27,7 @@ struct half_product {
     typename H::reals high, low, limit;
     typename H::integers zero_point;
 
-    static half_product from(const parameter_table &t, only<V> take) {
+    static half_product from(const auto &t, only<V> take) {
         const auto scale = t.scale[take.i], reciprocal = t.reciprocal[take.i], high = H::rounded(reciprocal);
         return {H::splat(high), H::splat(__builtin_fmaf(-high, scale, 1.0F) * reciprocal), H::splat(scale * 0x1p14F),
                 H::splat(t.zero_point[take.i])};

@@ -30,7 +30,7 @@ struct strict_rule {
     using general = division<V>;
 
     template <typename Integer, typename Run>
-    static void with_zero(const parameter_table &t, const Run &run) {
+    static void with_zero(const auto &t, const Run &run) {
         t.symmetric ? run(no_zero<V> {}) : run(some_zero<V> {});
     }
 };
@@ -64,7 +64,7 @@ struct onnx_rule {
     using general = limited_division<V, Division, rounded_zero<V>>;
 
     template <typename Integer, typename Run>
-    static void with_zero(const parameter_table &t, const Run &run) {
+    static void with_zero(const auto &t, const Run &run) {
         if constexpr (in_f32)
             if (t.symmetric) return run(no_zero<V> {});
         run(zero_for<Integer> {});
@@ -109,7 +109,7 @@ struct quantizer : quantizing_runs<V, float, Integer> {
     static constexpr low_parts low_are() { return sizeof(Integer) == 1 ? Rule::low_parts_of_bytes : low_parts::unused; }
 
     template <typename Run>
-    static void with_formula(const parameter_table &t, const Run &run) {
+    static void with_formula(const auto &t, const Run &run) {
         if constexpr (Rule::has_fast)
             if (t.inside_guard)
                 return Rule::template with_zero<Integer>(t, [&](auto zero) {
@@ -120,7 +120,7 @@ struct quantizer : quantizing_runs<V, float, Integer> {
         run(typename Rule::general {});
     }
     template <typename Run>
-    static void with_constant_formula(const parameter_table &t, std::int64_t elements, const Run &run) {
+    static void with_constant_formula(const auto &t, std::int64_t elements, const Run &run) {
         if constexpr (Rule::has_two_parts)
             if (t.inside_guard)
                 return Rule::template with_zero<Integer>(t, [&](auto zero) {
@@ -176,14 +176,14 @@ struct dequantizing_runs {
 template <typename V, typename Element>
 struct dequantizer : dequantizing_runs<V, Element> {
     template <typename Run>
-    static void with_formula(const parameter_table &t, const Run &run) {
+    static void with_formula(const auto &t, const Run &run) {
         if constexpr (std::is_integral_v<Element>)
             t.narrow ? run(narrow_difference<V> {}) : run(wide_difference<V> {});
         else
             t.symmetric ? run(multiplied<V> {}) : run(float_difference<V> {});
     }
     template <typename Run>
-    static void with_constant_formula(const parameter_table &t, std::int64_t, const Run &run) {
+    static void with_constant_formula(const auto &t, std::int64_t, const Run &run) {
         with_formula(t, run);
     }
 };

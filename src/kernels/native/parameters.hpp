@@ -27,8 +27,9 @@ enum class low_parts { unused, used_if_symmetric, used };
 /// Prepared parameters of a stretch of columns. On the stack: preparing them costs about as much as
 /// quantizing one row, and memory that outlives the call would have to be found, grown and kept apart for
 /// nested calls.
-struct alignas(64) parameter_table {
-    static constexpr std::int64_t size = table_capacity + widest_block;
+template <std::int64_t Capacity>
+struct alignas(64) parameter_columns {
+    static constexpr std::int64_t size = Capacity + widest_block;
 
     float scale[size], reciprocal[size], limit[size], zero[size];
     std::int32_t zero_point[size];
@@ -53,6 +54,8 @@ struct alignas(64) parameter_table {
         return low_are == low_parts::used || (low_are == low_parts::used_if_symmetric && symmetric);
     }
 };
+
+using parameter_table = parameter_columns<table_capacity>;
 
 /// The least and the greatest of what they have seen.
 struct bounds {
@@ -124,7 +127,7 @@ inline std::int32_t no_zero_point(const call &c) {
 
 /// Fetches parameters into the columns from `begin` on, row after row: zero points to zero_point, those that are floats
 /// to zero. Compilers do better without a loop around one row.
-inline void fetch(parameter_table &t, const call &c, const parameter_block &from, std::int64_t begin) {
+inline void fetch(auto &t, const call &c, const parameter_block &from, std::int64_t begin) {
     const auto fill_row = [&](auto *column, std::int64_t first, auto at) {
         const auto stride = from.stride, count = from.count;
         if (stride == 1) // worth a loop of its own: it becomes vectors
@@ -149,7 +152,11 @@ inline void fetch(parameter_table &t, const call &c, const parameter_block &from
         fill_scales(static_cast<const std::uint16_t *>(c.scales.data), widened_bf16);
     const void *data = c.zero_points.data;
     round_to_division(t.scale + begin, from.rows * from.count, c.scales.type, c.division);
-    if (!data) return fill(t.zero_point, [none = no_zero_point(c)](auto) { return none; });
+    if (!data) {
+        for (auto i = begin, end = begin + from.rows * from.count; i < end; ++i)
+            t.zero_point[i] = no_zero_point(c);
+        return;
+    }
     const auto fill_zeros = [&](const auto *p) {
         fill(t.zero, [=](auto i) { return p[i].value(); });
         round_to_division(t.zero + begin, from.rows * from.count, c.zero_points.type, c.division);
@@ -189,7 +196,7 @@ inline void fetch(parameter_table &t, const call &c, const parameter_block &from
 }
 
 /// From the scale in a column, and from the limit of quotients.
-[[gnu::always_inline]] inline void derive_from_scale(parameter_table &t, std::int64_t i, float limit) {
+[[gnu::always_inline]] inline void derive_from_scale(auto &t, std::int64_t i, float limit) {
     t.reciprocal[i] = 1 / t.scale[i];
     t.limit[i] = t.scale[i] * limit;
 }
@@ -200,7 +207,7 @@ inline void fetch(parameter_table &t, const call &c, const parameter_block &from
 
 /// What to multiply by in the first `count` columns, and whether the fast formulas apply. One plain loop, which
 /// compilers make vectors of.
-[[gnu::always_inline]] inline void derive(parameter_table &t, std::int64_t count) {
+[[gnu::always_inline]] inline void derive(auto &t, std::int64_t count) {
     bounds scales, zero_points;
     for (std::int64_t i = 0; i < count; ++i) {
         derive_from_scale(t, i, two_to_22);
@@ -214,14 +221,14 @@ inline void fetch(parameter_table &t, const call &c, const parameter_block &from
 }
 
 /// The low parts of the reciprocals in the first `count` columns, where they are used.
-inline void derive_low_parts(parameter_table &t, std::int64_t count) {
+inline void derive_low_parts(auto &t, std::int64_t count) {
     if (!t.has_low()) return;
     for (std::int64_t i = 0; i < count; ++i)
         t.low[i] = low_part(t.scale[i], t.reciprocal[i]);
 }
 
 /// Copies the first `period` columns again and again, up to `count`.
-inline void replicate(parameter_table &t, std::int64_t period, std::int64_t count) {
+inline void replicate(auto &t, std::int64_t period, std::int64_t count) {
     const auto extend = [=](auto *column) {
         for (auto filled = period; filled < count; filled *= 2)
             std::memcpy(column + filled, column,
@@ -236,7 +243,7 @@ inline void replicate(parameter_table &t, std::int64_t period, std::int64_t coun
 }
 
 /// Fills what a partial block after `count` columns reads but does not store, once: older parameters do as well.
-inline void pad(parameter_table &t, std::int64_t count) {
+inline void pad(auto &t, std::int64_t count) {
     const auto end = count + widest_block;
     for (auto i = count > t.filled ? count : t.filled; i < end; ++i) {
         t.scale[i] = t.reciprocal[i] = 1;
@@ -247,21 +254,21 @@ inline void pad(parameter_table &t, std::int64_t count) {
 }
 
 /// From number `begin` to the last of a period, then from the first.
-inline void fetch_period(parameter_table &t, const call &c, const parameter_run &run) {
+inline void fetch_period(auto &t, const call &c, const parameter_run &run) {
     const auto rest = run.period - run.begin;
     fetch(t, c, {run.first + run.begin * run.stride, run.stride, rest}, 0);
     fetch(t, c, {run.first, run.stride, run.period - rest}, rest);
 }
 
 /// All columns of a run, as they are.
-inline void fetch_run(parameter_table &t, const call &c, const parameter_run &run) {
+inline void fetch_run(auto &t, const call &c, const parameter_run &run) {
     if (run.period == 0) return fetch(t, c, {run.first, run.stride, run.count}, 0);
     fetch_period(t, c, run);
     replicate(t, run.period, run.count);
 }
 
 /// Second scales, in place of the reciprocals, which nothing needs beside them.
-inline void fetch_second_scales(parameter_table &t, const call &c, const parameter_run &run) {
+inline void fetch_second_scales(auto &t, const call &c, const parameter_run &run) {
     const auto copy = [&](std::int64_t number, std::int64_t count, float *to) {
         const auto *const from = c.second_scales + run.first + number * run.stride;
         for (std::int64_t i = 0; i < count; ++i)
@@ -271,7 +278,7 @@ inline void fetch_second_scales(parameter_table &t, const call &c, const paramet
     copy(run.begin, count, t.reciprocal);
     copy(0, run.begin, t.reciprocal + count);
 }
-inline void fetch_second_scales(parameter_table &t, const call &c, const parameter_block &block) {
+inline void fetch_second_scales(auto &t, const call &c, const parameter_block &block) {
     for (std::int64_t row = 0; row < block.rows; ++row)
         for (std::int64_t i = 0; i < block.count; ++i)
             t.reciprocal[row * block.count + i] =
@@ -279,7 +286,7 @@ inline void fetch_second_scales(parameter_table &t, const call &c, const paramet
 }
 
 /// Prepares all columns of a run, unless the table holds them already.
-inline void prepare(parameter_table &t, const call &c, const parameter_run &run) {
+inline void prepare(auto &t, const call &c, const parameter_run &run) {
     if (t.holds == run) return;
     t.holds = run;
     if (run.period == 0) {
@@ -297,7 +304,7 @@ inline void prepare(parameter_table &t, const call &c, const parameter_run &run)
 }
 
 /// Prepares all columns of a block, row after row.
-inline void prepare_block(parameter_table &t, const call &c, const parameter_block &block) {
+inline void prepare_block(auto &t, const call &c, const parameter_block &block) {
     const auto count = block.rows * block.count;
     fetch(t, c, block, 0);
     derive(t, count);
@@ -346,7 +353,7 @@ inline std::int32_t zero_point_at(const parameters_view &zero_points, std::int64
 
 /// Prepares parameter i in column 0: what small tensors wait for. Not for rows that are converted: their scales
 /// may be narrower, and their zero points packed.
-[[gnu::always_inline]] inline void prepare_one(parameter_table &t, const call &c, std::int64_t i) {
+[[gnu::always_inline]] inline void prepare_one(auto &t, const call &c, std::int64_t i) {
     t.scale[0] = static_cast<const float *>(c.scales.data)[i];
     t.zero_point[0] = zero_point_at(c.zero_points, i);
     derive(t, 1);

@@ -15,8 +15,8 @@ constexpr std::int64_t table_capacity = 1024;
 constexpr std::int64_t widest_block = 64;
 
 /// A tile of a permuted layout has so many elements where src and dst are narrow, a cache line of bytes, and so many
-/// on the side that is computed.
-constexpr std::int64_t tile_side = 64, tile_length = 1024;
+/// on the side that is computed: no more, since its lines lie on the stack, of which a run takes 48 KB at most.
+constexpr std::int64_t tile_side = 64, tile_length = 256;
 
 /// The canonical form as the row algorithms walk it: short rows joined to long ones where they are dense.
 struct layout {

@@ -14,13 +14,13 @@ template <typename V>
 struct some_bias {
     typename V::integers bias;
 
-    static some_bias from(const parameter_table &t, auto take) { return {take(t.zero_point)}; }
+    static some_bias from(const auto &t, auto take) { return {take(t.zero_point)}; }
     typename V::integers added_to(typename V::integers sum) const { return V::add(sum, bias); }
 };
 
 template <typename V>
 struct no_bias {
-    static no_bias from(const parameter_table &, auto) { return {}; }
+    static no_bias from(const auto &, auto) { return {}; }
     typename V::integers added_to(typename V::integers sum) const { return sum; }
 };
 
@@ -34,7 +34,7 @@ struct rescaled_sum {
     Bias bias;
     typename V::reals scale, second;
 
-    static rescaled_sum from(const parameter_table &t, auto take) {
+    static rescaled_sum from(const auto &t, auto take) {
         const auto scale = take(t.scale);
         if constexpr (Times == multiplying::twice)
             return {Bias::from(t, take), scale, take(t.reciprocal)};
@@ -53,13 +53,13 @@ struct rescaled_sum {
 template <typename V, typename Integer, multiplying Times, activation Activation>
 struct requantizer : quantizing_runs<V, std::int32_t, Integer> {
     template <typename Run>
-    static void with_formula(const parameter_table &t, const Run &run) {
+    static void with_formula(const auto &t, const Run &run) {
         if constexpr (Times == multiplying::once)
             if (t.symmetric) return run(rescaled_sum<V, no_bias<V>, Times, Activation> {});
         run(rescaled_sum<V, some_bias<V>, Times, Activation> {});
     }
     template <typename Run>
-    static void with_constant_formula(const parameter_table &t, std::int64_t, const Run &run) {
+    static void with_constant_formula(const auto &t, std::int64_t, const Run &run) {
         with_formula(t, run);
     }
 };

@@ -20,9 +20,9 @@ row_part::row_part(const layout &shape, direction dir, std::int64_t first_piece)
     , piece_rows_(1)
     , piece_columns_(64) // a cache line of 8-bit elements
     , first_piece_(first_piece) {
-    if (shape.rows == layout::kind::tiled) { // a quarter of a tile: small tensors are shared by threads too
-        piece_rows_ = dir == direction::dequantize ? tile_side : tile_length / 4;
-        piece_columns_ = dir == direction::dequantize ? tile_length / 4 : tile_side;
+    if (shape.rows == layout::kind::tiled) {
+        piece_rows_ = dir == direction::dequantize ? tile_side : tile_length;
+        piece_columns_ = dir == direction::dequantize ? tile_length : tile_side;
     }
     pieces_across_ = pieces_of(columns_, piece_columns_);
     pieces_ = pieces_of(rows_, piece_rows_) * pieces_across_;

@@ -264,7 +264,7 @@ class alongside_rows {
                 && (sizeof(destination) == 1 || unaligned_head<V::lanes>(to, V::lanes) == 0);
         const auto begin = first; // which stores through a pointer to bytes cannot change
         if (expanding)
-            compute_part([this](std::int64_t i) { return Formula::from(expanded, neighbours<V> {i}); });
+            compute_part([this](std::int64_t i) { return Formula::from(table, neighbours<V> {i}); });
         else if (shape.repeat == 1)
             compute_part([=, this](std::int64_t i) { return Formula::from(table, neighbours<V> {begin + i}); });
         else if (shape.repeat % V::lanes == 0 && in_step)
@@ -275,16 +275,16 @@ class alongside_rows {
             compute_part([this](std::int64_t i) { return Formula::from(table, pick<false>(i)); });
     }
 
-    /// Gives each column its own copy of its parameters.
+    /// Gives each column its own copy of its parameters, which lie in its own place or before it: from the last on.
     void expand() {
-        for (std::int64_t i = 0; i < part.count; i += V::lanes) {
+        for (auto i = (part.count - 1) / V::lanes * V::lanes; i >= 0; i -= V::lanes) {
             const auto take = pick<false>(i);
-            V::store(expanded.scale + i, take(table.scale));
-            V::store(expanded.reciprocal + i, take(table.reciprocal));
-            V::store(expanded.limit + i, take(table.limit));
-            V::store(expanded.zero + i, take(table.zero));
-            V::store(expanded.zero_point + i, take(table.zero_point));
-            if (table.has_low()) V::store(expanded.low + i, take(table.low));
+            V::store(table.scale + i, take(table.scale));
+            V::store(table.reciprocal + i, take(table.reciprocal));
+            V::store(table.limit + i, take(table.limit));
+            V::store(table.zero + i, take(table.zero));
+            V::store(table.zero_point + i, take(table.zero_point));
+            if (table.has_low()) V::store(table.low + i, take(table.low));
         }
     }
 
@@ -321,14 +321,26 @@ class alongside_rows {
     const source *from = nullptr;
     destination *to = nullptr;
     bool expanding = false;
-    parameter_table table, expanded;
+    parameter_table table;
     successive_runs tables;
     staged<source> staged_in;
     staged<destination> staged_out;
 };
 
+// Not inlined, so that no rows take the stack of others.
+
 template <typename V, typename Operator>
-void compute_alongside(const call &c, const rectangle &r) {
+[[gnu::noinline]] void compute_uniform(const call &c, const rectangle &r) {
+    uniform_rows<V, Operator>(c, r).compute();
+}
+
+template <typename V, typename Operator>
+[[gnu::noinline]] void compute_tiled(const call &c, const rectangle &r) {
+    tiled_rows<V, Operator>(c, r).compute();
+}
+
+template <typename V, typename Operator>
+[[gnu::noinline]] void compute_alongside(const call &c, const rectangle &r) {
     const bool in_bands = c.shape->period == 0 && r.column_end - r.column_begin > table_capacity;
     for_each_band(r, in_bands, [&](const rectangle &band) { alongside_rows<V, Operator>(c, band).compute(); });
 }
@@ -336,9 +348,9 @@ void compute_alongside(const call &c, const rectangle &r) {
 template <typename V, typename Operator>
 void rows(const call &c, const rectangle &r) {
     switch (c.shape->rows) {
-        case layout::kind::uniform: uniform_rows<V, Operator>(c, r).compute(); break;
+        case layout::kind::uniform: compute_uniform<V, Operator>(c, r); break;
         case layout::kind::alongside: compute_alongside<V, Operator>(c, r); break;
-        case layout::kind::tiled: tiled_rows<V, Operator>(c, r).compute(); break;
+        case layout::kind::tiled: compute_tiled<V, Operator>(c, r); break;
     }
     if (c.streaming) V::fence(); // streaming stores are not ordered before what tells other threads that this is done
     V::leave();

@@ -65,7 +65,7 @@ struct tile_parameters {
 
 /// Calls line(i, formula_at) for each line of a tile.
 template <typename V, typename Operator, typename Line>
-void for_each_line(parameter_table &table, const call &c, const tile_parameters &p, const Line &line) {
+void for_each_line(auto &table, const call &c, const tile_parameters &p, const Line &line) {
     if (p.stride == 0) {
         prepare(table, c, {p.first, p.line_stride, p.lines});
         Operator::with_formula(table, [&](auto formula_type) {
@@ -176,18 +176,20 @@ class tiled_rows {
     void dequantize_narrow(destination *dst, std::int64_t parameter, std::int64_t rows, std::int64_t columns) {
         unsigned char joined[tile_side * narrow_row];
         join(lines, rows, columns, joined);
-        prepare(table, c, {parameter, along.parameter_stride, tile_side * columns, columns});
+        const auto prepared = least(tile_side, tile_length / columns) * columns, end = rows * columns;
+        prepare(table, c, {parameter, along.parameter_stride, prepared, columns});
         Operator::with_formula(table, [&](auto formula_type) {
-            Operator::template run<storing::cached>(reinterpret_cast<const source *>(joined), dst, rows * columns,
-                    usual_lead,
-                    [this](std::int64_t i) { return decltype(formula_type)::from(table, neighbours<V> {i}); });
+            for (std::int64_t first = 0; first < end; first += prepared)
+                Operator::template run<storing::cached>(reinterpret_cast<const source *>(joined) + first, dst + first,
+                        least(prepared, end - first), usual_lead,
+                        [this](std::int64_t i) { return decltype(formula_type)::from(table, neighbours<V> {i}); });
         });
     }
 
     const call &c;
     const rectangle &r;
     const axis across = innermost_loop(c.shape->form), along = c.shape->form.row;
-    parameter_table table;
+    parameter_columns<tile_length> table;
     byte_lines lines;
     byte_block block;
 };

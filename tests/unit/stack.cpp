@@ -1,0 +1,216 @@
+// How much stack a run takes: threads of other programs may have 64 KB.
+#include <algorithm>
+#include <cstring>
+#include <functional>
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include "dynquant/onnx.hpp"
+#include "support/random_requantize.hpp"
+#include "support/single_op.hpp"
+
+namespace dynquant::test {
+namespace {
+
+constexpr std::size_t smallest_thread = 64 * 1024, most_of_run = 48 * 1024, ample = 1024 * 1024;
+
+/// A thread's stack, above a page that may not be touched.
+class painted_stack {
+  public:
+    explicit painted_stack(std::size_t size)
+        : size_(size)
+        , memory_(static_cast<unsigned char *>(
+                  mmap(nullptr, page + size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
+        if (memory_ == MAP_FAILED || mprotect(memory_, page, PROT_NONE) != 0)
+            throw std::runtime_error("no memory for a stack");
+        std::memset(memory_ + page, paint, size);
+    }
+    ~painted_stack() { munmap(memory_, page + size_); }
+    painted_stack(const painted_stack &) = delete;
+    painted_stack &operator=(const painted_stack &) = delete;
+
+    /// Calls f on a thread that has this stack, and says how much of it is no longer as it was painted.
+    std::size_t used_by(const std::function<void()> &f) {
+        pthread_attr_t attributes;
+        pthread_attr_init(&attributes);
+        pthread_t thread;
+        const auto call = [](void *function) -> void * {
+            (*static_cast<const std::function<void()> *>(function))();
+            return nullptr;
+        };
+        const bool runs = pthread_attr_setstack(&attributes, memory_ + page, size_) == 0
+                && pthread_create(&thread, &attributes, call, const_cast<std::function<void()> *>(&f)) == 0;
+        pthread_attr_destroy(&attributes);
+        if (!runs) throw std::runtime_error("no thread");
+        pthread_join(thread, nullptr);
+        const auto *const begin = memory_ + page, *const end = begin + size_;
+        return static_cast<std::size_t>(end - std::find_if(begin, end, [](auto byte) { return byte != paint; }));
+    }
+
+  private:
+    static constexpr std::size_t page = 4096;
+    static constexpr unsigned char paint = 0xa5;
+
+    std::size_t size_;
+    unsigned char *memory_;
+};
+
+/// What a thread takes that does nothing: its thread-local variables, among others.
+std::size_t idle() {
+    static const auto bytes = painted_stack(ample).used_by([] {});
+    return bytes;
+}
+
+/// Whether run takes 48 KB at most; and it is called once more where 64 KB are all there is.
+testing::AssertionResult fits(const std::function<void()> &run) {
+    const auto used = painted_stack(ample).used_by(run) - idle();
+    if (used > most_of_run) return testing::AssertionFailure() << used << " bytes of stack";
+    painted_stack(smallest_thread).used_by(run);
+    return testing::AssertionSuccess();
+}
+
+testing::AssertionResult fits_on_every_kernel(const sample &s, int threads = 1) {
+    for (const auto &v : variants_for(s)) {
+        auto options = v.forced();
+        options.threads = threads;
+        const auto op = prepare(s.q, options);
+        auto dst = s.expected;
+        std::ranges::fill(dst, guarded_buffer::pattern);
+        const arguments args = {s.in.src.data(), s.in.scales.data(), s.in.zero_points.data(), dst.data(),
+                s.in.second_scales.data(), s.in.bias.data()};
+        auto result = fits([&] { op.run(args); });
+        if (result) result = result_right(s, dst);
+        if (!result) return testing::AssertionFailure() << v << ", " << describe(s.q) << ": " << result.message();
+    }
+    return testing::AssertionSuccess();
+}
+
+/// Draws the data. The rule is ONNX's where oneDNN's lack the types.
+class statement {
+  public:
+    statement(data_type src, data_type dst)
+        : src_(src)
+        , dst_(dst) {}
+
+    sample operator()(const dims &extents, const dims &block, dims src_strides = {}, dims dst_strides = {}) const {
+        quantization q;
+        q.dir = bits_in(dst_) > bits_in(src_) ? direction::dequantize : direction::quantize;
+        q.src = {src_, extents, std::move(src_strides)};
+        q.dst = {dst_, extents, std::move(dst_strides)};
+        q.scales = {data_type::f32, block, {}};
+        q.zero_points = {q.dir == direction::quantize ? dst_ : src_, block, {}};
+        if (check(q)) q.rule = numerics::onnx;
+        random_source random(1);
+        return random_sample(random, q, parameters::tame);
+    }
+
+  private:
+    data_type src_, dst_;
+};
+
+using types = std::pair<data_type, data_type>;
+
+class stack : public testing::TestWithParam<types> {
+  protected:
+    statement stated {GetParam().first, GetParam().second};
+};
+
+TEST_P(stack, rows_of_one_parameter) {
+    EXPECT_TRUE(fits_on_every_kernel(stated({5000}, {5000})));
+    EXPECT_TRUE(fits_on_every_kernel(stated({3, 30, 49}, {3, 1, 49})));
+}
+
+TEST_P(stack, parameters_alongside) {
+    EXPECT_TRUE(fits_on_every_kernel(stated({60, 70}, {60, 1})));
+    EXPECT_TRUE(fits_on_every_kernel(stated({3, 2100}, {3, 1})));      // more than a table has
+    EXPECT_TRUE(fits_on_every_kernel(stated({8, 130, 5}, {8, 1, 5}))); // several columns each, in many rows
+    EXPECT_TRUE(fits_on_every_kernel(stated({700, 3}, {700, 1})));     // again and again
+    EXPECT_TRUE(fits_on_every_kernel(stated({33, 96}, {1, 32})));      // in blocks along the row
+    EXPECT_TRUE(fits_on_every_kernel(stated({70, 48}, {32, 1})));      // in blocks of rows
+}
+
+TEST_P(stack, strides) {
+    EXPECT_TRUE(fits_on_every_kernel(stated({3, 1100}, {3, 1}, {2200, 2}, {2200, 2})));
+    EXPECT_TRUE(fits_on_every_kernel(stated({3, 1100}, {3, 1100}, {2200, 2}, {2200, 2})));
+}
+
+TEST_P(stack, permuted) {
+    const dims extents = {2, 130, 66}, src = {130 * 66, 1, 130};
+    for (const dims &block : {extents, dims {2, 1, 66}, dims {2, 130, 1}, dims {2, 130, 33}, dims {2, 1, 1}})
+        EXPECT_TRUE(fits_on_every_kernel(stated(extents, block, src)));
+    EXPECT_TRUE(fits_on_every_kernel(stated({2, 3, 400}, {2, 1, 400}, {}, {1200, 1, 3}))); // narrow rows
+    EXPECT_TRUE(fits_on_every_kernel(stated({70, 1100}, {70, 1}, {1, 70})));               // and wide ones
+}
+
+TEST_P(stack, several_tasks) {
+    EXPECT_TRUE(fits_on_every_kernel(stated({2, 70000}, {1, 70000}), 2));
+}
+
+INSTANTIATE_TEST_SUITE_P(types, stack,
+        testing::Values(types {data_type::f32, data_type::u8}, types {data_type::u8, data_type::f32},
+                types {data_type::f16, data_type::s8}, types {data_type::s8, data_type::bf16},
+                types {data_type::f16, data_type::u4}, types {data_type::u4, data_type::f16},
+                types {data_type::bf16, data_type::s16}, types {data_type::s16, data_type::f32},
+                types {data_type::f32, data_type::f8_e4m3}, types {data_type::f8_e5m2, data_type::f16},
+                types {data_type::f32, data_type::f4_e2m1}, types {data_type::f4_e2m1, data_type::f32}),
+        [](const auto &value) {
+            return std::string(to_string(value.param.first)) + "_to_" + to_string(value.param.second);
+        });
+
+TEST(stack_of, quotients_of_every_type) {
+    for (const auto &[type, division] : {std::pair {data_type::f32, precision::f32},
+                 std::pair {data_type::f16, precision::f16}, std::pair {data_type::bf16, precision::bf16}})
+        for (const auto dst : {data_type::s8, data_type::f8_e4m3})
+            for (const std::int64_t step : {1, 2}) {
+                quantization q;
+                q.src = {type, {3, 1100}, {1100 * step, step}};
+                q.dst = {dst, {3, 1100}, {}};
+                q.scales = {type, {3, 1}, {}};
+                q.rule = numerics::onnx;
+                q.division = division;
+                random_source random(2);
+                EXPECT_TRUE(fits_on_every_kernel(random_sample(random, q, parameters::tame)));
+            }
+}
+
+TEST(stack_of, requantize) {
+    random_source random(3);
+    for (int i = 0; i < 100; ++i)
+        ASSERT_TRUE(fits_on_every_kernel(random_requantization(random)));
+}
+
+TEST(stack_of, dynamic_quantize_linear) {
+    const auto op = onnx::prepare({.op_type = "DynamicQuantizeLinear", .opset = 11, .inputs = {{1, {5000}}}});
+    std::vector<float> x(5000, 1);
+    x[7] = 255; // scale 1, zero point 0
+    std::vector<std::uint8_t> y(5000), expected(5000, 1);
+    expected[7] = 255;
+    float scale = 0;
+    std::uint8_t zero_point = 9;
+    EXPECT_TRUE(fits([&] { op.run({x.data(), nullptr, nullptr, y.data(), &scale, &zero_point}); }));
+    EXPECT_EQ(y, expected);
+}
+
+TEST(stack_of, ops_of_a_graph) {
+    for (const auto &v : all_variants()) {
+        single_op op {.kind = dg::op::kind::DynamicQuantize, .shape = {40, 64}, .scales = std::vector<float>(64, 2)};
+        op.qtype = "per_channel";
+        op.axis = 1;
+        if (v.kernel == kernel_kind::onednn) op.fpmath = dg::fpmath_mode::any;
+        const auto compiled = op.compile(v);
+        std::vector<float> src(40 * 64, 5), scales = op.scales;
+        std::vector<std::int8_t> dst(40 * 64);
+        const auto inputs = op.inputs();
+        dg::stream stream(cpu());
+        EXPECT_TRUE(fits([&] {
+            compiled.execute(stream, {{inputs[0], cpu(), src.data()}, {inputs[1], cpu(), scales.data()}},
+                    {{op.output(), cpu(), dst.data()}});
+        })) << v;
+        EXPECT_EQ(dst, std::vector<std::int8_t>(40 * 64, 2)) << v; // 2.5, a tie
+    }
+}
+
+} // namespace
+} // namespace dynquant::test
