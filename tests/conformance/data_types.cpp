@@ -112,6 +112,54 @@ TEST(data_types, f16_and_bf16_results_are_rounded_twice) {
     expect_gives(q, as_bytes({126}), {}, {}, {0xf0, 0x7b}); // 65016, to 65024: steps of 32
 }
 
+/// 5 * scale lies next to the middle between two numbers of dst's type, and as f32 in it: of the two the even one comes
+/// out, and not the nearer. In units of 2^-26, of which f32 between 1 and 2 are multiples of 8:
+///   13428327: 5 s is 3 above 67141632, which is 1 + 2^-11. f16 has 1, which is even, and 1 + 2^-10.
+///   13441433: 5 s is 3 below 67207168, which is 1 + 3 * 2^-11. f16 has 1 + 2^-10 and 1 + 2^-9, which is even.
+///   13474202: 5 s is 2 above 67371008, which is 1 + 2^-8. bf16 has 1, which is even, and 1 + 2^-7.
+///   13579059: 5 s is 1 below 67895296, which is 1 + 3 * 2^-8. bf16 has 1 + 2^-7 and 1 + 2^-6, which is even.
+struct rounded_twice {
+    data_type dst;
+    double scale;
+    std::uint32_t bits;
+};
+constexpr rounded_twice cases_rounded_twice[] = {{f16, 13428327 * 0x1p-26, 0x3c00}, {f16, 13441433 * 0x1p-26, 0x3c02},
+        {bf16, 13474202 * 0x1p-26, 0x3f80}, {bf16, 13579059 * 0x1p-26, 0x3f82}};
+
+TEST(data_types, the_f32_product_is_rounded_to_f16_and_bf16_in_every_layout) {
+    struct layout {
+        dims extents, block, src_strides = {}, dst_strides = {};
+    };
+    const layout layouts[] = {{{150}, {150}}, {{3, 70}, {1, 70}}, {{3, 70}, {3, 1}}, {{3, 96}, {1, 32}},
+            {{3, 70}, {3, 1}, {}, {140, 2}}, {{2, 66, 70}, {2, 66, 70}, {66 * 70, 1, 66}},
+            {{2, 66, 70}, {2, 66, 1}, {66 * 70, 1, 66}}, {{2, 66, 70}, {2, 1, 35}, {66 * 70, 1, 66}}};
+    const std::pair<data_type, std::int64_t> sources[] = {
+            {s8, -100}, {u8, 100}, {s4, 0}, {u4, 7}, {s16, 1000}, {s32, 0}};
+    for (const auto &c : cases_rounded_twice)
+        for (const auto &l : layouts)
+            for (const auto &[src, zp] : sources)
+                for (const int sign : {1, -1}) {
+                    auto q = statement(direction::dequantize, of(src, l.extents, l.src_strides),
+                            of(c.dst, l.extents, l.dst_strides), {f32, l.block, {}});
+                    if (src == s16 || src == s32) q.rule = numerics::onnx;
+                    if (zp != 0) q.zero_points = {src, l.block, {}};
+                    const auto elements =
+                            std::accumulate(l.extents.begin(), l.extents.end(), std::int64_t {1}, std::multiplies());
+                    const auto all = [=](std::int64_t value) {
+                        return std::vector(static_cast<std::size_t>(elements), value);
+                    };
+                    std::vector expected(bytes_spanned(q.dst), std::byte {0xa5});
+                    for (std::int64_t i = 0, step = l.dst_strides.empty() ? 1 : 2; i < elements; ++i)
+                        set_bits(c.dst, expected.data(), i * step, c.bits | (sign < 0 ? 0x8000U : 0));
+                    bytes as_numbers;
+                    for (const auto byte : expected)
+                        as_numbers.push_back(static_cast<int>(byte));
+                    const std::vector scales(static_cast<std::size_t>(elements), static_cast<float>(c.scale));
+                    expect_gives(q, encode(src, all(zp + 5 * sign)), encode_reals(f32, scales), encode(src, all(zp)),
+                            as_numbers);
+                }
+}
+
 TEST(data_types, f8_overflows_to_nan_or_infinity_and_nan_stays) {
     auto q = statement(direction::quantize, of(f32, {7}), of(f8_e4m3, {7}), {f32, {7}, {0.5}});
     const auto src = encode_reals(f32, {0.5f, -0.0f, 224, 1e30f, -INFINITY, 0.53125f, 1});
