@@ -1,5 +1,6 @@
 #include "onnxruntime/kernel.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "onnx/refusal.hpp"
@@ -13,7 +14,8 @@ namespace dynquant::onnxruntime {
 kernel::kernel(const custom_op &op, const OrtKernelInfo &info)
     : api_(op.api)
     , output_types_(op.outputs)
-    , node_(read_node(op, info)) {
+    , node_(read_node(op, info))
+    , recent_(std::make_shared<const recent>()) {
     for (std::size_t i = 0; i < node_.inputs.size(); ++i)
         constants_[i] = read_constant(info, i);
 }
@@ -21,8 +23,13 @@ kernel::kernel(const custom_op &op, const OrtKernelInfo &info)
 void kernel::compute(OrtKernelContext &context) {
     const session_threads threads(api_, &context);
     const auto in = read_inputs(context);
-    auto present = last_.load(std::memory_order_acquire);
-    if (!present || !present->fits(in)) present = prepare(in);
+    auto known = recent_.load(std::memory_order_acquire);
+    auto fitting = std::ranges::find_if(*known, [&](const auto &p) { return p && p->fits(in); });
+    if (fitting == known->end()) {
+        known = remember(std::make_shared<const prepared>(prepare(in)));
+        fitting = known->begin();
+    }
+    const auto *const present = fitting->get();
 
     onnx::arguments args = {in.data[0], in.data[1], in.data[2]};
     args.y = output(context, *present, 0);
@@ -81,7 +88,7 @@ std::optional<kernel::constant> kernel::read_constant(const OrtKernelInfo &info,
     return constant {read_data(*tensor), dims(read_shape(*tensor))};
 }
 
-std::shared_ptr<const kernel::prepared> kernel::prepare(const inputs &in) {
+kernel::prepared kernel::prepare(const inputs &in) const {
     auto n = node_;
     std::array<std::optional<dims>, 3> shapes;
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
@@ -93,10 +100,21 @@ std::shared_ptr<const kernel::prepared> kernel::prepare(const inputs &in) {
         else
             n.inputs[i] = {}; // left out
     }
-    auto result = std::make_shared<const prepared>(prepared {std::move(shapes), onnx::prepare(n)});
-    check_types(result->operation);
-    last_.store(result, std::memory_order_release);
+    prepared result = {std::move(shapes), onnx::prepare(n)};
+    check_types(result.operation);
     return result;
+}
+
+/// In place of the oldest. Two threads may prepare for the same shapes at once; both operations then stay for a while.
+std::shared_ptr<const kernel::recent> kernel::remember(std::shared_ptr<const prepared> newest) {
+    auto before = recent_.load(std::memory_order_acquire);
+    for (;;) {
+        auto after = std::make_shared<recent>();
+        (*after)[0] = newest;
+        std::copy(before->begin(), before->end() - 1, after->begin() + 1);
+        std::shared_ptr<const recent> result = std::move(after);
+        if (recent_.compare_exchange_weak(before, result, std::memory_order_acq_rel)) return result;
+    }
 }
 
 /// ONNX Runtime chooses the type of y by those of the inputs where it has not asked, or does not look at, what

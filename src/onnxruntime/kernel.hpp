@@ -46,11 +46,16 @@ class kernel {
         bool fits(const inputs &in) const;
     };
 
+    /// The operations prepared last, the newest first; null where there are none as yet. Few, as each call looks
+    /// through them.
+    using recent = std::array<std::shared_ptr<const prepared>, 4>;
+
     inputs read_inputs(const OrtKernelContext &context) const;
     const void *read_data(const OrtValue &tensor) const;
     small_shape read_shape(const OrtValue &tensor) const;
     std::optional<constant> read_constant(const OrtKernelInfo &info, std::size_t index) const;
-    std::shared_ptr<const prepared> prepare(const inputs &in);
+    prepared prepare(const inputs &in) const;
+    std::shared_ptr<const recent> remember(std::shared_ptr<const prepared> newest);
     void check_types(const onnx::operation &operation) const;
     void *output(OrtKernelContext &context, const prepared &p, std::size_t index) const;
 
@@ -59,7 +64,7 @@ class kernel {
     onnx::node node_;                                     // without shapes, which come with the tensors
     // Asking for these at each run would take longer than quantizing 256 elements.
     std::array<std::optional<constant>, 3> constants_;
-    std::atomic<std::shared_ptr<const prepared>> last_;
+    std::atomic<std::shared_ptr<const recent>> recent_;
 };
 
 } // namespace dynquant::onnxruntime

@@ -40,6 +40,31 @@ class Replacement(unittest.TestCase):
         self.assertIn(",q,2x4,", line)
 
 
+class Preparations(unittest.TestCase):
+    """Verbose lines say for which shapes a node prepares, and when."""
+
+    def prepared_for(self, counts):
+        """For calls with so many rows each: the rows of those that prepared."""
+        program = ("import numpy as np, test_integration as t\n"
+                   "nodes = t.in_domain([t.quantize()], 'dynquant')\n"
+                   "constants = {'scale': np.array(1, np.float32), 'zero': np.array(0, np.uint8)}\n"
+                   "m = t.model(nodes, {'x': (t.FLOAT, ['n', 4])}, {'y': (t.UINT8, None)}, 13, constants)\n"
+                   "s = t.session(m, library=True)\n"
+                   f"for n in {counts}:\n"
+                   "    (y,) = s.run(None, {'x': np.full((n, 4), n, np.float32)})\n"
+                   "    np.testing.assert_array_equal(y, np.full((n, 4), n, np.uint8))\n")
+        done = subprocess.run([sys.executable, "-c", program], cwd=Path(__file__).parent, check=True, text=True,
+                              capture_output=True, env={**os.environ, "DYNQUANT_VERBOSE": "2"})
+        lines = [line.split(",") for line in done.stdout.splitlines() if line.startswith("dynquant_verbose")]
+        return [int(line[-2].split("x")[0]) for line in lines if line[2] == "create"]
+
+    def test_shapes_that_take_turns_are_prepared_once_each(self):
+        self.assertEqual(self.prepared_for([1, 2, 1, 2, 1, 2]), [1, 2])
+
+    def test_a_fifth_shape_takes_the_place_of_the_oldest(self):
+        self.assertEqual(self.prepared_for([1, 2, 3, 4, 1, 2, 3, 4, 5, 2, 3, 4, 5, 1, 3, 4, 5, 2]), [1, 2, 3, 4, 5, 1, 2])
+
+
 class Environment(unittest.TestCase):
     def test_other_values_are_refused(self):
         for value in ("true", "on", "2", " 1"):
