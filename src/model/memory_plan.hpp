@@ -17,7 +17,7 @@ struct memory_plan {
 };
 
 /// One after another in time, of those that begin together the largest first, each in the smallest hole that is large
-/// enough (best fit). Takes n log n.
+/// enough (best fit). Takes n log n. Placing the largest of all first takes n^2 and a few percent fewer bytes.
 memory_plan plan_memory(const std::vector<lifetime> &lifetimes);
 
 } // namespace dynquant::models

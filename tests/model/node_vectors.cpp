@@ -156,7 +156,7 @@ const std::map<std::string, counts> expected_counts = {
 /// The attribute of a node that is a number, or what stands for one that is left out.
 float attribute_of(const file::Node &n, const std::string &name, float otherwise) {
     for (const auto &a : n.attribute())
-        if (a.name() == name) return a.f();
+        if (a.name() == name) return a.type() == 2 ? static_cast<float>(a.i()) : a.f(); // 2: INT
     return otherwise;
 }
 

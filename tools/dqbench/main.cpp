@@ -20,10 +20,11 @@ enum exit_status { all_well, case_failed, not_understood };
 /// $DQBENCH_INPUTS, the folder installed with this program, or that of the source tree.
 std::filesystem::path inputs_folder() {
     if (const char *given = std::getenv("DQBENCH_INPUTS"); given && *given) return given;
-    std::error_code none;
-    const auto program = std::filesystem::read_symlink("/proc/self/exe", none);
+    std::error_code unknown;
+    const auto program = std::filesystem::read_symlink("/proc/self/exe", unknown);
+    if (unknown) return DQBENCH_INPUTS_FOLDER;
     const auto installed = (program.parent_path() / DQBENCH_INSTALLED_INPUTS).lexically_normal();
-    return std::filesystem::is_directory(installed, none) ? installed.string() : DQBENCH_INPUTS_FOLDER;
+    return std::filesystem::is_directory(installed, unknown) ? installed.string() : DQBENCH_INPUTS_FOLDER;
 }
 
 /// One line on stderr, whatever control characters the user's text brought into it.

@@ -109,11 +109,13 @@ std::string problem(const CLI::App &app, int argc, const char *const *argv, cons
     for (const auto *option : chosen->get_options())
         for (const auto &name : option->get_lnames())
             options.push_back("--" + name);
-    for (const auto &word : words)
-        if (const auto name = word.substr(0, word.find('='));
-                name.starts_with("--") && name != "--" && std::ranges::count(options, name) == 0)
+    for (const auto &word : words) {
+        if (word == "--") break; // what follows is no option
+        const auto name = word.substr(0, word.find('='));
+        if (name.starts_with("--") && std::ranges::count(options, name) == 0)
             return dynquant::concat("expected an option, ", dynquant::alternatives(options, std::identity {}),
                     ", given '", name, "'", dynquant::suggest(name, options));
+    }
     return e.what();
 }
 

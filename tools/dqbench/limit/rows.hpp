@@ -18,7 +18,7 @@ namespace native = dynquant::kernels::native;
 /// In place of a formula.
 template <typename V>
 struct no_arithmetic {
-    static no_arithmetic from(const native::parameter_table &, const auto &) { return {}; }
+    static no_arithmetic from(const auto &, const auto &) { return {}; }
 
     typename V::reals operator()(typename V::reals x) const { return x; }
     typename V::reals operator()(typename V::integers x) const { return V::as_reals(x); }
@@ -28,11 +28,11 @@ struct no_arithmetic {
 template <typename V>
 struct one_formula {
     template <typename Run>
-    static void with_formula(const native::parameter_table &, const Run &run) {
+    static void with_formula(const auto &, const Run &run) {
         run(no_arithmetic<V> {});
     }
     template <typename Run>
-    static void with_constant_formula(const native::parameter_table &, std::int64_t, const Run &run) {
+    static void with_constant_formula(const auto &, std::int64_t, const Run &run) {
         run(no_arithmetic<V> {});
     }
 };
