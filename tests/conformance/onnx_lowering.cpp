@@ -230,6 +230,8 @@ TEST(onnx_lowering, from_opset_23_the_division_is_in_the_type_of_scale_or_of_pre
     EXPECT_EQ(division_of(23, float16, float32), precision::f32);
     EXPECT_EQ(division_of(23, int32, bfloat16), precision::bf16);
     EXPECT_EQ(division_of(23, int32, int32), precision::f64);
+    EXPECT_EQ(division_of(23, float32, int32), precision::f64); // whatever x is
+    EXPECT_EQ(division_of(23, float16, int32), precision::f64);
     EXPECT_EQ(division_of(24, float16, float8e8m0), precision::f32);
     EXPECT_EQ(division_of(23, float16, float16, float32), precision::f32);
     EXPECT_EQ(division_of(25, float32, float32, bfloat16), precision::bf16);

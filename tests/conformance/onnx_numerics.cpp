@@ -91,6 +91,8 @@ TEST(onnx_numerics, s32_is_divided_in_f64) {
     EXPECT_EQ(by_integers.values({5, 7, -5, 9, 2147483647}, 2), (integers {2, 4, -2, 4, 32767}));
     EXPECT_EQ(by_integers.values({2147483647, -2147483648.0}, 65537), (integers {32767, -32768})); // 32767.5 - tiny
     // To bf16 at once: 2^30 + 2^22 would be a tie, to 2^30. Then 2^30 + 2^23 over 2^23.
+    // 1.5 * 2^24 by 2^24 + 1 is below 1.5; as f32 the scale would be 2^24, and the quotient a tie.
+    EXPECT_EQ((quantizing {s16, f32, s32, precision::f64}.values({25165824, -25165824}, 16777217)), (integers {1, -1}));
     const quantizing in_bf16 {s16, s32, f32, precision::bf16};
     EXPECT_EQ(in_bf16.values({1073741824.0 + 4194304 + 1, 1073741824.0 + 4194304}, 8388608), (integers {129, 128}));
 }
