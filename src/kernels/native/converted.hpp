@@ -169,7 +169,7 @@ class converted_tiles : private converted_rows<converted_dequantizer<V, tile_len
     const axis across = innermost_loop(shape.form);
     const packing packed = now.packed();
     byte_block block;
-    byte_lines lines;
+    byte_lines<64> lines;
     packed_reader<V, tile_side> packed_in;
 };
 

@@ -19,19 +19,20 @@ struct alignas(64) byte_block {
 };
 
 /// The lines that are computed. At a power of two apart they would share a few sets of the first-level cache.
+template <std::int64_t Padding>
 struct alignas(64) byte_lines {
-    unsigned char line[tile_side][tile_length + 64];
+    unsigned char line[tile_side][tile_length + Padding];
 };
 
 /// So many columns of so many lines to as many lines: to the columns of `lines` from `first` on, or from there.
 template <typename V>
-void turn(const byte_block &from, std::int64_t used_lines, std::int64_t columns, byte_lines &to, std::int64_t first) {
+void turn(const byte_block &from, std::int64_t used_lines, std::int64_t columns, auto &to, std::int64_t first) {
     for (std::int64_t i = 0; i < used_lines; i += 16)
         for (std::int64_t j = 0; j < columns; j += 32)
             V::transpose(from.line[i] + j, sizeof(from.line[0]), to.line[j] + first + i, sizeof(to.line[0]));
 }
 template <typename V>
-void turn(const byte_lines &from, std::int64_t first, std::int64_t used_lines, std::int64_t columns, byte_block &to) {
+void turn(const auto &from, std::int64_t first, std::int64_t used_lines, std::int64_t columns, byte_block &to) {
     for (std::int64_t i = 0; i < used_lines; i += 16)
         for (std::int64_t j = 0; j < columns; j += 32)
             V::transpose(from.line[i] + first + j, sizeof(from.line[0]), to.line[j] + i, sizeof(to.line[0]));
@@ -52,8 +53,16 @@ constexpr std::int64_t narrow_row = 16;
 /// So many columns of a tile's lines, dense, and as much as a narrow row beyond the last.
 template <typename Tile>
 void join(const Tile &from, std::int64_t rows, std::int64_t columns, unsigned char *to) {
-    for (std::int64_t i = 0; i < rows; ++i)
-        std::memcpy(to + i * columns, from.line[i], narrow_row);
+    const auto copy = [&](std::int64_t i) { std::memcpy(to + i * columns, from.line[i], narrow_row); };
+    std::int64_t i = 0;
+    for (; i + 4 <= rows; i += 4) { // a loop of one takes up to a sixth longer where it lies badly
+        copy(i);
+        copy(i + 1);
+        copy(i + 2);
+        copy(i + 3);
+    }
+    for (; i < rows; ++i)
+        copy(i);
 }
 
 /// Where a tile lies: `lines` parallel runs of `length` elements each, and the strides of its parameters.
@@ -190,7 +199,7 @@ class tiled_rows {
     const rectangle &r;
     const axis across = innermost_loop(c.shape->form), along = c.shape->form.row;
     parameter_columns<tile_length> table;
-    byte_lines lines;
+    byte_lines<192> lines; // measured: with 64 narrow rows take a tenth longer
     byte_block block;
 };
 
