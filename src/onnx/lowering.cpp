@@ -34,8 +34,8 @@ void merge_dims(dims &extents, dims &block) {
     block = std::move(merged_block);
 }
 
-/// The type of the division: attribute `precision`, else the scale's type. An e8m0 scale is divided by in float, and
-/// int32 by int32 in double, which holds both.
+/// The type of the division: attribute `precision`, else the scale's type. An e8m0 scale is divided by in float, an
+/// int32 one in double, whatever x is: double holds both.
 precision division_of(const checked_node &n) {
     const auto asked = static_cast<element_type>(n.values.precision);
     switch (asked != type::undefined ? asked : n.at(scale).type) {
