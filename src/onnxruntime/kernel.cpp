@@ -106,7 +106,7 @@ kernel::prepared kernel::prepare(const inputs &in) const {
 }
 
 /// In place of the oldest. Two threads may prepare for the same shapes at once; both operations then stay for a while.
-std::shared_ptr<const kernel::recent> kernel::remember(std::shared_ptr<const prepared> newest) {
+std::shared_ptr<const kernel::recent> kernel::remember(const std::shared_ptr<const prepared> &newest) {
     auto before = recent_.load(std::memory_order_acquire);
     for (;;) {
         auto after = std::make_shared<recent>();

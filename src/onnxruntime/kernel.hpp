@@ -55,7 +55,7 @@ class kernel {
     small_shape read_shape(const OrtValue &tensor) const;
     std::optional<constant> read_constant(const OrtKernelInfo &info, std::size_t index) const;
     prepared prepare(const inputs &in) const;
-    std::shared_ptr<const recent> remember(std::shared_ptr<const prepared> newest);
+    std::shared_ptr<const recent> remember(const std::shared_ptr<const prepared> &newest);
     void check_types(const onnx::operation &operation) const;
     void *output(OrtKernelContext &context, const prepared &p, std::size_t index) const;
 
