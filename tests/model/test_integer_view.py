@@ -45,7 +45,8 @@ class IntegerView(Program):
     def compared(self, *arguments, **constants):
         onnx.save(model(*arguments, **constants), self.folder / "m.onnx")
         self.save("x", [[5], [1], [3], [254]], numpy.uint8)
-        return self.prints("run", "m.onnx", "--input", "x.npy", "--compare", "integer").splitlines()
+        printed = self.prints("run", "m.onnx", "--input", "x.npy", "--compare", "integer").splitlines()
+        return [line for line in printed if ".npy: " not in line]  # what was written
 
     def test_sums_that_two_casts_take(self):
         again = helper.make_node("Cast", ["sums"], ["g"], to=TensorProto.FLOAT)
