@@ -11,7 +11,11 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 function(dynquant_install target)
-    if(DYNQUANT_ONEDNN_BUNDLED)
+    if(NOT DYNQUANT_GRAPH)
+        if(DYNQUANT_ONEDNN_BUNDLED)
+            install(DIRECTORY "${DYNQUANT_DEPS}/include/" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+        endif()
+    elseif(DYNQUANT_ONEDNN_BUNDLED)
         # oneDNN's package files expect themselves in lib/, whatever the system calls its folder.
         set(onednn_lib "${CMAKE_INSTALL_PREFIX}/lib")
         cmake_path(RELATIVE_PATH onednn_lib BASE_DIRECTORY "${CMAKE_INSTALL_FULL_LIBDIR}")
@@ -30,8 +34,13 @@ function(dynquant_install target)
     if(TARGET dynquant_ort) # which programs load and none links
         install(TARGETS dynquant_ort LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
     endif()
+    if(NOT DYNQUANT_GRAPH)
+        foreach(header graph model newer_names)
+            list(APPEND left_out PATTERN "${header}.hpp" EXCLUDE)
+        endforeach()
+    endif()
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/dynquant" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.hpp")
+        FILES_MATCHING PATTERN "*.hpp" ${left_out})
     install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
     set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dynquant)

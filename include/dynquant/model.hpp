@@ -6,8 +6,8 @@
 //
 // Operators of domain "": MatMulInteger, ConvInteger (weights int8 and constant), Add, Mul, Cast, Relu, Tanh, Sigmoid,
 // QuantizeLinear, DequantizeLinear, MaxPool, Flatten, Reshape, Transpose, Identity, Constant, and of float models Gemm,
-// MatMul and Conv; opsets 10 to 28. docs/prequantized.md lists their types. Zero points of products are constant: one
-// for x; for weights one, or one for each column (in MatMulInteger also of each matrix) or filter.
+// MatMul and Conv; opsets 10 to 28. models/docs/prequantized.md lists their types. Zero points of products are
+// constant: one for x; for weights one, or one for each column (in MatMulInteger also of each matrix) or filter.
 //
 // Whatever is wrong with a file or an argument throws dynquant::error, whose message names the file, the node and the
 // tensor, what was expected and what was given. Its status: invalid_data_type for types, invalid_shape for shapes,

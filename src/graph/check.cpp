@@ -34,15 +34,17 @@ void check_counts(const op_record &op, const op_schema &schema) {
 }
 
 // Sizes, overlap and all else that a statement must fulfil, as soon as there is enough to state it.
-void check_statement(const op_record &op) {
+std::optional<quantization> checked_statement(const op_record &op, numerics rule) {
     const auto &src = op.inputs[input::src];
-    if (!dims_known(with_dims_from(src, op.outputs.front()))) return;
-    if (const auto wrong = dynquant::check(lower(op, numerics::strict))) refuse(op, wrong->status, wrong->message);
+    if (!dims_known(with_dims_from(src, op.outputs.front()))) return std::nullopt;
+    auto q = lower(op, rule);
+    if (const auto wrong = dynquant::check(q)) refuse(op, wrong->status, wrong->message);
+    return q;
 }
 
 } // namespace
 
-void check(const op_record &op, stage when) {
+std::optional<quantization> check(const op_record &op, stage when, numerics rule) {
     const auto &schema = supported(op);
     check_counts(op, schema);
     check_attributes(op, schema);
@@ -50,7 +52,7 @@ void check(const op_record &op, stage when) {
         check_port(op, schema.inputs[i], op.inputs[i], false, when);
     check_port(op, schema.output, op.outputs.front(), true, when);
     check_shapes(op, schema);
-    check_statement(op);
+    return checked_statement(op, rule);
 }
 
 } // namespace dynquant::graph::core

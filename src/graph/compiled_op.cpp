@@ -5,7 +5,6 @@
 
 #include "graph/check.hpp"
 #include "graph/logical_tensor.hpp"
-#include "graph/lowering.hpp"
 #include "graph/onednn.hpp"
 #include "graph/refusal.hpp"
 #include "parallel/parallel.hpp"
@@ -91,18 +90,17 @@ void share_threads_with_onednn() {
 
 } // namespace
 
-compiled_op compile(
-        const op_record &described, logical_tensors inputs, logical_tensors outputs, dnnl_fpmath_mode_t mode) {
+compiled_op compile(const op_record &described, logical_tensors inputs, logical_tensors outputs,
+        dnnl_fpmath_mode_t mode, kernels::kernel_list kernels) {
     auto op = described;
     const auto at = substitute(op, inputs, outputs);
-    check(op, stage::compile);
+    const auto q = *check(op, stage::compile, mode == dnnl_fpmath_mode_any ? numerics::any : numerics::strict);
 
     share_threads_with_onednn();
-    const auto q = lower(op, mode == dnnl_fpmath_mode_any ? numerics::any : numerics::strict);
     settle(op.outputs.front(), q.dst);
     options opts;
     opts.name = label(op);
-    auto prepared = on_behalf_of(op, [&] { return prepare(q, opts); });
+    auto prepared = on_behalf_of(op, [&] { return kernels::prepare(q, opts, kernels); });
     return {std::move(op), at, std::move(prepared)};
 }
 

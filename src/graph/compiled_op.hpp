@@ -4,12 +4,14 @@
 #include <span>
 
 #include "graph/op_record.hpp"
+#include "kernels/kernels.hpp"
 
 namespace dynquant::graph::core {
 
-/// Throws what is wrong with the op once its ports are those of the lists, which are matched by id.
+/// By the first of the kernels that can. Throws what is wrong with the op once its ports are those of the lists, which
+/// are matched by id.
 compiled_op compile(const op_record &described, std::span<const c_logical_tensor> inputs,
-        std::span<const c_logical_tensor> outputs, dnnl_fpmath_mode_t mode);
+        std::span<const c_logical_tensor> outputs, dnnl_fpmath_mode_t mode, kernels::kernel_list kernels);
 
 /// The op's final logical tensor of that id, or nullptr.
 const c_logical_tensor *find_port(const compiled_op &c, size_t id);

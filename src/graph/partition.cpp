@@ -99,7 +99,7 @@ compiled_partition_record *compile(const partition_record &p, size_t input_count
     require_cpu(label(p), kind);
     if (!p.op) return new compiled_partition_record {label(p), {}, compile_by_onednn(p, in, out, engine)};
     try {
-        return new compiled_partition_record {label(p), compile(*p.op, in, out, p.mode), {}};
+        return new compiled_partition_record {label(p), compile(*p.op, in, out, p.mode, kernels::every_kernel()), {}};
     } catch (const opaque_layout &) {
         if (!p.theirs) throw;
         return new compiled_partition_record {label(p), {}, compile_by_onednn(p, in, out, engine)};

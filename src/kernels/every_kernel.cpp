@@ -1,9 +1,9 @@
-// The ordered list of kernels of libdynquant. The drop-in, which is not linked with oneDNN, has its own.
+// Apart from own_kernels(), so that what does not call it is not linked with oneDNN.
 #include "kernels/kernels.hpp"
 
 namespace dynquant::kernels {
 
-std::span<const kernel &(*const)()> in_order() {
+kernel_list every_kernel() {
     static constexpr const kernel &(*list[])() = {native_kernel, onednn_kernel, reference_kernel};
     return list;
 }

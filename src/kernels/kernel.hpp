@@ -40,14 +40,12 @@ class kernel {
     /// nothing when it can. q has passed check().
     virtual std::optional<std::string> refusal(const quantization &q, const settings &s) const = 0;
 
-    /// A statement with the same results that this kernel computes faster, or else q, which refusal() accepts.
-    virtual quantization simplified(const quantization &q) const { return q; }
-
-    /// Prepares q, which refusal() accepts.
-    virtual std::unique_ptr<implementation> prepare(const quantization &q, const settings &s) const = 0;
+    /// Prepares q, which refusal() accepts, or turns it into a statement with the same results that this kernel
+    /// computes faster: the known parameters that run() is given are those of q afterwards.
+    virtual std::unique_ptr<implementation> prepare(quantization &q, const settings &s) const = 0;
 };
 
-/// One function for each kernel; the ordered list of them is in every_kernel.cpp.
+/// One function for each kernel; the ordered lists of them are in kernels.hpp.
 const kernel &native_kernel();
 const kernel &onednn_kernel();
 const kernel &reference_kernel();

@@ -6,9 +6,9 @@
 namespace dynquant::kernels {
 namespace {
 
-const kernel &find(kernel_kind kind) {
+const kernel &find(kernel_kind kind, kernel_list kernels) {
     std::string names;
-    for (const auto get : in_order()) {
+    for (const auto get : kernels) {
         if (get().kind() == kind) return get();
         names += concat(names.empty() ? "" : " or ", to_string(get().kind()));
     }
@@ -17,17 +17,22 @@ const kernel &find(kernel_kind kind) {
 
 } // namespace
 
-const kernel &choose(const quantization &q, const settings &s, std::optional<kernel_kind> forced) {
+kernel_list own_kernels() {
+    static constexpr const kernel &(*list[])() = {native_kernel, reference_kernel};
+    return list;
+}
+
+const kernel &choose(const quantization &q, const settings &s, std::optional<kernel_kind> forced, kernel_list kernels) {
     if (forced) {
-        const kernel &asked = find(*forced);
+        const kernel &asked = find(*forced, kernels);
         if (const auto why = asked.refusal(q, s))
             throw error(dnnl_unimplemented,
                     concat("kernel: '", to_string(*forced), "' was asked for but cannot compute this: ", *why));
         return asked;
     }
-    for (const auto get : in_order())
+    for (const auto get : kernels.first(kernels.size() - 1))
         if (!get().refusal(q, s)) return get();
-    return reference_kernel(); // refuses nothing
+    return kernels.back()();
 }
 
 } // namespace dynquant::kernels

@@ -42,7 +42,8 @@ dnnl_status_t compile_theirs(
 dnnl_status_t compile_claimed(own_compiled_partition &own, const claim &claimed, dnnl_graph_partition_t partition,
         const tensor_lists &t, dnnl_engine_t engine) {
     try {
-        own.ours = core::compile(*claimed.op, copy(t.in_num, t.inputs), copy(t.out_num, t.outputs), claimed.mode);
+        own.ours = core::compile(*claimed.op, copy(t.in_num, t.inputs), copy(t.out_num, t.outputs), claimed.mode,
+                dynquant::kernels::own_kernels());
         return dnnl_success;
     } catch (const core::wrong_count &) {
         throw; // oneDNN would read beyond them

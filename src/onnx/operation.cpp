@@ -1,4 +1,6 @@
 // prepare() and the operation.
+#include "onnx/operation.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -31,39 +33,37 @@ struct dynamic_parameters {
 
 class prepared_node {
   public:
-    prepared_node(const node &n, lowering meaning, const options &opts)
+    prepared_node(const node &n, lowering meaning, const options &opts, kernels::kernel_list kernels)
         : label_(label(n))
-        , operation_(dynquant::prepare(meaning.statement, opts))
+        , operation_(kernels::prepare(meaning.statement, opts, kernels, {"x", "scale", "zero_point", "y"}))
         , outputs_(std::move(meaning.outputs))
         , count_(volume(meaning.statement.src.dims).value_or(0))
-        , needs_zero_point_(meaning.statement.zero_points.has_value())
         , dynamic_(meaning.dynamic)
         , find_(extremes_function_for(opts.max_isa ? std::min(*opts.max_isa, processor_isa()) : best_isa()))
         , threads_(opts.threads) {}
 
     void run(const arguments &args) const {
-        if (count_ != 0) {
-            require(args.x, "x");
-            require(args.y, "y");
+        try {
+            if (dynamic_) return run_dynamic(args);
+            operation_.run({args.x, args.scale, args.zero_point, args.y});
+        } catch (const dnnl::error &e) {
+            throw error(e.status, concat(label_, ": ", e.message));
         }
-        if (dynamic_) return run_dynamic(args);
-        if (count_ == 0) return;
-        require(args.scale, "scale");
-        if (needs_zero_point_) require(args.zero_point, "zero_point");
-        operation_.run({args.x, args.scale, args.zero_point, args.y});
     }
 
     operation_info info() const { return operation_.info(); }
     const std::vector<value> &outputs() const { return outputs_; }
 
   private:
-    void require(const void *buffer, const char *name) const {
-        if (!buffer)
-            throw error(
-                    dnnl_invalid_arguments, concat(label_, ": ", name, ": expected a buffer, given a null pointer"));
+    static void require(const void *buffer, const char *name) {
+        if (!buffer) throw error(dnnl_invalid_arguments, concat(name, ": expected a buffer, given a null pointer"));
     }
 
     void run_dynamic(const arguments &args) const {
+        if (count_ != 0) {
+            require(args.x, "x");
+            require(args.y, "y");
+        }
         require(args.y_scale, "y_scale");
         require(args.y_zero_point, "y_zero_point");
         const auto found = find_extremes(find_, static_cast<const float *>(args.x), count_, threads_);
@@ -82,7 +82,7 @@ class prepared_node {
     dynquant::operation operation_;
     std::vector<value> outputs_;
     std::int64_t count_;
-    bool needs_zero_point_, dynamic_;
+    bool dynamic_;
     extremes_function find_;
     int threads_;
 };
@@ -111,12 +111,12 @@ const std::vector<value> &operation::outputs() const {
     return required(node_).outputs();
 }
 
-operation prepare(const node &n, const options &opts) {
+operation prepare(const node &n, const options &opts, kernels::kernel_list kernels) {
     auto meaning = lower(n);
     auto named = opts;
     if (named.name.empty()) named.name = n.name;
     try {
-        return operation(std::make_shared<const prepared_node>(n, std::move(meaning), named));
+        return operation(std::make_shared<const prepared_node>(n, std::move(meaning), named, kernels));
     } catch (const dnnl::error &e) {
         refuse(n, e.status, e.message);
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "onnx/operation.hpp"
 #include "onnx/refusal.hpp"
 #include "onnxruntime/custom_op.hpp"
 #include "onnxruntime/node_info.hpp"
@@ -100,7 +101,7 @@ kernel::prepared kernel::prepare(const inputs &in) const {
         else
             n.inputs[i] = {}; // left out
     }
-    prepared result = {std::move(shapes), onnx::prepare(n)};
+    prepared result = {std::move(shapes), onnx::prepare(n, {}, kernels::own_kernels())};
     check_types(result.operation);
     return result;
 }

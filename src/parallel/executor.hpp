@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "parallel/private_api.hpp"
+
 namespace dynquant::parallel {
 
 /// Calls function(body, index) for each of `parts`, on several threads, and returns when all are done.
@@ -16,10 +18,10 @@ struct executor {
 extern const executor tbb_executor;
 
 /// How many threads the machine runs at once, those of its processors that this process may use.
-int machine_threads();
+DYNQUANT_PRIVATE_API int machine_threads();
 
 namespace detail {
-void run_controlled(void (*function)(const void *body), const void *body);
+DYNQUANT_PRIVATE_API void run_controlled(void (*function)(const void *body), const void *body);
 } // namespace detail
 
 /// Calls body() here, under float_control, and so that the tasks that TBB's algorithms start in it are under it, too,
@@ -36,7 +38,7 @@ const executor *openmp_executor(const void *user);
 
 /// While it lives, OpenMP regions that this thread starts have so many threads, if openmp_executor() has found a
 /// runtime.
-class openmp_threads {
+class DYNQUANT_PRIVATE_API openmp_threads {
   public:
     explicit openmp_threads(int count);
     ~openmp_threads();

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "parallel/private_api.hpp"
+
 namespace dynquant::parallel {
 
 /// A half-open range of work items.
@@ -12,27 +14,27 @@ struct range {
 
 /// From now on parts run on the threads of the OpenMP runtime that a library uses, which `user` is an address in, if
 /// there is one; before, and without one, on TBB's. For a process whose oneDNN uses OpenMP: `user` is dnnl_version.
-void run_on_openmp(const void *user);
+DYNQUANT_PRIVATE_API void run_on_openmp(const void *user);
 
 /// How many threads the calling thread's task arena, OpenMP or a host offers.
-int concurrency();
+DYNQUANT_PRIVATE_API int concurrency();
 
 /// How many elements a part should have at least: fewer cost more to hand to another thread than to compute here.
-std::int64_t elements_per_part();
+DYNQUANT_PRIVATE_API std::int64_t elements_per_part();
 
 /// How many parts that many elements are worth: no more than `threads`, or where that is 0 than concurrency().
-int parts_for(std::int64_t elements, int threads);
+DYNQUANT_PRIVATE_API int parts_for(std::int64_t elements, int threads);
 
 /// The same of items that have so many elements among them and stay whole.
-int parts_for_items(std::int64_t items, std::int64_t elements);
+DYNQUANT_PRIVATE_API int parts_for_items(std::int64_t items, std::int64_t elements);
 
 /// Part `index` of [0, count) split into `parts` whose sizes differ by at most one. It depends on
 /// nothing else, so the same call is always split the same way.
-range part_of(std::int64_t count, int parts, int index);
+DYNQUANT_PRIVATE_API range part_of(std::int64_t count, int parts, int index);
 
 namespace detail {
 using part_function = void (*)(const void *body, range part);
-void run_parts(std::int64_t count, int parts, part_function function, const void *body);
+DYNQUANT_PRIVATE_API void run_parts(std::int64_t count, int parts, part_function function, const void *body);
 } // namespace detail
 
 /// Calls body(range) for each of `parts` parts of [0, count), under float_control, on the threads of the

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "lookup/lookup.hpp"
+#include "layers/lookup/lookup.hpp"
 #include "quantization/isa.hpp"
 #include "support/guarded_buffer.hpp"
 

@@ -1,12 +1,12 @@
 // How fast tables of bytes are looked up, by each instruction set, in the second-level cache and beside its limit: a
-// loop that loads and stores by the same vectors. Prints a table for docs/prequantized.md.
+// loop that loads and stores by the same vectors. Prints a table for models/docs/prequantized.md.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <vector>
 
+#include "layers/lookup/lookup.hpp"
 #include "limit/limit.hpp"
-#include "lookup/lookup.hpp"
 #include "quantization/isa.hpp"
 
 namespace lookup_speed {

@@ -1,4 +1,4 @@
-"""scripts/prequantized: what docs/prequantized.md shows, made and measured on this machine."""
+"""scripts/prequantized: what models/docs/prequantized.md shows, made and measured on this machine."""
 
 import argparse
 import subprocess

@@ -1,10 +1,9 @@
 """What scripts/prequantized is asked for. Needs Python alone: --help and mistakes are answered before anything is built."""
 
 import argparse
-import os
 import pathlib
 
-from report.argument_types import above_zero, file, one_or_more
+from reporting.arguments import add_timing, file
 
 TOOLS = pathlib.Path(__file__).resolve().parents[2] / "build/release/tools"
 
@@ -12,7 +11,7 @@ TOOLS = pathlib.Path(__file__).resolve().parents[2] / "build/release/tools"
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
         prog="scripts/prequantized",
-        description="What docs/prequantized.md shows, made and measured on this machine.",
+        description="What models/docs/prequantized.md shows, made and measured on this machine.",
         allow_abbrev=False,  # the script looks for --help
     )
     commands = result.add_subparsers(dest="command", required=True)
@@ -25,15 +24,12 @@ def parser() -> argparse.ArgumentParser:
     digits = command("accuracy", "the same networks, codified and run beside ONNX Runtime")
     times = command("speed", "models and rescalings, timed beside ONNX Runtime")
     times.add_argument("--only", default="", metavar="TEXT", help="cases whose name has this in it")
-    times.add_argument("--threads", type=one_or_more, nargs="+", metavar="N", default=sorted({1, len(os.sched_getaffinity(0))}),
-                       help="a table for each number (1, and as many as there are cores)")  # fmt: skip
-    times.add_argument("--rounds", type=one_or_more, default=5, metavar="N", help="how often each takes its turn (5)")
-    times.add_argument("--milliseconds", type=above_zero, default=200, metavar="MS", help="how long a turn takes at least (200)")
+    add_timing(times, milliseconds=200)
     times.add_argument("--dqbench", type=file, metavar="PROGRAM", default=TOOLS / "dqbench/dqbench", help="(the one that is built here)")
     tables = command("lookup", "tables of bytes, timed beside the limit of loads and stores")
     tables.add_argument("--program", type=file, default=TOOLS / "lookup_speed/lookup_speed", help="(the one that is built here)")
     for each in (digits, times):
-        each.add_argument("--dqmodel", type=file, metavar="PROGRAM", default=TOOLS / "dqmodel/dqmodel", help="(the one that is built here)")
+        each.add_argument("--dqmodel", type=file, metavar="PROGRAM", default=TOOLS.parent / "models/dqmodel/dqmodel", help="(the one that is built here)")
         each.add_argument("--chart", type=pathlib.Path, metavar="FILE.svg", help="draw it too")
     return result
 

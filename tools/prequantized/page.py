@@ -1,4 +1,6 @@
-"""The tables of docs/prequantized.md."""
+"""The tables of models/docs/prequantized.md."""
+
+from reporting.page import goal, ratio, table, who
 
 from .result import Outcome, Timing
 
@@ -16,41 +18,30 @@ def _by_integers(o: Outcome) -> str:
 
 
 def accuracies(outcomes: list[Outcome]) -> str:
-    lines = [
-        "| network | activation | codified | float | codified | drop, points | ONNX Runtime | by integers |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
+    rows = []
     for o in outcomes:
         how = o.variant.rescale if o.activation == "Relu" else f"{o.variant.rescale}, {o.variant.activation}"
-        lines.append(
-            f"| {o.network} | {o.activation} | {how} | {o.float_accuracy:.2%} | {o.accuracy:.2%} | {o.drop:.2f} | {_equal(o)} | {_by_integers(o)} |"
-        )
-    return "\n".join(lines) + "\n"
+        rows.append([o.network, o.activation, how, f"{o.float_accuracy:.2%}", f"{o.accuracy:.2%}", f"{o.drop:.2f}", _equal(o), _by_integers(o)])
+    header = ["network", "activation", "codified", "float", "codified", "drop, points", "ONNX Runtime", "by integers"]
+    return "\n".join(table(header, rows))
 
 
 def _microseconds(seconds: list[float]) -> str:
+    if not seconds:
+        return ""
     value = sorted(seconds)[len(seconds) // 2] * 1e6
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}"
 
 
 def speeds(timings: list[Timing]) -> str:
-    lines = []
+    lines: list[str] = []
     for threads in dict.fromkeys(t.threads for t in timings):
-        who = "one thread" if threads == 1 else f"{threads} threads"
-        lines += [
-            f"| {who}, us | ONNX Runtime | dynquant | limit | times as fast (least to most) | asked for | of the limit |",
-            "|---|---|---|---|---|---|---|",
-        ]
+        header = [f"{who(threads)}, us", "ONNX Runtime", "dynquant", "limit", "times as fast (least to most)", "asked for", "of the limit"]
+        rows = []
         for t in timings:
-            if t.threads != threads:
-                continue
-            met = "met" if t.ratio() >= t.goal else "**missed**"
-            limit = t.of_limit()
-            lines.append(
-                f"| {t.name} | {_microseconds(t.theirs)} | {_microseconds(t.ours)} | "
-                f"{_microseconds(t.limit) if t.limit else ''} | "
-                f"{t.ratio():.1f} ({min(t.ratios):.1f} to {max(t.ratios):.1f}) | {t.goal:g}, {met} | "
-                f"{'' if limit is None else f'{limit:.2f}'} |"
-            )
-        lines.append("")
+            if t.threads == threads:
+                of_limit = t.of_limit()
+                rows.append([t.name, _microseconds(t.theirs), _microseconds(t.ours), _microseconds(t.limit), ratio(t.ratio(), t.ratios),
+                             goal(t.goal, t.ratio()), "" if of_limit is None else f"{of_limit:.2f}"])  # fmt: skip
+        lines += table(header, rows)
     return "\n".join(lines)

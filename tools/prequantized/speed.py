@@ -8,7 +8,7 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 from report import dqbench
-from report.timing import median_time
+from reporting.timing import median_time
 
 from . import runtime
 from .dqmodel import DqModel

@@ -1,7 +1,7 @@
 // The hand-written kernel: which row function computes a statement.
+#include "kernels/native/fold.hpp"
 #include "kernels/native/implementation.hpp"
 #include "kernels/native/support.hpp"
-#include "quantization/fold.hpp"
 #include "quantization/isa.hpp"
 
 namespace dynquant::kernels {
@@ -42,9 +42,8 @@ class native_kernel_type final : public kernel {
         return unsupported(q);
     }
 
-    quantization simplified(const quantization &q) const override { return folded(q).value_or(q); }
-
-    std::unique_ptr<implementation> prepare(const quantization &q, const settings &s) const override {
+    std::unique_ptr<implementation> prepare(quantization &q, const settings &s) const override {
+        if (auto once = folded(q)) q = std::move(*once);
         return apply_rows(q, s, function_of(functions_of(s.max_isa), q));
     }
 };

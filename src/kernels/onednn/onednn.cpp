@@ -3,9 +3,9 @@
 #include "kernels/kernel.hpp"
 #include "kernels/onednn/call.hpp"
 #include "kernels/onednn/lowering.hpp"
-#include "kernels/onednn/pool.hpp"
 #include "kernels/onednn/support.hpp"
 #include "kernels/onednn/threads.hpp"
+#include "parallel/pool.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 
@@ -40,7 +40,7 @@ class onednn_implementation final : public implementation {
     dnnl::engine engine_ {dnnl::engine::kind::cpu, 0}; // outlives what is made for it
     dnnl::reorder::primitive_desc description_;
     dnnl::reorder primitive_;
-    mutable pool<call> calls_;
+    mutable parallel::pool<call> calls_;
 };
 
 /// A tensor without elements: oneDNN has no reorder for some of them, and nothing needs one.
@@ -56,7 +56,7 @@ class onednn_kernel final : public kernel {
     std::optional<std::string> refusal(const quantization &q, const settings &) const override {
         return onednn::refusal(q);
     }
-    std::unique_ptr<implementation> prepare(const quantization &q, const settings &s) const override {
+    std::unique_ptr<implementation> prepare(quantization &q, const settings &s) const override {
         if (volume(q.src.dims) == 0) return std::make_unique<nothing>();
         // oneDNN splits the work for the number of threads that it sees here.
         std::unique_ptr<implementation> result;

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "kernels/onednn/layout.hpp"
-#include "kernels/onednn/limits.hpp"
 #include "quantization/as_strict.hpp"
+#include "quantization/onednn_limits.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 

@@ -124,7 +124,7 @@ class reference final : public kernel {
   public:
     kernel_kind kind() const override { return kernel_kind::reference; }
     std::optional<std::string> refusal(const quantization &, const settings &) const override { return {}; }
-    std::unique_ptr<implementation> prepare(const quantization &q, const settings &) const override {
+    std::unique_ptr<implementation> prepare(quantization &q, const settings &) const override {
         return std::make_unique<reference_implementation>(q);
     }
 };

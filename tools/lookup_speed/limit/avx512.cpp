@@ -1,7 +1,7 @@
 #include <immintrin.h>
 
+#include "layers/lookup/isa/look_up_by.hpp"
 #include "limit.hpp"
-#include "lookup/isa/look_up_by.hpp"
 
 namespace lookup_speed {
 namespace {

@@ -1,7 +1,7 @@
 // The limit of a table of bytes: the same loop, which stores what it loads.
 #pragma once
 
-#include "lookup/lookup.hpp"
+#include "layers/lookup/lookup.hpp"
 
 namespace lookup_speed {
 

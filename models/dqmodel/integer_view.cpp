@@ -1,0 +1,235 @@
+#include "integer_view.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <stdexcept>
+
+#include "layers/rescale.hpp"
+#include "onnx/element_type.hpp"
+#include "quantization/text.hpp"
+
+namespace dqmodel {
+namespace {
+
+using namespace dynquant::models;
+namespace type = dynquant::onnx::type;
+using dynquant::onnx::element_type;
+
+const node *producer(const graph &g, const std::string &value) {
+    const auto at = std::find_if(g.nodes.begin(), g.nodes.end(),
+            [&](const node &n) { return std::count(n.outputs.begin(), n.outputs.end(), value) > 0; });
+    return at == g.nodes.end() ? nullptr : &*at;
+}
+
+bool is_product(const node *n) {
+    return n && (n->op_type == "MatMulInteger" || n->op_type == "ConvInteger");
+}
+
+/// The product whose sums, perhaps with a bias, the value is.
+const node *product_of(const graph &g, const std::string &value) {
+    const auto *n = producer(g, value);
+    if (!n || n->op_type != "Add") return is_product(n) ? n : nullptr;
+    for (const auto &input : n->inputs)
+        if (const auto *p = producer(g, input); is_product(p)) return p;
+    return nullptr;
+}
+
+const tensor *constant(const graph &g, const node &n) {
+    for (const auto &input : n.inputs)
+        if (const auto at = g.initializers.find(input); at != g.initializers.end()) return &at->second;
+    return nullptr;
+}
+
+bool is_one(const graph &g, const std::string &scale) {
+    const auto at = g.initializers.find(scale);
+    if (at == g.initializers.end() || at->second.data.size() != sizeof(float)) return false;
+    float value = 0;
+    std::memcpy(&value, at->second.data.data(), sizeof value);
+    return value == 1;
+}
+
+/// An attribute that is a type, or `otherwise`.
+element_type type_attribute(const node &n, const char *name, element_type otherwise) {
+    for (const auto &a : n.attributes)
+        if (const auto *value = std::get_if<std::int64_t>(&a.value); value && a.name == name && *value != 0)
+            return static_cast<element_type>(*value);
+    return otherwise;
+}
+
+/// Whether QuantizeLinear only rounds: scale 1, zero point 0.
+bool only_rounds(const graph &g, const node &n, const tensor *zero_point) {
+    if (n.inputs.size() < 2 || !is_one(g, n.inputs[1])) return false;
+    if (!zero_point) return n.inputs.size() == 2 || n.inputs[2].empty();
+    return std::ranges::all_of(zero_point->data, [](std::byte b) { return b == std::byte {0}; });
+}
+
+/// Ends the rescaling at its user n: with results of 8 bits, or with the reason why it has none.
+void end_at(const graph &g, const node &n, layer_rescaling &l) {
+    if (n.op_type == "Cast" && type_attribute(n, "to", type::undefined) == type::float16) {
+        l.without = "its rescaled values are rounded to float16, which no right shift does";
+        return;
+    }
+    const auto at = n.inputs.size() > 2 ? g.initializers.find(n.inputs[2]) : g.initializers.end();
+    const auto *zero_point = at == g.initializers.end() ? nullptr : &at->second;
+    l.type = zero_point ? zero_point->what.type : type_attribute(n, "output_dtype", type::uint8);
+    if (n.op_type != "QuantizeLinear" || !only_rounds(g, n, zero_point))
+        l.without = "its rescaled values are not rounded by a QuantizeLinear of scale 1 and zero point 0";
+    else if (l.type != type::uint8 && l.type != type::int8)
+        l.without = dynquant::concat("its rescaled values are rounded to ", dynquant::onnx::name_of(l.type),
+                ", where integers of 8 bits are expected");
+    else
+        l.result = n.outputs.front();
+}
+
+/// The nodes that take a value, by its name.
+using users = std::map<std::string, std::vector<const node *>>;
+
+users users_in(const graph &g) {
+    users result;
+    for (const auto &n : g.nodes)
+        for (const auto &input : n.inputs)
+            if (auto &nodes = result[input]; nodes.empty() || nodes.back() != &n) nodes.push_back(&n);
+    return result;
+}
+
+/// Follows the nodes from the sums to all that is made of them.
+std::vector<layer_rescaling> rescalings_from(
+        const graph &g, const users &users_of, const node &cast, const node &product) {
+    struct branch {
+        layer_rescaling so_far;
+        std::string value; // that it has come to
+    };
+    std::vector<branch> open {{{label(product), cast.inputs.front()}, cast.outputs.front()}};
+    std::vector<layer_rescaling> ended;
+    for (std::size_t i = 0; i < open.size(); ++i) {
+        const auto [so_far, value] = open[i];
+        const auto at = users_of.find(value);
+        if (at == users_of.end()) {
+            ended.push_back(so_far);
+            ended.back().without = dynquant::concat("nothing rounds its rescaled values, '", value, "'");
+            continue;
+        }
+        for (const auto *n : at->second) {
+            auto l = so_far;
+            const auto *multiplier = n->op_type == "Mul" ? constant(g, *n) : nullptr;
+            if (multiplier && multiplier->what.type == type::float32) l.multipliers.push_back(multiplier);
+            l.relu |= n->op_type == "Relu";
+            if (l.multipliers.size() > so_far.multipliers.size() || n->op_type == "Relu") {
+                open.push_back({std::move(l), n->outputs.front()});
+            } else {
+                end_at(g, *n, l);
+                ended.push_back(std::move(l));
+            }
+        }
+    }
+    return ended;
+}
+
+/// An exact product of multipliers as an integer and a shift.
+struct integer_rescale {
+    std::int64_t integer = 1;
+    int shift = 0;
+};
+
+void multiply(integer_rescale &r, float multiplier) {
+    constexpr auto refusal = "its multipliers are no integer of 24 bits and a right shift";
+    if (!std::isfinite(multiplier)) throw std::runtime_error(refusal);
+    int exponent = 0;
+    auto integer = static_cast<std::int64_t>(std::ldexp(std::frexp(multiplier, &exponent), 24));
+    int shift = 24 - exponent;
+    for (; integer != 0 && integer % 2 == 0 && shift > 0; --shift)
+        integer /= 2;
+    const bool fits = shift >= 0
+            && (integer == 0 || std::abs(r.integer) <= dynquant::layers::largest_quant_scale / std::abs(integer));
+    if (!fits) throw std::runtime_error(refusal);
+    r.integer *= integer;
+    r.shift += shift;
+}
+
+/// Of elements in row-major order, that of a constant which is broadcast to them.
+class broadcast {
+  public:
+    broadcast(const tensor &t, const dynquant::dims &shape)
+        : data_(t.data.data())
+        , shape_(shape)
+        , strides_(shape.size()) {
+        std::int64_t stride = 1;
+        const auto &own = t.what.shape;
+        for (std::size_t d = 0; d < own.size(); ++d) {
+            const auto extent = own[own.size() - 1 - d];
+            if (d < shape.size()) strides_[shape.size() - 1 - d] = extent == 1 ? 0 : stride;
+            stride *= extent;
+        }
+    }
+
+    float at(std::int64_t i) const {
+        std::int64_t from = 0;
+        for (auto d = shape_.size(); d-- > 0; i /= shape_[d])
+            from += i % shape_[d] * strides_[d];
+        float value = 0;
+        std::memcpy(&value, data_ + from * std::int64_t {sizeof value}, sizeof value);
+        return value;
+    }
+
+  private:
+    const std::byte *data_;
+    const dynquant::dims &shape_;
+    dynquant::dims strides_;
+};
+
+} // namespace
+
+std::int64_t shifted(std::int32_t sum, std::int64_t integer, int shift) {
+    const auto product = sum * integer;
+    if (shift >= 62) return 0; // of at most 2^55: less than half
+    const auto floor = product >> shift, rest = product - (floor << shift), half = (std::int64_t {1} << shift) / 2;
+    return floor + (rest > half || (rest == half && half > 0 && floor % 2 != 0) ? 1 : 0);
+}
+
+std::vector<layer_rescaling> rescalings_of(const graph &g) {
+    const auto users_of = users_in(g);
+    std::map<std::string, int> count; // of a layer
+    std::vector<layer_rescaling> result;
+    for (const auto &n : g.nodes) {
+        if (n.op_type != "Cast") continue;
+        const auto *product = product_of(g, n.inputs.front());
+        if (!product) continue;
+        for (auto &l : rescalings_from(g, users_of, n, *product)) {
+            ++count[l.layer];
+            result.push_back(std::move(l));
+        }
+    }
+    for (auto &l : result)
+        if (count[l.layer] > 1 && l.without.empty()) l.layer += dynquant::concat(", '", l.result, "'");
+    return result;
+}
+
+integer_differences compare_with_integers(const layer_rescaling &l, const dynquant::dims &shape,
+        std::span<const std::int32_t> sums, std::span<const std::byte> result) {
+    if (sums.size() != result.size()) throw std::runtime_error("its multipliers repeat its sums");
+    integer_differences d;
+    d.of = static_cast<std::int64_t>(sums.size());
+    std::vector<broadcast> multipliers;
+    multipliers.reserve(l.multipliers.size());
+    for (const auto *m : l.multipliers)
+        multipliers.emplace_back(*m, shape);
+    const bool is_unsigned = l.type == type::uint8;
+    const std::int64_t lowest = is_unsigned || l.relu ? 0 : -128, highest = is_unsigned ? 255 : 127;
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+        integer_rescale r;
+        for (const auto &m : multipliers)
+            multiply(r, m.at(static_cast<std::int64_t>(i)));
+        if (l.relu && r.integer < 0) throw std::runtime_error("its multipliers are negative, and there is a Relu");
+        const auto given = std::clamp(shifted(sums[i], r.integer, r.shift), lowest, highest);
+        const auto bits = std::to_integer<std::uint8_t>(result[i]);
+        const std::int64_t expected = is_unsigned ? bits : static_cast<std::int8_t>(bits);
+        d.count += given != expected;
+        d.largest = std::max(d.largest, std::abs(given - expected));
+    }
+    return d;
+}
+
+} // namespace dqmodel

@@ -1,0 +1,139 @@
+#include "model/layer_product.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <span>
+
+#include "layers/permute.hpp"
+#include "model/operators/products.hpp"
+#include "model/values.hpp"
+#include "quantization/shape.hpp"
+
+namespace dynquant::models {
+namespace {
+
+/// A convolution of x as it lies in ONNX.
+class channels_first final : public layers::integer_sums {
+  public:
+    channels_first(std::unique_ptr<const integer_sums> convolution, const dims &x)
+        : convolution_(std::move(convolution))
+        , to_last_(layers::to_channels_last(x, 1))
+        , x_bytes_((static_cast<std::size_t>(*volume(x)) + 63) / 64 * 64) {}
+
+    const std::vector<std::int32_t> &bias() const override { return convolution_->bias(); }
+    std::size_t scratch_bytes() const override { return x_bytes_ + convolution_->scratch_bytes(); }
+
+    void run(const void *x, std::int32_t *y, std::byte *scratch) const override {
+        to_last_.run(x, scratch);
+        convolution_->run(scratch, y, scratch + x_bytes_);
+    }
+
+  private:
+    std::unique_ptr<const integer_sums> convolution_;
+    layers::permutation to_last_;
+    std::size_t x_bytes_; // of x turned, in whole cache lines
+};
+
+/// The node by itself, with all that is to be added: MatMulInteger with several matrices of weights.
+class plain final : public layers::integer_sums {
+  public:
+    plain(const op_node &n, const settings &s)
+        : work_(n.schema.prepare(n, s).work) {}
+
+    const std::vector<std::int32_t> &bias() const override { return none_; }
+    std::size_t scratch_bytes() const override { return work_->scratch_bytes(); }
+    void run(const void *x, std::int32_t *y, std::byte *scratch) const override {
+        work_->run({std::span(&x, 1), y, scratch});
+    }
+
+  private:
+    std::unique_ptr<const stage> work_;
+    std::vector<std::int32_t> none_;
+};
+
+/// The largest magnitude of x - zero point.
+std::int64_t largest_difference(bool is_signed, std::int64_t zero_point) {
+    const std::int64_t lowest = is_signed ? -128 : 0, highest = is_signed ? 127 : 255;
+    return std::max(highest - zero_point, zero_point - lowest);
+}
+
+/// Weights as they lie: of a matrix row by row, of filters one after another.
+struct weights_view {
+    std::span<const std::int8_t> values;
+    std::int64_t products; // in each sum
+    std::size_t channels;
+    bool is_convolution;
+
+    std::size_t channel_of(std::size_t i) const {
+        return is_convolution ? i / static_cast<std::size_t>(products) : i % channels;
+    }
+    /// Of several matrices.
+    std::size_t matrix_of(std::size_t i) const {
+        return is_convolution ? 0 : i / (static_cast<std::size_t>(products) * channels);
+    }
+};
+
+std::int64_t zero_point_at(const std::vector<std::int32_t> &zero_points, std::size_t channel) {
+    return zero_points.empty() ? 0 : zero_points[zero_points.size() == 1 ? 0 : channel];
+}
+
+/// The largest sum of magnitudes, times x, and the bias of its channel.
+std::int64_t bound_of_these(const weights_view &w, const std::vector<std::int32_t> &zero_points, std::int64_t x,
+        const std::vector<std::int32_t> &bias) {
+    std::int64_t most = 0;
+    std::vector<std::int64_t> sums(w.channels);
+    const auto finish_matrix = [&] {
+        for (std::size_t c = 0; c < w.channels; ++c)
+            most = std::max(most, sums[c] * x + std::abs(zero_point_at(bias, c)));
+        std::ranges::fill(sums, 0);
+    };
+    for (std::size_t i = 0; i < w.values.size(); ++i) {
+        if (i > 0 && w.matrix_of(i) != w.matrix_of(i - 1)) finish_matrix();
+        const auto channel = w.channel_of(i);
+        const auto of_matrix = zero_points.size() > w.channels ? w.matrix_of(i) * w.channels : 0;
+        sums[channel] += std::abs(w.values[i] - zero_point_at(zero_points, of_matrix + channel));
+    }
+    finish_matrix();
+    return most;
+}
+
+template <typename Problem>
+sum_bounds bounds_of(const Problem &p, const weights_view &w, const std::vector<std::int32_t> &bias) {
+    std::int64_t most = 128, most_bias = 0;
+    for (const auto zero_point : p.w_zero_points)
+        most = std::max(most, largest_difference(true, zero_point));
+    for (const auto b : bias)
+        most_bias = std::max(most_bias, std::abs(std::int64_t {b}));
+    const auto x = largest_difference(p.x_is_signed, p.x_zero_point), any = w.products * x * most + most_bias;
+    if (any <= std::numeric_limits<std::int32_t>::max()) return {any, any}; // which saves the time of looking
+    return {any, bound_of_these(w, p.w_zero_points, x, bias)};
+}
+
+} // namespace
+
+std::unique_ptr<const layers::integer_sums> make_layer_product(
+        const op_node &n, bool x_is_channels_last, const settings &s) {
+    if (n.given.op_type == "ConvInteger") {
+        auto convolution = layers::make_convolution(plan_convolution(n), weights_of(n));
+        if (x_is_channels_last) return convolution;
+        return std::make_unique<channels_first>(std::move(convolution), n.shape(0));
+    }
+    const auto plan = plan_matmul(n);
+    if (plan.w_at.size() == 1) return std::make_unique<layers::integer_product>(plan.problem, weights_of(n));
+    return std::make_unique<plain>(n, s);
+}
+
+sum_bounds bounds_of_sums(const op_node &n, const tensor *bias) {
+    const auto biases = bias ? values_of<std::int32_t>(*bias) : std::vector<std::int32_t> {};
+    const std::span values(weights_of(n), n.constant(1).data.size());
+    if (n.given.op_type != "ConvInteger") {
+        const auto p = plan_matmul(n).problem;
+        return bounds_of(p, {values, p.inner, static_cast<std::size_t>(p.columns), false}, biases);
+    }
+    const auto p = plan_convolution(n);
+    const auto products = p.channels / p.groups * *volume(p.over.kernel);
+    return bounds_of(p, {values, products, static_cast<std::size_t>(p.filters), true}, biases);
+}
+
+} // namespace dynquant::models

@@ -1,0 +1,185 @@
+// Products of floats, for float models. Sums are in f64 and rounded once: the same everywhere, and good enough to
+// calibrate with.
+
+#include "model/operators/operators.hpp"
+#include "model/operators/products.hpp"
+#include "model/window.hpp"
+#include "parallel/parallel.hpp"
+#include "quantization/shape.hpp"
+
+namespace dynquant::models {
+namespace {
+
+const float *floats(const void *data) {
+    return static_cast<const float *>(data);
+}
+
+/// Calls f(i) for each i below count, which take so many multiplications together, on as many threads as that is worth.
+template <typename F>
+void for_each(std::int64_t count, std::int64_t multiplications, const F &f) {
+    parallel::for_each_part(count, parallel::parts_for_items(count, multiplications), [&](parallel::range part) {
+        for (auto i = part.begin; i < part.end; ++i)
+            f(i);
+    });
+}
+
+// ---- MatMul and Gemm ----
+
+/// y[m][n] = alpha * sum over k of a[m][k] b[k][n], plus beta * c[m][n]; strides in elements.
+struct product {
+    std::int64_t rows, inner, columns;
+    std::int64_t a_row, a_inner, b_inner, b_column;
+    float alpha = 1, beta = 0;
+    std::int64_t c_row = 0, c_column = 0;
+
+    /// c may be null.
+    void run(const float *a, const float *b, const float *c, float *y) const {
+        for_each(rows, rows * inner * columns, [&](std::int64_t m) {
+            for (std::int64_t n = 0; n < columns; ++n) {
+                double sum = 0;
+                for (std::int64_t k = 0; k < inner; ++k)
+                    sum += static_cast<double>(a[m * a_row + k * a_inner]) * b[k * b_inner + n * b_column];
+                sum *= alpha;
+                if (c) sum += static_cast<double>(beta) * c[m * c_row + n * c_column];
+                y[m * columns + n] = static_cast<float>(sum);
+            }
+        });
+    }
+};
+
+product plan_gemm(const op_node &n) {
+    const auto &a = n.shape(0), &b = n.shape(1);
+    if (a.size() != 2) n.refuse(dnnl_invalid_shape, n.name(0), ": expected 2 dimensions, given shape ", to_string(a));
+    const bool turn_a = n.integer("transA", 0) != 0, turn_b = n.integer("transB", 0) != 0;
+    const auto rows = a[turn_a ? 1 : 0], inner = a[turn_a ? 0 : 1];
+    if (b.size() != 2 || b[turn_b ? 1 : 0] != inner)
+        n.refuse(dnnl_invalid_shape, n.name(1), ": expected shape ", turn_b ? "[n, " : "[", inner,
+                turn_b ? "]" : ", n]", " for ", n.name(0), " of shape ", to_string(a), ", given shape ", to_string(b));
+    const auto columns = b[turn_b ? 0 : 1];
+    product p {rows, inner, columns, turn_a ? 1 : inner, turn_a ? rows : 1, turn_b ? 1 : columns, turn_b ? inner : 1,
+            n.real("alpha", 1), n.real("beta", 1)};
+    if (!n.has(2)) return p;
+    const auto &c = n.shape(2);
+    const auto extent = [&](std::size_t from_end) { return c.size() < from_end ? 1 : c[c.size() - from_end]; };
+    if (c.size() > 2 || (extent(1) != 1 && extent(1) != columns) || (extent(2) != 1 && extent(2) != rows))
+        n.refuse(dnnl_invalid_shape, n.name(2), ": expected a shape that broadcasts to [", rows, ", ", columns,
+                "], given shape ", to_string(c));
+    p.c_column = extent(1) == 1 ? 0 : 1;
+    p.c_row = extent(2) == 1 ? 0 : extent(1);
+    return p;
+}
+
+// ---- Conv ----
+
+/// Tensors of a batch, channels and spatial dimensions; weights of filters, channels of a group and the window.
+struct convolution {
+    std::int64_t batch, channels, filters, groups;
+    layers::window over;
+
+    void run(const stage_arguments &args) const {
+        const auto positions = *volume(over.y), taps = *volume(over.kernel);
+        const auto *bias = args.inputs.size() > 2 ? floats(args.inputs[2]) : nullptr;
+        for_each(batch * filters, batch * filters * positions * taps * (channels / groups), [&](std::int64_t i) {
+            const auto filter = i % filters;
+            const auto *x = floats(args.inputs[0])
+                    + (i / filters * channels + filter / (filters / groups) * (channels / groups)) * *volume(over.x);
+            const auto *w = floats(args.inputs[1]) + filter * (channels / groups) * taps;
+            auto *y = static_cast<float *>(args.output) + i * positions;
+            for (std::int64_t at = 0; at < positions; ++at)
+                y[at] = static_cast<float>(sum(x, w, at) + (bias ? bias[filter] : 0.0F));
+        });
+    }
+
+  private:
+    /// Over the window that computes position `at` of y.
+    double sum(const float *x, const float *w, std::int64_t at) const {
+        const auto taps = *volume(over.kernel), size = *volume(over.x);
+        double result = 0;
+        for (std::int64_t tap = 0; tap < taps; ++tap) {
+            const auto from = offset(at, tap);
+            if (from < 0) continue;
+            for (std::int64_t c = 0; c < channels / groups; ++c)
+                result += static_cast<double>(x[c * size + from]) * w[c * taps + tap];
+        }
+        return result;
+    }
+
+    /// Where in a channel of x a tap lies, or -1 in the padding.
+    std::int64_t offset(std::int64_t at, std::int64_t tap) const {
+        std::int64_t result = 0, stride = 1;
+        for (auto d = over.rank(); d-- > 0;) {
+            const auto position = over.position(d, at % over.y[d], tap % over.kernel[d]);
+            if (position < 0 || position >= over.x[d]) return -1;
+            result += position * stride;
+            stride *= over.x[d];
+            at /= over.y[d];
+            tap /= over.kernel[d];
+        }
+        return result;
+    }
+};
+
+convolution plan_convolution_of_floats(const op_node &n) {
+    const auto &x = n.shape(0), &w = n.shape(1);
+    if (x.size() < 3)
+        n.refuse(dnnl_invalid_shape, n.name(0), ": expected 3 dimensions or more, given shape ", to_string(x));
+    if (w.size() != x.size())
+        n.refuse(dnnl_invalid_shape, n.name(1), ": expected ", x.size(), " dimensions, given shape ", to_string(w));
+    const auto groups = n.integer("group", 1);
+    if (groups < 1 || x[1] != w[1] * groups || w[0] % groups != 0)
+        n.refuse(dnnl_invalid_shape, n.name(1), ": expected filters in groups of 1 / group of x's ", x[1],
+                " channels each, given shape ", to_string(w), " and group ", groups);
+    if (n.has(2) && n.shape(2) != dims {w[0]})
+        n.refuse(dnnl_invalid_shape, n.name(2), ": expected shape ", to_string(dims {w[0]}), ", given shape ",
+                to_string(n.shape(2)));
+    return {x[0], x[1], w[0], groups, window_of(n, x, {w.begin() + 2, w.end()})};
+}
+
+} // namespace
+
+tensor_type infer_matmul(const op_node &n) {
+    return {onnx::type::float32, plan_matrices(n).y};
+}
+
+prepared_node prepare_matmul(const op_node &n, const settings &) {
+    const auto plan = plan_matrices(n);
+    const product p {plan.rows, plan.inner, plan.columns, plan.inner, 1, plan.columns, 1};
+    auto run = [=](const stage_arguments &args) {
+        const float *a = floats(args.inputs[0]), *b = floats(args.inputs[1]);
+        auto *y = static_cast<float *>(args.output);
+        for (std::size_t i = 0; i < plan.x_at.size(); ++i, y += p.rows * p.columns)
+            p.run(a + plan.x_at[i] * p.rows * p.inner, b + plan.w_at[i] * p.inner * p.columns, nullptr, y);
+    };
+    return {make_stage(run), {0, 1}};
+}
+
+tensor_type infer_gemm(const op_node &n) {
+    const auto p = plan_gemm(n);
+    return {onnx::type::float32, {p.rows, p.columns}};
+}
+
+prepared_node prepare_gemm(const op_node &n, const settings &) {
+    std::vector<std::size_t> inputs {0, 1};
+    if (n.has(2)) inputs.push_back(2);
+    auto run = [p = plan_gemm(n)](const stage_arguments &args) {
+        const float *c = args.inputs.size() > 2 ? floats(args.inputs[2]) : nullptr;
+        p.run(floats(args.inputs[0]), floats(args.inputs[1]), c, static_cast<float *>(args.output));
+    };
+    return {make_stage(run), inputs};
+}
+
+tensor_type infer_conv(const op_node &n) {
+    const auto c = plan_convolution_of_floats(n);
+    dims shape {c.batch, c.filters};
+    shape.insert(shape.end(), c.over.y.begin(), c.over.y.end());
+    return {onnx::type::float32, shape};
+}
+
+prepared_node prepare_conv(const op_node &n, const settings &) {
+    const auto c = plan_convolution_of_floats(n);
+    std::vector<std::size_t> inputs {0, 1};
+    if (n.has(2)) inputs.push_back(2);
+    return {make_stage([=](const stage_arguments &args) { c.run(args); }), inputs};
+}
+
+} // namespace dynquant::models

@@ -1,0 +1,53 @@
+#include <algorithm>
+#include <map>
+
+#include "model/operators/operators.hpp"
+#include "model/operators/products.hpp"
+#include "quantization/shape.hpp"
+
+namespace dynquant::models {
+namespace {
+
+class matmul_integer final : public stage {
+  public:
+    matmul_integer(matmul_plan plan, const std::int8_t *w)
+        : plan_(std::move(plan)) {
+        const auto size = plan_.problem.inner * plan_.problem.columns;
+        for (const auto at : plan_.w_at)
+            if (!products_.contains(at)) products_.try_emplace(at, problem_of(plan_, at), w + at * size);
+    }
+
+    std::size_t scratch_bytes() const override {
+        return products_.empty() ? 0 : std::ranges::max_element(products_, {}, [](const auto &p) {
+            return p.second.scratch_bytes();
+        })->second.scratch_bytes();
+    }
+
+    void run(const stage_arguments &args) const override {
+        const auto &p = plan_.problem;
+        auto *y = static_cast<std::int32_t *>(args.output);
+        if (p.rows * p.columns == 0) return;
+        for (std::size_t i = 0; i < plan_.x_at.size(); ++i, y += p.rows * p.columns) {
+            const auto &product = products_.at(plan_.w_at[i]);
+            const auto *x = static_cast<const std::byte *>(args.inputs[0]) + plan_.x_at[i] * p.rows * p.inner;
+            product.run(x, y, args.scratch);
+            layers::add_bias(product.bias(), p.rows, y);
+        }
+    }
+
+  private:
+    matmul_plan plan_;
+    std::map<std::int64_t, layers::integer_product> products_; // by the weights' matrix
+};
+
+} // namespace
+
+tensor_type infer_matmul_integer(const op_node &n) {
+    return {onnx::type::int32, plan_matmul(n).y};
+}
+
+prepared_node prepare_matmul_integer(const op_node &n, const settings &) {
+    return {std::make_unique<matmul_integer>(plan_matmul(n), weights_of(n)), {0}};
+}
+
+} // namespace dynquant::models

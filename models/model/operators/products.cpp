@@ -1,0 +1,174 @@
+#include "model/operators/products.hpp"
+
+#include <algorithm>
+
+#include "model/window.hpp"
+#include "quantization/shape.hpp"
+
+namespace dynquant::models {
+namespace {
+
+enum : std::size_t { x, w, x_zero_point, w_zero_point };
+
+/// Zero points of an input: one, or as many as one of these shapes has. Empty where it is left out.
+std::vector<std::int32_t> zero_points_of(const op_node &n, std::size_t input, const std::vector<dims> &shapes) {
+    if (!n.has(input)) return {};
+    const auto &value = n.constant(input);
+    const auto &shape = value.what.shape;
+    const bool is_one = volume(shape) == 1 && shape.size() <= 1;
+    if (!is_one && std::ranges::count(shapes, shape) == 0) {
+        std::string others;
+        for (const auto &other : shapes)
+            others += concat(", or shape ", to_string(other));
+        n.refuse(dnnl_invalid_shape, n.name(input), ": expected one value", others, ", given shape ", to_string(shape));
+    }
+    std::vector<std::int32_t> zero_points;
+    for (const auto byte : value.data)
+        zero_points.push_back(value.what.type == onnx::type::int8 ? static_cast<std::int8_t>(byte)
+                                                                  : std::to_integer<std::uint8_t>(byte));
+    return zero_points;
+}
+
+std::int32_t x_zero_point_of(const op_node &n) {
+    if (n.has(x_zero_point) && n.at(x_zero_point).type != n.at(x).type)
+        n.refuse(dnnl_invalid_data_type, n.name(x_zero_point), ": expected the type of ", n.name(x), ", ",
+                onnx::name_of(n.at(x).type), ", given ", onnx::name_of(n.at(x_zero_point).type));
+    const auto zero_points = zero_points_of(n, x_zero_point, {});
+    return zero_points.empty() ? 0 : zero_points.front();
+}
+
+/// Of MatMulInteger's weights: of their columns, or of those of each matrix. A vector is one column.
+std::vector<dims> column_shapes(const dims &weights) {
+    std::vector<dims> shapes {{weights.size() == 1 ? 1 : weights.back()}};
+    if (weights.size() > 2) {
+        shapes.push_back(weights);
+        shapes.back()[weights.size() - 2] = 1;
+    }
+    return shapes;
+}
+
+/// All but the last two extents.
+dims batch_of(const dims &matrices) {
+    return {matrices.begin(), matrices.end() - 2};
+}
+
+/// The extents of the batches, as numpy broadcasts them.
+dims broadcast_batch(const op_node &n, const dims &a, const dims &b) {
+    dims result(std::max(a.size(), b.size()), 1);
+    for (std::size_t d = 0; d < result.size(); ++d) { // from the last on
+        const auto of_a = d < a.size() ? a[a.size() - 1 - d] : 1, of_b = d < b.size() ? b[b.size() - 1 - d] : 1;
+        if (of_a != of_b && of_a != 1 && of_b != 1)
+            n.refuse(dnnl_invalid_shape, n.name(w), ": expected a batch that can be broadcast with that of ", n.name(x),
+                    " of shape ", to_string(n.shape(x)), ", given shape ", to_string(n.shape(w)));
+        result[result.size() - 1 - d] = of_a == 1 ? of_b : of_a;
+    }
+    constexpr auto most = std::int64_t {1} << 44; // as infer() allows for all elements
+    if (volume(result).value_or(most) >= most)
+        n.refuse(dnnl_invalid_shape, n.name(x), ": expected a size that can be, given shape ", to_string(n.shape(x)));
+    return result;
+}
+
+/// Which of a batch's matrices stands at position `at` of a batch that it is broadcast to.
+std::int64_t matrix_at(const dims &batch, const dims &to, std::int64_t at) {
+    std::int64_t index = 0, stride = 1;
+    for (std::size_t d = 0; d < to.size(); ++d) { // from the last on
+        const auto extent = to[to.size() - 1 - d], position = at % extent;
+        at /= extent;
+        if (d >= batch.size()) break;
+        const auto own = batch[batch.size() - 1 - d];
+        index += (own == 1 ? 0 : position) * stride;
+        stride *= own;
+    }
+    return index;
+}
+
+/// The padded tensor and the gathered windows must be of a size that can be.
+void check_workspace(const op_node &n, const layers::integer_convolution &p) {
+    dims padded {p.batch, p.channels}, gathered = p.over.y;
+    for (std::size_t d = 0; d < p.over.rank(); ++d)
+        padded.push_back(p.over.x[d] + p.over.pads_begin[d] + p.over.pads_end[d]);
+    gathered.insert(gathered.end(), p.over.kernel.begin(), p.over.kernel.end());
+    gathered.push_back(p.channels / p.groups);
+    for (const auto &shape : {padded, gathered})
+        if (!size_in_bytes({onnx::type::uint8, shape}))
+            n.refuse(dnnl_invalid_shape, n.name(x), ": expected a padded size that can be, given shape ",
+                    to_string(n.shape(x)));
+}
+
+} // namespace
+
+const std::int8_t *weights_of(const op_node &n) {
+    return reinterpret_cast<const std::int8_t *>(n.constant(w).data.data());
+}
+
+matrices plan_matrices(const op_node &n) {
+    auto a = n.shape(x), b = n.shape(w);
+    if (a.empty() || b.empty())
+        n.refuse(dnnl_invalid_shape, n.name(a.empty() ? x : w), ": expected rank 1 or more, given a scalar");
+    const bool a_is_vector = a.size() == 1, b_is_vector = b.size() == 1;
+    if (a_is_vector) a.insert(a.begin(), 1);
+    if (b_is_vector) b.push_back(1);
+    const auto rows = a[a.size() - 2], inner = a.back(), columns = b.back();
+    if (b[b.size() - 2] != inner)
+        n.refuse(dnnl_invalid_shape, n.name(w), ": expected ", inner, " rows, the last extent of ", n.name(x),
+                " of shape ", to_string(n.shape(x)), ", given shape ", to_string(n.shape(w)));
+    const auto batch = broadcast_batch(n, batch_of(a), batch_of(b));
+
+    matrices plan {batch, rows, inner, columns};
+    if (!a_is_vector) plan.y.push_back(rows);
+    if (!b_is_vector) plan.y.push_back(columns);
+    if (volume(batch_of(b)) == 1) { // all share it: their rows are those of one matrix
+        plan.rows = *volume(batch) * rows;
+        plan.x_at = plan.w_at = {0};
+        return plan;
+    }
+    const auto count = *volume(batch);
+    if (count > 1 << 20)
+        n.refuse(dnnl_unimplemented, n.name(w), ": expected at most 1048576 products of matrices, given ", count);
+    for (std::int64_t i = 0; i < count; ++i) {
+        plan.x_at.push_back(matrix_at(batch_of(a), batch, i));
+        plan.w_at.push_back(matrix_at(batch_of(b), batch, i));
+    }
+    return plan;
+}
+
+matmul_plan plan_matmul(const op_node &n) {
+    n.constant(w); // is one
+    matmul_plan plan {plan_matrices(n), {}};
+    plan.problem = {n.at(x).type == onnx::type::int8, plan.rows, plan.inner, plan.columns, x_zero_point_of(n),
+            zero_points_of(n, w_zero_point, column_shapes(n.shape(w)))};
+    return plan;
+}
+
+layers::integer_product::problem problem_of(const matmul_plan &plan, std::int64_t matrix) {
+    auto p = plan.problem;
+    const auto columns = p.columns;
+    if (const auto &all = p.w_zero_points; std::ssize(all) > columns)
+        p.w_zero_points = {all.begin() + matrix * columns, all.begin() + (matrix + 1) * columns};
+    return p;
+}
+
+layers::integer_convolution plan_convolution(const op_node &n) {
+    n.constant(w); // is one
+    const auto &from = n.shape(x), &weights = n.shape(w);
+    if (from.size() < 3)
+        n.refuse(dnnl_invalid_shape, n.name(x), ": expected a batch, channels and spatial dimensions, given shape ",
+                to_string(from));
+    if (weights.size() != from.size())
+        n.refuse(dnnl_invalid_shape, n.name(w), ": expected rank ", from.size(), ", that of ", n.name(x),
+                ", given shape ", to_string(weights));
+    const auto groups = n.integer("group", 1), channels = from[1], filters = weights[0];
+    if (groups < 1 || channels % groups != 0 || filters % groups != 0)
+        n.refuse(dnnl_invalid_arguments, "attribute 'group': expected a divisor of ", channels, " channels and ",
+                filters, " filters, given ", groups);
+    if (weights[1] != channels / groups)
+        n.refuse(dnnl_invalid_shape, n.name(w), ": expected ", channels / groups, " channels, those of ", n.name(x),
+                " of shape ", to_string(from), " in ", groups, " groups, given shape ", to_string(weights));
+    const dims kernel(weights.begin() + 2, weights.end());
+    layers::integer_convolution p {n.at(x).type == onnx::type::int8, from[0], groups, channels, filters,
+            window_of(n, from, kernel), x_zero_point_of(n), zero_points_of(n, w_zero_point, {dims {filters}})};
+    check_workspace(n, p);
+    return p;
+}
+
+} // namespace dynquant::models

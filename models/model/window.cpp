@@ -1,0 +1,89 @@
+#include "model/window.hpp"
+
+#include <algorithm>
+
+namespace dynquant::models {
+namespace {
+
+/// Far beyond any window, and products of two of them are no overflow.
+constexpr std::int64_t most = std::int64_t {1} << 30;
+
+std::vector<std::int64_t> values_of(
+        const op_node &n, const char *attribute, std::size_t count, std::int64_t least, std::int64_t otherwise) {
+    auto values = n.integers(attribute, std::vector(count, otherwise));
+    if (values.size() != count)
+        n.refuse(dnnl_invalid_arguments, "attribute '", attribute, "': expected ", count, " values, given ",
+                values.size());
+    for (const auto value : values)
+        if (value < least || value > most)
+            n.refuse(dnnl_invalid_arguments, "attribute '", attribute, "': expected values of ", least, " to ", most,
+                    ", given ", value);
+    return values;
+}
+
+/// SAME: as many positions as strides in x, the padding for it split evenly, an odd one at the end or the beginning.
+void pad_same(layers::window &w, bool odd_at_begin) {
+    for (std::size_t d = 0; d < w.rank(); ++d) {
+        const auto positions = (w.x[d] + w.strides[d] - 1) / w.strides[d];
+        const auto total = std::max<std::int64_t>(0, (positions - 1) * w.strides[d] + w.covered(d) - w.x[d]);
+        w.pads_begin[d] = (total + (odd_at_begin ? 1 : 0)) / 2;
+        w.pads_end[d] = total - w.pads_begin[d];
+    }
+}
+
+void read_pads(const op_node &n, layers::window &w) {
+    const auto rank = w.rank();
+    const auto mode = n.text("auto_pad", "NOTSET");
+    const auto pads = values_of(n, "pads", 2 * rank, 0, 0);
+    if (mode == "SAME_UPPER" || mode == "SAME_LOWER") return pad_same(w, mode == "SAME_LOWER");
+    if (mode == "VALID") return;
+    if (mode != "NOTSET")
+        n.refuse(dnnl_invalid_arguments,
+                "attribute 'auto_pad': expected NOTSET, SAME_UPPER, SAME_LOWER or VALID, given '", mode, "'",
+                suggest(mode, {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"}));
+    const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(rank);
+    w.pads_begin.assign(pads.begin(), middle);
+    w.pads_end.assign(middle, pads.end());
+}
+
+/// How many positions the window has along a dimension. ceil_mode counts one that reaches beyond the padding too,
+/// unless it begins there.
+std::int64_t positions(const layers::window &w, std::size_t d, bool ceil) {
+    const auto room = w.padded(d) - w.covered(d);
+    if (room < 0) return 0;
+    const auto whole = room / w.strides[d] + 1;
+    const bool more = ceil && room % w.strides[d] != 0 && whole * w.strides[d] < w.x[d] + w.pads_begin[d];
+    return whole + (more ? 1 : 0);
+}
+
+} // namespace
+
+layers::window window_of(const op_node &n, const dims &x, const dims &kernel) {
+    if (const auto stated = n.integers("kernel_shape", kernel); stated != kernel)
+        n.refuse(dnnl_invalid_arguments, "attribute 'kernel_shape': expected ", to_string(kernel),
+                ", as in the weights' shape, given ", to_string(stated));
+    layers::window w;
+    w.x.assign(x.begin() + 2, x.end());
+    w.kernel = kernel;
+    const auto rank = w.rank();
+    for (std::size_t d = 0; d < rank; ++d)
+        if (w.x[d] > most || kernel[d] < 1 || kernel[d] > most)
+            n.refuse(dnnl_invalid_shape, "expected extents and windows of 1 to ", most, ", given a window of ",
+                    to_string(kernel), " over ", to_string(w.x));
+    if (!size_in_bytes({onnx::type::uint8, kernel}))
+        n.refuse(dnnl_invalid_shape, "expected a window of a size that can be, given ", to_string(kernel));
+    w.strides = values_of(n, "strides", rank, 1, 1);
+    w.dilations = values_of(n, "dilations", rank, 1, 1);
+    w.pads_begin = w.pads_end = dims(rank, 0);
+    read_pads(n, w);
+    const bool ceil = n.integer("ceil_mode", 0) != 0;
+    for (std::size_t d = 0; d < rank; ++d) {
+        w.y.push_back(positions(w, d, ceil));
+        if (w.y.back() == 0)
+            n.refuse(dnnl_invalid_shape, "expected a window no larger than the padded tensor, given one of ",
+                    to_string(kernel), " over ", to_string(w.x));
+    }
+    return w;
+}
+
+} // namespace dynquant::models

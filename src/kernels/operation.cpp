@@ -1,0 +1,166 @@
+// The operation: what a kernel has prepared, wrapped in what all kernels want.
+#include <algorithm>
+
+#include "kernels/kernels.hpp"
+#include "parallel/float_control.hpp"
+#include "quantization/data_type.hpp"
+#include "quantization/elements.hpp"
+#include "quantization/environment.hpp"
+#include "quantization/isa.hpp"
+#include "quantization/names.hpp"
+#include "quantization/shape.hpp"
+#include "quantization/verbose.hpp"
+
+namespace dynquant {
+namespace {
+
+/// Known parameters in the type that a kernel reads.
+std::vector<std::byte> encode(const parameter &p) {
+    const auto count = static_cast<std::int64_t>(p.values.size());
+    std::vector<std::byte> bytes(static_cast<std::size_t>(size_in_bytes(p.type, count)));
+    for (std::int64_t i = 0; i < count; ++i)
+        store(p.type, bytes.data(), i, p.values[static_cast<std::size_t>(i)]);
+    return bytes;
+}
+
+/// Throws error. What a kernel can do is looked at when it is chosen.
+void check_options(const options &opts) {
+    if (opts.threads < 0)
+        throw error(dnnl_invalid_arguments, concat("threads: expected 0 or more, given ", opts.threads));
+    if (opts.kernel)
+        if (const auto wrong = wrong_enumerator("kernel", *opts.kernel)) throw error(dnnl_invalid_arguments, *wrong);
+    if (opts.max_isa)
+        if (const auto wrong = wrong_enumerator("max_isa", *opts.max_isa)) throw error(dnnl_invalid_arguments, *wrong);
+}
+
+[[noreturn, gnu::noinline]] void refuse_null(const char *name) {
+    throw error(dnnl_invalid_arguments, concat(name, ": expected a buffer, given a null pointer"));
+}
+
+/// Some parameters, as a kernel's run() takes them: what the statement knows, or the caller's.
+class parameter_argument {
+  public:
+    /// None at all where the statement has no such parameters.
+    parameter_argument(const char *name, const parameter *p)
+        : name_(name)
+        , given_at_run_(p && p->values.empty()) {
+        if (p) known_ = encode(*p);
+    }
+
+    /// Throws error when a buffer is needed and null.
+    const void *or_known(const void *given) const {
+        if (!given_at_run_) return known_.data();
+        if (!given) refuse_null(name_);
+        return given;
+    }
+
+  private:
+    const char *name_;
+    bool given_at_run_;
+    std::vector<std::byte> known_;
+};
+
+const parameter *address_of(const std::optional<parameter> &p) {
+    return p ? &*p : nullptr;
+}
+
+/// What every kernel's implementation is wrapped in: argument checks, zero volume, known parameters and
+/// verbose lines.
+class prepared final : public kernels::implementation {
+  public:
+    /// `q` is what the kernel made of `stated`.
+    prepared(const quantization &stated, const quantization &q, const options &opts,
+            const kernels::argument_names &names, std::unique_ptr<implementation> kernel)
+        : kernel_(std::move(kernel))
+        , folded_(stated.second_scales && !q.second_scales)
+        , empty_(volume(q.src.dims) == 0)
+        , requantizes_(q.dir == direction::requantize)
+        , src_name_(names.src)
+        , dst_name_(names.dst)
+        , scales_(names.scales, &q.scales)
+        , zero_points_(names.zero_points, address_of(q.zero_points))
+        , second_scales_("second scales", address_of(q.second_scales))
+        , bias_("bias", address_of(q.bias)) {
+        if (environment::verbose() > 0) description_ = verbose::describe(stated, info(), opts.name);
+    }
+
+    operation_info info() const override {
+        auto result = kernel_->info();
+        result.folded = folded_;
+        return result;
+    }
+
+    void run(const arguments &given) const override {
+        if (empty_) return;
+        if (!given.src) refuse_null(src_name_);
+        arguments args = given;
+        args.scales = scales_.or_known(given.scales);
+        args.zero_points = zero_points_.or_known(given.zero_points);
+        if (requantizes_) { // the others are spared looking
+            args.second_scales = second_scales_.or_known(given.second_scales);
+            args.bias = bias_.or_known(given.bias);
+        }
+        if (!given.dst) refuse_null(dst_name_);
+        if (description_.empty()) return kernel_->run(args);
+        const parallel::float_control control;
+        run_and_print(args);
+    }
+
+  private:
+    // Not inlined, so that the arithmetic stays within float_control; so is prepare_under_control().
+    [[gnu::noinline]] void run_and_print(const arguments &args) const {
+        verbose::print("exec", description_, verbose::milliseconds([&] { kernel_->run(args); }));
+    }
+
+    std::unique_ptr<implementation> kernel_;
+    bool folded_, empty_, requantizes_;
+    const char *src_name_, *dst_name_;
+    parameter_argument scales_, zero_points_, second_scales_, bias_;
+    std::string description_; // empty: verbose is off
+};
+
+const kernels::implementation &required(const std::shared_ptr<const kernels::implementation> &implementation) {
+    if (!implementation)
+        throw error(dnnl_invalid_arguments, "operation: expected one made by prepare(), given an empty one");
+    return *implementation;
+}
+
+[[gnu::noinline]] operation prepare_under_control(const quantization &q, const options &opts,
+        kernels::kernel_list kernels, const kernels::argument_names &names) {
+    check_options(opts);
+    kernels::settings settings;
+    settings.max_isa = opts.max_isa ? std::min(*opts.max_isa, processor_isa()) : best_isa();
+    settings.threads = opts.threads;
+    const auto &kernel = kernels::choose(q, settings, opts.kernel ? opts.kernel : environment::kernel(), kernels);
+
+    std::shared_ptr<const prepared> result;
+    const double ms = verbose::milliseconds([&] {
+        auto computed = q;
+        auto implementation = kernel.prepare(computed, settings);
+        result = std::make_shared<const prepared>(q, computed, opts, names, std::move(implementation));
+    });
+    if (environment::verbose() > 1) verbose::print("create", verbose::describe(q, result->info(), opts.name), ms);
+    return operation(result);
+}
+
+} // namespace
+
+operation kernels::prepare(
+        const quantization &q, const options &opts, kernel_list kernels, const argument_names &names) {
+    // Known parameters are converted: the caller's flushing would lose subnormal ones, its traps would spring.
+    const parallel::float_control control;
+    return prepare_under_control(q, opts, kernels, names);
+}
+
+operation::operation(std::shared_ptr<const kernels::implementation> implementation)
+    : implementation_(std::move(implementation)) {}
+
+void operation::run(const arguments &args) const {
+    required(implementation_).run(args);
+}
+
+operation_info operation::info() const {
+    return required(implementation_).info();
+}
+
+} // namespace dynquant

@@ -1,0 +1,60 @@
+#include "layers/excess_weights.hpp"
+
+#include <algorithm>
+
+namespace dynquant::layers {
+namespace {
+
+/// 255 times this, or times less, is within 16 bits.
+constexpr int most = 128;
+
+/// By how much two weights of the same sign are beyond what they may be together. It is no more than either of them.
+int excess_of(int a, int b) {
+    const auto positive = std::max(a, 0) + std::max(b, 0), negative = std::min(a, 0) + std::min(b, 0);
+    return std::max(positive - most, 0) + std::min(negative + most, 0);
+}
+
+} // namespace
+
+void excess_weights::take_from(std::span<std::int8_t> panel, std::int64_t columns) {
+    const auto count = static_cast<std::size_t>(columns), step = 4 * count;
+    std::vector<std::int8_t> excess(count);
+    places_ = 4; // panels share no step
+    for (std::size_t at = 0; at < panel.size(); at += step)
+        for (const std::size_t pair : {0U, 2U}) {
+            bool is_any = false;
+            for (std::size_t n = 0; n < count; ++n) {
+                auto &first = panel[at + 4 * n + pair];
+                excess[n] = static_cast<std::int8_t>(excess_of(first, panel[at + 4 * n + pair + 1]));
+                first = static_cast<std::int8_t>(first - excess[n]);
+                is_any |= excess[n] != 0;
+            }
+            if (is_any) add(static_cast<std::int32_t>(at / count + pair), excess);
+        }
+    begin_.push_back(static_cast<std::int64_t>(elements_.size() / 4));
+}
+
+/// At the next place of the last step; but where that would make pairs that saturate, beside zeros.
+void excess_weights::add(std::int32_t element, std::span<const std::int8_t> excess) {
+    const auto step = 4 * excess.size();
+    const auto fits = [&] {
+        if (places_ % 2 == 0) return true;
+        const auto *last = weights_.data() + weights_.size() - step + places_ - 1;
+        for (std::size_t n = 0; n < excess.size(); ++n)
+            if (excess_of(last[4 * n], excess[n]) != 0) return false;
+        return true;
+    };
+    if (!fits()) ++places_;
+    if (places_ == 4) {
+        places_ = 0;
+        elements_.resize(elements_.size() + 4);
+        weights_.resize(weights_.size() + step);
+    }
+    elements_[elements_.size() - 4 + static_cast<std::size_t>(places_)] = element;
+    auto *to = weights_.data() + weights_.size() - step + places_;
+    for (std::size_t n = 0; n < excess.size(); ++n)
+        to[4 * n] = excess[n];
+    ++places_;
+}
+
+} // namespace dynquant::layers

@@ -1,0 +1,145 @@
+#include "layers/integer_product.hpp"
+
+#include <cstring>
+
+#include "layers/onednn/onednn.hpp"
+#include "parallel/parallel.hpp"
+
+namespace dynquant::layers {
+namespace {
+
+std::int32_t wrapped(std::int64_t value) {
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(value)); // modulo 2^32
+}
+
+bool is_any(const std::vector<std::int32_t> &zero_points) {
+    return std::ranges::any_of(zero_points, [](std::int32_t zp) { return zp != 0; });
+}
+
+/// -x_zero_point times the sums of the columns of w - w_zero_points.
+std::vector<std::int32_t> bias_of(const integer_product::problem &p, const std::int8_t *w) {
+    if (p.x_zero_point == 0) return {};
+    const auto columns = static_cast<std::size_t>(p.columns);
+    std::vector<std::int64_t> sums(columns);
+    for (std::int64_t k = 0; k < p.inner; ++k)
+        for (std::size_t n = 0; n < columns; ++n)
+            sums[n] += w[static_cast<std::size_t>(k) * columns + n];
+    std::vector<std::int32_t> bias(columns);
+    for (std::size_t n = 0; n < columns; ++n) {
+        const auto zero_point = p.w_zero_points.empty() ? 0 : p.w_zero_points[p.w_zero_points.size() == 1 ? 0 : n];
+        bias[n] = wrapped(-p.x_zero_point * (sums[n] - p.inner * zero_point));
+    }
+    return bias;
+}
+
+template <typename Element>
+std::int64_t sum(const Element *x, std::int64_t count) {
+    std::int64_t total = 0;
+    for (std::int64_t k = 0; k < count; ++k)
+        total += x[k];
+    return total;
+}
+
+void add(const std::int32_t *from, std::size_t count, std::int32_t *to) {
+    for (std::size_t i = 0; i < count; ++i)
+        to[i] = wrapped(std::int64_t {to[i]} + from[i]);
+}
+
+} // namespace
+
+integer_product::integer_product(const problem &p, const std::int8_t *w)
+    : problem_(p)
+    , bias_(bias_of(p, w)) {
+    if (p.rows == 0 || p.columns == 0) return;
+    if (!is_any(p.w_zero_points)) problem_.w_zero_points.clear();
+    const product_slice::problem whole {p.x_is_signed, p.rows, p.inner, p.columns};
+    if (auto slice = few_rows_slice(whole, w))
+        slices_.push_back({0, p.inner, std::move(slice)});
+    else if (int8_is_exact())
+        slices_ = onednn_slices(p, w);
+    if (!slices_.empty()) return;
+    auto slice = vector_slice(whole, w);
+    slices_.push_back({0, p.inner, slice ? std::move(slice) : plain_slice(whole, w)});
+}
+
+/// None where oneDNN has no such product.
+std::vector<integer_product::placed_slice> integer_product::onednn_slices(const problem &p, const std::int8_t *w) {
+    std::vector<placed_slice> slices;
+    std::int64_t begin = 0;
+    for (const auto end : exact_slices(w, p.inner, p.columns)) {
+        auto slice = onednn_slice({p.x_is_signed, p.rows, end - begin, p.columns}, w + begin * p.columns);
+        if (!slice) return {};
+        slices.push_back({begin, end - begin, std::move(slice)});
+        begin = end;
+    }
+    return slices;
+}
+
+integer_product::~integer_product() = default;
+
+/// Of a slice's sums in scratch memory, in whole cache lines.
+std::size_t integer_product::sums_bytes() const {
+    return (static_cast<std::size_t>(problem_.rows * problem_.columns) * sizeof(std::int32_t) + 63) / 64 * 64;
+}
+
+std::size_t integer_product::scratch_bytes() const {
+    if (slices_.size() < 2) return 0;
+    const auto widest = std::ranges::max_element(slices_, {}, &placed_slice::inner)->inner;
+    return sums_bytes() + static_cast<std::size_t>(problem_.rows * widest);
+}
+
+void integer_product::run(const void *x, std::int32_t *y, std::byte *scratch) const {
+    const auto *from = static_cast<const std::byte *>(x);
+    if (slices_.size() == 1)
+        slices_.front().slice->run(from, y);
+    else
+        run_slices(from, y, scratch);
+    if (!problem_.w_zero_points.empty()) subtract_row_sums(x, y);
+}
+
+void integer_product::run_slices(const std::byte *x, std::int32_t *y, std::byte *scratch) const {
+    const auto count = problem_.rows * problem_.columns;
+    auto *const columns = scratch + sums_bytes();
+    for (const auto &s : slices_) {
+        auto *const sums = s.begin == 0 ? y : reinterpret_cast<std::int32_t *>(scratch);
+        copy_columns(x, s, columns);
+        s.slice->run(columns, sums);
+        if (sums == y) continue;
+        parallel::for_each_part(count, parallel::parts_for(count, 0), [&](parallel::range r) {
+            add(sums + r.begin, static_cast<std::size_t>(r.end - r.begin), y + r.begin);
+        });
+    }
+}
+
+/// Those of x that a slice multiplies, dense: where rows lie further apart oneDNN falls back to a product that takes
+/// two to four times as long.
+void integer_product::copy_columns(const std::byte *x, const placed_slice &of, std::byte *to) const {
+    const auto rows = problem_.rows;
+    parallel::for_each_part(rows, parallel::parts_for_items(rows, rows * of.inner), [&](parallel::range r) {
+        for (auto m = r.begin; m < r.end; ++m)
+            std::memcpy(to + m * of.inner, x + m * problem_.inner + of.begin, static_cast<std::size_t>(of.inner));
+    });
+}
+
+void integer_product::subtract_row_sums(const void *x, std::int32_t *y) const {
+    const auto &p = problem_;
+    const auto step = p.w_zero_points.size() == 1 ? 0 : 1;
+    parallel::for_each_part(p.rows, parallel::parts_for_items(p.rows, p.rows * p.columns), [&](parallel::range rows) {
+        for (auto m = rows.begin; m < rows.end; ++m) {
+            const auto total = p.x_is_signed ? sum(static_cast<const std::int8_t *>(x) + m * p.inner, p.inner)
+                                             : sum(static_cast<const std::uint8_t *>(x) + m * p.inner, p.inner);
+            for (std::int64_t n = 0; n < p.columns; ++n) {
+                auto &to = y[m * p.columns + n];
+                to = wrapped(to - total * p.w_zero_points[static_cast<std::size_t>(n * step)]);
+            }
+        }
+    });
+}
+
+void add_bias(std::span<const std::int32_t> bias, std::int64_t rows, std::int32_t *y) {
+    if (bias.empty()) return;
+    for (std::int64_t m = 0; m < rows; ++m, y += bias.size())
+        add(bias.data(), bias.size(), y);
+}
+
+} // namespace dynquant::layers

@@ -1,0 +1,55 @@
+// Products with constant int8 weights, as MatMulInteger defines them: exact, in s32, which wraps.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "layers/integer_sums.hpp"
+
+namespace dynquant::layers {
+
+class product_slice;
+
+/// y[m][n] = sum over k of (x[m][k] - x_zero_point) (w[k][n] - w_zero_points[n]), less the bias. The weights are
+/// prepared once.
+class integer_product final : public integer_sums {
+  public:
+    struct problem {
+        bool x_is_signed = false; // s8, else u8
+        std::int64_t rows = 0, inner = 0, columns = 0;
+        std::int32_t x_zero_point = 0;
+        std::vector<std::int32_t> w_zero_points = {}; // none, one, or one for each column
+    };
+
+    /// w is row-major and copied.
+    integer_product(const problem &p, const std::int8_t *w);
+    ~integer_product() override;
+
+    const std::vector<std::int32_t> &bias() const override { return bias_; }
+    std::size_t scratch_bytes() const override;
+    /// x and y are row-major.
+    void run(const void *x, std::int32_t *y, std::byte *scratch) const override;
+
+  private:
+    /// So much of the inner dimension, from there on.
+    struct placed_slice {
+        std::int64_t begin, inner;
+        std::unique_ptr<const product_slice> slice;
+    };
+
+    static std::vector<placed_slice> onednn_slices(const problem &p, const std::int8_t *w);
+    std::size_t sums_bytes() const;
+    void run_slices(const std::byte *x, std::int32_t *y, std::byte *scratch) const;
+    void copy_columns(const std::byte *x, const placed_slice &of, std::byte *to) const;
+    void subtract_row_sums(const void *x, std::int32_t *y) const;
+
+    problem problem_;
+    std::vector<std::int32_t> bias_;
+    std::vector<placed_slice> slices_; // their results are added
+};
+
+/// Adds a bias to each row of y, wrapping.
+void add_bias(std::span<const std::int32_t> bias, std::int64_t rows, std::int32_t *y);
+
+} // namespace dynquant::layers

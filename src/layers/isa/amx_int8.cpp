@@ -1,0 +1,136 @@
+// The algorithm of panel_product.hpp by AMX: up to 16 rows of x are one tile. Tiles do not make the processor fetch
+// what comes next, so weights are fetched ahead; without that they take up to twice as long to arrive.
+#include <atomic>
+#include <cstring>
+
+#include <immintrin.h>
+
+#include "layers/panel_product.hpp"
+
+namespace dynquant::layers {
+namespace {
+
+/// Elements of x's rows in a tile, and weights of a panel that meet them.
+constexpr std::int64_t depth = amx_depth, step_bytes = depth * amx_columns;
+
+/// How far ahead weights are fetched. One step to four are alike here.
+constexpr std::int64_t ahead = 2 * step_bytes;
+
+/// As the processor wants it (Intel SDM, LDTILECFG).
+struct alignas(64) tile_shapes {
+    std::uint8_t palette = 0, start_row = 0, reserved[14] = {};
+    std::uint16_t row_bytes[16] = {};
+    std::uint8_t rows[16] = {};
+};
+
+/// Tiles 0 to 3 are sums of 16 columns each, 4 is x, 5 to 7 are weights. oneDNN may have shaped tiles on this thread
+/// and count on that, so its shapes come back.
+class shaped_tiles {
+  public:
+    explicit shaped_tiles(std::int64_t rows) {
+        _tile_storeconfig(&before_);
+        tile_shapes shapes;
+        shapes.palette = 1;
+        for (int t = 0; t < 8; ++t) {
+            shapes.row_bytes[t] = 64;
+            shapes.rows[t] = static_cast<std::uint8_t>(t < 5 ? rows : 16);
+        }
+        std::atomic_signal_fence(std::memory_order_seq_cst); // compilers do not see what instructions for tiles read
+        _tile_loadconfig(&shapes);
+    }
+    shaped_tiles(const shaped_tiles &) = delete;
+    shaped_tiles &operator=(const shaped_tiles &) = delete;
+    ~shaped_tiles() { _tile_loadconfig(&before_); }
+
+  private:
+    tile_shapes before_;
+};
+
+// Tiles are named by literals.
+
+/// Adds to the sums the products of a tile of x and the weights that meet it.
+template <bool x_is_signed>
+void add_products(const std::byte *x, std::int64_t x_stride, const std::int8_t *w) {
+    constexpr std::int64_t w_stride = 4 * amx_columns;
+    _tile_loadd(4, x, x_stride);
+    _tile_loadd(5, w, w_stride);
+    _tile_loadd(6, w + 64, w_stride);
+    if constexpr (x_is_signed) {
+        _tile_dpbssd(0, 4, 5);
+        _tile_dpbssd(1, 4, 6);
+    } else {
+        _tile_dpbusd(0, 4, 5);
+        _tile_dpbusd(1, 4, 6);
+    }
+    _tile_loadd(7, w + 128, w_stride);
+    _tile_loadd(5, w + 192, w_stride);
+    if constexpr (x_is_signed) {
+        _tile_dpbssd(2, 4, 7);
+        _tile_dpbssd(3, 4, 5);
+    } else {
+        _tile_dpbusd(2, 4, 7);
+        _tile_dpbusd(3, 4, 5);
+    }
+}
+
+void store(std::int32_t *y, std::int64_t stride_bytes) {
+    _tile_stored(0, y, stride_bytes);
+    _tile_stored(1, y + 16, stride_bytes);
+    _tile_stored(2, y + 32, stride_bytes);
+    _tile_stored(3, y + 48, stride_bytes);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+/// The last elements of each row, and zeros up to a tile's depth.
+struct alignas(64) row_ends {
+    row_ends(const panel_product &p, const std::byte *x) {
+        const auto whole = p.inner / depth * depth;
+        for (std::int64_t r = 0; r < p.rows && whole < p.inner; ++r)
+            std::memcpy(bytes[r], x + r * p.inner + whole, static_cast<std::size_t>(p.inner - whole));
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+    std::byte bytes[amx_rows][depth] = {};
+};
+
+/// Leaves the sums in the tiles.
+template <bool x_is_signed>
+void multiply_panel(const panel_product &p, const std::byte *x, const row_ends &ends, const std::int8_t *w) {
+    const auto add = [&](const std::byte *from, std::int64_t stride) {
+        for (std::int64_t i = 0; i < step_bytes; i += 64)
+            _mm_prefetch(reinterpret_cast<const char *>(w + ahead + i), _MM_HINT_T0);
+        add_products<x_is_signed>(from, stride, w);
+        w += step_bytes;
+    };
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    const auto whole = p.inner / depth * depth;
+    for (std::int64_t k = 0; k < whole; k += depth)
+        add(x + k, p.inner);
+    if (whole < p.inner) add(ends.bytes[0], depth);
+}
+
+void multiply_panels(const panel_product &p, const std::byte *x, parallel::range panels, std::int32_t *y) {
+    const shaped_tiles tiles(p.rows);
+    const row_ends ends(p, x);
+    for (auto panel = panels.begin; panel < panels.end; ++panel) {
+        const auto *w = p.weights + panel * p.panel_bytes;
+        p.x_is_signed ? multiply_panel<true>(p, x, ends, w) : multiply_panel<false>(p, x, ends, w);
+        const auto first = panel * amx_columns, columns = p.columns - first;
+        if (columns >= amx_columns) {
+            store(y + first, p.columns * 4);
+            continue;
+        }
+        alignas(64) std::int32_t sums[amx_rows][amx_columns];
+        store(sums[0], sizeof sums[0]);
+        for (std::int64_t r = 0; r < p.rows; ++r)
+            std::memcpy(y + r * p.columns + first, sums[r], static_cast<std::size_t>(columns) * sizeof *y);
+    }
+}
+
+} // namespace
+
+constinit const multiply_panels_function amx_int8_multiply_panels = multiply_panels;
+
+} // namespace dynquant::layers

@@ -1,0 +1,178 @@
+// Convolution by oneDNN. A zero point of x is padded with, and left to the bias.
+#include <cstring>
+
+#include "layers/onednn/int8_primitive.hpp"
+#include "layers/onednn/onednn.hpp"
+#include "parallel/parallel.hpp"
+#include "quantization/onednn_limits.hpp"
+#include "quantization/shape.hpp"
+
+namespace dynquant::layers {
+namespace {
+
+using problem = integer_convolution;
+using desc = dnnl::memory::desc;
+
+/// Of a tensor whose channels are last, as oneDNN names its dimensions: batch, channels, spatial ones.
+desc channels_last(std::int64_t batch, std::int64_t channels, const dims &spatial, dnnl::memory::data_type type) {
+    dims shape {batch, channels}, lying {batch};
+    shape.insert(shape.end(), spatial.begin(), spatial.end());
+    lying.insert(lying.end(), spatial.begin(), spatial.end());
+    lying.push_back(channels);
+    auto strides = row_major(lying);
+    strides.insert(strides.begin() + 1, strides.back());
+    strides.pop_back();
+    return {shape, type, strides};
+}
+
+int8_primitive primitive_of(const problem &p, const std::int8_t *w) {
+    using type = dnnl::memory::data_type;
+    const auto &window = p.over;
+    dims weights {p.filters / p.groups, p.channels / p.groups};
+    if (p.groups > 1) weights.insert(weights.begin(), p.groups);
+    weights.insert(weights.end(), window.kernel.begin(), window.kernel.end());
+    auto dilations = window.dilations; // oneDNN counts what lies between
+    for (auto &d : dilations)
+        --d;
+    const dnnl::convolution_forward::primitive_desc description(cpu_engine(), dnnl::prop_kind::forward_inference,
+            dnnl::algorithm::convolution_direct,
+            channels_last(p.batch, p.channels, window.x, p.x_is_signed ? type::s8 : type::u8),
+            desc(weights, type::s8, dnnl::memory::format_tag::any),
+            channels_last(p.batch, p.filters, window.y, type::s32), window.strides, dilations, window.pads_begin,
+            window.pads_end, user_scratchpad());
+    return {description, dnnl::convolution_forward(description), desc(weights, type::s8, row_major(weights)), w};
+}
+
+/// x with its padding around it, in which all is the zero point.
+class padding {
+  public:
+    explicit padding(const problem &p)
+        : value_(p.x_zero_point)
+        , batch_(p.batch)
+        , x_(p.over.x)
+        , begin_(p.over.pads_begin)
+        , padded_(p.over.x) {
+        for (std::size_t d = 0; d < padded_.size(); ++d)
+            padded_[d] += begin_[d] + p.over.pads_end[d];
+        for (auto *extents : {&x_, &padded_}) // so that an element is a byte
+            extents->back() *= p.channels;
+        begin_.back() *= p.channels;
+    }
+
+    std::size_t bytes() const { return static_cast<std::size_t>(batch_ * *volume(padded_)); }
+
+    void run(const void *x, std::byte *to) const {
+        const auto length = x_.back(), padded_length = padded_.back(), rows = *volume(padded_) / padded_length;
+        const auto parts = parallel::parts_for_items(batch_ * rows, batch_ * rows * padded_length);
+        parallel::for_each_part(batch_ * rows, parts, [&](parallel::range part) {
+            for (auto r = part.begin; r < part.end; ++r) {
+                std::memset(to + r * padded_length, value_, static_cast<std::size_t>(padded_length));
+                if (const auto from = source(r % rows); from >= 0)
+                    std::memcpy(to + r * padded_length + begin_.back(),
+                            static_cast<const std::byte *>(x) + (r / rows * *volume(x_) + from),
+                            static_cast<std::size_t>(length));
+            }
+        });
+    }
+
+  private:
+    /// Where in x a padded row begins, or -1 for one of padding.
+    std::int64_t source(std::int64_t row) const {
+        std::int64_t offset = 0, stride = x_.back();
+        for (auto d = x_.size() - 1; d-- > 0; row /= padded_[d]) {
+            const auto position = row % padded_[d] - begin_[d];
+            if (position < 0 || position >= x_[d]) return -1;
+            offset += position * stride;
+            stride *= x_[d];
+        }
+        return offset;
+    }
+
+    int value_;
+    std::int64_t batch_;
+    dims x_, begin_, padded_;
+};
+
+class direct final : public integer_sums {
+  public:
+    direct(const problem &p, const std::int8_t *w, std::vector<std::int32_t> bias)
+        : bias_(std::move(bias))
+        , needs_padding_(p.x_zero_point != 0 && p.over.is_padded())
+        , padding_(p)
+        , primitive_(primitive_of(needs_padding_ ? padded(p) : p, w)) {}
+
+    const std::vector<std::int32_t> &bias() const override { return bias_; }
+    std::size_t scratch_bytes() const override { return needs_padding_ ? padding_.bytes() : 0; }
+
+    void run(const void *x, std::int32_t *y, std::byte *scratch) const override {
+        if (!needs_padding_) return primitive_.run(x, y);
+        padding_.run(x, scratch);
+        primitive_.run(scratch, y);
+    }
+
+  private:
+    static problem padded(problem p) {
+        auto &w = p.over;
+        for (std::size_t d = 0; d < w.rank(); ++d)
+            w.x[d] = w.padded(d);
+        w.pads_begin = w.pads_end = dims(w.rank(), 0);
+        return p;
+    }
+
+    std::vector<std::int32_t> bias_;
+    bool needs_padding_;
+    padding padding_;
+    int8_primitive primitive_;
+};
+
+/// -x_zero_point times the sum of each filter's weights.
+std::vector<std::int32_t> bias_of(const problem &p, const std::int8_t *w) {
+    if (p.x_zero_point == 0) return {};
+    const auto taps = p.channels / p.groups * *volume(p.over.kernel);
+    std::vector<std::int32_t> bias;
+    for (std::int64_t f = 0; f < p.filters; ++f) {
+        std::int64_t sum = 0;
+        for (std::int64_t k = 0; k < taps; ++k)
+            sum += w[f * taps + k];
+        bias.push_back(static_cast<std::int32_t>(static_cast<std::uint32_t>(-p.x_zero_point * sum)));
+    }
+    return bias;
+}
+
+bool is_exact(const problem &p, const std::int8_t *w) {
+    const auto taps = p.channels / p.groups * *volume(p.over.kernel), filters = p.filters / p.groups;
+    const auto rows = product_weights(p, w);
+    for (std::int64_t g = 0; g < p.groups; ++g)
+        if (exact_slices(rows.data() + g * taps * filters, taps, filters).size() > 1) return false;
+    return true;
+}
+
+/// oneDNN makes code for each column of a row, about 100 bytes: beyond this many it would take seconds and megabytes.
+constexpr std::int64_t most_columns = std::int64_t {1} << 16;
+
+/// Whether oneDNN can count all extents, and makes little code.
+bool is_of_a_size_for_onednn(const problem &p) {
+    const auto &w = p.over;
+    for (std::size_t d = 0; d < w.rank(); ++d) {
+        if (!fits_int(dims {w.padded(d), w.covered(d), w.strides[d]})) return false;
+        if (d + 1 == w.rank() && w.padded(d) > most_columns) return false;
+    }
+    return fits_int(dims {p.batch, p.channels, p.filters});
+}
+
+} // namespace
+
+std::unique_ptr<const integer_sums> direct_convolution(const problem &p, const std::int8_t *w) {
+    const bool has_zero_points = std::ranges::any_of(p.w_zero_points, [](std::int32_t zp) { return zp != 0; });
+    if (!int8_is_exact() || has_zero_points || p.channels == 0 || p.over.rank() > 3 || !is_of_a_size_for_onednn(p)
+            || !is_exact(p, w))
+        return nullptr;
+    try {
+        return std::make_unique<direct>(p, w, bias_of(p, w));
+    } catch (const dnnl::error &e) {
+        if (e.status == dnnl_unimplemented) return nullptr;
+        throw;
+    }
+}
+
+} // namespace dynquant::layers

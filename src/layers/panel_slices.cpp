@@ -1,0 +1,162 @@
+// Products by panels of weights, where the processor has instructions for them.
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#if defined(__x86_64__) && defined(__linux__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+#include "dynquant/quantization.hpp"
+#include "layers/excess_weights.hpp"
+#include "layers/panel_product.hpp"
+#include "layers/product_slice.hpp"
+
+namespace dynquant::layers {
+namespace {
+
+#if defined(__x86_64__)
+/// Whether the processor has AMX and Linux lets this process use it, which it wants to be asked.
+bool may_use_amx() {
+#if defined(__linux__)
+    constexpr unsigned tiles_and_int8 = 3U << 24;
+    constexpr long request_permission = 0x1023, tile_data = 18; // Documentation/arch/x86/xstate.rst
+    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+    return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & tiles_and_int8) == tiles_and_int8
+            && syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+#else
+    return false;
+#endif
+}
+#endif
+
+/// A function, and how its weights lie.
+struct panel_kind {
+    multiply_panels_function multiply;
+    std::int64_t columns; // of a panel
+    std::int64_t depth;   // of which a panel's rows are a multiple
+    bool has_start;       // of sums, where x is signed
+    bool has_excess;      // taken away from weights
+};
+
+class by_panels final : public product_slice {
+  public:
+    by_panels(const panel_kind &kind, const problem &p, const std::int8_t *w)
+        : kind_(kind)
+        , panels_((p.columns + kind.columns - 1) / kind.columns)
+        , panel_bytes_((p.inner + kind.depth - 1) / kind.depth * kind.depth * kind.columns)
+        , weights_(static_cast<std::size_t>(panels_ * panel_bytes_ / line_bytes + 1))
+        , start_(static_cast<std::size_t>(panels_ * kind.columns))
+        , product_ {bytes(), panel_bytes_, start_.data(), {}, p.rows, p.inner, p.columns, p.x_is_signed} {
+        for (std::int64_t k = 0; k < p.inner; ++k, w += p.columns) {
+            place(k, w);
+            if (p.x_is_signed && kind.has_start) subtract_from_start(w);
+        }
+        if (kind.has_excess) take_excess();
+    }
+
+    void run(const std::byte *x, std::int32_t *y) const override {
+        const auto &p = product_;
+        const auto parts = parallel::parts_for(p.rows * p.inner * p.columns, 0);
+        if (panels_ >= p.rows || p.rows < worth_sharing)
+            run_by_columns(std::min<std::int64_t>(panels_, parts), x, y);
+        else
+            run_by_rows(std::min<std::int64_t>(p.rows, parts), x, y);
+    }
+
+  private:
+    /// So many rows may be split, so that each part reads all weights: of fewer, reading these is most of the work.
+    static constexpr std::int64_t worth_sharing = 64;
+
+    static constexpr std::int64_t line_bytes = 64;
+    struct alignas(line_bytes) cache_line {
+        std::array<std::int8_t, line_bytes> elements = {};
+    };
+    std::int8_t *bytes() { return weights_.front().elements.data(); }
+
+    /// The k-th row.
+    void place(std::int64_t k, const std::int8_t *row) {
+        auto *to = bytes() + k / 4 * 4 * kind_.columns + k % 4;
+        for (std::int64_t first = 0; first < product_.columns; first += kind_.columns, to += panel_bytes_)
+            for (std::int64_t n = 0; n < std::min(kind_.columns, product_.columns - first); ++n)
+                to[4 * n] = row[first + n];
+    }
+
+    void subtract_from_start(const std::int8_t *row) {
+        for (std::int64_t n = 0; n < product_.columns; ++n) {
+            auto &start = start_[static_cast<std::size_t>(n)];
+            start = static_cast<std::int32_t>(
+                    static_cast<std::uint32_t>(start) - 128U * static_cast<std::uint32_t>(row[n]));
+        }
+    }
+
+    void take_excess() {
+        for (std::int64_t panel = 0; panel < panels_; ++panel)
+            excess_.take_from({bytes() + panel * panel_bytes_, static_cast<std::size_t>(panel_bytes_)}, kind_.columns);
+        product_.excess = excess_.steps();
+    }
+
+    void run_by_columns(std::int64_t parts, const std::byte *x, std::int32_t *y) const {
+        parallel::for_each_part(panels_, static_cast<int>(parts),
+                [&](parallel::range panels) { kind_.multiply(product_, x, panels, y); });
+    }
+
+    void run_by_rows(std::int64_t parts, const std::byte *x, std::int32_t *y) const {
+        parallel::for_each_part(product_.rows, static_cast<int>(parts), [&](parallel::range rows) {
+            auto p = product_;
+            p.rows = rows.end - rows.begin;
+            kind_.multiply(p, x + rows.begin * p.inner, {0, panels_}, y + rows.begin * p.columns);
+        });
+    }
+
+    panel_kind kind_;
+    std::int64_t panels_, panel_bytes_;
+    std::vector<cache_line> weights_;
+    std::vector<std::int32_t> start_;
+    excess_weights excess_;
+    panel_product product_;
+};
+
+/// For a few rows; none where oneDNN's product is the better one.
+std::optional<panel_kind> few_rows_kind([[maybe_unused]] std::int64_t rows) {
+#if defined(__x86_64__)
+    static const bool has_vnni = __builtin_cpu_supports("avx512vnni");
+    if (best_isa() >= isa::avx512) {
+        if (rows <= vnni_rows && has_vnni)
+            return panel_kind {avx512_vnni_multiply_panels, vnni_columns, 4, true, false};
+        if (rows <= amx_rows) {
+            static const bool has_amx = may_use_amx();
+            if (has_amx) return panel_kind {amx_int8_multiply_panels, amx_columns, amx_depth, false, false};
+        }
+    }
+#endif
+    return {};
+}
+
+std::optional<panel_kind> any_rows_kind() {
+#if defined(__x86_64__)
+    if (best_isa() >= isa::avx2) return panel_kind {avx2_multiply_panels, avx2_columns, 4, true, true};
+#endif
+    return {};
+}
+
+std::unique_ptr<const product_slice> slice_of(
+        const std::optional<panel_kind> &kind, const product_slice::problem &p, const std::int8_t *w) {
+    return kind ? std::make_unique<by_panels>(*kind, p, w) : nullptr;
+}
+
+} // namespace
+
+std::unique_ptr<const product_slice> few_rows_slice(const product_slice::problem &p, const std::int8_t *w) {
+    return slice_of(few_rows_kind(p.rows), p, w);
+}
+
+std::unique_ptr<const product_slice> vector_slice(const product_slice::problem &p, const std::int8_t *w) {
+    return slice_of(any_rows_kind(), p, w);
+}
+
+} // namespace dynquant::layers

@@ -1,0 +1,165 @@
+#include "layers/permute.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "parallel/parallel.hpp"
+#include "quantization/shape.hpp"
+
+namespace dynquant::layers {
+namespace {
+
+/// 0, 2, 3, 1 for rank 4.
+std::vector<std::size_t> channels_last_order(std::size_t rank) {
+    std::vector<std::size_t> order(rank);
+    std::iota(order.begin(), order.end(), 0);
+    order.erase(order.begin() + 1);
+    order.push_back(1);
+    return order;
+}
+
+/// Of a square that is turned at once.
+constexpr std::int64_t side = 8;
+
+template <typename Element>
+struct lines {
+    Element *data;
+    std::int64_t step; // from one line to the next
+};
+
+/// Eight bytes in each of eight registers: halves change places, then pairs of bytes, then bytes.
+void turn_square(const lines<const std::uint8_t> &x, const lines<std::uint8_t> &y) {
+    std::uint64_t row[side];
+    for (std::int64_t i = 0; i < side; ++i)
+        std::memcpy(&row[i], x.data + i * x.step, side);
+    const auto exchange = [&](int i, int distance, std::uint64_t mask) {
+        const int bits = 8 * distance;
+        const auto different = ((row[i] >> bits) ^ row[i + distance]) & mask;
+        row[i + distance] ^= different;
+        row[i] ^= different << bits;
+    };
+    for (const int i : {0, 1, 2, 3})
+        exchange(i, 4, 0x00000000ffffffff);
+    for (const int i : {0, 1, 4, 5})
+        exchange(i, 2, 0x0000ffff0000ffff);
+    for (const int i : {0, 2, 4, 6})
+        exchange(i, 1, 0x00ff00ff00ff00ff);
+    for (std::int64_t i = 0; i < side; ++i)
+        std::memcpy(y.data + i * y.step, &row[i], side);
+}
+
+template <typename Element>
+void turn_part(const lines<const Element> &x, const lines<Element> &y, std::int64_t rows, std::int64_t columns) {
+    for (std::int64_t r = 0; r < rows; ++r)
+        for (std::int64_t c = 0; c < columns; ++c)
+            y.data[r * y.step + c] = x.data[c * x.step + r];
+}
+
+/// At most `side` rows of y, which are columns of x.
+template <typename Element>
+void turn_rows(const lines<const Element> &x, const lines<Element> &y, std::int64_t rows, std::int64_t columns) {
+    for (std::int64_t c = 0; c < columns; c += side) {
+        const lines<const Element> from {x.data + c * x.step, x.step};
+        const lines<Element> to {y.data + c, y.step};
+        const auto width = std::min(side, columns - c);
+        if constexpr (sizeof(Element) == 1)
+            if (rows == side && width == side) {
+                turn_square(from, to);
+                continue;
+            }
+        turn_part(from, to, rows, width);
+    }
+}
+
+} // namespace
+
+permutation::permutation(const dims &shape, const std::vector<std::size_t> &order, std::size_t element_bytes)
+    : element_bytes_(element_bytes) {
+    const auto strides = row_major(shape);
+    for (const auto d : order) {
+        if (shape[d] == 1) continue;
+        if (!shape_.empty() && strides_.back() == strides[d] * shape[d]) { // goes on where the one before steps
+            shape_.back() *= shape[d];
+            strides_.back() = strides[d];
+        } else {
+            shape_.push_back(shape[d]);
+            strides_.push_back(strides[d]);
+        }
+    }
+    if (shape_.empty()) shape_ = strides_ = {1};
+    y_strides_ = row_major(shape_);
+    dense_ = static_cast<std::size_t>(std::ranges::find(strides_, 1) - strides_.begin());
+}
+
+template <typename Element>
+void permutation::copy_rows(const Element *x, Element *y) const {
+    const auto length = shape_.back(), rows = *volume(shape_) / length;
+    parallel::for_each_part(rows, parallel::parts_for_items(rows, rows * length), [&](parallel::range part) {
+        for (auto r = part.begin; r < part.end; ++r) {
+            const auto *from = x;
+            auto index = r;
+            for (auto d = shape_.size() - 1; d-- > 0; index /= shape_[d])
+                from += index % shape_[d] * strides_[d];
+            std::copy_n(from, length, y + r * length);
+        }
+    });
+}
+
+/// x is dense along one dimension and y along another: squares of both, all other dimensions around them.
+template <typename Element>
+void permutation::turn(const Element *x, Element *y) const {
+    const auto last = shape_.size() - 1;
+    const auto across = shape_[dense_], squares = (across + side - 1) / side;
+    const auto count = *volume(shape_) / across / shape_[last] * squares;
+    parallel::for_each_part(
+            count, parallel::parts_for_items(count, count * side * shape_[last]), [&](parallel::range part) {
+                for (auto at = part.begin; at < part.end; ++at) {
+                    const auto begin = at % squares * side;
+                    auto from = begin, to = begin * y_strides_[dense_], index = at / squares;
+                    for (auto d = last; d-- > 0;)
+                        if (d != dense_) {
+                            from += index % shape_[d] * strides_[d];
+                            to += index % shape_[d] * y_strides_[d];
+                            index /= shape_[d];
+                        }
+                    turn_rows<Element>({x + from, strides_[last]}, {y + to, y_strides_[dense_]},
+                            std::min(side, across - begin), shape_[last]);
+                }
+            });
+}
+
+template <typename Element>
+void permutation::run_typed(const Element *x, Element *y) const {
+    if (strides_.back() == 1 || shape_.size() == 1)
+        copy_rows(x, y);
+    else
+        turn(x, y);
+}
+
+void permutation::run(const void *x, void *y) const {
+    if (volume(shape_) == 0) return;
+    switch (element_bytes_) {
+        case 1: return run_typed(static_cast<const std::uint8_t *>(x), static_cast<std::uint8_t *>(y));
+        case 2: return run_typed(static_cast<const std::uint16_t *>(x), static_cast<std::uint16_t *>(y));
+        default: return run_typed(static_cast<const std::uint32_t *>(x), static_cast<std::uint32_t *>(y));
+    }
+}
+
+permutation to_channels_last(const dims &shape, std::size_t element_bytes) {
+    return {shape, channels_last_order(shape.size()), element_bytes};
+}
+
+permutation from_channels_last(const dims &shape, std::size_t element_bytes) {
+    // Of the shape as it lies there: its last dimension becomes the second again.
+    dims lying;
+    for (const auto d : channels_last_order(shape.size()))
+        lying.push_back(shape[d]);
+    std::vector<std::size_t> order(shape.size());
+    std::iota(order.begin(), order.end(), 0);
+    order.pop_back();
+    order.insert(order.begin() + 1, shape.size() - 1);
+    return {lying, order, element_bytes};
+}
+
+} // namespace dynquant::layers

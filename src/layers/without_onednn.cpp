@@ -1,0 +1,18 @@
+// For builds without oneDNN: it computes nothing.
+#include "layers/onednn/onednn.hpp"
+
+namespace dynquant::layers {
+
+bool int8_is_exact() {
+    return false;
+}
+
+std::unique_ptr<const product_slice> onednn_slice(const product_slice::problem &, const std::int8_t *) {
+    return nullptr;
+}
+
+std::unique_ptr<const integer_sums> direct_convolution(const integer_convolution &, const std::int8_t *) {
+    return nullptr;
+}
+
+} // namespace dynquant::layers

@@ -1,0 +1,12 @@
+// prepare(), by some kernels.
+#pragma once
+
+#include "dynquant/onnx.hpp"
+#include "kernels/kernels.hpp"
+
+namespace dynquant::onnx {
+
+/// The public prepare() is by every kernel.
+operation prepare(const node &n, const options &opts, kernels::kernel_list kernels);
+
+} // namespace dynquant::onnx

@@ -1,0 +1,96 @@
+"""The tree's own rules: which layer includes which, and that every file is compiled once."""
+import collections
+import json
+import os
+import pathlib
+import re
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# What the files of a folder include, beside its own: folders, or files. The longest name that fits a file is its layer.
+CORE = {"dynquant", "parallel", "quantization"}
+MAY_INCLUDE = {
+    "parallel": set(),
+    "quantization": {"dynquant"},
+    "kernels": CORE,
+    "kernels/native": CORE | {"kernels/kernel.hpp"},
+    "kernels/onednn": CORE | {"kernels/kernel.hpp", "oneapi"},
+    "kernels/reference": CORE | {"kernels/kernel.hpp"},
+    "layers": CORE,
+    "layers/onednn": CORE | {"layers", "oneapi"},
+    "graph": CORE | {"kernels/kernels.hpp", "oneapi"},
+    "onnx": CORE | {"kernels/kernels.hpp"},
+    "onednn_graph": {"dynquant", "graph", "kernels/kernels.hpp", "oneapi", "quantization"},
+    "onnxruntime": CORE | {"kernels/kernels.hpp", "onnx"},
+    "model": CORE | {"layers", "model_file.pb.h", "oneapi", "onnx"},
+}
+ONEAPI_TYPES = {"oneapi/dnnl/dnnl_types.h"}  # and no functions: any layer
+
+
+def forbidden_includes(source, folders=(".",)):
+    """(file, included file) of what no layer allows."""
+    found = []
+    for path in sorted(p for folder in folders for p in (source / folder).rglob("*.[ch]pp")):
+        file = path.relative_to(source).as_posix()
+        layer = max((name for name in MAY_INCLUDE if file.startswith(name + "/")), key=len, default=None)
+        if layer is None:
+            found.append((file, "a layer of the table in " + pathlib.Path(__file__).name))
+            continue
+        allowed = MAY_INCLUDE[layer] | {layer}
+        for included in re.findall(r'^\s*#\s*include "([^"]+)"', path.read_text(), re.MULTILINE):
+            if included in ONEAPI_TYPES:
+                continue
+            if not any(included == name or included.startswith(name + "/") for name in allowed):
+                found.append((file, included))
+    return found
+
+
+def compiled_more_than_once(commands):
+    """{file: number of commands}."""
+    files = collections.Counter(os.path.realpath(os.path.join(c["directory"], c["file"])) for c in commands)
+    return {file: count for file, count in files.items() if count > 1}
+
+
+class Sources(unittest.TestCase):
+    def test_layers_hold(self):
+        self.assertEqual(forbidden_includes(ROOT / "src"), [])
+        self.assertEqual(forbidden_includes(ROOT / "models", ["model"]), [])
+
+    def test_a_forbidden_include_is_found(self):
+        import tempfile
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder)
+            for name, text in [
+                ("quantization/check.cpp", '#include "quantization/shape.hpp"\n#include "kernels/kernels.hpp"\n'),
+                ("kernels/native/native.cpp", '#include "kernels/onednn/call.hpp"\n'),
+                ("kernels/kernels.cpp", '#include "kernels/native/plan.hpp"\n'),
+                ("elsewhere/new.cpp", ""),
+            ]:
+                (source / name).parent.mkdir(parents=True, exist_ok=True)
+                (source / name).write_text(text)
+            self.assertEqual(forbidden_includes(source), [
+                ("elsewhere/new.cpp", "a layer of the table in test_sources.py"),
+                ("kernels/native/native.cpp", "kernels/onednn/call.hpp"),
+                ("quantization/check.cpp", "kernels/kernels.hpp"),
+            ])
+
+    def test_every_file_of_the_libraries_and_tools_is_compiled_once(self):
+        with open(os.environ["COMPILE_COMMANDS"]) as file:
+            commands = json.load(file)
+        repeated = compiled_more_than_once(commands)
+        ours = {file: count for file, count in repeated.items()
+                if any(pathlib.Path(file).is_relative_to(ROOT / folder)
+                       for folder in ("src", "tools", "models/model", "models/dqmodel"))}
+        self.assertEqual(ours, {})
+        compiled = {os.path.realpath(os.path.join(c["directory"], c["file"])) for c in commands}
+        self.assertTrue(str(ROOT / "src/parallel/parallel.cpp") in compiled, "expected the commands of this tree")
+
+    def test_a_file_that_is_compiled_twice_is_found(self):
+        commands = [{"directory": "/b", "file": "/s/a.cpp"}, {"directory": "/b", "file": "../s/a.cpp"},
+                    {"directory": "/b", "file": "/s/b.cpp"}]
+        self.assertEqual(compiled_more_than_once(commands), {"/s/a.cpp": 2})
+
+
+if __name__ == "__main__":
+    unittest.main()

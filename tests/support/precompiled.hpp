@@ -1,0 +1,18 @@
+// What nearly every file of the tests includes, compiled once for each program of several files.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "dynquant/graph.hpp"
+#include "dynquant/onnx.hpp"
+#include "dynquant/quantization.hpp"
