@@ -24,7 +24,7 @@ class Script(unittest.TestCase):
             program.write_text(text)
             program.chmod(0o755)
         shutil.copy(ROOT / "scripts/prequantized", self.root / "scripts")
-        for package in ("prequantized", "report"):
+        for package in ("prequantized", "report", "reporting"):
             shutil.copytree(ROOT / "tools" / package, self.root / "tools" / package)
 
     def ran(self, *arguments):

@@ -1,10 +1,9 @@
 """What scripts/compare-onnxruntime is asked for. Needs Python alone: --help and mistakes are answered before anything is built."""
 
 import argparse
-import os
 import pathlib
 
-from report.argument_types import above_zero, file, one_or_more
+from reporting.arguments import add_timing, file
 
 BUILD = pathlib.Path(__file__).resolve().parents[2] / "build/release"
 
@@ -17,10 +16,7 @@ def parser() -> argparse.ArgumentParser:
     )
     option = result.add_argument
     option("--only", default="", metavar="TEXT", help="nodes whose name has this in it, as the tables name them")
-    option("--threads", type=one_or_more, nargs="+", metavar="N", default=sorted({1, len(os.sched_getaffinity(0))}),
-           help="of a session; a table for each number (1, and as many as there are cores)")  # fmt: skip
-    option("--rounds", type=one_or_more, default=5, metavar="N", help="how often each takes its turn (5)")
-    option("--milliseconds", type=above_zero, default=60, metavar="MS", help="how long a turn takes at least (60)")
+    add_timing(result, milliseconds=60)
     option("--library", type=file, metavar="FILE", default=BUILD / "src/libdynquant_ort.so",
            help="dynquant's library for ONNX Runtime (the one that is built here)")  # fmt: skip
     option("--quark", type=file, metavar="FILE", default=BUILD / "tests/differential/libquark_operators.so",

@@ -7,7 +7,7 @@ usage, from the project's folder:
 
 import numpy
 from models import TensorProto, helper, model, session
-from report.timing import median_time
+from reporting.timing import median_time
 
 FLOAT = TensorProto.FLOAT
 random = numpy.random.default_rng(0)

@@ -1,51 +1,26 @@
 """The tables for docs/onnx.md."""
 
+from reporting.page import goal, number, ratio, table, who
+
 from .result import Result
 
 
-def _number(value: float | None, digits: int = 2) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.{digits}f}"
-
-
 def _ratio(r: Result) -> str:
-    if not r.theirs:
-        return "not offered"
-    return f"{_number(r.ratio(), 1)} ({_number(min(r.ratios), 1)} to {_number(max(r.ratios), 1)})"
-
-
-def _goal(r: Result) -> str:
-    ratio = r.ratio()
-    if r.goal is None or ratio is None:
-        return ""
-    return f"{r.goal:g}, met" if ratio >= r.goal else f"{r.goal:g}, **missed**"
-
-
-def _who(threads: int) -> str:
-    return "one thread" if threads == 1 else f"{threads} threads"
+    return ratio(r.ratio() or 0, r.ratios) if r.theirs else "not offered"
 
 
 def _nodes(rows: list[Result], peer: str, threads: int) -> list[str]:
-    lines = [
-        f"| {_who(threads)}, Gelem/s | {peer} | dynquant | GB/s | times as fast (least to most) | asked for |",
-        "|---|---|---|---|---|---|",
-    ]
-    for r in rows:
-        theirs = _number(r.theirs_gelems())
-        lines.append(
-            f"| {r.key} | {theirs} | {_number(r.ours_gelems())} | {_number(r.gigabytes_per_second())} | {_ratio(r)} | {_goal(r)} |"
-        )
-    return lines + [""]
+    header = [f"{who(threads)}, Gelem/s", peer, "dynquant", "GB/s", "times as fast (least to most)", "asked for"]
+    return table(header, [[r.key, number(r.theirs_gelems()), number(r.ours_gelems()), number(r.gigabytes_per_second()), _ratio(r),
+                           goal(r.goal, r.ratio())] for r in rows])  # fmt: skip
 
 
 def _chains(rows: list[Result], peer: str, threads: int) -> list[str]:
     def nanoseconds(seconds: float | None) -> str:
         return "-" if seconds is None else f"{seconds * 1e9:.0f}"
 
-    lines = [f"| {_who(threads)}, ns a node of a chain | {peer} | dynquant |", "|---|---|---|"]
-    lines += [f"| {r.key} | {nanoseconds(r.theirs_a_node())} | {nanoseconds(r.ours_a_node())} |" for r in rows]
-    return lines + [""]
+    header = [f"{who(threads)}, ns a node of a chain", peer, "dynquant"]
+    return table(header, [[r.key, nanoseconds(r.theirs_a_node()), nanoseconds(r.ours_a_node())] for r in rows])
 
 
 def tables(results: list[Result]) -> str:

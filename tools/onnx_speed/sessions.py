@@ -8,7 +8,7 @@ import onnx
 import onnxruntime
 from onnx import TensorProto as T
 from onnx import helper
-from report.timing import median_time
+from reporting.timing import median_time
 
 from .cases import ONNX, Case
 

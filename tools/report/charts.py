@@ -1,48 +1,25 @@
-"""The charts, as SVG that is the same for the same figures."""
+"""The charts of docs/performance.md."""
 
 import pathlib
 from collections.abc import Callable
 
-import matplotlib
+import matplotlib.pyplot as plt
+from reporting.charts import GOOD, SHORT, save
 
-matplotlib.use("svg")
-import matplotlib.pyplot as plt  # noqa: E402
-
-from .dqbench import Row  # noqa: E402
-from .goals import D, Q  # noqa: E402
-from .measurements import Measurements, Pass  # noqa: E402
-
-plt.rcParams.update(
-    {
-        "svg.hashsalt": "dynquant",
-        "svg.fonttype": "none",
-        "figure.figsize": (8, 4.2),
-        "figure.facecolor": "white",  # legible on a dark page too
-        "axes.grid": True,
-        "grid.color": "#dddddd",
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.axisbelow": True,
-        "font.family": "sans-serif",
-    }
-)
+from .dqbench import Row
+from .goals import D, Q
+from .measurements import Measurements, Pass
 
 STYLES = {
     "limit (loads and stores only)": {"color": "#888888", "linestyle": "--"},
-    "dynquant, strict": {"color": "#0b6e4f", "linewidth": 2.4, "marker": "o"},
+    "dynquant, strict": {"color": GOOD, "linewidth": 2.4, "marker": "o"},
     "dynquant, fpmath mode any": {"color": "#6fb98f", "marker": "o"},
     "dynquant, direct API": {"color": "#6fb98f", "marker": "o"},
     "oneDNN Graph": {"color": "#0068b5", "marker": "s"},
-    "XNNPACK": {"color": "#d55e00", "marker": "^"},
+    "XNNPACK": {"color": SHORT, "marker": "^"},
     "ONNX Runtime": {"color": "#9a5ba5", "marker": "D"},
 }
 SIZES = {"4Ki": 2**12, "16Ki": 2**14, "64Ki": 2**16, "256Ki": 2**18, "1Mi": 2**20, "4Mi": 2**22, "16Mi": 2**24, "64Mi": 2**26}
-
-
-def save(figure: plt.Figure, folder: pathlib.Path, name: str) -> None:
-    figure.tight_layout()
-    figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
-    plt.close(figure)
 
 
 def _gelems(row: Row | None, peer: str | None = None) -> float | None:
@@ -83,7 +60,7 @@ def _over_size(m: Measurements, folder: pathlib.Path, name: str, batch: str, op:
     axes.set_ylim(bottom=0)
     axes.set(xlabel="elements", ylabel="Gelem/s", title=title)
     axes.legend(fontsize=8)
-    save(figure, folder, name)
+    save(figure, folder / f"{name}.svg")
 
 
 def _bars(axes: plt.Axes, groups: list[str], series: dict[str, list[float | None]], colors: list[str]) -> None:
@@ -106,10 +83,10 @@ def _per_channel(m: Measurements, folder: pathlib.Path) -> None:
     figure, axes = plt.subplots(figsize=(9, 4.6))
     labels = [name.removeprefix("1Mi:").replace("_", " ") for name in names]
     series = {"dynquant, strict": [of(n) for n in names], "oneDNN Graph": [of(n, "onednn_graph") for n in names]}
-    _bars(axes, labels, series, ["#0b6e4f", "#0068b5"])
+    _bars(axes, labels, series, [GOOD, "#0068b5"])
     axes.set(ylabel="Gelem/s", title="Quantize 1 Mi elements per channel, zero points, one thread (none: refused)")
     axes.legend(fontsize=8)
-    save(figure, folder, "per_channel")
+    save(figure, folder / "per_channel.svg")
 
 
 def _instruction_sets(m: Measurements, folder: pathlib.Path) -> None:
@@ -121,10 +98,10 @@ def _instruction_sets(m: Measurements, folder: pathlib.Path) -> None:
         for isa in isas
     }
     series = {isa: values for isa, values in series.items() if any(values)}
-    _bars(axes, [label for label, *_ in cases], series, ["#b7d3c6", "#6fb98f", "#0b6e4f"])
+    _bars(axes, [label for label, *_ in cases], series, ["#b7d3c6", "#6fb98f", GOOD])
     axes.set(ylabel="Gelem/s", title="Instruction sets, strict, one thread")
     axes.legend(fontsize=8)
-    save(figure, folder, "instruction_sets")
+    save(figure, folder / "instruction_sets.svg")
 
 
 def _small(m: Measurements, folder: pathlib.Path) -> None:
@@ -151,7 +128,7 @@ def _small(m: Measurements, folder: pathlib.Path) -> None:
     axes.set_xticks(sizes, [str(size) for size in sizes])
     axes.set(xlabel="elements", ylabel="ns a call", title="Small tensors: time of a call, one thread")
     axes.legend(fontsize=8)
-    save(figure, folder, "small_tensors")
+    save(figure, folder / "small_tensors.svg")
 
 
 def _scaling(m: Measurements, folder: pathlib.Path) -> None:
@@ -170,7 +147,7 @@ def _scaling(m: Measurements, folder: pathlib.Path) -> None:
     axes.set_ylim(bottom=0)
     axes.set(xlabel="threads", ylabel="times one thread's speed", title="Quantize: speed-up by threads")
     axes.legend(fontsize=8)
-    save(figure, folder, "thread_scaling")
+    save(figure, folder / "thread_scaling.svg")
 
 
 def draw(m: Measurements, folder: pathlib.Path) -> None:

@@ -7,7 +7,7 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper
 
-from .timing import median_time
+from reporting.timing import median_time
 
 VERSION = onnxruntime.__version__
 

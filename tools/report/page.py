@@ -4,6 +4,8 @@ import datetime
 import pathlib
 import re
 
+from reporting.page import table
+
 from .goals import SECTIONS, Named, Verdict
 from .measurements import Measurements
 
@@ -37,11 +39,12 @@ def notes_of(text: str) -> dict[int, str]:
 
 
 def _section(number: int, verdicts: list[Verdict], notes: str) -> list[str]:
-    lines = [f"## {number}. {SECTIONS[number]}", "", "| what | asked for | measured | met |", "|---|---|---|---|"]
+    lines = [f"## {number}. {SECTIONS[number]}", ""]
+    rows = []
     for v in verdicts:
         asked = "" if v.goal.bound is None else f"{v.goal.sense} {v.goal.bound:g} {v.goal.unit}"
-        lines.append(f"| {v.goal.what} | {asked} | {_figure(v.measured, v.goal.unit)} | {_verdict(v)} |")
-    lines.append("")
+        rows.append([v.goal.what, asked, _figure(v.measured, v.goal.unit), _verdict(v)])
+    lines += table(["what", "asked for", "measured", "met"], rows)
     for name, title in CHARTS.get(number, []):
         lines += [f"![{title}](performance/{name}.svg)", ""]
     if notes:

@@ -1,7 +1,8 @@
-"""Types of what scripts are asked for. Needs Python alone, so that mistakes are answered before anything is built."""
+"""What scripts are asked for. Needs Python alone, so that mistakes are answered before anything is built."""
 
 import argparse
 import math
+import os
 import pathlib
 
 
@@ -30,3 +31,12 @@ def file(text: str) -> pathlib.Path:
     if not path.is_file():
         raise argparse.ArgumentTypeError(f"expected a file, given '{text}'")
     return path.absolute()  # programs and libraries of a name alone are looked for elsewhere
+
+
+def add_timing(parser: argparse.ArgumentParser, milliseconds: int) -> None:
+    """Threads, and how peers take turns."""
+    parser.add_argument("--threads", type=one_or_more, nargs="+", metavar="N", default=sorted({1, len(os.sched_getaffinity(0))}),
+                        help="a table for each number (1, and as many as there are cores)")  # fmt: skip
+    parser.add_argument("--rounds", type=one_or_more, default=5, metavar="N", help="how often each takes its turn (5)")
+    parser.add_argument("--milliseconds", type=above_zero, default=milliseconds, metavar="MS",
+                        help=f"how long a turn takes at least ({milliseconds})")  # fmt: skip

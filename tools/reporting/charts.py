@@ -1,0 +1,47 @@
+"""The style of all charts, SVG that is the same for the same figures, and bars of ratios."""
+
+import pathlib
+
+import matplotlib
+
+matplotlib.use("svg")
+import matplotlib.pyplot as plt  # noqa: E402
+
+plt.rcParams.update(
+    {
+        "svg.hashsalt": "dynquant",
+        "svg.fonttype": "none",
+        "figure.figsize": (8, 4.2),
+        "figure.facecolor": "white",  # legible on a dark page too
+        "axes.grid": True,
+        "grid.color": "#dddddd",
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.axisbelow": True,
+        "font.family": "sans-serif",
+    }
+)
+
+GOOD, SHORT = "#0b6e4f", "#d55e00"
+
+
+def save(figure: plt.Figure, path: pathlib.Path) -> None:
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None, "Creator": None})
+    plt.close(figure)
+
+
+def ratio_bars(rows: list[tuple[str, float, bool]], title: str, path: pathlib.Path, row_height: float = 0.3, log: bool = False) -> None:
+    """A bar for each (name, times as fast, whether that is enough), the first on top."""
+    rows = rows[::-1]
+    figure, axes = plt.subplots(figsize=(8, row_height * len(rows) + 1))
+    axes.barh([name for name, _, _ in rows], [ratio for _, ratio, _ in rows], color=[GOOD if good else SHORT for _, _, good in rows])
+    for place, (_, ratio, _) in enumerate(rows):
+        axes.text(ratio * 1.03, place, f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}", va="center", fontsize=7)
+    axes.axvline(1, color="#888888", linestyle="--")
+    if log:
+        axes.set_xscale("log")
+    axes.tick_params(axis="y", labelsize=7)
+    axes.grid(axis="y", visible=False)
+    axes.set(xlabel="times as fast", title=title)
+    save(figure, path)

@@ -1,0 +1,29 @@
+"""Tables of Markdown and what stands in them."""
+
+
+def table(header: list[str], rows: list[list[str]]) -> list[str]:
+    """Its lines, and an empty one after it."""
+    lines = [header, ["---"] * len(header), *rows]
+    return ["|" + "|".join(line) + "|" if line[0] == "---" else "| " + " | ".join(line) + " |" for line in lines] + [""]
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """With as many digits as tell something; "-" for what was not measured."""
+    if value is None:
+        return "-"
+    return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.{digits}f}"
+
+
+def who(threads: int) -> str:
+    return "one thread" if threads == 1 else f"{threads} threads"
+
+
+def ratio(median: float, all_of_them: list[float]) -> str:
+    """How many times as fast: the median, the least and the most."""
+    return f"{number(median, 1)} ({number(min(all_of_them), 1)} to {number(max(all_of_them), 1)})"
+
+
+def goal(asked: float | None, measured: float | None) -> str:
+    if asked is None or measured is None:
+        return ""
+    return f"{asked:g}, met" if measured >= asked else f"{asked:g}, **missed**"
