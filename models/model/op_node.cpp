@@ -22,8 +22,13 @@ bool is(const attribute &a, attribute_kind kind) {
 }
 
 const char *name_of(attribute_kind kind) {
-    constexpr const char *names[] = {"an integer", "integers", "a number", "a string"};
-    return names[static_cast<int>(kind)];
+    switch (kind) {
+        case attribute_kind::integer: return "an integer";
+        case attribute_kind::integers: return "integers";
+        case attribute_kind::real: return "a number";
+        case attribute_kind::text: return "a string";
+    }
+    return "nothing";
 }
 
 void check_attributes(const op_node &n) {

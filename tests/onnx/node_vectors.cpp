@@ -81,7 +81,7 @@ TEST_P(onnx_node, gives_the_outputs) {
     for (std::size_t i = 0; i < outputs.size(); ++i) {
         EXPECT_EQ(op.outputs()[i].type, outputs[i].what.type);
         EXPECT_EQ(op.outputs()[i].shape, outputs[i].what.shape);
-        EXPECT_EQ(test.graph_outputs[i].type, outputs[i].what.type);
+        EXPECT_EQ(test.graph_outputs[i], outputs[i].what.type);
         given.push_back(std::make_unique<guarded_buffer>(outputs[i].data.size(), guarded_buffer::place::at_back));
     }
     args.y = given[0]->data();

@@ -2,7 +2,6 @@
 // test_data_set_0/output_0.pb, ... A folder that cannot be computed is a line on stderr, and the exit status is 1.
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 
 #include "node_test.hpp"
 #include "support/elements.hpp"
@@ -13,14 +12,10 @@ namespace {
 namespace fs = std::filesystem;
 
 tensor_file room_for(const onnx::value &output) {
-    const auto count = count_of(output.shape, "output");
+    std::int64_t count = 1; // no more than the input has
+    for (const auto extent : output.shape)
+        count *= extent;
     return {output, std::vector<std::byte>(bytes_for(*onnx::data_type_of(output.type), count))};
-}
-
-void write_file(const fs::path &path, const std::string &bytes) {
-    std::ofstream file(path, std::ios::binary);
-    if (!file.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush())
-        throw file_error(path.string() + ": expected to write " + std::to_string(bytes.size()) + " bytes, and cannot");
 }
 
 void compute(const fs::path &folder) {
@@ -35,7 +30,7 @@ void compute(const fs::path &folder) {
     if (outputs.size() > 2) args.y_zero_point = reinterpret_cast<std::uint8_t *>(outputs[2].data.data());
     op.run(args);
     for (std::size_t i = 0; i < outputs.size(); ++i)
-        write_file(tensor_path(folder, "output", i), serialize_tensor(outputs[i]));
+        write_tensor(tensor_path(folder, "output", i), outputs[i]);
 }
 
 /// On one line, whatever names a model has.
