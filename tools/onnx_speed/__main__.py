@@ -20,6 +20,12 @@ def load(path: pathlib.Path | None) -> list[Result]:
 def main() -> int:
     options = parser()
     given = options.parse_args()
+    if given.networks:
+        from . import networks
+
+        wheels = pathlib.Path(__file__).resolve().parents[2] / ".deps/networks"
+        print(networks.compare(wheels, str(given.library), given.threads, given.rounds, given.milliseconds / 1e3, given.only))
+        return 0
     ours = Peer("dynquant", str(given.library), standard=True)
     theirs = Peer("ONNX Runtime")
     quark = Peer("Quark", str(given.quark)) if given.quark.exists() else None

@@ -15,7 +15,8 @@ def parser() -> argparse.ArgumentParser:
         description="dynquant's operators in ONNX Runtime beside its own and beside Quark's library, in one run.",
     )
     option = result.add_argument
-    option("--only", default="", metavar="TEXT", help="nodes whose name has this in it, as the tables name them")
+    option("--networks", action="store_true", help="whole networks in place of single operators, quantized by ONNX Runtime's tools")
+    option("--only", default="", metavar="TEXT", help="nodes or networks whose name has this in it, as the tables name them")
     add_timing(result, milliseconds=60)
     option("--library", type=file, metavar="FILE", default=BUILD / "src/libdynquant_ort.so",
            help="dynquant's library for ONNX Runtime (the one that is built here)")  # fmt: skip

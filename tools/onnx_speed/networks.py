@@ -1,0 +1,146 @@
+"""Whole networks, quantized statically and dynamically by ONNX Runtime's own tools, with the library and without."""
+
+import dataclasses
+import io
+import logging
+import pathlib
+import statistics
+import sys
+import tempfile
+import zipfile
+
+import numpy
+import onnx
+import onnxruntime
+from onnxruntime import quantization
+from onnxruntime.quantization.shape_inference import quant_pre_process
+from reporting.page import number, ratio, table, who
+from reporting.timing import median_time
+
+from .sessions import Peer, session
+
+FLOAT, INT32 = numpy.float32, numpy.int32
+
+
+@dataclasses.dataclass(frozen=True)
+class Network:
+    """A model in a wheel of PyPI; `inputs` are the shapes and types that it is run with."""
+
+    name: str
+    wheel: str
+    path: str
+    inputs: dict[str, tuple[type, tuple[int, ...]]]
+
+
+OCR, SPEECH = "rapidocr_onnxruntime/models/", "speechmos/"
+NETWORKS = (
+    Network("file types (magika)", "magika", "magika/models/standard_v3_3/model.onnx", {"bytes": (INT32, (8, 2048))}),
+    Network("text detection (PP-OCRv4)", "rapidocr", OCR + "ch_PP-OCRv4_det_infer.onnx", {"x": (FLOAT, (1, 3, 320, 320))}),
+    Network("text recognition (PP-OCRv4)", "rapidocr", OCR + "ch_PP-OCRv4_rec_infer.onnx", {"x": (FLOAT, (1, 3, 48, 320))}),
+    Network("text direction (PP-OCRv2)", "rapidocr", OCR + "ch_ppocr_mobile_v2.0_cls_infer.onnx", {"x": (FLOAT, (4, 3, 48, 192))}),
+    Network("quality of speech (DNSMOS)", "speechmos", SPEECH + "dnsmos_models/sig_bak_ovr.onnx", {"input_1": (FLOAT, (1, 144160))}),
+    Network("quality of speech (PLCMOS)", "speechmos", SPEECH + "plcmos_models/plcmos_v2.onnx",
+            {"degraded_audio": (FLOAT, (1, 1, 100, 257)), "rater_embed": (FLOAT, (1, 64))}),  # fmt: skip
+)
+
+
+def _model(network: Network, wheels: pathlib.Path) -> onnx.ModelProto:
+    (wheel,) = wheels.glob(network.wheel + "*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        model = onnx.load(io.BytesIO(archive.read(network.path)))
+    constants = {constant.name for constant in model.graph.initializer}
+    for given in model.graph.input:
+        if given.name not in constants:
+            for dim, extent in zip(given.type.tensor_type.shape.dim, network.inputs[given.name][1], strict=True):
+                dim.Clear()
+                dim.dim_value = extent
+    return model
+
+
+def _inputs(network: Network, seed: int) -> dict[str, numpy.ndarray]:
+    random = numpy.random.default_rng(seed)
+    return {
+        name: random.integers(0, 256, shape, INT32) if kind is INT32 else random.standard_normal(shape, FLOAT) / 4
+        for name, (kind, shape) in network.inputs.items()
+    }
+
+
+class _Calibration(quantization.CalibrationDataReader):
+    def __init__(self, network: Network) -> None:
+        self._inputs = iter([_inputs(network, seed) for seed in range(2)])
+
+    def get_next(self) -> dict[str, numpy.ndarray] | None:
+        return next(self._inputs, None)
+
+
+def _quantized(network: Network, model: onnx.ModelProto, how: str, folder: pathlib.Path) -> bytes:
+    """Signed weights, unsigned activations; statically by QuantizeLinear and DequantizeLinear around operators."""
+    given, prepared, path = (folder / f"{name}.onnx" for name in ("given", "prepared", "quantized"))
+    onnx.save(model, given)
+    quant_pre_process(given, prepared, skip_symbolic_shape=True)
+    weights = quantization.QuantType.QInt8
+    if how == "static":
+        quantization.quantize_static(prepared, path, _Calibration(network), weight_type=weights)
+    else:
+        quantization.quantize_dynamic(prepared, path, weight_type=weights)
+    return path.read_bytes()
+
+
+@dataclasses.dataclass
+class Timed:
+    name: str
+    how: str
+    threads: int
+    replaced: int  # nodes of operators that the library takes
+    theirs: list[float]
+    ours: list[float]
+    largest_difference: float  # of the outputs, by the largest value
+
+    def ratios(self) -> list[float]:
+        return [theirs / ours for theirs, ours in zip(self.theirs, self.ours)]
+
+
+def _measure(network: Network, how: str, model: bytes, threads: int, library: str, rounds: int, seconds: float) -> Timed:
+    inputs = _inputs(network, 9)
+    sessions = [session(model, peer, threads) for peer in (Peer("ONNX Runtime"), Peer("dynquant", library, standard=True))]
+    expected, given = (s.run(None, inputs) for s in sessions)
+    differences = [numpy.max(numpy.abs(e - g)) / (numpy.max(numpy.abs(e)) or 1) for e, g in zip(expected, given)]
+    operators = ("QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear")
+    replaced = sum(n.op_type in operators for n in onnx.load_from_string(model).graph.node)
+    result = Timed(network.name, how, threads, replaced, [], [], float(max(differences)))
+    for _ in range(rounds):
+        for one, times in zip(sessions, (result.theirs, result.ours)):
+            times.append(median_time(lambda one=one: one.run(None, inputs), seconds))
+    return result
+
+
+def _tables(timed: list[Timed]) -> str:
+    lines: list[str] = []
+    for threads in dict.fromkeys(t.threads for t in timed):
+        some = [t for t in timed if t.threads == threads]
+        rows = [
+            [t.name, t.how, str(t.replaced), number(1e3 * statistics.median(t.theirs)), number(1e3 * statistics.median(t.ours)),
+             ratio(statistics.median(t.ratios()), t.ratios()), f"{100 * t.largest_difference:.1g} %"]
+            for t in some
+        ]  # fmt: skip
+        header = [f"{who(threads)}, ms", "quantized", "nodes", "ONNX Runtime", "dynquant", "times as fast (least to most)", "differs by"]
+        lines += table(header, rows)
+        median = statistics.median(statistics.median(t.ratios()) for t in some)
+        lines += [f"The median of {len(some)} is {median:.2f}.", ""]
+    return "\n".join(lines)
+
+
+def compare(wheels: pathlib.Path, library: str, threads: list[int], rounds: int, seconds: float, only: str) -> str:
+    onnxruntime.set_default_logger_severity(4)
+    logging.getLogger().setLevel(logging.ERROR)
+    timed = []
+    with tempfile.TemporaryDirectory() as folder:
+        for network in NETWORKS:
+            if only not in network.name:
+                continue
+            for how in ("static", "dynamic"):
+                model = _quantized(network, _model(network, wheels), how, pathlib.Path(folder))
+                for count in threads:
+                    print(f"compare-onnxruntime: {network.name}, {how}, threads {count}", file=sys.stderr, flush=True)
+                    timed.append(_measure(network, how, model, count, library, rounds, seconds))
+    return _tables(timed)
