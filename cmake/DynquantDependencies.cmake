@@ -59,9 +59,17 @@ if(DYNQUANT_GRAPH)
     message(STATUS "oneDNN ${dnnl_VERSION} (${DNNL_CPU_RUNTIME}) in ${dnnl_DIR}; oneTBB ${TBB_VERSION}")
     set(DYNQUANT_ONEDNN_INCLUDE $<TARGET_PROPERTY:DNNL::dnnl,INTERFACE_INCLUDE_DIRECTORIES>)
 else() # types and statuses alone
-    find_path(DYNQUANT_ONEDNN_INCLUDE oneapi/dnnl/dnnl_common.hpp PATHS "${DYNQUANT_DEPS}/include")
-    if(NOT DYNQUANT_ONEDNN_INCLUDE)
-        message(FATAL_ERROR "oneDNN's headers, ${DYNQUANT_ONEDNN_MINIMUM} or newer, are needed; none were found. Run scripts/setup, "
+    find_path(DYNQUANT_ONEDNN_INCLUDE oneapi/dnnl/dnnl_version.h
+        HINTS "${dnnl_ROOT}/include" "$ENV{dnnl_ROOT}/include" PATHS "${DYNQUANT_DEPS}/include")
+    set(found "none were found")
+    if(DYNQUANT_ONEDNN_INCLUDE)
+        file(STRINGS "${DYNQUANT_ONEDNN_INCLUDE}/oneapi/dnnl/dnnl_version.h" lines REGEX "define DNNL_VERSION_(MAJOR|MINOR) ")
+        string(REGEX REPLACE "[^0-9;]" "" lines "${lines}")
+        list(JOIN lines "." dnnl_VERSION)
+        set(found "found ${dnnl_VERSION} in ${DYNQUANT_ONEDNN_INCLUDE}")
+    endif()
+    if(NOT DYNQUANT_ONEDNN_INCLUDE OR dnnl_VERSION VERSION_LESS DYNQUANT_ONEDNN_MINIMUM)
+        message(FATAL_ERROR "oneDNN's headers, ${DYNQUANT_ONEDNN_MINIMUM} or newer, are needed; ${found}. Run scripts/setup, "
             "or install the package libdnnl-dev, or name a folder with -DDYNQUANT_ONEDNN_INCLUDE=<folder>.")
     endif()
     cmake_path(IS_PREFIX DYNQUANT_DEPS "${DYNQUANT_ONEDNN_INCLUDE}" NORMALIZE DYNQUANT_ONEDNN_BUNDLED)

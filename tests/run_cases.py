@@ -54,10 +54,14 @@ def programs_of(build):
 
 
 def other_tests(build, programs):
-    """ctest's tests that are none of those programs."""
+    """ctest's tests that are none of those programs, but the long ones."""
     listing = subprocess.run(["ctest", "--test-dir", str(build), "--show-only=json-v1"], check=True, text=True, stdout=subprocess.PIPE)
     paths = {path for path, _, _ in programs}
-    return [t["name"] for t in json.loads(listing.stdout)["tests"] if t.get("command", [""])[0] not in paths]
+
+    def is_long(test):
+        return any(p["name"] == "LABELS" and "long" in p["value"] for p in test.get("properties", []))
+
+    return [t["name"] for t in json.loads(listing.stdout)["tests"] if t.get("command", [""])[0] not in paths and not is_long(t)]
 
 
 def main(build, wanted):

@@ -18,7 +18,8 @@ Message read_message(const fs::path &path) {
     Message message;
     std::ifstream file(path, std::ios::binary);
     if (!file || !message.ParseFromIstream(&file))
-        throw file_error(path.string() + ": expected a " + message.GetTypeName() + ", given none, or one cut short");
+        throw file_error(path.string() + ": expected a " + std::string(message.GetTypeName())
+                + ", given none, or one cut short");
     return message;
 }
 
@@ -138,6 +139,10 @@ node_test read_node_test(const fs::path &folder) {
     result.graph_inputs = read_tensors(folder, "input");
     if (result.graph_inputs.size() != static_cast<std::size_t>(graph.input_size()))
         throw file_error(path.string() + ": expected a file for each of the graph's inputs");
+    for (int i = 0; i < graph.input_size(); ++i)
+        if (result.graph_inputs[static_cast<std::size_t>(i)].what.type
+                != graph.input(i).type().tensor_type().elem_type())
+            throw file_error(path.string() + ": expected the files to have the types of the graph's inputs");
     result.node.op_type = node.op_type();
     result.node.domain = node.domain();
     result.node.name = node.name();

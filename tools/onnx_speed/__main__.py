@@ -21,6 +21,8 @@ def main() -> int:
     options = parser()
     given = options.parse_args()
     if given.networks:
+        if given.results or given.chart:
+            options.error("argument --networks: expected neither --results nor --chart with it")
         from . import networks
 
         wheels = pathlib.Path(__file__).resolve().parents[2] / ".deps/networks"
