@@ -17,10 +17,15 @@ std::string place(const node &n) {
     return concat("node of '", n.outputs.empty() ? "" : n.outputs.front(), "'");
 }
 
+/// "Relu", "com.microsoft.FusedConv"
+std::string operator_of(const node &n) {
+    return n.domain.empty() ? n.op_type : concat(n.domain, ".", n.op_type);
+}
+
 } // namespace
 
 std::string label(const node &n) {
-    return concat(place(n), " (", n.domain.empty() ? "" : n.domain + ".", n.op_type, ")");
+    return concat(place(n), " (", operator_of(n), ")");
 }
 
 std::optional<int> bits_in(onnx::element_type type) {
@@ -55,8 +60,7 @@ void check_operators(const graph &g, const std::vector<std::string> &known) {
     std::map<std::string, use> unknown; // by the operator
     for (const auto &n : g.nodes) {
         if (n.domain.empty() && std::ranges::count(known, n.op_type) > 0) continue;
-        const auto [at, is_new] =
-                unknown.try_emplace(concat(n.domain.empty() ? "" : n.domain + ".", n.op_type), use {&n});
+        const auto [at, is_new] = unknown.try_emplace(operator_of(n), use {&n});
         if (!is_new) ++at->second.others;
     }
     if (unknown.empty()) return;
