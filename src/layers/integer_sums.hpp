@@ -7,7 +7,7 @@
 
 namespace dynquant::layers {
 
-/// Sums of s32, less a bias; what they are of is in the weights' dimensions, whose last one is the channels. Immutable.
+/// Sums of s32, channels last, less a bias. Immutable.
 class integer_sums {
   public:
     integer_sums() = default;
