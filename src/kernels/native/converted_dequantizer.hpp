@@ -82,7 +82,25 @@ class converted_dequantizer : public converted_stretch<V, Capacity> {
         switch (c.dst_type) {
             case data_type::f16: return compute_to(static_cast<half *>(c.dst), from, to);
             case data_type::bf16: return compute_to(static_cast<brain *>(c.dst), from, to);
-            default: return compute_to(static_cast<float *>(c.dst), from, to);
+            case data_type::f32:
+            case data_type::s32:
+            case data_type::s8:
+            case data_type::u8:
+            case data_type::s4:
+            case data_type::u4:
+            case data_type::f8_e4m3:
+            case data_type::f8_e5m2:
+            case data_type::s16:
+            case data_type::u16:
+            case data_type::u32:
+            case data_type::s2:
+            case data_type::u2:
+            case data_type::f4_e2m1:
+            case data_type::f6_e2m3:
+            case data_type::f6_e3m2:
+            case data_type::f8_e4m3fnuz:
+            case data_type::f8_e5m2fnuz:
+            case data_type::f8_e8m0: return compute_to(static_cast<float *>(c.dst), from, to);
         }
     }
 
@@ -94,8 +112,24 @@ class converted_dequantizer : public converted_stretch<V, Capacity> {
             case data_type::f4_e2m1: return {4, false};
             case data_type::s2: return {2, true};
             case data_type::u2: return {2, false};
-            default: return {8, false};
+            case data_type::f32:
+            case data_type::s32:
+            case data_type::s8:
+            case data_type::u8:
+            case data_type::f16:
+            case data_type::bf16:
+            case data_type::f8_e4m3:
+            case data_type::f8_e5m2:
+            case data_type::s16:
+            case data_type::u16:
+            case data_type::u32:
+            case data_type::f6_e2m3:
+            case data_type::f6_e3m2:
+            case data_type::f8_e4m3fnuz:
+            case data_type::f8_e5m2fnuz:
+            case data_type::f8_e8m0: break;
         }
+        return {8, false};
     }
 
   private:
@@ -129,8 +163,22 @@ class converted_dequantizer : public converted_stretch<V, Capacity> {
             case data_type::f8_e4m3fnuz:
             case data_type::f8_e5m2fnuz:
             case data_type::f4_e2m1: return true;
-            default: return false;
+            case data_type::f32:
+            case data_type::s32:
+            case data_type::s8:
+            case data_type::u8:
+            case data_type::s4:
+            case data_type::u4:
+            case data_type::s16:
+            case data_type::u16:
+            case data_type::u32:
+            case data_type::s2:
+            case data_type::u2:
+            case data_type::f6_e2m3:
+            case data_type::f6_e3m2:
+            case data_type::f8_e8m0: break;
         }
+        return false;
     }
 
     /// Dense results under one parameter, or in groups of whole lines, go straight to dst; others by way of f32.
@@ -167,7 +215,14 @@ class converted_dequantizer : public converted_stretch<V, Capacity> {
             case data_type::u32: return f(gathered<std::uint32_t>(from));
             case data_type::f16: return f(gathered<half>(from));
             case data_type::bf16: return f(gathered<brain>(from));
-            default: return f(bytes<std::int8_t>(from)); // integers of 4 and 2 bits
+            case data_type::f32:
+            case data_type::s4:
+            case data_type::u4:
+            case data_type::s2:
+            case data_type::u2:
+            case data_type::f6_e2m3:
+            case data_type::f6_e3m2:
+            case data_type::f8_e8m0: return f(bytes<std::int8_t>(from)); // integers of 4 and 2 bits
         }
     }
 

@@ -38,8 +38,25 @@ class integer_quantizer : public converted_reals<V> {
             case data_type::u4:
             case data_type::s2:
             case data_type::u2: return false;
-            default: return along.dst_stride == 1;
+            case data_type::f32:
+            case data_type::s32:
+            case data_type::s8:
+            case data_type::u8:
+            case data_type::f16:
+            case data_type::bf16:
+            case data_type::f8_e4m3:
+            case data_type::f8_e5m2:
+            case data_type::s16:
+            case data_type::u16:
+            case data_type::u32:
+            case data_type::f4_e2m1:
+            case data_type::f6_e2m3:
+            case data_type::f6_e3m2:
+            case data_type::f8_e4m3fnuz:
+            case data_type::f8_e5m2fnuz:
+            case data_type::f8_e8m0: break;
         }
+        return along.dst_stride == 1;
     }
 
     template <typename Rule, typename Integer, typename Real>
@@ -65,7 +82,24 @@ class integer_quantizer : public converted_reals<V> {
             case data_type::s2: return packed_writer<V, 2, true>::write(bytes, c.dst, to);
             case data_type::u2: return packed_writer<V, 2, false>::write(bytes, c.dst, to);
             case data_type::s4: return packed_writer<V, 4, true>::write(bytes, c.dst, to);
-            default: return packed_writer<V, 4, false>::write(bytes, c.dst, to);
+            case data_type::f32:
+            case data_type::s32:
+            case data_type::s8:
+            case data_type::u8:
+            case data_type::f16:
+            case data_type::bf16:
+            case data_type::u4:
+            case data_type::f8_e4m3:
+            case data_type::f8_e5m2:
+            case data_type::s16:
+            case data_type::u16:
+            case data_type::u32:
+            case data_type::f4_e2m1:
+            case data_type::f6_e2m3:
+            case data_type::f6_e3m2:
+            case data_type::f8_e4m3fnuz:
+            case data_type::f8_e5m2fnuz:
+            case data_type::f8_e8m0: return packed_writer<V, 4, false>::write(bytes, c.dst, to);
         }
     }
 
@@ -106,7 +140,25 @@ class converted_quantizer : public integer_quantizer<V> {
         switch (c.dst_type) {
             case data_type::u8: return this->template quantize_to<rule, std::uint8_t>(x, to);
             case data_type::s8: return this->template quantize_to<rule, std::int8_t>(x, to);
-            default: return this->template quantize_to_packed<rule>(x, to); // s4 and u4
+            case data_type::f32:
+            case data_type::s32:
+            case data_type::f16:
+            case data_type::bf16:
+            case data_type::s4:
+            case data_type::u4:
+            case data_type::f8_e4m3:
+            case data_type::f8_e5m2:
+            case data_type::s16:
+            case data_type::u16:
+            case data_type::u32:
+            case data_type::s2:
+            case data_type::u2:
+            case data_type::f4_e2m1:
+            case data_type::f6_e2m3:
+            case data_type::f6_e3m2:
+            case data_type::f8_e4m3fnuz:
+            case data_type::f8_e5m2fnuz:
+            case data_type::f8_e8m0: return this->template quantize_to_packed<rule>(x, to); // s4 and u4
         }
     }
 };

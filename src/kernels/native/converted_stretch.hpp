@@ -93,7 +93,25 @@ class converted_reals : public converted_stretch<V> {
         switch (c.src_type) {
             case data_type::f16: return f(gather(c.src, from, buffer<half>()));
             case data_type::bf16: return f(gather(c.src, from, buffer<brain>()));
-            default: return f(gather(c.src, from, buffer<float>()));
+            case data_type::f32:
+            case data_type::s32:
+            case data_type::s8:
+            case data_type::u8:
+            case data_type::s4:
+            case data_type::u4:
+            case data_type::f8_e4m3:
+            case data_type::f8_e5m2:
+            case data_type::s16:
+            case data_type::u16:
+            case data_type::u32:
+            case data_type::s2:
+            case data_type::u2:
+            case data_type::f4_e2m1:
+            case data_type::f6_e2m3:
+            case data_type::f6_e3m2:
+            case data_type::f8_e4m3fnuz:
+            case data_type::f8_e5m2fnuz:
+            case data_type::f8_e8m0: return f(gather(c.src, from, buffer<float>()));
         }
     }
 

@@ -96,7 +96,25 @@ class real_writer {
         switch (type) {
             case data_type::f16: return write_as<half>(columns, tensor, at, streaming);
             case data_type::bf16: return write_as<brain>(columns, tensor, at, streaming);
-            default: return write_as<float>(columns, tensor, at, streaming);
+            case data_type::f32:
+            case data_type::s32:
+            case data_type::s8:
+            case data_type::u8:
+            case data_type::s4:
+            case data_type::u4:
+            case data_type::f8_e4m3:
+            case data_type::f8_e5m2:
+            case data_type::s16:
+            case data_type::u16:
+            case data_type::u32:
+            case data_type::s2:
+            case data_type::u2:
+            case data_type::f4_e2m1:
+            case data_type::f6_e2m3:
+            case data_type::f6_e3m2:
+            case data_type::f8_e4m3fnuz:
+            case data_type::f8_e5m2fnuz:
+            case data_type::f8_e8m0: return write_as<float>(columns, tensor, at, streaming);
         }
     }
 

@@ -90,7 +90,8 @@ class float_quantizer : public converted_reals<V> {
         switch (c.division) {
             case precision::f16: return quantize<half>(this->template src_as<half>(from), to);
             case precision::bf16: return quantize<brain>(this->template src_as<brain>(from), to);
-            default: this->with_src(from, [&](const auto *x) { quantize<float>(x, to); });
+            case precision::f32:
+            case precision::f64: this->with_src(from, [&](const auto *x) { quantize<float>(x, to); });
         }
     }
 
@@ -106,8 +107,24 @@ class float_quantizer : public converted_reals<V> {
             case data_type::f8_e4m3fnuz: return narrow_format_of<float8_e4m3fnuz>(saturates);
             case data_type::f8_e5m2fnuz: return narrow_format_of<float8_e5m2fnuz>(saturates);
             case data_type::f4_e2m1: return narrow_format_of<float4_e2m1>(true);
-            default: return {two_to_22, nullptr, 0, 0, 0}; // reals have none
+            case data_type::f32:
+            case data_type::s32:
+            case data_type::s8:
+            case data_type::u8:
+            case data_type::f16:
+            case data_type::bf16:
+            case data_type::s4:
+            case data_type::u4:
+            case data_type::s16:
+            case data_type::u16:
+            case data_type::u32:
+            case data_type::s2:
+            case data_type::u2:
+            case data_type::f6_e2m3:
+            case data_type::f6_e3m2:
+            case data_type::f8_e8m0: break; // reals have none
         }
+        return {two_to_22, nullptr, 0, 0, 0};
     }
 
     bool is_real() const { return c.dst_type == data_type::f16 || c.dst_type == data_type::bf16; }
@@ -117,8 +134,10 @@ class float_quantizer : public converted_reals<V> {
         switch (c.division) {
             case precision::f16: return c.src_type == data_type::f16;
             case precision::bf16: return c.src_type == data_type::bf16;
-            default: return true;
+            case precision::f32:
+            case precision::f64: break;
         }
+        return true;
     }
 
     /// That of those which nothing is added to. 65536 is infinite in f16, and 65504 rounds to it in codes.

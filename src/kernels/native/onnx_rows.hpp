@@ -46,7 +46,23 @@ class onnx_quantizer : public integer_quantizer<V> {
             case data_type::s8: return this->template quantize_to<rule, std::int8_t>(x, to);
             case data_type::u16: return this->template quantize_to<rule, std::uint16_t>(x, to);
             case data_type::s16: return this->template quantize_to<rule, std::int16_t>(x, to);
-            default: return this->template quantize_to_packed<rule>(x, to); // of 4 and 2 bits
+            case data_type::f32:
+            case data_type::s32:
+            case data_type::f16:
+            case data_type::bf16:
+            case data_type::s4:
+            case data_type::u4:
+            case data_type::f8_e4m3:
+            case data_type::f8_e5m2:
+            case data_type::u32:
+            case data_type::s2:
+            case data_type::u2:
+            case data_type::f4_e2m1:
+            case data_type::f6_e2m3:
+            case data_type::f6_e3m2:
+            case data_type::f8_e4m3fnuz:
+            case data_type::f8_e5m2fnuz:
+            case data_type::f8_e8m0: return this->template quantize_to_packed<rule>(x, to); // of 4 and 2 bits
         }
     }
 

@@ -191,7 +191,11 @@ inline void fetch(auto &t, const call &c, const parameter_block &from, std::int6
         case data_type::f4_e2m1:
             return fill(t.zero,
                     [=](auto i) { return float4_e2m1 {static_cast<std::uint8_t>(packed_at<4>(data, i))}.value(); });
-        default: return fill_zero_points(static_cast<const std::int32_t *>(data));
+        case data_type::f32:
+        case data_type::s32:
+        case data_type::f6_e2m3:
+        case data_type::f6_e3m2:
+        case data_type::f8_e8m0: return fill_zero_points(static_cast<const std::int32_t *>(data));
     }
 }
 
@@ -347,8 +351,27 @@ inline std::int32_t zero_point_at(const parameters_view &zero_points, std::int64
     switch (zero_points.type) {
         case data_type::s8: return static_cast<const std::int8_t *>(zero_points.data)[i];
         case data_type::u8: return static_cast<const std::uint8_t *>(zero_points.data)[i];
-        default: return static_cast<const std::int32_t *>(zero_points.data)[i];
+        case data_type::f32:
+        case data_type::s32:
+        case data_type::f16:
+        case data_type::bf16:
+        case data_type::s4:
+        case data_type::u4:
+        case data_type::f8_e4m3:
+        case data_type::f8_e5m2:
+        case data_type::s16:
+        case data_type::u16:
+        case data_type::u32:
+        case data_type::s2:
+        case data_type::u2:
+        case data_type::f4_e2m1:
+        case data_type::f6_e2m3:
+        case data_type::f6_e3m2:
+        case data_type::f8_e4m3fnuz:
+        case data_type::f8_e5m2fnuz:
+        case data_type::f8_e8m0: break;
     }
+    return static_cast<const std::int32_t *>(zero_points.data)[i];
 }
 
 /// Prepares parameter i in column 0: what small tensors wait for. Not for rows that are converted: their scales
