@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/native/plan.hpp"
+#include "kernels/native/implementation.hpp"
 #include "quantization/isa.hpp"
 #include "support/elements.hpp"
 #include "support/guarded_buffer.hpp"
@@ -23,17 +23,16 @@ using namespace kernels::native;
 
 struct method {
     std::string name;
-    row_function function;
+    const instruction_set *set;
 };
 
-/// Every function that this processor can run.
+/// Every instruction set that this processor has.
 std::vector<method> methods() {
-    std::vector<method> result = {{"scalar", scalar_onnx_rows.divided_in_f16}};
+    std::vector<method> result = {{"scalar", &scalar_set}};
 #if defined(__x86_64__)
-    if (processor_isa() >= isa::avx2) result.push_back({"avx2", avx2_onnx_rows.divided_in_f16});
-    if (processor_isa() >= isa::avx512) result.push_back({"avx512", avx512_onnx_rows.divided_in_f16});
-    if (processor_has_fp16() && avx512_fp16_divided_in_f16)
-        result.push_back({"avx512_fp16", avx512_fp16_divided_in_f16});
+    if (processor_isa() >= isa::avx2) result.push_back({"avx2", &avx2_set});
+    if (processor_isa() >= isa::avx512) result.push_back({"avx512", &avx512_set});
+    if (processor_has_fp16()) result.push_back({"avx512_fp16", &instruction_set_of(isa::avx512)});
 #endif
     return result;
 }
@@ -46,27 +45,24 @@ std::vector<std::uint16_t> halves(std::size_t step) {
     return result;
 }
 
-layout one_row_of(std::int64_t count) {
-    quantization q;
-    q.src = {data_type::f16, {count}, {}};
-    q.dst = {data_type::u8, {count}, {}};
-    q.scales = {data_type::f16, {count}, {}};
-    return converted_layout_of(canonicalize(q).front(), false);
-}
-
 /// The bits of a scale, and a zero point of dst's type.
 struct parameters {
     std::uint16_t scale;
     data_type dst_type;
     int zero_point;
 
-    void quantize(row_function function, const layout &shape, const void *src, void *dst, bool streaming) const {
+    void quantize(const method &by, std::int64_t count, const void *src, void *dst, streaming when) const {
         const auto zero_point_byte = static_cast<std::uint8_t>(zero_point);
-        call c {&shape, src, {data_type::f16, &scale}, {dst_type, &zero_point_byte}, dst, streaming};
-        c.src_type = data_type::f16;
-        c.dst_type = dst_type;
-        c.division = precision::f16;
-        function(c, {0, 1, 0, shape.form.row.extent});
+        quantization q;
+        q.src = {data_type::f16, {count}, {}};
+        q.dst = {dst_type, {count}, {}};
+        q.scales = {data_type::f16, {count}, {}};
+        q.zero_points = {dst_type, {count}, {}};
+        q.rule = numerics::onnx;
+        q.division = precision::f16;
+        kernels::settings one_thread;
+        one_thread.threads = 1;
+        implement(q, one_thread, *by.set, when)->run({src, &scale, &zero_point_byte, dst});
     }
 };
 
@@ -146,14 +142,13 @@ TEST(half_product, is_compared_with_what_is_right_by_hand) {
 
 /// By each function but scalar's, which has no product to prove and would take long.
 void expect_right(const quotients &right, const parameters &p, const std::vector<std::uint16_t> &x) {
-    static const layout row = one_row_of(1 << 16);
     std::vector<std::uint8_t> expected, given(x.size());
     expected.reserve(x.size());
     for (const auto bits : x)
         expected.push_back(to_u8(right.of(bits, p.scale / 1024 - 15) + p.zero_point));
     for (const auto &by : methods()) {
         if (by.name == "scalar") continue;
-        p.quantize(by.function, row, x.data(), given.data(), false);
+        p.quantize(by, static_cast<std::int64_t>(x.size()), x.data(), given.data(), streaming::large);
         const auto wrong = std::mismatch(given.begin(), given.end(), expected.begin());
         ASSERT_EQ(given, expected) << by.name << ", scale " << p.scale << ", zero point " << p.zero_point << ", x "
                                    << wrong.first - given.begin();
@@ -178,10 +173,9 @@ TEST(half_product, is_right_for_every_x_and_every_significand_of_the_scale) {
 class half_product_by : public testing::TestWithParam<method> {
   protected:
     /// Against the oracle.
-    void expect_right(const parameters &p, const std::vector<std::uint16_t> &x, std::size_t offset, bool streaming) {
+    void expect_right(const parameters &p, const std::vector<std::uint16_t> &x, std::size_t offset, streaming when) {
         const guarded_buffer dst(x.size(), guarded_buffer::place::at_front, offset);
-        p.quantize(
-                GetParam().function, one_row_of(static_cast<std::int64_t>(x.size())), x.data(), dst.data(), streaming);
+        p.quantize(GetParam(), static_cast<std::int64_t>(x.size()), x.data(), dst.data(), when);
         for (std::size_t i = 0; i < x.size(); ++i) {
             const auto right = oracle::quantize_onnx(
                     {oracle::number_from(data_type::f16, x[i]), oracle::number_from(data_type::f16, p.scale),
@@ -202,7 +196,7 @@ TEST_P(half_product_by, scales_of_all_kinds) {
                  0x4400, 0x5bff, 0x7bff, 0x7c00, 0x7e00, 0x8000, 0x8001, 0xac66, 0xbc00, 0xfbff, 0xfc00}) {
         const auto scale = static_cast<std::uint16_t>(bits);
         for (const auto &p : {parameters {scale, data_type::u8, 3}, {scale, data_type::s8, -128}})
-            ASSERT_NO_FATAL_FAILURE(expect_right(p, halves(61), 0, false));
+            ASSERT_NO_FATAL_FAILURE(expect_right(p, halves(61), 0, streaming::large));
     }
 }
 
@@ -210,9 +204,9 @@ TEST_P(half_product_by, every_length_and_alignment_past_the_caches_or_not) {
     const auto all = halves(97); // of all magnitudes
     for (const std::size_t count : {1U, 31U, 32U, 33U, 64U, 65U, 96U, 127U, 128U, 129U, 255U, 256U, 300U, 400U})
         for (std::size_t offset = 0; offset < 128; offset += 9)
-            for (const bool streaming : {false, true}) {
+            for (const auto when : {streaming::large, streaming::always}) {
                 const std::vector<std::uint16_t> x(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count));
-                ASSERT_NO_FATAL_FAILURE(expect_right({0x2c66, data_type::u8, 128}, x, offset, streaming));
+                ASSERT_NO_FATAL_FAILURE(expect_right({0x2c66, data_type::u8, 128}, x, offset, when));
             }
 }
 

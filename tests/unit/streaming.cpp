@@ -1,12 +1,12 @@
-// Streaming stores: each instruction set's rows with results past the caches, which otherwise only large tensors
-// meet, at every alignment and length around a block, against the oracle.
+// Streaming stores: each instruction set's microkernels with results past the caches, which otherwise only large
+// tensors meet, at every alignment and length around a block, against the oracle.
 #include <cstring>
 #include <tuple>
 #include <utility>
 
 #include <gtest/gtest.h>
 
-#include "kernels/native/plan.hpp"
+#include "kernels/native/implementation.hpp"
 #include "quantization/isa.hpp"
 #include "support/elements.hpp"
 #include "support/guarded_buffer.hpp"
@@ -19,13 +19,13 @@ namespace {
 
 using namespace kernels::native;
 
-std::vector<const row_functions *> available_rows() {
-    std::vector<const row_functions *> rows = {&scalar_rows};
+std::vector<const instruction_set *> available_sets() {
+    std::vector<const instruction_set *> sets = {&scalar_set};
 #if defined(__x86_64__)
-    if (processor_isa() >= isa::avx2) rows.push_back(&avx2_rows);
-    if (processor_isa() >= isa::avx512) rows.push_back(&avx512_rows);
+    if (processor_isa() >= isa::avx2) sets.push_back(&avx2_set);
+    if (processor_isa() >= isa::avx512) sets.push_back(&avx512_set);
 #endif
-    return rows;
+    return sets;
 }
 
 /// [outer][channels][inner], dense, with a parameter for each channel.
@@ -34,12 +34,13 @@ struct shape {
 
     std::int64_t count() const { return outer * channels * inner; }
     std::size_t parameter_of(std::int64_t i) const { return static_cast<std::size_t>(i / inner % channels); }
-    layout rows() const {
+    quantization statement(direction dir, data_type src, data_type dst) const {
         quantization q;
-        q.src = {data_type::f32, {outer, channels, inner}, {}};
-        q.dst = {data_type::u8, {outer, channels, inner}, {}};
+        q.dir = dir;
+        q.src = {src, {outer, channels, inner}, {}};
+        q.dst = {dst, {outer, channels, inner}, {}};
         q.scales = {data_type::f32, {outer, 1, inner}, {}};
-        return layout_of(canonicalize(q).front());
+        return q;
     }
 };
 
@@ -64,14 +65,14 @@ struct parameters {
             zero_points.push_back(zero_point_of(i));
         }
     }
-    call with(const layout &rows, const void *src, void *dst) const {
-        return {&rows, src, {data_type::f32, scales.data()}, {data_type::s32, zero_points.data()}, dst, true};
+    /// With all results past the caches.
+    void run(quantization q, const instruction_set &set, const void *src, void *dst) const {
+        q.zero_points = {data_type::s32, q.scales.block, {}};
+        kernels::settings one_thread;
+        one_thread.threads = 1;
+        implement(q, one_thread, set, streaming::always)->run({src, scales.data(), zero_points.data(), dst});
     }
 };
-
-rectangle all_of(const layout &rows) {
-    return {0, rows.form.rows(), 0, rows.form.row.extent};
-}
 
 std::vector<shape> shapes_to_try() {
     std::vector<shape> shapes;
@@ -93,11 +94,11 @@ TEST(streaming, quantizes_right_at_every_alignment) {
         for (std::int64_t i = 0; i < s.count(); ++i)
             src.push_back(static_cast<float>(i % 97 - 40) * 0.05f); // ties among them
         const parameters p(s);
-        const auto shaped = s.rows();
-        for (const auto *rows : available_rows())
+        const auto q = s.statement(direction::quantize, data_type::f32, data_type::s8);
+        for (const auto *set : available_sets())
             for (std::size_t offset = 0; offset < 64; ++offset) {
                 guarded_buffer dst(src.size(), guarded_buffer::place::at_front, offset);
-                rows->quantize_strict_s8(p.with(shaped, src.data(), dst.data()), all_of(shaped));
+                p.run(q, *set, src.data(), dst.data());
                 for (std::int64_t i = 0; i < s.count(); ++i) {
                     const auto at = static_cast<std::size_t>(i), of = s.parameter_of(i);
                     ASSERT_EQ(static_cast<std::int8_t>(dst.data()[at]),
@@ -115,11 +116,11 @@ TEST(streaming, dequantizes_right_at_every_alignment) {
         for (std::int64_t i = 0; i < s.count(); ++i)
             src.push_back(static_cast<std::uint8_t>(i * 37));
         const parameters p(s);
-        const auto shaped = s.rows();
-        for (const auto *rows : available_rows())
+        const auto q = s.statement(direction::dequantize, data_type::u8, data_type::f32);
+        for (const auto *set : available_sets())
             for (std::size_t offset = 0; offset < 64; offset += sizeof(float)) {
                 guarded_buffer dst(src.size() * sizeof(float), guarded_buffer::place::at_front, offset);
-                rows->dequantize_u8(p.with(shaped, src.data(), dst.data()), all_of(shaped));
+                p.run(q, *set, src.data(), dst.data());
                 const auto *results = reinterpret_cast<const float *>(dst.data());
                 for (std::int64_t i = 0; i < s.count(); ++i) {
                     const auto at = static_cast<std::size_t>(i), of = s.parameter_of(i);
@@ -136,29 +137,25 @@ struct converted_case {
     data_type src, dst;
     std::int64_t groups, size;
 
-    layout rows() const {
+    quantization statement() const {
         quantization q;
         q.dir = direction::dequantize;
         q.src = {src, {groups, size}, {}};
         q.dst = {dst, {groups, size}, {}};
         q.scales = {data_type::f32, {1, size}, {}};
-        return converted_layout_of(canonicalize(q).front(), true);
+        return q;
     }
 };
 
-void expect_converted_right(const converted_case &of, const row_functions &rows) {
+void expect_converted_right(const converted_case &of, const instruction_set &set) {
     const auto count = of.groups * of.size;
     std::vector<std::byte> src(bytes_for(of.src, count));
     for (std::size_t i = 0; i < src.size(); ++i)
         src[i] = static_cast<std::byte>(i * 37);
     const parameters p(shape {1, of.groups, of.size});
-    const auto shaped = of.rows();
     for (std::size_t offset = 0; offset < 64; offset += static_cast<std::size_t>(bits_in(of.dst)) / 8) {
         guarded_buffer dst(bytes_for(of.dst, count), guarded_buffer::place::at_front, offset);
-        auto one = p.with(shaped, src.data(), dst.data());
-        one.src_type = of.src;
-        one.dst_type = of.dst;
-        rows.dequantize_converted(one, all_of(shaped));
+        p.run(of.statement(), set, src.data(), dst.data());
         for (std::int64_t i = 0; i < count; ++i) {
             const auto group = static_cast<std::size_t>(i / of.size);
             const auto right = oracle::dequantize(
@@ -177,9 +174,9 @@ TEST(streaming, converts_right_at_every_alignment) {
         for (const auto dst : {f32, f16, bf16})
             for (const std::int64_t size : {1, 3, 16, 31, 32, 33, 64, 100, 128, 1024, 1500})
                 for (const std::int64_t groups : {1, 2, 5, 35})
-                    for (const auto *rows : available_rows()) {
+                    for (const auto *set : available_sets()) {
                         if (!sampler.takes()) continue;
-                        ASSERT_NO_FATAL_FAILURE(expect_converted_right({src, dst, groups, size}, *rows));
+                        ASSERT_NO_FATAL_FAILURE(expect_converted_right({src, dst, groups, size}, *set));
                     }
 }
 
@@ -202,22 +199,18 @@ std::ostream &operator<<(std::ostream &out, const quantized_case &c) {
     return out << c.rows << " rows of " << c.groups << " groups of " << c.size << ", padding " << c.padding;
 }
 
-void expect_quantized_right(const quantized_case &of, const row_functions &rows) {
+void expect_quantized_right(const quantized_case &of, const instruction_set &set) {
     const auto count = of.rows * of.width(), pitch = of.width() + of.padding;
     std::vector<std::byte> src(bytes_for(of.src, count));
     for (std::int64_t i = 0; i < count; ++i)
         set_bits(of.src, src.data(), i, bits_of_real(of.src, static_cast<float>(i % 97 - 40) * 0.0625f));
     const parameters p(shape {1, of.groups, of.size});
-    const auto shaped = converted_layout_of(canonicalize(of.statement()).front(), false);
     const auto [lowest, highest] = of.dst == data_type::s8 ? std::pair {-128, 127} : std::pair {0, 255};
     for (std::size_t offset = 0; offset < 64; ++offset) {
         guarded_buffer dst(
                 static_cast<std::size_t>(of.rows * pitch - of.padding), guarded_buffer::place::at_front, offset);
         std::memset(dst.data(), 0xa5, dst.size());
-        auto one = p.with(shaped, src.data(), dst.data());
-        one.src_type = of.src;
-        one.dst_type = of.dst;
-        rows.quantize_converted(one, all_of(shaped));
+        p.run(of.statement(), set, src.data(), dst.data());
         for (std::int64_t row = 0; row < of.rows; ++row)
             for (std::int64_t column = 0; column < pitch && row * pitch + column < pitch * of.rows - of.padding;
                     ++column) {
@@ -241,8 +234,8 @@ TEST(streaming, quantizes_reals_of_16_bits_right_at_every_alignment) {
         for (const std::int64_t size : {1, 3, 8, 16, 24, 32, 48, 64, 100})
             for (const std::int64_t groups : {1, 5, 17})
                 for (const std::int64_t padding : {0, 3})
-                    for (const auto *rows : available_rows())
-                        ASSERT_NO_FATAL_FAILURE(expect_quantized_right({src, dst, 2, groups, size, padding}, *rows));
+                    for (const auto *set : available_sets())
+                        ASSERT_NO_FATAL_FAILURE(expect_quantized_right({src, dst, 2, groups, size, padding}, *set));
 }
 
 /// numerics::onnx to integers of 16 and 32 bits, in groups of each row.
@@ -253,16 +246,14 @@ struct onnx_case {
 
     std::int64_t width() const { return groups * size; }
     std::int64_t count() const { return rows * width(); }
-    layout shaped() const {
+    quantization statement() const {
         quantization q;
         q.src = {src, {rows, width()}, {}};
         q.dst = {dst, {rows, width()}, {}};
         q.scales = {data_type::f32, {rows, size}, {}};
-        return converted_layout_of(canonicalize(q).front(), false);
-    }
-    row_function function(const row_functions &of) const {
-        if (division == precision::f16) return of.onnx->divided_in_f16;
-        return division == precision::f32 ? of.onnx->divided_in_f32 : of.onnx->divided_in_bf16;
+        q.rule = numerics::onnx;
+        q.division = division;
+        return q;
     }
 };
 
@@ -287,15 +278,10 @@ struct onnx_sample {
 void expect_onnx_right(const onnx_case &of) {
     const onnx_sample sample(of);
     const parameters p(shape {1, of.groups, of.size});
-    const auto shaped = of.shaped();
-    for (const auto *rows : available_rows())
+    for (const auto *set : available_sets())
         for (std::size_t offset = 0; offset < 64; offset += static_cast<std::size_t>(bits_in(of.dst)) / 8) {
             guarded_buffer dst(sample.dst.size(), guarded_buffer::place::at_front, offset);
-            auto one = p.with(shaped, sample.src.data(), dst.data());
-            one.src_type = of.src;
-            one.dst_type = of.dst;
-            one.division = of.division;
-            of.function (*rows)(one, all_of(shaped));
+            p.run(of.statement(), *set, sample.src.data(), dst.data());
             ASSERT_TRUE(dst.holds(sample.dst) && dst.intact())
                     << of.groups << " groups of " << of.size << " to " << to_string(of.dst) << " at offset " << offset;
         }

@@ -1,103 +1,76 @@
-// The formulas, a vector at a time.
+// The formulas, a vector at a time. Those that quantize give a real of at most 2^23, or NaN, which a store rounds,
+// saturates and turns into the lowest value with all below s32.
 #pragma once
 
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/native/parameters.hpp"
+#include "kernels/native/microkernel.hpp"
 #include "kernels/native/two_part_reciprocal.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
 
-// Each computes `lanes` elements, with the parameters that `take` finds in a table for each lane: one of the
-// ways below. Quantize formulas give a real of at most 2^23, or NaN;
-// V's store rounds it, saturates it and turns NaN, and all below s32, into the lowest value.
+constexpr float two_to_22 = 4194304.0F, two_to_75 = 37778931862957161709568.0F;
+/// 1.5 * 2^23: added to a number below 2^22, it rounds it to an integer.
+constexpr float rounder = 12582912.0F;
 
-// ---- Which columns of a table the lanes take -------------------------------------------------------
+// ---- Which parameters the lanes take ----------------------------------------------------------------
 
-/// Columns i to i + lanes.
 template <typename V>
-struct neighbours {
+struct broadcast {
+    const columns &c;
     std::int64_t i;
-
-    auto operator()(const auto *column) const { return V::load(column + i); }
+    typename V::reals operator()(const float *column) const { return V::splat(column[i]); }
 };
 
-/// Column i for every lane.
 template <typename V>
-struct only {
+struct contiguous {
+    const columns &c;
     std::int64_t i;
-
-    auto operator()(const auto *column) const { return V::splat(column[i]); }
+    typename V::reals operator()(const float *column) const { return V::load(column + i); }
 };
 
-/// For each lane the column that `index` counts from `first` on: fewer than `lanes` beyond it, or fewer than
-/// four where they are `Near`, which takes fewer cache lines.
-template <typename V, bool Near>
-struct picked {
+template <typename V>
+struct permuted {
+    const columns &c;
     std::int64_t first;
     typename V::integers index;
-
-    auto operator()(const auto *column) const {
-        if constexpr (Near)
-            return V::pick_near(column + first, index);
-        else
-            return V::pick(column + first, index);
-    }
+    typename V::reals operator()(const float *column) const { return V::pick(column + first, index); }
 };
 
-// ---- The formulas ----------------------------------------------------------------------------------
-
-/// x / s + zp, divided by the divider.
-template <typename V>
-struct division {
-    typename V::reals scale, zero;
-
-    static division from(const auto &t, auto take) { return {take(t.scale), take(t.zero)}; }
-
-    typename V::reals operator()(typename V::reals x) const {
-        // Any bound will do that all integer types lie within.
-        return V::min(V::splat(two_to_22), V::add(V::div(x, scale), zero));
-    }
-};
-
-/// What is added to a quotient: zero points, or nothing when all are 0.
-template <typename V>
-struct some_zero {
-    typename V::reals zero;
-
-    static some_zero from(const auto &t, auto take) { return {take(t.zero)}; }
-    typename V::reals added_to(typename V::reals x) const { return V::add(x, zero); }
-    typename V::reals added_to_product(typename V::reals a, typename V::reals b) const { return V::fma(a, b, zero); }
-};
-
-/// The same for numerics::onnx: to the quotient, rounded to an integer. Added to 1.5 * 2^23 all quotients that do not
-/// saturate become integers there, and what is subtracted again takes the zero point with it, exactly.
-template <typename V>
-struct rounded_zero {
-    typename V::reals offset;
-
-    static constexpr float rounder = 12582912.0F;
-    static rounded_zero from(const auto &t, auto take) { return {V::add(take(t.zero), V::splat(-rounder))}; }
-    typename V::reals added_to(typename V::reals x) const { return V::add(V::add(x, V::splat(rounder)), offset); }
-};
-
-/// The same for dst and zero points of 8 bits: added as words, whose sums saturate at 8 bits as exact ones do, they
-/// take half an operation in place of two.
-template <typename V>
-struct word_zero {
-    typename V::integers zero_point;
-
-    static word_zero from(const auto &t, auto take) { return {take(t.zero_point)}; }
-    typename V::real_and_zero_point added_to(typename V::reals x) const { return {x, zero_point}; }
-};
+// ---- What is added to a quotient ----------------------------------------------------------------------
 
 template <typename V>
 struct no_zero {
-    static no_zero from(const auto &, auto) { return {}; }
+    static no_zero from(auto) { return {}; }
     typename V::reals added_to(typename V::reals x) const { return x; }
-    typename V::reals added_to_product(typename V::reals a, typename V::reals b) const { return V::mul(a, b); }
+};
+
+template <typename V>
+struct real_zero {
+    typename V::reals zero;
+    static real_zero from(auto take) { return {take(take.c.zero)}; }
+    typename V::reals added_to(typename V::reals x) const { return V::add(x, zero); }
+};
+
+/// To the quotient rounded to an integer (numerics::onnx). Added to 1.5 * 2^23 all quotients that do not saturate
+/// become integers; zero holds the zero point less that, so that one addition takes it away and adds the zero point,
+/// exactly.
+template <typename V>
+struct rounded_zero {
+    typename V::reals offset;
+    static rounded_zero from(auto take) { return {take(take.c.zero)}; }
+    typename V::reals added_to(typename V::reals x) const { return V::add(V::add(x, V::splat(rounder)), offset); }
+};
+
+/// The same for dst and zero points of 8 bits, which zero holds as s32: added as words, whose sums saturate at 8 bits
+/// as exact ones do, they take half an operation instead of two.
+template <typename V>
+struct word_zero {
+    typename V::integers zero_point;
+    static word_zero from(auto take) { return {V::as_integers(take(take.c.zero))}; }
+    typename V::real_and_zero_point added_to(typename V::reals x) const { return {x, zero_point}; }
 };
 
 /// 2^n + 1, where n of the 24 bits of an f32's significand are dropped.
@@ -117,15 +90,27 @@ typename V::reals rounded_to(typename V::reals quotient) {
     }
 }
 
-/// RNE(x / s) + zp, divided by the divider and rounded to `Division`; zero points are those of integers of up to 16
-/// bits.
-template <typename V, typename Division, typename Zero>
+// ---- Quantize to integers ------------------------------------------------------------------------------
+
+/// x / s + zp, by the divider.
+template <typename V>
+struct division {
+    using source = float;
+    typename V::reals scale, zero;
+    static division from(auto take) { return {take(take.c.scale), take(take.c.zero)}; }
+    typename V::reals operator()(typename V::reals x) const {
+        // Any bound will do that all integer types lie within.
+        return V::min(V::splat(two_to_22), V::add(V::div(x, scale), zero));
+    }
+};
+
+/// RNE(x / s) + zp, divided by the divider and rounded to `Division`.
+template <typename V, typename Division>
 struct limited_division {
+    using source = float;
     typename V::reals scale;
-    Zero zero;
-
-    static limited_division from(const auto &t, auto take) { return {take(t.scale), Zero::from(t, take)}; }
-
+    rounded_zero<V> zero;
+    static limited_division from(auto take) { return {take(take.c.scale), rounded_zero<V>::from(take)}; }
     [[gnu::always_inline]] typename V::reals operator()(typename V::reals x) const {
         return zero.added_to(rounded_to<V, Division>(V::min(V::splat(two_to_22), V::div(x, scale))));
     }
@@ -138,13 +123,13 @@ struct limited_division {
 /// come out below s32 or NaN, which both mean the lowest value.
 template <typename V, typename Zero>
 struct corrected_quotient {
+    using source = float;
     typename V::reals scale, reciprocal, limit;
     Zero zero;
-
-    static corrected_quotient from(const auto &t, auto take) {
-        return {take(t.scale), take(t.reciprocal), take(t.limit), Zero::from(t, take)};
+    static corrected_quotient from(auto take) {
+        const auto scale = take(take.c.scale);
+        return {scale, take(take.c.reciprocal), V::mul(scale, V::splat(two_to_22)), Zero::from(take)};
     }
-
     auto operator()(typename V::reals x) const {
         x = V::min(limit, x);
         const auto estimate = V::mul(x, reciprocal);
@@ -153,41 +138,52 @@ struct corrected_quotient {
     }
 };
 
-/// The same by two operations: x * (high + low), where that rounds as x / s does (two_part_reciprocal.hpp).
-template <typename V, typename Zero>
+/// RN((1 - reciprocal scale) / scale), the residual of a reciprocal (two_part_reciprocal.hpp).
+template <typename V>
+typename V::reals residual(typename V::reals scale, typename V::reals reciprocal) {
+    const auto rest = V::negated_fma(reciprocal, scale, V::splat(1.0F)), estimate = V::mul(rest, reciprocal);
+    return V::fma(V::negated_fma(estimate, scale, rest), reciprocal, estimate);
+}
+
+/// The same by two operations: x * (high + low), where that rounds as x / s does (two_part_reciprocal.hpp). All zero
+/// points are 0, and zero holds the residuals.
+template <typename V>
 struct two_part_product {
+    using source = float;
+    typename V::reals high, low, limit;
+    static two_part_product from(auto take) {
+        return {take(take.c.reciprocal), take(take.c.zero), V::mul(take(take.c.scale), V::splat(two_to_22))};
+    }
+    typename V::reals operator()(typename V::reals x) const {
+        x = V::min(limit, x);
+        return V::fma(x, high, V::mul(x, low));
+    }
+};
+
+/// The same with zero points; the residual is computed here, which long rows pay for.
+template <typename V, typename Zero>
+struct two_part_and_zero {
+    using source = float;
     typename V::reals high, low, limit;
     Zero zero;
-
-    static two_part_product from(const auto &t, auto take) {
-        return {take(t.reciprocal), take(t.low), take(t.limit), Zero::from(t, take)};
+    static two_part_and_zero from(auto take) {
+        const auto scale = take(take.c.scale), reciprocal = take(take.c.reciprocal);
+        return {reciprocal, residual<V>(scale, reciprocal), V::mul(scale, V::splat(take.c.bound)), Zero::from(take)};
     }
-
     auto operator()(typename V::reals x) const {
         x = V::min(limit, x);
         return zero.added_to(V::fma(x, high, V::mul(x, low)));
     }
 };
 
-/// The same by one scale, whose low part is in no table.
-template <typename V, typename Zero>
-struct two_part_product_of_one : two_part_product<V, Zero> {
-    static two_part_product_of_one from(const auto &t, only<V> take) {
-        const auto low = low_part(t.scale[take.i], t.reciprocal[take.i]);
-        return {{take(t.reciprocal), V::splat(low), take(t.limit), Zero::from(t, take)}};
-    }
-};
-
 /// x * (1 / s) + zp: fpmath mode any, inside the guard.
-template <typename V, typename Zero>
+template <typename V>
 struct reciprocal_product {
-    typename V::reals reciprocal;
-    Zero zero;
-
-    static reciprocal_product from(const auto &t, auto take) { return {take(t.reciprocal), Zero::from(t, take)}; }
-
+    using source = float;
+    typename V::reals reciprocal, zero;
+    static reciprocal_product from(auto take) { return {take(take.c.reciprocal), take(take.c.zero)}; }
     typename V::reals operator()(typename V::reals x) const {
-        return V::min(V::splat(two_to_22), zero.added_to_product(x, reciprocal));
+        return V::min(V::splat(two_to_22), V::fma(x, reciprocal, zero));
     }
 };
 
@@ -198,11 +194,10 @@ struct reciprocal_product {
 /// tests/unit enumerates all X and Y.
 template <typename V, typename Division, typename Zero>
 struct limited_product {
+    using source = float;
     typename V::reals reciprocal;
     Zero zero;
-
-    static limited_product from(const auto &t, auto take) { return {take(t.reciprocal), Zero::from(t, take)}; }
-
+    static limited_product from(auto take) { return {take(take.c.reciprocal), Zero::from(take)}; }
     [[gnu::always_inline]] auto operator()(typename V::reals x) const {
         return zero.added_to(rounded_to<V, Division>(V::min(V::splat(two_to_22), V::mul(x, reciprocal))));
     }
@@ -213,14 +208,14 @@ struct limited_product {
 /// worth what theirs is to be, and so is that of `scaled`. This one too is tried for all X and Y.
 template <typename V, typename Division, typename Zero>
 struct split_product {
+    using source = float;
     typename V::reals reciprocal, scaled_reciprocal, limit;
     Zero zero;
-
-    static split_product from(const auto &t, only<V> take) {
-        const auto reciprocal = take(t.reciprocal);
-        return {reciprocal, V::mul(reciprocal, V::splat(splitter<Division>)), take(t.limit), Zero::from(t, take)};
+    static split_product from(auto take) {
+        const auto reciprocal = take(take.c.reciprocal);
+        return {reciprocal, V::mul(reciprocal, V::splat(splitter<Division>)),
+                V::mul(take(take.c.scale), V::splat(two_to_22)), Zero::from(take)};
     }
-
     [[gnu::always_inline]] auto operator()(typename V::reals x) const {
         x = V::min(limit, x);
         const auto scaled = V::mul(x, scaled_reciprocal);
@@ -228,20 +223,21 @@ struct split_product {
     }
 };
 
-/// RNE(x / s) + zp in 32 bits, saturated.
+/// RNE(x / s) + zp in 32 bits, saturated; zero holds s32.
 template <typename V, typename Integer>
 struct wide_division {
+    using source = float;
     typename V::reals scale;
     typename V::integers zero_point;
-
-    static wide_division from(const auto &t, auto take) { return {take(t.scale), take(t.zero_point)}; }
-
+    static wide_division from(auto take) { return {take(take.c.scale), V::as_integers(take(take.c.zero))}; }
     [[gnu::always_inline]] typename V::integers operator()(typename V::reals x) const {
         return V::template saturated_sum<Integer>(V::div(x, scale), zero_point);
     }
 };
 
-/// To numbers of the division's type, float, half or brain, whatever their exponents.
+// ---- Quantize to floats: the quotient, which a codec narrows --------------------------------------------
+
+/// To numbers of the division's type, whatever their exponents.
 template <typename V, typename Division>
 typename V::reals in_division(typename V::reals x) {
     if constexpr (std::is_same_v<Division, float>)
@@ -250,38 +246,47 @@ typename V::reals in_division(typename V::reals x) {
         return V::rounded(static_cast<const Division *>(nullptr), x);
 }
 
-/// x / s for reals that go to floats, rounded to the type of the division, by the divider.
-template <typename V, typename Division>
-struct divided {
-    typename V::reals scale;
-
-    static divided from(const auto &t, auto take) { return {take(t.scale)}; }
-    typename V::reals operator()(typename V::reals x) const { return in_division<V, Division>(V::div(x, scale)); }
-};
-
 /// A real as its magnitude and one that has its sign.
 template <typename V>
 struct signed_magnitude {
     typename V::reals magnitude, sign;
 };
 
-/// x / s, rounded to the type of the division, inside the guard: of magnitudes, as both sides need a limit and zeros a
-/// sign, which Zero may change. The limit is beyond all that dst does not round alike. Where x * low is subnormal, dst
-/// rounds quotients to 0.
-template <typename V, typename Division, typename Zero>
-struct limited_quotient {
-    static constexpr bool is_limited = true;
-    two_part_product<V, no_zero<V>> quotient;
-    Zero zero;
-
-    static limited_quotient from(const auto &t, auto take) {
-        return {two_part_product<V, no_zero<V>>::from(t, take), Zero::from(t, take)};
+/// x / s + zp, each rounded to the type of the division. The sum of two numbers of b bits rounds to b by way of 24 as
+/// it does at once, since 24 >= 2 b + 2 (Figueroa, "When is double rounding innocuous?", 1995), and those that are
+/// subnormal are exact.
+template <typename V, typename Division>
+struct shifted_quotient {
+    using source = float;
+    typename V::reals scale, zero;
+    static shifted_quotient from(auto take) { return {take(take.c.scale), take(take.c.zero)}; }
+    typename V::reals operator()(typename V::reals x) const {
+        return in_division<V, Division>(V::add(in_division<V, Division>(V::div(x, scale)), zero));
     }
+    static constexpr bool is_limited = false;
+    signed_magnitude<V> parts(typename V::reals x) const {
+        const auto sum = (*this)(x);
+        return {V::abs(sum), sum};
+    }
+};
+
+/// The same inside the guard where zero points are 0 or -0, by two operations: either the division's type or dst's has
+/// 11 bits at most. Of magnitudes, as both sides need a limit and zeros a sign, which the zero point may change. The
+/// limit is beyond all that dst does not round alike. Where x * low is subnormal, dst rounds quotients to 0.
+template <typename V, typename Division>
+struct limited_quotient {
+    using source = float;
+    two_part_and_zero<V, no_zero<V>> quotient;
+    typename V::reals zero;
+    static limited_quotient from(auto take) {
+        return {two_part_and_zero<V, no_zero<V>>::from(take), take(take.c.zero)};
+    }
+    static constexpr bool is_limited = true;
     signed_magnitude<V> parts(typename V::reals x) const {
         const auto magnitude = in_division<V, Division>(quotient(V::abs(x)));
         // What is 0 in f16 only has a sign that a zero point takes away.
         const auto sign = std::is_same_v<Division, half> ? V::copy_sign(magnitude, x) : x;
-        return {magnitude, zero.added_to(sign)};
+        return {magnitude, V::add(sign, zero)};
     }
     typename V::reals operator()(typename V::reals x) const {
         const auto [magnitude, sign] = parts(x);
@@ -289,52 +294,61 @@ struct limited_quotient {
     }
 };
 
-/// x / s + zp, each rounded to the type of the division. Quotient: divided, or limited_quotient. The sum of two numbers
-/// of b bits rounds to b by way of 24 as it does at once, since 24 >= 2 b + 2 (Figueroa, "When is double rounding
-/// innocuous?", 1995), and those that are subnormal are exact. What is added to 0 or to a subnormal quotient has to be
-/// that to the last bit, for its sign's sake.
-template <typename V, typename Division, typename Quotient>
-struct shifted_quotient {
-    static constexpr bool is_limited = false;
-    Quotient quotient;
-    typename V::reals zero;
+/// The same without zero points: zero holds the residuals.
+template <typename V, typename Division>
+struct symmetric_quotient {
+    using source = float;
+    typename V::reals high, low, limit;
+    static symmetric_quotient from(auto take) {
+        return {take(take.c.reciprocal), take(take.c.zero), V::mul(take(take.c.scale), V::splat(take.c.bound))};
+    }
+    static constexpr bool is_limited = true;
+    signed_magnitude<V> parts(typename V::reals x) const {
+        const auto limited = V::min(limit, V::abs(x));
+        return {in_division<V, Division>(V::fma(limited, high, V::mul(limited, low))), x};
+    }
+    typename V::reals operator()(typename V::reals x) const {
+        const auto [magnitude, sign] = parts(x);
+        return V::copy_sign(magnitude, sign);
+    }
+};
 
-    static shifted_quotient from(const auto &t, auto take) { return {Quotient::from(t, take), take(t.zero)}; }
+/// The same beside other zero points, for f16 alone: none of its quotients is subnormal in f32.
+template <typename V>
+struct limited_quotient_and_zero {
+    using source = float;
+    two_part_and_zero<V, no_zero<V>> quotient;
+    typename V::reals zero;
+    static limited_quotient_and_zero from(auto take) {
+        return {two_part_and_zero<V, no_zero<V>>::from(take), take(take.c.zero)};
+    }
+    typename V::reals operator()(typename V::reals x) const {
+        const auto magnitude = in_division<V, half>(quotient(V::abs(x)));
+        return in_division<V, half>(V::add(V::copy_sign(magnitude, x), zero));
+    }
+    static constexpr bool is_limited = false;
     signed_magnitude<V> parts(typename V::reals x) const {
         const auto sum = (*this)(x);
         return {V::abs(sum), sum};
     }
-    typename V::reals operator()(typename V::reals x) const {
-        return in_division<V, Division>(V::add(quotient(x), zero));
-    }
 };
 
-/// q * s of floats.
-template <typename V>
-struct multiplied {
-    typename V::reals scale;
+// ---- Dequantize -------------------------------------------------------------------------------------------
 
-    static multiplied from(const auto &t, auto take) { return {take(t.scale)}; }
-    typename V::reals operator()(typename V::reals q) const { return V::mul(q, scale); }
-};
-
-/// (q - zp) * s of floats.
+/// (q - zp) * s of floats. Without zero points, zero is +0, which changes no q.
 template <typename V>
 struct float_difference {
     typename V::reals zero, scale;
-
-    static float_difference from(const auto &t, auto take) { return {take(t.zero), take(t.scale)}; }
+    static float_difference from(auto take) { return {take(take.c.zero), take(take.c.scale)}; }
     typename V::reals operator()(typename V::reals q) const { return V::mul(V::subtract(q, zero), scale); }
 };
 
-/// (q - zp) * s where the difference fits in s32.
+/// (q - zp) * s where the difference fits in s32; zero holds s32.
 template <typename V>
 struct narrow_difference {
     typename V::integers zero_point;
     typename V::reals scale;
-
-    static narrow_difference from(const auto &t, auto take) { return {take(t.zero_point), take(t.scale)}; }
-
+    static narrow_difference from(auto take) { return {V::as_integers(take(take.c.zero)), take(take.c.scale)}; }
     typename V::reals operator()(typename V::integers q) const {
         return V::mul(V::to_reals(V::subtract(q, zero_point)), scale);
     }
@@ -343,12 +357,36 @@ struct narrow_difference {
 /// (q - zp) * s for the outermost zero points, whose difference needs 33 bits.
 template <typename V>
 struct wide_difference {
-    narrow_difference<V> parameters;
-
-    static wide_difference from(const auto &t, auto take) { return {narrow_difference<V>::from(t, take)}; }
-
+    typename V::integers zero_point;
+    typename V::reals scale;
+    static wide_difference from(auto take) { return {V::as_integers(take(take.c.zero)), take(take.c.scale)}; }
     typename V::reals operator()(typename V::integers q) const {
-        return V::mul(V::subtract_exactly(q, parameters.zero_point), parameters.scale);
+        return V::mul(V::subtract_exactly(q, zero_point), scale);
+    }
+};
+
+// ---- Requantize -------------------------------------------------------------------------------------------
+
+enum class multiplied { once, twice };
+enum class activation { none, relu };
+
+/// (sum + bias) * scale * second scale: zero holds biases, reciprocal second scales.
+template <typename V, multiplied Times, activation Activation>
+struct rescaled_sum {
+    typename V::integers bias;
+    typename V::reals scale, second;
+    static rescaled_sum from(auto take) {
+        const auto scale = take(take.c.scale);
+        if constexpr (Times == multiplied::twice)
+            return {V::as_integers(take(take.c.zero)), scale, take(take.c.reciprocal)};
+        else
+            return {V::as_integers(take(take.c.zero)), scale, scale};
+    }
+    typename V::reals operator()(typename V::integers sum) const {
+        auto product = V::mul(V::to_reals(V::add(sum, bias)), scale);
+        if constexpr (Times == multiplied::twice) product = V::mul(product, second);
+        if constexpr (Activation == activation::relu) product = V::max(V::splat(0.0F), product);
+        return V::min(V::splat(two_to_22), product);
     }
 };
 

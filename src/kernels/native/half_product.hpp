@@ -12,7 +12,7 @@ namespace {
 /// scales have a lower part that is subnormal and lacks bits, and a limit that is no half.
 inline bool has_exact_half_product(float scale) {
     constexpr std::int32_t significand_bits = 0x7fffff, missed = (2023 - 1024) << 13;
-    return 0x1p-14F <= scale && scale < 4 && (bits_of(scale) & significand_bits) != missed;
+    return 0x1p-14F <= scale && scale < 4 && (__builtin_bit_cast(std::int32_t, scale) & significand_bits) != missed;
 }
 
 /// RNE(x / s) + zp of halves to integers of 8 bits: x * (high + low), as two_part_product. It misses the quotient by up
@@ -22,31 +22,22 @@ inline bool has_exact_half_product(float scale) {
 /// subnormal.
 /// - x is limited to 2^14 s, which is a half and saturates whatever the zero point. What overflows at the other end is
 ///   -infinity or NaN or, if x * low does, infinity: all become the lowest integer.
-template <typename V, typename H = typename V::halves>
+template <typename H>
 struct half_product {
     typename H::reals high, low, limit;
     typename H::integers zero_point;
 
-    static half_product from(const auto &t, only<V> take) {
-        const auto scale = t.scale[take.i], reciprocal = t.reciprocal[take.i], high = H::rounded(reciprocal);
+    static half_product from(broadcast<H> take) {
+        const auto scale = take.c.scale[take.i], reciprocal = take.c.reciprocal[take.i], high = H::rounded(reciprocal);
+        const auto zero_point = static_cast<std::int32_t>(take.c.zero[take.i] + rounder); // as preparation left it
         return {H::splat(high), H::splat(__builtin_fmaf(-high, scale, 1.0F) * reciprocal), H::splat(scale * 0x1p14F),
-                H::splat(t.zero_point[take.i])};
+                H::splat(zero_point)};
     }
 
     [[gnu::always_inline]] typename H::integers operator()(typename H::reals x) const {
         x = H::min(limit, x);
         return H::saturated_sum(H::fma(x, high, H::mul(x, low)), zero_point);
     }
-};
-
-/// The vectors that a formula computes.
-template <typename V, typename Formula>
-struct vectors_of {
-    using type = V;
-};
-template <typename V, typename H>
-struct vectors_of<V, half_product<V, H>> {
-    using type = H;
 };
 
 } // namespace

@@ -2,91 +2,118 @@
 
 #include <algorithm>
 #include <unistd.h>
-#include <vector>
 
-#include "kernels/native/row_part.hpp"
-#include "kernels/native/support.hpp"
+#include "kernels/native/plan.hpp"
 #include "parallel/parallel.hpp"
 #include "quantization/data_type.hpp"
+#include "quantization/isa.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
 
-/// Results of this many bytes and more are streamed: a quarter of the last-level cache, which src and
-/// other programs share.
-std::int64_t streaming_bytes() {
-    static const std::int64_t bytes = [] {
-        constexpr long usual = 32L << 20;
-        const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-        return (cache > 0 ? cache : usual) / 4;
+#if defined(__x86_64__)
+/// With what this processor has beyond isa::avx512.
+const instruction_set &best_avx512() {
+    static const instruction_set best = [] {
+        auto set = avx512_set;
+        const auto take_exact = [&](kind k, const family &from) {
+            auto &to = set.families[static_cast<int>(k)];
+            if (from.is_exact) to.exact = from.exact;
+            if (from.is_exact) to.is_exact = from.is_exact;
+        };
+        if (!processor_has_fp16()) return set;
+        take_exact(kind::f16_u8, avx512_fp16_to_u8);
+        take_exact(kind::f16_s8, avx512_fp16_to_s8);
+        return set;
     }();
-    return bytes;
+    return best;
+}
+#endif
+
+std::int64_t pieces_of(std::int64_t count, std::int64_t size) {
+    return (count + size - 1) / size;
 }
 
-/// Whether the rows have functions for their types, or are converted on the way.
-bool is_converted(const quantization &q) {
-    if (q.dir == direction::requantize) return false;
-    const auto plain = [](data_type type) {
-        return type == data_type::f32 || type == data_type::s8 || type == data_type::u8;
-    };
-    const bool plain_zero_points =
-            !q.zero_points || plain(q.zero_points->type) || q.zero_points->type == data_type::s32;
-    return !plain(q.src.type) || !plain(q.dst.type) || q.scales.type != data_type::f32 || !plain_zero_points
-            || q.division != precision::f32;
+/// A walk in pieces, which tasks are made of. The pieces of all walks are numbered one walk after the other.
+struct share {
+    std::int64_t rows, columns, across, first, end;
+};
+
+share share_of(const walk &w, std::int64_t first) {
+    const auto rows = w.axes.rows(), columns = w.axes.row.extent, across = pieces_of(columns, w.piece_columns);
+    return {rows, columns, across, first, first + pieces_of(rows, w.piece_rows) * across};
 }
 
-layout plan(const quantization &q, const canonical_form &form) {
-    if (!is_converted(q)) return layout_of(form);
-    return converted_layout_of(form, q.dir == direction::dequantize && traits(q.src.type).bits <= 8);
+/// Whether no two pieces write to one byte, which those of less than 8 bits may share with the next columns of
+/// their piece only. If all walks may be split, so do the pieces of different walks not meet.
+bool may_split(const walk &w, data_type dst) {
+    const auto in_bytes = [bits = traits(dst).bits](std::int64_t elements) { return elements * bits % 8 == 0; };
+    const auto stays = [&](const axis &a) { return in_bytes(a.dst_stride); };
+    const auto &form = w.axes;
+    return in_bytes(form.begin.dst) && std::all_of(form.loops, form.loops + form.loop_count, stays)
+            && (stays(form.row) || form.row.dst_stride == 1);
 }
 
-class row_implementation final : public implementation {
+class planned final : public implementation {
   public:
-    row_implementation(const quantization &q, const settings &s, row_function function)
-        : function_(function)
-        , src_type_(q.src.type)
-        , dst_type_(q.dst.type)
-        , saturate_(q.saturate)
-        , scale_type_(q.scales.type)
-        , division_(q.division)
-        , has_zero_points_(q.zero_points.has_value())
+    planned(const quantization &q, const settings &s, const instruction_set &set, streaming when)
+        : plan_(plan_of(q, set))
         , has_bias_(q.bias.has_value())
         , has_second_scales_(q.second_scales.has_value())
-        , zero_point_type_(has_zero_points_ ? q.zero_points->type : data_type::s32)
         , isa_(s.max_isa)
         , threads_(s.threads) {
         std::int64_t elements = 0;
         bool splits = true;
-        for (const auto &form : canonicalize(q)) {
-            const auto &part = parts_.emplace_back(plan(q, form), q.dir, pieces_);
-            pieces_ = part.end();
-            elements += part.elements();
-            splits = splits && part.may_split(dst_type_);
+        for (const auto &w : plan_.walks) {
+            const auto &last = shares_.emplace_back(share_of(w, pieces_));
+            pieces_ = last.end;
+            elements += last.rows * last.columns;
+            splits = splits && may_split(w, plan_.memory.dst);
         }
         tasks_ = splits ? elements / parallel::elements_per_part() : 1;
-        streaming_ = size_in_bytes(dst_type_, elements) >= streaming_bytes();
+        streaming_ = when == streaming::always || size_in_bytes(plan_.memory.dst, elements) >= streaming_bytes();
+        is_flat_ = is_flat(plan_) && tasks_ <= 1 && !streaming_;
     }
 
     operation_info info() const override { return {kernel_kind::native, to_string(isa_)}; }
 
     void run(const arguments &args) const override {
+        const call c = {args.src, args.scales,
+                !plan_.has_zero_points ? nullptr
+                        : has_bias_    ? args.bias
+                                       : args.zero_points,
+                has_second_scales_ ? args.second_scales : nullptr, args.dst, streaming_ && begins_an_element(args.dst)};
+        if (is_flat_) return parallel::for_each_part(1, 1, [&](parallel::range) { compute_flat(plan_, c); });
         parallel::for_each_part(pieces_, task_count(), [&](parallel::range pieces) {
-            for (const auto &part : parts_)
-                part.run(function_, call_of(args, part.shape()), pieces);
+            for (std::size_t i = 0; i < shares_.size(); ++i)
+                run_pieces(plan_.walks[i], shares_[i], c, pieces);
         });
     }
 
   private:
-    call call_of(const arguments &args, const layout &shape) const {
-        const auto *const zero_points = has_zero_points_ ? args.zero_points : has_bias_ ? args.bias : nullptr;
-        const auto *const second_scales = has_second_scales_ ? static_cast<const float *>(args.second_scales) : nullptr;
-        return {&shape, args.src, {scale_type_, args.scales}, {zero_point_type_, zero_points}, args.dst,
-                streaming_ && begins_an_element(args.dst), src_type_, dst_type_, saturate_, second_scales, division_};
+    /// Pieces are numbered strip by strip, a strip being one row, or as many as a tile has. A range of them is
+    /// the end of a strip, whole strips, and the beginning of a strip, each of which may be missing.
+    void run_pieces(const walk &w, const share &all, const call &c, parallel::range pieces) const {
+        const auto begin = std::max(pieces.begin - all.first, std::int64_t {0});
+        const auto end = std::min(pieces.end, all.end) - all.first;
+        if (begin >= end) return;
+        if (end - begin == all.end - all.first) return compute(plan_, w, c, {0, all.rows, 0, all.columns});
+        const auto first = begin / all.across, last = end / all.across;
+        const auto column_begin = begin % all.across * w.piece_columns;
+        const auto column_end = end % all.across * w.piece_columns;
+        const auto strips = [&](std::int64_t from, std::int64_t to, std::int64_t left, std::int64_t right) {
+            compute(plan_, w, c, {from * w.piece_rows, std::min(to * w.piece_rows, all.rows), left, right});
+        };
+        if (first == last) return strips(first, first + 1, column_begin, column_end);
+        if (column_begin > 0) strips(first, first + 1, column_begin, all.columns);
+        const auto whole = column_begin > 0 ? first + 1 : first;
+        if (whole < last) strips(whole, last, 0, all.columns);
+        if (column_end > 0) strips(last, last + 1, 0, column_end);
     }
 
-    /// Else no element begins a cache line, and streaming stores would fault: oneDNN takes any address.
+    /// Else no element begins a cache line, and non-temporal stores would fault: oneDNN takes any address.
     bool begins_an_element(const void *dst) const {
-        const auto size = std::max(traits(dst_type_).bits / 8, 1);
+        const auto size = std::max(traits(plan_.memory.dst).bits / 8, 1);
         return reinterpret_cast<std::uintptr_t>(dst) % static_cast<std::uintptr_t>(size) == 0;
     }
 
@@ -96,60 +123,38 @@ class row_implementation final : public implementation {
         return static_cast<int>(std::min<std::int64_t>(tasks_, threads));
     }
 
-    std::vector<row_part> parts_; // a form of the statement each
-    row_function function_;
-    data_type src_type_, dst_type_;
-    bool saturate_;
-    data_type scale_type_;
-    precision division_;
-    bool has_zero_points_, has_bias_, has_second_scales_;
-    data_type zero_point_type_;
+    plan plan_;
+    std::vector<share> shares_; // of each walk
+    bool has_bias_, has_second_scales_;
     isa isa_;
     int threads_;
     std::int64_t pieces_ = 0, tasks_;
-    bool streaming_;
+    bool streaming_, is_flat_;
 };
 
 } // namespace
 
-namespace {
-
-row_function requantizing_function_of(const row_functions &functions, const quantization &q) {
-    const auto &by = q.second_scales ? functions.requantize->twice : functions.requantize->once;
-    if (q.dst.type == data_type::u8) return by.to_u8;
-    return q.relu ? by.to_s8_relu : by.to_s8;
+const instruction_set &instruction_set_of(isa allowed) {
+#if defined(__x86_64__)
+    if (allowed == isa::avx512) return best_avx512();
+    if (allowed == isa::avx2) return avx2_set;
+#endif
+    static_cast<void>(allowed);
+    return scalar_set;
 }
 
-row_function onnx_function_of(const onnx_row_functions &functions, precision division) {
-    switch (division) {
-        case precision::f16: return functions.divided_in_f16;
-        case precision::bf16: return functions.divided_in_bf16;
-        case precision::f32:
-        case precision::f64: break; // f64 is not computed here
-    }
-    return functions.divided_in_f32;
+std::int64_t streaming_bytes() {
+    static const std::int64_t bytes = [] {
+        constexpr long usual = 32L << 20;
+        const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+        return (cache > 0 ? cache : usual) / 4;
+    }();
+    return bytes;
 }
 
-} // namespace
-
-row_function function_of(const row_functions &functions, const quantization &q) {
-    if (q.dir == direction::requantize) return requantizing_function_of(functions, q);
-    const bool onnx = rounds_before_zero_points(q);
-    if (is_converted(q)) {
-        if (q.dir == direction::dequantize) return functions.dequantize_converted;
-        if (!traits(q.dst.type).integral) return functions.quantize_floats;
-        if (!onnx) return functions.quantize_converted;
-        return onnx_function_of(*functions.onnx, q.division);
-    }
-    const bool s8 = (q.dir == direction::quantize ? q.dst : q.src).type == data_type::s8;
-    if (q.dir == direction::dequantize) return s8 ? functions.dequantize_s8 : functions.dequantize_u8;
-    if (q.rule == numerics::any) return s8 ? functions.quantize_any_s8 : functions.quantize_any_u8;
-    if (onnx) return s8 ? functions.quantize_onnx_s8 : functions.quantize_onnx_u8;
-    return s8 ? functions.quantize_strict_s8 : functions.quantize_strict_u8;
-}
-
-std::unique_ptr<implementation> apply_rows(const quantization &q, const settings &s, row_function function) {
-    return std::make_unique<row_implementation>(q, s, function);
+std::unique_ptr<implementation> implement(
+        const quantization &q, const settings &s, const instruction_set &set, streaming when) {
+    return std::make_unique<planned>(q, s, set, when);
 }
 
 } // namespace dynquant::kernels::native

@@ -1,18 +1,24 @@
-// A row function applied to a statement: canonical form, task split, streaming. Apart from the kernel, so that
-// the benchmark driver can measure other row functions under the same conditions.
+// A statement on the microkernels of an instruction set.
 #pragma once
 
 #include <memory>
 
 #include "kernels/kernel.hpp"
-#include "kernels/native/plan.hpp"
+#include "kernels/native/microkernel.hpp"
 
 namespace dynquant::kernels::native {
 
-/// The one of them that computes q.
-row_function function_of(const row_functions &functions, const quantization &q);
+/// What this processor computes by, of those that are allowed.
+const instruction_set &instruction_set_of(isa allowed);
 
-/// Needs a canonical form of q.
-std::unique_ptr<implementation> apply_rows(const quantization &q, const settings &s, row_function function);
+/// Results of this many bytes and more are streamed: a quarter of the last-level cache, which src and other programs
+/// share.
+std::int64_t streaming_bytes();
+
+/// When results go past the caches: where they are too large for them; always is for tests.
+enum class streaming { large, always };
+
+std::unique_ptr<implementation> implement(
+        const quantization &q, const settings &s, const instruction_set &set, streaming when = streaming::large);
 
 } // namespace dynquant::kernels::native

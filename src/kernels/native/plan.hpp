@@ -1,147 +1,142 @@
-// What the row algorithms are given, and what they give back to the kernel. Included by code compiled for
-// one instruction set: plain types only (see quantization/canonical.hpp).
+// A statement as the driver computes it, decided once at prepare.
 #pragma once
 
-#include <cstdint>
+#include <vector>
 
+#include "kernels/native/microkernel.hpp"
 #include "quantization/canonical.hpp"
 
 namespace dynquant::kernels::native {
 
-/// Prepared parameters lie in tables of so many columns.
-constexpr std::int64_t table_capacity = 1024;
-
-/// The widest block of columns, which a partial one reads to its end.
-constexpr std::int64_t widest_block = 64;
-
-/// A tile of a permuted layout has so many elements where src and dst are narrow, a cache line of bytes, and so many
-/// on the side that is computed: no more, since its lines lie on the stack, of which a run takes 48 KB at most.
-constexpr std::int64_t tile_side = 64, tile_length = 256;
-
-/// The canonical form as the row algorithms walk it: short rows joined to long ones where they are dense.
-struct layout {
-    enum class kind {
-        uniform,   // dense rows under one parameter each
-        alongside, // parameters along the row, or strides
-        tiled,     // src is dense along the innermost loop, dst along the row
+/// A canonical form as the driver walks it: short rows joined to long ones where they are dense.
+struct walk {
+    enum class order {
+        rows,       // a parameter for each row
+        columns,    // parameters along the row
+        transposed, // src is dense along the innermost loop, dst along the row
     };
+    enum class form { rows, cols, runs, segs1, segs2, segs4 };
 
-    kind rows = kind::uniform;
-    canonical_form form = {};
-    /// Alongside: parameter i serves columns i * repeat to (i + 1) * repeat ...
-    std::int64_t repeat = 1;
-    /// ... and after so many parameters the first is next; 0 when there are as many as the row needs.
-    std::int64_t period = 0;
-    /// column / repeat, for as many columns as a table has after the first `repeat`.
-    std::int32_t parameter_of[table_capacity + 2 * widest_block] = {};
+    order how = order::rows;
+    form by = form::rows;
+    canonical_form axes;
+    std::int64_t repeat = 1;                         // so many neighbouring columns share a parameter
+    std::int64_t period = 0;                         // after so many columns the parameters begin again; 0: never
+    std::int64_t panel = 0;                          // columns that are prepared at once
+    bool expands = false;                            // parameters become columns
+    std::int64_t piece_rows = 1, piece_columns = 64; // of what threads share out
+    std::vector<std::int32_t> index, first;          // the pattern, where there is one
 };
 
-layout layout_of(const canonical_form &form);
-
-/// The same for rows that are converted on the way: all rows are joined that share a stretch of columns, groups of 32
-/// and more among them. Only elements of up to 8 bits may be turned, from src to dst.
-layout converted_layout_of(const canonical_form &form, bool may_turn);
-
-/// f16 and bf16 as they lie in memory.
-struct half {
-    std::uint16_t bits;
-};
-struct brain {
-    std::uint16_t bits;
+/// Between memory and what the formulas read and write.
+struct staging {
+    data_type src, dst;
+    read_function read, round; // null: formulas read src itself; nothing is rounded
+    write_function write;      // null: formulas write dst itself
 };
 
-/// Scales, or zero points, as they lie in memory; null where there are none.
-struct parameters_view {
-    data_type type = data_type::f32;
-    const void *data = nullptr;
+struct plan {
+    const instruction_set *set;
+    const family *formulas;
+    staging memory, turned; // turned: src has been transposed to bytes
+    data_type scales, zero_points;
+    precision division;
+    bool has_zero_points;
+    float bound;              // of quotients, for the preparation of floats
+    float no_zero;            // what stands for no zero point, by its bits
+    bool is_f32_zero;         // zero points of floats
+    int src_bytes, dst_bytes; // of what the formulas read and write
+    bool writes_codes;        // of floats of 8 bits
+    narrow_format format;
+    std::vector<walk> walks;
 };
 
-/// One call: the shape and the buffers.
+plan plan_of(const quantization &q, const instruction_set &set);
+
+/// One call: the buffers of a run.
 struct call {
-    const layout *shape;
-    const void *src;
-    parameters_view scales, zero_points;
+    const void *src, *scales, *zero_points, *second_scales;
     void *dst;
-    bool streaming; // whether results go past the caches
-    /// Of rows that are converted; the others have a function for their types.
-    data_type src_type = data_type::f32, dst_type = data_type::f32;
-    bool saturate = false; // results that are floats of at least 8 bits
-    /// Of requantizing, whose biases are the zero points; null where there are none.
-    const float *second_scales = nullptr;
-    precision division = precision::f32; // to which src and scales are rounded
+    bool stream;
 };
 
-/// How numbers from one power of two to the next are rounded to a float type of 8 bits and fewer: by adding a float,
-/// the unit, whose last bit is worth as much as the type's. That sum as an integer, less a base, is the code.
-struct narrow_units {
-    float least_normal, to_unit;  // from a power of two, at least this one, to the unit
-    std::int32_t dropped, offset; // bits of the fraction; the base is unit - (unit >> dropped) + offset
-    float unit[32];               // of the power whose exponent ends in these five bits
-    std::int32_t base[32];
-};
-
-/// How magnitudes and signs become codes of such a type.
-struct narrow_format {
-    float bound; // what lies beyond becomes this
-    const narrow_units *units;
-    std::uint8_t nan;     // what codes beyond 8 bits become
-    std::int8_t signless; // codes up to this one have no sign, as bytes with one, nor those beyond 8 bits
-    int sign_shift;       // from the highest bit of a byte
-};
-
-/// Rows [row_begin, row_end) by columns [column_begin, column_end) of the layout's form.
+/// Rows [row_begin, row_end) by columns [column_begin, column_end) of a walk.
 struct rectangle {
     std::int64_t row_begin, row_end, column_begin, column_end;
 };
 
-using row_function = void (*)(const call &, const rectangle &);
+void compute(const plan &p, const walk &w, const call &c, const rectangle &r);
 
-/// To s8, with Relu too, and to u8.
-struct requantizing_functions {
-    row_function to_s8, to_s8_relu, to_u8;
+/// Whether all elements are one dense row by one parameter, as the formulas read and write it: what small calls are
+/// about.
+bool is_flat(const plan &p);
+void compute_flat(const plan &p, const call &c);
+
+void compute_transposed(const plan &p, const walk &w, const call &c, const rectangle &r);
+
+/// Scales and zero points of `rows` times `count` parameters as f32 and as bits, from number `first` on.
+struct parameter_block {
+    std::int64_t first, stride, count;
+    std::int64_t rows = 1, next_row = 0; // to the next row's first
+    bool operator==(const parameter_block &) const = default;
+};
+void fetch(const plan &p, const call &c, const parameter_block &from, float *scale, float *reciprocal, float *zero);
+
+/// Room for so many prepared parameters, on the stack of whoever computes.
+template <std::int64_t Capacity>
+struct alignas(64) panel_storage {
+    static constexpr std::int64_t size = Capacity + widest_block;
+    float scale[size], reciprocal[size], zero[size];
 };
 
-/// By one scale and by two. They are compiled apart from the others.
-struct requantize_row_functions {
-    requantizing_functions once, twice;
+/// Prepared parameters of a block of rows or a panel of columns.
+class panel {
+  public:
+    template <std::int64_t Capacity>
+    panel(const plan &of, const call &with, panel_storage<Capacity> &in)
+        : p(of)
+        , c(with)
+        , capacity_(Capacity)
+        , scale_(in.scale)
+        , reciprocal_(in.reciprocal)
+        , zero_(in.zero) {}
+
+    /// The column of the first of `count` parameters; `more` blocks may follow it, a `step` apart.
+    std::int64_t find(
+            std::int64_t first, std::int64_t stride, std::int64_t count, std::int64_t more, std::int64_t step);
+    /// A column for each of `width` columns of a walk, from parameter `first` on.
+    void find_columns(const walk &w, std::int64_t first, std::int64_t width);
+
+    columns at(std::int64_t column) const { return {scale_ + column, reciprocal_ + column, zero_ + column, bound_}; }
+    const microkernels &formulas() const;
+    bool is_fast() const { return state_ == preparation::fast; }
+    bool is_general() const { return state_ == preparation::general; }
+
+    const plan &p;
+    const call &c;
+
+  private:
+    void prepare(const parameter_block &from);
+    void pad(std::int64_t count);
+    void extend(float *column, const walk &w, std::int64_t width);
+
+    parameter_block now_ = {0, 0, -1};
+    std::int64_t base_ = 0, left_ = 0, step_ = 0, width_ = 0;
+    preparation state_ = preparation::general;
+    float bound_ = 0;
+    std::int64_t capacity_;
+    float *scale_, *reciprocal_, *zero_;
 };
 
-/// Those of numerics::onnx to integers, where zero points are added to rounded quotients, from and to all types. They
-/// are compiled apart from the others, as that takes as long.
-struct onnx_row_functions {
-    row_function divided_in_f32, divided_in_f16, divided_in_bf16;
+/// Where a block lies: elements of src and dst, from row to row and along a row.
+struct placed_block {
+    std::int64_t rows, columns;
+    std::int64_t src, src_step, src_stride;
+    std::int64_t dst, dst_step, dst_stride;
 };
 
-/// The row algorithms of one instruction set.
-struct row_functions {
-    row_function quantize_strict_s8, quantize_strict_u8;
-    row_function quantize_any_s8, quantize_any_u8;
-    row_function quantize_onnx_s8, quantize_onnx_u8;
-    row_function dequantize_s8, dequantize_u8;
-    /// All types that are not f32, s8 and u8, and all scales that are not f32.
-    row_function quantize_converted, dequantize_converted;
-    row_function quantize_floats; // to them
-    const requantize_row_functions *requantize;
-    const onnx_row_functions *onnx;
-};
-
-extern const row_functions scalar_rows;
-extern const requantize_row_functions scalar_requantize_rows;
-extern const onnx_row_functions scalar_onnx_rows;
-#if defined(__x86_64__)
-extern const row_functions avx2_rows, avx512_rows;
-extern const requantize_row_functions avx2_requantize_rows, avx512_requantize_rows;
-extern const onnx_row_functions avx2_onnx_rows, avx512_onnx_rows;
-/// Beyond isa::avx512, in place of its own; null where the compiler has no AVX512-FP16.
-extern const row_function avx512_fp16_divided_in_f16;
-#endif
-
-// Compiled apart from the others, as that takes as long.
-void scalar_dequantize_converted(const call &c, const rectangle &r);
-void avx2_dequantize_converted(const call &c, const rectangle &r);
-void avx512_dequantize_converted(const call &c, const rectangle &r);
-void scalar_quantize_floats(const call &c, const rectangle &r);
-void avx2_quantize_floats(const call &c, const rectangle &r);
-void avx512_quantize_floats(const call &c, const rectangle &r);
+/// Computes a block whose parameters begin with column `base` of a panel.
+void compute_block(const panel &parameters, std::int64_t base, const staging &memory, const call &c,
+        const placed_block &b, walk::form by, const guide &g);
 
 } // namespace dynquant::kernels::native

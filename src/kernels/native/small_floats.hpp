@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/native/plan.hpp"
+#include "kernels/native/types.hpp"
 #include "quantization/small_float.hpp"
 
 namespace dynquant::kernels::native {
@@ -140,7 +140,24 @@ auto load(const T *p) {
 }
 template <typename V, int exponent_bits, int fraction_bits, specials special>
 auto load(const small_float<std::uint8_t, exponent_bits, fraction_bits, special> *p) {
-    return widened<V, small_float<std::uint8_t, exponent_bits, fraction_bits, special>>(V::load(&p->bits));
+    using type = small_float<std::uint8_t, exponent_bits, fraction_bits, special>;
+    if constexpr (V::lanes > 1 && exponent_bits == 5 && type::has_infinity) {
+        return V::load_as_upper_half(&p->bits);
+    } else if constexpr (V::lanes > 1 && exponent_bits == 4) {
+        // The same number but for the bias, subnormals included, which become normal in f32.
+        constexpr auto rebiased = __builtin_bit_cast(float, (127 + 15 - type::bias) << 23);
+        const auto value = V::mul(V::load_as_small_half(&p->bits), V::splat(rebiased));
+        const auto bits = V::as_integers(value);
+        constexpr std::int32_t nan = 0x7fc00000,
+                               highest = (type::highest << (23 - fraction_bits)) + ((127 - type::bias) << 23);
+        if constexpr (type::has_minus_0)
+            return V::as_reals(
+                    V::select_less(V::splat(highest), V::bit_and(bits, V::splat(INT32_MAX)), V::splat(nan), bits));
+        else
+            return V::as_reals(V::select_less(bits, V::splat(INT32_MIN + 1), V::splat(nan), bits));
+    } else {
+        return widened<V, type>(V::load(&p->bits));
+    }
 }
 
 template <typename V, typename T>

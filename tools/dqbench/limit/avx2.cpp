@@ -1,6 +1,5 @@
 #include "kernels/native/isa/avx2.hpp"
-#include "limit/limit.hpp"
-#include "limit/rows.hpp"
+#include "limit/microkernels.hpp"
 
 namespace dqbench::limit {
 namespace {
@@ -49,6 +48,6 @@ struct avx2 : native::avx2 {
 
 } // namespace
 
-constinit const native::row_functions avx2_rows = rows_for<avx2>();
+constinit const instruction_set avx2_set = set_of<avx2>();
 
 } // namespace dqbench::limit

@@ -1,6 +1,5 @@
 #include "kernels/native/isa/avx512.hpp"
-#include "limit/limit.hpp"
-#include "limit/rows.hpp"
+#include "limit/microkernels.hpp"
 
 namespace dqbench::limit {
 namespace {
@@ -30,6 +29,6 @@ struct avx512 : native::avx512 {
 
 } // namespace
 
-constinit const native::row_functions avx512_rows = rows_for<avx512>();
+constinit const instruction_set avx512_set = set_of<avx512>();
 
 } // namespace dqbench::limit

@@ -8,9 +8,19 @@
 
 namespace dqbench::limit {
 
-extern const dynquant::kernels::native::row_functions scalar_rows;
+/// Reads src and writes dst from the first byte to the last, as nothing can be faster; ends shorter than a vector are
+/// left out.
+using traffic_function = void (*)(
+        const char *src, std::int64_t src_bytes, char *dst, std::int64_t dst_bytes, bool stream);
+
+struct instruction_set {
+    dynquant::kernels::native::instruction_set microkernels; // without arithmetic
+    traffic_function traffic;                                // in place of what is staged
+};
+
+extern const instruction_set scalar_set;
 #if defined(__x86_64__)
-extern const dynquant::kernels::native::row_functions avx2_rows, avx512_rows;
+extern const instruction_set avx2_set, avx512_set;
 #endif
 
 /// For a statement whose parameters are all given at each run.

@@ -2,8 +2,7 @@
 
 #include <cstring>
 
-#include "limit/limit.hpp"
-#include "limit/rows.hpp"
+#include "limit/microkernels.hpp"
 
 namespace dqbench::limit {
 namespace {
@@ -33,6 +32,6 @@ struct scalar : native::scalar {
 
 } // namespace
 
-constinit const native::row_functions scalar_rows = rows_for<scalar>();
+constinit const instruction_set scalar_set = set_of<scalar>();
 
 } // namespace dqbench::limit

@@ -6,8 +6,8 @@
 #include <immintrin.h>
 #include <type_traits>
 
-#include "kernels/native/isa/transpose_avx2.hpp"
-#include "kernels/native/plan.hpp"
+#include "kernels/native/isa/bytes_avx2.hpp"
+#include "kernels/native/types.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
@@ -43,6 +43,16 @@ struct avx2 {
         return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(as_vector(p))), 16));
     }
 
+    /// Bytes as the upper halves of f16.
+    static reals load_as_upper_half(const std::uint8_t *p) {
+        return _mm256_cvtph_ps(_mm_slli_epi16(_mm_cvtepu8_epi16(_mm_loadl_epi64(as_vector(p))), 8));
+    }
+    /// Bytes as f16 whose exponent's highest bit is 0: a sign and, next to it, seven bits.
+    static reals load_as_small_half(const std::uint8_t *p) {
+        const __m128i apart = _mm_slli_epi16(_mm_cvtepi8_epi16(_mm_loadl_epi64(as_vector(p))), 7);
+        return _mm256_cvtph_ps(_mm_and_si128(apart, _mm_set1_epi16(static_cast<std::int16_t>(0xbfff))));
+    }
+
     static reals load_partial(const float *p, std::int64_t count) { return _mm256_maskload_ps(p, first_lanes(count)); }
     template <typename T>
     static auto load_partial(const T *p, std::int64_t count) { // of 16 or 32 bits
@@ -63,14 +73,6 @@ struct avx2 {
     }
 
     static reals pick(const float *p, integers index) { return _mm256_permutevar8x32_ps(load(p), index); }
-    static integers pick(const std::int32_t *p, integers index) { return _mm256_permutevar8x32_epi32(load(p), index); }
-
-    static reals pick_near(const float *p, integers index) {
-        return _mm256_permutevar_ps(_mm256_broadcast_ps(reinterpret_cast<const __m128 *>(p)), index);
-    }
-    static integers pick_near(const std::int32_t *p, integers index) {
-        return _mm256_castps_si256(pick_near(reinterpret_cast<const float *>(p), index));
-    }
 
     static reals add(reals a, reals b) { return _mm256_add_ps(a, b); }
     static reals subtract(reals a, reals b) { return _mm256_sub_ps(a, b); }
@@ -144,7 +146,7 @@ struct avx2 {
         stream(p + lanes, b);
     }
     static void stream_line(std::uint8_t *to, const std::uint8_t *from) {
-        for (const int half : {0, 32})
+        for (int half = 0; half < 64; half += 32)
             stream(as_vectors(to + half), _mm256_loadu_si256(reinterpret_cast<const __m256i *>(from + half)));
     }
     static void fence() { _mm_sfence(); }
@@ -232,6 +234,17 @@ struct avx2 {
 
     static void transpose(const void *from, std::int64_t from_stride, void *to, std::int64_t to_stride) {
         transpose_bytes(from, from_stride, to, to_stride);
+    }
+    static std::int64_t interleave_3(
+            const unsigned char *from, std::int64_t step, std::int64_t count, unsigned char *to) {
+        return interleave_3_lines(from, step, count, to);
+    }
+    static std::int64_t interleave_4(
+            const unsigned char *from, std::int64_t step, std::int64_t count, unsigned char *to) {
+        return interleave_4_lines(from, step, count, to);
+    }
+    static std::int64_t gather_bytes(const unsigned char *from, int stride, std::int64_t count, unsigned char *to) {
+        return gather_bytes_of(from, stride, count, to);
     }
 
     static constexpr std::int64_t looked_up = 0; // tables of sixteen pay in AVX-512 only

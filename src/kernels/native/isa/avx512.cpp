@@ -1,9 +1,9 @@
 #include "kernels/native/isa/avx512.hpp"
-#include "kernels/native/rows.hpp"
+
+#include "kernels/native/table.hpp"
 
 namespace dynquant::kernels::native {
 
-constinit const row_functions avx512_rows =
-        rows_for<avx512>(avx512_dequantize_converted, avx512_quantize_floats, avx512_requantize_rows, avx512_onnx_rows);
+constinit const instruction_set avx512_set = table_of<avx512>();
 
 } // namespace dynquant::kernels::native

@@ -5,8 +5,8 @@
 #include <immintrin.h>
 #include <type_traits>
 
-#include "kernels/native/isa/transpose_avx2.hpp"
-#include "kernels/native/plan.hpp"
+#include "kernels/native/isa/bytes_avx2.hpp"
+#include "kernels/native/types.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
@@ -31,6 +31,16 @@ struct avx512 {
 
     static reals load(const half *p) { return widened(p, load_halves(p)); }
     static reals load(const brain *p) { return widened(p, load_halves(p)); }
+
+    /// Bytes as the upper halves of f16.
+    static reals load_as_upper_half(const std::uint8_t *p) {
+        return _mm512_cvtph_ps(_mm256_slli_epi16(_mm256_cvtepu8_epi16(load_bytes(p)), 8));
+    }
+    /// Bytes as f16 whose exponent's highest bit is 0: a sign and, next to it, seven bits.
+    static reals load_as_small_half(const std::uint8_t *p) {
+        const __m256i apart = _mm256_slli_epi16(_mm256_cvtepi8_epi16(load_bytes(p)), 7);
+        return _mm512_cvtph_ps(_mm256_and_si256(apart, _mm256_set1_epi16(static_cast<std::int16_t>(0xbfff))));
+    }
 
     static reals load_partial(const float *p, std::int64_t count) {
         return _mm512_maskz_loadu_ps(first_lanes(count), p);
@@ -59,15 +69,6 @@ struct avx512 {
     }
 
     static reals pick(const float *p, integers index) { return _mm512_permutexvar_ps(index, load(p)); }
-    static integers pick(const std::int32_t *p, integers index) { return _mm512_permutexvar_epi32(index, load(p)); }
-
-    static reals pick_near(const float *p, integers index) {
-        return _mm512_permutevar_ps(_mm512_broadcast_f32x4(_mm_loadu_ps(p)), index);
-    }
-    static integers pick_near(const std::int32_t *p, integers index) {
-        const auto four = _mm512_broadcast_i32x4(load_bytes(p));
-        return _mm512_castps_si512(_mm512_permutevar_ps(_mm512_castsi512_ps(four), index));
-    }
 
     static reals add(reals a, reals b) { return _mm512_add_ps(a, b); }
     static reals subtract(reals a, reals b) { return _mm512_sub_ps(a, b); }
@@ -235,6 +236,17 @@ struct avx512 {
 
     static void transpose(const void *from, std::int64_t from_stride, void *to, std::int64_t to_stride) {
         transpose_bytes(from, from_stride, to, to_stride);
+    }
+    static std::int64_t interleave_3(
+            const unsigned char *from, std::int64_t step, std::int64_t count, unsigned char *to) {
+        return interleave_3_lines(from, step, count, to);
+    }
+    static std::int64_t interleave_4(
+            const unsigned char *from, std::int64_t step, std::int64_t count, unsigned char *to) {
+        return interleave_4_lines(from, step, count, to);
+    }
+    static std::int64_t gather_bytes(const unsigned char *from, int stride, std::int64_t count, unsigned char *to) {
+        return gather_bytes_of(from, stride, count, to);
     }
 
     // A table of 32, by the low bits of an index.

@@ -71,9 +71,5 @@ struct avx512_halves {
     }
 };
 
-struct avx512_fp16 : avx512 {
-    using halves = avx512_halves;
-};
-
 } // namespace
 } // namespace dynquant::kernels::native

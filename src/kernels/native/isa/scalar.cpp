@@ -1,9 +1,9 @@
 #include "kernels/native/isa/scalar.hpp"
-#include "kernels/native/rows.hpp"
+
+#include "kernels/native/table.hpp"
 
 namespace dynquant::kernels::native {
 
-constinit const row_functions scalar_rows =
-        rows_for<scalar>(scalar_dequantize_converted, scalar_quantize_floats, scalar_requantize_rows, scalar_onnx_rows);
+constinit const instruction_set scalar_set = table_of<scalar>();
 
 } // namespace dynquant::kernels::native

@@ -7,7 +7,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "kernels/native/plan.hpp"
+#include "kernels/native/types.hpp"
 #include "quantization/small_float.hpp"
 
 namespace dynquant::kernels::native {
@@ -37,11 +37,6 @@ struct scalar {
 
     template <typename T>
     static T pick(const T *p, integers index) {
-        return p[index];
-    }
-
-    template <typename T>
-    static T pick_near(const T *p, integers index) {
         return p[index];
     }
 

@@ -1,0 +1,74 @@
+// Bytes on their way between layouts: transposed, interleaved and gathered.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/native/microkernel.hpp"
+
+namespace dynquant::kernels::native {
+namespace {
+
+/// Blocks of 16 by 32 at a time, whose rows lie in a cache line each.
+struct alignas(64) byte_block {
+    unsigned char line[transposed_side][transposed_side];
+};
+
+/// A cache line; else so many bytes.
+inline void copy_line(void *to, const void *from, std::int64_t count) {
+    if (count == transposed_side)
+        std::memcpy(to, from, transposed_side); // of known size: a load and a store
+    else
+        std::memcpy(to, from, static_cast<std::size_t>(count));
+}
+
+/// Up to transposed_side lines of as many bytes, wherever they lie, become columns. `to` has room for whole blocks.
+template <typename V>
+void transpose_in(const unsigned char *from, std::int64_t from_step, std::int64_t lines, std::int64_t columns,
+        unsigned char *to, std::int64_t to_step) {
+    byte_block block;
+    for (std::int64_t i = 0; i < lines; ++i)
+        copy_line(block.line[i], from + i * from_step, columns);
+    for (std::int64_t i = 0; i < lines; i += 16)
+        for (std::int64_t j = 0; j < columns; j += 32)
+            V::transpose(block.line[i] + j, sizeof(block.line[0]), to + j * to_step + i, to_step);
+}
+
+/// The same from whole blocks, to columns wherever they lie.
+template <typename V>
+void transpose_out(const unsigned char *from, std::int64_t from_step, std::int64_t lines, std::int64_t columns,
+        unsigned char *to, std::int64_t to_step) {
+    byte_block block;
+    for (std::int64_t i = 0; i < lines; i += 16)
+        for (std::int64_t j = 0; j < columns; j += 32)
+            V::transpose(from + i * from_step + j, from_step, block.line[j] + i, sizeof(block.line[0]));
+    for (std::int64_t j = 0; j < columns; ++j)
+        copy_line(to + j * to_step, block.line[j], lines);
+}
+
+/// `planes` lines of `count` bytes to one line, a byte of each in turn.
+template <typename V>
+void interleave(
+        const unsigned char *from, std::int64_t from_step, std::int64_t planes, std::int64_t count, unsigned char *to) {
+    std::int64_t i = 0;
+    if constexpr (V::lanes > 1) {
+        if (planes == 3) i = V::interleave_3(from, from_step, count, to);
+        if (planes == 4) i = V::interleave_4(from, from_step, count, to);
+    }
+    for (; i < count; ++i)
+        for (std::int64_t plane = 0; plane < planes; ++plane)
+            to[i * planes + plane] = from[plane * from_step + i];
+}
+
+/// Every stride-th byte.
+template <typename V>
+void gather_bytes(const unsigned char *from, std::int64_t stride, std::int64_t count, unsigned char *to) {
+    std::int64_t i = 0;
+    if constexpr (V::lanes > 1)
+        if (2 <= stride && stride <= 4) i = V::gather_bytes(from, static_cast<int>(stride), count, to);
+    for (; i < count; ++i)
+        to[i] = from[i * stride];
+}
+
+} // namespace
+} // namespace dynquant::kernels::native

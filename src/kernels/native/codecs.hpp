@@ -1,0 +1,241 @@
+// Codecs: dense elements of every type in memory to and from tiles of 32-bit numbers and bytes.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/native/loops.hpp"
+#include "kernels/native/packed.hpp"
+#include "kernels/native/small_floats.hpp"
+
+namespace dynquant::kernels::native {
+namespace {
+
+// ---- Read ------------------------------------------------------------------------------------------------
+
+template <typename V, typename T>
+void read(const void *tensor, std::int64_t first, std::int64_t count, void *tile) {
+    constexpr std::int64_t n = V::lanes;
+    const auto *from = static_cast<const T *>(tensor) + first;
+    auto *to = static_cast<std::conditional_t<std::is_integral_v<T>, std::int32_t, float> *>(tile);
+    std::int64_t i = 0;
+    for (; i + n <= count; i += n) {
+        if (i * static_cast<std::int64_t>(sizeof(T)) % 64 == 0)
+            __builtin_prefetch(reinterpret_cast<const char *>(from + i) + prefetch_distance);
+        V::store(to + i, load<V>(from + i));
+    }
+    if (i < count) V::store(to + i, load_partial<V>(from + i, count - i));
+}
+
+template <typename T>
+void copy_in(const void *tensor, std::int64_t first, std::int64_t count, void *tile) {
+    std::memcpy(tile, static_cast<const T *>(tensor) + first, static_cast<std::size_t>(count) * sizeof(T));
+}
+
+template <typename V>
+void read_f4(const void *tensor, std::int64_t first, std::int64_t count, void *tile) {
+    std::uint8_t bytes[tile_capacity + 2 * widest_block];
+    read_packed<V, 4, false>(tensor, first, count, bytes);
+    read<V, float4_e2m1>(bytes, 0, count, tile);
+}
+
+/// Reals to those of a division's type.
+template <typename V, typename Division>
+void round(const void *, std::int64_t, std::int64_t count, void *tile) {
+    auto *x = static_cast<float *>(tile);
+    for (std::int64_t i = 0; i < count; i += V::lanes)
+        V::store(x + i, in_division<V, Division>(V::load(x + i)));
+}
+
+/// Gives each column of `count` its own copy of its parameter, in place: from the last on, as none lies behind its
+/// column.
+template <typename V>
+void expand(std::int64_t count, const pattern &runs, float *column) {
+    for (auto i = (count - 1) / V::lanes * V::lanes; i >= 0; i -= V::lanes)
+        V::store(column + i, V::pick(column + runs.first[i / V::lanes], V::load(runs.index + i)));
+}
+
+// ---- Write -----------------------------------------------------------------------------------------------
+
+/// Past the caches.
+template <typename V>
+void stream_bytes(const std::uint8_t *from, std::int64_t count, std::uint8_t *to) {
+    constexpr std::int64_t line = 64;
+    const auto copy = [=](std::int64_t i, std::int64_t end) {
+        std::memcpy(to + i, from + i, static_cast<std::size_t>(end - i));
+    };
+    auto i = unaligned_head<line>(to, count);
+    copy(0, i);
+    for (; i + line <= count; i += line)
+        V::stream_line(to + i, from + i);
+    copy(i, count);
+}
+
+template <typename V, typename T>
+void copy_out(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream) {
+    auto *to = static_cast<T *>(tensor) + first;
+    const auto bytes = static_cast<std::size_t>(count) * sizeof(T);
+    if (stream)
+        stream_bytes<V>(static_cast<std::uint8_t *>(tile), static_cast<std::int64_t>(bytes),
+                reinterpret_cast<std::uint8_t *>(to));
+    else
+        std::memcpy(to, tile, bytes);
+}
+
+/// f32 to f16 and bf16, as they are.
+template <typename V>
+struct same {
+    typename V::reals operator()(typename V::reals x) const { return x; }
+};
+
+template <typename V, typename T>
+void write_reals(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream) {
+    run<V, false>(static_cast<const float *>(tile), static_cast<T *>(tensor) + first, count, stream, false,
+            [](std::int64_t) { return same<V> {}; });
+}
+
+/// What lies beyond the largest finite number becomes that.
+template <typename V, typename T>
+void write_saturated_reals(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream) {
+    const auto highest = V::splat(std::is_same_v<T, half> ? 65504.0F : 0x1.fep127F);
+    auto *const reals = static_cast<float *>(tile);
+    for (std::int64_t i = 0; i < count; i += V::lanes) {
+        const auto x = V::load(reals + i);
+        V::store(reals + i, V::copy_sign(V::min(highest, V::abs(x)), x));
+    }
+    write_reals<V, T>(tile, count, tensor, first, stream);
+}
+
+/// Rounded and saturated.
+template <typename V, typename Integer>
+void write_integers(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream) {
+    constexpr std::int64_t n = V::lanes;
+    const auto *from = static_cast<const float *>(tile);
+    auto *to = static_cast<Integer *>(tensor) + first;
+    const auto four = [&](std::int64_t i, std::int64_t left, bool streams) {
+        const typename V::reals r[] = {
+                V::load(from + i), V::load(from + i + n), V::load(from + i + 2 * n), V::load(from + i + 3 * n)};
+        if (left >= 4 * n) return store<V>(to + i, r, streams);
+        store_partial<V>(to + i, left, r);
+    };
+    std::int64_t i = 0;
+    if (stream) {
+        const auto head = unaligned_head<64 / sizeof(Integer)>(to, count);
+        for (; i < head; i += 4 * n)
+            four(i, head - i, false);
+        i = head;
+    }
+    for (; i + 4 * n <= count; i += 4 * n)
+        four(i, 4 * n, stream);
+    if (i < count) four(i, count - i, false);
+}
+
+/// Codes of a narrow float, in bytes at the beginning of the tile: none is written before what lies there is read.
+template <typename V>
+void to_codes(void *tile, std::int64_t count, std::uint8_t *to, const narrow_format &f) {
+    constexpr std::int64_t n = V::lanes;
+    const narrowing<V> by(f);
+    const auto *from = static_cast<const float *>(tile);
+    const auto four = [&](std::int64_t i, std::uint8_t * codes) __attribute__((always_inline)) {
+        typename V::integers magnitudes[4];
+        typename V::reals signs[4];
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; ++k) {
+            signs[k] = V::load(from + i + k * n);
+            magnitudes[k] = by.code(by.bounded(V::abs(signs[k])));
+        }
+        V::store_codes(codes, magnitudes, signs, f);
+    };
+    std::int64_t i = 0;
+    for (; i + 4 * n <= count; i += 4 * n)
+        four(i, to + i);
+    if (i == count) return;
+    std::uint8_t rest[4 * n];
+    four(i, rest);
+    std::memcpy(to + i, rest, static_cast<std::size_t>(count - i));
+}
+
+inline narrow_format format_of(data_type type, bool saturates) {
+    if (type == data_type::f8_e4m3) return narrow_format_of<float8_e4m3>(saturates);
+    if (type == data_type::f8_e5m2) return narrow_format_of<float8_e5m2>(saturates);
+    if (type == data_type::f8_e4m3fnuz) return narrow_format_of<float8_e4m3fnuz>(saturates);
+    return narrow_format_of<float8_e5m2fnuz>(saturates);
+}
+
+template <typename V, typename Float, bool Saturates>
+void write_codes(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream) {
+    const auto format = narrow_format_of<Float>(Saturates);
+    if (!stream) return to_codes<V>(tile, count, static_cast<std::uint8_t *>(tensor) + first, format);
+    to_codes<V>(tile, count, static_cast<std::uint8_t *>(tile), format);
+    copy_out<V, std::uint8_t>(tile, count, tensor, first, true);
+}
+
+template <typename V>
+void write_f4(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream) {
+    to_codes<V>(tile, count, static_cast<std::uint8_t *>(tile), narrow_format_of<float4_e2m1>(true));
+    write_packed<V, 4, false>(tile, count, tensor, first, stream);
+}
+
+// ---- 4-bit elements by a table of their sixteen results ---------------------------------------------------
+
+constexpr std::int32_t u4_values[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+constexpr std::int32_t s4_values[] = {0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1};
+constexpr float f4_values[] = {0, 0.5F, 1, 1.5F, 2, 3, 4, 6, -0.0F, -0.5F, -1, -1.5F, -2, -3, -4, -6};
+
+/// The last elements of a row, fewer than are looked up at once.
+template <typename V, typename Results, typename T>
+[[gnu::noinline]] void look_up_rest(const unsigned char *src, const Results &results, T *dst, std::int64_t count) {
+    unsigned char rest[V::looked_up / 2] = {};
+    alignas(64) T last[V::looked_up];
+    std::memcpy(rest, src, static_cast<std::size_t>((count + 1) / 2));
+    V::template look_up<false>(rest, results, last);
+    std::memcpy(dst, last, static_cast<std::size_t>(count) * sizeof(T));
+}
+
+/// Rows of an even number of elements that begin with a byte, a parameter for each or one for all. Steps are in
+/// elements. Streaming rows begin at a cache line.
+template <typename V, typename Formula, typename T>
+void look_up(const block &of, const columns &with, const guide &by, const auto &values) {
+    constexpr std::int64_t step = V::looked_up, page = 2048;
+    const auto b = of; // copies, which no store of bytes can change
+    const auto c = with;
+    const auto g = by;
+    const auto *src = static_cast<const unsigned char *>(b.src);
+    auto *dst = static_cast<T *>(b.dst);
+    const auto elements = V::load(values);
+    const auto row_of = [&](std::int64_t row, std::int64_t whole, bool stream) __attribute__((always_inline)) {
+        const auto formula = Formula::from(broadcast<V> {c, row * g.parameter_step});
+        const auto results = V::table_of(dst, formula(elements));
+        for (std::int64_t i = 0; i < whole; i += step) {
+            __builtin_prefetch(src + i / 2 + page);
+            stream ? V::template look_up<true>(src + i / 2, results, dst + i)
+                   : V::template look_up<false>(src + i / 2, results, dst + i);
+        }
+        return results;
+    };
+    const auto src_step = b.src_step / 2, whole = b.columns / step * step;
+    std::int64_t row = 0;
+    if (b.columns == step && !b.stream) // the usual group, too short for a loop
+        for (; row < b.rows; ++row, src += src_step, dst += b.dst_step)
+            row_of(row, step, false);
+    for (; row < b.rows; ++row, src += src_step, dst += b.dst_step) {
+        const auto results = row_of(row, whole, b.stream);
+        if (whole < b.columns) look_up_rest<V>(src + whole / 2, results, dst + whole, b.columns - whole);
+    }
+}
+
+template <typename V, typename T>
+void look_up_u4(const block &b, const columns &c, const guide &g) {
+    look_up<V, narrow_difference<V>, T>(b, c, g, u4_values);
+}
+template <typename V, typename T>
+void look_up_s4(const block &b, const columns &c, const guide &g) {
+    look_up<V, narrow_difference<V>, T>(b, c, g, s4_values);
+}
+template <typename V, typename T>
+void look_up_f4(const block &b, const columns &c, const guide &g) {
+    look_up<V, float_difference<V>, T>(b, c, g, f4_values);
+}
+
+} // namespace
+} // namespace dynquant::kernels::native

@@ -1,0 +1,386 @@
+// The driver: walks a form of a statement block by block, with parameters prepared for each, and hands dense blocks to
+// the microkernels. What is not dense, or of another type, is staged in the first-level cache. Compiled once, for no
+// instruction set.
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/native/plan.hpp"
+#include "kernels/native/walker.hpp"
+#include "quantization/data_type.hpp"
+
+namespace dynquant::kernels::native {
+namespace {
+
+/// Looking at a scale takes as long as quantizing a few thousand elements by one operation more.
+constexpr std::int64_t worth_looking = 16 * 1024;
+
+/// Rows whose columns are not all prepared at once are walked in bands of so many: more rows of a tensor in memory,
+/// each a few pages further on, have no room in the translation buffers until the next columns of them are wanted.
+constexpr std::int64_t rows_of_band = 128;
+
+int bits_of(data_type type) {
+    return traits(type).bits;
+}
+
+const std::byte *address(const void *tensor, data_type type, std::int64_t element) {
+    return static_cast<const std::byte *>(tensor) + element * bits_of(type) / 8;
+}
+std::byte *address(void *tensor, data_type type, std::int64_t element) {
+    return static_cast<std::byte *>(tensor) + element * bits_of(type) / 8;
+}
+
+// ---- Strides ------------------------------------------------------------------------------------------------
+
+template <typename T>
+void gather_as(const void *from, std::int64_t stride, std::int64_t count, void *to) {
+    for (std::int64_t i = 0; i < count; ++i)
+        static_cast<T *>(to)[i] = static_cast<const T *>(from)[i * stride];
+}
+
+template <typename T>
+void scatter_as(const void *from, std::int64_t stride, std::int64_t count, void *to) {
+    for (std::int64_t i = 0; i < count; ++i)
+        static_cast<T *>(to)[i * stride] = static_cast<const T *>(from)[i];
+}
+
+/// Elements narrower than a byte: the first of a byte is in its low bits.
+unsigned packed_at(const void *tensor, int bits, std::int64_t i) {
+    const auto per_byte = 8 / bits;
+    return static_cast<const unsigned char *>(tensor)[i / per_byte] >> i % per_byte * bits & ((1U << bits) - 1);
+}
+
+void put_packed(void *tensor, int bits, std::int64_t i, unsigned value) {
+    const auto per_byte = 8 / bits;
+    const auto shift = i % per_byte * bits;
+    auto &byte = static_cast<unsigned char *>(tensor)[i / per_byte];
+    byte = static_cast<unsigned char>((byte & ~(((1U << bits) - 1) << shift)) | value << shift);
+}
+
+void gather(const instruction_set &set, const void *tensor, data_type type, std::int64_t first, std::int64_t stride,
+        std::int64_t count, void *to) {
+    const auto bits = bits_of(type);
+    const auto *const from = address(tensor, type, first);
+    if (bits == 32) return gather_as<std::uint32_t>(from, stride, count, to);
+    if (bits == 16) return gather_as<std::uint16_t>(from, stride, count, to);
+    if (bits == 8)
+        return set.gather_bytes(
+                reinterpret_cast<const unsigned char *>(from), stride, count, static_cast<unsigned char *>(to));
+    std::memset(to, 0, static_cast<std::size_t>(count));
+    for (std::int64_t i = 0; i < count; ++i)
+        put_packed(to, bits, i, packed_at(tensor, bits, first + i * stride));
+}
+
+void scatter(
+        const void *from, void *tensor, data_type type, std::int64_t first, std::int64_t stride, std::int64_t count) {
+    const auto bits = bits_of(type);
+    auto *const to = address(tensor, type, first);
+    if (bits == 32) return scatter_as<std::uint32_t>(from, stride, count, to);
+    if (bits == 16) return scatter_as<std::uint16_t>(from, stride, count, to);
+    if (bits == 8) return scatter_as<std::uint8_t>(from, stride, count, to);
+    for (std::int64_t i = 0; i < count; ++i)
+        put_packed(tensor, bits, first + i * stride, packed_at(from, bits, i));
+}
+
+// ---- Blocks -------------------------------------------------------------------------------------------------
+
+microkernel kernel_of(const microkernels &m, walk::form by) {
+    switch (by) {
+        case walk::form::rows: return m.rows;
+        case walk::form::cols: return m.cols;
+        case walk::form::runs: return m.runs;
+        case walk::form::segs1: return m.segs[0];
+        case walk::form::segs2: return m.segs[1];
+        case walk::form::segs4: return m.segs[2];
+    }
+    return m.rows;
+}
+
+/// A microkernel, and what is left to stage.
+struct fused {
+    microkernel kernel;
+    staging memory;
+};
+
+/// One that reads or writes dense elements of a type in memory itself, where there is one.
+fused fuse(const plan &p, const microkernels &k, const staging &m, walk::form by, bool dense_src, bool dense_dst) {
+    fused result = {kernel_of(k, by), m};
+    const auto take = [](microkernel kernel, auto &codec, fused &to) {
+        if (!kernel) return;
+        to.kernel = kernel;
+        codec = nullptr;
+    };
+    if (m.write && dense_dst && p.writes_codes) {
+        if (by == walk::form::rows) take(k.rows_to_codes, result.memory.write, result);
+        if (by == walk::form::cols) take(k.cols_to_codes, result.memory.write, result);
+    } else if (by == walk::form::rows && m.write && dense_dst) {
+        if (m.dst == data_type::f16) take(k.rows_to_f16, result.memory.write, result);
+        if (m.dst == data_type::bf16) take(k.rows_to_bf16, result.memory.write, result);
+    } else if (by == walk::form::rows && m.read && dense_src && !m.round) {
+        if (m.src == data_type::f16) take(k.rows_of_f16, result.memory.read, result);
+        if (m.src == data_type::bf16) take(k.rows_of_bf16, result.memory.read, result);
+    }
+    return result;
+}
+
+/// Ends of rows cost codes more than staging.
+constexpr std::int64_t worth_coding = 256;
+
+bool begins_line(const void *p) {
+    return reinterpret_cast<std::uintptr_t>(p) % 64 == 0;
+}
+
+/// A tile of elements as the formulas read or write them.
+struct alignas(64) tile {
+    std::byte bytes[(tile_capacity + 4 * widest_block) * 4];
+};
+
+/// So many elements as dense ones of the type that the formulas read. `spare` is used on the way.
+void read(const instruction_set &set, const staging &m, const void *src, std::int64_t first, std::int64_t stride,
+        std::int64_t count, void *to, tile &spare) {
+    if (stride != 1) {
+        gather(set, src, m.src, first, stride, count, m.read ? spare.bytes : to);
+        if (m.read) m.read(spare.bytes, 0, count, to);
+    } else if (m.read) {
+        m.read(src, first, count, to);
+    } else {
+        std::memcpy(to, address(src, m.src, first), static_cast<std::size_t>(count * bits_of(m.src) / 8));
+    }
+    if (m.round) m.round(nullptr, 0, count, to);
+}
+
+/// The reverse, of results in a tile.
+void write(const staging &m, void *from, void *dst, std::int64_t first, std::int64_t stride, std::int64_t count,
+        bool stream, tile &spare) {
+    if (stride == 1) return m.write(from, count, dst, first, stream);
+    if (!m.write) return scatter(from, dst, m.dst, first, stride, count);
+    std::memset(spare.bytes, 0, static_cast<std::size_t>(count) * 4);
+    m.write(from, count, spare.bytes, 0, false);
+    scatter(spare.bytes, dst, m.dst, first, stride, count);
+}
+
+/// Where the parameters of a part of a block are.
+struct position {
+    columns at;
+    guide by;
+};
+
+position moved(const columns &c, const guide &g, walk::form by, std::int64_t row, std::int64_t column, int lanes) {
+    const auto advanced = [&](std::int64_t parameters) {
+        return position {{c.scale + parameters, c.reciprocal + parameters, c.zero + parameters, c.bound}, g};
+    };
+    switch (by) {
+        case walk::form::rows: return advanced(row * g.parameter_step);
+        case walk::form::cols: return advanced(column);
+        case walk::form::runs: break;
+        case walk::form::segs1: return advanced(row * g.parameter_step + column / lanes);
+        case walk::form::segs2: return advanced(row * g.parameter_step + column / (2 * lanes));
+        case walk::form::segs4: return advanced(row * g.parameter_step + column / (4 * lanes));
+    }
+    return {c, {g.parameter_step, {g.runs.index + column, g.runs.first + column / lanes}, g.run}};
+}
+
+/// A block through tiles: so many columns, and so many rows, at a time.
+[[gnu::noinline]] void compute_staged(const plan &p, const staging &m, const call &c, microkernel kernel,
+        const columns &parameters, const placed_block &b, walk::form by, const guide &g) {
+    tile in, out;
+    const bool reads = m.read || m.round || b.src_stride != 1, writes = m.write || b.dst_stride != 1;
+    const auto columns_at_once = std::min(b.columns, tile_capacity);
+    const auto most_rows = tile_capacity / columns_at_once;
+    for (std::int64_t column = 0; column < b.columns; column += columns_at_once) {
+        const auto count = std::min(columns_at_once, b.columns - column);
+        for (std::int64_t row = 0; row < b.rows; row += most_rows) {
+            const auto rows = std::min(most_rows, b.rows - row);
+            const auto src = b.src + row * b.src_step + column * b.src_stride;
+            const auto dst = b.dst + row * b.dst_step + column * b.dst_stride;
+            const auto at_once = [&](std::int64_t step, std::int64_t stride) {
+                return rows == 1 || step == count * stride ? rows : 1;
+            };
+            // What a read leaves beyond a row's end, that of the next one overwrites.
+            const auto rows_of_read = at_once(b.src_step, b.src_stride);
+            for (std::int64_t i = 0; reads && i < rows; i += rows_of_read)
+                read(*p.set, m, c.src, src + i * b.src_step, b.src_stride, rows_of_read * count,
+                        in.bytes + i * count * p.src_bytes, out);
+            const auto here = moved(parameters, g, by, row, column, p.set->lanes);
+            const void *const x = reads ? in.bytes : address(c.src, m.src, src);
+            void *const y = writes ? out.bytes : address(c.dst, m.dst, dst);
+            const bool streams = c.stream && !writes && (by == walk::form::rows || by == walk::form::cols);
+            kernel({rows, count, x, reads ? count : b.src_step, y, writes ? count : b.dst_step, streams}, here.at,
+                    here.by);
+            const auto rows_of_write = at_once(b.dst_step, b.dst_stride);
+            for (std::int64_t i = 0; writes && i < rows; i += rows_of_write)
+                write(m, out.bytes + i * count * p.dst_bytes, c.dst, dst + i * b.dst_step, b.dst_stride,
+                        rows_of_write * count, c.stream, in);
+        }
+    }
+}
+
+/// 4-bit elements by tables of their results, or null.
+microkernel look_up_of(const panel &parameters, const staging &m, const placed_block &b, const call &c) {
+    if (bits_of(m.src) != 4 || b.src_stride != 1 || b.dst_stride != 1) return nullptr;
+    if ((b.src | b.src_step | b.columns) % 2 != 0) return nullptr;
+    const auto dst = m.dst == data_type::f32 ? 0 : m.dst == data_type::f16 ? 1 : 2;
+    const auto src = m.src == data_type::u4 ? 0 : m.src == data_type::s4 ? 1 : 2;
+    if (src < 2 && parameters.is_general()) return nullptr;
+    const auto line = 512 / bits_of(m.dst);
+    const bool in_lines = begins_line(address(c.dst, m.dst, b.dst)) && (b.rows == 1 || b.dst_step % line == 0);
+    if (c.stream && !in_lines) return nullptr;
+    return parameters.p.set->look_up[dst][src];
+}
+
+/// Whether runs of whole vectors are better computed as rows that need no staging.
+bool runs_are_rows(const panel &parameters, const staging &m, const call &c, const placed_block &b, walk::form by,
+        std::int64_t length) {
+    if (by != walk::form::segs1 && by != walk::form::segs2 && by != walk::form::segs4) return false;
+    if (b.rows > 1 || b.src_stride != 1 || b.dst_stride != 1 || m.round || (!m.read && !m.write)) return false;
+    return fuse(parameters.p, parameters.formulas(), m, walk::form::rows, true, true).memory.write != m.write
+            || (length >= 32
+                    && look_up_of(parameters, m, {b.columns / length, length, b.src, length, 1, b.dst, length, 1}, c));
+}
+
+} // namespace
+
+void compute_block(const panel &parameters, std::int64_t base, const staging &m, const call &c, const placed_block &b,
+        walk::form by, const guide &g) {
+    const plan &p = parameters.p;
+    const auto &kernels = parameters.formulas();
+    const auto at = parameters.at(base);
+    const auto kernel = kernel_of(kernels, by);
+    if (!kernel || runs_are_rows(parameters, m, c, b, by, g.run)) { // each run is a row
+        const auto length = g.run;
+        for (std::int64_t row = 0; row < b.rows; ++row)
+            compute_block(parameters, base + row * g.parameter_step, m, c,
+                    {b.columns / length, length, b.src + row * b.src_step, length * b.src_stride, b.src_stride,
+                            b.dst + row * b.dst_step, length * b.dst_stride, b.dst_stride},
+                    walk::form::rows, {1, {}, 1});
+        return;
+    }
+    const bool is_rows = by == walk::form::rows;
+    const bool dense = b.src_stride == 1 && b.dst_stride == 1;
+    const bool exact = is_rows && g.parameter_step == 0 && parameters.is_fast() && p.formulas->is_exact
+            && b.rows * b.columns >= worth_looking && p.formulas->is_exact(at.scale[0]);
+    const auto [chosen, memory] = fuse(p, exact ? p.formulas->exact : kernels, m, by, b.src_stride == 1,
+            b.dst_stride == 1 && !(p.writes_codes && (c.stream || b.columns < worth_coding)));
+    auto guided = g;
+    guided.format = &p.format;
+    if (is_rows)
+        if (const auto look_up = look_up_of(parameters, m, b, c))
+            return look_up({b.rows, b.columns, address(c.src, m.src, b.src), b.src_step, address(c.dst, m.dst, b.dst),
+                                   b.dst_step, c.stream},
+                    at, g);
+    const auto direct = [&](microkernel k) {
+        auto *const dst = address(c.dst, m.dst, b.dst);
+        const auto in_lines = begins_line(dst) && (b.rows == 1 || b.dst_step * bits_of(m.dst) % 512 == 0);
+        // The ends of short joined rows cost more than streaming gains.
+        const bool joined = b.src_step == b.columns && b.dst_step == b.columns;
+        const bool stream = c.stream
+                && (by == walk::form::cols
+                        || (is_rows ? !joined || b.columns % widest_block == 0 || b.columns >= 1024 : in_lines));
+        k({b.rows, b.columns, address(c.src, m.src, b.src), b.src_step, dst, b.dst_step, stream}, at, guided);
+    };
+    if (dense && !memory.read && !memory.write && !memory.round) return direct(chosen);
+    compute_staged(p, memory, c, chosen, at, b, by, guided);
+}
+
+namespace {
+
+placed_block block_at(
+        const walk &w, const row_walker &walker, std::int64_t column, std::int64_t rows, std::int64_t count) {
+    const auto loop = innermost_loop(w.axes);
+    const auto &row = w.axes.row;
+    return {rows, count, walker.src + column * row.src_stride, loop.src_stride, row.src_stride,
+            walker.dst + column * row.dst_stride, loop.dst_stride, row.dst_stride};
+}
+
+[[gnu::noinline]] void compute_rows(const plan &p, const walk &w, const call &c, const rectangle &r) {
+    panel_storage<panel_capacity> storage;
+    panel parameters(p, c, storage);
+    const auto loop = innermost_loop(w.axes), next = next_loop(w.axes);
+    const auto width = r.column_end - r.column_begin;
+    const auto step = loop.parameter_stride;
+    // Long rows are worth a formula for their own scale.
+    const bool alone = p.formulas->is_exact && width >= worth_looking;
+    const auto longest = step == 0 ? INT64_MAX : alone ? 1 : panel_capacity;
+    row_walker walker(w.axes, r.row_begin);
+    std::int64_t count = 0;
+    for (auto row = r.row_begin; row < r.row_end; row += count, walker.advance(count)) {
+        count = walker.left(std::min(longest, r.row_end - row));
+        const auto loops = count == loop.extent ? std::min(walker.loops_left(), (r.row_end - row) / count) : 1;
+        const auto base = step == 0 || count == 1
+                ? parameters.find(walker.parameter, 0, 1, 0, 0)
+                : parameters.find(walker.parameter, step, count, loops - 1, next.parameter_stride);
+        compute_block(parameters, base, p.memory, c, block_at(w, walker, r.column_begin, count, width),
+                walk::form::rows, {step != 0 && count > 1, {}, 1});
+    }
+}
+
+[[gnu::noinline]] void compute_columns(const plan &p, const walk &w, const call &c, const rectangle &r) {
+    panel_storage<panel_capacity> storage;
+    panel parameters(p, c, storage);
+    const auto loop = innermost_loop(w.axes), next = next_loop(w.axes);
+    const auto stride = w.axes.row.parameter_stride, step = loop.parameter_stride;
+    const bool extends = w.expands || w.period > 0;
+    const guide g = {0, {w.index.data(), w.first.data()}, w.repeat};
+    const auto bands =
+            w.panel < r.column_end - r.column_begin && w.period == 0 ? rows_of_band : r.row_end - r.row_begin;
+    for (auto top = r.row_begin; top < r.row_end; top += bands) {
+        const auto bottom = std::min(top + bands, r.row_end);
+        for (std::int64_t column = r.column_begin, count = 0; column < r.column_end; column += count) {
+            count = std::min(w.panel, r.column_end - column);
+            const auto number = column / w.repeat * stride, needed = (count + w.repeat - 1) / w.repeat;
+            row_walker walker(w.axes, top);
+            std::int64_t rows = 0;
+            for (auto row = top; row < bottom; row += rows, walker.advance(rows)) {
+                rows = step == 0 || extends ? walker.left(step == 0 ? bottom - row : 1) : 1;
+                std::int64_t base = 0;
+                if (extends) {
+                    parameters.find_columns(w, walker.parameter + number, count);
+                } else if (step == 0) {
+                    const auto more =
+                            rows == loop.extent ? std::min(walker.loops_left(), (bottom - row) / rows) - 1 : 0;
+                    base = parameters.find(walker.parameter + number, stride, needed, more, next.parameter_stride);
+                } else {
+                    base = parameters.find(
+                            walker.parameter + number, stride, needed, walker.left(bottom - row) - 1, step);
+                }
+                compute_block(parameters, base, p.memory, c, block_at(w, walker, column, rows, count), w.by, g);
+            }
+        }
+    }
+}
+
+} // namespace
+
+bool is_flat(const plan &p) {
+    if (p.walks.size() != 1 || p.memory.read || p.memory.round || p.memory.write || p.scales != data_type::f32)
+        return false;
+    const auto &form = p.walks[0].axes;
+    return form.loop_count == 0 && form.row.src_stride == 1 && form.row.dst_stride == 1
+            && form.row.parameter_stride == 0 && form.begin == offsets {};
+}
+
+void compute_flat(const plan &p, const call &c) {
+    float scale = 0, reciprocal = 0, zero = 0, bound = p.bound;
+    fetch(p, c, {0, 1, 1}, &scale, &reciprocal, &zero);
+    const auto state = p.formulas->prepare(1, &scale, &reciprocal, &zero, &bound);
+    const auto count = p.walks[0].axes.row.extent;
+    const auto kernel = state == preparation::fast
+            ? count >= worth_looking && p.formulas->is_exact && p.formulas->is_exact(scale) ? p.formulas->exact.rows
+                                                                                            : p.formulas->fast.rows
+            : state == preparation::symmetric ? p.formulas->symmetric.rows
+                                              : p.formulas->general.rows;
+    kernel({1, count, c.src, count, c.dst, count, false}, {&scale, &reciprocal, &zero, bound}, {0, {}, 1});
+    p.set->leave();
+}
+
+void compute(const plan &p, const walk &w, const call &c, const rectangle &r) {
+    switch (w.how) {
+        case walk::order::rows: compute_rows(p, w, c, r); break;
+        case walk::order::columns: compute_columns(p, w, c, r); break;
+        case walk::order::transposed: compute_transposed(p, w, c, r); break;
+    }
+    if (c.stream)
+        p.set->fence(); // non-temporal stores are not ordered before what tells other threads that this is done
+    p.set->leave();
+}
+
+} // namespace dynquant::kernels::native

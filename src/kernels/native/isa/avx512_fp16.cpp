@@ -1,0 +1,31 @@
+#include "kernels/native/microkernel.hpp"
+
+#if defined(__AVX512FP16__) // which not every compiler knows
+#include "kernels/native/half_product.hpp"
+#include "kernels/native/isa/avx512_fp16.hpp"
+#include "kernels/native/loops.hpp"
+
+namespace dynquant::kernels::native {
+namespace {
+
+template <typename Dst>
+constexpr family exact_halves() {
+    family f = {};
+    f.exact.rows = f.exact.rows_of_f16 = rows<avx512_halves, half_product<avx512_halves>, half, Dst>;
+    f.is_exact = has_exact_half_product;
+    return f;
+}
+
+} // namespace
+
+constinit const family avx512_fp16_to_u8 = exact_halves<std::uint8_t>(),
+                       avx512_fp16_to_s8 = exact_halves<std::int8_t>();
+
+} // namespace dynquant::kernels::native
+#else
+namespace dynquant::kernels::native {
+
+constinit const family avx512_fp16_to_u8 = {}, avx512_fp16_to_s8 = {};
+
+} // namespace dynquant::kernels::native
+#endif

@@ -1,0 +1,368 @@
+// The microkernels: each walks a block of dense rows by one formula. Written once, compiled for each instruction set; V
+// is its vector type. Everything here has internal linkage, so that no code of one instruction set can be linked into
+// another.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "kernels/native/formulas.hpp"
+#include "kernels/native/small_floats.hpp"
+
+namespace dynquant::kernels::native {
+namespace {
+
+/// Software prefetch distance of rows, in bytes: a page. Memory is read a third faster so; in the caches it costs 1 %.
+constexpr std::int64_t prefetch_distance = 4096;
+
+/// How many elements come before the first at a multiple of `size` elements.
+template <std::int64_t size, typename T>
+std::int64_t unaligned_head(const T *p, std::int64_t count) {
+    const auto index = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(p) / sizeof(T));
+    const auto head = (size - index % size) % size;
+    return head < count ? head : count;
+}
+
+/// Four vectors, a prefetch distance ahead. Bytes are few enough without.
+template <typename V, typename Src>
+[[gnu::always_inline]] inline void prefetch(const Src *src) {
+    if constexpr (sizeof(Src) > 1)
+        for (std::int64_t k = 0; k < static_cast<std::int64_t>(4 * V::lanes * sizeof(Src)); k += 64)
+            __builtin_prefetch(reinterpret_cast<const char *>(src) + prefetch_distance + k);
+}
+
+/// Four vectors of results to memory. Reals to bytes are rounded and saturated by V.
+template <typename V, typename Dst, typename Result>
+[[gnu::always_inline]] inline void store(Dst *p, const Result (&r)[4], bool stream) {
+    constexpr std::int64_t n = V::lanes;
+    if constexpr (std::is_same_v<Dst, float>) {
+        for (int k = 0; k < 4; ++k)
+            stream ? V::stream(p + k * n, r[k]) : V::store(p + k * n, r[k]);
+    } else {
+        stream ? V::stream(p, r[0], r[1], r[2], r[3]) : V::store(p, r[0], r[1], r[2], r[3]);
+    }
+}
+
+/// The first `count` of them.
+template <typename V, typename Dst, typename Result>
+[[gnu::always_inline]] inline void store_partial(Dst *p, std::int64_t count, const Result (&r)[4]) {
+    if constexpr (std::is_same_v<Dst, float>)
+        for (std::int64_t k = 0; k * V::lanes < count; ++k)
+            V::store_partial(p + k * V::lanes, count - k * V::lanes, r[k]);
+    else
+        V::store_partial(p, count, r[0], r[1], r[2], r[3]);
+}
+
+/// A dense run of integer results by formula_at(i), the formula of columns i to i + lanes. Overrunning, it reads and
+/// writes up to a block beyond its end, without masks: what lies there is computed afterwards.
+template <typename V, bool Overruns, typename Src, typename Dst, typename FormulaAt>
+requires std::is_integral_v<Dst>
+[[gnu::always_inline]] inline void run(
+        const Src *src, Dst *dst, std::int64_t count, bool stream, bool prefetches, const FormulaAt &formula_at) {
+    constexpr std::int64_t n = V::lanes, group = 4 * n;
+    using result = decltype(formula_at(0)(load<V>(src)));
+    const auto partial = [&](std::int64_t i, std::int64_t end) __attribute__((always_inline)) {
+        result r[4];
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; ++k) {
+            const auto j = i + k * n;
+            if (j >= end)
+                r[k] = result {};
+            else if constexpr (Overruns)
+                r[k] = formula_at(j)(load<V>(src + j));
+            else
+                r[k] = formula_at(j)(load_partial<V>(src + j, end - j));
+        }
+        if constexpr (Overruns)
+            store<V>(dst + i, r, false);
+        else
+            store_partial<V>(dst + i, end - i, r);
+    };
+    std::int64_t i = 0;
+    if constexpr (!Overruns)
+        if (stream) {
+            i = unaligned_head < sizeof(Dst) == 4 ? n : group > (dst, count);
+            if (i > 0) partial(0, i);
+        }
+    for (; i + group <= count; i += group) {
+        if (prefetches) prefetch<V>(src + i);
+        result r[4];
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; ++k)
+            r[k] = formula_at(i + k * n)(load<V>(src + i + k * n));
+        store<V>(dst + i, r, stream);
+    }
+    if (i < count) partial(i, count);
+}
+
+/// The same of f32 results.
+template <typename V, bool Overruns, typename Src, typename FormulaAt>
+[[gnu::always_inline]] inline void run(
+        const Src *src, float *dst, std::int64_t count, bool stream, bool, const FormulaAt &formula_at) {
+    constexpr std::int64_t n = V::lanes, group = 4 * n;
+    const auto at = [&](std::int64_t i) __attribute__((always_inline)) {
+        return formula_at(i)(load<V>(src + i));
+    };
+    const auto partial = [&](std::int64_t i, std::int64_t end) __attribute__((always_inline)) {
+        V::store_partial(dst + i, end - i, formula_at(i)(load_partial<V>(src + i, end - i)));
+    };
+    std::int64_t i = 0;
+    if (n > 1 && (stream || count >= 3 * n)) {
+        i = unaligned_head<n>(dst, count);
+        if (i > 0) {
+            if (stream)
+                partial(0, i);
+            else
+                V::store(dst, at(0)); // a vector up to the first boundary, which the next one overlaps
+        }
+    }
+    for (; i + group <= count; i += group) {
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; ++k)
+            stream ? V::stream(dst + i + k * n, at(i + k * n)) : V::store(dst + i + k * n, at(i + k * n));
+    }
+    for (; i + n <= count; i += n)
+        stream ? V::stream(dst + i, at(i)) : V::store(dst + i, at(i));
+    if (i == count) return;
+    if constexpr (Overruns)
+        V::store(dst + i, at(i));
+    else
+        partial(i, count);
+}
+
+/// The same of f16 and bf16.
+template <typename V, bool Overruns, typename Src, typename Dst, typename FormulaAt>
+requires std::is_same_v<Dst, half> || std::is_same_v<Dst, brain>
+[[gnu::always_inline]] inline void run(
+        const Src *src, Dst *dst, std::int64_t count, bool stream, bool, const FormulaAt &formula_at) {
+    constexpr std::int64_t n = V::lanes;
+    const auto at = [&](std::int64_t i) __attribute__((always_inline)) {
+        return formula_at(i)(load<V>(src + i));
+    };
+    const auto partial = [&](std::int64_t i, std::int64_t end) __attribute__((always_inline)) {
+        Dst rest[n];
+        V::store(rest, formula_at(i)(load_partial<V>(src + i, end - i)));
+        std::memcpy(dst + i, rest, static_cast<std::size_t>(end - i < n ? end - i : n) * sizeof(Dst));
+    };
+    std::int64_t i = 0;
+    if (stream) {
+        const auto head = unaligned_head<32>(dst, count);
+        for (; i < head; i += n)
+            partial(i, head);
+        i = head;
+    }
+    for (; i + 2 * n <= count; i += 2 * n)
+        stream ? V::stream(dst + i, at(i), at(i + n)) : V::store(dst + i, at(i), at(i + n));
+    for (; i < count; i += n)
+        partial(i, count);
+}
+
+/// The code of a float of 8 bits.
+struct code {
+    std::uint8_t bits;
+};
+
+/// The same of codes, from formulas that give quotients. The last block is computed aside by the same code.
+template <typename V, bool, typename Src, typename FormulaAt>
+[[gnu::always_inline]] inline void run(const Src *src, code *dst, std::int64_t count, bool, bool prefetches,
+        const FormulaAt &formula_at, const narrow_format *format) {
+    constexpr std::int64_t n = V::lanes, group = 4 * n;
+    const narrow_format f = *format; // which no store to dst changes
+    const narrowing<V> by(f);
+    Src rest[group];
+    std::uint8_t codes[group];
+    for (std::int64_t i = 0; i < count; i += group) {
+        const auto left = count - i;
+        const Src *from = src + i;
+        auto *to = &dst[i].bits;
+        if (left < group) {
+            std::memset(static_cast<void *>(rest), 0, sizeof(rest));
+            std::memcpy(static_cast<void *>(rest), from, static_cast<std::size_t>(left) * sizeof(Src));
+            from = rest;
+            to = codes;
+        }
+        if (prefetches) prefetch<V>(src + i);
+        typename V::integers magnitudes[4];
+        typename V::reals signs[4];
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; ++k) {
+            const auto &formula = formula_at(i + k * n);
+            const auto [magnitude, sign] = formula.parts(load<V>(from + k * n));
+            constexpr bool is_limited = std::remove_cvref_t<decltype(formula)>::is_limited;
+            magnitudes[k] = by.code(is_limited ? magnitude : by.bounded(magnitude));
+            signs[k] = sign;
+        }
+        V::store_codes(to, magnitudes, signs, f);
+        if (left < group) std::memcpy(&dst[i], codes, static_cast<std::size_t>(left));
+    }
+}
+
+/// Rows of codes, by a parameter for each, and by one for each column.
+template <typename V, typename Formula, typename Src>
+void rows_to_codes(const block &of, const columns &with, const guide &by) {
+    const auto b = of;
+    const auto c = with;
+    const auto g = by;
+    for (std::int64_t row = 0; row < b.rows; ++row) {
+        const auto formula = Formula::from(broadcast<V> {c, row * g.parameter_step});
+        run<V, false>(
+                static_cast<const Src *>(b.src) + row * b.src_step, static_cast<code *>(b.dst) + row * b.dst_step,
+                b.columns, false, true, [&](std::int64_t) -> const Formula & { return formula; }, g.format);
+    }
+}
+template <typename V, typename Formula, typename Src>
+void cols_to_codes(const block &of, const columns &with, const guide &by) {
+    const auto b = of;
+    const auto c = with;
+    for (std::int64_t row = 0; row < b.rows; ++row)
+        run<V, false>(
+                static_cast<const Src *>(b.src) + row * b.src_step, static_cast<code *>(b.dst) + row * b.dst_step,
+                b.columns, false, false,
+                [&](std::int64_t i) {
+                    return Formula::from(contiguous<V> {c, i});
+                },
+                by.format);
+}
+
+/// A parameter for each row, or one for all.
+template <typename V, typename Formula, typename Src, typename Dst>
+void rows(const block &of, const columns &with, const guide &by) {
+    const auto b = of; // copies, which no store of bytes can change
+    const auto c = with;
+    const auto g = by;
+    const auto *src = static_cast<const Src *>(b.src);
+    auto *dst = static_cast<Dst *>(b.dst);
+    // Where rows follow each other, all but the last ones may overrun their ends.
+    const bool joined = b.src_step == b.columns && b.dst_step == b.columns && !b.stream && V::lanes > 1;
+    const auto last = joined ? (4 * V::lanes + b.columns - 1) / b.columns : b.rows;
+    std::int64_t row = 0;
+    for (; row < b.rows - last; ++row, src += b.src_step, dst += b.dst_step) {
+        const auto formula = Formula::from(broadcast<V> {c, row * g.parameter_step});
+        run<V, true>(
+                src, dst, b.columns, false,
+                true, [&](std::int64_t) __attribute__((always_inline))->const Formula & { return formula; });
+    }
+    for (; row < b.rows; ++row, src += b.src_step, dst += b.dst_step) {
+        const auto formula = Formula::from(broadcast<V> {c, row * g.parameter_step});
+        run<V, false>(
+                src, dst, b.columns, b.stream,
+                true, [&](std::int64_t) __attribute__((always_inline))->const Formula & { return formula; });
+    }
+}
+
+/// `Rows` rows that share a parameter for each column, which is loaded once for all of them.
+template <typename V, typename Formula, int Rows, typename Src, typename Dst>
+[[gnu::always_inline]] inline void columns_of(
+        const Src *src, std::int64_t src_step, Dst *dst, std::int64_t dst_step, std::int64_t count, const columns &c) {
+    constexpr std::int64_t n = V::lanes, group = 4 * n;
+    using result = decltype(Formula::from(contiguous<V> {c, 0})(load<V>(src)));
+    std::int64_t i = 0;
+    for (; i + group <= count; i += group) {
+        result r[Rows][4];
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; ++k) {
+            const auto formula = Formula::from(contiguous<V> {c, i + k * n});
+#pragma GCC unroll 4
+            for (int row = 0; row < Rows; ++row)
+                r[row][k] = formula(load<V>(src + row * src_step + i + k * n));
+        }
+#pragma GCC unroll 4
+        for (int row = 0; row < Rows; ++row)
+            store<V>(dst + row * dst_step + i, r[row], false);
+    }
+    for (int row = 0; row < Rows && i < count; ++row)
+        run<V, false>(
+                src + row * src_step + i, dst + row * dst_step + i, count - i, false,
+                false, [&](std::int64_t j) __attribute__((always_inline)) {
+                    return Formula::from(contiguous<V> {c, i + j});
+                });
+}
+
+/// A parameter for each column; so many rows share its loading. 1: for rare formulas, whose text is to be small.
+template <typename V, typename Formula, int Together, typename Src, typename Dst>
+void cols(const block &of, const columns &with, const guide &) {
+    const auto b = of; // copies, which no store of bytes can change
+    const auto c = with;
+    const auto *src = static_cast<const Src *>(b.src);
+    auto *dst = static_cast<Dst *>(b.dst);
+    std::int64_t row = 0;
+    if constexpr (Together > 1)
+        if (!b.stream)
+            for (; row + Together <= b.rows; row += Together)
+                columns_of<V, Formula, Together>(
+                        src + row * b.src_step, b.src_step, dst + row * b.dst_step, b.dst_step, b.columns, c);
+    for (; row < b.rows; ++row)
+        run<V, false>(
+                src + row * b.src_step, dst + row * b.dst_step, b.columns, b.stream,
+                false, [&](std::int64_t i) __attribute__((always_inline)) {
+                    return Formula::from(contiguous<V> {c, i});
+                });
+}
+
+/// Rows in which each parameter serves a run of columns shorter than a vector. Streaming rows begin at cache lines.
+template <typename V, typename Formula, typename Src, typename Dst>
+void runs(const block &of, const columns &with, const guide &by) {
+    const auto b = of; // copies, which no store of bytes can change
+    const auto c = with;
+    const auto g = by;
+    constexpr std::int64_t n = V::lanes, group = 4 * n;
+    const auto at = [&](std::int64_t i) __attribute__((always_inline)) {
+        return Formula::from(permuted<V> {c, g.runs.first[i / n], V::load(g.runs.index + i)});
+    };
+    const auto *src = static_cast<const Src *>(b.src);
+    auto *dst = static_cast<Dst *>(b.dst);
+    for (std::int64_t row = 0; row < b.rows; ++row, src += b.src_step, dst += b.dst_step) {
+        using result = decltype(at(0)(load<V>(src)));
+        std::int64_t i = 0;
+        for (; i + group <= b.columns;
+                i += group) { // vectors stay where the pattern has them: none is moved to a boundary
+            prefetch<V>(src + i);
+            result r[4];
+#pragma GCC unroll 4
+            for (int k = 0; k < 4; ++k)
+                r[k] = at(i + k * n)(load<V>(src + i + k * n));
+            store<V>(dst + i, r, b.stream);
+        }
+        for (; i < b.columns; i += n) {
+            const result r[4] = {at(i)(load_partial<V>(src + i, b.columns - i)), result {}, result {}, result {}};
+            store_partial<V>(dst + i, b.columns - i < n ? b.columns - i : n, r);
+        }
+    }
+}
+
+/// Rows of runs of exactly `Vectors` vectors, a parameter for each. Streaming rows begin at cache lines.
+template <typename V, typename Formula, int Vectors, typename Src, typename Dst>
+void segs(const block &of, const columns &with, const guide &by) {
+    const auto b = of; // copies, which no store of bytes can change
+    const auto c = with;
+    const auto g = by;
+    constexpr std::int64_t n = V::lanes, group = 4 * n, length = Vectors * n;
+    const auto *src = static_cast<const Src *>(b.src);
+    auto *dst = static_cast<Dst *>(b.dst);
+    for (std::int64_t row = 0; row < b.rows; ++row, src += b.src_step, dst += b.dst_step) {
+        using result = decltype(Formula::from(broadcast<V> {c, 0})(load<V>(src)));
+        std::int64_t i = 0, parameter = row * g.parameter_step;
+        for (; i + group <= b.columns; i += group, parameter += 4 / Vectors) {
+            prefetch<V>(src + i);
+            result r[4];
+#pragma GCC unroll 4
+            for (int s = 0; s < 4 / Vectors; ++s) {
+                const auto formula = Formula::from(broadcast<V> {c, parameter + s});
+#pragma GCC unroll 4
+                for (int k = s * Vectors; k < (s + 1) * Vectors; ++k)
+                    r[k] = formula(load<V>(src + i + k * n));
+            }
+            store<V>(dst + i, r, b.stream);
+        }
+        for (; i < b.columns; i += length, ++parameter) {
+            const auto formula = Formula::from(broadcast<V> {c, parameter});
+            run<V, false>(
+                    src + i, dst + i, length, false,
+                    false, [&](std::int64_t) __attribute__((always_inline))->const Formula & { return formula; });
+        }
+    }
+}
+
+} // namespace
+} // namespace dynquant::kernels::native

@@ -1,0 +1,105 @@
+// Elements of 4 and 2 bits to and from bytes. The first of a byte is in its low bits.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/native/microkernel.hpp"
+
+namespace dynquant::kernels::native {
+namespace {
+
+/// Whole vectors, so up to one beyond the last element.
+template <typename V>
+void unpack_nibbles(const unsigned char *from, std::int64_t count, bool is_signed, std::int8_t *to) {
+    constexpr std::int64_t n = V::nibbles, page = 2048;
+    std::int64_t i = 0;
+    for (; i + n <= count; i += n) {
+        __builtin_prefetch(from + i / 2 + page);
+        V::unpack(from + i / 2, to + i, is_signed);
+    }
+    if (i == count) return;
+    unsigned char rest[n / 2] = {};
+    std::memcpy(rest, from + i / 2, static_cast<std::size_t>((count - i + 1) / 2));
+    V::unpack(rest, to + i, is_signed);
+}
+
+/// The pairs of bits of up to two bytes, moved apart in an integer.
+inline void unpack_eight_pairs(const unsigned char *from, std::size_t bytes, bool is_signed, std::int8_t *to) {
+    std::uint16_t packed = 0;
+    std::memcpy(&packed, from, bytes);
+    std::uint64_t apart = packed;
+    apart = (apart | apart << 24) & 0x000000ff000000ff;
+    apart = (apart | apart << 12) & 0x000f000f000f000f;
+    apart = (apart | apart << 6) & 0x0303030303030303;
+    const auto negative = apart & (is_signed ? 0x0202020202020202 : 0);
+    apart |= negative * (0xfc / 2);
+    std::memcpy(to, &apart, sizeof(apart));
+}
+
+/// The same of 2 bits.
+inline void unpack_pairs(const unsigned char *from, std::int64_t count, bool is_signed, std::int8_t *to) {
+    std::int64_t i = 0;
+    for (; i + 8 <= count; i += 8)
+        unpack_eight_pairs(from + i / 4, 2, is_signed, to + i);
+    if (i < count) unpack_eight_pairs(from + i / 4, static_cast<std::size_t>((count - i + 3) / 4), is_signed, to + i);
+}
+
+/// Elements from number `first` of a tensor on, whose bytes are read whole; what lies before the first goes again.
+template <typename V, int bits, bool is_signed>
+void read_packed(const void *tensor, std::int64_t first, std::int64_t count, void *tile) {
+    constexpr int per_byte = 8 / bits;
+    const auto before = first % per_byte;
+    const auto *const from = static_cast<const unsigned char *>(tensor) + first / per_byte;
+    auto *const to = static_cast<std::int8_t *>(tile);
+    if constexpr (bits == 4)
+        unpack_nibbles<V>(from, count + before, is_signed, to);
+    else
+        unpack_pairs(from, count + before, is_signed, to);
+    if (before > 0) std::memmove(to, to + before, static_cast<std::size_t>(count));
+}
+
+/// A vector's worth of bytes to elements, saturated.
+template <typename V, int bits, std::int8_t lowest, std::int8_t highest>
+void pack_vector(const std::int8_t *from, unsigned char *to) {
+    if constexpr (bits == 4) return V::pack(from, to, lowest, highest);
+    // As if of 4 bits, two to a byte, which closed up are of 4 bits again.
+    alignas(64) std::int8_t pairs[V::nibbles];
+    V::pack(from, reinterpret_cast<unsigned char *>(pairs), lowest, highest);
+    V::pack(from + V::nibbles, reinterpret_cast<unsigned char *>(pairs) + V::nibbles / 2, lowest, highest);
+    for (auto &pair : pairs)
+        pair = static_cast<std::int8_t>((pair & 3) | (pair >> 2 & 12));
+    V::pack(pairs, to, 0, 15);
+}
+
+/// Bytes to elements, saturated. The bytes have room for two vectors beyond their end.
+template <typename V, int bits, bool is_signed>
+void write_packed(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool) {
+    constexpr std::int64_t per_byte = 8 / bits, n = V::nibbles * per_byte / 2, size = V::nibbles / 2;
+    constexpr int mask = (1 << bits) - 1;
+    constexpr std::int8_t lowest = is_signed ? -(1 << (bits - 1)) : 0, highest = lowest + mask;
+    const auto *from = static_cast<const std::int8_t *>(tile);
+    const auto put = [&](std::int64_t i) { // leaves the rest of the byte as it is: others own it
+        const int saturated = from[i] < lowest ? lowest : from[i] > highest ? highest : from[i];
+        const int shift = static_cast<int>((first + i) % per_byte) * bits;
+        auto &byte = static_cast<unsigned char *>(tensor)[(first + i) / per_byte];
+        byte = static_cast<unsigned char>((byte & ~(mask << shift)) | (saturated & mask) << shift);
+    };
+    std::int64_t i = 0;
+    for (; i < count && (first + i) % per_byte != 0; ++i)
+        put(i);
+    auto *to = static_cast<unsigned char *>(tensor) + (first + i) / per_byte;
+    for (; i + n <= count; i += n, to += size)
+        pack_vector<V, bits, lowest, highest>(from + i, to);
+    const auto whole = (count - i) / per_byte;
+    if (whole > 0) {
+        unsigned char rest[size];
+        pack_vector<V, bits, lowest, highest>(from + i, rest);
+        std::memcpy(to, rest, static_cast<std::size_t>(whole));
+    }
+    for (i += whole * per_byte; i < count; ++i)
+        put(i);
+}
+
+} // namespace
+} // namespace dynquant::kernels::native

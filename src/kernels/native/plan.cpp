@@ -1,0 +1,357 @@
+#include "kernels/native/plan.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "kernels/native/support.hpp"
+#include "quantization/data_type.hpp"
+
+namespace dynquant::kernels::native {
+namespace {
+
+// ---- Formulas and codecs -----------------------------------------------------------------------------------
+
+kind to_8_bits(const quantization &q, kind of_u8, kind of_s8) {
+    return q.dst.type == data_type::u8 ? of_u8 : of_s8;
+}
+
+kind onnx_kind(const quantization &q) {
+    const auto bits = traits(q.dst.type).bits;
+    if (bits == 32) return q.dst.type == data_type::s32 ? kind::wide_s32 : kind::wide_u32;
+    switch (q.division) {
+        case precision::f16: return bits == 16 ? kind::f16_16 : to_8_bits(q, kind::f16_u8, kind::f16_s8);
+        case precision::bf16: return bits == 16 ? kind::bf16_16 : to_8_bits(q, kind::bf16_u8, kind::bf16_s8);
+        case precision::f32:
+        case precision::f64: break; // f64 is refused (support.cpp)
+    }
+    if (bits == 16) return q.dst.type == data_type::u16 ? kind::onnx_u16 : kind::onnx_s16;
+    return to_8_bits(q, kind::onnx_u8, kind::onnx_s8);
+}
+
+kind quotient_kind(const quantization &q) {
+    switch (q.division) {
+        case precision::f16: return kind::quotient_f16;
+        case precision::bf16: return kind::quotient_bf16;
+        case precision::f32:
+        case precision::f64: break;
+    }
+    return kind::quotient_f32;
+}
+
+kind difference_kind(data_type src) {
+    if (src == data_type::f8_e4m3) return kind::difference_e4m3;
+    if (src == data_type::f8_e5m2) return kind::difference_e5m2;
+    if (src == data_type::f8_e4m3fnuz) return kind::difference_e4m3fnuz;
+    if (src == data_type::f8_e5m2fnuz) return kind::difference_e5m2fnuz;
+    if (!traits(src).integral) return kind::difference_floats;
+    switch (traits(src).bits) {
+        case 16: return src == data_type::u16 ? kind::difference_u16 : kind::difference_s16;
+        case 32: return kind::difference_32;
+        default: return src == data_type::u8 ? kind::difference_u8 : kind::difference_s8; // bits, not a type
+    }
+}
+
+kind requantize_kind(const quantization &q) {
+    const bool twice = q.second_scales.has_value();
+    if (q.dst.type == data_type::u8) return twice ? kind::twice_u8 : kind::once_u8; // Relu changes nothing there
+    if (q.relu) return twice ? kind::twice_s8_relu : kind::once_s8_relu;
+    return twice ? kind::twice_s8 : kind::once_s8;
+}
+
+kind kind_of(const quantization &q) {
+    switch (q.dir) {
+        case direction::dequantize: return difference_kind(q.src.type);
+        case direction::requantize: return requantize_kind(q);
+        case direction::quantize: break;
+    }
+    if (!traits(q.dst.type).integral) return quotient_kind(q);
+    if (rounds_before_zero_points(q)) return onnx_kind(q);
+    if (q.rule == numerics::any) return to_8_bits(q, kind::any_u8, kind::any_s8);
+    return to_8_bits(q, kind::strict_u8, kind::strict_s8);
+}
+
+/// What the formulas read and write: bits of their elements.
+struct computed {
+    data_type src, dst;
+};
+
+computed computed_by(const quantization &q) {
+    if (q.dir == direction::requantize) return {data_type::s32, q.dst.type};
+    if (q.dir == direction::dequantize) {
+        const auto bits = traits(q.src.type).bits;
+        if (!traits(q.src.type).integral) return {bits == 8 ? q.src.type : data_type::f32, data_type::f32};
+        if (bits == 16) return {q.src.type, data_type::f32};
+        if (bits == 32) return {data_type::s32, data_type::f32};
+        return {q.src.type == data_type::u8 ? data_type::u8 : data_type::s8, data_type::f32};
+    }
+    if (!traits(q.dst.type).integral) return {data_type::f32, data_type::f32};
+    const auto bits = traits(q.dst.type).bits;
+    if (bits == 16 && q.division != precision::f32) return {data_type::f32, data_type::f32}; // which a codec rounds
+    if (bits >= 16) return {data_type::f32, q.dst.type};
+    return {data_type::f32, q.dst.type == data_type::u8 ? data_type::u8 : data_type::s8};
+}
+
+/// Beyond which quotients that become floats make no difference: the next number after the largest one, or that. 0
+/// where two operations are not exact enough: quotients beyond 2^22 are numbers of bf16, and infinite as f16.
+float bound_of(const quantization &q) {
+    const auto &type = traits(q.dst.type);
+    const bool in_f16 = q.division == precision::f16;
+    if (q.dst.type == data_type::bf16 && !in_f16) return 0;
+    if (type.bits == 16) return 4194304.0F;
+    const auto highest = static_cast<float>(type.highest);
+    const bool saturates = q.saturate || q.dst.type == data_type::f4_e2m1;
+    // One step beyond: with the fraction bits of each type.
+    const auto step = [&] {
+        switch (q.dst.type) {
+            case data_type::f8_e4m3: return 32.0F;     // of 448 = 1.75 * 2^8
+            case data_type::f8_e4m3fnuz: return 16.0F; // of 240 = 1.875 * 2^7
+            default: return 8192.0F;                   // of 57344 = 1.75 * 2^15
+        }
+    }();
+    const auto bound = saturates ? highest : highest + step;
+    return in_f16 && bound > 65504 ? 65504 : bound; // 65536 is infinite in f16, and 65504 rounds to it in codes
+}
+
+void choose_formulas(plan &p, const quantization &q) {
+    const auto k = kind_of(q);
+    const auto &code = p.set->code;
+    const auto compute = computed_by(q);
+    p.formulas = &p.set->families[static_cast<int>(k)];
+    p.src_bytes = traits(compute.src).bits / 8;
+    p.dst_bytes = traits(compute.dst).bits / 8;
+    const auto at = [](data_type type) { return static_cast<int>(type); };
+    auto &m = p.memory;
+    m = {q.src.type, q.dst.type, nullptr, nullptr, nullptr};
+    if (q.src.type != compute.src) m.read = code.read[at(q.src.type)];
+    if (q.dir == direction::quantize && q.division == precision::f16 && q.src.type != data_type::f16)
+        m.round = code.round_f16;
+    if (q.dir == direction::quantize && q.division == precision::bf16 && q.src.type != data_type::bf16)
+        m.round = code.round_bf16;
+    if (q.dst.type != compute.dst) m.write = (q.saturate ? code.write_saturated : code.write)[at(q.dst.type)];
+    p.turned = m;
+    if (traits(q.src.type).bits < 8) {
+        p.turned.src = data_type::s8;
+        p.turned.read = q.src.type == data_type::f4_e2m1 ? code.read_f4_bytes : nullptr;
+    }
+    const bool is_quotient = k == kind::quotient_f32 || k == kind::quotient_f16 || k == kind::quotient_bf16;
+    p.bound = is_quotient ? bound_of(q) : 0;
+    p.writes_codes = is_quotient && traits(q.dst.type).bits == 8;
+    if (p.writes_codes) p.format = code.format_of(q.dst.type, q.saturate);
+    p.is_f32_zero = is_quotient || (q.dir == direction::dequantize && !traits(q.src.type).integral);
+    const bool is_u32 = q.src.type == data_type::u32 || q.dst.type == data_type::u32;
+    p.no_zero = is_quotient ? -0.0F : is_u32 ? __builtin_bit_cast(float, INT32_MIN) : 0.0F; // u32's are 2^31 less
+}
+
+// ---- Walks -------------------------------------------------------------------------------------------------
+
+/// Fewer rows than this are not worth a tile.
+constexpr std::int64_t shortest_tile = 16;
+
+/// Columns of parameters that come again and again are worth an eighth of the columns that they serve.
+constexpr std::int64_t uses_of_period = 8;
+
+/// Runs are expanded to columns where so many rows share them.
+constexpr std::int64_t worth_expanding = 4;
+
+axis innermost(const canonical_form &form) {
+    return form.loop_count > 0 ? form.loops[form.loop_count - 1] : axis {1, 0, 0, 0};
+}
+
+/// Whether each row of the innermost loop begins where the one before ends.
+bool continues(const canonical_form &form) {
+    const auto loop = innermost(form);
+    return form.loop_count > 0 && loop.src_stride == form.row.extent * form.row.src_stride
+            && loop.dst_stride == form.row.extent * form.row.dst_stride;
+}
+
+void join(canonical_form &form, std::int64_t parameter_stride) {
+    form.row.extent *= innermost(form).extent;
+    form.row.parameter_stride = parameter_stride;
+    --form.loop_count;
+}
+
+/// Of at most `most` columns each, a multiple of `unit` and of a cache line of bytes where there is room.
+std::int64_t panel_of(std::int64_t columns, std::int64_t most, std::int64_t unit) {
+    const auto aligned = std::lcm(unit, widest_block);
+    const auto step = aligned <= most ? aligned : unit;
+    const auto largest = most / step * step, panels = (columns + largest - 1) / largest;
+    const auto even = (columns + panels - 1) / std::max<std::int64_t>(panels, 1);
+    return std::min(largest, (even + step - 1) / step * step);
+}
+
+class walks_of {
+  public:
+    walks_of(const plan &of, const quantization &q)
+        : p(of)
+        , lanes_(of.set->lanes)
+        , widens_(of.dst_bytes > of.src_bytes)
+        , turns_src_(q.dir == direction::dequantize && traits(q.src.type).bits <= 8)
+        , turns_dst_(q.dir == direction::quantize && traits(q.dst.type).bits == 8 && traits(q.dst.type).integral) {}
+
+    std::vector<walk> operator()(const canonical_form &form) const {
+        walk w;
+        w.axes = form;
+        if (turns_dst_ && find_tiles(w)) return {w};
+        join_runs(w);
+        if (w.axes.row.parameter_stride != 0) w.how = walk::order::columns;
+        if (turns_src_ && find_grouped_tiles(w)) return {with_panels(w)};
+        return join_periods(w);
+    }
+
+  private:
+    const microkernels &usual() const { return p.formulas->fast.rows ? p.formulas->fast : p.formulas->general; }
+
+    /// [channels][inner] with a short inner becomes a row in which each parameter serves `inner` columns.
+    void join_runs(walk &w) const {
+        const auto &row = w.axes.row;
+        const auto loop = innermost(w.axes);
+        if (!continues(w.axes) || row.parameter_stride != 0 || loop.parameter_stride == 0) return;
+        const auto outer = w.axes.loop_count > 1 ? w.axes.loops[w.axes.loop_count - 2] : axis {1, 0, 0, 0};
+        const bool shared = outer.parameter_stride == 0 && outer.extent >= worth_expanding;
+        const std::int64_t longest = widens_ || lanes_ < 16 ? 20 : 32;
+        const auto segment = find_segment(row.extent);
+        if (shared && row.extent <= longest) {
+            w.expands = true;
+            w.by = walk::form::cols;
+        } else if (segment != walk::form::rows) {
+            w.by = segment;
+        } else if (row.extent < 16) {
+            w.expands = usual().runs == nullptr;
+            w.by = w.expands ? walk::form::cols : walk::form::runs;
+        } else {
+            return;
+        }
+        w.repeat = row.extent;
+        join(w.axes, loop.parameter_stride);
+    }
+
+    walk::form find_segment(std::int64_t length) const {
+        constexpr walk::form forms[] = {walk::form::segs1, walk::form::segs2, walk::form::segs4};
+        for (int i = 0; i < 3; ++i)
+            if (length == lanes_ << i && usual().segs[i]) return forms[i];
+        return walk::form::rows;
+    }
+
+    /// [outer][channels] with few channels becomes rows in which the parameters come again and again, and the rest.
+    std::vector<walk> join_periods(walk w) const {
+        if (w.how != walk::order::columns) return {w};
+        if (w.by == walk::form::rows) w.by = walk::form::cols;
+        const auto columns = w.axes.row.extent;
+        const auto loop = innermost(w.axes);
+        const bool joins = continues(w.axes) && loop.parameter_stride == 0 && columns <= panel_capacity / 2
+                && w.by == walk::form::cols;
+        auto times = joins ? std::min(panel_capacity / columns, loop.extent / uses_of_period) : 1;
+        const auto whole_lines = widest_block / std::gcd(columns, widest_block);
+        if (times > whole_lines) times = times / whole_lines * whole_lines;
+        if (times < 2) return {with_panels(w)};
+        std::vector<walk> result;
+        auto &main = result.emplace_back(w);
+        main.period = columns;
+        lengthen(main.axes, loop, times, loop.extent / times);
+        if (loop.extent % times > 0) {
+            auto &rest = result.emplace_back(w);
+            rest.period = columns;
+            lengthen(rest.axes, loop, loop.extent % times, 1);
+            const auto done = loop.extent / times * times;
+            rest.axes.begin.src += done * loop.src_stride;
+            rest.axes.begin.dst += done * loop.dst_stride;
+        }
+        for (auto &each : result)
+            each = with_panels(each);
+        return result;
+    }
+
+    static void lengthen(canonical_form &form, const axis &loop, std::int64_t times, std::int64_t count) {
+        form.row.extent *= times;
+        form.loops[form.loop_count - 1] = {count, loop.src_stride * times, loop.dst_stride * times, 0};
+        if (count == 1) --form.loop_count;
+    }
+
+    walk with_panels(walk w) const {
+        const auto columns = w.axes.row.extent;
+        if (w.how == walk::order::transposed) {
+            if (w.axes.row.parameter_stride != 0 && w.by == walk::form::rows) w.by = walk::form::cols;
+        } else if (w.period > 0) {
+            w.panel = w.piece_columns = columns;
+        } else {
+            const auto prepared = w.by == walk::form::cols ? panel_capacity : panel_capacity * w.repeat;
+            w.panel = panel_of(columns, w.by == walk::form::runs ? panel_capacity : prepared, w.repeat);
+            w.piece_columns = std::lcm(widest_block, w.repeat);
+        }
+        if (w.expands || w.by == walk::form::runs) {
+            const auto count = panel_capacity + 2 * widest_block;
+            for (std::int64_t i = 0; i < count; ++i) {
+                const auto first = i / lanes_ * lanes_ / w.repeat;
+                if (i % lanes_ == 0) w.first.push_back(static_cast<std::int32_t>(first));
+                w.index.push_back(static_cast<std::int32_t>(i / w.repeat - first));
+            }
+        }
+        return w;
+    }
+
+    /// Moves a loop along which src is dense innermost.
+    static bool find_tiles(walk &w) {
+        auto &form = w.axes;
+        const auto end = form.loops + form.loop_count;
+        const auto turned = std::find_if(
+                form.loops, end, [](const axis &loop) { return loop.src_stride == 1 && loop.extent >= shortest_tile; });
+        if (turned == end || form.row.dst_stride != 1 || form.row.src_stride == 1) return false;
+        std::rotate(turned, turned + 1, end);
+        w.how = walk::order::transposed;
+        w.piece_rows = transposed_length;
+        w.piece_columns = transposed_side;
+        return true;
+    }
+
+    /// The loop of that stride in src becomes the one before so many innermost ones. Gives its extent, or 1 without it.
+    static std::int64_t move_inwards(canonical_form &form, std::int64_t src_stride, int before) {
+        const auto end = form.loops + form.loop_count - before;
+        const auto loop = std::find_if(
+                form.loops, end, [=](const axis &a) { return a.src_stride == src_stride && a.extent > 1; });
+        if (loop == end) return 1;
+        const auto extent = loop->extent;
+        std::rotate(loop, loop + 1, end);
+        return extent;
+    }
+
+    /// The same where parameters may change among the neighbours, as in groups along them: two loops, one after the
+    /// other.
+    static bool find_grouped_tiles(walk &w) {
+        if (w.axes.row.dst_stride != 1 || w.axes.row.src_stride == 1) return false;
+        auto form = w.axes;
+        const auto group = move_inwards(form, 1, 0);
+        if (group == 1) return false;
+        const auto groups = move_inwards(form, group, 1);
+        if (group * groups < shortest_tile) return false;
+        w.axes = form;
+        w.how = walk::order::transposed;
+        w.piece_rows = transposed_side;
+        w.piece_columns = std::lcm(transposed_length, w.repeat);
+        w.panel = w.repeat < transposed_length ? transposed_length / w.repeat * w.repeat : transposed_length;
+        return true;
+    }
+
+    const plan &p;
+    std::int64_t lanes_;
+    bool widens_, turns_src_, turns_dst_;
+};
+
+} // namespace
+
+plan plan_of(const quantization &q, const instruction_set &set) {
+    plan p = {};
+    p.set = &set;
+    p.scales = q.scales.type;
+    p.has_zero_points = q.zero_points.has_value() || q.bias.has_value();
+    p.zero_points = q.zero_points ? q.zero_points->type : data_type::s32;
+    p.division = q.dir == direction::quantize ? q.division : precision::f32;
+    choose_formulas(p, q);
+    const walks_of walks(p, q);
+    for (const auto &form : canonicalize(q)) {
+        auto some = walks(form);
+        p.walks.insert(p.walks.end(), std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
+    }
+    return p;
+}
+
+} // namespace dynquant::kernels::native

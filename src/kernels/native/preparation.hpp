@@ -1,0 +1,143 @@
+// What microkernels read of a panel's parameters, derived from scales and zero points. Plain loops, which compilers
+// make vectors of.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/native/formulas.hpp"
+
+namespace dynquant::kernels::native {
+namespace {
+
+inline std::int32_t bits_of(float value) {
+    return __builtin_bit_cast(std::int32_t, value);
+}
+
+/// The least and the greatest of what they have seen.
+struct bounds {
+    std::int32_t least = INT32_MAX, greatest = INT32_MIN;
+
+    void include(std::int32_t value) {
+        least = value < least ? value : least;
+        greatest = value > greatest ? value : greatest;
+    }
+    bool within(std::int32_t low, std::int32_t high) const { return low <= least && greatest <= high; }
+};
+
+/// 2^-75 <= scale <= 2^75. Positive numbers lie in the order of their bits, NaN after them. Negative scales would do
+/// with a second limit, which every element would pay for.
+inline bool are_inside_guard(const bounds &scales) {
+    return scales.within(bits_of(1 / two_to_75), bits_of(two_to_75));
+}
+
+struct examined {
+    bool inside_guard, all_zero;
+};
+
+/// Fills the reciprocals.
+inline examined examine(std::int64_t count, const float *scale, float *reciprocal, const float *zero) {
+    bounds scales, zero_points;
+    for (std::int64_t i = 0; i < count; ++i) {
+        reciprocal[i] = 1 / scale[i];
+        scales.include(bits_of(scale[i]));
+        zero_points.include(bits_of(zero[i]));
+    }
+    return {are_inside_guard(scales) && zero_points.within(-(1 << 20) + 1, (1 << 20) - 1), zero_points.within(0, 0)};
+}
+
+inline void to_residuals(std::int64_t count, const float *scale, const float *reciprocal, float *zero) {
+    for (std::int64_t i = 0; i < count; ++i)
+        zero[i] = low_part(scale[i], reciprocal[i]);
+}
+
+inline void to_reals(std::int64_t count, float *zero, float less) {
+    for (std::int64_t i = 0; i < count; ++i)
+        zero[i] = static_cast<float>(bits_of(zero[i])) - less;
+}
+
+template <typename V>
+preparation prepare_strict(std::int64_t count, const float *scale, float *reciprocal, float *zero, float *bound) {
+    *bound = two_to_22;
+    const auto found = examine(count, scale, reciprocal, zero);
+    const bool fast = V::has_fma && found.inside_guard;
+    if (fast && found.all_zero) {
+        to_residuals(count, scale, reciprocal, zero);
+        return preparation::symmetric;
+    }
+    to_reals(count, zero, 0);
+    return fast ? preparation::fast : preparation::general;
+}
+
+/// fpmath mode any.
+template <typename V>
+preparation prepare_any(std::int64_t count, const float *scale, float *reciprocal, float *zero, float *bound) {
+    *bound = two_to_22;
+    const auto found = examine(count, scale, reciprocal, zero);
+    to_reals(count, zero, 0);
+    return found.inside_guard ? preparation::fast : preparation::general;
+}
+
+/// numerics::onnx. To 8 bits, zero points that are added as words stay s32.
+template <typename V, bool To8Bits>
+preparation prepare_onnx(std::int64_t count, const float *scale, float *reciprocal, float *zero, float *bound) {
+    *bound = two_to_22;
+    const auto found = examine(count, scale, reciprocal, zero);
+    const bool fast = V::has_fma && found.inside_guard;
+    if (To8Bits && fast && found.all_zero) {
+        to_residuals(count, scale, reciprocal, zero);
+        return preparation::symmetric;
+    }
+    if (!(To8Bits && fast && V::adds_words)) to_reals(count, zero, rounder);
+    return fast ? preparation::fast : preparation::general;
+}
+
+/// Divided in f16 or bf16.
+template <typename V, bool To8Bits>
+preparation prepare_narrow(std::int64_t count, const float *scale, float *reciprocal, float *zero, float *bound) {
+    *bound = two_to_22;
+    const bool fast = V::has_fma && examine(count, scale, reciprocal, zero).inside_guard;
+    if (!(To8Bits && fast && V::adds_words)) to_reals(count, zero, rounder);
+    return fast ? preparation::fast : preparation::general;
+}
+
+/// Nothing is derived.
+inline preparation prepare_nothing(std::int64_t, const float *, float *, float *, float *) {
+    return preparation::general;
+}
+
+/// Whether no difference with a zero point leaves s32: of numbers of that magnitude.
+template <std::int32_t Magnitude>
+preparation prepare_difference(std::int64_t count, const float *, float *, float *zero, float *) {
+    bounds zero_points;
+    for (std::int64_t i = 0; i < count; ++i)
+        zero_points.include(bits_of(zero[i]));
+    const bool fits = Magnitude == INT32_MAX ? zero_points.within(0, 0)
+                                             : zero_points.within(INT32_MIN + Magnitude, INT32_MAX - Magnitude);
+    return fits ? preparation::fast : preparation::general;
+}
+
+/// To floats. bound is that of dst's quotients on entry, or 0 where two operations are not exact enough for dst. -0
+/// stands for no zero point. Others of 0 change the sign of zeros alone: in f32 and bf16 all scales are then below 2,
+/// by which nothing but 0 is divided to 0: |x / s| > 2^-150 for x from 2^-149 on, and 2^-134 from 2^-133.
+template <typename V, bool InF16>
+preparation prepare_quotient(std::int64_t count, const float *scale, float *reciprocal, float *zero, float *bound) {
+    bounds scales, signs, magnitudes;
+    for (std::int64_t i = 0; i < count; ++i) {
+        reciprocal[i] = 1 / scale[i];
+        scales.include(bits_of(scale[i]));
+        signs.include(bits_of(zero[i]));
+        magnitudes.include(bits_of(zero[i]) & INT32_MAX);
+    }
+    if (!V::has_fma || *bound == 0 || !are_inside_guard(scales)) return preparation::general;
+    if (signs.within(INT32_MIN, INT32_MIN)) {
+        to_residuals(count, scale, reciprocal, zero);
+        return preparation::symmetric;
+    }
+    if (!InF16)
+        return magnitudes.within(0, 0) && scales.greatest < bits_of(2.0F) ? preparation::fast : preparation::general;
+    *bound = two_to_22; // zero points may bring quotients back from beyond the bound
+    return preparation::fast;
+}
+
+} // namespace
+} // namespace dynquant::kernels::native

@@ -1,0 +1,301 @@
+// The list of an instruction set's microkernels: what dispatch, tests and counts read.
+#pragma once
+
+#include "kernels/native/bytes.hpp"
+#include "kernels/native/codecs.hpp"
+#include "kernels/native/loops.hpp"
+#include "kernels/native/preparation.hpp"
+
+namespace dynquant::kernels::native {
+namespace {
+
+/// In all forms.
+template <typename V, typename Formula, typename Src, typename Dst>
+constexpr microkernels in_all_forms() {
+    microkernels m = {};
+    m.rows = rows<V, Formula, Src, Dst>;
+    m.cols = cols < V, Formula, V::lanes == 1 ? 1 : sizeof(Dst) == 4 ? 2 : 4, Src, Dst > ;
+    if constexpr (V::lanes > 1) {
+        m.runs = runs<V, Formula, Src, Dst>;
+        m.segs[0] = segs<V, Formula, 1, Src, Dst>;
+        m.segs[1] = segs<V, Formula, 2, Src, Dst>;
+        m.segs[2] = segs<V, Formula, 4, Src, Dst>;
+    }
+    return m;
+}
+
+/// In the two that all others can be staged or expanded to.
+template <typename V, typename OfRows, typename OfColumns, typename Src, typename Dst, int Together = 1>
+constexpr microkernels in_two_forms() {
+    microkernels m = {};
+    m.rows = rows<V, OfRows, Src, Dst>;
+    m.cols = cols<V, OfColumns, Together, Src, Dst>;
+    return m;
+}
+
+/// Reads f16 and bf16 itself in rows.
+template <typename V, typename Formula, typename Dst>
+constexpr void fuse_reals(microkernels &m) {
+    if constexpr (V::lanes > 1) {
+        m.rows_of_f16 = rows<V, Formula, half, Dst>;
+        m.rows_of_bf16 = rows<V, Formula, brain, Dst>;
+    }
+}
+
+/// Writes codes of 8 bits itself.
+template <typename V, typename Formula>
+constexpr void fuse_codes(microkernels &m) {
+    m.rows_to_codes = rows_to_codes<V, Formula, float>;
+    m.cols_to_codes = cols_to_codes<V, Formula, float>;
+}
+
+template <typename V, typename Dst>
+constexpr family strict() {
+    family f = {prepare_strict<V>, in_two_forms<V, division<V>, division<V>, float, Dst>(), {}, {}, {}, nullptr};
+    if constexpr (V::has_fma) {
+        f.fast = in_all_forms<V, corrected_quotient<V, real_zero<V>>, float, Dst>();
+        f.symmetric = in_all_forms<V, two_part_product<V>, float, Dst>();
+        fuse_reals<V, corrected_quotient<V, real_zero<V>>, Dst>(f.fast);
+        fuse_reals<V, two_part_product<V>, Dst>(f.symmetric);
+        using exact = two_part_and_zero<V, real_zero<V>>;
+        f.exact.rows = rows<V, exact, float, Dst>;
+        fuse_reals<V, exact, Dst>(f.exact);
+        f.is_exact = has_exact_two_part_reciprocal;
+    }
+    return f;
+}
+
+template <typename V, typename Dst>
+constexpr family any() {
+    return {prepare_any<V>, in_two_forms<V, division<V>, division<V>, float, Dst>(),
+            in_all_forms<V, reciprocal_product<V>, float, Dst>(), {}, {}, nullptr};
+}
+
+template <typename V, bool = V::adds_words>
+struct zero_of_bytes {
+    using type = rounded_zero<V>;
+};
+template <typename V>
+struct zero_of_bytes<V, true> {
+    using type = word_zero<V>;
+};
+
+/// To 8 bits. Quotients are rounded before anything is added, so that two operations do for every scale; where short
+/// runs load their parameters, three are cheaper than computing the residual.
+template <typename V, typename Dst>
+constexpr family onnx() {
+    using general = limited_division<V, float>;
+    family f = {prepare_onnx<V, true>, in_two_forms<V, general, general, float, Dst>(), {}, {}, {}, nullptr};
+    if constexpr (V::has_fma) {
+        using zero = typename zero_of_bytes<V>::type;
+        f.fast = in_all_forms<V, corrected_quotient<V, zero>, float, Dst>();
+        f.fast.rows = rows<V, two_part_and_zero<V, zero>, float, Dst>;
+        fuse_reals<V, two_part_and_zero<V, zero>, Dst>(f.fast);
+        f.symmetric = in_all_forms<V, two_part_product<V>, float, Dst>();
+        fuse_reals<V, two_part_product<V>, Dst>(f.symmetric);
+    }
+    return f;
+}
+
+/// To 16 bits.
+template <typename V, typename Dst>
+constexpr family onnx_16() {
+    using general = limited_division<V, float>;
+    family f = {prepare_onnx<V, false>, in_two_forms<V, general, general, float, Dst>(), {}, {}, {}, nullptr};
+    if constexpr (V::has_fma) {
+        using fast = corrected_quotient<V, rounded_zero<V>>;
+        f.fast = in_two_forms<V, fast, fast, float, Dst, 4>();
+    }
+    return f;
+}
+
+/// Divided in f16 (half) or bf16 (brain).
+template <typename V, typename Division, typename Dst>
+constexpr family narrow() {
+    constexpr bool to_8_bits = sizeof(Dst) == 1;
+    using general = limited_division<V, Division>;
+    family f = {prepare_narrow<V, to_8_bits>, in_two_forms<V, general, general, float, Dst>(), {}, {}, {}, nullptr};
+    if constexpr (V::has_fma) {
+        using zero = std::conditional_t<to_8_bits, typename zero_of_bytes<V>::type, rounded_zero<V>>;
+        using of_rows = split_product<V, Division, zero>;
+        f.fast = in_two_forms < V, of_rows, limited_product<V, Division, zero>, float, Dst, to_8_bits ? 4 : 1 > ();
+        if constexpr (to_8_bits) fuse_reals<V, of_rows, Dst>(f.fast);
+    }
+    return f;
+}
+
+template <typename V, typename Integer>
+constexpr family wide() {
+    using formula = wide_division<V, Integer>;
+    return {prepare_nothing, in_two_forms<V, formula, formula, float, std::int32_t>(), {}, {}, {}, nullptr};
+}
+
+template <typename V, typename Division>
+constexpr family quotient() {
+    constexpr bool in_f16 = std::is_same_v<Division, half>;
+    using general = shifted_quotient<V, Division>;
+    family f = {prepare_quotient<V, in_f16>, in_two_forms<V, general, general, float, float>(), {}, {}, {}, nullptr};
+    if constexpr (V::has_fma) {
+        using fast = std::conditional_t<in_f16, limited_quotient_and_zero<V>, limited_quotient<V, Division>>;
+        using symmetric = symmetric_quotient<V, Division>;
+        f.fast = in_two_forms<V, fast, fast, float, float>();
+        f.symmetric = in_two_forms<V, symmetric, symmetric, float, float>();
+        fuse_codes<V, symmetric>(f.symmetric);
+        if constexpr (std::is_same_v<Division, float>) fuse_codes<V, general>(f.general);
+    }
+    return f;
+}
+
+/// From bytes.
+template <typename V, typename Src>
+constexpr family difference_of_bytes() {
+    using general = wide_difference<V>;
+    using fast = narrow_difference<V>;
+    family f = {prepare_difference<256>, in_two_forms<V, general, general, Src, float>(),
+            in_all_forms<V, fast, Src, float>(), {}, {}, nullptr};
+    if constexpr (V::lanes > 1) {
+        f.fast.rows_to_f16 = rows<V, fast, Src, half>;
+        f.fast.rows_to_bf16 = rows<V, fast, Src, brain>;
+    }
+    return f;
+}
+
+template <typename V, typename Src, std::int32_t Magnitude>
+constexpr family difference() {
+    using general = wide_difference<V>;
+    using fast = narrow_difference<V>;
+    return {prepare_difference<Magnitude>, in_two_forms<V, general, general, Src, float>(),
+            in_two_forms<V, fast, fast, Src, float>(), {}, {}, nullptr};
+}
+
+template <typename V>
+constexpr family difference_of_floats() {
+    using formula = float_difference<V>;
+    return {prepare_nothing, in_all_forms<V, formula, float, float>(), {}, {}, {}, nullptr};
+}
+
+/// From floats of 8 bits.
+template <typename V, typename Float>
+constexpr family difference_of_codes() {
+    using formula = float_difference<V>;
+    return {prepare_nothing, in_two_forms<V, formula, formula, Float, float>(), {}, {}, {}, nullptr};
+}
+
+template <typename V, multiplied Times, activation Activation, typename Dst>
+constexpr family requantize() {
+    using formula = rescaled_sum<V, Times, Activation>;
+    return {prepare_nothing, in_all_forms<V, formula, std::int32_t, Dst>(), {}, {}, {}, nullptr};
+}
+
+template <typename V>
+constexpr codecs codecs_of() {
+    codecs c = {};
+    const auto at = [](data_type type) { return static_cast<int>(type); };
+    c.read[at(data_type::f32)] = copy_in<float>;
+    c.read[at(data_type::s32)] = copy_in<std::int32_t>;
+    c.read[at(data_type::s8)] = c.read[at(data_type::u8)] = copy_in<std::uint8_t>;
+    c.read[at(data_type::f16)] = read<V, half>;
+    c.read[at(data_type::bf16)] = read<V, brain>;
+    c.read[at(data_type::s4)] = read_packed<V, 4, true>;
+    c.read[at(data_type::u4)] = read_packed<V, 4, false>;
+    c.read[at(data_type::s2)] = read_packed<V, 2, true>;
+    c.read[at(data_type::u2)] = read_packed<V, 2, false>;
+    c.read[at(data_type::s16)] = read<V, std::int16_t>;
+    c.read[at(data_type::u16)] = read<V, std::uint16_t>;
+    c.read[at(data_type::u32)] = read<V, std::uint32_t>;
+    c.read[at(data_type::f4_e2m1)] = read_f4<V>;
+    c.read_f4_bytes = read<V, float4_e2m1>;
+    c.format_of = format_of;
+    c.round_f16 = round<V, half>;
+    c.round_bf16 = round<V, brain>;
+    const auto add = [&](data_type type, write_function write, write_function saturated) {
+        c.write[at(type)] = write;
+        c.write_saturated[at(type)] = saturated;
+    };
+    const auto both = [&](data_type type, write_function write) { add(type, write, write); };
+    both(data_type::f32, copy_out<V, float>);
+    both(data_type::s32, copy_out<V, std::int32_t>);
+    both(data_type::u32, copy_out<V, std::int32_t>);
+    both(data_type::s8, copy_out<V, std::uint8_t>);
+    both(data_type::u8, copy_out<V, std::uint8_t>);
+    both(data_type::s4, write_packed<V, 4, true>);
+    both(data_type::u4, write_packed<V, 4, false>);
+    both(data_type::s2, write_packed<V, 2, true>);
+    both(data_type::u2, write_packed<V, 2, false>);
+    both(data_type::s16, write_integers<V, std::int16_t>);
+    both(data_type::u16, write_integers<V, std::uint16_t>);
+    both(data_type::f4_e2m1, write_f4<V>);
+    add(data_type::f16, write_reals<V, half>, write_saturated_reals<V, half>);
+    add(data_type::bf16, write_reals<V, brain>, write_saturated_reals<V, brain>);
+    add(data_type::f8_e4m3, write_codes<V, float8_e4m3, false>, write_codes<V, float8_e4m3, true>);
+    add(data_type::f8_e5m2, write_codes<V, float8_e5m2, false>, write_codes<V, float8_e5m2, true>);
+    add(data_type::f8_e4m3fnuz, write_codes<V, float8_e4m3fnuz, false>, write_codes<V, float8_e4m3fnuz, true>);
+    add(data_type::f8_e5m2fnuz, write_codes<V, float8_e5m2fnuz, false>, write_codes<V, float8_e5m2fnuz, true>);
+    return c;
+}
+
+template <typename V>
+constexpr instruction_set table_of() {
+    using s8 = std::int8_t;
+    using u8 = std::uint8_t;
+    instruction_set set = {};
+    set.lanes = V::lanes;
+    const auto add = [&](kind k, const family &f) { set.families[static_cast<int>(k)] = f; };
+    add(kind::strict_u8, strict<V, u8>());
+    add(kind::strict_s8, strict<V, s8>());
+    add(kind::any_u8, any<V, u8>());
+    add(kind::any_s8, any<V, s8>());
+    add(kind::onnx_u8, onnx<V, u8>());
+    add(kind::onnx_s8, onnx<V, s8>());
+    add(kind::onnx_u16, onnx_16<V, std::uint16_t>());
+    add(kind::onnx_s16, onnx_16<V, std::int16_t>());
+    add(kind::f16_u8, narrow<V, half, u8>());
+    add(kind::f16_s8, narrow<V, half, s8>());
+    add(kind::f16_16, narrow<V, half, float>());
+    add(kind::bf16_u8, narrow<V, brain, u8>());
+    add(kind::bf16_s8, narrow<V, brain, s8>());
+    add(kind::bf16_16, narrow<V, brain, float>());
+    add(kind::wide_s32, wide<V, std::int32_t>());
+    add(kind::wide_u32, wide<V, std::uint32_t>());
+    add(kind::quotient_f32, quotient<V, float>());
+    add(kind::quotient_f16, quotient<V, half>());
+    add(kind::quotient_bf16, quotient<V, brain>());
+    add(kind::difference_u8, difference_of_bytes<V, u8>());
+    add(kind::difference_s8, difference_of_bytes<V, s8>());
+    add(kind::difference_u16, difference<V, std::uint16_t, 65536>());
+    add(kind::difference_s16, difference<V, std::int16_t, 65536>());
+    add(kind::difference_32, difference<V, std::int32_t, INT32_MAX>());
+    add(kind::difference_floats, difference_of_floats<V>());
+    add(kind::difference_e4m3, difference_of_codes<V, float8_e4m3>());
+    add(kind::difference_e5m2, difference_of_codes<V, float8_e5m2>());
+    add(kind::difference_e4m3fnuz, difference_of_codes<V, float8_e4m3fnuz>());
+    add(kind::difference_e5m2fnuz, difference_of_codes<V, float8_e5m2fnuz>());
+    add(kind::once_u8, requantize<V, multiplied::once, activation::none, u8>());
+    add(kind::once_s8, requantize<V, multiplied::once, activation::none, s8>());
+    add(kind::once_s8_relu, requantize<V, multiplied::once, activation::relu, s8>());
+    add(kind::twice_u8, requantize<V, multiplied::twice, activation::none, u8>());
+    add(kind::twice_s8, requantize<V, multiplied::twice, activation::none, s8>());
+    add(kind::twice_s8_relu, requantize<V, multiplied::twice, activation::relu, s8>());
+    set.code = codecs_of<V>();
+    if constexpr (V::looked_up > 0) {
+        const auto add_look_up = [&](int dst, microkernel of_u4, microkernel of_s4, microkernel of_f4) {
+            set.look_up[dst][0] = of_u4;
+            set.look_up[dst][1] = of_s4;
+            set.look_up[dst][2] = of_f4;
+        };
+        add_look_up(0, look_up_u4<V, float>, look_up_s4<V, float>, look_up_f4<V, float>);
+        add_look_up(1, look_up_u4<V, half>, look_up_s4<V, half>, look_up_f4<V, half>);
+        add_look_up(2, look_up_u4<V, brain>, look_up_s4<V, brain>, look_up_f4<V, brain>);
+    }
+    set.transpose_in = transpose_in<V>;
+    set.transpose_out = transpose_out<V>;
+    set.interleave = interleave<V>;
+    set.gather_bytes = gather_bytes<V>;
+    set.expand = expand<V>;
+    set.fence = [] { V::fence(); };
+    set.leave = [] { V::leave(); };
+    return set;
+}
+
+} // namespace
+} // namespace dynquant::kernels::native

@@ -1,0 +1,247 @@
+// Permuted layouts, such as nchw to nhwc: src is dense along one loop, dst along the row. Tiles are transposed while
+// their elements are bytes and computed on the side on which they are wider, so that every load and store of memory is
+// of neighbours.
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/native/plan.hpp"
+#include "kernels/native/walker.hpp"
+#include "quantization/data_type.hpp"
+
+namespace dynquant::kernels::native {
+namespace {
+
+/// Lines are long, so that the processor notices that it reads or writes neighbours, and few pages are open at a time.
+constexpr std::int64_t side = transposed_side, length = transposed_length;
+
+/// Rows of so few elements, such as the channels of images, are interleaved instead, so many at a time.
+constexpr std::int64_t narrow_row = 4, narrow_length = 1024;
+
+/// The lines that are computed. At a power of two apart they would share a few sets of the first-level cache. Few lines
+/// are longer.
+struct alignas(64) byte_lines {
+    unsigned char bytes[side * (length + 32)];
+
+    explicit byte_lines(bool narrow)
+        : longest(narrow ? narrow_length : length)
+        , step(longest + 32) {}
+
+    unsigned char *line(std::int64_t i) { return bytes + i * step; }
+    std::int64_t longest, step;
+};
+static_assert(sizeof(byte_lines::bytes) >= narrow_row * (narrow_length + 32));
+
+/// A line's parameters, and as many for the next lines as a tile has. Apart from the lines, so that no frame is large.
+using transposed_parameters = panel_storage<length + side>;
+
+/// Whether rows of dst are narrow and follow each other, by parameters that lie along them.
+bool is_narrow(const walk &w) {
+    const auto across = innermost_loop(w.axes);
+    return w.axes.row.extent <= narrow_row && across.dst_stride == w.axes.row.extent && across.parameter_stride == 0
+            && w.repeat == 1;
+}
+
+/// Lines of bytes are computed from src, transposed and stored as rows of dst.
+class quantized_tiles {
+  public:
+    quantized_tiles(const plan &of, const walk &which, const call &with, transposed_parameters &storage)
+        : p(of)
+        , w(which)
+        , c(with)
+        , parameters(of, with, storage) {
+        to_lines.dst = lines.bytes;
+        to_lines.stream = false;
+    }
+
+    void compute(const rectangle &r) {
+        for (auto column = r.column_begin; column < r.column_end; column += side) {
+            const auto columns = std::min(side, r.column_end - column);
+            row_walker walker(w.axes, r.row_begin);
+            std::int64_t rows = 0;
+            for (auto row = r.row_begin; row < r.row_end; row += rows, walker.advance(rows)) {
+                rows = walker.left(std::min(lines.longest, r.row_end - row));
+                compute_lines(walker, column, columns, rows);
+                auto *const dst = static_cast<unsigned char *>(c.dst) + walker.dst + column;
+                if (narrow) {
+                    p.set->interleave(lines.bytes, lines.step, columns, rows, dst);
+                    continue;
+                }
+                for (std::int64_t first = 0; first < rows; first += side)
+                    p.set->transpose_out(lines.bytes + first, lines.step, columns, std::min(side, rows - first),
+                            dst + first * across.dst_stride, across.dst_stride);
+            }
+        }
+    }
+
+  private:
+    void compute_lines(const row_walker &walker, std::int64_t column, std::int64_t columns, std::int64_t rows) {
+        const auto first = walker.parameter + column * along.parameter_stride;
+        const auto part = [&](std::int64_t line, std::int64_t count) {
+            return placed_block {count, rows, walker.src + (column + line) * along.src_stride, along.src_stride, 1,
+                    line * lines.step, lines.step, 1};
+        };
+        if (across.parameter_stride == 0) {
+            const auto base = parameters.find(first, along.parameter_stride, columns, 0, 0);
+            return compute_block(parameters, base, p.memory, to_lines, part(0, columns), walk::form::rows, {1, {}, 1});
+        }
+        const auto together = along.parameter_stride == 0 ? columns : 1;
+        for (std::int64_t line = 0; line < columns; line += together) {
+            const auto base =
+                    parameters.find(first + line * along.parameter_stride, across.parameter_stride, rows, 0, 0);
+            compute_block(parameters, base, p.memory, to_lines, part(line, together), walk::form::cols, {0, {}, 1});
+        }
+    }
+
+    const plan &p;
+    const walk &w;
+    const call &c;
+    const axis across = innermost_loop(w.axes), along = w.axes.row;
+    call to_lines = c;
+    panel parameters;
+    const bool narrow = is_narrow(w);
+    byte_lines lines {narrow};
+};
+
+/// Lines of src are read as bytes, transposed and computed as rows of dst.
+class dequantized_tiles {
+  public:
+    dequantized_tiles(const plan &of, const walk &which, const call &with, transposed_parameters &storage)
+        : p(of)
+        , w(which)
+        , c(with)
+        , parameters(of, with, storage) {
+        from_lines.src = lines.bytes;
+    }
+
+    void compute(const rectangle &r) {
+        if (is_narrow(w) && traits(p.memory.src).bits == 8) return compute_narrow(r);
+        for (std::int64_t column = r.column_begin, columns = 0; column < r.column_end; column += columns) {
+            columns = std::min(w.panel, r.column_end - column);
+            row_walker walker(w.axes, r.row_begin);
+            std::int64_t rows = 0;
+            for (auto row = r.row_begin; row < r.row_end; row += rows) {
+                rows = walker.src_neighbours(std::min(side, r.row_end - row));
+                for (std::int64_t i = 0; i < columns; i += side)
+                    transpose_columns(walker.src, column + i, std::min(side, columns - i), rows, i);
+                for (std::int64_t i = 0, count = 0; i < rows; i += count, walker.advance(count)) {
+                    count = walker.left(rows - i);
+                    compute_lines(walker, column, columns, i, count);
+                }
+            }
+        }
+    }
+
+  private:
+    /// Planes are interleaved; the parameters of a group come again and again.
+    void compute_narrow(const rectangle &r) {
+        constexpr std::int64_t width = 192; // of 2, 3 and 4 planes, and of cache lines
+        static_assert(width <= length + side);
+        const auto planes = along.extent;
+        walk groups;
+        groups.axes.row = along;
+        groups.period = planes;
+        row_walker walker(w.axes, r.row_begin);
+        std::int64_t rows = 0;
+        for (auto row = r.row_begin; row < r.row_end; row += rows, walker.advance(rows)) {
+            rows = walker.left(std::min(narrow_length, r.row_end - row));
+            const auto *const src = static_cast<const unsigned char *>(c.src) + walker.src;
+            p.set->interleave(src, along.src_stride, planes, rows, lines.bytes);
+            parameters.find_columns(groups, walker.parameter, width);
+            const auto count = rows * planes, whole = count / width * width;
+            const auto part = [&](std::int64_t begin, std::int64_t of_rows, std::int64_t columns) {
+                return placed_block {of_rows, columns, begin, columns, 1, walker.dst + begin, columns, 1};
+            };
+            if (whole > 0)
+                compute_block(parameters, 0, p.turned, from_lines, part(0, count / width, width), walk::form::cols,
+                        {0, {}, 1});
+            if (whole < count)
+                compute_block(parameters, 0, p.turned, from_lines, part(whole, 1, count - whole), walk::form::cols,
+                        {0, {}, 1});
+        }
+    }
+
+    void transpose_columns(
+            std::int64_t src, std::int64_t column, std::int64_t columns, std::int64_t rows, std::int64_t first) {
+        const auto at = src + column * along.src_stride;
+        auto *const to = lines.bytes + first;
+        if (traits(p.memory.src).bits == 8)
+            return p.set->transpose_in(
+                    static_cast<const unsigned char *>(c.src) + at, along.src_stride, columns, rows, to, lines.step);
+        alignas(64) unsigned char unpacked[side][side]; // four bits, or two, to bytes
+        alignas(64) unsigned char line[side + 2 * widest_block];
+        for (std::int64_t i = 0; i < columns; ++i) {
+            unpack_(c.src, at + i * along.src_stride, rows, line); // whole vectors, which may go beyond the line
+            std::memcpy(unpacked[i], line, side);
+        }
+        p.set->transpose_in(unpacked[0], side, columns, rows, to, lines.step);
+    }
+
+    /// So many transposed rows of the innermost loop, from line `line` on.
+    void compute_lines(
+            const row_walker &walker, std::int64_t column, std::int64_t columns, std::int64_t line, std::int64_t rows) {
+        const auto stride = along.parameter_stride;
+        const auto number = column / w.repeat * stride, needed = (columns + w.repeat - 1) / w.repeat;
+        guide g = {0, {w.index.data(), w.first.data()}, w.repeat};
+        const auto part = [&](std::int64_t i, std::int64_t count) {
+            return placed_block {count, columns, (line + i) * lines.step, lines.step, 1,
+                    walker.dst + column + i * across.dst_stride, across.dst_stride, 1};
+        };
+        if (stride == 0) {
+            const auto base = parameters.find(walker.parameter, across.parameter_stride, rows, 0, 0);
+            return compute_block(parameters, base, p.turned, from_lines, part(0, rows), walk::form::rows, {1, {}, 1});
+        }
+        if (across.parameter_stride != 0 && w.by != walk::form::cols && w.by != walk::form::runs) {
+            const auto most = (length + side) / needed; // lines that have their parameters in one panel
+            g.parameter_step = needed;
+            for (std::int64_t i = 0, count = 0; i < rows; i += count) {
+                count = std::min(most, rows - i);
+                const auto first = walker.parameter + number + i * across.parameter_stride;
+                const auto base = parameters.find(first, stride, needed, count - 1, across.parameter_stride);
+                compute_block(parameters, base, p.turned, from_lines, part(i, count), w.by, g);
+            }
+            return;
+        }
+        const auto together = across.parameter_stride == 0 ? rows : 1;
+        for (std::int64_t i = 0; i < rows; i += together) {
+            const auto first = walker.parameter + number + i * across.parameter_stride;
+            std::int64_t base = 0;
+            if (w.expands)
+                parameters.find_columns(w, first, columns);
+            else
+                base = parameters.find(first, stride, needed, rows - i - 1, across.parameter_stride);
+            compute_block(parameters, base, p.turned, from_lines, part(i, together), w.by, g);
+        }
+    }
+
+    const plan &p;
+    const walk &w;
+    const call &c;
+    const axis across = innermost_loop(w.axes), along = w.axes.row;
+    const read_function unpack_ =
+            p.set->code.read[static_cast<int>(p.memory.src == data_type::f4_e2m1 ? data_type::u4 : p.memory.src)];
+    call from_lines = c;
+    panel parameters;
+    byte_lines lines {false};
+};
+
+} // namespace
+
+namespace {
+
+template <typename Tiles>
+[[gnu::noinline]] void compute_by(
+        const plan &p, const walk &w, const call &c, const rectangle &r, transposed_parameters &storage) {
+    Tiles(p, w, c, storage).compute(r);
+}
+
+} // namespace
+
+void compute_transposed(const plan &p, const walk &w, const call &c, const rectangle &r) {
+    transposed_parameters storage;
+    if (p.dst_bytes == 1)
+        compute_by<quantized_tiles>(p, w, c, r, storage);
+    else
+        compute_by<dequantized_tiles>(p, w, c, r, storage);
+}
+
+} // namespace dynquant::kernels::native

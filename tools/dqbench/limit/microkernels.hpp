@@ -1,0 +1,76 @@
+// The native kernel's microkernels without the arithmetic: what they load is stored, in the way in which they
+// store it. Heads, tails, tiles and streaming are the native kernel's own.
+//
+// An instruction set is the native kernel's type of primitives with those replaced that convert:
+// - load of 8-bit elements: the bytes as they are, for every quarter of a vector;
+// - store, stream and store_partial to 8-bit elements: the four vectors joined by OR, so that no load is dropped.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/native/table.hpp"
+#include "limit/limit.hpp"
+
+namespace dqbench::limit {
+namespace {
+
+namespace native = dynquant::kernels::native;
+
+/// In place of a formula.
+template <typename V>
+struct no_arithmetic {
+    static no_arithmetic from(const auto &) { return {}; }
+
+    typename V::reals operator()(typename V::reals x) const { return x; }
+    typename V::reals operator()(typename V::integers x) const { return V::as_reals(x); }
+};
+
+template <typename V, typename Src, typename Dst>
+constexpr native::family family_of() {
+    return {native::prepare_nothing, native::in_all_forms<V, no_arithmetic<V>, Src, Dst>(), {}, {}, {}, nullptr};
+}
+
+template <typename V>
+void traffic(const char *src, std::int64_t src_bytes, char *dst, std::int64_t dst_bytes, bool stream) {
+    constexpr std::int64_t vector = V::lanes * 4, page = 4096;
+    const auto load = [](const char *p) {
+        __builtin_prefetch(p + page);
+        return V::load(reinterpret_cast<const float *>(p));
+    };
+    const auto head = native::unaligned_head<vector>(dst, dst_bytes);
+    dst += head;
+    dst_bytes -= head;
+    const auto loads = src_bytes > dst_bytes ? src_bytes / (dst_bytes > 0 ? dst_bytes : 1) : 1;
+    const auto stores = dst_bytes > src_bytes ? dst_bytes / (src_bytes > 0 ? src_bytes : 1) : 1;
+    const auto by_src = src_bytes / (loads * vector), by_dst = dst_bytes / (stores * vector);
+    for (std::int64_t i = 0, steps = by_src < by_dst ? by_src : by_dst; i < steps; ++i) {
+        auto sum = load(src);
+        for (std::int64_t k = 1; k < loads; ++k)
+            sum = V::add(sum, load(src + k * vector));
+        src += loads * vector;
+        for (std::int64_t k = 0; k < stores; ++k, dst += vector)
+            stream ? V::stream(reinterpret_cast<float *>(dst), sum) : V::store(reinterpret_cast<float *>(dst), sum);
+    }
+    if (stream) V::fence();
+    V::leave();
+}
+
+/// Signs and numerics make no difference here, nor what 32 bits of src mean.
+template <typename V>
+constexpr instruction_set set_of() {
+    using enum native::kind;
+    instruction_set set = {native::table_of<V>(), traffic<V>};
+    const auto add = [&](native::kind k, const native::family &f) {
+        set.microkernels.families[static_cast<int>(k)] = f;
+    };
+    for (const auto k : {strict_u8, strict_s8, any_u8, any_s8, onnx_u8, onnx_s8})
+        add(k, family_of<V, float, std::uint8_t>());
+    for (const auto k : {once_u8, once_s8, once_s8_relu, twice_u8, twice_s8, twice_s8_relu})
+        add(k, family_of<V, std::int32_t, std::uint8_t>());
+    for (const auto k : {difference_u8, difference_s8})
+        add(k, family_of<V, std::uint8_t, float>());
+    return set;
+}
+
+} // namespace
+} // namespace dqbench::limit
