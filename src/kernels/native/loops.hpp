@@ -108,6 +108,11 @@ template <typename V, bool Overruns, typename Src, typename FormulaAt>
         V::store_partial(dst + i, end - i, formula_at(i)(load_partial<V>(src + i, end - i)));
     };
     std::int64_t i = 0;
+    if constexpr (n == 1) { // which compilers make vectors of
+        for (; i < count; ++i)
+            V::store(dst + i, at(i));
+        return;
+    }
     if (n > 1 && (stream || count >= 3 * n)) {
         i = unaligned_head<n>(dst, count);
         if (i > 0) {
