@@ -11,9 +11,6 @@
 namespace dynquant::kernels::native {
 namespace {
 
-/// Looking at a scale takes as long as quantizing a few thousand elements by one operation more.
-constexpr std::int64_t worth_looking = 16 * 1024;
-
 /// Rows whose columns are not all prepared at once are walked in bands of so many: more rows of a tensor in memory,
 /// each a few pages further on, have no room in the translation buffers until the next columns of them are wanted.
 constexpr std::int64_t rows_of_band = 128;
@@ -122,7 +119,7 @@ fused fuse(const plan &p, const microkernels &k, const staging &m, walk::form by
     return result;
 }
 
-/// Ends of rows cost codes more than staging.
+/// Codes are written straight to rows of so many.
 constexpr std::int64_t worth_coding = 256;
 
 bool begins_line(const void *p) {
@@ -220,7 +217,7 @@ microkernel look_up_of(const panel &parameters, const staging &m, const placed_b
     if ((b.src | b.src_step | b.columns) % 2 != 0) return nullptr;
     const auto dst = m.dst == data_type::f32 ? 0 : m.dst == data_type::f16 ? 1 : 2;
     const auto src = m.src == data_type::u4 ? 0 : m.src == data_type::s4 ? 1 : 2;
-    if (src < 2 && parameters.is_general()) return nullptr;
+    if (src < 2 && parameters.state() == preparation::general) return nullptr;
     const auto line = 512 / bits_of(m.dst);
     const bool in_lines = begins_line(address(c.dst, m.dst, b.dst)) && (b.rows == 1 || b.dst_step % line == 0);
     if (c.stream && !in_lines) return nullptr;
@@ -232,7 +229,10 @@ bool runs_are_rows(const panel &parameters, const staging &m, const call &c, con
         std::int64_t length) {
     if (by != walk::form::segs1 && by != walk::form::segs2 && by != walk::form::segs4) return false;
     if (b.rows > 1 || b.src_stride != 1 || b.dst_stride != 1 || m.round || (!m.read && !m.write)) return false;
-    return fuse(parameters.p, parameters.formulas(), m, walk::form::rows, true, true).memory.write != m.write
+    return fuse(parameters.p, formulas_of(*parameters.p.formulas, parameters.state(), 0, 0), m, walk::form::rows, true,
+                   true)
+                    .memory.write
+            != m.write
             || (length >= 32
                     && look_up_of(parameters, m, {b.columns / length, length, b.src, length, 1, b.dst, length, 1}, c));
 }
@@ -242,7 +242,7 @@ bool runs_are_rows(const panel &parameters, const staging &m, const call &c, con
 void compute_block(const panel &parameters, std::int64_t base, const staging &m, const call &c, const placed_block &b,
         walk::form by, const guide &g) {
     const plan &p = parameters.p;
-    const auto &kernels = parameters.formulas();
+    const auto &kernels = formulas_of(*p.formulas, parameters.state(), 0, 0);
     const auto at = parameters.at(base);
     const auto kernel = kernel_of(kernels, by);
     if (!kernel || runs_are_rows(parameters, m, c, b, by, g.run)) { // each run is a row
@@ -256,10 +256,13 @@ void compute_block(const panel &parameters, std::int64_t base, const staging &m,
     }
     const bool is_rows = by == walk::form::rows;
     const bool dense = b.src_stride == 1 && b.dst_stride == 1;
-    const bool exact = is_rows && g.parameter_step == 0 && parameters.is_fast() && p.formulas->is_exact
-            && b.rows * b.columns >= worth_looking && p.formulas->is_exact(at.scale[0]);
-    const auto [chosen, memory] = fuse(p, exact ? p.formulas->exact : kernels, m, by, b.src_stride == 1,
-            b.dst_stride == 1 && !(p.writes_codes && (c.stream || b.columns < worth_coding)));
+    // Ends of rows cost codes more than staging, and they are not streamed.
+    const bool dense_dst = b.dst_stride == 1 && !(p.writes_codes && (c.stream || b.columns < worth_coding));
+    const auto elements = is_rows && g.parameter_step == 0 ? b.rows * b.columns : 0;
+    const auto &best = formulas_of(*p.formulas, parameters.state(), at.scale[0], elements);
+    auto chosen = fuse(p, best, m, by, b.src_stride == 1, dense_dst);
+    if (!chosen.kernel) chosen = fuse(p, kernels, m, by, b.src_stride == 1, dense_dst);
+    const auto &memory = chosen.memory;
     auto guided = g;
     guided.format = &p.format;
     if (is_rows)
@@ -277,8 +280,8 @@ void compute_block(const panel &parameters, std::int64_t base, const staging &m,
                         || (is_rows ? !joined || b.columns % widest_block == 0 || b.columns >= 1024 : in_lines));
         k({b.rows, b.columns, address(c.src, m.src, b.src), b.src_step, dst, b.dst_step, stream}, at, guided);
     };
-    if (dense && !memory.read && !memory.write && !memory.round) return direct(chosen);
-    compute_staged(p, memory, c, chosen, at, b, by, guided);
+    if (dense && !memory.read && !memory.write && !memory.round) return direct(chosen.kernel);
+    compute_staged(p, memory, c, chosen.kernel, at, b, by, guided);
 }
 
 namespace {
@@ -298,7 +301,7 @@ placed_block block_at(
     const auto width = r.column_end - r.column_begin;
     const auto step = loop.parameter_stride;
     // Long rows are worth a formula for their own scale.
-    const bool alone = p.formulas->is_exact && width >= worth_looking;
+    const bool alone = p.formulas->is_exact && width >= p.formulas->worth_asking;
     const auto longest = step == 0 ? INT64_MAX : alone ? 1 : panel_capacity;
     row_walker walker(w.axes, r.row_begin);
     std::int64_t count = 0;
@@ -363,11 +366,7 @@ void compute_flat(const plan &p, const call &c) {
     fetch(p, c, {0, 1, 1}, &scale, &reciprocal, &zero);
     const auto state = p.formulas->prepare(1, &scale, &reciprocal, &zero, &bound);
     const auto count = p.walks[0].axes.row.extent;
-    const auto kernel = state == preparation::fast
-            ? count >= worth_looking && p.formulas->is_exact && p.formulas->is_exact(scale) ? p.formulas->exact.rows
-                                                                                            : p.formulas->fast.rows
-            : state == preparation::symmetric ? p.formulas->symmetric.rows
-                                              : p.formulas->general.rows;
+    const auto kernel = formulas_of(*p.formulas, state, scale, count).rows;
     kernel({1, count, c.src, count, c.dst, count, false}, {&scale, &reciprocal, &zero, bound}, {0, {}, 1});
     p.set->leave();
 }

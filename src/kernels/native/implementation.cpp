@@ -18,8 +18,10 @@ const instruction_set &best_avx512() {
         auto set = avx512_set;
         const auto take_exact = [&](kind k, const family &from) {
             auto &to = set.families[static_cast<int>(k)];
-            if (from.is_exact) to.exact = from.exact;
-            if (from.is_exact) to.is_exact = from.is_exact;
+            if (!from.is_exact) return;
+            to.exact = from.exact;
+            to.is_exact = from.is_exact;
+            to.worth_asking = from.worth_asking;
         };
         if (!processor_has_fp16()) return set;
         take_exact(kind::f16_u8, avx512_fp16_to_u8);

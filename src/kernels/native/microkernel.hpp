@@ -80,9 +80,10 @@ using prepare_function = preparation (*)(
 struct family {
     prepare_function prepare;
     microkernels general, fast, symmetric;
-    /// For one scale and many elements, if it is_exact. Null: none.
+    /// For one scale of at least so many elements, which pay for asking whether it is_exact. Null: none.
     microkernels exact;
     bool (*is_exact)(float scale);
+    std::int64_t worth_asking;
 };
 
 /// Kinds of statement: what formulas compute, by the element types that they read and write.

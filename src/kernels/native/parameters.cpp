@@ -147,14 +147,13 @@ void fetch(const plan &p, const call &c, const parameter_block &from, float *sca
     if (p.is_f32_zero) round_to_division(zero, all, p.zero_points, p.division);
 }
 
-const microkernels &panel::formulas() const {
-    const auto &f = *p.formulas;
-    switch (state_) {
-        case preparation::fast: return f.fast;
+const microkernels &formulas_of(const family &f, preparation state, float scale, std::int64_t elements) {
+    switch (state) {
         case preparation::symmetric: return f.symmetric;
-        case preparation::general: break;
+        case preparation::general: return f.general;
+        case preparation::fast: break;
     }
-    return f.general;
+    return f.is_exact && elements >= f.worth_asking && f.is_exact(scale) ? f.exact : f.fast;
 }
 
 void panel::prepare(const parameter_block &from) {

@@ -47,8 +47,9 @@ kind difference_kind(data_type src) {
     switch (traits(src).bits) {
         case 16: return src == data_type::u16 ? kind::difference_u16 : kind::difference_s16;
         case 32: return kind::difference_32;
-        default: return src == data_type::u8 ? kind::difference_u8 : kind::difference_s8; // bits, not a type
+        default: break; // 8 bits and fewer
     }
+    return src == data_type::u8 ? kind::difference_u8 : kind::difference_s8;
 }
 
 kind requantize_kind(const quantization &q) {
@@ -100,14 +101,9 @@ float bound_of(const quantization &q) {
     if (type.bits == 16) return 4194304.0F;
     const auto highest = static_cast<float>(type.highest);
     const bool saturates = q.saturate || q.dst.type == data_type::f4_e2m1;
-    // One step beyond: with the fraction bits of each type.
-    const auto step = [&] {
-        switch (q.dst.type) {
-            case data_type::f8_e4m3: return 32.0F;     // of 448 = 1.75 * 2^8
-            case data_type::f8_e4m3fnuz: return 16.0F; // of 240 = 1.875 * 2^7
-            default: return 8192.0F;                   // of 57344 = 1.75 * 2^15
-        }
-    }();
+    // The step at the highest number: 448 is 1.75 * 2^8 with three bits of fraction, 240 is 1.875 * 2^7, 57344 1.75 *
+    // 2^15 with two.
+    const float step = q.dst.type == data_type::f8_e4m3 ? 32 : q.dst.type == data_type::f8_e4m3fnuz ? 16 : 8192;
     const auto bound = saturates ? highest : highest + step;
     return in_f16 && bound > 65504 ? 65504 : bound; // 65536 is infinite in f16, and 65504 rounds to it in codes
 }

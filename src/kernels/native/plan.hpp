@@ -108,9 +108,7 @@ class panel {
     void find_columns(const walk &w, std::int64_t first, std::int64_t width);
 
     columns at(std::int64_t column) const { return {scale_ + column, reciprocal_ + column, zero_ + column, bound_}; }
-    const microkernels &formulas() const;
-    bool is_fast() const { return state_ == preparation::fast; }
-    bool is_general() const { return state_ == preparation::general; }
+    preparation state() const { return state_; }
 
     const plan &p;
     const call &c;
@@ -127,6 +125,9 @@ class panel {
     std::int64_t capacity_;
     float *scale_, *reciprocal_, *zero_;
 };
+
+/// The formulas of a panel; `elements`: so many by its first scale, which may have a formula of its own. 0: not asked.
+const microkernels &formulas_of(const family &f, preparation state, float scale, std::int64_t elements);
 
 /// Where a block lies: elements of src and dst, from row to row and along a row.
 struct placed_block {

@@ -51,7 +51,7 @@ constexpr void fuse_codes(microkernels &m) {
 
 template <typename V, typename Dst>
 constexpr family strict() {
-    family f = {prepare_strict<V>, in_two_forms<V, division<V>, division<V>, float, Dst>(), {}, {}, {}, nullptr};
+    family f = {prepare_strict<V>, in_two_forms<V, division<V>, division<V>, float, Dst>(), {}, {}, {}, nullptr, 0};
     if constexpr (V::has_fma) {
         f.fast = in_all_forms<V, corrected_quotient<V, real_zero<V>>, float, Dst>();
         f.symmetric = in_all_forms<V, two_part_product<V>, float, Dst>();
@@ -61,6 +61,7 @@ constexpr family strict() {
         f.exact.rows = rows<V, exact, float, Dst>;
         fuse_reals<V, exact, Dst>(f.exact);
         f.is_exact = has_exact_two_part_reciprocal;
+        f.worth_asking = 16 * 1024; // it takes as long as quantizing a few thousand elements by one operation more
     }
     return f;
 }
@@ -68,7 +69,7 @@ constexpr family strict() {
 template <typename V, typename Dst>
 constexpr family any() {
     return {prepare_any<V>, in_two_forms<V, division<V>, division<V>, float, Dst>(),
-            in_all_forms<V, reciprocal_product<V>, float, Dst>(), {}, {}, nullptr};
+            in_all_forms<V, reciprocal_product<V>, float, Dst>(), {}, {}, nullptr, 0};
 }
 
 template <typename V, bool = V::adds_words>
@@ -85,7 +86,7 @@ struct zero_of_bytes<V, true> {
 template <typename V, typename Dst>
 constexpr family onnx() {
     using general = limited_division<V, float>;
-    family f = {prepare_onnx<V, true>, in_two_forms<V, general, general, float, Dst>(), {}, {}, {}, nullptr};
+    family f = {prepare_onnx<V, true>, in_two_forms<V, general, general, float, Dst>(), {}, {}, {}, nullptr, 0};
     if constexpr (V::has_fma) {
         using zero = typename zero_of_bytes<V>::type;
         f.fast = in_all_forms<V, corrected_quotient<V, zero>, float, Dst>();
@@ -101,7 +102,7 @@ constexpr family onnx() {
 template <typename V, typename Dst>
 constexpr family onnx_16() {
     using general = limited_division<V, float>;
-    family f = {prepare_onnx<V, false>, in_two_forms<V, general, general, float, Dst>(), {}, {}, {}, nullptr};
+    family f = {prepare_onnx<V, false>, in_two_forms<V, general, general, float, Dst>(), {}, {}, {}, nullptr, 0};
     if constexpr (V::has_fma) {
         using fast = corrected_quotient<V, rounded_zero<V>>;
         f.fast = in_two_forms<V, fast, fast, float, Dst, 4>();
@@ -114,7 +115,7 @@ template <typename V, typename Division, typename Dst>
 constexpr family narrow() {
     constexpr bool to_8_bits = sizeof(Dst) == 1;
     using general = limited_division<V, Division>;
-    family f = {prepare_narrow<V, to_8_bits>, in_two_forms<V, general, general, float, Dst>(), {}, {}, {}, nullptr};
+    family f = {prepare_narrow<V, to_8_bits>, in_two_forms<V, general, general, float, Dst>(), {}, {}, {}, nullptr, 0};
     if constexpr (V::has_fma) {
         using zero = std::conditional_t<to_8_bits, typename zero_of_bytes<V>::type, rounded_zero<V>>;
         using of_rows = split_product<V, Division, zero>;
@@ -127,14 +128,14 @@ constexpr family narrow() {
 template <typename V, typename Integer>
 constexpr family wide() {
     using formula = wide_division<V, Integer>;
-    return {prepare_nothing, in_two_forms<V, formula, formula, float, std::int32_t>(), {}, {}, {}, nullptr};
+    return {prepare_nothing, in_two_forms<V, formula, formula, float, std::int32_t>(), {}, {}, {}, nullptr, 0};
 }
 
 template <typename V, typename Division>
 constexpr family quotient() {
     constexpr bool in_f16 = std::is_same_v<Division, half>;
     using general = shifted_quotient<V, Division>;
-    family f = {prepare_quotient<V, in_f16>, in_two_forms<V, general, general, float, float>(), {}, {}, {}, nullptr};
+    family f = {prepare_quotient<V, in_f16>, in_two_forms<V, general, general, float, float>(), {}, {}, {}, nullptr, 0};
     if constexpr (V::has_fma) {
         using fast = std::conditional_t<in_f16, limited_quotient_and_zero<V>, limited_quotient<V, Division>>;
         using symmetric = symmetric_quotient<V, Division>;
@@ -152,7 +153,7 @@ constexpr family difference_of_bytes() {
     using general = wide_difference<V>;
     using fast = narrow_difference<V>;
     family f = {prepare_difference<256>, in_two_forms<V, general, general, Src, float>(),
-            in_all_forms<V, fast, Src, float>(), {}, {}, nullptr};
+            in_all_forms<V, fast, Src, float>(), {}, {}, nullptr, 0};
     if constexpr (V::lanes > 1) {
         f.fast.rows_to_f16 = rows<V, fast, Src, half>;
         f.fast.rows_to_bf16 = rows<V, fast, Src, brain>;
@@ -165,26 +166,26 @@ constexpr family difference() {
     using general = wide_difference<V>;
     using fast = narrow_difference<V>;
     return {prepare_difference<Magnitude>, in_two_forms<V, general, general, Src, float>(),
-            in_two_forms<V, fast, fast, Src, float>(), {}, {}, nullptr};
+            in_two_forms<V, fast, fast, Src, float>(), {}, {}, nullptr, 0};
 }
 
 template <typename V>
 constexpr family difference_of_floats() {
     using formula = float_difference<V>;
-    return {prepare_nothing, in_all_forms<V, formula, float, float>(), {}, {}, {}, nullptr};
+    return {prepare_nothing, in_all_forms<V, formula, float, float>(), {}, {}, {}, nullptr, 0};
 }
 
 /// From floats of 8 bits.
 template <typename V, typename Float>
 constexpr family difference_of_codes() {
     using formula = float_difference<V>;
-    return {prepare_nothing, in_two_forms<V, formula, formula, Float, float>(), {}, {}, {}, nullptr};
+    return {prepare_nothing, in_two_forms<V, formula, formula, Float, float>(), {}, {}, {}, nullptr, 0};
 }
 
 template <typename V, multiplied Times, activation Activation, typename Dst>
 constexpr family requantize() {
     using formula = rescaled_sum<V, Times, Activation>;
-    return {prepare_nothing, in_all_forms<V, formula, std::int32_t, Dst>(), {}, {}, {}, nullptr};
+    return {prepare_nothing, in_all_forms<V, formula, std::int32_t, Dst>(), {}, {}, {}, nullptr, 0};
 }
 
 template <typename V>

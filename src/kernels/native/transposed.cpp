@@ -167,6 +167,12 @@ class dequantized_tiles {
         if (traits(p.memory.src).bits == 8)
             return p.set->transpose_in(
                     static_cast<const unsigned char *>(c.src) + at, along.src_stride, columns, rows, to, lines.step);
+        transpose_packed(at, columns, rows, to);
+    }
+
+    /// The same of four bits, or two, which become bytes. Out of line, so that others do not take its stack.
+    [[gnu::noinline]] void transpose_packed(
+            std::int64_t at, std::int64_t columns, std::int64_t rows, unsigned char *to) {
         alignas(64) unsigned char unpacked[side][side]; // four bits, or two, to bytes
         alignas(64) unsigned char line[side + 2 * widest_block];
         for (std::int64_t i = 0; i < columns; ++i) {

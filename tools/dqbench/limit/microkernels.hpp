@@ -27,7 +27,7 @@ struct no_arithmetic {
 
 template <typename V, typename Src, typename Dst>
 constexpr native::family family_of() {
-    return {native::prepare_nothing, native::in_all_forms<V, no_arithmetic<V>, Src, Dst>(), {}, {}, {}, nullptr};
+    return {native::prepare_nothing, native::in_all_forms<V, no_arithmetic<V>, Src, Dst>(), {}, {}, {}, nullptr, 0};
 }
 
 template <typename V>

@@ -11,8 +11,9 @@ namespace {
 template <typename Dst>
 constexpr family exact_halves() {
     family f = {};
-    f.exact.rows = f.exact.rows_of_f16 = rows<avx512_halves, half_product<avx512_halves>, half, Dst>;
+    f.exact.rows_of_f16 = rows<avx512_halves, half_product<avx512_halves>, half, Dst>;
     f.is_exact = has_exact_half_product;
+    f.worth_asking = 512;
     return f;
 }
 

@@ -1,0 +1,336 @@
+// Every entry of the tables of microkernels: each formula in each form, for every length up to two blocks and more, at
+// several alignments, with rows that follow each other and rows with gaps, against the oracle. Beside what they write
+// nothing changes, and beyond src nothing is read.
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "kernels/native/implementation.hpp"
+#include "quantization/isa.hpp"
+#include "support/elements.hpp"
+#include "support/guarded_buffer.hpp"
+#include "support/oracle.hpp"
+#include "support/sampling.hpp"
+
+namespace dynquant::test {
+namespace {
+
+using namespace kernels::native;
+
+/// What a kind computes, as a statement; `written`: what its microkernels write, which a codec makes dst of.
+struct formula_case {
+    const char *name;
+    kind which;
+    direction dir;
+    data_type src, dst, written;
+    numerics rule = numerics::strict;
+    precision division = precision::f32;
+    bool relu = false, second_scales = false;
+    float bound = 0; // of quotients: the next number after dst's largest
+};
+
+constexpr auto q = direction::quantize, d = direction::dequantize, r = direction::requantize;
+constexpr auto onnx = numerics::onnx;
+using enum data_type;
+
+const formula_case cases[] = {
+        {"strict_u8", kind::strict_u8, q, f32, u8, u8},
+        {"strict_s8", kind::strict_s8, q, f32, s8, s8},
+        {"any_u8", kind::any_u8, q, f32, u8, u8, numerics::any},
+        {"any_s8", kind::any_s8, q, f32, s8, s8, numerics::any},
+        {"onnx_u8", kind::onnx_u8, q, f32, u8, u8, onnx},
+        {"onnx_s8", kind::onnx_s8, q, f32, s8, s8, onnx},
+        {"onnx_u16", kind::onnx_u16, q, f32, u16, u16, onnx},
+        {"onnx_s16", kind::onnx_s16, q, f32, s16, s16, onnx},
+        {"f16_u8", kind::f16_u8, q, f16, u8, u8, onnx, precision::f16},
+        {"f16_s8", kind::f16_s8, q, f16, s8, s8, onnx, precision::f16},
+        {"f16_16", kind::f16_16, q, f16, s16, f32, onnx, precision::f16},
+        {"bf16_u8", kind::bf16_u8, q, bf16, u8, u8, onnx, precision::bf16},
+        {"bf16_s8", kind::bf16_s8, q, bf16, s8, s8, onnx, precision::bf16},
+        {"bf16_16", kind::bf16_16, q, bf16, s16, f32, onnx, precision::bf16},
+        {"wide_s32", kind::wide_s32, q, f32, s32, s32, onnx},
+        {"quotient_f32", kind::quotient_f32, q, f32, f8_e4m3, f32, onnx, precision::f32, false, false, 480},
+        {"quotient_f16", kind::quotient_f16, q, f16, f8_e4m3, f32, onnx, precision::f16, false, false, 480},
+        {"quotient_bf16", kind::quotient_bf16, q, bf16, f8_e4m3, f32, onnx, precision::bf16, false, false, 480},
+        {"difference_u8", kind::difference_u8, d, u8, f32, f32},
+        {"difference_s8", kind::difference_s8, d, s8, f32, f32},
+        {"difference_u8_to_f16", kind::difference_u8, d, u8, f16, f32},
+        {"difference_s8_to_bf16", kind::difference_s8, d, s8, bf16, f32},
+        {"difference_u16", kind::difference_u16, d, u16, f32, f32, onnx},
+        {"difference_s16", kind::difference_s16, d, s16, f32, f32, onnx},
+        {"difference_32", kind::difference_32, d, s32, f32, f32, onnx},
+        {"difference_e4m3", kind::difference_e4m3, d, f8_e4m3, f32, f32},
+        {"difference_e5m2", kind::difference_e5m2, d, f8_e5m2, f32, f32},
+        {"difference_e4m3fnuz", kind::difference_e4m3fnuz, d, f8_e4m3fnuz, f32, f32, onnx},
+        {"difference_e5m2fnuz", kind::difference_e5m2fnuz, d, f8_e5m2fnuz, f32, f32, onnx},
+        {"once_u8", kind::once_u8, r, s32, u8, u8},
+        {"once_s8", kind::once_s8, r, s32, s8, s8},
+        {"once_s8_relu", kind::once_s8_relu, r, s32, s8, s8, numerics::strict, precision::f32, true},
+        {"twice_u8", kind::twice_u8, r, s32, u8, u8, numerics::strict, precision::f32, false, true},
+        {"twice_s8", kind::twice_s8, r, s32, s8, s8, numerics::strict, precision::f32, false, true},
+        {"twice_s8_relu", kind::twice_s8_relu, r, s32, s8, s8, numerics::strict, precision::f32, true, true},
+};
+
+/// Scales and zero points for which a panel takes each of its formulas.
+enum class drawing { usual, no_zero_points, outermost };
+
+struct tested_set {
+    const char *name;
+    const instruction_set *set;
+};
+
+std::vector<tested_set> available_sets() {
+    std::vector<tested_set> sets = {{"scalar", &scalar_set}};
+#if defined(__x86_64__)
+    if (processor_isa() >= isa::avx2) sets.push_back({"avx2", &avx2_set});
+    if (processor_isa() >= isa::avx512) sets.push_back({"avx512", &avx512_set});
+#endif
+    return sets;
+}
+
+constexpr std::int64_t rows = 5, most_columns = 140;
+
+/// A form of the microkernels: how many columns share a parameter, and whether rows have parameters of their own.
+struct tested_form {
+    const char *name;
+    microkernel kernel;
+    data_type src;    // as it is read
+    std::int64_t run; // most_columns: a parameter for each row
+    std::int64_t parameter_step;
+    data_type written;
+};
+
+/// The statement of `rows` by most_columns, its buffers and what has to come out.
+class formula_sample {
+  public:
+    formula_sample(const formula_case &of, drawing how, std::int64_t run, bool per_row)
+        : case_(of) {
+        const auto runs = (most_columns + run - 1) / run, padded = runs * run;
+        const auto parameters = per_row ? rows : runs;
+        quantization s;
+        s.dir = of.dir;
+        s.src = {of.src, {rows, padded}, {}};
+        s.dst = {of.dst, {rows, padded}, {}};
+        s.rule = of.rule;
+        s.division = of.division;
+        s.relu = of.relu;
+        const dims block = per_row ? dims {1, padded} : dims {rows, run};
+        s.scales = {f32, block};
+        columns_ = padded;
+        for (std::int64_t i = 0; i < rows * padded; ++i)
+            set_bits(of.src, resized(in_.src, of.src, i), i, element(i));
+        const bool is_float = of.dir != r && !is_integer(of.dir == q ? of.dst : of.src);
+        for (std::int64_t i = 0; i < parameters; ++i) {
+            auto scale = of.rule == numerics::any ? 0.125F : 0.125F + 0.015625F * static_cast<float>(i % 7);
+            if (how == drawing::outermost && i == parameters / 2) scale = -scale;
+            auto zero = how == drawing::no_zero_points ? 0 : static_cast<std::int32_t>(i % 5 + 1);
+            if (how == drawing::outermost && of.dir == d && of.rule == numerics::strict)
+                zero = INT32_MAX - zero; // which no difference in s32 has room for
+            scales_.push_back(scale);
+            second_.push_back(0.5F + 0.25F * static_cast<float>(i % 3));
+            zeros_.push_back(zero);
+        }
+        set(in_.scales, scales_);
+        if (of.dir == r) {
+            s.bias = {s32, block};
+            set(in_.bias, zeros_);
+            if (of.second_scales) s.second_scales = {f32, block};
+            if (of.second_scales) set(in_.second_scales, second_);
+        } else if (!is_float) {
+            const auto type = of.rule == onnx ? (of.dir == q ? of.dst : of.src) : s32;
+            s.zero_points = {type, block};
+            in_.zero_points = encode(type, {zeros_.begin(), zeros_.end()});
+        }
+        is_float_ = is_float;
+        statement_ = s;
+        expected_ = oracle::run(s, in_, std::vector<std::byte>(bytes_for(of.dst, rows * padded)));
+    }
+
+    std::int64_t columns() const { return columns_; }
+    std::uint32_t src_bits(std::int64_t row, std::int64_t column) const {
+        return get_bits(case_.src, in_.src.data(), row * columns_ + column);
+    }
+    std::uint32_t expected_bits(std::int64_t row, std::int64_t column) const {
+        return get_bits(case_.dst, expected_.data(), row * columns_ + column);
+    }
+
+    bool is_exact_by(const family &f) const {
+        return std::all_of(scales_.begin(), scales_.end(), [&](float scale) { return f.is_exact(scale); });
+    }
+
+    /// Prepared columns, as a panel has them.
+    struct prepared {
+        std::vector<float> scale, reciprocal, zero;
+        float bound;
+        preparation state;
+    };
+    prepared prepare(const family &f) const {
+        prepared p = {scales_, second_, {}, case_.bound, {}};
+        for (const auto zero : zeros_)
+            p.zero.push_back(is_float_ ? no_zero() : __builtin_bit_cast(float, zero));
+        const auto count = static_cast<std::int64_t>(scales_.size());
+        p.state = f.prepare(count, p.scale.data(), p.reciprocal.data(), p.zero.data(), &p.bound);
+        for (auto *column : {&p.scale, &p.reciprocal, &p.zero})
+            column->resize(column->size() + widest_block, 1);
+        return p;
+    }
+
+  private:
+    /// Ties, both ends of the range and beyond, and what is not a number.
+    std::uint32_t element(std::int64_t i) const {
+        const auto real = static_cast<float>(i * 37 % 701 - 350) * 0.0625F * (i % 11 == 0 ? 40 : 1);
+        if (case_.src == s32) return static_cast<std::uint32_t>(i * 37 % 2003 - 1000);
+        if (case_.dir == q) return bits_of_real(case_.src, real);
+        if (!is_integer(case_.src)) // a code that is no NaN in any type
+            return static_cast<std::uint32_t>((1 + i * 37 % 0x77) | (i % 2 == 0 ? 0x80 : 0));
+        return static_cast<std::uint32_t>(i * 37);
+    }
+    /// What stands for no zero point of floats.
+    float no_zero() const { return case_.dir == q ? -0.0F : 0.0F; }
+    static std::byte *resized(std::vector<std::byte> &bytes, data_type type, std::int64_t i) {
+        bytes.resize(bytes_for(type, i + 1));
+        return bytes.data();
+    }
+    template <typename T>
+    static void set(std::vector<std::byte> &bytes, const std::vector<T> &values) {
+        bytes.resize(values.size() * sizeof(T));
+        std::memcpy(bytes.data(), values.data(), bytes.size());
+    }
+
+    const formula_case &case_;
+    quantization statement_;
+    oracle::inputs in_;
+    std::vector<float> scales_, second_;
+    std::vector<std::int32_t> zeros_;
+    std::vector<std::byte> expected_;
+    std::int64_t columns_ = 0;
+    bool is_float_ = false;
+};
+
+/// What a lane that is read as `type` holds for a real of another.
+std::uint32_t widened(data_type type, data_type from, std::uint32_t bits) {
+    return type == from ? bits : __builtin_bit_cast(std::uint32_t, real_from(from, bits));
+}
+
+class microkernels_of : public testing::TestWithParam<std::tuple<tested_set, formula_case>> {
+  protected:
+    const instruction_set &set = *std::get<0>(GetParam()).set;
+    const formula_case &of = std::get<1>(GetParam());
+    const family &formulas = set.families[static_cast<int>(of.which)];
+
+    /// The type that the plain forms read.
+    data_type read_type() const { return of.dir == q ? f32 : of.src; }
+
+    std::vector<tested_form> forms_of(const microkernels &m) const {
+        const auto plain = read_type(), written = of.written;
+        std::vector<tested_form> forms = {{"rows", m.rows, plain, most_columns, 1, written},
+                {"cols", m.cols, plain, 1, 0, written}, {"segs1", m.segs[0], plain, set.lanes, 0, written},
+                {"segs2", m.segs[1], plain, 2 * set.lanes, 0, written},
+                {"segs4", m.segs[2], plain, 4 * set.lanes, 0, written}};
+        for (const std::int64_t run : {2, 3, 7, 15})
+            forms.push_back({"runs", m.runs, plain, run, 0, written});
+        if (of.dst == f16) forms.push_back({"rows_to_f16", m.rows_to_f16, plain, most_columns, 1, f16});
+        if (of.dst == bf16) forms.push_back({"rows_to_bf16", m.rows_to_bf16, plain, most_columns, 1, bf16});
+        if (of.dst == f8_e4m3) forms.push_back({"rows_to_codes", m.rows_to_codes, plain, most_columns, 1, f8_e4m3});
+        if (of.dst == f8_e4m3) forms.push_back({"cols_to_codes", m.cols_to_codes, plain, 1, 0, f8_e4m3});
+        if (of.src == f16) forms.push_back({"rows_of_f16", m.rows_of_f16, f16, most_columns, 1, written});
+        if (of.src == bf16) forms.push_back({"rows_of_bf16", m.rows_of_bf16, bf16, most_columns, 1, written});
+        return forms;
+    }
+
+    void expect_right(const tested_form &form, const formula_sample &sample, const formula_sample::prepared &p) {
+        const auto src_bytes = bits_in(form.src) / 8, dst_bytes = bits_in(form.written) / 8;
+        const auto capacity = static_cast<std::size_t>(rows * (most_columns + 8) * 4 + 64);
+        const guarded_buffer src(capacity, guarded_buffer::place::at_back),
+                dst(capacity, guarded_buffer::place::at_back);
+        std::vector<std::int32_t> index, first;
+        for (std::int64_t i = 0; i < most_columns + 2 * widest_block; ++i) {
+            const auto begin = i / set.lanes * set.lanes / form.run;
+            if (i % set.lanes == 0) first.push_back(static_cast<std::int32_t>(begin));
+            index.push_back(static_cast<std::int32_t>(i / form.run - begin));
+        }
+        const auto format = set.code.format_of(of.dst, false); // of codes, where dst has some
+        case_sampler sampler;
+        const bool whole_runs = std::string(form.name).starts_with("segs");
+        for (std::int64_t columns = 1; columns <= most_columns; ++columns)
+            for (const std::int64_t gap : {0, 3})
+                for (const std::size_t offset : {0, 4, 20}) {
+                    if ((whole_runs && columns % form.run != 0) || !sampler.takes()) continue;
+                    const auto step = columns + gap;
+                    const auto count = (rows - 1) * step + columns;
+                    auto *const x = src.data() + src.size() - static_cast<std::size_t>(count * src_bytes);
+                    auto *const y = dst.data() + dst.size() - static_cast<std::size_t>(count * dst_bytes) - offset;
+                    std::memset(dst.data(), 0xa5, dst.size());
+                    for (std::int64_t row = 0; row < rows; ++row)
+                        for (std::int64_t i = 0; i < columns; ++i)
+                            set_bits(form.src, x, row * step + i, widened(form.src, of.src, sample.src_bits(row, i)));
+                    form.kernel({rows, columns, x, step, y, step, false},
+                            {p.scale.data(), p.reciprocal.data(), p.zero.data(), p.bound},
+                            {form.parameter_step, {index.data(), first.data()}, form.run, &format});
+                    set.leave();
+                    ASSERT_NO_FATAL_FAILURE(expect_block(form, sample, y, columns, step, offset, dst))
+                            << form.name << ", runs of " << form.run << ", columns " << columns << ", gap " << gap
+                            << ", " << offset << " bytes before the end";
+                }
+    }
+
+    void expect_block(const tested_form &form, const formula_sample &sample, std::byte *y, std::int64_t columns,
+            std::int64_t step, std::size_t offset, const guarded_buffer &dst) {
+        const auto bytes = bits_in(form.written) / 8;
+        std::vector<std::byte> result(bytes_for(of.dst, rows * most_columns));
+        for (std::int64_t row = 0; row < rows; ++row) {
+            const auto *given = y + row * step * bytes;
+            alignas(64) std::byte tile[(most_columns + 2 * widest_block) * 4],
+                    coded[(most_columns + 2 * widest_block) * 4];
+            if (form.written != of.dst) { // by way of a codec
+                std::memcpy(tile, given, static_cast<std::size_t>(columns * bytes));
+                set.code.write[static_cast<int>(of.dst)](tile, columns, coded, 0, false);
+                given = coded;
+            }
+            for (std::int64_t i = 0; i < columns; ++i)
+                ASSERT_EQ(get_bits(of.dst, given, i), sample.expected_bits(row, i))
+                        << "row " << row << ", column " << i;
+            for (std::int64_t i = columns * bytes; row + 1 < rows && i < step * bytes; ++i)
+                ASSERT_EQ(y[row * step * bytes + i], guarded_buffer::pattern) << "behind row " << row;
+        }
+        for (const auto *p = dst.data(); p < y; ++p)
+            ASSERT_EQ(*p, guarded_buffer::pattern);
+        for (const auto *p = dst.data() + dst.size() - offset; p < dst.data() + dst.size(); ++p)
+            ASSERT_EQ(*p, guarded_buffer::pattern);
+    }
+};
+
+TEST_P(microkernels_of, are_right_in_every_form_at_every_length) {
+    for (const auto how : {drawing::usual, drawing::no_zero_points, drawing::outermost})
+        for (const auto &form : forms_of(formulas.general)) {
+            const bool per_row = form.parameter_step == 1;
+            const formula_sample sample(of, how, form.run, per_row);
+            const auto p = sample.prepare(formulas);
+            const auto &m = p.state == preparation::general ? formulas.general
+                    : p.state == preparation::fast          ? formulas.fast
+                                                            : formulas.symmetric;
+            std::vector<const microkernels *> all = {&m};
+            if (p.state == preparation::fast && formulas.is_exact && sample.is_exact_by(formulas))
+                all.push_back(&formulas.exact);
+            for (const auto *each : all)
+                for (const auto &chosen : forms_of(*each)) {
+                    if (std::string(chosen.name) != form.name || chosen.run != form.run || !chosen.kernel) continue;
+                    ASSERT_NO_FATAL_FAILURE(expect_right(chosen, sample, p))
+                            << "formula " << static_cast<int>(p.state) << ", drawing " << static_cast<int>(how);
+                }
+        }
+}
+
+std::string name_of(const testing::TestParamInfo<std::tuple<tested_set, formula_case>> &info) {
+    return std::string(std::get<0>(info.param).name) + "_" + std::get<1>(info.param).name;
+}
+
+INSTANTIATE_TEST_SUITE_P(tables, microkernels_of,
+        testing::Combine(testing::ValuesIn(available_sets()), testing::ValuesIn(cases)), name_of);
+
+} // namespace
+} // namespace dynquant::test
