@@ -335,7 +335,15 @@ struct limited_quotient_and_zero {
 
 // ---- Dequantize -------------------------------------------------------------------------------------------
 
-/// (q - zp) * s of floats. Without zero points, zero is +0, which changes no q.
+/// q * s of floats.
+template <typename V>
+struct multiplied_float {
+    typename V::reals scale;
+    static multiplied_float from(auto take) { return {take(take.c.scale)}; }
+    typename V::reals operator()(typename V::reals q) const { return V::mul(q, scale); }
+};
+
+/// (q - zp) * s of floats.
 template <typename V>
 struct float_difference {
     typename V::reals zero, scale;

@@ -27,7 +27,7 @@ std::int64_t unaligned_head(const T *p, std::int64_t count) {
 /// Four vectors, a prefetch distance ahead. Bytes are few enough without.
 template <typename V, typename Src>
 [[gnu::always_inline]] inline void prefetch(const Src *src) {
-    if constexpr (sizeof(Src) > 1)
+    if constexpr (sizeof(Src) > 1 && V::lanes > 1)
         for (std::int64_t k = 0; k < static_cast<std::int64_t>(4 * V::lanes * sizeof(Src)); k += 64)
             __builtin_prefetch(reinterpret_cast<const char *>(src) + prefetch_distance + k);
 }
@@ -127,13 +127,14 @@ template <typename V, bool Overruns, typename Src, typename FormulaAt>
         for (int k = 0; k < 4; ++k)
             stream ? V::stream(dst + i + k * n, at(i + k * n)) : V::store(dst + i + k * n, at(i + k * n));
     }
-    for (; i + n <= count; i += n)
-        stream ? V::stream(dst + i, at(i)) : V::store(dst + i, at(i));
-    if (i == count) return;
-    if constexpr (Overruns)
-        V::store(dst + i, at(i));
-    else
-        partial(i, count);
+    if constexpr (Overruns) { // one branch for all that is left
+        for (; i < count; i += n)
+            V::store(dst + i, at(i));
+    } else {
+        for (; i + n <= count; i += n)
+            stream ? V::stream(dst + i, at(i)) : V::store(dst + i, at(i));
+        if (i < count) partial(i, count);
+    }
 }
 
 /// The same of f16 and bf16.
@@ -230,8 +231,9 @@ void cols_to_codes(const block &of, const columns &with, const guide &by) {
                 by.format);
 }
 
-/// A parameter for each row, or one for all.
-template <typename V, typename Formula, typename Src, typename Dst>
+/// A parameter for each row, or one for all. Formulas that are rare, or for long rows only, do not overrun: their text
+/// is to be small.
+template <typename V, typename Formula, typename Src, typename Dst, bool Overruns = true>
 void rows(const block &of, const columns &with, const guide &by) {
     const auto b = of; // copies, which no store of bytes can change
     const auto c = with;
@@ -239,15 +241,16 @@ void rows(const block &of, const columns &with, const guide &by) {
     const auto *src = static_cast<const Src *>(b.src);
     auto *dst = static_cast<Dst *>(b.dst);
     // Where rows follow each other, all but the last ones may overrun their ends.
-    const bool joined = b.src_step == b.columns && b.dst_step == b.columns && !b.stream && V::lanes > 1;
+    const bool joined = b.src_step == b.columns && b.dst_step == b.columns && !b.stream && V::lanes > 1 && Overruns;
     const auto last = joined ? (4 * V::lanes + b.columns - 1) / b.columns : b.rows;
     std::int64_t row = 0;
-    for (; row < b.rows - last; ++row, src += b.src_step, dst += b.dst_step) {
-        const auto formula = Formula::from(broadcast<V> {c, row * g.parameter_step});
-        run<V, true>(
-                src, dst, b.columns, false,
-                true, [&](std::int64_t) __attribute__((always_inline))->const Formula & { return formula; });
-    }
+    if constexpr (Overruns)
+        for (; row < b.rows - last; ++row, src += b.src_step, dst += b.dst_step) {
+            const auto formula = Formula::from(broadcast<V> {c, row * g.parameter_step});
+            run<V, true>(
+                    src, dst, b.columns, false,
+                    true, [&](std::int64_t) __attribute__((always_inline))->const Formula & { return formula; });
+        }
     for (; row < b.rows; ++row, src += b.src_step, dst += b.dst_step) {
         const auto formula = Formula::from(broadcast<V> {c, row * g.parameter_step});
         run<V, false>(
@@ -256,14 +259,14 @@ void rows(const block &of, const columns &with, const guide &by) {
     }
 }
 
-/// `Rows` rows that share a parameter for each column, which is loaded once for all of them.
+/// `Rows` rows that share a parameter for each column, which is loaded once for all of them. Whole groups of columns
+/// only.
 template <typename V, typename Formula, int Rows, typename Src, typename Dst>
 [[gnu::always_inline]] inline void columns_of(
         const Src *src, std::int64_t src_step, Dst *dst, std::int64_t dst_step, std::int64_t count, const columns &c) {
     constexpr std::int64_t n = V::lanes, group = 4 * n;
     using result = decltype(Formula::from(contiguous<V> {c, 0})(load<V>(src)));
-    std::int64_t i = 0;
-    for (; i + group <= count; i += group) {
+    for (std::int64_t i = 0; i < count; i += group) {
         result r[Rows][4];
 #pragma GCC unroll 4
         for (int k = 0; k < 4; ++k) {
@@ -276,12 +279,6 @@ template <typename V, typename Formula, int Rows, typename Src, typename Dst>
         for (int row = 0; row < Rows; ++row)
             store<V>(dst + row * dst_step + i, r[row], false);
     }
-    for (int row = 0; row < Rows && i < count; ++row)
-        run<V, false>(
-                src + row * src_step + i, dst + row * dst_step + i, count - i, false,
-                false, [&](std::int64_t j) __attribute__((always_inline)) {
-                    return Formula::from(contiguous<V> {c, i + j});
-                });
 }
 
 /// A parameter for each column; so many rows share its loading. 1: for rare formulas, whose text is to be small.
@@ -291,18 +288,21 @@ void cols(const block &of, const columns &with, const guide &) {
     const auto c = with;
     const auto *src = static_cast<const Src *>(b.src);
     auto *dst = static_cast<Dst *>(b.dst);
-    std::int64_t row = 0;
+    const auto together = Together > 1 && !b.stream ? b.rows / Together * Together : 0;
+    const auto whole = b.columns / (4 * V::lanes) * (4 * V::lanes);
     if constexpr (Together > 1)
-        if (!b.stream)
-            for (; row + Together <= b.rows; row += Together)
-                columns_of<V, Formula, Together>(
-                        src + row * b.src_step, b.src_step, dst + row * b.dst_step, b.dst_step, b.columns, c);
-    for (; row < b.rows; ++row)
-        run<V, false>(
-                src + row * b.src_step, dst + row * b.dst_step, b.columns, b.stream,
-                false, [&](std::int64_t i) __attribute__((always_inline)) {
-                    return Formula::from(contiguous<V> {c, i});
-                });
+        for (std::int64_t row = 0; row < together; row += Together)
+            columns_of<V, Formula, Together>(
+                    src + row * b.src_step, b.src_step, dst + row * b.dst_step, b.dst_step, whole, c);
+    for (std::int64_t row = 0; row < b.rows; ++row) { // the ends of those, and the rest of the rows
+        const auto begin = row < together ? whole : 0;
+        if (begin < b.columns)
+            run<V, false>(
+                    src + row * b.src_step + begin, dst + row * b.dst_step + begin, b.columns - begin, b.stream,
+                    false, [&](std::int64_t i) __attribute__((always_inline)) {
+                        return Formula::from(contiguous<V> {c, begin + i});
+                    });
+    }
 }
 
 /// Rows in which each parameter serves a run of columns shorter than a vector. Streaming rows begin at cache lines.

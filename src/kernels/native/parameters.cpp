@@ -162,12 +162,14 @@ void panel::prepare(const parameter_block &from) {
     state_ = p.formulas->prepare(from.rows * from.count, scale_, reciprocal_, zero_, &bound_);
 }
 
-/// What a partial block after `count` columns reads but does not store.
+/// What a partial block after `count` columns reads but does not store, once: older parameters do as well.
 void panel::pad(std::int64_t count) {
-    for (auto i = count; i < count + widest_block; ++i) {
+    const auto end = count + (p.writes_codes ? widest_block : p.set->lanes);
+    for (auto i = std::max(count, filled_); i < end; ++i) {
         scale_[i] = reciprocal_[i] = 1;
         zero_[i] = 0;
     }
+    filled_ = std::max(filled_, end);
 }
 
 std::int64_t panel::find(

@@ -120,6 +120,7 @@ class panel {
 
     parameter_block now_ = {0, 0, -1};
     std::int64_t base_ = 0, left_ = 0, step_ = 0, width_ = 0;
+    std::int64_t filled_ = 0; // columns that have been written
     preparation state_ = preparation::general;
     float bound_ = 0;
     std::int64_t capacity_;

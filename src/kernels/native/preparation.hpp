@@ -116,6 +116,14 @@ preparation prepare_difference(std::int64_t count, const float *, float *, float
     return fits ? preparation::fast : preparation::general;
 }
 
+/// From floats: a zero point of +0 changes none of them.
+inline preparation prepare_float_difference(std::int64_t count, const float *, float *, float *zero, float *) {
+    std::int32_t bits = 0;
+    for (std::int64_t i = 0; i < count; ++i)
+        bits |= bits_of(zero[i]);
+    return bits == 0 ? preparation::symmetric : preparation::general;
+}
+
 /// To floats. bound is that of dst's quotients on entry, or 0 where two operations are not exact enough for dst. -0
 /// stands for no zero point. Others of 0 change the sign of zeros alone: in f32 and bf16 all scales are then below 2,
 /// by which nothing but 0 is divided to 0: |x / s| > 2^-150 for x from 2^-149 on, and 2^-134 from 2^-133.

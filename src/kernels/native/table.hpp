@@ -28,17 +28,17 @@ constexpr microkernels in_all_forms() {
 template <typename V, typename OfRows, typename OfColumns, typename Src, typename Dst, int Together = 1>
 constexpr microkernels in_two_forms() {
     microkernels m = {};
-    m.rows = rows<V, OfRows, Src, Dst>;
+    m.rows = rows<V, OfRows, Src, Dst, (Together > 1)>;
     m.cols = cols<V, OfColumns, Together, Src, Dst>;
     return m;
 }
 
 /// Reads f16 and bf16 itself in rows.
-template <typename V, typename Formula, typename Dst>
+template <typename V, typename Formula, typename Dst, bool Overruns = true>
 constexpr void fuse_reals(microkernels &m) {
     if constexpr (V::lanes > 1) {
-        m.rows_of_f16 = rows<V, Formula, half, Dst>;
-        m.rows_of_bf16 = rows<V, Formula, brain, Dst>;
+        m.rows_of_f16 = rows<V, Formula, half, Dst, Overruns>;
+        m.rows_of_bf16 = rows<V, Formula, brain, Dst, Overruns>;
     }
 }
 
@@ -58,8 +58,8 @@ constexpr family strict() {
         fuse_reals<V, corrected_quotient<V, real_zero<V>>, Dst>(f.fast);
         fuse_reals<V, two_part_product<V>, Dst>(f.symmetric);
         using exact = two_part_and_zero<V, real_zero<V>>;
-        f.exact.rows = rows<V, exact, float, Dst>;
-        fuse_reals<V, exact, Dst>(f.exact);
+        f.exact.rows = rows<V, exact, float, Dst, false>;
+        fuse_reals<V, exact, Dst, false>(f.exact);
         f.is_exact = has_exact_two_part_reciprocal;
         f.worth_asking = 16 * 1024; // it takes as long as quantizing a few thousand elements by one operation more
     }
@@ -169,23 +169,19 @@ constexpr family difference() {
             in_two_forms<V, fast, fast, Src, float>(), {}, {}, nullptr, 0};
 }
 
-template <typename V>
-constexpr family difference_of_floats() {
-    using formula = float_difference<V>;
-    return {prepare_nothing, in_all_forms<V, formula, float, float>(), {}, {}, {}, nullptr, 0};
-}
-
-/// From floats of 8 bits.
+/// From floats: of f32, and of 8 bits as they are.
 template <typename V, typename Float>
-constexpr family difference_of_codes() {
-    using formula = float_difference<V>;
-    return {prepare_nothing, in_two_forms<V, formula, formula, Float, float>(), {}, {}, {}, nullptr, 0};
+constexpr family difference_of_floats() {
+    using general = float_difference<V>;
+    using symmetric = multiplied_float<V>;
+    return {prepare_float_difference, in_two_forms<V, general, general, Float, float>(), {},
+            in_two_forms<V, symmetric, symmetric, Float, float, 2>(), {}, nullptr, 0};
 }
 
 template <typename V, multiplied Times, activation Activation, typename Dst>
 constexpr family requantize() {
     using formula = rescaled_sum<V, Times, Activation>;
-    return {prepare_nothing, in_all_forms<V, formula, std::int32_t, Dst>(), {}, {}, {}, nullptr, 0};
+    return {prepare_nothing, in_two_forms<V, formula, formula, std::int32_t, Dst, 4>(), {}, {}, {}, nullptr, 0};
 }
 
 template <typename V>
@@ -266,11 +262,11 @@ constexpr instruction_set table_of() {
     add(kind::difference_u16, difference<V, std::uint16_t, 65536>());
     add(kind::difference_s16, difference<V, std::int16_t, 65536>());
     add(kind::difference_32, difference<V, std::int32_t, INT32_MAX>());
-    add(kind::difference_floats, difference_of_floats<V>());
-    add(kind::difference_e4m3, difference_of_codes<V, float8_e4m3>());
-    add(kind::difference_e5m2, difference_of_codes<V, float8_e5m2>());
-    add(kind::difference_e4m3fnuz, difference_of_codes<V, float8_e4m3fnuz>());
-    add(kind::difference_e5m2fnuz, difference_of_codes<V, float8_e5m2fnuz>());
+    add(kind::difference_floats, difference_of_floats<V, float>());
+    add(kind::difference_e4m3, difference_of_floats<V, float8_e4m3>());
+    add(kind::difference_e5m2, difference_of_floats<V, float8_e5m2>());
+    add(kind::difference_e4m3fnuz, difference_of_floats<V, float8_e4m3fnuz>());
+    add(kind::difference_e5m2fnuz, difference_of_floats<V, float8_e5m2fnuz>());
     add(kind::once_u8, requantize<V, multiplied::once, activation::none, u8>());
     add(kind::once_s8, requantize<V, multiplied::once, activation::none, s8>());
     add(kind::once_s8_relu, requantize<V, multiplied::once, activation::relu, s8>());
