@@ -258,7 +258,7 @@ class microkernels_of : public testing::TestWithParam<std::tuple<tested_set, for
         const bool whole_runs = std::string(form.name).starts_with("segs");
         for (std::int64_t columns = 1; columns <= most_columns; ++columns)
             for (const std::int64_t gap : {0, 3})
-                for (const std::size_t offset : {0, 4, 20}) {
+                for (const std::size_t offset : {0U, 4U, 20U}) {
                     if ((whole_runs && columns % form.run != 0) || !sampler.takes()) continue;
                     const auto step = columns + gap;
                     const auto count = (rows - 1) * step + columns;
