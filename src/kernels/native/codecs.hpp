@@ -27,11 +27,6 @@ void read(const void *tensor, std::int64_t first, std::int64_t count, void *tile
     if (i < count) V::store(to + i, load_partial<V>(from + i, count - i));
 }
 
-template <typename T>
-void copy_in(const void *tensor, std::int64_t first, std::int64_t count, void *tile) {
-    std::memcpy(tile, static_cast<const T *>(tensor) + first, static_cast<std::size_t>(count) * sizeof(T));
-}
-
 template <typename V>
 void read_f4(const void *tensor, std::int64_t first, std::int64_t count, void *tile) {
     std::uint8_t bytes[tile_capacity + 2 * widest_block];
@@ -69,17 +64,6 @@ void stream_bytes(const std::uint8_t *from, std::int64_t count, std::uint8_t *to
     for (; i + line <= count; i += line)
         V::stream_line(to + i, from + i);
     copy(i, count);
-}
-
-template <typename V, typename T>
-void copy_out(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream) {
-    auto *to = static_cast<T *>(tensor) + first;
-    const auto bytes = static_cast<std::size_t>(count) * sizeof(T);
-    if (stream)
-        stream_bytes<V>(static_cast<std::uint8_t *>(tile), static_cast<std::int64_t>(bytes),
-                reinterpret_cast<std::uint8_t *>(to));
-    else
-        std::memcpy(to, tile, bytes);
 }
 
 /// f32 to f16 and bf16, as they are.
@@ -167,7 +151,7 @@ void write_codes(void *tile, std::int64_t count, void *tensor, std::int64_t firs
     const auto format = narrow_format_of<Float>(Saturates);
     if (!stream) return to_codes<V>(tile, count, static_cast<std::uint8_t *>(tensor) + first, format);
     to_codes<V>(tile, count, static_cast<std::uint8_t *>(tile), format);
-    copy_out<V, std::uint8_t>(tile, count, tensor, first, true);
+    stream_bytes<V>(static_cast<const std::uint8_t *>(tile), count, static_cast<std::uint8_t *>(tensor) + first);
 }
 
 template <typename V>
@@ -208,8 +192,10 @@ void look_up(const block &of, const columns &with, const guide &by, const auto &
         const auto results = V::table_of(dst, formula(elements));
         for (std::int64_t i = 0; i < whole; i += step) {
             __builtin_prefetch(src + i / 2 + page);
-            stream ? V::template look_up<true>(src + i / 2, results, dst + i)
-                   : V::template look_up<false>(src + i / 2, results, dst + i);
+            if (stream)
+                V::template look_up<true>(src + i / 2, results, dst + i);
+            else
+                V::template look_up<false>(src + i / 2, results, dst + i);
         }
         return results;
     };

@@ -95,7 +95,6 @@ typename V::reals rounded_to(typename V::reals quotient) {
 /// x / s + zp, by the divider.
 template <typename V>
 struct division {
-    using source = float;
     typename V::reals scale, zero;
     static division from(auto take) { return {take(take.c.scale), take(take.c.zero)}; }
     typename V::reals operator()(typename V::reals x) const {
@@ -107,7 +106,6 @@ struct division {
 /// RNE(x / s) + zp, divided by the divider and rounded to `Division`.
 template <typename V, typename Division>
 struct limited_division {
-    using source = float;
     typename V::reals scale;
     rounded_zero<V> zero;
     static limited_division from(auto take) { return {take(take.c.scale), rounded_zero<V>::from(take)}; }
@@ -123,7 +121,6 @@ struct limited_division {
 /// come out below s32 or NaN, which both mean the lowest value.
 template <typename V, typename Zero>
 struct corrected_quotient {
-    using source = float;
     typename V::reals scale, reciprocal, limit;
     Zero zero;
     static corrected_quotient from(auto take) {
@@ -149,7 +146,6 @@ typename V::reals residual(typename V::reals scale, typename V::reals reciprocal
 /// points are 0, and zero holds the residuals.
 template <typename V>
 struct two_part_product {
-    using source = float;
     typename V::reals high, low, limit;
     static two_part_product from(auto take) {
         return {take(take.c.reciprocal), take(take.c.zero), V::mul(take(take.c.scale), V::splat(two_to_22))};
@@ -163,7 +159,6 @@ struct two_part_product {
 /// The same with zero points; the residual is computed here, which long rows pay for.
 template <typename V, typename Zero>
 struct two_part_and_zero {
-    using source = float;
     typename V::reals high, low, limit;
     Zero zero;
     static two_part_and_zero from(auto take) {
@@ -179,7 +174,6 @@ struct two_part_and_zero {
 /// x * (1 / s) + zp: fpmath mode any, inside the guard.
 template <typename V>
 struct reciprocal_product {
-    using source = float;
     typename V::reals reciprocal, zero;
     static reciprocal_product from(auto take) { return {take(take.c.reciprocal), take(take.c.zero)}; }
     typename V::reals operator()(typename V::reals x) const {
@@ -194,7 +188,6 @@ struct reciprocal_product {
 /// tests/unit enumerates all X and Y.
 template <typename V, typename Division, typename Zero>
 struct limited_product {
-    using source = float;
     typename V::reals reciprocal;
     Zero zero;
     static limited_product from(auto take) { return {take(take.c.reciprocal), Zero::from(take)}; }
@@ -208,7 +201,6 @@ struct limited_product {
 /// worth what theirs is to be, and so is that of `scaled`. This one too is tried for all X and Y.
 template <typename V, typename Division, typename Zero>
 struct split_product {
-    using source = float;
     typename V::reals reciprocal, scaled_reciprocal, limit;
     Zero zero;
     static split_product from(auto take) {
@@ -226,7 +218,6 @@ struct split_product {
 /// RNE(x / s) + zp in 32 bits, saturated; zero holds s32.
 template <typename V, typename Integer>
 struct wide_division {
-    using source = float;
     typename V::reals scale;
     typename V::integers zero_point;
     static wide_division from(auto take) { return {take(take.c.scale), V::as_integers(take(take.c.zero))}; }
@@ -257,7 +248,6 @@ struct signed_magnitude {
 /// subnormal are exact.
 template <typename V, typename Division>
 struct shifted_quotient {
-    using source = float;
     typename V::reals scale, zero;
     static shifted_quotient from(auto take) { return {take(take.c.scale), take(take.c.zero)}; }
     typename V::reals operator()(typename V::reals x) const {
@@ -275,7 +265,6 @@ struct shifted_quotient {
 /// limit is beyond all that dst does not round alike. Where x * low is subnormal, dst rounds quotients to 0.
 template <typename V, typename Division>
 struct limited_quotient {
-    using source = float;
     two_part_and_zero<V, no_zero<V>> quotient;
     typename V::reals zero;
     static limited_quotient from(auto take) {
@@ -297,7 +286,6 @@ struct limited_quotient {
 /// The same without zero points: zero holds the residuals.
 template <typename V, typename Division>
 struct symmetric_quotient {
-    using source = float;
     typename V::reals high, low, limit;
     static symmetric_quotient from(auto take) {
         return {take(take.c.reciprocal), take(take.c.zero), V::mul(take(take.c.scale), V::splat(take.c.bound))};
@@ -316,7 +304,6 @@ struct symmetric_quotient {
 /// The same beside other zero points, for f16 alone: none of its quotients is subnormal in f32.
 template <typename V>
 struct limited_quotient_and_zero {
-    using source = float;
     two_part_and_zero<V, no_zero<V>> quotient;
     typename V::reals zero;
     static limited_quotient_and_zero from(auto take) {

@@ -74,7 +74,7 @@ class planned final : public implementation {
         }
         tasks_ = splits ? elements / parallel::elements_per_part() : 1;
         streaming_ = when == streaming::always || size_in_bytes(plan_.memory.dst, elements) >= streaming_bytes();
-        is_flat_ = is_flat(plan_) && tasks_ <= 1 && !streaming_;
+        is_flat_ = elements > 0 && is_flat(plan_) && tasks_ <= 1 && !streaming_;
     }
 
     operation_info info() const override { return {kernel_kind::native, to_string(isa_)}; }

@@ -135,8 +135,9 @@ using read_function = void (*)(const void *tensor, std::int64_t first, std::int6
 using write_function = void (*)(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream);
 
 struct codecs {
-    read_function
-            read[21]; // by data type: floats to f32; s4, u4, s2 and u2 to bytes; other integers to s32; u32's less 2^31
+    // By data type, where formulas do not read or write it themselves: f16, bf16 and f4_e2m1 become f32, s4, u4, s2 and
+    // u2 bytes, u32 s32, less 2^31.
+    read_function read[21];
     read_function round_f16, round_bf16; // f32 to f32
     read_function read_f4_bytes;         // f4_e2m1, a byte for each
     write_function write[21], write_saturated[21];

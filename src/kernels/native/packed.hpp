@@ -72,7 +72,7 @@ void pack_vector(const std::int8_t *from, unsigned char *to) {
     V::pack(pairs, to, 0, 15);
 }
 
-/// Bytes to elements, saturated. The bytes have room for two vectors beyond their end.
+/// Bytes to elements, saturated. The bytes have room for two widest blocks beyond their end.
 template <typename V, int bits, bool is_signed>
 void write_packed(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool) {
     constexpr std::int64_t per_byte = 8 / bits, n = V::nibbles * per_byte / 2, size = V::nibbles / 2;

@@ -162,7 +162,8 @@ void panel::prepare(const parameter_block &from) {
     state_ = p.formulas->prepare(from.rows * from.count, scale_, reciprocal_, zero_, &bound_);
 }
 
-/// What a partial block after `count` columns reads but does not store, once: older parameters do as well.
+/// What a partial vector after `count` columns reads but does not store, once: older parameters do as well. Codes are
+/// computed in whole blocks.
 void panel::pad(std::int64_t count) {
     const auto end = count + (p.writes_codes ? widest_block : p.set->lanes);
     for (auto i = std::max(count, filled_); i < end; ++i) {
@@ -189,6 +190,12 @@ std::int64_t panel::find(
     prepare({first, stride, count, left_ + 1, step});
     if (count > 1) pad(count * (left_ + 1));
     return 0;
+}
+
+std::int64_t panel::find_all(
+        std::int64_t first, std::int64_t stride, std::int64_t count, std::int64_t more, std::int64_t step) {
+    now_.count = -1; // nothing that is held will do
+    return find(first, stride, count, more, step);
 }
 
 void panel::extend(float *column, const walk &w, std::int64_t width) {

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "kernels/native/support.hpp"
+#include "kernels/native/walker.hpp"
 #include "quantization/data_type.hpp"
 
 namespace dynquant::kernels::native {
@@ -149,19 +150,15 @@ constexpr std::int64_t uses_of_period = 8;
 /// Runs are expanded to columns where so many rows share them.
 constexpr std::int64_t worth_expanding = 4;
 
-axis innermost(const canonical_form &form) {
-    return form.loop_count > 0 ? form.loops[form.loop_count - 1] : axis {1, 0, 0, 0};
-}
-
 /// Whether each row of the innermost loop begins where the one before ends.
 bool continues(const canonical_form &form) {
-    const auto loop = innermost(form);
+    const auto loop = innermost_loop(form);
     return form.loop_count > 0 && loop.src_stride == form.row.extent * form.row.src_stride
             && loop.dst_stride == form.row.extent * form.row.dst_stride;
 }
 
 void join(canonical_form &form, std::int64_t parameter_stride) {
-    form.row.extent *= innermost(form).extent;
+    form.row.extent *= innermost_loop(form).extent;
     form.row.parameter_stride = parameter_stride;
     --form.loop_count;
 }
@@ -200,7 +197,7 @@ class walks_of {
     /// [channels][inner] with a short inner becomes a row in which each parameter serves `inner` columns.
     void join_runs(walk &w) const {
         const auto &row = w.axes.row;
-        const auto loop = innermost(w.axes);
+        const auto loop = innermost_loop(w.axes);
         if (!continues(w.axes) || row.parameter_stride != 0 || loop.parameter_stride == 0) return;
         const auto outer = w.axes.loop_count > 1 ? w.axes.loops[w.axes.loop_count - 2] : axis {1, 0, 0, 0};
         const bool shared = outer.parameter_stride == 0 && outer.extent >= worth_expanding;
@@ -233,7 +230,7 @@ class walks_of {
         if (w.how != walk::order::columns) return {w};
         if (w.by == walk::form::rows) w.by = walk::form::cols;
         const auto columns = w.axes.row.extent;
-        const auto loop = innermost(w.axes);
+        const auto loop = innermost_loop(w.axes);
         const bool joins = continues(w.axes) && loop.parameter_stride == 0 && columns <= panel_capacity / 2
                 && w.by == walk::form::cols;
         auto times = joins ? std::min(panel_capacity / columns, loop.extent / uses_of_period) : 1;

@@ -85,7 +85,8 @@ void fetch(const plan &p, const call &c, const parameter_block &from, float *sca
 /// Room for so many prepared parameters, on the stack of whoever computes.
 template <std::int64_t Capacity>
 struct alignas(64) panel_storage {
-    static constexpr std::int64_t size = Capacity + widest_block;
+    static constexpr std::int64_t size =
+            Capacity + widest_block + 16; // columns 4 KiB apart share sets of the first-level cache
     float scale[size], reciprocal[size], zero[size];
 };
 
@@ -101,8 +102,12 @@ class panel {
         , reciprocal_(in.reciprocal)
         , zero_(in.zero) {}
 
-    /// The column of the first of `count` parameters; `more` blocks may follow it, a `step` apart.
+    /// The column of the first of `count` parameters; so many `more` blocks of them, a `step` apart, are probably asked
+    /// for next, and are prepared with it where there is room. Only the block at the result is promised.
     std::int64_t find(
+            std::int64_t first, std::int64_t stride, std::int64_t count, std::int64_t more, std::int64_t step);
+    /// The same, and that all `more` blocks lie behind it.
+    std::int64_t find_all(
             std::int64_t first, std::int64_t stride, std::int64_t count, std::int64_t more, std::int64_t step);
     /// A column for each of `width` columns of a walk, from parameter `first` on.
     void find_columns(const walk &w, std::int64_t first, std::int64_t width);

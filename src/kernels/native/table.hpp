@@ -188,9 +188,6 @@ template <typename V>
 constexpr codecs codecs_of() {
     codecs c = {};
     const auto at = [](data_type type) { return static_cast<int>(type); };
-    c.read[at(data_type::f32)] = copy_in<float>;
-    c.read[at(data_type::s32)] = copy_in<std::int32_t>;
-    c.read[at(data_type::s8)] = c.read[at(data_type::u8)] = copy_in<std::uint8_t>;
     c.read[at(data_type::f16)] = read<V, half>;
     c.read[at(data_type::bf16)] = read<V, brain>;
     c.read[at(data_type::s4)] = read_packed<V, 4, true>;
@@ -210,11 +207,6 @@ constexpr codecs codecs_of() {
         c.write_saturated[at(type)] = saturated;
     };
     const auto both = [&](data_type type, write_function write) { add(type, write, write); };
-    both(data_type::f32, copy_out<V, float>);
-    both(data_type::s32, copy_out<V, std::int32_t>);
-    both(data_type::u32, copy_out<V, std::int32_t>);
-    both(data_type::s8, copy_out<V, std::uint8_t>);
-    both(data_type::u8, copy_out<V, std::uint8_t>);
     both(data_type::s4, write_packed<V, 4, true>);
     both(data_type::u4, write_packed<V, 4, false>);
     both(data_type::s2, write_packed<V, 2, true>);

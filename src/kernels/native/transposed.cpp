@@ -26,7 +26,6 @@ struct alignas(64) byte_lines {
         : longest(narrow ? narrow_length : length)
         , step(longest + 32) {}
 
-    unsigned char *line(std::int64_t i) { return bytes + i * step; }
     std::int64_t longest, step;
 };
 static_assert(sizeof(byte_lines::bytes) >= narrow_row * (narrow_length + 32));
@@ -202,7 +201,7 @@ class dequantized_tiles {
             for (std::int64_t i = 0, count = 0; i < rows; i += count) {
                 count = std::min(most, rows - i);
                 const auto first = walker.parameter + number + i * across.parameter_stride;
-                const auto base = parameters.find(first, stride, needed, count - 1, across.parameter_stride);
+                const auto base = parameters.find_all(first, stride, needed, count - 1, across.parameter_stride);
                 compute_block(parameters, base, p.turned, from_lines, part(i, count), w.by, g);
             }
             return;
@@ -229,10 +228,6 @@ class dequantized_tiles {
     panel parameters;
     byte_lines lines {false};
 };
-
-} // namespace
-
-namespace {
 
 template <typename Tiles>
 [[gnu::noinline]] void compute_by(
