@@ -12,7 +12,7 @@
 namespace dynquant::kernels::native {
 namespace {
 
-struct avx2 {
+struct avx2 : byte_shuffles {
     using reals = __m256;
     using integers = __m256i;
     /// A number to be rounded, and what is then added to it.
@@ -230,21 +230,6 @@ struct avx2 {
         const auto evens = _mm256_castps_si256(_mm256_shuffle_ps(low, high, _MM_SHUFFLE(2, 0, 2, 0)));
         const auto sum = _mm256_permute4x64_epi64(evens, _MM_SHUFFLE(3, 1, 2, 0));
         return std::is_signed_v<Integer> ? sum : _mm256_xor_si256(sum, splat(INT32_MIN));
-    }
-
-    static void transpose(const void *from, std::int64_t from_stride, void *to, std::int64_t to_stride) {
-        transpose_bytes(from, from_stride, to, to_stride);
-    }
-    static std::int64_t interleave_3(
-            const unsigned char *from, std::int64_t step, std::int64_t count, unsigned char *to) {
-        return interleave_3_lines(from, step, count, to);
-    }
-    static std::int64_t interleave_4(
-            const unsigned char *from, std::int64_t step, std::int64_t count, unsigned char *to) {
-        return interleave_4_lines(from, step, count, to);
-    }
-    static std::int64_t gather_bytes(const unsigned char *from, int stride, std::int64_t count, unsigned char *to) {
-        return gather_bytes_of(from, stride, count, to);
     }
 
     static constexpr std::int64_t looked_up = 0; // tables of sixteen pay in AVX-512 only

@@ -11,7 +11,7 @@
 namespace dynquant::kernels::native {
 namespace {
 
-struct avx512 {
+struct avx512 : byte_shuffles {
     using reals = __m512;
     using integers = __m512i;
     static constexpr std::int64_t lanes = 16;
@@ -232,21 +232,6 @@ struct avx512 {
         const auto evens = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
         const auto sum = _mm512_permutex2var_epi32(low, evens, high);
         return std::is_signed_v<Integer> ? sum : _mm512_xor_si512(sum, splat(INT32_MIN));
-    }
-
-    static void transpose(const void *from, std::int64_t from_stride, void *to, std::int64_t to_stride) {
-        transpose_bytes(from, from_stride, to, to_stride);
-    }
-    static std::int64_t interleave_3(
-            const unsigned char *from, std::int64_t step, std::int64_t count, unsigned char *to) {
-        return interleave_3_lines(from, step, count, to);
-    }
-    static std::int64_t interleave_4(
-            const unsigned char *from, std::int64_t step, std::int64_t count, unsigned char *to) {
-        return interleave_4_lines(from, step, count, to);
-    }
-    static std::int64_t gather_bytes(const unsigned char *from, int stride, std::int64_t count, unsigned char *to) {
-        return gather_bytes_of(from, stride, count, to);
     }
 
     // A table of 32, by the low bits of an index.

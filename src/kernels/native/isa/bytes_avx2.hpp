@@ -1,4 +1,4 @@
-// Turning 8-bit elements; AVX-512 gains nothing here, as its shuffles run on one port.
+// Bytes in other layouts, for AVX2 and AVX-512, which gains nothing here: its shuffles run on one port.
 #pragma once
 
 #include <cstdint>
@@ -7,104 +7,106 @@
 namespace dynquant::kernels::native {
 namespace {
 
-/// 16 lines of 32 bytes to 32 lines of 16. Interleaving line i with line i + 8 turns 16 by 16 bytes when it is
-/// done four times: each time moves one bit of a byte's place from the column to the line. Both halves
-/// of the registers do it at once.
-inline void transpose_bytes(const void *from, std::int64_t from_stride, void *to, std::int64_t to_stride) {
-    __m256i lines[16], interleaved[16];
-    for (int i = 0; i < 16; ++i)
-        lines[i] = _mm256_loadu_si256(
-                reinterpret_cast<const __m256i *>(static_cast<const char *>(from) + i * from_stride));
-    for (int step = 0; step < 4; ++step) {
-        for (int i = 0; i < 8; ++i) {
-            interleaved[2 * i] = _mm256_unpacklo_epi8(lines[i], lines[i + 8]);
-            interleaved[2 * i + 1] = _mm256_unpackhi_epi8(lines[i], lines[i + 8]);
-        }
+struct byte_shuffles {
+    /// 16 lines of 32 bytes to 32 lines of 16. Interleaving line i with line i + 8 turns 16 by 16 bytes when it is
+    /// done four times: each time moves one bit of a byte's place from the column to the line. Both halves
+    /// of the registers do it at once.
+    static void transpose(const void *from, std::int64_t from_stride, void *to, std::int64_t to_stride) {
+        __m256i lines[16], interleaved[16];
         for (int i = 0; i < 16; ++i)
-            lines[i] = interleaved[i];
-    }
-    const auto line = [=](int i) { return reinterpret_cast<__m128i *>(static_cast<char *>(to) + i * to_stride); };
-    for (int i = 0; i < 16; ++i) {
-        _mm_storeu_si128(line(i), _mm256_castsi256_si128(lines[i]));
-        _mm_storeu_si128(line(i + 16), _mm256_extracti128_si256(lines[i], 1));
-    }
-}
-
-/// Bytes 16 * part to 16 * part + 15 of 16 interleaved groups of three: where plane `plane` has its own, by shuffles of
-/// 16 of the plane.
-inline __m128i places_of_3(int plane, int part) {
-    alignas(16) std::int8_t index[16];
-    for (int i = 0; i < 16; ++i)
-        index[i] = static_cast<std::int8_t>((16 * part + i) % 3 == plane ? (16 * part + i) / 3 : -1);
-    return _mm_load_si128(reinterpret_cast<const __m128i *>(index));
-}
-
-/// Three lines of bytes to one, whole groups of sixteen. Gives how many of each are done.
-inline std::int64_t interleave_3_lines(
-        const unsigned char *from, std::int64_t step, std::int64_t count, unsigned char *to) {
-    __m128i places[3][3];
-    for (int plane = 0; plane < 3; ++plane)
-        for (int part = 0; part < 3; ++part)
-            places[plane][part] = places_of_3(plane, part);
-    std::int64_t i = 0;
-    for (; i + 16 <= count; i += 16) {
-        __m128i x[3];
-        for (int plane = 0; plane < 3; ++plane)
-            x[plane] = _mm_loadu_si128(reinterpret_cast<const __m128i *>(from + plane * step + i));
-        for (int part = 0; part < 3; ++part) {
-            const __m128i first = _mm_shuffle_epi8(x[0], places[0][part]),
-                          second = _mm_shuffle_epi8(x[1], places[1][part]);
-            const __m128i both = _mm_or_si128(first, second);
-            _mm_storeu_si128(reinterpret_cast<__m128i *>(to + 3 * i + 16 * part),
-                    _mm_or_si128(both, _mm_shuffle_epi8(x[2], places[2][part])));
+            lines[i] = _mm256_loadu_si256(
+                    reinterpret_cast<const __m256i *>(static_cast<const char *>(from) + i * from_stride));
+        for (int step = 0; step < 4; ++step) {
+            for (int i = 0; i < 8; ++i) {
+                interleaved[2 * i] = _mm256_unpacklo_epi8(lines[i], lines[i + 8]);
+                interleaved[2 * i + 1] = _mm256_unpackhi_epi8(lines[i], lines[i + 8]);
+            }
+            for (int i = 0; i < 16; ++i)
+                lines[i] = interleaved[i];
+        }
+        const auto line = [=](int i) { return reinterpret_cast<__m128i *>(static_cast<char *>(to) + i * to_stride); };
+        for (int i = 0; i < 16; ++i) {
+            _mm_storeu_si128(line(i), _mm256_castsi256_si128(lines[i]));
+            _mm_storeu_si128(line(i + 16), _mm256_extracti128_si256(lines[i], 1));
         }
     }
-    return i;
-}
 
-/// The same of four.
-inline std::int64_t interleave_4_lines(
-        const unsigned char *from, std::int64_t step, std::int64_t count, unsigned char *to) {
-    std::int64_t i = 0;
-    for (; i + 16 <= count; i += 16) {
-        const auto load = [&](std::int64_t plane) {
-            return _mm_loadu_si128(reinterpret_cast<const __m128i *>(from + plane * step + i));
-        };
-        const auto store = [&](int part, __m128i value) {
-            _mm_storeu_si128(reinterpret_cast<__m128i *>(to + 4 * i + 16 * part), value);
-        };
-        const __m128i a = load(0), b = load(1), c = load(2), d = load(3);
-        const __m128i ab = _mm_unpacklo_epi8(a, b), cd = _mm_unpacklo_epi8(c, d);
-        const __m128i high_ab = _mm_unpackhi_epi8(a, b), high_cd = _mm_unpackhi_epi8(c, d);
-        store(0, _mm_unpacklo_epi16(ab, cd));
-        store(1, _mm_unpackhi_epi16(ab, cd));
-        store(2, _mm_unpacklo_epi16(high_ab, high_cd));
-        store(3, _mm_unpackhi_epi16(high_ab, high_cd));
-    }
-    return i;
-}
-
-/// Every stride-th byte, of 2 to 4: sixteen results at a time, by a shuffle of each vector of src, none of which
-/// reaches beyond the last byte that is asked for. Gives how many are done.
-inline std::int64_t gather_bytes_of(const unsigned char *from, int stride, std::int64_t count, unsigned char *to) {
-    __m128i places[4];
-    for (int part = 0; part < stride; ++part) {
+    /// Bytes 16 * part to 16 * part + 15 of 16 interleaved groups of three: where plane `plane` has its own, by
+    /// shuffles of 16 of the plane.
+    static __m128i places_of_3(int plane, int part) {
         alignas(16) std::int8_t index[16];
         for (int i = 0; i < 16; ++i)
-            index[i] = static_cast<std::int8_t>(i * stride / 16 == part ? i * stride % 16 : -1);
-        places[part] = _mm_load_si128(reinterpret_cast<const __m128i *>(index));
+            index[i] = static_cast<std::int8_t>((16 * part + i) % 3 == plane ? (16 * part + i) / 3 : -1);
+        return _mm_load_si128(reinterpret_cast<const __m128i *>(index));
     }
-    std::int64_t i = 0;
-    for (; i + 16 < count; i += 16) {
-        __m128i all = _mm_setzero_si128();
-        for (int part = 0; part < stride; ++part) {
-            const auto *const at = reinterpret_cast<const __m128i *>(from + i * stride + 16 * part);
-            all = _mm_or_si128(all, _mm_shuffle_epi8(_mm_loadu_si128(at), places[part]));
+
+    /// Three lines of bytes to one, whole groups of sixteen. Gives how many of each are done.
+    static std::int64_t interleave_3(
+            const unsigned char *from, std::int64_t step, std::int64_t count, unsigned char *to) {
+        __m128i places[3][3];
+        for (int plane = 0; plane < 3; ++plane)
+            for (int part = 0; part < 3; ++part)
+                places[plane][part] = places_of_3(plane, part);
+        std::int64_t i = 0;
+        for (; i + 16 <= count; i += 16) {
+            __m128i x[3];
+            for (int plane = 0; plane < 3; ++plane)
+                x[plane] = _mm_loadu_si128(reinterpret_cast<const __m128i *>(from + plane * step + i));
+            for (int part = 0; part < 3; ++part) {
+                const __m128i first = _mm_shuffle_epi8(x[0], places[0][part]),
+                              second = _mm_shuffle_epi8(x[1], places[1][part]);
+                const __m128i both = _mm_or_si128(first, second);
+                _mm_storeu_si128(reinterpret_cast<__m128i *>(to + 3 * i + 16 * part),
+                        _mm_or_si128(both, _mm_shuffle_epi8(x[2], places[2][part])));
+            }
         }
-        _mm_storeu_si128(reinterpret_cast<__m128i *>(to + i), all);
+        return i;
     }
-    return i;
-}
+
+    /// The same of four.
+    static std::int64_t interleave_4(
+            const unsigned char *from, std::int64_t step, std::int64_t count, unsigned char *to) {
+        std::int64_t i = 0;
+        for (; i + 16 <= count; i += 16) {
+            const auto load = [&](std::int64_t plane) {
+                return _mm_loadu_si128(reinterpret_cast<const __m128i *>(from + plane * step + i));
+            };
+            const auto store = [&](int part, __m128i value) {
+                _mm_storeu_si128(reinterpret_cast<__m128i *>(to + 4 * i + 16 * part), value);
+            };
+            const __m128i a = load(0), b = load(1), c = load(2), d = load(3);
+            const __m128i ab = _mm_unpacklo_epi8(a, b), cd = _mm_unpacklo_epi8(c, d);
+            const __m128i high_ab = _mm_unpackhi_epi8(a, b), high_cd = _mm_unpackhi_epi8(c, d);
+            store(0, _mm_unpacklo_epi16(ab, cd));
+            store(1, _mm_unpackhi_epi16(ab, cd));
+            store(2, _mm_unpacklo_epi16(high_ab, high_cd));
+            store(3, _mm_unpackhi_epi16(high_ab, high_cd));
+        }
+        return i;
+    }
+
+    /// Every stride-th byte, of 2 to 4: sixteen results at a time, by a shuffle of each vector of src, none of which
+    /// reaches beyond the last byte that is asked for. Gives how many are done.
+    static std::int64_t gather_bytes(const unsigned char *from, int stride, std::int64_t count, unsigned char *to) {
+        __m128i places[4];
+        for (int part = 0; part < stride; ++part) {
+            alignas(16) std::int8_t index[16];
+            for (int i = 0; i < 16; ++i)
+                index[i] = static_cast<std::int8_t>(i * stride / 16 == part ? i * stride % 16 : -1);
+            places[part] = _mm_load_si128(reinterpret_cast<const __m128i *>(index));
+        }
+        std::int64_t i = 0;
+        for (; i + 16 < count; i += 16) {
+            __m128i all = _mm_setzero_si128();
+            for (int part = 0; part < stride; ++part) {
+                const auto *const at = reinterpret_cast<const __m128i *>(from + i * stride + 16 * part);
+                all = _mm_or_si128(all, _mm_shuffle_epi8(_mm_loadu_si128(at), places[part]));
+            }
+            _mm_storeu_si128(reinterpret_cast<__m128i *>(to + i), all);
+        }
+        return i;
+    }
+};
 
 } // namespace
 } // namespace dynquant::kernels::native
