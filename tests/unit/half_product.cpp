@@ -15,25 +15,17 @@
 #include "support/elements.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/oracle_onnx.hpp"
+#include "tested_sets.hpp"
 
 namespace dynquant::test {
 namespace {
 
 using namespace kernels::native;
 
-struct method {
-    std::string name;
-    const instruction_set *set;
-};
-
-/// Every instruction set that this processor has.
-std::vector<method> methods() {
-    std::vector<method> result = {{"scalar", &scalar_set}};
-#if defined(__x86_64__)
-    if (processor_isa() >= isa::avx2) result.push_back({"avx2", &avx2_set});
-    if (processor_isa() >= isa::avx512) result.push_back({"avx512", &avx512_set});
+/// What this processor computes halves by.
+std::vector<tested_set> methods() {
+    auto result = available_sets();
     if (processor_has_fp16()) result.push_back({"avx512_fp16", &instruction_set_of(isa::avx512)});
-#endif
     return result;
 }
 
@@ -51,7 +43,7 @@ struct parameters {
     data_type dst_type;
     int zero_point;
 
-    void quantize(const method &by, std::int64_t count, const void *src, void *dst, streaming when) const {
+    void quantize(const tested_set &by, std::int64_t count, const void *src, void *dst, streaming when) const {
         const auto zero_point_byte = static_cast<std::uint8_t>(zero_point);
         quantization q;
         q.src = {data_type::f16, {count}, {}};
@@ -170,7 +162,7 @@ TEST(half_product, is_right_for_every_x_and_every_significand_of_the_scale) {
     }
 }
 
-class half_product_by : public testing::TestWithParam<method> {
+class half_product_by : public testing::TestWithParam<tested_set> {
   protected:
     /// Against the oracle.
     void expect_right(const parameters &p, const std::vector<std::uint16_t> &x, std::size_t offset, streaming when) {

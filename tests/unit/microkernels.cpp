@@ -10,11 +10,11 @@
 #include <gtest/gtest.h>
 
 #include "kernels/native/implementation.hpp"
-#include "quantization/isa.hpp"
 #include "support/elements.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/oracle.hpp"
 #include "support/sampling.hpp"
+#include "tested_sets.hpp"
 
 namespace dynquant::test {
 namespace {
@@ -77,20 +77,6 @@ const formula_case cases[] = {
 
 /// Scales and zero points for which a panel takes each of its formulas.
 enum class drawing { usual, no_zero_points, outermost };
-
-struct tested_set {
-    const char *name;
-    const instruction_set *set;
-};
-
-std::vector<tested_set> available_sets() {
-    std::vector<tested_set> sets = {{"scalar", &scalar_set}};
-#if defined(__x86_64__)
-    if (processor_isa() >= isa::avx2) sets.push_back({"avx2", &avx2_set});
-    if (processor_isa() >= isa::avx512) sets.push_back({"avx512", &avx512_set});
-#endif
-    return sets;
-}
 
 constexpr std::int64_t rows = 5, most_columns = 140;
 
@@ -326,7 +312,7 @@ TEST_P(microkernels_of, are_right_in_every_form_at_every_length) {
 }
 
 std::string name_of(const testing::TestParamInfo<std::tuple<tested_set, formula_case>> &info) {
-    return std::string(std::get<0>(info.param).name) + "_" + std::get<1>(info.param).name;
+    return std::get<0>(info.param).name + "_" + std::get<1>(info.param).name;
 }
 
 INSTANTIATE_TEST_SUITE_P(tables, microkernels_of,

@@ -7,26 +7,17 @@
 #include <gtest/gtest.h>
 
 #include "kernels/native/implementation.hpp"
-#include "quantization/isa.hpp"
 #include "support/elements.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/oracle.hpp"
 #include "support/oracle_onnx.hpp"
 #include "support/sampling.hpp"
+#include "tested_sets.hpp"
 
 namespace dynquant::test {
 namespace {
 
 using namespace kernels::native;
-
-std::vector<const instruction_set *> available_sets() {
-    std::vector<const instruction_set *> sets = {&scalar_set};
-#if defined(__x86_64__)
-    if (processor_isa() >= isa::avx2) sets.push_back(&avx2_set);
-    if (processor_isa() >= isa::avx512) sets.push_back(&avx512_set);
-#endif
-    return sets;
-}
 
 /// [outer][channels][inner], dense, with a parameter for each channel.
 struct shape {
@@ -95,7 +86,7 @@ TEST(streaming, quantizes_right_at_every_alignment) {
             src.push_back(static_cast<float>(i % 97 - 40) * 0.05f); // ties among them
         const parameters p(s);
         const auto q = s.statement(direction::quantize, data_type::f32, data_type::s8);
-        for (const auto *set : available_sets())
+        for (const auto &[name, set] : available_sets())
             for (std::size_t offset = 0; offset < 64; ++offset) {
                 guarded_buffer dst(src.size(), guarded_buffer::place::at_front, offset);
                 p.run(q, *set, src.data(), dst.data());
@@ -117,7 +108,7 @@ TEST(streaming, dequantizes_right_at_every_alignment) {
             src.push_back(static_cast<std::uint8_t>(i * 37));
         const parameters p(s);
         const auto q = s.statement(direction::dequantize, data_type::u8, data_type::f32);
-        for (const auto *set : available_sets())
+        for (const auto &[name, set] : available_sets())
             for (std::size_t offset = 0; offset < 64; offset += sizeof(float)) {
                 guarded_buffer dst(src.size() * sizeof(float), guarded_buffer::place::at_front, offset);
                 p.run(q, *set, src.data(), dst.data());
@@ -174,7 +165,7 @@ TEST(streaming, converts_right_at_every_alignment) {
         for (const auto dst : {f32, f16, bf16})
             for (const std::int64_t size : {1, 3, 16, 31, 32, 33, 64, 100, 128, 1024, 1500})
                 for (const std::int64_t groups : {1, 2, 5, 35})
-                    for (const auto *set : available_sets()) {
+                    for (const auto &[name, set] : available_sets()) {
                         if (!sampler.takes()) continue;
                         ASSERT_NO_FATAL_FAILURE(expect_converted_right({src, dst, groups, size}, *set));
                     }
@@ -234,7 +225,7 @@ TEST(streaming, quantizes_reals_of_16_bits_right_at_every_alignment) {
         for (const std::int64_t size : {1, 3, 8, 16, 24, 32, 48, 64, 100})
             for (const std::int64_t groups : {1, 5, 17})
                 for (const std::int64_t padding : {0, 3})
-                    for (const auto *set : available_sets())
+                    for (const auto &[name, set] : available_sets())
                         ASSERT_NO_FATAL_FAILURE(expect_quantized_right({src, dst, 2, groups, size, padding}, *set));
 }
 
@@ -278,7 +269,7 @@ struct onnx_sample {
 void expect_onnx_right(const onnx_case &of) {
     const onnx_sample sample(of);
     const parameters p(shape {1, of.groups, of.size});
-    for (const auto *set : available_sets())
+    for (const auto &[name, set] : available_sets())
         for (std::size_t offset = 0; offset < 64; offset += static_cast<std::size_t>(bits_in(of.dst)) / 8) {
             guarded_buffer dst(sample.dst.size(), guarded_buffer::place::at_front, offset);
             p.run(of.statement(), *set, sample.src.data(), dst.data());

@@ -66,10 +66,12 @@ void stream_bytes(const std::uint8_t *from, std::int64_t count, std::uint8_t *to
     copy(i, count);
 }
 
-/// f32 to f16 and bf16, as they are.
+/// f32 as they are.
 template <typename V>
 struct same {
     typename V::reals operator()(typename V::reals x) const { return x; }
+    static constexpr bool is_limited = false;
+    signed_magnitude<V> parts(typename V::reals x) const { return {V::abs(x), x}; }
 };
 
 template <typename V, typename T>
@@ -114,32 +116,16 @@ void write_integers(void *tile, std::int64_t count, void *tensor, std::int64_t f
     if (i < count) four(i, count - i, false);
 }
 
-/// Codes of a narrow float, in bytes at the beginning of the tile: none is written before what lies there is read.
+/// Codes of a narrow float, also in bytes at the beginning of the tile: none is written before what lies there is read.
 template <typename V>
-void to_codes(void *tile, std::int64_t count, std::uint8_t *to, const narrow_format &f) {
-    constexpr std::int64_t n = V::lanes;
-    const narrowing<V> by(f);
-    const auto *from = static_cast<const float *>(tile);
-    const auto four = [&](std::int64_t i, std::uint8_t * codes) __attribute__((always_inline)) {
-        typename V::integers magnitudes[4];
-        typename V::reals signs[4];
-#pragma GCC unroll 4
-        for (int k = 0; k < 4; ++k) {
-            signs[k] = V::load(from + i + k * n);
-            magnitudes[k] = by.code(by.bounded(V::abs(signs[k])));
-        }
-        V::store_codes(codes, magnitudes, signs, f);
-    };
-    std::int64_t i = 0;
-    for (; i + 4 * n <= count; i += 4 * n)
-        four(i, to + i);
-    if (i == count) return;
-    std::uint8_t rest[4 * n];
-    four(i, rest);
-    std::memcpy(to + i, rest, static_cast<std::size_t>(count - i));
+void to_codes(const void *tile, std::int64_t count, void *to, const narrow_format &f) {
+    run<V, false>(
+            static_cast<const float *>(tile), static_cast<code *>(to), count, false, false,
+            [](std::int64_t) { return same<V> {}; }, &f);
 }
 
 inline narrow_format format_of(data_type type, bool saturates) {
+    if (type == data_type::f4_e2m1) return narrow_format_of<float4_e2m1>(true);
     if (type == data_type::f8_e4m3) return narrow_format_of<float8_e4m3>(saturates);
     if (type == data_type::f8_e5m2) return narrow_format_of<float8_e5m2>(saturates);
     if (type == data_type::f8_e4m3fnuz) return narrow_format_of<float8_e4m3fnuz>(saturates);
@@ -149,14 +135,14 @@ inline narrow_format format_of(data_type type, bool saturates) {
 template <typename V, typename Float, bool Saturates>
 void write_codes(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream) {
     const auto format = narrow_format_of<Float>(Saturates);
-    if (!stream) return to_codes<V>(tile, count, static_cast<std::uint8_t *>(tensor) + first, format);
-    to_codes<V>(tile, count, static_cast<std::uint8_t *>(tile), format);
+    if (!stream) return to_codes<V>(tile, count, static_cast<code *>(tensor) + first, format);
+    to_codes<V>(tile, count, tile, format);
     stream_bytes<V>(static_cast<const std::uint8_t *>(tile), count, static_cast<std::uint8_t *>(tensor) + first);
 }
 
 template <typename V>
 void write_f4(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream) {
-    to_codes<V>(tile, count, static_cast<std::uint8_t *>(tile), narrow_format_of<float4_e2m1>(true));
+    to_codes<V>(tile, count, tile, narrow_format_of<float4_e2m1>(true));
     write_packed<V, 4, false>(tile, count, tensor, first, stream);
 }
 

@@ -93,19 +93,13 @@ computed computed_by(const quantization &q) {
     return {data_type::f32, q.dst.type == data_type::u8 ? data_type::u8 : data_type::s8};
 }
 
-/// Beyond which quotients that become floats make no difference: the next number after the largest one, or that. 0
-/// where two operations are not exact enough: quotients beyond 2^22 are numbers of bf16, and infinite as f16.
-float bound_of(const quantization &q) {
-    const auto &type = traits(q.dst.type);
+/// Beyond which quotients that become floats make no difference: what codes are bounded by. 0 where two operations are
+/// not exact enough: quotients beyond 2^22 are numbers of bf16, and infinite as f16.
+float bound_of(const quantization &q, const codecs &code) {
     const bool in_f16 = q.division == precision::f16;
     if (q.dst.type == data_type::bf16 && !in_f16) return 0;
-    if (type.bits == 16) return 4194304.0F;
-    const auto highest = static_cast<float>(type.highest);
-    const bool saturates = q.saturate || q.dst.type == data_type::f4_e2m1;
-    // The step at the highest number: 448 is 1.75 * 2^8 with three bits of fraction, 240 is 1.875 * 2^7, 57344 1.75 *
-    // 2^15 with two.
-    const float step = q.dst.type == data_type::f8_e4m3 ? 32 : q.dst.type == data_type::f8_e4m3fnuz ? 16 : 8192;
-    const auto bound = saturates ? highest : highest + step;
+    if (traits(q.dst.type).bits == 16) return 4194304.0F;
+    const auto bound = code.format_of(q.dst.type, q.saturate).bound;
     return in_f16 && bound > 65504 ? 65504 : bound; // 65536 is infinite in f16, and 65504 rounds to it in codes
 }
 
@@ -131,7 +125,7 @@ void choose_formulas(plan &p, const quantization &q) {
         p.turned.read = q.src.type == data_type::f4_e2m1 ? code.read_f4_bytes : nullptr;
     }
     const bool is_quotient = k == kind::quotient_f32 || k == kind::quotient_f16 || k == kind::quotient_bf16;
-    p.bound = is_quotient ? bound_of(q) : 0;
+    p.bound = is_quotient ? bound_of(q, code) : 0;
     p.writes_codes = is_quotient && traits(q.dst.type).bits == 8;
     if (p.writes_codes) p.format = code.format_of(q.dst.type, q.saturate);
     p.is_f32_zero = is_quotient || (q.dir == direction::dequantize && !traits(q.src.type).integral);
