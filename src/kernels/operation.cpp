@@ -93,9 +93,8 @@ class prepared final : public kernels::implementation {
     void run(const arguments &given) const override {
         if (empty_) return;
         if (!given.src) refuse_null(src_name_);
-        arguments args = given;
-        args.scales = scales_.or_known(given.scales);
-        args.zero_points = zero_points_.or_known(given.zero_points);
+        arguments args = {given.src, scales_.or_known(given.scales), zero_points_.or_known(given.zero_points),
+                given.dst, nullptr, nullptr};
         if (requantizes_) { // the others are spared looking
             args.second_scales = second_scales_.or_known(given.second_scales);
             args.bias = bias_.or_known(given.bias);

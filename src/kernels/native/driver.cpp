@@ -354,16 +354,22 @@ placed_block block_at(
 } // namespace
 
 bool is_flat(const plan &p) {
-    if (p.walks.size() != 1 || p.memory.read || p.memory.round || p.memory.write || p.scales != data_type::f32)
-        return false;
+    const bool plain_parameters = p.scales == data_type::f32 && p.division == precision::f32
+            && (!p.has_zero_points || (p.zero_points == data_type::s32 && !p.is_f32_zero));
+    if (p.walks.size() != 1 || p.memory.read || p.memory.round || p.memory.write || !plain_parameters) return false;
     const auto &form = p.walks[0].axes;
     return form.loop_count == 0 && form.row.src_stride == 1 && form.row.dst_stride == 1
             && form.row.parameter_stride == 0 && form.begin == offsets {};
 }
 
 void compute_flat(const plan &p, const call &c) {
-    float scale = 0, reciprocal = 0, zero = 0, bound = p.bound;
-    fetch(p, c, {0, 1, 1}, &scale, &reciprocal, &zero);
+    const auto bits_at = [](const void *data) {
+        float bits; // of an address that may be no multiple of four
+        std::memcpy(&bits, data, sizeof(bits));
+        return bits;
+    };
+    float scale = bits_at(c.scales), zero = c.zero_points ? bits_at(c.zero_points) : p.no_zero, bound = p.bound;
+    float reciprocal = c.second_scales ? bits_at(c.second_scales) : 0;
     const auto state = p.formulas->prepare(1, &scale, &reciprocal, &zero, &bound);
     const auto count = p.walks[0].axes.row.extent;
     const auto kernel = formulas_of(*p.formulas, state, scale, count).rows;

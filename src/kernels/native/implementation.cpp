@@ -80,11 +80,8 @@ class planned final : public implementation {
     operation_info info() const override { return {kernel_kind::native, to_string(isa_)}; }
 
     void run(const arguments &args) const override {
-        const call c = {args.src, args.scales,
-                !plan_.has_zero_points ? nullptr
-                        : has_bias_    ? args.bias
-                                       : args.zero_points,
-                has_second_scales_ ? args.second_scales : nullptr, args.dst, streaming_ && begins_an_element(args.dst)};
+        const call c = {args.src, has_second_scales_ ? args.second_scales : nullptr, args.scales, zero_points_of(args),
+                args.dst, streaming_ && begins_an_element(args.dst)};
         if (is_flat_) return parallel::for_each_part(1, 1, [&](parallel::range) { compute_flat(plan_, c); });
         parallel::for_each_part(pieces_, task_count(), [&](parallel::range pieces) {
             for (std::size_t i = 0; i < shares_.size(); ++i)
@@ -93,6 +90,11 @@ class planned final : public implementation {
     }
 
   private:
+    const void *zero_points_of(const arguments &args) const {
+        if (!plan_.has_zero_points) return nullptr;
+        return has_bias_ ? args.bias : args.zero_points;
+    }
+
     /// Pieces are numbered strip by strip, a strip being one row, or as many as a tile has. A range of them is
     /// the end of a strip, whole strips, and the beginning of a strip, each of which may be missing.
     void run_pieces(const walk &w, const share &all, const call &c, parallel::range pieces) const {
