@@ -28,16 +28,13 @@ std::byte *address(void *tensor, data_type type, std::int64_t element) {
 
 // ---- Strides ------------------------------------------------------------------------------------------------
 
+/// Of any address: oneDNN takes them all. The strides are in elements.
 template <typename T>
-void gather_as(const void *from, std::int64_t stride, std::int64_t count, void *to) {
+void copy_as(const void *from, std::int64_t from_stride, std::int64_t count, void *to, std::int64_t to_stride) {
+    constexpr auto size = std::int64_t {sizeof(T)};
     for (std::int64_t i = 0; i < count; ++i)
-        static_cast<T *>(to)[i] = static_cast<const T *>(from)[i * stride];
-}
-
-template <typename T>
-void scatter_as(const void *from, std::int64_t stride, std::int64_t count, void *to) {
-    for (std::int64_t i = 0; i < count; ++i)
-        static_cast<T *>(to)[i * stride] = static_cast<const T *>(from)[i];
+        std::memcpy(static_cast<std::byte *>(to) + i * to_stride * size,
+                static_cast<const std::byte *>(from) + i * from_stride * size, sizeof(T));
 }
 
 /// Elements narrower than a byte: the first of a byte is in its low bits.
@@ -57,8 +54,8 @@ void gather(const instruction_set &set, const void *tensor, data_type type, std:
         std::int64_t count, void *to) {
     const auto bits = bits_of(type);
     const auto *const from = address(tensor, type, first);
-    if (bits == 32) return gather_as<std::uint32_t>(from, stride, count, to);
-    if (bits == 16) return gather_as<std::uint16_t>(from, stride, count, to);
+    if (bits == 32) return copy_as<std::uint32_t>(from, stride, count, to, 1);
+    if (bits == 16) return copy_as<std::uint16_t>(from, stride, count, to, 1);
     if (bits == 8)
         return set.gather_bytes(
                 reinterpret_cast<const unsigned char *>(from), stride, count, static_cast<unsigned char *>(to));
@@ -71,9 +68,9 @@ void scatter(
         const void *from, void *tensor, data_type type, std::int64_t first, std::int64_t stride, std::int64_t count) {
     const auto bits = bits_of(type);
     auto *const to = address(tensor, type, first);
-    if (bits == 32) return scatter_as<std::uint32_t>(from, stride, count, to);
-    if (bits == 16) return scatter_as<std::uint16_t>(from, stride, count, to);
-    if (bits == 8) return scatter_as<std::uint8_t>(from, stride, count, to);
+    if (bits == 32) return copy_as<std::uint32_t>(from, 1, count, to, stride);
+    if (bits == 16) return copy_as<std::uint16_t>(from, 1, count, to, stride);
+    if (bits == 8) return copy_as<std::uint8_t>(from, 1, count, to, stride);
     for (std::int64_t i = 0; i < count; ++i)
         put_packed(tensor, bits, first + i * stride, packed_at(from, bits, i));
 }

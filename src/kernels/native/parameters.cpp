@@ -3,23 +3,11 @@
 #include <cstring>
 
 #include "kernels/native/plan.hpp"
+#include "quantization/elements.hpp"
 #include "quantization/small_float.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
-
-/// Elements of fewer than 8 bits: the first of a byte is in its low bits.
-template <int bits>
-std::int32_t packed_at(const void *packed, std::int64_t i) {
-    constexpr int per_byte = 8 / bits;
-    return static_cast<const unsigned char *>(packed)[i / per_byte] >> i % per_byte * bits & ((1 << bits) - 1);
-}
-/// The two's complement number that `bits` bits are.
-template <int bits>
-constexpr std::int32_t with_sign(std::int32_t value) {
-    constexpr auto sign = 1 << (bits - 1);
-    return (value ^ sign) - sign;
-}
 
 /// As small_float.hpp's, by a product, which compilers make vectors of.
 float widened_f16(std::uint16_t bits) {
@@ -51,27 +39,28 @@ void for_each(const parameter_block &from, const Put &put) {
             put(column, from.first + row * from.next_row + i * from.stride);
 }
 
+/// Of any address: oneDNN takes them all.
+template <typename T>
+T element_at(const void *data, std::int64_t number) {
+    T value;
+    std::memcpy(&value, static_cast<const std::byte *>(data) + number * std::int64_t {sizeof(T)}, sizeof(T));
+    return value;
+}
+
 template <typename T, typename Convert>
 void fill(const parameter_block &from, const void *data, float *to, const Convert &convert) {
-    const auto *const values = static_cast<const T *>(data);
     if (from.rows == 1 && from.stride == 1) { // worth a loop of its own: it becomes vectors
         for (std::int64_t i = 0; i < from.count; ++i)
-            to[i] = convert(values[from.first + i]);
+            to[i] = convert(element_at<T>(data, from.first + i));
         return;
     }
-    for_each(from, [&](std::int64_t column, std::int64_t number) { to[column] = convert(values[number]); });
+    for_each(
+            from, [&](std::int64_t column, std::int64_t number) { to[column] = convert(element_at<T>(data, number)); });
 }
 
 /// 32 bits as they are.
 void copy(const parameter_block &from, const void *data, float *to) {
-    const auto *const values = static_cast<const float *>(data);
-    if (from.rows == 1 && from.stride == 1) {
-        std::memcpy(to, values + from.first, static_cast<std::size_t>(from.count) * sizeof(float));
-        return;
-    }
-    for_each(from, [&](std::int64_t column, std::int64_t number) {
-        std::memcpy(to + column, values + number, sizeof(float));
-    });
+    fill<float>(from, data, to, [](float value) { return value; });
 }
 
 float as_bits(std::int32_t value) {
@@ -83,17 +72,24 @@ void fill_integers(const parameter_block &from, const void *data, float *to) {
     fill<Integer>(from, data, to, [](Integer value) { return as_bits(static_cast<std::int32_t>(value)); });
 }
 
-template <int bits, bool is_signed>
-void fill_packed(const parameter_block &from, const void *data, float *to) {
+/// Types of zero points that are rare.
+void fill_reals(const parameter_block &from, const void *data, data_type type, float *to) {
     for_each(from, [&](std::int64_t column, std::int64_t number) {
-        const auto value = packed_at<bits>(data, number);
-        to[column] = as_bits(is_signed ? with_sign<bits>(value) : value);
+        to[column] = static_cast<float>(load(type, data, number));
     });
 }
 
-template <typename Float>
-void fill_floats(const parameter_block &from, const void *data, float *to) {
-    fill<Float>(from, data, to, [](Float value) { return value.value(); });
+/// Integers of 2 and 4 bits.
+void fill_packed(const plan &p, const parameter_block &from, const void *data, float *to) {
+    const auto as_integer = [](auto value) { return as_bits(static_cast<std::int32_t>(value)); };
+    if (from.rows > 1 || from.stride != 1 || from.count > panel_capacity)
+        return for_each(from, [&](std::int64_t column, std::int64_t number) {
+            to[column] = as_integer(load(p.zero_points, data, number));
+        });
+    std::int8_t bytes[panel_capacity + 2 * widest_block];
+    p.set->code.read[static_cast<int>(p.zero_points)](data, from.first, from.count, bytes);
+    for (std::int64_t i = 0; i < from.count; ++i)
+        to[i] = as_integer(bytes[i]);
 }
 
 void fill_zero_points(const plan &p, const parameter_block &from, const void *data, float *to) {
@@ -105,20 +101,17 @@ void fill_zero_points(const plan &p, const parameter_block &from, const void *da
         case data_type::s32: return copy(from, data, to);
         case data_type::u32: // less 2^31, which s32 holds
             return fill<std::int32_t>(from, data, to, [](std::int32_t value) { return as_bits(value ^ INT32_MIN); });
-        case data_type::s4: return fill_packed<4, true>(from, data, to);
-        case data_type::u4: return fill_packed<4, false>(from, data, to);
-        case data_type::s2: return fill_packed<2, true>(from, data, to);
-        case data_type::u2: return fill_packed<2, false>(from, data, to);
-        case data_type::f16: return fill_floats<float16>(from, data, to);
-        case data_type::bf16: return fill_floats<bfloat16>(from, data, to);
-        case data_type::f8_e4m3: return fill_floats<float8_e4m3>(from, data, to);
-        case data_type::f8_e5m2: return fill_floats<float8_e5m2>(from, data, to);
-        case data_type::f8_e4m3fnuz: return fill_floats<float8_e4m3fnuz>(from, data, to);
-        case data_type::f8_e5m2fnuz: return fill_floats<float8_e5m2fnuz>(from, data, to);
-        case data_type::f4_e2m1:
-            return for_each(from, [&](std::int64_t column, std::int64_t number) {
-                to[column] = float4_e2m1 {static_cast<std::uint8_t>(packed_at<4>(data, number))}.value();
-            });
+        case data_type::s4:
+        case data_type::u4:
+        case data_type::s2:
+        case data_type::u2: return fill_packed(p, from, data, to);
+        case data_type::f16:
+        case data_type::bf16:
+        case data_type::f8_e4m3:
+        case data_type::f8_e5m2:
+        case data_type::f8_e4m3fnuz:
+        case data_type::f8_e5m2fnuz:
+        case data_type::f4_e2m1: return fill_reals(from, data, p.zero_points, to);
         case data_type::f32:
         case data_type::f6_e2m3:
         case data_type::f6_e3m2:
