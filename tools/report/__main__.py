@@ -1,11 +1,12 @@
-"""scripts/report: measure, judge, draw, write."""
+"""scripts/report: measure, draw, write."""
 
 import argparse
+import datetime
 import pathlib
 import sys
 import time
 
-from . import charts, dqbench, goals, machine, onnxruntime_peer, page
+from . import charts, dqbench, floors, machine, page, python_peers
 from .measurements import Measurements, Pass
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -47,49 +48,50 @@ def measure(program: pathlib.Path, m: Measurements, passes: int, milliseconds: i
             progress.begin(f"{batch}, threads {', '.join(map(str, counts))} (pass {number} of {passes})")
             rows = dqbench.run(program, [f"--batch={batch}"], peers=peers, threads=counts, milliseconds=milliseconds)
             one.batches.setdefault(batch, []).extend(rows)
-        progress.begin(f"ONNX Runtime (pass {number} of {passes})")
-        for s in onnxruntime_peer.STATEMENTS:
-            for threads in sorted({1, m.threads}):
-                one.onnxruntime[s.name, s.op, threads] = onnxruntime_peer.measure(s, threads, milliseconds)
+        progress.begin(f"ONNX Runtime and pi-quant (pass {number} of {passes})")
+        for threads in sorted({1, m.threads}):
+            one.python |= python_peers.measure(threads, milliseconds)
         m.passes.append(one)
-
-
-def missing(m: Measurements) -> list[str]:
-    """Which competitors the page lacks, in words."""
-    rows = [row for p in m.passes for rows in p.batches.values() for row in rows]
-    wanted = {"xnnpack": "XNNPACK was not found when dqbench was built (Debian: libxnnpack-dev); its columns are empty."}
-    return [text for peer, text in wanted.items() if not any(peer in row.peers for row in rows)]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/report", description=__doc__)
-    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "docs", help="folder for performance.md and its charts (docs)")
+    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "docs", help="folder for performance.md, its figures and its charts (docs)")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release", help="where dqbench was built (build/release)")
     parser.add_argument("--quick", action="store_true", help="one short pass, to see that all works; the figures are poor")
-    parser.add_argument("--from", dest="source", type=pathlib.Path, metavar="FILE", help="write the page again from the figures of an earlier run, measuring nothing")
+    parser.add_argument("--draw", action="store_true", help="write the page and its charts again from the figures that are there, measuring nothing")
+    parser.add_argument("--update-floors", action="store_true", help="make this machine's figures, less a tenth, the floors of its processor")
     given = parser.parse_args()
 
-    kept = ROOT / ".deps/report/measurements.json"
-    if given.source:
-        m = Measurements.load(given.source)
-    else:
-        cpuinfo = pathlib.Path("/proc/cpuinfo").read_text()
-        isa = {"AVX-512": "avx512", "AVX2": "avx2"}.get(machine.instruction_set(cpuinfo), "scalar")
-        m = Measurements(machine.facts(given.build, onnxruntime_peer.versions()), machine.threads(), isa)
+    figures = given.out / "performance"
+    figures.mkdir(parents=True, exist_ok=True)
+    cpuinfo = pathlib.Path("/proc/cpuinfo").read_text()
+    isa = {"AVX-512": "avx512", "AVX2": "avx2"}.get(machine.instruction_set(cpuinfo), "scalar")
+    today = datetime.date.today().isoformat()
+    m = Measurements(machine.processor(cpuinfo), today, machine.facts(given.build, python_peers.versions()), machine.threads(), isa)
+    if given.draw and given.update_floors:
+        m = Measurements.load(figures / m.file_name)
+    if not given.draw:
         passes, milliseconds = (1, 20) if given.quick else (3, 60)
         try:
             measure(given.build / "tools/dqbench/dqbench", m, passes, milliseconds)
         except (OSError, RuntimeError) as error:
             print(f"report: {error}", file=sys.stderr)
             return 1
-        m.save(kept)
+        m.save(figures / m.file_name)
+        if not any("xnnpack" in row.peers for rows in m.passes[0].batches.values() for row in rows):
+            print("report: XNNPACK was not found when dqbench was built (Debian: libxnnpack-dev); its figures are missing")
+    if given.update_floors:
+        floors.update(m)
 
+    every = [Measurements.load(file) for file in sorted(figures.glob("*.json"))]
     notes_file = ROOT / "docs/performance_notes.md"
-    notes = page.notes_of(notes_file.read_text()) if notes_file.exists() else {}
-    given.out.mkdir(parents=True, exist_ok=True)
-    charts.draw(m, given.out / "performance")
-    page.write(given.out / "performance.md", m, goals.judge(m), notes, missing(m))
-    print(f"report: wrote {given.out / 'performance.md'}; the figures are in {given.source or kept}")
+    charts.draw(every, figures)
+    page.write(given.out / "performance.md", every, page.notes_of(notes_file.read_text()) if notes_file.exists() else {})
+    for one in every:
+        verdicts = page.held(one, floors.load())
+        print(f"report: {one.processor}: {sum(verdicts)} of {len(verdicts)} floors hold")
+    print(f"report: wrote {given.out / 'performance.md'}")
     return 0
 
 

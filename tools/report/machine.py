@@ -35,6 +35,23 @@ def instruction_set(cpuinfo: str) -> str:
     return "AVX2" if {"avx2", "fma", "bmi2"} <= set(flags) else "scalar"
 
 
+# By vendor and family, models from .. to. AMD's guides of revisions; Intel's Software Developer's Manual, volume 4.
+_PROCESSORS = {
+    ("AuthenticAMD", 25): [(0x00, 0x0F, "Zen 3"), (0x10, 0x1F, "Zen 4"), (0x20, 0x5F, "Zen 3"), (0x60, 0x7F, "Zen 4"), (0xA0, 0xAF, "Zen 4")],
+    ("AuthenticAMD", 26): [(0x00, 0xFF, "Zen 5")],
+    ("GenuineIntel", 6): [(85, 85, "Skylake SP"), (106, 108, "Ice Lake SP"), (143, 143, "Sapphire Rapids"), (207, 207, "Emerald Rapids"), (173, 174, "Granite Rapids")],
+}  # fmt: skip
+
+
+def processor(cpuinfo: str) -> str:
+    """The microarchitecture, or what the processor calls itself."""
+    vendor, family, model = (_first(rf"^{name}\s*:\s*(.*)$", cpuinfo, "0") for name in ("vendor_id", "cpu family", "model"))
+    for low, high, name in _PROCESSORS.get((vendor, int(family)), []):
+        if low <= int(model) <= high:
+            return name
+    return _first(r"^model name\s*:\s*(.*)$", cpuinfo)
+
+
 def _version(header: pathlib.Path, name: str) -> str:
     text = header.read_text() if header.exists() else ""
     parts = [_first(rf"define {name}_{part}\s+(\d+)", text, "") for part in ("MAJOR", "MINOR", "PATCH")]
@@ -51,10 +68,10 @@ def facts(build: pathlib.Path, packages: dict[str, str]) -> dict[str, str]:
     compiler = _first(r"^CMAKE_CXX_COMPILER:\w+=(.*)$", cache, "c++")
     onednn = pathlib.Path(_first(r"^dnnl_DIR:\w+=(.*)/lib/.*$", cache, "/usr")) / "include/oneapi/dnnl/dnnl_version.h"
     memory = int(_first(r"^MemTotal:\s+(\d+)", _read("/proc/meminfo"), "0")) / 2**20
-    processor = f"{field('model name', cpuinfo)}, family {field('cpu family', cpuinfo)}, model {field('model', cpuinfo)}"
+    name = f"{field('model name', cpuinfo)}, family {field('cpu family', cpuinfo)}, model {field('model', cpuinfo)}"
     system = _first('^PRETTY_NAME="(.*)"$', _read("/etc/os-release"))
     return {
-        "Processor": processor + (", virtual" if field("Hypervisor vendor", lscpu) else ""),
+        "Processor": name + (", virtual" if field("Hypervisor vendor", lscpu) else ""),
         "Cores": f"{threads()} for this process",
         "Instruction set": instruction_set(cpuinfo),
         "Caches": ", ".join(f"{level} {field(level + ' cache', lscpu)}" for level in ("L1d", "L2", "L3")),

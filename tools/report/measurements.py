@@ -11,10 +11,10 @@ from .dqbench import Row
 
 @dataclasses.dataclass
 class Pass:
-    """Rows by batch, and ONNX Runtime's milliseconds by (name, operator, threads)."""
+    """Rows of dqbench by batch, and milliseconds of libraries for Python by (library, case, op, threads)."""
 
     batches: dict[str, list[Row]] = dataclasses.field(default_factory=dict)
-    onnxruntime: dict[tuple[str, str, int], float] = dataclasses.field(default_factory=dict)
+    python: dict[tuple[str, str, str, int], float] = dataclasses.field(default_factory=dict)
 
     def rows(self, batch: str, **where: object) -> list[Row]:
         """Those whose fields have these values."""
@@ -31,6 +31,8 @@ class Pass:
 
 @dataclasses.dataclass
 class Measurements:
+    processor: str  # as floors.json names it
+    date: str
     machine: dict[str, str]
     threads: int
     isa: str
@@ -40,24 +42,33 @@ class Measurements:
         values = [v for v in map(value, self.passes) if v is not None and v == v]
         return statistics.median(values) if values else None
 
+    @property
+    def file_name(self) -> str:
+        return self.processor.lower().replace(" ", "_") + ".json"
+
     def save(self, path: pathlib.Path) -> None:
-        passes = [
-            {
-                "batches": {name: [dataclasses.asdict(row) for row in rows] for name, rows in p.batches.items()},
-                "onnxruntime": [[*key, value] for key, value in p.onnxruntime.items()],
-            }
-            for p in self.passes
-        ]
-        path.write_text(json.dumps({**vars(self), "passes": passes}))
+        """A line for each row."""
+
+        def row_of(row: Row) -> str:
+            return json.dumps([round(v, 7) if isinstance(v, float) else v for v in dataclasses.astuple(row)])
+
+        def pass_of(p: Pass) -> str:
+            batches = ",\n".join(f"{json.dumps(name)}: [\n" + ",\n".join(map(row_of, rows)) + "]" for name, rows in p.batches.items())
+            python = ",\n".join(json.dumps([*key, round(value, 7)]) for key, value in p.python.items())
+            return f'{{"batches": {{{batches}}},\n"python": [\n{python}]}}'
+
+        facts = {name: value for name, value in vars(self).items() if name != "passes"}
+        passes = ",\n".join(map(pass_of, self.passes))
+        path.write_text(f'{{"facts": {json.dumps(facts, indent=1)},\n"passes": [\n{passes}]}}\n')
 
     @staticmethod
     def load(path: pathlib.Path) -> "Measurements":
         data = json.loads(path.read_text())
         passes = [
             Pass(
-                {name: [Row(**row) for row in rows] for name, rows in p["batches"].items()},
-                {(name, op, threads): value for name, op, threads, value in p["onnxruntime"]},
+                {name: [Row(*row) for row in rows] for name, rows in p["batches"].items()},
+                {tuple(key): value for *key, value in p["python"]},
             )
-            for p in data.pop("passes")
+            for p in data["passes"]
         ]
-        return Measurements(**data, passes=passes)
+        return Measurements(**data["facts"], passes=passes)

@@ -1,12 +1,12 @@
 """docs/performance.md."""
 
-import datetime
 import pathlib
 import re
 
 from reporting.page import table
 
-from .goals import SECTIONS, Named, Verdict
+from . import floors
+from .lines import SECTIONS, Line, Named, lines
 from .measurements import Measurements
 
 CHARTS = {
@@ -23,13 +23,17 @@ def _figure(value: float | None, unit: str) -> str:
         return "not measured"
     digits = 0 if unit == "ns" or value >= 100 else 1 if unit == "us" or value >= 10 else 2
     of = f" ({value.name})" if isinstance(value, Named) else ""
-    return f"{value:.{digits}f} {unit}{of}"
+    return f"{value:.{digits}f}{of}"
 
 
-def _verdict(v: Verdict) -> str:
-    if v.met is None:
-        return "" if v.measured is not None else "-"
-    return "yes" if v.met else f"**{v.short_by:.0f} % short**"
+def _cell(line: Line, m: Measurements, known: dict[str, float]) -> str:
+    """The figure and its floor."""
+    value, floor = m.median(line.value), known.get(line.key)
+    if floor is None:
+        return _figure(value, line.unit)
+    verdict = floors.holds(line, value, floor)
+    bound = f"{'at most' if line.less_is_better else 'floor'} {floor:g}"
+    return f"{_figure(value, line.unit)}, {bound}" if verdict is not False else f"**{_figure(value, line.unit)}, {bound}**"
 
 
 def notes_of(text: str) -> dict[int, str]:
@@ -38,38 +42,51 @@ def notes_of(text: str) -> dict[int, str]:
     return {int(number): body.strip() for number, body in zip(parts[1::2], parts[2::2])}
 
 
-def _section(number: int, verdicts: list[Verdict], notes: str) -> list[str]:
-    lines = [f"## {number}. {SECTIONS[number]}", ""]
-    rows = []
-    for v in verdicts:
-        asked = "" if v.goal.bound is None else f"{v.goal.sense} {v.goal.bound:g} {v.goal.unit}"
-        rows.append([v.goal.what, asked, _figure(v.measured, v.goal.unit), _verdict(v)])
-    lines += table(["what", "asked for", "measured", "met"], rows)
+def _section(number: int, all_lines: list[Line], ms: list[Measurements], known: dict[str, dict], notes: str) -> list[str]:
+    text = [f"## {number}. {SECTIONS[number]}", ""]
+    rows = [
+        [line.what, line.unit, *(_cell(line, m, known.get(m.processor, {}).get("floors", {})) for m in ms)]
+        for line in all_lines
+        if line.section == number
+    ]
+    text += table(["what", "unit", *(m.processor for m in ms)], rows)
     for name, title in CHARTS.get(number, []):
-        lines += [f"![{title}](performance/{name}.svg)", ""]
+        text += [f"![{title}](performance/{name}.svg)", ""]
     if notes:
-        lines += [notes, ""]
-    return lines
+        text += [notes, ""]
+    return text
 
 
-def write(path: pathlib.Path, m: Measurements, verdicts: list[Verdict], notes: dict[int, str], missing: list[str]) -> None:
-    met = [v.met for v in verdicts if v.met is not None]
-    lines = [
+def held(m: Measurements, known: dict[str, dict]) -> list[bool]:
+    """Of each line that has a floor on this processor, whether it holds."""
+    of_processor = known.get(m.processor, {}).get("floors", {})
+    verdicts = (floors.holds(line, m.median(line.value), of_processor.get(line.key)) for line in lines(m.isa))
+    return [verdict for verdict in verdicts if verdict is not None]
+
+
+def write(path: pathlib.Path, ms: list[Measurements], notes: dict[int, str]) -> None:
+    known = floors.load()
+    all_lines = list({line.key: line for m in ms for line in lines(m.isa)}.values())
+    others = [f"{name} ({entry['from']})" for name, entry in known.items() if name not in {m.processor for m in ms}]
+    facts = list(dict.fromkeys(name for m in ms for name in m.machine))
+    text = [
         "# Performance",
         "",
-        "Written by `scripts/report`, which does the same on your machine. What is compared takes turns in one run, ONNX",
-        f"Runtime excepted; a figure is the median of {len(m.passes)} passes, each of which took medians. The *limit* is the",
-        "same loads, stores, task split, prefetching and streaming without arithmetic. Where one of many cases decides, its",
-        "name in [benchdnn_inputs](../benchdnn_inputs) is given.",
+        "Written by `scripts/report`, which measures the same on your machine. What is compared takes turns in one run, but",
+        "for libraries that are called from Python. A figure is the median of the passes, each of which takes medians. The",
+        "*limit* is the same loads, stores, task split, prefetch and streaming without arithmetic. Where the worst of many",
+        "cases decides, its name in [benchdnn_inputs](../benchdnn_inputs) follows in brackets.",
         "",
-        f"{sum(met)} of {len(met)} goals are met on this machine ({datetime.date.today().isoformat()}):",
+        "A *floor* guards against slow-downs: what that processor reached, less a tenth. A figure beyond its floor is bold.",
+        "A processor that is not listed has no floors; [floors.json](../tools/report/floors.json) has them, and",
+        "`scripts/report --update-floors` writes those of the machine that it runs on.",
+        *([f"There are floors, but no figures of today's code, for: {'; '.join(others)}."] if others else []),
         "",
-        "| | |",
-        "|---|---|",
-        *(f"| {what} | {which} |" for what, which in m.machine.items()),
-        "",
-        *(f"{line}\n" for line in missing),
-    ]
+        *table(["", *(f"{m.processor}, {m.date}" for m in ms)], [
+            ["floors that hold", *(f"{sum(held(m, known))} of {len(held(m, known))}" for m in ms)],
+            *([name, *(m.machine.get(name, "-") for m in ms)] for name in facts),
+        ]),
+    ]  # fmt: skip
     for number in SECTIONS:
-        lines += _section(number, [v for v in verdicts if v.goal.section == number], notes.get(number, ""))
-    path.write_text("\n".join(lines).rstrip() + "\n")
+        text += _section(number, all_lines, ms, known, notes.get(number, ""))
+    path.write_text("\n".join(text).rstrip() + "\n")
