@@ -55,14 +55,14 @@ void expand(std::int64_t count, const pattern &runs, float *column) {
 /// Past the caches.
 template <typename V>
 void stream_bytes(const std::uint8_t *from, std::int64_t count, std::uint8_t *to) {
-    constexpr std::int64_t line = 64;
+    constexpr std::int64_t size = V::lanes * 4;
     const auto copy = [=](std::int64_t i, std::int64_t end) {
         std::memcpy(to + i, from + i, static_cast<std::size_t>(end - i));
     };
-    auto i = unaligned_head<line>(to, count);
+    auto i = unaligned_head<64>(to, count);
     copy(0, i);
-    for (; i + line <= count; i += line)
-        V::stream_line(to + i, from + i);
+    for (; i + size <= count; i += size)
+        V::stream(to + i, V::load(reinterpret_cast<const std::int32_t *>(from + i)));
     copy(i, count);
 }
 
@@ -74,6 +74,7 @@ struct same {
     signed_magnitude<V> parts(typename V::reals x) const { return {V::abs(x), x}; }
 };
 
+/// Rounded, and integers saturated.
 template <typename V, typename T>
 void write_reals(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream) {
     run<V, false>(static_cast<const float *>(tile), static_cast<T *>(tensor) + first, count, stream, false,
@@ -90,30 +91,6 @@ void write_saturated_reals(void *tile, std::int64_t count, void *tensor, std::in
         V::store(reals + i, V::copy_sign(V::min(highest, V::abs(x)), x));
     }
     write_reals<V, T>(tile, count, tensor, first, stream);
-}
-
-/// Rounded and saturated.
-template <typename V, typename Integer>
-void write_integers(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream) {
-    constexpr std::int64_t n = V::lanes;
-    const auto *from = static_cast<const float *>(tile);
-    auto *to = static_cast<Integer *>(tensor) + first;
-    const auto four = [&](std::int64_t i, std::int64_t left, bool streams) {
-        const typename V::reals r[] = {
-                V::load(from + i), V::load(from + i + n), V::load(from + i + 2 * n), V::load(from + i + 3 * n)};
-        if (left >= 4 * n) return store<V>(to + i, r, streams);
-        store_partial<V>(to + i, left, r);
-    };
-    std::int64_t i = 0;
-    if (stream) {
-        const auto head = unaligned_head<64 / sizeof(Integer)>(to, count);
-        for (; i < head; i += 4 * n)
-            four(i, head - i, false);
-        i = head;
-    }
-    for (; i + 4 * n <= count; i += 4 * n)
-        four(i, 4 * n, stream);
-    if (i < count) four(i, count - i, false);
 }
 
 /// Codes of a narrow float, also in bytes at the beginning of the tile: none is written before what lies there is read.
@@ -158,7 +135,7 @@ template <typename V, typename Results, typename T>
     unsigned char rest[V::looked_up / 2] = {};
     alignas(64) T last[V::looked_up];
     std::memcpy(rest, src, static_cast<std::size_t>((count + 1) / 2));
-    V::template look_up<false>(rest, results, last);
+    store<V>(last, V::look_up(rest, results), false);
     std::memcpy(dst, last, static_cast<std::size_t>(count) * sizeof(T));
 }
 
@@ -178,10 +155,7 @@ void look_up(const block &of, const columns &with, const guide &by, const auto &
         const auto results = V::table_of(dst, formula(elements));
         for (std::int64_t i = 0; i < whole; i += step) {
             __builtin_prefetch(src + i / 2 + page);
-            if (stream)
-                V::template look_up<true>(src + i / 2, results, dst + i);
-            else
-                V::template look_up<false>(src + i / 2, results, dst + i);
+            store<V>(dst + i, V::look_up(src + i / 2, results), stream);
         }
         return results;
     };

@@ -51,7 +51,7 @@ template <typename V>
 struct real_zero {
     typename V::reals zero;
     static real_zero from(auto take) { return {take(take.c.zero)}; }
-    typename V::reals added_to(typename V::reals x) const { return V::add(x, zero); }
+    typename V::reals added_to(typename V::reals x) const { return x + zero; }
 };
 
 /// To the quotient rounded to an integer (numerics::onnx). Added to 1.5 * 2^23 all quotients that do not saturate
@@ -61,7 +61,7 @@ template <typename V>
 struct rounded_zero {
     typename V::reals offset;
     static rounded_zero from(auto take) { return {take(take.c.zero)}; }
-    typename V::reals added_to(typename V::reals x) const { return V::add(V::add(x, V::splat(rounder)), offset); }
+    typename V::reals added_to(typename V::reals x) const { return x + V::splat(rounder) + offset; }
 };
 
 /// The same for dst and zero points of 8 bits, which zero holds as s32: added as words, whose sums saturate at 8 bits
@@ -85,8 +85,8 @@ typename V::reals rounded_to(typename V::reals quotient) {
     if constexpr (std::is_same_v<Division, float>) {
         return quotient;
     } else {
-        const auto scaled = V::mul(quotient, V::splat(splitter<Division>));
-        return V::subtract(scaled, V::subtract(scaled, quotient));
+        const auto scaled = quotient * V::splat(splitter<Division>);
+        return scaled - (scaled - quotient);
     }
 }
 
@@ -99,7 +99,7 @@ struct division {
     static division from(auto take) { return {take(take.c.scale), take(take.c.zero)}; }
     typename V::reals operator()(typename V::reals x) const {
         // Any bound will do that all integer types lie within.
-        return V::min(V::splat(two_to_22), V::add(V::div(x, scale), zero));
+        return V::min(V::splat(two_to_22), x / scale + zero);
     }
 };
 
@@ -110,7 +110,7 @@ struct limited_division {
     rounded_zero<V> zero;
     static limited_division from(auto take) { return {take(take.c.scale), rounded_zero<V>::from(take)}; }
     [[gnu::always_inline]] typename V::reals operator()(typename V::reals x) const {
-        return zero.added_to(rounded_to<V, Division>(V::min(V::splat(two_to_22), V::div(x, scale))));
+        return zero.added_to(rounded_to<V, Division>(V::min(V::splat(two_to_22), x / scale)));
     }
 };
 
@@ -125,11 +125,11 @@ struct corrected_quotient {
     Zero zero;
     static corrected_quotient from(auto take) {
         const auto scale = take(take.c.scale);
-        return {scale, take(take.c.reciprocal), V::mul(scale, V::splat(two_to_22)), Zero::from(take)};
+        return {scale, take(take.c.reciprocal), scale * V::splat(two_to_22), Zero::from(take)};
     }
     auto operator()(typename V::reals x) const {
         x = V::min(limit, x);
-        const auto estimate = V::mul(x, reciprocal);
+        const auto estimate = x * reciprocal;
         const auto remainder = V::negated_fma(estimate, scale, x);
         return zero.added_to(V::fma(remainder, reciprocal, estimate));
     }
@@ -138,7 +138,7 @@ struct corrected_quotient {
 /// RN((1 - reciprocal scale) / scale), the residual of a reciprocal (two_part_reciprocal.hpp).
 template <typename V>
 typename V::reals residual(typename V::reals scale, typename V::reals reciprocal) {
-    const auto rest = V::negated_fma(reciprocal, scale, V::splat(1.0F)), estimate = V::mul(rest, reciprocal);
+    const auto rest = V::negated_fma(reciprocal, scale, V::splat(1.0F)), estimate = rest * reciprocal;
     return V::fma(V::negated_fma(estimate, scale, rest), reciprocal, estimate);
 }
 
@@ -148,11 +148,11 @@ template <typename V>
 struct two_part_product {
     typename V::reals high, low, limit;
     static two_part_product from(auto take) {
-        return {take(take.c.reciprocal), take(take.c.zero), V::mul(take(take.c.scale), V::splat(two_to_22))};
+        return {take(take.c.reciprocal), take(take.c.zero), take(take.c.scale) * V::splat(two_to_22)};
     }
     typename V::reals operator()(typename V::reals x) const {
         x = V::min(limit, x);
-        return V::fma(x, high, V::mul(x, low));
+        return V::fma(x, high, x * low);
     }
 };
 
@@ -163,11 +163,11 @@ struct two_part_and_zero {
     Zero zero;
     static two_part_and_zero from(auto take) {
         const auto scale = take(take.c.scale), reciprocal = take(take.c.reciprocal);
-        return {reciprocal, residual<V>(scale, reciprocal), V::mul(scale, V::splat(take.c.bound)), Zero::from(take)};
+        return {reciprocal, residual<V>(scale, reciprocal), scale * V::splat(take.c.bound), Zero::from(take)};
     }
     auto operator()(typename V::reals x) const {
         x = V::min(limit, x);
-        return zero.added_to(V::fma(x, high, V::mul(x, low)));
+        return zero.added_to(V::fma(x, high, x * low));
     }
 };
 
@@ -192,7 +192,7 @@ struct limited_product {
     Zero zero;
     static limited_product from(auto take) { return {take(take.c.reciprocal), Zero::from(take)}; }
     [[gnu::always_inline]] auto operator()(typename V::reals x) const {
-        return zero.added_to(rounded_to<V, Division>(V::min(V::splat(two_to_22), V::mul(x, reciprocal))));
+        return zero.added_to(rounded_to<V, Division>(V::min(V::splat(two_to_22), x * reciprocal)));
     }
 };
 
@@ -205,13 +205,13 @@ struct split_product {
     Zero zero;
     static split_product from(auto take) {
         const auto reciprocal = take(take.c.reciprocal);
-        return {reciprocal, V::mul(reciprocal, V::splat(splitter<Division>)),
-                V::mul(take(take.c.scale), V::splat(two_to_22)), Zero::from(take)};
+        return {reciprocal, reciprocal * V::splat(splitter<Division>), take(take.c.scale) * V::splat(two_to_22),
+                Zero::from(take)};
     }
     [[gnu::always_inline]] auto operator()(typename V::reals x) const {
         x = V::min(limit, x);
-        const auto scaled = V::mul(x, scaled_reciprocal);
-        return zero.added_to(V::subtract(scaled, V::negated_fma(x, reciprocal, scaled)));
+        const auto scaled = x * scaled_reciprocal;
+        return zero.added_to(scaled - V::negated_fma(x, reciprocal, scaled));
     }
 };
 
@@ -222,7 +222,7 @@ struct wide_division {
     typename V::integers zero_point;
     static wide_division from(auto take) { return {take(take.c.scale), V::as_integers(take(take.c.zero))}; }
     [[gnu::always_inline]] typename V::integers operator()(typename V::reals x) const {
-        return V::template saturated_sum<Integer>(V::div(x, scale), zero_point);
+        return V::template saturated_sum<Integer>(x / scale, zero_point);
     }
 };
 
@@ -251,7 +251,7 @@ struct shifted_quotient {
     typename V::reals scale, zero;
     static shifted_quotient from(auto take) { return {take(take.c.scale), take(take.c.zero)}; }
     typename V::reals operator()(typename V::reals x) const {
-        return in_division<V, Division>(V::add(in_division<V, Division>(V::div(x, scale)), zero));
+        return in_division<V, Division>(in_division<V, Division>(x / scale) + zero);
     }
     static constexpr bool is_limited = false;
     signed_magnitude<V> parts(typename V::reals x) const {
@@ -275,7 +275,7 @@ struct limited_quotient {
         const auto magnitude = in_division<V, Division>(quotient(V::abs(x)));
         // What is 0 in f16 only has a sign that a zero point takes away.
         const auto sign = std::is_same_v<Division, half> ? V::copy_sign(magnitude, x) : x;
-        return {magnitude, V::add(sign, zero)};
+        return {magnitude, sign + zero};
     }
     typename V::reals operator()(typename V::reals x) const {
         const auto [magnitude, sign] = parts(x);
@@ -288,12 +288,12 @@ template <typename V, typename Division>
 struct symmetric_quotient {
     typename V::reals high, low, limit;
     static symmetric_quotient from(auto take) {
-        return {take(take.c.reciprocal), take(take.c.zero), V::mul(take(take.c.scale), V::splat(take.c.bound))};
+        return {take(take.c.reciprocal), take(take.c.zero), take(take.c.scale) * V::splat(take.c.bound)};
     }
     static constexpr bool is_limited = true;
     signed_magnitude<V> parts(typename V::reals x) const {
         const auto limited = V::min(limit, V::abs(x));
-        return {in_division<V, Division>(V::fma(limited, high, V::mul(limited, low))), x};
+        return {in_division<V, Division>(V::fma(limited, high, limited * low)), x};
     }
     typename V::reals operator()(typename V::reals x) const {
         const auto [magnitude, sign] = parts(x);
@@ -311,7 +311,7 @@ struct limited_quotient_and_zero {
     }
     typename V::reals operator()(typename V::reals x) const {
         const auto magnitude = in_division<V, half>(quotient(V::abs(x)));
-        return in_division<V, half>(V::add(V::copy_sign(magnitude, x), zero));
+        return in_division<V, half>(V::copy_sign(magnitude, x) + zero);
     }
     static constexpr bool is_limited = false;
     signed_magnitude<V> parts(typename V::reals x) const {
@@ -327,7 +327,7 @@ template <typename V>
 struct multiplied_float {
     typename V::reals scale;
     static multiplied_float from(auto take) { return {take(take.c.scale)}; }
-    typename V::reals operator()(typename V::reals q) const { return V::mul(q, scale); }
+    typename V::reals operator()(typename V::reals q) const { return q * scale; }
 };
 
 /// (q - zp) * s of floats.
@@ -335,7 +335,7 @@ template <typename V>
 struct float_difference {
     typename V::reals zero, scale;
     static float_difference from(auto take) { return {take(take.c.zero), take(take.c.scale)}; }
-    typename V::reals operator()(typename V::reals q) const { return V::mul(V::subtract(q, zero), scale); }
+    typename V::reals operator()(typename V::reals q) const { return (q - zero) * scale; }
 };
 
 /// (q - zp) * s where the difference fits in s32; zero holds s32.
@@ -345,7 +345,7 @@ struct narrow_difference {
     typename V::reals scale;
     static narrow_difference from(auto take) { return {V::as_integers(take(take.c.zero)), take(take.c.scale)}; }
     typename V::reals operator()(typename V::integers q) const {
-        return V::mul(V::to_reals(V::subtract(q, zero_point)), scale);
+        return V::to_reals(V::subtract(q, zero_point)) * scale;
     }
 };
 
@@ -355,9 +355,7 @@ struct wide_difference {
     typename V::integers zero_point;
     typename V::reals scale;
     static wide_difference from(auto take) { return {V::as_integers(take(take.c.zero)), take(take.c.scale)}; }
-    typename V::reals operator()(typename V::integers q) const {
-        return V::mul(V::subtract_exactly(q, zero_point), scale);
-    }
+    typename V::reals operator()(typename V::integers q) const { return V::subtract_exactly(q, zero_point) * scale; }
 };
 
 // ---- Requantize -------------------------------------------------------------------------------------------
@@ -378,8 +376,8 @@ struct rescaled_sum {
             return {V::as_integers(take(take.c.zero)), scale, scale};
     }
     typename V::reals operator()(typename V::integers sum) const {
-        auto product = V::mul(V::to_reals(V::add(sum, bias)), scale);
-        if constexpr (Times == multiplied::twice) product = V::mul(product, second);
+        auto product = V::to_reals(V::add(sum, bias)) * scale;
+        if constexpr (Times == multiplied::twice) product = product * second;
         if constexpr (Activation == activation::relu) product = V::max(V::splat(0.0F), product);
         return V::min(V::splat(two_to_22), product);
     }

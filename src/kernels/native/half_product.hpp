@@ -36,7 +36,7 @@ struct half_product {
 
     [[gnu::always_inline]] typename H::integers operator()(typename H::reals x) const {
         x = H::min(limit, x);
-        return H::saturated_sum(H::fma(x, high, H::mul(x, low)), zero_point);
+        return H::saturated_sum(H::fma(x, high, x * low), zero_point);
     }
 };
 

@@ -32,33 +32,43 @@ template <typename V, typename Src>
             __builtin_prefetch(reinterpret_cast<const char *>(src) + prefetch_distance + k);
 }
 
-/// Four vectors of results to memory. Reals to bytes are rounded and saturated by V.
+template <typename V, typename W, int count>
+[[gnu::always_inline]] inline void store(void *p, const vectors<W, count> &r, bool stream) {
+    for (int k = 0; k < count; ++k) {
+        auto *const to = static_cast<std::byte *>(p) + k * static_cast<int>(sizeof(r.at[0]));
+        stream ? V::stream(to, r.at[k]) : V::store(to, r.at[k]);
+    }
+}
+
+/// Four vectors of results to memory. Reals that become shorter are rounded and saturated by V.
 template <typename V, typename Dst, typename Result>
 [[gnu::always_inline]] inline void store(Dst *p, const Result (&r)[4], bool stream) {
-    constexpr std::int64_t n = V::lanes;
-    if constexpr (std::is_same_v<Dst, float>) {
+    if constexpr (sizeof(Dst) == 4)
         for (int k = 0; k < 4; ++k)
-            stream ? V::stream(p + k * n, r[k]) : V::store(p + k * n, r[k]);
-    } else {
-        stream ? V::stream(p, r[0], r[1], r[2], r[3]) : V::store(p, r[0], r[1], r[2], r[3]);
-    }
+            stream ? V::stream(p + k * V::lanes, r[k]) : V::store(p + k * V::lanes, r[k]);
+    else
+        store<V>(p, V::pack(p, r[0], r[1], r[2], r[3]), stream);
 }
 
 /// The first `count` of them.
 template <typename V, typename Dst, typename Result>
 [[gnu::always_inline]] inline void store_partial(Dst *p, std::int64_t count, const Result (&r)[4]) {
-    if constexpr (std::is_same_v<Dst, float>)
+    if constexpr (sizeof(Dst) == 4) {
         for (std::int64_t k = 0; k * V::lanes < count; ++k)
             V::store_partial(p + k * V::lanes, count - k * V::lanes, r[k]);
-    else
-        V::store_partial(p, count, r[0], r[1], r[2], r[3]);
+    } else {
+        const auto packed = V::pack(p, r[0], r[1], r[2], r[3]);
+        constexpr auto size = static_cast<std::int64_t>(sizeof(packed.at[0]));
+        const auto bytes = count * static_cast<std::int64_t>(sizeof(Dst));
+        for (std::int64_t k = 0; k * size < bytes; ++k)
+            V::store_bytes(reinterpret_cast<std::byte *>(p) + k * size, bytes - k * size, packed.at[k]);
+    }
 }
 
-/// A dense run of integer results by formula_at(i), the formula of columns i to i + lanes. Overrunning, it reads and
-/// writes up to a block beyond its end, without masks: what lies there is computed afterwards.
+/// A dense run of results by formula_at(i), the formula of columns i to i + lanes. Overrunning, it reads and writes up
+/// to a block beyond its end, without masks: what lies there is computed afterwards.
 template <typename V, bool Overruns, typename Src, typename Dst, typename FormulaAt>
-requires std::is_integral_v<Dst>
-[[gnu::always_inline]] inline void run(
+requires(!std::is_same_v<Dst, float>) [[gnu::always_inline]] inline void run(
         const Src *src, Dst *dst, std::int64_t count, bool stream, bool prefetches, const FormulaAt &formula_at) {
     constexpr std::int64_t n = V::lanes, group = 4 * n;
     using result = decltype(formula_at(0)(load<V>(src)));
@@ -82,8 +92,10 @@ requires std::is_integral_v<Dst>
     std::int64_t i = 0;
     if constexpr (!Overruns)
         if (stream) {
-            i = unaligned_head < sizeof(Dst) == 4 ? n : group > (dst, count);
-            if (i > 0) partial(0, i);
+            constexpr std::int64_t aligned = 64 / sizeof(Dst) < group ? 64 / sizeof(Dst) : group;
+            const auto head = unaligned_head < V::lanes == 1 ? 1 : aligned > (dst, count);
+            if (head > 0) partial(0, head);
+            i = head;
         }
     for (; i + group <= count; i += group) {
         if (prefetches) prefetch<V>(src + i);
@@ -137,33 +149,6 @@ template <typename V, bool Overruns, typename Src, typename FormulaAt>
     }
 }
 
-/// The same of f16 and bf16.
-template <typename V, bool Overruns, typename Src, typename Dst, typename FormulaAt>
-requires std::is_same_v<Dst, half> || std::is_same_v<Dst, brain>
-[[gnu::always_inline]] inline void run(
-        const Src *src, Dst *dst, std::int64_t count, bool stream, bool, const FormulaAt &formula_at) {
-    constexpr std::int64_t n = V::lanes;
-    const auto at = [&](std::int64_t i) __attribute__((always_inline)) {
-        return formula_at(i)(load<V>(src + i));
-    };
-    const auto partial = [&](std::int64_t i, std::int64_t end) __attribute__((always_inline)) {
-        Dst rest[n];
-        V::store(rest, formula_at(i)(load_partial<V>(src + i, end - i)));
-        std::memcpy(dst + i, rest, static_cast<std::size_t>(end - i < n ? end - i : n) * sizeof(Dst));
-    };
-    std::int64_t i = 0;
-    if (stream) {
-        const auto head = unaligned_head<32>(dst, count);
-        for (; i < head; i += n)
-            partial(i, head);
-        i = head;
-    }
-    for (; i + 2 * n <= count; i += 2 * n)
-        stream ? V::stream(dst + i, at(i), at(i + n)) : V::store(dst + i, at(i), at(i + n));
-    for (; i < count; i += n)
-        partial(i, count);
-}
-
 /// The code of a float of 8 bits.
 struct code {
     std::uint8_t bits;
@@ -199,7 +184,7 @@ template <typename V, bool, typename Src, typename FormulaAt>
             magnitudes[k] = by.code(is_limited ? magnitude : by.bounded(magnitude));
             signs[k] = sign;
         }
-        V::store_codes(to, magnitudes, signs, f);
+        V::store(to, V::to_codes(magnitudes, signs, f));
         if (left < group) std::memcpy(&dst[i], codes, static_cast<std::size_t>(left));
     }
 }

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/native/types.hpp"
+#include "kernels/native/microkernel.hpp"
 #include "quantization/small_float.hpp"
 
 namespace dynquant::kernels::native {
@@ -20,7 +20,7 @@ typename V::reals widened(typename V::integers bits) {
     const auto magnitude = V::bit_and(bits, V::splat(std::int32_t {Float::sign_bit - 1}));
     const auto normal = V::add(V::template shift_left<dropped>(magnitude), V::splat(rebased));
     // Subnormal here, normal there: an implicit bit is lent and taken away.
-    const auto lent = V::subtract(V::as_reals(V::add(normal, V::splat(implicit))), V::splat(least_normal));
+    const auto lent = V::as_reals(V::add(normal, V::splat(implicit))) - V::splat(least_normal);
     auto value =
             V::select_less(magnitude, V::splat(std::int32_t {1 << Float::fraction_bits}), V::as_integers(lent), normal);
     if constexpr (Float::has_nan && Float::has_minus_0)
@@ -85,7 +85,7 @@ struct computed_units {
     [[gnu::always_inline]] unit_and_base<V> of(typename V::reals magnitude) const {
         constexpr std::int32_t infinity = 0x7f800000;
         const auto power = V::as_reals(V::bit_and(V::as_integers(magnitude), V::splat(infinity)));
-        const auto unit = V::mul(V::max(least_normal, power), to_unit);
+        const auto unit = V::max(least_normal, power) * to_unit;
         const auto bits = V::as_integers(unit);
         return {unit, V::add(V::subtract(bits, V::shift_right(bits, dropped)), offset)};
     }
@@ -124,7 +124,7 @@ class narrowing {
     /// of the exponent; below the least normal number the unit is no less, and there is no such bit.
     [[gnu::always_inline]] typename V::integers code(typename V::reals magnitude) const {
         const auto [unit, base] = units_.of(magnitude);
-        return V::subtract(V::as_integers(V::add(magnitude, unit)), base);
+        return V::subtract(V::as_integers(magnitude + unit), base);
     }
 
   private:
@@ -146,7 +146,7 @@ auto load(const small_float<std::uint8_t, exponent_bits, fraction_bits, special>
     } else if constexpr (V::lanes > 1 && exponent_bits == 4) {
         // The same number but for the bias, subnormals included, which become normal in f32.
         constexpr auto rebiased = __builtin_bit_cast(float, (127 + 15 - type::bias) << 23);
-        const auto value = V::mul(V::load_as_small_half(&p->bits), V::splat(rebiased));
+        const auto value = V::load_as_small_half(&p->bits) * V::splat(rebiased);
         const auto bits = V::as_integers(value);
         constexpr std::int32_t nan = 0x7fc00000,
                                highest = (type::highest << (23 - fraction_bits)) + ((127 - type::bias) << 23);

@@ -211,8 +211,8 @@ constexpr codecs codecs_of() {
     both(data_type::u4, write_packed<V, 4, false>);
     both(data_type::s2, write_packed<V, 2, true>);
     both(data_type::u2, write_packed<V, 2, false>);
-    both(data_type::s16, write_integers<V, std::int16_t>);
-    both(data_type::u16, write_integers<V, std::uint16_t>);
+    both(data_type::s16, write_reals<V, std::int16_t>);
+    both(data_type::u16, write_reals<V, std::uint16_t>);
     both(data_type::f4_e2m1, write_f4<V>);
     add(data_type::f16, write_reals<V, half>, write_saturated_reals<V, half>);
     add(data_type::bf16, write_reals<V, brain>, write_saturated_reals<V, brain>);

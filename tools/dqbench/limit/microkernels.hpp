@@ -3,7 +3,7 @@
 //
 // An instruction set is the native kernel's type of primitives with those replaced that convert:
 // - load of 8-bit elements: the bytes as they are, for every quarter of a vector;
-// - store, stream and store_partial to 8-bit elements: the four vectors joined by OR, so that no load is dropped.
+// - pack to 8-bit elements: the four vectors joined by OR, so that no load is dropped.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ void traffic(const char *src, std::int64_t src_bytes, char *dst, std::int64_t ds
     for (std::int64_t i = 0, steps = by_src < by_dst ? by_src : by_dst; i < steps; ++i) {
         auto sum = load(src);
         for (std::int64_t k = 1; k < loads; ++k)
-            sum = V::add(sum, load(src + k * vector));
+            sum += load(src + k * vector);
         src += loads * vector;
         for (std::int64_t k = 0; k < stores; ++k, dst += vector)
             stream ? V::stream(reinterpret_cast<float *>(dst), sum) : V::store(reinterpret_cast<float *>(dst), sum);

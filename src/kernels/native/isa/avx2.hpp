@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "kernels/native/isa/bytes_avx2.hpp"
-#include "kernels/native/types.hpp"
+#include "kernels/native/microkernel.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
@@ -74,10 +74,6 @@ struct avx2 : byte_shuffles {
 
     static reals pick(const float *p, integers index) { return _mm256_permutevar8x32_ps(load(p), index); }
 
-    static reals add(reals a, reals b) { return _mm256_add_ps(a, b); }
-    static reals subtract(reals a, reals b) { return _mm256_sub_ps(a, b); }
-    static reals mul(reals a, reals b) { return _mm256_mul_ps(a, b); }
-    static reals div(reals a, reals b) { return _mm256_div_ps(a, b); }
     static reals fma(reals a, reals b, reals c) { return _mm256_fmadd_ps(a, b, c); }
     static reals negated_fma(reals a, reals b, reals c) { return _mm256_fnmadd_ps(a, b, c); }
     // MINPS and MAXPS give the second operand when either is NaN.
@@ -121,59 +117,45 @@ struct avx2 : byte_shuffles {
     }
 
     static void store(float *p, reals a) { _mm256_storeu_ps(p, a); }
-    static void store(std::int32_t *p, integers a) { _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), a); }
-    static void store(__m256i *p, integers a) { _mm256_storeu_si256(p, a); }
-    static void store(half *p, reals a) { _mm_storeu_si128(as_halves(p), to_half(a)); }
-    static void store(brain *p, reals a) { _mm_storeu_si128(as_halves(p), to_brain(a)); }
-    template <typename Real>
-    static void store(Real *p, reals a, reals b) {
-        store(p, a);
-        store(p + lanes, b);
-    }
+    static void store(void *p, integers a) { _mm256_storeu_si256(static_cast<__m256i *>(p), a); }
     static void store_partial(float *p, std::int64_t count, reals a) { _mm256_maskstore_ps(p, first_lanes(count), a); }
 
     static void store_partial(std::int32_t *p, std::int64_t count, integers a) {
         _mm256_maskstore_epi32(p, first_lanes(count), a);
     }
 
+    static void store_bytes(void *p, std::int64_t count, integers a) {
+        if (count >= 32) return store(p, a);
+        const __m128i low = _mm256_castsi256_si128(a);
+        if (count < 16) return store_bytes(p, count, low);
+        std::memcpy(p, &low, 16);
+        store_bytes(static_cast<unsigned char *>(p) + 16, count - 16, _mm256_extracti128_si256(a, 1));
+    }
     static void stream(float *p, reals a) { _mm256_stream_ps(p, a); }
-    static void stream(__m256i *p, integers a) { _mm256_stream_si256(p, a); }
-    static void stream(half *p, reals a) { _mm_stream_si128(as_halves(p), to_half(a)); }
-    static void stream(brain *p, reals a) { _mm_stream_si128(as_halves(p), to_brain(a)); }
-    template <typename Real>
-    static void stream(Real *p, reals a, reals b) {
-        stream(p, a);
-        stream(p + lanes, b);
-    }
-    static void stream_line(std::uint8_t *to, const std::uint8_t *from) {
-        for (int half = 0; half < 64; half += 32)
-            stream(as_vectors(to + half), _mm256_loadu_si256(reinterpret_cast<const __m256i *>(from + half)));
-    }
+    static void stream(void *p, integers a) { _mm256_stream_si256(static_cast<__m256i *>(p), a); }
     static void fence() { _mm_sfence(); }
     /// Compilers leave this out on some paths, and LDMXCSR then waits 80 ns.
     static void leave() { _mm256_zeroupper(); }
 
-    template <typename Integer, typename Number>
-    static void stream(Integer *p, const Number &a, const Number &b, const Number &c, const Number &d) {
-        if constexpr (sizeof(Integer) == 1) {
-            stream(as_vectors(p), pack(p, a, b, c, d));
-        } else {
-            stream(as_vectors(p), pack(p, a, b));
-            stream(as_vectors(p + 2 * lanes), pack(p, c, d));
-        }
+    /// Rounds to s32, NaN to the lowest, and saturates twice.
+    template <typename Integer>
+    requires(sizeof(Integer) == 1) static vectors<avx2, 1> pack(const Integer *, reals a, reals b, reals c, reals d) {
+        return {in_order(to_bytes<Integer>(
+                _mm256_cvtps_epi32(a), _mm256_cvtps_epi32(b), _mm256_cvtps_epi32(c), _mm256_cvtps_epi32(d)))};
     }
-    template <typename Integer, typename Number>
-    static void store(Integer *p, const Number &a, const Number &b, const Number &c, const Number &d) {
-        if constexpr (sizeof(Integer) == 1) {
-            store(as_vectors(p), pack(p, a, b, c, d));
-        } else {
-            store(as_vectors(p), pack(p, a, b));
-            store(as_vectors(p + 2 * lanes), pack(p, c, d));
-        }
+    using shifted = real_and_zero_point;
+    template <typename Integer>
+    static vectors<avx2, 1> pack(
+            const Integer *, const shifted &a, const shifted &b, const shifted &c, const shifted &d) {
+        return {in_order(words_to_bytes<Integer>(sums(a, b), sums(c, d)))};
     }
-    /// Those of four vectors each, as codes of a format.
-    static void store_codes(
-            std::uint8_t *p, const integers (&magnitudes)[4], const reals (&signs)[4], const narrow_format &format) {
+    /// To 16 bits: integers, f16 and bf16.
+    template <typename T>
+    requires(sizeof(T) == 2) static vectors<avx2, 2> pack(const T *p, reals a, reals b, reals c, reals d) {
+        return {to_words(p, a, b), to_words(p, c, d)};
+    }
+    /// Four vectors as codes of a format.
+    static integers to_codes(const integers (&magnitudes)[4], const reals (&signs)[4], const narrow_format &format) {
         const auto bits = [&](int k) { return as_integers(signs[k]); };
         const __m256i given = to_bytes<std::uint8_t>(magnitudes[0], magnitudes[1], magnitudes[2], magnitudes[3]);
         const __m256i sign =
@@ -181,37 +163,7 @@ struct avx2 : byte_shuffles {
         const __m256i shifted = _mm256_srl_epi16(sign, _mm_cvtsi32_si128(format.sign_shift));
         const __m256i has_sign = _mm256_cmpgt_epi8(given, _mm256_set1_epi8(format.signless));
         const __m256i code = _mm256_min_epu8(given, _mm256_set1_epi8(static_cast<char>(format.nan)));
-        store(as_vectors(p), in_order(_mm256_or_si256(code, _mm256_and_si256(has_sign, shifted))));
-    }
-    template <typename Integer, typename Number>
-    static void store_partial(
-            Integer *p, std::int64_t count, const Number &a, const Number &b, const Number &c, const Number &d) {
-        if constexpr (sizeof(Integer) == 1) {
-            store_bytes(p, count, pack(p, a, b, c, d));
-        } else {
-            if (count < 2 * lanes) return store_bytes(p, count * 2, pack(p, a, b));
-            store(as_vectors(p), pack(p, a, b));
-            store_bytes(p + 2 * lanes, count * 2 - 32, pack(p, c, d));
-        }
-    }
-
-    static void store(std::int32_t *p, integers a, integers b, integers c, integers d) {
-        store(p, a);
-        store(p + lanes, b);
-        store(p + 2 * lanes, c);
-        store(p + 3 * lanes, d);
-    }
-    static void stream(std::int32_t *p, integers a, integers b, integers c, integers d) {
-        stream(as_vectors(p), a);
-        stream(as_vectors(p + lanes), b);
-        stream(as_vectors(p + 2 * lanes), c);
-        stream(as_vectors(p + 3 * lanes), d);
-    }
-    static void store_partial(std::int32_t *p, std::int64_t count, integers a, integers b, integers c, integers d) {
-        store_partial(p, count, a);
-        store_partial(p + lanes, count - lanes, b);
-        store_partial(p + 2 * lanes, count - 2 * lanes, c);
-        store_partial(p + 3 * lanes, count - 3 * lanes, d);
+        return in_order(_mm256_or_si256(code, _mm256_and_si256(has_sign, shifted)));
     }
 
     /// By doubles: next to 1.5 * 2^52 they are integers whose low halves are those of 32 bits. u32's zero points are
@@ -250,10 +202,6 @@ struct avx2 : byte_shuffles {
     }
 
   private:
-    static __m256i *as_vectors(void *p) { return static_cast<__m256i *>(p); }
-
-    static __m128i *as_halves(void *p) { return static_cast<__m128i *>(p); }
-
     /// Sixteen words, all below 256, as bytes.
     static __m128i joined_words(__m256i words) {
         return _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
@@ -270,9 +218,10 @@ struct avx2 : byte_shuffles {
         const __m256i is_nan = _mm256_castps_si256(_mm256_cmp_ps(a, a, _CMP_UNORD_Q));
         return _mm256_blendv_epi8(rounded, quiet, is_nan);
     }
-    static __m128i to_brain(reals a) {
-        const __m256i words = _mm256_srli_epi32(rounded_to_upper_half(a), 16);
-        return _mm_packus_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
+    static integers to_words(const half *, reals a, reals b) { return _mm256_set_m128i(to_half(b), to_half(a)); }
+    static integers to_words(const brain *, reals a, reals b) {
+        const auto upper = [](reals x) { return _mm256_srli_epi32(rounded_to_upper_half(x), 16); };
+        return in_fours(_mm256_packus_epi32(upper(a), upper(b)));
     }
 
     static const __m128i *as_vector(const void *p) { return static_cast<const __m128i *>(p); }
@@ -323,28 +272,6 @@ struct avx2 : byte_shuffles {
         if (count & 1) std::memcpy(to, &low, 1);
     }
 
-    /// The same, fewer than 32.
-    static void store_bytes(void *p, std::int64_t count, __m256i bytes) {
-        const __m128i low = _mm256_castsi256_si128(bytes);
-        if (count < 16) return store_bytes(p, count, low);
-        std::memcpy(p, &low, 16);
-        store_bytes(static_cast<unsigned char *>(p) + 16, count - 16, _mm256_extracti128_si256(bytes, 1));
-    }
-
-    /// Rounds to s32, NaN to the lowest, and saturates twice.
-    template <typename Integer>
-    static __m256i pack(const Integer *p, reals a, reals b, reals c, reals d) {
-        return pack(p, _mm256_cvtps_epi32(a), _mm256_cvtps_epi32(b), _mm256_cvtps_epi32(c), _mm256_cvtps_epi32(d));
-    }
-    template <typename Integer>
-    static __m256i pack(const Integer *, integers a, integers b, integers c, integers d) {
-        return in_order(to_bytes<Integer>(a, b, c, d));
-    }
-    using shifted = real_and_zero_point;
-    template <typename Integer>
-    static __m256i pack(const Integer *, const shifted &a, const shifted &b, const shifted &c, const shifted &d) {
-        return in_order(words_to_bytes<Integer>(sums(a, b), sums(c, d)));
-    }
     static __m256i sums(const shifted &a, const shifted &b) {
         const __m256i rounded = _mm256_packs_epi32(_mm256_cvtps_epi32(a.real), _mm256_cvtps_epi32(b.real));
         return _mm256_adds_epi16(rounded, _mm256_packs_epi32(a.zero_point, b.zero_point));
@@ -362,13 +289,14 @@ struct avx2 : byte_shuffles {
     static __m256i in_order(__m256i bytes) {
         return _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
     }
-    /// The same to words, once, which come out in fours.
+    /// To words, saturated once.
     template <typename Integer>
-    static __m256i pack(const Integer *, reals a, reals b) {
+    static integers to_words(const Integer *, reals a, reals b) {
         const __m256i x = _mm256_cvtps_epi32(a), y = _mm256_cvtps_epi32(b);
-        const __m256i both = std::is_signed_v<Integer> ? _mm256_packs_epi32(x, y) : _mm256_packus_epi32(x, y);
-        return _mm256_permute4x64_epi64(both, _MM_SHUFFLE(3, 1, 2, 0));
+        return in_fours(std::is_signed_v<Integer> ? _mm256_packs_epi32(x, y) : _mm256_packus_epi32(x, y));
     }
+    /// Of packed words.
+    static __m256i in_fours(__m256i words) { return _mm256_permute4x64_epi64(words, _MM_SHUFFLE(3, 1, 2, 0)); }
 };
 
 } // namespace

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "kernels/native/isa/bytes_avx2.hpp"
-#include "kernels/native/types.hpp"
+#include "kernels/native/microkernel.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
@@ -70,10 +70,6 @@ struct avx512 : byte_shuffles {
 
     static reals pick(const float *p, integers index) { return _mm512_permutexvar_ps(index, load(p)); }
 
-    static reals add(reals a, reals b) { return _mm512_add_ps(a, b); }
-    static reals subtract(reals a, reals b) { return _mm512_sub_ps(a, b); }
-    static reals mul(reals a, reals b) { return _mm512_mul_ps(a, b); }
-    static reals div(reals a, reals b) { return _mm512_div_ps(a, b); }
     static reals fma(reals a, reals b, reals c) { return _mm512_fmadd_ps(a, b, c); }
     static reals negated_fma(reals a, reals b, reals c) { return _mm512_fnmadd_ps(a, b, c); }
     // VMINPS and VMAXPS give the second operand when either is NaN.
@@ -118,19 +114,7 @@ struct avx512 : byte_shuffles {
     }
 
     static void store(float *p, reals a) { _mm512_storeu_ps(p, a); }
-    static void store(std::int32_t *p, integers a) { _mm512_storeu_si512(p, a); }
-    static void store(half *p, reals a) { _mm256_storeu_si256(as_halves(p), to_half(a)); }
-    static void store(brain *p, reals a) {
-        _mm256_storeu_si256(as_halves(p), _mm512_castsi512_si256(to_words(p, a, a)));
-    }
-    static void store(float *p, reals a, reals b) {
-        store(p, a);
-        store(p + lanes, b);
-    }
-    template <typename Real>
-    static void store(Real *p, reals a, reals b) {
-        _mm512_storeu_si512(p, to_words(p, a, b));
-    }
+    static void store(void *p, integers a) { _mm512_storeu_si512(p, a); }
     static void store_partial(float *p, std::int64_t count, reals a) {
         _mm512_mask_storeu_ps(p, first_lanes(count), a);
     }
@@ -139,81 +123,36 @@ struct avx512 : byte_shuffles {
         _mm512_mask_storeu_epi32(p, first_lanes(count), a);
     }
 
+    static void store_bytes(void *p, std::int64_t count, integers a) {
+        const auto bits = _bzhi_u64(~0ULL, static_cast<unsigned>(count < 64 ? count : 64));
+        _mm512_mask_storeu_epi8(p, _cvtu64_mask64(bits), a);
+    }
     static void stream(float *p, reals a) { _mm512_stream_ps(p, a); }
-    static void stream(__m512i *p, integers a) { _mm512_stream_si512(p, a); }
-    static void stream(float *p, reals a, reals b) {
-        stream(p, a);
-        stream(p + lanes, b);
-    }
-    template <typename Real>
-    static void stream(Real *p, reals a, reals b) {
-        stream(as_vectors(p), to_words(p, a, b));
-    }
-    static void stream_line(std::uint8_t *to, const std::uint8_t *from) {
-        stream(as_vectors(to), _mm512_loadu_si512(from));
-    }
+    static void stream(void *p, integers a) { _mm512_stream_si512(static_cast<__m512i *>(p), a); }
     static void fence() { _mm_sfence(); }
     /// Compilers leave this out on some paths, and LDMXCSR then waits 80 ns.
     static void leave() { _mm256_zeroupper(); }
 
+    /// Rounds to s32, NaN to the lowest, and saturates twice.
     template <typename Integer>
-    static void stream(Integer *p, reals a, reals b, reals c, reals d) {
-        if constexpr (sizeof(Integer) == 1) {
-            stream(as_vectors(p), pack(p, a, b, c, d));
-        } else {
-            stream(as_vectors(p), pack(p, a, b));
-            stream(as_vectors(p + 2 * lanes), pack(p, c, d));
-        }
+    requires(sizeof(Integer) == 1) static vectors<avx512, 1> pack(const Integer *, reals a, reals b, reals c, reals d) {
+        return {in_order(to_bytes<Integer>(
+                _mm512_cvtps_epi32(a), _mm512_cvtps_epi32(b), _mm512_cvtps_epi32(c), _mm512_cvtps_epi32(d)))};
     }
-    template <typename Integer>
-    static void store(Integer *p, reals a, reals b, reals c, reals d) {
-        if constexpr (sizeof(Integer) == 1) {
-            _mm512_storeu_si512(p, pack(p, a, b, c, d));
-        } else {
-            _mm512_storeu_si512(p, pack(p, a, b));
-            _mm512_storeu_si512(p + 2 * lanes, pack(p, c, d));
-        }
+    /// To 16 bits: integers, f16 and bf16.
+    template <typename T>
+    requires(sizeof(T) == 2) static vectors<avx512, 2> pack(const T *p, reals a, reals b, reals c, reals d) {
+        return {to_words(p, a, b), to_words(p, c, d)};
     }
-    /// Those of four vectors each, as codes of a format.
-    static void store_codes(
-            std::uint8_t *p, const integers (&magnitudes)[4], const reals (&signs)[4], const narrow_format &format) {
+    /// Four vectors as codes of a format.
+    static integers to_codes(const integers (&magnitudes)[4], const reals (&signs)[4], const narrow_format &format) {
         const auto bits = [&](int k) { return as_integers(signs[k]); };
         const __m512i given = to_bytes<std::uint8_t>(magnitudes[0], magnitudes[1], magnitudes[2], magnitudes[3]);
         const __mmask64 negative = _mm512_movepi8_mask(to_bytes<std::int8_t>(bits(0), bits(1), bits(2), bits(3)));
         const __mmask64 has_sign = _mm512_mask_cmpgt_epi8_mask(negative, given, _mm512_set1_epi8(format.signless));
         const __m512i code = _mm512_min_epu8(given, _mm512_set1_epi8(static_cast<char>(format.nan)));
         const __m512i sign = _mm512_set1_epi8(static_cast<char>(0x80 >> format.sign_shift));
-        _mm512_storeu_si512(p, in_order(_mm512_mask_add_epi8(code, has_sign, code, sign)));
-    }
-    template <typename Integer>
-    static void store_partial(Integer *p, std::int64_t count, reals a, reals b, reals c, reals d) {
-        const auto mask = _bzhi_u64(~0ULL, static_cast<unsigned>(count));
-        if constexpr (sizeof(Integer) == 1) {
-            _mm512_mask_storeu_epi8(p, _cvtu64_mask64(mask), pack(p, a, b, c, d));
-        } else {
-            const auto words = [](std::uint64_t bits) { return _cvtu32_mask32(static_cast<std::uint32_t>(bits)); };
-            _mm512_mask_storeu_epi16(p, words(mask), pack(p, a, b));
-            _mm512_mask_storeu_epi16(p + 2 * lanes, words(mask >> 32), pack(p, c, d));
-        }
-    }
-
-    static void store(std::int32_t *p, integers a, integers b, integers c, integers d) {
-        store(p, a);
-        store(p + lanes, b);
-        store(p + 2 * lanes, c);
-        store(p + 3 * lanes, d);
-    }
-    static void stream(std::int32_t *p, integers a, integers b, integers c, integers d) {
-        stream(as_vectors(p), a);
-        stream(as_vectors(p + lanes), b);
-        stream(as_vectors(p + 2 * lanes), c);
-        stream(as_vectors(p + 3 * lanes), d);
-    }
-    static void store_partial(std::int32_t *p, std::int64_t count, integers a, integers b, integers c, integers d) {
-        store_partial(p, count, a);
-        store_partial(p + lanes, count - lanes, b);
-        store_partial(p + 2 * lanes, count - 2 * lanes, c);
-        store_partial(p + 3 * lanes, count - 3 * lanes, d);
+        return in_order(_mm512_mask_add_epi8(code, has_sign, code, sign));
     }
 
     /// By doubles: next to 1.5 * 2^52 they are integers whose low halves are those of 32 bits. u32's zero points are
@@ -260,23 +199,16 @@ struct avx512 : byte_shuffles {
     static integers table_of(const Real *p, reals values) {
         return to_words(p, values, values);
     }
-    template <bool Streaming>
-    static void look_up(const unsigned char *packed, reals table, float *to) {
+    static vectors<avx512, 2> look_up(const unsigned char *packed, reals table) {
         const auto sixteen = [&](int k) {
             const __m512i bytes = _mm512_cvtepu8_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i *>(packed + k)));
-            return _mm512_permutexvar_ps(_mm512_or_si512(bytes, _mm512_slli_epi64(bytes, 28)), table);
+            return as_integers(_mm512_permutexvar_ps(_mm512_or_si512(bytes, _mm512_slli_epi64(bytes, 28)), table));
         };
-        const reals low = sixteen(0), high = sixteen(8);
-        Streaming ? stream(to, low, high) : store(to, low, high);
+        return {sixteen(0), sixteen(8)};
     }
-    template <bool Streaming, typename Real>
-    static void look_up(const unsigned char *packed, integers table, Real *to) {
+    static vectors<avx512, 1> look_up(const unsigned char *packed, integers table) {
         const __m512i bytes = _mm512_cvtepu8_epi32(load_bytes(packed));
-        const __m512i result = _mm512_permutexvar_epi16(_mm512_or_si512(bytes, _mm512_slli_epi32(bytes, 12)), table);
-        if constexpr (Streaming)
-            _mm512_stream_si512(reinterpret_cast<__m512i *>(to), result);
-        else
-            _mm512_storeu_si512(to, result);
+        return {_mm512_permutexvar_epi16(_mm512_or_si512(bytes, _mm512_slli_epi32(bytes, 12)), table)};
     }
 
     static constexpr std::int64_t nibbles = 64;
@@ -295,14 +227,11 @@ struct avx512 : byte_shuffles {
     }
 
   private:
-    static __m512i *as_vectors(void *p) { return static_cast<__m512i *>(p); }
     static reals widened(const half *, __m256i bits) { return _mm512_cvtph_ps(bits); }
     static reals widened(const brain *, __m256i bits) {
         return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
     }
     static __m256i load_halves(const void *p) { return _mm256_loadu_si256(static_cast<const __m256i *>(p)); }
-    static __m256i *as_halves(void *p) { return static_cast<__m256i *>(p); }
-
     static __m256i to_half(reals a) { return _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT); }
     static integers to_words(const half *, reals a, reals b) {
         return _mm512_inserti64x4(_mm512_castsi256_si512(to_half(a)), to_half(b), 1);
@@ -331,15 +260,6 @@ struct avx512 : byte_shuffles {
         return _cvtu32_mask16(_bzhi_u32(0xffffU, static_cast<unsigned>(clipped)));
     }
 
-    /// Rounds to s32, NaN to the lowest, and saturates twice.
-    template <typename Integer>
-    static __m512i pack(const Integer *p, reals a, reals b, reals c, reals d) {
-        return pack(p, _mm512_cvtps_epi32(a), _mm512_cvtps_epi32(b), _mm512_cvtps_epi32(c), _mm512_cvtps_epi32(d));
-    }
-    template <typename Integer>
-    static __m512i pack(const Integer *, integers a, integers b, integers c, integers d) {
-        return in_order(to_bytes<Integer>(a, b, c, d));
-    }
     /// Packing goes by 128-bit quarters, so the groups of four bytes come out quarter by quarter: a0 b0 c0 d0 a1 b1 ...
     template <typename Integer>
     static __m512i to_bytes(integers a, integers b, integers c, integers d) {
@@ -350,9 +270,9 @@ struct avx512 : byte_shuffles {
         const __m512i places = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
         return _mm512_permutexvar_epi32(places, bytes);
     }
-    /// The same to words, once, which come out in fours.
+    /// To words, saturated once, which come out in fours.
     template <typename Integer>
-    static __m512i pack(const Integer *, reals a, reals b) {
+    static integers to_words(const Integer *, reals a, reals b) {
         const __m512i x = _mm512_cvtps_epi32(a), y = _mm512_cvtps_epi32(b);
         const __m512i both = std::is_signed_v<Integer> ? _mm512_packs_epi32(x, y) : _mm512_packus_epi32(x, y);
         return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), both);

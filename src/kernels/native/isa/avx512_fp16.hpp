@@ -25,7 +25,6 @@ struct avx512_halves {
         return _mm512_castsi512_ph(_mm512_maskz_loadu_epi16(_cvtu32_mask32(first_lanes(count)), p));
     }
 
-    static reals mul(reals a, reals b) { return _mm512_mul_ph(a, b); }
     static reals fma(reals a, reals b, reals c) { return _mm512_fmadd_ph(a, b, c); }
     static reals min(reals bound, reals x) { return _mm512_min_ph(bound, x); } // NaN in x passes
 
@@ -35,24 +34,12 @@ struct avx512_halves {
     }
 
     template <typename Integer>
-    static void store(Integer *p, integers a, integers b, integers c, integers d) {
-        _mm512_storeu_si512(p, pack(p, a, b));
-        _mm512_storeu_si512(p + 2 * lanes, pack(p, c, d));
+    static vectors<avx512_halves, 2> pack(const Integer *, integers a, integers b, integers c, integers d) {
+        return {to_bytes<Integer>(a, b), to_bytes<Integer>(c, d)};
     }
-    template <typename Integer>
-    static void stream(Integer *p, integers a, integers b, integers c, integers d) {
-        _mm512_stream_si512(reinterpret_cast<__m512i *>(p), pack(p, a, b));
-        _mm512_stream_si512(reinterpret_cast<__m512i *>(p + 2 * lanes), pack(p, c, d));
-    }
-    template <typename Integer>
-    static void store_partial(Integer *p, std::int64_t count, integers a, integers b, integers c, integers d) {
-        const auto mask = [=](std::int64_t begin) {
-            const std::uint64_t low = first_lanes(count - begin), high = first_lanes(count - begin - lanes);
-            return _cvtu64_mask64(low | high << lanes);
-        };
-        _mm512_mask_storeu_epi8(p, mask(0), pack(p, a, b));
-        _mm512_mask_storeu_epi8(p + 2 * lanes, mask(2 * lanes), pack(p, c, d));
-    }
+    static void store(void *p, integers a) { avx512::store(p, a); }
+    static void store_bytes(void *p, std::int64_t count, integers a) { avx512::store_bytes(p, count, a); }
+    static void stream(void *p, integers a) { avx512::stream(p, a); }
 
   private:
     static __m128i to_half(float value) { return _mm_cvtps_ph(_mm_set_ss(value), _MM_FROUND_TO_NEAREST_INT); }
@@ -65,7 +52,7 @@ struct avx512_halves {
 
     /// Packing goes by 128-bit quarters, so the groups of eight bytes come out quarter by quarter: a0 b0 a1 b1 ...
     template <typename Integer>
-    static __m512i pack(const Integer *, integers a, integers b) {
+    static __m512i to_bytes(integers a, integers b) {
         const __m512i both = std::is_signed_v<Integer> ? _mm512_packs_epi16(a, b) : _mm512_packus_epi16(a, b);
         return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), both);
     }

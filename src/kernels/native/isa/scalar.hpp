@@ -7,7 +7,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "kernels/native/types.hpp"
+#include "kernels/native/microkernel.hpp"
 #include "quantization/small_float.hpp"
 
 namespace dynquant::kernels::native {
@@ -40,10 +40,6 @@ struct scalar {
         return p[index];
     }
 
-    static reals add(reals a, reals b) { return a + b; }
-    static reals subtract(reals a, reals b) { return a - b; }
-    static reals mul(reals a, reals b) { return a * b; }
-    static reals div(reals a, reals b) { return a / b; }
     static reals fma(reals a, reals b, reals c) { return a * b + c; } // only where contraction is optional
     static reals min(reals bound, reals x) { return bound < x ? bound : x; }
     static reals max(reals bound, reals x) { return bound > x ? bound : x; }
@@ -79,24 +75,37 @@ struct scalar {
     static reals to_reals(integers a) { return static_cast<float>(a); }
     static reals subtract_exactly(integers a, integers b) { return static_cast<float>(std::int64_t {a} - b); }
 
-    template <typename Integer>
-    static Integer saturate(reals x) {
-        constexpr float lowest = std::numeric_limits<Integer>::lowest(), highest = std::numeric_limits<Integer>::max();
-        return static_cast<Integer>(__builtin_rintf(x > lowest ? min(highest, x) : lowest));
+    template <typename T>
+    static T converted(reals x) {
+        if constexpr (std::is_same_v<T, half>) {
+            return {float16::from(x).bits};
+        } else if constexpr (std::is_same_v<T, brain>) {
+            return {bfloat16::from(x).bits};
+        } else {
+            constexpr float lowest = std::numeric_limits<T>::lowest(), highest = std::numeric_limits<T>::max();
+            return static_cast<T>(__builtin_rintf(x > lowest ? min(highest, x) : lowest));
+        }
     }
-
-    static void store(float *p, reals a) { *p = a; }
-    static void store(half *p, reals a) { p->bits = float16::from(a).bits; }
-    static void store(brain *p, reals a) { p->bits = bfloat16::from(a).bits; }
-    static void store(std::int32_t *p, integers a) { *p = a; }
-    template <typename Real>
-    static void store(Real *p, reals a, reals b) {
+    /// Four elements, rounded and saturated.
+    template <typename T>
+    static vectors<scalar, sizeof(T)> pack(const T *, reals a, reals b, reals c, reals d) {
+        const T elements[] = {converted<T>(a), converted<T>(b), converted<T>(c), converted<T>(d)};
+        vectors<scalar, sizeof(T)> result;
+        std::memcpy(result.at, elements, sizeof(result));
+        return result;
+    }
+    static void store(void *p, reals a) { std::memcpy(p, &a, sizeof(a)); }
+    static void store(void *p, integers a) { std::memcpy(p, &a, sizeof(a)); }
+    static void store_bytes(void *p, std::int64_t count, integers a) {
+        std::memcpy(p, &a, count < 4 ? static_cast<std::size_t>(count) : sizeof(a));
+    }
+    template <typename Number>
+    static void store_partial(Number *p, std::int64_t count, Number a) {
+        if (count > 0) *p = a;
+    }
+    template <typename Number>
+    static void stream(void *p, Number a) {
         store(p, a);
-        store(p + 1, b);
-    }
-    template <typename Real, typename... More>
-    static void stream(Real *p, reals a, More... more) {
-        store(p, a, more...);
     }
     static constexpr bool has_tables_of_32 = false;
     static constexpr std::int64_t looked_up = 0; // tables of sixteen pay in AVX-512 only
@@ -110,7 +119,6 @@ struct scalar {
         const auto bounded = [=](int value) { return value < lowest ? lowest : value > highest ? highest : value; };
         *to = static_cast<unsigned char>((bounded(from[0]) & 0xf) | (bounded(from[1]) & 0xf) << 4);
     }
-    static void stream_line(std::uint8_t *to, const std::uint8_t *from) { std::memcpy(to, from, 64); }
     static void fence() {}
     static void leave() {}
     static void transpose(
@@ -119,33 +127,15 @@ struct scalar {
             for (int j = 0; j < 32; ++j)
                 to[j * to_stride + i] = from[i * from_stride + j];
     }
-    template <typename Integer>
-    static void store(Integer *p, reals a, reals b, reals c, reals d) {
-        p[0] = saturate<Integer>(a);
-        p[1] = saturate<Integer>(b);
-        p[2] = saturate<Integer>(c);
-        p[3] = saturate<Integer>(d);
-    }
-    /// Those of four elements, as codes of a format.
-    static void store_codes(
-            std::uint8_t *p, const integers (&magnitudes)[4], const reals (&signs)[4], const narrow_format &format) {
+    /// Four elements as codes of a format.
+    static integers to_codes(const integers (&magnitudes)[4], const reals (&signs)[4], const narrow_format &format) {
+        std::uint8_t codes[4];
         for (int k = 0; k < 4; ++k) {
             const auto given = static_cast<std::uint8_t>(min(magnitudes[k], 255));
             const bool has_sign = static_cast<std::int8_t>(given) > format.signless && as_integers(signs[k]) < 0;
-            p[k] = static_cast<std::uint8_t>(min(given, format.nan) | (has_sign ? 0x80 >> format.sign_shift : 0));
+            codes[k] = static_cast<std::uint8_t>(min(given, format.nan) | (has_sign ? 0x80 >> format.sign_shift : 0));
         }
-    }
-    static void store(std::int32_t *p, integers a, integers b, integers c, integers d) {
-        p[0] = a;
-        p[1] = b;
-        p[2] = c;
-        p[3] = d;
-    }
-    static void stream(std::int32_t *p, integers a, integers b, integers c, integers d) { store(p, a, b, c, d); }
-    static void store_partial(std::int32_t *p, std::int64_t count, integers a, integers b, integers c, integers) {
-        const integers block[] = {a, b, c};
-        for (std::int64_t i = 0; i < count; ++i)
-            p[i] = block[i];
+        return __builtin_bit_cast(integers, codes);
     }
     /// u32's zero points are 2^31 less, and so is the sum until its end.
     template <typename Integer>
@@ -154,16 +144,6 @@ struct scalar {
         const double exact = __builtin_rint(double {quotient}) + zero_point;
         const auto sum = static_cast<integers>(exact > lowest ? exact < highest ? exact : highest : lowest);
         return std::is_signed_v<Integer> ? sum : sum ^ INT32_MIN;
-    }
-
-    static void store_partial(float *p, std::int64_t count, reals a) {
-        if (count > 0) *p = a;
-    }
-    template <typename Integer>
-    static void store_partial(Integer *p, std::int64_t count, reals a, reals b, reals c, reals) {
-        const reals block[] = {a, b, c};
-        for (std::int64_t i = 0; i < count; ++i)
-            p[i] = saturate<Integer>(block[i]);
     }
 };
 
