@@ -55,7 +55,7 @@ struct avx2 : byte_shuffles {
 
     static reals load_partial(const float *p, std::int64_t count) { return _mm256_maskload_ps(p, first_lanes(count)); }
     template <typename T>
-    static auto load_partial(const T *p, std::int64_t count) { // of 16 or 32 bits
+    [[gnu::noinline]] static auto load_partial(const T *p, std::int64_t count) { // of 16 or 32 bits
         if (count >= lanes) return load(p);
         T rest[lanes] = {};
         for (std::int64_t i = 0; i < count; ++i)
@@ -124,7 +124,7 @@ struct avx2 : byte_shuffles {
         _mm256_maskstore_epi32(p, first_lanes(count), a);
     }
 
-    static void store_bytes(void *p, std::int64_t count, integers a) {
+    [[gnu::noinline]] static void store_bytes(void *p, std::int64_t count, integers a) {
         if (count >= 32) return store(p, a);
         const __m128i low = _mm256_castsi256_si128(a);
         if (count < 16) return store_bytes(p, count, low);
