@@ -160,10 +160,12 @@ void look_up(const block &of, const columns &with, const guide &by, const auto &
         return results;
     };
     const auto src_step = b.src_step / 2, whole = b.columns / step * step;
+    // Where rows follow each other, all but the last ones may overrun their ends.
+    const bool joined = b.src_step == b.columns && b.dst_step == b.columns && !b.stream;
+    const auto last = joined ? (step + b.columns - 1) / b.columns : b.rows;
     std::int64_t row = 0;
-    if (b.columns == step && !b.stream) // the usual group, too short for a loop
-        for (; row < b.rows; ++row, src += src_step, dst += b.dst_step)
-            row_of(row, step, false);
+    for (; row < b.rows - last; ++row, src += src_step, dst += b.dst_step)
+        row_of(row, b.columns <= step ? step : b.columns, false);
     for (; row < b.rows; ++row, src += src_step, dst += b.dst_step) {
         const auto results = row_of(row, whole, b.stream);
         if (whole < b.columns) look_up_rest<V>(src + whole / 2, results, dst + whole, b.columns - whole);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <type_traits>
 
 #include "kernels/native/formulas.hpp"
@@ -60,8 +61,9 @@ template <typename V, typename Dst, typename Result>
         const auto packed = V::pack(p, r[0], r[1], r[2], r[3]);
         constexpr auto size = static_cast<std::int64_t>(sizeof(packed.at[0]));
         const auto bytes = count * static_cast<std::int64_t>(sizeof(Dst));
-        for (std::int64_t k = 0; k * size < bytes; ++k)
-            V::store_bytes(reinterpret_cast<std::byte *>(p) + k * size, bytes - k * size, packed.at[k]);
+        for (std::int64_t k = 0; k < std::ssize(packed.at); ++k)
+            if (k == 0 || k * size < bytes)
+                V::store_bytes(reinterpret_cast<std::byte *>(p) + k * size, bytes - k * size, packed.at[k]);
     }
 }
 
@@ -251,6 +253,12 @@ template <typename V, typename Formula, int Rows, typename Src, typename Dst>
         const Src *src, std::int64_t src_step, Dst *dst, std::int64_t dst_step, std::int64_t count, const columns &c) {
     constexpr std::int64_t n = V::lanes, group = 4 * n;
     using result = decltype(Formula::from(contiguous<V> {c, 0})(load<V>(src)));
+    const Src *from[Rows];
+    Dst *to[Rows];
+    for (int row = 0; row < Rows; ++row) {
+        from[row] = src + row * src_step;
+        to[row] = dst + row * dst_step;
+    }
     for (std::int64_t i = 0; i < count; i += group) {
         result r[Rows][4];
 #pragma GCC unroll 4
@@ -258,11 +266,11 @@ template <typename V, typename Formula, int Rows, typename Src, typename Dst>
             const auto formula = Formula::from(contiguous<V> {c, i + k * n});
 #pragma GCC unroll 4
             for (int row = 0; row < Rows; ++row)
-                r[row][k] = formula(load<V>(src + row * src_step + i + k * n));
+                r[row][k] = formula(load<V>(from[row] + i + k * n));
         }
 #pragma GCC unroll 4
         for (int row = 0; row < Rows; ++row)
-            store<V>(dst + row * dst_step + i, r[row], false);
+            store<V>(to[row] + i, r[row], false);
     }
 }
 

@@ -47,7 +47,7 @@ struct vectors {
 
 /// A panel is what is prepared at once: parameters of so many rows or columns. Not 1024: rows 4 KiB apart share sets of
 /// the first-level cache.
-constexpr std::int64_t panel_capacity = 960;
+constexpr std::int64_t panel_capacity = 1088;
 
 /// Microkernels read parameters and pattern up to a block beyond the last column.
 constexpr std::int64_t widest_block = 64;
