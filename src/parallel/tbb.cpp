@@ -26,7 +26,9 @@ void run(int parts, void (*function)(const void *, int), const void *body) {
 
 } // namespace
 
-const executor tbb_executor = {concurrency, run, 32 * 1024};
+// Waking a thread takes the caller 0.5 to 1 us, also where no processor is free to run it. Beside a busy process two
+// threads were 4 to 13 % slower than one by parts of 32 Ki elements; by these they are 5 % slower at most.
+const executor tbb_executor = {concurrency, run, 96 * 1024};
 
 int machine_threads() {
     return tbb::info::default_concurrency();

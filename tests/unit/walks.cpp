@@ -88,7 +88,10 @@ TEST(walks, many_channels_are_walked_in_panels) {
     const auto w = walk_for({1000, 4096}, {1000, 1});
     EXPECT_EQ(w.by, form::cols);
     EXPECT_EQ(w.period, 0);
-    EXPECT_EQ(w.panel, 832); // five of them, of whole cache lines
+    EXPECT_EQ(w.panel, 1024); // four of them, of whole cache lines
+    EXPECT_EQ(walk_for({1000, 5000}, {1000, 1}).panel, 1024);
+    EXPECT_EQ(walk_for({1000, 1088}, {1000, 1}).panel, 1088); // one, as many as are prepared at once
+    EXPECT_EQ(walk_for({1000, 1089}, {1000, 1}).panel, 576);  // two
 }
 
 TEST(walks, padded_rows_are_not_joined) {

@@ -45,8 +45,7 @@ struct vectors {
 // ---- Calls
 // ------------------------------------------------------------------------------------------------------------
 
-/// A panel is what is prepared at once: parameters of so many rows or columns. Not 1024: rows 4 KiB apart share sets of
-/// the first-level cache.
+/// A panel is what is prepared at once: parameters of so many rows or columns. 1024 channels fit in one.
 constexpr std::int64_t panel_capacity = 1088;
 
 /// Microkernels read parameters and pattern up to a block beyond the last column.

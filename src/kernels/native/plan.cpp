@@ -141,6 +141,9 @@ constexpr std::int64_t shortest_tile = 16;
 /// Columns of parameters that come again and again are worth an eighth of the columns that they serve.
 constexpr std::int64_t uses_of_period = 8;
 
+/// Rows of few channels are joined to at most this. Not to 1024: rows 4 KiB apart share sets of the first-level cache.
+constexpr std::int64_t longest_joined = 960;
+
 /// Runs are expanded to columns where so many rows share them.
 constexpr std::int64_t worth_expanding = 4;
 
@@ -225,9 +228,9 @@ class walks_of {
         if (w.by == walk::form::rows) w.by = walk::form::cols;
         const auto columns = w.axes.row.extent;
         const auto loop = innermost_loop(w.axes);
-        const bool joins = continues(w.axes) && loop.parameter_stride == 0 && columns <= panel_capacity / 2
+        const bool joins = continues(w.axes) && loop.parameter_stride == 0 && columns <= longest_joined / 2
                 && w.by == walk::form::cols;
-        auto times = joins ? std::min(panel_capacity / columns, loop.extent / uses_of_period) : 1;
+        auto times = joins ? std::min(longest_joined / columns, loop.extent / uses_of_period) : 1;
         const auto whole_lines = widest_block / std::gcd(columns, widest_block);
         if (times > whole_lines) times = times / whole_lines * whole_lines;
         if (times < 2) return {with_panels(w)};
