@@ -351,22 +351,40 @@ placed_block block_at(
 } // namespace
 
 bool is_flat(const plan &p) {
-    const bool plain_parameters = p.scales == data_type::f32 && p.division == precision::f32
-            && (!p.has_zero_points || (p.zero_points == data_type::s32 && !p.is_f32_zero));
-    if (p.walks.size() != 1 || p.memory.read || p.memory.round || p.memory.write || !plain_parameters) return false;
+    if (p.walks.size() != 1 || p.memory.read || p.memory.round || p.memory.write || p.scales != data_type::f32)
+        return false;
     const auto &form = p.walks[0].axes;
     return form.loop_count == 0 && form.row.src_stride == 1 && form.row.dst_stride == 1
             && form.row.parameter_stride == 0 && form.begin == offsets {};
 }
 
-void compute_flat(const plan &p, const call &c) {
-    const auto bits_at = [](const void *data) {
-        float bits; // of an address that may be no multiple of four
-        std::memcpy(&bits, data, sizeof(bits));
-        return bits;
+namespace {
+
+/// fetch() of one scale and zero point: its loops take 10 ns, a third of what a call of 256 elements takes.
+void fetch_one(const plan &p, const call &c, float &scale, float &reciprocal, float &zero) {
+    const auto number = [&](auto value) {
+        std::memcpy(&value, c.zero_points, sizeof(value)); // of any address
+        zero = __builtin_bit_cast(float, std::int32_t {value});
     };
-    float scale = bits_at(c.scales), zero = c.zero_points ? bits_at(c.zero_points) : p.no_zero, bound = p.bound;
-    float reciprocal = c.second_scales ? bits_at(c.second_scales) : 0;
+    const bool is_plain = p.division == precision::f32 && !c.second_scales && !p.is_f32_zero;
+    if (is_plain && !c.zero_points)
+        zero = p.no_zero;
+    else if (is_plain && p.zero_points == data_type::s32)
+        number(std::int32_t {});
+    else if (is_plain && p.zero_points == data_type::u8)
+        number(std::uint8_t {});
+    else if (is_plain && p.zero_points == data_type::s8)
+        number(std::int8_t {});
+    else
+        return fetch(p, c, {0, 1, 1}, &scale, &reciprocal, &zero);
+    std::memcpy(&scale, c.scales, sizeof(scale));
+}
+
+} // namespace
+
+void compute_flat(const plan &p, const call &c) {
+    float scale = 0, reciprocal = 0, zero = 0, bound = p.bound;
+    fetch_one(p, c, scale, reciprocal, zero);
     const auto state = p.formulas->prepare(1, &scale, &reciprocal, &zero, &bound);
     const auto count = p.walks[0].axes.row.extent;
     const auto kernel = formulas_of(*p.formulas, state, scale, count).rows;
