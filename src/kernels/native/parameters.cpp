@@ -3,22 +3,12 @@
 #include <cstring>
 
 #include "kernels/native/plan.hpp"
+#include "quantization/data_type.hpp"
 #include "quantization/elements.hpp"
 #include "quantization/small_float.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
-
-/// As small_float.hpp's, by a product, which compilers make vectors of.
-float widened_f16(std::uint16_t bits) {
-    const std::uint32_t magnitude = bits & 0x7fffU, sign = (bits & 0x8000U) << 16;
-    const float value = __builtin_bit_cast(float, magnitude << 13) * 0x1p112F;
-    const auto finite = __builtin_bit_cast(std::uint32_t, value);
-    return __builtin_bit_cast(float, sign | (magnitude >= 0x7c00 ? finite | 0x7f800000U : finite));
-}
-float widened_bf16(std::uint16_t bits) {
-    return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits) << 16);
-}
 
 /// Numbers of a data type to those of the division, of which they are as a rule.
 void round_to_division(float *numbers, std::int64_t count, data_type type, precision division) {
@@ -39,6 +29,10 @@ void for_each(const parameter_block &from, const Put &put) {
             put(column, from.first + row * from.next_row + i * from.stride);
 }
 
+float as_bits(auto integer) {
+    return __builtin_bit_cast(float, static_cast<std::int32_t>(integer));
+}
+
 /// Of any address: oneDNN takes them all.
 template <typename T>
 T element_at(const void *data, std::int64_t number) {
@@ -47,96 +41,56 @@ T element_at(const void *data, std::int64_t number) {
     return value;
 }
 
-template <typename T, typename Convert>
-void fill(const parameter_block &from, const void *data, float *to, const Convert &convert) {
-    if (from.rows == 1 && from.stride == 1) { // worth a loop of its own: it becomes vectors
-        for (std::int64_t i = 0; i < from.count; ++i)
-            to[i] = convert(element_at<T>(data, from.first + i));
-        return;
-    }
-    for_each(
-            from, [&](std::int64_t column, std::int64_t number) { to[column] = convert(element_at<T>(data, number)); });
-}
-
-/// 32 bits as they are.
+template <typename T>
 void copy(const parameter_block &from, const void *data, float *to) {
-    fill<float>(from, data, to, [](float value) { return value; });
+    const auto put = [=](std::int64_t column, std::int64_t number) {
+        const auto value = element_at<T>(data, number);
+        if constexpr (sizeof(T) == 4)
+            to[column] = __builtin_bit_cast(float, value);
+        else
+            to[column] = as_bits(value);
+    };
+    if (from.rows > 1 || from.stride != 1) return for_each(from, put);
+    for (std::int64_t i = 0; i < from.count; ++i) // a loop of its own, which becomes vectors
+        put(i, from.first + i);
 }
 
-float as_bits(std::int32_t value) {
-    return __builtin_bit_cast(float, value);
-}
-
-template <typename Integer>
-void fill_integers(const parameter_block &from, const void *data, float *to) {
-    fill<Integer>(from, data, to, [](Integer value) { return as_bits(static_cast<std::int32_t>(value)); });
-}
-
-/// Types of zero points that are rare.
-void fill_reals(const parameter_block &from, const void *data, data_type type, float *to) {
-    for_each(from, [&](std::int64_t column, std::int64_t number) {
-        to[column] = static_cast<float>(load(type, data, number));
-    });
-}
-
-/// Integers of 2 and 4 bits.
-void fill_packed(const plan &p, const parameter_block &from, const void *data, float *to) {
-    const auto as_integer = [](auto value) { return as_bits(static_cast<std::int32_t>(value)); };
-    if (from.rows > 1 || from.stride != 1 || from.count > panel_capacity)
-        return for_each(from, [&](std::int64_t column, std::int64_t number) {
-            to[column] = as_integer(load(p.zero_points, data, number));
-        });
+/// Floats as f32, integers as the bits of s32, u32 less 2^31. Neighbours by the codecs of the instruction set.
+void read(const plan &p, const parameter_block &from, const void *data, data_type type, float *to) {
+    if (type == data_type::f32 || type == data_type::s32) return copy<float>(from, data, to);
+    if (type == data_type::u8) return copy<std::uint8_t>(from, data, to);
+    if (type == data_type::s8) return copy<std::int8_t>(from, data, to);
+    const auto codec = p.set->code.read[static_cast<int>(type)];
+    const auto bits = traits(type).bits;
+    const bool integral = traits(type).integral, neighbours = codec && (from.stride == 1 || from.count == 1);
     std::int8_t bytes[panel_capacity + 2 * widest_block];
-    p.set->code.read[static_cast<int>(p.zero_points)](data, from.first, from.count, bytes);
-    for (std::int64_t i = 0; i < from.count; ++i)
-        to[i] = as_integer(bytes[i]);
-}
-
-void fill_zero_points(const plan &p, const parameter_block &from, const void *data, float *to) {
-    switch (p.zero_points) {
-        case data_type::s8: return fill_integers<std::int8_t>(from, data, to);
-        case data_type::u8: return fill_integers<std::uint8_t>(from, data, to);
-        case data_type::s16: return fill_integers<std::int16_t>(from, data, to);
-        case data_type::u16: return fill_integers<std::uint16_t>(from, data, to);
-        case data_type::s32: return copy(from, data, to);
-        case data_type::u32: // less 2^31, which s32 holds
-            return fill<std::int32_t>(from, data, to, [](std::int32_t value) { return as_bits(value ^ INT32_MIN); });
-        case data_type::s4:
-        case data_type::u4:
-        case data_type::s2:
-        case data_type::u2: return fill_packed(p, from, data, to);
-        case data_type::f16:
-        case data_type::bf16:
-        case data_type::f8_e4m3:
-        case data_type::f8_e5m2:
-        case data_type::f8_e4m3fnuz:
-        case data_type::f8_e5m2fnuz:
-        case data_type::f4_e2m1: return fill_reals(from, data, p.zero_points, to);
-        case data_type::f32:
-        case data_type::f6_e2m3:
-        case data_type::f6_e3m2:
-        case data_type::f8_e8m0: break; // zero points of no statement that is computed here
+    for (std::int64_t row = 0; neighbours && bits >= 16 && row < from.rows; ++row)
+        codec(data, from.first + row * from.next_row, from.count, to + row * from.count);
+    for (std::int64_t row = 0; neighbours && bits < 8 && integral && row < from.rows; ++row) {
+        codec(data, from.first + row * from.next_row, from.count, bytes);
+        for (std::int64_t i = 0; i < from.count; ++i)
+            to[row * from.count + i] = as_bits(bytes[i]);
     }
+    if (neighbours && (bits >= 16 || integral)) return;
+    for_each(from, [=](std::int64_t column, std::int64_t number) {
+        const auto value = load(type, data, number);
+        to[column] = !integral ? static_cast<float>(value) : as_bits(type == data_type::u32 ? value - 0x1p31 : value);
+    });
 }
 
 } // namespace
 
 void fetch(const plan &p, const call &c, const parameter_block &from, float *scale, float *reciprocal, float *zero) {
     const auto all = from.rows * from.count;
-    if (p.scales == data_type::f32)
-        copy(from, c.scales, scale);
-    else if (p.scales == data_type::f16)
-        fill<std::uint16_t>(from, c.scales, scale, widened_f16);
-    else
-        fill<std::uint16_t>(from, c.scales, scale, widened_bf16);
+    read(p, from, c.scales, p.scales, scale);
     round_to_division(scale, all, p.scales, p.division);
-    if (c.second_scales) copy(from, c.second_scales, reciprocal);
+    if (c.second_scales) read(p, from, c.second_scales, data_type::f32, reciprocal);
     if (!c.zero_points) {
         for (std::int64_t i = 0; i < all; ++i)
             zero[i] = p.no_zero;
         return;
     }
-    fill_zero_points(p, from, c.zero_points, zero);
+    read(p, from, c.zero_points, p.zero_points, zero);
     if (p.is_f32_zero) round_to_division(zero, all, p.zero_points, p.division);
 }
 

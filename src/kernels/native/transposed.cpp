@@ -17,18 +17,18 @@ constexpr std::int64_t side = transposed_side, length = transposed_length;
 /// Rows of so few elements, such as the channels of images, are interleaved instead, so many at a time.
 constexpr std::int64_t narrow_row = 4, narrow_length = 1024;
 
-/// The lines that are computed. At a power of two apart they would share a few sets of the first-level cache. Few lines
-/// are longer.
+/// The lines that are computed, whole cache lines each: stores that cross one take twice as long. Few lines are longer,
+/// and no power of two apart, or they would share a few sets of the first-level cache.
 struct alignas(64) byte_lines {
-    unsigned char bytes[side * (length + 32)];
+    unsigned char bytes[side * length];
 
     explicit byte_lines(bool narrow)
         : longest(narrow ? narrow_length : length)
-        , step(longest + 32) {}
+        , step(narrow ? narrow_length + side : length) {}
 
     std::int64_t longest, step;
 };
-static_assert(sizeof(byte_lines::bytes) >= narrow_row * (narrow_length + 32));
+static_assert(sizeof(byte_lines::bytes) >= narrow_row * (narrow_length + side));
 
 /// A line's parameters, and as many for the next lines as a tile has. Apart from the lines, so that no frame is large.
 using transposed_parameters = panel_storage<length + side>;

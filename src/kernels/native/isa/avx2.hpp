@@ -58,8 +58,7 @@ struct avx2 : byte_shuffles {
     [[gnu::noinline]] static auto load_partial(const T *p, std::int64_t count) { // of 16 or 32 bits
         if (count >= lanes) return load(p);
         T rest[lanes] = {};
-        for (std::int64_t i = 0; i < count; ++i)
-            rest[i] = p[i];
+        if (count > 0) std::memcpy(rest, p, static_cast<std::size_t>(count) * sizeof(T));
         return load(rest);
     }
     static integers load_partial(const std::int32_t *p, std::int64_t count) {
