@@ -45,7 +45,7 @@ tensor_positions substitute(op_record &op, logical_tensors inputs, logical_tenso
 }
 
 /// Makes the final dims and strides of a statement's tensor those of the logical tensor.
-void settle(c_logical_tensor &t, const dynquant::tensor &final) {
+void set_final_shape(c_logical_tensor &t, const dynquant::tensor &final) {
     t.ndims = static_cast<int>(final.dims.size());
     t.layout_type = dnnl_graph_layout_type_strided;
     std::ranges::copy(final.dims, t.dims);
@@ -97,7 +97,7 @@ compiled_op compile(const op_record &described, logical_tensors inputs, logical_
     const auto q = *check(op, stage::compile, mode == dnnl_fpmath_mode_any ? numerics::any : numerics::strict);
 
     share_threads_with_onednn();
-    settle(op.outputs.front(), q.dst);
+    set_final_shape(op.outputs.front(), q.dst);
     options opts;
     opts.name = label(op);
     auto prepared = on_behalf_of(op, [&] { return kernels::prepare(q, opts, kernels); });

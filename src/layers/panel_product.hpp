@@ -8,8 +8,8 @@
 
 namespace dynquant::layers {
 
-/// What weights have beyond what instructions that add two products in 16 bits can take (excess_weights.hpp): steps of
-/// each panel after those of its weights, each four elements of a row by a group of weights.
+/// What weights have beyond what instructions that add two products in 16 bits can take (saturation_excess.hpp): steps
+/// of each panel after those of its weights, each four elements of a row by a group of weights.
 struct excess_steps {
     const std::int64_t *begin;    // of each panel's, and the last one's end
     const std::int32_t *elements; // four of each step

@@ -12,9 +12,9 @@
 #endif
 
 #include "dynquant/quantization.hpp"
-#include "layers/excess_weights.hpp"
 #include "layers/panel_product.hpp"
 #include "layers/product_slice.hpp"
+#include "layers/saturation_excess.hpp"
 
 namespace dynquant::layers {
 namespace {
@@ -117,7 +117,7 @@ class by_panels final : public product_slice {
     std::int64_t panels_, panel_bytes_;
     std::vector<cache_line> weights_;
     std::vector<std::int32_t> start_;
-    excess_weights excess_;
+    saturation_excess excess_;
     panel_product product_;
 };
 

@@ -87,8 +87,8 @@ std::int64_t newest_opset(const std::string &domain) {
 }
 
 std::span<const op_schema> versions_of(const std::string &domain, const std::string &name) {
-    const auto home = domain == "ai.onnx" ? std::string_view() : std::string_view(domain);
-    const auto same = [&](const op_schema &row) { return row.domain == home && row.name == name; };
+    const auto onnx_domain = domain == "ai.onnx" ? std::string_view() : std::string_view(domain);
+    const auto same = [&](const op_schema &row) { return row.domain == onnx_domain && row.name == name; };
     const auto *first = std::ranges::find_if(table, same);
     return {first, std::find_if_not(first, std::end(table), same)};
 }

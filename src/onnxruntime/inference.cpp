@@ -15,7 +15,7 @@ class description {
         : api_(op.api)
         , context_(context) {
         node_.op_type = op.operation.op_type;
-        node_.domain = op.operation.home;
+        node_.domain = op.operation.onnx_domain;
         node_.opset = onnx::newest_opset(node_.domain);
         read_inputs();
         for (const auto &known : onnx::versions_of(node_.domain, node_.op_type).back().attributes)

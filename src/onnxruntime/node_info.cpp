@@ -62,13 +62,13 @@ bool has_input(const OrtApi &api, const OrtKernelInfo &info, std::size_t index) 
 } // namespace
 
 onnx::node read_node(const custom_op &op, const OrtKernelInfo &info) {
-    const auto &[domain, name, since, home, op_type] = op.operation;
+    const auto &[domain, name, since, onnx_domain, op_type] = op.operation;
     onnx::node n;
     n.op_type = op_type;
-    n.domain = home;
-    n.opset = onnx::newest_opset(home); // the API does not tell the model's
+    n.domain = onnx_domain;
+    n.opset = onnx::newest_opset(onnx_domain); // the API does not tell the model's
     n.name = read_name(op.api, info);
-    n.attributes = read_attributes(op.api, info, onnx::versions_of(home, op_type).back());
+    n.attributes = read_attributes(op.api, info, onnx::versions_of(onnx_domain, op_type).back());
     for (const auto type : op.inputs)
         n.inputs.push_back({type});
     if (n.inputs.size() > 2 && !has_input(op.api, info, 2)) n.inputs.pop_back(); // the zero point

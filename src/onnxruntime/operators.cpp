@@ -53,7 +53,7 @@ std::vector<offer> offers_in(std::string_view domain) {
 }
 
 std::vector<kernel_types> combinations(const OrtApi &api, const offer &o) {
-    const auto &newest = onnx::versions_of(o.home, o.op_type).back();
+    const auto &newest = onnx::versions_of(o.onnx_domain, o.op_type).back();
     const auto reals = known_types(api, newest.real), quantized = known_types(api, newest.quantized);
     std::vector<kernel_types> result;
     if (newest.dynamic)

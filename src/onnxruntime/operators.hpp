@@ -12,8 +12,8 @@ namespace dynquant::onnxruntime {
 struct offer {
     const char *domain; // the model's
     const char *name;
-    int since;        // the first version of that domain
-    const char *home; // where src/onnx knows it
+    int since;               // the first version of that domain
+    const char *onnx_domain; // where src/onnx knows it
     const char *op_type;
 };
 

@@ -257,7 +257,7 @@ class microkernels_of : public testing::TestWithParam<std::tuple<tested_set, for
                     form.kernel({rows, columns, x, step, y, step, false},
                             {p.scale.data(), p.reciprocal.data(), p.zero.data(), p.bound},
                             {form.parameter_step, {index.data(), first.data()}, form.run, &format});
-                    set.leave();
+                    set.zero_upper();
                     ASSERT_NO_FATAL_FAILURE(expect_block(form, sample, y, columns, step, offset, dst))
                             << form.name << ", runs of " << form.run << ", columns " << columns << ", gap " << gap
                             << ", " << offset << " bytes before the end";

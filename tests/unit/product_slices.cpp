@@ -10,11 +10,11 @@
 #include <gtest/gtest.h>
 
 #include "dynquant/quantization.hpp"
-#include "layers/excess_weights.hpp"
 #include "layers/product_slice.hpp"
+#include "layers/saturation_excess.hpp"
 
-using dynquant::layers::excess_weights;
 using dynquant::layers::product_slice;
+using dynquant::layers::saturation_excess;
 
 namespace {
 
@@ -154,19 +154,19 @@ using bytes = std::vector<std::int8_t>;
 using elements = std::vector<std::int32_t>;
 
 /// Of the first panel.
-bytes excess_of(const excess_weights &of, std::int64_t columns) {
+bytes excess_of(const saturation_excess &of, std::int64_t columns) {
     const auto s = of.steps();
     return {s.weights, s.weights + s.begin[1] * 4 * columns};
 }
-elements elements_of(const excess_weights &of) {
+elements elements_of(const saturation_excess &of) {
     const auto s = of.steps();
     return {s.elements, s.elements + s.begin[1] * 4};
 }
 
-TEST(excess_weights, what_255_times_two_weights_has_beyond_16_bits) {
+TEST(saturation_excess, what_255_times_two_weights_has_beyond_16_bits) {
     // Two columns, each of four elements: 127 + 127 is 126 more than 128; -100 - 128 is 100 less than -128.
     bytes panel = {127, 127, 64, 64, -100, -128, 127, -128};
-    excess_weights excess;
+    saturation_excess excess;
     excess.take_from(panel, 2);
     EXPECT_EQ(panel, (bytes {1, 127, 64, 64, 0, -128, 127, -128}));
     EXPECT_EQ(excess.steps().begin[1], 1);
@@ -174,11 +174,11 @@ TEST(excess_weights, what_255_times_two_weights_has_beyond_16_bits) {
     EXPECT_EQ(excess_of(excess, 2), (bytes {126, 0, 0, 0, -100, 0, 0, 0}));
 }
 
-TEST(excess_weights, share_a_step_unless_they_are_beyond_16_bits_together) {
+TEST(saturation_excess, share_a_step_unless_they_are_beyond_16_bits_together) {
     // One column. Excess 22, 72 and 106: 22 + 72 fit beside each other, 106 starts the next pair; 42 fits beside it
     // not.
     bytes panel = {75, 75, 100, 100, 117, 117, 85, 85};
-    excess_weights excess;
+    saturation_excess excess;
     excess.take_from(panel, 1);
     EXPECT_EQ(panel, (bytes {53, 75, 28, 100, 11, 117, 43, 85}));
     EXPECT_EQ(excess.steps().begin[1], 2);
@@ -186,9 +186,9 @@ TEST(excess_weights, share_a_step_unless_they_are_beyond_16_bits_together) {
     EXPECT_EQ(elements_of(excess), (elements {0, 2, 4, 0, 6, 0, 0, 0}));
 }
 
-TEST(excess_weights, panels_share_no_step) {
+TEST(saturation_excess, panels_share_no_step) {
     bytes first = {127, 2, 0, 0}, none = {127, 1, -128, 0}, last = {0, 0, -127, -127};
-    excess_weights excess;
+    saturation_excess excess;
     excess.take_from(first, 1);
     excess.take_from(none, 1);
     excess.take_from(last, 1);

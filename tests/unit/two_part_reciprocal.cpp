@@ -18,7 +18,7 @@ namespace dynquant::test {
 namespace {
 
 using kernels::native::has_exact_two_part_reciprocal;
-using kernels::native::low_part;
+using kernels::native::reciprocal_residual;
 
 /// Calls f(RN(x high + RN(x low)), RN(x / s)) for all hard dividends x.
 template <typename F>
@@ -84,7 +84,7 @@ TEST(two_part_reciprocal, low_part_is_the_rounded_quotient) {
         for (auto s = significands.begin(); s != significands.end(); ++s)
             for (const int exponent : {-75 - 23, 0, 74 - 23}) {
                 const float scale = std::ldexp(static_cast<float>(s), exponent), high = 1 / scale;
-                wrong += low_part(scale, high) != std::fma(-high, scale, 1.0f) / scale;
+                wrong += reciprocal_residual(scale, high) != std::fma(-high, scale, 1.0f) / scale;
             }
     });
     EXPECT_EQ(wrong, 0);

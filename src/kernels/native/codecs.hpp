@@ -84,7 +84,7 @@ void write_reals(void *tile, std::int64_t count, void *tensor, std::int64_t firs
 /// What lies beyond the largest finite number becomes that.
 template <typename V, typename T>
 void write_saturated_reals(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream) {
-    const auto highest = V::splat(std::is_same_v<T, half> ? 65504.0F : 0x1.fep127F);
+    const auto highest = V::splat(std::is_same_v<T, float16_bits> ? 65504.0F : 0x1.fep127F);
     auto *const reals = static_cast<float *>(tile);
     for (std::int64_t i = 0; i < count; i += V::lanes) {
         const auto x = V::load(reals + i);
@@ -95,23 +95,23 @@ void write_saturated_reals(void *tile, std::int64_t count, void *tensor, std::in
 
 /// Codes of a narrow float, also in bytes at the beginning of the tile: none is written before what lies there is read.
 template <typename V>
-void to_codes(const void *tile, std::int64_t count, void *to, const narrow_format &f) {
+void to_codes(const void *tile, std::int64_t count, void *to, const float8_format &f) {
     run<V, false>(
             static_cast<const float *>(tile), static_cast<code *>(to), count, false, false,
             [](std::int64_t) { return same<V> {}; }, &f);
 }
 
-inline narrow_format format_of(data_type type, bool saturates) {
-    if (type == data_type::f4_e2m1) return narrow_format_of<float4_e2m1>(true);
-    if (type == data_type::f8_e4m3) return narrow_format_of<float8_e4m3>(saturates);
-    if (type == data_type::f8_e5m2) return narrow_format_of<float8_e5m2>(saturates);
-    if (type == data_type::f8_e4m3fnuz) return narrow_format_of<float8_e4m3fnuz>(saturates);
-    return narrow_format_of<float8_e5m2fnuz>(saturates);
+inline float8_format format_of(data_type type, bool saturates) {
+    if (type == data_type::f4_e2m1) return float8_format_of<float4_e2m1>(true);
+    if (type == data_type::f8_e4m3) return float8_format_of<float8_e4m3>(saturates);
+    if (type == data_type::f8_e5m2) return float8_format_of<float8_e5m2>(saturates);
+    if (type == data_type::f8_e4m3fnuz) return float8_format_of<float8_e4m3fnuz>(saturates);
+    return float8_format_of<float8_e5m2fnuz>(saturates);
 }
 
 template <typename V, typename Float, bool Saturates>
 void write_codes(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream) {
-    const auto format = narrow_format_of<Float>(Saturates);
+    const auto format = float8_format_of<Float>(Saturates);
     if (!stream) return to_codes<V>(tile, count, static_cast<code *>(tensor) + first, format);
     to_codes<V>(tile, count, tile, format);
     stream_bytes<V>(static_cast<const std::uint8_t *>(tile), count, static_cast<std::uint8_t *>(tensor) + first);
@@ -119,7 +119,7 @@ void write_codes(void *tile, std::int64_t count, void *tensor, std::int64_t firs
 
 template <typename V>
 void write_f4(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream) {
-    to_codes<V>(tile, count, tile, narrow_format_of<float4_e2m1>(true));
+    to_codes<V>(tile, count, tile, float8_format_of<float4_e2m1>(true));
     write_packed<V, 4, false>(tile, count, tensor, first, stream);
 }
 

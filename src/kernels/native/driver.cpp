@@ -11,9 +11,10 @@
 namespace dynquant::kernels::native {
 namespace {
 
-/// Rows whose columns are not all prepared at once are walked in bands of so many: more rows of a tensor in memory,
-/// each a few pages further on, have no room in the translation buffers until the next columns of them are wanted.
-constexpr std::int64_t rows_of_band = 128;
+/// Rows whose columns are not all prepared at once are walked in row_blocks of so many: more rows of a tensor in
+/// memory, each a few pages further on, have no room in the translation buffers until the next columns of them are
+/// wanted.
+constexpr std::int64_t rows_of_block = 128;
 
 int bits_of(data_type type) {
     return traits(type).bits;
@@ -320,10 +321,10 @@ placed_block block_at(
     const auto stride = w.axes.row.parameter_stride, step = loop.parameter_stride;
     const bool extends = w.expands || w.period > 0;
     const guide g = {0, {w.index.data(), w.first.data()}, w.repeat};
-    const auto bands =
-            w.panel < r.column_end - r.column_begin && w.period == 0 ? rows_of_band : r.row_end - r.row_begin;
-    for (auto top = r.row_begin; top < r.row_end; top += bands) {
-        const auto bottom = std::min(top + bands, r.row_end);
+    const auto row_blocks =
+            w.panel < r.column_end - r.column_begin && w.period == 0 ? rows_of_block : r.row_end - r.row_begin;
+    for (auto top = r.row_begin; top < r.row_end; top += row_blocks) {
+        const auto bottom = std::min(top + row_blocks, r.row_end);
         for (std::int64_t column = r.column_begin, count = 0; column < r.column_end; column += count) {
             count = std::min(w.panel, r.column_end - column);
             const auto number = column / w.repeat * stride, needed = (count + w.repeat - 1) / w.repeat;
@@ -389,7 +390,7 @@ void compute_flat(const plan &p, const call &c) {
     const auto count = p.walks[0].axes.row.extent;
     const auto kernel = formulas_of(*p.formulas, state, scale, count).rows;
     kernel({1, count, c.src, count, c.dst, count, false}, {&scale, &reciprocal, &zero, bound}, {0, {}, 1});
-    p.set->leave();
+    p.set->zero_upper();
 }
 
 void compute(const plan &p, const walk &w, const call &c, const rectangle &r) {
@@ -400,7 +401,7 @@ void compute(const plan &p, const walk &w, const call &c, const rectangle &r) {
     }
     if (c.stream)
         p.set->fence(); // non-temporal stores are not ordered before what tells other threads that this is done
-    p.set->leave();
+    p.set->zero_upper();
 }
 
 } // namespace dynquant::kernels::native

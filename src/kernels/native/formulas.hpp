@@ -75,11 +75,12 @@ struct word_zero {
 
 /// 2^n + 1, where n of the 24 bits of an f32's significand are dropped.
 template <typename Division>
-constexpr float splitter = std::is_same_v<Division, half> ? 0x2001 : 0x10001;
+constexpr float splitter = std::is_same_v<Division, float16_bits> ? 0x2001 : 0x10001;
 
-/// A quotient of two numbers of `Division`, half or brain, rounded to one, ties aside, which there are none of:
-/// Veltkamp's splitting (Boldo, "Pitfalls of a full floating-point proof", 2006). It has no bounds of the exponent and
-/// needs none: what is subnormal as f16 is 0 as an integer, and of what overflows 2^16 is saturated as infinity is.
+/// A quotient of two numbers of `Division`, float16_bits or bfloat16_bits, rounded to one, ties aside, which there are
+/// none of: Veltkamp's splitting (Boldo, "Pitfalls of a full floating-point proof", 2006). It has no bounds of the
+/// exponent and needs none: what is subnormal as f16 is 0 as an integer, and of what overflows 2^16 is saturated as
+/// infinity is.
 template <typename V, typename Division>
 typename V::reals rounded_to(typename V::reals quotient) {
     if constexpr (std::is_same_v<Division, float>) {
@@ -181,11 +182,11 @@ struct reciprocal_product {
     }
 };
 
-/// RNE(x / s) + zp inside the guard where x and s are of `Division`, half or brain, to which the quotient is rounded: a
-/// product with the reciprocal will do. It misses the quotient by at most 2^-23 (1 + 2^-25) of it, and the midpoints
-/// between numbers of b bits are further away. With significands X, Y < 2^b and a midpoint M, which is odd and below
-/// 2^(b+1), a quotient differs from it by at least 1 / (M Y) of it: X 2^e - M Y is not 0, as M is greater than X.
-/// tests/unit enumerates all X and Y.
+/// RNE(x / s) + zp inside the guard where x and s are of `Division`, float16_bits or bfloat16_bits, to which the
+/// quotient is rounded: a product with the reciprocal will do. It misses the quotient by at most 2^-23 (1 + 2^-25) of
+/// it, and the midpoints between numbers of b bits are further away. With significands X, Y < 2^b and a midpoint M,
+/// which is odd and below 2^(b+1), a quotient differs from it by at least 1 / (M Y) of it: X 2^e - M Y is not 0, as M
+/// is greater than X. tests/unit enumerates all X and Y.
 template <typename V, typename Division, typename Zero>
 struct limited_product {
     typename V::reals reciprocal;
@@ -274,7 +275,7 @@ struct limited_quotient {
     signed_magnitude<V> parts(typename V::reals x) const {
         const auto magnitude = in_division<V, Division>(quotient(V::abs(x)));
         // What is 0 in f16 only has a sign that a zero point takes away.
-        const auto sign = std::is_same_v<Division, half> ? V::copy_sign(magnitude, x) : x;
+        const auto sign = std::is_same_v<Division, float16_bits> ? V::copy_sign(magnitude, x) : x;
         return {magnitude, sign + zero};
     }
     typename V::reals operator()(typename V::reals x) const {
@@ -310,8 +311,8 @@ struct limited_quotient_and_zero {
         return {two_part_and_zero<V, no_zero<V>>::from(take), take(take.c.zero)};
     }
     typename V::reals operator()(typename V::reals x) const {
-        const auto magnitude = in_division<V, half>(quotient(V::abs(x)));
-        return in_division<V, half>(V::copy_sign(magnitude, x) + zero);
+        const auto magnitude = in_division<V, float16_bits>(quotient(V::abs(x)));
+        return in_division<V, float16_bits>(V::copy_sign(magnitude, x) + zero);
     }
     static constexpr bool is_limited = false;
     signed_magnitude<V> parts(typename V::reals x) const {

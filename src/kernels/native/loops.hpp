@@ -159,9 +159,9 @@ struct code {
 /// The same of codes, from formulas that give quotients. The last block is computed aside by the same code.
 template <typename V, bool, typename Src, typename FormulaAt>
 [[gnu::always_inline]] inline void run(const Src *src, code *dst, std::int64_t count, bool, bool prefetches,
-        const FormulaAt &formula_at, const narrow_format *format) {
+        const FormulaAt &formula_at, const float8_format *format) {
     constexpr std::int64_t n = V::lanes, group = 4 * n;
-    const narrow_format f = *format; // which no store to dst changes
+    const float8_format f = *format; // which no store to dst changes
     const narrowing<V> by(f);
     Src rest[group];
     std::uint8_t codes[group];

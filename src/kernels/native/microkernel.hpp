@@ -11,16 +11,16 @@ namespace dynquant::kernels::native {
 // ---- Element types and formats, as code of one instruction set sees them --------------------------------------------
 
 /// f16 and bf16 as they lie in memory.
-struct half {
+struct float16_bits {
     std::uint16_t bits;
 };
-struct brain {
+struct bfloat16_bits {
     std::uint16_t bits;
 };
 
 /// How numbers from one power of two to the next are rounded to a float type of 8 bits and fewer: by adding a float,
 /// the unit, whose last bit is worth as much as the type's. That sum as an integer, less a base, is the code.
-struct narrow_units {
+struct rounding_table {
     float least_normal, to_unit;  // from a power of two, at least this one, to the unit
     std::int32_t dropped, offset; // bits of the fraction; the base is unit - (unit >> dropped) + offset
     float unit[32];               // of the power whose exponent ends in these five bits
@@ -28,9 +28,9 @@ struct narrow_units {
 };
 
 /// How magnitudes and signs become codes of such a type.
-struct narrow_format {
+struct float8_format {
     float bound; // what lies beyond becomes this
-    const narrow_units *units;
+    const rounding_table *units;
     std::uint8_t nan;     // what codes beyond 8 bits become
     std::int8_t signless; // codes up to this one have no sign, as bytes with one, nor those beyond 8 bits
     int sign_shift;       // from the highest bit of a byte
@@ -86,7 +86,7 @@ struct guide {
     std::int64_t parameter_step;
     pattern runs;
     std::int64_t run;                      // columns that share a parameter, where each has not one of its own
-    const narrow_format *format = nullptr; // of codes
+    const float8_format *format = nullptr; // of codes
 };
 
 using microkernel = void (*)(const block &, const columns &, const guide &);
@@ -176,7 +176,7 @@ struct codecs {
     read_function round_f16, round_bf16; // f32 to f32
     read_function read_f4_bytes;         // f4_e2m1, a byte for each
     write_function write[21], write_saturated[21];
-    narrow_format (*format_of)(data_type type, bool saturates); // of floats of 8 bits
+    float8_format (*format_of)(data_type type, bool saturates); // of floats of 8 bits
 };
 
 /// What an instruction set has.
@@ -199,7 +199,7 @@ struct instruction_set {
     /// Gives each of `count` columns its own copy of its parameter, in place.
     void (*expand)(std::int64_t count, const pattern &runs, float *column);
     void (*fence)();
-    void (*leave)();
+    void (*zero_upper)();
 };
 
 extern const instruction_set scalar_set, avx2_set, avx512_set;

@@ -119,10 +119,10 @@ void choose_formulas(plan &p, const quantization &q) {
     if (q.dir == direction::quantize && q.division == precision::bf16 && q.src.type != data_type::bf16)
         m.round = code.round_bf16;
     if (q.dst.type != compute.dst) m.write = (q.saturate ? code.write_saturated : code.write)[at(q.dst.type)];
-    p.turned = m;
+    p.transposed_memory = m;
     if (traits(q.src.type).bits < 8) {
-        p.turned.src = data_type::s8;
-        p.turned.read = q.src.type == data_type::f4_e2m1 ? code.read_f4_bytes : nullptr;
+        p.transposed_memory.src = data_type::s8;
+        p.transposed_memory.read = q.src.type == data_type::f4_e2m1 ? code.read_f4_bytes : nullptr;
     }
     const bool is_quotient = k == kind::quotient_f32 || k == kind::quotient_f16 || k == kind::quotient_bf16;
     p.bound = is_quotient ? bound_of(q, code) : 0;
@@ -175,16 +175,17 @@ class walks_of {
         : p(of)
         , lanes_(of.set->lanes)
         , widens_(of.dst_bytes > of.src_bytes)
-        , turns_src_(q.dir == direction::dequantize && traits(q.src.type).bits <= 8)
-        , turns_dst_(q.dir == direction::quantize && traits(q.dst.type).bits == 8 && traits(q.dst.type).integral) {}
+        , transposes_src_(q.dir == direction::dequantize && traits(q.src.type).bits <= 8)
+        , transposes_dst_(q.dir == direction::quantize && traits(q.dst.type).bits == 8 && traits(q.dst.type).integral) {
+    }
 
     std::vector<walk> operator()(const canonical_form &form) const {
         walk w;
         w.axes = form;
-        if (turns_dst_ && find_tiles(w)) return {w};
+        if (transposes_dst_ && find_tiles(w)) return {w};
         join_runs(w);
         if (w.axes.row.parameter_stride != 0) w.how = walk::order::columns;
-        if (turns_src_ && find_grouped_tiles(w)) return {with_panels(w)};
+        if (transposes_src_ && find_grouped_tiles(w)) return {with_panels(w)};
         return join_periods(w);
     }
 
@@ -283,10 +284,10 @@ class walks_of {
     static bool find_tiles(walk &w) {
         auto &form = w.axes;
         const auto end = form.loops + form.loop_count;
-        const auto turned = std::find_if(
+        const auto dense = std::find_if(
                 form.loops, end, [](const axis &loop) { return loop.src_stride == 1 && loop.extent >= shortest_tile; });
-        if (turned == end || form.row.dst_stride != 1 || form.row.src_stride == 1) return false;
-        std::rotate(turned, turned + 1, end);
+        if (dense == end || form.row.dst_stride != 1 || form.row.src_stride == 1) return false;
+        std::rotate(dense, dense + 1, end);
         w.how = walk::order::transposed;
         w.piece_rows = transposed_length;
         w.piece_columns = transposed_side;
@@ -323,7 +324,7 @@ class walks_of {
 
     const plan &p;
     std::int64_t lanes_;
-    bool widens_, turns_src_, turns_dst_;
+    bool widens_, transposes_src_, transposes_dst_;
 };
 
 } // namespace

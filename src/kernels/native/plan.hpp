@@ -38,7 +38,7 @@ struct staging {
 struct plan {
     const instruction_set *set;
     const family *formulas;
-    staging memory, turned; // turned: src has been transposed to bytes
+    staging memory, transposed_memory; // transposed_memory: of src that has been transposed as bytes
     data_type scales, zero_points;
     precision division;
     bool has_zero_points;
@@ -47,7 +47,7 @@ struct plan {
     bool is_f32_zero;         // zero points of floats
     int src_bytes, dst_bytes; // of what the formulas read and write
     bool writes_codes;        // of floats of 8 bits
-    narrow_format format;
+    float8_format format;
     std::vector<walk> walks;
 };
 

@@ -47,7 +47,7 @@ inline examined examine(std::int64_t count, const float *scale, float *reciproca
 
 inline void to_residuals(std::int64_t count, const float *scale, const float *reciprocal, float *zero) {
     for (std::int64_t i = 0; i < count; ++i)
-        zero[i] = low_part(scale[i], reciprocal[i]);
+        zero[i] = reciprocal_residual(scale[i], reciprocal[i]);
 }
 
 inline void to_reals(std::int64_t count, float *zero, float less) {

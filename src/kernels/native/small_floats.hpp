@@ -34,9 +34,9 @@ typename V::reals widened(typename V::integers bits) {
 }
 
 template <typename Float>
-constexpr narrow_units units_of = [] {
+constexpr rounding_table units_of = [] {
     constexpr int dropped = 23 - Float::fraction_bits, implicit = 1 << 23, least = 127 - Float::bias + 1;
-    narrow_units units = {};
+    rounding_table units = {};
     units.least_normal = __builtin_bit_cast(float, least << 23);
     units.to_unit = __builtin_bit_cast(float, (127 + dropped) * implicit);
     units.dropped = dropped;
@@ -57,11 +57,11 @@ struct unit_and_base {
 
 /// What lies beyond the highest number becomes that if the type saturates, else what comes next, infinity or NaN.
 template <typename Float>
-narrow_format narrow_format_of(bool saturates) {
+float8_format float8_format_of(bool saturates) {
     constexpr int dropped = 23 - Float::fraction_bits, rebased = (127 - Float::bias) << 23;
     constexpr std::int32_t highest = Float::highest;
     const std::int32_t beyond = saturates ? highest : highest + 1;
-    narrow_format format = {};
+    float8_format format = {};
     format.bound = __builtin_bit_cast(float, (beyond << dropped) + rebased);
     format.units = &units_of<Float>;
     format.nan = std::uint8_t {Float::quiet_nan};
@@ -76,7 +76,7 @@ struct computed_units {
     typename V::reals least_normal, to_unit;
     typename V::integers dropped, offset;
 
-    explicit computed_units(const narrow_units &from)
+    explicit computed_units(const rounding_table &from)
         : least_normal(V::splat(from.least_normal))
         , to_unit(V::splat(from.to_unit))
         , dropped(V::splat(from.dropped))
@@ -98,7 +98,7 @@ struct tabled_units {
     typename V::real_table units;
     typename V::integer_table bases;
 
-    explicit tabled_units(const narrow_units &from)
+    explicit tabled_units(const rounding_table &from)
         : least_normal(V::splat(from.least_normal))
         , units(V::table_of_32(from.unit))
         , bases(V::table_of_32(from.base)) {}
@@ -113,7 +113,7 @@ struct tabled_units {
 template <typename V>
 class narrowing {
   public:
-    explicit narrowing(const narrow_format &format)
+    explicit narrowing(const float8_format &format)
         : bound_(V::splat(format.bound))
         , units_(*format.units) {}
 

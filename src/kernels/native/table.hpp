@@ -37,8 +37,8 @@ constexpr microkernels in_two_forms() {
 template <typename V, typename Formula, typename Dst, bool Overruns = true>
 constexpr void fuse_reals(microkernels &m) {
     if constexpr (V::lanes > 1) {
-        m.rows_of_f16 = rows<V, Formula, half, Dst, Overruns>;
-        m.rows_of_bf16 = rows<V, Formula, brain, Dst, Overruns>;
+        m.rows_of_f16 = rows<V, Formula, float16_bits, Dst, Overruns>;
+        m.rows_of_bf16 = rows<V, Formula, bfloat16_bits, Dst, Overruns>;
     }
 }
 
@@ -110,7 +110,7 @@ constexpr family onnx_16() {
     return f;
 }
 
-/// Divided in f16 (half) or bf16 (brain).
+/// Divided in f16 or bf16.
 template <typename V, typename Division, typename Dst>
 constexpr family narrow() {
     constexpr bool to_8_bits = sizeof(Dst) == 1;
@@ -133,7 +133,7 @@ constexpr family wide() {
 
 template <typename V, typename Division>
 constexpr family quotient() {
-    constexpr bool in_f16 = std::is_same_v<Division, half>;
+    constexpr bool in_f16 = std::is_same_v<Division, float16_bits>;
     using general = shifted_quotient<V, Division>;
     family f = {prepare_quotient<V, in_f16>, in_two_forms<V, general, general, float, float>(), {}, {}, {}, nullptr, 0};
     if constexpr (V::has_fma) {
@@ -155,8 +155,8 @@ constexpr family difference_of_bytes() {
     family f = {prepare_difference<256>, in_two_forms<V, general, general, Src, float>(),
             in_all_forms<V, fast, Src, float>(), {}, {}, nullptr, 0};
     if constexpr (V::lanes > 1) {
-        f.fast.rows_to_f16 = rows<V, fast, Src, half>;
-        f.fast.rows_to_bf16 = rows<V, fast, Src, brain>;
+        f.fast.rows_to_f16 = rows<V, fast, Src, float16_bits>;
+        f.fast.rows_to_bf16 = rows<V, fast, Src, bfloat16_bits>;
     }
     return f;
 }
@@ -188,8 +188,8 @@ template <typename V>
 constexpr codecs codecs_of() {
     codecs c = {};
     const auto at = [](data_type type) { return static_cast<int>(type); };
-    c.read[at(data_type::f16)] = read<V, half>;
-    c.read[at(data_type::bf16)] = read<V, brain>;
+    c.read[at(data_type::f16)] = read<V, float16_bits>;
+    c.read[at(data_type::bf16)] = read<V, bfloat16_bits>;
     c.read[at(data_type::s4)] = read_packed<V, 4, true>;
     c.read[at(data_type::u4)] = read_packed<V, 4, false>;
     c.read[at(data_type::s2)] = read_packed<V, 2, true>;
@@ -200,8 +200,8 @@ constexpr codecs codecs_of() {
     c.read[at(data_type::f4_e2m1)] = read_f4<V>;
     c.read_f4_bytes = read<V, float4_e2m1>;
     c.format_of = format_of;
-    c.round_f16 = round<V, half>;
-    c.round_bf16 = round<V, brain>;
+    c.round_f16 = round<V, float16_bits>;
+    c.round_bf16 = round<V, bfloat16_bits>;
     const auto add = [&](data_type type, write_function write, write_function saturated) {
         c.write[at(type)] = write;
         c.write_saturated[at(type)] = saturated;
@@ -214,8 +214,8 @@ constexpr codecs codecs_of() {
     both(data_type::s16, write_reals<V, std::int16_t>);
     both(data_type::u16, write_reals<V, std::uint16_t>);
     both(data_type::f4_e2m1, write_f4<V>);
-    add(data_type::f16, write_reals<V, half>, write_saturated_reals<V, half>);
-    add(data_type::bf16, write_reals<V, brain>, write_saturated_reals<V, brain>);
+    add(data_type::f16, write_reals<V, float16_bits>, write_saturated_reals<V, float16_bits>);
+    add(data_type::bf16, write_reals<V, bfloat16_bits>, write_saturated_reals<V, bfloat16_bits>);
     add(data_type::f8_e4m3, write_codes<V, float8_e4m3, false>, write_codes<V, float8_e4m3, true>);
     add(data_type::f8_e5m2, write_codes<V, float8_e5m2, false>, write_codes<V, float8_e5m2, true>);
     add(data_type::f8_e4m3fnuz, write_codes<V, float8_e4m3fnuz, false>, write_codes<V, float8_e4m3fnuz, true>);
@@ -238,17 +238,17 @@ constexpr instruction_set table_of() {
     add(kind::onnx_s8, onnx<V, s8>());
     add(kind::onnx_u16, onnx_16<V, std::uint16_t>());
     add(kind::onnx_s16, onnx_16<V, std::int16_t>());
-    add(kind::f16_u8, narrow<V, half, u8>());
-    add(kind::f16_s8, narrow<V, half, s8>());
-    add(kind::f16_16, narrow<V, half, float>());
-    add(kind::bf16_u8, narrow<V, brain, u8>());
-    add(kind::bf16_s8, narrow<V, brain, s8>());
-    add(kind::bf16_16, narrow<V, brain, float>());
+    add(kind::f16_u8, narrow<V, float16_bits, u8>());
+    add(kind::f16_s8, narrow<V, float16_bits, s8>());
+    add(kind::f16_16, narrow<V, float16_bits, float>());
+    add(kind::bf16_u8, narrow<V, bfloat16_bits, u8>());
+    add(kind::bf16_s8, narrow<V, bfloat16_bits, s8>());
+    add(kind::bf16_16, narrow<V, bfloat16_bits, float>());
     add(kind::wide_s32, wide<V, std::int32_t>());
     add(kind::wide_u32, wide<V, std::uint32_t>());
     add(kind::quotient_f32, quotient<V, float>());
-    add(kind::quotient_f16, quotient<V, half>());
-    add(kind::quotient_bf16, quotient<V, brain>());
+    add(kind::quotient_f16, quotient<V, float16_bits>());
+    add(kind::quotient_bf16, quotient<V, bfloat16_bits>());
     add(kind::difference_u8, difference_of_bytes<V, u8>());
     add(kind::difference_s8, difference_of_bytes<V, s8>());
     add(kind::difference_u16, difference<V, std::uint16_t, 65536>());
@@ -273,8 +273,8 @@ constexpr instruction_set table_of() {
             set.look_up[dst][2] = of_f4;
         };
         add_look_up(0, look_up_u4<V, float>, look_up_s4<V, float>, look_up_f4<V, float>);
-        add_look_up(1, look_up_u4<V, half>, look_up_s4<V, half>, look_up_f4<V, half>);
-        add_look_up(2, look_up_u4<V, brain>, look_up_s4<V, brain>, look_up_f4<V, brain>);
+        add_look_up(1, look_up_u4<V, float16_bits>, look_up_s4<V, float16_bits>, look_up_f4<V, float16_bits>);
+        add_look_up(2, look_up_u4<V, bfloat16_bits>, look_up_s4<V, bfloat16_bits>, look_up_f4<V, bfloat16_bits>);
     }
     set.transpose_in = transpose_in<V>;
     set.transpose_out = transpose_out<V>;
@@ -282,7 +282,7 @@ constexpr instruction_set table_of() {
     set.gather_bytes = gather_bytes<V>;
     set.expand = expand<V>;
     set.fence = [] { V::fence(); };
-    set.leave = [] { V::leave(); };
+    set.zero_upper = [] { V::zero_upper(); };
     return set;
 }
 

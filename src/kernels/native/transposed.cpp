@@ -151,11 +151,11 @@ class dequantized_tiles {
                 return placed_block {of_rows, columns, begin, columns, 1, walker.dst + begin, columns, 1};
             };
             if (whole > 0)
-                compute_block(parameters, 0, p.turned, from_lines, part(0, count / width, width), walk::form::cols,
-                        {0, {}, 1});
+                compute_block(parameters, 0, p.transposed_memory, from_lines, part(0, count / width, width),
+                        walk::form::cols, {0, {}, 1});
             if (whole < count)
-                compute_block(parameters, 0, p.turned, from_lines, part(whole, 1, count - whole), walk::form::cols,
-                        {0, {}, 1});
+                compute_block(parameters, 0, p.transposed_memory, from_lines, part(whole, 1, count - whole),
+                        walk::form::cols, {0, {}, 1});
         }
     }
 
@@ -193,7 +193,8 @@ class dequantized_tiles {
         };
         if (stride == 0) {
             const auto base = parameters.find(walker.parameter, across.parameter_stride, rows, 0, 0);
-            return compute_block(parameters, base, p.turned, from_lines, part(0, rows), walk::form::rows, {1, {}, 1});
+            return compute_block(
+                    parameters, base, p.transposed_memory, from_lines, part(0, rows), walk::form::rows, {1, {}, 1});
         }
         if (across.parameter_stride != 0 && w.by != walk::form::cols && w.by != walk::form::runs) {
             const auto most = (length + side) / needed; // lines that have their parameters in one panel
@@ -202,7 +203,7 @@ class dequantized_tiles {
                 count = std::min(most, rows - i);
                 const auto first = walker.parameter + number + i * across.parameter_stride;
                 const auto base = parameters.find_all(first, stride, needed, count - 1, across.parameter_stride);
-                compute_block(parameters, base, p.turned, from_lines, part(i, count), w.by, g);
+                compute_block(parameters, base, p.transposed_memory, from_lines, part(i, count), w.by, g);
             }
             return;
         }
@@ -214,7 +215,7 @@ class dequantized_tiles {
                 parameters.find_columns(w, first, columns);
             else
                 base = parameters.find(first, stride, needed, rows - i - 1, across.parameter_stride);
-            compute_block(parameters, base, p.turned, from_lines, part(i, together), w.by, g);
+            compute_block(parameters, base, p.transposed_memory, from_lines, part(i, together), w.by, g);
         }
     }
 

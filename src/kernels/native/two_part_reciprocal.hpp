@@ -14,7 +14,7 @@ namespace {
 
 /// RN((1 - reciprocal * scale) / scale), where reciprocal is RN(1 / scale). The fused differences are exact, and the
 /// corrected product is the rounded quotient (Markstein, 1990), which takes a division's time less.
-inline float low_part(float scale, float reciprocal) {
+inline float reciprocal_residual(float scale, float reciprocal) {
     const float rest = __builtin_fmaf(-reciprocal, scale, 1.0F), estimate = rest * reciprocal;
     return __builtin_fmaf(__builtin_fmaf(-estimate, scale, rest), reciprocal, estimate);
 }
@@ -36,7 +36,7 @@ inline bool has_exact_two_part_reciprocal(float scale) {
     const std::uint64_t half3 = half * half % y * half % y, half6 = half3 * half3 % y, half12 = half6 * half6 % y;
     const std::uint64_t half24 = half12 * half12 % y, half25 = half24 * half % y;
 
-    const auto divisor = static_cast<float>(y), high = 1 / divisor, low = low_part(divisor, high);
+    const auto divisor = static_cast<float>(y), high = 1 / divisor, low = reciprocal_residual(divisor, high);
     const auto exact = [=](std::uint64_t significand) {
         const auto x = static_cast<float>(significand);
         return __builtin_fmaf(x, high, x * low) == x / divisor;

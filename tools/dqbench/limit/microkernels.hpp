@@ -51,7 +51,7 @@ void traffic(const char *src, std::int64_t src_bytes, char *dst, std::int64_t ds
             stream ? V::stream(reinterpret_cast<float *>(dst), sum) : V::store(reinterpret_cast<float *>(dst), sum);
     }
     if (stream) V::fence();
-    V::leave();
+    V::zero_upper();
 }
 
 /// Signs and numerics make no difference here, nor what 32 bits of src mean.

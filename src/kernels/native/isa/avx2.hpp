@@ -38,8 +38,8 @@ struct avx2 : byte_shuffles {
         return _mm256_xor_si256(load(reinterpret_cast<const std::int32_t *>(p)), splat(INT32_MIN));
     }
 
-    static reals load(const half *p) { return _mm256_cvtph_ps(_mm_loadu_si128(as_vector(p))); }
-    static reals load(const brain *p) {
+    static reals load(const float16_bits *p) { return _mm256_cvtph_ps(_mm_loadu_si128(as_vector(p))); }
+    static reals load(const bfloat16_bits *p) {
         return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(as_vector(p))), 16));
     }
 
@@ -80,8 +80,8 @@ struct avx2 : byte_shuffles {
     static reals max(reals bound, reals x) { return _mm256_max_ps(bound, x); }
     static reals abs(reals x) { return _mm256_andnot_ps(splat(-0.0F), x); }
     /// To numbers of f16 or bf16, NaN to a quiet one.
-    static reals rounded(const half *, reals x) { return _mm256_cvtph_ps(to_half(x)); }
-    static reals rounded(const brain *, reals x) {
+    static reals rounded(const float16_bits *, reals x) { return _mm256_cvtph_ps(to_half(x)); }
+    static reals rounded(const bfloat16_bits *, reals x) {
         return as_reals(_mm256_and_si256(rounded_to_upper_half(x), splat(~0xffff)));
     }
     static reals copy_sign(reals magnitude, reals x) { return _mm256_or_ps(magnitude, _mm256_and_ps(splat(-0.0F), x)); }
@@ -134,7 +134,7 @@ struct avx2 : byte_shuffles {
     static void stream(void *p, integers a) { _mm256_stream_si256(static_cast<__m256i *>(p), a); }
     static void fence() { _mm_sfence(); }
     /// Compilers leave this out on some paths, and LDMXCSR then waits 80 ns.
-    static void leave() { _mm256_zeroupper(); }
+    static void zero_upper() { _mm256_zeroupper(); }
 
     /// Rounds to s32, NaN to the lowest, and saturates twice.
     template <typename Integer>
@@ -154,7 +154,7 @@ struct avx2 : byte_shuffles {
         return {to_words(p, a, b), to_words(p, c, d)};
     }
     /// Four vectors as codes of a format.
-    static integers to_codes(const integers (&magnitudes)[4], const reals (&signs)[4], const narrow_format &format) {
+    static integers to_codes(const integers (&magnitudes)[4], const reals (&signs)[4], const float8_format &format) {
         const auto bits = [&](int k) { return as_integers(signs[k]); };
         const __m256i given = to_bytes<std::uint8_t>(magnitudes[0], magnitudes[1], magnitudes[2], magnitudes[3]);
         const __m256i sign =
@@ -217,8 +217,10 @@ struct avx2 : byte_shuffles {
         const __m256i is_nan = _mm256_castps_si256(_mm256_cmp_ps(a, a, _CMP_UNORD_Q));
         return _mm256_blendv_epi8(rounded, quiet, is_nan);
     }
-    static integers to_words(const half *, reals a, reals b) { return _mm256_set_m128i(to_half(b), to_half(a)); }
-    static integers to_words(const brain *, reals a, reals b) {
+    static integers to_words(const float16_bits *, reals a, reals b) {
+        return _mm256_set_m128i(to_half(b), to_half(a));
+    }
+    static integers to_words(const bfloat16_bits *, reals a, reals b) {
         const auto upper = [](reals x) { return _mm256_srli_epi32(rounded_to_upper_half(x), 16); };
         return in_fours(_mm256_packus_epi32(upper(a), upper(b)));
     }

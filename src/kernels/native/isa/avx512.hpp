@@ -29,8 +29,8 @@ struct avx512 : byte_shuffles {
     static integers load(const std::uint16_t *p) { return _mm512_cvtepu16_epi32(load_halves(p)); }
     static integers load(const std::uint32_t *p) { return _mm512_xor_si512(_mm512_loadu_si512(p), splat(INT32_MIN)); }
 
-    static reals load(const half *p) { return widened(p, load_halves(p)); }
-    static reals load(const brain *p) { return widened(p, load_halves(p)); }
+    static reals load(const float16_bits *p) { return widened(p, load_halves(p)); }
+    static reals load(const bfloat16_bits *p) { return widened(p, load_halves(p)); }
 
     /// Bytes as the upper halves of f16.
     static reals load_as_upper_half(const std::uint8_t *p) {
@@ -46,7 +46,7 @@ struct avx512 : byte_shuffles {
         return _mm512_maskz_loadu_ps(first_lanes(count), p);
     }
     template <typename Real>
-    static reals load_partial(const Real *p, std::int64_t count) { // half or brain
+    static reals load_partial(const Real *p, std::int64_t count) { // of 16 bits
         return widened(p, _mm256_maskz_loadu_epi16(first_lanes(count), p));
     }
     static integers load_partial(const std::int32_t *p, std::int64_t count) {
@@ -77,8 +77,8 @@ struct avx512 : byte_shuffles {
     static reals max(reals bound, reals x) { return _mm512_max_ps(bound, x); }
     static reals abs(reals x) { return _mm512_andnot_ps(splat(-0.0F), x); }
     /// To numbers of f16 or bf16, NaN to a quiet one.
-    static reals rounded(const half *, reals x) { return _mm512_cvtph_ps(to_half(x)); }
-    static reals rounded(const brain *, reals x) {
+    static reals rounded(const float16_bits *, reals x) { return _mm512_cvtph_ps(to_half(x)); }
+    static reals rounded(const bfloat16_bits *, reals x) {
         return as_reals(_mm512_and_si512(rounded_to_upper_half(x), splat(~0xffff)));
     }
     static reals copy_sign(reals magnitude, reals x) { return _mm512_or_ps(magnitude, _mm512_and_ps(splat(-0.0F), x)); }
@@ -131,7 +131,7 @@ struct avx512 : byte_shuffles {
     static void stream(void *p, integers a) { _mm512_stream_si512(static_cast<__m512i *>(p), a); }
     static void fence() { _mm_sfence(); }
     /// Compilers leave this out on some paths, and LDMXCSR then waits 80 ns.
-    static void leave() { _mm256_zeroupper(); }
+    static void zero_upper() { _mm256_zeroupper(); }
 
     /// Rounds to s32, NaN to the lowest, and saturates twice.
     template <typename Integer>
@@ -145,7 +145,7 @@ struct avx512 : byte_shuffles {
         return {to_words(p, a, b), to_words(p, c, d)};
     }
     /// Four vectors as codes of a format.
-    static integers to_codes(const integers (&magnitudes)[4], const reals (&signs)[4], const narrow_format &format) {
+    static integers to_codes(const integers (&magnitudes)[4], const reals (&signs)[4], const float8_format &format) {
         const auto bits = [&](int k) { return as_integers(signs[k]); };
         const __m512i given = to_bytes<std::uint8_t>(magnitudes[0], magnitudes[1], magnitudes[2], magnitudes[3]);
         const __mmask64 negative = _mm512_movepi8_mask(to_bytes<std::int8_t>(bits(0), bits(1), bits(2), bits(3)));
@@ -227,17 +227,17 @@ struct avx512 : byte_shuffles {
     }
 
   private:
-    static reals widened(const half *, __m256i bits) { return _mm512_cvtph_ps(bits); }
-    static reals widened(const brain *, __m256i bits) {
+    static reals widened(const float16_bits *, __m256i bits) { return _mm512_cvtph_ps(bits); }
+    static reals widened(const bfloat16_bits *, __m256i bits) {
         return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
     }
     static __m256i load_halves(const void *p) { return _mm256_loadu_si256(static_cast<const __m256i *>(p)); }
     static __m256i to_half(reals a) { return _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT); }
-    static integers to_words(const half *, reals a, reals b) {
+    static integers to_words(const float16_bits *, reals a, reals b) {
         return _mm512_inserti64x4(_mm512_castsi256_si512(to_half(a)), to_half(b), 1);
     }
     /// Their upper halves.
-    static integers to_words(const brain *, reals a, reals b) {
+    static integers to_words(const bfloat16_bits *, reals a, reals b) {
         const __m512i odds = _mm512_set_epi16(63, 61, 59, 57, 55, 53, 51, 49, 47, 45, 43, 41, 39, 37, 35, 33, 31, 29,
                 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
         return _mm512_permutex2var_epi16(rounded_to_upper_half(a), odds, rounded_to_upper_half(b));

@@ -11,7 +11,7 @@ namespace {
 template <typename Dst>
 constexpr family exact_halves() {
     family f = {};
-    f.exact.rows_of_f16 = rows<avx512_halves, half_product<avx512_halves>, half, Dst>;
+    f.exact.rows_of_f16 = rows<avx512_halves, half_product<avx512_halves>, float16_bits, Dst>;
     f.is_exact = has_exact_half_product;
     f.worth_asking = 512;
     return f;

@@ -20,8 +20,8 @@ struct avx512_halves {
     static reals splat(float value) { return _mm512_castsi512_ph(_mm512_broadcastw_epi16(to_half(value))); }
     static integers splat(std::int32_t value) { return _mm512_set1_epi16(static_cast<std::int16_t>(value)); }
 
-    static reals load(const half *p) { return _mm512_loadu_ph(p); }
-    static reals load_partial(const half *p, std::int64_t count) {
+    static reals load(const float16_bits *p) { return _mm512_loadu_ph(p); }
+    static reals load_partial(const float16_bits *p, std::int64_t count) {
         return _mm512_castsi512_ph(_mm512_maskz_loadu_epi16(_cvtu32_mask32(first_lanes(count)), p));
     }
 

@@ -23,8 +23,8 @@ struct scalar {
     static reals splat(float value) { return value; }
     static integers splat(std::int32_t value) { return value; }
     static reals load(const float *p) { return *p; }
-    static reals load(const half *p) { return float16 {p->bits}.value(); }
-    static reals load(const brain *p) { return bfloat16 {p->bits}.value(); }
+    static reals load(const float16_bits *p) { return float16 {p->bits}.value(); }
+    static reals load(const bfloat16_bits *p) { return bfloat16 {p->bits}.value(); }
     template <typename Integer>
     static integers load(const Integer *p) {
         return *p;
@@ -52,8 +52,8 @@ struct scalar {
     static reals abs(reals x) { return __builtin_fabsf(x); }
     static reals copy_sign(reals magnitude, reals x) { return __builtin_copysignf(magnitude, x); }
     /// To numbers of f16 or bf16, NaN to a quiet one.
-    static reals rounded(const half *, reals x) { return float16::from(x).value(); }
-    static reals rounded(const brain *, reals x) { return bfloat16::from(x).value(); }
+    static reals rounded(const float16_bits *, reals x) { return float16::from(x).value(); }
+    static reals rounded(const bfloat16_bits *, reals x) { return bfloat16::from(x).value(); }
     static integers subtract(integers a, integers b) { return a - b; }
     static integers min(integers a, integers b) { return a < b ? a : b; }
     static integers bit_and(integers a, integers b) { return a & b; }
@@ -77,9 +77,9 @@ struct scalar {
 
     template <typename T>
     static T converted(reals x) {
-        if constexpr (std::is_same_v<T, half>) {
+        if constexpr (std::is_same_v<T, float16_bits>) {
             return {float16::from(x).bits};
-        } else if constexpr (std::is_same_v<T, brain>) {
+        } else if constexpr (std::is_same_v<T, bfloat16_bits>) {
             return {bfloat16::from(x).bits};
         } else {
             constexpr float lowest = std::numeric_limits<T>::lowest(), highest = std::numeric_limits<T>::max();
@@ -120,7 +120,7 @@ struct scalar {
         *to = static_cast<unsigned char>((bounded(from[0]) & 0xf) | (bounded(from[1]) & 0xf) << 4);
     }
     static void fence() {}
-    static void leave() {}
+    static void zero_upper() {}
     static void transpose(
             const unsigned char *from, std::int64_t from_stride, unsigned char *to, std::int64_t to_stride) {
         for (int i = 0; i < 16; ++i)
@@ -128,7 +128,7 @@ struct scalar {
                 to[j * to_stride + i] = from[i * from_stride + j];
     }
     /// Four elements as codes of a format.
-    static integers to_codes(const integers (&magnitudes)[4], const reals (&signs)[4], const narrow_format &format) {
+    static integers to_codes(const integers (&magnitudes)[4], const reals (&signs)[4], const float8_format &format) {
         std::uint8_t codes[4];
         for (int k = 0; k < 4; ++k) {
             const auto given = static_cast<std::uint8_t>(min(magnitudes[k], 255));

@@ -10,7 +10,7 @@
 namespace dynquant::layers {
 
 /// What is taken away from weights so that no two products saturate, for each panel, and what it meets.
-class excess_weights {
+class saturation_excess {
   public:
     /// Takes the excess of the next panel, which has those columns.
     void take_from(std::span<std::int8_t> panel, std::int64_t columns);

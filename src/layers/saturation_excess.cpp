@@ -1,4 +1,4 @@
-#include "layers/excess_weights.hpp"
+#include "layers/saturation_excess.hpp"
 
 #include <algorithm>
 
@@ -16,7 +16,7 @@ int excess_of(int a, int b) {
 
 } // namespace
 
-void excess_weights::take_from(std::span<std::int8_t> panel, std::int64_t columns) {
+void saturation_excess::take_from(std::span<std::int8_t> panel, std::int64_t columns) {
     const auto count = static_cast<std::size_t>(columns), step = 4 * count;
     std::vector<std::int8_t> excess(count);
     places_ = 4; // panels share no step
@@ -35,7 +35,7 @@ void excess_weights::take_from(std::span<std::int8_t> panel, std::int64_t column
 }
 
 /// At the next place of the last step; but where that would make pairs that saturate, beside zeros.
-void excess_weights::add(std::int32_t element, std::span<const std::int8_t> excess) {
+void saturation_excess::add(std::int32_t element, std::span<const std::int8_t> excess) {
     const auto step = 4 * excess.size();
     const auto fits = [&] {
         if (places_ % 2 == 0) return true;
