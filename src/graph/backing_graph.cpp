@@ -88,7 +88,7 @@ partition_record describe_partition(onednn_partition partition, dnnl_fpmath_mode
     std::uint8_t supported = 0;
     require_success(f.partition_is_supported(partition.get(), &supported), "partition", "tell the support of");
     described.supported = supported != 0;
-    described.theirs = std::move(partition);
+    described.by_onednn = std::move(partition);
     return described;
 }
 

@@ -11,14 +11,14 @@ dnnl_graph_logical_tensor_t query_logical_tensor(const compiled_partition_record
     }
     auto t = no_logical_tensor();
     require_success(
-            onednn().compiled_partition_query_logical_tensor(c.theirs.get(), id, &t), c.label, "tell a port of");
+            onednn().compiled_partition_query_logical_tensor(c.by_onednn.get(), id, &t), c.label, "tell a port of");
     return t;
 }
 
 size_t get_inplace_ports(const compiled_partition_record &c, const dnnl_graph_inplace_pair_t *&pairs) {
     size_t count = 0;
     if (!c.ours)
-        require_success(onednn().compiled_partition_get_inplace_ports(c.theirs.get(), &count, &pairs), c.label,
+        require_success(onednn().compiled_partition_get_inplace_ports(c.by_onednn.get(), &count, &pairs), c.label,
                 "tell the in-place ports of");
     return count;
 }
@@ -26,7 +26,7 @@ size_t get_inplace_ports(const compiled_partition_record &c, const dnnl_graph_in
 dnnl_graph_logical_tensor_t get_scratchpad_logical_tensor(const compiled_partition_record &c) {
     auto none = no_scratchpad();
     const auto get = onednn().compiled_partition_get_scratchpad_logical_tensor;
-    if (!c.ours && get) require_success(get(c.theirs.get(), &none), c.label, "tell the scratchpad of");
+    if (!c.ours && get) require_success(get(c.by_onednn.get(), &none), c.label, "tell the scratchpad of");
     return none;
 }
 
@@ -43,8 +43,8 @@ void execute(const compiled_partition_record &c, dnnl_stream_t stream, size_t in
     const auto &f = onednn();
     require_success(scratchpad && f.compiled_partition_execute_v2
                     ? f.compiled_partition_execute_v2(
-                            c.theirs.get(), stream, input_count, in, output_count, out, scratchpad)
-                    : f.compiled_partition_execute(c.theirs.get(), stream, input_count, in, output_count, out),
+                            c.by_onednn.get(), stream, input_count, in, output_count, out, scratchpad)
+                    : f.compiled_partition_execute(c.by_onednn.get(), stream, input_count, in, output_count, out),
             c.label, "execute");
 }
 

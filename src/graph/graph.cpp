@@ -53,33 +53,33 @@ void check_connections(const graph_record &g, const std::vector<port> &added) {
 }
 
 /// Adds to the oneDNN graph behind g.
-dnnl_status_t add_to_theirs(graph_record &g, const op_record &op) {
-    return is_ours(op) ? add_to(g.theirs.get(), op) : onednn().add_op(g.theirs.get(), make_op(op).get());
+dnnl_status_t add_to_onednn(graph_record &g, const op_record &op) {
+    return is_ours(op) ? add_to(g.by_onednn.get(), op) : onednn().add_op(g.by_onednn.get(), make_op(op).get());
 }
 
 /// Puts a oneDNN graph behind g, with the ops that g has.
-void back(graph_record &g) {
+void create_onednn_graph(graph_record &g) {
     const auto &f = onednn();
     dnnl_graph_graph_t handle = nullptr;
     require_success(f.graph_create_with_fpmath_mode(&handle, dnnl_cpu, g.mode), "graph", "create");
-    g.theirs.reset(handle);
+    g.by_onednn.reset(handle);
     if (f.graph_set_fpmath_mode)
         require_success(f.graph_set_fpmath_mode(handle, g.mode, g.apply_to_int), "graph", "set the fpmath mode of");
     for (const auto &op : g.ops)
-        require_success(add_to_theirs(g, *op), label(*op), "add");
+        require_success(add_to_onednn(g, *op), label(*op), "add");
     if (g.finalized) require_success(f.graph_finalize(handle), "graph", "finalize");
 }
 
 /// oneDNN partitions first; a partition that is one op of this family is claimed.
-void find_theirs(graph_record &g, dnnl_graph_partition_policy_t policy) {
+void find_partitions_of_onednn(graph_record &g, dnnl_graph_partition_policy_t policy) {
     const auto &f = onednn();
-    require_success(f.graph_filter(g.theirs.get(), policy), "graph", "partition");
+    require_success(f.graph_filter(g.by_onednn.get(), policy), "graph", "partition");
     size_t count = 0;
-    require_success(f.graph_get_partition_num(g.theirs.get(), &count), "graph", "count the partitions of");
+    require_success(f.graph_get_partition_num(g.by_onednn.get(), &count), "graph", "count the partitions of");
     std::vector<dnnl_graph_partition_t> handles(count);
     if (count > 0)
         require_success(
-                f.graph_get_partitions(g.theirs.get(), count, handles.data()), "graph", "list the partitions of");
+                f.graph_get_partitions(g.by_onednn.get(), count, handles.data()), "graph", "list the partitions of");
     std::vector<onednn_partition> owned(handles.begin(), handles.end());
     for (auto &partition : owned) {
         auto described = describe_partition(std::move(partition), g.mode);
@@ -124,7 +124,7 @@ graph_record *create_graph(dnnl_engine_kind_t kind, dnnl_fpmath_mode_t mode) {
 void set_fpmath_mode(graph_record &g, dnnl_fpmath_mode_t mode, bool apply_to_int) {
     g.mode = checked(mode);
     g.apply_to_int = apply_to_int;
-    if (g.theirs) back(g); // 3.2 takes the mode at creation only
+    if (g.by_onednn) create_onednn_graph(g); // 3.2 takes the mode at creation only
 }
 
 void get_fpmath_mode(const graph_record &g, dnnl_fpmath_mode_t &mode, bool &apply_to_int) {
@@ -142,8 +142,8 @@ void add_op(graph_record &g, const op_record &op) {
     const auto snapshot = std::make_shared<const op_record>(op);
     const auto ports = ports_of(*snapshot);
     check_connections(g, ports);
-    if (!g.theirs && !is_ours(op)) back(g);
-    if (g.theirs) require_success(add_to_theirs(g, op), label(op), "add");
+    if (!g.by_onednn && !is_ours(op)) create_onednn_graph(g);
+    if (g.by_onednn) require_success(add_to_onednn(g, op), label(op), "add");
 
     g.ops.push_back(snapshot);
     for (const auto &port : ports)
@@ -153,7 +153,7 @@ void add_op(graph_record &g, const op_record &op) {
 void finalize(graph_record &g) {
     if (g.finalized) return;
     auto ordered = in_order(g.ops);
-    if (g.theirs) require_success(onednn().graph_finalize(g.theirs.get()), "graph", "finalize");
+    if (g.by_onednn) require_success(onednn().graph_finalize(g.by_onednn.get()), "graph", "finalize");
     g.ops = std::move(ordered);
     g.finalized = true;
 }
@@ -169,8 +169,8 @@ size_t find_partitions(graph_record &g, dnnl_graph_partition_policy_t policy) {
     if (policy != dnnl_graph_partition_policy_fusion && policy != dnnl_graph_partition_policy_debug)
         refuse_number("partition policy fusion or debug", policy);
     g.found.clear();
-    if (g.theirs)
-        find_theirs(g, policy);
+    if (g.by_onednn)
+        find_partitions_of_onednn(g, policy);
     else
         for (const auto &op : g.ops)
             g.found.push_back(claimed_partition(op, g.mode));

@@ -44,7 +44,7 @@ struct partition_record {
     bool supported = false;
     std::shared_ptr<const op_record> op = {}; // claimed
     dnnl_fpmath_mode_t mode = dnnl_fpmath_mode_strict;
-    onednn_partition theirs = {}; // null in a graph of this family alone, and where oneDNN could not compile it
+    onednn_partition by_onednn = {}; // null in a graph of this family alone, and where oneDNN could not compile it
 };
 
 struct graph_record {
@@ -54,7 +54,7 @@ struct graph_record {
     /// Snapshots, in the order of add_op; once finalized, producers before consumers.
     std::vector<std::shared_ptr<const op_record>> ops = {};
     std::multimap<size_t, port> ports = {}; // by logical tensor id
-    onednn_graph theirs = {};               // null while all ops are of this family
+    onednn_graph by_onednn = {};            // null while all ops are of this family
     std::vector<partition_record> found = {};
 };
 
@@ -71,11 +71,11 @@ struct compiled_op {
     operation prepared;
 };
 
-/// Either ours or theirs.
+/// Either ours or oneDNN's.
 struct compiled_partition_record {
     std::string label;
     std::optional<compiled_op> ours;
-    onednn_compiled_partition theirs;
+    onednn_compiled_partition by_onednn;
 };
 
 } // namespace dynquant::graph::core

@@ -26,11 +26,11 @@ onednn_compiled_partition compile_by_onednn(const partition_record &p, std::span
         return result;
     };
     dnnl_graph_compiled_partition_t handle = nullptr;
-    require_success(onednn().compiled_partition_create(&handle, p.theirs.get()), label(p), "prepare to compile");
+    require_success(onednn().compiled_partition_create(&handle, p.by_onednn.get()), label(p), "prepare to compile");
     onednn_compiled_partition compiled(handle);
     auto in = pointers(inputs), out = pointers(outputs);
     require_success(
-            onednn().partition_compile(p.theirs.get(), handle, in.size(), in.data(), out.size(), out.data(), engine),
+            onednn().partition_compile(p.by_onednn.get(), handle, in.size(), in.data(), out.size(), out.data(), engine),
             label(p), "compile");
     return compiled;
 }
@@ -50,7 +50,7 @@ void claim(partition_record &p, std::shared_ptr<const op_record> op) {
     p.ops = {op->id};
     p.inputs = op->inputs;
     p.outputs = op->outputs;
-    if (!p.supported) p.theirs.reset(); // of a Wildcard in its place, which oneDNN cannot compile
+    if (!p.supported) p.by_onednn.reset(); // of a Wildcard in its place, which oneDNN cannot compile
     p.supported = true;
     p.op = std::move(op);
 }
@@ -101,7 +101,7 @@ compiled_partition_record *compile(const partition_record &p, size_t input_count
     try {
         return new compiled_partition_record {label(p), compile(*p.op, in, out, p.mode, kernels::every_kernel()), {}};
     } catch (const opaque_layout &) {
-        if (!p.theirs) throw;
+        if (!p.by_onednn) throw;
         return new compiled_partition_record {label(p), {}, compile_by_onednn(p, in, out, engine)};
     }
 }

@@ -7,9 +7,9 @@ using namespace dynquant::onednn_graph;
 namespace {
 
 /// oneDNN's handle behind any handle; null behind one of ours that was not compiled, which oneDNN refuses.
-const_dnnl_graph_compiled_partition_t theirs(const_dnnl_graph_compiled_partition_t handle) {
+const_dnnl_graph_compiled_partition_t onednn_handle(const_dnnl_graph_compiled_partition_t handle) {
     const auto *own = find_own(handle);
-    return own ? own->theirs.get() : handle;
+    return own ? own->by_onednn.get() : handle;
 }
 
 const core::compiled_op *find_ours(const_dnnl_graph_compiled_partition_t handle) {
@@ -26,7 +26,7 @@ dnnl_status_t execute(const_dnnl_graph_compiled_partition_t compiled_partition, 
             core::execute(*ours, stream, {inputs, num_inputs}, {outputs, num_outputs});
             return dnnl_success;
         }
-        const auto handle = theirs(compiled_partition);
+        const auto handle = onednn_handle(compiled_partition);
         // oneDNN 3.13's execute calls execute_v2 by name, which is the one below.
         if (const auto execute_v2 = onednn().compiled_partition_execute_v2)
             return execute_v2(handle, stream, num_inputs, inputs, num_outputs, outputs, scratchpad);
@@ -75,7 +75,8 @@ dnnl_status_t dnnl_graph_compiled_partition_query_logical_tensor(
         const_dnnl_graph_compiled_partition_t compiled_partition, size_t tid, dnnl_graph_logical_tensor_t *lt) {
     return guarded([&] {
         const auto *ours = find_ours(compiled_partition);
-        if (!ours || !lt) return onednn().compiled_partition_query_logical_tensor(theirs(compiled_partition), tid, lt);
+        if (!ours || !lt)
+            return onednn().compiled_partition_query_logical_tensor(onednn_handle(compiled_partition), tid, lt);
         const auto *port = core::find_port(*ours, tid);
         *lt = port ? *port : core::no_logical_tensor();
         return dnnl_success;
@@ -87,7 +88,7 @@ dnnl_status_t dnnl_graph_compiled_partition_get_inplace_ports(const_dnnl_graph_c
     return guarded([&] {
         if (!find_ours(compiled_partition) || !num_inplace_pairs || !inplace_pairs)
             return onednn().compiled_partition_get_inplace_ports(
-                    theirs(compiled_partition), num_inplace_pairs, inplace_pairs);
+                    onednn_handle(compiled_partition), num_inplace_pairs, inplace_pairs);
         *num_inplace_pairs = 0;
         *inplace_pairs = nullptr;
         return dnnl_success;
@@ -99,7 +100,7 @@ DNNL_API dnnl_status_t dnnl_graph_compiled_partition_get_scratchpad_logical_tens
         const_dnnl_graph_compiled_partition_t compiled_partition, dnnl_graph_logical_tensor_t *lt) {
     return guarded([&] {
         const auto get = onednn().compiled_partition_get_scratchpad_logical_tensor;
-        if (!find_ours(compiled_partition) && get) return get(theirs(compiled_partition), lt);
+        if (!find_ours(compiled_partition) && get) return get(onednn_handle(compiled_partition), lt);
         if (!compiled_partition || !lt) return dnnl_invalid_arguments;
         *lt = core::no_scratchpad();
         return dnnl_success;

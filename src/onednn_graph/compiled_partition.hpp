@@ -13,7 +13,7 @@ struct own_compiled_partition {
 
     std::uint64_t mark = own_mark;
     std::optional<core::compiled_op> ours = {};
-    core::onednn_compiled_partition theirs = {}; // where this op was left to oneDNN at compile
+    core::onednn_compiled_partition by_onednn = {}; // where this op was left to oneDNN at compile
 };
 
 /// The one behind a handle, or nullptr when the handle is oneDNN's, or null.

@@ -15,7 +15,7 @@ dnnl_status_t noted(
 }
 
 /// An op of another family, or one that is left to oneDNN.
-dnnl_status_t add_theirs(graph_note &note, dnnl_graph_graph_t graph, dnnl_graph_op_t op) {
+dnnl_status_t add_to_onednn(graph_note &note, dnnl_graph_graph_t graph, dnnl_graph_op_t op) {
     const auto status = onednn().add_op(graph, op);
     size_t id = 0;
     if (status == dnnl_success && onednn().op_get_id(op, &id) == dnnl_success) note.ids.insert(id);
@@ -84,13 +84,13 @@ dnnl_status_t dnnl_graph_add_op(dnnl_graph_graph_t graph, dnnl_graph_op_t op) {
         const auto note = graphs().find(graph);
         if (!note) return onednn().add_op(graph, op);
         const auto record = ops().find(op);
-        if (!record || note->ids.count(record->id)) return add_theirs(*note, graph, op);
+        if (!record || note->ids.count(record->id)) return add_to_onednn(*note, graph, op);
         try {
             core::check(*record, core::stage::add_op);
         } catch (const core::wrong_count &) {
             throw; // oneDNN would read beyond them
         } catch (const dnnl::error &e) {
-            const auto status = add_theirs(*note, graph, op);
+            const auto status = add_to_onednn(*note, graph, op);
             if (status != dnnl_success) throw;
             report_leave(e.message);
             return status;

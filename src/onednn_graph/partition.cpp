@@ -25,16 +25,16 @@ std::vector<dnnl_graph_logical_tensor_t> copy(size_t count, const dnnl_graph_log
 }
 
 /// Compiles by oneDNN behind a handle of ours.
-dnnl_status_t compile_theirs(
+dnnl_status_t compile_by_onednn(
         own_compiled_partition &own, dnnl_graph_partition_t partition, const tensor_lists &t, dnnl_engine_t engine) {
     dnnl_graph_compiled_partition_t handle = nullptr;
     const auto created = onednn().compiled_partition_create(&handle, partition);
     if (created != dnnl_success) return created;
-    core::onednn_compiled_partition theirs(handle);
+    core::onednn_compiled_partition compiled(handle);
     const auto status = onednn().partition_compile(partition, handle, t.in_num, t.inputs, t.out_num, t.outputs, engine);
     if (status != dnnl_success) return status;
     own.ours.reset(); // of an earlier compile
-    own.theirs = std::move(theirs);
+    own.by_onednn = std::move(compiled);
     return status;
 }
 
@@ -48,7 +48,7 @@ dnnl_status_t compile_claimed(own_compiled_partition &own, const claim &claimed,
     } catch (const core::wrong_count &) {
         throw; // oneDNN would read beyond them
     } catch (const dnnl::error &e) {
-        if (compile_theirs(own, partition, t, engine) != dnnl_success) throw;
+        if (compile_by_onednn(own, partition, t, engine) != dnnl_success) throw;
         report_leave(e.message);
         return dnnl_success;
     }
@@ -136,7 +136,7 @@ dnnl_status_t dnnl_graph_partition_compile(dnnl_graph_partition_t partition,
             return dnnl_invalid_arguments;
         const auto claimed = claims().find(partition);
         return claimed && is_cpu(engine) ? compile_claimed(*own, *claimed, partition, t, engine)
-                                         : compile_theirs(*own, partition, t, engine);
+                                         : compile_by_onednn(*own, partition, t, engine);
     });
 }
 

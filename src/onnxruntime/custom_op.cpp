@@ -37,7 +37,7 @@ OrtCustomOpInputOutputCharacteristic input_characteristic(const OrtCustomOp *, s
 
 } // namespace
 
-custom_op::custom_op(const OrtApi &runtime, const offer &o, const kernel_types &t)
+custom_op::custom_op(const OrtApi &runtime, const registration &o, const kernel_types &t)
     : OrtCustomOp {}
     , api(runtime)
     , operation(o)

@@ -9,10 +9,10 @@ namespace dynquant::onnxruntime {
 
 /// One kernel of one operator. ONNX Runtime keeps its address, which must stay what it is.
 struct custom_op : OrtCustomOp {
-    custom_op(const OrtApi &runtime, const offer &o, const kernel_types &t);
+    custom_op(const OrtApi &runtime, const registration &o, const kernel_types &t);
 
     const OrtApi &api;
-    offer operation;
+    registration operation;
     kernel_types types;
     std::vector<onnx::element_type> inputs, outputs;
 };

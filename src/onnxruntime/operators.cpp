@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char *quark = "com.amd.quark";
 
-constexpr offer table[] = {
+constexpr registration table[] = {
         {"dynquant", "QuantizeLinear", 1, "", "QuantizeLinear"},
         {"dynquant", "DequantizeLinear", 1, "", "DequantizeLinear"},
         {"dynquant", "DynamicQuantizeLinear", 1, "", "DynamicQuantizeLinear"},
@@ -46,13 +46,13 @@ void add_dequantizing(std::vector<kernel_types> &result, const std::vector<onnx:
 
 } // namespace
 
-std::vector<offer> offers_in(std::string_view domain) {
-    std::vector<offer> result;
-    std::ranges::copy_if(table, std::back_inserter(result), [&](const offer &o) { return o.domain == domain; });
+std::vector<registration> registrations_in(std::string_view domain) {
+    std::vector<registration> result;
+    std::ranges::copy_if(table, std::back_inserter(result), [&](const registration &o) { return o.domain == domain; });
     return result;
 }
 
-std::vector<kernel_types> combinations(const OrtApi &api, const offer &o) {
+std::vector<kernel_types> combinations(const OrtApi &api, const registration &o) {
     const auto &newest = onnx::versions_of(o.onnx_domain, o.op_type).back();
     const auto reals = known_types(api, newest.real), quantized = known_types(api, newest.quantized);
     std::vector<kernel_types> result;

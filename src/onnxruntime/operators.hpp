@@ -9,7 +9,7 @@
 namespace dynquant::onnxruntime {
 
 /// An operator under the name that a model gives it.
-struct offer {
+struct registration {
     const char *domain; // the model's
     const char *name;
     int since;               // the first version of that domain
@@ -18,7 +18,7 @@ struct offer {
 };
 
 /// Those of a domain.
-std::vector<offer> offers_in(std::string_view domain);
+std::vector<registration> registrations_in(std::string_view domain);
 
 /// The types of one kernel. Those of the zero point are the quantized side's.
 struct kernel_types {
@@ -28,6 +28,6 @@ struct kernel_types {
 
 /// All combinations that the newest version of an operator allows and the running ONNX Runtime knows. ONNX Runtime
 /// takes the first whose inputs are the node's: without zero point y is what the specification says of such a node.
-std::vector<kernel_types> combinations(const OrtApi &api, const offer &o);
+std::vector<kernel_types> combinations(const OrtApi &api, const registration &o);
 
 } // namespace dynquant::onnxruntime

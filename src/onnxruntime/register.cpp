@@ -16,9 +16,9 @@ class domain {
   public:
     domain(const OrtApi &api, const char *name) {
         check(api, api.CreateCustomOpDomain(name, &handle_));
-        for (const auto &offer : offers_in(name))
-            for (const auto &types : combinations(api, offer))
-                check(api, api.CustomOpDomain_Add(handle_, &operators_.emplace_back(api, offer, types)));
+        for (const auto &row : registrations_in(name))
+            for (const auto &types : combinations(api, row))
+                check(api, api.CustomOpDomain_Add(handle_, &operators_.emplace_back(api, row, types)));
     }
 
     void add_to(const OrtApi &api, OrtSessionOptions *options) const {

@@ -75,7 +75,8 @@ void compute_flat(const plan &p, const call &c);
 
 void compute_transposed(const plan &p, const walk &w, const call &c, const rectangle &r);
 
-/// Scales and zero points of `rows` times `count` parameters as f32 and as bits, from number `first` on.
+/// Scales and zero points of `rows` times `count` parameters as f32 and as bits, from number `first` on. To arrays that
+/// have room for a vector beyond the last, as those of panel_storage have.
 struct parameter_block {
     std::int64_t first, stride, count;
     std::int64_t rows = 1, next_row = 0; // to the next row's first
