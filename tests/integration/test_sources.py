@@ -46,6 +46,15 @@ def forbidden_includes(source, folders=(".",)):
     return found
 
 
+def floors_of_headers(source, folder):
+    """How many headers of a folder lie below each other at most."""
+    def floors(path):
+        included = re.findall(r'^\s*#\s*include "(' + re.escape(folder) + r'/[^"]+)"', path.read_text(), re.MULTILINE)
+        return max((1 + floors(source / header) for header in included), default=0)
+
+    return max(floors(path) for path in (source / folder).rglob("*.cpp"))
+
+
 def compiled_more_than_once(commands):
     """{file: number of commands}."""
     files = collections.Counter(os.path.realpath(os.path.join(c["directory"], c["file"])) for c in commands)
@@ -74,6 +83,19 @@ class Sources(unittest.TestCase):
                 ("kernels/native/native.cpp", "kernels/onednn/call.hpp"),
                 ("quantization/check.cpp", "kernels/kernels.hpp"),
             ])
+
+    def test_headers_of_the_native_kernel_are_at_most_five_deep(self):
+        self.assertLessEqual(floors_of_headers(ROOT / "src", "kernels/native"), 5)
+
+    def test_headers_below_each_other_are_counted(self):
+        import tempfile
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder)
+            (source / "a").mkdir()
+            for name, text in [("x.cpp", '#include "a/one.hpp"\n'), ("one.hpp", '#include "a/two.hpp"\n'),
+                               ("two.hpp", '#include "b/three.hpp"\n'), ("y.cpp", '#include "a/two.hpp"\n')]:
+                (source / "a" / name).write_text(text)
+            self.assertEqual(floors_of_headers(source, "a"), 2)
 
     def test_every_file_of_the_libraries_and_tools_is_compiled_once(self):
         with open(os.environ["COMPILE_COMMANDS"]) as file:
