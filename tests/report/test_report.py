@@ -1,10 +1,11 @@
-"""Parsing, judging and writing, on made-up figures."""
+"""Parsing, lines, floors and writing, on made-up figures."""
 
 import pathlib
 import tempfile
 import unittest
 
-from report import dqbench, goals, page
+from report import dqbench, floors, page
+from report.lines import lines
 from report.measurements import Measurements, Pass
 
 
@@ -17,14 +18,15 @@ def rows(*lines):
     return dqbench.parse(lines)
 
 
-def measurements(*passes):
-    return Measurements({"Processor": "made up"}, 4, "avx512", [Pass(p) for p in passes])
+def measurements(*passes, processor="Made Up"):
+    return Measurements(processor, "2026-01-01", {"Processor": "made up"}, 4, "avx512", [Pass(p) for p in passes])
 
 
-def verdict(m, section, start):
-    found = [v for v in goals.judge(m) if v.goal.section == section and v.goal.what.startswith(start)]
+def figure(m, section, start):
+    """A line and what it shows."""
+    found = [found for found in lines(m.isa) if found.section == section and found.what.startswith(start)]
     assert len(found) == 1, found
-    return found[0]
+    return found[0], m.median(found[0].value)
 
 
 class Parsing(unittest.TestCase):
@@ -44,51 +46,87 @@ class Parsing(unittest.TestCase):
         self.assertEqual(len(dqbench.template().split("\t")), len(line("a", 1, 1).split("\t")))
 
 
-class Judging(unittest.TestCase):
-    def test_takes_the_median_of_the_passes(self):
+class Lines(unittest.TestCase):
+    def test_take_the_median_of_the_passes(self):
         passes = [{"perf_1_per_tensor": rows(line("64Ki", 0.005, 13, limit=limit))} for limit in (0.001, 0.004, 0.0035)]
-        v = verdict(measurements(*passes), 1, "64 Ki elements (second")
-        self.assertAlmostEqual(v.measured, 0.7)
-        self.assertIs(v.met, False)
-        self.assertAlmostEqual(v.short_by, 2 / 72 * 100)
+        self.assertAlmostEqual(figure(measurements(*passes), 1, "AVX-512, 64 Ki elements")[1], 0.7)
 
-    def test_names_the_slowest_shape(self):
+    def test_name_the_slowest_shape(self):
         batch = rows(line("1Mi:per_tensor", 1, 10), line("1Mi:middle_64", 1, 9.5), line("1Mi:first_1024", 1, 9.2))
-        v = verdict(measurements({"perf_2_per_channel": batch}), 2, "1 Mi elements, runs of 64")
-        self.assertAlmostEqual(v.measured, 0.92)
-        self.assertEqual(v.measured.name, "1Mi:first_1024")
-        self.assertIs(v.met, True)
+        _, value = figure(measurements({"perf_2_per_channel": batch}), 2, "1 Mi elements, runs of 64")
+        self.assertAlmostEqual(value, 0.92)
+        self.assertEqual(value.name, "1Mi:first_1024")
 
-    def test_judges_at_most_the_other_way(self):
-        batch = rows(line("1Mi", 2, 1, threads=1), line("1Mi", 2.2, 1, threads=4))
-        v = verdict(measurements({"perf_6_threads": batch}), 6, "quantize: time")
-        self.assertAlmostEqual(v.measured, 1.1)
-        self.assertIs(v.met, False)
+    def test_compare_all_threads_with_one(self):
+        batch = rows(line("1Mi", 2, 1, threads=1), line("1Mi", 3, 1, threads=2), line("1Mi", 2.2, 1, threads=4))
+        self.assertAlmostEqual(figure(measurements({"perf_6_threads": batch}), 6, "quantize: time")[1], 1.1)
 
-    def test_says_nothing_of_what_was_not_measured(self):
-        for v in goals.judge(measurements({})):
-            self.assertIsNone(v.measured)
-            self.assertIsNone(v.met)
+    def test_say_nothing_of_what_was_not_measured(self):
+        m = measurements({})
+        self.assertEqual({m.median(one.value) for one in lines(m.isa)}, {None})
+
+    def test_have_keys_of_their_own(self):
+        keys = [one.key for one in lines("avx512")]
+        self.assertEqual(len(keys), len(set(keys)))
+
+
+class Floors(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        before, floors.FILE = floors.FILE, pathlib.Path(self.folder.name) / "floors.json"
+        self.addCleanup(setattr, floors, "FILE", before)
+
+    def test_hold_from_the_bound_on(self):
+        more, _ = figure(measurements({}), 1, "AVX-512, 64 Ki elements")
+        less, _ = figure(measurements({}), 6, "quantize: time")
+        self.assertIs(floors.holds(more, 0.72, 0.72), True)
+        self.assertIs(floors.holds(more, 0.71, 0.72), False)
+        self.assertIs(floors.holds(less, 1.1, 1.1), True)
+        self.assertIs(floors.holds(less, 1.2, 1.1), False)
+        self.assertIsNone(floors.holds(more, None, 0.72))
+        self.assertIsNone(floors.holds(more, 0.72, None))
+
+    def test_are_the_figures_less_a_tenth_and_others_stay(self):
+        floors.FILE.write_text('{"Other": {"from": "elsewhere", "floors": {"a": 1}}}')
+        batch = rows(line("1Mi", 2, 1, threads=1), line("1Mi", 2, 1, threads=4))
+        speed = rows(line("64Ki", 0.005, 13, limit=0.003))
+        m = measurements({"perf_1_per_tensor": speed, "perf_6_threads": batch})
+        m.machine["Cores"] = "4"
+        floors.update(m)
+        known = floors.load()
+        self.assertEqual(known["Other"], {"from": "elsewhere", "floors": {"a": 1}})
+        self.assertEqual(known["Made Up"]["from"], "made up, 4, 2026-01-01")
+        of_this = known["Made Up"]["floors"]
+        self.assertEqual(of_this["1. AVX-512, 64 Ki elements (second-level cache), one thread"], 0.54)  # 0.6 * 0.9
+        self.assertEqual(of_this["6. quantize: time by all threads, the worst size"], 1.1)  # 1 * 1.1
 
 
 class Writing(unittest.TestCase):
-    def test_a_page_tells_goal_figure_and_note(self):
+    def test_a_page_tells_figure_floor_and_note(self):
+        before, floors.load = floors.load, lambda: {
+            "Made Up": {"from": "here", "floors": {"1. AVX-512, 64 Ki elements (second-level cache), one thread": 0.72}},
+            "Else": {"from": "there", "floors": {}},
+        }  # fmt: skip
+        self.addCleanup(setattr, floors, "load", before)
         m = measurements({"perf_1_per_tensor": rows(line("64Ki", 0.005, 13, limit=0.003))})
+        other = measurements({"perf_1_per_tensor": rows(line("64Ki", 0.005, 13, limit=0.004))}, processor="Another")
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "performance.md"
-            page.write(path, m, goals.judge(m), {1: "Because of the ports."}, ["No XNNPACK."])
+            page.write(path, [m, other], {1: "Because of the ports."})
             text = path.read_text()
-        self.assertIn("| Processor | made up |", text)
-        self.assertIn("at least 0.72 of the limit | 0.60 of the limit | **17 % short** |", text)
+        self.assertIn("| Processor | made up | made up |", text)
+        self.assertIn("| of the limit of AVX-512 | **0.60, floor 0.72** | 0.80 |", text)
+        self.assertIn("| floors that hold | 0 of 1 | 0 of 0 |", text)
+        self.assertIn("Else (there)", text)
         self.assertIn("Because of the ports.", text)
-        self.assertIn("No XNNPACK.", text)
 
     def test_notes_are_found_by_number(self):
         self.assertEqual(page.notes_of("# Notes\n\n## 1. A\none\n\n## 3. B\nthree\n"), {1: "one", 3: "three"})
 
     def test_measurements_come_back_from_a_file(self):
         m = measurements({"perf_1_per_tensor": rows(line("64Ki", 0.005, 13, limit=0.003))})
-        m.passes[0].onnxruntime["64Ki", "QuantizeLinear", 1] = 0.01
+        m.passes[0].python["onnxruntime", "64Ki", "DynamicQuantize", 1] = 0.01
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "figures.json"
             m.save(path)

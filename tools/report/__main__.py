@@ -69,7 +69,13 @@ def main() -> int:
     isa = {"AVX-512": "avx512", "AVX2": "avx2"}.get(machine.instruction_set(cpuinfo), "scalar")
     today = datetime.date.today().isoformat()
     m = Measurements(machine.processor(cpuinfo), today, machine.facts(given.build, python_peers.versions()), machine.threads(), isa)
+    if given.draw and not (files := sorted(figures.glob("*.json"))):
+        print(f"report: {figures}: expected a file of figures, found none. Run it without --draw.", file=sys.stderr)
+        return 1
     if given.draw and given.update_floors:
+        if figures / m.file_name not in files:
+            print(f"report: {figures / m.file_name}: expected this processor's figures, found none. Run it without --draw.", file=sys.stderr)
+            return 1
         m = Measurements.load(figures / m.file_name)
     if not given.draw:
         passes, milliseconds = (1, 20) if given.quick else (3, 60)

@@ -61,8 +61,11 @@ void stream_bytes(const std::uint8_t *from, std::int64_t count, std::uint8_t *to
     };
     auto i = unaligned_head<64>(to, count);
     copy(0, i);
-    for (; i + size <= count; i += size)
-        V::stream(to + i, V::load(reinterpret_cast<const std::int32_t *>(from + i)));
+    for (; i + size <= count; i += size) {
+        typename V::integers bytes;
+        std::memcpy(&bytes, from + i, sizeof(bytes));
+        V::stream(to + i, bytes);
+    }
     copy(i, count);
 }
 

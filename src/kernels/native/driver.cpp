@@ -362,7 +362,7 @@ bool is_flat(const plan &p) {
 namespace {
 
 void fetch_with_room(const plan &p, const call &c, float &scale, float &reciprocal, float &zero) {
-    panel_storage<1> storage;
+    panel_storage<1> storage = {};
     fetch(p, c, {0, 1, 1}, storage.scale, storage.reciprocal, storage.zero);
     scale = storage.scale[0];
     reciprocal = storage.reciprocal[0];

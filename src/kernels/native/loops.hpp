@@ -62,7 +62,7 @@ template <typename V, typename Dst, typename Result>
         constexpr auto size = static_cast<std::int64_t>(sizeof(packed.at[0]));
         const auto bytes = count * static_cast<std::int64_t>(sizeof(Dst));
         for (std::int64_t k = 0; k < std::ssize(packed.at); ++k)
-            if (k == 0 || k * size < bytes)
+            if (k == 0 || k * size < bytes) // count is at least 1: the first has no test
                 V::store_bytes(reinterpret_cast<std::byte *>(p) + k * size, bytes - k * size, packed.at[k]);
     }
 }

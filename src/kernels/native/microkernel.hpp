@@ -42,8 +42,7 @@ struct vectors {
     typename V::integers at[count];
 };
 
-// ---- Calls
-// ------------------------------------------------------------------------------------------------------------
+// ---- Calls ---------------------------------------------------------------------------------------------
 
 /// A panel is what is prepared at once: parameters of so many rows or columns. 1024 channels fit in one.
 constexpr std::int64_t panel_capacity = 1088;
@@ -163,7 +162,8 @@ enum class kind {
 
 // ---- Codecs: dense elements of a type in memory to and from tiles --------------------------------------------------
 
-/// `count` dense elements, from number `first` of a tensor on, to a tile of 32-bit numbers or bytes.
+/// `count` dense elements, from number `first` of a tensor on, to a tile of 32-bit numbers or bytes. Writes up to a
+/// vector beyond the last.
 using read_function = void (*)(const void *tensor, std::int64_t first, std::int64_t count, void *tile);
 
 /// The reverse. The tile has room for a block beyond `count`.
