@@ -28,11 +28,11 @@ struct types {
     data_type src, dst, scales;
 };
 
-/// Sizes around those where work is split, and primes, which nothing divides.
+/// Sizes around those where work is split, in parts of 96 Ki, and primes, which nothing divides.
 std::vector<quantization> statements() {
     std::vector<quantization> result;
     for (const auto dir : {direction::quantize, direction::dequantize}) {
-        for (const std::int64_t size : {65535, 65536, 131071, 131072, 131073, 1000003})
+        for (const std::int64_t size : {196607, 196608, 294911, 294912, 294913, 1000003})
             result.push_back(statement(dir, {size}, {size}));
         result.push_back(statement(dir, {3, 333667}, {3, 1}));          // long rows, parameters alongside
         result.push_back(statement(dir, {333667, 3}, {333667, 1}));     // short rows
@@ -42,7 +42,7 @@ std::vector<quantization> statements() {
         result.push_back(statement(dir, {5, 333, 9, 19}, {5, 1, 9, 19}));
         result.back().dst.strides = {333 * 171, 1, 19 * 333, 333}; // nhwc, channels in the middle
         result.push_back(statement(dir, {33331, 3, 3}, {33331, 1, 3}));
-        result.push_back(statement(dir, {131, 1031}, {32, 1})); // the last block is short
+        result.push_back(statement(dir, {193, 1031}, {32, 1})); // the last block is short
     }
     using enum data_type;
     for (const auto &converted :
@@ -50,8 +50,8 @@ std::vector<quantization> statements() {
                     types {direction::quantize, bf16, s4, bf16}, types {direction::dequantize, u4, f32, f32}})
         for (const auto &[extents, block] : {// in rows of odd lengths, neighbours share bytes
                      std::pair {dims {96, 4096}, dims {96, 32}}, {{131073, 3}, {131073, 3}}, {{3, 131073}, {3, 3}},
-                     {{131, 3, 333}, {131, 3, 3}}, {{131, 1034}, {131, 32}}, {{131, 1034}, {32, 1}},
-                     {{131, 1033}, {131, 32}}}) {
+                     {{199, 3, 333}, {199, 3, 3}}, {{193, 1034}, {193, 32}}, {{193, 1034}, {32, 1}},
+                     {{193, 1033}, {193, 32}}}) {
             auto q = statement(converted.dir, extents, block);
             q.src.type = converted.src;
             q.dst.type = converted.dst;
@@ -127,9 +127,9 @@ void expect_runs_apart(const operation &op, const quantization &q) {
 TEST(concurrent_runs, of_one_operation_do_not_mix) {
     for (const auto &q :
             {statement(direction::quantize, {64, 257}, {64, 257}), statement(direction::quantize, {64, 257}, {64, 1}),
-                    statement(direction::quantize, {450, 300}, {1, 300}),
+                    statement(direction::quantize, {450, 450}, {1, 450}),
                     statement(direction::dequantize, {64, 257}, {1, 257}),
-                    statement(direction::dequantize, {450, 300}, {450, 1})})
+                    statement(direction::dequantize, {450, 450}, {450, 1})})
         for (const auto &v : universal_variants())
             expect_runs_apart(prepare(q, v.forced()), q);
 }
