@@ -5,7 +5,7 @@
 namespace dynquant::layers {
 namespace {
 
-/// So many of the first rows of w that oneDNN adds exactly: all of them, or a multiple of 64.
+/// How many of the first rows of w oneDNN adds exactly: all of them, or a multiple of 64.
 std::int64_t exact_rows(const std::int8_t *w, std::int64_t rows, std::int64_t columns) {
     constexpr std::int64_t unit = 64;
     static_assert(unit * 128 <= exact_sum); // so that there are some

@@ -69,7 +69,8 @@ class by_panels final : public product_slice {
     }
 
   private:
-    /// So many rows may be split, so that each part reads all weights: of fewer, reading these is most of the work.
+    /// Rows from which on they may be split, so that each part reads all weights. Of fewer rows, reading these is most
+    /// of the work.
     static constexpr std::int64_t worth_sharing = 64;
 
     static constexpr std::int64_t line_bytes = 64;

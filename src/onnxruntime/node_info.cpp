@@ -36,7 +36,7 @@ std::int32_t other_type(const OrtApi &api, const OrtKernelInfo &info, const char
     return 0;
 }
 
-/// Those that the operator has: the API finds attributes by their names only.
+/// The attributes that the operator has: the API finds attributes by their names only.
 std::vector<onnx::attribute> read_attributes(
         const OrtApi &api, const OrtKernelInfo &info, const onnx::op_schema &schema) {
     std::vector<onnx::attribute> result;

@@ -36,7 +36,7 @@ void run_controlled(const Body &body) {
 /// The first that is found is taken for good.
 const executor *openmp_executor(const void *user);
 
-/// While it lives, OpenMP regions that this thread starts have so many threads, if openmp_executor() has found a
+/// While it lives, OpenMP regions that this thread starts have `count` threads, if openmp_executor() has found a
 /// runtime.
 class DYNQUANT_PRIVATE_API openmp_threads {
   public:

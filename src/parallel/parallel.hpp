@@ -25,7 +25,7 @@ DYNQUANT_PRIVATE_API std::int64_t elements_per_part();
 /// How many parts that many elements are worth: no more than `threads`, or where that is 0 than concurrency().
 DYNQUANT_PRIVATE_API int parts_for(std::int64_t elements, int threads);
 
-/// The same of items that have so many elements among them and stay whole.
+/// parts_for() of items that stay whole and have that many elements together.
 DYNQUANT_PRIVATE_API int parts_for_items(std::int64_t items, std::int64_t elements);
 
 /// Part `index` of [0, count) split into `parts` whose sizes differ by at most one. It depends on

@@ -65,8 +65,8 @@ constexpr const data_type_traits &traits(data_type type) {
     return data_types[static_cast<int>(type)];
 }
 
-/// So many elements of a type, the last byte of those that are narrower than one perhaps not full. Without overflow
-/// where the bytes of as many 8-bit elements can be counted.
+/// Bytes of `elements` of a type, the last byte of those that are narrower than one perhaps not full. Without
+/// overflow where the bytes of as many 8-bit elements can be counted.
 constexpr std::int64_t size_in_bytes(data_type type, std::int64_t elements) {
     const auto bits = traits(type).bits;
     return bits < 8 ? elements / 8 * bits + (elements % 8 * bits + 7) / 8 : elements * (bits / 8);

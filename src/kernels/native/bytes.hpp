@@ -14,7 +14,7 @@ struct alignas(64) byte_block {
     unsigned char line[transposed_side][transposed_side];
 };
 
-/// A cache line; else so many bytes.
+/// Copies a cache line, or `count` bytes.
 inline void copy_line(void *to, const void *from, std::int64_t count) {
     if (count == transposed_side)
         std::memcpy(to, from, transposed_side); // of known size: a load and a store

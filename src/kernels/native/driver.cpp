@@ -11,7 +11,7 @@
 namespace dynquant::kernels::native {
 namespace {
 
-/// Rows whose columns are not all prepared at once are walked in row_blocks of so many: more rows of a tensor in
+/// Rows whose columns are not all prepared at once are walked in blocks of this many rows: more rows of a tensor in
 /// memory, each a few pages further on, have no room in the translation buffers until the next columns of them are
 /// wanted.
 constexpr std::int64_t rows_of_block = 128;
@@ -117,7 +117,7 @@ fused fuse(const plan &p, const microkernels &k, const staging &m, walk::form by
     return result;
 }
 
-/// Codes are written straight to rows of so many.
+/// Rows of this many codes and more are written without staging.
 constexpr std::int64_t worth_coding = 256;
 
 bool begins_line(const void *p) {
@@ -129,7 +129,7 @@ struct alignas(64) tile {
     std::byte bytes[(tile_capacity + 4 * widest_block) * 4];
 };
 
-/// So many elements as dense ones of the type that the formulas read. `spare` is used on the way.
+/// Makes `count` elements dense, and of the type that the formulas read. `spare` is used on the way.
 void read(const instruction_set &set, const staging &m, const void *src, std::int64_t first, std::int64_t stride,
         std::int64_t count, void *to, tile &spare) {
     if (stride != 1) {
@@ -174,7 +174,7 @@ position moved(const columns &c, const guide &g, walk::form by, std::int64_t row
     return {c, {g.parameter_step, {g.runs.index + column, g.runs.first + column / lanes}, g.run}};
 }
 
-/// A block through tiles: so many columns, and so many rows, at a time.
+/// A block through tiles, as many columns and rows at a time as a tile holds.
 [[gnu::noinline]] void compute_staged(const plan &p, const staging &m, const call &c, microkernel kernel,
         const columns &parameters, const placed_block &b, walk::form by, const guide &g) {
     tile in, out;

@@ -1,4 +1,4 @@
-// The formulas, a vector at a time. Those that quantize give a real of at most 2^23, or NaN, which packing rounds,
+// The formulas, a vector at a time. Formulas that quantize give a real of at most 2^23, or NaN, which packing rounds,
 // saturates and turns into the lowest value with all below s32.
 #pragma once
 

@@ -8,7 +8,7 @@
 
 namespace dynquant::kernels::native {
 
-/// What this processor computes by, of those that are allowed.
+/// The best instruction set that this processor has and `allowed` admits.
 const instruction_set &instruction_set_of(isa allowed);
 
 /// Results of this many bytes and more are streamed: a quarter of the last-level cache, which src and other programs

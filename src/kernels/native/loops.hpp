@@ -110,7 +110,7 @@ requires(!std::is_same_v<Dst, float>) [[gnu::always_inline]] inline void run(
     if (i < count) partial(i, count);
 }
 
-/// The same of f32 results.
+/// run() of f32 results.
 template <typename V, bool Overruns, typename Src, typename FormulaAt>
 [[gnu::always_inline]] inline void run(
         const Src *src, float *dst, std::int64_t count, bool stream, bool, const FormulaAt &formula_at) {
@@ -156,7 +156,7 @@ struct code {
     std::uint8_t bits;
 };
 
-/// The same of codes, from formulas that give quotients. The last block is computed aside by the same code.
+/// run() of float8 codes, from formulas that give quotients. The last block is computed aside by the same code.
 template <typename V, bool, typename Src, typename FormulaAt>
 [[gnu::always_inline]] inline void run(const Src *src, code *dst, std::int64_t count, bool, bool prefetches,
         const FormulaAt &formula_at, const float8_format *format) {
@@ -274,7 +274,7 @@ template <typename V, typename Formula, int Rows, typename Src, typename Dst>
     }
 }
 
-/// A parameter for each column; so many rows share its loading. 1: for rare formulas, whose text is to be small.
+/// A parameter for each column, loaded once for `Together` rows. Rare formulas take 1, to keep their text small.
 template <typename V, typename Formula, int Together, typename Src, typename Dst>
 void cols(const block &of, const columns &with, const guide &) {
     const auto b = of; // copies, which no store of bytes can change

@@ -44,7 +44,7 @@ struct vectors {
 
 // ---- Calls ---------------------------------------------------------------------------------------------
 
-/// A panel is what is prepared at once: parameters of so many rows or columns. 1024 channels fit in one.
+/// A panel holds the parameters that are prepared at once: of at most this many rows or columns.
 constexpr std::int64_t panel_capacity = 1088;
 
 /// Microkernels read parameters and pattern up to a block beyond the last column.
@@ -53,7 +53,7 @@ constexpr std::int64_t widest_block = 64;
 /// Staged elements at a time: with the panel they stay in the first-level cache.
 constexpr std::int64_t tile_capacity = 1024;
 
-/// Transposed tiles: a cache line of bytes on one side, and so many elements on the side that is computed.
+/// Transposed tiles: a cache line of bytes on one side, three on the side that is computed.
 constexpr std::int64_t transposed_side = 64, transposed_length = 192;
 
 /// Prepared parameters. zero: f32 or s32 bits, or the residuals of the reciprocals where all zero points are 0
@@ -63,7 +63,7 @@ struct columns {
     float bound; // of quotients: what lies beyond makes no difference
 };
 
-/// Dense rows, so many elements apart.
+/// Dense rows. Steps are elements from row to row.
 struct block {
     std::int64_t rows, columns;
     const void *src;
@@ -80,7 +80,7 @@ struct pattern {
     const std::int32_t *first = nullptr; // of each vector
 };
 
-/// How a microkernel finds parameters. rows and segs: so many further on from row to row. runs: the pattern.
+/// How a microkernel finds parameters. rows and segs: by a step from row to row. runs: by the pattern.
 struct guide {
     std::int64_t parameter_step;
     pattern runs;
@@ -114,7 +114,7 @@ using prepare_function = preparation (*)(
 struct family {
     prepare_function prepare;
     microkernels general, fast, symmetric;
-    /// For one scale of at least so many elements, which pay for asking whether it is_exact. Null: none.
+    /// For one scale of `worth_asking` elements and more, which pay for asking whether it is_exact. Null: none.
     microkernels exact;
     bool (*is_exact)(float scale);
     std::int64_t worth_asking;

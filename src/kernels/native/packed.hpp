@@ -37,7 +37,7 @@ inline void unpack_eight_pairs(const unsigned char *from, std::size_t bytes, boo
     std::memcpy(to, &apart, sizeof(apart));
 }
 
-/// The same of 2 bits.
+/// unpack_nibbles() of elements of 2 bits.
 inline void unpack_pairs(const unsigned char *from, std::int64_t count, bool is_signed, std::int8_t *to) {
     std::int64_t i = 0;
     for (; i + 8 <= count; i += 8)

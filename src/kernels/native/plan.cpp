@@ -144,7 +144,7 @@ constexpr std::int64_t uses_of_period = 8;
 /// Rows of few channels are joined to at most this. Not to 1024: rows 4 KiB apart share sets of the first-level cache.
 constexpr std::int64_t longest_joined = 960;
 
-/// Runs are expanded to columns where so many rows share them.
+/// Rows that have to share runs of columns before these are expanded.
 constexpr std::int64_t worth_expanding = 4;
 
 /// Whether each row of the innermost loop begins where the one before ends.
@@ -294,7 +294,8 @@ class walks_of {
         return true;
     }
 
-    /// The loop of that stride in src becomes the one before so many innermost ones. Gives its extent, or 1 without it.
+    /// Moves the loop of that stride in src inwards, to before the last `before` loops. Gives its extent, or 1 without
+    /// it.
     static std::int64_t move_inwards(canonical_form &form, std::int64_t src_stride, int before) {
         const auto end = form.loops + form.loop_count - before;
         const auto loop = std::find_if(

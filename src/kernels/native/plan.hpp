@@ -20,8 +20,8 @@ struct walk {
     order how = order::rows;
     form by = form::rows;
     canonical_form axes;
-    std::int64_t repeat = 1;                         // so many neighbouring columns share a parameter
-    std::int64_t period = 0;                         // after so many columns the parameters begin again; 0: never
+    std::int64_t repeat = 1;                         // neighbouring columns that share a parameter
+    std::int64_t period = 0;                         // columns after which the parameters repeat; 0: never
     std::int64_t panel = 0;                          // columns that are prepared at once
     bool expands = false;                            // parameters become columns
     std::int64_t piece_rows = 1, piece_columns = 64; // of what threads share out
@@ -84,7 +84,7 @@ struct parameter_block {
 };
 void fetch(const plan &p, const call &c, const parameter_block &from, float *scale, float *reciprocal, float *zero);
 
-/// Room for so many prepared parameters, on the stack of whoever computes.
+/// Room for `Capacity` prepared parameters, on the stack of the thread that computes.
 template <std::int64_t Capacity>
 struct alignas(64) panel_storage {
     static constexpr std::int64_t size =
@@ -104,7 +104,7 @@ class panel {
         , reciprocal_(in.reciprocal)
         , zero_(in.zero) {}
 
-    /// The column of the first of `count` parameters; so many `more` blocks of them, a `step` apart, are probably asked
+    /// The column of the first of `count` parameters; `more` blocks of them, a `step` apart, are probably asked
     /// for next, and are prepared with it where there is room. Only the block at the result is promised.
     std::int64_t find(
             std::int64_t first, std::int64_t stride, std::int64_t count, std::int64_t more, std::int64_t step);
@@ -134,7 +134,8 @@ class panel {
     float *scale_, *reciprocal_, *zero_;
 };
 
-/// The formulas of a panel; `elements`: so many by its first scale, which may have a formula of its own. 0: not asked.
+/// The formulas of a panel. `elements` are computed by its first scale, which may have a formula of its own; 0: not
+/// asked.
 const microkernels &formulas_of(const family &f, preparation state, float scale, std::int64_t elements);
 
 /// Where a block lies: elements of src and dst, from row to row and along a row.

@@ -81,7 +81,7 @@ std::optional<std::string> cannot_dequantize(const quantization &q) {
     return std::nullopt;
 }
 
-/// The same of quantizing to floats.
+/// Why q is not quantized to floats, as the end of a sentence; or nothing.
 std::optional<std::string> cannot_quantize_to_floats(const quantization &q) {
     for (const auto &[name, type] : {std::pair("src", q.src.type), std::pair("scales", q.scales.type)})
         if (!is_real(type)) return concat(name, ": expected data type f32, f16 or bf16, given ", to_string(type));

@@ -14,7 +14,7 @@ namespace {
 /// Lines are long, so that the processor notices that it reads or writes neighbours, and few pages are open at a time.
 constexpr std::int64_t side = transposed_side, length = transposed_length;
 
-/// Rows of so few elements, such as the channels of images, are interleaved instead, so many at a time.
+/// Rows of at most four elements, such as the channels of images, are interleaved instead, narrow_length at a time.
 constexpr std::int64_t narrow_row = 4, narrow_length = 1024;
 
 /// The lines that are computed, whole cache lines each: stores that cross one take twice as long. Few lines are longer,
@@ -169,7 +169,8 @@ class dequantized_tiles {
         transpose_packed(at, columns, rows, to);
     }
 
-    /// The same of four bits, or two, which become bytes. Out of line, so that others do not take its stack.
+    /// transpose_columns() of elements of four bits, or two, which become bytes. Out of line, so that others do not
+    /// take its stack.
     [[gnu::noinline]] void transpose_packed(
             std::int64_t at, std::int64_t columns, std::int64_t rows, unsigned char *to) {
         alignas(64) unsigned char unpacked[side][side]; // four bits, or two, to bytes
@@ -181,7 +182,7 @@ class dequantized_tiles {
         p.set->transpose_in(unpacked[0], side, columns, rows, to, lines.step);
     }
 
-    /// So many transposed rows of the innermost loop, from line `line` on.
+    /// Computes `rows` transposed rows of the innermost loop, from line `line` on.
     void compute_lines(
             const row_walker &walker, std::int64_t column, std::int64_t columns, std::int64_t line, std::int64_t rows) {
         const auto stride = along.parameter_stride;

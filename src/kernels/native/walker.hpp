@@ -49,7 +49,7 @@ class row_walker {
         return least(left, count);
     }
 
-    /// Goes on by so many rows, at most as many as are left of the innermost loop.
+    /// Goes on by `count` rows, at most as many as are left of the innermost loop.
     void advance(std::int64_t count) {
         for (int d = form_.loop_count; d-- > 0; count = 1) {
             const axis &loop = form_.loops[d];

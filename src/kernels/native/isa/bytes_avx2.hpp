@@ -63,7 +63,7 @@ struct byte_shuffles {
         return i;
     }
 
-    /// The same of four.
+    /// interleave_3() of four lines.
     static std::int64_t interleave_4(
             const unsigned char *from, std::int64_t step, std::int64_t count, unsigned char *to) {
         std::int64_t i = 0;
