@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -67,7 +68,6 @@ class Sources(unittest.TestCase):
         self.assertEqual(forbidden_includes(ROOT / "models", ["model"]), [])
 
     def test_a_forbidden_include_is_found(self):
-        import tempfile
         with tempfile.TemporaryDirectory() as folder:
             source = pathlib.Path(folder)
             for name, text in [
@@ -88,7 +88,6 @@ class Sources(unittest.TestCase):
         self.assertLessEqual(floors_of_headers(ROOT / "src", "kernels/native"), 5)
 
     def test_headers_below_each_other_are_counted(self):
-        import tempfile
         with tempfile.TemporaryDirectory() as folder:
             source = pathlib.Path(folder)
             (source / "a").mkdir()

@@ -78,7 +78,7 @@ TEST(two_part_reciprocal, is_exact_for_all_scales_once_it_is_rounded_to_11_bits)
     EXPECT_GT(of_13_bits, 0);
 }
 
-TEST(two_part_reciprocal, low_part_is_the_rounded_quotient) {
+TEST(two_part_reciprocal, residual_is_the_rounded_quotient) {
     std::atomic<std::int64_t> wrong = 0;
     tbb::parallel_for(tbb::blocked_range<std::uint32_t>(two_23, two_24), [&](const auto &significands) {
         for (auto s = significands.begin(); s != significands.end(); ++s)

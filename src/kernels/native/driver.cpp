@@ -321,10 +321,10 @@ placed_block block_at(
     const auto stride = w.axes.row.parameter_stride, step = loop.parameter_stride;
     const bool extends = w.expands || w.period > 0;
     const guide g = {0, {w.index.data(), w.first.data()}, w.repeat};
-    const auto row_blocks =
+    const auto rows_at_once =
             w.panel < r.column_end - r.column_begin && w.period == 0 ? rows_of_block : r.row_end - r.row_begin;
-    for (auto top = r.row_begin; top < r.row_end; top += row_blocks) {
-        const auto bottom = std::min(top + row_blocks, r.row_end);
+    for (auto top = r.row_begin; top < r.row_end; top += rows_at_once) {
+        const auto bottom = std::min(top + rows_at_once, r.row_end);
         for (std::int64_t column = r.column_begin, count = 0; column < r.column_end; column += count) {
             count = std::min(w.panel, r.column_end - column);
             const auto number = column / w.repeat * stride, needed = (count + w.repeat - 1) / w.repeat;
@@ -361,23 +361,15 @@ bool is_flat(const plan &p) {
 
 namespace {
 
-void fetch_with_room(const plan &p, const call &c, float &scale, float &reciprocal, float &zero) {
-    panel_storage<1> storage = {};
-    fetch(p, c, {0, 1, 1}, storage.scale, storage.reciprocal, storage.zero);
-    scale = storage.scale[0];
-    reciprocal = storage.reciprocal[0];
-    zero = storage.zero[0];
-}
-
 /// fetch() of one scale and zero point: its loops take 10 ns, a third of what a call of 256 elements takes.
-void fetch_one(const plan &p, const call &c, float &scale, float &reciprocal, float &zero) {
+void fetch_one(const plan &p, const call &c, panel_storage<1> &to) {
     const auto number = [&](auto value) {
         std::memcpy(&value, c.zero_points, sizeof(value)); // of any address
-        zero = __builtin_bit_cast(float, std::int32_t {value});
+        to.zero[0] = __builtin_bit_cast(float, std::int32_t {value});
     };
     const bool is_plain = p.division == precision::f32 && !c.second_scales && !p.is_f32_zero;
     if (is_plain && !c.zero_points)
-        zero = p.no_zero;
+        to.zero[0] = p.no_zero;
     else if (is_plain && p.zero_points == data_type::s32)
         number(std::int32_t {});
     else if (is_plain && p.zero_points == data_type::u8)
@@ -385,19 +377,21 @@ void fetch_one(const plan &p, const call &c, float &scale, float &reciprocal, fl
     else if (is_plain && p.zero_points == data_type::s8)
         number(std::int8_t {});
     else
-        return fetch_with_room(p, c, scale, reciprocal, zero);
-    std::memcpy(&scale, c.scales, sizeof(scale));
+        return fetch(p, c, {0, 1, 1}, to.scale, to.reciprocal, to.zero);
+    std::memcpy(to.scale, c.scales, sizeof(float));
 }
 
 } // namespace
 
 void compute_flat(const plan &p, const call &c) {
-    float scale = 0, reciprocal = 0, zero = 0, bound = p.bound;
-    fetch_one(p, c, scale, reciprocal, zero);
-    const auto state = p.formulas->prepare(1, &scale, &reciprocal, &zero, &bound);
+    panel_storage<1> one;
+    one.reciprocal[0] = 0;
+    float bound = p.bound;
+    fetch_one(p, c, one);
+    const auto state = p.formulas->prepare(1, one.scale, one.reciprocal, one.zero, &bound);
     const auto count = p.walks[0].axes.row.extent;
-    const auto kernel = formulas_of(*p.formulas, state, scale, count).rows;
-    kernel({1, count, c.src, count, c.dst, count, false}, {&scale, &reciprocal, &zero, bound}, {0, {}, 1});
+    const auto kernel = formulas_of(*p.formulas, state, one.scale[0], count).rows;
+    kernel({1, count, c.src, count, c.dst, count, false}, {one.scale, one.reciprocal, one.zero, bound}, {0, {}, 1});
     p.set->zero_upper();
 }
 
