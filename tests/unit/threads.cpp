@@ -6,6 +6,7 @@
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include "parallel/executor.hpp"
 #include "support/random.hpp"
 #include "support/sampling.hpp"
 
@@ -28,30 +29,33 @@ struct types {
     data_type src, dst, scales;
 };
 
-/// Sizes around those where work is split, in parts of 96 Ki, and primes, which nothing divides.
+/// TBB's threads in parts of 8 Ki elements, not 96: as many splits of a twelfth of the data.
+const parallel::executor small_parts = {parallel::tbb_executor.concurrency, parallel::tbb_executor.run, 8 * 1024};
+
+/// Sizes around those where work is split, and primes, which nothing divides.
 std::vector<quantization> statements() {
     std::vector<quantization> result;
     for (const auto dir : {direction::quantize, direction::dequantize}) {
-        for (const std::int64_t size : {196607, 196608, 294911, 294912, 294913, 1000003})
+        for (const std::int64_t size : {16383, 16384, 24575, 24576, 24577, 100003})
             result.push_back(statement(dir, {size}, {size}));
-        result.push_back(statement(dir, {3, 333667}, {3, 1}));          // long rows, parameters alongside
-        result.push_back(statement(dir, {333667, 3}, {333667, 1}));     // short rows
-        result.push_back(statement(dir, {7, 101, 1009}, {7, 1, 1009})); // rows under a parameter each
-        result.push_back(statement(dir, {7, 101, 1009}, {7, 101, 1009}));
-        result.back().src.strides = {101 * 1009, 1, 101}; // transposed
-        result.push_back(statement(dir, {5, 333, 9, 19}, {5, 1, 9, 19}));
-        result.back().dst.strides = {333 * 171, 1, 19 * 333, 333}; // nhwc, channels in the middle
-        result.push_back(statement(dir, {33331, 3, 3}, {33331, 1, 3}));
-        result.push_back(statement(dir, {193, 1031}, {32, 1})); // the last block is short
+        result.push_back(statement(dir, {3, 33343}, {3, 1}));          // long rows, parameters alongside
+        result.push_back(statement(dir, {33343, 3}, {33343, 1}));     // short rows
+        result.push_back(statement(dir, {7, 11, 1009}, {7, 1, 1009})); // rows under a parameter each
+        result.push_back(statement(dir, {7, 11, 1009}, {7, 11, 1009}));
+        result.back().src.strides = {11 * 1009, 1, 11}; // transposed
+        result.push_back(statement(dir, {5, 33, 9, 19}, {5, 1, 9, 19}));
+        result.back().dst.strides = {33 * 171, 1, 19 * 33, 33}; // nhwc, channels in the middle
+        result.push_back(statement(dir, {3331, 3, 3}, {3331, 1, 3}));
+        result.push_back(statement(dir, {193, 103}, {32, 1})); // the last block is short
     }
     using enum data_type;
     for (const auto &converted :
             {types {direction::dequantize, s4, bf16, f16}, types {direction::quantize, f16, u4, f32},
                     types {direction::quantize, bf16, s4, bf16}, types {direction::dequantize, u4, f32, f32}})
         for (const auto &[extents, block] : {// in rows of odd lengths, neighbours share bytes
-                     std::pair {dims {96, 4096}, dims {96, 32}}, {{131073, 3}, {131073, 3}}, {{3, 131073}, {3, 3}},
-                     {{199, 3, 333}, {199, 3, 3}}, {{193, 1034}, {193, 32}}, {{193, 1034}, {32, 1}},
-                     {{193, 1033}, {193, 32}}}) {
+                     std::pair {dims {8, 4096}, dims {8, 32}}, {{10923, 3}, {10923, 3}}, {{3, 10923}, {3, 3}},
+                     {{19, 3, 333}, {19, 3, 3}}, {{193, 106}, {193, 32}}, {{193, 106}, {32, 1}},
+                     {{193, 105}, {193, 32}}}) {
             auto q = statement(converted.dir, extents, block);
             q.src.type = converted.src;
             q.dst.type = converted.dst;
@@ -68,6 +72,7 @@ class threads : public testing::TestWithParam<int> {
         drawn = random_sample(random, statements()[static_cast<std::size_t>(GetParam())], parameters::fast);
     }
 
+    const parallel::scoped_executor executor {small_parts};
     sample drawn;
 };
 
@@ -101,7 +106,10 @@ TEST_P(threads, inside_another_parallel_loop) {
     for (const auto &v : variants_for(drawn)) {
         if (!sampler.takes()) continue;
         const auto op = prepare(drawn.q, v.forced());
-        tbb::parallel_for(0, 3, [&](int) { EXPECT_TRUE(guarded_sample(drawn).computed_right_by(op)) << v; });
+        tbb::parallel_for(0, 3, [&](int) {
+            const parallel::scoped_executor of_this_thread(small_parts);
+            EXPECT_TRUE(guarded_sample(drawn).computed_right_by(op)) << v;
+        });
     }
 }
 
@@ -118,6 +126,7 @@ void expect_runs_apart(const operation &op, const quantization &q) {
     std::vector<std::jthread> running;
     for (const auto &s : samples)
         running.emplace_back([&op, &s] {
+            const parallel::scoped_executor of_this_thread(small_parts);
             guarded_sample guarded(s);
             for (int i = 0; i < repeats; ++i)
                 ASSERT_TRUE(guarded.computed_right_by(op));
@@ -125,16 +134,18 @@ void expect_runs_apart(const operation &op, const quantization &q) {
 }
 
 TEST(concurrent_runs, of_one_operation_do_not_mix) {
+    const parallel::scoped_executor executor(small_parts);
     for (const auto &q :
             {statement(direction::quantize, {64, 257}, {64, 257}), statement(direction::quantize, {64, 257}, {64, 1}),
-                    statement(direction::quantize, {450, 450}, {1, 450}),
+                    statement(direction::quantize, {150, 150}, {1, 150}),
                     statement(direction::dequantize, {64, 257}, {1, 257}),
-                    statement(direction::dequantize, {450, 450}, {450, 1})})
+                    statement(direction::dequantize, {150, 150}, {150, 1})})
         for (const auto &v : universal_variants())
             expect_runs_apart(prepare(q, v.forced()), q);
 }
 
 TEST(concurrent_runs, of_one_onednn_operation_do_not_mix) {
+    const parallel::scoped_executor executor(small_parts);
     for (const auto &block : {dims {64, 257}, dims {64, 1}, dims {1, 257}}) {
         auto q = statement(direction::dequantize, {64, 257}, block);
         q.zero_points.reset();
