@@ -9,12 +9,12 @@
 namespace dynquant::models {
 namespace {
 
-/// The input of a chain's first node. Its other nodes take what the one before gives.
+/// The input of a chain's first node. Each other node takes the output of the one before it.
 const std::string &input_of(const graph &g, std::span<const std::size_t> nodes) {
     return g.nodes[nodes.front()].inputs.front();
 }
 
-/// A model of these nodes alone, on a vector of `count` elements.
+/// A model of only these nodes, on a vector of `count` elements.
 graph chain_of(const graph &g, std::span<const std::size_t> nodes, onnx::element_type from, std::int64_t count) {
     graph chain;
     chain.opsets = g.opsets;
@@ -38,7 +38,7 @@ graph chain_of(const graph &g, std::span<const std::size_t> nodes, onnx::element
 std::vector<std::byte> all_values(std::size_t count, std::size_t element_bytes) {
     std::vector<std::byte> values(count * element_bytes);
     for (std::size_t i = 0; i < count; ++i)
-        std::memcpy(values.data() + i * element_bytes, &i, element_bytes); // the low bytes come first
+        std::memcpy(values.data() + i * element_bytes, &i, element_bytes); // little endian
     return values;
 }
 

@@ -1,4 +1,4 @@
-// A chain of operators on single elements as a table of all its values.
+// A chain of elementwise operators as a table.
 #pragma once
 
 #include <span>
@@ -7,9 +7,9 @@
 
 namespace dynquant::models {
 
-/// What the nodes give for every value of `from`, uint8, int8 or float16: for the one whose bits are i at i. They are a
-/// chain, from a value of that type to one of 8 bits, and take constants of one element besides. The plain executor
-/// computes it.
+/// Element i is the result of the nodes for the value of type `from` with bits i. `from` is uint8, int8 or float16.
+/// Precondition: the nodes are a chain to an 8-bit result, and their other inputs are constants of one element. The
+/// plain executor computes the table.
 std::vector<std::uint8_t> table_of(
         const graph &g, std::span<const std::size_t> nodes, onnx::element_type from, const settings &s);
 

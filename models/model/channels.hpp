@@ -1,11 +1,11 @@
-// Constants that go with the channels of a value.
+// Constants that broadcast along the channels of a value.
 #pragma once
 
 #include "model/graph.hpp"
 
 namespace dynquant::models {
 
-/// Whether a constant of that shape gives each channel of the value one element, or all of them the same.
+/// Whether a constant of this shape has one element, or one for each channel of the value, in shapes that broadcast.
 inline bool meets_channels(const dims &constant, const dims &value, std::size_t axis) {
     if (constant.size() > value.size()) return false;
     const auto skipped = value.size() - constant.size();

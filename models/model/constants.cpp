@@ -1,4 +1,4 @@
-// Nodes of Constant as initializers.
+// Replaces Constant nodes by initializers.
 #include <cstring>
 
 #include "model/refusal.hpp"
@@ -7,14 +7,14 @@
 namespace dynquant::models {
 namespace {
 
-/// A one-dimensional tensor, or a scalar.
+/// A tensor of rank 1, or a scalar.
 template <typename T>
 tensor tensor_from(onnx::element_type type, const T *values, std::size_t count, bool scalar) {
     const auto *bytes = reinterpret_cast<const std::byte *>(values);
     return {{type, scalar ? dims {} : dims {static_cast<std::int64_t>(count)}}, {bytes, bytes + count * sizeof(T)}};
 }
 
-/// The value of a Constant's only attribute.
+/// Converts the only attribute of a Constant.
 struct constant_value {
     const node &n;
 

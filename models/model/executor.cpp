@@ -24,14 +24,14 @@ std::size_t bytes_of(const graph &g, const std::string &value) {
     return static_cast<std::size_t>(*size_in_bytes(g.value_types.at(value)));
 }
 
-/// Which of the ports has that name, or their number.
+/// The index of the port of that name, or the number of ports where there is none.
 std::size_t index_of(const std::vector<port> &ports, const std::string &name) {
     return static_cast<std::size_t>(std::ranges::find(ports, name, &port::name) - ports.begin());
 }
 
 } // namespace
 
-/// What a run needs for itself.
+/// The memory and threads of one run at a time.
 struct executor::workspace {
     explicit workspace(const executor &e)
         : bytes(static_cast<std::byte *>(::operator new[](e.workspace_bytes_, cache_line)))
@@ -40,10 +40,10 @@ struct executor::workspace {
 
     std::unique_ptr<std::byte, free_aligned> bytes;
     std::vector<const void *> stage_inputs;
-    tbb::task_arena arena; // one for each run: they would share its few threads
+    tbb::task_arena arena; // one per run, as concurrent runs would share its few threads
 };
 
-/// Finds a place for each value.
+/// Assigns a place to each value.
 class executor::planner {
   public:
     planner(const graph &g, executor &e)
@@ -65,7 +65,7 @@ class executor::planner {
     }
 
   private:
-    /// Of what lies in the workspace: results that are no outputs, and each stage's scratch memory.
+    /// Adds the lifetimes of intermediate results and of each stage's scratch memory.
     void add_lifetimes(const std::vector<placed_stage> &stages) {
         for (std::size_t i = 0; i < stages.size(); ++i) {
             for (const auto &input : stages[i].inputs)
@@ -99,8 +99,8 @@ class executor::planner {
     const graph &graph_;
     executor &executor_;
     std::vector<lifetime> lifetimes_;
-    std::vector<std::size_t> scratch_;                // of each stage: which lifetime
-    std::map<std::string, std::size_t> in_workspace_; // which lifetime
+    std::vector<std::size_t> scratch_;                // index in lifetimes_, by stage
+    std::map<std::string, std::size_t> in_workspace_; // index in lifetimes_
     std::set<std::string> computed_;
 };
 
@@ -117,7 +117,7 @@ void executor::run(std::span<const void *const> inputs, std::span<void *const> o
     if (threads_ == 0) {
         run_all();
     } else {
-        const parallel::float_control control; // the arena's own tasks
+        const parallel::float_control control; // for TBB's tasks in this arena
         w->arena.execute([&] {                 // perhaps on another thread
             const parallel::openmp_threads limit(threads_);
             run_all();

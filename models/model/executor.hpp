@@ -1,4 +1,4 @@
-// Runs stages one after another, in a workspace that is planned once.
+// Runs stages one after another, in a workspace whose memory plan is made once.
 #pragma once
 
 #include <map>
@@ -10,33 +10,33 @@ namespace dynquant::models {
 
 class executor {
   public:
-    /// The stages in order, each after those whose outputs it takes, and the graph that they compute, of which the
-    /// executor keeps what it needs. threads: 0 is as many as there are.
+    /// Precondition: the stages are in topological order and compute g. Copies what it needs of g. threads: 0 is the
+    /// concurrency of the caller's arena, or of OpenMP.
     executor(std::vector<placed_stage> stages, const graph &g, int threads);
     executor(const executor &) = delete;
     executor &operator=(const executor &) = delete;
     ~executor();
 
-    /// The buffers of the graph's inputs and outputs. May be called from many threads at once.
+    /// Takes the buffers of the graph's inputs and outputs, in the graph's order. Thread-safe.
     void run(std::span<const void *const> inputs, std::span<void *const> outputs) const;
 
   private:
     struct workspace;
     class planner;
 
-    /// Where a value is: in memory of its own, among the caller's buffers, or in the workspace.
+    /// Where a value is: in a constant's memory, in a buffer of the caller, or in the workspace.
     struct place {
         enum { constant, input, output, work } in;
-        std::size_t at;   // an index of the caller's, or an offset
-        const void *data; // a constant's
+        std::size_t at;   // index of the caller's buffer, or offset in the workspace
+        const void *data; // of a constant
     };
     struct step {
         std::unique_ptr<const stage> work;
         std::vector<place> inputs;
         place output;
-        std::size_t scratch; // an offset
+        std::size_t scratch; // offset in the workspace
     };
-    /// An output that is an input or a constant, and is copied.
+    /// A graph output that is an input or a constant.
     struct copy {
         place from;
         std::size_t output, bytes;

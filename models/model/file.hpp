@@ -1,4 +1,4 @@
-// Model files: from bytes to a graph and back.
+// Reads and writes model files.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace dynquant::models {
 
-/// The graph that the bytes of a file state, its nodes in order. Throws error, whatever the bytes are; messages do not
-/// name the file.
+/// Parses the bytes of a file into a graph, with its nodes in topological order. The bytes are untrusted. Throws error;
+/// messages do not name the file.
 graph read(std::string_view bytes);
 
-/// The bytes of a file that states the graph (ONNX's IR version 8). value_types are not written.
+/// Serializes the graph as a model file (ONNX's IR version 8). Does not write value_types.
 std::string write(const graph &g);
 
-/// All of a file. Throws error, naming it.
+/// Reads a whole file. Throws error, whose message names it.
 std::string bytes_of_file(const std::string &path);
 
 } // namespace dynquant::models

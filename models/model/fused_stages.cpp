@@ -13,7 +13,7 @@
 namespace dynquant::models {
 namespace {
 
-/// A product and what becomes of its sums, which are in scratch memory.
+/// A product, whose sums are in scratch memory, and their rescaling.
 class fused_layer final : public stage {
   public:
     fused_layer(std::unique_ptr<const layers::integer_sums> product,
@@ -91,7 +91,7 @@ class fusion {
         return result;
     }
 
-    /// Gives whether one multiplication does for two.
+    /// Returns whether two multipliers are folded into one.
     bool prepare(const layer &l, const op_node &product, std::unique_ptr<const stage> &work) const {
         const auto sums = *volume(graph_.value_types.at(product.given.outputs.front()).shape);
         if (sums == 0) {
@@ -123,8 +123,8 @@ class fusion {
         return {shape[0], elements / shape[0] / channels, channels, is_channels_last(l.result)};
     }
 
-    /// Whether a value lies with its channels last, unlike what the graph says: where all who know it are convolutions
-    /// of layers.
+    /// Whether a value is stored channels last, although its ONNX shape is channels first: where its producer and all
+    /// its users are fused convolutions.
     bool is_channels_last(const std::string &value) const {
         const auto is_convolution = [&](std::size_t node) {
             return layers_.contains(node) && graph_.nodes[node].op_type == "ConvInteger";

@@ -1,11 +1,11 @@
-// Layers of several nodes as one stage each; all other nodes as the plain executor has them.
+// One stage for each layer of several nodes, and plain stages for all other nodes.
 #pragma once
 
 #include "model/op_schema.hpp"
 
 namespace dynquant::models {
 
-/// Of a graph whose types have been inferred. What the stages compute is what plain_stages() compute, to the bit.
+/// The results equal those of plain_stages(), bit for bit. Precondition: infer(g). Throws error.
 std::vector<placed_stage> fused_stages(const graph &g, const settings &s);
 
 } // namespace dynquant::models

@@ -11,7 +11,7 @@
 namespace dynquant::models {
 namespace {
 
-/// "node 'fc1'", or "node of 'y'" for one that has no name.
+/// "node 'fc1'", or "node of 'y'" for a node without a name.
 std::string place(const node &n) {
     if (!n.name.empty()) return concat("node '", n.name, "'");
     return concat("node of '", n.outputs.empty() ? "" : n.outputs.front(), "'");
@@ -41,8 +41,8 @@ std::optional<int> bits_in(onnx::element_type type) {
 }
 
 std::optional<std::int64_t> size_in_bytes(const tensor_type &what) {
-    // More than any machine has, and sums of them are no overflow. Empty tensors too must have extents that can be
-    // multiplied.
+    // Beyond any memory, while sums of such sizes do not overflow. The extents of empty tensors, with 1 for 0, must
+    // obey the limit, as they are multiplied elsewhere.
     constexpr auto most_elements = std::int64_t {1} << 44;
     const auto bits = bits_in(what.type);
     auto extents = what.shape;
@@ -57,7 +57,7 @@ void check_operators(const graph &g, const std::vector<std::string> &known) {
         const node *first;
         int others = 0;
     };
-    std::map<std::string, use> unknown; // by the operator
+    std::map<std::string, use> unknown; // by operator
     for (const auto &n : g.nodes) {
         if (n.domain.empty() && std::ranges::count(known, n.op_type) > 0) continue;
         const auto [at, is_new] = unknown.try_emplace(operator_of(n), use {&n});

@@ -1,4 +1,9 @@
-// A model as data: what its file says, whole and in order, but not yet looked at for what it means.
+// models/model: libdynquant_model, which reads ONNX files and runs pre-quantized models.
+// May include: dynquant's public headers, layers, onnx, parallel, quantization, oneDNN's C API, model_file.pb.h.
+// model.cpp is the public API and shows the steps of a load: read (read.cpp, order.cpp), inline_constants
+// (constants.cpp), infer (infer.cpp, by the rows of op_schema.cpp), then stages (fused_stages.cpp, which matches layers
+// by match.cpp, or plain_stages.cpp), then executor.cpp. operators/ has the operators, codify/ makes models.
+// Start here: this header is the model as its file states it, before any check of operators, types and shapes.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +24,7 @@ struct tensor_type {
     bool operator==(const tensor_type &) const = default;
 };
 
-/// Elements dense and row-major, little endian; those of less than a byte packed as in dynquant::onnx.
+/// Elements are dense, row-major and little endian. Elements of less than a byte are packed as in dynquant::onnx.
 struct tensor {
     tensor_type what;
     std::vector<std::byte> data;
@@ -28,7 +33,7 @@ struct tensor {
 };
 
 struct attribute {
-    /// Of a kind that no operator here has: a number of AttributeProto.AttributeType.
+    /// A kind that no operator here has; `type` is a number of AttributeProto.AttributeType.
     struct other {
         std::int32_t type;
         bool operator==(const other &) const = default;
@@ -44,22 +49,23 @@ struct node {
     std::string op_type;
     std::string domain = {}; // "" where the file says "ai.onnx"
     std::string name = {};   // may be empty
-    /// Names of values; empty where an optional one is left out.
+    /// Names of values. An empty name is an omitted optional value.
     std::vector<std::string> inputs = {}, outputs = {};
     std::vector<attribute> attributes = {};
 
     bool operator==(const node &) const = default;
 };
 
-/// An extent that the file leaves open.
+/// An extent that the file does not fix.
 inline constexpr std::int64_t free_extent = -1;
 
-/// An input or an output of the graph. Without a shape its rank is open, too.
+/// An input or an output of the graph. Without a shape its rank is not fixed.
 struct port {
     std::string name;
     onnx::element_type type = 0;
     std::optional<dims> shape = {};
-    /// Of extents that are left open: those of one name are alike. "" is none; so are all where there are no names.
+    /// Names of free extents (ONNX's dim_param). Extents of one name are equal. "" is no name.
+    /// Empty where no extent has one.
     std::vector<std::string> names = {};
 
     bool operator==(const port &) const = default;
@@ -68,31 +74,31 @@ struct port {
 struct graph {
     std::string name = {};
     std::map<std::string, std::int64_t> opsets = {};     // by domain
-    std::vector<node> nodes = {};                        // each after those whose outputs it takes
+    std::vector<node> nodes = {};                        // in topological order
     std::map<std::string, tensor> initializers = {};     // constant values, by name
-    std::vector<port> inputs = {}, outputs = {};         // an input that is an initializer as well is no input here
-    std::map<std::string, tensor_type> value_types = {}; // of all values, by name: what infer() has found
+    std::vector<port> inputs = {}, outputs = {};         // without inputs that are also initializers
+    std::map<std::string, tensor_type> value_types = {}; // of all values, by name; filled by infer()
 
     bool operator==(const graph &) const = default;
 };
 
-/// "node 'fc1' (MatMulInteger)", or "node of 'y' (MatMulInteger)" for one that has no name.
+/// "node 'fc1' (MatMulInteger)", or "node of 'y' (MatMulInteger)" for a node without a name.
 std::string label(const node &n);
 
-/// Bits of an element, or nothing for a type whose elements are not all of one size, or that is not known.
+/// Bits of an element. Empty for unknown types, and for types whose elements differ in size.
 std::optional<int> bits_in(onnx::element_type type);
 
-/// Bytes of a tensor, or nothing when it has none or too many to count.
+/// Bytes of a tensor. Empty where bits_in() is, or where there are 2^44 elements or more.
 std::optional<std::int64_t> size_in_bytes(const tensor_type &what);
 
-/// Throws error where nodes have operators that are not among the known ones of ONNX's domain: it names all of them.
+/// Throws error unless all operators are in ONNX's domain and in `known`. The message names all others.
 void check_operators(const graph &g, const std::vector<std::string> &known);
 
-/// Brings the nodes into an order in which each comes after those whose outputs it takes; those that are stay as they
-/// are. Throws error for a value that nothing computes or more than one node does, and for nodes in a cycle.
+/// Sorts the nodes topologically. Keeps the file's order where it is one. Throws error for a value without a definition
+/// or with several, and for a cycle.
 void order(graph &g);
 
-/// Turns nodes of Constant into initializers. Throws error for one that is no tensor of numbers.
+/// Replaces Constant nodes by initializers. Throws error for a constant that is not numeric.
 void inline_constants(graph &g);
 
 } // namespace dynquant::models

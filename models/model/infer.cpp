@@ -9,13 +9,13 @@ namespace dynquant::models {
 namespace {
 
 void check_opset(const graph &g) {
-    constexpr std::int64_t oldest = 10; // QuantizeLinear's and ConvInteger's first
+    constexpr std::int64_t oldest = 10; // the first of QuantizeLinear and ConvInteger
     const auto given = g.opsets.at("");
     if (given < oldest || given > newest_opset)
         refuse(dnnl_unimplemented, "opset: expected ", oldest, " to ", newest_opset, ", given ", given);
 }
 
-/// An extent that the file leaves open is a question mark.
+/// "[?, 64]": free extents are question marks.
 std::string text_of(const std::optional<dims> &shape) {
     if (!shape) return "of any rank";
     std::string text = "[";
@@ -65,7 +65,7 @@ void check_names(const graph &g, const std::map<std::string, dims> &shapes) {
                     suggest(name, names));
 }
 
-/// An extent that has a name, and the first input that has it.
+/// The extent of a dim_param, and the first input that has it.
 struct named_extent {
     std::string input;
     std::int64_t extent;

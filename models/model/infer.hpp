@@ -1,13 +1,13 @@
-// Types and shapes of all values.
+// Inference of the types and shapes of all values.
 #pragma once
 
 #include "model/graph.hpp"
 
 namespace dynquant::models {
 
-/// Fills g.value_types: from the inputs' types and shapes, those that the file leaves open given by `shapes`, through
-/// all nodes; and completes inputs and outputs. Throws error for whatever breaks an operator's specification, is not
-/// known here, or is not as the file says. The graph has no nodes of Constant.
+/// Fills g.value_types and completes the types and shapes of inputs and outputs. `shapes` gives the shapes of inputs
+/// that the file does not fix. Throws error for what breaks an operator's specification, is not implemented, or
+/// contradicts the file. Precondition: inline_constants(g).
 void infer(graph &g, const std::map<std::string, dims> &shapes);
 
 } // namespace dynquant::models

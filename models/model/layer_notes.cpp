@@ -11,7 +11,7 @@
 namespace dynquant::models {
 namespace {
 
-/// In as many digits as a float has.
+/// The shortest decimal that reads back as the same float.
 std::string text_of(float value) {
     char text[32];
     return {text, std::to_chars(text, text + sizeof text, value).ptr};

@@ -1,4 +1,4 @@
-// What a person should know of a layer.
+// Notes and warnings about a layer, for model_stage.
 #pragma once
 
 #include <string>
@@ -9,11 +9,12 @@
 
 namespace dynquant::models {
 
-/// That the product's sums, with the bias if there is one, may wrap by what their types allow. Empty where they cannot.
+/// Warns that the sums, with the bias if there is one, may wrap for inputs that the type of x allows. Empty where they
+/// cannot.
 std::string warning_of(const op_node &product, const tensor *bias);
 
-/// What of a layer's two multipliers is no integer and right shift, and whether they are not folded for it. Empty where
-/// there is nothing to say.
+/// Names the multiplier of the two that is no integer or no right shift, and says whether that prevents folding. Empty
+/// where both are.
 std::string note_of(const graph &g, const layer &l, const model_rescale &rescale);
 
 } // namespace dynquant::models

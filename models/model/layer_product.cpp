@@ -13,7 +13,7 @@
 namespace dynquant::models {
 namespace {
 
-/// A convolution of x as it lies in ONNX.
+/// A convolution of a channels-first x.
 class channels_first final : public layers::integer_sums {
   public:
     channels_first(std::unique_ptr<const integer_sums> convolution, const dims &x)
@@ -32,10 +32,10 @@ class channels_first final : public layers::integer_sums {
   private:
     std::unique_ptr<const integer_sums> convolution_;
     layers::permutation to_last_;
-    std::size_t x_bytes_; // of x turned, in whole cache lines
+    std::size_t x_bytes_; // of the transposed x, a multiple of a cache line
 };
 
-/// The node by itself, with all that is to be added: MatMulInteger with several matrices of weights.
+/// The plain stage of a node, which leaves no bias: for MatMulInteger with several weight matrices.
 class plain final : public layers::integer_sums {
   public:
     plain(const op_node &n, const settings &s)
@@ -58,17 +58,17 @@ std::int64_t largest_difference(bool is_signed, std::int64_t zero_point) {
     return std::max(highest - zero_point, zero_point - lowest);
 }
 
-/// Weights as they lie: of a matrix row by row, of filters one after another.
+/// Weights in memory order: the rows of a matrix, or filter by filter.
 struct weights_view {
     std::span<const std::int8_t> values;
-    std::int64_t products; // in each sum
+    std::int64_t products; // per sum
     std::size_t channels;
     bool is_convolution;
 
     std::size_t channel_of(std::size_t i) const {
         return is_convolution ? i / static_cast<std::size_t>(products) : i % channels;
     }
-    /// Of several matrices.
+    /// The index of the weight's matrix, where there are several.
     std::size_t matrix_of(std::size_t i) const {
         return is_convolution ? 0 : i / (static_cast<std::size_t>(products) * channels);
     }
@@ -78,7 +78,7 @@ std::int64_t zero_point_at(const std::vector<std::int32_t> &zero_points, std::si
     return zero_points.empty() ? 0 : zero_points[zero_points.size() == 1 ? 0 : channel];
 }
 
-/// The largest sum of magnitudes, times x, and the bias of its channel.
+/// The maximum over all channels: x times the sum of the weights' magnitudes, plus the magnitude of the bias.
 std::int64_t bound_of_these(const weights_view &w, const std::vector<std::int32_t> &zero_points, std::int64_t x,
         const std::vector<std::int32_t> &bias) {
     std::int64_t most = 0;
@@ -106,7 +106,7 @@ sum_bounds bounds_of(const Problem &p, const weights_view &w, const std::vector<
     for (const auto b : bias)
         most_bias = std::max(most_bias, std::abs(std::int64_t {b}));
     const auto x = largest_difference(p.x_is_signed, p.x_zero_point), any = w.products * x * most + most_bias;
-    if (any <= std::numeric_limits<std::int32_t>::max()) return {any, any}; // which saves the time of looking
+    if (any <= std::numeric_limits<std::int32_t>::max()) return {any, any}; // no need to scan the weights
     return {any, bound_of_these(w, p.w_zero_points, x, bias)};
 }
 

@@ -1,4 +1,4 @@
-// The product that a layer begins with.
+// The product of a matched layer.
 #pragma once
 
 #include <memory>
@@ -8,12 +8,12 @@
 
 namespace dynquant::models {
 
-/// Its channels are the last dimension, whatever the graph says. x_is_channels_last: of a convolution, whether the
-/// channels of x are its last dimension, unlike what the graph says. The output has elements.
+/// Makes the product of node n. The sums are channels last. x_is_channels_last: the layout of a convolution's x in
+/// memory; its ONNX shape is channels first. Precondition: the output is not empty.
 std::unique_ptr<const layers::integer_sums> make_layer_product(
         const op_node &n, bool x_is_channels_last, const settings &s);
 
-/// How large the sums of a product may become, with the bias if there is one, by the type and the zero point of x.
+/// The largest magnitude of a product's sums, with the bias if there is one, over all x of its type and zero point.
 struct sum_bounds {
     std::int64_t of_any_weights, of_these_weights;
 };

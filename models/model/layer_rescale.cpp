@@ -11,7 +11,7 @@
 namespace dynquant::models {
 namespace {
 
-/// What is added to the sums: nothing, one value, or one for each channel.
+/// The sum of both biases, wrapping: empty, one value, or one per channel.
 std::vector<std::int32_t> bias_of(const layer &l, const std::vector<std::int32_t> &product_bias) {
     if (!l.bias) return product_bias;
     auto bias = values_of<std::int32_t>(*l.bias);
@@ -24,7 +24,7 @@ std::vector<std::int32_t> bias_of(const layer &l, const std::vector<std::int32_t
     return bias;
 }
 
-/// All parameters of a rescaling, for one channel or for all.
+/// The parameters of a rescaling. All have one element, or all that are not empty have one per channel.
 layers::rescale_parameters parameters_of(
         const layer &l, const std::vector<std::int32_t> &product_bias, std::size_t channels) {
     layers::rescale_parameters p;
@@ -42,7 +42,7 @@ layers::rescale_parameters parameters_of(
     return p;
 }
 
-/// Verbose lines call it what the layer begins with.
+/// Verbose lines name the layer's first node, unless the caller has set a name.
 options named(options given, const node &product) {
     if (given.name.empty()) given.name = label(product);
     return given;

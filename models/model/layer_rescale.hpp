@@ -1,4 +1,4 @@
-// The rescaling of a layer that was matched.
+// The rescaling of a matched layer.
 #pragma once
 
 #include "layers/layer_rescale.hpp"
@@ -9,7 +9,7 @@ namespace dynquant::models {
 
 struct settings;
 
-/// product_bias is added to each channel's sums besides the layer's own; it may be empty.
+/// product_bias is integer_sums::bias() of the product; it is added to the sums with the layer's bias. May be empty.
 std::unique_ptr<const layers::layer_rescale> make_layer_rescale(const graph &g, const layer &l,
         const layers::layer_shape &shape, const std::vector<std::int32_t> &product_bias, const settings &s);
 

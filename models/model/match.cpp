@@ -14,10 +14,10 @@ struct step {
     bool optional = false;
 };
 
-/// After the product. One Mul is Quant_multiplier, two are Quant_scale and Quant_shift.
+/// The steps after the product. One Mul is Quant_multiplier, two are Quant_scale and Quant_shift.
 constexpr step rescaling[] = {{&adds_bias, true}, {&casts_to_float}, {&multiplies}, {&multiplies, true}, {&relu, true}};
 
-/// What may come then, the longest first.
+/// The steps after the rescaling, longest first.
 constexpr step int8_activation[] = {{&quantizes_rescaled}, {&dequantizes}, {&is_function}, {&quantizes_result}};
 constexpr step fp16_activation[] = {{&quantizes_rescaled}, {&dequantizes}, {&casts_to_half}, {&is_function},
         {&casts_from_half}, {&quantizes_result}};
@@ -26,8 +26,8 @@ constexpr step no_activation[] = {{&quantizes_rescaled}};
 
 struct ending {
     std::span<const step> steps;
-    const char *precision;  // of its function, in the pattern's name; null where there is none
-    std::size_t activation; // how many of the steps are the function from rescaled values to results
+    const char *precision;  // of the activation, in the pattern's name; null for none
+    std::size_t activation; // number of last steps that map rescaled values to results
 };
 
 constexpr ending endings[] = {{fp16_activation, "fp16", 5}, {int8_activation, "int8", 3},
@@ -37,7 +37,7 @@ bool is_of(const step_rule &rule, const node &n) {
     return n.domain.empty() && std::ranges::any_of(rule.operators, [&](const char *op) { return n.op_type == op; });
 }
 
-/// Goes from node to node.
+/// Follows a chain of nodes from a product.
 class walk {
   public:
     walk(const graph &g, const users &u, std::size_t product)
@@ -48,7 +48,7 @@ class walk {
         layer_.result = g.nodes[product].outputs.front();
     }
 
-    /// Whether the next nodes are these.
+    /// Whether the next nodes match these steps. Adds the nodes that do, up to the first mismatch.
     bool take(std::span<const step> steps) {
         return std::ranges::all_of(steps, [&](const step &s) { return take(s); });
     }
@@ -139,7 +139,7 @@ match match_layer(const graph &g, const users &u, std::size_t product) {
     walk rescaled(g, u, product);
     if (!rescaled.take(rescaling)) return {std::nullopt, rescaled.reason()};
     match result;
-    std::size_t most = 0; // nodes, of the ending that goes furthest
+    std::size_t most = 0; // nodes of the longest partial match, whose reason is reported
     for (const auto &e : endings) {
         walk whole = rescaled;
         const bool fits = whole.take(e.steps);

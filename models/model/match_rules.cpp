@@ -31,7 +31,7 @@ reason expect_output(const candidate &c, onnx::type_set expected) {
     return because(c, "expected a result of ", onnx::names_of(expected), ", given ", onnx::name_of(c.output().type));
 }
 
-/// The constant that Add or Mul combine with the value. Why it does not fit: `why`.
+/// The constant operand of Add or Mul. Null where it does not fit; then `why` is the reason.
 const tensor *other_operand(const candidate &c, reason &why) {
     const std::size_t other = c.n.inputs[0] == c.value ? 1 : 0;
     const auto *constant = c.constant(other);
@@ -80,7 +80,7 @@ reason accept_any(const candidate &, layer &) {
     return std::nullopt;
 }
 
-/// Scale and zero point, which must be constants of one value; the latter may be left out.
+/// Checks that scale and zero point are constants of one value. The zero point is optional.
 reason expect_one_scale(const candidate &c) {
     if (c.n.inputs.front() != c.value) return because(c, "expected '", c.value, "' as its first input");
     for (std::size_t input = 1; input < c.n.inputs.size(); ++input) {
@@ -102,7 +102,7 @@ reason accept_result(const candidate &c, layer &) {
     return expect_output(c, {type::uint8, type::int8});
 }
 
-/// Whether it divides in f32: an attribute of opset 23 may say otherwise.
+/// Whether QuantizeLinear divides in f32. Its attribute `precision`, since opset 23, may select another type.
 bool divides_in_float(const node &n) {
     return std::ranges::all_of(n.attributes, [](const attribute &a) {
         const auto *value = std::get_if<std::int64_t>(&a.value);
@@ -110,7 +110,7 @@ bool divides_in_float(const node &n) {
     });
 }
 
-/// By scale 1 and zero point 0, so that nothing but rounding and clamping is left.
+/// Accepts QuantizeLinear with scale 1 and zero point 0, which only rounds and saturates.
 reason accept_rescaled(const candidate &c, layer &l) {
     if (auto why = accept_result(c, l)) return why;
     const auto &scale = *c.constant(1);

@@ -1,4 +1,4 @@
-// What the steps of a layer ask of a node.
+// The conditions that a node must meet for each step of a layer.
 #pragma once
 
 #include <span>
@@ -7,23 +7,23 @@
 
 namespace dynquant::models {
 
-/// A node that may be the next of a layer, and what has come before it.
+/// A node that may be the next of a layer.
 struct candidate {
     const graph &g;
     const node &n;
-    const std::string &value; // that comes from the node before, and that no other node takes
+    const std::string &value; // the output of the previous node; n is its only user
     std::size_t channel_axis;
 
     const tensor_type &type_of(const std::string &name) const { return g.value_types.at(name); }
     const tensor_type &output() const { return type_of(n.outputs.front()); }
-    /// The constant that an input is, or null.
+    /// The initializer of an input, or null.
     const tensor *constant(std::size_t input) const;
 };
 
 using reason = std::optional<std::string>;
 
-/// A step: nodes of which operators it takes, and what keeps one of them from it. Where nothing does, accept() notes in
-/// the layer what the node says.
+/// A step: its operators, and accept(), which returns why a node does not fit. For a node that fits, accept() records
+/// its parameters in the layer.
 struct step_rule {
     std::span<const char *const> operators;
     reason (*accept)(const candidate &c, layer &l);

@@ -14,10 +14,10 @@ std::size_t in_cache_lines(std::size_t bytes) {
     return (bytes + cache_line - 1) / cache_line * cache_line;
 }
 
-/// The bytes of a workspace that nothing needs at the moment: holes, and all beyond its end.
+/// The free list of a workspace. Memory beyond its end is free.
 class free_bytes {
   public:
-    /// The smallest hole that has as many bytes, or else the end, together with the hole before it.
+    /// Takes the smallest free block that fits. Otherwise extends the last free block, or the end.
     std::size_t take(std::size_t bytes) {
         if (const auto best = by_size_.lower_bound({bytes, 0}); best != by_size_.end()) {
             const auto [size, offset] = *best;
@@ -35,7 +35,7 @@ class free_bytes {
         return offset;
     }
 
-    /// A hole, which becomes one with those next to it.
+    /// Frees a block and merges it with adjacent free blocks.
     void give_back(std::size_t offset, std::size_t bytes) {
         const auto next = by_offset_.lower_bound(offset);
         if (next != by_offset_.begin())
@@ -62,7 +62,7 @@ class free_bytes {
         by_offset_.erase(hole);
     }
 
-    std::map<std::size_t, std::size_t> by_offset_;          // bytes of the hole at each offset
+    std::map<std::size_t, std::size_t> by_offset_;          // bytes of the free block at each offset
     std::set<std::pair<std::size_t, std::size_t>> by_size_; // bytes, offset
     std::size_t end_ = 0;
 };
@@ -80,7 +80,7 @@ memory_plan plan_memory(const std::vector<lifetime> &lifetimes) {
     memory_plan plan;
     plan.offsets.resize(lifetimes.size());
     free_bytes unused;
-    std::multimap<std::size_t, std::size_t> live; // by their last steps
+    std::multimap<std::size_t, std::size_t> live; // indices of lifetimes, by last step
     for (const auto i : in_time) {
         const auto &life = lifetimes[i];
         if (life.bytes == 0) continue;

@@ -37,7 +37,7 @@ void check_buffers(const char *what, const std::vector<Pointer> &given, const st
                     dnnl_invalid_arguments, what, " '", ports[i].name, "': expected a buffer, given a null pointer");
 }
 
-/// With no more threads than the machine runs at once.
+/// Checks the thread counts and limits them to those of the machine.
 model_options checked(model_options opts) {
     for (auto [what, threads] : {std::pair {"threads", &opts.threads}, {"kernel.threads", &opts.kernel.threads}}) {
         if (*threads < 0) models::refuse(dnnl_invalid_arguments, what, ": expected 0 or more, given ", *threads);
@@ -59,7 +59,7 @@ std::vector<models::placed_stage> prepare(const models::graph &g, const model_op
     return opts.fuse ? models::fused_stages(g, s) : models::plain_stages(g, s);
 }
 
-/// The threads of oneDNN compute what is not oneDNN's as well: two pools would fight.
+/// Runs dynquant's loops on oneDNN's OpenMP threads, where it has them, so that two pools do not compete.
 void share_threads_with_onednn() {
     if (dnnl_version()->cpu_runtime == DNNL_RUNTIME_OMP)
         parallel::run_on_openmp(reinterpret_cast<const void *>(dnnl_version));
@@ -85,7 +85,7 @@ class model::implementation {
         executor_.run(inputs, outputs);
     }
 
-    /// The implementation, or an error where there is none.
+    /// Throws error for an empty model.
     static const implementation &of(const model &m) {
         if (!m.impl_) throw error(dnnl_invalid_arguments, "model: expected one that was loaded, given an empty one");
         return *m.impl_;
@@ -115,7 +115,7 @@ model model::parse(std::string_view bytes, const std::string &name, const model_
     return models::naming(name, [&] {
         try {
             std::shared_ptr<const implementation> impl;
-            parallel::run_controlled([&] { // oneDNN brings weights into order, on several threads
+            parallel::run_controlled([&] { // oneDNN reorders weights on several threads
                 const auto g = read(bytes, given);
                 impl = std::make_shared<const implementation>(g, prepare(g, given), given.threads);
             });

@@ -119,7 +119,7 @@ op_node check(const graph &g, const node &n) {
     const auto opset = g.opsets.at("");
     op_node result {n, schema_of(n, opset), opset, {}, {}};
     const auto find_in = [](const auto &map, const std::string &name) {
-        const auto found = name.empty() ? map.end() : map.find(name); // an empty name is an input that is left out
+        const auto found = name.empty() ? map.end() : map.find(name); // an empty name is an omitted input
         return found == map.end() ? nullptr : &found->second;
     };
     for (const auto &name : n.inputs) {

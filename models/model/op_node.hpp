@@ -1,4 +1,4 @@
-// A node with what is known of its inputs, and questions to it whose wrong answers are errors.
+// A node with its schema and inputs, and accessors that throw error for values that break the specification.
 #pragma once
 
 #include "model/graph.hpp"
@@ -11,7 +11,7 @@ struct op_node {
     const node &given;
     const op_schema &schema;
     std::int64_t opset;
-    std::vector<const tensor_type *> inputs; // null: left out
+    std::vector<const tensor_type *> inputs; // null: omitted
     std::vector<const tensor *> constants;   // null: not constant
 
     bool has(std::size_t input) const { return input < inputs.size() && inputs[input] != nullptr; }
@@ -21,16 +21,17 @@ struct op_node {
     /// "B 'w1'": the specification's name and the value's.
     std::string name(std::size_t input) const;
 
-    /// The value of an input, which must be known beforehand.
+    /// The value of an input. Throws error unless it is an initializer.
     const tensor &constant(std::size_t input) const;
 
-    /// Attributes, of the kind that the schema states, or what stands for one that is left out.
+    /// The value of an attribute, or the default where the node omits it. Precondition: the schema states this kind.
     std::int64_t integer(const char *attribute, std::int64_t otherwise) const;
     float real(const char *attribute, float otherwise) const;
     std::string text(const char *attribute, const char *otherwise) const;
     std::vector<std::int64_t> integers(const char *attribute, const std::vector<std::int64_t> &otherwise) const;
 
-    /// An axis of [-rank, rank - 1], or of [-rank, rank] where `end` is allowed, as one of 0 or more.
+    /// Converts an axis in [-rank, rank - 1], or [-rank, rank] with `end`, to a non-negative one. Throws error for
+    /// others.
     std::size_t axis(const char *attribute, std::int64_t given_axis, std::size_t rank, bool end = false) const;
 
     template <typename... Parts>

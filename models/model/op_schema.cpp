@@ -45,7 +45,7 @@ constexpr attribute_schema cast_attributes_9[] = {{"to", integer}},
                                    {"kernel_shape", integers}, {"pads", integers}, {"storage_order", integer},
                                    {"strides", integers}};
 
-// The versions of an operator one after another, oldest first. Versions that mean the same here share a row.
+// Versions of an operator are adjacent, oldest first. Versions that do not differ here share a row.
 constexpr op_schema table[] = {
         {"Add", 7, operands_7, {}, infer_broadcast, prepare_add},
         {"Add", 14, operands, {}, infer_broadcast, prepare_add},
@@ -93,7 +93,7 @@ const op_schema &schema_of(const node &n, std::int64_t opset) {
     const auto first = std::ranges::find_if(table, of_that_name);
     const auto last = std::ranges::find_if_not(first, std::end(table), of_that_name);
     const auto after = std::find_if(first, last, [&](const op_schema &row) { return row.since > opset; });
-    return *std::prev(after); // the model's opset is one that all operators have
+    return *std::prev(after); // infer() has checked that the opset is not older than the first version
 }
 
 } // namespace dynquant::models

@@ -1,5 +1,5 @@
-// The operators of models: a row for each version of each. Whatever checks, inference and the executor know of an
-// operator is in its row.
+// The table of operators, with a row for each version of an operator. Checks, inference and executor read only this
+// table.
 #pragma once
 
 #include <span>
@@ -24,12 +24,12 @@ struct attribute_schema {
     attribute_kind kind;
 };
 
-/// What makes a stage of a node.
+/// Options for preparing a stage.
 struct settings {
     options kernel = {};
 };
 
-/// A node's stage, and which of the node's inputs it takes at run time.
+/// A node's stage, and the indices of the node's inputs that it reads at run time.
 struct prepared_node {
     std::unique_ptr<const stage> work;
     std::vector<std::size_t> inputs;
@@ -42,20 +42,20 @@ struct op_schema {
     std::span<const attribute_schema> attributes;
     tensor_type (*infer)(const op_node &n);
     prepared_node (*prepare)(const op_node &n, const settings &s);
-    /// dynquant::onnx knows inputs and attributes better.
+    /// Whether dynquant::onnx checks inputs and attributes instead of check().
     bool checked_elsewhere = false;
 };
 
 /// The newest opset whose operators the table knows.
 inline constexpr std::int64_t newest_opset = 28;
 
-/// All rows, the versions of an operator one after another, oldest first.
+/// All rows. Versions of an operator are adjacent, oldest first.
 std::span<const op_schema> op_schemas();
 
 /// The names of all operators.
 std::vector<std::string> operator_names();
 
-/// The row of an operator, which must have one, at an opset.
+/// The row of an operator at an opset. Precondition: the operator has a row.
 const op_schema &schema_of(const node &n, std::int64_t opset);
 
 } // namespace dynquant::models

@@ -1,4 +1,4 @@
-// The order of the nodes, and that there is one.
+// Topological order of the nodes.
 #include <algorithm>
 #include <functional>
 #include <queue>
@@ -25,7 +25,7 @@ class ordering {
         connect();
     }
 
-    /// Of the nodes that could be next always the one that is first in the file.
+    /// Always takes the ready node that is first in the file.
     std::vector<std::size_t> sorted() {
         std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
         for (std::size_t i = 0; i < waits_for_.size(); ++i)
@@ -87,7 +87,7 @@ class ordering {
         return found->second;
     }
 
-    /// Going from a node that waits to one that it waits for ends in a cycle.
+    /// Every waiting node has a waiting producer, so following producers ends in a cycle.
     [[noreturn]] void refuse_cycle() const {
         auto at = static_cast<std::size_t>(
                 std::ranges::find_if(waits_for_, [](int count) { return count > 0; }) - waits_for_.begin());

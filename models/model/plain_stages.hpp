@@ -1,14 +1,14 @@
-// The plain executor: a stage for each node. It defines what stages of several nodes must compute, to the bit.
+// The plain executor: a stage for each node. It is the reference that fused stages must equal, bit for bit.
 #pragma once
 
 #include "model/op_schema.hpp"
 
 namespace dynquant::models {
 
-/// Of a graph whose types have been inferred. Throws error.
+/// The stage of one node. Precondition: infer(g). Throws error.
 placed_stage plain_stage(const graph &g, const node &n, const settings &s);
 
-/// Of all nodes.
+/// The stages of all nodes. Precondition: infer(g). Throws error.
 std::vector<placed_stage> plain_stages(const graph &g, const settings &s);
 
 /// A value as the public API describes it.

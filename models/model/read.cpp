@@ -1,4 +1,4 @@
-// From the bytes of a file to a graph. Nothing in them is trusted: sizes are compared before memory is taken.
+// Parses a model file. The bytes are untrusted: sizes are checked before memory is allocated.
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -15,19 +15,19 @@ namespace file = model_file;
 
 static_assert(std::endian::native == std::endian::little, "tensors in files are little endian");
 
-/// The last `bytes` bytes of each value, which is how the file's fields hold narrower types.
+/// The low `bytes` bytes of each value: the file's fields hold narrow types in wider ones.
 template <typename Values>
 std::vector<std::byte> packed(const Values &values, std::size_t bytes) {
     std::vector<std::byte> data(static_cast<std::size_t>(values.size()) * bytes);
     auto *to = data.data();
     for (const auto value : values) {
-        std::memcpy(to, &value, bytes); // the low bytes come first
+        std::memcpy(to, &value, bytes); // little endian
         to += bytes;
     }
     return data;
 }
 
-/// The elements in the field that their type has in a file.
+/// The elements, from raw_data or from the field of their type.
 std::vector<std::byte> elements_of(const file::Tensor &t) {
     namespace type = onnx::type;
     if (t.has_raw_data()) {
@@ -40,7 +40,7 @@ std::vector<std::byte> elements_of(const file::Tensor &t) {
         case type::float64: return packed(t.double_data(), 8);
         case type::uint32: return packed(t.uint64_data(), 4);
         case type::uint64: return packed(t.uint64_data(), 8);
-        default: // those narrower than a byte are packed into bytes in this field, too
+        default: // also elements of less than a byte, packed into bytes
             return packed(t.int32_data(), static_cast<std::size_t>(std::max(8, *bits_in(t.data_type()))) / 8);
     }
 }
@@ -104,12 +104,12 @@ port port_of(const file::Value &given, const char *kind) {
     if (!type.has_shape()) return result;
     result.shape.emplace();
     for (const auto &extent : type.shape().dim()) {
-        // Some exporters write an open extent as -1, and as "?", which is no name that extents share.
+        // Some exporters write a free extent as -1, or as the name "?", which does not make extents equal.
         if (extent.has_dim_value() && extent.dim_value() < free_extent)
             refuse(dnnl_invalid_shape, where, ": expected extents of 0 or more, or -1 for an open one, given ",
                     extent.dim_value());
         result.shape->push_back(extent.has_dim_value() ? extent.dim_value() : free_extent);
-        if (extent.dim_param().empty() || extent.dim_param() == "?") continue; // empty beside a dim_value, too
+        if (extent.dim_param().empty() || extent.dim_param() == "?") continue; // dim_param is empty beside a dim_value
         result.names.resize(static_cast<std::size_t>(type.shape().dim_size()));
         result.names[result.shape->size() - 1] = extent.dim_param();
     }
@@ -165,7 +165,7 @@ graph read(std::string_view bytes) {
         if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
             refuse(dnnl_invalid_arguments, "expected a model of ONNX, given bytes that are none or are cut short");
         g = graph_of(model);
-    } // both hold the weights
+    } // frees the message, which holds the weights a second time
     order(g);
     return g;
 }

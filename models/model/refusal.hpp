@@ -1,4 +1,4 @@
-// Errors, most of which name the node: "node 'fc1' (MatMulInteger): B 'w': expected ..., given ...".
+// Throws error, with the node's name in the message: "node 'fc1' (MatMulInteger): B 'w': expected ..., given ...".
 #pragma once
 
 #include "model/graph.hpp"
@@ -6,7 +6,7 @@
 
 namespace dynquant::models {
 
-/// Printable, as names of values may be any bytes: at a NUL the message would end.
+/// Escapes the message, as names of values may be any bytes and a NUL would end it.
 template <typename... Parts>
 [[noreturn]] void refuse(dnnl_status_t status, const Parts &...parts) {
     throw error(status, printable(concat(parts...)));
@@ -16,7 +16,7 @@ template <typename... Parts>
     refuse(status, label(n), ": ", parts...);
 }
 
-/// Calls body(); what it throws gets the file's name in front.
+/// Calls body() and prefixes its errors with the file's name.
 template <typename Body>
 auto naming(const std::string &file, const Body &body) {
     try {

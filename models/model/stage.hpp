@@ -1,4 +1,4 @@
-// A stage: a node, or several at once, ready to run.
+// A stage: one node or several, prepared to run.
 #pragma once
 
 #include <memory>
@@ -9,16 +9,16 @@
 
 namespace dynquant::models {
 
-/// The buffers of one run: those of the stage's inputs, and scratch memory of as many bytes as it asks for, aligned
-/// to a cache line. None overlaps another; those of zero volume may be null.
+/// The buffers of one run. scratch has scratch_bytes() bytes and is aligned to a cache line. Buffers do not overlap;
+/// buffers of zero volume may be null.
 struct stage_arguments {
     std::span<const void *const> inputs;
     void *output;
     std::byte *scratch;
 };
 
-/// Immutable: run() is called from many threads at once, under parallel::float_control. It must not throw for what
-/// could have been found out before.
+/// Immutable. run() is thread-safe, and is called under parallel::float_control. It must not throw for what the
+/// constructor can check.
 class stage {
   public:
     stage() = default;
@@ -45,7 +45,7 @@ std::unique_ptr<const stage> make_stage(Function function) {
     return std::make_unique<function_stage>(std::move(function));
 }
 
-/// A stage among others: which values of the graph its inputs and its output are.
+/// A stage and the names of the values that are its inputs and its output.
 struct placed_stage {
     std::unique_ptr<const stage> work;
     std::vector<std::string> inputs;

@@ -1,4 +1,4 @@
-// The elements of a tensor.
+// Typed access to the elements of a tensor.
 #pragma once
 
 #include <cstring>
@@ -8,7 +8,7 @@
 
 namespace dynquant::models {
 
-/// T is what the tensor's type is in memory.
+/// Precondition: T is the C++ type of the tensor's elements.
 template <typename T>
 std::vector<T> values_of(const tensor &t) {
     std::vector<T> values(t.data.size() / sizeof(T));

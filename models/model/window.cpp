@@ -5,7 +5,7 @@
 namespace dynquant::models {
 namespace {
 
-/// Far beyond any window, and products of two of them are no overflow.
+/// Limit of all values: beyond any window, while products of two do not overflow.
 constexpr std::int64_t most = std::int64_t {1} << 30;
 
 std::vector<std::int64_t> values_of(
@@ -21,7 +21,7 @@ std::vector<std::int64_t> values_of(
     return values;
 }
 
-/// SAME: as many positions as strides in x, the padding for it split evenly, an odd one at the end or the beginning.
+/// SAME: ceil(x / stride) positions. The padding is split evenly; an odd one goes to the end or the beginning.
 void pad_same(layers::window &w, bool odd_at_begin) {
     for (std::size_t d = 0; d < w.rank(); ++d) {
         const auto positions = (w.x[d] + w.strides[d] - 1) / w.strides[d];
@@ -46,8 +46,8 @@ void read_pads(const op_node &n, layers::window &w) {
     w.pads_end.assign(middle, pads.end());
 }
 
-/// How many positions the window has along a dimension. ceil_mode counts one that reaches beyond the padding too,
-/// unless it begins there.
+/// The output extent along a dimension. ceil_mode also counts a window that ends beyond the padding, unless it begins
+/// in the end padding.
 std::int64_t positions(const layers::window &w, std::size_t d, bool ceil) {
     const auto room = w.padded(d) - w.covered(d);
     if (room < 0) return 0;

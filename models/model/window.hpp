@@ -1,4 +1,4 @@
-// Windows as nodes state them.
+// Sliding windows from the attributes of a node.
 #pragma once
 
 #include "layers/window.hpp"
@@ -6,7 +6,7 @@
 
 namespace dynquant::models {
 
-/// From the node's attributes, for x of a batch, channels and spatial dimensions. Throws error for what does not fit.
+/// Reads the attributes. x is the shape N, C, spatial dimensions. Throws error for values that do not fit.
 layers::window window_of(const op_node &n, const dims &x, const dims &kernel);
 
 } // namespace dynquant::models

@@ -1,4 +1,4 @@
-// From a graph to the bytes of a file.
+// Serializes a graph as a model file.
 #include "model/file.hpp"
 #include "model/refusal.hpp"
 #include "model_file.pb.h"
@@ -14,7 +14,7 @@ void write_tensor(const tensor &from, file::Tensor &to) {
     to.set_raw_data(from.data.data(), from.data.size());
 }
 
-/// Sets the value in its field, and the number of its type.
+/// Sets an attribute's value and type number (AttributeProto.AttributeType).
 struct attribute_writer {
     file::Attribute &to;
 
@@ -81,7 +81,7 @@ void write_port(const port &from, file::Value &to) {
 } // namespace
 
 std::string write(const graph &g) {
-    constexpr int ir_version = 8; // opset 15's, which every reader of the opsets here knows
+    constexpr int ir_version = 8; // that of opset 15; readers of later opsets accept it
     file::Model model;
     model.set_ir_version(ir_version);
     model.set_producer_name("dynquant");

@@ -5,10 +5,10 @@
 namespace dynquant::layers {
 namespace {
 
-/// How many of the first rows of w oneDNN adds exactly: all of them, or a multiple of 64.
+/// The number of leading rows of w within exact_sum: all of them, or a multiple of 64.
 std::int64_t exact_rows(const std::int8_t *w, std::int64_t rows, std::int64_t columns) {
     constexpr std::int64_t unit = 64;
-    static_assert(unit * 128 <= exact_sum); // so that there are some
+    static_assert(unit * 128 <= exact_sum); // 64 rows always fit
     struct totals {
         std::int64_t positive = 0, negative = 0;
     };

@@ -14,7 +14,7 @@ half_activation::half_activation(const rescale_parameters &p, const layer_shape 
         if (values.size() == 1) values.resize(static_cast<std::size_t>(channels_), values.front());
     };
     if (p_.bias.empty()) p_.bias = {0};
-    if (p_.second.empty()) p_.second = {1}; // which changes no product
+    if (p_.second.empty()) p_.second = {1}; // multiplying by 1 is exact
     for_each_channel(p_.bias);
     for_each_channel(p_.first);
     for_each_channel(p_.second);

@@ -1,4 +1,4 @@
-// A rescaling whose values are cast to float16 and go through a function of it: by a table of all float16.
+// A rescaling followed by a cast to float16 and a function of float16. The function is a table over all float16 bits.
 #pragma once
 
 #include "layers/layer_rescale.hpp"
@@ -8,7 +8,7 @@ namespace dynquant::layers {
 
 class half_activation final : public layer_rescale {
   public:
-    /// table: a result for each of the 65536.
+    /// table: the result for each of the 65536 bit patterns of float16.
     half_activation(const rescale_parameters &p, const layer_shape &shape, std::vector<std::uint8_t> table);
 
     bool is_folded() const override { return false; }

@@ -13,7 +13,7 @@ namespace {
 
 using problem = integer_convolution;
 
-/// Image by image and group by group: the windows are gathered as the rows of a matrix.
+/// Convolution by im2col, image by image and group by group.
 class gathered final : public integer_sums {
   public:
     gathered(const problem &p, const std::int8_t *w)
@@ -36,7 +36,7 @@ class gathered final : public integer_sums {
 
     const std::vector<std::int32_t> &bias() const override { return bias_; }
 
-    /// The gathered windows, a group's result, and what its product wants.
+    /// The im2col matrix, the sums of a group, and the scratch memory of its product.
     std::size_t scratch_bytes() const override { return product_scratch() + products_.front()->scratch_bytes(); }
 
     void run(const void *x, std::int32_t *y, std::byte *scratch) const override {
@@ -80,7 +80,7 @@ class gathered final : public integer_sums {
         });
     }
 
-    /// The channels under one tap of the window at y's position `row`; the zero point where that is padding.
+    /// Copies the channels of x that one tap of the window at position `row` of y covers. Padding is the zero point.
     void copy_channels(const std::byte *x, std::int64_t row, std::int64_t tap, std::byte *to) const {
         const auto &w = p_.over;
         const auto count = static_cast<std::size_t>(group_channels_);
@@ -99,7 +99,7 @@ class gathered final : public integer_sums {
     problem p_;
     std::int64_t rows_, taps_, group_channels_, group_filters_;
     std::vector<std::int32_t> bias_;
-    std::vector<std::unique_ptr<const integer_product>> products_; // of each group
+    std::vector<std::unique_ptr<const integer_product>> products_; // one per group
 };
 
 } // namespace

@@ -1,4 +1,5 @@
-// Convolutions with constant int8 weights, as ConvInteger defines them: exact, in s32, which wraps. Channels last.
+// Convolutions with constant int8 weights, as ONNX's ConvInteger defines them: exact, in s32, which wraps. Tensors are
+// channels last.
 #pragma once
 
 #include <memory>
@@ -9,22 +10,22 @@
 
 namespace dynquant::layers {
 
-/// x is batch, spatial dimensions, channels; so is y.
+/// x and y have dimensions batch, spatial ones, channels.
 struct integer_convolution {
     bool x_is_signed = false; // s8, else u8
     std::int64_t batch = 0, groups = 1, channels = 0, filters = 0;
     window over = {};
-    std::int32_t x_zero_point = 0;                // of the padding, too
+    std::int32_t x_zero_point = 0;                // padding has this value
     std::vector<std::int32_t> w_zero_points = {}; // none, one, or one for each filter
 };
 
-/// w is filters, channels of a group, window; it is copied.
+/// w has dimensions filters, channels of a group, kernel. It is copied. Uses oneDNN where that is exact, else im2col.
 std::unique_ptr<const integer_sums> make_convolution(const integer_convolution &p, const std::int8_t *w);
 
-/// As products of gathered windows.
+/// By im2col: copies the windows to the rows of a matrix and multiplies it by the weights.
 std::unique_ptr<const integer_sums> gathered_convolution(const integer_convolution &p, const std::int8_t *w);
 
-/// Weights as a product takes them, one group after another: taps, channels, filters.
+/// Transposes weights for a matrix product: groups, taps, channels of a group, filters of a group.
 std::vector<std::int8_t> product_weights(const integer_convolution &p, const std::int8_t *w);
 
 } // namespace dynquant::layers

@@ -16,7 +16,7 @@ bool is_any(const std::vector<std::int32_t> &zero_points) {
     return std::ranges::any_of(zero_points, [](std::int32_t zp) { return zp != 0; });
 }
 
-/// -x_zero_point times the sums of the columns of w - w_zero_points.
+/// -x_zero_point times the column sums of w - w_zero_points.
 std::vector<std::int32_t> bias_of(const integer_product::problem &p, const std::int8_t *w) {
     if (p.x_zero_point == 0) return {};
     const auto columns = static_cast<std::size_t>(p.columns);
@@ -62,7 +62,7 @@ integer_product::integer_product(const problem &p, const std::int8_t *w)
     slices_.push_back({0, p.inner, slice ? std::move(slice) : plain_slice(whole, w)});
 }
 
-/// None where oneDNN has no such product.
+/// Empty where oneDNN does not implement the product.
 std::vector<integer_product::placed_slice> integer_product::onednn_slices(const problem &p, const std::int8_t *w) {
     std::vector<placed_slice> slices;
     std::int64_t begin = 0;
@@ -77,7 +77,7 @@ std::vector<integer_product::placed_slice> integer_product::onednn_slices(const 
 
 integer_product::~integer_product() = default;
 
-/// Of a slice's sums in scratch memory, in whole cache lines.
+/// Bytes of one slice's sums in scratch memory, a multiple of a cache line.
 std::size_t integer_product::sums_bytes() const {
     return (static_cast<std::size_t>(problem_.rows * problem_.columns) * sizeof(std::int32_t) + 63) / 64 * 64;
 }
@@ -111,8 +111,8 @@ void integer_product::run_slices(const std::byte *x, std::int32_t *y, std::byte 
     }
 }
 
-/// Those of x that a slice multiplies, dense: where rows lie further apart oneDNN falls back to a product that takes
-/// two to four times as long.
+/// Copies the columns of x that a slice multiplies to dense rows. With a row stride oneDNN falls back to an
+/// implementation that takes two to four times as long.
 void integer_product::copy_columns(const std::byte *x, const placed_slice &of, std::byte *to) const {
     const auto rows = problem_.rows;
     parallel::for_each_part(rows, parallel::parts_for_items(rows, rows * of.inner), [&](parallel::range r) {

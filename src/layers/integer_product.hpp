@@ -1,4 +1,4 @@
-// Products with constant int8 weights, as MatMulInteger defines them: exact, in s32, which wraps.
+// Matrix products with constant int8 weights, as ONNX's MatMulInteger defines them: exact, in s32, which wraps.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@ namespace dynquant::layers {
 
 class product_slice;
 
-/// y[m][n] = sum over k of (x[m][k] - x_zero_point) (w[k][n] - w_zero_points[n]), less the bias. The weights are
-/// prepared once.
+/// y[m][n] = sum over k of (x[m][k] - x_zero_point) (w[k][n] - w_zero_points[n]), minus bias()[n].
+/// The constructor packs the weights.
 class integer_product final : public integer_sums {
   public:
     struct problem {
@@ -32,7 +32,7 @@ class integer_product final : public integer_sums {
     void run(const void *x, std::int32_t *y, std::byte *scratch) const override;
 
   private:
-    /// So much of the inner dimension, from there on.
+    /// A product over `inner` elements of the inner dimension, from `begin` on.
     struct placed_slice {
         std::int64_t begin, inner;
         std::unique_ptr<const product_slice> slice;
@@ -46,7 +46,7 @@ class integer_product final : public integer_sums {
 
     problem problem_;
     std::vector<std::int32_t> bias_;
-    std::vector<placed_slice> slices_; // their results are added
+    std::vector<placed_slice> slices_; // their sums are added
 };
 
 /// Adds a bias to each row of y, wrapping.

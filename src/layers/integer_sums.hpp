@@ -1,4 +1,8 @@
-// Sums of products of integers, which layers begin with.
+// src/layers: the integer arithmetic of pre-quantized models. A layer is an int8 product or convolution with exact s32
+// sums (integer_product, integer_convolution), then the rescaling of these sums to 8 bits (layer_rescale).
+// May include: dynquant's public headers, parallel, quantization, and of layers/onednn only onednn.hpp.
+// isa/ has the inner loops, lookup/ tables of 256 bytes, onednn/ all calls of oneDNN.
+// Start here, then integer_product.hpp. models/model builds layers from the nodes of a model.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +11,7 @@
 
 namespace dynquant::layers {
 
-/// Sums of s32, channels last, less a bias. Immutable.
+/// Computes the s32 sums of a layer, channels last, without the bias. Immutable.
 class integer_sums {
   public:
     integer_sums() = default;
@@ -15,10 +19,10 @@ class integer_sums {
     integer_sums &operator=(const integer_sums &) = delete;
     virtual ~integer_sums() = default;
 
-    /// What run() leaves out and is to be added to the sums of each channel, wrapping; empty where it is 0.
+    /// The term of each channel that run() omits. The caller adds it to the sums, wrapping. Empty: all zeros.
     virtual const std::vector<std::int32_t> &bias() const = 0;
     virtual std::size_t scratch_bytes() const = 0;
-    /// May be called from many threads at once, each with its own y and scratch.
+    /// Thread-safe; each call needs its own y and scratch.
     virtual void run(const void *x, std::int32_t *y, std::byte *scratch) const = 0;
 };
 

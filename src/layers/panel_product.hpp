@@ -1,4 +1,4 @@
-// Products by weights that lie in panels, as the instruction sets' loops read them: one stream from beginning to end.
+// Products by weights packed in panels, the layout that the loops in isa/ read as one sequential stream.
 #pragma once
 
 #include <cstddef>
@@ -8,39 +8,40 @@
 
 namespace dynquant::layers {
 
-/// What weights have beyond what instructions that add two products in 16 bits can take (saturation_excess.hpp): steps
-/// of each panel after those of its weights, each four elements of a row by a group of weights.
+/// Further steps of each panel, which add what saturation_excess.hpp subtracted from its weights. Each multiplies four
+/// elements of a row by four weights of each column.
 struct excess_steps {
-    const std::int64_t *begin;    // of each panel's, and the last one's end
-    const std::int32_t *elements; // four of each step
-    const std::int8_t *weights;
+    const std::int64_t *begin;    // index of each panel's first step, then the number of all steps
+    const std::int32_t *elements; // four indices into a row of x per step
+    const std::int8_t *weights;   // four per column and step
 };
 
-/// Weights, panel after panel, each of some of the columns; in a panel, of each four rows, the four elements of each
-/// column. Each panel ends in zeros, as if the rows were a multiple of four, or for AMX of its depth.
+/// Weights in panels of adjacent columns. A panel interleaves four rows: for each four rows, the four weights of each
+/// column are adjacent. Zeros pad the rows to a multiple of four, or for AMX of amx_depth.
 struct panel_product {
     const std::int8_t *weights;
     std::int64_t panel_bytes;
-    const std::int32_t *start; // what each column's sums begin with where s8 is multiplied as u8, 128 more
+    const std::int32_t *start; // each column's initial sum, where s8 is read as u8, 128 more
     excess_steps excess;
     std::int64_t rows, inner, columns;
     bool x_is_signed;
 };
 
-/// Sums of some panels, which wrap. x and y are dense.
+/// Computes the sums of some panels, which wrap. x and y are dense.
 using multiply_panels_function = void (*)(
         const panel_product &p, const std::byte *x, parallel::range panels, std::int32_t *y);
 
 #if defined(__x86_64__)
-/// Without VNNI, where oneDNN's products are not exact. For any number of rows.
+/// For processors without VNNI, where oneDNN's products are not exact. Any number of rows.
 inline constexpr std::int64_t avx2_columns = 16;
 extern const multiply_panels_function avx2_multiply_panels;
 
-/// For a few rows: hardly more than reading the weights. oneDNN's products, by AMX, take up to twice as long.
+/// For up to vnni_rows rows, where the time is that of reading the weights. oneDNN's AMX products take up to twice as
+/// long.
 inline constexpr std::int64_t vnni_rows = 4, vnni_columns = 64;
 extern const multiply_panels_function avx512_vnni_multiply_panels;
 
-/// By AMX, for up to so many rows, as many as a tile has; so many elements of each are multiplied at once.
+/// By AMX. A tile has amx_rows rows of x, which is the maximum, and amx_depth elements of each.
 inline constexpr std::int64_t amx_rows = 16, amx_columns = 64, amx_depth = 64;
 extern const multiply_panels_function amx_int8_multiply_panels;
 #endif

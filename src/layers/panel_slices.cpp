@@ -1,4 +1,4 @@
-// Products by panels of weights, where the processor has instructions for them.
+// Products by panels of weights, and which instruction set computes them.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -20,7 +20,7 @@ namespace dynquant::layers {
 namespace {
 
 #if defined(__x86_64__)
-/// Whether the processor has AMX and Linux lets this process use it, which it wants to be asked.
+/// Whether the processor has AMX and Linux grants it to this process. Linux requires the request before the first use.
 bool may_use_amx() {
 #if defined(__linux__)
     constexpr unsigned tiles_and_int8 = 3U << 24;
@@ -34,13 +34,13 @@ bool may_use_amx() {
 }
 #endif
 
-/// A function, and how its weights lie.
+/// A function and its panel layout.
 struct panel_kind {
     multiply_panels_function multiply;
-    std::int64_t columns; // of a panel
-    std::int64_t depth;   // of which a panel's rows are a multiple
-    bool has_start;       // of sums, where x is signed
-    bool has_excess;      // taken away from weights
+    std::int64_t columns; // per panel
+    std::int64_t depth;   // rows of a panel are padded to a multiple of this
+    bool has_start;       // reads s8 as u8, 128 more, so that sums start at a compensation
+    bool has_excess;      // see saturation_excess.hpp
 };
 
 class by_panels final : public product_slice {
@@ -69,8 +69,7 @@ class by_panels final : public product_slice {
     }
 
   private:
-    /// Rows from which on they may be split, so that each part reads all weights. Of fewer rows, reading these is most
-    /// of the work.
+    /// Minimum rows for a split by rows, where each part reads all weights. With fewer rows the reading dominates.
     static constexpr std::int64_t worth_sharing = 64;
 
     static constexpr std::int64_t line_bytes = 64;
@@ -79,7 +78,7 @@ class by_panels final : public product_slice {
     };
     std::int8_t *bytes() { return weights_.front().elements.data(); }
 
-    /// The k-th row.
+    /// Copies row k of the weights to its place in each panel.
     void place(std::int64_t k, const std::int8_t *row) {
         auto *to = bytes() + k / 4 * 4 * kind_.columns + k % 4;
         for (std::int64_t first = 0; first < product_.columns; first += kind_.columns, to += panel_bytes_)
@@ -122,7 +121,7 @@ class by_panels final : public product_slice {
     panel_product product_;
 };
 
-/// For a few rows; none where oneDNN's product is the better one.
+/// For few rows. None where oneDNN's product is faster.
 std::optional<panel_kind> few_rows_kind([[maybe_unused]] std::int64_t rows) {
 #if defined(__x86_64__)
     static const bool has_vnni = __builtin_cpu_supports("avx512vnni");

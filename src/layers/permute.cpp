@@ -10,7 +10,7 @@
 namespace dynquant::layers {
 namespace {
 
-/// 0, 2, 3, 1 for rank 4.
+/// {0, 2, 3, 1} for rank 4.
 std::vector<std::size_t> channels_last_order(std::size_t rank) {
     std::vector<std::size_t> order(rank);
     std::iota(order.begin(), order.end(), 0);
@@ -19,16 +19,16 @@ std::vector<std::size_t> channels_last_order(std::size_t rank) {
     return order;
 }
 
-/// Of a square that is turned at once.
+/// Rows and columns of the tile that is transposed in registers.
 constexpr std::int64_t side = 8;
 
 template <typename Element>
 struct lines {
     Element *data;
-    std::int64_t step; // from one line to the next
+    std::int64_t step; // elements between two lines
 };
 
-/// Eight bytes in each of eight registers: halves change places, then pairs of bytes, then bytes.
+/// Transposes 8 x 8 bytes in eight 64-bit registers: swaps 4 x 4 blocks, then 2 x 2 blocks, then bytes.
 void turn_square(const lines<const std::uint8_t> &x, const lines<std::uint8_t> &y) {
     std::uint64_t row[side];
     for (std::int64_t i = 0; i < side; ++i)
@@ -56,7 +56,7 @@ void turn_part(const lines<const Element> &x, const lines<Element> &y, std::int6
             y.data[r * y.step + c] = x.data[c * x.step + r];
 }
 
-/// At most `side` rows of y, which are columns of x.
+/// Transposes at most `side` rows of y, which are columns of x.
 template <typename Element>
 void turn_rows(const lines<const Element> &x, const lines<Element> &y, std::int64_t rows, std::int64_t columns) {
     for (std::int64_t c = 0; c < columns; c += side) {
@@ -79,7 +79,7 @@ permutation::permutation(const dims &shape, const std::vector<std::size_t> &orde
     const auto strides = row_major(shape);
     for (const auto d : order) {
         if (shape[d] == 1) continue;
-        if (!shape_.empty() && strides_.back() == strides[d] * shape[d]) { // goes on where the one before steps
+        if (!shape_.empty() && strides_.back() == strides[d] * shape[d]) { // contiguous with the previous one: merge
             shape_.back() *= shape[d];
             strides_.back() = strides[d];
         } else {
@@ -106,7 +106,7 @@ void permutation::copy_rows(const Element *x, Element *y) const {
     });
 }
 
-/// x is dense along one dimension and y along another: squares of both, all other dimensions around them.
+/// Transposes the dense dimension of x and the last one of y by tiles. All other dimensions are outer loops.
 template <typename Element>
 void permutation::turn(const Element *x, Element *y) const {
     const auto last = shape_.size() - 1;
@@ -151,7 +151,7 @@ permutation to_channels_last(const dims &shape, std::size_t element_bytes) {
 }
 
 permutation from_channels_last(const dims &shape, std::size_t element_bytes) {
-    // Of the shape as it lies there: its last dimension becomes the second again.
+    // The dimensions in memory order; the last one becomes the second.
     dims lying;
     for (const auto d : channels_last_order(shape.size()))
         lying.push_back(shape[d]);

@@ -1,11 +1,11 @@
-// Elements of a dense tensor in another order of its dimensions.
+// Transposition of dense tensors: any order of the dimensions, for elements of 1, 2 or 4 bytes.
 #pragma once
 
 #include "dynquant/quantization.hpp"
 
 namespace dynquant::layers {
 
-/// Where the elements of a permuted tensor come from.
+/// A transposition of tensors of one shape, prepared once.
 class permutation {
   public:
     permutation() = default;
@@ -23,14 +23,13 @@ class permutation {
     template <typename Element>
     void turn(const Element *x, Element *y) const;
 
-    dims shape_, strides_; // y's extents, and x's strides in that order; the dimensions that stay neighbours are one
+    dims shape_, strides_; // y's extents and x's strides, in y's order; dimensions that stay adjacent are merged
     dims y_strides_;
-    /// Which of them lies densely in x.
-    std::size_t dense_ = 0;
+    std::size_t dense_ = 0; // the dimension with stride 1 in x
     std::size_t element_bytes_ = 1;
 };
 
-/// Channels, the second dimension, become the last; and back. For convolutions.
+/// From NC... to N...C, and the inverse. `shape` is the channels-first shape, N, C, spatial ones, in both.
 permutation to_channels_last(const dims &shape, std::size_t element_bytes);
 permutation from_channels_last(const dims &shape, std::size_t element_bytes);
 

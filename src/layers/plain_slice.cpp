@@ -1,4 +1,4 @@
-// Products by plain loops: for processors without AVX2, and other architectures.
+// Products by plain loops, for processors without AVX2 and other architectures.
 #include <algorithm>
 #include <vector>
 
@@ -22,7 +22,7 @@ class plain final : public product_slice {
     }
 
   private:
-    /// Each part has columns of its own, so that weights are read once by one thread.
+    /// Splits by columns, so that each weight is read by one thread.
     template <typename Element>
     void multiply(const Element *x, std::int32_t *y) const {
         const auto work = p_.rows * p_.inner * p_.columns;

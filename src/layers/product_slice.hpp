@@ -1,4 +1,4 @@
-// A product over some of the inner dimension.
+// A product over a part of the inner dimension. integer_product adds the slices.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace dynquant::layers {
 
-/// y = x w, all dense, where x and w may be part of larger ones. Immutable.
+/// y = x w, all dense, row-major. Immutable; run() is thread-safe.
 class product_slice {
   public:
     struct problem {
@@ -24,22 +24,22 @@ class product_slice {
     virtual void run(const std::byte *x, std::int32_t *y) const = 0;
 };
 
-/// For any weights, where there are few rows and the processor has instructions for it; nothing else.
+/// By AVX-512 VNNI or AMX, for any weights. Null for more rows than these take, and on other processors.
 std::unique_ptr<const product_slice> few_rows_slice(const product_slice::problem &p, const std::int8_t *w);
 
-/// By AVX2, for any weights; nothing where the processor lacks it.
+/// By AVX2, for any weights. Null on a processor without AVX2.
 std::unique_ptr<const product_slice> vector_slice(const product_slice::problem &p, const std::int8_t *w);
 
 /// By plain loops, for any weights.
 std::unique_ptr<const product_slice> plain_slice(const product_slice::problem &p, const std::int8_t *w);
 
-/// oneDNN may convert sums to f32, and shifts s8 sources to u8 and corrects the sum afterwards. Where the weights of a
-/// sum have, positive and negative ones each, at most this total, neither rounds: 255 times it is below 2^24, and 128
-/// times twice it is 2^24.
+/// Limit for the total of the positive weights of a sum, and for that of the negative ones, within which oneDNN's sums
+/// are exact. oneDNN may convert sums to f32, and may multiply s8 sources as u8 with a compensation. Sums stay within
+/// 2^24, which f32 holds: 255 * 65536 for u8, 128 * 2 * 65536 for s8.
 inline constexpr std::int64_t exact_sum = 65536;
 
-/// Where the slices of an inner dimension end, so that each column of each slice has weights that oneDNN adds exactly.
-/// All but the last are multiples of 64, which oneDNN's products by AMX take without a remainder.
+/// The ends of slices of the inner dimension that each keep every column within exact_sum. All ends but the last are
+/// multiples of 64, so that oneDNN's AMX products have no remainder.
 std::vector<std::int64_t> exact_slices(const std::int8_t *w, std::int64_t inner, std::int64_t columns);
 
 } // namespace dynquant::layers

@@ -14,13 +14,13 @@ bool has_rescale(double multiplier) {
 }
 
 rescale rescale_of(double multiplier) {
-    // 24 bits before the point, or as many as a shift by 126 leaves: 2^-126 is the least normal float.
+    // An integer of 24 bits, or of fewer where the shift reaches 126: 2^-126 is the least normal float.
     const int shift = std::min(23 - std::ilogb(multiplier), 126);
     rescale r {static_cast<std::int64_t>(std::ldexp(multiplier, shift)), shift};
     if (r.value() == multiplier)
         for (; r.shift > 0 && r.quant_scale % 2 == 0; --r.shift)
             r.quant_scale /= 2;
-    for (; r.shift < 0; ++r.shift) // 2^24 has a bit more
+    for (; r.shift < 0; ++r.shift) // 2^24 needs 25 bits
         r.quant_scale *= 2;
     return r;
 }

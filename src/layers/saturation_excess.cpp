@@ -5,10 +5,11 @@
 namespace dynquant::layers {
 namespace {
 
-/// 255 times this, or times less, is within 16 bits.
+/// Two weights of a sign that add up to this cannot saturate: 255 * 128 = 32640 <= INT16_MAX.
 constexpr int most = 128;
 
-/// By how much two weights of the same sign are beyond what they may be together. It is no more than either of them.
+/// How far two weights of the same sign are beyond that sum; 0 for other pairs. Never more than either weight, as the
+/// other one is at most 128 in magnitude.
 int excess_of(int a, int b) {
     const auto positive = std::max(a, 0) + std::max(b, 0), negative = std::min(a, 0) + std::min(b, 0);
     return std::max(positive - most, 0) + std::min(negative + most, 0);
@@ -34,7 +35,7 @@ void saturation_excess::take_from(std::span<std::int8_t> panel, std::int64_t col
     begin_.push_back(static_cast<std::int64_t>(elements_.size() / 4));
 }
 
-/// At the next place of the last step; but where that would make pairs that saturate, beside zeros.
+/// Adds at the next free place of the last step. Skips a place where the pair would saturate.
 void saturation_excess::add(std::int32_t element, std::span<const std::int8_t> excess) {
     const auto step = 4 * excess.size();
     const auto fits = [&] {

@@ -1,4 +1,4 @@
-// Weights for instructions that add two products of u8 and s8 in 16 bits, where sums beyond them saturate.
+// Avoids the saturation of VPMADDUBSW, which adds two products of u8 and s8 in 16 bits.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,14 @@
 
 namespace dynquant::layers {
 
-/// What is taken away from weights so that no two products saturate, for each panel, and what it meets.
+/// The excess of each panel: what was subtracted from its weights so that no pair of products saturates, and which
+/// elements of a row it multiplies.
 class saturation_excess {
   public:
-    /// Takes the excess of the next panel, which has those columns.
+    /// Subtracts the excess from the next panel, of `columns` columns, and keeps it.
     void take_from(std::span<std::int8_t> panel, std::int64_t columns);
 
-    /// Valid as long as this is and nothing is taken.
+    /// Valid until the next take_from(), and as long as this object.
     excess_steps steps() const { return {begin_.data(), elements_.data(), weights_.data()}; }
 
   private:
@@ -24,7 +25,7 @@ class saturation_excess {
     std::vector<std::int64_t> begin_ = {0};
     std::vector<std::int32_t> elements_;
     std::vector<std::int8_t> weights_;
-    std::int64_t places_ = 4; // taken in the last step
+    std::int64_t places_ = 4; // used in the last step, of four
 };
 
 } // namespace dynquant::layers

@@ -1,4 +1,4 @@
-// Windows that slide over the spatial dimensions of a tensor: convolution's and pooling's.
+// The sliding window of convolution and pooling.
 #pragma once
 
 #include <algorithm>
@@ -19,18 +19,18 @@ struct window {
         return std::ranges::any_of(pads_begin, is_positive) || std::ranges::any_of(pads_end, is_positive);
     }
 
-    /// How many positions of x it spans along dimension d.
+    /// The extent of the dilated kernel along dimension d.
     std::int64_t covered(std::size_t d) const { return (kernel[d] - 1) * dilations[d] + 1; }
 
-    /// The extent of x and its padding along dimension d.
+    /// The extent of x with its padding along dimension d.
     std::int64_t padded(std::size_t d) const { return x[d] + pads_begin[d] + pads_end[d]; }
 
-    /// Where in x, along dimension d, tap k of the window at position i lies; outside x in the padding.
+    /// The position in x, along dimension d, of tap k for output i. Outside [0, x[d]) in the padding.
     std::int64_t position(std::size_t d, std::int64_t i, std::int64_t k) const {
         return i * strides[d] - pads_begin[d] + k * dilations[d];
     }
 
-    /// Of the window at position i, along dimension d, the taps that lie in x and not in the padding.
+    /// The taps of output i, along dimension d, that lie in x and not in the padding.
     struct taps {
         std::int64_t begin, end;
     };

@@ -1,4 +1,4 @@
-// For builds without oneDNN: it computes nothing.
+// Stubs of layers/onednn for builds without oneDNN.
 #include "layers/onednn/onednn.hpp"
 
 namespace dynquant::layers {

@@ -1,5 +1,5 @@
-// The algorithm of panel_product.hpp by AMX: up to 16 rows of x are one tile. Tiles do not make the processor fetch
-// what comes next, so weights are fetched ahead; without that they take up to twice as long to arrive.
+// panel_product.hpp by AMX: up to 16 rows of x are one tile. Tile loads do not trigger the hardware prefetcher, so the
+// loop prefetches weights; without that they take up to twice as long to arrive.
 #include <atomic>
 #include <cstring>
 
@@ -10,21 +10,21 @@
 namespace dynquant::layers {
 namespace {
 
-/// Elements of x's rows in a tile, and weights of a panel that meet them.
+/// Elements of a row of x in a tile, and bytes of the weights that a tile of x multiplies.
 constexpr std::int64_t depth = amx_depth, step_bytes = depth * amx_columns;
 
-/// How far ahead weights are fetched. One step to four are alike here.
+/// Prefetch distance in bytes. One step to four measure the same.
 constexpr std::int64_t ahead = 2 * step_bytes;
 
-/// As the processor wants it (Intel SDM, LDTILECFG).
+/// The memory layout of LDTILECFG (Intel SDM).
 struct alignas(64) tile_shapes {
     std::uint8_t palette = 0, start_row = 0, reserved[14] = {};
     std::uint16_t row_bytes[16] = {};
     std::uint8_t rows[16] = {};
 };
 
-/// Tiles 0 to 3 are sums of 16 columns each, 4 is x, 5 to 7 are weights. oneDNN may have shaped tiles on this thread
-/// and count on that, so its shapes come back.
+/// Configures the tiles: 0 to 3 are sums of 16 columns each, 4 is x, 5 to 7 are weights. The destructor restores the
+/// configuration that oneDNN may have loaded on this thread and rely on.
 class shaped_tiles {
   public:
     explicit shaped_tiles(std::int64_t rows) {
@@ -35,7 +35,7 @@ class shaped_tiles {
             shapes.row_bytes[t] = 64;
             shapes.rows[t] = static_cast<std::uint8_t>(t < 5 ? rows : 16);
         }
-        std::atomic_signal_fence(std::memory_order_seq_cst); // compilers do not see what instructions for tiles read
+        std::atomic_signal_fence(std::memory_order_seq_cst); // the compiler does not know what LDTILECFG reads
         _tile_loadconfig(&shapes);
     }
     shaped_tiles(const shaped_tiles &) = delete;
@@ -46,9 +46,9 @@ class shaped_tiles {
     tile_shapes before_;
 };
 
-// Tiles are named by literals.
+// Tile numbers are literals, as the intrinsics require.
 
-/// Adds to the sums the products of a tile of x and the weights that meet it.
+/// Adds the products of a tile of x and four tiles of weights to the sums.
 template <bool x_is_signed>
 void add_products(const std::byte *x, std::int64_t x_stride, const std::int8_t *w) {
     constexpr std::int64_t w_stride = 4 * amx_columns;
@@ -81,7 +81,7 @@ void store(std::int32_t *y, std::int64_t stride_bytes) {
     std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
-/// The last elements of each row, and zeros up to a tile's depth.
+/// The remainder of each row of x, padded with zeros to a tile's depth.
 struct alignas(64) row_ends {
     row_ends(const panel_product &p, const std::byte *x) {
         const auto whole = p.inner / depth * depth;
@@ -92,7 +92,7 @@ struct alignas(64) row_ends {
     std::byte bytes[amx_rows][depth] = {};
 };
 
-/// Leaves the sums in the tiles.
+/// Computes the sums of a panel in tiles 0 to 3. `ends` has the remainder of the inner dimension.
 template <bool x_is_signed>
 void multiply_panel(const panel_product &p, const std::byte *x, const row_ends &ends, const std::int8_t *w) {
     const auto add = [&](const std::byte *from, std::int64_t stride) {

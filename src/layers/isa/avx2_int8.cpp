@@ -8,7 +8,7 @@ namespace {
 struct avx2 {
     static constexpr int lanes = 8, rows = 6;
     static constexpr std::int64_t columns = avx2_columns;
-    static constexpr bool has_excess = true; // VPMADDUBSW adds two products in 16 bits, where sums beyond them saturate
+    static constexpr bool has_excess = true; // VPMADDUBSW adds two products in 16 bits, with saturation
     using vector = __m256i;
     static vector load(const void *p) { return _mm256_loadu_si256(static_cast<const vector *>(p)); }
     static void store(void *p, vector v) { _mm256_storeu_si256(static_cast<vector *>(p), v); }

@@ -1,12 +1,12 @@
-// The algorithm of panel_product.hpp, over the primitives of an instruction set:
-//     lanes                 sums in a vector
-//     columns               of a panel, a multiple of lanes
-//     rows                  whose sums of a panel fit the registers, or nearly
-//     vector
-//     load(p), store(p, v)  aligned as they come
-//     broadcast(x)          four bytes, again and again
-//     dot(sums, x, w)       sums plus those of four products of u8 and s8 each, wrapping
-//     has_excess            whether dot is exact for weights without their excess only
+// src/layers/isa: inner loops of int8 products, one source per instruction set, compiled with its flags.
+// May include: immintrin.h and layers/panel_product.hpp, which is where to start.
+// This header has the loops for vectors, amx_int8.cpp those for tiles. An instruction set V has
+//     lanes, columns        s32 sums in a vector; columns of a panel, a multiple of lanes
+//     rows                  rows of x whose sums of a panel fit in registers, or nearly
+//     load(p), store(p, v)  a `vector`, unaligned
+//     broadcast(x)          four bytes to each lane
+//     dot(sums, x, w)       adds four products of u8 and s8 to each lane, wrapping
+//     has_excess            whether dot saturates, so that weights need their excess split off
 #pragma once
 
 #include <cstring>
@@ -16,12 +16,12 @@
 namespace dynquant::layers {
 namespace {
 
-/// The sums of so many rows stay in registers, for which all loops over them have to be unrolled.
+/// Multiplies `rows` rows of x by a panel. The sums stay in registers, so all loops over them must be unrolled.
 template <typename V, int rows, bool x_is_signed>
 void multiply_rows(const panel_product &p, const std::byte *x, std::int64_t panel, std::int32_t *y) {
     constexpr int vectors = V::columns / V::lanes;
     constexpr std::int64_t step_bytes = 4 * V::columns;
-    constexpr std::uint32_t flip = x_is_signed ? 0x80808080 : 0; // the sign bits: 128 is added
+    constexpr std::uint32_t flip = x_is_signed ? 0x80808080 : 0; // flipping the sign bit turns s8 into u8, 128 more
     const auto first = panel * V::columns, inner = p.inner, whole = inner / 4 * 4;
     typename V::vector sums[rows][vectors];
 #pragma GCC unroll 8
@@ -30,7 +30,7 @@ void multiply_rows(const panel_product &p, const std::byte *x, std::int64_t pane
         for (int v = 0; v < vectors; ++v)
             sums[r][v] = V::load(p.start + first + v * V::lanes);
 
-    /// four_of: of a row, those that meet the weights.
+    /// four_of(row): the four elements of a row that the weights multiply.
     const auto add = [&](const std::int8_t *weights, auto four_of) __attribute__((always_inline)) {
 #pragma GCC unroll 8
         for (int r = 0; r < rows; ++r) {
@@ -74,7 +74,7 @@ void multiply_rows(const panel_product &p, const std::byte *x, std::int64_t pane
     }
 }
 
-/// V::rows, or fewer where the last of x have fewer.
+/// Multiplies V::rows rows, or the remaining `count` where that is less.
 template <typename V, bool x_is_signed, int rows = V::rows>
 void multiply_some_rows(
         const panel_product &p, const std::byte *x, std::int64_t count, std::int64_t panel, std::int32_t *y) {
@@ -83,7 +83,7 @@ void multiply_some_rows(
     multiply_rows<V, rows, x_is_signed>(p, x, panel, y);
 }
 
-/// Weights that half of a small second-level cache holds are met by all rows before the next.
+/// Weights per cache block: half of a small L2. All rows use a block before the next one is loaded.
 constexpr std::int64_t chunk_bytes = 256 * 1024;
 
 template <typename V, bool x_is_signed>

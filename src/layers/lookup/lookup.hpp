@@ -1,4 +1,6 @@
-// A function from bytes to bytes as a table of all its values: what an activation between 8-bit integers is.
+// src/layers/lookup: a function from bytes to bytes as a table of its 256 values, for activations of 8-bit integers.
+// May include: dynquant's public headers and parallel. isa/ has one source per instruction set; its look_up_by.hpp has
+// the loop, by_shuffles.hpp the table look-up for instruction sets without byte permutations. Start here.
 #pragma once
 
 #include <array>
@@ -8,10 +10,10 @@
 
 namespace dynquant::lookup {
 
-/// Element x is the value of x; of signed bytes x is the bits.
+/// Element x is the function's value at x. A signed byte is indexed by its bits.
 using table = std::array<std::uint8_t, 256>;
 
-/// dst[i] = values[src[i]]. dst is src, or does not overlap it.
+/// dst[i] = values[src[i]]. dst equals src, or does not overlap it. Thread-safe.
 using look_up_function = void (*)(const table &values, const std::uint8_t *src, std::uint8_t *dst, std::int64_t count);
 
 extern const look_up_function scalar_look_up;
@@ -19,13 +21,13 @@ extern const look_up_function scalar_look_up;
 extern const look_up_function avx2_look_up, avx512_look_up, avx512_vbmi_look_up;
 #endif
 
-/// Beyond isa::avx512: permutations of bytes.
+/// Whether the processor has AVX-512 VBMI, byte permutations, which isa::avx512 does not imply.
 bool processor_has_vbmi();
 
-/// The fastest that `most` and this processor allow.
+/// The fastest function up to `most`. Precondition: the processor has `most`.
 look_up_function function_for(isa most);
 
-/// The same on several threads. threads: 0 is the concurrency of the caller's arena.
+/// Calls `function` on several threads. threads: 0 is the concurrency of the caller's arena.
 void look_up(look_up_function function, const table &values, const std::uint8_t *src, std::uint8_t *dst,
         std::int64_t count, int threads);
 

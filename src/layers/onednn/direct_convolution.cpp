@@ -1,4 +1,4 @@
-// Convolution by oneDNN. A zero point of x is padded with, and left to the bias.
+// Convolution by oneDNN without its zero points: x is padded with its zero point, and the bias subtracts it.
 #include <cstring>
 
 #include "layers/onednn/int8_primitive.hpp"
@@ -13,7 +13,7 @@ namespace {
 using problem = integer_convolution;
 using desc = dnnl::memory::desc;
 
-/// Of a tensor whose channels are last, as oneDNN names its dimensions: batch, channels, spatial ones.
+/// The descriptor of a channels-last tensor. oneDNN's logical order is batch, channels, spatial dimensions.
 desc channels_last(std::int64_t batch, std::int64_t channels, const dims &spatial, dnnl::memory::data_type type) {
     dims shape {batch, channels}, lying {batch};
     shape.insert(shape.end(), spatial.begin(), spatial.end());
@@ -31,7 +31,7 @@ int8_primitive primitive_of(const problem &p, const std::int8_t *w) {
     dims weights {p.filters / p.groups, p.channels / p.groups};
     if (p.groups > 1) weights.insert(weights.begin(), p.groups);
     weights.insert(weights.end(), window.kernel.begin(), window.kernel.end());
-    auto dilations = window.dilations; // oneDNN counts what lies between
+    auto dilations = window.dilations; // oneDNN counts the elements between taps
     for (auto &d : dilations)
         --d;
     const dnnl::convolution_forward::primitive_desc description(cpu_engine(), dnnl::prop_kind::forward_inference,
@@ -43,7 +43,7 @@ int8_primitive primitive_of(const problem &p, const std::int8_t *w) {
     return {description, dnnl::convolution_forward(description), desc(weights, type::s8, row_major(weights)), w};
 }
 
-/// x with its padding around it, in which all is the zero point.
+/// Copies x into a larger tensor whose padding is the zero point.
 class padding {
   public:
     explicit padding(const problem &p)
@@ -54,7 +54,7 @@ class padding {
         , padded_(p.over.x) {
         for (std::size_t d = 0; d < padded_.size(); ++d)
             padded_[d] += begin_[d] + p.over.pads_end[d];
-        for (auto *extents : {&x_, &padded_}) // so that an element is a byte
+        for (auto *extents : {&x_, &padded_}) // merge spatial columns and channels
             extents->back() *= p.channels;
         begin_.back() *= p.channels;
     }
@@ -76,7 +76,7 @@ class padding {
     }
 
   private:
-    /// Where in x a padded row begins, or -1 for one of padding.
+    /// The offset in x of a padded row, or -1 where the whole row is padding.
     std::int64_t source(std::int64_t row) const {
         std::int64_t offset = 0, stride = x_.back();
         for (auto d = x_.size() - 1; d-- > 0; row /= padded_[d]) {
@@ -125,7 +125,7 @@ class direct final : public integer_sums {
     int8_primitive primitive_;
 };
 
-/// -x_zero_point times the sum of each filter's weights.
+/// -x_zero_point times the sum of each filter's weights, wrapping.
 std::vector<std::int32_t> bias_of(const problem &p, const std::int8_t *w) {
     if (p.x_zero_point == 0) return {};
     const auto taps = p.channels / p.groups * *volume(p.over.kernel);
@@ -147,10 +147,11 @@ bool is_exact(const problem &p, const std::int8_t *w) {
     return true;
 }
 
-/// oneDNN makes code for each column of a row, about 100 bytes: beyond this many it would take seconds and megabytes.
+/// Maximum columns for oneDNN, which generates about 100 bytes of code per column: more would take seconds and
+/// megabytes.
 constexpr std::int64_t most_columns = std::int64_t {1} << 16;
 
-/// Whether oneDNN can count all extents, and makes little code.
+/// Whether all extents fit oneDNN's int, and the generated code stays small.
 bool is_of_a_size_for_onednn(const problem &p) {
     const auto &w = p.over;
     for (std::size_t d = 0; d < w.rank(); ++d) {

@@ -32,7 +32,7 @@ int8_primitive::call::call(const int8_primitive &p)
 
 dnnl::memory int8_primitive::reordered(
         const dnnl::memory::desc &given, const void *weights, const dnnl::memory::desc &wanted) {
-    dnnl::memory from(given, cpu_engine(), const_cast<void *>(weights)), to(wanted, cpu_engine()); // from is read alone
+    dnnl::memory from(given, cpu_engine(), const_cast<void *>(weights)), to(wanted, cpu_engine()); // from is only read
     dnnl::stream stream(cpu_engine());
     dnnl::reorder(from, to).execute(stream, from, to);
     stream.wait();
@@ -41,9 +41,9 @@ dnnl::memory int8_primitive::reordered(
 
 void int8_primitive::run(const void *src, void *dst) const {
     auto call = idle_.take([&] { return std::make_unique<struct call>(*this); });
-    call->src.set_data_handle(const_cast<void *>(src)); // which is read alone
+    call->src.set_data_handle(const_cast<void *>(src)); // only read
     call->dst.set_data_handle(dst);
-    // The C function: the C++ one wants a map, built for each call.
+    // The C function, as the C++ one takes a map, built for each call.
     dnnl::error::wrap_c_api(dnnl_primitive_execute(primitive_.get(), call->stream.get(),
                                     static_cast<int>(call->arguments.size()), call->arguments.data()),
             "oneDNN could not execute a primitive");

@@ -1,4 +1,4 @@
-// oneDNN's int8 primitives: a source, constant weights, a destination of s32.
+// An int8 primitive of oneDNN: a source, constant weights, an s32 destination.
 #pragma once
 
 #include <array>
@@ -8,11 +8,11 @@
 
 namespace dynquant::layers {
 
-/// A primitive with its weights in the layout that it prefers. run() may be called from many threads at once; it
-/// allocates only where more calls run at once than ever before.
+/// A primitive and its weights in the layout that it prefers. run() is thread-safe. It allocates only when more calls
+/// run at once than ever before.
 class int8_primitive {
   public:
-    /// weights: of the given layout, copied.
+    /// weights: in the layout `given`, copied.
     template <typename Primitive>
     int8_primitive(const typename Primitive::primitive_desc &description, const Primitive &primitive,
             const dnnl::memory::desc &given, const void *weights)
@@ -28,7 +28,7 @@ class int8_primitive {
     void run(const void *src, void *dst) const;
 
   private:
-    /// All that oneDNN wants for a call beside the primitive.
+    /// The stream, memory objects and arguments of one call at a time.
     struct call {
         explicit call(const int8_primitive &p);
 
@@ -46,10 +46,10 @@ class int8_primitive {
     mutable parallel::pool<call> idle_;
 };
 
-/// The engine that all of them run on.
+/// The engine of all primitives.
 const dnnl::engine &cpu_engine();
 
-/// A scratchpad of the caller's: one of the primitive's own could not be used by two calls at once.
+/// The caller passes the scratchpad. The primitive's own one could not serve two calls at once.
 dnnl::primitive_attr user_scratchpad();
 
 } // namespace dynquant::layers

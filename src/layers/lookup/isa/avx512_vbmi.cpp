@@ -5,7 +5,7 @@
 namespace dynquant::lookup {
 namespace {
 
-/// The whole table in four registers: a permutation looks at seven bits of x, and the eighth chooses between two.
+/// The table is in four registers. VPERMI2B selects by seven bits of x, and the eighth blends two results.
 class by_permutations {
   public:
     static constexpr std::int64_t width = 64;

@@ -1,12 +1,12 @@
-// A table of 256 bytes by shuffles of sixteen, over the primitives of an instruction set:
+// A table of 256 bytes by 16-byte shuffles (PSHUFB), over the primitives of an instruction set:
 //     width              bytes in a vector
-//     bytes              so many of them
+//     bytes              the vector type
 //     load(p), store(p, v)
-//     sixteen(p)         p[0] to p[15], again and again; p is aligned
-//     sign_bits()        -128 everywhere
-//     shuffle(t, x)      t[x % 16] in each group of sixteen; 0 where x is negative as a signed byte
+//     sixteen(p)         broadcasts p[0] to p[15] to each 128-bit lane; p is aligned
+//     sign_bits()        -128 in each byte
+//     shuffle(t, x)      t[x % 16] within each 128-bit lane; 0 where x is negative as a signed byte
 //     exclusive_or(a, b)
-//     less_sixteen(x)    as signed bytes, and no less than -128
+//     less_sixteen(x)    x - 16, saturating as signed bytes
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@
 namespace dynquant::lookup {
 namespace {
 
-/// Row h of a half of the table, which has eight, gives something where x >= 16 h as a signed byte. It holds the
-/// difference from the row before it, so that all of them together, joined by exclusive or, are row x / 16. The bytes
-/// of the other half are negative, and stay so.
+/// Each half of the table is eight rows of 16 bytes. The shuffle of row h is not 0 where x >= 16 h as a signed byte.
+/// Row h holds its exclusive or with row h - 1, so that the exclusive or of all shuffles is the element of row x / 16.
+/// Bytes that belong to the other half are negative, and saturation keeps them negative.
 template <typename V>
 class by_shuffles {
   public:

@@ -1,8 +1,8 @@
-// The algorithm of lookup.hpp, written once over a way to look up some bytes at once:
-//     Way(values)              prepares the table
-//     width                    how many bytes at once: 64 or a divisor of it
-//     of(src)                  what the bytes at src become
-//     store(dst, result)       writes them
+// The loop of lookup.hpp, over a class that looks up one vector:
+//     Way(values)              loads the table
+//     width                    bytes in a vector: 64 or a divisor of it
+//     of(src)                  the results for the vector at src
+//     store(dst, result)
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ inline void look_up_each(const table &values, const std::uint8_t *src, std::uint
         dst[i] = values[src[i]];
 }
 
-/// Both ends overlap what is between, where stores are aligned. They are looked up before anything is stored and
-/// stored after everything, so that dst may be src.
+/// Aligned stores in the middle, and one unaligned vector at each end that overlaps them. The ends are looked up before
+/// the first store and stored last, so that dst may be src.
 template <typename Way>
 void look_up_by(const table &values, const std::uint8_t *src, std::uint8_t *dst, std::int64_t count) {
     constexpr std::int64_t width = Way::width;
