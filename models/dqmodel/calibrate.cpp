@@ -34,7 +34,7 @@ void check_samples(const tensor &t, const std::filesystem::path &file) {
     if (values.empty()) throw std::runtime_error(concat(file.string(), ": expected samples, given none"));
 }
 
-/// The port's shape, with the samples' extents where it is open.
+/// The shape of an input for one run.
 dims shape_of_run(const port &p, const tensor &samples) {
     auto shape = p.shape.value_or(samples.what.shape);
     for (std::size_t d = 0; d < shape.size(); ++d)
@@ -55,7 +55,7 @@ std::int64_t runs_of(
     return runs;
 }
 
-/// The least and the greatest number, which NaN stays in.
+/// Extends a range by values. NaN replaces a bound and stays.
 void include(value_range &range, std::span<const float> values, bool is_first) {
     if (is_first && !values.empty()) range = {values.front(), values.front()};
     for (const float v : values) {
@@ -64,7 +64,7 @@ void include(value_range &range, std::span<const float> values, bool is_first) {
     }
 }
 
-/// The model with these values as its outputs.
+/// Prepares the model with these values as its outputs.
 dynquant::model observing(const float_model &m, const std::vector<std::string> &values) {
     auto g = m.known;
     g.outputs.clear();
@@ -75,7 +75,7 @@ dynquant::model observing(const float_model &m, const std::vector<std::string> &
     return dynquant::model::parse(write(g), m.file, opts);
 }
 
-/// What the model computes, as its own outputs say when all values are.
+/// Fills m.known.value_types, by preparing the model with all values as outputs.
 void find_types(float_model &m) {
     std::vector<std::string> values;
     for (const auto &n : m.known.nodes)

@@ -1,4 +1,4 @@
-// What the values of a float model hold, for given samples.
+// Calibration: the ranges of a float model's values over samples.
 #pragma once
 
 #include <map>
@@ -13,17 +13,17 @@ namespace dqmodel {
 struct float_model {
     std::string file; // for messages
     dynquant::models::graph stated, known;
-    std::vector<dynquant::models::tensor> samples; // for each input, along its first axis
-    std::map<std::string, dynquant::dims> shapes;  // of one run's inputs
-    std::int64_t runs = 1;                         // that take all samples
+    std::vector<dynquant::models::tensor> samples; // per input, along its first axis
+    std::map<std::string, dynquant::dims> shapes;  // of the inputs of one run
+    std::int64_t runs = 1;                         // number of runs that take all samples
 };
 
-/// Reads the model and the samples, from "x.npy" or "name=x.npy" for each input. A first extent that the model leaves
-/// open is 1, others are those of the samples. Throws error or std::runtime_error: for what is wrong with either, for
-/// samples that are not finite.
+/// Reads the model and the samples, "x.npy" or "name=x.npy" for each input. A run takes one sample where the model does
+/// not fix the first extent; other free extents are those of the samples. Throws error or std::runtime_error for a bad
+/// model, bad files, and samples that are not finite.
 float_model read_float_model(const std::string &file, const std::vector<std::string> &calibration);
 
-/// Runs the model on all samples. Shows its progress on a terminal.
+/// Runs the model on all samples. Prints progress to stderr where that is a terminal.
 dynquant::models::value_ranges calibrate(const float_model &m);
 
 } // namespace dqmodel

@@ -1,4 +1,4 @@
-// From a float model and samples to a pre-quantized model.
+// `dqmodel codify`: makes a pre-quantized model of a float model and samples.
 #include "model/codify/codify.hpp"
 
 #include <cstdio>
@@ -23,7 +23,7 @@ codify_options options_of(const codify_arguments &given) {
     return opts;
 }
 
-/// Whole, or not at all.
+/// Writes to a temporary file and renames it, so that no partial file remains.
 void write_file(const std::string &path, const std::string &bytes) {
     const auto part = path + ".part";
     std::ofstream out(part, std::ios::binary);
@@ -40,14 +40,14 @@ exit_status codify(const codify_arguments &given) {
     auto m = read_float_model(given.file, given.calibration);
     auto result =
             naming(given.file, [&] { return dynquant::models::codify(m.known, calibrate(m), options_of(given)); });
-    result.model.inputs = m.stated.inputs; // with what they leave open
+    result.model.inputs = m.stated.inputs; // with their free extents
     result.model.outputs = m.stated.outputs;
     for (const auto &note : result.notes)
         say("note: ", note);
     const auto bytes = write(result.model);
     dynquant::model_options opts;
     opts.shapes = m.shapes;
-    dynquant::model::parse(bytes, given.output, opts); // what is written can be run
+    dynquant::model::parse(bytes, given.output, opts); // checks that the model can be run
     write_file(given.output, bytes);
     say(given.output, ": ", dynquant::counted(result.model.nodes.size(), "node"), " for the ", m.known.nodes.size(),
             " of ", given.file, ", scales from ", dynquant::counted(static_cast<std::size_t>(m.runs), "sample"));

@@ -1,5 +1,8 @@
-// The sub-commands. Each prints to stdout, throws error or std::runtime_error for what is wrong, and gives the exit
-// status otherwise.
+// models/dqmodel: the program that makes, inspects and runs pre-quantized models. README.md is its manual.
+// May include: models/model, src/layers, src/onnx, src/parallel, src/quantization, npy, CLI11, nlohmann/json.
+// main.cpp parses the command line and prints errors; each command has a source of its name: codify.cpp (with
+// calibrate.hpp), inspect.cpp, rescale.cpp, run.cpp (with integer_view.hpp, tensors.hpp).
+// Start here. A command prints to stdout, and returns the exit status or throws error or std::runtime_error.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// What a model is made of, for people and as JSON.
+// `dqmodel inspect`: the stages of a model, as a table or as JSON.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -25,7 +25,7 @@ std::string text_of(const std::vector<model_port> &ports) {
     return text;
 }
 
-/// Columns as wide as their widest entry.
+/// Prints columns as wide as their widest entry.
 void print_table(const std::vector<std::vector<std::string>> &rows) {
     std::vector<std::size_t> widths(rows.front().size());
     for (const auto &row : rows)
@@ -39,7 +39,7 @@ void print_table(const std::vector<std::vector<std::string>> &rows) {
     }
 }
 
-/// In as many digits as a float has; a power of two as 2^-38.
+/// The shortest decimal that reads back as the same float, or 2^-38 for a power of two below 1.
 std::string text_of(float value) {
     int exponent = 0;
     if (value < 1 && std::frexp(value, &exponent) == 0.5F) return concat("2^", exponent - 1);
@@ -47,14 +47,14 @@ std::string text_of(float value) {
     return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
-/// "0.005", or of many "0.001 to 0.005".
+/// "0.005", or "0.001 to 0.005" where values differ.
 std::string range_of(const std::vector<float> &values) {
     if (values.empty()) return "";
     const auto [least, greatest] = std::minmax_element(values.begin(), values.end());
     return *least == *greatest ? text_of(*least) : concat(text_of(*least), " to ", text_of(*greatest));
 }
 
-/// Quant_scale, Quant_shift, Quant_multiplier and by how many Mul, as far as a stage has them.
+/// The columns Quant_scale, Quant_shift, multiplier and Mul; empty where a stage has none.
 std::vector<std::string> rescaling_of(const model_stage &s) {
     if (!s.rescale) return {"", "", "", ""};
     const auto &r = *s.rescale;

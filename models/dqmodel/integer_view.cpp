@@ -28,7 +28,7 @@ bool is_product(const node *n) {
     return n && (n->op_type == "MatMulInteger" || n->op_type == "ConvInteger");
 }
 
-/// The product whose sums, perhaps with a bias, the value is.
+/// The product that computes a value, perhaps through an Add of the bias. Else null.
 const node *product_of(const graph &g, const std::string &value) {
     const auto *n = producer(g, value);
     if (!n || n->op_type != "Add") return is_product(n) ? n : nullptr;
@@ -51,7 +51,7 @@ bool is_one(const graph &g, const std::string &scale) {
     return value == 1;
 }
 
-/// An attribute that is a type, or `otherwise`.
+/// An element type given by an attribute, or the default where it is omitted or 0.
 element_type type_attribute(const node &n, const char *name, element_type otherwise) {
     for (const auto &a : n.attributes)
         if (const auto *value = std::get_if<std::int64_t>(&a.value); value && a.name == name && *value != 0)
@@ -59,14 +59,14 @@ element_type type_attribute(const node &n, const char *name, element_type otherw
     return otherwise;
 }
 
-/// Whether QuantizeLinear only rounds: scale 1, zero point 0.
+/// Whether QuantizeLinear has scale 1 and zero point 0, so that it only rounds and saturates.
 bool only_rounds(const graph &g, const node &n, const tensor *zero_point) {
     if (n.inputs.size() < 2 || !is_one(g, n.inputs[1])) return false;
     if (!zero_point) return n.inputs.size() == 2 || n.inputs[2].empty();
     return std::ranges::all_of(zero_point->data, [](std::byte b) { return b == std::byte {0}; });
 }
 
-/// Ends the rescaling at its user n: with results of 8 bits, or with the reason why it has none.
+/// Completes a rescaling at the node n that rounds it, with its 8-bit result or the reason why there is none.
 void end_at(const graph &g, const node &n, layer_rescaling &l) {
     if (n.op_type == "Cast" && type_attribute(n, "to", type::undefined) == type::float16) {
         l.without = "its rescaled values are rounded to float16, which no right shift does";
@@ -84,7 +84,7 @@ void end_at(const graph &g, const node &n, layer_rescaling &l) {
         l.result = n.outputs.front();
 }
 
-/// The nodes that take a value, by its name.
+/// The users of each value, by name, each once.
 using users = std::map<std::string, std::vector<const node *>>;
 
 users users_in(const graph &g) {
@@ -95,12 +95,12 @@ users users_in(const graph &g) {
     return result;
 }
 
-/// Follows the nodes from the sums to all that is made of them.
+/// Follows Mul and Relu from a Cast of the sums to each node that ends a rescaling.
 std::vector<layer_rescaling> rescalings_from(
         const graph &g, const users &users_of, const node &cast, const node &product) {
     struct branch {
         layer_rescaling so_far;
-        std::string value; // that it has come to
+        std::string value; // where it has arrived
     };
     std::vector<branch> open {{{label(product), cast.inputs.front()}, cast.outputs.front()}};
     std::vector<layer_rescaling> ended;
@@ -128,7 +128,7 @@ std::vector<layer_rescaling> rescalings_from(
     return ended;
 }
 
-/// An exact product of multipliers as an integer and a shift.
+/// The exact product of multipliers: integer * 2^-shift.
 struct integer_rescale {
     std::int64_t integer = 1;
     int shift = 0;
@@ -149,7 +149,7 @@ void multiply(integer_rescale &r, float multiplier) {
     r.shift += shift;
 }
 
-/// Of elements in row-major order, that of a constant which is broadcast to them.
+/// A float constant that is broadcast to a shape. at(i): its element for row-major index i.
 class broadcast {
   public:
     broadcast(const tensor &t, const dynquant::dims &shape)
@@ -184,14 +184,14 @@ class broadcast {
 
 std::int64_t shifted(std::int32_t sum, std::int64_t integer, int shift) {
     const auto product = sum * integer;
-    if (shift >= 62) return 0; // of at most 2^55: less than half
+    if (shift >= 62) return 0; // |product| <= 2^55 is less than half of 2^62
     const auto floor = product >> shift, rest = product - (floor << shift), half = (std::int64_t {1} << shift) / 2;
     return floor + (rest > half || (rest == half && half > 0 && floor % 2 != 0) ? 1 : 0);
 }
 
 std::vector<layer_rescaling> rescalings_of(const graph &g) {
     const auto users_of = users_in(g);
-    std::map<std::string, int> count; // of a layer
+    std::map<std::string, int> count; // by layer
     std::vector<layer_rescaling> result;
     for (const auto &n : g.nodes) {
         if (n.op_type != "Cast") continue;

@@ -1,4 +1,4 @@
-// dqmodel: pre-quantized models made, looked at and run.
+// The command line of dqmodel.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -15,19 +15,19 @@
 namespace dqmodel {
 namespace {
 
-/// One line on stderr.
+/// Prints one line to stderr.
 exit_status complain(const std::string &text, exit_status status) {
     std::cerr << "dqmodel: " << dynquant::printable(text) << '\n';
     return status;
 }
 
-/// What a command does when it has been named, and the model that it does it with.
+/// The chosen command, and its model for the message of std::bad_alloc.
 struct action {
     std::function<exit_status()> run;
     std::string file;
 };
 
-/// Each use of the option takes one value, so that FILE may come after it.
+/// Each use of the option takes one value, so that FILE may follow it.
 void take_one_each(CLI::Option *option) {
     option->allow_extra_args(false);
 }
@@ -94,7 +94,7 @@ void add_codify(CLI::App &app, action &chosen) {
     command->callback([given, &chosen] { chosen = {[given] { return codify(*given); }, given->file}; });
 }
 
-/// What is wrong with the command line: a command or an option that there is not, or else what CLI11 says.
+/// Describes an error of the command line: an unknown command or option, with a suggestion, or CLI11's message.
 std::string problem(const CLI::App &app, int argc, const char *const *argv, const CLI::ParseError &e) {
     const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
     std::vector<std::string> commands, options;

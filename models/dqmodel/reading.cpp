@@ -18,7 +18,7 @@ namespace parallel = dynquant::parallel;
 
 constexpr std::size_t cache_line = 64;
 
-/// A word of each cache line brings all of it.
+/// Loads one word of each cache line, which fetches the whole line.
 std::uint64_t read(const char *bytes, std::size_t count) {
     std::uint64_t result = 0;
     for (std::size_t i = 0; i + sizeof result <= count; i += cache_line) {
@@ -34,7 +34,7 @@ std::uint64_t read(const char *bytes, std::size_t count) {
 double microseconds_to_read(std::string_view bytes, int threads, int repeat) {
     threads = std::min(threads, parallel::machine_threads());
     tbb::task_arena arena(threads > 0 ? threads : tbb::task_arena::automatic);
-    std::atomic<std::uint64_t> result {0}; // so that reading is not left out
+    std::atomic<std::uint64_t> result {0}; // keeps the compiler from removing the loads
     const auto read_all = [&] {
         const auto lines = static_cast<std::int64_t>((bytes.size() + cache_line - 1) / cache_line);
         const auto parts = parallel::parts_for(static_cast<std::int64_t>(bytes.size()), threads);

@@ -1,12 +1,11 @@
-// What the memory allows: a model cannot be faster than its weights are read.
+// A lower bound for a model's time: its weights must be read.
 #pragma once
 
 #include <string_view>
 
 namespace dqmodel {
 
-/// The median time, in microseconds, in which so many threads read the bytes and do nothing else. 0: as many as there
-/// are.
+/// The median time of `repeat` runs in which threads only read the bytes. threads: 0 is all of the machine.
 double microseconds_to_read(std::string_view bytes, int threads, int repeat);
 
 } // namespace dqmodel

@@ -1,4 +1,4 @@
-// A multiplier as hardware takes it.
+// `dqmodel rescale`: Quant_scale and Quant_shift of a multiplier.
 #include "layers/rescale.hpp"
 
 #include <charconv>

@@ -1,4 +1,4 @@
-// A model on files.
+// `dqmodel run`: runs a model on .npy files.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -21,7 +21,7 @@ namespace {
 using namespace dynquant::models;
 using dynquant::concat;
 
-/// A model prepared for the shapes of its inputs, and these.
+/// A model's file, the options for it, and its inputs.
 struct job {
     std::string bytes;
     dynquant::model_options options;
@@ -81,7 +81,7 @@ void print_time(const job &j, const dynquant::model &m, int repeat) {
             microseconds_to_read(j.bytes, j.options.threads, repeat));
 }
 
-/// Whether all outputs are those that the nodes give one by one.
+/// Runs the model node by node and prints whether all outputs equal `got`. Returns that.
 bool equals_reference(const job &j, const run_arguments &given, const dynquant::model &m, const results &got) {
     auto options = j.options;
     options.fuse = false;
@@ -105,7 +105,7 @@ void print(const layer_rescaling &l, const integer_differences &d) {
             d.count > 0 ? concat(", by ", d.largest, " at most") : "");
 }
 
-/// Of a run whose outputs are values of the graph, by name.
+/// A model whose outputs are values of the graph, and their contents.
 struct observed {
     dynquant::model model;
     results values;
@@ -124,7 +124,7 @@ integer_differences compare_with_integers(const layer_rescaling &l, const observ
             o.values[result]);
 }
 
-/// Each layer's rescaling by integers, from the sums that the model computes.
+/// Compares each layer's rescaling with integer arithmetic on the sums that the model computes.
 void compare_with_integers(const job &j, const run_arguments &given) {
     auto g = read(j.bytes);
     inline_constants(g);

@@ -1,4 +1,4 @@
-// What dqmodel prints.
+// Printing to stdout.
 #pragma once
 
 #include <cstdio>
@@ -7,7 +7,7 @@
 
 namespace dqmodel {
 
-/// A line on stdout. Names come from files, and could tell a terminal anything.
+/// Prints a line, escaped: names come from files and could have escape sequences for the terminal.
 template <typename... Parts>
 void say(const Parts &...parts) {
     std::puts(dynquant::printable(dynquant::concat(parts...)).c_str());

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 namespace type = dynquant::onnx::type;
 using dynquant::concat, dynquant::dims, dynquant::models::free_extent;
 
-/// Calls f with a null pointer to the C++ type of the elements. Throws std::runtime_error for those that NumPy lacks.
+/// Calls f with a null pointer to the C++ type of the elements. Throws std::runtime_error for types that NumPy lacks.
 template <typename F>
 auto with_element(dynquant::onnx::element_type element, const std::string &port, const F &f) {
     switch (element) {
@@ -40,7 +40,7 @@ auto with_element(dynquant::onnx::element_type element, const std::string &port,
     }
 }
 
-/// The elements in row-major order.
+/// Copies the elements to row-major order.
 template <typename T>
 std::vector<std::byte> row_major(const npy::tensor<T> &t) {
     std::vector<std::byte> bytes(static_cast<std::size_t>(t.volume) * sizeof(T));
@@ -68,7 +68,7 @@ bool fits(const dims &shape, const dynquant::models::port &port, bool many) {
     return true;
 }
 
-/// "1,64" for an open shape of [?, 64]
+/// "1,64" for the shape [?, 64]
 std::string example_of(const std::optional<dims> &shape) {
     if (!shape) return "1,28,28";
     std::string text;
@@ -175,7 +175,7 @@ dynquant::models::tensor read_tensor(const fs::path &file, const dynquant::model
 }
 
 void expect_files(const std::vector<dynquant::model_port> &outputs) {
-    std::map<std::string, std::string> names; // of outputs, by those of files
+    std::map<std::string, std::string> names; // of outputs, by file name
     for (const auto &port : outputs) {
         with_element(port.type, concat("output '", port.name, "'"), [](auto *) {});
         const auto [other, is_new] = names.try_emplace(file_name(port), port.name);

@@ -1,4 +1,4 @@
-// How long something takes.
+// Timing.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ struct times {
     double median, least; // microseconds
 };
 
-/// Of at least one run.
+/// Precondition: repeat >= 1.
 template <typename Run>
 times times_of(int repeat, const Run &run) {
     std::vector<double> all(static_cast<std::size_t>(repeat));

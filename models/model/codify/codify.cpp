@@ -16,11 +16,11 @@ namespace {
 
 using std::int64_t;
 
-/// Beyond it the derivative is so small that the nearest of 127 steps of the function is always the last one:
-/// atanh(1 - 1 / 254), and for Sigmoid, of 255 steps from 0 to 1, ln(509).
+/// Inputs beyond these round to the function's largest result: Tanh has 127 steps from 0 to 1, atanh(1 - 1 / 254);
+/// Sigmoid has 255, ln(509).
 constexpr double tanh_saturates = 2.7677, sigmoid_saturates = 6.2324;
 
-/// The quantized counterpart of a value: equation 1, X = scale_X X_q.
+/// The quantized counterpart of a value, by equation 1, X = scale_X X_q.
 struct quantized_value {
     std::string name;
     double scale = 1;
@@ -66,7 +66,7 @@ class writer {
     }
 
   private:
-    // ---- The ends ----
+    // ---- Inputs and outputs ----
 
     void quantize_input(const std::string &x) {
         const auto &range = range_of(x);
@@ -79,13 +79,13 @@ class writer {
 
     void dequantize_output(const std::string &y) {
         const auto is_it = [&](const port &input) { return input.name == y; };
-        if (std::ranges::any_of(g_.inputs, is_it)) return; // is there as it came
+        if (std::ranges::any_of(g_.inputs, is_it)) return; // an output that is an input needs no node
         const auto &q = quantized(y);
         result_.model.nodes.push_back({"DequantizeLinear", "", nodes_.unique(y + "_dequantize"),
                 {q.name, scalar(y + "_scale", q.scale), zero(q.is_unsigned)}, {y}});
     }
 
-    // ---- What goes between ----
+    // ---- Layers and the nodes between them ----
 
     void pass(const node &n) {
         const auto &x = quantized(n.inputs.front());
@@ -103,7 +103,7 @@ class writer {
         const auto &x = quantized(l.x);
         auto integers = integers_of(l, {x.scale, x.is_unsigned ? 255 : 128}, opts_.per_channel);
         std::ranges::move(integers.notes, std::back_inserter(result_.notes));
-        auto sum_scales = integers.scales; // of the intermediate result, equation 5
+        auto sum_scales = integers.scales; // scales of the int32 sums, equation 5
         for (auto &s : sum_scales)
             s *= x.scale;
         auto value = product(l, x, integers.weights);
@@ -122,7 +122,7 @@ class writer {
                 l.y + "_integer", l.is_convolution() ? l.product->attributes : std::vector<attribute> {});
     }
 
-    /// Equation 4, without activation and with Relu: figures 1 to 3.
+    /// Adds a layer without activation or with Relu: equation 4, figures 1 to 3.
     quantized_value linear(const float_layer &l, const std::string &sum, const std::vector<double> &sum_scales) {
         const auto &range = range_of(l.y);
         quantized_value y {"", 1, l.activation != nullptr};
@@ -133,7 +133,7 @@ class writer {
         return y;
     }
 
-    /// Tanh and Sigmoid: figure 4, and figures 5 and 6.
+    /// Adds a layer with Tanh or Sigmoid: figures 4 to 6.
     quantized_value activated(const float_layer &l, std::string value, const std::vector<double> &sum_scales) {
         const bool is_tanh = l.ends_with("Tanh");
         quantized_value y {"", 1 / levels(!is_tanh), !is_tanh};
@@ -150,7 +150,7 @@ class writer {
         return add("Cast", l.y + "_narrow", {value}, l.y + "_f16", {{"to", type_of(data_type::f16)}});
     }
 
-    /// The input of the activation in int8, over the range where it is not saturated.
+    /// Quantizes the activation's input to int8, over the range where the function is not saturated.
     std::string narrow(const float_layer &l, const std::string &value, const std::vector<double> &sum_scales) {
         const double saturates = l.ends_with("Tanh") ? tanh_saturates : sigmoid_saturates;
         const auto magnitude = std::fmin(range_of(l.sum).magnitude(), saturates);
@@ -160,7 +160,7 @@ class writer {
                 l.y + "_input_real");
     }
 
-    /// Equation 4's factor, as one Mul or two (3.1).
+    /// Multiplies by equation 4's factor, as one Mul or two (section 3.1).
     std::string rescaled(
             const float_layer &l, const std::string &value, const std::vector<double> &sum_scales, double scale) {
         std::vector<float> multipliers, integers, shifts;
@@ -184,7 +184,7 @@ class writer {
         return multiplied(multiplied(value, "quant_scale", integers), "quant_shift", shifts);
     }
 
-    /// Rounding and clipping (3.1): QuantizeLinear with scale 1 and zero point 0.
+    /// Rounds and saturates (section 3.1): QuantizeLinear with scale 1 and zero point 0.
     std::string rounded(bool is_unsigned, const std::string &name, const std::string &value) {
         return add("QuantizeLinear", name + "_round", {value, one(), zero(is_unsigned)}, name + "_quantized");
     }
@@ -206,7 +206,7 @@ class writer {
         return 1;
     }
 
-    /// [n] for products of matrices, [1, c, 1, 1] for images.
+    /// The shape of constants per channel: [n] for matrix products, [1, c, 1, 1] for images.
     static dims per_channel_shape(const float_layer &l) {
         if (!l.is_convolution()) return {l.channels};
         dims shape(static_cast<std::size_t>(l.rank), 1);
@@ -223,7 +223,7 @@ class writer {
         return at->second;
     }
 
-    /// Gives the name of the output.
+    /// Adds a node. Returns the name of its output.
     std::string add(const std::string &op_type, const std::string &name, std::vector<std::string> inputs,
             const std::string &wanted, std::vector<attribute> attributes = {}) {
         auto output = values_.unique(wanted);
@@ -234,7 +234,7 @@ class writer {
 
     static int64_t type_of(data_type type) { return onnx::element_type_of(type); }
 
-    /// One that was wanted under that name before is used again.
+    /// Adds an initializer, or reuses an equal one of that name. Returns its name.
     template <typename T>
     std::string constant(const std::string &wanted, data_type type, const dims &shape, const std::vector<T> &values) {
         tensor t {{onnx::element_type_of(type), shape}, std::vector<std::byte>(values.size() * sizeof(T))};
@@ -259,7 +259,7 @@ class writer {
     const value_ranges &ranges_;
     const codify_options opts_;
     names values_, nodes_;
-    std::map<std::string, std::vector<std::string>> constants_; // by the wanted name
+    std::map<std::string, std::vector<std::string>> constants_; // names of initializers, by wanted name
     std::map<std::string, quantized_value> quantized_;
     codified result_;
 };

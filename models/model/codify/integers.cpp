@@ -38,7 +38,7 @@ class quantizer {
     std::size_t channel_of(std::size_t i) const {
         return static_cast<std::size_t>(l_.channel_of(static_cast<int64_t>(i)));
     }
-    /// The channel's own scale, or the one for all.
+    /// The index of a channel's scale.
     std::size_t scale_at(std::size_t channel) const { return scales_.size() == 1 ? 0 : channel; }
 
     double weight(std::size_t i) const {
@@ -62,7 +62,7 @@ class quantizer {
         if (zeros > 0) note("all weights", scales_.size() > 1 ? " of a channel" : "", " are 0; their scale is 1");
     }
 
-    /// Scales that are larger make the integers of weights and biases smaller. Ends, since in the end they are all 0.
+    /// Enlarges scales, and so shrinks weights and bias, until all sums fit int32. Terminates, as all become 0 at last.
     void stay_within_int32() {
         constexpr double beyond = std::numeric_limits<std::int32_t>::max(), more = 1.01;
         const auto first = scales_;
@@ -78,7 +78,7 @@ class quantizer {
                     " times as large as the weights' magnitudes ask for");
     }
 
-    /// For each scale how many times the largest sum of its channels is too large.
+    /// For each scale, the largest sum of its channels divided by `limit`.
     std::vector<double> excesses(double limit) const {
         std::vector<double> sums(static_cast<std::size_t>(l_.channels)), result(scales_.size());
         for (std::size_t i = 0; i < l_.weights.size(); ++i)

@@ -1,4 +1,4 @@
-// What a layer multiplies by and adds, in integers.
+// The int8 weights and int32 bias of a layer.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +9,22 @@
 
 namespace dynquant::models {
 
-/// The input of a layer, X = scale X_q: its scale, and the largest magnitude of X_q.
+/// The input of a layer, X = scale X_q. `largest` is the largest magnitude of X_q.
 struct integer_input {
     double scale = 1;
     int largest = 255;
 };
 
-/// Sums W_q X_q + B_q stay within int32, whatever X_q is.
+/// The sums W_q X_q + B_q stay within int32 for all X_q.
 struct layer_integers {
-    std::vector<double> scales;          // of the weights: one, or one for each output channel
-    std::vector<std::int8_t> weights;    // as the layer's
-    std::vector<std::int32_t> bias;      // for each output channel, or none
-    std::vector<std::string> notes = {}; // what a person should know
+    std::vector<double> scales;          // of the weights: one, or one per output channel
+    std::vector<std::int8_t> weights;    // in the layer's order
+    std::vector<std::int32_t> bias;      // one per output channel, or empty
+    std::vector<std::string> notes = {}; // for the user
 };
 
-/// Weights by scales of their largest magnitude to 127, or by the least ones up to 1 % larger than needed by which
-/// sums and biases stay within int32; and equation 6, B_q = B / (scale_W scale_X). Scales of zeros are 1.
+/// Quantizes weights by their largest magnitude / 127, and the bias by equation 6, B_q = B / (scale_W scale_X). Where
+/// the sums could exceed int32, scales are larger, by at most 1 % more than needed. The scale of all-zero weights is 1.
 layer_integers integers_of(const float_layer &l, const integer_input &x, bool per_channel);
 
 } // namespace dynquant::models

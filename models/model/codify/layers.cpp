@@ -31,7 +31,6 @@ const std::string &input(const node &n, std::size_t i) {
     return i < n.inputs.size() ? n.inputs[i] : none;
 }
 
-/// Reads the graph layer by layer.
 class layer_reader {
   public:
     explicit layer_reader(const graph &g)
@@ -52,7 +51,7 @@ class layer_reader {
     }
 
   private:
-    /// Relu, Tanh, Sigmoid or Add.
+    /// For Relu, Tanh, Sigmoid or Add outside of a layer.
     [[noreturn]] static void refuse_place(const node &n) {
         refuse(n, dnnl_unimplemented,
                 "expected it right after a Gemm, MatMul or Conv whose result nothing else takes (Add: of MatMul, "
@@ -86,7 +85,7 @@ class layer_reader {
         l.channels = l.is_convolution() ? l.weight_shape[0] : l.weight_shape[1];
     }
 
-    /// alpha X W or alpha X W^T as a MatMul's X W.
+    /// Converts Gemm's alpha X W or alpha X W^T to MatMul's X W.
     void read_gemm(float_layer &l) {
         const node &n = *l.product;
         if (attribute_of<std::int64_t>(n, "transA", 0) != 0)
@@ -124,7 +123,7 @@ class layer_reader {
         }
     }
 
-    /// The constant that the next node adds to a MatMul.
+    /// Reads the bias of a MatMul from an Add that follows.
     void read_added_bias(float_layer &l) {
         const node *add = only_user(l.y, {"Add"});
         if (!add) return;
@@ -135,8 +134,7 @@ class layer_reader {
         l.sum = l.y = take(*add);
     }
 
-    /// The node's input, a constant of one value or of one for each output channel: Conv's B, or what is broadcast to
-    /// y.
+    /// Reads a constant of one value, or of one per output channel: Conv's B, or one that broadcasts to y.
     std::vector<float> per_channel(const float_layer &l, const node &n, std::size_t i) const {
         const auto &shape = constant(n, i).what.shape, &y = g_.value_types.at(l.y).shape;
         if (l.is_convolution() ? shape != dims {l.channels} : !meets_channels(shape, y, y.size() - 1))
@@ -148,7 +146,7 @@ class layer_reader {
         return values;
     }
 
-    /// The node that alone takes the value, if it is one of these.
+    /// The only user of a value, if its operator is one of these and the value is no output of the graph. Else null.
     const node *only_user(const std::string &value, std::initializer_list<const char *> op_types) const {
         const node *user = nullptr;
         for (const auto &output : g_.outputs)
@@ -161,7 +159,7 @@ class layer_reader {
         return user && is_one_of(*user, op_types) ? user : nullptr;
     }
 
-    /// Makes the node part of a layer. Gives what it computes.
+    /// Marks a node as part of a layer. Returns its output.
     const std::string &take(const node &n) {
         taken_.insert(&n);
         return n.outputs.front();

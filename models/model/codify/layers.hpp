@@ -1,4 +1,4 @@
-// The layers of a float model: a product with what belongs to it.
+// The layers of a float model: a product with its bias and activation.
 #pragma once
 
 #include <optional>
@@ -9,14 +9,14 @@
 
 namespace dynquant::models {
 
-/// Equation 2, Y = W X + B, and an activation.
+/// Y = W X + B (equation 2), and an activation.
 struct float_layer {
     const node *product = nullptr;    // Gemm, MatMul or Conv
-    const node *activation = nullptr; // Relu, Tanh or Sigmoid, or none
+    const node *activation = nullptr; // Relu, Tanh or Sigmoid, or null
     std::string x, sum, y;            // names of values; sum is y where there is no activation
-    dims weight_shape;                // of MatMul [k, n], of Conv as the node has it
+    dims weight_shape;                // of Gemm and MatMul [k, n], of Conv as in ONNX
     std::vector<float> weights;
-    std::vector<float> bias; // one for each output channel, or none
+    std::vector<float> bias; // one per output channel, or empty
     std::int64_t channels = 0;
     int rank = 0; // of y
 
@@ -26,16 +26,17 @@ struct float_layer {
     std::int64_t channel_of(std::int64_t weight) const;
 };
 
-/// A node that is a layer of its own, or one that hands elements on as they are, in other places or fewer.
+/// A layer, or a node that keeps scales: Flatten, Reshape, Transpose or MaxPool.
 struct float_step {
     std::optional<float_layer> layer;
     const node *passing = nullptr;
 };
 
-/// Throws error for operators that no step has, naming all of them.
+/// Throws error for operators that cannot be codified. The message names all of them.
 void check_codified_operators(const graph &g);
 
-/// All of the graph in order. Throws error for a node that is neither, naming it. value_types must be known.
+/// Splits the graph into steps, in order. Throws error, naming the node, for one that fits no step. Precondition:
+/// infer(g).
 std::vector<float_step> steps_of(const graph &g);
 
 } // namespace dynquant::models

@@ -1,4 +1,4 @@
-// Names for what is new in a graph.
+// Unique names for new nodes and values of a graph.
 #pragma once
 
 #include <set>
@@ -10,7 +10,7 @@ class names {
   public:
     void reserve(const std::string &name) { taken_.insert(name); }
 
-    /// The wanted name, or where it is taken one with a number behind it: "y_scale_2".
+    /// Returns the wanted name, or one with a number appended where it is taken: "y_scale_2".
     std::string unique(const std::string &wanted) {
         auto name = wanted;
         for (int i = 2; !taken_.insert(name).second; ++i)

@@ -1,4 +1,4 @@
-// Add and Mul, of two tensors that are broadcast to one shape as numpy does.
+// Add and Mul, with numpy's broadcasting.
 #include <algorithm>
 #include <functional>
 #include <type_traits>
@@ -10,8 +10,8 @@
 namespace dynquant::models {
 namespace {
 
-/// Integers wrap. Of float16 it is the float rounded to float16, which is the exact result rounded once: a float has
-/// 24 bits, 2 * 11 + 2.
+/// Integers wrap. float16 is computed in float and rounded to float16. That equals the exact result rounded once, as a
+/// float has 24 = 2 * 11 + 2 bits.
 template <typename T, typename Operation>
 T combine(const Operation &operation, T a, T b) {
     if constexpr (std::is_integral_v<T>)
@@ -22,7 +22,7 @@ T combine(const Operation &operation, T a, T b) {
         return operation(a, b);
 }
 
-/// The strides of a tensor that is broadcast to a shape: 0 where it repeats.
+/// The strides of a tensor that is broadcast to a shape: 0 along broadcast dimensions.
 dims broadcast_strides(const dims &shape, const dims &to) {
     auto strides = row_major(shape);
     for (std::size_t d = 0; d < shape.size(); ++d)
@@ -31,7 +31,7 @@ dims broadcast_strides(const dims &shape, const dims &to) {
     return strides;
 }
 
-/// Walks the rows of a shape, its last dimension, and calls row(offsets of a and b, row's number) for each.
+/// Calls row(offset in a, offset in b, index) for each row of a shape. A row is the last dimension.
 struct broadcast {
     broadcast(const op_node &n, const dims &to)
         : shape(to)
@@ -87,7 +87,7 @@ tensor_type infer_broadcast(const op_node &n) {
         n.refuse(dnnl_invalid_data_type, n.name(1), ": expected the type of ", n.name(0), ", ",
                 onnx::name_of(n.at(0).type), ", given ", onnx::name_of(n.at(1).type));
     dims shape(std::max(a.size(), b.size()), 1);
-    for (std::size_t d = 0; d < shape.size(); ++d) { // from the last dimension on
+    for (std::size_t d = 0; d < shape.size(); ++d) { // from the last dimension
         const auto of_a = d < a.size() ? a[a.size() - 1 - d] : 1, of_b = d < b.size() ? b[b.size() - 1 - d] : 1;
         if (of_a != of_b && of_a != 1 && of_b != 1)
             n.refuse(dnnl_invalid_shape, n.name(1), ": expected a shape that can be broadcast with that of ", n.name(0),

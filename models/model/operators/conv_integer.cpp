@@ -6,7 +6,7 @@
 namespace dynquant::models {
 namespace {
 
-/// Channels are the second dimension in ONNX and the last one in layers::integer_convolution.
+/// Transposes between ONNX's channels-first tensors and layers::integer_convolution's channels-last ones.
 class conv_integer final : public stage {
   public:
     conv_integer(const op_node &n, const layers::integer_convolution &p)

@@ -1,4 +1,4 @@
-// The C++ types of elements, for operators that compute in several.
+// Dispatch from a tensor's element type to a C++ type, for operators of several types.
 #pragma once
 
 #include "model/op_node.hpp"
@@ -22,7 +22,7 @@ constexpr onnx::element_type element_type_of(std::int32_t) {
     return onnx::type::int32;
 }
 
-/// What prepare(T {}) gives for the first input's type, which is one of `Types`. Throws error for any other.
+/// Calls prepare(T {}) with the C++ type of the first input, one of `Types`. Throws error for any other type.
 template <typename... Types, typename Prepare>
 prepared_node for_type(const op_node &n, const Prepare &prepare) {
     const auto given = n.at(0).type;

@@ -1,4 +1,4 @@
-// Operators of one tensor, element by element: Cast, Relu, Tanh, Sigmoid; and those that keep its elements as they are.
+// Elementwise operators of one tensor: Cast, Relu, Tanh, Sigmoid, and copies.
 #include <cmath>
 #include <cstring>
 #include <type_traits>
@@ -42,20 +42,21 @@ template <typename To, typename... From>
 prepared_node prepare_cast_to(const op_node &n) {
     return for_type<From...>(n, [&](auto element) {
         using from = decltype(element);
-        return prepare_map<from, To>(n, [](from x) { return converted<To>(x); }); // a pointer would not be inlined
+        return prepare_map<from, To>(
+                n, [](from x) { return converted<To>(x); }); // a lambda, as a function pointer would not be inlined
     });
 }
 
-/// The conversions that Cast knows here: from all of the row's types to float; to float16 from float; to int32 from
-/// bytes.
+/// Whether Cast implements a conversion: any type of the schema to float, float to float16, bytes to int32, and no
+/// conversion at all.
 bool is_known(onnx::element_type from, onnx::element_type to) {
     constexpr onnx::type_set bytes = {type::uint8, type::int8};
     if (from == to || to == type::float32) return true;
     return (to == type::float16 && from == type::float32) || (to == type::int32 && bytes.contains(from));
 }
 
-/// A function of real numbers, computed in double and rounded to float. Of float16 it is the chain Cast, the function
-/// of float, Cast: two roundings.
+/// Computes a function in double and rounds it to float. A float16 result is rounded again, as the chain Cast,
+/// function, Cast is.
 template <double (*function)(double)>
 prepared_node prepare_function(const op_node &n) {
     const auto of_float = [](float x) { return static_cast<float>(function(x)); };
@@ -101,7 +102,7 @@ prepared_node prepare_cast(const op_node &n, const settings &s) {
 prepared_node prepare_relu(const op_node &n, const settings &) {
     return for_type<float, std::int32_t, std::int8_t>(n, [&](auto element) {
         using T = decltype(element);
-        return prepare_map<T, T>(n, [](T x) { return x < 0 ? T {0} : x; }); // NaN and -0 stay
+        return prepare_map<T, T>(n, [](T x) { return x < 0 ? T {0} : x; }); // keeps NaN and -0
     });
 }
 

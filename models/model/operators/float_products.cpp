@@ -1,5 +1,5 @@
-// Products of floats, for float models. Sums are in f64 and rounded once: the same everywhere, and good enough to
-// calibrate with.
+// MatMul, Gemm and Conv of floats, for the calibration of float models. Sums are in f64 and rounded once, so that
+// results do not depend on the machine. Not optimized.
 
 #include "model/operators/operators.hpp"
 #include "model/operators/products.hpp"
@@ -14,7 +14,7 @@ const float *floats(const void *data) {
     return static_cast<const float *>(data);
 }
 
-/// Calls f(i) for each i below count, which take so many multiplications together, on as many threads as that is worth.
+/// Calls f(i) for each i below count, on several threads where the total number of multiplications is worth it.
 template <typename F>
 void for_each(std::int64_t count, std::int64_t multiplications, const F &f) {
     parallel::for_each_part(count, parallel::parts_for_items(count, multiplications), [&](parallel::range part) {
@@ -71,7 +71,7 @@ product plan_gemm(const op_node &n) {
 
 // ---- Conv ----
 
-/// Tensors of a batch, channels and spatial dimensions; weights of filters, channels of a group and the window.
+/// x and y are batch, channels, spatial dimensions; weights are filters, channels of a group, kernel.
 struct convolution {
     std::int64_t batch, channels, filters, groups;
     layers::window over;
@@ -91,7 +91,7 @@ struct convolution {
     }
 
   private:
-    /// Over the window that computes position `at` of y.
+    /// The sum over one window, for position `at` of y.
     double sum(const float *x, const float *w, std::int64_t at) const {
         const auto taps = *volume(over.kernel), size = *volume(over.x);
         double result = 0;
@@ -104,7 +104,7 @@ struct convolution {
         return result;
     }
 
-    /// Where in a channel of x a tap lies, or -1 in the padding.
+    /// The offset of a tap in a channel of x, or -1 in the padding.
     std::int64_t offset(std::int64_t at, std::int64_t tap) const {
         std::int64_t result = 0, stride = 1;
         for (auto d = over.rank(); d-- > 0;) {

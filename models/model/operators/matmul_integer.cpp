@@ -37,7 +37,7 @@ class matmul_integer final : public stage {
 
   private:
     matmul_plan plan_;
-    std::map<std::int64_t, layers::integer_product> products_; // by the weights' matrix
+    std::map<std::int64_t, layers::integer_product> products_; // by index of the weight matrix
 };
 
 } // namespace

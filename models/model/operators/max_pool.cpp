@@ -1,4 +1,4 @@
-// MaxPool: the largest of each window. What is padding is not looked at.
+// MaxPool: the maximum of each window. Padding is ignored.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -24,14 +24,14 @@ layers::window pool_window(const op_node &n) {
     return window_of(n, x, kernel);
 }
 
-/// The larger one; where either is NaN the second, as the instruction for it has it and ONNX Runtime.
+/// The maximum, or b where either is NaN, as MAXPS and ONNX Runtime have it.
 template <typename T>
 T larger(T a, T b) {
     return b <= a ? a : b;
 }
 
-/// Plane by plane and row by row: rows are the last dimension, and the windows of a row are in the same place along all
-/// others.
+/// Plane by plane and row by row. A plane is a channel of an image; a row is the last dimension of y, whose windows
+/// cover the same rows of x.
 template <typename T>
 class max_pool {
   public:
@@ -43,8 +43,9 @@ class max_pool {
         , x_plane_(*volume(w_.x))
         , y_plane_(*volume(w_.y))
         , x_strides_(row_major(w_.x)) {
-        // Of a row, the outputs whose windows do not reach into the padding.
-        const auto past = w_.x[last_] - w_.position(last_, 0, w_.kernel[last_] - 1); // of the first one's end
+        // The outputs of a row whose windows do not touch the padding along the last dimension.
+        const auto past = w_.x[last_]
+                - w_.position(last_, 0, w_.kernel[last_] - 1); // from the last tap of output 0 to the end of x
         const auto stride = w_.strides[last_], length = w_.y[last_];
         const auto begin = (w_.pads_begin[last_] + stride - 1) / stride, end = (past + stride - 1) / stride;
         if (begin >= end) return;
@@ -53,7 +54,7 @@ class max_pool {
     }
 
     void run(const T *x, T *y) const {
-        std::int64_t taps = 1; // of x's rows; more than this many parts have work enough
+        std::int64_t taps = 1; // rows of x per window, limited to avoid overflow: 2^16 are enough work for any split
         for (std::size_t d = 0; d < last_; ++d)
             taps = std::min({taps * std::min(w_.kernel[d], w_.x[d]), std::int64_t {1} << 16});
         const auto work = planes_ * rows_ * w_.y[last_] * taps;
@@ -65,17 +66,17 @@ class max_pool {
     }
 
   private:
-    /// Planes for which one row's windows are found once.
+    /// Planes that share the computation of a row's windows.
     static constexpr std::int64_t together = 16;
 
-    /// A row of y in each of the planes.
+    /// Computes a row of y in each of the planes.
     void pool_row(const T *x, std::int64_t row, T *y, std::int64_t planes) const {
         y += row * w_.y[last_];
         for (std::int64_t p = 0; p < planes; ++p)
             std::fill_n(y + p * y_plane_, w_.y[last_], lowest);
         std::array<layers::window::taps, max_rank> taps;
         std::array<std::int64_t, max_rank> at;
-        std::int64_t rows = 1; // of x, under the window
+        std::int64_t rows = 1; // rows of x in the window
         for (auto d = last_; d-- > 0; row /= w_.y[d]) {
             at[d] = row % w_.y[d];
             taps[d] = w_.taps_inside(d, at[d]);
@@ -93,9 +94,9 @@ class max_pool {
         }
     }
 
-    /// The largest of what y has and of its windows in this row of x.
+    /// Updates the maxima in a row of y with one row of x.
     void take_row(const T *x, T *y) const {
-        // Copies, as a store of bytes might change any member.
+        // Local copies, as a store of bytes may alias any member.
         const auto begin = whole_begin_, end = whole_end_, length = w_.y[last_], stride = w_.strides[last_],
                    taps = begin < end ? w_.kernel[last_] : 0;
         for (std::int64_t i = 0; i < begin; ++i)
@@ -115,7 +116,7 @@ class max_pool {
             y = larger(y, x[w_.position(last_, i, k)]);
     }
 
-    /// Of a window that has nothing but padding.
+    /// The initial maximum, and the result of a window of only padding.
     static constexpr T lowest = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
                                                                      : std::numeric_limits<T>::lowest();
 

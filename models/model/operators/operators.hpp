@@ -1,4 +1,8 @@
-// What the rows of the operator table point to.
+// models/model/operators: type inference and plain stages of ONNX's operators, for the rows of model/op_schema.cpp.
+// May include: what models/model may.
+// infer_X checks shapes and returns the type of the output. prepare_X makes the stage; infer_X has succeeded before.
+// Both throw error. Start here, then elementwise.cpp for a short example. products.hpp has what integer and float
+// products share.
 #pragma once
 
 #include "model/op_node.hpp"
@@ -11,7 +15,7 @@ prepared_node prepare_matmul_integer(const op_node &n, const settings &s);
 tensor_type infer_conv_integer(const op_node &n);
 prepared_node prepare_conv_integer(const op_node &n, const settings &s);
 
-/// Of float32.
+/// MatMul, Gemm and Conv of float32.
 tensor_type infer_matmul(const op_node &n);
 prepared_node prepare_matmul(const op_node &n, const settings &s);
 tensor_type infer_gemm(const op_node &n);
@@ -27,7 +31,7 @@ prepared_node prepare_mul(const op_node &n, const settings &s);
 tensor_type infer_cast(const op_node &n);
 prepared_node prepare_cast(const op_node &n, const settings &s);
 
-/// Of the first input's type and shape.
+/// Returns the first input's type and shape.
 tensor_type infer_alike(const op_node &n);
 prepared_node prepare_relu(const op_node &n, const settings &s);
 prepared_node prepare_tanh(const op_node &n, const settings &s);

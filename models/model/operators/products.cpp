@@ -10,7 +10,7 @@ namespace {
 
 enum : std::size_t { x, w, x_zero_point, w_zero_point };
 
-/// Zero points of an input: one, or as many as one of these shapes has. Empty where it is left out.
+/// The zero points of an input: one, or a tensor of one of these shapes. Empty where the input is omitted.
 std::vector<std::int32_t> zero_points_of(const op_node &n, std::size_t input, const std::vector<dims> &shapes) {
     if (!n.has(input)) return {};
     const auto &value = n.constant(input);
@@ -37,7 +37,8 @@ std::int32_t x_zero_point_of(const op_node &n) {
     return zero_points.empty() ? 0 : zero_points.front();
 }
 
-/// Of MatMulInteger's weights: of their columns, or of those of each matrix. A vector is one column.
+/// The shapes of zero points per column of MatMulInteger's weights: for all matrices, or for each. A vector is one
+/// column.
 std::vector<dims> column_shapes(const dims &weights) {
     std::vector<dims> shapes {{weights.size() == 1 ? 1 : weights.back()}};
     if (weights.size() > 2) {
@@ -52,26 +53,26 @@ dims batch_of(const dims &matrices) {
     return {matrices.begin(), matrices.end() - 2};
 }
 
-/// The extents of the batches, as numpy broadcasts them.
+/// Broadcasts two batch shapes as numpy does.
 dims broadcast_batch(const op_node &n, const dims &a, const dims &b) {
     dims result(std::max(a.size(), b.size()), 1);
-    for (std::size_t d = 0; d < result.size(); ++d) { // from the last on
+    for (std::size_t d = 0; d < result.size(); ++d) { // from the last dimension
         const auto of_a = d < a.size() ? a[a.size() - 1 - d] : 1, of_b = d < b.size() ? b[b.size() - 1 - d] : 1;
         if (of_a != of_b && of_a != 1 && of_b != 1)
             n.refuse(dnnl_invalid_shape, n.name(w), ": expected a batch that can be broadcast with that of ", n.name(x),
                     " of shape ", to_string(n.shape(x)), ", given shape ", to_string(n.shape(w)));
         result[result.size() - 1 - d] = of_a == 1 ? of_b : of_a;
     }
-    constexpr auto most = std::int64_t {1} << 44; // as infer() allows for all elements
+    constexpr auto most = std::int64_t {1} << 44; // the limit of size_in_bytes()
     if (volume(result).value_or(most) >= most)
         n.refuse(dnnl_invalid_shape, n.name(x), ": expected a size that can be, given shape ", to_string(n.shape(x)));
     return result;
 }
 
-/// Which of a batch's matrices stands at position `at` of a batch that it is broadcast to.
+/// The index of a batch's matrix at position `at` of the batch `to` that it is broadcast to.
 std::int64_t matrix_at(const dims &batch, const dims &to, std::int64_t at) {
     std::int64_t index = 0, stride = 1;
-    for (std::size_t d = 0; d < to.size(); ++d) { // from the last on
+    for (std::size_t d = 0; d < to.size(); ++d) { // from the last dimension
         const auto extent = to[to.size() - 1 - d], position = at % extent;
         at /= extent;
         if (d >= batch.size()) break;
@@ -82,7 +83,7 @@ std::int64_t matrix_at(const dims &batch, const dims &to, std::int64_t at) {
     return index;
 }
 
-/// The padded tensor and the gathered windows must be of a size that can be.
+/// Throws error unless the padded tensor and the im2col matrix have sizes within size_in_bytes()'s limit.
 void check_workspace(const op_node &n, const layers::integer_convolution &p) {
     dims padded {p.batch, p.channels}, gathered = p.over.y;
     for (std::size_t d = 0; d < p.over.rank(); ++d)
@@ -117,7 +118,7 @@ matrices plan_matrices(const op_node &n) {
     matrices plan {batch, rows, inner, columns};
     if (!a_is_vector) plan.y.push_back(rows);
     if (!b_is_vector) plan.y.push_back(columns);
-    if (volume(batch_of(b)) == 1) { // all share it: their rows are those of one matrix
+    if (volume(batch_of(b)) == 1) { // one matrix of B: A's matrices are stacked to one
         plan.rows = *volume(batch) * rows;
         plan.x_at = plan.w_at = {0};
         return plan;

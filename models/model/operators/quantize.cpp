@@ -5,7 +5,7 @@
 namespace dynquant::models {
 namespace {
 
-/// AttributeProto.AttributeType, which dynquant::onnx names in its messages.
+/// The number in AttributeProto.AttributeType, for dynquant::onnx's messages.
 struct attribute_type {
     std::int32_t operator()(float) const { return 1; }
     std::int32_t operator()(std::int64_t) const { return 2; }

@@ -1,4 +1,4 @@
-// Operators that leave the elements as they are, or bring them into another order.
+// Flatten, Reshape and Transpose.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
