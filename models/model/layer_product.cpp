@@ -132,7 +132,7 @@ sum_bounds bounds_of_sums(const op_node &n, const tensor *bias) {
         return bounds_of(p, {values, p.inner, static_cast<std::size_t>(p.columns), false}, biases);
     }
     const auto p = plan_convolution(n);
-    const auto products = p.channels / p.groups * *volume(p.over.kernel);
+    const auto products = p.channels / p.groups * *volume(p.window.kernel);
     return bounds_of(p, {values, products, static_cast<std::size_t>(p.filters), true}, biases);
 }
 

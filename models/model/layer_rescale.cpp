@@ -67,8 +67,9 @@ std::unique_ptr<const layers::layer_rescale> make_layer_rescale(const graph &g, 
     const auto p = parameters_of(l, product_bias, static_cast<std::size_t>(shape.channels));
     if (l.rescaled == onnx::type::float16)
         return std::make_unique<layers::half_activation>(p, shape, table_of(g, activation_nodes(l), l.rescaled, s));
-    return layers::by_requantize(prepare(layers::requantize_statement(p, shape, *onnx::data_type_of(l.rescaled)),
-                                         named(s.kernel, g.nodes[l.nodes.front()])),
+    return layers::make_requantize_rescale(
+            prepare(layers::requantize_statement(p, shape, *onnx::data_type_of(l.rescaled)),
+                    named(s.kernel, g.nodes[l.nodes.front()])),
             shape.batch * shape.spatial * shape.channels, activation_of(g, l, s));
 }
 

@@ -60,7 +60,7 @@ TEST(model_run, zero_points_of_each_matrix_by_hand) {
 /// x all of one value, w all of another: inner times their product, beyond 2^24 and beyond 2^31.
 template <typename X>
 void expect_exact(onnx::element_type type, X x, std::int8_t w, std::int64_t inner) {
-    for (const std::int64_t rows : {1, 5, 17}) { // by few_rows_slice, where it is, and by others
+    for (const std::int64_t rows : {1, 5, 17}) { // by make_few_rows_slice, where it is, and by others
         auto g = product_graph();
         g.inputs = {{"x", type, dims {rows, inner}}};
         g.outputs = {{"y"}};
@@ -120,7 +120,7 @@ TEST(model_run, products_of_few_rows) {
 }
 
 TEST(model_run, long_rows_in_every_element) {
-    for (const std::size_t rows : {3U, 9U, 17U}) { // 17: in slices, as the weights' total is beyond exact_sum
+    for (const std::size_t rows : {3U, 9U, 17U}) { // 17: in slices, as the weights' total is beyond max_exact_sum
         expect_exact_elements<std::uint8_t>(uint8, rows, 2100, 70);
         expect_exact_elements<std::int8_t>(int8, rows, 2100, 70);
     }

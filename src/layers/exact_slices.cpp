@@ -5,10 +5,10 @@
 namespace dynquant::layers {
 namespace {
 
-/// The number of leading rows of w within exact_sum: all of them, or a multiple of 64.
+/// The number of leading rows of w within max_exact_sum: all of them, or a multiple of 64.
 std::int64_t exact_rows(const std::int8_t *w, std::int64_t rows, std::int64_t columns) {
     constexpr std::int64_t unit = 64;
-    static_assert(unit * 128 <= exact_sum); // 64 rows always fit
+    static_assert(unit * 128 <= max_exact_sum); // 64 rows always fit
     struct totals {
         std::int64_t positive = 0, negative = 0;
     };
@@ -17,7 +17,7 @@ std::int64_t exact_rows(const std::int8_t *w, std::int64_t rows, std::int64_t co
         for (std::size_t n = 0; n < of.size(); ++n) {
             auto &total = w[n] > 0 ? of[n].positive : of[n].negative;
             total += std::abs(w[n]);
-            if (total > exact_sum) return k / unit * unit;
+            if (total > max_exact_sum) return k / unit * unit;
         }
     return rows;
 }

@@ -14,12 +14,12 @@ namespace {
 using problem = integer_convolution;
 
 /// Convolution by im2col, image by image and group by group.
-class gathered final : public integer_sums {
+class im2col_convolution final : public integer_sums {
   public:
-    gathered(const problem &p, const std::int8_t *w)
+    im2col_convolution(const problem &p, const std::int8_t *w)
         : p_(p)
-        , rows_(*volume(p.over.y))
-        , taps_(*volume(p.over.kernel))
+        , rows_(*volume(p.window.y))
+        , taps_(*volume(p.window.kernel))
         , group_channels_(p.channels / p.groups)
         , group_filters_(p.filters / p.groups) {
         const auto weights = product_weights(p, w);
@@ -40,7 +40,7 @@ class gathered final : public integer_sums {
     std::size_t scratch_bytes() const override { return product_scratch() + products_.front()->scratch_bytes(); }
 
     void run(const void *x, std::int32_t *y, std::byte *scratch) const override {
-        const auto x_image = *volume(p_.over.x) * p_.channels;
+        const auto x_image = *volume(p_.window.x) * p_.channels;
         for (std::int64_t image = 0; image < p_.batch; ++image)
             for (std::int64_t g = 0; g < p_.groups; ++g)
                 run_group(static_cast<const std::byte *>(x) + image * x_image + g * group_channels_, g,
@@ -82,7 +82,7 @@ class gathered final : public integer_sums {
 
     /// Copies the channels of x that one tap of the window at position `row` of y covers. Padding is the zero point.
     void copy_channels(const std::byte *x, std::int64_t row, std::int64_t tap, std::byte *to) const {
-        const auto &w = p_.over;
+        const auto &w = p_.window;
         const auto count = static_cast<std::size_t>(group_channels_);
         std::int64_t offset = 0, stride = p_.channels;
         for (auto d = w.rank(); d-- > 0; row /= w.y[d], tap /= w.kernel[d], stride *= w.x[d]) {
@@ -105,7 +105,7 @@ class gathered final : public integer_sums {
 } // namespace
 
 std::vector<std::int8_t> product_weights(const problem &p, const std::int8_t *w) {
-    const auto taps = *volume(p.over.kernel), channels = p.channels / p.groups, filters = p.filters / p.groups;
+    const auto taps = *volume(p.window.kernel), channels = p.channels / p.groups, filters = p.filters / p.groups;
     std::vector<std::int8_t> rows;
     rows.reserve(static_cast<std::size_t>(p.filters * channels * taps));
     for (std::int64_t g = 0; g < p.groups; ++g)
@@ -116,13 +116,13 @@ std::vector<std::int8_t> product_weights(const problem &p, const std::int8_t *w)
     return rows;
 }
 
-std::unique_ptr<const integer_sums> gathered_convolution(const problem &p, const std::int8_t *w) {
-    return std::make_unique<gathered>(p, w);
+std::unique_ptr<const integer_sums> make_im2col_convolution(const problem &p, const std::int8_t *w) {
+    return std::make_unique<im2col_convolution>(p, w);
 }
 
 std::unique_ptr<const integer_sums> make_convolution(const problem &p, const std::int8_t *w) {
-    auto direct = direct_convolution(p, w);
-    return direct ? std::move(direct) : gathered_convolution(p, w);
+    auto direct = make_direct_convolution(p, w);
+    return direct ? std::move(direct) : make_im2col_convolution(p, w);
 }
 
 } // namespace dynquant::layers

@@ -14,7 +14,7 @@ namespace dynquant::layers {
 struct integer_convolution {
     bool x_is_signed = false; // s8, else u8
     std::int64_t batch = 0, groups = 1, channels = 0, filters = 0;
-    window over = {};
+    layers::window window = {};
     std::int32_t x_zero_point = 0;                // padding has this value
     std::vector<std::int32_t> w_zero_points = {}; // none, one, or one for each filter
 };
@@ -23,7 +23,7 @@ struct integer_convolution {
 std::unique_ptr<const integer_sums> make_convolution(const integer_convolution &p, const std::int8_t *w);
 
 /// By im2col: copies the windows to the rows of a matrix and multiplies it by the weights.
-std::unique_ptr<const integer_sums> gathered_convolution(const integer_convolution &p, const std::int8_t *w);
+std::unique_ptr<const integer_sums> make_im2col_convolution(const integer_convolution &p, const std::int8_t *w);
 
 /// Transposes weights for a matrix product: groups, taps, channels of a group, filters of a group.
 std::vector<std::int8_t> product_weights(const integer_convolution &p, const std::int8_t *w);

@@ -8,11 +8,11 @@
 namespace dynquant::layers {
 namespace {
 
-std::int32_t wrapped(std::int64_t value) {
+std::int32_t wrap(std::int64_t value) {
     return static_cast<std::int32_t>(static_cast<std::uint32_t>(value)); // modulo 2^32
 }
 
-bool is_any(const std::vector<std::int32_t> &zero_points) {
+bool has_nonzero(const std::vector<std::int32_t> &zero_points) {
     return std::ranges::any_of(zero_points, [](std::int32_t zp) { return zp != 0; });
 }
 
@@ -27,7 +27,7 @@ std::vector<std::int32_t> bias_of(const integer_product::problem &p, const std::
     std::vector<std::int32_t> bias(columns);
     for (std::size_t n = 0; n < columns; ++n) {
         const auto zero_point = p.w_zero_points.empty() ? 0 : p.w_zero_points[p.w_zero_points.size() == 1 ? 0 : n];
-        bias[n] = wrapped(-p.x_zero_point * (sums[n] - p.inner * zero_point));
+        bias[n] = wrap(-p.x_zero_point * (sums[n] - p.inner * zero_point));
     }
     return bias;
 }
@@ -42,7 +42,7 @@ std::int64_t sum(const Element *x, std::int64_t count) {
 
 void add(const std::int32_t *from, std::size_t count, std::int32_t *to) {
     for (std::size_t i = 0; i < count; ++i)
-        to[i] = wrapped(std::int64_t {to[i]} + from[i]);
+        to[i] = wrap(std::int64_t {to[i]} + from[i]);
 }
 
 } // namespace
@@ -51,15 +51,15 @@ integer_product::integer_product(const problem &p, const std::int8_t *w)
     : problem_(p)
     , bias_(bias_of(p, w)) {
     if (p.rows == 0 || p.columns == 0) return;
-    if (!is_any(p.w_zero_points)) problem_.w_zero_points.clear();
+    if (!has_nonzero(p.w_zero_points)) problem_.w_zero_points.clear();
     const product_slice::problem whole {p.x_is_signed, p.rows, p.inner, p.columns};
-    if (auto slice = few_rows_slice(whole, w))
+    if (auto slice = make_few_rows_slice(whole, w))
         slices_.push_back({0, p.inner, std::move(slice)});
     else if (int8_is_exact())
         slices_ = onednn_slices(p, w);
     if (!slices_.empty()) return;
-    auto slice = vector_slice(whole, w);
-    slices_.push_back({0, p.inner, slice ? std::move(slice) : plain_slice(whole, w)});
+    auto slice = make_vector_slice(whole, w);
+    slices_.push_back({0, p.inner, slice ? std::move(slice) : make_plain_slice(whole, w)});
 }
 
 /// Empty where oneDNN does not implement the product.
@@ -67,7 +67,7 @@ std::vector<integer_product::placed_slice> integer_product::onednn_slices(const 
     std::vector<placed_slice> slices;
     std::int64_t begin = 0;
     for (const auto end : exact_slices(w, p.inner, p.columns)) {
-        auto slice = onednn_slice({p.x_is_signed, p.rows, end - begin, p.columns}, w + begin * p.columns);
+        auto slice = make_onednn_slice({p.x_is_signed, p.rows, end - begin, p.columns}, w + begin * p.columns);
         if (!slice) return {};
         slices.push_back({begin, end - begin, std::move(slice)});
         begin = end;
@@ -130,7 +130,7 @@ void integer_product::subtract_row_sums(const void *x, std::int32_t *y) const {
                                              : sum(static_cast<const std::uint8_t *>(x) + m * p.inner, p.inner);
             for (std::int64_t n = 0; n < p.columns; ++n) {
                 auto &to = y[m * p.columns + n];
-                to = wrapped(to - total * p.w_zero_points[static_cast<std::size_t>(n * step)]);
+                to = wrap(to - total * p.w_zero_points[static_cast<std::size_t>(n * step)]);
             }
         }
     });

@@ -5,9 +5,9 @@
 namespace dynquant::layers {
 namespace {
 
-class requantizing final : public layer_rescale {
+class requantize_rescale final : public layer_rescale {
   public:
-    requantizing(operation requantize, std::int64_t count, const std::optional<activation> &then)
+    requantize_rescale(operation requantize, std::int64_t count, const std::optional<activation> &then)
         : requantize_(std::move(requantize))
         , count_(count)
         , then_(then) {}
@@ -49,9 +49,9 @@ quantization requantize_statement(const rescale_parameters &p, const layer_shape
     return q;
 }
 
-std::unique_ptr<const layer_rescale> by_requantize(
+std::unique_ptr<const layer_rescale> make_requantize_rescale(
         operation requantize, std::int64_t count, const std::optional<activation> &then) {
-    return std::make_unique<requantizing>(std::move(requantize), count, then);
+    return std::make_unique<requantize_rescale>(std::move(requantize), count, then);
 }
 
 } // namespace dynquant::layers

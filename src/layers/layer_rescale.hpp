@@ -48,7 +48,7 @@ struct activation {
 
 /// Rescales by an operation prepared for requantize_statement(), then applies the activation, if any, to all `count`
 /// elements.
-std::unique_ptr<const layer_rescale> by_requantize(
+std::unique_ptr<const layer_rescale> make_requantize_rescale(
         operation requantize, std::int64_t count, const std::optional<activation> &then);
 
 } // namespace dynquant::layers

@@ -21,7 +21,7 @@ struct excess_steps {
 struct panel_product {
     const std::int8_t *weights;
     std::int64_t panel_bytes;
-    const std::int32_t *start; // each column's initial sum, where s8 is read as u8, 128 more
+    const std::int32_t *compensation; // each column's initial sum, where s8 is read as u8, 128 more
     excess_steps excess;
     std::int64_t rows, inner, columns;
     bool x_is_signed;

@@ -21,7 +21,7 @@ namespace {
 
 #if defined(__x86_64__)
 /// Whether the processor has AMX and Linux grants it to this process. Linux requires the request before the first use.
-bool may_use_amx() {
+bool request_amx() {
 #if defined(__linux__)
     constexpr unsigned tiles_and_int8 = 3U << 24;
     constexpr long request_permission = 0x1023, tile_data = 18; // Documentation/arch/x86/xstate.rst
@@ -37,24 +37,24 @@ bool may_use_amx() {
 /// A function and its panel layout.
 struct panel_kind {
     multiply_panels_function multiply;
-    std::int64_t columns; // per panel
-    std::int64_t depth;   // rows of a panel are padded to a multiple of this
-    bool has_start;       // reads s8 as u8, 128 more, so that sums start at a compensation
-    bool has_excess;      // see saturation_excess.hpp
+    std::int64_t columns;  // per panel
+    std::int64_t depth;    // rows of a panel are padded to a multiple of this
+    bool has_compensation; // reads s8 as u8, 128 more, so that sums start at a compensation
+    bool has_excess;       // see saturation_excess.hpp
 };
 
-class by_panels final : public product_slice {
+class panel_slice final : public product_slice {
   public:
-    by_panels(const panel_kind &kind, const problem &p, const std::int8_t *w)
+    panel_slice(const panel_kind &kind, const problem &p, const std::int8_t *w)
         : kind_(kind)
         , panels_((p.columns + kind.columns - 1) / kind.columns)
         , panel_bytes_((p.inner + kind.depth - 1) / kind.depth * kind.depth * kind.columns)
         , weights_(static_cast<std::size_t>(panels_ * panel_bytes_ / line_bytes + 1))
-        , start_(static_cast<std::size_t>(panels_ * kind.columns))
-        , product_ {bytes(), panel_bytes_, start_.data(), {}, p.rows, p.inner, p.columns, p.x_is_signed} {
+        , compensation_(static_cast<std::size_t>(panels_ * kind.columns))
+        , product_ {bytes(), panel_bytes_, compensation_.data(), {}, p.rows, p.inner, p.columns, p.x_is_signed} {
         for (std::int64_t k = 0; k < p.inner; ++k, w += p.columns) {
             place(k, w);
-            if (p.x_is_signed && kind.has_start) subtract_from_start(w);
+            if (p.x_is_signed && kind.has_compensation) update_compensation(w);
         }
         if (kind.has_excess) take_excess();
     }
@@ -62,7 +62,7 @@ class by_panels final : public product_slice {
     void run(const std::byte *x, std::int32_t *y) const override {
         const auto &p = product_;
         const auto parts = parallel::parts_for(p.rows * p.inner * p.columns, 0);
-        if (panels_ >= p.rows || p.rows < worth_sharing)
+        if (panels_ >= p.rows || p.rows < min_rows_to_split)
             run_by_columns(std::min<std::int64_t>(panels_, parts), x, y);
         else
             run_by_rows(std::min<std::int64_t>(p.rows, parts), x, y);
@@ -70,7 +70,7 @@ class by_panels final : public product_slice {
 
   private:
     /// Minimum rows for a split by rows, where each part reads all weights. With fewer rows the reading dominates.
-    static constexpr std::int64_t worth_sharing = 64;
+    static constexpr std::int64_t min_rows_to_split = 64;
 
     static constexpr std::int64_t line_bytes = 64;
     struct alignas(line_bytes) cache_line {
@@ -86,11 +86,11 @@ class by_panels final : public product_slice {
                 to[4 * n] = row[first + n];
     }
 
-    void subtract_from_start(const std::int8_t *row) {
+    void update_compensation(const std::int8_t *row) {
         for (std::int64_t n = 0; n < product_.columns; ++n) {
-            auto &start = start_[static_cast<std::size_t>(n)];
-            start = static_cast<std::int32_t>(
-                    static_cast<std::uint32_t>(start) - 128U * static_cast<std::uint32_t>(row[n]));
+            auto &sum = compensation_[static_cast<std::size_t>(n)];
+            sum = static_cast<std::int32_t>(
+                    static_cast<std::uint32_t>(sum) - 128U * static_cast<std::uint32_t>(row[n]));
         }
     }
 
@@ -116,7 +116,7 @@ class by_panels final : public product_slice {
     panel_kind kind_;
     std::int64_t panels_, panel_bytes_;
     std::vector<cache_line> weights_;
-    std::vector<std::int32_t> start_;
+    std::vector<std::int32_t> compensation_;
     saturation_excess excess_;
     panel_product product_;
 };
@@ -129,7 +129,7 @@ std::optional<panel_kind> few_rows_kind([[maybe_unused]] std::int64_t rows) {
         if (rows <= vnni_rows && has_vnni)
             return panel_kind {avx512_vnni_multiply_panels, vnni_columns, 4, true, false};
         if (rows <= amx_rows) {
-            static const bool has_amx = may_use_amx();
+            static const bool has_amx = request_amx();
             if (has_amx) return panel_kind {amx_int8_multiply_panels, amx_columns, amx_depth, false, false};
         }
     }
@@ -144,19 +144,19 @@ std::optional<panel_kind> any_rows_kind() {
     return {};
 }
 
-std::unique_ptr<const product_slice> slice_of(
+std::unique_ptr<const product_slice> make_panel_slice(
         const std::optional<panel_kind> &kind, const product_slice::problem &p, const std::int8_t *w) {
-    return kind ? std::make_unique<by_panels>(*kind, p, w) : nullptr;
+    return kind ? std::make_unique<panel_slice>(*kind, p, w) : nullptr;
 }
 
 } // namespace
 
-std::unique_ptr<const product_slice> few_rows_slice(const product_slice::problem &p, const std::int8_t *w) {
-    return slice_of(few_rows_kind(p.rows), p, w);
+std::unique_ptr<const product_slice> make_few_rows_slice(const product_slice::problem &p, const std::int8_t *w) {
+    return make_panel_slice(few_rows_kind(p.rows), p, w);
 }
 
-std::unique_ptr<const product_slice> vector_slice(const product_slice::problem &p, const std::int8_t *w) {
-    return slice_of(any_rows_kind(), p, w);
+std::unique_ptr<const product_slice> make_vector_slice(const product_slice::problem &p, const std::int8_t *w) {
+    return make_panel_slice(any_rows_kind(), p, w);
 }
 
 } // namespace dynquant::layers

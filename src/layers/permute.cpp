@@ -23,16 +23,16 @@ std::vector<std::size_t> channels_last_order(std::size_t rank) {
 constexpr std::int64_t side = 8;
 
 template <typename Element>
-struct lines {
+struct strided_lines {
     Element *data;
-    std::int64_t step; // elements between two lines
+    std::int64_t stride; // elements between two lines
 };
 
 /// Transposes 8 x 8 bytes in eight 64-bit registers: swaps 4 x 4 blocks, then 2 x 2 blocks, then bytes.
-void turn_square(const lines<const std::uint8_t> &x, const lines<std::uint8_t> &y) {
+void transpose_tile(const strided_lines<const std::uint8_t> &x, const strided_lines<std::uint8_t> &y) {
     std::uint64_t row[side];
     for (std::int64_t i = 0; i < side; ++i)
-        std::memcpy(&row[i], x.data + i * x.step, side);
+        std::memcpy(&row[i], x.data + i * x.stride, side);
     const auto exchange = [&](int i, int distance, std::uint64_t mask) {
         const int bits = 8 * distance;
         const auto different = ((row[i] >> bits) ^ row[i + distance]) & mask;
@@ -46,29 +46,31 @@ void turn_square(const lines<const std::uint8_t> &x, const lines<std::uint8_t> &
     for (const int i : {0, 2, 4, 6})
         exchange(i, 1, 0x00ff00ff00ff00ff);
     for (std::int64_t i = 0; i < side; ++i)
-        std::memcpy(y.data + i * y.step, &row[i], side);
+        std::memcpy(y.data + i * y.stride, &row[i], side);
 }
 
 template <typename Element>
-void turn_part(const lines<const Element> &x, const lines<Element> &y, std::int64_t rows, std::int64_t columns) {
+void transpose_part(const strided_lines<const Element> &x, const strided_lines<Element> &y, std::int64_t rows,
+        std::int64_t columns) {
     for (std::int64_t r = 0; r < rows; ++r)
         for (std::int64_t c = 0; c < columns; ++c)
-            y.data[r * y.step + c] = x.data[c * x.step + r];
+            y.data[r * y.stride + c] = x.data[c * x.stride + r];
 }
 
 /// Transposes at most `side` rows of y, which are columns of x.
 template <typename Element>
-void turn_rows(const lines<const Element> &x, const lines<Element> &y, std::int64_t rows, std::int64_t columns) {
+void transpose_rows(const strided_lines<const Element> &x, const strided_lines<Element> &y, std::int64_t rows,
+        std::int64_t columns) {
     for (std::int64_t c = 0; c < columns; c += side) {
-        const lines<const Element> from {x.data + c * x.step, x.step};
-        const lines<Element> to {y.data + c, y.step};
+        const strided_lines<const Element> from {x.data + c * x.stride, x.stride};
+        const strided_lines<Element> to {y.data + c, y.stride};
         const auto width = std::min(side, columns - c);
         if constexpr (sizeof(Element) == 1)
             if (rows == side && width == side) {
-                turn_square(from, to);
+                transpose_tile(from, to);
                 continue;
             }
-        turn_part(from, to, rows, width);
+        transpose_part(from, to, rows, width);
     }
 }
 
@@ -108,22 +110,22 @@ void permutation::copy_rows(const Element *x, Element *y) const {
 
 /// Transposes the dense dimension of x and the last one of y by tiles. All other dimensions are outer loops.
 template <typename Element>
-void permutation::turn(const Element *x, Element *y) const {
+void permutation::transpose(const Element *x, Element *y) const {
     const auto last = shape_.size() - 1;
-    const auto across = shape_[dense_], squares = (across + side - 1) / side;
-    const auto count = *volume(shape_) / across / shape_[last] * squares;
+    const auto across = shape_[dense_], tiles = (across + side - 1) / side;
+    const auto count = *volume(shape_) / across / shape_[last] * tiles;
     parallel::for_each_part(
             count, parallel::parts_for_items(count, count * side * shape_[last]), [&](parallel::range part) {
                 for (auto at = part.begin; at < part.end; ++at) {
-                    const auto begin = at % squares * side;
-                    auto from = begin, to = begin * y_strides_[dense_], index = at / squares;
+                    const auto begin = at % tiles * side;
+                    auto from = begin, to = begin * y_strides_[dense_], index = at / tiles;
                     for (auto d = last; d-- > 0;)
                         if (d != dense_) {
                             from += index % shape_[d] * strides_[d];
                             to += index % shape_[d] * y_strides_[d];
                             index /= shape_[d];
                         }
-                    turn_rows<Element>({x + from, strides_[last]}, {y + to, y_strides_[dense_]},
+                    transpose_rows<Element>({x + from, strides_[last]}, {y + to, y_strides_[dense_]},
                             std::min(side, across - begin), shape_[last]);
                 }
             });
@@ -134,7 +136,7 @@ void permutation::run_typed(const Element *x, Element *y) const {
     if (strides_.back() == 1 || shape_.size() == 1)
         copy_rows(x, y);
     else
-        turn(x, y);
+        transpose(x, y);
 }
 
 void permutation::run(const void *x, void *y) const {
@@ -152,14 +154,14 @@ permutation to_channels_last(const dims &shape, std::size_t element_bytes) {
 
 permutation from_channels_last(const dims &shape, std::size_t element_bytes) {
     // The dimensions in memory order; the last one becomes the second.
-    dims lying;
+    dims memory_order;
     for (const auto d : channels_last_order(shape.size()))
-        lying.push_back(shape[d]);
+        memory_order.push_back(shape[d]);
     std::vector<std::size_t> order(shape.size());
     std::iota(order.begin(), order.end(), 0);
     order.pop_back();
     order.insert(order.begin() + 1, shape.size() - 1);
-    return {lying, order, element_bytes};
+    return {memory_order, order, element_bytes};
 }
 
 } // namespace dynquant::layers

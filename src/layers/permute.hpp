@@ -21,7 +21,7 @@ class permutation {
     template <typename Element>
     void copy_rows(const Element *x, Element *y) const;
     template <typename Element>
-    void turn(const Element *x, Element *y) const;
+    void transpose(const Element *x, Element *y) const;
 
     dims shape_, strides_; // y's extents and x's strides, in y's order; dimensions that stay adjacent are merged
     dims y_strides_;

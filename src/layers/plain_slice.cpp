@@ -8,9 +8,9 @@
 namespace dynquant::layers {
 namespace {
 
-class plain final : public product_slice {
+class plain_product_slice final : public product_slice {
   public:
-    plain(const problem &p, const std::int8_t *w)
+    plain_product_slice(const problem &p, const std::int8_t *w)
         : p_(p)
         , w_(w, w + p.inner * p.columns) {}
 
@@ -50,8 +50,8 @@ class plain final : public product_slice {
 
 } // namespace
 
-std::unique_ptr<const product_slice> plain_slice(const product_slice::problem &p, const std::int8_t *w) {
-    return std::make_unique<plain>(p, w);
+std::unique_ptr<const product_slice> make_plain_slice(const product_slice::problem &p, const std::int8_t *w) {
+    return std::make_unique<plain_product_slice>(p, w);
 }
 
 } // namespace dynquant::layers

@@ -6,13 +6,13 @@ namespace dynquant::layers {
 namespace {
 
 /// Two weights of a sign that add up to this cannot saturate: 255 * 128 = 32640 <= INT16_MAX.
-constexpr int most = 128;
+constexpr int max_pair_sum = 128;
 
-/// How far two weights of the same sign are beyond that sum; 0 for other pairs. Never more than either weight, as the
-/// other one is at most 128 in magnitude.
+/// How far two weights of the same sign are beyond max_pair_sum; 0 for other pairs. Never more than either weight, as
+/// the other one is at most 128 in magnitude.
 int excess_of(int a, int b) {
     const auto positive = std::max(a, 0) + std::max(b, 0), negative = std::min(a, 0) + std::min(b, 0);
-    return std::max(positive - most, 0) + std::min(negative + most, 0);
+    return std::max(positive - max_pair_sum, 0) + std::min(negative + max_pair_sum, 0);
 }
 
 } // namespace

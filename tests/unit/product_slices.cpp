@@ -53,7 +53,7 @@ void expect_exact(make_slice make, const extents &e, const std::function<int(std
             w.push_back(static_cast<std::int8_t>(w_at(k, n)));
     w.push_back(0); // so that there is an address
     const auto slice = make({std::is_signed_v<X>, e.rows, e.inner, e.columns}, w.data());
-    if (!slice) return; // as for more rows than few_rows_slice takes
+    if (!slice) return; // as for more rows than make_few_rows_slice takes
     const auto expected = sums_of(e, x, w);
     std::vector<std::int32_t> y(expected.size() + 1, 77);
     x.push_back(0);
@@ -91,8 +91,9 @@ void PrintTo(const named &of, std::ostream *to) {
 std::vector<named> offered() {
     std::vector<named> result;
     const std::int8_t w = 1;
-    for (const auto &of : {named {"few_rows", dynquant::layers::few_rows_slice},
-                 named {"vector", dynquant::layers::vector_slice}, named {"plain", dynquant::layers::plain_slice}})
+    for (const auto &of : {named {"few_rows", dynquant::layers::make_few_rows_slice},
+                 named {"vector", dynquant::layers::make_vector_slice},
+                 named {"plain", dynquant::layers::make_plain_slice}})
         if (of.make({false, 1, 1, 1}, &w)) result.push_back(of);
     return result;
 }
@@ -101,8 +102,8 @@ TEST(product_slices, vectors_wherever_there_is_avx2) {
     const bool has_avx2 = dynquant::best_isa() >= dynquant::isa::avx2;
     const std::int8_t w = 1;
     for (const std::int64_t rows : {1, 1000})
-        EXPECT_EQ(dynquant::layers::vector_slice({false, rows, 1, 1}, &w) != nullptr, has_avx2);
-    EXPECT_NE(dynquant::layers::plain_slice({false, 1, 1, 1}, &w), nullptr);
+        EXPECT_EQ(dynquant::layers::make_vector_slice({false, rows, 1, 1}, &w) != nullptr, has_avx2);
+    EXPECT_NE(dynquant::layers::make_plain_slice({false, 1, 1, 1}, &w), nullptr);
 }
 
 class each_slice : public testing::TestWithParam<named> {};

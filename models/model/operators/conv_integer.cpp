@@ -12,7 +12,7 @@ class conv_integer final : public stage {
     conv_integer(const op_node &n, const layers::integer_convolution &p)
         : convolution_(layers::make_convolution(p, weights_of(n)))
         , x_bytes_(static_cast<std::size_t>(*volume(n.shape(0))))
-        , rows_(p.batch * *volume(p.over.y))
+        , rows_(p.batch * *volume(p.window.y))
         , to_last_(layers::to_channels_last(n.shape(0), 1))
         , from_last_(layers::from_channels_last(infer_conv_integer(n).shape, sizeof(std::int32_t)))
         , y_bytes_(static_cast<std::size_t>(rows_ * p.filters) * sizeof(std::int32_t)) {}
@@ -45,7 +45,7 @@ class conv_integer final : public stage {
 tensor_type infer_conv_integer(const op_node &n) {
     const auto p = plan_convolution(n);
     dims shape {p.batch, p.filters};
-    shape.insert(shape.end(), p.over.y.begin(), p.over.y.end());
+    shape.insert(shape.end(), p.window.y.begin(), p.window.y.end());
     return {onnx::type::int32, shape};
 }
 

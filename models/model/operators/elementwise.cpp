@@ -42,8 +42,7 @@ template <typename To, typename... From>
 prepared_node prepare_cast_to(const op_node &n) {
     return for_type<From...>(n, [&](auto element) {
         using from = decltype(element);
-        return prepare_map<from, To>(
-                n, [](from x) { return converted<To>(x); }); // a lambda, as a function pointer would not be inlined
+        return prepare_map<from, To>(n, [](from x) { return converted<To>(x); }); // a pointer would not be inlined
     });
 }
 

@@ -74,15 +74,15 @@ product plan_gemm(const op_node &n) {
 /// x and y are batch, channels, spatial dimensions; weights are filters, channels of a group, kernel.
 struct convolution {
     std::int64_t batch, channels, filters, groups;
-    layers::window over;
+    layers::window window;
 
     void run(const stage_arguments &args) const {
-        const auto positions = *volume(over.y), taps = *volume(over.kernel);
+        const auto positions = *volume(window.y), taps = *volume(window.kernel);
         const auto *bias = args.inputs.size() > 2 ? floats(args.inputs[2]) : nullptr;
         for_each(batch * filters, batch * filters * positions * taps * (channels / groups), [&](std::int64_t i) {
             const auto filter = i % filters;
             const auto *x = floats(args.inputs[0])
-                    + (i / filters * channels + filter / (filters / groups) * (channels / groups)) * *volume(over.x);
+                    + (i / filters * channels + filter / (filters / groups) * (channels / groups)) * *volume(window.x);
             const auto *w = floats(args.inputs[1]) + filter * (channels / groups) * taps;
             auto *y = static_cast<float *>(args.output) + i * positions;
             for (std::int64_t at = 0; at < positions; ++at)
@@ -93,7 +93,7 @@ struct convolution {
   private:
     /// The sum over one window, for position `at` of y.
     double sum(const float *x, const float *w, std::int64_t at) const {
-        const auto taps = *volume(over.kernel), size = *volume(over.x);
+        const auto taps = *volume(window.kernel), size = *volume(window.x);
         double result = 0;
         for (std::int64_t tap = 0; tap < taps; ++tap) {
             const auto from = offset(at, tap);
@@ -107,13 +107,13 @@ struct convolution {
     /// The offset of a tap in a channel of x, or -1 in the padding.
     std::int64_t offset(std::int64_t at, std::int64_t tap) const {
         std::int64_t result = 0, stride = 1;
-        for (auto d = over.rank(); d-- > 0;) {
-            const auto position = over.position(d, at % over.y[d], tap % over.kernel[d]);
-            if (position < 0 || position >= over.x[d]) return -1;
+        for (auto d = window.rank(); d-- > 0;) {
+            const auto position = window.position(d, at % window.y[d], tap % window.kernel[d]);
+            if (position < 0 || position >= window.x[d]) return -1;
             result += position * stride;
-            stride *= over.x[d];
-            at /= over.y[d];
-            tap /= over.kernel[d];
+            stride *= window.x[d];
+            at /= window.y[d];
+            tap /= window.kernel[d];
         }
         return result;
     }
@@ -171,7 +171,7 @@ prepared_node prepare_gemm(const op_node &n, const settings &) {
 tensor_type infer_conv(const op_node &n) {
     const auto c = plan_convolution_of_floats(n);
     dims shape {c.batch, c.filters};
-    shape.insert(shape.end(), c.over.y.begin(), c.over.y.end());
+    shape.insert(shape.end(), c.window.y.begin(), c.window.y.end());
     return {onnx::type::float32, shape};
 }
 

@@ -85,10 +85,10 @@ std::int64_t matrix_at(const dims &batch, const dims &to, std::int64_t at) {
 
 /// Throws error unless the padded tensor and the im2col matrix have sizes within size_in_bytes()'s limit.
 void check_workspace(const op_node &n, const layers::integer_convolution &p) {
-    dims padded {p.batch, p.channels}, gathered = p.over.y;
-    for (std::size_t d = 0; d < p.over.rank(); ++d)
-        padded.push_back(p.over.x[d] + p.over.pads_begin[d] + p.over.pads_end[d]);
-    gathered.insert(gathered.end(), p.over.kernel.begin(), p.over.kernel.end());
+    dims padded {p.batch, p.channels}, gathered = p.window.y;
+    for (std::size_t d = 0; d < p.window.rank(); ++d)
+        padded.push_back(p.window.x[d] + p.window.pads_begin[d] + p.window.pads_end[d]);
+    gathered.insert(gathered.end(), p.window.kernel.begin(), p.window.kernel.end());
     gathered.push_back(p.channels / p.groups);
     for (const auto &shape : {padded, gathered})
         if (!size_in_bytes({onnx::type::uint8, shape}))

@@ -14,10 +14,10 @@ namespace {
 constexpr std::int64_t depth = amx_depth, step_bytes = depth * amx_columns;
 
 /// Prefetch distance in bytes. One step to four measure the same.
-constexpr std::int64_t ahead = 2 * step_bytes;
+constexpr std::int64_t prefetch_bytes = 2 * step_bytes;
 
 /// The memory layout of LDTILECFG (Intel SDM).
-struct alignas(64) tile_shapes {
+struct alignas(64) tile_config {
     std::uint8_t palette = 0, start_row = 0, reserved[14] = {};
     std::uint16_t row_bytes[16] = {};
     std::uint8_t rows[16] = {};
@@ -25,25 +25,25 @@ struct alignas(64) tile_shapes {
 
 /// Configures the tiles: 0 to 3 are sums of 16 columns each, 4 is x, 5 to 7 are weights. The destructor restores the
 /// configuration that oneDNN may have loaded on this thread and rely on.
-class shaped_tiles {
+class tile_configuration {
   public:
-    explicit shaped_tiles(std::int64_t rows) {
-        _tile_storeconfig(&before_);
-        tile_shapes shapes;
-        shapes.palette = 1;
+    explicit tile_configuration(std::int64_t rows) {
+        _tile_storeconfig(&saved_);
+        tile_config config;
+        config.palette = 1;
         for (int t = 0; t < 8; ++t) {
-            shapes.row_bytes[t] = 64;
-            shapes.rows[t] = static_cast<std::uint8_t>(t < 5 ? rows : 16);
+            config.row_bytes[t] = 64;
+            config.rows[t] = static_cast<std::uint8_t>(t < 5 ? rows : 16);
         }
         std::atomic_signal_fence(std::memory_order_seq_cst); // the compiler does not know what LDTILECFG reads
-        _tile_loadconfig(&shapes);
+        _tile_loadconfig(&config);
     }
-    shaped_tiles(const shaped_tiles &) = delete;
-    shaped_tiles &operator=(const shaped_tiles &) = delete;
-    ~shaped_tiles() { _tile_loadconfig(&before_); }
+    tile_configuration(const tile_configuration &) = delete;
+    tile_configuration &operator=(const tile_configuration &) = delete;
+    ~tile_configuration() { _tile_loadconfig(&saved_); }
 
   private:
-    tile_shapes before_;
+    tile_config saved_;
 };
 
 // Tile numbers are literals, as the intrinsics require.
@@ -82,8 +82,8 @@ void store(std::int32_t *y, std::int64_t stride_bytes) {
 }
 
 /// The remainder of each row of x, padded with zeros to a tile's depth.
-struct alignas(64) row_ends {
-    row_ends(const panel_product &p, const std::byte *x) {
+struct alignas(64) row_remainders {
+    row_remainders(const panel_product &p, const std::byte *x) {
         const auto whole = p.inner / depth * depth;
         for (std::int64_t r = 0; r < p.rows && whole < p.inner; ++r)
             std::memcpy(bytes[r], x + r * p.inner + whole, static_cast<std::size_t>(p.inner - whole));
@@ -92,12 +92,13 @@ struct alignas(64) row_ends {
     std::byte bytes[amx_rows][depth] = {};
 };
 
-/// Computes the sums of a panel in tiles 0 to 3. `ends` has the remainder of the inner dimension.
+/// Computes the sums of a panel in tiles 0 to 3. `remainders` has the remainder of the inner dimension.
 template <bool x_is_signed>
-void multiply_panel(const panel_product &p, const std::byte *x, const row_ends &ends, const std::int8_t *w) {
+void multiply_panel(
+        const panel_product &p, const std::byte *x, const row_remainders &remainders, const std::int8_t *w) {
     const auto add = [&](const std::byte *from, std::int64_t stride) {
         for (std::int64_t i = 0; i < step_bytes; i += 64)
-            _mm_prefetch(reinterpret_cast<const char *>(w + ahead + i), _MM_HINT_T0);
+            _mm_prefetch(reinterpret_cast<const char *>(w + prefetch_bytes + i), _MM_HINT_T0);
         add_products<x_is_signed>(from, stride, w);
         w += step_bytes;
     };
@@ -108,15 +109,15 @@ void multiply_panel(const panel_product &p, const std::byte *x, const row_ends &
     const auto whole = p.inner / depth * depth;
     for (std::int64_t k = 0; k < whole; k += depth)
         add(x + k, p.inner);
-    if (whole < p.inner) add(ends.bytes[0], depth);
+    if (whole < p.inner) add(remainders.bytes[0], depth);
 }
 
 void multiply_panels(const panel_product &p, const std::byte *x, parallel::range panels, std::int32_t *y) {
-    const shaped_tiles tiles(p.rows);
-    const row_ends ends(p, x);
+    const tile_configuration tiles(p.rows);
+    const row_remainders remainders(p, x);
     for (auto panel = panels.begin; panel < panels.end; ++panel) {
         const auto *w = p.weights + panel * p.panel_bytes;
-        p.x_is_signed ? multiply_panel<true>(p, x, ends, w) : multiply_panel<false>(p, x, ends, w);
+        p.x_is_signed ? multiply_panel<true>(p, x, remainders, w) : multiply_panel<false>(p, x, remainders, w);
         const auto first = panel * amx_columns, columns = p.columns - first;
         if (columns >= amx_columns) {
             store(y + first, p.columns * 4);

@@ -28,7 +28,7 @@ void multiply_rows(const panel_product &p, const std::byte *x, std::int64_t pane
     for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 16
         for (int v = 0; v < vectors; ++v)
-            sums[r][v] = V::load(p.start + first + v * V::lanes);
+            sums[r][v] = V::load(p.compensation + first + v * V::lanes);
 
     /// four_of(row): the four elements of a row that the weights multiply.
     const auto add = [&](const std::int8_t *weights, auto four_of) __attribute__((always_inline)) {

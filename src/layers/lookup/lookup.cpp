@@ -8,7 +8,7 @@ namespace dynquant::lookup {
 namespace {
 
 /// Bytes of a cache line. Splitting by lines keeps threads from writing to the same one where dst is aligned.
-constexpr std::int64_t piece = 64;
+constexpr std::int64_t line_bytes = 64;
 
 /// A look-up of a byte takes about a quarter of the time of a conversion, the unit of parallel::parts_for.
 constexpr std::int64_t bytes_per_element = 4;
@@ -34,11 +34,11 @@ look_up_function function_for(isa most) {
 
 void look_up(look_up_function function, const table &values, const std::uint8_t *src, std::uint8_t *dst,
         std::int64_t count, int threads) {
-    const auto pieces = (count + piece - 1) / piece;
+    const auto lines = (count + line_bytes - 1) / line_bytes;
     const auto parts = parallel::parts_for(count / bytes_per_element, threads);
-    parallel::for_each_part(pieces, parts, [&](parallel::range part) {
-        const auto begin = part.begin * piece;
-        function(values, src + begin, dst + begin, std::min(part.end * piece, count) - begin);
+    parallel::for_each_part(lines, parts, [&](parallel::range part) {
+        const auto begin = part.begin * line_bytes;
+        function(values, src + begin, dst + begin, std::min(part.end * line_bytes, count) - begin);
     });
 }
 

@@ -15,11 +15,11 @@ using desc = dnnl::memory::desc;
 
 /// The descriptor of a channels-last tensor. oneDNN's logical order is batch, channels, spatial dimensions.
 desc channels_last(std::int64_t batch, std::int64_t channels, const dims &spatial, dnnl::memory::data_type type) {
-    dims shape {batch, channels}, lying {batch};
+    dims shape {batch, channels}, memory_order {batch};
     shape.insert(shape.end(), spatial.begin(), spatial.end());
-    lying.insert(lying.end(), spatial.begin(), spatial.end());
-    lying.push_back(channels);
-    auto strides = row_major(lying);
+    memory_order.insert(memory_order.end(), spatial.begin(), spatial.end());
+    memory_order.push_back(channels);
+    auto strides = row_major(memory_order);
     strides.insert(strides.begin() + 1, strides.back());
     strides.pop_back();
     return {shape, type, strides};
@@ -27,7 +27,7 @@ desc channels_last(std::int64_t batch, std::int64_t channels, const dims &spatia
 
 int8_primitive primitive_of(const problem &p, const std::int8_t *w) {
     using type = dnnl::memory::data_type;
-    const auto &window = p.over;
+    const auto &window = p.window;
     dims weights {p.filters / p.groups, p.channels / p.groups};
     if (p.groups > 1) weights.insert(weights.begin(), p.groups);
     weights.insert(weights.end(), window.kernel.begin(), window.kernel.end());
@@ -49,11 +49,11 @@ class padding {
     explicit padding(const problem &p)
         : value_(p.x_zero_point)
         , batch_(p.batch)
-        , x_(p.over.x)
-        , begin_(p.over.pads_begin)
-        , padded_(p.over.x) {
+        , x_(p.window.x)
+        , begin_(p.window.pads_begin)
+        , padded_(p.window.x) {
         for (std::size_t d = 0; d < padded_.size(); ++d)
-            padded_[d] += begin_[d] + p.over.pads_end[d];
+            padded_[d] += begin_[d] + p.window.pads_end[d];
         for (auto *extents : {&x_, &padded_}) // merge spatial columns and channels
             extents->back() *= p.channels;
         begin_.back() *= p.channels;
@@ -93,11 +93,11 @@ class padding {
     dims x_, begin_, padded_;
 };
 
-class direct final : public integer_sums {
+class direct_convolution final : public integer_sums {
   public:
-    direct(const problem &p, const std::int8_t *w, std::vector<std::int32_t> bias)
+    direct_convolution(const problem &p, const std::int8_t *w, std::vector<std::int32_t> bias)
         : bias_(std::move(bias))
-        , needs_padding_(p.x_zero_point != 0 && p.over.is_padded())
+        , needs_padding_(p.x_zero_point != 0 && p.window.is_padded())
         , padding_(p)
         , primitive_(primitive_of(needs_padding_ ? padded(p) : p, w)) {}
 
@@ -112,7 +112,7 @@ class direct final : public integer_sums {
 
   private:
     static problem padded(problem p) {
-        auto &w = p.over;
+        auto &w = p.window;
         for (std::size_t d = 0; d < w.rank(); ++d)
             w.x[d] = w.padded(d);
         w.pads_begin = w.pads_end = dims(w.rank(), 0);
@@ -128,7 +128,7 @@ class direct final : public integer_sums {
 /// -x_zero_point times the sum of each filter's weights, wrapping.
 std::vector<std::int32_t> bias_of(const problem &p, const std::int8_t *w) {
     if (p.x_zero_point == 0) return {};
-    const auto taps = p.channels / p.groups * *volume(p.over.kernel);
+    const auto taps = p.channels / p.groups * *volume(p.window.kernel);
     std::vector<std::int32_t> bias;
     for (std::int64_t f = 0; f < p.filters; ++f) {
         std::int64_t sum = 0;
@@ -140,7 +140,7 @@ std::vector<std::int32_t> bias_of(const problem &p, const std::int8_t *w) {
 }
 
 bool is_exact(const problem &p, const std::int8_t *w) {
-    const auto taps = p.channels / p.groups * *volume(p.over.kernel), filters = p.filters / p.groups;
+    const auto taps = p.channels / p.groups * *volume(p.window.kernel), filters = p.filters / p.groups;
     const auto rows = product_weights(p, w);
     for (std::int64_t g = 0; g < p.groups; ++g)
         if (exact_slices(rows.data() + g * taps * filters, taps, filters).size() > 1) return false;
@@ -149,27 +149,27 @@ bool is_exact(const problem &p, const std::int8_t *w) {
 
 /// Maximum columns for oneDNN, which generates about 100 bytes of code per column: more would take seconds and
 /// megabytes.
-constexpr std::int64_t most_columns = std::int64_t {1} << 16;
+constexpr std::int64_t max_columns = std::int64_t {1} << 16;
 
 /// Whether all extents fit oneDNN's int, and the generated code stays small.
 bool is_of_a_size_for_onednn(const problem &p) {
-    const auto &w = p.over;
+    const auto &w = p.window;
     for (std::size_t d = 0; d < w.rank(); ++d) {
         if (!fits_int(dims {w.padded(d), w.covered(d), w.strides[d]})) return false;
-        if (d + 1 == w.rank() && w.padded(d) > most_columns) return false;
+        if (d + 1 == w.rank() && w.padded(d) > max_columns) return false;
     }
     return fits_int(dims {p.batch, p.channels, p.filters});
 }
 
 } // namespace
 
-std::unique_ptr<const integer_sums> direct_convolution(const problem &p, const std::int8_t *w) {
+std::unique_ptr<const integer_sums> make_direct_convolution(const problem &p, const std::int8_t *w) {
     const bool has_zero_points = std::ranges::any_of(p.w_zero_points, [](std::int32_t zp) { return zp != 0; });
-    if (!int8_is_exact() || has_zero_points || p.channels == 0 || p.over.rank() > 3 || !is_of_a_size_for_onednn(p)
+    if (!int8_is_exact() || has_zero_points || p.channels == 0 || p.window.rank() > 3 || !is_of_a_size_for_onednn(p)
             || !is_exact(p, w))
         return nullptr;
     try {
-        return std::make_unique<direct>(p, w, bias_of(p, w));
+        return std::make_unique<direct_convolution>(p, w, bias_of(p, w));
     } catch (const dnnl::error &e) {
         if (e.status == dnnl_unimplemented) return nullptr;
         throw;

@@ -5,9 +5,9 @@
 namespace dynquant::layers {
 namespace {
 
-class onednn final : public product_slice {
+class onednn_product_slice final : public product_slice {
   public:
-    onednn(const problem &p, const std::int8_t *w)
+    onednn_product_slice(const problem &p, const std::int8_t *w)
         : primitive_(make(p, w)) {}
 
     void run(const std::byte *x, std::int32_t *y) const override { primitive_.run(x, y); }
@@ -29,10 +29,10 @@ class onednn final : public product_slice {
 
 } // namespace
 
-std::unique_ptr<const product_slice> onednn_slice(const product_slice::problem &p, const std::int8_t *w) {
+std::unique_ptr<const product_slice> make_onednn_slice(const product_slice::problem &p, const std::int8_t *w) {
     if (!fits_int(dims {p.rows, p.inner, p.columns})) return nullptr;
     try {
-        return std::make_unique<onednn>(p, w);
+        return std::make_unique<onednn_product_slice>(p, w);
     } catch (const dnnl::error &e) {
         if (e.status == dnnl_unimplemented) return nullptr;
         throw;

@@ -9,7 +9,9 @@ namespace {
 struct copying {
     static constexpr std::int64_t width = 32;
     explicit copying(const dynquant::lookup::table &) {}
-    static __m256i of(const std::uint8_t *src) { return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(src)); }
+    static __m256i look_up(const std::uint8_t *src) {
+        return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(src));
+    }
     static void store(std::uint8_t *dst, __m256i v) { _mm256_storeu_si256(reinterpret_cast<__m256i *>(dst), v); }
 };
 

@@ -9,7 +9,7 @@ namespace {
 struct copying {
     static constexpr std::int64_t width = 64;
     explicit copying(const dynquant::lookup::table &) {}
-    static __m512i of(const std::uint8_t *src) { return _mm512_loadu_si512(src); }
+    static __m512i look_up(const std::uint8_t *src) { return _mm512_loadu_si512(src); }
     static void store(std::uint8_t *dst, __m512i v) { _mm512_storeu_si512(dst, v); }
 };
 

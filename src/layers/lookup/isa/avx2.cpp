@@ -11,13 +11,13 @@ struct avx2 {
     using bytes = __m256i;
     static bytes load(const std::uint8_t *p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(p)); }
     static void store(std::uint8_t *p, bytes v) { _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), v); }
-    static bytes sixteen(const std::uint8_t *p) {
+    static bytes broadcast_16(const std::uint8_t *p) {
         return _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i *>(p)));
     }
     static bytes sign_bits() { return _mm256_set1_epi8(-128); }
     static bytes shuffle(bytes values, bytes x) { return _mm256_shuffle_epi8(values, x); }
     static bytes exclusive_or(bytes a, bytes b) { return _mm256_xor_si256(a, b); }
-    static bytes less_sixteen(bytes x) { return _mm256_subs_epi8(x, _mm256_set1_epi8(16)); }
+    static bytes subtract_16(bytes x) { return _mm256_subs_epi8(x, _mm256_set1_epi8(16)); }
 };
 
 } // namespace

@@ -11,13 +11,13 @@ struct avx512 {
     using bytes = __m512i;
     static bytes load(const std::uint8_t *p) { return _mm512_loadu_si512(p); }
     static void store(std::uint8_t *p, bytes v) { _mm512_storeu_si512(p, v); }
-    static bytes sixteen(const std::uint8_t *p) {
+    static bytes broadcast_16(const std::uint8_t *p) {
         return _mm512_broadcast_i32x4(_mm_load_si128(reinterpret_cast<const __m128i *>(p)));
     }
     static bytes sign_bits() { return _mm512_set1_epi8(-128); }
     static bytes shuffle(bytes values, bytes x) { return _mm512_shuffle_epi8(values, x); }
     static bytes exclusive_or(bytes a, bytes b) { return _mm512_xor_si512(a, b); }
-    static bytes less_sixteen(bytes x) { return _mm512_subs_epi8(x, _mm512_set1_epi8(16)); }
+    static bytes subtract_16(bytes x) { return _mm512_subs_epi8(x, _mm512_set1_epi8(16)); }
 };
 
 } // namespace

@@ -15,7 +15,7 @@ class by_permutations {
             values_[k] = _mm512_loadu_si512(values.data() + k * width);
     }
 
-    __m512i of(const std::uint8_t *src) const {
+    __m512i look_up(const std::uint8_t *src) const {
         const __m512i x = _mm512_loadu_si512(src);
         const __m512i low = _mm512_permutex2var_epi8(values_[0], x, values_[1]);
         const __m512i high = _mm512_permutex2var_epi8(values_[2], x, values_[3]);

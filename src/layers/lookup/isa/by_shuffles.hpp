@@ -2,11 +2,11 @@
 //     width              bytes in a vector
 //     bytes              the vector type
 //     load(p), store(p, v)
-//     sixteen(p)         broadcasts p[0] to p[15] to each 128-bit lane; p is aligned
+//     broadcast_16(p)    broadcasts p[0] to p[15] to each 128-bit lane; p is aligned
 //     sign_bits()        -128 in each byte
 //     shuffle(t, x)      t[x % 16] within each 128-bit lane; 0 where x is negative as a signed byte
 //     exclusive_or(a, b)
-//     less_sixteen(x)    x - 16, saturating as signed bytes
+//     subtract_16(x)     x - 16, saturating as signed bytes
 #pragma once
 
 #include <cstddef>
@@ -30,10 +30,10 @@ class by_shuffles {
         for (std::size_t i = 0; i < 256; ++i)
             differences[i] = i % (16 * half) < 16 ? values[i] : values[i] ^ values[i - 16];
         for (int h = 0; h < 2 * half; ++h)
-            rows_[h] = V::sixteen(differences + 16 * h);
+            rows_[h] = V::broadcast_16(differences + 16 * h);
     }
 
-    typename V::bytes of(const std::uint8_t *src) const {
+    typename V::bytes look_up(const std::uint8_t *src) const {
         const auto x = V::load(src);
         return V::exclusive_or(of_half(rows_, x), of_half(rows_ + half, V::exclusive_or(x, V::sign_bits())));
     }
@@ -46,7 +46,7 @@ class by_shuffles {
     static typename V::bytes of_half(const typename V::bytes *rows, typename V::bytes x) {
         auto sum = V::shuffle(rows[0], x);
         for (int h = 1; h < half; ++h) {
-            x = V::less_sixteen(x);
+            x = V::subtract_16(x);
             sum = V::exclusive_or(sum, V::shuffle(rows[h], x));
         }
         return sum;
