@@ -65,7 +65,7 @@ void include(value_range &range, std::span<const float> values, bool is_first) {
 }
 
 /// Prepares the model with these values as its outputs.
-dynquant::model observing(const float_model &m, const std::vector<std::string> &values) {
+dynquant::model prepare_with_outputs(const float_model &m, const std::vector<std::string> &values) {
     auto g = m.known;
     g.outputs.clear();
     for (const auto &value : values)
@@ -80,7 +80,7 @@ void find_types(float_model &m) {
     std::vector<std::string> values;
     for (const auto &n : m.known.nodes)
         std::ranges::copy_if(n.outputs, std::back_inserter(values), [](const auto &name) { return !name.empty(); });
-    const auto all = observing(m, values);
+    const auto all = prepare_with_outputs(m, values);
     for (const auto *ports : {&all.inputs(), &all.outputs()})
         for (const auto &p : *ports)
             m.known.value_types[p.name] = {p.type, p.shape};
@@ -98,7 +98,7 @@ void show_progress(std::int64_t done, std::int64_t runs) {
 float_model read_float_model(const std::string &file, const std::vector<std::string> &calibration) {
     float_model m;
     m.file = file;
-    m.stated = naming(file, [&] {
+    m.stated = prefix_errors(file, [&] {
         auto g = read(bytes_of_file(file));
         inline_constants(g);
         check_codified_operators(g);
@@ -125,7 +125,7 @@ float_model read_float_model(const std::string &file, const std::vector<std::str
 
 value_ranges calibrate(const float_model &m) {
     const auto values = values_to_calibrate(m.known);
-    const auto observed = observing(m, values);
+    const auto observed = prepare_with_outputs(m, values);
     std::vector<std::vector<float>> results;
     std::vector<void *> outputs;
     for (const auto &port : observed.outputs()) {

@@ -38,8 +38,8 @@ void write_file(const std::string &path, const std::string &bytes) {
 
 exit_status codify(const codify_arguments &given) {
     auto m = read_float_model(given.file, given.calibration);
-    auto result =
-            naming(given.file, [&] { return dynquant::models::codify(m.known, calibrate(m), options_of(given)); });
+    auto result = prefix_errors(
+            given.file, [&] { return dynquant::models::codify(m.known, calibrate(m), options_of(given)); });
     result.model.inputs = m.stated.inputs; // with their free extents
     result.model.outputs = m.stated.outputs;
     for (const auto &note : result.notes)
@@ -51,7 +51,7 @@ exit_status codify(const codify_arguments &given) {
     write_file(given.output, bytes);
     say(given.output, ": ", dynquant::counted(result.model.nodes.size(), "node"), " for the ", m.known.nodes.size(),
             " of ", given.file, ", scales from ", dynquant::counted(static_cast<std::size_t>(m.runs), "sample"));
-    return all_well;
+    return success;
 }
 
 } // namespace dqmodel

@@ -14,7 +14,7 @@
 
 namespace dqmodel {
 
-enum exit_status { all_well, differs, not_understood };
+enum exit_status { success, failure, usage_error };
 
 struct inspect_arguments {
     std::string file;

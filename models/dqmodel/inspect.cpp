@@ -102,11 +102,12 @@ exit_status inspect(const inspect_arguments &given) {
     dynquant::model_options opts;
     opts.shapes = shapes_of(given.shapes);
     const auto bytes = dynquant::models::bytes_of_file(given.file);
-    dynquant::models::naming(given.file, [&] { expect_shapes(dynquant::models::read(bytes).inputs, opts.shapes); });
+    dynquant::models::prefix_errors(
+            given.file, [&] { expect_shapes(dynquant::models::read(bytes).inputs, opts.shapes); });
     const auto m = dynquant::model::parse(bytes, given.file, opts);
     if (!given.json) {
         print(m);
-        return all_well;
+        return success;
     }
     auto stages = nlohmann::ordered_json::array();
     for (const auto &s : m.stages())
@@ -115,7 +116,7 @@ exit_status inspect(const inspect_arguments &given) {
             {"inputs", json_of(m.inputs())}, {"outputs", json_of(m.outputs())}, {"stages", stages}}
                       .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
                       .c_str());
-    return all_well;
+    return success;
 }
 
 } // namespace dqmodel

@@ -52,33 +52,33 @@ bool is_one(const graph &g, const std::string &scale) {
 }
 
 /// An element type given by an attribute, or the default where it is omitted or 0.
-element_type type_attribute(const node &n, const char *name, element_type otherwise) {
+element_type type_attribute(const node &n, const char *name, element_type default_value) {
     for (const auto &a : n.attributes)
         if (const auto *value = std::get_if<std::int64_t>(&a.value); value && a.name == name && *value != 0)
             return static_cast<element_type>(*value);
-    return otherwise;
+    return default_value;
 }
 
 /// Whether QuantizeLinear has scale 1 and zero point 0, so that it only rounds and saturates.
-bool only_rounds(const graph &g, const node &n, const tensor *zero_point) {
+bool is_rounding_only(const graph &g, const node &n, const tensor *zero_point) {
     if (n.inputs.size() < 2 || !is_one(g, n.inputs[1])) return false;
     if (!zero_point) return n.inputs.size() == 2 || n.inputs[2].empty();
     return std::ranges::all_of(zero_point->data, [](std::byte b) { return b == std::byte {0}; });
 }
 
 /// Completes a rescaling at the node n that rounds it, with its 8-bit result or the reason why there is none.
-void end_at(const graph &g, const node &n, layer_rescaling &l) {
+void complete(const graph &g, const node &n, layer_rescaling &l) {
     if (n.op_type == "Cast" && type_attribute(n, "to", type::undefined) == type::float16) {
-        l.without = "its rescaled values are rounded to float16, which no right shift does";
+        l.reason = "its rescaled values are rounded to float16, which no right shift does";
         return;
     }
     const auto at = n.inputs.size() > 2 ? g.initializers.find(n.inputs[2]) : g.initializers.end();
     const auto *zero_point = at == g.initializers.end() ? nullptr : &at->second;
     l.type = zero_point ? zero_point->what.type : type_attribute(n, "output_dtype", type::uint8);
-    if (n.op_type != "QuantizeLinear" || !only_rounds(g, n, zero_point))
-        l.without = "its rescaled values are not rounded by a QuantizeLinear of scale 1 and zero point 0";
+    if (n.op_type != "QuantizeLinear" || !is_rounding_only(g, n, zero_point))
+        l.reason = "its rescaled values are not rounded by a QuantizeLinear of scale 1 and zero point 0";
     else if (l.type != type::uint8 && l.type != type::int8)
-        l.without = dynquant::concat("its rescaled values are rounded to ", dynquant::onnx::name_of(l.type),
+        l.reason = dynquant::concat("its rescaled values are rounded to ", dynquant::onnx::name_of(l.type),
                 ", where integers of 8 bits are expected");
     else
         l.result = n.outputs.front();
@@ -109,7 +109,7 @@ std::vector<layer_rescaling> rescalings_from(
         const auto at = users_of.find(value);
         if (at == users_of.end()) {
             ended.push_back(so_far);
-            ended.back().without = dynquant::concat("nothing rounds its rescaled values, '", value, "'");
+            ended.back().reason = dynquant::concat("nothing rounds its rescaled values, '", value, "'");
             continue;
         }
         for (const auto *n : at->second) {
@@ -120,7 +120,7 @@ std::vector<layer_rescaling> rescalings_from(
             if (l.multipliers.size() > so_far.multipliers.size() || n->op_type == "Relu") {
                 open.push_back({std::move(l), n->outputs.front()});
             } else {
-                end_at(g, *n, l);
+                complete(g, *n, l);
                 ended.push_back(std::move(l));
             }
         }
@@ -182,7 +182,7 @@ class broadcast {
 
 } // namespace
 
-std::int64_t shifted(std::int32_t sum, std::int64_t integer, int shift) {
+std::int64_t shift_and_round(std::int32_t sum, std::int64_t integer, int shift) {
     const auto product = sum * integer;
     if (shift >= 62) return 0; // |product| <= 2^55 is less than half of 2^62
     const auto floor = product >> shift, rest = product - (floor << shift), half = (std::int64_t {1} << shift) / 2;
@@ -203,7 +203,7 @@ std::vector<layer_rescaling> rescalings_of(const graph &g) {
         }
     }
     for (auto &l : result)
-        if (count[l.layer] > 1 && l.without.empty()) l.layer += dynquant::concat(", '", l.result, "'");
+        if (count[l.layer] > 1 && l.reason.empty()) l.layer += dynquant::concat(", '", l.result, "'");
     return result;
 }
 
@@ -223,7 +223,7 @@ integer_differences compare_with_integers(const layer_rescaling &l, const dynqua
         for (const auto &m : multipliers)
             multiply(r, m.at(static_cast<std::int64_t>(i)));
         if (l.relu && r.integer < 0) throw std::runtime_error("its multipliers are negative, and there is a Relu");
-        const auto given = std::clamp(shifted(sums[i], r.integer, r.shift), lowest, highest);
+        const auto given = std::clamp(shift_and_round(sums[i], r.integer, r.shift), lowest, highest);
         const auto bits = std::to_integer<std::uint8_t>(result[i]);
         const std::int64_t expected = is_unsigned ? bits : static_cast<std::int8_t>(bits);
         d.count += given != expected;

@@ -13,7 +13,7 @@
 namespace dqmodel {
 
 /// sum * integer * 2^-shift, rounded half to even. Precondition: |integer| <= 2^24, so that 64 bits hold the product.
-std::int64_t shifted(std::int32_t sum, std::int64_t integer, int shift);
+std::int64_t shift_and_round(std::int32_t sum, std::int64_t integer, int shift);
 
 /// The rescaling of a layer, from its nodes. A layer whose sums are rescaled to several results has one per result.
 struct layer_rescaling {
@@ -22,7 +22,7 @@ struct layer_rescaling {
     dynquant::onnx::element_type type = 0;
     std::vector<const dynquant::models::tensor *> multipliers = {};
     bool relu = false;
-    std::string without = {}; // why integers cannot state it; empty where they can
+    std::string reason = {}; // why integers cannot state it; empty where they can
 };
 
 /// All rescalings of a pre-quantized model, in order. They point into g, which must outlive them.

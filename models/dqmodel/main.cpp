@@ -16,7 +16,7 @@ namespace dqmodel {
 namespace {
 
 /// Prints one line to stderr.
-exit_status complain(const std::string &text, exit_status status) {
+exit_status report_error(const std::string &text, exit_status status) {
     std::cerr << "dqmodel: " << dynquant::printable(text) << '\n';
     return status;
 }
@@ -28,7 +28,7 @@ struct action {
 };
 
 /// Each use of the option takes one value, so that FILE may follow it.
-void take_one_each(CLI::Option *option) {
+void take_one_value(CLI::Option *option) {
     option->allow_extra_args(false);
 }
 
@@ -37,7 +37,7 @@ void add_inspect(CLI::App &app, action &chosen) {
             "Shows a model's layers: patterns, shapes, types, rescalings, what is computed at once and what is not");
     auto given = std::make_shared<inspect_arguments>();
     command->add_option("FILE", given->file, "An ONNX model")->required();
-    take_one_each(command->add_option(
+    take_one_value(command->add_option(
             "--shape", given->shapes, "The shape of an input that the model leaves open: name=1,28,28"));
     command->add_flag("--json", given->json, "As JSON");
     command->callback([given, &chosen] { chosen = {[given] { return inspect(*given); }, given->file}; });
@@ -47,10 +47,10 @@ void add_run(CLI::App &app, action &chosen) {
     auto *command = app.add_subcommand("run", "Runs a model on .npy files");
     auto given = std::make_shared<run_arguments>();
     command->add_option("FILE", given->file, "An ONNX model")->required();
-    take_one_each(command->add_option("--input", given->inputs,
+    take_one_value(command->add_option("--input", given->inputs,
             "name=x.npy, once for each input; x.npy will do for a model of one. Its shape fills in what the model "
             "leaves open"));
-    take_one_each(command->add_option("--shape", given->shapes,
+    take_one_value(command->add_option("--shape", given->shapes,
             "The shape of an input that the model leaves open, when it is not that of the file: name=1,28,28"));
     command->add_option("--output", given->output, "Folder for the results, NAME.npy each. Default: the current one");
     command->add_option("--compare", given->compare,
@@ -81,10 +81,10 @@ void add_codify(CLI::App &app, action &chosen) {
             "Flatten, Reshape, Transpose and MaxPool");
     auto given = std::make_shared<codify_arguments>();
     command->add_option("FILE", given->file, "An ONNX model of float32")->required();
-    take_one_each(command->add_option("--calibration", given->calibration,
-                                 "x.npy, or name=x.npy once for each input: samples along the first axis. The largest "
-                                 "magnitudes give the scales; of what is 0 throughout the scale is 1")
-                          ->required());
+    take_one_value(command->add_option("--calibration", given->calibration,
+                                  "x.npy, or name=x.npy once for each input: samples along the first axis. The largest "
+                                  "magnitudes give the scales; of what is 0 throughout the scale is 1")
+                           ->required());
     command->add_option("--rescale", given->rescale, "One Mul, or Quant_scale and Quant_shift. Default: 2mul")
             ->check(CLI::IsMember({"1mul", "2mul"}));
     command->add_option("--activation", given->activation, "Tanh and Sigmoid of 8 bits or in float16. Default: int8")
@@ -136,23 +136,23 @@ exit_status main(int argc, const char *const *argv) {
         app.parse(argc, argv);
     } catch (const CLI::CallForVersion &e) {
         std::cout << e.what() << '\n';
-        return all_well;
+        return success;
     } catch (const CLI::Success &) { // --help
         std::cout << app.help();
-        return all_well;
+        return success;
     } catch (const CLI::ParseError &e) {
-        return complain(dynquant::concat(problem(app, argc, argv, e), " (--help tells the usage)"), not_understood);
+        return report_error(dynquant::concat(problem(app, argc, argv, e), " (--help tells the usage)"), usage_error);
     }
     try {
         return chosen.run();
     } catch (const dynquant::error &e) {
-        return complain(e.message, differs);
+        return report_error(e.message, failure);
     } catch (const std::bad_alloc &) {
-        return complain(dynquant::concat(chosen.file,
-                                ": expected a model and values for which there is memory, given larger ones"),
-                differs);
+        return report_error(dynquant::concat(chosen.file,
+                                    ": expected a model and values for which there is memory, given larger ones"),
+                failure);
     } catch (const std::exception &e) {
-        return complain(e.what(), differs);
+        return report_error(e.what(), failure);
     }
 }
 

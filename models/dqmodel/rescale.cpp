@@ -41,7 +41,7 @@ exit_status rescale(const rescale_arguments &given) {
     std::printf("Quant_multiplier %.9g", r.value());
     const double error = (r.value() - multiplier) / multiplier;
     std::printf(error == 0 ? ", exactly\n" : ", %.2g of it too small\n", -error);
-    return all_well;
+    return success;
 }
 
 } // namespace dqmodel

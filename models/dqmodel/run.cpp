@@ -31,7 +31,7 @@ struct job {
 job read_job(const run_arguments &given) {
     job j;
     j.bytes = bytes_of_file(given.file);
-    const auto ports = naming(given.file, [&] { return read(j.bytes).inputs; });
+    const auto ports = prefix_errors(given.file, [&] { return read(j.bytes).inputs; });
     const auto files = files_of(given.inputs, ports, "--input");
     j.options.fuse = given.fuse;
     j.options.threads = given.threads;
@@ -106,7 +106,7 @@ void print(const layer_rescaling &l, const integer_differences &d) {
 }
 
 /// A model whose outputs are values of the graph, and their contents.
-struct observed {
+struct observed_model {
     dynquant::model model;
     results values;
 
@@ -116,7 +116,7 @@ struct observed {
     }
 };
 
-integer_differences compare_with_integers(const layer_rescaling &l, const observed &o) {
+integer_differences compare_with_integers(const layer_rescaling &l, const observed_model &o) {
     const auto &sums = o.values[o.index_of(l.sums)];
     const auto result = o.index_of(l.result);
     return compare_with_integers(l, o.model.outputs()[result].shape,
@@ -131,20 +131,20 @@ void compare_with_integers(const job &j, const run_arguments &given) {
     const auto layers = rescalings_of(g);
     std::set<std::string> wanted;
     for (const auto &l : layers)
-        if (l.without.empty()) wanted.insert({l.sums, l.result});
+        if (l.reason.empty()) wanted.insert({l.sums, l.result});
     g.outputs.clear();
     for (const auto &value : wanted)
         g.outputs.push_back({value});
-    observed o {dynquant::model::parse(write(g), given.file, j.options), {}};
+    observed_model o {dynquant::model::parse(write(g), given.file, j.options), {}};
     o.values = run_once(j, o.model);
     for (const auto &l : layers) {
-        auto without = l.without;
+        auto reason = l.reason;
         try {
-            if (without.empty()) print(l, compare_with_integers(l, o));
+            if (reason.empty()) print(l, compare_with_integers(l, o));
         } catch (const std::runtime_error &e) {
-            without = e.what();
+            reason = e.what();
         }
-        if (!without.empty()) say(l.layer, ": no integers to compare with: ", without);
+        if (!reason.empty()) say(l.layer, ": no integers to compare with: ", reason);
     }
     if (layers.empty()) std::puts("no layers with a rescaling");
 }
@@ -170,8 +170,8 @@ exit_status run(const run_arguments &given) {
                 dynquant::to_string(m.outputs()[i].shape));
     if (given.repeat > 0) print_time(j, m, given.repeat);
     if (given.compare == "integer") compare_with_integers(j, given);
-    if (given.compare == "reference" && !equals_reference(j, given, m, got)) return differs;
-    return all_well;
+    if (given.compare == "reference" && !equals_reference(j, given, m, got)) return failure;
+    return success;
 }
 
 } // namespace dqmodel

@@ -35,7 +35,7 @@ std::size_t index_of(const std::vector<port> &ports, const std::string &name) {
 struct executor::workspace {
     explicit workspace(const executor &e)
         : bytes(static_cast<std::byte *>(::operator new[](e.workspace_bytes_, cache_line)))
-        , stage_inputs(e.most_inputs_)
+        , stage_inputs(e.max_inputs_)
         , arena(e.threads_ > 0 ? e.threads_ : tbb::task_arena::automatic) {}
 
     std::unique_ptr<std::byte, free_aligned> bytes;
@@ -58,7 +58,7 @@ class executor::planner {
             step s {std::move(stages[i].work), {}, place_of(stages[i].output, memory), memory.offsets[scratch_[i]]};
             for (const auto &input : stages[i].inputs)
                 s.inputs.push_back(place_of(input, memory));
-            executor_.most_inputs_ = std::max(executor_.most_inputs_, s.inputs.size());
+            executor_.max_inputs_ = std::max(executor_.max_inputs_, s.inputs.size());
             executor_.steps_.push_back(std::move(s));
         }
         add_copies(memory);

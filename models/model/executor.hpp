@@ -47,7 +47,7 @@ class executor {
     std::map<std::string, tensor> constants_;
     std::vector<step> steps_;
     std::vector<copy> copies_;
-    std::size_t workspace_bytes_ = 0, most_inputs_ = 0;
+    std::size_t workspace_bytes_ = 0, max_inputs_ = 0;
     int threads_;
     mutable parallel::pool<workspace> idle_;
 };

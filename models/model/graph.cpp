@@ -43,11 +43,11 @@ std::optional<int> bits_in(onnx::element_type type) {
 std::optional<std::int64_t> size_in_bytes(const tensor_type &what) {
     // Beyond any memory, while sums of such sizes do not overflow. The extents of empty tensors, with 1 for 0, must
     // obey the limit, as they are multiplied elsewhere.
-    constexpr auto most_elements = std::int64_t {1} << 44;
+    constexpr auto max_elements = std::int64_t {1} << 44;
     const auto bits = bits_in(what.type);
     auto extents = what.shape;
     std::ranges::replace(extents, 0, 1);
-    if (!bits || volume(extents).value_or(most_elements) >= most_elements) return std::nullopt;
+    if (!bits || volume(extents).value_or(max_elements) >= max_elements) return std::nullopt;
     const auto elements = *volume(what.shape);
     return *bits < 8 ? elements / 8 * *bits + (elements % 8 * *bits + 7) / 8 : elements * (*bits / 8);
 }

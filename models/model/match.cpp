@@ -15,14 +15,16 @@ struct step {
 };
 
 /// The steps after the product. One Mul is Quant_multiplier, two are Quant_scale and Quant_shift.
-constexpr step rescaling[] = {{&adds_bias, true}, {&casts_to_float}, {&multiplies}, {&multiplies, true}, {&relu, true}};
+constexpr step rescaling[] = {
+        {&bias_rule, true}, {&cast_to_float_rule}, {&multiplier_rule}, {&multiplier_rule, true}, {&relu_rule, true}};
 
 /// The steps after the rescaling, longest first.
-constexpr step int8_activation[] = {{&quantizes_rescaled}, {&dequantizes}, {&is_function}, {&quantizes_result}};
-constexpr step fp16_activation[] = {{&quantizes_rescaled}, {&dequantizes}, {&casts_to_half}, {&is_function},
-        {&casts_from_half}, {&quantizes_result}};
-constexpr step fp16_activation_at_once[] = {{&casts_to_half}, {&is_function}, {&casts_from_half}, {&quantizes_result}};
-constexpr step no_activation[] = {{&quantizes_rescaled}};
+constexpr step int8_activation[] = {{&rescaled_rule}, {&dequantize_rule}, {&function_rule}, {&result_rule}};
+constexpr step fp16_activation[] = {{&rescaled_rule}, {&dequantize_rule}, {&cast_to_half_rule}, {&function_rule},
+        {&cast_from_half_rule}, {&result_rule}};
+constexpr step fp16_activation_at_once[] = {
+        {&cast_to_half_rule}, {&function_rule}, {&cast_from_half_rule}, {&result_rule}};
+constexpr step no_activation[] = {{&rescaled_rule}};
 
 struct ending {
     std::span<const step> steps;
@@ -33,14 +35,14 @@ struct ending {
 constexpr ending endings[] = {{fp16_activation, "fp16", 5}, {int8_activation, "int8", 3},
         {fp16_activation_at_once, "fp16", 3}, {no_activation, nullptr, 0}};
 
-bool is_of(const step_rule &rule, const node &n) {
+bool has_operator_of(const step_rule &rule, const node &n) {
     return n.domain.empty() && std::ranges::any_of(rule.operators, [&](const char *op) { return n.op_type == op; });
 }
 
 /// Follows a chain of nodes from a product.
-class walk {
+class chain_matcher {
   public:
-    walk(const graph &g, const users &u, std::size_t product)
+    chain_matcher(const graph &g, const users &u, std::size_t product)
         : graph_(g)
         , users_(u)
         , axis_(channel_axis(g, g.nodes[product])) {
@@ -61,7 +63,7 @@ class walk {
         const auto next = only_user();
         if (!next) return false;
         const auto &n = graph_.nodes[*next];
-        if (!is_of(*s.rule, n)) {
+        if (!has_operator_of(*s.rule, n)) {
             if (s.optional) return true;
             reason_ = concat("after '", layer_.result, "' expected ", alternatives(s.rule->operators, std::identity {}),
                     ", given ", label(n));
@@ -97,7 +99,7 @@ class walk {
 
 std::string name_of_function(const graph &g, const layer &l) {
     for (const auto index : l.nodes)
-        if (is_of(is_function, g.nodes[index])) return g.nodes[index].op_type;
+        if (has_operator_of(function_rule, g.nodes[index])) return g.nodes[index].op_type;
     return {};
 }
 
@@ -136,12 +138,12 @@ std::size_t channel_axis(const graph &g, const node &product) {
 }
 
 match match_layer(const graph &g, const users &u, std::size_t product) {
-    walk rescaled(g, u, product);
+    chain_matcher rescaled(g, u, product);
     if (!rescaled.take(rescaling)) return {std::nullopt, rescaled.reason()};
     match result;
     std::size_t most = 0; // nodes of the longest partial match, whose reason is reported
     for (const auto &e : endings) {
-        walk whole = rescaled;
+        chain_matcher whole = rescaled;
         const bool fits = whole.take(e.steps);
         auto found = whole.so_far();
         if (fits) {

@@ -129,11 +129,11 @@ constexpr const char *add[] = {"Add"}, *cast[] = {"Cast"}, *mul[] = {"Mul"}, *re
 
 } // namespace
 
-constinit const step_rule adds_bias = {add, accept_bias}, casts_to_float = {cast, accept_cast_to_float},
-                          multiplies = {mul, accept_multiplier}, relu = {relus, accept_relu},
-                          quantizes_rescaled = {quantize, accept_rescaled},
-                          dequantizes = {dequantize, accept_dequantize}, casts_to_half = {cast, accept_cast_to_half},
-                          is_function = {functions, accept_any}, casts_from_half = {cast, accept_cast_to_float},
-                          quantizes_result = {quantize, accept_result};
+constinit const step_rule bias_rule = {add, accept_bias}, cast_to_float_rule = {cast, accept_cast_to_float},
+                          multiplier_rule = {mul, accept_multiplier}, relu_rule = {relus, accept_relu},
+                          rescaled_rule = {quantize, accept_rescaled},
+                          dequantize_rule = {dequantize, accept_dequantize},
+                          cast_to_half_rule = {cast, accept_cast_to_half}, function_rule = {functions, accept_any},
+                          cast_from_half_rule = {cast, accept_cast_to_float}, result_rule = {quantize, accept_result};
 
 } // namespace dynquant::models

@@ -29,7 +29,7 @@ struct step_rule {
     reason (*accept)(const candidate &c, layer &l);
 };
 
-extern const step_rule adds_bias, casts_to_float, multiplies, relu, quantizes_rescaled, dequantizes, casts_to_half,
-        is_function, casts_from_half, quantizes_result;
+extern const step_rule bias_rule, cast_to_float_rule, multiplier_rule, relu_rule, rescaled_rule, dequantize_rule,
+        cast_to_half_rule, function_rule, cast_from_half_rule, result_rule;
 
 } // namespace dynquant::models

@@ -85,8 +85,8 @@ memory_plan plan_memory(const std::vector<lifetime> &lifetimes) {
         const auto &life = lifetimes[i];
         if (life.bytes == 0) continue;
         for (; !live.empty() && live.begin()->first < life.first; live.erase(live.begin())) {
-            const auto over = live.begin()->second;
-            unused.give_back(plan.offsets[over], in_cache_lines(lifetimes[over].bytes));
+            const auto ended = live.begin()->second;
+            unused.give_back(plan.offsets[ended], in_cache_lines(lifetimes[ended].bytes));
         }
         plan.offsets[i] = unused.take(in_cache_lines(life.bytes));
         plan.bytes = std::max(plan.bytes, plan.offsets[i] + life.bytes);

@@ -112,7 +112,7 @@ model model::load(const std::string &path, const model_options &opts) {
 model model::parse(std::string_view bytes, const std::string &name, const model_options &opts) {
     const auto given = checked(opts);
     share_threads_with_onednn();
-    return models::naming(name, [&] {
+    return models::prefix_errors(name, [&] {
         try {
             std::shared_ptr<const implementation> impl;
             parallel::run_controlled([&] { // oneDNN reorders weights on several threads

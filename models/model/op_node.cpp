@@ -87,24 +87,25 @@ const tensor &op_node::constant(std::size_t input) const {
     return *constants[input];
 }
 
-std::int64_t op_node::integer(const char *attribute, std::int64_t otherwise) const {
+std::int64_t op_node::integer(const char *attribute, std::int64_t default_value) const {
     const auto *found = find(given, attribute);
-    return found ? std::get<std::int64_t>(found->value) : otherwise;
+    return found ? std::get<std::int64_t>(found->value) : default_value;
 }
 
-float op_node::real(const char *attribute, float otherwise) const {
+float op_node::real(const char *attribute, float default_value) const {
     const auto *found = find(given, attribute);
-    return found ? std::get<float>(found->value) : otherwise;
+    return found ? std::get<float>(found->value) : default_value;
 }
 
-std::string op_node::text(const char *attribute, const char *otherwise) const {
+std::string op_node::text(const char *attribute, const char *default_value) const {
     const auto *found = find(given, attribute);
-    return found ? std::get<std::string>(found->value) : otherwise;
+    return found ? std::get<std::string>(found->value) : default_value;
 }
 
-std::vector<std::int64_t> op_node::integers(const char *attribute, const std::vector<std::int64_t> &otherwise) const {
+std::vector<std::int64_t> op_node::integers(
+        const char *attribute, const std::vector<std::int64_t> &default_value) const {
     const auto *found = find(given, attribute);
-    return found ? std::get<std::vector<std::int64_t>>(found->value) : otherwise;
+    return found ? std::get<std::vector<std::int64_t>>(found->value) : default_value;
 }
 
 std::size_t op_node::axis(const char *attribute, std::int64_t given_axis, std::size_t rank, bool end) const {

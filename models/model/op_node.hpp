@@ -25,10 +25,10 @@ struct op_node {
     const tensor &constant(std::size_t input) const;
 
     /// The value of an attribute, or the default where the node omits it. Precondition: the schema states this kind.
-    std::int64_t integer(const char *attribute, std::int64_t otherwise) const;
-    float real(const char *attribute, float otherwise) const;
-    std::string text(const char *attribute, const char *otherwise) const;
-    std::vector<std::int64_t> integers(const char *attribute, const std::vector<std::int64_t> &otherwise) const;
+    std::int64_t integer(const char *attribute, std::int64_t default_value) const;
+    float real(const char *attribute, float default_value) const;
+    std::string text(const char *attribute, const char *default_value) const;
+    std::vector<std::int64_t> integers(const char *attribute, const std::vector<std::int64_t> &default_value) const;
 
     /// Converts an axis in [-rank, rank - 1], or [-rank, rank] with `end`, to a non-negative one. Throws error for
     /// others.

@@ -18,7 +18,7 @@ template <typename... Parts>
 
 /// Calls body() and prefixes its errors with the file's name.
 template <typename Body>
-auto naming(const std::string &file, const Body &body) {
+auto prefix_errors(const std::string &file, const Body &body) {
     try {
         return body();
     } catch (const error &e) {

@@ -6,18 +6,18 @@ namespace dynquant::models {
 namespace {
 
 /// Limit of all values: beyond any window, while products of two do not overflow.
-constexpr std::int64_t most = std::int64_t {1} << 30;
+constexpr std::int64_t max_value = std::int64_t {1} << 30;
 
 std::vector<std::int64_t> values_of(
-        const op_node &n, const char *attribute, std::size_t count, std::int64_t least, std::int64_t otherwise) {
-    auto values = n.integers(attribute, std::vector(count, otherwise));
+        const op_node &n, const char *attribute, std::size_t count, std::int64_t least, std::int64_t default_value) {
+    auto values = n.integers(attribute, std::vector(count, default_value));
     if (values.size() != count)
         n.refuse(dnnl_invalid_arguments, "attribute '", attribute, "': expected ", count, " values, given ",
                 values.size());
     for (const auto value : values)
-        if (value < least || value > most)
-            n.refuse(dnnl_invalid_arguments, "attribute '", attribute, "': expected values of ", least, " to ", most,
-                    ", given ", value);
+        if (value < least || value > max_value)
+            n.refuse(dnnl_invalid_arguments, "attribute '", attribute, "': expected values of ", least, " to ",
+                    max_value, ", given ", value);
     return values;
 }
 
@@ -67,8 +67,8 @@ layers::window window_of(const op_node &n, const dims &x, const dims &kernel) {
     w.kernel = kernel;
     const auto rank = w.rank();
     for (std::size_t d = 0; d < rank; ++d)
-        if (w.x[d] > most || kernel[d] < 1 || kernel[d] > most)
-            n.refuse(dnnl_invalid_shape, "expected extents and windows of 1 to ", most, ", given a window of ",
+        if (w.x[d] > max_value || kernel[d] < 1 || kernel[d] > max_value)
+            n.refuse(dnnl_invalid_shape, "expected extents and windows of 1 to ", max_value, ", given a window of ",
                     to_string(kernel), " over ", to_string(w.x));
     if (!size_in_bytes({onnx::type::uint8, kernel}))
         n.refuse(dnnl_invalid_shape, "expected a window of a size that can be, given ", to_string(kernel));

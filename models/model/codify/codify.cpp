@@ -59,7 +59,7 @@ class writer {
         for (const auto &input : g_.inputs)
             quantize_input(input.name);
         for (const auto &step : steps_of(g_))
-            step.layer ? write_layer(*step.layer) : pass(*step.passing);
+            step.layer ? write_layer(*step.layer) : write_pass_through(*step.pass_through);
         for (const auto &output : g_.outputs)
             dequantize_output(output.name);
         return std::move(result_);
@@ -87,7 +87,7 @@ class writer {
 
     // ---- Layers and the nodes between them ----
 
-    void pass(const node &n) {
+    void write_pass_through(const node &n) {
         const auto &x = quantized(n.inputs.front());
         auto copy = n;
         copy.inputs.front() = x.name;
@@ -106,62 +106,64 @@ class writer {
         auto sum_scales = integers.scales; // scales of the int32 sums, equation 5
         for (auto &s : sum_scales)
             s *= x.scale;
-        auto value = product(l, x, integers.weights);
+        auto value = add_product(l, x, integers.weights);
         if (!integers.bias.empty())
             value = add("Add", l.y + "_add",
                     {value, constant(l.y + "_bias", data_type::s32, per_channel_shape(l), integers.bias)},
                     l.y + "_sum");
         value = add("Cast", l.y + "_cast", {value}, l.y + "_f32", {{"to", type_of(data_type::f32)}});
-        quantized_[l.y] = l.ends_with("Tanh") || l.ends_with("Sigmoid") ? activated(l, value, sum_scales)
-                                                                        : linear(l, value, sum_scales);
+        quantized_[l.y] = l.ends_with("Tanh") || l.ends_with("Sigmoid") ? write_activation(l, value, sum_scales)
+                                                                        : write_linear(l, value, sum_scales);
     }
 
-    std::string product(const float_layer &l, const quantized_value &x, const std::vector<std::int8_t> &weights) {
+    std::string add_product(const float_layer &l, const quantized_value &x, const std::vector<std::int8_t> &weights) {
         const auto w = constant(l.y + "_weights", data_type::s8, l.weight_shape, weights);
         return add(l.is_convolution() ? "ConvInteger" : "MatMulInteger", l.y + "_product", {x.name, w},
                 l.y + "_integer", l.is_convolution() ? l.product->attributes : std::vector<attribute> {});
     }
 
     /// Adds a layer without activation or with Relu: equation 4, figures 1 to 3.
-    quantized_value linear(const float_layer &l, const std::string &sum, const std::vector<double> &sum_scales) {
+    quantized_value write_linear(const float_layer &l, const std::string &sum, const std::vector<double> &sum_scales) {
         const auto &range = range_of(l.y);
         quantized_value y {"", 1, l.activation != nullptr};
         y.scale = scale_of(l.y, range.magnitude(), y.is_unsigned);
-        auto value = rescaled(l, sum, sum_scales, y.scale);
+        auto value = add_rescale(l, sum, sum_scales, y.scale);
         if (l.activation) value = add("Relu", l.y + "_relu", {value}, l.y + "_positive");
-        y.name = rounded(y.is_unsigned, l.y, value);
+        y.name = add_round(y.is_unsigned, l.y, value);
         return y;
     }
 
     /// Adds a layer with Tanh or Sigmoid: figures 4 to 6.
-    quantized_value activated(const float_layer &l, std::string value, const std::vector<double> &sum_scales) {
+    quantized_value write_activation(const float_layer &l, std::string value, const std::vector<double> &sum_scales) {
         const bool is_tanh = l.ends_with("Tanh");
         quantized_value y {"", 1 / levels(!is_tanh), !is_tanh};
-        const bool by_half = opts_.activation == codify_options::precision::fp16;
-        value = by_half ? half(l, rescaled(l, value, sum_scales, 1)) : narrow(l, value, sum_scales);
+        const bool in_half = opts_.activation == codify_options::precision::fp16;
+        value = in_half ? cast_to_half(l, add_rescale(l, value, sum_scales, 1))
+                        : quantize_activation_input(l, value, sum_scales);
         value = add(l.activation->op_type, l.y + "_activation", {value}, l.y + "_real");
-        if (by_half) value = add("Cast", l.y + "_widen", {value}, l.y + "_real_f32", {{"to", type_of(data_type::f32)}});
+        if (in_half) value = add("Cast", l.y + "_widen", {value}, l.y + "_real_f32", {{"to", type_of(data_type::f32)}});
         y.name = add("QuantizeLinear", l.y + "_quantize", {value, scalar(l.y + "_scale", y.scale), zero(y.is_unsigned)},
                 l.y + "_quantized");
         return y;
     }
 
-    std::string half(const float_layer &l, const std::string &value) {
+    std::string cast_to_half(const float_layer &l, const std::string &value) {
         return add("Cast", l.y + "_narrow", {value}, l.y + "_f16", {{"to", type_of(data_type::f16)}});
     }
 
     /// Quantizes the activation's input to int8, over the range where the function is not saturated.
-    std::string narrow(const float_layer &l, const std::string &value, const std::vector<double> &sum_scales) {
+    std::string quantize_activation_input(
+            const float_layer &l, const std::string &value, const std::vector<double> &sum_scales) {
         const double saturates = l.ends_with("Tanh") ? tanh_saturates : sigmoid_saturates;
         const auto magnitude = std::fmin(range_of(l.sum).magnitude(), saturates);
         const double scale = scale_of(l.sum, magnitude, false);
-        const auto x = rounded(false, l.y + "_input", rescaled(l, value, sum_scales, scale));
+        const auto x = add_round(false, l.y + "_input", add_rescale(l, value, sum_scales, scale));
         return add("DequantizeLinear", l.y + "_input_dequantize", {x, scalar(l.y + "_input_scale", scale), zero(false)},
                 l.y + "_input_real");
     }
 
     /// Multiplies by equation 4's factor, as one Mul or two (section 3.1).
-    std::string rescaled(
+    std::string add_rescale(
             const float_layer &l, const std::string &value, const std::vector<double> &sum_scales, double scale) {
         std::vector<float> multipliers, integers, shifts;
         for (const auto s : sum_scales) {
@@ -174,18 +176,17 @@ class writer {
             integers.push_back(static_cast<float>(r.quant_scale));
             shifts.push_back(std::ldexp(1.0F, -r.shift));
         }
-        const auto multiplied = [&](const std::string &by, const std::string &what, const std::vector<float> &values) {
+        const auto add_mul = [&](const std::string &by, const std::string &what, const std::vector<float> &values) {
             const auto shape = values.size() == 1 ? dims {} : per_channel_shape(l);
             return add("Mul", l.y + "_times_" + what, {by, constant(l.y + "_" + what, data_type::f32, shape, values)},
                     l.y + "_by_" + what);
         };
-        if (opts_.rescale == codify_options::rescaling::one_mul)
-            return multiplied(value, "quant_multiplier", multipliers);
-        return multiplied(multiplied(value, "quant_scale", integers), "quant_shift", shifts);
+        if (opts_.rescale == codify_options::rescaling::one_mul) return add_mul(value, "quant_multiplier", multipliers);
+        return add_mul(add_mul(value, "quant_scale", integers), "quant_shift", shifts);
     }
 
     /// Rounds and saturates (section 3.1): QuantizeLinear with scale 1 and zero point 0.
-    std::string rounded(bool is_unsigned, const std::string &name, const std::string &value) {
+    std::string add_round(bool is_unsigned, const std::string &name, const std::string &value) {
         return add("QuantizeLinear", name + "_round", {value, one(), zero(is_unsigned)}, name + "_quantized");
     }
 

@@ -20,7 +20,7 @@ class quantizer {
         , x_(x)
         , scales_(per_channel ? static_cast<std::size_t>(l.channels) : 1) {
         find_scales();
-        stay_within_int32();
+        limit_sums_to_int32();
     }
 
     layer_integers result() && {
@@ -63,7 +63,7 @@ class quantizer {
     }
 
     /// Enlarges scales, and so shrinks weights and bias, until all sums fit int32. Terminates, as all become 0 at last.
-    void stay_within_int32() {
+    void limit_sums_to_int32() {
         constexpr double beyond = std::numeric_limits<std::int32_t>::max(), more = 1.01;
         const auto first = scales_;
         for (auto excess = excesses(beyond); std::ranges::any_of(excess, [](double e) { return e > 1; });

@@ -19,11 +19,11 @@ bool is_one_of(const node &n, std::initializer_list<const char *> op_types) {
 }
 
 template <typename T>
-T attribute_of(const node &n, const char *name, T otherwise) {
+T attribute_of(const node &n, const char *name, T default_value) {
     for (const auto &a : n.attributes)
         if (a.name == name)
             if (const auto *value = std::get_if<T>(&a.value)) return *value;
-    return otherwise;
+    return default_value;
 }
 
 const std::string &input(const node &n, std::size_t i) {
@@ -92,12 +92,12 @@ class layer_reader {
             refuse(n, dnnl_unimplemented, "attribute 'transA': expected 0, given 1");
         if (attribute_of<std::int64_t>(n, "transB", 0) != 0) {
             const auto rows = l.weight_shape[0], columns = l.weight_shape[1];
-            std::vector<float> turned(l.weights.size());
+            std::vector<float> transposed(l.weights.size());
             for (std::int64_t i = 0; i < rows; ++i)
                 for (std::int64_t j = 0; j < columns; ++j)
-                    turned[static_cast<std::size_t>(j * rows + i)] =
+                    transposed[static_cast<std::size_t>(j * rows + i)] =
                             l.weights[static_cast<std::size_t>(i * columns + j)];
-            l.weights = std::move(turned);
+            l.weights = std::move(transposed);
             l.weight_shape = {columns, rows};
         }
         multiply(n, "alpha", l.weights);

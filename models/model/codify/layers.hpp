@@ -29,7 +29,7 @@ struct float_layer {
 /// A layer, or a node that keeps scales: Flatten, Reshape, Transpose or MaxPool.
 struct float_step {
     std::optional<float_layer> layer;
-    const node *passing = nullptr;
+    const node *pass_through = nullptr;
 };
 
 /// Throws error for operators that cannot be codified. The message names all of them.

@@ -75,7 +75,7 @@ prepared_node prepare_typed(const op_node &n, const Operation &operation) {
 
 template <typename Operation>
 prepared_node prepare(const op_node &n, const Operation &operation) {
-    return for_type<float, float16, std::int32_t, std::uint8_t, std::int8_t>(
+    return dispatch_type<float, float16, std::int32_t, std::uint8_t, std::int8_t>(
             n, [&](auto element) { return prepare_typed<decltype(element)>(n, operation); });
 }
 

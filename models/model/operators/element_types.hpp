@@ -24,7 +24,7 @@ constexpr onnx::element_type element_type_of(std::int32_t) {
 
 /// Calls prepare(T {}) with the C++ type of the first input, one of `Types`. Throws error for any other type.
 template <typename... Types, typename Prepare>
-prepared_node for_type(const op_node &n, const Prepare &prepare) {
+prepared_node dispatch_type(const op_node &n, const Prepare &prepare) {
     const auto given = n.at(0).type;
     prepared_node result;
     const bool is_known = ((given == element_type_of(Types {}) && (result = prepare(Types {}), true)) || ...);

@@ -29,7 +29,7 @@ prepared_node prepare_map(const op_node &n, Function function) {
 }
 
 template <typename To, typename From>
-To converted(From x) {
+To convert(From x) {
     if constexpr (std::is_same_v<From, float16>)
         return x.value();
     else if constexpr (std::is_same_v<To, float16>)
@@ -40,9 +40,9 @@ To converted(From x) {
 
 template <typename To, typename... From>
 prepared_node prepare_cast_to(const op_node &n) {
-    return for_type<From...>(n, [&](auto element) {
+    return dispatch_type<From...>(n, [&](auto element) {
         using from = decltype(element);
-        return prepare_map<from, To>(n, [](from x) { return converted<To>(x); }); // a pointer would not be inlined
+        return prepare_map<from, To>(n, [](from x) { return convert<To>(x); }); // a pointer would not be inlined
     });
 }
 
@@ -59,9 +59,9 @@ bool is_known(onnx::element_type from, onnx::element_type to) {
 template <double (*function)(double)>
 prepared_node prepare_function(const op_node &n) {
     const auto of_float = [](float x) { return static_cast<float>(function(x)); };
-    return for_type<float, float16>(n, [&](auto element) {
+    return dispatch_type<float, float16>(n, [&](auto element) {
         using T = decltype(element);
-        return prepare_map<T, T>(n, [=](T x) { return converted<T>(of_float(converted<float>(x))); });
+        return prepare_map<T, T>(n, [=](T x) { return convert<T>(of_float(convert<float>(x))); });
     });
 }
 
@@ -99,7 +99,7 @@ prepared_node prepare_cast(const op_node &n, const settings &s) {
 }
 
 prepared_node prepare_relu(const op_node &n, const settings &) {
-    return for_type<float, std::int32_t, std::int8_t>(n, [&](auto element) {
+    return dispatch_type<float, std::int32_t, std::int8_t>(n, [&](auto element) {
         using T = decltype(element);
         return prepare_map<T, T>(n, [](T x) { return x < 0 ? T {0} : x; }); // keeps NaN and -0
     });

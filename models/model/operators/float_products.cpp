@@ -50,14 +50,15 @@ struct product {
 product plan_gemm(const op_node &n) {
     const auto &a = n.shape(0), &b = n.shape(1);
     if (a.size() != 2) n.refuse(dnnl_invalid_shape, n.name(0), ": expected 2 dimensions, given shape ", to_string(a));
-    const bool turn_a = n.integer("transA", 0) != 0, turn_b = n.integer("transB", 0) != 0;
-    const auto rows = a[turn_a ? 1 : 0], inner = a[turn_a ? 0 : 1];
-    if (b.size() != 2 || b[turn_b ? 1 : 0] != inner)
-        n.refuse(dnnl_invalid_shape, n.name(1), ": expected shape ", turn_b ? "[n, " : "[", inner,
-                turn_b ? "]" : ", n]", " for ", n.name(0), " of shape ", to_string(a), ", given shape ", to_string(b));
-    const auto columns = b[turn_b ? 0 : 1];
-    product p {rows, inner, columns, turn_a ? 1 : inner, turn_a ? rows : 1, turn_b ? 1 : columns, turn_b ? inner : 1,
-            n.real("alpha", 1), n.real("beta", 1)};
+    const bool transpose_a = n.integer("transA", 0) != 0, transpose_b = n.integer("transB", 0) != 0;
+    const auto rows = a[transpose_a ? 1 : 0], inner = a[transpose_a ? 0 : 1];
+    if (b.size() != 2 || b[transpose_b ? 1 : 0] != inner)
+        n.refuse(dnnl_invalid_shape, n.name(1), ": expected shape ", transpose_b ? "[n, " : "[", inner,
+                transpose_b ? "]" : ", n]", " for ", n.name(0), " of shape ", to_string(a), ", given shape ",
+                to_string(b));
+    const auto columns = b[transpose_b ? 0 : 1];
+    product p {rows, inner, columns, transpose_a ? 1 : inner, transpose_a ? rows : 1, transpose_b ? 1 : columns,
+            transpose_b ? inner : 1, n.real("alpha", 1), n.real("beta", 1)};
     if (!n.has(2)) return p;
     const auto &c = n.shape(2);
     const auto extent = [&](std::size_t from_end) { return c.size() < from_end ? 1 : c[c.size() - from_end]; };

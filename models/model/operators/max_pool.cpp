@@ -59,15 +59,15 @@ class max_pool {
             taps = std::min({taps * std::min(w_.kernel[d], w_.x[d]), std::int64_t {1} << 16});
         const auto work = planes_ * rows_ * w_.y[last_] * taps;
         parallel::for_each_part(planes_, parallel::parts_for_items(planes_, work), [&](parallel::range part) {
-            for (auto p = part.begin; p < part.end; p += together)
+            for (auto p = part.begin; p < part.end; p += planes_per_pass)
                 for (std::int64_t r = 0; r < rows_; ++r)
-                    pool_row(x + p * x_plane_, r, y + p * y_plane_, std::min(together, part.end - p));
+                    pool_row(x + p * x_plane_, r, y + p * y_plane_, std::min(planes_per_pass, part.end - p));
         });
     }
 
   private:
     /// Planes that share the computation of a row's windows.
-    static constexpr std::int64_t together = 16;
+    static constexpr std::int64_t planes_per_pass = 16;
 
     /// Computes a row of y in each of the planes.
     void pool_row(const T *x, std::int64_t row, T *y, std::int64_t planes) const {
@@ -90,27 +90,27 @@ class max_pool {
                 rest /= count;
             }
             for (std::int64_t p = 0; p < planes; ++p)
-                take_row(x + p * x_plane_ + offset, y + p * y_plane_);
+                update_row(x + p * x_plane_ + offset, y + p * y_plane_);
         }
     }
 
     /// Updates the maxima in a row of y with one row of x.
-    void take_row(const T *x, T *y) const {
+    void update_row(const T *x, T *y) const {
         // Local copies, as a store of bytes may alias any member.
         const auto begin = whole_begin_, end = whole_end_, length = w_.y[last_], stride = w_.strides[last_],
                    taps = begin < end ? w_.kernel[last_] : 0;
         for (std::int64_t i = 0; i < begin; ++i)
-            take_part(x, i, y[i]);
+            update_padded(x, i, y[i]);
         for (std::int64_t k = 0; k < taps; ++k) {
             const auto *from = x + w_.position(last_, begin, k);
             for (auto i = begin; i < end; ++i)
                 y[i] = larger(y[i], from[(i - begin) * stride]);
         }
         for (auto i = end; i < length; ++i)
-            take_part(x, i, y[i]);
+            update_padded(x, i, y[i]);
     }
 
-    void take_part(const T *x, std::int64_t i, T &y) const {
+    void update_padded(const T *x, std::int64_t i, T &y) const {
         const auto taps = w_.taps_inside(last_, i);
         for (auto k = taps.begin; k < taps.end; ++k)
             y = larger(y, x[w_.position(last_, i, k)]);
@@ -149,7 +149,7 @@ tensor_type infer_max_pool(const op_node &n) {
 }
 
 prepared_node prepare_max_pool(const op_node &n, const settings &) {
-    return for_type<float, std::uint8_t, std::int8_t>(
+    return dispatch_type<float, std::uint8_t, std::int8_t>(
             n, [&](auto element) { return prepare_typed<decltype(element)>(n); });
 }
 

@@ -63,8 +63,8 @@ dims broadcast_batch(const op_node &n, const dims &a, const dims &b) {
                     " of shape ", to_string(n.shape(x)), ", given shape ", to_string(n.shape(w)));
         result[result.size() - 1 - d] = of_a == 1 ? of_b : of_a;
     }
-    constexpr auto most = std::int64_t {1} << 44; // the limit of size_in_bytes()
-    if (volume(result).value_or(most) >= most)
+    constexpr auto max_elements = std::int64_t {1} << 44; // the limit of size_in_bytes()
+    if (volume(result).value_or(max_elements) >= max_elements)
         n.refuse(dnnl_invalid_shape, n.name(x), ": expected a size that can be, given shape ", to_string(n.shape(x)));
     return result;
 }
