@@ -1,4 +1,4 @@
-"""The tables for docs/onnx.md."""
+"""The tables for docs/onnx_speed.md."""
 
 from reporting.page import goal, number, ratio, table, who
 
