@@ -1,5 +1,5 @@
 // How fast tables of bytes are looked up, by each instruction set, in the second-level cache and beside its limit: a
-// loop that loads and stores by the same vectors. Prints a table for models/docs/prequantized.md.
+// loop that loads and stores by the same vectors. Prints a table for models/docs/prequantized_speed.md.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

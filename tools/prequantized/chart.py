@@ -1,4 +1,4 @@
-"""The charts of models/docs/prequantized.md."""
+"""The charts of models/docs/prequantized.md and prequantized_speed.md."""
 
 import pathlib
 

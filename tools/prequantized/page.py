@@ -1,4 +1,4 @@
-"""The tables of models/docs/prequantized.md."""
+"""The tables of models/docs/prequantized.md and prequantized_speed.md."""
 
 from reporting.page import goal, ratio, table, who
 
