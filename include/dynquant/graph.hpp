@@ -6,17 +6,17 @@
 // compiled_partition are dynquant's, with oneDNN's members, signatures and handle behaviour: copies
 // share, an empty handle throws dnnl::error, bool and == work on the handle.
 //
-// The ops of this family: DynamicQuantize, DynamicDequantize, Quantize, Dequantize. A graph may hold any other of
-// oneDNN's ops too. Then oneDNN partitions it; what it fuses stays oneDNN's, and each op of the family that it leaves
-// alone is dynquant's. Every error is a dnnl::error (in fact a dynquant::error) whose message names the op, the
-// attribute or argument, what was expected and what was given. What is known at add_op is checked at add_op, the rest
-// at compile, and only handles, counts and the stream's engine at execute.
+// The ops of this family: DynamicQuantize, DynamicDequantize, Quantize, Dequantize. A graph may also hold any other op
+// of oneDNN. Then oneDNN partitions it: a partition that is a single op of this family runs in dynquant, every other
+// one in oneDNN. Every error is a dnnl::error (in fact a dynquant::error) whose message names the op, the attribute or
+// argument, what was expected and what was given. What is known at add_op is checked at add_op, the rest at compile,
+// and only handles, counts and the stream's engine at execute.
 //
 // Stricter than oneDNN, which lets these pass or fails later: attributes that an op does not have, two
 // ops with one id, one logical tensor id for two different tensors, cycles, engines that are not CPUs.
 //
 // Thread safety: a compiled_partition may be executed from many threads at once. The other objects
-// are like standard containers: concurrent reads are fine, a write wants exclusion.
+// are like standard containers: concurrent reads are safe, a write needs exclusive access.
 #pragma once
 
 #include <array>
@@ -58,8 +58,8 @@ using dnnl::graph::graph_dump_mode;
 using dnnl::graph::set_dump_mode;
 #endif
 
-// The core that these classes are a skin of. It speaks oneDNN's C structs, so that another skin, a C
-// ABI, can be put on it.
+// The implementation of the classes below. It takes oneDNN's C structs only, so that a C ABI can be built on it as
+// well.
 namespace core {
 
 struct op_record;
@@ -83,7 +83,7 @@ DYNQUANT_API void add_op(graph_record &g, const op_record &op);
 DYNQUANT_API void finalize(graph_record &g);
 DYNQUANT_API bool is_finalized(const graph_record &g);
 DYNQUANT_API size_t find_partitions(graph_record &g, dnnl_graph_partition_policy_t policy);
-DYNQUANT_API partition_record *take_partition(graph_record &g, size_t index); // each once
+DYNQUANT_API partition_record *take_partition(graph_record &g, size_t index); // once for each index
 
 DYNQUANT_API partition_record *create_partition(const op_record &op, dnnl_engine_kind_t kind);
 DYNQUANT_API size_t get_id(const partition_record &p);
@@ -109,7 +109,7 @@ DYNQUANT_API void destroy(graph_record *g) noexcept;
 DYNQUANT_API void destroy(partition_record *p) noexcept;
 DYNQUANT_API void destroy(compiled_partition_record *c) noexcept;
 
-/// dnnl::handle's traits for our records.
+/// Traits of dnnl::handle for the records above.
 template <typename Record>
 struct owner {
     static dnnl_status_t destructor(Record *record) {
@@ -121,12 +121,11 @@ struct owner {
 template <typename Record>
 using handle = dnnl::handle<Record *, owner<Record>>;
 
-// logical_tensor keeps its C struct private, but is nothing besides it: a standard-layout class may be
-// read as its first member.
+// logical_tensor's only member is its private C struct, and a standard-layout class may be read as its first member.
 static_assert(std::is_standard_layout_v<logical_tensor>);
 static_assert(sizeof(logical_tensor) == sizeof(dnnl_graph_logical_tensor_t));
 
-// What an attribute may be.
+// The types of attribute values.
 template <typename Type>
 inline constexpr bool is_attribute = std::disjunction_v<std::is_same<Type, int64_t>, std::is_same<Type, float>,
         std::is_same<Type, bool>, std::is_same<Type, std::string>, std::is_same<Type, std::vector<int64_t>>,
@@ -194,8 +193,8 @@ class compiled_partition : public core::handle<core::compiled_partition_record> 
     explicit compiled_partition(core::compiled_partition_record *record)
         : handle(record) {}
 
-    /// The logical tensor of a port, with final dims and layout. For any other id, one whose id is SIZE_MAX,
-    /// as in oneDNN.
+    /// The logical tensor of a port, with final dims and layout. For an unknown id the result has id SIZE_MAX, as in
+    /// oneDNN.
     logical_tensor query_logical_tensor(size_t tid) const {
         return logical_tensor(core::query_logical_tensor(*get(), tid));
     }
@@ -215,12 +214,12 @@ class compiled_partition : public core::handle<core::compiled_partition_record> 
         return logical_tensor(core::get_scratchpad_logical_tensor(*get()));
     }
 
-    /// Dynquant's own: the kernel and the instruction set that execute uses. {onednn, "graph"}: the partition is
-    /// oneDNN's own.
+    /// Not in oneDNN's API: the kernel and the instruction set that execute uses; {onednn, "graph"} for a partition
+    /// that oneDNN runs.
     operation_info get_info() const { return core::get_info(*get()); }
 
-    /// Runs synchronously. The tensors are matched by position to the lists given to compile; of those of an op of
-    /// this family only the handles are looked at, and the scratchpad is not needed.
+    /// Runs synchronously. The tensors are matched by position to the lists given to compile. An op of this family
+    /// reads only their handles and needs no scratchpad.
     void execute(stream &astream, const std::vector<tensor> &inputs, const std::vector<tensor> &outputs,
             const tensor &scratchpad = tensor()) const {
         const raw_tensors in(inputs), out(outputs);
@@ -228,7 +227,7 @@ class compiled_partition : public core::handle<core::compiled_partition_record> 
     }
 
   private:
-    // The tensors of one call, on the stack. An op of this family has at most three inputs; longer lists take the
+    // The tensors of one call, on the stack. An op of this family has at most three inputs; longer lists are on the
     // heap.
     struct raw_tensors {
         static constexpr size_t usual = 8;
@@ -248,7 +247,7 @@ class compiled_partition : public core::handle<core::compiled_partition_record> 
     };
 };
 
-/// One op of this family, or what oneDNN made of one or more ops; ready to be compiled.
+/// One op of this family, or one of oneDNN's partitions; ready to be compiled.
 class partition : public core::handle<core::partition_record> {
   public:
     using policy = dnnl::graph::partition::policy;
@@ -271,7 +270,7 @@ class partition : public core::handle<core::partition_record> {
     }
     size_t get_id() const { return core::get_id(*get()); }
 
-    /// True for an op of this family: what is not supported is refused at add_op. Else oneDNN's answer.
+    /// True for an op of this family, as add_op refuses unsupported ones. Otherwise oneDNN's answer.
     bool is_supported() const { return core::is_supported(*get()); }
 
     engine::kind get_engine_kind() const { return static_cast<engine::kind>(core::get_engine_kind(*get())); }
@@ -279,9 +278,9 @@ class partition : public core::handle<core::partition_record> {
     std::vector<logical_tensor> get_input_ports() const { return ports(core::get_inputs); }
     std::vector<logical_tensor> get_output_ports() const { return ports(core::get_outputs); }
 
-    /// inputs and outputs are matched to the ports by id and replace what the op said of them, but for the
-    /// data type; tensors that the op does not have are ignored. Inputs need final dims and strides. dst may
-    /// have unknown dims, which are inferred, and layout any, which keeps a dense src's order of dims.
+    /// inputs and outputs are matched to the ports by id and replace the op's descriptions; their data types must
+    /// agree. Tensors that the op does not have are ignored. Inputs need final dims and strides. dst may have unknown
+    /// dims, which are inferred, and layout any, which keeps a dense src's order of dims.
     compiled_partition compile(const std::vector<logical_tensor> &inputs, const std::vector<logical_tensor> &outputs,
             const engine &e) const {
         return compiled_partition(core::compile(*get(), inputs.size(), core::c_structs(inputs.data()), outputs.size(),
@@ -319,8 +318,8 @@ class graph : public core::handle<core::graph_record> {
         mode = static_cast<fpmath_mode>(c_mode);
     }
 
-    /// Takes a copy: what is done to aop later does not matter. A refused op leaves the graph as it was.
-    /// Without exceptions allowed, a refusal is only returned as a status.
+    /// Copies aop: later changes to it have no effect. A refused op leaves the graph unchanged. With allow_exception
+    /// false, a refusal is returned as a status only.
     status add_op(const op &aop, bool allow_exception = true) {
         try {
             core::add_op(*get(), *aop.get());
@@ -331,13 +330,13 @@ class graph : public core::handle<core::graph_record> {
         return status::success;
     }
 
-    /// Throws (invalid_graph) when the ops depend on each other in a circle. Again: does nothing.
+    /// Throws (invalid_graph) when the ops form a cycle. A second call does nothing.
     void finalize() { core::finalize(*get()); }
     bool is_finalized() const { return core::is_finalized(*get()); }
 
-    /// In a graph of this family alone, one partition for each op, whatever the policy: producers before consumers,
-    /// otherwise in the order of add_op. Else oneDNN partitions first, and of its partitions those that are one op of
-    /// this family are dynquant's. They keep the graph's fpmath mode of now.
+    /// If every op is of this family: one partition for each op under any policy, producers before consumers, otherwise
+    /// in the order of add_op. If not, oneDNN partitions first, and a partition that is one op of this family is
+    /// dynquant's. Partitions keep the fpmath mode that the graph has at this call.
     std::vector<partition> get_partitions(partition::policy policy = partition::policy::fusion) {
         std::vector<partition> result;
         const size_t count = core::find_partitions(*get(), static_cast<dnnl_graph_partition_policy_t>(policy));

@@ -1,7 +1,7 @@
 // Models: a network whose quantization is codified in ONNX's own operators, read from its file and run.
 //
 //     const auto m = dynquant::model::load("model.onnx");
-//     std::vector<std::int8_t> y(...);                            // m.outputs() says of what type and shape
+//     std::vector<std::int8_t> y(...);                            // type and shape: m.outputs()
 //     m.run({x}, {y.data()});
 //
 // Operators of domain "": MatMulInteger, ConvInteger (weights int8 and constant), Add, Mul, Cast, Relu, Tanh, Sigmoid,
@@ -9,10 +9,9 @@
 // MatMul and Conv; opsets 10 to 28. models/docs/prequantized.md lists their types. Zero points of products are
 // constant: one for x; for weights one, or one for each column (in MatMulInteger also of each matrix) or filter.
 //
-// Whatever is wrong with a file or an argument throws dynquant::error, whose message names the file, the node and the
-// tensor, what was expected and what was given. Its status: invalid_data_type for types, invalid_shape for shapes,
-// unimplemented for what is not known here, out_of_memory for a model that is too large, invalid_arguments for all
-// else.
+// An invalid file or argument throws dynquant::error, whose message names the file, the node and the tensor, what was
+// expected and what was given. Its status: invalid_data_type for types, invalid_shape for shapes, unimplemented for
+// what is not supported, out_of_memory for a model that is too large, otherwise invalid_arguments.
 #pragma once
 
 #include <cstddef>
@@ -28,10 +27,10 @@
 namespace dynquant {
 
 struct model_options {
-    /// Compute several nodes at once where that gives the same bits.
+    /// Fuse nodes where the results have the same bits.
     bool fuse = true;
-    /// Use no more threads than this, nor than the machine has. 0: the concurrency of the caller's task arena, or of
-    /// OpenMP.
+    /// At most this many threads, and no more than the machine has. 0: the concurrency of the caller's task arena, or
+    /// of OpenMP.
     int threads = 0;
     /// Shapes of inputs that the file leaves open, by name.
     std::map<std::string, dims> shapes = {};
@@ -46,22 +45,22 @@ struct model_port {
     dims shape = {};
 };
 
-/// How the sums of a layer become values of 8 bits. One multiplier for all channels, or one for each.
+/// How the sums of a layer are rescaled to 8 bits. One multiplier for all channels, or one for each.
 struct model_rescale {
     std::vector<float> multipliers; // of the only Mul, or of the first of two (Quant_scale)
-    std::vector<float> shifts = {}; // of the second (Quant_shift, a power of two); none where there is one
-    bool folded = false;            // whether one multiplication does for both, with the same results
+    std::vector<float> shifts = {}; // of the second (Quant_shift, a power of two); empty without a second Mul
+    bool folded = false;            // whether one multiplication replaces both, with the same results
 };
 
 /// A step of the run.
 struct model_stage {
-    std::string name;                                  // that of its first node, or of its first node's output
-    std::string pattern;                               // what it computes: the operator, when it is a node by itself
+    std::string name;                                  // of its first node, or of that node's output
+    std::string pattern;                               // what it computes; the operator of a single node
     std::vector<std::string> nodes;                    // its nodes, "'fc1' (MatMulInteger)"
-    std::string note = {};                             // why it is not more, or is not folded
-    std::vector<model_port> inputs = {}, outputs = {}; // the values that it takes and gives, constants aside
+    std::string note = {};                             // why it is not fused, or not folded
+    std::vector<model_port> inputs = {}, outputs = {}; // without constants
     std::optional<model_rescale> rescale = {};         // of a layer of several nodes
-    std::string warning = {};                          // that its sums may wrap, with their bound
+    std::string warning = {};                          // not empty when its sums may wrap; has their bound
 };
 
 /// A model, prepared: immutable, cheap to copy (copies share), ready to run.
@@ -69,7 +68,7 @@ class DYNQUANT_API model {
   public:
     /// Throws error.
     static model load(const std::string &path, const model_options &opts = {});
-    /// The bytes of a file; `name` is what messages call it.
+    /// `bytes` is a file's content; messages call it `name`.
     static model parse(std::string_view bytes, const std::string &name, const model_options &opts = {});
 
     model() = default;

@@ -1,5 +1,5 @@
-// Names of the current oneDNN release (3.13) that installed headers may lack. oneDNN's own enumerations cannot be
-// added to; these have the values that it gives them.
+// Names of the current oneDNN release (3.13) that installed headers may lack. Enumerations cannot be extended, so these
+// are constants with oneDNN's values.
 //
 //     dg::logical_tensor keys(0, dg::newer::s4, {1, 8, 1024, 128}, dg::logical_tensor::layout_type::strided);
 //     op.set_attr(dg::newer::group_shape, std::vector<std::int64_t> {1, 1, 1, 32});

@@ -1,5 +1,5 @@
-// ONNX's quantization operators: from a node, as a model states it, to the statement of what to compute, and to an
-// operation.
+// ONNX's quantization operators: lower() turns a node of a model into a statement (dynquant::quantization), prepare()
+// into an operation.
 //
 //     dynquant::onnx::node n;
 //     n.op_type = "QuantizeLinear";
@@ -12,9 +12,9 @@
 // Operators: QuantizeLinear and DequantizeLinear of opsets 10 to 28, DynamicQuantizeLinear, and ExtendedQuantizeLinear
 // and ExtendedDequantizeLinear of the domain com.amd.quark. The text of the specification is onnx 1.23.2's.
 //
-// Whatever breaks a rule of the specification throws dynquant::error, with a message that names the node and its
+// A node that breaks a rule of the specification throws dynquant::error, with a message that names the node and its
 // attribute or input, what was expected and what was given. Its status: invalid_data_type for types, invalid_shape for
-// shapes, unimplemented for operators, domains and opsets that are not known here, invalid_arguments for all else.
+// shapes, unimplemented for unknown operators, domains and opsets, otherwise invalid_arguments.
 //
 // All functions may be called from many threads at once.
 #pragma once
@@ -30,17 +30,17 @@
 
 namespace dynquant::onnx {
 
-/// A number of TensorProto.DataType: 1 is FLOAT, 2 is UINT8. 0, UNDEFINED, stands for what is left out.
+/// A number of TensorProto.DataType: 1 is FLOAT, 2 is UINT8. 0, UNDEFINED, marks an input that is left out.
 using element_type = std::int32_t;
 
 /// The type of that number, or nothing when dynquant does not know it.
 DYNQUANT_API std::optional<data_type> data_type_of(element_type type);
-/// The number of that type. Throws error (invalid_data_type) for a value that is none of data_type.
+/// The number of that type. Throws error (invalid_data_type) for a value that is no enumerator.
 DYNQUANT_API element_type element_type_of(data_type type);
 /// "float16", as ONNX's tensor(float16); "type 99" when there is none of that number.
 DYNQUANT_API std::string name_of(element_type type);
 
-/// An attribute of a node. All those of these operators are integers.
+/// An attribute of a node. Every attribute of these operators is an integer.
 struct attribute {
     std::string name;
     std::int64_t i = 0;
@@ -48,7 +48,7 @@ struct attribute {
     std::int32_t type = 2;
 };
 
-/// What is known of a tensor. An optional input that is left out has type 0.
+/// Type and shape of a tensor. An optional input that is left out has type 0.
 struct value {
     element_type type = 0;
     dims shape = {};
@@ -65,24 +65,24 @@ struct node {
     std::vector<value> inputs = {};
 };
 
-/// What a node means.
+/// The meaning of a node.
 struct lowering {
-    /// From x to y. Of DynamicQuantizeLinear: its last step, with the scale and the zero point as inputs.
+    /// Computes y from x. For DynamicQuantizeLinear: its last step, with the scale and the zero point as inputs.
     quantization statement;
     /// Whether scale and zero point are computed from x (DynamicQuantizeLinear).
     bool dynamic = false;
-    /// Types and shapes as the specification infers them: y; of DynamicQuantizeLinear y, y_scale, y_zero_point.
+    /// Types and shapes as the specification infers them: y; for DynamicQuantizeLinear y, y_scale, y_zero_point.
     std::vector<value> outputs;
 };
 
-/// The types of the outputs. Checks every rule that needs no shapes; those of the inputs are not looked at.
+/// The types of the outputs. Checks every rule that needs no shapes, and ignores the shapes of the inputs.
 DYNQUANT_API std::vector<element_type> output_types(const node &n);
 
-/// Checks the node against its operator's specification and says what it means.
+/// Checks the node against its operator's specification and returns its meaning.
 DYNQUANT_API lowering lower(const node &n);
 
 /// The buffers of one run, dense and row-major, aligned to their type; elements of less than a byte are packed, the
-/// first in the lowest bits. Those that the node lacks are not looked at.
+/// first in the lowest bits. Pointers of tensors that the node lacks are ignored.
 struct arguments {
     const void *x = nullptr;
     const void *scale = nullptr;
@@ -106,8 +106,8 @@ class DYNQUANT_API operation {
     /// which must not overlap the inputs. Takes no lock, and allocates nothing where the native kernel computes y. The
     /// bits are the same for every number of threads, and whatever the calling thread's rounding mode, FTZ, DAZ and
     /// exception masks.
-    /// DynamicQuantizeLinear leaves open, and gives here: no values at all are like zeros, for which scale and zero
-    /// point are 0; a NaN in x makes the scale NaN; the zero point of a NaN is 0.
+    /// Where the specification of DynamicQuantizeLinear is silent: an empty x counts as zeros, for which scale and zero
+    /// point are 0; a NaN in x makes the scale NaN; the zero point is 0 where its formula gives NaN.
     /// Throws error (invalid_arguments), having written nothing, when a buffer is null and its volume is not zero, or
     /// when the operation is empty.
     void run(const arguments &args) const;

@@ -1,4 +1,5 @@
-// The direct C++ API: state what to compute, prepare it once, run it many times.
+// The direct C++ API: state what to compute, prepare it once, run it many times. Public headers are C++17 and include
+// nothing of src; graph.hpp (oneDNN Graph), onnx.hpp and model.hpp build on this one.
 //
 //     dynquant::quantization q;
 //     q.dir = dynquant::direction::quantize;
@@ -27,11 +28,11 @@ using dims = std::vector<std::int64_t>;
 inline constexpr int max_rank = 12;
 
 /// f16: IEEE 754 binary16. bf16: the upper half of an f32. f8_e4m3 and f8_e5m2: OCP's 8-bit floats (ONNX: FLOAT8E4M3FN,
-/// FLOAT8E5M2), which overflow as oneDNN's, to NaN and to infinity. f8_e4m3fnuz and f8_e5m2fnuz: ONNX's, without
+/// FLOAT8E5M2), which overflow to NaN and to infinity, as in oneDNN. f8_e4m3fnuz and f8_e5m2fnuz: ONNX's, without
 /// infinity and -0; NaN is 0x80. f4_e2m1, f6_e2m3, f6_e3m2: OCP's MX formats, without infinity and NaN. f8_e8m0: powers
 /// of two from 2^-127 to 2^127, and NaN; for scales only.
-/// Elements of 2, 4 and 6 bits follow one another from the lowest bit of the first byte on: four, two and one and a
-/// third to a byte. Strides and offsets count elements.
+/// Elements of 2, 4 and 6 bits are packed without gaps, from the lowest bit of the first byte on. Strides and offsets
+/// count elements.
 enum class data_type {
     f32,
     s32,
@@ -84,12 +85,12 @@ enum class direction { quantize, dequantize, requantize };
 /// NaN. Floats of 4 and 6 bits, which have neither, always saturate, and NaN gives their largest number.
 enum class numerics { strict, any, onnx };
 
-/// The type of src / scale under numerics::onnx, and to floats that of src / scale + zp. Operands are rounded to it
-/// first. f16 and bf16: the quotient is rounded to f32, and from there to it. f64 is for s32 src.
+/// The type of src / scale under numerics::onnx, and of src / scale + zp where dst is a float. Operands are rounded to
+/// it first. f16 and bf16: the quotient is rounded to f32 and then to the type. f64 is for s32 scales.
 enum class precision { f32, f16, bf16, f64 };
 
-/// A tensor's description. Strides are in elements; empty means dense row-major. src may have any
-/// strides, also 0 (broadcast) and negative ones are refused; the elements of dst must not overlap.
+/// A tensor's description. Strides are in elements; empty means dense row-major. Negative strides are refused. src may
+/// have strides of 0 (broadcast); the elements of dst must not overlap.
 struct tensor {
     data_type type = data_type::f32;
     dynquant::dims dims;
@@ -101,9 +102,9 @@ struct tensor {
 struct parameter {
     data_type type = data_type::f32;
     dims block;
-    /// The parameters when they are known beforehand (one double holds a value of any type exactly):
-    /// scales are rounded to theirs, zero points have to be values of theirs. The operation keeps a copy and does not
-    /// look at run's pointer. Empty: given at each run.
+    /// The parameters, if they are known at prepare (one double holds a value of any type exactly). Scales are rounded
+    /// to `type`; zero points must be values of `type`. The operation keeps a copy and ignores run's pointer. Empty:
+    /// given at each run.
     std::vector<double> values = {};
 };
 
@@ -124,26 +125,26 @@ struct quantization {
     parameter scales;
     std::optional<parameter> zero_points;
     numerics rule = numerics::strict;
-    /// strict, any and dequantize know f32 only.
+    /// f32, except for quantize under numerics::onnx.
     precision division = precision::f32;
-    /// Quantizing to floats under numerics::onnx: what is beyond the largest finite number, infinity too, becomes that
-    /// number. It means nothing for integers, which always saturate, and is refused for the other rules and dequantize.
+    /// Quantizing to floats under numerics::onnx: values beyond the largest finite number, and infinity, become that
+    /// number. No effect on integers, which always saturate; refused for the other rules and for dequantize.
     bool saturate = false;
-    /// For requantize only, and both share the scales' block: what belongs to all channels, beside what does not, is
-    /// given once for each channel.
+    /// For requantize only. Both have the scales' block: beside scales per channel, a value common to all channels is
+    /// repeated for each.
     std::optional<parameter> second_scales = {}, bias = {};
     /// For requantize only.
     bool relu = false;
 };
 
-/// What is wrong with a statement, or nothing. Zero-volume tensors are right.
+/// An error in a statement. check() returns nothing for a valid one; zero-volume tensors are valid.
 struct problem {
     dnnl_status_t status;
     std::string message;
 };
 DYNQUANT_API std::optional<problem> check(const quantization &q);
 
-/// The ways to compute, in the order in which they are tried.
+/// The kernels, in the order in which they are tried.
 enum class kernel_kind { native, onednn, reference };
 
 /// Instruction sets of the native kernel, weakest first.
@@ -158,7 +159,7 @@ DYNQUANT_API const char *to_string(kernel_kind kind);
 DYNQUANT_API const char *to_string(isa value);
 
 /// The strongest instruction set that both this processor and DYNQUANT_MAX_ISA allow.
-/// Throws error (invalid_arguments) when DYNQUANT_MAX_ISA names none.
+/// Throws error (invalid_arguments) when DYNQUANT_MAX_ISA has an unknown value.
 DYNQUANT_API isa best_isa();
 
 struct options {
@@ -172,19 +173,19 @@ struct options {
     std::string name = {};
 };
 
-/// What was chosen.
+/// The kernel that was chosen.
 struct operation_info {
     kernel_kind kernel;
     /// native: "scalar", "avx2" or "avx512"; reference: "scalar"; onednn: oneDNN's name of the
     /// primitive's implementation, for instance "jit:uni".
     std::string isa;
-    /// Whether requantize multiplies once where two scales are stated, with the same results: native does where it
-    /// knows them beforehand, the second ones are powers of two of at most 1, and the first ones at most 2^96.
+    /// Whether requantize multiplies once where two scales are stated, with the same results. native does if it knows
+    /// them at prepare, the second ones are powers of two of at most 1, and the first ones at most 2^96.
     bool folded = false;
 };
 
-/// The buffers of one run, in host memory, aligned to their type. Parameters are not looked at when the statement
-/// knows their values or has none.
+/// The buffers of one run, in host memory, aligned to their type. A parameter's pointer is ignored if the statement has
+/// its values, or has no such parameter.
 struct arguments {
     const void *src = nullptr;
     const void *scales = nullptr;
@@ -221,9 +222,9 @@ class DYNQUANT_API operation {
 };
 
 /// Checks the statement, picks a kernel (or takes the one that options name) and prepares it.
-/// Throws error: what check(q) finds; unimplemented when the kernel that was asked for cannot
-/// compute q, saying why; invalid_arguments when DYNQUANT_KERNEL or DYNQUANT_MAX_ISA names nothing, and for
-/// threads below 0 and a kernel or max_isa that is no enumerator.
+/// Throws error: what check(q) finds; unimplemented, with the reason, when the requested kernel cannot compute q;
+/// invalid_arguments when DYNQUANT_KERNEL or DYNQUANT_MAX_ISA has an unknown value, and for threads below 0 and a
+/// kernel or max_isa that is no enumerator.
 DYNQUANT_API operation prepare(const quantization &q, const options &opts = {});
 
 } // namespace dynquant
