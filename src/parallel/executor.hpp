@@ -1,4 +1,4 @@
-// Whose threads run the parts.
+// Executors: the threads that parts run on, TBB's, OpenMP's or a host's.
 #pragma once
 
 #include <cstdint>
@@ -7,37 +7,36 @@
 
 namespace dynquant::parallel {
 
-/// Calls function(body, index) for each of `parts`, on several threads, and returns when all are done.
 struct executor {
     int (*concurrency)();
+    /// Calls function(body, index) for each index below `parts`, on several threads, and returns when all are done.
     void (*run)(int parts, void (*function)(const void *body, int index), const void *body);
-    /// A part of fewer elements costs more to hand to another thread than to compute here.
+    /// The minimum size of a part: handing a smaller one to another thread costs more than computing it here.
     std::int64_t elements_per_part;
 };
 
 extern const executor tbb_executor;
 
-/// How many threads the machine runs at once, those of its processors that this process may use.
+/// The number of processors that this process may use.
 DYNQUANT_PRIVATE_API int machine_threads();
 
 namespace detail {
 DYNQUANT_PRIVATE_API void run_controlled(void (*function)(const void *body), const void *body);
 } // namespace detail
 
-/// Calls body() here, under float_control, and so that the tasks that TBB's algorithms start in it are under it, too,
-/// whoever calls them: for oneDNN. Tasks have the control word of the arena otherwise, which it took from the thread
-/// that made it.
+/// Calls body(), for instance a call of oneDNN, under float_control. TBB tasks that body() starts also run under it, on
+/// any thread; by default they would have the control word of the thread that made their arena.
 template <typename Body>
 void run_controlled(const Body &body) {
     detail::run_controlled([](const void *b) { (*static_cast<const Body *>(b))(); }, &body);
 }
 
-/// The threads of the OpenMP runtime that a library uses, which `user` is an address in, or nullptr when there is none.
-/// The first that is found is taken for good.
+/// The threads of the OpenMP runtime that a library uses, or nullptr if it uses none. `user` is an address in that
+/// library. The first runtime that is found is kept for the life of the process.
 const executor *openmp_executor(const void *user);
 
-/// While it lives, OpenMP regions that this thread starts have `count` threads, if openmp_executor() has found a
-/// runtime.
+/// During its lifetime, OpenMP regions that this thread starts have `count` threads. Does nothing unless
+/// openmp_executor() has found a runtime.
 class DYNQUANT_PRIVATE_API openmp_threads {
   public:
     explicit openmp_threads(int count);
@@ -49,8 +48,7 @@ class DYNQUANT_PRIVATE_API openmp_threads {
     int before_;
 };
 
-/// While it lives, what this thread splits runs on those threads, whatever the process has chosen: for a host that
-/// brings threads of its own to each call.
+/// Overrides the process's executor on this thread during its lifetime: for a host that lends threads to each call.
 class scoped_executor {
   public:
     explicit scoped_executor(const executor &threads);

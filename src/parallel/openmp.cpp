@@ -1,6 +1,6 @@
-// OpenMP: beside a oneDNN that uses it, a second pool of threads would fight with the first. The runtime is the one
-// that oneDNN has brought into the process, through the entry point that GCC compiles `omp parallel` to and that
-// LLVM's and Intel's runtimes have as well (libgomp manual, "Implementing PARALLEL construct").
+// The executor on OpenMP's threads. If oneDNN uses OpenMP, a second thread pool would oversubscribe the processors. The
+// runtime is the one that oneDNN loaded. It is called through GOMP_parallel, which GCC compiles `omp parallel` to and
+// LLVM's and Intel's runtimes also have (libgomp manual, "Implementing PARALLEL construct").
 #include <atomic>
 
 #include <dlfcn.h>
@@ -25,7 +25,7 @@ struct openmp_runtime {
     int (*num_threads)();
     void (*set_num_threads)(int);
 
-    /// As a library and what it depends on have it.
+    /// Looks up the functions in a library and its dependencies.
     explicit openmp_runtime(void *library)
         : parallel(find<region>(library, "GOMP_parallel"))
         , max_threads(find<int()>(library, "omp_get_max_threads"))
@@ -40,16 +40,16 @@ struct openmp_runtime {
     }
 };
 
-/// What the calls of the library that has the address are bound to: what all of the process see, else what came with
-/// the library, which may be for it alone (RTLD_LOCAL).
+/// The runtime that the library at an address calls: the one with global visibility, else one that was loaded with the
+/// library, possibly as RTLD_LOCAL.
 openmp_runtime runtime_of(const void *address) {
     const openmp_runtime global(RTLD_DEFAULT);
     Dl_info info = {};
     if (global.complete() || dladdr(address, &info) == 0) return global;
     void *library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-    if (!library) return global; // the program itself
+    if (!library) return global; // the address is in the program itself
     const openmp_runtime local(library);
-    if (!local.complete()) dlclose(library); // else it stays, as its threads are used
+    if (!local.complete()) dlclose(library); // a complete one stays loaded, as its threads are used
     return local;
 }
 
@@ -60,7 +60,7 @@ const openmp_runtime &openmp() {
 }
 
 int concurrency() {
-    return openmp().in_parallel() ? 1 : openmp().max_threads(); // a region in a region has one thread
+    return openmp().in_parallel() ? 1 : openmp().max_threads(); // a nested region has one thread
 }
 
 struct job {
@@ -69,7 +69,7 @@ struct job {
     const void *body;
 };
 
-/// The share of one thread: a team may be smaller or larger than the parts are many.
+/// Runs one thread's share of the parts. The team may have fewer or more threads than there are parts.
 void run_share(void *data) {
     const auto &j = *static_cast<const job *>(data);
     const int step = openmp().num_threads();
@@ -79,10 +79,10 @@ void run_share(void *data) {
 
 void run(int parts, void (*function)(const void *, int), const void *body) {
     job j = {parts, function, body};
-    openmp().parallel(run_share, &j, 0, 0); // by the whole team: to change its size takes 15 us, and again back
+    openmp().parallel(run_share, &j, 0, 0); // the whole team: resizing it takes 15 us, and restoring it as much again
 }
 
-constexpr executor threads_of_openmp = {concurrency, run, 8 * 1024}; // they spin: handing over costs little
+constexpr executor threads_of_openmp = {concurrency, run, 8 * 1024}; // its threads spin: handing over costs little
 
 } // namespace
 

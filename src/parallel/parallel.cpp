@@ -11,7 +11,7 @@ namespace dynquant::parallel {
 namespace {
 
 std::atomic<const executor *> chosen = &tbb_executor;
-thread_local const executor *chosen_here = nullptr; // by scoped_executor
+thread_local const executor *chosen_here = nullptr; // set by scoped_executor
 
 const executor &present() {
     return chosen_here ? *chosen_here : *chosen.load(std::memory_order_relaxed);
@@ -40,7 +40,7 @@ std::int64_t elements_per_part() {
 
 int parts_for(std::int64_t elements, int threads) {
     const auto most = elements / elements_per_part();
-    if (most <= 1) return 1; // asking for the concurrency takes time
+    if (most <= 1) return 1; // concurrency() takes time
     return static_cast<int>(std::min<std::int64_t>(most, threads > 0 ? threads : concurrency()));
 }
 
@@ -66,7 +66,7 @@ struct work {
 
 void run_one(const void *data, int index) {
     const auto &w = *static_cast<const work *>(data);
-    const float_control control; // threads have a control word each
+    const float_control control; // each thread has its own control word
     w.function(w.body, part_of(w.count, w.parts, index));
 }
 

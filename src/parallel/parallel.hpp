@@ -1,4 +1,6 @@
-// One way to split work, and the seam behind which it runs: TBB's threads, OpenMP's, or a host's.
+// src/parallel: splits work into parts and runs them on TBB's threads, OpenMP's or a host's (executor.hpp), under a
+// defined floating-point environment (float_control.hpp). It includes no other folder, nor public headers. Start with
+// for_each_part() below.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +14,23 @@ struct range {
     std::int64_t begin, end;
 };
 
-/// From now on parts run on the threads of the OpenMP runtime that a library uses, which `user` is an address in, if
-/// there is one; before, and without one, on TBB's. For a process whose oneDNN uses OpenMP: `user` is dnnl_version.
+/// Makes the process run parts on the OpenMP runtime that a library uses, if there is one. The default is TBB. `user`
+/// is an address in that library: dnnl_version, where oneDNN uses OpenMP.
 DYNQUANT_PRIVATE_API void run_on_openmp(const void *user);
 
-/// How many threads the calling thread's task arena, OpenMP or a host offers.
+/// The number of threads of the caller's task arena, of OpenMP or of a host.
 DYNQUANT_PRIVATE_API int concurrency();
 
-/// How many elements a part should have at least: fewer cost more to hand to another thread than to compute here.
+/// The minimum number of elements of a part: handing fewer to another thread costs more than computing them here.
 DYNQUANT_PRIVATE_API std::int64_t elements_per_part();
 
-/// How many parts that many elements are worth: no more than `threads`, or where that is 0 than concurrency().
+/// The number of parts to split `elements` elements into: at most `threads`, or concurrency() if `threads` is 0.
 DYNQUANT_PRIVATE_API int parts_for(std::int64_t elements, int threads);
 
-/// parts_for() of items that stay whole and have that many elements together.
+/// parts_for() for `items` indivisible items that have `elements` elements in total.
 DYNQUANT_PRIVATE_API int parts_for_items(std::int64_t items, std::int64_t elements);
 
-/// Part `index` of [0, count) split into `parts` whose sizes differ by at most one. It depends on
-/// nothing else, so the same call is always split the same way.
+/// Part `index` of [0, count) split into `parts` whose sizes differ by at most one. Deterministic.
 DYNQUANT_PRIVATE_API range part_of(std::int64_t count, int parts, int index);
 
 namespace detail {
@@ -37,9 +38,9 @@ using part_function = void (*)(const void *body, range part);
 DYNQUANT_PRIVATE_API void run_parts(std::int64_t count, int parts, part_function function, const void *body);
 } // namespace detail
 
-/// Calls body(range) for each of `parts` parts of [0, count), under float_control, on the threads of the
-/// caller's arena, of OpenMP or of a host; returns when all are done. One part runs right here. While it waits, the
-/// calling thread takes no work but these parts, so it may hold locks. body must not throw.
+/// Calls body(range) for each of `parts` parts of [0, count), under float_control, on the threads of the caller's
+/// arena, of OpenMP or of a host; returns when all are done. The calling thread runs a part, and while it waits takes
+/// no other work, so it may hold locks. body must not throw.
 template <typename Body>
 void for_each_part(std::int64_t count, int parts, const Body &body) {
     // The call through a pointer also keeps body's arithmetic behind the change of the control word.

@@ -1,4 +1,4 @@
-// Objects that are used by one call at a time.
+// A cache of objects, each used by one call at a time.
 #pragma once
 
 #include <array>
@@ -7,11 +7,10 @@
 
 namespace dynquant::parallel {
 
-/// Keeps idle objects, so that a call finds one that an earlier call has made. Neither locks nor, unless
-/// more calls run at once than ever before (or than there are slots), allocates.
+/// Keeps idle objects for later calls. Thread safe and lock-free. A new object is made only when more calls run at once
+/// than ever before, or than there are slots.
 ///
-/// There are as many objects as calls at once, which may be fewer than threads, and a thread that enters a
-/// call within a call gets another one, which a thread-local object would not be.
+/// Unlike thread-local objects, there are only as many as concurrent calls, and a nested call gets another object.
 template <typename T>
 class pool {
   public:

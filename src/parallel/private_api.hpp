@@ -1,4 +1,5 @@
-// Marks what libdynquant shows libdynquant_model: under a version of its own, by src/exports.map.in.
+// Marks functions that libdynquant exports for libdynquant_model only, under a private symbol version
+// (src/exports.map.in).
 #pragma once
 
 #define DYNQUANT_PRIVATE_API __attribute__((visibility("default")))
