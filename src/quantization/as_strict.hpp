@@ -1,4 +1,4 @@
-// Kernels that know oneDNN's rules compute a part of ONNX's, too.
+// Which statements under numerics::onnx a kernel of numerics::strict can compute.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace dynquant {
 
-/// Why a statement under numerics::onnx is none under numerics::strict with the same results, as the end of a sentence;
-/// or nothing, as for the other rules. q has passed check().
+/// Why a statement under numerics::onnx has other results under numerics::strict, as the end of a sentence. Nothing if
+/// it has the same ones, and for other rules. Precondition: q has passed check().
 std::optional<std::string> differs_from_strict(const quantization &q);
 
 } // namespace dynquant

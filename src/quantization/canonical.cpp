@@ -7,18 +7,19 @@
 namespace dynquant {
 namespace {
 
-/// A statement's dims, each of them as blocks of one size by the elements of a block.
+/// A rectangle of the tensors in which all blocks have one size along each dim. A dim has two axes: its blocks, and the
+/// elements of a block.
 struct split {
     offsets begin;
     std::vector<axis> axes;
 };
 
-/// Neighbouring blocks of one size, the first of which is number `first` and begins with element `begin` of its dim.
+/// Consecutive blocks of one size along a dim, from block `first` on, which begins at element `begin`.
 struct blocks {
     std::int64_t first, begin, count, size;
 };
 
-/// Whole ones, and a shorter last one if there is one.
+/// The whole blocks of a dim, and the shorter last one if there is one.
 std::vector<blocks> blocks_of(std::int64_t extent, std::int64_t block) {
     const auto size = std::min(block, extent), whole = extent / size, rest = extent % size;
     if (rest == 0) return {{0, 0, whole, size}};
@@ -82,7 +83,7 @@ canonical_form form_of(split s) {
 
 std::vector<canonical_form> canonicalize(const quantization &q) {
     std::vector<canonical_form> forms;
-    if (volume(q.src.dims) == 0) { // the other dims and the strides may be anything
+    if (volume(q.src.dims) == 0) { // the other dims and the strides are unchecked
         forms.emplace_back().row.extent = 0;
         return forms;
     }

@@ -1,8 +1,11 @@
-// The canonical form: a statement's tensors as rows, with how parameters walk beside the elements. It is
-// all that the native kernel sees of shapes.
+// src/quantization: checks of statements (check.cpp), data types (data_type.hpp), formulas of single elements
+// (numerics.hpp, small_float.hpp), shapes, names and environment variables. It includes public headers only. Start with
+// dynquant/quantization.hpp, then this file.
 //
-// Forms are plain arrays, no library types: code compiled for one instruction set reads them, and an inline function
-// of the library compiled there could end up in the whole program.
+// The canonical form: a statement's tensors as nested loops over rows, with strides of src, dst and parameters. The
+// native kernel knows no other shapes. Forms are plain arrays without library types, as files compiled for one
+// instruction set read them: an inline function of the standard library compiled there could be linked into the whole
+// program.
 #pragma once
 
 #include <cstdint>
@@ -46,9 +49,9 @@ struct canonical_form {
     }
 };
 
-/// Splits dims by their blocks, drops extents of 1, orders by dst's strides, so that writes are sequential,
-/// and merges neighbours that all buffers walk alike. One form, and for each dim that its blocks do not divide twice as
-/// many: whole blocks, and the short last one.
+/// Splits dims by their blocks, drops extents of 1, orders by dst's strides, so that writes are sequential, and merges
+/// axes that are contiguous in all buffers. Returns one form; each dim whose extent is no multiple of its block doubles
+/// their number (whole blocks, and the short last one).
 std::vector<canonical_form> canonicalize(const quantization &q);
 
 } // namespace dynquant

@@ -1,4 +1,4 @@
-// What a statement must fulfil. Messages: what, where, expected, given.
+// Checks of a statement. Messages: where, what was expected, what was given.
 #include <algorithm>
 #include <cmath>
 
@@ -15,7 +15,7 @@ problem wrong(dnnl_status_t status, const Parts &...parts) {
     return {status, concat(parts...)};
 }
 
-/// Where types may stand is looked at later.
+/// All enumerators except data types, which check_types() checks.
 std::optional<problem> check_enumerators(const quantization &q) {
     for (const auto &found : {wrong_enumerator("direction", q.dir), wrong_enumerator("numerics", q.rule),
                  wrong_enumerator("division", q.division)})
@@ -38,7 +38,7 @@ std::optional<problem> check_tensor(const char *name, const tensor &t) {
         if (t.strides[d] < 0)
             return wrong(
                     dnnl_invalid_shape, name, ": expected strides of 0 or more, given ", t.strides[d], " at dim ", d);
-    // Twice the bytes must be countable, so that no offset overflows, nor one step past the last element.
+    // Twice the size in bytes must fit, so that neither an offset nor a step past the last element overflows.
     const auto most = INT64_MAX / 2 / std::max(traits(t.type).bits / 8, 1) - 1;
     const auto last = elements ? last_offset(t.dims, strides_of(t)) : std::nullopt;
     if (!last || *last > most)
@@ -47,7 +47,7 @@ std::optional<problem> check_tensor(const char *name, const tensor &t) {
     return std::nullopt;
 }
 
-/// "f32, f16 or bf16": the types that may stand in one of these places.
+/// "f32, f16 or bf16": the types that are allowed in one of these places.
 std::string names_of(unsigned places) {
     std::vector<std::string> names;
     for (const auto &type : data_types)
@@ -96,7 +96,7 @@ std::optional<problem> check_types(const quantization &q) {
     return check_type_of_zero_points(q, quantizing ? q.dst.type : q.src.type);
 }
 
-/// What belongs to one direction only.
+/// Parameters and options of one direction only.
 std::optional<problem> check_direction(const quantization &q) {
     const auto dir = to_string(q.dir);
     const auto none = [&](const char *name, const std::optional<parameter> &p) -> std::optional<problem> {
@@ -115,7 +115,7 @@ std::optional<problem> check_direction(const quantization &q) {
     return std::nullopt;
 }
 
-/// What quantizing under numerics::onnx may choose.
+/// Options of quantize under numerics::onnx.
 std::optional<problem> check_choices(const quantization &q) {
     if (q.rule == numerics::onnx && q.dir == direction::quantize) return std::nullopt;
     const auto where =
@@ -126,7 +126,7 @@ std::optional<problem> check_choices(const quantization &q) {
     return std::nullopt;
 }
 
-/// Whether f8_e8m0 has the value.
+/// Whether f8_e8m0 can represent the value.
 bool is_power_of_two(double value) {
     int exponent = 0;
     const bool power = std::frexp(value, &exponent) == 0.5; // value = 0.5 * 2^exponent
@@ -164,7 +164,7 @@ std::optional<problem> check_parameter(const char *name, const parameter &p, con
     return check_values(name, p, extents);
 }
 
-/// Whether a float type has the value, which may be NaN.
+/// Whether a float type can represent the value, which may be NaN.
 bool has_value(data_type type, double value) {
     unsigned char element[sizeof(float)] = {};
     store(type, element, 0, value);
@@ -172,7 +172,8 @@ bool has_value(data_type type, double value) {
     return stored == value || (std::isnan(stored) && std::isnan(value));
 }
 
-/// Known ones that are floats. Unlike scales they are not rounded: what float4 makes of NaN would be a number.
+/// Known float zero points must be representable. They are not rounded as scales are, as float4 would turn NaN into a
+/// number.
 std::optional<problem> check_float_zero_points(const std::optional<parameter> &p) {
     if (!p || traits(p->type).integral) return std::nullopt;
     const auto &values = p->values;
@@ -183,7 +184,7 @@ std::optional<problem> check_float_zero_points(const std::optional<parameter> &p
             " at ", impossible - values.begin());
 }
 
-/// One that walks beside the scales, if there is one.
+/// An optional parameter, which must have the scales' block.
 std::optional<problem> check_beside_scales(const char *name, const std::optional<parameter> &p, const quantization &q) {
     if (!p) return std::nullopt;
     if (p->block != q.scales.block)

@@ -1,5 +1,5 @@
-// The data-type table: all that checks and kernels know of a type. A new type is a row here, an element in
-// elements.hpp, and a load or store in the kernels.
+// The data-type table: the properties of each type for checks and kernels. A new type is a row here, a load and a store
+// in elements.cpp, and codecs in the kernels.
 #pragma once
 
 #include <algorithm>
@@ -10,17 +10,17 @@
 
 namespace dynquant {
 
-/// Where a type may stand in a statement: a set of bits.
+/// Where a statement may use a type, as a set of bits. onnx_: under numerics::onnx only.
 namespace place {
-inline constexpr unsigned real = 1, // what is quantized, what is dequantized to, and scales
-        quantized = 2,              // the quantized side
+inline constexpr unsigned real = 1, // src of quantize, dst of dequantize, and scales
+        quantized = 2,              // dst of quantize, src of dequantize
         zero_point = 4,             // zero points of integers
-        onnx_real = 8,              // under numerics::onnx, besides: what is quantized,
-        onnx_quantized = 16,        // the quantized side, which may also have zero points of its own type,
-        onnx_scale = 32,            // and scales
-        sum = 64,                   // what is requantized, and its bias,
-        requantized = 128,          // what comes of it,
-        multiplier = 256;           // and its scales
+        onnx_real = 8,              // src of quantize
+        onnx_quantized = 16,        // dst of quantize, src of dequantize
+        onnx_scale = 32,            // scales
+        sum = 64,                   // src and bias of requantize
+        requantized = 128,          // dst of requantize
+        multiplier = 256;           // scales of requantize
 } // namespace place
 
 struct data_type_traits {
@@ -65,8 +65,7 @@ constexpr const data_type_traits &traits(data_type type) {
     return data_types[static_cast<int>(type)];
 }
 
-/// Bytes of `elements` of a type, the last byte of those that are narrower than one perhaps not full. Without
-/// overflow where the bytes of as many 8-bit elements can be counted.
+/// Bytes of `elements` elements, rounded up. Does not overflow for types of 8 bits and fewer.
 constexpr std::int64_t size_in_bytes(data_type type, std::int64_t elements) {
     const auto bits = traits(type).bits;
     return bits < 8 ? elements / 8 * bits + (elements % 8 * bits + 7) / 8 : elements * (bits / 8);

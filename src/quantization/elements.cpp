@@ -8,7 +8,7 @@
 namespace dynquant {
 namespace {
 
-// Buffers of scales and the like need not be aligned.
+// Unaligned access: buffers of parameters need not be aligned.
 template <typename T>
 T read(const void *buffer, std::int64_t index) {
     T value;
@@ -21,7 +21,7 @@ void write(void *buffer, std::int64_t index, T value) {
     std::memcpy(static_cast<unsigned char *>(buffer) + index * std::int64_t {sizeof(T)}, &value, sizeof(T));
 }
 
-/// Where an element of fewer than eight bits lies: in a byte from bit `shift` on, or across that one and the next.
+/// The position of an element of fewer than eight bits: from bit `shift` of a byte on, possibly into the next byte.
 struct bit_field {
     std::int64_t byte;
     int shift, bits;
@@ -52,7 +52,7 @@ void write_bits(data_type type, void *buffer, std::int64_t index, unsigned bits)
     if (field.crosses()) bytes[1] = static_cast<unsigned char>((bytes[1] & ~(written >> 8)) | placed >> 8);
 }
 
-/// Two's complement of as many bits as the type has.
+/// Two's complement of the type's width.
 int read_signed(data_type type, const void *buffer, std::int64_t index) {
     const int sign = 1 << (traits(type).bits - 1);
     return (static_cast<int>(read_bits(type, buffer, index)) ^ sign) - sign;

@@ -1,4 +1,4 @@
-// Single elements of buffers of any type, as doubles, which hold each of them exactly.
+// Loads and stores of single elements of any type, as doubles, which hold each value exactly.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@ namespace dynquant {
 
 double load(data_type type, const void *buffer, std::int64_t index);
 
-/// `value` is of the type if that is integral; else it is rounded to f32, and from there to the type, where it may
-/// saturate. An element narrower than a byte leaves the others of its byte as they are.
+/// For an integral type, `value` must be one of its values. Otherwise `value` is rounded to f32 and then to the type,
+/// with saturation if `saturate`. The other elements of the same byte are kept.
 void store(data_type type, void *buffer, std::int64_t index, double value, bool saturate = false);
 
 } // namespace dynquant

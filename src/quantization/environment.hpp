@@ -1,4 +1,4 @@
-// What the environment says. Read at each prepare(), so that a program may set it at any time.
+// Environment variables. Those of prepare() are read at each call, so that a program may set them at any time.
 #pragma once
 
 #include <optional>
@@ -7,11 +7,11 @@
 
 namespace dynquant::environment {
 
-/// DYNQUANT_KERNEL and DYNQUANT_MAX_ISA. Throw error (invalid_arguments) on a name that is none.
+/// DYNQUANT_KERNEL and DYNQUANT_MAX_ISA. Throw error (invalid_arguments) on an unknown name.
 std::optional<kernel_kind> kernel();
 std::optional<isa> max_isa();
 
-/// DYNQUANT_VERBOSE: 0 silent, 1 a line for each run, 2 also for each prepare. Read once.
+/// DYNQUANT_VERBOSE: 0 silent, 1 a line for each run, 2 also for each prepare. Read once for the process.
 int verbose();
 
 } // namespace dynquant::environment

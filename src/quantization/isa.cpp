@@ -13,7 +13,7 @@ namespace dynquant {
 #if defined(__x86_64__)
 namespace {
 
-/// Not all compilers' builtins know its name. Every processor with AVX2 has had it.
+/// Reads CPUID, as not all compilers' builtins know F16C. So far every processor with AVX2 has it.
 bool has_f16c() {
     unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
     return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
@@ -24,7 +24,7 @@ bool has_f16c() {
 
 isa processor_isa() {
 #if defined(__x86_64__)
-    // The builtin also asks the operating system whether it saves the registers (XCR0).
+    // The builtin also checks that the operating system saves the registers (XCR0).
     static const isa detected = [] {
         if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
                 && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
@@ -40,7 +40,7 @@ isa processor_isa() {
 
 bool processor_has_fp16() {
 #if defined(__x86_64__)
-    constexpr unsigned bit_avx512fp16 = 1U << 23; // not all compilers' headers and builtins know its name
+    constexpr unsigned bit_avx512fp16 = 1U << 23; // not all compilers' headers and builtins have it
     static const bool detected = [] {
         unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
         return processor_isa() == isa::avx512 && __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0

@@ -1,4 +1,4 @@
-// The public enumerations: which values are theirs, and what messages say of those that are none.
+// Names of the public enumerators, and messages for values that are no enumerator.
 #pragma once
 
 #include <functional>

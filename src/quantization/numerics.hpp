@@ -1,5 +1,5 @@
-// The formulas: one element, exactly as the numerics contract states them. The reference kernel is made
-// of these; every other kernel must give the same bits.
+// The formulas for one element, exactly as the numerics contract states them. The reference kernel uses them; every
+// other kernel must give the same bits.
 //
 // They assume IEEE 754 binary32, round to nearest even, no flush to zero, no contraction: see
 // parallel/float_control.hpp and -ffp-contract=off.
@@ -16,7 +16,7 @@
 namespace dynquant::numerics_contract {
 
 /// clamp(RNE(real)); NaN gives the lowest value. The bounds are those of an integer type of at most 8 bits. Clamping
-/// first is the same, as they are integers, and keeps the conversion defined.
+/// before rounding gives the same result, as the bounds are integers, and keeps the conversion defined.
 inline std::int32_t rounded_and_clamped(float real, float lowest, float highest) {
     if (std::isnan(real)) return static_cast<std::int32_t>(lowest);
     return static_cast<std::int32_t>(std::nearbyint(std::clamp(real, lowest, highest)));
@@ -32,7 +32,7 @@ inline float dequantize(std::int64_t q, float s, std::int64_t zp) {
     return static_cast<float>(q - zp) * s;
 }
 
-/// Floats without zero points: f32(x / s), to be rounded to one, and f32(q * s).
+/// Narrow floats: f32(x / s), which the caller rounds to dst's type; f32(q * s) and f32(f32(q - zp) * s).
 inline float quantize_to_float8(float x, float s) {
     return x / s;
 }
@@ -43,14 +43,14 @@ inline float dequantize_float(float q, float s, float zp) {
     return (q - zp) * s;
 }
 
-/// What requantizing does to one element. Two multipliers round twice.
+/// The parameters of one element. With two multipliers the product is rounded twice.
 struct requantization {
     float scale = 1;
     std::optional<float> second_scale = {};
     std::int32_t bias = 0;
     bool relu = false;
 
-    /// The real that is rounded to an integer. The sum wraps, as ONNX's Add does.
+    /// The value before it is rounded to an integer. The sum with the bias wraps, as ONNX's Add does.
     float real(std::int32_t sum) const {
         const auto wrapped = static_cast<std::uint32_t>(sum) + static_cast<std::uint32_t>(bias);
         float f = static_cast<float>(static_cast<std::int32_t>(wrapped)) * scale;
@@ -66,8 +66,8 @@ inline std::int32_t requantize(std::int32_t sum, const requantization &by, float
 
 // ---- numerics::onnx, of values that doubles hold exactly ----
 
-/// A float that rounds to any format of at most 22 bits as the double does: not the nearest, but of the two around it
-/// the one whose last bit is set (round to odd; Boldo and Melquiond, 2008).
+/// Rounds to odd: an inexact value becomes the neighbouring float whose last bit is set. Rounding the result to a
+/// format of at most 22 bits then gives the same as rounding the double (Boldo and Melquiond, 2008).
 inline float to_odd(double value) {
     const auto nearest = static_cast<float>(value);
     if (nearest == value || value != value) return nearest;
@@ -76,7 +76,7 @@ inline float to_odd(double value) {
     return __builtin_bit_cast(float, (above ? bits - 1 : bits) | 1);
 }
 
-/// The nearest number of a precision.
+/// Rounds to the nearest number of a precision.
 inline double rounded(double value, precision to) {
     switch (to) {
         case precision::f32: return static_cast<float>(value);
@@ -87,7 +87,7 @@ inline double rounded(double value, precision to) {
     return value;
 }
 
-/// x / s
+/// x / s in a precision, to which the operands are rounded first.
 inline double quotient(double x, double s, precision in) {
     const double dividend = rounded(x, in), divisor = rounded(s, in);
     if (in == precision::f64) return dividend / divisor;
@@ -102,7 +102,8 @@ inline std::int64_t quantize_onnx(double quotient, std::int64_t zp, double lowes
     return static_cast<std::int64_t>(std::clamp(std::nearbyint(quotient), lowest - offset, highest - offset)) + zp;
 }
 
-/// quotient + zp. The sum of two numbers of f32 or less rounds by way of f64 as it does at once, and both are.
+/// quotient + zp in a precision. Both operands have at most f32's precision, so that rounding the sum to f64 first
+/// changes nothing.
 inline double plus_zero_point(double quotient, double zp, precision in) {
     return rounded(quotient + rounded(zp, in), in);
 }

@@ -1,4 +1,4 @@
-// What oneDNN cannot count.
+// Limits of oneDNN.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,8 @@
 
 namespace dynquant {
 
-/// oneDNN keeps extents in int64_t, and much of its code in int: a product of 2^32 rows divides by zero.
+/// Whether extents fit in int. oneDNN's are int64_t, but much of its code uses int: a matrix product of 2^32 rows
+/// divides by zero.
 inline bool fits_int(std::span<const std::int64_t> extents) {
     return std::ranges::all_of(extents, [](std::int64_t extent) { return extent <= std::numeric_limits<int>::max(); });
 }

@@ -15,7 +15,7 @@ std::optional<data_type> from_onednn(dnnl_data_type_t type) {
 std::string name_of(dnnl_data_type_t type) {
     const auto known = from_onednn(type);
     if (known) return to_string(*known);
-    switch (type) { // those of oneDNN 3.2 that are no types of ours
+    switch (type) { // types of oneDNN 3.2 that dynquant does not have
         case dnnl_data_type_undef: return "undef";
         case dnnl_f64: return "f64";
         case dnnl_boolean: return "boolean";

@@ -1,4 +1,4 @@
-// oneDNN's numbers for data types and the type that each stands for.
+// Conversions between oneDNN's data types and dynquant's.
 #pragma once
 
 #include "dynquant/newer_names.hpp"
@@ -35,10 +35,10 @@ constexpr dnnl_data_type_t onednn_type(data_type type) {
     return dnnl_data_type_undef;
 }
 
-/// The type of that number, or nothing.
+/// Nothing for types that dynquant does not have.
 std::optional<data_type> from_onednn(dnnl_data_type_t type);
 
-/// "s4", also where the installed oneDNN has no name for it; "number 99" where none here has.
+/// "s4", even if the installed oneDNN has no name for it; "number 99" for an unknown type.
 std::string name_of(dnnl_data_type_t type);
 
 } // namespace dynquant

@@ -18,7 +18,7 @@ dims row_major(const dims &extents) {
     std::int64_t stride = 1;
     for (std::size_t d = extents.size(); d-- > 0;) {
         strides[d] = stride;
-        // Overflows only where strides do not matter: without elements, or with more than check() lets pass.
+        // Overflows only where strides do not matter: without elements, or with more than check() allows.
         if (__builtin_mul_overflow(stride, std::max<std::int64_t>(extents[d], 1), &stride)) stride = INT64_MAX;
     }
     return strides;
@@ -52,9 +52,8 @@ struct extent_and_stride {
     std::int64_t extent, stride;
 };
 
-/// Looks for a collision: index differences, not all zero, whose strides cancel out. Dims go from the
-/// largest stride down; a difference is worth trying only if the smaller dims can still cancel it, which
-/// for nested dims leaves zero alone.
+/// Searches for a collision: index differences, not all zero, whose offsets add up to 0. Dims are visited by descending
+/// stride. A difference is tried only if the remaining dims can cancel it; for nested dims that is zero alone.
 class collision_search {
   public:
     explicit collision_search(std::vector<extent_and_stride> dims)
@@ -79,7 +78,7 @@ class collision_search {
   private:
     std::vector<extent_and_stride> dims_;
     std::vector<std::int64_t> reach_; // the largest offset within dims d and later
-    int budget_ = 10000;
+    int budget_ = 10000;              // calls, then it gives up and reports a collision
 };
 
 } // namespace

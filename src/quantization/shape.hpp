@@ -17,15 +17,15 @@ dims row_major(const dims &extents);
 /// t.strides, or row-major ones when t leaves them out.
 dims strides_of(const tensor &t);
 
-/// How many parameters there are along each dimension.
+/// The number of parameters along each dimension.
 dims parameter_dims(const dims &extents, const dims &block);
 
 /// The distance in elements from the first to the last element, or nothing when it does not fit in 63
 /// bits. Strides are not negative and the volume is not zero.
 std::optional<std::int64_t> last_offset(const dims &extents, const dims &strides);
 
-/// Whether two elements share an offset; dims of 1 do not count. Exact, but for layouts so tangled that
-/// the search for a collision gives up: those count as overlapping.
+/// Whether two elements share an offset; dims of 1 do not count. Exact, except that intricate layouts, for which the
+/// search for a collision gives up, count as overlapping.
 bool overlaps(const dims &extents, const dims &strides);
 
 } // namespace dynquant

@@ -5,42 +5,42 @@
 // 8-bit Floating Point Specification (OFP8), revision 1.0. Its non-saturating mode is oneDNN's: e4m3 overflows to NaN
 // and e5m2 to infinity. But oneDNN's reference code (src/common/float8.cpp) rounds twice, to f16 first. FNUZ: ONNX,
 // "Float stored in 8 bits"; how they overflow: the tables of Cast-24. f4, f6 and e8m0: OCP Microscaling Formats (MX),
-// version 1.0; NaN to f4: ONNX, "Float stored in 4 bits", whose rule is taken for f6 too, of which no document speaks.
+// version 1.0; NaN to f4: ONNX, "Float stored in 4 bits", whose rule is also used for f6, which no document covers.
 //
-// Always inlined and without the standard library: code compiled for one instruction set uses it too.
+// Always inlined and without the standard library, as files compiled for one instruction set include it.
 #pragma once
 
 #include <cstdint>
 
 namespace dynquant {
 
-/// What a format has besides finite numbers.
+/// The values of a format besides finite numbers.
 enum class specials {
-    infinity_and_nan, // with the greatest exponent
-    nan,              // of the greatest exponent's numbers the last
-    nan_for_minus_0,  // and its exponents are one less
+    infinity_and_nan, // at the greatest exponent
+    nan,              // the last number of the greatest exponent
+    nan_for_minus_0,  // and the exponent's bias is one greater
     none,
 };
 
-/// A sign, the exponent and the fraction.
+/// From the highest bit down: the sign, the exponent, the fraction.
 template <typename Bits, int exponent_bits, int fraction_bits_, specials special>
 struct small_float {
     static constexpr bool has_infinity = special == specials::infinity_and_nan;
     static constexpr bool has_minus_0 = special != specials::nan_for_minus_0, has_nan = special != specials::none;
     static constexpr int fraction_bits = fraction_bits_, bias = (1 << (exponent_bits - 1)) - (has_minus_0 ? 1 : 0);
-    // Without their sign; what comes after the highest number is infinity, or NaN if there is none.
+    // Bits without the sign. The number after `highest` is infinity, or NaN in formats without infinity.
     static constexpr std::uint32_t sign_bit = 1U << (exponent_bits + fraction_bits);
     static constexpr std::uint32_t infinity = ((1U << exponent_bits) - 1) << fraction_bits;
     static constexpr std::uint32_t highest =
             has_infinity ? infinity - 1 : sign_bit - (special == specials::nan ? 2 : 1);
-    /// What NaN becomes.
+    /// The result for NaN.
     static constexpr std::uint32_t quiet_nan =
             has_infinity ? infinity | 1U << (fraction_bits - 1) : highest + (has_nan ? 1 : 0);
 
     Bits bits;
 
-    /// Round to nearest, ties to even. What is beyond the highest number becomes infinity, else NaN; that number if it
-    /// saturates or there is neither.
+    /// Rounds to nearest, ties to even. Overflow gives infinity, or NaN in formats without infinity; the highest number
+    /// if it saturates or the format has neither.
     template <bool saturates = !has_nan>
     [[gnu::always_inline]] static constexpr small_float from(float value) {
         const auto all = __builtin_bit_cast(std::uint32_t, value);
@@ -62,26 +62,26 @@ struct small_float {
     static constexpr int rebias = 127 - bias, dropped = 23 - fraction_bits;
     static constexpr std::uint32_t float_infinity = 0x7f800000, implicit = 1U << 23;
 
-    /// Of a float without its sign.
+    /// Rounds a float without its sign.
     template <bool saturates>
     [[gnu::always_inline]] static constexpr std::uint32_t magnitude_of(std::uint32_t given) {
         if (given > float_infinity) return quiet_nan;
-        // Below the least normal number, 2^(1 - bias), more bits of the significand are dropped: up to all of them
-        // and one, where what is left is no half.
+        // Below the least normal number, 2^(1 - bias), more bits of the significand are dropped. Dropping 25, one more
+        // than it has, rounds to 0.
         const int exponent = given >= implicit ? static_cast<int>(given >> 23) : 1, least = rebias + 1;
         const auto significand = (given & (implicit - 1)) | (given >= implicit ? implicit : 0);
         const int below = least > exponent ? least - exponent : 0, above = exponent - least + below;
         const int drop = dropped + below < 25 ? dropped + below : 25;
         const auto last_kept = significand >> drop & 1, just_below_half = (1U << (drop - 1)) - 1;
         const auto rounded = (significand + just_below_half + last_kept) >> drop;
-        // Its implicit bit, if it has one, is the last of the exponent.
+        // The implicit bit of a normal number adds 1 to the exponent.
         const auto result = rounded + (static_cast<std::uint32_t>(above) << fraction_bits);
         if (result <= highest) return result;
         if (saturates) return highest;
         return has_infinity ? infinity : quiet_nan;
     }
 
-    /// As the bits of a float.
+    /// The bits of the float with that magnitude.
     [[gnu::always_inline]] static constexpr std::uint32_t widened(std::uint32_t magnitude) {
         if (magnitude > highest) return has_infinity && magnitude == infinity ? float_infinity : 0x7fc00000;
         if (rebias == 0 || magnitude >> fraction_bits != 0)
@@ -108,7 +108,7 @@ using float4_e2m1 = small_float<std::uint8_t, 2, 1, specials::none>;
 struct float8_e8m0 {
     std::uint8_t bits;
 
-    /// The power of two that is not above; infinity and NaN give NaN.
+    /// Rounds the magnitude down to a power of two, but at least to 2^-127; infinity and NaN give NaN.
     [[gnu::always_inline]] static constexpr float8_e8m0 from(float value) {
         return {static_cast<std::uint8_t>(__builtin_bit_cast(std::uint32_t, value) >> 23)};
     }

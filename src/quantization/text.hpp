@@ -1,4 +1,4 @@
-// Pieces of error messages and verbose lines.
+// Formatting of error messages and verbose lines.
 #pragma once
 
 #include <sstream>

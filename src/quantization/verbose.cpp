@@ -18,7 +18,7 @@ std::string layout(const char *name, const tensor &t) {
             name, '_', to_string(t.type), "::", dense ? "blocked:" + tag : "strided:" + to_string(t.strides), "::f0");
 }
 
-/// oneDNN's mask: bit d is set when the parameter changes along dim d.
+/// oneDNN's mask: bit d is set if the parameter changes along dim d.
 int mask(const quantization &q) {
     int bits = 0;
     for (std::size_t d = 0; d < q.src.dims.size(); ++d)
