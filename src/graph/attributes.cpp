@@ -26,7 +26,7 @@ const char *name_of(value_type type) {
     return "string";
 }
 
-/// Of the names in oneDNN 3.2 and group_shape, for messages.
+/// The attribute names of oneDNN 3.2 and group_shape, for messages.
 constexpr struct {
     dnnl_graph_op_attr_t attr;
     const char *name;
@@ -115,7 +115,7 @@ void check_group_shape(const op_record &op) {
                     " at dim ", d);
 }
 
-// Zero points are computed with as s32.
+// Kernels compute with zero points as s32.
 void check_zps(const op_record &op) {
     using s32 = std::numeric_limits<std::int32_t>;
     const auto *zps = find_attribute<std::vector<std::int64_t>>(op, dnnl_graph_op_attr_zps);

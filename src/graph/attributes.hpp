@@ -1,4 +1,4 @@
-// The attributes of an op: oneDNN's names, checks against the schema, and what they say.
+// The attributes of an op: oneDNN's names, checks against the schema, and access to the values.
 #pragma once
 
 #include "graph/op_schema.hpp"
@@ -8,14 +8,14 @@ namespace dynquant::graph::core {
 /// oneDNN's name: "qtype". "attribute 783" when it is newer than this table.
 std::string attribute_name(dnnl_graph_op_attr_t attr);
 
-/// Throws unless each attribute is one of the op's, has its type, length and range, and none is missing.
+/// Throws unless the schema has each attribute, with its type, length and range, and no required one is missing.
 void check_attributes(const op_record &op, const op_schema &schema);
 
-/// What checked attributes say.
+/// The values of checked attributes.
 bool is_per_channel(const op_record &op);
 bool is_per_group(const op_record &op);
 std::int64_t axis_of(const op_record &op);
-/// Of an op that is per_group.
+/// Precondition: is_per_group(op).
 const std::vector<std::int64_t> &group_shape_of(const op_record &op);
 
 /// The attribute's value, or nullptr when it is not set. T is an alternative of attribute_value.

@@ -39,7 +39,7 @@ dnnl_status_t set_attribute(dnnl_graph_op_t op, dnnl_graph_op_attr_t attr, const
     return std::visit(setter {op, attr}, value);
 }
 
-/// oneDNN documents negative axes and refuses them.
+/// Makes a negative axis non-negative: oneDNN documents negative ones but refuses them.
 op_record with_axis_from_front(op_record op) {
     const auto found = op.attributes.find(dnnl_graph_op_attr_axis);
     if (found == op.attributes.end() || op.inputs.empty() || !rank_known(op.inputs.front())) return op;

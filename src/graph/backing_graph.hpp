@@ -1,4 +1,4 @@
-// The oneDNN graph behind ours: once a graph holds an op of another family, oneDNN partitions it first.
+// The oneDNN graph behind a graph_record: once that has an op of another family, oneDNN does the partitioning.
 #pragma once
 
 #include "graph/onednn.hpp"
@@ -6,18 +6,19 @@
 
 namespace dynquant::graph::core {
 
-/// Adds an op of this family to a oneDNN graph, its axis counted from the front. Where oneDNN refuses it (3.2 refuses
-/// Quantize without zps, and types that it does not know) a Wildcard with the same ports takes its place: left out,
-/// oneDNN would fuse around the hole and make a cycle.
+/// Adds an op of this family to a oneDNN graph, with a non-negative axis. If oneDNN refuses it (3.2 refuses Quantize
+/// without zps, and types that it does not know), adds a Wildcard with the same ports: without it oneDNN would fuse
+/// around the gap and create a cycle.
 dnnl_status_t add_to(dnnl_graph_graph_t graph, const op_record &op);
 
-/// oneDNN's op that a record describes, with all that was set.
+/// Creates oneDNN's op from a record, with all attributes.
 onednn_op make_op(const op_record &op);
 
-/// What oneDNN tells of a partition, as a record. `op` is null: who claims it sets it.
+/// The record of a oneDNN partition. Its `op` is null until claim() sets it.
 partition_record describe_partition(onednn_partition partition, dnnl_fpmath_mode_t mode);
 
-/// Throws, unless it is success, what oneDNN did not do: "graph: oneDNN could not finalize it (invalid_graph)".
+/// Throws unless status is success: "graph: oneDNN could not finalize it (invalid_graph)", where `what` is "graph" and
+/// `verb` "finalize".
 void require_success(dnnl_status_t status, const std::string &what, const char *verb);
 
 } // namespace dynquant::graph::core

@@ -33,7 +33,7 @@ void check_counts(const op_record &op, const op_schema &schema) {
         refuse(op, dnnl_invalid_graph_op, "outputs: expected 1 (", schema.output.name, "), given ", op.outputs.size());
 }
 
-// Sizes, overlap and all else that a statement must fulfil, as soon as there is enough to state it.
+// Checks sizes, overlap and all else that needs a statement, once the dims are known.
 std::optional<quantization> checked_statement(const op_record &op, numerics rule) {
     const auto &src = op.inputs[input::src];
     if (!dims_known(with_dims_from(src, op.outputs.front()))) return std::nullopt;

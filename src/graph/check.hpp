@@ -1,19 +1,19 @@
-// What an op must fulfil.
+// Checks of an op.
 #pragma once
 
 #include "graph/op_schema.hpp"
 
 namespace dynquant::graph::core {
 
-/// At add_op what is unknown is tolerated. At compile, with the ports that compile was given, what is
-/// unknown of an input is refused and what is unknown of the output is inferred later.
+/// add_op: unknown types, dims and strides are allowed. compile, with the ports that it was given: unknowns of an input
+/// are refused, those of the output are inferred later.
 enum class stage { add_op, compile };
 
-/// The statement of an op, by lower(), where its dims are known, as they are at compile. Throws unless the op is of
-/// this family and right as far as it is known.
+/// Throws unless the op is of this family and valid as far as it is known. Returns its statement, see lower(), if its
+/// dims are known, as they are at compile.
 std::optional<quantization> check(const op_record &op, stage when, numerics rule = numerics::strict);
 
-/// The parts of it, in their order: each may rely on those before it. check_attributes comes first.
+/// The steps of check() after check_attributes(), in this order. Each may rely on the earlier ones.
 void check_port(const op_record &op, const port_schema &schema, const c_logical_tensor &t, bool is_output, stage when);
 void check_shapes(const op_record &op, const op_schema &schema);
 

@@ -1,4 +1,4 @@
-// What a port alone shows.
+// Checks of a single port.
 #include <algorithm>
 
 #include "graph/check.hpp"

@@ -1,4 +1,4 @@
-// What ports and attributes show together.
+// Checks of ports and attributes against each other.
 #include "graph/attributes.hpp"
 #include "graph/check.hpp"
 #include "graph/logical_tensor.hpp"
@@ -20,8 +20,8 @@ void check_same_shape(const op_record &op, const c_logical_tensor &src, const c_
                     describe_dims(dst));
 }
 
-/// 4-bit zero points are for 4-bit integers. oneDNN's documentation has no 8-bit ones beside those, but its own tests
-/// have.
+/// 4-bit zero points are for 4-bit integers only. 4-bit integers may have 8-bit zero points: oneDNN's documentation
+/// does not list them, but its tests use them.
 void check_zps_type(const op_record &op, const op_schema &schema) {
     if (op.inputs.size() <= input::zps) return;
     const auto quantized = (schema.dir == direction::quantize ? op.outputs.front() : op.inputs[input::src]).data_type;
@@ -33,13 +33,13 @@ void check_zps_type(const op_record &op, const op_schema &schema) {
                 name_of(zps));
 }
 
-/// How many scales and zps there have to be.
+/// The required number of scales and zps, and the reason for messages.
 struct expectation {
     std::int64_t count;
     std::string why;
 };
 
-/// The dim that axis means. An unknown rank may be any.
+/// The dim that attribute axis means. With an unknown rank the axis is checked against max_rank.
 int channel_dim(const op_record &op, const c_logical_tensor &src) {
     if (src.ndims == 0)
         refuse(op, dnnl_invalid_arguments, "qtype: expected per_tensor for a src of rank 0, given per_channel");
@@ -63,8 +63,7 @@ void check_vector(const op_record &op, const char *name, const c_logical_tensor 
         refuse(op, dnnl_invalid_shape, name, ": expected stride 1, given ", t.layout.strides[0]);
 }
 
-/// The number of scales or zps, given as an input or as a list; nothing when there are none or unknown
-/// ones.
+/// The number of scales or zps, from an input or from an attribute; nothing if there are none or it is unknown.
 template <typename T>
 std::optional<std::int64_t> given_parameters(const op_record &op, input position, dnnl_graph_op_attr_t attr) {
     if (const auto *list = find_attribute<std::vector<T>>(op, attr)) return static_cast<std::int64_t>(list->size());
@@ -130,7 +129,7 @@ void check_vectors(const op_record &op, const op_schema &schema, const c_logical
         if (given && expected && *given != expected->count)
             refuse_as<wrong_count>(op, dnnl_invalid_shape, name, ": expected ", expected->count,
                     expected->count == 1 ? " element (" : " elements (", expected->why, "), given ", *given);
-        // Scales and zps must agree even while nobody knows the channels.
+        // Scales and zps must agree even while the number of channels is unknown.
         if (given && !expected) expected = {*given, concat("as many as ", name)};
     };
     expect("scales", given_parameters<float>(op, input::scales, dnnl_graph_op_attr_scales));

@@ -16,7 +16,7 @@ namespace {
 
 using logical_tensors = std::span<const c_logical_tensor>;
 
-/// Replaces a port by the logical tensor of its id in a list given to compile; returns its position there.
+/// Replaces a port by the logical tensor with its id in a list given to compile; returns the position in the list.
 size_t substitute(
         const op_record &op, const char *name, c_logical_tensor &port, const char *list_name, logical_tensors list) {
     const auto given = std::ranges::find(list, port.id, &c_logical_tensor::id);
@@ -44,7 +44,7 @@ tensor_positions substitute(op_record &op, logical_tensors inputs, logical_tenso
     return {inputs.size(), outputs.size(), at[input::src], at[input::scales], at[input::zps], dst};
 }
 
-/// Makes the final dims and strides of a statement's tensor those of the logical tensor.
+/// Copies the final dims and strides of a statement's tensor to the logical tensor.
 void set_final_shape(c_logical_tensor &t, const dynquant::tensor &final) {
     t.ndims = static_cast<int>(final.dims.size());
     t.layout_type = dnnl_graph_layout_type_strided;
@@ -61,7 +61,7 @@ void check_stream(const op_record &op, dnnl_stream_t stream) {
     if (kind != dnnl_cpu) require_cpu(label(op) + ": stream", kind);
 }
 
-/// For what comes before on the stream and may still be at work on the inputs.
+/// Waits for earlier work on the stream, which may still write the inputs.
 void wait_for(const op_record &op, dnnl_stream_t stream) {
     static const bool synchronous = is_synchronous(onednn().version()->cpu_runtime);
     if (synchronous) return;
@@ -82,7 +82,7 @@ void *buffer_of(const_dnnl_graph_tensor_t tensor) {
     return buffer;
 }
 
-/// Two pools of threads would fight: where oneDNN uses OpenMP's, they are ours too.
+/// Uses OpenMP's threads if oneDNN does: a second thread pool would oversubscribe the processors.
 void share_threads_with_onednn() {
     if (onednn().version()->cpu_runtime == DNNL_RUNTIME_OMP)
         parallel::run_on_openmp(reinterpret_cast<const void *>(onednn().version));

@@ -38,7 +38,7 @@ void execute(const compiled_partition_record &c, dnnl_stream_t stream, size_t in
         const const_dnnl_graph_tensor_t *inputs, size_t output_count, const const_dnnl_graph_tensor_t *outputs,
         const_dnnl_graph_tensor_t scratchpad) {
     if (c.ours) return execute(*c.ours, stream, {inputs, input_count}, {outputs, output_count});
-    // oneDNN takes pointers to what it does not change.
+    // oneDNN's parameters lack const, but it does not change the lists.
     auto *in = const_cast<const_dnnl_graph_tensor_t *>(inputs), *out = const_cast<const_dnnl_graph_tensor_t *>(outputs);
     const auto &f = onednn();
     require_success(scratchpad && f.compiled_partition_execute_v2

@@ -10,7 +10,7 @@ namespace {
 
 using op_list = std::vector<std::shared_ptr<const op_record>>;
 
-/// Which ops feed which, by their indices in the graph.
+/// Producers and consumers of each op, by their indices in the graph.
 class dependencies {
   public:
     explicit dependencies(const op_list &ops)
@@ -47,7 +47,7 @@ class dependencies {
     }
 
   private:
-    /// Each op left waits for another; going from op to producer leads into a cycle.
+    /// Every remaining op has a remaining producer, so following producers leads into a cycle.
     [[noreturn]] void refuse_cycle() const {
         auto at = static_cast<size_t>(
                 std::ranges::find_if(producers_, [](const auto &set) { return !set.empty(); }) - producers_.begin());
@@ -60,7 +60,7 @@ class dependencies {
 
     const op_list &ops_;
     std::vector<std::vector<size_t>> consumers_;
-    std::vector<std::set<size_t>> producers_; // those not yet in order
+    std::vector<std::set<size_t>> producers_; // not yet in the order
 };
 
 } // namespace

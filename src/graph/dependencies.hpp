@@ -1,4 +1,4 @@
-// Which ops of a graph feed which.
+// The order in which the ops of a graph run.
 #pragma once
 
 #include "graph/op_record.hpp"

@@ -25,9 +25,9 @@ std::vector<port> ports_of(const op_record &op) {
     return ports;
 }
 
-/// Throws unless `added` and `present`, which have one id, may be one tensor.
+/// Throws unless two ports with one logical tensor id can be one tensor.
 void check_same_tensor(const port &added, const port &present) {
-    if (!is_ours(*added.op) && !is_ours(*present.op)) return; // that is oneDNN's to judge
+    if (!is_ours(*added.op) && !is_ours(*present.op)) return; // oneDNN checks them
     const auto id = added.described->id;
     const auto described_by = [&] { return concat(present.name, " of ", label(*present.op)); };
     if (added.is_output && present.op == added.op)
@@ -57,7 +57,7 @@ dnnl_status_t add_to_onednn(graph_record &g, const op_record &op) {
     return is_ours(op) ? add_to(g.by_onednn.get(), op) : onednn().add_op(g.by_onednn.get(), make_op(op).get());
 }
 
-/// Puts a oneDNN graph behind g, with the ops that g has.
+/// Creates the oneDNN graph behind g and adds the ops of g.
 void create_onednn_graph(graph_record &g) {
     const auto &f = onednn();
     dnnl_graph_graph_t handle = nullptr;
@@ -70,7 +70,7 @@ void create_onednn_graph(graph_record &g) {
     if (g.finalized) require_success(f.graph_finalize(handle), "graph", "finalize");
 }
 
-/// oneDNN partitions first; a partition that is one op of this family is claimed.
+/// Partitions with oneDNN, then claims each partition that is one op of this family.
 void find_partitions_of_onednn(graph_record &g, dnnl_graph_partition_policy_t policy) {
     const auto &f = onednn();
     require_success(f.graph_filter(g.by_onednn.get(), policy), "graph", "partition");

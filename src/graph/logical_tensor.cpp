@@ -93,7 +93,7 @@ dims order_of(const dynquant::tensor &t) {
     const auto &given = t.strides;
     std::vector<size_t> outermost_first(given.size());
     std::iota(outermost_first.begin(), outermost_first.end(), 0);
-    // A dim of 1 has its neighbour's stride: it goes inside, so that its stride stays as it is.
+    // A dim of 1 may have the stride of its neighbour. It sorts inside, so that its stride is kept.
     std::ranges::sort(
             outermost_first, std::ranges::greater {}, [&](size_t d) { return std::pair(given[d], t.dims[d]); });
 

@@ -1,4 +1,4 @@
-// Reading oneDNN's logical tensors, of which dims, rank and strides may be unknown.
+// Access to oneDNN's logical tensors, whose rank, dims and strides may be unknown.
 #pragma once
 
 #include <optional>
@@ -28,7 +28,7 @@ std::string describe_dims(const c_logical_tensor &t);
 
 const char *to_string(dnnl_graph_layout_type_t layout);
 
-/// What two descriptions of one tensor contradict each other in; nothing when they may both be true.
+/// A property in which two descriptions of one tensor differ. find_contradiction: nothing if they are compatible.
 struct contradiction {
     dnnl_status_t status;
     std::string what, first, second; // "data type", "f32", "s8"

@@ -21,8 +21,8 @@ dims known_strides(const c_logical_tensor &t) {
     return strides_known(t) ? strides_of(t) : dims {};
 }
 
-/// The scales or zps: an input, else the attribute's values, else nothing. Not inlined, so that their
-/// conversion stays within float_control.
+/// The scales or zps: an input, else the attribute's values, else nothing. Not inlined, so that the conversion to
+/// double stays within float_control.
 template <typename T>
 [[gnu::noinline]] std::optional<parameter> lower_parameter(const op_record &op, const op_schema &schema, input position,
         dnnl_graph_op_attr_t attr, data_type attribute_type, const dims &block) {

@@ -1,6 +1,6 @@
-// oneDNN's C functions, as far as the core calls them: through one table, never by name. Two libraries are built from
-// this core: libdynquant's table holds the functions that it is linked with (onednn_linked.cpp), the drop-in's those
-// that come after its own (src/onednn_graph/next.cpp), as a call by name would lead back into the drop-in.
+// The C functions of oneDNN that this folder calls, always through one table, never by name. libdynquant fills it with
+// the functions that it is linked with (onednn_linked.cpp). The drop-in fills it with the functions after its own in
+// the search order (src/onednn_graph/next.cpp): a call by name would return to the drop-in.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace dynquant::graph::core {
 
-/// The functions of oneDNN 3.2 are always there; those below them, which came later, may be null.
+/// Functions of oneDNN 3.2 are never null. Newer ones, from execute_v2 on, may be.
 struct onednn_functions {
     decltype(&dnnl_version) version;
     decltype(&dnnl_status2str) status2str;
@@ -69,12 +69,12 @@ struct onednn_functions {
 
 const onednn_functions &onednn();
 
-/// Whether with oneDNN's CPU runtime a stream has computed when execute returns.
+/// Whether execute on a CPU stream of that runtime returns after the computation.
 inline bool is_synchronous(unsigned cpu_runtime) {
     return cpu_runtime == DNNL_RUNTIME_SEQ || cpu_runtime == DNNL_RUNTIME_OMP || cpu_runtime == DNNL_RUNTIME_TBB;
 }
 
-/// Destroys a handle of oneDNN's by the table's function.
+/// Destroys a handle of oneDNN with a function of the table.
 template <auto destroy>
 struct onednn_destroyer {
     template <typename Handle>

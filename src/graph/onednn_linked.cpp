@@ -1,4 +1,4 @@
-// libdynquant's oneDNN: the one that it is linked with.
+// The table of functions for libdynquant: the oneDNN that it is linked with.
 #include <dlfcn.h>
 
 #include "graph/onednn.hpp"
@@ -6,7 +6,7 @@
 namespace dynquant::graph::core {
 namespace {
 
-/// A function that the oneDNN this was built with may lack, and the one that runs may have.
+/// Looks up a function that may be newer than oneDNN's headers at build time.
 template <typename Function>
 Function find(const char *name) {
     return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));

@@ -1,4 +1,4 @@
-// Ops as a program builds them. They take anything; add_op checks.
+// Ops as a program builds them. Nothing is checked before add_op.
 #include "graph/op_record.hpp"
 
 namespace dynquant::graph::core {

@@ -1,4 +1,8 @@
-// What a program says of an op, and what a graph, a partition and a compiled partition remember.
+// src/graph: ops of oneDNN Graph, their checks, partitioning, compilation and execution. libdynquant and the drop-in
+// (src/onednn_graph) are both built from it. It includes public headers, parallel, quantization, kernels/kernels.hpp
+// and oneDNN's C headers. Start with op_schema.hpp, the table of ops, then graph.cpp and compiled_op.cpp.
+//
+// This file: the state behind the handles of dynquant/graph.hpp.
 #pragma once
 
 #include <cstdint>
@@ -36,15 +40,15 @@ struct port {
     bool is_output;
 };
 
-/// An op of this family, claimed, or what oneDNN made of one or more ops.
+/// A claimed op of this family, or one of oneDNN's partitions.
 struct partition_record {
     size_t id = 0;
     std::vector<size_t> ops = {}; // ids
     std::vector<c_logical_tensor> inputs = {}, outputs = {};
     bool supported = false;
-    std::shared_ptr<const op_record> op = {}; // claimed
+    std::shared_ptr<const op_record> op = {}; // the claimed op, or null
     dnnl_fpmath_mode_t mode = dnnl_fpmath_mode_strict;
-    onednn_partition by_onednn = {}; // null in a graph of this family alone, and where oneDNN could not compile it
+    onednn_partition by_onednn = {}; // null if all ops are of this family, or oneDNN cannot compile it
 };
 
 struct graph_record {
@@ -58,7 +62,7 @@ struct graph_record {
     std::vector<partition_record> found = {};
 };
 
-/// How many tensors compile was given, and where among them the op's own are.
+/// The numbers of tensors that compile was given, and the positions of the op's ports among them.
 struct tensor_positions {
     static constexpr size_t none = static_cast<size_t>(-1);
     size_t input_count, output_count;
@@ -71,7 +75,7 @@ struct compiled_op {
     operation prepared;
 };
 
-/// Either ours or oneDNN's.
+/// Compiled either by dynquant (`ours`) or by oneDNN (`by_onednn`).
 struct compiled_partition_record {
     std::string label;
     std::optional<compiled_op> ours;

@@ -1,4 +1,4 @@
-// The ops: a row for each. Whatever checks and lowering know of an op is in its row.
+// The table of ops. The row of an op has everything that checks and lowering know of it.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace dynquant::graph::core {
 
-/// The inputs of every op of the family, in this order. Where scales and zps are attributes, src is alone.
+/// The inputs of every op of the family, in this order. If scales and zps are attributes, src is the only input.
 enum input : size_t { src, scales, zps };
 
 struct port_schema {
@@ -26,7 +26,7 @@ struct attribute_schema {
     dnnl_graph_op_attr_t attr;
     const char *name;
     value_type type;
-    bool list; // of any length but 0
+    bool list; // one value or more; else exactly one
     bool required;
 };
 

@@ -50,7 +50,7 @@ void claim(partition_record &p, std::shared_ptr<const op_record> op) {
     p.ops = {op->id};
     p.inputs = op->inputs;
     p.outputs = op->outputs;
-    if (!p.supported) p.by_onednn.reset(); // of a Wildcard in its place, which oneDNN cannot compile
+    if (!p.supported) p.by_onednn.reset(); // a Wildcard in place of the op, which oneDNN cannot compile
     p.supported = true;
     p.op = std::move(op);
 }

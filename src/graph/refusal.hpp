@@ -11,11 +11,11 @@ namespace dynquant::graph::core {
 /// op 3 'conv1_quant' (DynamicQuantize)
 std::string label(const op_record &op);
 
-/// Refusals that a front-end tells apart. Layouts that only oneDNN can read: it may take the op over.
+/// A layout that only oneDNN can read: callers may fall back to oneDNN.
 struct opaque_layout : dynquant::error {
     using error::error;
 };
-/// Fewer scales or zps than channels: oneDNN would read beyond them.
+/// A wrong number of scales or zps: no fallback, as oneDNN would read past their end.
 struct wrong_count : dynquant::error {
     using error::error;
 };
@@ -30,7 +30,7 @@ template <typename... Parts>
     refuse_as<dynquant::error>(op, status, parts...);
 }
 
-/// Calls f. An error that it throws leaves with the op's label in front.
+/// Calls f and puts the op's label in front of the message of an error.
 template <typename F>
 decltype(auto) on_behalf_of(const op_record &op, F &&f) {
     try {
@@ -40,7 +40,7 @@ decltype(auto) on_behalf_of(const op_record &op, F &&f) {
     }
 }
 
-/// Throws unless the engine kind is cpu; `what` wants it.
+/// Throws unless the engine kind is cpu; the message begins with `what`.
 void require_cpu(const std::string &what, dnnl_engine_kind_t kind);
 
 } // namespace dynquant::graph::core
