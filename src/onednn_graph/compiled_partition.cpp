@@ -6,7 +6,7 @@ using namespace dynquant::onednn_graph;
 
 namespace {
 
-/// oneDNN's handle behind any handle; null behind one of ours that was not compiled, which oneDNN refuses.
+/// The handle to pass to oneDNN. Null for one of ours that oneDNN did not compile; oneDNN refuses it.
 const_dnnl_graph_compiled_partition_t onednn_handle(const_dnnl_graph_compiled_partition_t handle) {
     const auto *own = find_own(handle);
     return own ? own->by_onednn.get() : handle;
@@ -27,7 +27,7 @@ dnnl_status_t execute(const_dnnl_graph_compiled_partition_t compiled_partition, 
             return dnnl_success;
         }
         const auto handle = onednn_handle(compiled_partition);
-        // oneDNN 3.13's execute calls execute_v2 by name, which is the one below.
+        // oneDNN 3.13's execute calls execute_v2 by name and would reach the one below.
         if (const auto execute_v2 = onednn().compiled_partition_execute_v2)
             return execute_v2(handle, stream, num_inputs, inputs, num_outputs, outputs, scratchpad);
         return onednn().compiled_partition_execute(handle, stream, num_inputs, inputs, num_outputs, outputs);
@@ -63,7 +63,7 @@ dnnl_status_t dnnl_graph_compiled_partition_execute(const_dnnl_graph_compiled_pa
     return execute(compiled_partition, stream, num_inputs, inputs, num_outputs, outputs, nullptr);
 }
 
-// Newer than 3.2, and all that programs built with 3.13 call.
+// Newer than oneDNN 3.2. Programs built with 3.13 call only this one.
 DNNL_API dnnl_status_t dnnl_graph_compiled_partition_execute_v2(
         const_dnnl_graph_compiled_partition_t compiled_partition, dnnl_stream_t stream, size_t num_inputs,
         const_dnnl_graph_tensor_t *inputs, size_t num_outputs, const_dnnl_graph_tensor_t *outputs,
@@ -95,7 +95,7 @@ dnnl_status_t dnnl_graph_compiled_partition_get_inplace_ports(const_dnnl_graph_c
     });
 }
 
-// Newer than 3.2, whose partitions need none.
+// Newer than oneDNN 3.2, whose partitions need no scratchpad.
 DNNL_API dnnl_status_t dnnl_graph_compiled_partition_get_scratchpad_logical_tensor(
         const_dnnl_graph_compiled_partition_t compiled_partition, dnnl_graph_logical_tensor_t *lt) {
     return guarded([&] {

@@ -1,4 +1,4 @@
-// Graphs: oneDNN's, with a note of what was added.
+// oneDNN's graphs, with a record of the ops that were added.
 #include "graph/backing_graph.hpp"
 #include "graph/check.hpp"
 #include "onednn_graph/records.hpp"
@@ -7,14 +7,14 @@ using namespace dynquant::onednn_graph;
 
 namespace {
 
-/// A graph of another engine is oneDNN's alone: only CPUs' streams have computed when execute returns.
+/// Records a new graph of a CPU. Other engines are left to oneDNN, as execute on their streams is asynchronous.
 dnnl_status_t noted(
         dnnl_status_t status, const dnnl_graph_graph_t *graph, dnnl_engine_kind_t kind, dnnl_fpmath_mode_t mode) {
     if (status == dnnl_success && kind == dnnl_cpu) graphs().put(*graph, std::make_shared<graph_note>(mode));
     return status;
 }
 
-/// An op of another family, or one that is left to oneDNN.
+/// Adds an op of another family, or one that is left to oneDNN.
 dnnl_status_t add_to_onednn(graph_note &note, dnnl_graph_graph_t graph, dnnl_graph_op_t op) {
     const auto status = onednn().add_op(graph, op);
     size_t id = 0;
@@ -30,7 +30,7 @@ dnnl_status_t add_ours(graph_note &note, dnnl_graph_graph_t graph, const op_reco
     return status;
 }
 
-/// The op that a partition is, if it is one op of this family alone.
+/// The op of a partition that is one op of this family, else null.
 std::shared_ptr<const op_record> sole_op(const graph_note &note, dnnl_graph_partition_t partition) {
     size_t count = 0, id = 0;
     if (onednn().partition_get_op_num(partition, &count) != dnnl_success || count != 1) return nullptr;
@@ -88,7 +88,7 @@ dnnl_status_t dnnl_graph_add_op(dnnl_graph_graph_t graph, dnnl_graph_op_t op) {
         try {
             core::check(*record, core::stage::add_op);
         } catch (const core::wrong_count &) {
-            throw; // oneDNN would read beyond them
+            throw; // no fallback: oneDNN would read past the parameters
         } catch (const dnnl::error &e) {
             const auto status = add_to_onednn(*note, graph, op);
             if (status != dnnl_success) throw;
@@ -108,7 +108,7 @@ dnnl_status_t dnnl_graph_graph_get_partitions(
         if (status != dnnl_success || !note || note->ours.empty()
                 || onednn().graph_get_partition_num(graph, &count) != dnnl_success)
             return status;
-        for (size_t i = 0; i < std::min(num, count); ++i) // oneDNN leaves those beyond empty
+        for (size_t i = 0; i < std::min(num, count); ++i) // oneDNN fills no more than count
             if (const auto op = sole_op(*note, partitions[i])) {
                 claims().put(partitions[i], std::make_shared<const claim>(claim {op, note->mode}));
                 report_claim(core::label(*op));

@@ -7,14 +7,14 @@
 namespace dynquant::onednn_graph {
 namespace {
 
-/// The functions after this library's own in the search order; or, where a program has loaded oneDNN for itself
-/// alone, as a plug-in's dependency, those of the libdnnl that is in the process.
+/// Finds the functions after this library's own in the search order, else those of a libdnnl that was loaded with local
+/// scope, for instance as a plug-in's dependency.
 class next_library {
   public:
     next_library()
         : loaded_(dlopen("libdnnl.so.3", RTLD_LAZY | RTLD_NOLOAD)) {}
 
-    /// Whether it has the function.
+    /// Sets `function` and returns whether it was found.
     template <typename Function>
     bool find(Function &function, const char *name) const {
         void *found = dlsym(RTLD_NEXT, name);
@@ -110,8 +110,8 @@ bool has_onednn() {
     return false;
 }
 
-// What comes before on the stream may still be at work on the inputs, and what is computed here at once would not wait
-// for it, nor for the events that a program of SYCL's gives to execute.
+// Earlier work on an asynchronous stream may still write the inputs. This library computes at once and would not wait
+// for it, nor for the events that a SYCL program passes to execute.
 std::string why_all_is_left() {
     const auto runtime = onednn().version()->cpu_runtime;
     if (core::is_synchronous(runtime)) return "";

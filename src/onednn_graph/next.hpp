@@ -1,4 +1,4 @@
-// oneDNN's own functions, and the frame of those that this library puts before them.
+// Access to oneDNN's functions, and the wrapper of the functions that this library exports in their place.
 #pragma once
 
 #include <new>
@@ -13,13 +13,13 @@ namespace dynquant::onednn_graph {
 namespace core = dynquant::graph::core;
 using core::onednn;
 
-/// Whether there is a oneDNN behind this library; if not, that is told.
+/// Whether there is a oneDNN behind this library. If not, stderr says so once.
 bool has_onednn();
 
-/// Why no op is claimed beside this oneDNN, or "" where ops are.
+/// Why no op is claimed with this oneDNN, or "" if ops are.
 std::string why_all_is_left();
 
-/// Runs an exported function: no exception leaves it.
+/// Runs the body of an exported function and turns an exception into a status.
 template <typename F>
 dnnl_status_t guarded(F &&function) noexcept {
     if (!has_onednn()) return dnnl_unimplemented;

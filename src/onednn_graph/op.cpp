@@ -1,4 +1,4 @@
-// Ops: those of this family are recorded as the program builds them.
+// Records the ops of this family as the program builds them.
 #include "graph/op_schema.hpp"
 #include "graph/refusal.hpp"
 #include "onednn_graph/records.hpp"
@@ -7,7 +7,7 @@ using namespace dynquant::onednn_graph;
 
 namespace {
 
-/// Does to the record of an op, if it has one, what oneDNN has done to the op.
+/// Applies a change that oneDNN has accepted to the record of the op, if it has one.
 template <typename Change>
 dnnl_status_t follow(dnnl_status_t status, dnnl_graph_op_t op, Change &&change) {
     if (status != dnnl_success) return status;
@@ -35,7 +35,7 @@ dnnl_status_t dnnl_graph_op_create(
 
 dnnl_status_t dnnl_graph_op_destroy(dnnl_graph_op_t op) {
     return guarded([&] {
-        ops().drop(op); // first: once destroyed, another op may have the address
+        ops().drop(op); // first: a new op may get the address of a destroyed one
         return onednn().op_destroy(op);
     });
 }

@@ -1,4 +1,4 @@
-// Partitions: oneDNN's; those of one op of this family are claimed.
+// oneDNN's partitions. A partition that is one op of this family is claimed: this library compiles it.
 #include <vector>
 
 #include "graph/backing_graph.hpp"
@@ -24,7 +24,7 @@ std::vector<dnnl_graph_logical_tensor_t> copy(size_t count, const dnnl_graph_log
     return copies;
 }
 
-/// Compiles by oneDNN behind a handle of ours.
+/// Compiles with oneDNN and stores the result behind a handle of ours.
 dnnl_status_t compile_by_onednn(
         own_compiled_partition &own, dnnl_graph_partition_t partition, const tensor_lists &t, dnnl_engine_t engine) {
     dnnl_graph_compiled_partition_t handle = nullptr;
@@ -38,7 +38,7 @@ dnnl_status_t compile_by_onednn(
     return status;
 }
 
-/// Compiles a claimed op, or leaves it to oneDNN where that can.
+/// Compiles a claimed op, with oneDNN as the fallback.
 dnnl_status_t compile_claimed(own_compiled_partition &own, const claim &claimed, dnnl_graph_partition_t partition,
         const tensor_lists &t, dnnl_engine_t engine) {
     try {
@@ -46,7 +46,7 @@ dnnl_status_t compile_claimed(own_compiled_partition &own, const claim &claimed,
                 dynquant::kernels::own_kernels());
         return dnnl_success;
     } catch (const core::wrong_count &) {
-        throw; // oneDNN would read beyond them
+        throw; // no fallback: oneDNN would read past the parameters
     } catch (const dnnl::error &e) {
         if (compile_by_onednn(own, partition, t, engine) != dnnl_success) throw;
         report_leave(e.message);
@@ -66,7 +66,7 @@ bool any_null(size_t count, const dnnl_graph_logical_tensor_t **list) {
     return false;
 }
 
-/// A partition of one op that passed its checks, as oneDNN makes it; of a Wildcard in its place where oneDNN refuses.
+/// Creates oneDNN's partition of one checked op, or of a Wildcard in its place if oneDNN refuses the op.
 dnnl_status_t create_claimed(dnnl_graph_partition_t *partition, const op_record &op) {
     dnnl_graph_graph_t handle = nullptr;
     const auto created = onednn().graph_create(&handle, dnnl_cpu);
@@ -92,7 +92,7 @@ dnnl_status_t dnnl_graph_partition_create_with_op(
         try {
             core::check(*record, core::stage::add_op);
         } catch (const core::wrong_count &) {
-            throw; // oneDNN would read beyond them
+            throw; // no fallback: oneDNN would read past the parameters
         } catch (const dnnl::error &e) {
             if (onednn().partition_create_with_op(partition, op, ekind) != dnnl_success) throw;
             report_leave(e.message);

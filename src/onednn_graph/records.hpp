@@ -1,5 +1,9 @@
-// What this library knows of oneDNN's handles: beside them, as programs give them to functions that are not exported
-// here.
+// src/onednn_graph: the drop-in, which exports oneDNN Graph's C functions. It forwards calls to oneDNN, and claims
+// partitions that are one op of this family. It includes public headers, graph, quantization, kernels/kernels.hpp and
+// oneDNN's headers. Start with graph.cpp, then partition.cpp and next.hpp.
+//
+// This file: records of oneDNN's handles. They are kept beside the handles, which programs also pass to functions of
+// oneDNN that are not exported here.
 #pragma once
 
 #include <atomic>
@@ -14,8 +18,8 @@
 
 namespace dynquant::onednn_graph {
 
-/// Records by handle. A handle's address may be used again after it is destroyed; records outlive their handles
-/// where others share them. With no records at all, looking costs nothing.
+/// Records by handle. Thread safe. The address of a destroyed handle may be reused; a record lives as long as it is
+/// shared. While there are no records, lookups take no lock.
 template <typename Record>
 class registry {
   public:
@@ -45,13 +49,13 @@ class registry {
 
 using core::op_record;
 
-/// A graph: its fpmath mode, and what was added to it.
+/// The fpmath mode of a graph, and the ops that were added to it.
 struct graph_note {
     explicit graph_note(dnnl_fpmath_mode_t given)
         : mode(given) {}
 
     dnnl_fpmath_mode_t mode;
-    std::set<size_t> ids;                                    // of all ops: oneDNN ignores a second op of an id
+    std::set<size_t> ids;                                    // of all ops: oneDNN ignores a second op with one id
     std::map<size_t, std::shared_ptr<const op_record>> ours; // by id
 };
 

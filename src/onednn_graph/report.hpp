@@ -1,5 +1,5 @@
-// What the drop-in tells: under DYNQUANT_VERBOSE what it claimed and what it left to oneDNN, and always that there is
-// no oneDNN.
+// Output of the drop-in: under DYNQUANT_VERBOSE the ops that it claims or leaves to oneDNN; always that oneDNN is
+// missing.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@ namespace dynquant::onednn_graph {
 /// dynquant_verbose,graph,claim,cpu,op 3 'conv1_quant' (DynamicQuantize)
 void report_claim(const std::string &op);
 
-/// dynquant_verbose,graph,leave,cpu,<why>: oneDNN gets the op.
+/// dynquant_verbose,graph,leave,cpu,<why>: the op is left to oneDNN.
 void report_leave(const std::string &why);
 
-/// dynquant_verbose,graph,error,cpu,<what>: a status goes back in place of an exception.
+/// dynquant_verbose,graph,error,cpu,<what>: a status is returned in place of an exception.
 void report_error(const std::string &what);
 
 /// To stderr, once: how to put a oneDNN behind the drop-in.
