@@ -1,4 +1,4 @@
-// The attributes of a node: known, once each, integers, and with values that mean something.
+// Checks of a node's attributes: known, unique, integers, with valid values.
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -36,7 +36,7 @@ const attribute_schema *find(std::span<const attribute_schema> known, const std:
             suggest(name, names));
 }
 
-/// The number's type, which 2^32 + 2 is not: that of 2 is another.
+/// The name of a type number. Numbers outside 32 bits are not truncated: 2^32 + 2 is not type 2.
 std::string name_of_number(std::int64_t number) {
     return std::in_range<element_type>(number) ? name_of(static_cast<element_type>(number)) : concat("type ", number);
 }

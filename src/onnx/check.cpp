@@ -1,4 +1,4 @@
-// Operators, opsets, inputs and their types.
+// Checks of operators, opsets, inputs and their types.
 #include "onnx/check.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::vector<std::string> names_in(const std::string &domain) {
     return names;
 }
 
-/// The types of inputs and outputs, and where they come from.
+/// Checks the types of the inputs and determines the type of y.
 class types {
   public:
     types(const node &n, const op_schema &schema, const attributes &values)
@@ -37,7 +37,7 @@ class types {
         , schema_(schema)
         , values_(values) {}
 
-    /// Checks all inputs. The type of y.
+    /// Checks all inputs; returns the type of y.
     element_type check() const {
         check_count();
         const bool quantizing = schema_.dir == direction::quantize;

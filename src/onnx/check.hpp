@@ -1,11 +1,11 @@
-// What a node must fulfil before its shapes are looked at.
+// Checks of a node that need no shapes.
 #pragma once
 
 #include "onnx/op_schema.hpp"
 
 namespace dynquant::onnx {
 
-/// A node whose operator, attributes, inputs and their types are right.
+/// A node whose operator, attributes, inputs and their types are valid.
 struct checked_node {
     const node &given;
     const op_schema &schema;
@@ -17,16 +17,16 @@ struct checked_node {
     const char *name(input position) const { return name_of(schema, position); }
 };
 
-/// Throws error for what is wrong. The node must outlive the result.
+/// Throws error unless the node is valid. The node must outlive the result.
 checked_node check(const node &n);
 
-/// ", which opset 21 allows": when a later version of the operator has the type there. Otherwise "".
+/// ", which opset 21 allows" if a version of the operator has the type among its `allowed` ones. Otherwise "".
 std::string later(const node &n, element_type given, type_set op_schema::*allowed);
 
 /// The row of the node's operator at its opset.
 const op_schema &schema_of(const node &n);
 
-/// The node's attributes, checked against that row; types that they name are those that the operator knows.
+/// The node's attributes, checked against the row, with the types that they name.
 attributes attributes_of(const node &n, const op_schema &schema);
 
 } // namespace dynquant::onnx

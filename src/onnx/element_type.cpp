@@ -11,7 +11,7 @@ namespace {
 struct row {
     element_type number;
     const char *name;
-    std::optional<data_type> type; // nothing: no operator here has it
+    std::optional<data_type> type; // nothing: no operator here uses it
 };
 
 // In the order of the numbers.

@@ -18,7 +18,7 @@ inline constexpr element_type undefined = 0, float32 = 1, uint8 = 2, int8 = 3, u
                               int2 = 26, float6e2m3 = 27, float6e3m2 = 28;
 } // namespace type
 
-/// The types that may stand in a place.
+/// A set of types, for instance those that an input may have.
 class type_set {
   public:
     constexpr type_set() = default;

@@ -7,7 +7,7 @@
 namespace dynquant::onnx {
 namespace {
 
-/// What the parts found. Neither least nor greatest depends on the order in which they come.
+/// Merges the results of parts on several threads. Minimum and maximum do not depend on the order.
 class merged {
   public:
     void add(const extremes &part) {

@@ -1,4 +1,4 @@
-// The least and the greatest of many values and 0: the first pass of DynamicQuantizeLinear.
+// The minimum and maximum of an array and 0: the first pass of DynamicQuantizeLinear.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,7 @@
 
 namespace dynquant::onnx {
 
-/// low is 0 or less, high 0 or more, and neither is -0. Where nan tells that there was one, they are those of the
-/// others.
+/// low <= 0 <= high, and neither is -0. Both ignore NaN; `nan` tells whether there was one.
 struct extremes {
     float low = 0, high = 0;
     bool nan = false;
@@ -16,12 +15,13 @@ struct extremes {
 
 using extremes_function = extremes (*)(const float *x, std::int64_t count);
 
-/// One for each instruction set. Under parallel::float_control only: DAZ would lose subnormal values.
+/// One for each instruction set. Precondition: runs under parallel::float_control, as DAZ would lose subnormal values.
 extern const extremes_function scalar_extremes, avx2_extremes, avx512_extremes;
 
 extremes_function extremes_function_for(isa value);
 
-/// All of them on several threads, the same bits for any number. threads: 0 is the concurrency of the caller's arena.
+/// Applies the function on up to `threads` threads; 0 is the concurrency of the caller's arena. The result has the same
+/// bits for any number of threads.
 extremes find_extremes(extremes_function function, const float *x, std::int64_t count, int threads);
 
 } // namespace dynquant::onnx

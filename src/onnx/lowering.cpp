@@ -1,4 +1,4 @@
-// From a node to the statement of what it computes.
+// Turns a node into a statement (dynquant::quantization).
 #include <utility>
 
 #include "onnx/check.hpp"
@@ -9,10 +9,10 @@
 namespace dynquant::onnx {
 namespace {
 
-/// A rank is ONNX's to choose; a statement has max_rank at most. Neighbours merge that share one parameter throughout,
-/// or of which each element has its own: an axis and what is on its two sides are left.
+/// Reduces the rank: ONNX has no limit, a statement has max_rank. Adjacent dims merge if one parameter covers both, or
+/// if each element has a parameter. At most three dims remain: the axis, and one on each side.
 void merge_dims(dims &extents, dims &block) {
-    if (volume(extents) == 0) { // the product of some of them may be any number
+    if (volume(extents) == 0) { // the product of the other dims may overflow
         extents = {0};
         block = {1};
         return;
@@ -34,8 +34,8 @@ void merge_dims(dims &extents, dims &block) {
     block = std::move(merged_block);
 }
 
-/// The type of the division: attribute `precision`, else the scale's type. An e8m0 scale is divided by in float, an
-/// int32 one in double, whatever x is: double holds both.
+/// The type of the division: attribute `precision`, else the scale's type. For an e8m0 scale it is float, for an int32
+/// one double, which holds both x and the scale exactly.
 precision division_of(const checked_node &n) {
     const auto asked = static_cast<element_type>(n.values.precision);
     switch (asked != type::undefined ? asked : n.at(scale).type) {
@@ -46,8 +46,8 @@ precision division_of(const checked_node &n) {
     }
 }
 
-/// Overflow to the largest finite value: as the attribute says where y is float8. The smaller floats have nothing else
-/// to overflow to, and com.amd.quark's operators saturate always.
+/// Whether overflow gives the largest finite value. For float8 the attribute decides. Smaller floats have nothing else
+/// to overflow to, and com.amd.quark's operators, which alone have the 16-bit floats, always saturate.
 bool saturates(const checked_node &n) {
     constexpr type_set float8 = {type::float8e4m3fn, type::float8e4m3fnuz, type::float8e5m2, type::float8e5m2fnuz};
     constexpr type_set other_floats = {

@@ -20,7 +20,7 @@ constexpr type_set quark_quantized = {int32, int16, int8, uint32, uint16, uint8,
 constexpr type_set only_float = {float32};
 constexpr type_set only_int32 = {int32};
 constexpr type_set floats = {float32, float16, bfloat16};
-constexpr type_set numbers = floats | only_int32; // what QuantizeLinear takes
+constexpr type_set numbers = floats | only_int32; // x of QuantizeLinear
 constexpr type_set e8m0 = {float8e8m0};
 
 constexpr attribute_schema axis = {"axis", &attributes::axis};
@@ -29,7 +29,7 @@ constexpr attribute_schema output_dtype = {"output_dtype", &attributes::output_d
 constexpr attribute_schema precision = {"precision", &attributes::precision};
 constexpr attribute_schema saturate = {"saturate", &attributes::saturate};
 
-// In the order in which the versions added them.
+// In the order in which the versions added them: a version has the first ones.
 constexpr attribute_schema quantize_attributes[] = {axis, saturate, block_size, output_dtype, precision};
 constexpr attribute_schema dequantize_attributes[] = {axis, block_size, output_dtype};
 

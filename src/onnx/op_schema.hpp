@@ -1,4 +1,8 @@
-// The operators: a row for each version of each. Whatever checks and lowering know of an operator is in its row.
+// src/onnx: ONNX's quantization operators, from a node to a prepared operation. It includes public headers, parallel,
+// quantization and kernels/kernels.hpp. Start with this file, then check.cpp, lowering.cpp and operation.cpp.
+//
+// The table of operators, with a row for each version of each. A row has everything that checks and lowering know of
+// it.
 #pragma once
 
 #include <span>
@@ -29,13 +33,13 @@ struct op_schema {
     direction dir;
     bool dynamic;       // computes scale and zero point from x
     bool scale_like_x;  // x and scale have one type
-    type_set real;      // what is quantized, what comes of dequantizing
+    type_set real;      // x of a quantization, or y of a dequantization
     type_set scale;     // empty: no such input
-    type_set quantized; // y, or x of a dequantization
+    type_set quantized; // y of a quantization, or x of a dequantization
     std::span<const attribute_schema> attributes;
 };
 
-/// All of them, the versions of an operator one after another, oldest first.
+/// All rows. The versions of an operator are adjacent, oldest first.
 std::span<const op_schema> op_schemas();
 
 /// The newest opset of a domain whose specification the table knows, or 0 for an unknown domain. "ai.onnx" is "".

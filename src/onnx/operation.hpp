@@ -1,4 +1,4 @@
-// prepare(), by some kernels.
+// prepare() with a given list of kernels.
 #pragma once
 
 #include "dynquant/onnx.hpp"
@@ -6,7 +6,7 @@
 
 namespace dynquant::onnx {
 
-/// The public prepare() is by every kernel.
+/// The public prepare() passes every kernel.
 operation prepare(const node &n, const options &opts, kernels::kernel_list kernels);
 
 } // namespace dynquant::onnx

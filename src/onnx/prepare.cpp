@@ -1,4 +1,4 @@
-// A file of its own, so that what does not call it is not linked with oneDNN.
+// In a separate file, so that a library that does not call it is not linked with oneDNN.
 #include "onnx/operation.hpp"
 
 namespace dynquant::onnx {

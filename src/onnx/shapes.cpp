@@ -90,7 +90,7 @@ void check_shape(const checked_node &n, input position) {
         if (extent < 0)
             refuse(n.given, dnnl_invalid_shape, n.name(position), ": expected extents of 0 or more, given shape ",
                     shape_text(shape));
-    constexpr auto most = std::int64_t {1} << 58; // 2^60 bytes, where an element has four
+    constexpr auto most = std::int64_t {1} << 58; // 2^60 bytes of 4-byte elements
     if (volume(shape).value_or(INT64_MAX) > most)
         refuse(n.given, dnnl_invalid_shape, n.name(position), ": expected at most 2^58 elements, given shape ",
                 shape_text(shape));
@@ -101,7 +101,7 @@ dims block_of(const checked_node &n) {
     check_zero_point(n);
     const auto &scales = n.at(scale).shape;
     const bool blocked = n.values.block_size > 0 && scales.size() > 1;
-    // A single value is for all of x, whatever axis and block_size say.
+    // A single value applies to all of x, whatever axis and block_size are.
     if (!blocked && volume(scales) == 1) return per_tensor(n.at(x).shape);
     return n.values.block_size > 0 ? blocked_block(n) : per_axis_block(n);
 }

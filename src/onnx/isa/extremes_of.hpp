@@ -1,6 +1,6 @@
 // The algorithm of extremes.hpp, written once over the primitives of an instruction set:
 //     width        values in a vector
-//     vector       so many of them
+//     vector       `width` floats
 //     unordered    whether any was NaN, so far
 //     load(x)      x[0] to x[width - 1]
 //     least(x, m)  x < m ? x : m, so NaN leaves m, and so does -0 beside 0; greatest likewise
@@ -14,7 +14,7 @@
 namespace dynquant::onnx {
 namespace {
 
-/// The primitives that are the same for every size of a vector. The compilers make one instruction of each.
+/// Primitives that do not depend on the instruction set. Compilers make one instruction of each.
 template <int Bytes>
 struct vectors {
     static constexpr int width = Bytes / sizeof(float);
@@ -53,11 +53,11 @@ struct bounds {
     }
 };
 
-/// Several vectors at once, as each instruction waits for the result of the one before it on its vector.
+/// Four independent accumulators, which hide the latency of the minimum and maximum instructions.
 template <typename Isa>
 struct accumulators {
     static constexpr int values = 4 * Isa::width;
-    bounds<Isa> a, b, c, d; // no array: g++ would leave it in memory
+    bounds<Isa> a, b, c, d; // no array: g++ would keep it in memory
     typename Isa::unordered nan = {};
 
     void add(const float *x) {
@@ -85,7 +85,7 @@ extremes extremes_of(const float *x, std::int64_t count) {
     accumulators<Isa> all;
     for (std::int64_t i = 0; i + step <= count; i += step)
         all.add(x + i);
-    all.add(x + count - step); // some of them once more, which changes nothing
+    all.add(x + count - step); // the remainder: reading values twice changes nothing
     return all.all();
 }
 
