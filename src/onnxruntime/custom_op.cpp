@@ -30,7 +30,7 @@ OrtStatus *infer(const OrtCustomOp *op, OrtShapeInferContext *context) noexcept 
     return guarded(self(op).api, [&] { infer_outputs(self(op), *context); });
 }
 
-/// Only the zero point of an operator that has one among its inputs may be left out.
+/// Only the zero point, input 2, may be left out.
 OrtCustomOpInputOutputCharacteristic input_characteristic(const OrtCustomOp *, std::size_t index) {
     return index == 2 ? INPUT_OUTPUT_OPTIONAL : INPUT_OUTPUT_REQUIRED;
 }
@@ -66,7 +66,7 @@ custom_op::custom_op(const OrtApi &runtime, const registration &o, const kernel_
     InferOutputShapeFn = infer;
     GetStartVersion = [](const OrtCustomOp *op) { return self(op).operation.since; };
     GetEndVersion = [](const OrtCustomOp *) { return std::numeric_limits<int>::max(); };
-    // Asked of variadic inputs and outputs, which there are none of.
+    // ONNX Runtime wants these although no input or output is variadic.
     GetVariadicInputMinArity = [](const OrtCustomOp *) { return 1; };
     GetVariadicInputHomogeneity = [](const OrtCustomOp *) { return 1; };
     GetVariadicOutputMinArity = [](const OrtCustomOp *) { return 1; };

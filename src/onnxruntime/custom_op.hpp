@@ -1,4 +1,8 @@
-// OrtCustomOp: what ONNX Runtime asks of an operator, answered from the tables.
+// src/onnxruntime: the library of custom operators that ONNX Runtime loads. It includes public headers, parallel,
+// quantization, onnx, kernels/kernels.hpp and onnxruntime_c_api.h. Start with register.cpp, the entry points, then this
+// file and kernel.cpp.
+//
+// The callbacks of OrtCustomOp, which describe an operator to ONNX Runtime from the tables.
 #pragma once
 
 #include <onnxruntime_c_api.h>
@@ -7,7 +11,7 @@
 
 namespace dynquant::onnxruntime {
 
-/// One kernel of one operator. ONNX Runtime keeps its address, which must stay what it is.
+/// One kernel of one operator. ONNX Runtime keeps its address, so it must not move.
 struct custom_op : OrtCustomOp {
     custom_op(const OrtApi &runtime, const registration &o, const kernel_types &t);
 

@@ -8,7 +8,7 @@
 namespace dynquant::onnxruntime {
 namespace {
 
-/// A node in the making.
+/// A node as ONNX Runtime describes it during shape inference.
 class description {
   public:
     description(const custom_op &op, const OrtShapeInferContext &context)
@@ -24,7 +24,7 @@ class description {
 
     const onnx::node &node() const { return node_; }
 
-    /// What is known of an input, or nullptr. It is the context's.
+    /// Type and shape of an input, or nullptr. The context owns it.
     OrtTensorTypeAndShapeInfo *input(std::size_t index) const {
         OrtTensorTypeAndShapeInfo *info = nullptr;
         if (OrtStatus *status = api_.ShapeInferContext_GetInputTypeShape(&context_, index, &info)) {
@@ -52,7 +52,7 @@ class description {
         OrtStatus *status = api_.ShapeInferContext_GetAttribute(&context_, name, &attribute);
         if (!status) status = api_.ReadOpAttr(attribute, ORT_OP_ATTR_INT, &value, sizeof value, &size);
         if (!status) node_.attributes.push_back({name, value});
-        api_.ReleaseStatus(status); // not there; or of another type, which the kernel will refuse
+        api_.ReleaseStatus(status); // missing, or of another type, which the kernel will refuse
     }
 
     const OrtApi &api_;
@@ -60,7 +60,7 @@ class description {
     onnx::node node_;
 };
 
-/// Nothing for a wrong node: ONNX Runtime takes no notice of errors here, and the run will tell.
+/// Empty for an invalid node: ONNX Runtime ignores errors here, and compute() will report them.
 std::vector<onnx::element_type> types_of(const onnx::node &n) {
     try {
         return onnx::output_types(n);
@@ -74,14 +74,14 @@ std::string fresh_name() {
     return "dynquant_dim_" + std::to_string(++count);
 }
 
-/// ONNX Runtime shows a dim of neither size nor name as -1, and as an output's would take that for the size. So it gets
-/// a name, and of its own, since dims of one name are of one size.
+/// Gives each dim without size and name a unique name: dims of one name have one size. ONNX Runtime reports such a dim
+/// as -1, but would take -1 as the size of an output's dim.
 void name_unknown_dims(const OrtApi &api, OrtTensorTypeAndShapeInfo &info, std::size_t rank) {
     dims sizes(rank);
     check(api, api.GetDimensions(&info, sizes.data(), rank));
     std::vector<const char *> given(rank);
     check(api, api.GetSymbolicDimensions(&info, given.data(), rank));
-    std::vector<std::string> names(given.begin(), given.end()); // what given points to goes as they are set
+    std::vector<std::string> names(given.begin(), given.end()); // copies: setting the dims frees the names in `given`
     for (std::size_t i = 0; i < rank; ++i) {
         if (sizes[i] < 0 && names[i].empty()) names[i] = fresh_name();
         given[i] = names[i].c_str();
@@ -94,11 +94,11 @@ void name_unknown_dims(const OrtApi &api, OrtTensorTypeAndShapeInfo &info, std::
 void infer_outputs(const custom_op &op, OrtShapeInferContext &context) {
     const description d(op, context);
     const auto types = types_of(d.node());
-    if (types.size() != 1) return; // those of more outputs are given, and shapes come with the tensors
+    if (types.size() != 1) return; // several outputs have fixed types, and shapes come with the tensors
     auto *x = d.input(0);
     std::size_t rank = 0;
     check(op.api, op.api.GetDimensionsCount(x, &rank));
-    if (rank == 0) return; // an unknown rank looks the same: the shape is left open, and the type to ONNX Runtime
+    if (rank == 0) return; // a scalar or an unknown rank: ONNX Runtime chooses the type, the shape stays unknown
     name_unknown_dims(op.api, *x, rank);
     check(op.api, op.api.SetTensorElementType(x, ort_type(types.front()))); // y has the shape of x
     check(op.api, op.api.ShapeInferContext_SetOutputTypeShape(&context, 0, x));

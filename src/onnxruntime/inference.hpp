@@ -5,8 +5,8 @@
 
 namespace dynquant::onnxruntime {
 
-/// Says what the outputs of a node will be. The operator is any of its name: ONNX Runtime asks the first one, whatever
-/// the types of the node.
+/// Sets types and shapes of a node's outputs. `op` need not have the types of the node: ONNX Runtime asks the first
+/// operator with the name.
 void infer_outputs(const custom_op &op, OrtShapeInferContext &context);
 
 } // namespace dynquant::onnxruntime

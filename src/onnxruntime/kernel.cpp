@@ -65,7 +65,7 @@ kernel::inputs kernel::read_inputs(const OrtKernelContext &context) const {
 
 const void *kernel::read_data(const OrtValue &tensor) const {
     void *data = nullptr;
-    check(api_, api_.GetTensorMutableData(const_cast<OrtValue *>(&tensor), &data)); // there is no other
+    check(api_, api_.GetTensorMutableData(const_cast<OrtValue *>(&tensor), &data)); // the only getter
     return data;
 }
 
@@ -106,7 +106,8 @@ kernel::prepared kernel::prepare(const inputs &in) const {
     return result;
 }
 
-/// In place of the oldest. Two threads may prepare for the same shapes at once; both operations then stay for a while.
+/// Replaces the oldest entry of the cache. Two threads may prepare for the same shapes at once; the cache then has
+/// both.
 std::shared_ptr<const kernel::recent> kernel::remember(const std::shared_ptr<const prepared> &newest) {
     auto before = recent_.load(std::memory_order_acquire);
     for (;;) {
@@ -118,8 +119,8 @@ std::shared_ptr<const kernel::recent> kernel::remember(const std::shared_ptr<con
     }
 }
 
-/// ONNX Runtime chooses the type of y by those of the inputs where it has not asked, or does not look at, what
-/// infer_outputs() says.
+/// The type of y may be wrong: ONNX Runtime derives it from the inputs where it does not call infer_outputs() or
+/// ignores its result.
 void kernel::check_types(const onnx::operation &operation) const {
     for (std::size_t i = 0; i < output_types_.size(); ++i) {
         const auto expected = operation.outputs()[i].type;

@@ -1,4 +1,4 @@
-// A node of a session.
+// The kernel of a node of a session.
 #pragma once
 
 #include <onnxruntime_c_api.h>
@@ -17,7 +17,7 @@ struct custom_op;
 
 class kernel {
   public:
-    /// Reads the node. What is wrong with it is said by compute(): ONNX Runtime gives what fails here another status.
+    /// Reads the node. compute() reports its errors, as ONNX Runtime changes the status of errors here.
     kernel(const custom_op &op, const OrtKernelInfo &info);
 
     /// Throws what onnx::prepare() throws. May be called from many threads at once.
@@ -32,7 +32,7 @@ class kernel {
         dims shape;
     };
 
-    /// The inputs of a run. Shapes are those that come with it: neither of constants nor of what is left out.
+    /// The inputs of a run. Constants and inputs that are left out have no shape here.
     struct inputs {
         std::array<const void *, 3> data = {};
         std::array<std::optional<small_shape>, 3> shapes;
@@ -40,14 +40,13 @@ class kernel {
 
     /// The operation for inputs of certain shapes.
     struct prepared {
-        std::array<std::optional<dims>, 3> shapes; // that came with the run
+        std::array<std::optional<dims>, 3> shapes; // as in inputs
         onnx::operation operation;
 
         bool fits(const inputs &in) const;
     };
 
-    /// The operations prepared last, the newest first; null where there are none as yet. Few, as each call looks
-    /// through them.
+    /// Cache of the operations prepared last, newest first; unused entries are null. Small, as each call searches it.
     using recent = std::array<std::shared_ptr<const prepared>, 4>;
 
     inputs read_inputs(const OrtKernelContext &context) const;
@@ -60,9 +59,9 @@ class kernel {
     void *output(OrtKernelContext &context, const prepared &p, std::size_t index) const;
 
     const OrtApi &api_;
-    const std::vector<onnx::element_type> &output_types_; // for which ONNX Runtime makes the tensors
+    const std::vector<onnx::element_type> &output_types_; // of the tensors that ONNX Runtime allocates
     onnx::node node_;                                     // without shapes, which come with the tensors
-    // Asking for these at each run would take longer than quantizing 256 elements.
+    // Cached, as reading them at each run would take longer than quantizing 256 elements.
     std::array<std::optional<constant>, 3> constants_;
     std::atomic<std::shared_ptr<const recent>> recent_;
 };

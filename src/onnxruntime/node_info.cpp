@@ -16,18 +16,17 @@ std::string read_name(const OrtApi &api, const OrtKernelInfo &info) {
     return name;
 }
 
-/// Whether the call succeeded. A status that says otherwise is what ONNX Runtime answers for an attribute that is not
-/// there, or is of another type.
+/// Whether the call succeeded; releases the status. Reading an attribute fails if it is missing or has another type.
 bool succeeded(const OrtApi &api, OrtStatus *status) {
     api.ReleaseStatus(status);
     return status == nullptr;
 }
 
-/// AttributeProto.AttributeType of an attribute that is no integer, or 0 when it is not there.
+/// AttributeProto.AttributeType of an attribute that is no integer, or 0 when it is missing.
 std::int32_t other_type(const OrtApi &api, const OrtKernelInfo &info, const char *name) {
     float real = 0;
     std::size_t size = 0;
-    // Asked for an array, ONNX Runtime answers how many elements of that type there are: 0 when they are of another.
+    // Reading an array of another element type succeeds with size 0.
     const auto is_array = [&](OrtStatus *status) { return succeeded(api, status) && size > 0; };
     if (succeeded(api, api.KernelInfoGetAttribute_float(&info, name, &real))) return 1;
     if (succeeded(api, api.KernelInfoGetAttribute_string(&info, name, nullptr, &size))) return 3;
@@ -36,7 +35,7 @@ std::int32_t other_type(const OrtApi &api, const OrtKernelInfo &info, const char
     return 0;
 }
 
-/// The attributes that the operator has: the API finds attributes by their names only.
+/// Reads the attributes of the operator's schema: the API has no list of a node's attributes.
 std::vector<onnx::attribute> read_attributes(
         const OrtApi &api, const OrtKernelInfo &info, const onnx::op_schema &schema) {
     std::vector<onnx::attribute> result;
@@ -66,7 +65,7 @@ onnx::node read_node(const custom_op &op, const OrtKernelInfo &info) {
     onnx::node n;
     n.op_type = op_type;
     n.domain = onnx_domain;
-    n.opset = onnx::newest_opset(onnx_domain); // the API does not tell the model's
+    n.opset = onnx::newest_opset(onnx_domain); // the API does not report the model's
     n.name = read_name(op.api, info);
     n.attributes = read_attributes(op.api, info, onnx::versions_of(onnx_domain, op_type).back());
     for (const auto type : op.inputs)

@@ -1,4 +1,4 @@
-// Which operators are offered to ONNX Runtime, under which names, and for which types.
+// The operators that are registered with ONNX Runtime: names, domains and types.
 #pragma once
 
 #include <string_view>
@@ -13,21 +13,22 @@ struct registration {
     const char *domain; // the model's
     const char *name;
     int since;               // the first version of that domain
-    const char *onnx_domain; // where src/onnx knows it
+    const char *onnx_domain; // the domain in src/onnx
     const char *op_type;
 };
 
-/// Those of a domain.
+/// The registrations of a domain.
 std::vector<registration> registrations_in(std::string_view domain);
 
-/// The types of one kernel. Those of the zero point are the quantized side's.
+/// The types of one kernel. The zero point has the type of the quantized side.
 struct kernel_types {
     onnx::element_type x, scale, y; // scale is undefined where the operator computes it
     onnx::element_type zero_point;
 };
 
 /// All combinations that the newest version of an operator allows and the running ONNX Runtime knows. ONNX Runtime
-/// takes the first whose inputs are the node's: without zero point y is what the specification says of such a node.
+/// takes the first one that fits the node's inputs, so without zero point the order decides y: the specification's
+/// default comes first.
 std::vector<kernel_types> combinations(const OrtApi &api, const registration &o);
 
 } // namespace dynquant::onnxruntime

@@ -11,7 +11,7 @@
 namespace dynquant::onnxruntime {
 namespace {
 
-/// The operators of a domain. It lives as long as the process, since no session says when it needs them no more.
+/// The operators of a domain. Never destroyed, as sessions do not report when they stop using it.
 class domain {
   public:
     domain(const OrtApi &api, const char *name) {
@@ -27,10 +27,10 @@ class domain {
 
   private:
     OrtCustomOpDomain *handle_ = nullptr;
-    std::deque<custom_op> operators_; // whose addresses do not change
+    std::deque<custom_op> operators_; // a deque, so that addresses do not change
 };
 
-/// Domains of their own, which change no model that does not name them.
+/// Adds the custom domains, which affect only models that name them.
 void add_own(const OrtApi &api, OrtSessionOptions *options) {
     static const domain *const domains[] = {
             new domain(api, "dynquant"), new domain(api, "com.amd.quark"), new domain(api, "com.vai.quantize")};
@@ -38,7 +38,7 @@ void add_own(const OrtApi &api, OrtSessionOptions *options) {
         d->add_to(api, options);
 }
 
-/// In place of ONNX Runtime's own operators.
+/// Replaces ONNX Runtime's standard operators.
 void add_standard(const OrtApi &api, OrtSessionOptions *options) {
     static const auto *const standard = new domain(api, "");
     standard->add_to(api, options);
@@ -56,7 +56,7 @@ bool standard_wanted() {
 OrtStatus *refuse_version(const OrtApiBase &base) {
     const auto message =
             concat("dynquant: expected ONNX Runtime 1.", api_version, " or newer, given ", base.GetVersionString());
-    return base.GetApi(1)->CreateStatus(ORT_FAIL, message.c_str()); // which every version has
+    return base.GetApi(1)->CreateStatus(ORT_FAIL, message.c_str()); // every version has API 1
 }
 
 OrtStatus *add(OrtSessionOptions *options, const OrtApiBase *base, bool (*standard)()) {
@@ -81,7 +81,7 @@ extern "C" {
     return add(options, base, standard_wanted);
 }
 
-/// The same, and standard operators are replaced.
+/// RegisterCustomOps() that always replaces standard operators.
 [[gnu::visibility("default")]] OrtStatus *RegisterCustomOpsAltName(OrtSessionOptions *options, const OrtApiBase *base) {
     using namespace dynquant::onnxruntime;
     return add(options, base, [] { return true; });

@@ -10,7 +10,7 @@ namespace dynquant::onnxruntime {
 
 class small_shape {
   public:
-    /// To be filled.
+    /// All extents are 0; data() is for filling them.
     explicit small_shape(std::size_t rank)
         : rank_(rank)
         , many_(rank > few_.size() ? rank : 0) {}

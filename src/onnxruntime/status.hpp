@@ -1,4 +1,4 @@
-// ONNX Runtime's statuses and C++'s exceptions: neither passes the border as it is.
+// Conversions between ONNX Runtime's statuses and C++ exceptions.
 #pragma once
 
 #include <onnxruntime_c_api.h>
@@ -7,10 +7,10 @@
 
 namespace dynquant::onnxruntime {
 
-/// One binary serves ONNX Runtime 1.17 and all that came after it.
+/// The oldest supported API: one binary serves ONNX Runtime 1.17 and newer.
 inline constexpr std::uint32_t api_version = 17;
 
-/// A status that ONNX Runtime has given, on its way back to it.
+/// An exception that carries a status from ONNX Runtime; guarded() returns it unchanged.
 class failure {
   public:
     failure(const OrtApi &api, OrtStatus *status)
@@ -27,10 +27,10 @@ inline void check(const OrtApi &api, OrtStatus *status) {
         throw failure(api, status);
 }
 
-/// The status of the exception that is being handled: ours are INVALID_ARGUMENT, with their message.
+/// The status for the exception that is being handled: INVALID_ARGUMENT for dnnl::error, with its message.
 OrtStatus *status_of_exception(const OrtApi &api) noexcept;
 
-/// Calls function(), which returns nothing, where an exception must not leave.
+/// Calls function() and turns an exception into a status; nullptr means success.
 template <typename Function>
 OrtStatus *guarded(const OrtApi &api, const Function &function) noexcept {
     try {

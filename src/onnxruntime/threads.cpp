@@ -9,8 +9,8 @@ namespace {
 
 thread_local session_threads::call present = {};
 
-/// The API does not tell how many threads a session has. There are parts for all processors; those for which there is
-/// no thread wait for one.
+/// The number of processors, as the API does not report how many threads a session has. Surplus parts wait for a
+/// thread.
 int concurrency() {
     static const int processors = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U));
     return processors;
@@ -31,7 +31,7 @@ void run(int parts, void (*function)(const void *, int), const void *body) {
     const auto &[api, context] = present;
     OrtStatus *status = api->KernelContext_ParallelFor(context, run_one, static_cast<std::size_t>(parts), 0, &j);
     if (!status) return;
-    api->ReleaseStatus(status); // it refuses before it runs anything
+    api->ReleaseStatus(status); // on failure no part has run
     for (int index = 0; index < parts; ++index)
         function(body, index);
 }

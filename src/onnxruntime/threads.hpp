@@ -1,4 +1,4 @@
-// The session's threads: they run the parts of the one task split.
+// The executor on a session's threads.
 #pragma once
 
 #include <onnxruntime_c_api.h>
@@ -7,7 +7,7 @@
 
 namespace dynquant::onnxruntime {
 
-/// While it lives, what this thread splits runs on the threads of the session that the context belongs to.
+/// During its lifetime, parts that this thread splits run on the threads of the session that the context belongs to.
 class session_threads {
   public:
     session_threads(const OrtApi &api, const OrtKernelContext *context);

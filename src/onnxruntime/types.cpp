@@ -10,7 +10,7 @@ constexpr onnx::element_type last_common = onnx::type::float4e2m1;
 constexpr struct {
     onnx::element_type type;
     int number;
-} numbered_otherwise[] = {{onnx::type::uint2, 24}, {onnx::type::int2, 25}, {onnx::type::float8e8m0, 26}};
+} renumbered[] = {{onnx::type::uint2, 24}, {onnx::type::int2, 25}, {onnx::type::float8e8m0, 26}};
 
 bool known(const OrtApi &api, ONNXTensorElementDataType type) {
     OrtMemoryInfo *memory = nullptr;
@@ -29,13 +29,13 @@ bool known(const OrtApi &api, ONNXTensorElementDataType type) {
 } // namespace
 
 ONNXTensorElementDataType ort_type(onnx::element_type type) {
-    for (const auto &row : numbered_otherwise)
+    for (const auto &row : renumbered)
         if (row.type == type) return static_cast<ONNXTensorElementDataType>(row.number);
     return static_cast<ONNXTensorElementDataType>(type <= last_common ? type : onnx::type::undefined);
 }
 
 onnx::element_type onnx_type(ONNXTensorElementDataType type) {
-    for (const auto &row : numbered_otherwise)
+    for (const auto &row : renumbered)
         if (row.number == static_cast<int>(type)) return row.type;
     return static_cast<onnx::element_type>(type);
 }
