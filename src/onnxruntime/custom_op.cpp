@@ -66,7 +66,7 @@ custom_op::custom_op(const OrtApi &runtime, const registration &o, const kernel_
     InferOutputShapeFn = infer;
     GetStartVersion = [](const OrtCustomOp *op) { return self(op).operation.since; };
     GetEndVersion = [](const OrtCustomOp *) { return std::numeric_limits<int>::max(); };
-    // ONNX Runtime wants these although no input or output is variadic.
+    // For variadic inputs and outputs, of which there are none.
     GetVariadicInputMinArity = [](const OrtCustomOp *) { return 1; };
     GetVariadicInputHomogeneity = [](const OrtCustomOp *) { return 1; };
     GetVariadicOutputMinArity = [](const OrtCustomOp *) { return 1; };
