@@ -119,7 +119,7 @@ void executor::run(std::span<const void *const> inputs, std::span<void *const> o
     } else {
         const parallel::float_control control; // for TBB's tasks in this arena
         w->arena.execute([&] {                 // perhaps on another thread
-            const parallel::openmp_threads limit(threads_);
+            const parallel::scoped_openmp_threads limit(threads_);
             run_all();
         });
     }

@@ -49,7 +49,7 @@ class executor {
     std::vector<copy> copies_;
     std::size_t workspace_bytes_ = 0, max_inputs_ = 0;
     int threads_;
-    mutable parallel::pool<workspace> idle_;
+    mutable parallel::object_pool<workspace> idle_;
 };
 
 } // namespace dynquant::models

@@ -37,12 +37,12 @@ const executor *openmp_executor(const void *user);
 
 /// During its lifetime, OpenMP regions that this thread starts have `count` threads. Does nothing unless
 /// openmp_executor() has found a runtime.
-class DYNQUANT_PRIVATE_API openmp_threads {
+class DYNQUANT_PRIVATE_API scoped_openmp_threads {
   public:
-    explicit openmp_threads(int count);
-    ~openmp_threads();
-    openmp_threads(const openmp_threads &) = delete;
-    openmp_threads &operator=(const openmp_threads &) = delete;
+    explicit scoped_openmp_threads(int count);
+    ~scoped_openmp_threads();
+    scoped_openmp_threads(const scoped_openmp_threads &) = delete;
+    scoped_openmp_threads &operator=(const scoped_openmp_threads &) = delete;
 
   private:
     int before_;

@@ -53,10 +53,10 @@ openmp_runtime runtime_of(const void *address) {
     return local;
 }
 
-std::atomic<const openmp_runtime *> found = nullptr;
+std::atomic<const openmp_runtime *> active_runtime = nullptr;
 
 const openmp_runtime &openmp() {
-    return *found.load(std::memory_order_acquire);
+    return *active_runtime.load(std::memory_order_acquire);
 }
 
 int concurrency() {
@@ -82,27 +82,27 @@ void run(int parts, void (*function)(const void *, int), const void *body) {
     openmp().parallel(run_share, &j, 0, 0); // the whole team: resizing it takes 15 us, and restoring it as much again
 }
 
-constexpr executor threads_of_openmp = {concurrency, run, 8 * 1024}; // its threads spin: handing over costs little
+constexpr executor omp_executor = {concurrency, run, 8 * 1024}; // its threads spin: handing over costs little
 
 } // namespace
 
-openmp_threads::openmp_threads(int count)
-    : before_(found.load(std::memory_order_acquire) ? openmp().max_threads() : 0) {
+scoped_openmp_threads::scoped_openmp_threads(int count)
+    : before_(active_runtime.load(std::memory_order_acquire) ? openmp().max_threads() : 0) {
     if (before_ > 0) openmp().set_num_threads(count);
 }
 
-openmp_threads::~openmp_threads() {
+scoped_openmp_threads::~scoped_openmp_threads() {
     if (before_ > 0) openmp().set_num_threads(before_);
 }
 
 const executor *openmp_executor(const void *user) {
-    if (!found.load(std::memory_order_acquire)) {
+    if (!active_runtime.load(std::memory_order_acquire)) {
         const auto runtime = runtime_of(user);
         if (!runtime.complete()) return nullptr; // a library that is loaded later may bring one
         static const openmp_runtime kept = runtime;
-        found.store(&kept, std::memory_order_release);
+        active_runtime.store(&kept, std::memory_order_release);
     }
-    return &threads_of_openmp;
+    return &omp_executor;
 }
 
 } // namespace dynquant::parallel

@@ -10,32 +10,32 @@
 namespace dynquant::parallel {
 namespace {
 
-std::atomic<const executor *> chosen = &tbb_executor;
-thread_local const executor *chosen_here = nullptr; // set by scoped_executor
+std::atomic<const executor *> process_executor = &tbb_executor;
+thread_local const executor *thread_executor = nullptr; // set by scoped_executor
 
-const executor &present() {
-    return chosen_here ? *chosen_here : *chosen.load(std::memory_order_relaxed);
+const executor &current_executor() {
+    return thread_executor ? *thread_executor : *process_executor.load(std::memory_order_relaxed);
 }
 
 } // namespace
 
 scoped_executor::scoped_executor(const executor &threads)
-    : before_(std::exchange(chosen_here, &threads)) {}
+    : before_(std::exchange(thread_executor, &threads)) {}
 
 scoped_executor::~scoped_executor() {
-    chosen_here = before_;
+    thread_executor = before_;
 }
 
 void run_on_openmp(const void *user) {
-    if (const auto *openmp = openmp_executor(user)) chosen.store(openmp, std::memory_order_relaxed);
+    if (const auto *openmp = openmp_executor(user)) process_executor.store(openmp, std::memory_order_relaxed);
 }
 
 int concurrency() {
-    return present().concurrency();
+    return current_executor().concurrency();
 }
 
 std::int64_t elements_per_part() {
-    return present().elements_per_part;
+    return current_executor().elements_per_part;
 }
 
 int parts_for(std::int64_t elements, int threads) {
@@ -76,7 +76,7 @@ void run_parts(std::int64_t count, int parts, part_function function, const void
     const float_control control;
     if (parts == 1) return function(body, {0, count});
     const work w = {count, parts, function, body};
-    present().run(parts, run_one, &w);
+    current_executor().run(parts, run_one, &w);
 }
 
 } // namespace detail

@@ -12,12 +12,12 @@ namespace dynquant::parallel {
 ///
 /// Unlike thread-local objects, there are only as many as concurrent calls, and a nested call gets another object.
 template <typename T>
-class pool {
+class object_pool {
   public:
-    pool() = default;
-    pool(const pool &) = delete;
-    pool &operator=(const pool &) = delete;
-    ~pool() {
+    object_pool() = default;
+    object_pool(const object_pool &) = delete;
+    object_pool &operator=(const object_pool &) = delete;
+    ~object_pool() {
         for (auto &slot : slots_)
             delete slot.load();
     }

@@ -24,7 +24,7 @@ TEST(openmp_local, is_found_by_its_user_when_it_has_come) {
     EXPECT_EQ(dlclose(plug_in), 0); // what is in use stays
 
     run_on_openmp(user);
-    const openmp_threads five(5);
+    const scoped_openmp_threads five(5);
     EXPECT_EQ(concurrency(), 5);
     static std::atomic<int> in_its_region = 0;
     static const auto is_in_parallel = reinterpret_cast<int (*)()>(user);

@@ -40,7 +40,7 @@ class onednn_implementation final : public implementation {
     dnnl::engine engine_ {dnnl::engine::kind::cpu, 0}; // outlives what is made for it
     dnnl::reorder::primitive_desc description_;
     dnnl::reorder primitive_;
-    mutable parallel::pool<call> calls_;
+    mutable parallel::object_pool<call> calls_;
 };
 
 /// A tensor without elements: oneDNN has no reorder for some of them, and nothing needs one.

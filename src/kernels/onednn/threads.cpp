@@ -39,7 +39,7 @@ void detail::run_controlled(function call, const void *body, int threads) {
     if (runtime == DNNL_RUNTIME_OMP) {
         // An OpenMP worker keeps the control word that it was born with, and nothing outside can change it; one thread
         // has ours.
-        const parallel::openmp_threads alone(1);
+        const parallel::scoped_openmp_threads alone(1);
         return call(body);
     }
     call(body); // no other threads

@@ -43,7 +43,7 @@ class int8_primitive {
     dnnl::primitive primitive_;
     dnnl::memory::desc src_, dst_, scratchpad_;
     dnnl::memory weights_;
-    mutable parallel::pool<call> idle_;
+    mutable parallel::object_pool<call> idle_;
 };
 
 /// The engine of all primitives.
