@@ -9,7 +9,7 @@ namespace {
 
 /// A rectangle of the tensors in which all blocks have one size along each dim. A dim has two axes: its blocks, and the
 /// elements of a block.
-struct split {
+struct region {
     offsets begin;
     std::vector<axis> axes;
 };
@@ -26,23 +26,23 @@ std::vector<blocks> blocks_of(std::int64_t extent, std::int64_t block) {
     return {{0, 0, whole, size}, {whole, whole * size, 1, rest}};
 }
 
-std::vector<split> split_by_blocks(const quantization &q) {
+std::vector<region> split_by_blocks(const quantization &q) {
     const auto &extents = q.src.dims, &block = q.scales.block;
     const auto src = strides_of(q.src), dst = strides_of(q.dst);
     const auto parameter = row_major(parameter_dims(extents, block));
-    std::vector<split> all = {{}};
+    std::vector<region> all = {{}};
     for (std::size_t d = 0; d < extents.size(); ++d) {
-        std::vector<split> longer;
+        std::vector<region> extended;
         for (const auto &b : blocks_of(extents[d], block[d]))
-            for (split s : all) {
-                s.begin.src += b.begin * src[d];
-                s.begin.dst += b.begin * dst[d];
-                s.begin.parameter += b.first * parameter[d];
-                s.axes.push_back({b.count, b.size * src[d], b.size * dst[d], parameter[d]});
-                s.axes.push_back({b.size, src[d], dst[d], 0});
-                longer.push_back(std::move(s));
+            for (region r : all) {
+                r.begin.src += b.begin * src[d];
+                r.begin.dst += b.begin * dst[d];
+                r.begin.parameter += b.first * parameter[d];
+                r.axes.push_back({b.count, b.size * src[d], b.size * dst[d], parameter[d]});
+                r.axes.push_back({b.size, src[d], dst[d], 0});
+                extended.push_back(std::move(r));
             }
-        all = std::move(longer);
+        all = std::move(extended);
     }
     return all;
 }
@@ -53,8 +53,8 @@ bool continues(const axis &outer, const axis &inner) {
             && outer.parameter_stride == inner.extent * inner.parameter_stride;
 }
 
-canonical_form form_of(split s) {
-    auto &axes = s.axes;
+canonical_form make_form(region r) {
+    auto &axes = r.axes;
     axes.erase(std::remove_if(axes.begin(), axes.end(), [](const axis &a) { return a.extent == 1; }), axes.end());
     std::stable_sort(
             axes.begin(), axes.end(), [](const axis &a, const axis &b) { return a.dst_stride > b.dst_stride; });
@@ -71,7 +71,7 @@ canonical_form form_of(split s) {
     }
 
     canonical_form form;
-    form.begin = s.begin;
+    form.begin = r.begin;
     if (merged.empty()) return form;
     form.row = merged.back();
     form.loop_count = static_cast<int>(merged.size()) - 1;
@@ -87,8 +87,8 @@ std::vector<canonical_form> canonicalize(const quantization &q) {
         forms.emplace_back().row.extent = 0;
         return forms;
     }
-    for (auto &s : split_by_blocks(q))
-        forms.push_back(form_of(std::move(s)));
+    for (auto &r : split_by_blocks(q))
+        forms.push_back(make_form(std::move(r)));
     return forms;
 }
 

@@ -11,7 +11,7 @@ namespace dynquant {
 namespace {
 
 template <typename... Parts>
-problem wrong(dnnl_status_t status, const Parts &...parts) {
+problem make_problem(dnnl_status_t status, const Parts &...parts) {
     return {status, concat(parts...)};
 }
 
@@ -19,30 +19,31 @@ problem wrong(dnnl_status_t status, const Parts &...parts) {
 std::optional<problem> check_enumerators(const quantization &q) {
     for (const auto &found : {wrong_enumerator("direction", q.dir), wrong_enumerator("numerics", q.rule),
                  wrong_enumerator("division", q.division)})
-        if (found) return wrong(dnnl_invalid_arguments, *found);
+        if (found) return make_problem(dnnl_invalid_arguments, *found);
     return std::nullopt;
 }
 
 std::optional<problem> check_tensor(const char *name, const tensor &t) {
     if (t.dims.size() > max_rank)
-        return wrong(dnnl_invalid_shape, name, ": expected rank 0 to ", max_rank, ", given ", t.dims.size());
+        return make_problem(dnnl_invalid_shape, name, ": expected rank 0 to ", max_rank, ", given ", t.dims.size());
     for (std::size_t d = 0; d < t.dims.size(); ++d)
         if (t.dims[d] < 0)
-            return wrong(dnnl_invalid_shape, name, ": expected dims of 0 or more, given ", t.dims[d], " at dim ", d);
+            return make_problem(
+                    dnnl_invalid_shape, name, ": expected dims of 0 or more, given ", t.dims[d], " at dim ", d);
     if (!t.strides.empty() && t.strides.size() != t.dims.size())
-        return wrong(dnnl_invalid_shape, name, ": expected as many strides as dims, ", t.dims.size(), ", given ",
+        return make_problem(dnnl_invalid_shape, name, ": expected as many strides as dims, ", t.dims.size(), ", given ",
                 t.strides.size());
     const auto elements = volume(t.dims);
     if (elements == 0) return std::nullopt;
     for (std::size_t d = 0; d < t.strides.size(); ++d)
         if (t.strides[d] < 0)
-            return wrong(
+            return make_problem(
                     dnnl_invalid_shape, name, ": expected strides of 0 or more, given ", t.strides[d], " at dim ", d);
     // Twice the size in bytes must fit, so that neither an offset nor a step past the last element overflows.
     const auto most = INT64_MAX / 2 / std::max(traits(t.type).bits / 8, 1) - 1;
     const auto last = elements ? last_offset(t.dims, strides_of(t)) : std::nullopt;
     if (!last || *last > most)
-        return wrong(dnnl_invalid_shape, name, ": expected a size in bytes that fits in 62 bits, given dims ",
+        return make_problem(dnnl_invalid_shape, name, ": expected a size in bytes that fits in 62 bits, given dims ",
                 to_string(t.dims), " of ", to_string(t.type));
     return std::nullopt;
 }
@@ -60,7 +61,7 @@ std::string names_of(unsigned places) {
 
 std::optional<problem> check_type(const char *name, data_type type, unsigned places) {
     if (find_name(type) && (traits(type).places & places) != 0) return std::nullopt;
-    return wrong(
+    return make_problem(
             dnnl_invalid_data_type, name, ": expected data type ", names_of(places), ", given ", name_or_number(type));
 }
 
@@ -69,9 +70,9 @@ std::optional<problem> check_type_of_zero_points(const quantization &q, data_typ
     if (q.rule == numerics::onnx && type == quantized) return std::nullopt;
     if (traits(quantized).integral) return check_type("zps", type, place::zero_point);
     if (q.rule == numerics::onnx)
-        return wrong(dnnl_invalid_data_type, "zps: expected data type ", to_string(quantized), ", given ",
+        return make_problem(dnnl_invalid_data_type, "zps: expected data type ", to_string(quantized), ", given ",
                 name_or_number(type));
-    return wrong(dnnl_invalid_arguments, "zps: expected none for ", to_string(quantized), ", given some of ",
+    return make_problem(dnnl_invalid_arguments, "zps: expected none for ", to_string(quantized), ", given some of ",
             name_or_number(type));
 }
 
@@ -101,28 +102,30 @@ std::optional<problem> check_direction(const quantization &q) {
     const auto dir = to_string(q.dir);
     const auto none = [&](const char *name, const std::optional<parameter> &p) -> std::optional<problem> {
         if (!p) return std::nullopt;
-        return wrong(
+        return make_problem(
                 dnnl_invalid_arguments, name, ": expected none for ", dir, ", given some of ", name_or_number(p->type));
     };
     if (q.dir == direction::requantize) {
         if (q.rule != numerics::strict)
-            return wrong(dnnl_invalid_arguments, "numerics: expected strict for ", dir, ", given ", to_string(q.rule));
+            return make_problem(
+                    dnnl_invalid_arguments, "numerics: expected strict for ", dir, ", given ", to_string(q.rule));
         return none("zps", q.zero_points);
     }
     if (auto p = none("second scales", q.second_scales)) return p;
     if (auto p = none("bias", q.bias)) return p;
-    if (q.relu) return wrong(dnnl_invalid_arguments, "relu: expected false for ", dir, ", given true");
+    if (q.relu) return make_problem(dnnl_invalid_arguments, "relu: expected false for ", dir, ", given true");
     return std::nullopt;
 }
 
 /// Options of quantize under numerics::onnx.
-std::optional<problem> check_choices(const quantization &q) {
+std::optional<problem> check_onnx_options(const quantization &q) {
     if (q.rule == numerics::onnx && q.dir == direction::quantize) return std::nullopt;
     const auto where =
             q.rule == numerics::onnx ? std::string(to_string(q.dir)) : concat("numerics ", to_string(q.rule));
     if (q.division != precision::f32)
-        return wrong(dnnl_invalid_arguments, "division: expected f32 for ", where, ", given ", to_string(q.division));
-    if (q.saturate) return wrong(dnnl_invalid_arguments, "saturate: expected false for ", where, ", given true");
+        return make_problem(
+                dnnl_invalid_arguments, "division: expected f32 for ", where, ", given ", to_string(q.division));
+    if (q.saturate) return make_problem(dnnl_invalid_arguments, "saturate: expected false for ", where, ", given true");
     return std::nullopt;
 }
 
@@ -137,28 +140,29 @@ std::optional<problem> check_values(const char *name, const parameter &p, const 
     if (p.values.empty()) return std::nullopt;
     const auto expected = volume(parameter_dims(extents, p.block)).value_or(0);
     if (static_cast<std::int64_t>(p.values.size()) != expected)
-        return wrong(dnnl_invalid_shape, name, ": expected ", expected, expected == 1 ? " value" : " values",
+        return make_problem(dnnl_invalid_shape, name, ": expected ", expected, expected == 1 ? " value" : " values",
                 ", given ", p.values.size());
     const auto &type = traits(p.type);
     const auto impossible = std::find_if_not(p.values.begin(), p.values.end(), is_power_of_two);
     if (p.type == data_type::f8_e8m0 && impossible != p.values.end())
-        return wrong(dnnl_invalid_arguments, name, ": expected powers of two from 2^-127 to 2^127 or NaN, given ",
-                *impossible, " at ", impossible - p.values.begin());
+        return make_problem(dnnl_invalid_arguments, name,
+                ": expected powers of two from 2^-127 to 2^127 or NaN, given ", *impossible, " at ",
+                impossible - p.values.begin());
     if (!type.integral) return std::nullopt;
     for (std::size_t i = 0; i < p.values.size(); ++i)
         if (!(p.values[i] >= type.lowest && p.values[i] <= type.highest) || p.values[i] != std::trunc(p.values[i]))
-            return wrong(dnnl_invalid_arguments, name, ": expected integers within ", type.name, ", given ",
+            return make_problem(dnnl_invalid_arguments, name, ": expected integers within ", type.name, ", given ",
                     p.values[i], " at ", i);
     return std::nullopt;
 }
 
 std::optional<problem> check_parameter(const char *name, const parameter &p, const dims &extents) {
     if (p.block.size() != extents.size())
-        return wrong(dnnl_invalid_shape, name, ": expected a block of rank ", extents.size(), ", given rank ",
+        return make_problem(dnnl_invalid_shape, name, ": expected a block of rank ", extents.size(), ", given rank ",
                 p.block.size());
     for (std::size_t d = 0; d < extents.size(); ++d)
         if (p.block[d] < 1 && extents[d] > 0)
-            return wrong(dnnl_invalid_shape, name, ": expected block extents of 1 or more, given ", p.block[d],
+            return make_problem(dnnl_invalid_shape, name, ": expected block extents of 1 or more, given ", p.block[d],
                     " at dim ", d);
     if (volume(extents) == 0) return std::nullopt;
     return check_values(name, p, extents);
@@ -180,15 +184,15 @@ std::optional<problem> check_float_zero_points(const std::optional<parameter> &p
     const auto impossible =
             std::find_if_not(values.begin(), values.end(), [&](double value) { return has_value(p->type, value); });
     if (impossible == values.end()) return std::nullopt;
-    return wrong(dnnl_invalid_arguments, "zps: expected values that ", to_string(p->type), " has, given ", *impossible,
-            " at ", impossible - values.begin());
+    return make_problem(dnnl_invalid_arguments, "zps: expected values that ", to_string(p->type), " has, given ",
+            *impossible, " at ", impossible - values.begin());
 }
 
 /// An optional parameter, which must have the scales' block.
 std::optional<problem> check_beside_scales(const char *name, const std::optional<parameter> &p, const quantization &q) {
     if (!p) return std::nullopt;
     if (p->block != q.scales.block)
-        return wrong(dnnl_invalid_shape, name, ": expected the block of scales, ", to_string(q.scales.block),
+        return make_problem(dnnl_invalid_shape, name, ": expected the block of scales, ", to_string(q.scales.block),
                 ", given ", to_string(p->block));
     return check_parameter(name, *p, q.src.dims);
 }
@@ -199,14 +203,14 @@ std::optional<problem> check(const quantization &q) {
     if (auto p = check_enumerators(q)) return p;
     if (auto p = check_direction(q)) return p;
     if (auto p = check_types(q)) return p;
-    if (auto p = check_choices(q)) return p;
+    if (auto p = check_onnx_options(q)) return p;
     if (auto p = check_tensor("src", q.src)) return p;
     if (auto p = check_tensor("dst", q.dst)) return p;
     if (q.src.dims != q.dst.dims)
-        return wrong(dnnl_invalid_shape, "dst: expected the dims of src, ", to_string(q.src.dims), ", given ",
+        return make_problem(dnnl_invalid_shape, "dst: expected the dims of src, ", to_string(q.src.dims), ", given ",
                 to_string(q.dst.dims));
     if (volume(q.dst.dims) != 0 && overlaps(q.dst.dims, strides_of(q.dst)))
-        return wrong(dnnl_invalid_shape, "dst: expected strides whose elements do not overlap, given ",
+        return make_problem(dnnl_invalid_shape, "dst: expected strides whose elements do not overlap, given ",
                 to_string(q.dst.strides), " for dims ", to_string(q.dst.dims));
     if (auto p = check_parameter("scales", q.scales, q.src.dims)) return p;
     if (auto p = check_beside_scales("zps", q.zero_points, q)) return p;

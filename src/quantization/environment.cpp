@@ -10,7 +10,7 @@ namespace dynquant::environment {
 namespace {
 
 template <typename Value, std::size_t N>
-std::optional<Value> choice(const char *variable, const std::array<Value, N> &values) {
+std::optional<Value> read_choice(const char *variable, const std::array<Value, N> &values) {
     const char *text = std::getenv(variable);
     if (!text || !*text) return std::nullopt;
     std::vector<std::string> names;
@@ -28,11 +28,12 @@ std::optional<Value> choice(const char *variable, const std::array<Value, N> &va
 } // namespace
 
 std::optional<kernel_kind> kernel() {
-    return choice("DYNQUANT_KERNEL", std::array {kernel_kind::native, kernel_kind::onednn, kernel_kind::reference});
+    return read_choice(
+            "DYNQUANT_KERNEL", std::array {kernel_kind::native, kernel_kind::onednn, kernel_kind::reference});
 }
 
 std::optional<isa> max_isa() {
-    return choice("DYNQUANT_MAX_ISA", std::array {isa::scalar, isa::avx2, isa::avx512});
+    return read_choice("DYNQUANT_MAX_ISA", std::array {isa::scalar, isa::avx2, isa::avx512});
 }
 
 int verbose() {

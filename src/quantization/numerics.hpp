@@ -68,7 +68,7 @@ inline std::int32_t requantize(std::int32_t sum, const requantization &by, float
 
 /// Rounds to odd: an inexact value becomes the neighbouring float whose last bit is set. Rounding the result to a
 /// format of at most 22 bits then gives the same as rounding the double (Boldo and Melquiond, 2008).
-inline float to_odd(double value) {
+inline float round_to_odd(double value) {
     const auto nearest = static_cast<float>(value);
     if (nearest == value || value != value) return nearest;
     const auto bits = __builtin_bit_cast(std::uint32_t, nearest);
@@ -80,8 +80,8 @@ inline float to_odd(double value) {
 inline double rounded(double value, precision to) {
     switch (to) {
         case precision::f32: return static_cast<float>(value);
-        case precision::f16: return float16::from(to_odd(value)).value();
-        case precision::bf16: return bfloat16::from(to_odd(value)).value();
+        case precision::f16: return float16::from(round_to_odd(value)).value();
+        case precision::bf16: return bfloat16::from(round_to_odd(value)).value();
         case precision::f64: break;
     }
     return value;
@@ -104,7 +104,7 @@ inline std::int64_t quantize_onnx(double quotient, std::int64_t zp, double lowes
 
 /// quotient + zp in a precision. Both operands have at most f32's precision, so that rounding the sum to f64 first
 /// changes nothing.
-inline double plus_zero_point(double quotient, double zp, precision in) {
+inline double add_zero_point(double quotient, double zp, precision in) {
     return rounded(quotient + rounded(zp, in), in);
 }
 

@@ -63,7 +63,7 @@ class collision_search {
             reach_[d] = reach_[d + 1] + (dims_[d].extent - 1) * dims_[d].stride;
     }
 
-    bool finds(std::size_t d = 0, std::int64_t offset = 0, bool differs = false) {
+    bool has_collision(std::size_t d = 0, std::int64_t offset = 0, bool differs = false) {
         if (d == dims_.size()) return differs && offset == 0;
         if (--budget_ < 0) return true;
         const auto [extent, stride] = dims_[d];
@@ -71,7 +71,7 @@ class collision_search {
         // By symmetry the first difference may be taken as positive.
         const auto least = std::max(differs ? 1 - extent : 0, -((rest + offset) / stride));
         for (auto i = least; i < extent && offset + i * stride <= rest; ++i)
-            if (finds(d + 1, offset + i * stride, differs || i != 0)) return true;
+            if (has_collision(d + 1, offset + i * stride, differs || i != 0)) return true;
         return false;
     }
 
@@ -84,14 +84,14 @@ class collision_search {
 } // namespace
 
 bool overlaps(const dims &extents, const dims &strides) {
-    std::vector<extent_and_stride> walked;
+    std::vector<extent_and_stride> ordered;
     for (std::size_t d = 0; d < extents.size(); ++d) {
         if (extents[d] <= 1) continue;
         if (strides[d] == 0) return true;
-        walked.push_back({extents[d], strides[d]});
+        ordered.push_back({extents[d], strides[d]});
     }
-    std::sort(walked.begin(), walked.end(), [](auto a, auto b) { return a.stride > b.stride; });
-    return collision_search(std::move(walked)).finds();
+    std::sort(ordered.begin(), ordered.end(), [](auto a, auto b) { return a.stride > b.stride; });
+    return collision_search(std::move(ordered)).has_collision();
 }
 
 } // namespace dynquant

@@ -63,9 +63,9 @@ float real(data_type type, const void *buffer, std::int64_t i) {
                     static_cast<double>(numerics_contract::quantize_onnx(
                             quotient, zero_point(q, a, p), type.lowest, type.highest)));
         const double sum = q.zero_points
-                ? numerics_contract::plus_zero_point(quotient, load(q.zero_points->type, a.zero_points, p), q.division)
+                ? numerics_contract::add_zero_point(quotient, load(q.zero_points->type, a.zero_points, p), q.division)
                 : quotient;
-        store(q.dst.type, a.dst, o, numerics_contract::to_odd(sum), q.saturate);
+        store(q.dst.type, a.dst, o, numerics_contract::round_to_odd(sum), q.saturate);
     });
 }
 
