@@ -69,7 +69,7 @@ onednn_op make_op(const op_record &op) {
     return made;
 }
 
-dnnl_status_t add_to(dnnl_graph_graph_t graph, const op_record &op) {
+dnnl_status_t add_op_or_wildcard(dnnl_graph_graph_t graph, const op_record &op) {
     if (onednn().add_op(graph, make_op(with_axis_from_front(op)).get()) == dnnl_success) return dnnl_success;
     return onednn().add_op(graph, create(op, dnnl_graph_op_wildcard).get());
 }

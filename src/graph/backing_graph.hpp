@@ -9,7 +9,7 @@ namespace dynquant::graph::core {
 /// Adds an op of this family to a oneDNN graph, with a non-negative axis. If oneDNN refuses it (3.2 refuses Quantize
 /// without zps, and types that it does not know), adds a Wildcard with the same ports: without it oneDNN would fuse
 /// around the gap and create a cycle.
-dnnl_status_t add_to(dnnl_graph_graph_t graph, const op_record &op);
+dnnl_status_t add_op_or_wildcard(dnnl_graph_graph_t graph, const op_record &op);
 
 /// Creates oneDNN's op from a record, with all attributes.
 onednn_op make_op(const op_record &op);

@@ -10,7 +10,7 @@
 namespace dynquant::graph::core {
 namespace {
 
-const op_schema &supported(const op_record &op) {
+const op_schema &require_schema(const op_record &op) {
     const auto *schema = find_schema(op.kind);
     if (!schema)
         refuse(op, dnnl_unimplemented, "kind: expected ",
@@ -34,7 +34,7 @@ void check_counts(const op_record &op, const op_schema &schema) {
 }
 
 // Checks sizes, overlap and all else that needs a statement, once the dims are known.
-std::optional<quantization> checked_statement(const op_record &op, numerics rule) {
+std::optional<quantization> check_statement(const op_record &op, numerics rule) {
     const auto &src = op.inputs[input::src];
     if (!dims_known(with_dims_from(src, op.outputs.front()))) return std::nullopt;
     auto q = lower(op, rule);
@@ -45,14 +45,14 @@ std::optional<quantization> checked_statement(const op_record &op, numerics rule
 } // namespace
 
 std::optional<quantization> check(const op_record &op, stage when, numerics rule) {
-    const auto &schema = supported(op);
+    const auto &schema = require_schema(op);
     check_counts(op, schema);
     check_attributes(op, schema);
     for (size_t i = 0; i < op.inputs.size(); ++i)
         check_port(op, schema.inputs[i], op.inputs[i], false, when);
     check_port(op, schema.output, op.outputs.front(), true, when);
     check_shapes(op, schema);
-    return checked_statement(op, rule);
+    return check_statement(op, rule);
 }
 
 } // namespace dynquant::graph::core

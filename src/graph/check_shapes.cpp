@@ -45,7 +45,7 @@ int channel_dim(const op_record &op, const c_logical_tensor &src) {
         refuse(op, dnnl_invalid_arguments, "qtype: expected per_tensor for a src of rank 0, given per_channel");
     const auto rank = rank_known(src) ? src.ndims : max_rank;
     const auto axis = axis_of(op);
-    on_behalf_of(op, [&] { return per_channel(dims(static_cast<size_t>(rank)), axis); }); // throws if out of range
+    prefix_errors(op, [&] { return per_channel(dims(static_cast<size_t>(rank)), axis); }); // throws if out of range
     return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 

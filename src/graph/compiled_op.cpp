@@ -37,11 +37,11 @@ size_t substitute(
 /// Replaces all ports of the op.
 tensor_positions substitute(op_record &op, logical_tensors inputs, logical_tensors outputs) {
     const auto &schema = *find_schema(op.kind);
-    size_t at[] = {0, tensor_positions::none, tensor_positions::none};
+    size_t positions[] = {0, tensor_positions::none, tensor_positions::none};
     for (size_t i = 0; i < op.inputs.size(); ++i)
-        at[i] = substitute(op, schema.inputs[i].name, op.inputs[i], "inputs", inputs);
+        positions[i] = substitute(op, schema.inputs[i].name, op.inputs[i], "inputs", inputs);
     const auto dst = substitute(op, schema.output.name, op.outputs.front(), "outputs", outputs);
-    return {inputs.size(), outputs.size(), at[input::src], at[input::scales], at[input::zps], dst};
+    return {inputs.size(), outputs.size(), positions[input::src], positions[input::scales], positions[input::zps], dst};
 }
 
 /// Copies the final dims and strides of a statement's tensor to the logical tensor.
@@ -93,15 +93,15 @@ void share_threads_with_onednn() {
 compiled_op compile(const op_record &described, logical_tensors inputs, logical_tensors outputs,
         dnnl_fpmath_mode_t mode, kernels::kernel_list kernels) {
     auto op = described;
-    const auto at = substitute(op, inputs, outputs);
+    const auto positions = substitute(op, inputs, outputs);
     const auto q = *check(op, stage::compile, mode == dnnl_fpmath_mode_any ? numerics::any : numerics::strict);
 
     share_threads_with_onednn();
     set_final_shape(op.outputs.front(), q.dst);
     options opts;
     opts.name = label(op);
-    auto prepared = on_behalf_of(op, [&] { return kernels::prepare(q, opts, kernels); });
-    return {std::move(op), at, std::move(prepared)};
+    auto prepared = prefix_errors(op, [&] { return kernels::prepare(q, opts, kernels); });
+    return {std::move(op), positions, std::move(prepared)};
 }
 
 const c_logical_tensor *find_port(const compiled_op &c, size_t id) {
@@ -132,14 +132,17 @@ c_logical_tensor no_scratchpad() {
 
 void execute(const compiled_op &c, dnnl_stream_t stream, std::span<const const_dnnl_graph_tensor_t> inputs,
         std::span<const const_dnnl_graph_tensor_t> outputs) {
-    const auto &at = c.at;
+    const auto &positions = c.positions;
     check_stream(c.op, stream);
-    check_count(c.op, "inputs", at.input_count, inputs.size());
-    check_count(c.op, "outputs", at.output_count, outputs.size());
-    const auto input = [&](size_t position) { return position == at.none ? nullptr : buffer_of(inputs[position]); };
-    const arguments args = {input(at.src), input(at.scales), input(at.zps), buffer_of(outputs[at.dst])};
+    check_count(c.op, "inputs", positions.input_count, inputs.size());
+    check_count(c.op, "outputs", positions.output_count, outputs.size());
+    const auto input = [&](size_t position) {
+        return position == positions.none ? nullptr : buffer_of(inputs[position]);
+    };
+    const arguments args = {
+            input(positions.src), input(positions.scales), input(positions.zps), buffer_of(outputs[positions.dst])};
     wait_for(c.op, stream);
-    on_behalf_of(c.op, [&] { c.prepared.run(args); });
+    prefix_errors(c.op, [&] { c.prepared.run(args); });
 }
 
 } // namespace dynquant::graph::core

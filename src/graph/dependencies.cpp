@@ -65,7 +65,7 @@ class dependencies {
 
 } // namespace
 
-op_list in_order(const op_list &ops) {
+op_list sort_topologically(const op_list &ops) {
     op_list ordered;
     for (const auto index : dependencies(ops).order())
         ordered.push_back(ops[index]);

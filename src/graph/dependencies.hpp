@@ -6,6 +6,7 @@
 namespace dynquant::graph::core {
 
 /// Producers before consumers, otherwise in the given order. Throws on a cycle.
-std::vector<std::shared_ptr<const op_record>> in_order(const std::vector<std::shared_ptr<const op_record>> &ops);
+std::vector<std::shared_ptr<const op_record>> sort_topologically(
+        const std::vector<std::shared_ptr<const op_record>> &ops);
 
 } // namespace dynquant::graph::core

@@ -54,7 +54,8 @@ void check_connections(const graph_record &g, const std::vector<port> &added) {
 
 /// Adds to the oneDNN graph behind g.
 dnnl_status_t add_to_onednn(graph_record &g, const op_record &op) {
-    return is_ours(op) ? add_to(g.by_onednn.get(), op) : onednn().add_op(g.by_onednn.get(), make_op(op).get());
+    return is_ours(op) ? add_op_or_wildcard(g.by_onednn.get(), op)
+                       : onednn().add_op(g.by_onednn.get(), make_op(op).get());
 }
 
 /// Creates the oneDNN graph behind g and adds the ops of g.
@@ -97,7 +98,7 @@ template <typename Enum>
             dnnl_invalid_arguments, concat("graph: expected ", expected, ", given number ", static_cast<int>(given)));
 }
 
-dnnl_fpmath_mode_t checked(dnnl_fpmath_mode_t mode) {
+dnnl_fpmath_mode_t require_known(dnnl_fpmath_mode_t mode) {
     switch (mode) {
         case dnnl_fpmath_mode_strict:
         case dnnl_fpmath_mode_bf16:
@@ -118,11 +119,11 @@ graph_record *create_graph(dnnl_engine_kind_t kind) {
 
 graph_record *create_graph(dnnl_engine_kind_t kind, dnnl_fpmath_mode_t mode) {
     require_cpu("graph", kind);
-    return new graph_record {checked(mode)};
+    return new graph_record {require_known(mode)};
 }
 
 void set_fpmath_mode(graph_record &g, dnnl_fpmath_mode_t mode, bool apply_to_int) {
-    g.mode = checked(mode);
+    g.mode = require_known(mode);
     g.apply_to_int = apply_to_int;
     if (g.by_onednn) create_onednn_graph(g); // 3.2 takes the mode at creation only
 }
@@ -152,7 +153,7 @@ void add_op(graph_record &g, const op_record &op) {
 
 void finalize(graph_record &g) {
     if (g.finalized) return;
-    auto ordered = in_order(g.ops);
+    auto ordered = sort_topologically(g.ops);
     if (g.by_onednn) require_success(onednn().graph_finalize(g.by_onednn.get()), "graph", "finalize");
     g.ops = std::move(ordered);
     g.finalized = true;
@@ -173,7 +174,7 @@ size_t find_partitions(graph_record &g, dnnl_graph_partition_policy_t policy) {
         find_partitions_of_onednn(g, policy);
     else
         for (const auto &op : g.ops)
-            g.found.push_back(claimed_partition(op, g.mode));
+            g.found.push_back(make_claimed_partition(op, g.mode));
     return g.found.size();
 }
 

@@ -89,7 +89,7 @@ c_logical_tensor with_dims_from(c_logical_tensor t, const c_logical_tensor &othe
     return t;
 }
 
-dims order_of(const dynquant::tensor &t) {
+dims dense_strides_like(const dynquant::tensor &t) {
     const auto &given = t.strides;
     std::vector<size_t> outermost_first(given.size());
     std::iota(outermost_first.begin(), outermost_first.end(), 0);

@@ -40,6 +40,6 @@ c_logical_tensor with_dims_from(c_logical_tensor t, const c_logical_tensor &othe
 
 /// Dense strides that keep a dense tensor's order of dims (nhwc stays nhwc); for any other tensor none,
 /// which stands for row-major.
-dims order_of(const dynquant::tensor &t);
+dims dense_strides_like(const dynquant::tensor &t);
 
 } // namespace dynquant::graph::core

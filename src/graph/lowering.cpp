@@ -45,7 +45,7 @@ quantization lower(const op_record &op, numerics rule) {
     q.rule = rule;
     q.src = {lower(src.data_type, schema.inputs[input::src]), extents, known_strides(src)};
     q.dst = {lower(dst.data_type, schema.output), extents, known_strides(dst)};
-    if (dst.layout_type != dnnl_graph_layout_type_strided) q.dst.strides = order_of(q.src);
+    if (dst.layout_type != dnnl_graph_layout_type_strided) q.dst.strides = dense_strides_like(q.src);
 
     const parallel::float_control control;
     const auto block = block_of(op, extents);

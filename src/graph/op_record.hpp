@@ -71,7 +71,7 @@ struct tensor_positions {
 
 struct compiled_op {
     op_record op; // with final ports
-    tensor_positions at;
+    tensor_positions positions;
     operation prepared;
 };
 

@@ -37,7 +37,7 @@ onednn_compiled_partition compile_by_onednn(const partition_record &p, std::span
 
 } // namespace
 
-partition_record claimed_partition(std::shared_ptr<const op_record> op, dnnl_fpmath_mode_t mode) {
+partition_record make_claimed_partition(std::shared_ptr<const op_record> op, dnnl_fpmath_mode_t mode) {
     static std::atomic<size_t> next_id {0};
     partition_record p;
     p.id = next_id++;
@@ -57,7 +57,7 @@ void claim(partition_record &p, std::shared_ptr<const op_record> op) {
 
 partition_record *create_partition(const op_record &op, dnnl_engine_kind_t kind) {
     // As oneDNN does: the partition of a graph of this op alone.
-    const std::unique_ptr<graph_record> g(on_behalf_of(op, [&] { return create_graph(kind); }));
+    const std::unique_ptr<graph_record> g(prefix_errors(op, [&] { return create_graph(kind); }));
     add_op(*g, op);
     finalize(*g);
     if (find_partitions(*g, dnnl_graph_partition_policy_fusion) != 1)

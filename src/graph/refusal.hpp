@@ -32,7 +32,7 @@ template <typename... Parts>
 
 /// Calls f and puts the op's label in front of the message of an error.
 template <typename F>
-decltype(auto) on_behalf_of(const op_record &op, F &&f) {
+decltype(auto) prefix_errors(const op_record &op, F &&f) {
     try {
         return std::forward<F>(f)();
     } catch (const dnnl::error &e) {

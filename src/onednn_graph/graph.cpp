@@ -23,7 +23,7 @@ dnnl_status_t add_to_onednn(graph_note &note, dnnl_graph_graph_t graph, dnnl_gra
 }
 
 dnnl_status_t add_ours(graph_note &note, dnnl_graph_graph_t graph, const op_record &op) {
-    const auto status = core::add_to(graph, op);
+    const auto status = core::add_op_or_wildcard(graph, op);
     if (status != dnnl_success) return status;
     note.ids.insert(op.id);
     note.ours.emplace(op.id, std::make_shared<const op_record>(op)); // a copy: the program may change the op

@@ -73,7 +73,7 @@ dnnl_status_t create_claimed(dnnl_graph_partition_t *partition, const op_record 
     if (created != dnnl_success) return created;
     const core::onednn_graph graph(handle);
     const auto &f = onednn();
-    auto status = core::add_to(handle, op);
+    auto status = core::add_op_or_wildcard(handle, op);
     if (status == dnnl_success) status = f.graph_finalize(handle);
     if (status == dnnl_success) status = f.graph_filter(handle, dnnl_graph_partition_policy_fusion);
     if (status == dnnl_success) status = f.graph_get_partitions(handle, 1, partition);
