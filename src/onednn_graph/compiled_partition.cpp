@@ -12,7 +12,7 @@ const_dnnl_graph_compiled_partition_t onednn_handle(const_dnnl_graph_compiled_pa
     return own ? own->by_onednn.get() : handle;
 }
 
-const core::compiled_op *find_ours(const_dnnl_graph_compiled_partition_t handle) {
+const core::compiled_op *find_compiled_op(const_dnnl_graph_compiled_partition_t handle) {
     const auto *own = find_own(handle);
     return own && own->ours ? &*own->ours : nullptr;
 }
@@ -21,7 +21,7 @@ dnnl_status_t execute(const_dnnl_graph_compiled_partition_t compiled_partition, 
         const_dnnl_graph_tensor_t *inputs, size_t num_outputs, const_dnnl_graph_tensor_t *outputs,
         const_dnnl_graph_tensor_t scratchpad) {
     return guarded([&] {
-        if (const auto *ours = find_ours(compiled_partition)) {
+        if (const auto *ours = find_compiled_op(compiled_partition)) {
             if (!stream || !inputs || !outputs) return dnnl_invalid_arguments;
             core::execute(*ours, stream, {inputs, num_inputs}, {outputs, num_outputs});
             return dnnl_success;
@@ -74,7 +74,7 @@ DNNL_API dnnl_status_t dnnl_graph_compiled_partition_execute_v2(
 dnnl_status_t dnnl_graph_compiled_partition_query_logical_tensor(
         const_dnnl_graph_compiled_partition_t compiled_partition, size_t tid, dnnl_graph_logical_tensor_t *lt) {
     return guarded([&] {
-        const auto *ours = find_ours(compiled_partition);
+        const auto *ours = find_compiled_op(compiled_partition);
         if (!ours || !lt)
             return onednn().compiled_partition_query_logical_tensor(onednn_handle(compiled_partition), tid, lt);
         const auto *port = core::find_port(*ours, tid);
@@ -86,7 +86,7 @@ dnnl_status_t dnnl_graph_compiled_partition_query_logical_tensor(
 dnnl_status_t dnnl_graph_compiled_partition_get_inplace_ports(const_dnnl_graph_compiled_partition_t compiled_partition,
         size_t *num_inplace_pairs, const dnnl_graph_inplace_pair_t **inplace_pairs) {
     return guarded([&] {
-        if (!find_ours(compiled_partition) || !num_inplace_pairs || !inplace_pairs)
+        if (!find_compiled_op(compiled_partition) || !num_inplace_pairs || !inplace_pairs)
             return onednn().compiled_partition_get_inplace_ports(
                     onednn_handle(compiled_partition), num_inplace_pairs, inplace_pairs);
         *num_inplace_pairs = 0;
@@ -100,7 +100,7 @@ DNNL_API dnnl_status_t dnnl_graph_compiled_partition_get_scratchpad_logical_tens
         const_dnnl_graph_compiled_partition_t compiled_partition, dnnl_graph_logical_tensor_t *lt) {
     return guarded([&] {
         const auto get = onednn().compiled_partition_get_scratchpad_logical_tensor;
-        if (!find_ours(compiled_partition) && get) return get(onednn_handle(compiled_partition), lt);
+        if (!find_compiled_op(compiled_partition) && get) return get(onednn_handle(compiled_partition), lt);
         if (!compiled_partition || !lt) return dnnl_invalid_arguments;
         *lt = core::no_scratchpad();
         return dnnl_success;

@@ -7,11 +7,11 @@
 
 namespace dynquant::onednn_graph {
 
-/// The object behind such a handle. oneDNN's objects begin with a pointer, which never has the mark's value.
+/// The object behind such a handle. oneDNN's objects begin with a pointer, which never equals `own_magic`.
 struct own_compiled_partition {
-    static constexpr std::uint64_t own_mark = 0xd74a9a4d5eed0dd5;
+    static constexpr std::uint64_t own_magic = 0xd74a9a4d5eed0dd5;
 
-    std::uint64_t mark = own_mark;
+    std::uint64_t magic = own_magic;
     std::optional<core::compiled_op> ours = {};
     core::onednn_compiled_partition by_onednn = {}; // set if compile fell back to oneDNN
 };
@@ -19,7 +19,7 @@ struct own_compiled_partition {
 /// The object behind a handle, or nullptr if the handle is oneDNN's or null.
 inline own_compiled_partition *find_own(const_dnnl_graph_compiled_partition_t handle) {
     const auto *own = reinterpret_cast<const own_compiled_partition *>(handle);
-    return own && own->mark == own_compiled_partition::own_mark ? const_cast<own_compiled_partition *>(own) : nullptr;
+    return own && own->magic == own_compiled_partition::own_magic ? const_cast<own_compiled_partition *>(own) : nullptr;
 }
 
 } // namespace dynquant::onednn_graph

@@ -8,35 +8,35 @@ using namespace dynquant::onednn_graph;
 namespace {
 
 /// Records a new graph of a CPU. Other engines are left to oneDNN, as execute on their streams is asynchronous.
-dnnl_status_t noted(
+dnnl_status_t record_graph(
         dnnl_status_t status, const dnnl_graph_graph_t *graph, dnnl_engine_kind_t kind, dnnl_fpmath_mode_t mode) {
-    if (status == dnnl_success && kind == dnnl_cpu) graphs().put(*graph, std::make_shared<graph_note>(mode));
+    if (status == dnnl_success && kind == dnnl_cpu) graphs().put(*graph, std::make_shared<graph_state>(mode));
     return status;
 }
 
 /// Adds an op of another family, or one that is left to oneDNN.
-dnnl_status_t add_to_onednn(graph_note &note, dnnl_graph_graph_t graph, dnnl_graph_op_t op) {
+dnnl_status_t add_to_onednn(graph_state &state, dnnl_graph_graph_t graph, dnnl_graph_op_t op) {
     const auto status = onednn().add_op(graph, op);
     size_t id = 0;
-    if (status == dnnl_success && onednn().op_get_id(op, &id) == dnnl_success) note.ids.insert(id);
+    if (status == dnnl_success && onednn().op_get_id(op, &id) == dnnl_success) state.ids.insert(id);
     return status;
 }
 
-dnnl_status_t add_ours(graph_note &note, dnnl_graph_graph_t graph, const op_record &op) {
+dnnl_status_t add_ours(graph_state &state, dnnl_graph_graph_t graph, const op_record &op) {
     const auto status = core::add_op_or_wildcard(graph, op);
     if (status != dnnl_success) return status;
-    note.ids.insert(op.id);
-    note.ours.emplace(op.id, std::make_shared<const op_record>(op)); // a copy: the program may change the op
+    state.ids.insert(op.id);
+    state.ours.emplace(op.id, std::make_shared<const op_record>(op)); // a copy: the program may change the op
     return status;
 }
 
 /// The op of a partition that is one op of this family, else null.
-std::shared_ptr<const op_record> sole_op(const graph_note &note, dnnl_graph_partition_t partition) {
+std::shared_ptr<const op_record> sole_op(const graph_state &state, dnnl_graph_partition_t partition) {
     size_t count = 0, id = 0;
     if (onednn().partition_get_op_num(partition, &count) != dnnl_success || count != 1) return nullptr;
     if (onednn().partition_get_ops(partition, 1, &id) != dnnl_success) return nullptr;
-    const auto found = note.ours.find(id);
-    return found == note.ours.end() ? nullptr : found->second;
+    const auto found = state.ours.find(id);
+    return found == state.ours.end() ? nullptr : found->second;
 }
 
 } // namespace
@@ -47,14 +47,14 @@ dnnl_status_t dnnl_graph_graph_create(dnnl_graph_graph_t *graph, dnnl_engine_kin
     return guarded([&] {
         auto mode = dnnl_fpmath_mode_strict;
         onednn().get_default_fpmath_mode(&mode);
-        return noted(onednn().graph_create(graph, engine_kind), graph, engine_kind, mode);
+        return record_graph(onednn().graph_create(graph, engine_kind), graph, engine_kind, mode);
     });
 }
 
 dnnl_status_t dnnl_graph_graph_create_with_fpmath_mode(
         dnnl_graph_graph_t *graph, dnnl_engine_kind_t engine_kind, dnnl_fpmath_mode_t mode) {
     return guarded([&] {
-        return noted(onednn().graph_create_with_fpmath_mode(graph, engine_kind, mode), graph, engine_kind, mode);
+        return record_graph(onednn().graph_create_with_fpmath_mode(graph, engine_kind, mode), graph, engine_kind, mode);
     });
 }
 
@@ -63,11 +63,11 @@ DNNL_API dnnl_status_t dnnl_graph_graph_set_fpmath_mode(
         dnnl_graph_graph_t graph, dnnl_fpmath_mode_t mode, int apply_to_int) {
     return guarded([&] {
         const auto set = onednn().graph_set_fpmath_mode;
-        const auto note = graphs().find(graph);
-        const auto status = set              ? set(graph, mode, apply_to_int)
-                : note && note->mode == mode ? dnnl_success
-                                             : dnnl_unimplemented;
-        if (status == dnnl_success && note) note->mode = mode;
+        const auto state = graphs().find(graph);
+        const auto status = set                ? set(graph, mode, apply_to_int)
+                : state && state->mode == mode ? dnnl_success
+                                               : dnnl_unimplemented;
+        if (status == dnnl_success && state) state->mode = mode;
         return status;
     });
 }
@@ -81,21 +81,21 @@ dnnl_status_t dnnl_graph_graph_destroy(dnnl_graph_graph_t graph) {
 
 dnnl_status_t dnnl_graph_add_op(dnnl_graph_graph_t graph, dnnl_graph_op_t op) {
     return guarded([&] {
-        const auto note = graphs().find(graph);
-        if (!note) return onednn().add_op(graph, op);
+        const auto state = graphs().find(graph);
+        if (!state) return onednn().add_op(graph, op);
         const auto record = ops().find(op);
-        if (!record || note->ids.count(record->id)) return add_to_onednn(*note, graph, op);
+        if (!record || state->ids.count(record->id)) return add_to_onednn(*state, graph, op);
         try {
             core::check(*record, core::stage::add_op);
         } catch (const core::wrong_count &) {
             throw; // no fallback: oneDNN would read past the parameters
         } catch (const dnnl::error &e) {
-            const auto status = add_to_onednn(*note, graph, op);
+            const auto status = add_to_onednn(*state, graph, op);
             if (status != dnnl_success) throw;
-            report_leave(e.message);
+            report_fallback(e.message);
             return status;
         }
-        return add_ours(*note, graph, *record);
+        return add_ours(*state, graph, *record);
     });
 }
 
@@ -103,14 +103,14 @@ dnnl_status_t dnnl_graph_graph_get_partitions(
         dnnl_graph_graph_t graph, size_t num, dnnl_graph_partition_t *partitions) {
     return guarded([&] {
         const auto status = onednn().graph_get_partitions(graph, num, partitions);
-        const auto note = graphs().find(graph);
+        const auto state = graphs().find(graph);
         size_t count = 0;
-        if (status != dnnl_success || !note || note->ours.empty()
+        if (status != dnnl_success || !state || state->ours.empty()
                 || onednn().graph_get_partition_num(graph, &count) != dnnl_success)
             return status;
         for (size_t i = 0; i < std::min(num, count); ++i) // oneDNN fills no more than count
-            if (const auto op = sole_op(*note, partitions[i])) {
-                claims().put(partitions[i], std::make_shared<const claim>(claim {op, note->mode}));
+            if (const auto op = sole_op(*state, partitions[i])) {
+                claims().put(partitions[i], std::make_shared<const claim>(claim {op, state->mode}));
                 report_claim(core::label(*op));
             }
         return status;

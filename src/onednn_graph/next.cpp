@@ -112,7 +112,7 @@ bool has_onednn() {
 
 // Earlier work on an asynchronous stream may still write the inputs. This library computes at once and would not wait
 // for it, nor for the events that a SYCL program passes to execute.
-std::string why_all_is_left() {
+std::string explain_unsupported_runtime() {
     const auto runtime = onednn().version()->cpu_runtime;
     if (core::is_synchronous(runtime)) return "";
     return concat("oneDNN's CPU runtime: expected SEQ, OMP or TBB, given ", name_of_runtime(runtime));

@@ -17,7 +17,7 @@ using core::onednn;
 bool has_onednn();
 
 /// Why no op is claimed with this oneDNN, or "" if ops are.
-std::string why_all_is_left();
+std::string explain_unsupported_runtime();
 
 /// Runs the body of an exported function and turns an exception into a status.
 template <typename F>

@@ -9,7 +9,7 @@ namespace {
 
 /// Applies a change that oneDNN has accepted to the record of the op, if it has one.
 template <typename Change>
-dnnl_status_t follow(dnnl_status_t status, dnnl_graph_op_t op, Change &&change) {
+dnnl_status_t update_record(dnnl_status_t status, dnnl_graph_op_t op, Change &&change) {
     if (status != dnnl_success) return status;
     if (const auto record = ops().find(op)) change(*record);
     return status;
@@ -25,8 +25,8 @@ dnnl_status_t dnnl_graph_op_create(
         const auto status = onednn().op_create(op, id, kind, verbose_name);
         if (status != dnnl_success || !core::find_schema(kind)) return status;
         op_record record = {id, kind, verbose_name ? verbose_name : "", {}, {}, {}};
-        if (const auto why = why_all_is_left(); !why.empty())
-            report_leave(core::label(record) + ": " + why);
+        if (const auto why = explain_unsupported_runtime(); !why.empty())
+            report_fallback(core::label(record) + ": " + why);
         else
             ops().put(*op, std::make_shared<op_record>(std::move(record)));
         return status;
@@ -42,20 +42,22 @@ dnnl_status_t dnnl_graph_op_destroy(dnnl_graph_op_t op) {
 
 dnnl_status_t dnnl_graph_op_add_input(dnnl_graph_op_t op, const dnnl_graph_logical_tensor_t *input) {
     return guarded([&] {
-        return follow(onednn().op_add_input(op, input), op, [&](auto &record) { record.inputs.push_back(*input); });
+        return update_record(
+                onednn().op_add_input(op, input), op, [&](auto &record) { record.inputs.push_back(*input); });
     });
 }
 
 dnnl_status_t dnnl_graph_op_add_output(dnnl_graph_op_t op, const dnnl_graph_logical_tensor_t *output) {
     return guarded([&] {
-        return follow(onednn().op_add_output(op, output), op, [&](auto &record) { record.outputs.push_back(*output); });
+        return update_record(
+                onednn().op_add_output(op, output), op, [&](auto &record) { record.outputs.push_back(*output); });
     });
 }
 
 dnnl_status_t dnnl_graph_op_set_attr_f32(
         dnnl_graph_op_t op, dnnl_graph_op_attr_t name, const float *value, size_t value_len) {
     return guarded([&] {
-        return follow(onednn().op_set_attr_f32(op, name, value, value_len), op,
+        return update_record(onednn().op_set_attr_f32(op, name, value, value_len), op,
                 [&](auto &record) { record.attributes[name] = std::vector<float>(value, value + value_len); });
     });
 }
@@ -63,7 +65,7 @@ dnnl_status_t dnnl_graph_op_set_attr_f32(
 dnnl_status_t dnnl_graph_op_set_attr_bool(
         dnnl_graph_op_t op, dnnl_graph_op_attr_t name, const uint8_t *value, size_t value_len) {
     return guarded([&] {
-        return follow(onednn().op_set_attr_bool(op, name, value, value_len), op,
+        return update_record(onednn().op_set_attr_bool(op, name, value, value_len), op,
                 [&](auto &record) { record.attributes[name] = *value != 0; });
     });
 }
@@ -71,7 +73,7 @@ dnnl_status_t dnnl_graph_op_set_attr_bool(
 dnnl_status_t dnnl_graph_op_set_attr_s64(
         dnnl_graph_op_t op, dnnl_graph_op_attr_t name, const int64_t *value, size_t value_len) {
     return guarded([&] {
-        return follow(onednn().op_set_attr_s64(op, name, value, value_len), op,
+        return update_record(onednn().op_set_attr_s64(op, name, value, value_len), op,
                 [&](auto &record) { record.attributes[name] = std::vector<std::int64_t>(value, value + value_len); });
     });
 }
@@ -79,7 +81,7 @@ dnnl_status_t dnnl_graph_op_set_attr_s64(
 dnnl_status_t dnnl_graph_op_set_attr_str(
         dnnl_graph_op_t op, dnnl_graph_op_attr_t name, const char *value, size_t value_len) {
     return guarded([&] {
-        return follow(onednn().op_set_attr_str(op, name, value, value_len), op,
+        return update_record(onednn().op_set_attr_str(op, name, value, value_len), op,
                 [&](auto &record) { record.attributes[name] = std::string(value); }); // oneDNN ignores the length
     });
 }

@@ -49,7 +49,7 @@ dnnl_status_t compile_claimed(own_compiled_partition &own, const claim &claimed,
         throw; // no fallback: oneDNN would read past the parameters
     } catch (const dnnl::error &e) {
         if (compile_by_onednn(own, partition, t, engine) != dnnl_success) throw;
-        report_leave(e.message);
+        report_fallback(e.message);
         return dnnl_success;
     }
 }
@@ -95,7 +95,7 @@ dnnl_status_t dnnl_graph_partition_create_with_op(
             throw; // no fallback: oneDNN would read past the parameters
         } catch (const dnnl::error &e) {
             if (onednn().partition_create_with_op(partition, op, ekind) != dnnl_success) throw;
-            report_leave(e.message);
+            report_fallback(e.message);
             return dnnl_success;
         }
         const auto status = create_claimed(partition, *record);

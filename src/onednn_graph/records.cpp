@@ -7,8 +7,8 @@ registry<op_record> &ops() {
     return all;
 }
 
-registry<graph_note> &graphs() {
-    static auto &all = *new registry<graph_note>;
+registry<graph_state> &graphs() {
+    static auto &all = *new registry<graph_state>;
     return all;
 }
 

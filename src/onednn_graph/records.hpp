@@ -50,8 +50,8 @@ class registry {
 using core::op_record;
 
 /// The fpmath mode of a graph, and the ops that were added to it.
-struct graph_note {
-    explicit graph_note(dnnl_fpmath_mode_t given)
+struct graph_state {
+    explicit graph_state(dnnl_fpmath_mode_t given)
         : mode(given) {}
 
     dnnl_fpmath_mode_t mode;
@@ -67,7 +67,7 @@ struct claim {
 
 // Never destroyed: programs destroy handles from static destructors.
 registry<op_record> &ops(); // of this family
-registry<graph_note> &graphs();
+registry<graph_state> &graphs();
 registry<const claim> &claims();
 
 } // namespace dynquant::onednn_graph

@@ -20,7 +20,7 @@ void report_claim(const std::string &op) {
     print("claim", op);
 }
 
-void report_leave(const std::string &why) {
+void report_fallback(const std::string &why) {
     print("leave", why);
 }
 

@@ -10,7 +10,7 @@ namespace dynquant::onednn_graph {
 void report_claim(const std::string &op);
 
 /// dynquant_verbose,graph,leave,cpu,<why>: the op is left to oneDNN.
-void report_leave(const std::string &why);
+void report_fallback(const std::string &why);
 
 /// dynquant_verbose,graph,error,cpu,<what>: a status is returned in place of an exception.
 void report_error(const std::string &what);
