@@ -57,7 +57,7 @@ void check_output_dtype(const node &n, std::int64_t given, const op_schema &sche
     if (given == type::undefined || is_one_of(given, schema.*allowed)) return;
     refuse(n, dnnl_invalid_data_type, "attribute 'output_dtype': expected ", names_of(schema.*allowed), ", given ",
             name_of_number(given),
-            std::in_range<element_type>(given) ? later(n, static_cast<element_type>(given), allowed) : "");
+            std::in_range<element_type>(given) ? suggest_opset(n, static_cast<element_type>(given), allowed) : "");
 }
 
 void check_values(const node &n, const op_schema &schema, const attributes &values) {

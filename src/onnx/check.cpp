@@ -13,7 +13,7 @@ std::string label(const node &n) {
             n.domain.empty() ? "" : n.domain + ".", n.op_type, ", opset ", n.opset, ")"));
 }
 
-std::string later(const node &n, element_type given, type_set op_schema::*allowed) {
+std::string suggest_opset(const node &n, element_type given, type_set op_schema::*allowed) {
     for (const auto &row : versions_of(n.domain, n.op_type))
         if ((row.*allowed).contains(given)) return concat(", which opset ", row.since, " allows");
     return "";
@@ -68,7 +68,7 @@ class types {
                     names_of(schema_.*allowed), ", given none");
         if (!(schema_.*allowed).contains(given))
             refuse(node_, dnnl_invalid_data_type, name(position), ": expected type ", names_of(schema_.*allowed),
-                    ", given ", name_of(given), later(node_, given, allowed));
+                    ", given ", name_of(given), suggest_opset(node_, given, allowed));
     }
 
     void check_like_x(input position) const {

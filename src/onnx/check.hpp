@@ -21,7 +21,7 @@ struct checked_node {
 checked_node check(const node &n);
 
 /// ", which opset 21 allows" if a version of the operator has the type among its `allowed` ones. Otherwise "".
-std::string later(const node &n, element_type given, type_set op_schema::*allowed);
+std::string suggest_opset(const node &n, element_type given, type_set op_schema::*allowed);
 
 /// The row of the node's operator at its opset.
 const op_schema &schema_of(const node &n);

@@ -8,18 +8,18 @@ namespace dynquant::onnx {
 namespace {
 
 /// Merges the results of parts on several threads. Minimum and maximum do not depend on the order.
-class merged {
+class shared_extremes {
   public:
     void add(const extremes &part) {
-        move(low_, part.low, [](float a, float b) { return a < b; });
-        move(high_, part.high, [](float a, float b) { return a > b; });
+        extend(low_, part.low, [](float a, float b) { return a < b; });
+        extend(high_, part.high, [](float a, float b) { return a > b; });
         if (part.nan) nan_.store(true, std::memory_order_relaxed);
     }
-    extremes all() const { return {low_, high_, nan_}; }
+    extremes value() const { return {low_, high_, nan_}; }
 
   private:
     template <typename Beyond>
-    static void move(std::atomic<float> &bound, float value, Beyond beyond) {
+    static void extend(std::atomic<float> &bound, float value, Beyond beyond) {
         auto before = bound.load(std::memory_order_relaxed);
         while (beyond(value, before) && !bound.compare_exchange_weak(before, value, std::memory_order_relaxed)) {
         }
@@ -40,10 +40,10 @@ extremes_function extremes_function_for(isa value) {
 }
 
 extremes find_extremes(extremes_function function, const float *x, std::int64_t count, int threads) {
-    merged result;
+    shared_extremes result;
     parallel::for_each_part(count, parallel::parts_for(count, threads),
             [&](parallel::range part) { result.add(function(x + part.begin, part.end - part.begin)); });
-    return result.all();
+    return result.value();
 }
 
 } // namespace dynquant::onnx

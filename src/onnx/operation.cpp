@@ -67,13 +67,13 @@ class prepared_node {
         require(args.y_scale, "y_scale");
         require(args.y_zero_point, "y_zero_point");
         const auto found = find_extremes(find_, static_cast<const float *>(args.x), count_, threads_);
-        const auto parameters = under_control(found);
+        const auto parameters = compute_parameters(found);
         operation_.run({args.x, &parameters.scale, &parameters.zero_point, args.y});
         *args.y_scale = parameters.scale;
         *args.y_zero_point = parameters.zero_point;
     }
 
-    static dynamic_parameters under_control(const extremes &found) {
+    static dynamic_parameters compute_parameters(const extremes &found) {
         const parallel::float_control control;
         return parameters_from(found);
     }

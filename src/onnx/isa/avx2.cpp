@@ -7,7 +7,7 @@ namespace {
 
 struct avx2 : vectors<32> {
     using unordered = __m256;
-    static unordered note(unordered u, vector a, vector b) {
+    static unordered mark_nan(unordered u, vector a, vector b) {
         return _mm256_or_ps(u, _mm256_cmp_ps(a, b, _CMP_UNORD_Q));
     }
     static bool any(unordered u) { return _mm256_movemask_ps(u) != 0; }

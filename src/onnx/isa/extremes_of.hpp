@@ -1,10 +1,12 @@
 // The algorithm of extremes.hpp, written once over the primitives of an instruction set:
-//     width        values in a vector
-//     vector       `width` floats
-//     unordered    whether any was NaN, so far
-//     load(x)      x[0] to x[width - 1]
-//     least(x, m)  x < m ? x : m, so NaN leaves m, and so does -0 beside 0; greatest likewise
-//     note(u, a, b), any(u): notes whether a or b has a NaN; whether one was noted
+//     width              values in a vector
+//     vector             `width` floats
+//     load(x)            x[0] to x[width - 1]
+//     min(x, m)          x < m ? x : m, so m stays where x is NaN, or -0 and m is 0
+//     max(x, m)          x > m ? x : m
+//     unordered          accumulates whether there was a NaN
+//     mark_nan(u, a, b)  u, marked if a or b has a NaN
+//     any(u)             whether u is marked
 #pragma once
 
 #include <cstring>
@@ -24,12 +26,12 @@ struct vectors {
         std::memcpy(&v, x, sizeof v);
         return v;
     }
-    static vector least(vector x, vector m) { return x < m ? x : m; }
-    static vector greatest(vector x, vector m) { return x > m ? x : m; }
+    static vector min(vector x, vector m) { return x < m ? x : m; }
+    static vector max(vector x, vector m) { return x > m ? x : m; }
 };
 
 template <typename Isa>
-extremes extremes_of_few(const float *x, std::int64_t count) {
+extremes extremes_by_element(const float *x, std::int64_t count) {
     extremes result;
     for (std::int64_t i = 0; i < count; ++i) {
         result.low = x[i] < result.low ? x[i] : result.low;
@@ -44,12 +46,12 @@ struct bounds {
     typename Isa::vector low = {}, high = {};
 
     void add(typename Isa::vector x) {
-        low = Isa::least(x, low);
-        high = Isa::greatest(x, high);
+        low = Isa::min(x, low);
+        high = Isa::max(x, high);
     }
     void add(const bounds &other) {
-        low = Isa::least(other.low, low);
-        high = Isa::greatest(other.high, high);
+        low = Isa::min(other.low, low);
+        high = Isa::max(other.high, high);
     }
 };
 
@@ -64,15 +66,15 @@ struct accumulators {
         const auto va = Isa::load(x), vb = Isa::load(x + Isa::width);
         const auto vc = Isa::load(x + 2 * Isa::width), vd = Isa::load(x + 3 * Isa::width);
         a.add(va), b.add(vb), c.add(vc), d.add(vd);
-        nan = Isa::note(Isa::note(nan, va, vb), vc, vd);
+        nan = Isa::mark_nan(Isa::mark_nan(nan, va, vb), vc, vd);
     }
 
-    extremes all() {
+    extremes reduce() {
         a.add(b), c.add(d), a.add(c);
         float lanes[2 * Isa::width];
         std::memcpy(lanes, &a.low, sizeof a.low);
         std::memcpy(lanes + Isa::width, &a.high, sizeof a.high);
-        auto result = extremes_of_few<Isa>(lanes, 2 * Isa::width);
+        auto result = extremes_by_element<Isa>(lanes, 2 * Isa::width);
         result.nan = Isa::any(nan);
         return result;
     }
@@ -81,12 +83,12 @@ struct accumulators {
 template <typename Isa>
 extremes extremes_of(const float *x, std::int64_t count) {
     constexpr std::int64_t step = accumulators<Isa>::values;
-    if (count < step) return extremes_of_few<Isa>(x, count);
+    if (count < step) return extremes_by_element<Isa>(x, count);
     accumulators<Isa> all;
     for (std::int64_t i = 0; i + step <= count; i += step)
         all.add(x + i);
     all.add(x + count - step); // the remainder: reading values twice changes nothing
-    return all.all();
+    return all.reduce();
 }
 
 } // namespace

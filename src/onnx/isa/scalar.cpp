@@ -5,7 +5,7 @@ namespace {
 
 struct scalar : vectors<sizeof(float)> {
     using unordered = bool;
-    static unordered note(unordered u, vector a, vector b) { return u || a[0] != a[0] || b[0] != b[0]; }
+    static unordered mark_nan(unordered u, vector a, vector b) { return u || a[0] != a[0] || b[0] != b[0]; }
     static bool any(unordered u) { return u; }
 };
 
