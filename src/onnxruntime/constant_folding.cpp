@@ -23,7 +23,7 @@ std::string entry_of(const OrtApi &api, const OrtSessionOptions &options) {
 
 } // namespace
 
-void leave_out_constant_folding(const OrtApi &api, OrtSessionOptions &options) {
+void disable_constant_folding(const OrtApi &api, OrtSessionOptions &options) {
     const std::string name = "ConstantFolding";
     auto entry = entry_of(api, options);
     if ((";" + entry + ";").find(";" + name + ";") != std::string::npos) return;

@@ -9,6 +9,6 @@ namespace dynquant::onnxruntime {
 /// constants it looks up a kernel by the names that the standard schemas give to types. A custom operator's schema has
 /// other names ("Input0"), which ONNX Runtime reports as an internal error, so that no session would open.
 /// (MatchKernelDefTypes in core/framework/kernel_registry.cc, CreateSchema in core/session/custom_ops.cc)
-void leave_out_constant_folding(const OrtApi &api, OrtSessionOptions &options);
+void disable_constant_folding(const OrtApi &api, OrtSessionOptions &options);
 
 } // namespace dynquant::onnxruntime

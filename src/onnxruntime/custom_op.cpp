@@ -14,7 +14,7 @@ const custom_op &self(const OrtCustomOp *op) {
     return *static_cast<const custom_op *>(op);
 }
 
-kernel &instance(void *op_kernel) {
+kernel &kernel_of(void *op_kernel) {
     return *static_cast<kernel *>(op_kernel);
 }
 
@@ -23,7 +23,7 @@ OrtStatus *create(const OrtCustomOp *op, const OrtApi *api, const OrtKernelInfo 
 }
 
 OrtStatus *compute(void *op_kernel, OrtKernelContext *context) noexcept {
-    return guarded(instance(op_kernel).api(), [&] { instance(op_kernel).compute(*context); });
+    return guarded(kernel_of(op_kernel).api(), [&] { kernel_of(op_kernel).compute(*context); });
 }
 
 OrtStatus *infer(const OrtCustomOp *op, OrtShapeInferContext *context) noexcept {

@@ -9,9 +9,9 @@ namespace dynquant::onnxruntime {
 namespace {
 
 /// A node as ONNX Runtime describes it during shape inference.
-class description {
+class node_description {
   public:
-    description(const custom_op &op, const OrtShapeInferContext &context)
+    node_description(const custom_op &op, const OrtShapeInferContext &context)
         : api_(op.api)
         , context_(context) {
         node_.op_type = op.operation.op_type;
@@ -69,7 +69,7 @@ std::vector<onnx::element_type> types_of(const onnx::node &n) {
     }
 }
 
-std::string fresh_name() {
+std::string make_dim_name() {
     static std::atomic<std::uint64_t> count = 0;
     return "dynquant_dim_" + std::to_string(++count);
 }
@@ -83,7 +83,7 @@ void name_unknown_dims(const OrtApi &api, OrtTensorTypeAndShapeInfo &info, std::
     check(api, api.GetSymbolicDimensions(&info, given.data(), rank));
     std::vector<std::string> names(given.begin(), given.end()); // copies: setting the dims frees the names in `given`
     for (std::size_t i = 0; i < rank; ++i) {
-        if (sizes[i] < 0 && names[i].empty()) names[i] = fresh_name();
+        if (sizes[i] < 0 && names[i].empty()) names[i] = make_dim_name();
         given[i] = names[i].c_str();
     }
     check(api, api.SetSymbolicDimensions(&info, given.data(), rank));
@@ -92,7 +92,7 @@ void name_unknown_dims(const OrtApi &api, OrtTensorTypeAndShapeInfo &info, std::
 } // namespace
 
 void infer_outputs(const custom_op &op, OrtShapeInferContext &context) {
-    const description d(op, context);
+    const node_description d(op, context);
     const auto types = types_of(d.node());
     if (types.size() != 1) return; // several outputs have fixed types, and shapes come with the tensors
     auto *x = d.input(0);

@@ -16,7 +16,7 @@ kernel::kernel(const custom_op &op, const OrtKernelInfo &info)
     : api_(op.api)
     , output_types_(op.outputs)
     , node_(read_node(op, info))
-    , recent_(std::make_shared<const recent>()) {
+    , cache_(std::make_shared<const operation_cache>()) {
     for (std::size_t i = 0; i < node_.inputs.size(); ++i)
         constants_[i] = read_constant(info, i);
 }
@@ -24,24 +24,24 @@ kernel::kernel(const custom_op &op, const OrtKernelInfo &info)
 void kernel::compute(OrtKernelContext &context) {
     const session_threads threads(api_, &context);
     const auto in = read_inputs(context);
-    auto known = recent_.load(std::memory_order_acquire);
-    auto fitting = std::ranges::find_if(*known, [&](const auto &p) { return p && p->fits(in); });
-    if (fitting == known->end()) {
-        known = remember(std::make_shared<const prepared>(prepare(in)));
-        fitting = known->begin();
+    auto known = cache_.load(std::memory_order_acquire);
+    auto found = std::ranges::find_if(*known, [&](const auto &p) { return p && p->matches(in); });
+    if (found == known->end()) {
+        known = add_to_cache(std::make_shared<const cached_operation>(prepare(in)));
+        found = known->begin();
     }
-    const auto *const present = fitting->get();
+    const auto *const current = found->get();
 
     onnx::arguments args = {in.data[0], in.data[1], in.data[2]};
-    args.y = output(context, *present, 0);
-    if (present->operation.outputs().size() > 1) {
-        args.y_scale = static_cast<float *>(output(context, *present, 1));
-        args.y_zero_point = static_cast<std::uint8_t *>(output(context, *present, 2));
+    args.y = output(context, *current, 0);
+    if (current->operation.outputs().size() > 1) {
+        args.y_scale = static_cast<float *>(output(context, *current, 1));
+        args.y_zero_point = static_cast<std::uint8_t *>(output(context, *current, 2));
     }
-    present->operation.run(args);
+    current->operation.run(args);
 }
 
-bool kernel::prepared::fits(const inputs &in) const {
+bool kernel::cached_operation::matches(const inputs &in) const {
     for (std::size_t i = 0; i < shapes.size(); ++i)
         if (in.shapes[i] ? !shapes[i] || !(*in.shapes[i] == *shapes[i]) : shapes[i].has_value()) return false;
     return true;
@@ -89,7 +89,7 @@ std::optional<kernel::constant> kernel::read_constant(const OrtKernelInfo &info,
     return constant {read_data(*tensor), dims(read_shape(*tensor))};
 }
 
-kernel::prepared kernel::prepare(const inputs &in) const {
+kernel::cached_operation kernel::prepare(const inputs &in) const {
     auto n = node_;
     std::array<std::optional<dims>, 3> shapes;
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
@@ -101,21 +101,22 @@ kernel::prepared kernel::prepare(const inputs &in) const {
         else
             n.inputs[i] = {}; // left out
     }
-    prepared result = {std::move(shapes), onnx::prepare(n, {}, kernels::own_kernels())};
+    cached_operation result = {std::move(shapes), onnx::prepare(n, {}, kernels::own_kernels())};
     check_types(result.operation);
     return result;
 }
 
 /// Replaces the oldest entry of the cache. Two threads may prepare for the same shapes at once; the cache then has
 /// both.
-std::shared_ptr<const kernel::recent> kernel::remember(const std::shared_ptr<const prepared> &newest) {
-    auto before = recent_.load(std::memory_order_acquire);
+std::shared_ptr<const kernel::operation_cache> kernel::add_to_cache(
+        const std::shared_ptr<const cached_operation> &newest) {
+    auto before = cache_.load(std::memory_order_acquire);
     for (;;) {
-        auto after = std::make_shared<recent>();
+        auto after = std::make_shared<operation_cache>();
         (*after)[0] = newest;
         std::copy(before->begin(), before->end() - 1, after->begin() + 1);
-        std::shared_ptr<const recent> result = std::move(after);
-        if (recent_.compare_exchange_weak(before, result, std::memory_order_acq_rel)) return result;
+        std::shared_ptr<const operation_cache> result = std::move(after);
+        if (cache_.compare_exchange_weak(before, result, std::memory_order_acq_rel)) return result;
     }
 }
 
@@ -130,7 +131,7 @@ void kernel::check_types(const onnx::operation &operation) const {
     }
 }
 
-void *kernel::output(OrtKernelContext &context, const prepared &p, std::size_t index) const {
+void *kernel::output(OrtKernelContext &context, const cached_operation &p, std::size_t index) const {
     const auto &shape = p.operation.outputs()[index].shape;
     OrtValue *tensor = nullptr;
     check(api_, api_.KernelContext_GetOutput(&context, index, shape.data(), shape.size(), &tensor));

@@ -39,31 +39,31 @@ class kernel {
     };
 
     /// The operation for inputs of certain shapes.
-    struct prepared {
+    struct cached_operation {
         std::array<std::optional<dims>, 3> shapes; // as in inputs
         onnx::operation operation;
 
-        bool fits(const inputs &in) const;
+        bool matches(const inputs &in) const;
     };
 
     /// Cache of the operations prepared last, newest first; unused entries are null. Small, as each call searches it.
-    using recent = std::array<std::shared_ptr<const prepared>, 4>;
+    using operation_cache = std::array<std::shared_ptr<const cached_operation>, 4>;
 
     inputs read_inputs(const OrtKernelContext &context) const;
     const void *read_data(const OrtValue &tensor) const;
     small_shape read_shape(const OrtValue &tensor) const;
     std::optional<constant> read_constant(const OrtKernelInfo &info, std::size_t index) const;
-    prepared prepare(const inputs &in) const;
-    std::shared_ptr<const recent> remember(const std::shared_ptr<const prepared> &newest);
+    cached_operation prepare(const inputs &in) const;
+    std::shared_ptr<const operation_cache> add_to_cache(const std::shared_ptr<const cached_operation> &newest);
     void check_types(const onnx::operation &operation) const;
-    void *output(OrtKernelContext &context, const prepared &p, std::size_t index) const;
+    void *output(OrtKernelContext &context, const cached_operation &p, std::size_t index) const;
 
     const OrtApi &api_;
     const std::vector<onnx::element_type> &output_types_; // of the tensors that ONNX Runtime allocates
     onnx::node node_;                                     // without shapes, which come with the tensors
     // Cached, as reading them at each run would take longer than quantizing 256 elements.
     std::array<std::optional<constant>, 3> constants_;
-    std::atomic<std::shared_ptr<const recent>> recent_;
+    std::atomic<std::shared_ptr<const operation_cache>> cache_;
 };
 
 } // namespace dynquant::onnxruntime

@@ -23,7 +23,7 @@ bool succeeded(const OrtApi &api, OrtStatus *status) {
 }
 
 /// AttributeProto.AttributeType of an attribute that is no integer, or 0 when it is missing.
-std::int32_t other_type(const OrtApi &api, const OrtKernelInfo &info, const char *name) {
+std::int32_t find_other_type(const OrtApi &api, const OrtKernelInfo &info, const char *name) {
     float real = 0;
     std::size_t size = 0;
     // Reading an array of another element type succeeds with size 0.
@@ -43,7 +43,7 @@ std::vector<onnx::attribute> read_attributes(
         std::int64_t value = 0;
         if (succeeded(api, api.KernelInfoGetAttribute_int64(&info, known.name, &value)))
             result.push_back({known.name, value});
-        else if (const auto type = other_type(api, info, known.name))
+        else if (const auto type = find_other_type(api, info, known.name))
             result.push_back({known.name, 0, type});
     }
     return result;

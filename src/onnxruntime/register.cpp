@@ -31,7 +31,7 @@ class domain {
 };
 
 /// Adds the custom domains, which affect only models that name them.
-void add_own(const OrtApi &api, OrtSessionOptions *options) {
+void add_custom_domains(const OrtApi &api, OrtSessionOptions *options) {
     static const domain *const domains[] = {
             new domain(api, "dynquant"), new domain(api, "com.amd.quark"), new domain(api, "com.vai.quantize")};
     for (const auto *d : domains)
@@ -39,13 +39,13 @@ void add_own(const OrtApi &api, OrtSessionOptions *options) {
 }
 
 /// Replaces ONNX Runtime's standard operators.
-void add_standard(const OrtApi &api, OrtSessionOptions *options) {
+void add_standard_domain(const OrtApi &api, OrtSessionOptions *options) {
     static const auto *const standard = new domain(api, "");
     standard->add_to(api, options);
-    leave_out_constant_folding(api, *options);
+    disable_constant_folding(api, *options);
 }
 
-bool standard_wanted() {
+bool is_standard_requested() {
     const char *text = std::getenv("DYNQUANT_ORT_STANDARD");
     const std::string_view value = text ? text : "";
     if (!value.empty() && value != "0" && value != "1")
@@ -59,13 +59,13 @@ OrtStatus *refuse_version(const OrtApiBase &base) {
     return base.GetApi(1)->CreateStatus(ORT_FAIL, message.c_str()); // every version has API 1
 }
 
-OrtStatus *add(OrtSessionOptions *options, const OrtApiBase *base, bool (*standard)()) {
+OrtStatus *add_domains(OrtSessionOptions *options, const OrtApiBase *base, bool (*is_standard_replaced)()) {
     const OrtApi *api = base->GetApi(api_version);
     if (!api) return refuse_version(*base);
     return guarded(*api, [&] {
-        const bool replaces_standard = standard();
-        add_own(*api, options);
-        if (replaces_standard) add_standard(*api, options);
+        const bool replaces_standard = is_standard_replaced();
+        add_custom_domains(*api, options);
+        if (replaces_standard) add_standard_domain(*api, options);
     });
 }
 
@@ -78,12 +78,12 @@ extern "C" {
 /// DYNQUANT_ORT_STANDARD is 1.
 [[gnu::visibility("default")]] OrtStatus *RegisterCustomOps(OrtSessionOptions *options, const OrtApiBase *base) {
     using namespace dynquant::onnxruntime;
-    return add(options, base, standard_wanted);
+    return add_domains(options, base, is_standard_requested);
 }
 
 /// RegisterCustomOps() that always replaces standard operators.
 [[gnu::visibility("default")]] OrtStatus *RegisterCustomOpsAltName(OrtSessionOptions *options, const OrtApiBase *base) {
     using namespace dynquant::onnxruntime;
-    return add(options, base, [] { return true; });
+    return add_domains(options, base, [] { return true; });
 }
 }

@@ -13,11 +13,11 @@ class small_shape {
     /// All extents are 0; data() is for filling them.
     explicit small_shape(std::size_t rank)
         : rank_(rank)
-        , many_(rank > few_.size() ? rank : 0) {}
+        , heap_extents_(rank > inline_extents_.size() ? rank : 0) {}
 
     std::size_t rank() const { return rank_; }
-    std::int64_t *data() { return many_.empty() ? few_.data() : many_.data(); }
-    const std::int64_t *data() const { return many_.empty() ? few_.data() : many_.data(); }
+    std::int64_t *data() { return heap_extents_.empty() ? inline_extents_.data() : heap_extents_.data(); }
+    const std::int64_t *data() const { return heap_extents_.empty() ? inline_extents_.data() : heap_extents_.data(); }
 
     bool operator==(const dims &other) const {
         return rank_ == other.size() && std::equal(other.begin(), other.end(), data());
@@ -26,8 +26,8 @@ class small_shape {
 
   private:
     std::size_t rank_;
-    std::array<std::int64_t, 8> few_ = {};
-    dims many_;
+    std::array<std::int64_t, 8> inline_extents_ = {};
+    dims heap_extents_;
 };
 
 } // namespace dynquant::onnxruntime

@@ -9,7 +9,7 @@ namespace dynquant::onnxruntime {
 OrtStatus *status_of_exception(const OrtApi &api) noexcept {
     try {
         throw;
-    } catch (failure &e) {
+    } catch (status_exception &e) {
         return e.release();
     } catch (const dnnl::error &e) {
         return api.CreateStatus(ORT_INVALID_ARGUMENT, e.message);

@@ -11,9 +11,9 @@ namespace dynquant::onnxruntime {
 inline constexpr std::uint32_t api_version = 17;
 
 /// An exception that carries a status from ONNX Runtime; guarded() returns it unchanged.
-class failure {
+class status_exception {
   public:
-    failure(const OrtApi &api, OrtStatus *status)
+    status_exception(const OrtApi &api, OrtStatus *status)
         : status_(status, api.ReleaseStatus) {}
     OrtStatus *release() { return status_.release(); }
 
@@ -21,10 +21,10 @@ class failure {
     std::unique_ptr<OrtStatus, decltype(OrtApi::ReleaseStatus)> status_;
 };
 
-/// Throws a failure unless the status is null, which means success.
+/// Throws a status_exception unless the status is null, which means success.
 inline void check(const OrtApi &api, OrtStatus *status) {
     if (status) [[unlikely]]
-        throw failure(api, status);
+        throw status_exception(api, status);
 }
 
 /// The status for the exception that is being handled: INVALID_ARGUMENT for dnnl::error, with its message.

@@ -7,7 +7,7 @@
 namespace dynquant::onnxruntime {
 namespace {
 
-thread_local session_threads::call present = {};
+thread_local session_threads::call current_call = {};
 
 /// The number of processors, as the API does not report how many threads a session has. Surplus parts wait for a
 /// thread.
@@ -28,7 +28,7 @@ void run_one(void *data, std::size_t index) {
 
 void run(int parts, void (*function)(const void *, int), const void *body) {
     job j = {function, body};
-    const auto &[api, context] = present;
+    const auto &[api, context] = current_call;
     OrtStatus *status = api->KernelContext_ParallelFor(context, run_one, static_cast<std::size_t>(parts), 0, &j);
     if (!status) return;
     api->ReleaseStatus(status); // on failure no part has run
@@ -41,11 +41,11 @@ constexpr parallel::executor threads_of_session = {concurrency, run, 16 * 1024};
 } // namespace
 
 session_threads::session_threads(const OrtApi &api, const OrtKernelContext *context)
-    : before_(std::exchange(present, {&api, context}))
+    : before_(std::exchange(current_call, {&api, context}))
     , executor_(threads_of_session) {}
 
 session_threads::~session_threads() {
-    present = before_;
+    current_call = before_;
 }
 
 } // namespace dynquant::onnxruntime

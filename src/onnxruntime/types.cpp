@@ -12,7 +12,7 @@ constexpr struct {
     int number;
 } renumbered[] = {{onnx::type::uint2, 24}, {onnx::type::int2, 25}, {onnx::type::float8e8m0, 26}};
 
-bool known(const OrtApi &api, ONNXTensorElementDataType type) {
+bool is_known(const OrtApi &api, ONNXTensorElementDataType type) {
     OrtMemoryInfo *memory = nullptr;
     check(api, api.CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &memory));
     std::byte none {};
@@ -43,7 +43,7 @@ onnx::element_type onnx_type(ONNXTensorElementDataType type) {
 std::vector<onnx::element_type> known_types(const OrtApi &api, onnx::type_set types) {
     std::vector<onnx::element_type> result;
     for (onnx::element_type t = onnx::type::undefined; t <= onnx::type::float6e3m2; ++t)
-        if (types.contains(t) && ort_type(t) != ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED && known(api, ort_type(t)))
+        if (types.contains(t) && ort_type(t) != ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED && is_known(api, ort_type(t)))
             result.push_back(t);
     return result;
 }
