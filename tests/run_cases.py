@@ -72,7 +72,7 @@ def main(build, wanted):
         if not matching(names, name):
             alike = near(names, name)
             hint = f" Near names: {', '.join(alike)}." if alike else ""
-            sys.exit(f"test: expected a part of a case's name, or a pattern such as '*Axis*', given '{name}'.{hint}")
+            sys.exit(f"test: expected a part of a case's name, or a pattern such as '*axis*', given '{name}'.{hint}")
     failed = False
     for path, environment, cases in programs:
         chosen = [c for c in cases if any(matching([c], w) for w in wanted)]

@@ -12,7 +12,7 @@ using namespace test;
 
 using options = codify_options;
 
-TEST(Codify, AFullyConnectedLayerIsFigure1) {
+TEST(codify, a_fully_connected_layer_is_figure_1) {
     const auto result = codify(fully_connected().g, usual, {});
     const graph &g = result.model;
     EXPECT_EQ(op_types(g),
@@ -28,7 +28,7 @@ TEST(Codify, AFullyConnectedLayerIsFigure1) {
     EXPECT_TRUE(result.notes.empty());
 }
 
-TEST(Codify, OneMulIsTheProductOfTwo) {
+TEST(codify, one_mul_is_the_product_of_two) {
     options opts;
     opts.rescale = options::rescaling::one_mul;
     const auto g = codify(fully_connected().g, usual, opts).model;
@@ -38,7 +38,7 @@ TEST(Codify, OneMulIsTheProductOfTwo) {
     EXPECT_FLOAT_EQ(elements<float>(g, "y_quant_multiplier")[0], 0.005F);
 }
 
-TEST(Codify, EachOutputChannelMayHaveItsScale) {
+TEST(codify, each_output_channel_may_have_its_own_scale) {
     options opts;
     opts.per_channel = true;
     opts.rescale = options::rescaling::one_mul;
@@ -50,7 +50,7 @@ TEST(Codify, EachOutputChannelMayHaveItsScale) {
     EXPECT_FLOAT_EQ(multipliers[1], 0.5F / 127 * 0.02F / 0.04F);
 }
 
-TEST(Codify, ValuesThatWereNeverNegativeAreUnsigned) {
+TEST(codify, values_that_were_never_negative_are_unsigned) {
     auto m = fully_connected();
     m.g.nodes[1].outputs = {"s"};
     m.computes("s", {1, 2}).add("Relu", {"s"}, "y", {1, 2});
@@ -61,7 +61,7 @@ TEST(Codify, ValuesThatWereNeverNegativeAreUnsigned) {
     EXPECT_EQ(g.nodes[7].inputs[2], "zero_u8");
 }
 
-TEST(Codify, GemmsFactorsGoIntoWeightsAndBias) {
+TEST(codify, factors_of_gemm_go_into_weights_and_bias) {
     float_model m;
     m.constant("w", {2, 2}, {1.27F, 0.25F, -0.5F, 0.004F}).constant("c", {2}, {1, -0.002F});
     m.add("Gemm", {"x", "w", "c"}, "y", {1, 2}, {{"transB", std::int64_t {1}}, {"alpha", 2.0F}, {"beta", 3.0F}});
@@ -70,7 +70,7 @@ TEST(Codify, GemmsFactorsGoIntoWeightsAndBias) {
     EXPECT_EQ(elements<std::int32_t>(g, "y_bias"), (std::vector<std::int32_t> {7500, -15})); // 3 B / (2 * 0.0002)
 }
 
-TEST(Codify, AConvolutionIsFigure3) {
+TEST(codify, a_convolution_is_figure_3) {
     float_model m;
     m.g.inputs = {{"x", 1, dims {1, 1, 3, 3}}};
     m.computes("x", {1, 1, 3, 3}).constant("w", {2, 1, 1, 1}, {1.27F, -0.5F}).constant("b", {2}, {1, 2});
@@ -89,7 +89,7 @@ float_model with_tanh() {
 }
 const value_ranges of_tanh = {{"x", {-2.54F, 1}}, {"s", {-1, 1.27F}}, {"y", {-0.8F, 0.9F}}};
 
-TEST(Codify, TanhOf8BitsIsFigure4) {
+TEST(codify, tanh_of_8_bits_is_figure_4) {
     const auto g = codify(with_tanh().g, of_tanh, {}).model;
     EXPECT_EQ(op_types(g),
             (std::vector<std::string> {"QuantizeLinear", "MatMulInteger", "Add", "Cast", "Mul", "Mul", "QuantizeLinear",
@@ -98,14 +98,14 @@ TEST(Codify, TanhOf8BitsIsFigure4) {
     EXPECT_FLOAT_EQ(elements<float>(g, "y_scale")[0], 1.0F / 127);
 }
 
-TEST(Codify, TanhsInputEndsWhereItSaturates) {
+TEST(codify, the_input_range_of_tanh_ends_where_it_saturates) {
     auto ranges = of_tanh;
     ranges["s"] = {-100, 100};
     const auto g = codify(with_tanh().g, ranges, {}).model;
     EXPECT_FLOAT_EQ(elements<float>(g, "y_input_scale")[0], 2.7677F / 127); // tanh(2.7677) = 126.0 / 127 + half a step
 }
 
-TEST(Codify, TanhOfFloat16IsFigure5) {
+TEST(codify, tanh_of_float16_is_figure_5) {
     options opts;
     opts.activation = options::precision::fp16;
     opts.rescale = options::rescaling::one_mul;
@@ -116,7 +116,7 @@ TEST(Codify, TanhOfFloat16IsFigure5) {
     EXPECT_FLOAT_EQ(elements<float>(g, "y_quant_multiplier")[0], 0.0002F);
 }
 
-TEST(Codify, SigmoidIsUnsigned) {
+TEST(codify, sigmoid_is_unsigned) {
     auto m = with_tanh();
     m.g.nodes[2].op_type = "Sigmoid";
     const auto g = codify(m.g, of_tanh, {}).model;
@@ -124,7 +124,7 @@ TEST(Codify, SigmoidIsUnsigned) {
     EXPECT_EQ(g.nodes[9].inputs[2], "zero_u8");
 }
 
-TEST(Codify, WhatOnlyMovesElementsStays) {
+TEST(codify, operators_that_only_move_elements_stay) {
     auto m = fully_connected();
     m.g.nodes[1].outputs = {"s"};
     m.g.initializers["shape"] = {{7, {1}}, std::vector<std::byte>(8)};
@@ -137,7 +137,7 @@ TEST(Codify, WhatOnlyMovesElementsStays) {
             elements<float>(codify(fully_connected().g, {{"x", {-1, 1}}, {"y", {-1, 1}}}, {}).model, "y_scale"));
 }
 
-TEST(Codify, ZerosHaveScale1AndAreSaid) {
+TEST(codify, constant_zero_has_scale_1_and_a_note) {
     auto m = fully_connected();
     m.constant("w", {2, 2}, {0, 0, 0, 0});
     const auto result = codify(m.g, {{"x", {0, 0}}, {"y", {-1, 1}}}, {});
@@ -148,14 +148,14 @@ TEST(Codify, ZerosHaveScale1AndAreSaid) {
                     "node 'the_MatMul' (MatMul): all weights are 0; their scale is 1"}));
 }
 
-TEST(Codify, TheValuesToCalibrateAreEndsAndLayers) {
+TEST(codify, values_to_calibrate_are_inputs_outputs_and_layers) {
     EXPECT_EQ(values_to_calibrate(with_tanh().g), (std::vector<std::string> {"x", "s", "y"}));
     EXPECT_EQ(values_to_calibrate(fully_connected().g), (std::vector<std::string> {"x", "y"}));
 }
 
 // ---- What is refused ----
 
-TEST(Codify, ANodeThatIsNoLayerIsNamed) {
+TEST(codify, a_node_that_is_no_layer_is_refused_by_name) {
     auto m = fully_connected();
     m.g.nodes[1].outputs = {"s"};
     m.computes("s", {1, 2}).add("Softmax", {"s"}, "y", {1, 2});
@@ -164,7 +164,7 @@ TEST(Codify, ANodeThatIsNoLayerIsNamed) {
             "given Softmax of node 'the_Softmax'");
 }
 
-TEST(Codify, AnActivationElsewhereIsNamed) {
+TEST(codify, an_activation_that_follows_no_layer_is_refused) {
     float_model m;
     m.add("Relu", {"x"}, "y", {1, 2});
     EXPECT_EQ(message_of(m.g),
@@ -172,7 +172,7 @@ TEST(Codify, AnActivationElsewhereIsNamed) {
             "(Add: of MatMul, with a constant for each column), given it elsewhere");
 }
 
-TEST(Codify, WeightsMustBeConstantAndFinite) {
+TEST(codify, weights_must_be_constant_and_finite) {
     auto m = fully_connected();
     m.constant("w", {2, 2}, {1, 2, HUGE_VALF, 3});
     EXPECT_EQ(
@@ -182,20 +182,20 @@ TEST(Codify, WeightsMustBeConstantAndFinite) {
             "node 'the_MatMul' (MatMul): input 'w': expected an initializer, given a value that is computed");
 }
 
-TEST(Codify, WeightsOfMatMulAreOneMatrix) {
+TEST(codify, weights_of_matmul_are_one_matrix) {
     auto m = fully_connected();
     m.constant("w", {1, 2, 2}, {1, 2, 3, 4});
     EXPECT_EQ(message_of(m.g), "node 'the_MatMul' (MatMul): weights 'w': expected 2 dimensions, given shape 1x2x2");
 }
 
-TEST(Codify, RangesMustBeThereAndFinite) {
+TEST(codify, ranges_must_be_given_and_finite) {
     EXPECT_EQ(message_of(fully_connected().g, {{"x", {-1, 1}}}), "value 'y': expected its range, given none");
     EXPECT_EQ(message_of(fully_connected().g, {{"x", {-1, HUGE_VALF}}, {"y", {-1, 1}}}),
             "value 'x': expected finite numbers in calibration, given -1 to inf");
 }
 
 /// Neither 0 nor negative nor NaN, which would be no rescaling.
-TEST(Codify, MultipliersArePositiveWhateverCalibrationSaw) {
+TEST(codify, multipliers_are_positive_for_any_ranges) {
     auto zeros = fully_connected();
     zeros.constant("w", {2, 2}, {0, -0.5F, 0, -0.25F});
     for (const auto &ranges : std::vector<value_ranges> {{{"x", {0, 0}}, {"y", {0, 0}}},
@@ -213,7 +213,7 @@ TEST(Codify, MultipliersArePositiveWhateverCalibrationSaw) {
         }
 }
 
-TEST(Codify, ARescalingMustFitIntoAFloat) {
+TEST(codify, a_rescaling_must_fit_into_a_float) {
     float_model m;
     m.constant("w", {2, 2}, {1.27F, -0.5F, 0.25F, 0.004F}).add("MatMul", {"x", "w"}, "y", {1, 2});
     for (const float x : {1e-30F, 1e30F}) // by 0.01 / 127, and what is asked for is that by 1e30 or 1e-30

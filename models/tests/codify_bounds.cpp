@@ -27,14 +27,14 @@ float_model with_bias(const char *product, const dims &shape) {
     return m.add("MatMul", {"x", "w"}, "p", {4, 4}).add("Add", {"b", "p"}, "y", {4, 4});
 }
 
-TEST(CodifyBounds, ABiasIsOneValueOrOneForEachColumn) {
+TEST(codify_bounds, a_bias_is_one_value_or_one_for_each_column) {
     for (const char *product : {"MatMul", "Gemm"})
         for (const auto &shape : std::vector<dims> {{}, {1}, {4}, {1, 1}, {1, 4}})
             EXPECT_EQ(elements<std::int32_t>(codify(with_bias(product, shape).g, usual, {}).model, "y_bias"),
                     (std::vector<std::int32_t> {5000, 5000, 5000, 5000})); // 1 / 0.0002
 }
 
-TEST(CodifyBounds, ABiasForEachRowIsRefused) {
+TEST(codify_bounds, a_bias_for_each_row_is_refused) {
     EXPECT_EQ(message_of(with_bias("MatMul", {4, 1}).g),
             "node 'the_Add' (Add): bias 'b': expected one value, or one for each of 4 columns, given shape 4x1");
     EXPECT_EQ(message_of(with_bias("Gemm", {4, 1}).g),
@@ -43,7 +43,7 @@ TEST(CodifyBounds, ABiasForEachRowIsRefused) {
             "node 'the_Gemm' (Gemm): bias 'b': expected one value, or one for each of 4 columns, given shape 4x4");
 }
 
-TEST(CodifyBounds, AnAddThatMakesMoreRowsIsRefused) {
+TEST(codify_bounds, an_add_that_makes_more_rows_is_refused) {
     auto m = with_bias("MatMul", {4, 1});
     for (const char *value : {"x", "p"})
         m.g.value_types[value].shape.front() = 1;
@@ -51,7 +51,7 @@ TEST(CodifyBounds, AnAddThatMakesMoreRowsIsRefused) {
             "node 'the_Add' (Add): bias 'b': expected one value, or one for each of 4 columns, given shape 4x1");
 }
 
-TEST(CodifyBounds, FactorsOfGemmMustStayFinite) {
+TEST(codify_bounds, factors_of_gemm_must_stay_finite) {
     auto m = with_bias("Gemm", {4});
     m.g.nodes.front().attributes = {{"alpha", 3e38F}};
     EXPECT_EQ(message_of(m.g),
@@ -74,7 +74,7 @@ std::vector<std::int64_t> bounds_of(const graph &g, std::int64_t most, bool has_
     return bounds;
 }
 
-TEST(CodifyBounds, LargeBiasesMakeWeightsCoarser) {
+TEST(codify_bounds, large_biases_make_weights_coarser) {
     for (const float bias : {430000.0F, 430000.7F, 1e6F, 3e9F, 1e38F}) {
         auto m = fully_connected();
         m.constant("b", {2}, {bias, -0.002F});
@@ -97,7 +97,7 @@ TEST(CodifyBounds, LargeBiasesMakeWeightsCoarser) {
     EXPECT_EQ(elements<std::int8_t>(result.model, "y_weights")[0], 127);
 }
 
-TEST(CodifyBounds, ScalesOfOtherChannelsStay) {
+TEST(codify_bounds, scales_of_other_channels_stay) {
     auto m = fully_connected();
     m.constant("b", {2}, {1e6F, 1});
     codify_options opts;
@@ -109,7 +109,7 @@ TEST(CodifyBounds, ScalesOfOtherChannelsStay) {
     EXPECT_EQ(elements<std::int32_t>(g, "y_bias")[1], 12700); // 1 / (0.5 / 127 * 0.02)
 }
 
-TEST(CodifyBounds, LongProductsMakeWeightsCoarser) {
+TEST(codify_bounds, long_products_make_weights_coarser) {
     constexpr std::int64_t many = 70000; // times 127 * 255 is beyond int32 by a factor of 1.0556
     float_model m;
     m.g.inputs = {{"x", 1, dims {1, many}}};
@@ -166,7 +166,7 @@ graph renamed(const std::map<std::string, std::string> &names) {
     return m.g;
 }
 
-TEST(CodifyBounds, NamesOfTheModelAreNotTakenAgain) {
+TEST(codify_bounds, new_names_differ_from_those_of_the_model) {
     for (const auto *taken :
             {"one", "zero_s8", "y_scale", "y_input_quantized", "y_integer", "y_weights", "x_quantized"})
         for (const auto *from : {"x", "y", "p", "b"}) {
@@ -181,7 +181,7 @@ TEST(CodifyBounds, NamesOfTheModelAreNotTakenAgain) {
         }
 }
 
-TEST(CodifyBounds, LayersWhoseNamesAreNearHaveValuesOfTheirOwn) {
+TEST(codify_bounds, layers_with_similar_names_have_separate_values) {
     auto m = fully_connected();
     m.g.nodes[1].outputs = {"s"};
     m.computes("s", {1, 2}).add("Tanh", {"s"}, "a", {1, 2});
@@ -195,7 +195,7 @@ TEST(CodifyBounds, LayersWhoseNamesAreNearHaveValuesOfTheirOwn) {
     EXPECT_FLOAT_EQ(elements<float>(g, "a_input_scale_2")[0], 1.0F / 127); // of what the second gives
 }
 
-TEST(CodifyBounds, AnInputThatIsAnOutputStays) {
+TEST(codify_bounds, an_input_that_is_an_output_stays) {
     auto m = fully_connected();
     m.g.outputs.push_back(m.g.inputs.front());
     const auto g = codify(m.g, usual, {}).model;

@@ -28,35 +28,35 @@ testing::AssertionResult second_is_refused(
     return testing::AssertionSuccess();
 }
 
-TEST(OpId, UsedTwice) {
+TEST(op_id, is_refused_when_another_op_has_it) {
     EXPECT_TRUE(second_is_refused(quantize(1, f32(0, {4}), s8(1, {4})), dequantize(1, s8(1, {4}), f32(2, {4})),
             dnnl_invalid_graph,
             "op 1 'd1' (Dequantize): id: expected one that no other op of the graph has, given that of op 1 'q1' "
             "(Quantize)"));
 }
 
-TEST(LogicalTensorId, OfTwoDataTypes) {
+TEST(logical_tensor_id, is_refused_with_two_data_types) {
     EXPECT_TRUE(second_is_refused(quantize(1, f32(0, {4}), s8(1, {4})), dequantize(2, u8(1, {4}), f32(2, {4})),
             dnnl_invalid_data_type,
             "op 2 'd2' (Dequantize): src: expected data type s8, as logical tensor 1 has in dst of op 1 'q1' "
             "(Quantize), given u8"));
 }
 
-TEST(LogicalTensorId, OfTwoRanks) {
+TEST(logical_tensor_id, is_refused_with_two_ranks) {
     EXPECT_TRUE(second_is_refused(quantize(1, f32(0, {4}), s8(1, {4})), dequantize(2, s8(1, {4, 1}), f32(2, {4, 1})),
             dnnl_invalid_shape,
             "op 2 'd2' (Dequantize): src: expected rank 1, as logical tensor 1 has in dst of op 1 'q1' (Quantize), "
             "given 2"));
 }
 
-TEST(LogicalTensorId, OfTwoDims) {
+TEST(logical_tensor_id, is_refused_with_two_dims) {
     EXPECT_TRUE(second_is_refused(quantize(1, f32(0, {4}), s8(1, {4})), dequantize(2, s8(1, {5}), f32(2, {5})),
             dnnl_invalid_shape,
             "op 2 'd2' (Dequantize): src: expected dims 4, as logical tensor 1 has in dst of op 1 'q1' (Quantize), "
             "given 5"));
 }
 
-TEST(LogicalTensorId, OfTwoStrides) {
+TEST(logical_tensor_id, is_refused_with_two_strides) {
     const lt transposed(1, type::s8, dims {2, 4}, dims {1, 2});
     EXPECT_TRUE(second_is_refused(quantize(1, f32(0, {2, 4}), s8(1, {2, 4})), dequantize(2, transposed, f32(2, {2, 4})),
             dnnl_invalid_shape,
@@ -64,7 +64,7 @@ TEST(LogicalTensorId, OfTwoStrides) {
             "(Quantize), given 1x2"));
 }
 
-TEST(LogicalTensorId, ContradictsAcrossAnUnknown) {
+TEST(logical_tensor_id, is_refused_when_it_contradicts_across_an_unknown) {
     dg::graph graph(dg::engine::kind::cpu);
     graph.add_op(quantize(1, lt(0, type::f32), s8(1, {4})));
     graph.add_op(quantize(2, f32(0, {4}), s8(2, {4})));
@@ -73,32 +73,32 @@ TEST(LogicalTensorId, ContradictsAcrossAnUnknown) {
             "given 5"));
 }
 
-TEST(LogicalTensorId, KnownInOneOpOnlyIsNoContradiction) {
+TEST(logical_tensor_id, may_be_known_in_one_op_only) {
     dg::graph graph(dg::engine::kind::cpu);
     graph.add_op(quantize(1, f32(0, {2, 4}), lt(1, type::s8, layout::any)));
     EXPECT_NO_THROW(graph.add_op(dequantize(2, s8(1, {2, 4}), f32(2, {2, 4}))));
 }
 
-TEST(LogicalTensorId, WrittenByTwoOps) {
+TEST(logical_tensor_id, is_refused_when_two_ops_write_it) {
     EXPECT_TRUE(second_is_refused(quantize(1, f32(0, {4}), s8(1, {4})), quantize(2, f32(2, {4}), s8(1, {4})),
             dnnl_invalid_graph,
             "op 2 'q2' (Quantize): dst: expected a logical tensor that no other op writes, given 1, which is dst of "
             "op 1 'q1' (Quantize)"));
 }
 
-TEST(LogicalTensorId, BothReadAndWritten) {
+TEST(logical_tensor_id, is_refused_when_one_op_reads_and_writes_it) {
     const lt itself(0, type::undef, dims {4}, layout::strided);
     EXPECT_TRUE(add_refuses(quantize(1, itself, itself), dnnl_invalid_graph,
             "op 1 'q1' (Quantize): dst: expected a logical tensor of its own, given 0, which is src too"));
 }
 
-TEST(LogicalTensorId, OfTwoInputsOfOneOp) {
+TEST(logical_tensor_id, is_refused_with_two_types_in_one_op) {
     EXPECT_TRUE(add_refuses(dynamic_op {.zps = s8(1, {4})}.make(), dnnl_invalid_data_type,
             "op 3 'q' (DynamicQuantize): zps: expected data type f32, as logical tensor 1 has in scales of op 3 'q' "
             "(DynamicQuantize), given s8"));
 }
 
-TEST(Cycle, OfTwoOps) {
+TEST(cycle, of_two_ops_is_refused) {
     dg::graph graph(dg::engine::kind::cpu);
     graph.add_op(quantize(1, f32(0, {4}), s8(1, {4})));
     graph.add_op(dequantize(2, s8(1, {4}), f32(0, {4})));
@@ -108,7 +108,7 @@ TEST(Cycle, OfTwoOps) {
     EXPECT_FALSE(graph.is_finalized());
 }
 
-TEST(Cycle, IsNamedRatherThanWhatHangsOnIt) {
+TEST(cycle, is_named_rather_than_its_consumers) {
     dg::graph graph(dg::engine::kind::cpu);
     graph.add_op(dequantize(7, s8(1, {4}), f32(9, {4}))); // reads from the cycle
     graph.add_op(quantize(6, f32(8, {4}), s8(7, {4})));   // apart from it
@@ -128,14 +128,14 @@ TEST(Cycle, IsNamedRatherThanWhatHangsOnIt) {
     }
 }
 
-TEST(Order, PartitionsOfAnUnfinishedGraph) {
+TEST(call_order, has_partitions_after_finalize) {
     dg::graph graph(dg::engine::kind::cpu);
     graph.add_op(dynamic_op {}.make());
     EXPECT_TRUE(fails([&] { graph.get_partitions(); }, dnnl_invalid_graph,
             "graph: expected a finalized graph for get_partitions, given one that is not finalized"));
 }
 
-TEST(Order, OpsAddedToAFinishedGraph) {
+TEST(call_order, has_no_add_op_after_finalize) {
     dg::graph graph(dg::engine::kind::cpu);
     graph.finalize();
     const auto op = dynamic_op {}.make();
@@ -144,7 +144,7 @@ TEST(Order, OpsAddedToAFinishedGraph) {
     EXPECT_EQ(graph.add_op(op, false), dg::status::invalid_graph);
 }
 
-TEST(FpmathMode, ThatIsNone) {
+TEST(fpmath_mode, is_refused_when_unknown) {
     const auto none = static_cast<dg::fpmath_mode>(7);
     const std::string message = "graph: expected fpmath mode strict, bf16, f16, any or tf32, given number 7";
     EXPECT_TRUE(fails([&] { dg::graph {dg::engine::kind::cpu, none}; }, dnnl_invalid_arguments, message));
@@ -156,7 +156,7 @@ TEST(FpmathMode, ThatIsNone) {
     EXPECT_EQ(mode, dg::fpmath_mode::bf16);
 }
 
-TEST(PartitionPolicy, ThatIsNone) {
+TEST(partition_policy, is_refused_when_unknown) {
     dg::graph graph(dg::engine::kind::cpu);
     graph.add_op(dynamic_op {}.make());
     graph.finalize();
@@ -167,7 +167,7 @@ TEST(PartitionPolicy, ThatIsNone) {
     EXPECT_EQ(graph.get_partitions().size(), 1u);
 }
 
-TEST(BadEngine, OfAGraph) {
+TEST(engine, of_a_graph_must_be_cpu) {
     EXPECT_TRUE(fails([] { dg::graph {dg::engine::kind::gpu}; }, dnnl_invalid_arguments,
             "graph: expected engine kind cpu, given gpu"));
     EXPECT_TRUE(fails(
@@ -177,12 +177,12 @@ TEST(BadEngine, OfAGraph) {
             dnnl_invalid_arguments, "graph: expected engine kind cpu, given any"));
 }
 
-TEST(BadEngine, OfASingleOpPartition) {
+TEST(engine, of_a_single_op_partition_must_be_cpu) {
     EXPECT_TRUE(fails([] { dg::partition(dynamic_op {}.make(), dg::engine::kind::gpu); }, dnnl_invalid_arguments,
             "op 3 'q' (DynamicQuantize): graph: expected engine kind cpu, given gpu"));
 }
 
-TEST(BadEngine, OfCompile) {
+TEST(engine, of_compile_must_be_cpu) {
     const dynamic_op op;
     const auto partition = partition_of(op.make());
     const auto inputs = op.inputs();
@@ -195,13 +195,13 @@ TEST(BadEngine, OfCompile) {
             dnnl_invalid_arguments, "op 3 'q' (DynamicQuantize): expected engine kind cpu, given gpu"));
 }
 
-TEST(BadEngine, EmptyAtCompile) {
+TEST(engine, is_refused_when_empty_at_compile) {
     const dynamic_op op;
     EXPECT_TRUE(fails([&] { partition_of(op.make()).compile(op.inputs(), {op.dst}, dg::engine()); },
             dnnl_invalid_arguments, "object is not initialized"));
 }
 
-TEST(ForcedKernel, ThatCannot) {
+TEST(forced_kernel, is_refused_when_it_cannot_compute_the_op) {
     const scoped_variable forced("DYNQUANT_KERNEL", "onednn");
     const dynamic_op op; // strict: one reorder multiplies by reciprocals
     const auto partition = partition_of(op.make());
@@ -217,7 +217,7 @@ TEST(ForcedKernel, ThatCannot) {
     }
 }
 
-TEST(ForcedKernel, ThatIsNone) {
+TEST(forced_kernel, is_refused_when_unknown) {
     const scoped_variable forced("DYNQUANT_KERNEL", "natve");
     const dynamic_op op;
     EXPECT_TRUE(compile_refuses(op.make(), op.inputs(), {op.dst}, dnnl_invalid_arguments,
@@ -225,7 +225,7 @@ TEST(ForcedKernel, ThatIsNone) {
             "you mean 'native'?)"));
 }
 
-TEST(ForcedIsa, ThatIsNone) {
+TEST(forced_isa, is_refused_when_unknown) {
     const scoped_variable forced("DYNQUANT_MAX_ISA", "avx51");
     const dynamic_op op;
     EXPECT_TRUE(compile_refuses(op.make(), op.inputs(), {op.dst}, dnnl_invalid_arguments,

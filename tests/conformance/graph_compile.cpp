@@ -22,29 +22,29 @@ testing::AssertionResult is(const lt &t, const dims &shape, const dims &strides)
     return testing::AssertionSuccess();
 }
 
-TEST(LayoutAny, OfRowMajorSrcIsRowMajor) {
+TEST(layout_any, of_row_major_src_is_row_major) {
     EXPECT_TRUE(is(inferred(f32(0, {2, 3, 4, 5}), lt(1, type::s8, dims {2, 3, 4, 5}, layout::any)), {2, 3, 4, 5},
             {60, 20, 5, 1}));
 }
 
-TEST(LayoutAny, OfNhwcSrcIsNhwc) {
+TEST(layout_any, of_nhwc_src_is_nhwc) {
     const lt src(0, type::f32, dims {2, 3, 4, 5}, dims {60, 1, 15, 3});
     EXPECT_TRUE(is(inferred(src, lt(1, type::s8, dims {2, 3, 4, 5}, layout::any)), {2, 3, 4, 5}, {60, 1, 15, 3}));
 }
 
-TEST(LayoutAny, OfNhwcSrcWithOneChannelOrRowIsNhwc) {
+TEST(layout_any, of_nhwc_src_with_one_channel_or_row_is_nhwc) {
     const lt channel(0, type::f32, dims {2, 1, 4, 5}, dims {20, 1, 5, 1});
     EXPECT_TRUE(is(inferred(channel, lt(1, type::s8, dims {2, 1, 4, 5}, layout::any)), {2, 1, 4, 5}, {20, 1, 5, 1}));
     const lt row(0, type::f32, dims {2, 3, 1, 5}, dims {15, 1, 15, 3});
     EXPECT_TRUE(is(inferred(row, lt(1, type::s8, dims {2, 3, 1, 5}, layout::any)), {2, 3, 1, 5}, {15, 1, 15, 3}));
 }
 
-TEST(LayoutAny, OfTransposedSrcIsTransposed) {
+TEST(layout_any, of_transposed_src_is_transposed) {
     const lt src(0, type::f32, dims {3, 4}, dims {1, 3});
     EXPECT_TRUE(is(inferred(src, lt(1, type::s8, dims {3, 4}, layout::any)), {3, 4}, {1, 3}));
 }
 
-TEST(LayoutAny, OfPaddedSrcIsRowMajor) {
+TEST(layout_any, of_padded_src_is_row_major) {
     const lt rows(0, type::f32, dims {3, 4}, dims {8, 1});
     EXPECT_TRUE(is(inferred(rows, lt(1, type::s8, dims {3, 4}, layout::any)), {3, 4}, {4, 1}));
     const lt columns(0, type::f32, dims {3, 4}, dims {1, 5});
@@ -53,57 +53,57 @@ TEST(LayoutAny, OfPaddedSrcIsRowMajor) {
     EXPECT_TRUE(is(inferred(every_second, lt(1, type::s8, dims {3, 4}, layout::any)), {3, 4}, {4, 1}));
 }
 
-TEST(LayoutAny, OfBroadcastSrcIsRowMajor) {
+TEST(layout_any, of_broadcast_src_is_row_major) {
     const lt src(0, type::f32, dims {3, 4}, dims {0, 1});
     EXPECT_TRUE(is(inferred(src, lt(1, type::s8, dims {3, 4}, layout::any)), {3, 4}, {4, 1}));
 }
 
-TEST(LayoutAny, IgnoresTheStridesOfDimsOfOne) {
+TEST(layout_any, ignores_the_strides_of_dims_of_1) {
     const lt src(0, type::f32, dims {1, 3, 4}, dims {1000, 4, 1});
     EXPECT_TRUE(is(inferred(src, lt(1, type::s8, dims {1, 3, 4}, layout::any)), {1, 3, 4}, {12, 4, 1}));
 }
 
-TEST(LayoutAny, OfZeroVolumeKeepsTheOrder) {
+TEST(layout_any, of_zero_volume_keeps_the_order) {
     const lt src(0, type::f32, dims {0, 3, 4, 5}, dims {60, 1, 15, 3});
     EXPECT_TRUE(is(inferred(src, lt(1, type::s8, dims {0, 3, 4, 5}, layout::any)), {0, 3, 4, 5}, {60, 1, 15, 3}));
 }
 
-TEST(LayoutUndef, OfDstIsAny) {
+TEST(layout_undef, of_dst_is_any) {
     const lt src(0, type::f32, dims {3, 4}, dims {1, 3});
     EXPECT_TRUE(is(inferred(src, lt(1, type::s8, dims {3, 4}, layout::undef)), {3, 4}, {1, 3}));
 }
 
-TEST(LayoutStrided, OfDstIsKept) {
+TEST(layout_strided, of_dst_is_kept) {
     EXPECT_TRUE(is(inferred(f32(0, {3, 4}), lt(1, type::s8, dims {3, 4}, dims {1, 5})), {3, 4}, {1, 5}));
 }
 
-TEST(LayoutStrided, WithoutStridesIsRowMajor) {
+TEST(layout_strided, is_row_major_without_strides) {
     const lt src(0, type::f32, dims {3, 4}, dims {1, 3});
     EXPECT_TRUE(is(inferred(src, lt(1, type::s8, 2, layout::strided)), {3, 4}, {4, 1}));
     EXPECT_TRUE(is(inferred(src, lt(1, type::s8, layout::strided)), {3, 4}, {4, 1}));
 }
 
-TEST(UnknownDst, DimsAndRankAreInferred) {
+TEST(unknown_dst, has_inferred_dims_and_rank) {
     const auto src = f32(0, {3, 4});
     EXPECT_TRUE(is(inferred(src, lt(1, type::s8, dims {unknown, 4}, layout::any)), {3, 4}, {4, 1}));
     EXPECT_TRUE(is(inferred(src, lt(1, type::s8, 2, layout::any)), {3, 4}, {4, 1}));
     EXPECT_TRUE(is(inferred(src, lt(1, type::s8)), {3, 4}, {4, 1}));
 }
 
-TEST(UnknownDst, OfRankZero) {
+TEST(unknown_dst, is_inferred_of_rank_0) {
     const auto dst = inferred(f32(0, {}), lt(1, type::s8));
     EXPECT_TRUE(dst.get_dims().empty());
     EXPECT_EQ(dst.get_layout_type(), layout::strided);
 }
 
-TEST(UnknownDst, OfRankTwelve) {
+TEST(unknown_dst, is_inferred_of_rank_12) {
     const dims shape(12, 2);
     const auto dst = inferred(f32(0, shape), lt(1, type::s8));
     EXPECT_EQ(dst.get_dims(), shape);
     EXPECT_EQ(dst.get_strides(), (dims {2048, 1024, 512, 256, 128, 64, 32, 16, 8, 4, 2, 1}));
 }
 
-TEST(UnknownDst, KeepsTypeAndProperty) {
+TEST(unknown_dst, keeps_type_and_property) {
     const lt dst(1, type::u8, 2, layout::any, lt::property_type::variable);
     const auto final = inferred(f32(0, {3, 4}), dst);
     EXPECT_EQ(final.get_data_type(), type::u8);
@@ -111,7 +111,7 @@ TEST(UnknownDst, KeepsTypeAndProperty) {
     EXPECT_EQ(final.get_mem_size(), 12u);
 }
 
-TEST(UnknownUntilCompile, Everything) {
+TEST(unknown_until_compile, everything_may_be) {
     const dynamic_op op {
             .src = lt(0, type::f32), .scales = lt(1, type::f32), .zps = lt(2, type::s8), .dst = lt(3, type::u8)};
     const dynamic_op known;
@@ -119,7 +119,7 @@ TEST(UnknownUntilCompile, Everything) {
     EXPECT_TRUE(is(compiled.query_logical_tensor(3), {2, 4}, {4, 1}));
 }
 
-TEST(UnknownUntilCompile, OnePartitionServesManyShapes) {
+TEST(unknown_until_compile, shapes_may_differ_by_compile) {
     const dynamic_op op {.src = lt(0, type::f32, 2, layout::strided), .dst = lt(3, type::u8, 2, layout::strided)};
     const auto partition = partition_of(op.make());
     for (const std::int64_t rows : {1, 2, 7, 0}) {
@@ -128,20 +128,20 @@ TEST(UnknownUntilCompile, OnePartitionServesManyShapes) {
     }
 }
 
-TEST(CompileReplaces, DimsThatTheOpHad) {
+TEST(compile, replaces_dims_of_the_op) {
     const dynamic_op op; // 2x4
     const auto compiled = partition_of(op.make()).compile({f32(0, {9, 4}), op.scales, *op.zps}, {u8(3, {9, 4})}, cpu());
     EXPECT_TRUE(is(compiled.query_logical_tensor(3), {9, 4}, {4, 1}));
 }
 
-TEST(Query, GivesInputsAndOutputs) {
+TEST(query, gives_inputs_and_outputs) {
     const dynamic_op op;
     const auto compiled = partition_of(op.make()).compile(op.inputs(), {op.dst}, cpu());
     for (const auto &t : {op.src, op.scales, *op.zps, op.dst})
         EXPECT_TRUE(compiled.query_logical_tensor(t.get_id()).is_equal(t));
 }
 
-TEST(Query, OfAnUnknownIdGivesAnEmptyLogicalTensor) {
+TEST(query, gives_an_empty_logical_tensor_for_an_unknown_id) {
     const dynamic_op op;
     auto inputs = op.inputs();
     inputs.push_back(f32(50, {3})); // given to compile, but not the op's
@@ -155,7 +155,7 @@ TEST(Query, OfAnUnknownIdGivesAnEmptyLogicalTensor) {
     }
 }
 
-TEST(Strides, OfDimsOfOneDoNotMatter) {
+TEST(strides, of_dims_of_1_do_not_matter) {
     const lt src(0, type::f32, dims {1, 4}, dims {0, 1}), dst(1, type::s8, dims {1, 4}, dims {0, 1});
     EXPECT_TRUE(is(inferred(src, dst), {1, 4}, {0, 1}));
 }

@@ -19,7 +19,7 @@ struct sample {
     }
 };
 
-TEST(Execute, Computes) {
+TEST(execute, computes) {
     sample s;
     std::vector<std::int8_t> dst(6, 77);
     dg::stream stream(cpu());
@@ -28,7 +28,7 @@ TEST(Execute, Computes) {
     EXPECT_EQ(dst, s.expected);
 }
 
-TEST(Execute, MatchesByPositionInTheListsOfCompile) {
+TEST(execute, matches_by_position_in_the_lists_of_compile) {
     sample s;
     const auto unrelated = f32(40, {1});
     // zps, something else, src, scales; and dst behind something else
@@ -44,7 +44,7 @@ TEST(Execute, MatchesByPositionInTheListsOfCompile) {
     EXPECT_EQ(other, std::vector<float> {0});
 }
 
-TEST(Execute, TakesLongLists) {
+TEST(execute, takes_long_lists) {
     sample s;
     auto logical = s.op.inputs();
     auto in = s.tensors();
@@ -58,7 +58,7 @@ TEST(Execute, TakesLongLists) {
     EXPECT_EQ(dst, s.expected);
 }
 
-TEST(Execute, LooksAtHandlesOnly) {
+TEST(execute, reads_only_the_handles_of_tensors) {
     sample s;
     const auto compiled = s.compile();
     std::vector<std::int8_t> dst(6, 77);
@@ -71,7 +71,7 @@ TEST(Execute, LooksAtHandlesOnly) {
     EXPECT_EQ(dst, s.expected);
 }
 
-TEST(Execute, FollowsChangedHandles) {
+TEST(execute, follows_changed_handles) {
     sample s;
     const auto compiled = s.compile();
     auto in = s.tensors();
@@ -83,7 +83,7 @@ TEST(Execute, FollowsChangedHandles) {
     EXPECT_EQ(dst, (std::vector<std::int8_t> {10, -3, 10, -3, 10, -3}));
 }
 
-TEST(Execute, TakesAScratchpadAsNewerOneDnnDoes) {
+TEST(execute, takes_a_scratchpad_as_newer_onednn_does) {
     sample s;
     std::vector<std::int8_t> dst(6, 77);
     dg::stream stream(cpu());
@@ -91,7 +91,7 @@ TEST(Execute, TakesAScratchpadAsNewerOneDnnDoes) {
     EXPECT_EQ(dst, s.expected);
 }
 
-TEST(Execute, StridedSrcAndDst) {
+TEST(execute, takes_strided_src_and_dst) {
     // src: columns of a matrix of three rows, padded to four; dst: rows padded to three
     const lt src(0, type::f32, dims {3, 2}, dims {1, 4}), dst(3, type::s8, dims {3, 2}, dims {3, 1});
     sample s;
@@ -105,7 +105,7 @@ TEST(Execute, StridedSrcAndDst) {
     EXPECT_EQ(result, (std::vector<std::int8_t> {12, -2, 99, 8, 4, 99, 127, 0, 99}));
 }
 
-TEST(Execute, BroadcastSrc) {
+TEST(execute, takes_a_broadcast_src) {
     sample s;
     s.op.src = lt(0, type::f32, dims {3, 2}, dims {0, 1});
     std::vector<float> values {1, 2};
@@ -117,7 +117,7 @@ TEST(Execute, BroadcastSrc) {
     EXPECT_EQ(dst, (std::vector<std::int8_t> {12, -2, 12, -2, 12, -2}));
 }
 
-TEST(Execute, IntoTheLayoutThatCompileChose) {
+TEST(execute, writes_the_layout_that_compile_chose) {
     sample s;
     s.op.src = lt(0, type::f32, dims {3, 2}, dims {1, 3}); // column by column
     s.op.dst = lt(3, type::s8, layout::any);
@@ -132,7 +132,7 @@ TEST(Execute, IntoTheLayoutThatCompileChose) {
     EXPECT_EQ(dst, (std::vector<std::int8_t> {12, 8, 127, -2, 4, 0}));
 }
 
-TEST(Execute, RankZero) {
+TEST(execute, takes_rank_0) {
     const dynamic_op op {.src = f32(0, {}), .scales = f32(1, {1}), .zps = {}, .dst = u8(3, {}), .qtype = "per_tensor"};
     std::vector<float> src {7}, scales {2};
     std::vector<std::uint8_t> dst {77};
@@ -143,7 +143,7 @@ TEST(Execute, RankZero) {
     EXPECT_EQ(dst, std::vector<std::uint8_t> {4}); // 3.5, a tie
 }
 
-TEST(Execute, ZeroVolumeWritesNothing) {
+TEST(execute, writes_nothing_for_zero_volume) {
     for (const auto &shape : {dims {0, 4}, dims {2, 0}}) {
         const auto channels = shape[1];
         const dynamic_op op {
@@ -160,7 +160,7 @@ TEST(Execute, ZeroVolumeWritesNothing) {
     }
 }
 
-TEST(Execute, ZeroVolumeMayHaveDimsOfAnySize) {
+TEST(execute, takes_dims_of_any_size_for_zero_volume) {
     constexpr std::int64_t huge = std::int64_t {1} << 62;
     const lt src(0, type::f32, dims {0, huge, huge}, dims {1, 1, 1}),
             dst(3, type::u8, dims {0, huge, huge}, layout::any);
@@ -170,7 +170,7 @@ TEST(Execute, ZeroVolumeMayHaveDimsOfAnySize) {
     EXPECT_NO_THROW(compiled.execute(stream, std::vector<dg::tensor>(2), std::vector<dg::tensor>(1)));
 }
 
-TEST(Execute, FromManyThreadsAtOnce) {
+TEST(execute, may_run_on_many_threads_at_once) {
     // Each thread has scales of its own, so that anything shared between calls would show.
     constexpr std::int64_t rows = 64, channels = 32;
     constexpr int threads = 8, rounds = 200;
@@ -205,7 +205,7 @@ TEST(Execute, FromManyThreadsAtOnce) {
     EXPECT_EQ(wrong, std::vector<int>(threads, 0));
 }
 
-TEST(Compile, FromManyThreadsAtOnce) {
+TEST(compile, may_run_on_many_threads_at_once) {
     const dynamic_op op {.src = lt(0, type::f32), .dst = lt(3, type::u8)};
     const auto partition = partition_of(op.make());
     std::vector<std::int64_t> rows(8, 0);

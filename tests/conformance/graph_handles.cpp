@@ -19,14 +19,14 @@ static_assert(!std::is_convertible_v<dg::partition, bool>);
 static_assert(std::is_constructible_v<bool, dg::partition>);
 static_assert(std::is_copy_assignable_v<dg::graph> && std::is_nothrow_move_constructible_v<dg::graph>);
 
-TEST(Handles, AreTrueUnlessEmpty) {
+TEST(graph_handles, are_true_unless_empty) {
     EXPECT_FALSE(dg::partition());
     EXPECT_FALSE(dg::compiled_partition());
     EXPECT_TRUE(dynamic_op {}.make());
     EXPECT_TRUE(dg::graph(dg::engine::kind::cpu));
 }
 
-TEST(Handles, CompareByIdentity) {
+TEST(graph_handles, compare_by_identity) {
     const auto op = dynamic_op {}.make();
     const auto copy = op;
     EXPECT_TRUE(op == copy);
@@ -35,7 +35,7 @@ TEST(Handles, CompareByIdentity) {
     EXPECT_TRUE(dg::partition() == dg::partition());
 }
 
-TEST(Handles, CopiesOfAnOpShareIt) {
+TEST(graph_handles, of_an_op_share_it) {
     dg::op op(3, kind::DynamicQuantize, "q");
     auto copy = op;
     copy.add_inputs(dynamic_op {}.inputs());
@@ -44,7 +44,7 @@ TEST(Handles, CopiesOfAnOpShareIt) {
     EXPECT_EQ(partition_of(op).get_input_ports().size(), 3u);
 }
 
-TEST(Handles, CopiesOfAGraphShareIt) {
+TEST(graph_handles, of_a_graph_share_it) {
     dg::graph graph(dg::engine::kind::cpu);
     auto copy = graph;
     copy.add_op(dynamic_op {}.make());
@@ -53,7 +53,7 @@ TEST(Handles, CopiesOfAGraphShareIt) {
     EXPECT_EQ(graph.get_partitions().size(), 1u);
 }
 
-TEST(Handles, OutliveWhatTheyCameFrom) {
+TEST(graph_handles, outlive_what_they_came_from) {
     dg::compiled_partition compiled;
     {
         dg::partition partition;
@@ -63,7 +63,7 @@ TEST(Handles, OutliveWhatTheyCameFrom) {
     EXPECT_EQ(compiled.query_logical_tensor(3).get_dims(), (dims {2, 4}));
 }
 
-TEST(Handles, EmptyOnesThrow) {
+TEST(graph_handles, throw_when_empty) {
     const dg::partition p;
     EXPECT_TRUE(fails([&] { p.get_id(); }, dnnl_invalid_arguments, uninitialized));
     EXPECT_TRUE(fails([&] { p.get_ops_num(); }, dnnl_invalid_arguments, uninitialized));
@@ -83,7 +83,7 @@ TEST(Handles, EmptyOnesThrow) {
     EXPECT_TRUE(fails([&] { c.execute(stream, {}, {}); }, dnnl_invalid_arguments, uninitialized));
 }
 
-TEST(Handles, EmptiedOnesThrow) {
+TEST(graph_handles, throw_after_reset) {
     auto op = dynamic_op {}.make();
     op.reset(nullptr);
     EXPECT_TRUE(fails([&] { op.add_input(f32(9, {1})); }, dnnl_invalid_arguments, uninitialized));
@@ -95,7 +95,7 @@ TEST(Handles, EmptiedOnesThrow) {
     EXPECT_TRUE(fails([&] { graph.finalize(); }, dnnl_invalid_arguments, uninitialized));
 }
 
-TEST(Partition, TellsOfItsOp) {
+TEST(partition, describes_its_op) {
     const dynamic_op op;
     for (const auto &partition : {partition_of(op.make()), dg::partition(op.make(), dg::engine::kind::cpu)}) {
         EXPECT_EQ(partition.get_ops_num(), 1u);
@@ -111,7 +111,7 @@ TEST(Partition, TellsOfItsOp) {
     }
 }
 
-TEST(Partition, IdsAreUnique) {
+TEST(partition, has_a_unique_id) {
     dg::graph graph(dg::engine::kind::cpu);
     graph.add_op(dynamic_op {}.make());
     graph.finalize();
@@ -123,7 +123,7 @@ TEST(Partition, IdsAreUnique) {
     EXPECT_EQ(ids.size(), 6u);
 }
 
-TEST(Partition, PoliciesMakeTheSame) {
+TEST(partition, is_the_same_under_each_policy) {
     dg::graph graph(dg::engine::kind::cpu);
     graph.add_op(dynamic_op {}.make());
     graph.finalize();
@@ -131,26 +131,26 @@ TEST(Partition, PoliciesMakeTheSame) {
     EXPECT_EQ(graph.get_partitions(dg::partition::policy::debug).size(), 1u);
 }
 
-TEST(Graph, WithoutOpsHasNoPartitions) {
+TEST(graph, has_no_partitions_without_ops) {
     dg::graph graph(dg::engine::kind::cpu);
     EXPECT_FALSE(graph.is_finalized());
     graph.finalize();
     EXPECT_TRUE(graph.get_partitions().empty());
 }
 
-TEST(Graph, FinalizingTwiceIsLegal) {
+TEST(graph, may_be_finalized_twice) {
     dg::graph graph(dg::engine::kind::cpu);
     graph.finalize();
     EXPECT_NO_THROW(graph.finalize());
     EXPECT_TRUE(graph.is_finalized());
 }
 
-TEST(Graph, AddOpReturnsSuccess) {
+TEST(graph, returns_success_from_add_op) {
     dg::graph graph(dg::engine::kind::cpu);
     EXPECT_EQ(graph.add_op(dynamic_op {}.make()), dg::status::success);
 }
 
-TEST(Graph, FpmathMode) {
+TEST(graph, keeps_its_fpmath_mode) {
     dg::fpmath_mode mode;
     bool apply_to_int = true;
     dg::graph graph(dg::engine::kind::cpu, dg::fpmath_mode::bf16);
@@ -167,7 +167,7 @@ TEST(Graph, FpmathMode) {
     EXPECT_FALSE(apply_to_int);
 }
 
-TEST(Graph, FpmathModeDefaultsToOneDnnsDefault) {
+TEST(graph, has_the_default_fpmath_mode_of_onednn) {
     const auto mode_of_a_graph = [] {
         dg::fpmath_mode mode;
         bool apply_to_int;
@@ -180,7 +180,7 @@ TEST(Graph, FpmathModeDefaultsToOneDnnsDefault) {
     ASSERT_EQ(dnnl_set_default_fpmath_mode(dnnl_fpmath_mode_strict), dnnl_success);
 }
 
-TEST(Graph, FpmathModeDecidesTheRule) {
+TEST(graph, selects_the_rule_by_its_fpmath_mode) {
     // onednn computes this statement under mode any, and under no other.
     const scoped_variable forced("DYNQUANT_KERNEL", "onednn");
     const dynamic_op op {.scales = f32(1, {1}), .zps = {}, .qtype = "per_tensor"};
@@ -197,7 +197,7 @@ TEST(Graph, FpmathModeDecidesTheRule) {
     }
 }
 
-TEST(CompiledPartition, TellsKernelAndIsa) {
+TEST(compiled_partition, names_kernel_and_isa) {
     const scoped_variable forced("DYNQUANT_KERNEL", "reference");
     const dynamic_op op;
     const auto info = partition_of(op.make()).compile(op.inputs(), {op.dst}, cpu()).get_info();
@@ -205,7 +205,7 @@ TEST(CompiledPartition, TellsKernelAndIsa) {
     EXPECT_EQ(info.isa, "scalar");
 }
 
-TEST(CompiledPartition, NeedsNoScratchpadAndHasNoInplacePorts) {
+TEST(compiled_partition, needs_no_scratchpad_and_has_no_inplace_ports) {
     const dynamic_op op;
     const auto compiled = partition_of(op.make()).compile(op.inputs(), {op.dst}, cpu());
     EXPECT_TRUE(compiled.get_inplace_ports().empty());

@@ -124,7 +124,7 @@ dg::op dynamic_quantize(std::int64_t axis) {
 }
 
 // What oneDNN 3.2 refuses (zps per channel, a negative axis) behind an op that only oneDNN has.
-TEST(MixedGraph, AnOpOfEachLibrary) {
+TEST(mixed_graph, runs_an_op_of_each_library) {
     for (const std::int64_t axis : {1, -1}) {
         program p({relu(), dynamic_quantize(axis)});
         EXPECT_EQ(p.partitions(), (std::vector<op_ids> {{1}, {2}}));
@@ -138,14 +138,14 @@ TEST(MixedGraph, AnOpOfEachLibrary) {
     }
 }
 
-TEST(MixedGraph, OrderOfAddOpDoesNotMatter) {
+TEST(mixed_graph, does_not_depend_on_the_order_of_add_op) {
     program p({dynamic_quantize(1), relu()});
     EXPECT_EQ(p.partitions(), (std::vector<op_ids> {{1}, {2}}));
     EXPECT_EQ(p.partition_of(2).get_input_ports().front().get_id(), relu_out.get_id());
     EXPECT_EQ(p.partition_of(1).get_output_ports().front().get_id(), relu_out.get_id());
 }
 
-TEST(MixedGraph, OneDnnsFusionsStayWhole) {
+TEST(mixed_graph, keeps_fusions_of_onednn_whole) {
     const lt a = u8(0, {2, 2}), b = s8(1, {2, 2}), out = u8(2, {2, 2});
     const lt a_real = f32(10, {2, 2}), b_real = f32(11, {2, 2}), product = f32(12, {2, 2});
     program p({dequantize(1, a, a_real, 0.5F, 0), dequantize(2, b, b_real, 0.25F, 0),
@@ -158,7 +158,7 @@ TEST(MixedGraph, OneDnnsFusionsStayWhole) {
     EXPECT_EQ(p.compiled(1).get_info().isa, "graph");
 }
 
-TEST(MixedGraph, WithoutFusionTheFamilyIsOurs) {
+TEST(mixed_graph, gives_its_quantization_ops_to_dynquant_without_fusion) {
     const lt a = u8(0, {2, 2}), a_real = f32(10, {2, 2}), positive = f32(11, {2, 2});
     program p({dequantize(1, a, a_real, 0.5F, 2), dg::op(3, kind::ReLU, {a_real}, {positive}, "relu")},
             dg::partition::policy::debug);
@@ -170,7 +170,7 @@ TEST(MixedGraph, WithoutFusionTheFamilyIsOurs) {
 
 // 3.2 refuses Quantize without zps. Were it left out, oneDNN would fuse MatMul and Add around the hole, and the
 // partition would wait for its own result.
-TEST(MixedGraph, AnOpThatOneDnnRefusesKeepsItsPlace) {
+TEST(mixed_graph, keeps_the_place_of_an_op_that_onednn_refuses) {
     const lt a = f32(0, {2, 2}), b = f32(1, {2, 2}), product = f32(2, {2, 2}), rounded = s8(3, {2, 2});
     const lt restored = f32(4, {2, 2}), sum = f32(5, {2, 2});
     program p({dg::op(1, kind::MatMul, {a, b}, {product}, "matmul"), quantize(2, product, rounded, {2}),
@@ -183,7 +183,7 @@ TEST(MixedGraph, AnOpThatOneDnnRefusesKeepsItsPlace) {
     EXPECT_EQ(p.values<float>(sum), (std::vector<float> {1, 8, 15, 17}));
 }
 
-TEST(MixedGraph, AQuantizeWithoutZpsAloneBesideAnotherOp) {
+TEST(mixed_graph, runs_a_quantize_without_zps_beside_another_op) {
     program p({relu(), quantize(2, relu_out, y, {1, 0.5F, 2})});
     EXPECT_EQ(p.partitions(), (std::vector<op_ids> {{1}, {2}}));
     EXPECT_TRUE(p.partition_of(2).is_supported());
@@ -192,7 +192,7 @@ TEST(MixedGraph, AQuantizeWithoutZpsAloneBesideAnotherOp) {
 }
 
 // A convolution may choose a layout that only oneDNN can read. Then oneDNN quantizes too.
-TEST(MixedGraph, OpaqueLayoutsStayWithOneDnn) {
+TEST(mixed_graph, keeps_opaque_layouts_within_onednn) {
     const lt image = f32(0, {1, 16, 4, 4}), weights = f32(1, {16, 16, 1, 1}), features = f32(2, {1, 16, 4, 4}),
              out = u8(3, {1, 16, 4, 4});
     dg::op conv(1, kind::Convolution, {image, weights}, {features}, "conv");
@@ -213,7 +213,7 @@ TEST(MixedGraph, OpaqueLayoutsStayWithOneDnn) {
     EXPECT_EQ(p.values<float>(f32(9, {2})), (std::vector<float> {5, 6}));
 }
 
-TEST(MixedGraph, FpmathModeReachesBoth) {
+TEST(mixed_graph, passes_the_fpmath_mode_to_both_libraries) {
     for (const bool early : {true, false}) {
         dg::graph graph(dg::engine::kind::cpu);
         if (early) graph.set_fpmath_mode(dg::fpmath_mode::any);
@@ -227,7 +227,7 @@ TEST(MixedGraph, FpmathModeReachesBoth) {
     }
 }
 
-TEST(MixedGraph, PartitionsMayBeAskedForAgain) {
+TEST(mixed_graph, gives_its_partitions_again) {
     dg::graph graph(dg::engine::kind::cpu);
     graph.add_op(relu());
     graph.add_op(dynamic_quantize(1));
@@ -238,7 +238,7 @@ TEST(MixedGraph, PartitionsMayBeAskedForAgain) {
     EXPECT_EQ(first[0].get_input_ports().size(), 1u); // still whole
 }
 
-TEST(MixedGraph, PartitionOfAnotherOp) {
+TEST(mixed_graph, has_single_op_partitions_of_onednn) {
     const dg::partition p(relu(), dg::engine::kind::cpu);
     EXPECT_EQ(p.get_ops(), op_ids {1});
     EXPECT_TRUE(p.is_supported());
@@ -251,14 +251,14 @@ TEST(MixedGraph, PartitionOfAnotherOp) {
     }
 }
 
-TEST(MixedGraph, WhatOneDnnRefusesNamesTheOp) {
+TEST(mixed_graph, names_an_op_that_onednn_refuses) {
     const dg::op bad(7, kind::Convolution, {x}, {relu_out}, "conv");
     const auto number = std::to_string(static_cast<int>(kind::Convolution));
     EXPECT_TRUE(add_refuses(bad, dnnl_invalid_graph_op,
             "op 7 'conv' (kind " + number + "): oneDNN could not add it (invalid_graph_op)"));
 }
 
-TEST(MixedGraph, OursAreCheckedAllTheSame) {
+TEST(mixed_graph, checks_its_quantization_ops) {
     dg::graph graph(dg::engine::kind::cpu);
     graph.add_op(relu());
     const lt two = f32(2, {2});
@@ -272,7 +272,7 @@ TEST(MixedGraph, OursAreCheckedAllTheSame) {
                     + std::to_string(static_cast<int>(kind::ReLU)) + ")"));
 }
 
-TEST(MixedGraph, TensorsOfTwoTypesAreRefusedAtTheBorder) {
+TEST(mixed_graph, refuses_a_tensor_of_two_types_between_the_libraries) {
     dg::graph graph(dg::engine::kind::cpu);
     graph.add_op(relu());
     EXPECT_TRUE(fails(
@@ -285,7 +285,7 @@ TEST(MixedGraph, TensorsOfTwoTypesAreRefusedAtTheBorder) {
                     + std::to_string(static_cast<int>(kind::ReLU)) + "), given u8"));
 }
 
-TEST(MixedGraph, ACycleThroughBothIsRefused) {
+TEST(mixed_graph, refuses_a_cycle_through_both_libraries) {
     dg::graph graph(dg::engine::kind::cpu);
     const lt ring = u8(7, {2});
     const lt real = f32(8, {2}), positive = f32(9, {2});

@@ -17,13 +17,13 @@ long allocations_of(const dg::compiled_partition &compiled, const std::vector<dg
     return allocations() - before;
 }
 
-TEST(NoAllocation, TheCounterCounts) {
+TEST(graph_no_allocation, is_measured_by_a_counter_that_counts) {
     const long before = allocations();
     ::operator delete(::operator new(100)); // a new expression might be optimized away
     EXPECT_EQ(allocations() - before, 1);
 }
 
-TEST(NoAllocation, DynamicPerChannel) {
+TEST(graph_no_allocation, in_a_dynamic_op_per_channel) {
     constexpr std::int64_t rows = 4, channels = 64;
     const dynamic_op op {.src = f32(0, {rows, channels}),
             .scales = f32(1, {channels}),
@@ -39,7 +39,7 @@ TEST(NoAllocation, DynamicPerChannel) {
     EXPECT_EQ(dst, std::vector<std::uint8_t>(rows * channels, 2)); // 2.5, a tie
 }
 
-TEST(NoAllocation, StaticPerTensor) {
+TEST(graph_no_allocation, in_a_static_op_per_tensor) {
     static_op op {.src = f32(0, {256}), .dst = u8(3, {256}), .qtype = "per_tensor", .scales = {0.5f}, .zps = {}};
     std::vector<float> src(256, 1);
     std::vector<std::uint8_t> dst(256);

@@ -14,7 +14,7 @@ std::vector<T> run(const dg::compiled_partition &compiled, const std::vector<dg:
     return values;
 }
 
-TEST(SetAttr, TakesEveryType) {
+TEST(set_attr, takes_every_type) {
     dg::op op(0, kind::Quantize);
     op.set_attr(attr::axis, std::int64_t {0})
             .set_attr(attr::epsilon, 1.0f)
@@ -25,12 +25,12 @@ TEST(SetAttr, TakesEveryType) {
     op.set_attr<std::string>(attr::mode, "none");
 }
 
-TEST(SetAttr, ReturnsTheOpItself) {
+TEST(set_attr, returns_the_op) {
     dg::op op(0, kind::Quantize);
     EXPECT_EQ(&op.set_attr(attr::axis, std::int64_t {0}), &op);
 }
 
-TEST(SetAttr, TheLastValueCounts) {
+TEST(set_attr, replaces_the_value) {
     auto op = static_op {.src = f32(0, {1, 2}), .dst = u8(3, {1, 2}), .scales = {1, 1}, .zps = {}}.make();
     op.set_attr(attr::scales, std::vector<float> {1.0f, 0.5f});
     std::vector<float> src {3, 3};
@@ -39,7 +39,7 @@ TEST(SetAttr, TheLastValueCounts) {
             (std::vector<std::uint8_t> {3, 6}));
 }
 
-TEST(SetAttr, ASingleNumberIsAListOfOne) {
+TEST(set_attr, takes_a_number_as_a_list_of_one) {
     dg::op op(3, kind::Quantize, {f32(0, {2})}, {s8(1, {2})});
     op.set_attr(attr::scales, 0.5f).set_attr(attr::zps, std::int64_t {-1});
     std::vector<float> src {1, -2};
@@ -48,17 +48,17 @@ TEST(SetAttr, ASingleNumberIsAListOfOne) {
             (std::vector<std::int8_t> {1, -5}));
 }
 
-TEST(Qtype, DefaultsToPerTensor) {
+TEST(qtype, defaults_to_per_tensor) {
     const dg::op op(3, kind::DynamicQuantize, {f32(0, {2, 4}), f32(1, {1})}, {u8(3, {2, 4})});
     EXPECT_NO_THROW(partition_of(op));
 }
 
-TEST(Axis, DefaultsToOne) {
+TEST(axis, defaults_to_1) {
     const dynamic_op op; // dims 2x4: four scales are right for axis 1 alone
     EXPECT_NO_THROW(partition_of(op.make()));
 }
 
-TEST(AddOp, TakesASnapshot) {
+TEST(add_op, copies_the_op) {
     auto op = static_op {.src = f32(0, {1, 2}), .dst = u8(3, {1, 2}), .scales = {1, 1}, .zps = {}}.make();
     dg::graph graph(dg::engine::kind::cpu);
     graph.add_op(op);
@@ -73,13 +73,13 @@ TEST(AddOp, TakesASnapshot) {
             (std::vector<std::uint8_t> {3, 3}));
 }
 
-TEST(AddOp, PortsKeepWhatTheOpSaid) {
+TEST(add_op, keeps_the_logical_tensors_of_the_op) {
     const lt src(0, type::f32, dims {unknown, 4}, layout::any);
     const auto ports = partition_of(dynamic_op {.src = src}.make()).get_input_ports();
     EXPECT_TRUE(ports.at(0).is_equal(src));
 }
 
-TEST(AddOp, OneOpMayGoIntoManyGraphs) {
+TEST(add_op, takes_one_op_into_many_graphs) {
     const auto op = dynamic_op {}.make();
     EXPECT_NO_THROW(partition_of(op));
     EXPECT_NO_THROW(partition_of(op));
@@ -97,7 +97,7 @@ struct chain {
     }
 };
 
-TEST(Chain, MakesTwoPartitionsThatExchangeATensor) {
+TEST(chain, has_partitions_that_share_a_tensor) {
     const chain c;
     dg::graph graph(dg::engine::kind::cpu);
     graph.add_op(c.quantize);
@@ -118,7 +118,7 @@ TEST(Chain, MakesTwoPartitionsThatExchangeATensor) {
             (std::vector<float> {0.0f, 0.5f, -1.0f, 62.0f}));
 }
 
-TEST(Chain, PartitionsComeProducersFirst) {
+TEST(chain, has_producers_first) {
     const chain c;
     dg::graph graph(dg::engine::kind::cpu);
     graph.add_op(c.dequantize);
@@ -130,7 +130,7 @@ TEST(Chain, PartitionsComeProducersFirst) {
     EXPECT_EQ(partitions[1].get_ops(), std::vector<std::size_t> {2});
 }
 
-TEST(Chain, OtherwisePartitionsComeAsTheOpsDid) {
+TEST(chain, has_independent_ops_in_the_order_of_add_op) {
     dg::graph graph(dg::engine::kind::cpu);
     for (const auto id : std::vector<std::size_t> {5, 2, 9}) {
         dg::op op(id, kind::Quantize, {f32(2 * id, {4})}, {s8(2 * id + 1, {4})});
@@ -143,7 +143,7 @@ TEST(Chain, OtherwisePartitionsComeAsTheOpsDid) {
     EXPECT_EQ(ids, (std::vector<std::size_t> {5, 2, 9}));
 }
 
-TEST(Chain, OneTensorMayFeedManyOps) {
+TEST(chain, may_have_many_consumers_of_a_tensor) {
     dg::graph graph(dg::engine::kind::cpu);
     for (const auto id : std::vector<std::size_t> {1, 2}) {
         dg::op op(id, kind::Quantize, {f32(0, {4})}, {s8(id, {4})});
@@ -153,7 +153,7 @@ TEST(Chain, OneTensorMayFeedManyOps) {
     EXPECT_EQ(graph.get_partitions().size(), 2u);
 }
 
-TEST(Chain, AnOpMayComputeTheScalesOfAnother) {
+TEST(chain, may_compute_the_scales_of_an_op) {
     // s8 0 -> f32 1, the scales of a per-tensor quantize
     dg::op scales(2, kind::Dequantize, {s8(0, {1})}, {f32(1, {1})});
     scales.set_attr(attr::scales, std::vector<float> {0.25f});
@@ -167,7 +167,7 @@ TEST(Chain, AnOpMayComputeTheScalesOfAnother) {
     EXPECT_EQ(partitions.at(1).get_ops(), std::vector<std::size_t> {1});
 }
 
-TEST(Chain, AThousandOps) {
+TEST(chain, may_have_a_thousand_ops) {
     dg::graph graph(dg::engine::kind::cpu);
     for (std::size_t i = 1000; i-- > 0;) { // consumers first
         const bool quantize = i % 2 == 0;

@@ -49,7 +49,7 @@ std::vector<Dst> computed(const std::vector<Src> &src, float scale, std::optiona
 
 using bytes = std::vector<std::uint8_t>;
 
-TEST(onednn_kernel, names_the_implementation_of_oneDNN) {
+TEST(onednn_kernel, names_the_implementation_of_onednn) {
     auto q = statement(direction::quantize, {64}, {64}, data_type::u8);
     q.scales.values = {1};
     const auto info = onednn(q).info();
@@ -278,7 +278,7 @@ TEST_P(onednn_kernel_layouts, quantize_under_mode_any) {
 
 INSTANTIATE_TEST_SUITE_P(layouts, onednn_kernel_layouts, testing::ValuesIn(layouts), testing::PrintToStringParamName());
 
-TEST(onednn_kernel, gives_nan_under_mode_any_what_oneDNN_gives_it) {
+TEST(onednn_kernel, converts_nan_under_mode_any_as_onednn_does) {
     auto q = statement(direction::quantize, {8}, {8}, data_type::s8);
     q.rule = numerics::any;
     q.scales.values = {1};

@@ -294,7 +294,7 @@ TEST_F(onednn_kernel_refuses_death_test, a_dense_src_spread_out) {
 }
 
 // oneDNN writes two entries beyond its table. Its 3.2 of PyPI notices and aborts; others do not notice.
-TEST_F(onednn_kernel_refuses_death_test, more_dims_than_oneDNN_has_room_for) {
+TEST_F(onednn_kernel_refuses_death_test, more_dims_than_onednn_has_room_for) {
     const auto q = reversed(12, 32);
     EXPECT_EQ(refusal(q), "more than 8 dims remain after merging, and a reorder then writes beyond its table of them");
     if (onednn_older_than(3, 3)) {

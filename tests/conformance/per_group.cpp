@@ -52,13 +52,13 @@ std::vector<std::byte> floats_of(const std::vector<float> &values) {
     return encode_reals(data_type::f32, values);
 }
 
-TEST(PerGroup, EachGroupHasItsScale) {
+TEST(per_group, each_group_has_its_scale) {
     const auto src = encode(data_type::s4, {1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, -8, -8});
     group_op {}.expect_gives({src, floats_of({1, 2, 0.5f, 10})},
             floats_of({1, 2, 2, 4, 3, 6, 4, 8, 2.5f, 50, 3, 60, 3.5f, 70, -4, -80}));
 }
 
-TEST(PerGroup, ZpsHaveTheShapeOfScales) {
+TEST(per_group, zps_have_the_shape_of_scales) {
     group_op op {.src = dense(0, dg::newer::u4, {2, 4}),
             .scales = dense(1, type::bf16, {2, 2}),
             .zps = dense(2, dg::newer::u4, {2, 2}),
@@ -69,7 +69,7 @@ TEST(PerGroup, ZpsHaveTheShapeOfScales) {
             encode_reals(data_type::f16, {-7, 8, 0, 2, 0, 3, -48, -44}));
 }
 
-TEST(PerGroup, TwoDimsMayBeGroupedAtOnce) {
+TEST(per_group, two_dims_may_be_grouped_at_once) {
     group_op op {.src = dense(0, type::s8, {2, 2, 4}),
             .scales = dense(1, type::f16, {2, 1, 2}),
             .dst = dense(3, type::f32, {2, 2, 4}),
@@ -79,7 +79,7 @@ TEST(PerGroup, TwoDimsMayBeGroupedAtOnce) {
             floats_of({1, 2, 30, 40, 5, 6, 70, 80, -2, -4, -1.5f, -2, -10, -12, -3.5f, -4}));
 }
 
-TEST(PerGroup, SrcMayBeTransposed) { // keys: the tokens, and not the features, are dense
+TEST(per_group, src_may_be_transposed) { // keys: the tokens, and not the features, are dense
     group_op op {.src = {0, dg::newer::s4, dims {1, 2, 4}, dims {8, 1, 2}},
             .scales = dense(1, type::f32, {1, 1, 4}),
             .dst = dense(3, type::f32, {1, 2, 4}),
@@ -88,7 +88,7 @@ TEST(PerGroup, SrcMayBeTransposed) { // keys: the tokens, and not the features, 
             floats_of({1, 6, 15, 28, 2, 8, 18, -32}));
 }
 
-TEST(PerGroup, DynamicQuantizeHasItToo) {
+TEST(per_group, dynamic_quantize_has_it) {
     group_op op {.which = kind::DynamicQuantize,
             .src = dense(0, type::bf16, {1, 4}),
             .scales = dense(1, type::f32, {1, 2}),
@@ -98,7 +98,7 @@ TEST(PerGroup, DynamicQuantizeHasItToo) {
             encode(data_type::s4, {2, -4, 0, -8}));
 }
 
-TEST(EightBitFloats, AreQuantizedAndDequantizedByTheStaticOps) {
+TEST(eight_bit_floats, are_quantized_and_dequantized_by_the_static_ops) {
     const lt f8(1, dg::newer::f8_e4m3, dims {4}, layout::strided);
     std::vector<float> src = {1, -224, 112, 0.25f}, back(4);
     std::vector<std::uint8_t> quantized(4);
@@ -116,37 +116,37 @@ TEST(EightBitFloats, AreQuantizedAndDequantizedByTheStaticOps) {
     EXPECT_EQ(back, (std::vector<float> {4, -896, 448, 1}));
 }
 
-TEST(BadGroupShape, Missing) {
+TEST(group_shape, is_refused_when_missing) {
     EXPECT_TRUE(add_refuses(group_op {.group_shape = {}}.make(), dnnl_invalid_graph_op,
             dq + "group_shape: expected the attribute to be set for qtype per_group, given none"));
 }
 
-TEST(BadGroupShape, OfAnotherRank) {
+TEST(group_shape, has_the_rank_of_src) {
     EXPECT_TRUE(add_refuses(group_op {.group_shape = std::vector<std::int64_t> {4}}.make(), dnnl_invalid_shape,
             dq + "group_shape: expected a value for each dim of src, 2, given 1"));
 }
 
-TEST(BadGroupShape, ZeroOrLess) {
+TEST(group_shape, is_positive) {
     for (const std::int64_t value : {0, -4})
         EXPECT_TRUE(add_refuses(group_op {.group_shape = std::vector<std::int64_t> {4, value}}.make(),
                 dnnl_invalid_arguments,
                 dq + "group_shape: expected values of 1 or more, given " + std::to_string(value) + " at dim 1"));
 }
 
-TEST(BadGroupShape, ThatDoesNotDivide) {
+TEST(group_shape, divides_the_dims) {
     EXPECT_TRUE(add_refuses(group_op {.group_shape = std::vector<std::int64_t> {3, 1}}.make(), dnnl_invalid_shape,
             dq + "group_shape: expected a divisor of dims[0] of src, 8, given 3 at dim 0"));
     EXPECT_TRUE(add_refuses(group_op {.group_shape = std::vector<std::int64_t> {16, 1}}.make(), dnnl_invalid_shape,
             dq + "group_shape: expected a divisor of dims[0] of src, 8, given 16 at dim 0"));
 }
 
-TEST(BadGroupShape, OfAnotherType) {
+TEST(group_shape, is_of_type_s64) {
     auto op = group_op {.group_shape = {}}.make();
     EXPECT_TRUE(add_refuses(op.set_attr(dg::newer::group_shape, std::vector<float> {4, 1}), dnnl_invalid_graph_op,
             dq + "group_shape: expected a value of type s64, given one of type f32"));
 }
 
-TEST(BadGroupShape, IsFoundAtCompileWhenTheDimsComeThen) {
+TEST(group_shape, is_refused_at_compile_when_the_dims_come_then) {
     const group_op op {.src = lt(0, dg::newer::s4),
             .scales = lt(1, type::f32),
             .dst = lt(3, type::f32),
@@ -156,13 +156,13 @@ TEST(BadGroupShape, IsFoundAtCompileWhenTheDimsComeThen) {
             dq + "group_shape: expected a divisor of dims[0] of src, 8, given 3 at dim 0"));
 }
 
-TEST(BadGroupShape, OfAStaticOp) {
+TEST(group_shape, is_refused_for_a_static_op) {
     auto op = static_op {}.make();
     EXPECT_TRUE(add_refuses(op.set_attr(attr::qtype, std::string("per_group")), dnnl_invalid_arguments,
             "op 3 'q' (Quantize): qtype: expected per_tensor or per_channel, given 'per_group'"));
 }
 
-TEST(BadGroupParameters, OfAnotherRankOrCount) {
+TEST(group_parameters, have_one_value_for_each_group) {
     EXPECT_TRUE(add_refuses(group_op {.scales = dense(1, type::f32, {4})}.make(), dnnl_invalid_shape,
             dq + "scales: expected the rank of src, 2, given 1"));
     EXPECT_TRUE(add_refuses(group_op {.scales = dense(1, type::f32, {8, 2})}.make(), dnnl_invalid_shape,
@@ -171,7 +171,7 @@ TEST(BadGroupParameters, OfAnotherRankOrCount) {
             dq + "zps: expected 2 at dim 1 (dims[1] of src, 2, in groups of 1), given 1"));
 }
 
-TEST(BadGroupParameters, NotDense) {
+TEST(group_parameters, are_dense) {
     const lt scales(1, type::f32, dims {2, 2}, dims {1, 2});
     EXPECT_TRUE(add_refuses(group_op {.scales = scales}.make(), dnnl_invalid_shape,
             dq + "scales: expected dense row-major strides, given 1x2"));

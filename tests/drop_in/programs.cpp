@@ -24,28 +24,28 @@ std::string run(const std::string &environment, const std::string &program, cons
     return result.out;
 }
 
-TEST(DropIn, PlainOneDnnRefusesOrErrs) {
+TEST(drop_in, is_needed_where_onednn_refuses_or_errs) {
     const auto out = run("", PLAIN);
     EXPECT_NE(out.find("per_channel_zps: refused\nnegative_axis: refused\n"), std::string::npos) << out;
     EXPECT_NE(out.find("near_ties: 10 11 12 13 14 15\n"), std::string::npos) << out;
 }
 
-TEST(DropIn, ByLinkOrder) {
+TEST(drop_in, works_by_link_order) {
     EXPECT_EQ(run("", LINKED), right);
 }
 
 #if !SANITIZED // whose run-time library has to come first, which LD_PRELOAD does not allow
-TEST(DropIn, ByPreload) {
+TEST(drop_in, works_by_preload) {
     EXPECT_EQ(run("LD_PRELOAD=" DROP_IN, PLAIN), right);
 }
 #endif
 
 // Whose execute comes back to the drop-in by the newer function's name.
-TEST(DropIn, BeforeANewerOneDnn) {
+TEST(drop_in, works_before_a_newer_onednn) {
     EXPECT_EQ(run("", NEWER), right);
 }
 
-TEST(DropIn, VerboseTellsWhatWasClaimed) {
+TEST(drop_in, reports_claimed_ops_when_verbose) {
     const auto out = run("DYNQUANT_VERBOSE=1", LINKED);
     EXPECT_NE(out.find("dynquant_verbose,graph,claim,cpu,op 1 'zero_points' (DynamicQuantize)\n"), std::string::npos)
             << out;
@@ -57,7 +57,7 @@ TEST(DropIn, VerboseTellsWhatWasClaimed) {
             << out;
 }
 
-TEST(DropIn, AForcedKernelThatItLacksLeavesTheOpToOneDnn) {
+TEST(drop_in, passes_ops_to_onednn_when_it_lacks_the_forced_kernel) {
     const auto out = run("DYNQUANT_VERBOSE=1 DYNQUANT_KERNEL=onednn", LINKED);
     EXPECT_NE(out.find("dynquant_verbose,graph,leave,cpu,op 4 'ties' (DynamicQuantize): kernel: expected native or "
                        "reference in this library, given onednn\n"),
@@ -69,7 +69,7 @@ TEST(DropIn, AForcedKernelThatItLacksLeavesTheOpToOneDnn) {
 // By hand: ReLU, then round(src / 0.5), at most 255.
 const std::string behind_relu = "0 2 255 5 0 16\n";
 
-TEST(DropIn, NothingIsClaimedBesideAnAsynchronousOneDnn) {
+TEST(drop_in, claims_nothing_beside_an_asynchronous_onednn) {
     for (const auto &[runtime, name] : {std::pair {DNNL_RUNTIME_THREADPOOL, "THREADPOOL"}, {DNNL_RUNTIME_SYCL, "SYCL"}})
         EXPECT_EQ(run("DYNQUANT_VERBOSE=1 CPU_RUNTIME=" + std::to_string(runtime), ASYNCHRONOUS),
                 std::string("dynquant_verbose,graph,leave,cpu,op 2 'quantize' (Quantize): oneDNN's CPU runtime: "
@@ -78,7 +78,7 @@ TEST(DropIn, NothingIsClaimedBesideAnAsynchronousOneDnn) {
                 << name;
 }
 
-TEST(DropIn, BesideASynchronousOneDnnOpsAreClaimed) {
+TEST(drop_in, claims_ops_beside_a_synchronous_onednn) {
     for (const auto runtime : {DNNL_RUNTIME_SEQ, DNNL_RUNTIME_OMP, DNNL_RUNTIME_TBB}) {
         const auto out = run("DYNQUANT_VERBOSE=1 CPU_RUNTIME=" + std::to_string(runtime), ASYNCHRONOUS);
         EXPECT_NE(out.find("dynquant_verbose,graph,claim,cpu,op 2 'quantize' (Quantize)\n"), std::string::npos) << out;
@@ -86,12 +86,12 @@ TEST(DropIn, BesideASynchronousOneDnnOpsAreClaimed) {
     }
 }
 
-TEST(DropIn, AGraphOfAGpuIsOneDnns) {
+TEST(drop_in, passes_a_graph_of_a_gpu_to_onednn) {
     const auto out = run("DYNQUANT_VERBOSE=1 CPU_RUNTIME=" + std::to_string(DNNL_RUNTIME_TBB), ASYNCHRONOUS, "gpu");
     EXPECT_EQ(out, "1 partition\n");
 }
 
-TEST(DropIn, WithoutOneDnnItSaysWhatIsMissing) {
+TEST(drop_in, names_the_missing_library_without_onednn) {
     const scratch_folder folder;
     const auto result = run_program(folder.path, "", ALONE, "");
     EXPECT_EQ(result.out, std::to_string(static_cast<int>(dnnl_unimplemented)) + "\n");

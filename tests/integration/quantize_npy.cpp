@@ -117,7 +117,7 @@ void expect_in(const std::string &out, const std::string &piece) {
 const std::vector<float> columns = {0, -128, -63.75f, 255, 127, 0};
 const std::vector<float> columns_by_column = {0, 255, -128, 127, -63.75f, 0};
 
-TEST_F(quantize_npy, PerChannelAlongTheLastAxisByDefault) {
+TEST_F(quantize_npy, is_per_channel_along_the_last_axis_by_default) {
     const auto out = quantize(f32("(2, 3)", columns));
     expect_file("x.u8.npy", npy<std::uint8_t>("|u1", "(2, 3)", {0, 0, 0, 255, 255, 255}));
     expect_file("x.u8.scales.npy", f32("(3,)", {1, 1, 0.25f}));
@@ -128,14 +128,14 @@ TEST_F(quantize_npy, PerChannelAlongTheLastAxisByDefault) {
     expect_in(out, "SQNR               infinite (no error); per_tensor: ");
 }
 
-TEST_F(quantize_npy, FortranOrderIsKept) {
+TEST_F(quantize_npy, keeps_fortran_order) {
     const auto out = quantize(f32("(2, 3)", columns_by_column, true), "--axis=1");
     expect_file("x.u8.npy", npy<std::uint8_t>("|u1", "(2, 3)", {0, 255, 0, 255, 0, 255}, true));
     expect_file("x.u8.scales.npy", f32("(3,)", {1, 1, 0.25f}));
     expect_in(out, "column-major");
 }
 
-TEST_F(quantize_npy, AxisNamesTheChannels) {
+TEST_F(quantize_npy, takes_the_axis_of_channels) {
     quantize(f32("(3, 2)", columns_by_column), "--axis=0");
     expect_file("x.u8.npy", npy<std::uint8_t>("|u1", "(3, 2)", {0, 255, 0, 255, 0, 255}));
     quantize(f32("(3, 2)", columns, true), "--axis=-2");
@@ -143,7 +143,7 @@ TEST_F(quantize_npy, AxisNamesTheChannels) {
 }
 
 // -128 to 255 with 383 / 255 a step: x / scale is 0, -85.22, -42.44, 169.78, 84.56, 0; the zp is 85.
-TEST_F(quantize_npy, PerTensor) {
+TEST_F(quantize_npy, can_be_per_tensor) {
     const auto out = quantize(f32("(2, 3)", columns), "--per-tensor");
     expect_file("x.u8.npy", npy<std::uint8_t>("|u1", "(2, 3)", {85, 0, 43, 255, 170, 85}));
     expect_file("x.u8.scales.npy", f32("(1,)", {static_cast<float>(383.0 / 255.0)}));
@@ -151,21 +151,21 @@ TEST_F(quantize_npy, PerTensor) {
     expect_in(out, "per_tensor: 1 scale, 1 zp; dst u8");
 }
 
-TEST_F(quantize_npy, SignedIntegers) {
+TEST_F(quantize_npy, writes_signed_integers) {
     quantize(f32("(2, 3)", columns), "--dtype=s8");
     expect_file("x.s8.npy", npy<std::int8_t>("|i1", "(2, 3)", {-128, -128, -128, 127, 127, 127}));
     expect_file("x.s8.zps.npy", npy<std::int32_t>("<i4", "(3,)", {-128, 0, 127}));
 }
 
 // 0.5 is a tie and becomes 0: an error of half a scale, and 10 log10((255^2 + 1/4) / (1/4)) dB.
-TEST_F(quantize_npy, ErrorAndSqnr) {
+TEST_F(quantize_npy, prints_error_and_sqnr) {
     const auto out = quantize(f32("(3,)", {0, 255, 0.5f}), "--per-tensor");
     expect_file("x.u8.npy", npy<std::uint8_t>("|u1", "(3,)", {0, 255, 0}));
     expect_in(out, "largest |error|    0.5000 of the channel's scale");
     expect_in(out, "SQNR               54.15 dB");
 }
 
-TEST_F(quantize_npy, ScalesComeFromFiniteValues) {
+TEST_F(quantize_npy, computes_scales_from_finite_values) {
     constexpr auto inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
     const auto out = quantize(f32("(3, 2)", {nan, 0, inf, 255, -inf, 4}), "--per-tensor");
     expect_file("x.u8.npy", npy<std::uint8_t>("|u1", "(3, 2)", {0, 0, 255, 255, 0, 4}));
@@ -174,7 +174,7 @@ TEST_F(quantize_npy, ScalesComeFromFiniteValues) {
     expect_in(out, "SQNR               infinite (no error)");
 }
 
-TEST_F(quantize_npy, ConstantChannels) {
+TEST_F(quantize_npy, handles_constant_channels) {
     const auto out = quantize(f32("(2, 3)", {0, 51, -51, 0, 51, -51}));
     expect_file("x.u8.npy", npy<std::uint8_t>("|u1", "(2, 3)", {0, 255, 0, 0, 255, 0}));
     expect_file("x.u8.scales.npy", f32("(3,)", {1, 0.2f, 0.2f}));
@@ -183,14 +183,14 @@ TEST_F(quantize_npy, ConstantChannels) {
 }
 
 // The range, 2 x 3.4e38, is more than a float holds; the scale is not.
-TEST_F(quantize_npy, ExtremeRanges) {
+TEST_F(quantize_npy, handles_extreme_ranges) {
     constexpr auto most = std::numeric_limits<float>::max(), least = std::numeric_limits<float>::denorm_min();
     quantize(f32("(2, 2)", {-most, 0, most, least}));
     expect_file(
             "x.u8.scales.npy", f32("(2,)", {static_cast<float>(2.0 * most / 255), std::numeric_limits<float>::min()}));
 }
 
-TEST_F(quantize_npy, RankZero) {
+TEST_F(quantize_npy, takes_rank_0) {
     const auto out = quantize(f32("()", {255}));
     expect_file("x.u8.npy", npy<std::uint8_t>("|u1", "()", {255}));
     expect_file("x.u8.scales.npy", f32("(1,)", {1}));
@@ -199,27 +199,27 @@ TEST_F(quantize_npy, RankZero) {
 }
 
 // The header has more than 127 bytes.
-TEST_F(quantize_npy, RankTwelve) {
+TEST_F(quantize_npy, takes_rank_12) {
     const std::string shape = "(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0000000000000000002, 0000000000000000002)";
     quantize(f32(shape, {0, 1, 255, 255}));
     expect_file("x.u8.npy", npy<std::uint8_t>("|u1", "(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2)", {0, 1, 255, 255}));
 }
 
-TEST_F(quantize_npy, EmptyTensor) {
+TEST_F(quantize_npy, takes_an_empty_tensor) {
     const auto out = quantize(f32("(0, 2)", {}));
     expect_file("x.u8.npy", npy<std::uint8_t>("|u1", "(0, 2)", {}));
     expect_file("x.u8.scales.npy", f32("(2,)", {1, 1}));
     expect_in(out, "SQNR               undefined (no signal)");
 }
 
-TEST_F(quantize_npy, EveryVersionOfTheFormat) {
+TEST_F(quantize_npy, reads_every_version_of_the_format) {
     for (const char version : {'\1', '\2', '\3'}) {
         quantize(npy_around(header("<f4", "(2,)"), bytes<float>({0, 255}), version), "--per-tensor");
         expect_file("x.u8.npy", npy<std::uint8_t>("|u1", "(2,)", {0, 255}));
     }
 }
 
-TEST_F(quantize_npy, RealTensors) {
+TEST_F(quantize_npy, quantizes_the_tensors_of_the_examples) {
     const auto [status, out, err] = run(EXAMPLES_DATA "/*.npy --output=results");
     EXPECT_EQ(status, 0);
     EXPECT_EQ(err, "");
@@ -234,7 +234,7 @@ TEST_F(quantize_npy, RealTensors) {
     EXPECT_EQ(contents(folder / "results/digits_weights.u8.npy").size(), 128u + 64 * 64);
 }
 
-TEST_F(quantize_npy, TruncatedFilesAreRefused) {
+TEST_F(quantize_npy, refuses_truncated_files) {
     const auto whole = f32("(2, 3)", columns);
     const auto data = whole.size() - 24;
     expect_refused_file("", "not a .npy file");
@@ -248,7 +248,7 @@ TEST_F(quantize_npy, TruncatedFilesAreRefused) {
     expect_refused_file(whole + '\0', "the shape takes 24 bytes of data, the file has 25");
 }
 
-TEST_F(quantize_npy, OtherTypesAreRefused) {
+TEST_F(quantize_npy, refuses_other_types) {
     expect_refused_file(npy<double>("<f8", "(1,)", {1}),
             "dtype <f8: expected <f4, little-endian float32; convert with "
             "numpy.save(new, numpy.load(old).astype('<f4'))");
@@ -258,7 +258,7 @@ TEST_F(quantize_npy, OtherTypesAreRefused) {
             "dtype with fields: expected <f4");
 }
 
-TEST_F(quantize_npy, HostileHeadersAreRefused) {
+TEST_F(quantize_npy, refuses_hostile_headers) {
     const std::string malformed = "malformed header";
     const auto shape = [](const std::string &text) { return npy_around(header("<f4", text), ""); };
     expect_refused_file("hello, this is no tensor", "not a .npy file: it does not begin with \\x93NUMPY");
@@ -282,13 +282,13 @@ TEST_F(quantize_npy, HostileHeadersAreRefused) {
     expect_refused_file(shape("(1099511627776,)"), "truncated: the shape takes 4398046511104 bytes of data");
 }
 
-TEST_F(quantize_npy, OtherFilesAreRefused) {
+TEST_F(quantize_npy, refuses_what_is_no_file) {
     expect_refused("missing.npy --output=results", 1, "missing.npy: no such file");
     expect_refused(". --output=results", 1, "quantize_npy: .: not a regular file");
     expect_refused("/dev/zero --output=results", 1, "not a regular file");
 }
 
-TEST_F(quantize_npy, BadArgumentsAreRefused) {
+TEST_F(quantize_npy, refuses_bad_arguments) {
     write("x.npy", f32("(2, 3)", columns));
     write("scalar.npy", f32("()", {1}));
     const std::string x = "x.npy --output=results ";
@@ -304,7 +304,7 @@ TEST_F(quantize_npy, BadArgumentsAreRefused) {
     expect_refused(x + "./x.npy", 2, "two files are called x");
 }
 
-TEST_F(quantize_npy, UnwritableOutputLeavesNothing) {
+TEST_F(quantize_npy, writes_nothing_when_an_output_is_unwritable) {
     const auto files = [&] { return std::distance(fs::directory_iterator(folder), {}); };
     write("x.npy", f32("(2, 3)", columns));
     expect_refused("x.npy --output=x.npy/results", 1, "cannot make the folder x.npy/results: ");
@@ -314,7 +314,7 @@ TEST_F(quantize_npy, UnwritableOutputLeavesNothing) {
     EXPECT_EQ(files(), before);
 }
 
-TEST_F(quantize_npy, OneBadFileDoesNotStopTheOthers) {
+TEST_F(quantize_npy, continues_after_a_bad_file) {
     write("good.npy", f32("(1,)", {1}));
     const auto [status, out, err] = run("missing.npy good.npy");
     EXPECT_EQ(status, 1);
@@ -323,7 +323,7 @@ TEST_F(quantize_npy, OneBadFileDoesNotStopTheOthers) {
     EXPECT_TRUE(fs::exists(folder / "good.u8.npy"));
 }
 
-TEST_F(quantize_npy, Help) {
+TEST_F(quantize_npy, prints_help) {
     const auto [status, out, err] = run("--help");
     EXPECT_EQ(status, 0);
     EXPECT_EQ(err, "");
@@ -331,7 +331,7 @@ TEST_F(quantize_npy, Help) {
         expect_in(out, option);
 }
 
-TEST_F(quantize_npy, MinimalProgram) {
+TEST_F(quantize_npy, has_a_minimal_program) {
     const auto [status, out, err] = run("", MINIMAL);
     EXPECT_EQ(status, 0);
     EXPECT_EQ(out, "28 0 70 178 250 220 \n");

@@ -14,12 +14,12 @@ void expect(double multiplier, std::int64_t quant_scale, int shift) {
     EXPECT_EQ(r.shift, shift) << multiplier;
 }
 
-TEST(Rescale, ThePapersExamples) {
+TEST(rescale, gives_the_examples_of_the_paper) {
     expect(0.25, 1, 2);
     expect(1.0 / 3, 11184810, 25); // 2^25 / 3 = 11184810.67
 }
 
-TEST(Rescale, WhatIsExactHasTheSmallestInteger) {
+TEST(rescale, gives_the_smallest_integer_when_it_is_exact) {
     expect(1, 1, 0);
     expect(3, 3, 0);
     expect(0.75, 3, 2);
@@ -29,7 +29,7 @@ TEST(Rescale, WhatIsExactHasTheSmallestInteger) {
     expect(0x1p-126, 1, 126);
 }
 
-TEST(Rescale, WhatIsNotIsLessByLessThanAPartIn2To23) {
+TEST(rescale, rounds_down_by_less_than_one_part_in_2_to_23) {
     expect(0.1, 13421772, 27);        // 0.1 * 2^27 = 13421772.8
     expect(1 + 0x1p-24, 8388608, 23); // the 25th bit goes
     expect(0x1.8p-126, 1, 126);       // where shifts end, so do bits
@@ -40,7 +40,7 @@ TEST(Rescale, WhatIsNotIsLessByLessThanAPartIn2To23) {
     }
 }
 
-TEST(Rescale, OfOtherMultipliersThereIsNone) {
+TEST(rescale, exists_for_no_other_multipliers) {
     for (const double multiplier : {0x1p-126, 1.0, 0x1p24})
         EXPECT_TRUE(has_rescale(multiplier)) << multiplier;
     for (const double multiplier : {0.0, -1.0, 0x1.fffffp-127, 0x1.000001p24, HUGE_VAL, std::nan("")})
