@@ -1,5 +1,5 @@
-// The tables of activations, every entry: against Tanh and Sigmoid in long double, whose 64 bits tell for sure to which
-// float a value rounds, and the formulas of the oracle.
+// Every entry of the activation tables is right, by the oracle's formulas and by Tanh and Sigmoid in long double, whose
+// 64 bits decide to which float a value rounds.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -27,10 +27,10 @@ struct function {
 constexpr function functions[] = {{"Tanh", [](long double x) { return std::tanh(x); }},
         {"Sigmoid", [](long double x) { return 1 / (1 + std::exp(-x)); }}};
 
-/// What both ends of the error that long double's functions may have round to.
+/// Rounds `real`. Both ends of the error interval of long double's functions must round to the same number.
 template <typename Round>
 auto surely(const Round &round, long double real) {
-    const auto error = std::abs(real) * 0x1p-60L; // 8 of its last places
+    const auto error = std::abs(real) * 0x1p-60L; // 8 units in the last place
     EXPECT_EQ(round(real - error), round(real + error));
     return round(real);
 }
@@ -39,7 +39,7 @@ float nearest_float(long double real) {
     return static_cast<float>(real);
 }
 
-/// Without overflow; ties to even.
+/// Rounds to float16, ties to even, without overflow.
 float nearest_half(float value) {
     int exponent = 0;
     std::frexp(value, &exponent);
@@ -47,12 +47,12 @@ float nearest_half(float value) {
     return std::ldexp(std::nearbyint(std::ldexp(value, -last_place)), last_place);
 }
 
-/// As functions of float16 are defined: in float, cast.
+/// ONNX defines functions of float16 so: computed in float, then cast.
 float rounded_to_half(long double real) {
     return nearest_half(nearest_float(real));
 }
 
-/// A quantization of 8 bits, drawn.
+/// A random quantization to 8 bits.
 struct quantized_type {
     onnx::element_type type;
     float scale;
@@ -60,7 +60,7 @@ struct quantized_type {
 
     int lowest() const { return type == type::int8 ? -128 : 0; }
     int of_bits(std::uint8_t bits) const { return type == type::int8 ? static_cast<std::int8_t>(bits) : bits; }
-    /// ONNX's: clamp(RNE(value / scale) + zero point).
+    /// ONNX's QuantizeLinear: clamp(RNE(value / scale) + zero point).
     int of(float value) const {
         constexpr auto wide = std::int64_t {1} << 20;
         const auto rounded = oracle::quantize(value, scale, 0, -wide, wide) + zero_point;
@@ -70,7 +70,7 @@ struct quantized_type {
 
 class drawing {
   public:
-    /// With a scale of 2^exponent to 2^(exponent + spread); every other time as people write them, in thousandths.
+    /// The scale is in 2^exponent to 2^(exponent + spread). Every other scale is a multiple of a thousandth.
     quantized_type next(int exponent, int spread) {
         const bool is_signed = number() < 0.5, is_round = number() < 0.5;
         const double scale = std::exp2(exponent + spread * number());
@@ -89,7 +89,7 @@ graph_builder quantize(graph_builder b, const quantized_type &q) {
     return b.quantize(q.type, q.scale, static_cast<std::int8_t>(q.zero_point));
 }
 
-/// A layer whose rescaled values are all bytes, one after another: x is u8 or s8.
+/// A layer whose rescaled values are x, which holds all bytes in turn as u8 or s8.
 graph_builder all_bytes(onnx::element_type x_type) {
     graph_builder b({x_type, {256, 1}});
     b.then("MatMulInteger", {b.constant<std::int8_t>(type::int8, {1, 1}, {1})});
@@ -144,11 +144,11 @@ TEST(activation_table, at_the_scales_of_whole_ranges) {
         }
 }
 
-// ---- Rescaled values that are cast to float16 at once: all that are not NaN ----
+// ---- Rescaled values that are cast to float16: all values that are not NaN ----
 
 constexpr int integers = 4096, exponents = 30; // -2048 to 2047, times 2^-24 to 2^5
 
-/// y[i][e] is what becomes of the float16 (i - 2048) 2^(e - 24); in the last column of infinity.
+/// y[i][e] is the result for the float16 (i - 2048) 2^(e - 24), and in the last column that for infinity.
 graph_builder all_halves() {
     graph_builder b({type::int8, {integers, 2}});
     std::vector<std::int8_t> w(2 * (exponents + 1), 1);
@@ -162,7 +162,7 @@ graph_builder all_halves() {
     return b.then("Mul", {b.constant(type::float32, {exponents + 1}, multipliers)}).cast(type::float16);
 }
 
-/// The integers in two digits.
+/// The integers, each as two digits to the base 64.
 std::vector<std::int8_t> all_integers() {
     std::vector<std::int8_t> x;
     x.reserve(2 * integers);

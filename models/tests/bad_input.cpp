@@ -1,4 +1,5 @@
-// Models that break a rule: one error each, which names the file, the node and the tensor, what was expected and given.
+// A model that breaks a rule gives one error, which names the file, the node and the tensor, what is expected and what
+// is given.
 #include <algorithm>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Float models made pre-quantized ones: nodes, weights, biases and multipliers, worked out by hand.
+// codify() gives the nodes, weights, biases and multipliers that are worked out by hand, or names what it refuses.
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -194,7 +194,6 @@ TEST(codify, ranges_must_be_given_and_finite) {
             "value 'x': expected finite numbers in calibration, given -1 to inf");
 }
 
-/// Neither 0 nor negative nor NaN, which would be no rescaling.
 TEST(codify, multipliers_are_positive_for_any_ranges) {
     auto zeros = fully_connected();
     zeros.constant("w", {2, 2}, {0, -0.5F, 0, -0.25F});
@@ -216,7 +215,7 @@ TEST(codify, multipliers_are_positive_for_any_ranges) {
 TEST(codify, a_rescaling_must_fit_into_a_float) {
     float_model m;
     m.constant("w", {2, 2}, {1.27F, -0.5F, 0.25F, 0.004F}).add("MatMul", {"x", "w"}, "y", {1, 2});
-    for (const float x : {1e-30F, 1e30F}) // by 0.01 / 127, and what is asked for is that by 1e30 or 1e-30
+    for (const float x : {1e-30F, 1e30F}) // the multiplier is about 0.01 x^2
         EXPECT_NE(message_of(m.g, {{"x", {-x, 1e-30F}}, {"y", {-1 / x, 0}}})
                           .find("rescale: expected a multiplier of 2^-126 to 2^24, given"),
                 std::string::npos)

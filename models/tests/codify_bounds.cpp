@@ -1,4 +1,4 @@
-// Codified models compute what the float model means: biases for columns, sums within int32, values not mixed up.
+// Codified models keep the float model's meaning: biases belong to columns, sums stay within int32, names stay unique.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace test;
 
-/// y = x W + B of [4, 2] and [2, 4], B of that shape.
+/// y = x W + B, where x is [4, 2], W is [2, 4] and B has the given shape.
 float_model with_bias(const char *product, const dims &shape) {
     std::size_t count = 1;
     for (const auto extent : shape)
@@ -60,7 +60,7 @@ TEST(codify_bounds, factors_of_gemm_must_stay_finite) {
 
 // ---- Sums ----
 
-/// The largest magnitude that each column's sums may have, x being at most `most`.
+/// An upper bound of the magnitude of each column's sums, where |x| is at most `most`.
 std::vector<std::int64_t> bounds_of(const graph &g, std::int64_t most, bool has_bias) {
     const auto weights = elements<std::int8_t>(g, "y_weights");
     const auto columns = static_cast<std::size_t>(g.initializers.at("y_weights").what.shape[1]);
@@ -82,7 +82,7 @@ TEST(codify_bounds, large_biases_make_weights_coarser) {
         const auto bounds = bounds_of(result.model, 128, true);
         const auto most = *std::ranges::max_element(bounds);
         EXPECT_LE(most, 2147483647) << bias;
-        EXPECT_GE(static_cast<double>(most), 2147483647 / 1.011) << bias; // and no coarser than they must be
+        EXPECT_GE(static_cast<double>(most), 2147483647 / 1.011) << bias; // no coarser than necessary
         const double scale = bias / static_cast<double>(elements<std::int32_t>(result.model, "y_bias")[0]) / 0.02;
         EXPECT_EQ(elements<std::int8_t>(result.model, "y_weights")[0], std::nearbyint(1.27F / scale)) << bias;
         ASSERT_EQ(result.notes.size(), 1U);
@@ -123,7 +123,7 @@ TEST(codify_bounds, long_products_make_weights_coarser) {
 
 // ---- Names ----
 
-/// All names of values that nodes, inputs and initializers define are different, and all that nodes take are defined.
+/// Each name is defined once, by an input, an initializer or a node, before a node reads it.
 void expect_no_mix_up(const graph &g) {
     std::set<std::string> values, nodes;
     for (const auto &input : g.inputs)
@@ -141,7 +141,7 @@ void expect_no_mix_up(const graph &g) {
         EXPECT_TRUE(values.contains(output.name)) << output.name;
 }
 
-/// y = tanh(x W + B), whose values have other names.
+/// y = tanh(x W + B), whose values are renamed.
 graph renamed(const std::map<std::string, std::string> &names) {
     auto m = fully_connected();
     m.g.nodes[1].outputs = {"s"};
@@ -191,8 +191,8 @@ TEST(codify_bounds, layers_with_similar_names_have_separate_values) {
             {{"x", {-1, 1}}, {"s", {-2, 2}}, {"a", {-1, 1}}, {"s2", {-1, 1}}, {"a_input", {-1, 1}}, {"y", {-1, 1}}}, {})
                            .model;
     expect_no_mix_up(g);
-    EXPECT_FLOAT_EQ(elements<float>(g, "a_input_scale")[0], 2.0F / 127);   // of what goes into the first Tanh
-    EXPECT_FLOAT_EQ(elements<float>(g, "a_input_scale_2")[0], 1.0F / 127); // of what the second gives
+    EXPECT_FLOAT_EQ(elements<float>(g, "a_input_scale")[0], 2.0F / 127);   // of the first Tanh's input
+    EXPECT_FLOAT_EQ(elements<float>(g, "a_input_scale_2")[0], 1.0F / 127); // of the second Tanh's result
 }
 
 TEST(codify_bounds, an_input_that_is_an_output_stays) {

@@ -1,4 +1,4 @@
-// Float models for tests of codify(), and what it makes of them.
+// Float models for tests of codify(), and accessors of the codified ones.
 #pragma once
 
 #include <cstring>
@@ -32,7 +32,7 @@ inline std::vector<std::string> op_types(const graph &g) {
     return types;
 }
 
-/// A model of float values, whose types are given as inference would find them.
+/// A float model. Shapes are given by hand, in place of shape inference.
 struct float_model {
     graph g;
 
@@ -57,7 +57,7 @@ struct float_model {
     }
 };
 
-/// y = x W + B with max|W| = 1.27 and, as x goes to 2.54, scales of 0.01 and 0.02.
+/// y = x W + B. max|W| = 1.27 gives W a scale of 0.01; max|x| = 2.54 in `usual` gives x a scale of 0.02.
 inline float_model fully_connected() {
     float_model m;
     m.constant("w", {2, 2}, {1.27F, -0.5F, 0.25F, 0.004F}).constant("b", {2}, {1, -0.002F});

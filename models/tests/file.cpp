@@ -1,4 +1,4 @@
-// Model files: what they state, what is wrong with them, and files that are cut short, changed, or something else.
+// Model files are parsed and written exactly; wrong, truncated, changed and foreign files are refused.
 #include "model/file.hpp"
 
 #include <cstring>
@@ -9,7 +9,7 @@
 namespace dynquant::models {
 namespace {
 
-// ---- Messages of protobuf, by hand: fields in their encoding, without the library ----
+// ---- Messages of protobuf, encoded by hand without its library ----
 
 std::string varint(std::uint64_t value) {
     std::string bytes;
@@ -32,7 +32,7 @@ std::string model(const std::string &graph) {
     return number(1, 8) + text(7, graph) + opset_13;
 }
 
-/// Of a number of TensorProto.DataType; the shape's messages.
+/// A type: a number of TensorProto.DataType, and the messages of the shape.
 std::string value(const std::string &name, int type, const std::string &shape) {
     return text(1, name) + text(2, text(1, number(1, type) + text(2, shape)));
 }
@@ -240,10 +240,10 @@ TEST(model_file, cut_at_any_byte) {
     const auto whole = example();
     EXPECT_NO_THROW(read(whole));
     for (std::size_t size = 0; size < whole.size(); ++size)
-        EXPECT_NE(refusal(whole.substr(0, size)), "taken") << size; // what comes last is the opset
+        EXPECT_NE(refusal(whole.substr(0, size)), "taken") << size; // the opset is last
 }
 
-/// Whether an attribute is of a kind that is not written.
+/// Whether an attribute has a kind that write() does not support.
 bool has_unknown_kind(const graph &g) {
     return std::ranges::any_of(g.nodes, [](const node &n) {
         return std::ranges::any_of(

@@ -1,4 +1,4 @@
-// Layers of several nodes: which they are, what is noted, and that fusing them changes no bit.
+// Nodes that form a layer are fused, others get a note why not, and fusing changes no bit.
 #include "dynquant/model.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace type = test::type;
 
 constexpr std::int64_t rows = 3, inner = 20, columns = 5;
 
-/// x, weights, a bias; sums in s32.
+/// A product of x and weights, with a bias: sums in s32.
 graph_builder product(onnx::element_type x_type = type::uint8) {
     graph_builder b({x_type, {rows, inner}});
     b.then("MatMulInteger", {b.weights({inner, columns}, inner * columns)});
@@ -56,7 +56,7 @@ std::size_t bytes_of(const model_port &port) {
     return bytes;
 }
 
-/// All outputs, for an input of bytes from a fixed sequence.
+/// All outputs for an input from a fixed sequence of bytes.
 std::vector<std::vector<std::uint8_t>> outputs_of(const dynquant::model &m) {
     std::vector<std::uint8_t> x(bytes_of(m.inputs().front()));
     for (std::size_t i = 0; i < x.size(); ++i)
@@ -81,7 +81,7 @@ void expect_one_layer(graph_builder &b, const std::string &pattern) {
     expect_same_bits(g);
 }
 
-/// The product is a stage by itself, whose note ends so.
+/// The product is a separate stage, whose note gives `reason`.
 void expect_not_fused(graph_builder &b, const std::string &reason) {
     const auto g = b.finished();
     const auto stages = parse(g).stages();
@@ -173,7 +173,7 @@ TEST(fusion, convolutions_one_after_another) {
     const auto g = b.finished();
     EXPECT_EQ(patterns_of(g), (std::vector<std::string> {"convolution with ReLU", "convolution", "convolution"}));
     expect_same_bits(g);
-    alone.last = both; // is an output as well, which is as ONNX says
+    alone.last = both; // an inner value that is also an output, as ONNX allows
     alone.finished();
     alone.last = b.last;
     expect_same_bits(alone.finished());
@@ -185,7 +185,7 @@ TEST(fusion, of_nothing) {
     expect_one_layer(b.cast(type::float32).mul(0.01F).quantize(type::int8), "fully connected");
 }
 
-// ---- What a stage tells ----
+// ---- Descriptions of stages ----
 
 TEST(fusion, tells_what_a_layer_is) {
     const auto stage = parse(rescaled().then("Relu").quantize(type::int8).finished()).stages().front();
@@ -222,7 +222,7 @@ TEST(fusion, notes_what_is_no_scale_and_shift) {
             parse(large).stages().front().note, "Quant_scale 'c2': expected integers of at most 2^24, given 16777218");
 }
 
-/// Of so many weights w by x of uint8, and a bias, perhaps not fused.
+/// The warning for a column of `many` weights, all w, by x of uint8, and a bias.
 std::string warning_of(std::int64_t many, std::int8_t w, std::int32_t bias, bool fused = true) {
     graph_builder b({type::uint8, {1, many}});
     b.then("MatMulInteger",
@@ -233,7 +233,7 @@ std::string warning_of(std::int64_t many, std::int8_t w, std::int32_t bias, bool
 }
 
 TEST(fusion, warns_that_sums_may_wrap) {
-    constexpr std::int64_t many = 65794; // times 255 * 128 is the first beyond 2^31 - 1
+    constexpr std::int64_t many = 65794; // the least that 255 * 128 takes beyond 2^31 - 1
     EXPECT_EQ(warning_of(many, -128, 0), "sums may reach 2147516160, beyond 2147483647, where they wrap");
     EXPECT_EQ(warning_of(many, -128, 0, false), "sums may reach 2147516160, beyond 2147483647, where they wrap");
     EXPECT_EQ(warning_of(many, 1, -1000),
@@ -249,7 +249,7 @@ TEST(fusion, warns_of_each_channel_by_its_own_weights) {
     graph_builder b({type::int8, {1, 3, 1, 1}});
     b.then("ConvInteger", {b.constant<std::int8_t>(type::int8, {2, 3, 1, 1}, {1, 2, -3, -128, 127, 0})});
     b.then("Add", {b.constant<std::int32_t>(type::int32, {2, 1, 1}, {2147450000, -2000000000})});
-    // 128 * (1 + 2 + 3) and its bias; 128 * (128 + 127) and the other one's are less
+    // 128 * (1 + 2 + 3) and its bias. The other channel's 128 * (128 + 127) and bias have a smaller magnitude.
     EXPECT_EQ(parse(b.cast(type::float32).mul(0.01F).quantize(type::int8).finished()).stages().front().warning,
             "sums by any weights may reach 2147499152, beyond 2147483647; by these weights they stay within "
             "2147450768");
@@ -268,7 +268,7 @@ TEST(fusion, warns_of_each_matrix_by_its_own_zero_points) {
             "2147482895");
 }
 
-// ---- What is nearly a layer ----
+// ---- Nodes that are nearly a layer ----
 
 TEST(fusion, not_where_a_value_is_wanted_elsewhere) {
     auto b = product();

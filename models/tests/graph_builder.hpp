@@ -1,4 +1,4 @@
-// Graphs for tests, node after node.
+// Builds graphs for tests, node by node.
 #pragma once
 
 #include <string>
@@ -11,7 +11,8 @@ namespace dynquant::models::test {
 
 namespace type = onnx::type;
 
-/// Each node takes the value of the one before it first, and gives one of its own name: "add_2" is the second node.
+/// The first input of each node is the result of the node before it. A result has the name of its node: "add_2" is that
+/// of the second node.
 class graph_builder {
   public:
     explicit graph_builder(const tensor_type &x, std::int64_t opset = 13) {
@@ -44,7 +45,7 @@ class graph_builder {
     graph_builder &cast(onnx::element_type to) { return then("Cast", {}, {{"to", std::int64_t {to}}}); }
     graph_builder &mul(float by) { return then("Mul", {number(by)}); }
 
-    /// zero_point: of that type.
+    /// `zero_point` has the type `type`.
     graph_builder &quantize(onnx::element_type to, float scale = 1, std::int8_t zero_point = 0) {
         return then("QuantizeLinear", {number(scale), constant(to, {}, std::vector {zero_point})});
     }
@@ -52,7 +53,7 @@ class graph_builder {
         return then("DequantizeLinear", {number(scale), constant(from, {}, std::vector<std::int8_t> {0})});
     }
 
-    /// Weights of that shape, from a fixed sequence.
+    /// Weights from a fixed sequence.
     std::string weights(const dims &shape, std::size_t count) {
         std::vector<std::int8_t> values(count);
         for (std::size_t i = 0; i < count; ++i)
@@ -60,7 +61,7 @@ class graph_builder {
         return constant(type::int8, shape, values);
     }
 
-    /// The last value is an output, besides those that already are.
+    /// The graph, with the last value as a further output.
     graph finished() {
         g.outputs.push_back({last});
         return g;

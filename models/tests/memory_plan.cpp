@@ -32,7 +32,7 @@ TEST(memory_plan, holes_next_to_each_other_become_one) {
     EXPECT_EQ(plan.bytes, 256U);
 }
 
-// Looking at all that lives for each of them takes longer than a test may.
+// A plan that scans all live values for each value exceeds the time limit of a test.
 TEST(memory_plan, a_million_values_at_once) {
     constexpr std::size_t count = 1000000;
     std::vector<lifetime> lives;

@@ -17,7 +17,7 @@ tensor tensor_of(onnx::element_type type, const dims &shape, const std::vector<T
     return result;
 }
 
-/// y of x u8 2x3 and w s8 3x2.
+/// y = MatMulInteger(x, w), where x is u8 2x3 and w is s8 3x2.
 inline graph product_graph() {
     graph g;
     g.opsets = {{"", 13}};
@@ -28,7 +28,7 @@ inline graph product_graph() {
     return g;
 }
 
-/// One node of x, whose output's type and shape are left open.
+/// One node that reads x. The type and shape of its output are left open.
 inline graph one_node(node n, onnx::element_type type, const dims &shape) {
     graph g;
     g.opsets = {{"", 13}};

@@ -1,5 +1,5 @@
-// A model that has run once allocates nothing in later runs, oneDNN aside, which does so for each primitive that it
-// executes. A program of its own, as counting_new.cpp replaces operator new for all of it.
+// A model allocates nothing after its first run. Allocations within oneDNN, one or more for each primitive, do not
+// count. This is a separate program, because counting_new.cpp replaces operator new.
 #include <algorithm>
 #include <atomic>
 
@@ -16,7 +16,7 @@ std::atomic<long> by_onednn {0};
 
 } // namespace
 
-/// Goes before oneDNN's, for the library as well, and counts what that one allocates.
+/// Interposes oneDNN's function, in the library as well, and counts the allocations within it.
 [[gnu::visibility("default")]] dnnl_status_t dnnl_primitive_execute(
         const_dnnl_primitive_t primitive, dnnl_stream_t stream, int count, const dnnl_exec_arg_t *arguments) {
     static const auto execute =
@@ -34,14 +34,14 @@ using dynquant::test::allocations;
 using test::graph_builder;
 namespace type = test::type;
 
-/// How often ten runs allocate, after the first ones, in which what a run needs is made: the least of several tens, as
-/// a thread that joins late makes what it needs for itself.
+/// The number of allocations in ten runs, after warm-up. It is the minimum of several tens, as a thread that joins late
+/// allocates its own buffers.
 long allocations_of(const graph &g, int threads, bool fuse) {
     model_options options;
     options.threads = threads;
     options.fuse = fuse;
     const auto m = model::parse(write(g), "test.onnx", options);
-    constexpr std::size_t most = 16384; // bytes of any input or output here
+    constexpr std::size_t most = 16384; // bytes of the largest input or output
     alignas(64) static std::byte x[most], y[most];
     const std::vector<const void *> inputs {x};
     const std::vector<void *> outputs {y};
@@ -99,7 +99,7 @@ TEST(model_no_allocation, a_convolution_whose_windows_are_gathered) {
 }
 
 TEST(model_no_allocation, sums_in_several_slices) {
-    constexpr std::int64_t inner = 2000, rows = 6; // of fewer rows there are no slices
+    constexpr std::int64_t inner = 2000, rows = 6; // fewer rows are not split into slices
     graph_builder b({type::uint8, {rows, inner}});
     b.then("MatMulInteger", {b.constant(type::int8, {inner, 2}, std::vector<std::int8_t>(2 * inner, 127))});
     expect_none(b.cast(type::float32).mul(0x1p-20F).quantize(type::uint8));

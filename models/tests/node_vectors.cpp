@@ -1,5 +1,5 @@
-// ONNX's own node tests of the operators of models: each gives ONNX's outputs, or is refused for a reason that is
-// listed here. The folders come from ONNX's wheels, for each operator a folder of each version's.
+// Each of ONNX's node tests gives ONNX's outputs, or is refused for a reason that is listed here. The folders come from
+// ONNX's wheels: one folder for each operator and version.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -51,7 +51,7 @@ file::Tensor tensor_message(const fs::path &path) {
     return t;
 }
 
-/// As models read it among their initializers.
+/// Reads the tensor as a model reads an initializer.
 tensor tensor_in(const fs::path &path) {
     file::Model m;
     m.add_opset_import()->set_version(1);
@@ -59,7 +59,7 @@ tensor tensor_in(const fs::path &path) {
     return read(m.SerializeAsString()).initializers.begin()->second;
 }
 
-/// By operator.
+/// The folders of node tests, by operator.
 const std::map<std::string, std::vector<fs::path>> &folders() {
     static const auto found = [] {
         std::map<std::string, std::vector<fs::path>> result;
@@ -72,7 +72,7 @@ const std::map<std::string, std::vector<fs::path>> &folders() {
     return found;
 }
 
-// ---- What models have no operators for, or no versions, types and outputs of them ----
+// ---- Refused operators, versions, types and outputs ----
 
 struct refusal {
     const char *tests; // version/name
@@ -107,7 +107,7 @@ constexpr refusal refusals[] = {
         {".*/test_maxpool_with_argmax.*", dnnl_unimplemented, "(MaxPool): outputs: expected one, given 2"},
 };
 
-/// Which of them it is, or null.
+/// The listed refusal that matches, or null.
 const refusal *find_refusal(const std::string &name, const error &e) {
     const auto found = std::ranges::find_if(refusals, [&](const refusal &r) {
         return std::regex_match(name, std::regex(r.tests)) && e.status == r.status
@@ -116,8 +116,8 @@ const refusal *find_refusal(const std::string &name, const error &e) {
     return found == std::end(refusals) ? nullptr : &*found;
 }
 
-/// How many tests of an operator give ONNX's outputs, and how many are refused. All of MatMulInteger and ConvInteger
-/// have weights of uint8; see below.
+/// The number of an operator's tests that give ONNX's outputs, and of those that are refused. All tests of
+/// MatMulInteger and ConvInteger have weights of uint8; see below.
 struct counts {
     int taken = 0, refused = 0;
     bool operator==(const counts &) const = default;
@@ -152,7 +152,7 @@ const std::map<std::string, counts> expected_counts = {
 
 // ---- Outputs ----
 
-/// The attribute of a node that is a number, or what stands for one that is left out.
+/// A numeric attribute of a node, or `otherwise` if it is absent.
 float attribute_of(const file::Node &n, const std::string &name, float otherwise) {
     for (const auto &a : n.attribute())
         if (a.name() == name) return a.type() == 2 ? static_cast<float>(a.i()) : a.f(); // 2: INT
@@ -166,7 +166,7 @@ double largest_magnitude(const tensor &t) {
     return largest;
 }
 
-/// How far a float may be from ONNX's, which numpy has computed in float.
+/// The largest allowed difference from ONNX's result, which numpy computes in float.
 ///
 /// Products: ONNX's sum of k terms, in any order, rounds each of them up to k times, and by alpha, beta and the
 /// addition of C thrice more; the runner's rounds once. Each time by 2^-24 of the terms' magnitudes at most. Tanh and
@@ -198,13 +198,13 @@ void expect_equal(const file::Node &n, const std::vector<tensor> &inputs, const 
     }
 }
 
-/// Inputs on which shapes or preparations depend.
+/// Whether shapes or preparation depend on this input.
 bool must_be_constant(const std::string &op, int input) {
     if (op == "Reshape") return input == 1;
     return (op == "MatMulInteger" || op == "ConvInteger") && input > 0;
 }
 
-/// Makes initializers of these.
+/// Turns inputs that must be constant into initializers.
 void make_constants(file::Model &m, const fs::path &folder) {
     auto &g = *m.mutable_graph();
     for (int i = 0; i < g.input_size(); ++i)
@@ -216,7 +216,7 @@ void make_constants(file::Model &m, const fs::path &folder) {
             }
 }
 
-/// Runs the model with the folder's inputs, and compares. Throws error when it is refused.
+/// Runs the model with the folder's inputs and compares the outputs. Throws `error` if the model is refused.
 void run(const file::Model &m, const fs::path &folder) {
     const auto loaded = model::parse(m.SerializeAsString(), name_of(folder));
     const auto &g = m.graph();
@@ -240,7 +240,7 @@ void run(const file::Model &m, const fs::path &folder) {
     ASSERT_EQ(loaded.outputs().size(), 1U);
     EXPECT_EQ((tensor_type {loaded.outputs().front().type, loaded.outputs().front().shape}), expected.what);
     const guarded_buffer y(expected.data.size(), guarded_buffer::place::at_back);
-    std::memset(y.data(), 0, y.size()); // bits of the last byte that are no element's stay as they are
+    std::memset(y.data(), 0, y.size()); // a run preserves the unused bits of the last byte
     loaded.run(pointers, {y.data()});
     EXPECT_TRUE(y.intact()) << "bytes beside the output were written";
     expect_equal(g.node(0), inputs, expected, y.bytes());
@@ -270,7 +270,7 @@ TEST(model_node_vectors, give_the_outputs_or_are_refused) {
         EXPECT_TRUE(met.contains(&r)) << r.tests << " is listed, and no such test is refused like that";
 }
 
-/// The list of operators in a refusal is the runner's.
+/// The list of operators in a refusal is the runner's list.
 TEST(model_node_vectors, are_there_for_every_operator) {
     std::string names;
     std::vector<std::string> operators;
@@ -289,7 +289,8 @@ TEST(model_node_vectors, are_there_for_every_operator) {
 
 // ---- Integer products ----
 
-/// w - zero point is the same when both are less by 128: uint8 becomes int8, whose bytes have another highest bit.
+/// Makes int8 of uint8 by inverting the highest bit, which subtracts 128. Done to w and its zero point it does not
+/// change their difference.
 void make_signed(file::Tensor &t) {
     ASSERT_EQ(t.data_type(), type::uint8);
     ASSERT_TRUE(t.has_raw_data());

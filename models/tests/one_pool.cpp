@@ -1,5 +1,5 @@
-// Beside a oneDNN that uses OpenMP all stages of a model run on OpenMP's threads: those of libdynquant, such as
-// QuantizeLinear, as well as those of libdynquant_model. Linked with both as users link them.
+// With a oneDNN that uses OpenMP all stages of a model run on OpenMP's threads, whether libdynquant (such as
+// QuantizeLinear) or libdynquant_model computes them. The program links both libraries as users do.
 #include <filesystem>
 #include <numeric>
 

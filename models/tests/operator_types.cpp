@@ -1,5 +1,5 @@
-// Every row of the operator table by every type of elements: what the row lists runs and writes its output and no byte
-// more; all else is refused.
+// Every row of the operator table, with every element type: listed types run and write exactly their output, all others
+// are refused.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ tensor zeros(onnx::element_type type, const dims &shape) {
     return {what, std::vector<std::byte>(static_cast<std::size_t>(*size_in_bytes(what)))};
 }
 
-/// The operator's other inputs, where x is of that type: constants.
+/// The operator's other inputs, which are constants, for x of this type.
 std::vector<tensor> others_of(const std::string &op, onnx::element_type x) {
     if (op == "Add" || op == "Mul" || op == "MatMul") return {zeros(x, {3, 3})};
     if (op == "Gemm") return {zeros(x, {3, 3}), zeros(x, {3})};
@@ -38,7 +38,7 @@ std::vector<attribute> attributes_of(const std::string &op) {
     return {};
 }
 
-/// A node of all of the row's inputs, at the first opset that has the row.
+/// A node with all inputs of the row, at the first opset of the row.
 graph example_of(const op_schema &row, onnx::element_type type) {
     const std::string op = row.name;
     const bool is_spatial = op == "Conv" || op == "ConvInteger" || op == "MaxPool";
@@ -53,7 +53,7 @@ graph example_of(const op_schema &row, onnx::element_type type) {
     return g;
 }
 
-/// On zeros, of which all operators give zeros, but Sigmoid halves.
+/// Runs on zeros. All operators give zeros, except Sigmoid, which gives halves.
 void expect_to_run(const graph &g) {
     const auto m = model::parse(write(g), "m.onnx");
     const auto bytes_of = [](const model_port &p) {
@@ -88,7 +88,7 @@ TEST_P(model_operator_types, run_or_are_refused) {
     const auto &row = GetParam();
     int taken = 0;
     for (onnx::element_type type = 1; type <= last_type; ++type) {
-        if (!bits_in(type)) continue; // strings and the like, of which no tensor is read
+        if (!bits_in(type)) continue; // strings and other types that tensors of models cannot have
         SCOPED_TRACE(onnx::name_of(type));
         const auto g = example_of(row, type);
         if (row.inputs.front().types.contains(type)) {
@@ -101,7 +101,7 @@ TEST_P(model_operator_types, run_or_are_refused) {
     EXPECT_GT(taken, 0);
 }
 
-/// dynquant::onnx has the types of QuantizeLinear and DequantizeLinear.
+/// dynquant::onnx, not the table, has the types of QuantizeLinear and DequantizeLinear.
 std::vector<op_schema> rows() {
     std::vector<op_schema> result;
     for (const auto &row : op_schemas())
@@ -112,7 +112,7 @@ std::vector<op_schema> rows() {
 INSTANTIATE_TEST_SUITE_P(row, model_operator_types, testing::ValuesIn(rows()),
         [](const auto &tested) { return tested.param.name + std::string("_") + std::to_string(tested.param.since); });
 
-/// Cast by every pair of types.
+/// Cast between every pair of types.
 TEST(model_cast_types, every_pair) {
     const std::map<onnx::element_type, onnx::type_set> known = {
             {onnx::type::float32, {float_, float16, int32, uint8, int8}},

@@ -23,7 +23,7 @@ void print_inputs(const op_schema &row) {
     }
 }
 
-/// Their numbers are those of AttributeProto.AttributeType.
+/// The numbers of AttributeProto.AttributeType.
 void print_attributes(const op_schema &row) {
     const auto number_of = [](attribute_kind kind) {
         switch (kind) {

@@ -1,4 +1,4 @@
-// Runs of models: values by hand, exactness where oneDNN alone is not exact, many threads.
+// Runs give the values worked out by hand, are exact where oneDNN alone is not, and may go on many threads at once.
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -57,10 +57,10 @@ TEST(model_run, zero_points_of_each_matrix_by_hand) {
             (std::vector<std::int32_t> {16, 16, -16, 126 + 248 + 366}));
 }
 
-/// x all of one value, w all of another: inner times their product, beyond 2^24 and beyond 2^31.
+/// x has one value throughout, w another. The sum is `inner` times their product, beyond 2^24 and beyond 2^31.
 template <typename X>
 void expect_exact(onnx::element_type type, X x, std::int8_t w, std::int64_t inner) {
-    for (const std::int64_t rows : {1, 5, 17}) { // by make_few_rows_slice, where it is, and by others
+    for (const std::int64_t rows : {1, 5, 17}) { // by make_few_rows_slice where the processor has it, and by other slices
         auto g = product_graph();
         g.inputs = {{"x", type, dims {rows, inner}}};
         g.outputs = {{"y"}};
@@ -83,7 +83,7 @@ TEST(model_run, long_sums_are_exact_and_wrap) {
     }
 }
 
-/// A product of those extents, x and w from fixed sequences with all their values, beside exact sums.
+/// Compares a product with exact sums. x and w come from fixed sequences that have all values of their types.
 template <typename X>
 void expect_exact_elements(onnx::element_type type, std::size_t rows, std::size_t inner, std::size_t columns) {
     auto g = product_graph();
@@ -138,7 +138,7 @@ TEST(model_run, pooling_by_hand) {
 
 using integers = std::vector<std::int64_t>;
 
-// 2^43 taps, of which one is no padding.
+// 2^43 taps, all but one of them padding.
 TEST(model_run, pooling_visits_no_padding) {
     constexpr std::int64_t rows = std::int64_t {1} << 21, columns = std::int64_t {1} << 22;
     const auto g = one_node({"MaxPool", "", "", {"x"}, {},
@@ -167,12 +167,12 @@ graph padded_convolution(std::int64_t pad) {
 }
 
 TEST(model_run, convolutions_padded_far) {
-    for (const std::int64_t pad : {1 << 15, 1 << 17}) { // by oneDNN, and where its code would be too long
+    for (const std::int64_t pad : {1 << 15, 1 << 17}) { // by oneDNN; and where its generated code would be too long
         std::vector<std::int32_t> expected(static_cast<std::size_t>(pad + 1));
         expected.back() = -15;
         EXPECT_EQ(run<std::int32_t>(padded_convolution(pad), std::vector<std::uint8_t> {5}, expected.size()), expected);
     }
-    model::parse(write(padded_convolution(1 << 30)), "m.onnx"); // is loaded at once
+    model::parse(write(padded_convolution(1 << 30)), "m.onnx"); // loads without delay
 }
 
 // oneDNN counts rows in int, and divides by zero.

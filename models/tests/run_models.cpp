@@ -1,7 +1,7 @@
-// Runs models for a test in another language. A line of standard input is a run, its fields separated by tabs: the
-// model's file, whether to fuse (0 or 1), the number of threads, a file of bytes for each input, and then one for each
-// output, which is written. Prints for each line "ok", the type and the shape of each output, and the patterns of the
-// stages; or the error.
+// Runs models for a test in another language. Each line of standard input is a run, with fields separated by tabs: the
+// model's file, whether to fuse (0 or 1), the number of threads, a file of bytes for each input, and a file to write
+// for each output. It prints for each line "ok", the type and the shape of each output, and the patterns of the stages;
+// or the error.
 #include <fstream>
 #include <iostream>
 #include <numeric>
@@ -48,7 +48,7 @@ std::string run(const std::vector<std::string> &fields) {
         results.emplace_back(bytes_of(port), '\xa5');
     for (auto &bytes : results)
         outputs.push_back(bytes.data());
-    for (int again = 0; again < 2; ++again) // the second run finds what the first one left
+    for (int again = 0; again < 2; ++again) // the second run reuses the state of the first
         model.run(inputs, outputs);
     for (const auto &bytes : results)
         std::ofstream(fields.at(field++), std::ios::binary) << bytes;

@@ -1,5 +1,5 @@
-// What a caller sets for a model, or has set for itself: numbers of threads, and the floating-point environment, which
-// neither matters nor changes.
+// A model accepts any number of threads from 0 on, and neither depends on nor changes the caller's floating-point
+// environment.
 #include <limits>
 #include <set>
 #include <sstream>
@@ -21,7 +21,8 @@ void rescale(graph_builder &b, const dims &bias_shape, std::size_t channels) {
     b.cast(type::float32).mul(5).mul(0x1p-10F);
 }
 
-/// From floats to floats, both subnormal: a layer of each kind, large enough for several threads.
+/// A network with a layer of each kind, whose inputs and outputs are subnormal floats. It is large enough for several
+/// threads.
 graph network() {
     graph_builder b({type::float32, {2, 3, 32, 32}});
     b.quantize(type::uint8, 0x1p-140F, 9);
@@ -48,12 +49,12 @@ std::vector<float> subnormal_inputs() {
     return x;
 }
 
-/// Made where nothing traps.
+/// Built while no exception traps.
 struct job {
     std::string bytes = write(network());
     std::vector<float> x = subnormal_inputs();
 
-    /// The bits of what the network gives, loaded and run here.
+    /// Loads and runs the network under the current environment; the bits of its result.
     std::vector<std::uint32_t> results(int threads, bool fuse) const {
         model_options options;
         options.threads = threads;
@@ -68,7 +69,7 @@ struct job {
 TEST(model_settings, any_number_of_threads_will_do) {
     const job j;
     const auto expected = j.results(1, true);
-    testing::internal::CaptureStderr(); // where TBB warns
+    testing::internal::CaptureStderr(); // TBB warns there
     for (const int threads : {2, 1000, 10'000'000, std::numeric_limits<int>::max()})
         EXPECT_EQ(j.results(threads, true), expected) << threads;
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
@@ -105,7 +106,7 @@ std::vector<unsigned> roundings_flushings_and_traps() {
     return words;
 }
 
-/// A program each, as ctest runs them: oneDNN keeps what it has made once, and TBB the control word of a thread's
+/// ctest runs each case in a separate process: oneDNN caches primitives, and TBB keeps the control word of a thread's
 /// arena.
 class model_float_environment : public testing::TestWithParam<unsigned> {};
 

@@ -20,7 +20,7 @@ std::string text_of(const tensor &t) {
             + (t.strides.empty() ? "" : " strides " + text_of(t.strides));
 }
 
-/// Null when there is nothing, so that what is known beforehand cannot be looked at.
+/// Null for an empty buffer, so that a read of a buffer whose values the statement knows crashes.
 const void *pointer_to(const guarded_buffer &buffer) {
     return buffer.size() == 0 ? nullptr : buffer.data();
 }
@@ -61,8 +61,8 @@ std::string describe(const quantization &q) {
 
 namespace {
 
-/// Under fpmath mode `any` onednn is held to the rule where scales are in the guard and src has no NaN:
-/// beyond that it cannot know at prepare what comes at run.
+/// Whether the onednn kernel must obey the rule. Under fpmath mode `any` it does where scales and zero points are in
+/// the guard and src has no NaN: values given at run are unknown when it prepares.
 bool rule_binds_onednn(const sample &s) {
     if (s.q.rule != numerics::any || s.q.dir == direction::dequantize) return true;
     const auto within_guard = [&](std::size_t i) {

@@ -1,4 +1,4 @@
-// A statement computed through the direct API in guarded buffers, and compared with the oracle.
+// Runs a statement through the direct API in guarded buffers, and compares the result with the oracle.
 #pragma once
 
 #include <string>
@@ -19,17 +19,17 @@ std::vector<std::byte> bytes_of(const std::vector<T> &values) {
     return {bytes.begin(), bytes.end()};
 }
 
-/// The elements from the first to the last, gaps included.
+/// Bytes from the first element to the last, gaps included.
 std::size_t bytes_spanned(const tensor &t);
 
-/// What to run and what has to come out.
+/// A statement, its inputs and the expected dst.
 struct sample {
     quantization q;
     oracle::inputs in;
     std::vector<std::byte> expected; // with guarded_buffer::pattern in the gaps
 
     sample() = default;
-    /// Asks the oracle.
+    /// `expected` is computed by the oracle.
     sample(quantization statement, oracle::inputs inputs);
 };
 
@@ -38,12 +38,12 @@ struct placement {
     std::size_t src_offset = 0, dst_offset = 0; // bytes
 };
 
-/// A sample in memory, in which it is run again and again.
+/// A sample in guarded memory, which may be run repeatedly.
 class guarded_sample {
   public:
     explicit guarded_sample(const sample &s, const placement &p = {});
 
-    /// Runs op, and says where the result differs or what else was touched.
+    /// Runs op. A failure names the element that differs, or the buffer that was overrun.
     testing::AssertionResult computed_right_by(const operation &op);
 
   private:
@@ -51,16 +51,16 @@ class guarded_sample {
     guarded_buffer src_, scales_, zero_points_, second_scales_, bias_, dst_;
 };
 
-/// Runs several variants, with buffers that end at a page without access and with ones that begin behind one.
+/// Runs several variants, with buffers that end before an inaccessible page and with buffers that begin after one.
 testing::AssertionResult computed_right(const sample &s, const std::vector<variant> &variants);
 
-/// All variants that compute the statement: those that must, and onednn where it takes it all the same.
+/// All variants that compute the statement. onednn is among them where it accepts a statement that it need not.
 std::vector<variant> variants_for(const sample &s);
 
-/// Whether dst is as expected: any NaN equals any NaN, and fpmath mode `any` is a rule.
+/// Whether dst is as expected. Any NaN equals any NaN, and fpmath mode `any` allows the results of its rule.
 testing::AssertionResult result_right(const sample &s, const std::vector<std::byte> &dst);
 
-/// The statement in a line.
+/// The statement in one line.
 std::string describe(const quantization &q);
 
 } // namespace dynquant::test

@@ -10,8 +10,8 @@
 namespace dynquant::test {
 namespace {
 
-/// What follows the largest finite number: infinity and then NaN, or NaN alone; or neither, where NaN is what -0 would
-/// be, or there is none.
+/// The codes after the largest finite number: infinity and then NaN; NaN alone; or nothing, where NaN has the code of
+/// -0 or does not exist.
 enum class beyond { infinity, nan, nan_is_minus_0, nothing };
 
 /// A binary floating-point format, as its specification gives it.
@@ -41,7 +41,7 @@ float power_of_two(int exponent) {
             exponent >= -126 ? static_cast<std::uint32_t>(exponent + 127) << 23 : 1U << (exponent + 149));
 }
 
-/// What the bits of a finite number stand for. Without sign.
+/// The value of a finite number's bits, which have no sign.
 exact::real magnitude_from(const format &f, std::uint32_t bits) {
     const auto exponent = static_cast<int>(bits >> f.fraction_bits), least = exponent == 0 ? 1 : exponent;
     const auto fraction = bits & ((1U << f.fraction_bits) - 1);
@@ -56,7 +56,7 @@ exact::real middle(const format &f, std::uint32_t bits) {
     return magnitude_from(finer, 2 * bits + 1);
 }
 
-/// The bits of the nearest number without sign; after the highest, if there is nothing nearer, what would be the next.
+/// The bits of the nearest number, without sign. A value above the highest number may give the code after it.
 std::uint32_t nearest_magnitude(const format &f, const exact::real &value) {
     std::uint32_t low = 0, high = f.highest; // the last number that is not above
     while (low < high) {

@@ -1,4 +1,4 @@
-// Environment variables and floating-point state that a test changes and puts back.
+// Environment variables and floating-point state that a test changes and restores.
 #pragma once
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Numbers in integer arithmetic, for the oracle: no floating-point instruction is used.
+// Exact numbers for the oracle, in integer arithmetic: no floating-point instruction is used.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct real {
     bool more = false;
 };
 
-/// A value, of which `value` is looked at when it is finite, and else its sign.
+/// A floating-point number. If it is not finite, only the sign of `value` counts.
 struct number {
     enum class kind { finite, infinite, nan } is = kind::finite;
     real value = {};
@@ -25,7 +25,7 @@ struct number {
     bool zero() const { return finite() && value.magnitude == 0; }
 };
 
-/// The significand's bits, the weight of the least bit of all, and the largest exponent: 24, -149, 127 for f32.
+/// The bits of a significand, the exponent of the least subnormal, and the largest exponent: 24, -149, 127 for f32.
 struct binary_format {
     int significand_bits, least_exponent, largest_exponent;
 };
@@ -33,32 +33,33 @@ struct binary_format {
 int width(wide value);
 
 real of_integer(std::int64_t value);
-/// A finite float.
+/// `value` must be finite.
 real of_float(float value);
 number number_of(float value);
 
 /// Drops the last `drop` bits, rounding to nearest, ties to even.
 wide shift_to_nearest_even(const real &r, int drop);
 
-/// To nearest, ties to even, as if the exponent had no upper end; a magnitude with `more` must have more bits.
+/// Rounds to nearest, ties to even, without an upper limit of the exponent. A magnitude with `more` must have more than
+/// `significand_bits` bits.
 real rounded(real r, int significand_bits, int least_exponent);
-/// The same, and beyond the largest number infinity.
+/// Rounds to nearest, ties to even; infinity beyond the largest number.
 number rounded(const number &n, const binary_format &to);
 
 /// The nearest float. A magnitude with `more` must have over 24 bits.
 float to_float(const real &r);
 
-/// a + b. What does not fit in 128 bits is far below the last bit of a float, and becomes `more`.
+/// a + b. Bits that do not fit in 128 are far below the last bit of a float, and become `more`.
 real sum(real a, real b);
 number sum(const number &a, const number &b);
-/// To 73 bits or more and `more`, of magnitudes below 2^53.
+/// a / b to at least 73 bits and `more`; both magnitudes are below 2^53.
 number quotient(const number &a, const number &b);
 
-/// Whether |a| > |b|, and whether they are equal. Neither has `more`.
+/// |a| > |b| and |a| == |b|. Neither operand has `more`.
 bool above(real a, real b);
 bool equal(real a, real b);
 
-/// RNE(n), and beyond +-2^40 that. Not for NaN.
+/// RNE(n), clamped to +-2^40. n is not NaN.
 std::int64_t to_integer(const number &n);
 
 } // namespace dynquant::test::exact

@@ -1,5 +1,5 @@
-// Memory in which an access out of bounds cannot go unnoticed: pages without access before and behind,
-// and a pattern in the bytes between.
+// A buffer that detects every access out of bounds: inaccessible pages surround it, and a pattern fills the bytes
+// between.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ class guarded_buffer {
     /// Whether the bytes around the buffer are untouched.
     bool intact() const;
 
-    /// What the buffer and the bytes around it hold at first.
+    /// The initial value of every byte of the buffer and around it.
     static constexpr std::byte pattern {0xa5};
 
   private:

@@ -66,8 +66,8 @@ float divide(float a, float b) {
     if (is_nan(a) || is_nan(b) || (is_zero(a) && is_zero(b)) || (is_infinite(a) && is_infinite(b))) return nan;
     if (is_infinite(a) || is_zero(b)) return infinity(negative);
     if (is_infinite(b) || is_zero(a)) return zero(negative);
-    // Both mantissas are below 2^24; the divisor's is brought to exactly 24 bits and the dividend's to
-    // 64, so that the quotient has 40 bits or more.
+    // Both mantissas are below 2^24. The divisor's is scaled to exactly 24 bits and the dividend's to 64, so the
+    // quotient has 40 bits or more.
     real x = exact::of_float(a), s = exact::of_float(b);
     const int up_x = 64 - exact::width(x.magnitude), up_s = 24 - exact::width(s.magnitude);
     const auto dividend = static_cast<std::uint64_t>(x.magnitude << up_x);
@@ -158,7 +158,7 @@ void for_each_element(const quantization &q, F &&f) {
     }
 }
 
-/// Of type s32.
+/// An element of type s32.
 std::int64_t scale_integer(const quantization &q, const inputs &in, std::int64_t i) {
     if (q.scales.values.empty()) return integer_from(data_type::s32, get_bits(data_type::s32, in.scales.data(), i));
     return static_cast<std::int64_t>(q.scales.values[static_cast<std::size_t>(i)]);
@@ -200,7 +200,7 @@ std::uint32_t result_of_onnx(const quantization &q, const inputs &in, std::int64
     return quantize_onnx(of, q.dst.type, q.saturate);
 }
 
-/// Parameter i of those that the statement knows, or of the buffer.
+/// Parameter i, from the values that the statement knows or else from the buffer.
 float multiplier_at(const parameter &p, const std::vector<std::byte> &buffer, std::int64_t i) {
     if (p.values.empty()) return real_at(p.type, buffer, i);
     return static_cast<float>(p.values[static_cast<std::size_t>(i)]);
@@ -240,7 +240,7 @@ std::uint32_t result_of(const quantization &q, const inputs &in, std::int64_t sr
     return static_cast<std::uint32_t>(quantize(x, scale, zero_point_at(q, in, p), lowest, highest));
 }
 
-/// Whether one element of dst, not equal to what is expected, is right all the same.
+/// Whether one element of dst is right although it differs from the expected one.
 bool allowed(const quantization &q, const inputs &in, std::uint32_t expected, std::uint32_t given, std::int64_t src,
         std::int64_t p) {
     if (!is_integer(q.dst.type)) return is_nan(real_from(q.dst.type, expected)) && is_nan(real_from(q.dst.type, given));

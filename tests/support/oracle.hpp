@@ -1,6 +1,6 @@
-// The formulas of the numerics contract in integer arithmetic. No floating-point instruction is used, so
-// neither the processor's rounding nor its flags can make the oracle and a kernel wrong alike, and
-// nothing is shared with the library but the statement.
+// The oracle: the formulas of the numerics contract in integer arithmetic. It uses no floating-point instruction, so
+// the processor's rounding mode and flags cannot make the oracle and a kernel wrong in the same way. It shares nothing
+// with the library except the statement.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ std::int64_t quantize(float x, float s, std::int64_t zp, std::int64_t lowest, st
 /// f32(f32(q - zp) * s).
 float dequantize(std::int64_t q, float s, std::int64_t zp);
 
-/// clamp(RNE(f)) in [lowest, highest]; NaN gives lowest. f = f32(f32(sum + bias) * scale), the sum wrapping; then
-/// f = f32(f * second_scale), if there is one; with relu negative f are 0.
+/// clamp(RNE(f)) in [lowest, highest]; NaN gives lowest. f = f32(f32(sum + bias) * scale), where sum + bias wraps; then
+/// f = f32(f * second_scale), if there is one; with relu a negative f becomes 0.
 struct requantization {
     float scale = 1;
     std::optional<float> second_scale = {};
@@ -29,8 +29,8 @@ struct requantization {
 };
 std::int64_t requantize(std::int64_t sum, const requantization &by, std::int64_t lowest, std::int64_t highest);
 
-/// Whether `given` is allowed for x under fpmath mode `any`: strict's result, or inside the guard that of
-/// x * (1 / s) + zp with the sum rounded after the product or both at once.
+/// Whether `given` is allowed for x under fpmath mode `any`. Allowed are strict's result and, inside the guard, that of
+/// x * (1 / s) + zp, where the product is rounded before the sum or not at all (fused).
 bool allows_any(std::int64_t given, float x, float s, std::int64_t zp, std::int64_t lowest, std::int64_t highest);
 
 /// Single operations, rounded to nearest even.
@@ -39,17 +39,18 @@ float multiply(float a, float b);
 float add(float a, float b);
 float from_integer(std::int64_t value);
 
-/// The buffers of a statement, as bytes. Values that the statement knows are left out.
+/// The input buffers of a statement, as bytes. Buffers of known values are empty.
 struct inputs {
     std::vector<std::byte> src, scales, zero_points, second_scales = {}, bias = {};
 };
 
-/// What is wrong with `given`, a dst that run() would have made `expected`: an element (where any NaN
-/// equals any NaN, and fpmath mode `any` is a rule) or a byte between elements. Empty when all is right.
+/// Describes the first error in the dst `given`, where run() gives `expected`: a wrong element or a changed byte
+/// between elements. Empty if there is none. Any NaN equals any NaN, and fpmath mode `any` allows the results of its
+/// rule.
 std::string disagreement(const quantization &q, const inputs &in, const std::vector<std::byte> &expected,
         const std::vector<std::byte> &given);
 
-/// dst, of which the bytes between elements are those of `before`.
+/// Computes dst. The bytes between elements are those of `before`.
 std::vector<std::byte> run(const quantization &q, const inputs &in, std::vector<std::byte> before);
 
 } // namespace dynquant::test::oracle

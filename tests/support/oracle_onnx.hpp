@@ -15,7 +15,7 @@ struct onnx_operands {
 };
 
 exact::number number_of_integer(std::int64_t value);
-/// What the bits of a type stand for.
+/// The value of an element's bits.
 exact::number number_from(data_type type, std::uint32_t bits);
 
 /// The bits of clamp(RNE(src / scale) + zp), or of RNE(src / scale + zp) where dst is a float.

@@ -1,4 +1,4 @@
-// What nearly every file of the tests includes, compiled once for each program of several files.
+// Precompiled header: what nearly every test file includes.
 #pragma once
 
 #include <algorithm>

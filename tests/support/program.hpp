@@ -1,4 +1,4 @@
-// Programs, run as a user runs them, in a folder of their own.
+// Runs a program as a user does, in a temporary folder.
 #pragma once
 
 #include <cstdlib>
@@ -12,7 +12,7 @@
 
 namespace dynquant::test {
 
-/// A new folder that goes away with its contents.
+/// A temporary folder, removed with its contents by the destructor.
 class scratch_folder {
   public:
     scratch_folder() {
@@ -37,7 +37,7 @@ struct outcome {
     std::string out, err;
 };
 
-/// Runs a program by the shell with the folder as the current one, where its output is left as well.
+/// Runs a program by the shell in `folder`, which also receives the files of its output.
 inline outcome run_program(const std::filesystem::path &folder, const std::string &environment,
         const std::string &program, const std::string &arguments) {
     const auto command = "cd '" + folder.string() + "' && " + environment + " '" + program + "' " + arguments

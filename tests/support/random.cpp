@@ -18,7 +18,7 @@ std::uint64_t read_seed() {
     return value;
 }
 
-/// `value` moved by some floats up or down.
+/// `value` moved up or down by a few floats.
 float neighbour(float value, std::int64_t steps) {
     const float toward = steps > 0 ? INFINITY : -INFINITY;
     for (auto left = std::abs(steps); left > 0; --left)
@@ -94,7 +94,7 @@ std::vector<std::int64_t> random_zero_points(
 float random_real(random_source &random, const std::vector<float> &scales, std::int64_t zp) {
     const float scale = random.one_of(scales);
     const auto kind = random.within(1, 100);
-    if (kind <= 60) { // at a tie, or some floats beside it
+    if (kind <= 60) { // at a tie, or a few floats beside it
         const double integer = static_cast<double>(random.within(-140, 270) - zp) + 0.5;
         return neighbour(static_cast<float>(integer * scale), random.within(-3, 3));
     }
@@ -126,7 +126,7 @@ sample random_sample(random_source &random, quantization q, parameters kind) {
             q.scales.values.empty() ? scales : std::vector<float>(q.scales.values.begin(), q.scales.values.end());
     const auto bytes = bytes_spanned(q.src);
     if (bytes == 0 || count == 0) return {q, in};
-    // Large buffers repeat themselves; the period is a prime, so that no row meets it.
+    // Large buffers repeat a drawn sequence. Its period is prime, so no row length is a multiple of it.
     const std::size_t period = 65521;
     if (q.dir == direction::quantize) {
         std::vector<float> values(bytes * 8 / static_cast<std::size_t>(bits_in(q.src.type)));
@@ -162,7 +162,7 @@ dims random_dims(random_source &random) {
     return extents;
 }
 
-/// Strides under which no two elements meet: the dims nest in a random order, with random gaps.
+/// Strides under which no two elements overlap: the dims nest in a random order, with random gaps.
 dims random_strides(random_source &random, const dims &extents) {
     if (random.chance(30)) return {};
     std::vector<std::size_t> order(extents.size());
@@ -181,7 +181,7 @@ dims random_strides(random_source &random, const dims &extents) {
     return strides;
 }
 
-/// src may also repeat itself.
+/// Strides of src, under which elements may overlap.
 dims random_src_strides(random_source &random, const dims &extents) {
     auto strides = random_strides(random, extents);
     if (strides.empty() || random.chance(70)) return strides;

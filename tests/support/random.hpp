@@ -1,5 +1,5 @@
-// Random statements and data that look for trouble: ties and their neighbours, saturation, special values,
-// strides with gaps, permutations and broadcasts.
+// Random statements and data, biased towards hard cases: ties and their neighbours, saturation, special values, strides
+// with gaps, permutations and broadcasts.
 #pragma once
 
 #include <random>
@@ -8,12 +8,12 @@
 
 namespace dynquant::test {
 
-/// DYNQUANT_TEST_SEED, or always the same number. Printed at first use.
+/// DYNQUANT_TEST_SEED, or a fixed number without it. Printed at first use.
 std::uint64_t seed();
 
 class random_source {
   public:
-    /// `stream` keeps apart the numbers of different tests and iterations.
+    /// Different streams, such as those of tests or iterations, give different numbers.
     explicit random_source(std::uint64_t stream)
         : engine_(seed() * 0x9e3779b97f4a7c15u + stream) {}
 
@@ -31,34 +31,34 @@ class random_source {
     std::mt19937_64 engine_;
 };
 
-/// NaNs, quiet and signalling, of both signs: those with bits that a float of 16 bits has no room for are easily made
-/// infinite, and 0x7fffffff is easily made to wrap around.
+/// NaNs, quiet and signalling, of both signs. Truncation to 16 bits can make infinity of NaNs whose set bits are all
+/// low, and rounding by an addition can wrap 0x7fffffff.
 std::vector<float> various_nans();
 
-/// How wild the parameters are.
+/// The range of random parameters.
 enum class parameters {
-    tame,  // what a calibration gives: positive scales, zero points of 8 bits
-    fast,  // within the fast division's guard, and at its edges
-    mixed, // within it and beyond
+    tame,  // as calibration gives them: positive scales, zero points of 8 bits
+    fast,  // within the fast division's guard, its ends included
+    mixed, // within the guard and beyond
 };
 
 std::vector<float> random_scales(random_source &random, parameters kind, std::int64_t count);
 std::vector<std::int64_t> random_zero_points(
         random_source &random, parameters kind, data_type type, std::int64_t count);
 
-/// Values around the ties and the ends of the range that these parameters give, and special values.
+/// A value next to a tie or an end of dst's range under these parameters, or a special value.
 float random_real(random_source &random, const std::vector<float> &scales, std::int64_t zp);
 
-/// Data for a statement; known values are left as they are, others are drawn.
+/// Draws the values that the statement does not know.
 sample random_sample(random_source &random, quantization q, parameters kind);
 
-/// dims, strides and the block of a statement.
+/// Draws dims, strides and the block of a statement.
 quantization random_layout(random_source &random);
 
-/// Any statement of oneDNN's rules that check() accepts, of up to some thousand elements.
+/// Draws a statement under oneDNN's rules that check() accepts, of up to a few thousand elements.
 sample random_statement(random_source &random);
 
-/// How many parameters a statement has.
+/// The number of scales of a statement.
 std::int64_t parameter_count(const quantization &q);
 
 } // namespace dynquant::test

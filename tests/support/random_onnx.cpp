@@ -10,7 +10,7 @@ std::uint32_t any_bits(random_source &random) {
     return std::bit_cast<std::uint32_t>(random.any_float());
 }
 
-/// So many elements, each of them drawn as bits.
+/// `count` elements; draw() gives the bits of each.
 template <typename Draw>
 std::vector<std::byte> elements(data_type type, std::int64_t count, Draw &&draw) {
     std::vector<std::byte> bytes(bytes_for(type, count));
@@ -42,7 +42,7 @@ std::uint32_t random_zero_point(random_source &random, data_type type) {
     return is_integer(type) && random.chance(50) ? static_cast<std::uint32_t>(random.within(0, 1)) : any_bits(random);
 }
 
-/// At a tie between two numbers of the type, or near it: whole numbers and halves, or what narrow floats have.
+/// A tie between two numbers of the type. For integers also a whole number.
 double random_target(random_source &random, data_type type) {
     if (is_integer(type)) {
         const auto [lowest, highest] = range_of(type);

@@ -1,4 +1,4 @@
-// Random statements under numerics::onnx, whose types are given: data that looks for trouble in each of them.
+// Random statements under numerics::onnx for given types, with data biased towards the hard cases of each type.
 #pragma once
 
 #include "random.hpp"
@@ -11,7 +11,7 @@ struct onnx_types {
     std::optional<data_type> zero_points;
 };
 
-/// All that check() accepts for a quantized type.
+/// All combinations of types that check() accepts for a quantized type.
 std::vector<onnx_types> onnx_types_with(data_type quantized);
 
 /// Layout, parameters, data and the type of the division are drawn.

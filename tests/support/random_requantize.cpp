@@ -83,7 +83,7 @@ sample random_requantization(random_source &random) {
     const auto elements = static_cast<std::int64_t>(bytes_spanned(q.src) / 4);
     in.src.resize(bytes_spanned(q.src));
     for (std::int64_t i = 0; i < elements && count > 0; ++i) {
-        // Whichever parameter the element has, some will meet the one that theirs was drawn for.
+        // The element's own parameters are not known here. Some elements meet the parameters that they are drawn for.
         const auto p = static_cast<std::size_t>(random.within(0, static_cast<std::int64_t>(count) - 1));
         const auto sum = random_sum(random, m.product(p)) - (biases.empty() ? 0 : biases[p]);
         set_bits(data_type::s32, in.src.data(), i, static_cast<std::uint32_t>(sum));

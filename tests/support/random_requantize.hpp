@@ -5,8 +5,8 @@
 
 namespace dynquant::test {
 
-/// Layout, parameters and data are drawn: multipliers as networks have them and beyond, sums whose results lie at ties
-/// and at the ends of the range, sums that wrap.
+/// Draws layout, parameters and data: multipliers as networks have them and beyond, sums whose results are ties or ends
+/// of the range, sums that wrap.
 sample random_requantization(random_source &random);
 
 } // namespace dynquant::test

@@ -1,5 +1,5 @@
-// Fewer cases for the slowest tests. With DYNQUANT_TEST_SAMPLE=N they try one case of N: 7 under the gate's sanitizers,
-// 1 in .ci/full. CONTRIBUTING.md names them.
+// Samples the cases of the slowest tests. With DYNQUANT_TEST_SAMPLE=N these tests try every Nth case: N is 7 under the
+// gate's sanitizers and 1 in .ci/full. CONTRIBUTING.md names the tests.
 #pragma once
 
 #include <charconv>
@@ -10,11 +10,10 @@
 
 namespace dynquant::test {
 
-/// Says of each case in turn whether to try it. A prime N that divides the length of no nested loop meets each value of
-/// each.
+/// Selects every Nth case. A prime N that divides the length of no nested loop meets each value of each loop.
 class case_sampler {
   public:
-    /// Without the variable one case of `otherwise`.
+    /// `otherwise` is N where the variable is not set.
     explicit case_sampler(unsigned otherwise = 1)
         : step_(otherwise) {
         const char *text = std::getenv("DYNQUANT_TEST_SAMPLE");

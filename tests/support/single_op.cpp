@@ -80,7 +80,7 @@ std::vector<T> narrow(const std::vector<int> &values) {
     return result;
 }
 
-/// Executes; dst's bytes.
+/// Executes and returns the bytes of dst.
 std::vector<std::byte> execute(
         const single_op &op, const variant &v, const std::vector<std::byte> &src, tensor &dst_tensor) {
     const auto compiled = op.compile(v);

@@ -1,4 +1,4 @@
-// One op of the family, stated in the words of its specification, and run through the graph API.
+// States one quantization op in the terms of its specification, and runs it through the graph API.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace dg = dynquant::graph;
 
 using integer_type = dg::logical_tensor::data_type;
 
-/// An op and its tensors. Integers are widened, whatever their type; a tensor with strides is its
-/// elements in row-major order of the index.
+/// An op and its tensors. Integers of all types are widened. Elements are in row-major order of the index, whatever the
+/// strides.
 struct single_op {
     dg::op::kind kind;
     dims shape;
@@ -38,10 +38,10 @@ struct single_op {
     bool quantizes() const { return kind == dg::op::kind::DynamicQuantize || kind == dg::op::kind::Quantize; }
     bool dynamic() const { return kind == dg::op::kind::DynamicQuantize || kind == dg::op::kind::DynamicDequantize; }
 
-    /// The src, scales, zps and dst of the graph, by id.
+    /// Ids of the graph's logical tensors.
     enum id : std::size_t { src, scales_port, zps_port, dst };
 
-    /// Logical tensors as compile is to see them.
+    /// Logical tensors that compile is given.
     std::vector<dg::logical_tensor> inputs() const;
     dg::logical_tensor output() const;
 

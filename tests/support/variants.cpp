@@ -58,7 +58,7 @@ bool of_onednn(const quantization &q) {
     return !q.zero_points || one_of(q.zero_points->type, {s8, u8, s32, s4, u4});
 }
 
-/// Whether QuantizeLinear's integers are computed: from reals by reals, with zero points of their own type.
+/// Whether these are types of QuantizeLinear to integers: src and scales are reals, zero points have the type of dst.
 bool native_quantizes_onnx(const quantization &q) {
     using enum data_type;
     if (!is_real(q.src.type) || !is_real(q.scales.type)) return false;
@@ -75,7 +75,7 @@ bool classic(const quantization &q) {
     return is(q.src.type) && is(q.dst.type) && is(q.scales.type) && (!q.zero_points || is(q.zero_points->type));
 }
 
-/// Whether it dequantizes q.
+/// Whether the native kernel dequantizes q.
 bool native_dequantizes(const quantization &q) {
     using enum data_type;
     if (q.scales.type == s32 || q.scales.type == f8_e8m0 || q.src.type == f6_e2m3 || q.src.type == f6_e3m2)
@@ -83,7 +83,7 @@ bool native_dequantizes(const quantization &q) {
     return q.src.type != u32 || !q.zero_points || q.zero_points->type == u32;
 }
 
-/// Whether it quantizes q.
+/// Whether the native kernel quantizes q.
 bool native_quantizes(const quantization &q) {
     using enum data_type;
     if (!is_integer(q.dst.type))

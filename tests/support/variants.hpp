@@ -1,5 +1,4 @@
-// The ways to compute that a test runs over: each kernel, and the native one with each instruction set
-// that this processor has.
+// The variants that a test runs: each kernel, and the native kernel with each instruction set of this processor.
 #pragma once
 
 #include <ostream>
@@ -16,21 +15,21 @@ struct variant {
 
     /// Options that force it.
     options forced() const { return {kernel, max_isa, 0, {}}; }
-    /// "native_avx2", "reference"
+    /// Such as "native_avx2" or "reference".
     std::string name() const;
 };
 
 std::ostream &operator<<(std::ostream &out, const variant &v);
 
-/// The kernels that claim every statement: native with each instruction set, and reference.
+/// The variants of the kernels that compute every op of oneDNN Graph: native with each instruction set, and reference.
 std::vector<variant> universal_variants();
 variant onednn_variant();
-/// Both of the above.
+/// universal_variants() and onednn_variant().
 std::vector<variant> all_variants();
 
-/// What the contract says of who computes what, written from it and not from the kernels' code.
+/// Whether native must compute q. Written from the contract, not from the kernel's code.
 bool native_computes(const quantization &q);
-/// Statements that onednn has to take; it may take more.
+/// Whether the onednn kernel must accept q. It may accept more.
 bool onednn_must_compute(const quantization &q);
 
 } // namespace dynquant::test
