@@ -33,7 +33,7 @@ def matching(names, wanted):
 
 
 def near(names, wanted):
-    """Names, suites and cases that are spelled alike, the nearest first."""
+    """Names, suites and cases with a similar spelling, the nearest first."""
     pieces = set()
     for name in names:
         pieces.add(name)
@@ -42,7 +42,7 @@ def near(names, wanted):
 
 
 def programs_of(build):
-    """[(path, environment, names)] of the test programs but the long ones."""
+    """[(path, environment, names)] of the test programs without the label `long`."""
     result = []
     for line in (build / "tests/programs.txt").read_text().splitlines():
         label, path, *variables = line.split()
@@ -54,7 +54,7 @@ def programs_of(build):
 
 
 def other_tests(build, programs):
-    """ctest's tests that are none of those programs, but the long ones."""
+    """ctest's tests that are none of those programs, without the label `long`."""
     listing = subprocess.run(["ctest", "--test-dir", str(build), "--show-only=json-v1"], check=True, text=True, stdout=subprocess.PIPE)
     paths = {path for path, _, _ in programs}
 
@@ -78,7 +78,7 @@ def main(build, wanted):
         chosen = [c for c in cases if any(matching([c], w) for w in wanted)]
         if chosen:
             print(f"test: {path}", flush=True)
-            # By the patterns, as a command line has no room for all names.
+            # Patterns, because all names may exceed the length of a command line.
             patterns = ":".join(w if any(c in w for c in "*?") else f"*{w}*" for w in wanted)
             failed |= subprocess.run([path, f"--gtest_filter={patterns}"], env=environment).returncode != 0
     chosen = [n for n in others if any(matching([n], w) for w in wanted)]

@@ -15,7 +15,7 @@ OLDEST_OPSET = 10
 
 
 def number(type_str):
-    """"tensor(float)" as a number of TensorProto.DataType; 0 for what is no tensor."""
+    """The number in TensorProto.DataType of a type such as "tensor(float)"; 0 if the type is no tensor."""
     if not type_str.startswith("tensor("):
         return 0
     return TensorProto.DataType.Value(type_str[len("tensor("):-1].upper())
@@ -34,7 +34,7 @@ def expected(schema):
 
 
 def differences(ours, theirs):
-    """What the row says otherwise than ONNX, in words."""
+    """Describes where the row differs from ONNX."""
     names = [(i["name"], i["optional"]) for i in ours["inputs"]]
     if names != [(i["name"], i["optional"]) for i in theirs["inputs"]]:
         yield f"inputs: expected {[i['name'] for i in theirs['inputs']]}, given {ours['inputs']}"

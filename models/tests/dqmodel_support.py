@@ -1,4 +1,4 @@
-"""Float and pre-quantized models, and dqmodel run on files in a folder of its own."""
+"""Builds float and pre-quantized models, and runs dqmodel on files in a temporary folder."""
 
 import os
 import pathlib
@@ -15,7 +15,7 @@ DQMODEL = os.environ["DQMODEL"]
 
 
 def graph_model(nodes, inputs, outputs, constants, opset=13):
-    """Ports are (name, type, shape); constants arrays by name."""
+    """A model. Ports are (name, type, shape); constants are arrays by name."""
     ports = [[helper.make_tensor_value_info(*port) for port in side] for side in (inputs, outputs)]
     initializers = [numpy_helper.from_array(numpy.asarray(value), name) for name, value in constants.items()]
     graph = helper.make_graph(nodes, "graph", *ports, initializers)
@@ -72,7 +72,7 @@ def network():
 
 
 def rescaled_model(*multipliers, out=TensorProto.INT8):
-    """y = the rounded (x W) multiplied, where W is 1."""
+    """y = the rounded product of x W and a multiplier, where W is 1."""
     values = ["f"] + [f"p{i}" for i in range(len(multipliers))]
     multiplications = [
         helper.make_node("Mul", [values[i], f"m{i}"], [values[i + 1]]) for i in range(len(multipliers))

@@ -7,7 +7,7 @@ OPSETS = (11, 13, 21)
 
 
 class Builder:
-    """A graph that grows from its input; `last` is the value that the next node takes."""
+    """A graph that grows from its input; `last` is the input of the next node."""
 
     def __init__(self, opset, seed):
         self.opset = opset
@@ -52,7 +52,7 @@ class Builder:
 
     def rescale(self, muls, inner, shape=(), shifts=False):
         """Cast and one Mul or two (Quant_scale, an integer, and Quant_shift), so that sums of `inner` products fill
-        8 bits. shape: of the multipliers, and of Quant_shift too if it has `shifts`."""
+        8 bits. `shape` is that of the multiplier, and with `shifts` also that of Quant_shift."""
         self.then("Cast", to=TensorProto.FLOAT)
         spread = 73.0 * 100 * inner**0.5
         wanted = 50.0 / spread * self.random.uniform(0.5, 2.0, shape)
@@ -98,7 +98,7 @@ def product(b, op, weights, x_zp=None, w_zp=None, **attributes):
 
 
 def int8_activation(b, op, dtype):
-    """Figure 4's tail: the rescaled values are quantized, and the activation takes them back."""
+    """The end of figure 4: rescaled values are quantized, and dequantized for the activation."""
     b.quantize(np.int8)
     b.dequantize(np.int8, 4.0 / 127)
     b.then(op)
@@ -106,7 +106,7 @@ def int8_activation(b, op, dtype):
 
 
 def fp16_activation(b, op, dtype, quantized_first=True):
-    """Figures 5 and 6."""
+    """The end of figures 5 and 6."""
     if quantized_first:
         b.quantize(np.int8)
         b.dequantize(np.int8, 4.0 / 127)

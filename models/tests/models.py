@@ -1,4 +1,4 @@
-"""The six patterns of pre-quantized models, and what else such models are made of, built with the onnx package."""
+"""Builds the six patterns of pre-quantized models and the other parts of such models with the onnx package."""
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
@@ -7,7 +7,7 @@ from layers import OPSETS, Builder, convolution, fp16_activation, fully_connecte
 # ---- The six patterns ----
 
 def pattern(number, opset, x_dtype, y_dtype, seed, muls=None, per_channel=False, first=True):
-    """A model of one layer. muls: as in the paper's figure, unless given."""
+    """A model of one layer. `muls` defaults to that of the paper's figure."""
     b = Builder(opset, seed)
     rows, inner, columns = b.random.integers(1, 9), b.random.integers(1, 200), b.random.integers(1, 70)
     muls = muls or {1: 2, 2: 1, 3: 1, 4: 2, 5: 2, 6: 1}[number]
@@ -37,7 +37,8 @@ PATTERNS = {1: "fully connected", 2: "fully connected with ReLU", 3: "convolutio
 
 
 def patterns():
-    """(name, model, stages) of all six for each opset, type of x and of y, with one Mul and two, per tensor and per channel."""
+    """(name, model, stages) of the six patterns for each opset, type of x and of y, with one Mul and two, per tensor
+    and per channel."""
     seed = 0
     draw = np.random.default_rng(0)
     for opset in OPSETS:
@@ -55,8 +56,8 @@ def patterns():
 
 
 def layers():
-    """What patterns() leaves out: zero points, other windows, groups, several matrices, shifts of channels; and after each
-    of them anything that a layer may end with."""
+    """Variants that patterns() lacks: zero points, other windows, groups, several matrices, shifts of channels; each
+    with every end that a layer may have."""
     seed = 6000
     tails = {"": lambda b, to: b.quantize(to), " with ReLU": lambda b, to: (b.then("Relu"), b.quantize(to)),
              " with int8 Tanh": lambda b, to: int8_activation(b, "Tanh", to),
@@ -90,7 +91,7 @@ def layers():
 
 
 def near_misses():
-    """What looks like one of the patterns, and is fused in part or not at all; and the stages that there are."""
+    """Models that resemble a pattern but are fused only in part or not at all, and their stages."""
     plain = ["MatMulInteger", "Add", "Cast", "Mul"]
 
     def layer(seed, muls=1):
@@ -145,7 +146,7 @@ def near_misses():
 
 
 def convolution_chains():
-    """Convolutions one after another, whose values lie with the channels last; and what wants them otherwise."""
+    """Consecutive convolutions, whose values have the channels last; and consumers that need another layout."""
     for seed, pool in ((4001, False), (4002, True)):
         b = Builder(13, seed)
         b.input(np.uint8, [2, 3, 11, 10])
@@ -170,7 +171,7 @@ def convolution_chains():
         yield f"convolutions{', MaxPool between' * pool}", b.model(), stages
 
 
-# ---- Around them ----
+# ---- Other parts of models ----
 
 def matmul_models():
     seed = 1000
@@ -263,7 +264,7 @@ def chains():
 
 
 def plain_operators():
-    """Operators by themselves, and graphs of unusual form."""
+    """Single operators, and graphs of unusual form."""
     b = Builder(13, 1)
     b.input(np.int8, [2, 3, 4, 5])
     for perm in ([3, 1, 0, 2], [0, 2, 3, 1], [1, 0, 3, 2]):
@@ -302,7 +303,7 @@ def plain_operators():
         b.then("MaxPool", **attributes)
         yield f"MaxPool of {shape} {attributes}", b.model()
 
-    b = Builder(13, 1)  # an output in the midst, one that is an input, one that is a constant
+    b = Builder(13, 1)  # outputs that are an inner value, an input and a constant
     x = b.input(np.float32, [4])
     first = b.then("Relu")
     b.then("Mul", b.constant(np.float32(2)))

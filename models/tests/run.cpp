@@ -60,7 +60,7 @@ TEST(model_run, zero_points_of_each_matrix_by_hand) {
 /// x has one value throughout, w another. The sum is `inner` times their product, beyond 2^24 and beyond 2^31.
 template <typename X>
 void expect_exact(onnx::element_type type, X x, std::int8_t w, std::int64_t inner) {
-    for (const std::int64_t rows : {1, 5, 17}) { // by make_few_rows_slice where the processor has it, and by other slices
+    for (const std::int64_t rows : {1, 5, 17}) { // by make_few_rows_slice where it exists, and by others
         auto g = product_graph();
         g.inputs = {{"x", type, dims {rows, inner}}};
         g.outputs = {{"y"}};

@@ -1,4 +1,4 @@
-"""Models beside ONNX Runtime, bit for bit: fused and not, on one thread and on several."""
+"""Models give ONNX Runtime's results bit for bit, fused and not, on one thread and on several."""
 import os
 import subprocess
 import sys
@@ -61,8 +61,8 @@ def random_inputs(model, seed):
 
 
 def run_onnxruntime(model, feeds):
-    """ONNX Runtime computes float16 in float, and drops Cast to float16 and back where they meet, and with them the
-    rounding that the model asks for. Not so in one node."""
+    """ONNX Runtime computes float16 in float, and removes a Cast to float16 that meets a Cast from it, which loses the
+    model's rounding. A single node keeps it."""
     half = onnx.TensorProto.FLOAT16
     has_halves = any(value.type.tensor_type.elem_type == half for value in model.graph.value_info)
     values = (runtime.node_by_node if has_halves else runtime.session)(model, feeds)
@@ -70,7 +70,7 @@ def run_onnxruntime(model, feeds):
 
 
 def bits(array):
-    """As integers; all NaN alike."""
+    """The bits as integers, with one code for all NaNs."""
     array = array.copy()
     if np.issubdtype(array.dtype, np.floating):
         array[np.isnan(array)] = np.nan
@@ -78,7 +78,7 @@ def bits(array):
 
 
 def differences(ours, theirs):
-    """Empty when both have the same type, shape and bits, any two NaN being alike."""
+    """Empty if both have the same type, shape and bits. Any NaN equals any NaN."""
     if (ours.dtype, ours.shape) != (theirs.dtype, theirs.shape):
         return f"{ours.dtype} {ours.shape}, expected {theirs.dtype} {theirs.shape}"
     different = bits(ours) != bits(theirs)
@@ -89,7 +89,7 @@ def differences(ours, theirs):
 
 
 def check(runner, name, model, seed, stages=None):
-    """What is wrong, as lines. stages: the patterns of the stages when fused, where that matters."""
+    """Lines that describe errors. `stages` are the expected patterns of the fused stages, if given."""
     onnx.checker.check_model(model)
     feeds = random_inputs(model, seed)
     expected = run_onnxruntime(model, feeds)

@@ -1,5 +1,5 @@
-"""Networks trained on handwritten digits, codified by dqmodel: standard ONNX, as accurate as before, in dynquant the bits
-of ONNX Runtime, and by integers alone at most one step away."""
+"""Networks trained on handwritten digits and codified by dqmodel are standard ONNX, keep their accuracy, give ONNX
+Runtime's bits in dynquant, and differ by at most one step when computed by integers alone."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ from prequantized.digits import split
 from prequantized.dqmodel import DqModel
 
 DQMODEL = DqModel(pathlib.Path(os.environ["DQMODEL"]))
-LARGEST_DROP = 0.5  # points
+LARGEST_DROP = 0.5  # percentage points of accuracy
 
 
 class Digits(unittest.TestCase):
@@ -23,7 +23,7 @@ class Digits(unittest.TestCase):
                     self.assertGreater(o.float_accuracy, 0.95)
                     self.assertLessEqual(o.drop, LARGEST_DROP)
                     self.assertEqual((o.differing, o.differing_unfused), (0, 0))
-                    if variant.activation == "int8":  # in float16 ONNX Runtime leaves roundings out
+                    if variant.activation == "int8":  # in float16 ONNX Runtime omits roundings
                         self.assertEqual(o.differing_session, 0)
                     self.assertLessEqual(o.integer.largest, 1)
 

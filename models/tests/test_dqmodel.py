@@ -1,4 +1,4 @@
-"""dqmodel as a program: what its commands print and write, and what they refuse."""
+"""dqmodel, run as a program, prints, writes and refuses as documented."""
 
 import json
 import unittest

@@ -1,4 +1,4 @@
-"""dqmodel codify as a program: the models that it writes, and what it refuses."""
+"""dqmodel codify, run as a program, writes the right models and refuses others."""
 
 import unittest
 
@@ -52,7 +52,7 @@ class Codify(Program):
         )
 
     def equals_onnxruntime(self, inputs):
-        """q.onnx, run on these: its first result."""
+        """The first result of q.onnx on these inputs."""
         model = onnx.load(self.folder / "q.onnx")
         onnx.checker.check_model(model, full_check=True)
         for name, values in inputs.items():
@@ -82,7 +82,8 @@ class Codify(Program):
             self.assertLess(errors[rescale, ()], 0.05)
 
     def test_float16_is_as_onnxruntime_computes_it_node_by_node(self):
-        # In one session it leaves out the casts to float16 and back: only rounding to 8 bits may tell them apart.
+        # In one session ONNX Runtime removes the casts to float16 and back. Results then differ only by rounding to 8
+        # bits.
         onnx.save(network(), self.folder / "float.onnx")
         x = numpy.random.default_rng(1).normal(size=(50, 2, 6, 6)).astype(numpy.float32)
         self.save("x", x)

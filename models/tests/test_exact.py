@@ -1,4 +1,4 @@
-"""Integer products by weights in halves: the sums that ONNX states, by ONNX Runtime."""
+"""Integer products by weights that are split in two halves give ONNX's exact sums in ONNX Runtime."""
 
 import unittest
 from unittest import mock
@@ -11,7 +11,7 @@ X_TYPES = numpy.uint8, numpy.int8
 
 
 def product(x, w, x_zero_point=None, w_zero_point=None, w_is_input=False):
-    """MatMulInteger by w twice, and the sum of both."""
+    """A model with two MatMulInteger by w, and the sum of both."""
     zero_points = {"xz": x_zero_point, "wz": w_zero_point}
     names = [name if value is not None else "" for name, value in zero_points.items()]
     constants = {"w": w} | {name: value for name, value in zero_points.items() if value is not None}

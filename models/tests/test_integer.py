@@ -1,4 +1,4 @@
-"""Rescaling by integers, as scripts/prequantized states it, on values worked out by hand."""
+"""Rescaling by integers in scripts/prequantized gives values worked out by hand."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""dqmodel run --compare integer: what it follows from the sums of a layer, and what it says where there are no integers."""
+"""dqmodel run --compare integer follows a layer from its sums in integers, and reports where it has none."""
 
 import unittest
 
@@ -46,7 +46,7 @@ class IntegerView(Program):
         onnx.save(model(*arguments, **constants), self.folder / "m.onnx")
         self.save("x", [[5], [1], [3], [254]], numpy.uint8)
         printed = self.prints("run", "m.onnx", "--input", "x.npy", "--compare", "integer").splitlines()
-        return [line for line in printed if ".npy: " not in line]  # what was written
+        return [line for line in printed if ".npy: " not in line]  # not the lines about written files
 
     def test_sums_that_two_casts_take(self):
         again = helper.make_node("Cast", ["sums"], ["g"], to=TensorProto.FLOAT)

@@ -1,4 +1,4 @@
-// Attributes that are wrong: each refused at add_op, with a status and a message that says what to do.
+// Wrong attributes are refused at add_op, with a status and a message that says what is expected.
 #include <cmath>
 #include <limits>
 

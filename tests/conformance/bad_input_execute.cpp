@@ -1,4 +1,4 @@
-// Calls of execute that are wrong: each refused before anything is written.
+// Wrong calls of execute are refused before anything is written.
 #include "graph_support.hpp"
 
 namespace dynquant::test {

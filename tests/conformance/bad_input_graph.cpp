@@ -1,4 +1,4 @@
-// Graphs that are wrong: ids used twice, cycles, calls in the wrong order, engines and kernels that cannot.
+// Wrong graphs are refused: ids used twice, cycles, calls in the wrong order, unsuitable engines and kernels.
 #include "graph_support.hpp"
 #include "support/environment.hpp"
 
@@ -17,7 +17,7 @@ dg::op dequantize(std::size_t id, const lt &src, const lt &dst) {
     return op;
 }
 
-/// Whether a graph with `first` refuses `second`, and keeps only `first`.
+/// Whether a graph with `first` refuses `second` and still holds only `first`.
 testing::AssertionResult second_is_refused(
         const dg::op &first, const dg::op &second, dnnl_status_t status, const std::string &message) {
     dg::graph graph(dg::engine::kind::cpu);
@@ -111,7 +111,7 @@ TEST(cycle, of_two_ops_is_refused) {
 TEST(cycle, is_named_rather_than_its_consumers) {
     dg::graph graph(dg::engine::kind::cpu);
     graph.add_op(dequantize(7, s8(1, {4}), f32(9, {4}))); // reads from the cycle
-    graph.add_op(quantize(6, f32(8, {4}), s8(7, {4})));   // apart from it
+    graph.add_op(quantize(6, f32(8, {4}), s8(7, {4})));   // not connected to the cycle
     graph.add_op(quantize(1, f32(0, {4}), s8(1, {4})));
     graph.add_op(dequantize(2, s8(1, {4}), f32(2, {4})));
     graph.add_op(quantize(3, f32(2, {4}), s8(3, {4})));
@@ -186,7 +186,7 @@ TEST(engine, of_compile_must_be_cpu) {
     const dynamic_op op;
     const auto partition = partition_of(op.make());
     const auto inputs = op.inputs();
-    // A machine without a GPU has no engine of another kind; the core takes the kind alone.
+    // A machine without a GPU cannot create an engine of another kind. The core takes only the kind.
     EXPECT_TRUE(fails(
             [&] {
                 dg::core::compile(*partition.get(), inputs.size(), dg::core::c_structs(inputs.data()), 1,
@@ -203,7 +203,7 @@ TEST(engine, is_refused_when_empty_at_compile) {
 
 TEST(forced_kernel, is_refused_when_it_cannot_compute_the_op) {
     const scoped_variable forced("DYNQUANT_KERNEL", "onednn");
-    const dynamic_op op; // strict: one reorder multiplies by reciprocals
+    const dynamic_op op; // strict: a reorder would multiply by reciprocals
     const auto partition = partition_of(op.make());
     try {
         partition.compile(op.inputs(), {op.dst}, cpu());

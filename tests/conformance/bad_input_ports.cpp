@@ -1,4 +1,4 @@
-// Inputs and outputs that are wrong: refused at add_op when it can be seen there, else at compile.
+// Wrong inputs and outputs are refused at add_op where the error is visible there, else at compile.
 #include <limits>
 
 #include "graph_support.hpp"
@@ -69,7 +69,7 @@ TEST(port_type, of_zps_fits_the_quantized_type) {
     const auto dequantize = [](const lt &src, const lt &zps) {
         return dynamic_op {.which = kind::DynamicDequantize, .src = src, .zps = zps, .dst = f32(3, {2, 4})}.make();
     };
-    EXPECT_NO_THROW(partition_of(dequantize(s4, s8(2, {4})))); // more than the documentation has
+    EXPECT_NO_THROW(partition_of(dequantize(s4, s8(2, {4})))); // an extension of oneDNN's documentation
     EXPECT_TRUE(add_refuses(dequantize(u8(0, {2, 4}), u4), dnnl_invalid_data_type,
             dq + "zps: expected data type s8, u8 or s32 for u8, given u4"));
     EXPECT_TRUE(add_refuses(dynamic_op {.zps = u4}.make(), dnnl_invalid_data_type,

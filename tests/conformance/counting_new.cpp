@@ -1,4 +1,5 @@
-// Apart from the code that allocates, so that no compiler pairs a malloc here with a delete there.
+// Replaces operator new by one that counts. A separate file, so no compiler pairs its allocation with a caller's
+// delete.
 #include "counting_new.hpp"
 
 #include <atomic>
@@ -26,7 +27,7 @@ long dynquant::test::allocations() {
     return calls;
 }
 
-// The standard's other forms call these.
+// The other forms of the standard library call these.
 void *operator new(std::size_t size) {
     return or_throw(allocate(size));
 }

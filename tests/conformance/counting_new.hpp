@@ -1,9 +1,9 @@
-// A program that is linked with counting_new.cpp counts its allocations.
+// A program that links counting_new.cpp counts its allocations.
 #pragma once
 
 namespace dynquant::test {
 
-/// How often operator new was called so far, on any thread.
+/// The number of calls of operator new so far, on all threads.
 long allocations();
 
 } // namespace dynquant::test

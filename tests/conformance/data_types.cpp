@@ -1,5 +1,5 @@
-// Every data type by values worked out by hand, on every kernel that computes it: packing, rounding and
-// saturation. Through the direct API, which takes all combinations.
+// Every data type is packed, rounded and saturated as worked out by hand, on every kernel that computes it. The direct
+// API takes all combinations of types.
 #include <bit>
 #include <cmath>
 #include <numeric>
@@ -31,7 +31,7 @@ std::vector<std::byte> as_bytes(const bytes &values) {
     return encode(u8, {values.begin(), values.end()});
 }
 
-/// Runs q by every kernel that computes it; dst holds 0xa5 at first.
+/// Runs q by every kernel that computes it. dst is filled with 0xa5 before.
 void expect_gives(const quantization &q, const std::vector<std::byte> &src, const std::vector<std::byte> &scales,
         const std::vector<std::byte> &zps, const bytes &expected) {
     for (const auto &v : universal_variants()) {
@@ -59,7 +59,7 @@ TEST(data_types, s4_and_u4_are_dequantized_low_nibble_first) {
 TEST(data_types, s4_and_u4_are_quantized_and_saturate) {
     auto q = statement(direction::quantize, of(f32, {7}), of(s4, {7}), {f32, {7}, {1}});
     const auto src = encode_reals(f32, {1.5f, 2.5f, -100, 100, -8.5f, NAN, 7.4f});
-    expect_gives(q, src, {}, {}, {0x22, 0x78, 0x88, 0xa7}); // 2 2 -8 7 -8 -8 7, and a nibble that is not dst's
+    expect_gives(q, src, {}, {}, {0x22, 0x78, 0x88, 0xa7}); // 2 2 -8 7 -8 -8 7, and an unused nibble
     q.dst.type = u4;
     expect_gives(q, src, {}, {}, {0x22, 0xf0, 0x00, 0xa7}); // 2 2 0 15 0 0 7
 }
@@ -81,7 +81,7 @@ TEST(data_types, a_group_may_span_two_dims) {
 }
 
 TEST(data_types, strides_count_elements_of_4_bits) {
-    // Columns of 3 in src, at an odd distance; rows of 2 in dst, with a gap of one nibble after each.
+    // src has columns of 3 at an odd distance. dst has rows of 2, each followed by a gap of one nibble.
     auto q = statement(direction::quantize, of(f32, {3, 2}), of(u4, {3, 2}, {3, 1}), {f32, {3, 2}, {1}});
     expect_gives(q, encode_reals(f32, {1, 2, 3, 4, 5, 6}), {}, {}, {0x21, 0x35, 0xa4, 0x65});
     q = statement(direction::dequantize, of(u4, {2, 3}, {1, 3}), of(bf16, {2, 3}), {f32, {2, 3}, {1}});
@@ -112,8 +112,8 @@ TEST(data_types, f16_and_bf16_results_are_rounded_twice) {
     expect_gives(q, as_bytes({126}), {}, {}, {0xf0, 0x7b}); // 65016, to 65024: steps of 32
 }
 
-/// 5 * scale lies next to the middle between two numbers of dst's type, and as f32 in it: of the two the even one comes
-/// out, and not the nearer. In units of 2^-26, of which f32 between 1 and 2 are multiples of 8:
+/// 5 * scale is next to the midpoint of two numbers of dst's type, and rounds to that midpoint in f32. The result is
+/// the even number of the two, not the nearer one. In units of 2^-26, where f32 between 1 and 2 are multiples of 8:
 ///   13428327: 5 s is 3 above 67141632, which is 1 + 2^-11. f16 has 1, which is even, and 1 + 2^-10.
 ///   13441433: 5 s is 3 below 67207168, which is 1 + 3 * 2^-11. f16 has 1 + 2^-10 and 1 + 2^-9, which is even.
 ///   13474202: 5 s is 2 above 67371008, which is 1 + 2^-8. bf16 has 1, which is even, and 1 + 2^-7.
@@ -180,7 +180,7 @@ TEST(data_types, f8_is_dequantized_by_a_product) {
     expect_gives(q, as_bytes({1, 0x7c, 0x80, 0x39}), {}, {}, {0, 0x38, 0x80, 0x7f, 0, 0x80, 0xa0, 0x3f});
 }
 
-/// All that may decide: every number of an 8-bit float, the middles between two, and the floats beside each.
+/// All floats that decide the rounding: every number of an 8-bit float, the midpoints, and the floats next to each.
 std::vector<float> floats_around_all(data_type type) {
     std::vector<float> result = {
             INFINITY, -INFINITY, 464, std::nextafter(464.0f, 500.0f), 61440, 0x1p-149f, -0x1p-126f, 3e38f, -3e38f};
@@ -203,7 +203,7 @@ TEST(data_types, f8_is_rounded_to_from_every_neighbourhood) {
             bytes expected;
             for (const float x : src) {
                 products.push_back(x * scale);
-                const double quotient = double {products.back()} / scale; // has bits enough to be rounded again
+                const double quotient = double {products.back()} / scale; // exact enough to be rounded again
                 expected.push_back(static_cast<int>(bits_of_real(type, static_cast<float>(quotient))));
             }
             expect_gives(q, encode_reals(f32, products), {}, {}, expected);

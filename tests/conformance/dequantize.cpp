@@ -1,5 +1,5 @@
-// Dequantize: dst = (src - zps) * scales, scales and zps being attributes; clause by clause of its
-// specification. Rounding and special values are in dequantize_numerics.cpp.
+// Dequantize computes dst = (src - zps) * scales, with scales and zps from attributes: clause by clause of its
+// specification. See dequantize_numerics.cpp for rounding and special values.
 #include "operator_test.hpp"
 
 namespace dynquant::test {
@@ -56,7 +56,7 @@ TEST_P(dequantize_any_zps, zps_may_be_as_large_as_s32_goes) {
 INSTANTIATE_TEST_SUITE_P(
         kernels, dequantize_any_zps, testing::ValuesIn(universal_variants()), testing::PrintToStringParamName());
 
-// With one zp within 2^24 - 256, and none per channel, the onednn kernel takes part.
+// Includes the onednn kernel, which takes one zp within 2^24 - 256, and none per channel.
 class dequantize_one_zero_point : public operator_test {};
 
 TEST_P(dequantize_one_zero_point, per_tensor_subtracts_the_zero_point_and_multiplies_by_the_scale) {

@@ -1,4 +1,4 @@
-// The numerics of DynamicDequantize and Dequantize: f32(f32(src - zp) * scale), src - zp exact at first.
+// DynamicDequantize and Dequantize compute f32(f32(src - zp) * scale), where src - zp is exact before it is rounded.
 #include "operator_test.hpp"
 
 namespace dynquant::test {
@@ -6,7 +6,7 @@ namespace {
 
 class dequantize_numerics : public testing::TestWithParam<op_by_variant> {
   protected:
-    /// One scale for all of src. Without a zero point where the onednn kernel is to take part.
+    /// Dequantizes by one scale. Tests that include the onednn kernel give no zero point.
     static floats dequantized(const ints &src, float scale, std::optional<std::int64_t> zp = {},
             integer_type integer = s8, dg::fpmath_mode fpmath = dg::fpmath_mode::strict) {
         single_op op {.kind = GetParam().op,

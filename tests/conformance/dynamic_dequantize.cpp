@@ -1,5 +1,5 @@
-// DynamicDequantize: dst = (src - zps) * scales, clause by clause of its specification.
-// What rounding and special values give is in dequantize_numerics.cpp, for both dequantizing ops.
+// DynamicDequantize computes dst = (src - zps) * scales: clause by clause of its specification. See
+// dequantize_numerics.cpp for rounding and special values of both dequantizing ops.
 #include "operator_test.hpp"
 
 namespace dynquant::test {
@@ -78,7 +78,7 @@ TEST_P(dynamic_dequantize_any_zps, zps_may_be_as_large_as_s32_goes) {
 INSTANTIATE_TEST_SUITE_P(kernels, dynamic_dequantize_any_zps, testing::ValuesIn(universal_variants()),
         testing::PrintToStringParamName());
 
-// With s8 or u8 zps per tensor, and none per channel, the onednn kernel takes part.
+// Includes the onednn kernel, which takes s8 and u8 zps per tensor, and none per channel.
 class dynamic_dequantize_small_zps : public operator_test {};
 
 TEST_P(dynamic_dequantize_small_zps, per_tensor_subtracts_the_zero_point_and_multiplies_by_the_scale) {

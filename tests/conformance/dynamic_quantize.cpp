@@ -1,5 +1,5 @@
-// DynamicQuantize: dst = round(src / scales + zps), clause by clause of its specification.
-// What rounding, saturation and special values give is in quantize_numerics.cpp, for both quantizing ops.
+// DynamicQuantize computes dst = round(src / scales + zps): clause by clause of its specification. See
+// quantize_numerics.cpp for rounding, saturation and special values of both quantizing ops.
 #include "operator_test.hpp"
 
 namespace dynquant::test {
@@ -117,7 +117,7 @@ TEST_P(dynamic_quantize_strict, zps_may_be_as_large_as_s32_goes) {
 INSTANTIATE_TEST_SUITE_P(
         kernels, dynamic_quantize_strict, testing::ValuesIn(universal_variants()), testing::PrintToStringParamName());
 
-// Under fpmath mode any the onednn kernel takes part: no zps per channel, and one per tensor.
+// Includes the onednn kernel under fpmath mode any, which takes one zp per tensor and none per channel.
 class dynamic_quantize_any : public operator_test {
   protected:
     static single_op any(single_op op) {
@@ -139,7 +139,7 @@ TEST_P(dynamic_quantize_any, per_tensor_divides_by_the_scale_and_adds_the_zero_p
 TEST_P(dynamic_quantize_any, per_channel_takes_the_scale_along_axis) {
     auto op = any(dynamic_quantize({2, 3, 2}, {1, 0.3f, 4}));
     op.qtype = "per_channel";
-    // 3.1 / 0.3 = 10.33: what the reciprocal loses does not show away from ties.
+    // 3.1 / 0.3 = 10.33: the error of the reciprocal shows only near ties.
     EXPECT_EQ(quantized(op, {8, -8, 3.1f, -3.1f, 8, -8, 8, -8, 3.1f, -3.1f, 8, -8}),
             (ints {8, -8, 10, -10, 2, -2, 8, -8, 10, -10, 2, -2}));
 }

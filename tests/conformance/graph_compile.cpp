@@ -1,4 +1,4 @@
-// Compiling partitions: how ports are matched, and what of dst is inferred.
+// compile matches ports by id and infers what is unknown of dst.
 #include <limits>
 
 #include "graph_support.hpp"
@@ -6,7 +6,7 @@
 namespace dynquant::test {
 namespace {
 
-/// dst as compile makes it of this src and this dst.
+/// The dst that compile infers from this src and dst.
 lt inferred(const lt &src, const lt &dst) {
     dg::op op(3, kind::Quantize, {src}, {dst}, "q");
     op.set_attr(attr::scales, std::vector<float> {1});
@@ -144,7 +144,7 @@ TEST(query, gives_inputs_and_outputs) {
 TEST(query, gives_an_empty_logical_tensor_for_an_unknown_id) {
     const dynamic_op op;
     auto inputs = op.inputs();
-    inputs.push_back(f32(50, {3})); // given to compile, but not the op's
+    inputs.push_back(f32(50, {3})); // given to compile, but not an input of the op
     const auto compiled = partition_of(op.make()).compile(inputs, {op.dst}, cpu());
     for (const auto id : std::vector<std::size_t> {4, 50}) {
         const auto none = compiled.query_logical_tensor(id);

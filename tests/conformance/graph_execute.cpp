@@ -1,4 +1,4 @@
-// Executing compiled partitions. Values are worked out by hand.
+// Compiled partitions execute as worked out by hand, for all layouts and from many threads.
 #include <thread>
 
 #include "graph_support.hpp"
@@ -31,7 +31,7 @@ TEST(execute, computes) {
 TEST(execute, matches_by_position_in_the_lists_of_compile) {
     sample s;
     const auto unrelated = f32(40, {1});
-    // zps, something else, src, scales; and dst behind something else
+    // zps, an unrelated tensor, src, scales; an unrelated tensor, dst
     const auto compiled = partition_of(s.op.make())
                                   .compile({*s.op.zps, unrelated, s.op.src, s.op.scales}, {unrelated, s.op.dst}, cpu());
     std::vector<float> other {0};
@@ -62,7 +62,7 @@ TEST(execute, reads_only_the_handles_of_tensors) {
     sample s;
     const auto compiled = s.compile();
     std::vector<std::int8_t> dst(6, 77);
-    // Tensors made of other logical tensors, as when a framework keeps one for each buffer.
+    // Tensors made of other logical tensors, as in a framework with one tensor for each buffer.
     dg::stream stream(cpu());
     compiled.execute(stream,
             {tensor_of(lt(9, type::f32), s.src), tensor_of(lt(9, type::f32), s.scales),
@@ -171,7 +171,7 @@ TEST(execute, takes_dims_of_any_size_for_zero_volume) {
 }
 
 TEST(execute, may_run_on_many_threads_at_once) {
-    // Each thread has scales of its own, so that anything shared between calls would show.
+    // Each thread has different scales, so state that calls share would show.
     constexpr std::int64_t rows = 64, channels = 32;
     constexpr int threads = 8, rounds = 200;
     const dynamic_op op {.src = f32(0, {rows, channels}),

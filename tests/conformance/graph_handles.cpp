@@ -1,4 +1,4 @@
-// op, graph, partition and compiled_partition are handles as oneDNN's are.
+// op, graph, partition and compiled_partition are shared handles, as in oneDNN.
 #include <set>
 #include <type_traits>
 
@@ -181,7 +181,7 @@ TEST(graph, has_the_default_fpmath_mode_of_onednn) {
 }
 
 TEST(graph, selects_the_rule_by_its_fpmath_mode) {
-    // onednn computes this statement under mode any, and under no other.
+    // The onednn kernel computes this statement only under mode any.
     const scoped_variable forced("DYNQUANT_KERNEL", "onednn");
     const dynamic_op op {.scales = f32(1, {1}), .zps = {}, .qtype = "per_tensor"};
     for (const auto mode : {dg::fpmath_mode::strict, dg::fpmath_mode::bf16, dg::fpmath_mode::f16, dg::fpmath_mode::tf32,

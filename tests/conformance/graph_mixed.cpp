@@ -1,4 +1,4 @@
-// Graphs that mix the ops of this family with oneDNN's others: who gets which op, and what crosses the border.
+// Graphs that mix quantization ops with oneDNN's other ops are split between both libraries and run right.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -10,7 +10,7 @@ namespace {
 
 using op_ids = std::vector<std::size_t>;
 
-/// Runs a graph as a program does: each partition compiled with the logical tensors that those before it gave.
+/// Runs a graph as a program does. Each partition is compiled with the logical tensors that its producers give.
 class program {
   public:
     explicit program(const std::vector<dg::op> &ops, dg::partition::policy policy = dg::partition::policy::fusion) {
@@ -45,7 +45,7 @@ class program {
         buffers_[t.get_id()].assign(bytes, bytes + values.size() * sizeof(T));
         return *this;
     }
-    /// The tensor, as it is wanted at the end.
+    /// Sets the logical tensor of an output.
     program &want(const lt &t) {
         wanted_[t.get_id()] = t;
         return *this;
@@ -123,7 +123,7 @@ dg::op dynamic_quantize(std::int64_t axis) {
     return op;
 }
 
-// What oneDNN 3.2 refuses (zps per channel, a negative axis) behind an op that only oneDNN has.
+// A quantize that oneDNN 3.2 refuses (zps per channel, a negative axis) follows an op that only oneDNN has.
 TEST(mixed_graph, runs_an_op_of_each_library) {
     for (const std::int64_t axis : {1, -1}) {
         program p({relu(), dynamic_quantize(axis)});
@@ -168,8 +168,8 @@ TEST(mixed_graph, gives_its_quantization_ops_to_dynquant_without_fusion) {
     EXPECT_EQ(p.compiled(1).get_info().kernel, kernel_kind::native);
 }
 
-// 3.2 refuses Quantize without zps. Were it left out, oneDNN would fuse MatMul and Add around the hole, and the
-// partition would wait for its own result.
+// oneDNN 3.2 refuses Quantize without zps. If its graph lacked that op, oneDNN would fuse MatMul and Add around it, and
+// the partition would depend on its own result.
 TEST(mixed_graph, keeps_the_place_of_an_op_that_onednn_refuses) {
     const lt a = f32(0, {2, 2}), b = f32(1, {2, 2}), product = f32(2, {2, 2}), rounded = s8(3, {2, 2});
     const lt restored = f32(4, {2, 2}), sum = f32(5, {2, 2});
@@ -191,7 +191,7 @@ TEST(mixed_graph, runs_a_quantize_without_zps_beside_another_op) {
     EXPECT_EQ(p.values<std::uint8_t>(y), (std::vector<std::uint8_t> {0, 2, 150, 2, 0, 4}));
 }
 
-// A convolution may choose a layout that only oneDNN can read. Then oneDNN quantizes too.
+// A convolution may choose an opaque layout, which only oneDNN can read. Then oneDNN also quantizes.
 TEST(mixed_graph, keeps_opaque_layouts_within_onednn) {
     const lt image = f32(0, {1, 16, 4, 4}), weights = f32(1, {16, 16, 1, 1}), features = f32(2, {1, 16, 4, 4}),
              out = u8(3, {1, 16, 4, 4});
@@ -235,7 +235,7 @@ TEST(mixed_graph, gives_its_partitions_again) {
     const auto first = graph.get_partitions(), second = graph.get_partitions(dg::partition::policy::debug);
     ASSERT_EQ(first.size(), 2u);
     ASSERT_EQ(second.size(), 2u);
-    EXPECT_EQ(first[0].get_input_ports().size(), 1u); // still whole
+    EXPECT_EQ(first[0].get_input_ports().size(), 1u); // still connected
 }
 
 TEST(mixed_graph, has_single_op_partitions_of_onednn) {

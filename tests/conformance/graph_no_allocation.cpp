@@ -1,11 +1,11 @@
-// execute allocates nothing. A program of its own, as counting_new.cpp replaces operator new for all of it.
+// execute allocates nothing. This is a separate program, because counting_new.cpp replaces operator new.
 #include "counting_new.hpp"
 #include "graph_support.hpp"
 
 namespace dynquant::test {
 namespace {
 
-/// How often ten calls allocate, after the first ones, in which buffers of a thread may grow.
+/// The number of allocations in ten calls. Buffers of a thread may grow in the calls before.
 long allocations_of(const dg::compiled_partition &compiled, const std::vector<dg::tensor> &inputs,
         const std::vector<dg::tensor> &outputs) {
     dg::stream stream(cpu());
@@ -19,7 +19,7 @@ long allocations_of(const dg::compiled_partition &compiled, const std::vector<dg
 
 TEST(graph_no_allocation, is_measured_by_a_counter_that_counts) {
     const long before = allocations();
-    ::operator delete(::operator new(100)); // a new expression might be optimized away
+    ::operator delete(::operator new(100)); // the compiler may remove a new expression
     EXPECT_EQ(allocations() - before, 1);
 }
 

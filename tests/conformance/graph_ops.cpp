@@ -1,4 +1,4 @@
-// Building graphs: ops, their attributes, and how they are connected.
+// Graphs are built of ops, attributes and shared logical tensors, and split into ordered partitions.
 #include "graph_support.hpp"
 
 namespace dynquant::test {

@@ -1,4 +1,4 @@
-// The program with its one line changed.
+// The program for dynquant::graph: only the line that defines dg differs.
 #include "dynquant/graph.hpp"
 
 namespace dg = dynquant::graph;

@@ -1,4 +1,4 @@
-// What the tests of the graph API share: short names, an op to spoil, and the errors that it has to give.
+// Helpers of the graph API's tests: short names, valid ops for a test to change, and assertions of errors.
 #pragma once
 
 #include <optional>
@@ -36,7 +36,7 @@ inline lt u8(std::size_t id, const dims &shape) {
     return {id, type::u8, shape, layout::strided};
 }
 
-/// What oneDNN's constructors cannot make, or make only by luck.
+/// A logical tensor with members that oneDNN's constructors cannot set.
 template <typename Change>
 lt changed(const lt &t, Change &&change) {
     auto c_struct = *dg::core::c_structs(&t);
@@ -44,7 +44,7 @@ lt changed(const lt &t, Change &&change) {
     return lt(c_struct);
 }
 
-/// op 3 'q', a right per-channel DynamicQuantize. A test replaces what it is about.
+/// op 3 'q', a valid per-channel DynamicQuantize. A test changes single members.
 struct dynamic_op {
     kind which = kind::DynamicQuantize;
     lt src = f32(0, {2, 4});
@@ -63,7 +63,7 @@ struct dynamic_op {
     }
 };
 
-/// op 3 'q', a right per-channel Quantize.
+/// op 3 'q', a valid per-channel Quantize.
 struct static_op {
     kind which = kind::Quantize;
     lt src = f32(0, {2, 4});
@@ -80,7 +80,7 @@ struct static_op {
     }
 };
 
-/// The partition of a graph of this op alone.
+/// The partition of a graph with only this op.
 inline dg::partition partition_of(const dg::op &op) {
     dg::graph graph(dg::engine::kind::cpu);
     graph.add_op(op);
@@ -88,7 +88,7 @@ inline dg::partition partition_of(const dg::op &op) {
     return graph.get_partitions().at(0);
 }
 
-/// Whether f throws just this error.
+/// Whether f throws an error with exactly this status and message.
 template <typename F>
 testing::AssertionResult fails(F &&f, dnnl_status_t status, const std::string &message) {
     try {
@@ -101,8 +101,7 @@ testing::AssertionResult fails(F &&f, dnnl_status_t status, const std::string &m
     return testing::AssertionFailure() << "no error; expected " << message;
 }
 
-/// Whether every way to hand an op over refuses it, and leaves the graph as it was. The message goes on
-/// behind "op 3 'q' (DynamicQuantize): " or what else the op is called.
+/// Whether add_op, with and without exceptions, and partition's constructor refuse the op, and the graph stays empty.
 inline testing::AssertionResult add_refuses(const dg::op &op, dnnl_status_t status, const std::string &message) {
     dg::graph graph(dg::engine::kind::cpu);
     if (auto thrown = fails([&] { graph.add_op(op); }, status, message); !thrown) return thrown;
@@ -114,14 +113,14 @@ inline testing::AssertionResult add_refuses(const dg::op &op, dnnl_status_t stat
     return testing::AssertionSuccess();
 }
 
-/// Whether add_op takes the op, and compile with these logical tensors refuses it.
+/// Whether add_op accepts the op and compile with these logical tensors refuses it.
 inline testing::AssertionResult compile_refuses(const dg::op &op, const std::vector<lt> &inputs,
         const std::vector<lt> &outputs, dnnl_status_t status, const std::string &message) {
     const auto partition = partition_of(op);
     return fails([&] { partition.compile(inputs, outputs, cpu()); }, status, message);
 }
 
-/// The tensors of a call.
+/// A tensor in the buffer of `values`.
 template <typename T>
 dg::tensor tensor_of(const lt &description, std::vector<T> &values) {
     return {description, cpu(), values.data()};

@@ -1,5 +1,5 @@
-// What the onednn kernel supports is right to the last bit: hand-worked values, every kind of layout, threads
-// and control words. What it refuses is in onednn_kernel_refusals.cpp.
+// The onednn kernel is right to the last bit in what it supports: for values worked out by hand, every kind of layout,
+// threads and control words. See onednn_kernel_refusals.cpp for what it refuses.
 #include <atomic>
 #include <cmath>
 #include <limits>
@@ -32,7 +32,7 @@ operation onednn(const quantization &q) {
     return prepare(q, {.kernel = kernel_kind::onednn});
 }
 
-/// A vector by one scale and, if given, one zero point, both known.
+/// Computes a vector by one scale and at most one zero point, both known.
 template <typename Dst, typename Src>
 std::vector<Dst> computed(const std::vector<Src> &src, float scale, std::optional<double> zp = {}) {
     const auto size = static_cast<std::int64_t>(src.size());
@@ -85,7 +85,7 @@ TEST(onednn_kernel, quantizes_with_a_zero_point) {
     EXPECT_EQ(computed<std::uint8_t>(std::vector {0.0f, 1.0f, 150.0f}, 0.5f, -3), (bytes {0, 0, 255}));
 }
 
-// The largest below 0.5 is not added exactly to 129: 129.5 is nearer than any other float, and rounds to 130.
+// The sum of 129 and the largest float below 0.5 rounds to 129.5, and that to 130.
 TEST(onednn_kernel, rounds_the_sum_before_it_rounds_to_an_integer) {
     EXPECT_EQ(computed<std::uint8_t>(std::vector {0x1.fffffep-2f}, 1.0f, 129), bytes {130});
     EXPECT_EQ(computed<std::uint8_t>(std::vector {0x1.fffffep-2f}, 1.0f), bytes {0});
@@ -194,13 +194,13 @@ class onednn_kernel_layouts : public testing::TestWithParam<layout> {
         return q;
     }
 
-    /// In guarded memory, against the oracle, with data that looks for trouble.
+    /// Compares with the oracle on random hard data in guarded memory.
     static void expect_right(const quantization &q) {
         random_source random(static_cast<std::uint64_t>(parameter_count(q)));
         EXPECT_TRUE(computed_right(random_sample(random, q, parameters::mixed), {onednn_variant()}));
     }
 
-    /// By known positive scales and, where supported, by any given at run.
+    /// Tests known positive scales and, where supported, arbitrary scales given at run.
     static void expect_dequantized_right(quantization q) {
         if (GetParam().with_unknown_scales) expect_right(q);
         for (std::int64_t i = 0; i < parameter_count(q); ++i)
@@ -288,7 +288,7 @@ TEST(onednn_kernel, converts_nan_under_mode_any_as_onednn_does) {
     EXPECT_EQ(dst, elements<std::int8_t>(*plain_reorder(q, {bytes_of(src), {}, {}})));
 }
 
-// Groups whose parameters lie one after another are channels of a merged dim.
+// Groups with consecutive parameters are the channels of a merged dim.
 TEST(onednn_kernel, dequantizes_per_group) {
     const auto q = statement(direction::dequantize, {6, 64}, {1, 32}, data_type::s8);
     random_source random(1);
@@ -300,7 +300,7 @@ TEST(onednn_kernel, computes_random_statements_as_reference_does) {
     for (std::uint64_t i = 0; i < 1500; ++i) {
         random_source random(i);
         auto s = random_statement(random);
-        if (s.q.dir == direction::quantize) { // few random ones are supported
+        if (s.q.dir == direction::quantize) { // the kernel supports few random statements of this direction
             s.q.rule = numerics::strict;
             s.q.dst.type = data_type::u8;
             s.q.scales.values.resize(static_cast<std::size_t>(parameter_count(s.q)));
@@ -325,8 +325,8 @@ TEST(onednn_kernel, computes_random_statements_as_reference_does) {
     EXPECT_GT(computed, 300);
 }
 
-/// 8 channels of 4 by scales given at run, which oneDNN inverts into its scratchpad. Each call has scales of its
-/// own, and src such that all results are that call's number.
+/// A call with 8 channels of 4 and scales given at run, which oneDNN inverts into its scratchpad. Each call has
+/// different scales, and a src whose results all equal the call's number.
 class numbered_call {
   public:
     explicit numbered_call(int number)
@@ -376,7 +376,7 @@ TEST(onednn_kernel, keeps_calls_of_one_operation_apart_in_loops_of_loops) {
 }
 
 #if defined(__x86_64__)
-/// On a new thread, whose first use of TBB is under this control word: TBB keeps it for the thread's loops.
+/// Calls f on a new thread under this control word. TBB keeps the control word of a thread's first use for its loops.
 template <typename F>
 void on_new_thread_under(unsigned control, F &&f) {
     std::thread([&] {
@@ -385,13 +385,13 @@ void on_new_thread_under(unsigned control, F &&f) {
     }).join();
 }
 
-/// Runs q under control words that round otherwise or lose subnormals. Bytes are compared: under DAZ floats of no
-/// matter which subnormals are equal.
+/// Runs q under control words that change the rounding or flush subnormals. It compares bytes, because under DAZ all
+/// subnormal floats are equal.
 void expect_the_same_under_control_words(const quantization &q, const oracle::inputs &in,
         const std::vector<std::byte> &expected, const std::vector<unsigned> &controls) {
     for (const auto control : controls)
         on_new_thread_under(mxcsr::masks | control, [&] {
-            // So that this test can fail: a plain reorder is not the same.
+            // A plain reorder must differ, or the test could not fail.
             EXPECT_FALSE(*plain_reorder(q, in) == expected) << std::hex << control;
             std::vector<std::byte> dst(expected.size());
             onednn(q).run({in.src.data(), in.scales.data(), nullptr, dst.data()});
@@ -406,7 +406,7 @@ TEST(onednn_kernel, quantizes_the_same_under_any_control_word) {
     q.scales.values = {0x1p-126};
     std::vector<float> src;
     bytes expected;
-    for (std::size_t i = 0; i < size; ++i) { // 0.75, which is subnormal; ties; what rounds down
+    for (std::size_t i = 0; i < size; ++i) { // 0.75 from a subnormal; ties; a quotient that rounds down
         src.push_back(std::vector {0x1.8p-127f, 0x1.4p-125f, 0x1.cp-125f, 0x1.1p-124f}[i % 4]);
         expected.push_back(bytes {1, 2, 4, 4}[i % 4]);
     }

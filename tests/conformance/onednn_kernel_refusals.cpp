@@ -1,5 +1,5 @@
-// What the onednn kernel refuses, and for each what oneDNN would have done: a plain dnnl::reorder is run
-// beside it and does not give the right result. Where some versions of oneDNN do, the test says which.
+// The onednn kernel refuses what oneDNN computes wrong: beside each refusal a plain dnnl::reorder gives a wrong result.
+// Where some versions of oneDNN are right, the test names the versions.
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -32,14 +32,14 @@ quantization dequantize_statement(const dims &extents, const dims &block) {
     return q;
 }
 
-/// A statement of this shape that the kernel takes, but for what a test changes.
+/// A statement of this shape that the kernel accepts until a test changes it.
 quantization usual(const dims &extents) {
     auto q = quantize_statement(extents, extents);
     q.scales.values = {1};
     return q;
 }
 
-/// Why the kernel refuses the statement; empty when it does not.
+/// The reason why the kernel refuses the statement; empty if it accepts.
 std::string refusal(const quantization &q) {
     const std::string prefix = "kernel: 'onednn' was asked for but cannot compute this: ";
     try {
@@ -52,7 +52,7 @@ std::string refusal(const quantization &q) {
     }
 }
 
-/// oneDNN's dst, empty where it refuses.
+/// oneDNN's dst; empty if oneDNN refuses.
 template <typename Dst, typename Src>
 std::vector<Dst> by_onednn(const quantization &q, const std::vector<Src> &src, const std::vector<float> &scales = {},
         const std::vector<std::int32_t> &zps = {}) {
@@ -60,7 +60,7 @@ std::vector<Dst> by_onednn(const quantization &q, const std::vector<Src> &src, c
     return dst ? elements<Dst>(*dst) : std::vector<Dst> {};
 }
 
-/// Dims of n, 2, ..., 2, n, of which src is row-major and dst column-major, so that none of them merge.
+/// A statement with dims n, 2, ..., 2, n. src is row-major and dst column-major, so no dims merge.
 quantization reversed(std::size_t rank, std::int64_t n) {
     dims extents(rank, 2), strides(rank, 1);
     extents.front() = extents.back() = n;
@@ -89,7 +89,7 @@ TEST(onednn_kernel_refuses, strict_quantize_by_scales_given_at_run) {
     EXPECT_EQ(by_onednn<std::uint8_t>(q, std::vector {near_a_tie}, {no_power_of_two}), std::vector<std::uint8_t> {16});
 }
 
-// One of the channels is enough.
+// One channel suffices.
 TEST(onednn_kernel_refuses, strict_quantize_by_one_channels_scale) {
     auto q = quantize_statement({2, 1}, {1, 1});
     q.scales.values = {0.5, no_power_of_two};
@@ -106,7 +106,7 @@ TEST(onednn_kernel_refuses, strict_quantize_by_powers_of_two_without_a_reciproca
 }
 
 #if defined(__x86_64__)
-// 2^127 / 2^127 is 1. The reciprocal of 2^127 is subnormal, and no more where subnormals are flushed.
+// 2^127 / 2^127 is 1. The reciprocal of 2^127 is subnormal, and 0 where subnormals are flushed.
 TEST(onednn_kernel_refuses, strict_quantize_by_powers_of_two_with_a_subnormal_reciprocal) {
     auto q = quantize_statement({1}, {1});
     q.scales.values = {0x1p127};
@@ -116,8 +116,8 @@ TEST(onednn_kernel_refuses, strict_quantize_by_powers_of_two_with_a_subnormal_re
 }
 #endif
 
-// NaN gives -128. Which implementation oneDNN takes, and what NaN is there, depends on the layout: dense
-// tensors give 127 before 3.7 (and later without AVX), these many dims 0.
+// NaN gives -128. oneDNN's result depends on the implementation that it selects by the layout: NaN gives 127 for dense
+// tensors before 3.7 (and later without AVX), and 0 for this many dims.
 TEST(onednn_kernel_refuses, strict_quantize_to_s8) {
     auto q = quantize_statement({2, 2, 2, 2, 2, 2, 2, 257}, {2, 2, 2, 2, 2, 2, 2, 257}, data_type::s8);
     q.scales.values = {1};
@@ -172,7 +172,7 @@ TEST(onednn_kernel_refuses, dequantize_with_zps_that_are_no_floats) {
     EXPECT_EQ(by_onednn<float>(q, src, {}, {(1 << 24) + 1}), std::vector {-0x1p24f + 1});
 }
 
-// 0 * -1 is -0. Where tensors have so many dims that oneDNN has no just-in-time code, it adds 0, which makes 0.
+// 0 * -1 is -0. For tensors with too many dims for its generated code oneDNN adds 0, which gives 0.
 TEST(onednn_kernel_refuses, dequantize_in_many_dims_by_scales_that_may_not_be_positive) {
     const dims extents = {2, 2, 2, 2, 2, 2, 2, 257};
     auto q = dequantize_statement(extents, extents);
@@ -237,8 +237,8 @@ TEST(onednn_kernel_refuses, a_zp_where_src_and_dst_have_different_strides) {
     EXPECT_EQ(by_onednn<float>(back, std::vector<std::int8_t>(16, 11))[0], onednn_older_than(3, 3) ? 11 : 1);
 }
 
-// 8 / 1, 8 / 2, 8 / 4 and 8 / 8. oneDNN inverts only as many scales as the first of the dims has. (Neighbouring
-// dims, and dequantization, it gets right; this is no granularity of the ops.)
+// 8 / 1, 8 / 2, 8 / 4 and 8 / 8. oneDNN inverts only the scales of the first of the dims. It is right for neighbouring
+// dims and for dequantization. No op has this granularity.
 TEST(onednn_kernel_refuses, parameters_that_change_along_two_dims) {
     auto q = quantize_statement({2, 3, 2}, {1, 3, 1});
     q.scales.values = {1, 2, 4, 8};
@@ -266,12 +266,12 @@ TEST(onednn_kernel_refuses, dims_that_interleave) {
     EXPECT_TRUE(by_onednn<std::uint8_t>(q, std::vector(8, 1.0f)).empty());
 }
 
-// The tests below run oneDNN in a process of its own, as it may end it.
+// The tests below run oneDNN in a separate process, which it may terminate.
 class onednn_kernel_refuses_death_test : public testing::Test {
   protected:
     onednn_kernel_refuses_death_test() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 
-    /// Ends the process, with success where oneDNN quantizes a src of ones, by 1, to ones.
+    /// Exits with success if oneDNN quantizes a src of ones by 1 to ones.
     [[noreturn]] static void finish_with_onednn(const quantization &q) {
         const std::vector ones(bytes_spanned(q.src) / sizeof(float), 1.0f);
         const auto dst = by_onednn<std::uint8_t>(q, ones);
@@ -285,7 +285,7 @@ class onednn_kernel_refuses_death_test : public testing::Test {
     static bool failed(int status) { return !testing::ExitedWithCode(EXIT_SUCCESS)(status); }
 };
 
-// oneDNN moves the one dim behind itself, finds a dim of 0 in its place and divides by it.
+// oneDNN moves the single dim up, reads an extent of 0 in its old place and divides by it.
 TEST_F(onednn_kernel_refuses_death_test, a_dense_src_spread_out) {
     auto q = usual({82600});
     q.dst.strides = {4};
@@ -293,7 +293,7 @@ TEST_F(onednn_kernel_refuses_death_test, a_dense_src_spread_out) {
     EXPECT_EXIT(finish_with_onednn(q), failed, "");
 }
 
-// oneDNN writes two entries beyond its table. Its 3.2 of PyPI notices and aborts; others do not notice.
+// oneDNN writes two entries beyond its table. PyPI's build of 3.2 detects it and aborts; other builds do not.
 TEST_F(onednn_kernel_refuses_death_test, more_dims_than_onednn_has_room_for) {
     const auto q = reversed(12, 32);
     EXPECT_EQ(refusal(q), "more than 8 dims remain after merging, and a reorder then writes beyond its table of them");
@@ -304,7 +304,7 @@ TEST_F(onednn_kernel_refuses_death_test, more_dims_than_onednn_has_room_for) {
     EXPECT_EQ(refusal(reversed(8, 2)), "");
 }
 
-// What the tests above change is what makes the difference.
+// Without a test's change the kernel accepts each of the statements above.
 TEST(onednn_kernel_refuses, nothing_of_what_they_start_from) {
     EXPECT_EQ(refusal(usual({8, 2})), "");
     EXPECT_EQ(by_onednn<std::uint8_t>(usual({8, 2}), std::vector(16, 1.0f)), std::vector<std::uint8_t>(16, 1));

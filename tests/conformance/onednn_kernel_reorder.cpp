@@ -13,7 +13,7 @@ dnnl::memory::data_type type_of(data_type type) {
         case data_type::f32: return dnnl::memory::data_type::f32;
         case data_type::s32: return dnnl::memory::data_type::s32;
         case data_type::s8: return dnnl::memory::data_type::s8;
-        default: return dnnl::memory::data_type::u8; // nothing else is asked of it
+        default: return dnnl::memory::data_type::u8; // the only other type in these tests
     }
 }
 
@@ -57,7 +57,7 @@ std::vector<std::int32_t> zero_points_of(const parameter &p, const oracle::input
     return elements<std::int32_t>(in.zero_points);
 }
 
-/// A vector as memory; what oneDNN reads beyond its end, as it does when it expects more, is `beyond`.
+/// A vector as memory. `beyond` follows it, for an oneDNN that reads more elements than the vector has.
 template <typename T>
 dnnl::memory vector_memory(std::vector<T> &values, dnnl::memory::data_type type, const dnnl::engine &engine, T beyond) {
     const auto count = static_cast<std::int64_t>(values.size());

@@ -1,4 +1,4 @@
-// What oneDNN itself makes of a statement.
+// Computes a statement by oneDNN alone.
 #pragma once
 
 #include <cstring>
@@ -9,11 +9,11 @@
 
 namespace dynquant::test {
 
-/// dst after one dnnl::reorder, stated as a program would state it: the tensors as they are, masks of the dims
-/// that the blocks divide. Nothing where oneDNN refuses. Bytes between elements are zero.
+/// dst of one dnnl::reorder with the given tensors, and with masks of the dims that the blocks divide. Empty if oneDNN
+/// refuses. Bytes between elements are zero.
 std::optional<std::vector<std::byte>> plain_reorder(const quantization &q, const oracle::inputs &in);
 
-/// The name of oneDNN's implementation.
+/// The name of the implementation that oneDNN selects.
 std::string plain_implementation(const quantization &q);
 
 /// Whether the oneDNN at run time is older than major.minor.

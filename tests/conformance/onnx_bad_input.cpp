@@ -1,4 +1,4 @@
-// Every rule of the specification that a node can break: status and message.
+// A node that breaks a rule of ONNX's specification is refused with the right status and message.
 #include "onnx_support.hpp"
 
 namespace dynquant::test {
@@ -16,7 +16,7 @@ testing::AssertionResult refused(const onnx::node &n, dnnl_status_t status, cons
     return testing::AssertionFailure() << "was taken";
 }
 
-/// A per-tensor node that is right, before the test spoils it.
+/// A valid per-tensor node, for a test to change.
 onnx::node right_quantize(std::int64_t opset, std::vector<onnx::attribute> attributes = {}) {
     return quantize_linear(opset, {{float32, {2, 3}}, {float32, {}}, {uint8, {}}}, std::move(attributes));
 }
@@ -282,7 +282,7 @@ TEST(onnx_bad_input, an_empty_operation) {
 }
 
 TEST(onnx_bad_input, a_kernel_that_cannot) {
-    // The native kernel says so; its sentence is its own.
+    // Only the beginning is compared, because kernels word their reasons.
     try {
         onnx::prepare(right_quantize(13), {kernel_kind::onednn, {}, 0, {}});
         FAIL() << "was taken";

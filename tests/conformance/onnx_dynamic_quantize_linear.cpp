@@ -1,5 +1,5 @@
-// DynamicQuantizeLinear: scale and zero point as its function body states them, bit for bit, and y from them, on every
-// kernel and instruction set and for any number of threads.
+// DynamicQuantizeLinear gives the scale, zero point and y of its function body bit for bit, on every kernel and
+// instruction set and for any number of threads.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -36,7 +36,7 @@ testing::AssertionResult same(const outputs &given, const outputs &expected) {
     return result;
 }
 
-/// The function body in exact arithmetic, for values whose quotients by the scale are moderate.
+/// The function body in exact arithmetic. Quotients of values by the scale must be moderate.
 outputs by_oracle(const std::vector<float> &x) {
     float low = 0, high = 0;
     for (const auto value : x) {

@@ -1,5 +1,6 @@
-// What nodes of ONNX's operators mean: types, granularity, the type of the division, inferred outputs. Clauses of
-// onnx 1.23.2's QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear, and AMD Quark's Extended ones.
+// ONNX's nodes become the right statements: types, granularity, the type of the division, inferred outputs. Clauses are
+// those of onnx 1.23.2's QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear, and of AMD Quark's Extended
+// operators.
 #include "onnx_support.hpp"
 
 namespace dynquant::test {
@@ -230,7 +231,7 @@ TEST(onnx_lowering, from_opset_23_the_division_is_in_the_type_of_scale_or_of_pre
     EXPECT_EQ(division_of(23, float16, float32), precision::f32);
     EXPECT_EQ(division_of(23, int32, bfloat16), precision::bf16);
     EXPECT_EQ(division_of(23, int32, int32), precision::f64);
-    EXPECT_EQ(division_of(23, float32, int32), precision::f64); // whatever x is
+    EXPECT_EQ(division_of(23, float32, int32), precision::f64); // for every type of x
     EXPECT_EQ(division_of(23, float16, int32), precision::f64);
     EXPECT_EQ(division_of(24, float16, float8e8m0), precision::f32);
     EXPECT_EQ(division_of(23, float16, float16, float32), precision::f32);
@@ -255,7 +256,7 @@ TEST(onnx_lowering, saturate_is_for_float8_and_is_1_when_left_out) {
         EXPECT_TRUE(saturates(y, 0)) << "the smaller floats have nothing else to overflow to";
 }
 
-// AMD Quark's.
+// AMD Quark's operators.
 
 TEST(onnx_lowering, quarks_operators_divide_in_float_and_saturate) {
     const auto q = statement_of(quark("ExtendedQuantizeLinear", {{float32, {2, 3}}, {float32, {3}}, {float16, {3}}}));

@@ -1,5 +1,5 @@
-// run allocates nothing where the native kernel computes y. A program of its own, as counting_new.cpp replaces operator
-// new for all of it.
+// run allocates nothing where the native kernel computes y. This is a separate program, because counting_new.cpp
+// replaces operator new.
 #include "counting_new.hpp"
 #include "onnx_support.hpp"
 
@@ -8,7 +8,7 @@ namespace {
 
 using namespace tensor_proto;
 
-/// How often ten calls allocate, after the first ones, in which buffers of a thread may grow.
+/// The number of allocations in ten calls. Buffers of a thread may grow in the calls before.
 long allocations_of(const onnx::operation &op, const onnx::arguments &args) {
     for (int i = 0; i < 3; ++i)
         op.run(args);

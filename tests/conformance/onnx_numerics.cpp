@@ -1,5 +1,5 @@
-// numerics::onnx: what ONNX's QuantizeLinear and DequantizeLinear (opset 28) and AMD Quark's Extended ones compute, by
-// values worked out by hand, on every kernel that claims a statement.
+// Under numerics::onnx every kernel gives the values, worked out by hand, of ONNX's QuantizeLinear and DequantizeLinear
+// (opset 28) and of AMD Quark's Extended operators.
 #include <algorithm>
 
 #include "onnx_quantizing.hpp"
@@ -18,7 +18,7 @@ TEST(onnx_numerics, the_quotient_is_rounded_before_the_zero_point_is_added) {
     EXPECT_EQ(to_u8.values({0.5, 1.5, 2.5, -0.5}, 1, 2), (integers {2, 4, 4, 2}));
     EXPECT_EQ(to_u8.values({0.5, 1.5, 2.5, 3.5}, 1), (integers {0, 2, 2, 4}));
     EXPECT_EQ(to_u8.values({1.55}, 0.1), (integers {15}));           // 1.55f / 0.1f is just below 15.5
-    EXPECT_EQ(to_u8.values({-0x1.fffffep-2}, 1, 7), (integers {7})); // the sum with 7 would be no f32
+    EXPECT_EQ(to_u8.values({-0x1.fffffep-2}, 1, 7), (integers {7})); // the sum with 7 is not an f32
 }
 
 TEST(onnx_numerics, the_type_of_the_division_decides) {
@@ -30,7 +30,7 @@ TEST(onnx_numerics, the_type_of_the_division_decides) {
     // src is rounded first: 1.00390625 is a tie of bf16 and becomes 1, 1.01171875 becomes 1.015625.
     EXPECT_EQ((quantizing {s16, f32, f32, precision::bf16}.values({1.00390625, 1.01171875}, 0x1p-10)),
             (integers {1024, 1040}));
-    // And so is the scale.
+    // The scale is rounded first as well.
     EXPECT_EQ((quantizing {s16, f32, f32, precision::bf16}.values({1024}, 1.00390625)), (integers {1024}));
     EXPECT_EQ((quantizing {s16, f32, f32, precision::f32}.values({1024}, 1.00390625)), (integers {1020})); // 1020.02
 }
@@ -52,7 +52,7 @@ TEST(onnx_numerics, zero_points_are_added_to_quotients_of_16_bits) {
 }
 
 TEST(onnx_numerics, quotients_of_f16_overflow_at_65520) {
-    // 65504 is the highest number; what is below 65520 goes down to it, and from there on all is infinite.
+    // 65504 is the highest number. Values below 65520 round down to it, values from 65520 on to infinity.
     const quantizing to_u16 {u16, f16, f16, precision::f16}, to_s16 {s16, f16, f16, precision::f16};
     EXPECT_EQ(to_u16.values({65504, 32752, 32768}, 1), (integers {65504, 32752, 32768}));
     EXPECT_EQ(to_u16.values({32752, 32768, 60000}, 0.5), (integers {65504, 65535, 65535}));
@@ -143,7 +143,7 @@ TEST(onnx_numerics, the_sum_does_not_wrap) {
             (integers {4294967295, 4294967294, 255, 0}));
     EXPECT_EQ(quantizing {u16}.values({1, -1, -65535, -65536}, 1, 65535), (integers {65535, 65534, 0, 0}));
     EXPECT_EQ(quantizing {s2}.values({3, 2, -1, 0}, 1, -2), (integers {1, 0, -2, -2}));
-    // Zero points of s32 beside 8 bits, as Quark's, are beyond this helper: oneDNN's rules have them.
+    // This helper has no zero points of s32 for 8-bit types, as Quark has; tests of oneDNN's rules cover them.
 }
 
 // ---- Scales of f8_e8m0, blocks, dequantizing
@@ -208,7 +208,7 @@ std::string refusal(const quantization &q, kernel_kind kernel) {
     }
 }
 
-/// f32 to u8 under one scale, known beforehand.
+/// f32 to u8 under one known scale.
 quantization plain() {
     quantization q;
     q.rule = numerics::onnx;
@@ -225,7 +225,7 @@ void expect_refused(const quantization &q, kernel_kind kernel, const std::string
 
 TEST(onnx_numerics, onednn_says_why_it_refuses_what_its_rules_have_not) {
     auto q = plain();
-    EXPECT_EQ(refusal(q, kernel_kind::onednn), "nothing"); // without zero points the rules agree
+    EXPECT_EQ(refusal(q, kernel_kind::onednn), "nothing"); // both rules agree without zero points
     q.zero_points = {u8, {4}, {}};
     expect_refused(q, kernel_kind::onednn,
             "zero points are added to the rounded quotients, and under numerics strict to those not yet rounded");

@@ -1,6 +1,6 @@
-// numerics::onnx to floats, which are not rounded to integers: clauses of QuantizeLinear (opset 28), of Cast-24's
-// tables and of AMD Quark's ExtendedQuantizeLinear, by values worked out by hand, on every kernel that claims a
-// statement.
+// Under numerics::onnx floats are quantized to floats without rounding to integers. Clauses are those of QuantizeLinear
+// (opset 28), of Cast-24's tables and of AMD Quark's ExtendedQuantizeLinear, with values worked out by hand, on every
+// kernel that computes them.
 #include "onnx_quantizing.hpp"
 
 namespace dynquant::test {
@@ -67,7 +67,7 @@ TEST(onnx_numerics, floats_have_zero_points_too) {
     EXPECT_EQ(quantizing {f8_e4m3}.codes({1, -1}, 1, 0.5), (integers {0x3c, 0xb0})); // 1.5, -0.5
     EXPECT_EQ(quantizing {f4_e2m1}.codes({2, -1}, 1, 1), (integers {5, 0}));         // 3, 0
     EXPECT_EQ(quantizing {f6_e3m2}.codes({2, nan}, 1, -1), (integers {0x0c, 0x1f})); // 1
-    // Without one nothing is added; -0 + 0 is 0.
+    // Without a zero point nothing is added, and -0 stays; -0 + 0 is 0.
     EXPECT_EQ(quantizing {f8_e5m2}.codes({-0.0}, 1), (integers {0x80}));
     EXPECT_EQ(quantizing {f8_e5m2}.codes({-0.0}, 1, 0), (integers {0}));
 }
@@ -106,7 +106,7 @@ TEST(onnx_numerics, f16_and_bf16_saturate_as_quarks) {
 
 constexpr precision in_16_bits[] = {precision::f16, precision::bf16};
 
-/// Whose src and scale have the type of the division.
+/// A quantization whose src and scale have the type of the division.
 quantizing divided_in(precision division, data_type dst, bool saturate = false) {
     const auto type = division == precision::f16 ? f16 : bf16;
     return {dst, type, type, division, saturate};
@@ -169,7 +169,7 @@ TEST(onnx_numerics, quotients_of_f16_overflow_before_they_are_cast) {
         EXPECT_EQ(to(f8_e4m3).codes(x, 0.5),
                 saturate ? (integers {0x7e, 0x7e, 0xfe, 0x7e, 0x7e}) : (integers {0x7f, 0x7f, 0xff, 0x7f, 0x7f}));
         EXPECT_EQ(to(f4_e2m1).codes(x, 0.5), (integers {7, 7, 15, 7, 7}));
-        // So do src and a scale of f32.
+        // src and a scale of f32 overflow in the same way.
         const auto of_f32 = quantizing {f8_e5m2, f32, f32, precision::f16, saturate};
         EXPECT_EQ(of_f32.codes({65519, 65520}, 32), (integers {0x68, saturate ? 0x7b : 0x7c})); // 65504 / 32 = 2047
         EXPECT_EQ(of_f32.codes({1, -1}, 65520), (integers {0, 0x80}));
@@ -223,7 +223,7 @@ TEST(onnx_numerics, sums_in_16_bits_are_rounded_to_them) {
     // 1 + 2^-11 is a tie of f16, 1 + 2^-11 + 2^-21 above it.
     EXPECT_EQ(divided_in(precision::f16, f16).codes({1}, 1, 0x1p-11), (integers {0x3c00}));
     EXPECT_EQ(divided_in(precision::f16, f16).codes({1}, 1, 0x1.004p-11), (integers {0x3c01}));
-    // Subnormal ones are exact.
+    // Sums of subnormal numbers are exact.
     EXPECT_EQ(divided_in(precision::f16, f16).codes({0x1p-24, 0x3p-24, -0x1p-24}, 1, 0x1p-24), (integers {2, 4, 0}));
 }
 

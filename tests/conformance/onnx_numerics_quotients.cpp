@@ -1,5 +1,5 @@
-// numerics::onnx next to ties: the float quotient decides, and rounding it decides the result. Every element of src is
-// as close to a tie as a float comes, on every kernel that claims a statement, however the scales lie.
+// Under numerics::onnx quotients next to ties are right: the quotient is rounded to float, then to dst. Each element of
+// src is as close to a tie as floats allow. Tested on every kernel and with all layouts of scales.
 #include <algorithm>
 
 #include "onnx_quantizing.hpp"
@@ -9,8 +9,8 @@ namespace {
 
 using enum data_type;
 
-/// Scales of all kinds of significands: those whose quotients approximations round wrongly first (the greatest, and
-/// some of tests/unit's), and 56 drawn ones, between 2^-12 and 2^12.
+/// Scales between 2^-12 and 2^12: 8 significands whose quotients approximations easily round wrong (among them the
+/// greatest, and some of tests/unit), and 56 random ones.
 std::vector<float> scales_to_try() {
     std::vector<float> scales;
     for (const auto significand : {0xffffff, 0xf4fffe, 0xc9e3ff, 0xbad0ff, 0x800001, 0x800000, 0xaaaaab, 0xfffffe})
@@ -30,7 +30,7 @@ reals halves(int count) {
     return ties;
 }
 
-/// The middles between neighbouring numbers of a float type, each `step`th.
+/// Every `step`th midpoint between neighbouring numbers of a float type.
 reals middles(data_type type, std::uint32_t highest, std::uint32_t step) {
     reals ties;
     for (std::uint32_t code = 0; code < highest; code += step)
@@ -39,7 +39,7 @@ reals middles(data_type type, std::uint32_t highest, std::uint32_t step) {
     return ties;
 }
 
-/// What quotients are next to ties: from 2 floats below one times the scale to 2 above, of both signs.
+/// Dividends whose quotients are next to ties: the 5 floats around tie * scale, of both signs.
 std::vector<float> next_to(const reals &ties, float scale) {
     std::vector<float> x;
     for (const double tie : ties)
@@ -63,11 +63,11 @@ std::int64_t expected_of(data_type dst, float x, float scale, std::int64_t zp) {
             dst, encode(dst, integers {std::clamp(sum, std::int64_t {lowest}, std::int64_t {highest})}).data(), 0);
 }
 
-/// How the scales of several rows of such elements lie.
+/// The layout of the scales of several rows of elements next to ties.
 struct placed {
-    bool in_columns = false;        // a row of ties becomes a column,
-    std::int64_t columns = 1;       // or so many
-    std::int64_t blocks_of_row = 1; // else it has so many blocks, all of the same scale
+    bool in_columns = false;        // each row of ties becomes columns
+    std::int64_t columns = 1;       // if in_columns: the number of columns
+    std::int64_t blocks_of_row = 1; // otherwise: the number of blocks of a row, all with the same scale
 };
 
 /// A row of elements next to ties for each scale.
@@ -118,7 +118,7 @@ struct rows_of_ties {
         expect_right(scales, {.in_columns = true, .columns = 5});
         for (const std::int64_t block : {32, 10})
             if (length % block == 0) expect_right(scales, {.blocks_of_row = length / block});
-        for (const float scale : scales) // alone, over enough elements for all that one scale is worth
+        for (const float scale : scales) // one scale for enough elements to be worth its preparation
             expect_right({scale}, {});
     }
 };
@@ -130,7 +130,7 @@ void expect_integers_right_everywhere(data_type dst, int ties) {
 
 TEST(onnx_numerics, ties_of_8_bits_are_met_exactly) {
     for (const auto type : {u8, s8})
-        expect_integers_right_everywhere(type, 256); // beyond the range with either sign
+        expect_integers_right_everywhere(type, 256); // exceeds the range with both signs
 }
 
 TEST(onnx_numerics, ties_of_4_bits_are_met_exactly) {

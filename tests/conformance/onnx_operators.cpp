@@ -1,5 +1,5 @@
-// ONNX's operators from the node to the bits of y, by hand: what the type of the division, saturation, blocks and the
-// scales' types do.
+// ONNX's operators give the bits of y that are worked out by hand, for each type of division, saturation, blocks and
+// types of scales.
 #include "onnx_support.hpp"
 #include "onnx_variants.hpp"
 
@@ -10,7 +10,7 @@ using namespace tensor_proto;
 
 class onnx_operators : public testing::TestWithParam<onnx_variant> {
   protected:
-    /// y of so many elements, from buffers of the node's types.
+    /// The `count` elements of y, from buffers of the node's types.
     template <typename Y, typename X, typename Scale, typename ZeroPoint = std::uint8_t>
     std::vector<Y> run(const onnx::node &n, const std::vector<X> &x, const std::vector<Scale> &scale,
             const std::vector<ZeroPoint> &zero_point = {}) const {
@@ -46,7 +46,7 @@ TEST_P(onnx_operators, the_zero_point_is_added_after_rounding) {
 }
 
 TEST_P(onnx_operators, int32_by_int32_is_exact) {
-    // A little more than a half; in float it would be a half, which rounds to 0.
+    // The quotient is above a half. In float it would be a half, which rounds to 0.
     const auto n = quantize_linear(21, {{int32, {2}}, {int32, {}}});
     EXPECT_EQ(run<std::uint8_t>(n, std::vector<std::int32_t> {1073741825, -5}, std::vector<std::int32_t> {2147483647}),
             (u8s {1, 0}));

@@ -1,5 +1,4 @@
-// Elements under one scale and zero point of numerics::onnx, by every kernel that claims the statement, which have to
-// agree.
+// Computes elements under numerics::onnx by every kernel that must compute them, and asserts that the kernels agree.
 #pragma once
 
 #include <cmath>
@@ -27,7 +26,7 @@ inline bool is_nan(data_type type, std::int64_t code) {
     return std::isnan(real_from(type, static_cast<std::uint32_t>(code)));
 }
 
-/// Whether elements are equal. NaN is, whatever its sign, which IEEE 754 leaves open.
+/// Whether elements are equal. All NaNs are equal: IEEE 754 does not specify their sign.
 inline bool agree(data_type type, const std::vector<std::byte> &a, const std::vector<std::byte> &b) {
     const auto count = static_cast<std::int64_t>(a.size()) * 8 / bits_in(type);
     for (std::int64_t i = 0; i < count; ++i) {
@@ -37,7 +36,7 @@ inline bool agree(data_type type, const std::vector<std::byte> &a, const std::ve
     return true;
 }
 
-/// dst by every kernel that claims q, which have to agree; on as many threads as is worth it, or so many.
+/// The dst on which all kernels agree. `threads` as in options: 0 lets the library choose.
 inline std::vector<std::byte> computed(const quantization &q, const oracle::inputs &in, int threads = 0) {
     std::optional<std::vector<std::byte>> result;
     for (const auto &v : universal_variants()) {
@@ -58,7 +57,7 @@ struct quantizing {
     precision division = precision::f32;
     bool saturate = false;
 
-    /// Bits, from the lowest up.
+    /// The bits of each element.
     integers codes(const reals &x, double scale, std::optional<double> zp = {}) const {
         const auto count = static_cast<std::int64_t>(x.size());
         quantization q;
@@ -85,7 +84,7 @@ struct quantizing {
     }
 };
 
-/// The same in reverse, to f32.
+/// A row of src dequantized to f32 under one scale and zero point.
 inline std::vector<float> dequantized(
         data_type src, const reals &x, double scale, std::optional<double> zp = {}, data_type scales = data_type::f32) {
     const auto count = static_cast<std::int64_t>(x.size());

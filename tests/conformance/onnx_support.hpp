@@ -7,7 +7,7 @@
 
 namespace dynquant::test {
 
-/// Numbers of TensorProto.DataType.
+/// Values of TensorProto.DataType.
 namespace tensor_proto {
 inline constexpr onnx::element_type undefined = 0, float32 = 1, uint8 = 2, int8 = 3, uint16 = 4, int16 = 5, int32 = 6,
                                     int64 = 7, float16 = 10, double64 = 11, uint32 = 12, bfloat16 = 16,

@@ -1,5 +1,5 @@
-// The ways in which a test runs ONNX's operators: with each instruction set native where it computes them, else the
-// kernel that is chosen; and the reference kernel.
+// The variants that run ONNX's operators: with each instruction set the native kernel where it computes the operator,
+// else the kernel that is chosen; and the reference kernel.
 #pragma once
 
 #include <ostream>
@@ -14,7 +14,7 @@ struct onnx_variant {
     options chosen;
 };
 
-/// Options for a node that lowers to one statement: native is forced where the contract says that it computes it.
+/// Options for a node that lowers to one statement. native is forced where the contract requires it to compute.
 inline options options_for(const onnx_variant &v, const onnx::node &n) {
     auto result = v.chosen;
     if (!result.kernel && native_computes(onnx::lower(n).statement)) result.kernel = kernel_kind::native;
@@ -29,7 +29,7 @@ inline std::vector<onnx_variant> onnx_variants() {
     std::vector<onnx_variant> result;
     for (const auto &v : universal_variants()) {
         auto chosen = v.forced();
-        if (v.kernel == kernel_kind::native) chosen.kernel.reset(); // which refuses some of them
+        if (v.kernel == kernel_kind::native) chosen.kernel.reset(); // native refuses some of these nodes
         const auto name = v.kernel == kernel_kind::native ? std::string("chosen_") + to_string(v.max_isa) : v.name();
         result.push_back({name, chosen});
     }

@@ -1,4 +1,4 @@
-// Shapes and layouts, which are no op's own: ranks, strides, unknown dims, output layout any, zero volume.
+// All ops compute all shapes and layouts: ranks, strides, unknown dims, output layout any, zero volume.
 #include <numeric>
 
 #include "operator_test.hpp"
@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::array<float, 4> channel_scales = {0.25f, 1, 0.5f, 2};
 
-/// Numbers are made so that both directions are exact, and each is the other's expected result: integers
-/// count up, and reals are integers times the scale of their channel.
+/// Both directions are exact, and each has the input of the other as its expected result. Integers count up, and reals
+/// are integers times the scale of their channel.
 class operator_layouts : public testing::TestWithParam<op_by_variant> {
   protected:
     static single_op per_channel(dims shape, std::int64_t axis) {
@@ -25,7 +25,8 @@ class operator_layouts : public testing::TestWithParam<op_by_variant> {
 
     static single_op per_tensor(dims shape) {
         single_op op {.kind = GetParam().op, .shape = std::move(shape), .integer = u8, .scales = {0.5f}};
-        // The onednn kernel takes scales given at execute under this mode only; exact results are the same.
+        // The onednn kernel takes scales given at execute only under this mode. Results are exact, so the mode does not
+        // matter.
         if (GetParam().by.kernel == kernel_kind::onednn) op.fpmath = dg::fpmath_mode::any;
         return op;
     }
@@ -102,7 +103,7 @@ TEST_P(operator_layouts, both_permuted) {
     EXPECT_TRUE(right(op));
 }
 
-// What lies in the gaps is not touched: single_op looks.
+// single_op asserts that gaps are not written.
 TEST_P(operator_layouts, padded) {
     auto op = per_channel({3, 4, 5}, 1);
     op.src_strides = {40, 8, 1};

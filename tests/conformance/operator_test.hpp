@@ -1,5 +1,5 @@
-// What the tests of the operators share. A test is a clause of a specification; its parameter is the kernel
-// and instruction set on which the clause is asserted.
+// Helpers of the operators' tests. A test is a clause of a specification; its parameter is the kernel and instruction
+// set on which the clause is asserted.
 #pragma once
 
 #include <cmath>
@@ -25,7 +25,7 @@ class operator_test : public testing::TestWithParam<variant> {
     static floats dequantized(const single_op &op, const ints &src) { return op.dequantize(GetParam(), src); }
 };
 
-/// An op and who computes it, for clauses that several ops share.
+/// An op and a variant, for clauses that several ops share.
 struct op_by_variant {
     kind op;
     variant by;

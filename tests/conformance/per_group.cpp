@@ -1,5 +1,5 @@
-// qtype per_group, and the types of language models' weights and caches, through the graph API: clause by clause
-// of DynamicDequantize's documentation, and of the same for DynamicQuantize. Values by hand.
+// The graph API computes qtype per_group, with the types of language models' weights and caches. Clauses are those of
+// DynamicDequantize's documentation, also applied to DynamicQuantize; values are worked out by hand.
 #include "graph_support.hpp"
 #include "support/direct.hpp"
 #include "support/environment.hpp"
@@ -13,7 +13,7 @@ lt dense(std::size_t id, type of, const dims &shape) {
     return {id, of, shape, layout::strided};
 }
 
-/// op 3 'q', a right per-group DynamicDequantize of weights: two groups of 4 along the first of 8 x 2.
+/// op 3 'q', a valid per-group DynamicDequantize of 8 x 2 weights, with two groups of 4 along the first dim.
 struct group_op {
     kind which = kind::DynamicDequantize;
     lt src = dense(0, dg::newer::s4, {8, 2});
@@ -30,7 +30,7 @@ struct group_op {
         return op;
     }
 
-    /// Compiles and executes it by each kernel; buffers as bytes.
+    /// Compiles and executes the op by each kernel. Buffers are bytes.
     void expect_gives(std::vector<std::vector<std::byte>> given, const std::vector<std::byte> &expected) const {
         for (const auto &v : universal_variants()) {
             const scoped_variable kernel("DYNQUANT_KERNEL", to_string(v.kernel));
@@ -79,7 +79,7 @@ TEST(per_group, two_dims_may_be_grouped_at_once) {
             floats_of({1, 2, 30, 40, 5, 6, 70, 80, -2, -4, -1.5f, -2, -10, -12, -3.5f, -4}));
 }
 
-TEST(per_group, src_may_be_transposed) { // keys: the tokens, and not the features, are dense
+TEST(per_group, src_may_be_transposed) { // keys of a cache: tokens are dense, features are not
     group_op op {.src = {0, dg::newer::s4, dims {1, 2, 4}, dims {8, 1, 2}},
             .scales = dense(1, type::f32, {1, 1, 4}),
             .dst = dense(3, type::f32, {1, 2, 4}),

@@ -1,5 +1,5 @@
-// Quantize: dst = round(src / scales + zps), scales and zps being attributes; clause by clause of its
-// specification. Rounding, saturation and special values are in quantize_numerics.cpp.
+// Quantize computes dst = round(src / scales + zps), with scales and zps from attributes: clause by clause of its
+// specification. See quantize_numerics.cpp for rounding, saturation and special values.
 #include "operator_test.hpp"
 
 namespace dynquant::test {
@@ -90,7 +90,7 @@ TEST_P(quantize_strict, zps_may_be_as_large_as_s32_goes) {
 INSTANTIATE_TEST_SUITE_P(
         kernels, quantize_strict, testing::ValuesIn(universal_variants()), testing::PrintToStringParamName());
 
-// With powers of two for scales and u8 for dst the onednn kernel takes part under strict numerics.
+// Includes the onednn kernel, which takes scales that are powers of two and dst of u8 under strict numerics.
 class quantize_powers_of_two : public operator_test {
   protected:
     static single_op to_u8(single_op op) {

@@ -1,4 +1,4 @@
-// The numerics of DynamicQuantize and Quantize: clamp(RNE(f32(f32(src / scale) + f32(zp)))).
+// DynamicQuantize and Quantize compute clamp(RNE(f32(f32(src / scale) + f32(zp)))).
 #include "operator_test.hpp"
 
 namespace dynquant::test {
@@ -35,7 +35,7 @@ TEST_P(quantize_numerics, the_sum_is_rounded_to_f32_first) {
     // 0.5 - 2^-25 is a float; 1.5 - 2^-25 is not, and is nearest to 1.5, a tie, which goes to 2.
     EXPECT_EQ(quantized({0x1.fffffep-2f}, 1, 1), (ints {2}));
     EXPECT_EQ(quantized({0x1.fffffep-2f}, 1, 0), (ints {0}));
-    // And so is the zero point: 2^24 + 1 is no float, a tie that goes to 2^24.
+    // The zero point is rounded as well: 2^24 + 1 is not a float but a tie, and rounds to 2^24.
     EXPECT_EQ(quantized({-0x1p24f, -0x1.fffffep23f}, 1, (1 << 24) + 1), (ints {0, 1}));
 }
 
@@ -47,7 +47,7 @@ TEST_P(quantize_numerics, the_quotient_is_rounded_once_and_not_made_with_a_recip
 }
 
 TEST_P(quantize_numerics, quotients_beside_ties_by_several_scales) {
-    // x, scale, and round(x / scale) in rational arithmetic; x * RN(1 / scale) rounds to the other side of each.
+    // x, scale, and round(x / scale) in rational arithmetic. Each x * RN(1 / scale) rounds to the other side.
     struct row {
         float x, scale;
         int expected;

@@ -1,5 +1,5 @@
-// direction::requantize: what ONNX's Add, Cast, Mul, Mul, Relu and QuantizeLinear by scale 1 and zero point 0 give one
-// after the other, by values worked out by hand, on every kernel that claims a statement.
+// direction::requantize gives the values, worked out by hand, of ONNX's sequence Add, Cast, Mul, Mul, Relu and
+// QuantizeLinear by scale 1 and zero point 0, on every kernel.
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -17,12 +17,12 @@ using reals = std::vector<float>;
 
 constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
 
-/// A row of sums under one set of parameters, or with parameters for each.
+/// A row of sums, under one set of parameters or one for each sum.
 struct requantizing {
     data_type dst = s8;
     reals scales = {1};
-    reals second_scales = {}; // or as many as scales
-    integers bias = {};       // or as many as scales
+    reals second_scales = {}; // none, or one for each of scales
+    integers bias = {};       // none, or one for each of scales
     bool relu = false;
 
     integers operator()(const integers &sums) const {
@@ -45,7 +45,7 @@ struct requantizing {
     }
 
   private:
-    /// dst by every kernel, which have to agree. Parameters that the statement knows are not given.
+    /// The dst on which all kernels agree. Known parameters have no buffer.
     integers by_all(const quantization &q, const std::vector<std::byte> &src) const {
         std::optional<integers> result;
         const bool known = !q.scales.values.empty();
@@ -84,7 +84,7 @@ TEST(requantize, saturates) {
     // 127.5 would round to 128, and -128.5 to -128.
     EXPECT_EQ((requantizing {.dst = s8, .scales = {0.5}}({255, -257, 256, -258})), (integers {127, -128, 127, -128}));
     EXPECT_EQ((requantizing {.dst = u8, .scales = {0.5}}({509, 510, 511, -1})), (integers {254, 255, 255, 0}));
-    // Beyond s32, beyond f32.
+    // Products beyond s32 and beyond f32.
     EXPECT_EQ((requantizing {.scales = {0x1p100F}}({1, -1, 0})), (integers {127, -128, 0}));
     EXPECT_EQ((requantizing {.scales = {0x1p127F}}({INT32_MAX, INT32_MIN, 0})), (integers {127, -128, 0}));
 }
@@ -104,7 +104,7 @@ TEST(requantize, rounds_sums_to_f32) {
             (requantizing {.scales = {0x1.8p-31F}}({INT32_MAX, INT32_MAX - 63, INT32_MAX - 64})), (integers {2, 2, 1}));
     // 2^24 + 1 becomes 2^24, which by 2^-25 is the tie 0.5; 2^24 + 3 becomes 2^24 + 4.
     EXPECT_EQ((requantizing {.scales = {0x1p-25F}}({16777217, 16777218, 16777219})), (integers {0, 1, 1}));
-    // So do sums with a bias, once it is added.
+    // Sums are rounded after the bias is added.
     EXPECT_EQ((requantizing {.scales = {0x1p-25F}, .bias = {1}}({16777216, 16777217})), (integers {0, 1}));
 }
 

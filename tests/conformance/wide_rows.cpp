@@ -1,6 +1,6 @@
-// Rows of more columns than are prepared at once, and more of them than are walked together, by every kernel that
-// claims a statement: blocks of rows begin and end within what is walked together, and parameters change along rows
-// too. On one thread, as each would have rows of its own.
+// Many rows, wider than a panel, are right on every kernel: blocks of rows begin and end within a row block of the
+// walk, and parameters also change along rows. The test runs on one thread, because several threads would share out the
+// rows.
 #include "onnx_quantizing.hpp"
 
 namespace dynquant::test {
@@ -10,23 +10,23 @@ using enum data_type;
 
 constexpr std::int64_t rows = 150, columns = 2100, zero_point = 1;
 
-/// Small integers, with no pattern that is as long as a row, a vector or a table.
+/// Small integers in a pattern whose period differs from the length of rows, vectors and panels.
 std::int64_t number(std::int64_t row, std::int64_t column) {
     return (row * 31 + column * 17 + row * column % 13) % 6;
 }
 
-/// Of rows and columns.
+/// The extents of a block of parameters.
 struct block {
     std::int64_t height, width;
 
-    /// Powers of two, by which numbers are multiplied and divided exactly in every type.
+    /// Scales are powers of two, so products and quotients are exact in every type.
     double scale_at(std::int64_t row, std::int64_t column) const {
         return std::ldexp(1.0, static_cast<int>((row / height * 3 + column / width) % 5) - 2);
     }
 };
 
 struct wide_rows : testing::TestWithParam<block> {
-    /// A statement of `rows` by `columns`, its inputs, and the dst that is right.
+    /// Computes a statement of `rows` by `columns` and compares with the right dst.
     void expect_right(direction dir, data_type src, data_type dst, data_type scales) const {
         const auto [height, width] = GetParam();
         const auto quantized = dir == direction::quantize ? dst : src;

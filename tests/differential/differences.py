@@ -1,4 +1,4 @@
-"""What is known of a peer: where it gives another y than the specification, and the smallest cases that show it."""
+"""A known difference of a peer: where its y differs from the specification, and the smallest cases that show it."""
 from dataclasses import dataclass
 from typing import Callable
 
@@ -10,7 +10,7 @@ from onnx import TensorProto
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """The elements of one output."""
+    """A node, whose single output has these elements."""
     node: Node
     right: list
     wrong: list
@@ -23,11 +23,11 @@ class Difference:
     clause: str  # of the specification
     where: Callable  # of Elements: the elements of y that differ; of DynamicQuantizeLinear one for the node
     cases: list
-    exact: bool = True  # else y may be the same by chance
+    exact: bool = True  # else y may agree by chance
 
 
 def quantizing(where):
-    """The predicate for QuantizeLinear and ExtendedQuantizeLinear alone."""
+    """Restricts the predicate to QuantizeLinear and ExtendedQuantizeLinear."""
     return lambda e: where(e) if e.node.quantizes and not e.node.dynamic else e.everywhere(False)
 
 
@@ -36,12 +36,12 @@ def dequantizing(where):
 
 
 def dynamic(where):
-    """The predicate, of x, for DynamicQuantizeLinear alone."""
+    """Restricts the predicate, which takes x, to DynamicQuantizeLinear."""
     return lambda e: np.bool_(e.node.dynamic and where(e.x))
 
 
 def without_float8_zero_point(quotient):
-    """The predicate where a float8 is such a quotient, to which no zero point is added."""
+    """Where y is the float8 nearest to this quotient: the zero point is not added."""
     def where(e):
         if e.y_type not in FLOAT8 or e.zero is None:
             return e.everywhere(False)
@@ -54,7 +54,7 @@ def has_no_range(x):
 
 
 def quantize(opset, x, scale, zero=None, **attributes):
-    """A node with one scale; each of the three is a type and values."""
+    """A node with one scale. x, scale and zero point are each a type and values."""
     return node_of("QuantizeLinear", opset, x, scale, zero, attributes)
 
 

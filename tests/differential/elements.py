@@ -1,4 +1,4 @@
-"""The operands of each element of y, its quotient as the specification has it, and what else a peer makes of it."""
+"""The operands of each element of y, its quotient by the specification, and the variants that peers compute."""
 from functools import cached_property
 
 import ml_dtypes
@@ -24,7 +24,7 @@ def as_double(array):
 
 
 def unequal(a, b):
-    """Also 0 and -0."""
+    """Where values differ. 0 and -0 are unequal, NaNs are equal."""
     return ((a != b) & ~(np.isnan(a) & np.isnan(b))) | ((a == 0) & (b == 0) & (np.signbit(a) != np.signbit(b)))
 
 
@@ -48,7 +48,7 @@ class Elements:
         return np.zeros(self.x.shape) if self.zero is None else as_double(self.zero)
 
     def quotient_in(self, dtype):
-        """x and scale rounded to the type, and so is their quotient."""
+        """The quotient of x and scale, where all three are rounded to the type."""
         return as_double(self.x.astype(dtype) / self.scale.astype(dtype))
 
     @cached_property
@@ -73,14 +73,14 @@ class Elements:
 
     @property
     def total(self):
-        """What is rounded to y's type where that is a float."""
+        """The sum that is rounded to y's type, if that is a float."""
         return self.plus_zero(self.quotient, self.division)
 
     def plus_zero(self, quotient, dtype):
         return quotient if self.zero is None else as_double((quotient + self.zeros).astype(dtype))
 
     def dequantized(self, difference):
-        """y of DequantizeLinear, which is a float, of such differences of x and zero point."""
+        """y of DequantizeLinear, a float, from differences of x and zero point."""
         product = difference.astype(np.float32) * self.scale.astype(np.float32)
         return as_double(product.astype(dtype_of(self.y_type)))
 
@@ -93,19 +93,19 @@ class Elements:
         return np.clip(total, float(info.min), float(info.max))
 
     def integer_y(self, quotient):
-        """y, which is an integer, of such quotients; NaN gives the lowest."""
+        """y, an integer, from quotients; NaN gives the lowest value."""
         return self.clamped(np.where(np.isnan(quotient), -np.inf, np.rint(quotient)) + self.zeros)
 
     def wrapped_y(self, quotient, bits):
-        """The same where the rounded quotient and the sum are integers of so many bits: what does not fit is converted
-        to the lowest, as x86 does, and the sum wraps."""
+        """y, an integer, where the rounded quotient and the sum are integers of `bits` bits. As on x86 a quotient that
+        does not fit becomes the lowest integer, and the sum wraps."""
         half = np.longdouble(2) ** (bits - 1)
         rounded = np.rint(quotient).astype(np.longdouble)
         total = np.where((rounded >= -half) & (rounded < half), rounded, -half) + self.zeros
         return self.clamped(np.where(total < -half, np.inf, np.where(total >= half, -np.inf, total)))
 
     def lands_elsewhere(self, quotient, dtype):
-        """Where such a quotient of that type gives another y than the specification's."""
+        """Where this quotient, of that type, gives a y that differs from the specification."""
         if self.y_type in INTEGERS:
             return self.integer_y(quotient) != self.integer_y(self.quotient)
         return unequal(self.as_float(self.plus_zero(quotient, dtype)), self.as_float(self.total))

@@ -1,4 +1,4 @@
-"""Nodes of the quantization operators with the values of their inputs, as models and as files of a node test."""
+"""Makes models and files of node tests from nodes of the quantization operators and the values of their inputs."""
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -94,7 +94,7 @@ class Node:
         return helper.make_model(graph, opset_imports=imports, ir_version=10), given
 
     def write(self, folder):
-        """As a node test without outputs."""
+        """Writes a node test without outputs."""
         model, given = self.model()
         data = folder / "test_data_set_0"
         data.mkdir(parents=True)
@@ -112,7 +112,7 @@ def read_outputs(node, folder):
 
 
 def differing(expected, given):
-    """Which elements differ in their bits; any NaN is any other."""
+    """The elements whose bits differ; any NaN equals any NaN."""
     both_nan = np.zeros(expected.shape, bool)
     if type_of(expected) not in INTEGERS:
         with np.errstate(all="ignore"):

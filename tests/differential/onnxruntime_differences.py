@@ -1,4 +1,4 @@
-"""ONNX Runtime 1.31.1, its own kernels."""
+"""Known differences of ONNX Runtime 1.31.1's own kernels."""
 from math import inf, nan
 
 import numpy as np
@@ -15,7 +15,7 @@ def quotient_in_float(e):
 
 def other_division(e):
     if e.zero is not None and e.y_type in FLOAT8:
-        return e.everywhere(False)  # it is not added
+        return e.everywhere(False)  # no zero point is added
     return e.lands_elsewhere(quotient_in_float(e), np.float32)
 
 
@@ -28,7 +28,7 @@ def precision_ignored(e):
 
 
 def alone_in_their_byte(e):
-    """Of 4-bit elements those whose byte's other half, if it is an element, has another scale."""
+    """4-bit elements whose byte holds no other element of the same scale."""
     index = np.arange(e.x.size)
     run = run_of(e, index)
     other = index ^ 1
@@ -39,7 +39,7 @@ def alone_in_their_byte(e):
 
 
 def run_of(e, index):
-    """Numbers of the runs of neighbours that have one scale; blocks only along the last axis that has an extent."""
+    """The number of each element's run of one scale; blocks must be along the last axis with an extent above 1."""
     if e.node.inputs[1].size == 1:
         return np.zeros_like(index)
     block = e.node.attributes.get("block_size") or 1
@@ -57,7 +57,7 @@ def elements_behind_axis(e):
 
 
 def converts_to_int32(e):
-    """Float x is otherwise compared with y's limits first."""
+    """Where x is not a float: ONNX Runtime compares a float x with y's limits first."""
     blocks = bool(e.node.attributes.get("block_size")) and e.x.ndim > 0
     other_blocks = blocks and elements_behind_axis(e) > 1
     if e.x_type == T.FLOAT16 or e.y_type in {T.INT2, T.UINT2} or other_blocks:

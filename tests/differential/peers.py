@@ -1,4 +1,4 @@
-"""Who computes nodes: dynquant, onnx.reference, ONNX Runtime with its own kernels, and AMD Quark's library in it."""
+"""Computes nodes by dynquant, by onnx.reference, by ONNX Runtime's own kernels and by AMD Quark's library in it."""
 import os
 import subprocess
 import tempfile
@@ -14,14 +14,14 @@ onnxruntime.set_default_logger_severity(4)  # errors reach the tests as exceptio
 
 
 class NotOffered(Exception):
-    """The peer does not compute this node: why."""
+    """The peer does not compute this node, for this reason."""
 
 
 class ComputingFailed(Exception):
-    """dynquant does not compute a node that is right."""
+    """dynquant fails to compute a valid node."""
 
 
-# Thousands of small files, in memory where there is such a place.
+# Thousands of small files: in memory where the system has a RAM disk.
 FILES = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
@@ -31,7 +31,7 @@ def dynquant(nodes):
 
 
 def dynquant_by(environments, nodes):
-    """The same for each of several environments, by a run each of the program that computes node tests."""
+    """The outputs of each node in each environment. Each environment takes one run of run_nodes."""
     with tempfile.TemporaryDirectory(dir=FILES) as where:
         folders = [Path(where, str(i)) for i in range(len(nodes))]
         for node, folder in zip(nodes, folders):
@@ -58,7 +58,7 @@ def reference(node):
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             outputs = onnx.reference.ReferenceEvaluator(model).run(None, given)
-    except Exception as error:  # whatever NumPy has
+    except Exception as error:  # NumPy raises various classes
         raise NotOffered(reason(error)) from error
     return [np.asarray(output) for output in outputs]
 
@@ -68,7 +68,7 @@ def reason(error):
 
 
 def ort_value(array, type_number):
-    """Without a copy: the array has the tensor's shape, and its first bytes are the packed elements."""
+    """A view, not a copy: the array has the tensor's shape, and its first bytes are the packed elements."""
     return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(array, type_number)
 
 
@@ -92,7 +92,7 @@ def run_in_onnxruntime(node, library=None):
             buffers.append(np.zeros(shape, f"u{np.dtype(dtype_of(type_number)).itemsize}"))
             binding.bind_ortvalue_output(info.name, ort_value(buffers[-1], type_number))
         session.run_with_iobinding(binding)
-    except Exception as error:  # of its own classes for each status
+    except Exception as error:  # ONNX Runtime has a class for each status
         raise NotOffered(reason(error)) from error
     return [unpacked(type_number, buffer) for type_number, buffer in zip(node.output_types, buffers)]
 

@@ -1,4 +1,4 @@
-"""The CPU library of AMD Quark 0.13, built from its sources for x86-64."""
+"""Known differences of the CPU library of AMD Quark 0.13, built from its sources for x86-64."""
 from math import inf
 
 import numpy as np
@@ -13,7 +13,7 @@ def quantize(x, scale, zero):
 
 
 def default_axis(e):
-    """Where the parameters along axis 0 are others than those along axis 1."""
+    """Where the parameters along axis 0 differ from those along axis 1."""
     if "axis" in e.node.attributes or e.node.inputs[1].size == 1:
         return e.everywhere(False)
     scale, zero = (broadcast(parameter, e.x.shape, {"axis": 0}) for parameter in e.node.inputs[1:])

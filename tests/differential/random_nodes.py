@@ -1,4 +1,4 @@
-"""Random nodes: every type that ONNX's schemas allow at an opset, and values that look for trouble."""
+"""Draws random nodes: every type that ONNX's schemas allow at an opset, and values biased towards hard cases."""
 import random
 
 import ml_dtypes
@@ -10,13 +10,13 @@ from onnx import TensorProto
 OPSETS = (10, 11, 12, 13, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28)
 QUARK_TYPES = [TensorProto.DataType.Value(name) for name in (
     "INT32", "INT16", "INT8", "UINT32", "UINT16", "UINT8", "FLOAT16", "BFLOAT16")]
-# Signalling and quiet ones whose bits are all among those that bfloat16 has no room for, and beside them.
+# Signalling and quiet NaNs, with fraction bits among those that bfloat16 drops and among those that it keeps.
 NANS = np.array([0x7f800001, 0xff800001, 0x7f80ffff, 0xff80ffff, 0x7fc00000, 0x7fc00001, 0xffc0ffff], np.uint32)
 PRECISIONS = [TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16]
 
 
 def number_of(type_string):
-    """Of "tensor(float16)"."""
+    """The number of a type such as "tensor(float16)"."""
     return TensorProto.DataType.Value(type_string[len("tensor("):-1].upper())
 
 
@@ -100,7 +100,7 @@ class Generator:
         return tuple(0 if self.likely(0.03) else self.random.randint(1, 6) for _ in range(rank))
 
     def granularity(self, known):
-        """x's shape, that of the scale, and the attributes that go with it."""
+        """The shapes of x and scale, and matching attributes."""
         kinds = ["tensor"] + ["axis"] * ("axis" in known) + ["block"] * ("block_size" in known)
         kind = self.random.choice(kinds)
         if kind == "tensor":
@@ -109,7 +109,7 @@ class Generator:
         axis = self.random.randrange(len(shape))
         attributes = {"axis": axis - len(shape) if self.likely(0.5) else axis}
         if axis == 1 and self.likely(0.5):
-            del attributes["axis"]  # the default
+            del attributes["axis"]  # leaves the default
         if kind == "axis":
             return shape, (shape[axis],), attributes
         attributes["block_size"] = size = self.random.randint(1, max(1, shape[axis]))
@@ -130,13 +130,13 @@ class Generator:
             values = 2.0**self.values.uniform(-140, 127, count)
         if kind == "special":
             strange = [np.inf, np.nan, 2.0**-149, 2.0**127]
-            if type_number != TensorProto.FLOAT8E8M0:  # which has neither zero nor sign
+            if type_number != TensorProto.FLOAT8E8M0:  # has neither zero nor sign
                 strange += [0.0, -0.0, -1.5, -np.inf]
             values = self.random.choices(strange, k=count)
         return self.with_any_nan(tensor(type_number, values, shape))
 
     def with_any_nan(self, array):
-        """The array; its NaNs become some of NANS where it is one of floats."""
+        """The array; in an array of floats NaNs become some of NANS."""
         if array.dtype == np.float32:
             nan = np.isnan(array)
             array.view(np.uint32)[nan] = self.values.choice(NANS, np.count_nonzero(nan))
@@ -196,7 +196,7 @@ class Generator:
         return self.with_any_nan(tensor(type_number, values, shape))
 
     def about(self, scale, quantized, count):
-        """About the ties of y, its limits, and beyond, by one of the scales each."""
+        """Values at and near ties of y, near its limits, and beyond, each for one of the scales."""
         scales = scale.reshape(-1).astype(np.float64)
         by = self.values.choice(scales, count) if scales.size else np.ones(count)
         lowest, highest = limits(quantized)
@@ -210,7 +210,7 @@ class Generator:
             return values * by * self.values.choice((1, 1 + 2.0**-22, 1 - 2.0**-22), count)
 
     def near_ties(self, quantized, count):
-        """Numbers of y's type, and halfway between two of them."""
+        """Numbers of y's type and midpoints between two of them."""
         if quantized in INTEGERS:
             return np.clip(self.values.normal(size=count) * 100, *limits(quantized)).round() + 0.5
         mantissa = ml_dtypes.finfo(dtype_of(quantized)).nmant

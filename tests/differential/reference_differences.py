@@ -1,4 +1,4 @@
-"""onnx.reference 1.23.2, which computes with NumPy and ml_dtypes."""
+"""Known differences of onnx.reference 1.23.2, which computes with NumPy and ml_dtypes."""
 from math import inf
 
 import numpy as np
@@ -12,7 +12,7 @@ SMALL_FLOATS = {T.FLOAT4E2M1, T.FLOAT6E2M3, T.FLOAT6E3M2}
 
 
 def numpys_division(e):
-    """In the common type of x and scale."""
+    """The quotient in the common type of x and scale."""
     if e.node.attributes.get("precision"):
         return e.x.astype(e.division) / e.scale.astype(e.division)
     return e.x / e.scale
@@ -23,9 +23,9 @@ def numpys_quotient(e):
 
 
 def other_y(e):
-    """Where NumPy's types give another y."""
+    """Where NumPy's types give a y that differs."""
     if e.zero is not None and e.y_type in FLOAT8:
-        return e.everywhere(False)  # it is not added
+        return e.everywhere(False)  # no zero point is added
     quotient = numpys_division(e)
     adds = e.zero is not None and e.y_type in SMALL_FLOATS
     return e.lands_elsewhere(as_double(quotient), (quotient + e.zero if adds else quotient).dtype)
@@ -44,7 +44,7 @@ def small_floats_of_nan(e):
 
 
 def rounded_by_way_of_float(e):
-    """Doubles whose nearest float is another y than the next float on their other side."""
+    """Doubles where the nearest float and the next float on the other side give different y."""
     if e.y_type in INTEGERS:
         return e.everywhere(False)
     nearest = e.total.astype(np.float32)
@@ -111,7 +111,7 @@ REFERENCE = [
         "DequantizeLinear-19: the formula remains the same, (x - x_zero_point)",
         dequantizing(floats_without_zero_points), [
             Case(dequantize(23, (T.FLOAT4E2M1, 3), (T.FLOAT, 1), (T.FLOAT4E2M1, 2)), [1], [3]),
-            # Those of float8 must be 0 and are looked at as uint8, which 0.5 is 0 of.
+            # Zero points of float8 must be 0. They are compared as uint8, where 0.5 becomes 0.
             Case(dequantize(19, (T.FLOAT8E5M2, 3), (T.FLOAT, 1), (T.FLOAT8E5M2, 0.5)), [2.5], [3])]),
     Difference(
         "reference.dequantized_int32", "DequantizeLinear-10: (x - x_zero_point) * x_scale",

@@ -1,4 +1,4 @@
-"""Each known difference by its smallest case: dynquant gives the right value, the peer the wrong one."""
+"""In the smallest case of each known difference dynquant gives the right value and the peer the wrong one."""
 import signal
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Files of a node test that are cut short, changed or missing: run_nodes says so in one line each, and goes on."""
+"""For truncated, changed or missing files of a node test run_nodes prints one line each, and continues."""
 import tempfile
 import unittest
 from pathlib import Path
@@ -11,7 +11,7 @@ FILES = ("model.onnx", "test_data_set_0/input_0.pb")
 
 
 def changed(content):
-    """Cut short at every byte, and with every byte changed."""
+    """The file truncated at every byte, and with every byte changed."""
     for size in range(len(content)):
         yield content[:size]
     for at in range(len(content)):
@@ -27,7 +27,7 @@ class BadFiles(unittest.TestCase):
         self.count = 0
 
     def folder(self):
-        """One that is right."""
+        """A valid node test."""
         folder = self.place / str(self.count)
         self.count += 1
         quantize(13, (TensorProto.FLOAT, [1, 2, 3]), (TensorProto.FLOAT, 2), (TensorProto.UINT8, 5)).write(folder)

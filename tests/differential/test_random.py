@@ -1,4 +1,4 @@
-"""Random nodes by dynquant and by its peers: every difference is a known one.
+"""On random nodes dynquant and its peers differ only by known differences.
 
 DYNQUANT_DIFFERENTIAL_SEED and _COUNT, in the environment, draw other nodes and more of them."""
 import faulthandler
@@ -17,7 +17,7 @@ from random_nodes import Generator
 SEED = int(os.environ.get("DYNQUANT_DIFFERENTIAL_SEED", "1"))
 COUNT = int(os.environ.get("DYNQUANT_DIFFERENTIAL_COUNT", "4000"))
 KERNELS = [{"DYNQUANT_KERNEL": "reference"}, {"DYNQUANT_MAX_ISA": "scalar"}, {"DYNQUANT_MAX_ISA": "avx2"}]
-# Models that it does not take, whoever computes: those with float6, and those whose y it takes for another type.
+# Models that ONNX Runtime refuses in all kernels: those with float6, and those for whose y it infers another type.
 REFUSED_BY_ONNXRUNTIME = re.compile(r"Invalid tensor data type 2[78]|of output arg \(y\) .* does not match expected type")
 faulthandler.enable()  # a peer may end the process
 
@@ -28,7 +28,7 @@ def drawn():
 
 
 class Tally:
-    """What became of the nodes at one peer."""
+    """Counts of the nodes' outcomes at one peer."""
 
     def __init__(self):
         self.same = self.different = 0
@@ -42,7 +42,7 @@ class Tally:
 
 
 def unexplained(node, ours, theirs, differences, tally):
-    """The elements that differ and should not, as text; and those that should and do not."""
+    """Describes elements that differ against expectation, and elements that agree against expectation."""
     elements = Elements(node)
     predicates = {d: of_node(d.where(elements), node) for d in differences}
     found = []
@@ -71,7 +71,7 @@ def union(predicates, shape):
 
 
 def idle(predicates, where):
-    """Predicates that are true by themselves, and y does not differ. Two may cancel out."""
+    """Predicates that alone are true where y does not differ. Two differences may cancel out."""
     times = np.sum([known.astype(int) for known in predicates.values()] + [np.zeros(where.shape, int)], axis=0)
     return [d for d, known in predicates.items() if d.exact and np.any(known & (times == 1) & ~where)]
 
@@ -106,7 +106,7 @@ class RandomNodes(unittest.TestCase):
         return tally
 
     def check(self, peer, least, every=1):
-        """At least that share of the nodes, or of every so many, is computed."""
+        """Of every `every`th node at least the share `least` is computed."""
         tally = self.compare(peer, every)
         self.assertGreater(tally.same + tally.different, least * COUNT / every)
         return tally

@@ -1,4 +1,4 @@
-// A program without oneDNN's library: the drop-in says what is missing.
+// A program without oneDNN's library, for which the drop-in prints what is missing.
 #include <cstdio>
 
 #include "oneapi/dnnl/dnnl_graph.h"

@@ -1,6 +1,6 @@
-// A program that knows oneDNN only and waits for its stream once, behind all. It prints what a Quantize makes of a
-// ReLU's results. With SYCL it executes by the function for that; "gpu" asks for the partitions of a GPU's graph
-// instead.
+// A program that knows only oneDNN and waits for its stream once, after all executions. It prints the results of a
+// Quantize that follows a ReLU. With SYCL it calls SYCL's execute. With the argument "gpu" it only counts the
+// partitions of a GPU's graph.
 #include <cstdint>
 #include <iostream>
 #include <string>
@@ -8,7 +8,7 @@
 
 #include "oneapi/dnnl/dnnl_graph.hpp"
 
-// In dnnl_graph_sycl.h, which not all have.
+// Declared in dnnl_graph_sycl.h, which some installations lack.
 extern "C" dnnl_status_t dnnl_graph_sycl_interop_compiled_partition_execute(const_dnnl_graph_compiled_partition_t,
         dnnl_stream_t, size_t, const_dnnl_graph_tensor_t *, size_t, const_dnnl_graph_tensor_t *, const void *deps,
         void *sycl_event);

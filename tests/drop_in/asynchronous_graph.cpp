@@ -1,4 +1,4 @@
-// dynquant::graph beside a oneDNN whose executions wait until its stream is waited for.
+// dynquant::graph is right beside a oneDNN that defers executions until its stream is waited for.
 #include <cstdlib>
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// A oneDNN of the CPU runtime that the environment's CPU_RUNTIME numbers, over the one that is installed. With SYCL or
-// a thread pool all that is executed waits until the program waits for its stream. And it takes graphs for a GPU.
+// Wraps the installed oneDNN as one with the CPU runtime whose number CPU_RUNTIME gives in the environment. With SYCL
+// or a thread pool executions are deferred until the program waits for its stream. It also accepts graphs for a GPU.
 #include <cstdlib>
 #include <functional>
 #include <vector>
@@ -22,7 +22,7 @@ unsigned runtime() {
 
 std::vector<std::function<dnnl_status_t()>> executions; // of the only stream
 
-/// Now or later.
+/// Executes now, or defers.
 dnnl_status_t submit(const_dnnl_graph_compiled_partition_t compiled_partition, dnnl_stream_t stream, size_t num_inputs,
         const_dnnl_graph_tensor_t *inputs, size_t num_outputs, const_dnnl_graph_tensor_t *outputs) {
     std::vector<const_dnnl_graph_tensor_t> in(inputs, inputs + num_inputs), out(outputs, outputs + num_outputs);

@@ -1,5 +1,5 @@
-// How long a oneDNN convolution and a quantization take in turn, in a program that knows oneDNN only. Run it plain and
-// with the drop-in preloaded; where oneDNN uses OpenMP, two pools of threads would fight here.
+// Measures a oneDNN convolution and a quantization in turn, in a program that knows only oneDNN. Run it plain and with
+// the drop-in preloaded. Where oneDNN uses OpenMP, two thread pools would compete here.
 // usage: drop_in_convolution_loop [SIDE]    (of the image; 56)
 #include <algorithm>
 #include <chrono>

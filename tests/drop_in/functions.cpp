@@ -1,4 +1,4 @@
-// oneDNN's C functions with the drop-in before them.
+// oneDNN's C functions behave as documented when the drop-in interposes them.
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -79,7 +79,7 @@ class drop_in_functions : public testing::Test {
         return found;
     }
 
-    /// The only partition of a graph of this op, which is destroyed with the graph.
+    /// The only partition of a graph of this op. Destroys op and graph.
     dnnl_graph_partition_t sole_partition(dnnl_graph_op_t op) {
         ok(dnnl_graph_add_op(graph, op));
         const auto found = partitions();
@@ -221,7 +221,7 @@ TEST_F(drop_in_functions, wrong_counts_are_refused_where_onednn_would_read_beyon
     dnnl_graph_compiled_partition_t compiled = nullptr;
     ok(dnnl_graph_compiled_partition_create(&compiled, partition));
     EXPECT_EQ(compile(partition, compiled, {x, two, zps}), dnnl_invalid_shape);
-    ok(compile(partition, compiled)); // and then it can be compiled all the same
+    ok(compile(partition, compiled)); // succeeds after the refusal
     ok(dnnl_graph_compiled_partition_destroy(compiled));
     ok(dnnl_graph_partition_destroy(partition));
 }
@@ -334,7 +334,7 @@ TEST_F(drop_in_functions, more_partitions_than_there_are_may_be_asked_for) {
     }
 }
 
-/// Everything once, from op to compiled partition.
+/// One whole sequence, from op to compiled partition.
 void come_and_go(dnnl_engine_t engine) {
     dnnl_graph_graph_t graph = nullptr;
     ok(dnnl_graph_graph_create(&graph, dnnl_cpu));
@@ -383,7 +383,7 @@ TEST_F(drop_in_functions, from_many_threads) {
 
 } // namespace
 
-// Destroyed after main, in an order that nobody chooses.
+// Destroyed after main, in unspecified order.
 static const struct late {
     late() { ok(dnnl_graph_graph_create(&graph, dnnl_cpu)); }
     ~late() {

@@ -1,4 +1,4 @@
-// As oneDNN 3.13 is built, over the one that is installed: execute calls execute_v2 by name, which the drop-in has too.
+// Wraps the installed oneDNN like 3.13, whose execute calls execute_v2 by name. The drop-in defines execute_v2 as well.
 #include <dlfcn.h>
 
 #include "oneapi/dnnl/dnnl_graph.h"

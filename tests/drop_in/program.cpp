@@ -1,5 +1,5 @@
 // A program written for oneDNN Graph, which knows nothing of dynquant. It prints a line for each case: the results, or
-// that oneDNN refused. Run as it is, linked with the drop-in before libdnnl, and with the drop-in preloaded.
+// "refused". It is run plain, linked with the drop-in before libdnnl, and with the drop-in preloaded.
 #include <cstdint>
 #include <iostream>
 #include <string>
@@ -68,7 +68,7 @@ int main() {
     fixed.set_attr(op::attr::scales, std::vector<float> {2});
     run("no_zps", fixed, {src}, {x.data()}, dst);
 
-    // Quotients just below 9.5, 10.5, ...: by the rounded reciprocal of 0.06 they come out just above.
+    // Quotients just below 9.5, 10.5, ...: products with the rounded reciprocal of 0.06 are just above.
     std::vector<float> near_ties = {
             0x1.23d708p-1F, 0x1.428f5cp-1F, 0x1.6147acp-1F, 0x1.8p-1F, 0x1.9eb85p-1F, 0x1.bd70a4p-1F};
     std::vector<float> steps(6, 0.06F);
@@ -83,7 +83,7 @@ int main() {
     short_list.set_attr<std::string>(op::attr::qtype, "per_channel").set_attr<std::int64_t>(op::attr::axis, 1);
     run("too_few_scales", short_list, {src, two}, {x.data(), scales.data()}, dst);
 
-    // An op that stays oneDNN's.
+    // An op that oneDNN computes in all three.
     const lt positive = tensor_of(8, type::f32, {2, 3});
     run<float>("relu", op(6, op::kind::ReLU, {src}, {positive}, "relu"), {src}, {x.data()}, positive);
 }

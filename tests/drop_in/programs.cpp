@@ -1,4 +1,4 @@
-// One program that knows oneDNN only: as it is, linked with the drop-in, and with the drop-in preloaded.
+// A program that knows only oneDNN gives dynquant's results when it is linked with the drop-in or preloads it.
 #include <gtest/gtest.h>
 
 #include "oneapi/dnnl/dnnl_config.h"
@@ -34,13 +34,13 @@ TEST(drop_in, works_by_link_order) {
     EXPECT_EQ(run("", LINKED), right);
 }
 
-#if !SANITIZED // whose run-time library has to come first, which LD_PRELOAD does not allow
+#if !SANITIZED // a sanitizer's run-time library must come first, which LD_PRELOAD prevents
 TEST(drop_in, works_by_preload) {
     EXPECT_EQ(run("LD_PRELOAD=" DROP_IN, PLAIN), right);
 }
 #endif
 
-// Whose execute comes back to the drop-in by the newer function's name.
+// The newer oneDNN's execute calls execute_v2, which resolves to the drop-in.
 TEST(drop_in, works_before_a_newer_onednn) {
     EXPECT_EQ(run("", NEWER), right);
 }

@@ -1,6 +1,6 @@
 // Runs one inner loop of dynquant, or one call, for `check` to count its instructions.
-// usage: run_loop              says what compiled dynquant, and which instruction sets and loops there are
-//        run_loop LOOP ISA     runs it, and says how many of what were counted
+// usage: run_loop              prints the compiler of dynquant, the instruction sets and the loops
+//        run_loop LOOP ISA     runs the loop, and prints the number and kind of its units
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -14,7 +14,7 @@
 
 #include <dynquant/graph.hpp>
 
-// What `check` tells callgrind to count: all that happens below this function, whose name it must know.
+// callgrind counts everything below this function, which `check` names to it.
 extern "C" [[gnu::noinline]] void counted(const std::function<void()> &body, int times) {
     for (int i = 0; i < times; ++i)
         body();
@@ -26,11 +26,11 @@ using namespace dynquant;
 
 // ---- Statements ------------------------------------------------------------------------------------
 
-// Long enough for the arithmetic to be nearly all, and short enough for one thread and cached stores.
+// Long enough for arithmetic to dominate, and short enough for one thread and cached stores.
 constexpr std::int64_t elements = 64 * 1024;
 
 const dims one_row = {elements};
-const dims channels_last = {64, 1024}; // parameters alongside
+const dims channels_last = {64, 1024}; // a parameter for each column
 const dims rows_of_8 = {64, 128, 8};   // channels in the middle
 
 std::int64_t volume(const dims &shape) {
@@ -40,7 +40,7 @@ std::int64_t volume(const dims &shape) {
     return result;
 }
 
-/// How many parameters there are: one block's extent is 1 where there are several.
+/// The number of parameters. Blocks divide the dims.
 std::int64_t parameter_count(const quantization &q) {
     return volume(q.src.dims) / volume(q.scales.block);
 }
@@ -70,7 +70,7 @@ quantization dequantize(data_type integers, const dims &shape, const dims &block
     return statement(direction::dequantize, integers, shape, block);
 }
 
-/// By one scale and a bias, or by two, with Relu.
+/// Requantizes by one scale and a bias, or by two scales and Relu.
 quantization requantize(data_type integers, const dims &shape, const dims &block, int scales) {
     auto q = statement(direction::requantize, integers, shape, block);
     q.src.type = data_type::s32;
@@ -82,7 +82,7 @@ quantization requantize(data_type integers, const dims &shape, const dims &block
     return q;
 }
 
-/// The tensors of a statement. Integers of any narrow type are bytes; reals and sums pass both ends of their range.
+/// The tensors of a statement. Integers of narrow types are bytes. Reals and sums exceed both ends of dst's range.
 struct buffers {
     explicit buffers(const quantization &q) {
         const auto count = static_cast<std::size_t>(volume(q.src.dims));
@@ -160,7 +160,7 @@ struct loop {
     std::string name;
     std::function<std::function<void()>()> prepare;
     int times;
-    std::int64_t units; // in all these times
+    std::int64_t units; // in all runs together
     std::string unit;
 };
 
@@ -220,7 +220,7 @@ void run(const std::string &name, const std::string &isa_name) {
     const auto found = std::find_if(loops.begin(), loops.end(), [&](const loop &l) { return l.name == name; });
     if (found == loops.end()) throw std::runtime_error("LOOP: expected one of" + loop_names() + ", given " + name);
     const auto body = found->prepare();
-    body(); // what happens once, such as binding symbols
+    body(); // warm-up, such as binding symbols
     counted(body, found->times);
     std::cout << found->units << ' ' << found->unit << '\n';
 }

@@ -1,4 +1,4 @@
-// dqbench, run as a program: exit status, what goes to stdout and to stderr, and that __REPRO works.
+// dqbench, run as a program, gives the right exit status, stdout and stderr, and its __REPRO works in a shell.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -25,7 +25,7 @@ class dqbench : public testing::Test {
         return run_program(folder, leaks + environment, DQBENCH, arguments);
     }
 
-    /// Runs it, expects success, and returns what it printed.
+    /// Runs dqbench, expects success, and returns stdout.
     std::string succeed(const std::string &arguments, const std::string &environment = "") const {
         const auto [status, out, err] = run(arguments, environment);
         EXPECT_EQ(status, 0) << arguments << '\n' << out;
@@ -33,7 +33,7 @@ class dqbench : public testing::Test {
         return out;
     }
 
-    /// Not understood: one line on stderr, nothing on stdout.
+    /// Expects a usage error: one line on stderr, nothing on stdout.
     void expect_refused(const std::string &arguments, const std::string &message) const {
         const auto [status, out, err] = run(arguments);
         EXPECT_EQ(status, 2) << arguments;
@@ -208,7 +208,7 @@ TEST_F(dqbench, peers_refuse_what_they_cannot_state) {
             "    xnnpack refuses: it takes one scale, the statement has one for each channel\n");
     expect_note("--peer=xnnpack --stag=axb 8x64x3",
             "    xnnpack refuses: it takes dense row-major tensors, the statement's have other strides\n");
-    expect_note("--peer=xnnpack --dt=f32:f32:s32:u8 16 17 18 19 20 21", // one of them draws such a zero point
+    expect_note("--peer=xnnpack --dt=f32:f32:s32:u8 16 17 18 19 20 21", // one of these draws such a zero point
             "    xnnpack refuses: it takes a zero point within u8, given ");
     expect_note("--peer=onednn_reorder 3x0", "    onednn_reorder was not asked: the tensors have no elements\n");
 }
@@ -224,7 +224,7 @@ TEST_F(dqbench, limit_kernel_is_measured_and_never_checked) {
             std::string::npos);
 }
 
-/// Every way through the row algorithms: a write beside dst would end the program under a sanitizer.
+/// Runs all row algorithms. A sanitizer ends the program on a write beside dst.
 TEST_F(dqbench, limit_kernel_runs_whatever_the_native_kernel_runs) {
     const auto out =
             succeed("--mode=R --kernel=limit --isa=scalar,avx2,avx512 --threads=1,3 "
@@ -280,7 +280,7 @@ TEST_F(dqbench, inputs_folder_can_be_named) {
     EXPECT_NE(succeed("--batch=shapes", "DQBENCH_INPUTS=mine").find("tests:1 passed:1"), std::string::npos);
 }
 
-/// A graph with an op of the four, one that is not, and one of a type that no kernel has.
+/// A graph with a quantization op, another op, and a quantization op of a type that no kernel has.
 constexpr const char *graph_json = R"({"fpmath_mode": "strict", "graph": [
     {"id": 1, "name": "q", "kind": "Quantize",
      "attrs": {"scales": {"type": "f32[]", "value": [0.5]}, "zps": {"type": "s64[]", "value": [3]}},
@@ -325,7 +325,7 @@ TEST_F(dqbench, scales_and_zps_can_be_given) {
     expect_refused("--scales=1xx2 8", "--scales: expected a number");
 }
 
-/// Every file of benchdnn_inputs can be read, and has cases.
+/// Every file of benchdnn_inputs parses and has cases.
 TEST_F(dqbench, all_input_files_are_understood) {
     std::size_t files = 0;
     for (const auto &entry : fs::directory_iterator(INPUTS)) {

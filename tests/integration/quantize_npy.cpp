@@ -1,4 +1,5 @@
-// examples/quantize_npy and examples/minimal, run as programs: what they write, print and refuse.
+// examples/quantize_npy and examples/minimal, run as programs, write and print the right results and refuse wrong
+// files.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -28,8 +29,7 @@ std::string bytes(const std::vector<T> &values) {
     return result;
 }
 
-/// A .npy file around a header that may be anything. NumPy pads headers so that the data are at a multiple
-/// of 64 bytes.
+/// A .npy file with an arbitrary header. NumPy pads headers, so data begin at a multiple of 64 bytes.
 std::string npy_around(std::string header, const std::string &data, char version = 1) {
     const std::size_t length_bytes = version == 1 ? 2 : 4;
     while ((8 + length_bytes + header.size() + 1) % 64 != 0)
@@ -56,7 +56,7 @@ std::string f32(const std::string &shape, const std::vector<float> &values, bool
     return npy("<f4", shape, values, fortran_order);
 }
 
-/// A folder of its own for each test, and the programs run in it.
+/// Runs the programs in a temporary folder for each test.
 class quantize_npy : public testing::Test {
   protected:
     void write(const std::string &name, const std::string &content) const {
@@ -68,7 +68,7 @@ class quantize_npy : public testing::Test {
         return run_program(folder, leaks, program, arguments);
     }
 
-    /// Runs it on one tensor and returns what it printed.
+    /// Runs quantize_npy on one tensor and returns stdout.
     std::string quantize(const std::string &content, const std::string &options = "") const {
         write("x.npy", content);
         const auto [status, out, err] = run("x.npy --output=results " + options);
@@ -81,7 +81,7 @@ class quantize_npy : public testing::Test {
         EXPECT_EQ(parsed(contents(folder / "results" / name)), parsed(content)) << name;
     }
 
-    /// Header without spaces, and data: padding is the writer's choice.
+    /// The header without spaces, because padding is the writer's choice, and the data.
     static std::pair<std::string, std::string> parsed(const std::string &file) {
         const auto end = file.find('\n');
         auto text = file.substr(10, end - 10);
@@ -89,7 +89,7 @@ class quantize_npy : public testing::Test {
         return {file.substr(0, 8) + text, file.substr(end + 1)};
     }
 
-    /// Refused with this status and one line that holds the message; nothing is written.
+    /// Expects a refusal with this status and one line that contains the message. Nothing is written.
     void expect_refused(const std::string &arguments, int status, const std::string &message) const {
         const auto result = run(arguments);
         EXPECT_EQ(result.status, status) << arguments;
@@ -182,7 +182,7 @@ TEST_F(quantize_npy, handles_constant_channels) {
     expect_in(out, "channels without a finite value but 0: 1; their scale is 1");
 }
 
-// The range, 2 x 3.4e38, is more than a float holds; the scale is not.
+// The range, 2 x 3.4e38, overflows a float; the scale does not.
 TEST_F(quantize_npy, handles_extreme_ranges) {
     constexpr auto most = std::numeric_limits<float>::max(), least = std::numeric_limits<float>::denorm_min();
     quantize(f32("(2, 2)", {-most, 0, most, least}));

@@ -1,4 +1,4 @@
-"""scripts/proof-onednn as a program, on a made-up build of oneDNN: what it runs, compares, writes and refuses."""
+"""scripts/proof-onednn, run on a fake build of oneDNN, runs, compares, writes and refuses as documented."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import unittest
 
 SCRIPT = pathlib.Path(__file__).parents[2] / "scripts/proof-onednn"
 
-# What becomes of a file stands in its name: PLAIN_DROPIN.json.
+# The name of a file gives its results, plain and with the drop-in: PLAIN_DROPIN.json.
 BENCHDNN = """#!/bin/sh
 for argument; do case $argument in --case=*) file=${argument#--case=};; --mode=*) mode=${argument#--mode=};; esac; done
 name=$(basename "$file" .json)
@@ -37,8 +37,8 @@ class ProofOnednn(unittest.TestCase):
         version = "#define DNNL_VERSION_MAJOR 3\n#define DNNL_VERSION_MINOR 13\n#define DNNL_VERSION_PATCH 1\n"
         self.write(self.build / "include/oneapi/dnnl/dnnl_version.h", version)
         self.program("tests/benchdnn/benchdnn", BENCHDNN)
-        self.write(self.inputs / "passed_failed.json", graph("ReLU"))  # has none of the four
-        # A library that the loader can take without effect on these scripts.
+        self.write(self.inputs / "passed_failed.json", graph("ReLU"))  # has no quantization op
+        # A library that can be preloaded without effect on these scripts.
         self.library = self.folder / "dropin.so"
         self.library.touch()
 

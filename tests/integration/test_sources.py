@@ -1,4 +1,4 @@
-"""The tree's own rules: which layer includes which, and that every file is compiled once."""
+"""The tree keeps its rules: a layer includes only layers below it, and every file is compiled once."""
 import collections
 import json
 import os
@@ -9,7 +9,8 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-# What the files of a folder include, beside its own: folders, or files. The longest name that fits a file is its layer.
+# A layer and the layers that its files may include besides itself: folders or files. The layer of a file is the longest
+# name that matches.
 CORE = {"dynquant", "parallel", "quantization"}
 MAY_INCLUDE = {
     "parallel": set(),
@@ -26,11 +27,11 @@ MAY_INCLUDE = {
     "onnxruntime": CORE | {"kernels/kernels.hpp", "onnx"},
     "model": CORE | {"layers", "model_file.pb.h", "oneapi", "onnx"},
 }
-ONEAPI_TYPES = {"oneapi/dnnl/dnnl_types.h"}  # and no functions: any layer
+ONEAPI_TYPES = {"oneapi/dnnl/dnnl_types.h"}  # types only, without functions: any layer
 
 
 def forbidden_includes(source, folders=(".",)):
-    """(file, included file) of what no layer allows."""
+    """The pairs (file, included file) that no layer allows."""
     found = []
     for path in sorted(p for folder in folders for p in (source / folder).rglob("*.[ch]pp")):
         file = path.relative_to(source).as_posix()
@@ -48,7 +49,7 @@ def forbidden_includes(source, folders=(".",)):
 
 
 def floors_of_headers(source, folder):
-    """How many headers of a folder lie below each other at most."""
+    """The depth of the longest chain of includes among a folder's headers."""
     def floors(path):
         included = re.findall(r'^\s*#\s*include "(' + re.escape(folder) + r'/[^"]+)"', path.read_text(), re.MULTILINE)
         return max((1 + floors(source / header) for header in included), default=0)

@@ -19,7 +19,7 @@ def number(type_str):
 
 
 def allowed(schema, parameter):
-    """The types of an input or output, and the name of the constraint that they share."""
+    """The types of an input or output, and the name of their type constraint."""
     for constraint in schema.type_constraints:
         if constraint.type_param_str == parameter.type_str:
             return sorted(map(number, constraint.allowed_type_strs)), parameter.type_str

@@ -23,7 +23,7 @@ Message read_message(const fs::path &path) {
     return message;
 }
 
-/// Each value's lowest bytes.
+/// The lowest bytes of each value.
 template <typename Values>
 void append(std::vector<std::byte> &to, const Values &values, std::size_t bytes) {
     for (const auto value : values) {
@@ -32,7 +32,7 @@ void append(std::vector<std::byte> &to, const Values &values, std::size_t bytes)
     }
 }
 
-/// An entry for each element, or, below a byte, for each byte; six bits are one each.
+/// An entry holds an element, or a byte of packed elements. Elements of six bits have an entry each.
 std::vector<std::byte> small_numbers(const proto::TensorProto &t, data_type type) {
     std::vector<std::byte> data;
     const int bits = bits_in(type);
@@ -59,7 +59,7 @@ std::vector<std::byte> data_of(const proto::TensorProto &t, data_type type) {
     return data;
 }
 
-/// Or -1 where no file holds so many.
+/// -1 if a file cannot hold that many elements.
 std::int64_t count_of(const dims &shape) {
     constexpr std::int64_t most = std::int64_t {1} << 32;
     std::int64_t count = 1;
@@ -80,7 +80,7 @@ tensor_file read_tensor(const fs::path &path) {
     return result;
 }
 
-/// Which of the graph's inputs.
+/// The index among the graph's inputs.
 int index_of(const proto::GraphProto &graph, const std::string &input, const fs::path &path) {
     if (input.empty()) return -1;
     for (int i = 0; i < graph.input_size(); ++i)

@@ -1,5 +1,5 @@
-// A node test as ONNX's are: a folder of model.onnx, a model of one node, and its tensors test_data_set_0/input_0.pb,
-// input_1.pb, ..., output_0.pb, ... Read by ONNX's own messages; whatever the files hold, nothing is read beyond them.
+// Reads a node test of ONNX: a folder with model.onnx, a model of one node, and its tensors test_data_set_0/input_0.pb,
+// input_1.pb, ..., output_0.pb, ... Files are parsed by ONNX's messages, and wrong files are never read out of bounds.
 #pragma once
 
 #include <cstddef>
@@ -12,33 +12,33 @@
 
 namespace dynquant::test {
 
-/// A file that cannot be read, or holds something else.
+/// Thrown for a file that cannot be read or has other content.
 struct file_error : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// A tensor: its elements as dynquant takes them, dense and packed.
+/// A tensor, with dense and packed elements as dynquant takes them.
 struct tensor_file {
     onnx::value what;
     std::vector<std::byte> data;
 };
 
 struct node_test {
-    onnx::node node; // with its inputs, as the tensors are
+    onnx::node node; // with the types and shapes of the input tensors
     std::vector<tensor_file> graph_inputs;
-    /// Which of the graph's inputs is the node's; -1 for one that is left out.
+    /// The index of the graph's input for each input of the node; -1 for an absent one.
     std::vector<int> node_inputs;
-    /// What the model says of them.
+    /// The outputs that the model declares.
     std::vector<onnx::element_type> graph_outputs;
 
-    /// With the inputs, which live as long as this does, and without outputs.
+    /// The arguments of a run, with the inputs, which this object owns, and without outputs.
     onnx::arguments arguments() const;
 };
 
 /// Throws file_error.
 node_test read_node_test(const std::filesystem::path &folder);
 
-/// The folder's tensors of a kind, "input" or "output". Throws file_error.
+/// The folder's tensors of kind "input" or "output". Throws file_error.
 std::vector<tensor_file> read_tensors(const std::filesystem::path &folder, const std::string &kind);
 
 void write_tensor(const std::filesystem::path &path, const tensor_file &tensor);

@@ -1,5 +1,5 @@
-// ONNX's own node tests of the operators that dynquant has: each folder of them a test, on every kernel and instruction
-// set. The folders come from ONNX's wheels, for each operator a folder of each version's.
+// Each of ONNX's node tests of dynquant's operators passes, on every kernel and instruction set. The folders come from
+// ONNX's wheels: one folder for each operator and version.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -52,7 +52,7 @@ std::string name_of(const vector_test &t) {
     return std::regex_replace(name + "_" + t.variant.name, std::regex("[^A-Za-z0-9]"), "_");
 }
 
-/// The bytes are equal; elements of a float type may be any two NaNs.
+/// Whether bytes are equal. In a float type any NaN equals any NaN.
 testing::AssertionResult equal(const tensor_file &expected, const guarded_buffer &given) {
     if (!given.intact()) return testing::AssertionFailure() << "bytes beside the output were written";
     const auto type = *onnx::data_type_of(expected.what.type);
@@ -85,7 +85,7 @@ TEST_P(onnx_node, gives_the_outputs) {
         given.push_back(std::make_unique<guarded_buffer>(outputs[i].data.size(), guarded_buffer::place::at_back));
     }
     args.y = given[0]->data();
-    std::memset(args.y, 0, given[0]->size()); // bits of the last byte that are no element's stay as they are
+    std::memset(args.y, 0, given[0]->size()); // a run preserves the unused bits of the last byte
     if (given.size() > 1) args.y_scale = reinterpret_cast<float *>(given[1]->data());
     if (given.size() > 2) args.y_zero_point = reinterpret_cast<std::uint8_t *>(given[2]->data());
     op.run(args);

@@ -1,5 +1,5 @@
 // Computes the outputs of node tests: run_nodes FOLDER... reads each folder's model and inputs and writes
-// test_data_set_0/output_0.pb, ... A folder that cannot be computed is a line on stderr, and the exit status is 1.
+// test_data_set_0/output_0.pb, ... A folder that cannot be computed gives a line on stderr and exit status 1.
 #include <algorithm>
 #include <cstdio>
 
@@ -33,7 +33,7 @@ void compute(const fs::path &folder) {
         write_tensor(tensor_path(folder, "output", i), outputs[i]);
 }
 
-/// On one line, whatever names a model has.
+/// The text on one line, as a model's names may contain line breaks.
 std::string printable(std::string text) {
     std::ranges::replace_if(
             text, [](unsigned char c) { return c < ' ' || c > '~'; }, '?');

@@ -1,6 +1,6 @@
-// Runs a model of one integer tensor x and one of bytes, y, with the operators that an entry point registers, as a C
-// program does: prints y, or what ONNX Runtime says.
-// usage: entry_points RUNTIME LIBRARY ENTRY_POINT MODEL       (RUNTIME: libonnxruntime.so)
+// Runs a model from an integer tensor x to a tensor of bytes y, with the operators that an entry point registers, as a
+// C program does. It prints y or ONNX Runtime's error. usage: entry_points RUNTIME LIBRARY ENTRY_POINT MODEL (RUNTIME:
+// libonnxruntime.so)
 #include <onnxruntime_c_api.h>
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace {
 
-/// Null-terminated names are all that the API takes. Nothing is released: the process ends.
+/// Calls ONNX Runtime's C API. Nothing is released, because the process ends.
 class runtime {
   public:
     explicit runtime(const char *path)
@@ -64,7 +64,7 @@ class runtime {
 int main(int, char **arguments) {
     try {
         runtime onnxruntime(arguments[1]);
-        // Where RegisterCustomOpsUsingFunction finds it.
+        // RegisterCustomOpsUsingFunction finds the function among global symbols.
         if (!dlopen(arguments[2], RTLD_NOW | RTLD_GLOBAL)) throw std::runtime_error(dlerror());
         std::int32_t x[] = {-3, 5, 7, 3000};
         const auto *y = onnxruntime.run(arguments[4], onnxruntime.options_with(arguments[3]), x, 4);

@@ -1,4 +1,4 @@
-"""Models of one operator, and sessions that run them with the library or without."""
+"""Builds models of one operator, and sessions that run them with or without the library."""
 import os
 
 import numpy as np
@@ -9,7 +9,7 @@ from onnx import TensorProto, helper
 onnxruntime.set_default_logger_severity(4)  # errors reach the tests as exceptions
 
 LIBRARY = os.environ["DYNQUANT_ORT"]
-OLDEST = onnxruntime.__version__.startswith("1.17.")  # that the library serves
+OLDEST = onnxruntime.__version__.startswith("1.17.")  # that the library supports
 IR_VERSION = 8 if OLDEST else 10
 OPSETS = (10, 13, 19) if OLDEST else (10, 13, 19, 21, 23, 24, 25)
 
@@ -44,7 +44,7 @@ def run(model_bytes, feed, **how):
 
 
 def in_domain(nodes, domain):
-    """The same nodes, the quantizing ones of them in another domain."""
+    """The nodes, with the quantization operators in another domain."""
     copies = []
     for node in nodes:
         copy = onnx.NodeProto()

@@ -1,5 +1,5 @@
-"""Whatever a model or a caller gives: a result as the specification says, or INVALID_ARGUMENT with a sentence of ours, or
-what ONNX Runtime itself refuses. Never a crash, which would end this program."""
+"""Wrong models and inputs give the specified result, INVALID_ARGUMENT with a message of dynquant, or an error of ONNX
+Runtime. A crash would end this program."""
 import itertools
 import unittest
 
@@ -10,7 +10,7 @@ FLOAT, UINT8, INT64 = TensorProto.FLOAT, TensorProto.UINT8, TensorProto.INT64
 state = onnxruntime.capi.onnxruntime_pybind11_state
 RUNTIME_REFUSALS = (state.Fail, state.InvalidGraph, state.NotImplemented, state.InvalidArgument, state.RuntimeException)
 
-# Domain, and the names of the two operators in it.
+# A domain, and the names of its two operators.
 OPERATORS = [("", "QuantizeLinear", "DequantizeLinear"), ("dynquant", "QuantizeLinear", "DequantizeLinear"),
              ("com.amd.quark", "ExtendedQuantizeLinear", "ExtendedDequantizeLinear"),
              ("com.vai.quantize", "VitisQuantizeLinear", "VitisDequantizeLinear")]
@@ -24,7 +24,7 @@ def how_in(domain):
 
 class Case(unittest.TestCase):
     def feeds(self, domain, op, x, scale, zero, attributes):
-        """A model whose every input comes with the run, so that only the run can tell what is wrong; the inputs; how."""
+        """A model with all inputs given at run, so only the run can find the error; the inputs; the options."""
         quantizes = op.endswith("QuantizeLinear") and "Dequantize" not in op
         x = np.zeros(x, np.float32 if quantizes else np.uint8)
         arrays = {"x": x, "scale": np.ones(scale, np.float32)}
@@ -65,7 +65,7 @@ class Shapes(Case):
     def test_scalar_x(self):
         self.taken((), (), ())
         self.taken((), (1,), ())
-        self.taken((), (), (), axis=MOST)  # per tensor: axis is not looked at
+        self.taken((), (), (), axis=MOST)  # per tensor: axis has no effect
         for axis in (-1, 0, 1):
             self.refused((), (4,), (4,), axis=axis)
 
@@ -87,7 +87,7 @@ class Shapes(Case):
             nodes = [helper.make_node("ConstantOfShape", ["shape"], ["x"]),
                      helper.make_node(op, ["x", "scale"], ["y"], "q", domain=domain),
                      helper.make_node("Shape", ["y"], ["dims"])]
-            for shape in ([2**40, 0, 2**40], [0, MOST, MOST]):  # with the 0 last ConstantOfShape refuses them
+            for shape in ([2**40, 0, 2**40], [0, MOST, MOST]):  # ConstantOfShape refuses shapes with the 0 last
                 with self.subTest(domain=domain, shape=shape):
                     m = model(nodes, {"shape": (INT64, [3])}, {"dims": (INT64, [3])}, 13, {"scale": np.float32(1).reshape(())})
                     (dims,) = run(m, {"shape": np.array(shape)}, **how_in(domain))
@@ -137,7 +137,7 @@ class Types(Case):
 
 
 class Ports(Case):
-    """What ONNX Runtime checks before it asks the operators; but they may be asked for the types of outputs first."""
+    """ONNX Runtime checks ports before it calls the operators; but it may ask them for the types of outputs first."""
 
     def refused_by_runtime(self, node, inputs, outputs, feed):
         m, how = model([node], inputs, outputs, OPSETS[-1]), how_in(node.domain)

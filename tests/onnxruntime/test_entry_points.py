@@ -1,4 +1,4 @@
-"""What the library's two functions register, called by their names as a C program does."""
+"""The library's two entry points register the documented operators when a C program calls them by name."""
 import os
 import subprocess
 import tempfile
@@ -12,7 +12,7 @@ PROGRAM, RUNTIME = os.environ["ENTRY_POINTS"], os.environ["ONNXRUNTIME"]
 
 
 def quantizing_model(domain):
-    """Of int32, which ONNX Runtime's own QuantizeLinear does not take: whose operator it is shows."""
+    """A model of int32, which ONNX Runtime's own QuantizeLinear refuses, so the result shows whose operator runs."""
     node = helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["y"], "q", domain=domain)
     return model([node], {"x": (TensorProto.INT32, [4])}, {"y": (TensorProto.UINT8, [4])}, 13,
                  {"scale": np.array(2, np.float32), "zero": np.array(10, np.uint8)})

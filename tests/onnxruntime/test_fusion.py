@@ -1,4 +1,4 @@
-"""QDQ operators around others: ONNX Runtime recognizes its own and ours alike, and fuses the same, with the same results."""
+"""ONNX Runtime fuses dynquant's QDQ operators with the operators between them as its own, with equal results."""
 import json
 import tempfile
 import unittest
@@ -40,7 +40,7 @@ class Fusion(unittest.TestCase):
             np.testing.assert_array_equal(e, g)
 
     def around(self, fused, nodes, weights=None, since=10, **inputs):
-        """nodes read the dequantized inputs, as a_f, and make y; weights, dequantized, are w_f."""
+        """`nodes` read the dequantized inputs, such as a_f, and dequantized weights, w_f, and give y."""
         constants = dict(CONSTANTS)
         before = [n for name in inputs for n in quantized_and_back(name)]
         if weights is not None:

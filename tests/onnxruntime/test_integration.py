@@ -1,4 +1,4 @@
-"""What replaces what, and what wrong models are told."""
+"""dynquant's operators replace the standard ones when the session asks for it, and wrong models get clear errors."""
 import os
 import subprocess
 import sys
@@ -23,7 +23,7 @@ def quantizing_model(opset=13, scale=(), domain="", **attributes):
 
 
 class Replacement(unittest.TestCase):
-    """Verbose lines say who computed."""
+    """Verbose lines show whether dynquant computes."""
 
     def lines(self, standard):
         program = ("import numpy as np, test_integration as t\n"
@@ -41,10 +41,10 @@ class Replacement(unittest.TestCase):
 
 
 class Preparations(unittest.TestCase):
-    """Verbose lines say for which shapes a node prepares, and when."""
+    """Verbose lines show for which shapes a node prepares, and when."""
 
     def prepared_for(self, counts):
-        """For calls with so many rows each: the rows of those that prepared."""
+        """Runs x with each of these numbers of rows; the numbers of rows for which the node prepared."""
         program = ("import numpy as np, test_integration as t\n"
                    "nodes = t.in_domain([t.quantize()], 'dynquant')\n"
                    "constants = {'scale': np.array(1, np.float32), 'zero': np.array(0, np.uint8)}\n"
@@ -79,7 +79,7 @@ class Environment(unittest.TestCase):
 
 
 class Errors(unittest.TestCase):
-    """INVALID_ARGUMENT with a message of ours: where, what was expected, what was given."""
+    """INVALID_ARGUMENT with a message of dynquant: where, what is expected, what is given."""
 
     def refused(self, model_bytes, *parts, feed=None):
         with self.assertRaises(onnxruntime.capi.onnxruntime_pybind11_state.InvalidArgument) as caught:
@@ -117,7 +117,7 @@ class Errors(unittest.TestCase):
 
 
 class Times(unittest.TestCase):
-    """Printed, not judged."""
+    """Times are printed, not asserted."""
 
     def fastest(self, s, x):
         seconds = []

@@ -1,4 +1,4 @@
-"""Sessions of ONNX Runtime with libdynquant_ort.so compute what they compute without, bit for bit."""
+"""Sessions of ONNX Runtime with libdynquant_ort.so compute the same bits as sessions without it."""
 import os
 import unittest
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +10,7 @@ RUNTIME_TYPE = {np.dtype("u1"): TensorProto.UINT8, np.dtype("i1"): TensorProto.I
                 np.dtype("i2"): TensorProto.INT16, np.dtype("i4"): TensorProto.INT32, np.dtype("u4"): TensorProto.UINT32}
 
 X = normal(6, 5, 64)  # channels last: 64 of them
-# Granularity: the shape of the scales, and attributes. Blocked: 64 channels in blocks of 24, the last of them short.
+# Granularity: the shape of the scales, and attributes. Blocked: 64 channels in blocks of 24, with a short last block.
 PER_TENSOR = ((), {})
 PER_AXIS = ((5,), {"axis": 1})
 CHANNELS_LAST = ((64,), {"axis": -1})
@@ -50,7 +50,7 @@ class Standard(unittest.TestCase):
                 np.testing.assert_array_equal(e.view(np.uint8), g.view(np.uint8))
 
     def test_the_same_bits_as_onnx_runtime(self):
-        axes, blocks = [o for o in OPSETS if o >= 13], [o for o in OPSETS if o >= 21]  # that have these
+        axes, blocks = [o for o in OPSETS if o >= 13], [o for o in OPSETS if o >= 21]  # per-axis, blocked
         cases = [(opset, PER_TENSOR, dtype) for opset in OPSETS for dtype in ("u1", "i1")]
         cases += [(opset, granularity, dtype) for opset in axes
                   for granularity in (PER_AXIS, CHANNELS_LAST) for dtype in ("u1", "i1")]
@@ -84,7 +84,7 @@ class Standard(unittest.TestCase):
     def test_y_follows_zero_point_and_output_dtype(self):
         x = np.array([-1000, -1.5, 0, 2.5, 1000], np.float32)
         cases = [({}, np.array([0, 0, 0, 2, 255], "u1"))]
-        if not OLDEST:  # which does not ask what the attribute says
+        if not OLDEST:  # the oldest ignores the attribute
             cases.append(({"output_dtype": TensorProto.INT8}, np.array([-128, -2, 0, 2, 127], "i1")))
         for attributes, expected in cases:
             node = helper.make_node("QuantizeLinear", ["x", "scale"], ["y"], "q", **attributes)
@@ -107,7 +107,7 @@ class Standard(unittest.TestCase):
     def test_four_bits_and_float8(self):
         x = np.array([-9, -1.5, 0.5, 2.5, 6.75, 100, 3], np.float32)
         cases = {TensorProto.FLOAT8E4M3FN: [-9, -1.5, 0.5, 2.5, 7, 96, 3]}  # 6.75, 100: ties
-        if not OLDEST:  # which has no such types
+        if not OLDEST:  # the oldest lacks these types
             cases |= {TensorProto.INT4: [-8, -2, 0, 2, 7, 7, 3], TensorProto.UINT4: [0, 0, 0, 2, 7, 15, 3]}
         for kind, expected in cases.items():
             zero = helper.make_tensor("zero", kind, [], b"\0", raw=True)
@@ -129,13 +129,13 @@ class Standard(unittest.TestCase):
 
 
 class Inference(unittest.TestCase):
-    """Types and shapes that the session knows before it runs."""
+    """The session infers types and shapes before it runs."""
 
     CONSTANTS = {"scale": np.array(1, np.float32), "zero": np.array(0, np.uint8)}
     QUANTIZE = helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["y"], "q")
 
     def followed_by(self, node, x, shape):
-        """node reads y. ONNX Runtime computes it before the first run if it takes the shape of y for known."""
+        """`node` reads y. ONNX Runtime computes it before the first run if it considers the shape of y known."""
         m = model([self.QUANTIZE, node], {"x": (TensorProto.FLOAT, shape)},
                   {"z": (TensorProto.INT64 if node.op_type == "Shape" else TensorProto.UINT8, None)}, 13, self.CONSTANTS)
         return run(m, {"x": x}, library=True, standard=True)[0]
@@ -177,7 +177,7 @@ class Quark(unittest.TestCase):
                     np.testing.assert_array_equal(y, expected)
 
     def through(self, op, x, x_type, scale, zero, zero_type):
-        """y as float. What Python has no type for stays within the model."""
+        """y as float. Types that Python lacks stay within the model."""
         nodes = [helper.make_node(f"Extended{op}Linear", ["x", "scale", "zero"], ["y"], "q", domain="com.amd.quark"),
                  helper.make_node("Cast", ["y"], ["float"], to=TensorProto.FLOAT)]
         m = model(nodes, {}, {"float": (TensorProto.FLOAT, [len(x)])}, 17,

@@ -1,4 +1,4 @@
-// Uses the public headers, and throws and catches across the library's border.
+// Uses the public headers, and catches exceptions that the library throws.
 #include <array>
 #include <cstdint>
 #include <cstdio>

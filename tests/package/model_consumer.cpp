@@ -1,4 +1,4 @@
-// Uses the package's component `model`, which not every build has.
+// Uses the package's component `model`, which some builds lack.
 #include <cstdio>
 
 #include <dynquant/model.hpp>

@@ -1,4 +1,4 @@
-"""The options of scripts/compare-onnxruntime, and its tables on made-up figures."""
+"""scripts/compare-onnxruntime parses its options, and prints its tables from fictitious figures."""
 
 import contextlib
 import io
@@ -18,7 +18,7 @@ def row(r):
 
 
 def mistake(*options):
-    """The last line of what is said."""
+    """The last line of output."""
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):

@@ -1,4 +1,4 @@
-"""The tables of scripts/prequantized, on made-up figures."""
+"""scripts/prequantized prints its tables from fictitious figures."""
 
 import unittest
 

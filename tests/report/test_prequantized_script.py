@@ -1,4 +1,4 @@
-"""scripts/prequantized, among programs that are made up."""
+"""scripts/prequantized runs its programs, which are fakes here, as documented."""
 
 import pathlib
 import shutil

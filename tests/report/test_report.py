@@ -1,4 +1,4 @@
-"""Parsing, lines, floors and writing, on made-up figures."""
+"""scripts/report parses, prints, judges and writes fictitious figures."""
 
 import pathlib
 import tempfile

@@ -1,4 +1,4 @@
-// Nothing is read or written beyond the buffers, wherever they lie.
+// No kernel reads or writes beyond its buffers, at any alignment.
 #include <functional>
 
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ TEST_P(bounds, hold_for_every_size_and_alignment) {
         }));
 }
 
-TEST_P(bounds, hold_for_rows_of_every_alignment) { // short ones are joined, long ones overrun their ends
+TEST_P(bounds, hold_for_rows_of_every_alignment) { // short rows are joined, long rows overrun their ends
     for (const std::int64_t inner : {3, 8, 16, 17, 21, 31, 64, 65, 100})
         ASSERT_NO_FATAL_FAILURE(
                 expect_right_at_every_alignment(of_extents({2, 20, inner}, {2, 1, inner}), [](std::size_t shift) {
@@ -65,7 +65,8 @@ TEST_P(bounds, hold_for_rows_of_every_alignment) { // short ones are joined, lon
                 }));
 }
 
-TEST_P(bounds, hold_for_rows_in_pairs_at_every_alignment) { // under the same parameters, of a multiple of the lanes
+TEST_P(bounds, hold_for_rows_in_pairs_at_every_alignment) { // the rows share parameters, and their length is a multiple
+                                                            // of the lanes
     for (const std::int64_t channels : {544, 1072})
         ASSERT_NO_FATAL_FAILURE(
                 expect_right_at_every_alignment(of_extents({5, channels}, {5, 1}), [](std::size_t shift) {

@@ -1,4 +1,4 @@
-// The canonical form: what rows come of a statement, and that they walk the same elements.
+// The canonical form of a statement has the expected rows and loops, and walks the same elements as the statement.
 #include "quantization/canonical.hpp"
 
 #include <algorithm>
@@ -103,9 +103,9 @@ TEST(canonical, a_broadcast_src_walks_in_place) {
 }
 
 TEST(canonical, groups_split_a_dim) {
-    // A group of 8 of 32: 4 rows of 16 parameters in all, consecutive in every buffer.
+    // 4 groups of 8 in each of 4 rows: 16 parameters, whose groups are consecutive in every buffer.
     expect_form(statement({4, 32}, {1, 8}), {{16, 8, 8, 1}}, {8, 1, 1, 0});
-    // Groups of 2 along the rows: columns lie alongside, and pairs of rows share.
+    // Groups of 2 along the first dim: each column has its parameter, and pairs of rows share it.
     expect_form(statement({4, 32}, {2, 1}), {{2, 64, 64, 32}, {2, 32, 32, 0}}, {32, 1, 1, 1});
 }
 
@@ -117,7 +117,7 @@ TEST(canonical, a_short_last_block_has_a_form_of_its_own) {
     expect_form(statement({4, 30}, {4, 5}), {{4, 30, 30, 0}, {6, 5, 5, 1}}, {5, 1, 1, 0});
     expect_forms(statement({4, 32}, {4, 5}),
             {{{{4, 32, 32, 0}, {6, 5, 5, 1}}, {5, 1, 1, 0}}, {{{4, 32, 32, 0}}, {2, 1, 1, 0}, {30, 30, 6}}});
-    // Along the first dim, with strides of their own; parameters alongside.
+    // A short last block of the first dim, with padded strides and a parameter for each column.
     expect_forms(statement({7, 3}, {3, 1}, {10, 1}, {8, 2}),
             {{{{2, 30, 24, 3}, {3, 10, 8, 0}}, {3, 1, 2, 1}}, {{}, {3, 1, 2, 1}, {60, 48, 6}}});
 }

@@ -1,4 +1,4 @@
-// What check() finds wrong with a statement of the direct API: status and message.
+// check() refuses wrong statements of the direct API with the right status and message, and accepts right ones.
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ TEST(check, data_types) {
             [](auto &q) { q.dst.type = data_type::f8_e4m3; }));
 }
 
-/// Beyond an enumeration of so many: just before, just behind and far away.
+/// Numbers outside an enumeration: just below, just above and far above.
 std::vector<int> numbers_beyond(int enumerators) {
     return {-1, enumerators, 1000000};
 }
@@ -216,7 +216,7 @@ TEST(check, choices_of_numerics_onnx) {
     auto q = right();
     q.rule = numerics::onnx;
     q.division = precision::bf16;
-    q.saturate = true; // of integers it says nothing
+    q.saturate = true; // no effect on integers
     EXPECT_FALSE(check(q));
 }
 
@@ -335,10 +335,10 @@ TEST(check, known_zero_points_of_floats_are_values_of_their_type) {
     };
     using enum data_type;
     const double nan = std::nan(""), infinity = HUGE_VAL;
-    expect(f4_e2m1, {0, nan, 0}, "f4_e2m1 has, given nan at 1"); // which has neither
+    expect(f4_e2m1, {0, nan, 0}, "f4_e2m1 has, given nan at 1"); // no NaN, no infinity
     expect(f6_e3m2, {infinity, 0, 0}, "f6_e3m2 has, given inf at 0");
     expect(f4_e2m1, {0, 0, 2.5}, "f4_e2m1 has, given 2.5 at 2");
-    expect(f8_e4m3, {0, 0, -infinity}, "f8_e4m3 has, given -inf at 2"); // which has NaN only
+    expect(f8_e4m3, {0, 0, -infinity}, "f8_e4m3 has, given -inf at 2"); // NaN, no infinity
     expect(f8_e5m2, {0, 65536, 0}, "f8_e5m2 has, given 65536 at 1");
     expect(f16, {0.1, 0, 0}, "f16 has, given 0.1 at 0");
     using values_of_type = std::pair<data_type, std::vector<double>>;
@@ -366,7 +366,7 @@ TEST(check, per_channel_takes_an_axis_within_the_rank) {
     }
 }
 
-/// The message of the error that f throws, after its status.
+/// The status and message of the error that f throws.
 template <typename F>
 std::string thrown_by(F &&f) {
     try {

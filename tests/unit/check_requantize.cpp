@@ -1,4 +1,4 @@
-// What check() finds wrong with statements that requantize, and with what belongs to them in others.
+// check() refuses wrong statements that requantize, and members of requantize in other statements.
 #include <gtest/gtest.h>
 
 #include "dynquant/quantization.hpp"

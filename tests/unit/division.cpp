@@ -62,8 +62,7 @@ void try_divisor(std::uint32_t divisor, tally &total) {
 }
 
 TEST(division, enumeration_finds_quotients_next_to_midpoints) {
-    // 2^24 X = M S + c by hand, for S = 2^23 + 1: c = 1, M = 2^24 + 2^23 ... is not odd, and so on; instead
-    // of one by hand, each that is found is checked by the definition, in integers.
+    // Each dividend that is found is checked by the definition, in integers.
     std::int64_t found = 0;
     for (std::uint32_t s = two_23; s < two_23 + 4096; ++s)
         for_each_hard_dividend(s, [&](std::uint32_t x, std::uint32_t divisor, std::uint32_t mantissa, int k) {
@@ -104,15 +103,16 @@ TEST(division, three_operations_are_exact_for_every_divisor) {
             try_divisor(s, total);
     });
     EXPECT_EQ(total.wrong, 0);
-    // The proof bites: so hard are these quotients that multiplying by the reciprocal misses many.
+    // The quotients are hard: multiplication by the reciprocal gets many of them wrong.
     EXPECT_GT(total.tried, 20'000'000);
     EXPECT_GT(total.wrong_by_reciprocal, total.tried / 4);
 }
 
 // ---- Operands of f16 and bf16 ----------------------------------------------------------------------
 
-// Their quotient, rounded to their type, is the product with the reciprocal, rounded: formulas.hpp says why, and with
-// so few bits all there are can be tried. Rounding is Veltkamp's, of the product and fused with it.
+// The quotient of operands of f16 or bf16, rounded to their type, equals the rounded product with the reciprocal:
+// formulas.hpp says why. Significands are so short that all pairs can be tried. Rounding is Veltkamp's splitting, after
+// the product or fused with it.
 
 float rounded_product(float x, float s, int bits) {
     const float product = x * (1.0f / s), scaled = product * static_cast<float>((1 << (24 - bits)) + 1);
@@ -124,9 +124,9 @@ float split_product(float x, float s, int bits) {
     return scaled - std::fma(-x, reciprocal, scaled);
 }
 
-/// The nearest number of so many bits to x / s, in integers; there are no ties.
+/// x / s rounded to nearest with a significand of `bits` bits, in integer arithmetic. Ties do not occur.
 float rounded_quotient(std::uint32_t x, std::uint32_t s, int bits) {
-    const int k = x >= s ? bits - 1 : bits; // so that the mantissa has all its bits
+    const int k = x >= s ? bits - 1 : bits; // the mantissa has `bits` bits
     const auto scaled = x << (k + 1), twice = scaled / s;
     EXPECT_FALSE(twice % 2 == 1 && twice * s == scaled) << x << " / " << s << " is a tie";
     return std::ldexp(static_cast<float>((twice + 1) / 2), -k);

@@ -1,4 +1,4 @@
-// dqbench's judgement: what it lets pass and what it finds.
+// dqbench's comparison accepts allowed results and reports wrong ones; its timing summarizes as worked out by hand.
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -24,7 +24,7 @@ statement quantize_statement(const dims &extents, const std::string &dst_layout 
     return statement(c);
 }
 
-/// Three channels of two elements: 1.5 / 1, 2 / 1 + 1, ... all results by hand.
+/// Three channels of two elements: 1.5 / 1, 2 / 1 + 1, ... All results are worked out by hand.
 struct dqbench_compare : testing::Test {
     statement s = quantize_statement({2, 3});
     parameters p {{1.0f, 0.5f, 2.0f}, {0, 1, -1}};
@@ -168,7 +168,7 @@ TEST(dqbench_timing, summarizes_by_hand) {
     EXPECT_EQ(summarize({8, 1, 2, 5}).median, 3.5);
 }
 
-/// Writes down what is done to it.
+/// Logs its calls.
 struct noting : contestant {
     noting(std::string &log, char name)
         : log_(log)
@@ -193,7 +193,7 @@ TEST(dqbench_timing, contestants_take_turns_as_often_as_asked) {
     EXPECT_EQ(timings.size(), 2u);
     EXPECT_EQ(log,
             "aa.bb."
-            "aa.bb.aa.bb.aa.bb."); // warming up, then three rounds: caches as its own call leaves them, then the sample
+            "aa.bb.aa.bb.aa.bb."); // warm-up, then three rounds: each has a call that fills the caches, then the sample
 }
 
 TEST(dqbench_timing, something_may_happen_before_each_call) {
@@ -202,7 +202,7 @@ TEST(dqbench_timing, something_may_happen_before_each_call) {
     measure({&a, &b}, {2, 1}, [&] { log += '!'; });
     EXPECT_EQ(log, "aa.bb.!a.!b.!a.!b.");
     log.clear();
-    measure({&a}, {0, 1}, [&] { log += '!'; }); // until a millisecond is over: one call each all the same
+    measure({&a}, {0, 1}, [&] { log += '!'; }); // rounds until a millisecond is over
     EXPECT_EQ(log.substr(0, 12), "aa.!a.!a.!a.");
     EXPECT_EQ(log.find("aa", 3), std::string::npos);
 }

@@ -1,4 +1,4 @@
-// dqbench's data: that it holds what a test needs.
+// dqbench's data has the values that correctness and performance runs need.
 #include <cmath>
 #include <limits>
 #include <set>

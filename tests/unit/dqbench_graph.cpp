@@ -1,4 +1,4 @@
-// dqbench's graphs in JSON: what they become, how they are rewritten, and how they are refused.
+// dqbench's graphs in JSON become cases, are rewritten by options, and are refused when they are wrong.
 #include <filesystem>
 #include <fstream>
 
@@ -56,7 +56,7 @@ class dqbench_graph : public testing::Test {
         return "--case=" + file;
     }
 
-    /// The jobs that the arguments make; a graph is written before.
+    /// Writes a graph to a file, and gives the jobs of these arguments.
     std::vector<job> jobs(const std::string &content, std::vector<std::string> arguments = {}) const {
         arguments.push_back(write(content));
         reader input(folder.path);
@@ -76,7 +76,7 @@ class dqbench_graph : public testing::Test {
         expect_usage_error([&] { jobs(content, arguments); }, message);
     }
 
-    /// A usage_error that names the file, or no error.
+    /// Expects success or a usage_error that names the file.
     void expect_understood_or_refused(const std::string &content) const {
         try {
             jobs(content);

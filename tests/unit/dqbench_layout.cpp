@@ -1,4 +1,4 @@
-// Layouts and problems as dqbench's user writes them.
+// dqbench parses and prints layouts and problems.
 #include <gtest/gtest.h>
 
 #include "dqbench_support.hpp"
@@ -69,7 +69,7 @@ TEST(dqbench_problem, is_dims_with_an_optional_name) {
     EXPECT_EQ(parse_problem("0x3"), (problem {{0, 3}, ""}));
     EXPECT_EQ(parse_problem("scalar"), (problem {{}, ""}));
     EXPECT_EQ(parse_problem("8x64n\"net:conv_1*3\""), (problem {{8, 64}, "net:conv_1*3"}));
-    EXPECT_EQ(parse_problem("8x64nconv"), (problem {{8, 64}, "conv"})); // as a shell hands it over
+    EXPECT_EQ(parse_problem("8x64nconv"), (problem {{8, 64}, "conv"})); // after the shell's unquoting
     EXPECT_EQ(parse_problem("scalarn\"bias\""), (problem {{}, "bias"}));
 }
 

@@ -1,4 +1,4 @@
-// dqbench's options: what they set, how they multiply, and that __REPRO reads back.
+// dqbench's options set their members, lists of values multiply, and __REPRO parses to the same case.
 #include <set>
 
 #include <gtest/gtest.h>
@@ -236,7 +236,7 @@ TEST(dqbench_options, refuse_bad_values_and_keep_the_state) {
     };
     refused("op", "Quantise", "did you mean 'Quantize'?");
     refused("mode", "X", "expected L, R, C, P, CP or F, given 'X'");
-    refused("mode", "C,P", "given 'C,P'"); // no list
+    refused("mode", "C,P", "given 'C,P'"); // not a list
     refused("qtype", "per_channel,", "expected per_tensor, per_channel or per_group, given ''");
     refused("dt", "f32:f32:s8", "expected SRC:SCALES:ZPS:DST");
     refused("dt", "f32:f32:undef:u9", "did you mean 'u8'?");

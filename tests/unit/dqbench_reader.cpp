@@ -1,4 +1,4 @@
-// dqbench's command line and batch files.
+// dqbench reads its command line and batch files, and names the place of errors.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -14,7 +14,7 @@ namespace {
 using namespace dqbench;
 namespace fs = std::filesystem;
 
-/// A folder for batch files, and one for those that are found from everywhere.
+/// A folder for batch files, and one for the inputs, which are found from every folder.
 class dqbench_reader : public testing::Test {
   protected:
     dqbench_reader() { fs::create_directories(folder / "inputs"); }
@@ -25,7 +25,7 @@ class dqbench_reader : public testing::Test {
         return (folder / name).string();
     }
 
-    /// The arguments that run each of the cases again.
+    /// The arguments that reproduce each case.
     std::vector<std::string> read(const std::vector<std::string> &arguments) const {
         reader input(folder / "inputs");
         input.read_arguments(arguments);

@@ -1,4 +1,4 @@
-// What dqbench prints of a case.
+// dqbench prints a case and its measurements by the templates of its user.
 #include <map>
 
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ TEST(dqbench_perf_template, ratio_compares_the_same_statistic) {
     EXPECT_EQ(line("%-peertime%,%-ratio%,%~ratio%", c, m), "1.5,3,2");
 }
 
-/// Three peers: one that ran, one that refused, one that is not there; and the limit.
+/// Three peers (one ran, one refused, one is absent) and the limit.
 measurement with_peers() {
     auto m = by_hand();
     m.peers = {{peer_kind::limit, timing {0.25, 0.75, 1, 2, 0.1}}, {peer_kind::onednn_graph, timing {1.5, 2, 3, 4, 1}},
@@ -145,7 +145,7 @@ TEST(dqbench_perf_template, csv_has_a_field_for_each_column) {
     EXPECT_EQ(row["median_ratio:onednn_graph"], "2");
     EXPECT_EQ(row["median_peertime:onednn_reorder"], "refused");
     EXPECT_EQ(row["median_peertime:limit"], "0.75");
-    EXPECT_EQ(row["prb"], repro(c)); // which holds commas and quotes
+    EXPECT_EQ(row["prb"], repro(c)); // with commas and quotes
 }
 
 TEST(dqbench_perf_template, header_names_the_fields) {

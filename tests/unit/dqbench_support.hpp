@@ -1,4 +1,4 @@
-// What the tests of dqbench share.
+// Helpers of dqbench's tests.
 #pragma once
 
 #include <string>

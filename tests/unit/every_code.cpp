@@ -1,5 +1,5 @@
-// Every element that a narrow type has under numerics::onnx, on every kernel that claims it: each is dequantized, and
-// all halves are quantized to each float.
+// Under numerics::onnx every kernel that computes a type dequantizes every code of it right, and quantizes every
+// float16 right to each float type.
 #include <optional>
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ std::string name_of(const testing::TestParamInfo<data_type> &info) {
     return to_string(info.param);
 }
 
-/// All codes of a type one after another.
+/// All codes of a type, in order.
 std::vector<std::byte> every_code(data_type type) {
     const auto count = std::int64_t {1} << bits_in(type);
     std::vector<std::byte> bytes(bytes_for(type, count));
@@ -104,7 +104,7 @@ TEST_P(every_half_to, is_quantized_right) {
 
 TEST_P(every_half_to, is_divided_right_in_16_bits) {
     for (const auto &[division, src] : {std::pair(precision::f16, f16), std::pair(precision::bf16, bf16)}) {
-        expect_quantized_in(division, src, 0x1.8p+8F, false); // to the subnormals, and ties of theirs
+        expect_quantized_in(division, src, 0x1.8p+8F, false); // to subnormals, among them ties
         expect_quantized_in(division, src, 0x1.554p-9F, true, 0U);
         expect_quantized_in(division, src, -0x1.1p-8F, false, 1U << (bits_in(GetParam()) - 1)); // -0 or NaN
     }
@@ -112,14 +112,14 @@ TEST_P(every_half_to, is_divided_right_in_16_bits) {
 
 TEST_P(every_half_to, is_quantized_right_with_zero_points) {
     const auto sign = 1U << (bits_in(GetParam()) - 1);
-    for (const auto code : {0U, sign, sign - 2}) { // 0, -0 or NaN, and about the highest
+    for (const auto code : {0U, sign, sign - 2}) { // 0, -0 or NaN, and nearly the highest
         expect_quantized(0x1.554p-3F, false, code);
         expect_quantized(3, true, code);
     }
 }
 
-// -2^-149 / 1.9 is -2^-149, which plus 0 is not 0 and keeps its sign in what it is rounded to; -2^-149 / 2 is -0. With
-// a scale of 2 among them all are computed in another way than without.
+// -2^-149 / 1.9 rounds to -2^-149. The sum with 0 is not 0, so it keeps its sign when it is rounded to dst. -2^-149 / 2
+// is -0. A scale of 2 selects another algorithm for all scales.
 TEST_P(every_half_to, the_least_quotients_keep_their_sign_beside_a_zero_point_of_0) {
     for (const float other : {2.0F, 0x1.fffffep0F}) {
         quantization q;
@@ -138,7 +138,7 @@ TEST_P(every_half_to, the_least_quotients_keep_their_sign_beside_a_zero_point_of
 INSTANTIATE_TEST_SUITE_P(
         types, every_half_to, testing::Values(f16, bf16, f8_e4m3, f8_e5m2, f8_e4m3fnuz, f8_e5m2fnuz, f4_e2m1), name_of);
 
-// Those whose fraction is within the bits that are dropped: cut off, they would be infinite.
+// All set fraction bits of these NaNs are among the bits that rounding drops. Truncation would make infinity of them.
 TEST(signalling_nan, stays_nan_when_it_is_rounded_to_the_division) {
     for (const auto division : {precision::f16, precision::bf16})
         for (const auto dst : {u8, s16, f8_e5m2, bf16}) {
@@ -153,7 +153,7 @@ TEST(signalling_nan, stays_nan_when_it_is_rounded_to_the_division) {
         }
 }
 
-// Differences that take 33 bits, and those that f32 holds only rounded: ties of 25 bits and their neighbours.
+// Differences need 33 bits, and some are not exact in f32: ties of 25 bits and their neighbours.
 TEST(integers_of_32_bits, are_dequantized_right) {
     std::vector<std::uint32_t> src;
     for (const std::uint32_t near :

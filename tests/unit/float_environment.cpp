@@ -1,4 +1,5 @@
-// The caller's rounding mode, flushing of subnormals and trapped exceptions neither matter nor change.
+// Results do not depend on the caller's rounding mode, flushing of subnormals and trapped exceptions, which do not
+// change.
 #include <gtest/gtest.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
@@ -20,8 +21,8 @@ std::vector<unsigned> roundings_and_flushings() {
     return result;
 }
 
-/// Statements with subnormal scales and results, ties, overflow and invalid operations. Small ones run in
-/// the caller, large ones also in TBB's threads.
+/// Statements with subnormal scales and results, ties, overflow and invalid operations. Small statements run in the
+/// caller, large ones also in TBB's threads.
 std::vector<sample> samples() {
     std::vector<sample> result;
     for (const std::int64_t channels : {3, 1100})
@@ -41,14 +42,14 @@ std::vector<sample> samples() {
     return result;
 }
 
-/// Runs with MXCSR set, and gives what is in MXCSR after.
+/// Runs op under this MXCSR, and returns MXCSR afterwards.
 unsigned run_with(unsigned control, const operation &op, const arguments &args) {
     const scoped_mxcsr set(control);
     op.run(args);
     return _mm_getcsr();
 }
 
-/// The same in an arena made while MXCSR is set: it hands it to its threads.
+/// As run_with, in a TBB arena made under this MXCSR. The arena passes it to its threads.
 unsigned run_in_arena_with(unsigned control, const operation &op, const arguments &args) {
     const scoped_mxcsr set(control);
     tbb::task_arena(4).execute([&] { op.run(args); });
@@ -57,8 +58,8 @@ unsigned run_in_arena_with(unsigned control, const operation &op, const argument
 
 class float_environment : public testing::TestWithParam<unsigned> {
   protected:
-    /// TBB's default arena takes the control word of the thread that makes it: before a test changes that. Other tests
-    /// compute in it.
+    /// TBB's default arena inherits the control word of the thread that creates it. It is created here, before a test
+    /// changes the control word, because other tests compute in it.
     static void SetUpTestSuite() {
         tbb::parallel_for(0, 2, [](int) {});
     }
@@ -91,7 +92,7 @@ TEST_P(float_environment, of_worker_threads_does_not_matter) {
     expect_right_under_control_words(run_in_arena_with);
 }
 
-// Known parameters are converted at prepare, where subnormal ones must survive and nothing may trap.
+// prepare() converts known parameters. Subnormal ones must survive, and nothing may trap.
 TEST_P(float_environment, of_prepare_does_not_matter) {
     for (const auto dir : {direction::quantize, direction::dequantize}) {
         const bool quantizing = dir == direction::quantize;
@@ -118,7 +119,7 @@ TEST_P(float_environment, of_prepare_does_not_matter) {
     }
 }
 
-// The same through the graph API, where the scales are an attribute.
+// compile() converts the scales, which are an attribute in the graph API.
 TEST_P(float_environment, of_compile_does_not_matter) {
     const single_op quantize {.kind = dg::op::kind::Quantize, .shape = {3}, .scales = {0x1p-149f}};
     const single_op dequantize {.kind = dg::op::kind::Dequantize, .shape = {3}, .scales = {0x1p-149f}};

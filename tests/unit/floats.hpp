@@ -1,4 +1,4 @@
-// Quantizing long stretches of all the floats there are, against the oracle.
+// Quantizes long ranges of the 2^32 floats by every kernel, and compares with the oracle.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct float_case {
 inline const std::vector<float_case> float_cases = {
         {0.1f, 0},
         {0.3f, 3},
-        {0x1.3e046ep-4f, 0}, // one of those which two operations do not divide by
+        {0x1.3e046ep-4f, 0}, // a scale for which the division by two operations is not exact
         {0x1.42c896p+3f, 77},
         {0x1.fffffep-7f, -128},
         {-7.0f, 200},
@@ -36,7 +36,7 @@ inline const std::vector<float_case> float_cases = {
         {1.0f, INT32_MAX},
 };
 
-/// clamp(RNE(x / s) + zp). A quotient has bits enough to be rounded twice.
+/// clamp(RNE(x / s) + zp). Rounding to double first does no harm: it has more than twice the bits of a float.
 inline int quantized_by_onnx(float x, const float_case &c, int lowest, int highest) {
     const double quotient = static_cast<float>(double {x} / c.scale);
     if (std::isnan(quotient)) return lowest;
@@ -44,7 +44,7 @@ inline int quantized_by_onnx(float x, const float_case &c, int lowest, int highe
             std::nearbyint(quotient) + c.zero_point, static_cast<double>(lowest), static_cast<double>(highest)));
 }
 
-/// The bits that x quantizes to, by the oracle.
+/// The oracle's result for x, as bits.
 inline std::uint8_t expected_bits(float x, const float_case &c, data_type integer, numerics rule) {
     const int lowest = integer == data_type::s8 ? -128 : 0, highest = lowest + 255;
     return static_cast<std::uint8_t>(rule == numerics::onnx
@@ -52,7 +52,7 @@ inline std::uint8_t expected_bits(float x, const float_case &c, data_type intege
                     : oracle::quantize(x, c.scale, c.zero_point, lowest, highest));
 }
 
-/// Quantizes src by each variant.
+/// Quantizes src by each variant and compares.
 inline void expect_quantized(const float_case &c, data_type integer, const std::vector<float> &src,
         const std::vector<std::uint8_t> &expected, numerics rule) {
     const auto count = src.size();
@@ -81,7 +81,7 @@ inline void expect_quantized(const float_case &c, data_type integer, const std::
     }
 }
 
-/// The floats whose bits are first, first + step, ...
+/// `count` floats, whose bits are first, first + step, ...
 inline std::vector<float> floats_from(std::uint32_t first, std::uint32_t step, std::size_t count) {
     std::vector<float> result(count);
     for (std::size_t i = 0; i < count; ++i)

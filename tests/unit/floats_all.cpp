@@ -1,15 +1,15 @@
-// All 2^32 floats.
+// All 2^32 floats are quantized right.
 #include "floats.hpp"
 
 namespace dynquant::test {
 namespace {
 
-/// Floats of one sign and, of the largest exponent, infinity and the NaNs: in the order of their bits, what they
-/// quantize to only rises or only falls, because a quotient, a sum, rounding and clamping are monotonic.
+/// Floats with the same sign and exponent (or infinity and the NaNs). In the order of their bits their results are
+/// monotonic, because quotient, sum, rounding and clamping are.
 constexpr std::size_t stretch = std::size_t {1} << 23;
 
-/// What the floats of a stretch quantize to. Between two that quantize alike lie none that do not, so that the oracle,
-/// which takes five times the kernels' time, is asked at the steps alone.
+/// The expected results of a monotonic range. All floats between two with equal results have that result, so the
+/// oracle, which takes five times the kernels' time, runs only around the steps.
 class monotonic_oracle {
   public:
     monotonic_oracle(const float_case &c, data_type integer, const std::vector<float> &src)

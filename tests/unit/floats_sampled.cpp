@@ -1,4 +1,5 @@
-// One of every 1024 floats (and with it every exponent and both signs), quantized with telling parameters.
+// One of every 1024 floats, and floats next to ties, are quantized right under the parameters of floats.hpp. The sample
+// has every exponent and both signs.
 #include "floats.hpp"
 
 #include <oneapi/tbb/parallel_for.h>
@@ -6,7 +7,7 @@
 namespace dynquant::test {
 namespace {
 
-/// Quantizes src by each variant. numerics::onnx has zero points of the integer's type only.
+/// Quantizes src by each variant. numerics::onnx takes only zero points in the range of the integer's type.
 void expect_floats_right(
         const float_case &c, data_type integer, const std::vector<float> &src, numerics rule = numerics::strict) {
     const int lowest = integer == data_type::s8 ? -128 : 0, highest = lowest + 255;
@@ -19,7 +20,7 @@ void expect_floats_right(
 
 class floats_sampled : public testing::TestWithParam<float_case> {};
 
-/// One of `step` floats; an odd step, so that the low bits vary.
+/// One of `step` floats. The step is odd, so the low bits vary.
 std::vector<float> one_of(std::uint32_t step) {
     return floats_from(0, step, (std::size_t {1} << 32) / step);
 }
@@ -42,8 +43,8 @@ TEST_P(floats_sampled, are_quantized_by_the_rule_of_onnx) {
         expect_floats_right(GetParam(), type, src, numerics::onnx);
 }
 
-// Around each tie and each end of the range: the floats where a quotient off by one in its last bit shows. In
-// short runs and in one long one, which may be divided otherwise.
+// A quotient that is wrong in its last bit shows next to ties and to the ends of the range. Short runs and a long run
+// may use different divisions.
 TEST_P(floats_sampled, next_to_ties_are_quantized_right) {
     const auto [scale, zero_point] = GetParam();
     std::vector<float> all;

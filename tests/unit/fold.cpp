@@ -1,4 +1,4 @@
-// Two multipliers of requantize that the native kernel folds to one: which, and that the bits stay those of two.
+// The native kernel folds two multipliers of requantize into one exactly where the bits stay the same.
 #include <cmath>
 #include <limits>
 
@@ -11,7 +11,8 @@ namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
 
-/// Sums at the ends of s32, around what f32 has no numbers for, and those that make ties of 24-bit products.
+/// Sums at the ends of s32, sums that f32 does not represent and their neighbours, and sums whose 24-bit products are
+/// ties.
 std::vector<std::int32_t> edges() {
     std::vector<std::int32_t> sums = {0, 1, -1, 2, 3, 5, -5, 7, 65281, -65281, 16777213, 1398101, INT32_MAX, INT32_MIN,
             INT32_MAX - 63, INT32_MAX - 64, INT32_MIN + 64};
@@ -75,7 +76,7 @@ TEST(fold, keeps_the_bits_of_two_multipliers) {
             scales.push_back(s);
             second.push_back(std::ldexp(1.0, -n));
         }
-    // Every sum with every pair of multipliers, which are alongside.
+    // Every sum with every pair of multipliers. Each column has its pair.
     const auto sums = edges();
     std::vector<std::int32_t> src;
     for (const auto sum : sums)

@@ -1,5 +1,5 @@
-// float16 x by a float16 scale to 8 bits, by each instruction set that has a formula of its own for it: every x by
-// every significand of the scale, against integers.
+// Division of float16 x by a float16 scale to 8 bits is right on each instruction set: every x by every significand of
+// the scale, compared with integer arithmetic.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -22,14 +22,14 @@ namespace {
 
 using namespace kernels::native;
 
-/// What this processor computes halves by.
+/// The ways in which this processor can compute float16.
 std::vector<tested_set> methods() {
     auto result = available_sets();
     if (processor_has_fp16()) result.push_back({"avx512_fp16", &instruction_set_of(isa::avx512)});
     return result;
 }
 
-/// The bits of every `step`th half.
+/// The bits of every `step`th float16.
 std::vector<std::uint16_t> halves(std::size_t step) {
     std::vector<std::uint16_t> result;
     for (std::size_t bits = 0; bits < 1 << 16; bits += step)
@@ -58,9 +58,9 @@ struct parameters {
     }
 };
 
-// ---- What is right ---------------------------------------------------------------------------------
+// ---- The expected results --------------------------------------------------------------------------
 
-/// Beyond all integers of 8 bits, whatever the zero point.
+/// A quotient that saturates to 8 bits under every zero point.
 constexpr int beyond = 1000;
 
 /// The nearest integer to count / 2^shift, ties to even.
@@ -69,8 +69,7 @@ int shifted_right(std::uint32_t count, int shift) {
     return static_cast<int>((count + half - 1 + odd) >> shift);
 }
 
-/// RNE(RNE16(x / s)) for x = X 2^exponent and s = S, both significands of 11 bits. The quotient is in (1/2, 2) but for
-/// the exponent; it is no tie.
+/// RNE(RNE16(X 2^exponent / S)), where the significands X and S have 11 bits. X / S is in (1/2, 2) and never a tie.
 int rounded_quotient(std::uint32_t x, std::uint32_t s, int exponent) {
     const int below_one = x < s ? 1 : 0,
               unit = exponent - 10 - below_one; // 2^unit is a unit of the quotient's last bit
@@ -79,7 +78,7 @@ int rounded_quotient(std::uint32_t x, std::uint32_t s, int exponent) {
     return unit < -13 ? 0 : shifted_right(significand, -unit);
 }
 
-/// RNE(RNE16(x / s)) of all x by scales of one significand.
+/// RNE(RNE16(x / s)) for all x and the scales with one significand.
 class quotients {
   public:
     explicit quotients(std::uint32_t s) {
@@ -89,7 +88,7 @@ class quotients {
                         static_cast<std::int16_t>(rounded_quotient(x + 1024, s, e));
     }
 
-    /// For x with these bits and a scale with this exponent.
+    /// The quotient of x with these bits and the scale with this exponent.
     int of(std::uint16_t bits, int scale_exponent) const {
         const std::uint32_t magnitude = bits % 0x8000U;
         if (magnitude > 0x7c00) return -beyond; // NaN is the lowest value
@@ -98,7 +97,7 @@ class quotients {
     }
 
   private:
-    // The exponents of quotients from 1/8 on and below 1024.
+    // Exponents of quotients from 1/8 to below 1024.
     static constexpr int least = -2, greatest = 9;
 
     int of_finite(std::uint32_t magnitude, int scale_exponent) const {
@@ -122,7 +121,7 @@ TEST(half_product, is_compared_with_what_is_right_by_hand) {
     EXPECT_EQ(quotients(1024).of(0x4100, 0), 2);      // 2.5 / 1: ties to even
     EXPECT_EQ(quotients(1024).of(0xc300, 0), -4);     // -3.5 / 1
     EXPECT_EQ(quotients(1024).of(0x3800, 0), 0);      // 0.5 / 1
-    EXPECT_EQ(quotients(1024).of(0x3801, 0), 1);      // the next half / 1
+    EXPECT_EQ(quotients(1024).of(0x3801, 0), 1);      // the next float16 / 1
     EXPECT_EQ(quotients(1536).of(0x4080, 1), 1);      // 2.25 / 3 = 0.75
     EXPECT_EQ(quotients(1667).of(0x58b5, 0), 92);     // 150.625 / 1.6279296875 = 92.525: see docs/onnx.md
     EXPECT_EQ(quotients(1024).of(0x0300, -14), 1);    // 3 * 2^-16 / 2^-14 = 0.75
@@ -132,7 +131,7 @@ TEST(half_product, is_compared_with_what_is_right_by_hand) {
 
 // ---- The kernel ------------------------------------------------------------------------------------
 
-/// By each function but scalar's, which has no product to prove and would take long.
+/// Tests each instruction set except scalar, which is slow and divides instead of multiplying.
 void expect_right(const quotients &right, const parameters &p, const std::vector<std::uint16_t> &x) {
     std::vector<std::uint8_t> expected, given(x.size());
     expected.reserve(x.size());
@@ -154,8 +153,8 @@ TEST(half_product, is_right_for_every_x_and_every_significand_of_the_scale) {
         const auto scale_with = [=](std::uint32_t biased_exponent) {
             return static_cast<std::uint16_t>(biased_exponent << 10 | (s - 1024));
         };
-        // Of the scales that are divided by in halves the least and the greatest exponent, and one between; positive
-        // and negative quotients that do not saturate.
+        // The least, the greatest and a middle exponent of the scales that are divided by in float16. Zero points let
+        // positive or negative quotients stay in range.
         ASSERT_NO_FATAL_FAILURE(expect_right(right, {scale_with(1), data_type::u8, 0}, x));
         ASSERT_NO_FATAL_FAILURE(expect_right(right, {scale_with(2 + s % 14), data_type::u8, 100}, x));
         ASSERT_NO_FATAL_FAILURE(expect_right(right, {scale_with(16), data_type::u8, 255}, x));
@@ -164,7 +163,7 @@ TEST(half_product, is_right_for_every_x_and_every_significand_of_the_scale) {
 
 class half_product_by : public testing::TestWithParam<tested_set> {
   protected:
-    /// Against the oracle.
+    /// Compares with the oracle.
     void expect_right(const parameters &p, const std::vector<std::uint16_t> &x, std::size_t offset, streaming when) {
         const guarded_buffer dst(x.size(), guarded_buffer::place::at_front, offset);
         p.quantize(GetParam(), static_cast<std::int64_t>(x.size()), x.data(), dst.data(), when);
@@ -182,8 +181,8 @@ class half_product_by : public testing::TestWithParam<tested_set> {
 };
 
 TEST_P(half_product_by, scales_of_all_kinds) {
-    // 0, subnormals, the least and the greatest that are divided by in halves and their neighbours, the significand
-    // that is not, the greatest, infinity, NaN, and negative ones.
+    // 0; subnormals; the least and the greatest scales that are divided by in float16, and their neighbours; the
+    // significand that is not; the greatest scale; infinity; NaN; negative scales.
     for (const int bits : {0x0000, 0x0001, 0x0155, 0x03ff, 0x0400, 0x0401, 0x2bff, 0x2c66, 0x3be7, 0x43e7, 0x43ff,
                  0x4400, 0x5bff, 0x7bff, 0x7c00, 0x7e00, 0x8000, 0x8001, 0xac66, 0xbc00, 0xfbff, 0xfc00}) {
         const auto scale = static_cast<std::uint16_t>(bits);

@@ -1,5 +1,5 @@
-// Dividends X whose quotient by S, both 24-bit significands, lies next to a midpoint between two floats: all
-// that division by approximations can get wrong. See division.cpp.
+// Enumerates the 24-bit dividends X whose quotient by the 24-bit divisor S lies next to a midpoint between two floats.
+// Division by approximations can be wrong for no others; see division.cpp.
 #pragma once
 
 #include <bit>
@@ -22,7 +22,7 @@ inline std::uint32_t inverse(std::uint32_t odd) {
 template <typename F>
 void for_each_hard_dividend(std::uint32_t s, F &&f) {
     const int j = std::countr_zero(s);
-    if (j > 3) return; // 2^j would divide c
+    if (j > 3) return; // 2^j must divide c, and |c| <= 8
     const std::uint32_t inverse_of_odd_part = inverse(s >> j);
     for (const int k : {24, 25}) {
         const std::uint32_t modulus = 1u << (k - j);

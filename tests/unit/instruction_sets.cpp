@@ -1,5 +1,5 @@
-// What this processor lacks, by name: no test computes with those instructions, which nothing else would say. ctest
-// runs each case as a test of its own, and lists it as skipped.
+// Names the instruction sets that this processor lacks, with which no test computes. ctest runs each case as a separate
+// test and lists it as skipped.
 #include <gtest/gtest.h>
 
 #include "quantization/isa.hpp"

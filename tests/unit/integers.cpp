@@ -1,4 +1,4 @@
-// Every s8 and u8 value dequantized, with zero points and scales that ask for each rounding there is.
+// Every s8 and u8 value is dequantized right, under zero points and scales that need each kind of rounding.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -33,7 +33,7 @@ TEST_P(integers, are_dequantized_right) {
     }
 }
 
-// The difference leaves 24 bits from 2^24 on and 32 bits at the ends of s32.
+// The difference exceeds 24 bits from 2^24 on, and 32 bits at the ends of s32.
 INSTANTIATE_TEST_SUITE_P(zero_points, integers, testing::ValuesIn([] {
     std::vector<integer_case> cases;
     for (const std::int32_t zero_point : {0, 1, -1, 127, -128, 255, (1 << 24) - 256, (1 << 24) - 1, 1 << 24,

@@ -1,4 +1,4 @@
-// That a statement is refused: by check(), and by prepare() with the same words.
+// Asserts that check() and prepare() refuse a statement with the same message.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Tables of bytes, by each instruction set.
+// Lookup in a table of bytes is right on each instruction set: for each value, length, alignment and thread count.
 #include <algorithm>
 #include <numeric>
 #include <string>
@@ -20,7 +20,7 @@ struct method {
     look_up_function function;
 };
 
-/// Every function that this processor can run.
+/// The functions that this processor can run.
 std::vector<method> methods() {
     std::vector<method> result = {{"scalar", scalar_look_up}};
 #if defined(__x86_64__)
@@ -31,7 +31,7 @@ std::vector<method> methods() {
     return result;
 }
 
-/// A permutation that is not its own inverse, of which no two neighbours are alike.
+/// A permutation that differs from its inverse. No two neighbours are equal.
 constexpr std::uint8_t value_of(std::size_t x) {
     return static_cast<std::uint8_t>(x * 167 + 41);
 }
@@ -72,7 +72,7 @@ class lookup_by : public testing::TestWithParam<method> {
     }
 };
 
-// More than twice the bytes that any instruction set takes at once, so every value meets every row of the table.
+// More than twice the bytes that any instruction set takes at once.
 constexpr std::size_t longest = 600;
 
 TEST_P(lookup_by, every_byte_at_every_place_of_a_vector) {

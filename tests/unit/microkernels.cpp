@@ -1,6 +1,5 @@
-// Every entry of the tables of microkernels: each formula in each form, for every length up to two blocks and more, at
-// several alignments, with rows that follow each other and rows with gaps, against the oracle. Beside what they write
-// nothing changes, and beyond src nothing is read.
+// Every microkernel is right by the oracle: each formula in each form, for every length up to more than two blocks, at
+// several alignments, for dense and padded rows. None writes beside dst or reads beyond src.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -21,7 +20,7 @@ namespace {
 
 using namespace kernels::native;
 
-/// What a kind computes, as a statement; `written`: what its microkernels write, which a codec makes dst of.
+/// A kind of formula as a statement. `written` is the type that its microkernels write, and a codec converts to dst.
 struct formula_case {
     const char *name;
     kind which;
@@ -30,7 +29,7 @@ struct formula_case {
     numerics rule = numerics::strict;
     precision division = precision::f32;
     bool relu = false, second_scales = false;
-    float bound = 0; // of quotients: the next number after dst's largest
+    float bound = 0; // of quotients: dst's largest number and one step more
 };
 
 constexpr auto q = direction::quantize, d = direction::dequantize, r = direction::requantize;
@@ -75,22 +74,22 @@ const formula_case cases[] = {
         {"twice_s8_relu", kind::twice_s8_relu, r, s32, s8, s8, numerics::strict, precision::f32, true, true},
 };
 
-/// Scales and zero points for which a panel takes each of its formulas.
+/// Scales and zero points that select each of a panel's formulas.
 enum class drawing { usual, no_zero_points, outermost };
 
 constexpr std::int64_t rows = 5, most_columns = 140;
 
-/// A form of the microkernels: how many columns share a parameter, and whether rows have parameters of their own.
+/// A form of the microkernels: the number of columns that share a parameter, and whether each row has its parameters.
 struct tested_form {
     const char *name;
     microkernel kernel;
-    data_type src;    // as it is read
+    data_type src;    // the type that the form reads
     std::int64_t run; // most_columns: a parameter for each row
     std::int64_t parameter_step;
     data_type written;
 };
 
-/// The statement of `rows` by most_columns, its buffers and what has to come out.
+/// A statement of `rows` by most_columns, with its buffers and the expected result.
 class formula_sample {
   public:
     formula_sample(const formula_case &of, drawing how, std::int64_t run, bool per_row)
@@ -115,7 +114,7 @@ class formula_sample {
             if (how == drawing::outermost && i == parameters / 2) scale = -scale;
             auto zero = how == drawing::no_zero_points ? 0 : static_cast<std::int32_t>(i % 5 + 1);
             if (how == drawing::outermost && of.dir == d && of.rule == numerics::strict)
-                zero = INT32_MAX - zero; // which no difference in s32 has room for
+                zero = INT32_MAX - zero; // its differences overflow s32
             scales_.push_back(scale);
             second_.push_back(0.5F + 0.25F * static_cast<float>(i % 3));
             zeros_.push_back(zero);
@@ -148,7 +147,7 @@ class formula_sample {
         return std::all_of(scales_.begin(), scales_.end(), [&](float scale) { return f.is_exact(scale); });
     }
 
-    /// Prepared columns, as a panel has them.
+    /// The prepared columns of a panel.
     struct prepared {
         std::vector<float> scale, reciprocal, zero;
         float bound;
@@ -166,7 +165,7 @@ class formula_sample {
     }
 
   private:
-    /// Ties, both ends of the range and beyond, and what is not a number.
+    /// Ties, both ends of the range, and values beyond them.
     std::uint32_t element(std::int64_t i) const {
         const auto real = static_cast<float>(i * 37 % 701 - 350) * 0.0625F * (i % 11 == 0 ? 40 : 1);
         if (case_.src == s32) return static_cast<std::uint32_t>(i * 37 % 2003 - 1000);
@@ -175,7 +174,7 @@ class formula_sample {
             return static_cast<std::uint32_t>((1 + i * 37 % 0x77) | (i % 2 == 0 ? 0x80 : 0));
         return static_cast<std::uint32_t>(i * 37);
     }
-    /// What stands for no zero point of floats.
+    /// The zero point of a float type that leaves every value unchanged.
     float no_zero() const { return case_.dir == q ? -0.0F : 0.0F; }
     static std::byte *resized(std::vector<std::byte> &bytes, data_type type, std::int64_t i) {
         bytes.resize(bytes_for(type, i + 1));
@@ -197,7 +196,7 @@ class formula_sample {
     bool is_float_ = false;
 };
 
-/// What a lane that is read as `type` holds for a real of another.
+/// The bits of a lane of type `type`, for an element of type `from`.
 std::uint32_t widened(data_type type, data_type from, std::uint32_t bits) {
     return type == from ? bits : __builtin_bit_cast(std::uint32_t, real_from(from, bits));
 }
@@ -239,7 +238,7 @@ class microkernels_of : public testing::TestWithParam<std::tuple<tested_set, for
             if (i % set.lanes == 0) first.push_back(static_cast<std::int32_t>(begin));
             index.push_back(static_cast<std::int32_t>(i / form.run - begin));
         }
-        const auto format = set.code.format_of(of.dst, false); // of codes, where dst has some
+        const auto format = set.code.format_of(of.dst, false); // of codes, if dst is a type of codes
         case_sampler sampler;
         const bool whole_runs = std::string(form.name).starts_with("segs");
         for (std::int64_t columns = 1; columns <= most_columns; ++columns)
@@ -272,7 +271,7 @@ class microkernels_of : public testing::TestWithParam<std::tuple<tested_set, for
             const auto *given = y + row * step * bytes;
             alignas(64) std::byte tile[(most_columns + 2 * widest_block) * 4],
                     coded[(most_columns + 2 * widest_block) * 4];
-            if (form.written != of.dst) { // by way of a codec
+            if (form.written != of.dst) { // through a codec
                 std::memcpy(tile, given, static_cast<std::size_t>(columns * bytes));
                 set.code.write[static_cast<int>(of.dst)](tile, columns, coded, 0, false);
                 given = coded;

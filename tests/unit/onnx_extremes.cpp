@@ -1,4 +1,4 @@
-// The least and the greatest of values and 0, by each instruction set.
+// The minimum and maximum of values and 0 are right on each instruction set.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -16,12 +16,12 @@ using test::guarded_buffer;
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
-// More than the steps of every instruction set, and no multiple of them.
+// Larger than the step of every instruction set, and no multiple of it.
 constexpr std::int64_t sizes[] = {1, 2, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 127, 129, 200};
 
 class extremes_by : public testing::TestWithParam<test::variant> {
   protected:
-    /// Of values that end at a page without access.
+    /// The values end before an inaccessible page.
     extremes find(const std::vector<float> &values, int threads = 1) const {
         guarded_buffer buffer(values.size() * sizeof(float), guarded_buffer::place::at_back);
         std::ranges::copy(values, reinterpret_cast<float *>(buffer.data()));

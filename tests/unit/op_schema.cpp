@@ -1,4 +1,4 @@
-// The schema table, row by row against the operators' specifications.
+// Each row of the schema table agrees with the operator's specification.
 #include "graph/op_schema.hpp"
 
 #include <gtest/gtest.h>

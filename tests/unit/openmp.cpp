@@ -1,4 +1,4 @@
-// The same parts on the threads of an OpenMP runtime, with which this program is linked.
+// The OpenMP executor runs every part once, on the threads of the OpenMP runtime that this program links.
 #include <atomic>
 #include <cfenv>
 #include <vector>
@@ -13,7 +13,7 @@ extern "C" int omp_in_parallel();
 namespace dynquant::parallel {
 namespace {
 
-/// How often each index was run.
+/// The number of runs of each index.
 using visits = std::vector<std::atomic<int>>;
 
 void visit(const void *all, int index) {
@@ -52,7 +52,7 @@ TEST(openmp, in_a_region_of_the_caller) {
 TEST(openmp, for_each_part_runs_there_once_chosen_and_rounds_to_nearest) {
     run_on_openmp(user);
     EXPECT_EQ(concurrency(), openmp_executor(user)->concurrency());
-    // Every thread of the pool rounds up when the parts come.
+    // Every thread of the pool rounds up before the parts arrive.
     openmp_executor(user)->run(
             16, [](const void *, int) { std::fesetround(FE_UPWARD); }, nullptr);
     std::fesetround(FE_UPWARD);
@@ -61,7 +61,7 @@ TEST(openmp, for_each_part_runs_there_once_chosen_and_rounds_to_nearest) {
     for_each_part(1000, 7, [&](range part) {
         in_region += omp_in_parallel();
         const volatile float one = 1, little = 0x1p-25F;
-        to_nearest += one + little == 1; // by SSE: fegetround tells of the x87
+        to_nearest += one + little == 1; // by SSE: fegetround reads the x87 mode
         sum += part.end - part.begin;
     });
     EXPECT_EQ(std::fegetround(), FE_UPWARD);

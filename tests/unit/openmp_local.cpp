@@ -1,4 +1,4 @@
-// An OpenMP runtime that a plug-in brings for itself alone, after the first look for one.
+// An OpenMP runtime that a plug-in loads with RTLD_LOCAL, after the first search, is found through the plug-in.
 #include <atomic>
 
 #include <dlfcn.h>
@@ -21,7 +21,7 @@ TEST(openmp_local, is_found_by_its_user_when_it_has_come) {
     void *const user = dlsym(plug_in, "plug_in_is_in_parallel");
     ASSERT_NE(user, nullptr);
     ASSERT_NE(openmp_executor(user), nullptr);
-    EXPECT_EQ(dlclose(plug_in), 0); // what is in use stays
+    EXPECT_EQ(dlclose(plug_in), 0); // the runtime in use stays loaded
 
     run_on_openmp(user);
     const scoped_openmp_threads five(5);

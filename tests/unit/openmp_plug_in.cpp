@@ -1,4 +1,4 @@
-// As a oneDNN that uses OpenMP: it brings the runtime into a process.
+// A plug-in that loads an OpenMP runtime into the process, as a oneDNN that uses OpenMP does.
 extern "C" {
 
 int omp_in_parallel();

@@ -1,5 +1,5 @@
-// The oracle that other tests trust, against values worked out by hand and against the processor's own
-// arithmetic in double precision.
+// The oracle, which other tests trust, agrees with values worked out by hand and with the processor's arithmetic in
+// double precision.
 #include "support/oracle.hpp"
 
 #include <bit>
@@ -75,7 +75,7 @@ TEST(oracle, quantizes_by_hand) {
     // f32(1000 + INT32_MAX) = 2147484648 rounded to a multiple of 256; it saturates either way.
     EXPECT_EQ(to_s8(1000, 1, INT32_MAX), 127);
     EXPECT_EQ(to_s8(-0x1p31f, 1, INT32_MAX), 0);          // INT32_MAX is 2^31 as a float
-    EXPECT_EQ(to_s8(-0x1.fffffep30f, 1, INT32_MAX), 127); // 128 below
+    EXPECT_EQ(to_s8(-0x1.fffffep30f, 1, INT32_MAX), 127); // the float below, 2^31 - 128
     // 16777217 is 16777216 as a float, so one is lost before the sum.
     EXPECT_EQ(to_s8(-16777216, 1, 16777217), 0);
 }
@@ -133,7 +133,7 @@ TEST(oracle, agrees_with_double_precision) {
     std::uniform_int_distribution<std::uint32_t> any_bits;
     int compared = 0;
     for (int i = 0; i < 1000000; ++i) {
-        // Exponents near one another, so that sums have something to round.
+        // Exponents are close, so sums need rounding.
         const auto near_one = [&] { return std::bit_cast<float>((any_bits(random) & 0x8fffffff) + 0x38000000); };
         const float a = near_one(), b = near_one();
         const double da = a, db = b;

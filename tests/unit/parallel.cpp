@@ -1,4 +1,4 @@
-// How work is split: deterministically, and without losing or repeating any.
+// Work is split deterministically into parts that cover every item once.
 #include "parallel/parallel.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Permutations of dimensions, beside their definition.
+// Permutations of dimensions agree with their definition.
 #include "layers/permute.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ std::int64_t volume_of(const dims &shape) {
     return std::accumulate(shape.begin(), shape.end(), std::int64_t {1}, std::multiplies<>());
 }
 
-/// Where x has the element that is y's at position `at`.
+/// The index in x of y's element `at`.
 std::int64_t source(const dims &shape, const order &of, std::int64_t at) {
     std::vector<std::int64_t> position(shape.size());
     for (auto d = shape.size(); d-- > 0; at /= shape[of[d]])

@@ -1,4 +1,4 @@
-// Each way to multiply, by itself, whichever of them this processor would choose.
+// Each implementation of the integer product is exact, whichever of them this processor would choose.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -24,7 +24,7 @@ struct extents {
 
 using make_slice = std::unique_ptr<const product_slice> (*)(const product_slice::problem &, const std::int8_t *);
 
-/// What a sum is, in 64 bits and then modulo 2^32.
+/// A sum in 64 bits, reduced modulo 2^32.
 template <typename X>
 std::vector<std::int32_t> sums_of(const extents &e, const std::vector<X> &x, const std::vector<std::int8_t> &w) {
     std::vector<std::int32_t> sums;
@@ -39,7 +39,7 @@ std::vector<std::int32_t> sums_of(const extents &e, const std::vector<X> &x, con
     return sums;
 }
 
-/// The k-th row's weight in column n.
+/// The weight in row k, column n.
 using weight = std::function<int(std::int64_t k, std::int64_t n)>;
 
 template <typename X>
@@ -51,9 +51,9 @@ void expect_exact(make_slice make, const extents &e, const std::function<int(std
     for (std::int64_t k = 0; k < e.inner; ++k)
         for (std::int64_t n = 0; n < e.columns; ++n)
             w.push_back(static_cast<std::int8_t>(w_at(k, n)));
-    w.push_back(0); // so that there is an address
+    w.push_back(0); // data() of an empty vector may be null
     const auto slice = make({std::is_signed_v<X>, e.rows, e.inner, e.columns}, w.data());
-    if (!slice) return; // as for more rows than make_few_rows_slice takes
+    if (!slice) return; // not for this shape: make_few_rows_slice has a limit of rows
     const auto expected = sums_of(e, x, w);
     std::vector<std::int32_t> y(expected.size() + 1, 77);
     x.push_back(0);
@@ -64,7 +64,7 @@ void expect_exact(make_slice make, const extents &e, const std::function<int(std
                            << (std::is_signed_v<X> ? ", s8" : ", u8");
 }
 
-/// Both types of x, of all their values in turn and of the largest magnitude.
+/// Tests both types of x, with all values in turn and with the largest magnitude.
 void expect_exact_for_any_x(make_slice make, const extents &e, const weight &w_at) {
     expect_exact<std::uint8_t>(
             make, e, [](std::int64_t i) { return static_cast<int>(255 - i * 7 % 256); }, w_at);
@@ -87,7 +87,7 @@ void PrintTo(const named &of, std::ostream *to) {
     *to << of.name;
 }
 
-/// Those that this processor has at all.
+/// The implementations that this processor has.
 std::vector<named> offered() {
     std::vector<named> result;
     const std::int8_t w = 1;
@@ -154,7 +154,7 @@ using bytes = std::vector<std::int8_t>;
 
 using elements = std::vector<std::int32_t>;
 
-/// Of the first panel.
+/// The excess of the first panel.
 bytes excess_of(const saturation_excess &of, std::int64_t columns) {
     const auto s = of.steps();
     return {s.weights, s.weights + s.begin[1] * 4 * columns};
@@ -176,8 +176,8 @@ TEST(saturation_excess, what_255_times_two_weights_has_beyond_16_bits) {
 }
 
 TEST(saturation_excess, share_a_step_unless_they_are_beyond_16_bits_together) {
-    // One column. Excess 22, 72 and 106: 22 + 72 fit beside each other, 106 starts the next pair; 42 fits beside it
-    // not.
+    // One column with excess 22, 72, 106 and 42, added in pairs. 255 * (22 + 72) fits in 16 bits, 255 * (106 + 42) does
+    // not, so 42 starts the next step.
     bytes panel = {75, 75, 100, 100, 117, 117, 85, 85};
     saturation_excess excess;
     excess.take_from(panel, 1);

@@ -1,5 +1,5 @@
-// Random statements under numerics::onnx, every combination of types: every kernel that claims one against the oracle,
-// bit for bit.
+// Random statements under numerics::onnx, of every combination of types: every kernel that computes one agrees with the
+// oracle bit for bit.
 #include <gtest/gtest.h>
 
 #include "support/random_onnx.hpp"

@@ -1,4 +1,4 @@
-// Random statements that requantize: every kernel that claims one against the oracle, bit for bit.
+// Random statements that requantize: every kernel that computes one agrees with the oracle bit for bit.
 #include <gtest/gtest.h>
 
 #include "support/random_requantize.hpp"

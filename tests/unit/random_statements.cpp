@@ -1,4 +1,4 @@
-// Random statements: every kernel and instruction set against the oracle, bit for bit.
+// Random statements: every kernel and instruction set agrees with the oracle bit for bit.
 #include <gtest/gtest.h>
 
 #include "support/random.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 class random_statements : public testing::TestWithParam<int> {};
 
-// Ten tests, so that they run side by side.
+// Ten tests, so that ctest's shards run them in parallel.
 TEST_P(random_statements, are_computed_alike_by_all_kernels) {
     constexpr int statements = 200;
     for (int i = 0; i < statements; ++i) {

@@ -1,4 +1,4 @@
-// Multipliers as an integer and a right shift.
+// A multiplier becomes an integer and a right shift, exactly or rounded down.
 #include "layers/rescale.hpp"
 
 #include <cmath>
@@ -32,7 +32,7 @@ TEST(rescale, gives_the_smallest_integer_when_it_is_exact) {
 TEST(rescale, rounds_down_by_less_than_one_part_in_2_to_23) {
     expect(0.1, 13421772, 27);        // 0.1 * 2^27 = 13421772.8
     expect(1 + 0x1p-24, 8388608, 23); // the 25th bit goes
-    expect(0x1.8p-126, 1, 126);       // where shifts end, so do bits
+    expect(0x1.8p-126, 1, 126);       // the largest shift limits the bits
     for (const double multiplier : {0.1, 1.0 / 3, 2.0 / 3, 1e-5, 12345.678, 1e-30}) {
         const double value = rescale_of(multiplier).value();
         EXPECT_LE(value, multiplier);

@@ -1,5 +1,5 @@
-// Every small shape of row: lengths around the lanes of each instruction set, parameters that are shared,
-// alongside or strided, inside and outside the fast division's guard within one tensor.
+// Rows of every small shape are right: lengths around the lanes of each instruction set, parameters that are shared,
+// one per element or strided, inside and outside the fast division's guard within one tensor.
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace dynquant::test {
 namespace {
 
-/// Types and zero points vary with the shape, so that all meet all.
+/// Types and zero points vary with the shape, so all combinations occur.
 class mixer {
   public:
     explicit mixer(direction dir)
@@ -47,7 +47,7 @@ TEST_P(row_shapes, per_channel_with_short_inner_runs) {
             ASSERT_TRUE(mixed({2, channels, inner}, {2, 1, inner}));
 }
 
-TEST_P(row_shapes, per_channel_with_short_inner_runs_in_many_rows) { // worth a parameter for each column
+TEST_P(row_shapes, per_channel_with_short_inner_runs_in_many_rows) { // enough rows to expand a parameter to each column
     for (const std::int64_t channels : {65, 130, 257, 700})
         for (std::int64_t inner = 2; inner <= 21; ++inner)
             ASSERT_TRUE(mixed({6, channels, inner}, {6, 1, inner}));
@@ -56,16 +56,16 @@ TEST_P(row_shapes, per_channel_with_short_inner_runs_in_many_rows) { // worth a 
 TEST_P(row_shapes, channels_last) {
     for (std::int64_t channels = 1; channels <= 300; ++channels)
         ASSERT_TRUE(mixed({3, channels}, {3, 1}));
-    for (const std::int64_t channels : {511, 512, 513, 1023, 1024, 1025, 1600}) // around the tables of parameters
+    for (const std::int64_t channels : {511, 512, 513, 1023, 1024, 1025, 1600}) // around the widths of panels
         ASSERT_TRUE(mixed({3, channels}, {3, 1}));
 }
 
 TEST_P(row_shapes, channels_last_again_and_again) {
     for (std::int64_t channels = 1; channels <= 20; ++channels)
         ASSERT_TRUE(mixed({700, channels}, {700, 1}));
-    for (const std::int64_t channels : {63, 64, 65, 511, 512, 513}) // around the longest that are joined
+    for (const std::int64_t channels : {63, 64, 65, 511, 512, 513}) // around the longest rows that are joined
         ASSERT_TRUE(mixed({40, channels}, {40, 1}));
-    for (const std::int64_t channels : {3, 16, 48, 100}) // some tables full and a part of one, padded or not
+    for (const std::int64_t channels : {3, 16, 48, 100}) // several panels and a partial one, padded or not
         for (const std::int64_t padding : {0, 16})
             ASSERT_TRUE(mixed({3, 300, channels}, {3, 300, 1}, {300 * channels + padding, channels, 1}));
     for (std::int64_t channels = 1; channels <= 7; ++channels)
@@ -84,7 +84,7 @@ TEST_P(row_shapes, groups_along_the_row) {
             ASSERT_TRUE(mixed({3, groups * group}, {1, group}));
 }
 
-TEST_P(row_shapes, blocks_of_rows) { // several rows share their parameters, and several blocks one preparation of them
+TEST_P(row_shapes, blocks_of_rows) { // rows share parameters, and several blocks share one preparation of them
     for (const std::int64_t rows : {6, 31, 33, 70})
         for (const std::int64_t columns : {16, 40, 48, 64, 144}) {
             ASSERT_TRUE(mixed({2, rows, columns}, {1, 32, 1}));
@@ -92,11 +92,11 @@ TEST_P(row_shapes, blocks_of_rows) { // several rows share their parameters, and
             ASSERT_TRUE(mixed({2, rows, columns}, {2, 7, 1}));
             ASSERT_TRUE(mixed({2, rows, columns}, {1, 32, 1}, {rows * columns + 16, columns, 1}));
         }
-    for (const std::int64_t columns : {512, 1024, 1040}) // around the tables of parameters
+    for (const std::int64_t columns : {512, 1024, 1040}) // around the widths of panels
         ASSERT_TRUE(mixed({40, columns}, {32, 1}));
 }
 
-TEST_P(row_shapes, blocks_of_32_along_many_rows) { // more parameters than a table has
+TEST_P(row_shapes, blocks_of_32_along_many_rows) { // more parameters than a panel
     for (const std::int64_t rows : {31, 33, 70})
         for (const std::int64_t columns : {32, 96, 992, 1000})
             ASSERT_TRUE(mixed({rows, columns}, {1, 32}));
@@ -109,9 +109,9 @@ TEST_P(row_shapes, short_last_blocks) {
                 for (const std::int64_t size : {2, 7, 16, 32}) {
                     dims grouped = {1, 1, 1}, alone = extents;
                     grouped[axis] = alone[axis] = size;
-                    ASSERT_TRUE(mixed(extents, grouped)); // as ONNX's block_size
+                    ASSERT_TRUE(mixed(extents, grouped)); // ONNX's block_size
                     ASSERT_TRUE(mixed(extents, alone));
-                    ASSERT_TRUE(mixed(extents, grouped, {}, {1, extents[0], extents[0] * extents[1]})); // turned
+                    ASSERT_TRUE(mixed(extents, grouped, {}, {1, extents[0], extents[0] * extents[1]})); // permuted
                 }
 }
 
@@ -120,7 +120,8 @@ TEST_P(row_shapes, strided_rows) {
         for (const std::int64_t stride : {0, 1, 2, 3, 64}) {
             ASSERT_TRUE(mixed({3, inner}, {3, inner}, {inner * stride, stride}));    // src
             ASSERT_TRUE(mixed({3, inner}, {1, inner}, {0, stride}, {inner + 5, 1})); // src repeated, dst padded
-            ASSERT_TRUE(mixed({3, inner}, {3, 1}, {inner, 1}, {inner * 3 + 2, 3}));  // dst, parameters alongside
+            ASSERT_TRUE(
+                    mixed({3, inner}, {3, 1}, {inner, 1}, {inner * 3 + 2, 3})); // dst, with a parameter for each column
         }
 }
 
@@ -131,7 +132,7 @@ TEST_P(row_shapes, permuted) {
             for (const dims &block : {dims {2, a, b}, dims {2, 1, b}, dims {2, a, 1}, dims {1, a, b}}) {
                 ASSERT_TRUE(mixed(extents, block, {a * b, 1, a}));                // transposed src
                 ASSERT_TRUE(mixed(extents, block, {}, {a * b, 1, a}));            // transposed dst
-                ASSERT_TRUE(mixed(extents, block, {a * b, 1, a}, {1, 2, 2 * a})); // each its own way
+                ASSERT_TRUE(mixed(extents, block, {a * b, 1, a}, {1, 2, 2 * a})); // src and dst permuted differently
             }
         }
 }
@@ -141,20 +142,21 @@ TEST_P(row_shapes, permuted_in_tiles) {
         for (const std::int64_t b : {1, 2, 3, 16, 31, 64, 65, 129}) {
             const dims extents = {2, a, b};
             for (const dims &block : {dims {2, a, b}, dims {2, 1, b}, dims {2, a, 1}, dims {1, a, b}, dims {2, 1, 1}}) {
-                ASSERT_TRUE(mixed(extents, block, {a * b, 1, a}));                          // transposed src
-                ASSERT_TRUE(mixed(extents, block, {}, {a * b, 1, a}));                      // transposed dst
-                ASSERT_TRUE(mixed(extents, block, {1, 2, 2 * a}, {a * (b + 3), b + 3, 1})); // not innermost, padded
+                ASSERT_TRUE(mixed(extents, block, {a * b, 1, a}));     // transposed src
+                ASSERT_TRUE(mixed(extents, block, {}, {a * b, 1, a})); // transposed dst
+                ASSERT_TRUE(mixed(
+                        extents, block, {1, 2, 2 * a}, {a * (b + 3), b + 3, 1})); // not innermost in dst, and padded
             }
         }
-    ASSERT_TRUE(mixed({2, 40, 3, 70}, {2, 40, 3, 1}, {}, {8400, 1, 2800, 40})); // turned twice
-    for (const std::int64_t a : {255, 256, 257})                                // around the longer side of a tile
+    ASSERT_TRUE(mixed({2, 40, 3, 70}, {2, 40, 3, 1}, {}, {8400, 1, 2800, 40})); // two permutations
+    for (const std::int64_t a : {255, 256, 257})                                // around a tile's longer side
         for (const dims &block : {dims {a, 70}, dims {1, 70}, dims {a, 1}}) {
             ASSERT_TRUE(mixed({a, 70}, block, {1, a}));
             ASSERT_TRUE(mixed({a, 70}, block, {}, {1, a}));
         }
 }
 
-/// 4-bit src whose neighbours are of neighbouring rows, in groups along the row, and of rows too.
+/// Transposes a 4-bit src, in groups along the row and in groups of rows. Elements of neighbouring rows share a byte.
 TEST(packed_rows, packed_and_transposed) {
     case_sampler sampler;
     random_source random(4);
@@ -181,7 +183,7 @@ TEST(packed_rows, packed_and_transposed) {
                                 {1, rows % grouped_rows == 0 ? grouped_rows : rows, group}));
 }
 
-/// Blocks that begin within a byte, and end there.
+/// Blocks that begin and end within a byte.
 TEST(packed_rows, short_last_blocks) {
     random_source random(7);
     for (const auto dir : {direction::quantize, direction::dequantize})
@@ -205,7 +207,7 @@ TEST(packed_rows, short_last_blocks) {
                         }
 }
 
-/// Blocks of rows, whose parameters come again in each row of the block, converted on the way.
+/// Blocks of rows, each of which reuses the parameters of its block, with conversions of types.
 TEST(converted_rows, in_blocks_of_rows) {
     using enum data_type;
     case_sampler sampler;
@@ -231,7 +233,7 @@ TEST_P(row_shapes, dims_of_one_have_any_stride) {
     ASSERT_TRUE(mixed({1, 1, 1}, {1, 1, 1}, {5, 0, 7}, {0, 0, 0}));
 }
 
-// Elements do not meet, yet no dim steps over another: offsets 0 3 6 and 2 5 8.
+// Elements do not overlap although the dims interleave: offsets 0 3 6 and 2 5 8.
 TEST_P(row_shapes, interleaved_dst) {
     ASSERT_TRUE(mixed({2, 3}, {2, 3}, {}, {2, 3}));
     ASSERT_TRUE(mixed({2, 3}, {1, 3}, {}, {2, 3}));

@@ -1,4 +1,4 @@
-// What DYNQUANT_TEST_SAMPLE leaves of a test's cases.
+// DYNQUANT_TEST_SAMPLE selects the cases that a sampled test tries.
 #include <set>
 #include <utility>
 #include <vector>

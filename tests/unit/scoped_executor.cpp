@@ -1,4 +1,4 @@
-// A host's threads, for the calls of one thread.
+// scoped_executor runs the calls of one thread on a host's threads, and affects no other thread.
 #include <gtest/gtest.h>
 
 #include <thread>

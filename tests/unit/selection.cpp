@@ -1,4 +1,4 @@
-// Which kernel and instruction set are chosen, and how they are forced.
+// The kernel and the instruction set are chosen in the documented order, and options and the environment force them.
 #include <gtest/gtest.h>
 
 #include "quantization/text.hpp"
@@ -16,14 +16,14 @@ quantization statement(const dims &block) {
     return q;
 }
 
-/// Every kernel computes it.
+/// A statement that every kernel computes.
 quantization easy() {
     auto q = statement({4, 6});
     q.scales.values = {0.5};
     return q;
 }
 
-/// Only reference computes it: a division in double.
+/// A statement that only reference computes: it divides in double.
 quantization hard() {
     auto q = statement({4, 6});
     q.rule = numerics::onnx;
@@ -33,10 +33,10 @@ quantization hard() {
 
 isa strongest() {
     const auto variants = universal_variants();
-    return variants[variants.size() - 2].max_isa; // native's last; then comes reference
+    return variants[variants.size() - 2].max_isa; // the last of native, before reference
 }
 
-/// Each test starts from an environment that says nothing.
+/// Each test starts without dynquant's environment variables.
 class selection : public testing::Test {
   protected:
     scoped_variable kernel_ {"DYNQUANT_KERNEL", std::nullopt}, isa_ {"DYNQUANT_MAX_ISA", std::nullopt};

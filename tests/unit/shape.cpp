@@ -1,4 +1,4 @@
-// Arithmetic on extents and strides.
+// Arithmetic on extents and strides is right, and detects overflow and overlap.
 #include "quantization/shape.hpp"
 
 #include <set>
@@ -17,7 +17,7 @@ TEST(shape, volume_multiplies_unless_it_overflows) {
     EXPECT_EQ(volume({2, 3, 4}), 24);
     EXPECT_EQ(volume({huge, 1}), huge);
     EXPECT_EQ(volume({huge, 2}), std::nullopt);
-    EXPECT_EQ(volume({huge, huge, 0}), 0); // nothing is there, however large the rest
+    EXPECT_EQ(volume({huge, huge, 0}), 0); // empty, however large the other dims
 }
 
 TEST(shape, row_major_strides) {

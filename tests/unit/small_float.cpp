@@ -1,4 +1,4 @@
-// Floats of 16 bits and fewer: conversions by hand, and against the oracle for every number and its neighbours.
+// Floats of 16 bits and fewer are converted right: by hand, and by the oracle for every number and its neighbours.
 #include <cmath>
 #include <limits>
 
@@ -48,8 +48,8 @@ TEST(small_float, bf16_by_hand) {
 TEST(small_float, f8_e4m3_by_hand) {
     EXPECT_EQ(float8_e4m3::from(1).bits, 0x38);
     EXPECT_EQ(float8_e4m3::from(448).bits, 0x7e);            // the largest, S 1111 110
-    EXPECT_EQ(float8_e4m3::from(464).bits, 0x7e);            // where the next would begin
-    EXPECT_EQ(float8_e4m3::from(464 + 0x1p-15f).bits, 0x7f); // NaN, as all beyond
+    EXPECT_EQ(float8_e4m3::from(464).bits, 0x7e);            // a tie with 480, which is NaN: goes down
+    EXPECT_EQ(float8_e4m3::from(464 + 0x1p-15f).bits, 0x7f); // above the tie: NaN
     EXPECT_EQ(float8_e4m3::from(-1e30f).bits, 0xff);
     EXPECT_EQ(float8_e4m3::from(infinity).bits, 0x7f);
     EXPECT_EQ(float8_e4m3::from(nan).bits & 0x7f, 0x7f);
@@ -74,7 +74,7 @@ TEST(small_float, f8_e5m2_by_hand) {
     EXPECT_EQ(float8_e5m2::from(1.375f).bits, 0x3e);
     EXPECT_EQ(float8_e5m2::from(0x1p-16f).bits, 1); // the least
     EXPECT_EQ(float8_e5m2::from(0x1p-17f).bits, 0);
-    // By way of f16 this would be a tie, and go down.
+    // Rounded to f16 first, this would become a tie and go down.
     EXPECT_EQ(float8_e5m2::from(1.125f + 0x1p-23f).bits, 0x3d);
     EXPECT_EQ(float8_e5m2 {0x7c}.value(), infinity);
     EXPECT_TRUE(std::isnan(float8_e5m2 {0xfd}.value()));
@@ -135,7 +135,7 @@ TEST(small_float, f8_e8m0_by_hand) {
     }
 }
 
-/// A number with its neighbours among the floats, and the middle to the next one with its neighbours.
+/// A number and the midpoint to the next number, each with its neighbouring floats.
 std::vector<float> floats_around(float value, float next) {
     std::vector<float> result;
     for (const float centre : {value, static_cast<float>((double {value} + next) / 2)})
@@ -178,7 +178,7 @@ TEST_P(every_small_float, is_rounded_to_as_the_oracle_rounds) {
     for (std::uint32_t bits = 0; bits + 1 < 1U << bits_in(GetParam()); ++bits)
         for (const float x : floats_around(loaded(bits), loaded(bits + 1)))
             ASSERT_TRUE(rounded_right(x, false) && rounded_right(x, true)) << std::hexfloat << x;
-    for (std::uint64_t bits = 0; bits < 1ULL << 32; bits += 65521) { // all over the floats
+    for (std::uint64_t bits = 0; bits < 1ULL << 32; bits += 65521) { // a sample of all floats
         const auto x = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
         ASSERT_TRUE(rounded_right(x, false) && rounded_right(x, true)) << std::hexfloat << x;
     }
@@ -228,7 +228,7 @@ TEST(six_bits, lie_one_after_another) {
     }
     for (int i = 0; i < 3; ++i)
         EXPECT_EQ(buffer[i], bytes[i]);
-    EXPECT_EQ(buffer[3], 0x80 | 0x15); // the bits beyond stay
+    EXPECT_EQ(buffer[3], 0x80 | 0x15); // the bits beyond are preserved
     EXPECT_EQ(buffer[4], 0x99);
     store(data_type::f6_e3m2, buffer, 1, 0);
     EXPECT_EQ(buffer[0], 0x01);

@@ -1,4 +1,4 @@
-// How much stack a run takes: threads of other programs may have 64 KB.
+// A run takes at most 48 KB of stack, because threads of other programs may have only 64 KB.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t smallest_thread = 64 * 1024, most_of_run = 48 * 1024, ample = 1024 * 1024;
 
-/// A thread's stack, above a page that may not be touched.
+/// A thread's stack, above an inaccessible page.
 class painted_stack {
   public:
     explicit painted_stack(std::size_t size)
@@ -31,7 +31,7 @@ class painted_stack {
     painted_stack(const painted_stack &) = delete;
     painted_stack &operator=(const painted_stack &) = delete;
 
-    /// Calls f on a thread that has this stack, and says how much of it is no longer as it was painted.
+    /// Calls f on a thread with this stack, and returns the bytes from the deepest change to the stack's base.
     std::size_t used_by(const std::function<void()> &f) {
         pthread_attr_t attributes;
         pthread_attr_init(&attributes);
@@ -57,13 +57,13 @@ class painted_stack {
     unsigned char *memory_;
 };
 
-/// What a thread takes that does nothing: its thread-local variables, among others.
+/// The stack of a thread that does nothing. It holds thread-local variables, among others.
 std::size_t idle() {
     static const auto bytes = painted_stack(ample).used_by([] {});
     return bytes;
 }
 
-/// Whether run takes 48 KB at most; and it is called once more where 64 KB are all there is.
+/// Whether `run` takes at most 48 KB of stack. Calls it once more on a thread with 64 KB.
 testing::AssertionResult fits(const std::function<void()> &run) {
     const auto used = painted_stack(ample).used_by(run) - idle();
     if (used > most_of_run) return testing::AssertionFailure() << used << " bytes of stack";
@@ -87,7 +87,7 @@ testing::AssertionResult fits_on_every_kernel(const sample &s, int threads = 1) 
     return testing::AssertionSuccess();
 }
 
-/// Draws the data. The rule is ONNX's where oneDNN's lack the types.
+/// Draws a statement's data. The rule is ONNX's if oneDNN's rules lack the types.
 class statement {
   public:
     statement(data_type src, data_type dst)
@@ -124,9 +124,9 @@ TEST_P(stack, rows_of_one_parameter) {
 
 TEST_P(stack, parameters_alongside) {
     EXPECT_TRUE(fits_on_every_kernel(stated({60, 70}, {60, 1})));
-    EXPECT_TRUE(fits_on_every_kernel(stated({3, 2100}, {3, 1})));      // more than a table has
-    EXPECT_TRUE(fits_on_every_kernel(stated({8, 130, 5}, {8, 1, 5}))); // several columns each, in many rows
-    EXPECT_TRUE(fits_on_every_kernel(stated({700, 3}, {700, 1})));     // again and again
+    EXPECT_TRUE(fits_on_every_kernel(stated({3, 2100}, {3, 1})));      // more than a panel
+    EXPECT_TRUE(fits_on_every_kernel(stated({8, 130, 5}, {8, 1, 5}))); // runs of several columns, in many rows
+    EXPECT_TRUE(fits_on_every_kernel(stated({700, 3}, {700, 1})));     // a short pattern repeated
     EXPECT_TRUE(fits_on_every_kernel(stated({33, 96}, {1, 32})));      // in blocks along the row
     EXPECT_TRUE(fits_on_every_kernel(stated({70, 48}, {32, 1})));      // in blocks of rows
 }

@@ -1,5 +1,5 @@
-// The tests that this is linked with, on a machine of next to no last-level cache: results of every size are streamed
-// past the caches, which otherwise only large tensors are.
+// Makes the tests that it is linked with stream results of every size past the caches, by reporting a tiny last-level
+// cache. Otherwise only large tensors are streamed.
 #include <atomic>
 
 #include <gtest/gtest.h>
@@ -11,19 +11,19 @@ namespace {
 std::atomic<bool> asked = false;
 } // namespace
 
-extern "C" long __sysconf(int name) noexcept; // the C library's, by its second name
+extern "C" long __sysconf(int name) noexcept; // another name of the C library's sysconf
 
-/// In place of the C library's. The thread sanitizer calls it before it can watch it.
+/// Replaces the C library's sysconf. The thread sanitizer calls it before instrumentation is ready.
 extern "C" [[gnu::visibility("default"), gnu::no_sanitize_thread]] long sysconf(int name) noexcept {
     if (name != _SC_LEVEL3_CACHE_SIZE) return __sysconf(name);
     asked = true;
-    return 4; // bytes, of which a quarter is worth streaming
+    return 4; // bytes; results from a quarter of this on are streamed
 }
 
 namespace dynquant::test {
 namespace {
 
-/// 20,000 elements in groups.
+/// A statement of 20,000 elements in groups.
 sample dequantized(data_type integer, data_type real, std::int64_t group) {
     quantization q;
     q.dir = direction::dequantize;
@@ -39,7 +39,7 @@ TEST(streamed, the_size_of_the_cache_is_what_this_says) {
     EXPECT_TRUE(asked);
 }
 
-// oneDNN takes any address. No element begins a cache line, where streaming stores would have to.
+// oneDNN accepts any address. Here no element begins a cache line, which streaming stores need.
 TEST(streamed, reals_may_lie_at_any_byte) {
     using enum data_type;
     for (const auto integer : {u8, s4})
@@ -49,7 +49,7 @@ TEST(streamed, reals_may_lie_at_any_byte) {
                     const auto s = dequantized(integer, real, group);
                     guarded_sample placed(s, {guarded_buffer::place::at_front, 0, offset});
                     for (const auto &v : universal_variants()) {
-                        if (v.max_isa == isa::scalar) continue; // which knows aligned numbers only
+                        if (v.max_isa == isa::scalar) continue; // it needs aligned numbers
                         ASSERT_TRUE(placed.computed_right_by(prepare(s.q, v.forced())))
                                 << v << ", group of " << group << ", offset " << offset;
                     }

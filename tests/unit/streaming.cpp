@@ -1,5 +1,5 @@
-// Streaming stores: each instruction set's microkernels with results past the caches, which otherwise only large
-// tensors meet, at every alignment and length around a block, against the oracle.
+// Streaming stores are right by the oracle: the microkernels of each instruction set, at every alignment and length
+// around a block. Otherwise only large tensors are streamed.
 #include <cstring>
 #include <tuple>
 #include <utility>
@@ -56,7 +56,7 @@ struct parameters {
             zero_points.push_back(zero_point_of(i));
         }
     }
-    /// With all results past the caches.
+    /// Streams all results past the caches.
     void run(quantization q, const instruction_set &set, const void *src, void *dst) const {
         q.zero_points = {data_type::s32, q.scales.block, {}};
         kernels::settings one_thread;
@@ -69,13 +69,13 @@ std::vector<shape> shapes_to_try() {
     std::vector<shape> shapes;
     for (const std::int64_t count : {1, 3, 4, 31, 32, 33, 63, 64, 65, 127, 128, 129, 200, 513, 600}) {
         shapes.push_back({1, 1, count}); // a row under one parameter
-        shapes.push_back({1, count, 1}); // parameters alongside
+        shapes.push_back({1, count, 1}); // a parameter for each element
         shapes.push_back({3, 1, count}); // rows under the same parameter
-        shapes.push_back({2, 5, count}); // under a parameter each, joined when they are short
-        shapes.push_back({count, 7, 1}); // the same parameters again and again
+        shapes.push_back({2, 5, count}); // a parameter for each row; short rows are joined
+        shapes.push_back({count, 7, 1}); // a short pattern of parameters repeated
         shapes.push_back({count, 3, 5});
     }
-    shapes.push_back({1, 3, 1090}); // rows that are long enough to be streamed from any alignment
+    shapes.push_back({1, 3, 1090}); // long enough rows to be streamed at any alignment
     return shapes;
 }
 
@@ -123,7 +123,7 @@ TEST(streaming, dequantizes_right_at_every_alignment) {
     }
 }
 
-/// 4-bit elements in groups, to reals of every size.
+/// Dequantizes 4-bit elements in groups to reals of every size.
 struct converted_case {
     data_type src, dst;
     std::int64_t groups, size;
@@ -171,7 +171,7 @@ TEST(streaming, converts_right_at_every_alignment) {
                     }
 }
 
-/// Reals of 16 bits in groups, to bytes; after each row of dst so many elements that are not its own.
+/// Quantizes reals of 16 bits in groups to bytes. Each row of dst is padded.
 struct quantized_case {
     data_type src, dst;
     std::int64_t rows, groups, size, padding;
@@ -229,7 +229,7 @@ TEST(streaming, quantizes_reals_of_16_bits_right_at_every_alignment) {
                         ASSERT_NO_FATAL_FAILURE(expect_quantized_right({src, dst, 2, groups, size, padding}, *set));
 }
 
-/// numerics::onnx to integers of 16 and 32 bits, in groups of each row.
+/// Quantizes under numerics::onnx to integers of 16 and 32 bits, in groups of each row.
 struct onnx_case {
     data_type src, dst;
     precision division;

@@ -1,4 +1,4 @@
-// The tables of microkernels that this processor can run.
+// The instruction sets whose tables of microkernels this processor can run.
 #pragma once
 
 #include <string>

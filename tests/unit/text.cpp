@@ -1,4 +1,4 @@
-// Pieces of error messages.
+// Helpers of error messages print extents, plurals, escapes and near spellings.
 #include "quantization/text.hpp"
 
 #include <gtest/gtest.h>

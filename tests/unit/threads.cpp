@@ -1,4 +1,4 @@
-// The bits do not depend on how many threads there are, who calls, or what else runs.
+// Results do not depend on the number of threads, the calling thread, or concurrent calls.
 #include <thread>
 #include <utility>
 
@@ -29,18 +29,18 @@ struct types {
     data_type src, dst, scales;
 };
 
-/// TBB's threads in parts of 8 Ki elements, not 96: as many splits of a twelfth of the data.
+/// TBB's executor with parts of 8 Ki elements instead of 96 Ki: tensors of a twelfth of the size split as often.
 const parallel::executor small_parts = {parallel::tbb_executor.concurrency, parallel::tbb_executor.run, 8 * 1024};
 
-/// Sizes around those where work is split, and primes, which nothing divides.
+/// Sizes around those where work is split, and prime sizes.
 std::vector<quantization> statements() {
     std::vector<quantization> result;
     for (const auto dir : {direction::quantize, direction::dequantize}) {
         for (const std::int64_t size : {16383, 16384, 24575, 24576, 24577, 100003})
             result.push_back(statement(dir, {size}, {size}));
-        result.push_back(statement(dir, {3, 33343}, {3, 1}));          // long rows, parameters alongside
-        result.push_back(statement(dir, {33343, 3}, {33343, 1}));     // short rows
-        result.push_back(statement(dir, {7, 11, 1009}, {7, 1, 1009})); // rows under a parameter each
+        result.push_back(statement(dir, {3, 33343}, {3, 1}));          // long rows, a parameter for each column
+        result.push_back(statement(dir, {33343, 3}, {33343, 1}));      // short rows
+        result.push_back(statement(dir, {7, 11, 1009}, {7, 1, 1009})); // a parameter for each row
         result.push_back(statement(dir, {7, 11, 1009}, {7, 11, 1009}));
         result.back().src.strides = {11 * 1009, 1, 11}; // transposed
         result.push_back(statement(dir, {5, 33, 9, 19}, {5, 1, 9, 19}));
@@ -52,7 +52,7 @@ std::vector<quantization> statements() {
     for (const auto &converted :
             {types {direction::dequantize, s4, bf16, f16}, types {direction::quantize, f16, u4, f32},
                     types {direction::quantize, bf16, s4, bf16}, types {direction::dequantize, u4, f32, f32}})
-        for (const auto &[extents, block] : {// in rows of odd lengths, neighbours share bytes
+        for (const auto &[extents, block] : {// rows of odd lengths share bytes
                      std::pair {dims {8, 4096}, dims {8, 32}}, {{10923, 3}, {10923, 3}}, {{3, 10923}, {3, 3}},
                      {{19, 3, 333}, {19, 3, 3}}, {{193, 106}, {193, 32}}, {{193, 106}, {32, 1}},
                      {{193, 105}, {193, 32}}}) {
@@ -115,7 +115,7 @@ TEST_P(threads, inside_another_parallel_loop) {
 
 INSTANTIATE_TEST_SUITE_P(statements, threads, testing::Range(0, static_cast<int>(statements().size())));
 
-/// Runs op from many threads at once, each with parameters of its own: nothing of one call may reach another.
+/// Runs op from many threads at once, each with different parameters. Calls must not affect each other.
 void expect_runs_apart(const operation &op, const quantization &q) {
     constexpr int callers = 8, repeats = 20;
     std::vector<sample> samples;

@@ -1,7 +1,7 @@
-// The division by two operations is exact for the scales that has_exact_two_part_reciprocal accepts, and it
-// refuses no other: every 24-bit significand, with every dividend whose quotient is next to a midpoint. The
-// sum before the last rounding is within 2^-47 of the quotient, which is nearer than the dividends that are
-// left out; see division.cpp. What is not exact cannot be seen in 11 bits.
+// The division by two operations is exact for exactly the scales that has_exact_two_part_reciprocal accepts. This tries
+// every 24-bit significand with every dividend whose quotient is next to a midpoint. The sum before the last rounding
+// is within 2^-47 of the quotient, so other dividends cannot go wrong; see division.cpp. Rounded to 11 bits the
+// division is exact for all scales.
 #include "kernels/native/two_part_reciprocal.hpp"
 
 #include <atomic>
@@ -37,7 +37,7 @@ bool is_exact_for_hard_dividends(std::uint32_t divisor) {
     return exact;
 }
 
-/// Whether a float has at most so many significant bits.
+/// Whether a float has at most `bits` significant bits.
 bool has_bits(float x, int bits) {
     return (std::bit_cast<std::uint32_t>(x) & ((1u << (24 - bits)) - 1)) == 0;
 }
@@ -58,8 +58,8 @@ TEST(two_part_reciprocal, is_accepted_for_exactly_the_scales_that_it_divides_by)
     EXPECT_EQ(refused, 106762); // found by a search over all k up to 8 in exact arithmetic
 }
 
-/// Where the two differ they are neighbours, and neither has 12 bits, as midpoints between numbers of 11 have: both are
-/// then on the same side of all of them. Of 13 bits there are some.
+/// Where the two quotients differ they are neighbours, and neither is a number of 12 bits. Midpoints between numbers of
+/// 11 bits have 12 bits, so both quotients are on the same side of every midpoint. Some have 13 bits.
 TEST(two_part_reciprocal, is_exact_for_all_scales_once_it_is_rounded_to_11_bits) {
     std::atomic<std::int64_t> differing = 0, apart = 0, of_12_bits = 0, of_13_bits = 0;
     tbb::parallel_for(tbb::blocked_range<std::uint32_t>(two_23, two_24), [&](const auto &divisors) {

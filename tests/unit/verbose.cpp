@@ -1,4 +1,4 @@
-// Verbose lines, of the level that DYNQUANT_VERBOSE says, which is read once: a program for each.
+// Verbose lines appear from their level on. DYNQUANT_VERBOSE is read once, so ctest runs a program for each level.
 #include <cstdlib>
 #include <regex>
 
@@ -45,7 +45,7 @@ quantization requantize_with_all() {
     return q;
 }
 
-/// What is printed while f runs.
+/// The output while f runs.
 template <typename F>
 std::string printed_by(F &&f) {
     testing::internal::CaptureStdout();
@@ -53,7 +53,7 @@ std::string printed_by(F &&f) {
     return testing::internal::GetCapturedStdout();
 }
 
-/// Whether text is `lines`, each with a time behind it.
+/// Whether text is `lines`, each followed by a time.
 testing::AssertionResult is(const std::string &text, const std::vector<std::string> &lines) {
     const std::regex time(",[0-9.e+-]+\n");
     const std::string found = std::regex_replace(text, time, ",<ms>\n");

@@ -1,5 +1,5 @@
-// How the native kernel walks a canonical form: which rows are joined, which parameters are expanded to columns, and
-// what is transposed in tiles.
+// The native kernel plans a walk of a canonical form: it joins rows, expands parameters to columns, and transposes in
+// tiles where that pays.
 #include <gtest/gtest.h>
 
 #include "kernels/native/plan.hpp"
@@ -10,7 +10,7 @@ namespace {
 using order = walk::order;
 using form = walk::form;
 
-/// As if of 16 lanes: a plan runs nothing.
+/// The walk for 16 lanes. A plan runs nothing, so any processor will do.
 instruction_set sixteen_lanes() {
     auto set = scalar_set;
     set.lanes = 16;
@@ -76,7 +76,7 @@ TEST(walks, short_runs_of_few_rows_are_permuted_or_segments) {
 
 TEST(walks, few_channels_come_again_and_again_in_rows_of_whole_cache_lines) {
     const auto walks = walks_for({100000, 3}, {100000, 1});
-    ASSERT_EQ(walks.size(), 2U); // the rest
+    ASSERT_EQ(walks.size(), 2U); // whole rows and the remainder
     EXPECT_EQ(walks[0].period, 3);
     EXPECT_EQ(walks[0].axes.row, (axis {960, 1, 1, 1}));
     EXPECT_EQ(walks[0].axes.loops[0], (axis {312, 960, 960, 0}));
@@ -88,10 +88,10 @@ TEST(walks, many_channels_are_walked_in_panels) {
     const auto w = walk_for({1000, 4096}, {1000, 1});
     EXPECT_EQ(w.by, form::cols);
     EXPECT_EQ(w.period, 0);
-    EXPECT_EQ(w.panel, 1024); // four of them, of whole cache lines
+    EXPECT_EQ(w.panel, 1024); // four panels, of whole cache lines
     EXPECT_EQ(walk_for({1000, 5000}, {1000, 1}).panel, 1024);
-    EXPECT_EQ(walk_for({1000, 1088}, {1000, 1}).panel, 1088); // one, as many as are prepared at once
-    EXPECT_EQ(walk_for({1000, 1089}, {1000, 1}).panel, 576);  // two
+    EXPECT_EQ(walk_for({1000, 1088}, {1000, 1}).panel, 1088); // one panel, the most columns that are prepared at once
+    EXPECT_EQ(walk_for({1000, 1089}, {1000, 1}).panel, 576);  // two panels
 }
 
 TEST(walks, padded_rows_are_not_joined) {
