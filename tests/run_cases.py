@@ -34,11 +34,11 @@ def matching(names, wanted):
 
 def near(names, wanted):
     """Names, suites and cases with a similar spelling, the nearest first."""
-    pieces = set()
+    candidates = set()
     for name in names:
-        pieces.add(name)
-        pieces.update(part for part in name.replace("/", ".").split(".") if not part.isdigit())
-    return difflib.get_close_matches(wanted, sorted(pieces), n=5, cutoff=0.6)
+        candidates.add(name)
+        candidates.update(part for part in name.replace("/", ".").split(".") if not part.isdigit())
+    return difflib.get_close_matches(wanted, sorted(candidates), n=5, cutoff=0.6)
 
 
 def programs_of(build):

@@ -29,7 +29,7 @@ constexpr function functions[] = {{"Tanh", [](long double x) { return std::tanh(
 
 /// Rounds `real`. Both ends of the error interval of long double's functions must round to the same number.
 template <typename Round>
-auto surely(const Round &round, long double real) {
+auto rounded_for_certain(const Round &round, long double real) {
     const auto error = std::abs(real) * 0x1p-60L; // 8 units in the last place
     EXPECT_EQ(round(real - error), round(real + error));
     return round(real);
@@ -68,7 +68,7 @@ struct quantized_type {
     }
 };
 
-class drawing {
+class quantization_source {
   public:
     /// The scale is in 2^exponent to 2^(exponent + spread). Every other scale is a multiple of a thousandth.
     quantized_type next(int exponent, int spread) {
@@ -118,8 +118,8 @@ void expect_table(const function &f, const quantized_type &from, const quantized
     const auto table = results_of(quantize(b, to).finished(), x.data(), 256, pattern.c_str());
     for (const auto bits : x) {
         const auto real = dequantize(from.of_bits(bits), from.scale, from.zero_point);
-        const auto value =
-                in_half ? surely(rounded_to_half, f.exact(nearest_half(real))) : surely(nearest_float, f.exact(real));
+        const auto value = in_half ? rounded_for_certain(rounded_to_half, f.exact(nearest_half(real)))
+                                   : rounded_for_certain(nearest_float, f.exact(real));
         ASSERT_EQ(to.of_bits(table[bits]), to.of(value))
                 << pattern << " of " << from.of_bits(bits) << ", from scale " << from.scale << " and zero point "
                 << from.zero_point << " to " << to.scale << " and " << to.zero_point;
@@ -127,7 +127,7 @@ void expect_table(const function &f, const quantized_type &from, const quantized
 }
 
 TEST(activation_table, from_8_bits_at_drawn_scales) {
-    drawing draw;
+    quantization_source draw;
     for (const auto &f : functions)
         for (const bool in_half : {false, true})
             for (int i = 0; i < 60; ++i) {
@@ -179,14 +179,14 @@ float half_at(int i, int e) {
 }
 
 TEST(activation_table, of_every_float16) {
-    drawing draw;
+    quantization_source draw;
     const auto x = all_integers();
     for (const auto &f : functions) {
         std::vector<float> expected;
         expected.reserve(integers * (exponents + 1));
         for (int i = 0; i < integers; ++i)
             for (int e = 0; e <= exponents; ++e)
-                expected.push_back(surely(rounded_to_half, f.exact(half_at(i, e))));
+                expected.push_back(rounded_for_certain(rounded_to_half, f.exact(half_at(i, e))));
         for (int drawn = 0; drawn < 4; ++drawn) {
             const auto to = draw.next(-9, 3);
             const auto pattern = std::string("fully connected with fp16 ") + f.name;

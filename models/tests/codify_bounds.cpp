@@ -124,7 +124,7 @@ TEST(codify_bounds, long_products_make_weights_coarser) {
 // ---- Names ----
 
 /// Each name is defined once, by an input, an initializer or a node, before a node reads it.
-void expect_no_mix_up(const graph &g) {
+void expect_unique_names(const graph &g) {
     std::set<std::string> values, nodes;
     for (const auto &input : g.inputs)
         EXPECT_TRUE(values.insert(input.name).second) << input.name;
@@ -175,7 +175,7 @@ TEST(codify_bounds, new_names_differ_from_those_of_the_model) {
             for (const auto &value : values_to_calibrate(g))
                 ranges[value] = {-1, 1};
             const auto result = codify(g, ranges, {});
-            expect_no_mix_up(result.model);
+            expect_unique_names(result.model);
             EXPECT_EQ(result.model.inputs, g.inputs);
             EXPECT_EQ(result.model.outputs, g.outputs);
         }
@@ -190,7 +190,7 @@ TEST(codify_bounds, layers_with_similar_names_have_separate_values) {
     const auto g = codify(m.g,
             {{"x", {-1, 1}}, {"s", {-2, 2}}, {"a", {-1, 1}}, {"s2", {-1, 1}}, {"a_input", {-1, 1}}, {"y", {-1, 1}}}, {})
                            .model;
-    expect_no_mix_up(g);
+    expect_unique_names(g);
     EXPECT_FLOAT_EQ(elements<float>(g, "a_input_scale")[0], 2.0F / 127);   // of the first Tanh's input
     EXPECT_FLOAT_EQ(elements<float>(g, "a_input_scale_2")[0], 1.0F / 127); // of the second Tanh's result
 }
@@ -199,7 +199,7 @@ TEST(codify_bounds, an_input_that_is_an_output_stays) {
     auto m = fully_connected();
     m.g.outputs.push_back(m.g.inputs.front());
     const auto g = codify(m.g, usual, {}).model;
-    expect_no_mix_up(g);
+    expect_unique_names(g);
     EXPECT_EQ(g.nodes.size(), codify(fully_connected().g, usual, {}).model.nodes.size());
 }
 

@@ -229,12 +229,12 @@ TEST(onednn_kernel_refuses, a_zp_where_src_and_dst_have_different_strides) {
     ASSERT_EQ(dst.size(), 23u);
     EXPECT_EQ(dst[0], onednn_older_than(3, 3) ? 1 : 11);
 
-    auto back = dequantize_statement({8, 2}, {8, 2});
-    back.scales.values = {1};
-    back.zero_points = {data_type::s8, {8, 2}, {10}};
-    back.dst.strides = {3, 1};
-    EXPECT_NE(refusal(back), "");
-    EXPECT_EQ(by_onednn<float>(back, std::vector<std::int8_t>(16, 11))[0], onednn_older_than(3, 3) ? 11 : 1);
+    auto dequantize = dequantize_statement({8, 2}, {8, 2});
+    dequantize.scales.values = {1};
+    dequantize.zero_points = {data_type::s8, {8, 2}, {10}};
+    dequantize.dst.strides = {3, 1};
+    EXPECT_NE(refusal(dequantize), "");
+    EXPECT_EQ(by_onednn<float>(dequantize, std::vector<std::int8_t>(16, 11))[0], onednn_older_than(3, 3) ? 11 : 1);
 }
 
 // 8 / 1, 8 / 2, 8 / 4 and 8 / 8. oneDNN inverts only the scales of the first of the dims. It is right for neighbouring

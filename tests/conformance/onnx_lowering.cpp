@@ -212,9 +212,9 @@ TEST(onnx_lowering, ranks_above_12_without_elements) {
 // The type of the division.
 
 precision division_of(std::int64_t opset, onnx::element_type x, onnx::element_type scale,
-        std::optional<onnx::element_type> asked = {}) {
+        std::optional<onnx::element_type> requested = {}) {
     auto n = quantize_linear(opset, {{x, {4}}, {scale, {}}});
-    if (asked) n.attributes = {{"precision", *asked}};
+    if (requested) n.attributes = {{"precision", *requested}};
     return statement_of(n).division;
 }
 

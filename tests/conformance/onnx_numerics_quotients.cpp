@@ -31,7 +31,7 @@ reals halves(int count) {
 }
 
 /// Every `step`th midpoint between neighbouring numbers of a float type.
-reals middles(data_type type, std::uint32_t highest, std::uint32_t step) {
+reals midpoints(data_type type, std::uint32_t highest, std::uint32_t step) {
     reals ties;
     for (std::uint32_t code = 0; code < highest; code += step)
         ties.push_back(
@@ -64,7 +64,7 @@ std::int64_t expected_of(data_type dst, float x, float scale, std::int64_t zp) {
 }
 
 /// The layout of the scales of several rows of elements next to ties.
-struct placed {
+struct scale_layout {
     bool in_columns = false;        // each row of ties becomes columns
     std::int64_t columns = 1;       // if in_columns: the number of columns
     std::int64_t blocks_of_row = 1; // otherwise: the number of blocks of a row, all with the same scale
@@ -76,7 +76,7 @@ struct rows_of_ties {
     reals ties;
     std::optional<std::int64_t> zp = {};
 
-    void expect_right(const std::vector<float> &scales, const placed &at) const {
+    void expect_right(const std::vector<float> &scales, const scale_layout &at) const {
         const auto count = static_cast<std::int64_t>(scales.size()) * at.columns,
                    length = static_cast<std::int64_t>(ties.size()) * 10;
         quantization q;
@@ -152,9 +152,9 @@ TEST(onnx_numerics, ties_of_16_bits_are_met_exactly) {
 }
 
 TEST(onnx_numerics, ties_of_floats_are_met_exactly) {
-    rows_of_ties {f8_e4m3, middles(f8_e4m3, 0x7e, 1)}.expect_right_everywhere();
-    rows_of_ties {f8_e5m2, middles(f8_e5m2, 0x7b, 1)}.expect_right_everywhere();
-    rows_of_ties {f4_e2m1, middles(f4_e2m1, 7, 1)}.expect_right_everywhere();
+    rows_of_ties {f8_e4m3, midpoints(f8_e4m3, 0x7e, 1)}.expect_right_everywhere();
+    rows_of_ties {f8_e5m2, midpoints(f8_e5m2, 0x7b, 1)}.expect_right_everywhere();
+    rows_of_ties {f4_e2m1, midpoints(f4_e2m1, 7, 1)}.expect_right_everywhere();
 }
 
 TEST(onnx_numerics, a_quotient_just_above_a_half_is_1) {

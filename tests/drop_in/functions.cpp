@@ -318,7 +318,7 @@ TEST_F(drop_in_functions, handles_may_go_in_any_order) {
     ok(dnnl_graph_compiled_partition_destroy(compiled));
 }
 
-TEST_F(drop_in_functions, more_partitions_than_there_are_may_be_asked_for) {
+TEST_F(drop_in_functions, more_partitions_than_there_are_may_be_requested) {
     const auto op = create_quantize(7);
     ok(dnnl_graph_add_op(graph, op));
     ok(dnnl_graph_op_destroy(op));

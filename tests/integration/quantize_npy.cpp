@@ -109,8 +109,8 @@ class quantize_npy : public testing::Test {
     const fs::path folder = scratch.path;
 };
 
-void expect_in(const std::string &out, const std::string &piece) {
-    EXPECT_NE(out.find(piece), std::string::npos) << piece << "\nis not in\n" << out;
+void expect_in(const std::string &out, const std::string &part) {
+    EXPECT_NE(out.find(part), std::string::npos) << part << "\nis not in\n" << out;
 }
 
 // Columns 0 to 255, -128 to 127 and -63.75 to 0: scales 1, 1 and 1/4, zps 0, 128 and 255.

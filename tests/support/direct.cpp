@@ -77,7 +77,7 @@ bool rule_binds_onednn(const sample &s) {
                     [](float v) { return std::abs(v) >= 0x1p-75f && std::abs(v) <= 0x1p75f; });
 }
 
-bool onednn_takes(const quantization &q) {
+bool onednn_accepts(const quantization &q) {
     try {
         prepare(q, onednn_variant().forced());
         return true;
@@ -93,7 +93,7 @@ std::vector<variant> variants_for(const sample &s) {
     std::vector<variant> result;
     for (const auto &v : universal_variants())
         if (v.kernel == kernel_kind::reference || native_computes(s.q)) result.push_back(v);
-    if ((onednn_must_compute(s.q) || onednn_takes(s.q)) && rule_binds_onednn(s)) result.push_back(onednn_variant());
+    if ((onednn_must_compute(s.q) || onednn_accepts(s.q)) && rule_binds_onednn(s)) result.push_back(onednn_variant());
     return result;
 }
 

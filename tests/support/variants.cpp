@@ -50,7 +50,7 @@ bool is_real(data_type type) {
 }
 
 /// Whether all types are those of oneDNN's rules.
-bool of_onednn(const quantization &q) {
+bool has_onednn_types(const quantization &q) {
     using enum data_type;
     const auto &[a, b] = q.dir == direction::quantize ? std::pair(q.src, q.dst) : std::pair(q.dst, q.src);
     if (!is_real(a.type) || !is_real(q.scales.type)) return false;
@@ -68,7 +68,7 @@ bool native_quantizes_onnx(const quantization &q) {
 }
 
 /// Whether all types are those of the 8-bit integers' ops.
-bool classic(const quantization &q) {
+bool has_8_bit_types(const quantization &q) {
     const auto is = [](data_type type) {
         return type == data_type::f32 || type == data_type::s32 || type == data_type::s8 || type == data_type::u8;
     };
@@ -90,7 +90,7 @@ bool native_quantizes(const quantization &q) {
         return q.src.type != s32 && q.scales.type != s32 && q.scales.type != f8_e8m0 && q.dst.type != f6_e2m3
                 && q.dst.type != f6_e3m2 && q.division != precision::f64;
     if (q.rule == numerics::onnx) return native_quantizes_onnx(q);
-    return of_onednn(q) && q.division == precision::f32 && !q.saturate;
+    return has_onednn_types(q) && q.division == precision::f32 && !q.saturate;
 }
 
 } // namespace
@@ -104,7 +104,7 @@ bool native_computes(const quantization &q) {
 }
 
 bool onednn_must_compute(const quantization &q) {
-    if (q.dir == direction::requantize || !classic(q) || q.rule == numerics::onnx) return false;
+    if (q.dir == direction::requantize || !has_8_bit_types(q) || q.rule == numerics::onnx) return false;
     const bool per_tensor = q.scales.block == q.src.dims;
     int channels = 0;
     for (std::size_t d = 0; d < q.src.dims.size(); ++d) {

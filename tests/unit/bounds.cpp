@@ -11,16 +11,16 @@ namespace {
 struct bounds_case {
     direction dir;
     data_type integer;
-    bool alongside; // a parameter for each element
+    bool per_element; // a parameter for each element
     data_type real = data_type::f32;
 };
 
 class bounds : public testing::TestWithParam<bounds_case> {
   protected:
-    static sample of_size(std::int64_t size) { return of_extents({size}, {GetParam().alongside ? 1 : size}); }
+    static sample of_size(std::int64_t size) { return of_extents({size}, {GetParam().per_element ? 1 : size}); }
 
     static sample of_extents(const dims &extents, const dims &block) {
-        const auto [dir, integer, alongside, real] = GetParam();
+        const auto [dir, integer, per_element, real] = GetParam();
         const bool quantizing = dir == direction::quantize;
         quantization q;
         q.dir = dir;
@@ -94,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(cases, bounds,
         [](const auto &value) {
             return std::string(to_string(value.param.dir)) + "_" + to_string(value.param.integer)
                     + (value.param.real == data_type::f32 ? "" : std::string("_") + to_string(value.param.real))
-                    + (value.param.alongside ? "_parameters_alongside" : "_parameter_shared");
+                    + (value.param.per_element ? "_parameter_per_element" : "_parameter_shared");
         });
 
 } // namespace

@@ -68,7 +68,7 @@ TEST(canonical, channels_at_the_front_are_the_only_loop) {
     expect_form(statement({3, 4, 5}, {1, 4, 5}), {{3, 20, 20, 1}}, {20, 1, 1, 0});
 }
 
-TEST(canonical, channels_at_the_end_lie_alongside_the_row) {
+TEST(canonical, channels_at_the_end_have_a_parameter_for_each_element) {
     expect_form(statement({2, 3, 7}, {2, 3, 1}), {{6, 7, 7, 0}}, {7, 1, 1, 1});
 }
 

@@ -186,7 +186,7 @@ TEST(dqbench_timing, spread_is_between_the_quarters) {
     EXPECT_EQ(summarize({1, 2, 3, 4}).quartile_range, 1.5);        // 3.25 - 1.75
 }
 
-TEST(dqbench_timing, contestants_take_turns_as_often_as_asked) {
+TEST(dqbench_timing, contestants_take_turns_for_the_given_rounds) {
     std::string log;
     noting a(log, 'a'), b(log, 'b');
     const auto timings = measure({&a, &b}, {3, 1});

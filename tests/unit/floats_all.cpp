@@ -6,7 +6,7 @@ namespace {
 
 /// Floats with the same sign and exponent (or infinity and the NaNs). In the order of their bits their results are
 /// monotonic, because quotient, sum, rounding and clamping are.
-constexpr std::size_t stretch = std::size_t {1} << 23;
+constexpr std::size_t chunk = std::size_t {1} << 23;
 
 /// The expected results of a monotonic range. All floats between two with equal results have that result, so the
 /// oracle, which takes five times the kernels' time, runs only around the steps.
@@ -46,8 +46,8 @@ class monotonic_oracle {
 class floats_all : public testing::TestWithParam<float_case> {};
 
 TEST_P(floats_all, are_quantized_right) {
-    for (std::uint64_t first = 0; first < std::uint64_t {1} << 32; first += stretch) {
-        const auto src = floats_from(static_cast<std::uint32_t>(first), 1, stretch);
+    for (std::uint64_t first = 0; first < std::uint64_t {1} << 32; first += chunk) {
+        const auto src = floats_from(static_cast<std::uint32_t>(first), 1, chunk);
         for (const auto type : {data_type::s8, data_type::u8}) {
             const monotonic_oracle oracle(GetParam(), type, src);
             expect_quantized(GetParam(), type, src, oracle.expected, numerics::strict);

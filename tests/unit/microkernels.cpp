@@ -75,7 +75,7 @@ const formula_case cases[] = {
 };
 
 /// Scales and zero points that select each of a panel's formulas.
-enum class drawing { usual, no_zero_points, outermost };
+enum class parameter_kind { usual, no_zero_points, outermost };
 
 constexpr std::int64_t rows = 5, most_columns = 140;
 
@@ -92,7 +92,7 @@ struct tested_form {
 /// A statement of `rows` by most_columns, with its buffers and the expected result.
 class formula_sample {
   public:
-    formula_sample(const formula_case &of, drawing how, std::int64_t run, bool per_row)
+    formula_sample(const formula_case &of, parameter_kind how, std::int64_t run, bool per_row)
         : case_(of) {
         const auto runs = (most_columns + run - 1) / run, padded = runs * run;
         const auto parameters = per_row ? rows : runs;
@@ -111,9 +111,9 @@ class formula_sample {
         const bool is_float = of.dir != r && !is_integer(of.dir == q ? of.dst : of.src);
         for (std::int64_t i = 0; i < parameters; ++i) {
             auto scale = of.rule == numerics::any ? 0.125F : 0.125F + 0.015625F * static_cast<float>(i % 7);
-            if (how == drawing::outermost && i == parameters / 2) scale = -scale;
-            auto zero = how == drawing::no_zero_points ? 0 : static_cast<std::int32_t>(i % 5 + 1);
-            if (how == drawing::outermost && of.dir == d && of.rule == numerics::strict)
+            if (how == parameter_kind::outermost && i == parameters / 2) scale = -scale;
+            auto zero = how == parameter_kind::no_zero_points ? 0 : static_cast<std::int32_t>(i % 5 + 1);
+            if (how == parameter_kind::outermost && of.dir == d && of.rule == numerics::strict)
                 zero = INT32_MAX - zero; // its differences overflow s32
             scales_.push_back(scale);
             second_.push_back(0.5F + 0.25F * static_cast<float>(i % 3));
@@ -290,7 +290,7 @@ class microkernels_of : public testing::TestWithParam<std::tuple<tested_set, for
 };
 
 TEST_P(microkernels_of, are_right_in_every_form_at_every_length) {
-    for (const auto how : {drawing::usual, drawing::no_zero_points, drawing::outermost})
+    for (const auto how : {parameter_kind::usual, parameter_kind::no_zero_points, parameter_kind::outermost})
         for (const auto &form : forms_of(formulas.general)) {
             const bool per_row = form.parameter_step == 1;
             const formula_sample sample(of, how, form.run, per_row);
@@ -305,7 +305,7 @@ TEST_P(microkernels_of, are_right_in_every_form_at_every_length) {
                 for (const auto &chosen : forms_of(*each)) {
                     if (std::string(chosen.name) != form.name || chosen.run != form.run || !chosen.kernel) continue;
                     ASSERT_NO_FATAL_FAILURE(expect_right(chosen, sample, p))
-                            << "formula " << static_cast<int>(p.state) << ", drawing " << static_cast<int>(how);
+                            << "formula " << static_cast<int>(p.state) << ", parameter_kind " << static_cast<int>(how);
                 }
         }
 }

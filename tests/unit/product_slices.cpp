@@ -88,7 +88,7 @@ void PrintTo(const named &of, std::ostream *to) {
 }
 
 /// The implementations that this processor has.
-std::vector<named> offered() {
+std::vector<named> available_slices() {
     std::vector<named> result;
     const std::int8_t w = 1;
     for (const auto &of : {named {"few_rows", dynquant::layers::make_few_rows_slice},
@@ -147,7 +147,7 @@ TEST_P(each_slice, many_rows_of_a_panel) {
                 [](std::int64_t k, std::int64_t n) { return static_cast<int>((k * 31 + n * 17) % 256 - 128); });
 }
 
-INSTANTIATE_TEST_SUITE_P(of_this_processor, each_slice, testing::ValuesIn(offered()),
+INSTANTIATE_TEST_SUITE_P(of_this_processor, each_slice, testing::ValuesIn(available_slices()),
         [](const auto &of) { return std::string(of.param.name); });
 
 using bytes = std::vector<std::int8_t>;

@@ -122,7 +122,7 @@ TEST_P(stack, rows_of_one_parameter) {
     EXPECT_TRUE(fits_on_every_kernel(stated({3, 30, 49}, {3, 1, 49})));
 }
 
-TEST_P(stack, parameters_alongside) {
+TEST_P(stack, a_parameter_for_each_element) {
     EXPECT_TRUE(fits_on_every_kernel(stated({60, 70}, {60, 1})));
     EXPECT_TRUE(fits_on_every_kernel(stated({3, 2100}, {3, 1})));      // more than a panel
     EXPECT_TRUE(fits_on_every_kernel(stated({8, 130, 5}, {8, 1, 5}))); // runs of several columns, in many rows

@@ -8,7 +8,7 @@
 #include "support/random.hpp"
 
 namespace {
-std::atomic<bool> asked = false;
+std::atomic<bool> sysconf_was_called = false;
 } // namespace
 
 extern "C" long __sysconf(int name) noexcept; // another name of the C library's sysconf
@@ -16,7 +16,7 @@ extern "C" long __sysconf(int name) noexcept; // another name of the C library's
 /// Replaces the C library's sysconf. The thread sanitizer calls it before instrumentation is ready.
 extern "C" [[gnu::visibility("default"), gnu::no_sanitize_thread]] long sysconf(int name) noexcept {
     if (name != _SC_LEVEL3_CACHE_SIZE) return __sysconf(name);
-    asked = true;
+    sysconf_was_called = true;
     return 4; // bytes; results from a quarter of this on are streamed
 }
 
@@ -34,9 +34,9 @@ sample dequantized(data_type integer, data_type real, std::int64_t group) {
     return random_sample(random, q, parameters::tame);
 }
 
-TEST(streamed, the_size_of_the_cache_is_what_this_says) {
+TEST(streamed, the_size_of_the_cache_comes_from_this_program) {
     prepare(dequantized(data_type::u8, data_type::f32, 2000).q, {.kernel = kernel_kind::native});
-    EXPECT_TRUE(asked);
+    EXPECT_TRUE(sysconf_was_called);
 }
 
 // oneDNN accepts any address. Here no element begins a cache line, which streaming stores need.
@@ -47,10 +47,10 @@ TEST(streamed, reals_may_lie_at_any_byte) {
             for (const std::int64_t group : {2000, 32, 1})
                 for (const std::size_t offset : {1U, 2U, 3U, 63U}) {
                     const auto s = dequantized(integer, real, group);
-                    guarded_sample placed(s, {guarded_buffer::place::at_front, 0, offset});
+                    guarded_sample guarded(s, {guarded_buffer::place::at_front, 0, offset});
                     for (const auto &v : universal_variants()) {
                         if (v.max_isa == isa::scalar) continue; // it needs aligned numbers
-                        ASSERT_TRUE(placed.computed_right_by(prepare(s.q, v.forced())))
+                        ASSERT_TRUE(guarded.computed_right_by(prepare(s.q, v.forced())))
                                 << v << ", group of " << group << ", offset " << offset;
                     }
                 }

@@ -76,7 +76,7 @@ class threads : public testing::TestWithParam<int> {
     sample drawn;
 };
 
-TEST_P(threads, as_asked_for_in_options) {
+TEST_P(threads, as_set_in_options) {
     guarded_sample guarded(drawn);
     case_sampler sampler;
     for (const auto &v : variants_for(drawn))
