@@ -23,7 +23,7 @@ TEST(codify, a_fully_connected_layer_is_figure_1) {
     EXPECT_FLOAT_EQ(elements<float>(g, "x_quantized_scale")[0], 0.02F);
     EXPECT_FLOAT_EQ(elements<float>(g, "y_scale")[0], 0.04F);
     // 0.0002 / 0.04 = 0.005, of which 24 bits begin with 2^-8 * 1.28: 0.005 * 2^31 = 10737418.24
-    EXPECT_NEAR(elements<float>(g, "y_quant_scale")[0], 10737418, 4); // 0.005 by way of scales that are floats
+    EXPECT_NEAR(elements<float>(g, "y_quant_scale")[0], 10737418, 4); // 0.005, rounded by scales that are floats
     EXPECT_EQ(elements<float>(g, "y_quant_shift")[0], 0x1p-31F);
     EXPECT_TRUE(result.notes.empty());
 }

@@ -1,4 +1,4 @@
-// compile matches ports by id and infers what is unknown of dst.
+// compile matches ports by id and infers the unknown rank, dims and layout of dst.
 #include <limits>
 
 #include "graph_support.hpp"

@@ -57,7 +57,7 @@ std::vector<std::int32_t> zero_points_of(const parameter &p, const oracle::input
     return elements<std::int32_t>(in.zero_points);
 }
 
-/// A vector as memory. `beyond` follows it, for an oneDNN that reads more elements than the vector has.
+/// A vector as memory. `beyond` follows it, for a oneDNN that reads more elements than the vector has.
 template <typename T>
 dnnl::memory vector_memory(std::vector<T> &values, dnnl::memory::data_type type, const dnnl::engine &engine, T beyond) {
     const auto count = static_cast<std::int64_t>(values.size());

@@ -79,7 +79,7 @@ TEST(onnx_numerics, floats_are_rounded_to_the_division_and_then_to_dst) {
     // 1.0625 + 2^-12 is above a tie of e4m3. In f16 (steps of 2^-10) it is the tie, and goes down to 1.
     EXPECT_EQ(quantizing {f8_e4m3}.codes({1.0625 + 0x1p-12}, 1), (integers {0x39}));
     EXPECT_EQ((quantizing {f8_e4m3, f32, f32, precision::f16}.codes({1.0625 + 0x1p-12}, 1)), (integers {0x38}));
-    // From f64 to bf16 at once: by way of f32, which has steps of 128 there, it would be a tie and go to 0x4e80.
+    // From f64 to bf16 directly. Rounded to f32 first, with steps of 128 there, it would be a tie and go to 0x4e80.
     EXPECT_EQ(
             (quantizing {bf16, s32, f32, precision::f64}.codes({1073741824.0 + 4194304 + 1}, 1)), (integers {0x4e81}));
     EXPECT_EQ(
@@ -169,7 +169,7 @@ TEST(onnx_numerics, quotients_of_f16_overflow_before_they_are_cast) {
         EXPECT_EQ(to(f8_e4m3).codes(x, 0.5),
                 saturate ? (integers {0x7e, 0x7e, 0xfe, 0x7e, 0x7e}) : (integers {0x7f, 0x7f, 0xff, 0x7f, 0x7f}));
         EXPECT_EQ(to(f4_e2m1).codes(x, 0.5), (integers {7, 7, 15, 7, 7}));
-        // src and a scale of f32 overflow in the same way.
+        // src and a scale of f32 overflow to infinity when they are rounded to f16.
         const auto of_f32 = quantizing {f8_e5m2, f32, f32, precision::f16, saturate};
         EXPECT_EQ(of_f32.codes({65519, 65520}, 32), (integers {0x68, saturate ? 0x7b : 0x7c})); // 65504 / 32 = 2047
         EXPECT_EQ(of_f32.codes({1, -1}, 65520), (integers {0, 0x80}));

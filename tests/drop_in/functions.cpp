@@ -104,7 +104,7 @@ class drop_in_functions : public testing::Test {
         dnnl_graph_compiled_partition_t compiled = nullptr;
         ok(dnnl_graph_compiled_partition_create(&compiled, partition));
         EXPECT_EQ(compile(partition, compiled), dnnl_success);
-        ok(dnnl_graph_partition_destroy(partition)); // what is compiled outlives it
+        ok(dnnl_graph_partition_destroy(partition)); // the compiled partition outlives it
         return compiled;
     }
 

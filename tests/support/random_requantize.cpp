@@ -13,7 +13,7 @@ struct multipliers {
     double product(std::size_t i) const { return double {first[i]} * (second.empty() ? 1 : second[i]); }
 };
 
-/// An integer of at most 2^24 and 2^-N: what hardware multiplies and shifts by.
+/// An integer of at most 2^24 and 2^-N, as hardware multiplies and shifts by.
 multipliers random_codified(random_source &random, std::size_t count) {
     multipliers m;
     for (std::size_t i = 0; i < count; ++i) {
@@ -48,7 +48,7 @@ std::int64_t random_sum(random_source &random, double multiplier) {
             INT32_MIN + 64, (1 << 24) + 1, -(1 << 24) - 1, (1 << 25) + 6});
 }
 
-/// Into the buffer, or, sometimes, what the statement knows beforehand.
+/// Puts the values into the buffer or, sometimes, into the statement as known values.
 template <typename T>
 void place(random_source &random, parameter &p, const std::vector<T> &values, const std::vector<std::byte> &encoded,
         std::vector<std::byte> &buffer) {

@@ -49,7 +49,7 @@ bool is_real(data_type type) {
     return one_of(type, {data_type::f32, data_type::f16, data_type::bf16});
 }
 
-/// Whether all types are those of oneDNN's rules.
+/// Whether oneDNN's rules have all these types.
 bool has_onednn_types(const quantization &q) {
     using enum data_type;
     const auto &[a, b] = q.dir == direction::quantize ? std::pair(q.src, q.dst) : std::pair(q.dst, q.src);
@@ -67,7 +67,7 @@ bool native_quantizes_onnx(const quantization &q) {
     return q.division != precision::f64;
 }
 
-/// Whether all types are those of the 8-bit integers' ops.
+/// Whether all types belong to the ops of 8-bit integers.
 bool has_8_bit_types(const quantization &q) {
     const auto is = [](data_type type) {
         return type == data_type::f32 || type == data_type::s32 || type == data_type::s8 || type == data_type::u8;

@@ -305,7 +305,7 @@ TEST_P(microkernels_of, are_right_in_every_form_at_every_length) {
                 for (const auto &chosen : forms_of(*each)) {
                     if (std::string(chosen.name) != form.name || chosen.run != form.run || !chosen.kernel) continue;
                     ASSERT_NO_FATAL_FAILURE(expect_right(chosen, sample, p))
-                            << "formula " << static_cast<int>(p.state) << ", parameter_kind " << static_cast<int>(how);
+                            << "formula " << static_cast<int>(p.state) << ", parameter kind " << static_cast<int>(how);
                 }
         }
 }

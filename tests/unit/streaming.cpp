@@ -70,7 +70,7 @@ std::vector<shape> shapes_to_try() {
     for (const std::int64_t count : {1, 3, 4, 31, 32, 33, 63, 64, 65, 127, 128, 129, 200, 513, 600}) {
         shapes.push_back({1, 1, count}); // a row under one parameter
         shapes.push_back({1, count, 1}); // a parameter for each element
-        shapes.push_back({3, 1, count}); // rows under the same parameter
+        shapes.push_back({3, 1, count}); // rows that share a parameter
         shapes.push_back({2, 5, count}); // a parameter for each row; short rows are joined
         shapes.push_back({count, 7, 1}); // a short pattern of parameters repeated
         shapes.push_back({count, 3, 5});
