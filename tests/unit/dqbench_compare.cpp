@@ -42,7 +42,7 @@ struct dqbench_compare : testing::Test {
 TEST_F(dqbench_compare, equal_results_pass) {
     const auto found = run();
     EXPECT_EQ(found.differing, 0);
-    EXPECT_EQ(found.telling, 4); // neither -128 nor 127
+    EXPECT_EQ(found.informative, 4); // neither -128 nor 127
     EXPECT_TRUE(found.first.empty());
 }
 
@@ -174,7 +174,7 @@ struct noting : contestant {
         : log_(log)
         , name_(name) {}
     void execute() override { log_ += name_; }
-    void rest() override { log_ += '.'; }
+    void park_threads() override { log_ += '.'; }
 
     std::string &log_;
     char name_;

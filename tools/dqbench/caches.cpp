@@ -26,8 +26,9 @@ void evict(const std::vector<std::span<const std::byte>> &buffers) {
 
 /// Writes more memory than the last-level cache holds.
 void evict(const std::vector<std::span<const std::byte>> &) {
-    constexpr long usual = 64L << 20;
-    static std::vector<std::byte> other(static_cast<std::size_t>(2 * std::max(sysconf(_SC_LEVEL3_CACHE_SIZE), usual)));
+    constexpr long min_cache_bytes = 64L << 20;
+    static std::vector<std::byte> other(
+            static_cast<std::size_t>(2 * std::max(sysconf(_SC_LEVEL3_CACHE_SIZE), min_cache_bytes)));
     for (auto &b : other)
         b = static_cast<std::byte>(static_cast<unsigned char>(b) + 1);
 }

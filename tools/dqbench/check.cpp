@@ -30,20 +30,20 @@ std::string count_of(const comparison &found, const statement &s) {
 }
 
 /// Too few results tell anything: saturated ones are the same for many mistakes.
-bool too_few_telling(const comparison &found, const compiled_case &c) {
-    constexpr std::int64_t too_small_to_say = 64;
-    return c.what.parameters != parameter_kind::wild && c.s.volume() >= too_small_to_say
-            && found.telling < c.s.volume() / 10;
+bool has_too_few_informative(const comparison &found, const compiled_case &c) {
+    constexpr std::int64_t min_results_to_judge = 64;
+    return c.what.parameters != parameter_kind::wild && c.s.volume() >= min_results_to_judge
+            && found.informative < c.s.volume() / 10;
 }
 
-std::vector<std::string> notes_on_peer(
+std::vector<std::string> compare_peer(
         peer_kind kind, const compiled_case &c, workspace &w, const std::vector<std::byte> &expected) {
     const std::string name = name_of(kind);
     if (kind == peer_kind::limit) return {concat(name, " computes nothing that could be compared")};
     guarded_buffer dst(static_cast<std::int64_t>(w.dst().bytes().size()));
-    const auto invited = invite(kind, c.task_for(w, dst));
-    if (!invited.accepted) return {concat(name, ' ', invited.answer)};
-    const auto got = invited.accepted->dst();
+    const auto attempt = try_make_peer(kind, c.task_for(w, dst));
+    if (!attempt.instance) return {concat(name, ' ', attempt.reason)};
+    const auto got = attempt.instance->dst();
     if (!got) return {concat(name, " chose a layout of its own, which cannot be compared")};
     const auto found = compare(
             c.s, c.drawn, w.src().data(), expected.data(), *got, {c.s.rule() == dynquant::numerics::any, false});
@@ -54,7 +54,7 @@ std::vector<std::string> notes_on_peer(
 }
 
 /// passed, mistrusted or failed, by what is in the workspace.
-outcome judge(const compiled_case &c, const workspace &w, const std::vector<std::byte> &expected) {
+outcome check_dst(const compiled_case &c, const workspace &w, const std::vector<std::byte> &expected) {
     const computed got {w.dst(), c.dst_strides};
     if (!w.inputs_unchanged()) return {case_state::failed, "an input was written"};
     if (const auto stray = stray_write(c.s, got)) return {case_state::failed, *stray};
@@ -62,8 +62,9 @@ outcome judge(const compiled_case &c, const workspace &w, const std::vector<std:
     const auto found = compare(c.s, c.drawn, w.src().data(), expected.data(), got,
             {any, any && c.ran.kernel == dynquant::kernel_kind::onednn});
     if (found.differing > 0) return {case_state::failed, count_of(found, c.s), {}, found.first};
-    if (too_few_telling(found, c))
-        return {case_state::mistrusted, concat("only ", found.telling, " of ", c.s.volume(), " results tell anything")};
+    if (has_too_few_informative(found, c))
+        return {case_state::mistrusted,
+                concat("only ", found.informative, " of ", c.s.volume(), " results tell anything")};
     return {case_state::passed};
 }
 
@@ -76,9 +77,9 @@ outcome check(compiled_case &c, phase_times &times) {
     timed(times.execute, [&] { c.program->execute(); });
     return timed(times.compare, [&] {
         const auto expected = reference_result(c, w);
-        auto verdict = judge(c, w, expected);
+        auto verdict = check_dst(c, w, expected);
         for (const auto kind : c.what.peers)
-            for (auto &note : notes_on_peer(kind, c, w, expected))
+            for (auto &note : compare_peer(kind, c, w, expected))
                 verdict.notes.push_back(std::move(note));
         return verdict;
     });

@@ -13,10 +13,10 @@
 namespace dqbench {
 namespace {
 
-constexpr std::size_t shown_differences = 5;
+constexpr std::size_t max_shown_differences = 5;
 
 /// Where fpmath mode any keeps next to strict; quantization.hpp states it.
-bool moderate(float scale, std::int32_t zero_point) {
+bool is_moderate(float scale, std::int32_t zero_point) {
     return std::abs(scale) >= 0x1p-75f && std::abs(scale) <= 0x1p75f
             && std::abs(double {static_cast<double>(zero_point)}) < 0x1p20;
 }
@@ -49,19 +49,19 @@ struct operands {
     std::int32_t zero_point;
 };
 
-bool same(double expected, double got) {
+bool is_same_value(double expected, double got) {
     return (expected == got && std::signbit(expected) == std::signbit(got))
             || (std::isnan(expected) && std::isnan(got));
 }
 
-bool agree(const operands &of, double expected, double got, const tolerance &allowed) {
-    if (same(expected, got)) return true;
+bool is_allowed(const operands &of, double expected, double got, const tolerance &allowed) {
+    if (is_same_value(expected, got)) return true;
     const auto src = static_cast<float>(of.src);
-    if (allowed.as_onednn && (!moderate(of.scale, of.zero_point) || std::isnan(src / of.scale))) return true;
+    if (allowed.as_onednn && (!is_moderate(of.scale, of.zero_point) || std::isnan(src / of.scale))) return true;
     return allowed.any && any_allows(src, of.scale, of.zero_point, static_cast<int>(expected), static_cast<int>(got));
 }
 
-bool is_telling(data_type type, double value) {
+bool is_informative(data_type type, double value) {
     const auto &t = dynquant::traits(type);
     if (!t.integral && !(std::isfinite(value) && value != 0)) return false;
     return value != t.lowest && value != t.highest;
@@ -75,7 +75,7 @@ tolerance tolerance_for(const statement &s, const tolerance &allowed) {
 } // namespace
 
 bool any_allows(float x, float scale, std::int32_t zero_point, int expected, int got) {
-    if (!moderate(scale, zero_point) || std::abs(expected - got) != 1) return false;
+    if (!is_moderate(scale, zero_point) || std::abs(expected - got) != 1) return false;
     // Strict rounds the quotient and the sum; `any` the reciprocal, the product and the sum, each by at
     // most 2^-24 of its size. So the exact sum must be that near to a tie for the results to part.
     const auto quotient = static_cast<long double>(x) / scale;
@@ -95,10 +95,10 @@ comparison compare(const statement &s, const parameters &p, const void *src, con
                 p.zero_points.empty() ? 0 : p.zero_points[channel]};
         const double right = dynquant::load(type, expected, e.index),
                      given = dynquant::load(type, got.memory.data(), e.dst);
-        found.telling += is_telling(type, right);
-        if (agree(of, right, given, may_differ)) return;
+        found.informative += is_informative(type, right);
+        if (is_allowed(of, right, given, may_differ)) return;
         ++found.differing;
-        if (found.first.size() < shown_differences)
+        if (found.first.size() < max_shown_differences)
             found.first.push_back(dynquant::concat('[', e.index, ']', position(e.index, s.extents),
                     " src:", show(s.types.src, of.src), " scale:", show(of.scale), " zp:", of.zero_point,
                     " expected:", show(type, right), " got:", show(type, given)));

@@ -28,7 +28,7 @@ struct computed {
 struct comparison {
     std::int64_t differing = 0;
     std::vector<std::string> first; // the first few of them: index, src, scale, zp, expected, got
-    std::int64_t telling = 0;       // results that are neither saturated nor NaN nor zero
+    std::int64_t informative = 0;   // results that are neither saturated nor NaN nor zero
 };
 
 /// `expected` is dense and row-major.

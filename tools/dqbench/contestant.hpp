@@ -14,7 +14,7 @@ class contestant {
     virtual void execute() = 0;
 
     /// Sends threads to sleep that would otherwise go on waiting for work, on the next contestant's cores.
-    virtual void rest() {}
+    virtual void park_threads() {}
 };
 
 } // namespace dqbench

@@ -63,7 +63,7 @@ float draw_real(
 }
 
 /// Ends of a range around which floats are drawn; bf16's would leave no room for others.
-double moderate(double end) {
+double clamp_to_moderate(double end) {
     constexpr double most = 0x1p32;
     return std::clamp(end, -most, most);
 }
@@ -98,8 +98,8 @@ void fill_src(const statement &s, const parameters &p, filling kind, void *src) 
         if (s.requantizing) {
             dynquant::store(type, src, e.src, draw_sum(index, kind, p.scales[channel], zero_point, quantized));
         } else if (s.quantizing) {
-            const double drawn = draw_real(index, kind, p.scales[channel], zero_point, moderate(quantized.lowest),
-                    moderate(quantized.highest));
+            const double drawn = draw_real(index, kind, p.scales[channel], zero_point,
+                    clamp_to_moderate(quantized.lowest), clamp_to_moderate(quantized.highest));
             dynquant::store(type, src, e.src, real.integral ? to_integer(drawn, real) : drawn);
         } else if (real.bits >= 8) {
             fill_bits(src, e.src, real.bits, mix(index));

@@ -15,7 +15,7 @@ namespace {
 
 using namespace dqbench;
 
-enum exit_status { all_well, case_failed, not_understood };
+enum exit_status { success, case_failed, bad_usage };
 
 /// $DQBENCH_INPUTS, the folder installed with this program, or that of the source tree.
 std::filesystem::path inputs_folder() {
@@ -28,7 +28,7 @@ std::filesystem::path inputs_folder() {
 }
 
 /// One line on stderr, whatever control characters the user's text brought into it.
-void complain(std::string text) {
+void print_error(std::string text) {
     for (char &c : text)
         if (static_cast<unsigned char>(c) < ' ') c = '?';
     std::fprintf(stderr, "dqbench: %s\n", text.c_str());
@@ -39,11 +39,11 @@ exit_status run(const std::vector<std::string> &arguments) {
     input.read_arguments(arguments);
     if (input.help()) {
         std::fputs(help_text().c_str(), stdout);
-        return all_well;
+        return success;
     }
     if (input.version()) {
         std::printf("dqbench %d.%d.%d\n", DYNQUANT_VERSION_MAJOR, DYNQUANT_VERSION_MINOR, DYNQUANT_VERSION_PATCH);
-        return all_well;
+        return success;
     }
     if (input.problems() == 0)
         throw usage_error("expected a problem such as 8x64x56x56, --batch=FILE or --case=FILE, given none; "
@@ -56,13 +56,13 @@ exit_status run(const std::vector<std::string> &arguments) {
     for (std::size_t i = 0; i < input.jobs().size(); ++i) {
         const auto &job = input.jobs()[i];
         const auto start = clock::now();
-        const auto what_became = job.unsupported.empty()
+        const auto result = job.unsupported.empty()
                 ? run_case(job.what, times)
                 : outcome {case_state::skipped, dynquant::concat("not supported: ", job.unsupported)};
-        output.print(i, job, what_became, milliseconds_since(start));
+        output.print(i, job, result, milliseconds_since(start));
     }
     output.print_summary(times);
-    return output.has_failures() ? case_failed : all_well;
+    return output.has_failures() ? case_failed : success;
 }
 
 } // namespace
@@ -71,10 +71,10 @@ int main(int argc, char **argv) {
     try {
         return run({argv + 1, argv + argc});
     } catch (const usage_error &e) {
-        complain(e.what());
-        return not_understood;
+        print_error(e.what());
+        return bad_usage;
     } catch (const std::exception &e) {
-        complain(e.what());
+        print_error(e.what());
         return case_failed;
     }
 }

@@ -195,7 +195,7 @@ std::vector<option> make_table() {
 }
 
 /// A zero point that its type cannot hold would be another one.
-void require_sense_of_zps(const test_case &c) {
+void require_valid_zps(const test_case &c) {
     if (c.zps.empty()) return;
     if (!c.types.zps)
         throw usage_error(dynquant::concat(
@@ -207,7 +207,7 @@ void require_sense_of_zps(const test_case &c) {
 }
 
 /// oneDNN Graph has neither ONNX's rounding nor all of its types, and knows parameters of Quantize beforehand.
-void require_sense_of_rule(const test_case &c) {
+void require_valid_rule(const test_case &c) {
     if (c.rule == rule_kind::onednn) return;
     if (c.api != api_kind::direct)
         throw usage_error(dynquant::concat("--rule=onnx: expected --api=direct, given --api=", name_of(c.api)));
@@ -224,7 +224,7 @@ void require_sense_of_rule(const test_case &c) {
 }
 
 /// oneDNN has no such op.
-void require_sense_of_requantize(const test_case &c) {
+void require_valid_requantize(const test_case &c) {
     if (c.op != op_kind::Requantize) return;
     if (c.api != api_kind::direct)
         throw usage_error(dynquant::concat("--op=Requantize: expected --api=direct, given --api=", name_of(c.api)));
@@ -235,10 +235,10 @@ void require_sense_of_requantize(const test_case &c) {
 }
 
 /// Throws usage_error when no such case can be run.
-void require_sense(const test_case &c) {
-    require_sense_of_zps(c);
-    require_sense_of_rule(c);
-    require_sense_of_requantize(c);
+void require_consistent(const test_case &c) {
+    require_valid_zps(c);
+    require_valid_rule(c);
+    require_valid_requantize(c);
     const bool compares = c.mode == run_mode::correctness || c.mode == run_mode::correctness_and_performance;
     if (compares && c.kernel == kernel_choice::limit)
         throw usage_error(dynquant::concat("--kernel=limit: expected --mode=P, F, R or L, given --mode=",
@@ -288,7 +288,7 @@ std::vector<test_case> settings::cases_for(const problem &prb) const {
     for (auto &c : cases) {
         if (c.qtype != granularity::per_channel) c.axis = defaults.axis;
         if (c.qtype != granularity::per_group) c.group = defaults.group;
-        require_sense(c);
+        require_consistent(c);
     }
     cases.erase(std::unique(cases.begin(), cases.end()), cases.end());
     return cases;

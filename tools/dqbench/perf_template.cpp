@@ -66,7 +66,7 @@ struct subject {
     }
     /// f of the peer that is named, or of each but the limit.
     template <typename F>
-    std::string of_peers(F &&f) const {
+    std::string join_peer_values(F &&f) const {
         if (peer) {
             const auto *asked = find(*peer);
             return asked ? f(*asked) : "";
@@ -84,7 +84,7 @@ struct subject {
         const double own = milliseconds(m.own);
         return own > 0 ? concat(milliseconds(other) / own) : "";
     }
-    static std::string why_none(const peer_measurement &p) { return p.absent ? "absent" : "refused"; }
+    static std::string reason_without_time(const peer_measurement &p) { return p.absent ? "absent" : "refused"; }
     std::string rate(std::int64_t count) const {
         const double ms = milliseconds(m.own);
         return ms > 0 ? number(static_cast<double>(count) / ms * 1e3) : "";
@@ -141,8 +141,8 @@ const perf_field fields[] = {
         {"peer", "the peers, joined by /", [](const subject &s) { return join(s.c.peers, '/'); }},
         {"peertime", "the peers' milliseconds, joined by /; %peertime:xnnpack%: that one's",
                 [](const subject &s) {
-                    return s.of_peers([&](const peer_measurement &p) {
-                        return p.time ? concat(s.milliseconds(*p.time)) : s.why_none(p);
+                    return s.join_peer_values([&](const peer_measurement &p) {
+                        return p.time ? concat(s.milliseconds(*p.time)) : s.reason_without_time(p);
                     });
                 },
                 true},
@@ -150,9 +150,9 @@ const perf_field fields[] = {
         {"qtype", "the granularity", [](const subject &s) { return std::string(name_of(s.c.qtype)); }},
         {"ratio", "the peers' times by ours, joined by /; %ratio:xnnpack%: that one's",
                 [](const subject &s) {
-                    return s.of_peers([&](const peer_measurement &p) {
+                    return s.join_peer_values([&](const peer_measurement &p) {
                         if (p.time) return s.ratio_to(*p.time);
-                        return s.peer ? s.why_none(p) : "";
+                        return s.peer ? s.reason_without_time(p) : "";
                     });
                 },
                 true},
@@ -218,7 +218,7 @@ perf_template perf_template::parse(std::string_view text) {
                 throw usage_error(concat("expected a peer after %peertime: or %ratio: only, given '%", name, "%'"));
             peer = parse_word<peer_kind>(name.substr(colon + 1));
         }
-        result.pieces_.push_back({std::string(text.substr(0, start)), &field, statistic, unit, peer});
+        result.segments_.push_back({std::string(text.substr(0, start)), &field, statistic, unit, peer});
         text.remove_prefix(end + 1);
     }
     result.tail_ = text;
@@ -227,7 +227,7 @@ perf_template perf_template::parse(std::string_view text) {
 
 std::string perf_template::header() const {
     std::string line;
-    for (const auto &p : pieces_)
+    for (const auto &p : segments_)
         line += concat(p.literal, statistic_name(p.statistic), p.unit ? std::string(1, p.unit) : "", p.field->name,
                 p.peer ? concat(':', name_of(*p.peer)) : "");
     return line + tail_;
@@ -235,7 +235,7 @@ std::string perf_template::header() const {
 
 std::string perf_template::line(const test_case &c, std::size_t index, const measurement &m) const {
     std::string line;
-    for (const auto &p : pieces_) {
+    for (const auto &p : segments_) {
         const auto value = p.field->value({c, index, m, p.statistic, p.unit, p.peer});
         line += p.literal + (quotes_ ? quoted_if_needed(value) : value);
     }

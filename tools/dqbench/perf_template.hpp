@@ -31,7 +31,7 @@ class perf_template {
     std::string line(const test_case &c, std::size_t index, const measurement &m) const;
 
   private:
-    struct piece {
+    struct segment {
         std::string literal; // before the field
         const perf_field *field;
         char statistic, unit; // 0: none given
@@ -42,7 +42,7 @@ class perf_template {
         : text_(text) {}
 
     std::string text_;
-    std::vector<piece> pieces_;
+    std::vector<segment> segments_;
     std::string tail_;    // after the last field
     bool quotes_ = false; // values as fields of comma-separated values
 };

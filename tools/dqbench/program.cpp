@@ -8,9 +8,9 @@
 namespace dqbench {
 namespace {
 
-class through_graph final : public program {
+class graph_api_program final : public program {
   public:
-    through_graph(const statement &s, const parameters &p)
+    graph_api_program(const statement &s, const parameters &p)
         : program_(s, p) {}
 
     dynquant::dims dst_strides() const override { return program_.dst().get_strides(); }
@@ -24,9 +24,9 @@ class through_graph final : public program {
 
 /// Anything that runs on plain pointers.
 template <typename Operation>
-class on_pointers final : public program {
+class pointer_program final : public program {
   public:
-    on_pointers(Operation operation, dynquant::dims dst_strides)
+    pointer_program(Operation operation, dynquant::dims dst_strides)
         : operation_(std::move(operation))
         , dst_strides_(std::move(dst_strides)) {}
 
@@ -45,18 +45,18 @@ class on_pointers final : public program {
 
 class limit_kernel {
   public:
-    explicit limit_kernel(std::unique_ptr<dynquant::kernels::implementation> rows)
-        : rows_(std::move(rows)) {}
+    explicit limit_kernel(std::unique_ptr<dynquant::kernels::implementation> implementation)
+        : implementation_(std::move(implementation)) {}
 
-    dynquant::operation_info info() const { return rows_->info(); }
-    void run(const dynquant::arguments &args) const { rows_->run(args); }
+    dynquant::operation_info info() const { return implementation_->info(); }
+    void run(const dynquant::arguments &args) const { implementation_->run(args); }
 
   private:
-    std::unique_ptr<dynquant::kernels::implementation> rows_;
+    std::unique_ptr<dynquant::kernels::implementation> implementation_;
 };
 
 /// Only the graph API can be asked to choose.
-const dynquant::dims &known_dst_strides(const statement &s) {
+const dynquant::dims &require_dst_strides(const statement &s) {
     if (!s.dst_strides)
         throw usage_error("--dtag: expected a layout with strides, as --api=direct and --kernel=limit need, given any");
     return *s.dst_strides;
@@ -65,10 +65,10 @@ const dynquant::dims &known_dst_strides(const statement &s) {
 } // namespace
 
 std::unique_ptr<program> make_program(const test_case &c, const statement &s, const parameters &p) {
-    if (c.kernel == kernel_choice::limit) return make_limit_program(s, p, known_dst_strides(s));
-    if (c.api == api_kind::graph) return std::make_unique<through_graph>(s, p);
-    const auto &strides = known_dst_strides(s);
-    return std::make_unique<on_pointers<dynquant::operation>>(
+    if (c.kernel == kernel_choice::limit) return make_limit_program(s, p, require_dst_strides(s));
+    if (c.api == api_kind::graph) return std::make_unique<graph_api_program>(s, p);
+    const auto &strides = require_dst_strides(s);
+    return std::make_unique<pointer_program<dynquant::operation>>(
             dynquant::prepare(s.direct(p, strides, s.rule())), strides);
 }
 
@@ -78,7 +78,7 @@ std::unique_ptr<program> make_limit_program(
     all_given.dynamic = true;
     const auto q = all_given.direct(p, dst_strides, s.rule());
     if (const auto wrong = dynquant::check(q)) throw usage_error(wrong->message);
-    return std::make_unique<on_pointers<limit_kernel>>(
+    return std::make_unique<pointer_program<limit_kernel>>(
             limit_kernel(limit::prepare(q, dynquant::best_isa())), dst_strides);
 }
 

@@ -125,7 +125,7 @@ void reader::read_batch(const std::string &name) {
 void reader::read_graph(const std::string &name) {
     const auto as_written = json_graph::read_graph(find_input("JSON", name).string());
     ++problems_;
-    if (auto others = json_graph::tell_others(as_written); !others.empty()) notes_.push_back(std::move(others));
+    if (auto others = json_graph::describe_other_ops(as_written); !others.empty()) notes_.push_back(std::move(others));
     for (const auto &g : rewrites_.apply(as_written))
         for (const auto &p : json_graph::plan_cases(g))
             add_plan(g, p);

@@ -12,9 +12,9 @@ using dynquant::concat;
 
 namespace {
 
-constexpr std::size_t listed_failures = 10;
-constexpr std::size_t long_batch = 20; // from so many cases on, progress is shown
-constexpr double progress_interval_ms = 100;
+constexpr std::size_t max_listed_failures = 10;
+constexpr std::size_t min_cases_for_progress = 20; // from so many cases on, progress is shown
+constexpr double min_progress_interval_ms = 100;
 
 const char *name_of(case_state state) {
     switch (state) {
@@ -51,7 +51,7 @@ std::string result_line(std::size_t index, const test_case &c, const outcome &o,
 
 report::report(std::size_t jobs)
     : jobs_(jobs)
-    , progress_(isatty(STDERR_FILENO) != 0 && jobs >= long_batch)
+    , progress_(isatty(STDERR_FILENO) != 0 && jobs >= min_cases_for_progress)
     , shares_terminal_(progress_ && isatty(STDOUT_FILENO) != 0) {}
 
 void report::print(std::size_t index, const job &j, const outcome &o, double milliseconds) {
@@ -82,7 +82,7 @@ void report::print_measurement(std::size_t index, const job &j, const measuremen
 void report::show_progress(std::size_t done) {
     if (!progress_ || done == jobs_) return;
     // Result lines on the same terminal push it away, and it comes back behind them.
-    if (!shares_terminal_ && milliseconds_since(last_progress_) < progress_interval_ms) return;
+    if (!shares_terminal_ && milliseconds_since(last_progress_) < min_progress_interval_ms) return;
     const double elapsed = milliseconds_since(start_) / 1e3;
     const double left = elapsed / static_cast<double>(done) * static_cast<double>(jobs_ - done);
     std::fprintf(stderr, "\r[%zu/%zu] %zu%%, %.0f s, about %.0f s left\033[K", done, jobs_, done * 100 / jobs_, elapsed,
@@ -97,9 +97,9 @@ void report::hide_progress() {
 void report::print_summary(const phase_times &times) {
     hide_progress();
     if (!failures_.empty()) std::puts("failures:");
-    for (std::size_t i = 0; i < failures_.size() && i < listed_failures; ++i)
+    for (std::size_t i = 0; i < failures_.size() && i < max_listed_failures; ++i)
         std::puts(failures_[i].c_str());
-    if (failures_.size() > listed_failures) std::printf("(and %zu more)\n", failures_.size() - listed_failures);
+    if (failures_.size() > max_listed_failures) std::printf("(and %zu more)\n", failures_.size() - max_listed_failures);
 
     std::printf("tests:%zu passed:%d skipped:%d mistrusted:%d unimplemented:%d "
                 "invalid_arguments:%d failed:%d listed:%d\n",

@@ -43,11 +43,11 @@ outcome execute_once(compiled_case &c, phase_times &times) {
 
 /// The median of a few creations: the first one finds cold code.
 double creation_milliseconds(const compiled_case &c) {
-    constexpr std::size_t most = 15;
-    constexpr double long_enough_ms = 20;
+    constexpr std::size_t max_samples = 15;
+    constexpr double max_total_ms = 20;
     std::vector<double> samples;
     const auto start = clock::now();
-    while (samples.empty() || (samples.size() < most && milliseconds_since(start) < long_enough_ms))
+    while (samples.empty() || (samples.size() < max_samples && milliseconds_since(start) < max_total_ms))
         samples.push_back(milliseconds_of([&] { make_program(c.what, c.s, c.drawn); }));
     return summarize(std::move(samples)).median;
 }
@@ -65,14 +65,14 @@ outcome measure_case(compiled_case &c, phase_times &times) {
 
     c.program->bind(w.handles());
     std::vector<contestant *> contestants {c.program.get()};
-    std::vector<invitation> invited;
+    std::vector<peer_or_reason> attempts;
     for (const auto kind : c.what.peers) {
-        const auto &answer = invited.emplace_back(invite(kind, c.task_for(w, w.dst())));
-        m.peers.push_back({kind, {}, answer.absent});
-        if (answer.accepted)
-            contestants.push_back(answer.accepted.get());
+        const auto &attempt = attempts.emplace_back(try_make_peer(kind, c.task_for(w, w.dst())));
+        m.peers.push_back({kind, {}, attempt.absent});
+        if (attempt.instance)
+            contestants.push_back(attempt.instance.get());
         else
-            result.notes.push_back(concat(name_of(kind), ' ', answer.answer));
+            result.notes.push_back(concat(name_of(kind), ' ', attempt.reason));
     }
     auto limits = c.what.limits;
     if (c.what.mode == run_mode::fast) limits.milliseconds = fast_milliseconds;
@@ -80,8 +80,8 @@ outcome measure_case(compiled_case &c, phase_times &times) {
     if (c.what.cache == cache_state::cold) before_each = [&] { evict(w.memory()); };
     const auto timings = timed(times.measure, [&] { return measure(contestants, limits, before_each); });
     m.own = timings[0];
-    for (std::size_t i = 0, next = 1; i < invited.size(); ++i)
-        if (invited[i].accepted) m.peers[i].time = timings[next++];
+    for (std::size_t i = 0, next = 1; i < attempts.size(); ++i)
+        if (attempts[i].instance) m.peers[i].time = timings[next++];
     return result;
 }
 

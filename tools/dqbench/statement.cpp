@@ -35,7 +35,7 @@ statement::statement(const test_case &c)
     , axis(c.axis)
     , group(group_for(c))
     , fpmath(c.fpmath)
-    , whose_rule(c.rule)
+    , rounding(c.rule)
     , division(c.division)
     , saturate(c.saturate) {
     if (!c.dst_layout.is_any()) dst_strides = c.dst_layout.strides_for(extents);
@@ -70,11 +70,11 @@ std::int64_t statement::volume() const {
 }
 
 dynquant::numerics statement::exact_rule() const {
-    return whose_rule == rule_kind::onnx ? dynquant::numerics::onnx : dynquant::numerics::strict;
+    return rounding == rule_kind::onnx ? dynquant::numerics::onnx : dynquant::numerics::strict;
 }
 
 dynquant::numerics statement::rule() const {
-    const bool any = whose_rule == rule_kind::onednn && quantizing && fpmath == fpmath_mode::any;
+    const bool any = rounding == rule_kind::onednn && quantizing && fpmath == fpmath_mode::any;
     return any ? dynquant::numerics::any : exact_rule();
 }
 

@@ -21,7 +21,7 @@ struct statement {
     std::int64_t axis;    // as the case says
     dynquant::dims group; // with an extent for each dim
     fpmath_mode fpmath;
-    rule_kind whose_rule;
+    rule_kind rounding;
     dynquant::precision division;
     bool saturate;
 

@@ -6,10 +6,10 @@
 namespace dqbench {
 namespace {
 
-constexpr double shortest_sample_ms = 0.05; // reading the clock twice takes a thousandth of it
-constexpr std::int64_t fewest_rounds = 5;
+constexpr double min_sample_ms = 0.05; // reading the clock twice takes a thousandth of it
+constexpr std::int64_t min_rounds = 5;
 
-struct lane {
+struct sampler {
     contestant &who;
     std::int64_t calls = 1; // per sample
     std::vector<double> samples = {};
@@ -26,8 +26,8 @@ struct lane {
 std::int64_t calls_per_sample(contestant &who) {
     who.execute(); // the first one touches memory for the first time
     const double ms = milliseconds_of([&] { who.execute(); });
-    who.rest();
-    return static_cast<std::int64_t>(std::clamp(shortest_sample_ms / std::max(ms, 1e-6), 1.0, 1e4));
+    who.park_threads();
+    return static_cast<std::int64_t>(std::clamp(min_sample_ms / std::max(ms, 1e-6), 1.0, 1e4));
 }
 
 /// The value below which a share of sorted samples lie, between two of them by their distance.
@@ -42,29 +42,29 @@ double quantile(const std::vector<double> &sorted, double share) {
 
 std::vector<timing> measure(const std::vector<contestant *> &contestants, const measuring &limits,
         const std::function<void()> &before_each) {
-    std::vector<lane> lanes;
+    std::vector<sampler> samplers;
     for (auto *who : contestants) {
-        lanes.push_back({*who});
+        samplers.push_back({*who});
         const auto calls = calls_per_sample(*who);
-        if (limits.times == 0 && !before_each) lanes.back().calls = calls;
+        if (limits.times == 0 && !before_each) samplers.back().calls = calls;
     }
     const auto start = clock::now();
-    const auto goes_on = [&](std::int64_t round) {
+    const auto has_next_round = [&](std::int64_t round) {
         if (limits.times > 0) return round < limits.times;
-        return round < fewest_rounds || milliseconds_since(start) < limits.milliseconds;
+        return round < min_rounds || milliseconds_since(start) < limits.milliseconds;
     };
-    for (std::int64_t round = 0; goes_on(round); ++round)
-        for (auto &each : lanes) {
+    for (std::int64_t round = 0; has_next_round(round); ++round)
+        for (auto &each : samplers) {
             if (before_each)
                 before_each();
             else
                 each.who.execute(); // finds the caches as the one before left them
             each.sample();
-            each.who.rest();
+            each.who.park_threads();
         }
 
     std::vector<timing> result;
-    for (auto &each : lanes)
+    for (auto &each : samplers)
         result.push_back(summarize(std::move(each.samples)));
     return result;
 }

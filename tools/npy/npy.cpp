@@ -59,11 +59,11 @@ constexpr type_names names_of<std::uint64_t> {"<u8", "little-endian uint64", "<u
 
 /// The type by which the library, which knows no float16, reads and writes T.
 template <typename T>
-using stored = std::conditional_t<std::is_same_v<T, half>, std::uint16_t, T>;
+using stored_type = std::conditional_t<std::is_same_v<T, half>, std::uint16_t, T>;
 
 /// The text with one name of a type for another of the same length, in its first place.
 template <typename From, typename To>
-std::string renamed(std::string text) {
+std::string replace_type_name(std::string text) {
     const std::string from = names_of<From>.descr;
     return text.replace(text.find(from), from.size(), names_of<To>.descr);
 }
@@ -131,7 +131,7 @@ tensor<T> parse_header(const std::string &header) {
 
 /// Fills in strides and volume; the shape must be that of `bytes` bytes.
 template <typename T>
-void lay_out(tensor<T> &t, std::uintmax_t bytes) {
+void set_strides(tensor<T> &t, std::uintmax_t bytes) {
     const bool empty = std::count(t.dims.begin(), t.dims.end(), 0) > 0;
     std::int64_t stride = 1;
     t.strides.resize(t.dims.size());
@@ -150,9 +150,9 @@ void lay_out(tensor<T> &t, std::uintmax_t bytes) {
 }
 
 /// Some bytes, then what is left of a file.
-class spliced final : public std::streambuf {
+class concatenated_buffer final : public std::streambuf {
   public:
-    spliced(std::string head, std::streambuf &rest)
+    concatenated_buffer(std::string head, std::streambuf &rest)
         : buffer_(std::move(head))
         , rest_(rest) {
         setg(buffer_.data(), buffer_.data(), buffer_.data() + buffer_.size());
@@ -172,7 +172,7 @@ class spliced final : public std::streambuf {
 
 /// The header with padding that makes the low byte of its length 0: xtensor (0.24, 0.25) takes that byte
 /// as signed, and cannot read a header longer than 127 bytes otherwise.
-std::string padded(std::string header) {
+std::string pad_header(std::string header) {
     const auto blocks = header.size() / 256 + 1;
     header.resize(256 * blocks - 1, ' ');
     return magic + '\1' + '\0' + '\0' + static_cast<char>(blocks) + header + '\n';
@@ -193,11 +193,11 @@ tensor<T> read(const fs::path &file) {
     const auto size = fs::file_size(file);
     const auto header = read_header(in);
     auto result = parse_header<T>(header);
-    lay_out(result, size - static_cast<std::uintmax_t>(in.tellg()));
+    set_strides(result, size - static_cast<std::uintmax_t>(in.tellg()));
 
-    spliced buffer(padded(renamed<T, stored<T>>(header)), *in.rdbuf());
+    concatenated_buffer buffer(pad_header(replace_type_name<T, stored_type<T>>(header)), *in.rdbuf());
     std::istream whole(&buffer);
-    auto loaded = xt::load_npy<stored<T>>(whole);
+    auto loaded = xt::load_npy<stored_type<T>>(whole);
     if (!whole) fail("truncated while it was read");
     const auto owner = std::make_shared<decltype(loaded)>(std::move(loaded));
     result.data = {owner, reinterpret_cast<const T *>(owner->data())};
@@ -227,8 +227,8 @@ template <typename T>
 void new_files::write(const fs::path &file, const T *data, const std::vector<std::int64_t> &dims, bool fortran_order) {
     const auto size = xt::compute_size(dims);
     const auto bytes = [&](auto array) { return xt::dump_npy(array); };
-    const auto *elements = reinterpret_cast<const stored<T> *>(data);
-    const auto content = renamed<stored<T>, T>(fortran_order
+    const auto *elements = reinterpret_cast<const stored_type<T> *>(data);
+    const auto content = replace_type_name<stored_type<T>, T>(fortran_order
                     ? bytes(xt::adapt<xt::layout_type::column_major>(elements, size, xt::no_ownership(), dims))
                     : bytes(xt::adapt<xt::layout_type::row_major>(elements, size, xt::no_ownership(), dims)));
 

@@ -73,11 +73,11 @@ _SIZES = {"64 Ki": (2**16,), "1 Mi": (2**20,), "64 Mi": (2**26,)}
 
 def _standard() -> list[Case]:
     quantizing, dequantizing = [], []
-    for name, real, quantized, granularity, goal, goal_back in _STANDARD:
-        back = name.replace(" to uint8", ", from uint8") if " to " in name else name
+    for name, real, quantized, granularity, goal, reverse_goal in _STANDARD:
+        reverse_name = name.replace(" to uint8", ", from uint8") if " to " in name else name
         quantizing.append(Case(name, "QuantizeLinear", (real, real, quantized), (ROWS, COLUMNS), *granularity, goal=goal))
         dequantizing.append(
-            Case(back, "DequantizeLinear", (quantized, real, real), (ROWS, COLUMNS), *granularity, goal=goal_back)
+            Case(reverse_name, "DequantizeLinear", (quantized, real, real), (ROWS, COLUMNS), *granularity, goal=reverse_goal)
         )
     return quantizing + dequantizing
 

@@ -14,7 +14,7 @@ import onnx
 import onnxruntime
 from onnxruntime import quantization
 from onnxruntime.quantization.shape_inference import quant_pre_process
-from reporting.page import number, ratio, table, who
+from reporting.page import number, ratio, table, threads_label
 from reporting.timing import median_time
 
 from .sessions import Peer, session
@@ -123,7 +123,7 @@ def _tables(timed: list[Timed]) -> str:
              ratio(statistics.median(t.ratios()), t.ratios()), f"{100 * t.largest_difference:.1g} %"]
             for t in some
         ]  # fmt: skip
-        header = [f"{who(threads)}, ms", "quantized", "nodes", "ONNX Runtime", "dynquant", "times as fast (least to most)", "differs by"]
+        header = [f"{threads_label(threads)}, ms", "quantized", "nodes", "ONNX Runtime", "dynquant", "times as fast (least to most)", "differs by"]
         lines += table(header, rows)
         median = statistics.median(statistics.median(t.ratios()) for t in some)
         lines += [f"The median of {len(some)} is {median:.2f}.", ""]

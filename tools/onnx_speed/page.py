@@ -1,6 +1,6 @@
 """The tables for docs/onnx_speed.md."""
 
-from reporting.page import goal, number, ratio, table, who
+from reporting.page import goal, number, ratio, table, threads_label
 
 from .result import Result
 
@@ -10,7 +10,7 @@ def _ratio(r: Result) -> str:
 
 
 def _nodes(rows: list[Result], peer: str, threads: int) -> list[str]:
-    header = [f"{who(threads)}, Gelem/s", peer, "dynquant", "GB/s", "times as fast (least to most)", "asked for"]
+    header = [f"{threads_label(threads)}, Gelem/s", peer, "dynquant", "GB/s", "times as fast (least to most)", "asked for"]
     return table(header, [[r.key, number(r.theirs_gelems()), number(r.ours_gelems()), number(r.gigabytes_per_second()), _ratio(r),
                            goal(r.goal, r.ratio())] for r in rows])  # fmt: skip
 
@@ -19,8 +19,8 @@ def _chains(rows: list[Result], peer: str, threads: int) -> list[str]:
     def nanoseconds(seconds: float | None) -> str:
         return "-" if seconds is None else f"{seconds * 1e9:.0f}"
 
-    header = [f"{who(threads)}, ns a node of a chain", peer, "dynquant"]
-    return table(header, [[r.key, nanoseconds(r.theirs_a_node()), nanoseconds(r.ours_a_node())] for r in rows])
+    header = [f"{threads_label(threads)}, ns a node of a chain", peer, "dynquant"]
+    return table(header, [[r.key, nanoseconds(r.theirs_per_node()), nanoseconds(r.ours_per_node())] for r in rows])
 
 
 def tables(results: list[Result]) -> str:

@@ -30,10 +30,10 @@ class Result:
     def theirs_gelems(self) -> float | None:
         return self.elements / statistics.median(self.theirs) / 1e9 if self.theirs else None
 
-    def ours_a_node(self) -> float:
+    def ours_per_node(self) -> float:
         return statistics.median(self.ours) / self.nodes
 
-    def theirs_a_node(self) -> float | None:
+    def theirs_per_node(self) -> float | None:
         return statistics.median(self.theirs) / self.nodes if self.theirs else None
 
     def gigabytes_per_second(self) -> float:

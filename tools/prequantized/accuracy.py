@@ -47,9 +47,9 @@ def write(folder: pathlib.Path) -> Iterator[pathlib.Path]:
     for name, values in (("calibration", split.calibration.images), ("test", split.test.images), ("labels", split.test.labels)):
         numpy.save(folder / f"{name}.npy", values)
         yield folder / f"{name}.npy"
-    for of in trained(split):
-        path = folder / f"{of.network.lower()}_{of.activation.lower()}.onnx"
-        onnx.save(of.model, path)
+    for net in trained(split):
+        path = folder / f"{net.network.lower()}_{net.activation.lower()}.onnx"
+        onnx.save(net.model, path)
         yield path
 
 
@@ -60,9 +60,9 @@ def differing_bits(a: numpy.ndarray, b: numpy.ndarray) -> int:
     return int((a.view(numpy.uint32) != b.view(numpy.uint32)).sum())
 
 
-def outcome(of: Trained, variant: Variant, split: digits.Split, dqmodel: DqModel) -> Outcome:
+def outcome(net: Trained, variant: Variant, split: digits.Split, dqmodel: DqModel) -> Outcome:
     """Raises what onnx.checker and ONNX Runtime raise for a model that they do not take."""
-    codified = dqmodel.codify(of.model, split.calibration.images, *variant.options)
+    codified = dqmodel.codify(net.model, split.calibration.images, *variant.options)
     onnx.checker.check_model(codified, full_check=True)
     values = runtime.node_by_node(codified, {"images": split.test.images})
     expected = values["scores"]
@@ -70,10 +70,10 @@ def outcome(of: Trained, variant: Variant, split: digits.Split, dqmodel: DqModel
     given = dqmodel.run(codified, split.test.images).outputs["scores"]
     unfused = dqmodel.run(codified, split.test.images, "--no-fuse").outputs["scores"]
     return Outcome(
-        of.network,
-        of.activation,
+        net.network,
+        net.activation,
         variant,
-        network.accuracy(of.scores, split.test.labels),
+        network.accuracy(net.scores, split.test.labels),
         network.accuracy(given, split.test.labels),
         differing_bits(given, expected),
         differing_bits(unfused, expected),
@@ -84,6 +84,6 @@ def outcome(of: Trained, variant: Variant, split: digits.Split, dqmodel: DqModel
 
 def outcomes(dqmodel: DqModel) -> Iterator[Outcome]:
     split = digits.split()
-    for of in trained(split):
-        for variant in variants(of.activation):
+    for net in trained(split):
+        for variant in variants(net.activation):
             yield outcome(of, variant, split, dqmodel)

@@ -4,7 +4,7 @@ import pathlib
 
 import matplotlib.pyplot as plt
 from reporting.charts import GOOD, SHORT, ratio_bars, save
-from reporting.page import who
+from reporting.page import threads_label
 
 from .result import Outcome, Timing
 
@@ -37,5 +37,5 @@ def accuracies(outcomes: list[Outcome], path: pathlib.Path) -> None:
 
 def speeds(timings: list[Timing], path: pathlib.Path) -> None:
     """A bar for each case and number of threads."""
-    bars = [(f"{t.name}, {who(t.threads)}", t.ratio(), t.ratio() >= t.goal) for t in timings]
+    bars = [(f"{t.name}, {threads_label(t.threads)}", t.ratio(), t.ratio() >= t.goal) for t in timings]
     ratio_bars(bars, "Pre-quantized models beside ONNX Runtime", path)

@@ -11,7 +11,7 @@ import onnx
 
 
 @dataclasses.dataclass(frozen=True)
-class Ran:
+class RunResult:
     """What came out, by name, and when they were asked for the median times in seconds, of a run and of reading the model."""
 
     outputs: dict[str, numpy.ndarray]
@@ -40,7 +40,7 @@ class DqModel:
             self._call("codify", folder / "float.onnx", "--calibration", folder / "samples.npy", *options, "-o", folder / "codified.onnx")
             return onnx.load(folder / "codified.onnx")
 
-    def run(self, model: onnx.ModelProto, x: numpy.ndarray, *options: str) -> Ran:
+    def run(self, model: onnx.ModelProto, x: numpy.ndarray, *options: str) -> RunResult:
         """The model of one input on it."""
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
@@ -52,4 +52,4 @@ class DqModel:
             times = [float(time) / 1e6 for time in re.findall(r"(?:median of \d+ runs|do nothing else): ([\d.]+) us", text)]
             seconds, seconds_to_read = times or (None, None)
             outputs = {output.name: numpy.load(results / f"{output.name}.npy") for output in model.graph.output}
-            return Ran(outputs, seconds, seconds_to_read, text)
+            return RunResult(outputs, seconds, seconds_to_read, text)

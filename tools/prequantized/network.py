@@ -25,14 +25,14 @@ class Layer(abc.ABC):
         """The slope of the loss by x, from that by the result."""
 
 
-def _drawn(random: numpy.random.Generator, shape: tuple[int, ...], inputs: int) -> numpy.ndarray:
+def _random_weights(random: numpy.random.Generator, shape: tuple[int, ...], inputs: int) -> numpy.ndarray:
     return (random.standard_normal(shape) * numpy.sqrt(2 / inputs)).astype(numpy.float32)
 
 
 class Dense(Layer):
     def __init__(self, random: numpy.random.Generator, inputs: int, outputs: int) -> None:
         super().__init__()
-        self.parameters = [_drawn(random, (inputs, outputs), inputs), numpy.zeros(outputs, numpy.float32)]
+        self.parameters = [_random_weights(random, (inputs, outputs), inputs), numpy.zeros(outputs, numpy.float32)]
 
     def forward(self, x: numpy.ndarray) -> numpy.ndarray:
         self._x = x
@@ -48,7 +48,7 @@ class Convolution(Layer):
 
     def __init__(self, random: numpy.random.Generator, inputs: int, outputs: int) -> None:
         super().__init__()
-        self.parameters = [_drawn(random, (outputs, inputs, 3, 3), 9 * inputs), numpy.zeros(outputs, numpy.float32)]
+        self.parameters = [_random_weights(random, (outputs, inputs, 3, 3), 9 * inputs), numpy.zeros(outputs, numpy.float32)]
 
     @staticmethod
     def _windows(x: numpy.ndarray) -> numpy.ndarray:
@@ -73,8 +73,8 @@ class Convolution(Layer):
         weights = self.parameters[0]
         by_pixel = slope.transpose(1, 0, 2, 3).reshape(len(weights), -1)
         self.gradients = [(by_pixel @ self._rows).reshape(weights.shape), by_pixel.sum(axis=1)]
-        turned = weights[:, :, ::-1, ::-1].transpose(1, 0, 2, 3)
-        return self._images(self._windows(slope) @ turned.reshape(len(turned), -1).T, slope)
+        flipped = weights[:, :, ::-1, ::-1].transpose(1, 0, 2, 3)
+        return self._images(self._windows(slope) @ flipped.reshape(len(flipped), -1).T, slope)
 
 
 class Pool(Layer):

@@ -1,6 +1,6 @@
 """The tables of models/docs/prequantized.md and prequantized_speed.md."""
 
-from reporting.page import goal, ratio, table, who
+from reporting.page import goal, ratio, table, threads_label
 
 from .result import Outcome, Timing
 
@@ -36,7 +36,7 @@ def _microseconds(seconds: list[float]) -> str:
 def speeds(timings: list[Timing]) -> str:
     lines: list[str] = []
     for threads in dict.fromkeys(t.threads for t in timings):
-        header = [f"{who(threads)}, us", "ONNX Runtime", "dynquant", "limit", "times as fast (least to most)", "asked for", "of the limit"]
+        header = [f"{threads_label(threads)}, us", "ONNX Runtime", "dynquant", "limit", "times as fast (least to most)", "asked for", "of the limit"]
         rows = []
         for t in timings:
             if t.threads == threads:

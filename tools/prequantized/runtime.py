@@ -18,7 +18,7 @@ def session(model: onnx.ModelProto, inputs: Values) -> Values:
     return dict(zip(names, run.run(names, inputs)))
 
 
-def _alone(node: onnx.NodeProto, like: onnx.ModelProto, values: Values) -> Values:
+def _run_node(node: onnx.NodeProto, like: onnx.ModelProto, values: Values) -> Values:
     inputs = {name: values[name] for name in node.input if name}
     infos = [
         helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
@@ -35,5 +35,5 @@ def node_by_node(model: onnx.ModelProto, inputs: Values) -> Values:
     graph = exact(model).graph
     values = inputs | {constant.name: numpy_helper.to_array(constant) for constant in graph.initializer}
     for node in graph.node:
-        values |= _alone(node, model, values)
+        values |= _run_node(node, model, values)
     return values

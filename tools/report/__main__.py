@@ -95,7 +95,7 @@ def main() -> int:
     charts.draw(every, figures)
     page.write(given.out / "performance.md", every, page.notes_of(notes_file.read_text()) if notes_file.exists() else {})
     for one in every:
-        verdicts = page.held(one, floors.load())
+        verdicts = page.floor_verdicts(one, floors.load())
         print(f"report: {one.processor}: {sum(verdicts)} of {len(verdicts)} floors hold")
     print(f"report: wrote {given.out / 'performance.md'}")
     return 0

@@ -36,7 +36,7 @@ def _line(axes: plt.Axes, label: str, points: list[tuple[float, float | None]]) 
         axes.plot(*zip(*known), label=label, **STYLES[label])
 
 
-def _drawn(ms: list[Measurements], draw: Callable[[plt.Axes, Measurements], None], title: str, path: pathlib.Path, size: tuple[float, float] = (8, 4.2)) -> None:
+def _draw_side_by_side(ms: list[Measurements], draw: Callable[[plt.Axes, Measurements], None], title: str, path: pathlib.Path, size: tuple[float, float] = (8, 4.2)) -> None:
     """One drawing for each processor, side by side, to one scale."""
     width = size[0] if len(ms) == 1 else 0.75 * size[0] * len(ms)
     figure, all_axes = plt.subplots(1, len(ms), figsize=(width, size[1]), sharey=True, squeeze=False)
@@ -160,6 +160,6 @@ def draw(ms: list[Measurements], folder: pathlib.Path) -> None:
         ("small_tensors", _small, "Small tensors: time of a call, one thread"),
         ("thread_scaling", _scaling, "Quantize: speed-up by threads"),
     ):
-        _drawn(ms, drawing, title, folder / f"{name}.svg")
+        _draw_side_by_side(ms, drawing, title, folder / f"{name}.svg")
     title = "Quantize 1 Mi elements per channel, zero points, one thread (none: refused)"
-    _drawn(ms, _per_channel, title, folder / "per_channel.svg", (9, 4.6))
+    _draw_side_by_side(ms, _per_channel, title, folder / "per_channel.svg", (9, 4.6))

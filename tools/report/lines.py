@@ -58,7 +58,7 @@ def _worst(ratios: Iterable[float | None]) -> float | None:
     return min((r for r in ratios if r is not None), default=None)
 
 
-def _against(batch: str, op: str, base: str, names: Iterable[str]) -> Callable[[Pass], float | None]:
+def _worst_relative_to(batch: str, op: str, base: str, names: Iterable[str]) -> Callable[[Pass], float | None]:
     """The least throughput of these cases, by that of the base."""
 
     def value(p: Pass) -> float | None:
@@ -175,7 +175,7 @@ def _speed(section: int, batch: str, op: str, isa: str) -> list[Line]:
 def _channels(section: int, batch: str, op: str) -> list[Line]:
     return [
         Line(section, f"{size} elements, {what}: the slowest shape", "of per_tensor",
-             _against(batch, op, f"{label}:per_tensor", _labelled(label, names)))
+             _worst_relative_to(batch, op, f"{label}:per_tensor", _labelled(label, names)))
         for label, size in (("1Mi", "1 Mi"), ("64Ki", "64 Ki"))
         for names, what in ((LONG, "runs of 64 and more"), (LAST, "channels last"), (SHORT, "runs of 2 to 63"))
     ]  # fmt: skip
@@ -184,17 +184,17 @@ def _channels(section: int, batch: str, op: str) -> list[Line]:
 def _shapes(section: int, batch: str, op: str) -> list[Line]:
     def counts(p: Pass) -> float | None:
         return _worst(
-            _against(batch, op, base, [base + more for more in odd])(p) for base, odd in COUNTS.items()
+            _worst_relative_to(batch, op, base, [base + more for more in odd])(p) for base, odd in COUNTS.items()
         )
 
     def offsets(p: Pass) -> float | None:
-        return _worst(_against(batch, op, base, [f"{base}:offset"])(p) for base in ("65536", "1048576"))
+        return _worst(_worst_relative_to(batch, op, base, [f"{base}:offset"])(p) for base in ("65536", "1048576"))
 
     return [
         Line(section, "odd counts from 4096 up: the slowest", "of the round count", counts),
         Line(section, "misaligned buffers: the slowest", "of aligned ones", offsets),
         Line(section, "padded outer strides", "of dense ones",
-             _against(batch, op, "1048576", ["1048576:padded"])),
+             _worst_relative_to(batch, op, "1048576", ["1048576:padded"])),
         Line(section, "nchw to nhwc and back: the slowest", "of the limit of a dense tensor",
              _permuted(batch, op, PERMUTED)),
     ]  # fmt: skip
@@ -210,7 +210,7 @@ def lines(isa: str) -> list[Line]:
              _of_limit("perf_1_per_tensor", "64Ki", Q, isa=isa, threads=1, fpmath="any")),
         *_channels(2, "perf_2_per_channel", Q),
         Line(2, "zero points of other types, runs of 392: the slowest", "of per_tensor",
-             _against("perf_2_per_channel", Q, "1Mi:per_tensor", ["1Mi:zps"])),
+             _worst_relative_to("perf_2_per_channel", Q, "1Mi:per_tensor", ["1Mi:zps"])),
         *_shapes(3, "perf_3_shapes", Q),
         *_speed(4, "perf_4_dequantize", D, isa),
         *_channels(4, "perf_4_dequantize", D),

@@ -57,7 +57,7 @@ def _section(number: int, all_lines: list[Line], ms: list[Measurements], known: 
     return text
 
 
-def held(m: Measurements, known: dict[str, dict]) -> list[bool]:
+def floor_verdicts(m: Measurements, known: dict[str, dict]) -> list[bool]:
     """Of each line that has a floor on this processor, whether it holds."""
     of_processor = known.get(m.processor, {}).get("floors", {})
     verdicts = (floors.holds(line, m.median(line.value), of_processor.get(line.key)) for line in lines(m.isa))
@@ -83,7 +83,7 @@ def write(path: pathlib.Path, ms: list[Measurements], notes: dict[int, str]) -> 
         *([f"There are floors, but no figures of today's code, for: {'; '.join(others)}."] if others else []),
         "",
         *table(["", *(f"{m.processor}, {m.date}" for m in ms)], [
-            ["floors that hold", *(f"{sum(held(m, known))} of {len(held(m, known))}" for m in ms)],
+            ["floors that hold", *(f"{sum(floor_verdicts(m, known))} of {len(floor_verdicts(m, known))}" for m in ms)],
             *([name, *(m.machine.get(name, "-") for m in ms)] for name in facts),
         ]),
     ]  # fmt: skip

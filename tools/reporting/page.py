@@ -14,7 +14,7 @@ def number(value: float | None, digits: int = 2) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.{digits}f}"
 
 
-def who(threads: int) -> str:
+def threads_label(threads: int) -> str:
     return "one thread" if threads == 1 else f"{threads} threads"
 
 
@@ -23,7 +23,7 @@ def ratio(median: float, all_of_them: list[float]) -> str:
     return f"{number(median, 1)} ({number(min(all_of_them), 1)} to {number(max(all_of_them), 1)})"
 
 
-def goal(asked: float | None, measured: float | None) -> str:
-    if asked is None or measured is None:
+def goal(target: float | None, measured: float | None) -> str:
+    if target is None or measured is None:
         return ""
-    return f"{asked:g}, met" if measured >= asked else f"{asked:g}, **missed**"
+    return f"{target:g}, met" if measured >= target else f"{target:g}, **missed**"

@@ -22,7 +22,7 @@ struct tensor {
 struct op {
     std::uint64_t id;
     std::string name, kind;
-    std::optional<op_kind> of_family;              // none: not one of the four
+    std::optional<op_kind> supported_kind;         // none: not one of the four
     std::map<std::string, std::string> attributes; // of the four only, as benchdnn's --op-attrs writes values
     std::vector<tensor> inputs, outputs;
 };

@@ -18,13 +18,13 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t most_bytes = 64 << 20; // oneDNN's largest has 0.2 MiB
-constexpr std::size_t shown_characters = 160;
+constexpr std::size_t max_bytes = 64 << 20; // oneDNN's largest has 0.2 MiB
+constexpr std::size_t max_shown_characters = 160;
 
 /// At most so much of what the file brought into a message.
 std::string shorten(std::string text) {
-    if (text.size() <= shown_characters) return text;
-    return text.substr(0, shown_characters) + "...";
+    if (text.size() <= max_shown_characters) return text;
+    return text.substr(0, max_shown_characters) + "...";
 }
 
 std::string contents(const std::string &file) {
@@ -36,11 +36,11 @@ std::string contents(const std::string &file) {
     if (std::filesystem::is_directory(file)) fail("it is a directory");
     if (!stream) fail(errno ? std::strerror(errno) : "unknown error");
     std::string text;
-    std::vector<char> piece(1 << 16);
+    std::vector<char> chunk(1 << 16);
     do {
-        stream.read(piece.data(), static_cast<std::streamsize>(piece.size()));
-        text.append(piece.data(), static_cast<std::size_t>(stream.gcount()));
-        if (text.size() > most_bytes) fail(concat("expected at most ", most_bytes, " bytes")); // /dev/zero has no end
+        stream.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
+        text.append(chunk.data(), static_cast<std::size_t>(stream.gcount()));
+        if (text.size() > max_bytes) fail(concat("expected at most ", max_bytes, " bytes")); // /dev/zero has no end
     } while (stream);
     if (stream.bad()) fail("the reading failed");
     return text;

@@ -32,7 +32,8 @@ std::string qtype_of(const op &o) {
 /// src, scales, zps, dst.
 std::array<std::string, 4> types_of(const op &o) {
     const auto &src = o.inputs.front().type, &dst = o.outputs.front().type;
-    if (!is_dynamic(*o.of_family)) return {src, static_scales, o.attributes.count("zps") ? static_zps : no_zps, dst};
+    if (!is_dynamic(*o.supported_kind))
+        return {src, static_scales, o.attributes.count("zps") ? static_zps : no_zps, dst};
     return {src, o.inputs[1].type, o.inputs.size() > 2 ? o.inputs[2].type : no_zps, dst};
 }
 
@@ -122,7 +123,7 @@ std::int64_t count_of(const std::string &list) {
 
 /// For per_channel benchdnn fits the attributes to the channels: scales repeat, as dqbench's own options do,
 /// and zps end in zeros.
-std::string end_in_zeros(std::string zps, std::int64_t count) {
+std::string pad_with_zeros(std::string zps, std::int64_t count) {
     constexpr std::int64_t most = 1 << 20; // a file may claim any number of channels
     if (zps.find_first_not_of("0x") == zps.npos) return zps;
     if (count > most) throw usage_error(concat("zps: expected at most ", most, " channels, given ", count));
@@ -131,18 +132,18 @@ std::string end_in_zeros(std::string zps, std::int64_t count) {
     return zps;
 }
 
-void state_static_values(const op &o, plan &p) {
+void add_static_values(const op &o, plan &p) {
     const auto count = parameter_count(o);
     for (const std::string name : {"scales", "zps"}) {
         auto values = value_of(o, name, "");
         if (values.empty()) continue;
         if (qtype_of(o) == "per_tensor") require_count(name, 1, count_of(values));
-        if (name == "zps" && count) values = end_in_zeros(std::move(values), *count);
+        if (name == "zps" && count) values = pad_with_zeros(std::move(values), *count);
         p.options.emplace_back(name, std::move(values));
     }
 }
 
-void state_layout(const char *option, const tensor &t, const dynquant::dims &extents, plan &p) {
+void add_layout_option(const char *option, const tensor &t, const dynquant::dims &extents, plan &p) {
     if (t.strides && *t.strides != layout().strides_for(extents)) {
         p.options.emplace_back(option, concat("strides:", dynquant::to_string(*t.strides)));
     }
@@ -170,15 +171,15 @@ plan plan_case(const graph &g, const op &o) {
             {"qtype", qtype_of(o)}};
     if (qtype_of(o) == "per_channel") p.options.emplace_back("axis", value_of(o, "axis", "1"));
     if (qtype_of(o) == "per_group") p.options.emplace_back("group", dynquant::to_string(group_of(o)));
-    if (is_dynamic(*o.of_family))
+    if (is_dynamic(*o.supported_kind))
         check_dynamic_shapes(o);
     else
-        state_static_values(o, p);
-    state_layout("stag", src, *src.extents, p);
+        add_static_values(o, p);
+    add_layout_option("stag", src, *src.extents, p);
     if (dst.layout == "any")
         p.options.emplace_back("dtag", "any");
     else
-        state_layout("dtag", dst, *src.extents, p);
+        add_layout_option("dtag", dst, *src.extents, p);
     p.problem = concat(dynquant::to_string(*src.extents), "n\"", name_for(g, o), '"');
     return p;
 }
@@ -188,7 +189,7 @@ plan plan_case(const graph &g, const op &o) {
 std::vector<plan> plan_cases(const graph &g) {
     std::vector<plan> all;
     for (const auto &each : g.ops) {
-        if (!each.of_family) continue;
+        if (!each.supported_kind) continue;
         try {
             all.push_back(plan_case(g, each));
         } catch (const usage_error &e) {
@@ -198,10 +199,10 @@ std::vector<plan> plan_cases(const graph &g) {
     return all;
 }
 
-std::string tell_others(const graph &g) {
+std::string describe_other_ops(const graph &g) {
     std::map<std::string, int> counts;
     for (const auto &each : g.ops)
-        if (!each.of_family) ++counts[each.kind];
+        if (!each.supported_kind) ++counts[each.kind];
     std::string list;
     for (const auto &[kind, count] : counts)
         list += concat(list.empty() ? "" : ", ", kind, count > 1 ? concat(" (", count, ')') : "");

@@ -21,6 +21,6 @@ struct plan {
 std::vector<plan> plan_cases(const graph &g);
 
 /// "FILE: not of this family: Add, MatMul (2)"; empty when all ops are.
-std::string tell_others(const graph &g);
+std::string describe_other_ops(const graph &g);
 
 } // namespace dqbench::json_graph

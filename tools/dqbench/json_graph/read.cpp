@@ -90,7 +90,7 @@ std::map<std::string, std::string> read_attributes(const node &from) {
 }
 
 void require_ports(const node &from, const op &which) {
-    const bool dynamic = is_dynamic(*which.of_family);
+    const bool dynamic = is_dynamic(*which.supported_kind);
     const std::size_t least = dynamic ? 2 : 1, most = dynamic ? 3 : 1;
     if (which.inputs.size() < least || which.inputs.size() > most)
         from.at("inputs").fail(dynamic ? "src, scales and perhaps zps" : "one input, src");
@@ -104,10 +104,10 @@ op read_op(const node &from) {
     if (const auto name = from.find("name")) result.name = short_name(*name);
     result.kind = from.at("kind").one_of(op_kinds());
     for (const auto &known : words<op_kind>)
-        if (result.kind == known.name) result.of_family = known.value;
+        if (result.kind == known.name) result.supported_kind = known.value;
     result.inputs = read_tensors(from.at("inputs"));
     result.outputs = read_tensors(from.at("outputs"));
-    if (!result.of_family) return result;
+    if (!result.supported_kind) return result;
     if (const auto attributes = from.find("attrs")) result.attributes = read_attributes(*attributes);
     require_ports(from, result);
     return result;

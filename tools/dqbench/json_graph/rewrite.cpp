@@ -61,7 +61,7 @@ std::map<std::string, std::string> parse_values(std::string_view text) {
 }
 
 /// Dense strides for new extents, the dims in the order that the old strides had.
-std::optional<dynquant::dims> in_the_order_of(const tensor &old, const dynquant::dims &extents) {
+std::optional<dynquant::dims> strides_in_order_of(const tensor &old, const dynquant::dims &extents) {
     if (!old.strides || old.strides->size() != extents.size()) return std::nullopt;
     std::vector<std::size_t> order(extents.size());
     std::iota(order.begin(), order.end(), 0);
@@ -89,12 +89,12 @@ void reshape(tensor &t, const new_shape &given) {
 std::multimap<std::uint64_t, op *> readers_of_src(graph &g) {
     std::multimap<std::uint64_t, op *> readers;
     for (auto &each : g.ops)
-        if (each.of_family) readers.emplace(each.inputs.front().id, &each);
+        if (each.supported_kind) readers.emplace(each.inputs.front().id, &each);
     return readers;
 }
 
 /// From src to dst, to the src of the next op, and so on; a cycle ends where nothing changes.
-void pass_on(graph &g, std::deque<op *> changed) {
+void propagate_shapes(graph &g, std::deque<op *> changed) {
     const auto readers = readers_of_src(g);
     while (!changed.empty()) {
         auto &from = *changed.front();
@@ -102,7 +102,7 @@ void pass_on(graph &g, std::deque<op *> changed) {
         auto &dst = from.outputs.front();
         const auto &extents = from.inputs.front().extents;
         if (dst.extents == extents) continue;
-        dst.strides = in_the_order_of(dst, *extents);
+        dst.strides = strides_in_order_of(dst, *extents);
         dst.extents = extents;
         const auto [first, last] = readers.equal_range(dst.id);
         for (auto next = first; next != last; ++next) {
@@ -126,7 +126,7 @@ std::vector<std::string> checked_list(std::string_view list, Parse parse) {
 
 /// Rewrites, and keeps how for the user to do it again.
 template <typename Rewrites>
-void rewrite_as(const char *option, const std::string &value, const Rewrites &parsed, graph &g) {
+void rewrite_and_record(const char *option, const std::string &value, const Rewrites &parsed, graph &g) {
     if (value.empty()) return;
     try {
         rewrite(g, parsed);
@@ -163,11 +163,11 @@ void rewrite(graph &g, const new_shapes &shapes) {
             if (given == shapes.end()) continue;
             reshape(input, given->second);
         }
-        if (each.of_family && shapes.count(each.inputs.front().id)) changed.push_back(&each);
+        if (each.supported_kind && shapes.count(each.inputs.front().id)) changed.push_back(&each);
     }
     for (const auto &entry : shapes)
         require_ids(known, "input", entry.first, g);
-    pass_on(g, std::move(changed));
+    propagate_shapes(g, std::move(changed));
 }
 
 void rewrite(graph &g, const new_attributes &attributes) {
@@ -175,7 +175,7 @@ void rewrite(graph &g, const new_attributes &attributes) {
     for (auto &each : g.ops) {
         known.insert(each.id);
         const auto given = attributes.find(each.id);
-        if (given == attributes.end() || !each.of_family) continue;
+        if (given == attributes.end() || !each.supported_kind) continue;
         for (const auto &[name, value] : given->second) {
             if (!type_of_attribute(name))
                 throw usage_error(concat("op ", each.id, " (", each.kind, ") has no attribute ", name));
@@ -201,8 +201,8 @@ std::vector<graph> rewrites::apply(const graph &g) const {
     for (const auto &shapes : in_shapes_)
         for (const auto &attributes : op_attrs_) {
             auto &copy = all.emplace_back(g);
-            rewrite_as("--op-attrs", attributes, parse_op_attrs(attributes), copy);
-            rewrite_as("--in-shapes", shapes, parse_in_shapes(shapes), copy);
+            rewrite_and_record("--op-attrs", attributes, parse_op_attrs(attributes), copy);
+            rewrite_and_record("--in-shapes", shapes, parse_in_shapes(shapes), copy);
         }
     return all;
 }

@@ -17,19 +17,19 @@ std::unique_ptr<peer> make(peer_kind kind, const task &t) {
 
 } // namespace
 
-invitation invite(peer_kind kind, const task &t) {
+peer_or_reason try_make_peer(peer_kind kind, const task &t) {
     if (t.s.volume() == 0) // oneDNN 3.2 divides by zero where it has such a reorder at all
         return {nullptr, false, "was not asked: the tensors have no elements"};
     try {
         auto made = make(kind, t);
         made->execute(); // some statements compile and then fail
-        made->rest();
+        made->park_threads();
         return {std::move(made)};
     } catch (const refusal &e) {
         return {nullptr, false, dynquant::concat("refuses: ", e.what())};
     } catch (const dnnl::error &e) {
         return {nullptr, false, dynquant::concat("refuses: ", describe(e))};
-    } catch (const absence &e) {
+    } catch (const peer_not_built &e) {
         return {nullptr, true, dynquant::concat("is absent: ", e.what())};
     }
 }

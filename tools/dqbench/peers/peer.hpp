@@ -33,20 +33,20 @@ struct refusal : std::runtime_error {
 };
 
 /// This dqbench was built without the peer; the text says how to get it.
-struct absence : std::runtime_error {
+struct peer_not_built : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
 /// A peer that has run the task once, or why there is none.
-struct invitation {
-    std::unique_ptr<peer> accepted;
+struct peer_or_reason {
+    std::unique_ptr<peer> instance;
     bool absent = false;
-    std::string answer = {}; // "refuses: ...", "is absent: ..."; empty when accepted
+    std::string reason = {}; // "refuses: ...", "is absent: ..."; empty when accepted
 };
 
-invitation invite(peer_kind kind, const task &t);
+peer_or_reason try_make_peer(peer_kind kind, const task &t);
 
-/// One for each kind, each in a file of its own. They throw refusal, absence or dnnl::error.
+/// One for each kind, each in a file of its own. They throw refusal, peer_not_built or dnnl::error.
 std::unique_ptr<peer> make_limit(const task &t);
 std::unique_ptr<peer> make_onednn_graph(const task &t);
 std::unique_ptr<peer> make_onednn_reorder(const task &t);

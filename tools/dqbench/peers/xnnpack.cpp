@@ -92,7 +92,7 @@ class xnnpack_peer final : public peer {
     void execute() override { require(xnn_run_operator(operator_.get(), pool_.get()), "xnn_run_operator"); }
 
     /// pthreadpool's workers spin for tens of milliseconds after a task, unless it says that they are not to.
-    void rest() override {
+    void park_threads() override {
         const auto nothing = [](void *, std::size_t) {};
         if (pool_)
             pthreadpool_parallelize_1d(pool_.get(), nothing, nullptr, pthreadpool_get_threads_count(pool_.get()),

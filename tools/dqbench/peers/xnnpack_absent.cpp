@@ -4,8 +4,9 @@
 namespace dqbench {
 
 std::unique_ptr<peer> make_xnnpack(const task &) {
-    throw absence("this dqbench was built without XNNPACK; install it (Debian: libxnnpack-dev and libpthreadpool-dev), "
-                  "then configure and build again");
+    throw peer_not_built(
+            "this dqbench was built without XNNPACK; install it (Debian: libxnnpack-dev and libpthreadpool-dev), "
+            "then configure and build again");
 }
 
 } // namespace dqbench

@@ -6,9 +6,9 @@
 namespace lookup_speed {
 namespace {
 
-struct copying {
+struct vector_copy {
     static constexpr std::int64_t width = 32;
-    explicit copying(const dynquant::lookup::table &) {}
+    explicit vector_copy(const dynquant::lookup::table &) {}
     static __m256i look_up(const std::uint8_t *src) {
         return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(src));
     }
@@ -17,6 +17,6 @@ struct copying {
 
 } // namespace
 
-constinit const dynquant::lookup::look_up_function avx2_copy = dynquant::lookup::look_up_by<copying>;
+constinit const dynquant::lookup::look_up_function avx2_copy = dynquant::lookup::look_up_by<vector_copy>;
 
 } // namespace lookup_speed

@@ -6,15 +6,15 @@
 namespace lookup_speed {
 namespace {
 
-struct copying {
+struct vector_copy {
     static constexpr std::int64_t width = 64;
-    explicit copying(const dynquant::lookup::table &) {}
+    explicit vector_copy(const dynquant::lookup::table &) {}
     static __m512i look_up(const std::uint8_t *src) { return _mm512_loadu_si512(src); }
     static void store(std::uint8_t *dst, __m512i v) { _mm512_storeu_si512(dst, v); }
 };
 
 } // namespace
 
-constinit const dynquant::lookup::look_up_function avx512_copy = dynquant::lookup::look_up_by<copying>;
+constinit const dynquant::lookup::look_up_function avx512_copy = dynquant::lookup::look_up_by<vector_copy>;
 
 } // namespace lookup_speed
