@@ -17,7 +17,7 @@ void evict(const std::vector<std::span<const std::byte>> &buffers) {
         if (buffer.empty()) continue;
         for (std::size_t i = 0; i < buffer.size(); i += line)
             _mm_clflush(&buffer[i]);
-        _mm_clflush(&buffer.back()); // it may lie in a line more
+        _mm_clflush(&buffer.back()); // an unaligned buffer may end in one line more
     }
     _mm_mfence();
 }

@@ -1,4 +1,4 @@
-// Taking buffers out of the processor's caches.
+// Evicts buffers from the processor's caches.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace dqbench {
 
-/// None of their lines is in any cache afterwards; or, where no instruction says so, hardly any.
+/// Evicts every cache line of the buffers. Where the processor has no instruction for it, hardly any line remains.
 void evict(const std::vector<std::span<const std::byte>> &buffers);
 
 } // namespace dqbench

@@ -14,7 +14,7 @@ using dynquant::concat;
 
 namespace {
 
-/// What the reference kernel gives, dense and row-major.
+/// The reference kernel's result, dense and row-major.
 std::vector<std::byte> reference_result(const compiled_case &c, const workspace &w) {
     const auto strides = dynquant::row_major(c.s.extents);
     const auto q = c.s.direct(c.drawn, strides, c.s.exact_rule());
@@ -29,7 +29,7 @@ std::string count_of(const comparison &found, const statement &s) {
     return concat(found.differing, " of ", s.volume(), " results differ");
 }
 
-/// Too few results tell anything: saturated ones are the same for many mistakes.
+/// Most results are saturated or zero, and would be the same with many mistakes.
 bool has_too_few_informative(const comparison &found, const compiled_case &c) {
     constexpr std::int64_t min_results_to_judge = 64;
     return c.what.parameters != parameter_kind::wild && c.s.volume() >= min_results_to_judge
@@ -53,7 +53,7 @@ std::vector<std::string> compare_peer(
     return notes;
 }
 
-/// passed, mistrusted or failed, by what is in the workspace.
+/// Compares dst in the workspace with the expected result: passed, mistrusted or failed.
 outcome check_dst(const compiled_case &c, const workspace &w, const std::vector<std::byte> &expected) {
     const computed got {w.dst(), c.dst_strides};
     if (!w.inputs_unchanged()) return {case_state::failed, "an input was written"};

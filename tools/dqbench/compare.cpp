@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t max_shown_differences = 5;
 
-/// Where fpmath mode any keeps next to strict; quantization.hpp states it.
+/// The range in which fpmath mode any is close to strict; dynquant/quantization.hpp defines it.
 bool is_moderate(float scale, std::int32_t zero_point) {
     return std::abs(scale) >= 0x1p-75f && std::abs(scale) <= 0x1p75f
             && std::abs(double {static_cast<double>(zero_point)}) < 0x1p20;
@@ -28,7 +28,7 @@ std::string show(float value) {
     return text.str();
 }
 
-/// Of that type: narrower reals as the f32 that they are.
+/// A value of the type as text; reals as f32.
 std::string show(data_type type, double value) {
     return dynquant::traits(type).integral ? std::to_string(static_cast<std::int64_t>(value))
                                            : show(static_cast<float>(value));
@@ -42,7 +42,7 @@ std::string position(std::int64_t index, const dynquant::dims &extents) {
     return dynquant::concat('[', text);
 }
 
-/// What a comparison knows of an element besides the results.
+/// An element's inputs.
 struct operands {
     double src;
     float scale;
@@ -67,7 +67,7 @@ bool is_informative(data_type type, double value) {
     return value != t.lowest && value != t.highest;
 }
 
-/// Under fpmath mode any integers may differ, reals may not.
+/// Under fpmath mode any, integers may differ; reals must not.
 tolerance tolerance_for(const statement &s, const tolerance &allowed) {
     return s.quantizing && dynquant::traits(s.types.dst).integral ? allowed : tolerance {};
 }
@@ -76,8 +76,9 @@ tolerance tolerance_for(const statement &s, const tolerance &allowed) {
 
 bool any_allows(float x, float scale, std::int32_t zero_point, int expected, int got) {
     if (!is_moderate(scale, zero_point) || std::abs(expected - got) != 1) return false;
-    // Strict rounds the quotient and the sum; `any` the reciprocal, the product and the sum, each by at
-    // most 2^-24 of its size. So the exact sum must be that near to a tie for the results to part.
+    // Strict rounds the quotient and the sum; `any` rounds the reciprocal, the product and the sum. Each rounding errs
+    // by at most 2^-24 of its value. The results can differ only if the exact sum is closer to a tie than all these
+    // errors.
     const auto quotient = static_cast<long double>(x) / scale;
     const auto sum = quotient + zero_point;
     const auto from_tie = std::abs(sum - (std::floor(sum) + 0.5L));
@@ -113,7 +114,7 @@ std::optional<std::string> stray_write(const statement &s, const computed &got) 
     if (static_cast<std::int64_t>(bytes.size()) == dynquant::size_in_bytes(s.types.dst, s.volume())
             && s.volume() * bits % 8 == 0)
         return std::nullopt;
-    std::vector<std::byte> elements(bytes.size()); // their bits
+    std::vector<std::byte> elements(bytes.size()); // a mask of the bits that belong to elements
     for_each_element(s, got.strides, [&](const element &e) {
         const auto first = static_cast<std::size_t>(e.dst * bits), end = first + static_cast<std::size_t>(bits);
         for (auto bit = first; bit < end; bit = bits < 8 ? bit + 1 : bit + 8)

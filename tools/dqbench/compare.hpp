@@ -1,4 +1,4 @@
-// Correctness: a result against the reference kernel's.
+// Compares a result with the reference kernel's.
 #pragma once
 
 #include <optional>
@@ -12,14 +12,14 @@ namespace dqbench {
 
 /// What may differ from the reference.
 struct tolerance {
-    /// fpmath mode any: by 1 next to a tie, where scale and zero point are moderate.
+    /// fpmath mode any: results may differ by 1 next to a tie, if scale and zero point are moderate (is_moderate).
     bool any = false;
-    /// The onednn kernel under fpmath mode any: a NaN becomes what oneDNN makes of it, and so does
-    /// everything where a scale or zero point that it could not know at compile is not moderate.
+    /// The onednn kernel under fpmath mode any: oneDNN's result of a NaN is accepted, and any result if a scale or zero
+    /// point is not moderate, since dynamic ones are not known at compile.
     bool as_onednn = false;
 };
 
-/// A dst that was computed.
+/// A computed dst and its layout.
 struct computed {
     const guarded_buffer &memory;
     dynquant::dims strides;
@@ -27,7 +27,7 @@ struct computed {
 
 struct comparison {
     std::int64_t differing = 0;
-    std::vector<std::string> first; // the first few of them: index, src, scale, zp, expected, got
+    std::vector<std::string> first; // the first few differences: index, src, scale, zp, expected, got
     std::int64_t informative = 0;   // results that are neither saturated nor NaN nor zero
 };
 
@@ -35,10 +35,10 @@ struct comparison {
 comparison compare(const statement &s, const parameters &p, const void *src, const void *expected, const computed &got,
         const tolerance &allowed);
 
-/// Where a byte was written that is no element of dst; nothing when none was.
+/// Describes a byte that was written though no element of dst is there; nothing if there is none.
 std::optional<std::string> stray_write(const statement &s, const computed &got);
 
-/// Whether fpmath mode any may give `got` for the quotient, `expected` being strict's result.
+/// Whether fpmath mode any may give `got` for x / scale + zero_point, where strict gives `expected`.
 bool any_allows(float x, float scale, std::int32_t zero_point, int expected, int got);
 
 } // namespace dqbench

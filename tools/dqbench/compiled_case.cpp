@@ -8,7 +8,7 @@
 namespace dqbench {
 namespace {
 
-/// An over-estimate of what the buffers of a case take, those for checking included.
+/// An upper bound of the bytes in a case's buffers, including the copies for checking.
 double bytes_needed(const statement &s) {
     const auto dense = [&](data_type type) {
         return static_cast<double>(dynquant::traits(type).bits) / 8 * static_cast<double>(s.volume());
@@ -20,14 +20,15 @@ double bytes_needed(const statement &s) {
     return 2 * src + 2 * dst + dense(s.types.dst) + parameters;
 }
 
-/// Asking for more than there is would not fail here, but end the whole run later.
+/// Throws bad_alloc early: Linux overcommits, so an allocation that is too large would succeed and end the process
+/// later.
 statement require_memory(statement s) {
     const double has = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
     if (bytes_needed(s) > has * 0.8) throw std::bad_alloc();
     return s;
 }
 
-/// Tells per-tensor cases apart, which would otherwise all draw the same scale.
+/// Mixes the shape into the random draw; otherwise all per-tensor cases would draw one and the same scale.
 std::uint64_t salt(const dynquant::dims &extents) {
     std::uint64_t value = extents.size();
     for (const auto extent : extents)

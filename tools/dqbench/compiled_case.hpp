@@ -1,4 +1,4 @@
-// A case compiled by dynquant, which every mode but listing begins with.
+// A case compiled by dynquant: the first step of every mode except listing.
 #pragma once
 
 #include "outcome.hpp"
@@ -14,7 +14,7 @@ struct compiled_case {
 
     workspace make_workspace(filling kind) const;
 
-    /// What peers are asked.
+    /// The task for a peer, which writes to dst.
     task task_for(workspace &w, guarded_buffer &dst) const;
 
     const test_case &what;

@@ -1,4 +1,4 @@
-// What takes turns in a measurement.
+// The interface of what a measurement times: dynquant and its peers.
 #pragma once
 
 namespace dqbench {
@@ -10,10 +10,10 @@ class contestant {
     contestant &operator=(const contestant &) = delete;
     virtual ~contestant() = default;
 
-    /// Runs the statement once, on buffers that it knows.
+    /// Runs the statement once, on buffers bound before.
     virtual void execute() = 0;
 
-    /// Sends threads to sleep that would otherwise go on waiting for work, on the next contestant's cores.
+    /// Puts spinning worker threads to sleep, so that they do not take cores from the next contestant.
     virtual void park_threads() {}
 };
 

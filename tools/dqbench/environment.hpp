@@ -1,5 +1,4 @@
-// The library reads its kernel and instruction set from the environment; a graph program has no other
-// way to name them.
+// Chooses the kernel and the instruction set through the environment; a graph program has no other way.
 #pragma once
 
 #include <optional>
@@ -9,7 +8,7 @@
 
 namespace dqbench {
 
-/// Sets a variable, or removes it, and puts back what was there.
+/// Sets or removes an environment variable, and restores it at destruction. Not thread-safe.
 class scoped_variable {
   public:
     scoped_variable(const char *name, const std::optional<std::string> &value);
@@ -22,7 +21,7 @@ class scoped_variable {
     std::optional<std::string> before_;
 };
 
-/// DYNQUANT_KERNEL and DYNQUANT_MAX_ISA as the case asks for; where it says auto they stay.
+/// Sets DYNQUANT_KERNEL and DYNQUANT_MAX_ISA to the case's choice; `auto` keeps them unchanged.
 class scoped_choice {
   public:
     explicit scoped_choice(const test_case &c);
@@ -31,7 +30,7 @@ class scoped_choice {
     std::optional<scoped_variable> kernel_, isa_;
 };
 
-/// The strongest instruction set of this processor, whatever the environment allows.
+/// The strongest instruction set of this processor; ignores DYNQUANT_MAX_ISA.
 dynquant::isa processor_isa();
 
 } // namespace dqbench

@@ -41,7 +41,7 @@ float to_float(double value) {
 
 float draw_real(
         std::uint64_t index, filling kind, float scale, std::int32_t zero_point, double lowest, double highest) {
-    const double margin = highest - lowest < 8 ? 2 : 16; // so many integers beyond either end are drawn, too
+    const double margin = highest - lowest < 8 ? 2 : 16; // integers beyond either end, which saturate
     const auto bits = mix(index);
     const double unit = std::isfinite(scale) && scale != 0 ? double {scale} : 1;
     const auto targets = static_cast<std::uint64_t>(highest - lowest + 2 * margin + 1);
@@ -62,24 +62,24 @@ float draw_real(
     }
 }
 
-/// Ends of a range around which floats are drawn; bf16's would leave no room for others.
+/// Clamps an end of the range in which floats are drawn. In bf16's whole range hardly any small value would be drawn.
 double clamp_to_moderate(double end) {
     constexpr double most = 0x1p32;
     return std::clamp(end, -most, most);
 }
 
-/// Of an integer type, from a float of any size.
+/// Rounds and saturates a float to an integer type; NaN becomes 0.
 double to_integer(double value, const dynquant::data_type_traits &type) {
     return std::isnan(value) ? 0 : std::clamp(std::nearbyint(value), type.lowest, type.highest);
 }
 
-/// Any bits, of 8, 16 or 32.
+/// Stores an element of 8, 16 or 32 arbitrary bits.
 void fill_bits(void *src, std::int64_t offset, int bits, std::uint64_t value) {
     const auto size = static_cast<std::size_t>(bits / 8);
     std::memcpy(static_cast<std::byte *>(src) + offset * bits / 8, &value, size);
 }
 
-/// A sum that, with its bias, requantizes to something near the range.
+/// An s32 sum for Requantize whose result, with its bias, is in or near the range.
 double draw_sum(std::uint64_t index, filling kind, float scale, std::int32_t bias, const data_type_traits &to) {
     const auto &s32 = traits(data_type::s32);
     const double biased = to_integer(draw_real(index, kind, 1 / scale, 0, to.lowest, to.highest), s32);

@@ -1,5 +1,4 @@
-// The case as a oneDNN Graph program, written once for oneDNN and for dynquant: the namespace is all
-// that differs.
+// The case as a oneDNN Graph program. One template serves oneDNN and dynquant; only the namespace differs.
 #pragma once
 
 #include <string>
@@ -27,7 +26,7 @@ struct with_onednn {
 
 const dnnl::engine &cpu();
 
-/// The logical tensors of a statement: src, scales and zps as the op has them, and dst.
+/// The logical tensors of a statement: src, for a dynamic op scales and zps, and dst.
 struct ports {
     ports(const statement &s);
 
@@ -35,10 +34,10 @@ struct ports {
     logical_tensor dst;
 };
 
-/// Of an op that oneDNN Graph has.
+/// Precondition: the statement is an op of oneDNN Graph, not Requantize.
 dnnl::graph::op::kind kind_of(const statement &s);
 
-/// The buffers that an execution reads and writes; those the op does not have are not looked at.
+/// The buffers of an execution. A buffer that the op does not have is ignored.
 struct buffers {
     void *src, *scales, *zero_points, *dst;
 };
@@ -64,7 +63,7 @@ class graph_program {
     /// dst as compiled, with its layout.
     const logical_tensor &dst() const { return ports_.dst; }
 
-    /// The kernel and instruction set that run; oneDNN's API has no such question.
+    /// The kernel and instruction set in use. Only with_dynquant: oneDNN's API has no such query.
     dynquant::operation_info info() const { return compiled_.get_info(); }
 
     void bind(const buffers &b) {

@@ -1,4 +1,4 @@
-// Memory that notices what should not have been written.
+// A buffer that detects writes before or after it.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace dqbench {
 
-/// `size` bytes between two guards; all of it holds a pattern at first.
+/// `size` bytes between two guards. Buffer and guards begin filled with the pattern.
 class guarded_buffer {
   public:
     /// The first byte lies `misalignment` bytes after a multiple of 64.

@@ -34,9 +34,9 @@ constexpr const char *commands =
   --case=FILE                   run each DynamicQuantize, DynamicDequantize, Quantize and Dequantize of a
                                 oneDNN Graph in JSON, looked for as batch files are
   --in-shapes=ID:SHAPE[*STRIDES][+...]
-                                other dims and strides for tensors of the graphs after it; a list *
+                                new dims and strides for tensors of the graphs after it; a list *
   --op-attrs=ID:NAME:VALUE[*NAME:VALUE][+...]
-                                other attributes for ops of the graphs after it; a list *
+                                new attributes for ops of the graphs after it; a list *
   --match=REGEX                 run the cases whose arguments match
   --perf-template=def|csv|TEXT  the format of performance lines; below
   --help                        this text
@@ -60,28 +60,28 @@ and zero points up to the ends of their type.
 
 Correctness (C) compares with the reference kernel, bit for bit (any NaN equals any NaN). Under
 --fpmath-mode=any a result may differ by 1 where the exact one is next to a tie. Bytes around and between
-the elements must stay untouched. A peer's result is compared as well, and only told.
-Performance (P) lets dynquant and its peers take turns, all writing the same dst. F measures for 10 ms.
+the elements must stay untouched. A peer's result is compared and printed, and is never a failure.
+Performance (P) runs dynquant and its peers in turns, all writing the same dst. F measures for 10 ms.
 --cache=cold takes src, the parameters and dst out of the caches before each call.
 
 Graphs in JSON are those that oneDNN dumps and benchdnn's graph driver takes, with its --in-shapes and
 --op-attrs: STRIDES is a tag (acdb) or numbers (48x1x16x4), SHAPE may be empty before it, - is rank 0, and an
-empty value of a list (",0:4x4") means the graph as it is. Each op of the four becomes a problem of its own, with
-the dims, layouts, types and attributes of the file; the options above say the rest. Other ops are told and not
-run, and a new shape does not get past them: give one to the tensor behind them. Scales and zero points of
-Quantize and Dequantize are the file's (benchdnn rounds scales up to powers of two); per_channel ones are fitted
-to the channels as there, by repeating scales and by zps of 0.
+empty value of a list (",0:4x4") means the graph as it is. Each op of the four becomes one problem, with the dims,
+layouts, types and attributes of the file; the options above set the rest. Other ops are listed and not run. A new
+shape is not propagated through them: give one to the tensor after them. Scales and zero points of Quantize and
+Dequantize are the file's (benchdnn rounds scales up to powers of two); for per_channel they are extended to the
+number of channels as in benchdnn: scales repeat, missing zps are 0.
 
-The limit kernel has the loads, stores, task split and streaming of the native kernel and no arithmetic: what
-the machine allows. It cannot be checked. Peers: limit; onednn_graph, the same program on oneDNN; onednn_reorder,
+The limit kernel has the native kernel's loads, stores, task split and streaming and no arithmetic: the upper bound
+on this machine. It cannot be checked. Peers: limit; onednn_graph, the same program on oneDNN; onednn_reorder,
 oneDNN's reorder primitive; xnnpack, XNNPACK's conversions (per_tensor), where dqbench was built with it. A peer
-that cannot state a case refuses, with the reason, which is no failure.
+that cannot compute a case refuses, with the reason, which is no failure.
 
-States: PASSED; FAILED; MISTRUSTED, when most results are saturated or zero and so tell little;
+States: PASSED; FAILED; MISTRUSTED, when most results are saturated or zero, so that a mistake may not show;
 EXECUTED (mode R); LISTED (mode L); INVALID_ARGUMENTS and UNIMPLEMENTED, when the library refuses;
-SKIPPED, when the processor lacks the instruction set, the machine lacks the memory, a graph's op
-has what dqbench does not know, or --kernel=onednn refuses: that kernel is meant for a part of the statements,
-native and reference for all of them (under --rule=onnx reference alone, and native's refusals are skipped too).
+SKIPPED, when the processor lacks the instruction set, the machine lacks the memory, dqbench does not support
+a graph's op, or --kernel=onednn refuses: that kernel computes some statements only, native and reference
+compute all (under --rule=onnx only reference does, and a refusal of native is skipped too).
 Each line ends with the arguments that run the case again, after __REPRO:.
 
 Exit status: 0; 1 when a case failed, is not implemented or is invalid; 2 when the arguments, a batch

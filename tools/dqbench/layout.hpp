@@ -1,4 +1,4 @@
-// How a tensor lies in memory, as the user writes it.
+// A tensor's layout in memory, in the user's notation.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace dqbench {
 /// One of
 ///   any             the library chooses (dst only);
 ///   acdb            a permutation of the dims' letters, outermost first: dense; for that rank only;
-///   abx, axb, xba   a pattern for every rank: x stands for the letters that it does not name, in
-///                   order, and letters beyond the rank drop out;
+///   abx, axb, xba   a pattern for every rank: x stands for the other letters in order, and letters beyond the
+///                   rank are ignored;
 ///   strides:12x4x1  strides in elements.
 class layout {
   public:

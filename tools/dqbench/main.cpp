@@ -1,4 +1,15 @@
-// dqbench: a driver in the manner of benchdnn; help.cpp says what it does.
+// dqbench checks and measures dynquant's operators, like oneDNN's benchdnn. README.md is its manual, help.cpp its
+// --help.
+//
+// Start at run() below: reader.hpp turns arguments and batch files into jobs, runner.hpp runs one, report.hpp prints
+// it.
+// - options.cpp: the options in one table; test_case.hpp: what they set; statement.hpp: the case with its layouts
+// resolved.
+// - check.cpp compares results with the reference kernel; timing.cpp measures.
+// - peers/: other libraries on the same inputs; limit/: the native kernel without arithmetic; json_graph/: oneDNN
+// Graph's JSON.
+//
+// The unit tests link all of it but this file.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -17,7 +28,7 @@ using namespace dqbench;
 
 enum exit_status { success, case_failed, bad_usage };
 
-/// $DQBENCH_INPUTS, the folder installed with this program, or that of the source tree.
+/// The first of $DQBENCH_INPUTS, the folder installed with this program and the folder in the source tree.
 std::filesystem::path inputs_folder() {
     if (const char *given = std::getenv("DQBENCH_INPUTS"); given && *given) return given;
     std::error_code unknown;
@@ -27,7 +38,7 @@ std::filesystem::path inputs_folder() {
     return std::filesystem::is_directory(installed, unknown) ? installed.string() : DQBENCH_INPUTS_FOLDER;
 }
 
-/// One line on stderr, whatever control characters the user's text brought into it.
+/// Prints one line on stderr. Control characters from the user's text become ?.
 void print_error(std::string text) {
     for (char &c : text)
         if (static_cast<unsigned char>(c) < ' ') c = '?';

@@ -1,4 +1,4 @@
-// What performance mode found out about one case.
+// The results of performance mode for one case.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ struct timing {
     double quartile_range; // from the first quartile to the third
 };
 
-/// A peer that was asked for.
+/// A requested peer.
 struct peer_measurement {
     peer_kind kind;
     std::optional<timing> time = {}; // none: it refused
-    bool absent = false;             // it refused because this dqbench was built without it
+    bool absent = false;             // this dqbench was built without it
 };
 
 struct measurement {

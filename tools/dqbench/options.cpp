@@ -174,7 +174,7 @@ std::vector<option> make_table() {
             word_option<&test_case::fpmath>("fpmath-mode", "the graph's fpmath mode", what_to_run),
             word_option<&test_case::rule>("rule", "whose rounding; onnx is for --api=direct", what_to_run),
             word_option<&test_case::division>("division", "the type of src / scale under --rule=onnx", what_to_run),
-            word_option<&test_case::saturate>("saturate", "whether floats do, under --rule=onnx", what_to_run),
+            word_option<&test_case::saturate>("saturate", "whether floats saturate, under --rule=onnx", what_to_run),
             word_option<&test_case::parameters>("params", "how scales and zero points are drawn", what_to_run),
             values_option<&test_case::scales>("scales", "the scales, which repeat, instead of drawn ones"),
             values_option<&test_case::zps>("zps", "the zero points, which repeat, instead of drawn ones"),
@@ -184,7 +184,8 @@ std::vector<option> make_table() {
                     [](const test_case &c) { return c.offset ? std::to_string(*c.offset) : ""; }},
             layout_option<&test_case::dst_layout>("dtag", "abx|acdb|axb|any|strides:12x4x1|...", "dst's layout"),
             word_option<&test_case::qtype>("qtype", "the granularity", what_to_run),
-            // The last two, so that cases that differ in what they do not look at are neighbours.
+            // These two come last, so that cases which ignore them and are equal otherwise are adjacent; std::unique
+            // in cases_for() removes such duplicates.
             {"axis", "N", "the channels' dim for per_channel, negative from the end (1)", list, what_to_run,
                     [](test_case &c, std::string_view value) { c.axis = parse_integer(value, INT64_MIN, INT64_MAX); },
                     [](const test_case &c) { return c.axis == defaults.axis ? "" : std::to_string(c.axis); }},
@@ -194,7 +195,7 @@ std::vector<option> make_table() {
     };
 }
 
-/// A zero point that its type cannot hold would be another one.
+/// Throws for a zero point that its type cannot hold: it would be stored as another value.
 void require_valid_zps(const test_case &c) {
     if (c.zps.empty()) return;
     if (!c.types.zps)
@@ -206,7 +207,8 @@ void require_valid_zps(const test_case &c) {
             throw usage_error(dynquant::concat("--zps: expected values of ", t.name, ", given ", zp));
 }
 
-/// oneDNN Graph has neither ONNX's rounding nor all of its types, and knows parameters of Quantize beforehand.
+/// ONNX's rounding needs the direct API and a dynamic op: oneDNN Graph has neither the rounding nor all of ONNX's
+/// types, and the static ops have their parameters as attributes.
 void require_valid_rule(const test_case &c) {
     if (c.rule == rule_kind::onednn) return;
     if (c.api != api_kind::direct)
@@ -223,7 +225,7 @@ void require_valid_rule(const test_case &c) {
                     name_of(peer)));
 }
 
-/// oneDNN has no such op.
+/// Requantize needs the direct API: oneDNN has no such op.
 void require_valid_requantize(const test_case &c) {
     if (c.op != op_kind::Requantize) return;
     if (c.api != api_kind::direct)
@@ -234,7 +236,7 @@ void require_valid_requantize(const test_case &c) {
                     dynquant::concat("--op=Requantize: expected no peer but limit, given --peer=", join(c.peers, ',')));
 }
 
-/// Throws usage_error when no such case can be run.
+/// Throws usage_error when the options contradict each other.
 void require_consistent(const test_case &c) {
     require_valid_zps(c);
     require_valid_rule(c);

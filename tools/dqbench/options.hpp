@@ -1,5 +1,4 @@
-// The options that describe a test case, in one table: parsing, --help and __REPRO all read it, so an
-// option is one row.
+// The options that describe a test case, one row of a table each. Parsing, --help and __REPRO read the table.
 #pragma once
 
 #include <map>
@@ -16,20 +15,20 @@ struct option {
     const char *values; // as --help shows them
     const char *help;
     bool list;       // takes a comma list; lists multiply
-    bool resettable; // says what to run, so --reset forgets it; else it says how to run
+    bool resettable; // part of what to run, which --reset clears; else part of how to run
 
     /// Throws usage_error.
     void (*set)(test_case &c, std::string_view value);
-    /// What set() reads back; empty for the default, which __REPRO leaves out.
+    /// The value in set()'s syntax; empty for the default, which __REPRO omits.
     std::string (*show)(const test_case &c);
 };
 
 const std::vector<option> &options();
 
-/// The option of that name, or null.
+/// The option of this name, or null.
 const option *find_option(std::string_view name);
 
-/// The state that options build up: for each option the values that were given last.
+/// The current state of the options: for each the latest values.
 class settings {
   public:
     /// Throws usage_error, changing nothing.
@@ -38,17 +37,17 @@ class settings {
 
     bool has(const option &which) const { return values_.count(&which) != 0; }
 
-    /// One case for each combination of values. Throws usage_error when one of them makes no sense.
+    /// One case for each combination of values. Throws usage_error when one of them contradicts itself.
     std::vector<test_case> cases_for(const problem &prb) const;
 
   private:
     std::map<const option *, std::vector<std::string>> values_;
 };
 
-/// The arguments that run this case again.
+/// The arguments that reproduce this case.
 std::string repro(const test_case &c);
 
-/// Names of peers: onednn_graph,xnnpack
+/// Names of peers with a separator: onednn_graph,xnnpack
 std::string join(const std::vector<peer_kind> &peers, char separator);
 
 /// A data-type list, SRC:SCALES:ZPS:DST.

@@ -1,4 +1,4 @@
-// What became of a case.
+// The result of one case.
 #pragma once
 
 #include <optional>
@@ -12,20 +12,20 @@ namespace dqbench {
 /// benchdnn's states.
 enum class case_state { listed, skipped, invalid_arguments, unimplemented, executed, passed, mistrusted, failed };
 
-/// The library does not know the limit kernel.
+/// The kernel's name. The library has no name for the limit kernel.
 inline const char *kernel_that_ran(const test_case &c, const dynquant::operation_info &ran) {
     return c.kernel == kernel_choice::limit ? "limit" : dynquant::to_string(ran.kernel);
 }
 
 struct outcome {
     case_state state;
-    std::string reason = {}; // one line; empty when there is nothing to say
+    std::string reason = {}; // one line, or empty
     std::optional<dynquant::operation_info> ran = {};
     std::vector<std::string> notes = {}; // lines below the result
     std::optional<measurement> measured = {};
 };
 
-/// Seconds spent in the parts of all cases.
+/// Seconds in each phase, summed over all cases.
 struct phase_times {
     double create = 0, fill = 0, execute = 0, compare = 0, measure = 0;
 };

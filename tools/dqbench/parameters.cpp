@@ -15,7 +15,7 @@ using float_limits = std::numeric_limits<float>;
 
 constexpr float wild_scales[] = {
         -0.37f,
-        0x1p-100f, // beyond the native kernel's guard, as the next two
+        0x1p-100f, // this and the next two are outside the native kernel's guard, [2^-75, 2^75]
         0x1.8p+100f,
         float_limits::denorm_min() * 12345,
         0.0f,
@@ -26,7 +26,7 @@ constexpr float wild_scales[] = {
         float_limits::max(),
         -float_limits::infinity(),
         float_limits::denorm_min(),
-        0x1.fffffep-1f, // mantissas of all ones are the hard ones for reciprocals
+        0x1.fffffep-1f, // a mantissa of ones is a hard case for a reciprocal
         0x1p-75f,       // the ends of the guard
         0x1p+75f,
 };
@@ -60,7 +60,7 @@ float draw_scale(parameter_kind kind, std::uint64_t i) {
     return wild_scales[(i - i / 4) % std::size(wild_scales)];
 }
 
-/// The nearest number of the type; of s32 the next one, so that it is not 0.
+/// Rounds to the type: to nearest, but up for s32, so that the scale is not 0.
 float rounded(data_type type, float value) {
     if (type == data_type::s32) return std::isfinite(value) ? std::ceil(std::clamp(std::abs(value), 0.0f, 1e6f)) : 1;
     float buffer = 0;
@@ -76,7 +76,7 @@ std::int32_t draw_zero_point(parameter_kind kind, data_type type, std::uint64_t 
         if (wild >= t.lowest && wild <= t.highest) return wild;
         return static_cast<std::int32_t>(std::clamp<double>(bits % 2 ? t.lowest : t.highest, INT32_MIN, INT32_MAX));
     }
-    // Wide types: twice as far as any 8-bit type reaches.
+    // Wide types: [-256, 512], twice the range of the 8-bit types.
     const auto lowest = static_cast<std::int32_t>(t.bits <= 8 ? t.lowest : std::max(t.lowest, -256.0));
     const auto highest = t.bits <= 8 ? static_cast<std::int32_t>(t.highest) : 512;
     return lowest + static_cast<std::int32_t>(bits % static_cast<std::uint64_t>(highest - lowest + 1));

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view default_template = "perf,%kernel%,%isa%,%name%,%prb%,%-time%,%~time%,"
                                               "%-Gelems%,%-Gbw%,%-peertime%,%-ratio%";
 
-/// Everything, medians where there is a choice, and each peer in columns of its own.
+/// Every field, with medians where there is a choice, and one set of columns for each peer.
 const std::string &csv_template() {
     static const std::string text = [] {
         std::string columns =
@@ -29,7 +29,7 @@ const std::string &csv_template() {
     return text;
 }
 
-/// As a field of comma-separated values (RFC 4180).
+/// Quotes a field of comma-separated values if needed (RFC 4180).
 std::string quoted_if_needed(const std::string &value) {
     const bool quoted = !value.empty() && value.front() == '"'; // a name, which holds no quotes inside
     if (quoted || value.find_first_of(",\"") == value.npos) return value;
@@ -39,13 +39,13 @@ std::string quoted_if_needed(const std::string &value) {
     return text + '"';
 }
 
-/// What a line is about, and the modifiers of one field in it.
+/// The case and measurement of a line, and the modifiers of one of its fields.
 struct subject {
     const test_case &c;
     std::size_t index;
     const measurement &m;
     char statistic, unit;
-    std::optional<peer_kind> peer; // the one that is named, as in %ratio:xnnpack%
+    std::optional<peer_kind> peer; // the named one, as in %ratio:xnnpack%
 
     double milliseconds(const timing &t) const {
         switch (statistic) {
@@ -64,7 +64,7 @@ struct subject {
             if (each.kind == kind) return &each;
         return nullptr;
     }
-    /// f of the peer that is named, or of each but the limit.
+    /// f(named peer), or f of every peer except the limit, joined by /.
     template <typename F>
     std::string join_peer_values(F &&f) const {
         if (peer) {
@@ -97,7 +97,7 @@ struct perf_field {
     const char *name;
     const char *help;
     std::string (*value)(const subject &s);
-    bool of_a_peer = false; // may name one: %ratio:xnnpack%
+    bool of_a_peer = false; // may name a peer: %ratio:xnnpack%
 };
 
 namespace {

@@ -12,20 +12,20 @@ namespace dqbench {
 
 struct perf_field;
 
-/// Text with fields such as %prb%, %-time% or %-Gbw%. Before a field's name: - for the least time (the
-/// default), ~ for the median, 0 for the average or + for the most; then K, M or G as the unit. After it may stand
-/// a peer, as in %~ratio:xnnpack%.
+/// Text with fields such as %prb%, %-time% or %-Gbw%. Modifiers before a field's name: - for the least time (the
+/// default), ~ for the median, 0 for the average or + for the most; then K, M or G as the unit. A peer may follow the
+/// name, as in %~ratio:xnnpack%.
 class perf_template {
   public:
     perf_template()
         : perf_template(parse("def")) {}
 
-    /// def, csv, or a template. Throws usage_error.
+    /// `def`, `csv` or a template. Throws usage_error.
     static perf_template parse(std::string_view text);
 
     const std::string &text() const { return text_; }
 
-    /// The names of the fields in place of their values.
+    /// The template with the fields' names as values.
     std::string header() const;
 
     std::string line(const test_case &c, std::size_t index, const measurement &m) const;
@@ -47,7 +47,7 @@ class perf_template {
     bool quotes_ = false; // values as fields of comma-separated values
 };
 
-/// For --help: each field and what it is.
+/// The list of fields for --help.
 std::string describe_perf_fields();
 
 } // namespace dqbench

@@ -7,7 +7,7 @@
 namespace dqbench {
 namespace {
 
-/// These survive a shell's double quotes and the splitting of batch files.
+/// Characters that a shell's double quotes and the splitting of batch files preserve.
 constexpr std::string_view name_characters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                              "0123456789_-.:/+*@=()[]";
 

@@ -1,4 +1,4 @@
-// A problem: the dims of the tensors, and perhaps a name.
+// A problem: the dims of the tensors and an optional name.
 #pragma once
 
 #include <string>
@@ -15,14 +15,14 @@ struct problem {
     bool operator==(const problem &) const = default;
 };
 
-/// 8x64x56x56, scalar, or either with a name: 8x64x56x56n"resnet:conv1". A shell takes the quotes
-/// away, so they may be left out. Throws usage_error.
+/// Parses 8x64x56x56, scalar, or either with a name: 8x64x56x56n"resnet:conv1". The quotes are optional, because a
+/// shell removes them. Throws usage_error.
 problem parse_problem(std::string_view text);
 
-/// One that a problem's name may have.
+/// Whether a problem's name may contain c.
 bool is_name_character(char c);
 
-/// What parse_problem reads back.
+/// The problem in parse_problem's syntax.
 std::string to_string(const problem &p);
 
 } // namespace dqbench

@@ -22,7 +22,7 @@ class graph_api_program final : public program {
     graph_program<with_dynquant> program_;
 };
 
-/// Anything that runs on plain pointers.
+/// A program of an operation that runs on plain pointers.
 template <typename Operation>
 class pointer_program final : public program {
   public:
@@ -55,7 +55,7 @@ class limit_kernel {
     std::unique_ptr<dynquant::kernels::implementation> implementation_;
 };
 
-/// Only the graph API can be asked to choose.
+/// The strides of dst, which must be given: only the graph API can choose a layout.
 const dynquant::dims &require_dst_strides(const statement &s) {
     if (!s.dst_strides)
         throw usage_error("--dtag: expected a layout with strides, as --api=direct and --kernel=limit need, given any");

@@ -1,4 +1,4 @@
-// The case as dynquant runs it: through either of its APIs, or as the limit kernel.
+// How dynquant runs a case: through its graph API, its direct API, or the limit kernel.
 #pragma once
 
 #include <memory>
@@ -13,14 +13,14 @@ class program : public contestant {
     virtual dynquant::dims dst_strides() const = 0;
     virtual dynquant::operation_info info() const = 0;
 
-    /// The buffers of execute().
+    /// Sets the buffers of execute().
     virtual void bind(const buffers &b) = 0;
 };
 
 /// Throws usage_error, or dnnl::error when the statement is refused.
 std::unique_ptr<program> make_program(const test_case &c, const statement &s, const parameters &p);
 
-/// The same statement, run by the limit kernel into a dst with these strides.
+/// The limit kernel for a statement, with these strides of dst.
 std::unique_ptr<program> make_limit_program(const statement &s, const parameters &p, const dynquant::dims &dst_strides);
 
 } // namespace dqbench

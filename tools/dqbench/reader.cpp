@@ -13,7 +13,7 @@ using dynquant::concat;
 
 namespace {
 
-/// Options that act on the reading, not on the case.
+/// Options that act on the reader, not on a case.
 constexpr const char *commands[] = {
         "batch", "case", "help", "in-shapes", "match", "op-attrs", "perf-template", "reset", "version"};
 
@@ -114,7 +114,7 @@ void reader::read_batch(const std::string &name) {
         try {
             read(word.text);
         } catch (const usage_error &e) {
-            // The innermost file knows where; the ones around it have nothing to add.
+            // The innermost file has added the place already.
             if (depth != including_.size()) throw;
             throw usage_error(concat(file.string(), ':', word.line, ": ", e.what()));
         }
@@ -131,7 +131,7 @@ void reader::read_graph(const std::string &name) {
             add_plan(g, p);
 }
 
-/// What the graph says replaces what the options say, but for the fpmath mode, as in benchdnn.
+/// The graph's settings override the options, except for the fpmath mode, as in benchdnn.
 void reader::add_plan(const json_graph::graph &g, const json_graph::plan &p) {
     if (!p.unsupported.empty()) return add({{}, report_, concat(p.subject, ": ", p.unsupported), g.arguments});
     try {

@@ -1,5 +1,5 @@
-// Reads the command line, batch files and graphs into the list of what to run, before anything runs. Options
-// are a state; a problem is combined with the state at its place.
+// Reads the command line, batch files and graphs into a list of jobs, before anything runs. Options set a state; each
+// problem is combined with the state at its place.
 #pragma once
 
 #include <filesystem>
@@ -15,37 +15,36 @@
 
 namespace dqbench {
 
-/// What is run: `what`; or nothing, for an op of a graph that cannot be stated.
+/// A case to run, or an op of a graph that dqbench does not support.
 struct job {
     test_case what;
     perf_template report;
-    std::string unsupported = {}; // why it cannot be stated
-    std::string origin = {};      // and the arguments that led to it
+    std::string unsupported = {}; // the reason; empty for a case
+    std::string origin = {};      // the arguments that reproduce an unsupported op
 };
 
-/// The arguments that lead to this job again.
+/// The arguments that reproduce this job.
 std::string repro(const job &j);
 
 class reader {
   public:
-    /// inputs: where batch files are looked for that are not beside the file that names them.
+    /// inputs: the folder of batch files that are not beside the file that names them.
     explicit reader(std::filesystem::path inputs)
         : inputs_(std::move(inputs)) {}
 
-    /// Reads the arguments in order. Throws usage_error, whose text says where.
+    /// Reads the arguments in order. Throws usage_error with the place.
     void read_arguments(const std::vector<std::string> &arguments);
 
     const std::vector<job> &jobs() const { return jobs_; }
 
-    /// --help was among the arguments.
+    /// Whether --help, or --version, was among the arguments.
     bool help() const { return help_; }
-    /// --version was.
     bool version() const { return version_; }
 
-    /// What is to be told before anything runs, a line each.
+    /// Lines to print before anything runs.
     const std::vector<std::string> &notes() const { return notes_; }
 
-    /// Problems and graphs read, whether --match let them through or not.
+    /// The number of problems and graphs read, including those that --match filters out.
     std::size_t problems() const { return problems_; }
 
   private:

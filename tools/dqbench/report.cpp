@@ -13,7 +13,7 @@ using dynquant::concat;
 namespace {
 
 constexpr std::size_t max_listed_failures = 10;
-constexpr std::size_t min_cases_for_progress = 20; // from so many cases on, progress is shown
+constexpr std::size_t min_cases_for_progress = 20;
 constexpr double min_progress_interval_ms = 100;
 
 const char *name_of(case_state state) {
@@ -81,7 +81,7 @@ void report::print_measurement(std::size_t index, const job &j, const measuremen
 
 void report::show_progress(std::size_t done) {
     if (!progress_ || done == jobs_) return;
-    // Result lines on the same terminal push it away, and it comes back behind them.
+    // On a shared terminal print() has erased the progress, so it is shown again at once.
     if (!shares_terminal_ && milliseconds_since(last_progress_) < min_progress_interval_ms) return;
     const double elapsed = milliseconds_since(start_) / 1e3;
     const double left = elapsed / static_cast<double>(done) * static_cast<double>(jobs_ - done);

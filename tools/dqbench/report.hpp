@@ -1,4 +1,4 @@
-// What the user sees: result lines, performance lines, progress, the summary.
+// Prints result lines, performance lines, progress and the summary.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ class report {
     void print(std::size_t index, const job &j, const outcome &o, double milliseconds);
     void print_summary(const phase_times &times);
 
-    /// A case failed, is not implemented or was invalid.
+    /// Whether a case failed, is not implemented or was invalid.
     bool has_failures() const;
 
   private:
@@ -29,11 +29,11 @@ class report {
 
     std::size_t jobs_;
     bool progress_;        // stderr is a terminal and the batch is long
-    bool shares_terminal_; // stdout is that terminal
+    bool shares_terminal_; // stdout is the same terminal
     clock::time_point start_ = clock::now(), last_progress_ = start_;
     std::array<int, 8> counts_ {};
     std::vector<std::string> failures_;
-    std::string perf_header_; // the last one printed
+    std::string perf_header_; // last printed
     double least_total_ = 0, average_total_ = 0;
     bool measured_ = false;
 };

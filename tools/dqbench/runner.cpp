@@ -23,7 +23,7 @@ namespace {
 
 constexpr double fast_milliseconds = 10;
 
-/// f in an arena of so many threads, even if the machine has fewer.
+/// Runs f in a TBB arena of this many threads, even if the machine has fewer; 0: in the default arena.
 template <typename F>
 auto in_arena(int threads, F &&f) {
     if (threads == 0) return f();
@@ -41,7 +41,7 @@ outcome execute_once(compiled_case &c, phase_times &times) {
     return {case_state::executed};
 }
 
-/// The median of a few creations: the first one finds cold code.
+/// The median time of a few creations; the first runs with cold code.
 double creation_milliseconds(const compiled_case &c) {
     constexpr std::size_t max_samples = 15;
     constexpr double max_total_ms = 20;
@@ -52,7 +52,7 @@ double creation_milliseconds(const compiled_case &c) {
     return summarize(std::move(samples)).median;
 }
 
-/// Ours first, then the peers that accepted. All write the same dst, so that none lies better than another.
+/// Measures dynquant first, then the peers. All write the same dst, so that its address favours none.
 outcome measure_case(compiled_case &c, phase_times &times) {
     workspace w = timed(times.fill, [&] { return c.make_workspace(filling::measuring); });
     outcome result {case_state::executed};
@@ -101,7 +101,7 @@ outcome run_compiled(const test_case &what, phase_times &times) {
 outcome classify(const test_case &c, const dnnl::error &e) {
     switch (e.status) {
         case dnnl_unimplemented:
-            // A kernel that is meant for a part of the statements only.
+            // These kernels compute some statements only.
             if (c.kernel == kernel_choice::onednn || (c.kernel == kernel_choice::native && c.rule == rule_kind::onnx))
                 return {case_state::skipped, concat("kernel refuses: ", e.message)};
             return {case_state::unimplemented, e.message};

@@ -6,7 +6,7 @@
 
 namespace dqbench {
 
-/// Never throws for what a case may do.
+/// Runs the case in its mode. Errors of the case are part of the outcome and are not thrown.
 outcome run_case(const test_case &c, phase_times &times);
 
 } // namespace dqbench

@@ -10,7 +10,7 @@
 namespace dqbench {
 namespace {
 
-/// Those of the case for the last dims, 1 before.
+/// The group with an extent for each dim: the case's for the last dims, 1 for those before.
 dynquant::dims group_for(const test_case &c) {
     if (c.qtype != granularity::per_group) return {};
     const auto rank = c.prb.extents.size();
@@ -50,7 +50,7 @@ std::optional<std::size_t> statement::channel_dim() const {
 std::int64_t statement::parameter_count() const {
     if (qtype == granularity::per_group) return *dynquant::volume(parameter_dims());
     const auto d = channel_dim();
-    return d ? extents[*d] : 1; // of a tensor without elements too
+    return d ? extents[*d] : 1; // 1 also for a tensor without elements
 }
 
 dynquant::dims statement::block() const {
@@ -92,7 +92,7 @@ dynquant::quantization statement::direct(
     if (!dynamic) {
         q.scales.values.assign(p.scales.begin(), p.scales.end());
         if (q.zero_points) {
-            q.zero_points->type = data_type::s32; // the attribute is s64, and holds any of them
+            q.zero_points->type = data_type::s32; // the attribute is s64, so it holds any value of any type
             q.zero_points->values.assign(p.zero_points.begin(), p.zero_points.end());
         }
     }

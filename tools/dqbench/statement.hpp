@@ -1,4 +1,4 @@
-// A test case as a statement: layouts resolved, channels counted.
+// A test case with its layouts resolved and its parameters counted.
 #pragma once
 
 #include <optional>
@@ -12,46 +12,45 @@ struct statement {
     /// Throws usage_error when a layout does not fit the problem.
     explicit statement(const test_case &c);
 
-    bool quantizing, requantizing, dynamic; // requantizing is a kind of quantizing whose zero points are biases
+    bool quantizing, requantizing, dynamic; // requantizing implies quantizing; its zero points are biases
     data_types types;
     dynquant::dims extents;
     dynquant::dims src_strides;
     std::optional<dynquant::dims> dst_strides; // none: the library chooses
     granularity qtype;
-    std::int64_t axis;    // as the case says
-    dynquant::dims group; // with an extent for each dim
+    std::int64_t axis;    // as given, maybe negative
+    dynquant::dims group; // an extent for each dim
     fpmath_mode fpmath;
     rule_kind rounding;
     dynquant::precision division;
     bool saturate;
 
-    /// The dim of the channels; none for per_tensor, and for an axis that the library must refuse.
+    /// The channels' dim; none if not per_channel, or for an axis that the library must refuse.
     std::optional<std::size_t> channel_dim() const;
     std::int64_t parameter_count() const;
-    /// How many neighbours along each dim share a parameter.
+    /// The extents of a block of elements that share a parameter.
     dynquant::dims block() const;
-    /// Of the scales and zero points of a dynamic op.
+    /// The dims of scales and zero points of a dynamic op.
     dynquant::dims parameter_dims() const;
     std::int64_t volume() const;
 
-    /// The same for the direct API, under the case's rule or one that decides its results: exact_rule().
+    /// The statement for the direct API under `rule`: rule(), or exact_rule(), whose results are defined bit for bit.
     dynquant::quantization direct(
             const parameters &p, const dynquant::dims &dst_strides, dynquant::numerics rule) const;
     dynquant::numerics rule() const;
     dynquant::numerics exact_rule() const;
 };
 
-/// Bytes from a tensor's first to its last element; 0 for zero volume. Throws usage_error when they
-/// cannot be counted.
+/// The bytes from a tensor's first to its last element; 0 for zero volume. Throws usage_error on overflow.
 std::int64_t span_in_bytes(data_type type, const dynquant::dims &extents, const dynquant::dims &strides);
 
 struct element {
-    std::int64_t index;    // row-major, whatever the layout
-    std::int64_t src, dst; // offsets
-    std::int64_t channel;  // which scale and zero point
+    std::int64_t index;    // row-major, in any layout
+    std::int64_t src, dst; // offsets in elements
+    std::int64_t channel;  // the index of its scale and zero point
 };
 
-/// Which parameter an element has, by its index.
+/// Maps an element's index to that of its parameter.
 class parameter_finder {
   public:
     explicit parameter_finder(const statement &s);
@@ -71,7 +70,7 @@ class parameter_finder {
     std::vector<varying_dim> varying_;
 };
 
-/// Calls f(element) for each, in row-major order.
+/// Calls f(element) for each element, in row-major order.
 template <typename F>
 void for_each_element(const statement &s, const dynquant::dims &dst_strides, F &&f) {
     const auto rank = s.extents.size();

@@ -1,4 +1,4 @@
-// A test case: all that a result line's __REPRO says, and so all that decides what is run.
+// A test case: everything that decides what runs, and that a result line's __REPRO prints.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace dqbench {
 
-/// oneDNN Graph's, and what the direct API has besides.
+/// oneDNN Graph's ops, and Requantize, which only the direct API has.
 enum class op_kind { DynamicQuantize, DynamicDequantize, Quantize, Dequantize, Requantize };
 using dnnl::graph::fpmath_mode;
 using dynquant::data_type;
@@ -29,15 +29,15 @@ enum class granularity { per_tensor, per_channel, per_group };
 /// How scales and zero points are drawn; parameters.hpp has the values.
 enum class parameter_kind { usual, pow2, wild };
 
-/// auto: the library chooses. limit: no kernel of the library, but what bounds them (limit/limit.hpp).
+/// automatic: the library chooses. limit: the kernel of limit/limit.hpp, a lower bound of the others' times.
 enum class kernel_choice { automatic, native, onednn, reference, limit };
 
-/// Whose rounding: oneDNN's, of which the fpmath mode says more, or dynquant::numerics::onnx.
+/// The rounding: oneDNN's, under the fpmath mode, or dynquant::numerics::onnx.
 enum class rule_kind { onednn, onnx };
 
 enum class api_kind { graph, direct };
 
-/// Whether a sample finds the buffers where the one before it left them, or in memory alone.
+/// Whether a sample finds the buffers in the caches as the one before left them, or in memory only.
 enum class cache_state { warm, cold };
 
 enum class peer_kind { limit, onednn_graph, onednn_reorder, xnnpack };
@@ -57,7 +57,7 @@ struct test_case {
     run_mode mode = run_mode::correctness;
     kernel_choice kernel = kernel_choice::automatic;
     std::optional<dynquant::isa> isa = {}; // none: what the processor has
-    int threads = 0;                       // 0: as many as the machine has
+    int threads = 0;                       // 0: all of the machine
     api_kind api = api_kind::graph;
     cache_state cache = cache_state::warm;
     std::vector<peer_kind> peers = {};
@@ -68,16 +68,16 @@ struct test_case {
     data_types types = {data_type::f32, data_type::f32, {}, data_type::s8};
     fpmath_mode fpmath = fpmath_mode::strict;
     rule_kind rule = rule_kind::onednn;
-    dynquant::precision division = dynquant::precision::f32; // under the rule onnx, as the next
-    bool saturate = false;
+    dynquant::precision division = dynquant::precision::f32; // under rule_kind::onnx
+    bool saturate = false;                                   // under rule_kind::onnx
     parameter_kind parameters = parameter_kind::usual;
-    std::vector<float> scales = {};     // empty: drawn; else these, again and again
-    std::vector<std::int32_t> zps = {}; // the same; of Requantize, the biases
+    std::vector<float> scales = {};     // repeated cyclically; empty: drawn
+    std::vector<std::int32_t> zps = {}; // repeated cyclically; empty: drawn; for Requantize the biases
     layout src_layout = {}, dst_layout = {};
     granularity qtype = granularity::per_tensor;
     std::int64_t axis = 1;                   // for per_channel only
-    dynquant::dims group = {32};             // for per_group only; of the last dims, 1 for those before
-    std::optional<std::int64_t> offset = {}; // elements from an aligned address; none: workspace.hpp
+    dynquant::dims group = {32};             // for per_group only; extents of the last dims, 1 for those before
+    std::optional<std::int64_t> offset = {}; // elements after a multiple of 64 bytes; none: workspace's default
     problem prb = {};
 
     bool operator==(const test_case &) const = default;
@@ -87,7 +87,7 @@ inline bool quantizes(op_kind op) {
     return op != op_kind::DynamicDequantize && op != op_kind::Dequantize;
 }
 
-/// Scales and zero points are inputs, not attributes.
+/// Whether scales and zero points are inputs, not attributes.
 inline bool is_dynamic(op_kind op) {
     return op != op_kind::Quantize && op != op_kind::Dequantize;
 }

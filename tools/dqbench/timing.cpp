@@ -6,7 +6,7 @@
 namespace dqbench {
 namespace {
 
-constexpr double min_sample_ms = 0.05; // reading the clock twice takes a thousandth of it
+constexpr double min_sample_ms = 0.05; // reading the clock twice takes a thousandth of this
 constexpr std::int64_t min_rounds = 5;
 
 struct sampler {
@@ -24,13 +24,13 @@ struct sampler {
 };
 
 std::int64_t calls_per_sample(contestant &who) {
-    who.execute(); // the first one touches memory for the first time
+    who.execute(); // the first call faults in pages
     const double ms = milliseconds_of([&] { who.execute(); });
     who.park_threads();
     return static_cast<std::int64_t>(std::clamp(min_sample_ms / std::max(ms, 1e-6), 1.0, 1e4));
 }
 
-/// The value below which a share of sorted samples lie, between two of them by their distance.
+/// The quantile of sorted samples, interpolated linearly.
 double quantile(const std::vector<double> &sorted, double share) {
     const double at = share * static_cast<double>(sorted.size() - 1);
     const auto below = static_cast<std::size_t>(at);
@@ -58,7 +58,7 @@ std::vector<timing> measure(const std::vector<contestant *> &contestants, const 
             if (before_each)
                 before_each();
             else
-                each.who.execute(); // finds the caches as the one before left them
+                each.who.execute(); // warms the caches, which hold the buffers of the contestant before
             each.sample();
             each.who.park_threads();
         }

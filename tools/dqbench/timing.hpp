@@ -1,4 +1,4 @@
-// Measuring several contestants in one run, in turns, so that all of them see the same machine.
+// Measures several contestants in turns, so that changes of the machine's speed affect all of them alike.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@ double milliseconds_of(F &&f) {
     return milliseconds_since(start);
 }
 
-/// Adds the seconds that f takes to a total, and gives what f gives.
+/// Adds the seconds that f takes to a total, and returns f's result.
 template <typename F>
 decltype(auto) timed(double &total, F &&f) {
     struct stopwatch {
@@ -35,13 +35,13 @@ decltype(auto) timed(double &total, F &&f) {
     return f();
 }
 
-/// Runs each contestant once to warm up, then all of them in rounds until the limit. In a round a short contestant
-/// runs many times, so that reading the clock does not count, unless the number of rounds is fixed or something is
-/// to happen before each time.
+/// Warms up each contestant, then runs all of them in rounds until the limit. A sample of a short contestant is many
+/// calls, so that reading the clock does not count; it is one call if the number of rounds is fixed or before_each is
+/// set.
 std::vector<timing> measure(const std::vector<contestant *> &contestants, const measuring &limits,
         const std::function<void()> &before_each = {});
 
-/// Of a list that is not empty.
+/// Statistics of the samples. Precondition: there is at least one.
 timing summarize(std::vector<double> samples);
 
 } // namespace dqbench

@@ -1,4 +1,4 @@
-// The words that options take.
+// The words that options take as values.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// The buffers of one case, filled.
+// The filled buffers of one case.
 #pragma once
 
 #include "fill.hpp"
@@ -7,8 +7,8 @@
 
 namespace dqbench {
 
-/// Buffers begin `offset` elements after a multiple of 64 bytes. By default that is one element for checking, so
-/// that none is aligned beyond its type, and none for measuring.
+/// Buffers begin `offset` elements after a multiple of 64 bytes. The default is 1 for checking, so that no buffer is
+/// aligned beyond its type, and 0 for measuring.
 class workspace {
   public:
     workspace(const statement &s, const parameters &p, std::int64_t dst_bytes, filling kind,
@@ -19,15 +19,15 @@ class workspace {
     const guarded_buffer &dst() const { return dst_; }
     guarded_buffer &dst() { return dst_; }
 
-    /// What run() of the direct API takes, for a dst elsewhere.
+    /// The arguments of the direct API's run(), with another dst.
     dynquant::arguments arguments_with_dst(void *other) const;
 
     std::int64_t input_bytes() const;
 
-    /// All of them.
+    /// All buffers.
     std::vector<std::span<const std::byte>> memory() const;
 
-    /// Takes note of the inputs, for inputs_unchanged().
+    /// Copies the inputs for inputs_unchanged().
     void remember_inputs();
     bool inputs_unchanged() const;
 

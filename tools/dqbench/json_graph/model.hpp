@@ -1,4 +1,6 @@
-// A oneDNN Graph as its JSON states it: the part that the cases of dqbench are made from.
+// json_graph/ makes dqbench's cases from a oneDNN Graph in JSON. read.hpp reads the file into this model, rewrite.hpp
+// applies
+// --in-shapes and --op-attrs, plan.hpp makes options and problems of it.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +15,7 @@ namespace dqbench::json_graph {
 
 struct tensor {
     std::uint64_t id;
-    std::string type;                      // oneDNN's name, which dqbench need not know
+    std::string type;                      // oneDNN's name; dqbench may not support it
     std::optional<dynquant::dims> extents; // none: unknown
     std::string layout;                    // oneDNN's name
     std::optional<dynquant::dims> strides; // none: unknown, or of another layout
@@ -23,13 +25,13 @@ struct op {
     std::uint64_t id;
     std::string name, kind;
     std::optional<op_kind> supported_kind;         // none: not one of the four
-    std::map<std::string, std::string> attributes; // of the four only, as benchdnn's --op-attrs writes values
+    std::map<std::string, std::string> attributes; // of the four ops only; values as in benchdnn's --op-attrs
     std::vector<tensor> inputs, outputs;
 };
 
 struct graph {
     std::string file;
-    std::string arguments; // of dqbench, that lead to it
+    std::string arguments; // dqbench's arguments that make this graph
     std::string fpmath_mode;
     std::vector<op> ops;
 };

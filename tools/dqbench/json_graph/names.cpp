@@ -4,7 +4,7 @@
 
 namespace dqbench::json_graph {
 
-// oneDNN 3.13's; kinds are only ever added.
+// oneDNN 3.13's op kinds. New versions only add to them.
 const std::vector<std::string> &op_kinds() {
     static const std::vector<std::string> names {"Abs", "AbsBackward", "Add", "AvgPool", "AvgPoolBackward",
             "BatchNormForwardTraining", "BatchNormInference", "BatchNormTrainingBackward", "BiasAdd", "BiasAddBackward",

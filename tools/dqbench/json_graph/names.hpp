@@ -1,5 +1,5 @@
-// The words of oneDNN Graph's JSON, those that dqbench does not know included: a word that is none of
-// them is a mistake in the file, one that is may come to be supported.
+// All names in oneDNN Graph's JSON, including those that dqbench does not support. Any other name is a mistake in the
+// file.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ const std::vector<std::string> &data_types();
 const std::vector<std::string> &layout_types();
 const std::vector<std::string> &qtypes();
 
-/// oneDNN's name for the type of an attribute of the four ops; null when they have no such attribute.
+/// oneDNN's name for the type of an attribute of the four ops; null if they have no such attribute.
 const char *type_of_attribute(const std::string &name);
 
 } // namespace dqbench::json_graph

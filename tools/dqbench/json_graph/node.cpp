@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t max_bytes = 64 << 20; // oneDNN's largest has 0.2 MiB
 constexpr std::size_t max_shown_characters = 160;
 
-/// At most so much of what the file brought into a message.
+/// Shortens text from the file for a message.
 std::string shorten(std::string text) {
     if (text.size() <= max_shown_characters) return text;
     return text.substr(0, max_shown_characters) + "...";
@@ -46,7 +46,7 @@ std::string contents(const std::string &file) {
     return text;
 }
 
-/// A value as a message shows it. Whole objects and arrays would be long, and may be deep.
+/// A value as a message shows it. Objects and arrays are not printed: they may be long and deep.
 std::string show(const json &value) {
     if (value.is_object()) return "an object";
     if (value.is_array()) return "an array";
@@ -59,7 +59,7 @@ json parse_file(const std::string &file) {
     try {
         return json::parse(contents(file));
     } catch (const json::exception &e) {
-        // Behind the library's own name for the error: "[json.exception.parse_error.101] ".
+        // Drops the library's name of the error, "[json.exception.parse_error.101] ".
         const std::string what = e.what();
         const auto name_end = what.find("] ");
         throw usage_error(concat(file, ": ", shorten(name_end == what.npos ? what : what.substr(name_end + 2))));
@@ -114,7 +114,7 @@ std::string node::one_of(const std::vector<std::string> &names) const {
 }
 
 std::int64_t node::integer() const {
-    // An integer that does not fit is read as an unsigned one or as a real number.
+    // nlohmann::json reads an integer that does not fit as unsigned or as a real number.
     if (!value_->is_number_integer() || (value_->is_number_unsigned() && value_->get<std::uint64_t>() > INT64_MAX))
         fail("an integer of 64 bits");
     return value_->get<std::int64_t>();

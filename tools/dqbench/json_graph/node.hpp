@@ -1,4 +1,4 @@
-// A JSON value that knows its place, so that what is wrong with it is one line with file and place:
+// A JSON value with its place in the file, for error messages such as
 //     FILE: /graph/3/attrs/axis/value: expected an integer, given "one"
 #pragma once
 
@@ -11,16 +11,16 @@
 
 namespace dqbench::json_graph {
 
-/// The JSON in a file. Throws usage_error.
+/// Parses a JSON file. Throws usage_error.
 nlohmann::json parse_file(const std::string &file);
 
-/// Refers to the value. All its functions throw usage_error.
+/// Refers to a value, which must outlive it, as must the file's name. All functions throw usage_error.
 class node {
   public:
     node(const nlohmann::json &value, const std::string &file)
         : node(value, file, "") {}
 
-    /// The value of a key, which must be there.
+    /// The value of a required key.
     node at(const char *key) const;
     std::optional<node> find(const char *key) const;
 

@@ -43,7 +43,7 @@ bool is_word(const std::string &text) {
     return std::find(known.begin(), known.end(), text) != known.end();
 }
 
-/// Why the op cannot be run, though it is right.
+/// Why a valid op cannot be run; empty if it can.
 std::string unsupported_in(const op &o) {
     const auto &src = o.inputs.front();
     if (!src.extents) return concat("the dims of src, tensor ", src.id, ", are unknown: give them by --in-shapes");
@@ -56,7 +56,7 @@ std::string unsupported_in(const op &o) {
     return "";
 }
 
-/// The dim of the channels; none where there are none, or where the library refuses the axis.
+/// The channels' dim; none if the op is not per_channel, or if the library will refuse the axis.
 std::optional<std::size_t> channel_dim(const op &o) {
     if (qtype_of(o) != "per_channel") return std::nullopt;
     const auto rank = static_cast<std::int64_t>(o.inputs.front().extents->size());
@@ -65,7 +65,7 @@ std::optional<std::size_t> channel_dim(const op &o) {
     return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
 }
 
-/// How many scales the op needs; none where that is not known here.
+/// The number of scales; none if unknown here.
 std::optional<std::int64_t> parameter_count(const op &o) {
     if (qtype_of(o) == "per_tensor") return 1;
     if (const auto d = channel_dim(o)) return (*o.inputs.front().extents)[*d];
@@ -76,7 +76,7 @@ void require_count(const std::string &what, std::int64_t expected, std::int64_t 
     if (given != expected) throw usage_error(concat(what, ": expected ", expected, ", given ", given));
 }
 
-/// oneDNN has an extent of the group for each dim; --group may leave the first out.
+/// The group's extents, one for each dim of src.
 dynquant::dims group_of(const op &o) {
     const auto text = value_of(o, "group_shape", "");
     const auto rank = o.inputs.front().extents->size();
@@ -91,7 +91,7 @@ dynquant::dims group_of(const op &o) {
     return group;
 }
 
-/// The groups along each dim.
+/// The number of groups along each dim.
 dynquant::dims grouped_dims(const op &o) {
     auto counts = *o.inputs.front().extents;
     const auto group = group_of(o);
@@ -110,7 +110,7 @@ void check_dynamic_shape(const op &o, const char *what, const dynquant::dims &gi
     }
 }
 
-/// A file that contradicts itself would otherwise be run as if it did not.
+/// Throws if scales or zps have dims that do not fit src. dqbench draws its own, so nothing else would notice.
 void check_dynamic_shapes(const op &o) {
     constexpr const char *names[] = {"src", "scales", "zps"};
     for (std::size_t i = 1; i < o.inputs.size(); ++i)
@@ -121,10 +121,9 @@ std::int64_t count_of(const std::string &list) {
     return static_cast<std::int64_t>(split(list, 'x').size());
 }
 
-/// For per_channel benchdnn fits the attributes to the channels: scales repeat, as dqbench's own options do,
-/// and zps end in zeros.
+/// Extends zps to the number of channels with zeros, as benchdnn does. Scales repeat, as dqbench's --scales does.
 std::string pad_with_zeros(std::string zps, std::int64_t count) {
-    constexpr std::int64_t most = 1 << 20; // a file may claim any number of channels
+    constexpr std::int64_t most = 1 << 20; // bounds the memory that a malformed file can demand
     if (zps.find_first_not_of("0x") == zps.npos) return zps;
     if (count > most) throw usage_error(concat("zps: expected at most ", most, " channels, given ", count));
     for (auto given = count_of(zps); given < count; ++given)
@@ -149,7 +148,7 @@ void add_layout_option(const char *option, const tensor &t, const dynquant::dims
     }
 }
 
-/// Characters that a name cannot have become _.
+/// The case's name, FILE:ID. Characters that a name must not have become _.
 std::string name_for(const graph &g, const op &o) {
     auto name = concat(std::filesystem::path(g.file).filename().string(), ':', o.id);
     for (char &c : name)

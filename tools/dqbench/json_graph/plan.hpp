@@ -1,4 +1,4 @@
-// From the ops of a graph to options and problems of dqbench, which say all that is run.
+// Turns the ops of a graph into options and problems of dqbench.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace dqbench::json_graph {
 
-/// What an op of the four is to dqbench.
+/// The options and the problem that run one of the four ops.
 struct plan {
     std::string subject;                                      // the op, as messages name it
     std::vector<std::pair<std::string, std::string>> options; // names without dashes, and values
@@ -17,10 +17,10 @@ struct plan {
     std::string unsupported; // why it cannot be run; empty when it can
 };
 
-/// In the order of the file. Throws usage_error for what contradicts itself.
+/// The plans in the order of the file. Throws usage_error for contradictions in the file.
 std::vector<plan> plan_cases(const graph &g);
 
-/// "FILE: not of this family: Add, MatMul (2)"; empty when all ops are.
+/// "FILE: not of this family: Add, MatMul (2)"; empty if there are none.
 std::string describe_other_ops(const graph &g);
 
 } // namespace dqbench::json_graph

@@ -51,7 +51,7 @@ std::vector<tensor> read_tensors(const node &list) {
     return all;
 }
 
-/// To be told to the user, on a line.
+/// An op's name, shortened and printable on one line.
 std::string short_name(const node &from) {
     constexpr std::size_t most = 80;
     return dynquant::printable(from.string().substr(0, most));
@@ -65,7 +65,7 @@ std::string join(const node &list, Read read) {
     return text;
 }
 
-/// As benchdnn's --op-attrs and dqbench's own options write it.
+/// A value in the syntax of benchdnn's --op-attrs and of dqbench's options.
 std::string read_value(const std::string &type, const node &value) {
     const auto integer = [](const node &n) { return std::to_string(n.integer()); };
     if (type == "s64") return integer(value);
@@ -84,7 +84,7 @@ std::map<std::string, std::string> read_attributes(const node &from) {
         const auto value = entry.at("value");
         if (name == "qtype") value.one_of(qtypes());
         auto text = read_value(expected, value);
-        if (name != "zps" || !text.empty()) result[name] = std::move(text); // no zps are none
+        if (name != "zps" || !text.empty()) result[name] = std::move(text); // an empty list of zps is no attribute
     }
     return result;
 }

@@ -6,7 +6,8 @@
 
 namespace dqbench::json_graph {
 
-/// Reads what oneDNN dumps and benchdnn's graph driver takes. Throws usage_error, whose text says where.
+/// Reads a graph as oneDNN dumps it and benchdnn's graph driver takes it. Throws usage_error with the place in the
+/// file.
 graph read_graph(const std::string &file);
 
 } // namespace dqbench::json_graph

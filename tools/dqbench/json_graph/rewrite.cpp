@@ -19,7 +19,7 @@ namespace {
 /// Calls f(id, value) for each ID:VALUE between plus signs.
 template <typename F>
 void for_each_entry(std::string_view text, F f) {
-    if (text.empty()) return; // benchdnn: nothing is rewritten
+    if (text.empty()) return; // as in benchdnn: rewrites nothing
     for (const auto &entry : split(text, '+')) {
         const auto colon = entry.find(':');
         if (colon == entry.npos || colon + 1 == entry.size())
@@ -60,7 +60,7 @@ std::map<std::string, std::string> parse_values(std::string_view text) {
     return result;
 }
 
-/// Dense strides for new extents, the dims in the order that the old strides had.
+/// Dense strides for new extents, with the dims in the order of the old strides.
 std::optional<dynquant::dims> strides_in_order_of(const tensor &old, const dynquant::dims &extents) {
     if (!old.strides || old.strides->size() != extents.size()) return std::nullopt;
     std::vector<std::size_t> order(extents.size());
@@ -85,7 +85,7 @@ void reshape(tensor &t, const new_shape &given) {
     t.strides = given.layout.strides_for(*t.extents);
 }
 
-/// The ops of the four that read a tensor, for each tensor.
+/// For each tensor the supported ops whose src it is.
 std::multimap<std::uint64_t, op *> readers_of_src(graph &g) {
     std::multimap<std::uint64_t, op *> readers;
     for (auto &each : g.ops)
@@ -93,7 +93,8 @@ std::multimap<std::uint64_t, op *> readers_of_src(graph &g) {
     return readers;
 }
 
-/// From src to dst, to the src of the next op, and so on; a cycle ends where nothing changes.
+/// Propagates shapes from src to dst and to the ops that read dst. Ends even in a cycle: it stops where nothing
+/// changes.
 void propagate_shapes(graph &g, std::deque<op *> changed) {
     const auto readers = readers_of_src(g);
     while (!changed.empty()) {
@@ -124,7 +125,7 @@ std::vector<std::string> checked_list(std::string_view list, Parse parse) {
     return values;
 }
 
-/// Rewrites, and keeps how for the user to do it again.
+/// Rewrites the graph and adds the option to its arguments.
 template <typename Rewrites>
 void rewrite_and_record(const char *option, const std::string &value, const Rewrites &parsed, graph &g) {
     if (value.empty()) return;

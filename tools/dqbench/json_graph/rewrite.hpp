@@ -13,32 +13,32 @@ struct new_shape {
     dqbench::layout layout;
 };
 
-/// By the ids of tensors. Empty: nothing is rewritten.
+/// New shapes by tensor id. Empty: nothing is rewritten.
 using new_shapes = std::map<std::uint64_t, new_shape>;
 
-/// Values by the ids of ops and the names of attributes.
+/// New values by op id and attribute name.
 using new_attributes = std::map<std::uint64_t, std::map<std::string, std::string>>;
 
-/// ID:SHAPE[*STRIDES][+...], STRIDES a tag (acdb) or numbers (48x1x16x4); SHAPE may be empty before
-/// STRIDES, and - is rank 0. Throws usage_error.
+/// Parses ID:SHAPE[*STRIDES][+...]. STRIDES is a tag (acdb) or numbers (48x1x16x4); SHAPE may be empty before
+/// STRIDES; - is rank 0. Throws usage_error.
 new_shapes parse_in_shapes(std::string_view text);
 
-/// ID:NAME:VALUE[*NAME:VALUE...][+...]. Throws usage_error.
+/// Parses ID:NAME:VALUE[*NAME:VALUE...][+...]. Throws usage_error.
 new_attributes parse_op_attrs(std::string_view text);
 
-/// A new shape of src goes on to dst, which keeps its order of dims, and to the op of the four that
-/// reads it; ops of other kinds hold it up. Throws usage_error for ids that the graph does not have.
+/// Applies new shapes. A new shape of src is propagated to dst, which keeps its order of dims, and to the supported ops
+/// that read dst; ops of other kinds stop it. Throws usage_error for ids that the graph does not have.
 void rewrite(graph &g, const new_shapes &shapes);
 void rewrite(graph &g, const new_attributes &attributes);
 
-/// The values of --in-shapes and --op-attrs that were given last.
+/// The latest values of --in-shapes and --op-attrs.
 class rewrites {
   public:
-    /// Comma lists. Throw usage_error, changing nothing.
+    /// Take a comma list. Throw usage_error, changing nothing.
     void set_in_shapes(std::string_view list);
     void set_op_attrs(std::string_view list);
 
-    /// The graph as each combination of them makes it. Throws usage_error.
+    /// One graph for each combination of values. Throws usage_error.
     std::vector<graph> apply(const graph &g) const;
 
   private:

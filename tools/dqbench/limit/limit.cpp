@@ -17,7 +17,7 @@ const instruction_set &set_of(isa value) {
     return scalar_set;
 }
 
-/// Whether the native kernel's formulas read and write the types themselves.
+/// Whether native's microkernels load and store these types directly, without staging.
 bool is_plain(const quantization &q) {
     if (q.dir == direction::requantize) return true;
     const auto plain = [](data_type type) {
@@ -26,7 +26,7 @@ bool is_plain(const quantization &q) {
     return plain(q.src.type) && plain(q.dst.type) && q.scales.type == data_type::f32 && q.division == precision::f32;
 }
 
-/// What native stages: its bytes from and to memory, whatever the layouts.
+/// The limit of a statement that native stages: the bytes of src and dst once, in order, in any layout.
 class traffic final : public kernels::implementation {
   public:
     traffic(const quantization &q, isa value)

@@ -1,9 +1,9 @@
-// The native kernel's microkernels without the arithmetic: what they load is stored, in the way in which they
-// store it. Heads, tails, tiles and streaming are the native kernel's own.
+// The native kernel's microkernels without arithmetic: each stores what it loads. Unaligned heads, remainders, tiles
+// and non-temporal stores are the native kernel's code.
 //
-// An instruction set is the native kernel's type of primitives with those replaced that convert:
-// - load of 8-bit elements: the bytes as they are, for every quarter of a vector;
-// - pack to 8-bit elements: the four vectors joined by OR, so that no load is dropped.
+// An instruction set derives from the native kernel's primitives and replaces the conversions:
+// - load of 8-bit elements: the bytes unchanged, repeated in every quarter of a vector;
+// - pack to 8-bit elements: the OR of the four vectors, so that the compiler drops no load.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace {
 
 namespace native = dynquant::kernels::native;
 
-/// In place of a formula.
+/// Replaces a formula.
 template <typename V>
 struct no_arithmetic {
     static no_arithmetic from(const auto &) { return {}; }
@@ -54,7 +54,7 @@ void traffic(const char *src, std::int64_t src_bytes, char *dst, std::int64_t ds
     V::zero_upper();
 }
 
-/// Signs and numerics make no difference here, nor what 32 bits of src mean.
+/// One family serves all signs, numerics and 32-bit types of src: without arithmetic they do not differ.
 template <typename V>
 constexpr instruction_set set_of() {
     using enum native::kind;

@@ -5,7 +5,7 @@
 namespace dqbench::limit {
 namespace {
 
-/// A lane is a float that holds any bits.
+/// A lane is a float that carries arbitrary bits.
 struct scalar : native::scalar {
     using native::scalar::load, native::scalar::pack;
 

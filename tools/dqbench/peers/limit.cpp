@@ -1,4 +1,4 @@
-// The limit kernel beside ours.
+// The limit kernel as a peer.
 #include "peers/peer.hpp"
 #include "program.hpp"
 

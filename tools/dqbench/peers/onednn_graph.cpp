@@ -1,4 +1,4 @@
-// oneDNN Graph itself: the same program as ours.
+// oneDNN Graph as a peer: the same program as dynquant's.
 #include "peers/peer.hpp"
 
 namespace dqbench {
@@ -25,7 +25,7 @@ class onednn_graph_peer final : public peer {
   private:
     graph_program<with_onednn> program_;
     guarded_buffer *dst_;
-    std::optional<guarded_buffer> own_dst_; // where it chose a larger layout than ours
+    std::optional<guarded_buffer> own_dst_; // if oneDNN chose a larger layout than dynquant
 };
 
 } // namespace

@@ -1,4 +1,4 @@
-// oneDNN's reorder primitive with scales and zero points as attributes: what oneDNN Graph itself comes down to.
+// oneDNN's reorder primitive with scales and zero points as attributes, which oneDNN Graph lowers these ops to.
 #include <unordered_map>
 
 #include <oneapi/dnnl/dnnl.hpp>

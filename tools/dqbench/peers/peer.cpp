@@ -18,7 +18,7 @@ std::unique_ptr<peer> make(peer_kind kind, const task &t) {
 } // namespace
 
 peer_or_reason try_make_peer(peer_kind kind, const task &t) {
-    if (t.s.volume() == 0) // oneDNN 3.2 divides by zero where it has such a reorder at all
+    if (t.s.volume() == 0) // oneDNN 3.2's reorder divides by zero
         return {nullptr, false, "was not asked: the tensors have no elements"};
     try {
         auto made = make(kind, t);

@@ -1,4 +1,4 @@
-// Competitors: other ways to run the same statement on the same inputs.
+// peers/ has other implementations of a statement, one a file, which run on the same inputs as dynquant.
 #pragma once
 
 #include <memory>
@@ -14,20 +14,20 @@ namespace dqbench {
 
 class peer : public contestant {
   public:
-    /// Its dst; nothing when the layout is its own affair, or its results mean nothing.
+    /// The computed dst; nothing if its layout is opaque or its contents mean nothing.
     virtual std::optional<computed> dst() const = 0;
 };
 
-/// What a peer is asked to compute, with the threads of the arena that it is made in.
+/// What a peer computes. It uses as many threads as the TBB arena in which it is made.
 struct task {
     const statement &s;
     const parameters &drawn;
-    buffers inputs;                    // their dst is not a peer's to write
+    buffers inputs;                    // a peer must not write inputs.dst
     const dynquant::dims &dst_strides; // dynquant's
     guarded_buffer &dst;
 };
 
-/// A peer cannot state the task: "one zero point serves all channels".
+/// The peer cannot compute the statement; the text is the reason.
 struct refusal : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -37,22 +37,22 @@ struct peer_not_built : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// A peer that has run the task once, or why there is none.
+/// A peer that has run the task once, or the reason why there is none.
 struct peer_or_reason {
     std::unique_ptr<peer> instance;
     bool absent = false;
-    std::string reason = {}; // "refuses: ...", "is absent: ..."; empty when accepted
+    std::string reason = {}; // "refuses: ...", "is absent: ..."; empty if there is a peer
 };
 
 peer_or_reason try_make_peer(peer_kind kind, const task &t);
 
-/// One for each kind, each in a file of its own. They throw refusal, peer_not_built or dnnl::error.
+/// Make a peer. Throw refusal, peer_not_built or dnnl::error.
 std::unique_ptr<peer> make_limit(const task &t);
 std::unique_ptr<peer> make_onednn_graph(const task &t);
 std::unique_ptr<peer> make_onednn_reorder(const task &t);
 std::unique_ptr<peer> make_xnnpack(const task &t);
 
-/// Of a dnnl::error: "unimplemented: could not ...".
+/// The error as text: "unimplemented: could not ...".
 std::string describe(const dnnl::error &e);
 
 } // namespace dqbench

@@ -15,7 +15,7 @@ namespace {
 
 using dynquant::concat;
 
-/// XNNPACK has no names for them.
+/// The name of a status; XNNPACK has no function for it.
 const char *name_of_status(xnn_status status) {
     switch (status) {
         case xnn_status_success: return "success";
@@ -50,7 +50,7 @@ void require_statable(const task &t) {
     }
 }
 
-/// The four conversions: how each is created and given its buffers.
+/// Creates and sets up one of XNNPACK's conversions.
 template <auto create_function, auto setup_function, typename Source, typename Destination>
 struct conversion {
     static xnn_status create(float scale, std::int32_t zero_point, xnn_operator_t *made) {
@@ -91,7 +91,8 @@ class xnnpack_peer final : public peer {
 
     void execute() override { require(xnn_run_operator(operator_.get(), pool_.get()), "xnn_run_operator"); }
 
-    /// pthreadpool's workers spin for tens of milliseconds after a task, unless it says that they are not to.
+    /// pthreadpool's workers spin for tens of milliseconds after a task. A task with PTHREADPOOL_FLAG_YIELD_WORKERS
+    /// stops that.
     void park_threads() override {
         const auto nothing = [](void *, std::size_t) {};
         if (pool_)

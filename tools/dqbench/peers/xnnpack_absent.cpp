@@ -1,4 +1,4 @@
-// In place of xnnpack.cpp where XNNPACK was not found.
+// Replaces xnnpack.cpp where CMake finds no XNNPACK.
 #include "peers/peer.hpp"
 
 namespace dqbench {
