@@ -1,5 +1,5 @@
-// How fast tables of bytes are looked up, by each instruction set, in the second-level cache and beside its limit: a
-// loop that loads and stores by the same vectors. Prints a table for models/docs/prequantized_speed.md.
+// Measures lookups in tables of 256 bytes by each instruction set, with data about the size of the L2 cache. The limit
+// is a loop that loads and stores the same vectors (limit/). Prints a table for models/docs/prequantized_speed.md.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -14,7 +14,7 @@ namespace {
 
 using namespace dynquant::lookup;
 
-/// An instruction set, and its limit.
+/// The lookup of an instruction set, and a copy as its limit.
 struct method {
     const char *name;
     look_up_function look_up, copy;
@@ -56,7 +56,7 @@ double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
-/// By turns, so that both have the same neighbours. The median of many runs.
+/// Prints the median of many runs. Lookup and copy run in turns, so that both see the same load on the machine.
 void print_cell(const method &m, std::int64_t count) {
     constexpr int runs = 501;
     buffers b(count);

@@ -24,9 +24,9 @@ namespace fs = std::filesystem;
 const std::string magic = "\x93NUMPY";
 constexpr std::size_t max_rank = 12;        // oneDNN's
 constexpr std::size_t max_header = 4096;    // far more than 12 dims take
-constexpr std::int64_t max_empty = 1 << 24; // a dim that no file size vouches for
+constexpr std::int64_t max_empty = 1 << 24; // largest dim of a tensor without elements
 
-/// As headers and people call an element type.
+/// An element type's name in headers, in messages and for numpy's astype().
 struct type_names {
     const char *descr, *full, *numpy;
 };
@@ -57,11 +57,11 @@ constexpr type_names names_of<std::uint32_t> {"<u4", "little-endian uint32", "<u
 template <>
 constexpr type_names names_of<std::uint64_t> {"<u8", "little-endian uint64", "<u8"};
 
-/// The type by which the library, which knows no float16, reads and writes T.
+/// The type as which xtensor, which has no float16, reads and writes T.
 template <typename T>
 using stored_type = std::conditional_t<std::is_same_v<T, half>, std::uint16_t, T>;
 
-/// The text with one name of a type for another of the same length, in its first place.
+/// Replaces the first name of type From by that of type To, which has the same length.
 template <typename From, typename To>
 std::string replace_type_name(std::string text) {
     const std::string from = names_of<From>.descr;
@@ -88,8 +88,8 @@ std::size_t little_endian(const std::string &bytes) {
     return value;
 }
 
-/// Reads up to the data: magic, version, the header's length, and the header, a Python dictionary that
-/// is padded with spaces. Returns it without padding.
+/// Reads up to the data: magic, version, the header's length and the header, a Python dictionary padded with spaces.
+/// Returns the header without padding.
 std::string read_header(std::istream &in) {
     std::string start(magic.size(), '\0');
     in.read(start.data(), static_cast<std::streamsize>(start.size()));
@@ -102,7 +102,7 @@ std::string read_header(std::istream &in) {
     return header.erase(header.find_last_not_of(" \n") + 1);
 }
 
-/// Dims, strides, order and volume, from a header that the library reads alike.
+/// Parses order and dims. The grammar is strict, so that xtensor reads the header in the same way.
 template <typename T>
 tensor<T> parse_header(const std::string &header) {
     constexpr auto expected = names_of<T>;
@@ -129,7 +129,7 @@ tensor<T> parse_header(const std::string &header) {
     return result;
 }
 
-/// Fills in strides and volume; the shape must be that of `bytes` bytes.
+/// Sets strides and volume. Fails unless the shape takes exactly `bytes` bytes.
 template <typename T>
 void set_strides(tensor<T> &t, std::uintmax_t bytes) {
     const bool empty = std::count(t.dims.begin(), t.dims.end(), 0) > 0;
@@ -149,7 +149,7 @@ void set_strides(tensor<T> &t, std::uintmax_t bytes) {
     if (bytes > expected) fail("the shape takes ", expected, " bytes of data, the file has ", bytes);
 }
 
-/// Some bytes, then what is left of a file.
+/// A stream buffer of some bytes, followed by the rest of a file.
 class concatenated_buffer final : public std::streambuf {
   public:
     concatenated_buffer(std::string head, std::streambuf &rest)
@@ -170,8 +170,8 @@ class concatenated_buffer final : public std::streambuf {
     std::streambuf &rest_;
 };
 
-/// The header with padding that makes the low byte of its length 0: xtensor (0.24, 0.25) takes that byte
-/// as signed, and cannot read a header longer than 127 bytes otherwise.
+/// Pads the header so that the low byte of its length is 0: xtensor (0.24, 0.25) reads that byte as signed, and could
+/// not read a header longer than 127 bytes otherwise.
 std::string pad_header(std::string header) {
     const auto blocks = header.size() / 256 + 1;
     header.resize(256 * blocks - 1, ' ');
@@ -180,8 +180,7 @@ std::string pad_header(std::string header) {
 
 } // namespace
 
-// xtensor reads the tensor. It believes any header and does not notice where the data ends, so both are
-// checked before.
+// xtensor checks neither the header nor the size of the data, so both are checked before.
 template <typename T>
 tensor<T> read(const fs::path &file) {
     std::error_code code;

@@ -1,4 +1,4 @@
-// Files in NumPy's .npy format, https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+// Reads and writes NumPy's .npy files: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@ struct tensor {
 enum class half : std::uint16_t {};
 
 /// T: float, double, half, bool or an integer of 8 to 64 bits. Throws std::runtime_error with one line unless the file
-/// is a whole .npy file of that type with at most 12 dims.
+/// is a complete .npy file of this type with at most 12 dims.
 template <typename T>
 tensor<T> read(const std::filesystem::path &file);
 
-/// Files that appear complete or not at all: each is written under another name, and renamed when all
-/// are written. Both functions throw std::runtime_error with one line.
+/// Writes a set of files, of which none appears incomplete: each is written under a temporary name, and commit()
+/// renames them. Both functions throw std::runtime_error with one line.
 class new_files {
   public:
     new_files() = default;
@@ -35,7 +35,7 @@ class new_files {
     new_files &operator=(const new_files &) = delete;
     ~new_files(); // removes what was not committed
 
-    /// T: as read()'s. A folder that is missing is made.
+    /// T: as for read(). Makes missing folders.
     template <typename T>
     void write(const std::filesystem::path &file, const T *data, const std::vector<std::int64_t> &dims,
             bool fortran_order);

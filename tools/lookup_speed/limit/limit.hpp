@@ -1,4 +1,4 @@
-// The limit of a table of bytes: the same loop, which stores what it loads.
+// The limit of a table lookup: the same loop, which stores what it loads.
 #pragma once
 
 #include "layers/lookup/lookup.hpp"
