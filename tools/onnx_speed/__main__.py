@@ -1,4 +1,8 @@
-"""scripts/compare-onnxruntime: dynquant's operators in ONNX Runtime beside its own and beside Quark's library, in one run."""
+"""scripts/compare-onnxruntime: times dynquant's operators in ONNX Runtime against its own and against Quark's, in one run.
+
+Start at main(): cases.py lists the nodes, measure.py times a node, sessions.py builds its model and runs it, page.py writes the
+tables. networks.py times whole networks (--networks).
+"""
 
 import dataclasses
 import json
@@ -46,7 +50,7 @@ def main() -> int:
     if given.results:
         given.results.write_text(json.dumps([dataclasses.asdict(r) for r in results.values()]))
     if given.chart:
-        from .chart import draw  # wants matplotlib
+        from .chart import draw  # needs matplotlib
 
         draw(list(results.values()), given.chart)
     print(tables(list(results.values())))

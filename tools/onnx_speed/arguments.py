@@ -1,4 +1,4 @@
-"""What scripts/compare-onnxruntime is asked for. Needs Python alone: --help and mistakes are answered before anything is built."""
+"""The arguments of scripts/compare-onnxruntime. Needs no packages: --help and mistakes are answered before anything is built."""
 
 import argparse
 import pathlib

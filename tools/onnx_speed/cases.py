@@ -1,17 +1,20 @@
-"""What is measured: nodes, by what they do to how many elements."""
+"""The measured nodes: operators, types, granularities and sizes."""
 
 import dataclasses
 
 from onnx import TensorProto as T
 
 ONNX, QUARK = "", "com.amd.quark"
-ROWS, COLUMNS, BLOCK = 512, 512, 32  # 1 MiB of float: within the second level of caches
+ROWS, COLUMNS, BLOCK = 512, 512, 32  # 1 MiB of float: about the size of an L2 cache
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """One node. `types`: of x, the scale and y; `parameters`: the shape of scale and zero point; `goal`: how many times
-    the peer's speed is asked for; `nodes`: how many; if more than one, a chain, every second of which does the reverse."""
+    """One node, or a chain of them.
+
+    types: of x, the scale and y. parameters: the shape of scale and zero point. goal: the wanted speed as a multiple of the
+    peer's. nodes: their number; in a chain every second node is the reverse operator.
+    """
 
     name: str
     op: str
@@ -40,14 +43,14 @@ class Case:
         return f"{self.op}: {self.name}"
 
 
-# Granularities: parameters and attributes.
+# Granularities: the shape of the parameters, and attributes.
 PER_TENSOR = ((), ())
 FIRST_AXIS = ((ROWS,), (("axis", 0),))
 CHANNELS_LAST = ((COLUMNS,), (("axis", 1),))
 BLOCKS_LAST = ((ROWS, COLUMNS // BLOCK), (("axis", 1), ("block_size", BLOCK)))
 BLOCKS_FIRST = ((ROWS // BLOCK, COLUMNS), (("axis", 0), ("block_size", BLOCK)))
 
-# name, type of the real side, of the quantized side, granularity, goals of QuantizeLinear and DequantizeLinear.
+# Name, type of the real side, type of the quantized side, granularity, goals for QuantizeLinear and DequantizeLinear.
 _STANDARD = [
     ("uint8", T.FLOAT, T.UINT8, PER_TENSOR, 1.5, None),
     ("uint8, per axis, the first", T.FLOAT, T.UINT8, FIRST_AXIS, None, None),
@@ -66,7 +69,7 @@ _STANDARD = [
 ]
 _QUARK = {"uint8": T.UINT8, "int8": T.INT8, "uint16": T.UINT16, "int16": T.INT16, "uint32": T.UINT32, "int32": T.INT32,
           "float16": T.FLOAT16, "bfloat16": T.BFLOAT16}  # fmt: skip
-_CHAIN = 200  # nodes, so that what a session takes is little beside them
+_CHAIN = 200  # nodes, so that the time of the session itself does not count
 _SMALL = {"1": (1,), "256": (256,), "2 Ki": (2**11,), "4 Ki": (2**12,), "8 Ki": (2**13,)}
 _SIZES = {"64 Ki": (2**16,), "1 Mi": (2**20,), "64 Mi": (2**26,)}
 
@@ -83,7 +86,7 @@ def _standard() -> list[Case]:
 
 
 def _quark() -> list[Case]:
-    axis = (("axis", 0),)  # said, because Quark's own library and its specification have different defaults
+    axis = (("axis", 0),)  # explicit, because Quark's library and its specification have different defaults
     return [
         Case(name, f"Extended{op}Linear", (T.FLOAT, T.FLOAT, t) if op == "Quantize" else (t, T.FLOAT, T.FLOAT),
              (ROWS, COLUMNS), (), axis, QUARK)

@@ -1,6 +1,6 @@
-"""What leaving out constant folding costs nodes whose weights are an expression of constants: times, and other bits.
+"""Measures the cost of not folding constants, for nodes whose weights are an expression of constants: time and changed results.
 
-usage, from the project's folder:
+Not part of scripts/compare-onnxruntime. Usage, from the project's folder:
     DYNQUANT_ORT=build/release/src/libdynquant_ort.so PYTHONPATH=tools:tests/onnxruntime \\
         .deps/onnxruntime/bin/python -m onnx_speed.constant_folding
 """
@@ -18,7 +18,7 @@ def normal(*shape):
 
 
 def convolution():
-    """16 to 32 channels on 14 x 14, BatchNormalization behind it."""
+    """16 to 32 channels on 14 x 14, followed by BatchNormalization."""
     nodes = [
         helper.make_node("Mul", ["w", "k"], ["product"]),
         helper.make_node("Conv", ["x", "product"], ["c"], pads=[1, 1, 1, 1]),
@@ -30,7 +30,7 @@ def convolution():
 
 
 def product():
-    """8 x 256 by 256 x 256, Relu behind it."""
+    """8 x 256 by 256 x 256, followed by Relu."""
     nodes = [
         helper.make_node("Mul", ["w", "k"], ["product"]),
         helper.make_node("MatMul", ["x", "product"], ["m"]),

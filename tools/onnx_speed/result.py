@@ -1,4 +1,4 @@
-"""The figures of one node, and what they come to."""
+"""The measured times of one node, and figures computed from them."""
 
 import dataclasses
 import statistics
@@ -6,8 +6,8 @@ import statistics
 
 @dataclasses.dataclass
 class Result:
-    """Medians of each round, in seconds; none of the peer's where it has no such node, for this reason. Of chains all
-    nodes together."""
+    """ours, theirs: the median of each round, in seconds; of a chain for all nodes together. theirs is empty if the peer
+    does not support the node; refusal is the reason."""
 
     key: str
     threads: int

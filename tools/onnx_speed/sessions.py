@@ -1,4 +1,4 @@
-"""Runs a case by a library: a model of one node or a chain, bound buffers, the median of many runs."""
+"""Runs a case: builds its model of one node or a chain, binds buffers, and takes the median of many runs."""
 
 import dataclasses
 import os
@@ -14,12 +14,12 @@ from .cases import ONNX, Case
 
 BITS = {T.FLOAT: 32, T.UINT32: 32, T.INT32: 32, T.FLOAT16: 16, T.BFLOAT16: 16, T.UINT16: 16, T.INT16: 16,
         T.UINT4: 4, T.INT4: 4}  # fmt: skip
-SCALES = {4: 0.4, 8: 0.02}  # by bits of the quantized side: normally distributed x fills most of its range
+SCALES = {4: 0.4, 8: 0.02}  # by bits of the quantized type: a normally distributed x fills most of its range
 
 
 @dataclasses.dataclass(frozen=True)
 class Peer:
-    """Who computes. library: of custom operators; standard: whether they replace ONNX Runtime's own."""
+    """An implementation. library: its custom operators; standard: whether they replace ONNX Runtime's own."""
 
     name: str
     library: str | None = None
@@ -27,7 +27,7 @@ class Peer:
 
 
 def bytes_moved(case: Case) -> float:
-    """Of x, which DynamicQuantizeLinear reads twice, and y."""
+    """The bytes of x and y; DynamicQuantizeLinear reads x twice."""
     count = float(numpy.prod(case.dims))
     return count * (BITS.get(case.types[0], 8) * (2 if case.dynamic else 1) + BITS.get(case.types[2], 8)) / 8
 
@@ -88,7 +88,7 @@ def session(model: bytes, peer: Peer, threads: int, optimized: bool = True) -> o
 
 
 def input_of(case: Case, dynquant: Peer) -> onnxruntime.OrtValue:
-    """Normally distributed. What Python has no type for is made by a model."""
+    """A normally distributed x. Types that numpy lacks are made by a model."""
     values = numpy.random.default_rng(1).standard_normal(case.dims, dtype=numpy.float32)
     floats = onnxruntime.OrtValue.ortvalue_from_numpy(values)
     if case.types[0] == T.FLOAT:
@@ -107,7 +107,7 @@ class Runner:
     """A session whose buffers stay the same from run to run."""
 
     def __init__(self, case: Case, peer: Peer, threads: int, x: onnxruntime.OrtValue) -> None:
-        # Optimization would leave out most of a chain.
+        # ONNX Runtime's optimizer would remove most of a chain.
         self._session = session(model_of(case), peer, threads, optimized=case.nodes == 1)
         names = [output.name for output in self._session.get_outputs()]
         self.outputs = self._session.run_with_ort_values(names, {"x": x})

@@ -1,4 +1,9 @@
-"""scripts/prequantized: what models/docs/prequantized.md shows, made and measured on this machine."""
+"""scripts/prequantized: makes and measures on this machine what models/docs/prequantized.md shows.
+
+Start at main(), which has a function for each command. accuracy.py trains networks on handwritten digits (digits.py,
+network.py), codifies them by dqmodel and compares them with ONNX Runtime (runtime.py). speed.py times models and
+rescalings. page.py and chart.py write the results, which result.py defines.
+"""
 
 import argparse
 import subprocess
@@ -25,7 +30,7 @@ def accuracies(given: argparse.Namespace) -> None:
         outcomes.append(o)
     print(page.accuracies(outcomes))
     if given.chart:
-        from . import chart  # wants matplotlib
+        from . import chart  # needs matplotlib
 
         chart.accuracies(outcomes, given.chart)
 
@@ -42,7 +47,7 @@ def speeds(given: argparse.Namespace) -> None:
             timings.append(speed.measure(case, threads, programs, given.rounds, given.milliseconds / 1e3))
     print(page.speeds(timings))
     if given.chart:
-        from . import chart  # wants matplotlib
+        from . import chart  # needs matplotlib
 
         chart.speeds(timings, given.chart)
 

@@ -1,4 +1,4 @@
-"""The digits networks, float and codified: how accurate they are, and whether dqmodel and ONNX Runtime agree."""
+"""Accuracy of the digits networks, float and codified, and whether dqmodel and ONNX Runtime compute the same bits."""
 
 import dataclasses
 import pathlib
@@ -18,7 +18,7 @@ ACTIVATIONS = ("Relu", "Tanh", "Sigmoid")
 
 @dataclasses.dataclass(frozen=True)
 class Trained:
-    """A float network. `scores` are ONNX Runtime's, of the images to test by."""
+    """A trained float network. scores: ONNX Runtime's, of the test images."""
 
     network: str
     activation: str
@@ -27,7 +27,7 @@ class Trained:
 
 
 def variants(activation: str) -> list[Variant]:
-    """float16 is for activations that are functions of 8 bits otherwise."""
+    """Only Tanh and Sigmoid have the float16 variant; without it they are tables of 8 bits."""
     return [Variant(r, a) for r in ("1mul", "2mul") for a in (("int8",) if activation == "Relu" else ("int8", "fp16"))]
 
 
@@ -41,7 +41,7 @@ def trained(split: digits.Split) -> Iterator[Trained]:
 
 
 def write(folder: pathlib.Path) -> Iterator[pathlib.Path]:
-    """The float models, and of the images those to calibrate and to test by, with the labels of the latter."""
+    """Writes the float models, the calibration images, and the test images with their labels."""
     folder.mkdir(parents=True, exist_ok=True)
     split = digits.split()
     for name, values in (("calibration", split.calibration.images), ("test", split.test.images), ("labels", split.test.labels)):
@@ -54,14 +54,14 @@ def write(folder: pathlib.Path) -> Iterator[pathlib.Path]:
 
 
 def differing_bits(a: numpy.ndarray, b: numpy.ndarray) -> int:
-    """How many elements; all where shape or type differ."""
+    """The number of elements that differ in bits; all of them if shape or type differ."""
     if a.shape != b.shape or a.dtype != b.dtype:
         return max(a.size, b.size)
     return int((a.view(numpy.uint32) != b.view(numpy.uint32)).sum())
 
 
 def outcome(net: Trained, variant: Variant, split: digits.Split, dqmodel: DqModel) -> Outcome:
-    """Raises what onnx.checker and ONNX Runtime raise for a model that they do not take."""
+    """Raises the errors of onnx.checker and ONNX Runtime for an invalid model."""
     codified = dqmodel.codify(net.model, split.calibration.images, *variant.options)
     onnx.checker.check_model(codified, full_check=True)
     values = runtime.node_by_node(codified, {"images": split.test.images})

@@ -1,4 +1,4 @@
-"""What scripts/prequantized is asked for. Needs Python alone: --help and mistakes are answered before anything is built."""
+"""The arguments of scripts/prequantized. Needs no packages: --help and mistakes are answered before anything is built."""
 
 import argparse
 import pathlib

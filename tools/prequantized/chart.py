@@ -1,4 +1,4 @@
-"""The charts of models/docs/prequantized.md and prequantized_speed.md."""
+"""Draws the charts of models/docs/prequantized.md and prequantized_speed.md."""
 
 import pathlib
 
@@ -16,7 +16,7 @@ _STYLES = {
 
 
 def accuracies(outcomes: list[Outcome], path: pathlib.Path) -> None:
-    """A row for each network; rescalings by two Mul."""
+    """A row for each network with rescaling by two Mul."""
     figure, axes = plt.subplots(figsize=(8, 3.2))
     rows = list(dict.fromkeys(f"{o.network}, {o.activation}" for o in outcomes))[::-1]
     points: dict[str, list[tuple[float, str]]] = {label: [] for label in _STYLES}

@@ -1,4 +1,4 @@
-"""scikit-learn's handwritten digits, as one split for all networks."""
+"""scikit-learn's handwritten digits, split in the same way for all networks."""
 
 import dataclasses
 
@@ -6,12 +6,12 @@ import numpy
 from sklearn.datasets import load_digits
 
 CLASSES = 10
-SIZE = 8  # of an image, squared
+SIZE = 8  # an image has SIZE x SIZE pixels
 
 
 @dataclasses.dataclass(frozen=True)
 class Samples:
-    """Images [n, 1, 8, 8] of values from 0 to 1, and the digit that each shows."""
+    """Images [n, 1, 8, 8] with values from 0 to 1, and their digits."""
 
     images: numpy.ndarray
     labels: numpy.ndarray
@@ -28,7 +28,7 @@ class Split:
 
 
 def split() -> Split:
-    """All 1797 images: 997 to train by, 200 to calibrate by, and 600 that neither has seen."""
+    """All 1797 images: 997 for training, 200 for calibration, 600 for tests."""
     digits = load_digits()
     images = (digits.images / 16).astype(numpy.float32).reshape(-1, 1, SIZE, SIZE)
     order = numpy.random.default_rng(0).permutation(len(images))

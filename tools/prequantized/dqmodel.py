@@ -1,4 +1,4 @@
-"""The program dqmodel, as functions."""
+"""Calls the program dqmodel."""
 
 import dataclasses
 import pathlib
@@ -12,7 +12,7 @@ import onnx
 
 @dataclasses.dataclass(frozen=True)
 class RunResult:
-    """What came out, by name, and when they were asked for the median times in seconds, of a run and of reading the model."""
+    """Outputs by name. seconds, seconds_to_read: the median times of a run and of reading the model, if requested."""
 
     outputs: dict[str, numpy.ndarray]
     seconds: float | None
@@ -32,7 +32,7 @@ class DqModel:
         return done.stdout
 
     def codify(self, model: onnx.ModelProto, samples: numpy.ndarray, *options: str) -> onnx.ModelProto:
-        """The pre-quantized model of a float model."""
+        """Codifies a float model as a pre-quantized one."""
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             onnx.save(model, folder / "float.onnx")
@@ -41,7 +41,7 @@ class DqModel:
             return onnx.load(folder / "codified.onnx")
 
     def run(self, model: onnx.ModelProto, x: numpy.ndarray, *options: str) -> RunResult:
-        """The model of one input on it."""
+        """Runs a model with one input."""
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             onnx.save(model, folder / "model.onnx")

@@ -1,6 +1,6 @@
-"""Models whose integer products by constant weights ONNX Runtime adds as ONNX says, on every processor.
+"""Rewrites models so that ONNX Runtime computes integer products by constant weights exactly, on every processor.
 
-Without VNNI, ONNX Runtime's MatMulInteger adds two products of 8 bits in 16 bits, where they saturate: 2 * 255 * 127 is 32767."""
+Without VNNI, ONNX Runtime's MatMulInteger adds two products of 8 bits in 16 bits, which saturates: 2 * 255 * 127 becomes 32767."""
 
 import functools
 
@@ -28,7 +28,7 @@ def _saturates() -> bool:
 
 
 def _halves(node: onnx.NodeProto, w: numpy.ndarray) -> tuple[list[onnx.NodeProto], list[onnx.TensorProto]]:
-    """The sum of two products, by weights from -64 to 64."""
+    """Replaces a product by the sum of two, whose weights are from -64 to 64 and so cannot saturate."""
     x, name, *zero_points = node.input
     (y,) = node.output
     halves = {f"{name} for {y}, {part}": half for part, half in (("low", w >> 1), ("high", w - (w >> 1)))}
@@ -44,8 +44,8 @@ def _halves(node: onnx.NodeProto, w: numpy.ndarray) -> tuple[list[onnx.NodeProto
 
 
 def exact(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The same model, or where ONNX Runtime saturates one that says the same by weights so small that nothing does. Weights are
-    initializers, which no input replaces."""
+    """The model itself, or if ONNX Runtime saturates an equal one with smaller weights. Only initializers that no input
+    overrides are constant weights."""
     if not _saturates():
         return model
     inputs = {value.name for value in model.graph.input}

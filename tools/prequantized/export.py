@@ -1,4 +1,4 @@
-"""A network of network.py as an ONNX model of float32."""
+"""Exports a network of network.py as an ONNX model of float32."""
 
 import onnx
 from onnx import TensorProto, helper, numpy_helper
@@ -28,7 +28,7 @@ def _node(layer: Layer, x: str, name: str) -> onnx.NodeProto:
 
 
 def model_of(network: Network, name: str) -> onnx.ModelProto:
-    """From "images" [N, 1, 8, 8] to "scores" [N, 10]."""
+    """A model from "images" [N, 1, 8, 8] to "scores" [N, 10]."""
     nodes, constants, x = [], [], "images"
     for place, layer in enumerate(network, 1):
         y = "scores" if layer is network[-1] else f"{type(layer).__name__.lower()}{place}"

@@ -1,5 +1,7 @@
-"""The rescalings of a pre-quantized model as hardware does them: a multiplication by an integer and a right shift that
-rounds half to even, beside what ONNX's operators give."""
+"""Compares the rescalings of a pre-quantized model in integer arithmetic with ONNX's operators.
+
+Integer hardware multiplies by an integer and shifts right, rounding half to even.
+"""
 
 import numpy
 import onnx
@@ -9,22 +11,22 @@ from .runtime import Values
 
 
 def quant_scale_and_shift(multiplier: float) -> tuple[int, int]:
-    """The integer and N of multiplier = integer * 2^-N, exactly: floats have 24 bits."""
+    """The integer and N of multiplier = integer * 2^-N. Exact: an f32 has 24 bits."""
     numerator, denominator = float(multiplier).as_integer_ratio()
     return numerator, denominator.bit_length() - 1
 
 
 def shifted(product: numpy.ndarray, shift: int) -> numpy.ndarray:
-    """product * 2^-shift, to nearest, ties to even."""
+    """product * 2^-shift, rounded to nearest, ties to even."""
     if shift >= 62:
-        return numpy.zeros_like(product)  # the products of int32 and 24 bits are below half of it
+        return numpy.zeros_like(product)  # a product of 32 and 24 bits is below 2^61, half of the divisor
     floor, rest = product >> shift, product & ((1 << shift) - 1)
     half = (1 << shift) >> 1
     return floor + ((rest > half) | ((rest == half) & (half > 0) & (floor & 1 == 1)))
 
 
 def rescaled(sums: numpy.ndarray, multipliers: list[float], relu: bool, to: numpy.dtype) -> numpy.ndarray:
-    """By integers alone."""
+    """Rescales sums in integer arithmetic."""
     scale, shift = 1, 0
     for multiplier in multipliers:
         integer, bits = quant_scale_and_shift(multiplier)
@@ -35,7 +37,8 @@ def rescaled(sums: numpy.ndarray, multipliers: list[float], relu: bool, to: nump
 
 
 def differences(model: onnx.ModelProto, values: Values) -> Differences:
-    """`values`: all of a run. Layers have one multiplier, or Quant_scale and Quant_shift, for all channels."""
+    """Compares all rescalings of a model. values: all values of a run. Precondition: a layer has one multiplier, or Quant_scale
+    and Quant_shift, for all channels."""
     users = {name: node for node in model.graph.node for name in node.input[:1]}
     total = Differences()
     for cast in model.graph.node:

@@ -1,4 +1,4 @@
-"""Small networks and how they are trained: forward, backward and Adam, in numpy."""
+"""Small networks and their training in numpy: forward, backward and Adam (Kingma and Ba, 2014)."""
 
 import abc
 
@@ -11,7 +11,7 @@ EPOCHS, BATCH, RATE = 40, 32, 3e-3
 
 
 class Layer(abc.ABC):
-    """Remembers what it was given last, which backward goes by. `gradients` are those of `parameters`."""
+    """A layer keeps its last input for backward(), which sets the gradients of `parameters`."""
 
     def __init__(self) -> None:
         self.parameters: list[numpy.ndarray] = []
@@ -22,7 +22,7 @@ class Layer(abc.ABC):
 
     @abc.abstractmethod
     def backward(self, slope: numpy.ndarray) -> numpy.ndarray:
-        """The slope of the loss by x, from that by the result."""
+        """The gradient of the loss by x, from the gradient by the result."""
 
 
 def _random_weights(random: numpy.random.Generator, shape: tuple[int, ...], inputs: int) -> numpy.ndarray:
@@ -44,7 +44,7 @@ class Dense(Layer):
 
 
 class Convolution(Layer):
-    """3 x 3, with a border of zeros, so that images keep their size."""
+    """3 x 3, zero-padded, so that images keep their size."""
 
     def __init__(self, random: numpy.random.Generator, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class Convolution(Layer):
 
     @staticmethod
     def _windows(x: numpy.ndarray) -> numpy.ndarray:
-        """A row for each pixel: its neighbourhood."""
+        """im2col: a row for each pixel, with its 3 x 3 neighbourhood."""
         n, c, h, w = x.shape
         padded = numpy.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
         windows = numpy.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))
@@ -60,7 +60,7 @@ class Convolution(Layer):
 
     @staticmethod
     def _images(rows: numpy.ndarray, like: numpy.ndarray) -> numpy.ndarray:
-        """Of rows that hold the channels of a pixel."""
+        """Images from rows that hold the channels of a pixel."""
         n, _, h, w = like.shape
         return rows.reshape(n, h, w, -1).transpose(0, 3, 1, 2)
 
@@ -78,7 +78,7 @@ class Convolution(Layer):
 
 
 class Pool(Layer):
-    """The largest of each 2 x 2."""
+    """Max pooling, 2 x 2."""
 
     def forward(self, x: numpy.ndarray) -> numpy.ndarray:
         n, c, h, w = x.shape
@@ -101,14 +101,14 @@ class Flatten(Layer):
 
 
 class Activation(Layer):
-    """By ONNX's name of it."""
+    """An activation, named as in ONNX."""
 
     _FUNCTIONS = {
         "Relu": lambda x: numpy.maximum(x, 0),
         "Tanh": numpy.tanh,
         "Sigmoid": lambda x: 1 / (1 + numpy.exp(-x)),
     }
-    _SLOPES = {"Relu": lambda y: y > 0, "Tanh": lambda y: 1 - y * y, "Sigmoid": lambda y: y * (1 - y)}  # by the result
+    _SLOPES = {"Relu": lambda y: y > 0, "Tanh": lambda y: 1 - y * y, "Sigmoid": lambda y: y * (1 - y)}  # as functions of the result
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -152,7 +152,7 @@ def forward(network: Network, x: numpy.ndarray) -> numpy.ndarray:
 
 
 def _slope_of_loss(scores: numpy.ndarray, labels: numpy.ndarray) -> numpy.ndarray:
-    """Of the cross entropy of softmax."""
+    """The gradient of the softmax cross entropy."""
     likely = numpy.exp(scores - scores.max(axis=1, keepdims=True))
     likely /= likely.sum(axis=1, keepdims=True)
     likely[numpy.arange(len(labels)), labels] -= 1
@@ -176,7 +176,7 @@ class _Adam:
 
 
 def train(network: Network, samples: Samples) -> None:
-    """In seconds, and the same every time on the same machine: more threads would add in another order."""
+    """Trains in seconds. One thread, so that a machine gives the same weights every time: more would add in another order."""
     with threadpoolctl.threadpool_limits(1):
         _train(network, samples)
 

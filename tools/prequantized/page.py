@@ -1,4 +1,4 @@
-"""The tables of models/docs/prequantized.md and prequantized_speed.md."""
+"""Writes the tables of models/docs/prequantized.md and prequantized_speed.md."""
 
 from reporting.page import goal, ratio, table, threads_label
 

@@ -1,4 +1,4 @@
-"""What is measured, and what it comes to."""
+"""The results of accuracy.py and speed.py, and figures computed from them."""
 
 import dataclasses
 import statistics
@@ -6,7 +6,7 @@ import statistics
 
 @dataclasses.dataclass(frozen=True)
 class Variant:
-    """How a float model is codified, in the words of dqmodel's options."""
+    """How a float model is codified: values of dqmodel's options."""
 
     rescale: str
     activation: str
@@ -18,7 +18,7 @@ class Variant:
 
 @dataclasses.dataclass(frozen=True)
 class Differences:
-    """Of rescalings by integers from those of ONNX's operators, over all layers that round to 8 bits there."""
+    """Differences between rescalings in integers and by ONNX's operators, over all layers that round to 8 bits."""
 
     differing: int = 0
     elements: int = 0
@@ -30,9 +30,11 @@ class Differences:
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """Of one codified network on the images to test by. Accuracies are from 0 to 1; the rest counts the scores that are
-    not the same bits in ONNX Runtime: of dynquant's fused and node by node, both against ONNX Runtime node by node, and of
-    ONNX Runtime's own when one session has the whole model."""
+    """One codified network on the test images.
+
+    Accuracies are from 0 to 1. differing, differing_unfused, differing_session: the scores whose bits differ from ONNX
+    Runtime node by node; of dynquant with and without fused layers, and of ONNX Runtime with the whole model in one session.
+    """
 
     network: str
     activation: str
@@ -52,8 +54,8 @@ class Outcome:
 
 @dataclasses.dataclass
 class Timing:
-    """Medians of each round, in seconds. `limit`: of a program that only loads and stores, of a model with
-    many weights one that only reads these."""
+    """The median of each round, in seconds. limit: of a program that only loads and stores; for a model with many weights, of
+    one that only reads them."""
 
     name: str
     threads: int
@@ -70,5 +72,5 @@ class Timing:
         return statistics.median(self.ratios)
 
     def of_limit(self) -> float | None:
-        """How much of the limit's speed is reached."""
+        """Speed as a fraction of the limit's."""
         return statistics.median(limit / ours for limit, ours in zip(self.limit, self.ours)) if self.limit else None

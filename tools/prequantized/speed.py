@@ -1,4 +1,4 @@
-"""Pre-quantized models and their rescaling, timed beside ONNX Runtime, by turns."""
+"""Times pre-quantized models and their rescaling against ONNX Runtime, in turns."""
 
 import dataclasses
 import pathlib
@@ -14,7 +14,7 @@ from . import runtime
 from .dqmodel import DqModel
 from .result import Timing
 
-MULTIPLIER = 11184810, 2.0**-36  # Quant_scale and Quant_shift: 1/6144, by which few results saturate
+MULTIPLIER = 11184810, 2.0**-36  # Quant_scale and Quant_shift: 1/6144, with which few results saturate
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,12 +29,12 @@ class Case:
     model: onnx.ModelProto
     x: numpy.ndarray
     goal: float
-    is_rescaling: bool = False  # alone, which dqbench times
-    has_many_weights: bool = False  # whose reading is what limits it
+    is_rescaling: bool = False  # only a rescaling, which dqbench times
+    has_many_weights: bool = False  # bound by reading the weights
 
 
 class _Builder:
-    """A graph whose nodes follow one another."""
+    """Builds a graph that is a chain of nodes."""
 
     def __init__(self, dtype: type, shape: tuple[int, ...]) -> None:
         self._random = numpy.random.default_rng(1)
@@ -47,7 +47,7 @@ class _Builder:
         return self._random.integers(low, high, shape, dtype=dtype)
 
     def weights(self, *shape: int) -> numpy.ndarray:
-        """Normally distributed as those of a trained network, which a scale from the largest of them brings to int8."""
+        """Normally distributed int8 weights, as of a trained network, scaled by the largest."""
         values = self._random.standard_normal(shape)
         return numpy.rint(values * (127 / numpy.abs(values).max())).astype(numpy.int8)
 
@@ -59,7 +59,7 @@ class _Builder:
         self._last = f"y{place}"
 
     def rescale(self, bias: numpy.ndarray, relu: bool) -> None:
-        """Figures 1 and 2: with two Mul."""
+        """Adds the rescaling by two Mul, as in figures 1 and 2 of the paper (models/docs/prequantized.md)."""
         self.add("Add", bias)
         self.add("Cast", to=TensorProto.FLOAT)
         for factor in MULTIPLIER:
@@ -120,12 +120,12 @@ class _OnnxRuntime:
         self._binding.bind_ortvalue_output(name, y)
 
     def median(self, seconds: float) -> float:
-        """Of the time of a run, over at least so many seconds."""
+        """The median time of a run, over at least `seconds`."""
         return median_time(lambda: self._session.run_with_iobinding(self._binding), seconds)
 
 
 def _requantize(case: Case, threads: int, program: pathlib.Path, seconds: float) -> tuple[float, float]:
-    """Of dynquant and of its limit."""
+    """The times of dynquant and of its limit."""
     # Bias and multiplier along the last axis, as the model has the bias.
     options = ["--api=direct", "--op=Requantize", "--dt=s32:f32:s32:s8", "--qtype=per_channel", "--axis=-1"]
     shape = "x".join(map(str, case.x.shape))
@@ -134,7 +134,7 @@ def _requantize(case: Case, threads: int, program: pathlib.Path, seconds: float)
 
 
 def _model(case: Case, threads: int, dqmodel: DqModel, repeat: int, expected: numpy.ndarray) -> tuple[float, float]:
-    """Of dynquant and of reading the model's bytes."""
+    """The times of dynquant and of reading the model's bytes."""
     ran = dqmodel.run(case.model, case.x, f"--threads={threads}", f"--repeat={repeat}")
     (given,) = ran.outputs.values()
     if ran.seconds is None or ran.seconds_to_read is None or not numpy.array_equal(given, expected):
@@ -143,7 +143,7 @@ def _model(case: Case, threads: int, dqmodel: DqModel, repeat: int, expected: nu
 
 
 def measure(case: Case, threads: int, programs: Programs, rounds: int, seconds: float) -> Timing:
-    """By turns, each with its own threads: those of a session that is left would take the cores."""
+    """Measures in turns. No session outlives its turn: its threads would spin and take cores."""
     timing = Timing(case.name, threads, case.goal)
     if not case.is_rescaling:
         (expected,) = runtime.session(case.model, {"x": case.x}).values()

@@ -1,4 +1,4 @@
-"""scripts/report: measure, draw, write."""
+"""scripts/report: measures, draws the charts and writes the page."""
 
 import argparse
 import datetime
@@ -10,8 +10,8 @@ from . import charts, dqbench, floors, machine, page, python_peers
 from .measurements import Measurements, Pass
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# What each batch runs against, and by how many threads: one, all, or every power of two up to all. Peers with threads
-# of their own, which wait for work in a loop, would take the cores from each other: XNNPACK runs by one thread only.
+# The peers of each batch and its numbers of threads: one, all, or every power of two up to all. XNNPACK runs by one thread
+# only: its worker threads spin and would take cores from the other peers.
 RUNS = [
     ("perf_1_per_tensor", ("limit", "onednn_graph", "xnnpack"), "one"),
     ("perf_1_per_tensor", ("limit", "onednn_graph"), "all"),

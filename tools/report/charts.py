@@ -1,4 +1,4 @@
-"""The charts of docs/performance.md."""
+"""Draws the charts of docs/performance.md."""
 
 import pathlib
 from collections.abc import Callable
@@ -24,7 +24,7 @@ SIZES = {"4Ki": 2**12, "16Ki": 2**14, "64Ki": 2**16, "256Ki": 2**18, "1Mi": 2**2
 
 
 def _gelems(row: Row | None, peer: str | None = None) -> float | None:
-    """Ours, or a peer's."""
+    """The throughput of dynquant, or of a peer."""
     if row is None or (peer and peer not in row.peers):
         return None
     return row.gelems * row.time / row.peers[peer] if peer else row.gelems
@@ -37,7 +37,7 @@ def _line(axes: plt.Axes, label: str, points: list[tuple[float, float | None]]) 
 
 
 def _draw_side_by_side(ms: list[Measurements], draw: Callable[[plt.Axes, Measurements], None], title: str, path: pathlib.Path, size: tuple[float, float] = (8, 4.2)) -> None:
-    """One drawing for each processor, side by side, to one scale."""
+    """Draws one chart for each processor, side by side, with one scale."""
     width = size[0] if len(ms) == 1 else 0.75 * size[0] * len(ms)
     figure, all_axes = plt.subplots(1, len(ms), figsize=(width, size[1]), sharey=True, squeeze=False)
     for axes, m in zip(all_axes[0], ms):

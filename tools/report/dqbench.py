@@ -13,7 +13,7 @@ _MARK = "row"
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """A measured case. Times are medians, in milliseconds; a peer that did not run is missing."""
+    """A measured case. Times are medians, in milliseconds. peers: times; a peer that did not run is missing."""
 
     name: str
     op: str
@@ -29,7 +29,7 @@ class Row:
     peers: dict[str, float]
 
     def ratio(self, peer: str) -> float | None:
-        """The peer's time by ours."""
+        """The peer's time divided by dynquant's."""
         return self.peers[peer] / self.time if peer in self.peers and self.time > 0 else None
 
 
@@ -72,7 +72,7 @@ def parse(lines: Iterable[str]) -> list[Row]:
 def run(
     program: pathlib.Path, problems: Iterable[str], *, peers: Iterable[str] = (), threads: Iterable[int] = (1,), milliseconds: int = 60
 ) -> list[Row]:
-    """Problems as dqbench takes them: --batch=NAME, or options and shapes."""
+    """Measures problems, in dqbench's syntax: --batch=NAME, or options and shapes."""
     command = [
         str(program),
         "--mode=P",

@@ -1,4 +1,4 @@
-"""Regression floors: what a line may not fall below on a processor where it was measured. Kept in floors.json."""
+"""Regression floors in floors.json: for each processor the value that a line must reach."""
 
 import json
 import pathlib
@@ -7,23 +7,23 @@ from .lines import Line, lines
 from .measurements import Measurements
 
 FILE = pathlib.Path(__file__).with_name("floors.json")
-MARGIN = 0.1  # what shared machines differ by from run to run
+MARGIN = 0.1  # the variation between runs on a shared machine
 
 
 def load() -> dict[str, dict]:
-    """By processor: where they are from, and a figure for each line's key."""
+    """By processor: "from", the machine, and "floors", a figure for each line's key."""
     return json.loads(FILE.read_text()) if FILE.exists() else {}
 
 
 def holds(line: Line, measured: float | None, floor: float | None) -> bool | None:
-    """None: not measured, or no floor."""
+    """Whether the measured value meets its floor; None if not measured, or if there is no floor."""
     if measured is None or floor is None:
         return None
     return measured <= floor if line.less_is_better else measured >= floor
 
 
 def update(m: Measurements) -> None:
-    """Makes these figures, less the margin, the floors of their processor."""
+    """Sets the floors of the processor to these figures less the margin."""
     floors = {}
     for line in lines(m.isa):
         value = m.median(line.value)

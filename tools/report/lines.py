@@ -1,4 +1,4 @@
-"""What the page tells, as data: a line is a figure that is worked out of a pass."""
+"""The page's lines as data: each is a figure computed from a pass."""
 
 import dataclasses
 from collections.abc import Callable, Iterable
@@ -19,7 +19,7 @@ class Line:
 
     @property
     def key(self) -> str:
-        """In floors.json."""
+        """The line's key in floors.json."""
         return f"{self.section}. {self.what}"
 
 
@@ -43,7 +43,7 @@ def _of_limit(batch: str, name: str, op: str, **where: object) -> Callable[[Pass
 
 
 class Named(float):
-    """A figure that remembers whose it is."""
+    """A figure with the name of its case."""
 
     name: str
 
@@ -59,19 +59,19 @@ def _worst(ratios: Iterable[float | None]) -> float | None:
 
 
 def _worst_relative_to(batch: str, op: str, base: str, names: Iterable[str]) -> Callable[[Pass], float | None]:
-    """The least throughput of these cases, by that of the base."""
+    """The least throughput of these cases, relative to the base's."""
 
     def value(p: Pass) -> float | None:
         where = {"op": op, "threads": 1, **STRICT}
-        of = p.row(batch, base, **where)
+        reference = p.row(batch, base, **where)
         rows = [row for name in names for row in p.rows(batch, name=name, **where)]
-        return _worst(Named.of(row.gelems / of.gelems, row.name) for row in rows) if of else None
+        return _worst(Named.of(row.gelems / reference.gelems, row.name) for row in rows) if reference else None
 
     return value
 
 
 def _permuted(batch: str, op: str, names: Iterable[str]) -> Callable[[Pass], float | None]:
-    """By the limit of a dense tensor, which moves the same bytes in order."""
+    """The least throughput of these cases, relative to the limit of a dense tensor, which moves the same bytes in order."""
 
     def value(p: Pass) -> float | None:
         where = {"op": op, "threads": 1, **STRICT}
@@ -94,7 +94,7 @@ def _ratio(batch: str, name: str, peer: str, **where: object) -> Callable[[Pass]
 
 
 def _python(library: str, names: Iterable[str], op: str = Q) -> Callable[[Pass], float | None]:
-    """The least of a library's time by ours."""
+    """The least ratio of a library's time to dynquant's."""
 
     def ratio(p: Pass, name: str) -> float | None:
         row, theirs = p.row("perf_7_peers", name, op=op, **STRICT), p.python.get((library, name, op, 1))
@@ -104,7 +104,7 @@ def _python(library: str, names: Iterable[str], op: str = Q) -> Callable[[Pass],
 
 
 def _slowdown(op: str) -> Callable[[Pass], float | None]:
-    """The worst of time by all threads / time by one."""
+    """The worst ratio of the time by all threads to the time by one."""
 
     def value(p: Pass) -> float | None:
         rows = p.rows("perf_6_threads", op=op)
@@ -151,7 +151,7 @@ VECTORS = {"avx512": "AVX-512", "avx2": "AVX2"}
 
 
 def _speed(section: int, batch: str, op: str, isa: str) -> list[Line]:
-    """Parts of the limit, by instruction set and cache level."""
+    """Throughput relative to the limit, by instruction set and cache level."""
 
     def by(isa: str, size: str) -> Callable[[Pass], float | None]:
         return _of_limit(batch, size, op, isa=isa, threads=1, **STRICT)
@@ -201,7 +201,7 @@ def _shapes(section: int, batch: str, op: str) -> list[Line]:
 
 
 def lines(isa: str) -> list[Line]:
-    """Of a machine whose best instruction set is `isa`, as dqbench names it."""
+    """All lines, for a machine whose best instruction set is `isa`, in dqbench's spelling."""
     graph, direct = ({"op": Q, "api": api} for api in ("graph", "direct"))
     strict, approximate = ({"op": Q, "fpmath": rule} for rule in ("strict", "any"))
     return [

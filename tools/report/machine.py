@@ -1,4 +1,4 @@
-"""What the figures were measured on."""
+"""Describes the machine and the software of a measurement."""
 
 import os
 import pathlib
@@ -35,7 +35,7 @@ def instruction_set(cpuinfo: str) -> str:
     return "AVX2" if {"avx2", "fma", "bmi2"} <= set(flags) else "scalar"
 
 
-# By vendor and family, models from .. to. AMD's guides of revisions; Intel's Software Developer's Manual, volume 4.
+# By vendor and family: ranges of models, inclusive. Sources: AMD's revision guides; Intel's Software Developer's Manual, volume 4.
 _PROCESSORS = {
     ("AuthenticAMD", 25): [(0x00, 0x0F, "Zen 3"), (0x10, 0x1F, "Zen 4"), (0x20, 0x5F, "Zen 3"), (0x60, 0x7F, "Zen 4"), (0xA0, 0xAF, "Zen 4")],
     ("AuthenticAMD", 26): [(0x00, 0xFF, "Zen 5")],
@@ -44,7 +44,7 @@ _PROCESSORS = {
 
 
 def processor(cpuinfo: str) -> str:
-    """The microarchitecture, or what the processor calls itself."""
+    """The microarchitecture if known, else the model name."""
     vendor, family, model = (_first(rf"^{name}\s*:\s*(.*)$", cpuinfo, "0") for name in ("vendor_id", "cpu family", "model"))
     for low, high, name in _PROCESSORS.get((vendor, int(family)), []):
         if low <= int(model) <= high:
@@ -59,7 +59,7 @@ def _version(header: pathlib.Path, name: str) -> str:
 
 
 def facts(build: pathlib.Path, packages: dict[str, str]) -> dict[str, str]:
-    """Rows for the page: what, and which. `packages` are versions that others know."""
+    """Rows of the page's first table. packages: versions of Python packages."""
     cpuinfo, lscpu = _read("/proc/cpuinfo"), _output("lscpu")
     def field(name: str, text: str) -> str:
         return _first(rf"^{name}\s*:\s*(.*)$", text, "")

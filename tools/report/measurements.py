@@ -1,4 +1,4 @@
-"""All figures of a report: several passes, so that a disturbance spoils one of them and not the median."""
+"""All figures of a report: several passes, so that a disturbance affects one of them and not the median."""
 
 import dataclasses
 import json
@@ -11,13 +11,13 @@ from .dqbench import Row
 
 @dataclasses.dataclass
 class Pass:
-    """Rows of dqbench by batch, and milliseconds of libraries for Python by (library, case, op, threads)."""
+    """Rows of dqbench by batch, and milliseconds of Python libraries by (library, case, op, threads)."""
 
     batches: dict[str, list[Row]] = dataclasses.field(default_factory=dict)
     python: dict[tuple[str, str, str, int], float] = dataclasses.field(default_factory=dict)
 
     def rows(self, batch: str, **where: object) -> list[Row]:
-        """Those whose fields have these values."""
+        """The rows whose fields have these values."""
         return [
             row
             for row in self.batches.get(batch, [])
@@ -31,7 +31,7 @@ class Pass:
 
 @dataclasses.dataclass
 class Measurements:
-    processor: str  # as floors.json names it
+    processor: str  # the name in floors.json
     date: str
     machine: dict[str, str]
     threads: int
@@ -47,7 +47,7 @@ class Measurements:
         return self.processor.lower().replace(" ", "_") + ".json"
 
     def save(self, path: pathlib.Path) -> None:
-        """A line for each row."""
+        """Writes JSON with a line for each row."""
 
         def row_of(row: Row) -> str:
             return json.dumps([round(v, 7) if isinstance(v, float) else v for v in dataclasses.astuple(row)])

@@ -1,4 +1,4 @@
-"""docs/performance.md."""
+"""Writes docs/performance.md."""
 
 import pathlib
 import re
@@ -27,7 +27,7 @@ def _figure(value: float | None, unit: str) -> str:
 
 
 def _cell(line: Line, m: Measurements, known: dict[str, float]) -> str:
-    """The figure and its floor."""
+    """A figure with its floor; bold if it is beyond the floor."""
     value, floor = m.median(line.value), known.get(line.key)
     if floor is None:
         return _figure(value, line.unit)
@@ -58,7 +58,7 @@ def _section(number: int, all_lines: list[Line], ms: list[Measurements], known: 
 
 
 def floor_verdicts(m: Measurements, known: dict[str, dict]) -> list[bool]:
-    """Of each line that has a floor on this processor, whether it holds."""
+    """For each line that has a floor on this processor, whether it holds."""
     of_processor = known.get(m.processor, {}).get("floors", {})
     verdicts = (floors.holds(line, m.median(line.value), of_processor.get(line.key)) for line in lines(m.isa))
     return [verdict for verdict in verdicts if verdict is not None]

@@ -1,5 +1,6 @@
-"""Libraries that are called from Python, on dqbench's statements: medians of calls, which take some microseconds more
-than the library itself. ONNX Runtime runs one-node models with bound buffers; pi-quant knows per tensor only."""
+"""Times libraries that are called from Python, on dqbench's statements. Figures are medians of calls, which take some
+microseconds more than the library itself. ONNX Runtime runs one-node models with bound buffers; pi-quant computes per tensor
+only."""
 
 import dataclasses
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from .lines import D, Q
 
 @dataclasses.dataclass(frozen=True)
 class Statement:
-    """A case of dqbench's, by its names there. No axis: per tensor."""
+    """A case of dqbench, with its names there. axis None: per tensor."""
 
     name: str
     op: str

@@ -1,1 +1,1 @@
-"""What the programs that measure and write pages share: arguments, timing, tables and the style of charts."""
+"""Shared by tools/report, tools/onnx_speed and tools/prequantized: arguments, timing, tables and the style of charts."""

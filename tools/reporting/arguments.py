@@ -1,4 +1,4 @@
-"""What scripts are asked for. Needs Python alone, so that mistakes are answered before anything is built."""
+"""Arguments of scripts. Needs no packages, so that mistakes are answered before anything is built."""
 
 import argparse
 import math
@@ -30,11 +30,11 @@ def file(text: str) -> pathlib.Path:
     path = pathlib.Path(text)
     if not path.is_file():
         raise argparse.ArgumentTypeError(f"expected a file, given '{text}'")
-    return path.absolute()  # programs and libraries of a name alone are looked for elsewhere
+    return path.absolute()  # exec and dlopen search a bare name elsewhere
 
 
 def add_timing(parser: argparse.ArgumentParser, milliseconds: int) -> None:
-    """Threads, and how peers take turns."""
+    """Adds --threads, --rounds and --milliseconds."""
     parser.add_argument("--threads", type=one_or_more, nargs="+", metavar="N", default=sorted({1, len(os.sched_getaffinity(0))}),
                         help="a table for each number (1, and as many as there are cores)")  # fmt: skip
     parser.add_argument("--rounds", type=one_or_more, default=5, metavar="N", help="how often each takes its turn (5)")

@@ -1,4 +1,4 @@
-"""The style of all charts, SVG that is the same for the same figures, and bars of ratios."""
+"""The style of all charts, reproducible SVG, and bar charts of ratios."""
 
 import pathlib
 
@@ -12,7 +12,7 @@ plt.rcParams.update(
         "svg.hashsalt": "dynquant",
         "svg.fonttype": "none",
         "figure.figsize": (8, 4.2),
-        "figure.facecolor": "white",  # legible on a dark page too
+        "figure.facecolor": "white",  # legible on a dark page
         "axes.grid": True,
         "grid.color": "#dddddd",
         "axes.spines.top": False,
@@ -32,7 +32,7 @@ def save(figure: plt.Figure, path: pathlib.Path) -> None:
 
 
 def ratio_bars(rows: list[tuple[str, float, bool]], title: str, path: pathlib.Path, row_height: float = 0.3, log: bool = False) -> None:
-    """A bar for each (name, times as fast, whether that is enough), the first on top."""
+    """Draws a bar for each (name, ratio of speeds, whether it meets the goal), the first on top."""
     rows = rows[::-1]
     figure, axes = plt.subplots(figsize=(8, row_height * len(rows) + 1))
     axes.barh([name for name, _, _ in rows], [ratio for _, ratio, _ in rows], color=[GOOD if good else SHORT for _, _, good in rows])

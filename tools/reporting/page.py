@@ -1,14 +1,14 @@
-"""Tables of Markdown and what stands in them."""
+"""Tables in Markdown and the format of their cells."""
 
 
 def table(header: list[str], rows: list[list[str]]) -> list[str]:
-    """Its lines, and an empty one after it."""
+    """The table's lines and an empty line."""
     lines = [header, ["---"] * len(header), *rows]
     return ["|" + "|".join(line) + "|" if line[0] == "---" else "| " + " | ".join(line) + " |" for line in lines] + [""]
 
 
 def number(value: float | None, digits: int = 2) -> str:
-    """With as many digits as tell something; "-" for what was not measured."""
+    """Fewer decimals for larger values; "-" if not measured."""
     if value is None:
         return "-"
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.{digits}f}"
@@ -19,7 +19,7 @@ def threads_label(threads: int) -> str:
 
 
 def ratio(median: float, all_of_them: list[float]) -> str:
-    """How many times as fast: the median, the least and the most."""
+    """A ratio of speeds: the median, the least and the most."""
     return f"{number(median, 1)} ({number(min(all_of_them), 1)} to {number(max(all_of_them), 1)})"
 
 

@@ -1,4 +1,4 @@
-"""How long something takes."""
+"""Measures time."""
 
 import statistics
 import time
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 def median_time(run: Callable[[], object], seconds: float) -> float:
-    """Of a run, in seconds, over at least so many seconds and five runs, after three that are not counted."""
+    """The median time of a run, in seconds, over at least `seconds` and five runs, after three warm-up runs."""
     for _ in range(3):
         run()
     samples: list[float] = []
