@@ -17,7 +17,7 @@ int main() {
     std::vector<std::int32_t> zps = {128, 0, 20};
     std::vector<std::uint8_t> dst(src.size());
 
-    // The tensors, known by their ids, and the op that connects them.
+    // The tensors, identified by ids, and the op that connects them.
     const logical_tensor::dims shape = {2, 3}, columns = {3};
     const auto dense = logical_tensor::layout_type::strided;
     const logical_tensor x(0, type::f32, shape, dense), s(1, type::f32, columns, dense);

@@ -1,5 +1,8 @@
-// Quantizes .npy files: a float32 tensor becomes 8-bit integers, scales and zero points, through the
-// ops DynamicQuantize and DynamicDequantize of a oneDNN Graph program.
+// Quantizes .npy files: a float32 tensor becomes 8-bit integers, scales and zero points, by the ops DynamicQuantize and
+// DynamicDequantize of a oneDNN Graph program.
+//
+// Start at quantize_file(): parameters.hpp derives scales and zero points, round_trip.hpp is the graph, measure.hpp
+// times it, report.hpp prints the results.
 #include <bit>
 #include <cmath>
 #include <exception>
@@ -48,7 +51,7 @@ struct results {
         return {tensor.data.get(), p.scales.data(), p.zps.data(), integers.data(), restored.data()};
     }
 
-    std::vector<std::uint8_t> integers; // or the bytes of s8
+    std::vector<std::uint8_t> integers; // u8, or s8 as bytes
     std::vector<float> restored;
 };
 
@@ -65,7 +68,7 @@ std::int64_t count_differing(const std::vector<std::uint8_t> &a, const std::vect
     return count;
 }
 
-/// Equal are the same bits, and any two NaN.
+/// Elements are equal if their bits are, or if both are NaN.
 std::int64_t count_differing(const std::vector<float> &a, const std::vector<float> &b) {
     std::int64_t count = 0;
     for (std::size_t i = 0; i < a.size(); ++i)
@@ -74,7 +77,7 @@ std::int64_t count_differing(const std::vector<float> &a, const std::vector<floa
     return count;
 }
 
-/// Plain oneDNN Graph's two ops, each given what dynquant's was given.
+/// Runs the two ops on plain oneDNN Graph, with the inputs of dynquant's.
 std::array<peer_result, 2> measure_onednn(const report &r, const results &ours) {
     results theirs(r.tensor.volume);
     const auto memory = theirs.with(r.tensor, r.derived);
@@ -86,7 +89,7 @@ std::array<peer_result, 2> measure_onednn(const report &r, const results &ours) 
     return {quantize, dequantize};
 }
 
-/// What one scale and one zero point for all would have cost.
+/// The quality with one scale and one zero point for all channels.
 quality per_tensor_quality(statement s, const npy::tensor<float> &tensor) {
     s.axis.reset();
     const auto derived = derive(s, tensor.data.get());
@@ -133,7 +136,7 @@ void quantize_file(const fs::path &file, const arguments &given) {
     print(r);
 }
 
-/// One line on stderr; the exit status.
+/// Prints one line on stderr and returns the exit status.
 int fail(const std::string &what, int status) {
     std::cerr << "quantize_npy: " << what << '\n';
     return status;

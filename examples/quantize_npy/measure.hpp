@@ -1,4 +1,4 @@
-// Runs one op of the graph, through either API, and takes its time.
+// Times one op of the graph, through dynquant's or oneDNN's API.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace example {
 
-/// The median time of many runs, or where and why the op was refused.
+/// The median time of many runs, or the stage and the reason of a refusal.
 struct measurement {
     double seconds = 0;
     std::string kernel; // dynquant's; empty for oneDNN
@@ -22,7 +22,7 @@ double median_seconds(F f) {
     using clock = std::chrono::steady_clock;
     constexpr std::chrono::duration<double> budget(0.3);
     constexpr std::size_t least = 5, most = 1001;
-    f(); // the first run pays for cold caches
+    f(); // warms the caches
     std::vector<double> times;
     const auto start = clock::now();
     while (times.size() < least || (times.size() < most && clock::now() - start < budget)) {

@@ -7,9 +7,8 @@
 namespace example {
 namespace {
 
-/// Calls f(channel, first, last) for each run of neighbours in memory that belong to one channel. In
-/// a dense tensor, whatever the order of its dims, runs are as long as the axis' stride and the channels
-/// take turns.
+/// Calls f(channel, first, last) for each run of consecutive elements of one channel. In a dense tensor, in any order
+/// of its dims, a run is as long as the axis' stride, and runs of successive channels follow each other.
 template <typename F>
 void for_each_run(const statement &s, F f) {
     const auto volume = s.volume();
@@ -49,7 +48,7 @@ parameters derive(const statement &s, const float *src) {
         const auto [low, high] = ranges[c];
         const bool zeros = low == high;
         result.zero_channels += zeros;
-        const double smallest = std::numeric_limits<float>::min(); // the least normal float
+        const double smallest = std::numeric_limits<float>::min(); // smallest normal float
         result.scales[c] = zeros ? 1.0f : static_cast<float>(std::max((high - low) / 255, smallest));
         const double zp = lowest + std::nearbyint(-low / result.scales[c]);
         result.zps[c] = static_cast<std::int32_t>(std::clamp(zp, lowest, lowest + 255));

@@ -1,4 +1,4 @@
-// Scales and zero points for a tensor, and how well they served it.
+// Derives scales and zero points for a tensor, and measures the error of quantization.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,19 @@
 
 namespace example {
 
-/// One scale and one zero point for each channel, of asymmetric quantization: the range of its finite
-/// values and 0 is spread over all integers of the type.
+/// One scale and one zero point for each channel. Quantization is asymmetric: the range of the channel's finite values
+/// and 0 maps to all integers of the type.
 struct parameters {
     std::vector<float> scales;
     std::vector<std::int32_t> zps;
-    std::int64_t zero_channels = 0; // without a finite value but 0; their scale is 1
+    std::int64_t zero_channels = 0; // channels whose finite values are all 0; their scale is 1
     std::int64_t not_finite = 0;    // NaN and infinities in the tensor
 };
 
-/// src is dense, in the statement's strides.
+/// Precondition: src is dense, with the statement's strides.
 parameters derive(const statement &s, const float *src);
 
-/// Over the finite elements of src.
+/// Errors over the finite elements of src.
 struct quality {
     double largest_error = 0;     // in units of the channel's scale
     double signal = 0, noise = 0; // sums of squares

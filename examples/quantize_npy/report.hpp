@@ -1,4 +1,4 @@
-// What quantize_npy prints about one tensor.
+// Prints the results for one tensor.
 #pragma once
 
 #include <array>
@@ -10,10 +10,10 @@
 
 namespace example {
 
-/// Plain oneDNN Graph on one op, given the same input as dynquant.
+/// The result of plain oneDNN Graph for one op, with dynquant's input.
 struct peer_result {
     measurement measured;
-    std::int64_t differing = 0; // results that are not dynquant's
+    std::int64_t differing = 0; // results that differ from dynquant's
 };
 
 struct report {

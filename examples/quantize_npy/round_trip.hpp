@@ -1,10 +1,10 @@
-// The oneDNN Graph program: one graph of two ops,
+// The oneDNN Graph program, a graph of two ops:
 //
 //     src --- DynamicQuantize --- integers --- DynamicDequantize --- restored
 //                    |                                |
 //               scales, zps                      scales, zps
 //
-// written once for dnnl::graph and dynquant::graph, which differ in three types only.
+// One template serves dnnl::graph and dynquant::graph, which differ in three types only.
 #pragma once
 
 #include <array>
@@ -34,11 +34,11 @@ struct dynquant_graph {
     using compiled_partition = dynquant::graph::compiled_partition;
 };
 
-/// What the graph is to do: the tensor, the integer type and who shares a scale and a zero point.
+/// What the graph computes: the tensor, the integer type and the granularity of scales and zero points.
 struct statement {
     std::vector<std::int64_t> dims, strides;
     data_type integers = data_type::u8;
-    std::optional<std::int64_t> axis; // per channel along it, maybe counted from the end; none: per tensor
+    std::optional<std::int64_t> axis; // of the channels, maybe negative; none: per tensor
 
     std::size_t position() const { // of the axis, counted from the start
         return static_cast<std::size_t>(*axis < 0 ? *axis + std::ssize(dims) : *axis);
@@ -63,7 +63,7 @@ struct buffers {
 template <typename Api>
 class round_trip {
   public:
-    /// Builds the graph. Like the other members, throws dnnl::error when it is refused.
+    /// Builds the graph. All members throw dnnl::error on a refusal.
     round_trip(const statement &s, const buffers &memory)
         : engine_(dnnl::engine::kind::cpu, 0)
         , stream_(engine_)
@@ -89,7 +89,7 @@ class round_trip {
         }
     }
 
-    /// The kernel and instruction set that compute a compiled op; oneDNN's API has no such question.
+    /// The kernel and instruction set of a compiled op; empty for oneDNN, whose API has no such query.
     std::string kernel(op_id op) const {
         const auto &compiled = steps_[static_cast<std::size_t>(op)].compiled;
         if constexpr (requires { compiled.get_info(); }) {
@@ -116,7 +116,7 @@ class round_trip {
     }
 
     static logical_tensor parameter(const statement &s, std::size_t id, data_type type) {
-        const logical_tensor::dims count {s.channels()}; // a bare {n} would be taken for a rank
+        const logical_tensor::dims count {s.channels()}; // {n} alone would select the constructor with a rank
         return {id, type, count, logical_tensor::layout_type::strided};
     }
 
