@@ -1,4 +1,4 @@
-# How every target of this project is compiled; nothing here reaches a program that links dynquant.
+# Compiler options of all targets in this project. None of them propagates to programs that link dynquant.
 
 set(CMAKE_CXX_STANDARD 20) # the implementation; the public headers are C++17
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -6,7 +6,7 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 
-# g++ otherwise fuses a multiply and an add, of intrinsics too, into one differently rounded operation.
+# g++ otherwise contracts a multiply and an add, even intrinsics, to an FMA, which rounds differently.
 add_compile_options(-ffp-contract=off)
 
 if(DYNQUANT_SANITIZE)
@@ -15,11 +15,11 @@ if(DYNQUANT_SANITIZE)
     add_link_options(-fsanitize=${sanitizers})
 endif()
 
-# Called by each target of this project; an including project's targets are its own business.
+# dynquant_set_warnings(<target>): called for each target, so that targets of an including project are not affected.
 function(dynquant_set_warnings target)
     target_compile_options(${target} PRIVATE
         -Wall -Wextra -Wpedantic -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual
         -Wold-style-cast -Wcast-align -Wimplicit-fallthrough -Wundef
-        $<IF:$<CXX_COMPILER_ID:GNU>,-Wshadow=local,-Wshadow> # g++'s plain one forbids a constructor status(status)
+        $<IF:$<CXX_COMPILER_ID:GNU>,-Wshadow=local,-Wshadow> # g++'s -Wshadow warns of a constructor status(status)
         $<$<BOOL:${DYNQUANT_WERROR}>:-Werror>)
 endfunction()

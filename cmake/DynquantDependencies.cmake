@@ -1,14 +1,13 @@
-# Finds what dynquant stands on: oneTBB (TBB::tbb) and oneDNN with its Graph API (DNNL::dnnl).
+# Finds dynquant's dependencies: oneTBB (TBB::tbb) and oneDNN with its Graph API (DNNL::dnnl).
 #
-# oneDNN is taken from where find_package looks anyway (dnnl_ROOT, CMAKE_PREFIX_PATH, the system) and
-# else from .deps/, which scripts/setup fills. DYNQUANT_ONEDNN_BUNDLED tells whether it is the latter:
-# then installing dynquant installs oneDNN with it.
+# find_package looks for oneDNN in dnnl_ROOT, CMAKE_PREFIX_PATH and the system, and then in .deps/, which scripts/setup fills.
+# DYNQUANT_ONEDNN_BUNDLED is set if it is found in .deps/: then dynquant's installation includes oneDNN.
 
 set(DYNQUANT_ONEDNN_MINIMUM 3.2)
 set(DYNQUANT_DEPS "${PROJECT_SOURCE_DIR}/.deps")
 
-# dynquant_left_out(<text>): what is left out, and for want of what. An error where nothing may be, as in CI: a test that is
-# not there does not fail.
+# dynquant_left_out(<text>): reports what is left out and which dependency is missing. With DYNQUANT_REQUIRE_ALL, as in CI, this
+# is an error, since a missing test cannot fail.
 function(dynquant_left_out text)
     if(DYNQUANT_REQUIRE_ALL)
         message(FATAL_ERROR "${text}. DYNQUANT_REQUIRE_ALL allows nothing to be left out; scripts/setup --checks provides it.")
@@ -16,10 +15,10 @@ function(dynquant_left_out text)
     message(STATUS "${text}")
 endfunction()
 
-# A project that adds this one as a subdirectory links these targets too.
+# A project that adds this one as a subdirectory needs the imported targets.
 set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
 
-# TBB first: oneDNN's own package may ask for it, with an error that tells no remedy.
+# TBB first: oneDNN's package may require it, and its error names no remedy.
 find_package(TBB CONFIG QUIET COMPONENTS tbb)
 if(NOT TBB_FOUND)
     message(FATAL_ERROR "oneTBB was not found. Run scripts/setup, or install the package libtbb-dev.")
@@ -40,7 +39,7 @@ if(DYNQUANT_GRAPH)
             "(Debian 13 has 3.7, Debian 12 has 2.6); or name an installation with -Ddnnl_ROOT=<prefix>.")
     endif()
 
-    # oneDNN can be built without Graph: then it lacks the functions, and its headers may be there all the same.
+    # A oneDNN built without Graph lacks the functions, though the headers may be installed.
     include(CheckCXXSourceCompiles)
     set(CMAKE_REQUIRED_LIBRARIES DNNL::dnnl)
     check_cxx_source_compiles("
@@ -58,7 +57,7 @@ if(DYNQUANT_GRAPH)
     cmake_path(IS_PREFIX DYNQUANT_DEPS "${dnnl_DIR}" NORMALIZE DYNQUANT_ONEDNN_BUNDLED)
     message(STATUS "oneDNN ${dnnl_VERSION} (${DNNL_CPU_RUNTIME}) in ${dnnl_DIR}; oneTBB ${TBB_VERSION}")
     set(DYNQUANT_ONEDNN_INCLUDE $<TARGET_PROPERTY:DNNL::dnnl,INTERFACE_INCLUDE_DIRECTORIES>)
-else() # types and statuses alone
+else() # only oneDNN's types and statuses are needed
     find_path(DYNQUANT_ONEDNN_INCLUDE oneapi/dnnl/dnnl_version.h
         HINTS "${dnnl_ROOT}/include" "$ENV{dnnl_ROOT}/include" PATHS "${DYNQUANT_DEPS}/include")
     set(found "none were found")
@@ -76,12 +75,12 @@ else() # types and statuses alone
     message(STATUS "oneDNN's headers in ${DYNQUANT_ONEDNN_INCLUDE}; oneTBB ${TBB_VERSION}")
 endif()
 
-# dynquant_include_onednn(<target>): oneDNN's headers, for what does not link it. As system headers, which they are where it
-# is linked: neither warnings nor clang-tidy are about them, wherever they lie.
+# dynquant_include_onednn(<target>): adds oneDNN's headers for targets that do not link it; as system headers, so that neither
+# warnings nor clang-tidy check them.
 function(dynquant_include_onednn target)
     target_include_directories(${target} SYSTEM PRIVATE ${DYNQUANT_ONEDNN_INCLUDE})
 endfunction()
 
-# Optional: libdynquant_model reads ONNX's files by it.
+# Optional: libdynquant_model parses ONNX's files with protobuf.
 find_package(Protobuf QUIET)
 set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL OFF)

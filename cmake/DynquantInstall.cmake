@@ -1,12 +1,10 @@
 # Installs the library, its headers and the CMake package `dynquant`.
 #
-# Where run-time libraries are found:
-# - oneDNN installed on the system, or anywhere else outside this tree: libdynquant records its folder
-#   when the loader does not search it anyway.
-# - oneDNN from .deps/: this source tree may go away, so its files are installed beside dynquant's:
-#   one prefix that can be moved as a whole, in which every library finds the others through $ORIGIN,
-#   and which serves a program linked by hand (-ldynquant -ldnnl) as well as one that uses CMake.
-# oneTBB always comes from the system: a process must hold exactly one.
+# How run-time libraries are found:
+# - oneDNN outside this tree: libdynquant's rpath has its folder, unless the loader searches it by default.
+# - oneDNN in .deps/: its files are installed beside dynquant's, because this source tree may be deleted. The prefix can be moved
+#   as a whole: its libraries find each other by $ORIGIN. It works for programs linked by hand (-ldynquant -ldnnl) and by CMake.
+# oneTBB always comes from the system: a process must load exactly one.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -16,7 +14,7 @@ function(dynquant_install target)
             install(DIRECTORY "${DYNQUANT_DEPS}/include/" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
         endif()
     elseif(DYNQUANT_ONEDNN_BUNDLED)
-        # oneDNN's package files expect themselves in lib/, whatever the system calls its folder.
+        # oneDNN's package files must be in lib/, even if CMAKE_INSTALL_LIBDIR is another folder.
         set(onednn_lib "${CMAKE_INSTALL_PREFIX}/lib")
         cmake_path(RELATIVE_PATH onednn_lib BASE_DIRECTORY "${CMAKE_INSTALL_FULL_LIBDIR}")
         set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/${onednn_lib}")
@@ -31,7 +29,7 @@ function(dynquant_install target)
     if(TARGET dynquant_onednn_graph)
         install(TARGETS dynquant_onednn_graph EXPORT dynquantTargets)
     endif()
-    if(TARGET dynquant_ort) # which programs load and none links
+    if(TARGET dynquant_ort) # a plug-in, which no program links
         install(TARGETS dynquant_ort LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
     endif()
     if(NOT DYNQUANT_GRAPH)
@@ -44,7 +42,7 @@ function(dynquant_install target)
     install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
     set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dynquant)
-    if(TARGET dynquant_model) # the package's component `model`; beside libdynquant, which it links
+    if(TARGET dynquant_model) # the package's component `model`; finds libdynquant by $ORIGIN
         get_target_property(run_path ${target} INSTALL_RPATH)
         get_target_property(use_link_path ${target} INSTALL_RPATH_USE_LINK_PATH)
         set_target_properties(dynquant_model PROPERTIES INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH "${use_link_path}")
@@ -64,7 +62,7 @@ function(dynquant_install target)
         "${PROJECT_BINARY_DIR}/dynquantConfigVersion.cmake" DESTINATION ${package_dir})
 endfunction()
 
-# A program, which finds the libraries from the folder beside its own.
+# dynquant_install_tool(<target>): installs a program whose rpath is the library folder, relative to its own.
 function(dynquant_install_tool target)
     cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_LIBDIR BASE_DIRECTORY "${CMAKE_INSTALL_FULL_BINDIR}" OUTPUT_VARIABLE lib)
     set(run_path "$ORIGIN/${lib}")
