@@ -81,10 +81,10 @@ std::int64_t count_differing(const std::vector<float> &a, const std::vector<floa
 std::array<peer_result, 2> measure_onednn(const report &r, const results &ours) {
     results theirs(r.tensor.volume);
     const auto memory = theirs.with(r.tensor, r.derived);
-    peer_result quantize {measure<onednn_graph>(r.asked, memory, op_id::quantize)};
+    peer_result quantize {measure<onednn_graph>(r.requested, memory, op_id::quantize)};
     quantize.differing = count_differing(theirs.integers, ours.integers);
     theirs.integers = ours.integers;
-    peer_result dequantize {measure<onednn_graph>(r.asked, memory, op_id::dequantize)};
+    peer_result dequantize {measure<onednn_graph>(r.requested, memory, op_id::dequantize)};
     dequantize.differing = count_differing(theirs.restored, ours.restored);
     return {quantize, dequantize};
 }
@@ -104,7 +104,7 @@ quality per_tensor_quality(statement s, const npy::tensor<float> &tensor) {
 }
 
 std::array<std::string, 3> write(const report &r, const results &result, const arguments &given) {
-    const auto &s = r.asked;
+    const auto &s = r.requested;
     const auto name = (given.output / fs::path(r.file).stem()).string() + "." + given.dtype;
     std::array names {name + ".npy", name + ".scales.npy", name + ".zps.npy"};
     npy::new_files files;
@@ -123,15 +123,15 @@ void quantize_file(const fs::path &file, const arguments &given) {
     report r;
     r.file = file.string();
     r.tensor = npy::read<float>(file);
-    r.asked = statement_of(r.tensor, given);
-    r.derived = derive(r.asked, r.tensor.data.get());
+    r.requested = statement_of(r.tensor, given);
+    r.derived = derive(r.requested, r.tensor.data.get());
     results result(r.tensor.volume);
     const auto memory = result.with(r.tensor, r.derived);
-    r.ops[0] = measure_dynquant(r.asked, memory, op_id::quantize);
-    r.ops[1] = measure_dynquant(r.asked, memory, op_id::dequantize);
+    r.ops[0] = measure_dynquant(r.requested, memory, op_id::quantize);
+    r.ops[1] = measure_dynquant(r.requested, memory, op_id::dequantize);
     r.written = write(r, result, given);
-    r.reached = compare(r.asked, r.tensor.data.get(), result.restored.data(), r.derived.scales);
-    if (r.asked.axis) r.per_tensor = per_tensor_quality(r.asked, r.tensor);
+    r.reached = compare(r.requested, r.tensor.data.get(), result.restored.data(), r.derived.scales);
+    if (r.requested.axis) r.per_tensor = per_tensor_quality(r.requested, r.tensor);
     r.peer = measure_onednn(r, result);
     print(r);
 }

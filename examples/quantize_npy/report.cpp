@@ -55,7 +55,7 @@ text peer(const peer_result &p, const measurement &ours, std::int64_t volume) {
 }
 
 text bytes(const report &r) {
-    const auto integers = r.tensor.volume, parameters = r.asked.channels() * 8;
+    const auto integers = r.tensor.volume, parameters = r.requested.channels() * 8;
     return std::to_string(r.tensor.volume * 4) + " -> " + std::to_string(integers + parameters) + " (integers "
             + std::to_string(integers) + ", scales and zps " + std::to_string(parameters) + ")";
 }
@@ -63,7 +63,7 @@ text bytes(const report &r) {
 } // namespace
 
 void print(const report &r) {
-    const auto &s = r.asked;
+    const auto &s = r.requested;
     std::printf("%s\n", r.file.c_str());
     line("shape", shape(s.dims) + " f32, " + (r.tensor.fortran_order ? "column-major" : "row-major"));
     line("granularity", granularity(s) + "; dst " + name_of(s.integers));

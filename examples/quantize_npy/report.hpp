@@ -19,7 +19,7 @@ struct peer_result {
 struct report {
     std::string file;
     npy::tensor<float> tensor;
-    statement asked;
+    statement requested;
     parameters derived;
     std::array<measurement, 2> ops; // by op_id
     std::array<peer_result, 2> peer;
