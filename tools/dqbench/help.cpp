@@ -64,7 +64,7 @@ the elements must stay untouched. A peer's result is compared and printed, and i
 Performance (P) runs dynquant and its peers in turns, all writing the same dst. F measures for 10 ms.
 --cache=cold takes src, the parameters and dst out of the caches before each call.
 
-Graphs in JSON are those that oneDNN dumps and benchdnn's graph driver takes, with its --in-shapes and
+Graphs in JSON are those which oneDNN dumps and benchdnn's graph driver reads, with its --in-shapes and
 --op-attrs: STRIDES is a tag (acdb) or numbers (48x1x16x4), SHAPE may be empty before it, - is rank 0, and an
 empty value of a list (",0:4x4") means the graph as it is. Each op of the four becomes one problem, with the dims,
 layouts, types and attributes of the file; the options above set the rest. Other ops are listed and not run. A new

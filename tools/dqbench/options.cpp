@@ -139,17 +139,17 @@ std::vector<option> make_table() {
             mode,
             word_option<&test_case::kernel>("kernel", "the kernel to force", how_to_run),
             word_option<&test_case::isa>("isa", "the strongest instruction set to use", how_to_run),
-            {"threads", "N", "threads to run in (0: as many as there are)", list, how_to_run,
+            {"threads", "N", "threads to run in (0: all of the machine)", list, how_to_run,
                     [](test_case &c, std::string_view value) {
                         c.threads = static_cast<int>(parse_integer(value, 0, 1024));
                     },
                     [](const test_case &c) { return c.threads == defaults.threads ? "" : std::to_string(c.threads); }},
             word_option<&test_case::api>("api", "dynquant's graph API, or prepare() and run()", how_to_run),
             word_option<&test_case::cache>("cache", "whether a call finds the buffers in the caches", how_to_run),
-            {"peer", peer_values().c_str(), "competitors for the same statement, all in the same rounds: A,B,...",
+            {"peer", peer_values().c_str(), "other libraries that run the statement in the same rounds: A,B,...",
                     single, how_to_run, [](test_case &c, std::string_view value) { c.peers = parse_peers(value); },
                     [](const test_case &c) { return join(c.peers, ','); }},
-            {"fix-times-per-prb", "N", "rounds to measure (0: until the time is over)", single, how_to_run,
+            {"fix-times-per-prb", "N", "rounds to measure (0: as the time allows)", single, how_to_run,
                     [](test_case &c, std::string_view value) {
                         c.limits.times = parse_integer(value, 0, 1'000'000'000);
                     },

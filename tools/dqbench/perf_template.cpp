@@ -103,7 +103,7 @@ struct perf_field {
 namespace {
 
 const perf_field fields[] = {
-        {"api", "the API that ours runs through", [](const subject &s) { return std::string(name_of(s.c.api)); }},
+        {"api", "the API that dynquant runs through", [](const subject &s) { return std::string(name_of(s.c.api)); }},
         {"axis", "the channels' dim",
                 [](const subject &s) { return s.c.qtype == granularity::per_channel ? std::to_string(s.c.axis) : ""; }},
         {"bw", "bytes read and written per second",
@@ -125,7 +125,7 @@ const perf_field fields[] = {
         {"idx", "the number of the case", [](const subject &s) { return std::to_string(s.index); }},
         {"isa", "the instruction set that ran", [](const subject &s) { return s.m.ran.isa; }},
         {"kernel", "the kernel that ran", [](const subject &s) { return std::string(kernel_that_ran(s.c, s.m.ran)); }},
-        {"limit", "percent of the limit: 100 times the limit kernel's time by ours, with --peer=limit",
+        {"limit", "percent of the limit: 100 times the limit kernel's time / dynquant's, with --peer=limit",
                 [](const subject &s) {
                     const auto *limit = s.find(peer_kind::limit);
                     const double own = s.milliseconds(s.m.own);
@@ -139,7 +139,7 @@ const perf_field fields[] = {
         {"op", "the operator", [](const subject &s) { return std::string(name_of(s.c.op)); }},
         {"params", "how parameters are drawn", [](const subject &s) { return std::string(name_of(s.c.parameters)); }},
         {"peer", "the peers, joined by /", [](const subject &s) { return join(s.c.peers, '/'); }},
-        {"peertime", "the peers' milliseconds, joined by /; %peertime:xnnpack%: that one's",
+        {"peertime", "the peers' milliseconds, joined by /; of one peer: %peertime:xnnpack%",
                 [](const subject &s) {
                     return s.join_peer_values([&](const peer_measurement &p) {
                         return p.time ? concat(s.milliseconds(*p.time)) : s.reason_without_time(p);
@@ -148,7 +148,7 @@ const perf_field fields[] = {
                 true},
         {"prb", "the arguments that run the case again", [](const subject &s) { return repro(s.c); }},
         {"qtype", "the granularity", [](const subject &s) { return std::string(name_of(s.c.qtype)); }},
-        {"ratio", "the peers' times by ours, joined by /; %ratio:xnnpack%: that one's",
+        {"ratio", "the peers' times divided by dynquant's, joined by /; of one peer: %ratio:xnnpack%",
                 [](const subject &s) {
                     return s.join_peer_values([&](const peer_measurement &p) {
                         if (p.time) return s.ratio_to(*p.time);
@@ -158,13 +158,13 @@ const perf_field fields[] = {
                 true},
         {"rule", "whose rounding", [](const subject &s) { return std::string(name_of(s.c.rule)); }},
         {"saturate", "whether floats saturate", [](const subject &s) { return std::string(name_of(s.c.saturate)); }},
-        {"spread", "the interquartile range of our times in percent of their median",
+        {"spread", "the interquartile range of dynquant's times in percent of their median",
                 [](const subject &s) {
                     const auto &own = s.m.own;
                     return own.median > 0 ? concat(100 * own.quartile_range / own.median) : "";
                 }},
         {"stag", "src's layout", [](const subject &s) { return s.c.src_layout.to_string(); }},
-        {"threads", "threads asked for", [](const subject &s) { return std::to_string(s.c.threads); }},
+        {"threads", "threads requested", [](const subject &s) { return std::to_string(s.c.threads); }},
         {"time", "milliseconds", [](const subject &s) { return concat(s.milliseconds(s.m.own)); }},
 };
 

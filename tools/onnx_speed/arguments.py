@@ -12,18 +12,18 @@ def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
         allow_abbrev=False,  # the script looks for --help
         prog="scripts/compare-onnxruntime",
-        description="dynquant's operators in ONNX Runtime beside its own and beside Quark's library, in one run.",
+        description="Times dynquant's operators in ONNX Runtime against its own and against Quark's library, in one run.",
     )
     option = result.add_argument
-    option("--networks", action="store_true", help="whole networks in place of single operators, quantized by ONNX Runtime's tools")
-    option("--only", default="", metavar="TEXT", help="nodes or networks whose name has this in it, as the tables name them")
+    option("--networks", action="store_true", help="whole networks instead of single operators, quantized by ONNX Runtime's tools")
+    option("--only", default="", metavar="TEXT", help="only nodes or networks whose name in the tables contains TEXT")
     add_timing(result, milliseconds=60)
     option("--library", type=file, metavar="FILE", default=BUILD / "src/libdynquant_ort.so",
-           help="dynquant's library for ONNX Runtime (the one that is built here)")  # fmt: skip
+           help="dynquant's library for ONNX Runtime (this tree's)")  # fmt: skip
     option("--quark", type=file, metavar="FILE", default=BUILD / "tests/differential/libquark_operators.so",
-           help="Quark's own library (the one that is built here; its operators are left out where there is none)")  # fmt: skip
-    option("--results", type=pathlib.Path, metavar="FILE", help="add the figures to those of this file, and write the tables of all")
-    option("--chart", type=pathlib.Path, metavar="FILE.svg", help="draw them too")
+           help="Quark's library (this tree's; without one its operators are left out)")  # fmt: skip
+    option("--results", type=pathlib.Path, metavar="FILE", help="merge the figures into this file, and print the tables of all its figures")
+    option("--chart", type=pathlib.Path, metavar="FILE.svg", help="also draw a chart")
     return result
 
 

@@ -117,5 +117,5 @@ class Runner:
             self._binding.bind_ortvalue_output(name, value)
 
     def median(self, seconds: float) -> float:
-        """Of the time of a run, over at least so many seconds."""
+        """The median time of a run, over at least `seconds`."""
         return median_time(lambda: self._session.run_with_iobinding(self._binding), seconds)

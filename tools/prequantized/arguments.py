@@ -11,7 +11,7 @@ TOOLS = pathlib.Path(__file__).resolve().parents[2] / "build/release/tools"
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
         prog="scripts/prequantized",
-        description="What models/docs/prequantized.md shows, made and measured on this machine.",
+        description="Makes and measures on this machine what models/docs/prequantized.md shows.",
         allow_abbrev=False,  # the script looks for --help
     )
     commands = result.add_subparsers(dest="command", required=True)
@@ -19,18 +19,18 @@ def parser() -> argparse.ArgumentParser:
     def command(name: str, text: str) -> argparse.ArgumentParser:
         return commands.add_parser(name, help=text, allow_abbrev=False)
 
-    train = command("train", "write the float models of digits, and images to calibrate and to test by")
+    train = command("train", "write the float models of digits, and their calibration and test images")
     train.add_argument("folder", type=pathlib.Path)
-    digits = command("accuracy", "the same networks, codified and run beside ONNX Runtime")
-    times = command("speed", "models and rescalings, timed beside ONNX Runtime")
-    times.add_argument("--only", default="", metavar="TEXT", help="cases whose name has this in it")
+    digits = command("accuracy", "codify the networks of digits and compare them with ONNX Runtime")
+    times = command("speed", "time models and rescalings against ONNX Runtime")
+    times.add_argument("--only", default="", metavar="TEXT", help="only cases whose name contains TEXT")
     add_timing(times, milliseconds=200)
     times.add_argument("--dqbench", type=file, metavar="PROGRAM", default=TOOLS / "dqbench/dqbench", help="(the one that is built here)")
-    tables = command("lookup", "tables of bytes, timed beside the limit of loads and stores")
+    tables = command("lookup", "time table lookups against the limit of loads and stores")
     tables.add_argument("--program", type=file, default=TOOLS / "lookup_speed/lookup_speed", help="(the one that is built here)")
     for each in (digits, times):
         each.add_argument("--dqmodel", type=file, metavar="PROGRAM", default=TOOLS.parent / "models/dqmodel/dqmodel", help="(the one that is built here)")
-        each.add_argument("--chart", type=pathlib.Path, metavar="FILE.svg", help="draw it too")
+        each.add_argument("--chart", type=pathlib.Path, metavar="FILE.svg", help="also draw a chart")
     return result
 
 

@@ -36,7 +36,7 @@ def file(text: str) -> pathlib.Path:
 def add_timing(parser: argparse.ArgumentParser, milliseconds: int) -> None:
     """Adds --threads, --rounds and --milliseconds."""
     parser.add_argument("--threads", type=one_or_more, nargs="+", metavar="N", default=sorted({1, len(os.sched_getaffinity(0))}),
-                        help="a table for each number (1, and as many as there are cores)")  # fmt: skip
-    parser.add_argument("--rounds", type=one_or_more, default=5, metavar="N", help="how often each takes its turn (5)")
+                        help="a table for each number (1 and the number of cores)")  # fmt: skip
+    parser.add_argument("--rounds", type=one_or_more, default=5, metavar="N", help="turns of each library (5)")
     parser.add_argument("--milliseconds", type=above_zero, default=milliseconds, metavar="MS",
-                        help=f"how long a turn takes at least ({milliseconds})")  # fmt: skip
+                        help=f"the least duration of a turn ({milliseconds})")  # fmt: skip
