@@ -1,13 +1,13 @@
 # Finds dynquant's dependencies: oneTBB (TBB::tbb) and oneDNN with its Graph API (DNNL::dnnl).
 #
-# find_package looks for oneDNN in dnnl_ROOT, CMAKE_PREFIX_PATH and the system, and then in .deps/, which scripts/setup fills.
-# DYNQUANT_ONEDNN_BUNDLED is set if it is found in .deps/: then dynquant's installation includes oneDNN.
+# find_package looks for oneDNN in dnnl_ROOT, CMAKE_PREFIX_PATH and the system, and then in .deps/, which scripts/setup
+# fills. DYNQUANT_ONEDNN_BUNDLED is set if it is found in .deps/: then dynquant's installation includes oneDNN.
 
 set(DYNQUANT_ONEDNN_MINIMUM 3.2)
 set(DYNQUANT_DEPS "${PROJECT_SOURCE_DIR}/.deps")
 
-# dynquant_left_out(<text>): reports what is left out and which dependency is missing. With DYNQUANT_REQUIRE_ALL, as in CI, this
-# is an error, since a missing test cannot fail.
+# dynquant_left_out(<text>): reports what is left out and which dependency is missing. With DYNQUANT_REQUIRE_ALL, as in
+# CI, this is an error, since a missing test cannot fail.
 function(dynquant_left_out text)
     if(DYNQUANT_REQUIRE_ALL)
         message(FATAL_ERROR "${text}. DYNQUANT_REQUIRE_ALL allows nothing to be left out; scripts/setup --checks provides it.")
@@ -75,8 +75,8 @@ else() # only oneDNN's types and statuses are needed
     message(STATUS "oneDNN's headers in ${DYNQUANT_ONEDNN_INCLUDE}; oneTBB ${TBB_VERSION}")
 endif()
 
-# dynquant_include_onednn(<target>): adds oneDNN's headers for targets that do not link it; as system headers, so that neither
-# warnings nor clang-tidy check them.
+# dynquant_include_onednn(<target>): adds oneDNN's headers for targets that do not link it; as system headers, so that
+# neither warnings nor clang-tidy check them.
 function(dynquant_include_onednn target)
     target_include_directories(${target} SYSTEM PRIVATE ${DYNQUANT_ONEDNN_INCLUDE})
 endfunction()

@@ -3,9 +3,9 @@
 include(CheckCXXCompilerFlag)
 check_cxx_compiler_flag(-mavx512fp16 DYNQUANT_HAS_AVX512FP16) # without it, avx512_fp16.cpp compiles to nothing
 
-# dynquant_add_isa_sources(<target> <folder> [<suffix>...]): adds scalar.cpp, avx2.cpp and avx512.cpp of a folder, and if they
-# exist avx512_vbmi.cpp and avx512_fp16.cpp. A suffix adds such files with _<suffix>, as in avx2_<suffix>.cpp. Each file is
-# compiled for the instruction set in its name.
+# dynquant_add_isa_sources(<target> <folder> [<suffix>...]): adds scalar.cpp, avx2.cpp and avx512.cpp of a folder, and
+# if they exist avx512_vbmi.cpp and avx512_fp16.cpp. A suffix adds such files with _<suffix>, as in avx2_<suffix>.cpp.
+# Each file is compiled for the instruction set in its name.
 function(dynquant_add_isa_sources target folder)
     set(scalar "")
     set(avx2 "-mavx2;-mfma;-mf16c;-mbmi2")
@@ -25,7 +25,8 @@ $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-uninitialized>") # false 
             if(set IN_LIST extensions AND NOT EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${source}")
                 continue()
             endif()
-            # -O3 in every optimized build: -O2 does not vectorize the loops that prepare parameters and transpose tiles.
+            # -O3 in every optimized build: -O2 does not vectorize the loops that prepare parameters and transpose
+            # tiles.
             set_source_files_properties(${source} PROPERTIES
                 COMPILE_OPTIONS "${${set}};$<$<NOT:$<CONFIG:Debug>>:-O3>")
             target_sources(${target} PRIVATE ${source})

@@ -1,5 +1,5 @@
-# Finds XNNPACK, whose package has no CMake file in some distributions. Sets XNNPACK_FOUND and the target XNNPACK::XNNPACK.
-# pthreadpool is needed because xnnpack.h includes its header.
+# Finds XNNPACK, whose package has no CMake file in some distributions. Sets XNNPACK_FOUND and the target
+# XNNPACK::XNNPACK. pthreadpool is needed because xnnpack.h includes its header.
 find_path(XNNPACK_INCLUDE_DIR xnnpack.h)
 find_path(PTHREADPOOL_INCLUDE_DIR pthreadpool.h)
 find_library(XNNPACK_LIBRARY XNNPACK)
