@@ -3,8 +3,8 @@
 # How run-time libraries are found:
 # - oneDNN outside this tree: libdynquant's rpath has its folder, unless the loader searches it by default.
 # - oneDNN in .deps/: its files are installed beside dynquant's, because this source tree may be deleted. The prefix can
-# be moved
-#   as a whole: its libraries find each other by $ORIGIN. It works for programs linked by hand (-ldynquant -ldnnl) and by CMake.
+#   be moved as a whole: its libraries find each other by $ORIGIN. It works for programs linked by hand (-ldynquant
+#   -ldnnl) and by CMake.
 # oneTBB always comes from the system: a process must load exactly one.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)

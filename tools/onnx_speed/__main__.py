@@ -1,7 +1,7 @@
-"""scripts/compare-onnxruntime: times dynquant's operators in ONNX Runtime against its own and against Quark's, in one run.
+"""scripts/compare-onnxruntime: times dynquant's operators in ONNX Runtime against its own and against Quark's.
 
-Start at main(): cases.py lists the nodes, measure.py times a node, sessions.py builds its model and runs it, page.py writes the
-tables. networks.py times whole networks (--networks).
+Start at main(): cases.py lists the nodes, measure.py times a node, sessions.py builds its model and runs it, page.py
+writes the tables. networks.py times whole networks (--networks).
 """
 
 import dataclasses

@@ -1,4 +1,4 @@
-"""The arguments of scripts/compare-onnxruntime. Needs no packages: --help and mistakes are answered before anything is built."""
+"""The arguments of scripts/compare-onnxruntime. Needs no packages, so that mistakes are answered before a build."""
 
 import argparse
 import pathlib

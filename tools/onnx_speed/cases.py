@@ -12,8 +12,8 @@ ROWS, COLUMNS, BLOCK = 512, 512, 32  # 1 MiB of float: about the size of an L2 c
 class Case:
     """One node, or a chain of them.
 
-    types: of x, the scale and y. parameters: the shape of scale and zero point. goal: the wanted speed as a multiple of the
-    peer's. nodes: their number; in a chain every second node is the reverse operator.
+    types: of x, the scale and y. parameters: the shape of scale and zero point. goal: the wanted speed as a multiple of
+    the peer's. nodes: their number; in a chain every second node is the reverse operator.
     """
 
     name: str

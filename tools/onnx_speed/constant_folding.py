@@ -1,4 +1,4 @@
-"""Measures the cost of not folding constants, for nodes whose weights are an expression of constants: time and changed results.
+"""Measures time and changed results without constant folding, for nodes whose weights are an expression of constants.
 
 Not part of scripts/compare-onnxruntime. Usage, from the project's folder:
     DYNQUANT_ORT=build/release/src/libdynquant_ort.so PYTHONPATH=tools:tests/onnxruntime \\

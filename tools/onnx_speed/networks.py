@@ -1,4 +1,4 @@
-"""Times whole networks, quantized statically and dynamically by ONNX Runtime's tools, with and without dynquant's library."""
+"""Times whole networks, quantized by ONNX Runtime's tools, with and without dynquant's library."""
 
 import dataclasses
 import io
@@ -74,7 +74,7 @@ class _Calibration(quantization.CalibrationDataReader):
 
 
 def _quantized(network: Network, model: onnx.ModelProto, how: str, folder: pathlib.Path) -> bytes:
-    """Quantizes to signed weights and unsigned activations; `static` puts QuantizeLinear and DequantizeLinear around operators."""
+    """Quantizes weights to int8 and activations to uint8; `static` inserts QuantizeLinear and DequantizeLinear."""
     given, prepared, path = (folder / f"{name}.onnx" for name in ("given", "prepared", "quantized"))
     onnx.save(model, given)
     quant_pre_process(given, prepared, skip_symbolic_shape=True)

@@ -6,8 +6,8 @@ import statistics
 
 @dataclasses.dataclass
 class Result:
-    """ours, theirs: the median of each round, in seconds; of a chain for all nodes together. theirs is empty if the peer
-    does not support the node; refusal is the reason."""
+    """ours, theirs: the median of each round, in seconds; of a chain for all nodes together. theirs is empty if the
+    peer does not support the node; refusal is the reason."""
 
     key: str
     threads: int

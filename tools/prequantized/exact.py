@@ -1,6 +1,7 @@
 """Rewrites models so that ONNX Runtime computes integer products by constant weights exactly, on every processor.
 
-Without VNNI, ONNX Runtime's MatMulInteger adds two products of 8 bits in 16 bits, which saturates: 2 * 255 * 127 becomes 32767."""
+Without VNNI, ONNX Runtime's MatMulInteger adds two products of 8 bits in 16 bits, which saturates: 2 * 255 * 127
+becomes 32767."""
 
 import functools
 

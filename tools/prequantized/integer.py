@@ -37,8 +37,8 @@ def rescaled(sums: numpy.ndarray, multipliers: list[float], relu: bool, to: nump
 
 
 def differences(model: onnx.ModelProto, values: Values) -> Differences:
-    """Compares all rescalings of a model. values: all values of a run. Precondition: a layer has one multiplier, or Quant_scale
-    and Quant_shift, for all channels."""
+    """Compares all rescalings of a model. values: all values of a run. Precondition: a layer has one multiplier, or
+    Quant_scale and Quant_shift, for all channels."""
     users = {name: node for node in model.graph.node for name in node.input[:1]}
     total = Differences()
     for cast in model.graph.node:

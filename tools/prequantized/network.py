@@ -176,7 +176,7 @@ class _Adam:
 
 
 def train(network: Network, samples: Samples) -> None:
-    """Trains in seconds. One thread, so that a machine gives the same weights every time: more would add in another order."""
+    """Trains in seconds, by one thread, so that the order of additions and with it the weights are reproducible."""
     with threadpoolctl.threadpool_limits(1):
         _train(network, samples)
 

@@ -33,7 +33,7 @@ class Outcome:
     """One codified network on the test images.
 
     Accuracies are from 0 to 1. differing, differing_unfused, differing_session: the scores whose bits differ from ONNX
-    Runtime node by node; of dynquant with and without fused layers, and of ONNX Runtime with the whole model in one session.
+    Runtime node by node; of dynquant with and without fused layers, and of ONNX Runtime in one session.
     """
 
     network: str
@@ -54,8 +54,8 @@ class Outcome:
 
 @dataclasses.dataclass
 class Timing:
-    """The median of each round, in seconds. limit: of a program that only loads and stores; for a model with many weights, of
-    one that only reads them."""
+    """The median of each round, in seconds. limit: of a program that only loads and stores; for a model with many
+    weights, of one that only reads them."""
 
     name: str
     threads: int

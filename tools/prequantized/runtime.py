@@ -30,8 +30,8 @@ def _run_node(node: onnx.NodeProto, like: onnx.ModelProto, values: Values) -> Va
 
 
 def node_by_node(model: onnx.ModelProto, inputs: Values) -> Values:
-    """All values, each node in its own session. In one session ONNX Runtime computes float16 in float, and removes adjacent
-    casts to float16 and back with their roundings."""
+    """All values, each node in its own session. In one session ONNX Runtime computes float16 in float, and removes
+    adjacent casts to float16 and back with their roundings."""
     graph = exact(model).graph
     values = inputs | {constant.name: numpy_helper.to_array(constant) for constant in graph.initializer}
     for node in graph.node:

@@ -10,8 +10,8 @@ from . import charts, dqbench, floors, machine, page, python_peers
 from .measurements import Measurements, Pass
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# The peers of each batch and its numbers of threads: one, all, or every power of two up to all. XNNPACK runs by one thread
-# only: its worker threads spin and would take cores from the other peers.
+# The peers of each batch and its numbers of threads: one, all, or every power of two up to all. XNNPACK runs by one
+# thread only: its worker threads spin and would take cores from the other peers.
 RUNS = [
     ("perf_1_per_tensor", ("limit", "onednn_graph", "xnnpack"), "one"),
     ("perf_1_per_tensor", ("limit", "onednn_graph"), "all"),

@@ -71,7 +71,7 @@ def _worst_relative_to(batch: str, op: str, base: str, names: Iterable[str]) -> 
 
 
 def _permuted(batch: str, op: str, names: Iterable[str]) -> Callable[[Pass], float | None]:
-    """The least throughput of these cases, relative to the limit of a dense tensor, which moves the same bytes in order."""
+    """The least throughput of these cases, relative to the limit of a dense tensor, which moves as many bytes."""
 
     def value(p: Pass) -> float | None:
         where = {"op": op, "threads": 1, **STRICT}

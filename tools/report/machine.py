@@ -35,7 +35,8 @@ def instruction_set(cpuinfo: str) -> str:
     return "AVX2" if {"avx2", "fma", "bmi2"} <= set(flags) else "scalar"
 
 
-# By vendor and family: ranges of models, inclusive. Sources: AMD's revision guides; Intel's Software Developer's Manual, volume 4.
+# By vendor and family: ranges of models, inclusive. Sources: AMD's revision guides; Intel's Software Developer's
+# Manual, volume 4.
 _PROCESSORS = {
     ("AuthenticAMD", 25): [(0x00, 0x0F, "Zen 3"), (0x10, 0x1F, "Zen 4"), (0x20, 0x5F, "Zen 3"), (0x60, 0x7F, "Zen 4"), (0xA0, 0xAF, "Zen 4")],
     ("AuthenticAMD", 26): [(0x00, 0xFF, "Zen 5")],

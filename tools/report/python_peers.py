@@ -1,6 +1,6 @@
 """Times libraries that are called from Python, on dqbench's statements. Figures are medians of calls, which take some
-microseconds more than the library itself. ONNX Runtime runs one-node models with bound buffers; pi-quant computes per tensor
-only."""
+microseconds more than the library itself. ONNX Runtime runs one-node models with bound buffers; pi-quant computes per
+tensor only."""
 
 import dataclasses
 from collections.abc import Callable

@@ -1,1 +1,1 @@
-"""Shared by tools/report, tools/onnx_speed and tools/prequantized: arguments, timing, tables and the style of charts."""
+"""Shared by report, onnx_speed and prequantized: arguments, timing, tables and the style of charts."""
