@@ -1,4 +1,4 @@
-"""scripts/prequantized: makes and measures on this machine what models/docs/prequantized.md shows.
+"""scripts/prequantized: makes and measures on this machine what the pages of models/docs show.
 
 Start at main(), which has a function for each command. accuracy.py trains networks on handwritten digits (digits.py,
 network.py), codifies them by dqmodel and compares them with ONNX Runtime (runtime.py). speed.py times models and

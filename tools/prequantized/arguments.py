@@ -11,7 +11,7 @@ TOOLS = pathlib.Path(__file__).resolve().parents[2] / "build/release/tools"
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
         prog="scripts/prequantized",
-        description="Makes and measures on this machine what models/docs/prequantized.md shows.",
+        description="Makes and measures on this machine what the pages of models/docs show.",
         allow_abbrev=False,  # the script looks for --help
     )
     commands = result.add_subparsers(dest="command", required=True)
