@@ -6,6 +6,7 @@
 #include "model/layer_product.hpp"
 #include "model/layer_rescale.hpp"
 #include "model/match.hpp"
+#include "model/operators/products.hpp"
 #include "model/plain_stages.hpp"
 #include "model/values.hpp"
 #include "quantization/shape.hpp"
@@ -16,9 +17,10 @@ namespace {
 /// A product, whose sums are in scratch memory, and their rescaling.
 class fused_layer final : public stage {
   public:
-    fused_layer(std::unique_ptr<const layers::integer_sums> product,
+    fused_layer(std::unique_ptr<const layers::integer_sums> product, std::int32_t x_zero_point,
             std::unique_ptr<const layers::layer_rescale> rescale, std::int64_t sums)
         : product_(std::move(product))
+        , x_zero_point_(x_zero_point)
         , rescale_(std::move(rescale))
         , sums_bytes_((static_cast<std::size_t>(sums) * sizeof(std::int32_t) + 63) / 64 * 64) {}
 
@@ -29,12 +31,13 @@ class fused_layer final : public stage {
     void run(const stage_arguments &args) const override {
         auto *const sums = reinterpret_cast<std::int32_t *>(args.scratch);
         auto *const rest = args.scratch + sums_bytes_;
-        product_->run(args.inputs[0], sums, rest);
+        product_->run(args.inputs[0], x_zero_point_, sums, rest);
         rescale_->run(sums, static_cast<std::uint8_t *>(args.output), rest);
     }
 
   private:
     std::unique_ptr<const layers::integer_sums> product_;
+    std::int32_t x_zero_point_;
     std::unique_ptr<const layers::layer_rescale> rescale_;
     std::size_t sums_bytes_;
 };
@@ -99,9 +102,11 @@ class fusion {
             return false;
         }
         auto multiply = make_layer_product(product, is_channels_last(product.given.inputs.front()), settings_);
-        auto rescale = make_layer_rescale(graph_, l, shape_of(l), multiply->bias(), settings_);
+        const auto x_zero_point = x_zero_point_of(product);
+        const auto bias = layers::zero_point_bias(multiply->weight_sums(), x_zero_point);
+        auto rescale = make_layer_rescale(graph_, l, shape_of(l), bias, settings_);
         const bool folded = rescale->is_folded();
-        work = std::make_unique<fused_layer>(std::move(multiply), std::move(rescale), sums);
+        work = std::make_unique<fused_layer>(std::move(multiply), x_zero_point, std::move(rescale), sums);
         return folded;
     }
 

@@ -21,12 +21,12 @@ class channels_first final : public layers::integer_sums {
         , to_last_(layers::to_channels_last(x, 1))
         , x_bytes_((static_cast<std::size_t>(*volume(x)) + 63) / 64 * 64) {}
 
-    const std::vector<std::int32_t> &bias() const override { return convolution_->bias(); }
+    const std::vector<std::int32_t> &weight_sums() const override { return convolution_->weight_sums(); }
     std::size_t scratch_bytes() const override { return x_bytes_ + convolution_->scratch_bytes(); }
 
-    void run(const void *x, std::int32_t *y, std::byte *scratch) const override {
+    void run(const void *x, std::int32_t x_zero_point, std::int32_t *y, std::byte *scratch) const override {
         to_last_.run(x, scratch);
-        convolution_->run(scratch, y, scratch + x_bytes_);
+        convolution_->run(scratch, x_zero_point, y, scratch + x_bytes_);
     }
 
   private:
@@ -41,9 +41,9 @@ class plain final : public layers::integer_sums {
     plain(const op_node &n, const settings &s)
         : work_(n.schema.prepare(n, s).work) {}
 
-    const std::vector<std::int32_t> &bias() const override { return none_; }
+    const std::vector<std::int32_t> &weight_sums() const override { return none_; }
     std::size_t scratch_bytes() const override { return work_->scratch_bytes(); }
-    void run(const void *x, std::int32_t *y, std::byte *scratch) const override {
+    void run(const void *x, std::int32_t, std::int32_t *y, std::byte *scratch) const override {
         work_->run({std::span(&x, 1), y, scratch});
     }
 
@@ -99,13 +99,14 @@ std::int64_t bound_of_these(const weights_view &w, const std::vector<std::int32_
 }
 
 template <typename Problem>
-sum_bounds bounds_of(const Problem &p, const weights_view &w, const std::vector<std::int32_t> &bias) {
+sum_bounds bounds_of(
+        const Problem &p, std::int32_t x_zero_point, const weights_view &w, const std::vector<std::int32_t> &bias) {
     std::int64_t most = 128, most_bias = 0;
     for (const auto zero_point : p.w_zero_points)
         most = std::max(most, largest_difference(true, zero_point));
     for (const auto b : bias)
         most_bias = std::max(most_bias, std::abs(std::int64_t {b}));
-    const auto x = largest_difference(p.x_is_signed, p.x_zero_point), any = w.products * x * most + most_bias;
+    const auto x = largest_difference(p.x_is_signed, x_zero_point), any = w.products * x * most + most_bias;
     if (any <= std::numeric_limits<std::int32_t>::max()) return {any, any}; // no need to scan the weights
     return {any, bound_of_these(w, p.w_zero_points, x, bias)};
 }
@@ -129,11 +130,11 @@ sum_bounds bounds_of_sums(const op_node &n, const tensor *bias) {
     const std::span values(weights_of(n), n.constant(1).data.size());
     if (n.given.op_type != "ConvInteger") {
         const auto p = plan_matmul(n).problem;
-        return bounds_of(p, {values, p.inner, static_cast<std::size_t>(p.columns), false}, biases);
+        return bounds_of(p, x_zero_point_of(n), {values, p.inner, static_cast<std::size_t>(p.columns), false}, biases);
     }
     const auto p = plan_convolution(n);
     const auto products = p.channels / p.groups * *volume(p.window.kernel);
-    return bounds_of(p, {values, products, static_cast<std::size_t>(p.filters), true}, biases);
+    return bounds_of(p, x_zero_point_of(n), {values, products, static_cast<std::size_t>(p.filters), true}, biases);
 }
 
 } // namespace dynquant::models

@@ -1,89 +1,20 @@
 #include "model/window.hpp"
 
-#include <algorithm>
-
 namespace dynquant::models {
-namespace {
-
-/// Limit of all values: beyond any window, while products of two do not overflow.
-constexpr std::int64_t max_value = std::int64_t {1} << 30;
-
-std::vector<std::int64_t> values_of(
-        const op_node &n, const char *attribute, std::size_t count, std::int64_t least, std::int64_t default_value) {
-    auto values = n.integers(attribute, std::vector(count, default_value));
-    if (values.size() != count)
-        n.refuse(dnnl_invalid_arguments, "attribute '", attribute, "': expected ", count, " values, given ",
-                values.size());
-    for (const auto value : values)
-        if (value < least || value > max_value)
-            n.refuse(dnnl_invalid_arguments, "attribute '", attribute, "': expected values of ", least, " to ",
-                    max_value, ", given ", value);
-    return values;
-}
-
-/// SAME: ceil(x / stride) positions. The padding is split evenly; an odd one goes to the end or the beginning.
-void pad_same(layers::window &w, bool odd_at_begin) {
-    for (std::size_t d = 0; d < w.rank(); ++d) {
-        const auto positions = (w.x[d] + w.strides[d] - 1) / w.strides[d];
-        const auto total = std::max<std::int64_t>(0, (positions - 1) * w.strides[d] + w.covered(d) - w.x[d]);
-        w.pads_begin[d] = (total + (odd_at_begin ? 1 : 0)) / 2;
-        w.pads_end[d] = total - w.pads_begin[d];
-    }
-}
-
-void read_pads(const op_node &n, layers::window &w) {
-    const auto rank = w.rank();
-    const auto mode = n.text("auto_pad", "NOTSET");
-    const auto pads = values_of(n, "pads", 2 * rank, 0, 0);
-    if (mode == "SAME_UPPER" || mode == "SAME_LOWER") return pad_same(w, mode == "SAME_LOWER");
-    if (mode == "VALID") return;
-    if (mode != "NOTSET")
-        n.refuse(dnnl_invalid_arguments,
-                "attribute 'auto_pad': expected NOTSET, SAME_UPPER, SAME_LOWER or VALID, given '", mode, "'",
-                suggest(mode, {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"}));
-    const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(rank);
-    w.pads_begin.assign(pads.begin(), middle);
-    w.pads_end.assign(middle, pads.end());
-}
-
-/// The output extent along a dimension. ceil_mode also counts a window that ends beyond the padding, unless it begins
-/// in the end padding.
-std::int64_t positions(const layers::window &w, std::size_t d, bool ceil) {
-    const auto room = w.padded(d) - w.covered(d);
-    if (room < 0) return 0;
-    const auto whole = room / w.strides[d] + 1;
-    const bool more = ceil && room % w.strides[d] != 0 && whole * w.strides[d] < w.x[d] + w.pads_begin[d];
-    return whole + (more ? 1 : 0);
-}
-
-} // namespace
 
 layers::window window_of(const op_node &n, const dims &x, const dims &kernel) {
-    if (const auto stated = n.integers("kernel_shape", kernel); stated != kernel)
-        n.refuse(dnnl_invalid_arguments, "attribute 'kernel_shape': expected ", to_string(kernel),
-                ", as in the weights' shape, given ", to_string(stated));
-    layers::window w;
-    w.x.assign(x.begin() + 2, x.end());
-    w.kernel = kernel;
-    const auto rank = w.rank();
-    for (std::size_t d = 0; d < rank; ++d)
-        if (w.x[d] > max_value || kernel[d] < 1 || kernel[d] > max_value)
-            n.refuse(dnnl_invalid_shape, "expected extents and windows of 1 to ", max_value, ", given a window of ",
-                    to_string(kernel), " over ", to_string(w.x));
-    if (!size_in_bytes({onnx::type::uint8, kernel}))
-        n.refuse(dnnl_invalid_shape, "expected a window of a size that can be, given ", to_string(kernel));
-    w.strides = values_of(n, "strides", rank, 1, 1);
-    w.dilations = values_of(n, "dilations", rank, 1, 1);
-    w.pads_begin = w.pads_end = dims(rank, 0);
-    read_pads(n, w);
-    const bool ceil = n.integer("ceil_mode", 0) != 0;
-    for (std::size_t d = 0; d < rank; ++d) {
-        w.y.push_back(positions(w, d, ceil));
-        if (w.y.back() == 0)
-            n.refuse(dnnl_invalid_shape, "expected a window no larger than the padded tensor, given one of ",
-                    to_string(kernel), " over ", to_string(w.x));
+    layers::window_attributes given;
+    given.auto_pad = n.text("auto_pad", "NOTSET");
+    given.dilations = n.integers("dilations", {});
+    given.kernel_shape = n.integers("kernel_shape", {});
+    given.pads = n.integers("pads", {});
+    given.strides = n.integers("strides", {});
+    given.ceil = n.integer("ceil_mode", 0) != 0;
+    try {
+        return layers::make_window(given, {x.begin() + 2, x.end()}, kernel);
+    } catch (const dnnl::error &e) {
+        n.refuse(e.status, e.message);
     }
-    return w;
 }
 
 } // namespace dynquant::models

@@ -15,7 +15,7 @@ struct integer_convolution {
     bool x_is_signed = false; // s8, else u8
     std::int64_t batch = 0, groups = 1, channels = 0, filters = 0;
     layers::window window = {};
-    std::int32_t x_zero_point = 0;                // padding has this value
+    bool x_has_zero_point = false;                // else a run's is 0
     std::vector<std::int32_t> w_zero_points = {}; // none, one, or one for each filter
 };
 

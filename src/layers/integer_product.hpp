@@ -11,14 +11,13 @@ namespace dynquant::layers {
 
 class product_slice;
 
-/// y[m][n] = sum over k of (x[m][k] - x_zero_point) (w[k][n] - w_zero_points[n]), minus bias()[n].
+/// y[m][n] = sum over k of x[m][k] (w[k][n] - w_zero_points[n]).
 /// The constructor packs the weights.
 class integer_product final : public integer_sums {
   public:
     struct problem {
         bool x_is_signed = false; // s8, else u8
         std::int64_t rows = 0, inner = 0, columns = 0;
-        std::int32_t x_zero_point = 0;
         std::vector<std::int32_t> w_zero_points = {}; // none, one, or one for each column
     };
 
@@ -26,10 +25,15 @@ class integer_product final : public integer_sums {
     integer_product(const problem &p, const std::int8_t *w);
     ~integer_product() override;
 
-    const std::vector<std::int32_t> &bias() const override { return bias_; }
+    const std::vector<std::int32_t> &weight_sums() const override { return weight_sums_; }
     std::size_t scratch_bytes() const override;
-    /// x and y are row-major.
-    void run(const void *x, std::int32_t *y, std::byte *scratch) const override;
+    /// x and y are row-major. No product pads x, so its zero point makes no difference.
+    void run(const void *x, std::int32_t x_zero_point, std::int32_t *y, std::byte *scratch) const override;
+
+    /// Whether run_rows() may be called.
+    bool computes_any_rows() const;
+    /// Computes any number of rows, on this thread alone.
+    void run_rows(const std::byte *x, std::int64_t rows, std::int32_t *y) const;
 
   private:
     /// A product over `inner` elements of the inner dimension, from `begin` on.
@@ -42,14 +46,11 @@ class integer_product final : public integer_sums {
     std::size_t sums_bytes() const;
     void run_slices(const std::byte *x, std::int32_t *y, std::byte *scratch) const;
     void copy_columns(const std::byte *x, const placed_slice &of, std::byte *to) const;
-    void subtract_row_sums(const void *x, std::int32_t *y) const;
+    void subtract_row_sums(const void *x, parallel::range rows, std::int32_t *y) const;
 
     problem problem_;
-    std::vector<std::int32_t> bias_;
+    std::vector<std::int32_t> weight_sums_;
     std::vector<placed_slice> slices_; // their sums are added
 };
-
-/// Adds a bias to each row of y, wrapping.
-void add_bias(std::span<const std::int32_t> bias, std::int64_t rows, std::int32_t *y);
 
 } // namespace dynquant::layers

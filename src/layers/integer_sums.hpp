@@ -7,11 +7,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <vector>
+
+#include "parallel/parallel.hpp"
 
 namespace dynquant::layers {
 
-/// Computes the s32 sums of a layer, channels last, without the bias. Immutable.
+/// Computes the s32 sums of x times weights less their zero points, channels last. The zero point of x is not
+/// subtracted: the caller adds zero_point_bias(). Immutable.
 class integer_sums {
   public:
     integer_sums() = default;
@@ -19,11 +24,24 @@ class integer_sums {
     integer_sums &operator=(const integer_sums &) = delete;
     virtual ~integer_sums() = default;
 
-    /// The term of each channel that run() omits. The caller adds it to the sums, wrapping. Empty: all zeros.
-    virtual const std::vector<std::int32_t> &bias() const = 0;
+    /// For each channel the sum of its weights less their zero points, modulo 2^32.
+    virtual const std::vector<std::int32_t> &weight_sums() const = 0;
     virtual std::size_t scratch_bytes() const = 0;
-    /// Thread-safe; each call needs its own y and scratch.
-    virtual void run(const void *x, std::int32_t *y, std::byte *scratch) const = 0;
+    /// Pads x with its zero point. Thread-safe; each call needs its own y and scratch.
+    virtual void run(const void *x, std::int32_t x_zero_point, std::int32_t *y, std::byte *scratch) const = 0;
+
+    /// Takes the sums of some positions, numbered through all images, while they are in the second-level cache.
+    using block_consumer = std::function<void(parallel::range positions, const std::int32_t *sums)>;
+    /// Whether run_blocks() may be called in place of run().
+    virtual bool computes_blocks() const { return false; }
+    /// Calls the consumer for each block of positions, from several threads.
+    virtual void run_blocks(const void *, std::int32_t, const block_consumer &) const {}
 };
+
+/// The term of each channel that run() omits, -x_zero_point * weight_sums, modulo 2^32. Empty: all zeros.
+std::vector<std::int32_t> zero_point_bias(std::span<const std::int32_t> weight_sums, std::int32_t x_zero_point);
+
+/// Adds the bias to each row of y, wrapping.
+void add_bias(std::span<const std::int32_t> bias, std::int64_t rows, std::int32_t *y);
 
 } // namespace dynquant::layers

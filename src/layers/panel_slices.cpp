@@ -41,6 +41,7 @@ struct panel_kind {
     std::int64_t depth;    // rows of a panel are padded to a multiple of this
     bool has_compensation; // reads s8 as u8, 128 more, so that sums start at a compensation
     bool has_excess;       // see saturation_excess.hpp
+    bool takes_any_rows;
 };
 
 class panel_slice final : public product_slice {
@@ -66,6 +67,13 @@ class panel_slice final : public product_slice {
             run_by_columns(std::min<std::int64_t>(panels_, parts), x, y);
         else
             run_by_rows(std::min<std::int64_t>(p.rows, parts), x, y);
+    }
+
+    bool computes_any_rows() const override { return kind_.takes_any_rows; }
+    void run_rows(const std::byte *x, std::int64_t rows, std::int32_t *y) const override {
+        auto p = product_;
+        p.rows = rows;
+        kind_.multiply(p, x, {0, panels_}, y);
     }
 
   private:
@@ -107,9 +115,7 @@ class panel_slice final : public product_slice {
 
     void run_by_rows(std::int64_t parts, const std::byte *x, std::int32_t *y) const {
         parallel::for_each_part(product_.rows, static_cast<int>(parts), [&](parallel::range rows) {
-            auto p = product_;
-            p.rows = rows.end - rows.begin;
-            kind_.multiply(p, x + rows.begin * p.inner, {0, panels_}, y + rows.begin * p.columns);
+            run_rows(x + rows.begin * product_.inner, rows.end - rows.begin, y + rows.begin * product_.columns);
         });
     }
 
@@ -127,10 +133,10 @@ std::optional<panel_kind> few_rows_kind([[maybe_unused]] std::int64_t rows) {
     static const bool has_vnni = __builtin_cpu_supports("avx512vnni");
     if (best_isa() >= isa::avx512) {
         if (rows <= vnni_rows && has_vnni)
-            return panel_kind {avx512_vnni_multiply_panels, vnni_columns, 4, true, false};
+            return panel_kind {avx512_vnni_multiply_panels, vnni_columns, 4, true, false, false};
         if (rows <= amx_rows) {
             static const bool has_amx = request_amx();
-            if (has_amx) return panel_kind {amx_int8_multiply_panels, amx_columns, amx_depth, false, false};
+            if (has_amx) return panel_kind {amx_int8_multiply_panels, amx_columns, amx_depth, false, false, false};
         }
     }
 #endif
@@ -139,7 +145,7 @@ std::optional<panel_kind> few_rows_kind([[maybe_unused]] std::int64_t rows) {
 
 std::optional<panel_kind> any_rows_kind() {
 #if defined(__x86_64__)
-    if (best_isa() >= isa::avx2) return panel_kind {avx2_multiply_panels, avx2_columns, 4, true, true};
+    if (best_isa() >= isa::avx2) return panel_kind {avx2_multiply_panels, avx2_columns, 4, true, true, true};
 #endif
     return {};
 }

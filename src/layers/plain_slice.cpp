@@ -21,6 +21,18 @@ class plain_product_slice final : public product_slice {
             multiply(reinterpret_cast<const std::uint8_t *>(x), y);
     }
 
+    bool computes_any_rows() const override { return true; }
+    void run_rows(const std::byte *x, std::int64_t rows, std::int32_t *y) const override {
+        const auto run_typed = [&](const auto *elements) {
+            for (std::int64_t m = 0; m < rows; ++m)
+                multiply_row(elements + m * p_.inner, {0, p_.columns}, y + m * p_.columns);
+        };
+        if (p_.x_is_signed)
+            run_typed(reinterpret_cast<const std::int8_t *>(x));
+        else
+            run_typed(reinterpret_cast<const std::uint8_t *>(x));
+    }
+
   private:
     /// Splits by columns, so that each weight is read by one thread.
     template <typename Element>

@@ -22,6 +22,11 @@ class product_slice {
     virtual ~product_slice() = default;
 
     virtual void run(const std::byte *x, std::int32_t *y) const = 0;
+
+    /// Whether run_rows() may be called.
+    virtual bool computes_any_rows() const { return false; }
+    /// Computes any number of rows, on this thread alone.
+    virtual void run_rows(const std::byte *, std::int64_t, std::int32_t *) const {}
 };
 
 /// By AVX-512 VNNI or AMX, for any weights. Null for more rows than these take, and on other processors.

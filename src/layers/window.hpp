@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "dynquant/quantization.hpp"
 
@@ -41,5 +43,15 @@ struct window {
         return {begin, std::max(begin, end)};
     }
 };
+
+/// A window as ONNX's attributes state it. Empty ones are left out.
+struct window_attributes {
+    std::string auto_pad = "NOTSET";
+    std::vector<std::int64_t> dilations = {}, kernel_shape = {}, pads = {}, strides = {};
+    bool ceil = false;
+};
+
+/// Over spatial dimensions x. Throws error, whose message names the attribute and not the node, for what does not fit.
+window make_window(const window_attributes &given, const dims &x, const dims &kernel);
 
 } // namespace dynquant::layers

@@ -1,7 +1,11 @@
 #include "onnx/extremes.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <cmath>
+#include <limits>
 
+#include "parallel/float_control.hpp"
 #include "parallel/parallel.hpp"
 
 namespace dynquant::onnx {
@@ -29,12 +33,21 @@ class shared_extremes {
     std::atomic<bool> nan_ = false;
 };
 
+/// Not inlined, so that the arithmetic stays within float_control.
+[[gnu::noinline]] dynamic_parameters parameters_from(const extremes &found) {
+    if (found.nan) return {std::numeric_limits<float>::quiet_NaN(), 0};
+    const float scale = (found.high - found.low) / 255.0F;
+    const float initial = 0.0F - found.low / scale;
+    if (!(initial > 0)) return {scale, 0}; // NaN too: 0 / 0 and infinity / infinity
+    return {scale, static_cast<std::uint8_t>(std::nearbyint(std::min(initial, 255.0F)))};
+}
+
 } // namespace
 
 extremes_function extremes_function_for(isa value) {
 #if defined(__x86_64__)
-    if (value == isa::avx512) return avx512_extremes;
-    if (value == isa::avx2) return avx2_extremes;
+    if (value >= isa::avx512) return avx512_extremes;
+    if (value >= isa::avx2) return avx2_extremes;
 #endif
     return scalar_extremes;
 }
@@ -44,6 +57,11 @@ extremes find_extremes(extremes_function function, const float *x, std::int64_t 
     parallel::for_each_part(count, parallel::parts_for(count, threads),
             [&](parallel::range part) { result.add(function(x + part.begin, part.end - part.begin)); });
     return result.value();
+}
+
+dynamic_parameters compute_parameters(const extremes &found) {
+    const parallel::float_control control;
+    return parameters_from(found);
 }
 
 } // namespace dynquant::onnx

@@ -2,35 +2,13 @@
 #include "onnx/operation.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "onnx/extremes.hpp"
 #include "onnx/refusal.hpp"
-#include "parallel/float_control.hpp"
 #include "quantization/isa.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::onnx {
-namespace {
-
-struct dynamic_parameters {
-    float scale;
-    std::uint8_t zero_point;
-};
-
-/// DynamicQuantizeLinear's function body from X_Range on. Not inlined, so that the arithmetic stays within
-/// float_control.
-[[gnu::noinline]] dynamic_parameters parameters_from(const extremes &found) {
-    if (found.nan) return {std::numeric_limits<float>::quiet_NaN(), 0};
-    const float scale = (found.high - found.low) / 255.0F;
-    const float initial = 0.0F - found.low / scale;
-    if (!(initial > 0)) return {scale, 0}; // NaN too: 0 / 0 and infinity / infinity
-    return {scale, static_cast<std::uint8_t>(std::nearbyint(std::min(initial, 255.0F)))};
-}
-
-} // namespace
-
 class prepared_node {
   public:
     prepared_node(const node &n, lowering meaning, const options &opts, kernels::kernel_list kernels)
@@ -71,11 +49,6 @@ class prepared_node {
         operation_.run({args.x, &parameters.scale, &parameters.zero_point, args.y});
         *args.y_scale = parameters.scale;
         *args.y_zero_point = parameters.zero_point;
-    }
-
-    static dynamic_parameters compute_parameters(const extremes &found) {
-        const parallel::float_control control;
-        return parameters_from(found);
     }
 
     std::string label_;

@@ -11,6 +11,8 @@ class conv_integer final : public stage {
   public:
     conv_integer(const op_node &n, const layers::integer_convolution &p)
         : convolution_(layers::make_convolution(p, weights_of(n)))
+        , x_zero_point_(x_zero_point_of(n))
+        , bias_(layers::zero_point_bias(convolution_->weight_sums(), x_zero_point_))
         , x_bytes_(static_cast<std::size_t>(*volume(n.shape(0))))
         , rows_(p.batch * *volume(p.window.y))
         , to_last_(layers::to_channels_last(n.shape(0), 1))
@@ -25,8 +27,8 @@ class conv_integer final : public stage {
         auto *x = args.scratch, *y_begin = x + aligned(x_bytes_);
         auto *y = reinterpret_cast<std::int32_t *>(y_begin);
         to_last_.run(args.inputs[0], x);
-        convolution_->run(x, y, y_begin + aligned(y_bytes_));
-        layers::add_bias(convolution_->bias(), rows_, y);
+        convolution_->run(x, x_zero_point_, y, y_begin + aligned(y_bytes_));
+        layers::add_bias(bias_, rows_, y);
         from_last_.run(y, args.output);
     }
 
@@ -34,6 +36,8 @@ class conv_integer final : public stage {
     static constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
     std::unique_ptr<const layers::integer_sums> convolution_;
+    std::int32_t x_zero_point_;
+    std::vector<std::int32_t> bias_;
     std::size_t x_bytes_;
     std::int64_t rows_;
     layers::permutation to_last_, from_last_;

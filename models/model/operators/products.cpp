@@ -29,14 +29,6 @@ std::vector<std::int32_t> zero_points_of(const op_node &n, std::size_t input, co
     return zero_points;
 }
 
-std::int32_t x_zero_point_of(const op_node &n) {
-    if (n.has(x_zero_point) && n.at(x_zero_point).type != n.at(x).type)
-        n.refuse(dnnl_invalid_data_type, n.name(x_zero_point), ": expected the type of ", n.name(x), ", ",
-                onnx::name_of(n.at(x).type), ", given ", onnx::name_of(n.at(x_zero_point).type));
-    const auto zero_points = zero_points_of(n, x_zero_point, {});
-    return zero_points.empty() ? 0 : zero_points.front();
-}
-
 /// The shapes of zero points per column of MatMulInteger's weights: for all matrices, or for each. A vector is one
 /// column.
 std::vector<dims> column_shapes(const dims &weights) {
@@ -98,6 +90,14 @@ void check_workspace(const op_node &n, const layers::integer_convolution &p) {
 
 } // namespace
 
+std::int32_t x_zero_point_of(const op_node &n) {
+    if (n.has(x_zero_point) && n.at(x_zero_point).type != n.at(x).type)
+        n.refuse(dnnl_invalid_data_type, n.name(x_zero_point), ": expected the type of ", n.name(x), ", ",
+                onnx::name_of(n.at(x).type), ", given ", onnx::name_of(n.at(x_zero_point).type));
+    const auto zero_points = zero_points_of(n, x_zero_point, {});
+    return zero_points.empty() ? 0 : zero_points.front();
+}
+
 const std::int8_t *weights_of(const op_node &n) {
     return reinterpret_cast<const std::int8_t *>(n.constant(w).data.data());
 }
@@ -136,7 +136,7 @@ matrices plan_matrices(const op_node &n) {
 matmul_plan plan_matmul(const op_node &n) {
     n.constant(w); // is one
     matmul_plan plan {plan_matrices(n), {}};
-    plan.problem = {n.at(x).type == onnx::type::int8, plan.rows, plan.inner, plan.columns, x_zero_point_of(n),
+    plan.problem = {n.at(x).type == onnx::type::int8, plan.rows, plan.inner, plan.columns,
             zero_points_of(n, w_zero_point, column_shapes(n.shape(w)))};
     return plan;
 }
@@ -167,7 +167,7 @@ layers::integer_convolution plan_convolution(const op_node &n) {
                 " of shape ", to_string(from), " in ", groups, " groups, given shape ", to_string(weights));
     const dims kernel(weights.begin() + 2, weights.end());
     layers::integer_convolution p {n.at(x).type == onnx::type::int8, from[0], groups, channels, filters,
-            window_of(n, from, kernel), x_zero_point_of(n), zero_points_of(n, w_zero_point, {dims {filters}})};
+            window_of(n, from, kernel), x_zero_point_of(n) != 0, zero_points_of(n, w_zero_point, {dims {filters}})};
     check_workspace(n, p);
     return p;
 }

@@ -31,6 +31,9 @@ layers::integer_product::problem problem_of(const matmul_plan &plan, std::int64_
 /// The parameters of ConvInteger. Throws error as plan_matmul() does.
 layers::integer_convolution plan_convolution(const op_node &n);
 
+/// The constant zero point of x of MatMulInteger or ConvInteger; 0 where it is left out.
+std::int32_t x_zero_point_of(const op_node &n);
+
 /// The constant weights of MatMulInteger or ConvInteger.
 const std::int8_t *weights_of(const op_node &n);
 

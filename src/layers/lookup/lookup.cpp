@@ -26,8 +26,8 @@ bool processor_has_vbmi() {
 
 look_up_function function_for(isa most) {
 #if defined(__x86_64__)
-    if (most == isa::avx512) return processor_has_vbmi() ? avx512_vbmi_look_up : avx512_look_up;
-    if (most == isa::avx2) return avx2_look_up;
+    if (most >= isa::avx512) return processor_has_vbmi() ? avx512_vbmi_look_up : avx512_look_up;
+    if (most >= isa::avx2) return avx2_look_up;
 #endif
     return scalar_look_up;
 }

@@ -47,8 +47,7 @@ int8_primitive primitive_of(const problem &p, const std::int8_t *w) {
 class padding {
   public:
     explicit padding(const problem &p)
-        : value_(p.x_zero_point)
-        , batch_(p.batch)
+        : batch_(p.batch)
         , x_(p.window.x)
         , begin_(p.window.pads_begin)
         , padded_(p.window.x) {
@@ -61,12 +60,12 @@ class padding {
 
     std::size_t bytes() const { return static_cast<std::size_t>(batch_ * *volume(padded_)); }
 
-    void run(const void *x, std::byte *to) const {
+    void run(const void *x, std::int32_t value, std::byte *to) const {
         const auto length = x_.back(), padded_length = padded_.back(), rows = *volume(padded_) / padded_length;
         const auto parts = parallel::parts_for_items(batch_ * rows, batch_ * rows * padded_length);
         parallel::for_each_part(batch_ * rows, parts, [&](parallel::range part) {
             for (auto r = part.begin; r < part.end; ++r) {
-                std::memset(to + r * padded_length, value_, static_cast<std::size_t>(padded_length));
+                std::memset(to + r * padded_length, value, static_cast<std::size_t>(padded_length));
                 if (const auto from = source(r % rows); from >= 0)
                     std::memcpy(to + r * padded_length + begin_.back(),
                             static_cast<const std::byte *>(x) + (r / rows * *volume(x_) + from),
@@ -88,25 +87,37 @@ class padding {
         return offset;
     }
 
-    int value_;
     std::int64_t batch_;
     dims x_, begin_, padded_;
 };
 
+/// The sum of each filter's weights.
+std::vector<std::int32_t> weight_sums_of(const problem &p, const std::int8_t *w) {
+    const auto taps = p.channels / p.groups * *volume(p.window.kernel);
+    std::vector<std::int32_t> result;
+    for (std::int64_t f = 0; f < p.filters; ++f) {
+        std::int64_t sum = 0;
+        for (std::int64_t k = 0; k < taps; ++k)
+            sum += w[f * taps + k];
+        result.push_back(static_cast<std::int32_t>(static_cast<std::uint32_t>(sum)));
+    }
+    return result;
+}
+
 class direct_convolution final : public integer_sums {
   public:
-    direct_convolution(const problem &p, const std::int8_t *w, std::vector<std::int32_t> bias)
-        : bias_(std::move(bias))
-        , needs_padding_(p.x_zero_point != 0 && p.window.is_padded())
+    direct_convolution(const problem &p, const std::int8_t *w)
+        : weight_sums_(weight_sums_of(p, w))
+        , needs_padding_(p.x_has_zero_point && p.window.is_padded())
         , padding_(p)
         , primitive_(primitive_of(needs_padding_ ? padded(p) : p, w)) {}
 
-    const std::vector<std::int32_t> &bias() const override { return bias_; }
+    const std::vector<std::int32_t> &weight_sums() const override { return weight_sums_; }
     std::size_t scratch_bytes() const override { return needs_padding_ ? padding_.bytes() : 0; }
 
-    void run(const void *x, std::int32_t *y, std::byte *scratch) const override {
+    void run(const void *x, std::int32_t x_zero_point, std::int32_t *y, std::byte *scratch) const override {
         if (!needs_padding_) return primitive_.run(x, y);
-        padding_.run(x, scratch);
+        padding_.run(x, x_zero_point, scratch);
         primitive_.run(scratch, y);
     }
 
@@ -119,25 +130,11 @@ class direct_convolution final : public integer_sums {
         return p;
     }
 
-    std::vector<std::int32_t> bias_;
+    std::vector<std::int32_t> weight_sums_;
     bool needs_padding_;
     padding padding_;
     int8_primitive primitive_;
 };
-
-/// -x_zero_point times the sum of each filter's weights, wrapping.
-std::vector<std::int32_t> bias_of(const problem &p, const std::int8_t *w) {
-    if (p.x_zero_point == 0) return {};
-    const auto taps = p.channels / p.groups * *volume(p.window.kernel);
-    std::vector<std::int32_t> bias;
-    for (std::int64_t f = 0; f < p.filters; ++f) {
-        std::int64_t sum = 0;
-        for (std::int64_t k = 0; k < taps; ++k)
-            sum += w[f * taps + k];
-        bias.push_back(static_cast<std::int32_t>(static_cast<std::uint32_t>(-p.x_zero_point * sum)));
-    }
-    return bias;
-}
 
 bool is_exact(const problem &p, const std::int8_t *w) {
     const auto taps = p.channels / p.groups * *volume(p.window.kernel), filters = p.filters / p.groups;
@@ -169,7 +166,7 @@ std::unique_ptr<const integer_sums> make_direct_convolution(const problem &p, co
             || !is_exact(p, w))
         return nullptr;
     try {
-        return std::make_unique<direct_convolution>(p, w, bias_of(p, w));
+        return std::make_unique<direct_convolution>(p, w);
     } catch (const dnnl::error &e) {
         if (e.status == dnnl_unimplemented) return nullptr;
         throw;

@@ -11,8 +11,8 @@ using namespace dynquant;
 
 const instruction_set &set_of(isa value) {
 #if defined(__x86_64__)
-    if (value == isa::avx512) return avx512_set;
-    if (value == isa::avx2) return avx2_set;
+    if (value >= isa::avx512) return avx512_set;
+    if (value >= isa::avx2) return avx2_set;
 #endif
     return scalar_set;
 }

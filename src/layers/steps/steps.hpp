@@ -1,0 +1,44 @@
+// What a dynamically quantized layer does with its sums: they become floats, which steps of one element each change.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "dynquant/quantization.hpp"
+
+namespace dynquant::layers {
+
+/// One operator of ONNX in f32, rounded to nearest even. Its parameters are the caller's: one for all channels, or one
+/// for each.
+struct float_step {
+    enum class kind {
+        multiply,       // x * a
+        divide,         // x / a
+        add,            // x + a
+        clip,           // x < a ? a : x, then x > b ? b : x
+        leaky_relu,     // x < 0 ? x * a : x
+        save,           // keeps x for multiply_saved
+        multiply_saved, // x * the value that was saved last
+    };
+    kind what;
+    std::span<const float> a = {}, b = {}; // b: of clip
+};
+
+/// Sums of s32, channels last, to floats: converted, then each step in turn. The bits are those of the operators one
+/// by one, on every instruction set.
+struct float_steps_call {
+    const std::int32_t *sums;
+    std::int64_t channels;
+    const std::int32_t *bias; // one for each channel, added to the sums, wrapping; null: none
+    std::span<const float_step> steps;
+    float *y;
+    std::int64_t position_stride, channel_stride; // of y, in elements; one of them is 1
+};
+
+/// Computes positions [begin, end). One for each instruction set.
+using float_steps_function = void (*)(const float_steps_call &call, std::int64_t begin, std::int64_t end);
+extern const float_steps_function scalar_float_steps, avx2_float_steps, avx512_float_steps;
+
+float_steps_function float_steps_function_for(isa value);
+
+} // namespace dynquant::layers

@@ -1,0 +1,95 @@
+#include "layers/window.hpp"
+
+#include "quantization/shape.hpp"
+#include "quantization/text.hpp"
+
+namespace dynquant::layers {
+namespace {
+
+/// Limit of all values: beyond any window, while products of two do not overflow.
+constexpr std::int64_t max_value = std::int64_t {1} << 30;
+
+template <typename... Parts>
+[[noreturn]] void refuse(dnnl_status_t status, const Parts &...parts) {
+    throw error(status, concat(parts...));
+}
+
+std::vector<std::int64_t> values_of(const char *attribute, const std::vector<std::int64_t> &given, std::size_t count,
+        std::int64_t least, std::int64_t default_value) {
+    if (given.empty()) return std::vector(count, default_value);
+    if (given.size() != count)
+        refuse(dnnl_invalid_arguments, "attribute '", attribute, "': expected ", count, " values, given ",
+                given.size());
+    for (const auto value : given)
+        if (value < least || value > max_value)
+            refuse(dnnl_invalid_arguments, "attribute '", attribute, "': expected values of ", least, " to ", max_value,
+                    ", given ", value);
+    return given;
+}
+
+/// SAME: ceil(x / stride) positions. The padding is split evenly; an odd one goes to the end or the beginning.
+void pad_same(window &w, bool odd_at_begin) {
+    for (std::size_t d = 0; d < w.rank(); ++d) {
+        const auto positions = (w.x[d] + w.strides[d] - 1) / w.strides[d];
+        const auto total = std::max<std::int64_t>(0, (positions - 1) * w.strides[d] + w.covered(d) - w.x[d]);
+        w.pads_begin[d] = (total + (odd_at_begin ? 1 : 0)) / 2;
+        w.pads_end[d] = total - w.pads_begin[d];
+    }
+}
+
+void read_pads(const window_attributes &given, window &w) {
+    const auto rank = w.rank();
+    const auto &mode = given.auto_pad;
+    const auto pads = values_of("pads", given.pads, 2 * rank, 0, 0);
+    if (mode == "SAME_UPPER" || mode == "SAME_LOWER") return pad_same(w, mode == "SAME_LOWER");
+    if (mode == "VALID") return;
+    if (mode != "NOTSET")
+        refuse(dnnl_invalid_arguments,
+                "attribute 'auto_pad': expected NOTSET, SAME_UPPER, SAME_LOWER or VALID, given '", mode, "'",
+                suggest(mode, {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"}));
+    const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(rank);
+    w.pads_begin.assign(pads.begin(), middle);
+    w.pads_end.assign(middle, pads.end());
+}
+
+/// The output extent along a dimension. ceil_mode also counts a window that ends beyond the padding, unless it begins
+/// in the end padding.
+std::int64_t positions(const window &w, std::size_t d, bool ceil) {
+    const auto room = w.padded(d) - w.covered(d);
+    if (room < 0) return 0;
+    const auto whole = room / w.strides[d] + 1;
+    const bool more = ceil && room % w.strides[d] != 0 && whole * w.strides[d] < w.x[d] + w.pads_begin[d];
+    return whole + (more ? 1 : 0);
+}
+
+} // namespace
+
+window make_window(const window_attributes &given, const dims &x, const dims &kernel) {
+    if (!given.kernel_shape.empty() && given.kernel_shape != kernel)
+        refuse(dnnl_invalid_arguments, "attribute 'kernel_shape': expected ", to_string(kernel),
+                ", as in the weights' shape, given ", to_string(given.kernel_shape));
+    window w;
+    w.x = x;
+    w.kernel = kernel;
+    const auto rank = w.rank();
+    for (std::size_t d = 0; d < rank; ++d)
+        if (w.x[d] > max_value || kernel[d] < 1 || kernel[d] > max_value)
+            refuse(dnnl_invalid_shape, "expected extents and windows of 1 to ", max_value, ", given a window of ",
+                    to_string(kernel), " over ", to_string(w.x));
+    constexpr auto most_taps = std::int64_t {1} << 44; // more bytes than any machine has
+    if (volume(kernel).value_or(most_taps) >= most_taps)
+        refuse(dnnl_invalid_shape, "expected a window of a size that can be, given ", to_string(kernel));
+    w.strides = values_of("strides", given.strides, rank, 1, 1);
+    w.dilations = values_of("dilations", given.dilations, rank, 1, 1);
+    w.pads_begin = w.pads_end = dims(rank, 0);
+    read_pads(given, w);
+    for (std::size_t d = 0; d < rank; ++d) {
+        w.y.push_back(positions(w, d, given.ceil));
+        if (w.y.back() == 0)
+            refuse(dnnl_invalid_shape, "expected a window no larger than the padded tensor, given one of ",
+                    to_string(kernel), " over ", to_string(w.x));
+    }
+    return w;
+}
+
+} // namespace dynquant::layers

@@ -1,0 +1,238 @@
+// Each implementation of the integer convolution has the sums of the definition, whole and in blocks.
+#include <cstring>
+#include <mutex>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "layers/depthwise/depthwise.hpp"
+#include "layers/integer_convolution.hpp"
+#include "parallel/executor.hpp"
+#include "quantization/shape.hpp"
+
+namespace dynquant::layers {
+namespace {
+
+using sums = std::vector<std::int32_t>;
+
+/// A convolution with random weights and x, all channels last but w: filters, channels of a group, kernel.
+struct sample {
+    integer_convolution p;
+    std::int32_t x_zero_point;
+    std::vector<std::int8_t> w;
+    std::vector<std::byte> x;
+
+    std::int64_t x_at(std::int64_t i) const {
+        const auto byte = x[static_cast<std::size_t>(i)];
+        return p.x_is_signed ? std::to_integer<std::int8_t>(byte) : std::to_integer<std::uint8_t>(byte);
+    }
+
+    /// Sums of (x - x_zero_point) (w - w_zero_point) in 64 bits.
+    sums expected() const {
+        const auto taps = *volume(p.window.kernel), positions = *volume(p.window.y), x_positions = *volume(p.window.x);
+        const auto channels = p.channels / p.groups, filters = p.filters / p.groups;
+        sums result;
+        for (std::int64_t image = 0; image < p.batch; ++image)
+            for (std::int64_t at = 0; at < positions; ++at)
+                for (std::int64_t f = 0; f < p.filters; ++f) {
+                    const auto &zero_points = p.w_zero_points;
+                    const auto index = static_cast<std::size_t>(zero_points.size() == 1 ? 0 : f);
+                    const std::int64_t w_zero_point = zero_points.empty() ? 0 : zero_points[index];
+                    std::int64_t sum = 0;
+                    for (std::int64_t tap = 0; tap < taps; ++tap) {
+                        const auto from = position_of(at, tap);
+                        for (std::int64_t c = 0; from >= 0 && c < channels; ++c) {
+                            const auto x_index = (image * x_positions + from) * p.channels + f / filters * channels + c;
+                            const auto weight = w[static_cast<std::size_t>((f * channels + c) * taps + tap)];
+                            sum += (x_at(x_index) - x_zero_point) * (weight - w_zero_point);
+                        }
+                    }
+                    result.push_back(static_cast<std::int32_t>(sum));
+                }
+        return result;
+    }
+
+    /// Which position of x a tap meets; -1 in the padding.
+    std::int64_t position_of(std::int64_t at, std::int64_t tap) const {
+        const auto &window = p.window;
+        std::int64_t result = 0, stride = 1;
+        for (auto d = window.rank(); d-- > 0;) {
+            const auto i = window.position(d, at % window.y[d], tap % window.kernel[d]);
+            if (i < 0 || i >= window.x[d]) return -1;
+            result += i * stride;
+            stride *= window.x[d];
+            at /= window.y[d];
+            tap /= window.kernel[d];
+        }
+        return result;
+    }
+};
+
+enum class grouping { none, some, depthwise };
+
+sample draw(std::mt19937 &random, grouping groups) {
+    const auto number = [&](int least, int most) {
+        return std::uniform_int_distribution<std::int64_t>(least, most)(random);
+    };
+    sample s;
+    auto &p = s.p;
+    const auto rank = number(1, 3);
+    window_attributes given;
+    dims x, kernel;
+    for (std::int64_t d = 0; d < rank; ++d) {
+        kernel.push_back(number(1, 4));
+        given.strides.push_back(number(1, 3));
+        given.dilations.push_back(number(1, 2));
+        x.push_back((kernel.back() - 1) * given.dilations.back() + number(1, 9));
+    }
+    for (std::int64_t d = 0; d < 2 * rank; ++d)
+        given.pads.push_back(number(0, 3));
+    p.window = make_window(given, x, kernel);
+    p.x_is_signed = number(0, 1) == 1;
+    p.batch = number(1, 3);
+    p.groups = groups == grouping::none ? 1 : groups == grouping::some ? number(2, 3) : number(2, 70);
+    p.channels = p.groups * (groups == grouping::depthwise ? 1 : number(1, 20));
+    p.filters = p.groups * (groups == grouping::depthwise ? 1 : number(1, 40));
+    p.x_has_zero_point = true;
+    s.x_zero_point = static_cast<std::int32_t>(p.x_is_signed ? number(-128, 127) : number(0, 255));
+    for (auto n = number(0, 2) * p.filters / 2; n > 0 && std::ssize(p.w_zero_points) < p.filters; --n)
+        p.w_zero_points.push_back(static_cast<std::int32_t>(number(-128, 127)));
+    if (std::ssize(p.w_zero_points) != p.filters)
+        p.w_zero_points.resize(std::min<std::size_t>(p.w_zero_points.size(), 1));
+    s.w.resize(static_cast<std::size_t>(p.filters * (p.channels / p.groups) * *volume(kernel)));
+    for (auto &weight : s.w)
+        weight = static_cast<std::int8_t>(number(-128, 127));
+    s.x.resize(static_cast<std::size_t>(p.batch * *volume(x) * p.channels));
+    for (auto &byte : s.x)
+        byte = static_cast<std::byte>(number(0, 255));
+    return s;
+}
+
+sums run(const integer_sums &convolution, const sample &s) {
+    const auto rows = s.p.batch * *volume(s.p.window.y);
+    sums y(static_cast<std::size_t>(rows * s.p.filters));
+    std::vector<std::byte> scratch(convolution.scratch_bytes() + 64);
+    auto *const aligned = scratch.data() + (64 - reinterpret_cast<std::uintptr_t>(scratch.data()) % 64) % 64;
+    convolution.run(s.x.data(), s.x_zero_point, y.data(), aligned);
+    add_bias(zero_point_bias(convolution.weight_sums(), s.x_zero_point), rows, y.data());
+    return y;
+}
+
+sums run_blocks(const integer_sums &convolution, const sample &s) {
+    const auto rows = s.p.batch * *volume(s.p.window.y);
+    sums y(static_cast<std::size_t>(rows * s.p.filters), 77);
+    std::mutex mutex;
+    std::int64_t given = 0;
+    convolution.run_blocks(s.x.data(), s.x_zero_point, [&](parallel::range positions, const std::int32_t *block) {
+        const std::lock_guard lock(mutex);
+        const auto count = positions.end - positions.begin;
+        std::memcpy(y.data() + positions.begin * s.p.filters, block, static_cast<std::size_t>(count * s.p.filters) * 4);
+        given += count;
+    });
+    EXPECT_EQ(given, rows);
+    add_bias(zero_point_bias(convolution.weight_sums(), s.x_zero_point), rows, y.data());
+    return y;
+}
+
+/// Some parts where a process would compute all on one thread.
+const parallel::executor small_parts = {parallel::tbb_executor.concurrency, parallel::tbb_executor.run, 256};
+
+void expect_both_exact(const integer_sums &convolution, const sample &s, const sums &expected) {
+    EXPECT_EQ(run(convolution, s), expected);
+    if (!convolution.computes_blocks()) return;
+    EXPECT_EQ(run_blocks(convolution, s), expected);
+}
+
+void expect_exact(const integer_sums &convolution, const sample &s) {
+    const auto expected = s.expected();
+    expect_both_exact(convolution, s, expected);
+    const parallel::scoped_executor executor(small_parts);
+    expect_both_exact(convolution, s, expected);
+}
+
+TEST(convolutions, im2col_has_the_sums_of_the_definition) {
+    std::mt19937 random(1);
+    for (int i = 0; i < 60; ++i)
+        for (const auto groups : {grouping::none, grouping::some, grouping::depthwise}) {
+            const auto s = draw(random, groups);
+            SCOPED_TRACE(i);
+            expect_exact(*make_im2col_convolution(s.p, s.w.data()), s);
+        }
+}
+
+TEST(convolutions, depthwise_has_the_sums_of_the_definition) {
+    std::mt19937 random(2);
+    for (int i = 0; i < 150; ++i) {
+        const auto s = draw(random, grouping::depthwise);
+        SCOPED_TRACE(i);
+        expect_exact(*make_depthwise_convolution(s.p, s.w.data()), s);
+    }
+}
+
+TEST(convolutions, of_padding_alone) {
+    for (const bool is_depthwise : {false, true}) {
+        sample s;
+        window_attributes given;
+        given.pads = {1, 2, 1, 2};
+        s.p.window = make_window(given, {1, 0}, {1, 3});
+        s.p.batch = 1;
+        s.p.groups = is_depthwise ? 20 : 1;
+        s.p.channels = s.p.filters = 20;
+        s.p.x_has_zero_point = true;
+        s.x_zero_point = 7;
+        s.w.assign(static_cast<std::size_t>(20 * 20 / s.p.groups * 3), 3);
+        expect_exact(*make_convolution(s.p, s.w.data()), s);
+    }
+}
+
+TEST(convolutions, depthwise_is_left_where_a_group_has_several_channels_or_filters) {
+    std::mt19937 random(3);
+    for (const auto groups : {grouping::none, grouping::some}) {
+        auto s = draw(random, groups);
+        s.p.channels = s.p.filters = 2 * s.p.groups;
+        EXPECT_EQ(make_depthwise_convolution(s.p, s.w.data()), nullptr);
+    }
+}
+
+TEST(convolutions, depthwise_by_every_instruction_set) {
+    std::vector<depthwise_function> functions {scalar_depthwise};
+#if defined(__x86_64__)
+    if (best_isa() >= isa::avx2) functions.push_back(avx2_depthwise);
+    if (best_isa() >= isa::avx512) functions.push_back(avx512_depthwise);
+#endif
+    std::mt19937 random(4);
+    std::uniform_int_distribution byte(0, 255), weight(-255, 255);
+    for (const bool is_signed : {false, true})
+        for (std::int64_t channels = 1; channels < 70; ++channels) {
+            const std::int64_t taps = 4, positions = 3, padded = (channels + 15) / 16 * 16;
+            std::vector<std::byte> x(static_cast<std::size_t>((taps + positions) * channels));
+            for (auto &value : x)
+                value = static_cast<std::byte>(byte(random));
+            std::vector<std::int16_t> w(static_cast<std::size_t>(taps * padded));
+            for (auto &value : w)
+                value = static_cast<std::int16_t>(weight(random));
+            std::vector<const std::byte *> at;
+            for (std::int64_t t = 0; t < taps; ++t)
+                at.push_back(x.data() + t * channels);
+            sums expected;
+            for (std::int64_t p = 0; p < positions; ++p)
+                for (std::int64_t c = 0; c < channels; ++c) {
+                    std::int32_t sum = 0;
+                    for (std::int64_t t = 0; t < taps; ++t) {
+                        const auto value = x[static_cast<std::size_t>((t + p) * channels + c)];
+                        const auto index = static_cast<std::size_t>((t / 2 * padded + c) * 2 + t % 2);
+                        sum += (is_signed ? std::to_integer<std::int8_t>(value) : std::to_integer<std::uint8_t>(value))
+                                * w[index];
+                    }
+                    expected.push_back(sum);
+                }
+            for (const auto function : functions) {
+                sums y(expected.size());
+                function({at.data(), taps, positions, channels, w.data(), channels, padded, is_signed, y.data()});
+                EXPECT_EQ(y, expected) << channels << " channels";
+            }
+        }
+}
+
+} // namespace
+} // namespace dynquant::layers

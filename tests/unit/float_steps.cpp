@@ -1,0 +1,131 @@
+// The steps of a layer have the bits of ONNX's operators one by one, on every instruction set and in both layouts.
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "layers/steps/steps.hpp"
+#include "parallel/float_control.hpp"
+
+namespace dynquant::layers {
+namespace {
+
+using kind = float_step::kind;
+
+struct step {
+    kind what;
+    std::vector<float> a = {}, b = {};
+};
+
+float parameter_at(const std::vector<float> &values, std::int64_t channel) {
+    return values[values.size() == 1 ? 0 : static_cast<std::size_t>(channel)];
+}
+
+/// volatile: each operation is rounded to float by itself.
+float expected_of(std::int32_t sum, const std::vector<step> &steps, std::int64_t channel) {
+    volatile float x = static_cast<float>(sum);
+    float saved = 0;
+    for (const auto &s : steps) {
+        const float a = s.a.empty() ? 0 : parameter_at(s.a, channel), b = s.b.empty() ? 0 : parameter_at(s.b, channel);
+        switch (s.what) {
+            case kind::multiply: x = x * a; break;
+            case kind::divide: x = x / a; break;
+            case kind::add: x = x + a; break;
+            case kind::clip: x = std::min(std::max(+x, a), b); break;
+            case kind::leaky_relu: x = x < 0 ? x * a : +x; break;
+            case kind::save: saved = x; break;
+            case kind::multiply_saved: x = x * saved; break;
+        }
+    }
+    return x;
+}
+
+std::vector<float_steps_function> functions() {
+    std::vector<float_steps_function> result {scalar_float_steps};
+#if defined(__x86_64__)
+    if (best_isa() >= isa::avx2) result.push_back(avx2_float_steps);
+    if (best_isa() >= isa::avx512) result.push_back(avx512_float_steps);
+#endif
+    return result;
+}
+
+class draws {
+  public:
+    std::vector<float> floats(std::int64_t count) {
+        std::vector<float> values;
+        for (std::int64_t i = 0; i < count; ++i)
+            values.push_back(std::normal_distribution<float>()(random_));
+        return values;
+    }
+    std::vector<std::int32_t> integers(std::int64_t count) {
+        std::vector<std::int32_t> values;
+        for (std::int64_t i = 0; i < count; ++i)
+            values.push_back(std::uniform_int_distribution<std::int32_t>(-(1 << 28), 1 << 28)(random_));
+        return values;
+    }
+    bool coin() { return (random_() & 1) != 0; }
+
+  private:
+    std::mt19937 random_ {5};
+};
+
+TEST(float_steps, are_the_operators_one_by_one) {
+    draws draw;
+    for (const std::int64_t channels : {1, 3, 7, 8, 9, 16, 24, 63, 64, 65, 130})
+        for (const std::int64_t positions : {1, 2, 7, 8, 15, 16, 17, 33}) {
+            const auto some = [&] { return draw.floats(draw.coin() ? 1 : channels); };
+            const std::vector<step> steps = {{kind::multiply, {1e-8F}}, {kind::multiply, some()}, {kind::add, some()},
+                    {kind::save}, {kind::add, {3}}, {kind::clip, {0}, {6}}, {kind::multiply_saved}, {kind::divide, {6}},
+                    {kind::leaky_relu, {0.25F}}, {kind::clip, {-2}, {std::numeric_limits<float>::infinity()}}};
+            std::vector<float_step> views;
+            for (const auto &s : steps)
+                views.push_back({s.what, s.a, s.b});
+            const auto sums = draw.integers(positions * channels), bias = draw.integers(channels);
+            for (const bool is_channels_last : {true, false})
+                for (const bool has_bias : {true, false})
+                    for (const auto function : functions()) {
+                        std::vector<float> y(sums.size());
+                        float_steps_call call {sums.data(), channels, has_bias ? bias.data() : nullptr, views, y.data(),
+                                is_channels_last ? channels : 1, is_channels_last ? 1 : positions};
+                        {
+                            const parallel::float_control control;
+                            function(call, 0, positions / 2);
+                            function(call, positions / 2, positions);
+                        }
+                        for (std::int64_t p = 0; p < positions; ++p)
+                            for (std::int64_t c = 0; c < channels; ++c) {
+                                const auto sum = sums[static_cast<std::size_t>(p * channels + c)]
+                                        + (has_bias ? bias[static_cast<std::size_t>(c)] : 0);
+                                const auto given =
+                                        y[static_cast<std::size_t>(p * call.position_stride + c * call.channel_stride)];
+                                ASSERT_EQ(given, expected_of(sum, steps, c)) << channels << " channels, position " << p;
+                            }
+                    }
+        }
+}
+
+TEST(float_steps, nan_stays) {
+    const std::vector<float> nan {std::numeric_limits<float>::quiet_NaN()}, zero {0}, six {6};
+    const std::vector<float_step> steps = {{kind::multiply, nan}, {kind::clip, zero, six}};
+    const std::vector<std::int32_t> sums(40, 3);
+    for (const auto function : functions()) {
+        std::vector<float> y(sums.size());
+        function({sums.data(), 40, nullptr, steps, y.data(), 40, 1}, 0, 1);
+        for (const auto value : y)
+            EXPECT_TRUE(std::isnan(value));
+    }
+}
+
+TEST(float_steps, a_bias_wraps) {
+    const std::vector<std::int32_t> sums {std::numeric_limits<std::int32_t>::max()}, bias {1};
+    for (const auto function : functions()) {
+        float y = 0;
+        function({sums.data(), 1, bias.data(), {}, &y, 1, 1}, 0, 1);
+        EXPECT_EQ(y, -2147483648.0F);
+    }
+}
+
+} // namespace
+} // namespace dynquant::layers
