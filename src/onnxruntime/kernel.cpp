@@ -1,6 +1,5 @@
 #include "onnxruntime/kernel.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "onnx/operation.hpp"
@@ -15,8 +14,7 @@ namespace dynquant::onnxruntime {
 kernel::kernel(const custom_op &op, const OrtKernelInfo &info)
     : api_(op.api)
     , output_types_(op.outputs)
-    , node_(read_node(op, info))
-    , cache_(std::make_shared<const operation_cache>()) {
+    , node_(read_node(op, info)) {
     for (std::size_t i = 0; i < node_.inputs.size(); ++i)
         constants_[i] = read_constant(info, i);
 }
@@ -24,13 +22,11 @@ kernel::kernel(const custom_op &op, const OrtKernelInfo &info)
 void kernel::compute(OrtKernelContext &context) {
     const session_threads threads(api_, &context);
     const auto in = read_inputs(context);
-    auto known = cache_.load(std::memory_order_acquire);
-    auto found = std::ranges::find_if(*known, [&](const auto &p) { return p && p->matches(in); });
-    if (found == known->end()) {
-        known = add_to_cache(std::make_shared<const cached_operation>(prepare(in)));
-        found = known->begin();
+    auto current = cache_.find([&](const cached_operation &p) { return p.matches(in); });
+    if (!current) {
+        current = std::make_shared<const cached_operation>(prepare(in));
+        cache_.add(current);
     }
-    const auto *const current = found->get();
 
     onnx::arguments args = {in.data[0], in.data[1], in.data[2]};
     args.y = output(context, *current, 0);
@@ -104,20 +100,6 @@ kernel::cached_operation kernel::prepare(const inputs &in) const {
     cached_operation result = {std::move(shapes), onnx::prepare(n, {}, kernels::own_kernels())};
     check_types(result.operation);
     return result;
-}
-
-/// Replaces the oldest entry of the cache. Two threads may prepare for the same shapes at once; the cache then has
-/// both.
-std::shared_ptr<const kernel::operation_cache> kernel::add_to_cache(
-        const std::shared_ptr<const cached_operation> &newest) {
-    auto before = cache_.load(std::memory_order_acquire);
-    for (;;) {
-        auto after = std::make_shared<operation_cache>();
-        (*after)[0] = newest;
-        std::copy(before->begin(), before->end() - 1, after->begin() + 1);
-        std::shared_ptr<const operation_cache> result = std::move(after);
-        if (cache_.compare_exchange_weak(before, result, std::memory_order_acq_rel)) return result;
-    }
 }
 
 /// The type of y may be wrong: ONNX Runtime derives it from the inputs where it does not call infer_outputs() or

@@ -4,11 +4,10 @@
 #include <onnxruntime_c_api.h>
 
 #include <array>
-#include <atomic>
-#include <memory>
 #include <optional>
 
 #include "dynquant/onnx.hpp"
+#include "onnxruntime/newest.hpp"
 #include "onnxruntime/small_shape.hpp"
 
 namespace dynquant::onnxruntime {
@@ -46,15 +45,11 @@ class kernel {
         bool matches(const inputs &in) const;
     };
 
-    /// Cache of the operations prepared last, newest first; unused entries are null. Small, as each call searches it.
-    using operation_cache = std::array<std::shared_ptr<const cached_operation>, 4>;
-
     inputs read_inputs(const OrtKernelContext &context) const;
     const void *read_data(const OrtValue &tensor) const;
     small_shape read_shape(const OrtValue &tensor) const;
     std::optional<constant> read_constant(const OrtKernelInfo &info, std::size_t index) const;
     cached_operation prepare(const inputs &in) const;
-    std::shared_ptr<const operation_cache> add_to_cache(const std::shared_ptr<const cached_operation> &newest);
     void check_types(const onnx::operation &operation) const;
     void *output(OrtKernelContext &context, const cached_operation &p, std::size_t index) const;
 
@@ -63,7 +58,7 @@ class kernel {
     onnx::node node_;                                     // without shapes, which come with the tensors
     // Cached, as reading them at each run would take longer than quantizing 256 elements.
     std::array<std::optional<constant>, 3> constants_;
-    std::atomic<std::shared_ptr<const operation_cache>> cache_;
+    newest<cached_operation> cache_; // by shapes
 };
 
 } // namespace dynquant::onnxruntime

@@ -25,6 +25,8 @@ MAY_INCLUDE = {
     "onnx": CORE | {"kernels/kernels.hpp"},
     "onednn_graph": {"dynquant", "graph", "kernels/kernels.hpp", "oneapi", "quantization"},
     "onnxruntime": CORE | {"kernels/kernels.hpp", "onnx"},
+    "onnxruntime_ep": CORE | {"kernels/kernels.hpp", "layers", "onnx", "onnxruntime/newest.hpp", "onnxruntime/status.hpp",
+                              "onnxruntime/threads.hpp"},
     "model": CORE | {"layers", "model_file.pb.h", "oneapi", "onnx"},
 }
 ONEAPI_TYPES = {"oneapi/dnnl/dnnl_types.h"}  # types only, without functions: any layer

@@ -30,7 +30,7 @@ def main() -> int:
         from . import networks
 
         wheels = pathlib.Path(__file__).resolve().parents[2] / ".deps/networks"
-        print(networks.compare(wheels, str(given.library), given.threads, given.rounds, given.milliseconds / 1e3, given.only))
+        print(networks.compare(wheels, str(given.library), str(given.provider), given.threads, given.rounds, given.milliseconds / 1e3, given.only))
         return 0
     ours = Peer("dynquant", str(given.library), standard=True)
     theirs = Peer("ONNX Runtime")

@@ -20,6 +20,8 @@ def parser() -> argparse.ArgumentParser:
     add_timing(result, milliseconds=60)
     option("--library", type=file, metavar="FILE", default=BUILD / "src/libdynquant_ort.so",
            help="dynquant's library for ONNX Runtime (this tree's)")  # fmt: skip
+    option("--provider", type=file, metavar="FILE", default=BUILD / "src/libdynquant_ort_ep.so",
+           help="dynquant's execution provider, for --networks (this tree's)")  # fmt: skip
     option("--quark", type=file, metavar="FILE", default=BUILD / "tests/differential/libquark_operators.so",
            help="Quark's library (this tree's; without one its operators are left out)")  # fmt: skip
     option("--results", type=pathlib.Path, metavar="FILE", help="merge the figures into this file, and print the tables of all its figures")

@@ -1,4 +1,4 @@
-"""Times whole networks, quantized by ONNX Runtime's tools, with and without dynquant's library."""
+"""Times whole networks, quantized by ONNX Runtime's tools, by ONNX Runtime alone and with each of dynquant's libraries."""
 
 import dataclasses
 import io
@@ -91,26 +91,29 @@ class Timed:
     name: str
     how: str
     threads: int
-    replaced: int  # nodes that dynquant's library computes
-    theirs: list[float]
-    ours: list[float]
-    largest_difference: float  # of the outputs, relative to the largest absolute value
+    times: dict[str, list[float]]  # of each peer, in seconds, one for each round
+    largest_difference: float  # of the provider's outputs from ONNX Runtime's, relative to the largest absolute value
 
-    def ratios(self) -> list[float]:
-        return [theirs / ours for theirs, ours in zip(self.theirs, self.ours)]
+    def median(self, peer: str) -> float:
+        return statistics.median(self.times[peer])
+
+    def ratios(self, slower: str, faster: str) -> list[float]:
+        return [a / b for a, b in zip(self.times[slower], self.times[faster])]
 
 
-def _measure(network: Network, how: str, model: bytes, threads: int, library: str, rounds: int, seconds: float) -> Timed:
+FLOAT_MODEL, RUNTIME, LIBRARY, PROVIDER = "float", "ONNX Runtime", "library", "provider"
+
+
+def _measure(network: Network, how: str, models: dict[str, bytes], threads: int, peers: dict[str, Peer], rounds: int, seconds: float) -> Timed:
     inputs = _inputs(network, 9)
-    sessions = [session(model, peer, threads) for peer in (Peer("ONNX Runtime"), Peer("dynquant", library, standard=True))]
-    expected, given = (s.run(None, inputs) for s in sessions)
+    sessions = {FLOAT_MODEL: session(models["float"], peers[RUNTIME], threads)}
+    sessions |= {name: session(models[how], peer, threads) for name, peer in peers.items()}
+    expected, given = (sessions[name].run(None, inputs) for name in (RUNTIME, PROVIDER))
     differences = [numpy.max(numpy.abs(e - g)) / (numpy.max(numpy.abs(e)) or 1) for e, g in zip(expected, given)]
-    operators = ("QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear")
-    replaced = sum(n.op_type in operators for n in onnx.load_from_string(model).graph.node)
-    result = Timed(network.name, how, threads, replaced, [], [], float(max(differences)))
+    result = Timed(network.name, how, threads, {name: [] for name in sessions}, float(max(differences)))
     for _ in range(rounds):
-        for one, times in zip(sessions, (result.theirs, result.ours)):
-            times.append(median_time(lambda one=one: one.run(None, inputs), seconds))
+        for name, one in sessions.items():
+            result.times[name].append(median_time(lambda one=one: one.run(None, inputs), seconds))
     return result
 
 
@@ -118,29 +121,36 @@ def _tables(timed: list[Timed]) -> str:
     lines: list[str] = []
     for threads in dict.fromkeys(t.threads for t in timed):
         some = [t for t in timed if t.threads == threads]
-        rows = [
-            [t.name, t.how, str(t.replaced), number(1e3 * statistics.median(t.theirs)), number(1e3 * statistics.median(t.ours)),
-             ratio(statistics.median(t.ratios()), t.ratios()), f"{100 * t.largest_difference:.1g} %"]
-            for t in some
-        ]  # fmt: skip
-        header = [f"{threads_label(threads)}, ms", "quantized", "nodes", "ONNX Runtime", "dynquant", "times as fast (least to most)", "differs by"]
+        rows = []
+        for t in some:
+            row = [t.name, t.how, *(number(1e3 * t.median(peer)) for peer in t.times)]
+            for slower in (RUNTIME, FLOAT_MODEL):
+                ratios = t.ratios(slower, PROVIDER)
+                row.append(ratio(statistics.median(ratios), ratios))
+            rows.append([*row, f"{100 * t.largest_difference:.1g} %"])
+        header = [f"{threads_label(threads)}, ms", "quantized", "float model", "ONNX Runtime", "dynquant's library", "dynquant's provider",
+                  "provider, times ONNX Runtime", "times the float model", "differs by"]  # fmt: skip
         lines += table(header, rows)
-        median = statistics.median(statistics.median(t.ratios()) for t in some)
-        lines += [f"The median of {len(some)} is {median:.2f}.", ""]
+        for how in dict.fromkeys(t.how for t in some):
+            medians = [statistics.median(statistics.median(t.ratios(RUNTIME, peer)) for t in some if t.how == how) for peer in (LIBRARY, PROVIDER)]
+            lines += [f"Medians of {how} networks: library {medians[0]:.2f}, provider {medians[1]:.2f} times ONNX Runtime.", ""]
     return "\n".join(lines)
 
 
-def compare(wheels: pathlib.Path, library: str, threads: list[int], rounds: int, seconds: float, only: str) -> str:
+def compare(wheels: pathlib.Path, library: str, provider: str, threads: list[int], rounds: int, seconds: float, only: str) -> str:
     onnxruntime.set_default_logger_severity(4)
     logging.getLogger().setLevel(logging.ERROR)
+    peers = {RUNTIME: Peer(RUNTIME), LIBRARY: Peer(LIBRARY, library, standard=True), PROVIDER: Peer(PROVIDER, provider=provider)}
     timed = []
     with tempfile.TemporaryDirectory() as folder:
         for network in NETWORKS:
             if only not in network.name:
                 continue
+            model = _model(network, wheels)
+            models = {"float": model.SerializeToString()}
             for how in ("static", "dynamic"):
-                model = _quantized(network, _model(network, wheels), how, pathlib.Path(folder))
+                models[how] = _quantized(network, model, how, pathlib.Path(folder))
                 for count in threads:
                     print(f"compare-onnxruntime: {network.name}, {how}, threads {count}", file=sys.stderr, flush=True)
-                    timed.append(_measure(network, how, model, count, library, rounds, seconds))
+                    timed.append(_measure(network, how, models, count, peers, rounds, seconds))
     return _tables(timed)

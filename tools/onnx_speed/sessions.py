@@ -1,6 +1,7 @@
 """Runs a case: builds its model of one node or a chain, binds buffers, and takes the median of many runs."""
 
 import dataclasses
+import functools
 import os
 
 import numpy
@@ -19,11 +20,13 @@ SCALES = {4: 0.4, 8: 0.02}  # by bits of the quantized type: a normally distribu
 
 @dataclasses.dataclass(frozen=True)
 class Peer:
-    """An implementation. library: its custom operators; standard: whether they replace ONNX Runtime's own."""
+    """An implementation. library: its custom operators; standard: whether they replace ONNX Runtime's own; provider: the
+    library of its execution provider."""
 
     name: str
     library: str | None = None
     standard: bool = False
+    provider: str | None = None
 
 
 def bytes_moved(case: Case) -> float:
@@ -84,7 +87,16 @@ def session(model: bytes, peer: Peer, threads: int, optimized: bool = True) -> o
     if peer.library:
         os.environ["DYNQUANT_ORT_STANDARD"] = "1" if peer.standard else "0"
         options.register_custom_ops_library(peer.library)
+    if peer.provider:
+        options.add_provider_for_devices(_provider_devices(peer.provider), {})
+        return onnxruntime.InferenceSession(model, options, enable_fallback=0)  # a provider that fails is an error
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+@functools.cache
+def _provider_devices(library: str) -> list:
+    onnxruntime.register_execution_provider_library("dynquant", library)
+    return [device for device in onnxruntime.get_ep_devices() if device.ep_name == "DynquantExecutionProvider"][:1]
 
 
 def input_of(case: Case, dynquant: Peer) -> onnxruntime.OrtValue:

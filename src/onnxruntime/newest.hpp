@@ -1,0 +1,40 @@
+// A small cache of what was prepared last.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <memory>
+
+namespace dynquant::onnxruntime {
+
+/// Keeps the four newest objects. Small, as each call searches it. Thread safe, without locks.
+template <typename T>
+class newest {
+  public:
+    /// The newest object that matches(object) is true of, or null.
+    template <typename Matches>
+    std::shared_ptr<const T> find(const Matches &matches) const {
+        const auto all = all_.load(std::memory_order_acquire);
+        const auto found = std::ranges::find_if(*all, [&](const auto &object) { return object && matches(*object); });
+        return found == all->end() ? nullptr : *found;
+    }
+
+    /// Replaces the oldest. Two threads may add objects for the same shapes at once; both then stay for a while.
+    void add(const std::shared_ptr<const T> &object) {
+        auto before = all_.load(std::memory_order_acquire);
+        for (;;) {
+            auto after = std::make_shared<list>();
+            (*after)[0] = object;
+            std::copy(before->begin(), before->end() - 1, after->begin() + 1);
+            std::shared_ptr<const list> result = std::move(after);
+            if (all_.compare_exchange_weak(before, result, std::memory_order_acq_rel)) return;
+        }
+    }
+
+  private:
+    using list = std::array<std::shared_ptr<const T>, 4>;
+    std::atomic<std::shared_ptr<const list>> all_ = std::make_shared<const list>();
+};
+
+} // namespace dynquant::onnxruntime

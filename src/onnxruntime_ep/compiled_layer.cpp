@@ -1,0 +1,115 @@
+#include "onnxruntime_ep/compiled_layer.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "onnx/element_type.hpp"
+#include "onnxruntime/status.hpp"
+#include "onnxruntime/threads.hpp"
+#include "quantization/shape.hpp"
+#include "quantization/text.hpp"
+
+namespace dynquant::onnxruntime_ep {
+namespace {
+
+using onnxruntime::check;
+
+const OrtValue &input_of(const OrtApi &api, const OrtKernelContext &context, std::size_t index) {
+    const OrtValue *tensor = nullptr;
+    check(api, api.KernelContext_GetInput(&context, index, &tensor));
+    return *tensor;
+}
+
+const void *data_of(const OrtApi &api, const OrtValue &tensor) {
+    void *data = nullptr;
+    check(api, api.GetTensorMutableData(const_cast<OrtValue *>(&tensor), &data)); // ORT 1.17 has no const variant
+    return data;
+}
+
+dims shape_of(const OrtApi &api, const OrtValue &tensor) {
+    OrtTensorTypeAndShapeInfo *info = nullptr;
+    check(api, api.GetTensorTypeAndShape(&tensor, &info));
+    const std::unique_ptr<OrtTensorTypeAndShapeInfo, decltype(OrtApi::ReleaseTensorTypeAndShapeInfo)> owner(
+            info, api.ReleaseTensorTypeAndShapeInfo);
+    std::size_t rank = 0;
+    check(api, api.GetDimensionsCount(info, &rank));
+    dims shape(rank);
+    check(api, api.GetDimensions(info, shape.data(), rank));
+    return shape;
+}
+
+std::int32_t byte_at(const void *data, bool is_signed) {
+    return is_signed ? *static_cast<const std::int8_t *>(data) : *static_cast<const std::uint8_t *>(data);
+}
+
+} // namespace
+
+compiled_layer::compiled_layer(
+        const OrtApi &api, const graph &g, const layer_match &m, const std::vector<std::string> &inputs)
+    : api_(api)
+    , problem_(problem_of(g, m)) {
+    const auto input_index = [&](std::size_t v) {
+        const auto found = std::ranges::find(inputs, g.values[v].name);
+        if (found == inputs.end())
+            throw error(dnnl_runtime_error,
+                    concat(problem_.label, ": expected '", g.values[v].name, "' among the inputs of the fused node"));
+        return static_cast<std::size_t>(found - inputs.begin());
+    };
+    x_input_ = input_index(m.x);
+    if (!problem_.quantizes_x && m.x_zero_point != none) {
+        if (const auto &known = g.values[m.x_zero_point].known)
+            x_zero_point_.known = byte_at(known->data, known->type == onnx::type::int8);
+        else
+            x_zero_point_.input = input_index(m.x_zero_point);
+    }
+    if (!problem_.quantizes_x && m.x_scale != none) {
+        if (const auto &known = g.values[m.x_scale].known)
+            std::memcpy(&x_scale_.known, known->data, sizeof x_scale_.known);
+        else
+            x_scale_.input = input_index(m.x_scale);
+    }
+    const auto &shape = g.values[m.x].shape;
+    if (!shape.empty() && std::ranges::all_of(shape, [](std::int64_t extent) { return extent >= 0; })) layer_for(shape);
+}
+
+std::shared_ptr<const layer> compiled_layer::layer_for(const dims &x) {
+    auto found = layers_.find([&](const layer &l) { return l.x() == x; });
+    if (!found) {
+        found = std::make_shared<const layer>(problem_, x);
+        layers_.add(found);
+    }
+    return found;
+}
+
+std::int32_t compiled_layer::read_x_zero_point(const OrtKernelContext &context) const {
+    if (x_zero_point_.input == none) return x_zero_point_.known;
+    return byte_at(scalar_data(context, x_zero_point_.input), problem_.x_is_signed);
+}
+
+float compiled_layer::read_x_scale(const OrtKernelContext &context) const {
+    if (x_scale_.input == none) return x_scale_.known;
+    return *static_cast<const float *>(scalar_data(context, x_scale_.input));
+}
+
+/// ONNX Runtime does not tell a scalar from a tensor of unknown rank.
+const void *compiled_layer::scalar_data(const OrtKernelContext &context, std::size_t index) const {
+    const auto &tensor = input_of(api_, context, index);
+    const auto shape = shape_of(api_, tensor);
+    if (volume(shape) != 1)
+        throw error(dnnl_invalid_shape,
+                concat(problem_.label, ": expected one scale and one zero point of x, given shape ", to_string(shape)));
+    return data_of(api_, tensor);
+}
+
+void compiled_layer::compute(OrtKernelContext &context) {
+    const onnxruntime::session_threads threads(api_, &context);
+    const auto &x = input_of(api_, context, x_input_);
+    const auto current = layer_for(shape_of(api_, x));
+    const auto &shape = current->y();
+    OrtValue *y = nullptr;
+    check(api_, api_.KernelContext_GetOutput(&context, 0, shape.data(), shape.size(), &y));
+    current->run(
+            data_of(api_, x), read_x_zero_point(context), read_x_scale(context), const_cast<void *>(data_of(api_, *y)));
+}
+
+} // namespace dynquant::onnxruntime_ep

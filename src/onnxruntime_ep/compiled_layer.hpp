@@ -1,0 +1,43 @@
+// A fused node of a session: a layer, its inputs and outputs in ONNX Runtime.
+#pragma once
+
+#include <onnxruntime_c_api.h>
+
+#include "onnxruntime/newest.hpp"
+#include "onnxruntime_ep/layer.hpp"
+
+namespace dynquant::onnxruntime_ep {
+
+class compiled_layer {
+  public:
+    /// inputs: the names of the fused node's, in order. Prepares at once where the shape of x is known, so that an
+    /// invalid node is refused when the session is created. Throws error.
+    compiled_layer(const OrtApi &api, const graph &g, const layer_match &m, const std::vector<std::string> &inputs);
+
+    /// Runs on the session's threads. Throws error. Thread safe.
+    void compute(OrtKernelContext &context);
+
+    const OrtApi &api() const { return api_; }
+
+  private:
+    /// The value of a scalar: constant, or an input of the fused node.
+    template <typename T>
+    struct scalar {
+        T known;
+        std::size_t input = none;
+    };
+
+    std::int32_t read_x_zero_point(const OrtKernelContext &context) const;
+    float read_x_scale(const OrtKernelContext &context) const;
+    const void *scalar_data(const OrtKernelContext &context, std::size_t index) const;
+    std::shared_ptr<const layer> layer_for(const dims &x);
+
+    const OrtApi &api_;
+    layer_problem problem_;
+    std::size_t x_input_ = none;
+    scalar<std::int32_t> x_zero_point_ = {0};
+    scalar<float> x_scale_ = {1};
+    onnxruntime::newest<layer> layers_; // by the shape of x
+};
+
+} // namespace dynquant::onnxruntime_ep

@@ -1,0 +1,185 @@
+#include "onnxruntime_ep/graph.hpp"
+
+#include <memory>
+#include <span>
+
+#include "onnxruntime/status.hpp"
+
+namespace dynquant::onnxruntime_ep {
+namespace {
+
+using onnxruntime::check;
+
+/// What `count` and `fill` of the API list: the one says how many there are, the other writes them.
+template <typename Item, typename From>
+std::vector<const Item *> list_of(const OrtApi &api, OrtStatus *(*count)(const From *, std::size_t *),
+        OrtStatus *(*fill)(const From *, const Item **, std::size_t), const From &from) {
+    std::size_t size = 0;
+    check(api, count(&from, &size));
+    std::vector<const Item *> items(size);
+    check(api, fill(&from, items.data(), size));
+    return items;
+}
+
+template <typename From>
+std::string text_of(const OrtApi &api, OrtStatus *(*get)(const From *, const char **), const From &from) {
+    const char *text = nullptr;
+    check(api, get(&from, &text));
+    return text ? text : "";
+}
+
+bool flag_of(const OrtApi &api, OrtStatus *(*get)(const OrtValueInfo *, bool *), const OrtValueInfo &from) {
+    bool flag = false;
+    check(api, get(&from, &flag));
+    return flag;
+}
+
+dims shape_of(const OrtApi &api, const OrtTensorTypeAndShapeInfo &info) {
+    std::size_t rank = 0;
+    check(api, api.GetDimensionsCount(&info, &rank));
+    dims shape(rank);
+    check(api, api.GetDimensions(&info, shape.data(), rank));
+    return shape;
+}
+
+onnx::element_type type_of(const OrtApi &api, const OrtTensorTypeAndShapeInfo &info) {
+    ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+    check(api, api.GetTensorElementType(&info, &type));
+    return static_cast<onnx::element_type>(type); // the same numbers as TensorProto.DataType
+}
+
+void read_type(const OrtApi &api, const OrtValueInfo &from, value &to) {
+    const OrtTypeInfo *info = nullptr;
+    check(api, api.GetValueInfoTypeInfo(&from, &info));
+    if (!info) return;
+    const OrtTensorTypeAndShapeInfo *tensor = nullptr;
+    check(api, api.CastTypeInfoToTensorInfo(info, &tensor));
+    if (!tensor) return;
+    to.type = type_of(api, *tensor);
+    to.shape = shape_of(api, *tensor);
+}
+
+void read_constant(const OrtApi &api, const OrtValueInfo &from, value &to) {
+    if (!flag_of(api, api.ValueInfo_IsConstantInitializer, from)) return;
+    const OrtValue *tensor = nullptr;
+    check(api, api.ValueInfo_GetInitializerValue(&from, &tensor));
+    if (!tensor) return;
+    OrtTensorTypeAndShapeInfo *info = nullptr;
+    check(api, api.GetTensorTypeAndShape(tensor, &info));
+    const std::unique_ptr<OrtTensorTypeAndShapeInfo, decltype(OrtApi::ReleaseTensorTypeAndShapeInfo)> owner(
+            info, api.ReleaseTensorTypeAndShapeInfo);
+    const void *data = nullptr;
+    check(api, api.GetTensorData(tensor, &data));
+    to.known = constant {type_of(api, *info), shape_of(api, *info), static_cast<const std::byte *>(data)};
+}
+
+template <typename T>
+T number(const OrtApi &api, const OrtOpAttr &from, OrtOpAttrType type) {
+    T result = {};
+    std::size_t size = 0;
+    check(api, api.ReadOpAttr(&from, type, &result, sizeof result, &size));
+    return result;
+}
+
+/// ReadOpAttr says how many bytes it wants where it is given too few.
+template <typename Sequence>
+Sequence sequence(const OrtApi &api, const OrtOpAttr &from, OrtOpAttrType type) {
+    std::size_t bytes = 0;
+    api.ReleaseStatus(api.ReadOpAttr(&from, type, nullptr, 0, &bytes));
+    Sequence result(bytes / sizeof(typename Sequence::value_type), {});
+    if (bytes != 0) check(api, api.ReadOpAttr(&from, type, result.data(), bytes, &bytes));
+    return result;
+}
+
+std::optional<attribute> read_attribute(const OrtApi &api, const OrtOpAttr &from) {
+    OrtOpAttrType type = ORT_OP_ATTR_UNDEFINED;
+    check(api, api.OpAttr_GetType(&from, &type));
+    switch (type) {
+        case ORT_OP_ATTR_INT: return number<std::int64_t>(api, from, type);
+        case ORT_OP_ATTR_FLOAT: return number<float>(api, from, type);
+        case ORT_OP_ATTR_INTS: return sequence<std::vector<std::int64_t>>(api, from, type);
+        case ORT_OP_ATTR_FLOATS: return sequence<std::vector<float>>(api, from, type);
+        case ORT_OP_ATTR_STRING: return sequence<std::string>(api, from, type);
+        default: return std::nullopt; // no operator here has any
+    }
+}
+
+/// Reads one graph.
+class reader {
+  public:
+    reader(const OrtApi &api, const OrtGraph &from)
+        : api_(api) {
+        for (const auto *n : list_of<OrtNode>(api, api.Graph_GetNumNodes, api.Graph_GetNodes, from))
+            read(*n);
+    }
+
+    graph result;
+
+  private:
+    void read(const OrtNode &from) {
+        const auto index = result.nodes.size();
+        node n;
+        n.handle = &from;
+        n.name = text_of(api_, api_.Node_GetName, from);
+        n.op_type = text_of(api_, api_.Node_GetOperatorType, from);
+        n.domain = text_of(api_, api_.Node_GetDomain, from);
+        if (n.domain == "ai.onnx") n.domain.clear();
+        check(api_, api_.Node_GetSinceVersion(&from, &n.since_version));
+        for (const auto *in : list_of<OrtValueInfo>(api_, api_.Node_GetNumInputs, api_.Node_GetInputs, from)) {
+            n.inputs.push_back(index_of(in));
+            if (n.inputs.back() != none) result.values[n.inputs.back()].consumers.push_back(index);
+        }
+        for (const auto *out : list_of<OrtValueInfo>(api_, api_.Node_GetNumOutputs, api_.Node_GetOutputs, from)) {
+            n.outputs.push_back(index_of(out));
+            if (n.outputs.back() != none) result.values[n.outputs.back()].producer = index;
+        }
+        for (const auto *in :
+                list_of<OrtValueInfo>(api_, api_.Node_GetNumImplicitInputs, api_.Node_GetImplicitInputs, from))
+            if (const auto at = index_of(in); at != none) result.values[at].is_seen_outside = true;
+        for (const auto *a : list_of<OrtOpAttr>(api_, api_.Node_GetNumAttributes, api_.Node_GetAttributes, from))
+            if (auto held = read_attribute(api_, *a))
+                n.attributes.emplace(text_of(api_, api_.OpAttr_GetName, *a), std::move(*held));
+        result.nodes.push_back(std::move(n));
+    }
+
+    std::size_t index_of(const OrtValueInfo *from) {
+        const auto name = from ? text_of(api_, api_.GetValueInfoName, *from) : "";
+        if (name.empty()) return none;
+        const auto [at, is_new] = indices_.try_emplace(name, result.values.size());
+        if (is_new) {
+            value v;
+            v.name = name;
+            read_type(api_, *from, v);
+            read_constant(api_, *from, v);
+            v.is_seen_outside = flag_of(api_, api_.ValueInfo_IsGraphOutput, *from);
+            result.values.push_back(std::move(v));
+        }
+        return at->second;
+    }
+
+    const OrtApi &api_;
+    std::map<std::string, std::size_t> indices_;
+};
+
+std::vector<std::string> names_of(const OrtApi &api, std::span<const OrtValueInfo *const> values) {
+    std::vector<std::string> names;
+    for (const auto *v : values)
+        names.push_back(v ? text_of(api, api.GetValueInfoName, *v) : "");
+    return names;
+}
+
+} // namespace
+
+graph read_graph(const OrtApi &api, const OrtGraph &from) {
+    return std::move(reader(api, from).result);
+}
+
+std::vector<std::string> input_names(const OrtApi &api, const OrtNode &n) {
+    return names_of(api, list_of<OrtValueInfo>(api, api.Node_GetNumInputs, api.Node_GetInputs, n));
+}
+
+std::vector<std::string> output_names(const OrtApi &api, const OrtNode &n) {
+    return names_of(api, list_of<OrtValueInfo>(api, api.Node_GetNumOutputs, api.Node_GetOutputs, n));
+}
+
+} // namespace dynquant::onnxruntime_ep

@@ -1,0 +1,218 @@
+// The execution provider's entry points, its factory, and what ONNX Runtime asks of it for a session.
+#include <onnxruntime_c_api.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dynquant/version.hpp"
+#include "onnxruntime/status.hpp"
+#include "onnxruntime_ep/compiled_layer.hpp"
+#include "onnxruntime_ep/options.hpp"
+#include "quantization/text.hpp"
+
+namespace dynquant::onnxruntime_ep {
+namespace {
+
+using onnxruntime::check;
+using onnxruntime::guarded;
+
+/// The first version of the API of execution providers. A library that is built with newer headers asks for no more.
+constexpr std::uint32_t api_version = 23;
+
+/// ONNX Runtime before 1.23.2 takes each provider that it does not know by name for a device with memory of its own,
+/// and then fails for want of copies (its pull request 26088).
+bool may_claim(const OrtApiBase &base) {
+    const std::string version = base.GetVersionString();
+    return !version.starts_with("1.23.") || std::atoi(version.c_str() + 5) >= 2;
+}
+
+/// One fused node.
+struct compute_info : OrtNodeComputeInfo {
+    compute_info(const OrtApi &api, const graph &g, const layer_match &m, const std::vector<std::string> &inputs)
+        : OrtNodeComputeInfo {}
+        , layer(api, g, m, inputs) {
+        ort_version_supported = api_version;
+        CreateState = [](OrtNodeComputeInfo *self, OrtNodeComputeContext *, void **state) -> OrtStatus * {
+            *state = self; // runs have no state of their own
+            return nullptr;
+        };
+        Compute = [](OrtNodeComputeInfo *self, void *, OrtKernelContext *context) -> OrtStatus * {
+            auto &l = static_cast<compute_info *>(self)->layer;
+            return guarded(l.api(), [&] { l.compute(*context); });
+        };
+        ReleaseState = [](OrtNodeComputeInfo *, void *) {};
+    }
+
+    compiled_layer layer;
+};
+
+/// The provider of one session.
+class provider : public OrtEp {
+  public:
+    provider(const OrtApi &api, bool may_claim, options o, const OrtLogger *logger)
+        : OrtEp {}
+        , api_(api)
+        , ep_api_(*api.GetEpApi())
+        , may_claim_(may_claim)
+        , options_(o)
+        , logger_(logger) {
+        ort_version_supported = api_version;
+        GetName = [](const OrtEp *) noexcept { return provider_name; };
+        GetCapability = [](OrtEp *self, const OrtGraph *from, OrtEpGraphSupportInfo *claims) noexcept -> OrtStatus * {
+            auto &p = *static_cast<provider *>(self);
+            return guarded(p.api_, [&] { p.claim(*from, *claims); });
+        };
+        Compile = [](OrtEp *self, const OrtGraph **graphs, const OrtNode **fused, std::size_t count,
+                          OrtNodeComputeInfo **infos, OrtNode **) noexcept -> OrtStatus * {
+            auto &p = *static_cast<provider *>(self);
+            return guarded(p.api_, [&] {
+                std::vector<std::unique_ptr<compute_info>> compiled;
+                for (std::size_t i = 0; i < count; ++i)
+                    compiled.push_back(p.compile(*graphs[i], *fused[i]));
+                for (std::size_t i = 0; i < count; ++i)
+                    infos[i] = compiled[i].release();
+            });
+        };
+        ReleaseNodeComputeInfos = [](OrtEp *, OrtNodeComputeInfo **infos, std::size_t count) noexcept {
+            for (std::size_t i = 0; i < count; ++i)
+                delete static_cast<compute_info *>(infos[i]);
+        };
+    }
+
+  private:
+    void claim(const OrtGraph &from, OrtEpGraphSupportInfo &claims) const {
+        if (options_.claim == claim_policy::none) return;
+        if (!may_claim_) return say("leaves all nodes: expected ONNX Runtime 1.23.2 or newer, given an older one");
+        const auto g = read_graph(api_, from);
+        for (std::size_t i = 0; i < g.nodes.size(); ++i) {
+            if (!is_product(g.nodes[i])) continue;
+            const auto [found, reason] = match_layer(g, i);
+            if (!found) {
+                say(concat("leaves ", describe(g.nodes[i]), ": ", reason));
+                continue;
+            }
+            std::vector<const OrtNode *> nodes;
+            std::string names;
+            for (const auto index : found->nodes) {
+                nodes.push_back(g.nodes[index].handle);
+                names += concat(names.empty() ? "" : ", ", describe(g.nodes[index]));
+            }
+            OrtNodeFusionOptions fusion {};
+            fusion.ort_version_supported = api_version;
+            fusion.drop_constant_initializers = true; // they are copied
+            check(api_, ep_api_.EpGraphSupportInfo_AddNodesToFuse(&claims, nodes.data(), nodes.size(), &fusion));
+            say(concat("claims ", names));
+        }
+    }
+
+    std::unique_ptr<compute_info> compile(const OrtGraph &from, const OrtNode &fused) const {
+        const auto g = read_graph(api_, from);
+        for (std::size_t i = 0; i < g.nodes.size(); ++i)
+            if (is_product(g.nodes[i])) {
+                const auto [found, reason] = match_layer(g, i, true);
+                if (!found || found->nodes.size() != g.nodes.size())
+                    throw error(dnnl_runtime_error,
+                            concat(describe(g.nodes[i]), ": expected the nodes that were claimed, ", reason));
+                return std::make_unique<compute_info>(api_, g, *found, input_names(api_, fused));
+            }
+        throw error(dnnl_runtime_error, "expected a graph with a product");
+    }
+
+    static std::string describe(const node &n) { return concat("'", n.name, "' (", n.op_type, ")"); }
+
+    void say(const std::string &text) const {
+        if (!options_.verbose) return;
+        const auto line = concat("dynquant: ", text);
+        check(api_,
+                api_.Logger_LogMessage(logger_, ORT_LOGGING_LEVEL_WARNING, line.c_str(), ORT_FILE, __LINE__, "claim"));
+    }
+
+    const OrtApi &api_;
+    const OrtEpApi &ep_api_;
+    bool may_claim_;
+    options options_;
+    const OrtLogger *logger_;
+};
+
+class factory : public OrtEpFactory {
+  public:
+    factory(const OrtApi &of, bool may_claim)
+        : OrtEpFactory {}
+        , api_(of)
+        , may_claim_(may_claim) {
+        ort_version_supported = api_version;
+        GetName = [](const OrtEpFactory *) noexcept { return provider_name; };
+        GetVendor = [](const OrtEpFactory *) noexcept { return "dynquant"; };
+        GetVendorId = [](const OrtEpFactory *) noexcept { return std::uint32_t {0}; };
+        GetVersion = [](const OrtEpFactory *) noexcept {
+            static const auto version =
+                    concat(DYNQUANT_VERSION_MAJOR, '.', DYNQUANT_VERSION_MINOR, '.', DYNQUANT_VERSION_PATCH);
+            return version.c_str();
+        };
+        GetSupportedDevices = [](OrtEpFactory *self, const OrtHardwareDevice *const *devices, std::size_t count,
+                                      OrtEpDevice **found, std::size_t most,
+                                      std::size_t *found_count) noexcept -> OrtStatus * {
+            const auto &api = static_cast<factory *>(self)->api_;
+            *found_count = 0;
+            for (std::size_t i = 0; i < count && *found_count < most; ++i)
+                if (api.HardwareDevice_Type(devices[i]) == OrtHardwareDeviceType_CPU)
+                    if (auto *status = api.GetEpApi()->CreateEpDevice(
+                                self, devices[i], nullptr, nullptr, &found[(*found_count)++]))
+                        return status;
+            return nullptr;
+        };
+        CreateEp = [](OrtEpFactory *self, const OrtHardwareDevice *const *, const OrtKeyValuePairs *const *,
+                           std::size_t, const OrtSessionOptions *given, const OrtLogger *logger,
+                           OrtEp **ep) noexcept -> OrtStatus * {
+            const auto &f = *static_cast<factory *>(self);
+            return guarded(
+                    f.api_, [&] { *ep = new provider(f.api_, f.may_claim_, read_options(f.api_, *given), logger); });
+        };
+        ReleaseEp = [](OrtEpFactory *, OrtEp *ep) noexcept { delete static_cast<provider *>(ep); };
+        CreateAllocator = [](OrtEpFactory *, const OrtMemoryInfo *, const OrtKeyValuePairs *,
+                                  OrtAllocator **allocator) noexcept -> OrtStatus * {
+            *allocator = nullptr; // ONNX Runtime's own
+            return nullptr;
+        };
+        ReleaseAllocator = [](OrtEpFactory *, OrtAllocator *) noexcept {};
+        CreateDataTransfer = [](OrtEpFactory *, OrtDataTransferImpl **transfer) noexcept -> OrtStatus * {
+            *transfer = nullptr;
+            return nullptr;
+        };
+        IsStreamAware = [](const OrtEpFactory *) noexcept { return false; };
+    }
+
+  private:
+    const OrtApi &api_;
+    bool may_claim_;
+};
+
+OrtStatus *refuse_version(const OrtApiBase &base) {
+    const auto message =
+            concat("dynquant: expected ONNX Runtime 1.", api_version, " or newer, given ", base.GetVersionString());
+    return base.GetApi(1)->CreateStatus(ORT_FAIL, message.c_str()); // all versions have this API
+}
+
+} // namespace
+} // namespace dynquant::onnxruntime_ep
+
+extern "C" {
+
+[[gnu::visibility("default")]] OrtStatus *CreateEpFactories(const char *, const OrtApiBase *base, const OrtLogger *,
+        OrtEpFactory **factories, std::size_t most, std::size_t *count) {
+    using namespace dynquant::onnxruntime_ep;
+    const OrtApi *api = base->GetApi(api_version);
+    if (!api) return refuse_version(*base);
+    return guarded(*api, [&] {
+        *count = 0;
+        if (most > 0) factories[(*count)++] = new factory(*api, may_claim(*base));
+    });
+}
+
+[[gnu::visibility("default")]] OrtStatus *ReleaseEpFactory(OrtEpFactory *one) {
+    delete static_cast<dynquant::onnxruntime_ep::factory *>(one);
+    return nullptr;
+}
+}

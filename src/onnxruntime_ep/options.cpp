@@ -1,0 +1,54 @@
+#include "onnxruntime_ep/options.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "onnxruntime/status.hpp"
+#include "quantization/text.hpp"
+
+namespace dynquant::onnxruntime_ep {
+namespace {
+
+template <typename... Parts>
+[[noreturn]] void refuse(const Parts &...parts) {
+    throw error(dnnl_invalid_arguments, concat("dynquant: option ", parts...));
+}
+
+void set(options &to, const std::string &key, const std::string &value) {
+    if (key == "claim") {
+        const std::vector<std::string> names {"auto", "all", "none"};
+        const auto found = std::ranges::find(names, value);
+        if (found == names.end())
+            refuse("'claim': expected auto, all or none, given '", value, "'", suggest(value, names));
+        to.claim = static_cast<claim_policy>(found - names.begin());
+    } else if (key == "verbose") {
+        if (value != "0" && value != "1") refuse("'verbose': expected 0 or 1, given '", value, "'");
+        to.verbose = value == "1";
+    } else {
+        refuse("'", key, "': expected claim or verbose", suggest(key, {"claim", "verbose"}));
+    }
+}
+
+} // namespace
+
+options read_options(const OrtApi &api, const OrtSessionOptions &session) {
+    std::string prefix = concat("ep.", provider_name, "."); // which ONNX Runtime writes in lower case
+    std::ranges::transform(prefix, prefix.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    OrtKeyValuePairs *entries = nullptr;
+    onnxruntime::check(api, api.GetSessionOptionsConfigEntries(&session, &entries));
+    const std::unique_ptr<OrtKeyValuePairs, decltype(OrtApi::ReleaseKeyValuePairs)> owner(
+            entries, api.ReleaseKeyValuePairs);
+    const char *const *keys = nullptr, *const *values = nullptr;
+    std::size_t count = 0;
+    api.GetKeyValuePairs(entries, &keys, &values, &count);
+    options result;
+    for (std::size_t i = 0; i < count; ++i)
+        if (const std::string_view key = keys[i]; key.starts_with(prefix))
+            set(result, std::string(key.substr(prefix.size())), values[i]);
+    return result;
+}
+
+} // namespace dynquant::onnxruntime_ep

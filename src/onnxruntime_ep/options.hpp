@@ -1,0 +1,21 @@
+// What a session asks of the execution provider: the options ep.<name>.<key> of its session.
+#pragma once
+
+#include <onnxruntime_c_api.h>
+
+namespace dynquant::onnxruntime_ep {
+
+inline constexpr const char *provider_name = "DynquantExecutionProvider";
+
+/// automatic: what is measured to be faster here.
+enum class claim_policy { automatic, all, none };
+
+struct options {
+    claim_policy claim = claim_policy::automatic;
+    bool verbose = false; // log each node that is claimed, and why others are not
+};
+
+/// Throws error for an unknown key or value.
+options read_options(const OrtApi &api, const OrtSessionOptions &session);
+
+} // namespace dynquant::onnxruntime_ep

@@ -1,0 +1,208 @@
+"""Random layers as models, and their results by ONNX's definitions: integer sums in int64, then one float operator after another."""
+import itertools
+import math
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+F = np.float32
+
+
+def dynamic_quantize(x):
+    """DynamicQuantizeLinear, step by step in float32."""
+    low, high = min(F(0), x.min(initial=F(0))), max(F(0), x.max(initial=F(0)))
+    scale = F((high - low) / F(255))
+    if scale == 0:
+        return np.zeros(x.shape, np.uint8), scale, np.uint8(0)
+    zero_point = np.uint8(np.rint(np.clip(F(0) - low / scale, F(0), F(255))))
+    return np.clip(np.rint(x / scale) + F(zero_point), 0, 255).astype(np.uint8), scale, zero_point
+
+
+def same_pads(extent, kernel, stride, dilation, upper):
+    total = max(0, (math.ceil(extent / stride) - 1) * stride + (kernel - 1) * dilation + 1 - extent)
+    less = total // 2
+    return (less, total - less) if upper else (total - less, less)
+
+
+def convolve(x, w, group, strides, dilations, pads):
+    """Sums in int64 over x and w, which are less their zero points. pads: (begin, end) of each spatial dimension."""
+    kernel, rank = w.shape[2:], w.ndim - 2
+    x = np.pad(x.astype(np.int64), [(0, 0), (0, 0), *pads])
+    extents = [(x.shape[2 + d] - (kernel[d] - 1) * dilations[d] - 1) // strides[d] + 1 for d in range(rank)]
+    y = np.zeros((x.shape[0], w.shape[0], *extents), np.int64)
+    channels, filters = w.shape[1], w.shape[0] // group
+    for tap in itertools.product(*map(range, kernel)):
+        window = tuple(slice(tap[d] * dilations[d], tap[d] * dilations[d] + (extents[d] - 1) * strides[d] + 1, strides[d])
+                       for d in range(rank))
+        for g in range(group):
+            part = x[(slice(None), slice(g * channels, (g + 1) * channels), *window)]
+            of = slice(g * filters, (g + 1) * filters)
+            y[:, of] += np.einsum("fc,nc...->nf...", w[(of, slice(None), *tap)].astype(np.int64), part)
+    return y
+
+
+STEPS = {
+    "Add": lambda x, a: x + a,
+    "Mul": lambda x, a: x * a,
+    "Relu": lambda x: np.maximum(x, F(0)),
+    "LeakyRelu": lambda x: np.where(x < 0, x * F(0.25), x),
+    "Sub": lambda x, a: x - a,
+    "Div": lambda x, a: x / a,
+    "HardSigmoid": lambda x: np.minimum(np.maximum(x * F(0.2) + F(0.5), F(0)), F(1)),
+    "HardSwish": lambda x: x * np.minimum(np.maximum(x * F(1 / 6) + F(0.5), F(0)), F(1)),
+    "Gate": lambda x: x * np.minimum(np.maximum(x + F(3), F(0)), F(6)) / F(6),  # HardSwish as several nodes
+    "Clip": lambda x, low, high: np.minimum(np.maximum(x, low), high),
+}
+
+
+class Layer:
+    """A model of one layer, and what it is to compute. Its x is of floats unless `quantized` names a type."""
+
+    def __init__(self, random, rank, *, quantized=None, w_type=np.int8, w_zero_point="one", to_float=True, steps=(), is_open=False):
+        self.random, self.is_open, self.rank = random, is_open, rank
+        self.nodes, self.constants = [], []
+        self.convolution = rank > 0
+        self.quantized, self.to_float, self.steps = quantized, to_float, steps
+        (self._draw_convolution if self.convolution else self._draw_product)()
+        info = np.iinfo(w_type)
+        self.w = random.integers(info.min, info.max + 1, self.w_shape).astype(w_type)
+        self.channels = self.w.shape[0] if self.convolution else self.w.shape[1]
+        shape = {"none": None, "one": (), "channel": (self.channels,)}[w_zero_point]
+        self.w_zero_point = None if shape is None else random.integers(info.min, info.max + 1, shape).astype(w_type)
+        self._make_nodes()
+
+    def _draw_convolution(self):
+        random, rank = self.random, self.rank
+        kind = random.choice(["dense", "grouped", "depthwise"])
+        self.group = {"dense": 1, "grouped": int(random.integers(2, 4)), "depthwise": int(random.integers(2, 40))}[kind]
+        inputs = 1 if kind == "depthwise" else int(random.integers(1, 20))
+        filters = self.group * (1 if kind == "depthwise" else int(random.integers(1, 20)))
+        kernel = random.integers(1, 4, rank)
+        self.w_shape = (filters, inputs, *kernel)
+        self.strides, self.dilations = random.integers(1, 3, rank).tolist(), random.integers(1, 3, rank).tolist()
+        self.auto_pad = str(random.choice(["NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"]))
+        self.pads = random.integers(0, 3, 2 * rank).tolist()
+        spatial = [int((k - 1) * d + 1 + random.integers(0, 12)) for k, d in zip(kernel, self.dilations)]
+        self.x_shape = (int(random.integers(1, 4)), inputs * self.group, *spatial)
+
+    def _draw_product(self):
+        random = self.random
+        inner, columns = (int(n) for n in random.integers(1, 70, 2))
+        self.w_shape = (inner, columns)
+        self.x_shape = (*random.integers(1, 6, random.integers(0, 3)).tolist(), int(random.integers(1, 40)), inner)
+
+    def _constant(self, name, value):
+        self.constants.append(numpy_helper.from_array(np.asarray(value), name))
+        return name
+
+    def _per_channel(self, shape_of_one):
+        """One value, or one for each channel in a shape that broadcasts to the sums."""
+        if shape_of_one:
+            return self.random.standard_normal(self.random.choice([0, 1]) * [1]).astype(F)
+        return self.random.standard_normal((self.channels, *[1] * self.rank)).astype(F)
+
+    def _make_nodes(self):
+        def add(op, inputs, outputs, **attributes):
+            self.nodes.append(helper.make_node(op, inputs, outputs, f"{op}_{len(self.nodes)}", **attributes))
+
+        x, zero_point = "x", "x_zero_point"
+        if self.quantized is None:
+            add("DynamicQuantizeLinear", ["x"], ["x_quantized", "x_scale", "x_zero_point"])
+            x = "x_quantized"
+        else:
+            info = np.iinfo(self.quantized)
+            self.x_zero_point = self.random.integers(info.min, info.max + 1).astype(self.quantized)
+            self._constant("x_zero_point", self.x_zero_point)
+        inputs = [x, self._constant("w", self.w), zero_point]
+        if self.w_zero_point is not None:
+            inputs.append(self._constant("w_zero_point", self.w_zero_point))
+        attributes = {}
+        if self.convolution:
+            attributes = {"group": self.group, "strides": self.strides, "dilations": self.dilations}
+            attributes |= {"pads": self.pads} if self.auto_pad == "NOTSET" else {"auto_pad": self.auto_pad}
+        add("ConvInteger" if self.convolution else "MatMulInteger", inputs, ["sums"], **attributes)
+        y = "sums"
+        self.parameters = []
+        if self.to_float:
+            add("Cast", [y], ["floats"], to=TensorProto.FLOAT)
+            y = "floats"
+            self.w_scale = self._per_channel(self.random.random() < 0.5)
+            scale = self._constant("w_scale", self.w_scale)
+            if self.quantized is None:
+                add("Mul", ["x_scale", scale], ["scales"])
+                scale = "scales"
+            add("Mul", [y, scale], ["scaled"])
+            y = "scaled"
+            for i, op in enumerate(self.steps):
+                if op == "Gate":
+                    self.parameters.append([])
+                    y = self._gate(y, i)
+                    continue
+                values = [self._per_channel(self.random.random() < 0.3) for _ in range(op in ("Add", "Sub", "Mul", "Div"))]
+                if op == "Clip":
+                    values = [F(-1), F(1.5)]
+                self.parameters.append(values)
+                names = [self._constant(f"step_{i}_{j}", v) for j, v in enumerate(values)]
+                inputs = [names[0], y] if op in ("Add", "Mul") and self.random.random() < 0.5 else [y, *names]
+                add(op, inputs, [f"stepped_{i}"], **({"alpha": 0.25} if op == "LeakyRelu" else {}))
+                y = f"stepped_{i}"
+        self.y = y
+
+    def _gate(self, x, i):
+        p = lambda text: f"gate_{i}_{text}"
+        three, zero, six = (self._constant(p(n), F(v)) for n, v in (("three", 3), ("zero", 0), ("six", 6)))
+        self.nodes += [helper.make_node("Add", [x, three], [p("sum")]), helper.make_node("Clip", [p("sum"), zero, six], [p("gate")]),
+                       helper.make_node("Mul", [x, p("gate")], [p("product")]), helper.make_node("Div", [p("product"), six], [p("y")])]
+        return p("y")
+
+    def model(self):
+        kinds = {None: TensorProto.FLOAT, np.uint8: TensorProto.UINT8, np.int8: TensorProto.INT8}
+        channel = 1 if self.convolution else len(self.x_shape) - 1
+        shape = [None if self.is_open and d != channel else extent for d, extent in enumerate(self.x_shape)]
+        x = helper.make_tensor_value_info("x", kinds[self.quantized], shape)
+        y = helper.make_tensor_value_info(self.y, TensorProto.FLOAT if self.to_float else TensorProto.INT32, None)
+        graph = helper.make_graph(self.nodes, "layer", [x], [y], self.constants)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 16)], ir_version=8).SerializeToString()
+
+    def draw_x(self):
+        shape = list(self.x_shape)
+        for d in range(len(shape)):
+            if self.is_open and d != (1 if self.convolution else len(shape) - 1):
+                shape[d] += int(self.random.integers(0, 4))
+        if self.quantized is None:
+            return (self.random.standard_normal(shape) * self.random.choice([0.01, 1, 100])).astype(F)
+        info = np.iinfo(self.quantized)
+        return self.random.integers(info.min, info.max + 1, shape).astype(self.quantized)
+
+    def expected(self, x):
+        scale = None
+        zero_point = getattr(self, "x_zero_point", None)
+        if self.quantized is None:
+            x, scale, zero_point = dynamic_quantize(x)
+        a = x.astype(np.int64) - np.int64(zero_point)
+        w_zero_point = np.zeros((), np.int64) if self.w_zero_point is None else self.w_zero_point.astype(np.int64)
+        if self.convolution:
+            w = self.w.astype(np.int64) - w_zero_point.reshape(-1, *[1] * (self.w.ndim - 1))
+            pads = list(zip(self.pads[:self.rank], self.pads[self.rank:]))
+            if self.auto_pad == "VALID":
+                pads = [(0, 0)] * self.rank
+            elif self.auto_pad != "NOTSET":
+                pads = [same_pads(x.shape[2 + d], w.shape[2 + d], self.strides[d], self.dilations[d], self.auto_pad == "SAME_UPPER")
+                        for d in range(self.rank)]
+            sums = convolve(a, w, self.group, self.strides, self.dilations, pads)
+        else:
+            sums = a @ (self.w.astype(np.int64) - w_zero_point)
+        y = sums.astype(np.int32)
+        if not self.to_float:
+            return y
+        y = y.astype(F) * (self.w_scale if scale is None else scale * self.w_scale)
+        for op, values in zip(self.steps, self.parameters):
+            y = STEPS[op](y, *values)
+        return y
+
+
+def draw(random):
+    quantized = [None, None, np.uint8, np.int8][random.integers(4)]
+    return Layer(random, int(random.integers(0, 4)), quantized=quantized, w_type=[np.int8, np.uint8][random.integers(2)],
+                 w_zero_point=str(random.choice(["none", "one", "channel"])), to_float=random.random() < 0.8,
+                 steps=tuple(str(s) for s in random.choice(list(STEPS), random.integers(0, 4))), is_open=random.random() < 0.5)

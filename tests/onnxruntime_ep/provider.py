@@ -1,0 +1,41 @@
+"""Sessions with the execution provider and without it."""
+import collections
+import json
+import os
+import pathlib
+import tempfile
+
+import onnxruntime as ort
+
+NAME = "DynquantExecutionProvider"
+
+ort.set_default_logger_severity(3)
+ort.register_execution_provider_library("dynquant", os.environ["DYNQUANT_ORT_EP"])
+
+
+def devices():
+    return [d for d in ort.get_ep_devices() if d.ep_name == NAME]
+
+
+def session(model, provider=True, options=None, threads=1, profile=None, optimized=True):
+    settings = ort.SessionOptions()
+    if not optimized:
+        settings.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    settings.intra_op_num_threads = threads
+    settings.log_severity_level = 4
+    if profile:
+        settings.enable_profiling = True
+        settings.profile_file_prefix = profile
+    if provider:
+        settings.add_provider_for_devices(devices()[:1], options or {})
+    return ort.InferenceSession(model, settings, enable_fallback=0)  # a refused option is an error
+
+
+def operators(model, inputs, provider=True, options=None):
+    """How many nodes of each operator a run executes; the provider's count as NAME."""
+    with tempfile.TemporaryDirectory() as folder:
+        s = session(model, provider, options, profile=str(pathlib.Path(folder, "profile")))
+        s.run(None, inputs)
+        events = json.loads(pathlib.Path(s.end_profiling()).read_text())
+    names = [e["args"]["op_name"] for e in events if e.get("cat") == "Node" and e["name"].endswith("_kernel_time")]
+    return collections.Counter(NAME if name.startswith(NAME) else name for name in names)

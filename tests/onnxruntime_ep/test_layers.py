@@ -1,0 +1,63 @@
+"""Layers that the execution provider claims have the bits of their nodes computed one by one, as ONNX defines them."""
+import os
+import unittest
+
+import numpy as np
+from layers import STEPS, Layer, draw
+from provider import NAME, operators, session
+
+SEED = int(os.environ.get("DYNQUANT_TEST_SEED", "20261123"))
+
+
+class Layers(unittest.TestCase):
+    def check(self, layer, runs=1, threads=1):
+        s = session(layer.model(), threads=threads)
+        for _ in range(runs):
+            x = layer.draw_x()
+            expected, (given,) = layer.expected(x), s.run(None, {"x": x})
+            self.assertEqual((given.dtype, given.shape), (expected.dtype, expected.shape))
+            np.testing.assert_array_equal(given, expected)
+
+    def test_random_layers(self):
+        for i in range(400):
+            layer = draw(np.random.default_rng([SEED, i]))
+            with self.subTest(i=i):
+                self.check(layer, runs=3 if layer.is_open else 1, threads=1 + i % 3)
+
+    def test_a_layer_is_one_node(self):
+        for rank in range(4):
+            for steps in ((), ("Add",), ("Add", "Relu"), tuple(STEPS)):
+                layer = Layer(np.random.default_rng(rank), rank, steps=steps)
+                with self.subTest(rank=rank, steps=steps):
+                    self.assertEqual(operators(layer.model(), {"x": layer.draw_x()}), {NAME: 1})
+
+    def test_large_layers_on_several_threads(self):
+        random = np.random.default_rng(SEED)
+        for group, inputs, filters, extent, kernel in ((1, 32, 64, 56, 3), (1, 3, 16, 160, 3), (64, 64, 64, 80, 5), (1, 96, 96, 40, 1)):
+            layer = Layer(random, 2, steps=("Add", "Relu"))
+            layer.__dict__.update(group=group, auto_pad="NOTSET", pads=[kernel // 2] * 4, strides=[1, 1], dilations=[1, 1])
+            layer.w_shape, layer.x_shape = (filters, inputs // group, kernel, kernel), (2, inputs, extent, extent + 3)
+            layer.w = random.integers(-128, 128, layer.w_shape).astype(np.int8)
+            layer.w_zero_point, layer.channels = random.integers(-9, 9, ()).astype(np.int8), filters
+            layer.nodes, layer.constants = [], []
+            layer._make_nodes()
+            for threads in (1, 2, 5):
+                with self.subTest(group=group, extent=extent, threads=threads):
+                    self.check(layer, threads=threads)
+
+    def test_of_not_a_number_and_infinity(self):
+        """A range with NaN has the scale NaN, and 0 times NaN in every element."""
+        layer = Layer(np.random.default_rng(1), 2, steps=("Relu",))
+        s = session(layer.model())
+        x = layer.draw_x()
+        x.flat[0] = np.nan
+        self.assertTrue(np.isnan(s.run(None, {"x": x})[0]).all())
+
+    def test_zeros(self):
+        layer = Layer(np.random.default_rng(2), 1, steps=("Add",))
+        x = np.zeros_like(layer.draw_x())
+        np.testing.assert_array_equal(session(layer.model()).run(None, {"x": x})[0], layer.expected(x))
+
+
+if __name__ == "__main__":
+    unittest.main()

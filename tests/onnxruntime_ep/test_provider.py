@@ -1,0 +1,250 @@
+"""What the execution provider claims, what it leaves alone, its options, its errors, and runs at the same time."""
+import logging
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import onnx
+from layers import Layer, dynamic_quantize
+from onnx import TensorProto, helper, numpy_helper
+from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument
+from onnxruntime.quantization import QuantType, quantize_dynamic
+from provider import NAME, devices, operators, session
+
+FLOAT, INT32 = TensorProto.FLOAT, TensorProto.INT32
+logging.disable(logging.WARNING)  # of the quantization tools
+
+
+def model(nodes, inputs, outputs, constants=(), opset=16):
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info(n, t, s) for n, t, s in inputs],
+        [helper.make_tensor_value_info(n, t, s) for n, t, s in outputs], [numpy_helper.from_array(v, n) for n, v in constants])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+
+
+def random_bytes(*shape, dtype=np.uint8):
+    """ONNX Runtime 1.23 has no ConvInteger with weights of int8."""
+    info = np.iinfo(dtype)
+    return np.random.default_rng(5).integers(info.min, info.max + 1, shape).astype(dtype)
+
+
+def convolution(x="x", name="conv", w="w", scales="scales"):
+    """Nodes from a float to a float, and constants."""
+    p = lambda text: f"{name}_{text}"
+    nodes = [helper.make_node("DynamicQuantizeLinear", [x], [p("q"), p("s"), p("z")], p("dql")),
+             helper.make_node("ConvInteger", [p("q"), w, p("z")], [p("sums")], p("product"), pads=[1, 1, 1, 1]),
+             helper.make_node("Cast", [p("sums")], [p("f")], p("cast"), to=FLOAT),
+             helper.make_node("Mul", [p("s"), scales], [p("m")], p("scales")),
+             helper.make_node("Mul", [p("f"), p("m")], [p("y")], p("mul"))]
+    return nodes, [("w", random_bytes(8, 8, 3, 3)), ("scales", np.float32([0.01]).reshape(()))]
+
+
+X = np.random.default_rng(6).standard_normal((1, 8, 9, 9)).astype(np.float32)
+INPUT = [("x", FLOAT, ["n", 8, "h", "w"])]
+
+
+class Claims(unittest.TestCase):
+    def test_the_factory(self):
+        (device,) = devices()
+        self.assertEqual(device.ep_vendor, "dynquant")
+
+    def test_two_layers_that_share_what_quantizes(self):
+        nodes, constants = convolution()
+        second = [helper.make_node("ConvInteger", ["conv_q", "w", "conv_z"], ["sums2"], "product2"),
+                  helper.make_node("Cast", ["sums2"], ["f2"], "cast2", to=FLOAT),
+                  helper.make_node("Mul", ["f2", "conv_s"], ["y2"], "mul2")]
+        m = model(nodes + second, INPUT, [("conv_y", FLOAT, None), ("y2", FLOAT, None)], constants).SerializeToString()
+        self.assertEqual(operators(m, {"x": X}), {NAME: 2, "DynamicQuantizeLinear": 1})
+        for given, expected in zip(session(m).run(None, {"x": X}), session(m, provider=False).run(None, {"x": X})):
+            np.testing.assert_array_equal(given, expected)
+
+    def test_a_result_that_is_also_an_output_ends_the_layer(self):
+        nodes, constants = convolution()
+        m = model(nodes + [helper.make_node("Relu", ["conv_y"], ["y"], "relu")], INPUT,
+                  [("conv_y", FLOAT, None), ("y", FLOAT, None)], constants).SerializeToString()
+        self.assertEqual(operators(m, {"x": X}), {NAME: 1, "Relu": 1})
+
+    def test_sums_that_are_an_output(self):
+        nodes, constants = convolution()
+        m = model(nodes, INPUT, [("conv_sums", INT32, None), ("conv_y", FLOAT, None)], constants).SerializeToString()
+        self.assertEqual(operators(m, {"x": X})[NAME], 1)
+        for given, expected in zip(session(m).run(None, {"x": X}), session(m, provider=False).run(None, {"x": X})):
+            np.testing.assert_array_equal(given, expected)
+
+    def test_weights_that_are_no_constant_are_left(self):
+        nodes, constants = convolution()
+        m = model(nodes, INPUT + [("w", TensorProto.UINT8, None)], [("conv_y", FLOAT, None)], constants[1:]).SerializeToString()
+        self.assertNotIn(NAME, operators(m, {"x": X, "w": constants[0][1]}))
+
+    def test_a_scale_that_changes_the_shape_ends_the_layer(self):
+        nodes, constants = convolution()
+        nodes += [helper.make_node("Add", ["conv_y", "row"], ["y"], "add")]
+        m = model(nodes, INPUT, [("y", FLOAT, None)], constants + [("row", np.ones((3, 1, 1, 1, 1), np.float32))])
+        m = m.SerializeToString()
+        self.assertEqual(operators(m, {"x": X}), {NAME: 1, "Add": 1})
+
+    def test_constants_of_the_outer_graph_and_subgraphs(self):
+        nodes, constants = convolution()
+        then = helper.make_graph(nodes, "then", [], [helper.make_tensor_value_info("conv_y", FLOAT, None)])
+        other = helper.make_graph([helper.make_node("Identity", ["x"], ["same"])], "else", [],
+                                  [helper.make_tensor_value_info("same", FLOAT, None)])
+        m = model([helper.make_node("If", ["c"], ["y"], then_branch=then, else_branch=other)],
+                  INPUT + [("c", TensorProto.BOOL, [])], [("y", FLOAT, None)], constants).SerializeToString()
+        inputs = {"x": X, "c": np.array(True)}
+        self.assertEqual(operators(m, inputs)[NAME], 1)
+        np.testing.assert_array_equal(session(m).run(None, inputs)[0], session(m, provider=False).run(None, inputs)[0])
+
+    def test_quantized_operators_of_qdq_models_stay(self):
+        """QuantizeLinear and DequantizeLinear around a float operator are ONNX Runtime's to fuse."""
+        def qdq(x, to):
+            return [helper.make_node("QuantizeLinear", [x, "s", "z"], [x + "_q"]), helper.make_node("DequantizeLinear", [x + "_q", "s", "z"], [to])]
+        nodes = [*qdq("x", "xd"), helper.make_node("DequantizeLinear", ["w", "s", "wz"], ["wd"]),
+                 helper.make_node("Conv", ["xd", "wd"], ["c"]), *qdq("c", "y")]
+        m = model(nodes, INPUT, [("y", FLOAT, None)], [("w", random_bytes(8, 8, 3, 3, dtype=np.int8)), ("s", np.float32(0.1)),
+                                                       ("z", np.uint8(3)), ("wz", np.int8(0))]).SerializeToString()
+        with_it, without = operators(m, {"x": X}), operators(m, {"x": X}, provider=False)
+        self.assertEqual(with_it, without)
+        self.assertEqual(with_it["QLinearConv"], 1)
+
+
+class Matching(unittest.TestCase):
+    """Cases in which a layer is easily taken for another one."""
+
+    W, SCALE = random_bytes(8, 5), np.float32(0.01)
+
+    def check(self, nodes, constants, expected, x=X[0, 0, :, :8], opset=16):
+        y = nodes[-1].output[0]
+        m = model(nodes, [("x", FLOAT, x.shape)], [(y, FLOAT, None)], constants, opset).SerializeToString()
+        np.testing.assert_array_equal(session(m).run(None, {"x": x})[0], expected(*dynamic_quantize(x)))
+
+    def product(self, zero_point=True):
+        nodes = [helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]),
+                 helper.make_node("MatMulInteger", ["q", "w", "z"] if zero_point else ["q", "w"], ["sums"]),
+                 helper.make_node("Cast", ["sums"], ["f"], to=FLOAT),
+                 helper.make_node("Mul", ["s", "scale"], ["m"]), helper.make_node("Mul", ["f", "m"], ["t"])]
+        return nodes, [("w", self.W), ("scale", self.SCALE)]
+
+    def t(self, q, s, z, zero_point=True):
+        a = q.astype(np.int64) - (np.int64(z) if zero_point else 0)
+        return (a @ self.W.astype(np.int64)).astype(np.float32) * (s * self.SCALE)
+
+    def test_a_product_without_the_zero_point(self):
+        nodes, constants = self.product(zero_point=False)
+        self.check(nodes, constants, lambda q, s, z: self.t(q, s, z, zero_point=False))
+
+    def test_a_function_within_a_product_with_itself_that_is_one_too(self):
+        nodes, constants = self.product()
+        nodes += [helper.make_node("Add", ["t", "three"], ["a"]), helper.make_node("HardSwish", ["a"], ["h"]),
+                  helper.make_node("Mul", ["t", "h"], ["y"])]
+        hard_swish = lambda x: x * np.minimum(np.maximum(x * np.float32(1 / 6) + np.float32(0.5), np.float32(0)), np.float32(1))
+        self.check(nodes, constants + [("three", np.float32(3))],
+                   lambda *q: self.t(*q) * hard_swish(self.t(*q) + np.float32(3)))
+
+    def test_the_bounds_of_clip_that_are_left_out_are_finite(self):
+        nodes, constants = self.product()
+        nodes += [helper.make_node("Mul", ["t", "huge"], ["large"]), helper.make_node("Clip", ["large", "low"], ["y"])]
+        most = np.finfo(np.float32).max
+        with np.errstate(over="ignore"):
+            self.check(nodes, constants + [("huge", most), ("low", np.float32(-1))],
+                       lambda *q: np.clip(self.t(*q) * most, np.float32(-1), most))
+
+    def test_an_input_that_is_constant_is_left(self):
+        nodes, constants = self.product()
+        m = model(nodes, [("other", FLOAT, [1])], [("t", FLOAT, None)], constants + [("x", X[0, 0, :, :8])]).SerializeToString()
+        given = session(m, optimized=False).run(None, {"other": np.zeros(1, np.float32)})[0]
+        np.testing.assert_array_equal(given, self.t(*dynamic_quantize(X[0, 0, :, :8])))
+
+
+class Options(unittest.TestCase):
+    def setUp(self):
+        nodes, constants = convolution()
+        self.model = model(nodes, INPUT, [("conv_y", FLOAT, None)], constants).SerializeToString()
+
+    def test_claim(self):
+        for value, expected in (("none", 0), ("auto", 1), ("all", 1)):
+            self.assertEqual(operators(self.model, {"x": X}, options={"claim": value})[NAME], expected)
+
+    def test_wrong_ones_are_refused_by_name(self):
+        for options, text in (({"claim": "al"}, "option 'claim': expected auto, all or none, given 'al' (did you mean 'all'?)"),
+                              ({"verbose": "yes"}, "option 'verbose': expected 0 or 1, given 'yes'"),
+                              ({"clam": "all"}, "option 'clam': expected claim or verbose (did you mean 'claim'?)")):
+            with self.assertRaises(RuntimeError) as caught:
+                session(self.model, options=options)
+            self.assertIn(text, str(caught.exception))
+
+    def test_verbose_says_what_is_claimed(self):
+        code = ("import sys; sys.path.insert(0, sys.argv[1]); import provider, onnxruntime as ort; o = ort.SessionOptions(); "
+                "o.log_severity_level = 2; o.add_provider_for_devices(provider.devices()[:1], {'verbose': '1'}); "
+                "ort.InferenceSession(sys.stdin.buffer.read(), o)")
+        done = subprocess.run([sys.executable, "-c", code, str(pathlib.Path(__file__).parent)], input=self.model, capture_output=True, check=True)
+        self.assertRegex(done.stderr.decode(), r"dynquant: claims 'conv_dql' \(DynamicQuantizeLinear\), .*'conv_product' \(ConvInteger\)")
+
+
+class Errors(unittest.TestCase):
+    def test_an_invalid_node_is_refused_when_the_session_is_made(self):
+        """Three groups cannot divide eight filters. ONNX Runtime's own shape inference is asked first; it takes this one."""
+        nodes, constants = convolution()
+        nodes[1].attribute.append(helper.make_attribute("group", 3))
+        m = model(nodes, [("x", FLOAT, [1, 24, 9, 9])], [("conv_y", FLOAT, None)], constants).SerializeToString()
+        with self.assertRaises((Fail, InvalidArgument)) as caught:
+            session(m)
+        self.assertIn("node 'conv_product' (ConvInteger): x: expected 24 channels, those of 3 groups of weights of shape 8x8x3x3",
+                      str(caught.exception))
+
+    def test_a_shape_that_does_not_fit_is_refused_by_the_run(self):
+        nodes, constants = convolution()
+        m = model(nodes, [("x", FLOAT, ["n", "c", "h", "w"])], [("conv_y", FLOAT, None)], constants).SerializeToString()
+        s = session(m)
+        with self.assertRaises((Fail, InvalidArgument)) as caught:
+            s.run(None, {"x": X[:, :5]})
+        self.assertIn("x: expected 8 channels", str(caught.exception))
+        self.assertEqual(s.run(None, {"x": X})[0].shape, (1, 8, 9, 9))
+
+
+class Runs(unittest.TestCase):
+    def test_at_the_same_time_with_shapes_that_alternate(self):
+        layer = Layer(np.random.default_rng(4), 2, steps=("Add", "Relu"), is_open=True)
+        s = session(layer.model(), threads=2)
+        inputs = [layer.draw_x() for _ in range(12)]  # more shapes than are kept
+        expected = [layer.expected(x) for x in inputs]
+
+        def run(worker):
+            for i in range(60):
+                k = (i * 7 + worker) % len(inputs)
+                np.testing.assert_array_equal(s.run(None, {"x": inputs[k]})[0], expected[k])
+
+        with ThreadPoolExecutor(6) as pool:
+            list(pool.map(run, range(6)))
+
+
+class RealModels(unittest.TestCase):
+    def test_layers_of_quantize_dynamic_are_claimed(self):
+        """A network of convolutions, depthwise ones and products, quantized by ONNX Runtime's own tool."""
+        random = np.random.default_rng(8)
+        constants, nodes, x = [], [], "x"
+        for i, (filters, inputs, group) in enumerate(((16, 3, 1), (16, 1, 16), (24, 16, 1), (24, 1, 24), (32, 24, 1))):
+            constants += [(f"w{i}", random.standard_normal((filters, inputs, 3, 3)).astype(np.float32)), (f"b{i}", random.standard_normal(filters).astype(np.float32))]
+            nodes += [helper.make_node("Conv", [x, f"w{i}", f"b{i}"], [f"c{i}"], f"conv{i}", group=group, pads=[1] * 4),
+                      helper.make_node(("Relu", "LeakyRelu")[i % 2], [f"c{i}"], [f"r{i}"], f"relu{i}")]
+            x = f"r{i}"
+        constants += [("w", random.standard_normal((32, 10)).astype(np.float32)), ("b", random.standard_normal(10).astype(np.float32))]
+        nodes += [helper.make_node("GlobalAveragePool", [x], ["p"]), helper.make_node("Flatten", ["p"], ["flat"]),
+                  helper.make_node("MatMul", ["flat", "w"], ["m"], "matmul"), helper.make_node("Add", ["m", "b"], ["y"], "add")]
+        given = model(nodes, [("x", FLOAT, ["n", 3, 20, 20])], [("y", FLOAT, None)], constants, opset=13)
+        inputs = {"x": random.standard_normal((2, 3, 20, 20)).astype(np.float32)}
+        for kind in (QuantType.QInt8, QuantType.QUInt8):
+            with self.subTest(kind=kind), tempfile.TemporaryDirectory() as folder:
+                onnx.save(given, f"{folder}/float.onnx")
+                quantize_dynamic(f"{folder}/float.onnx", f"{folder}/dynamic.onnx", weight_type=kind)
+                quantized = pathlib.Path(folder, "dynamic.onnx").read_bytes()
+                eligible = sum(n.op_type in ("ConvInteger", "MatMulInteger") for n in onnx.load_from_string(quantized).graph.node)
+                self.assertEqual(eligible, 6)
+                self.assertEqual(operators(quantized, inputs)[NAME], 6)
+
+
+if __name__ == "__main__":
+    unittest.main()
