@@ -167,8 +167,9 @@ class factory : public OrtEpFactory {
                            std::size_t, const OrtSessionOptions *given, const OrtLogger *logger,
                            OrtEp **ep) noexcept -> OrtStatus * {
             const auto &f = *static_cast<factory *>(self);
-            return guarded(
-                    f.api_, [&] { *ep = new provider(f.api_, f.may_claim_, read_options(f.api_, *given), logger); });
+            return guarded(f.api_, [&] {
+                *ep = std::make_unique<provider>(f.api_, f.may_claim_, read_options(f.api_, *given), logger).release();
+            });
         };
         ReleaseEp = [](OrtEpFactory *, OrtEp *ep) noexcept { delete static_cast<provider *>(ep); };
         CreateAllocator = [](OrtEpFactory *, const OrtMemoryInfo *, const OrtKeyValuePairs *,
@@ -207,7 +208,7 @@ extern "C" {
     if (!api) return refuse_version(*base);
     return guarded(*api, [&] {
         *count = 0;
-        if (most > 0) factories[(*count)++] = new factory(*api, may_claim(*base));
+        if (most > 0) factories[(*count)++] = std::make_unique<factory>(*api, may_claim(*base)).release();
     });
 }
 
