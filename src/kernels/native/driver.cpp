@@ -299,12 +299,12 @@ placed_block block_at(
     const auto width = r.column_end - r.column_begin;
     const auto step = loop.parameter_stride;
     // Long rows are worth a formula for their own scale.
-    const bool alone = p.formulas->is_exact && width >= p.formulas->worth_asking;
-    const auto longest = step == 0 ? INT64_MAX : alone ? 1 : panel_capacity;
+    const bool row_by_row = p.formulas->is_exact && width >= p.formulas->worth_asking;
+    const auto longest = step == 0 ? INT64_MAX : row_by_row ? 1 : panel_capacity;
     row_walker walker(w.axes, r.row_begin);
     std::int64_t count = 0;
     for (auto row = r.row_begin; row < r.row_end; row += count, walker.advance(count)) {
-        count = walker.left(std::min(longest, r.row_end - row));
+        count = walker.rows_left(std::min(longest, r.row_end - row));
         const auto loops = count == loop.extent ? std::min(walker.loops_left(), (r.row_end - row) / count) : 1;
         const auto base = step == 0 || count == 1
                 ? parameters.find(walker.parameter, 0, 1, 0, 0)
@@ -331,7 +331,7 @@ placed_block block_at(
             row_walker walker(w.axes, top);
             std::int64_t rows = 0;
             for (auto row = top; row < bottom; row += rows, walker.advance(rows)) {
-                rows = step == 0 || extends ? walker.left(step == 0 ? bottom - row : 1) : 1;
+                rows = step == 0 || extends ? walker.rows_left(step == 0 ? bottom - row : 1) : 1;
                 std::int64_t base = 0;
                 if (extends) {
                     parameters.find_columns(w, walker.parameter + number, count);
@@ -341,7 +341,7 @@ placed_block block_at(
                     base = parameters.find(walker.parameter + number, stride, needed, more, next.parameter_stride);
                 } else {
                     base = parameters.find(
-                            walker.parameter + number, stride, needed, walker.left(bottom - row) - 1, step);
+                            walker.parameter + number, stride, needed, walker.rows_left(bottom - row) - 1, step);
                 }
                 compute_block(parameters, base, p.memory, c, block_at(w, walker, column, rows, count), w.by, g);
             }

@@ -32,18 +32,18 @@ const instruction_set &best_avx512() {
 }
 #endif
 
-std::int64_t pieces_of(std::int64_t count, std::int64_t size) {
+std::int64_t ceil_div(std::int64_t count, std::int64_t size) {
     return (count + size - 1) / size;
 }
 
 /// A walk in pieces, which tasks are made of. The pieces of all walks are numbered one walk after the other.
-struct share {
+struct grain_numbers {
     std::int64_t rows, columns, across, first, end;
 };
 
-share share_of(const walk &w, std::int64_t first) {
-    const auto rows = w.axes.rows(), columns = w.axes.row.extent, across = pieces_of(columns, w.piece_columns);
-    return {rows, columns, across, first, first + pieces_of(rows, w.piece_rows) * across};
+grain_numbers number_grains(const walk &w, std::int64_t first) {
+    const auto rows = w.axes.rows(), columns = w.axes.row.extent, across = ceil_div(columns, w.grain_columns);
+    return {rows, columns, across, first, first + ceil_div(rows, w.grain_rows) * across};
 }
 
 /// Whether no two pieces write to one byte, which those of less than 8 bits may share with the next columns of
@@ -67,8 +67,8 @@ class planned final : public implementation {
         std::int64_t elements = 0;
         bool splits = true;
         for (const auto &w : plan_.walks) {
-            const auto &last = shares_.emplace_back(share_of(w, pieces_));
-            pieces_ = last.end;
+            const auto &last = grain_numbers_.emplace_back(number_grains(w, grain_count_));
+            grain_count_ = last.end;
             elements += last.rows * last.columns;
             splits = splits && may_split(w, plan_.memory.dst);
         }
@@ -83,9 +83,9 @@ class planned final : public implementation {
         const call c = {args.src, has_second_scales_ ? args.second_scales : nullptr, args.scales, zero_points_of(args),
                 args.dst, streaming_ && begins_an_element(args.dst)};
         if (is_flat_) return parallel::for_each_part(1, 1, [&](parallel::range) { compute_flat(plan_, c); });
-        parallel::for_each_part(pieces_, task_count(), [&](parallel::range pieces) {
-            for (std::size_t i = 0; i < shares_.size(); ++i)
-                run_pieces(plan_.walks[i], shares_[i], c, pieces);
+        parallel::for_each_part(grain_count_, task_count(), [&](parallel::range grains) {
+            for (std::size_t i = 0; i < grain_numbers_.size(); ++i)
+                run_grains(plan_.walks[i], grain_numbers_[i], c, grains);
         });
     }
 
@@ -97,16 +97,16 @@ class planned final : public implementation {
 
     /// Pieces are numbered strip by strip, a strip being one row, or as many as a tile has. A range of them is
     /// the end of a strip, whole strips, and the beginning of a strip, each of which may be missing.
-    void run_pieces(const walk &w, const share &all, const call &c, parallel::range pieces) const {
-        const auto begin = std::max(pieces.begin - all.first, std::int64_t {0});
-        const auto end = std::min(pieces.end, all.end) - all.first;
+    void run_grains(const walk &w, const grain_numbers &all, const call &c, parallel::range grains) const {
+        const auto begin = std::max(grains.begin - all.first, std::int64_t {0});
+        const auto end = std::min(grains.end, all.end) - all.first;
         if (begin >= end) return;
         if (end - begin == all.end - all.first) return compute(plan_, w, c, {0, all.rows, 0, all.columns});
         const auto first = begin / all.across, last = end / all.across;
-        const auto column_begin = begin % all.across * w.piece_columns;
-        const auto column_end = end % all.across * w.piece_columns;
+        const auto column_begin = begin % all.across * w.grain_columns;
+        const auto column_end = end % all.across * w.grain_columns;
         const auto strips = [&](std::int64_t from, std::int64_t to, std::int64_t left, std::int64_t right) {
-            compute(plan_, w, c, {from * w.piece_rows, std::min(to * w.piece_rows, all.rows), left, right});
+            compute(plan_, w, c, {from * w.grain_rows, std::min(to * w.grain_rows, all.rows), left, right});
         };
         if (first == last) return strips(first, first + 1, column_begin, column_end);
         if (column_begin > 0) strips(first, first + 1, column_begin, all.columns);
@@ -128,11 +128,11 @@ class planned final : public implementation {
     }
 
     plan plan_;
-    std::vector<share> shares_; // of each walk
+    std::vector<grain_numbers> grain_numbers_; // of each walk
     bool has_bias_, has_second_scales_;
     isa isa_;
     int threads_;
-    std::int64_t pieces_ = 0, tasks_;
+    std::int64_t grain_count_ = 0, tasks_;
     bool streaming_, is_flat_;
 };
 

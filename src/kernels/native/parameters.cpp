@@ -62,16 +62,16 @@ void read(const plan &p, const parameter_block &from, const void *data, data_typ
     if (type == data_type::s8) return copy<std::int8_t>(from, data, to);
     const auto codec = p.set->code.read[static_cast<int>(type)];
     const auto bits = traits(type).bits;
-    const bool integral = traits(type).integral, neighbours = codec && (from.stride == 1 || from.count == 1);
+    const bool integral = traits(type).integral, is_contiguous = codec && (from.stride == 1 || from.count == 1);
     std::int8_t bytes[panel_capacity + 2 * widest_block];
-    for (std::int64_t row = 0; neighbours && bits >= 16 && row < from.rows; ++row)
+    for (std::int64_t row = 0; is_contiguous && bits >= 16 && row < from.rows; ++row)
         codec(data, from.first + row * from.next_row, from.count, to + row * from.count);
-    for (std::int64_t row = 0; neighbours && bits < 8 && integral && row < from.rows; ++row) {
+    for (std::int64_t row = 0; is_contiguous && bits < 8 && integral && row < from.rows; ++row) {
         codec(data, from.first + row * from.next_row, from.count, bytes);
         for (std::int64_t i = 0; i < from.count; ++i)
             to[row * from.count + i] = as_bits(bytes[i]);
     }
-    if (neighbours && (bits >= 16 || integral)) return;
+    if (is_contiguous && (bits >= 16 || integral)) return;
     for_each(from, [=](std::int64_t column, std::int64_t number) {
         const auto value = load(type, data, number);
         to[column] = !integral ? static_cast<float>(value) : as_bits(type == data_type::u32 ? value - 0x1p31 : value);
@@ -127,15 +127,15 @@ std::int64_t panel::find(
     if (alike && distance == 0) return base_;
     now_ = {first, stride, count};
     width_ = 0;
-    if (alike && left_ > 0 && distance == step_) {
-        --left_;
+    if (alike && blocks_left_ > 0 && distance == step_) {
+        --blocks_left_;
         return base_ += count;
     }
-    left_ = step == 0 ? 0 : std::min(more, capacity_ / count - 1);
+    blocks_left_ = step == 0 ? 0 : std::min(more, capacity_ / count - 1);
     step_ = step;
     base_ = 0;
-    prepare({first, stride, count, left_ + 1, step});
-    if (count > 1) pad(count * (left_ + 1));
+    prepare({first, stride, count, blocks_left_ + 1, step});
+    if (count > 1) pad(count * (blocks_left_ + 1));
     return 0;
 }
 
@@ -161,7 +161,7 @@ void panel::find_columns(const walk &w, std::int64_t first, std::int64_t width) 
     prepare(wanted);
     now_ = wanted;
     width_ = width;
-    base_ = left_ = 0;
+    base_ = blocks_left_ = 0;
     if (w.repeat > 1) pad(count);
     if (w.repeat > 1 || columns < width)
         for (auto *const column : {scale_, reciprocal_, zero_})

@@ -263,11 +263,11 @@ class walks_of {
         if (w.how == walk::order::transposed) {
             if (w.axes.row.parameter_stride != 0 && w.by == walk::form::rows) w.by = walk::form::cols;
         } else if (w.period > 0) {
-            w.panel = w.piece_columns = columns;
+            w.panel = w.grain_columns = columns;
         } else {
             const auto prepared = w.by == walk::form::cols ? panel_capacity : panel_capacity * w.repeat;
             w.panel = panel_of(columns, w.by == walk::form::runs ? panel_capacity : prepared, w.repeat);
-            w.piece_columns = std::lcm(widest_block, w.repeat);
+            w.grain_columns = std::lcm(widest_block, w.repeat);
         }
         if (w.expands || w.by == walk::form::runs) {
             const auto count = panel_capacity + 2 * widest_block;
@@ -289,8 +289,8 @@ class walks_of {
         if (dense == end || form.row.dst_stride != 1 || form.row.src_stride == 1) return false;
         std::rotate(dense, dense + 1, end);
         w.how = walk::order::transposed;
-        w.piece_rows = transposed_length;
-        w.piece_columns = transposed_side;
+        w.grain_rows = transposed_length;
+        w.grain_columns = transposed_side;
         return true;
     }
 
@@ -317,8 +317,8 @@ class walks_of {
         if (group * groups < shortest_tile) return false;
         w.axes = form;
         w.how = walk::order::transposed;
-        w.piece_rows = transposed_side;
-        w.piece_columns = std::lcm(transposed_length, w.repeat);
+        w.grain_rows = transposed_side;
+        w.grain_columns = std::lcm(transposed_length, w.repeat);
         w.panel = w.repeat < transposed_length ? transposed_length / w.repeat * w.repeat : transposed_length;
         return true;
     }

@@ -24,7 +24,7 @@ struct walk {
     std::int64_t period = 0;                         // columns after which the parameters repeat; 0: never
     std::int64_t panel = 0;                          // columns that are prepared at once
     bool expands = false;                            // parameters become columns
-    std::int64_t piece_rows = 1, piece_columns = 64; // of what threads share out
+    std::int64_t grain_rows = 1, grain_columns = 64; // of what threads share out
     std::vector<std::int32_t> index, first;          // the pattern, where there is one
 };
 
@@ -126,7 +126,7 @@ class panel {
     void extend(float *column, const walk &w, std::int64_t width);
 
     parameter_block now_ = {0, 0, -1};
-    std::int64_t base_ = 0, left_ = 0, step_ = 0, width_ = 0;
+    std::int64_t base_ = 0, blocks_left_ = 0, step_ = 0, width_ = 0;
     std::int64_t filled_ = 0; // columns that have been written
     preparation state_ = preparation::general;
     float bound_ = 0;

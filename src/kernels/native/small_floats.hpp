@@ -19,10 +19,10 @@ typename V::reals widened(typename V::integers bits) {
     constexpr int dropped = 23 - Float::fraction_bits, to_sign = __builtin_clz(Float::sign_bit);
     const auto magnitude = V::bit_and(bits, V::splat(std::int32_t {Float::sign_bit - 1}));
     const auto normal = V::add(V::template shift_left<dropped>(magnitude), V::splat(rebased));
-    // Subnormal here, normal there: an implicit bit is lent and taken away.
-    const auto lent = V::as_reals(V::add(normal, V::splat(implicit))) - V::splat(least_normal);
-    auto value =
-            V::select_less(magnitude, V::splat(std::int32_t {1 << Float::fraction_bits}), V::as_integers(lent), normal);
+    // Subnormal here, normal there: an implicit bit is normalized and taken away.
+    const auto normalized = V::as_reals(V::add(normal, V::splat(implicit))) - V::splat(least_normal);
+    auto value = V::select_less(
+            magnitude, V::splat(std::int32_t {1 << Float::fraction_bits}), V::as_integers(normalized), normal);
     if constexpr (Float::has_nan && Float::has_minus_0)
         value = V::select_less(V::splat(std::int32_t {Float::highest}), magnitude,
                 V::bit_or(normal, V::splat(infinity)), value); // with a fraction it is NaN

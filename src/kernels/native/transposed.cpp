@@ -58,7 +58,7 @@ class quantized_tiles {
             row_walker walker(w.axes, r.row_begin);
             std::int64_t rows = 0;
             for (auto row = r.row_begin; row < r.row_end; row += rows, walker.advance(rows)) {
-                rows = walker.left(std::min(lines.longest, r.row_end - row));
+                rows = walker.rows_left(std::min(lines.longest, r.row_end - row));
                 compute_lines(walker, column, columns, rows);
                 auto *const dst = static_cast<unsigned char *>(c.dst) + walker.dst + column;
                 if (narrow) {
@@ -119,11 +119,11 @@ class dequantized_tiles {
             row_walker walker(w.axes, r.row_begin);
             std::int64_t rows = 0;
             for (auto row = r.row_begin; row < r.row_end; row += rows) {
-                rows = walker.src_neighbours(std::min(side, r.row_end - row));
+                rows = walker.contiguous_src_rows(std::min(side, r.row_end - row));
                 for (std::int64_t i = 0; i < columns; i += side)
                     transpose_columns(walker.src, column + i, std::min(side, columns - i), rows, i);
                 for (std::int64_t i = 0, count = 0; i < rows; i += count, walker.advance(count)) {
-                    count = walker.left(rows - i);
+                    count = walker.rows_left(rows - i);
                     compute_lines(walker, column, columns, i, count);
                 }
             }
@@ -142,7 +142,7 @@ class dequantized_tiles {
         row_walker walker(w.axes, r.row_begin);
         std::int64_t rows = 0;
         for (auto row = r.row_begin; row < r.row_end; row += rows, walker.advance(rows)) {
-            rows = walker.left(std::min(narrow_length, r.row_end - row));
+            rows = walker.rows_left(std::min(narrow_length, r.row_end - row));
             const auto *const src = static_cast<const unsigned char *>(c.src) + walker.src;
             p.set->interleave(src, along.src_stride, planes, rows, lines.bytes);
             parameters.find_columns(groups, walker.parameter, width);

@@ -28,7 +28,7 @@ class row_walker {
     }
 
     /// How many rows of the innermost loop are left, at most `count`.
-    std::int64_t left(std::int64_t count) const {
+    std::int64_t rows_left(std::int64_t count) const {
         if (form_.loop_count == 0) return count;
         return least(form_.loops[form_.loop_count - 1].extent - index_[form_.loop_count - 1], count);
     }
@@ -40,7 +40,7 @@ class row_walker {
     }
 
     /// How many rows from here on begin at neighbours in src, at most `count`, whatever dst and the parameters do.
-    std::int64_t src_neighbours(std::int64_t count) const {
+    std::int64_t contiguous_src_rows(std::int64_t count) const {
         std::int64_t left = 1, extent = 1;
         for (int d = form_.loop_count; d-- > 0 && form_.loops[d].src_stride == extent;) {
             left += (form_.loops[d].extent - 1 - index_[d]) * extent;

@@ -240,13 +240,13 @@ struct avx2 : byte_shuffles {
         std::uint64_t value = 0;
         // Pieces of 4, 2 and 1 bytes, the last first, each shifted to its place.
         if (count & 1) value = bytes[count - 1];
-        if (count & 2) value = value << 16 | piece<std::uint16_t>(bytes + (count & 4));
-        if (count & 4) value = value << 32 | piece<std::uint32_t>(bytes);
+        if (count & 2) value = value << 16 | load_bytes_as<std::uint16_t>(bytes + (count & 4));
+        if (count & 4) value = value << 32 | load_bytes_as<std::uint32_t>(bytes);
         return _mm_cvtsi64_si128(static_cast<std::int64_t>(value));
     }
-    template <typename Piece>
-    static std::uint64_t piece(const unsigned char *p) {
-        Piece value;
+    template <typename Integer>
+    static std::uint64_t load_bytes_as(const unsigned char *p) {
+        Integer value;
         std::memcpy(&value, p, sizeof(value));
         return value;
     }

@@ -33,7 +33,7 @@ struct byte_shuffles {
 
     /// Bytes 16 * part to 16 * part + 15 of 16 interleaved groups of three: where plane `plane` has its own, by
     /// shuffles of 16 of the plane.
-    static __m128i places_of_3(int plane, int part) {
+    static __m128i interleave_indices_3(int plane, int part) {
         alignas(16) std::int8_t index[16];
         for (int i = 0; i < 16; ++i)
             index[i] = static_cast<std::int8_t>((16 * part + i) % 3 == plane ? (16 * part + i) / 3 : -1);
@@ -43,21 +43,21 @@ struct byte_shuffles {
     /// Three lines of bytes to one, whole groups of sixteen. Gives how many of each are done.
     static std::int64_t interleave_3(
             const unsigned char *from, std::int64_t step, std::int64_t count, unsigned char *to) {
-        __m128i places[3][3];
+        __m128i indices[3][3];
         for (int plane = 0; plane < 3; ++plane)
             for (int part = 0; part < 3; ++part)
-                places[plane][part] = places_of_3(plane, part);
+                indices[plane][part] = interleave_indices_3(plane, part);
         std::int64_t i = 0;
         for (; i + 16 <= count; i += 16) {
             __m128i x[3];
             for (int plane = 0; plane < 3; ++plane)
                 x[plane] = _mm_loadu_si128(reinterpret_cast<const __m128i *>(from + plane * step + i));
             for (int part = 0; part < 3; ++part) {
-                const __m128i first = _mm_shuffle_epi8(x[0], places[0][part]),
-                              second = _mm_shuffle_epi8(x[1], places[1][part]);
+                const __m128i first = _mm_shuffle_epi8(x[0], indices[0][part]),
+                              second = _mm_shuffle_epi8(x[1], indices[1][part]);
                 const __m128i both = _mm_or_si128(first, second);
                 _mm_storeu_si128(reinterpret_cast<__m128i *>(to + 3 * i + 16 * part),
-                        _mm_or_si128(both, _mm_shuffle_epi8(x[2], places[2][part])));
+                        _mm_or_si128(both, _mm_shuffle_epi8(x[2], indices[2][part])));
             }
         }
         return i;
@@ -88,19 +88,19 @@ struct byte_shuffles {
     /// Every stride-th byte, of 2 to 4: sixteen results at a time, by a shuffle of each vector of src, none of which
     /// reaches beyond the last byte that is asked for. Gives how many are done.
     static std::int64_t gather_bytes(const unsigned char *from, int stride, std::int64_t count, unsigned char *to) {
-        __m128i places[4];
+        __m128i indices[4];
         for (int part = 0; part < stride; ++part) {
             alignas(16) std::int8_t index[16];
             for (int i = 0; i < 16; ++i)
                 index[i] = static_cast<std::int8_t>(i * stride / 16 == part ? i * stride % 16 : -1);
-            places[part] = _mm_load_si128(reinterpret_cast<const __m128i *>(index));
+            indices[part] = _mm_load_si128(reinterpret_cast<const __m128i *>(index));
         }
         std::int64_t i = 0;
         for (; i + 16 < count; i += 16) {
             __m128i all = _mm_setzero_si128();
             for (int part = 0; part < stride; ++part) {
                 const auto *const at = reinterpret_cast<const __m128i *>(from + i * stride + 16 * part);
-                all = _mm_or_si128(all, _mm_shuffle_epi8(_mm_loadu_si128(at), places[part]));
+                all = _mm_or_si128(all, _mm_shuffle_epi8(_mm_loadu_si128(at), indices[part]));
             }
             _mm_storeu_si128(reinterpret_cast<__m128i *>(to + i), all);
         }
