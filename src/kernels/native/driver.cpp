@@ -1,5 +1,5 @@
-// The driver: walks a form of a statement block by block, with parameters prepared for each, and hands dense blocks to
-// the microkernels. What is not dense, or of another type, is staged in the first-level cache. Compiled once, for no
+// The driver: goes through a walk block by block, prepares the parameters of each block, and hands dense blocks to the
+// microkernels. Other strides and types are staged in tiles that fit the first-level cache. Compiled for the baseline
 // instruction set.
 #include <algorithm>
 #include <cstring>
@@ -11,9 +11,8 @@
 namespace dynquant::kernels::native {
 namespace {
 
-/// Rows whose columns are not all prepared at once are walked in blocks of this many rows: more rows of a tensor in
-/// memory, each a few pages further on, have no room in the translation buffers until the next columns of them are
-/// wanted.
+/// Rows per block where the columns take more than one panel. Each row lies on pages of its own: more rows evict each
+/// other from the TLB before the next panel reads them again.
 constexpr std::int64_t rows_of_block = 128;
 
 int bits_of(data_type type) {
@@ -29,7 +28,7 @@ std::byte *address(void *tensor, data_type type, std::int64_t element) {
 
 // ---- Strides ------------------------------------------------------------------------------------------------
 
-/// Of any address: oneDNN takes them all. The strides are in elements.
+/// Strides are in elements. Addresses may be unaligned, since oneDNN accepts any.
 template <typename T>
 void copy_as(const void *from, std::int64_t from_stride, std::int64_t count, void *to, std::int64_t to_stride) {
     constexpr auto size = std::int64_t {sizeof(T)};
@@ -38,7 +37,7 @@ void copy_as(const void *from, std::int64_t from_stride, std::int64_t count, voi
                 static_cast<const std::byte *>(from) + i * from_stride * size, sizeof(T));
 }
 
-/// Elements narrower than a byte: the first of a byte is in its low bits.
+/// An element narrower than a byte. The first one of a byte is in its low bits.
 unsigned packed_at(const void *tensor, int bits, std::int64_t i) {
     const auto per_byte = 8 / bits;
     return static_cast<const unsigned char *>(tensor)[i / per_byte] >> i % per_byte * bits & ((1U << bits) - 1);
@@ -90,13 +89,13 @@ microkernel kernel_of(const microkernels &m, walk::form by) {
     return m.rows;
 }
 
-/// A microkernel, and what is left to stage.
+/// A microkernel, and the staging that it still needs.
 struct fused {
     microkernel kernel;
     staging memory;
 };
 
-/// One that reads or writes dense elements of a type in memory itself, where there is one.
+/// Picks a microkernel that reads or writes the type in memory without a codec, if there is one.
 fused fuse(const plan &p, const microkernels &k, const staging &m, walk::form by, bool dense_src, bool dense_dst) {
     fused result = {kernel_of(k, by), m};
     const auto take = [](microkernel kernel, auto &codec, fused &to) {
@@ -117,19 +116,19 @@ fused fuse(const plan &p, const microkernels &k, const staging &m, walk::form by
     return result;
 }
 
-/// Rows of this many codes and more are written without staging.
+/// Rows of at least this many codes are written without staging.
 constexpr std::int64_t worth_coding = 256;
 
 bool begins_line(const void *p) {
     return reinterpret_cast<std::uintptr_t>(p) % 64 == 0;
 }
 
-/// A tile of elements as the formulas read or write them.
+/// Elements as the formulas read or write them.
 struct alignas(64) tile {
     std::byte bytes[(tile_capacity + 4 * widest_block) * 4];
 };
 
-/// Makes `count` elements dense, and of the type that the formulas read. `spare` is used on the way.
+/// Reads `count` elements to a dense array of the type that the formulas read. `spare` is scratch space.
 void read(const instruction_set &set, const staging &m, const void *src, std::int64_t first, std::int64_t stride,
         std::int64_t count, void *to, tile &spare) {
     if (stride != 1) {
@@ -143,7 +142,7 @@ void read(const instruction_set &set, const staging &m, const void *src, std::in
     if (m.round) m.round(nullptr, 0, count, to);
 }
 
-/// The reverse, of results in a tile.
+/// Writes `count` results of a tile to dst. `spare` is scratch space.
 void write(const staging &m, void *from, void *dst, std::int64_t first, std::int64_t stride, std::int64_t count,
         bool stream, tile &spare) {
     if (stride == 1) return m.write(from, count, dst, first, stream);
@@ -153,7 +152,7 @@ void write(const staging &m, void *from, void *dst, std::int64_t first, std::int
     scatter(spare.bytes, dst, m.dst, first, stride, count);
 }
 
-/// Where the parameters of a part of a block are.
+/// The parameters of a part of a block.
 struct position {
     columns at;
     guide by;
@@ -174,7 +173,7 @@ position moved(const columns &c, const guide &g, walk::form by, std::int64_t row
     return {c, {g.parameter_step, {g.runs.index + column, g.runs.first + column / lanes}, g.run}};
 }
 
-/// A block through tiles, as many columns and rows at a time as a tile holds.
+/// Computes a block through tiles, which limit the columns and rows of a step.
 [[gnu::noinline]] void compute_staged(const plan &p, const staging &m, const call &c, microkernel kernel,
         const columns &parameters, const placed_block &b, walk::form by, const guide &g) {
     tile in, out;
@@ -190,7 +189,7 @@ position moved(const columns &c, const guide &g, walk::form by, std::int64_t row
             const auto at_once = [&](std::int64_t step, std::int64_t stride) {
                 return rows == 1 || step == count * stride ? rows : 1;
             };
-            // What a read leaves beyond a row's end, that of the next one overwrites.
+            // A read may write beyond a row's end; the next row's read overwrites that.
             const auto rows_of_read = at_once(b.src_step, b.src_stride);
             for (std::int64_t i = 0; reads && i < rows; i += rows_of_read)
                 read(*p.set, m, c.src, src + i * b.src_step, b.src_stride, rows_of_read * count,
@@ -209,7 +208,7 @@ position moved(const columns &c, const guide &g, walk::form by, std::int64_t row
     }
 }
 
-/// 4-bit elements by tables of their results, or null.
+/// The microkernel that computes 4-bit elements by a table of their results, or null.
 microkernel look_up_of(const panel &parameters, const staging &m, const placed_block &b, const call &c) {
     if (bits_of(m.src) != 4 || b.src_stride != 1 || b.dst_stride != 1) return nullptr;
     if ((b.src | b.src_step | b.columns) % 2 != 0) return nullptr;
@@ -222,7 +221,7 @@ microkernel look_up_of(const panel &parameters, const staging &m, const placed_b
     return parameters.p.set->look_up[dst][src];
 }
 
-/// Whether runs of whole vectors are better computed as rows that need no staging.
+/// Whether runs of whole vectors are faster as rows, because rows avoid staging.
 bool runs_are_rows(const panel &parameters, const staging &m, const call &c, const placed_block &b, walk::form by,
         std::int64_t length) {
     if (by != walk::form::segs1 && by != walk::form::segs2 && by != walk::form::segs4) return false;
@@ -254,7 +253,7 @@ void compute_block(const panel &parameters, std::int64_t base, const staging &m,
     }
     const bool is_rows = by == walk::form::rows;
     const bool dense = b.src_stride == 1 && b.dst_stride == 1;
-    // Ends of rows cost codes more than staging, and they are not streamed.
+    // Row ends of codes cost more than staging, and microkernels do not stream codes.
     const bool dense_dst = b.dst_stride == 1 && !(p.writes_codes && (c.stream || b.columns < worth_coding));
     const auto elements = is_rows && g.parameter_step == 0 ? b.rows * b.columns : 0;
     const auto &best = formulas_of(*p.formulas, parameters.state(), at.scale[0], elements);
@@ -271,7 +270,7 @@ void compute_block(const panel &parameters, std::int64_t base, const staging &m,
     const auto direct = [&](microkernel k) {
         auto *const dst = address(c.dst, m.dst, b.dst);
         const auto in_lines = begins_line(dst) && (b.rows == 1 || b.dst_step * bits_of(m.dst) % 512 == 0);
-        // The ends of short joined rows cost more than streaming gains.
+        // Short contiguous rows: their ends cost more than streaming gains.
         const bool joined = b.src_step == b.columns && b.dst_step == b.columns;
         const bool stream = c.stream
                 && (by == walk::form::cols
@@ -298,7 +297,7 @@ placed_block block_at(
     const auto loop = innermost_loop(w.axes), next = next_loop(w.axes);
     const auto width = r.column_end - r.column_begin;
     const auto step = loop.parameter_stride;
-    // Long rows are worth a formula for their own scale.
+    // A long row may have a cheaper formula that is exact for its scale.
     const bool row_by_row = p.formulas->is_exact && width >= p.formulas->worth_asking;
     const auto longest = step == 0 ? INT64_MAX : row_by_row ? 1 : panel_capacity;
     row_walker walker(w.axes, r.row_begin);
@@ -361,10 +360,10 @@ bool is_flat(const plan &p) {
 
 namespace {
 
-/// fetch() of one scale and zero point: its loops take 10 ns, a third of what a call of 256 elements takes.
+/// fetch() of one scale and zero point. The loops of fetch() take 10 ns, a third of a call of 256 elements.
 void fetch_one(const plan &p, const call &c, panel_storage<1> &to) {
     const auto number = [&](auto value) {
-        std::memcpy(&value, c.zero_points, sizeof(value)); // of any address
+        std::memcpy(&value, c.zero_points, sizeof(value)); // may be unaligned
         to.zero[0] = __builtin_bit_cast(float, std::int32_t {value});
     };
     const bool is_plain = p.division == precision::f32 && !c.second_scales && !p.is_f32_zero;
@@ -402,7 +401,7 @@ void compute(const plan &p, const walk &w, const call &c, const rectangle &r) {
         case walk::order::transposed: compute_transposed(p, w, c, r); break;
     }
     if (c.stream)
-        p.set->fence(); // non-temporal stores are not ordered before what tells other threads that this is done
+        p.set->fence(); // orders non-temporal stores before the store that signals completion to other threads
     p.set->zero_upper();
 }
 

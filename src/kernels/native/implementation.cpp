@@ -12,7 +12,7 @@ namespace dynquant::kernels::native {
 namespace {
 
 #if defined(__x86_64__)
-/// With what this processor has beyond isa::avx512.
+/// AVX-512, plus the AVX512-FP16 formulas if this processor has them.
 const instruction_set &best_avx512() {
     static const instruction_set best = [] {
         auto set = avx512_set;
@@ -36,7 +36,8 @@ std::int64_t ceil_div(std::int64_t count, std::int64_t size) {
     return (count + size - 1) / size;
 }
 
-/// A walk in pieces, which tasks are made of. The pieces of all walks are numbered one walk after the other.
+/// A walk's grains: `rows` by `columns` elements, `across` grains to a row of grains. Numbers continue from walk to
+/// walk; this one's are [first, end).
 struct grain_numbers {
     std::int64_t rows, columns, across, first, end;
 };
@@ -46,8 +47,8 @@ grain_numbers number_grains(const walk &w, std::int64_t first) {
     return {rows, columns, across, first, first + ceil_div(rows, w.grain_rows) * across};
 }
 
-/// Whether no two pieces write to one byte, which those of less than 8 bits may share with the next columns of
-/// their piece only. If all walks may be split, so do the pieces of different walks not meet.
+/// Whether each byte of dst is written by one grain only. Elements of less than 8 bits may share a byte only within a
+/// grain's row. If this holds for all walks, it holds across walks.
 bool may_split(const walk &w, data_type dst) {
     const auto in_bytes = [bits = traits(dst).bits](std::int64_t elements) { return elements * bits % 8 == 0; };
     const auto stays = [&](const axis &a) { return in_bytes(a.dst_stride); };
@@ -95,8 +96,8 @@ class planned final : public implementation {
         return has_bias_ ? args.bias : args.zero_points;
     }
 
-    /// Pieces are numbered strip by strip, a strip being one row, or as many as a tile has. A range of them is
-    /// the end of a strip, whole strips, and the beginning of a strip, each of which may be missing.
+    /// Grains are numbered along rows of grains. A range consists of the end of one such row, whole rows, and the
+    /// beginning of another; each part may be empty.
     void run_grains(const walk &w, const grain_numbers &all, const call &c, parallel::range grains) const {
         const auto begin = std::max(grains.begin - all.first, std::int64_t {0});
         const auto end = std::min(grains.end, all.end) - all.first;
@@ -115,14 +116,15 @@ class planned final : public implementation {
         if (column_end > 0) strips(last, last + 1, 0, column_end);
     }
 
-    /// Else no element begins a cache line, and non-temporal stores would fault: oneDNN takes any address.
+    /// Whether dst is aligned to its element size. If not, no element begins a cache line, and non-temporal stores
+    /// would fault. oneDNN accepts such addresses.
     bool begins_an_element(const void *dst) const {
         const auto size = std::max(traits(plan_.memory.dst).bits / 8, 1);
         return reinterpret_cast<std::uintptr_t>(dst) % static_cast<std::uintptr_t>(size) == 0;
     }
 
     int task_count() const {
-        if (tasks_ <= 1) return 1; // asking for the concurrency takes time
+        if (tasks_ <= 1) return 1; // the query of the concurrency takes time
         const auto threads = threads_ > 0 ? threads_ : parallel::concurrency();
         return static_cast<int>(std::min<std::int64_t>(tasks_, threads));
     }

@@ -1,4 +1,8 @@
-// A statement on the microkernels of an instruction set.
+// The native kernel's implementation of a statement, on the microkernels of one instruction set.
+//
+// plan.cpp chooses formulas, codecs and loop order at prepare. driver.cpp, transposed.cpp and parameters.cpp run the
+// plan, compiled for the baseline instruction set. table.hpp is compiled once for each instruction set, in isa/; what
+// it includes has internal linkage. Start with plan.hpp and microkernel.hpp.
 #pragma once
 
 #include <memory>
@@ -8,14 +12,15 @@
 
 namespace dynquant::kernels::native {
 
-/// The best instruction set that this processor has and `allowed` admits.
+/// The microkernels for `allowed`, which the processor must support. For isa::avx512 they use AVX512-FP16 if the
+/// processor has it.
 const instruction_set &instruction_set_of(isa allowed);
 
-/// Results of this many bytes and more are streamed: a quarter of the last-level cache, which src and other programs
+/// From this many bytes on, results are streamed: a quarter of the last-level cache, which src and other programs
 /// share.
 std::int64_t streaming_bytes();
 
-/// When results go past the caches: where they are too large for them; always is for tests.
+/// When results bypass the caches: from streaming_bytes() on. `always` is for tests.
 enum class streaming { large, always };
 
 std::unique_ptr<implementation> implement(

@@ -72,7 +72,7 @@ kind kind_of(const quantization &q) {
     return to_8_bits(q, kind::strict_u8, kind::strict_s8);
 }
 
-/// What the formulas read and write: bits of their elements.
+/// Element types that the formulas read and write.
 struct computed {
     data_type src, dst;
 };
@@ -88,19 +88,19 @@ computed computed_by(const quantization &q) {
     }
     if (!traits(q.dst.type).integral) return {data_type::f32, data_type::f32};
     const auto bits = traits(q.dst.type).bits;
-    if (bits == 16 && q.division != precision::f32) return {data_type::f32, data_type::f32}; // which a codec rounds
+    if (bits == 16 && q.division != precision::f32) return {data_type::f32, data_type::f32}; // a codec rounds to dst
     if (bits >= 16) return {data_type::f32, q.dst.type};
     return {data_type::f32, q.dst.type == data_type::u8 ? data_type::u8 : data_type::s8};
 }
 
-/// Beyond which quotients that become floats make no difference: what codes are bounded by. 0 where two operations are
-/// not exact enough: quotients beyond 2^22 are numbers of bf16, and infinite as f16.
+/// The limit of quotients to floats: larger ones give the same dst. 0 where the two-operation quotient is not exact
+/// enough: bf16 represents quotients beyond 2^22, which are infinite in f16.
 float bound_of(const quantization &q, const codecs &code) {
     const bool in_f16 = q.division == precision::f16;
     if (q.dst.type == data_type::bf16 && !in_f16) return 0;
     if (traits(q.dst.type).bits == 16) return 4194304.0F;
     const auto bound = code.format_of(q.dst.type, q.saturate).bound;
-    return in_f16 && bound > 65504 ? 65504 : bound; // 65536 is infinite in f16, and 65504 rounds to it in codes
+    return in_f16 && bound > 65504 ? 65504 : bound; // 65536 is infinite in f16; codes round 65504 to 65536
 }
 
 void choose_formulas(plan &p, const quantization &q) {
@@ -130,24 +130,27 @@ void choose_formulas(plan &p, const quantization &q) {
     if (p.writes_codes) p.format = code.format_of(q.dst.type, q.saturate);
     p.is_f32_zero = is_quotient || (q.dir == direction::dequantize && !traits(q.src.type).integral);
     const bool is_u32 = q.src.type == data_type::u32 || q.dst.type == data_type::u32;
-    p.no_zero = is_quotient ? -0.0F : is_u32 ? __builtin_bit_cast(float, INT32_MIN) : 0.0F; // u32's are 2^31 less
+    p.no_zero = is_quotient ? -0.0F
+            : is_u32        ? __builtin_bit_cast(float, INT32_MIN)
+                            : 0.0F; // u32 zero points are held less 2^31
 }
 
 // ---- Walks -------------------------------------------------------------------------------------------------
 
-/// Fewer rows than this are not worth a tile.
+/// A transposed tile pays from this many rows on.
 constexpr std::int64_t shortest_tile = 16;
 
-/// Columns of parameters that come again and again are worth an eighth of the columns that they serve.
+/// A periodic column of parameters pays when at least this many columns use it.
 constexpr std::int64_t uses_of_period = 8;
 
-/// Rows of few channels are joined to at most this. Not to 1024: rows 4 KiB apart share sets of the first-level cache.
+/// Rows of few channels are joined to at most this many columns. 1024 would put rows 4 KiB apart, in the same
+/// first-level cache sets.
 constexpr std::int64_t longest_joined = 960;
 
-/// Rows that have to share runs of columns before these are expanded.
+/// Expanding the parameters of runs pays when at least this many rows share them.
 constexpr std::int64_t worth_expanding = 4;
 
-/// Whether each row of the innermost loop begins where the one before ends.
+/// Whether each row of the innermost loop begins at the end of the previous row.
 bool continues(const canonical_form &form) {
     const auto loop = innermost_loop(form);
     return form.loop_count > 0 && loop.src_stride == form.row.extent * form.row.src_stride
@@ -160,7 +163,7 @@ void join(canonical_form &form, std::int64_t parameter_stride) {
     --form.loop_count;
 }
 
-/// Of at most `most` columns each, a multiple of `unit` and of a cache line of bytes where there is room.
+/// Panel width: at most `most` columns, a multiple of `unit`, and of a cache line of bytes if that fits in `most`.
 std::int64_t panel_of(std::int64_t columns, std::int64_t most, std::int64_t unit) {
     const auto aligned = std::lcm(unit, widest_block);
     const auto step = aligned <= most ? aligned : unit;
@@ -192,7 +195,7 @@ class walks_of {
   private:
     const microkernels &usual() const { return p.formulas->fast.rows ? p.formulas->fast : p.formulas->general; }
 
-    /// [channels][inner] with a short inner becomes a row in which each parameter serves `inner` columns.
+    /// Joins [channels][inner] with a short inner to one row in which each parameter serves `inner` columns.
     void join_runs(walk &w) const {
         const auto &row = w.axes.row;
         const auto loop = innermost_loop(w.axes);
@@ -223,7 +226,7 @@ class walks_of {
         return walk::form::rows;
     }
 
-    /// [outer][channels] with few channels becomes rows in which the parameters come again and again, and the rest.
+    /// Joins [outer][channels] with few channels to rows in which the parameters repeat, and a walk of the remainder.
     std::vector<walk> join_periods(walk w) const {
         if (w.how != walk::order::columns) return {w};
         if (w.by == walk::form::rows) w.by = walk::form::cols;
@@ -280,7 +283,7 @@ class walks_of {
         return w;
     }
 
-    /// Moves a loop along which src is dense innermost.
+    /// Finds a loop along which src is dense and makes it the innermost.
     static bool find_tiles(walk &w) {
         auto &form = w.axes;
         const auto end = form.loops + form.loop_count;
@@ -294,8 +297,8 @@ class walks_of {
         return true;
     }
 
-    /// Moves the loop of that stride in src inwards, to before the last `before` loops. Gives its extent, or 1 without
-    /// it.
+    /// Moves the loop with this src stride inwards, in front of the last `before` loops. Returns its extent, or 1 if
+    /// there is no such loop.
     static std::int64_t move_inwards(canonical_form &form, std::int64_t src_stride, int before) {
         const auto end = form.loops + form.loop_count - before;
         const auto loop = std::find_if(
@@ -306,8 +309,8 @@ class walks_of {
         return extent;
     }
 
-    /// The same where parameters may change among the neighbours, as in groups along them: two loops, one after the
-    /// other.
+    /// find_tiles() for parameters that may change along the dense dimension of src, as groups do: canonicalization
+    /// splits it into two loops, which need not be adjacent.
     static bool find_grouped_tiles(walk &w) {
         if (w.axes.row.dst_stride != 1 || w.axes.row.src_stride == 1) return false;
         auto form = w.axes;

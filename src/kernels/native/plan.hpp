@@ -1,4 +1,4 @@
-// A statement as the driver computes it, decided once at prepare.
+// The plan of a statement: formulas, codecs and walks, chosen once at prepare. And the driver's functions that run it.
 #pragma once
 
 #include <vector>
@@ -8,11 +8,11 @@
 
 namespace dynquant::kernels::native {
 
-/// A canonical form as the driver walks it: short rows joined to long ones where they are dense.
+/// A canonical form in the driver's loop order. Short dense rows are joined to longer ones.
 struct walk {
     enum class order {
-        rows,       // a parameter for each row
-        columns,    // parameters along the row
+        rows,       // each row has one parameter
+        columns,    // parameters change along the row
         transposed, // src is dense along the innermost loop, dst along the row
     };
     enum class form { rows, cols, runs, segs1, segs2, segs4 };
@@ -22,39 +22,39 @@ struct walk {
     canonical_form axes;
     std::int64_t repeat = 1;                         // neighbouring columns that share a parameter
     std::int64_t period = 0;                         // columns after which the parameters repeat; 0: never
-    std::int64_t panel = 0;                          // columns that are prepared at once
-    bool expands = false;                            // parameters become columns
-    std::int64_t grain_rows = 1, grain_columns = 64; // of what threads share out
-    std::vector<std::int32_t> index, first;          // the pattern, where there is one
+    std::int64_t panel = 0;                          // columns whose parameters are prepared at once
+    bool expands = false;                            // each column gets its copy of the parameter
+    std::int64_t grain_rows = 1, grain_columns = 64; // a grain: the smallest unit of a task split
+    std::vector<std::int32_t> index, first;          // the pattern of form::runs or of expanded columns
 };
 
-/// Between memory and what the formulas read and write.
+/// Data types in memory, and the codecs between these and what the formulas read and write.
 struct staging {
     data_type src, dst;
-    read_function read, round; // null: formulas read src itself; nothing is rounded
-    write_function write;      // null: formulas write dst itself
+    read_function read, round; // null: formulas read src directly; no rounding
+    write_function write;      // null: formulas write dst directly
 };
 
 struct plan {
     const instruction_set *set;
     const family *formulas;
-    staging memory, transposed_memory; // transposed_memory: of src that has been transposed as bytes
+    staging memory, transposed_memory; // transposed_memory: src transposed to bytes
     data_type scales, zero_points;
     precision division;
     bool has_zero_points;
-    float bound;              // of quotients, for the preparation of floats
-    float no_zero;            // what stands for no zero point, by its bits
-    bool is_f32_zero;         // zero points of floats
-    int src_bytes, dst_bytes; // of what the formulas read and write
-    bool writes_codes;        // of floats of 8 bits
+    float bound;              // limit of quotients to floats, see columns::bound
+    float no_zero;            // the value, or its bits, that acts as no zero point
+    bool is_f32_zero;         // zero points are f32, not s32 bits
+    int src_bytes, dst_bytes; // size of an element that the formulas read and write
+    bool writes_codes;        // dst is a float of 8 bits
     float8_format format;
     std::vector<walk> walks;
 };
 
 plan plan_of(const quantization &q, const instruction_set &set);
 
-/// One call: the buffers of a run. Not in the order of dynquant::arguments: compilers copy neighbours as a vector,
-/// whose load then waits for the two stores of 8 bytes that wrote them (no store forwarding): 4 ns.
+/// The buffers of one run. The order differs from dynquant::arguments on purpose: compilers copy adjacent pointers by
+/// one vector load, which waits 4 ns because two 8-byte stores cannot be forwarded to it.
 struct call {
     const void *src, *second_scales, *scales, *zero_points;
     void *dst;
@@ -68,27 +68,27 @@ struct rectangle {
 
 void compute(const plan &p, const walk &w, const call &c, const rectangle &r);
 
-/// Whether all elements are one dense row by one parameter, as the formulas read and write it: what small calls are
-/// about.
+/// Whether the statement is one dense row with one parameter and no staging. Small calls then take compute_flat().
 bool is_flat(const plan &p);
 void compute_flat(const plan &p, const call &c);
 
 void compute_transposed(const plan &p, const walk &w, const call &c, const rectangle &r);
 
-/// Scales and zero points of `rows` times `count` parameters as f32 and as bits, from number `first` on. To arrays that
-/// have room for a vector beyond the last, as those of panel_storage have.
+/// `rows` times `count` parameters, from number `first` on.
 struct parameter_block {
     std::int64_t first, stride, count;
-    std::int64_t rows = 1, next_row = 0; // to the next row's first
+    std::int64_t rows = 1, next_row = 0; // next_row: step from a row's first parameter to the next row's
     bool operator==(const parameter_block &) const = default;
 };
+/// Loads scales as f32, second scales as f32 to `reciprocal`, and zero points as f32 or as s32 bits. The arrays need
+/// room for a vector beyond the last parameter, as panel_storage has.
 void fetch(const plan &p, const call &c, const parameter_block &from, float *scale, float *reciprocal, float *zero);
 
-/// Room for `Capacity` prepared parameters, on the stack of the thread that computes.
+/// Room for `Capacity` prepared parameters, on the computing thread's stack.
 template <std::int64_t Capacity>
 struct alignas(64) panel_storage {
     static constexpr std::int64_t size =
-            Capacity + widest_block + 16; // columns 4 KiB apart share sets of the first-level cache
+            Capacity + widest_block + 16; // + 16: arrays 4 KiB apart share first-level cache sets
     float scale[size], reciprocal[size], zero[size];
 };
 
@@ -104,14 +104,14 @@ class panel {
         , reciprocal_(in.reciprocal)
         , zero_(in.zero) {}
 
-    /// The column of the first of `count` parameters; `more` blocks of them, a `step` apart, are probably asked
-    /// for next, and are prepared with it where there is room. Only the block at the result is promised.
+    /// Prepares `count` parameters and returns the column of the first. Also prepares up to `more` further blocks, a
+    /// `step` apart, as far as there is room: the caller is likely to need them next. Only the first block is certain.
     std::int64_t find(
             std::int64_t first, std::int64_t stride, std::int64_t count, std::int64_t more, std::int64_t step);
-    /// The same, and that all `more` blocks lie behind it.
+    /// find() that always prepares anew. All `more` blocks follow the first; the caller makes sure that they fit.
     std::int64_t find_all(
             std::int64_t first, std::int64_t stride, std::int64_t count, std::int64_t more, std::int64_t step);
-    /// A column for each of `width` columns of a walk, from parameter `first` on.
+    /// Prepares a parameter for each of `width` columns of a walk, from parameter `first` on, at column 0.
     void find_columns(const walk &w, std::int64_t first, std::int64_t width);
 
     columns at(std::int64_t column) const { return {scale_ + column, reciprocal_ + column, zero_ + column, bound_}; }
@@ -127,25 +127,25 @@ class panel {
 
     parameter_block now_ = {0, 0, -1};
     std::int64_t base_ = 0, blocks_left_ = 0, step_ = 0, width_ = 0;
-    std::int64_t filled_ = 0; // columns that have been written
+    std::int64_t filled_ = 0; // initialized columns
     preparation state_ = preparation::general;
     float bound_ = 0;
     std::int64_t capacity_;
     float *scale_, *reciprocal_, *zero_;
 };
 
-/// The formulas of a panel. `elements` are computed by its first scale, which may have a formula of its own; 0: not
-/// asked.
+/// The formulas for a panel's state. `elements` is how many elements use `scale`: with enough of them the formulas may
+/// be those for this exact scale. 0: do not consider these.
 const microkernels &formulas_of(const family &f, preparation state, float scale, std::int64_t elements);
 
-/// Where a block lies: elements of src and dst, from row to row and along a row.
+/// A block's offsets in elements of src and dst: step from row to row, stride along a row.
 struct placed_block {
     std::int64_t rows, columns;
     std::int64_t src, src_step, src_stride;
     std::int64_t dst, dst_step, dst_stride;
 };
 
-/// Computes a block whose parameters begin with column `base` of a panel.
+/// Computes a block whose parameters begin at column `base` of a panel.
 void compute_block(const panel &parameters, std::int64_t base, const staging &memory, const call &c,
         const placed_block &b, walk::form by, const guide &g);
 

@@ -13,7 +13,7 @@ bool is_real(data_type type) {
     return (traits(type).places & place::real) != 0;
 }
 
-/// Whether the rows have it as the quantized side.
+/// Whether microkernels or codecs convert it as the quantized side.
 bool is_quantized(data_type type) {
     switch (type) {
         case data_type::s32:
@@ -58,7 +58,7 @@ std::optional<std::string> cannot_divide(const quantization &q) {
     return concat("division: expected f32, f16 or bf16, given ", to_string(q.division));
 }
 
-/// Of integers under numerics::onnx, whatever the zero points are.
+/// For integers under numerics::onnx, with or without zero points.
 std::optional<std::string> cannot_quantize_to_integers(const quantization &q) {
     if (!is_real(q.src.type)) return concat("src: expected data type f32, f16 or bf16, given ", to_string(q.src.type));
     if (!is_real(q.scales.type))
@@ -72,7 +72,7 @@ std::optional<std::string> cannot_quantize_to_integers(const quantization &q) {
     return std::nullopt;
 }
 
-/// Why q is not dequantized, as the end of a sentence; or nothing.
+/// Why the kernel cannot dequantize q, as the end of a sentence; or nothing.
 std::optional<std::string> cannot_dequantize(const quantization &q) {
     const auto src = q.src.type, scales = q.scales.type;
     if (!is_real(scales)) return concat("scales: expected data type f32, f16 or bf16, given ", to_string(scales));
@@ -81,7 +81,7 @@ std::optional<std::string> cannot_dequantize(const quantization &q) {
     return std::nullopt;
 }
 
-/// Why q is not quantized to floats, as the end of a sentence; or nothing.
+/// Why the kernel cannot quantize q to floats, as the end of a sentence; or nothing.
 std::optional<std::string> cannot_quantize_to_floats(const quantization &q) {
     for (const auto &[name, type] : {std::pair("src", q.src.type), std::pair("scales", q.scales.type)})
         if (!is_real(type)) return concat(name, ": expected data type f32, f16 or bf16, given ", to_string(type));

@@ -1,4 +1,4 @@
-// What the native kernel computes: all of the rules strict and any, and of numerics::onnx a part.
+// What the native kernel supports: all of numerics::strict and any, part of numerics::onnx.
 #pragma once
 
 #include <optional>
@@ -8,11 +8,11 @@
 
 namespace dynquant::kernels::native {
 
-/// Whether zero points are added to rounded quotients, or the division is not one in f32: q is quantized to integers as
-/// numerics::strict cannot say it.
+/// Whether q quantizes to integers in a way that numerics::strict cannot express: it rounds the quotient before it adds
+/// the zero point, or does not divide in f32.
 bool rounds_before_zero_points(const quantization &q);
 
-/// Why q, which has passed check(), is not computed, as the end of a sentence; or nothing.
+/// Why the kernel cannot compute q, as the end of a sentence; or nothing. q has passed check().
 std::optional<std::string> unsupported(const quantization &q);
 
 } // namespace dynquant::kernels::native
