@@ -1,4 +1,4 @@
-// The hand-written kernel: what it takes, and how it is prepared.
+// The native kernel's entry: refusal and preparation.
 #include "kernels/native/fold.hpp"
 #include "kernels/native/implementation.hpp"
 #include "kernels/native/support.hpp"

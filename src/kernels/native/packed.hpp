@@ -1,4 +1,4 @@
-// Elements of 4 and 2 bits to and from bytes. The first of a byte is in its low bits.
+// Codecs of elements of 4 and 2 bits, to and from bytes. The first element of a byte is in its low bits.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace dynquant::kernels::native {
 namespace {
 
-/// Whole vectors, so up to one beyond the last element.
+/// Unpacks nibbles to bytes. Writes whole vectors, so up to one beyond the last element.
 template <typename V>
 void unpack_nibbles(const unsigned char *from, std::int64_t count, bool is_signed, std::int8_t *to) {
     constexpr std::int64_t n = V::nibbles, page = 2048;
@@ -24,7 +24,7 @@ void unpack_nibbles(const unsigned char *from, std::int64_t count, bool is_signe
     V::unpack(rest, to + i, is_signed);
 }
 
-/// The pairs of bits of up to two bytes, moved apart in an integer.
+/// Unpacks the 2-bit elements of up to two bytes, by shifts within a 64-bit integer.
 inline void unpack_eight_pairs(const unsigned char *from, std::size_t bytes, bool is_signed, std::int8_t *to) {
     std::uint16_t packed = 0;
     std::memcpy(&packed, from, bytes);
@@ -45,7 +45,8 @@ inline void unpack_pairs(const unsigned char *from, std::int64_t count, bool is_
     if (i < count) unpack_eight_pairs(from + i / 4, static_cast<std::size_t>((count - i + 3) / 4), is_signed, to + i);
 }
 
-/// Elements from number `first` of a tensor on, whose bytes are read whole; what lies before the first goes again.
+/// Reads packed elements from number `first` of a tensor on. Unpacks the whole first byte, then drops the elements
+/// before `first`.
 template <typename V, int bits, bool is_signed>
 void read_packed(const void *tensor, std::int64_t first, std::int64_t count, void *tile) {
     constexpr int per_byte = 8 / bits;
@@ -59,11 +60,11 @@ void read_packed(const void *tensor, std::int64_t first, std::int64_t count, voi
     if (before > 0) std::memmove(to, to + before, static_cast<std::size_t>(count));
 }
 
-/// A vector's worth of bytes to elements, saturated.
+/// Packs a vector of bytes, saturated.
 template <typename V, int bits, std::int8_t lowest, std::int8_t highest>
 void pack_vector(const std::int8_t *from, unsigned char *to) {
     if constexpr (bits == 4) return V::pack(from, to, lowest, highest);
-    // As if of 4 bits, two to a byte, which closed up are of 4 bits again.
+    // Packs to 4 bits first; each byte of two elements then closes up to 4 bits and is packed again.
     alignas(64) std::int8_t pairs[V::nibbles];
     V::pack(from, reinterpret_cast<unsigned char *>(pairs), lowest, highest);
     V::pack(from + V::nibbles, reinterpret_cast<unsigned char *>(pairs) + V::nibbles / 2, lowest, highest);
@@ -72,14 +73,14 @@ void pack_vector(const std::int8_t *from, unsigned char *to) {
     V::pack(pairs, to, 0, 15);
 }
 
-/// Bytes to elements, saturated. The bytes have room for two widest blocks beyond their end.
+/// Packs bytes, saturated. The tile has room for two widest blocks beyond its end.
 template <typename V, int bits, bool is_signed>
 void write_packed(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool) {
     constexpr std::int64_t per_byte = 8 / bits, n = V::nibbles * per_byte / 2, size = V::nibbles / 2;
     constexpr int mask = (1 << bits) - 1;
     constexpr std::int8_t lowest = is_signed ? -(1 << (bits - 1)) : 0, highest = lowest + mask;
     const auto *from = static_cast<const std::int8_t *>(tile);
-    const auto put = [&](std::int64_t i) { // leaves the rest of the byte as it is: others own it
+    const auto put = [&](std::int64_t i) { // keeps the byte's other elements, which belong to other writes
         const int saturated = from[i] < lowest ? lowest : from[i] > highest ? highest : from[i];
         const int shift = static_cast<int>((first + i) % per_byte) * bits;
         auto &byte = static_cast<unsigned char *>(tensor)[(first + i) / per_byte];

@@ -1,4 +1,4 @@
-// Parameters: fetched from every type and stride, prepared a panel at a time.
+// Parameters: fetched from any type and stride, prepared a panel at a time.
 #include <algorithm>
 #include <cstring>
 
@@ -10,7 +10,7 @@
 namespace dynquant::kernels::native {
 namespace {
 
-/// Numbers of a data type to those of the division, of which they are as a rule.
+/// Rounds numbers of a data type to the division's type. A no-op if both are the same, the usual case.
 void round_to_division(float *numbers, std::int64_t count, data_type type, precision division) {
     if (division == precision::f16 && type != data_type::f16)
         for (std::int64_t i = 0; i < count; ++i)
@@ -33,7 +33,7 @@ float as_bits(auto integer) {
     return __builtin_bit_cast(float, static_cast<std::int32_t>(integer));
 }
 
-/// Of any address: oneDNN takes them all.
+/// The address may be unaligned, since oneDNN accepts any.
 template <typename T>
 T element_at(const void *data, std::int64_t number) {
     T value;
@@ -51,11 +51,11 @@ void copy(const parameter_block &from, const void *data, float *to) {
             to[column] = as_bits(value);
     };
     if (from.rows > 1 || from.stride != 1) return for_each(from, put);
-    for (std::int64_t i = 0; i < from.count; ++i) // a loop of its own, which becomes vectors
+    for (std::int64_t i = 0; i < from.count; ++i) // a separate loop, so that compilers vectorize it
         put(i, from.first + i);
 }
 
-/// Floats as f32, integers as the bits of s32, u32 less 2^31. Neighbours by the codecs of the instruction set.
+/// Reads floats as f32 and integers as the bits of s32, u32 less 2^31. Contiguous ones go through the codecs.
 void read(const plan &p, const parameter_block &from, const void *data, data_type type, float *to) {
     if (type == data_type::f32 || type == data_type::s32) return copy<float>(from, data, to);
     if (type == data_type::u8) return copy<std::uint8_t>(from, data, to);
@@ -109,8 +109,8 @@ void panel::prepare(const parameter_block &from) {
     state_ = p.formulas->prepare(from.rows * from.count, scale_, reciprocal_, zero_, &bound_);
 }
 
-/// What a partial vector after `count` columns reads but does not store, once: older parameters do as well. Codes are
-/// computed in whole blocks.
+/// Initializes what a partial vector after `count` columns reads but does not store. Stale parameters do there, so each
+/// column is initialized once. Codes are computed in whole blocks.
 void panel::pad(std::int64_t count) {
     const auto end = count + (p.writes_codes ? widest_block : p.set->lanes);
     for (auto i = std::max(count, filled_); i < end; ++i) {
@@ -141,7 +141,7 @@ std::int64_t panel::find(
 
 std::int64_t panel::find_all(
         std::int64_t first, std::int64_t stride, std::int64_t count, std::int64_t more, std::int64_t step) {
-    now_.count = -1; // nothing that is held will do
+    now_.count = -1; // matches nothing, so find() prepares
     return find(first, stride, count, more, step);
 }
 

@@ -1,5 +1,4 @@
-// What microkernels read of a panel's parameters, derived from scales and zero points. Plain loops, which compilers
-// make vectors of.
+// Prepares a panel: derives what microkernels read from scales and zero points. Plain loops, which compilers vectorize.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +12,7 @@ inline std::int32_t bits_of(float value) {
     return __builtin_bit_cast(std::int32_t, value);
 }
 
-/// The least and the greatest of what they have seen.
+/// The least and the greatest value so far.
 struct bounds {
     std::int32_t least = INT32_MAX, greatest = INT32_MIN;
 
@@ -24,8 +23,8 @@ struct bounds {
     bool within(std::int32_t low, std::int32_t high) const { return low <= least && greatest <= high; }
 };
 
-/// 2^-75 <= scale <= 2^75. Positive numbers lie in the order of their bits, NaN after them. Negative scales would do
-/// with a second limit, which every element would pay for.
+/// Whether all scales are from 2^-75 to 2^75. Positive floats sort by their bits, NaN last. Negative scales would need
+/// a second limit, which every element would pay for.
 inline bool are_inside_guard(const bounds &scales) {
     return scales.within(bits_of(1 / two_to_75), bits_of(two_to_75));
 }
@@ -34,7 +33,7 @@ struct examined {
     bool inside_guard, all_zero;
 };
 
-/// Fills the reciprocals.
+/// Computes the reciprocals and tests scales and zero points.
 inline examined examine(std::int64_t count, const float *scale, float *reciprocal, const float *zero) {
     bounds scales, zero_points;
     for (std::int64_t i = 0; i < count; ++i) {
@@ -68,7 +67,7 @@ preparation prepare_strict(std::int64_t count, const float *scale, float *recipr
     return fast ? preparation::fast : preparation::general;
 }
 
-/// fpmath mode any.
+/// numerics::any.
 template <typename V>
 preparation prepare_any(std::int64_t count, const float *scale, float *reciprocal, float *zero, float *bound) {
     *bound = two_to_22;
@@ -77,7 +76,7 @@ preparation prepare_any(std::int64_t count, const float *scale, float *reciproca
     return found.inside_guard ? preparation::fast : preparation::general;
 }
 
-/// numerics::onnx. To 8 bits, zero points that are added as words stay s32.
+/// numerics::onnx. Zero points that are added as 16-bit words stay s32.
 template <typename V, bool To8Bits>
 preparation prepare_onnx(std::int64_t count, const float *scale, float *reciprocal, float *zero, float *bound) {
     *bound = two_to_22;
@@ -91,7 +90,7 @@ preparation prepare_onnx(std::int64_t count, const float *scale, float *reciproc
     return fast ? preparation::fast : preparation::general;
 }
 
-/// Divided in f16 or bf16.
+/// numerics::onnx, divided in f16 or bf16.
 template <typename V, bool To8Bits>
 preparation prepare_narrow(std::int64_t count, const float *scale, float *reciprocal, float *zero, float *bound) {
     *bound = two_to_22;
@@ -100,12 +99,12 @@ preparation prepare_narrow(std::int64_t count, const float *scale, float *recipr
     return fast ? preparation::fast : preparation::general;
 }
 
-/// Nothing is derived.
+/// For formulas that need no derived parameters.
 inline preparation prepare_nothing(std::int64_t, const float *, float *, float *, float *) {
     return preparation::general;
 }
 
-/// Whether no difference with a zero point leaves s32: of numbers of that magnitude.
+/// Tests whether q - zp fits in s32 for all |q| <= Magnitude.
 template <std::int32_t Magnitude>
 preparation prepare_difference(std::int64_t count, const float *, float *, float *zero, float *) {
     bounds zero_points;
@@ -116,7 +115,7 @@ preparation prepare_difference(std::int64_t count, const float *, float *, float
     return fits ? preparation::fast : preparation::general;
 }
 
-/// From floats: a zero point of +0 changes none of them.
+/// Dequantize from floats. A zero point of +0 changes no element.
 inline preparation prepare_float_difference(std::int64_t count, const float *, float *, float *zero, float *) {
     std::int32_t bits = 0;
     for (std::int64_t i = 0; i < count; ++i)
@@ -124,9 +123,10 @@ inline preparation prepare_float_difference(std::int64_t count, const float *, f
     return bits == 0 ? preparation::symmetric : preparation::general;
 }
 
-/// To floats. bound is that of dst's quotients on entry, or 0 where two operations are not exact enough for dst. -0
-/// stands for no zero point. Others of 0 change the sign of zeros alone: in f32 and bf16 all scales are then below 2,
-/// by which nothing but 0 is divided to 0: |x / s| > 2^-150 for x from 2^-149 on, and 2^-134 from 2^-133.
+/// Quantize to floats. On entry bound is the limit of dst's quotients, or 0 if two operations are not exact enough for
+/// dst. A zero point of -0 acts as none. One of +0 changes only the sign of zeros. The fast formula takes that sign
+/// from x, so in f32 and bf16 no nonzero x may give a quotient of 0. Scales below 2 ensure it: |x / s| > 2^-150 for the
+/// least x of 2^-149 in f32, and > 2^-134 for 2^-133 in bf16.
 template <typename V, bool InF16>
 preparation prepare_quotient(std::int64_t count, const float *scale, float *reciprocal, float *zero, float *bound) {
     bounds scales, signs, magnitudes;
