@@ -147,7 +147,7 @@ template <typename V, typename Results, typename T>
 template <typename V, typename Formula, typename T>
 void look_up(const block &of, const columns &with, const guide &by, const auto &values) {
     constexpr std::int64_t step = V::looked_up, page = 2048;
-    const auto b = of; // copies, which no store of bytes can change
+    const auto b = of; // copies: byte stores cannot alias them
     const auto c = with;
     const auto g = by;
     const auto *src = static_cast<const unsigned char *>(b.src);

@@ -1,6 +1,6 @@
-// The microkernels: each walks a block of dense rows by one formula. Written once, compiled for each instruction set; V
-// is its vector type. Everything here has internal linkage, so that no code of one instruction set can be linked into
-// another.
+// The microkernels: loops over a block of dense rows, by one formula. Written once and compiled for each instruction
+// set, whose vector type is V. All is in an anonymous namespace: internal linkage keeps the linker from using one
+// instruction set's code for another.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 namespace dynquant::kernels::native {
 namespace {
 
-/// Software prefetch distance of rows, in bytes: a page. Memory is read a third faster so; in the caches it costs 1 %.
+/// Software prefetch distance in bytes: a page. Reads from memory gain a third, reads from the caches lose 1 %.
 constexpr std::int64_t prefetch_distance = 4096;
 
-/// How many elements come before the first at a multiple of `size` elements.
+/// How many of `count` elements precede the first one aligned to `size` elements.
 template <std::int64_t size, typename T>
 std::int64_t unaligned_head(const T *p, std::int64_t count) {
     const auto index = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(p) / sizeof(T));
@@ -25,7 +25,7 @@ std::int64_t unaligned_head(const T *p, std::int64_t count) {
     return head < count ? head : count;
 }
 
-/// Four vectors, a prefetch distance ahead. Bytes are few enough without.
+/// Prefetches four vectors. Sources of bytes do not gain.
 template <typename V, typename Src>
 [[gnu::always_inline]] inline void prefetch(const Src *src) {
     if constexpr (sizeof(Src) > 1 && V::lanes > 1)
@@ -41,7 +41,7 @@ template <typename V, typename W, int count>
     }
 }
 
-/// Four vectors of results to memory. Reals that become shorter are rounded and saturated by V.
+/// Stores four vectors of results. V rounds and saturates reals to narrower types.
 template <typename V, typename Dst, typename Result>
 [[gnu::always_inline]] inline void store(Dst *p, const Result (&r)[4], bool stream) {
     if constexpr (sizeof(Dst) == 4)
@@ -51,7 +51,7 @@ template <typename V, typename Dst, typename Result>
         store<V>(p, V::pack(p, r[0], r[1], r[2], r[3]), stream);
 }
 
-/// The first `count` of them.
+/// Stores the first `count` of four vectors of results.
 template <typename V, typename Dst, typename Result>
 [[gnu::always_inline]] inline void store_partial(Dst *p, std::int64_t count, const Result (&r)[4]) {
     if constexpr (sizeof(Dst) == 4) {
@@ -62,13 +62,13 @@ template <typename V, typename Dst, typename Result>
         constexpr auto size = static_cast<std::int64_t>(sizeof(packed.at[0]));
         const auto bytes = count * static_cast<std::int64_t>(sizeof(Dst));
         for (std::int64_t k = 0; k < std::ssize(packed.at); ++k)
-            if (k == 0 || k * size < bytes) // count is at least 1: the first has no test
+            if (k == 0 || k * size < bytes) // count is at least 1, so k == 0 needs no test
                 V::store_bytes(reinterpret_cast<std::byte *>(p) + k * size, bytes - k * size, packed.at[k]);
     }
 }
 
-/// A dense run of results by formula_at(i), the formula of columns i to i + lanes. Overrunning, it reads and writes up
-/// to a block beyond its end, without masks: what lies there is computed afterwards.
+/// Computes a dense row. formula_at(i) is the formula of columns i to i + lanes. If Overruns, reads and writes up to a
+/// block beyond the end without masks: the caller computes those elements afterwards.
 template <typename V, bool Overruns, typename Src, typename Dst, typename FormulaAt>
 requires(!std::is_same_v<Dst, float>) [[gnu::always_inline]] inline void run(
         const Src *src, Dst *dst, std::int64_t count, bool stream, bool prefetches, const FormulaAt &formula_at) {
@@ -122,7 +122,7 @@ template <typename V, bool Overruns, typename Src, typename FormulaAt>
         V::store_partial(dst + i, end - i, formula_at(i)(load_partial<V>(src + i, end - i)));
     };
     std::int64_t i = 0;
-    if constexpr (n == 1) { // which compilers make vectors of
+    if constexpr (n == 1) { // compilers vectorize this
         for (; i < count; ++i)
             V::store(dst + i, at(i));
         return;
@@ -141,7 +141,7 @@ template <typename V, bool Overruns, typename Src, typename FormulaAt>
         for (int k = 0; k < 4; ++k)
             stream ? V::stream(dst + i + k * n, at(i + k * n)) : V::store(dst + i + k * n, at(i + k * n));
     }
-    if constexpr (Overruns) { // one branch for all that is left
+    if constexpr (Overruns) { // no partial vector
         for (; i < count; i += n)
             V::store(dst + i, at(i));
     } else {
@@ -156,12 +156,12 @@ struct code {
     std::uint8_t bits;
 };
 
-/// run() of float8 codes, from formulas that give quotients. The last block is computed aside by the same code.
+/// run() of codes, from formulas that have parts(). A partial last block goes through a buffer, by the same code.
 template <typename V, bool, typename Src, typename FormulaAt>
 [[gnu::always_inline]] inline void run(const Src *src, code *dst, std::int64_t count, bool, bool prefetches,
         const FormulaAt &formula_at, const float8_format *format) {
     constexpr std::int64_t n = V::lanes, group = 4 * n;
-    const float8_format f = *format; // which no store to dst changes
+    const float8_format f = *format; // a copy: byte stores cannot alias it
     const narrowing<V> by(f);
     Src rest[group];
     std::uint8_t codes[group];
@@ -191,7 +191,7 @@ template <typename V, bool, typename Src, typename FormulaAt>
     }
 }
 
-/// Rows of codes, by a parameter for each, and by one for each column.
+/// rows() and cols() of codes.
 template <typename V, typename Formula, typename Src>
 void rows_to_codes(const block &of, const columns &with, const guide &by) {
     const auto b = of;
@@ -218,16 +218,16 @@ void cols_to_codes(const block &of, const columns &with, const guide &by) {
                 by.format);
 }
 
-/// A parameter for each row, or one for all. Formulas that are rare, or for long rows only, do not overrun: their text
-/// is to be small.
+/// One parameter for each row, or for all rows. Overruns = false keeps the code small, for rare formulas and those of
+/// long rows only.
 template <typename V, typename Formula, typename Src, typename Dst, bool Overruns = true>
 void rows(const block &of, const columns &with, const guide &by) {
-    const auto b = of; // copies, which no store of bytes can change
+    const auto b = of; // copies: byte stores cannot alias them
     const auto c = with;
     const auto g = by;
     const auto *src = static_cast<const Src *>(b.src);
     auto *dst = static_cast<Dst *>(b.dst);
-    // Where rows follow each other, all but the last ones may overrun their ends.
+    // Contiguous rows may overrun their ends, except for the last ones.
     const bool joined = b.src_step == b.columns && b.dst_step == b.columns && !b.stream && V::lanes > 1 && Overruns;
     const auto last = joined ? (4 * V::lanes + b.columns - 1) / b.columns : b.rows;
     std::int64_t row = 0;
@@ -246,8 +246,8 @@ void rows(const block &of, const columns &with, const guide &by) {
     }
 }
 
-/// `Rows` rows that share a parameter for each column, which is loaded once for all of them. Whole groups of columns
-/// only.
+/// Computes `Rows` rows with one parameter for each column, loaded once for all of them. `count` is a multiple of four
+/// vectors.
 template <typename V, typename Formula, int Rows, typename Src, typename Dst>
 [[gnu::always_inline]] inline void columns_of(
         const Src *src, std::int64_t src_step, Dst *dst, std::int64_t dst_step, std::int64_t count, const columns &c) {
@@ -274,10 +274,10 @@ template <typename V, typename Formula, int Rows, typename Src, typename Dst>
     }
 }
 
-/// A parameter for each column, loaded once for `Together` rows. Rare formulas take 1, to keep their text small.
+/// One parameter for each column, loaded once for `Together` rows. 1 keeps the code of rare formulas small.
 template <typename V, typename Formula, int Together, typename Src, typename Dst>
 void cols(const block &of, const columns &with, const guide &) {
-    const auto b = of; // copies, which no store of bytes can change
+    const auto b = of; // copies: byte stores cannot alias them
     const auto c = with;
     const auto *src = static_cast<const Src *>(b.src);
     auto *dst = static_cast<Dst *>(b.dst);
@@ -287,7 +287,7 @@ void cols(const block &of, const columns &with, const guide &) {
         for (std::int64_t row = 0; row < together; row += Together)
             columns_of<V, Formula, Together>(
                     src + row * b.src_step, b.src_step, dst + row * b.dst_step, b.dst_step, whole, c);
-    for (std::int64_t row = 0; row < b.rows; ++row) { // the ends of those, and the rest of the rows
+    for (std::int64_t row = 0; row < b.rows; ++row) { // the ends of rows computed together, and remaining rows
         const auto begin = row < together ? whole : 0;
         if (begin < b.columns)
             run<V, false>(
@@ -298,10 +298,10 @@ void cols(const block &of, const columns &with, const guide &) {
     }
 }
 
-/// Rows in which each parameter serves a run of columns shorter than a vector. Streaming rows begin at cache lines.
+/// One parameter for each run of columns shorter than a vector. Rows that are streamed begin at cache lines.
 template <typename V, typename Formula, typename Src, typename Dst>
 void runs(const block &of, const columns &with, const guide &by) {
-    const auto b = of; // copies, which no store of bytes can change
+    const auto b = of; // copies: byte stores cannot alias them
     const auto c = with;
     const auto g = by;
     constexpr std::int64_t n = V::lanes, group = 4 * n;
@@ -313,8 +313,7 @@ void runs(const block &of, const columns &with, const guide &by) {
     for (std::int64_t row = 0; row < b.rows; ++row, src += b.src_step, dst += b.dst_step) {
         using result = decltype(at(0)(load<V>(src)));
         std::int64_t i = 0;
-        for (; i + group <= b.columns;
-                i += group) { // vectors stay where the pattern has them: none is moved to a boundary
+        for (; i + group <= b.columns; i += group) { // no aligned head: the pattern fixes where vectors begin
             prefetch<V>(src + i);
             result r[4];
 #pragma GCC unroll 4
@@ -329,10 +328,10 @@ void runs(const block &of, const columns &with, const guide &by) {
     }
 }
 
-/// Rows of runs of exactly `Vectors` vectors, a parameter for each. Streaming rows begin at cache lines.
+/// One parameter for each run of exactly `Vectors` vectors. Rows that are streamed begin at cache lines.
 template <typename V, typename Formula, int Vectors, typename Src, typename Dst>
 void segs(const block &of, const columns &with, const guide &by) {
-    const auto b = of; // copies, which no store of bytes can change
+    const auto b = of; // copies: byte stores cannot alias them
     const auto c = with;
     const auto g = by;
     constexpr std::int64_t n = V::lanes, group = 4 * n, length = Vectors * n;

@@ -1,5 +1,5 @@
-// Floats of 8 bits and fewer from and to f32, a vector at a time, without branches; small_float.hpp says what they
-// mean.
+// Converts floats of 8 bits and fewer from and to f32, a vector at a time, without branches. small_float.hpp defines
+// the formats.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace dynquant::kernels::native {
 namespace {
 
-/// Of bits with zeros above them.
+/// Converts zero-extended bits to f32.
 template <typename V, typename Float>
 typename V::reals widened(typename V::integers bits) {
     constexpr std::int32_t implicit = 1 << 23, rebased = (127 - Float::bias) * implicit, infinity = 0x7f800000;
@@ -19,13 +19,13 @@ typename V::reals widened(typename V::integers bits) {
     constexpr int dropped = 23 - Float::fraction_bits, to_sign = __builtin_clz(Float::sign_bit);
     const auto magnitude = V::bit_and(bits, V::splat(std::int32_t {Float::sign_bit - 1}));
     const auto normal = V::add(V::template shift_left<dropped>(magnitude), V::splat(rebased));
-    // Subnormal here, normal there: an implicit bit is normalized and taken away.
+    // A subnormal number of Float is normal in f32: add an implicit bit, then subtract its value.
     const auto normalized = V::as_reals(V::add(normal, V::splat(implicit))) - V::splat(least_normal);
     auto value = V::select_less(
             magnitude, V::splat(std::int32_t {1 << Float::fraction_bits}), V::as_integers(normalized), normal);
     if constexpr (Float::has_nan && Float::has_minus_0)
         value = V::select_less(V::splat(std::int32_t {Float::highest}), magnitude,
-                V::bit_or(normal, V::splat(infinity)), value); // with a fraction it is NaN
+                V::bit_or(normal, V::splat(infinity)), value); // infinity with a fraction is NaN
     const auto sign = V::bit_and(V::template shift_left<to_sign>(bits), V::splat(INT32_MIN));
     value = V::bit_or(value, sign);
     if constexpr (!Float::has_minus_0)
@@ -41,7 +41,7 @@ constexpr rounding_table units_of = [] {
     units.to_unit = __builtin_bit_cast(float, (127 + dropped) * implicit);
     units.dropped = dropped;
     units.offset = ((least + dropped) * implicit) >> dropped;
-    for (int exponent = least; exponent < least + 32; ++exponent) { // all that the type has, and the bound's
+    for (int exponent = least; exponent < least + 32; ++exponent) { // all exponents of the type, and the bound's
         const int unit = (exponent + dropped) * implicit;
         units.unit[exponent % 32] = __builtin_bit_cast(float, unit);
         units.base[exponent % 32] = unit - (unit >> dropped) + units.offset;
@@ -55,7 +55,7 @@ struct unit_and_base {
     typename V::integers base;
 };
 
-/// What lies beyond the highest number becomes that if the type saturates, else what comes next, infinity or NaN.
+/// Magnitudes beyond the highest number become that if `saturates`, else the next code, infinity or NaN.
 template <typename Float>
 float8_format float8_format_of(bool saturates) {
     constexpr int dropped = 23 - Float::fraction_bits, rebased = (127 - Float::bias) << 23;
@@ -70,7 +70,7 @@ float8_format float8_format_of(bool saturates) {
     return format;
 }
 
-/// By arithmetic. NaN gives infinity and what is far below its sum.
+/// Computes unit and base. For NaN the unit is infinite and the base far below the sum's bits.
 template <typename V>
 struct computed_units {
     typename V::reals least_normal, to_unit;
@@ -91,7 +91,7 @@ struct computed_units {
     }
 };
 
-/// By tables of the instruction set. NaN gives those of some number, which are far below its sum.
+/// Looks unit and base up in registers. NaN gets those of some number; the base is far below the sum's bits.
 template <typename V>
 struct tabled_units {
     typename V::reals least_normal;
@@ -109,7 +109,7 @@ struct tabled_units {
     }
 };
 
-/// Magnitudes to codes, a vector at a time: one loop for all types.
+/// Converts magnitudes to codes. The format is data, so that one loop serves all types.
 template <typename V>
 class narrowing {
   public:
@@ -119,9 +119,9 @@ class narrowing {
 
     typename V::reals bounded(typename V::reals magnitude) const { return V::min(bound_, magnitude); }
 
-    /// Of a magnitude within the bound, rounded to nearest, ties to even, under the mode that the caller has set; of
-    /// NaN one beyond 8 bits. The sum leaves the fraction in its last bits, with the implicit bit, which counts as one
-    /// of the exponent; below the least normal number the unit is no less, and there is no such bit.
+    /// The code of a magnitude within the bound, rounded to nearest even; the caller has set that rounding mode. NaN
+    /// gives a code beyond 8 bits. The last bits of the sum are the fraction and the implicit bit, which adds 1 to the
+    /// exponent. Below the least normal number the unit stays the same, and there is no implicit bit.
     [[gnu::always_inline]] typename V::integers code(typename V::reals magnitude) const {
         const auto [unit, base] = units_.of(magnitude);
         return V::subtract(V::as_integers(magnitude + unit), base);
@@ -132,7 +132,7 @@ class narrowing {
     std::conditional_t<V::has_tables_of_32, tabled_units<V>, computed_units<V>> units_;
 };
 
-// Elements as vectors: integers as V::integers, and all floats as V::reals.
+// Loads: integers as V::integers, floats as V::reals.
 
 template <typename V, typename T>
 auto load(const T *p) {
@@ -144,7 +144,7 @@ auto load(const small_float<std::uint8_t, exponent_bits, fraction_bits, special>
     if constexpr (V::lanes > 1 && exponent_bits == 5 && type::has_infinity) {
         return V::load_as_upper_half(&p->bits);
     } else if constexpr (V::lanes > 1 && exponent_bits == 4) {
-        // The same number but for the bias, subnormals included, which become normal in f32.
+        // An f16 of the same number except for the bias. Subnormals become normal in f32.
         constexpr auto rebiased = __builtin_bit_cast(float, (127 + 15 - type::bias) << 23);
         const auto value = V::load_as_small_half(&p->bits) * V::splat(rebiased);
         const auto bits = V::as_integers(value);

@@ -1,4 +1,4 @@
-// The list of an instruction set's microkernels: what dispatch, tests and counts read.
+// The dispatch table of an instruction set: all its microkernels and codecs. Tests and instruction counts read it, too.
 #pragma once
 
 #include "kernels/native/bytes.hpp"
@@ -9,7 +9,7 @@
 namespace dynquant::kernels::native {
 namespace {
 
-/// In all forms.
+/// A formula in every granularity.
 template <typename V, typename Formula, typename Src, typename Dst>
 constexpr microkernels in_all_forms() {
     microkernels m = {};
@@ -24,7 +24,7 @@ constexpr microkernels in_all_forms() {
     return m;
 }
 
-/// In the two that all others can be staged or expanded to.
+/// A formula for rows and columns only. The driver reduces runs to these.
 template <typename V, typename OfRows, typename OfColumns, typename Src, typename Dst, int Together = 1>
 constexpr microkernels in_two_forms() {
     microkernels m = {};
@@ -33,7 +33,7 @@ constexpr microkernels in_two_forms() {
     return m;
 }
 
-/// Reads f16 and bf16 itself in rows.
+/// Adds rows that read f16 and bf16 without a codec.
 template <typename V, typename Formula, typename Dst, bool Overruns = true>
 constexpr void fuse_reals(microkernels &m) {
     if constexpr (V::lanes > 1) {
@@ -42,7 +42,7 @@ constexpr void fuse_reals(microkernels &m) {
     }
 }
 
-/// Writes codes of 8 bits itself.
+/// Adds rows and columns that write 8-bit float codes without a codec.
 template <typename V, typename Formula>
 constexpr void fuse_codes(microkernels &m) {
     m.rows_to_codes = rows_to_codes<V, Formula, float>;
@@ -61,7 +61,7 @@ constexpr family strict() {
         f.exact.rows = rows<V, exact, float, Dst, false>;
         fuse_reals<V, exact, Dst, false>(f.exact);
         f.is_exact = has_exact_two_part_reciprocal;
-        f.worth_asking = 16 * 1024; // it takes as long as quantizing a few thousand elements by one operation more
+        f.worth_asking = 16 * 1024; // is_exact costs as much as one more operation for a few thousand elements
     }
     return f;
 }
@@ -81,8 +81,8 @@ struct zero_of_bytes<V, true> {
     using type = word_zero<V>;
 };
 
-/// To 8 bits. Quotients are rounded before anything is added, so that two operations do for every scale; where short
-/// runs load their parameters, three are cheaper than computing the residual.
+/// numerics::onnx to 8 bits. Quotients are rounded before the zero point is added, so two operations are exact for
+/// every scale. Other forms than rows load their parameters often: there three operations cost less than the residual.
 template <typename V, typename Dst>
 constexpr family onnx() {
     using general = limited_division<V, float>;
@@ -98,7 +98,7 @@ constexpr family onnx() {
     return f;
 }
 
-/// To 16 bits.
+/// numerics::onnx to 16 bits.
 template <typename V, typename Dst>
 constexpr family onnx_16() {
     using general = limited_division<V, float>;
@@ -110,7 +110,7 @@ constexpr family onnx_16() {
     return f;
 }
 
-/// Divided in f16 or bf16.
+/// numerics::onnx, divided in f16 or bf16.
 template <typename V, typename Division, typename Dst>
 constexpr family narrow() {
     constexpr bool to_8_bits = sizeof(Dst) == 1;
@@ -147,7 +147,7 @@ constexpr family quotient() {
     return f;
 }
 
-/// From bytes.
+/// Dequantize from bytes.
 template <typename V, typename Src>
 constexpr family difference_of_bytes() {
     using general = wide_difference<V>;
@@ -169,7 +169,7 @@ constexpr family difference() {
             in_two_forms<V, fast, fast, Src, float>(), {}, {}, nullptr, 0};
 }
 
-/// From floats: of f32, and of 8 bits as they are.
+/// Dequantize from floats: f32, or floats of 8 bits without a codec.
 template <typename V, typename Float>
 constexpr family difference_of_floats() {
     using general = float_difference<V>;

@@ -1,6 +1,5 @@
-// Permuted layouts, such as nchw to nhwc: src is dense along one loop, dst along the row. Tiles are transposed while
-// their elements are bytes and computed on the side on which they are wider, so that every load and store of memory is
-// of neighbours.
+// Permuted layouts, such as nchw to nhwc: src is dense along one loop, dst along the row. Tiles are transposed as
+// bytes: after quantizing, before dequantizing. All loads and stores of src and dst are contiguous.
 #include <algorithm>
 #include <cstring>
 
@@ -11,14 +10,14 @@
 namespace dynquant::kernels::native {
 namespace {
 
-/// Lines are long, so that the processor notices that it reads or writes neighbours, and few pages are open at a time.
+/// Long lines help the hardware prefetcher, and few pages are in use at a time.
 constexpr std::int64_t side = transposed_side, length = transposed_length;
 
 /// Rows of at most four elements, such as the channels of images, are interleaved instead, narrow_length at a time.
 constexpr std::int64_t narrow_row = 4, narrow_length = 1024;
 
-/// The lines that are computed, whole cache lines each: stores that cross one take twice as long. Few lines are longer,
-/// and no power of two apart, or they would share a few sets of the first-level cache.
+/// The bytes of a tile. Each line is whole cache lines, as stores that cross one take twice as long. The few lines of
+/// narrow rows are longer; their step is no power of two, so that they do not share first-level cache sets.
 struct alignas(64) byte_lines {
     unsigned char bytes[side * length];
 
@@ -30,17 +29,18 @@ struct alignas(64) byte_lines {
 };
 static_assert(sizeof(byte_lines::bytes) >= narrow_row * (narrow_length + side));
 
-/// A line's parameters, and as many for the next lines as a tile has. Apart from the lines, so that no frame is large.
+/// Parameters of a line, and room for those of further lines of the tile. Separate from byte_lines, so that no stack
+/// frame is large.
 using transposed_parameters = panel_storage<length + side>;
 
-/// Whether rows of dst are narrow and follow each other, by parameters that lie along them.
+/// Whether rows of dst are narrow and contiguous, and parameters change along them only.
 bool is_narrow(const walk &w) {
     const auto across = innermost_loop(w.axes);
     return w.axes.row.extent <= narrow_row && across.dst_stride == w.axes.row.extent && across.parameter_stride == 0
             && w.repeat == 1;
 }
 
-/// Lines of bytes are computed from src, transposed and stored as rows of dst.
+/// Computes lines of bytes from src, transposes them and stores them as rows of dst.
 class quantized_tiles {
   public:
     quantized_tiles(const plan &of, const walk &which, const call &with, transposed_parameters &storage)
@@ -101,7 +101,7 @@ class quantized_tiles {
     byte_lines lines {narrow};
 };
 
-/// Lines of src are read as bytes, transposed and computed as rows of dst.
+/// Transposes lines of src as bytes and computes rows of dst from them.
 class dequantized_tiles {
   public:
     dequantized_tiles(const plan &of, const walk &which, const call &with, transposed_parameters &storage)
@@ -131,9 +131,9 @@ class dequantized_tiles {
     }
 
   private:
-    /// Planes are interleaved; the parameters of a group come again and again.
+    /// Interleaves the planes of src. The parameters repeat with each group of `planes` columns.
     void compute_narrow(const rectangle &r) {
-        constexpr std::int64_t width = 192; // of 2, 3 and 4 planes, and of cache lines
+        constexpr std::int64_t width = 192; // a multiple of 2, 3 and 4 planes and of a cache line
         static_assert(width <= length + side);
         const auto planes = along.extent;
         walk groups;
@@ -169,14 +169,14 @@ class dequantized_tiles {
         transpose_packed(at, columns, rows, to);
     }
 
-    /// transpose_columns() of elements of four bits, or two, which become bytes. Out of line, so that others do not
-    /// take its stack.
+    /// transpose_columns() of elements of 4 or 2 bits, which it unpacks to bytes. Out of line, so that other types do
+    /// not take its stack.
     [[gnu::noinline]] void transpose_packed(
             std::int64_t at, std::int64_t columns, std::int64_t rows, unsigned char *to) {
-        alignas(64) unsigned char unpacked[side][side]; // four bits, or two, to bytes
+        alignas(64) unsigned char unpacked[side][side]; // elements of 4 or 2 bits as bytes
         alignas(64) unsigned char line[side + 2 * widest_block];
         for (std::int64_t i = 0; i < columns; ++i) {
-            unpack_(c.src, at + i * along.src_stride, rows, line); // whole vectors, which may go beyond the line
+            unpack_(c.src, at + i * along.src_stride, rows, line); // writes whole vectors, maybe beyond `side`
             std::memcpy(unpacked[i], line, side);
         }
         p.set->transpose_in(unpacked[0], side, columns, rows, to, lines.step);
@@ -198,7 +198,7 @@ class dequantized_tiles {
                     parameters, base, p.transposed_memory, from_lines, part(0, rows), walk::form::rows, {1, {}, 1});
         }
         if (across.parameter_stride != 0 && w.by != walk::form::cols && w.by != walk::form::runs) {
-            const auto most = (length + side) / needed; // lines that have their parameters in one panel
+            const auto most = (length + side) / needed; // lines whose parameters fit in one panel
             g.parameter_step = needed;
             for (std::int64_t i = 0, count = 0; i < rows; i += count) {
                 count = std::min(most, rows - i);

@@ -1,8 +1,8 @@
 // Division by a constant in two operations (Brisebarre, Muller and Raina, "Accelerating correctly rounded
 // floating-point division when the divisor is known in advance", IEEE Transactions on Computers, 2004):
-// with high = RN(1 / s) and low = RN((1 - high s) / s), fma(x, high, RN(x low)) is nearly always RN(x / s). Else it is
-// a neighbour of that, and both have more than 12 significant bits, as tests/unit shows by enumeration. So what rounds
-// a quotient to a number of up to 11 bits, or to an integer below 2^11, never sees a difference: midpoints between such
+// with high = RN(1 / s) and low = RN((1 - high s) / s), fma(x, high, RN(x low)) is nearly always RN(x / s). Otherwise
+// it is an adjacent float, and both have more than 12 significant bits, as tests/unit shows by enumeration. Rounding
+// either to a number of up to 11 bits, or to an integer below 2^11, gives the same result: midpoints between such
 // numbers have 12 bits.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace dynquant::kernels::native {
 namespace {
 
 /// RN((1 - reciprocal * scale) / scale), where reciprocal is RN(1 / scale). The fused differences are exact, and the
-/// corrected product is the rounded quotient (Markstein, 1990), which takes a division's time less.
+/// corrected product is the correctly rounded quotient (Markstein, 1990). This saves a division.
 inline float reciprocal_residual(float scale, float reciprocal) {
     const float rest = __builtin_fmaf(-reciprocal, scale, 1.0F), estimate = rest * reciprocal;
     return __builtin_fmaf(__builtin_fmaf(-estimate, scale, rest), reciprocal, estimate);
@@ -41,7 +41,7 @@ inline bool has_exact_two_part_reciprocal(float scale) {
         const auto x = static_cast<float>(significand);
         return __builtin_fmaf(x, high, x * low) == x / divisor;
     };
-    // X lies in [y, 2^24) for e = 24 and below y for e = 25; beyond 24 bits no x has it.
+    // X lies in [y, 2^24) for e = 24 and below y for e = 25. No x has a significand of more than 24 bits.
     constexpr std::uint64_t end = 1 << 24;
     return (half24 + y >= end || exact(half24 + y)) && (2 * y - half24 >= end || exact(2 * y - half24)) && exact(half25)
             && exact(y - half25);

@@ -1,4 +1,4 @@
-// Rows in order, with the offset of each in every buffer.
+// Iterates over the rows of a canonical form, with the row's offset in every buffer.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ inline std::int64_t least(std::int64_t a, std::int64_t b) {
     return a < b ? a : b;
 }
 
-/// Walks the rows of a canonical form like an odometer.
+/// The position of a row: one index for each loop, the innermost first to advance.
 class row_walker {
   public:
     row_walker(const canonical_form &form, std::int64_t row)
@@ -33,13 +33,15 @@ class row_walker {
         return least(form_.loops[form_.loop_count - 1].extent - index_[form_.loop_count - 1], count);
     }
 
-    /// How many innermost loops the next one out has left, this one among them; 1 where this one has begun.
+    /// How many iterations of the next outer loop are left, the current one included. 1 if the innermost loop has
+    /// begun.
     std::int64_t loops_left() const {
         const auto next = form_.loop_count - 2;
         return next < 0 || index_[next + 1] > 0 ? 1 : form_.loops[next].extent - index_[next];
     }
 
-    /// How many rows from here on begin at neighbours in src, at most `count`, whatever dst and the parameters do.
+    /// How many rows from here on begin at consecutive elements of src, at most `count`. dst and parameters may change
+    /// in any way.
     std::int64_t contiguous_src_rows(std::int64_t count) const {
         std::int64_t left = 1, extent = 1;
         for (int d = form_.loop_count; d-- > 0 && form_.loops[d].src_stride == extent;) {
@@ -49,7 +51,7 @@ class row_walker {
         return least(left, count);
     }
 
-    /// Goes on by `count` rows, at most as many as are left of the innermost loop.
+    /// Advances by `count` rows, at most to the end of the innermost loop.
     void advance(std::int64_t count) {
         for (int d = form_.loop_count; d-- > 0; count = 1) {
             const axis &loop = form_.loops[d];
@@ -74,12 +76,12 @@ class row_walker {
     std::int64_t index_[canonical_form::max_loops];
 };
 
-/// How parameters, src and dst change from row to row within the innermost loop.
+/// The innermost loop around the rows: its strides are those from row to row.
 inline axis innermost_loop(const canonical_form &form) {
     return form.loop_count > 0 ? form.loops[form.loop_count - 1] : axis {1, 0, 0, 0};
 }
 
-/// The same from one innermost loop to the next.
+/// The loop around innermost_loop().
 inline axis next_loop(const canonical_form &form) {
     return form.loop_count > 1 ? form.loops[form.loop_count - 2] : axis {1, 0, 0, 0};
 }
