@@ -1,4 +1,4 @@
-// Bytes on their way between layouts: transposed, interleaved and gathered.
+// Layout changes of bytes: transpose, interleave, gather.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace dynquant::kernels::native {
 namespace {
 
-/// Blocks of 16 by 32 at a time, whose rows lie in a cache line each.
+/// A buffer for transposes. Each row is a cache line.
 struct alignas(64) byte_block {
     unsigned char line[transposed_side][transposed_side];
 };
@@ -22,7 +22,8 @@ inline void copy_line(void *to, const void *from, std::int64_t count) {
         std::memcpy(to, from, static_cast<std::size_t>(count));
 }
 
-/// Up to transposed_side lines of as many bytes, wherever they lie, become columns. `to` has room for whole blocks.
+/// Transposes up to transposed_side lines of up to transposed_side bytes. `from` may have any alignment; `to` has room
+/// for whole blocks of 16 by 32.
 template <typename V>
 void transpose_in(const unsigned char *from, std::int64_t from_step, std::int64_t lines, std::int64_t columns,
         unsigned char *to, std::int64_t to_step) {
@@ -34,7 +35,7 @@ void transpose_in(const unsigned char *from, std::int64_t from_step, std::int64_
             V::transpose(block.line[i] + j, sizeof(block.line[0]), to + j * to_step + i, to_step);
 }
 
-/// The same from whole blocks, to columns wherever they lie.
+/// transpose_in() in the other direction: `from` has whole blocks of 16 by 32, `to` may have any alignment.
 template <typename V>
 void transpose_out(const unsigned char *from, std::int64_t from_step, std::int64_t lines, std::int64_t columns,
         unsigned char *to, std::int64_t to_step) {
@@ -46,7 +47,7 @@ void transpose_out(const unsigned char *from, std::int64_t from_step, std::int64
         copy_line(to + j * to_step, block.line[j], lines);
 }
 
-/// `planes` lines of `count` bytes to one line, a byte of each in turn.
+/// Interleaves `planes` lines of `count` bytes to one line.
 template <typename V>
 void interleave(
         const unsigned char *from, std::int64_t from_step, std::int64_t planes, std::int64_t count, unsigned char *to) {
@@ -60,7 +61,7 @@ void interleave(
             to[i * planes + plane] = from[plane * from_step + i];
 }
 
-/// Every stride-th byte.
+/// Copies every stride-th byte.
 template <typename V>
 void gather_bytes(const unsigned char *from, std::int64_t stride, std::int64_t count, unsigned char *to) {
     std::int64_t i = 0;

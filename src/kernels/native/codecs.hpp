@@ -1,4 +1,4 @@
-// Codecs: dense elements of every type in memory to and from tiles of 32-bit numbers and bytes.
+// Codecs: convert dense elements of every type in memory to and from tiles of 32-bit numbers or bytes.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ void read_f4(const void *tensor, std::int64_t first, std::int64_t count, void *t
     read<V, float4_e2m1>(bytes, 0, count, tile);
 }
 
-/// Reals to those of a division's type.
+/// Rounds reals to the division's type.
 template <typename V, typename Division>
 void round(const void *, std::int64_t, std::int64_t count, void *tile) {
     auto *x = static_cast<float *>(tile);
@@ -42,8 +42,8 @@ void round(const void *, std::int64_t, std::int64_t count, void *tile) {
         V::store(x + i, in_division<V, Division>(V::load(x + i)));
 }
 
-/// Gives each column of `count` its own copy of its parameter, in place: from the last on, as none lies behind its
-/// column.
+/// Gives each column its copy of its parameter, in place. Goes backwards, as no parameter lies beyond the column that
+/// it is for.
 template <typename V>
 void expand(std::int64_t count, const pattern &runs, float *column) {
     for (auto i = (count - 1) / V::lanes * V::lanes; i >= 0; i -= V::lanes)
@@ -52,7 +52,7 @@ void expand(std::int64_t count, const pattern &runs, float *column) {
 
 // ---- Write -----------------------------------------------------------------------------------------------
 
-/// Past the caches.
+/// Copies bytes by non-temporal stores.
 template <typename V>
 void stream_bytes(const std::uint8_t *from, std::int64_t count, std::uint8_t *to) {
     constexpr std::int64_t size = V::lanes * 4;
@@ -69,7 +69,7 @@ void stream_bytes(const std::uint8_t *from, std::int64_t count, std::uint8_t *to
     copy(i, count);
 }
 
-/// f32 as they are.
+/// The identity, for codecs that only convert.
 template <typename V>
 struct same {
     typename V::reals operator()(typename V::reals x) const { return x; }
@@ -77,14 +77,14 @@ struct same {
     signed_magnitude<V> parts(typename V::reals x) const { return {V::abs(x), x}; }
 };
 
-/// Rounded, and integers saturated.
+/// Rounds to T, and saturates if T is an integer.
 template <typename V, typename T>
 void write_reals(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream) {
     run<V, false>(static_cast<const float *>(tile), static_cast<T *>(tensor) + first, count, stream, false,
             [](std::int64_t) { return same<V> {}; });
 }
 
-/// What lies beyond the largest finite number becomes that.
+/// Limits magnitudes, infinity included, to the largest finite number of T, then rounds.
 template <typename V, typename T>
 void write_saturated_reals(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream) {
     const auto highest = V::splat(std::is_same_v<T, float16_bits> ? 65504.0F : 0x1.fep127F);
@@ -96,7 +96,7 @@ void write_saturated_reals(void *tile, std::int64_t count, void *tensor, std::in
     write_reals<V, T>(tile, count, tensor, first, stream);
 }
 
-/// Codes of a narrow float, also in bytes at the beginning of the tile: none is written before what lies there is read.
+/// Writes codes of a narrow float. `to` may be the tile: each element is read before its bytes are overwritten.
 template <typename V>
 void to_codes(const void *tile, std::int64_t count, void *to, const float8_format &f) {
     run<V, false>(
@@ -132,7 +132,7 @@ constexpr std::int32_t u4_values[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 
 constexpr std::int32_t s4_values[] = {0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1};
 constexpr float f4_values[] = {0, 0.5F, 1, 1.5F, 2, 3, 4, 6, -0.0F, -0.5F, -1, -1.5F, -2, -3, -4, -6};
 
-/// The last elements of a row, fewer than are looked up at once.
+/// Looks up the last elements of a row, fewer than V::looked_up.
 template <typename V, typename Results, typename T>
 [[gnu::noinline]] void look_up_rest(const unsigned char *src, const Results &results, T *dst, std::int64_t count) {
     unsigned char rest[V::looked_up / 2] = {};
@@ -142,8 +142,8 @@ template <typename V, typename Results, typename T>
     std::memcpy(dst, last, static_cast<std::size_t>(count) * sizeof(T));
 }
 
-/// Rows of an even number of elements that begin with a byte, a parameter for each or one for all. Steps are in
-/// elements. Streaming rows begin at a cache line.
+/// Dequantizes rows of 4-bit elements, with one parameter for each row or for all. Rows begin at a whole byte and have
+/// an even number of elements; those that are streamed begin at a cache line. Steps are in elements.
 template <typename V, typename Formula, typename T>
 void look_up(const block &of, const columns &with, const guide &by, const auto &values) {
     constexpr std::int64_t step = V::looked_up, page = 2048;
@@ -163,7 +163,7 @@ void look_up(const block &of, const columns &with, const guide &by, const auto &
         return results;
     };
     const auto src_step = b.src_step / 2, whole = b.columns / step * step;
-    // Where rows follow each other, all but the last ones may overrun their ends.
+    // Contiguous rows may overrun their ends, except for the last ones.
     const bool joined = b.src_step == b.columns && b.dst_step == b.columns && !b.stream;
     const auto last = joined ? (step + b.columns - 1) / b.columns : b.rows;
     std::int64_t row = 0;

@@ -1,4 +1,4 @@
-// Two multipliers of requantize as one.
+// Folds the two multipliers of requantize into one.
 #pragma once
 
 #include <optional>
@@ -7,9 +7,8 @@
 
 namespace dynquant::kernels::native {
 
-/// A statement that multiplies once where q, which has passed check(), multiplies twice, with the same results: the
-/// second scales are powers of two, as a right shift is codified. Nothing where the multipliers are not known
-/// beforehand, or others.
+/// A statement with the same results as q that multiplies once instead of twice. q has passed check(). Nothing unless
+/// both scales are known at prepare and all second scales are powers of two of at most 1, as right shifts are.
 std::optional<quantization> folded(const quantization &q);
 
 } // namespace dynquant::kernels::native

@@ -1,5 +1,5 @@
-// The formulas, a vector at a time. Formulas that quantize give a real of at most 2^23, or NaN, which packing rounds,
-// saturates and turns into the lowest value with all below s32.
+// The formulas, a vector at a time. A formula that quantizes to integers gives a real of at most 2^23, or NaN. Packing
+// rounds and saturates it; NaN and everything below s32 become the lowest value.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace dynquant::kernels::native {
 namespace {
 
 constexpr float two_to_22 = 4194304.0F, two_to_75 = 37778931862957161709568.0F;
-/// 1.5 * 2^23: added to a number below 2^22, it rounds it to an integer.
+/// 1.5 * 2^23. Adding it to a number below 2^22 rounds that to an integer.
 constexpr float rounder = 12582912.0F;
 
 // ---- Which parameters the lanes take ----------------------------------------------------------------
@@ -54,9 +54,8 @@ struct real_zero {
     typename V::reals added_to(typename V::reals x) const { return x + zero; }
 };
 
-/// To the quotient rounded to an integer (numerics::onnx). Added to 1.5 * 2^23 all quotients that do not saturate
-/// become integers; zero holds the zero point less that, so that one addition takes it away and adds the zero point,
-/// exactly.
+/// Rounds the quotient to an integer, then adds the zero point (numerics::onnx). Adding 1.5 * 2^23 rounds all quotients
+/// that do not saturate. `offset` is the zero point less 1.5 * 2^23: one exact addition for both.
 template <typename V>
 struct rounded_zero {
     typename V::reals offset;
@@ -64,8 +63,8 @@ struct rounded_zero {
     typename V::reals added_to(typename V::reals x) const { return x + V::splat(rounder) + offset; }
 };
 
-/// The same for dst and zero points of 8 bits, which zero holds as s32: added as words, whose sums saturate at 8 bits
-/// as exact ones do, they take half an operation instead of two.
+/// rounded_zero for dst and zero points of 8 bits. The zero point, s32 here, is added as a 16-bit word while packing,
+/// which takes half an operation instead of two. Saturated words give the same bytes as exact sums.
 template <typename V>
 struct word_zero {
     typename V::integers zero_point;
@@ -77,10 +76,10 @@ struct word_zero {
 template <typename Division>
 constexpr float splitter = std::is_same_v<Division, float16_bits> ? 0x2001 : 0x10001;
 
-/// A quotient of two numbers of `Division`, float16_bits or bfloat16_bits, rounded to one, ties aside, which there are
-/// none of: Veltkamp's splitting (Boldo, "Pitfalls of a full floating-point proof", 2006). It has no bounds of the
-/// exponent and needs none: what is subnormal as f16 is 0 as an integer, and of what overflows 2^16 is saturated as
-/// infinity is.
+/// Rounds a quotient of two numbers of `Division`, float16_bits or bfloat16_bits, to that type by Veltkamp's splitting
+/// (Boldo, "Pitfalls of a full floating-point proof", 2006). Splitting may round ties wrongly, but such quotients are
+/// never ties. It ignores the exponent range, which changes no result: f16 subnormals are 0 as integers, and overflow,
+/// 2^16, saturates as infinity does.
 template <typename V, typename Division>
 typename V::reals rounded_to(typename V::reals quotient) {
     if constexpr (std::is_same_v<Division, float>) {
@@ -99,7 +98,7 @@ struct division {
     typename V::reals scale, zero;
     static division from(auto take) { return {take(take.c.scale), take(take.c.zero)}; }
     typename V::reals operator()(typename V::reals x) const {
-        // Any bound will do that all integer types lie within.
+        // Any bound beyond all integer types of dst will do.
         return V::min(V::splat(two_to_22), x / scale + zero);
     }
 };
@@ -115,11 +114,11 @@ struct limited_division {
     }
 };
 
-/// x / s + zp inside the guard, the quotient correctly rounded by three operations: an approximation
-/// corrected by its remainder, which the fused operation gives exactly (Markstein, 1990). That it never
-/// misses with z = RN(1 / s) is shown by enumeration in tests/unit. Limiting x first keeps large quotients
-/// right, and changes no result, as a quotient of 2^22 saturates whatever the zero point; very negative ones
-/// come out below s32 or NaN, which both mean the lowest value.
+/// x / s + zp inside the guard. Three operations give the correctly rounded quotient: an estimate, corrected by its
+/// remainder, which the fused operation gives exactly (Markstein, 1990). tests/unit shows by enumeration that it is
+/// correct for every RN(1 / s). x is limited first, so that no large quotient overflows. That changes no result: a
+/// quotient of 2^22 saturates with any zero point. Very negative quotients become less than s32's lowest, or NaN, and
+/// packing turns both into the lowest value.
 template <typename V, typename Zero>
 struct corrected_quotient {
     typename V::reals scale, reciprocal, limit;
@@ -143,8 +142,8 @@ typename V::reals residual(typename V::reals scale, typename V::reals reciprocal
     return V::fma(V::negated_fma(estimate, scale, rest), reciprocal, estimate);
 }
 
-/// The same by two operations: x * (high + low), where that rounds as x / s does (two_part_reciprocal.hpp). All zero
-/// points are 0, and zero holds the residuals.
+/// x / s inside the guard by two operations: x * (high + low), where that rounds as x / s does
+/// (two_part_reciprocal.hpp). All zero points are 0; zero holds the residuals.
 template <typename V>
 struct two_part_product {
     typename V::reals high, low, limit;
@@ -157,7 +156,7 @@ struct two_part_product {
     }
 };
 
-/// The same with zero points; the residual is computed here, which long rows pay for.
+/// two_part_product with zero points. from() computes the residual, so this pays for long rows only.
 template <typename V, typename Zero>
 struct two_part_and_zero {
     typename V::reals high, low, limit;
@@ -172,7 +171,7 @@ struct two_part_and_zero {
     }
 };
 
-/// x * (1 / s) + zp: fpmath mode any, inside the guard.
+/// x * (1 / s) + zp inside the guard, for numerics::any.
 template <typename V>
 struct reciprocal_product {
     typename V::reals reciprocal, zero;
@@ -182,11 +181,11 @@ struct reciprocal_product {
     }
 };
 
-/// RNE(x / s) + zp inside the guard where x and s are of `Division`, float16_bits or bfloat16_bits, to which the
-/// quotient is rounded: a product with the reciprocal will do. It misses the quotient by at most 2^-23 (1 + 2^-25) of
-/// it, and the midpoints between numbers of b bits are further away. With significands X, Y < 2^b and a midpoint M,
-/// which is odd and below 2^(b+1), a quotient differs from it by at least 1 / (M Y) of it: X 2^e - M Y is not 0, as M
-/// is greater than X. tests/unit enumerates all X and Y.
+/// RNE(x / s) + zp inside the guard, where x, s and the rounded quotient are of `Division`, float16_bits or
+/// bfloat16_bits. x times the reciprocal is accurate enough: its relative error is at most 2^-23 (1 + 2^-25), and the
+/// midpoints between numbers of b bits are further away. With significands X, Y < 2^b and a midpoint M, which is odd
+/// and below 2^(b+1), the relative distance of X / Y and M is at least 1 / (M Y): X 2^e - M Y is not 0, as M is greater
+/// than X. tests/unit enumerates all X and Y.
 template <typename V, typename Division, typename Zero>
 struct limited_product {
     typename V::reals reciprocal;
@@ -197,9 +196,9 @@ struct limited_product {
     }
 };
 
-/// The same by one scale, an operation less: the products of Veltkamp's splitting are fused with that by the
-/// reciprocal. The fused difference is about 2^n quotients, where n of 24 bits are dropped, so that its last bit is
-/// worth what theirs is to be, and so is that of `scaled`. This one too is tried for all X and Y.
+/// limited_product for rows of one scale, with one operation less: it fuses Veltkamp's splitting with the product by
+/// the reciprocal. The fused difference is about 2^n quotients, where n of 24 bits are dropped. So its last bit, and
+/// that of `scaled`, has the weight of the rounded quotient's last bit. tests/unit enumerates all X and Y.
 template <typename V, typename Division, typename Zero>
 struct split_product {
     typename V::reals reciprocal, scaled_reciprocal, limit;
@@ -216,7 +215,7 @@ struct split_product {
     }
 };
 
-/// RNE(x / s) + zp in 32 bits, saturated; zero holds s32.
+/// RNE(x / s) + zp, saturated to 32 bits. zero holds s32.
 template <typename V, typename Integer>
 struct wide_division {
     typename V::reals scale;
@@ -229,7 +228,7 @@ struct wide_division {
 
 // ---- Quantize to floats: the quotient, which a codec narrows --------------------------------------------
 
-/// To numbers of the division's type, whatever their exponents.
+/// Rounds to the division's type, with its exponent range.
 template <typename V, typename Division>
 typename V::reals in_division(typename V::reals x) {
     if constexpr (std::is_same_v<Division, float>)
@@ -238,15 +237,15 @@ typename V::reals in_division(typename V::reals x) {
         return V::rounded(static_cast<const Division *>(nullptr), x);
 }
 
-/// A real as its magnitude and one that has its sign.
+/// A real as its magnitude and a second real that carries the sign.
 template <typename V>
 struct signed_magnitude {
     typename V::reals magnitude, sign;
 };
 
-/// x / s + zp, each rounded to the type of the division. The sum of two numbers of b bits rounds to b by way of 24 as
-/// it does at once, since 24 >= 2 b + 2 (Figueroa, "When is double rounding innocuous?", 1995), and those that are
-/// subnormal are exact.
+/// x / s + zp, quotient and sum each rounded to the division's type. Rounding the sum of two numbers of b bits to 24
+/// bits first changes nothing, since 24 >= 2 b + 2 (Figueroa, "When is double rounding innocuous?", 1995). Subnormal
+/// sums are exact.
 template <typename V, typename Division>
 struct shifted_quotient {
     typename V::reals scale, zero;
@@ -261,9 +260,10 @@ struct shifted_quotient {
     }
 };
 
-/// The same inside the guard where zero points are 0 or -0, by two operations: either the division's type or dst's has
-/// 11 bits at most. Of magnitudes, as both sides need a limit and zeros a sign, which the zero point may change. The
-/// limit is beyond all that dst does not round alike. Where x * low is subnormal, dst rounds quotients to 0.
+/// shifted_quotient inside the guard with zero points 0 or -0, by two operations, which are exact enough: the
+/// division's type or dst's has 11 bits at most. Computes magnitudes, as both signs need a limit; the sign of zeros
+/// depends on the zero point. All quotients beyond the limit round to the same dst. If x * low is subnormal, dst rounds
+/// the quotient to 0.
 template <typename V, typename Division>
 struct limited_quotient {
     two_part_and_zero<V, no_zero<V>> quotient;
@@ -274,7 +274,7 @@ struct limited_quotient {
     static constexpr bool is_limited = true;
     signed_magnitude<V> parts(typename V::reals x) const {
         const auto magnitude = in_division<V, Division>(quotient(V::abs(x)));
-        // What is 0 in f16 only has a sign that a zero point takes away.
+        // The quotient may be 0 in f16 though x is not; the zero point may change the sign of that 0, too.
         const auto sign = std::is_same_v<Division, float16_bits> ? V::copy_sign(magnitude, x) : x;
         return {magnitude, sign + zero};
     }
@@ -284,7 +284,7 @@ struct limited_quotient {
     }
 };
 
-/// The same without zero points: zero holds the residuals.
+/// limited_quotient without zero points. zero holds the residuals.
 template <typename V, typename Division>
 struct symmetric_quotient {
     typename V::reals high, low, limit;
@@ -302,7 +302,7 @@ struct symmetric_quotient {
     }
 };
 
-/// The same beside other zero points, for f16 alone: none of its quotients is subnormal in f32.
+/// limited_quotient with any zero points, for division in f16 only: none of its quotients is subnormal in f32.
 template <typename V>
 struct limited_quotient_and_zero {
     two_part_and_zero<V, no_zero<V>> quotient;
@@ -323,7 +323,7 @@ struct limited_quotient_and_zero {
 
 // ---- Dequantize -------------------------------------------------------------------------------------------
 
-/// q * s of floats.
+/// q * s for floats.
 template <typename V>
 struct multiplied_float {
     typename V::reals scale;
@@ -331,7 +331,7 @@ struct multiplied_float {
     typename V::reals operator()(typename V::reals q) const { return q * scale; }
 };
 
-/// (q - zp) * s of floats.
+/// (q - zp) * s for floats.
 template <typename V>
 struct float_difference {
     typename V::reals zero, scale;
@@ -339,7 +339,7 @@ struct float_difference {
     typename V::reals operator()(typename V::reals q) const { return (q - zero) * scale; }
 };
 
-/// (q - zp) * s where the difference fits in s32; zero holds s32.
+/// (q - zp) * s where the difference fits in s32. zero holds s32.
 template <typename V>
 struct narrow_difference {
     typename V::integers zero_point;
@@ -350,7 +350,7 @@ struct narrow_difference {
     }
 };
 
-/// (q - zp) * s for the outermost zero points, whose difference needs 33 bits.
+/// (q - zp) * s where the difference may need 33 bits. zero holds s32.
 template <typename V>
 struct wide_difference {
     typename V::integers zero_point;
