@@ -1,4 +1,4 @@
-// Apart from own_kernels(), so that what does not call it is not linked with oneDNN.
+// A file of its own: only programs that call every_kernel() link oneDNN.
 #include "kernels/kernels.hpp"
 
 namespace dynquant::kernels {

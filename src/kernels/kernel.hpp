@@ -1,4 +1,7 @@
-// What a kernel is: one way to compute some quantizations. A kernel knows no front-end.
+// The kernel interface: one way to compute some statements.
+//
+// This folder chooses and wraps kernels; native/, onednn/ and reference/ implement them. Kernels include quantization/
+// and parallel/, and depend on no front-end. Start with kernels.hpp and operation.cpp.
 #pragma once
 
 #include <memory>
@@ -9,7 +12,7 @@
 
 namespace dynquant::kernels {
 
-/// What prepare() hands to a kernel: options with the environment already applied.
+/// Options of prepare() that kernels see, with the environment applied.
 struct settings {
     isa max_isa = isa::scalar;
     int threads = 0; // 0: the concurrency of the caller's arena at run time
@@ -40,8 +43,8 @@ class kernel {
     /// nothing when it can. q has passed check().
     virtual std::optional<std::string> refusal(const quantization &q, const settings &s) const = 0;
 
-    /// Prepares q, which refusal() accepts, or turns it into a statement with the same results that this kernel
-    /// computes faster: the known parameters that run() is given are those of q afterwards.
+    /// Prepares q, which refusal() accepts. May replace q by a statement with the same results that this kernel
+    /// computes faster. run() then gets the known parameters of the new q.
     virtual std::unique_ptr<implementation> prepare(quantization &q, const settings &s) const = 0;
 };
 

@@ -1,4 +1,4 @@
-// How a kernel is chosen.
+// Chooses a kernel.
 #include "kernels/kernels.hpp"
 
 #include "quantization/text.hpp"

@@ -1,4 +1,4 @@
-// Choosing a kernel, and preparing a statement by it.
+// Chooses a kernel and prepares a statement with it.
 #pragma once
 
 #include <span>
@@ -7,11 +7,11 @@
 
 namespace dynquant::kernels {
 
-/// Kernels in the order in which they are tried; the last refuses nothing. Whoever calls prepare() brings the list, so
-/// that only libraries that use oneDNN's reorder link it.
+/// Kernels in the order in which they are tried. The last refuses nothing. The caller of prepare() passes the list, so
+/// that only libraries that use oneDNN's reorder link oneDNN.
 using kernel_list = std::span<const kernel &(*const)()>;
 
-/// native, onednn, reference; onednn only where this is built with oneDNN.
+/// native, onednn, reference. Without onednn in builds without oneDNN.
 kernel_list every_kernel();
 
 /// native, reference: for libraries that are not linked with oneDNN.
@@ -21,7 +21,7 @@ kernel_list own_kernels();
 /// Throws error (unimplemented) when the forced kernel is not in the list or refuses q, with its reason.
 const kernel &choose(const quantization &q, const settings &s, std::optional<kernel_kind> forced, kernel_list kernels);
 
-/// What messages call the buffers that a front-end has names of its own for.
+/// Names of the buffers in messages, which differ between front-ends.
 struct argument_names {
     const char *src = "src", *scales = "scales", *zero_points = "zps", *dst = "dst";
 };

@@ -1,4 +1,4 @@
-// The operation: what a kernel has prepared, wrapped in what all kernels want.
+// The operation: a kernel's implementation, wrapped in what all kernels have in common.
 #include <algorithm>
 
 #include "kernels/kernels.hpp"
@@ -14,7 +14,7 @@
 namespace dynquant {
 namespace {
 
-/// Known parameters in the type that a kernel reads.
+/// Encodes known parameters in the data type that kernels read.
 std::vector<std::byte> encode(const parameter &p) {
     const auto count = static_cast<std::int64_t>(p.values.size());
     std::vector<std::byte> bytes(static_cast<std::size_t>(size_in_bytes(p.type, count)));
@@ -23,7 +23,7 @@ std::vector<std::byte> encode(const parameter &p) {
     return bytes;
 }
 
-/// Throws error. What a kernel can do is looked at when it is chosen.
+/// Throws error for invalid options. choose() finds out whether a kernel can compute the statement.
 void check_options(const options &opts) {
     if (opts.threads < 0)
         throw error(dnnl_invalid_arguments, concat("threads: expected 0 or more, given ", opts.threads));
@@ -37,17 +37,17 @@ void check_options(const options &opts) {
     throw error(dnnl_invalid_arguments, concat(name, ": expected a buffer, given a null pointer"));
 }
 
-/// Some parameters, as a kernel's run() takes them: what the statement knows, or the caller's.
+/// A parameter buffer for a kernel's run(): the statement's known values, or else the caller's buffer.
 class parameter_argument {
   public:
-    /// None at all where the statement has no such parameters.
+    /// `p` is null if the statement has no such parameters. The buffer is then null.
     parameter_argument(const char *name, const parameter *p)
         : name_(name)
         , given_at_run_(p && p->values.empty()) {
         if (p) known_ = encode(*p);
     }
 
-    /// Throws error when a buffer is needed and null.
+    /// Throws error if the caller's buffer is needed and null.
     const void *or_known(const void *given) const {
         if (!given_at_run_) return known_.data();
         if (!given) refuse_null(name_);
@@ -64,11 +64,10 @@ const parameter *address_of(const std::optional<parameter> &p) {
     return p ? &*p : nullptr;
 }
 
-/// What every kernel's implementation is wrapped in: argument checks, zero volume, known parameters and
-/// verbose lines.
+/// Wraps every kernel's implementation: argument checks, zero volume, known parameters and verbose lines.
 class prepared final : public kernels::implementation {
   public:
-    /// `q` is what the kernel made of `stated`.
+    /// `q` is the statement that the kernel computes for `stated`.
     prepared(const quantization &stated, const quantization &q, const options &opts,
             const kernels::argument_names &names, std::unique_ptr<implementation> kernel)
         : kernel_(std::move(kernel))
@@ -95,7 +94,7 @@ class prepared final : public kernels::implementation {
         if (!given.src) refuse_null(src_name_);
         arguments args = {given.src, scales_.or_known(given.scales), zero_points_.or_known(given.zero_points),
                 given.dst, nullptr, nullptr};
-        if (requantizes_) { // the others are spared looking
+        if (requantizes_) { // saves time for the other directions
             args.second_scales = second_scales_.or_known(given.second_scales);
             args.bias = bias_.or_known(given.bias);
         }
@@ -106,7 +105,7 @@ class prepared final : public kernels::implementation {
     }
 
   private:
-    // Not inlined, so that the arithmetic stays within float_control; so is prepare_under_control().
+    // Not inlined, so that compilers do not move arithmetic out of float_control's scope.
     [[gnu::noinline]] void run_and_print(const arguments &args) const {
         verbose::print("exec", description_, verbose::milliseconds([&] { kernel_->run(args); }));
     }
@@ -124,6 +123,7 @@ const kernels::implementation &required(const std::shared_ptr<const kernels::imp
     return *implementation;
 }
 
+// Not inlined, for the same reason as prepared::run_and_print().
 [[gnu::noinline]] operation prepare_under_control(const quantization &q, const options &opts,
         kernels::kernel_list kernels, const kernels::argument_names &names) {
     check_options(opts);
@@ -146,7 +146,7 @@ const kernels::implementation &required(const std::shared_ptr<const kernels::imp
 
 operation kernels::prepare(
         const quantization &q, const options &opts, kernel_list kernels, const argument_names &names) {
-    // Known parameters are converted: the caller's flushing would lose subnormal ones, its traps would spring.
+    // For the conversion of known parameters: the caller's control word may flush subnormals or enable traps.
     const parallel::float_control control;
     return prepare_under_control(q, opts, kernels, names);
 }

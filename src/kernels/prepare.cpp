@@ -1,4 +1,4 @@
-// The public prepare(): by every kernel. A file of its own, so that what does not call it is not linked with oneDNN.
+// The public prepare(), which tries every kernel. A file of its own: only programs that call it link oneDNN.
 #include "kernels/kernels.hpp"
 #include "parallel/float_control.hpp"
 
@@ -12,7 +12,7 @@ namespace {
 } // namespace
 
 operation prepare(const quantization &q, const options &opts) {
-    const parallel::float_control control; // known parameters are looked at
+    const parallel::float_control control; // check() compares known parameters
     require_right(q);
     return kernels::prepare(q, opts, kernels::every_kernel());
 }

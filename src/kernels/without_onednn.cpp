@@ -1,4 +1,4 @@
-// In place of every_kernel.cpp, for builds without oneDNN.
+// Replaces every_kernel.cpp in builds without oneDNN.
 #include "kernels/kernels.hpp"
 
 namespace dynquant::kernels {

@@ -7,7 +7,7 @@
 namespace dynquant::kernels::onednn {
 namespace {
 
-/// Memory whose buffer each call names.
+/// Memory without a buffer; each call binds one.
 dnnl::memory unbound(const dnnl::memory::desc &desc, const dnnl::engine &engine) {
     return dnnl::memory(desc, engine, DNNL_MEMORY_NONE);
 }
@@ -17,7 +17,7 @@ dnnl::memory::desc vector_of(std::int64_t count, dnnl::memory::data_type type) {
 }
 
 void bind(dnnl::memory &memory, const void *buffer) {
-    memory.set_data_handle(const_cast<void *>(buffer)); // oneDNN writes dst alone
+    memory.set_data_handle(const_cast<void *>(buffer)); // oneDNN writes to dst only
 }
 
 } // namespace
@@ -50,7 +50,7 @@ dnnl_status_t call::run(const dnnl::reorder &primitive, const arguments &args) {
     bind(dst_, args.dst);
     bind(scales_, args.scales);
     if (zero_point_type_) zero_point_value_ = static_cast<std::int32_t>(load(*zero_point_type_, args.zero_points, 0));
-    // The C function: the C++ one wants a map, built for each call.
+    // The C function, because the C++ one takes a map, which each call would have to build.
     return dnnl_primitive_execute(primitive.get(), stream_.get(), exec_arg_count_, exec_args_.data());
 }
 

@@ -1,4 +1,4 @@
-// One call of a reorder: all that oneDNN wants beside the primitive.
+// What a call of a reorder needs in addition to the primitive.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace dynquant::kernels::onednn {
 
-/// Stream, memory objects and scratchpad of a call. None of them may be shared by two calls at once.
+/// Stream, memory objects and scratchpad of a call. Not thread-safe: concurrent calls need one object each.
 class call {
   public:
     call(const quantization &q, const dnnl::reorder::primitive_desc &description);

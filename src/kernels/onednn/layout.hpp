@@ -1,4 +1,4 @@
-// A statement's tensors as oneDNN memory descriptors state them.
+// A statement's tensors as dims of oneDNN memory descriptors.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@ namespace dynquant::kernels::onednn {
 /// The axes of the canonical form, the row last. Never empty: oneDNN has no rank 0.
 std::vector<axis> axes_of(const canonical_form &form);
 
-/// The axes along which the parameters change, a bit for each: the mask of oneDNN's attributes.
+/// The mask of oneDNN's attributes: a bit for each axis along which the parameters change.
 int parameter_mask(const std::vector<axis> &axes);
 
 } // namespace dynquant::kernels::onednn

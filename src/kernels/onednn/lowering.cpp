@@ -23,7 +23,7 @@ dnnl::reorder::primitive_desc lower(const quantization &q, const dnnl::engine &e
     dnnl::primitive_attr attributes;
     attributes.set_scales_mask(argument, parameter_mask(axes));
     if (q.zero_points) attributes.set_zero_points_mask(argument, 0);
-    // With its own scratchpad a primitive may not run twice at once.
+    // A primitive that owns its scratchpad cannot run concurrently.
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     return {engine, descriptor(axes, &axis::src_stride, q.src.type), engine,
             descriptor(axes, &axis::dst_stride, q.dst.type), attributes};

@@ -1,4 +1,4 @@
-// A statement, lowered.
+// Lowers a statement to a oneDNN reorder.
 #pragma once
 
 #include "dynquant/quantization.hpp"
@@ -9,7 +9,7 @@ namespace dynquant::kernels::onednn {
 /// The reorder that computes q, which refusal() accepts and whose volume is not zero.
 dnnl::reorder::primitive_desc lower(const quantization &q, const dnnl::engine &engine);
 
-/// The attribute argument that scales and zero points belong to: what is integer.
+/// The argument whose attributes are the scales and zero points: the quantized tensor.
 inline int parameter_argument(const quantization &q) {
     return q.dir == direction::quantize ? DNNL_ARG_DST : DNNL_ARG_SRC;
 }

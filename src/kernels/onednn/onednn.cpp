@@ -1,5 +1,5 @@
-// The statement lowered to one dnnl::reorder with scale and zero-point attributes. The reorder is built at
-// prepare and shared by all calls; what one call needs comes from a pool.
+// The onednn kernel: one dnnl::reorder with scale and zero-point attributes. prepare() builds the reorder, which all
+// calls share. Objects that calls cannot share come from a pool.
 #include "kernels/kernel.hpp"
 #include "kernels/onednn/call.hpp"
 #include "kernels/onednn/lowering.hpp"
@@ -37,13 +37,13 @@ class onednn_implementation final : public implementation {
     std::unique_ptr<call> new_call() const { return std::make_unique<call>(q_, description_); }
 
     quantization q_;
-    dnnl::engine engine_ {dnnl::engine::kind::cpu, 0}; // outlives what is made for it
+    dnnl::engine engine_ {dnnl::engine::kind::cpu, 0}; // outlives the objects that use it
     dnnl::reorder::primitive_desc description_;
     dnnl::reorder primitive_;
     mutable parallel::object_pool<call> calls_;
 };
 
-/// A tensor without elements: oneDNN has no reorder for some of them, and nothing needs one.
+/// The implementation for tensors without elements. oneDNN lacks a reorder for some of them.
 class nothing final : public implementation {
   public:
     operation_info info() const override { return {kernel_kind::onednn, "none"}; }

@@ -12,7 +12,7 @@
 namespace dynquant::kernels::onednn {
 namespace {
 
-/// Whether oneDNN takes these strides: apart from broadcasts, each axis steps over all of the smaller ones.
+/// Whether oneDNN accepts these strides: apart from broadcasts, each axis steps over all axes of smaller stride.
 bool nested(std::vector<axis> axes, std::int64_t axis::*stride) {
     std::sort(axes.begin(), axes.end(), [=](const axis &a, const axis &b) { return a.*stride < b.*stride; });
     std::int64_t smallest = 1;
@@ -23,8 +23,8 @@ bool nested(std::vector<axis> axes, std::int64_t axis::*stride) {
     return true;
 }
 
-/// oneDNN's just-in-time reorder keeps 12 axes, splits up to three more off them without looking whether there
-/// is room, and uses one as a spare.
+/// oneDNN's just-in-time reorder has room for 12 axes. It may split off three more without a bounds check, and uses one
+/// as a spare.
 constexpr std::size_t most_axes = 8;
 
 std::optional<std::string> refuse_layout(const std::vector<axis> &axes) {
@@ -36,7 +36,7 @@ std::optional<std::string> refuse_layout(const std::vector<axis> &axes) {
         return "the dims of src interleave, which a oneDNN memory descriptor cannot state";
     if (!nested(axes, &axis::dst_stride))
         return "the dims of dst interleave, which a oneDNN memory descriptor cannot state";
-    // oneDNN moves the axis that is dense in src to the second place, which there must be.
+    // oneDNN moves the axis that is dense in src to the second position, so it needs two axes.
     if (axes.size() == 1 && axes[0].src_stride == 1 && axes[0].dst_stride != 1)
         return "a dense src is spread out to a strided dst, and a long one makes oneDNN divide by zero";
     const int mask = parameter_mask(axes);
@@ -44,7 +44,7 @@ std::optional<std::string> refuse_layout(const std::vector<axis> &axes) {
     return std::nullopt;
 }
 
-/// oneDNN 3.2 has not all of the others, and newer ones round some of them twice.
+/// Other data types are partly missing in oneDNN 3.2; newer versions round some of them twice.
 bool known(data_type type) {
     return type == data_type::f32 || type == data_type::s32 || type == data_type::s8 || type == data_type::u8;
 }
@@ -70,14 +70,14 @@ bool all(const std::vector<double> &values, Within within) {
     return std::all_of(values.begin(), values.end(), within);
 }
 
-/// A reorder multiplies by 1 / scale: the same as dividing when both are normal powers of two.
+/// A reorder multiplies by 1 / scale. This is exact if both are normal powers of two.
 bool divides_exactly(double scale) {
     int exponent = 0;
     const double mantissa = std::abs(std::frexp(scale, &exponent)); // |scale| = mantissa * 2^exponent
     return mantissa == 0.5 && exponent - 1 >= -126 && exponent - 1 <= 126;
 }
 
-/// Where numerics `any` may differ from strict at all; see quantization.hpp.
+/// The guard of numerics::any: only inside it may results differ from strict; see quantization.hpp.
 bool scale_within_guard(double scale) {
     return std::abs(scale) >= 0x1p-75 && std::abs(scale) <= 0x1p75;
 }
@@ -85,7 +85,7 @@ bool zero_point_within_guard(double zp) {
     return std::abs(zp) < 0x1p20;
 }
 
-/// A reorder subtracts zero points as floats; up to here that is exact.
+/// A reorder subtracts zero points as floats, which is exact up to this limit.
 bool subtracts_exactly(double zp) {
     return std::abs(zp) <= 0x1p24 - 256;
 }
@@ -107,8 +107,8 @@ std::optional<std::string> refuse_any_quantize(const quantization &q) {
     return std::nullopt;
 }
 
-/// Whether oneDNN is sure to have just-in-time code: for how many dims and how far it reaches depends on their
-/// extents and on the number of threads, but not within these bounds.
+/// Whether oneDNN has just-in-time code for certain. Its limits on dims and offsets depend on extents and on the number
+/// of threads; within these bounds it always has.
 bool just_in_time(const std::vector<axis> &axes) {
     constexpr std::int64_t most_elements = std::int64_t {1} << 28; // 1 GiB of f32
     return axes.size() <= 3 && std::all_of(axes.begin(), axes.end(), [](const axis &a) {
@@ -117,7 +117,7 @@ bool just_in_time(const std::vector<axis> &axes) {
 }
 
 std::optional<std::string> refuse_dequantize(const quantization &q, const std::vector<axis> &axes) {
-    // Its other code adds zero to each result.
+    // oneDNN's other code adds +0 to each result, which turns -0 into +0.
     const bool positive =
             !q.scales.values.empty() && all(q.scales.values, [](double s) { return static_cast<float>(s) > 0; });
     if (!positive && !just_in_time(axes))

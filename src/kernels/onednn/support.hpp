@@ -1,5 +1,5 @@
-// What the onednn kernel supports: exactly what a reorder does right, by rules stated here. oneDNN is never
-// asked, as it accepts statements that it gets wrong.
+// What the onednn kernel supports: statements that a reorder computes correctly, by rules of our own. oneDNN's checks
+// do not help, as it accepts statements that it computes wrongly.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// The definition of right: every element by its index, by the formula, on one thread. It shares nothing
-// with the other kernels but the statement.
+// The reference kernel, which defines correct results: each element by its index and the formula, on one thread. It
+// shares only the statement with the other kernels.
 #include "kernels/kernel.hpp"
 #include "parallel/float_control.hpp"
 #include "quantization/data_type.hpp"
@@ -34,12 +34,13 @@ std::int64_t zero_point(const quantization &q, const arguments &a, std::int64_t 
     return q.zero_points ? static_cast<std::int64_t>(load(q.zero_points->type, a.zero_points, i)) : 0;
 }
 
-// Every real is an f32: narrower ones are, and scales are, but for those of s32, which are rounded.
+// Every real fits in f32, except for s32 scales, which are rounded.
 float real(data_type type, const void *buffer, std::int64_t i) {
     return static_cast<float>(load(type, buffer, i));
 }
 
-// Not inlined, so that the arithmetic stays within float_control.
+// This function and the next ones are not inlined, so that compilers do not move arithmetic out of float_control's
+// scope.
 [[gnu::noinline]] void quantize(const quantization &q, const arguments &a) {
     const auto &type = traits(q.dst.type);
     const auto lowest = static_cast<float>(type.lowest), highest = static_cast<float>(type.highest);

@@ -1,4 +1,4 @@
-// AVX2 and FMA: eight lanes. Instruction names and their NaN rules: Intel SDM, volume 2.
+// Vectors of AVX2 and FMA: eight lanes. Instructions and their NaN rules: Intel SDM, volume 2.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace {
 struct avx2 : byte_shuffles {
     using reals = __m256;
     using integers = __m256i;
-    /// A number to be rounded, and what is then added to it.
+    /// A real, and the zero point that packing adds after rounding it.
     struct real_and_zero_point {
         reals real;
         integers zero_point;
@@ -23,7 +23,7 @@ struct avx2 : byte_shuffles {
     static constexpr std::int64_t lanes = 8;
     static constexpr bool adds_words = true;
     static constexpr bool has_fma = true;
-    static constexpr bool has_tables_of_32 = false; // in one instruction
+    static constexpr bool has_tables_of_32 = false; // no lookup in one instruction
 
     static reals splat(float value) { return _mm256_set1_ps(value); }
     static integers splat(std::int32_t value) { return _mm256_set1_epi32(value); }
@@ -47,7 +47,7 @@ struct avx2 : byte_shuffles {
     static reals load_as_upper_half(const std::uint8_t *p) {
         return _mm256_cvtph_ps(_mm_slli_epi16(_mm_cvtepu8_epi16(_mm_loadl_epi64(as_vector(p))), 8));
     }
-    /// Bytes as f16 whose exponent's highest bit is 0: a sign and, next to it, seven bits.
+    /// Bytes as f16 with a 0 in the exponent's highest bit: the sign, that 0, and the byte's other seven bits.
     static reals load_as_small_half(const std::uint8_t *p) {
         const __m128i apart = _mm_slli_epi16(_mm_cvtepi8_epi16(_mm_loadl_epi64(as_vector(p))), 7);
         return _mm256_cvtph_ps(_mm_and_si128(apart, _mm_set1_epi16(static_cast<std::int16_t>(0xbfff))));
@@ -79,7 +79,7 @@ struct avx2 : byte_shuffles {
     static reals min(reals bound, reals x) { return _mm256_min_ps(bound, x); }
     static reals max(reals bound, reals x) { return _mm256_max_ps(bound, x); }
     static reals abs(reals x) { return _mm256_andnot_ps(splat(-0.0F), x); }
-    /// To numbers of f16 or bf16, NaN to a quiet one.
+    /// Rounds to f16 or bf16, NaN to a quiet one.
     static reals rounded(const float16_bits *, reals x) { return _mm256_cvtph_ps(to_half(x)); }
     static reals rounded(const bfloat16_bits *, reals x) {
         return as_reals(_mm256_and_si256(rounded_to_upper_half(x), splat(~0xffff)));
@@ -133,10 +133,10 @@ struct avx2 : byte_shuffles {
     static void stream(float *p, reals a) { _mm256_stream_ps(p, a); }
     static void stream(void *p, integers a) { _mm256_stream_si256(static_cast<__m256i *>(p), a); }
     static void fence() { _mm_sfence(); }
-    /// Compilers leave this out on some paths, and LDMXCSR then waits 80 ns.
+    /// Explicit, because compilers omit VZEROUPPER on some paths, and LDMXCSR then waits 80 ns.
     static void zero_upper() { _mm256_zeroupper(); }
 
-    /// Rounds to s32, NaN to the lowest, and saturates twice.
+    /// Rounds to s32, NaN to the lowest value, then saturates to 16 and to 8 bits.
     template <typename Integer>
     requires(sizeof(Integer) == 1) static vectors<avx2, 1> pack(const Integer *, reals a, reals b, reals c, reals d) {
         return {in_order(to_bytes<Integer>(
@@ -165,8 +165,8 @@ struct avx2 : byte_shuffles {
         return in_order(_mm256_or_si256(code, _mm256_and_si256(has_sign, shifted)));
     }
 
-    /// By doubles: next to 1.5 * 2^52 they are integers whose low halves are those of 32 bits. u32's zero points are
-    /// 2^31 less, and so is the sum until its end.
+    /// RNE(quotient) + zero point in f64: near 1.5 * 2^52 a double's low half is the integer. For u32, zero points are
+    /// held less 2^31; the last step adds that to the sum.
     template <typename Integer>
     static integers saturated_sum(reals quotient, integers zero_point) {
         const auto half = [](__m128 x, __m128i zp) {
@@ -201,14 +201,14 @@ struct avx2 : byte_shuffles {
     }
 
   private:
-    /// Sixteen words, all below 256, as bytes.
+    /// Narrows sixteen words, all below 256, to bytes.
     static __m128i joined_words(__m256i words) {
         return _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
     }
 
     static __m128i to_half(reals a) { return _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT); }
-    /// Ties to even by adding just under half, and a bit more when the last kept one is odd. NaN gets a quiet bit
-    /// in place.
+    /// Rounds to nearest even: adds just under half a unit, plus 1 if the last kept bit is odd. NaN gets the quiet bit
+    /// instead.
     static __m256i rounded_to_upper_half(reals a) {
         const __m256i bits = _mm256_castps_si256(a);
         const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
@@ -238,7 +238,7 @@ struct avx2 : byte_shuffles {
         if (count >= 8) return _mm_loadl_epi64(as_vector(p));
         const auto *bytes = static_cast<const unsigned char *>(p);
         std::uint64_t value = 0;
-        // Pieces of 4, 2 and 1 bytes, the last first, each shifted to its place.
+        // Parts of 4, 2 and 1 bytes, from the last to the first.
         if (count & 1) value = bytes[count - 1];
         if (count & 2) value = value << 16 | load_bytes_as<std::uint16_t>(bytes + (count & 4));
         if (count & 4) value = value << 32 | load_bytes_as<std::uint32_t>(bytes);
@@ -277,8 +277,8 @@ struct avx2 : byte_shuffles {
         const __m256i rounded = _mm256_packs_epi32(_mm256_cvtps_epi32(a.real), _mm256_cvtps_epi32(b.real));
         return _mm256_adds_epi16(rounded, _mm256_packs_epi32(a.zero_point, b.zero_point));
     }
-    /// Packing goes by 128-bit halves, so the eight groups of four bytes come out in the order a0 b0 c0 d0 a1 b1 c1 d1
-    /// (halves 0 and 1).
+    /// Packs within each 128-bit half, so the groups of four bytes have the order a0 b0 c0 d0 a1 b1 c1 d1 (halves 0 and
+    /// 1). in_order() restores that of columns.
     template <typename Integer>
     static __m256i to_bytes(integers a, integers b, integers c, integers d) {
         return words_to_bytes<Integer>(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
@@ -290,13 +290,13 @@ struct avx2 : byte_shuffles {
     static __m256i in_order(__m256i bytes) {
         return _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
     }
-    /// To words, saturated once.
+    /// Converts to 16-bit integers, saturated.
     template <typename Integer>
     static integers to_words(const Integer *, reals a, reals b) {
         const __m256i x = _mm256_cvtps_epi32(a), y = _mm256_cvtps_epi32(b);
         return in_fours(std::is_signed_v<Integer> ? _mm256_packs_epi32(x, y) : _mm256_packus_epi32(x, y));
     }
-    /// Of packed words.
+    /// Restores column order of packed words.
     static __m256i in_fours(__m256i words) { return _mm256_permute4x64_epi64(words, _MM_SHUFFLE(3, 1, 2, 0)); }
 };
 

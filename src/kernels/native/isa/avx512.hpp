@@ -1,4 +1,4 @@
-// AVX-512 F, BW, DQ and VL: sixteen lanes, masks for the end of a row.
+// Vectors of AVX-512 F, BW, DQ and VL: sixteen lanes, and masks for partial vectors.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct avx512 : byte_shuffles {
     static reals load_as_upper_half(const std::uint8_t *p) {
         return _mm512_cvtph_ps(_mm256_slli_epi16(_mm256_cvtepu8_epi16(load_bytes(p)), 8));
     }
-    /// Bytes as f16 whose exponent's highest bit is 0: a sign and, next to it, seven bits.
+    /// Bytes as f16 with a 0 in the exponent's highest bit: the sign, that 0, and the byte's other seven bits.
     static reals load_as_small_half(const std::uint8_t *p) {
         const __m256i apart = _mm256_slli_epi16(_mm256_cvtepi8_epi16(load_bytes(p)), 7);
         return _mm512_cvtph_ps(_mm256_and_si256(apart, _mm256_set1_epi16(static_cast<std::int16_t>(0xbfff))));
@@ -76,7 +76,7 @@ struct avx512 : byte_shuffles {
     static reals min(reals bound, reals x) { return _mm512_min_ps(bound, x); }
     static reals max(reals bound, reals x) { return _mm512_max_ps(bound, x); }
     static reals abs(reals x) { return _mm512_andnot_ps(splat(-0.0F), x); }
-    /// To numbers of f16 or bf16, NaN to a quiet one.
+    /// Rounds to f16 or bf16, NaN to a quiet one.
     static reals rounded(const float16_bits *, reals x) { return _mm512_cvtph_ps(to_half(x)); }
     static reals rounded(const bfloat16_bits *, reals x) {
         return as_reals(_mm512_and_si512(rounded_to_upper_half(x), splat(~0xffff)));
@@ -130,10 +130,10 @@ struct avx512 : byte_shuffles {
     static void stream(float *p, reals a) { _mm512_stream_ps(p, a); }
     static void stream(void *p, integers a) { _mm512_stream_si512(static_cast<__m512i *>(p), a); }
     static void fence() { _mm_sfence(); }
-    /// Compilers leave this out on some paths, and LDMXCSR then waits 80 ns.
+    /// Explicit, because compilers omit VZEROUPPER on some paths, and LDMXCSR then waits 80 ns.
     static void zero_upper() { _mm256_zeroupper(); }
 
-    /// Rounds to s32, NaN to the lowest, and saturates twice.
+    /// Rounds to s32, NaN to the lowest value, then saturates to 16 and to 8 bits.
     template <typename Integer>
     requires(sizeof(Integer) == 1) static vectors<avx512, 1> pack(const Integer *, reals a, reals b, reals c, reals d) {
         return {in_order(to_bytes<Integer>(
@@ -155,8 +155,8 @@ struct avx512 : byte_shuffles {
         return in_order(_mm512_mask_add_epi8(code, has_sign, code, sign));
     }
 
-    /// By doubles: next to 1.5 * 2^52 they are integers whose low halves are those of 32 bits. u32's zero points are
-    /// 2^31 less, and so is the sum until its end.
+    /// RNE(quotient) + zero point in f64: near 1.5 * 2^52 a double's low half is the integer. For u32, zero points are
+    /// held less 2^31; the last step adds that to the sum.
     template <typename Integer>
     static integers saturated_sum(reals quotient, integers zero_point) {
         const auto half = [](__m256 x, __m256i zp) {
@@ -173,7 +173,7 @@ struct avx512 : byte_shuffles {
         return std::is_signed_v<Integer> ? sum : _mm512_xor_si512(sum, splat(INT32_MIN));
     }
 
-    // A table of 32, by the low bits of an index.
+    // Lookup in a table of 32 by the low bits of an index.
     static constexpr bool has_tables_of_32 = true;
     struct real_table {
         reals low, high;
@@ -190,9 +190,9 @@ struct avx512 : byte_shuffles {
         return _mm512_permutex2var_epi32(t.low, index, t.high);
     }
 
-    // A table of what the sixteen 4-bit values stand for, and a stretch of 32 elements by it. Permutations look at
-    // the low bits of an index alone, so that what else is there need not be cleared; words look at five, so that
-    // their table comes twice.
+    // Lookup of 32 elements in a table of the results of the sixteen 4-bit values. Permutations use only the low bits
+    // of an index, so the others need not be cleared. Permutations of words use five bits: their table holds the
+    // results twice.
     static constexpr std::int64_t looked_up = 32;
     static reals table_of(const float *, reals values) { return values; }
     template <typename Real>
@@ -236,19 +236,19 @@ struct avx512 : byte_shuffles {
     static integers to_words(const float16_bits *, reals a, reals b) {
         return _mm512_inserti64x4(_mm512_castsi256_si512(to_half(a)), to_half(b), 1);
     }
-    /// Their upper halves.
+    /// Rounds to bf16: the upper halves.
     static integers to_words(const bfloat16_bits *, reals a, reals b) {
         const __m512i odds = _mm512_set_epi16(63, 61, 59, 57, 55, 53, 51, 49, 47, 45, 43, 41, 39, 37, 35, 33, 31, 29,
                 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
         return _mm512_permutex2var_epi16(rounded_to_upper_half(a), odds, rounded_to_upper_half(b));
     }
-    /// Ties to even by adding just under half, and a bit more when the last kept one is odd. NaN gets a quiet bit
+    /// Rounds to nearest even: adds just under half a unit, plus 1 if the last kept bit is odd. NaN gets the quiet bit
     /// instead, since its upper half may be that of infinity. VCVTNEPS2BF16 would flush subnormals.
     static integers rounded_to_upper_half(reals a) {
         const __m512i bits = _mm512_castps_si512(a);
         const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
         const __m512i rounded = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
-        const __m512i quiet_nan = _mm512_set1_epi32(0x22); // for both kinds of NaN; the sum for all else
+        const __m512i quiet_nan = _mm512_set1_epi32(0x22); // quiet and signaling NaN become quiet; all else is the sum
         return _mm512_castps_si512(_mm512_fixupimm_ps(_mm512_castsi512_ps(rounded), a, quiet_nan, 0));
     }
 
@@ -260,7 +260,8 @@ struct avx512 : byte_shuffles {
         return _cvtu32_mask16(_bzhi_u32(0xffffU, static_cast<unsigned>(clipped)));
     }
 
-    /// Packing goes by 128-bit quarters, so the groups of four bytes come out quarter by quarter: a0 b0 c0 d0 a1 b1 ...
+    /// Packs within each 128-bit quarter, so the groups of four bytes have the order a0 b0 c0 d0 a1 b1 ... in_order()
+    /// restores that of columns.
     template <typename Integer>
     static __m512i to_bytes(integers a, integers b, integers c, integers d) {
         const __m512i ab = _mm512_packs_epi32(a, b), cd = _mm512_packs_epi32(c, d);
@@ -270,7 +271,7 @@ struct avx512 : byte_shuffles {
         const __m512i places = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
         return _mm512_permutexvar_epi32(places, bytes);
     }
-    /// To words, saturated once, which come out in fours.
+    /// Converts to 16-bit integers, saturated. Packs within 128-bit quarters, then restores column order.
     template <typename Integer>
     static integers to_words(const Integer *, reals a, reals b) {
         const __m512i x = _mm512_cvtps_epi32(a), y = _mm512_cvtps_epi32(b);

@@ -1,6 +1,6 @@
 #include "kernels/native/microkernel.hpp"
 
-#if defined(__AVX512FP16__) // which not every compiler knows
+#if defined(__AVX512FP16__) // not every compiler supports it
 #include "kernels/native/half_product.hpp"
 #include "kernels/native/isa/avx512_fp16.hpp"
 #include "kernels/native/loops.hpp"

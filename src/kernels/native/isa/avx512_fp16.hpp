@@ -1,4 +1,4 @@
-// AVX512-FP16 beside AVX-512: thirty-two halves, whose arithmetic knows subnormals at full speed, whatever DAZ and FTZ.
+// Vectors of AVX512-FP16: thirty-two lanes of f16. Subnormals take full speed, and DAZ and FTZ have no effect.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct avx512_halves {
     using integers = __m512i; // of 16 bits
     static constexpr std::int64_t lanes = 32;
 
-    /// To the nearest half.
+    /// Rounds to f16.
     static float rounded(float value) { return _mm_cvtss_f32(_mm_cvtph_ps(to_half(value))); }
     static reals splat(float value) { return _mm512_castsi512_ph(_mm512_broadcastw_epi16(to_half(value))); }
     static integers splat(std::int32_t value) { return _mm512_set1_epi16(static_cast<std::int16_t>(value)); }
@@ -28,7 +28,7 @@ struct avx512_halves {
     static reals fma(reals a, reals b, reals c) { return _mm512_fmadd_ph(a, b, c); }
     static reals min(reals bound, reals x) { return _mm512_min_ph(bound, x); } // NaN in x passes
 
-    /// Rounded first. What no integer of 16 bits is, NaN among it, becomes the lowest.
+    /// RNE(x) + zero point. NaN and what s16 cannot represent become its lowest value before the sum.
     static integers saturated_sum(reals x, integers zero_point) {
         return _mm512_adds_epi16(_mm512_cvtph_epi16(x), zero_point);
     }
@@ -50,7 +50,8 @@ struct avx512_halves {
         return _bzhi_u32(~0U, static_cast<unsigned>(clipped));
     }
 
-    /// Packing goes by 128-bit quarters, so the groups of eight bytes come out quarter by quarter: a0 b0 a1 b1 ...
+    /// Packs within each 128-bit quarter, so the groups of eight bytes have the order a0 b0 a1 b1 ..., then restores
+    /// column order.
     template <typename Integer>
     static __m512i to_bytes(integers a, integers b) {
         const __m512i both = std::is_signed_v<Integer> ? _mm512_packs_epi16(a, b) : _mm512_packus_epi16(a, b);

@@ -1,4 +1,5 @@
-// Bytes in other layouts, for AVX2 and AVX-512, which gains nothing here: its shuffles run on one port.
+// Layout changes of bytes by AVX2. AVX-512 uses these, too: its byte shuffles run on one port, so wider ones gain
+// nothing.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +9,8 @@ namespace dynquant::kernels::native {
 namespace {
 
 struct byte_shuffles {
-    /// 16 lines of 32 bytes to 32 lines of 16. Interleaving line i with line i + 8 turns 16 by 16 bytes when it is
-    /// done four times: each time moves one bit of a byte's place from the column to the line. Both halves
-    /// of the registers do it at once.
+    /// Transposes 16 lines of 32 bytes. Interleaving lines i and i + 8 four times transposes 16 by 16 bytes: each time
+    /// moves one bit of a byte's position from the column to the line. Both register halves do so at once.
     static void transpose(const void *from, std::int64_t from_stride, void *to, std::int64_t to_stride) {
         __m256i lines[16], interleaved[16];
         for (int i = 0; i < 16; ++i)
@@ -31,8 +31,8 @@ struct byte_shuffles {
         }
     }
 
-    /// Bytes 16 * part to 16 * part + 15 of 16 interleaved groups of three: where plane `plane` has its own, by
-    /// shuffles of 16 of the plane.
+    /// Shuffle indices that move 16 bytes of plane `plane` to bytes 16 * part to 16 * part + 15 of 16 interleaved
+    /// groups of three. The other planes' bytes become 0.
     static __m128i interleave_indices_3(int plane, int part) {
         alignas(16) std::int8_t index[16];
         for (int i = 0; i < 16; ++i)
@@ -40,7 +40,7 @@ struct byte_shuffles {
         return _mm_load_si128(reinterpret_cast<const __m128i *>(index));
     }
 
-    /// Three lines of bytes to one, whole groups of sixteen. Gives how many of each are done.
+    /// Interleaves three lines of bytes, sixteen of each at a time. Returns how many of each are done.
     static std::int64_t interleave_3(
             const unsigned char *from, std::int64_t step, std::int64_t count, unsigned char *to) {
         __m128i indices[3][3];
@@ -63,7 +63,7 @@ struct byte_shuffles {
         return i;
     }
 
-    /// interleave_3() of four lines.
+    /// interleave_3() for four lines.
     static std::int64_t interleave_4(
             const unsigned char *from, std::int64_t step, std::int64_t count, unsigned char *to) {
         std::int64_t i = 0;
@@ -85,8 +85,8 @@ struct byte_shuffles {
         return i;
     }
 
-    /// Every stride-th byte, of 2 to 4: sixteen results at a time, by a shuffle of each vector of src, none of which
-    /// reaches beyond the last byte that is asked for. Gives how many are done.
+    /// Gathers every stride-th byte, stride 2 to 4, sixteen at a time, by a shuffle of each source vector. Reads
+    /// nothing beyond the last gathered byte. Returns how many are done.
     static std::int64_t gather_bytes(const unsigned char *from, int stride, std::int64_t count, unsigned char *to) {
         __m128i indices[4];
         for (int part = 0; part < stride; ++part) {

@@ -1,4 +1,4 @@
-// One element at a time, for processors without AVX2 and as the plainest reading of the row algorithms.
+// Vectors of one element, for processors without AVX2. Also the simplest form of the row algorithms.
 #pragma once
 
 #include <cmath>
@@ -40,7 +40,7 @@ struct scalar {
         return p[index];
     }
 
-    static reals fma(reals a, reals b, reals c) { return a * b + c; } // only where contraction is optional
+    static reals fma(reals a, reals b, reals c) { return a * b + c; } // only for formulas that do not need it fused
     static reals min(reals bound, reals x) { return bound < x ? bound : x; }
     static reals max(reals bound, reals x) { return bound > x ? bound : x; }
     static reals as_reals(integers bits) { return __builtin_bit_cast(reals, bits); }
@@ -51,7 +51,7 @@ struct scalar {
     }
     static reals abs(reals x) { return __builtin_fabsf(x); }
     static reals copy_sign(reals magnitude, reals x) { return __builtin_copysignf(magnitude, x); }
-    /// To numbers of f16 or bf16, NaN to a quiet one.
+    /// Rounds to f16 or bf16, NaN to a quiet one.
     static reals rounded(const float16_bits *, reals x) { return float16::from(x).value(); }
     static reals rounded(const bfloat16_bits *, reals x) { return bfloat16::from(x).value(); }
     static integers subtract(integers a, integers b) { return a - b; }
@@ -137,7 +137,7 @@ struct scalar {
         }
         return __builtin_bit_cast(integers, codes);
     }
-    /// u32's zero points are 2^31 less, and so is the sum until its end.
+    /// RNE(quotient) + zero point. For u32, zero points are held less 2^31; the last step adds that to the sum.
     template <typename Integer>
     static integers saturated_sum(reals quotient, integers zero_point) {
         constexpr double lowest = INT32_MIN, highest = INT32_MAX;
