@@ -127,5 +127,25 @@ TEST(float_steps, a_bias_wraps) {
     }
 }
 
+TEST(float_steps, sums_that_stay_integers) {
+    const std::int64_t positions = 19, channels = 21;
+    std::vector<std::int32_t> sums, bias;
+    for (std::int32_t i = 0; i < positions * channels; ++i)
+        sums.push_back(static_cast<std::int32_t>(
+                static_cast<std::uint32_t>(i) * 123456789U)); // among them the bits of NaN and of subnormal numbers
+    for (std::int32_t c = 0; c < channels; ++c)
+        bias.push_back(c);
+    for (const auto function : functions()) {
+        std::vector<float> y(sums.size());
+        function({sums.data(), channels, bias.data(), {}, y.data(), 1, positions, false}, 0, positions);
+        std::vector<std::int32_t> bits(y.size());
+        std::memcpy(bits.data(), y.data(), y.size() * sizeof(float));
+        for (std::int64_t p = 0; p < positions; ++p)
+            for (std::int64_t c = 0; c < channels; ++c)
+                EXPECT_EQ(bits[static_cast<std::size_t>(c * positions + p)],
+                        sums[static_cast<std::size_t>(p * channels + c)] + bias[static_cast<std::size_t>(c)]);
+    }
+}
+
 } // namespace
 } // namespace dynquant::layers

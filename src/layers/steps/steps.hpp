@@ -33,6 +33,7 @@ struct float_steps_call {
     std::span<const float_step> steps;
     float *y;
     std::int64_t position_stride, channel_stride; // of y, in elements; one of them is 1
+    bool converts = true;                         // else there are no steps, and y has the bits of s32
 };
 
 /// Computes positions [begin, end). One for each instruction set.

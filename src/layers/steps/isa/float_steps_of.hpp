@@ -1,5 +1,13 @@
-// The loops of steps.hpp, which the compiler makes vectors of, over one primitive of an instruction set:
-//     transpose(from, from_stride, to, to_stride)  8 x 8 floats
+// The loops of steps.hpp. A tile of as many positions as a vector has lanes, by as many channels, stays in registers
+// for all steps. An instruction set V has
+//     lanes, vector
+//     mask, mask_of(count)               the first `count` lanes
+//     load(p, mask), load_sums(p, mask)  zeros in the other lanes, which are not read; of floats and of s32
+//     store(p, mask, v)
+//     add(sums, bias)                    wrapping
+//     to_float(sums), as_float(sums)     converted; the same bits
+//     broadcast(x), multiply(x, a), divide(x, a), add(x, a), clip(x, a, b), leaky_relu(x, a)
+//     transpose(x)                       lanes x lanes
 #pragma once
 
 #include <algorithm>
@@ -9,105 +17,114 @@
 namespace dynquant::layers {
 namespace {
 
-/// A tile of floats, positions by channels, 4 KiB: steps run over it one after another while it is in L1.
-constexpr std::int64_t tile_positions = 16, tile_channels = 64;
-
+template <typename V>
 struct tile {
-    std::int64_t positions, first_channel, channels;
-    alignas(64) float values[tile_positions][tile_channels], saved[tile_positions][tile_channels];
+    static constexpr std::int64_t lanes = V::lanes;
+    std::int64_t positions, first_channel;
+    typename V::mask channels;
+    typename V::vector x[V::lanes]; // one for each position; beyond `positions` the last one again
 };
 
-void convert(const float_steps_call &call, const std::int32_t *sums, tile &t) {
-    for (std::int64_t p = 0; p < t.positions; ++p) {
-        const auto *from = sums + p * call.channels + t.first_channel;
-        auto *to = t.values[p];
-        if (call.bias) {
-            const auto *bias = call.bias + t.first_channel;
-            for (std::int64_t c = 0; c < t.channels; ++c)
-                to[c] = static_cast<float>(static_cast<std::int32_t>(
-                        static_cast<std::uint32_t>(from[c]) + static_cast<std::uint32_t>(bias[c])));
-        } else {
-            for (std::int64_t c = 0; c < t.channels; ++c)
-                to[c] = static_cast<float>(from[c]);
-        }
-    }
+/// f of each vector.
+template <typename V, typename F>
+[[gnu::always_inline]] inline void for_each_vector(tile<V> &t, F f) {
+#pragma GCC unroll 16
+    for (auto &x : t.x)
+        x = f(x);
 }
 
-/// f(x, a, b) of each value, where parameters of one value for all channels are broadcast.
-template <typename F>
-void apply(const float_step &step, tile &t, F f) {
-    const bool is_one = step.a.size() == 1;
-    const auto first = is_one ? 0 : static_cast<std::size_t>(t.first_channel);
-    const float *a = step.a.data() + first, *b = step.b.empty() ? a : step.b.data() + first;
-    for (std::int64_t p = 0; p < t.positions; ++p) {
-        auto *x = t.values[p];
-        if (is_one) {
-            const float one = *a, other = *b;
-            for (std::int64_t c = 0; c < t.channels; ++c)
-                x[c] = f(x[c], one, other);
-        } else {
-            for (std::int64_t c = 0; c < t.channels; ++c)
-                x[c] = f(x[c], a[c], b[c]);
-        }
-    }
-}
-
-void multiply_saved(tile &t) {
-    for (std::int64_t p = 0; p < t.positions; ++p)
-        for (std::int64_t c = 0; c < t.channels; ++c)
-            t.values[p][c] *= t.saved[p][c];
-}
-
-void apply(const float_step &step, tile &t) {
-    using kind = float_step::kind;
-    switch (step.what) {
-        case kind::multiply: return apply(step, t, [](float x, float a, float) { return x * a; });
-        case kind::divide: return apply(step, t, [](float x, float a, float) { return x / a; });
-        case kind::add: return apply(step, t, [](float x, float a, float) { return x + a; });
-        case kind::clip:
-            return apply(step, t, [](float x, float a, float b) {
-                const float above = x < a ? a : x;
-                return above > b ? b : above;
-            });
-        case kind::leaky_relu: return apply(step, t, [](float x, float a, float) { return x < 0 ? x * a : x; });
-        case kind::save:
-            for (std::int64_t p = 0; p < t.positions; ++p)
-                std::copy_n(t.values[p], t.channels, t.saved[p]);
-            return;
-        case kind::multiply_saved: return multiply_saved(t);
-    }
-}
-
-/// Where channels of y are dense, rows are copied; where positions are, the tile is transposed.
 template <typename V>
-void store(const float_steps_call &call, const tile &t, float *y) {
+[[gnu::always_inline]] inline void load(const float_steps_call &call, const std::int32_t *sums, tile<V> &t) {
+    const auto bias = V::load_sums(call.bias ? call.bias + t.first_channel : sums + t.first_channel, t.channels);
+#pragma GCC unroll 16
+    for (std::int64_t p = 0; p < t.lanes; ++p) {
+        const auto *row = sums + std::min(p, t.positions - 1) * call.channels + t.first_channel;
+        auto s = V::load_sums(row, t.channels);
+        if (call.bias) s = V::add(s, bias);
+        t.x[p] = call.converts ? V::to_float(s) : V::as_float(s);
+    }
+}
+
+/// A parameter of the tile's channels.
+template <typename V>
+[[gnu::always_inline]] inline typename V::vector parameter(std::span<const float> values, const tile<V> &t) {
+    return values.size() == 1 ? V::broadcast(values[0]) : V::load(values.data() + t.first_channel, t.channels);
+}
+
+template <typename V>
+[[gnu::always_inline]] inline void apply(const float_step &step, tile<V> &t, typename V::vector (&saved)[V::lanes]) {
+    using kind = float_step::kind;
+    using vector = typename V::vector;
+    switch (step.what) {
+        case kind::multiply: {
+            const auto a = parameter<V>(step.a, t);
+            return for_each_vector<V>(t, [=](vector x) { return V::multiply(x, a); });
+        }
+        case kind::divide: {
+            const auto a = parameter<V>(step.a, t);
+            return for_each_vector<V>(t, [=](vector x) { return V::divide(x, a); });
+        }
+        case kind::add: {
+            const auto a = parameter<V>(step.a, t);
+            return for_each_vector<V>(t, [=](vector x) { return V::add(x, a); });
+        }
+        case kind::clip: {
+            const auto a = parameter<V>(step.a, t), b = parameter<V>(step.b, t);
+            return for_each_vector<V>(t, [=](vector x) { return V::clip(x, a, b); });
+        }
+        case kind::leaky_relu: {
+            const auto a = parameter<V>(step.a, t);
+            return for_each_vector<V>(t, [=](vector x) { return V::leaky_relu(x, a); });
+        }
+        case kind::save: std::copy_n(t.x, t.lanes, saved); return;
+        case kind::multiply_saved: {
+            const auto *other = saved;
+            return for_each_vector<V>(t, [&](vector x) { return V::multiply(x, *other++); });
+        }
+    }
+}
+
+/// y: of the tile's first position and channel. channels: how many the tile has.
+template <typename V>
+[[gnu::always_inline]] inline void store(const float_steps_call &call, tile<V> &t, std::int64_t channels, float *y) {
     if (call.channel_stride == 1) {
         for (std::int64_t p = 0; p < t.positions; ++p)
-            std::copy_n(t.values[p], t.channels, y + p * call.position_stride);
+            V::store(y + p * call.position_stride, t.channels, t.x[p]);
         return;
     }
-    const auto whole_positions = t.positions / 8 * 8, whole_channels = t.channels / 8 * 8;
-    for (std::int64_t c = 0; c < whole_channels; c += 8)
-        for (std::int64_t p = 0; p < whole_positions; p += 8)
-            V::transpose(&t.values[p][c], tile_channels, y + c * call.channel_stride + p, call.channel_stride);
-    for (std::int64_t c = 0; c < t.channels; ++c)
-        for (auto p = c < whole_channels ? whole_positions : 0; p < t.positions; ++p)
-            y[c * call.channel_stride + p] = t.values[p][c];
+    V::transpose(t.x);
+    const auto positions = V::mask_of(t.positions);
+    for (std::int64_t c = 0; c < channels; ++c)
+        V::store(y + c * call.channel_stride, positions, t.x[c]);
 }
 
 template <typename V>
+void compute_tile(const float_steps_call &call, std::int64_t position, std::int64_t end, std::int64_t channel,
+        typename V::vector (&saved)[V::lanes]) {
+    tile<V> t;
+    const auto channels = std::min<std::int64_t>(t.lanes, call.channels - channel);
+    t.positions = std::min<std::int64_t>(t.lanes, end - position);
+    t.first_channel = channel;
+    t.channels = V::mask_of(channels);
+    load<V>(call, call.sums + position * call.channels, t);
+    for (const auto &step : call.steps)
+        apply<V>(step, t, saved);
+    store<V>(call, t, channels, call.y + position * call.position_stride + channel * call.channel_stride);
+}
+
+/// The inner loop runs along the dense dimension of y.
+template <typename V>
 void float_steps(const float_steps_call &call, std::int64_t begin, std::int64_t end) {
-    tile t;
-    for (auto p = begin; p < end; p += tile_positions)
-        for (std::int64_t c = 0; c < call.channels; c += tile_channels) {
-            t.positions = std::min(tile_positions, end - p);
-            t.first_channel = c;
-            t.channels = std::min(tile_channels, call.channels - c);
-            convert(call, call.sums + p * call.channels, t);
-            for (const auto &step : call.steps)
-                apply(step, t);
-            store<V>(call, t, call.y + p * call.position_stride + c * call.channel_stride);
-        }
+    typename V::vector saved[V::lanes] = {};
+    if (call.channel_stride == 1) {
+        for (auto p = begin; p < end; p += V::lanes)
+            for (std::int64_t c = 0; c < call.channels; c += V::lanes)
+                compute_tile<V>(call, p, end, c, saved);
+    } else {
+        for (std::int64_t c = 0; c < call.channels; c += V::lanes)
+            for (auto p = begin; p < end; p += V::lanes)
+                compute_tile<V>(call, p, end, c, saved);
+    }
 }
 
 } // namespace
