@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "layers/zero_points.hpp"
 #include "model/layer_notes.hpp"
 #include "model/layer_product.hpp"
 #include "model/layer_rescale.hpp"

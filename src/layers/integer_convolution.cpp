@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <utility>
 
 #include "layers/depthwise/depthwise.hpp"
-#include "layers/integer_product.hpp"
-#include "layers/onednn/onednn.hpp"
+#include "layers/packed_product.hpp"
 #include "parallel/parallel.hpp"
 #include "parallel/pool.hpp"
 #include "quantization/shape.hpp"
@@ -16,107 +16,101 @@ namespace {
 
 using problem = integer_convolution;
 
-/// Convolution by im2col, image by image and group by group.
-class im2col_convolution final : public integer_sums {
-  public:
-    im2col_convolution(const problem &p, const std::int8_t *w)
-        : p_(p)
-        , rows_(*volume(p.window.y))
-        , taps_(*volume(p.window.kernel))
-        , group_channels_(p.channels / p.groups)
-        , group_filters_(p.filters / p.groups)
-        , is_matrix_(taps_ == 1 && p.groups == 1 && !p.window.is_padded()
-                  && std::ranges::all_of(p.window.strides, [](std::int64_t stride) { return stride == 1; })) {
-        const auto weights = product_weights(p, w);
-        const auto inner = taps_ * group_channels_;
+/// Whether taps beside each other along the last dimension are adjacent in memory, so that they are one line.
+bool is_dense(const problem &p) {
+    return p.groups == 1 && (p.window.dilations.empty() || p.window.dilations.back() == 1);
+}
+
+/// One product for each group.
+struct im2col_weights {
+    im2col_weights(const problem &p, const std::int8_t *w)
+        : lines(*volume(p.window.kernel) / (is_dense(p) ? p.window.kernel.back() : 1)) {
+        const auto filters = p.filters / p.groups, inner = p.channels / p.groups * *volume(p.window.kernel);
+        const auto rows = product_weights(p, w);
         for (std::int64_t g = 0; g < p.groups; ++g) {
-            products_.push_back(std::make_unique<const integer_product>(
-                    integer_product::problem {p.x_is_signed, rows_, inner, group_filters_, zero_points_of(g)},
-                    weights.data() + g * inner * group_filters_));
-            const auto &sums = products_.back()->weight_sums();
-            weight_sums_.insert(weight_sums_.end(), sums.begin(), sums.end());
+            auto zero_points = p.w_zero_points;
+            if (zero_points.size() > 1) {
+                const auto begin = zero_points.begin() + g * filters;
+                zero_points = {begin, begin + filters};
+            }
+            products.emplace_back(
+                    packed_product::problem {p.x_is_signed, inner, filters, lines, std::move(zero_points)},
+                    rows.data() + g * inner * filters);
+            const auto &of_group = products.back().weight_sums();
+            sums.insert(sums.end(), of_group.begin(), of_group.end());
         }
     }
 
-    const std::vector<std::int32_t> &weight_sums() const override { return weight_sums_; }
+    std::int64_t lines; // of a window
+    std::vector<packed_product> products;
+    std::vector<std::int32_t> sums; // of each filter
+};
 
-    /// The im2col matrix, the sums of a group, and the scratch memory of its product.
-    std::size_t scratch_bytes() const override { return product_scratch() + products_.front()->scratch_bytes(); }
+/// Convolution as a product, block by block of the matrix's rows. The microkernels read windows where they lie in x,
+/// but for those in the padding and those of short lines, which im2col copies.
+class im2col_convolution final : public block_sums {
+  public:
+    im2col_convolution(const problem &p, std::shared_ptr<const im2col_weights> w)
+        : p_(p)
+        , w_(std::move(w))
+        , rows_(*volume(p.window.y))
+        , taps_(*volume(p.window.kernel))
+        , group_channels_(p.channels / p.groups)
+        , line_bytes_(taps_ / w_->lines * group_channels_)
+        , interior_(p.window.interior())
+        , is_matrix_(taps_ == 1 && p.groups == 1 && !p.window.is_padded()
+                  && std::ranges::all_of(p.window.strides, [](std::int64_t stride) { return stride == 1; })) {}
 
-    void run(const void *x, std::int32_t x_zero_point, std::int32_t *y, std::byte *scratch) const override {
-        if (computes_blocks()) return for_each_block(x, x_zero_point, y, [](parallel::range, const std::int32_t *) {});
-        const auto x_image = *volume(p_.window.x) * p_.channels;
-        for (std::int64_t image = 0; image < p_.batch; ++image)
-            for (std::int64_t g = 0; g < p_.groups; ++g)
-                run_group(static_cast<const std::byte *>(x) + image * x_image + g * group_channels_, x_zero_point, g,
-                        y + image * rows_ * p_.filters + g * group_filters_, scratch);
+    const std::vector<std::int32_t> &weight_sums() const override { return w_->sums; }
+    std::size_t scratch_bytes() const override { return 0; }
+
+    void run(const void *x, std::int32_t x_zero_point, std::int32_t *y, std::byte *) const override {
+        for_each_block(x, x_zero_point, y, [](parallel::range, const std::int32_t *) {});
     }
-
-    bool computes_blocks() const override { return p_.groups == 1 && products_.front()->computes_any_rows(); }
 
     void run_blocks(const void *x, std::int32_t x_zero_point, const block_consumer &consume) const override {
         for_each_block(x, x_zero_point, nullptr, consume);
     }
 
   private:
-    static constexpr std::size_t aligned(std::int64_t bytes) {
-        return (static_cast<std::size_t>(bytes) + 63) / 64 * 64;
-    }
-    std::size_t result_offset() const { return aligned(rows_ * taps_ * group_channels_); }
-    std::size_t product_scratch() const { return result_offset() + aligned(rows_ * group_filters_ * 4); }
-
-    std::vector<std::int32_t> zero_points_of(std::int64_t group) const {
-        const auto &all = p_.w_zero_points;
-        const bool is_one = all.size() <= 1;
-        const auto begin = all.begin() + (is_one ? 0 : group * group_filters_);
-        return {begin, is_one ? all.end() : begin + group_filters_};
-    }
-
-    void run_group(const std::byte *x, std::int32_t x_zero_point, std::int64_t group, std::int32_t *y,
-            std::byte *scratch) const {
-        auto *result = reinterpret_cast<std::int32_t *>(scratch + result_offset());
-        gather(x, x_zero_point, scratch);
-        const auto &product = *products_[static_cast<std::size_t>(group)];
-        product.run(scratch, x_zero_point, p_.groups == 1 ? y : result, scratch + product_scratch());
-        if (p_.groups == 1) return;
-        for (std::int64_t r = 0; r < rows_; ++r)
-            std::copy_n(result + r * group_filters_, group_filters_, y + r * p_.filters);
-    }
-
-    void gather(const std::byte *x, std::int32_t x_zero_point, std::byte *to) const {
-        const auto bytes = rows_ * row_bytes();
-        parallel::for_each_part(rows_, parallel::parts_for_items(rows_, bytes),
-                [&](parallel::range part) { gather_rows(x, x_zero_point, part, to + part.begin * row_bytes()); });
-    }
-
-    std::int64_t row_bytes() const { return taps_ * group_channels_; }
-
-    /// Rows of the im2col matrix and their sums fit in half of a second-level cache of 256 KiB.
-    std::int64_t block_rows() const {
-        return std::clamp<std::int64_t>(128 * 1024 / (row_bytes() + 4 * p_.filters), 16, 1024) / 4 * 4;
-    }
-
     /// The memory of one part of a run.
     struct block_workspace {
-        std::vector<std::byte> rows;
+        std::vector<std::byte> rows, padding; // padding: a line of x's zero point
+        std::vector<const std::byte *> lines;
         std::vector<std::int32_t> sums;
     };
     using run_workspace = std::vector<block_workspace>;
 
-    /// Rows of all images, of one group. y: null where only the consumer takes the sums.
+    std::int64_t row_bytes() const { return taps_ * group_channels_; }
+
+    /// Rows of the matrix and their sums fit in half of a second-level cache of 256 KiB. The microkernels take 6, 8 or
+    /// 12 rows at once.
+    std::int64_t max_block_rows() const {
+        return std::clamp<std::int64_t>(128 * 1024 / (row_bytes() + 4 * p_.filters), 24, 1008) / 24 * 24;
+    }
+
+    /// Every part has equally many blocks, or nearly.
+    std::int64_t block_rows(std::int64_t all, std::int64_t parts) const {
+        const auto most = max_block_rows(), of_part = (all + parts - 1) / parts, blocks = (of_part + most - 1) / most;
+        const auto size = (of_part + blocks - 1) / blocks;
+        return size > 48 ? (size + 23) / 24 * 24 : size;
+    }
+
+    /// Rows of all images. y: null where only the consumer takes the sums.
     void for_each_block(
             const void *x, std::int32_t x_zero_point, std::int32_t *y, const block_consumer &consume) const {
-        const auto all = p_.batch * rows_, size = block_rows(), blocks = (all + size - 1) / size;
-        const auto parts = parallel::parts_for_items(blocks, all * row_bytes() * (p_.filters / 16 + 1));
+        const auto all = p_.batch * rows_;
+        const auto parts = parallel::parts_for_items(all, all * row_bytes() * (p_.filters / 16 + 1));
+        const auto size = block_rows(all, parts), blocks = (all + size - 1) / size;
         auto works = idle_.take([] { return std::make_unique<run_workspace>(); });
-        prepare(*works, static_cast<std::size_t>(parts), y == nullptr);
+        prepare(*works, static_cast<std::size_t>(parts), x_zero_point, y == nullptr);
         std::atomic<std::size_t> next = 0;
         parallel::for_each_part(blocks, parts, [&](parallel::range part) {
             auto &work = (*works)[next.fetch_add(1, std::memory_order_relaxed)];
             for (auto block = part.begin; block < part.end; ++block) {
                 const parallel::range rows {block * size, std::min(all, (block + 1) * size)};
                 auto *sums = y ? y + rows.begin * p_.filters : work.sums.data();
-                products_.front()->run_rows(gathered(x, x_zero_point, rows, work), rows.end - rows.begin, sums);
+                multiply(static_cast<const std::byte *>(x), x_zero_point, rows, work, sums);
                 consume(rows, sums);
             }
         });
@@ -124,57 +118,108 @@ class im2col_convolution final : public integer_sums {
     }
 
     /// Allocates here what the parts use: they must not throw.
-    void prepare(run_workspace &works, std::size_t parts, bool needs_sums) const {
+    void prepare(run_workspace &works, std::size_t parts, std::int32_t x_zero_point, bool needs_sums) const {
         if (works.size() < parts) works.resize(parts);
-        const auto rows = static_cast<std::size_t>(is_matrix_ ? 0 : block_rows() * row_bytes());
-        const auto sums = static_cast<std::size_t>(needs_sums ? block_rows() * p_.filters : 0);
+        const auto rows = static_cast<std::size_t>(is_matrix_ ? 0 : max_block_rows() * row_bytes());
+        const auto sums = static_cast<std::size_t>(needs_sums ? max_block_rows() * p_.filters : 0);
         for (std::size_t i = 0; i < parts; ++i) {
-            if (works[i].rows.size() < rows) works[i].rows.resize(rows);
-            if (works[i].sums.size() < sums) works[i].sums.resize(sums);
+            auto &work = works[i];
+            if (work.rows.size() < rows) work.rows.resize(rows);
+            if (work.sums.size() < sums) work.sums.resize(sums);
+            work.padding.assign(
+                    static_cast<std::size_t>(p_.window.x.back() * p_.channels), static_cast<std::byte>(x_zero_point));
+            work.lines.resize(static_cast<std::size_t>(w_->lines));
         }
     }
 
-    /// The rows of the im2col matrix, image by image; x itself where that is the matrix.
-    const std::byte *gathered(
-            const void *x, std::int32_t x_zero_point, parallel::range rows, block_workspace &work) const {
-        const auto *from = static_cast<const std::byte *>(x);
-        if (is_matrix_) return from + rows.begin * row_bytes();
-        const auto image_bytes = *volume(p_.window.x) * p_.channels;
+    /// Fewer rows in a line of y are copied: the microkernels take several rows at once.
+    static constexpr std::int64_t min_direct_rows = 12;
+
+    /// Computes rows, numbered through all images, from line of y to line of y.
+    void multiply(const std::byte *x, std::int32_t x_zero_point, parallel::range rows, block_workspace &work,
+            std::int32_t *sums) const {
+        if (is_matrix_) {
+            work.lines[0] = x + rows.begin * p_.channels;
+            return multiply_group(0, {work.lines.data(), p_.channels, rows.end - rows.begin}, sums);
+        }
+        const auto columns = p_.window.y.back();
+        auto copied = rows.begin; // rows from here on are to be copied
+        const auto copy_until = [&](std::int64_t end) {
+            if (copied < end) multiply_copies(x, x_zero_point, {copied, end}, work, at(sums, copied - rows.begin));
+        };
         for (auto begin = rows.begin; begin < rows.end;) {
-            const auto image = begin / rows_, end = std::min(rows.end, (image + 1) * rows_);
-            gather_rows(from + image * image_bytes, x_zero_point, {begin - image * rows_, end - image * rows_},
-                    work.rows.data() + (begin - rows.begin) * row_bytes());
+            const auto line = begin / columns * columns, end = std::min(rows.end, line + columns);
+            const auto first = std::max(begin, line + interior_.begin), last = std::min(end, line + interior_.end);
+            if (last - first >= min_direct_rows) {
+                copy_until(first);
+                multiply_in_place(x, {first, last}, work, at(sums, first - rows.begin));
+                copied = last;
+            }
             begin = end;
         }
-        return work.rows.data();
+        copy_until(rows.end);
     }
 
-    /// Copies windows of one image to rows. Taps beside each other along the last dimension are one copy where their
-    /// channels are. Padding is the zero point.
+    std::int32_t *at(std::int32_t *sums, std::int64_t row) const { return sums + row * p_.filters; }
+
+    void multiply_group(std::int64_t group, const rows_of_lines &rows, std::int32_t *sums) const {
+        w_->products[static_cast<std::size_t>(group)].run(rows, sums + group * (p_.filters / p_.groups), p_.filters);
+    }
+
+    /// Rows of one line of y whose windows do not leave x along the last dimension.
+    void multiply_in_place(const std::byte *x, parallel::range rows, block_workspace &work, std::int32_t *sums) const {
+        const auto &w = p_.window;
+        const auto last = w.rank() - 1;
+        const auto columns = w.y[last], line_taps = w.kernel[last], lines_of_image = rows_ / columns;
+        const auto y_line = rows.begin / columns, image = y_line / lines_of_image;
+        const auto of_taps = w_->lines / (taps_ / line_taps); // lines for each line of taps: one, or one for each tap
+        for (std::int64_t g = 0; g < p_.groups; ++g) {
+            for (std::int64_t i = 0; i < w_->lines; ++i) {
+                const auto x_line = w.x_line(y_line % lines_of_image, i / of_taps);
+                const auto offset = w.position(last, rows.begin % columns, i % of_taps) * p_.channels;
+                work.lines[static_cast<std::size_t>(i)] = x_line < 0
+                        ? work.padding.data()
+                        : x + image * image_bytes() + x_line * w.x[last] * p_.channels + offset + g * group_channels_;
+            }
+            multiply_group(g, {work.lines.data(), w.strides[last] * p_.channels, rows.end - rows.begin}, sums);
+        }
+    }
+
+    /// By copies of the windows, image by image.
+    void multiply_copies(const std::byte *x, std::int32_t x_zero_point, parallel::range rows, block_workspace &work,
+            std::int32_t *sums) const {
+        for (std::int64_t i = 0; i < w_->lines; ++i)
+            work.lines[static_cast<std::size_t>(i)] = work.rows.data() + i * line_bytes_;
+        for (std::int64_t g = 0; g < p_.groups; ++g) {
+            for (auto begin = rows.begin; begin < rows.end;) {
+                const auto image = begin / rows_, end = std::min(rows.end, (image + 1) * rows_);
+                gather_rows(x + image * image_bytes() + g * group_channels_, x_zero_point,
+                        {begin - image * rows_, end - image * rows_},
+                        work.rows.data() + (begin - rows.begin) * row_bytes());
+                begin = end;
+            }
+            multiply_group(g, {work.lines.data(), row_bytes(), rows.end - rows.begin}, sums);
+        }
+    }
+
+    std::int64_t image_bytes() const { return *volume(p_.window.x) * p_.channels; }
+
+    /// Copies windows of one image to rows. Padding is the zero point.
     void gather_rows(const std::byte *x, std::int32_t x_zero_point, parallel::range rows, std::byte *to) const {
         const auto &w = p_.window;
         const auto last = w.rank() - 1;
-        const auto kernel = w.kernel[last], tap_lines = taps_ / kernel, line_stride = w.x[last] * p_.channels;
-        const bool is_dense = w.dilations[last] == 1 && p_.groups == 1;
+        const auto kernel = w.kernel[last];
+        const bool dense = is_dense(p_);
         for (auto r = rows.begin; r < rows.end; ++r) {
             const auto column = r % w.y[last];
             const auto inside = w.taps_inside(last, column);
             const auto first = w.position(last, column, 0);
-            for (std::int64_t line = 0; line < tap_lines; ++line, to += kernel * group_channels_) {
-                std::int64_t offset = 0, stride = line_stride, tap = line, position = r / w.y[last];
-                bool is_padding = inside.begin == inside.end;
-                for (auto d = last; d-- > 0 && !is_padding;) {
-                    const auto at = w.position(d, position % w.y[d], tap % w.kernel[d]);
-                    is_padding = at < 0 || at >= w.x[d];
-                    offset += at * stride;
-                    stride *= w.x[d];
-                    position /= w.y[d];
-                    tap /= w.kernel[d];
-                }
-                if (is_padding)
+            for (std::int64_t line = 0; line < taps_ / kernel; ++line, to += kernel * group_channels_) {
+                const auto x_line = inside.begin == inside.end ? -1 : w.x_line(r / w.y[last], line);
+                if (x_line < 0)
                     fill(to, x_zero_point, kernel);
                 else
-                    copy_taps(x + offset + first * p_.channels, x_zero_point, inside, is_dense, to);
+                    copy_taps(x + (x_line * w.x[last] + first) * p_.channels, x_zero_point, inside, dense, to);
             }
         }
     }
@@ -184,11 +229,11 @@ class im2col_convolution final : public integer_sums {
     }
 
     /// The taps of one line of the window; x is where the first one would lie.
-    void copy_taps(const std::byte *x, std::int32_t x_zero_point, const window::taps &inside, bool is_dense,
+    void copy_taps(const std::byte *x, std::int32_t x_zero_point, const window::taps &inside, bool dense,
             std::byte *to) const {
         const auto kernel = p_.window.kernel.back(), step = p_.window.dilations.back() * p_.channels;
         if (inside.begin > 0) fill(to, x_zero_point, inside.begin);
-        if (is_dense)
+        if (dense)
             std::memcpy(to + inside.begin * group_channels_, x + inside.begin * step,
                     static_cast<std::size_t>((inside.end - inside.begin) * group_channels_));
         else
@@ -198,10 +243,11 @@ class im2col_convolution final : public integer_sums {
     }
 
     problem p_;
-    std::int64_t rows_, taps_, group_channels_, group_filters_;
-    std::vector<std::int32_t> weight_sums_;
-    std::vector<std::unique_ptr<const integer_product>> products_; // one per group
-    bool is_matrix_;                                               // x is the im2col matrix
+    std::shared_ptr<const im2col_weights> w_;
+    std::int64_t rows_, taps_, group_channels_;
+    std::int64_t line_bytes_; // of one line of a window
+    window::columns interior_;
+    bool is_matrix_; // x is the im2col matrix
     mutable parallel::object_pool<run_workspace> idle_;
 };
 
@@ -219,14 +265,14 @@ std::vector<std::int8_t> product_weights(const problem &p, const std::int8_t *w)
     return rows;
 }
 
-std::unique_ptr<const integer_sums> make_im2col_convolution(const problem &p, const std::int8_t *w) {
-    return std::make_unique<im2col_convolution>(p, w);
+packed_convolution pack_im2col_convolution(const problem &p, const std::int8_t *w) {
+    return [packed = std::make_shared<const im2col_weights>(p, w)](
+                   const problem &of_shape) { return std::make_unique<const im2col_convolution>(of_shape, packed); };
 }
 
-std::unique_ptr<const integer_sums> make_convolution(const problem &p, const std::int8_t *w) {
-    auto result = make_direct_convolution(p, w);
-    if (!result) result = make_depthwise_convolution(p, w);
-    return result ? std::move(result) : make_im2col_convolution(p, w);
+packed_convolution pack_convolution(const problem &p, const std::int8_t *w) {
+    auto result = pack_depthwise_convolution(p, w);
+    return result ? result : pack_im2col_convolution(p, w);
 }
 
 } // namespace dynquant::layers

@@ -22,8 +22,15 @@ struct integer_convolution {
 /// w has dimensions filters, channels of a group, kernel. It is copied. Uses oneDNN where that is exact, else im2col.
 std::unique_ptr<const integer_sums> make_convolution(const integer_convolution &p, const std::int8_t *w);
 
+/// Makes the convolution of x of one shape: p as it was packed, but for batch and window's extents. The weights are
+/// packed once for all shapes.
+using packed_convolution = std::function<std::unique_ptr<const block_sums>(const integer_convolution &p)>;
+
+/// Without oneDNN: depthwise convolutions by their own loops, others by im2col. w is copied.
+packed_convolution pack_convolution(const integer_convolution &p, const std::int8_t *w);
+
 /// By im2col: copies the windows to the rows of a matrix and multiplies it by the weights.
-std::unique_ptr<const integer_sums> make_im2col_convolution(const integer_convolution &p, const std::int8_t *w);
+packed_convolution pack_im2col_convolution(const integer_convolution &p, const std::int8_t *w);
 
 /// Transposes weights for a matrix product: groups, taps, channels of a group, filters of a group.
 std::vector<std::int8_t> product_weights(const integer_convolution &p, const std::int8_t *w);

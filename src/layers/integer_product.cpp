@@ -3,6 +3,8 @@
 #include <cstring>
 
 #include "layers/onednn/onednn.hpp"
+#include "layers/product_slice.hpp"
+#include "layers/zero_points.hpp"
 #include "parallel/parallel.hpp"
 
 namespace dynquant::layers {
@@ -16,29 +18,6 @@ bool has_nonzero(const std::vector<std::int32_t> &zero_points) {
     return std::ranges::any_of(zero_points, [](std::int32_t zp) { return zp != 0; });
 }
 
-/// The column sums of w - w_zero_points.
-std::vector<std::int32_t> weight_sums_of(const integer_product::problem &p, const std::int8_t *w) {
-    const auto columns = static_cast<std::size_t>(p.columns);
-    std::vector<std::int64_t> sums(columns);
-    for (std::int64_t k = 0; k < p.inner; ++k)
-        for (std::size_t n = 0; n < columns; ++n)
-            sums[n] += w[static_cast<std::size_t>(k) * columns + n];
-    std::vector<std::int32_t> result(columns);
-    for (std::size_t n = 0; n < columns; ++n) {
-        const auto zero_point = p.w_zero_points.empty() ? 0 : p.w_zero_points[p.w_zero_points.size() == 1 ? 0 : n];
-        result[n] = wrap(sums[n] - p.inner * zero_point);
-    }
-    return result;
-}
-
-template <typename Element>
-std::int64_t sum(const Element *x, std::int64_t count) {
-    std::int64_t total = 0;
-    for (std::int64_t k = 0; k < count; ++k)
-        total += x[k];
-    return total;
-}
-
 void add(const std::int32_t *from, std::size_t count, std::int32_t *to) {
     for (std::size_t i = 0; i < count; ++i)
         to[i] = wrap(std::int64_t {to[i]} + from[i]);
@@ -48,7 +27,7 @@ void add(const std::int32_t *from, std::size_t count, std::int32_t *to) {
 
 integer_product::integer_product(const problem &p, const std::int8_t *w)
     : problem_(p)
-    , weight_sums_(weight_sums_of(p, w)) {
+    , weight_sums_(weight_sums_of(p.inner, p.columns, p.w_zero_points, w)) {
     if (p.rows == 0 || p.columns == 0) return;
     if (!has_nonzero(p.w_zero_points)) problem_.w_zero_points.clear();
     const product_slice::problem whole {p.x_is_signed, p.rows, p.inner, p.columns};
@@ -94,9 +73,13 @@ void integer_product::run(const void *x, std::int32_t, std::int32_t *y, std::byt
     else
         run_slices(from, y, scratch);
     if (problem_.w_zero_points.empty()) return;
-    const auto rows = problem_.rows;
-    parallel::for_each_part(rows, parallel::parts_for_items(rows, rows * problem_.columns),
-            [&](parallel::range part) { subtract_row_sums(x, part, y); });
+    const auto &p = problem_;
+    parallel::for_each_part(p.rows, parallel::parts_for_items(p.rows, p.rows * p.columns), [&](parallel::range part) {
+        const auto *const first = from + part.begin * p.inner;
+        const auto rows = part.end - part.begin;
+        subtract_row_sums({p.x_is_signed, rows, p.inner, p.columns}, {&first, p.inner, rows}, p.w_zero_points,
+                y + part.begin * p.columns, p.columns);
+    });
 }
 
 void integer_product::run_slices(const std::byte *x, std::int32_t *y, std::byte *scratch) const {
@@ -121,42 +104,6 @@ void integer_product::copy_columns(const std::byte *x, const placed_slice &of, s
         for (auto m = r.begin; m < r.end; ++m)
             std::memcpy(to + m * of.inner, x + m * problem_.inner + of.begin, static_cast<std::size_t>(of.inner));
     });
-}
-
-void integer_product::subtract_row_sums(const void *x, parallel::range rows, std::int32_t *y) const {
-    const auto &p = problem_;
-    const auto step = p.w_zero_points.size() == 1 ? 0 : 1;
-    for (auto m = rows.begin; m < rows.end; ++m) {
-        const auto total = p.x_is_signed ? sum(static_cast<const std::int8_t *>(x) + m * p.inner, p.inner)
-                                         : sum(static_cast<const std::uint8_t *>(x) + m * p.inner, p.inner);
-        for (std::int64_t n = 0; n < p.columns; ++n) {
-            auto &to = y[m * p.columns + n];
-            to = wrap(to - total * p.w_zero_points[static_cast<std::size_t>(n * step)]);
-        }
-    }
-}
-
-bool integer_product::computes_any_rows() const {
-    return slices_.size() == 1 && slices_.front().slice->computes_any_rows();
-}
-
-void integer_product::run_rows(const std::byte *x, std::int64_t rows, std::int32_t *y) const {
-    slices_.front().slice->run_rows(x, rows, y);
-    if (!problem_.w_zero_points.empty()) subtract_row_sums(x, {0, rows}, y);
-}
-
-std::vector<std::int32_t> zero_point_bias(std::span<const std::int32_t> weight_sums, std::int32_t x_zero_point) {
-    std::vector<std::int32_t> bias;
-    if (x_zero_point != 0)
-        for (const auto sum : weight_sums)
-            bias.push_back(wrap(-std::int64_t {x_zero_point} * sum));
-    return bias;
-}
-
-void add_bias(std::span<const std::int32_t> bias, std::int64_t rows, std::int32_t *y) {
-    if (bias.empty()) return;
-    for (std::int64_t m = 0; m < rows; ++m, y += bias.size())
-        add(bias.data(), bias.size(), y);
 }
 
 } // namespace dynquant::layers

@@ -30,11 +30,6 @@ class integer_product final : public integer_sums {
     /// x and y are row-major. No product pads x, so its zero point makes no difference.
     void run(const void *x, std::int32_t x_zero_point, std::int32_t *y, std::byte *scratch) const override;
 
-    /// Whether run_rows() may be called.
-    bool computes_any_rows() const;
-    /// Computes any number of rows, on this thread alone.
-    void run_rows(const std::byte *x, std::int64_t rows, std::int32_t *y) const;
-
   private:
     /// A product over `inner` elements of the inner dimension, from `begin` on.
     struct placed_slice {
@@ -46,7 +41,6 @@ class integer_product final : public integer_sums {
     std::size_t sums_bytes() const;
     void run_slices(const std::byte *x, std::int32_t *y, std::byte *scratch) const;
     void copy_columns(const std::byte *x, const placed_slice &of, std::byte *to) const;
-    void subtract_row_sums(const void *x, parallel::range rows, std::int32_t *y) const;
 
     problem problem_;
     std::vector<std::int32_t> weight_sums_;

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <vector>
 
 #include "parallel/parallel.hpp"
@@ -16,7 +15,7 @@
 namespace dynquant::layers {
 
 /// Computes the s32 sums of x times weights less their zero points, channels last. The zero point of x is not
-/// subtracted: the caller adds zero_point_bias(). Immutable.
+/// subtracted: the caller adds zero_point_bias(), of zero_points.hpp. Immutable.
 class integer_sums {
   public:
     integer_sums() = default;
@@ -29,19 +28,15 @@ class integer_sums {
     virtual std::size_t scratch_bytes() const = 0;
     /// Pads x with its zero point. Thread-safe; each call needs its own y and scratch.
     virtual void run(const void *x, std::int32_t x_zero_point, std::int32_t *y, std::byte *scratch) const = 0;
-
-    /// Takes the sums of some positions, numbered through all images, while they are in the second-level cache.
-    using block_consumer = std::function<void(parallel::range positions, const std::int32_t *sums)>;
-    /// Whether run_blocks() may be called in place of run().
-    virtual bool computes_blocks() const { return false; }
-    /// Calls the consumer for each block of positions, from several threads.
-    virtual void run_blocks(const void *, std::int32_t, const block_consumer &) const {}
 };
 
-/// The term of each channel that run() omits, -x_zero_point * weight_sums, modulo 2^32. Empty: all zeros.
-std::vector<std::int32_t> zero_point_bias(std::span<const std::int32_t> weight_sums, std::int32_t x_zero_point);
-
-/// Adds the bias to each row of y, wrapping.
-void add_bias(std::span<const std::int32_t> bias, std::int64_t rows, std::int32_t *y);
+/// Sums that come block by block, while they are in the second-level cache.
+class block_sums : public integer_sums {
+  public:
+    /// Takes the sums of some positions, numbered through all images.
+    using block_consumer = std::function<void(parallel::range positions, const std::int32_t *sums)>;
+    /// Calls the consumer for each block of positions, from several threads. Pads x with its zero point. Thread-safe.
+    virtual void run_blocks(const void *x, std::int32_t x_zero_point, const block_consumer &consume) const = 0;
+};
 
 } // namespace dynquant::layers

@@ -41,18 +41,21 @@ struct panel_kind {
     std::int64_t depth;    // rows of a panel are padded to a multiple of this
     bool has_compensation; // reads s8 as u8, 128 more, so that sums start at a compensation
     bool has_excess;       // see saturation_excess.hpp
-    bool takes_any_rows;
 };
 
-class panel_slice final : public product_slice {
+class panel_slice final : public any_rows_slice {
   public:
     panel_slice(const panel_kind &kind, const problem &p, const std::int8_t *w)
         : kind_(kind)
         , panels_((p.columns + kind.columns - 1) / kind.columns)
-        , panel_bytes_((p.inner + kind.depth - 1) / kind.depth * kind.depth * kind.columns)
+        , line_inner_(p.inner / p.lines)
+        , line_rows_((line_inner_ + kind.depth - 1) / kind.depth * kind.depth)
+        , panel_bytes_(p.lines * line_rows_ * kind.columns)
         , weights_(static_cast<std::size_t>(panels_ * panel_bytes_ / line_bytes + 1))
         , compensation_(static_cast<std::size_t>(panels_ * kind.columns))
-        , product_ {bytes(), panel_bytes_, compensation_.data(), {}, p.rows, p.inner, p.columns, p.x_is_signed} {
+        , excess_(std::max<std::int64_t>(line_rows_, 1))
+        , product_ {bytes(), panel_bytes_, compensation_.data(), {}, p.rows, p.columns, p.lines, line_inner_, p.inner,
+                  p.columns, p.x_is_signed} {
         for (std::int64_t k = 0; k < p.inner; ++k, w += p.columns) {
             place(k, w);
             if (p.x_is_signed && kind.has_compensation) update_compensation(w);
@@ -62,18 +65,19 @@ class panel_slice final : public product_slice {
 
     void run(const std::byte *x, std::int32_t *y) const override {
         const auto &p = product_;
-        const auto parts = parallel::parts_for(p.rows * p.inner * p.columns, 0);
+        const auto parts = parallel::parts_for(p.rows * p.line_inner * p.columns, 0);
         if (panels_ >= p.rows || p.rows < min_rows_to_split)
             run_by_columns(std::min<std::int64_t>(panels_, parts), x, y);
         else
             run_by_rows(std::min<std::int64_t>(p.rows, parts), x, y);
     }
 
-    bool computes_any_rows() const override { return kind_.takes_any_rows; }
-    void run_rows(const std::byte *x, std::int64_t rows, std::int32_t *y) const override {
+    void run_rows(const rows_of_lines &x, std::int32_t *y, std::int64_t y_stride) const override {
         auto p = product_;
-        p.rows = rows;
-        kind_.multiply(p, x, {0, panels_}, y);
+        p.rows = x.rows;
+        p.x_stride = x.stride;
+        p.y_stride = y_stride;
+        kind_.multiply(p, x.lines, {0, panels_}, y);
     }
 
   private:
@@ -88,7 +92,8 @@ class panel_slice final : public product_slice {
 
     /// Copies row k of the weights to its place in each panel.
     void place(std::int64_t k, const std::int8_t *row) {
-        auto *to = bytes() + k / 4 * 4 * kind_.columns + k % 4;
+        const auto at = k / line_inner_ * line_rows_ + k % line_inner_;
+        auto *to = bytes() + at / 4 * 4 * kind_.columns + at % 4;
         for (std::int64_t first = 0; first < product_.columns; first += kind_.columns, to += panel_bytes_)
             for (std::int64_t n = 0; n < std::min(kind_.columns, product_.columns - first); ++n)
                 to[4 * n] = row[first + n];
@@ -110,59 +115,75 @@ class panel_slice final : public product_slice {
 
     void run_by_columns(std::int64_t parts, const std::byte *x, std::int32_t *y) const {
         parallel::for_each_part(panels_, static_cast<int>(parts),
-                [&](parallel::range panels) { kind_.multiply(product_, x, panels, y); });
+                [&](parallel::range panels) { kind_.multiply(product_, &x, panels, y); });
     }
 
     void run_by_rows(std::int64_t parts, const std::byte *x, std::int32_t *y) const {
         parallel::for_each_part(product_.rows, static_cast<int>(parts), [&](parallel::range rows) {
-            run_rows(x + rows.begin * product_.inner, rows.end - rows.begin, y + rows.begin * product_.columns);
+            const auto *const first = x + rows.begin * product_.x_stride;
+            run_rows({&first, product_.x_stride, rows.end - rows.begin}, y + rows.begin * product_.columns,
+                    product_.columns);
         });
     }
 
     panel_kind kind_;
-    std::int64_t panels_, panel_bytes_;
+    std::int64_t panels_, line_inner_, line_rows_, panel_bytes_;
     std::vector<cache_line> weights_;
     std::vector<std::int32_t> compensation_;
     saturation_excess excess_;
     panel_product product_;
 };
 
-/// For few rows. None where oneDNN's product is faster.
-std::optional<panel_kind> few_rows_kind([[maybe_unused]] std::int64_t rows) {
 #if defined(__x86_64__)
-    static const bool has_vnni = __builtin_cpu_supports("avx512vnni");
-    if (best_isa() >= isa::avx512) {
-        if (rows <= vnni_rows && has_vnni)
-            return panel_kind {avx512_vnni_multiply_panels, vnni_columns, 4, true, false, false};
-        if (rows <= amx_rows) {
-            static const bool has_amx = request_amx();
-            if (has_amx) return panel_kind {amx_int8_multiply_panels, amx_columns, amx_depth, false, false, false};
-        }
+/// The fewest panels of equal width, so that few columns are padding.
+panel_kind vnni_kind(std::int64_t columns) {
+    const auto vectors = std::max<std::int64_t>((columns + vnni_lanes - 1) / vnni_lanes, 1);
+    const auto panels = (vectors + vnni_vectors - 1) / vnni_vectors, width = (vectors + panels - 1) / panels;
+    return {avx512_vnni_multiply_panels[width - 1], width * vnni_lanes, 4, true, false};
+}
+#endif
+
+/// For few rows. None where oneDNN's product is faster.
+std::optional<panel_kind> few_rows_kind([[maybe_unused]] const product_slice::problem &p) {
+#if defined(__x86_64__)
+    if (p.rows <= vnni_rows && has_vnni()) return vnni_kind(p.columns);
+    if (p.rows <= amx_rows && best_isa() >= isa::avx512) {
+        static const bool has_amx = request_amx();
+        if (has_amx) return panel_kind {amx_int8_multiply_panels, amx_columns, amx_depth, false, false};
     }
 #endif
     return {};
 }
 
-std::optional<panel_kind> any_rows_kind() {
+std::optional<panel_kind> any_rows_kind([[maybe_unused]] const product_slice::problem &p, [[maybe_unused]] isa most) {
 #if defined(__x86_64__)
-    if (best_isa() >= isa::avx2) return panel_kind {avx2_multiply_panels, avx2_columns, 4, true, true, true};
+    if (most >= isa::avx512 && has_vnni()) return vnni_kind(p.columns);
+    if (most >= isa::avx2) return panel_kind {avx2_multiply_panels, avx2_columns, 4, true, true};
 #endif
     return {};
 }
 
-std::unique_ptr<const product_slice> make_panel_slice(
+std::unique_ptr<const any_rows_slice> make_panel_slice(
         const std::optional<panel_kind> &kind, const product_slice::problem &p, const std::int8_t *w) {
     return kind ? std::make_unique<panel_slice>(*kind, p, w) : nullptr;
 }
 
 } // namespace
 
+#if defined(__x86_64__)
+bool has_vnni() {
+    static const bool has = __builtin_cpu_supports("avx512vnni");
+    return has && best_isa() >= isa::avx512;
+}
+#endif
+
 std::unique_ptr<const product_slice> make_few_rows_slice(const product_slice::problem &p, const std::int8_t *w) {
-    return make_panel_slice(few_rows_kind(p.rows), p, w);
+    return make_panel_slice(few_rows_kind(p), p, w);
 }
 
-std::unique_ptr<const product_slice> make_vector_slice(const product_slice::problem &p, const std::int8_t *w) {
-    return make_panel_slice(any_rows_kind(), p, w);
+std::unique_ptr<const any_rows_slice> make_vector_slice(
+        const product_slice::problem &p, const std::int8_t *w, isa most) {
+    return make_panel_slice(any_rows_kind(p, most), p, w);
 }
 
 } // namespace dynquant::layers

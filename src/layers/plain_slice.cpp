@@ -8,7 +8,7 @@
 namespace dynquant::layers {
 namespace {
 
-class plain_product_slice final : public product_slice {
+class plain_product_slice final : public any_rows_slice {
   public:
     plain_product_slice(const problem &p, const std::int8_t *w)
         : p_(p)
@@ -21,16 +21,18 @@ class plain_product_slice final : public product_slice {
             multiply(reinterpret_cast<const std::uint8_t *>(x), y);
     }
 
-    bool computes_any_rows() const override { return true; }
-    void run_rows(const std::byte *x, std::int64_t rows, std::int32_t *y) const override {
-        const auto run_typed = [&](const auto *elements) {
-            for (std::int64_t m = 0; m < rows; ++m)
-                multiply_row(elements + m * p_.inner, {0, p_.columns}, y + m * p_.columns);
-        };
-        if (p_.x_is_signed)
-            run_typed(reinterpret_cast<const std::int8_t *>(x));
-        else
-            run_typed(reinterpret_cast<const std::uint8_t *>(x));
+    void run_rows(const rows_of_lines &x, std::int32_t *y, std::int64_t y_stride) const override {
+        const parallel::range all {0, p_.columns};
+        for (std::int64_t m = 0; m < x.rows; ++m, y += y_stride) {
+            std::fill_n(y, p_.columns, 0);
+            for (std::int64_t i = 0; i < p_.lines; ++i) {
+                const auto *line = x.lines[i] + m * x.stride;
+                if (p_.x_is_signed)
+                    add_line(reinterpret_cast<const std::int8_t *>(line), i, all, y);
+                else
+                    add_line(reinterpret_cast<const std::uint8_t *>(line), i, all, y);
+            }
+        }
     }
 
   private:
@@ -39,17 +41,20 @@ class plain_product_slice final : public product_slice {
     void multiply(const Element *x, std::int32_t *y) const {
         const auto work = p_.rows * p_.inner * p_.columns;
         parallel::for_each_part(p_.columns, parallel::parts_for_items(p_.columns, work), [&](parallel::range columns) {
-            for (std::int64_t m = 0; m < p_.rows; ++m)
-                multiply_row(x + m * p_.inner, columns, y + m * p_.columns);
+            for (std::int64_t m = 0; m < p_.rows; ++m) {
+                std::fill(y + m * p_.columns + columns.begin, y + m * p_.columns + columns.end, 0);
+                add_line(x + m * p_.inner, 0, columns, y + m * p_.columns);
+            }
         });
     }
 
+    /// Adds the products of one line of a row.
     template <typename Element>
-    void multiply_row(const Element *x, parallel::range columns, std::int32_t *y) const {
-        std::fill(y + columns.begin, y + columns.end, 0);
-        for (std::int64_t k = 0; k < p_.inner; ++k) {
+    void add_line(const Element *x, std::int64_t line, parallel::range columns, std::int32_t *y) const {
+        const auto count = p_.inner / p_.lines;
+        const auto *w = w_.data() + line * count * p_.columns;
+        for (std::int64_t k = 0; k < count; ++k, w += p_.columns) {
             const std::int32_t factor = x[k];
-            const auto *w = w_.data() + k * p_.columns;
             for (auto n = columns.begin; n < columns.end; ++n) // wrapping
                 y[n] = static_cast<std::int32_t>(
                         static_cast<std::uint32_t>(y[n]) + static_cast<std::uint32_t>(factor * w[n]));
@@ -62,7 +67,7 @@ class plain_product_slice final : public product_slice {
 
 } // namespace
 
-std::unique_ptr<const product_slice> make_plain_slice(const product_slice::problem &p, const std::int8_t *w) {
+std::unique_ptr<const any_rows_slice> make_plain_slice(const product_slice::problem &p, const std::int8_t *w) {
     return std::make_unique<plain_product_slice>(p, w);
 }
 

@@ -6,14 +6,17 @@
 #include <memory>
 #include <vector>
 
+#include "dynquant/quantization.hpp"
+
 namespace dynquant::layers {
 
-/// y = x w, all dense, row-major. Immutable; run() is thread-safe.
+/// y = x w, row-major, w and y dense. Immutable; run() is thread-safe.
 class product_slice {
   public:
     struct problem {
         bool x_is_signed;
         std::int64_t rows, inner, columns;
+        std::int64_t lines = 1; // of a row of x, each of inner / lines elements
     };
 
     product_slice() = default;
@@ -21,22 +24,33 @@ class product_slice {
     product_slice &operator=(const product_slice &) = delete;
     virtual ~product_slice() = default;
 
+    /// x is dense.
     virtual void run(const std::byte *x, std::int32_t *y) const = 0;
+};
 
-    /// Whether run_rows() may be called.
-    virtual bool computes_any_rows() const { return false; }
-    /// Computes any number of rows, on this thread alone.
-    virtual void run_rows(const std::byte *, std::int64_t, std::int32_t *) const {}
+/// Rows of x that are each the concatenation of some lines, as a convolution's windows are: line i of row m begins at
+/// lines[i] + m * stride. So a convolution needs no copies of its windows.
+struct rows_of_lines {
+    const std::byte *const *lines;
+    std::int64_t stride, rows;
+};
+
+/// For any number of rows, whatever the problem says.
+class any_rows_slice : public product_slice {
+  public:
+    /// On this thread. y_stride: elements from row to row of y.
+    virtual void run_rows(const rows_of_lines &x, std::int32_t *y, std::int64_t y_stride) const = 0;
 };
 
 /// By AVX-512 VNNI or AMX, for any weights. Null for more rows than these take, and on other processors.
 std::unique_ptr<const product_slice> make_few_rows_slice(const product_slice::problem &p, const std::int8_t *w);
 
-/// By AVX2, for any weights. Null on a processor without AVX2.
-std::unique_ptr<const product_slice> make_vector_slice(const product_slice::problem &p, const std::int8_t *w);
+/// By AVX-512 VNNI or AVX2, for any weights. Null where `most` is less than AVX2.
+std::unique_ptr<const any_rows_slice> make_vector_slice(
+        const product_slice::problem &p, const std::int8_t *w, isa most = best_isa());
 
 /// By plain loops, for any weights.
-std::unique_ptr<const product_slice> make_plain_slice(const product_slice::problem &p, const std::int8_t *w);
+std::unique_ptr<const any_rows_slice> make_plain_slice(const product_slice::problem &p, const std::int8_t *w);
 
 /// Limit for the total of the positive weights of a sum, and for that of the negative ones, within which oneDNN's sums
 /// are exact. oneDNN may convert sums to f32, and may multiply s8 sources as u8 with a compensation. Sums stay within

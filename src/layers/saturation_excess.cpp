@@ -30,13 +30,13 @@ void saturation_excess::take_from(std::span<std::int8_t> panel, std::int64_t col
                 first = static_cast<std::int8_t>(first - excess[n]);
                 is_any |= excess[n] != 0;
             }
-            if (is_any) add(static_cast<std::int32_t>(at / count + pair), excess);
+            if (is_any) add(static_cast<std::int64_t>(at / count + pair), excess);
         }
     begin_.push_back(static_cast<std::int64_t>(elements_.size() / 4));
 }
 
 /// Adds at the next free place of the last step. Skips a place where the pair would saturate.
-void saturation_excess::add(std::int32_t element, std::span<const std::int8_t> excess) {
+void saturation_excess::add(std::int64_t row, std::span<const std::int8_t> excess) {
     const auto step = 4 * excess.size();
     const auto fits = [&] {
         if (places_ % 2 == 0) return true;
@@ -51,7 +51,8 @@ void saturation_excess::add(std::int32_t element, std::span<const std::int8_t> e
         elements_.resize(elements_.size() + 4);
         weights_.resize(weights_.size() + step);
     }
-    elements_[elements_.size() - 4 + static_cast<std::size_t>(places_)] = element;
+    elements_[elements_.size() - 4 + static_cast<std::size_t>(places_)] = {
+            static_cast<std::int32_t>(row / line_rows_), static_cast<std::int32_t>(row % line_rows_)};
     auto *to = weights_.data() + weights_.size() - step + places_;
     for (std::size_t n = 0; n < excess.size(); ++n)
         to[4 * n] = excess[n];

@@ -13,6 +13,10 @@ namespace dynquant::layers {
 /// elements of a row it multiplies.
 class saturation_excess {
   public:
+    /// line_rows: the rows of a panel that a line of x multiplies, with their padding.
+    explicit saturation_excess(std::int64_t line_rows)
+        : line_rows_(line_rows) {}
+
     /// Subtracts the excess from the next panel, of `columns` columns, and keeps it.
     void take_from(std::span<std::int8_t> panel, std::int64_t columns);
 
@@ -20,10 +24,11 @@ class saturation_excess {
     excess_steps steps() const { return {begin_.data(), elements_.data(), weights_.data()}; }
 
   private:
-    void add(std::int32_t element, std::span<const std::int8_t> excess);
+    void add(std::int64_t row, std::span<const std::int8_t> excess);
 
+    std::int64_t line_rows_;
     std::vector<std::int64_t> begin_ = {0};
-    std::vector<std::int32_t> elements_;
+    std::vector<excess_steps::element> elements_;
     std::vector<std::int8_t> weights_;
     std::int64_t places_ = 4; // used in the last step, of four
 };

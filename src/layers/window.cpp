@@ -64,6 +64,27 @@ std::int64_t positions(const window &w, std::size_t d, bool ceil) {
 
 } // namespace
 
+std::int64_t window::x_line(std::int64_t y_line, std::int64_t tap_line) const {
+    std::int64_t result = 0, stride = 1;
+    for (auto d = rank() - 1; d-- > 0;) {
+        const auto at = position(d, y_line % y[d], tap_line % kernel[d]);
+        if (at < 0 || at >= x[d]) return -1;
+        result += at * stride;
+        stride *= x[d];
+        y_line /= y[d];
+        tap_line /= kernel[d];
+    }
+    return result;
+}
+
+window::columns window::interior() const {
+    const auto d = rank() - 1;
+    const auto room = x[d] - covered(d) + pads_begin[d];
+    const auto begin = std::min((pads_begin[d] + strides[d] - 1) / strides[d], y[d]);
+    const auto end = room < 0 ? 0 : std::min(room / strides[d] + 1, y[d]);
+    return {begin, std::max(begin, end)};
+}
+
 window make_window(const window_attributes &given, const dims &x, const dims &kernel) {
     if (!given.kernel_shape.empty() && given.kernel_shape != kernel)
         refuse(dnnl_invalid_arguments, "attribute 'kernel_shape': expected ", to_string(kernel),

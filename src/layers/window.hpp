@@ -42,6 +42,17 @@ struct window {
         const auto end = first < x[d] ? std::min(kernel[d], (x[d] - first + step - 1) / step) : 0;
         return {begin, std::max(begin, end)};
     }
+
+    // A line: all positions along the last dimension. Lines of x, of y and of taps are numbered through the other ones.
+
+    /// The line of x that a line of taps meets for a line of y; -1 in the padding.
+    std::int64_t x_line(std::int64_t y_line, std::int64_t tap_line) const;
+
+    /// The columns of y, a half-open range, whose taps along the last dimension all lie in x.
+    struct columns {
+        std::int64_t begin, end;
+    };
+    columns interior() const;
 };
 
 /// A window as ONNX's attributes state it. Empty ones are left out.

@@ -3,27 +3,24 @@
 
 #include <memory>
 
-#include "layers/integer_sums.hpp"
+#include "layers/integer_convolution.hpp"
 #include "layers/permute.hpp"
 #include "layers/steps/steps.hpp"
-#include "layers/window.hpp"
 #include "onnx/extremes.hpp"
 #include "onnxruntime_ep/layer_match.hpp"
 #include "parallel/pool.hpp"
 
 namespace dynquant::onnxruntime_ep {
 
-/// What a layer is made of, whatever the shape of x. Weights of uint8 are those of int8 128 less, and so are their zero
-/// points.
+/// What a layer is made of, whatever the shape of x. A product is a convolution of one tap.
 struct layer_problem {
     std::string label; // what messages call it
     bool is_convolution = false, quantizes_x = false, x_is_signed = false, has_x_zero_point = false, to_float = false;
     bool has_x_scale = false; // by which the factors of the first step are multiplied
     dims weights_shape;
-    std::vector<std::int8_t> weights;
-    std::vector<std::int32_t> w_zero_points;
-    std::int64_t groups = 1;
     layers::window_attributes window;
+    layers::integer_convolution convolution; // without what depends on the shape of x
+    layers::packed_convolution packed;
     std::vector<layer_match::step> steps;
 };
 
@@ -43,34 +40,28 @@ class layer {
     void run(const void *x, std::int32_t x_zero_point, float x_scale, void *y) const;
 
   private:
-    struct cache_line {
-        alignas(64) std::byte bytes[64];
-    };
     /// The memory of one run.
     struct workspace {
-        std::vector<cache_line> bytes;
+        std::vector<std::byte> x; // its bytes, channels last
         std::vector<float> factors;
         std::vector<layers::float_step> steps;
     };
 
-    void plan_product();
-    void plan_convolution();
+    layers::integer_convolution plan_product();
+    layers::integer_convolution plan_convolution();
     std::unique_ptr<workspace> make_workspace() const;
     void compute_steps(const workspace &w, const std::int32_t *sums, parallel::range positions,
             std::span<const std::int32_t> bias, float *y) const;
-    void compute_sums(std::int32_t *sums, std::span<const std::int32_t> bias, void *y) const;
 
     const layer_problem &p_;
     dims x_, y_;
     std::int64_t images_ = 1, positions_ = 0, channels_ = 0; // of y: images of positions of channels
-    std::unique_ptr<const layers::integer_sums> sums_;       // null where y has no elements
+    std::unique_ptr<const layers::block_sums> sums_;         // null where y has no elements
     operation quantize_;                                     // of x
     bool permutes_ = false;
-    bool fuses_ = false;                                        // steps run on each block of sums
-    layers::permutation to_channels_last_, from_channels_last_; // of x's bytes, and of y's s32
+    layers::permutation to_channels_last_; // of x's bytes
     onnx::extremes_function extremes_;
     layers::float_steps_function steps_;
-    std::size_t x_bytes_ = 0, sums_bytes_ = 0; // in whole cache lines
     mutable parallel::object_pool<workspace> idle_;
 };
 

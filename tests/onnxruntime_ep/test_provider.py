@@ -192,8 +192,7 @@ class Errors(unittest.TestCase):
         m = model(nodes, [("x", FLOAT, [1, 24, 9, 9])], [("conv_y", FLOAT, None)], constants).SerializeToString()
         with self.assertRaises((Fail, InvalidArgument)) as caught:
             session(m)
-        self.assertIn("node 'conv_product' (ConvInteger): x: expected 24 channels, those of 3 groups of weights of shape 8x8x3x3",
-                      str(caught.exception))
+        self.assertIn("node 'conv_product' (ConvInteger): group: expected a divisor of the 8 filters, given 3", str(caught.exception))
 
     def test_a_shape_that_does_not_fit_is_refused_by_the_run(self):
         nodes, constants = convolution()

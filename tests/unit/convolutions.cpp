@@ -7,6 +7,8 @@
 
 #include "layers/depthwise/depthwise.hpp"
 #include "layers/integer_convolution.hpp"
+#include "layers/panel_product.hpp"
+#include "layers/zero_points.hpp"
 #include "parallel/executor.hpp"
 #include "quantization/shape.hpp"
 
@@ -83,14 +85,14 @@ sample draw(std::mt19937 &random, grouping groups) {
         kernel.push_back(number(1, 4));
         given.strides.push_back(number(1, 3));
         given.dilations.push_back(number(1, 2));
-        x.push_back((kernel.back() - 1) * given.dilations.back() + number(1, 9));
+        x.push_back((kernel.back() - 1) * given.dilations.back() + number(1, d == rank - 1 ? 40 : 9));
     }
     for (std::int64_t d = 0; d < 2 * rank; ++d)
         given.pads.push_back(number(0, 3));
     p.window = make_window(given, x, kernel);
     p.x_is_signed = number(0, 1) == 1;
     p.batch = number(1, 3);
-    p.groups = groups == grouping::none ? 1 : groups == grouping::some ? number(2, 3) : number(2, 70);
+    p.groups = groups == grouping::none ? 1 : groups == grouping::some ? number(2, 3) : number(2, 150);
     p.channels = p.groups * (groups == grouping::depthwise ? 1 : number(1, 20));
     p.filters = p.groups * (groups == grouping::depthwise ? 1 : number(1, 40));
     p.x_has_zero_point = true;
@@ -118,7 +120,7 @@ sums run(const integer_sums &convolution, const sample &s) {
     return y;
 }
 
-sums run_blocks(const integer_sums &convolution, const sample &s) {
+sums run_blocks(const block_sums &convolution, const sample &s) {
     const auto rows = s.p.batch * *volume(s.p.window.y);
     sums y(static_cast<std::size_t>(rows * s.p.filters), 77);
     std::mutex mutex;
@@ -137,13 +139,12 @@ sums run_blocks(const integer_sums &convolution, const sample &s) {
 /// Some parts where a process would compute all on one thread.
 const parallel::executor small_parts = {parallel::tbb_executor.concurrency, parallel::tbb_executor.run, 256};
 
-void expect_both_exact(const integer_sums &convolution, const sample &s, const sums &expected) {
+void expect_both_exact(const block_sums &convolution, const sample &s, const sums &expected) {
     EXPECT_EQ(run(convolution, s), expected);
-    if (!convolution.computes_blocks()) return;
     EXPECT_EQ(run_blocks(convolution, s), expected);
 }
 
-void expect_exact(const integer_sums &convolution, const sample &s) {
+void expect_exact(const block_sums &convolution, const sample &s) {
     const auto expected = s.expected();
     expect_both_exact(convolution, s, expected);
     const parallel::scoped_executor executor(small_parts);
@@ -156,7 +157,7 @@ TEST(convolutions, im2col_has_the_sums_of_the_definition) {
         for (const auto groups : {grouping::none, grouping::some, grouping::depthwise}) {
             const auto s = draw(random, groups);
             SCOPED_TRACE(i);
-            expect_exact(*make_im2col_convolution(s.p, s.w.data()), s);
+            expect_exact(*pack_im2col_convolution(s.p, s.w.data())(s.p), s);
         }
 }
 
@@ -165,7 +166,7 @@ TEST(convolutions, depthwise_has_the_sums_of_the_definition) {
     for (int i = 0; i < 150; ++i) {
         const auto s = draw(random, grouping::depthwise);
         SCOPED_TRACE(i);
-        expect_exact(*make_depthwise_convolution(s.p, s.w.data()), s);
+        expect_exact(*pack_depthwise_convolution(s.p, s.w.data())(s.p), s);
     }
 }
 
@@ -181,7 +182,7 @@ TEST(convolutions, of_padding_alone) {
         s.p.x_has_zero_point = true;
         s.x_zero_point = 7;
         s.w.assign(static_cast<std::size_t>(20 * 20 / s.p.groups * 3), 3);
-        expect_exact(*make_convolution(s.p, s.w.data()), s);
+        expect_exact(*pack_convolution(s.p, s.w.data())(s.p), s);
     }
 }
 
@@ -190,7 +191,7 @@ TEST(convolutions, depthwise_is_left_where_a_group_has_several_channels_or_filte
     for (const auto groups : {grouping::none, grouping::some}) {
         auto s = draw(random, groups);
         s.p.channels = s.p.filters = 2 * s.p.groups;
-        EXPECT_EQ(make_depthwise_convolution(s.p, s.w.data()), nullptr);
+        EXPECT_FALSE(pack_depthwise_convolution(s.p, s.w.data()));
     }
 }
 
@@ -232,6 +233,50 @@ TEST(convolutions, depthwise_by_every_instruction_set) {
                 EXPECT_EQ(y, expected) << channels << " channels";
             }
         }
+}
+
+TEST(convolutions, depthwise_quads_of_every_weight) {
+#if defined(__x86_64__)
+    if (!has_vnni()) GTEST_SKIP() << "the processor has no AVX-512 VNNI";
+    std::mt19937 random(6);
+    for (const std::int32_t zero_point : {0, 1, -128, 127})
+        for (const std::int64_t channels : {2, 15, 16, 17, 63, 64, 65, 80, 128, 200})
+            for (const std::int64_t taps : {1, 3, 4, 9}) {
+                integer_convolution p;
+                p.groups = p.channels = p.filters = channels;
+                p.window = make_window({}, {taps + 4}, {taps});
+                p.w_zero_points = {zero_point};
+                const std::int64_t positions = 5;
+                std::vector<std::byte> x(static_cast<std::size_t>((taps + positions - 1) * channels));
+                for (auto &value : x)
+                    value = static_cast<std::byte>(random());
+                std::vector<std::int8_t> w(static_cast<std::size_t>(taps * channels));
+                for (auto &value : w)
+                    value = static_cast<std::int8_t>(random());
+                w.front() = zero_point < 0 ? 127 : -128; // less the zero point: the largest magnitudes
+                const auto quads = depthwise_quads(p, w.data());
+                std::vector<const std::byte *> at;
+                for (const auto t : quads.taps)
+                    at.push_back(x.data() + static_cast<std::int64_t>(t) * channels);
+                sums expected;
+                for (std::int64_t i = 0; i < positions; ++i)
+                    for (std::int64_t c = 0; c < channels; ++c) {
+                        std::int32_t sum = 0;
+                        for (std::int64_t t = 0; t < taps; ++t)
+                            sum += std::to_integer<std::uint8_t>(x[static_cast<std::size_t>((t + i) * channels + c)])
+                                    * (w[static_cast<std::size_t>(c * taps + t)] - zero_point);
+                        expected.push_back(sum);
+                    }
+                sums y(expected.size() + 1, 77);
+                avx512_vnni_depthwise({at.data(), std::ssize(at), positions, channels, quads.weights.data(), channels,
+                        (channels + 15) / 16 * 16, false, y.data()});
+                EXPECT_EQ(y.back(), 77) << "written beyond the end";
+                y.pop_back();
+                EXPECT_EQ(y, expected) << channels << " channels, " << taps << " taps, zero point " << zero_point;
+            }
+#else
+    GTEST_SKIP() << "the processor has no AVX-512 VNNI";
+#endif
 }
 
 } // namespace

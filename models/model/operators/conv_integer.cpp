@@ -1,4 +1,5 @@
 #include "layers/permute.hpp"
+#include "layers/zero_points.hpp"
 #include "model/operators/operators.hpp"
 #include "model/operators/products.hpp"
 #include "quantization/shape.hpp"

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "model/operators/operators.hpp"
+#include "layers/zero_points.hpp"
 #include "model/operators/products.hpp"
 #include "quantization/shape.hpp"
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <utility>
 #include <vector>
 
+#include "layers/panel_product.hpp"
 #include "parallel/parallel.hpp"
 #include "parallel/pool.hpp"
 #include "quantization/shape.hpp"
@@ -12,171 +14,231 @@
 namespace dynquant::layers {
 namespace {
 
-depthwise_function depthwise_function_for(isa value) {
+depthwise_function pairs_function() {
 #if defined(__x86_64__)
-    if (value >= isa::avx512) return avx512_depthwise;
-    if (value >= isa::avx2) return avx2_depthwise;
+    if (best_isa() >= isa::avx512) return avx512_depthwise;
+    if (best_isa() >= isa::avx2) return avx2_depthwise;
 #endif
     return scalar_depthwise;
 }
 
-/// A line: all positions along the last spatial dimension.
-class depthwise_convolution final : public integer_sums {
-  public:
-    depthwise_convolution(const integer_convolution &p, const std::int8_t *w)
-        : p_(p)
-        , taps_(*volume(p.window.kernel))
-        , even_taps_((taps_ + 1) / 2 * 2)
-        , padded_channels_((p.channels + 15) / 16 * 16)
-        , last_(p.window.rank() - 1)
-        , weights_(static_cast<std::size_t>(even_taps_ * padded_channels_))
-        , weight_sums_(static_cast<std::size_t>(p.channels))
-        , compute_(depthwise_function_for(best_isa())) {
-        const auto &zero_points = p.w_zero_points;
-        for (std::int64_t c = 0; c < p.channels; ++c)
-            for (std::int64_t t = 0; t < taps_; ++t) {
-                const auto at = static_cast<std::size_t>(c);
-                const auto zero_point = zero_points.empty() ? 0 : zero_points[zero_points.size() == 1 ? 0 : at];
-                const auto weight = w[c * taps_ + t] - zero_point;
-                weights_[static_cast<std::size_t>((t / 2 * padded_channels_ + c) * 2 + t % 2)] =
-                        static_cast<std::int16_t>(weight); // of -255 to 255
-                weight_sums_[at] += weight;
-            }
-        interior_ = find_interior();
+std::int64_t padded_channels(const integer_convolution &p) {
+    return (p.channels + 15) / 16 * 16;
+}
+
+std::int64_t tap_count(const integer_convolution &p) {
+    return *volume(p.window.kernel);
+}
+
+std::int32_t zero_point_of(const integer_convolution &p, std::int64_t channel) {
+    const auto &all = p.w_zero_points;
+    return all.empty() ? 0 : all[all.size() == 1 ? 0 : static_cast<std::size_t>(channel)];
+}
+
+/// A tap's weight less its zero point, of -255 to 255.
+std::int32_t weight_at(const integer_convolution &p, const std::int8_t *w, std::int64_t channel, std::int64_t tap) {
+    return w[channel * tap_count(p) + tap] - zero_point_of(p, channel);
+}
+
+struct depthwise_weights {
+    depthwise_weights(const integer_convolution &p, const std::int8_t *w) {
+        for (std::int64_t c = 0; c < p.channels; ++c) {
+            sums.push_back(0);
+            for (std::int64_t t = 0; t < tap_count(p); ++t)
+                sums.back() += weight_at(p, w, c, t);
+        }
+#if defined(__x86_64__)
+        if (has_vnni() && !p.x_is_signed) {
+            quads = depthwise_quads(p, w);
+            compute = avx512_vnni_depthwise;
+            return;
+        }
+#endif
+        pairs = depthwise_pairs(p, w);
+        compute = pairs_function();
     }
 
-    const std::vector<std::int32_t> &weight_sums() const override { return weight_sums_; }
+    const std::vector<std::size_t> &taps() const {
+        return pairs.taps.empty() ? quads.taps : pairs.taps;
+    }
+    const void *data() const {
+        return pairs.taps.empty() ? static_cast<const void *>(quads.weights.data()) : pairs.weights.data();
+    }
+
+    depthwise_layout<std::int16_t> pairs;
+    depthwise_layout<std::int8_t> quads; // where there are no pairs
+    depthwise_function compute = nullptr;
+    std::vector<std::int32_t> sums; // of each channel
+};
+
+/// Some lines at once.
+class depthwise_convolution final : public block_sums {
+  public:
+    depthwise_convolution(const integer_convolution &p, std::shared_ptr<const depthwise_weights> w)
+        : p_(p)
+        , w_(std::move(w))
+        , taps_(tap_count(p))
+        , last_(p.window.rank() - 1)
+        , interior_(p.window.interior()) {}
+
+    const std::vector<std::int32_t> &weight_sums() const override { return w_->sums; }
     std::size_t scratch_bytes() const override { return 0; }
 
     void run(const void *x, std::int32_t x_zero_point, std::int32_t *y, std::byte *) const override {
-        for_each_line(x, x_zero_point, 0, [&](line_workspace &work, const std::byte *image, std::int64_t line) {
-            compute_line(work, image, line % lines(), y + line * columns() * p_.channels);
-        });
+        for_each_block(x, x_zero_point, y, [](parallel::range, const std::int32_t *) {});
     }
 
-    bool computes_blocks() const override { return true; }
-
     void run_blocks(const void *x, std::int32_t x_zero_point, const block_consumer &consume) const override {
-        const auto sums = static_cast<std::size_t>(columns() * p_.channels);
-        for_each_line(x, x_zero_point, sums, [&](line_workspace &work, const std::byte *image, std::int64_t line) {
-            compute_line(work, image, line % lines(), work.sums.data());
-            consume({line * columns(), (line + 1) * columns()}, work.sums.data());
-        });
+        for_each_block(x, x_zero_point, nullptr, consume);
     }
 
   private:
     /// The memory of one part of a run.
-    struct line_workspace {
-        std::vector<std::byte> padding; // a line of x's zero point, or the channels of one position
-        std::vector<const std::byte *> bases, taps;
+    struct block_workspace {
+        std::vector<std::byte> padding;                    // a line of x's zero point, or the channels of one position
+        std::vector<const std::byte *> bases, meets, taps; // meets: what each tap meets; taps: as the weights take them
         std::vector<std::int32_t> sums;
     };
-    using run_workspace = std::vector<line_workspace>;
+    using run_workspace = std::vector<block_workspace>;
 
     std::int64_t columns() const { return p_.window.y[last_]; }
     std::int64_t lines() const { return *volume(p_.window.y) / columns(); }
     std::int64_t x_line_bytes() const { return p_.window.x[last_] * p_.channels; }
 
-    /// Columns of y whose window lies in x along the last dimension.
-    parallel::range find_interior() const {
-        const auto &w = p_.window;
-        const auto is_inside = [&](std::int64_t column) {
-            return w.position(last_, column, 0) >= 0 && w.position(last_, column, w.kernel[last_] - 1) < w.x[last_];
-        };
-        std::int64_t begin = 0;
-        while (begin < columns() && !is_inside(begin))
-            ++begin;
-        auto end = begin;
-        while (end < columns() && is_inside(end))
-            ++end;
-        return {begin, end};
-    }
+    /// Lines of y whose sums take at most 64 KiB, where one does not take more. What takes the sums works on several
+    /// positions at once, which short lines alone do not have.
+    std::int64_t block_lines() const { return std::max<std::int64_t>(16 * 1024 / (columns() * p_.channels), 1); }
 
-    template <typename Compute>
-    void for_each_line(const void *x, std::int32_t x_zero_point, std::size_t sums, const Compute &compute) const {
+    /// Lines of all images. y: null where only the consumer takes the sums.
+    void for_each_block(
+            const void *x, std::int32_t x_zero_point, std::int32_t *y, const block_consumer &consume) const {
         const auto count = p_.batch * lines(), image_bytes = *volume(p_.window.x) * p_.channels;
         const auto parts = parallel::parts_for_items(count, count * columns() * p_.channels * (taps_ / 4 + 1));
         auto works = idle_.take([] { return std::make_unique<run_workspace>(); });
-        prepare(*works, static_cast<std::size_t>(parts), x_zero_point, sums);
+        prepare(*works, static_cast<std::size_t>(parts), x_zero_point, y == nullptr);
         std::atomic<std::size_t> next = 0;
         parallel::for_each_part(count, parts, [&](parallel::range part) {
             auto &work = (*works)[next.fetch_add(1, std::memory_order_relaxed)];
-            for (auto line = part.begin; line < part.end; ++line)
-                compute(work, static_cast<const std::byte *>(x) + line / lines() * image_bytes, line);
+            for (auto begin = part.begin; begin < part.end; begin += block_lines()) {
+                const auto end = std::min(part.end, begin + block_lines());
+                auto *const sums = y ? y + begin * columns() * p_.channels : work.sums.data();
+                for (auto line = begin; line < end; ++line)
+                    compute_line(work, static_cast<const std::byte *>(x) + line / lines() * image_bytes, line % lines(),
+                            sums + (line - begin) * columns() * p_.channels);
+                consume({begin * columns(), end * columns()}, sums);
+            }
         });
         idle_.give_back(std::move(works));
     }
 
     /// Allocates here what the parts use: they must not throw.
-    void prepare(run_workspace &works, std::size_t parts, std::int32_t x_zero_point, std::size_t sums) const {
+    void prepare(run_workspace &works, std::size_t parts, std::int32_t x_zero_point, bool needs_sums) const {
         if (works.size() < parts) works.resize(parts);
+        const auto sums = static_cast<std::size_t>(needs_sums ? block_lines() * columns() * p_.channels : 0);
         for (std::size_t i = 0; i < parts; ++i) {
             auto &work = works[i];
             work.padding.assign(static_cast<std::size_t>(std::max(x_line_bytes(), p_.channels)),
                     static_cast<std::byte>(x_zero_point));
             work.bases.reserve(static_cast<std::size_t>(taps_ / p_.window.kernel[last_]));
-            work.taps.resize(static_cast<std::size_t>(even_taps_));
+            work.meets.resize(static_cast<std::size_t>(taps_));
+            work.taps.resize(w_->taps().size());
             if (work.sums.size() < sums) work.sums.resize(sums);
         }
     }
 
-    void compute_line(line_workspace &work, const std::byte *image, std::int64_t line, std::int32_t *y) const {
+    void compute_line(block_workspace &work, const std::byte *image, std::int64_t line, std::int32_t *y) const {
         find_bases(work, image, line);
         for (std::int64_t c = 0; c < interior_.begin; ++c)
             compute_span(work, {c, c + 1}, y);
-        if (interior_.begin < interior_.end) compute_span(work, interior_, y);
+        if (interior_.begin < interior_.end) compute_span(work, {interior_.begin, interior_.end}, y);
         for (auto c = interior_.end; c < columns(); ++c)
             compute_span(work, {c, c + 1}, y);
     }
 
     /// The lines of x that the window meets, in the order of its taps; one of padding where it leaves x.
-    void find_bases(line_workspace &work, const std::byte *image, std::int64_t line) const {
-        const auto &w = p_.window;
+    void find_bases(block_workspace &work, const std::byte *image, std::int64_t line) const {
         work.bases.clear();
-        for (std::int64_t outer = 0; outer < taps_ / w.kernel[last_]; ++outer) {
-            auto position = line, tap = outer;
-            std::int64_t offset = 0, stride = x_line_bytes();
-            bool is_padding = false;
-            for (auto d = last_; d-- > 0;) {
-                const auto at = w.position(d, position % w.y[d], tap % w.kernel[d]);
-                is_padding = is_padding || at < 0 || at >= w.x[d];
-                offset += at * stride;
-                stride *= w.x[d];
-                position /= w.y[d];
-                tap /= w.kernel[d];
-            }
-            work.bases.push_back(is_padding ? work.padding.data() : image + offset);
+        for (std::int64_t outer = 0; outer < taps_ / p_.window.kernel[last_]; ++outer) {
+            const auto x_line = p_.window.x_line(line, outer);
+            work.bases.push_back(x_line < 0 ? work.padding.data() : image + x_line * x_line_bytes());
         }
     }
 
-    void compute_span(line_workspace &work, parallel::range columns, std::int32_t *y) const {
+    void compute_span(block_workspace &work, parallel::range columns, std::int32_t *y) const {
         const auto &w = p_.window;
-        auto tap = work.taps.begin();
+        auto tap = work.meets.begin();
         for (const auto *base : work.bases)
             for (std::int64_t k = 0; k < w.kernel[last_]; ++k) {
                 const auto at = w.position(last_, columns.begin, k);
                 *tap++ = at < 0 || at >= w.x[last_] ? work.padding.data() : base + at * p_.channels;
             }
-        if (even_taps_ > taps_) *tap = work.taps.front(); // by a weight of 0
-        compute_({work.taps.data(), even_taps_, columns.end - columns.begin, w.strides[last_] * p_.channels,
-                weights_.data(), p_.channels, padded_channels_, p_.x_is_signed, y + columns.begin * p_.channels});
+        std::ranges::transform(w_->taps(), work.taps.begin(), [&](std::size_t t) { return work.meets[t]; });
+        w_->compute(
+                {work.taps.data(), std::ssize(work.taps), columns.end - columns.begin, w.strides[last_] * p_.channels,
+                        w_->data(), p_.channels, padded_channels(p_), p_.x_is_signed, y + columns.begin * p_.channels});
     }
 
     integer_convolution p_;
-    std::int64_t taps_, even_taps_, padded_channels_;
+    std::shared_ptr<const depthwise_weights> w_;
+    std::int64_t taps_;
     std::size_t last_; // spatial dimension
-    std::vector<std::int16_t> weights_;
-    std::vector<std::int32_t> weight_sums_;
-    depthwise_function compute_;
-    parallel::range interior_ = {};
+    window::columns interior_;
     mutable parallel::object_pool<run_workspace> idle_;
 };
 
 } // namespace
 
-std::unique_ptr<const integer_sums> make_depthwise_convolution(const integer_convolution &p, const std::int8_t *w) {
+depthwise_layout<std::int16_t> depthwise_pairs(const integer_convolution &p, const std::int8_t *w) {
+    const auto taps = tap_count(p), padded_taps = (taps + 1) / 2 * 2, channels = padded_channels(p);
+    depthwise_layout<std::int16_t> result;
+    for (std::int64_t t = 0; t < padded_taps; ++t)
+        result.taps.push_back(t < taps ? static_cast<std::size_t>(t) : 0); // by weights of 0
+    result.weights.resize(static_cast<std::size_t>(padded_taps * channels));
+    for (std::int64_t c = 0; c < p.channels; ++c)
+        for (std::int64_t t = 0; t < taps; ++t)
+            result.weights[static_cast<std::size_t>((t / 2 * channels + c) * 2 + t % 2)] =
+                    static_cast<std::int16_t>(weight_at(p, w, c, t));
+    return result;
+}
+
+depthwise_layout<std::int8_t> depthwise_quads(const integer_convolution &p, const std::int8_t *w) {
+    depthwise_layout<std::int8_t> result;
+    std::vector<std::vector<std::int8_t>> of_taps; // for each of result.taps the weights of all channels
+    for (std::int64_t t = 0; t < tap_count(p); ++t) {
+        std::vector<std::int32_t> rest;
+        for (std::int64_t c = 0; c < p.channels; ++c)
+            rest.push_back(weight_at(p, w, c, t));
+        do {
+            result.taps.push_back(static_cast<std::size_t>(t));
+            auto &weights = of_taps.emplace_back();
+            for (auto &weight : rest) {
+                weights.push_back(static_cast<std::int8_t>(std::clamp(weight, -128, 127)));
+                weight -= weights.back();
+            }
+        } while (std::ranges::any_of(rest, [](std::int32_t weight) { return weight != 0; }));
+    }
+    while (result.taps.size() % 4 != 0) { // by weights of 0
+        result.taps.push_back(0);
+        of_taps.emplace_back(p.channels);
+    }
+    const auto taps = std::ssize(result.taps), whole = p.channels / 64 * 64;
+    result.weights.resize(static_cast<std::size_t>(taps * padded_channels(p)));
+    for (std::int64_t c = 0; c < p.channels; ++c) {
+        const std::int64_t group = c < whole ? 64 : 16; // channels that the function takes at once
+        const auto first = c / group * group, quarters = group / 16;
+        const auto lane = (c % 16 / 4 * quarters + (c - first) / 16) * 4 + c % 4;
+        for (std::int64_t t = 0; t < taps; ++t)
+            result.weights[static_cast<std::size_t>(first * taps + (t / 4 * group + lane) * 4 + t % 4)] =
+                    of_taps[static_cast<std::size_t>(t)][static_cast<std::size_t>(c)];
+    }
+    return result;
+}
+
+packed_convolution pack_depthwise_convolution(const integer_convolution &p, const std::int8_t *w) {
     if (p.groups != p.channels || p.filters != p.channels || p.channels < 2) return nullptr;
-    return std::make_unique<depthwise_convolution>(p, w);
+    return [packed = std::make_shared<const depthwise_weights>(p, w)](const integer_convolution &of_shape) {
+        return std::make_unique<const depthwise_convolution>(of_shape, packed);
+    };
 }
 
 } // namespace dynquant::layers

@@ -84,9 +84,9 @@ void store(std::int32_t *y, std::int64_t stride_bytes) {
 /// The remainder of each row of x, padded with zeros to a tile's depth.
 struct alignas(64) row_remainders {
     row_remainders(const panel_product &p, const std::byte *x) {
-        const auto whole = p.inner / depth * depth;
-        for (std::int64_t r = 0; r < p.rows && whole < p.inner; ++r)
-            std::memcpy(bytes[r], x + r * p.inner + whole, static_cast<std::size_t>(p.inner - whole));
+        const auto whole = p.line_inner / depth * depth;
+        for (std::int64_t r = 0; r < p.rows && whole < p.line_inner; ++r)
+            std::memcpy(bytes[r], x + r * p.x_stride + whole, static_cast<std::size_t>(p.line_inner - whole));
         std::atomic_signal_fence(std::memory_order_seq_cst);
     }
     std::byte bytes[amx_rows][depth] = {};
@@ -106,13 +106,14 @@ void multiply_panel(
     _tile_zero(1);
     _tile_zero(2);
     _tile_zero(3);
-    const auto whole = p.inner / depth * depth;
+    const auto whole = p.line_inner / depth * depth;
     for (std::int64_t k = 0; k < whole; k += depth)
-        add(x + k, p.inner);
-    if (whole < p.inner) add(remainders.bytes[0], depth);
+        add(x + k, p.x_stride);
+    if (whole < p.line_inner) add(remainders.bytes[0], depth);
 }
 
-void multiply_panels(const panel_product &p, const std::byte *x, parallel::range panels, std::int32_t *y) {
+void multiply_panels(const panel_product &p, const std::byte *const *lines, parallel::range panels, std::int32_t *y) {
+    const auto *const x = lines[0];
     const tile_configuration tiles(p.rows);
     const row_remainders remainders(p, x);
     for (auto panel = panels.begin; panel < panels.end; ++panel) {
@@ -120,13 +121,13 @@ void multiply_panels(const panel_product &p, const std::byte *x, parallel::range
         p.x_is_signed ? multiply_panel<true>(p, x, remainders, w) : multiply_panel<false>(p, x, remainders, w);
         const auto first = panel * amx_columns, columns = p.columns - first;
         if (columns >= amx_columns) {
-            store(y + first, p.columns * 4);
+            store(y + first, p.y_stride * 4);
             continue;
         }
         alignas(64) std::int32_t sums[amx_rows][amx_columns];
         store(sums[0], sizeof sums[0]);
         for (std::int64_t r = 0; r < p.rows; ++r)
-            std::memcpy(y + r * p.columns + first, sums[r], static_cast<std::size_t>(columns) * sizeof *y);
+            std::memcpy(y + r * p.y_stride + first, sums[r], static_cast<std::size_t>(columns) * sizeof *y);
     }
 }
 

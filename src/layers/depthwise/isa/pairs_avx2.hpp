@@ -43,7 +43,7 @@ template <bool x_is_signed, int vectors>
 void depthwise_channels(const depthwise_span &s, std::int64_t first) {
     for (std::int64_t p = 0; p < s.positions; ++p) {
         const auto offset = p * s.x_step + first;
-        const auto *weights = s.weights + 2 * first;
+        const auto *weights = static_cast<const std::int16_t *>(s.weights) + 2 * first;
         __m256i sums[2 * vectors];
         for (auto &sum : sums)
             sum = _mm256_setzero_si256();
@@ -66,7 +66,7 @@ void depthwise_remainder(const depthwise_span &s, std::int64_t first) {
     const auto count = static_cast<std::size_t>(s.channels - first);
     for (std::int64_t p = 0; p < s.positions; ++p) {
         const auto offset = p * s.x_step + first;
-        const auto *weights = s.weights + 2 * first;
+        const auto *weights = static_cast<const std::int16_t *>(s.weights) + 2 * first;
         __m256i sums[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
         for (std::int64_t t = 0; t < s.tap_count; t += 2, weights += 2 * s.padded_channels)
             add_pair<x_is_signed>(load_channels(s.taps[t] + offset, count),

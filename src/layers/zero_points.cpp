@@ -1,0 +1,88 @@
+#include "layers/zero_points.hpp"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace dynquant::layers {
+namespace {
+
+std::int32_t wrap(std::int64_t value) {
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(value)); // modulo 2^32
+}
+
+/// Of u8, or of s8 whose sign bits `flip` inverts, which makes each 128 more.
+std::int64_t sum_of_bytes(const std::byte *x, std::int64_t count, std::uint8_t flip) {
+    std::int64_t total = 0, k = 0;
+#if defined(__SSE2__)
+    auto sums = _mm_setzero_si128();
+    for (; k + 16 <= count; k += 16) {
+        const auto bytes = _mm_loadu_si128(reinterpret_cast<const __m128i *>(x + k));
+        const auto flipped = _mm_xor_si128(bytes, _mm_set1_epi8(static_cast<char>(flip)));
+        sums = _mm_add_epi64(sums, _mm_sad_epu8(flipped, _mm_setzero_si128()));
+    }
+    total = _mm_cvtsi128_si64(_mm_add_epi64(sums, _mm_unpackhi_epi64(sums, sums)));
+#endif
+    for (; k < count; ++k)
+        total += std::to_integer<std::uint8_t>(x[k]) ^ flip;
+    return total;
+}
+
+std::int64_t row_sum(const product_slice::problem &p, const rows_of_lines &x, std::int64_t row) {
+    const auto count = p.inner / p.lines;
+    auto total = p.x_is_signed ? -128 * p.inner : 0;
+    for (std::int64_t i = 0; i < p.lines; ++i)
+        total += sum_of_bytes(x.lines[i] + row * x.stride, count, p.x_is_signed ? 128 : 0);
+    return total;
+}
+
+} // namespace
+
+std::vector<std::int32_t> weight_sums_of(
+        std::int64_t inner, std::int64_t columns, std::span<const std::int32_t> w_zero_points, const std::int8_t *w) {
+    std::vector<std::int64_t> sums(static_cast<std::size_t>(columns));
+    for (std::int64_t k = 0; k < inner; ++k)
+        for (auto &to : sums)
+            to += *w++;
+    std::vector<std::int32_t> result;
+    for (const auto of_column : sums) {
+        const auto zero_point =
+                w_zero_points.empty() ? 0 : w_zero_points[w_zero_points.size() == 1 ? 0 : result.size()];
+        result.push_back(wrap(of_column - inner * zero_point));
+    }
+    return result;
+}
+
+void subtract_row_sums(const product_slice::problem &p, const rows_of_lines &x,
+        std::span<const std::int32_t> w_zero_points, std::int32_t *y, std::int64_t y_stride) {
+    const auto *zero_points = w_zero_points.data();
+    for (std::int64_t m = 0; m < x.rows; ++m, y += y_stride) {
+        const auto total = static_cast<std::uint32_t>(row_sum(p, x, m));
+        const auto subtract = [&](std::int64_t n, std::uint32_t term) {
+            y[n] = static_cast<std::int32_t>(static_cast<std::uint32_t>(y[n]) - term);
+        };
+        if (w_zero_points.size() == 1)
+            for (std::int64_t n = 0; n < p.columns; ++n)
+                subtract(n, total * static_cast<std::uint32_t>(*zero_points));
+        else
+            for (std::int64_t n = 0; n < p.columns; ++n)
+                subtract(n, total * static_cast<std::uint32_t>(zero_points[n]));
+    }
+}
+
+std::vector<std::int32_t> zero_point_bias(std::span<const std::int32_t> weight_sums, std::int32_t x_zero_point) {
+    std::vector<std::int32_t> bias;
+    if (x_zero_point != 0)
+        for (const auto sum : weight_sums)
+            bias.push_back(wrap(-std::int64_t {x_zero_point} * sum));
+    return bias;
+}
+
+void add_bias(std::span<const std::int32_t> bias, std::int64_t rows, std::int32_t *y) {
+    if (bias.empty()) return;
+    for (std::int64_t m = 0; m < rows; ++m, y += bias.size())
+        for (std::size_t n = 0; n < bias.size(); ++n)
+            y[n] = wrap(std::int64_t {y[n]} + bias[n]);
+}
+
+} // namespace dynquant::layers
