@@ -42,6 +42,38 @@ std::int32_t byte_at(const void *data, bool is_signed) {
     return is_signed ? *static_cast<const std::int8_t *>(data) : *static_cast<const std::uint8_t *>(data);
 }
 
+std::vector<std::int32_t> integers_of(const constant &c) {
+    std::vector<std::int32_t> values;
+    for (std::int64_t i = 0; i < *volume(c.shape); ++i)
+        values.push_back(byte_at(c.data + i, c.type == onnx::type::int8));
+    return values;
+}
+
+onnx_layers::layer_problem problem_of(const graph &g, const layer_match &m) {
+    const auto &n = g.nodes[m.product];
+    const auto &weights = *g.input(n, 1).known;
+    onnx_layers::layer_description d;
+    d.label = concat("node '", n.name, "' (", n.op_type, ")");
+    d.is_convolution = n.is("ConvInteger");
+    d.quantizes_x = m.quantize != none;
+    d.x_is_signed = g.input(n, 0).type == onnx::type::int8;
+    d.has_x_zero_point = m.x_zero_point != none;
+    d.to_float = m.to_float;
+    d.has_x_scale = m.x_scale != none;
+    d.steps = m.steps;
+    d.weights_type = weights.type;
+    d.weights_shape = weights.shape;
+    if (n.has(3)) d.w_zero_points = integers_of(*g.input(n, 3).known);
+    d.groups = n.get("group", std::int64_t {1});
+    using integers = std::vector<std::int64_t>;
+    d.window.auto_pad = n.get("auto_pad", std::string("NOTSET"));
+    d.window.dilations = n.get("dilations", integers {});
+    d.window.kernel_shape = n.get("kernel_shape", integers {});
+    d.window.pads = n.get("pads", integers {});
+    d.window.strides = n.get("strides", integers {});
+    return {std::move(d), weights.data};
+}
+
 } // namespace
 
 compiled_layer::compiled_layer(
@@ -52,17 +84,18 @@ compiled_layer::compiled_layer(
         const auto found = std::ranges::find(inputs, g.values[v].name);
         if (found == inputs.end())
             throw error(dnnl_runtime_error,
-                    concat(problem_.label, ": expected '", g.values[v].name, "' among the inputs of the fused node"));
+                    concat(problem_.description().label, ": expected '", g.values[v].name,
+                            "' among the inputs of the fused node"));
         return static_cast<std::size_t>(found - inputs.begin());
     };
     x_input_ = input_index(m.x);
-    if (!problem_.quantizes_x && m.x_zero_point != none) {
+    if (!problem_.description().quantizes_x && m.x_zero_point != none) {
         if (const auto &known = g.values[m.x_zero_point].known)
             x_zero_point_.known = byte_at(known->data, known->type == onnx::type::int8);
         else
             x_zero_point_.input = input_index(m.x_zero_point);
     }
-    if (!problem_.quantizes_x && m.x_scale != none) {
+    if (!problem_.description().quantizes_x && m.x_scale != none) {
         if (const auto &known = g.values[m.x_scale].known)
             std::memcpy(&x_scale_.known, known->data, sizeof x_scale_.known);
         else
@@ -72,10 +105,10 @@ compiled_layer::compiled_layer(
     if (!shape.empty() && std::ranges::all_of(shape, [](std::int64_t extent) { return extent >= 0; })) layer_for(shape);
 }
 
-std::shared_ptr<const layer> compiled_layer::layer_for(const dims &x) {
-    auto found = layers_.find([&](const layer &l) { return l.x() == x; });
+std::shared_ptr<const onnx_layers::layer> compiled_layer::layer_for(const dims &x) {
+    auto found = layers_.find([&](const onnx_layers::layer &l) { return l.x() == x; });
     if (!found) {
-        found = std::make_shared<const layer>(problem_, x);
+        found = std::make_shared<const onnx_layers::layer>(problem_, x);
         layers_.add(found);
     }
     return found;
@@ -83,7 +116,7 @@ std::shared_ptr<const layer> compiled_layer::layer_for(const dims &x) {
 
 std::int32_t compiled_layer::read_x_zero_point(const OrtKernelContext &context) const {
     if (x_zero_point_.input == none) return x_zero_point_.known;
-    return byte_at(scalar_data(context, x_zero_point_.input), problem_.x_is_signed);
+    return byte_at(scalar_data(context, x_zero_point_.input), problem_.description().x_is_signed);
 }
 
 float compiled_layer::read_x_scale(const OrtKernelContext &context) const {
@@ -97,7 +130,8 @@ const void *compiled_layer::scalar_data(const OrtKernelContext &context, std::si
     const auto shape = shape_of(api_, tensor);
     if (volume(shape) != 1)
         throw error(dnnl_invalid_shape,
-                concat(problem_.label, ": expected one scale and one zero point of x, given shape ", to_string(shape)));
+                concat(problem_.description().label, ": expected one scale and one zero point of x, given shape ",
+                        to_string(shape)));
     return data_of(api_, tensor);
 }
 

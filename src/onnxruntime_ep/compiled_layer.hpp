@@ -3,8 +3,9 @@
 
 #include <onnxruntime_c_api.h>
 
+#include "onnx_layers/layer.hpp"
 #include "onnxruntime/newest.hpp"
-#include "onnxruntime_ep/layer.hpp"
+#include "onnxruntime_ep/layer_match.hpp"
 
 namespace dynquant::onnxruntime_ep {
 
@@ -30,14 +31,14 @@ class compiled_layer {
     std::int32_t read_x_zero_point(const OrtKernelContext &context) const;
     float read_x_scale(const OrtKernelContext &context) const;
     const void *scalar_data(const OrtKernelContext &context, std::size_t index) const;
-    std::shared_ptr<const layer> layer_for(const dims &x);
+    std::shared_ptr<const onnx_layers::layer> layer_for(const dims &x);
 
     const OrtApi &api_;
-    layer_problem problem_;
+    onnx_layers::layer_problem problem_;
     std::size_t x_input_ = none;
     scalar<std::int32_t> x_zero_point_ = {0};
     scalar<float> x_scale_ = {1};
-    onnxruntime::newest<layer> layers_; // by the shape of x
+    onnxruntime::newest<onnx_layers::layer> layers_; // by the shape of x
 };
 
 } // namespace dynquant::onnxruntime_ep

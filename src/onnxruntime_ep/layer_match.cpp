@@ -54,7 +54,11 @@ class matcher {
         if (!is_byte(w.known->type)) return concat("its weights are of type ", onnx::name_of(w.known->type));
         const auto rank = w.known->shape.size();
         if (is_convolution_ ? rank < 3 || rank > 5 : rank != 2) return concat("its weights have rank ", rank);
-        if (product_.has(3) && !g_.input(product_, 3).known) return "the zero point of its weights is no constant";
+        if (product_.has(3)) {
+            const auto &zero_point = g_.input(product_, 3).known;
+            if (!zero_point) return "the zero point of its weights is no constant";
+            if (volume(zero_point->shape) == 0) return "the zero point of its weights is empty";
+        }
         const auto &x = g_.input(product_, 0);
         if (!is_byte(x.type)) return "the type of its input is unknown";
         if (x.known) return "its input is constant"; // which fused nodes do not receive
@@ -152,7 +156,7 @@ class matcher {
         return false;
     }
 
-    bool add_step(const node &n, layer_match::step step) {
+    bool add_step(const node &n, onnx_layers::step step) {
         result_.steps.push_back(std::move(step));
         return take(n);
     }

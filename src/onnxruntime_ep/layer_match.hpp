@@ -1,7 +1,7 @@
 // Which nodes of a graph are a layer: a product of integers and what rescales its sums.
 #pragma once
 
-#include "layers/steps/steps.hpp"
+#include "onnx_layers/layer.hpp"
 #include "onnxruntime_ep/graph.hpp"
 
 namespace dynquant::onnxruntime_ep {
@@ -11,12 +11,6 @@ namespace dynquant::onnxruntime_ep {
 /// Clip, LeakyRelu and HardSigmoid by constants, one for all or one for each channel. A value times a function of it,
 /// in these operators, belongs to them: x * Clip(x + 3) / 6, or HardSwish.
 struct layer_match {
-    /// A step with parameters of its own.
-    struct step {
-        layers::float_step::kind what;
-        std::vector<float> a = {}, b = {};
-    };
-
     std::vector<std::size_t> nodes; // in the order of the graph
     std::size_t product = none;
     std::size_t quantize = none; // DynamicQuantizeLinear
@@ -25,7 +19,7 @@ struct layer_match {
     std::size_t x_scale = none; // by which the factors of the first step are multiplied
     std::size_t y = none;
     bool to_float = false; // else y is of int32
-    std::vector<step> steps = {};
+    std::vector<onnx_layers::step> steps = {};
 };
 
 /// Either a layer, or why the product is none.

@@ -24,9 +24,10 @@ MAY_INCLUDE = {
     "graph": CORE | {"kernels/kernels.hpp", "oneapi"},
     "onnx": CORE | {"kernels/kernels.hpp"},
     "onednn_graph": {"dynquant", "graph", "kernels/kernels.hpp", "oneapi", "quantization"},
-    "onnxruntime": CORE | {"kernels/kernels.hpp", "onnx"},
-    "onnxruntime_ep": CORE | {"kernels/kernels.hpp", "layers", "onnx", "onnxruntime/newest.hpp", "onnxruntime/status.hpp",
-                              "onnxruntime/threads.hpp"},
+    "onnx_layers": CORE | {"kernels/kernels.hpp", "layers", "onnx"},
+    "onnxruntime": CORE | {"kernels/kernels.hpp", "layers/window.hpp", "onnx", "onnx_layers"},
+    "onnxruntime_ep": CORE | {"kernels/kernels.hpp", "layers", "onnx", "onnx_layers", "onnxruntime/newest.hpp",
+                              "onnxruntime/status.hpp", "onnxruntime/threads.hpp"},
     "model": CORE | {"layers", "model_file.pb.h", "oneapi", "onnx"},
 }
 ONEAPI_TYPES = {"oneapi/dnnl/dnnl_types.h"}  # types only, without functions: any layer

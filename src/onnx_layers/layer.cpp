@@ -1,4 +1,4 @@
-#include "onnxruntime_ep/layer.hpp"
+#include "onnx_layers/layer.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -11,41 +11,12 @@
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 
-namespace dynquant::onnxruntime_ep {
+namespace dynquant::onnx_layers {
 namespace {
 
 template <typename... Parts>
-[[noreturn]] void refuse(const layer_problem &p, dnnl_status_t status, const Parts &...parts) {
-    throw error(status, concat(p.label, ": ", parts...));
-}
-
-std::vector<std::int32_t> integers_of(const constant &c) {
-    std::vector<std::int32_t> values;
-    for (std::int64_t i = 0; i < *volume(c.shape); ++i)
-        values.push_back(c.type == onnx::type::int8 ? static_cast<std::int8_t>(c.data[i])
-                                                    : std::to_integer<std::int32_t>(c.data[i]));
-    return values;
-}
-
-/// Filters, channels, kernel. Those of uint8 become int8, 128 less, and so do their zero points.
-std::vector<std::int8_t> int8_weights(
-        const layer_problem &p, const constant &w, std::vector<std::int32_t> &zero_points) {
-    std::vector<std::int8_t> weights(static_cast<std::size_t>(*volume(w.shape)));
-    if (!weights.empty()) std::memcpy(weights.data(), w.data, weights.size());
-    if (w.type == onnx::type::uint8) {
-        if (zero_points.empty()) zero_points = {0};
-        for (auto &value : zero_points)
-            value -= 128;
-        for (auto &value : weights)
-            value = static_cast<std::int8_t>(static_cast<std::uint8_t>(value) ^ 0x80);
-    }
-    if (p.is_convolution) return weights;
-    std::vector<std::int8_t> transposed;
-    transposed.reserve(weights.size());
-    for (std::size_t column = 0, columns = static_cast<std::size_t>(w.shape[1]); column < columns; ++column)
-        for (auto i = column; i < weights.size(); i += columns)
-            transposed.push_back(weights[i]);
-    return transposed;
+[[noreturn]] void refuse(const layer_description &d, dnnl_status_t status, const Parts &...parts) {
+    throw error(status, concat(d.label, ": ", parts...));
 }
 
 /// Elements of y and of x with its padding can be counted, and are fewer than any machine holds.
@@ -63,65 +34,70 @@ void check_sizes(const layers::integer_convolution &c) {
 
 } // namespace
 
-layer_problem problem_of(const graph &g, const layer_match &m) {
-    const auto &n = g.nodes[m.product];
-    layer_problem p;
-    p.label = concat("node '", n.name, "' (", n.op_type, ")");
-    p.is_convolution = n.is("ConvInteger");
-    p.quantizes_x = m.quantize != none;
-    p.x_is_signed = g.input(n, 0).type == onnx::type::int8;
-    p.has_x_zero_point = m.x_zero_point != none;
-    p.to_float = m.to_float;
-    p.has_x_scale = m.x_scale != none;
-    p.steps = m.steps;
-
-    using integers = std::vector<std::int64_t>;
-    p.window.auto_pad = n.get("auto_pad", std::string("NOTSET"));
-    p.window.dilations = n.get("dilations", integers {});
-    p.window.kernel_shape = n.get("kernel_shape", integers {});
-    p.window.pads = n.get("pads", integers {});
-    p.window.strides = n.get("strides", integers {});
-
-    const auto &w = *g.input(n, 1).known;
-    p.weights_shape = w.shape;
-    auto &c = p.convolution;
-    c.x_is_signed = !p.quantizes_x && p.x_is_signed;
-    c.x_has_zero_point = p.has_x_zero_point;
-    if (p.is_convolution) {
-        c.groups = n.get("group", std::int64_t {1});
-        c.filters = w.shape[0];
+layer_problem::layer_problem(layer_description given, const std::byte *weights)
+    : description_(std::move(given)) {
+    const auto &d = description_;
+    const auto &w = d.weights_shape;
+    auto &c = convolution_;
+    c.x_is_signed = !d.quantizes_x && d.x_is_signed;
+    c.x_has_zero_point = d.has_x_zero_point;
+    c.groups = d.groups;
+    c.w_zero_points = d.w_zero_points;
+    if (d.is_convolution) {
+        c.filters = w[0];
         if (c.groups < 1 || c.filters % c.groups != 0)
-            refuse(p, dnnl_invalid_shape, "group: expected a divisor of the ", c.filters, " filters, given ", c.groups);
-        c.channels = w.shape[1] * c.groups;
-        c.window.kernel.assign(w.shape.begin() + 2, w.shape.end());
-        c.window.dilations = p.window.dilations;
+            refuse(d, dnnl_invalid_shape, "group: expected a divisor of the ", c.filters, " filters, given ", c.groups);
+        c.channels = w[1] * c.groups;
+        c.window.kernel.assign(w.begin() + 2, w.end());
+        c.window.dilations = d.window.dilations;
+        if (volume(c.window.kernel) == 0)
+            refuse(d, dnnl_invalid_shape, "w: expected a window of at least one tap, given shape ", to_string(w));
     } else {
-        c.groups = 1;
-        c.channels = w.shape[0];
-        c.filters = w.shape[1];
+        c.channels = w[0];
+        c.filters = w[1];
         c.window.kernel = {1};
     }
-    if (n.has(3)) c.w_zero_points = integers_of(*g.input(n, 3).known);
-    if (n.has(3) && c.w_zero_points.size() != 1 && std::ssize(c.w_zero_points) != c.filters)
-        refuse(p, dnnl_invalid_shape, "w_zero_point: expected one value, or one for each of ", c.filters,
+    if (c.w_zero_points.size() > 1 && std::ssize(c.w_zero_points) != c.filters)
+        refuse(d, dnnl_invalid_shape, "w_zero_point: expected one value, or one for each of ", c.filters,
                 " channels, given ", c.w_zero_points.size());
-    p.packed = layers::pack_convolution(c, int8_weights(p, w, c.w_zero_points).data());
-    return p;
+    packed_ = layers::pack_convolution(c, int8_weights(weights).data());
+}
+
+/// Filters, channels, kernel. Those of uint8 become int8, 128 less, and so do their zero points.
+std::vector<std::int8_t> layer_problem::int8_weights(const std::byte *given) {
+    const auto &d = description_;
+    std::vector<std::int8_t> weights(static_cast<std::size_t>(*volume(d.weights_shape)));
+    if (!weights.empty()) std::memcpy(weights.data(), given, weights.size());
+    if (d.weights_type == onnx::type::uint8) {
+        auto &zero_points = convolution_.w_zero_points;
+        if (zero_points.empty()) zero_points = {0};
+        for (auto &value : zero_points)
+            value -= 128;
+        for (auto &value : weights)
+            value = static_cast<std::int8_t>(static_cast<std::uint8_t>(value) ^ 0x80);
+    }
+    if (d.is_convolution) return weights;
+    std::vector<std::int8_t> transposed;
+    transposed.reserve(weights.size());
+    for (std::size_t column = 0, columns = static_cast<std::size_t>(d.weights_shape[1]); column < columns; ++column)
+        for (auto i = column; i < weights.size(); i += columns)
+            transposed.push_back(weights[i]);
+    return transposed;
 }
 
 layer::layer(const layer_problem &p, const dims &x)
-    : p_(p)
+    : d_(p.description())
     , x_(x)
     , extremes_(onnx::extremes_function_for(best_isa()))
     , steps_(layers::float_steps_function_for(best_isa())) {
     try {
-        const auto c = p.is_convolution ? plan_convolution() : plan_product();
+        const auto c = d_.is_convolution ? plan_convolution(p.convolution()) : plan_product(p.convolution());
         if (images_ * positions_ * channels_ == 0) return;
-        sums_ = p.packed(c);
+        sums_ = p.packed()(c);
     } catch (const dnnl::error &e) {
-        refuse(p, e.status, e.message);
+        refuse(d_, e.status, e.message);
     }
-    if (p.quantizes_x) {
+    if (d_.quantizes_x) {
         quantization q;
         q.src = {data_type::f32, x, {}};
         q.dst = {data_type::u8, x, {}};
@@ -140,8 +116,8 @@ layer::layer(const layer_problem &p, const dims &x)
     }
 }
 
-layers::integer_convolution layer::plan_product() {
-    auto c = p_.convolution;
+layers::integer_convolution layer::plan_product(const layers::integer_convolution &problem) {
+    auto c = problem;
     if (x_.empty() || x_.back() != c.channels)
         throw error(dnnl_invalid_shape,
                 concat("A: expected ", c.channels, " columns, as many as B has rows, given shape ", to_string(x_)));
@@ -154,9 +130,9 @@ layers::integer_convolution layer::plan_product() {
     return c;
 }
 
-layers::integer_convolution layer::plan_convolution() {
-    const auto &w = p_.weights_shape;
-    auto c = p_.convolution;
+layers::integer_convolution layer::plan_convolution(const layers::integer_convolution &problem) {
+    const auto &w = d_.weights_shape;
+    auto c = problem;
     if (x_.size() != w.size())
         throw error(dnnl_invalid_shape,
                 concat("x: expected rank ", w.size(), ", that of the weights, given shape ", to_string(x_)));
@@ -166,7 +142,7 @@ layers::integer_convolution layer::plan_convolution() {
                         to_string(w), ", given shape ", to_string(x_)));
     const dims spatial(x_.begin() + 2, x_.end());
     c.batch = images_ = x_[0];
-    c.window = layers::make_window(p_.window, spatial, c.window.kernel);
+    c.window = layers::make_window(d_.window, spatial, c.window.kernel);
     check_sizes(c);
     channels_ = c.filters;
     positions_ = *volume(c.window.y);
@@ -179,11 +155,11 @@ layers::integer_convolution layer::plan_convolution() {
 
 std::unique_ptr<layer::workspace> layer::make_workspace() const {
     auto w = std::make_unique<workspace>();
-    if (p_.quantizes_x || permutes_) w->x.resize(static_cast<std::size_t>(*volume(x_)));
-    for (const auto &s : p_.steps)
+    if (d_.quantizes_x || permutes_) w->x.resize(static_cast<std::size_t>(*volume(x_)));
+    for (const auto &s : d_.steps)
         w->steps.push_back({s.what, s.a, s.b});
-    if (p_.has_x_scale) {
-        w->factors.resize(p_.steps.front().a.size());
+    if (d_.has_x_scale) {
+        w->factors.resize(d_.steps.front().a.size());
         w->steps.front().a = w->factors;
     }
     return w;
@@ -194,7 +170,7 @@ void layer::run(const void *x, std::int32_t x_zero_point, float x_scale, void *y
     auto w = idle_.take([this] { return make_workspace(); });
     auto *const bytes = w->x.data();
     const void *from = x;
-    if (p_.quantizes_x) {
+    if (d_.quantizes_x) {
         const auto [scale, zero_point] =
                 onnx::compute_parameters(onnx::find_extremes(extremes_, static_cast<const float *>(x), *volume(x_), 0));
         arguments args;
@@ -204,17 +180,17 @@ void layer::run(const void *x, std::int32_t x_zero_point, float x_scale, void *y
         args.dst = bytes;
         quantize_.run(args);
         x_scale = scale;
-        x_zero_point = p_.has_x_zero_point ? zero_point : 0; // a product need not take it
+        x_zero_point = d_.has_x_zero_point ? zero_point : 0; // a product need not take it
         from = bytes;
     } else if (permutes_) {
         to_channels_last_.run(x, bytes);
         from = bytes;
     }
     const auto bias = layers::zero_point_bias(sums_->weight_sums(), x_zero_point);
-    if (p_.has_x_scale)
+    if (d_.has_x_scale)
         parallel::for_each_part(1, 1, [&](parallel::range) { // under float_control
             std::ranges::transform(
-                    p_.steps.front().a, w->factors.begin(), [=](float factor) { return x_scale * factor; });
+                    d_.steps.front().a, w->factors.begin(), [=](float factor) { return x_scale * factor; });
         });
     sums_->run_blocks(from, x_zero_point, [&](parallel::range positions, const std::int32_t *sums) {
         compute_steps(*w, sums, positions, bias, static_cast<float *>(y));
@@ -227,8 +203,8 @@ void layer::compute_steps(const workspace &w, const std::int32_t *sums, parallel
     for (auto begin = positions.begin; begin < positions.end;) { // image by image
         const auto image = begin / positions_, end = std::min(positions.end, (image + 1) * positions_);
         layers::float_steps_call call {sums + (begin - positions.begin) * channels_, channels_,
-                bias.empty() ? nullptr : bias.data(), w.steps, y + begin * channels_, channels_, 1, p_.to_float};
-        if (p_.is_convolution) {
+                bias.empty() ? nullptr : bias.data(), w.steps, y + begin * channels_, channels_, 1, d_.to_float};
+        if (d_.is_convolution) {
             call.y = y + image * positions_ * channels_ + (begin - image * positions_);
             call.position_stride = 1;
             call.channel_stride = positions_;
@@ -238,4 +214,4 @@ void layer::compute_steps(const workspace &w, const std::int32_t *sums, parallel
     }
 }
 
-} // namespace dynquant::onnxruntime_ep
+} // namespace dynquant::onnx_layers
