@@ -97,8 +97,8 @@ def _python(library: str, names: Iterable[str], op: str = Q) -> Callable[[Pass],
     """The least ratio of a library's time to dynquant's."""
 
     def ratio(p: Pass, name: str) -> float | None:
-        row, theirs = p.row("perf_7_peers", name, op=op, **STRICT), p.python.get((library, name, op, 1))
-        return Named.of(theirs / row.time, name) if row and theirs else None
+        row, time = p.row("perf_7_peers", name, op=op, **STRICT), p.python.get((library, name, op, 1))
+        return Named.of(time / row.time, name) if row and time else None
 
     return lambda p: _worst(ratio(p, name) for name in names)
 
@@ -217,9 +217,9 @@ def lines(isa: str) -> list[Line]:
         *_shapes(4, "perf_4_dequantize", D),
         Line(5, "execute 256 elements through the graph", "ns", _nanoseconds("256", "graph"), less_is_better=True),
         Line(5, "run 256 elements through the direct API", "ns", _nanoseconds("256", "direct"), less_is_better=True),
-        Line(5, "XNNPACK's time for 256 elements, against the direct API", "times ours",
+        Line(5, "XNNPACK's time for 256 elements, against the direct API", "times dynquant's time",
              _ratio("perf_5_small", "256", "xnnpack", **direct)),
-        Line(5, "oneDNN Graph's time for 256 elements", "times ours",
+        Line(5, "oneDNN Graph's time for 256 elements", "times dynquant's time",
              _ratio("perf_5_small", "256", "onednn_graph", **graph)),
         Line(5, "build and compile a graph of one op", "us",
              lambda p: row.compile_ms * 1e3 if (row := p.row("perf_5_small", "256", **graph)) else None, less_is_better=True),
@@ -231,22 +231,22 @@ def lines(isa: str) -> list[Line]:
                 Line(6, f"{what}: efficiency of all threads, 1 to 4 Mi elements", "of linear", _efficiency(op)),
             )
         ),
-        Line(7, "oneDNN Graph, 64 Ki elements", "times our time", _ratio("perf_7_peers", "64Ki", "onednn_graph", **strict)),
-        Line(7, "oneDNN Graph, 65,537 elements (a prime)", "times our time",
+        Line(7, "oneDNN Graph, 64 Ki elements", "times dynquant's time", _ratio("perf_7_peers", "64Ki", "onednn_graph", **strict)),
+        Line(7, "oneDNN Graph, 65,537 elements (a prime)", "times dynquant's time",
              _ratio("perf_7_peers", "65537", "onednn_graph", **strict)),
-        Line(7, "oneDNN Graph, 1,000,003 elements (a prime)", "times our time",
+        Line(7, "oneDNN Graph, 1,000,003 elements (a prime)", "times dynquant's time",
              _ratio("perf_7_peers", "1000003", "onednn_graph", **strict)),
-        Line(7, "ONNX Runtime where it is good: the closest", "times our time",
+        Line(7, "ONNX Runtime where it is good: the closest", "times dynquant's time",
              _python("onnxruntime", ["64Ki", "1Mi", "8x64x56x56"])),
-        Line(7, "ONNX Runtime, dequantize: the closest", "times our time", _python("onnxruntime", ["64Ki", "1Mi"], D)),
-        Line(7, "ONNX Runtime, 512x768 channels last", "times our time", _python("onnxruntime", ["512x768"])),
-        Line(7, "XNNPACK, 64 Ki elements, fpmath mode any", "times our time",
+        Line(7, "ONNX Runtime, dequantize: the closest", "times dynquant's time", _python("onnxruntime", ["64Ki", "1Mi"], D)),
+        Line(7, "ONNX Runtime, 512x768 channels last", "times dynquant's time", _python("onnxruntime", ["512x768"])),
+        Line(7, "XNNPACK, 64 Ki elements, fpmath mode any", "times dynquant's time",
              _ratio("perf_7_peers", "64Ki", "xnnpack", **approximate)),
-        Line(7, "XNNPACK, 1 Mi elements, fpmath mode any", "times our time",
+        Line(7, "XNNPACK, 1 Mi elements, fpmath mode any", "times dynquant's time",
              _ratio("perf_7_peers", "1Mi", "xnnpack", **approximate)),
-        Line(7, "XNNPACK, 64 Ki elements, strict", "times our time", _ratio("perf_7_peers", "64Ki", "xnnpack", **strict)),
+        Line(7, "XNNPACK, 64 Ki elements, strict", "times dynquant's time", _ratio("perf_7_peers", "64Ki", "xnnpack", **strict)),
         *(
-            Line(7, f"pi-quant, {what} {size} elements", "times our time", _python("piquant", [name], op))
+            Line(7, f"pi-quant, {what} {size} elements", "times dynquant's time", _python("piquant", [name], op))
             for op, what in ((Q, "quantize"), (D, "dequantize"))
             for name, size in (("1Mi", "1 Mi"), ("64Mi", "64 Mi"))
         ),

@@ -2,6 +2,7 @@
 
 import pathlib
 import re
+import textwrap
 
 from reporting.page import table
 
@@ -72,15 +73,15 @@ def write(path: pathlib.Path, ms: list[Measurements], notes: dict[int, str]) -> 
     text = [
         "# Performance",
         "",
-        "Written by `scripts/report`, which measures the same on your machine. What is compared takes turns in one run, but",
-        "for libraries that are called from Python. A figure is the median of the passes, each of which takes medians. The",
-        "*limit* is the same loads, stores, task split, prefetch and streaming without arithmetic. Where the worst of many",
-        "cases decides, its name in [benchdnn_inputs](../benchdnn_inputs) follows in brackets.",
+        "Written by `scripts/report`, which measures the same on your machine. Libraries that are compared run in turns in",
+        "one process, except those for Python. A figure is the median of the passes, each of which takes medians. The *limit*",
+        "is the same loads, stores, task split, prefetch and streaming without arithmetic. Where the worst of many cases",
+        "decides, its name in [benchdnn_inputs](../benchdnn_inputs) follows in brackets.",
         "",
         "A *floor* guards against slow-downs: what that processor reached, less a tenth. A figure beyond its floor is bold.",
-        "A processor that is not listed has no floors; [floors.json](../tools/report/floors.json) has them, and",
-        "`scripts/report --update-floors` writes those of the machine that it runs on.",
-        *([f"There are floors, but no figures of today's code, for: {'; '.join(others)}."] if others else []),
+        "[floors.json](../tools/report/floors.json) has the floors of each processor; `scripts/report --update-floors` writes",
+        "those of the machine that it runs on.",
+        *textwrap.wrap(f"Processors with floors and without figures here: {'; '.join(others)}." if others else "", 120),
         "",
         *table(["", *(f"{m.processor}, {m.date}" for m in ms)], [
             ["floors that hold", *(f"{sum(floor_verdicts(m, known))} of {len(floor_verdicts(m, known))}" for m in ms)],
