@@ -9,8 +9,8 @@ from onnx_speed.page import tables
 from onnx_speed.result import Result
 
 
-def result(theirs, ours, key="QuantizeLinear: uint8", threads=1, peer="ONNX Runtime", goal=None):
-    return Result(key, threads, 1000, 5000.0, peer, goal, ours, theirs)
+def result(peer_seconds, dynquant_seconds, key="QuantizeLinear: uint8", threads=1, peer="ONNX Runtime", goal=None):
+    return Result(key, threads, 1000, 5000.0, peer, goal, dynquant_seconds, peer_seconds)
 
 
 def row(r):
@@ -48,7 +48,7 @@ class Options(unittest.TestCase):
 class Tables(unittest.TestCase):
     def test_a_ratio_is_the_median_of_those_of_the_rounds(self):
         # Rounds: 2, 8 and 3 times as fast; the median of their times is 3 us.
-        r = result(theirs=[2e-6, 8e-6, 3e-6], ours=[1e-6, 1e-6, 1e-6])
+        r = result(peer_seconds=[2e-6, 8e-6, 3e-6], dynquant_seconds=[1e-6, 1e-6, 1e-6])
         self.assertEqual(row(r)[1:5], ["0.33", "1.00", "5.00", "3.0 (2.0 to 8.0)"])
 
     def test_goals(self):

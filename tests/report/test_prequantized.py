@@ -38,11 +38,11 @@ class Accuracies(unittest.TestCase):
 class Speeds(unittest.TestCase):
     def test_a_ratio_is_the_median_of_those_of_the_rounds(self):
         # Rounds: 2, 8 and 3 times as fast; the median of their times is 300 us.
-        t = Timing("MLP", 1, 1.5, ours=[1e-4, 1e-4, 1e-4], theirs=[2e-4, 8e-4, 3e-4])
+        t = Timing("MLP", 1, 1.5, dynquant_seconds=[1e-4, 1e-4, 1e-4], peer_seconds=[2e-4, 8e-4, 3e-4])
         self.assertEqual(cells(page.speeds([t])), ["MLP", "300", "100", "", "3.0 (2.0 to 8.0)", "1.5, met", ""])
 
     def test_goals_and_the_limit(self):
-        t = Timing("requantize", 1, 3, ours=[1e-5], theirs=[2e-5], limit=[9e-6])
+        t = Timing("requantize", 1, 3, dynquant_seconds=[1e-5], peer_seconds=[2e-5], limit=[9e-6])
         self.assertEqual(cells(page.speeds([t]))[1:], ["20.0", "10.0", "9.0", "2.0 (2.0 to 2.0)", "3, **missed**", "0.90"])
 
     def test_one_table_for_each_number_of_threads(self):

@@ -32,10 +32,10 @@ def main() -> int:
         wheels = pathlib.Path(__file__).resolve().parents[2] / ".deps/networks"
         print(networks.compare(wheels, str(given.library), str(given.provider), given.threads, given.rounds, given.milliseconds / 1e3, given.only))
         return 0
-    ours = Peer("dynquant", str(given.library), standard=True)
-    theirs = Peer("ONNX Runtime")
+    dynquant = Peer("dynquant", str(given.library), standard=True)
+    onnxruntime = Peer("ONNX Runtime")
     quark = Peer("Quark", str(given.quark)) if given.quark.exists() else None
-    cases = [(case, quark if case.domain == QUARK else theirs) for case in all_cases() if given.only in case.key]
+    cases = [(case, quark if case.domain == QUARK else onnxruntime) for case in all_cases() if given.only in case.key]
     cases = [(case, peer) for case, peer in cases if peer]
     if not cases:
         options.error(f"argument --only: expected a part of the name of a node that is measured, given '{given.only}'")
@@ -43,7 +43,7 @@ def main() -> int:
     for threads in given.threads:
         for case, peer in cases:
             print(f"compare-onnxruntime: {case.key}, threads {threads}", file=sys.stderr, flush=True)
-            r = measure(case, threads, ours, peer, given.rounds, given.milliseconds / 1e3)
+            r = measure(case, threads, dynquant, peer, given.rounds, given.milliseconds / 1e3)
             if r.refusal:
                 print(f"  {peer.name}: {r.refusal}", file=sys.stderr)
             results[r.key, r.threads] = r

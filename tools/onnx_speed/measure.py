@@ -22,8 +22,8 @@ def measure(case: Case, threads: int, dynquant: Peer, peer: Peer, rounds: int, s
     for _ in range(rounds):
         if not result.refusal:
             try:
-                result.theirs.append(_median(case, peer, threads, x, seconds))
+                result.peer_seconds.append(_median(case, peer, threads, x, seconds))
             except Exception as error:  # the only base of ONNX Runtime's exceptions
                 result.refusal = str(error).partition("\n")[0]
-        result.ours.append(_median(case, dynquant, threads, x, seconds))
+        result.dynquant_seconds.append(_median(case, dynquant, threads, x, seconds))
     return result

@@ -6,12 +6,12 @@ from .result import Result
 
 
 def _ratio(r: Result) -> str:
-    return ratio(r.ratio() or 0, r.ratios) if r.theirs else "not offered"
+    return ratio(r.ratio() or 0, r.ratios) if r.peer_seconds else "not offered"
 
 
 def _nodes(rows: list[Result], peer: str, threads: int) -> list[str]:
-    header = [f"{threads_label(threads)}, Gelem/s", peer, "dynquant", "GB/s", "times as fast (least to most)", "asked for"]
-    return table(header, [[r.key, number(r.theirs_gelems()), number(r.ours_gelems()), number(r.gigabytes_per_second()), _ratio(r),
+    header = [f"{threads_label(threads)}, Gelem/s", peer, "dynquant", "GB/s", "times as fast (least to most)", "goal"]
+    return table(header, [[r.key, number(r.peer_gelems()), number(r.dynquant_gelems()), number(r.gigabytes_per_second()), _ratio(r),
                            goal(r.goal, r.ratio())] for r in rows])  # fmt: skip
 
 
@@ -20,7 +20,7 @@ def _chains(rows: list[Result], peer: str, threads: int) -> list[str]:
         return "-" if seconds is None else f"{seconds * 1e9:.0f}"
 
     header = [f"{threads_label(threads)}, ns a node of a chain", peer, "dynquant"]
-    return table(header, [[r.key, nanoseconds(r.theirs_per_node()), nanoseconds(r.ours_per_node())] for r in rows])
+    return table(header, [[r.key, nanoseconds(r.peer_per_node()), nanoseconds(r.dynquant_per_node())] for r in rows])
 
 
 def tables(results: list[Result]) -> str:

@@ -6,8 +6,8 @@ import statistics
 
 @dataclasses.dataclass
 class Result:
-    """ours, theirs: the median of each round, in seconds; of a chain for all nodes together. theirs is empty if the
-    peer does not support the node; refusal is the reason."""
+    """dynquant_seconds, peer_seconds: the median of each round; of a chain for all nodes together. peer_seconds is empty
+    if the peer does not support the node; refusal is the reason."""
 
     key: str
     threads: int
@@ -15,29 +15,29 @@ class Result:
     bytes: float
     peer: str
     goal: float | None
-    ours: list[float]
-    theirs: list[float]
+    dynquant_seconds: list[float]
+    peer_seconds: list[float]
     refusal: str = ""
     nodes: int = 1
 
     @property
     def ratios(self) -> list[float]:
-        return [theirs / ours for theirs, ours in zip(self.theirs, self.ours)]
+        return [peer / dynquant for peer, dynquant in zip(self.peer_seconds, self.dynquant_seconds)]
 
-    def ours_gelems(self) -> float:
-        return self.elements / statistics.median(self.ours) / 1e9
+    def dynquant_gelems(self) -> float:
+        return self.elements / statistics.median(self.dynquant_seconds) / 1e9
 
-    def theirs_gelems(self) -> float | None:
-        return self.elements / statistics.median(self.theirs) / 1e9 if self.theirs else None
+    def peer_gelems(self) -> float | None:
+        return self.elements / statistics.median(self.peer_seconds) / 1e9 if self.peer_seconds else None
 
-    def ours_per_node(self) -> float:
-        return statistics.median(self.ours) / self.nodes
+    def dynquant_per_node(self) -> float:
+        return statistics.median(self.dynquant_seconds) / self.nodes
 
-    def theirs_per_node(self) -> float | None:
-        return statistics.median(self.theirs) / self.nodes if self.theirs else None
+    def peer_per_node(self) -> float | None:
+        return statistics.median(self.peer_seconds) / self.nodes if self.peer_seconds else None
 
     def gigabytes_per_second(self) -> float:
-        return self.bytes / statistics.median(self.ours) / 1e9
+        return self.bytes / statistics.median(self.dynquant_seconds) / 1e9
 
     def ratio(self) -> float | None:
-        return statistics.median(self.ratios) if self.theirs else None
+        return statistics.median(self.ratios) if self.peer_seconds else None

@@ -36,12 +36,12 @@ def _microseconds(seconds: list[float]) -> str:
 def speeds(timings: list[Timing]) -> str:
     lines: list[str] = []
     for threads in dict.fromkeys(t.threads for t in timings):
-        header = [f"{threads_label(threads)}, us", "ONNX Runtime", "dynquant", "limit", "times as fast (least to most)", "asked for", "of the limit"]
+        header = [f"{threads_label(threads)}, us", "ONNX Runtime", "dynquant", "limit", "times as fast (least to most)", "goal", "of the limit"]
         rows = []
         for t in timings:
             if t.threads == threads:
                 of_limit = t.of_limit()
-                rows.append([t.name, _microseconds(t.theirs), _microseconds(t.ours), _microseconds(t.limit), ratio(t.ratio(), t.ratios),
+                rows.append([t.name, _microseconds(t.peer_seconds), _microseconds(t.dynquant_seconds), _microseconds(t.limit), ratio(t.ratio(), t.ratios),
                              goal(t.goal, t.ratio()), "" if of_limit is None else f"{of_limit:.2f}"])  # fmt: skip
         lines += table(header, rows)
     return "\n".join(lines)

@@ -60,17 +60,17 @@ class Timing:
     name: str
     threads: int
     goal: float
-    ours: list[float] = dataclasses.field(default_factory=list)
-    theirs: list[float] = dataclasses.field(default_factory=list)
+    dynquant_seconds: list[float] = dataclasses.field(default_factory=list)
+    peer_seconds: list[float] = dataclasses.field(default_factory=list)
     limit: list[float] = dataclasses.field(default_factory=list)
 
     @property
     def ratios(self) -> list[float]:
-        return [theirs / ours for theirs, ours in zip(self.theirs, self.ours)]
+        return [peer / dynquant for peer, dynquant in zip(self.peer_seconds, self.dynquant_seconds)]
 
     def ratio(self) -> float:
         return statistics.median(self.ratios)
 
     def of_limit(self) -> float | None:
         """Speed as a fraction of the limit's."""
-        return statistics.median(limit / ours for limit, ours in zip(self.limit, self.ours)) if self.limit else None
+        return statistics.median(limit / dynquant for limit, dynquant in zip(self.limit, self.dynquant_seconds)) if self.limit else None

@@ -149,13 +149,13 @@ def measure(case: Case, threads: int, programs: Programs, rounds: int, seconds: 
         (expected,) = runtime.session(case.model, {"x": case.x}).values()
     for _ in range(rounds):
         peer = _OnnxRuntime(case, threads)
-        timing.theirs.append(peer.median(seconds))
+        timing.peer_seconds.append(peer.median(seconds))
         del peer
         if case.is_rescaling:
-            ours, limit = _requantize(case, threads, programs.dqbench, seconds)
+            own, limit = _requantize(case, threads, programs.dqbench, seconds)
         else:
-            ours, limit = _model(case, threads, programs.dqmodel, max(5, round(seconds / timing.theirs[-1])), expected)
-        timing.ours.append(ours)
+            own, limit = _model(case, threads, programs.dqmodel, max(5, round(seconds / timing.peer_seconds[-1])), expected)
+        timing.dynquant_seconds.append(own)
         if case.is_rescaling or case.has_many_weights:
             timing.limit.append(limit)
     return timing
