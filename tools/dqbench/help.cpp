@@ -15,7 +15,7 @@ usage: dqbench [OPTION | PROBLEM]...
 An option holds for the problems after it. Where it takes a list (a,b,c), each problem is run with each
 value, and lists of several options multiply. A problem is the dims of the tensors with an optional name,
 8x64x56x56 or 8x64x56x56n"conv1"; a tensor of rank 0 is `scalar`; dims of 0 are legal. Where the values
-of an option are words, the first is the default; for --mode it is C.
+of an option are words, the first is the default; --mode's default is C.
 
   dqbench --qtype=per_tensor,per_channel 8x64x56x56
   dqbench --mode=P --peer=onednn_graph --dt=f32:f32:s8:u8 1x256x56x56
