@@ -34,12 +34,12 @@ void take_one_value(CLI::Option *option) {
 
 void add_inspect(CLI::App &app, action &chosen) {
     auto *command = app.add_subcommand("inspect",
-            "Shows a model's layers: patterns, shapes, types, rescalings, what is computed at once and what is not");
+            "Prints a model's stages: patterns, nodes, types, shapes, rescalings, and why nodes are not fused");
     auto given = std::make_shared<inspect_arguments>();
     command->add_option("FILE", given->file, "An ONNX model")->required();
     take_one_value(command->add_option(
-            "--shape", given->shapes, "The shape of an input that the model leaves open: name=1,28,28"));
-    command->add_flag("--json", given->json, "As JSON");
+            "--shape", given->shapes, "name=1,28,28: the shape of an input, if the model does not fix it"));
+    command->add_flag("--json", given->json, "Prints JSON");
     command->callback([given, &chosen] { chosen = {[given] { return inspect(*given); }, given->file}; });
 }
 
@@ -48,23 +48,22 @@ void add_run(CLI::App &app, action &chosen) {
     auto given = std::make_shared<run_arguments>();
     command->add_option("FILE", given->file, "An ONNX model")->required();
     take_one_value(command->add_option("--input", given->inputs,
-            "name=x.npy, once for each input; x.npy will do for a model of one. Its shape fills in what the model "
-            "leaves open"));
-    take_one_value(command->add_option("--shape", given->shapes,
-            "The shape of an input that the model leaves open, when it is not that of the file: name=1,28,28"));
+            "name=x.npy, once for each input; x.npy for a model of one input. Its shape gives the extents that the "
+            "model does not fix"));
+    take_one_value(command->add_option(
+            "--shape", given->shapes, "name=1,28,28: states the shape of an input; the file's shape must equal it"));
     command->add_option("--output", given->output, "Folder for the results, NAME.npy each. Default: the current one");
     command->add_option("--compare", given->compare,
-                   "reference: also node by node, to the bit. integer: with rescalings as a multiplication of integers "
-                   "and a right "
-                   "shift that rounds half to even; differences by layer")
+                   "reference: also runs node by node and compares every bit. integer: compares each layer with its "
+                   "sums multiplied by an integer and shifted right, rounded half to even")
             ->check(CLI::IsMember({"reference", "integer"}));
-    command->add_option("--threads", given->threads, "No more threads than this. Default: 0, as many as there are")
+    command->add_option("--threads", given->threads, "At most this many threads. Default: 0, all")
             ->check(CLI::Range(0, 65536));
     command->add_option("--repeat", given->repeat,
-                   "Run so many times more and print the median time, and that of reading the file's bytes from memory")
+                   "Runs N more times; prints the median time, the least, and the time of reading the file's bytes")
             ->check(CLI::Range(0, 1'000'000'000));
     command->add_flag_callback(
-            "--no-fuse", [given] { given->fuse = false; }, "Node by node");
+            "--no-fuse", [given] { given->fuse = false; }, "Computes node by node");
     command->callback([given, &chosen] { chosen = {[given] { return run(*given); }, given->file}; });
 }
 
@@ -83,7 +82,7 @@ void add_codify(CLI::App &app, action &chosen) {
     command->add_option("FILE", given->file, "An ONNX model of float32")->required();
     take_one_value(command->add_option("--calibration", given->calibration,
                                   "x.npy, or name=x.npy once for each input: samples along the first axis. The largest "
-                                  "magnitudes give the scales; of what is 0 throughout the scale is 1")
+                                  "magnitudes give the scales; the scale of values that are all 0 is 1")
                            ->required());
     command->add_option("--rescale", given->rescale, "One Mul, or Quant_scale and Quant_shift. Default: 2mul")
             ->check(CLI::IsMember({"1mul", "2mul"}));
@@ -121,10 +120,10 @@ std::string problem(const CLI::App &app, int argc, const char *const *argv, cons
 
 exit_status main(int argc, const char *const *argv) {
     action chosen;
-    CLI::App app("Pre-quantized models in standard ONNX: made from float models, looked at, and run to the last bit.");
+    CLI::App app("Makes, inspects and runs pre-quantized models in standard ONNX.");
     app.require_subcommand(1);
-    app.footer("Exit status: 0 where all is well, 1 where the model or a file is wrong or results differ from the "
-               "reference, 2 where the command line is wrong.");
+    app.footer("Exit status: 0 for success; 1 for a wrong model, file or value, or results that differ from the "
+               "reference; 2 for a wrong command line.");
     app.set_version_flag("--version",
             dynquant::concat(
                     "dqmodel ", DYNQUANT_VERSION_MAJOR, ".", DYNQUANT_VERSION_MINOR, ".", DYNQUANT_VERSION_PATCH));

@@ -381,7 +381,7 @@ class Usage(Program):
             self.assertIn(command, self.prints("--help"))
             told = self.prints(command, "--help")
             self.assertIn("--help", told)
-            self.assertIn("Exit status: 0 where all is well", told)
+            self.assertIn("Exit status: 0 for success", told)
             self.assertNotIn("{false}", told)
             self.assertNotIn("[FILE]", told)
 
