@@ -5,8 +5,8 @@
 namespace dynquant::graph::core {
 
 dnnl_graph_logical_tensor_t query_logical_tensor(const compiled_partition_record &c, size_t id) {
-    if (c.ours) {
-        const auto *port = find_port(*c.ours, id);
+    if (c.by_dynquant) {
+        const auto *port = find_port(*c.by_dynquant, id);
         return port ? *port : no_logical_tensor();
     }
     auto t = no_logical_tensor();
@@ -17,7 +17,7 @@ dnnl_graph_logical_tensor_t query_logical_tensor(const compiled_partition_record
 
 size_t get_inplace_ports(const compiled_partition_record &c, const dnnl_graph_inplace_pair_t *&pairs) {
     size_t count = 0;
-    if (!c.ours)
+    if (!c.by_dynquant)
         require_success(onednn().compiled_partition_get_inplace_ports(c.by_onednn.get(), &count, &pairs), c.label,
                 "tell the in-place ports of");
     return count;
@@ -26,18 +26,18 @@ size_t get_inplace_ports(const compiled_partition_record &c, const dnnl_graph_in
 dnnl_graph_logical_tensor_t get_scratchpad_logical_tensor(const compiled_partition_record &c) {
     auto none = no_scratchpad();
     const auto get = onednn().compiled_partition_get_scratchpad_logical_tensor;
-    if (!c.ours && get) require_success(get(c.by_onednn.get(), &none), c.label, "tell the scratchpad of");
+    if (!c.by_dynquant && get) require_success(get(c.by_onednn.get(), &none), c.label, "tell the scratchpad of");
     return none;
 }
 
 operation_info get_info(const compiled_partition_record &c) {
-    return c.ours ? c.ours->prepared.info() : operation_info {kernel_kind::onednn, "graph"};
+    return c.by_dynquant ? c.by_dynquant->prepared.info() : operation_info {kernel_kind::onednn, "graph"};
 }
 
 void execute(const compiled_partition_record &c, dnnl_stream_t stream, size_t input_count,
         const const_dnnl_graph_tensor_t *inputs, size_t output_count, const const_dnnl_graph_tensor_t *outputs,
         const_dnnl_graph_tensor_t scratchpad) {
-    if (c.ours) return execute(*c.ours, stream, {inputs, input_count}, {outputs, output_count});
+    if (c.by_dynquant) return execute(*c.by_dynquant, stream, {inputs, input_count}, {outputs, output_count});
     // oneDNN's parameters lack const, but it does not change the lists.
     auto *in = const_cast<const_dnnl_graph_tensor_t *>(inputs), *out = const_cast<const_dnnl_graph_tensor_t *>(outputs);
     const auto &f = onednn();

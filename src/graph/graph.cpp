@@ -11,7 +11,7 @@
 namespace dynquant::graph::core {
 namespace {
 
-bool is_ours(const op_record &op) {
+bool is_in_family(const op_record &op) {
     return find_schema(op.kind) != nullptr;
 }
 
@@ -27,7 +27,7 @@ std::vector<port> ports_of(const op_record &op) {
 
 /// Throws unless two ports with one logical tensor id can be one tensor.
 void check_same_tensor(const port &added, const port &present) {
-    if (!is_ours(*added.op) && !is_ours(*present.op)) return; // oneDNN checks them
+    if (!is_in_family(*added.op) && !is_in_family(*present.op)) return; // oneDNN checks them
     const auto id = added.described->id;
     const auto described_by = [&] { return concat(present.name, " of ", label(*present.op)); };
     if (added.is_output && present.op == added.op)
@@ -54,8 +54,8 @@ void check_connections(const graph_record &g, const std::vector<port> &added) {
 
 /// Adds to the oneDNN graph behind g.
 dnnl_status_t add_to_onednn(graph_record &g, const op_record &op) {
-    return is_ours(op) ? add_op_or_wildcard(g.by_onednn.get(), op)
-                       : onednn().add_op(g.by_onednn.get(), make_op(op).get());
+    return is_in_family(op) ? add_op_or_wildcard(g.by_onednn.get(), op)
+                            : onednn().add_op(g.by_onednn.get(), make_op(op).get());
 }
 
 /// Creates the oneDNN graph behind g and adds the ops of g.
@@ -86,7 +86,7 @@ void find_partitions_of_onednn(graph_record &g, dnnl_graph_partition_policy_t po
         auto described = describe_partition(std::move(partition), g.mode);
         if (described.ops.size() == 1) {
             const auto op = std::ranges::find(g.ops, described.ops.front(), [](const auto &o) { return o->id; });
-            if (op != g.ops.end() && is_ours(**op)) claim(described, *op);
+            if (op != g.ops.end() && is_in_family(**op)) claim(described, *op);
         }
         g.found.push_back(std::move(described));
     }
@@ -135,7 +135,7 @@ void get_fpmath_mode(const graph_record &g, dnnl_fpmath_mode_t &mode, bool &appl
 
 void add_op(graph_record &g, const op_record &op) {
     if (g.finalized) refuse(op, dnnl_invalid_graph, "expected a graph that is not finalized, given a finalized one");
-    if (is_ours(op)) check(op, stage::add_op);
+    if (is_in_family(op)) check(op, stage::add_op);
     const auto same_id = std::ranges::find(g.ops, op.id, [](const auto &present) { return present->id; });
     if (same_id != g.ops.end())
         refuse(op, dnnl_invalid_graph, "id: expected one that no other op of the graph has, given that of ",
@@ -143,7 +143,7 @@ void add_op(graph_record &g, const op_record &op) {
     const auto snapshot = std::make_shared<const op_record>(op);
     const auto ports = ports_of(*snapshot);
     check_connections(g, ports);
-    if (!g.by_onednn && !is_ours(op)) create_onednn_graph(g);
+    if (!g.by_onednn && !is_in_family(op)) create_onednn_graph(g);
     if (g.by_onednn) require_success(add_to_onednn(g, op), label(op), "add");
 
     g.ops.push_back(snapshot);

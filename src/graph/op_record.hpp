@@ -75,10 +75,10 @@ struct compiled_op {
     operation prepared;
 };
 
-/// Compiled either by dynquant (`ours`) or by oneDNN (`by_onednn`).
+/// Compiled either by dynquant (`by_dynquant`) or by oneDNN (`by_onednn`).
 struct compiled_partition_record {
     std::string label;
-    std::optional<compiled_op> ours;
+    std::optional<compiled_op> by_dynquant;
     onednn_compiled_partition by_onednn;
 };
 

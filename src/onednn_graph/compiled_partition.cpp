@@ -6,7 +6,7 @@ using namespace dynquant::onednn_graph;
 
 namespace {
 
-/// The handle to pass to oneDNN. Null for one of ours that oneDNN did not compile; oneDNN refuses it.
+/// The handle to pass to oneDNN. Null for a claimed op that oneDNN did not compile; oneDNN refuses null.
 const_dnnl_graph_compiled_partition_t onednn_handle(const_dnnl_graph_compiled_partition_t handle) {
     const auto *own = find_own(handle);
     return own ? own->by_onednn.get() : handle;
@@ -14,16 +14,16 @@ const_dnnl_graph_compiled_partition_t onednn_handle(const_dnnl_graph_compiled_pa
 
 const core::compiled_op *find_compiled_op(const_dnnl_graph_compiled_partition_t handle) {
     const auto *own = find_own(handle);
-    return own && own->ours ? &*own->ours : nullptr;
+    return own && own->by_dynquant ? &*own->by_dynquant : nullptr;
 }
 
 dnnl_status_t execute(const_dnnl_graph_compiled_partition_t compiled_partition, dnnl_stream_t stream, size_t num_inputs,
         const_dnnl_graph_tensor_t *inputs, size_t num_outputs, const_dnnl_graph_tensor_t *outputs,
         const_dnnl_graph_tensor_t scratchpad) {
     return guarded([&] {
-        if (const auto *ours = find_compiled_op(compiled_partition)) {
+        if (const auto *compiled = find_compiled_op(compiled_partition)) {
             if (!stream || !inputs || !outputs) return dnnl_invalid_arguments;
-            core::execute(*ours, stream, {inputs, num_inputs}, {outputs, num_outputs});
+            core::execute(*compiled, stream, {inputs, num_inputs}, {outputs, num_outputs});
             return dnnl_success;
         }
         const auto handle = onednn_handle(compiled_partition);
@@ -74,10 +74,10 @@ DNNL_API dnnl_status_t dnnl_graph_compiled_partition_execute_v2(
 dnnl_status_t dnnl_graph_compiled_partition_query_logical_tensor(
         const_dnnl_graph_compiled_partition_t compiled_partition, size_t tid, dnnl_graph_logical_tensor_t *lt) {
     return guarded([&] {
-        const auto *ours = find_compiled_op(compiled_partition);
-        if (!ours || !lt)
+        const auto *compiled = find_compiled_op(compiled_partition);
+        if (!compiled || !lt)
             return onednn().compiled_partition_query_logical_tensor(onednn_handle(compiled_partition), tid, lt);
-        const auto *port = core::find_port(*ours, tid);
+        const auto *port = core::find_port(*compiled, tid);
         *lt = port ? *port : core::no_logical_tensor();
         return dnnl_success;
     });

@@ -12,7 +12,7 @@ struct own_compiled_partition {
     static constexpr std::uint64_t own_magic = 0xd74a9a4d5eed0dd5;
 
     std::uint64_t magic = own_magic;
-    std::optional<core::compiled_op> ours = {};
+    std::optional<core::compiled_op> by_dynquant = {};
     core::onednn_compiled_partition by_onednn = {}; // set if compile fell back to oneDNN
 };
 

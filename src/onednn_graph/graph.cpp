@@ -22,11 +22,11 @@ dnnl_status_t add_to_onednn(graph_state &state, dnnl_graph_graph_t graph, dnnl_g
     return status;
 }
 
-dnnl_status_t add_ours(graph_state &state, dnnl_graph_graph_t graph, const op_record &op) {
+dnnl_status_t add_family_op(graph_state &state, dnnl_graph_graph_t graph, const op_record &op) {
     const auto status = core::add_op_or_wildcard(graph, op);
     if (status != dnnl_success) return status;
     state.ids.insert(op.id);
-    state.ours.emplace(op.id, std::make_shared<const op_record>(op)); // a copy: the program may change the op
+    state.family_ops.emplace(op.id, std::make_shared<const op_record>(op)); // a copy: the program may change the op
     return status;
 }
 
@@ -35,8 +35,8 @@ std::shared_ptr<const op_record> sole_op(const graph_state &state, dnnl_graph_pa
     size_t count = 0, id = 0;
     if (onednn().partition_get_op_num(partition, &count) != dnnl_success || count != 1) return nullptr;
     if (onednn().partition_get_ops(partition, 1, &id) != dnnl_success) return nullptr;
-    const auto found = state.ours.find(id);
-    return found == state.ours.end() ? nullptr : found->second;
+    const auto found = state.family_ops.find(id);
+    return found == state.family_ops.end() ? nullptr : found->second;
 }
 
 } // namespace
@@ -95,7 +95,7 @@ dnnl_status_t dnnl_graph_add_op(dnnl_graph_graph_t graph, dnnl_graph_op_t op) {
             report_fallback(e.message);
             return status;
         }
-        return add_ours(*state, graph, *record);
+        return add_family_op(*state, graph, *record);
     });
 }
 
@@ -105,7 +105,7 @@ dnnl_status_t dnnl_graph_graph_get_partitions(
         const auto status = onednn().graph_get_partitions(graph, num, partitions);
         const auto state = graphs().find(graph);
         size_t count = 0;
-        if (status != dnnl_success || !state || state->ours.empty()
+        if (status != dnnl_success || !state || state->family_ops.empty()
                 || onednn().graph_get_partition_num(graph, &count) != dnnl_success)
             return status;
         for (size_t i = 0; i < std::min(num, count); ++i) // oneDNN fills no more than count

@@ -24,7 +24,7 @@ std::vector<dnnl_graph_logical_tensor_t> copy(size_t count, const dnnl_graph_log
     return copies;
 }
 
-/// Compiles with oneDNN and stores the result behind a handle of ours.
+/// Compiles with oneDNN and stores the result behind the handle of the claimed op.
 dnnl_status_t compile_by_onednn(
         own_compiled_partition &own, dnnl_graph_partition_t partition, const tensor_lists &t, dnnl_engine_t engine) {
     dnnl_graph_compiled_partition_t handle = nullptr;
@@ -33,7 +33,7 @@ dnnl_status_t compile_by_onednn(
     core::onednn_compiled_partition compiled(handle);
     const auto status = onednn().partition_compile(partition, handle, t.in_num, t.inputs, t.out_num, t.outputs, engine);
     if (status != dnnl_success) return status;
-    own.ours.reset(); // of an earlier compile
+    own.by_dynquant.reset(); // of an earlier compile
     own.by_onednn = std::move(compiled);
     return status;
 }
@@ -42,7 +42,7 @@ dnnl_status_t compile_by_onednn(
 dnnl_status_t compile_claimed(own_compiled_partition &own, const claim &claimed, dnnl_graph_partition_t partition,
         const tensor_lists &t, dnnl_engine_t engine) {
     try {
-        own.ours = core::compile(*claimed.op, copy(t.in_num, t.inputs), copy(t.out_num, t.outputs), claimed.mode,
+        own.by_dynquant = core::compile(*claimed.op, copy(t.in_num, t.inputs), copy(t.out_num, t.outputs), claimed.mode,
                 dynquant::kernels::own_kernels());
         return dnnl_success;
     } catch (const core::wrong_count &) {

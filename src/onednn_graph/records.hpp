@@ -55,8 +55,8 @@ struct graph_state {
         : mode(given) {}
 
     dnnl_fpmath_mode_t mode;
-    std::set<size_t> ids;                                    // of all ops: oneDNN ignores a second op with one id
-    std::map<size_t, std::shared_ptr<const op_record>> ours; // by id
+    std::set<size_t> ids;                                          // of all ops: oneDNN ignores a second op with one id
+    std::map<size_t, std::shared_ptr<const op_record>> family_ops; // by id
 };
 
 /// A partition that is one op of this family.

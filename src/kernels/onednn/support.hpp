@@ -1,4 +1,4 @@
-// What the onednn kernel supports: statements that a reorder computes correctly, by rules of our own. oneDNN's checks
+// What the onednn kernel supports: statements that a reorder computes correctly, by dynquant's rules. oneDNN's checks
 // do not help, as it accepts statements that it computes wrongly.
 #pragma once
 

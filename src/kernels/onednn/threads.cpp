@@ -11,9 +11,9 @@
 namespace dynquant::kernels::onednn {
 namespace {
 
-/// Runs body as a loop of one task, which stays on this thread. Its context captures our control word, and loops
-/// started in the task, such as oneDNN's, inherit that. Outside a task, oneDNN's loops would run under the control word
-/// that the thread had when it first used TBB.
+/// Runs body as a loop of one task, which stays on this thread. Its context captures this thread's control word, and
+/// loops started in the task, such as oneDNN's, inherit that. Outside a task, oneDNN's loops would run under the
+/// control word that the thread had when it first used TBB.
 void run_as_task(detail::function call, const void *body) {
     using context = tbb::task_group_context;
     context under_control(context::isolated, context::default_traits | context::fp_settings);
@@ -37,8 +37,8 @@ void detail::run_controlled(function call, const void *body, int threads) {
         return tbb::task_arena(threads).execute([&] { run_as_task(call, body); });
     }
     if (runtime == DNNL_RUNTIME_OMP) {
-        // An OpenMP worker keeps the control word that it started with, and we cannot change it. A team of one thread
-        // has ours.
+        // An OpenMP worker keeps the control word that it started with; no call changes it. A team of one thread
+        // has the word that is set here.
         const parallel::scoped_openmp_threads alone(1);
         return call(body);
     }

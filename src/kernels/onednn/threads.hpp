@@ -1,4 +1,4 @@
-// Calls oneDNN under our floating-point control word.
+// Calls oneDNN under the floating-point control word of float_control.
 #pragma once
 
 namespace dynquant::kernels::onednn {
