@@ -22,7 +22,7 @@ auto with_element(dynquant::onnx::element_type element, const std::string &port,
     switch (element) {
         case type::float32: return f(static_cast<const float *>(nullptr));
         case type::float64: return f(static_cast<const double *>(nullptr));
-        case type::float16: return f(static_cast<const npy::half *>(nullptr));
+        case type::float16: return f(static_cast<const npy::float16 *>(nullptr));
         case type::boolean: return f(static_cast<const bool *>(nullptr));
         case type::int8: return f(static_cast<const std::int8_t *>(nullptr));
         case type::int16: return f(static_cast<const std::int16_t *>(nullptr));

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "layers/half_activation.hpp"
+#include "layers/float16_activation.hpp"
 #include "layers/lookup/lookup.hpp"
 #include "model/activation_table.hpp"
 #include "model/values.hpp"
@@ -66,7 +66,7 @@ std::unique_ptr<const layers::layer_rescale> make_layer_rescale(const graph &g, 
         const layers::layer_shape &shape, const std::vector<std::int32_t> &product_bias, const settings &s) {
     const auto p = parameters_of(l, product_bias, static_cast<std::size_t>(shape.channels));
     if (l.rescaled == onnx::type::float16)
-        return std::make_unique<layers::half_activation>(p, shape, table_of(g, activation_nodes(l), l.rescaled, s));
+        return std::make_unique<layers::float16_activation>(p, shape, table_of(g, activation_nodes(l), l.rescaled, s));
     return layers::make_requantize_rescale(
             prepare(layers::requantize_statement(p, shape, *onnx::data_type_of(l.rescaled)),
                     named(s.kernel, g.nodes[l.nodes.front()])),

@@ -20,10 +20,10 @@ constexpr step rescaling[] = {
 
 /// The steps after the rescaling, longest first.
 constexpr step int8_activation[] = {{&rescaled_rule}, {&dequantize_rule}, {&function_rule}, {&result_rule}};
-constexpr step fp16_activation[] = {{&rescaled_rule}, {&dequantize_rule}, {&cast_to_half_rule}, {&function_rule},
-        {&cast_from_half_rule}, {&result_rule}};
+constexpr step fp16_activation[] = {{&rescaled_rule}, {&dequantize_rule}, {&cast_to_float16_rule}, {&function_rule},
+        {&cast_from_float16_rule}, {&result_rule}};
 constexpr step fp16_activation_at_once[] = {
-        {&cast_to_half_rule}, {&function_rule}, {&cast_from_half_rule}, {&result_rule}};
+        {&cast_to_float16_rule}, {&function_rule}, {&cast_from_float16_rule}, {&result_rule}};
 constexpr step no_activation[] = {{&rescaled_rule}};
 
 struct ending {

@@ -70,7 +70,7 @@ reason accept_cast_to_float(const candidate &c, layer &) {
     return expect_output(c, {type::float32});
 }
 
-reason accept_cast_to_half(const candidate &c, layer &l) {
+reason accept_cast_to_float16(const candidate &c, layer &l) {
     if (auto why = expect_output(c, {type::float16})) return why;
     if (l.rescaled == type::undefined) l.rescaled = type::float16;
     return std::nullopt;
@@ -133,7 +133,9 @@ constinit const step_rule bias_rule = {add, accept_bias}, cast_to_float_rule = {
                           multiplier_rule = {mul, accept_multiplier}, relu_rule = {relus, accept_relu},
                           rescaled_rule = {quantize, accept_rescaled},
                           dequantize_rule = {dequantize, accept_dequantize},
-                          cast_to_half_rule = {cast, accept_cast_to_half}, function_rule = {functions, accept_any},
-                          cast_from_half_rule = {cast, accept_cast_to_float}, result_rule = {quantize, accept_result};
+                          cast_to_float16_rule = {cast, accept_cast_to_float16},
+                          function_rule = {functions, accept_any},
+                          cast_from_float16_rule = {cast, accept_cast_to_float},
+                          result_rule = {quantize, accept_result};
 
 } // namespace dynquant::models

@@ -30,6 +30,6 @@ struct step_rule {
 };
 
 extern const step_rule bias_rule, cast_to_float_rule, multiplier_rule, relu_rule, rescaled_rule, dequantize_rule,
-        cast_to_half_rule, function_rule, cast_from_half_rule, result_rule;
+        cast_to_float16_rule, function_rule, cast_from_float16_rule, result_rule;
 
 } // namespace dynquant::models

@@ -40,7 +40,7 @@ float nearest_float(long double real) {
 }
 
 /// Rounds to float16, ties to even, without overflow.
-float nearest_half(float value) {
+float nearest_float16(float value) {
     int exponent = 0;
     std::frexp(value, &exponent);
     const int last_place = std::max(exponent - 11, -24);
@@ -48,8 +48,8 @@ float nearest_half(float value) {
 }
 
 /// ONNX defines functions of float16 so: computed in float, then cast.
-float rounded_to_half(long double real) {
-    return nearest_half(nearest_float(real));
+float rounded_to_float16(long double real) {
+    return nearest_float16(nearest_float(real));
 }
 
 /// A random quantization to 8 bits.
@@ -105,21 +105,21 @@ std::vector<std::uint8_t> results_of(const graph &g, const void *x, std::size_t 
     return y;
 }
 
-void expect_table(const function &f, const quantized_type &from, const quantized_type &to, bool in_half) {
+void expect_table(const function &f, const quantized_type &from, const quantized_type &to, bool in_float16) {
     auto b = all_bytes(from.type);
     b.then("DequantizeLinear",
             {b.number(from.scale), b.constant(from.type, {}, std::vector {static_cast<std::int8_t>(from.zero_point)})});
-    if (in_half) b.cast(type::float16).then(f.name).cast(type::float32);
-    if (!in_half) b.then(f.name);
+    if (in_float16) b.cast(type::float16).then(f.name).cast(type::float32);
+    if (!in_float16) b.then(f.name);
     std::array<std::uint8_t, 256> x;
     for (std::size_t i = 0; i < x.size(); ++i)
         x[i] = static_cast<std::uint8_t>(i);
-    const auto pattern = std::string("fully connected with ") + (in_half ? "fp16 " : "int8 ") + f.name;
+    const auto pattern = std::string("fully connected with ") + (in_float16 ? "fp16 " : "int8 ") + f.name;
     const auto table = results_of(quantize(b, to).finished(), x.data(), 256, pattern.c_str());
     for (const auto bits : x) {
         const auto real = dequantize(from.of_bits(bits), from.scale, from.zero_point);
-        const auto value = in_half ? rounded_for_certain(rounded_to_half, f.exact(nearest_half(real)))
-                                   : rounded_for_certain(nearest_float, f.exact(real));
+        const auto value = in_float16 ? rounded_for_certain(rounded_to_float16, f.exact(nearest_float16(real)))
+                                      : rounded_for_certain(nearest_float, f.exact(real));
         ASSERT_EQ(to.of_bits(table[bits]), to.of(value))
                 << pattern << " of " << from.of_bits(bits) << ", from scale " << from.scale << " and zero point "
                 << from.zero_point << " to " << to.scale << " and " << to.zero_point;
@@ -129,18 +129,18 @@ void expect_table(const function &f, const quantized_type &from, const quantized
 TEST(activation_table, from_8_bits_at_drawn_scales) {
     quantization_source draw;
     for (const auto &f : functions)
-        for (const bool in_half : {false, true})
+        for (const bool in_float16 : {false, true})
             for (int i = 0; i < 60; ++i) {
                 const auto from = draw.next(-8, 5);
-                expect_table(f, from, draw.next(-9, 3), in_half);
+                expect_table(f, from, draw.next(-9, 3), in_float16);
             }
 }
 
 TEST(activation_table, at_the_scales_of_whole_ranges) {
     for (const auto from_type : {type::int8, type::uint8})
-        for (const bool in_half : {false, true}) {
-            expect_table(functions[0], {from_type, 0.03F, 0}, {type::int8, 1 / 127.F, 0}, in_half);
-            expect_table(functions[1], {from_type, 0.03F, 0}, {type::uint8, 1 / 255.F, 0}, in_half);
+        for (const bool in_float16 : {false, true}) {
+            expect_table(functions[0], {from_type, 0.03F, 0}, {type::int8, 1 / 127.F, 0}, in_float16);
+            expect_table(functions[1], {from_type, 0.03F, 0}, {type::uint8, 1 / 255.F, 0}, in_float16);
         }
 }
 
@@ -149,7 +149,7 @@ TEST(activation_table, at_the_scales_of_whole_ranges) {
 constexpr int integers = 4096, exponents = 30; // -2048 to 2047, times 2^-24 to 2^5
 
 /// y[i][e] is the result for the float16 (i - 2048) 2^(e - 24), and in the last column that for infinity.
-graph_builder all_halves() {
+graph_builder all_float16() {
     graph_builder b({type::int8, {integers, 2}});
     std::vector<std::int8_t> w(2 * (exponents + 1), 1);
     std::fill_n(w.begin(), exponents + 1, std::int8_t {64});
@@ -173,7 +173,7 @@ std::vector<std::int8_t> all_integers() {
     return x;
 }
 
-float half_at(int i, int e) {
+float float16_at(int i, int e) {
     const float value = std::ldexp(static_cast<float>(i - 2048), e == exponents ? 20 : e - 24);
     return std::abs(value) > 65504 ? std::copysign(std::numeric_limits<float>::infinity(), value) : value;
 }
@@ -186,11 +186,11 @@ TEST(activation_table, of_every_float16) {
         expected.reserve(integers * (exponents + 1));
         for (int i = 0; i < integers; ++i)
             for (int e = 0; e <= exponents; ++e)
-                expected.push_back(rounded_for_certain(rounded_to_half, f.exact(half_at(i, e))));
+                expected.push_back(rounded_for_certain(rounded_to_float16, f.exact(float16_at(i, e))));
         for (int drawn = 0; drawn < 4; ++drawn) {
             const auto to = draw.next(-9, 3);
             const auto pattern = std::string("fully connected with fp16 ") + f.name;
-            const auto y = results_of(quantize(all_halves().then(f.name).cast(type::float32), to).finished(), x.data(),
+            const auto y = results_of(quantize(all_float16().then(f.name).cast(type::float32), to).finished(), x.data(),
                     expected.size(), pattern.c_str());
             for (std::size_t at = 0; at < y.size(); ++at)
                 ASSERT_EQ(to.of_bits(y[at]), to.of(expected[at]))

@@ -204,7 +204,7 @@ TEST(model_run, sums_of_every_type_by_hand) {
     using i8 = std::vector<std::int8_t>;
     using u8 = std::vector<std::uint8_t>;
     using i32 = std::vector<std::int32_t>;
-    using half = std::vector<std::uint16_t>;
+    using codes = std::vector<std::uint16_t>; // of float16
     using f32 = std::vector<float>;
     EXPECT_EQ(combined("Add", int8, i8 {127, -128, 5}, i8 {1, -1, -7}), (i8 {-128, 127, -2}));
     EXPECT_EQ(combined("Add", uint8, u8 {200, 255, 5}, u8 {100, 255, 7}), (u8 {44, 254, 12}));
@@ -212,15 +212,15 @@ TEST(model_run, sums_of_every_type_by_hand) {
             (i32 {-2147483648, 2147483647, -2}));
     EXPECT_EQ(combined("Add", float_, f32 {1, 16777216, 0.5F}, f32 {2, 1, -0.25F}), (f32 {3, 16777216, 0.25F}));
     // 1 + 2^-11 is a tie, 1 + 1025 * 2^-21 is above it; 65504 + 16 is a tie beyond the highest, 65504 + 8 below it
-    EXPECT_EQ(combined("Add", float16, half {0x3c00, 0x3c00, 0x7bff, 0x7bff}, half {0x1000, 0x1001, 0x4c00, 0x4800}),
-            (half {0x3c00, 0x3c01, 0x7c00, 0x7bff}));
+    EXPECT_EQ(combined("Add", float16, codes {0x3c00, 0x3c00, 0x7bff, 0x7bff}, codes {0x1000, 0x1001, 0x4c00, 0x4800}),
+            (codes {0x3c00, 0x3c01, 0x7c00, 0x7bff}));
 }
 
 TEST(model_run, products_of_every_type_by_hand) {
     using i8 = std::vector<std::int8_t>;
     using u8 = std::vector<std::uint8_t>;
     using i32 = std::vector<std::int32_t>;
-    using half = std::vector<std::uint16_t>;
+    using codes = std::vector<std::uint16_t>; // of float16
     using f32 = std::vector<float>;
     // 256, 128, -132; 272, 65025; 2^32, 2147488281
     EXPECT_EQ(combined("Mul", int8, i8 {16, -128, 11}, i8 {16, -1, -12}), (i8 {0, -128, 124}));
@@ -228,8 +228,8 @@ TEST(model_run, products_of_every_type_by_hand) {
     EXPECT_EQ(combined("Mul", int32, i32 {65536, 46341, -5}, i32 {65536, 46341, 7}), (i32 {0, -2147479015, -35}));
     EXPECT_EQ(combined("Mul", float_, f32 {3, 0.5F}, f32 {-2, 0.5F}), (f32 {-6, 0.25F}));
     // 2^-24 / 2 and 3 * 2^-24 / 2 are ties; 256 * 256 is beyond the highest; 1.5 * -2
-    EXPECT_EQ(combined("Mul", float16, half {0x0001, 0x0003, 0x5c00, 0x3e00}, half {0x3800, 0x3800, 0x5c00, 0xc000}),
-            (half {0, 0x0002, 0x7c00, 0xc200}));
+    EXPECT_EQ(combined("Mul", float16, codes {0x0001, 0x0003, 0x5c00, 0x3e00}, codes {0x3800, 0x3800, 0x5c00, 0xc000}),
+            (codes {0, 0x0002, 0x7c00, 0xc200}));
 }
 
 TEST(model_run, halves_round_once_for_each_step) {

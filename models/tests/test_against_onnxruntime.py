@@ -63,9 +63,9 @@ def random_inputs(model, seed):
 def run_onnxruntime(model, feeds):
     """ONNX Runtime computes float16 in float, and removes a Cast to float16 that meets a Cast from it, which loses the
     model's rounding. A single node keeps it."""
-    half = onnx.TensorProto.FLOAT16
-    has_halves = any(value.type.tensor_type.elem_type == half for value in model.graph.value_info)
-    values = (runtime.node_by_node if has_halves else runtime.session)(model, feeds)
+    float16 = onnx.TensorProto.FLOAT16
+    has_float16 = any(value.type.tensor_type.elem_type == float16 for value in model.graph.value_info)
+    values = (runtime.node_by_node if has_float16 else runtime.session)(model, feeds)
     return [values[output.name] for output in model.graph.output]
 
 

@@ -69,7 +69,7 @@ TEST_P(every_code_of, is_dequantized_right_with_zero_points) {
 
 INSTANTIATE_TEST_SUITE_P(types, every_code_of, testing::ValuesIn(types), name_of);
 
-class every_half_to : public testing::TestWithParam<data_type> {
+class every_float16_to : public testing::TestWithParam<data_type> {
   protected:
     static void expect_quantized(float scale, bool saturate, std::optional<std::uint32_t> zero_point = {}) {
         expect_quantized_in(precision::f32, f16, scale, saturate, zero_point);
@@ -94,7 +94,7 @@ class every_half_to : public testing::TestWithParam<data_type> {
     }
 };
 
-TEST_P(every_half_to, is_quantized_right) {
+TEST_P(every_float16_to, is_quantized_right) {
     for (const bool saturate : {false, true}) {
         expect_quantized(1, saturate);
         expect_quantized(0x1.8p+8F, saturate);    // to the subnormals
@@ -102,7 +102,7 @@ TEST_P(every_half_to, is_quantized_right) {
     }
 }
 
-TEST_P(every_half_to, is_divided_right_in_16_bits) {
+TEST_P(every_float16_to, is_divided_right_in_16_bits) {
     for (const auto &[division, src] : {std::pair(precision::f16, f16), std::pair(precision::bf16, bf16)}) {
         expect_quantized_in(division, src, 0x1.8p+8F, false); // to subnormals, among them ties
         expect_quantized_in(division, src, 0x1.554p-9F, true, 0U);
@@ -110,7 +110,7 @@ TEST_P(every_half_to, is_divided_right_in_16_bits) {
     }
 }
 
-TEST_P(every_half_to, is_quantized_right_with_zero_points) {
+TEST_P(every_float16_to, is_quantized_right_with_zero_points) {
     const auto sign = 1U << (bits_in(GetParam()) - 1);
     for (const auto code : {0U, sign, sign - 2}) { // 0, -0 or NaN, and nearly the highest
         expect_quantized(0x1.554p-3F, false, code);
@@ -120,7 +120,7 @@ TEST_P(every_half_to, is_quantized_right_with_zero_points) {
 
 // -2^-149 / 1.9 rounds to -2^-149. The sum with 0 is not 0, so it keeps its sign when it is rounded to dst. -2^-149 / 2
 // is -0. A scale of 2 selects another algorithm for all scales.
-TEST_P(every_half_to, the_least_quotients_keep_their_sign_beside_a_zero_point_of_0) {
+TEST_P(every_float16_to, the_least_quotients_keep_their_sign_beside_a_zero_point_of_0) {
     for (const float other : {2.0F, 0x1.fffffep0F}) {
         quantization q;
         q.rule = numerics::onnx;
@@ -135,8 +135,8 @@ TEST_P(every_half_to, the_least_quotients_keep_their_sign_beside_a_zero_point_of
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-        types, every_half_to, testing::Values(f16, bf16, f8_e4m3, f8_e5m2, f8_e4m3fnuz, f8_e5m2fnuz, f4_e2m1), name_of);
+INSTANTIATE_TEST_SUITE_P(types, every_float16_to,
+        testing::Values(f16, bf16, f8_e4m3, f8_e5m2, f8_e4m3fnuz, f8_e5m2fnuz, f4_e2m1), name_of);
 
 // All set fraction bits of these NaNs are among the bits that rounding drops. Truncation would make infinity of them.
 TEST(signalling_nan, stays_nan_when_it_is_rounded_to_the_division) {

@@ -37,7 +37,7 @@ constexpr type_names names_of<float> {"<f4", "little-endian float32", "<f4"};
 template <>
 constexpr type_names names_of<double> {"<f8", "little-endian float64", "<f8"};
 template <>
-constexpr type_names names_of<half> {"<f2", "little-endian float16", "<f2"};
+constexpr type_names names_of<float16> {"<f2", "little-endian float16", "<f2"};
 template <>
 constexpr type_names names_of<bool> {"|b1", "bool", "?"};
 template <>
@@ -59,7 +59,7 @@ constexpr type_names names_of<std::uint64_t> {"<u8", "little-endian uint64", "<u
 
 /// The type as which xtensor, which has no float16, reads and writes T.
 template <typename T>
-using stored_type = std::conditional_t<std::is_same_v<T, half>, std::uint16_t, T>;
+using stored_type = std::conditional_t<std::is_same_v<T, float16>, std::uint16_t, T>;
 
 /// Replaces the first name of type From by that of type To, which has the same length.
 template <typename From, typename To>
@@ -205,7 +205,7 @@ tensor<T> read(const fs::path &file) {
 
 template tensor<float> read(const fs::path &);
 template tensor<double> read(const fs::path &);
-template tensor<half> read(const fs::path &);
+template tensor<float16> read(const fs::path &);
 template tensor<bool> read(const fs::path &);
 template tensor<std::int8_t> read(const fs::path &);
 template tensor<std::int16_t> read(const fs::path &);
@@ -253,7 +253,7 @@ void new_files::commit() {
 
 template void new_files::write(const fs::path &, const float *, const std::vector<std::int64_t> &, bool);
 template void new_files::write(const fs::path &, const double *, const std::vector<std::int64_t> &, bool);
-template void new_files::write(const fs::path &, const half *, const std::vector<std::int64_t> &, bool);
+template void new_files::write(const fs::path &, const float16 *, const std::vector<std::int64_t> &, bool);
 template void new_files::write(const fs::path &, const bool *, const std::vector<std::int64_t> &, bool);
 template void new_files::write(const fs::path &, const std::int8_t *, const std::vector<std::int64_t> &, bool);
 template void new_files::write(const fs::path &, const std::int16_t *, const std::vector<std::int64_t> &, bool);

@@ -19,10 +19,10 @@ struct tensor {
 };
 
 /// The bits of a float16.
-enum class half : std::uint16_t {};
+enum class float16 : std::uint16_t {};
 
-/// T: float, double, half, bool or an integer of 8 to 64 bits. Throws std::runtime_error with one line unless the file
-/// is a complete .npy file of this type with at most 12 dims.
+/// T: float, double, float16, bool or an integer of 8 to 64 bits. Throws std::runtime_error with one line unless the
+/// file is a complete .npy file of this type with at most 12 dims.
 template <typename T>
 tensor<T> read(const std::filesystem::path &file);
 

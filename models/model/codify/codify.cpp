@@ -137,17 +137,18 @@ class writer {
     quantized_value write_activation(const float_layer &l, std::string value, const std::vector<double> &sum_scales) {
         const bool is_tanh = l.ends_with("Tanh");
         quantized_value y {"", 1 / levels(!is_tanh), !is_tanh};
-        const bool in_half = opts_.activation == codify_options::precision::fp16;
-        value = in_half ? cast_to_half(l, add_rescale(l, value, sum_scales, 1))
-                        : quantize_activation_input(l, value, sum_scales);
+        const bool in_float16 = opts_.activation == codify_options::precision::fp16;
+        value = in_float16 ? cast_to_float16(l, add_rescale(l, value, sum_scales, 1))
+                           : quantize_activation_input(l, value, sum_scales);
         value = add(l.activation->op_type, l.y + "_activation", {value}, l.y + "_real");
-        if (in_half) value = add("Cast", l.y + "_widen", {value}, l.y + "_real_f32", {{"to", type_of(data_type::f32)}});
+        if (in_float16)
+            value = add("Cast", l.y + "_widen", {value}, l.y + "_real_f32", {{"to", type_of(data_type::f32)}});
         y.name = add("QuantizeLinear", l.y + "_quantize", {value, scalar(l.y + "_scale", y.scale), zero(y.is_unsigned)},
                 l.y + "_quantized");
         return y;
     }
 
-    std::string cast_to_half(const float_layer &l, const std::string &value) {
+    std::string cast_to_float16(const float_layer &l, const std::string &value) {
         return add("Cast", l.y + "_narrow", {value}, l.y + "_f16", {{"to", type_of(data_type::f16)}});
     }
 

@@ -142,11 +142,11 @@ template <typename V, int exponent_bits, int fraction_bits, specials special>
 auto load(const small_float<std::uint8_t, exponent_bits, fraction_bits, special> *p) {
     using type = small_float<std::uint8_t, exponent_bits, fraction_bits, special>;
     if constexpr (V::lanes > 1 && exponent_bits == 5 && type::has_infinity) {
-        return V::load_as_upper_half(&p->bits);
+        return V::load_as_upper_byte(&p->bits);
     } else if constexpr (V::lanes > 1 && exponent_bits == 4) {
         // An f16 of the same number except for the bias. Subnormals become normal in f32.
         constexpr auto rebiased = __builtin_bit_cast(float, (127 + 15 - type::bias) << 23);
-        const auto value = V::load_as_small_half(&p->bits) * V::splat(rebiased);
+        const auto value = V::load_as_small_float16(&p->bits) * V::splat(rebiased);
         const auto bits = V::as_integers(value);
         constexpr std::int32_t nan = 0x7fc00000,
                                highest = (type::highest << (23 - fraction_bits)) + ((127 - type::bias) << 23);

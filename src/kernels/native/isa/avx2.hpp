@@ -43,12 +43,12 @@ struct avx2 : byte_shuffles {
         return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(as_vector(p))), 16));
     }
 
-    /// Bytes as the upper halves of f16.
-    static reals load_as_upper_half(const std::uint8_t *p) {
+    /// Bytes as the upper bytes of f16.
+    static reals load_as_upper_byte(const std::uint8_t *p) {
         return _mm256_cvtph_ps(_mm_slli_epi16(_mm_cvtepu8_epi16(_mm_loadl_epi64(as_vector(p))), 8));
     }
     /// Bytes as f16 with a 0 in the exponent's highest bit: the sign, that 0, and the byte's other seven bits.
-    static reals load_as_small_half(const std::uint8_t *p) {
+    static reals load_as_small_float16(const std::uint8_t *p) {
         const __m128i apart = _mm_slli_epi16(_mm_cvtepi8_epi16(_mm_loadl_epi64(as_vector(p))), 7);
         return _mm256_cvtph_ps(_mm_and_si128(apart, _mm_set1_epi16(static_cast<std::int16_t>(0xbfff))));
     }
@@ -80,7 +80,7 @@ struct avx2 : byte_shuffles {
     static reals max(reals bound, reals x) { return _mm256_max_ps(bound, x); }
     static reals abs(reals x) { return _mm256_andnot_ps(splat(-0.0F), x); }
     /// Rounds to f16 or bf16, NaN to a quiet one.
-    static reals rounded(const float16_bits *, reals x) { return _mm256_cvtph_ps(to_half(x)); }
+    static reals rounded(const float16_bits *, reals x) { return _mm256_cvtph_ps(to_float16(x)); }
     static reals rounded(const bfloat16_bits *, reals x) {
         return as_reals(_mm256_and_si256(rounded_to_upper_half(x), splat(~0xffff)));
     }
@@ -206,7 +206,7 @@ struct avx2 : byte_shuffles {
         return _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
     }
 
-    static __m128i to_half(reals a) { return _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT); }
+    static __m128i to_float16(reals a) { return _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT); }
     /// Rounds to nearest even: adds just under half a unit, plus 1 if the last kept bit is odd. NaN gets the quiet bit
     /// instead.
     static __m256i rounded_to_upper_half(reals a) {
@@ -218,7 +218,7 @@ struct avx2 : byte_shuffles {
         return _mm256_blendv_epi8(rounded, quiet, is_nan);
     }
     static integers to_words(const float16_bits *, reals a, reals b) {
-        return _mm256_set_m128i(to_half(b), to_half(a));
+        return _mm256_set_m128i(to_float16(b), to_float16(a));
     }
     static integers to_words(const bfloat16_bits *, reals a, reals b) {
         const auto upper = [](reals x) { return _mm256_srli_epi32(rounded_to_upper_half(x), 16); };

@@ -32,12 +32,12 @@ struct avx512 : byte_shuffles {
     static reals load(const float16_bits *p) { return widened(p, load_halves(p)); }
     static reals load(const bfloat16_bits *p) { return widened(p, load_halves(p)); }
 
-    /// Bytes as the upper halves of f16.
-    static reals load_as_upper_half(const std::uint8_t *p) {
+    /// Bytes as the upper bytes of f16.
+    static reals load_as_upper_byte(const std::uint8_t *p) {
         return _mm512_cvtph_ps(_mm256_slli_epi16(_mm256_cvtepu8_epi16(load_bytes(p)), 8));
     }
     /// Bytes as f16 with a 0 in the exponent's highest bit: the sign, that 0, and the byte's other seven bits.
-    static reals load_as_small_half(const std::uint8_t *p) {
+    static reals load_as_small_float16(const std::uint8_t *p) {
         const __m256i apart = _mm256_slli_epi16(_mm256_cvtepi8_epi16(load_bytes(p)), 7);
         return _mm512_cvtph_ps(_mm256_and_si256(apart, _mm256_set1_epi16(static_cast<std::int16_t>(0xbfff))));
     }
@@ -77,7 +77,7 @@ struct avx512 : byte_shuffles {
     static reals max(reals bound, reals x) { return _mm512_max_ps(bound, x); }
     static reals abs(reals x) { return _mm512_andnot_ps(splat(-0.0F), x); }
     /// Rounds to f16 or bf16, NaN to a quiet one.
-    static reals rounded(const float16_bits *, reals x) { return _mm512_cvtph_ps(to_half(x)); }
+    static reals rounded(const float16_bits *, reals x) { return _mm512_cvtph_ps(to_float16(x)); }
     static reals rounded(const bfloat16_bits *, reals x) {
         return as_reals(_mm512_and_si512(rounded_to_upper_half(x), splat(~0xffff)));
     }
@@ -232,9 +232,9 @@ struct avx512 : byte_shuffles {
         return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
     }
     static __m256i load_halves(const void *p) { return _mm256_loadu_si256(static_cast<const __m256i *>(p)); }
-    static __m256i to_half(reals a) { return _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT); }
+    static __m256i to_float16(reals a) { return _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT); }
     static integers to_words(const float16_bits *, reals a, reals b) {
-        return _mm512_inserti64x4(_mm512_castsi256_si512(to_half(a)), to_half(b), 1);
+        return _mm512_inserti64x4(_mm512_castsi256_si512(to_float16(a)), to_float16(b), 1);
     }
     /// Rounds to bf16: the upper halves.
     static integers to_words(const bfloat16_bits *, reals a, reals b) {

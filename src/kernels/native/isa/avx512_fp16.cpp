@@ -1,7 +1,7 @@
 #include "kernels/native/microkernel.hpp"
 
 #if defined(__AVX512FP16__) // not every compiler supports it
-#include "kernels/native/half_product.hpp"
+#include "kernels/native/float16_product.hpp"
 #include "kernels/native/isa/avx512_fp16.hpp"
 #include "kernels/native/loops.hpp"
 
@@ -9,18 +9,18 @@ namespace dynquant::kernels::native {
 namespace {
 
 template <typename Dst>
-constexpr family exact_halves() {
+constexpr family exact_float16() {
     family f = {};
-    f.exact.rows_of_f16 = rows<avx512_halves, half_product<avx512_halves>, float16_bits, Dst>;
-    f.is_exact = has_exact_half_product;
+    f.exact.rows_of_f16 = rows<avx512_float16, float16_product<avx512_float16>, float16_bits, Dst>;
+    f.is_exact = has_exact_float16_product;
     f.worth_asking = 512;
     return f;
 }
 
 } // namespace
 
-constinit const family avx512_fp16_to_u8 = exact_halves<std::uint8_t>(),
-                       avx512_fp16_to_s8 = exact_halves<std::int8_t>();
+constinit const family avx512_fp16_to_u8 = exact_float16<std::uint8_t>(),
+                       avx512_fp16_to_s8 = exact_float16<std::int8_t>();
 
 } // namespace dynquant::kernels::native
 #else

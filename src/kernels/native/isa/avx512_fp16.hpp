@@ -10,14 +10,14 @@
 namespace dynquant::kernels::native {
 namespace {
 
-struct avx512_halves {
+struct avx512_float16 {
     using reals = __m512h;
     using integers = __m512i; // of 16 bits
     static constexpr std::int64_t lanes = 32;
 
     /// Rounds to f16.
-    static float rounded(float value) { return _mm_cvtss_f32(_mm_cvtph_ps(to_half(value))); }
-    static reals splat(float value) { return _mm512_castsi512_ph(_mm512_broadcastw_epi16(to_half(value))); }
+    static float rounded(float value) { return _mm_cvtss_f32(_mm_cvtph_ps(to_float16(value))); }
+    static reals splat(float value) { return _mm512_castsi512_ph(_mm512_broadcastw_epi16(to_float16(value))); }
     static integers splat(std::int32_t value) { return _mm512_set1_epi16(static_cast<std::int16_t>(value)); }
 
     static reals load(const float16_bits *p) { return _mm512_loadu_ph(p); }
@@ -34,7 +34,7 @@ struct avx512_halves {
     }
 
     template <typename Integer>
-    static vectors<avx512_halves, 2> pack(const Integer *, integers a, integers b, integers c, integers d) {
+    static vectors<avx512_float16, 2> pack(const Integer *, integers a, integers b, integers c, integers d) {
         return {to_bytes<Integer>(a, b), to_bytes<Integer>(c, d)};
     }
     static void store(void *p, integers a) { avx512::store(p, a); }
@@ -42,7 +42,7 @@ struct avx512_halves {
     static void stream(void *p, integers a) { avx512::stream(p, a); }
 
   private:
-    static __m128i to_half(float value) { return _mm_cvtps_ph(_mm_set_ss(value), _MM_FROUND_TO_NEAREST_INT); }
+    static __m128i to_float16(float value) { return _mm_cvtps_ph(_mm_set_ss(value), _MM_FROUND_TO_NEAREST_INT); }
 
     /// A bit for each of the first `count` lanes; none when count is negative, all when it is 32 or more.
     static std::uint32_t first_lanes(std::int64_t count) {

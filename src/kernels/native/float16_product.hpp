@@ -8,25 +8,25 @@
 namespace dynquant::kernels::native {
 namespace {
 
-/// Whether half_product is exact for this scale, an f16 number. Of the 1024 significands, 2023 rounds wrongly for one
-/// x. Larger scales are excluded: `low` would be subnormal and lack bits, and the limit would exceed f16.
-inline bool has_exact_half_product(float scale) {
+/// Whether float16_product is exact for this scale, an f16 number. Of the 1024 significands, 2023 rounds wrongly for
+/// one x. Larger scales are excluded: `low` would be subnormal and lack bits, and the limit would exceed f16.
+inline bool has_exact_float16_product(float scale) {
     constexpr std::int32_t significand_bits = 0x7fffff, missed = (2023 - 1024) << 13;
     return 0x1p-14F <= scale && scale < 4 && (__builtin_bit_cast(std::int32_t, scale) & significand_bits) != missed;
 }
 
 /// RNE(x / s) + zp from f16 to integers of 8 bits: x * (high + low), as in two_part_product. Its relative error is up
-/// to 2^-21, and midpoints between f16 numbers may be 2^-23 away (see limited_product). tests/unit enumerates all x and
-/// all significands of s: none rounds to the wrong side.
+/// to 2^-21, and midpoints between f16 numbers may be 2^-23 away (see limited_product). Its test in tests/unit takes
+/// all x and all significands of s: none rounds to the wrong side.
 /// - Quotients below 1/2 become 0, so errors do not matter. For others, a subnormal x * low is off by 2^-24 at most.
 /// - x is limited to 2^14 s, which is an f16 number and saturates with any zero point. At the other end, overflow is
 ///   -infinity or NaN or, if x * low does, infinity: all become the lowest integer.
 template <typename H>
-struct half_product {
+struct float16_product {
     typename H::reals high, low, limit;
     typename H::integers zero_point;
 
-    static half_product from(broadcast<H> take) {
+    static float16_product from(broadcast<H> take) {
         const auto scale = take.c.scale[take.i], reciprocal = take.c.reciprocal[take.i], high = H::rounded(reciprocal);
         const auto zero_point =
                 static_cast<std::int32_t>(take.c.zero[take.i] + rounder); // prepare_narrow() has subtracted rounder

@@ -30,7 +30,7 @@ std::vector<tested_set> methods() {
 }
 
 /// The bits of every `step`th float16.
-std::vector<std::uint16_t> halves(std::size_t step) {
+std::vector<std::uint16_t> every_float16(std::size_t step) {
     std::vector<std::uint16_t> result;
     for (std::size_t bits = 0; bits < 1 << 16; bits += step)
         result.push_back(static_cast<std::uint16_t>(bits));
@@ -117,7 +117,7 @@ std::uint8_t to_u8(int value) {
     return static_cast<std::uint8_t>(std::clamp(value, 0, 255));
 }
 
-TEST(half_product, is_compared_with_what_is_right_by_hand) {
+TEST(float16_product, is_compared_with_what_is_right_by_hand) {
     EXPECT_EQ(quotients(1024).of(0x4100, 0), 2);      // 2.5 / 1: ties to even
     EXPECT_EQ(quotients(1024).of(0xc300, 0), -4);     // -3.5 / 1
     EXPECT_EQ(quotients(1024).of(0x3800, 0), 0);      // 0.5 / 1
@@ -146,8 +146,8 @@ void expect_right(const quotients &right, const parameters &p, const std::vector
     }
 }
 
-TEST(half_product, is_right_for_every_x_and_every_significand_of_the_scale) {
-    const auto x = halves(1);
+TEST(float16_product, is_right_for_every_x_and_every_significand_of_the_scale) {
+    const auto x = every_float16(1);
     for (std::uint32_t s = 1024; s < 2048; ++s) {
         const quotients right(s);
         const auto scale_with = [=](std::uint32_t biased_exponent) {
@@ -161,7 +161,7 @@ TEST(half_product, is_right_for_every_x_and_every_significand_of_the_scale) {
     }
 }
 
-class half_product_by : public testing::TestWithParam<tested_set> {
+class float16_product_by : public testing::TestWithParam<tested_set> {
   protected:
     /// Compares with the oracle.
     void expect_right(const parameters &p, const std::vector<std::uint16_t> &x, std::size_t offset, streaming when) {
@@ -180,19 +180,19 @@ class half_product_by : public testing::TestWithParam<tested_set> {
     }
 };
 
-TEST_P(half_product_by, scales_of_all_kinds) {
+TEST_P(float16_product_by, scales_of_all_kinds) {
     // 0; subnormals; the least and the greatest scales that are divided by in float16, and their neighbours; the
     // significand that is not; the greatest scale; infinity; NaN; negative scales.
     for (const int bits : {0x0000, 0x0001, 0x0155, 0x03ff, 0x0400, 0x0401, 0x2bff, 0x2c66, 0x3be7, 0x43e7, 0x43ff,
                  0x4400, 0x5bff, 0x7bff, 0x7c00, 0x7e00, 0x8000, 0x8001, 0xac66, 0xbc00, 0xfbff, 0xfc00}) {
         const auto scale = static_cast<std::uint16_t>(bits);
         for (const auto &p : {parameters {scale, data_type::u8, 3}, {scale, data_type::s8, -128}})
-            ASSERT_NO_FATAL_FAILURE(expect_right(p, halves(61), 0, streaming::large));
+            ASSERT_NO_FATAL_FAILURE(expect_right(p, every_float16(61), 0, streaming::large));
     }
 }
 
-TEST_P(half_product_by, every_length_and_alignment_past_the_caches_or_not) {
-    const auto all = halves(97); // of all magnitudes
+TEST_P(float16_product_by, every_length_and_alignment_past_the_caches_or_not) {
+    const auto all = every_float16(97); // of all magnitudes
     for (const std::size_t count : {1U, 31U, 32U, 33U, 64U, 65U, 96U, 127U, 128U, 129U, 255U, 256U, 300U, 400U})
         for (std::size_t offset = 0; offset < 128; offset += 9)
             for (const auto when : {streaming::large, streaming::always}) {
@@ -202,7 +202,7 @@ TEST_P(half_product_by, every_length_and_alignment_past_the_caches_or_not) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-        isa, half_product_by, testing::ValuesIn(methods()), [](const auto &tested) { return tested.param.name; });
+        isa, float16_product_by, testing::ValuesIn(methods()), [](const auto &tested) { return tested.param.name; });
 
 } // namespace
 } // namespace dynquant::test

@@ -6,10 +6,10 @@
 
 namespace dynquant::layers {
 
-class half_activation final : public layer_rescale {
+class float16_activation final : public layer_rescale {
   public:
     /// table: the result for each of the 65536 bit patterns of float16.
-    half_activation(const rescale_parameters &p, const layer_shape &shape, std::vector<std::uint8_t> table);
+    float16_activation(const rescale_parameters &p, const layer_shape &shape, std::vector<std::uint8_t> table);
 
     bool is_folded() const override { return false; }
     std::size_t scratch_bytes() const override { return from_last_ ? static_cast<std::size_t>(rows_ * channels_) : 0; }

@@ -1,11 +1,12 @@
-#include "layers/half_activation.hpp"
+#include "layers/float16_activation.hpp"
 
 #include "parallel/parallel.hpp"
 #include "quantization/small_float.hpp"
 
 namespace dynquant::layers {
 
-half_activation::half_activation(const rescale_parameters &p, const layer_shape &shape, std::vector<std::uint8_t> table)
+float16_activation::float16_activation(
+        const rescale_parameters &p, const layer_shape &shape, std::vector<std::uint8_t> table)
     : p_(p)
     , rows_(shape.batch * shape.spatial)
     , channels_(shape.channels)
@@ -21,7 +22,7 @@ half_activation::half_activation(const rescale_parameters &p, const layer_shape 
     if (!shape.y_is_channels_last) from_last_ = from_channels_last({shape.batch, shape.channels, shape.spatial}, 1);
 }
 
-void half_activation::run_row(const std::int32_t *sums, std::uint8_t *y) const {
+void float16_activation::run_row(const std::int32_t *sums, std::uint8_t *y) const {
     for (std::size_t c = 0; c < p_.first.size(); ++c) {
         const auto sum = static_cast<std::uint32_t>(sums[c]) + static_cast<std::uint32_t>(p_.bias[c]);
         auto value = static_cast<float>(static_cast<std::int32_t>(sum)) * p_.first[c] * p_.second[c];
@@ -30,7 +31,7 @@ void half_activation::run_row(const std::int32_t *sums, std::uint8_t *y) const {
     }
 }
 
-void half_activation::run(const std::int32_t *sums, std::uint8_t *y, std::byte *scratch) const {
+void float16_activation::run(const std::int32_t *sums, std::uint8_t *y, std::byte *scratch) const {
     auto *to = from_last_ ? reinterpret_cast<std::uint8_t *>(scratch) : y;
     parallel::for_each_part(rows_, parallel::parts_for_items(rows_, rows_ * channels_), [&](parallel::range part) {
         for (auto row = part.begin; row < part.end; ++row)
