@@ -13,7 +13,7 @@ namespace {
 
 /// Rows per block where the columns take more than one panel. Each row lies on pages of its own: more rows evict each
 /// other from the TLB before the next panel reads them again.
-constexpr std::int64_t rows_of_block = 128;
+constexpr std::int64_t rows_per_block = 128;
 
 int bits_of(data_type type) {
     return traits(type).bits;
@@ -117,7 +117,7 @@ fused fuse(const plan &p, const microkernels &k, const staging &m, walk::form by
 }
 
 /// Rows of at least this many codes are written without staging.
-constexpr std::int64_t worth_coding = 256;
+constexpr std::int64_t min_unstaged_codes = 256;
 
 bool begins_line(const void *p) {
     return reinterpret_cast<std::uintptr_t>(p) % 64 == 0;
@@ -152,7 +152,7 @@ void write(const staging &m, void *from, void *dst, std::int64_t first, std::int
     scatter(spare.bytes, dst, m.dst, first, stride, count);
 }
 
-/// The parameters of a part of a block.
+/// The parameters of a block from one of its rows and columns on.
 struct position {
     columns at;
     guide by;
@@ -254,7 +254,7 @@ void compute_block(const panel &parameters, std::int64_t base, const staging &m,
     const bool is_rows = by == walk::form::rows;
     const bool dense = b.src_stride == 1 && b.dst_stride == 1;
     // Row ends of codes cost more than staging, and microkernels do not stream codes.
-    const bool dense_dst = b.dst_stride == 1 && !(p.writes_codes && (c.stream || b.columns < worth_coding));
+    const bool dense_dst = b.dst_stride == 1 && !(p.writes_codes && (c.stream || b.columns < min_unstaged_codes));
     const auto elements = is_rows && g.parameter_step == 0 ? b.rows * b.columns : 0;
     const auto &best = formulas_of(*p.formulas, parameters.state(), at.scale[0], elements);
     auto chosen = fuse(p, best, m, by, b.src_stride == 1, dense_dst);
@@ -298,7 +298,7 @@ placed_block block_at(
     const auto width = r.column_end - r.column_begin;
     const auto step = loop.parameter_stride;
     // A long row may have a cheaper formula that is exact for its scale.
-    const bool row_by_row = p.formulas->is_exact && width >= p.formulas->worth_asking;
+    const bool row_by_row = p.formulas->is_exact && width >= p.formulas->min_elements_to_test;
     const auto longest = step == 0 ? INT64_MAX : row_by_row ? 1 : panel_capacity;
     row_walker walker(w.axes, r.row_begin);
     std::int64_t count = 0;
@@ -321,7 +321,7 @@ placed_block block_at(
     const bool extends = w.expands || w.period > 0;
     const guide g = {0, {w.index.data(), w.first.data()}, w.repeat};
     const auto rows_at_once =
-            w.panel < r.column_end - r.column_begin && w.period == 0 ? rows_of_block : r.row_end - r.row_begin;
+            w.panel < r.column_end - r.column_begin && w.period == 0 ? rows_per_block : r.row_end - r.row_begin;
     for (auto top = r.row_begin; top < r.row_end; top += rows_at_once) {
         const auto bottom = std::min(top + rows_at_once, r.row_end);
         for (std::int64_t column = r.column_begin, count = 0; column < r.column_end; column += count) {

@@ -21,7 +21,7 @@ const instruction_set &best_avx512() {
             if (!from.is_exact) return;
             to.exact = from.exact;
             to.is_exact = from.is_exact;
-            to.worth_asking = from.worth_asking;
+            to.min_elements_to_test = from.min_elements_to_test;
         };
         if (!processor_has_fp16()) return set;
         take_exact(kind::f16_u8, avx512_fp16_to_u8);

@@ -113,10 +113,10 @@ using prepare_function = preparation (*)(
 struct family {
     prepare_function prepare;
     microkernels general, fast, symmetric;
-    /// For one scale for which is_exact holds. The test pays from `worth_asking` elements on. Null: none.
+    /// For one scale for which is_exact holds. The test pays from `min_elements_to_test` elements on. Null: none.
     microkernels exact;
     bool (*is_exact)(float scale);
-    std::int64_t worth_asking;
+    std::int64_t min_elements_to_test;
 };
 
 /// Kinds of statement, by formula and by the element types that it reads and writes.

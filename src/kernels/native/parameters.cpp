@@ -100,7 +100,7 @@ const microkernels &formulas_of(const family &f, preparation state, float scale,
         case preparation::general: return f.general;
         case preparation::fast: break;
     }
-    return f.is_exact && elements >= f.worth_asking && f.is_exact(scale) ? f.exact : f.fast;
+    return f.is_exact && elements >= f.min_elements_to_test && f.is_exact(scale) ? f.exact : f.fast;
 }
 
 void panel::prepare(const parameter_block &from) {

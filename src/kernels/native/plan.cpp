@@ -138,17 +138,17 @@ void choose_formulas(plan &p, const quantization &q) {
 // ---- Walks -------------------------------------------------------------------------------------------------
 
 /// A transposed tile pays from this many rows on.
-constexpr std::int64_t shortest_tile = 16;
+constexpr std::int64_t min_tile_rows = 16;
 
 /// A periodic column of parameters pays when at least this many columns use it.
-constexpr std::int64_t uses_of_period = 8;
+constexpr std::int64_t min_uses_of_period = 8;
 
 /// Rows of few channels are joined to at most this many columns. 1024 would put rows 4 KiB apart, in the same
 /// first-level cache sets.
-constexpr std::int64_t longest_joined = 960;
+constexpr std::int64_t max_joined_columns = 960;
 
 /// Expanding the parameters of runs pays when at least this many rows share them.
-constexpr std::int64_t worth_expanding = 4;
+constexpr std::int64_t min_rows_to_expand = 4;
 
 /// Whether each row of the innermost loop begins at the end of the previous row.
 bool continues(const canonical_form &form) {
@@ -201,7 +201,7 @@ class walks_of {
         const auto loop = innermost_loop(w.axes);
         if (!continues(w.axes) || row.parameter_stride != 0 || loop.parameter_stride == 0) return;
         const auto outer = w.axes.loop_count > 1 ? w.axes.loops[w.axes.loop_count - 2] : axis {1, 0, 0, 0};
-        const bool shared = outer.parameter_stride == 0 && outer.extent >= worth_expanding;
+        const bool shared = outer.parameter_stride == 0 && outer.extent >= min_rows_to_expand;
         const std::int64_t longest = widens_ || lanes_ < 16 ? 20 : 32;
         const auto segment = find_segment(row.extent);
         if (shared && row.extent <= longest) {
@@ -232,9 +232,9 @@ class walks_of {
         if (w.by == walk::form::rows) w.by = walk::form::cols;
         const auto columns = w.axes.row.extent;
         const auto loop = innermost_loop(w.axes);
-        const bool joins = continues(w.axes) && loop.parameter_stride == 0 && columns <= longest_joined / 2
+        const bool joins = continues(w.axes) && loop.parameter_stride == 0 && columns <= max_joined_columns / 2
                 && w.by == walk::form::cols;
-        auto times = joins ? std::min(longest_joined / columns, loop.extent / uses_of_period) : 1;
+        auto times = joins ? std::min(max_joined_columns / columns, loop.extent / min_uses_of_period) : 1;
         const auto whole_lines = widest_block / std::gcd(columns, widest_block);
         if (times > whole_lines) times = times / whole_lines * whole_lines;
         if (times < 2) return {with_panels(w)};
@@ -288,7 +288,7 @@ class walks_of {
         auto &form = w.axes;
         const auto end = form.loops + form.loop_count;
         const auto dense = std::find_if(
-                form.loops, end, [](const axis &loop) { return loop.src_stride == 1 && loop.extent >= shortest_tile; });
+                form.loops, end, [](const axis &loop) { return loop.src_stride == 1 && loop.extent >= min_tile_rows; });
         if (dense == end || form.row.dst_stride != 1 || form.row.src_stride == 1) return false;
         std::rotate(dense, dense + 1, end);
         w.how = walk::order::transposed;
@@ -317,7 +317,7 @@ class walks_of {
         const auto group = move_inwards(form, 1, 0);
         if (group == 1) return false;
         const auto groups = move_inwards(form, group, 1);
-        if (group * groups < shortest_tile) return false;
+        if (group * groups < min_tile_rows) return false;
         w.axes = form;
         w.how = walk::order::transposed;
         w.grain_rows = transposed_side;

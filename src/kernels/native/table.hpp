@@ -61,7 +61,7 @@ constexpr family strict() {
         f.exact.rows = rows<V, exact, float, Dst, false>;
         fuse_reals<V, exact, Dst, false>(f.exact);
         f.is_exact = has_exact_two_part_reciprocal;
-        f.worth_asking = 16 * 1024; // is_exact costs as much as one more operation for a few thousand elements
+        f.min_elements_to_test = 16 * 1024; // is_exact costs as much as one more operation for a few thousand elements
     }
     return f;
 }

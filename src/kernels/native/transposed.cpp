@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t side = transposed_side, length = transposed_length;
 
 /// Rows of at most four elements, such as the channels of images, are interleaved instead, narrow_length at a time.
-constexpr std::int64_t narrow_row = 4, narrow_length = 1024;
+constexpr std::int64_t max_narrow_row = 4, narrow_length = 1024;
 
 /// The bytes of a tile. Each line is whole cache lines, as stores that cross one take twice as long. The few lines of
 /// narrow rows are longer; their step is no power of two, so that they do not share first-level cache sets.
@@ -27,7 +27,7 @@ struct alignas(64) byte_lines {
 
     std::int64_t longest, step;
 };
-static_assert(sizeof(byte_lines::bytes) >= narrow_row * (narrow_length + side));
+static_assert(sizeof(byte_lines::bytes) >= max_narrow_row * (narrow_length + side));
 
 /// Parameters of a line, and room for those of further lines of the tile. Separate from byte_lines, so that no stack
 /// frame is large.
@@ -36,7 +36,7 @@ using transposed_parameters = panel_storage<length + side>;
 /// Whether rows of dst are narrow and contiguous, and parameters change along them only.
 bool is_narrow(const walk &w) {
     const auto across = innermost_loop(w.axes);
-    return w.axes.row.extent <= narrow_row && across.dst_stride == w.axes.row.extent && across.parameter_stride == 0
+    return w.axes.row.extent <= max_narrow_row && across.dst_stride == w.axes.row.extent && across.parameter_stride == 0
             && w.repeat == 1;
 }
 
@@ -75,19 +75,21 @@ class quantized_tiles {
   private:
     void compute_lines(const row_walker &walker, std::int64_t column, std::int64_t columns, std::int64_t rows) {
         const auto first = walker.parameter + column * along.parameter_stride;
-        const auto part = [&](std::int64_t line, std::int64_t count) {
+        const auto block_of_lines = [&](std::int64_t line, std::int64_t count) {
             return placed_block {count, rows, walker.src + (column + line) * along.src_stride, along.src_stride, 1,
                     line * lines.step, lines.step, 1};
         };
         if (across.parameter_stride == 0) {
             const auto base = parameters.find(first, along.parameter_stride, columns, 0, 0);
-            return compute_block(parameters, base, p.memory, to_lines, part(0, columns), walk::form::rows, {1, {}, 1});
+            return compute_block(
+                    parameters, base, p.memory, to_lines, block_of_lines(0, columns), walk::form::rows, {1, {}, 1});
         }
         const auto together = along.parameter_stride == 0 ? columns : 1;
         for (std::int64_t line = 0; line < columns; line += together) {
             const auto base =
                     parameters.find(first + line * along.parameter_stride, across.parameter_stride, rows, 0, 0);
-            compute_block(parameters, base, p.memory, to_lines, part(line, together), walk::form::cols, {0, {}, 1});
+            compute_block(
+                    parameters, base, p.memory, to_lines, block_of_lines(line, together), walk::form::cols, {0, {}, 1});
         }
     }
 
@@ -147,14 +149,14 @@ class dequantized_tiles {
             p.set->interleave(src, along.src_stride, planes, rows, lines.bytes);
             parameters.find_columns(groups, walker.parameter, width);
             const auto count = rows * planes, whole = count / width * width;
-            const auto part = [&](std::int64_t begin, std::int64_t of_rows, std::int64_t columns) {
+            const auto block_of_groups = [&](std::int64_t begin, std::int64_t of_rows, std::int64_t columns) {
                 return placed_block {of_rows, columns, begin, columns, 1, walker.dst + begin, columns, 1};
             };
             if (whole > 0)
-                compute_block(parameters, 0, p.transposed_memory, from_lines, part(0, count / width, width),
+                compute_block(parameters, 0, p.transposed_memory, from_lines, block_of_groups(0, count / width, width),
                         walk::form::cols, {0, {}, 1});
             if (whole < count)
-                compute_block(parameters, 0, p.transposed_memory, from_lines, part(whole, 1, count - whole),
+                compute_block(parameters, 0, p.transposed_memory, from_lines, block_of_groups(whole, 1, count - whole),
                         walk::form::cols, {0, {}, 1});
         }
     }
@@ -188,14 +190,14 @@ class dequantized_tiles {
         const auto stride = along.parameter_stride;
         const auto number = column / w.repeat * stride, needed = (columns + w.repeat - 1) / w.repeat;
         guide g = {0, {w.index.data(), w.first.data()}, w.repeat};
-        const auto part = [&](std::int64_t i, std::int64_t count) {
+        const auto block_of_lines = [&](std::int64_t i, std::int64_t count) {
             return placed_block {count, columns, (line + i) * lines.step, lines.step, 1,
                     walker.dst + column + i * across.dst_stride, across.dst_stride, 1};
         };
         if (stride == 0) {
             const auto base = parameters.find(walker.parameter, across.parameter_stride, rows, 0, 0);
-            return compute_block(
-                    parameters, base, p.transposed_memory, from_lines, part(0, rows), walk::form::rows, {1, {}, 1});
+            return compute_block(parameters, base, p.transposed_memory, from_lines, block_of_lines(0, rows),
+                    walk::form::rows, {1, {}, 1});
         }
         if (across.parameter_stride != 0 && w.by != walk::form::cols && w.by != walk::form::runs) {
             const auto most = (length + side) / needed; // lines whose parameters fit in one panel
@@ -204,7 +206,7 @@ class dequantized_tiles {
                 count = std::min(most, rows - i);
                 const auto first = walker.parameter + number + i * across.parameter_stride;
                 const auto base = parameters.find_all(first, stride, needed, count - 1, across.parameter_stride);
-                compute_block(parameters, base, p.transposed_memory, from_lines, part(i, count), w.by, g);
+                compute_block(parameters, base, p.transposed_memory, from_lines, block_of_lines(i, count), w.by, g);
             }
             return;
         }
@@ -216,7 +218,7 @@ class dequantized_tiles {
                 parameters.find_columns(w, first, columns);
             else
                 base = parameters.find(first, stride, needed, rows - i - 1, across.parameter_stride);
-            compute_block(parameters, base, p.transposed_memory, from_lines, part(i, together), w.by, g);
+            compute_block(parameters, base, p.transposed_memory, from_lines, block_of_lines(i, together), w.by, g);
         }
     }
 

@@ -13,7 +13,7 @@ constexpr family exact_float16() {
     family f = {};
     f.exact.rows_of_f16 = rows<avx512_float16, float16_product<avx512_float16>, float16_bits, Dst>;
     f.is_exact = has_exact_float16_product;
-    f.worth_asking = 512;
+    f.min_elements_to_test = 512;
     return f;
 }
 
