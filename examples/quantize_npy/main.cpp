@@ -78,14 +78,14 @@ std::int64_t count_differing(const std::vector<float> &a, const std::vector<floa
 }
 
 /// Runs the two ops on plain oneDNN Graph, with the inputs of dynquant's.
-std::array<peer_result, 2> measure_onednn(const report &r, const results &ours) {
-    results theirs(r.tensor.volume);
-    const auto memory = theirs.with(r.tensor, r.derived);
+std::array<peer_result, 2> measure_onednn(const report &r, const results &own) {
+    results peer(r.tensor.volume);
+    const auto memory = peer.with(r.tensor, r.derived);
     peer_result quantize {measure<onednn_graph>(r.requested, memory, op_id::quantize)};
-    quantize.differing = count_differing(theirs.integers, ours.integers);
-    theirs.integers = ours.integers;
+    quantize.differing = count_differing(peer.integers, own.integers);
+    peer.integers = own.integers;
     peer_result dequantize {measure<onednn_graph>(r.requested, memory, op_id::dequantize)};
-    dequantize.differing = count_differing(theirs.restored, ours.restored);
+    dequantize.differing = count_differing(peer.restored, own.restored);
     return {quantize, dequantize};
 }
 

@@ -46,12 +46,12 @@ text decibel(const quality &q) {
     return format("%.2f dB", 10 * std::log10(q.signal / q.noise));
 }
 
-text peer(const peer_result &p, const measurement &ours, std::int64_t volume) {
+text peer(const peer_result &p, const measurement &own, std::int64_t volume) {
     if (!p.measured.refusal.empty()) return p.measured.refusal;
     const auto differing = p.differing == 0
             ? text("same results")
             : std::to_string(p.differing) + " of " + std::to_string(volume) + " results differ";
-    return time(p.measured.seconds) + format(", %.2f x dynquant's; ", p.measured.seconds / ours.seconds) + differing;
+    return time(p.measured.seconds) + format(", %.2f x dynquant's; ", p.measured.seconds / own.seconds) + differing;
 }
 
 text bytes(const report &r) {

@@ -33,17 +33,17 @@ def expected(schema):
     }
 
 
-def differences(ours, theirs):
+def differences(row, schema):
     """Describes where the row differs from ONNX."""
-    names = [(i["name"], i["optional"]) for i in ours["inputs"]]
-    if names != [(i["name"], i["optional"]) for i in theirs["inputs"]]:
-        yield f"inputs: expected {[i['name'] for i in theirs['inputs']]}, given {ours['inputs']}"
+    names = [(i["name"], i["optional"]) for i in row["inputs"]]
+    if names != [(i["name"], i["optional"]) for i in schema["inputs"]]:
+        yield f"inputs: expected {[i['name'] for i in schema['inputs']]}, given {row['inputs']}"
         return
-    for mine, other in zip(ours["inputs"], theirs["inputs"]):
+    for mine, other in zip(row["inputs"], schema["inputs"]):
         if not mine["types"] or not set(mine["types"]) <= set(other["types"]):
             yield f"types of {mine['name']}: expected some of {other['types']}, given {mine['types']}"
-    if ours["attributes"] != theirs["attributes"]:
-        yield f"attributes: expected {theirs['attributes']}, given {ours['attributes']}"
+    if row["attributes"] != schema["attributes"]:
+        yield f"attributes: expected {schema['attributes']}, given {row['attributes']}"
 
 
 def main():
@@ -55,9 +55,9 @@ def main():
     compared = 0
     for name in sorted({r["name"] for r in rows}):
         for opset in range(OLDEST_OPSET, table["newest_opset"] + 1):
-            ours = max((r for r in rows if r["name"] == name and r["since"] <= opset), key=lambda r: r["since"])
-            theirs = expected(versions[name, max(since for n, since in versions if n == name and since <= opset)])
-            wrong += [f"{name}, opset {opset}: {text}" for text in differences(ours, theirs)]
+            row = max((r for r in rows if r["name"] == name and r["since"] <= opset), key=lambda r: r["since"])
+            schema = expected(versions[name, max(since for n, since in versions if n == name and since <= opset)])
+            wrong += [f"{name}, opset {opset}: {text}" for text in differences(row, schema)]
             compared += 1
     print(*wrong, sep="\n")
     print(f"onnx {onnx.__version__}, opset {defs.onnx_opset_version()}: {len(rows)} rows, {compared} compared, "

@@ -133,7 +133,7 @@ class Codify(Program):
         self.assertRegex(
             self.codify(),
             r"note: node 'fc' \(MatMul\): sums with their biases would go beyond int32: scales of the weights are up "
-            r"to 1\.06\d* times as large as the weights' magnitudes ask for\n",
+            r"to 1\.06\d* times as large as the weights' magnitudes need\n",
         )
         ran = self.run_program("run", "q.onnx", "--input", "x.npy")
         self.assertEqual(ran.returncode, 0)

@@ -51,19 +51,19 @@ def expected(schema):
 
 def main():
     printed = json.loads(subprocess.run([sys.argv[1]], check=True, capture_output=True, text=True).stdout)
-    ours = {(row["name"], row["since"]): row for row in printed if row["domain"] == ""}
-    theirs = {
+    rows = {(row["name"], row["since"]): row for row in printed if row["domain"] == ""}
+    schemas = {
         (s.name, s.since_version): expected(s)
         for s in defs.get_all_schemas_with_history()
         if s.domain == "" and s.name in OPERATORS
     }
     wrong = 0
-    for key in sorted(ours.keys() | theirs.keys()):
-        if ours.get(key) != theirs.get(key):
-            print(f"{key}: expected {theirs.get(key)}, given {ours.get(key)}")
+    for key in sorted(rows.keys() | schemas.keys()):
+        if rows.get(key) != schemas.get(key):
+            print(f"{key}: expected {schemas.get(key)}, given {rows.get(key)}")
             wrong += 1
-    print(f"onnx {onnx.__version__}, opset {defs.onnx_opset_version()}: {len(theirs)} schemas, {wrong} differ")
-    return 1 if wrong or not theirs else 0
+    print(f"onnx {onnx.__version__}, opset {defs.onnx_opset_version()}: {len(schemas)} schemas, {wrong} differ")
+    return 1 if wrong or not schemas else 0
 
 
 if __name__ == "__main__":

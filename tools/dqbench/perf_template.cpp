@@ -68,8 +68,8 @@ struct subject {
     template <typename F>
     std::string join_peer_values(F &&f) const {
         if (peer) {
-            const auto *asked = find(*peer);
-            return asked ? f(*asked) : "";
+            const auto *wanted = find(*peer);
+            return wanted ? f(*wanted) : "";
         }
         std::string text;
         bool first = true;
