@@ -15,7 +15,8 @@ inline constexpr auto f8_e4m3 = static_cast<dnnl::graph::logical_tensor::data_ty
 inline constexpr auto s4 = static_cast<dnnl::graph::logical_tensor::data_type>(11);
 inline constexpr auto u4 = static_cast<dnnl::graph::logical_tensor::data_type>(12);
 
-/// How many neighbours along each dim of src share a scale and a zero point, for qtype per_group: a list of s64.
+/// How many consecutive elements along each dim of src share a scale and a zero point, for qtype per_group: a list of
+/// s64.
 inline constexpr auto group_shape = static_cast<dnnl::graph::op::attr>(0x4e);
 
 #if DNNL_VERSION_MAJOR > 3 || DNNL_VERSION_MINOR >= 7

@@ -97,7 +97,7 @@ struct tensor {
     dynquant::dims strides;
 };
 
-/// The scales or the zero points. block[d] is how many neighbours along dimension d of src share one
+/// The scales or the zero points. block[d] is how many consecutive elements along dimension d of src share one
 /// parameter; the parameters are dense and row-major, ceil(dims[d] / block[d]) of them along d.
 struct parameter {
     data_type type = data_type::f32;
@@ -147,7 +147,8 @@ DYNQUANT_API std::optional<problem> check(const quantization &q);
 /// The kernels, in the order in which they are tried.
 enum class kernel_kind { native, onednn, reference };
 
-/// Instruction sets of the native kernel, weakest first.
+/// Instruction sets of the native kernel, weakest first. avx2: AVX2, FMA, F16C and BMI2. avx512: these, and AVX-512 F,
+/// BW, DQ and VL.
 enum class isa { scalar, avx2, avx512 };
 
 /// "unknown" for a value that is no enumerator.

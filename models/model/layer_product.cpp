@@ -35,7 +35,7 @@ class channels_first final : public layers::integer_sums {
     std::size_t x_bytes_; // of the transposed x, a multiple of a cache line
 };
 
-/// The plain stage of a node, which leaves no bias: for MatMulInteger with several weight matrices.
+/// The plain stage of a node, for MatMulInteger with several weight matrices. It has no sums of weights.
 class plain final : public layers::integer_sums {
   public:
     plain(const op_node &n, const settings &s)

@@ -24,11 +24,11 @@ kernel_list own_kernels() {
 
 const kernel &choose(const quantization &q, const settings &s, std::optional<kernel_kind> forced, kernel_list kernels) {
     if (forced) {
-        const kernel &asked = find(*forced, kernels);
-        if (const auto why = asked.refusal(q, s))
+        const kernel &chosen = find(*forced, kernels);
+        if (const auto why = chosen.refusal(q, s))
             throw error(dnnl_unimplemented,
                     concat("kernel: '", to_string(*forced), "' was asked for but cannot compute this: ", *why));
-        return asked;
+        return chosen;
     }
     for (const auto get : kernels.first(kernels.size() - 1))
         if (!get().refusal(q, s)) return get();

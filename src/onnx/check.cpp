@@ -79,12 +79,12 @@ class types {
 
     element_type quantized() const {
         const auto zp = type_of(zero_point);
-        const auto asked = static_cast<element_type>(values_.output_dtype);
-        if (zp == type::undefined) return asked != type::undefined ? asked : type::uint8;
+        const auto stated = static_cast<element_type>(values_.output_dtype);
+        if (zp == type::undefined) return stated != type::undefined ? stated : type::uint8;
         check_input(zero_point, &op_schema::quantized);
-        if (asked != type::undefined && asked != zp)
+        if (stated != type::undefined && stated != zp)
             refuse(node_, dnnl_invalid_data_type, "attribute 'output_dtype': expected the type of ", name(zero_point),
-                    ", ", name_of(zp), ", given ", name_of(asked));
+                    ", ", name_of(zp), ", given ", name_of(stated));
         return zp;
     }
 

@@ -37,8 +37,8 @@ void merge_dims(dims &extents, dims &block) {
 /// The type of the division: attribute `precision`, else the scale's type. For an e8m0 scale it is float, for an int32
 /// one double, which holds both x and the scale exactly.
 precision division_of(const checked_node &n) {
-    const auto asked = static_cast<element_type>(n.values.precision);
-    switch (asked != type::undefined ? asked : n.at(scale).type) {
+    const auto stated = static_cast<element_type>(n.values.precision);
+    switch (stated != type::undefined ? stated : n.at(scale).type) {
         case type::float16: return precision::f16;
         case type::bfloat16: return precision::bf16;
         case type::int32: return precision::f64;

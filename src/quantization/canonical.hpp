@@ -15,7 +15,7 @@
 
 namespace dynquant {
 
-/// A dimension, with the distance between neighbours along it in elements of each buffer.
+/// A dimension, with its stride in elements of each buffer.
 struct axis {
     std::int64_t extent, src_stride, dst_stride, parameter_stride;
 
@@ -31,7 +31,7 @@ struct offsets {
 
 /// loops[0] is the outermost; the row is innermost. The usual rows:
 ///   strides 1, 1, 0: a dense run under one parameter        (per_tensor, per_channel with inner > 1)
-///   strides 1, 1, 1: a dense run, the parameters alongside  (per_channel with inner == 1)
+///   strides 1, 1, 1: a dense run, a parameter per element   (per_channel with inner == 1)
 /// Anything else is a strided row.
 struct canonical_form {
     static constexpr int max_loops = 2 * max_rank; // a block splits a dim in two

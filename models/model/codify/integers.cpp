@@ -75,7 +75,7 @@ class quantizer {
             most = std::fmax(most, scales_[s] / first[s]);
         if (most > 1)
             note("sums with their biases would go beyond int32: scales of the weights are up to ", most,
-                    " times as large as the weights' magnitudes ask for");
+                    " times as large as the weights' magnitudes need");
     }
 
     /// For each scale, the largest sum of its channels divided by `limit`.

@@ -143,10 +143,10 @@ template <typename V, typename Results, typename T>
 }
 
 /// Dequantizes rows of 4-bit elements, with one parameter for each row or for all. Rows begin at a whole byte and have
-/// an even number of elements; those that are streamed begin at a cache line. Steps are in elements.
+/// an even number of elements. Streamed rows begin at a cache line. Steps are in elements.
 template <typename V, typename Formula, typename T>
 void look_up(const block &of, const columns &with, const guide &by, const auto &values) {
-    constexpr std::int64_t step = V::looked_up, page = 2048;
+    constexpr std::int64_t step = V::looked_up;
     const auto b = of; // copies: byte stores cannot alias them
     const auto c = with;
     const auto g = by;
@@ -157,7 +157,7 @@ void look_up(const block &of, const columns &with, const guide &by, const auto &
         const auto formula = Formula::from(broadcast<V> {c, row * g.parameter_step});
         const auto results = V::table_of(dst, formula(elements));
         for (std::int64_t i = 0; i < whole; i += step) {
-            __builtin_prefetch(src + i / 2 + page);
+            __builtin_prefetch(src + i / 2 + packed_prefetch_distance);
             store<V>(dst + i, V::look_up(src + i / 2, results), stream);
         }
         return results;

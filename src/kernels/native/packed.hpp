@@ -9,13 +9,16 @@
 namespace dynquant::kernels::native {
 namespace {
 
+/// Software prefetch distance of packed elements, in bytes.
+constexpr std::int64_t packed_prefetch_distance = 2048;
+
 /// Unpacks nibbles to bytes. Writes whole vectors, so up to one beyond the last element.
 template <typename V>
 void unpack_nibbles(const unsigned char *from, std::int64_t count, bool is_signed, std::int8_t *to) {
-    constexpr std::int64_t n = V::nibbles, page = 2048;
+    constexpr std::int64_t n = V::nibbles;
     std::int64_t i = 0;
     for (; i + n <= count; i += n) {
-        __builtin_prefetch(from + i / 2 + page);
+        __builtin_prefetch(from + i / 2 + packed_prefetch_distance);
         V::unpack(from + i / 2, to + i, is_signed);
     }
     if (i == count) return;

@@ -1,4 +1,4 @@
-// What a dynamically quantized layer does with its sums: they become floats, which steps of one element each change.
+// The steps of a dynamically quantized layer behind its sums: conversion to floats, then elementwise operators.
 #pragma once
 
 #include <cstdint>
