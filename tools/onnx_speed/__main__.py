@@ -1,11 +1,13 @@
 """scripts/compare-onnxruntime: times dynquant's operators in ONNX Runtime against its own and against Quark's.
 
 Start at main(): cases.py lists the nodes, measure.py times a node, sessions.py builds its model and runs it, page.py
-writes the tables. networks.py times whole networks (--networks).
+writes the tables. networks/ measures whole networks (--networks).
 """
 
+import argparse
 import dataclasses
 import json
+import os
 import pathlib
 import sys
 
@@ -16,6 +18,8 @@ from .page import tables
 from .result import Result
 from .sessions import Peer
 
+WHEELS = pathlib.Path(__file__).resolve().parents[2] / ".deps/networks"
+
 
 def load(path: pathlib.Path | None) -> list[Result]:
     return [Result(**fields) for fields in json.loads(path.read_text())] if path and path.exists() else []
@@ -25,13 +29,7 @@ def main() -> int:
     options = parser()
     given = options.parse_args()
     if given.networks:
-        if given.results or given.chart:
-            options.error("argument --networks: expected neither --results nor --chart with it")
-        from . import networks
-
-        wheels = pathlib.Path(__file__).resolve().parents[2] / ".deps/networks"
-        print(networks.compare(wheels, str(given.library), str(given.provider), given.threads, given.rounds, given.milliseconds / 1e3, given.only))
-        return 0
+        return _networks(given, options)
     dynquant = Peer("dynquant", str(given.library), standard=True)
     onnxruntime = Peer("ONNX Runtime")
     quark = Peer("Quark", str(given.quark)) if given.quark.exists() else None
@@ -53,8 +51,35 @@ def main() -> int:
         from .chart import draw  # needs matplotlib
 
         draw(list(results.values()), given.chart)
-    print(tables(list(results.values())))
+    _write(tables(list(results.values())), given.tables)
     return 0
+
+
+def _networks(given: argparse.Namespace, options: argparse.ArgumentParser) -> int:
+    from .networks import compare, page, result  # needs ONNX Runtime's tools for quantization
+
+    results = result.Results.load(given.results)
+    settings = compare.Settings(WHEELS, str(given.library), str(given.provider), given.threads, given.rounds, given.milliseconds / 1e3)
+    if not compare.compare(settings, given.only, results):
+        options.error(f"argument --only: expected a part of the name of a network, of the cost of a node or of convolutions, given '{given.only}'")
+    if given.results:
+        results.save(given.results)
+    text = page.tables(results)
+    if given.chart and given.tables:
+        text = f"![Time relative to int8 in ONNX Runtime]({os.path.relpath(given.chart, given.tables.parent)})\n\n{text}"
+    _write(text, given.tables)
+    if given.chart:
+        from .networks import chart  # needs matplotlib
+
+        chart.draw(results, given.chart)
+    return 0
+
+
+def _write(text: str, path: pathlib.Path | None) -> None:
+    if path:
+        path.write_text(text + "\n")
+    else:
+        print(text)
 
 
 if __name__ == "__main__":

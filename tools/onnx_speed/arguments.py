@@ -15,8 +15,9 @@ def parser() -> argparse.ArgumentParser:
         description="Times dynquant's operators in ONNX Runtime against its own and against Quark's library, in one run.",
     )
     option = result.add_argument
-    option("--networks", action="store_true", help="whole networks instead of single operators, quantized by ONNX Runtime's tools")
-    option("--only", default="", metavar="TEXT", help="only nodes or networks whose name in the tables contains TEXT")
+    option("--networks", action="store_true", help="whole networks instead of single operators, by each library, and what their time is spent on")
+    option("--only", default="", metavar="TEXT",
+           help="only nodes or networks whose name in the tables contains TEXT; with --networks also 'cost of a node', 'convolutions'")  # fmt: skip
     add_timing(result, milliseconds=60)
     option("--library", type=file, metavar="FILE", default=BUILD / "src/libdynquant_ort.so",
            help="dynquant's library for ONNX Runtime (this tree's)")  # fmt: skip
@@ -26,6 +27,7 @@ def parser() -> argparse.ArgumentParser:
            help="Quark's library (this tree's; without one its operators are left out)")  # fmt: skip
     option("--results", type=pathlib.Path, metavar="FILE", help="merge the figures into this file, and print the tables of all its figures")
     option("--chart", type=pathlib.Path, metavar="FILE.svg", help="also draw a chart")
+    option("--tables", type=pathlib.Path, metavar="FILE.md", help="write the tables to this file, and do not print them")
     return result
 
 

@@ -39,7 +39,7 @@ def _opset(case: Case) -> int:
     return 13 if case.dynamic or case.domain != ONNX else 21
 
 
-def _model(nodes: list[onnx.NodeProto], inputs: dict, outputs: dict, constants: list[onnx.TensorProto], opset: int) -> bytes:
+def make_model(nodes: list[onnx.NodeProto], inputs: dict, outputs: dict, constants: list[onnx.TensorProto], opset: int) -> bytes:
     def infos(of: dict) -> list[onnx.ValueInfoProto]:
         return [helper.make_tensor_value_info(name, *type_and_shape) for name, type_and_shape in of.items()]
 
@@ -63,7 +63,7 @@ def _chain(case: Case) -> bytes:
     ops = (case.op, case.op.replace("Quantize", "Dequantize"))
     nodes = [helper.make_node(ops[i % 2], [values[i], "scale", "zero_point"], [values[i + 1]]) for i in range(case.nodes)]
     y = case.types[0] if case.nodes % 2 == 0 else case.types[2]
-    return _model(nodes, {"x": (case.types[0], case.dims)}, {"y": (y, case.dims)}, _parameters(case), _opset(case))
+    return make_model(nodes, {"x": (case.types[0], case.dims)}, {"y": (y, case.dims)}, _parameters(case), _opset(case))
 
 
 def model_of(case: Case) -> bytes:
@@ -72,14 +72,18 @@ def model_of(case: Case) -> bytes:
     if case.dynamic:
         node = helper.make_node(case.op, ["x"], ["y", "scale", "zero_point"])
         outputs = {"y": (T.UINT8, case.dims), "scale": (T.FLOAT, ()), "zero_point": (T.UINT8, ())}
-        return _model([node], {"x": (T.FLOAT, case.dims)}, outputs, [], _opset(case))
+        return make_model([node], {"x": (T.FLOAT, case.dims)}, outputs, [], _opset(case))
     node = helper.make_node(case.op, ["x", "scale", "zero_point"], ["y"], domain=case.domain, **dict(case.attributes))
     x, _, y = case.types
-    return _model([node], {"x": (x, case.dims)}, {"y": (y, case.dims)}, _parameters(case), _opset(case))
+    return make_model([node], {"x": (x, case.dims)}, {"y": (y, case.dims)}, _parameters(case), _opset(case))
 
 
-def session(model: bytes, peer: Peer, threads: int, optimized: bool = True) -> onnxruntime.InferenceSession:
+def session(model: bytes | str, peer: Peer, threads: int, optimized: bool = True, profile: str = "") -> onnxruntime.InferenceSession:
+    """model: a file's bytes or its path. profile: the prefix of the path of the profile, if there is to be one."""
     options = onnxruntime.SessionOptions()
+    options.enable_profiling = bool(profile)
+    if profile:
+        options.profile_file_prefix = profile
     if not optimized:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = threads
@@ -111,7 +115,7 @@ def input_of(case: Case, dynquant: Peer) -> onnxruntime.OrtValue:
         op, attributes = case.op.replace("Dequantize", "Quantize"), dict(case.attributes)
         node = helper.make_node(op, ["x", "scale", "zero_point"], ["y"], domain=case.domain or "dynquant", **attributes)
         constants = _parameters(dataclasses.replace(case, types=(case.types[0], T.FLOAT, T.FLOAT)))
-    model = _model([node], {"x": (T.FLOAT, case.dims)}, {"y": (case.types[0], case.dims)}, constants, 21)
+    model = make_model([node], {"x": (T.FLOAT, case.dims)}, {"y": (case.types[0], case.dims)}, constants, 21)
     return session(model, dynquant, 2).run_with_ort_values(["y"], {"x": floats})[0]
 
 

@@ -45,3 +45,20 @@ def ratio_bars(rows: list[tuple[str, float, bool]], title: str, path: pathlib.Pa
     axes.grid(axis="y", visible=False)
     axes.set(xlabel="times as fast", title=title)
     save(figure, path)
+
+
+def grouped_bars(groups: list[str], series: dict[str, list[float]], colors: list[str], label: str, title: str, path: pathlib.Path) -> None:
+    """Draws a bar of each series for each group, the first on top."""
+    figure, axes = plt.subplots(figsize=(8, 0.5 * len(groups) + 1.6))
+    height = 0.8 / len(series)
+    for i, ((name, values), color) in enumerate(zip(series.items(), colors, strict=True)):
+        places = [group + (i - (len(series) - 1) / 2) * height for group in range(len(groups))]
+        axes.barh(places, values, height, label=name, color=color)
+        for place, value in zip(places, values):
+            axes.text(value, place, f" {value:.2f}", va="center", fontsize=7)
+    axes.set_yticks(range(len(groups)), groups, fontsize=7)
+    axes.invert_yaxis()
+    axes.grid(axis="y", visible=False)
+    axes.set(xlabel=label, title=title)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.4, -0.12), ncols=len(series), fontsize=8)
+    save(figure, path)
