@@ -1,0 +1,35 @@
+"""Of real networks, quantized dynamically, the execution provider claims the layers: at least 90 % of those that it could."""
+import logging
+import pathlib
+import sys
+import tempfile
+import unittest
+
+from onnx_speed.networks.models import NETWORKS, eligible_layers, inputs_of, load, variant
+from onnx_speed.networks.result import DYNAMIC
+from provider import NAME, operators
+
+WHEELS = pathlib.Path(sys.argv.pop(1))
+LEAST = 0.9
+
+
+class Networks(unittest.TestCase):
+    def test_layers_are_claimed(self):
+        for network in NETWORKS:
+            model, inputs = load(network, WHEELS), inputs_of(network, 9)
+            for name in DYNAMIC:
+                with self.subTest(network=network.name, weights=name), tempfile.TemporaryDirectory() as folder:
+                    quantized = variant(network, model, name, pathlib.Path(folder))
+                    eligible = eligible_layers(quantized)
+                    claimed = operators(quantized.SerializeToString(), inputs)[NAME]
+                    self.assertGreater(eligible, 0)
+                    self.assertGreaterEqual(claimed, LEAST * eligible)
+                    self.assertLessEqual(claimed, eligible)
+
+
+if __name__ == "__main__":
+    if not any(WHEELS.glob("*.whl")):
+        print(f"SKIPPED: no wheels in {WHEELS}. scripts/setup --networks downloads them.")
+        sys.exit()
+    logging.getLogger().setLevel(logging.ERROR)  # of ONNX Runtime's quantization
+    unittest.main()
