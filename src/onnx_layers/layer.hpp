@@ -41,14 +41,14 @@ struct layer_description {
 class layer_problem {
   public:
     /// Copies the weights. Throws error for what breaks ONNX's rules and needs no shape of x.
-    layer_problem(layer_description d, const std::byte *weights);
+    layer_problem(layer_description given, const std::byte *weights);
 
     const layer_description &description() const { return description_; }
     const layers::integer_convolution &convolution() const { return convolution_; }
     const layers::packed_convolution &packed() const { return packed_; }
 
   private:
-    std::vector<std::int8_t> int8_weights(const std::byte *weights);
+    std::vector<std::int8_t> int8_weights(const std::byte *given);
 
     layer_description description_;
     layers::integer_convolution convolution_; // without what depends on the shape of x

@@ -26,10 +26,12 @@ isa processor_isa() {
 #if defined(__x86_64__)
     // The builtin also checks that the operating system saves the registers (XCR0).
     static const isa detected = [] {
-        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
+        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("avx512bw")
                 && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
             return isa::avx512;
-        if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c()) return isa::avx2;
+        if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma")
+                && has_f16c())
+            return isa::avx2;
         return isa::scalar;
     }();
     return detected;
