@@ -93,7 +93,8 @@ class im2col_convolution final : public block_sums {
     std::int64_t block_rows(std::int64_t all, std::int64_t parts) const {
         const auto most = max_block_rows(), of_part = (all + parts - 1) / parts, blocks = (of_part + most - 1) / most;
         const auto size = (of_part + blocks - 1) / blocks;
-        return size > 48 ? (size + 23) / 24 * 24 : size;
+        const std::int64_t tile = size > 48 ? 24 : size > 12 ? 12 : 1; // multiples of what the microkernels take
+        return (size + tile - 1) / tile * tile;
     }
 
     /// Rows of all images. y: null where only the consumer takes the sums.
@@ -126,8 +127,9 @@ class im2col_convolution final : public block_sums {
             auto &work = works[i];
             if (work.rows.size() < rows) work.rows.resize(rows);
             if (work.sums.size() < sums) work.sums.resize(sums);
-            work.padding.assign(
-                    static_cast<std::size_t>(p_.window.x.back() * p_.channels), static_cast<std::byte>(x_zero_point));
+            if (p_.window.is_padded())
+                work.padding.assign(static_cast<std::size_t>(p_.window.x.back() * p_.channels),
+                        static_cast<std::byte>(x_zero_point));
             work.lines.resize(static_cast<std::size_t>(w_->lines));
         }
     }

@@ -192,23 +192,21 @@ void layer::run(const void *x, std::int32_t x_zero_point, float x_scale, void *y
             std::ranges::transform(
                     d_.steps.front().a, w->factors.begin(), [=](float factor) { return x_scale * factor; });
         });
-    sums_->run_blocks(from, x_zero_point, [&](parallel::range positions, const std::int32_t *sums) {
-        compute_steps(*w, sums, positions, bias, static_cast<float *>(y));
-    });
+    sums_->run_blocks(from, x_zero_point,
+            [&](parallel::range positions, const std::int32_t *sums) { compute_steps(*w, sums, positions, bias, y); });
     idle_.give_back(std::move(w));
 }
 
 void layer::compute_steps(const workspace &w, const std::int32_t *sums, parallel::range positions,
-        std::span<const std::int32_t> bias, float *y) const {
+        std::span<const std::int32_t> bias, void *y) const {
+    const std::int64_t element = d_.result == layers::step_result::bytes ? 1 : 4;
     for (auto begin = positions.begin; begin < positions.end;) { // image by image
         const auto image = begin / positions_, end = std::min(positions.end, (image + 1) * positions_);
-        layers::float_steps_call call {sums + (begin - positions.begin) * channels_, channels_,
-                bias.empty() ? nullptr : bias.data(), w.steps, y + begin * channels_, channels_, 1, d_.to_float};
-        if (d_.is_convolution) {
-            call.y = y + image * positions_ * channels_ + (begin - image * positions_);
-            call.position_stride = 1;
-            call.channel_stride = positions_;
-        }
+        const auto in_image = begin - image * positions_;
+        const auto at = image * positions_ * channels_ + (d_.is_convolution ? in_image : in_image * channels_);
+        const layers::float_steps_call call {sums + (begin - positions.begin) * channels_, channels_,
+                bias.empty() ? nullptr : bias.data(), w.steps, static_cast<std::byte *>(y) + at * element,
+                d_.is_convolution ? 1 : channels_, d_.is_convolution ? positions_ : 1, d_.result};
         steps_(call, 0, end - begin);
         begin = end;
     }

@@ -27,11 +27,12 @@ struct step {
 struct layer_description {
     std::string label;           // what messages call it
     bool is_convolution = false; // ConvInteger, else MatMulInteger
-    bool quantizes_x = false, x_is_signed = false, has_x_zero_point = false, to_float = false;
-    bool has_x_scale = false;                // by which the factors of the first step are multiplied
-    onnx::element_type weights_type = 0;     // int8 or uint8
-    dims weights_shape;                      // of ConvInteger: rank 3 or more; of MatMulInteger: rank 2
-    std::vector<std::int32_t> w_zero_points; // none, one, or one for each channel
+    bool quantizes_x = false, x_is_signed = false, has_x_zero_point = false;
+    layers::step_result result = layers::step_result::s32; // bytes: the last step is saturate
+    bool has_x_scale = false;                              // by which the factors of the first step are multiplied
+    onnx::element_type weights_type = 0;                   // int8 or uint8
+    dims weights_shape;                                    // of ConvInteger: rank 3 or more; of MatMulInteger: rank 2
+    std::vector<std::int32_t> w_zero_points;               // none, one, or one for each channel
     std::int64_t groups = 1;
     layers::window_attributes window;
     std::vector<step> steps;
@@ -64,7 +65,7 @@ class layer {
     const dims &x() const { return x_; }
     const dims &y() const { return y_; }
 
-    /// x: floats where the layer quantizes them, else bytes. y: floats or s32.
+    /// x: floats where the layer quantizes them, else bytes. y: as the description's result.
     void run(const void *x, std::int32_t x_zero_point, float x_scale, void *y) const;
 
   private:
@@ -79,7 +80,7 @@ class layer {
     layers::integer_convolution plan_convolution(const layers::integer_convolution &problem);
     std::unique_ptr<workspace> make_workspace() const;
     void compute_steps(const workspace &w, const std::int32_t *sums, parallel::range positions,
-            std::span<const std::int32_t> bias, float *y) const;
+            std::span<const std::int32_t> bias, void *y) const;
 
     const layer_description &d_;
     dims x_, y_;

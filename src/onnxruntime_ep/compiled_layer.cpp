@@ -58,7 +58,7 @@ onnx_layers::layer_problem problem_of(const graph &g, const layer_match &m) {
     d.quantizes_x = m.quantize != none;
     d.x_is_signed = g.input(n, 0).type == onnx::type::int8;
     d.has_x_zero_point = m.x_zero_point != none;
-    d.to_float = m.to_float;
+    d.result = m.result;
     d.has_x_scale = m.x_scale != none;
     d.steps = m.steps;
     d.weights_type = weights.type;

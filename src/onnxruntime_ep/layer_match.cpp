@@ -39,9 +39,11 @@ class matcher {
     match_result run() {
         if (auto reason = read_product(); !reason.empty()) return {std::nullopt, std::move(reason)};
         result_.y = product_.outputs.front();
-        if (take_cast())
+        if (take_cast()) {
             while (take_step()) {
             }
+            take_quantize_result();
+        }
         take_quantize();
         std::ranges::sort(result_.nodes);
         return {std::move(result_)};
@@ -98,7 +100,8 @@ class matcher {
         const auto *n = next();
         if (!n || !n->is("Cast") || n->get("to", std::int64_t {0}) != type::float32) return false;
         take(*n);
-        return result_.to_float = true;
+        result_.result = layers::step_result::f32;
+        return true;
     }
 
     bool take_step() {
@@ -222,6 +225,44 @@ class matcher {
         result_.x_scale = n.inputs[i];
         result_.steps.push_back({kind::multiply, std::move(*values)});
         return true;
+    }
+
+    /// QuantizeLinear of floats to 8 bits, by one scale and zero point or one for each channel.
+    void take_quantize_result() {
+        const auto *n = next();
+        if (!n || !n->is("QuantizeLinear") || n->inputs.front() != result_.y) return;
+        if (n->get("block_size", std::int64_t {0}) != 0) return;
+        if (const auto precision = n->get("precision", std::int64_t {0}); precision != 0 && precision != type::float32)
+            return;
+        const auto to = g_.output(*n).type;
+        if (!is_byte(to)) return;
+        auto scale = axis_values(*n, 1), zero_point = n->has(2) ? axis_values(*n, 2) : std::vector<float> {0.0F};
+        if (!scale || !zero_point || scale->empty() || zero_point->empty()) return;
+        const bool is_signed = to == type::int8;
+        result_.steps.push_back({kind::divide, std::move(*scale)});
+        result_.steps.push_back({kind::round});
+        result_.steps.push_back({kind::add, std::move(*zero_point)}); // exact unless it saturates
+        add_step(*n, {kind::saturate, {is_signed ? -128.0F : 0.0F}, {is_signed ? 127.0F : 255.0F}});
+        result_.result = layers::step_result::bytes;
+    }
+
+    /// The scale or the zero point of a QuantizeLinear: one value, or one for each channel.
+    std::optional<std::vector<float>> axis_values(const node &n, std::size_t input) const {
+        const auto &v = g_.input(n, input);
+        if (!v.known || v.known->shape.size() > 1) return std::nullopt;
+        const auto count = *volume(v.known->shape);
+        if (count != 1) {
+            const auto rank = static_cast<std::int64_t>(rank_), axis = n.get("axis", std::int64_t {1});
+            if (count != channels_ || (axis < 0 ? axis + rank : axis) != (is_convolution_ ? 1 : rank - 1))
+                return std::nullopt;
+        }
+        if (v.known->type == type::float32) return floats_of(*v.known);
+        if (!is_byte(v.known->type)) return std::nullopt;
+        std::vector<float> values;
+        for (std::int64_t i = 0; i < count; ++i)
+            values.push_back(static_cast<float>(v.known->type == type::int8 ? static_cast<std::int8_t>(v.known->data[i])
+                                                                            : std::to_integer<int>(v.known->data[i])));
+        return values;
     }
 
     /// The node that quantizes x, where only this layer takes what it gives.

@@ -9,7 +9,7 @@ namespace dynquant::onnxruntime_ep {
 /// DynamicQuantizeLinear (where nobody else takes its results), ConvInteger or MatMulInteger with constant weights, and
 /// then, each optional and in this order: Cast to float, Mul by scales, and any number of Add, Sub, Mul, Div, Relu,
 /// Clip, LeakyRelu and HardSigmoid by constants, one for all or one for each channel. A value times a function of it,
-/// in these operators, belongs to them: x * Clip(x + 3) / 6, or HardSwish.
+/// in these operators, belongs to them: x * Clip(x + 3) / 6, or HardSwish. Last, QuantizeLinear to 8 bits.
 struct layer_match {
     std::vector<std::size_t> nodes; // in the order of the graph
     std::size_t product = none;
@@ -18,7 +18,7 @@ struct layer_match {
     std::size_t x_zero_point = none;
     std::size_t x_scale = none; // by which the factors of the first step are multiplied
     std::size_t y = none;
-    bool to_float = false; // else y is of int32
+    layers::step_result result = layers::step_result::s32;
     std::vector<onnx_layers::step> steps = {};
 };
 

@@ -56,13 +56,14 @@ STEPS = {
 
 
 class Layer:
-    """A model of one layer, and what it is to compute. Its x is of floats unless `quantized` names a type."""
+    """A model of one layer, and what it is to compute. Its x is of floats unless `quantized` names a type; y is quantized to y_type."""
 
-    def __init__(self, random, rank, *, quantized=None, w_type=np.int8, w_zero_point="one", to_float=True, steps=(), is_open=False):
+    def __init__(self, random, rank, *, quantized=None, w_type=np.int8, w_zero_point="one", to_float=True, steps=(), is_open=False, y_type=None):
         self.random, self.is_open, self.rank = random, is_open, rank
         self.nodes, self.constants = [], []
         self.convolution = rank > 0
         self.quantized, self.to_float, self.steps = quantized, to_float, steps
+        self.y_type = y_type if to_float else None
         (self._draw_convolution if self.convolution else self._draw_product)()
         info = np.iinfo(w_type)
         self.w = random.integers(info.min, info.max + 1, self.w_shape).astype(w_type)
@@ -146,7 +147,20 @@ class Layer:
                 inputs = [names[0], y] if op in ("Add", "Mul") and self.random.random() < 0.5 else [y, *names]
                 add(op, inputs, [f"stepped_{i}"], **({"alpha": 0.25} if op == "LeakyRelu" else {}))
                 y = f"stepped_{i}"
+        if self.y_type is not None:
+            y = self._quantize(y)
         self.y = y
+
+    def _quantize(self, x):
+        """By one scale or one for each channel, chosen so that some values saturate."""
+        shape = [(), (self.channels,)][self.random.integers(2)]
+        info = np.iinfo(self.y_type)
+        self.y_scale = self.random.uniform(0.5, 2, shape).astype(F) * F(self.random.choice([0.01, 1, 1000]))
+        self.y_zero_point = self.random.integers(info.min, info.max + 1, shape).astype(self.y_type)
+        axis = 1 if self.convolution else len(self.x_shape) - 1
+        names = [self._constant("y_scale", self.y_scale), self._constant("y_zero_point", self.y_zero_point)]
+        self.nodes.append(helper.make_node("QuantizeLinear", [x, *names], ["quantized"], "quantize", **({"axis": axis} if shape else {})))
+        return "quantized"
 
     def _gate(self, x, i):
         p = lambda text: f"gate_{i}_{text}"
@@ -160,7 +174,8 @@ class Layer:
         channel = 1 if self.convolution else len(self.x_shape) - 1
         shape = [None if self.is_open and d != channel else extent for d, extent in enumerate(self.x_shape)]
         x = helper.make_tensor_value_info("x", kinds[self.quantized], shape)
-        y = helper.make_tensor_value_info(self.y, TensorProto.FLOAT if self.to_float else TensorProto.INT32, None)
+        y_kind = TensorProto.INT32 if not self.to_float else kinds[self.y_type]
+        y = helper.make_tensor_value_info(self.y, y_kind, None)
         graph = helper.make_graph(self.nodes, "layer", [x], [y], self.constants)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 16)], ir_version=8).SerializeToString()
 
@@ -198,11 +213,17 @@ class Layer:
         y = y.astype(F) * (self.w_scale if scale is None else scale * self.w_scale)
         for op, values in zip(self.steps, self.parameters):
             y = STEPS[op](y, *values)
-        return y
+        if self.y_type is None:
+            return y
+        shape = [-1, *[1] * self.rank] if self.convolution else [-1]
+        scale, zero_point = (v.reshape(shape) if v.shape else v for v in (self.y_scale, self.y_zero_point))
+        info = np.iinfo(self.y_type)
+        return np.clip(np.rint(y / scale).astype(np.float64) + zero_point, info.min, info.max).astype(self.y_type)
 
 
 def draw(random):
     quantized = [None, None, np.uint8, np.int8][random.integers(4)]
     return Layer(random, int(random.integers(0, 4)), quantized=quantized, w_type=[np.int8, np.uint8][random.integers(2)],
                  w_zero_point=str(random.choice(["none", "one", "channel"])), to_float=random.random() < 0.8,
-                 steps=tuple(str(s) for s in random.choice(list(STEPS), random.integers(0, 4))), is_open=random.random() < 0.5)
+                 steps=tuple(str(s) for s in random.choice(list(STEPS), random.integers(0, 4))), is_open=random.random() < 0.5,
+                 y_type=[None, None, np.uint8, np.int8][random.integers(4)])

@@ -27,9 +27,10 @@ class Layers(unittest.TestCase):
     def test_a_layer_is_one_node(self):
         for rank in range(4):
             for steps in ((), ("Add",), ("Add", "Relu"), tuple(STEPS)):
-                layer = Layer(np.random.default_rng(rank), rank, steps=steps)
-                with self.subTest(rank=rank, steps=steps):
-                    self.assertEqual(operators(layer.model(), {"x": layer.draw_x()}), {NAME: 1})
+                for y_type in (None, np.uint8, np.int8):
+                    layer = Layer(np.random.default_rng(rank), rank, steps=steps, y_type=y_type)
+                    with self.subTest(rank=rank, steps=steps, y_type=y_type):
+                        self.assertEqual(operators(layer.model(), {"x": layer.draw_x()}), {NAME: 1})
 
     def test_large_layers_on_several_threads(self):
         random = np.random.default_rng(SEED)

@@ -34,6 +34,8 @@ float expected_of(std::int32_t sum, const std::vector<step> &steps, std::int64_t
             case kind::divide: x = x / a; break;
             case kind::add: x = x + a; break;
             case kind::clip: x = std::min(std::max(+x, a), b); break;
+            case kind::saturate: x = x > a ? std::min(+x, b) : a; break;
+            case kind::round: x = std::nearbyint(+x); break;
             case kind::leaky_relu: x = x < 0 ? x * a : +x; break;
             case kind::save: saved = x; break;
             case kind::multiply_saved: x = x * saved; break;
@@ -127,6 +129,49 @@ TEST(float_steps, a_bias_wraps) {
     }
 }
 
+TEST(float_steps, quantized_to_bytes) {
+    // Steps of 1/4 from -40 to 220 by the channel, quantized by scale 0.5 and zero point 3.
+    const std::int64_t positions = 21, channels = 50;
+    const std::vector<float> quarter {0.25F}, half {0.5F}, three {3}, lowest {-128}, highest {127}, zero {0},
+            most {255};
+    std::vector<std::int32_t> sums;
+    for (std::int32_t i = 0; i < positions * channels; ++i)
+        sums.push_back(i - 160);
+    for (const bool is_signed : {false, true}) {
+        const std::vector<float_step> steps = {{kind::multiply, quarter}, {kind::divide, half}, {kind::round},
+                {kind::add, three}, {kind::saturate, is_signed ? lowest : zero, is_signed ? highest : most}};
+        for (const bool is_channels_last : {true, false})
+            for (const auto function : functions()) {
+                std::vector<std::uint8_t> y(sums.size() + 1, 77);
+                function({sums.data(), channels, nullptr, steps, y.data(), is_channels_last ? channels : 1,
+                                 is_channels_last ? 1 : positions, step_result::bytes},
+                        0, positions);
+                EXPECT_EQ(y.back(), 77);
+                for (std::int64_t p = 0; p < positions; ++p)
+                    for (std::int64_t c = 0; c < channels; ++c) {
+                        const auto doubled = sums[static_cast<std::size_t>(p * channels + c)]; // twice the quotient
+                        const auto floor = doubled >= 0 ? doubled / 2 : (doubled - 1) / 2;
+                        const auto rounded =
+                                doubled % 2 == 0 ? floor : floor + (floor % 2 != 0 ? 1 : 0); // ties to even
+                        const auto expected = std::clamp(rounded + 3, is_signed ? -128 : 0, is_signed ? 127 : 255);
+                        const auto at = is_channels_last ? p * channels + c : c * positions + p;
+                        ASSERT_EQ(y[static_cast<std::size_t>(at)], static_cast<std::uint8_t>(expected)) << doubled;
+                    }
+            }
+    }
+}
+
+TEST(float_steps, nan_saturates_to_the_lowest) {
+    const std::vector<float> nan {std::numeric_limits<float>::quiet_NaN()}, lowest {-128}, highest {127};
+    const std::vector<float_step> steps = {{kind::multiply, nan}, {kind::round}, {kind::saturate, lowest, highest}};
+    const std::vector<std::int32_t> sums(40, 3);
+    for (const auto function : functions()) {
+        std::vector<std::int8_t> y(sums.size());
+        function({sums.data(), 40, nullptr, steps, y.data(), 40, 1, step_result::bytes}, 0, 1);
+        EXPECT_EQ(y, std::vector<std::int8_t>(sums.size(), -128));
+    }
+}
+
 TEST(float_steps, sums_that_stay_integers) {
     const std::int64_t positions = 19, channels = 21;
     std::vector<std::int32_t> sums, bias;
@@ -137,7 +182,7 @@ TEST(float_steps, sums_that_stay_integers) {
         bias.push_back(c);
     for (const auto function : functions()) {
         std::vector<float> y(sums.size());
-        function({sums.data(), channels, bias.data(), {}, y.data(), 1, positions, false}, 0, positions);
+        function({sums.data(), channels, bias.data(), {}, y.data(), 1, positions, step_result::s32}, 0, positions);
         std::vector<std::int32_t> bits(y.size());
         std::memcpy(bits.data(), y.data(), y.size() * sizeof(float));
         for (std::int64_t p = 0; p < positions; ++p)

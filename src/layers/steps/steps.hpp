@@ -15,14 +15,20 @@ struct float_step {
         multiply,       // x * a
         divide,         // x / a
         add,            // x + a
-        clip,           // x < a ? a : x, then x > b ? b : x
+        clip,           // x < a ? a : x, then x > b ? b : x: NaN stays
+        saturate,       // the same, but NaN becomes a
+        round,          // to the nearest integer, ties to even
         leaky_relu,     // x < 0 ? x * a : x
         save,           // keeps x for multiply_saved
         multiply_saved, // x * the value that was saved last
     };
     kind what;
-    std::span<const float> a = {}, b = {}; // b: of clip
+    std::span<const float> a = {}, b = {}; // b: of clip and saturate
 };
+
+/// What the sums become. s32: the sums with their bias; there are no steps. bytes: floats that the steps made integers
+/// of -128 to 255, of which the low byte is kept.
+enum class step_result { f32, s32, bytes };
 
 /// Sums of s32, channels last, to floats: converted, then each step in turn. The bits are those of the operators one
 /// by one, on every instruction set.
@@ -31,9 +37,9 @@ struct float_steps_call {
     std::int64_t channels;
     const std::int32_t *bias; // one for each channel, added to the sums, wrapping; null: none
     std::span<const float_step> steps;
-    float *y;
+    void *y;
     std::int64_t position_stride, channel_stride; // of y, in elements; one of them is 1
-    bool converts = true;                         // else there are no steps, and y has the bits of s32
+    step_result result = step_result::f32;
 };
 
 /// Computes positions [begin, end). One for each instruction set.

@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include <immintrin.h>
 
 #include "layers/steps/isa/float_steps_of.hpp"
@@ -26,6 +28,13 @@ struct avx2 {
             _mm256_maskstore_ps(p, m.lanes, v);
     }
 
+    static void store_bytes(std::byte *p, const mask &m, vector v) {
+        const auto low = _mm256_and_si256(_mm256_cvtps_epi32(v), _mm256_set1_epi32(255));
+        const auto words = _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
+        const auto bytes = _mm_packus_epi16(words, words);
+        std::memcpy(p, &bytes, static_cast<std::size_t>(m.count));
+    }
+
     static __m256i add(__m256i a, __m256i b) { return _mm256_add_epi32(a, b); }
     static vector to_float(__m256i a) { return _mm256_cvtepi32_ps(a); }
     static vector as_float(__m256i a) { return _mm256_castsi256_ps(a); }
@@ -36,6 +45,8 @@ struct avx2 {
     static vector add(vector x, vector a) { return _mm256_add_ps(x, a); }
     /// MAXPS and MINPS give their second operand where one is NaN.
     static vector clip(vector x, vector a, vector b) { return _mm256_min_ps(b, _mm256_max_ps(a, x)); }
+    static vector saturate(vector x, vector a, vector b) { return _mm256_min_ps(_mm256_max_ps(x, a), b); }
+    static vector round(vector x) { return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
     static vector leaky_relu(vector x, vector a) {
         return _mm256_blendv_ps(x, _mm256_mul_ps(x, a), _mm256_cmp_ps(x, _mm256_setzero_ps(), _CMP_LT_OQ));
     }

@@ -15,6 +15,10 @@ struct avx512 {
     static __m512i load_sums(const std::int32_t *p, mask m) { return _mm512_maskz_loadu_epi32(m, p); }
     static void store(float *p, mask m, vector v) { _mm512_mask_storeu_ps(p, m, v); }
 
+    static void store_bytes(std::byte *p, mask m, vector v) {
+        _mm512_mask_cvtepi32_storeu_epi8(p, m, _mm512_cvtps_epi32(v));
+    }
+
     static __m512i add(__m512i a, __m512i b) { return _mm512_add_epi32(a, b); }
     static vector to_float(__m512i a) { return _mm512_cvtepi32_ps(a); }
     static vector as_float(__m512i a) { return _mm512_castsi512_ps(a); }
@@ -25,6 +29,8 @@ struct avx512 {
     static vector add(vector x, vector a) { return _mm512_add_ps(x, a); }
     /// MAXPS and MINPS give their second operand where one is NaN.
     static vector clip(vector x, vector a, vector b) { return _mm512_min_ps(b, _mm512_max_ps(a, x)); }
+    static vector saturate(vector x, vector a, vector b) { return _mm512_min_ps(_mm512_max_ps(x, a), b); }
+    static vector round(vector x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
     static vector leaky_relu(vector x, vector a) {
         return _mm512_mask_mul_ps(x, _mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_LT_OQ), x, a);
     }

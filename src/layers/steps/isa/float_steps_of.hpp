@@ -3,10 +3,11 @@
 //     lanes, vector
 //     mask, mask_of(count)               the first `count` lanes
 //     load(p, mask), load_sums(p, mask)  zeros in the other lanes, which are not read; of floats and of s32
-//     store(p, mask, v)
+//     store(p, mask, v), store_bytes(p, mask, v)   of floats; of the low bytes of floats that are integers
 //     add(sums, bias)                    wrapping
 //     to_float(sums), as_float(sums)     converted; the same bits
-//     broadcast(x), multiply(x, a), divide(x, a), add(x, a), clip(x, a, b), leaky_relu(x, a)
+//     broadcast(x), multiply(x, a), divide(x, a), add(x, a), clip(x, a, b), saturate(x, a, b),
+//     round(x), leaky_relu(x, a)
 //     transpose(x)                       lanes x lanes
 #pragma once
 
@@ -41,7 +42,7 @@ template <typename V>
         const auto *row = sums + std::min(p, t.positions - 1) * call.channels + t.first_channel;
         auto s = V::load_sums(row, t.channels);
         if (call.bias) s = V::add(s, bias);
-        t.x[p] = call.converts ? V::to_float(s) : V::as_float(s);
+        t.x[p] = call.result == step_result::s32 ? V::as_float(s) : V::to_float(s);
     }
 }
 
@@ -72,6 +73,11 @@ template <typename V>
             const auto a = parameter<V>(step.a, t), b = parameter<V>(step.b, t);
             return for_each_vector<V>(t, [=](vector x) { return V::clip(x, a, b); });
         }
+        case kind::saturate: {
+            const auto a = parameter<V>(step.a, t), b = parameter<V>(step.b, t);
+            return for_each_vector<V>(t, [=](vector x) { return V::saturate(x, a, b); });
+        }
+        case kind::round: return for_each_vector<V>(t, [](vector x) { return V::round(x); });
         case kind::leaky_relu: {
             const auto a = parameter<V>(step.a, t);
             return for_each_vector<V>(t, [=](vector x) { return V::leaky_relu(x, a); });
@@ -84,18 +90,29 @@ template <typename V>
     }
 }
 
-/// y: of the tile's first position and channel. channels: how many the tile has.
+/// Stores one vector at an element of y.
 template <typename V>
-[[gnu::always_inline]] inline void store(const float_steps_call &call, tile<V> &t, std::int64_t channels, float *y) {
+[[gnu::always_inline]] inline void store(
+        const float_steps_call &call, std::int64_t at, const typename V::mask &mask, const typename V::vector &v) {
+    if (call.result == step_result::bytes)
+        V::store_bytes(static_cast<std::byte *>(call.y) + at, mask, v);
+    else
+        V::store(static_cast<float *>(call.y) + at, mask, v);
+}
+
+/// at: the element of y of the tile's first position and channel. channels: how many the tile has.
+template <typename V>
+[[gnu::always_inline]] inline void store(
+        const float_steps_call &call, tile<V> &t, std::int64_t channels, std::int64_t at) {
     if (call.channel_stride == 1) {
         for (std::int64_t p = 0; p < t.positions; ++p)
-            V::store(y + p * call.position_stride, t.channels, t.x[p]);
+            store<V>(call, at + p * call.position_stride, t.channels, t.x[p]);
         return;
     }
     V::transpose(t.x);
     const auto positions = V::mask_of(t.positions);
     for (std::int64_t c = 0; c < channels; ++c)
-        V::store(y + c * call.channel_stride, positions, t.x[c]);
+        store<V>(call, at + c * call.channel_stride, positions, t.x[c]);
 }
 
 template <typename V>
@@ -109,7 +126,7 @@ void compute_tile(const float_steps_call &call, std::int64_t position, std::int6
     load<V>(call, call.sums + position * call.channels, t);
     for (const auto &step : call.steps)
         apply<V>(step, t, saved);
-    store<V>(call, t, channels, call.y + position * call.position_stride + channel * call.channel_stride);
+    store<V>(call, t, channels, position * call.position_stride + channel * call.channel_stride);
 }
 
 /// The inner loop runs along the dense dimension of y.

@@ -1,4 +1,5 @@
 #include <bit>
+#include <cmath>
 
 #include "layers/steps/isa/float_steps_of.hpp"
 
@@ -33,6 +34,10 @@ struct scalar {
     }
     static void store(float *p, mask m, const vector &v) { std::copy_n(v.lane, m, p); }
 
+    static void store_bytes(std::byte *p, mask m, const vector &v) {
+        std::transform(v.lane, v.lane + m, p, [](float x) { return static_cast<std::byte>(static_cast<int>(x)); });
+    }
+
     static integers add(const integers &a, const integers &b) {
         return make<std::int32_t>([&](std::int64_t i) {
             return static_cast<std::int32_t>(
@@ -61,6 +66,15 @@ struct scalar {
             const auto above = x.lane[i] < a.lane[i] ? a.lane[i] : x.lane[i];
             return above > b.lane[i] ? b.lane[i] : above;
         });
+    }
+    static vector saturate(const vector &x, const vector &a, const vector &b) {
+        return make<float>([&](std::int64_t i) {
+            const auto above = x.lane[i] > a.lane[i] ? x.lane[i] : a.lane[i];
+            return above < b.lane[i] ? above : b.lane[i];
+        });
+    }
+    static vector round(const vector &x) {
+        return make<float>([&](std::int64_t i) { return std::nearbyint(x.lane[i]); });
     }
     static vector leaky_relu(const vector &x, const vector &a) {
         return make<float>([&](std::int64_t i) { return x.lane[i] < 0 ? x.lane[i] * a.lane[i] : x.lane[i]; });
