@@ -7,6 +7,7 @@
 #include "onnxruntime/custom_op.hpp"
 #include "onnxruntime/node_info.hpp"
 #include "onnxruntime/status.hpp"
+#include "onnxruntime/tensor.hpp"
 #include "onnxruntime/threads.hpp"
 
 namespace dynquant::onnxruntime {
@@ -29,10 +30,11 @@ void kernel::compute(OrtKernelContext &context) {
     }
 
     onnx::arguments args = {in.data[0], in.data[1], in.data[2]};
-    args.y = output(context, *current, 0);
-    if (current->operation.outputs().size() > 1) {
-        args.y_scale = static_cast<float *>(output(context, *current, 1));
-        args.y_zero_point = static_cast<std::uint8_t *>(output(context, *current, 2));
+    const auto &outputs = current->operation.outputs();
+    args.y = make_output(api_, context, 0, outputs[0].shape);
+    if (outputs.size() > 1) {
+        args.y_scale = static_cast<float *>(make_output(api_, context, 1, outputs[1].shape));
+        args.y_zero_point = static_cast<std::uint8_t *>(make_output(api_, context, 2, outputs[2].shape));
     }
     current->operation.run(args);
 }
@@ -50,31 +52,12 @@ kernel::inputs kernel::read_inputs(const OrtKernelContext &context) const {
             in.data[i] = constants_[i]->data;
             continue;
         }
-        const OrtValue *tensor = nullptr;
-        check(api_, api_.KernelContext_GetInput(&context, i, &tensor));
+        const auto *tensor = input_of(api_, context, i);
         if (!tensor) continue;
-        in.data[i] = read_data(*tensor);
-        in.shapes[i] = read_shape(*tensor);
+        in.data[i] = data_of(api_, *tensor);
+        in.shapes[i] = shape_of(api_, *tensor);
     }
     return in;
-}
-
-const void *kernel::read_data(const OrtValue &tensor) const {
-    void *data = nullptr;
-    check(api_, api_.GetTensorMutableData(const_cast<OrtValue *>(&tensor), &data)); // the only getter
-    return data;
-}
-
-small_shape kernel::read_shape(const OrtValue &tensor) const {
-    OrtTensorTypeAndShapeInfo *info = nullptr;
-    check(api_, api_.GetTensorTypeAndShape(&tensor, &info));
-    const std::unique_ptr<OrtTensorTypeAndShapeInfo, decltype(OrtApi::ReleaseTensorTypeAndShapeInfo)> owner(
-            info, api_.ReleaseTensorTypeAndShapeInfo);
-    std::size_t rank = 0;
-    check(api_, api_.GetDimensionsCount(info, &rank));
-    small_shape shape(rank);
-    check(api_, api_.GetDimensions(info, shape.data(), rank));
-    return shape;
 }
 
 std::optional<kernel::constant> kernel::read_constant(const OrtKernelInfo &info, std::size_t index) const {
@@ -82,7 +65,7 @@ std::optional<kernel::constant> kernel::read_constant(const OrtKernelInfo &info,
     const OrtValue *tensor = nullptr;
     check(api_, api_.KernelInfoGetConstantInput_tensor(&info, index, &found, &tensor));
     if (found == 0 || !tensor) return std::nullopt;
-    return constant {read_data(*tensor), dims(read_shape(*tensor))};
+    return constant {data_of(api_, *tensor), dims(shape_of(api_, *tensor))};
 }
 
 kernel::cached_operation kernel::prepare(const inputs &in) const {
@@ -111,15 +94,6 @@ void kernel::check_types(const onnx::operation &operation) const {
             onnx::refuse(node_, dnnl_invalid_data_type, "y: expected type ", onnx::name_of(expected), ", given ",
                     onnx::name_of(output_types_[i]), ", as which ONNX Runtime took it");
     }
-}
-
-void *kernel::output(OrtKernelContext &context, const cached_operation &p, std::size_t index) const {
-    const auto &shape = p.operation.outputs()[index].shape;
-    OrtValue *tensor = nullptr;
-    check(api_, api_.KernelContext_GetOutput(&context, index, shape.data(), shape.size(), &tensor));
-    void *data = nullptr;
-    check(api_, api_.GetTensorMutableData(tensor, &data));
-    return data;
 }
 
 } // namespace dynquant::onnxruntime

@@ -46,12 +46,9 @@ class kernel {
     };
 
     inputs read_inputs(const OrtKernelContext &context) const;
-    const void *read_data(const OrtValue &tensor) const;
-    small_shape read_shape(const OrtValue &tensor) const;
     std::optional<constant> read_constant(const OrtKernelInfo &info, std::size_t index) const;
     cached_operation prepare(const inputs &in) const;
     void check_types(const onnx::operation &operation) const;
-    void *output(OrtKernelContext &context, const cached_operation &p, std::size_t index) const;
 
     const OrtApi &api_;
     const std::vector<onnx::element_type> &output_types_; // of the tensors that ONNX Runtime allocates

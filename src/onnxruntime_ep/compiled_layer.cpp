@@ -4,39 +4,13 @@
 #include <cstring>
 
 #include "onnx/element_type.hpp"
-#include "onnxruntime/status.hpp"
+#include "onnxruntime/tensor.hpp"
 #include "onnxruntime/threads.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 
 namespace dynquant::onnxruntime_ep {
 namespace {
-
-using onnxruntime::check;
-
-const OrtValue &input_of(const OrtApi &api, const OrtKernelContext &context, std::size_t index) {
-    const OrtValue *tensor = nullptr;
-    check(api, api.KernelContext_GetInput(&context, index, &tensor));
-    return *tensor;
-}
-
-const void *data_of(const OrtApi &api, const OrtValue &tensor) {
-    void *data = nullptr;
-    check(api, api.GetTensorMutableData(const_cast<OrtValue *>(&tensor), &data)); // ORT 1.17 has no const variant
-    return data;
-}
-
-dims shape_of(const OrtApi &api, const OrtValue &tensor) {
-    OrtTensorTypeAndShapeInfo *info = nullptr;
-    check(api, api.GetTensorTypeAndShape(&tensor, &info));
-    const std::unique_ptr<OrtTensorTypeAndShapeInfo, decltype(OrtApi::ReleaseTensorTypeAndShapeInfo)> owner(
-            info, api.ReleaseTensorTypeAndShapeInfo);
-    std::size_t rank = 0;
-    check(api, api.GetDimensionsCount(info, &rank));
-    dims shape(rank);
-    check(api, api.GetDimensions(info, shape.data(), rank));
-    return shape;
-}
 
 std::int32_t byte_at(const void *data, bool is_signed) {
     return is_signed ? *static_cast<const std::int8_t *>(data) : *static_cast<const std::uint8_t *>(data);
@@ -126,24 +100,21 @@ float compiled_layer::read_x_scale(const OrtKernelContext &context) const {
 
 /// ONNX Runtime does not tell a scalar from a tensor of unknown rank.
 const void *compiled_layer::scalar_data(const OrtKernelContext &context, std::size_t index) const {
-    const auto &tensor = input_of(api_, context, index);
-    const auto shape = shape_of(api_, tensor);
+    const auto &tensor = *onnxruntime::input_of(api_, context, index);
+    const dims shape(onnxruntime::shape_of(api_, tensor));
     if (volume(shape) != 1)
         throw error(dnnl_invalid_shape,
                 concat(problem_.description().label, ": expected one scale and one zero point of x, given shape ",
                         to_string(shape)));
-    return data_of(api_, tensor);
+    return onnxruntime::data_of(api_, tensor);
 }
 
 void compiled_layer::compute(OrtKernelContext &context) {
     const onnxruntime::session_threads threads(api_, &context);
-    const auto &x = input_of(api_, context, x_input_);
-    const auto current = layer_for(shape_of(api_, x));
-    const auto &shape = current->y();
-    OrtValue *y = nullptr;
-    check(api_, api_.KernelContext_GetOutput(&context, 0, shape.data(), shape.size(), &y));
-    current->run(
-            data_of(api_, x), read_x_zero_point(context), read_x_scale(context), const_cast<void *>(data_of(api_, *y)));
+    const auto &x = *onnxruntime::input_of(api_, context, x_input_);
+    const auto current = layer_for(dims(onnxruntime::shape_of(api_, x)));
+    auto *const y = onnxruntime::make_output(api_, context, 0, current->y());
+    current->run(onnxruntime::data_of(api_, x), read_x_zero_point(context), read_x_scale(context), y);
 }
 
 } // namespace dynquant::onnxruntime_ep

@@ -27,7 +27,7 @@ MAY_INCLUDE = {
     "onnx_layers": CORE | {"kernels/kernels.hpp", "layers", "onnx"},
     "onnxruntime": CORE | {"kernels/kernels.hpp", "layers/window.hpp", "onnx", "onnx_layers"},
     "onnxruntime_ep": CORE | {"kernels/kernels.hpp", "layers", "onnx", "onnx_layers", "onnxruntime/newest.hpp",
-                              "onnxruntime/status.hpp", "onnxruntime/threads.hpp"},
+                              "onnxruntime/status.hpp", "onnxruntime/tensor.hpp", "onnxruntime/threads.hpp"},
     "model": CORE | {"layers", "model_file.pb.h", "oneapi", "onnx"},
 }
 ONEAPI_TYPES = {"oneapi/dnnl/dnnl_types.h"}  # types only, without functions: any layer
