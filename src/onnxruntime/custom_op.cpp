@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "onnxruntime/inference.hpp"
-#include "onnxruntime/kernel.hpp"
+#include "onnxruntime/node_info.hpp"
 #include "onnxruntime/status.hpp"
 
 namespace dynquant::onnxruntime {
@@ -18,8 +18,12 @@ kernel &kernel_of(void *op_kernel) {
     return *static_cast<kernel *>(op_kernel);
 }
 
+/// compute() reports what is wrong with the node, as ONNX Runtime changes the status of errors here.
 OrtStatus *create(const OrtCustomOp *op, const OrtApi *api, const OrtKernelInfo *info, void **result) noexcept {
-    return guarded(*api, [&] { *result = std::make_unique<kernel>(self(op), *info).release(); });
+    return guarded(*api, [&] {
+        const auto n = read_node(self(op), *info);
+        *result = std::make_unique<kernel>(self(op).api, n, read_ports(self(op), *info, n)).release();
+    });
 }
 
 OrtStatus *compute(void *op_kernel, OrtKernelContext *context) noexcept {

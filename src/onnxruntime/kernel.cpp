@@ -4,20 +4,18 @@
 
 #include "onnx/operation.hpp"
 #include "onnx/refusal.hpp"
-#include "onnxruntime/custom_op.hpp"
-#include "onnxruntime/node_info.hpp"
-#include "onnxruntime/status.hpp"
 #include "onnxruntime/tensor.hpp"
 #include "onnxruntime/threads.hpp"
 
 namespace dynquant::onnxruntime {
 
-kernel::kernel(const custom_op &op, const OrtKernelInfo &info)
-    : api_(op.api)
-    , output_types_(op.outputs)
-    , node_(read_node(op, info)) {
-    for (std::size_t i = 0; i < node_.inputs.size(); ++i)
-        constants_[i] = read_constant(info, i);
+kernel::kernel(const OrtApi &api, onnx::node n, node_ports ports)
+    : api_(api)
+    , node_(std::move(n))
+    , ports_(std::move(ports)) {}
+
+void kernel::prepare_for(const shapes &s) {
+    cache_.add(std::make_shared<const cached_operation>(prepare(s)));
 }
 
 void kernel::compute(OrtKernelContext &context) {
@@ -25,18 +23,24 @@ void kernel::compute(OrtKernelContext &context) {
     const auto in = read_inputs(context);
     auto current = cache_.find([&](const cached_operation &p) { return p.matches(in); });
     if (!current) {
-        current = std::make_shared<const cached_operation>(prepare(in));
+        shapes s;
+        for (std::size_t i = 0; i < s.size(); ++i)
+            if (in.shapes[i]) s[i] = dims(*in.shapes[i]);
+        current = std::make_shared<const cached_operation>(prepare(s));
         cache_.add(current);
     }
 
-    onnx::arguments args = {in.data[0], in.data[1], in.data[2]};
+    // Nobody takes an output that is left out, but an operation computes them all.
+    float unused_scale = 0;
+    std::uint8_t unused_zero_point = 0;
+    const std::array<void *, 3> unused = {nullptr, &unused_scale, &unused_zero_point};
     const auto &outputs = current->operation.outputs();
-    args.y = make_output(api_, context, 0, outputs[0].shape);
-    if (outputs.size() > 1) {
-        args.y_scale = static_cast<float *>(make_output(api_, context, 1, outputs[1].shape));
-        args.y_zero_point = static_cast<std::uint8_t *>(make_output(api_, context, 2, outputs[2].shape));
-    }
-    current->operation.run(args);
+    std::array<void *, 3> data = unused;
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+        if (ports_.outputs[i].index != node_ports::left_out)
+            data[i] = make_output(api_, context, ports_.outputs[i].index, outputs[i].shape);
+    current->operation.run({in.data[0], in.data[1], in.data[2], data[0], static_cast<float *>(data[1]),
+            static_cast<std::uint8_t *>(data[2])});
 }
 
 bool kernel::cached_operation::matches(const inputs &in) const {
@@ -47,52 +51,41 @@ bool kernel::cached_operation::matches(const inputs &in) const {
 
 kernel::inputs kernel::read_inputs(const OrtKernelContext &context) const {
     inputs in;
-    for (std::size_t i = 0; i < node_.inputs.size(); ++i) {
-        if (constants_[i]) {
-            in.data[i] = constants_[i]->data;
-            continue;
-        }
-        const auto *tensor = input_of(api_, context, i);
+    for (std::size_t i = 0; i < ports_.inputs.size(); ++i) {
+        const auto &port = ports_.inputs[i];
+        in.data[i] = port.data;
+        if (port.data || port.index == node_ports::left_out) continue;
+        const auto *tensor = input_of(api_, context, port.index);
         if (!tensor) continue;
         in.data[i] = data_of(api_, *tensor);
-        in.shapes[i] = shape_of(api_, *tensor);
+        if (!port.shape) in.shapes[i] = shape_of(api_, *tensor);
     }
     return in;
 }
 
-std::optional<kernel::constant> kernel::read_constant(const OrtKernelInfo &info, std::size_t index) const {
-    int found = 0;
-    const OrtValue *tensor = nullptr;
-    check(api_, api_.KernelInfoGetConstantInput_tensor(&info, index, &found, &tensor));
-    if (found == 0 || !tensor) return std::nullopt;
-    return constant {data_of(api_, *tensor), dims(shape_of(api_, *tensor))};
-}
-
-kernel::cached_operation kernel::prepare(const inputs &in) const {
+kernel::cached_operation kernel::prepare(const shapes &s) const {
     auto n = node_;
-    std::array<std::optional<dims>, 3> shapes;
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
-        if (in.shapes[i]) shapes[i] = dims(*in.shapes[i]);
-        if (constants_[i])
-            n.inputs[i].shape = constants_[i]->shape;
-        else if (shapes[i])
-            n.inputs[i].shape = *shapes[i];
+        if (const auto &constant = ports_.inputs[i].shape)
+            n.inputs[i].shape = *constant;
+        else if (s[i])
+            n.inputs[i].shape = *s[i];
         else
             n.inputs[i] = {}; // left out
     }
-    cached_operation result = {std::move(shapes), onnx::prepare(n, {}, kernels::own_kernels())};
+    cached_operation result = {s, onnx::prepare(n, {}, kernels::own_kernels())};
     check_types(result.operation);
     return result;
 }
 
-/// The type of y may be wrong: ONNX Runtime derives it from the inputs where it does not call infer_outputs() or
-/// ignores its result.
+/// The type of y may be wrong where ONNX Runtime derives it from the inputs of a custom operator: it does not call
+/// infer_outputs(), or ignores its result.
 void kernel::check_types(const onnx::operation &operation) const {
-    for (std::size_t i = 0; i < output_types_.size(); ++i) {
+    for (std::size_t i = 0; i < operation.outputs().size(); ++i) {
         const auto expected = operation.outputs()[i].type;
-        if (output_types_[i] != expected)
+        if (ports_.outputs[i].index != node_ports::left_out && ports_.outputs[i].type != expected)
             onnx::refuse(node_, dnnl_invalid_data_type, "y: expected type ", onnx::name_of(expected), ", given ",
-                    onnx::name_of(output_types_[i]), ", as which ONNX Runtime took it");
+                    onnx::name_of(ports_.outputs[i].type), ", as which ONNX Runtime took it");
     }
 }
 

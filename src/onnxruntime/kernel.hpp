@@ -1,9 +1,10 @@
-// The kernel of a node of a session.
+// The kernel of a node of a session: of a custom operator, or of a node that the execution provider claims.
 #pragma once
 
 #include <onnxruntime_c_api.h>
 
 #include <array>
+#include <limits>
 #include <optional>
 
 #include "dynquant/onnx.hpp"
@@ -12,12 +13,35 @@
 
 namespace dynquant::onnxruntime {
 
-struct custom_op;
+/// Where the tensors of a node are in a call.
+struct node_ports {
+    static constexpr std::size_t left_out = std::numeric_limits<std::size_t>::max();
+
+    struct input {
+        std::size_t index = left_out;
+        /// Of a constant, which is the same tensor in each call. Cached, as reading it at each run would take longer
+        /// than quantizing 256 elements.
+        std::optional<dims> shape = {};
+        const void *data = nullptr; // of a constant, where its address is known
+    };
+    struct output {
+        std::size_t index = left_out;
+        onnx::element_type type = 0; // as which ONNX Runtime allocates it
+    };
+
+    std::array<input, 3> inputs;
+    std::array<output, 3> outputs;
+};
 
 class kernel {
   public:
-    /// Reads the node. compute() reports its errors, as ONNX Runtime changes the status of errors here.
-    kernel(const custom_op &op, const OrtKernelInfo &info);
+    /// The node comes without shapes.
+    kernel(const OrtApi &api, onnx::node n, node_ports ports);
+
+    /// Prepares for inputs of these shapes before they come. Nothing: left out, or constant. Throws what
+    /// onnx::prepare() throws.
+    using shapes = std::array<std::optional<dims>, 3>;
+    void prepare_for(const shapes &s);
 
     /// Throws what onnx::prepare() throws. May be called from many threads at once.
     void compute(OrtKernelContext &context);
@@ -25,36 +49,27 @@ class kernel {
     const OrtApi &api() const { return api_; }
 
   private:
-    /// An input that is part of the model: the same tensor, at the same address, for as long as the session lives.
-    struct constant {
-        const void *data;
-        dims shape;
-    };
-
-    /// The inputs of a run. Constants and inputs that are left out have no shape here.
+    /// The inputs of a run.
     struct inputs {
         std::array<const void *, 3> data = {};
-        std::array<std::optional<small_shape>, 3> shapes;
+        std::array<std::optional<small_shape>, 3> shapes; // as in kernel::shapes
     };
 
     /// The operation for inputs of certain shapes.
     struct cached_operation {
-        std::array<std::optional<dims>, 3> shapes; // as in inputs
+        kernel::shapes shapes;
         onnx::operation operation;
 
         bool matches(const inputs &in) const;
     };
 
     inputs read_inputs(const OrtKernelContext &context) const;
-    std::optional<constant> read_constant(const OrtKernelInfo &info, std::size_t index) const;
-    cached_operation prepare(const inputs &in) const;
+    cached_operation prepare(const shapes &s) const;
     void check_types(const onnx::operation &operation) const;
 
     const OrtApi &api_;
-    const std::vector<onnx::element_type> &output_types_; // of the tensors that ONNX Runtime allocates
-    onnx::node node_;                                     // without shapes, which come with the tensors
-    // Cached, as reading them at each run would take longer than quantizing 256 elements.
-    std::array<std::optional<constant>, 3> constants_;
+    onnx::node node_; // without shapes, which come with the tensors
+    node_ports ports_;
     newest<cached_operation> cache_; // by shapes
 };
 

@@ -2,6 +2,7 @@
 
 #include "onnx/op_schema.hpp"
 #include "onnxruntime/status.hpp"
+#include "onnxruntime/tensor.hpp"
 
 namespace dynquant::onnxruntime {
 namespace {
@@ -72,6 +73,22 @@ onnx::node read_node(const custom_op &op, const OrtKernelInfo &info) {
         n.inputs.push_back({type});
     if (n.inputs.size() > 2 && !has_input(op.api, info, 2)) n.inputs.pop_back(); // the zero point
     return n;
+}
+
+node_ports read_ports(const custom_op &op, const OrtKernelInfo &info, const onnx::node &n) {
+    node_ports ports;
+    for (std::size_t i = 0; i < n.inputs.size(); ++i) {
+        ports.inputs[i].index = i;
+        int found = 0;
+        const OrtValue *tensor = nullptr;
+        check(op.api, op.api.KernelInfoGetConstantInput_tensor(&info, i, &found, &tensor));
+        if (found == 0 || !tensor) continue;
+        ports.inputs[i].shape = dims(shape_of(op.api, *tensor));
+        ports.inputs[i].data = data_of(op.api, *tensor);
+    }
+    for (std::size_t i = 0; i < op.outputs.size(); ++i)
+        ports.outputs[i] = {i, op.outputs[i]};
+    return ports;
 }
 
 } // namespace dynquant::onnxruntime
