@@ -1,24 +1,20 @@
-// A fused node of a session: a layer, its inputs and outputs in ONNX Runtime.
+// A layer that was claimed, its inputs and outputs in ONNX Runtime.
 #pragma once
-
-#include <onnxruntime_c_api.h>
 
 #include "onnx_layers/layer.hpp"
 #include "onnxruntime/newest.hpp"
+#include "onnxruntime_ep/fused_node.hpp"
 #include "onnxruntime_ep/layer_match.hpp"
 
 namespace dynquant::onnxruntime_ep {
 
-class compiled_layer {
+class compiled_layer : public fused_node {
   public:
     /// inputs: the names of the fused node's, in order. Prepares at once where the shape of x is known, so that an
     /// invalid node is refused when the session is created. Throws error.
     compiled_layer(const OrtApi &api, const graph &g, const layer_match &m, const std::vector<std::string> &inputs);
 
-    /// Runs on the session's threads. Throws error. Thread safe.
-    void compute(OrtKernelContext &context);
-
-    const OrtApi &api() const { return api_; }
+    void compute(OrtKernelContext &context) override;
 
   private:
     /// The value of a scalar: constant, or an input of the fused node.

@@ -4,6 +4,8 @@
 #include <span>
 
 #include "onnxruntime/status.hpp"
+#include "onnxruntime/types.hpp"
+#include "quantization/text.hpp"
 
 namespace dynquant::onnxruntime_ep {
 namespace {
@@ -45,7 +47,7 @@ dims shape_of(const OrtApi &api, const OrtTensorTypeAndShapeInfo &info) {
 onnx::element_type type_of(const OrtApi &api, const OrtTensorTypeAndShapeInfo &info) {
     ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
     check(api, api.GetTensorElementType(&info, &type));
-    return static_cast<onnx::element_type>(type); // the same numbers as TensorProto.DataType
+    return onnxruntime::onnx_type(type);
 }
 
 void read_type(const OrtApi &api, const OrtValueInfo &from, value &to) {
@@ -169,6 +171,10 @@ std::vector<std::string> names_of(const OrtApi &api, std::span<const OrtValueInf
 }
 
 } // namespace
+
+std::string describe(const node &n) {
+    return concat("'", n.name, "' (", n.op_type, ")");
+}
 
 graph read_graph(const OrtApi &api, const OrtGraph &from) {
     return std::move(reader(api, from).result);

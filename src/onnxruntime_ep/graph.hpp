@@ -58,6 +58,9 @@ struct node {
     }
 };
 
+/// 'name' (type)
+std::string describe(const node &n);
+
 struct graph {
     std::vector<node> nodes; // in an order in which they can run
     std::vector<value> values;

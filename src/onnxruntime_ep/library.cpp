@@ -9,6 +9,8 @@
 #include "dynquant/version.hpp"
 #include "onnxruntime/status.hpp"
 #include "onnxruntime_ep/compiled_layer.hpp"
+#include "onnxruntime_ep/compiled_node.hpp"
+#include "onnxruntime_ep/node_match.hpp"
 #include "onnxruntime_ep/options.hpp"
 #include "quantization/text.hpp"
 
@@ -28,24 +30,25 @@ bool may_claim(const OrtApiBase &base) {
     return !version.starts_with("1.23.") || std::atoi(version.c_str() + 5) >= 2;
 }
 
-/// One fused node.
 struct compute_info : OrtNodeComputeInfo {
-    compute_info(const OrtApi &api, const graph &g, const layer_match &m, const std::vector<std::string> &inputs)
+    compute_info(const OrtApi &of, std::unique_ptr<fused_node> n)
         : OrtNodeComputeInfo {}
-        , layer(api, g, m, inputs) {
+        , api(of)
+        , node(std::move(n)) {
         ort_version_supported = api_version;
         CreateState = [](OrtNodeComputeInfo *self, OrtNodeComputeContext *, void **state) -> OrtStatus * {
             *state = self; // runs have no state of their own
             return nullptr;
         };
         Compute = [](OrtNodeComputeInfo *self, void *, OrtKernelContext *context) -> OrtStatus * {
-            auto &l = static_cast<compute_info *>(self)->layer;
-            return guarded(l.api(), [&] { l.compute(*context); });
+            auto &info = *static_cast<compute_info *>(self);
+            return guarded(info.api, [&] { info.node->compute(*context); });
         };
         ReleaseState = [](OrtNodeComputeInfo *, void *) {};
     }
 
-    compiled_layer layer;
+    const OrtApi &api;
+    std::unique_ptr<fused_node> node;
 };
 
 /// The provider of one session.
@@ -70,7 +73,7 @@ class provider : public OrtEp {
             return guarded(p.api_, [&] {
                 std::vector<std::unique_ptr<compute_info>> compiled;
                 for (std::size_t i = 0; i < count; ++i)
-                    compiled.push_back(p.compile(*graphs[i], *fused[i]));
+                    compiled.push_back(std::make_unique<compute_info>(p.api_, p.compile(*graphs[i], *fused[i])));
                 for (std::size_t i = 0; i < count; ++i)
                     infos[i] = compiled[i].release();
             });
@@ -86,41 +89,61 @@ class provider : public OrtEp {
         if (options_.claim == claim_policy::none) return;
         if (!may_claim_) return say("leaves all nodes: expected ONNX Runtime 1.23.2 or newer, given an older one");
         const auto g = read_graph(api_, from);
+        std::vector<bool> is_claimed(g.nodes.size());
         for (std::size_t i = 0; i < g.nodes.size(); ++i) {
             if (!is_product(g.nodes[i])) continue;
             const auto [found, reason] = match_layer(g, i);
             if (!found) {
-                say(concat("leaves ", describe(g.nodes[i]), ": ", reason));
+                leave(g.nodes[i], reason);
                 continue;
             }
-            std::vector<const OrtNode *> nodes;
-            std::string names;
-            for (const auto index : found->nodes) {
-                nodes.push_back(g.nodes[index].handle);
-                names += concat(names.empty() ? "" : ", ", describe(g.nodes[index]));
-            }
-            OrtNodeFusionOptions fusion {};
-            fusion.ort_version_supported = api_version;
-            fusion.drop_constant_initializers = true; // they are copied
-            check(api_, ep_api_.EpGraphSupportInfo_AddNodesToFuse(&claims, nodes.data(), nodes.size(), &fusion));
-            say(concat("claims ", names));
+            for (const auto index : found->nodes)
+                is_claimed[index] = true;
+            add(g, found->nodes, true, claims); // the constants are copied
+        }
+        for (std::size_t i = 0; i < g.nodes.size(); ++i) {
+            const auto &n = g.nodes[i];
+            if (!is_quantization(n) || is_claimed[i]) continue;
+            const auto reason = reason_to_leave(g, n, is_claimed, options_.claim == claim_policy::all);
+            if (reason.empty())
+                add(g, {i}, false, claims);
+            else
+                leave(n, reason);
         }
     }
 
-    std::unique_ptr<compute_info> compile(const OrtGraph &from, const OrtNode &fused) const {
+    void add(const graph &g, const std::vector<std::size_t> &nodes, bool drops_constants,
+            OrtEpGraphSupportInfo &claims) const {
+        std::vector<const OrtNode *> handles;
+        std::string names;
+        for (const auto index : nodes) {
+            handles.push_back(g.nodes[index].handle);
+            names += concat(names.empty() ? "" : ", ", describe(g.nodes[index]));
+        }
+        OrtNodeFusionOptions fusion {};
+        fusion.ort_version_supported = api_version;
+        fusion.drop_constant_initializers = drops_constants;
+        check(api_, ep_api_.EpGraphSupportInfo_AddNodesToFuse(&claims, handles.data(), handles.size(), &fusion));
+        say(concat("claims ", names));
+    }
+
+    void leave(const node &n, const std::string &reason) const { say(concat("leaves ", describe(n), ": ", reason)); }
+
+    std::unique_ptr<fused_node> compile(const OrtGraph &from, const OrtNode &fused) const {
         const auto g = read_graph(api_, from);
+        const auto inputs = input_names(api_, fused);
+        if (g.nodes.size() == 1 && is_quantization(g.nodes.front()))
+            return std::make_unique<compiled_node>(api_, g, g.nodes.front(), inputs, output_names(api_, fused));
         for (std::size_t i = 0; i < g.nodes.size(); ++i)
             if (is_product(g.nodes[i])) {
                 const auto [found, reason] = match_layer(g, i, true);
                 if (!found || found->nodes.size() != g.nodes.size())
                     throw error(dnnl_runtime_error,
                             concat(describe(g.nodes[i]), ": expected the nodes that were claimed, ", reason));
-                return std::make_unique<compute_info>(api_, g, *found, input_names(api_, fused));
+                return std::make_unique<compiled_layer>(api_, g, *found, inputs);
             }
         throw error(dnnl_runtime_error, "expected a graph with a product");
     }
-
-    static std::string describe(const node &n) { return concat("'", n.name, "' (", n.op_type, ")"); }
 
     void say(const std::string &text) const {
         if (!options_.verbose) return;

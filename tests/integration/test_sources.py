@@ -26,8 +26,9 @@ MAY_INCLUDE = {
     "onednn_graph": {"dynquant", "graph", "kernels/kernels.hpp", "oneapi", "quantization"},
     "onnx_layers": CORE | {"kernels/kernels.hpp", "layers", "onnx"},
     "onnxruntime": CORE | {"kernels/kernels.hpp", "layers/window.hpp", "onnx", "onnx_layers"},
-    "onnxruntime_ep": CORE | {"kernels/kernels.hpp", "layers", "onnx", "onnx_layers", "onnxruntime/newest.hpp",
-                              "onnxruntime/status.hpp", "onnxruntime/tensor.hpp", "onnxruntime/threads.hpp"},
+    "onnxruntime_ep": CORE | {"kernels/kernels.hpp", "layers", "onnx", "onnx_layers", "onnxruntime/kernel.hpp",
+                              "onnxruntime/newest.hpp", "onnxruntime/status.hpp", "onnxruntime/tensor.hpp",
+                              "onnxruntime/threads.hpp", "onnxruntime/types.hpp"},
     "model": CORE | {"layers", "model_file.pb.h", "oneapi", "onnx"},
 }
 ONEAPI_TYPES = {"oneapi/dnnl/dnnl_types.h"}  # types only, without functions: any layer

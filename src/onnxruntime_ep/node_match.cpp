@@ -1,0 +1,192 @@
+#include "onnxruntime_ep/node_match.hpp"
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+
+#include "onnx/element_type.hpp"
+#include "onnxruntime_ep/layer_match.hpp"
+#include "quantization/shape.hpp"
+#include "quantization/text.hpp"
+
+namespace dynquant::onnxruntime_ep {
+namespace {
+
+namespace type = onnx::type;
+
+// ONNX Runtime fuses an operator of these with DequantizeLinear before it and QuantizeLinear behind it. They are those
+// of its CPU provider, in versions 1.23 to 1.31 (core/optimizer/qdq_transformer/selectors_actions,
+// qdq_selector_action_transformer.cc).
+constexpr std::string_view moving[] = {"Expand", "Flatten", "Gather", "GatherElements", "MaxPool", "ReduceMax",
+        "ReduceMin", "Reshape", "Resize", "Slice", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze"};
+constexpr std::string_view computing[] = {"Add", "AveragePool", "Concat", "Conv", "Gemm", "GlobalAveragePool",
+        "LeakyRelu", "MatMul", "Mul", "Sigmoid", "Softmax", "Where"};
+// These need no QuantizeLinear: MatMul and Gemm also become MatMulNBits.
+constexpr std::string_view taking[] = {"ArgMax", "Gather", "Gemm", "MatMul"};
+
+bool is_one_of(std::span<const std::string_view> names, const node &n) {
+    return n.domain.empty() && std::ranges::find(names, n.op_type) != names.end();
+}
+
+constexpr onnx::type_set bytes = {type::uint8, type::int8};
+constexpr onnx::type_set shorts = {type::uint16, type::int16};
+constexpr onnx::type_set integers =
+        bytes | shorts | onnx::type_set {type::int32, type::uint4, type::int4, type::uint2, type::int2};
+
+/// What is on the two sides of QuantizeLinear or DequantizeLinear.
+struct sides {
+    onnx::element_type real, quantized, scale;
+};
+
+sides sides_of(const graph &g, const node &n) {
+    const auto x = g.input(n, 0).type, y = g.output(n).type, scale = g.input(n, 1).type;
+    return n.is("QuantizeLinear") ? sides {x, y, scale} : sides {y, x, scale};
+}
+
+const node *producer_of(const graph &g, std::size_t value) {
+    const auto producer = value == none ? none : g.values[value].producer;
+    return producer == none ? nullptr : &g.nodes[producer];
+}
+
+/// The first node that takes a result of n and of which match(node) is true, or null.
+template <typename Match>
+const node *find_consumer(const graph &g, const node &n, const Match &match) {
+    for (const auto output : n.outputs) {
+        if (output == none) continue;
+        for (const auto consumer : g.values[output].consumers)
+            if (match(g.nodes[consumer])) return &g.nodes[consumer];
+    }
+    return nullptr;
+}
+
+bool is_limit(const node &n) {
+    return n.is("Relu") || n.is("Clip");
+}
+
+/// ONNX Runtime computes the operator on quantized values, and without a Relu or Clip behind it.
+bool is_between(const graph &g, const node &n, onnx::element_type quantized) {
+    const auto dequantizes = [&](std::size_t input) {
+        const auto *before = producer_of(g, input);
+        return before && before->is("DequantizeLinear");
+    };
+    const auto is_quantize = [](const node &behind) { return behind.is("QuantizeLinear"); };
+    const auto quantizes = [&](const node &behind) {
+        return is_quantize(behind) || (is_limit(behind) && find_consumer(g, behind, is_quantize));
+    };
+    return (is_one_of(moving, n) || (integers.contains(quantized) && is_one_of(computing, n))
+                   || (bytes.contains(quantized) && is_limit(n)))
+            && std::ranges::any_of(n.inputs, dequantizes) && find_consumer(g, n, quantizes);
+}
+
+/// A product, or what only changes the type or shape of its weights: ONNX Runtime makes MatMulNBits of them.
+bool leads_to_product(const graph &g, const node &n) {
+    return is_one_of(taking, n)
+            || ((n.is("Cast") || n.is("Reshape") || n.is("Transpose"))
+                    && find_consumer(g, n, [&](const node &c) { return leads_to_product(g, c); }));
+}
+
+/// The node with which ONNX Runtime may fuse or remove a QuantizeLinear, by what is before it, or null.
+const node *partner_before(const graph &g, const node &quantize) {
+    const auto quantized = sides_of(g, quantize).quantized;
+    const auto *before = producer_of(g, quantize.inputs[0]);
+    const bool found = before
+            && (before->is("DequantizeLinear") || (bytes.contains(quantized) && is_limit(*before))
+                    || is_between(g, *before, quantized));
+    return found ? before : nullptr;
+}
+
+/// That of a DequantizeLinear, by what is behind it.
+const node *partner_behind(const graph &g, const node &dequantize) {
+    const auto quantized = sides_of(g, dequantize).quantized;
+    const bool is_integer = integers.contains(quantized), is_weights = is_integer && g.input(dequantize, 0).known;
+    return find_consumer(g, dequantize, [&](const node &c) {
+        return c.is("QuantizeLinear") || is_between(g, c, quantized) || (is_integer && is_one_of(taking, c))
+                || (is_weights && leads_to_product(g, c));
+    });
+}
+
+/// The node with which ONNX Runtime may fuse or remove one, or null.
+const node *partner_of(const graph &g, const node &n) {
+    const auto s = sides_of(g, n);
+    if (s.scale != s.real || (s.scale != type::float32 && s.scale != type::float16))
+        return nullptr; // it cannot even compute this one
+    const bool quantizes = n.is("QuantizeLinear");
+    if (const auto *found = quantizes ? partner_before(g, n) : partner_behind(g, n)) return found;
+    // It makes uint8 of a pair of int8, without which operators behind or before the pair do not fuse.
+    if (s.quantized != type::int8) return nullptr;
+    if (quantizes)
+        return find_consumer(g, n, [&](const node &c) { return c.is("DequantizeLinear") && partner_behind(g, c); });
+    const auto *before = producer_of(g, n.inputs[0]);
+    return before && before->is("QuantizeLinear") && partner_before(g, *before) ? before : nullptr;
+}
+
+/// A product by which ONNX Runtime may replace a DynamicQuantizeLinear.
+const node *product_behind(const graph &g, const node &n, const std::vector<bool> &is_claimed) {
+    return find_consumer(g, n,
+            [&](const node &c) { return is_product(c) && !is_claimed[static_cast<std::size_t>(&c - g.nodes.data())]; });
+}
+
+/// Channels that are the last dimension of several, with a parameter for each.
+bool is_channels_last(const graph &g, const node &n) {
+    const auto &scale = g.input(n, 1);
+    const auto &of_scale = scale.known ? scale.known->shape : scale.shape;
+    const auto rank = std::ssize(g.input(n, 0).shape);
+    const auto axis = n.get("axis", std::int64_t {1});
+    return of_scale.size() == 1 && of_scale.front() != 1 && rank > 1 && (axis < 0 ? axis + rank : axis) == rank - 1;
+}
+
+/// ONNX Runtime takes at most three times as long for these types and granularities.
+bool is_fast_there(const graph &g, const node &n) {
+    if (n.is("DynamicQuantizeLinear")) return false; // looks for the extremes on one thread
+    const auto s = sides_of(g, n);
+    return s.real == type::float32 && s.scale == type::float32
+            && (bytes | shorts | onnx::type_set {type::int32}).contains(s.quantized)
+            && n.get("block_size", std::int64_t {0}) == 0 && !is_channels_last(g, n);
+}
+
+/// What src/onnx says of an operator of an opset that it does not know, else "".
+std::string unknown(const onnx::node &n) {
+    try {
+        onnx::output_types(n);
+    } catch (const dnnl::error &e) {
+        if (e.status == dnnl_unimplemented) return e.message;
+    }
+    return {}; // what else is wrong is reported when the session is made
+}
+
+bool is_used(const value &v) {
+    return v.is_seen_outside || !v.consumers.empty();
+}
+
+} // namespace
+
+bool is_quantization(const node &n) {
+    return n.is("QuantizeLinear") || n.is("DequantizeLinear") || n.is("DynamicQuantizeLinear");
+}
+
+onnx::node onnx_node(const graph &g, const node &n) {
+    // The indices of `attribute` as AttributeProto.AttributeType.
+    constexpr std::int32_t attribute_types[] = {2, 1, 3, 7, 6};
+    onnx::node result;
+    result.op_type = n.op_type;
+    result.opset = n.since_version; // means the same as the model's opset
+    result.name = n.name;
+    for (const auto &[name, held] : n.attributes) {
+        const auto *integer = std::get_if<std::int64_t>(&held);
+        result.attributes.push_back({name, integer ? *integer : 0, attribute_types[held.index()]});
+    }
+    for (const auto input : n.inputs)
+        result.inputs.push_back({input == none ? type::undefined : g.values[input].type});
+    return result;
+}
+
+std::string reason_to_leave(const graph &g, const node &n, const std::vector<bool> &is_claimed, bool claims_all) {
+    if (!is_used(g.output(n))) return "nothing takes its y";
+    const bool is_dynamic = n.is("DynamicQuantizeLinear");
+    if (const auto *partner = is_dynamic ? product_behind(g, n, is_claimed) : partner_of(g, n))
+        return concat("ONNX Runtime may fuse it with ", describe(*partner));
+    if (auto reason = unknown(onnx_node(g, n)); !reason.empty()) return reason;
+    return !claims_all && is_fast_there(g, n) ? "ONNX Runtime has a fast kernel for it" : "";
+}
+
+} // namespace dynquant::onnxruntime_ep

@@ -1,0 +1,132 @@
+"""Nodes that quantize and dequantize as models, and their results by ONNX's definitions (docs/onnx.md, "What is computed")."""
+import ctypes
+
+import ml_dtypes
+import numpy as np
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+
+F = np.float32
+FLOAT, HALF, BFLOAT16, INT32 = TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.INT32
+FLOAT8 = (TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT8E5M2, TensorProto.FLOAT8E5M2FNUZ)
+BYTES, SHORTS = (TensorProto.UINT8, TensorProto.INT8), (TensorProto.UINT16, TensorProto.INT16)
+FOUR_BITS = (TensorProto.UINT4, TensorProto.INT4)
+
+
+def dtype_of(kind):
+    return np.dtype(helper.tensor_dtype_to_np_dtype(kind))
+
+
+def limits(kind):
+    dtype = dtype_of(kind)
+    info = np.iinfo(dtype) if dtype.kind in "iu" else ml_dtypes.finfo(dtype) if kind in FLOAT8 else ml_dtypes.iinfo(dtype)
+    return float(info.min), float(info.max)
+
+
+def broadcast(parameter, shape, attributes):
+    """The parameter of each element of x."""
+    if parameter.size == 1:
+        return np.broadcast_to(parameter.reshape(()), shape)
+    axis = attributes.get("axis", 1) % len(shape)
+    if not attributes.get("block_size"):
+        return np.broadcast_to(parameter.reshape([-1 if d == axis else 1 for d in range(len(shape))]), shape)
+    return np.repeat(parameter, attributes["block_size"], axis).take(range(shape[axis]), axis)
+
+
+def quantize(x, scale, zero_point, kind, attributes):
+    """The quotient is rounded to the type of the division: the scale's, or that of `precision`."""
+    division = dtype_of(attributes.get("precision") or helper.np_dtype_to_tensor_dtype(scale.dtype))
+    scale, zero_point = broadcast(scale, x.shape, attributes), broadcast(zero_point, x.shape, attributes).astype(np.float64)
+    quotient = x.astype(division) / scale.astype(division)
+    low, high = limits(kind)
+    if kind not in FLOAT8:
+        return np.clip(np.rint(quotient.astype(np.float64)) + zero_point, low, high).astype(np.int64).astype(dtype_of(kind))
+    total = (quotient.astype(np.float64) + zero_point).astype(division).astype(F)
+    return (np.clip(total, low, high) if attributes.get("saturate", 1) else total).astype(dtype_of(kind))
+
+
+def dequantize(x, scale, zero_point, kind, attributes):
+    """The difference is rounded to float, as is the product, which is then rounded to y."""
+    scale, zero_point = broadcast(scale, x.shape, attributes), broadcast(zero_point, x.shape, attributes)
+    difference = (x.astype(np.float64) - zero_point.astype(np.float64)).astype(F)
+    return (difference * scale.astype(F)).astype(dtype_of(kind))
+
+
+def packed(array):
+    """Elements as ONNX packs them."""
+    return np.frombuffer(numpy_helper.from_array(array).raw_data, np.uint8)
+
+
+def run(session, given, kind):
+    """Shape and bytes of y, of any type. ONNX Runtime wants NumPy arrays of the tensors' shapes, whose first bytes are the tensors."""
+    binding, buffers = session.io_binding(), []  # not copied
+    for name, array in given.items():
+        buffers.append(np.zeros(array.shape, f"u{array.dtype.itemsize}"))
+        buffers[-1].reshape(-1).view(np.uint8)[:packed(array).size] = packed(array)
+        value = onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(buffers[-1], helper.np_dtype_to_tensor_dtype(array.dtype))
+        binding.bind_ortvalue_input(name, value)
+    binding.bind_output("y")
+    session.run_with_iobinding(binding)
+    (y,) = binding.get_outputs()
+    shape = tuple(y.shape())
+    data = ctypes.string_at(y.data_ptr(), packed(np.zeros(shape, dtype_of(kind))).size)
+    return shape, packed(numpy_helper.to_array(TensorProto(data_type=kind, dims=shape, raw_data=data)))  # without bits of no element
+
+
+class Node:
+    """A model of one node, QuantizeLinear or DequantizeLinear, and what it is to compute."""
+
+    def __init__(self, random, op, real, scale, quantized, granularity="tensor", opset=21, is_open=False, constants=True,
+                 shape=None, **attributes):
+        self.random, self.op, self.opset, self.attributes = random, op, opset, attributes
+        self.quantizes = op == "QuantizeLinear"
+        self.x_kind, self.y_kind = (real, quantized) if self.quantizes else (quantized, real)
+        self.quantized, self.is_open, self.is_constant = quantized, is_open, constants
+        self.shape = shape or tuple(random.integers(1, 9, 1 if granularity == "vector" else random.integers(2, 5)).tolist())
+        parameters = ()
+        if granularity not in ("tensor", "scalar"):
+            axis = len(self.shape) - 1 if granularity in ("last", "vector") else int(random.integers(0, len(self.shape)))
+            attributes["axis"] = axis - len(self.shape) if random.random() < 0.3 else axis
+            parameters = (self.shape[axis],)
+            if granularity == "blocks":
+                attributes["block_size"] = block = int(random.integers(2, 9))
+                parameters = tuple(-(-n // block) if d == axis else n for d, n in enumerate(self.shape))
+        if granularity == "scalar":
+            self.shape = ()
+        self.scale = random.uniform(0.01, 0.2, parameters).astype(F).astype(dtype_of(scale))
+        self.zero_point = self.draw_quantized(parameters)
+        if quantized in (INT32, *FLOAT8):
+            self.zero_point = np.zeros(parameters, dtype_of(quantized))  # as the specification wants it
+
+    def draw_quantized(self, shape):
+        low, high = (-100, 100) if self.quantized in FLOAT8 else map(int, limits(self.quantized))
+        return self.random.integers(low, high, shape, endpoint=True).astype(dtype_of(self.quantized))
+
+    def draw_x(self):
+        if not self.quantizes:
+            return self.draw_quantized(self.shape)
+        low, high = limits(self.quantized)
+        x = self.random.uniform(1.5 * low, 1.5 * high, self.shape) * 0.1
+        return (np.rint(x) if self.x_kind == INT32 else x.astype(F)).astype(dtype_of(self.x_kind))
+
+    def parameters(self):
+        return {"scale": self.scale, "zero_point": self.zero_point}
+
+    def model(self):
+        open_shape = [None] * len(self.shape) if self.is_open else self.shape
+        inputs = [helper.make_tensor_value_info("x", self.x_kind, open_shape)]
+        constants = [numpy_helper.from_array(v, name) for name, v in self.parameters().items()]
+        if not self.is_constant:
+            inputs += [helper.make_tensor_value_info(c.name, c.data_type, c.dims) for c in constants]
+            constants = []
+        node = helper.make_node(self.op, ["x", "scale", "zero_point"], ["y"], "node", **self.attributes)
+        graph = helper.make_graph([node], "g", inputs, [helper.make_tensor_value_info("y", self.y_kind, None)], constants)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=10).SerializeToString()
+
+    def run(self, session, x):
+        given = {"x": x} if self.is_constant else {"x": x, **self.parameters()}
+        return run(session, given, self.y_kind)
+
+    def expected(self, x):
+        function = quantize if self.quantizes else dequantize
+        return x.shape, packed(function(x, self.scale, self.zero_point, self.y_kind, self.attributes))
