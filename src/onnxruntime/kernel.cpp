@@ -9,17 +9,18 @@
 
 namespace dynquant::onnxruntime {
 
-kernel::kernel(const OrtApi &api, onnx::node n, node_ports ports)
+kernel::kernel(const OrtApi &api, onnx::node n, node_ports ports, int threads)
     : api_(api)
     , node_(std::move(n))
-    , ports_(std::move(ports)) {}
+    , ports_(std::move(ports))
+    , threads_(threads) {}
 
 void kernel::prepare_for(const shapes &s) {
     cache_.add(std::make_shared<const cached_operation>(prepare(s)));
 }
 
 void kernel::compute(OrtKernelContext &context) {
-    const session_threads threads(api_, &context);
+    const session_threads threads(api_, &context, threads_);
     const auto in = read_inputs(context);
     auto current = cache_.find([&](const cached_operation &p) { return p.matches(in); });
     if (!current) {

@@ -35,8 +35,8 @@ struct node_ports {
 
 class kernel {
   public:
-    /// The node comes without shapes.
-    kernel(const OrtApi &api, onnx::node n, node_ports ports);
+    /// The node comes without shapes. threads: as session_threads takes it.
+    kernel(const OrtApi &api, onnx::node n, node_ports ports, int threads = 0);
 
     /// Prepares for inputs of these shapes before they come. Nothing: left out, or constant. Throws what
     /// onnx::prepare() throws.
@@ -70,6 +70,7 @@ class kernel {
     const OrtApi &api_;
     onnx::node node_; // without shapes, which come with the tensors
     node_ports ports_;
+    int threads_;
     newest<cached_operation> cache_; // by shapes
 };
 

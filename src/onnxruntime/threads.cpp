@@ -13,7 +13,7 @@ thread_local session_threads::call current_call = {};
 /// thread.
 int concurrency() {
     static const int processors = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U));
-    return processors;
+    return current_call.most > 0 ? std::min(current_call.most, processors) : processors;
 }
 
 struct job {
@@ -28,8 +28,10 @@ void run_one(void *data, std::size_t index) {
 
 void run(int parts, void (*function)(const void *, int), const void *body) {
     job j = {function, body};
-    const auto &[api, context] = current_call;
-    OrtStatus *status = api->KernelContext_ParallelFor(context, run_one, static_cast<std::size_t>(parts), 0, &j);
+    const auto &[api, context, most] = current_call;
+    // Each batch runs on one thread; 0: as many batches as the session has threads.
+    OrtStatus *status = api->KernelContext_ParallelFor(
+            context, run_one, static_cast<std::size_t>(parts), static_cast<std::size_t>(most), &j);
     if (!status) return;
     api->ReleaseStatus(status); // on failure no part has run
     for (int index = 0; index < parts; ++index)
@@ -40,8 +42,8 @@ constexpr parallel::executor threads_of_session = {concurrency, run, 16 * 1024};
 
 } // namespace
 
-session_threads::session_threads(const OrtApi &api, const OrtKernelContext *context)
-    : before_(std::exchange(current_call, {&api, context}))
+session_threads::session_threads(const OrtApi &api, const OrtKernelContext *context, int most)
+    : before_(std::exchange(current_call, {&api, context, most}))
     , executor_(threads_of_session) {}
 
 session_threads::~session_threads() {

@@ -7,10 +7,11 @@
 
 namespace dynquant::onnxruntime {
 
-/// During its lifetime, parts that this thread splits run on the threads of the session that the context belongs to.
+/// During its lifetime, parts that this thread splits run on the threads of the session that the context belongs to:
+/// on `most` of them, or on all where that is 0.
 class session_threads {
   public:
-    session_threads(const OrtApi &api, const OrtKernelContext *context);
+    session_threads(const OrtApi &api, const OrtKernelContext *context, int most);
     ~session_threads();
     session_threads(const session_threads &) = delete;
     session_threads &operator=(const session_threads &) = delete;
@@ -18,6 +19,7 @@ class session_threads {
     struct call {
         const OrtApi *api;
         const OrtKernelContext *context;
+        int most;
     };
 
   private:

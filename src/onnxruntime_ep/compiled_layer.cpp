@@ -51,8 +51,9 @@ onnx_layers::layer_problem problem_of(const graph &g, const layer_match &m) {
 } // namespace
 
 compiled_layer::compiled_layer(
-        const OrtApi &api, const graph &g, const layer_match &m, const std::vector<std::string> &inputs)
+        const OrtApi &api, const graph &g, const layer_match &m, const std::vector<std::string> &inputs, int threads)
     : api_(api)
+    , threads_(threads)
     , problem_(problem_of(g, m)) {
     const auto input_index = [&](std::size_t v) {
         const auto found = std::ranges::find(inputs, g.values[v].name);
@@ -110,7 +111,7 @@ const void *compiled_layer::scalar_data(const OrtKernelContext &context, std::si
 }
 
 void compiled_layer::compute(OrtKernelContext &context) {
-    const onnxruntime::session_threads threads(api_, &context);
+    const onnxruntime::session_threads threads(api_, &context, threads_);
     const auto &x = *onnxruntime::input_of(api_, context, x_input_);
     const auto current = layer_for(dims(onnxruntime::shape_of(api_, x)));
     auto *const y = onnxruntime::make_output(api_, context, 0, current->y());

@@ -12,7 +12,8 @@ class compiled_layer : public fused_node {
   public:
     /// inputs: the names of the fused node's, in order. Prepares at once where the shape of x is known, so that an
     /// invalid node is refused when the session is created. Throws error.
-    compiled_layer(const OrtApi &api, const graph &g, const layer_match &m, const std::vector<std::string> &inputs);
+    compiled_layer(const OrtApi &api, const graph &g, const layer_match &m, const std::vector<std::string> &inputs,
+            int threads);
 
     void compute(OrtKernelContext &context) override;
 
@@ -30,6 +31,7 @@ class compiled_layer : public fused_node {
     std::shared_ptr<const onnx_layers::layer> layer_for(const dims &x);
 
     const OrtApi &api_;
+    int threads_;
     onnx_layers::layer_problem problem_;
     std::size_t x_input_ = none;
     scalar<std::int32_t> x_zero_point_ = {0};

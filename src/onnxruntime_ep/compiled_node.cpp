@@ -46,8 +46,8 @@ std::optional<onnxruntime::kernel::shapes> known_shapes(const graph &g, const no
 } // namespace
 
 compiled_node::compiled_node(const OrtApi &api, const graph &g, const node &n, const std::vector<std::string> &inputs,
-        const std::vector<std::string> &outputs)
-    : kernel_(api, onnx_node(g, n), ports_of(g, n, inputs, outputs)) {
+        const std::vector<std::string> &outputs, int threads)
+    : kernel_(api, onnx_node(g, n), ports_of(g, n, inputs, outputs), threads) {
     if (const auto shapes = known_shapes(g, n))
         kernel_.prepare_for(*shapes);
     else

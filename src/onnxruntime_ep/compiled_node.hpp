@@ -12,7 +12,7 @@ class compiled_node : public fused_node {
     /// inputs, outputs: the names of the fused node's, in order. Constants are among the inputs. Prepares at once where
     /// all shapes are known, so that an invalid node is refused when the session is created. Throws error.
     compiled_node(const OrtApi &api, const graph &g, const node &n, const std::vector<std::string> &inputs,
-            const std::vector<std::string> &outputs);
+            const std::vector<std::string> &outputs, int threads);
 
     void compute(OrtKernelContext &context) override { kernel_.compute(context); }
 

@@ -133,14 +133,15 @@ class provider : public OrtEp {
         const auto g = read_graph(api_, from);
         const auto inputs = input_names(api_, fused);
         if (g.nodes.size() == 1 && is_quantization(g.nodes.front()))
-            return std::make_unique<compiled_node>(api_, g, g.nodes.front(), inputs, output_names(api_, fused));
+            return std::make_unique<compiled_node>(
+                    api_, g, g.nodes.front(), inputs, output_names(api_, fused), options_.threads);
         for (std::size_t i = 0; i < g.nodes.size(); ++i)
             if (is_product(g.nodes[i])) {
                 const auto [found, reason] = match_layer(g, i, true);
                 if (!found || found->nodes.size() != g.nodes.size())
                     throw error(dnnl_runtime_error,
                             concat(describe(g.nodes[i]), ": expected the nodes that were claimed, ", reason));
-                return std::make_unique<compiled_layer>(api_, g, *found, inputs);
+                return std::make_unique<compiled_layer>(api_, g, *found, inputs, options_.threads);
             }
         throw error(dnnl_runtime_error, "expected a graph with a product");
     }

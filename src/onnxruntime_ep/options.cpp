@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,11 +25,16 @@ void set(options &to, const std::string &key, const std::string &value) {
         if (found == names.end())
             refuse("'claim': expected auto, all or none, given '", value, "'", suggest(value, names));
         to.claim = static_cast<claim_policy>(found - names.begin());
+    } else if (key == "threads") {
+        const auto *const end = value.data() + value.size();
+        const auto [rest, failure] = std::from_chars(value.data(), end, to.threads);
+        if (failure != std::errc() || rest != end || to.threads < 0)
+            refuse("'threads': expected a number of threads, or 0 for all of the session, given '", value, "'");
     } else if (key == "verbose") {
         if (value != "0" && value != "1") refuse("'verbose': expected 0 or 1, given '", value, "'");
         to.verbose = value == "1";
     } else {
-        refuse("'", key, "': expected claim or verbose", suggest(key, {"claim", "verbose"}));
+        refuse("'", key, "': expected claim, threads or verbose", suggest(key, {"claim", "threads", "verbose"}));
     }
 }
 

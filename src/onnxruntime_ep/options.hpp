@@ -12,6 +12,7 @@ enum class claim_policy { automatic, all, none };
 
 struct options {
     claim_policy claim = claim_policy::automatic;
+    int threads = 0;      // of the session's that work on a claimed node at most; 0: all
     bool verbose = false; // log each node that is claimed, and why others are not
 };
 

@@ -17,8 +17,11 @@ def devices():
     return [d for d in ort.get_ep_devices() if d.ep_name == NAME]
 
 
-def session(model, provider=True, options=None, threads=1, profile=None, optimized=True):
+def session(model, provider=True, options=None, threads=1, profile=None, optimized=True, spins=True):
+    """spins: whether threads that have nothing to do look for work, in place of sleeping."""
     settings = ort.SessionOptions()
+    if not spins:
+        settings.add_session_config_entry("session.intra_op.allow_spinning", "0")
     if not optimized:
         settings.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     settings.intra_op_num_threads = threads

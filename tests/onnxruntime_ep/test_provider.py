@@ -1,9 +1,11 @@
 """What the execution provider claims, what it leaves alone, its options, its errors, and runs at the same time."""
 import logging
+import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
@@ -168,10 +170,44 @@ class Options(unittest.TestCase):
         for value, expected in (("none", 0), ("auto", 1), ("all", 1)):
             self.assertEqual(operators(self.model, {"x": X}, options={"claim": value})[NAME], expected)
 
+    def test_threads(self):
+        """The session has four. ONNX Runtime may compute a part on the calling thread before another one has woken up."""
+        x = np.random.default_rng(9).uniform(0, 20, 1 << 18).astype(np.float32)
+        quantize = model([helper.make_node("QuantizeLinear", ["x", "s"], ["y"])], [("x", FLOAT, ["n"])], [("y", TensorProto.UINT8, None)],
+                         [("s", np.float32(0.1))], 21).SerializeToString()
+        expected = np.rint(x / np.float32(0.1)).astype(np.uint8)
+        self.assertEqual(self.wakes(quantize, x, expected, "1", 50), 0)
+        self.assertEqual(self.wakes(self.model, X.repeat(16, 2), None, "1", 50), 0)
+        for most in ("0", "2", "1000"):
+            self.assertEqual(self.wakes(quantize, x, expected, most, 2000) > 0, os.cpu_count() > 1)
+
+    def wakes(self, m, x, expected, most, runs):
+        """How often threads of the session other than the calling one have run, at the first time that they do or after `runs`."""
+        before = set(os.listdir("/proc/self/task"))
+        s = session(m, options={"claim": "all", "threads": most}, threads=4, spins=False)
+        workers = set(os.listdir("/proc/self/task")) - before
+        self.assertEqual(len(workers), 3)
+        count = lambda: sum(int(pathlib.Path(f"/proc/self/task/{w}/status").read_text().split("\nvoluntary_ctxt_switches:")[1].split()[0])
+                            for w in workers)
+        start = None
+        while start != (start := count()):  # until all sleep
+            time.sleep(0.05)
+        for _ in range(runs):
+            y = s.run(None, {"x": x})[0]
+            if expected is not None:
+                np.testing.assert_array_equal(y, expected)
+            if count() > start:
+                break
+        time.sleep(0.05)
+        return count() - start
+
     def test_wrong_ones_are_refused_by_name(self):
         for options, text in (({"claim": "al"}, "option 'claim': expected auto, all or none, given 'al' (did you mean 'all'?)"),
                               ({"verbose": "yes"}, "option 'verbose': expected 0 or 1, given 'yes'"),
-                              ({"clam": "all"}, "option 'clam': expected claim or verbose (did you mean 'claim'?)")):
+                              ({"threads": "-1"}, "option 'threads': expected a number of threads, or 0 for all of the session, given '-1'"),
+                              ({"threads": "2x"}, "option 'threads': expected a number of threads, or 0 for all of the session, given '2x'"),
+                              ({"threads": "9" * 20}, "option 'threads': expected a number of threads, or 0"),
+                              ({"clam": "all"}, "option 'clam': expected claim, threads or verbose (did you mean 'claim'?)")):
             with self.assertRaises(RuntimeError) as caught:
                 session(self.model, options=options)
             self.assertIn(text, str(caught.exception))
