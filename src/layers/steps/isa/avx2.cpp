@@ -54,23 +54,19 @@ struct avx2 {
     /// Pairs, fours, halves.
     static void transpose(vector (&x)[lanes]) {
         vector pairs[lanes], fours[lanes];
-#pragma GCC unroll 4
-        for (int i = 0; i < lanes; i += 2) {
-            pairs[i] = _mm256_unpacklo_ps(x[i], x[i + 1]);
-            pairs[i + 1] = _mm256_unpackhi_ps(x[i], x[i + 1]);
-        }
-#pragma GCC unroll 2
-        for (int i = 0; i < lanes; i += 4)
-#pragma GCC unroll 2
-            for (int j = 0; j < 2; ++j) {
-                fours[i + 2 * j] = _mm256_shuffle_ps(pairs[i + j], pairs[i + j + 2], 0x44);
-                fours[i + 2 * j + 1] = _mm256_shuffle_ps(pairs[i + j], pairs[i + j + 2], 0xee);
-            }
-#pragma GCC unroll 4
-        for (int i = 0; i < 4; ++i) {
+        unroll<4>([&](int i) __attribute__((always_inline)) {
+            pairs[2 * i] = _mm256_unpacklo_ps(x[2 * i], x[2 * i + 1]);
+            pairs[2 * i + 1] = _mm256_unpackhi_ps(x[2 * i], x[2 * i + 1]);
+        });
+        unroll<4>([&](int i) __attribute__((always_inline)) {
+            const int first = i / 2 * 4, j = i % 2;
+            fours[first + 2 * j] = _mm256_shuffle_ps(pairs[first + j], pairs[first + j + 2], 0x44);
+            fours[first + 2 * j + 1] = _mm256_shuffle_ps(pairs[first + j], pairs[first + j + 2], 0xee);
+        });
+        unroll<4>([&](int i) __attribute__((always_inline)) {
             x[i] = _mm256_permute2f128_ps(fours[i], fours[i + 4], 0x20);
             x[i + 4] = _mm256_permute2f128_ps(fours[i], fours[i + 4], 0x31);
-        }
+        });
     }
 };
 

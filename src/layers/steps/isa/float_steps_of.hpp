@@ -12,11 +12,21 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 
 #include "layers/steps/steps.hpp"
 
 namespace dynquant::layers {
 namespace {
+
+/// f(0) to f(count - 1). g++ 12 unrolls loops after it decides which arrays to keep in registers.
+template <int count, typename F>
+[[gnu::always_inline]] inline void unroll(F f) {
+    [&]<int... i>(std::integer_sequence<int, i...>) __attribute__((always_inline)) {
+        (f(i), ...);
+    }
+    (std::make_integer_sequence<int, count>());
+}
 
 template <typename V>
 struct tile {
@@ -26,24 +36,21 @@ struct tile {
     typename V::vector x[V::lanes]; // one for each position; beyond `positions` the last one again
 };
 
-/// f of each vector.
+/// f of each vector and its index.
 template <typename V, typename F>
 [[gnu::always_inline]] inline void for_each_vector(tile<V> &t, F f) {
-#pragma GCC unroll 16
-    for (auto &x : t.x)
-        x = f(x);
+    unroll<V::lanes>([&](int i) __attribute__((always_inline)) { t.x[i] = f(t.x[i], i); });
 }
 
 template <typename V>
 [[gnu::always_inline]] inline void load(const float_steps_call &call, const std::int32_t *sums, tile<V> &t) {
     const auto bias = V::load_sums(call.bias ? call.bias + t.first_channel : sums + t.first_channel, t.channels);
-#pragma GCC unroll 16
-    for (std::int64_t p = 0; p < t.lanes; ++p) {
-        const auto *row = sums + std::min(p, t.positions - 1) * call.channels + t.first_channel;
+    unroll<V::lanes>([&](int p) __attribute__((always_inline)) {
+        const auto *row = sums + std::min<std::int64_t>(p, t.positions - 1) * call.channels + t.first_channel;
         auto s = V::load_sums(row, t.channels);
         if (call.bias) s = V::add(s, bias);
         t.x[p] = call.result == step_result::s32 ? V::as_float(s) : V::to_float(s);
-    }
+    });
 }
 
 /// A parameter of the tile's channels.
@@ -59,33 +66,34 @@ template <typename V>
     switch (step.what) {
         case kind::multiply: {
             const auto a = parameter<V>(step.a, t);
-            return for_each_vector<V>(t, [=](vector x) { return V::multiply(x, a); });
+            return for_each_vector<V>(t, [=](vector x, int) { return V::multiply(x, a); });
         }
         case kind::divide: {
             const auto a = parameter<V>(step.a, t);
-            return for_each_vector<V>(t, [=](vector x) { return V::divide(x, a); });
+            return for_each_vector<V>(t, [=](vector x, int) { return V::divide(x, a); });
         }
         case kind::add: {
             const auto a = parameter<V>(step.a, t);
-            return for_each_vector<V>(t, [=](vector x) { return V::add(x, a); });
+            return for_each_vector<V>(t, [=](vector x, int) { return V::add(x, a); });
         }
         case kind::clip: {
             const auto a = parameter<V>(step.a, t), b = parameter<V>(step.b, t);
-            return for_each_vector<V>(t, [=](vector x) { return V::clip(x, a, b); });
+            return for_each_vector<V>(t, [=](vector x, int) { return V::clip(x, a, b); });
         }
         case kind::saturate: {
             const auto a = parameter<V>(step.a, t), b = parameter<V>(step.b, t);
-            return for_each_vector<V>(t, [=](vector x) { return V::saturate(x, a, b); });
+            return for_each_vector<V>(t, [=](vector x, int) { return V::saturate(x, a, b); });
         }
-        case kind::round: return for_each_vector<V>(t, [](vector x) { return V::round(x); });
+        case kind::round: return for_each_vector<V>(t, [](vector x, int) { return V::round(x); });
         case kind::leaky_relu: {
             const auto a = parameter<V>(step.a, t);
-            return for_each_vector<V>(t, [=](vector x) { return V::leaky_relu(x, a); });
+            return for_each_vector<V>(t, [=](vector x, int) { return V::leaky_relu(x, a); });
         }
-        case kind::save: std::copy_n(t.x, t.lanes, saved); return;
+        case kind::save: { // no memmove, as that would keep the tile in memory
+            return for_each_vector<V>(t, [&](vector x, int i) { return saved[i] = x; });
+        }
         case kind::multiply_saved: {
-            const auto *other = saved;
-            return for_each_vector<V>(t, [&](vector x) { return V::multiply(x, *other++); });
+            return for_each_vector<V>(t, [&](vector x, int i) { return V::multiply(x, saved[i]); });
         }
     }
 }
@@ -105,14 +113,15 @@ template <typename V>
 [[gnu::always_inline]] inline void store(
         const float_steps_call &call, tile<V> &t, std::int64_t channels, std::int64_t at) {
     if (call.channel_stride == 1) {
-        for (std::int64_t p = 0; p < t.positions; ++p)
-            store<V>(call, at + p * call.position_stride, t.channels, t.x[p]);
-        return;
+        return unroll<V::lanes>([&](int p) __attribute__((always_inline)) {
+            if (p < t.positions) store<V>(call, at + p * call.position_stride, t.channels, t.x[p]);
+        });
     }
     V::transpose(t.x);
     const auto positions = V::mask_of(t.positions);
-    for (std::int64_t c = 0; c < channels; ++c)
-        store<V>(call, at + c * call.channel_stride, positions, t.x[c]);
+    unroll<V::lanes>([&](int c) __attribute__((always_inline)) {
+        if (c < channels) store<V>(call, at + c * call.channel_stride, positions, t.x[c]);
+    });
 }
 
 template <typename V>
