@@ -101,7 +101,10 @@ class im2col_convolution final : public block_sums {
     void for_each_block(
             const void *x, std::int32_t x_zero_point, std::int32_t *y, const block_consumer &consume) const {
         const auto all = p_.batch * rows_;
-        const auto parts = parallel::parts_for_items(all, all * row_bytes() * (p_.filters / 16 + 1));
+        const auto parts = parallel::parts_for_items(
+                (all + min_part_rows - 1) / min_part_rows, all * row_bytes() * (p_.filters / 16 + 1));
+        if (is_matrix_ && all <= max_block_rows() && w_->products.front().column_parts(all) > parts)
+            return multiply_by_columns(static_cast<const std::byte *>(x), y, consume);
         const auto size = block_rows(all, parts), blocks = (all + size - 1) / size;
         auto works = idle_.take([] { return std::make_unique<run_workspace>(); });
         prepare(*works, static_cast<std::size_t>(parts), x_zero_point, y == nullptr);
@@ -115,6 +118,20 @@ class im2col_convolution final : public block_sums {
                 consume(rows, sums);
             }
         });
+        idle_.give_back(std::move(works));
+    }
+
+    /// Fewer rows in a part would read all weights for little work.
+    static constexpr std::int64_t min_part_rows = 8;
+
+    /// Few rows: the threads share the weights.
+    void multiply_by_columns(const std::byte *x, std::int32_t *y, const block_consumer &consume) const {
+        const auto rows = p_.batch * rows_;
+        auto works = idle_.take([] { return std::make_unique<run_workspace>(); });
+        prepare(*works, 1, 0, y == nullptr);
+        auto *const sums = y ? y : works->front().sums.data();
+        w_->products.front().run_by_columns({&x, p_.channels, rows}, sums, p_.filters);
+        parallel::for_each_part(1, 1, [&](parallel::range) { consume({0, rows}, sums); }); // under float_control
         idle_.give_back(std::move(works));
     }
 

@@ -26,7 +26,14 @@ class packed_product {
     /// On this thread. y_stride: elements from row to row of y.
     void run(const rows_of_lines &x, std::int32_t *y, std::int64_t y_stride) const;
 
+    /// The number of parts that run_by_columns() splits the columns into.
+    int column_parts(std::int64_t rows) const;
+    /// On several threads, each of which reads some columns' weights: for few rows.
+    void run_by_columns(const rows_of_lines &x, std::int32_t *y, std::int64_t y_stride) const;
+
   private:
+    void subtract_zero_points(const rows_of_lines &x, std::int32_t *y, std::int64_t y_stride) const;
+
     problem problem_;
     std::vector<std::int32_t> weight_sums_;
     std::unique_ptr<const any_rows_slice> slice_;

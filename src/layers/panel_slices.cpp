@@ -72,12 +72,15 @@ class panel_slice final : public any_rows_slice {
             run_by_rows(std::min<std::int64_t>(p.rows, parts), x, y);
     }
 
-    void run_rows(const rows_of_lines &x, std::int32_t *y, std::int64_t y_stride) const override {
+    std::int64_t panels() const override { return panels_; }
+
+    void run_rows(
+            const rows_of_lines &x, parallel::range panels, std::int32_t *y, std::int64_t y_stride) const override {
         auto p = product_;
         p.rows = x.rows;
         p.x_stride = x.stride;
         p.y_stride = y_stride;
-        kind_.multiply(p, x.lines, {0, panels_}, y);
+        kind_.multiply(p, x.lines, panels, y);
     }
 
   private:
@@ -121,8 +124,8 @@ class panel_slice final : public any_rows_slice {
     void run_by_rows(std::int64_t parts, const std::byte *x, std::int32_t *y) const {
         parallel::for_each_part(product_.rows, static_cast<int>(parts), [&](parallel::range rows) {
             const auto *const first = x + rows.begin * product_.x_stride;
-            run_rows({&first, product_.x_stride, rows.end - rows.begin}, y + rows.begin * product_.columns,
-                    product_.columns);
+            run_rows({&first, product_.x_stride, rows.end - rows.begin}, {0, panels_},
+                    y + rows.begin * product_.columns, product_.columns);
         });
     }
 

@@ -21,16 +21,19 @@ class plain_product_slice final : public any_rows_slice {
             multiply(reinterpret_cast<const std::uint8_t *>(x), y);
     }
 
-    void run_rows(const rows_of_lines &x, std::int32_t *y, std::int64_t y_stride) const override {
-        const parallel::range all {0, p_.columns};
+    /// A panel is a column.
+    std::int64_t panels() const override { return p_.columns; }
+
+    void run_rows(
+            const rows_of_lines &x, parallel::range panels, std::int32_t *y, std::int64_t y_stride) const override {
         for (std::int64_t m = 0; m < x.rows; ++m, y += y_stride) {
-            std::fill_n(y, p_.columns, 0);
+            std::fill(y + panels.begin, y + panels.end, 0);
             for (std::int64_t i = 0; i < p_.lines; ++i) {
                 const auto *line = x.lines[i] + m * x.stride;
                 if (p_.x_is_signed)
-                    add_line(reinterpret_cast<const std::int8_t *>(line), i, all, y);
+                    add_line(reinterpret_cast<const std::int8_t *>(line), i, panels, y);
                 else
-                    add_line(reinterpret_cast<const std::uint8_t *>(line), i, all, y);
+                    add_line(reinterpret_cast<const std::uint8_t *>(line), i, panels, y);
             }
         }
     }

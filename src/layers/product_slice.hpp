@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dynquant/quantization.hpp"
+#include "parallel/parallel.hpp"
 
 namespace dynquant::layers {
 
@@ -38,8 +39,11 @@ struct rows_of_lines {
 /// For any number of rows, whatever the problem says.
 class any_rows_slice : public product_slice {
   public:
-    /// On this thread. y_stride: elements from row to row of y.
-    virtual void run_rows(const rows_of_lines &x, std::int32_t *y, std::int64_t y_stride) const = 0;
+    /// Computes the columns of some panels on this thread. y_stride: elements from row to row of y.
+    virtual void run_rows(
+            const rows_of_lines &x, parallel::range panels, std::int32_t *y, std::int64_t y_stride) const = 0;
+    /// In how many panels the columns are.
+    virtual std::int64_t panels() const = 0;
 };
 
 /// By AVX-512 VNNI or AMX, for any weights. Null for more rows than these take, and on other processors.

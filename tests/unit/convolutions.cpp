@@ -161,6 +161,30 @@ TEST(convolutions, im2col_has_the_sums_of_the_definition) {
         }
 }
 
+TEST(convolutions, of_one_tap_are_products) {
+    std::mt19937 random(5);
+    std::uniform_int_distribution byte(0, 255);
+    for (const std::int64_t rows : {1, 2, 5, 9, 40})
+        for (const std::int64_t channels : {1, 17, 64})
+            for (const std::int64_t filters : {1, 16, 100, 300})
+                for (const bool has_zero_points : {false, true}) {
+                    sample s;
+                    s.p.window = make_window({}, {rows}, {1});
+                    s.p.batch = s.p.groups = 1;
+                    s.p.channels = channels;
+                    s.p.filters = filters;
+                    s.p.x_has_zero_point = true;
+                    s.x_zero_point = byte(random);
+                    for (std::int64_t f = 0; f < filters && has_zero_points; ++f)
+                        s.p.w_zero_points.push_back(byte(random) - 128);
+                    for (std::int64_t i = 0; i < channels * filters; ++i)
+                        s.w.push_back(static_cast<std::int8_t>(byte(random) - 128));
+                    for (std::int64_t i = 0; i < channels * rows; ++i)
+                        s.x.push_back(static_cast<std::byte>(byte(random)));
+                    expect_exact(*pack_convolution(s.p, s.w.data())(s.p), s);
+                }
+}
+
 TEST(convolutions, depthwise_has_the_sums_of_the_definition) {
     std::mt19937 random(2);
     for (int i = 0; i < 150; ++i) {
