@@ -45,7 +45,7 @@ layer_problem::layer_problem(layer_description given, const std::byte *weights)
     c.w_zero_points = d.w_zero_points;
     if (d.is_convolution) {
         c.filters = w[0];
-        if (c.groups < 1 || c.filters % c.groups != 0)
+        if (c.groups < 1 || c.filters % c.groups != 0 || c.groups > std::max<std::int64_t>(c.filters, 1))
             refuse(d, dnnl_invalid_shape, "group: expected a divisor of the ", c.filters, " filters, given ", c.groups);
         c.channels = w[1] * c.groups;
         c.window.kernel.assign(w.begin() + 2, w.end());

@@ -230,6 +230,14 @@ class Errors(unittest.TestCase):
             session(m)
         self.assertIn("node 'conv_product' (ConvInteger): group: expected a divisor of the 8 filters, given 3", str(caught.exception))
 
+    def test_groups_without_filters_are_refused(self):
+        nodes = [helper.make_node("ConvInteger", ["x", "w"], ["y"], "c", group=2**40)]
+        m = model(nodes, [("x", TensorProto.UINT8, [1, "channels", 9, 9])], [("y", INT32, None)],
+                  [("w", random_bytes(0, 4, 3, 3))]).SerializeToString()
+        with self.assertRaises((Fail, InvalidArgument)) as caught:
+            session(m)
+        self.assertIn("node 'c' (ConvInteger): group: expected a divisor of the 0 filters, given 1099511627776", str(caught.exception))
+
     def test_a_shape_that_does_not_fit_is_refused_by_the_run(self):
         nodes, constants = convolution()
         m = model(nodes, [("x", FLOAT, ["n", "c", "h", "w"])], [("conv_y", FLOAT, None)], constants).SerializeToString()
