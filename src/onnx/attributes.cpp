@@ -7,14 +7,14 @@
 #include "onnx/refusal.hpp"
 
 namespace dynquant::onnx {
-namespace {
 
-/// Names of AttributeProto.AttributeType.
 std::string name_of_attribute_type(std::int32_t type) {
     constexpr const char *names[] = {"UNDEFINED", "FLOAT", "INT", "STRING", "TENSOR", "GRAPH", "FLOATS", "INTS",
             "STRINGS", "TENSORS", "GRAPHS", "SPARSE_TENSOR", "SPARSE_TENSORS", "TYPE_PROTO", "TYPE_PROTOS"};
     return type >= 0 && type < static_cast<int>(std::size(names)) ? names[type] : concat("type ", type);
 }
+
+namespace {
 
 constexpr std::int32_t attribute_type_int = 2;
 

@@ -9,6 +9,9 @@ namespace dynquant::onnx {
 /// node 'q1' (QuantizeLinear, opset 21)
 std::string label(const node &n);
 
+/// Names of AttributeProto.AttributeType.
+std::string name_of_attribute_type(std::int32_t type);
+
 template <typename... Parts>
 [[noreturn]] void refuse(const node &n, dnnl_status_t status, const Parts &...parts) {
     throw error(status, printable(concat(label(n), ": ", parts...)));

@@ -3,6 +3,7 @@
 #include <limits>
 #include <memory>
 
+#include "onnxruntime/convolution_kernel.hpp"
 #include "onnxruntime/inference.hpp"
 #include "onnxruntime/node_info.hpp"
 #include "onnxruntime/status.hpp"
@@ -14,29 +15,35 @@ const custom_op &self(const OrtCustomOp *op) {
     return *static_cast<const custom_op *>(op);
 }
 
-kernel &kernel_of(void *op_kernel) {
-    return *static_cast<kernel *>(op_kernel);
-}
-
 /// compute() reports what is wrong with the node, as ONNX Runtime changes the status of errors here.
-OrtStatus *create(const OrtCustomOp *op, const OrtApi *api, const OrtKernelInfo *info, void **result) noexcept {
-    return guarded(*api, [&] {
-        const auto n = read_node(self(op), *info);
-        *result = std::make_unique<kernel>(self(op).api, n, read_ports(self(op), *info, n)).release();
-    });
+std::unique_ptr<kernel> make_kernel(const custom_op &op, const OrtKernelInfo &info) {
+    const auto n = read_node(op, info);
+    return std::make_unique<kernel>(op.api, n, read_ports(op, info, n));
 }
 
-OrtStatus *compute(void *op_kernel, OrtKernelContext *context) noexcept {
-    return guarded(kernel_of(op_kernel).api(), [&] { kernel_of(op_kernel).compute(*context); });
+std::unique_ptr<convolution_kernel> make_convolution_kernel(const custom_op &op, const OrtKernelInfo &info) {
+    return std::make_unique<convolution_kernel>(op, info);
+}
+
+template <typename Kernel, std::unique_ptr<Kernel> (*make)(const custom_op &, const OrtKernelInfo &)>
+void set_kernel(OrtCustomOp &op) {
+    op.CreateKernelV2 = [](const OrtCustomOp *o, const OrtApi *api, const OrtKernelInfo *info, void **result) {
+        return guarded(*api, [&] { *result = make(self(o), *info).release(); });
+    };
+    op.KernelComputeV2 = [](void *op_kernel, OrtKernelContext *context) {
+        auto &k = *static_cast<Kernel *>(op_kernel);
+        return guarded(k.api(), [&] { k.compute(*context); });
+    };
+    op.KernelDestroy = [](void *op_kernel) { delete static_cast<Kernel *>(op_kernel); };
 }
 
 OrtStatus *infer(const OrtCustomOp *op, OrtShapeInferContext *context) noexcept {
     return guarded(self(op).api, [&] { infer_outputs(self(op), *context); });
 }
 
-/// Only the zero point, input 2, may be left out.
+/// Only zero points, from input 2 on, may be left out.
 OrtCustomOpInputOutputCharacteristic input_characteristic(const OrtCustomOp *, std::size_t index) {
-    return index == 2 ? INPUT_OUTPUT_OPTIONAL : INPUT_OUTPUT_REQUIRED;
+    return index >= 2 ? INPUT_OUTPUT_OPTIONAL : INPUT_OUTPUT_REQUIRED;
 }
 
 } // namespace
@@ -45,19 +52,15 @@ custom_op::custom_op(const OrtApi &runtime, const registration &o, const kernel_
     : OrtCustomOp {}
     , api(runtime)
     , operation(o)
-    , types(t) {
-    const bool computes_parameters = t.scale == onnx::type::undefined;
-    if (computes_parameters) {
-        inputs = {t.x};
-        outputs = {t.y, onnx::type::float32, t.zero_point};
-    } else {
-        inputs = {t.x, t.scale, t.zero_point};
-        outputs = {t.y};
-    }
+    , inputs(t.inputs)
+    , outputs(t.outputs) {
     version = api_version;
-    CreateKernelV2 = create;
-    KernelComputeV2 = compute;
-    KernelDestroy = [](void *op_kernel) { delete static_cast<kernel *>(op_kernel); };
+    if (is_convolution(o)) { // whose y has one type, and a shape that comes with the run
+        set_kernel<convolution_kernel, make_convolution_kernel>(*this);
+    } else {
+        set_kernel<kernel, make_kernel>(*this);
+        InferOutputShapeFn = infer;
+    }
     GetName = [](const OrtCustomOp *op) { return self(op).operation.name; };
     GetExecutionProviderType = [](const OrtCustomOp *) { return "CPUExecutionProvider"; };
     GetInputTypeCount = [](const OrtCustomOp *op) { return self(op).inputs.size(); };
@@ -67,7 +70,6 @@ custom_op::custom_op(const OrtApi &runtime, const registration &o, const kernel_
     GetOutputTypeCount = [](const OrtCustomOp *op) { return self(op).outputs.size(); };
     GetOutputType = [](const OrtCustomOp *op, std::size_t index) { return ort_type(self(op).outputs[index]); };
     GetOutputCharacteristic = [](const OrtCustomOp *, std::size_t) { return INPUT_OUTPUT_REQUIRED; };
-    InferOutputShapeFn = infer;
     GetStartVersion = [](const OrtCustomOp *op) { return self(op).operation.since; };
     GetEndVersion = [](const OrtCustomOp *) { return std::numeric_limits<int>::max(); };
     // For variadic inputs and outputs, of which there are none.

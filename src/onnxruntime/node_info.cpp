@@ -1,6 +1,7 @@
 #include "onnxruntime/node_info.hpp"
 
 #include "onnx/op_schema.hpp"
+#include "onnx/refusal.hpp"
 #include "onnxruntime/status.hpp"
 #include "onnxruntime/tensor.hpp"
 
@@ -17,23 +18,30 @@ std::string read_name(const OrtApi &api, const OrtKernelInfo &info) {
     return name;
 }
 
+/// Numbers of AttributeProto.AttributeType.
+namespace attribute_type {
+constexpr std::int32_t missing = 0, real = 1, integer = 2, text = 3, reals = 6, integers = 7;
+}
+
 /// Whether the call succeeded; releases the status. Reading an attribute fails if it is missing or has another type.
 bool succeeded(const OrtApi &api, OrtStatus *status) {
     api.ReleaseStatus(status);
     return status == nullptr;
 }
 
-/// AttributeProto.AttributeType of an attribute that is no integer, or 0 when it is missing.
-std::int32_t find_other_type(const OrtApi &api, const OrtKernelInfo &info, const char *name) {
+/// The type of an attribute, or missing.
+std::int32_t find_type(const OrtApi &api, const OrtKernelInfo &info, const char *name) {
     float real = 0;
+    std::int64_t integer = 0;
     std::size_t size = 0;
     // Reading an array of another element type succeeds with size 0.
     const auto is_array = [&](OrtStatus *status) { return succeeded(api, status) && size > 0; };
-    if (succeeded(api, api.KernelInfoGetAttribute_float(&info, name, &real))) return 1;
-    if (succeeded(api, api.KernelInfoGetAttribute_string(&info, name, nullptr, &size))) return 3;
-    if (is_array(api.KernelInfoGetAttributeArray_float(&info, name, nullptr, &size))) return 6;
-    if (is_array(api.KernelInfoGetAttributeArray_int64(&info, name, nullptr, &size))) return 7;
-    return 0;
+    if (succeeded(api, api.KernelInfoGetAttribute_float(&info, name, &real))) return attribute_type::real;
+    if (succeeded(api, api.KernelInfoGetAttribute_int64(&info, name, &integer))) return attribute_type::integer;
+    if (succeeded(api, api.KernelInfoGetAttribute_string(&info, name, nullptr, &size))) return attribute_type::text;
+    if (is_array(api.KernelInfoGetAttributeArray_float(&info, name, nullptr, &size))) return attribute_type::reals;
+    if (is_array(api.KernelInfoGetAttributeArray_int64(&info, name, nullptr, &size))) return attribute_type::integers;
+    return attribute_type::missing;
 }
 
 /// Reads the attributes of the operator's schema: the API has no list of a node's attributes.
@@ -42,13 +50,61 @@ std::vector<onnx::attribute> read_attributes(
     std::vector<onnx::attribute> result;
     for (const auto &known : schema.attributes) {
         std::int64_t value = 0;
-        if (succeeded(api, api.KernelInfoGetAttribute_int64(&info, known.name, &value)))
-            result.push_back({known.name, value});
-        else if (const auto type = find_other_type(api, info, known.name))
-            result.push_back({known.name, 0, type});
+        const auto type = find_type(api, info, known.name);
+        if (type == attribute_type::missing) continue;
+        if (type == attribute_type::integer) check(api, api.KernelInfoGetAttribute_int64(&info, known.name, &value));
+        result.push_back({known.name, value, type});
     }
     return result;
 }
+
+/// Reads an attribute into a value, which keeps its default where the attribute is missing.
+class attribute_reader {
+  public:
+    attribute_reader(const OrtApi &api, const OrtKernelInfo &info, const std::string &label)
+        : api_(api)
+        , info_(info)
+        , label_(label) {}
+
+    void operator()(const char *name, std::int64_t &value) const {
+        if (!has(name, attribute_type::integer)) return;
+        check(api_, api_.KernelInfoGetAttribute_int64(&info_, name, &value));
+    }
+
+    void operator()(const char *name, std::vector<std::int64_t> &values) const {
+        if (!has(name, attribute_type::integers)) return;
+        std::size_t size = 0;
+        check(api_, api_.KernelInfoGetAttributeArray_int64(&info_, name, nullptr, &size));
+        values.resize(size);
+        check(api_, api_.KernelInfoGetAttributeArray_int64(&info_, name, values.data(), &size));
+    }
+
+    void operator()(const char *name, std::string &value) const {
+        if (!has(name, attribute_type::text)) return;
+        std::size_t size = 0; // with the null at the end
+        check(api_, api_.KernelInfoGetAttribute_string(&info_, name, nullptr, &size));
+        value.resize(size);
+        check(api_, api_.KernelInfoGetAttribute_string(&info_, name, value.data(), &size));
+        value.pop_back();
+        value = printable(value); // for messages
+    }
+
+  private:
+    bool has(const char *name, std::int32_t type) const {
+        const auto given = find_type(api_, info_, name);
+        if (given != attribute_type::missing && given != type)
+            throw error(dnnl_invalid_arguments,
+                    concat(label_, ": attribute '", name, "': expected type ", onnx::name_of_attribute_type(type),
+                            ", given ", onnx::name_of_attribute_type(given)));
+        return given == type;
+    }
+
+    const OrtApi &api_;
+    const OrtKernelInfo &info_;
+    const std::string &label_;
+};
+
+} // namespace
 
 bool has_input(const OrtApi &api, const OrtKernelInfo &info, std::size_t index) {
     std::size_t count = 0;
@@ -59,7 +115,12 @@ bool has_input(const OrtApi &api, const OrtKernelInfo &info, std::size_t index) 
     return found;
 }
 
-} // namespace
+const OrtValue *find_constant(const OrtApi &api, const OrtKernelInfo &info, std::size_t index) {
+    int found = 0;
+    const OrtValue *tensor = nullptr;
+    check(api, api.KernelInfoGetConstantInput_tensor(&info, index, &found, &tensor));
+    return found == 0 ? nullptr : tensor;
+}
 
 onnx::node read_node(const custom_op &op, const OrtKernelInfo &info) {
     const auto &[domain, name, since, onnx_domain, op_type] = op.operation;
@@ -79,16 +140,32 @@ node_ports read_ports(const custom_op &op, const OrtKernelInfo &info, const onnx
     node_ports ports;
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
         ports.inputs[i].index = i;
-        int found = 0;
-        const OrtValue *tensor = nullptr;
-        check(op.api, op.api.KernelInfoGetConstantInput_tensor(&info, i, &found, &tensor));
-        if (found == 0 || !tensor) continue;
+        const auto *tensor = find_constant(op.api, info, i);
+        if (!tensor) continue;
         ports.inputs[i].shape = dims(shape_of(op.api, *tensor));
         ports.inputs[i].data = data_of(op.api, *tensor);
     }
     for (std::size_t i = 0; i < op.outputs.size(); ++i)
         ports.outputs[i] = {i, op.outputs[i]};
     return ports;
+}
+
+onnx_layers::layer_description read_convolution(const custom_op &op, const OrtKernelInfo &info) {
+    onnx_layers::layer_description d;
+    const auto name = read_name(op.api, info);
+    d.label = printable(concat("node ", name.empty() ? "" : "'" + name + "' ", "(", op.operation.op_type, ")"));
+    d.is_convolution = true;
+    d.x_is_signed = op.inputs[0] == onnx::type::int8;
+    d.weights_type = op.inputs[1];
+    d.has_x_zero_point = has_input(op.api, info, 2);
+    const attribute_reader read(op.api, info, d.label);
+    read("auto_pad", d.window.auto_pad);
+    read("dilations", d.window.dilations);
+    read("group", d.groups);
+    read("kernel_shape", d.window.kernel_shape);
+    read("pads", d.window.pads);
+    read("strides", d.window.strides);
+    return d;
 }
 
 } // namespace dynquant::onnxruntime

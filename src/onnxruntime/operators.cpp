@@ -16,6 +16,7 @@ constexpr registration table[] = {
         {"", "QuantizeLinear", 10, "", "QuantizeLinear"},
         {"", "DequantizeLinear", 10, "", "DequantizeLinear"},
         {"", "DynamicQuantizeLinear", 11, "", "DynamicQuantizeLinear"},
+        {"", "ConvInteger", 10, "", "ConvInteger"},
         {quark, "ExtendedQuantizeLinear", 1, quark, "ExtendedQuantizeLinear"},
         {quark, "ExtendedDequantizeLinear", 1, quark, "ExtendedDequantizeLinear"},
         {"com.vai.quantize", "ExtendedQuantizeLinear", 1, quark, "ExtendedQuantizeLinear"},
@@ -30,7 +31,7 @@ void add_quantizing(std::vector<kernel_types> &result, const std::vector<onnx::e
     for (const auto x : reals)
         for (const auto s : scales)
             for (const auto y : quantized)
-                result.push_back({x, s, y, y});
+                result.push_back({{x, s, y}, {y}}); // the zero point has the type of y
 }
 
 void add_dequantizing(std::vector<kernel_types> &result, const std::vector<onnx::element_type> &reals,
@@ -40,11 +41,24 @@ void add_dequantizing(std::vector<kernel_types> &result, const std::vector<onnx:
             auto outputs = reals; // the scale's type first: without output_dtype y is of that
             std::stable_partition(outputs.begin(), outputs.end(), [&](auto y) { return y == s; });
             for (const auto y : outputs)
-                result.push_back({x, s, y, x});
+                result.push_back({{x, s, x}, {y}});
         }
 }
 
+/// Each zero point has the type of its tensor.
+std::vector<kernel_types> convolution_types() {
+    std::vector<kernel_types> result;
+    for (const auto x : {onnx::type::uint8, onnx::type::int8})
+        for (const auto w : {onnx::type::uint8, onnx::type::int8})
+            result.push_back({{x, w, x, w}, {onnx::type::int32}});
+    return result;
+}
+
 } // namespace
+
+bool is_convolution(const registration &o) {
+    return std::string_view(o.op_type) == "ConvInteger";
+}
 
 std::vector<registration> registrations_in(std::string_view domain) {
     std::vector<registration> result;
@@ -53,11 +67,12 @@ std::vector<registration> registrations_in(std::string_view domain) {
 }
 
 std::vector<kernel_types> combinations(const OrtApi &api, const registration &o) {
+    if (is_convolution(o)) return convolution_types();
     const auto &newest = onnx::versions_of(o.onnx_domain, o.op_type).back();
     const auto reals = known_types(api, newest.real), quantized = known_types(api, newest.quantized);
     std::vector<kernel_types> result;
     if (newest.dynamic)
-        result.push_back({reals.front(), onnx::type::undefined, quantized.front(), quantized.front()});
+        result.push_back({{reals.front()}, {quantized.front(), onnx::type::float32, quantized.front()}});
     else
         (newest.dir == direction::quantize ? add_quantizing : add_dequantizing)(
                 result, reals, known_types(api, newest.scale), quantized);

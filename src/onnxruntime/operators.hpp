@@ -20,10 +20,12 @@ struct registration {
 /// The registrations of a domain.
 std::vector<registration> registrations_in(std::string_view domain);
 
-/// The types of one kernel. The zero point has the type of the quantized side.
+/// ConvInteger, which is not among src/onnx's quantization operators. The others are.
+bool is_convolution(const registration &o);
+
+/// The types of one kernel.
 struct kernel_types {
-    onnx::element_type x, scale, y; // scale is undefined where the operator computes it
-    onnx::element_type zero_point;
+    std::vector<onnx::element_type> inputs, outputs;
 };
 
 /// All combinations that the newest version of an operator allows and the running ONNX Runtime knows. ONNX Runtime

@@ -12,14 +12,10 @@
 namespace dynquant::onnxruntime_ep {
 namespace {
 
-std::int32_t byte_at(const void *data, bool is_signed) {
-    return is_signed ? *static_cast<const std::int8_t *>(data) : *static_cast<const std::uint8_t *>(data);
-}
-
 std::vector<std::int32_t> integers_of(const constant &c) {
     std::vector<std::int32_t> values;
     for (std::int64_t i = 0; i < *volume(c.shape); ++i)
-        values.push_back(byte_at(c.data + i, c.type == onnx::type::int8));
+        values.push_back(onnxruntime::byte_at(c.data + i, c.type == onnx::type::int8));
     return values;
 }
 
@@ -66,7 +62,7 @@ compiled_layer::compiled_layer(
     x_input_ = input_index(m.x);
     if (!problem_.description().quantizes_x && m.x_zero_point != none) {
         if (const auto &known = g.values[m.x_zero_point].known)
-            x_zero_point_.known = byte_at(known->data, known->type == onnx::type::int8);
+            x_zero_point_.known = onnxruntime::byte_at(known->data, known->type == onnx::type::int8);
         else
             x_zero_point_.input = input_index(m.x_zero_point);
     }
@@ -91,7 +87,7 @@ std::shared_ptr<const onnx_layers::layer> compiled_layer::layer_for(const dims &
 
 std::int32_t compiled_layer::read_x_zero_point(const OrtKernelContext &context) const {
     if (x_zero_point_.input == none) return x_zero_point_.known;
-    return byte_at(scalar_data(context, x_zero_point_.input), problem_.description().x_is_signed);
+    return onnxruntime::byte_at(scalar_data(context, x_zero_point_.input), problem_.description().x_is_signed);
 }
 
 float compiled_layer::read_x_scale(const OrtKernelContext &context) const {

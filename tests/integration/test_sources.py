@@ -25,7 +25,7 @@ MAY_INCLUDE = {
     "onnx": CORE | {"kernels/kernels.hpp"},
     "onednn_graph": {"dynquant", "graph", "kernels/kernels.hpp", "oneapi", "quantization"},
     "onnx_layers": CORE | {"kernels/kernels.hpp", "layers", "onnx"},
-    "onnxruntime": CORE | {"kernels/kernels.hpp", "layers/window.hpp", "onnx", "onnx_layers"},
+    "onnxruntime": CORE | {"kernels/kernels.hpp", "onnx", "onnx_layers"},
     "onnxruntime_ep": CORE | {"kernels/kernels.hpp", "layers", "onnx", "onnx_layers", "onnxruntime/kernel.hpp",
                               "onnxruntime/newest.hpp", "onnxruntime/status.hpp", "onnxruntime/tensor.hpp",
                               "onnxruntime/threads.hpp", "onnxruntime/types.hpp"},

@@ -4,7 +4,7 @@ import itertools
 import unittest
 
 import numpy as np
-from models import OPSETS, TensorProto, helper, model, onnxruntime, run, session
+from models import OPSETS, TensorProto, convolution, helper, model, onnxruntime, run, session
 
 FLOAT, UINT8, INT64 = TensorProto.FLOAT, TensorProto.UINT8, TensorProto.INT64
 state = onnxruntime.capi.onnxruntime_pybind11_state
@@ -179,6 +179,85 @@ class Ports(Case):
                 y, scale, zero = run(model([node], {"x": (FLOAT, [3])}, wanted, 13), {"x": x}, **how_in(domain))
                 np.testing.assert_array_equal(y, [0, 51, 255])
                 self.assertEqual((scale, zero), (np.float32(5) / np.float32(255), 51))
+
+
+class Convolutions(unittest.TestCase):
+    """ConvInteger, with its weights and zero points as part of the model and as inputs of the run."""
+
+    ARRAYS = {"x": np.zeros((2, 4, 5, 5), "u1"), "w": np.zeros((6, 4, 3, 3), "i1"), "x_zero_point": np.zeros((), "u1"),
+              "w_zero_point": np.zeros((), "i1")}
+
+    def refused(self, message, attributes=None, **shapes):
+        arrays = {name: np.zeros(shapes.get(name, value.shape), value.dtype) for name, value in self.ARRAYS.items()}
+        for constants in (["w", "x_zero_point", "w_zero_point"], []):
+            with self.subTest(message=message, constants=constants):
+                s = session(convolution(arrays, constants, **(attributes or {})), **how_in(""))
+                for _ in range(2):
+                    with self.assertRaises(state.InvalidArgument) as caught:
+                        s.run(None, {name: value for name, value in arrays.items() if name not in constants})
+                    self.assertTrue(str(caught.exception).endswith("node 'c' (ConvInteger): " + message), caught.exception)
+
+    def test_shapes(self):
+        refused = self.refused
+        refused("x: expected rank 4, that of the weights, given shape scalar", x=())
+        refused("x: expected rank 4, that of the weights, given shape 2x4x5", x=(2, 4, 5))
+        refused("x: expected 4 channels, those of 1 groups of weights of shape 6x4x3x3, given shape 2x5x5x5", x=(2, 5, 5, 5))
+        refused("expected a window no larger than the padded tensor, given one of 3x3 over 2x5", x=(2, 4, 2, 5))
+        for shape, text in (((), "scalar"), ((6,), "6"), ((6, 4), "6x4"), ((0, 0), "0x0")):
+            refused("w: expected rank 3 or more, given shape " + text, w=shape)
+        refused("w: expected a window of at least one tap, given shape 6x4x0x3", w=(6, 4, 0, 3))
+        for shape, text in (((0,), "0"), ((2,), "2"), ((1, 1), "1x1")):
+            refused("x_zero_point: expected one value, given shape " + text, x_zero_point=shape)
+        for shape, text in (((0,), "0"), ((5,), "5"), ((6, 1), "6x1")):
+            refused("w_zero_point: expected one value, or one for each of 6 channels, given shape " + text, w_zero_point=shape)
+
+    def test_attributes(self):
+        def refused(name, value, expected):
+            self.refused(f"attribute '{name}': expected {expected}", {name: value})
+
+        for value in (0, -1, 4, 7, MOST, -MOST - 1):
+            self.refused(f"group: expected a divisor of the 6 filters, given {value}", {"group": value})
+        self.refused("group: expected a divisor of the 0 filters, given 1099511627776", {"group": 2**40}, w=(0, 4, 3, 3), w_zero_point=())
+        refused("auto_pad", "SAME_UPER", "NOTSET, SAME_UPPER, SAME_LOWER or VALID, given 'SAME_UPER' (did you mean 'SAME_UPPER'?)")
+        refused("auto_pad", "S\0\1", "NOTSET, SAME_UPPER, SAME_LOWER or VALID, given 'S\\x00\\x01'")
+        refused("kernel_shape", [3, 2], "3x3, as in the weights' shape, given 3x2")
+        refused("kernel_shape", [3], "3x3, as in the weights' shape, given 3")
+        for name, count, least in (("strides", 2, 1), ("dilations", 2, 1), ("pads", 4, 0)):
+            refused(name, [1], f"{count} values, given 1")
+            for value in (least - 1, 2**30 + 1, MOST, -MOST - 1):
+                refused(name, [1] * (count - 1) + [value], f"values of {least} to 1073741824, given {value}")
+        self.refused("expected a size that can be, given 2x6x2147483651x2147483651", {"pads": [2**30] * 4})
+
+    def test_types_of_attributes(self):
+        values = {"INT": 1, "FLOAT": 1.0, "STRING": "1", "INTS": [1], "FLOATS": [1.0]}
+        for name, kind in {"auto_pad": "STRING", "group": "INT", "dilations": "INTS", "kernel_shape": "INTS", "pads": "INTS",
+                           "strides": "INTS"}.items():
+            for given in values.keys() - {kind}:
+                self.refused(f"attribute '{name}': expected type {kind}, given {given}", {name: values[given]})
+
+    def test_ports(self):
+        """What ONNX Runtime refuses before it calls the operator."""
+        others = {"x": "f4", "w": "f4", "x_zero_point": "i1", "w_zero_point": "u1"}
+        kinds = {"u1": UINT8, "i1": TensorProto.INT8, "f4": FLOAT}
+        cases = [(list(self.ARRAYS), {port: other}) for port, other in others.items()]
+        cases += [(names, {}) for names in ([], ["x"], ["", "w"], ["x", ""], [*self.ARRAYS, "more"])]
+        for names, changed in cases:
+            arrays = {name: self.ARRAYS.get(name, self.ARRAYS["x"]) for name in names if name}
+            arrays = {name: value.astype(changed.get(name, value.dtype)) for name, value in arrays.items()}
+            m = model([helper.make_node("ConvInteger", names, ["y"], "c")],
+                      {name: (kinds[value.dtype.str[1:]], None) for name, value in arrays.items()}, {"y": (TensorProto.INT32, None)}, 13)
+            with self.subTest(names=names, **changed), self.assertRaises(RUNTIME_REFUSALS):
+                run(m, arrays, **how_in(""))
+
+    def test_a_session_goes_on_after_errors(self):
+        for constants in (["w"], []):
+            s = session(convolution(self.ARRAYS, constants), **how_in(""))
+            feed = {name: value for name, value in self.ARRAYS.items() if name not in constants}
+            for _ in range(3):
+                np.testing.assert_array_equal(s.run(None, feed)[0], np.zeros((2, 6, 3, 3)))
+                for port, shape in (("x", (2, 3, 5, 5)), ("x_zero_point", (3,)), ("w_zero_point", (4,))):
+                    with self.assertRaises(state.InvalidArgument):
+                        s.run(None, {**feed, port: np.zeros(shape, self.ARRAYS[port].dtype)})
 
 
 class Sessions(Case):

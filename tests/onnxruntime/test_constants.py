@@ -14,6 +14,8 @@ node = helper.make_node
 CONSTANTS = {"w": normal(4, 8, 3, 3), "m": normal(8, 5), "half": np.array(0.5, np.float32),
              "s": np.array(0.02, np.float32), "z": np.array(3, np.uint8),
              "sc": np.linspace(0.01, 0.04, 4, dtype=np.float32), "zc": np.zeros(4, np.int8),
+             "xu": np.random.default_rng(2).integers(0, 256, (1, 8, 6, 6)).astype(np.uint8),
+             "wu": np.random.default_rng(3).integers(0, 256, (4, 8, 3, 3)).astype(np.uint8),
              "wq": np.random.default_rng(1).integers(-9, 9, (4, 8, 3, 3)).astype(np.int8)}
 
 IMAGE, MATRIX = (1, 8, 6, 6), (4, 8)
@@ -83,6 +85,10 @@ class Constants(unittest.TestCase):
         self.same([node("DynamicQuantizeLinear", ["m"], ["q", "dynamic_s", "dynamic_z"]),
                    node("DequantizeLinear", ["q", "dynamic_s", "dynamic_z"], ["d"]), node("MatMul", ["x", "d"], ["y"])], MATRIX, since=11,
                   theirs=self.UNFOLDED)
+
+    def test_conv_integer(self):
+        self.same([node("ConvInteger", ["xu", "wu", "z"], ["sums"]), node("Cast", ["sums"], ["c"], to=FLOAT),
+                   node("Add", ["c", "x"], ["y"])], (1, 4, 4, 4))
 
     def test_beside_other_optimizers_that_are_left_out(self):
         nodes = quantized_and_back("m") + [node("MatMul", ["x", "d"], ["y"])]
