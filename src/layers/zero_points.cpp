@@ -21,6 +21,12 @@ std::int64_t sum_of_bytes(const std::byte *x, std::int64_t count, std::uint8_t f
         const auto flipped = _mm_xor_si128(bytes, _mm_set1_epi8(static_cast<char>(flip)));
         sums = _mm_add_epi64(sums, _mm_sad_epu8(flipped, _mm_setzero_si128()));
     }
+    if (k + 8 <= count) {
+        const auto bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i *>(x + k));
+        const auto flips = _mm_move_epi64(_mm_set1_epi8(static_cast<char>(flip))); // zeros in the upper half
+        sums = _mm_add_epi64(sums, _mm_sad_epu8(_mm_xor_si128(bytes, flips), _mm_setzero_si128()));
+        k += 8;
+    }
     total = _mm_cvtsi128_si64(_mm_add_epi64(sums, _mm_unpackhi_epi64(sums, sums)));
 #endif
     for (; k < count; ++k)

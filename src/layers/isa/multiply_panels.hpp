@@ -19,6 +19,14 @@ namespace {
 
 constexpr int remainder_rows = 4;
 
+/// Up to three bytes, as the low ones.
+[[gnu::always_inline]] inline std::uint32_t first_bytes(const std::byte *x, std::int64_t count) {
+    std::uint16_t two = 0;
+    if ((count & 2) != 0) std::memcpy(&two, x, 2);
+    const auto odd = (count & 1) != 0 ? std::to_integer<std::uint32_t>(x[count & 2]) << 8 * (count & 2) : 0U;
+    return two | odd;
+}
+
 /// Multiplies `rows` rows of x by a panel. The sums stay in registers, so all loops over them must be unrolled.
 template <typename V, int rows, bool x_is_signed>
 void multiply_rows(const panel_product &p, const std::byte *const *lines, std::int64_t first_row, std::int64_t panel,
@@ -47,20 +55,21 @@ void multiply_rows(const panel_product &p, const std::byte *const *lines, std::i
     };
     const auto *weights = p.weights + panel * p.panel_bytes;
     for (std::int64_t line = 0; line < p.lines; ++line) {
-        const auto *const x = lines[line];
-        std::int64_t k = 0;
-        const auto next = [&](std::size_t count) __attribute__((always_inline)) {
+        const auto *x = lines[line];
+        const auto *const end = x + whole;
+        for (; x < end; x += 4, weights += step_bytes)
             add(
                     weights, [&](std::int64_t row) __attribute__((always_inline)) {
                         std::uint32_t four = 0;
-                        std::memcpy(&four, x + row + k, count);
+                        std::memcpy(&four, x + row, 4);
                         return four;
                     });
-            weights += step_bytes;
-        };
-        for (; k < whole; k += 4)
-            next(4);
-        if (whole < inner) next(static_cast<std::size_t>(inner - whole));
+        if (whole == inner) continue;
+        add(
+                weights, [&](std::int64_t row) __attribute__((always_inline)) {
+                    return first_bytes(x + row, inner - whole);
+                });
+        weights += step_bytes;
     }
     if constexpr (V::has_excess)
         for (auto s = p.excess.begin[panel]; s < p.excess.begin[panel + 1]; ++s)
