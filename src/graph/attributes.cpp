@@ -26,7 +26,7 @@ const char *name_of(value_type type) {
     return "string";
 }
 
-/// The attribute names of oneDNN 3.2 and group_shape, for messages.
+/// The attribute names of oneDNN 3.2, group_shape and mask, for messages.
 constexpr struct {
     dnnl_graph_op_attr_t attr;
     const char *name;
@@ -41,6 +41,7 @@ constexpr struct {
         {dnnl_graph_op_attr_axis, "axis"},
         {dnnl_graph_op_attr_begin_norm_axis, "begin_norm_axis"},
         {dnnl_graph_op_attr_groups, "groups"},
+        {mask_attr, "mask"},
         {dnnl_graph_op_attr_axes, "axes"},
         {dnnl_graph_op_attr_dilations, "dilations"},
         {dnnl_graph_op_attr_dst_shape, "dst_shape"},
@@ -101,14 +102,17 @@ void check_qtype(const op_record &op, const op_schema &schema) {
     if (qtype && std::ranges::find(qtypes, *qtype) == qtypes.end())
         refuse(op, dnnl_invalid_arguments, "qtype: expected ", alternatives(qtypes, std::identity {}), ", given '",
                 *qtype, "'", suggest(*qtype, qtypes));
+    if (qtype && *qtype != "per_tensor" && mask_of(op))
+        refuse(op, dnnl_invalid_arguments, "qtype: expected per_tensor or none beside mask, given ", *qtype);
 }
 
 void check_group_shape(const op_record &op) {
-    if (!is_per_group(op)) return;
+    if (!is_grouped(op)) return;
     const auto *group = find_attribute<std::vector<std::int64_t>>(op, group_shape_attr);
-    if (!group)
+    if (!group && is_per_group(op))
         refuse(op, dnnl_invalid_graph_op,
                 "group_shape: expected the attribute to be set for qtype per_group, given none");
+    if (!group) return;
     for (size_t d = 0; d < group->size(); ++d)
         if ((*group)[d] < 1)
             refuse(op, dnnl_invalid_arguments, "group_shape: expected values of 1 or more, given ", (*group)[d],
@@ -165,8 +169,20 @@ std::int64_t axis_of(const op_record &op) {
     return axis ? axis->front() : 1;
 }
 
-const std::vector<std::int64_t> &group_shape_of(const op_record &op) {
-    return *find_attribute<std::vector<std::int64_t>>(op, group_shape_attr);
+std::optional<std::int64_t> mask_of(const op_record &op) {
+    const auto *mask = find_attribute<std::vector<std::int64_t>>(op, mask_attr);
+    return mask ? std::optional(mask->front()) : std::nullopt;
+}
+
+bool is_grouped(const op_record &op) {
+    return is_per_group(op) || mask_of(op);
+}
+
+grouping grouping_of(const op_record &op, int rank) {
+    grouping stated = {mask_of(op).value_or((std::int64_t {1} << rank) - 1), dims(static_cast<size_t>(rank), 1)};
+    if (const auto *group = find_attribute<std::vector<std::int64_t>>(op, group_shape_attr))
+        std::ranges::copy_backward(*group, stated.group.end());
+    return stated;
 }
 
 } // namespace dynquant::graph::core

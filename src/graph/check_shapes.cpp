@@ -1,4 +1,6 @@
 // Checks of ports and attributes against each other.
+#include <bit>
+
 #include "graph/attributes.hpp"
 #include "graph/check.hpp"
 #include "graph/logical_tensor.hpp"
@@ -71,37 +73,82 @@ std::optional<std::int64_t> given_parameters(const op_record &op, input position
     return op.inputs[position].dims[0];
 }
 
-/// Dims and strides of scales and zps per_group.
+/// With an unknown rank the mask is checked against max_rank.
+void check_mask(const op_record &op, const c_logical_tensor &src) {
+    const auto mask = mask_of(op);
+    if (!mask) return;
+    const auto rank = rank_known(src) ? src.ndims : max_rank;
+    const auto most = (std::int64_t {1} << rank) - 1;
+    if (*mask < 0 || *mask > most)
+        refuse(op, dnnl_invalid_arguments, "mask: expected a value in [0, ", most, "] for rank ", rank, ", given ",
+                *mask);
+}
+
+/// group_shape has a value for each dim of src, as the ops' documentation says. Beside mask it may have two, for the
+/// last dims, as in the RFC of mask (oneDNN's pull request 5743).
+void check_group_count(const op_record &op, const c_logical_tensor &src) {
+    const auto *group = find_attribute<std::vector<std::int64_t>>(op, group_shape_attr);
+    if (!group) return;
+    const bool may_be_two = mask_of(op) && src.ndims > 2;
+    const auto given = static_cast<int>(group->size());
+    if (given != src.ndims && !(may_be_two && given == 2))
+        refuse(op, dnnl_invalid_shape, "group_shape: expected a value for each dim of src, ", src.ndims,
+                may_be_two ? ", or for the last 2" : "", ", given ", given);
+}
+
+/// Dims and strides of scales and zps per_group and by mask.
 struct group_check {
     const op_record &op;
     const c_logical_tensor &src;
-    const std::vector<std::int64_t> &group;
+    const grouping stated;
 
     void group_shape() const {
-        if (static_cast<int>(group.size()) != src.ndims)
-            refuse(op, dnnl_invalid_shape, "group_shape: expected a value for each dim of src, ", src.ndims, ", given ",
-                    group.size());
         for (int d = 0; d < src.ndims; ++d)
-            if (src.dims[d] != unknown && src.dims[d] % at(d) != 0)
+            if (src.dims[d] != unknown && src.dims[d] % stated.at(d) != 0)
                 refuse(op, dnnl_invalid_shape, "group_shape: expected a divisor of dims[", d, "] of src, ", src.dims[d],
-                        ", given ", at(d), " at dim ", d);
+                        ", given ", stated.at(d), " at dim ", d);
+    }
+
+    /// The RFC wants the bits of the last two dims for any group_shape, also for groups of 1.
+    void mask() const {
+        if (!op.attributes.contains(group_shape_attr)) return;
+        for (int d = 0; d < src.ndims; ++d)
+            if ((d >= src.ndims - 2 || stated.at(d) != 1) && !stated.varies_along(d))
+                refuse(op, dnnl_invalid_arguments, "mask: expected bit ", d, " to be set for group_shape, which has ",
+                        stated.at(d), " at dim ", d, ", given ", stated.mask);
     }
 
     void parameters(const char *name, const c_logical_tensor &t) const {
         if (!rank_known(t)) return;
-        if (t.ndims != src.ndims)
-            refuse(op, dnnl_invalid_shape, name, ": expected the rank of src, ", src.ndims, ", given ", t.ndims);
+        const auto rank = std::popcount(static_cast<std::uint64_t>(stated.mask));
+        if (t.ndims != rank)
+            refuse_dims(name, ": expected ",
+                    is_per_group(op) ? concat("the rank of src, ", rank)
+                                     : concat("rank ", rank, ", a dim for each bit of mask ", stated.mask),
+                    ", given ", t.ndims);
+        int position = 0;
         for (int d = 0; d < src.ndims; ++d)
-            if (src.dims[d] != unknown && t.dims[d] != unknown && t.dims[d] != src.dims[d] / at(d))
-                refuse(op, dnnl_invalid_shape, name, ": expected ", src.dims[d] / at(d), " at dim ", d, " (dims[", d,
-                        "] of src, ", src.dims[d], ", in groups of ", at(d), "), given ", t.dims[d]);
+            if (stated.varies_along(d)) extent(name, t, position++, d);
         if (dims_known(t) && strides_known(t) && !is_row_major(t))
             refuse(op, dnnl_invalid_shape, name, ": expected dense row-major strides, given ",
                     dynquant::to_string(strides_of(t)));
     }
 
   private:
-    std::int64_t at(int d) const { return group[static_cast<size_t>(d)]; }
+    /// The extent of t at `position`, along dim d of src.
+    void extent(const char *name, const c_logical_tensor &t, int position, int d) const {
+        const auto given = t.dims[position], group = stated.at(d);
+        if (src.dims[d] != unknown && given != unknown && given != src.dims[d] / group)
+            refuse_dims(name, ": expected ", src.dims[d] / group, " at dim ", position, " (dims[", d, "] of src, ",
+                    src.dims[d], ", in groups of ", group, "), given ", given);
+    }
+
+    /// At compile oneDNN checks the dims of groups, but not those that a mask states.
+    template <typename... Parts>
+    [[noreturn]] void refuse_dims(const Parts &...parts) const {
+        if (mask_of(op)) refuse_as<wrong_count>(op, dnnl_invalid_shape, parts...);
+        refuse(op, dnnl_invalid_shape, parts...);
+    }
 
     static bool is_row_major(const c_logical_tensor &t) {
         const auto dense = dynquant::row_major(dims_of(t));
@@ -112,9 +159,12 @@ struct group_check {
 };
 
 void check_group_parameters(const op_record &op, const op_schema &schema, const c_logical_tensor &src) {
+    check_mask(op, src);
     if (!rank_known(src)) return;
-    const group_check check {op, src, group_shape_of(op)};
+    check_group_count(op, src);
+    const group_check check {op, src, grouping_of(op, src.ndims)};
     check.group_shape();
+    check.mask();
     for (size_t i = input::scales; i < op.inputs.size(); ++i)
         check.parameters(schema.inputs[i].name, op.inputs[i]);
 }
@@ -143,7 +193,7 @@ void check_shapes(const op_record &op, const op_schema &schema) {
     check_same_shape(op, src, dst);
     check_zps_type(op, schema);
     const auto described = with_dims_from(src, dst);
-    if (is_per_group(op))
+    if (is_grouped(op))
         check_group_parameters(op, schema, described);
     else
         check_vectors(op, schema, described);

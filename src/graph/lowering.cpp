@@ -13,8 +13,13 @@ data_type lower(dnnl_data_type_t type, const port_schema &schema) {
 }
 
 dims block_of(const op_record &op, const dims &extents) {
-    if (is_per_group(op)) return group_shape_of(op);
-    return is_per_channel(op) ? per_channel(extents, axis_of(op)) : per_tensor(extents);
+    if (!is_grouped(op)) return is_per_channel(op) ? per_channel(extents, axis_of(op)) : per_tensor(extents);
+    auto block = per_tensor(extents);
+    const auto rank = static_cast<int>(extents.size());
+    const auto stated = grouping_of(op, rank);
+    for (int d = 0; d < rank; ++d)
+        if (stated.varies_along(d)) block[static_cast<size_t>(d)] = stated.at(d);
+    return block;
 }
 
 dims known_strides(const c_logical_tensor &t) {

@@ -32,6 +32,7 @@ constexpr attribute_schema dynamic_attributes[] = {
         qtype,
         axis,
         {group_shape_attr, "group_shape", value_type::s64, true, false},
+        {mask_attr, "mask", value_type::s64, false, false},
 };
 constexpr attribute_schema static_attributes[] = {
         qtype,

@@ -18,6 +18,7 @@ struct port_schema {
 };
 
 inline constexpr auto group_shape_attr = static_cast<dnnl_graph_op_attr_t>(newer::group_shape);
+inline constexpr auto mask_attr = static_cast<dnnl_graph_op_attr_t>(newer::mask);
 
 /// attribute_value's alternatives, in its order.
 enum class value_type : size_t { s64, f32, boolean, string };

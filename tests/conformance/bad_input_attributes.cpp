@@ -110,22 +110,22 @@ TEST(attribute_type, of_zps_is_s64) {
 
 TEST(attribute_name, is_refused_unless_the_op_has_it) {
     EXPECT_TRUE(add_refuses(dynamic_op {}.make().set_attr(attr::epsilon, 1e-5f), dnnl_invalid_graph_op,
-            q + "epsilon: expected an attribute among qtype, axis or group_shape, given epsilon"));
+            q + "epsilon: expected an attribute among qtype, axis, group_shape or mask, given epsilon"));
     EXPECT_TRUE(add_refuses(static_op {}.make().set_attr(attr::keep_dims, true), dnnl_invalid_graph_op,
             sq + "keep_dims: expected an attribute among qtype, axis, scales or zps, given keep_dims"));
 }
 
 TEST(attribute_name, is_refused_for_scales_and_zps_of_a_dynamic_op) {
     EXPECT_TRUE(add_refuses(dynamic_op {}.make().set_attr(attr::scales, std::vector<float> {1}), dnnl_invalid_graph_op,
-            q + "scales: expected an attribute among qtype, axis or group_shape, given scales"));
+            q + "scales: expected an attribute among qtype, axis, group_shape or mask, given scales"));
     EXPECT_TRUE(add_refuses(dynamic_op {}.make().set_attr(attr::zps, std::vector<std::int64_t> {1}),
-            dnnl_invalid_graph_op, q + "zps: expected an attribute among qtype, axis or group_shape, given zps"));
+            dnnl_invalid_graph_op, q + "zps: expected an attribute among qtype, axis, group_shape or mask, given zps"));
 }
 
 TEST(attribute_name, is_refused_when_it_is_newer_than_the_table) {
     const auto newer = static_cast<attr>(0xf0);
     EXPECT_TRUE(add_refuses(dynamic_op {}.make().set_attr(newer, true), dnnl_invalid_graph_op,
-            q + "attribute 240: expected an attribute among qtype, axis or group_shape, given attribute 240"));
+            q + "attribute 240: expected an attribute among qtype, axis, group_shape or mask, given attribute 240"));
 }
 
 TEST(scales_attribute, is_refused_when_missing) {

@@ -138,6 +138,20 @@ TEST(mixed_graph, runs_an_op_of_each_library) {
     }
 }
 
+// oneDNN before 3.14 does not know the attribute.
+TEST(mixed_graph, runs_a_quantize_with_a_mask_beside_another_op) {
+    const lt row_scales = f32(2, {2}), row_zps = s32(3, {2});
+    dg::op op(2, kind::DynamicQuantize, {relu_out, row_scales, row_zps}, {y}, "quantize");
+    op.set_attr(dg::newer::mask, std::int64_t {1});
+    program p({relu(), op});
+    EXPECT_EQ(p.partitions(), (std::vector<op_ids> {{1}, {2}}));
+    p.set<float>(x, {-1, 1, 300, 2.5F, -3, 8}).set<float>(row_scales, {1, 0.5F}).set<std::int32_t>(row_zps, {7, 0});
+    p.want(relu_out).want(y).run();
+    // relu: 0 1 300 / 2.5 0 8; 0 + 7, 1 + 7, 300 + 7 saturates; 5, 0, 16.
+    EXPECT_EQ(p.values<std::uint8_t>(y), (std::vector<std::uint8_t> {7, 8, 255, 5, 0, 16}));
+    EXPECT_EQ(p.compiled(2).get_info().kernel, kernel_kind::native);
+}
+
 TEST(mixed_graph, does_not_depend_on_the_order_of_add_op) {
     program p({dynamic_quantize(1), relu()});
     EXPECT_EQ(p.partitions(), (std::vector<op_ids> {{1}, {2}}));

@@ -43,11 +43,12 @@ void expect_dynamic(const op_schema &op, const types &from, const types &to) {
     expect_port(op.inputs[scales], "scales", real, true);
     expect_port(op.inputs[zps], "zps", zero_point, false);
     expect_port(op.output, "dst", to, true);
-    ASSERT_EQ(op.attributes.size(), 3u);
+    ASSERT_EQ(op.attributes.size(), 4u);
     expect_attribute(op.attributes[0], dnnl_graph_op_attr_qtype, "qtype", value_type::string, false, false);
     expect_attribute(op.attributes[1], dnnl_graph_op_attr_axis, "axis", value_type::s64, false, false);
     expect_attribute(
             op.attributes[2], static_cast<dnnl_graph_op_attr_t>(0x4e), "group_shape", value_type::s64, true, false);
+    expect_attribute(op.attributes[3], static_cast<dnnl_graph_op_attr_t>(0x33), "mask", value_type::s64, false, false);
 }
 
 void expect_static(const op_schema &op, const types &from, const types &to) {
