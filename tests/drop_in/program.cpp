@@ -83,6 +83,12 @@ int main() {
     short_list.set_attr<std::string>(op::attr::qtype, "per_channel").set_attr<std::int64_t>(op::attr::axis, 1);
     run("too_few_scales", short_list, {src, two}, {x.data(), scales.data()}, dst);
 
+    // oneDNN 3.14's attribute mask, whose number programs may set on older ones: parameters for each row.
+    const lt two_zps = tensor_of(9, type::u8, {2});
+    op masked(7, op::kind::DynamicQuantize, {src, two, two_zps}, {dst}, "masked");
+    masked.set_attr<std::int64_t>(static_cast<op::attr>(0x33), 1);
+    run("mask", masked, {src, two, two_zps}, {x.data(), scales.data(), zps.data()}, dst);
+
     // An op that oneDNN computes in all three.
     const lt positive = tensor_of(8, type::f32, {2, 3});
     run<float>("relu", op(6, op::kind::ReLU, {src}, {positive}, "relu"), {src}, {x.data()}, positive);

@@ -14,6 +14,7 @@ const std::string right = "per_channel_zps: 6 2 255 10 0 204\n" // scales 1 0.5 
                           "no_zps: 0 0 150 1 0 4\n" // scale 2
                           "near_ties: 9 10 11 12 13 14\n"
                           "too_few_scales: refused\n"
+                          "mask: 6 8 255 5 0 16\n" // scales 1 0.5 and zps 7 0 for the rows
                           "relu: 0 1 300 2.5 0 8\n";
 
 std::string run(const std::string &environment, const std::string &program, const std::string &arguments = "") {
