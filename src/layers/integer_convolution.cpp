@@ -101,6 +101,7 @@ class im2col_convolution final : public block_sums {
     void for_each_block(
             const void *x, std::int32_t x_zero_point, std::int32_t *y, const block_consumer &consume) const {
         const auto all = p_.batch * rows_;
+        if (all == 0) return;
         const auto parts = parallel::parts_for_items(
                 (all + min_part_rows - 1) / min_part_rows, all * row_bytes() * (p_.filters / 16 + 1));
         if (is_matrix_ && all <= max_block_rows() && w_->products.front().column_parts(all) > parts)
@@ -244,7 +245,7 @@ class im2col_convolution final : public block_sums {
     }
 
     void fill(std::byte *to, std::int32_t x_zero_point, std::int64_t taps) const {
-        std::memset(to, x_zero_point, static_cast<std::size_t>(taps * group_channels_));
+        if (group_channels_ > 0) std::memset(to, x_zero_point, static_cast<std::size_t>(taps * group_channels_));
     }
 
     /// The taps of one line of the window; x is where the first one would lie.

@@ -126,7 +126,7 @@ layers::integer_convolution layer::plan_product(const layers::integer_convolutio
     y_.back() = channels_;
     positions_ = *volume(dims(x_.begin(), x_.end() - 1));
     c.batch = 1;
-    c.window = layers::make_window({}, {positions_}, {1});
+    if (positions_ > 0) c.window = layers::make_window({}, {positions_}, {1});
     return c;
 }
 
@@ -138,8 +138,9 @@ layers::integer_convolution layer::plan_convolution(const layers::integer_convol
                 concat("x: expected rank ", w.size(), ", that of the weights, given shape ", to_string(x_)));
     if (c.channels != x_[1])
         throw error(dnnl_invalid_shape,
-                concat("x: expected ", c.channels, " channels, those of ", c.groups, " groups of weights of shape ",
-                        to_string(w), ", given shape ", to_string(x_)));
+                concat("x: expected ", c.channels, " channels, those of ",
+                        counted(static_cast<std::size_t>(c.groups), "group"), " of weights of shape ", to_string(w),
+                        ", given shape ", to_string(x_)));
     const dims spatial(x_.begin() + 2, x_.end());
     c.batch = images_ = x_[0];
     c.window = layers::make_window(d_.window, spatial, c.window.kernel);

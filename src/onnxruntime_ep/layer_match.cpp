@@ -27,9 +27,9 @@ std::vector<float> floats_of(const constant &c) {
 /// Follows the sums from node to node.
 class matcher {
   public:
-    matcher(const graph &g, std::size_t product, bool was_claimed)
+    matcher(const graph &g, std::size_t product, const std::vector<bool> *is_claimed)
         : g_(g)
-        , was_claimed_(was_claimed)
+        , is_claimed_(is_claimed)
         , product_(g.nodes[product])
         , is_convolution_(product_.op_type == "ConvInteger") {
         result_.product = product;
@@ -79,15 +79,19 @@ class matcher {
     /// One element by its shape, of no more dimensions than the sums, or a scalar by the operator that gives it.
     bool is_one(const value &v) const {
         if (v.shape.empty()) // a scalar or a tensor of unknown rank
-            return was_claimed_ || (v.producer != none && g_.nodes[v.producer].is("DynamicQuantizeLinear"));
+            return !is_claimed_ || (v.producer != none && g_.nodes[v.producer].is("DynamicQuantizeLinear"));
         return v.shape.size() <= std::max<std::size_t>(rank_, 1)
                 && std::ranges::all_of(v.shape, [](std::int64_t extent) { return extent == 1; });
     }
 
+    /// Whether no other layer has a node.
+    bool is_free(std::size_t n) const { return !is_claimed_ || !(*is_claimed_)[n]; }
+
     /// The only node that takes the present result, or null.
     const node *next() const {
         const auto &v = g_.values[result_.y];
-        return v.is_seen_outside || v.consumers.size() != 1 ? nullptr : &g_.nodes[v.consumers.front()];
+        const bool is_only = !v.is_seen_outside && v.consumers.size() == 1 && is_free(v.consumers.front());
+        return is_only ? &g_.nodes[v.consumers.front()] : nullptr;
     }
 
     bool take(const node &n) {
@@ -207,7 +211,8 @@ class matcher {
     bool take_scales(const node &n, std::size_t scales) {
         const auto &v = g_.values[scales];
         if (v.type != type::float32) return false;
-        if (v.producer != none && v.consumers.size() == 1 && !v.is_seen_outside && g_.nodes[v.producer].is("Mul"))
+        if (v.producer != none && is_free(v.producer) && v.consumers.size() == 1 && !v.is_seen_outside
+                && g_.nodes[v.producer].is("Mul"))
             if (const auto &by = g_.nodes[v.producer]; take_scale_product(by, 0) || take_scale_product(by, 1)) {
                 result_.nodes.push_back(v.producer);
                 return take(n);
@@ -238,6 +243,7 @@ class matcher {
         if (!is_byte(to)) return;
         auto scale = axis_values(*n, 1), zero_point = n->has(2) ? axis_values(*n, 2) : std::vector<float> {0.0F};
         if (!scale || !zero_point || scale->empty() || zero_point->empty()) return;
+        if (n->has(2) && zero_point->size() != scale->size()) return; // which ONNX Runtime refuses
         const bool is_signed = to == type::int8;
         result_.steps.push_back({kind::divide, std::move(*scale)});
         result_.steps.push_back({kind::round});
@@ -252,7 +258,9 @@ class matcher {
         if (!v.known || v.known->shape.size() > 1) return std::nullopt;
         const auto count = *volume(v.known->shape);
         if (count != 1) {
-            const auto rank = static_cast<std::int64_t>(rank_), axis = n.get("axis", std::int64_t {1});
+            // 0: unknown, where only -1 is surely the last dimension
+            const auto rank = static_cast<std::int64_t>(is_convolution_ ? rank_ : g_.output(product_).shape.size());
+            const auto axis = n.get("axis", std::int64_t {1});
             if (count != channels_ || (axis < 0 ? axis + rank : axis) != (is_convolution_ ? 1 : rank - 1))
                 return std::nullopt;
         }
@@ -287,7 +295,7 @@ class matcher {
     }
 
     const graph &g_;
-    bool was_claimed_;
+    const std::vector<bool> *is_claimed_; // null: g is that of a fused node
     const node &product_;
     bool is_convolution_;
     std::int64_t channels_ = 0;
@@ -302,8 +310,8 @@ bool is_product(const node &n) {
     return n.is("ConvInteger") || n.is("MatMulInteger");
 }
 
-match_result match_layer(const graph &g, std::size_t product, bool was_claimed) {
-    return matcher(g, product, was_claimed).run();
+match_result match_layer(const graph &g, std::size_t product, const std::vector<bool> *is_claimed) {
+    return matcher(g, product, is_claimed).run();
 }
 
 } // namespace dynquant::onnxruntime_ep

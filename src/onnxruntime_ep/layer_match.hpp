@@ -30,7 +30,8 @@ struct match_result {
 
 bool is_product(const node &n);
 
-/// was_claimed: the graph is that of a fused node, which lacks the nodes that tell that a value is a scalar.
-match_result match_layer(const graph &g, std::size_t product, bool was_claimed = false);
+/// is_claimed: the nodes that other layers have. Null: the graph is that of a fused node, which lacks the nodes that
+/// tell that a value is a scalar.
+match_result match_layer(const graph &g, std::size_t product, const std::vector<bool> *is_claimed);
 
 } // namespace dynquant::onnxruntime_ep

@@ -92,7 +92,7 @@ class provider : public OrtEp {
         std::vector<bool> is_claimed(g.nodes.size());
         for (std::size_t i = 0; i < g.nodes.size(); ++i) {
             if (!is_product(g.nodes[i])) continue;
-            const auto [found, reason] = match_layer(g, i);
+            const auto [found, reason] = match_layer(g, i, &is_claimed);
             if (!found) {
                 leave(g.nodes[i], reason);
                 continue;
@@ -137,7 +137,7 @@ class provider : public OrtEp {
                     api_, g, g.nodes.front(), inputs, output_names(api_, fused), options_.threads);
         for (std::size_t i = 0; i < g.nodes.size(); ++i)
             if (is_product(g.nodes[i])) {
-                const auto [found, reason] = match_layer(g, i, true);
+                const auto [found, reason] = match_layer(g, i, nullptr);
                 if (!found || found->nodes.size() != g.nodes.size())
                     throw error(dnnl_runtime_error,
                             concat(describe(g.nodes[i]), ": expected the nodes that were claimed, ", reason));

@@ -220,6 +220,58 @@ class Options(unittest.TestCase):
         self.assertRegex(done.stderr.decode(), r"dynquant: claims 'conv_dql' \(DynamicQuantizeLinear\), .*'conv_product' \(ConvInteger\)")
 
 
+class Products(unittest.TestCase):
+    """Single MatMulInteger nodes and what is beside them."""
+    W = random_bytes(5, 4)
+
+    def product(self, nodes, shape, outputs, constants=(), opset=16):
+        first = [helper.make_node("MatMulInteger", ["a", "w"], ["sums"], "product"), helper.make_node("Cast", ["sums"], ["f"], "cast", to=FLOAT)]
+        return model([*first, *nodes], [("a", TensorProto.UINT8, shape)], outputs, [("w", self.W), *constants], opset)
+
+    def test_without_rows(self):
+        for shape in ([0, 5], [2, 0, 5], ["m", 5], ["b", "m", 5]):
+            for rows in ((0,), (2, 0)):
+                if len(shape) == len(rows) + 1:
+                    s = session(self.product([], shape, [("f", FLOAT, None)]).SerializeToString())
+                    (y,) = s.run(None, {"a": np.zeros((*rows, 5), np.uint8)})
+                    self.assertEqual((y.shape, y.dtype), ((*rows, 4), np.float32))
+
+    def test_of_unknown_rank_quantized_by_rows(self):
+        """Axis 0 is the rows' dimension; that the columns are as many says nothing."""
+        scale, zero_point = np.float32([50, 500, 1000, 3000]), np.zeros(4, np.uint8)
+        quantize = helper.make_node("QuantizeLinear", ["f", "scale", "zero_point"], ["y"], "quantize", axis=0)
+        m = self.product([quantize], None, [("y", TensorProto.UINT8, None)], [("scale", scale), ("zero_point", zero_point)])
+        a = random_bytes(4, 5)
+        sums = a.astype(np.int64) @ self.W.astype(np.int64)
+        expected = np.clip(np.rint(sums.astype(np.float32) / scale[:, None]), 0, 255)
+        np.testing.assert_array_equal(session(m.SerializeToString()).run(None, {"a": a})[0], expected)
+
+    def test_scale_and_zero_point_of_two_shapes_are_refused_as_without_the_provider(self):
+        quantize = helper.make_node("QuantizeLinear", ["f", "scale", "zero_point"], ["y"], "quantize", axis=1)
+        m = self.product([quantize], [3, 5], [("y", TensorProto.UINT8, None)],
+                         [("scale", np.float32([1, 2, 3, 4])), ("zero_point", np.uint8(3))]).SerializeToString()
+        for provider in (False, True):
+            with self.assertRaises((Fail, InvalidArgument)):
+                session(m, provider).run(None, {"a": random_bytes(3, 5)})
+
+    def test_two_layers_that_meet(self):
+        """Each would take the Mul, the other one's result being one element."""
+        nodes = [helper.make_node("MatMulInteger", ["b", "w1"], ["sums_b"], "product_b"),
+                 helper.make_node("Cast", ["sums_b"], ["fb"], "cast_b", to=FLOAT)]
+        w1 = self.W[:, :1]
+        for between in ([], [helper.make_node("Mul", ["f", "three"], ["v"], "scale_a")]):
+            for rows in (1, 2):
+                meet = helper.make_node("Mul", ["fb", "v" if between else "f"], ["y"], "meet")
+                first = [helper.make_node("MatMulInteger", ["a", "w1"], ["sums"], "product"), helper.make_node("Cast", ["sums"], ["f"], "cast", to=FLOAT)]
+                m = model([*first, *nodes, *between, meet], [("a", TensorProto.UINT8, [1, 5]), ("b", TensorProto.UINT8, [rows, 5])],
+                          [("y", FLOAT, None)], [("w1", w1), ("three", np.float32(3))]).SerializeToString()
+                a, b = random_bytes(1, 5), random_bytes(rows, 5)[::-1].copy()
+                product = lambda x: (x.astype(np.int64) @ w1.astype(np.int64)).astype(np.float32)
+                expected = product(b) * (product(a) * np.float32(3) if between else product(a))
+                with self.subTest(between=len(between), rows=rows):
+                    np.testing.assert_array_equal(session(m).run(None, {"a": a, "b": b})[0], expected)
+
+
 class Errors(unittest.TestCase):
     def test_an_invalid_node_is_refused_when_the_session_is_made(self):
         """Three groups cannot divide eight filters. ONNX Runtime's own shape inference is asked first; it takes this one."""

@@ -185,6 +185,25 @@ TEST(convolutions, of_one_tap_are_products) {
                 }
 }
 
+TEST(convolutions, without_images_or_channels) {
+    for (const bool is_depthwise : {false, true})
+        for (const std::int64_t batch : {0, 2}) {
+            sample s;
+            window_attributes given;
+            given.pads = {1, 1};
+            s.p.window = make_window(given, {6}, {3});
+            s.p.batch = batch;
+            s.p.groups = is_depthwise ? 3 : 1;
+            s.p.channels = is_depthwise ? 3 : 0; // sums of nothing
+            s.p.filters = 3;
+            s.p.x_has_zero_point = true;
+            s.x_zero_point = 7;
+            s.w.assign(is_depthwise ? 9 : 0, 2);
+            s.x.resize(static_cast<std::size_t>(batch * 6 * s.p.channels));
+            expect_exact(*pack_convolution(s.p, s.w.data())(s.p), s);
+        }
+}
+
 TEST(convolutions, depthwise_has_the_sums_of_the_definition) {
     std::mt19937 random(2);
     for (int i = 0; i < 150; ++i) {

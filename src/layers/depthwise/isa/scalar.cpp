@@ -13,7 +13,8 @@ void depthwise_of(const depthwise_span &s) {
             const auto *x = reinterpret_cast<const X *>(s.taps[t]) + p * s.x_step;
             const auto *weights = static_cast<const std::int16_t *>(s.weights) + t / 2 * 2 * s.padded_channels + t % 2;
             for (std::int64_t c = 0; c < s.channels; ++c)
-                y[c] += x[c] * weights[2 * c];
+                y[c] = static_cast<std::int32_t>( // wrapping
+                        static_cast<std::uint32_t>(y[c]) + static_cast<std::uint32_t>(x[c] * weights[2 * c]));
         }
     }
 }
