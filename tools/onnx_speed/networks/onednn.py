@@ -1,6 +1,7 @@
 """oneDNN's int8 convolutions and products, by its C functions. Only what convolutions.py times."""
 
 import ctypes
+import pathlib
 from collections.abc import Callable
 
 # dnnl_types.h and dnnl_common_types.h. These values are part of oneDNN's ABI.
@@ -17,10 +18,11 @@ class _Argument(ctypes.Structure):
 
 
 class OneDnn:
-    """The oneDNN that the process has loaded. What is created lives as long as the process."""
+    """The oneDNN in .deps, else the system's. What is created lives as long as the process."""
 
     def __init__(self) -> None:
-        self._library = ctypes.CDLL("libdnnl.so.3")
+        own = pathlib.Path(__file__).resolve().parents[3] / ".deps/lib/libdnnl.so.3"
+        self._library = ctypes.CDLL(str(own) if own.exists() else own.name)
         self._library.dnnl_primitive_desc_query_md.restype = ctypes.c_void_p
         self._engine = self._create("dnnl_engine_create", _CPU, ctypes.c_size_t(0))
         self._stream = self._create("dnnl_stream_create", self._engine, 1)
