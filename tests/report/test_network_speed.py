@@ -32,7 +32,7 @@ def rows(start, *some):
 
 def goal(text, *some):
     """What is asked for, what was measured, and the outcome."""
-    return next(row for row in rows("one thread | asked", *some) if row[0] == text)[1:]
+    return next(row for row in rows("one thread | goal", *some) if row[0] == text)[1:]
 
 
 class Latency(unittest.TestCase):
@@ -70,7 +70,7 @@ class Goals(unittest.TestCase):
                 self.assertEqual((found[0], found[2]), (least, outcome))
 
     def test_only_of_one_thread(self):
-        self.assertNotIn("asked for", tables(results(timed(threads=2))))
+        self.assertNotIn("goal", tables(results(timed(threads=2))))
 
     def test_of_claimed_layers(self):
         some = Spent("a", INT8, 3, 4, {PROVIDER: 1.0}, 6.0, 1.0), Spent("b", UINT8, 3, 4, {PROVIDER: 1.0}, 4.0, 1.0)

@@ -79,7 +79,7 @@ def _goals(results: Results) -> list[str]:
         over = 1e9 * (costs[CLAIMED] - costs[FUSED])
         met = "met" if over <= NODE_GOAL else "**missed**"
         rows.append(["the smallest claimed layer over its nodes in ONNX Runtime, ns", f"at most {NODE_GOAL}", f"{over:.0f}", met])
-    return table(["one thread", "asked for", "median (least to most)", ""], rows) if rows else []
+    return table(["one thread", "goal", "median (least to most)", ""], rows) if rows else []
 
 
 def _memory(opened: list[Opened]) -> list[str]:
