@@ -1,10 +1,9 @@
-// src/layers: the integer arithmetic of quantized models. A layer is an int8 product or convolution with exact s32 sums;
-// then these are rescaled to 8 bits (layer_rescale) or become floats that pass some operators (steps/).
-// May include: dynquant's public headers, parallel, quantization, and of layers/onednn only onednn.hpp.
-// isa/ has the loops of products, depthwise/ those of depthwise convolutions, lookup/ tables of 256 bytes, onednn/ all
-// calls of oneDNN. Models on disk (models/model) use integer_product and make_convolution(), which prefer oneDNN;
-// src/onnx_layers uses pack_convolution(), which needs none and packs weights for all shapes.
-// Start here, then integer_convolution.hpp.
+// src/layers: the integer arithmetic of quantized models. A layer is an int8 product or convolution with exact s32
+// sums; then these are rescaled to 8 bits (layer_rescale) or become floats that pass some operators (steps/). May
+// include: dynquant's public headers, parallel, quantization, and of layers/onednn only onednn.hpp. isa/ has the loops
+// of products, depthwise/ those of depthwise convolutions, lookup/ tables of 256 bytes, onednn/ all calls of oneDNN.
+// Models on disk (models/model) use integer_product and make_convolution(), which prefer oneDNN; src/onnx_layers uses
+// pack_convolution(), which needs none and packs weights for all shapes. Start here, then integer_convolution.hpp.
 #pragma once
 
 #include <cstddef>

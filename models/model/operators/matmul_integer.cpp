@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <map>
 
-#include "model/operators/operators.hpp"
 #include "layers/zero_points.hpp"
+#include "model/operators/operators.hpp"
 #include "model/operators/products.hpp"
 #include "quantization/shape.hpp"
 
