@@ -226,6 +226,7 @@ class im2col_convolution final : public block_sums {
 
     /// Copies windows of one image to rows. Padding is the zero point.
     void gather_rows(const std::byte *x, std::int32_t x_zero_point, parallel::range rows, std::byte *to) const {
+        if (group_channels_ == 0) return; // x may be null
         const auto &w = p_.window;
         const auto last = w.rank() - 1;
         const auto kernel = w.kernel[last];
@@ -245,7 +246,7 @@ class im2col_convolution final : public block_sums {
     }
 
     void fill(std::byte *to, std::int32_t x_zero_point, std::int64_t taps) const {
-        if (group_channels_ > 0) std::memset(to, x_zero_point, static_cast<std::size_t>(taps * group_channels_));
+        std::memset(to, x_zero_point, static_cast<std::size_t>(taps * group_channels_));
     }
 
     /// The taps of one line of the window; x is where the first one would lie.
