@@ -201,7 +201,7 @@ class Convolutions(unittest.TestCase):
         refused = self.refused
         refused("x: expected rank 4, that of the weights, given shape scalar", x=())
         refused("x: expected rank 4, that of the weights, given shape 2x4x5", x=(2, 4, 5))
-        refused("x: expected 4 channels, those of 1 groups of weights of shape 6x4x3x3, given shape 2x5x5x5", x=(2, 5, 5, 5))
+        refused("x: expected 4 channels, those of 1 group of weights of shape 6x4x3x3, given shape 2x5x5x5", x=(2, 5, 5, 5))
         refused("expected a window no larger than the padded tensor, given one of 3x3 over 2x5", x=(2, 4, 2, 5))
         for shape, text in (((), "scalar"), ((6,), "6"), ((6, 4), "6x4"), ((0, 0), "0x0")):
             refused("w: expected rank 3 or more, given shape " + text, w=shape)
