@@ -10,17 +10,8 @@
 namespace dynquant::layers {
 namespace {
 
-std::int32_t wrap(std::int64_t value) {
-    return static_cast<std::int32_t>(static_cast<std::uint32_t>(value)); // modulo 2^32
-}
-
 bool has_nonzero(const std::vector<std::int32_t> &zero_points) {
     return std::ranges::any_of(zero_points, [](std::int32_t zp) { return zp != 0; });
-}
-
-void add(const std::int32_t *from, std::size_t count, std::int32_t *to) {
-    for (std::size_t i = 0; i < count; ++i)
-        to[i] = wrap(std::int64_t {to[i]} + from[i]);
 }
 
 } // namespace
@@ -91,7 +82,7 @@ void integer_product::run_slices(const std::byte *x, std::int32_t *y, std::byte 
         s.slice->run(columns, sums);
         if (sums == y) continue;
         parallel::for_each_part(count, parallel::parts_for(count, 0), [&](parallel::range r) {
-            add(sums + r.begin, static_cast<std::size_t>(r.end - r.begin), y + r.begin);
+            add_bias({sums + r.begin, sums + r.end}, 1, y + r.begin);
         });
     }
 }

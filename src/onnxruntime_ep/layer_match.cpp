@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "onnx/element_type.hpp"
+#include "onnxruntime/tensor.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 
@@ -268,8 +269,7 @@ class matcher {
         if (!is_byte(v.known->type)) return std::nullopt;
         std::vector<float> values;
         for (std::int64_t i = 0; i < count; ++i)
-            values.push_back(static_cast<float>(v.known->type == type::int8 ? static_cast<std::int8_t>(v.known->data[i])
-                                                                            : std::to_integer<int>(v.known->data[i])));
+            values.push_back(static_cast<float>(onnxruntime::byte_at(v.known->data + i, v.known->type == type::int8)));
         return values;
     }
 
