@@ -18,6 +18,7 @@
 
 #include "dynquant/error.hpp"
 #include "dynquant/export.hpp"
+#include "dynquant/scale_rule.hpp"
 
 namespace dynquant {
 
@@ -99,12 +100,14 @@ struct tensor {
 
 /// The scales or the zero points. block[d] is how many consecutive elements along dimension d of src share one
 /// parameter; the parameters are dense and row-major, ceil(dims[d] / block[d]) of them along d.
+/// Their source is one of three: known at prepare, given at each run, or computed by each run from src
+/// (quantization::computed).
 struct parameter {
     data_type type = data_type::f32;
     dims block;
     /// The parameters, if they are known at prepare (one double holds a value of any type exactly). Scales are rounded
     /// to `type`; zero points must be values of `type`. The operation keeps a copy and ignores run's pointer. Empty:
-    /// given at each run.
+    /// given at each run, or computed.
     std::vector<double> values = {};
 };
 
@@ -116,8 +119,10 @@ DYNQUANT_API dims per_channel(const dims &extents, std::int64_t axis);
 /// The statement: what to compute. A plain value.
 /// Types: the real side and the scales f32, f16 or bf16; the quantized side s8, u8, s4, u4, f8_e4m3 or f8_e5m2; zero
 /// points s8, u8, s32, s4 or u4, and none for 8-bit floats. Zero points share the scales' block.
-/// Under numerics::onnx also: src of quantize s32; scales s32 and f8_e8m0; the quantized side any type but f32 and
-/// f8_e8m0; zero points of the quantized side's type.
+/// Under numerics::onnx also: src of quantize s32; scales s32, f8_e8m0 and f8_e4m3; the quantized side any type but f32
+/// and f8_e8m0; zero points of the quantized side's type.
+/// Computed scales: quantize under numerics::onnx, division f32; src f32, f16 or bf16; dst s8, u8, s4, u4, f8_e4m3,
+/// f8_e5m2, f4_e2m1, f6_e2m3 or f6_e3m2; scales f32, f16, bf16, f8_e8m0 or f8_e4m3; zero points of dst's type.
 /// Requantizing: src s32, dst s8 or u8, scales and second scales f32, bias s32, no zero points, numerics::strict only.
 struct quantization {
     direction dir = direction::quantize;
@@ -131,10 +136,13 @@ struct quantization {
     /// number. No effect on integers, which always saturate; refused for the other rules and for dequantize.
     bool saturate = false;
     /// For requantize only. Both have the scales' block: beside scales per channel, a value common to all channels is
-    /// repeated for each.
+    /// repeated for each. Exception: beside computed scales of f8_e4m3, one second scale of f32 for the whole tensor is
+    /// the global scale of NVFP4.
     std::optional<parameter> second_scales = {}, bias = {};
     /// For requantize only.
     bool relu = false;
+    /// The rule by which each run computes scales and zero points from src: they are outputs. Empty: they are inputs.
+    std::optional<scale_rule> computed = {};
 };
 
 /// An error in a statement. check() returns nothing for a valid one; zero-volume tensors are valid.
@@ -186,7 +194,8 @@ struct operation_info {
 };
 
 /// The buffers of one run, in host memory, aligned to their type. A parameter's pointer is ignored if the statement has
-/// its values, or has no such parameter.
+/// its values, computes it, or has no such parameter. Computed parameters are written to computed_scales and
+/// computed_zero_points, dense and row-major, as dequantize reads them.
 struct arguments {
     const void *src = nullptr;
     const void *scales = nullptr;
@@ -194,6 +203,8 @@ struct arguments {
     void *dst = nullptr;
     const void *second_scales = nullptr;
     const void *bias = nullptr;
+    void *computed_scales = nullptr;
+    void *computed_zero_points = nullptr;
 };
 
 namespace kernels {

@@ -73,11 +73,16 @@ class prepared final : public kernels::implementation {
         : kernel_(std::move(kernel))
         , folded_(stated.second_scales && !q.second_scales)
         , empty_(volume(q.src.dims) == 0)
-        , requantizes_(q.dir == direction::requantize)
+        , reads_second_(q.dir == direction::requantize || q.second_scales)
+        , computes_(q.computed)
+        , writes_dst_(!q.computed || !q.computed->scales_only)
+        , writes_zero_points_(q.computed && q.zero_points)
         , src_name_(names.src)
         , dst_name_(names.dst)
-        , scales_(names.scales, &q.scales)
-        , zero_points_(names.zero_points, address_of(q.zero_points))
+        , scales_name_(names.scales)
+        , zero_points_name_(names.zero_points)
+        , scales_(names.scales, q.computed ? nullptr : &q.scales)
+        , zero_points_(names.zero_points, q.computed ? nullptr : address_of(q.zero_points))
         , second_scales_("second scales", address_of(q.second_scales))
         , bias_("bias", address_of(q.bias)) {
         if (environment::verbose() > 0) description_ = verbose::describe(stated, info(), opts.name);
@@ -93,26 +98,32 @@ class prepared final : public kernels::implementation {
         if (empty_) return;
         if (!given.src) refuse_null(src_name_);
         arguments args = {given.src, scales_.or_known(given.scales), zero_points_.or_known(given.zero_points),
-                given.dst, nullptr, nullptr};
-        if (requantizes_) { // saves time for the other directions
+                given.dst, nullptr, nullptr, given.computed_scales, given.computed_zero_points};
+        if (reads_second_) { // saves time for the other statements
             args.second_scales = second_scales_.or_known(given.second_scales);
             args.bias = bias_.or_known(given.bias);
         }
-        if (!given.dst) refuse_null(dst_name_);
+        if (computes_) require_outputs(given);
+        if (!given.dst && writes_dst_) refuse_null(dst_name_);
         if (description_.empty()) return kernel_->run(args);
         const parallel::float_control control;
         run_and_print(args);
     }
 
   private:
+    void require_outputs(const arguments &given) const {
+        if (!given.computed_scales) refuse_null(scales_name_);
+        if (!given.computed_zero_points && writes_zero_points_) refuse_null(zero_points_name_);
+    }
+
     // Not inlined, so that compilers do not move arithmetic out of float_control's scope.
     [[gnu::noinline]] void run_and_print(const arguments &args) const {
         verbose::print("exec", description_, verbose::milliseconds([&] { kernel_->run(args); }));
     }
 
     std::unique_ptr<implementation> kernel_;
-    bool folded_, empty_, requantizes_;
-    const char *src_name_, *dst_name_;
+    bool folded_, empty_, reads_second_, computes_, writes_dst_, writes_zero_points_;
+    const char *src_name_, *dst_name_, *scales_name_, *zero_points_name_;
     parameter_argument scales_, zero_points_, second_scales_, bias_;
     std::string description_; // empty: verbose is off
 };

@@ -85,8 +85,23 @@ std::optional<problem> check_types_of_requantize(const quantization &q) {
     return q.bias ? check_type("bias", q.bias->type, place::sum) : std::nullopt;
 }
 
+std::optional<problem> check_types_of_computed(const quantization &q) {
+    if (auto p = check_type("src", q.src.type, place::real)) return p;
+    if (auto p = check_type("dst", q.dst.type, place::computed)) return p;
+    if (q.scales.type == data_type::s32 || (!find_name(q.scales.type)))
+        return make_problem(dnnl_invalid_data_type, "scales: expected data type f32, f16, bf16, f8_e4m3 or f8_e8m0",
+                ", given ", name_or_number(q.scales.type));
+    if (auto p = check_type("scales", q.scales.type, place::real | place::onnx_scale)) return p;
+    if (q.second_scales)
+        if (auto p = check_type("second scales", q.second_scales->type, place::multiplier)) return p;
+    if (!q.zero_points || q.zero_points->type == q.dst.type) return std::nullopt;
+    return make_problem(dnnl_invalid_data_type, "zps: expected data type ", to_string(q.dst.type),
+            ", that of dst, given ", name_or_number(q.zero_points->type));
+}
+
 std::optional<problem> check_types(const quantization &q) {
     if (q.dir == direction::requantize) return check_types_of_requantize(q);
+    if (q.computed) return check_types_of_computed(q);
     const bool quantizing = q.dir == direction::quantize, onnx = q.rule == numerics::onnx;
     const auto quantized = place::quantized | (onnx ? place::onnx_quantized : 0);
     const auto quantizable = place::real | (onnx ? place::onnx_real : 0);
@@ -111,7 +126,8 @@ std::optional<problem> check_direction(const quantization &q) {
                     dnnl_invalid_arguments, "numerics: expected strict for ", dir, ", given ", to_string(q.rule));
         return none("zps", q.zero_points);
     }
-    if (auto p = none("second scales", q.second_scales)) return p;
+    if (!q.computed)
+        if (auto p = none("second scales", q.second_scales)) return p;
     if (auto p = none("bias", q.bias)) return p;
     if (q.relu) return make_problem(dnnl_invalid_arguments, "relu: expected false for ", dir, ", given true");
     return std::nullopt;
@@ -127,6 +143,90 @@ std::optional<problem> check_onnx_options(const quantization &q) {
                 dnnl_invalid_arguments, "division: expected f32 for ", where, ", given ", to_string(q.division));
     if (q.saturate) return make_problem(dnnl_invalid_arguments, "saturate: expected false for ", where, ", given true");
     return std::nullopt;
+}
+
+std::optional<problem> check_number(const char *name, double value) {
+    if (std::isfinite(value) && value >= 0) return std::nullopt;
+    return make_problem(
+            dnnl_invalid_arguments, "computed.", name, ": expected a finite number of 0 or more, given ", value);
+}
+
+std::optional<problem> check_enumerators(const scale_rule &rule) {
+    for (const auto &found :
+            {wrong_enumerator("computed.range", rule.range), wrong_enumerator("computed.rounding", rule.rounding),
+                    wrong_enumerator("computed.quotient", rule.quotient),
+                    wrong_enumerator("computed.special", rule.special)})
+        if (found) return make_problem(dnnl_invalid_arguments, *found);
+    return std::nullopt;
+}
+
+/// What the range needs of dst and of zero points.
+std::optional<problem> check_range(const quantization &q) {
+    const auto &rule = *q.computed;
+    const auto &dst = traits(q.dst.type);
+    if (rule.narrow && dst.lowest == 0)
+        return make_problem(dnnl_invalid_arguments, "computed.narrow: expected false for ", dst.name, ", given true");
+    if (rule.range == scale_range::absmax) {
+        if (dst.lowest == 0)
+            return make_problem(
+                    dnnl_invalid_arguments, "computed.range: expected minmax for ", dst.name, ", given absmax");
+        if (q.zero_points)
+            return make_problem(dnnl_invalid_arguments, "zps: expected none for computed.range absmax, given some of ",
+                    name_or_number(q.zero_points->type));
+        return std::nullopt;
+    }
+    if (!dst.integral)
+        return make_problem(dnnl_invalid_arguments, "computed.range: expected absmax for ", dst.name, ", given minmax");
+    if (!q.zero_points)
+        return make_problem(dnnl_invalid_arguments, "zps: expected some for computed.range minmax, given none");
+    return std::nullopt;
+}
+
+/// What the scales' type needs of the rule.
+std::optional<problem> check_scale_type(const quantization &q) {
+    const auto &rule = *q.computed;
+    const auto type = q.scales.type;
+    const bool narrow_type = type == data_type::f8_e8m0 || type == data_type::f8_e4m3;
+    if (type == data_type::f8_e8m0 && rule.rounding == scale_rounding::nearest)
+        return make_problem(dnnl_invalid_arguments,
+                "computed.rounding: expected floor, ceil, even or rceil for scales of f8_e8m0, given nearest");
+    if (type != data_type::f8_e8m0 && rule.rounding != scale_rounding::nearest)
+        return make_problem(dnnl_invalid_arguments, "computed.rounding: expected nearest for scales of ",
+                to_string(type), ", given ", to_string(rule.rounding));
+    if (narrow_type && rule.range != scale_range::absmax)
+        return make_problem(dnnl_invalid_arguments, "computed.range: expected absmax for scales of ", to_string(type),
+                ", given minmax");
+    if (rule.quotient == scale_quotient::multiply_range && (narrow_type || rule.range != scale_range::absmax))
+        return make_problem(dnnl_invalid_arguments, "computed.quotient: expected divide or multiply_reciprocal for ",
+                narrow_type ? concat("scales of ", to_string(type)) : std::string("computed.range minmax"),
+                ", given multiply_range");
+    if (!q.second_scales) return std::nullopt;
+    if (type != data_type::f8_e4m3)
+        return make_problem(dnnl_invalid_arguments, "second scales: expected none for computed scales of ",
+                to_string(type), ", given some of ", to_string(q.second_scales->type));
+    if (q.second_scales->block == q.src.dims) return std::nullopt;
+    return make_problem(dnnl_invalid_shape, "second scales: expected the block of the whole tensor, ",
+            to_string(q.src.dims), ", given ", to_string(q.second_scales->block));
+}
+
+/// Precondition: types are right.
+std::optional<problem> check_computed(const quantization &q) {
+    if (q.rule != numerics::onnx)
+        return make_problem(
+                dnnl_invalid_arguments, "numerics: expected onnx for computed scales, given ", to_string(q.rule));
+    if (q.division != precision::f32)
+        return make_problem(
+                dnnl_invalid_arguments, "division: expected f32 for computed scales, given ", to_string(q.division));
+    for (const auto &[name, p] : {std::pair<const char *, const parameter *>("scales", &q.scales),
+                 std::pair<const char *, const parameter *>("zps", q.zero_points ? &*q.zero_points : nullptr)})
+        if (p && !p->values.empty())
+            return make_problem(dnnl_invalid_arguments, name, ": expected no values, as they are computed, given ",
+                    p->values.size());
+    if (auto p = check_enumerators(*q.computed)) return p;
+    if (auto p = check_number("least", q.computed->least)) return p;
+    if (auto p = check_number("of_zero", q.computed->of_zero)) return p;
+    if (auto p = check_range(q)) return p;
+    return check_scale_type(q);
 }
 
 /// Whether f8_e8m0 can represent the value.
@@ -202,8 +302,11 @@ std::optional<problem> check_beside_scales(const char *name, const std::optional
 std::optional<problem> check(const quantization &q) {
     if (auto p = check_enumerators(q)) return p;
     if (auto p = check_direction(q)) return p;
+    if (q.computed && q.dir != direction::quantize)
+        return make_problem(dnnl_invalid_arguments, "computed: expected none for ", to_string(q.dir), ", given a rule");
     if (auto p = check_types(q)) return p;
     if (auto p = check_onnx_options(q)) return p;
+    if (auto p = q.computed ? check_computed(q) : std::nullopt) return p;
     if (auto p = check_tensor("src", q.src)) return p;
     if (auto p = check_tensor("dst", q.dst)) return p;
     if (q.src.dims != q.dst.dims)
@@ -215,6 +318,7 @@ std::optional<problem> check(const quantization &q) {
     if (auto p = check_parameter("scales", q.scales, q.src.dims)) return p;
     if (auto p = check_beside_scales("zps", q.zero_points, q)) return p;
     if (auto p = check_float_zero_points(q.zero_points)) return p;
+    if (q.computed && q.second_scales) return check_parameter("second scales", *q.second_scales, q.src.dims);
     if (auto p = check_beside_scales("second scales", q.second_scales, q)) return p;
     return check_beside_scales("bias", q.bias, q);
 }

@@ -55,6 +55,42 @@ const char *find_name(isa value) {
     return nullptr;
 }
 
+const char *find_name(scale_range value) {
+    switch (value) {
+        case scale_range::absmax: return "absmax";
+        case scale_range::minmax: return "minmax";
+    }
+    return nullptr;
+}
+
+const char *find_name(scale_rounding value) {
+    switch (value) {
+        case scale_rounding::nearest: return "nearest";
+        case scale_rounding::floor: return "floor";
+        case scale_rounding::ceil: return "ceil";
+        case scale_rounding::even: return "even";
+        case scale_rounding::rceil: return "rceil";
+    }
+    return nullptr;
+}
+
+const char *find_name(scale_quotient value) {
+    switch (value) {
+        case scale_quotient::divide: return "divide";
+        case scale_quotient::multiply_reciprocal: return "multiply_reciprocal";
+        case scale_quotient::multiply_range: return "multiply_range";
+    }
+    return nullptr;
+}
+
+const char *find_name(nonfinite value) {
+    switch (value) {
+        case nonfinite::propagate: return "propagate";
+        case nonfinite::skip: return "skip";
+    }
+    return nullptr;
+}
+
 namespace {
 
 template <typename Enum>
@@ -86,6 +122,22 @@ const char *to_string(kernel_kind kind) {
 }
 
 const char *to_string(isa value) {
+    return name_of(value);
+}
+
+const char *to_string(scale_range value) {
+    return name_of(value);
+}
+
+const char *to_string(scale_rounding value) {
+    return name_of(value);
+}
+
+const char *to_string(scale_quotient value) {
+    return name_of(value);
+}
+
+const char *to_string(nonfinite value) {
     return name_of(value);
 }
 

@@ -15,6 +15,10 @@ const char *find_name(numerics rule);
 const char *find_name(precision value);
 const char *find_name(kernel_kind kind);
 const char *find_name(isa value);
+const char *find_name(scale_range value);
+const char *find_name(scale_rounding value);
+const char *find_name(scale_quotient value);
+const char *find_name(nonfinite value);
 
 /// "f32"; "number 99" for a value that is no enumerator.
 template <typename Enum>

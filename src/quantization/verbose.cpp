@@ -42,6 +42,10 @@ std::string describe(const quantization &q, const operation_info &info, const st
     if (q.rule == numerics::onnx)
         attributes += concat(
                 " attr-rule:onnx attr-division:", to_string(q.division), q.saturate ? " attr-saturate:true" : "");
+    if (q.computed)
+        attributes += concat(" attr-computed:", to_string(q.computed->range), ':', to_string(q.computed->rounding), ':',
+                to_string(q.computed->quotient), q.computed->narrow ? ":narrow" : "", ':',
+                to_string(q.computed->special), q.computed->scales_only ? ":scales_only" : "");
     return concat(to_string(q.dir), ',', to_string(info.kernel), ':', info.isa, ",undef,", layout("src", q.src), ' ',
             layout("dst", q.dst), ',', attributes, ',', name, ',', to_string(q.src.dims));
 }

@@ -134,7 +134,7 @@ std::optional<std::string> refuse_dequantize(const quantization &q, const std::v
 } // namespace
 
 std::optional<std::string> refusal(const quantization &q) {
-    if (q.dir == direction::requantize) return "a reorder has no such results";
+    if (q.dir == direction::requantize || q.computed) return "a reorder has no such results";
     if (auto why = differs_from_strict(q)) return why;
     if (auto why = refuse_types(q)) return why;
     if (volume(q.src.dims) == 0) return std::nullopt;

@@ -2,6 +2,7 @@
 // shares only the statement with the other kernels.
 #include "kernels/kernel.hpp"
 #include "parallel/float_control.hpp"
+#include "quantization/computed.hpp"
 #include "quantization/data_type.hpp"
 #include "quantization/elements.hpp"
 #include "quantization/numerics.hpp"
@@ -70,6 +71,57 @@ float real(data_type type, const void *buffer, std::int64_t i) {
     });
 }
 
+/// Calls f(src offset, dst offset) for each element of the block of parameter number `parameter`.
+template <typename F>
+void for_each_of_block(const quantization &q, std::int64_t parameter, F &&f) {
+    const auto &extents = q.src.dims;
+    const auto src_strides = strides_of(q.src), dst_strides = strides_of(q.dst);
+    const auto counts = parameter_dims(extents, q.scales.block);
+    dims first(extents.size()), box(extents.size());
+    for (std::size_t d = extents.size(); d-- > 0;) {
+        first[d] = parameter % counts[d] * q.scales.block[d];
+        box[d] = std::min(q.scales.block[d], extents[d] - first[d]);
+        parameter /= counts[d];
+    }
+    const auto count = *volume(box);
+    for (std::int64_t linear = 0; linear < count; ++linear) {
+        std::int64_t src = 0, dst = 0, rest = linear;
+        for (std::size_t d = extents.size(); d-- > 0;) {
+            const auto index = first[d] + rest % box[d];
+            rest /= box[d];
+            src += index * src_strides[d];
+            dst += index * dst_strides[d];
+        }
+        f(src, dst);
+    }
+}
+
+[[gnu::noinline]] void quantize_by_computed_scales(const quantization &q, const arguments &a) {
+    const numerics_contract::scale_formula formula(q);
+    const float global = q.second_scales ? real(q.second_scales->type, a.second_scales, 0) : 1;
+    const auto parameters = *volume(parameter_dims(q.src.dims, q.scales.block));
+    for (std::int64_t p = 0; p < parameters; ++p) {
+        numerics_contract::value_range values;
+        for_each_of_block(q, p, [&](auto i, auto) {
+            const float x = real(q.src.type, a.src, i);
+            if (formula.rule.special == nonfinite::propagate || std::isfinite(x)) values.add(x);
+        });
+        const float range = formula.range(values), scale = formula.scale(range, global);
+        const float operand = formula.operand(range, scale, global);
+        const auto zero_point = q.zero_points ? formula.zero_point(values.low, scale) : 0;
+        store(q.scales.type, a.computed_scales, p, scale);
+        if (q.zero_points) store(q.zero_points->type, a.computed_zero_points, p, zero_point);
+        if (formula.rule.scales_only) continue;
+        for_each_of_block(q, p, [&](auto i, auto o) {
+            const float quotient = formula.quotient(real(q.src.type, a.src, i), operand);
+            if (formula.integral)
+                store(q.dst.type, a.dst, o, static_cast<double>(formula.code(quotient, zero_point)));
+            else
+                store(q.dst.type, a.dst, o, quotient, q.saturate);
+        });
+    }
+}
+
 float dequantize_float(const quantization &q, const arguments &a, float x, float s, std::int64_t p) {
     if (!q.zero_points) return numerics_contract::dequantize_float(x, s);
     return numerics_contract::dequantize_float(x, s, real(q.zero_points->type, a.zero_points, p));
@@ -112,6 +164,7 @@ class reference_implementation final : public implementation {
 
     void run(const arguments &args) const override {
         const parallel::float_control control;
+        if (q_.computed) return quantize_by_computed_scales(q_, args);
         if (q_.dir == direction::dequantize) return dequantize(q_, args);
         if (q_.dir == direction::requantize) return requantize(q_, args);
         q_.rule == numerics::onnx ? quantize_onnx(q_, args) : quantize(q_, args);
