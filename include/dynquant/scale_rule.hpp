@@ -21,11 +21,11 @@ enum class scale_range { absmax, minmax };
 ///   k is clamped to [-127, 127]. R = 0 gives 2^-127; NaN and infinity give NaN.
 enum class scale_rounding { nearest, floor, ceil, even, rceil };
 
-/// How x is divided. s is the scale as stored, times the global scale if there is one.
-///   divide:              x / s
-///   multiply_reciprocal: x * (1 / s)
-///   multiply_range:      x * (D / R), D being the divisor of scale_rule; 0 if R = 0. The codes do not see how the
-///                        scale was rounded. Only for absmax and scales of f32, f16 and bf16.
+/// How x is divided. s is the scale as stored, g the global scale, or 1. Blocks whose range is 0 give the code of 0.
+///   divide:              x / (s * g)
+///   multiply_reciprocal: x * (1 / g / s)
+///   multiply_range:      x * (D / R), D being the divisor of scale_rule. The codes do not see how the scale was
+///                        rounded. Only for absmax and scales of f32, f16 and bf16.
 enum class scale_quotient { divide, multiply_reciprocal, multiply_range };
 
 /// NaN and infinities in src.
@@ -34,10 +34,10 @@ enum class scale_quotient { divide, multiply_reciprocal, multiply_range };
 enum class nonfinite { propagate, skip };
 
 /// All arithmetic is f32, each operation rounded to nearest, ties to even. For each block:
-///   v = R == 0 ? of_zero : max(R / D / global scale, least)
+///   v = R == 0 ? of_zero : max(R / D / g, least)
 ///   s = v rounded to the scales' type
 ///   zero point = clamp(lowest - RNE(lo / s)); the lowest code if that is NaN
-///   code = clamp(RNE(x / s) + zero point); the lowest code if that is NaN
+///   code = clamp(RNE(quotient) + zero point); the lowest code if that is NaN
 /// D is (highest - lowest) / 2 for absmax and highest - lowest for minmax, of the codes; the largest number of dst's
 /// type if that is a float. Floats have no zero point; their codes are rounded and saturate as under numerics::onnx.
 /// docs/dynamic.md has the rules of libraries side by side.
@@ -87,16 +87,61 @@ inline scale_rule onednn_dynamic_quantize() {
 }
 
 /// OCP MX v1.0 and torchao's four rules: f8, f6 or f4 by scales f8_e8m0 in blocks of 32, with quantization::saturate.
+/// floor is also dynamic_mx of oneDNN's matmul, which saturates since 1d5bcd9029 (2026-08-03).
 inline scale_rule mx(scale_rounding rounding = scale_rounding::floor) {
     scale_rule rule;
     rule.rounding = rounding;
     return rule;
 }
 
-/// NVFP4: f4_e2m1 by scales f8_e4m3 in blocks of 16, under a global scale (quantization::second_scales).
+/// torchao's nvfp4_quantize: f4_e2m1 by scales f8_e4m3 in blocks of 16, under a global scale
+/// (quantization::second_scales) or none. The least scale is e4m3's least normal number.
 inline scale_rule nvfp4() {
     scale_rule rule;
-    rule.least = rule.of_zero = 0x1p-9; // the least number of e4m3
+    rule.least = rule.of_zero = 0x1p-6;
+    rule.quotient = scale_quotient::multiply_reciprocal;
+    return rule;
+}
+
+/// dynamic_fp of oneDNN's matmul since f27fa87aa4 (2026-08-17): f4_e2m1 by scales f8_e4m3 in blocks of 16. The least
+/// scale is e4m3's epsilon.
+inline scale_rule onednn_dynamic_fp() {
+    scale_rule rule;
+    rule.least = rule.of_zero = 0.125;
+    rule.quotient = scale_quotient::multiply_reciprocal;
+    return rule;
+}
+
+/// torchao's Int8DynamicActivationInt8WeightConfig: s8 by token, scales of src's type.
+inline scale_rule torchao_symmetric() {
+    scale_rule rule;
+    rule.least = rule.of_zero = 0x1p-23;
+    rule.quotient = scale_quotient::multiply_reciprocal;
+    return rule;
+}
+
+/// The same with zero points: f32 to s8 by token, scales f32.
+inline scale_rule torchao_asymmetric() {
+    auto rule = torchao_symmetric();
+    rule.range = scale_range::minmax;
+    return rule;
+}
+
+/// ggml's block_q8_0 on x86: f32 to s8, scales f16 in blocks of 32.
+inline scale_rule ggml_q8_0() {
+    scale_rule rule;
+    rule.narrow = true;
+    rule.of_zero = 0;
+    rule.quotient = scale_quotient::multiply_range;
+    return rule;
+}
+
+/// vLLM's dynamic_scaled_int8_quant on CPUs: s8 by token, scales f32.
+inline scale_rule vllm() {
+    scale_rule rule;
+    rule.narrow = true;
+    rule.of_zero = 0;
+    rule.quotient = scale_quotient::multiply_reciprocal;
     return rule;
 }
 

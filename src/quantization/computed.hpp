@@ -99,12 +99,13 @@ struct scale_formula {
         return steps < static_cast<float>(highest - lowest) ? lowest + static_cast<std::int32_t>(steps) : highest;
     }
 
-    /// What x is divided or multiplied by.
+    /// What x is divided or multiplied by. Where the range is 0, so is x.
     float operand(float range, float scale, float global) const {
+        if (range == 0) return 1;
         switch (rule.quotient) {
             case scale_quotient::divide: break;
-            case scale_quotient::multiply_reciprocal: return 1 / (scale * global);
-            case scale_quotient::multiply_range: return range == 0 ? 0 : divisor / range;
+            case scale_quotient::multiply_reciprocal: return 1 / global / scale;
+            case scale_quotient::multiply_range: return divisor / range;
         }
         return scale * global;
     }

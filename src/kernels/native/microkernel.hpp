@@ -140,6 +140,9 @@ enum class kind {
     quotient_f32,
     quotient_f16,
     quotient_bf16, // to floats, divided in that type; the codec of dst narrows
+    product_u8,
+    product_s8,
+    product_f32, // by a multiplier that is not the scale: computed scales
     difference_u8,
     difference_s8,
     difference_u16,
@@ -178,6 +181,11 @@ struct codecs {
     float8_format (*format_of)(data_type type, bool saturates); // of floats of 8 bits
 };
 
+/// Extends the ranges of parameters by the elements of a block of src, see ranges.hpp. `low` and `high` are bits of
+/// src's type, of the block's first parameter on. Row i belongs to parameter i * parameter_step, or each column to its
+/// own.
+using range_function = void (*)(const block &, std::int64_t parameter_step, void *low, void *high);
+
 /// All code of an instruction set.
 struct instruction_set {
     int lanes;
@@ -197,6 +205,8 @@ struct instruction_set {
     void (*gather_bytes)(const unsigned char *from, std::int64_t stride, std::int64_t count, unsigned char *to);
     /// Gives each of `count` columns its own copy of its parameter, in place.
     void (*expand)(std::int64_t count, const pattern &runs, float *column);
+    /// Ranges of f32, and of f16 or bf16: [bits == 16].
+    range_function add_rows[2], add_columns[2];
     void (*fence)();
     void (*zero_upper)();
 };

@@ -1,4 +1,5 @@
 // The native kernel's entry: refusal and preparation.
+#include "kernels/native/computed.hpp"
 #include "kernels/native/fold.hpp"
 #include "kernels/native/implementation.hpp"
 #include "kernels/native/support.hpp"
@@ -13,10 +14,11 @@ class native_kernel_type final : public kernel {
     kernel_kind kind() const override { return kernel_kind::native; }
 
     std::optional<std::string> refusal(const quantization &q, const settings &) const override {
-        return unsupported(q);
+        return q.computed ? cannot_compute_scales(q) : unsupported(q);
     }
 
     std::unique_ptr<implementation> prepare(quantization &q, const settings &s) const override {
+        if (q.computed) return implement_computed(q, s, instruction_set_of(s.max_isa));
         if (auto once = folded(q)) q = std::move(*once);
         return implement(q, s, instruction_set_of(s.max_isa));
     }

@@ -66,6 +66,8 @@ kind kind_of(const quantization &q) {
         case direction::requantize: return requantize_kind(q);
         case direction::quantize: break;
     }
+    if (q.computed && q.computed->quotient != scale_quotient::divide)
+        return !traits(q.dst.type).integral ? kind::product_f32 : to_8_bits(q, kind::product_u8, kind::product_s8);
     if (!traits(q.dst.type).integral) return quotient_kind(q);
     if (rounds_before_zero_points(q)) return onnx_kind(q);
     if (q.rule == numerics::any) return to_8_bits(q, kind::any_u8, kind::any_s8);

@@ -99,6 +99,22 @@ preparation prepare_narrow(std::int64_t count, const float *scale, float *recipr
     return fast ? preparation::fast : preparation::general;
 }
 
+/// reciprocal holds multipliers: 1 / scale, but rounded otherwise. Scales only limit x.
+template <typename V>
+preparation prepare_product(std::int64_t count, const float *scale, float *reciprocal, float *zero, float *bound) {
+    *bound = two_to_22;
+    bounds factors, zero_points;
+    for (std::int64_t i = 0; i < count; ++i) {
+        factors.include(bits_of(scale[i]));
+        factors.include(bits_of(reciprocal[i]));
+        zero_points.include(bits_of(zero[i]));
+    }
+    // The residuals of two_part_product are 0, as the zero points are.
+    if (V::has_fma && are_inside_guard(factors) && zero_points.within(0, 0)) return preparation::symmetric;
+    if (!V::adds_words) to_reals(count, zero, rounder);
+    return preparation::general;
+}
+
 /// For formulas that need no derived parameters.
 inline preparation prepare_nothing(std::int64_t, const float *, float *, float *, float *) {
     return preparation::general;

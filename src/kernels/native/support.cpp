@@ -96,7 +96,6 @@ bool rounds_before_zero_points(const quantization &q) {
 }
 
 std::optional<std::string> unsupported(const quantization &q) {
-    if (q.computed) return "its scales are computed";
     if (auto why = cannot_convert(q)) return why;
     switch (q.dir) {
         case direction::dequantize: return cannot_dequantize(q);

@@ -5,6 +5,7 @@
 #include "kernels/native/codecs.hpp"
 #include "kernels/native/loops.hpp"
 #include "kernels/native/preparation.hpp"
+#include "kernels/native/ranges.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
@@ -147,6 +148,15 @@ constexpr family quotient() {
     return f;
 }
 
+/// RNE(x * m) + zp, for computed scales. two_part_product with a residual of 0 is that product.
+template <typename V, typename Dst>
+constexpr family product() {
+    using general = limited_product<V, float, typename zero_of_bytes<V>::type>;
+    family f = {prepare_product<V>, in_two_forms<V, general, general, float, Dst, 4>(), {}, {}, {}, nullptr, 0};
+    if constexpr (V::has_fma) f.symmetric = onnx<V, Dst>().symmetric;
+    return f;
+}
+
 /// Dequantize from bytes.
 template <typename V, typename Src>
 constexpr family difference_of_bytes() {
@@ -249,6 +259,9 @@ constexpr instruction_set table_of() {
     add(kind::quotient_f32, quotient<V, float>());
     add(kind::quotient_f16, quotient<V, float16_bits>());
     add(kind::quotient_bf16, quotient<V, bfloat16_bits>());
+    add(kind::product_u8, product<V, u8>());
+    add(kind::product_s8, product<V, s8>());
+    add(kind::product_f32, difference_of_floats<V, float>());
     add(kind::difference_u8, difference_of_bytes<V, u8>());
     add(kind::difference_s8, difference_of_bytes<V, s8>());
     add(kind::difference_u16, difference<V, std::uint16_t, 65536>());
@@ -281,6 +294,11 @@ constexpr instruction_set table_of() {
     set.interleave = interleave<V>;
     set.gather_bytes = gather_bytes<V>;
     set.expand = expand<V>;
+    constexpr auto bytes = V::lanes == 1 ? 16 : 4 * V::lanes; // GNU vectors need no more than SSE2
+    set.add_rows[0] = add_rows<bytes, std::uint32_t>;
+    set.add_rows[1] = add_rows<bytes, std::uint16_t>;
+    set.add_columns[0] = add_columns<bytes, std::uint32_t>;
+    set.add_columns[1] = add_columns<bytes, std::uint16_t>;
     set.fence = [] { V::fence(); };
     set.zero_upper = [] { V::zero_upper(); };
     return set;

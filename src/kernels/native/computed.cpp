@@ -1,0 +1,527 @@
+#include "kernels/native/computed.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstring>
+#include <unistd.h>
+
+#include "kernels/native/plan.hpp"
+#include "kernels/native/support.hpp"
+#include "kernels/native/walker.hpp"
+#include "parallel/parallel.hpp"
+#include "quantization/canonical.hpp"
+#include "quantization/computed.hpp"
+#include "quantization/elements.hpp"
+#include "quantization/shape.hpp"
+#include "quantization/text.hpp"
+
+namespace dynquant::kernels::native {
+namespace {
+
+using numerics_contract::scale_formula;
+using numerics_contract::value_range;
+
+/// Parameters of a box: their ranges fit on the stack.
+constexpr std::int64_t box_capacity = 1024;
+/// A box grows to this size: its elements are read again from the second-level cache.
+constexpr std::int64_t box_bytes = 128 << 10;
+/// Rows of a box are at least this long, if the tensor's are: shorter ones waste cache lines and prefetches.
+constexpr std::int64_t min_row_bytes = 1024;
+/// Elements that one task reads at a time where all threads share a box.
+constexpr std::int64_t elements_per_unit = 16 << 10;
+
+std::int64_t ceil_div(std::int64_t count, std::int64_t size) {
+    return (count + size - 1) / size;
+}
+
+/// The largest block that one thread computes alone, so that it reads memory once: most of the second-level cache.
+std::int64_t largest_box_bytes() {
+    static const std::int64_t bytes = [] {
+        constexpr long usual = 1L << 20;
+        const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
+        return (cache > 0 ? cache : usual) / 4 * 3;
+    }();
+    return bytes;
+}
+
+/// No extent of a block beyond the tensor's.
+quantization with_clipped_blocks(quantization q) {
+    for (std::size_t d = 0; d < q.src.dims.size(); ++d)
+        q.scales.block[d] = std::min(q.scales.block[d], q.src.dims[d]);
+    if (q.zero_points) q.zero_points->block = q.scales.block;
+    return q;
+}
+
+/// The statement that quantizes by the parameters found, with its multipliers as scales, or as second scales beside
+/// scales that limit src.
+quantization quantization_of_box(quantization q) {
+    const bool divides = q.computed->quotient == scale_quotient::divide;
+    q.scales.type = data_type::f32;
+    q.second_scales.reset();
+    if (divides)
+        q.computed.reset();
+    else if (traits(q.dst.type).integral)
+        q.second_scales = q.scales;
+    return q;
+}
+
+/// How a tensor is cut into boxes of whole blocks. Parameters of a box are consecutive: in front of the dim that is
+/// cut, a box has one block; behind it, the whole tensor.
+struct boxes {
+    dims extents;        // of a box; the last one along a dim may be shorter
+    bool shared = false; // all threads compute one box after the other, not a box each
+};
+
+class partition {
+  public:
+    /// No extent of a block is beyond the tensor's.
+    explicit partition(const quantization &q)
+        : q_(q)
+        , counts_(parameter_dims(q.src.dims, q.scales.block))
+        , src_bytes_(traits(q.src.type).bits / 8) {}
+
+    boxes cut() const {
+        const auto most = largest_box_bytes();
+        auto alone = grown(most);
+        if (bytes_of(alone) <= most && row_bytes(alone) >= std::min(min_row_bytes, row_bytes(q_.src.dims)))
+            return {alone, false};
+        return {grown(INT64_MAX), true};
+    }
+
+    /// Whether each box begins with a byte of dst and of the zero points.
+    bool begins_bytes(const dims &box) const {
+        const auto dst = strides_of(q_.dst), parameter = row_major(counts_);
+        for (std::size_t d = 0; d < box.size(); ++d) {
+            if (box[d] == q_.src.dims[d]) continue;
+            if (box[d] * dst[d] * traits(q_.dst.type).bits % 8 != 0) return false;
+            if (q_.zero_points && box[d] / q_.scales.block[d] * parameter[d] * traits(q_.dst.type).bits % 8 != 0)
+                return false;
+        }
+        return true;
+    }
+
+  private:
+    std::int64_t bytes_of(const dims &box) const { return *volume(box) * src_bytes_; }
+
+    /// Bytes of the consecutive elements of src in a box.
+    std::int64_t row_bytes(const dims &box) const {
+        const auto strides = strides_of(q_.src);
+        std::int64_t length = 1;
+        for (std::size_t i = 0; i < box.size(); ++i)
+            for (std::size_t d = 0; d < box.size(); ++d)
+                if (strides[d] == length && box[d] > 1) {
+                    length *= box[d];
+                    break;
+                }
+        return length * src_bytes_;
+    }
+
+    /// Grows a block from the innermost dim on to box_bytes, and to at most `most` bytes where rows are short.
+    dims grown(std::int64_t most) const {
+        const auto &extents = q_.src.dims, &block = q_.scales.block;
+        auto box = block;
+        std::int64_t parameters = 1;
+        for (std::size_t d = extents.size(); d-- > 0;) {
+            auto times = counts_[d];
+            times = std::min(times, box_capacity / parameters);
+            const auto size = bytes_of(box);
+            const auto wanted = most == INT64_MAX ? most : std::max(box_bytes, most / 2);
+            const auto limit = most == INT64_MAX || row_bytes(box) < min_row_bytes ? wanted : box_bytes;
+            times = std::max<std::int64_t>(std::min(times, limit / size), 1);
+            const auto whole = times == counts_[d];
+            // An even number of blocks, so that boxes of 4-bit and 6-bit elements begin with a byte.
+            if (!whole)
+                for (const auto step : {std::int64_t {4}, std::int64_t {2}})
+                    if (times >= step) {
+                        times = times / step * step;
+                        break;
+                    }
+            box[d] = std::min(box[d] * times, extents[d]);
+            parameters *= times;
+            if (!whole) break;
+        }
+        return box;
+    }
+
+    const quantization &q_;
+    dims counts_;
+    std::int64_t src_bytes_;
+};
+
+/// Parameters of a box. While ranges are found, `first` and `second` are low and high bounds, as bits of src's type.
+/// Afterwards `first` is what the box's statement takes as scales, `second` as second scales.
+struct alignas(64) box_parameters {
+    std::uint32_t first[box_capacity], second[box_capacity];
+    std::byte zero_points[box_capacity];
+};
+
+/// Boxes of one shape: those at the end of a dim may be shorter.
+struct box_shape {
+    std::int64_t parameters = 0;
+    std::vector<canonical_form> ranges;   // ordered by the strides of src; dst is src
+    std::vector<canonical_form> elements; // ordered by the strides of dst
+    std::unique_ptr<implementation> quantize;
+};
+
+/// A box of one run: its first elements, and the number of its first parameter.
+struct placed_box {
+    const box_shape &shape;
+    const std::byte *src;
+    std::byte *dst;
+    std::int64_t parameter;
+};
+
+/// Rows [row_begin, row_end) by columns [column_begin, column_end) of a form.
+struct unit {
+    const canonical_form &form;
+    rectangle r;
+};
+
+/// Cuts forms into units of about elements_per_unit, and calls body(unit) on up to `parts` threads.
+template <typename Body>
+void for_each_unit(const std::vector<canonical_form> &forms, int parts, const Body &body) {
+    const auto units_of = [](const canonical_form &form) {
+        const auto columns = std::min(form.row.extent, elements_per_unit), rows = elements_per_unit / columns;
+        return std::array {ceil_div(form.row.extent, columns), ceil_div(form.rows(), rows), columns, rows};
+    };
+    std::int64_t count = 0;
+    for (const auto &form : forms) {
+        const auto [across, down, columns, rows] = units_of(form);
+        count += across * down;
+    }
+    parallel::for_each_part(count, static_cast<int>(std::min<std::int64_t>(parts, count)), [&](parallel::range part) {
+        std::int64_t first = 0;
+        for (const auto &form : forms) {
+            const auto [across, down, columns, rows] = units_of(form);
+            const auto end = std::min(part.end - first, across * down);
+            for (auto i = std::max(part.begin - first, std::int64_t {0}); i < end; ++i) {
+                const auto row = i / across * rows, column = i % across * columns;
+                body(part,
+                        unit {form,
+                                {row, std::min(row + rows, form.rows()), column,
+                                        std::min(column + columns, form.row.extent)}});
+            }
+            first += across * down;
+        }
+    });
+}
+
+/// Calls f(src offset, dst offset, parameter) for each element of a unit.
+template <typename F>
+void for_each_element(const unit &u, const F &f) {
+    const auto &row = u.form.row;
+    row_walker walker(u.form, u.r.row_begin);
+    for (auto i = u.r.row_begin; i < u.r.row_end; ++i, walker.advance(1))
+        for (auto j = u.r.column_begin; j < u.r.column_end; ++j)
+            f(walker.src + j * row.src_stride, walker.dst + j * row.dst_stride,
+                    walker.parameter + j * row.parameter_stride);
+}
+
+unit whole(const canonical_form &form) {
+    return {form, {0, form.rows(), 0, form.row.extent}};
+}
+
+class computed_scales final : public implementation {
+  public:
+    computed_scales(quantization q, const settings &s, const instruction_set &set)
+        : q_(std::move(q))
+        , formula_(q_)
+        , set_(set)
+        , isa_(s.max_isa)
+        , threads_(s.threads)
+        , src_bytes_(traits(q_.src.type).bits / 8)
+        , dst_bits_(traits(q_.dst.type).bits)
+        , elements_(*volume(q_.src.dims))
+        , box_(partition(q_).cut())
+        , src_strides_(strides_of(q_.src))
+        , dst_strides_(strides_of(q_.dst))
+        , parameter_strides_(row_major(parameter_dims(q_.src.dims, q_.scales.block)))
+        , boxes_(*volume(parameter_dims(q_.src.dims, box_.extents)))
+        // Else elements of two boxes may share a byte.
+        , may_split_(dst_bits_ >= 8 || dst_strides_ == row_major(q_.src.dims))
+        , streams_(size_in_bytes(q_.dst.type, elements_) >= streaming_bytes()) {
+        make_shapes(s);
+    }
+
+    operation_info info() const override { return {kernel_kind::native, to_string(isa_)}; }
+
+    void run(const arguments &args) const override {
+        if (box_.shared) {
+            for (std::int64_t i = 0; i < boxes_; ++i)
+                run_shared(args, i);
+            return;
+        }
+        const auto parts = may_split_ ? std::min<std::int64_t>(parts_for(elements_), boxes_) : 1;
+        parallel::for_each_part(boxes_, static_cast<int>(parts), [&](parallel::range part) {
+            for (auto i = part.begin; i < part.end; ++i)
+                run_alone(args, i);
+        });
+    }
+
+  private:
+    int parts_for(std::int64_t elements) const { return parallel::parts_for(elements, threads_); }
+
+    /// The shape without remainders is the first. `short_at_` says how many shapes further the one is that is shorter
+    /// along a dim.
+    void make_shapes(const settings &s) {
+        std::vector<dims> all = {box_.extents};
+        for (std::size_t d = 0; d < box_.extents.size(); ++d) {
+            const auto rest = q_.src.dims[d] % box_.extents[d];
+            short_at_.push_back(rest == 0 ? 0 : all.size());
+            for (std::size_t i = 0; i < short_at_[d]; ++i) {
+                auto shorter = all[i];
+                shorter[d] = rest;
+                all.push_back(std::move(shorter));
+            }
+        }
+        auto of_box = s;
+        if (!box_.shared) of_box.threads = 1;
+        for (const auto &extents : all)
+            shapes_.push_back(make_shape(extents, of_box));
+    }
+
+    box_shape make_shape(const dims &extents, const settings &s) const {
+        box_shape result;
+        auto q = q_;
+        q.src = q.dst = {q_.src.type, extents, src_strides_};
+        result.ranges = canonicalize(q);
+        q.dst = {q_.dst.type, extents, dst_strides_};
+        result.elements = canonicalize(q);
+        result.parameters = *volume(parameter_dims(extents, q.scales.block));
+        if (!formula_.rule.scales_only)
+            result.quantize = implement(
+                    quantization_of_box(std::move(q)), s, set_, streams_ ? streaming::always : streaming::large);
+        return result;
+    }
+
+    placed_box place(const arguments &args, std::int64_t number) const {
+        std::size_t shape = 0;
+        std::int64_t src = 0, dst = 0, parameter = 0;
+        for (std::size_t d = box_.extents.size(); d-- > 0;) {
+            const auto extent = box_.extents[d], along = ceil_div(q_.src.dims[d], extent), index = number % along;
+            number /= along;
+            if (index == along - 1) shape += short_at_[d];
+            src += index * extent * src_strides_[d];
+            dst += index * extent * dst_strides_[d];
+            parameter += index * ceil_div(extent, q_.scales.block[d]) * parameter_strides_[d];
+        }
+        return {shapes_[shape], static_cast<const std::byte *>(args.src) + src * src_bytes_,
+                static_cast<std::byte *>(args.dst) + dst * dst_bits_ / 8, parameter};
+    }
+
+    void run_alone(const arguments &args, std::int64_t number) const {
+        const auto box = place(args, number);
+        box_parameters p;
+        clear(p, box.shape.parameters);
+        for (const auto &form : box.shape.ranges)
+            add_range(whole(form), box.src, p);
+        widen(p, box.shape.parameters);
+        finish(args, box, p, 1);
+    }
+
+    void run_shared(const arguments &args, std::int64_t number) const {
+        const auto box = place(args, number);
+        const auto count = box.shape.parameters;
+        box_parameters p;
+        std::fill_n(p.first, count, lowest_bits);
+        std::fill_n(p.second, count, 0U);
+        const auto parts = parts_for(elements_ / boxes_);
+        for_each_unit(box.shape.ranges, parts, [&](parallel::range, const unit &u) {
+            box_parameters own;
+            clear(own, count);
+            add_range(u, box.src, own);
+            widen(own, count);
+            merge(own, count, p);
+        });
+        finish(args, box, p, parts);
+    }
+
+    // ---- Ranges ----
+
+    static constexpr std::uint32_t lowest_bits = 0x80000000; // -0
+
+    void clear(box_parameters &p, std::int64_t count) const {
+        const auto fill = [&](auto bits, auto lowest) {
+            for (std::int64_t i = 0; i < count; ++i)
+                std::memcpy(reinterpret_cast<std::byte *>(p.first) + i * src_bytes_, &lowest, sizeof bits);
+        };
+        src_bytes_ == 4 ? fill(std::uint32_t {}, lowest_bits) : fill(std::uint16_t {}, std::uint16_t {0x8000});
+        std::memset(p.second, 0, static_cast<std::size_t>(count * src_bytes_));
+    }
+
+    /// From bits of 16-bit floats to those of f32.
+    void widen(box_parameters &p, std::int64_t count) const {
+        if (src_bytes_ == 4) return;
+        for (auto *const bounds : {p.first, p.second})
+            for (auto i = count; i-- > 0;) {
+                std::uint16_t bits = 0;
+                std::memcpy(&bits, reinterpret_cast<const std::byte *>(bounds) + 2 * i, sizeof bits);
+                bounds[i] = q_.src.type == data_type::bf16 ? std::uint32_t {bits} << 16
+                                                           : std::bit_cast<std::uint32_t>(float16 {bits}.value());
+            }
+    }
+
+    /// Maxima do not depend on the order.
+    static void merge(const box_parameters &own, std::int64_t count, box_parameters &to) {
+        const auto extend = [](std::uint32_t &bound, std::uint32_t bits) {
+            std::atomic_ref shared(bound);
+            auto before = shared.load(std::memory_order_relaxed);
+            while (bits > before && !shared.compare_exchange_weak(before, bits, std::memory_order_relaxed)) {
+            }
+        };
+        for (std::int64_t i = 0; i < count; ++i) {
+            extend(to.first[i], own.first[i]);
+            extend(to.second[i], own.second[i]);
+        }
+    }
+
+    void add_range(const unit &u, const std::byte *src, box_parameters &p) const {
+        const auto &row = u.form.row;
+        const auto loop = innermost_loop(u.form);
+        const bool by_rows = row.src_stride == 1 && row.parameter_stride == 0;
+        const bool by_columns = row.src_stride == 1 && row.parameter_stride == 1;
+        if (!by_rows && !by_columns) return add_elements(u, src, p);
+        const auto add = (by_rows ? set_.add_rows : set_.add_columns)[src_bytes_ == 2];
+        const auto columns = u.r.column_end - u.r.column_begin;
+        row_walker walker(u.form, u.r.row_begin);
+        std::int64_t rows = 0;
+        for (auto i = u.r.row_begin; i < u.r.row_end; i += rows, walker.advance(rows)) {
+            rows = walker.rows_left(by_columns && loop.parameter_stride != 0 ? 1 : u.r.row_end - i);
+            const auto *const x = src + (walker.src + u.r.column_begin) * src_bytes_;
+            const auto offset = (walker.parameter + u.r.column_begin * row.parameter_stride) * src_bytes_;
+            add({rows, columns, x, loop.src_stride, nullptr, 0, false}, loop.parameter_stride,
+                    reinterpret_cast<std::byte *>(p.first) + offset, reinterpret_cast<std::byte *>(p.second) + offset);
+        }
+        set_.zero_upper();
+    }
+
+    /// For rows of src that are not dense.
+    void add_elements(const unit &u, const std::byte *src, box_parameters &p) const {
+        for_each_element(u, [&](auto i, auto, auto parameter) {
+            const auto at = parameter * src_bytes_;
+            set_.add_rows[src_bytes_ == 2]({1, 1, src + i * src_bytes_, 0, nullptr, 0, false}, 0,
+                    reinterpret_cast<std::byte *>(p.first) + at, reinterpret_cast<std::byte *>(p.second) + at);
+        });
+    }
+
+    // ---- Parameters ----
+
+    static value_range range_at(const box_parameters &p, std::int64_t i) {
+        const value_range r = {std::bit_cast<float>(p.first[i]), std::bit_cast<float>(p.second[i])};
+        return std::isnan(r.low) ? value_range {r.low, r.low} : std::isnan(r.high) ? value_range {r.high, r.high} : r;
+    }
+
+    /// Whether the box's statement gives the codes of the rule. It knows neither narrow codes nor nonfinite::skip.
+    bool is_regular(const value_range &r, float range, float scale, float operand) const {
+        if (!formula_.rule.narrow || !formula_.integral) return true;
+        if (!std::isfinite(scale) || !std::isfinite(operand)) return false;
+        const auto codes = static_cast<float>(formula_.highest - formula_.lowest);
+        return formula_.rule.range == scale_range::minmax ? -(r.low / scale) < codes + 0.5F
+                                                          : formula_.quotient(range, operand) < codes / 2 + 0.5F;
+    }
+
+    /// Computes and writes the parameters of a box. Returns whether all are regular.
+    bool compute_parameters(const arguments &args, const placed_box &box, box_parameters &p, float global) const {
+        const bool divides = formula_.rule.quotient == scale_quotient::divide;
+        bool regular = true;
+        for (std::int64_t i = 0; i < box.shape.parameters; ++i) {
+            const auto r = range_at(p, i);
+            const float range = formula_.range(r), scale = formula_.scale(range, global);
+            const float operand = formula_.operand(range, scale, global);
+            store(q_.scales.type, args.computed_scales, box.parameter + i, scale);
+            if (q_.zero_points) {
+                const auto zero_point = formula_.zero_point(r.low, scale);
+                store(q_.dst.type, args.computed_zero_points, box.parameter + i, zero_point);
+                store(q_.dst.type, p.zero_points, i, zero_point);
+            }
+            regular = is_regular(r, range, scale, operand) && regular;
+            p.first[i] = std::bit_cast<std::uint32_t>(divides || !formula_.integral ? operand : scale);
+            p.second[i] = std::bit_cast<std::uint32_t>(operand);
+        }
+        return regular;
+    }
+
+    bool has_nonfinite(const box_parameters &p, std::int64_t count) const {
+        constexpr std::uint32_t infinity = 0x7f800000;
+        return std::any_of(p.first, p.first + count, [](auto bits) { return bits >= (infinity | lowest_bits); })
+                || std::any_of(p.second, p.second + count, [](auto bits) { return bits >= infinity; });
+    }
+
+    /// Ranges without what is not finite.
+    void find_finite_ranges(const placed_box &box, box_parameters &p, int parts) const {
+        std::fill_n(p.first, box.shape.parameters, lowest_bits);
+        std::fill_n(p.second, box.shape.parameters, 0U);
+        for_each_unit(box.shape.ranges, parts, [&](parallel::range, const unit &u) {
+            for_each_element(u, [&](auto i, auto, auto parameter) {
+                const auto x = static_cast<float>(load(q_.src.type, box.src, i));
+                if (!std::isfinite(x)) return;
+                auto &bound = std::signbit(x) ? p.first[parameter] : p.second[parameter];
+                std::atomic_ref shared(bound);
+                const auto bits = std::bit_cast<std::uint32_t>(x);
+                auto before = shared.load(std::memory_order_relaxed);
+                while (bits > before && !shared.compare_exchange_weak(before, bits, std::memory_order_relaxed)) {
+                }
+            });
+        });
+    }
+
+    void finish(const arguments &args, const placed_box &box, box_parameters &p, int parts) const {
+        const bool skips = formula_.rule.special == nonfinite::skip && has_nonfinite(p, box.shape.parameters);
+        if (skips) find_finite_ranges(box, p, parts);
+        float global = 1;
+        if (q_.second_scales) std::memcpy(&global, args.second_scales, sizeof global);
+        const bool regular = compute_parameters(args, box, p, global);
+        if (formula_.rule.scales_only) return;
+        if (!regular || skips) return quantize_elements(box, p, parts);
+        box.shape.quantize->run({box.src, p.first, p.zero_points, box.dst, p.second});
+    }
+
+    /// By the formula, for the rare boxes that need it.
+    void quantize_elements(const placed_box &box, const box_parameters &p, int parts) const {
+        for_each_unit(box.shape.elements, dst_bits_ >= 8 ? parts : 1, [&](parallel::range, const unit &u) {
+            for_each_element(u, [&](auto i, auto o, auto parameter) {
+                const auto x = static_cast<float>(load(q_.src.type, box.src, i));
+                const float quotient = formula_.quotient(x, std::bit_cast<float>(p.second[parameter]));
+                if (!formula_.integral) return store(q_.dst.type, box.dst, o, quotient, q_.saturate);
+                const auto zero_point =
+                        q_.zero_points ? static_cast<std::int32_t>(load(q_.dst.type, p.zero_points, parameter)) : 0;
+                store(q_.dst.type, box.dst, o, static_cast<double>(formula_.code(quotient, zero_point)));
+            });
+        });
+    }
+
+    quantization q_;
+    scale_formula formula_;
+    const instruction_set &set_;
+    isa isa_;
+    int threads_, src_bytes_, dst_bits_;
+    std::int64_t elements_;
+    boxes box_;
+    dims src_strides_, dst_strides_, parameter_strides_;
+    std::int64_t boxes_;
+    bool may_split_, streams_;
+    std::vector<std::size_t> short_at_;
+    std::vector<box_shape> shapes_;
+};
+
+} // namespace
+
+std::optional<std::string> cannot_compute_scales(const quantization &q) {
+    if (volume(q.src.dims) == 0 || q.computed->scales_only) return std::nullopt;
+    if (auto why = unsupported(quantization_of_box(q))) return why;
+    const auto inside = with_clipped_blocks(q);
+    const partition cut(inside);
+    if (cut.begins_bytes(cut.cut().extents)) return std::nullopt;
+    return concat("dst: boxes of ", to_string(cut.cut().extents), " elements of ", to_string(q.dst.type),
+            " begin within a byte");
+}
+
+std::unique_ptr<implementation> implement_computed(
+        const quantization &q, const settings &s, const instruction_set &set) {
+    if (volume(q.src.dims) == 0) return implement(quantization_of_box(q), s, set);
+    return std::make_unique<computed_scales>(with_clipped_blocks(q), s, set);
+}
+
+} // namespace dynquant::kernels::native

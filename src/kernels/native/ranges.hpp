@@ -1,0 +1,188 @@
+// The range of each block of src: the first step of computed scales. Written once over vectors of `bytes` bytes; each
+// operation compiles to one instruction where the instruction set has it.
+//
+// The sign is the highest bit of a float, so one signed and one unsigned integer maximum find both bounds:
+//   high: the signed maximum, from 0 on. Non-negative floats sort by their bits; negative ones are less than 0.
+//   low:  the unsigned maximum, from -0 on. Negative floats sort by their magnitude; others are less than -0.
+// NaN is beyond infinity in either order, so it stays. A maximum may read an element twice: remainders overlap.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "kernels/native/microkernel.hpp"
+
+namespace dynquant::kernels::native {
+namespace {
+
+/// Bits of f32 (Bits = std::uint32_t), f16 or bf16 (std::uint16_t).
+template <int bytes, typename Bits>
+struct range_of {
+    static constexpr std::int64_t lanes = bytes / static_cast<int>(sizeof(Bits));
+    using integer = std::conditional_t<sizeof(Bits) == 4, std::int32_t, std::int16_t>;
+    using signed_vector [[gnu::vector_size(bytes)]] = integer;
+    using unsigned_vector [[gnu::vector_size(bytes)]] = Bits;
+
+    unsigned_vector low, high;
+
+    [[gnu::always_inline]] static unsigned_vector load(const Bits *p) {
+        unsigned_vector v;
+        std::memcpy(&v, p, sizeof v);
+        return v;
+    }
+    [[gnu::always_inline]] static unsigned_vector greater(unsigned_vector a, unsigned_vector b) {
+        return a > b ? a : b;
+    }
+    [[gnu::always_inline]] static unsigned_vector greater_signed(unsigned_vector a, unsigned_vector b) {
+        const auto first = reinterpret_cast<signed_vector>(a), second = reinterpret_cast<signed_vector>(b);
+        return reinterpret_cast<unsigned_vector>(first > second ? first : second);
+    }
+    [[gnu::always_inline]] static range_of none() {
+        return {unsigned_vector {} + (Bits {1} << (8 * sizeof(Bits) - 1)), unsigned_vector {}};
+    }
+    [[gnu::always_inline]] void add(unsigned_vector x) {
+        low = greater(low, x);
+        high = greater_signed(high, x);
+    }
+    [[gnu::always_inline]] void add(const range_of &other) {
+        low = greater(low, other.low);
+        high = greater_signed(high, other.high);
+    }
+};
+
+template <int step, typename Vector, std::size_t... lane>
+[[gnu::always_inline]] inline Vector rotated(Vector v, std::index_sequence<lane...>) {
+    return __builtin_shufflevector(v, v, static_cast<int>((lane + step) % sizeof...(lane))...);
+}
+
+/// The range of all lanes, in lane 0.
+template <int bytes, typename Bits>
+[[gnu::always_inline]] inline range_of<16, Bits> across_lanes(range_of<bytes, Bits> r) {
+    if constexpr (bytes > 16) {
+        using half = range_of<bytes / 2, Bits>;
+        half halves[2][2];
+        std::memcpy(&halves[0][0].low, &r.low, sizeof r.low / 2);
+        std::memcpy(&halves[0][1].low, reinterpret_cast<const char *>(&r.low) + bytes / 2, bytes / 2);
+        std::memcpy(&halves[0][0].high, &r.high, sizeof r.high / 2);
+        std::memcpy(&halves[0][1].high, reinterpret_cast<const char *>(&r.high) + bytes / 2, bytes / 2);
+        halves[0][0].add(halves[0][1]);
+        return across_lanes<bytes / 2, Bits>(halves[0][0]);
+    } else {
+        constexpr auto all = std::make_index_sequence<16 / sizeof(Bits)>();
+        const auto fold = [&]<int step>(std::integral_constant<int, step>) {
+            r.add({rotated<step>(r.low, all), rotated<step>(r.high, all)});
+        };
+        if constexpr (sizeof(Bits) == 2) fold(std::integral_constant<int, 4>());
+        fold(std::integral_constant<int, 2>());
+        fold(std::integral_constant<int, 1>());
+        return r;
+    }
+}
+
+template <typename Bits>
+struct scalar_range {
+    Bits low, high;
+
+    void add(Bits x) {
+        using integer = typename range_of<16, Bits>::integer;
+        low = x > low ? x : low;
+        high = static_cast<integer>(x) > static_cast<integer>(high) ? x : high;
+    }
+};
+
+/// Adds a dense row.
+template <int bytes, typename Bits>
+[[gnu::always_inline]] inline void add_row(const Bits *x, std::int64_t count, scalar_range<Bits> &to) {
+    using range = range_of<bytes, Bits>;
+    constexpr auto lanes = range::lanes;
+    if (count >= lanes) {
+        auto a = range::none(), b = a, c = a, d = a;
+        std::int64_t i = 0;
+        for (; i + 4 * lanes <= count; i += 4 * lanes) {
+            a.add(range::load(x + i));
+            b.add(range::load(x + i + lanes));
+            c.add(range::load(x + i + 2 * lanes));
+            d.add(range::load(x + i + 3 * lanes));
+        }
+        for (; i + lanes <= count; i += lanes)
+            a.add(range::load(x + i));
+        if (i < count) b.add(range::load(x + count - lanes));
+        a.add(b), c.add(d), a.add(c);
+        const auto all = across_lanes(a);
+        to.add(all.low[0]), to.add(all.high[0]);
+    } else if constexpr (bytes > 16) {
+        add_row<bytes / 2>(x, count, to);
+    } else {
+        for (std::int64_t i = 0; i < count; ++i)
+            to.add(x[i]);
+    }
+}
+
+/// b.src has `b.rows` rows. Row i belongs to parameter i * parameter_step.
+template <int bytes, typename Bits>
+void add_rows(const block &b, std::int64_t parameter_step, void *low, void *high) {
+    auto *const lows = static_cast<Bits *>(low), *const highs = static_cast<Bits *>(high);
+    for (std::int64_t i = 0; i < b.rows; ++i) {
+        scalar_range<Bits> range = {lows[i * parameter_step], highs[i * parameter_step]};
+        add_row<bytes>(static_cast<const Bits *>(b.src) + i * b.src_step, b.columns, range);
+        lows[i * parameter_step] = range.low;
+        highs[i * parameter_step] = range.high;
+    }
+}
+
+/// Adds `rows` rows of `count` vectors' columns.
+template <int bytes, int count, typename Bits>
+[[gnu::always_inline]] inline void add_strip(
+        const Bits *x, std::int64_t rows, std::int64_t step, Bits *low, Bits *high) {
+    using range = range_of<bytes, Bits>;
+    range strip[count];
+    for (int k = 0; k < count; ++k)
+        strip[k] = {range::load(low + k * range::lanes), range::load(high + k * range::lanes)};
+    for (std::int64_t i = 0; i < rows; ++i)
+        for (int k = 0; k < count; ++k)
+            strip[k].add(range::load(x + i * step + k * range::lanes));
+    for (int k = 0; k < count; ++k) {
+        std::memcpy(low + k * range::lanes, &strip[k].low, bytes);
+        std::memcpy(high + k * range::lanes, &strip[k].high, bytes);
+    }
+}
+
+template <int bytes, typename Bits>
+[[gnu::always_inline]] inline void add_columns(
+        const Bits *x, std::int64_t rows, std::int64_t step, std::int64_t columns, Bits *low, Bits *high) {
+    constexpr auto lanes = range_of<bytes, Bits>::lanes;
+    if (columns >= lanes) {
+        std::int64_t j = 0;
+        for (; j + 4 * lanes <= columns; j += 4 * lanes)
+            add_strip<bytes, 4>(x + j, rows, step, low + j, high + j);
+        for (; j + lanes <= columns; j += lanes)
+            add_strip<bytes, 1>(x + j, rows, step, low + j, high + j);
+        j = columns - lanes;
+        if (columns % lanes != 0) add_strip<bytes, 1>(x + j, rows, step, low + j, high + j);
+    } else if constexpr (bytes > 16) {
+        add_columns<bytes / 2>(x, rows, step, columns, low, high);
+    } else {
+        for (std::int64_t i = 0; i < rows; ++i)
+            for (std::int64_t j = 0; j < columns; ++j) {
+                scalar_range<Bits> range = {low[j], high[j]};
+                range.add(x[i * step + j]);
+                low[j] = range.low;
+                high[j] = range.high;
+            }
+    }
+}
+
+/// Each column belongs to its parameter. Rows are read 16 at a time: more would not be prefetched by hardware.
+template <int bytes, typename Bits>
+void add_columns(const block &b, std::int64_t, void *low, void *high) {
+    constexpr std::int64_t at_once = 16;
+    for (std::int64_t i = 0; i < b.rows; i += at_once)
+        add_columns<bytes>(static_cast<const Bits *>(b.src) + i * b.src_step,
+                b.rows - i < at_once ? b.rows - i : at_once, b.src_step, b.columns, static_cast<Bits *>(low),
+                static_cast<Bits *>(high));
+}
+
+} // namespace
+} // namespace dynquant::kernels::native
