@@ -1,12 +1,12 @@
 #include "kernels/native/computed.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <bit>
 #include <cstring>
 #include <unistd.h>
 
+#include "kernels/native/computed_parameters.hpp"
 #include "kernels/native/plan.hpp"
 #include "kernels/native/support.hpp"
 #include "kernels/native/walker.hpp"
@@ -20,11 +20,6 @@
 namespace dynquant::kernels::native {
 namespace {
 
-using numerics_contract::scale_formula;
-using numerics_contract::value_range;
-
-/// Parameters of a box: their ranges fit on the stack.
-constexpr std::int64_t box_capacity = 1024;
 /// A box grows to this size: its elements are read again from the second-level cache.
 constexpr std::int64_t box_bytes = 128 << 10;
 /// Rows of a box are at least this long, if the tensor's are: shorter ones waste cache lines and prefetches.
@@ -95,7 +90,8 @@ class partition {
         const auto dst = strides_of(q_.dst), parameter = row_major(counts_);
         for (std::size_t d = 0; d < box.size(); ++d) {
             if (box[d] == q_.src.dims[d]) continue;
-            if (box[d] * dst[d] * traits(q_.dst.type).bits % 8 != 0) return false;
+            const bool writes_codes = !q_.computed->scales_only;
+            if (writes_codes && box[d] * dst[d] * traits(q_.dst.type).bits % 8 != 0) return false;
             if (q_.zero_points && box[d] / q_.scales.block[d] * parameter[d] * traits(q_.dst.type).bits % 8 != 0)
                 return false;
         }
@@ -150,13 +146,6 @@ class partition {
     std::int64_t src_bytes_;
 };
 
-/// Parameters of a box. While ranges are found, `first` and `second` are low and high bounds, as bits of src's type.
-/// Afterwards `first` is what the box's statement takes as scales, `second` as second scales.
-struct alignas(64) box_parameters {
-    std::uint32_t first[box_capacity], second[box_capacity];
-    std::byte zero_points[box_capacity];
-};
-
 /// Boxes of one shape: those at the end of a dim may be shorter.
 struct box_shape {
     std::int64_t parameters = 0;
@@ -179,36 +168,41 @@ struct unit {
     rectangle r;
 };
 
-/// Cuts forms into units of about elements_per_unit, and calls body(unit) on up to `parts` threads.
-template <typename Body>
-void for_each_unit(const std::vector<canonical_form> &forms, int parts, const Body &body) {
-    const auto units_of = [](const canonical_form &form) {
-        const auto columns = std::min(form.row.extent, elements_per_unit), rows = elements_per_unit / columns;
-        return std::array {ceil_div(form.row.extent, columns), ceil_div(form.rows(), rows), columns, rows};
-    };
+/// How a form is cut into units of about elements_per_unit: across a row, and down the rows.
+struct units {
+    std::int64_t columns, rows, across, down;
+
+    explicit units(const canonical_form &form)
+        : columns(std::min(form.row.extent, elements_per_unit))
+        , rows(elements_per_unit / columns)
+        , across(ceil_div(form.row.extent, columns))
+        , down(ceil_div(form.rows(), rows)) {}
+};
+
+std::int64_t count_units(const std::vector<canonical_form> &forms) {
     std::int64_t count = 0;
-    for (const auto &form : forms) {
-        const auto [across, down, columns, rows] = units_of(form);
-        count += across * down;
-    }
-    parallel::for_each_part(count, static_cast<int>(std::min<std::int64_t>(parts, count)), [&](parallel::range part) {
-        std::int64_t first = 0;
-        for (const auto &form : forms) {
-            const auto [across, down, columns, rows] = units_of(form);
-            const auto end = std::min(part.end - first, across * down);
-            for (auto i = std::max(part.begin - first, std::int64_t {0}); i < end; ++i) {
-                const auto row = i / across * rows, column = i % across * columns;
-                body(part,
-                        unit {form,
-                                {row, std::min(row + rows, form.rows()), column,
-                                        std::min(column + columns, form.row.extent)}});
-            }
-            first += across * down;
-        }
-    });
+    for (const auto &form : forms)
+        count += units(form).across * units(form).down;
+    return count;
 }
 
-/// Calls f(src offset, dst offset, parameter) for each element of a unit.
+/// Calls body(unit) for the units of a part.
+template <typename Body>
+void for_each_unit(const std::vector<canonical_form> &forms, parallel::range part, const Body &body) {
+    std::int64_t first = 0;
+    for (const auto &form : forms) {
+        const units u(form);
+        const auto end = std::min(part.end - first, u.across * u.down);
+        for (auto i = std::max(part.begin - first, std::int64_t {0}); i < end; ++i) {
+            const auto row = i / u.across * u.rows, column = i % u.across * u.columns;
+            body(unit {form,
+                    {row, std::min(row + u.rows, form.rows()), column, std::min(column + u.columns, form.row.extent)}});
+        }
+        first += u.across * u.down;
+    }
+}
+
+/// Calls f(src offset, dst offset, parameter) for each element.
 template <typename F>
 void for_each_element(const unit &u, const F &f) {
     const auto &row = u.form.row;
@@ -219,6 +213,11 @@ void for_each_element(const unit &u, const F &f) {
                     walker.parameter + j * row.parameter_stride);
 }
 
+template <typename F>
+void for_each_element(const std::vector<canonical_form> &forms, parallel::range part, const F &f) {
+    for_each_unit(forms, part, [&](const unit &u) { for_each_element(u, f); });
+}
+
 unit whole(const canonical_form &form) {
     return {form, {0, form.rows(), 0, form.row.extent}};
 }
@@ -227,7 +226,7 @@ class computed_scales final : public implementation {
   public:
     computed_scales(quantization q, const settings &s, const instruction_set &set)
         : q_(std::move(q))
-        , formula_(q_)
+        , formulas_(q_, set)
         , set_(set)
         , isa_(s.max_isa)
         , threads_(s.threads)
@@ -261,6 +260,15 @@ class computed_scales final : public implementation {
     }
 
   private:
+    const numerics_contract::scale_formula &formula() const { return formulas_.formula(); }
+    const scale_rule &rule() const { return formula().rule; }
+
+    template <typename Body>
+    static void for_each_part(const std::vector<canonical_form> &forms, int parts, const Body &body) {
+        const auto count = count_units(forms);
+        parallel::for_each_part(count, static_cast<int>(std::min<std::int64_t>(parts, count)), body);
+    }
+
     int parts_for(std::int64_t elements) const { return parallel::parts_for(elements, threads_); }
 
     /// The shape without remainders is the first. `short_at_` says how many shapes further the one is that is shorter
@@ -290,7 +298,7 @@ class computed_scales final : public implementation {
         q.dst = {q_.dst.type, extents, dst_strides_};
         result.elements = canonicalize(q);
         result.parameters = *volume(parameter_dims(extents, q.scales.block));
-        if (!formula_.rule.scales_only)
+        if (!rule().scales_only)
             result.quantize = implement(
                     quantization_of_box(std::move(q)), s, set_, streams_ ? streaming::always : streaming::large);
         return result;
@@ -328,10 +336,10 @@ class computed_scales final : public implementation {
         std::fill_n(p.first, count, lowest_bits);
         std::fill_n(p.second, count, 0U);
         const auto parts = parts_for(elements_ / boxes_);
-        for_each_unit(box.shape.ranges, parts, [&](parallel::range, const unit &u) {
+        for_each_part(box.shape.ranges, parts, [&](parallel::range part) {
             box_parameters own;
             clear(own, count);
-            add_range(u, box.src, own);
+            for_each_unit(box.shape.ranges, part, [&](const unit &u) { add_range(u, box.src, own); });
             widen(own, count);
             merge(own, count, p);
         });
@@ -339,8 +347,6 @@ class computed_scales final : public implementation {
     }
 
     // ---- Ranges ----
-
-    static constexpr std::uint32_t lowest_bits = 0x80000000; // -0
 
     void clear(box_parameters &p, std::int64_t count) const {
         const auto fill = [&](auto bits, auto lowest) {
@@ -363,14 +369,15 @@ class computed_scales final : public implementation {
             }
     }
 
-    /// Maxima do not depend on the order.
+    /// Maxima do not depend on the order of threads.
+    static void extend(std::uint32_t &bound, std::uint32_t bits) {
+        std::atomic_ref shared(bound);
+        auto before = shared.load(std::memory_order_relaxed);
+        while (bits > before && !shared.compare_exchange_weak(before, bits, std::memory_order_relaxed)) {
+        }
+    }
+
     static void merge(const box_parameters &own, std::int64_t count, box_parameters &to) {
-        const auto extend = [](std::uint32_t &bound, std::uint32_t bits) {
-            std::atomic_ref shared(bound);
-            auto before = shared.load(std::memory_order_relaxed);
-            while (bits > before && !shared.compare_exchange_weak(before, bits, std::memory_order_relaxed)) {
-            }
-        };
         for (std::int64_t i = 0; i < count; ++i) {
             extend(to.first[i], own.first[i]);
             extend(to.second[i], own.second[i]);
@@ -406,94 +413,51 @@ class computed_scales final : public implementation {
         });
     }
 
-    // ---- Parameters ----
-
-    static value_range range_at(const box_parameters &p, std::int64_t i) {
-        const value_range r = {std::bit_cast<float>(p.first[i]), std::bit_cast<float>(p.second[i])};
-        return std::isnan(r.low) ? value_range {r.low, r.low} : std::isnan(r.high) ? value_range {r.high, r.high} : r;
-    }
-
-    /// Whether the box's statement gives the codes of the rule. It knows neither narrow codes nor nonfinite::skip.
-    bool is_regular(const value_range &r, float range, float scale, float operand) const {
-        if (!formula_.rule.narrow || !formula_.integral) return true;
-        if (!std::isfinite(scale) || !std::isfinite(operand)) return false;
-        const auto codes = static_cast<float>(formula_.highest - formula_.lowest);
-        return formula_.rule.range == scale_range::minmax ? -(r.low / scale) < codes + 0.5F
-                                                          : formula_.quotient(range, operand) < codes / 2 + 0.5F;
-    }
-
-    /// Computes and writes the parameters of a box. Returns whether all are regular.
-    bool compute_parameters(const arguments &args, const placed_box &box, box_parameters &p, float global) const {
-        const bool divides = formula_.rule.quotient == scale_quotient::divide;
-        bool regular = true;
-        for (std::int64_t i = 0; i < box.shape.parameters; ++i) {
-            const auto r = range_at(p, i);
-            const float range = formula_.range(r), scale = formula_.scale(range, global);
-            const float operand = formula_.operand(range, scale, global);
-            store(q_.scales.type, args.computed_scales, box.parameter + i, scale);
-            if (q_.zero_points) {
-                const auto zero_point = formula_.zero_point(r.low, scale);
-                store(q_.dst.type, args.computed_zero_points, box.parameter + i, zero_point);
-                store(q_.dst.type, p.zero_points, i, zero_point);
-            }
-            regular = is_regular(r, range, scale, operand) && regular;
-            p.first[i] = std::bit_cast<std::uint32_t>(divides || !formula_.integral ? operand : scale);
-            p.second[i] = std::bit_cast<std::uint32_t>(operand);
-        }
-        return regular;
-    }
+    // ---- Nonfinite elements and codes ----
 
     bool has_nonfinite(const box_parameters &p, std::int64_t count) const {
-        constexpr std::uint32_t infinity = 0x7f800000;
-        return std::any_of(p.first, p.first + count, [](auto bits) { return bits >= (infinity | lowest_bits); })
-                || std::any_of(p.second, p.second + count, [](auto bits) { return bits >= infinity; });
+        return std::any_of(p.first, p.first + count, [](auto bits) { return bits >= (infinity_bits | lowest_bits); })
+                || std::any_of(p.second, p.second + count, [](auto bits) { return bits >= infinity_bits; });
     }
 
     /// Ranges without what is not finite.
     void find_finite_ranges(const placed_box &box, box_parameters &p, int parts) const {
         std::fill_n(p.first, box.shape.parameters, lowest_bits);
         std::fill_n(p.second, box.shape.parameters, 0U);
-        for_each_unit(box.shape.ranges, parts, [&](parallel::range, const unit &u) {
-            for_each_element(u, [&](auto i, auto, auto parameter) {
+        for_each_part(box.shape.ranges, parts, [&](parallel::range part) {
+            for_each_element(box.shape.ranges, part, [&](auto i, auto, auto parameter) {
                 const auto x = static_cast<float>(load(q_.src.type, box.src, i));
-                if (!std::isfinite(x)) return;
-                auto &bound = std::signbit(x) ? p.first[parameter] : p.second[parameter];
-                std::atomic_ref shared(bound);
-                const auto bits = std::bit_cast<std::uint32_t>(x);
-                auto before = shared.load(std::memory_order_relaxed);
-                while (bits > before && !shared.compare_exchange_weak(before, bits, std::memory_order_relaxed)) {
-                }
+                if (std::isfinite(x))
+                    extend(std::signbit(x) ? p.first[parameter] : p.second[parameter], std::bit_cast<std::uint32_t>(x));
             });
         });
     }
 
     void finish(const arguments &args, const placed_box &box, box_parameters &p, int parts) const {
-        const bool skips = formula_.rule.special == nonfinite::skip && has_nonfinite(p, box.shape.parameters);
+        const bool skips = rule().special == nonfinite::skip && has_nonfinite(p, box.shape.parameters);
         if (skips) find_finite_ranges(box, p, parts);
-        float global = 1;
-        if (q_.second_scales) std::memcpy(&global, args.second_scales, sizeof global);
-        const bool regular = compute_parameters(args, box, p, global);
-        if (formula_.rule.scales_only) return;
+        const bool regular = formulas_.compute(args, box.parameter, box.shape.parameters, p);
+        if (rule().scales_only) return;
         if (!regular || skips) return quantize_elements(box, p, parts);
         box.shape.quantize->run({box.src, p.first, p.zero_points, box.dst, p.second});
     }
 
     /// By the formula, for the rare boxes that need it.
     void quantize_elements(const placed_box &box, const box_parameters &p, int parts) const {
-        for_each_unit(box.shape.elements, dst_bits_ >= 8 ? parts : 1, [&](parallel::range, const unit &u) {
-            for_each_element(u, [&](auto i, auto o, auto parameter) {
+        for_each_part(box.shape.elements, dst_bits_ >= 8 ? parts : 1, [&](parallel::range part) {
+            for_each_element(box.shape.elements, part, [&](auto i, auto o, auto parameter) {
                 const auto x = static_cast<float>(load(q_.src.type, box.src, i));
-                const float quotient = formula_.quotient(x, std::bit_cast<float>(p.second[parameter]));
-                if (!formula_.integral) return store(q_.dst.type, box.dst, o, quotient, q_.saturate);
+                const float quotient = formula().quotient(x, std::bit_cast<float>(p.second[parameter]));
+                if (!formula().integral) return store(q_.dst.type, box.dst, o, quotient, q_.saturate);
                 const auto zero_point =
                         q_.zero_points ? static_cast<std::int32_t>(load(q_.dst.type, p.zero_points, parameter)) : 0;
-                store(q_.dst.type, box.dst, o, static_cast<double>(formula_.code(quotient, zero_point)));
+                store(q_.dst.type, box.dst, o, static_cast<double>(formula().code(quotient, zero_point)));
             });
         });
     }
 
     quantization q_;
-    scale_formula formula_;
+    parameter_formulas formulas_;
     const instruction_set &set_;
     isa isa_;
     int threads_, src_bytes_, dst_bits_;
@@ -509,13 +473,14 @@ class computed_scales final : public implementation {
 } // namespace
 
 std::optional<std::string> cannot_compute_scales(const quantization &q) {
-    if (volume(q.src.dims) == 0 || q.computed->scales_only) return std::nullopt;
-    if (auto why = unsupported(quantization_of_box(q))) return why;
+    if (volume(q.src.dims) == 0) return std::nullopt;
+    if (!q.computed->scales_only)
+        if (auto why = unsupported(quantization_of_box(q))) return why;
     const auto inside = with_clipped_blocks(q);
     const partition cut(inside);
     if (cut.begins_bytes(cut.cut().extents)) return std::nullopt;
     return concat("dst: boxes of ", to_string(cut.cut().extents), " elements of ", to_string(q.dst.type),
-            " begin within a byte");
+            " or their zps begin within a byte");
 }
 
 std::unique_ptr<implementation> implement_computed(

@@ -120,13 +120,120 @@ template <int bytes, typename Bits>
     }
 }
 
+/// Merges vectors of as many rows as there are lanes to one vector that has the range of each row in a lane. Each merge
+/// halves what is left of two vectors: first words of 128-bit lanes are interleaved, then 128-bit lanes are joined.
+template <int bytes, typename Bits>
+struct rows_to_lanes {
+    using range = range_of<bytes, Bits>;
+    static constexpr int lanes = static_cast<int>(range::lanes), of_128 = 16 / static_cast<int>(sizeof(Bits));
+
+    /// The lane of the pair (a, b) that is lane i of the lower or upper halves. Each vector has `count` rows.
+    static constexpr int lane_of(int i, bool upper, int count) {
+        const int block = i / of_128, within = i % of_128;
+        if (count < of_128) return block * of_128 + within / 2 + (upper ? of_128 / 2 : 0) + within % 2 * lanes;
+        return (block / 2 + (upper ? lanes / of_128 / 2 : 0)) * of_128 + within + block % 2 * lanes;
+    }
+
+    /// The row of each lane after all merges, if vector i is that of row i.
+    struct order {
+        int row[lanes];
+    };
+    static constexpr order merged_order(int first, int count) {
+        order result = {};
+        if (count == 1) {
+            for (int &row : result.row)
+                row = first;
+            return result;
+        }
+        const auto a = merged_order(first, count / 2), b = merged_order(first + count / 2, count / 2);
+        for (int i = 0; i < lanes; ++i) {
+            const int from = lane_of(i, false, count / 2);
+            result.row[i] = from < lanes ? a.row[from] : b.row[from - lanes];
+        }
+        return result;
+    }
+    /// The row of each vector, so that the range of row i ends in lane i.
+    static constexpr order slots() {
+        const auto merged = merged_order(0, lanes);
+        order result = {};
+        for (int i = 0; i < lanes; ++i)
+            result.row[merged.row[i]] = i;
+        return result;
+    }
+
+    template <int count, typename Vector, std::size_t... lane>
+    [[gnu::always_inline]] static Vector half(
+            Vector a, Vector b, std::bool_constant<false>, std::index_sequence<lane...>) {
+        return __builtin_shufflevector(a, b, lane_of(static_cast<int>(lane), false, count)...);
+    }
+    template <int count, typename Vector, std::size_t... lane>
+    [[gnu::always_inline]] static Vector half(
+            Vector a, Vector b, std::bool_constant<true>, std::index_sequence<lane...>) {
+        return __builtin_shufflevector(a, b, lane_of(static_cast<int>(lane), true, count)...);
+    }
+
+    /// Merges `count` vectors, from `first` on. Vectors, not structs of them: g++ 12 copies these in 16-byte pieces.
+    template <int first, int count, auto greater>
+    [[gnu::always_inline]] static typename range::unsigned_vector merge(const typename range::unsigned_vector *rows) {
+        if constexpr (count == 1) {
+            return rows[first];
+        } else {
+            constexpr auto all = std::make_index_sequence<static_cast<std::size_t>(lanes)>();
+            const auto a = merge<first, count / 2, greater>(rows);
+            const auto b = merge<first + count / 2, count / 2, greater>(rows);
+            return greater(half<count / 2>(a, b, std::false_type(), all), half<count / 2>(a, b, std::true_type(), all));
+        }
+    }
+};
+
+/// As many rows as there are lanes, each of at least a vector.
+template <int bytes, typename Bits>
+[[gnu::noinline]] void add_short_rows(const Bits *x, std::int64_t step, std::int64_t columns, Bits *low, Bits *high) {
+    using range = range_of<bytes, Bits>;
+    using merger = rows_to_lanes<bytes, Bits>;
+    static constexpr auto slot = merger::slots();
+    typename range::unsigned_vector lows[merger::lanes], highs[merger::lanes];
+    for (int i = 0; i < merger::lanes; ++i) {
+        const auto *const row = x + slot.row[i] * step;
+        auto r = range::none();
+        std::int64_t j = 0;
+        for (; j + range::lanes <= columns; j += range::lanes)
+            r.add(range::load(row + j));
+        if (j < columns) r.add(range::load(row + columns - range::lanes));
+        lows[i] = r.low;
+        highs[i] = r.high;
+    }
+    const auto least = merger::template merge<0, merger::lanes, range::greater>(lows);
+    const auto greatest = merger::template merge<0, merger::lanes, range::greater_signed>(highs);
+    const auto all_low = range::greater(least, range::load(low));
+    const auto all_high = range::greater_signed(greatest, range::load(high));
+    std::memcpy(low, &all_low, bytes);
+    std::memcpy(high, &all_high, bytes);
+}
+
+/// Adds rows of consecutive parameters by add_short_rows(). Returns how many it has added.
+template <int bytes, typename Bits>
+std::int64_t add_groups(const Bits *x, const block &b, Bits *low, Bits *high) {
+    constexpr auto lanes = range_of<bytes, Bits>::lanes;
+    std::int64_t i = 0;
+    if (b.columns >= lanes) {
+        for (; i + lanes <= b.rows; i += lanes)
+            add_short_rows<bytes>(x + i * b.src_step, b.src_step, b.columns, low + i, high + i);
+    } else if constexpr (bytes > 16) {
+        return add_groups<bytes / 2>(x, b, low, high);
+    }
+    return i;
+}
+
 /// b.src has `b.rows` rows. Row i belongs to parameter i * parameter_step.
 template <int bytes, typename Bits>
 void add_rows(const block &b, std::int64_t parameter_step, void *low, void *high) {
     auto *const lows = static_cast<Bits *>(low), *const highs = static_cast<Bits *>(high);
-    for (std::int64_t i = 0; i < b.rows; ++i) {
+    const auto *const x = static_cast<const Bits *>(b.src);
+    const bool are_short = b.columns < 8 * range_of<bytes, Bits>::lanes && parameter_step == 1;
+    for (auto i = are_short ? add_groups<bytes>(x, b, lows, highs) : 0; i < b.rows; ++i) {
         scalar_range<Bits> range = {lows[i * parameter_step], highs[i * parameter_step]};
-        add_row<bytes>(static_cast<const Bits *>(b.src) + i * b.src_step, b.columns, range);
+        add_row<bytes>(x + i * b.src_step, b.columns, range);
         lows[i * parameter_step] = range.low;
         highs[i * parameter_step] = range.high;
     }
