@@ -66,13 +66,12 @@ struct scale_formula {
 
     /// The scale as stored.
     float scale(float range, float global) const {
-        switch (scale_type) {
-            case data_type::f16: return float16::from(unrounded_scale(range, global)).value();
-            case data_type::bf16: return bfloat16::from(unrounded_scale(range, global)).value();
-            case data_type::f8_e4m3: return float8_e4m3::from<true>(unrounded_scale(range, global)).value();
-            case data_type::f8_e8m0: return power_of_two(range);
-            default: return unrounded_scale(range, global);
-        }
+        if (scale_type == data_type::f8_e8m0) return power_of_two(range);
+        const float v = unrounded_scale(range, global);
+        if (scale_type == data_type::f16) return float16::from(v).value();
+        if (scale_type == data_type::bf16) return bfloat16::from(v).value();
+        if (scale_type == data_type::f8_e4m3) return float8_e4m3::from<true>(v).value();
+        return v;
     }
 
     /// By the bits of the range, which is not negative. k is clamped where the range is subnormal, except for rceil.
@@ -123,14 +122,12 @@ struct scale_formula {
   private:
     /// Of integers: the bits below the highest one.
     static int fraction_bits_of(data_type type, int exponent) {
-        switch (type) {
-            case data_type::f8_e4m3: return float8_e4m3::fraction_bits;
-            case data_type::f8_e5m2: return float8_e5m2::fraction_bits;
-            case data_type::f6_e2m3: return float6_e2m3::fraction_bits;
-            case data_type::f6_e3m2: return float6_e3m2::fraction_bits;
-            case data_type::f4_e2m1: return float4_e2m1::fraction_bits;
-            default: return exponent;
-        }
+        if (type == data_type::f8_e4m3) return float8_e4m3::fraction_bits;
+        if (type == data_type::f8_e5m2) return float8_e5m2::fraction_bits;
+        if (type == data_type::f6_e2m3) return float6_e2m3::fraction_bits;
+        if (type == data_type::f6_e3m2) return float6_e3m2::fraction_bits;
+        if (type == data_type::f4_e2m1) return float4_e2m1::fraction_bits;
+        return exponent;
     }
 };
 

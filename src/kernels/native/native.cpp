@@ -1,5 +1,5 @@
 // The native kernel's entry: refusal and preparation.
-#include "kernels/native/computed.hpp"
+#include "kernels/native/computed/computed.hpp"
 #include "kernels/native/fold.hpp"
 #include "kernels/native/implementation.hpp"
 #include "kernels/native/support.hpp"

@@ -1,12 +1,12 @@
-#include "kernels/native/computed.hpp"
+#include "kernels/native/computed/computed.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstring>
-#include <unistd.h>
 
-#include "kernels/native/computed_parameters.hpp"
+#include "kernels/native/computed/boxes.hpp"
+#include "kernels/native/computed/parameters.hpp"
 #include "kernels/native/plan.hpp"
 #include "kernels/native/support.hpp"
 #include "kernels/native/walker.hpp"
@@ -20,25 +20,11 @@
 namespace dynquant::kernels::native {
 namespace {
 
-/// A box grows to this size: its elements are read again from the second-level cache.
-constexpr std::int64_t box_bytes = 128 << 10;
-/// Rows of a box are at least this long, if the tensor's are: shorter ones waste cache lines and prefetches.
-constexpr std::int64_t min_row_bytes = 1024;
 /// Elements that one task reads at a time where all threads share a box.
 constexpr std::int64_t elements_per_unit = 16 << 10;
 
 std::int64_t ceil_div(std::int64_t count, std::int64_t size) {
     return (count + size - 1) / size;
-}
-
-/// The largest block that one thread computes alone, so that it reads memory once: most of the second-level cache.
-std::int64_t largest_box_bytes() {
-    static const std::int64_t bytes = [] {
-        constexpr long usual = 1L << 20;
-        const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
-        return (cache > 0 ? cache : usual) / 4 * 3;
-    }();
-    return bytes;
 }
 
 /// No extent of a block beyond the tensor's.
@@ -61,90 +47,6 @@ quantization quantization_of_box(quantization q) {
         q.second_scales = q.scales;
     return q;
 }
-
-/// How a tensor is cut into boxes of whole blocks. Parameters of a box are consecutive: in front of the dim that is
-/// cut, a box has one block; behind it, the whole tensor.
-struct boxes {
-    dims extents;        // of a box; the last one along a dim may be shorter
-    bool shared = false; // all threads compute one box after the other, not a box each
-};
-
-class partition {
-  public:
-    /// No extent of a block is beyond the tensor's.
-    explicit partition(const quantization &q)
-        : q_(q)
-        , counts_(parameter_dims(q.src.dims, q.scales.block))
-        , src_bytes_(traits(q.src.type).bits / 8) {}
-
-    boxes cut() const {
-        const auto most = largest_box_bytes();
-        auto alone = grown(most);
-        if (bytes_of(alone) <= most && row_bytes(alone) >= std::min(min_row_bytes, row_bytes(q_.src.dims)))
-            return {alone, false};
-        return {grown(INT64_MAX), true};
-    }
-
-    /// Whether each box begins with a byte of dst and of the zero points.
-    bool begins_bytes(const dims &box) const {
-        const auto dst = strides_of(q_.dst), parameter = row_major(counts_);
-        for (std::size_t d = 0; d < box.size(); ++d) {
-            if (box[d] == q_.src.dims[d]) continue;
-            const bool writes_codes = !q_.computed->scales_only;
-            if (writes_codes && box[d] * dst[d] * traits(q_.dst.type).bits % 8 != 0) return false;
-            if (q_.zero_points && box[d] / q_.scales.block[d] * parameter[d] * traits(q_.dst.type).bits % 8 != 0)
-                return false;
-        }
-        return true;
-    }
-
-  private:
-    std::int64_t bytes_of(const dims &box) const { return *volume(box) * src_bytes_; }
-
-    /// Bytes of the consecutive elements of src in a box.
-    std::int64_t row_bytes(const dims &box) const {
-        const auto strides = strides_of(q_.src);
-        std::int64_t length = 1;
-        for (std::size_t i = 0; i < box.size(); ++i)
-            for (std::size_t d = 0; d < box.size(); ++d)
-                if (strides[d] == length && box[d] > 1) {
-                    length *= box[d];
-                    break;
-                }
-        return length * src_bytes_;
-    }
-
-    /// Grows a block from the innermost dim on to box_bytes, and to at most `most` bytes where rows are short.
-    dims grown(std::int64_t most) const {
-        const auto &extents = q_.src.dims, &block = q_.scales.block;
-        auto box = block;
-        std::int64_t parameters = 1;
-        for (std::size_t d = extents.size(); d-- > 0;) {
-            auto times = counts_[d];
-            times = std::min(times, box_capacity / parameters);
-            const auto size = bytes_of(box);
-            const auto wanted = most == INT64_MAX ? most : std::max(box_bytes, most / 2);
-            const auto limit = most == INT64_MAX || row_bytes(box) < min_row_bytes ? wanted : box_bytes;
-            times = std::max<std::int64_t>(std::min(times, limit / size), 1);
-            const auto whole = times == counts_[d];
-            // An even number of blocks, so that boxes of 4-bit and 6-bit elements begin with a byte.
-            if (!whole)
-                for (const auto step : {std::int64_t {4}, std::int64_t {2}})
-                    if (times >= step) {
-                        times = times / step * step;
-                        break;
-                    }
-            box[d] = std::min(box[d] * times, extents[d]);
-            parameters *= times;
-            if (!whole) break;
-        }
-        return box;
-    }
-
-    const quantization &q_;
-    dims counts_;
-    std::int64_t src_bytes_;
-};
 
 /// Boxes of one shape: those at the end of a dim may be shorter.
 struct box_shape {
@@ -233,7 +135,7 @@ class computed_scales final : public implementation {
         , src_bytes_(traits(q_.src.type).bits / 8)
         , dst_bits_(traits(q_.dst.type).bits)
         , elements_(*volume(q_.src.dims))
-        , box_(partition(q_).cut())
+        , box_(cut(q_))
         , src_strides_(strides_of(q_.src))
         , dst_strides_(strides_of(q_.dst))
         , parameter_strides_(row_major(parameter_dims(q_.src.dims, q_.scales.block)))
@@ -477,9 +379,9 @@ std::optional<std::string> cannot_compute_scales(const quantization &q) {
     if (!q.computed->scales_only)
         if (auto why = unsupported(quantization_of_box(q))) return why;
     const auto inside = with_clipped_blocks(q);
-    const partition cut(inside);
-    if (cut.begins_bytes(cut.cut().extents)) return std::nullopt;
-    return concat("dst: boxes of ", to_string(cut.cut().extents), " elements of ", to_string(q.dst.type),
+    const auto box = cut(inside).extents;
+    if (begins_bytes(inside, box)) return std::nullopt;
+    return concat("dst: boxes of ", to_string(box), " elements of ", to_string(q.dst.type),
             " or their zps begin within a byte");
 }
 

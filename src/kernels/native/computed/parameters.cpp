@@ -1,5 +1,5 @@
 // Plain loops, which compilers vectorize.
-#include "kernels/native/computed_parameters.hpp"
+#include "kernels/native/computed/parameters.hpp"
 
 #include <algorithm>
 #include <cstring>

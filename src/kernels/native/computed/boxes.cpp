@@ -1,0 +1,89 @@
+#include "kernels/native/computed/boxes.hpp"
+
+#include <algorithm>
+#include <unistd.h>
+
+#include "kernels/native/computed/parameters.hpp"
+#include "quantization/data_type.hpp"
+#include "quantization/shape.hpp"
+
+namespace dynquant::kernels::native {
+namespace {
+
+/// A box grows to this size: its elements are read again from the second-level cache.
+constexpr std::int64_t box_bytes = 128 << 10;
+/// Rows of a box are at least this long, if the tensor's are: shorter ones waste cache lines and prefetches.
+constexpr std::int64_t min_row_bytes = 1024;
+
+/// The largest box that one thread computes alone, so that it reads memory once: most of the second-level cache.
+std::int64_t largest_box_bytes() {
+    static const std::int64_t bytes = [] {
+        constexpr long usual = 1L << 20;
+        const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
+        return (cache > 0 ? cache : usual) / 4 * 3;
+    }();
+    return bytes;
+}
+
+std::int64_t src_bytes(const quantization &q, const dims &box) {
+    return *volume(box) * traits(q.src.type).bits / 8;
+}
+
+/// Bytes of the consecutive elements of src in a box.
+std::int64_t row_bytes(const quantization &q, const dims &box) {
+    const auto strides = strides_of(q.src);
+    std::int64_t length = 1;
+    for (std::size_t i = 0; i < box.size(); ++i)
+        for (std::size_t d = 0; d < box.size(); ++d)
+            if (strides[d] == length && box[d] > 1) {
+                length *= box[d];
+                break;
+            }
+    return length * traits(q.src.type).bits / 8;
+}
+
+/// A multiple of 4 or 2 if possible, so that boxes of 4-bit and 6-bit elements begin with a byte.
+std::int64_t evened(std::int64_t blocks) {
+    return blocks >= 4 ? blocks / 4 * 4 : blocks >= 2 ? 2 : 1;
+}
+
+/// Grows a block from the innermost dim on while its bytes are within a limit, which may depend on the box.
+template <typename Limit>
+dims grown(const quantization &q, const Limit &limit) {
+    const auto counts = parameter_dims(q.src.dims, q.scales.block);
+    auto box = q.scales.block;
+    std::int64_t parameters = 1;
+    for (std::size_t d = box.size(); d-- > 0;) {
+        const auto fitting = std::min(box_capacity / parameters, limit(box) / src_bytes(q, box));
+        const auto blocks = counts[d] <= fitting ? counts[d] : evened(fitting);
+        box[d] = std::min(box[d] * blocks, q.src.dims[d]);
+        parameters *= blocks;
+        if (blocks < counts[d]) break;
+    }
+    return box;
+}
+
+} // namespace
+
+boxes cut(const quantization &q) {
+    const auto most = largest_box_bytes();
+    const auto alone = grown(q, [&](const dims &box) {
+        return row_bytes(q, box) < min_row_bytes ? std::max(box_bytes, most / 2) : box_bytes;
+    });
+    if (src_bytes(q, alone) <= most && row_bytes(q, alone) >= std::min(min_row_bytes, row_bytes(q, q.src.dims)))
+        return {alone, false};
+    return {grown(q, [](const dims &) { return INT64_MAX; }), true};
+}
+
+bool begins_bytes(const quantization &q, const dims &box) {
+    const auto bits = traits(q.dst.type).bits;
+    const auto dst = strides_of(q.dst), parameter = row_major(parameter_dims(q.src.dims, q.scales.block));
+    for (std::size_t d = 0; d < box.size(); ++d) {
+        if (box[d] == q.src.dims[d]) continue;
+        if (!q.computed->scales_only && box[d] * dst[d] * bits % 8 != 0) return false;
+        if (q.zero_points && box[d] / q.scales.block[d] * parameter[d] * bits % 8 != 0) return false;
+    }
+    return true;
+}
+
+} // namespace dynquant::kernels::native

@@ -1,0 +1,21 @@
+// How a tensor whose scales are computed is cut into boxes of whole blocks.
+#pragma once
+
+#include "dynquant/quantization.hpp"
+
+namespace dynquant::kernels::native {
+
+/// The parameters of a box are consecutive: in front of the dim that is cut, a box has one block; behind it, the whole
+/// tensor. A box has at most box_capacity parameters (parameters.hpp).
+struct boxes {
+    dims extents;        // of a box; the last one along a dim may be shorter
+    bool shared = false; // all threads compute one box after the other, not a box each
+};
+
+/// Precondition: no extent of a block is beyond the tensor's, and the volume is not 0.
+boxes cut(const quantization &q);
+
+/// Whether each box begins with a byte of dst and of the zero points.
+bool begins_bytes(const quantization &q, const dims &box);
+
+} // namespace dynquant::kernels::native
