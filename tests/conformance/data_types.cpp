@@ -234,6 +234,69 @@ TEST(data_types, f8_is_dequantized_whichever_it_is) {
 TEST(data_types, known_parameters_are_rounded_to_their_type) {
     auto q = statement(direction::dequantize, of(s8, {1}), of(f32, {1}), {bf16, {1}, {1 + 0x3p-8}});
     expect_gives(q, as_bytes({1}), {}, {}, {0, 0, 0x82, 0x3f}); // 1 + 4 * 2^-8
+    q.rule = numerics::onnx;
+    q.scales = {f8_e4m3, {1}, {1.1875}};
+    expect_gives(q, as_bytes({1}), {}, {}, {0, 0, 0xa0, 0x3f}); // a tie between 1.125 and 1.25
+    q = statement(direction::quantize, of(f32, {1}), of(s8, {1}), {f8_e4m3, {1}, {464}});
+    q.rule = numerics::onnx;
+    expect_gives(q, encode_reals(f32, {896}), {}, {}, {2}); // a tie between 448 and what would be 480
+    q.scales.values = {465};
+    expect_gives(q, encode_reals(f32, {896}), {}, {}, {0x80}); // by NaN
+}
+
+TEST(data_types, scales_of_8_bits_serve_groups) {
+    auto q = statement(direction::dequantize, of(f4_e2m1, {8}), of(f32, {8}), {f8_e8m0, {2}, {}});
+    q.rule = numerics::onnx;
+    // 1 and -6 by 2^-127, which is subnormal, by 2^-1, 2^-126 and 2^127, where 6 overflows
+    const auto codes = as_bytes({0xf2, 0xf2, 0xf2, 0xf2});
+    expect_gives(q, codes, as_bytes({0, 126, 1, 254}), {},
+            {0, 0, 0x40, 0, 0, 0, 0x40, 0x81, 0, 0, 0, 0x3f, 0, 0, 0x40, 0xc0, 0, 0, 0x80, 0, 0, 0, 0xc0, 0x81, 0, 0, 0,
+                    0x7f, 0, 0, 0x80, 0xff});
+    // By 2^-9, the least f8_e4m3, by -1.5 * 2^-7, which is subnormal, by 2^-6 and 448
+    q.scales.type = f8_e4m3;
+    expect_gives(q, codes, as_bytes({1, 0x86, 0x08, 0x7e}), {},
+            {0, 0, 0, 0x3b, 0, 0, 0x40, 0xbc, 0, 0, 0x40, 0xbc, 0, 0, 0x90, 0x3d, 0, 0, 0x80, 0x3c, 0, 0, 0xc0, 0xbd, 0,
+                    0, 0xe0, 0x43, 0, 0, 0x28, 0xc5});
+    // 2^-128 / 2^-127, 3 / 2^-1, 1 / NaN, -2^127 / 2^127; then 448 / 2^-9 and 6 by each of the others
+    q = statement(direction::quantize, of(f32, {4}), of(f8_e4m3, {4}), {f8_e8m0, {1}, {}});
+    q.rule = numerics::onnx;
+    expect_gives(q, encode_reals(f32, {0x1p-128f, 3, 1, -0x1p127f}), as_bytes({0, 126, 0xff, 254}), {},
+            {0x30, 0x4c, 0x7f, 0xb8});
+    q.scales.type = f8_e4m3;
+    q.saturate = true;
+    expect_gives(q, encode_reals(f32, {448, 6, 6, 6}), as_bytes({1, 0x86, 0x7f, 0x7e}), {}, {0x7e, 0xfe, 0x7f, 0x07});
+}
+
+/// Groups as long as those of MX and NVFP4: one scale for each 32 or 16 elements.
+TEST(data_types, groups_of_mx_and_nvfp4_have_the_products_of_their_scale) {
+    struct format {
+        data_type codes, scales;
+        std::int64_t group;
+    };
+    constexpr std::int64_t rows = 3, groups = 5;
+    for (const auto &f : {format {f8_e4m3, f8_e8m0, 32}, format {f8_e5m2, f8_e8m0, 32}, format {f4_e2m1, f8_e8m0, 32},
+                 format {s8, f8_e8m0, 32}, format {f4_e2m1, f8_e4m3, 16}, format {s4, f8_e4m3, 16}}) {
+        const auto columns = groups * f.group, count = rows * columns;
+        auto q = statement(direction::dequantize, of(f.codes, {rows, columns}), of(f32, {rows, columns}),
+                {f.scales, {1, f.group}, {}});
+        q.rule = numerics::onnx;
+        std::vector<std::byte> src(bytes_for(f.codes, count)), scales(rows * groups), expected(bytes_for(f32, count));
+        const auto scale_of = [&](std::int64_t i) { return real_from(f.scales, get_bits(f.scales, scales.data(), i)); };
+        for (std::int64_t i = 0; i < rows * groups; ++i)
+            set_bits(f.scales, scales.data(), i, static_cast<std::uint32_t>(f.scales == f8_e8m0 ? 120 + i : 17 * i));
+        for (std::int64_t i = 0; i < count; ++i) {
+            const auto code = static_cast<std::uint32_t>(f.codes == f8_e5m2 || f.codes == f8_e4m3 ? i % 120 : i * 7);
+            set_bits(f.codes, src.data(), i, code);
+            const auto stored = get_bits(f.codes, src.data(), i);
+            const float x = is_integer(f.codes) ? static_cast<float>(integer_from(f.codes, stored))
+                                                : real_from(f.codes, stored);
+            set_bits(f32, expected.data(), i, std::bit_cast<std::uint32_t>(x * scale_of(i / f.group))); // exact
+        }
+        bytes as_numbers;
+        for (const auto byte : expected)
+            as_numbers.push_back(static_cast<int>(byte));
+        expect_gives(q, src, scales, {}, as_numbers);
+    }
 }
 
 } // namespace

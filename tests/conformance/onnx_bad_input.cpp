@@ -132,6 +132,12 @@ TEST(onnx_bad_input, types_of_inputs) {
             at(23,
                     "y_scale: expected type float, int32, float16 or bfloat16, given float8e8m0, which opset 24 "
                     "allows")));
+    // The direct API has scales of f8_e4m3, ONNX has none.
+    EXPECT_TRUE(refused(quantize_linear(28, {{float32, {}}, {float8e4m3fn, {}}}), status,
+            at(28, "y_scale: expected type float, int32, float16, bfloat16 or float8e8m0, given float8e4m3fn")));
+    EXPECT_TRUE(refused(dequantize_linear(28, {{float4e2m1, {}}, {float8e4m3fn, {}}}), status,
+            at(28, "x_scale: expected type float, float16, bfloat16 or float8e8m0, given float8e4m3fn",
+                    "DequantizeLinear")));
     EXPECT_TRUE(refused(quantize_linear(19, {{float32, {}}, {float32, {}}, {int4, {}}}), status,
             at(19,
                     "y_zero_point: expected type uint8, int8, float8e4m3fn, float8e4m3fnuz, float8e5m2 or "

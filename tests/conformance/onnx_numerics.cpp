@@ -157,6 +157,20 @@ TEST(onnx_numerics, f8_e8m0_scales_are_powers_of_two) {
     EXPECT_EQ(by_e8m0.values({0, 1}, nan), (integers {-128, -128}));
     EXPECT_EQ(dequantized(s8, {3, -5}, 0x1p-127, {}, f8_e8m0), (std::vector {0x1.8p-126f, -0x1.4p-125f}));
     EXPECT_EQ(dequantized(f4_e2m1, {1.5, -6}, 4, {}, f8_e8m0), (std::vector {6.0f, -24.0f}));
+    EXPECT_TRUE(std::isnan(dequantized(f4_e2m1, {0}, nan, {}, f8_e8m0)[0]));
+}
+
+TEST(onnx_numerics, f8_e4m3_scales_have_a_sign_and_nan) {
+    const quantizing by_e4m3 {s8, f32, f8_e4m3};
+    EXPECT_EQ(by_e4m3.values({3, -5}, 1.125), (integers {3, -4}));              // 2.67, -4.44
+    EXPECT_EQ(by_e4m3.values({0x1p-8, -0x1.8p-9}, 0x1p-9), (integers {2, -2})); // the least; -1.5
+    EXPECT_EQ(by_e4m3.values({896, -224}, 448), (integers {2, 0}));             // -0.5
+    EXPECT_EQ(by_e4m3.values({3, -5}, -0.5), (integers {-6, 10}));
+    EXPECT_EQ(by_e4m3.values({1, -1, 0}, 0), (integers {127, -128, -128}));
+    EXPECT_EQ(by_e4m3.values({0, 1}, nan), (integers {-128, -128}));
+    EXPECT_EQ(dequantized(s8, {3, -5}, 0x1.cp-7, {}, f8_e4m3), (std::vector {0x1.5p-5f, -0x1.18p-4f})); // subnormal
+    EXPECT_EQ(dequantized(f4_e2m1, {1.5, -6}, 448, {}, f8_e4m3), (std::vector {672.0f, -2688.0f}));
+    EXPECT_TRUE(std::isnan(dequantized(f4_e2m1, {0}, nan, {}, f8_e4m3)[0]));
 }
 
 TEST(onnx_numerics, the_last_block_may_be_short) {
@@ -245,7 +259,7 @@ TEST(onnx_numerics, onednn_says_why_it_refuses_what_its_rules_have_not) {
 TEST(onnx_numerics, native_quantizes_from_reals_by_reals_to_integers) {
     for (const auto dst : {u2, s2, u4, s4, u8, s8, u16, s16, u32, s32})
         for (const auto src : {f32, f16, bf16})
-            for (const auto scales : {f32, f16, bf16})
+            for (const auto scales : {f32, f16, bf16, f8_e4m3, f8_e8m0})
                 for (const auto division : {precision::f32, precision::f16, precision::bf16}) {
                     if ((dst == u32 || dst == s32) && division != precision::f32) continue;
                     auto q = plain();
@@ -268,7 +282,8 @@ TEST(onnx_numerics, native_says_why_it_refuses_the_rest) {
         EXPECT_EQ(prepare(q).info().kernel, kernel_kind::reference) << why;
     };
     expect([](auto &q) { q.src.type = s32; }, "src: expected data type f32, f16 or bf16, given s32");
-    expect([](auto &q) { q.scales.type = f8_e8m0; }, "scales: expected data type f32, f16 or bf16, given f8_e8m0");
+    expect([](auto &q) { q.scales.type = s32; },
+            "scales: expected data type f32, f16, bf16, f8_e4m3 or f8_e8m0, given s32");
     expect([](auto &q) { q.zero_points->type = s32; }, "zps: expected data type u8, that of dst, given s32");
     expect([](auto &q) { q.division = precision::f64; }, "division: expected f32, f16 or bf16, given f64");
     expect(

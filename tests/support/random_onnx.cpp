@@ -35,6 +35,8 @@ std::uint32_t random_scale(random_source &random, data_type type) {
         return random.chance(80) ? static_cast<std::uint32_t>(random.within(-40, 40)) : any_bits(random);
     if (type == data_type::f8_e8m0)
         return static_cast<std::uint32_t>(random.chance(80) ? random.within(117, 131) : random.within(0, 255));
+    if (type == data_type::f8_e4m3) // 80 %: from 2^-5 to 7.5
+        return static_cast<std::uint32_t>(random.chance(80) ? random.within(0x10, 0x4f) : random.within(0, 255));
     return bits_of_real(type, random_scales(random, parameters::mixed, 1).front());
 }
 
@@ -90,7 +92,7 @@ std::vector<onnx_types> onnx_types_with(data_type quantized) {
     std::vector<onnx_types> all;
     for (const auto dir : {direction::quantize, direction::dequantize})
         for (const auto real : {f32, f16, bf16, s32})
-            for (const auto scales : {f32, f16, bf16, s32, f8_e8m0})
+            for (const auto scales : {f32, f16, bf16, s32, f8_e4m3, f8_e8m0})
                 for (const auto &zps : {std::optional<data_type>(), std::optional(quantized), std::optional(s8),
                              std::optional(u8), std::optional(s32), std::optional(s4), std::optional(u4)}) {
                     if (real == s32 && dir == direction::dequantize) continue;

@@ -49,6 +49,10 @@ bool is_real(data_type type) {
     return one_of(type, {data_type::f32, data_type::f16, data_type::bf16});
 }
 
+bool is_type_of_native_scales(data_type type) {
+    return is_real(type) || type == data_type::f8_e4m3 || type == data_type::f8_e8m0;
+}
+
 /// Whether oneDNN's rules have all these types.
 bool has_onednn_types(const quantization &q) {
     using enum data_type;
@@ -58,10 +62,11 @@ bool has_onednn_types(const quantization &q) {
     return !q.zero_points || one_of(q.zero_points->type, {s8, u8, s32, s4, u4});
 }
 
-/// Whether these are types of QuantizeLinear to integers: src and scales are reals, zero points have the type of dst.
+/// Whether these are types of QuantizeLinear to integers: src is a real, scales are floats, zero points have the type
+/// of dst.
 bool native_quantizes_onnx(const quantization &q) {
     using enum data_type;
-    if (!is_real(q.src.type) || !is_real(q.scales.type)) return false;
+    if (!is_real(q.src.type) || !is_type_of_native_scales(q.scales.type)) return false;
     if (q.zero_points && q.zero_points->type != q.dst.type) return false;
     if (one_of(q.dst.type, {s32, u32})) return q.division == precision::f32;
     return q.division != precision::f64;
@@ -78,8 +83,7 @@ bool has_8_bit_types(const quantization &q) {
 /// Whether the native kernel dequantizes q.
 bool native_dequantizes(const quantization &q) {
     using enum data_type;
-    if (q.scales.type == s32 || q.scales.type == f8_e8m0 || q.src.type == f6_e2m3 || q.src.type == f6_e3m2)
-        return false;
+    if (!is_type_of_native_scales(q.scales.type) || q.src.type == f6_e2m3 || q.src.type == f6_e3m2) return false;
     return q.src.type != u32 || !q.zero_points || q.zero_points->type == u32;
 }
 
@@ -87,7 +91,7 @@ bool native_dequantizes(const quantization &q) {
 bool native_quantizes(const quantization &q) {
     using enum data_type;
     if (!is_integer(q.dst.type))
-        return q.src.type != s32 && q.scales.type != s32 && q.scales.type != f8_e8m0 && q.dst.type != f6_e2m3
+        return q.src.type != s32 && is_type_of_native_scales(q.scales.type) && q.dst.type != f6_e2m3
                 && q.dst.type != f6_e3m2 && q.division != precision::f64;
     if (q.rule == numerics::onnx) return native_quantizes_onnx(q);
     return has_onednn_types(q) && q.division == precision::f32 && !q.saturate;

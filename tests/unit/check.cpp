@@ -162,7 +162,8 @@ TEST(check, data_types_under_numerics_onnx) {
                 q.src.type = u8;
                 q.dst.type = s32;
             })));
-    EXPECT_TRUE(finds(dnnl_invalid_data_type, "scales: expected data type f32, s32, f16, bf16 or f8_e8m0, given u8",
+    EXPECT_TRUE(finds(dnnl_invalid_data_type,
+            "scales: expected data type f32, s32, f16, bf16, f8_e4m3 or f8_e8m0, given u8",
             under_onnx([](auto &q) { q.scales.type = u8; })));
     EXPECT_TRUE(finds(dnnl_invalid_data_type, "zps: expected data type s32, s8, u8, s4 or u4, given u16",
             under_onnx([](auto &q) { q.zero_points->type = u16; })));
@@ -174,7 +175,7 @@ TEST(check, finds_nothing_wrong_with_zero_points_of_the_quantized_type_under_num
     using enum data_type;
     for (const auto quantized : {s32, u32, s16, u16, s8, u8, s4, u4, s2, u2, f16, bf16, f8_e4m3, f8_e5m2, f8_e4m3fnuz,
                  f8_e5m2fnuz, f6_e2m3, f6_e3m2, f4_e2m1})
-        for (const auto scales : {f32, f16, bf16, s32, f8_e8m0})
+        for (const auto scales : {f32, f16, bf16, s32, f8_e4m3, f8_e8m0})
             for (const auto dir : {direction::quantize, direction::dequantize}) {
                 auto q = right();
                 q.rule = numerics::onnx;

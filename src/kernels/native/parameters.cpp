@@ -62,16 +62,16 @@ void read(const plan &p, const parameter_block &from, const void *data, data_typ
     if (type == data_type::s8) return copy<std::int8_t>(from, data, to);
     const auto codec = p.set->code.read[static_cast<int>(type)];
     const auto bits = traits(type).bits;
-    const bool integral = traits(type).integral, is_contiguous = codec && (from.stride == 1 || from.count == 1);
+    const bool integral = traits(type).integral, to_bytes = integral && bits < 8;
     std::int8_t bytes[panel_capacity + 2 * widest_block];
-    for (std::int64_t row = 0; is_contiguous && bits >= 16 && row < from.rows; ++row)
-        codec(data, from.first + row * from.next_row, from.count, to + row * from.count);
-    for (std::int64_t row = 0; is_contiguous && bits < 8 && integral && row < from.rows; ++row) {
-        codec(data, from.first + row * from.next_row, from.count, bytes);
-        for (std::int64_t i = 0; i < from.count; ++i)
-            to[row * from.count + i] = as_bits(bytes[i]);
+    if (codec && (from.stride == 1 || from.count == 1)) {
+        for (std::int64_t row = 0; row < from.rows; ++row, to += from.count) {
+            codec(data, from.first + row * from.next_row, from.count, to_bytes ? static_cast<void *>(bytes) : to);
+            for (std::int64_t i = 0; to_bytes && i < from.count; ++i)
+                to[i] = as_bits(bytes[i]);
+        }
+        return;
     }
-    if (is_contiguous && (bits >= 16 || integral)) return;
     for_each(from, [=](std::int64_t column, std::int64_t number) {
         const auto value = load(type, data, number);
         to[column] = !integral ? static_cast<float>(value) : as_bits(type == data_type::u32 ? value - 0x1p31 : value);

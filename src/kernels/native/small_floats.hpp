@@ -33,6 +33,15 @@ typename V::reals widened(typename V::integers bits) {
     return V::as_reals(value);
 }
 
+/// Converts zero-extended bits of f8_e8m0 to f32. 2^-127 is subnormal there.
+template <typename V>
+typename V::reals power_of_two(typename V::integers bits) {
+    constexpr std::int32_t least = 0x00400000, nan = 0x7fc00000;
+    const auto value =
+            V::select_less(bits, V::splat(std::int32_t {1}), V::splat(least), V::template shift_left<23>(bits));
+    return V::as_reals(V::select_less(V::splat(std::int32_t {254}), bits, V::splat(nan), value));
+}
+
 template <typename Float>
 constexpr rounding_table units_of = [] {
     constexpr int dropped = 23 - Float::fraction_bits, implicit = 1 << 23, least = 127 - Float::bias + 1;
@@ -160,6 +169,11 @@ auto load(const small_float<std::uint8_t, exponent_bits, fraction_bits, special>
     }
 }
 
+template <typename V>
+auto load(const float8_e8m0 *p) {
+    return power_of_two<V>(V::load(&p->bits));
+}
+
 template <typename V, typename T>
 auto load_partial(const T *p, std::int64_t count) {
     return V::load_partial(p, count);
@@ -168,6 +182,10 @@ template <typename V, int exponent_bits, int fraction_bits, specials special>
 auto load_partial(const small_float<std::uint8_t, exponent_bits, fraction_bits, special> *p, std::int64_t count) {
     return widened<V, small_float<std::uint8_t, exponent_bits, fraction_bits, special>>(
             V::load_partial(&p->bits, count));
+}
+template <typename V>
+auto load_partial(const float8_e8m0 *p, std::int64_t count) {
+    return power_of_two<V>(V::load_partial(&p->bits, count));
 }
 
 } // namespace

@@ -1,7 +1,5 @@
 #include "kernels/native/support.hpp"
 
-#include <utility>
-
 #include "quantization/as_strict.hpp"
 #include "quantization/data_type.hpp"
 #include "quantization/text.hpp"
@@ -13,39 +11,14 @@ bool is_real(data_type type) {
     return (traits(type).places & place::real) != 0;
 }
 
-/// Whether microkernels or codecs convert it as the quantized side.
-bool is_quantized(data_type type) {
-    switch (type) {
-        case data_type::s32:
-        case data_type::u32:
-        case data_type::s16:
-        case data_type::u16:
-        case data_type::s8:
-        case data_type::u8:
-        case data_type::s4:
-        case data_type::u4:
-        case data_type::s2:
-        case data_type::u2:
-        case data_type::f16:
-        case data_type::bf16:
-        case data_type::f8_e4m3:
-        case data_type::f8_e5m2:
-        case data_type::f8_e4m3fnuz:
-        case data_type::f8_e5m2fnuz:
-        case data_type::f4_e2m1: return true;
-        case data_type::f32:
-        case data_type::f6_e2m3:
-        case data_type::f6_e3m2:
-        case data_type::f8_e8m0: break;
-    }
-    return false;
+std::optional<std::string> cannot_read_src(const quantization &q) {
+    if (is_real(q.src.type)) return std::nullopt;
+    return concat("src: expected data type f32, f16 or bf16, given ", to_string(q.src.type));
 }
 
-std::optional<std::string> cannot_convert(const quantization &q) {
-    const bool reads = q.dir == direction::dequantize;
-    const auto type = reads ? q.src.type : q.dst.type;
-    if (is_quantized(type)) return std::nullopt;
-    return concat(reads ? "src" : "dst", ": expected data type of 2, 4, 8, 16 or 32 bits, given ", to_string(type));
+std::optional<std::string> cannot_read_scales(const quantization &q) {
+    if (!traits(q.scales.type).integral) return std::nullopt;
+    return concat("scales: expected data type f32, f16, bf16, f8_e4m3 or f8_e8m0, given ", to_string(q.scales.type));
 }
 
 std::optional<std::string> cannot_divide(const quantization &q) {
@@ -60,9 +33,8 @@ std::optional<std::string> cannot_divide(const quantization &q) {
 
 /// For integers under numerics::onnx, with or without zero points.
 std::optional<std::string> cannot_quantize_to_integers(const quantization &q) {
-    if (!is_real(q.src.type)) return concat("src: expected data type f32, f16 or bf16, given ", to_string(q.src.type));
-    if (!is_real(q.scales.type))
-        return concat("scales: expected data type f32, f16 or bf16, given ", to_string(q.scales.type));
+    if (auto why = cannot_read_src(q)) return why;
+    if (auto why = cannot_read_scales(q)) return why;
     if (q.zero_points && q.zero_points->type != q.dst.type)
         return concat("zps: expected data type ", to_string(q.dst.type), ", that of dst, given ",
                 to_string(q.zero_points->type));
@@ -74,8 +46,8 @@ std::optional<std::string> cannot_quantize_to_integers(const quantization &q) {
 
 /// Why the kernel cannot dequantize q, as the end of a sentence; or nothing.
 std::optional<std::string> cannot_dequantize(const quantization &q) {
-    const auto src = q.src.type, scales = q.scales.type;
-    if (!is_real(scales)) return concat("scales: expected data type f32, f16 or bf16, given ", to_string(scales));
+    if (auto why = cannot_read_scales(q)) return why;
+    const auto src = q.src.type;
     if (src == data_type::u32 && q.zero_points && q.zero_points->type != src)
         return concat("zps: expected data type u32, that of src, given ", to_string(q.zero_points->type));
     return std::nullopt;
@@ -83,8 +55,8 @@ std::optional<std::string> cannot_dequantize(const quantization &q) {
 
 /// Why the kernel cannot quantize q to floats, as the end of a sentence; or nothing.
 std::optional<std::string> cannot_quantize_to_floats(const quantization &q) {
-    for (const auto &[name, type] : {std::pair("src", q.src.type), std::pair("scales", q.scales.type)})
-        if (!is_real(type)) return concat(name, ": expected data type f32, f16 or bf16, given ", to_string(type));
+    if (auto why = cannot_read_src(q)) return why;
+    if (auto why = cannot_read_scales(q)) return why;
     return cannot_divide(q);
 }
 
@@ -96,7 +68,6 @@ bool rounds_before_zero_points(const quantization &q) {
 }
 
 std::optional<std::string> unsupported(const quantization &q) {
-    if (auto why = cannot_convert(q)) return why;
     switch (q.dir) {
         case direction::dequantize: return cannot_dequantize(q);
         case direction::quantize:

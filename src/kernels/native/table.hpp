@@ -207,6 +207,8 @@ constexpr codecs codecs_of() {
     c.read[at(data_type::s16)] = read<V, std::int16_t>;
     c.read[at(data_type::u16)] = read<V, std::uint16_t>;
     c.read[at(data_type::u32)] = read<V, std::uint32_t>;
+    c.read[at(data_type::f8_e4m3)] = read<V, float8_e4m3>; // of parameters
+    c.read[at(data_type::f8_e8m0)] = read<V, float8_e8m0>;
     c.read[at(data_type::f4_e2m1)] = read_f4<V>;
     c.read_f4_bytes = read<V, float4_e2m1>;
     c.format_of = format_of;
