@@ -267,6 +267,40 @@ TEST(data_types, scales_of_8_bits_serve_groups) {
     expect_gives(q, encode_reals(f32, {448, 6, 6, 6}), as_bytes({1, 0x86, 0x7f, 0x7e}), {}, {0x7e, 0xfe, 0x7f, 0x07});
 }
 
+/// Under numerics::onnx by one known scale.
+quantization onnx_statement(direction dir, tensor src, tensor dst, data_type scales, double scale) {
+    auto q = statement(dir, src, std::move(dst), {scales, src.dims, {scale}});
+    q.rule = numerics::onnx;
+    return q;
+}
+
+TEST(data_types, f6_lies_by_fours_in_three_bytes) {
+    // The codes 01, 1f, 2a, 3f and 15 hex, by 2: as f6_e2m3 0.25, 15, -2.5, -15, 6.5
+    const auto five = as_bytes({0xc1, 0xa7, 0xfe, 0xd5});
+    auto q = onnx_statement(direction::dequantize, of(f6_e2m3, {5}), of(bf16, {5}), f8_e8m0, 2);
+    expect_gives(q, five, {}, {}, {0x80, 0x3e, 0x70, 0x41, 0x20, 0xc0, 0x70, 0xc1, 0xd0, 0x40});
+    q.src.type = f6_e3m2; // 0.125, 56, -1.5, -56, 10
+    expect_gives(q, five, {}, {}, {0, 0x3e, 0x60, 0x42, 0xc0, 0xbf, 0x60, 0xc2, 0x20, 0x41});
+    // The last two bits of dst are kept.
+    q = onnx_statement(direction::quantize, of(f32, {5}), of(f6_e2m3, {5}), f8_e8m0, 2);
+    expect_gives(q, encode_reals(f32, {0.25f, 100, -2.5f, -INFINITY, 6.5f}), {}, {}, {0xc1, 0xa7, 0xfe, 0x95});
+    expect_gives(q, encode_reals(f32, {0.375f, NAN, -2.375f, -16, 6.25f}), {}, {}, {0xc2, 0xa7, 0xfe, 0x94}); // ties
+    q = onnx_statement(direction::quantize, of(f32, {5}), of(f6_e3m2, {5}), f8_e4m3, 0.5);
+    expect_gives(q, encode_reals(f32, {0.03125f, NAN, -0.375f, -1e30f, 2.5f}), {}, {}, {0xc1, 0xa7, 0xfe, 0x95});
+}
+
+TEST(data_types, strides_count_elements_of_6_bits) {
+    // dst has gaps at elements 2 and 5, which keep their codes 1a and 16 hex.
+    auto q = onnx_statement(direction::quantize, of(f32, {3, 2}), of(f6_e2m3, {3, 2}, {3, 1}), f32, 1);
+    const auto src = encode_reals(f32, {1, 2, 3, 4, 5, 6}); // 08, 10, 14, 18, 1a and 1c hex
+    expect_gives(q, src, {}, {}, {0x08, 0xa4, 0x51, 0x98, 0xa5, 0x71});
+    q = onnx_statement(direction::quantize, of(f32, {2, 3}), of(f6_e2m3, {2, 3}, {1, 3}), f32, 1);
+    expect_gives(q, src, {}, {}, {0x08, 0xa6, 0x41, 0x9a, 0x45, 0x71});
+    q = onnx_statement(direction::dequantize, of(f6_e2m3, {2, 3}, {1, 3}), of(bf16, {2, 3}), f32, 1);
+    expect_gives(q, as_bytes({0x08, 0xa4, 0x51, 0x98, 0xa5, 0x71}), {}, {}, // 1, 3, 5, 2, 4, 6
+            {0x80, 0x3f, 0x40, 0x40, 0xa0, 0x40, 0, 0x40, 0x80, 0x40, 0xc0, 0x40});
+}
+
 /// Groups as long as those of MX and NVFP4: one scale for each 32 or 16 elements.
 TEST(data_types, groups_of_mx_and_nvfp4_have_the_products_of_their_scale) {
     struct format {
@@ -275,7 +309,8 @@ TEST(data_types, groups_of_mx_and_nvfp4_have_the_products_of_their_scale) {
     };
     constexpr std::int64_t rows = 3, groups = 5;
     for (const auto &f : {format {f8_e4m3, f8_e8m0, 32}, format {f8_e5m2, f8_e8m0, 32}, format {f4_e2m1, f8_e8m0, 32},
-                 format {s8, f8_e8m0, 32}, format {f4_e2m1, f8_e4m3, 16}, format {s4, f8_e4m3, 16}}) {
+                 format {f6_e2m3, f8_e8m0, 32}, format {f6_e3m2, f8_e8m0, 32}, format {s8, f8_e8m0, 32},
+                 format {f4_e2m1, f8_e4m3, 16}, format {s4, f8_e4m3, 16}}) {
         const auto columns = groups * f.group, count = rows * columns;
         auto q = statement(direction::dequantize, of(f.codes, {rows, columns}), of(f32, {rows, columns}),
                 {f.scales, {1, f.group}, {}});

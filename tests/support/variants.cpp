@@ -83,7 +83,7 @@ bool has_8_bit_types(const quantization &q) {
 /// Whether the native kernel dequantizes q.
 bool native_dequantizes(const quantization &q) {
     using enum data_type;
-    if (!is_type_of_native_scales(q.scales.type) || q.src.type == f6_e2m3 || q.src.type == f6_e3m2) return false;
+    if (!is_type_of_native_scales(q.scales.type)) return false;
     return q.src.type != u32 || !q.zero_points || q.zero_points->type == u32;
 }
 
@@ -91,8 +91,7 @@ bool native_dequantizes(const quantization &q) {
 bool native_quantizes(const quantization &q) {
     using enum data_type;
     if (!is_integer(q.dst.type))
-        return q.src.type != s32 && is_type_of_native_scales(q.scales.type) && q.dst.type != f6_e2m3
-                && q.dst.type != f6_e3m2 && q.division != precision::f64;
+        return q.src.type != s32 && is_type_of_native_scales(q.scales.type) && q.division != precision::f64;
     if (q.rule == numerics::onnx) return native_quantizes_onnx(q);
     return has_onednn_types(q) && q.division == precision::f32 && !q.saturate;
 }

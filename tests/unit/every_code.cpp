@@ -1,5 +1,8 @@
 // Under numerics::onnx every kernel that computes a type dequantizes every code of it right, and quantizes every
 // float16 right to each float type.
+#include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <optional>
 
 #include <gtest/gtest.h>
@@ -11,8 +14,8 @@ namespace {
 
 using enum data_type;
 
-const std::vector<data_type> types = {
-        s16, u16, s8, u8, s4, u4, s2, u2, f16, bf16, f8_e4m3, f8_e5m2, f8_e4m3fnuz, f8_e5m2fnuz, f4_e2m1};
+const std::vector<data_type> types = {s16, u16, s8, u8, s4, u4, s2, u2, f16, bf16, f8_e4m3, f8_e5m2, f8_e4m3fnuz,
+        f8_e5m2fnuz, f6_e2m3, f6_e3m2, f4_e2m1};
 
 std::string name_of(const testing::TestParamInfo<data_type> &info) {
     return to_string(info.param);
@@ -67,7 +70,41 @@ TEST_P(every_code_of, is_dequantized_right_with_zero_points) {
         expect_dequantized(bf16, 3, code);
 }
 
+// A row by each code of f8_e4m3 and of f8_e8m0, in groups along the row and as one group.
+TEST_P(every_code_of, is_dequantized_right_by_every_scale_of_8_bits) {
+    const auto count = std::int64_t {1} << std::min(bits_in(GetParam()), 8);
+    for (const auto scales : {f8_e4m3, f8_e8m0})
+        for (const std::int64_t groups : {1, 4}) {
+            quantization q;
+            q.dir = direction::dequantize;
+            q.rule = numerics::onnx;
+            q.src = {GetParam(), {256, count}, {0, 1}};
+            q.dst = {f32, {256, count}, {}};
+            q.scales = {scales, {1, count / groups}, {}};
+            std::vector<std::byte> codes;
+            for (int i = 0; i < 256; ++i)
+                codes.insert(codes.end(), static_cast<std::size_t>(groups), static_cast<std::byte>(i));
+            ASSERT_TRUE(native_computes(q));
+            EXPECT_TRUE(computed_right({q, {every_code(GetParam()), codes, {}}}, universal_variants()));
+        }
+}
+
 INSTANTIATE_TEST_SUITE_P(types, every_code_of, testing::ValuesIn(types), name_of);
+
+// The oracle divides in exact arithmetic. Ties, overflows and numbers below the least of dst are among the quotients.
+TEST_P(every_code_of, is_quantized_to_right_by_every_scale_of_8_bits) {
+    const std::vector<float> row = {
+            0, -0.0F, 0.3F, -1, 2.5F, -6, 448, 0x1p-9F, -0x1.9p-127F, 0x1.4p127F, INFINITY, NAN};
+    for (const auto scales : {f8_e4m3, f8_e8m0}) {
+        quantization q;
+        q.rule = numerics::onnx;
+        q.src = {f32, {256, std::ssize(row)}, {0, 1}};
+        q.dst = {GetParam(), {256, std::ssize(row)}, {}};
+        q.scales = {scales, {1, std::ssize(row)}, {}};
+        ASSERT_TRUE(native_computes(q));
+        EXPECT_TRUE(computed_right({q, {bytes_of(row), every_code(scales), {}}}, universal_variants()));
+    }
+}
 
 class every_float16_to : public testing::TestWithParam<data_type> {
   protected:
@@ -136,7 +173,7 @@ TEST_P(every_float16_to, the_least_quotients_keep_their_sign_beside_a_zero_point
 }
 
 INSTANTIATE_TEST_SUITE_P(types, every_float16_to,
-        testing::Values(f16, bf16, f8_e4m3, f8_e5m2, f8_e4m3fnuz, f8_e5m2fnuz, f4_e2m1), name_of);
+        testing::Values(f16, bf16, f8_e4m3, f8_e5m2, f8_e4m3fnuz, f8_e5m2fnuz, f6_e2m3, f6_e3m2, f4_e2m1), name_of);
 
 // All set fraction bits of these NaNs are among the bits that rounding drops. Truncation would make infinity of them.
 TEST(signalling_nan, stays_nan_when_it_is_rounded_to_the_division) {

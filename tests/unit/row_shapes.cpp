@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/elements.hpp"
 #include "support/random.hpp"
 #include "support/sampling.hpp"
 
@@ -156,30 +157,32 @@ TEST_P(row_shapes, permuted_in_tiles) {
         }
 }
 
-/// Transposes a 4-bit src, in groups along the row and in groups of rows. Elements of neighbouring rows share a byte.
+/// Transposes a src of 4 or 6 bits, in groups along the row and in groups of rows. Elements of neighbouring rows share
+/// a byte.
 TEST(packed_rows, packed_and_transposed) {
     case_sampler sampler;
     random_source random(4);
-    const auto try_groups = [&](data_type integer, data_type real, const dims &extents, const dims &block) {
+    const auto try_groups = [&](data_type packed, data_type real, const dims &extents, const dims &block) {
         for (const std::int64_t padding : {0, 1, 2}) {
             if (!sampler.takes()) continue;
             quantization q;
             q.dir = direction::dequantize;
             const auto step = extents[1] + padding;
-            q.src = {integer, extents, {extents[2] * step, 1, step}};
+            q.src = {packed, extents, {extents[2] * step, 1, step}};
             q.dst = {real, extents, {}};
             q.scales = {data_type::f16, block, {}};
-            if (block != extents) q.zero_points = {integer, block, {}};
+            if (!is_integer(packed)) q.rule = numerics::onnx;
+            if (is_integer(packed) && block != extents) q.zero_points = {packed, block, {}};
             ASSERT_TRUE(computed_right(random_sample(random, q, parameters::fast), universal_variants()));
         }
     };
-    for (const auto &[integer, real] :
-            {std::pair {data_type::s4, data_type::f16}, std::pair {data_type::u4, data_type::f32}})
+    for (const auto &[packed, real] : {std::pair {data_type::s4, data_type::f16},
+                 std::pair {data_type::u4, data_type::f32}, std::pair {data_type::f6_e2m3, data_type::f32}})
         for (const std::int64_t rows : {15, 16, 65, 130})
             for (const std::int64_t groups : {1, 9})
                 for (const std::int64_t group : {1, 31, 128})
                     for (const std::int64_t grouped_rows : {1, 5, 8})
-                        ASSERT_NO_FATAL_FAILURE(try_groups(integer, real, {2, rows, groups * group},
+                        ASSERT_NO_FATAL_FAILURE(try_groups(packed, real, {2, rows, groups * group},
                                 {1, rows % grouped_rows == 0 ? grouped_rows : rows, group}));
 }
 
@@ -187,8 +190,8 @@ TEST(packed_rows, packed_and_transposed) {
 TEST(packed_rows, short_last_blocks) {
     random_source random(7);
     for (const auto dir : {direction::quantize, direction::dequantize})
-        for (const auto &[packed, real] :
-                {std::pair {data_type::s4, data_type::f16}, std::pair {data_type::u4, data_type::f32}})
+        for (const auto &[packed, real] : {std::pair {data_type::s4, data_type::f16},
+                     std::pair {data_type::u4, data_type::f32}, std::pair {data_type::f6_e3m2, data_type::f32}})
             for (const std::int64_t extent : {5, 33, 34, 70})
                 for (const std::int64_t size : {3, 4, 32})
                     for (const std::int64_t padding : {0, 1, 3})
@@ -201,7 +204,10 @@ TEST(packed_rows, short_last_blocks) {
                             q.dst = {dir == direction::quantize ? packed : real, extents, {}};
                             q.src.strides = q.dst.strides = {extents[1] * pitch, pitch, 1};
                             q.scales = {data_type::f32, {1, along_rows ? 1 : size, along_rows ? size : 1}, {}};
-                            q.zero_points = {packed, q.scales.block, {}};
+                            if (is_integer(packed))
+                                q.zero_points = {packed, q.scales.block, {}};
+                            else
+                                q.rule = numerics::onnx;
                             ASSERT_TRUE(
                                     computed_right(random_sample(random, q, parameters::fast), universal_variants()));
                         }

@@ -154,7 +154,8 @@ INSTANTIATE_TEST_SUITE_P(types, stack,
                 types {data_type::f16, data_type::u4}, types {data_type::u4, data_type::f16},
                 types {data_type::bf16, data_type::s16}, types {data_type::s16, data_type::f32},
                 types {data_type::f32, data_type::f8_e4m3}, types {data_type::f8_e5m2, data_type::f16},
-                types {data_type::f32, data_type::f4_e2m1}, types {data_type::f4_e2m1, data_type::f32}),
+                types {data_type::f32, data_type::f4_e2m1}, types {data_type::f4_e2m1, data_type::f32},
+                types {data_type::f32, data_type::f6_e2m3}, types {data_type::f6_e3m2, data_type::f32}),
         [](const auto &value) {
             return std::string(to_string(value.param.first)) + "_to_" + to_string(value.param.second);
         });

@@ -49,9 +49,10 @@ std::vector<quantization> statements() {
         result.push_back(statement(dir, {193, 103}, {32, 1})); // the last block is short
     }
     using enum data_type;
-    for (const auto &converted :
-            {types {direction::dequantize, s4, bf16, f16}, types {direction::quantize, f16, u4, f32},
-                    types {direction::quantize, bf16, s4, bf16}, types {direction::dequantize, u4, f32, f32}})
+    for (const auto &converted : {types {direction::dequantize, s4, bf16, f16},
+                 types {direction::quantize, f16, u4, f32}, types {direction::quantize, bf16, s4, bf16},
+                 types {direction::dequantize, u4, f32, f32}, types {direction::quantize, f32, f6_e2m3, f8_e4m3},
+                 types {direction::dequantize, f6_e3m2, f16, f32}})
         for (const auto &[extents, block] : {// rows of odd lengths share bytes
                      std::pair {dims {8, 4096}, dims {8, 32}}, {{10923, 3}, {10923, 3}}, {{3, 10923}, {3, 3}},
                      {{19, 3, 333}, {19, 3, 3}}, {{193, 106}, {193, 32}}, {{193, 106}, {32, 1}},
@@ -60,6 +61,10 @@ std::vector<quantization> statements() {
             q.src.type = converted.src;
             q.dst.type = converted.dst;
             q.scales.type = converted.scales;
+            if (converted.dst == f6_e2m3 || converted.src == f6_e3m2) {
+                q.rule = numerics::onnx;
+                q.zero_points.reset();
+            }
             result.push_back(q);
         }
     return result;

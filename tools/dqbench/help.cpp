@@ -52,7 +52,7 @@ Quantize and Dequantize have them as attributes; there the type says from which 
 Requantize, which --api=direct has: s32 to s8 or u8, scales f32, biases s32 or undef in the place of zero points.
 --rule=onnx, for the dynamic ops through --api=direct, rounds as ONNX's QuantizeLinear and takes its types too:
 src of DynamicQuantize s32; the quantized side u32, s32, u16, s16, u2, s2, f16, bf16, f8_e4m3fnuz, f8_e5m2fnuz,
-f6_e2m3, f6_e3m2, f4_e2m1 and 8-bit floats; scales s32 and f8_e8m0; zero points of the quantized type.
+f6_e2m3, f6_e3m2, f4_e2m1 and 8-bit floats; scales s32, f8_e8m0 and f8_e4m3; zero points of the quantized type.
 
 --params: `usual` draws scales from [2^-8, 2) and zero points around the range of the integers; `pow2`
 draws scales that are powers of two; `wild` adds negative, zero, subnormal, huge, infinite and NaN scales

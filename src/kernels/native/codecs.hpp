@@ -27,11 +27,12 @@ void read(const void *tensor, std::int64_t first, std::int64_t count, void *tile
     if (i < count) V::store(to + i, load_partial<V>(from + i, count - i));
 }
 
-template <typename V>
-void read_f4(const void *tensor, std::int64_t first, std::int64_t count, void *tile) {
+/// Floats of 4 or 6 bits.
+template <typename V, typename Float, int bits>
+void read_packed_floats(const void *tensor, std::int64_t first, std::int64_t count, void *tile) {
     std::uint8_t bytes[tile_capacity + 2 * widest_block];
-    read_packed<V, 4, false>(tensor, first, count, bytes);
-    read<V, float4_e2m1>(bytes, 0, count, tile);
+    read_packed<V, bits, false>(tensor, first, count, bytes);
+    read<V, Float>(bytes, 0, count, tile);
 }
 
 /// Rounds reals to the division's type.
@@ -106,6 +107,8 @@ void to_codes(const void *tile, std::int64_t count, void *to, const float8_forma
 
 inline float8_format format_of(data_type type, bool saturates) {
     if (type == data_type::f4_e2m1) return float8_format_of<float4_e2m1>(true);
+    if (type == data_type::f6_e2m3) return float8_format_of<float6_e2m3>(true);
+    if (type == data_type::f6_e3m2) return float8_format_of<float6_e3m2>(true);
     if (type == data_type::f8_e4m3) return float8_format_of<float8_e4m3>(saturates);
     if (type == data_type::f8_e5m2) return float8_format_of<float8_e5m2>(saturates);
     if (type == data_type::f8_e4m3fnuz) return float8_format_of<float8_e4m3fnuz>(saturates);
@@ -120,10 +123,11 @@ void write_codes(void *tile, std::int64_t count, void *tensor, std::int64_t firs
     stream_bytes<V>(static_cast<const std::uint8_t *>(tile), count, static_cast<std::uint8_t *>(tensor) + first);
 }
 
-template <typename V>
-void write_f4(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream) {
-    to_codes<V>(tile, count, tile, float8_format_of<float4_e2m1>(true));
-    write_packed<V, 4, false>(tile, count, tensor, first, stream);
+/// Floats of 4 or 6 bits.
+template <typename V, typename Float, int bits>
+void write_packed_codes(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream) {
+    to_codes<V>(tile, count, tile, float8_format_of<Float>(true));
+    write_packed<V, bits, false>(tile, count, tensor, first, stream);
 }
 
 // ---- 4-bit elements by a table of their sixteen results ---------------------------------------------------

@@ -172,11 +172,12 @@ using read_function = void (*)(const void *tensor, std::int64_t first, std::int6
 using write_function = void (*)(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream);
 
 struct codecs {
-    // By data type. Null if formulas access it directly. f16, bf16 and f4_e2m1 become f32; s4, u4, s2 and u2 become
-    // bytes; u32 becomes s32, less 2^31.
+    // By data type. Null if formulas access it directly. Floats become f32; s4, u4, s2 and u2 become bytes; u32 becomes
+    // s32, less 2^31.
     read_function read[21];
     read_function round_f16, round_bf16; // f32 to f32
-    read_function read_f4_bytes;         // f4_e2m1 that has been unpacked to bytes
+    read_function unpack_6;              // elements of 6 bits to bytes
+    read_function read_bytes[21];        // floats of 4 and 6 bits that have been unpacked to bytes
     write_function write[21], write_saturated[21];
     float8_format (*format_of)(data_type type, bool saturates); // of floats of 8 bits
 };

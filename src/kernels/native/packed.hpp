@@ -1,4 +1,4 @@
-// Codecs of elements of 4 and 2 bits, to and from bytes. The first element of a byte is in its low bits.
+// Codecs of elements of 6, 4 and 2 bits, to and from bytes. Elements lie from the lowest bit of the first byte on.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,33 @@ namespace {
 /// Software prefetch distance of packed elements, in bytes.
 constexpr std::int64_t packed_prefetch_distance = 2048;
 
-/// Unpacks nibbles to bytes. Writes whole vectors, so up to one beyond the last element.
-template <typename V>
-void unpack_nibbles(const unsigned char *from, std::int64_t count, bool is_signed, std::int8_t *to) {
-    constexpr std::int64_t n = V::nibbles;
+/// The fewest elements that fill whole bytes.
+template <int bits>
+constexpr std::int64_t group_of = bits == 6 ? 4 : 8 / bits;
+
+/// Elements that V unpacks or packs at a time.
+template <typename V, int bits>
+constexpr std::int64_t packed_at_once = bits == 6 ? V::sixes : V::nibbles *(bits == 4 ? 1 : 2);
+
+/// Unpacks elements of 4 or 6 bits to bytes. Writes whole vectors, so up to one beyond the last element.
+template <typename V, int bits>
+void unpack(const unsigned char *from, std::int64_t count, bool is_signed, std::int8_t *to) {
+    constexpr std::int64_t n = packed_at_once<V, bits>, size = n * bits / 8;
+    const auto unpack_vector = [=](const unsigned char *packed, std::int8_t *bytes) {
+        if constexpr (bits == 4)
+            V::unpack(packed, bytes, is_signed);
+        else
+            V::unpack_sixes(packed, bytes);
+    };
     std::int64_t i = 0;
-    for (; i + n <= count; i += n) {
-        __builtin_prefetch(from + i / 2 + packed_prefetch_distance);
-        V::unpack(from + i / 2, to + i, is_signed);
+    for (; i + n <= count; i += n, from += size) {
+        __builtin_prefetch(from + packed_prefetch_distance);
+        unpack_vector(from, to + i);
     }
     if (i == count) return;
-    unsigned char rest[n / 2] = {};
-    std::memcpy(rest, from + i / 2, static_cast<std::size_t>((count - i + 1) / 2));
-    V::unpack(rest, to + i, is_signed);
+    unsigned char rest[size] = {};
+    std::memcpy(rest, from, static_cast<std::size_t>(((count - i) * bits + 7) / 8));
+    unpack_vector(rest, to + i);
 }
 
 /// Unpacks the 2-bit elements of up to two bytes, by shifts within a 64-bit integer.
@@ -40,7 +54,7 @@ inline void unpack_eight_pairs(const unsigned char *from, std::size_t bytes, boo
     std::memcpy(to, &apart, sizeof(apart));
 }
 
-/// unpack_nibbles() of elements of 2 bits.
+/// unpack() of elements of 2 bits.
 inline void unpack_pairs(const unsigned char *from, std::int64_t count, bool is_signed, std::int8_t *to) {
     std::int64_t i = 0;
     for (; i + 8 <= count; i += 8)
@@ -48,24 +62,24 @@ inline void unpack_pairs(const unsigned char *from, std::int64_t count, bool is_
     if (i < count) unpack_eight_pairs(from + i / 4, static_cast<std::size_t>((count - i + 3) / 4), is_signed, to + i);
 }
 
-/// Reads packed elements from number `first` of a tensor on. Unpacks the whole first byte, then drops the elements
+/// Reads packed elements from number `first` of a tensor on. Unpacks from whole bytes on, then drops the elements
 /// before `first`.
 template <typename V, int bits, bool is_signed>
 void read_packed(const void *tensor, std::int64_t first, std::int64_t count, void *tile) {
-    constexpr int per_byte = 8 / bits;
-    const auto before = first % per_byte;
-    const auto *const from = static_cast<const unsigned char *>(tensor) + first / per_byte;
+    const auto before = first % group_of<bits>;
+    const auto *const from = static_cast<const unsigned char *>(tensor) + (first - before) * bits / 8;
     auto *const to = static_cast<std::int8_t *>(tile);
-    if constexpr (bits == 4)
-        unpack_nibbles<V>(from, count + before, is_signed, to);
-    else
+    if constexpr (bits == 2)
         unpack_pairs(from, count + before, is_signed, to);
+    else
+        unpack<V, bits>(from, count + before, is_signed, to);
     if (before > 0) std::memmove(to, to + before, static_cast<std::size_t>(count));
 }
 
-/// Packs a vector of bytes, saturated.
+/// Packs a vector of bytes, saturated. Those of 6 bits are codes, within their bounds.
 template <typename V, int bits, std::int8_t lowest, std::int8_t highest>
 void pack_vector(const std::int8_t *from, unsigned char *to) {
+    if constexpr (bits == 6) return V::pack_sixes(from, to);
     if constexpr (bits == 4) return V::pack(from, to, lowest, highest);
     // Packs to 4 bits first; each byte of two elements then closes up to 4 bits and is packed again.
     alignas(64) std::int8_t pairs[V::nibbles];
@@ -79,29 +93,31 @@ void pack_vector(const std::int8_t *from, unsigned char *to) {
 /// Packs bytes, saturated. The tile has room for two widest blocks beyond its end.
 template <typename V, int bits, bool is_signed>
 void write_packed(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool) {
-    constexpr std::int64_t per_byte = 8 / bits, n = V::nibbles * per_byte / 2, size = V::nibbles / 2;
+    constexpr std::int64_t group = group_of<bits>, n = packed_at_once<V, bits>, size = n * bits / 8;
     constexpr int mask = (1 << bits) - 1;
     constexpr std::int8_t lowest = is_signed ? -(1 << (bits - 1)) : 0, highest = lowest + mask;
     const auto *from = static_cast<const std::int8_t *>(tile);
-    const auto put = [&](std::int64_t i) { // keeps the byte's other elements, which belong to other writes
+    const auto put = [&](std::int64_t i) { // keeps the bytes' other elements, which belong to other writes
         const int saturated = from[i] < lowest ? lowest : from[i] > highest ? highest : from[i];
-        const int shift = static_cast<int>((first + i) % per_byte) * bits;
-        auto &byte = static_cast<unsigned char *>(tensor)[(first + i) / per_byte];
-        byte = static_cast<unsigned char>((byte & ~(mask << shift)) | (saturated & mask) << shift);
+        const int shift = static_cast<int>((first + i) * bits % 8);
+        auto *const byte = static_cast<unsigned char *>(tensor) + (first + i) * bits / 8;
+        byte[0] = static_cast<unsigned char>((byte[0] & ~(mask << shift)) | (saturated & mask) << shift);
+        if (8 % bits != 0 && shift + bits > 8)
+            byte[1] = static_cast<unsigned char>((byte[1] & ~(mask << shift >> 8)) | (saturated & mask) << shift >> 8);
     };
     std::int64_t i = 0;
-    for (; i < count && (first + i) % per_byte != 0; ++i)
+    for (; i < count && (first + i) % group != 0; ++i)
         put(i);
-    auto *to = static_cast<unsigned char *>(tensor) + (first + i) / per_byte;
+    auto *to = static_cast<unsigned char *>(tensor) + (first + i) * bits / 8;
     for (; i + n <= count; i += n, to += size)
         pack_vector<V, bits, lowest, highest>(from + i, to);
-    const auto whole = (count - i) / per_byte;
+    const auto whole = (count - i) / group * group;
     if (whole > 0) {
         unsigned char rest[size];
         pack_vector<V, bits, lowest, highest>(from + i, rest);
-        std::memcpy(to, rest, static_cast<std::size_t>(whole));
+        std::memcpy(to, rest, static_cast<std::size_t>(whole * bits / 8));
     }
-    for (i += whole * per_byte; i < count; ++i)
+    for (i += whole; i < count; ++i)
         put(i);
 }
 

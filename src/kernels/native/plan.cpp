@@ -124,7 +124,7 @@ void choose_formulas(plan &p, const quantization &q) {
     p.transposed_memory = m;
     if (traits(q.src.type).bits < 8) {
         p.transposed_memory.src = data_type::s8;
-        p.transposed_memory.read = q.src.type == data_type::f4_e2m1 ? code.read_f4_bytes : nullptr;
+        p.transposed_memory.read = code.read_bytes[at(q.src.type)];
     }
     const bool is_quotient = k == kind::quotient_f32 || k == kind::quotient_f16 || k == kind::quotient_bf16;
     p.bound = is_quotient ? bound_of(q, code) : 0;

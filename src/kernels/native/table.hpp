@@ -209,8 +209,13 @@ constexpr codecs codecs_of() {
     c.read[at(data_type::u32)] = read<V, std::uint32_t>;
     c.read[at(data_type::f8_e4m3)] = read<V, float8_e4m3>; // of parameters
     c.read[at(data_type::f8_e8m0)] = read<V, float8_e8m0>;
-    c.read[at(data_type::f4_e2m1)] = read_f4<V>;
-    c.read_f4_bytes = read<V, float4_e2m1>;
+    c.read[at(data_type::f4_e2m1)] = read_packed_floats<V, float4_e2m1, 4>;
+    c.read[at(data_type::f6_e2m3)] = read_packed_floats<V, float6_e2m3, 6>;
+    c.read[at(data_type::f6_e3m2)] = read_packed_floats<V, float6_e3m2, 6>;
+    c.read_bytes[at(data_type::f4_e2m1)] = read<V, float4_e2m1>;
+    c.read_bytes[at(data_type::f6_e2m3)] = read<V, float6_e2m3>;
+    c.read_bytes[at(data_type::f6_e3m2)] = read<V, float6_e3m2>;
+    c.unpack_6 = read_packed<V, 6, false>;
     c.format_of = format_of;
     c.round_f16 = round<V, float16_bits>;
     c.round_bf16 = round<V, bfloat16_bits>;
@@ -225,7 +230,9 @@ constexpr codecs codecs_of() {
     both(data_type::u2, write_packed<V, 2, false>);
     both(data_type::s16, write_reals<V, std::int16_t>);
     both(data_type::u16, write_reals<V, std::uint16_t>);
-    both(data_type::f4_e2m1, write_f4<V>);
+    both(data_type::f4_e2m1, write_packed_codes<V, float4_e2m1, 4>);
+    both(data_type::f6_e2m3, write_packed_codes<V, float6_e2m3, 6>);
+    both(data_type::f6_e3m2, write_packed_codes<V, float6_e3m2, 6>);
     add(data_type::f16, write_reals<V, float16_bits>, write_saturated_reals<V, float16_bits>);
     add(data_type::bf16, write_reals<V, bfloat16_bits>, write_saturated_reals<V, bfloat16_bits>);
     add(data_type::f8_e4m3, write_codes<V, float8_e4m3, false>, write_codes<V, float8_e4m3, true>);

@@ -103,6 +103,12 @@ class quantized_tiles {
     byte_lines lines {narrow};
 };
 
+/// The codec that unpacks elements of less than 8 bits to bytes.
+read_function unpacking(const codecs &code, data_type type) {
+    if (traits(type).bits == 6) return code.unpack_6;
+    return code.read[static_cast<int>(type == data_type::f4_e2m1 ? data_type::u4 : type)];
+}
+
 /// Transposes lines of src as bytes and computes rows of dst from them.
 class dequantized_tiles {
   public:
@@ -171,11 +177,11 @@ class dequantized_tiles {
         transpose_packed(at, columns, rows, to);
     }
 
-    /// transpose_columns() of elements of 4 or 2 bits, which it unpacks to bytes. Out of line, so that other types do
-    /// not take its stack.
+    /// transpose_columns() of elements of less than 8 bits, which it unpacks to bytes. Out of line, so that other types
+    /// do not take its stack.
     [[gnu::noinline]] void transpose_packed(
             std::int64_t at, std::int64_t columns, std::int64_t rows, unsigned char *to) {
-        alignas(64) unsigned char unpacked[side][side]; // elements of 4 or 2 bits as bytes
+        alignas(64) unsigned char unpacked[side][side];
         alignas(64) unsigned char line[side + 2 * widest_block];
         for (std::int64_t i = 0; i < columns; ++i) {
             unpack_(c.src, at + i * along.src_stride, rows, line); // writes whole vectors, maybe beyond `side`
@@ -226,8 +232,7 @@ class dequantized_tiles {
     const walk &w;
     const call &c;
     const axis across = innermost_loop(w.axes), along = w.axes.row;
-    const read_function unpack_ =
-            p.set->code.read[static_cast<int>(p.memory.src == data_type::f4_e2m1 ? data_type::u4 : p.memory.src)];
+    const read_function unpack_ = unpacking(p.set->code, p.memory.src);
     call from_lines = c;
     panel parameters;
     byte_lines lines {false};

@@ -200,6 +200,32 @@ struct avx2 : byte_shuffles {
         _mm_storeu_si128(static_cast<__m128i *>(to), joined_words(_mm256_or_si256(low, high)));
     }
 
+    static constexpr std::int64_t sixes = 32;
+    /// Elements of 6 bits, from 24 bytes. Each word gets the two bytes that its two elements lie in: from bit 0 in even
+    /// words, from bit 4 in odd ones.
+    static void unpack_sixes(const unsigned char *from, std::int8_t *to) {
+        const __m256i halves = _mm256_set_m128i(_mm_loadu_si128(as_vector(from + 8)), _mm_loadu_si128(as_vector(from)));
+        const __m256i places = _mm256_setr_epi8(0, 1, 1, 2, 3, 4, 4, 5, 6, 7, 7, 8, 9, 10, 10, 11, 4, 5, 5, 6, 7, 8, 8,
+                9, 10, 11, 11, 12, 13, 14, 14, 15);
+        const __m256i words = _mm256_shuffle_epi8(halves, places);
+        const __m256i pairs = _mm256_blend_epi16(words, _mm256_srli_epi16(words, 4), 0xaa);
+        const __m256i low = _mm256_and_si256(pairs, _mm256_set1_epi16(0x3f));
+        const __m256i high = _mm256_and_si256(_mm256_slli_epi16(pairs, 2), _mm256_set1_epi16(0x3f00));
+        _mm256_storeu_si256(reinterpret_cast<__m256i *>(to), _mm256_or_si256(low, high));
+    }
+    /// Joins pairs of elements to 12 bits, and pairs of these to 24.
+    static void pack_sixes(const std::int8_t *from, unsigned char *to) {
+        const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(from));
+        const __m256i pairs = _mm256_maddubs_epi16(bytes, _mm256_set1_epi16(0x4001));
+        const __m256i fours = _mm256_madd_epi16(pairs, _mm256_set1_epi32(0x10000001));
+        const __m256i places =
+                _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1));
+        const __m256i packed = _mm256_permutevar8x32_epi32(
+                _mm256_shuffle_epi8(fours, places), _mm256_setr_epi32(0, 1, 2, 4, 5, 6, 3, 7));
+        _mm_storeu_si128(reinterpret_cast<__m128i *>(to), _mm256_castsi256_si128(packed));
+        _mm_storel_epi64(reinterpret_cast<__m128i *>(to + 16), _mm256_extracti128_si256(packed, 1));
+    }
+
   private:
     /// Narrows sixteen words, all below 256, to bytes.
     static __m128i joined_words(__m256i words) {

@@ -226,6 +226,31 @@ struct avx512 : byte_shuffles {
         _mm256_storeu_si256(static_cast<__m256i *>(to), _mm512_cvtepi16_epi8(_mm512_or_si512(low, high)));
     }
 
+    static constexpr std::int64_t sixes = 64;
+    /// Elements of 6 bits, from 48 bytes. Each word gets the two bytes that its two elements lie in: from bit 0 in even
+    /// words, from bit 4 in odd ones.
+    static void unpack_sixes(const unsigned char *from, std::int8_t *to) {
+        const __m512i quarters =
+                _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 1, 2, 2, 3, 4, 5, 5, 6, 7, 8, 8, 9, 10, 11, 11),
+                        _mm512_maskz_loadu_epi32(0xfff, from));
+        const __m512i places = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 1, 2, 3, 4, 4, 5, 6, 7, 7, 8, 9, 10, 10, 11));
+        const __m512i pairs = _mm512_srlv_epi16(_mm512_shuffle_epi8(quarters, places), _mm512_set1_epi32(4 << 16));
+        const __m512i low = _mm512_and_si512(pairs, _mm512_set1_epi16(0x3f));
+        const __m512i high = _mm512_and_si512(_mm512_slli_epi16(pairs, 2), _mm512_set1_epi16(0x3f00));
+        _mm512_storeu_si512(to, _mm512_or_si512(low, high));
+    }
+    /// Joins pairs of elements to 12 bits, and pairs of these to 24.
+    static void pack_sixes(const std::int8_t *from, unsigned char *to) {
+        const __m512i pairs = _mm512_maddubs_epi16(_mm512_loadu_si512(from), _mm512_set1_epi16(0x4001));
+        const __m512i fours = _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x10000001));
+        const __m512i places =
+                _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1));
+        const __m512i packed =
+                _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 3, 7, 11, 15),
+                        _mm512_shuffle_epi8(fours, places));
+        _mm512_mask_storeu_epi32(to, 0xfff, packed);
+    }
+
   private:
     static reals widened(const float16_bits *, __m256i bits) { return _mm512_cvtph_ps(bits); }
     static reals widened(const bfloat16_bits *, __m256i bits) {

@@ -119,6 +119,18 @@ struct scalar {
         const auto bounded = [=](int value) { return value < lowest ? lowest : value > highest ? highest : value; };
         *to = static_cast<unsigned char>((bounded(from[0]) & 0xf) | (bounded(from[1]) & 0xf) << 4);
     }
+    static constexpr std::int64_t sixes = 4;
+    /// Four elements of 6 bits, from three bytes.
+    static void unpack_sixes(const unsigned char *from, std::int8_t *to) {
+        const auto bits = static_cast<unsigned>(from[0] | from[1] << 8 | from[2] << 16);
+        for (int k = 0; k < 4; ++k)
+            to[k] = static_cast<std::int8_t>(bits >> 6 * k & 0x3f);
+    }
+    static void pack_sixes(const std::int8_t *from, unsigned char *to) {
+        const auto bits = static_cast<unsigned>(from[0] | from[1] << 6 | from[2] << 12 | from[3] << 18);
+        for (int k = 0; k < 3; ++k)
+            to[k] = static_cast<unsigned char>(bits >> 8 * k);
+    }
     static void fence() {}
     static void zero_upper() {}
     static void transpose(
