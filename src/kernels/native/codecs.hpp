@@ -115,18 +115,26 @@ inline float8_format format_of(data_type type, bool saturates) {
     return float8_format_of<float8_e5m2fnuz>(saturates);
 }
 
-template <typename V, typename Float, bool Saturates>
-void write_codes(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream) {
-    const auto format = float8_format_of<Float>(Saturates);
+/// write_codes() of any format.
+template <typename V>
+[[gnu::noinline]] void write_codes_of(
+        void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream, const float8_format &format) {
     if (!stream) return to_codes<V>(tile, count, static_cast<code *>(tensor) + first, format);
     to_codes<V>(tile, count, tile, format);
     stream_bytes<V>(static_cast<const std::uint8_t *>(tile), count, static_cast<std::uint8_t *>(tensor) + first);
 }
 
+template <typename V, typename Float, bool Saturates>
+void write_codes(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream) {
+    static constexpr auto format = float8_format_of<Float>(Saturates);
+    write_codes_of<V>(tile, count, tensor, first, stream, format);
+}
+
 /// Floats of 4 or 6 bits.
 template <typename V, typename Float, int bits>
 void write_packed_codes(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream) {
-    to_codes<V>(tile, count, tile, float8_format_of<Float>(true));
+    static constexpr auto format = float8_format_of<Float>(true);
+    to_codes<V>(tile, count, tile, format);
     write_packed<V, bits, false>(tile, count, tensor, first, stream);
 }
 

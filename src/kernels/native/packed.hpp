@@ -65,7 +65,7 @@ inline void unpack_pairs(const unsigned char *from, std::int64_t count, bool is_
 /// Reads packed elements from number `first` of a tensor on. Unpacks from whole bytes on, then drops the elements
 /// before `first`.
 template <typename V, int bits, bool is_signed>
-void read_packed(const void *tensor, std::int64_t first, std::int64_t count, void *tile) {
+[[gnu::noinline]] void read_packed(const void *tensor, std::int64_t first, std::int64_t count, void *tile) {
     const auto before = first % group_of<bits>;
     const auto *const from = static_cast<const unsigned char *>(tensor) + (first - before) * bits / 8;
     auto *const to = static_cast<std::int8_t *>(tile);
@@ -77,8 +77,8 @@ void read_packed(const void *tensor, std::int64_t first, std::int64_t count, voi
 }
 
 /// Packs a vector of bytes, saturated. Those of 6 bits are codes, within their bounds.
-template <typename V, int bits, std::int8_t lowest, std::int8_t highest>
-void pack_vector(const std::int8_t *from, unsigned char *to) {
+template <typename V, int bits>
+void pack_vector(const std::int8_t *from, unsigned char *to, std::int8_t lowest, std::int8_t highest) {
     if constexpr (bits == 6) return V::pack_sixes(from, to);
     if constexpr (bits == 4) return V::pack(from, to, lowest, highest);
     // Packs to 4 bits first; each byte of two elements then closes up to 4 bits and is packed again.
@@ -90,13 +90,13 @@ void pack_vector(const std::int8_t *from, unsigned char *to) {
     V::pack(pairs, to, 0, 15);
 }
 
-/// Packs bytes, saturated. The tile has room for two widest blocks beyond its end.
-template <typename V, int bits, bool is_signed>
-void write_packed(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool) {
+/// Packs bytes, saturated to integers from `lowest` on. The tile has room for two widest blocks beyond its end.
+template <typename V, int bits>
+[[gnu::noinline]] void pack(
+        const std::int8_t *from, std::int64_t count, std::int8_t lowest, void *tensor, std::int64_t first) {
     constexpr std::int64_t group = group_of<bits>, n = packed_at_once<V, bits>, size = n * bits / 8;
     constexpr int mask = (1 << bits) - 1;
-    constexpr std::int8_t lowest = is_signed ? -(1 << (bits - 1)) : 0, highest = lowest + mask;
-    const auto *from = static_cast<const std::int8_t *>(tile);
+    const auto highest = static_cast<std::int8_t>(lowest + mask);
     const auto put = [&](std::int64_t i) { // keeps the bytes' other elements, which belong to other writes
         const int saturated = from[i] < lowest ? lowest : from[i] > highest ? highest : from[i];
         const int shift = static_cast<int>((first + i) * bits % 8);
@@ -110,15 +110,20 @@ void write_packed(void *tile, std::int64_t count, void *tensor, std::int64_t fir
         put(i);
     auto *to = static_cast<unsigned char *>(tensor) + (first + i) * bits / 8;
     for (; i + n <= count; i += n, to += size)
-        pack_vector<V, bits, lowest, highest>(from + i, to);
+        pack_vector<V, bits>(from + i, to, lowest, highest);
     const auto whole = (count - i) / group * group;
     if (whole > 0) {
         unsigned char rest[size];
-        pack_vector<V, bits, lowest, highest>(from + i, rest);
+        pack_vector<V, bits>(from + i, rest, lowest, highest);
         std::memcpy(to, rest, static_cast<std::size_t>(whole * bits / 8));
     }
     for (i += whole; i < count; ++i)
         put(i);
+}
+
+template <typename V, int bits, bool is_signed>
+void write_packed(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool) {
+    pack<V, bits>(static_cast<const std::int8_t *>(tile), count, is_signed ? -(1 << (bits - 1)) : 0, tensor, first);
 }
 
 } // namespace

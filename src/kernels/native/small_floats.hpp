@@ -66,7 +66,7 @@ struct unit_and_base {
 
 /// Magnitudes beyond the highest number become that if `saturates`, else the next code, infinity or NaN.
 template <typename Float>
-float8_format float8_format_of(bool saturates) {
+constexpr float8_format float8_format_of(bool saturates) {
     constexpr int dropped = 23 - Float::fraction_bits, rebased = (127 - Float::bias) << 23;
     constexpr std::int32_t highest = Float::highest;
     const std::int32_t beyond = saturates ? highest : highest + 1;
