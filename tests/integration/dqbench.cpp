@@ -325,6 +325,41 @@ TEST_F(dqbench, scales_and_zps_can_be_given) {
     expect_refused("--scales=1xx2 8", "--scales: expected a number");
 }
 
+TEST_F(dqbench, computed_scales_are_checked_and_measured) {
+    const std::string tokens = "--api=direct --qtype=per_channel --axis=0 ";
+    EXPECT_NE(succeed(tokens
+                      + "--scales=absmax,onednn --dt=f32:f32:undef:s8,bf16:f16:undef:s4 8x200 "
+                        "--scales=minmax,onnx --dt=f32:f32:u8:u8,f16:bf16:s4:s4 8x200")
+                      .find("tests:8 passed:8"),
+            std::string::npos);
+    EXPECT_NE(succeed("--api=direct --qtype=per_group --scales=mx_floor,mx_ceil,mx_even,mx_rceil "
+                      "--dt=f32:f8_e8m0:undef:f8_e4m3,bf16:f8_e8m0:undef:f4_e2m1 8x200 "
+                      "--scales=nvfp4 --group=16 --dt=f32:f8_e4m3:undef:f4_e2m1 8x200")
+                      .find("tests:9 passed:9"),
+            std::string::npos);
+    const auto out =
+            succeed(tokens + "--mode=F --scales=absmax --peer=limit '--perf-template=[%scales%: %limit%]' 8x200");
+    EXPECT_EQ(matches(out, "(\\[absmax: [0-9.e+-]+\\])\n").size(), 1u) << out;
+    expect_refused("--scales=absmax 8", "--scales=absmax: expected --api=direct, given --api=graph");
+    expect_refused("--api=direct --scales=absmx 8", "--scales: expected numbers, as in 0.5x0.25, or absmax, ");
+    const auto [status, refused, err] = run("--api=direct --scales=absmax --dt=f32:f32:undef:u8 8");
+    EXPECT_EQ(status, 1);
+    EXPECT_NE(
+            refused.find("INVALID_ARGUMENTS (computed.range: expected minmax for u8, given absmax)"), std::string::npos)
+            << refused;
+}
+
+/// Reads once and twice, by blocks and as a whole, in one thread and in several.
+TEST_F(dqbench, limit_of_computed_scales_runs_on_every_block) {
+    const auto out =
+            succeed("--mode=P --fix-times-per-prb=1 --peer=limit --isa=scalar,avx2,avx512 --threads=1,3 "
+                    "--api=direct --scales=absmax --dt=f32:f32:undef:s8,bf16:f32:undef:s4,f32:f32:undef:f6_e2m3 "
+                    "--qtype=per_tensor,per_channel --axis=0,-1 3x17x5 70x1000 "
+                    "--qtype=per_group --group=32,33x1 70x1000");
+    EXPECT_NE(out.find(" unimplemented:0 invalid_arguments:0 failed:0 "), std::string::npos) << out;
+    EXPECT_EQ(out.find("limit refuses"), std::string::npos) << out;
+}
+
 /// Every file of benchdnn_inputs parses and has cases.
 TEST_F(dqbench, all_input_files_are_understood) {
     std::size_t files = 0;

@@ -54,6 +54,29 @@ TEST_F(dqbench_compare, tells_position_operands_and_results_of_what_differs) {
     EXPECT_EQ(found.first[0], "[4][1,1] src:0.25 (0x3e800000) scale:0.5 (0x3f000000) zp:1 expected:2 got:3");
 }
 
+TEST(dqbench_compare_parameters, tells_which_scales_and_zero_points_differ) {
+    test_case c;
+    c.prb.extents = {2, 3};
+    c.qtype = granularity::per_channel;
+    c.types = {data_type::f32, data_type::f32, data_type::u8, data_type::u8};
+    const statement s(c);
+    const parameters expected {{1.0f, nan, 0.0f}, {0, 200, 255}};
+    guarded_buffer scales(12), zero_points(3);
+    const auto write = [&](std::vector<float> a, std::vector<std::uint8_t> b) {
+        std::copy(a.begin(), a.end(), scales.as<float>());
+        std::copy(b.begin(), b.end(), zero_points.as<std::uint8_t>());
+    };
+    write({1.0f, -nan, 0.0f}, {0, 200, 255});
+    EXPECT_EQ(compare_parameters(s, expected, scales, zero_points).differing, 0);
+    write({1.0f, 2.0f, -0.0f}, {0, 201, 255});
+    const auto found = compare_parameters(s, expected, scales, zero_points);
+    EXPECT_EQ(found.differing, 3);
+    ASSERT_EQ(found.first.size(), 3u);
+    EXPECT_EQ(found.first[0], "scale [1] expected:nan (0x7fc00000) got:2 (0x40000000)");
+    EXPECT_EQ(found.first[1], "scale [2] expected:0 (0x0) got:-0 (0x80000000)");
+    EXPECT_EQ(found.first[2], "zp [1] expected:200 got:201");
+}
+
 TEST_F(dqbench_compare, counts_all_and_shows_the_first_five) {
     for (int i = 0; i < 6; ++i)
         dst.as<std::int8_t>()[i] = 77;

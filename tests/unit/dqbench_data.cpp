@@ -1,4 +1,5 @@
 // dqbench's data has the values that correctness and performance runs need.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -117,6 +118,70 @@ TEST(dqbench_parameters, zero_points_fit_their_type) {
         }
 }
 
+/// The statement of 100 rows of 64 values, s8 by a computed scale for each row, and the values drawn for it.
+struct rows_to_compute {
+    static constexpr std::size_t rows = 100, columns = 64;
+    statement s;
+    parameters drawn;
+    std::vector<float> src = std::vector<float>(rows * columns);
+
+    rows_to_compute(parameter_kind kind, filling how)
+        : s([] {
+            test_case c;
+            c.prb.extents = {rows, columns};
+            c.qtype = granularity::per_channel;
+            c.axis = 0;
+            c.computed = dynquant::scale_rule {};
+            return c;
+        }())
+        , drawn(draw_parameters(kind, rows, data_type::f32, std::nullopt, 0)) {
+        fill_src(s, drawn, how, src.data());
+    }
+
+    std::vector<float> row(std::size_t i) const {
+        const auto *first = &src[i * columns];
+        return {first, first + columns};
+    }
+};
+
+TEST(dqbench_fill, computed_scales_are_those_drawn) {
+    for (const auto how : {filling::checking, filling::measuring}) {
+        const rows_to_compute data(parameter_kind::pow2, how);
+        int equal = 0;
+        for (std::size_t i = 0; i < data.rows; ++i) {
+            float largest = 0;
+            for (const float x : data.row(i))
+                largest = std::max(largest, std::abs(x));
+            EXPECT_LE(largest, 127.5F * data.drawn.scales[i]);
+            EXPECT_FALSE(std::any_of(&data.src[i * data.columns], &data.src[i * data.columns] + data.columns,
+                    [](float x) { return std::isnan(x); }));
+            equal += largest == 127.5F * data.drawn.scales[i];
+        }
+        EXPECT_GT(equal, 90); // the others have no element that was clamped
+    }
+}
+
+TEST(dqbench_fill, wild_blocks_are_zero_or_of_one_sign_or_not_finite) {
+    const rows_to_compute data(parameter_kind::wild, filling::checking);
+    int zero = 0, one_sign = 0, nan = 0, infinite = 0;
+    for (std::size_t i = 0; i < data.rows; ++i) {
+        const auto row = data.row(i);
+        const auto any = [&](auto &&f) { return std::any_of(row.begin(), row.end(), f); };
+        const bool positive = any([](float x) { return x > 0; }), negative = any([](float x) { return x < 0; });
+        zero += !positive && !negative;
+        one_sign += negative && !positive;
+        nan += any([](float x) { return std::isnan(x); });
+        infinite += any([](float x) { return std::isinf(x); });
+        if (std::isfinite(data.drawn.scales[i])) {
+            EXPECT_FALSE(any([](float x) { return !std::isfinite(x); })) << i;
+        }
+    }
+    EXPECT_GT(zero, 5);
+    EXPECT_GT(one_sign, 3);
+    EXPECT_GT(nan, 5);
+    EXPECT_GT(infinite, 5);
+}
+
 TEST(dqbench_guarded_buffer, sees_a_write_on_either_side) {
     for (const auto offset : {-1, 10, -256, 265}) {
         guarded_buffer b(10, 1);
@@ -126,6 +191,26 @@ TEST(dqbench_guarded_buffer, sees_a_write_on_either_side) {
         b.data()[offset] = std::byte {0};
         EXPECT_FALSE(b.guards_intact()) << offset;
     }
+}
+
+TEST(dqbench_workspace, computed_parameters_are_outputs) {
+    test_case c;
+    c.prb.extents = {2, 3};
+    c.types = {data_type::f32, data_type::f32, data_type::u8, data_type::u8};
+    const auto drawn = draw_parameters(parameter_kind::usual, 1, data_type::f32, data_type::u8, 0);
+    const auto bytes = [&] {
+        const workspace w(statement(c), drawn, 6, filling::checking);
+        return std::pair(w.input_bytes(), w.output_bytes());
+    };
+    EXPECT_EQ(bytes(), std::pair(std::int64_t {24 + 4 + 1}, std::int64_t {6}));
+    c.computed = dynquant::scale_rule {};
+    EXPECT_EQ(bytes(), std::pair(std::int64_t {24}, std::int64_t {6 + 4 + 1}));
+    workspace w(statement(c), drawn, 6, filling::checking);
+    w.remember_inputs();
+    *static_cast<float *>(w.handles().scales) = 3;
+    EXPECT_TRUE(w.inputs_unchanged());
+    static_cast<std::byte *>(w.handles().src)[3] ^= std::byte {1};
+    EXPECT_FALSE(w.inputs_unchanged());
 }
 
 TEST(dqbench_workspace, notices_a_changed_input) {

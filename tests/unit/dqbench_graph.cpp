@@ -232,7 +232,7 @@ TEST_F(dqbench_graph, what_cannot_be_rewritten_is_refused) {
     expect_refused(graph(quantize), "--op-attrs: op 7 (Quantize) has no attribute axes", {"--op-attrs=7:axes:1"});
     expect_refused(graph(quantize), "--op-attrs: qtype: expected per_tensor, per_channel or per_group, given 'x'",
             {"--op-attrs=7:qtype:x"});
-    expect_refused(graph(quantize), file + ": op 7 'n' (Quantize): expected a number from", {"--op-attrs=7:scales:a"});
+    expect_refused(graph(quantize), file + ": op 7 'n' (Quantize): expected numbers, as in", {"--op-attrs=7:scales:a"});
 }
 
 TEST_F(dqbench_graph, files_that_contradict_themselves_are_refused) {

@@ -128,6 +128,44 @@ TEST(dqbench_options, the_rule_onnx_is_for_what_has_it) {
     EXPECT_EQ(c.types, (data_types {data_type::s32, data_type::f8_e8m0, data_type::u16, data_type::u16}));
 }
 
+TEST(dqbench_options, scales_may_be_computed) {
+    using namespace dynquant;
+    const auto computed = [](const std::string &name) {
+        const auto c = single({{"api", "direct"}, {"scales", name}, {"peer", "limit"}});
+        EXPECT_EQ(c.rule, rule_kind::onnx) << name;
+        EXPECT_TRUE(c.scales.empty()) << name;
+        EXPECT_NE(repro(c).find("--rule=onnx --scales=" + name + ' '), std::string::npos) << repro(c);
+        return c.computed.value();
+    };
+    EXPECT_EQ(computed("absmax"), scale_rule {});
+    EXPECT_EQ(computed("minmax").range, scale_range::minmax);
+    EXPECT_EQ(computed("minmax").of_zero, 1);
+    EXPECT_EQ(computed("onnx").of_zero, 0);
+    EXPECT_EQ(computed("onednn").special, nonfinite::skip);
+    EXPECT_EQ(computed("mx_floor").rounding, scale_rounding::floor);
+    EXPECT_EQ(computed("mx_ceil").rounding, scale_rounding::ceil);
+    EXPECT_EQ(computed("mx_even").rounding, scale_rounding::even);
+    EXPECT_EQ(computed("mx_rceil").rounding, scale_rounding::rceil);
+    EXPECT_EQ(computed("nvfp4").least, 0x1p-9);
+    EXPECT_EQ(single({{"api", "direct"}, {"scales", "absmax"}, {"scales", "0.5x2"}}).computed, std::nullopt);
+    EXPECT_EQ(single({{"api", "direct"}, {"scales", "0.5x2"}}).rule, rule_kind::onednn);
+}
+
+TEST(dqbench_options, computed_scales_are_for_the_direct_api_and_need_no_zps) {
+    const auto refused = [](const char *name, const char *value, const std::string &message) {
+        expect_usage_error(
+                [&] {
+                    single({{"api", "direct"}, {"scales", "minmax"}, {"dt", "f32:f32:u8:u8"}, {name, value}});
+                },
+                message);
+    };
+    refused("api", "graph", "--scales=minmax: expected --api=direct, given --api=graph");
+    refused("op", "Quantize", "--scales=minmax: expected --op=DynamicQuantize, given --op=Quantize");
+    refused("op", "DynamicDequantize", "expected --op=DynamicQuantize, given --op=DynamicDequantize");
+    refused("zps", "1x2", "--scales=minmax: expected no --zps, as zero points are computed, given 1x2");
+    refused("peer", "xnnpack", "expected no peer but limit");
+}
+
 TEST(dqbench_options, requantize_is_for_the_direct_api) {
     const auto c = single({{"api", "direct"}, {"op", "Requantize"}, {"peer", "limit"}});
     EXPECT_EQ(c.op, op_kind::Requantize);
@@ -251,6 +289,9 @@ TEST(dqbench_options, refuse_bad_values_and_keep_the_state) {
     refused("peer", "limit,xnnpack,limit", "expected each peer once, given 'limit,xnnpack,limit'");
     refused("api", "grph", "did you mean 'graph'?");
     refused("cache", "hot", "expected warm or cold, given 'hot'");
+    refused("scales", "absmin", "did you mean 'absmax'?");
+    refused("scales", "mx_flor", "did you mean 'mx_floor'?");
+    refused("scales", "", "given ''");
     refused("offset", "64", "expected an integer from 0 to 63, given '64'");
     refused("offset", "-1", "given '-1'");
     refused("threads", "-1", "from 0 to 1024, given '-1'");

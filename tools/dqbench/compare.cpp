@@ -107,6 +107,24 @@ comparison compare(const statement &s, const parameters &p, const void *src, con
     return found;
 }
 
+comparison compare_parameters(const statement &s, const parameters &expected, const guarded_buffer &scales,
+        const guarded_buffer &zero_points) {
+    comparison found;
+    const auto compare_one = [&](const char *what, std::size_t i, data_type type, double right, const void *buffer) {
+        const double given = dynquant::load(type, buffer, static_cast<std::int64_t>(i));
+        if (is_same_value(right, given)) return;
+        ++found.differing;
+        if (found.first.size() < max_shown_differences)
+            found.first.push_back(
+                    dynquant::concat(what, " [", i, "] expected:", show(type, right), " got:", show(type, given)));
+    };
+    for (std::size_t i = 0; i < expected.scales.size(); ++i)
+        compare_one("scale", i, s.types.scales, expected.scales[i], scales.data());
+    for (std::size_t i = 0; i < expected.zero_points.size(); ++i)
+        compare_one("zp", i, *s.types.zps, expected.zero_points[i], zero_points.data());
+    return found;
+}
+
 std::optional<std::string> stray_write(const statement &s, const computed &got) {
     if (!got.memory.guards_intact()) return "bytes before or after dst were written";
     const auto bytes = got.memory.bytes();

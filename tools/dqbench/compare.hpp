@@ -35,6 +35,10 @@ struct comparison {
 comparison compare(const statement &s, const parameters &p, const void *src, const void *expected, const computed &got,
         const tolerance &allowed);
 
+/// Compares computed scales and zero points. Positions are numbers of parameters.
+comparison compare_parameters(const statement &s, const parameters &expected, const guarded_buffer &scales,
+        const guarded_buffer &zero_points);
+
 /// Describes a byte that was written though no element of dst is there; nothing if there is none.
 std::optional<std::string> stray_write(const statement &s, const computed &got);
 

@@ -37,7 +37,8 @@ std::uint64_t salt(const dynquant::dims &extents) {
 }
 
 parameters parameters_of(const test_case &c, const statement &s) {
-    auto p = draw_parameters(c.parameters, s.parameter_count(), s.types.scales, s.types.zps, salt(s.extents));
+    const auto scales = s.computed ? data_type::f32 : s.types.scales; // drawn ones that src is filled for
+    auto p = draw_parameters(c.parameters, s.parameter_count(), scales, s.types.zps, salt(s.extents));
     replace_scales(p, c.scales, s.types.scales);
     replace_zero_points(p, c.zps);
     return p;

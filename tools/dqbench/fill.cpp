@@ -62,6 +62,21 @@ float draw_real(
     }
 }
 
+/// An element of a block whose scale is computed. Clamped to the ends of the range of codes by the drawn parameters, so
+/// that the computed ones are about the drawn ones. A drawn scale that is negative gives values of one sign, zero only
+/// zeros; one that is not finite leaves x as it is, maybe not finite either.
+float in_range_of(const statement &s, float x, float scale, std::int32_t zero_point) {
+    if (!std::isfinite(scale)) return x;
+    if (std::isnan(x)) x = 0;
+    const auto &codes = traits(s.types.dst);
+    const bool symmetric = s.computed->range == dynquant::scale_range::absmax;
+    const double half = codes.integral && !s.computed->narrow ? (codes.highest - codes.lowest) / 2 : codes.highest;
+    const double low = symmetric ? -half : codes.lowest - zero_point,
+                 high = symmetric ? half : codes.highest - zero_point;
+    const double unit = std::abs(double {scale});
+    return std::clamp(x, to_float(low * unit), scale < 0 ? 0.0F : to_float(high * unit));
+}
+
 /// Clamps an end of the range in which floats are drawn. In bf16's whole range hardly any small value would be drawn.
 double clamp_to_moderate(double end) {
     constexpr double most = 0x1p32;
@@ -98,9 +113,10 @@ void fill_src(const statement &s, const parameters &p, filling kind, void *src) 
         if (s.requantizing) {
             dynquant::store(type, src, e.src, draw_sum(index, kind, p.scales[channel], zero_point, quantized));
         } else if (s.quantizing) {
-            const double drawn = draw_real(index, kind, p.scales[channel], zero_point,
-                    clamp_to_moderate(quantized.lowest), clamp_to_moderate(quantized.highest));
-            dynquant::store(type, src, e.src, real.integral ? to_integer(drawn, real) : drawn);
+            float drawn = draw_real(index, kind, p.scales[channel], zero_point, clamp_to_moderate(quantized.lowest),
+                    clamp_to_moderate(quantized.highest));
+            if (s.computed) drawn = in_range_of(s, drawn, p.scales[channel], zero_point);
+            dynquant::store(type, src, e.src, real.integral ? to_integer(drawn, real) : double {drawn});
         } else if (real.bits >= 8) {
             fill_bits(src, e.src, real.bits, mix(index));
         } else {

@@ -9,6 +9,8 @@ namespace dqbench {
 /// For measuring: ordinary values only, as in networks.
 enum class filling { checking, measuring };
 
+/// By the parameters: the results are in or near the range of dst's type. Where scales are computed, these are about
+/// those of p.
 void fill_src(const statement &s, const parameters &p, filling kind, void *src);
 
 /// A float whose quantized value is in or near [lowest, highest].

@@ -37,7 +37,8 @@ struct ports {
 /// Precondition: the statement is an op of oneDNN Graph, not Requantize.
 dnnl::graph::op::kind kind_of(const statement &s);
 
-/// The buffers of an execution. A buffer that the op does not have is ignored.
+/// The buffers of an execution. A buffer that the op does not have is ignored. Computed scales and zero points are
+/// written, others are read.
 struct buffers {
     void *src, *scales, *zero_points, *dst;
 };

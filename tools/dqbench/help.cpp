@@ -54,6 +54,14 @@ Requantize, which --api=direct has: s32 to s8 or u8, scales f32, biases s32 or u
 src of DynamicQuantize s32; the quantized side u32, s32, u16, s16, u2, s2, f16, bf16, f8_e4m3fnuz, f8_e5m2fnuz,
 f6_e2m3, f6_e3m2, f4_e2m1 and 8-bit floats; scales s32, f8_e8m0 and f8_e4m3; zero points of the quantized type.
 
+--scales=absmax and the other words let each run compute the scales, and the zero points that a range of minmax needs,
+from src: DynamicQuantize through --api=direct, with --rule=onnx, which they imply. absmax and minmax: the ranges alone;
+onnx: DynamicQuantizeLinear; onednn: dynamic quantization; mx_*: OCP MX's scales f8_e8m0, the way they are rounded;
+nvfp4: scales f8_e4m3 under a scale of the whole tensor. A scale for each token: per_channel with --axis=0 for two dims,
+else per_group with the last dim's extent. src: f32, f16, bf16; dst: s8 and s4; u8 and u4, with minmax; f8_e4m3, f8_e5m2,
+f6_e2m3, f6_e3m2, f4_e2m1. --params says which scales src is drawn for; with wild, blocks of zeros, of one sign and of
+values that are not finite are among them.
+
 --params: `usual` draws scales from [2^-8, 2) and zero points around the range of the integers; `pow2`
 draws scales that are powers of two; `wild` adds negative, zero, subnormal, huge, infinite and NaN scales
 and zero points up to the ends of their type.
@@ -73,7 +81,8 @@ Dequantize are the file's (benchdnn rounds scales up to powers of two); for per_
 number of channels as in benchdnn: scales repeat, missing zps are 0.
 
 The limit kernel has the native kernel's loads, stores, task split and streaming and no arithmetic: the upper bound
-on this machine. It cannot be checked. Peers: limit; onednn_graph, the same program on oneDNN; onednn_reorder,
+on this machine. It cannot be checked. For computed scales it reads src once if a block fits in registers, or if src is
+in memory and a block fits in the second-level cache, else twice: the same block again, or all of src again. Peers: limit; onednn_graph, the same program on oneDNN; onednn_reorder,
 oneDNN's reorder primitive; xnnpack, XNNPACK's conversions (per_tensor), where dqbench was built with it. A peer
 that cannot compute a case refuses, with the reason, which is no failure.
 

@@ -106,6 +106,15 @@ Value parse_value(std::string_view text) {
         return static_cast<Value>(parse_integer(text, limits::min(), limits::max()));
 }
 
+/// 0.5x0.25
+template <typename Value>
+std::string show_values(const std::vector<Value> &values) {
+    std::string text;
+    for (const auto value : values)
+        text += (text.empty() ? "" : "x") + to_shortest(value);
+    return text;
+}
+
 /// A row for a member that is a list of numbers.
 template <auto member>
 option values_option(const char *name, const char *help) {
@@ -116,12 +125,31 @@ option values_option(const char *name, const char *help) {
                 for (const auto &value : split(text, 'x'))
                     (c.*member).push_back(parse_value<value_type>(value));
             },
-            [](const test_case &c) {
-                std::string text;
-                for (const auto value : c.*member)
-                    text += (text.empty() ? "" : "x") + to_shortest(value);
-                return text;
-            }};
+            [](const test_case &c) { return show_values(c.*member); }};
+}
+
+/// Numbers, or the rule that computes the scales, which rounds as ONNX.
+void set_scales(test_case &c, std::string_view text) {
+    static const option numbers = values_option<&test_case::scales>("scales", "");
+    c.computed.reset();
+    if (text.empty() || !std::isalpha(static_cast<unsigned char>(text.front()))) return numbers.set(c, text);
+    const auto known = names_of<dynquant::scale_rule>();
+    if (std::find(known.begin(), known.end(), text) == known.end())
+        throw usage_error(dynquant::concat("expected numbers, as in 0.5x0.25, or ", enumerate(known), ", given '", text,
+                "'", dynquant::suggest(std::string(text), known)));
+    c.computed = parse_word<dynquant::scale_rule>(text);
+    c.rule = rule_kind::onnx;
+    c.scales.clear();
+}
+
+const std::string &scales_values() {
+    static const std::string text = [] {
+        std::string all = "NxNx...";
+        for (const auto &name : names_of<dynquant::scale_rule>())
+            all += '|' + name;
+        return all;
+    }();
+    return text;
 }
 
 std::vector<option> make_table() {
@@ -132,6 +160,14 @@ std::vector<option> make_table() {
     mode.set = set_mode;
     auto op = word_option<&test_case::op>("op", "the operator", what_to_run);
     op.set = set_op;
+    auto scales = values_option<&test_case::scales>("scales",
+            "the scales, which repeat, instead of drawn ones; or the rule by which they and the zero points are "
+            "computed from src, with --api=direct and --rule=onnx");
+    scales.values = scales_values().c_str();
+    scales.set = set_scales;
+    scales.show = [](const test_case &c) -> std::string {
+        return c.computed ? name_of(*c.computed) : show_values(c.scales);
+    };
     auto src_layout = layout_option<&test_case::src_layout>("stag", "abx|acdb|axb|strides:12x4x1|...", "src's layout");
     src_layout.set = set_src_layout;
     op.show = [](const test_case &c) -> std::string { return name_of(c.op); };
@@ -176,7 +212,7 @@ std::vector<option> make_table() {
             word_option<&test_case::division>("division", "the type of src / scale under --rule=onnx", what_to_run),
             word_option<&test_case::saturate>("saturate", "whether floats saturate, under --rule=onnx", what_to_run),
             word_option<&test_case::parameters>("params", "how scales and zero points are drawn", what_to_run),
-            values_option<&test_case::scales>("scales", "the scales, which repeat, instead of drawn ones"),
+            scales,
             values_option<&test_case::zps>("zps", "the zero points, which repeat, instead of drawn ones"),
             src_layout,
             {"offset", "N", "elements from a multiple of 64 bytes to each buffer (0; 1 to check)", list, what_to_run,
@@ -225,6 +261,17 @@ void require_valid_rule(const test_case &c) {
                     name_of(peer)));
 }
 
+/// Computed scales need the direct API: oneDNN Graph's ops take scales.
+void require_valid_computed(const test_case &c) {
+    if (!c.computed) return;
+    const auto refuse = [&](const auto &...text) {
+        throw usage_error(dynquant::concat("--scales=", name_of(*c.computed), ": expected ", text...));
+    };
+    if (c.api != api_kind::direct) refuse("--api=direct, given --api=", name_of(c.api));
+    if (c.op != op_kind::DynamicQuantize) refuse("--op=DynamicQuantize, given --op=", name_of(c.op));
+    if (!c.zps.empty()) refuse("no --zps, as zero points are computed, given ", show_values(c.zps));
+}
+
 /// Requantize needs the direct API: oneDNN has no such op.
 void require_valid_requantize(const test_case &c) {
     if (c.op != op_kind::Requantize) return;
@@ -238,6 +285,7 @@ void require_valid_requantize(const test_case &c) {
 
 /// Throws usage_error when the options contradict each other.
 void require_consistent(const test_case &c) {
+    require_valid_computed(c);
     require_valid_zps(c);
     require_valid_rule(c);
     require_valid_requantize(c);

@@ -158,6 +158,8 @@ const perf_field fields[] = {
                 true},
         {"rule", "whose rounding", [](const subject &s) { return std::string(name_of(s.c.rule)); }},
         {"saturate", "whether floats saturate", [](const subject &s) { return std::string(name_of(s.c.saturate)); }},
+        {"scales", "the rule that computes the scales",
+                [](const subject &s) -> std::string { return s.c.computed ? name_of(*s.c.computed) : ""; }},
         {"spread", "the interquartile range of dynquant's times in percent of their median",
                 [](const subject &s) {
                     const auto &own = s.m.own;

@@ -61,7 +61,7 @@ outcome measure_case(compiled_case &c, phase_times &times) {
     m.creation_ms = timed(times.create, [&] { return creation_milliseconds(c); });
     m.elements = c.s.volume();
     m.input_bytes = w.input_bytes();
-    m.output_bytes = static_cast<std::int64_t>(w.dst().bytes().size());
+    m.output_bytes = w.output_bytes();
 
     c.program->bind(w.handles());
     std::vector<contestant *> contestants {c.program.get()};

@@ -10,6 +10,9 @@
 namespace dqbench {
 namespace {
 
+/// NVFP4's scale of the whole tensor. With the usual scales of up to 2, those of the blocks are within f8_e4m3's range.
+constexpr double global_scale = 0.0131;
+
 /// The group with an extent for each dim: the case's for the last dims, 1 for those before.
 dynquant::dims group_for(const test_case &c) {
     if (c.qtype != granularity::per_group) return {};
@@ -37,7 +40,8 @@ statement::statement(const test_case &c)
     , fpmath(c.fpmath)
     , rounding(c.rule)
     , division(c.division)
-    , saturate(c.saturate) {
+    , saturate(c.saturate)
+    , computed(c.computed) {
     if (!c.dst_layout.is_any()) dst_strides = c.dst_layout.strides_for(extents);
 }
 
@@ -96,6 +100,9 @@ dynquant::quantization statement::direct(
             q.zero_points->values.assign(p.zero_points.begin(), p.zero_points.end());
         }
     }
+    q.computed = computed;
+    if (computed == dynquant::presets::nvfp4())
+        q.second_scales = dynquant::parameter {data_type::f32, extents, {global_scale}};
     q.rule = rule;
     q.division = division;
     q.saturate = saturate;

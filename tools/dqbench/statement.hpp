@@ -24,6 +24,7 @@ struct statement {
     rule_kind rounding;
     dynquant::precision division;
     bool saturate;
+    std::optional<dynquant::scale_rule> computed;
 
     /// The channels' dim; none if not per_channel, or for an axis that the library must refuse.
     std::optional<std::size_t> channel_dim() const;

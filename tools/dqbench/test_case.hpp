@@ -71,8 +71,9 @@ struct test_case {
     dynquant::precision division = dynquant::precision::f32; // under rule_kind::onnx
     bool saturate = false;                                   // under rule_kind::onnx
     parameter_kind parameters = parameter_kind::usual;
-    std::vector<float> scales = {};     // repeated cyclically; empty: drawn
-    std::vector<std::int32_t> zps = {}; // repeated cyclically; empty: drawn; for Requantize the biases
+    std::vector<float> scales = {};                    // repeated cyclically; empty: drawn
+    std::optional<dynquant::scale_rule> computed = {}; // the rule by which each run computes scales and zero points
+    std::vector<std::int32_t> zps = {};                // repeated cyclically; empty: drawn; for Requantize the biases
     layout src_layout = {}, dst_layout = {};
     granularity qtype = granularity::per_tensor;
     std::int64_t axis = 1;                   // for per_channel only

@@ -80,6 +80,25 @@ inline constexpr auto words<dynquant::precision> = std::array<word<dynquant::pre
         {"f64", dynquant::precision::f64},
 }};
 
+/// The rules that compute scales: two plain ones, and the presets of dynquant/scale_rule.hpp.
+template <>
+inline const auto words<dynquant::scale_rule> = [] {
+    using namespace dynquant;
+    scale_rule minmax;
+    minmax.range = scale_range::minmax;
+    return std::array<word<scale_rule>, 9> {{
+            {"absmax", {}},
+            {"minmax", minmax},
+            {"onnx", presets::onnx()},
+            {"onednn", presets::onednn_dynamic_quantize()},
+            {"mx_floor", presets::mx(scale_rounding::floor)},
+            {"mx_ceil", presets::mx(scale_rounding::ceil)},
+            {"mx_even", presets::mx(scale_rounding::even)},
+            {"mx_rceil", presets::mx(scale_rounding::rceil)},
+            {"nvfp4", presets::nvfp4()},
+    }};
+}();
+
 template <>
 inline constexpr auto words<bool> = std::array<word<bool>, 2> {{
         {"false", false},

@@ -28,11 +28,13 @@ void store(data_type type, const std::vector<Value> &values, std::byte *to) {
 workspace::workspace(const statement &s, const parameters &p, std::int64_t dst_bytes, filling kind,
         std::optional<std::int64_t> offset)
     : offset_(offset.value_or(kind == filling::checking ? 1 : 0))
+    , computes_parameters_(s.computed)
     , src_(span_in_bytes(s.types.src, s.extents, s.src_strides), in_bytes(s.types.src, offset_))
     , scales_(bytes_of(s.types.scales, p.scales.size()), in_bytes(s.types.scales, offset_))
     , zero_points_(bytes_of(s.types.zps, p.zero_points.size()), in_bytes(s.types.zps.value_or(data_type::s8), offset_))
     , dst_(dst_bytes, in_bytes(s.types.dst, offset_)) {
     fill_src(s, p, kind, src_.data());
+    if (computes_parameters_) return;
     store(s.types.scales, p.scales, scales_.data());
     if (s.types.zps) store(*s.types.zps, p.zero_points, zero_points_.data());
 }
@@ -41,12 +43,20 @@ buffers workspace::handles() {
     return {src_.data(), scales_.data(), zero_points_.data(), dst_.data()};
 }
 
-dynquant::arguments workspace::arguments_with_dst(void *other) const {
-    return {src_.data(), scales_.data(), zero_points_.data(), other, nullptr, zero_points_.data()};
+dynquant::arguments workspace::inputs() const {
+    return {src_.data(), scales_.data(), zero_points_.data(), nullptr, nullptr, zero_points_.data()};
 }
 
 std::int64_t workspace::input_bytes() const {
-    return static_cast<std::int64_t>(src_.bytes().size() + scales_.bytes().size() + zero_points_.bytes().size());
+    return static_cast<std::int64_t>(src_.bytes().size()) + (computes_parameters_ ? 0 : parameter_bytes());
+}
+
+std::int64_t workspace::output_bytes() const {
+    return static_cast<std::int64_t>(dst_.bytes().size()) + (computes_parameters_ ? parameter_bytes() : 0);
+}
+
+std::int64_t workspace::parameter_bytes() const {
+    return static_cast<std::int64_t>(scales_.bytes().size() + zero_points_.bytes().size());
 }
 
 std::vector<std::span<const std::byte>> workspace::memory() const {
@@ -56,7 +66,8 @@ std::vector<std::span<const std::byte>> workspace::memory() const {
 std::vector<std::byte> workspace::all_inputs() const {
     std::vector<std::byte> all;
     for (const auto *buffer : {&src_, &scales_, &zero_points_})
-        all.insert(all.end(), buffer->bytes().begin(), buffer->bytes().end());
+        if (buffer == &src_ || !computes_parameters_)
+            all.insert(all.end(), buffer->bytes().begin(), buffer->bytes().end());
     return all;
 }
 

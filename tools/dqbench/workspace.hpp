@@ -16,13 +16,16 @@ class workspace {
 
     buffers handles();
     const guarded_buffer &src() const { return src_; }
+    const guarded_buffer &scales() const { return scales_; }
+    const guarded_buffer &zero_points() const { return zero_points_; }
     const guarded_buffer &dst() const { return dst_; }
     guarded_buffer &dst() { return dst_; }
 
-    /// The arguments of the direct API's run(), with another dst.
-    dynquant::arguments arguments_with_dst(void *other) const;
+    /// The arguments of the direct API's run() without its outputs.
+    dynquant::arguments inputs() const;
 
     std::int64_t input_bytes() const;
+    std::int64_t output_bytes() const;
 
     /// All buffers.
     std::vector<std::span<const std::byte>> memory() const;
@@ -33,9 +36,11 @@ class workspace {
 
   private:
     std::int64_t offset_;
+    bool computes_parameters_;
     guarded_buffer src_, scales_, zero_points_, dst_;
     std::vector<std::byte> before_;
 
+    std::int64_t parameter_bytes() const;
     std::vector<std::byte> all_inputs() const;
 };
 
