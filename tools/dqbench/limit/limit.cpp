@@ -1,5 +1,8 @@
 #include "limit/limit.hpp"
 
+#include <algorithm>
+#include <unistd.h>
+
 #include "parallel/parallel.hpp"
 #include "quantization/data_type.hpp"
 #include "quantization/shape.hpp"
@@ -55,9 +58,94 @@ class traffic final : public kernels::implementation {
     std::int64_t elements_, src_bytes_, dst_bytes_;
 };
 
+/// Elements of a block that the native kernel can hold in registers.
+constexpr std::int64_t elements_in_registers = 128;
+
+/// The bytes of a block that stays in the second-level cache while it is read twice.
+std::int64_t cached_bytes() {
+    static const std::int64_t bytes = [] {
+        constexpr long usual = 1L << 20;
+        const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
+        return (cache > 0 ? cache : usual) / 2;
+    }();
+    return bytes;
+}
+
+/// The least number of consecutive elements of a dense tensor that holds whole blocks.
+std::int64_t elements_of_blocks(const dims &extents, const dims &block) {
+    std::size_t outermost = 0;
+    while (outermost < block.size() && block[outermost] == 1)
+        ++outermost;
+    if (outermost == block.size()) return 1;
+    std::int64_t elements = std::min(block[outermost], extents[outermost]);
+    for (auto d = outermost + 1; d < extents.size(); ++d)
+        elements *= extents[d];
+    return elements;
+}
+
+/// The limit of computed scales: the bytes of src once or twice and of dst once, in order, in any layout.
+class computed_traffic final : public kernels::implementation {
+  public:
+    computed_traffic(const quantization &q, isa value)
+        : once_(q, value)
+        , set_(set_of(value))
+        , elements_(volume(q.src.dims).value_or(0))
+        , src_bytes_(size_in_bytes(q.src.type, elements_))
+        , dst_bytes_(size_in_bytes(q.dst.type, elements_))
+        , streams_(dst_bytes_ >= kernels::native::streaming_bytes()) {
+        if (elements_ == 0) return;
+        const auto together = elements_of_blocks(q.src.dims, q.scales.block);
+        blocks_ = elements_ / together;
+        const bool cached = src_bytes_ / blocks_ <= cached_bytes();
+        if (together <= elements_in_registers || (cached && streams_)) return;
+        by_block_ = cached && blocks_ >= parallel::parts_for(elements_, 0);
+        twice_ = true;
+    }
+
+    operation_info info() const override { return once_.info(); }
+
+    void run(const arguments &args) const override {
+        if (by_block_) return run_by_block(args);
+        if (twice_) {
+            const auto lines = src_bytes_ / line;
+            parallel::for_each_part(lines, parallel::parts_for(elements_, 0), [&](parallel::range part) {
+                keep(set_.read_ahead(
+                        static_cast<const char *>(args.src) + part.begin * line, (part.end - part.begin) * line));
+            });
+        }
+        once_.run(args);
+    }
+
+  private:
+    static constexpr std::int64_t line = 64;
+
+    void run_by_block(const arguments &args) const {
+        const auto src_step = src_bytes_ / blocks_, dst_step = dst_bytes_ / blocks_;
+        parallel::for_each_part(blocks_, parallel::parts_for(elements_, 0), [&](parallel::range part) {
+            for (auto i = part.begin; i < part.end; ++i) {
+                const char *const src = static_cast<const char *>(args.src) + i * src_step;
+                keep(set_.read(src, src_step));
+                set_.copy(src, src_step, static_cast<char *>(args.dst) + i * dst_step, dst_step, streams_);
+            }
+        });
+    }
+
+    /// Keeps the compiler from leaving out what the sum is computed from.
+    static void keep(float sum) {
+        const volatile float kept = sum;
+        static_cast<void>(kept);
+    }
+
+    traffic once_;
+    const instruction_set &set_;
+    std::int64_t elements_, src_bytes_, dst_bytes_, blocks_ = 0;
+    bool streams_, twice_ = false, by_block_ = false;
+};
+
 } // namespace
 
 std::unique_ptr<kernels::implementation> prepare(const quantization &q, isa value) {
+    if (q.computed) return std::make_unique<computed_traffic>(q, value);
     if (!is_plain(q)) return std::make_unique<traffic>(q, value);
     kernels::settings settings;
     settings.max_isa = value;

@@ -54,12 +54,63 @@ void traffic(const char *src, std::int64_t src_bytes, char *dst, std::int64_t ds
     V::zero_upper();
 }
 
+template <typename V, bool prefetches>
+float read(const char *src, std::int64_t bytes) {
+    constexpr int together = 8; // hides the latency of the sums
+    constexpr std::int64_t vector = V::lanes * 4, page = 4096;
+    typename V::reals sums[together] = {};
+    for (std::int64_t i = 0; i + together * vector <= bytes; i += together * vector)
+#pragma GCC unroll 8
+        for (int k = 0; k < together; ++k) {
+            const char *const p = src + i + k * vector;
+            if constexpr (prefetches) __builtin_prefetch(p + page);
+            sums[k] += V::load(reinterpret_cast<const float *>(p));
+        }
+    for (int k = 1; k < together; ++k)
+        sums[0] += sums[k];
+    float lanes[V::lanes], sum = 0;
+    V::store(lanes, sums[0]);
+    for (const float lane : lanes)
+        sum += lane;
+    V::zero_upper();
+    return sum;
+}
+
+/// Reads `loads` vectors for each one that it writes.
+template <typename V, int loads>
+void copy_by(const char *src, char *dst, std::int64_t stores, bool stream) {
+    constexpr std::int64_t vector = V::lanes * 4;
+    for (std::int64_t i = 0; i < stores; ++i, src += loads * vector, dst += vector) {
+        auto sum = V::load(reinterpret_cast<const float *>(src));
+#pragma GCC unroll 8
+        for (int k = 1; k < loads; ++k)
+            sum += V::load(reinterpret_cast<const float *>(src + k * vector));
+        stream ? V::stream(reinterpret_cast<float *>(dst), sum) : V::store(reinterpret_cast<float *>(dst), sum);
+    }
+}
+
+template <typename V>
+void copy(const char *src, std::int64_t src_bytes, char *dst, std::int64_t dst_bytes, bool stream) {
+    constexpr std::int64_t vector = V::lanes * 4;
+    const auto stores = dst_bytes / vector;
+    const bool aligned = reinterpret_cast<std::uintptr_t>(dst) % vector == 0;
+    switch (dst_bytes > 0 ? src_bytes / dst_bytes : 0) {
+        case 8: copy_by<V, 8>(src, dst, stores, stream && aligned); break; // f32 to 4 bits
+        case 5: copy_by<V, 5>(src, dst, stores, stream && aligned); break; // f32 to 6 bits
+        case 4: copy_by<V, 4>(src, dst, stores, stream && aligned); break;
+        case 2: copy_by<V, 2>(src, dst, stores, stream && aligned); break;
+        default: break;
+    }
+    if (stream) V::fence();
+    V::zero_upper();
+}
+
 /// One family serves all signs, numerics and 32-bit types of src: without arithmetic they do not differ.
 template <typename V>
 constexpr instruction_set set_of() {
     using enum native::kind;
     using nothing = no_arithmetic<V>;
-    instruction_set set = {native::table_of<V>(), traffic<V>};
+    instruction_set set = {native::table_of<V>(), traffic<V>, read<V, false>, read<V, true>, copy<V>};
     const auto add = [&](native::kind k, const native::family &f) {
         set.microkernels.families[static_cast<int>(k)] = f;
     };
