@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable
 
 
-def median_time(run: Callable[[], object], seconds: float) -> float:
-    """The median time of a run, in seconds, over at least `seconds` and five runs, after three warm-up runs."""
+def times(run: Callable[[], object], seconds: float) -> list[float]:
+    """The times of runs, in seconds, over at least `seconds` and five runs, after three warm-up runs."""
     for _ in range(3):
         run()
     samples: list[float] = []
@@ -15,4 +15,9 @@ def median_time(run: Callable[[], object], seconds: float) -> float:
         start = time.perf_counter()
         run()
         samples.append(time.perf_counter() - start)
-    return statistics.median(samples)
+    return samples
+
+
+def median_time(run: Callable[[], object], seconds: float) -> float:
+    """The median time of a run, in seconds."""
+    return statistics.median(times(run, seconds))

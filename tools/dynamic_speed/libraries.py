@@ -1,0 +1,137 @@
+"""The libraries. Each function prepares a case for a number of threads and returns what runs it once."""
+
+import ctypes
+import importlib.metadata
+import pathlib
+from collections.abc import Callable
+
+import numpy
+import onnx
+import onnxruntime
+import piquant
+import torch
+from onnx import TensorProto, helper
+from torchao.prototype.mx_formats.mx_tensor import to_mx
+from torchao.quantization.utils import _quantize_activation_per_token_absmax
+
+from .cases import Case
+
+Run = Callable[[], object]
+
+
+def _array(case: Case) -> numpy.ndarray:
+    return numpy.random.default_rng(1).standard_normal(case.dims, dtype=numpy.float32)
+
+
+def _tensor(case: Case, threads: int) -> torch.Tensor:
+    torch.set_num_threads(threads)
+    return torch.from_numpy(_array(case)).to(torch.bfloat16 if case.type == "bf16" else torch.float32)
+
+
+def _compiled(function: Callable, x: torch.Tensor) -> Run:
+    torch._dynamo.reset()  # else the code for the last case or number of threads may serve this one
+    compiled = torch.compile(function, dynamic=False)
+    return lambda: compiled(x)
+
+
+def _onnxruntime(case: Case, threads: int) -> Run:
+    x = _array(case)
+    scalar = [helper.make_tensor_value_info("scale", TensorProto.FLOAT, []), helper.make_tensor_value_info("zero_point", TensorProto.UINT8, [])]
+    graph = helper.make_graph(
+        [helper.make_node("DynamicQuantizeLinear", ["x"], ["y", "scale", "zero_point"])],
+        "dynamic",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, case.dims)],
+        [helper.make_tensor_value_info("y", TensorProto.UINT8, case.dims), *scalar],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8).SerializeToString()
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    binding = session.io_binding()
+    buffers = [onnxruntime.OrtValue.ortvalue_from_numpy(a) for a in (x, numpy.empty(case.dims, numpy.uint8), numpy.float32([0]), numpy.uint8([0]))]
+    binding.bind_ortvalue_input("x", buffers[0])
+    binding.bind_ortvalue_output("y", buffers[1])
+    binding.bind_output("scale")
+    binding.bind_output("zero_point")
+    return lambda: (buffers, session.run_with_iobinding(binding))
+
+
+def _piquant(case: Case, threads: int) -> Run:
+    x, y = _array(case), numpy.empty(case.dims, numpy.uint8)
+    context = piquant.Context(threads)
+    real, code = piquant.DataType.F32, piquant.DataType.UINT8
+
+    def run() -> None:
+        scale, zero_point = context.compute_quant_params_ptr_float32(x.ctypes.data, code, x.size)
+        context.quantize_ptr(x.ctypes.data, real, y.ctypes.data, code, x.size, scale, zero_point, piquant.RoundMode.NEAREST)
+
+    return run
+
+
+def _torchao(case: Case, threads: int) -> Run:
+    x = _tensor(case, threads)
+    return lambda: _quantize_activation_per_token_absmax(x)
+
+
+def _torchao_compiled(case: Case, threads: int) -> Run:
+    return _compiled(_quantize_activation_per_token_absmax, _tensor(case, threads))
+
+
+def _to_mx(x: torch.Tensor) -> object:
+    return to_mx(x, torch.float8_e4m3fn, 32)
+
+
+def _torchao_mx(case: Case, threads: int) -> Run:
+    x = _tensor(case, threads)
+    return lambda: _to_mx(x)
+
+
+def _torchao_mx_compiled(case: Case, threads: int) -> Run:
+    return _compiled(_to_mx, _tensor(case, threads))
+
+
+def _fbgemm(case: Case, threads: int) -> Run:
+    """FBGEMM as PyTorch has it built in."""
+    x = _tensor(case, threads)
+    return lambda: torch.ops.quantized.embedding_bag_byte_prepack(x)
+
+
+def _ggml(case: Case, threads: int) -> Run | None:
+    """A row's function, called for all rows at once: a block does not see where a row ends."""
+    if threads != 1:
+        return None
+    folder = pathlib.Path(str(importlib.metadata.distribution("pywhispercpp").locate_file("")))
+    libraries = {name: str(next(folder.glob(f"pywhispercpp.libs/lib{name}-*.so*"))) for name in ("gomp", "ggml-base", "ggml-cpu")}
+    for name in libraries:  # in the order in which they need each other
+        library = ctypes.CDLL(libraries[name], mode=ctypes.RTLD_GLOBAL)
+    x = _array(case)
+    y = numpy.empty(x.size // 32 * 34, numpy.uint8)  # a block: an f16 scale and 32 codes
+    arguments = ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(y.ctypes.data), ctypes.c_int64(x.size)
+    return lambda: (x, y, library.quantize_row_q8_0(*arguments))
+
+
+LIBRARIES: dict[str, Callable[[Case, int], Run | None]] = {
+    "onnxruntime": _onnxruntime,
+    "piquant": _piquant,
+    "torchao": _torchao,
+    "torchao compiled": _torchao_compiled,
+    "torchao mx": _torchao_mx,
+    "torchao mx compiled": _torchao_mx_compiled,
+    "fbgemm": _fbgemm,
+    "ggml": _ggml,
+}
+LABELS = {
+    "onnxruntime": "ONNX Runtime",
+    "piquant": "pi-quant",
+    "torchao mx": "torchao",
+    "torchao mx compiled": "torchao compiled",
+    "fbgemm": "FBGEMM",
+    "ggml": "ggml",
+}
+
+
+def versions() -> str:
+    packages = {"onnxruntime": "ONNX Runtime", "pypiquant": "pi-quant", "torch": "PyTorch", "torchao": "torchao"}
+    known = [f"{label} {importlib.metadata.version(package)}" for package, label in packages.items()]
+    return ", ".join([*known, f"ggml of pywhispercpp {importlib.metadata.version('pywhispercpp')}", f"onnx {onnx.__version__}"])
