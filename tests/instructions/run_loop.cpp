@@ -2,6 +2,7 @@
 // usage: run_loop              prints the compiler of dynquant, the instruction sets and the loops
 //        run_loop LOOP ISA     runs the loop, and prints the number and kind of its units
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
@@ -32,6 +33,7 @@ constexpr std::int64_t elements = 64 * 1024;
 const dims one_row = {elements};
 const dims channels_last = {64, 1024}; // a parameter for each column
 const dims rows_of_8 = {64, 128, 8};   // channels in the middle
+const dims tokens = {16, 4096};
 
 std::int64_t volume(const dims &shape) {
     std::int64_t result = 1;
@@ -82,12 +84,34 @@ quantization requantize(data_type integers, const dims &shape, const dims &block
     return q;
 }
 
+/// Computes a scale for each block.
+quantization computed(data_type reals, const dims &shape, const dims &block) {
+    quantization q;
+    q.src = {reals, shape, {}};
+    q.dst = {data_type::s8, shape, {}};
+    q.scales = {data_type::f32, block};
+    q.rule = numerics::onnx;
+    q.computed = scale_rule {};
+    return q;
+}
+
+/// OCP MX in blocks of 32.
+quantization computed_mx(data_type reals, const dims &shape) {
+    auto q = computed(reals, shape, {1, 32});
+    q.dst.type = data_type::f8_e4m3;
+    q.scales.type = data_type::f8_e8m0;
+    q.computed = presets::mx();
+    q.saturate = true;
+    return q;
+}
+
 /// The tensors of a statement. Integers of narrow types are bytes. Reals and sums exceed both ends of dst's range.
 struct buffers {
     explicit buffers(const quantization &q) {
         const auto count = static_cast<std::size_t>(volume(q.src.dims));
         for (std::size_t i = 0; i < count; ++i) {
             reals.push_back(0.006F * static_cast<float>(i % 1009) - 3);
+            bfloats.push_back(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(reals.back()) >> 16));
             integers.push_back(static_cast<std::uint8_t>(i));
             sums.push_back(static_cast<std::int32_t>(i % 1009 * 23) - 8000);
         }
@@ -98,21 +122,25 @@ struct buffers {
         }
     }
 
-    arguments of(direction dir) {
-        if (dir == direction::quantize) return {reals.data(), scales.data(), zero_points.data(), integers.data()};
-        if (dir == direction::dequantize) return {integers.data(), scales.data(), zero_points.data(), reals.data()};
+    arguments of(const quantization &q) {
+        if (q.dir == direction::quantize) {
+            const void *const src = q.src.type == data_type::bf16 ? static_cast<void *>(bfloats.data()) : reals.data();
+            return {src, scales.data(), zero_points.data(), integers.data(), nullptr, nullptr, scales.data()};
+        }
+        if (q.dir == direction::dequantize) return {integers.data(), scales.data(), zero_points.data(), reals.data()};
         return {sums.data(), scales.data(), nullptr, integers.data(), scales.data(), biases.data()};
     }
 
     std::vector<float> reals, scales;
     std::vector<std::uint8_t> integers, zero_points;
+    std::vector<std::uint16_t> bfloats;
     std::vector<std::int32_t> sums, biases;
 };
 
 // ---- Through the direct API ------------------------------------------------------------------------
 
 std::function<void()> direct(const quantization &q) {
-    return [b = buffers(q), op = prepare(q, {.threads = 1}), dir = q.dir]() mutable { op.run(b.of(dir)); };
+    return [b = buffers(q), op = prepare(q, {.threads = 1}), q]() mutable { op.run(b.of(q)); };
 }
 
 // ---- Through the graph API -------------------------------------------------------------------------
@@ -190,6 +218,11 @@ std::vector<loop> all_loops() {
             elements_of("requantize_u8", requantize(u8, one_row, whole, 1)),
             elements_of("requantize_s8_channels_last", requantize(s8, channels_last, columns, 1)),
             elements_of("requantize_s8_rows_of_8", requantize(s8, rows_of_8, rows, 2)),
+            elements_of("computed_s8_tokens", computed(f32, tokens, {1, 4096})),
+            elements_of("computed_s8_tokens_bf16", computed(bf16, tokens, {1, 4096})),
+            elements_of("computed_s8_groups_of_32", computed(f32, tokens, {1, 32})),
+            elements_of("computed_s8_columns", computed(f32, channels_last, columns)),
+            elements_of("computed_f8_e4m3_mx", computed_mx(f32, tokens)),
             calls_of("direct_call_of_256", direct),
             calls_of("graph_call_of_256", through_graph),
     };

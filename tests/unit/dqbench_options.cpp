@@ -146,7 +146,12 @@ TEST(dqbench_options, scales_may_be_computed) {
     EXPECT_EQ(computed("mx_ceil").rounding, scale_rounding::ceil);
     EXPECT_EQ(computed("mx_even").rounding, scale_rounding::even);
     EXPECT_EQ(computed("mx_rceil").rounding, scale_rounding::rceil);
-    EXPECT_EQ(computed("nvfp4").least, 0x1p-9);
+    EXPECT_EQ(computed("nvfp4").least, 0x1p-6);
+    EXPECT_EQ(computed("onednn_fp").least, 0.125);
+    EXPECT_EQ(computed("torchao").least, 0x1p-23);
+    EXPECT_EQ(computed("torchao_minmax").range, scale_range::minmax);
+    EXPECT_EQ(computed("ggml").quotient, scale_quotient::multiply_range);
+    EXPECT_TRUE(computed("vllm").narrow);
     EXPECT_EQ(single({{"api", "direct"}, {"scales", "absmax"}, {"scales", "0.5x2"}}).computed, std::nullopt);
     EXPECT_EQ(single({{"api", "direct"}, {"scales", "0.5x2"}}).rule, rule_kind::onednn);
 }

@@ -86,7 +86,7 @@ inline const auto words<dynquant::scale_rule> = [] {
     using namespace dynquant;
     scale_rule minmax;
     minmax.range = scale_range::minmax;
-    return std::array<word<scale_rule>, 9> {{
+    return std::array<word<scale_rule>, 14> {{
             {"absmax", {}},
             {"minmax", minmax},
             {"onnx", presets::onnx()},
@@ -96,6 +96,11 @@ inline const auto words<dynquant::scale_rule> = [] {
             {"mx_even", presets::mx(scale_rounding::even)},
             {"mx_rceil", presets::mx(scale_rounding::rceil)},
             {"nvfp4", presets::nvfp4()},
+            {"onednn_fp", presets::onednn_dynamic_fp()},
+            {"torchao", presets::torchao_symmetric()},
+            {"torchao_minmax", presets::torchao_asymmetric()},
+            {"ggml", presets::ggml_q8_0()},
+            {"vllm", presets::vllm()},
     }};
 }();
 

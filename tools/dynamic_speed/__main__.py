@@ -1,36 +1,28 @@
-"""Times each case in turns: dynquant, then each library, in every round."""
+"""Times each case in turns: dynquant, then each library, in every round. With --limit: dynquant beside the limit kernel."""
 
-import dataclasses
+import argparse
 import pathlib
 import statistics
 import sys
 
 from report import machine
-from reporting.page import number, ratio, table, threads_label
+from reporting.page import table, threads_label
 from reporting.timing import times
 
-from . import dynquant, libraries
+from . import dynquant
 from .arguments import parser
 from .cases import CASES, Case
+from .page import Key, Share, Turns, limit_table, rows
 
 
-@dataclasses.dataclass
-class Turns:
-    """The medians and the least times of the rounds, in seconds."""
-
-    medians: list[float] = dataclasses.field(default_factory=list)
-    least: list[float] = dataclasses.field(default_factory=list)
-
-    def add(self, median: float, least: float) -> None:
-        self.medians.append(median)
-        self.least.append(least)
-
-
-def measure(case: Case, threads: int, program: pathlib.Path, rounds: int, seconds: float, eager: bool) -> dict[str, Turns]:
+def measure(case: Case, threads: int, given: argparse.Namespace) -> dict[str, Turns]:
     """By library, dynquant first. A library that cannot run the case is left out."""
+    from . import libraries
+
+    seconds = given.milliseconds / 1e3
     runs = {}
     for name in case.libraries:
-        if eager and name.endswith("compiled"):
+        if given.eager and name.endswith("compiled"):
             continue
         try:
             run = libraries.LIBRARIES[name](case, threads)
@@ -40,22 +32,42 @@ def measure(case: Case, threads: int, program: pathlib.Path, rounds: int, second
         except Exception as error:  # torch.compile's errors have no common base
             print(f"  {name} is left out: {type(error).__name__}: {str(error).partition(chr(10))[0]}", file=sys.stderr)
     results = {name: Turns() for name in ("dynquant", *runs)}
-    for _ in range(rounds):
-        results["dynquant"].add(*dynquant.times(program, case, threads, seconds))
+    for _ in range(given.rounds):
+        results["dynquant"].add(*dynquant.times(given.dqbench, case, threads, seconds))
         for name, run in runs.items():
             samples = times(run, seconds)
             results[name].add(statistics.median(samples), min(samples))
     return results
 
 
-def rows(case: Case, results: dict[str, Turns]) -> list[list[str]]:
-    own = results["dynquant"]
+def beside_limit(given: argparse.Namespace, isas: list[str]) -> list[str]:
     lines = []
-    for name, turns in results.items():
-        faster = [theirs / ours for theirs, ours in zip(turns.medians, own.medians)]
-        median = statistics.median(turns.medians)
-        lines.append([case.name if name == "dynquant" else "", libraries.LABELS.get(name, name), number(1e6 * median), number(1e6 * min(turns.least)),
-                      number(case.elements / median / 1e9), "" if name == "dynquant" else ratio(statistics.median(faster), faster)])  # fmt: skip
+    for threads in given.threads:
+        best: dict[Key, dict[str, Share]] = {}
+        for i in range(given.rounds):
+            for isa in isas:
+                print(f"compare-dynamic: {isa}, threads {threads}, round {i + 1} of {given.rounds}", file=sys.stderr, flush=True)
+                for key, share in dynquant.limits(given.dqbench, isa, threads, given.milliseconds / 1e3).items():
+                    known = best.setdefault(key, {})
+                    known[isa] = known[isa].better(share) if isa in known else share
+        lines += limit_table(threads, {key: shares for key, shares in best.items() if given.only in key[0]})
+    return lines
+
+
+def beside_libraries(given: argparse.Namespace, options: argparse.ArgumentParser) -> list[str]:
+    from . import libraries  # needs PyTorch
+
+    cases = [case for case in CASES if given.only in case.name]
+    if not cases:
+        options.error(f"argument --only: expected a part of the name of a case, given '{given.only}'")
+    lines = [f"{libraries.versions()}.", ""]
+    for threads in given.threads:
+        header = [threads_label(threads), "", "median, us", "least, us", "Gelem/s", "dynquant is faster (least to most)"]
+        body = []
+        for i, case in enumerate(cases, 1):
+            print(f"compare-dynamic: {i}/{len(cases)} {case.name}, threads {threads}", file=sys.stderr, flush=True)
+            body += rows(case, measure(case, threads, given))
+        lines += table(header, body)
     return lines
 
 
@@ -64,18 +76,11 @@ def main() -> int:
     given = options.parse_args()
     if given.setup:
         return 0  # the script has installed everything
-    cases = [case for case in CASES if given.only in case.name]
-    if not cases:
-        options.error(f"argument --only: expected a part of the name of a case, given '{given.only}'")
     cpuinfo = pathlib.Path("/proc/cpuinfo").read_text()
-    lines = [f"{machine.processor(cpuinfo)}, {machine.threads()} cores, {machine.instruction_set(cpuinfo)}; {libraries.versions()}.", ""]
-    for threads in given.threads:
-        header = [threads_label(threads), "", "median, us", "least, us", "Gelem/s", "dynquant is faster (least to most)"]
-        body = []
-        for i, case in enumerate(cases, 1):
-            print(f"compare-dynamic: {i}/{len(cases)} {case.name}, threads {threads}", file=sys.stderr, flush=True)
-            body += rows(case, measure(case, threads, given.dqbench, given.rounds, given.milliseconds / 1e3, given.eager))
-        lines += table(header, body)
+    best = machine.instruction_set(cpuinfo)
+    isas = {"AVX-512": ["avx512", "avx2"], "AVX2": ["avx2"]}.get(best, ["scalar"])
+    lines = [f"{machine.processor(cpuinfo)}, {machine.threads()} cores, {best}.", ""]
+    lines += beside_limit(given, isas) if given.limit else beside_libraries(given, options)
     text = "\n".join(lines).rstrip() + "\n"
     if given.tables:
         given.tables.write_text(text)

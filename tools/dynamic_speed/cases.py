@@ -1,7 +1,7 @@
 """The cases: what dqbench computes, and the libraries that compute about the same.
 
-The libraries differ in the lowest code, in the scale of zeros and in how they divide; each case has dynquant's rule that
-is nearest: the same range, granularity and types.
+Each has the library's own rule, except for FBGEMM's, which stores low as a float and no zero point: there dynquant computes
+an integer zero point.
 """
 
 import dataclasses
@@ -35,7 +35,7 @@ def _whole(name: str, elements: int) -> Case:
 
 
 def _tokens(tokens: int, type: str) -> Case:
-    options = ("--scales=absmax", f"--dt={type}:{type}:undef:s8", *ROWS)
+    options = ("--scales=torchao", f"--dt={type}:f32:undef:s8", *ROWS)
     return Case(f"int8 by token {type} {tokens}x4096", (tokens, 4096), type, options, TORCHAO)
 
 
@@ -44,7 +44,7 @@ def _rows(rows: int) -> Case:
 
 
 def _q8_0(rows: int) -> Case:
-    return Case(f"q8_0 f32 {rows}x4096", (rows, 4096), "f32", ("--scales=absmax", "--dt=f32:f16:undef:s8", *GROUPS_OF_32), ("ggml",))
+    return Case(f"q8_0 f32 {rows}x4096", (rows, 4096), "f32", ("--scales=ggml", "--dt=f32:f16:undef:s8", *GROUPS_OF_32), ("ggml",))
 
 
 def _mx(type: str) -> Case:
@@ -66,3 +66,12 @@ CASES = [
     _mx("bf16"),
     _mx("f32"),
 ]
+# What the tables call the libraries; others are called by their names.
+LABELS = {
+    "onnxruntime": "ONNX Runtime",
+    "piquant": "pi-quant",
+    "torchao mx": "torchao",
+    "torchao mx compiled": "torchao compiled",
+    "fbgemm": "FBGEMM",
+    "ggml": "ggml",
+}

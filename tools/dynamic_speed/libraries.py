@@ -12,7 +12,7 @@ import piquant
 import torch
 from onnx import TensorProto, helper
 from torchao.prototype.mx_formats.mx_tensor import to_mx
-from torchao.quantization.utils import _quantize_activation_per_token_absmax
+from torchao.quantization import Int8Tensor, PerRow
 
 from .cases import Case
 
@@ -69,13 +69,19 @@ def _piquant(case: Case, threads: int) -> Run:
     return run
 
 
+def _int8(x: torch.Tensor) -> object:
+    """As Int8DynamicActivationInt8WeightConfig quantizes activations."""
+    quantized = Int8Tensor.from_hp(x, PerRow())
+    return quantized.qdata, quantized.scale
+
+
 def _torchao(case: Case, threads: int) -> Run:
     x = _tensor(case, threads)
-    return lambda: _quantize_activation_per_token_absmax(x)
+    return lambda: _int8(x)
 
 
 def _torchao_compiled(case: Case, threads: int) -> Run:
-    return _compiled(_quantize_activation_per_token_absmax, _tensor(case, threads))
+    return _compiled(_int8, _tensor(case, threads))
 
 
 def _to_mx(x: torch.Tensor) -> object:
@@ -120,14 +126,6 @@ LIBRARIES: dict[str, Callable[[Case, int], Run | None]] = {
     "torchao mx compiled": _torchao_mx_compiled,
     "fbgemm": _fbgemm,
     "ggml": _ggml,
-}
-LABELS = {
-    "onnxruntime": "ONNX Runtime",
-    "piquant": "pi-quant",
-    "torchao mx": "torchao",
-    "torchao mx compiled": "torchao compiled",
-    "fbgemm": "FBGEMM",
-    "ggml": "ggml",
 }
 
 
