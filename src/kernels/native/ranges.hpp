@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "kernels/native/microkernel.hpp"
+#include "kernels/native/loops.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
@@ -30,6 +30,9 @@ struct range_of {
     [[gnu::always_inline]] static unsigned_vector load(const Bits *p) {
         unsigned_vector v;
         std::memcpy(&v, p, sizeof v);
+#if defined(__x86_64__)
+        asm("" : "+x"(v)); // in a register: else compilers load it for each maximum
+#endif
         return v;
     }
     [[gnu::always_inline]] static unsigned_vector greater(unsigned_vector a, unsigned_vector b) {
@@ -101,6 +104,8 @@ template <int bytes, typename Bits>
         auto a = range::none(), b = a, c = a, d = a;
         std::int64_t i = 0;
         for (; i + 4 * lanes <= count; i += 4 * lanes) {
+            for (int line = 0; line < 4 * bytes; line += 64)
+                __builtin_prefetch(reinterpret_cast<const char *>(x + i) + prefetch_distance + line);
             a.add(range::load(x + i));
             b.add(range::load(x + i + lanes));
             c.add(range::load(x + i + 2 * lanes));
