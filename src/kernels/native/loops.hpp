@@ -91,23 +91,28 @@ requires(!std::is_same_v<Dst, float>) [[gnu::always_inline]] inline void run(
         else
             store_partial<V>(dst + i, end - i, r);
     };
-    std::int64_t i = 0;
+    // Up to the first cache line, if streamed, then the rest: one copy of `partial` serves both ends.
+    std::int64_t i = 0, end = count;
     if constexpr (!Overruns)
         if (stream) {
-            constexpr std::int64_t aligned = 64 / sizeof(Dst) < group ? 64 / sizeof(Dst) : group;
-            const auto head = unaligned_head < V::lanes == 1 ? 1 : aligned > (dst, count);
-            if (head > 0) partial(0, head);
-            i = head;
+            constexpr std::int64_t line = 64 / sizeof(Dst), aligned = n == 1 ? 1 : line < group ? line : group;
+            const auto head = unaligned_head<aligned>(dst, count);
+            if (head > 0) end = head;
         }
-    for (; i + group <= count; i += group) {
-        if (prefetches) prefetch<V>(src + i);
-        result r[4];
+    for (;; end = count) {
+        if (i + group <= end) do {
+                if (prefetches) prefetch<V>(src + i);
+                result r[4];
 #pragma GCC unroll 4
-        for (int k = 0; k < 4; ++k)
-            r[k] = formula_at(i + k * n)(load<V>(src + i + k * n));
-        store<V>(dst + i, r, stream);
+                for (int k = 0; k < 4; ++k)
+                    r[k] = formula_at(i + k * n)(load<V>(src + i + k * n));
+                store<V>(dst + i, r, stream);
+                i += group;
+            } while (i + group <= end);
+        if (i < end) partial(i, end);
+        if (Overruns || end == count) return;
+        i = end;
     }
-    if (i < count) partial(i, count);
 }
 
 /// run() of f32 results.
