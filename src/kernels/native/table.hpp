@@ -25,12 +25,13 @@ constexpr microkernels in_all_forms() {
     return m;
 }
 
-/// A formula for rows and columns only. The driver reduces runs to these.
+/// A formula for rows and columns only. The driver reduces runs to these. Vectors of one lane gain nothing from rows
+/// computed together.
 template <typename V, typename OfRows, typename OfColumns, typename Src, typename Dst, int Together = 1>
 constexpr microkernels in_two_forms() {
     microkernels m = {};
     m.rows = rows<V, OfRows, Src, Dst, (Together > 1)>;
-    m.cols = cols<V, OfColumns, Together, Src, Dst>;
+    m.cols = cols < V, OfColumns, V::lanes == 1 ? 1 : Together, Src, Dst > ;
     return m;
 }
 
