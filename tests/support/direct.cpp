@@ -21,7 +21,7 @@ std::string text_of(const tensor &t) {
 }
 
 /// Null for an empty buffer, so that a read of a buffer whose values the statement knows crashes.
-const void *pointer_to(const guarded_buffer &buffer) {
+std::byte *pointer_to(const guarded_buffer &buffer) {
     return buffer.size() == 0 ? nullptr : buffer.data();
 }
 
@@ -40,7 +40,15 @@ std::size_t bytes_spanned(const tensor &t) {
 sample::sample(quantization statement, oracle::inputs inputs)
     : q(std::move(statement))
     , in(std::move(inputs)) {
-    expected = oracle::run(q, in, std::vector(bytes_spanned(q.dst), guarded_buffer::pattern));
+    std::vector before(bytes_spanned(q.dst), guarded_buffer::pattern);
+    if (!q.computed) {
+        expected = oracle::run(q, in, std::move(before));
+        return;
+    }
+    auto out = oracle::run_computed(q, in, std::move(before), guarded_buffer::pattern);
+    expected = std::move(out.dst);
+    expected_scales = std::move(out.scales);
+    expected_zero_points = std::move(out.zero_points);
 }
 
 std::string describe(const quantization &q) {
@@ -56,6 +64,12 @@ std::string describe(const quantization &q) {
     if (q.rule == numerics::any) text << ", fpmath any";
     if (q.rule == numerics::onnx)
         text << ", onnx, division in " << to_string(q.division) << (q.saturate ? ", saturating" : "");
+    if (q.computed) {
+        const auto &rule = *q.computed;
+        text << ", computed: " << to_string(rule.range) << (rule.narrow ? " narrow" : "") << ", least " << rule.least
+             << ", of zero " << rule.of_zero << ", " << to_string(rule.rounding) << ", " << to_string(rule.quotient)
+             << ", " << to_string(rule.special) << (rule.scales_only ? ", scales only" : "");
+    }
     return text.str();
 }
 
@@ -77,9 +91,9 @@ bool rule_binds_onednn(const sample &s) {
                     [](float v) { return std::abs(v) >= 0x1p-75f && std::abs(v) <= 0x1p75f; });
 }
 
-bool onednn_accepts(const quantization &q) {
+bool accepts(const variant &v, const quantization &q) {
     try {
-        prepare(q, onednn_variant().forced());
+        prepare(q, v.forced());
         return true;
     } catch (const error &refusal) {
         if (refusal.status != dnnl_unimplemented) throw;
@@ -92,13 +106,20 @@ bool onednn_accepts(const quantization &q) {
 std::vector<variant> variants_for(const sample &s) {
     std::vector<variant> result;
     for (const auto &v : universal_variants())
-        if (v.kernel == kernel_kind::reference || native_computes(s.q)) result.push_back(v);
-    if ((onednn_must_compute(s.q) || onednn_accepts(s.q)) && rule_binds_onednn(s)) result.push_back(onednn_variant());
+        if (v.kernel == kernel_kind::reference || native_computes(s.q) || (s.q.computed && accepts(v, s.q)))
+            result.push_back(v);
+    const auto onednn = onednn_variant();
+    if ((onednn_must_compute(s.q) || accepts(onednn, s.q)) && rule_binds_onednn(s)) result.push_back(onednn);
     return result;
 }
 
 testing::AssertionResult result_right(const sample &s, const std::vector<std::byte> &dst) {
-    const auto wrong = oracle::disagreement(s.q, s.in, s.expected, dst);
+    auto in = s.in;
+    if (s.q.computed) {
+        in.scales = s.expected_scales;
+        in.zero_points = s.expected_zero_points;
+    }
+    const auto wrong = oracle::disagreement(s.q, in, s.expected, dst);
     if (wrong.empty()) return testing::AssertionSuccess();
     return testing::AssertionFailure() << describe(s.q) << ": " << wrong;
 }
@@ -110,7 +131,9 @@ guarded_sample::guarded_sample(const sample &s, const placement &p)
     , zero_points_(s.in.zero_points.size(), p.where)
     , second_scales_(s.in.second_scales.size(), p.where)
     , bias_(s.in.bias.size(), p.where)
-    , dst_(s.expected.size(), p.where, p.dst_offset) {
+    , dst_(s.expected.size(), p.where, p.dst_offset)
+    , computed_scales_(s.expected_scales.size(), p.where)
+    , computed_zero_points_(s.expected_zero_points.size(), p.where) {
     src_.fill(s.in.src);
     scales_.fill(s.in.scales);
     zero_points_.fill(s.in.zero_points);
@@ -119,9 +142,12 @@ guarded_sample::guarded_sample(const sample &s, const placement &p)
 }
 
 testing::AssertionResult guarded_sample::computed_right_by(const operation &op) {
-    std::fill_n(dst_.data(), dst_.size(), guarded_buffer::pattern);
-    op.run({pointer_to(src_), pointer_to(scales_), pointer_to(zero_points_), dst_.data(), pointer_to(second_scales_),
-            pointer_to(bias_)});
+    for (const auto *output : {&dst_, &computed_scales_, &computed_zero_points_})
+        std::fill_n(output->data(), output->size(), guarded_buffer::pattern);
+    const bool writes_dst = !sample_.q.computed || !sample_.q.computed->scales_only;
+    op.run({pointer_to(src_), pointer_to(scales_), pointer_to(zero_points_), writes_dst ? dst_.data() : nullptr,
+            pointer_to(second_scales_), pointer_to(bias_), pointer_to(computed_scales_),
+            pointer_to(computed_zero_points_)});
     const auto unchanged = [](const guarded_buffer &buffer, const std::vector<std::byte> &bytes) {
         return buffer.intact() && buffer.holds(bytes);
     };
@@ -130,6 +156,16 @@ testing::AssertionResult guarded_sample::computed_right_by(const operation &op) 
             || !unchanged(bias_, sample_.in.bias))
         return testing::AssertionFailure() << describe(sample_.q) << ": an input was written";
     if (!dst_.intact()) return testing::AssertionFailure() << describe(sample_.q) << ": bytes around dst were written";
+    if (!computed_scales_.intact() || !computed_zero_points_.intact())
+        return testing::AssertionFailure() << describe(sample_.q) << ": bytes around scales or zps were written";
+    if (sample_.q.computed) {
+        auto wrong = oracle::wrong_parameter(
+                "scale", sample_.q.scales.type, sample_.expected_scales, computed_scales_.bytes());
+        if (wrong.empty() && sample_.q.zero_points)
+            wrong = oracle::wrong_parameter(
+                    "zp", sample_.q.zero_points->type, sample_.expected_zero_points, computed_zero_points_.bytes());
+        if (!wrong.empty()) return testing::AssertionFailure() << describe(sample_.q) << ": " << wrong;
+    }
     if (dst_.holds(sample_.expected)) return testing::AssertionSuccess();
     return result_right(sample_, dst_.bytes());
 }

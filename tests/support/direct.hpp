@@ -22,11 +22,12 @@ std::vector<std::byte> bytes_of(const std::vector<T> &values) {
 /// Bytes from the first element to the last, gaps included.
 std::size_t bytes_spanned(const tensor &t);
 
-/// A statement, its inputs and the expected dst.
+/// A statement, its inputs and the expected dst. Of a statement with computed scales also these.
 struct sample {
     quantization q;
     oracle::inputs in;
     std::vector<std::byte> expected; // with guarded_buffer::pattern in the gaps
+    std::vector<std::byte> expected_scales, expected_zero_points;
 
     sample() = default;
     /// `expected` is computed by the oracle.
@@ -48,13 +49,14 @@ class guarded_sample {
 
   private:
     const sample &sample_;
-    guarded_buffer src_, scales_, zero_points_, second_scales_, bias_, dst_;
+    guarded_buffer src_, scales_, zero_points_, second_scales_, bias_, dst_, computed_scales_, computed_zero_points_;
 };
 
 /// Runs several variants, with buffers that end before an inaccessible page and with buffers that begin after one.
 testing::AssertionResult computed_right(const sample &s, const std::vector<variant> &variants);
 
-/// All variants that compute the statement. onednn is among them where it accepts a statement that it need not.
+/// All variants that compute the statement. onednn is among them where it accepts a statement that it need not, and so
+/// is native if scales are computed.
 std::vector<variant> variants_for(const sample &s);
 
 /// Whether dst is as expected. Any NaN equals any NaN, and fpmath mode `any` allows the results of its rule.

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "elements.hpp"
+#include "oracle_computed.hpp"
 #include "oracle_onnx.hpp"
 
 namespace dynquant::test::oracle {
@@ -264,7 +265,8 @@ std::string text_of(const quantization &q, const inputs &in, std::int64_t src, s
     text << "src " << text_of(q.src.type, get_bits(q.src.type, in.src.data(), src)) << ", scale " << std::hexfloat
          << scale_at(q, in, p);
     if (q.zero_points) text << ", zp " << text_of(q.zero_points->type, zero_point_bits(q, in, p));
-    if (q.second_scales) text << ", second scale " << multiplier_at(*q.second_scales, in.second_scales, p);
+    if (q.second_scales)
+        text << ", second scale " << multiplier_at(*q.second_scales, in.second_scales, q.computed ? 0 : p);
     if (q.bias) text << ", bias " << bias_at(*q.bias, in.bias, p);
     return text.str();
 }
@@ -276,6 +278,44 @@ std::vector<std::byte> run(const quantization &q, const inputs &in, std::vector<
         set_bits(q.dst.type, before.data(), dst, result_of(q, in, src, p));
     });
     return before;
+}
+
+outputs run_computed(const quantization &q, const inputs &in, std::vector<std::byte> before, std::byte unused) {
+    std::int64_t count = 1;
+    for (std::size_t d = 0; d < q.src.dims.size(); ++d)
+        count *= (q.src.dims[d] + q.scales.block[d] - 1) / q.scales.block[d];
+    std::vector<std::vector<float>> values(static_cast<std::size_t>(count));
+    for_each_element(q, [&](std::int64_t src, std::int64_t, std::int64_t p) {
+        values[static_cast<std::size_t>(p)].push_back(real_at(q.src.type, in.src, src));
+    });
+    const float global = q.second_scales ? multiplier_at(*q.second_scales, in.second_scales, 0) : 1;
+    outputs out {std::move(before), std::vector(bytes_for(q.scales.type, count), unused), {}};
+    if (q.zero_points) out.zero_points.resize(bytes_for(q.zero_points->type, count), unused);
+    std::vector<computed_block> blocks;
+    for (std::int64_t p = 0; p < count; ++p) {
+        const auto &block = blocks.emplace_back(compute_block(q, values[static_cast<std::size_t>(p)], global));
+        set_bits(q.scales.type, out.scales.data(), p, block.scale);
+        if (q.zero_points)
+            set_bits(q.zero_points->type, out.zero_points.data(), p, static_cast<std::uint32_t>(block.zero_point));
+    }
+    if (q.computed->scales_only) return out;
+    for_each_element(q, [&](std::int64_t src, std::int64_t dst, std::int64_t p) {
+        const float x = real_at(q.src.type, in.src, src);
+        set_bits(q.dst.type, out.dst.data(), dst, code_of(q, blocks[static_cast<std::size_t>(p)], x, global));
+    });
+    return out;
+}
+
+std::string wrong_parameter(const std::string &name, data_type type, const std::vector<std::byte> &expected,
+        const std::vector<std::byte> &given) {
+    const auto count = static_cast<std::int64_t>(expected.size()) * 8 / bits_in(type);
+    for (std::int64_t i = 0; i < count; ++i) {
+        const auto right = get_bits(type, expected.data(), i), now = get_bits(type, given.data(), i);
+        if (now == right || (!is_integer(type) && is_nan(real_from(type, right)) && is_nan(real_from(type, now))))
+            continue;
+        return name + " " + std::to_string(i) + " is " + text_of(type, now) + ", expected " + text_of(type, right);
+    }
+    return {};
 }
 
 std::string disagreement(const quantization &q, const inputs &in, const std::vector<std::byte> &expected,

@@ -53,4 +53,15 @@ std::string disagreement(const quantization &q, const inputs &in, const std::vec
 /// Computes dst. The bytes between elements are those of `before`.
 std::vector<std::byte> run(const quantization &q, const inputs &in, std::vector<std::byte> before);
 
+/// The buffers that a statement with computed scales writes.
+struct outputs {
+    std::vector<std::byte> dst, scales, zero_points;
+};
+/// As run(). A byte that the last parameter does not fill keeps its other bits from `unused`.
+outputs run_computed(const quantization &q, const inputs &in, std::vector<std::byte> before, std::byte unused);
+
+/// Describes the first computed parameter that is wrong. Empty if there is none. Any NaN equals any NaN.
+std::string wrong_parameter(const std::string &name, data_type type, const std::vector<std::byte> &expected,
+        const std::vector<std::byte> &given);
+
 } // namespace dynquant::test::oracle

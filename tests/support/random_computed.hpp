@@ -1,0 +1,11 @@
+// Random statements with computed scales.
+#pragma once
+
+#include "random.hpp"
+
+namespace dynquant::test {
+
+/// Draws a statement that quantizes to `dst` by computed scales, and src.
+sample random_computed_statement(random_source &random, data_type dst);
+
+} // namespace dynquant::test
