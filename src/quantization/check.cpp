@@ -88,10 +88,11 @@ std::optional<problem> check_types_of_requantize(const quantization &q) {
 std::optional<problem> check_types_of_computed(const quantization &q) {
     if (auto p = check_type("src", q.src.type, place::real)) return p;
     if (auto p = check_type("dst", q.dst.type, place::computed)) return p;
-    if (q.scales.type == data_type::s32 || (!find_name(q.scales.type)))
+    const bool is_scale =
+            find_name(q.scales.type) && (traits(q.scales.type).places & (place::real | place::onnx_scale)) != 0;
+    if (!is_scale || q.scales.type == data_type::s32)
         return make_problem(dnnl_invalid_data_type, "scales: expected data type f32, f16, bf16, f8_e4m3 or f8_e8m0",
                 ", given ", name_or_number(q.scales.type));
-    if (auto p = check_type("scales", q.scales.type, place::real | place::onnx_scale)) return p;
     if (q.second_scales)
         if (auto p = check_type("second scales", q.second_scales->type, place::multiplier)) return p;
     if (!q.zero_points || q.zero_points->type == q.dst.type) return std::nullopt;
@@ -164,7 +165,7 @@ std::optional<problem> check_enumerators(const scale_rule &rule) {
 std::optional<problem> check_range(const quantization &q) {
     const auto &rule = *q.computed;
     const auto &dst = traits(q.dst.type);
-    if (rule.narrow && dst.lowest == 0)
+    if (rule.narrow && (!dst.integral || dst.lowest == 0))
         return make_problem(dnnl_invalid_arguments, "computed.narrow: expected false for ", dst.name, ", given true");
     if (rule.range == scale_range::absmax) {
         if (dst.lowest == 0)
