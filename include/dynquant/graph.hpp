@@ -12,6 +12,15 @@
 // argument, what was expected and what was given. What is known at add_op is checked at add_op, the rest at compile,
 // and only handles, counts and the stream's engine at execute.
 //
+// One op goes beyond oneDNN: DynamicQuantize with the attribute own::scale_rule computes its scales. Its input is src,
+// its outputs are dst, scales and, for a rule of range minmax, zps. Its granularity is that of DynamicQuantize.
+//
+//     dg::op op(0, dg::op::kind::DynamicQuantize, {src}, {dst, scales, zps});
+//     op.set_attr<std::string>(dg::own::scale_rule, "minmax");
+//
+// NVFP4's global scale, one f32, may be a second input beside scales of f8_e4m3. DynamicDequantize reads what was
+// written, except under a global scale.
+//
 // Stricter than oneDNN, which lets these pass or fails later: attributes that an op does not have, two
 // ops with one id, one logical tensor id for two different tensors, cycles, engines that are not CPUs.
 //
@@ -279,8 +288,9 @@ class partition : public core::handle<core::partition_record> {
     std::vector<logical_tensor> get_output_ports() const { return ports(core::get_outputs); }
 
     /// inputs and outputs are matched to the ports by id and replace the op's descriptions; their data types must
-    /// agree. Tensors that the op does not have are ignored. Inputs need final dims and strides. dst may have unknown
-    /// dims, which are inferred, and layout any, which keeps a dense src's order of dims.
+    /// agree. Tensors that the op does not have are ignored. Inputs need final dims and strides. Outputs may have
+    /// unknown dims, which are inferred, and layout any: dst keeps a dense src's order of dims, scales and zps are
+    /// row-major.
     compiled_partition compile(const std::vector<logical_tensor> &inputs, const std::vector<logical_tensor> &outputs,
             const engine &e) const {
         return compiled_partition(core::compile(*get(), inputs.size(), core::c_structs(inputs.data()), outputs.size(),

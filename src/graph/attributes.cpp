@@ -26,7 +26,7 @@ const char *name_of(value_type type) {
     return "string";
 }
 
-/// The attribute names of oneDNN 3.2, group_shape and mask, for messages.
+/// The attribute names of oneDNN 3.2, group_shape, mask and own ones, for messages.
 constexpr struct {
     dnnl_graph_op_attr_t attr;
     const char *name;
@@ -74,6 +74,13 @@ constexpr struct {
         {dnnl_graph_op_attr_qtype, "qtype"},
         {dnnl_graph_op_attr_rounding_type, "rounding_type"},
         {dnnl_graph_op_attr_weights_format, "weights_format"},
+        {scale_rule_attr, "scale_rule"},
+        {narrow_attr, "narrow"},
+        {least_attr, "least"},
+        {of_zero_attr, "of_zero"},
+        {quotient_attr, "quotient"},
+        {nonfinite_attr, "nonfinite"},
+        {saturate_attr, "saturate"},
 };
 
 void check_length(const op_record &op, const attribute_schema &schema, size_t length) {

@@ -6,12 +6,13 @@
 #include "graph/logical_tensor.hpp"
 #include "graph/lowering.hpp"
 #include "graph/refusal.hpp"
+#include "graph/scale_rule.hpp"
 
 namespace dynquant::graph::core {
 namespace {
 
 const op_schema &require_schema(const op_record &op) {
-    const auto *schema = find_schema(op.kind);
+    const auto *schema = find_schema(op);
     if (!schema)
         refuse(op, dnnl_unimplemented, "kind: expected ",
                 alternatives(op_schemas(), [](const op_schema &row) { return row.name; }), ", given kind ",
@@ -19,18 +20,15 @@ const op_schema &require_schema(const op_record &op) {
     return *schema;
 }
 
-void check_counts(const op_record &op, const op_schema &schema) {
-    const auto most = schema.inputs.size();
-    const auto least = static_cast<size_t>(std::ranges::count(schema.inputs, true, &port_schema::required));
-    if (op.inputs.size() < least || op.inputs.size() > most) {
-        std::string names;
-        for (const auto &port : schema.inputs)
-            names += concat(names.empty() ? "" : ", ", port.required ? "" : "optionally ", port.name);
-        refuse(op, dnnl_invalid_graph_op, "inputs: expected ",
-                least == most ? concat(most) : concat(least, " or ", most), " (", names, "), given ", op.inputs.size());
-    }
-    if (op.outputs.size() != 1)
-        refuse(op, dnnl_invalid_graph_op, "outputs: expected 1 (", schema.output.name, "), given ", op.outputs.size());
+void check_count(const op_record &op, const char *list, std::span<const port_schema> expected, size_t given) {
+    const auto most = expected.size();
+    const auto least = static_cast<size_t>(std::ranges::count(expected, true, &port_schema::required));
+    if (given >= least && given <= most) return;
+    std::string names;
+    for (const auto &port : expected)
+        names += concat(names.empty() ? "" : ", ", port.required ? "" : "optionally ", port.name);
+    refuse(op, dnnl_invalid_graph_op, list, ": expected ", least == most ? concat(most) : concat(least, " or ", most),
+            " (", names, "), given ", given);
 }
 
 // Checks sizes, overlap and all else that needs a statement, once the dims are known.
@@ -46,12 +44,15 @@ std::optional<quantization> check_statement(const op_record &op, numerics rule) 
 
 std::optional<quantization> check(const op_record &op, stage when, numerics rule) {
     const auto &schema = require_schema(op);
-    check_counts(op, schema);
+    check_count(op, "inputs", schema.inputs, op.inputs.size());
+    check_count(op, "outputs", schema.outputs, op.outputs.size());
     check_attributes(op, schema);
     for (size_t i = 0; i < op.inputs.size(); ++i)
         check_port(op, schema.inputs[i], op.inputs[i], false, when);
-    check_port(op, schema.output, op.outputs.front(), true, when);
-    check_shapes(op, schema);
+    for (size_t i = 0; i < op.outputs.size(); ++i)
+        check_port(op, schema.outputs[i], op.outputs[i], true, when);
+    if (computes_scales(op)) check_computed(op);
+    check_shapes(op);
     return check_statement(op, rule);
 }
 

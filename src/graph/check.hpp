@@ -13,8 +13,8 @@ enum class stage { add_op, compile };
 /// dims are known, as they are at compile.
 std::optional<quantization> check(const op_record &op, stage when, numerics rule = numerics::strict);
 
-/// The steps of check() after check_attributes(), in this order. Each may rely on the earlier ones.
+/// Steps of check() after check_attributes(), in this order. Each may rely on the earlier ones.
 void check_port(const op_record &op, const port_schema &schema, const c_logical_tensor &t, bool is_output, stage when);
-void check_shapes(const op_record &op, const op_schema &schema);
+void check_shapes(const op_record &op);
 
 } // namespace dynquant::graph::core

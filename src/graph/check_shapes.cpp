@@ -24,13 +24,14 @@ void check_same_shape(const op_record &op, const c_logical_tensor &src, const c_
 
 /// 4-bit zero points are for 4-bit integers only. 4-bit integers may have 8-bit zero points: oneDNN's documentation
 /// does not list them, but its tests use them.
-void check_zps_type(const op_record &op, const op_schema &schema) {
-    if (op.inputs.size() <= input::zps) return;
-    const auto quantized = (schema.dir == direction::quantize ? op.outputs.front() : op.inputs[input::src]).data_type;
+void check_zps_type(const op_record &op) {
+    if (computes_scales(op) || op.inputs.size() <= input::zps) return;
+    const bool quantize = find_schema(op)->dir == direction::quantize;
+    const auto quantized = (quantize ? op.outputs.front() : op.inputs[input::src]).data_type;
     const auto zps = op.inputs[input::zps].data_type;
     if (quantized == dnnl_data_type_undef || zps == dnnl_data_type_undef) return;
-    const auto bits = [](dnnl_data_type_t type) { return traits(*from_onednn(type)).bits; };
-    if (bits(quantized) == 8 && bits(zps) == 4)
+    const auto traits_of = [](dnnl_data_type_t type) { return traits(*from_onednn(type)); };
+    if (traits_of(quantized).integral && traits_of(quantized).bits == 8 && traits_of(zps).bits == 4)
         refuse(op, dnnl_invalid_data_type, "zps: expected data type s8, u8 or s32 for ", name_of(quantized), ", given ",
                 name_of(zps));
 }
@@ -58,10 +59,13 @@ std::optional<expectation> expected_parameters(const op_record &op, const c_logi
     return expectation {src.dims[d], concat("dims[", d, "] of src")};
 }
 
-void check_vector(const op_record &op, const char *name, const c_logical_tensor &t) {
+/// `expected`: the dim of an output may be unknown.
+void check_vector(
+        const op_record &op, const char *name, const c_logical_tensor &t, const std::optional<expectation> &expected) {
     if (!rank_known(t)) return;
     if (t.ndims != 1) refuse(op, dnnl_invalid_shape, name, ": expected a 1-D tensor, given rank ", t.ndims);
-    if (strides_known(t) && t.dims[0] > 1 && t.layout.strides[0] != 1)
+    const auto count = t.dims[0] == unknown && expected ? expected->count : t.dims[0];
+    if (strides_known(t) && count > 1 && t.layout.strides[0] != 1)
         refuse(op, dnnl_invalid_shape, name, ": expected stride 1, given ", t.layout.strides[0]);
 }
 
@@ -69,8 +73,9 @@ void check_vector(const op_record &op, const char *name, const c_logical_tensor 
 template <typename T>
 std::optional<std::int64_t> given_parameters(const op_record &op, input position, dnnl_graph_op_attr_t attr) {
     if (const auto *list = find_attribute<std::vector<T>>(op, attr)) return static_cast<std::int64_t>(list->size());
-    if (op.inputs.size() <= position || !dims_known(op.inputs[position])) return std::nullopt;
-    return op.inputs[position].dims[0];
+    const auto &ports = parameter_ports(op);
+    if (ports.size() <= position || !dims_known(ports[position])) return std::nullopt;
+    return ports[position].dims[0];
 }
 
 /// With an unknown rank the mask is checked against max_rank.
@@ -118,7 +123,8 @@ struct group_check {
                         stated.at(d), " at dim ", d, ", given ", stated.mask);
     }
 
-    void parameters(const char *name, const c_logical_tensor &t) const {
+    /// Unknown dims of t are those that src gives, where they are known.
+    void parameters(const char *name, c_logical_tensor t) const {
         if (!rank_known(t)) return;
         const auto rank = std::popcount(static_cast<std::uint64_t>(stated.mask));
         if (t.ndims != rank)
@@ -136,9 +142,12 @@ struct group_check {
 
   private:
     /// The extent of t at `position`, along dim d of src.
-    void extent(const char *name, const c_logical_tensor &t, int position, int d) const {
-        const auto given = t.dims[position], group = stated.at(d);
-        if (src.dims[d] != unknown && given != unknown && given != src.dims[d] / group)
+    void extent(const char *name, c_logical_tensor &t, int position, int d) const {
+        auto &given = t.dims[position];
+        const auto group = stated.at(d);
+        if (src.dims[d] == unknown) return;
+        if (given == unknown) given = src.dims[d] / group;
+        if (given != src.dims[d] / group)
             refuse_dims(name, ": expected ", src.dims[d] / group, " at dim ", position, " (dims[", d, "] of src, ",
                     src.dims[d], ", in groups of ", group, "), given ", given);
     }
@@ -158,23 +167,25 @@ struct group_check {
     }
 };
 
-void check_group_parameters(const op_record &op, const op_schema &schema, const c_logical_tensor &src) {
+void check_group_parameters(const op_record &op, const c_logical_tensor &src) {
     check_mask(op, src);
     if (!rank_known(src)) return;
     check_group_count(op, src);
     const group_check check {op, src, grouping_of(op, src.ndims)};
     check.group_shape();
     check.mask();
-    for (size_t i = input::scales; i < op.inputs.size(); ++i)
-        check.parameters(schema.inputs[i].name, op.inputs[i]);
+    const auto &ports = parameter_ports(op);
+    for (size_t i = input::scales; i < ports.size(); ++i)
+        check.parameters(parameter_schemas(op)[i].name, ports[i]);
 }
 
 /// Scales and zps per tensor and per channel.
-void check_vectors(const op_record &op, const op_schema &schema, const c_logical_tensor &src) {
-    for (size_t i = input::scales; i < op.inputs.size(); ++i)
-        check_vector(op, schema.inputs[i].name, op.inputs[i]);
-
+void check_vectors(const op_record &op, const c_logical_tensor &src) {
     auto expected = expected_parameters(op, src);
+    const auto &ports = parameter_ports(op);
+    for (size_t i = input::scales; i < ports.size(); ++i)
+        check_vector(op, parameter_schemas(op)[i].name, ports[i], expected);
+
     const auto expect = [&](const char *name, std::optional<std::int64_t> given) {
         if (given && expected && *given != expected->count)
             refuse_as<wrong_count>(op, dnnl_invalid_shape, name, ": expected ", expected->count,
@@ -186,17 +197,25 @@ void check_vectors(const op_record &op, const op_schema &schema, const c_logical
     expect("zps", given_parameters<std::int64_t>(op, input::zps, dnnl_graph_op_attr_zps));
 }
 
+void check_global_scale(const op_record &op) {
+    if (!computes_scales(op) || op.inputs.size() <= global_scale) return;
+    const auto &t = op.inputs[global_scale];
+    if (dims_known(t) && volume(dims_of(t)) != 1)
+        refuse(op, dnnl_invalid_shape, "global_scale: expected 1 element, given dims ", describe_dims(t));
+}
+
 } // namespace
 
-void check_shapes(const op_record &op, const op_schema &schema) {
+void check_shapes(const op_record &op) {
     const auto &src = op.inputs[input::src], &dst = op.outputs.front();
     check_same_shape(op, src, dst);
-    check_zps_type(op, schema);
+    check_zps_type(op);
+    check_global_scale(op);
     const auto described = with_dims_from(src, dst);
     if (is_grouped(op))
-        check_group_parameters(op, schema, described);
+        check_group_parameters(op, described);
     else
-        check_vectors(op, schema, described);
+        check_vectors(op, described);
 }
 
 } // namespace dynquant::graph::core

@@ -5,6 +5,7 @@
 
 #include "graph/check.hpp"
 #include "graph/logical_tensor.hpp"
+#include "graph/lowering.hpp"
 #include "graph/onednn.hpp"
 #include "graph/refusal.hpp"
 #include "parallel/parallel.hpp"
@@ -36,20 +37,32 @@ size_t substitute(
 
 /// Replaces all ports of the op.
 tensor_positions substitute(op_record &op, logical_tensors inputs, logical_tensors outputs) {
-    const auto &schema = *find_schema(op.kind);
-    size_t positions[] = {0, tensor_positions::none, tensor_positions::none};
+    const auto &schema = *find_schema(op);
+    tensor_positions positions {inputs.size(), outputs.size()};
+    const bool computed = computes_scales(op);
+    size_t *const of_inputs[] = {
+            &positions.src, computed ? &positions.global_scale : &positions.scales, &positions.zps};
+    size_t *const of_outputs[] = {&positions.dst, &positions.computed_scales, &positions.computed_zps};
     for (size_t i = 0; i < op.inputs.size(); ++i)
-        positions[i] = substitute(op, schema.inputs[i].name, op.inputs[i], "inputs", inputs);
-    const auto dst = substitute(op, schema.output.name, op.outputs.front(), "outputs", outputs);
-    return {inputs.size(), outputs.size(), positions[input::src], positions[input::scales], positions[input::zps], dst};
+        *of_inputs[i] = substitute(op, schema.inputs[i].name, op.inputs[i], "inputs", inputs);
+    for (size_t i = 0; i < op.outputs.size(); ++i)
+        *of_outputs[i] = substitute(op, schema.outputs[i].name, op.outputs[i], "outputs", outputs);
+    return positions;
 }
 
-/// Copies the final dims and strides of a statement's tensor to the logical tensor.
-void set_final_shape(c_logical_tensor &t, const dynquant::tensor &final) {
-    t.ndims = static_cast<int>(final.dims.size());
+void set_final_shape(c_logical_tensor &t, const dims &extents, const dims &strides) {
+    t.ndims = static_cast<int>(extents.size());
     t.layout_type = dnnl_graph_layout_type_strided;
-    std::ranges::copy(final.dims, t.dims);
-    std::ranges::copy(dynquant::strides_of(final), t.layout.strides);
+    std::ranges::copy(extents, t.dims);
+    std::ranges::copy(strides, t.layout.strides);
+}
+
+/// Sets the dims and strides of all outputs.
+void set_final_shapes(op_record &op, const quantization &q) {
+    set_final_shape(op.outputs.front(), q.dst.dims, dynquant::strides_of(q.dst));
+    const auto counts = parameter_dims(op, q.src.dims);
+    for (size_t i = input::scales; i < op.outputs.size(); ++i)
+        set_final_shape(op.outputs[i], counts, row_major(counts));
 }
 
 void check_stream(const op_record &op, dnnl_stream_t stream) {
@@ -97,10 +110,12 @@ compiled_op compile(const op_record &described, logical_tensors inputs, logical_
     const auto q = *check(op, stage::compile, mode == dnnl_fpmath_mode_any ? numerics::any : numerics::strict);
 
     share_threads_with_onednn();
-    set_final_shape(op.outputs.front(), q.dst);
+    set_final_shapes(op, q);
     options opts;
     opts.name = label(op);
-    auto prepared = prefix_errors(op, [&] { return kernels::prepare(q, opts, kernels); });
+    kernels::argument_names names;
+    names.second_scales = "global_scale";
+    auto prepared = prefix_errors(op, [&] { return kernels::prepare(q, opts, kernels, names); });
     return {std::move(op), positions, std::move(prepared)};
 }
 
@@ -139,8 +154,11 @@ void execute(const compiled_op &c, dnnl_stream_t stream, std::span<const const_d
     const auto input = [&](size_t position) {
         return position == positions.none ? nullptr : buffer_of(inputs[position]);
     };
-    const arguments args = {
-            input(positions.src), input(positions.scales), input(positions.zps), buffer_of(outputs[positions.dst])};
+    const auto output = [&](size_t position) {
+        return position == positions.none ? nullptr : buffer_of(outputs[position]);
+    };
+    const arguments args = {input(positions.src), input(positions.scales), input(positions.zps), output(positions.dst),
+            input(positions.global_scale), nullptr, output(positions.computed_scales), output(positions.computed_zps)};
     wait_for(c.op, stream);
     prefix_errors(c.op, [&] { c.prepared.run(args); });
 }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
+#include "graph/op_schema.hpp"
 #include "graph/refusal.hpp"
 
 namespace dynquant::graph::core {
@@ -51,11 +53,18 @@ class dependencies {
     [[noreturn]] void refuse_cycle() const {
         auto at = static_cast<size_t>(
                 std::ranges::find_if(producers_, [](const auto &set) { return !set.empty(); }) - producers_.begin());
+        auto consumer = at;
         for (size_t step = 0; step < producers_.size(); ++step)
-            at = *producers_[at].begin();
+            consumer = std::exchange(at, *producers_[at].begin());
         const auto &op = *ops_[at];
-        refuse(op, dnnl_invalid_graph, "dst: expected a graph without cycles, given one in which logical tensor ",
-                op.outputs.front().id, " depends on itself");
+        const auto read = std::ranges::find_if(op.outputs, [&](const auto &output) {
+            return std::ranges::count(ops_[consumer]->inputs, output.id, &c_logical_tensor::id) != 0;
+        });
+        const auto *schema = find_schema(op);
+        const auto position = static_cast<size_t>(read - op.outputs.begin());
+        refuse(op, dnnl_invalid_graph, schema ? schema->outputs[position].name : concat("output ", position),
+                ": expected a graph without cycles, given one in which logical tensor ", read->id,
+                " depends on itself");
     }
 
     const op_list &ops_;

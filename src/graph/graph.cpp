@@ -16,12 +16,12 @@ bool is_in_family(const op_record &op) {
 }
 
 std::vector<port> ports_of(const op_record &op) {
-    const auto *schema = find_schema(op.kind);
+    const auto *schema = find_schema(op);
     std::vector<port> ports;
     for (size_t i = 0; i < op.inputs.size(); ++i)
         ports.push_back({&op, schema ? schema->inputs[i].name : concat("input ", i), &op.inputs[i], false});
     for (size_t i = 0; i < op.outputs.size(); ++i)
-        ports.push_back({&op, schema ? schema->output.name : concat("output ", i), &op.outputs[i], true});
+        ports.push_back({&op, schema ? schema->outputs[i].name : concat("output ", i), &op.outputs[i], true});
     return ports;
 }
 

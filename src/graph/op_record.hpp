@@ -66,7 +66,8 @@ struct graph_record {
 struct tensor_positions {
     static constexpr size_t none = static_cast<size_t>(-1);
     size_t input_count, output_count;
-    size_t src, scales, zps, dst;
+    size_t src = none, scales = none, zps = none, global_scale = none, dst = none;
+    size_t computed_scales = none, computed_zps = none;
 };
 
 struct compiled_op {

@@ -23,7 +23,7 @@ const kernel &choose(const quantization &q, const settings &s, std::optional<ker
 
 /// Names of the buffers in messages, which differ between front-ends.
 struct argument_names {
-    const char *src = "src", *scales = "scales", *zero_points = "zps", *dst = "dst";
+    const char *src = "src", *scales = "scales", *zero_points = "zps", *dst = "dst", *second_scales = "second scales";
 };
 
 /// dynquant::prepare() of a statement that has passed check().

@@ -83,7 +83,7 @@ class prepared final : public kernels::implementation {
         , zero_points_name_(names.zero_points)
         , scales_(names.scales, q.computed ? nullptr : &q.scales)
         , zero_points_(names.zero_points, q.computed ? nullptr : address_of(q.zero_points))
-        , second_scales_("second scales", address_of(q.second_scales))
+        , second_scales_(names.second_scales, address_of(q.second_scales))
         , bias_("bias", address_of(q.bias)) {
         if (environment::verbose() > 0) description_ = verbose::describe(stated, info(), opts.name);
     }

@@ -88,7 +88,7 @@ dnnl_status_t dnnl_graph_partition_create_with_op(
         dnnl_graph_partition_t *partition, const_dnnl_graph_op_t op, dnnl_engine_kind_t ekind) {
     return guarded([&] {
         const auto record = ekind == dnnl_cpu && partition ? ops().find(op) : nullptr;
-        if (!record) return onednn().partition_create_with_op(partition, op, ekind);
+        if (!record || core::is_extension(*record)) return onednn().partition_create_with_op(partition, op, ekind);
         try {
             core::check(*record, core::stage::add_op);
         } catch (const core::wrong_count &) {

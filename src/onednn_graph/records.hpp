@@ -1,6 +1,6 @@
 // src/onednn_graph: the drop-in, which exports oneDNN Graph's C functions. It forwards calls to oneDNN, and claims
-// partitions that are one op of this family. It includes public headers, graph, quantization, kernels/kernels.hpp and
-// oneDNN's headers. Start with graph.cpp, then partition.cpp and next.hpp.
+// partitions that are one op of this family, unless it is an extension. It includes public headers, graph,
+// quantization, kernels/kernels.hpp and oneDNN's headers. Start with graph.cpp, then partition.cpp and next.hpp.
 //
 // This file: records of oneDNN's handles. They are kept beside the handles, which programs also pass to functions of
 // oneDNN that are not exported here.

@@ -6,7 +6,7 @@
 
 namespace dynquant {
 
-/// undef for types that the operators of oneDNN Graph do not have.
+/// undef for types that the operators of the graph API do not have.
 constexpr dnnl_data_type_t onednn_type(data_type type) {
     const auto newer = [](auto name) { return static_cast<dnnl_data_type_t>(name); };
     switch (type) {
@@ -20,17 +20,17 @@ constexpr dnnl_data_type_t onednn_type(data_type type) {
         case data_type::u4: return newer(graph::newer::u4);
         case data_type::f8_e4m3: return newer(graph::newer::f8_e4m3);
         case data_type::f8_e5m2: return newer(graph::newer::f8_e5m2);
+        case data_type::f8_e8m0: return newer(graph::newer::e8m0);
+        case data_type::f4_e2m1: return newer(graph::newer::f4_e2m1);
         case data_type::s16:
         case data_type::u16:
         case data_type::u32:
         case data_type::s2:
         case data_type::u2:
-        case data_type::f4_e2m1:
         case data_type::f6_e2m3:
         case data_type::f6_e3m2:
         case data_type::f8_e4m3fnuz:
-        case data_type::f8_e5m2fnuz:
-        case data_type::f8_e8m0: break;
+        case data_type::f8_e5m2fnuz: break;
     }
     return dnnl_data_type_undef;
 }

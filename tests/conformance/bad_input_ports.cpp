@@ -50,7 +50,8 @@ TEST(port_type, of_dynamic_quantize_is_checked) {
 
 TEST(port_type, of_dynamic_dequantize_is_checked) {
     EXPECT_TRUE(add_refuses(dynamic_op {.which = kind::DynamicDequantize, .dst = f32(3, {2, 4})}.make(),
-            dnnl_invalid_data_type, dq + "src: expected data type s8, u8, s4 or u4, given f32"));
+            dnnl_invalid_data_type,
+            dq + "src: expected data type s8, u8, s4, u4, f8_e4m3, f8_e5m2 or f4_e2m1, given f32"));
     EXPECT_TRUE(add_refuses(
             dynamic_op {.which = kind::DynamicDequantize, .src = u8(0, {2, 4}), .dst = s8(3, {2, 4})}.make(),
             dnnl_invalid_data_type, dq + "dst: expected data type f32, f16 or bf16, given s8"));

@@ -245,6 +245,27 @@ TEST_F(drop_in_functions, both_refuse_with_our_status) {
     EXPECT_TRUE(partitions().empty());
 }
 
+// A DynamicQuantize that computes its scales is dynquant's own; oneDNN refuses an op of one input.
+TEST_F(drop_in_functions, own_attributes_are_left_to_onednn) {
+    const auto refused_by_onednn = [&](dnnl_graph_op_t op) {
+        EXPECT_EQ(dnnl_graph_add_op(graph, op), dnnl_invalid_graph_op);
+        dnnl_graph_partition_t partition = nullptr;
+        EXPECT_EQ(dnnl_graph_partition_create_with_op(&partition, op, dnnl_cpu), dnnl_invalid_graph_op);
+        ok(dnnl_graph_partition_destroy(partition)); // oneDNN creates one first
+        ok(dnnl_graph_op_destroy(op));
+    };
+    const auto computed = create(7, dnnl_graph_op_dynamic_quantize, {x}, tensor_of(3, dnnl_s8, {2, 3}));
+    const lt scale = tensor_of(4, dnnl_f32, {1});
+    ok(dnnl_graph_op_add_output(computed, &scale));
+    ok(dnnl_graph_op_set_attr_str(computed, static_cast<dnnl_graph_op_attr_t>(0xe0), "absmax", 6)); // scale_rule
+    refused_by_onednn(computed);
+    auto e8m0 = scales;
+    e8m0.data_type = static_cast<dnnl_data_type_t>(13);
+    refused_by_onednn(create(8, dnnl_graph_op_dynamic_dequantize, {tensor_of(5, dnnl_s8, {2, 3}), e8m0},
+            tensor_of(6, dnnl_f32, {2, 3})));
+    EXPECT_TRUE(partitions().empty());
+}
+
 TEST_F(drop_in_functions, a_second_op_of_an_id_is_ignored) {
     const lt z = tensor_of(4, dnnl_f32, {2, 3});
     const auto relu = create(7, dnnl_graph_op_relu, {x}, z), quantize = create_quantize(7);
