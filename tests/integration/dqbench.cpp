@@ -6,6 +6,7 @@
 #include <iterator>
 #include <regex>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -304,6 +305,43 @@ TEST_F(dqbench, graph_in_json_runs_its_ops) {
             << out;
     for (const auto &repro : matches(out, "PASSED.*__REPRO: (.*)\n"))
         EXPECT_EQ(matches(succeed(repro), "__REPRO: (.*)\n"), std::vector<std::string> {repro});
+}
+
+/// A graph of one DynamicQuantize of 2x3x4 with these attributes and dims of scales.
+std::string masked_graph(const std::string &attributes, const std::string &scales) {
+    return R"({"graph": [{"id": 1, "name": "q", "kind": "DynamicQuantize", "attrs": {)" + attributes
+            + R"(}, "inputs": [{"id": 10, "dtype": "f32", "shape": [2, 3, 4]}, {"id": 11, "dtype": "f32", "shape": )"
+            + scales + R"(}], "outputs": [{"id": 12, "dtype": "s8", "shape": [2, 3, 4]}]}]})";
+}
+
+TEST_F(dqbench, graph_in_json_may_have_masks) {
+    const auto write = [&](const std::string &attributes, const std::string &scales) {
+        std::ofstream(folder / "m.json") << masked_graph(attributes, scales);
+    };
+    const std::string mask_5 = R"("mask": {"type": "s64", "value": 5})",
+                      mask_6 = R"("mask": {"type": "s64", "value": 6})";
+    const std::string two = R"(, "group_shape": {"type": "s64[]", "value": [1, 2]})";
+    // The verbose line has the mask of the statement that ran.
+    for (const auto &[attributes, scales, ran] :
+            {std::tuple {std::string(R"("mask": {"type": "s64", "value": 0})"), "[]", "attr-scales:0:f32"},
+                    {mask_5, "[2, 4]", "attr-scales:5:f32"}, {mask_6 + two, "[3, 2]", "attr-scales:6:f32"}}) {
+        write(attributes, scales);
+        const auto out = succeed("--threads=1 --case=m.json", "DYNQUANT_VERBOSE=1");
+        EXPECT_NE(out.find("tests:1 passed:1"), std::string::npos) << out;
+        EXPECT_NE(out.find(ran), std::string::npos) << out;
+    }
+    write(mask_5, "[2, 3]");
+    expect_refused("--case=m.json", "scales: expected dims 2x4, given 2x3");
+    write(R"("mask": {"type": "s64", "value": 8})", "[1]");
+    expect_refused("--case=m.json", "mask: expected a value from 0 to 7, given 8");
+    write(mask_5 + two, "[2, 2]");
+    expect_refused("--case=m.json", "mask: expected bit 1 to be set for group_shape, given 5");
+    write(mask_5 + R"(, "qtype": {"type": "string", "value": "per_channel"})", "[2, 4]");
+    expect_refused("--case=m.json", "qtype: expected per_tensor or none beside mask, given per_channel");
+    write(R"("mask": {"type": "s64[]", "value": [5]})", "[2, 4]");
+    expect_refused("--case=m.json", "/graph/0/attrs/mask/type: expected \"s64\", the type of mask");
+    write(mask_5 + R"(, "group_shape": {"type": "s64[]", "value": [2]})", "[2, 4]");
+    expect_refused("--case=m.json", "group_shape: expected 3 extents, as many as src has dims, given 2");
 }
 
 TEST_F(dqbench, hostile_json_is_one_line_with_file_and_place) {

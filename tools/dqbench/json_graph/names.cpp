@@ -40,8 +40,8 @@ const std::vector<std::string> &qtypes() {
 }
 
 const char *type_of_attribute(const std::string &name) {
-    static const std::map<std::string, const char *> types {
-            {"qtype", "string"}, {"axis", "s64"}, {"group_shape", "s64[]"}, {"scales", "f32[]"}, {"zps", "s64[]"}};
+    static const std::map<std::string, const char *> types {{"qtype", "string"}, {"axis", "s64"},
+            {"group_shape", "s64[]"}, {"mask", "s64"}, {"scales", "f32[]"}, {"zps", "s64[]"}};
     const auto found = types.find(name);
     return found == types.end() ? nullptr : found->second;
 }

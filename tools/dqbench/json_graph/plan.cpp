@@ -25,7 +25,26 @@ std::string value_of(const op &o, const std::string &name, const std::string &ot
     return found == o.attributes.end() ? otherwise : found->second;
 }
 
+/// Bit d says that scales and zps vary along dim d of src, whose dims are known.
+std::optional<std::int64_t> mask_of(const op &o) {
+    const auto text = value_of(o, "mask", "");
+    if (text.empty()) return std::nullopt;
+    const auto rank = o.inputs.front().extents->size();
+    const auto most = rank < 63 ? (std::int64_t {1} << rank) - 1 : INT64_MAX;
+    const auto mask = parse_integer(text, INT64_MIN, INT64_MAX);
+    if (mask < 0 || mask > most) throw usage_error(concat("mask: expected a value from 0 to ", most, ", given ", mask));
+    if (const auto qtype = value_of(o, "qtype", "per_tensor"); qtype != "per_tensor")
+        throw usage_error(concat("qtype: expected per_tensor or none beside mask, given ", qtype));
+    return mask;
+}
+
+bool has_bit(std::int64_t mask, std::size_t d) {
+    return d < 63 && (mask >> d & 1) != 0;
+}
+
+/// dqbench has no masks: groups state the same scales.
 std::string qtype_of(const op &o) {
+    if (const auto mask = mask_of(o)) return *mask == 0 ? "per_tensor" : "per_group";
     return value_of(o, "qtype", "per_tensor");
 }
 
@@ -76,13 +95,15 @@ void require_count(const std::string &what, std::int64_t expected, std::int64_t 
     if (given != expected) throw usage_error(concat(what, ": expected ", expected, ", given ", given));
 }
 
-/// The group's extents, one for each dim of src.
-dynquant::dims group_of(const op &o) {
+/// The attribute group_shape, one extent for each dim of src. Beside a mask it may be left out, or have the last two.
+dynquant::dims group_shape_of(const op &o) {
     const auto text = value_of(o, "group_shape", "");
     const auto rank = o.inputs.front().extents->size();
     dynquant::dims group;
     for (const auto &extent : text.empty() ? std::vector<std::string>() : split(text, 'x'))
         group.push_back(parse_integer(extent, INT64_MIN, INT64_MAX));
+    if (mask_of(o) && (text.empty() || (group.size() == 2 && rank > 2)))
+        group.insert(group.begin(), rank - group.size(), 1);
     if (group.size() != rank)
         throw usage_error(concat("group_shape: expected ", rank, " extents, as many as src has dims, given ", text));
     for (std::size_t d = 0; d < rank; ++d)
@@ -91,12 +112,29 @@ dynquant::dims group_of(const op &o) {
     return group;
 }
 
-/// The number of groups along each dim.
+/// The group's extents. Along dims without a bit of the mask it is as long as src.
+dynquant::dims group_of(const op &o) {
+    auto group = group_shape_of(o);
+    const auto mask = mask_of(o);
+    if (!mask) return group;
+    const bool grouped = o.attributes.count("group_shape") != 0;
+    for (std::size_t d = 0; d < group.size(); ++d) {
+        if (has_bit(*mask, d)) continue;
+        if (group[d] != 1 || (grouped && d + 2 >= group.size()))
+            throw usage_error(concat("mask: expected bit ", d, " to be set for group_shape, given ", *mask));
+        group[d] = std::max<std::int64_t>((*o.inputs.front().extents)[d], 1);
+    }
+    return group;
+}
+
+/// The dims of scales and zps: the number of groups along each dim, or along each dim of the mask.
 dynquant::dims grouped_dims(const op &o) {
-    auto counts = *o.inputs.front().extents;
+    const auto &extents = *o.inputs.front().extents;
     const auto group = group_of(o);
+    const auto mask = mask_of(o);
+    dynquant::dims counts;
     for (std::size_t d = 0; d < group.size(); ++d)
-        counts[d] /= group[d];
+        if (!mask || has_bit(*mask, d)) counts.push_back(extents[d] / group[d]);
     return counts;
 }
 
