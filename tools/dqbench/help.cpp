@@ -56,9 +56,8 @@ f6_e2m3, f6_e3m2, f4_e2m1 and 8-bit floats; scales s32, f8_e8m0 and f8_e4m3; zer
 
 --scales=absmax and the other words let each run compute the scales, and the zero points that a range of minmax needs,
 from src: DynamicQuantize through --api=direct, with --rule=onnx, which they imply. absmax and minmax: the ranges alone;
-onnx: DynamicQuantizeLinear; onednn, onednn_fp: dynamic quantization, and dynamic_fp; mx_*: OCP MX's scales f8_e8m0,
-the way they are rounded; nvfp4: scales f8_e4m3 under a scale of the whole tensor; torchao, torchao_minmax, ggml (q8_0),
-vllm: these libraries' int8. A scale for each token: per_channel with --axis=0 for two dims,
+the others: the presets of dynquant/scale_rule.hpp. mx_*: OCP MX's scales f8_e8m0, the way they are rounded; nvfp4:
+scales f8_e4m3 under a scale of the whole tensor. A scale for each token: per_channel with --axis=0 for two dims,
 else per_group with the last dim's extent. src: f32, f16, bf16; dst: s8 and s4; u8 and u4, with minmax; f8_e4m3, f8_e5m2,
 f6_e2m3, f6_e3m2, f4_e2m1. --params says which scales src is drawn for; with wild, blocks of zeros, of one sign and of
 values that are not finite are among them.

@@ -133,11 +133,12 @@ void set_scales(test_case &c, std::string_view text) {
     static const option numbers = values_option<&test_case::scales>("scales", "");
     c.computed.reset();
     if (text.empty() || !std::isalpha(static_cast<unsigned char>(text.front()))) return numbers.set(c, text);
-    const auto known = names_of<dynquant::scale_rule>();
-    if (std::find(known.begin(), known.end(), text) == known.end())
+    const auto known = rule_names();
+    const auto *const rule = dynquant::find_rule(std::string(text));
+    if (!rule)
         throw usage_error(dynquant::concat("expected numbers, as in 0.5x0.25, or ", enumerate(known), ", given '", text,
                 "'", dynquant::suggest(std::string(text), known)));
-    c.computed = parse_word<dynquant::scale_rule>(text);
+    c.computed = *rule;
     c.rule = rule_kind::onnx;
     c.scales.clear();
 }
@@ -145,7 +146,7 @@ void set_scales(test_case &c, std::string_view text) {
 const std::string &scales_values() {
     static const std::string text = [] {
         std::string all = "NxNx...";
-        for (const auto &name : names_of<dynquant::scale_rule>())
+        for (const auto &name : rule_names())
             all += '|' + name;
         return all;
     }();

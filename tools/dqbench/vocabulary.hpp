@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "quantization/data_type.hpp"
+#include "quantization/named_rules.hpp"
 #include "quantization/text.hpp"
 #include "test_case.hpp"
 #include "text_parsing.hpp"
@@ -79,30 +80,6 @@ inline constexpr auto words<dynquant::precision> = std::array<word<dynquant::pre
         {"bf16", dynquant::precision::bf16},
         {"f64", dynquant::precision::f64},
 }};
-
-/// The rules that compute scales: two plain ones, and the presets of dynquant/scale_rule.hpp.
-template <>
-inline const auto words<dynquant::scale_rule> = [] {
-    using namespace dynquant;
-    scale_rule minmax;
-    minmax.range = scale_range::minmax;
-    return std::array<word<scale_rule>, 14> {{
-            {"absmax", {}},
-            {"minmax", minmax},
-            {"onnx", presets::onnx()},
-            {"onednn", presets::onednn_dynamic_quantize()},
-            {"mx_floor", presets::mx(scale_rounding::floor)},
-            {"mx_ceil", presets::mx(scale_rounding::ceil)},
-            {"mx_even", presets::mx(scale_rounding::even)},
-            {"mx_rceil", presets::mx(scale_rounding::rceil)},
-            {"nvfp4", presets::nvfp4()},
-            {"onednn_fp", presets::onednn_dynamic_fp()},
-            {"torchao", presets::torchao_symmetric()},
-            {"torchao_minmax", presets::torchao_asymmetric()},
-            {"ggml", presets::ggml_q8_0()},
-            {"vllm", presets::vllm()},
-    }};
-}();
 
 template <>
 inline constexpr auto words<bool> = std::array<word<bool>, 2> {{
@@ -184,6 +161,20 @@ template <typename Value>
 const char *name_of(const Value &value) {
     for (const auto &entry : words<Value>)
         if (value == entry.value) return entry.name;
+    return "unknown";
+}
+
+/// The names of the rules that compute scales.
+inline std::vector<std::string> rule_names() {
+    std::vector<std::string> names;
+    for (const auto &row : dynquant::named_rules())
+        names.emplace_back(row.name);
+    return names;
+}
+
+inline const char *name_of(const dynquant::scale_rule &value) {
+    for (const auto &row : dynquant::named_rules())
+        if (value == row.rule) return row.name;
     return "unknown";
 }
 

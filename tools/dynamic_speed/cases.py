@@ -35,7 +35,7 @@ def _whole(name: str, elements: int) -> Case:
 
 
 def _tokens(tokens: int, type: str) -> Case:
-    options = ("--scales=torchao", f"--dt={type}:f32:undef:s8", *ROWS)
+    options = ("--scales=torchao_symmetric", f"--dt={type}:f32:undef:s8", *ROWS)
     return Case(f"int8 by token {type} {tokens}x4096", (tokens, 4096), type, options, TORCHAO)
 
 
@@ -44,7 +44,7 @@ def _rows(rows: int) -> Case:
 
 
 def _q8_0(rows: int) -> Case:
-    return Case(f"q8_0 f32 {rows}x4096", (rows, 4096), "f32", ("--scales=ggml", "--dt=f32:f16:undef:s8", *GROUPS_OF_32), ("ggml",))
+    return Case(f"q8_0 f32 {rows}x4096", (rows, 4096), "f32", ("--scales=ggml_q8_0", "--dt=f32:f16:undef:s8", *GROUPS_OF_32), ("ggml",))
 
 
 def _mx(type: str) -> Case:
