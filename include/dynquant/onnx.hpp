@@ -67,9 +67,9 @@ struct node {
 
 /// The meaning of a node.
 struct lowering {
-    /// Computes y from x. For DynamicQuantizeLinear: its last step, with the scale and the zero point as inputs.
+    /// Computes the outputs from the inputs.
     quantization statement;
-    /// Whether scale and zero point are computed from x (DynamicQuantizeLinear).
+    /// Deprecated: whether statement.computed is there (DynamicQuantizeLinear).
     bool dynamic = false;
     /// Types and shapes as the specification infers them: y; for DynamicQuantizeLinear y, y_scale, y_zero_point.
     std::vector<value> outputs;
@@ -88,8 +88,8 @@ struct arguments {
     const void *scale = nullptr;
     const void *zero_point = nullptr;
     void *y = nullptr;
-    float *y_scale = nullptr;             // DynamicQuantizeLinear: a scalar
-    std::uint8_t *y_zero_point = nullptr; // DynamicQuantizeLinear: a scalar
+    void *y_scale = nullptr;      // DynamicQuantizeLinear
+    void *y_zero_point = nullptr; // DynamicQuantizeLinear
 };
 
 class prepared_node;

@@ -68,11 +68,13 @@ lowering lower_static(const checked_node &n, const dims &block) {
     return result;
 }
 
-lowering lower_dynamic(const checked_node &n, const dims &block) {
+lowering lower_computed(const checked_node &n, const dims &block) {
     lowering result;
     result.dynamic = true;
-    result.statement.scales = {data_type::f32, block, {}};
-    result.statement.zero_points = {*data_type_of(n.y), block, {}};
+    auto &q = result.statement;
+    q.scales = {data_type::f32, block, {}};
+    q.zero_points = {*data_type_of(n.y), block, {}};
+    q.computed = presets::onnx();
     result.outputs = {{n.y, n.at(x).shape}, {type::float32, {}}, {n.y, {}}};
     return result;
 }
@@ -85,7 +87,7 @@ lowering lower(const node &n) {
     auto extents = checked.at(x).shape;
     auto block = checked.schema.dynamic ? per_tensor(extents) : block_of(checked);
     if (extents.size() > max_rank) merge_dims(extents, block);
-    auto result = checked.schema.dynamic ? lower_dynamic(checked, block) : lower_static(checked, block);
+    auto result = checked.schema.dynamic ? lower_computed(checked, block) : lower_static(checked, block);
     auto &q = result.statement;
     q.dir = checked.schema.dir;
     q.rule = numerics::onnx;

@@ -1,29 +1,47 @@
 // prepare() and the operation.
 #include "onnx/operation.hpp"
 
-#include <algorithm>
-
-#include "onnx/extremes.hpp"
 #include "onnx/refusal.hpp"
-#include "quantization/isa.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::onnx {
+namespace {
+
+kernels::argument_names names_for(const quantization &q) {
+    if (q.computed) return {"x", "y_scale", "y_zero_point", "y"};
+    return {"x", "scale", "zero_point", "y"};
+}
+
+constexpr float zero = 0;
+
+/// Computed parameters of an x without elements are those of blocks of zeros: a statement that writes `count` of them,
+/// all from one zero.
+quantization of_zeros(quantization q, std::int64_t count) {
+    q.src = {data_type::f32, {count}, {0}};
+    q.dst = {q.dst.type, {count}, {}};
+    q.scales.block = {1};
+    if (q.zero_points) q.zero_points->block = {1};
+    q.computed->scales_only = true;
+    return q;
+}
+
+} // namespace
+
 class prepared_node {
   public:
     prepared_node(const node &n, lowering meaning, const options &opts, kernels::kernel_list kernels)
         : label_(label(n))
-        , operation_(kernels::prepare(meaning.statement, opts, kernels, {"x", "scale", "zero_point", "y"}))
         , outputs_(std::move(meaning.outputs))
-        , count_(volume(meaning.statement.src.dims).value_or(0))
-        , dynamic_(meaning.dynamic)
-        , find_(extremes_function_for(opts.max_isa ? std::min(*opts.max_isa, processor_isa()) : best_isa()))
-        , threads_(opts.threads) {}
+        , reads_zero_(meaning.statement.computed && volume(meaning.statement.src.dims) == 0) {
+        auto &q = meaning.statement;
+        if (reads_zero_) q = of_zeros(std::move(q), *volume(outputs_[1].shape));
+        operation_ = kernels::prepare(q, opts, kernels, names_for(q));
+    }
 
     void run(const arguments &args) const {
         try {
-            if (dynamic_) return run_dynamic(args);
-            operation_.run({args.x, args.scale, args.zero_point, args.y});
+            operation_.run({reads_zero_ ? &zero : args.x, args.scale, args.zero_point, args.y, nullptr, nullptr,
+                    args.y_scale, args.y_zero_point});
         } catch (const dnnl::error &e) {
             throw error(e.status, concat(label_, ": ", e.message));
         }
@@ -33,31 +51,10 @@ class prepared_node {
     const std::vector<value> &outputs() const { return outputs_; }
 
   private:
-    static void require(const void *buffer, const char *name) {
-        if (!buffer) throw error(dnnl_invalid_arguments, concat(name, ": expected a buffer, given a null pointer"));
-    }
-
-    void run_dynamic(const arguments &args) const {
-        if (count_ != 0) {
-            require(args.x, "x");
-            require(args.y, "y");
-        }
-        require(args.y_scale, "y_scale");
-        require(args.y_zero_point, "y_zero_point");
-        const auto found = find_extremes(find_, static_cast<const float *>(args.x), count_, threads_);
-        const auto parameters = compute_parameters(found);
-        operation_.run({args.x, &parameters.scale, &parameters.zero_point, args.y});
-        *args.y_scale = parameters.scale;
-        *args.y_zero_point = parameters.zero_point;
-    }
-
     std::string label_;
     dynquant::operation operation_;
     std::vector<value> outputs_;
-    std::int64_t count_;
-    bool dynamic_;
-    extremes_function find_;
-    int threads_;
+    bool reads_zero_; // x has no elements
 };
 
 namespace {

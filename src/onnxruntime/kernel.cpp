@@ -40,8 +40,7 @@ void kernel::compute(OrtKernelContext &context) {
     for (std::size_t i = 0; i < outputs.size(); ++i)
         if (ports_.outputs[i].index != node_ports::left_out)
             data[i] = make_output(api_, context, ports_.outputs[i].index, outputs[i].shape);
-    current->operation.run({in.data[0], in.data[1], in.data[2], data[0], static_cast<float *>(data[1]),
-            static_cast<std::uint8_t *>(data[2])});
+    current->operation.run({in.data[0], in.data[1], in.data[2], data[0], data[1], data[2]});
 }
 
 bool kernel::cached_operation::matches(const inputs &in) const {

@@ -274,8 +274,11 @@ TEST(onnx_lowering, quarks_operators_divide_in_float_and_saturate) {
 TEST(onnx_lowering, dynamic_quantize_linear_has_three_outputs) {
     const auto meaning = onnx::lower(make_node("DynamicQuantizeLinear", 11, {{float32, {2, 3}}}));
     EXPECT_TRUE(meaning.dynamic);
+    EXPECT_EQ(meaning.statement.computed, presets::onnx());
     EXPECT_EQ(meaning.statement.dst.type, data_type::u8);
+    EXPECT_EQ(meaning.statement.scales.type, data_type::f32);
     EXPECT_EQ(meaning.statement.scales.block, (dims {2, 3}));
+    EXPECT_EQ(meaning.statement.zero_points->type, data_type::u8);
     ASSERT_EQ(meaning.outputs.size(), 3U);
     EXPECT_EQ(meaning.outputs[0].type, uint8);
     EXPECT_EQ(meaning.outputs[0].shape, (dims {2, 3}));

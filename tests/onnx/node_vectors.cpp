@@ -86,8 +86,8 @@ TEST_P(onnx_node, gives_the_outputs) {
     }
     args.y = given[0]->data();
     std::memset(args.y, 0, given[0]->size()); // a run preserves the unused bits of the last byte
-    if (given.size() > 1) args.y_scale = reinterpret_cast<float *>(given[1]->data());
-    if (given.size() > 2) args.y_zero_point = reinterpret_cast<std::uint8_t *>(given[2]->data());
+    if (given.size() > 1) args.y_scale = given[1]->data();
+    if (given.size() > 2) args.y_zero_point = given[2]->data();
     op.run(args);
     for (std::size_t i = 0; i < outputs.size(); ++i)
         EXPECT_TRUE(equal(outputs[i], *given[i])) << "output " << i;

@@ -26,8 +26,8 @@ void compute(const fs::path &folder) {
         outputs.push_back(room_for(output));
     auto args = test.arguments();
     args.y = outputs[0].data.data();
-    if (outputs.size() > 1) args.y_scale = reinterpret_cast<float *>(outputs[1].data.data());
-    if (outputs.size() > 2) args.y_zero_point = reinterpret_cast<std::uint8_t *>(outputs[2].data.data());
+    if (outputs.size() > 1) args.y_scale = outputs[1].data.data();
+    if (outputs.size() > 2) args.y_zero_point = outputs[2].data.data();
     op.run(args);
     for (std::size_t i = 0; i < outputs.size(); ++i)
         write_tensor(tensor_path(folder, "output", i), outputs[i]);
