@@ -10,7 +10,8 @@
 //     op.run({x, y_scale, y_zero_point, y});
 //
 // Operators: QuantizeLinear and DequantizeLinear of opsets 10 to 28, DynamicQuantizeLinear, and ExtendedQuantizeLinear
-// and ExtendedDequantizeLinear of the domain com.amd.quark. The text of the specification is onnx 1.23.2's.
+// and ExtendedDequantizeLinear of the domain com.amd.quark. The text of the specification is onnx 1.23.2's. The domain
+// dynquant has a DynamicQuantizeLinear of more types, granularities and rules: docs/onnx.md specifies it.
 //
 // A node that breaks a rule of the specification throws dynquant::error, with a message that names the node and its
 // attribute or input, what was expected and what was given. Its status: invalid_data_type for types, invalid_shape for
@@ -40,12 +41,13 @@ DYNQUANT_API element_type element_type_of(data_type type);
 /// "float16", as ONNX's tensor(float16); "type 99" when there is none of that number.
 DYNQUANT_API std::string name_of(element_type type);
 
-/// An attribute of a node. Every attribute of these operators is an integer.
+/// An attribute of a node. Every attribute of these operators is an integer, except `rule`, which is a string.
 struct attribute {
     std::string name;
     std::int64_t i = 0;
-    /// A number of AttributeProto.AttributeType; 2 is INT, and any other is an error that says so.
+    /// A number of AttributeProto.AttributeType; 2 is INT, 3 is STRING. A wrong one is an error that says so.
     std::int32_t type = 2;
+    std::string s = {};
 };
 
 /// Type and shape of a tensor. An optional input that is left out has type 0.
@@ -89,7 +91,7 @@ struct arguments {
     const void *zero_point = nullptr;
     void *y = nullptr;
     void *y_scale = nullptr;      // DynamicQuantizeLinear
-    void *y_zero_point = nullptr; // DynamicQuantizeLinear
+    void *y_zero_point = nullptr; // DynamicQuantizeLinear; may be null where scales are symmetric, which makes it 0
 };
 
 class prepared_node;

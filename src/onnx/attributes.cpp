@@ -1,4 +1,4 @@
-// Checks of a node's attributes: known, unique, integers, with valid values.
+// Checks of a node's attributes: known, unique, of the right type, with valid values.
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -16,7 +16,8 @@ std::string name_of_attribute_type(std::int32_t type) {
 
 namespace {
 
-constexpr std::int32_t attribute_type_int = 2;
+constexpr std::int32_t attribute_type_int = 2, attribute_type_string = 3;
+constexpr type_set unsigned_integers = {type::uint8, type::uint4};
 
 const attribute_schema *find(std::span<const attribute_schema> known, const std::string &name) {
     const auto row = std::ranges::find_if(known, [&](const attribute_schema &a) { return a.name == name; });
@@ -52,24 +53,49 @@ void check_precision(const node &n, std::int64_t given) {
                 name_of_number(given));
 }
 
-void check_output_dtype(const node &n, std::int64_t given, const op_schema &schema) {
-    const auto allowed = schema.dir == direction::quantize ? &op_schema::quantized : &op_schema::real;
-    if (given == type::undefined || is_one_of(given, schema.*allowed)) return;
-    refuse(n, dnnl_invalid_data_type, "attribute 'output_dtype': expected ", names_of(schema.*allowed), ", given ",
+void check_type(
+        const node &n, const char *name, std::int64_t given, const op_schema &schema, type_set op_schema::*allowed) {
+    if (is_one_of(given, schema.*allowed)) return;
+    refuse(n, dnnl_invalid_data_type, "attribute '", name, "': expected ", names_of(schema.*allowed), ", given ",
             name_of_number(given),
             std::in_range<element_type>(given) ? suggest_opset(n, static_cast<element_type>(given), allowed) : "");
+}
+
+void check_output_dtype(const node &n, std::int64_t given, const op_schema &schema) {
+    if (given == type::undefined) return;
+    check_type(n, "output_dtype", given, schema,
+            schema.dir == direction::quantize ? &op_schema::quantized : &op_schema::real);
+}
+
+void check_flag(const node &n, const char *name, std::int64_t given) {
+    if (given != 0 && given != 1)
+        refuse(n, dnnl_invalid_arguments, "attribute '", name, "': expected 0 or 1, given ", given);
+}
+
+/// Those of operators that compute scales.
+void check_computing(const node &n, const op_schema &schema, const attributes &values) {
+    check_type(n, "to", values.to, schema, &op_schema::quantized);
+    check_type(n, "scale_type", values.scale_type, schema, &op_schema::scale);
+    check_flag(n, "symmetric", values.symmetric);
+    if (values.block_size > 0 && !states(n, "axis"))
+        refuse(n, dnnl_invalid_arguments, "attribute 'axis': expected one beside block_size ", values.block_size,
+                ", given none");
 }
 
 void check_values(const node &n, const op_schema &schema, const attributes &values) {
     if (values.block_size < 0)
         refuse(n, dnnl_invalid_arguments, "attribute 'block_size': expected 0 or more, given ", values.block_size);
-    if (values.saturate != 0 && values.saturate != 1)
-        refuse(n, dnnl_invalid_arguments, "attribute 'saturate': expected 0 or 1, given ", values.saturate);
+    check_flag(n, "saturate", values.saturate);
     check_precision(n, values.precision);
     check_output_dtype(n, values.output_dtype, schema);
+    if (schema.dynamic) check_computing(n, schema, values);
 }
 
 } // namespace
+
+bool states(const node &n, const char *name) {
+    return std::ranges::find(n.attributes, name, &attribute::name) != n.attributes.end();
+}
 
 attributes attributes_of(const node &n, const op_schema &schema) {
     attributes values;
@@ -78,11 +104,16 @@ attributes attributes_of(const node &n, const op_schema &schema) {
         if (!known) refuse_unknown(n, schema, given.name);
         if (std::ranges::count(n.attributes, given.name, &attribute::name) > 1)
             refuse(n, dnnl_invalid_arguments, "attribute '", given.name, "': expected it once, given it more often");
-        if (given.type != attribute_type_int)
-            refuse(n, dnnl_invalid_arguments, "attribute '", given.name, "': expected type INT, given ",
-                    name_of_attribute_type(given.type));
-        values.*known->value = given.i;
+        const auto expected = known->text ? attribute_type_string : attribute_type_int;
+        if (given.type != expected)
+            refuse(n, dnnl_invalid_arguments, "attribute '", given.name, "': expected type ",
+                    name_of_attribute_type(expected), ", given ", name_of_attribute_type(given.type));
+        if (known->text)
+            values.*known->text = given.s;
+        else
+            values.*known->value = given.i;
     }
+    if (!states(n, "symmetric")) values.symmetric = is_one_of(values.to, unsigned_integers) ? 0 : 1;
     check_values(n, schema, values);
     return values;
 }

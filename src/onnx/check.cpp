@@ -42,7 +42,8 @@ class types {
         check_count();
         const bool quantizing = schema_.dir == direction::quantize;
         check_input(x, quantizing ? &op_schema::real : &op_schema::quantized);
-        if (!schema_.dynamic) check_input(scale, &op_schema::scale);
+        if (schema_.dynamic) return static_cast<element_type>(values_.to);
+        check_input(scale, &op_schema::scale);
         if (schema_.scale_like_x) check_like_x(scale);
         return quantizing ? quantized() : dequantized();
     }
@@ -107,8 +108,8 @@ class types {
 const op_schema &schema_of(const node &n) {
     const auto newest = newest_opset(n.domain);
     if (newest == 0)
-        refuse(n, dnnl_unimplemented, "domain: expected '', 'ai.onnx' or 'com.amd.quark', given '", n.domain, "'",
-                suggest(n.domain, {"ai.onnx", "com.amd.quark"}));
+        refuse(n, dnnl_unimplemented, "domain: expected '', 'ai.onnx', 'com.amd.quark' or 'dynquant', given '",
+                n.domain, "'", suggest(n.domain, {"ai.onnx", "com.amd.quark", "dynquant"}));
     const auto versions = versions_of(n.domain, n.op_type);
     if (versions.empty()) {
         const auto names = names_in(n.domain);
@@ -124,13 +125,15 @@ const op_schema &schema_of(const node &n) {
 checked_node check(const node &n) {
     const auto &schema = schema_of(n);
     const auto values = attributes_of(n, schema);
-    return {n, schema, values, types(n, schema, values).check()};
+    checked_node result = {n, schema, values, types(n, schema, values).check(), {}};
+    if (schema.dynamic) result.computed = rule_of(n, values);
+    return result;
 }
 
 std::vector<element_type> output_types(const node &n) {
     const auto checked = check(n);
-    if (checked.schema.dynamic) return {checked.y, type::float32, checked.y};
-    return {checked.y};
+    if (!checked.computed) return {checked.y};
+    return {checked.y, static_cast<element_type>(checked.values.scale_type), checked.y};
 }
 
 } // namespace dynquant::onnx

@@ -1,6 +1,8 @@
 // Checks of a node that need no shapes.
 #pragma once
 
+#include <optional>
+
 #include "onnx/op_schema.hpp"
 
 namespace dynquant::onnx {
@@ -11,6 +13,7 @@ struct checked_node {
     const op_schema &schema;
     attributes values;
     element_type y;
+    std::optional<scale_rule> computed;
 
     bool has(input position) const { return position < given.inputs.size() && given.inputs[position].type != 0; }
     const value &at(input position) const { return given.inputs[position]; }
@@ -28,5 +31,12 @@ const op_schema &schema_of(const node &n);
 
 /// The node's attributes, checked against the row, with the types that they name.
 attributes attributes_of(const node &n, const op_schema &schema);
+
+/// Whether the node states the attribute, rather than leaving it to its default.
+bool states(const node &n, const char *name);
+
+/// How an operator that computes its scales does so: what `rule` names, else what follows from `symmetric` and the
+/// types.
+scale_rule rule_of(const node &n, const attributes &values);
 
 } // namespace dynquant::onnx

@@ -55,7 +55,7 @@ bool saturates(const checked_node &n) {
     return other_floats.contains(n.y) || (float8.contains(n.y) && n.values.saturate != 0);
 }
 
-lowering lower_static(const checked_node &n, const dims &block) {
+lowering lower_given(const checked_node &n, const dims &block) {
     lowering result;
     auto &q = result.statement;
     q.scales = {*data_type_of(n.at(scale).type), block, {}};
@@ -68,14 +68,17 @@ lowering lower_static(const checked_node &n, const dims &block) {
     return result;
 }
 
-lowering lower_computed(const checked_node &n, const dims &block) {
+lowering lower_computed(const checked_node &n, const dims &block, const dims &scales) {
+    check_shape(n, scale, scales); // of an x without elements they may be any number
+    const auto scale_type = static_cast<element_type>(n.values.scale_type);
     lowering result;
     result.dynamic = true;
     auto &q = result.statement;
-    q.scales = {data_type::f32, block, {}};
-    q.zero_points = {*data_type_of(n.y), block, {}};
-    q.computed = presets::onnx();
-    result.outputs = {{n.y, n.at(x).shape}, {type::float32, {}}, {n.y, {}}};
+    q.computed = n.computed;
+    q.scales = {*data_type_of(scale_type), block, {}};
+    q.saturate = saturates(n);
+    if (q.computed->range == scale_range::minmax) q.zero_points = {*data_type_of(n.y), block, {}};
+    result.outputs = {{n.y, n.at(x).shape}, {scale_type, scales}, {n.y, scales}};
     return result;
 }
 
@@ -83,11 +86,11 @@ lowering lower_computed(const checked_node &n, const dims &block) {
 
 lowering lower(const node &n) {
     const auto checked = check(n);
-    check_shape(checked, x);
+    check_shape(checked, x, checked.at(x).shape);
     auto extents = checked.at(x).shape;
-    auto block = checked.schema.dynamic ? per_tensor(extents) : block_of(checked);
+    auto [block, scales] = checked.computed ? computed_granularity(checked) : granularity {block_of(checked), {}};
     if (extents.size() > max_rank) merge_dims(extents, block);
-    auto result = checked.schema.dynamic ? lower_computed(checked, block) : lower_static(checked, block);
+    auto result = checked.computed ? lower_computed(checked, block, scales) : lower_given(checked, block);
     auto &q = result.statement;
     q.dir = checked.schema.dir;
     q.rule = numerics::onnx;

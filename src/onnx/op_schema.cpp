@@ -22,6 +22,8 @@ constexpr type_set only_int32 = {int32};
 constexpr type_set floats = {float32, float16, bfloat16};
 constexpr type_set numbers = floats | only_int32; // x of QuantizeLinear
 constexpr type_set e8m0 = {float8e8m0};
+constexpr type_set computed = {uint8, int8, float8e4m3fn, float8e5m2, uint4, int4, float4e2m1, float6e2m3, float6e3m2};
+constexpr type_set computed_scale = floats | e8m0 | type_set {float8e4m3fn};
 
 constexpr attribute_schema axis = {"axis", &attributes::axis};
 constexpr attribute_schema block_size = {"block_size", &attributes::block_size};
@@ -32,6 +34,9 @@ constexpr attribute_schema saturate = {"saturate", &attributes::saturate};
 // In the order in which the versions added them: a version has the first ones.
 constexpr attribute_schema quantize_attributes[] = {axis, saturate, block_size, output_dtype, precision};
 constexpr attribute_schema dequantize_attributes[] = {axis, block_size, output_dtype};
+constexpr attribute_schema computing_attributes[] = {axis, block_size, {"to", &attributes::to},
+        {"scale_type", &attributes::scale_type}, {"symmetric", &attributes::symmetric},
+        {"rule", nullptr, &attributes::rule}};
 
 constexpr op_schema quantize_linear(
         std::int64_t since, bool scale_like_x, type_set real, type_set scale, type_set quantized, std::size_t known) {
@@ -62,7 +67,9 @@ constexpr op_schema table[] = {
         dequantize_linear(24, floats, floats | e8m0, quantized_23, 3),
         dequantize_linear(25, floats, floats | e8m0, quantized_25, 3),
         dequantize_linear(28, floats, floats | e8m0, quantized_28, 3),
-        {"", "DynamicQuantizeLinear", 11, direction::quantize, true, false, only_float, {}, {uint8}, {}},
+        {"", "DynamicQuantizeLinear", 11, direction::quantize, true, false, only_float, only_float, {uint8}, {}},
+        {"dynquant", "DynamicQuantizeLinear", 1, direction::quantize, true, false, floats, computed_scale, computed,
+                computing_attributes},
         {"com.amd.quark", "ExtendedQuantizeLinear", 1, direction::quantize, false, false, only_float, only_float,
                 quark_quantized, std::span(quantize_attributes).first(1)},
         {"com.amd.quark", "ExtendedDequantizeLinear", 1, direction::dequantize, false, false, only_float, only_float,
@@ -73,7 +80,7 @@ struct domain_row {
     std::string_view name;
     std::int64_t newest_opset;
 };
-constexpr domain_row domains[] = {{"", 28}, {"ai.onnx", 28}, {"com.amd.quark", 1}};
+constexpr domain_row domains[] = {{"", 28}, {"ai.onnx", 28}, {"com.amd.quark", 1}, {"dynquant", 1}};
 
 } // namespace
 

@@ -19,11 +19,17 @@ struct attributes {
     std::int64_t output_dtype = 0;
     std::int64_t precision = 0;
     std::int64_t saturate = 1;
+    // Of the domain dynquant:
+    std::int64_t to = type::uint8;
+    std::int64_t scale_type = type::float32;
+    std::int64_t symmetric = 0; // 1 if `to` is signed
+    std::string rule = {};
 };
 
 struct attribute_schema {
     const char *name;
     std::int64_t attributes::*value;
+    std::string attributes::*text = nullptr; // of a string; else null
 };
 
 struct op_schema {
@@ -31,10 +37,10 @@ struct op_schema {
     const char *name;
     std::int64_t since; // the first opset of this version
     direction dir;
-    bool dynamic;       // computes scale and zero point from x
-    bool scale_like_x;  // x and scale have one type
-    type_set real;      // x of a quantization, or y of a dequantization
-    type_set scale;     // empty: no such input
+    bool dynamic;      // computes scale and zero point from x, the only input
+    bool scale_like_x; // x and scale have one type
+    type_set real;     // x of a quantization, or y of a dequantization
+    type_set scale;
     type_set quantized; // y of a quantization, or x of a dequantization
     std::span<const attribute_schema> attributes;
 };

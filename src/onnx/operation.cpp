@@ -1,7 +1,10 @@
 // prepare() and the operation.
 #include "onnx/operation.hpp"
 
+#include <cstring>
+
 #include "onnx/refusal.hpp"
+#include "quantization/data_type.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::onnx {
@@ -34,6 +37,8 @@ class prepared_node {
         , outputs_(std::move(meaning.outputs))
         , reads_zero_(meaning.statement.computed && volume(meaning.statement.src.dims) == 0) {
         auto &q = meaning.statement;
+        if (q.computed && !q.zero_points)
+            zero_bytes_ = static_cast<std::size_t>(size_in_bytes(q.dst.type, *volume(outputs_[2].shape)));
         if (reads_zero_) q = of_zeros(std::move(q), *volume(outputs_[1].shape));
         operation_ = kernels::prepare(q, opts, kernels, names_for(q));
     }
@@ -42,6 +47,7 @@ class prepared_node {
         try {
             operation_.run({reads_zero_ ? &zero : args.x, args.scale, args.zero_point, args.y, nullptr, nullptr,
                     args.y_scale, args.y_zero_point});
+            if (zero_bytes_ != 0 && args.y_zero_point) std::memset(args.y_zero_point, 0, zero_bytes_);
         } catch (const dnnl::error &e) {
             throw error(e.status, concat(label_, ": ", e.message));
         }
@@ -54,7 +60,8 @@ class prepared_node {
     std::string label_;
     dynquant::operation operation_;
     std::vector<value> outputs_;
-    bool reads_zero_; // x has no elements
+    bool reads_zero_;            // x has no elements
+    std::size_t zero_bytes_ = 0; // of the zero points of symmetric scales
 };
 
 namespace {

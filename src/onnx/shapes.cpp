@@ -23,9 +23,10 @@ std::size_t axis_of(const checked_node &n) {
     if (axis < -rank || axis >= rank) {
         const auto range =
                 rank == 0 ? std::string("no scale along an axis") : concat("a value in [", -rank, ", ", rank - 1, "]");
+        const auto given_scale =
+                n.has(scale) ? concat(" and ", n.name(scale), " of shape ", shape_text(n.at(scale).shape)) : "";
         refuse(n.given, dnnl_invalid_arguments, "attribute 'axis': expected ", range, " for x of shape ",
-                shape_text(n.at(x).shape), " and ", n.name(scale), " of shape ", shape_text(n.at(scale).shape),
-                ", given ", axis);
+                shape_text(n.at(x).shape), given_scale, ", given ", axis);
     }
     return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
 }
@@ -55,6 +56,14 @@ dims per_axis_block(const checked_node &n) {
     return per_channel(extents, n.values.axis);
 }
 
+/// In blocks of block_size along the axis, the last one perhaps short.
+granularity in_blocks(const dims &extents, std::size_t axis, std::int64_t size) {
+    granularity result = {dims(extents.size(), 1), extents};
+    result.block[axis] = std::max<std::int64_t>(1, std::min(size, extents[axis]));
+    result.scales[axis] = extents[axis] / size + (extents[axis] % size != 0 ? 1 : 0);
+    return result;
+}
+
 dims blocked_block(const checked_node &n) {
     const auto &extents = n.at(x).shape, &scales = n.at(scale).shape;
     const auto size = n.values.block_size;
@@ -62,19 +71,16 @@ dims blocked_block(const checked_node &n) {
         refuse_scale(n, "one value, or the rank of x of shape ", shape_text(extents),
                 " where attribute 'block_size' is ", size);
     const auto axis = axis_of(n);
-    dims expected = extents;
-    expected[axis] = extents[axis] / size + (extents[axis] % size != 0 ? 1 : 0);
+    const auto [block, expected] = in_blocks(extents, axis, size);
     if (scales != expected)
         refuse_scale(n, "shape ", shape_text(expected), " for x of shape ", shape_text(extents), " in blocks of ", size,
                 " along axis ", n.values.axis);
-    dims block(extents.size(), 1);
-    block[axis] = std::max<std::int64_t>(1, std::min(size, extents[axis]));
     return block;
 }
 
 void check_zero_point(const checked_node &n) {
     if (!n.has(zero_point)) return;
-    check_shape(n, zero_point);
+    check_shape(n, zero_point, n.at(zero_point).shape);
     const auto scalar_as_vector = [](const dims &shape) { return shape.empty() ? dims {1} : shape; };
     const auto &given = n.at(zero_point).shape, &expected = n.at(scale).shape;
     if (scalar_as_vector(given) != scalar_as_vector(expected))
@@ -84,8 +90,7 @@ void check_zero_point(const checked_node &n) {
 
 } // namespace
 
-void check_shape(const checked_node &n, input position) {
-    const auto &shape = n.at(position).shape;
+void check_shape(const checked_node &n, input position, const dims &shape) {
     for (const auto extent : shape)
         if (extent < 0)
             refuse(n.given, dnnl_invalid_shape, n.name(position), ": expected extents of 0 or more, given shape ",
@@ -97,13 +102,21 @@ void check_shape(const checked_node &n, input position) {
 }
 
 dims block_of(const checked_node &n) {
-    check_shape(n, scale);
+    check_shape(n, scale, n.at(scale).shape);
     check_zero_point(n);
     const auto &scales = n.at(scale).shape;
     const bool blocked = n.values.block_size > 0 && scales.size() > 1;
     // A single value applies to all of x, whatever axis and block_size are.
     if (!blocked && volume(scales) == 1) return per_tensor(n.at(x).shape);
     return n.values.block_size > 0 ? blocked_block(n) : per_axis_block(n);
+}
+
+granularity computed_granularity(const checked_node &n) {
+    const auto &extents = n.at(x).shape;
+    if (!states(n.given, "axis")) return {per_tensor(extents), {}};
+    const auto axis = axis_of(n);
+    if (n.values.block_size > 0) return in_blocks(extents, axis, n.values.block_size);
+    return {per_channel(extents, n.values.axis), {extents[axis]}};
 }
 
 } // namespace dynquant::onnx

@@ -41,8 +41,8 @@ TEST(onnx_bad_input, operators_domains_and_opsets) {
     n.domain = "com.amd.quartz";
     n.name = "";
     EXPECT_TRUE(refused(n, dnnl_unimplemented,
-            "node (com.amd.quartz.QuantizeLinear, opset 1): domain: expected '', 'ai.onnx' or 'com.amd.quark', given "
-            "'com.amd.quartz' (did you mean 'com.amd.quark'?)"));
+            "node (com.amd.quartz.QuantizeLinear, opset 1): domain: expected '', 'ai.onnx', 'com.amd.quark' or "
+            "'dynquant', given 'com.amd.quartz' (did you mean 'com.amd.quark'?)"));
     EXPECT_TRUE(refused(right_quantize(9), dnnl_unimplemented, at(9, "opset: expected 10 to 28, given 9")));
     EXPECT_TRUE(refused(right_quantize(29), dnnl_unimplemented, at(29, "opset: expected 10 to 28, given 29")));
     EXPECT_TRUE(refused(make_node("DynamicQuantizeLinear", 10, {{float32, {}}}), dnnl_unimplemented,
@@ -76,6 +76,73 @@ TEST(onnx_bad_input, attributes) {
             right_quantize(19, {{"saturate", 2}}), status, at(19, "attribute 'saturate': expected 0 or 1, given 2")));
     EXPECT_TRUE(refused(right_quantize(21, {{"block_size", -1}}), status,
             at(21, "attribute 'block_size': expected 0 or more, given -1")));
+}
+
+TEST(onnx_bad_input, attributes_of_computed_scales) {
+    const auto wrong = [](std::vector<onnx::attribute> attributes, dnnl_status_t status, const std::string &message,
+                               const dims &extents = {2, 3}) {
+        return refused(dynamic_quantize_linear({float32, extents}, std::move(attributes)), status,
+                at(1, message, "dynquant.DynamicQuantizeLinear"));
+    };
+    constexpr auto arguments = dnnl_invalid_arguments, types = dnnl_invalid_data_type;
+    EXPECT_TRUE(wrong(
+            {{"axis", 2}}, arguments, "attribute 'axis': expected a value in [-2, 1] for x of shape [2, 3], given 2"));
+    EXPECT_TRUE(wrong({{"axis", INT64_MIN}, {"block_size", 1}}, arguments,
+            "attribute 'axis': expected a value in [-2, 1] for x of shape [2, 3], given -9223372036854775808"));
+    EXPECT_TRUE(wrong({{"axis", 0}}, arguments,
+            "attribute 'axis': expected no scale along an axis for x of shape [], given 0", {}));
+    EXPECT_TRUE(
+            wrong({{"block_size", 4}}, arguments, "attribute 'axis': expected one beside block_size 4, given none"));
+    EXPECT_TRUE(wrong(
+            {{"axis", 0}, {"block_size", -1}}, arguments, "attribute 'block_size': expected 0 or more, given -1"));
+    EXPECT_TRUE(wrong({{"symmetric", 2}}, arguments, "attribute 'symmetric': expected 0 or 1, given 2"));
+    EXPECT_TRUE(wrong({{"symmetric", 1}}, arguments, "attribute 'symmetric': expected 0 for y of type uint8, given 1"));
+    EXPECT_TRUE(wrong({{"to", float8e5m2}, {"symmetric", 0}}, arguments,
+            "attribute 'symmetric': expected 1 for y of type float8e5m2, given 0"));
+    EXPECT_TRUE(wrong({{"to", int16}}, types,
+            "attribute 'to': expected uint8, int8, float8e4m3fn, float8e5m2, uint4, int4, float4e2m1, float6e2m3 or "
+            "float6e3m2, given int16"));
+    EXPECT_TRUE(wrong({{"to", 0}}, types,
+            "attribute 'to': expected uint8, int8, float8e4m3fn, float8e5m2, uint4, int4, float4e2m1, float6e2m3 or "
+            "float6e3m2, given undefined"));
+    EXPECT_TRUE(wrong({{"scale_type", (1LL << 32) + 1}}, types,
+            "attribute 'scale_type': expected float, float16, bfloat16, float8e4m3fn or float8e8m0, given type "
+            "4294967297"));
+    EXPECT_TRUE(wrong({{"scale_type", float8e8m0}}, types,
+            "attribute 'scale_type': expected float, float16 or bfloat16 where 'symmetric' is 0, given float8e8m0"));
+    EXPECT_TRUE(wrong({text_attribute("rule", "mx_floor"), {"to", int8}}, arguments,
+            "attribute 'rule': expected absmax, minmax, onnx, onednn_dynamic_quantize, onednn_dynamic_fp, nvfp4, "
+            "torchao_symmetric, torchao_asymmetric, ggml_q8_0 or vllm for y of type int8 and y_scale of type "
+            "float, given 'mx_floor'"));
+    EXPECT_TRUE(wrong({text_attribute("rule", "mx_flour"), {"to", int8}, {"scale_type", float8e8m0}}, arguments,
+            "attribute 'rule': expected mx_floor, mx_ceil, mx_even or mx_rceil for y of type int8 and y_scale of type "
+            "float8e8m0, given 'mx_flour' (did you mean 'mx_floor'?)"));
+    EXPECT_TRUE(wrong({text_attribute("rule", "mx_floor"), {"scale_type", float8e8m0}}, arguments,
+            "attribute 'rule': expected none for y of type uint8 and y_scale of type float8e8m0, given 'mx_floor'"));
+    EXPECT_TRUE(wrong({text_attribute("rule", "onnx"), {"to", int8}, {"symmetric", 1}}, arguments,
+            "attribute 'symmetric': expected 0 beside rule 'onnx', given 1"));
+    EXPECT_TRUE(wrong({{"rule", 1}}, arguments, "attribute 'rule': expected type STRING, given INT"));
+    EXPECT_TRUE(wrong({text_attribute("to", "int8")}, arguments, "attribute 'to': expected type INT, given STRING"));
+    EXPECT_TRUE(wrong({{"saturate", 1}}, arguments,
+            "attributes: expected axis, block_size, to, scale_type, symmetric or rule, given 'saturate'"));
+}
+
+TEST(onnx_bad_input, others_of_computed_scales) {
+    const auto name = "dynquant.DynamicQuantizeLinear";
+    EXPECT_TRUE(refused(dynamic_quantize_linear({int32, {4}}), dnnl_invalid_data_type,
+            at(1, "x: expected type float, float16 or bfloat16, given int32", name)));
+    auto n = dynamic_quantize_linear({float32, {4}});
+    n.inputs.push_back({float32, {}});
+    EXPECT_TRUE(refused(n, dnnl_invalid_arguments, at(1, "inputs: expected x, given 2 inputs", name)));
+    n = dynamic_quantize_linear({float32, {4}});
+    n.opset = 2;
+    EXPECT_TRUE(refused(n, dnnl_unimplemented, at(2, "opset: expected 1 to 1, given 2", name)));
+    n.op_type = "Round";
+    EXPECT_TRUE(refused(
+            n, dnnl_unimplemented, at(2, "operator: expected DynamicQuantizeLinear, given 'Round'", "dynquant.Round")));
+    // x has no elements, but y_scale has too many.
+    EXPECT_TRUE(refused(dynamic_quantize_linear({float32, {0, INT64_MAX}}, {{"axis", 1}}), dnnl_invalid_shape,
+            at(1, "y_scale: expected at most 2^58 elements, given shape [9223372036854775807]", name)));
 }
 
 TEST(onnx_bad_input, attributes_that_name_types) {
@@ -233,9 +300,8 @@ TEST(onnx_bad_input, names_that_cannot_be_printed) {
             "or precision, given 'ax\\x00is' (did you mean 'axis'?)"));
     n.domain = "x\n"s;
     EXPECT_TRUE(refused(n, dnnl_unimplemented,
-            "node 'a\\x00b' (x\\x0a.QuantizeLinear, opset 28): domain: expected '', 'ai.onnx' or 'com.amd.quark', "
-            "given "
-            "'x\\x0a'"));
+            "node 'a\\x00b' (x\\x0a.QuantizeLinear, opset 28): domain: expected '', 'ai.onnx', 'com.amd.quark' or "
+            "'dynquant', given 'x\\x0a'"));
 }
 
 TEST(onnx_bad_input, shapes_are_not_looked_at_for_types) {

@@ -56,7 +56,7 @@ outputs by_oracle(const std::vector<float> &x) {
 class onnx_dynamic_quantize_linear : public testing::TestWithParam<onnx_variant> {
   protected:
     outputs run(const std::vector<float> &x, int threads = 0) const {
-        auto options = GetParam().chosen;
+        auto options = options_with_native(GetParam());
         options.threads = threads;
         const auto op = onnx::prepare(
                 make_node("DynamicQuantizeLinear", 11, {{tensor_proto::float32, {std::int64_t(x.size())}}}), options);
@@ -130,8 +130,8 @@ TEST_P(onnx_dynamic_quantize_linear, runs_on_many_threads_at_once) {
     std::vector<std::vector<float>> x(callers, std::vector<float>(size));
     for (std::size_t i = 0; i < callers * size; ++i)
         x[i / size][i % size] = static_cast<float>(i * 7919 % 10'007) - 1000 * static_cast<float>(i / size);
-    const auto op =
-            onnx::prepare(make_node("DynamicQuantizeLinear", 11, {{tensor_proto::float32, {size}}}), GetParam().chosen);
+    const auto op = onnx::prepare(
+            make_node("DynamicQuantizeLinear", 11, {{tensor_proto::float32, {size}}}), options_with_native(GetParam()));
     std::vector<outputs> given(callers);
     std::vector<std::thread> running;
     for (std::size_t i = 0; i < callers; ++i)
@@ -156,8 +156,8 @@ TEST_P(onnx_dynamic_quantize_linear, is_the_same_under_every_control_word) {
 #endif
 
 TEST_P(onnx_dynamic_quantize_linear, needs_its_buffers) {
-    const auto op =
-            onnx::prepare(make_node("DynamicQuantizeLinear", 11, {{tensor_proto::float32, {1}}}), GetParam().chosen);
+    const auto op = onnx::prepare(
+            make_node("DynamicQuantizeLinear", 11, {{tensor_proto::float32, {1}}}), options_with_native(GetParam()));
     const float x = 1;
     float scale = 77;
     std::uint8_t y = 77, zero_point = 77;

@@ -290,5 +290,85 @@ TEST(onnx_lowering, dynamic_quantize_linear_has_three_outputs) {
             (std::vector<onnx::element_type> {uint8, float32, uint8}));
 }
 
+// DynamicQuantizeLinear of the domain dynquant.
+
+onnx::lowering dynamic_meaning(const dims &extents, std::vector<onnx::attribute> attributes = {}) {
+    return onnx::lower(dynamic_quantize_linear({float32, extents}, std::move(attributes)));
+}
+
+TEST(onnx_lowering, dynquants_dynamic_quantize_linear_defaults_to_onnxs) {
+    const auto own = dynamic_meaning({2, 3}),
+               onnxs = onnx::lower(make_node("DynamicQuantizeLinear", 11, {{float32, {2, 3}}}));
+    EXPECT_EQ(own.statement.computed, presets::onnx());
+    EXPECT_EQ(own.statement.dst.type, data_type::u8);
+    EXPECT_EQ(own.statement.scales.type, data_type::f32);
+    EXPECT_EQ(own.statement.scales.block, onnxs.statement.scales.block);
+    EXPECT_EQ(own.statement.zero_points->type, data_type::u8);
+    EXPECT_EQ(own.outputs.size(), 3U);
+}
+
+TEST(onnx_lowering, axis_and_block_size_say_which_elements_share_a_computed_scale) {
+    const auto has = [](const std::vector<onnx::attribute> &attributes, const dims &block, const dims &scales) {
+        const auto meaning = dynamic_meaning({2, 5, 4}, attributes);
+        EXPECT_EQ(meaning.statement.scales.block, block);
+        EXPECT_EQ(meaning.statement.zero_points->block, block);
+        EXPECT_EQ(meaning.outputs.at(1).shape, scales);
+        EXPECT_EQ(meaning.outputs.at(2).shape, scales);
+    };
+    has({}, {2, 5, 4}, {});
+    has({{"block_size", 0}}, {2, 5, 4}, {});
+    has({{"axis", 1}}, {2, 1, 4}, {5});
+    has({{"axis", -1}}, {2, 5, 1}, {4});
+    has({{"axis", 1}, {"block_size", 2}}, {1, 2, 1}, {2, 3, 4});
+    has({{"axis", -3}, {"block_size", 1}}, {1, 1, 1}, {2, 5, 4});
+    has({{"axis", -1}, {"block_size", 4}}, {1, 1, 4}, {2, 5, 1});
+    has({{"axis", 2}, {"block_size", INT64_MAX}}, {1, 1, 4}, {2, 5, 1});
+}
+
+TEST(onnx_lowering, signed_types_have_symmetric_scales_unless_symmetric_is_0) {
+    for (const auto type : {uint8, uint4, int8, int4, float8e4m3fn, float8e5m2, float4e2m1, float6e2m3, float6e3m2}) {
+        const bool is_unsigned = type == uint8 || type == uint4,
+                   is_integer = is_unsigned || type == int8 || type == int4;
+        const auto meaning = dynamic_meaning({4}, {{"to", type}, {"scale_type", bfloat16}});
+        const auto &q = meaning.statement;
+        EXPECT_EQ(onnx::element_type_of(q.dst.type), type);
+        EXPECT_EQ(q.scales.type, data_type::bf16);
+        EXPECT_EQ(q.computed->range, is_unsigned ? scale_range::minmax : scale_range::absmax);
+        EXPECT_EQ(q.computed->narrow, is_integer && !is_unsigned);
+        EXPECT_EQ(q.saturate, !is_integer);
+        EXPECT_EQ(q.zero_points.has_value(), is_unsigned);
+        ASSERT_EQ(meaning.outputs.size(), 3U);
+        EXPECT_EQ(meaning.outputs.at(0).type, type);
+        EXPECT_EQ(meaning.outputs.at(1).type, bfloat16);
+        EXPECT_EQ(meaning.outputs.at(2).type, type);
+        if (is_integer) {
+            const auto asymmetric = dynamic_meaning({4}, {{"to", type}, {"symmetric", 0}});
+            EXPECT_EQ(asymmetric.statement.computed, presets::onnx());
+        }
+    }
+}
+
+TEST(onnx_lowering, rules_have_names) {
+    const auto rule_of = [](const char *name, onnx::element_type y, onnx::element_type scale) {
+        return dynamic_meaning({4}, {{"to", y}, {"scale_type", scale}, text_attribute("rule", name)})
+                .statement.computed;
+    };
+    EXPECT_EQ(rule_of("onnx", uint4, float16), presets::onnx());
+    EXPECT_EQ(rule_of("onednn_dynamic_quantize", int8, float32), presets::onednn_dynamic_quantize());
+    EXPECT_EQ(rule_of("mx_floor", float8e4m3fn, float8e8m0), presets::mx(scale_rounding::floor));
+    EXPECT_EQ(rule_of("mx_ceil", float8e5m2, float8e8m0), presets::mx(scale_rounding::ceil));
+    EXPECT_EQ(rule_of("mx_even", float6e2m3, float8e8m0), presets::mx(scale_rounding::even));
+    EXPECT_EQ(rule_of("mx_rceil", int8, float8e8m0), presets::mx(scale_rounding::rceil));
+    EXPECT_EQ(rule_of("nvfp4", float4e2m1, float8e4m3fn), presets::nvfp4());
+    EXPECT_EQ(rule_of("onednn_dynamic_fp", float4e2m1, float8e4m3fn), presets::onednn_dynamic_fp());
+    EXPECT_EQ(rule_of("torchao_symmetric", int8, bfloat16), presets::torchao_symmetric());
+    EXPECT_EQ(rule_of("torchao_asymmetric", int8, float32), presets::torchao_asymmetric());
+    EXPECT_EQ(rule_of("ggml_q8_0", int8, float16), presets::ggml_q8_0());
+    EXPECT_EQ(rule_of("vllm", int8, float32), presets::vllm());
+    EXPECT_EQ(rule_of("", float4e2m1, float8e8m0), presets::mx(scale_rounding::floor));
+    EXPECT_EQ(rule_of("", float4e2m1, float8e4m3fn), presets::nvfp4());
+    EXPECT_EQ(rule_of("", float4e2m1, float16), scale_rule());
+}
+
 } // namespace
 } // namespace dynquant::test

@@ -44,4 +44,16 @@ inline onnx::node quark(
     return n;
 }
 
+/// That of the domain dynquant.
+inline onnx::node dynamic_quantize_linear(onnx::value x, std::vector<onnx::attribute> attributes = {}) {
+    auto n = make_node("DynamicQuantizeLinear", 1, {std::move(x)}, std::move(attributes));
+    n.domain = "dynquant";
+    return n;
+}
+
+/// An attribute of type STRING.
+inline onnx::attribute text_attribute(const std::string &name, const std::string &value) {
+    return {name, 0, 3, value};
+}
+
 } // namespace dynquant::test

@@ -21,6 +21,13 @@ inline options options_for(const onnx_variant &v, const onnx::node &n) {
     return result;
 }
 
+/// Options for a node that native must compute.
+inline options options_with_native(const onnx_variant &v) {
+    auto result = v.chosen;
+    if (!result.kernel) result.kernel = kernel_kind::native;
+    return result;
+}
+
 inline std::ostream &operator<<(std::ostream &out, const onnx_variant &v) {
     return out << v.name;
 }

@@ -36,7 +36,7 @@ def expected(schema):
         "quantizes": int(quantizes),
         "real": allowed(schema, x if quantizes else y)[0],
         "quantized": allowed(schema, y if quantizes else x)[0],
-        "scale": [],
+        "scale": [number(schema.outputs[1].type_str)] if len(schema.outputs) > 1 else [],
         "scale_like_x": 0,
         "inputs": [i.name for i in schema.inputs],
         "attributes": {

@@ -31,7 +31,11 @@ void print(const op_schema &schema) {
     std::cout << "\"], \"attributes\": {";
     const char *separator = "";
     for (const auto &known : schema.attributes) {
-        std::cout << separator << '"' << known.name << "\": " << defaults.*known.value;
+        std::cout << separator << '"' << known.name << "\": ";
+        if (known.text)
+            std::cout << '"' << defaults.*known.text << '"';
+        else
+            std::cout << defaults.*known.value;
         separator = ", ";
     }
     std::cout << "}}";

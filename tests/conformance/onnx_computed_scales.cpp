@@ -1,0 +1,223 @@
+// DynamicQuantizeLinear of the domain dynquant gives the scales, zero points and codes that are worked out here by
+// hand, on every kernel and instruction set.
+#include <limits>
+
+#include "onnx_support.hpp"
+#include "onnx_variants.hpp"
+
+namespace dynquant::test {
+namespace {
+
+using namespace tensor_proto;
+
+template <typename Y, typename Scale>
+struct results {
+    std::vector<Y> y;
+    std::vector<Scale> scales;
+    std::vector<Y> zero_points = {};
+
+    bool operator==(const results &) const = default;
+};
+
+template <typename Y, typename Scale>
+void PrintTo(const results<Y, Scale> &r, std::ostream *out) {
+    *out << "y " << testing::PrintToString(r.y) << ", y_scale " << testing::PrintToString(r.scales) << ", y_zero_point "
+         << testing::PrintToString(r.zero_points);
+}
+
+/// Types of elements that are given as their bits.
+using bits8 = std::uint8_t;
+using bits16 = std::uint16_t;
+
+class onnx_computed_scales : public testing::TestWithParam<onnx_variant> {
+  protected:
+    /// Y of less than a byte: their bytes, of which the last one's unused bits are 1. Zero points of symmetric scales,
+    /// which are 0, are left out.
+    template <typename Y, typename Scale = float, typename X = float>
+    results<Y, Scale> run(const dims &shape, const std::vector<X> &x, const std::vector<onnx::attribute> &attributes,
+            onnx::element_type x_type = float32) const {
+        const auto n = dynamic_quantize_linear({x_type, shape}, attributes);
+        const auto op = onnx::prepare(n, options_with_native(GetParam()));
+        const auto &outputs = op.outputs();
+        EXPECT_EQ(outputs[0].shape, shape);
+        EXPECT_EQ(outputs[2].shape, outputs[1].shape);
+        const bool packed = outputs[0].type == int4 || outputs[0].type == uint4 || outputs[0].type == float4e2m1;
+        const auto make = [&](std::size_t count) {
+            return std::vector<Y>(packed ? (count + 1) / 2 : count, static_cast<Y>(-1));
+        };
+        const auto scales = count_of(outputs[1]);
+        results<Y, Scale> result = {make(x.size()), std::vector<Scale>(scales), make(scales)};
+        op.run({x.data(), nullptr, nullptr, result.y.data(), result.scales.data(), result.zero_points.data()});
+        if (!onnx::lower(n).statement.zero_points) {
+            EXPECT_EQ(result.zero_points, std::vector<Y>(result.zero_points.size()));
+            result.zero_points.clear();
+        }
+        return result;
+    }
+
+  private:
+    static std::size_t count_of(const onnx::value &v) {
+        std::size_t count = 1;
+        for (const auto extent : v.shape)
+            count *= static_cast<std::size_t>(extent);
+        return count;
+    }
+};
+
+using signed8 = results<std::int8_t, float>;
+using unsigned8 = results<std::uint8_t, float>;
+
+TEST_P(onnx_computed_scales, of_the_whole_tensor_by_default_as_onnx) {
+    // 255 / 255 and 51 steps below 0.
+    EXPECT_EQ(run<std::uint8_t>({3}, {-51.F, 0.F, 204.F}, {}), (unsigned8 {{0, 51, 255}, {1}, {51}}));
+    EXPECT_EQ(run<std::int8_t>({3}, {-51.F, 0.F, 204.F}, {{"to", int8}, {"symmetric", 0}}),
+            (signed8 {{-128, -77, 127}, {1}, {-77}}));
+    // 254 / 127, without -128. 1 / 2 is a tie.
+    EXPECT_EQ(run<std::int8_t>({3}, {-254.F, 1.F, 6.F}, {{"to", int8}}), (signed8 {{-127, 0, 3}, {2}}));
+}
+
+TEST_P(onnx_computed_scales, of_a_token) {
+    const std::vector<float> x = {1, -2, 254, 0, 0, 0};
+    const signed8 expected = {{0, -1, 127, 0, 0, 0}, {2, 1}};
+    EXPECT_EQ(run<std::int8_t>({2, 3}, x, {{"to", int8}, {"axis", -1}, {"block_size", 3}}), expected);
+    EXPECT_EQ(run<std::int8_t>({2, 3}, x, {{"to", int8}, {"axis", 1}, {"block_size", INT64_MAX}}), expected);
+    EXPECT_EQ(run<std::int8_t>({2, 3}, x, {{"to", int8}, {"axis", 0}}), expected) << "per axis, the same rows";
+}
+
+TEST_P(onnx_computed_scales, along_an_axis) {
+    // Columns: 0 to 255, and -102 to 408 in steps of 2.
+    EXPECT_EQ(run<std::uint8_t>({2, 2}, {0.F, -102.F, 255.F, 408.F}, {{"axis", 1}}),
+            (unsigned8 {{0, 0, 255, 255}, {1, 2}, {0, 51}}));
+}
+
+TEST_P(onnx_computed_scales, in_blocks_with_a_short_last_one) {
+    // By 7: 7 / 7, 14 / 7, 3.5 / 7, and 1 / 2 is a tie. The first element is in the low bits.
+    const std::vector<onnx::attribute> blocks = {{"to", int4}, {"axis", 0}, {"block_size", 2}, {"scale_type", float16}};
+    EXPECT_EQ((run<bits8, bits16>({5}, std::vector<float> {7, -3, 14, 1, 3.5F}, blocks)),
+            (results<bits8, bits16> {{0xD7, 0x07, 0xF7}, {0x3C00, 0x4000, 0x3800}}));
+    // Of the first axis: columns of 2 and 1 rows.
+    EXPECT_EQ(run<std::int8_t>(
+                      {3, 2}, {127.F, 1.F, -1.F, 254.F, 3.F, 63.5F}, {{"to", int8}, {"axis", 0}, {"block_size", 2}}),
+            (signed8 {{127, 0, -1, 127, 127, 127}, {1, 2, 3.F / 127, 0.5F}}));
+}
+
+TEST_P(onnx_computed_scales, of_uint4_have_zero_points_of_4_bits) {
+    // 15 / 15 and 30 / 15: zero points 5 and 0.
+    EXPECT_EQ(run<bits8>({2, 2}, {-5.F, 10.F, 0.F, 30.F}, {{"to", uint4}, {"axis", -1}, {"block_size", 2}}).y,
+            (std::vector<bits8> {0xF0, 0xF0}));
+    EXPECT_EQ(run<bits8>({2, 2}, {-5.F, 10.F, 0.F, 30.F}, {{"to", uint4}, {"axis", 0}}).zero_points[0], 0x05);
+}
+
+TEST_P(onnx_computed_scales, of_float8) {
+    // By 448 and 57344, the largest numbers. bfloat16 1 and 2 are 0x3F80 and 0x4000.
+    EXPECT_EQ((run<bits8, bits16>(
+                      {3}, std::vector<float> {448, -1, 0.5F}, {{"to", float8e4m3fn}, {"scale_type", bfloat16}})),
+            (results<bits8, bits16> {{0x7E, 0xB8, 0x30}, {0x3F80}}));
+    EXPECT_EQ(
+            (run<bits8, bits16>({2}, std::vector<float> {114688, -2}, {{"to", float8e5m2}, {"scale_type", bfloat16}})),
+            (results<bits8, bits16> {{0x7B, 0xBC}, {0x4000}}));
+}
+
+TEST_P(onnx_computed_scales, of_powers_of_two) {
+    const auto by = [&](const char *rule, const std::vector<float> &x) {
+        return run<bits8, bits8>({4}, x,
+                {{"to", float4e2m1}, {"axis", 0}, {"block_size", 4}, {"scale_type", float8e8m0},
+                        text_attribute("rule", rule)});
+    };
+    using blocks = results<bits8, bits8>;
+    // 2^(floor(log2 6) - 2) = 1, which is 127. 0.25 is a tie.
+    EXPECT_EQ(by("", {6, 3, -1.5F, 0.25F}), (blocks {{0x57, 0x0B}, {127}}));
+    // 7: log2 is between 2 and 3. 7 saturates at 6; 3.5 is a tie between 3 and 4, the even one.
+    EXPECT_EQ(by("mx_floor", {7, 3, -1.5F, 0.25F}), (blocks {{0x57, 0x0B}, {127}}));
+    EXPECT_EQ(by("mx_ceil", {7, 4, -3, 1}), (blocks {{0x46, 0x1B}, {128}}));
+    // With one fraction bit 6.5 is 6, and 7 is half way to 8, where it goes.
+    EXPECT_EQ(by("mx_even", {6.5F, 3, -1.5F, 0.25F}), (blocks {{0x57, 0x0B}, {127}}));
+    EXPECT_EQ(by("mx_even", {7, 4, -3, 1}), (blocks {{0x46, 0x1B}, {128}}));
+    // 6 / 6 = 1 needs no more than 2^0, 6.5 / 6 does.
+    EXPECT_EQ(by("mx_rceil", {6, 3, -1.5F, 0.25F}), (blocks {{0x57, 0x0B}, {127}}));
+    EXPECT_EQ(by("mx_rceil", {6.5F, 4, -3, 1}), (blocks {{0x45, 0x1B}, {128}}));
+}
+
+TEST_P(onnx_computed_scales, by_other_rules) {
+    // 12 / 6 = 2, in float8e4m3fn 0x40; 12 / 2 = 6 and -3 / 2 = -1.5.
+    EXPECT_EQ((run<bits8, bits8>({2}, std::vector<float> {12, -3},
+                      {{"to", float4e2m1}, {"scale_type", float8e4m3fn}, text_attribute("rule", "nvfp4")})),
+            (results<bits8, bits8> {{0xB7}, {0x40}}));
+    const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+    EXPECT_EQ(run<std::int8_t>({4}, {infinity, nan, -254.F, 2.F},
+                      {{"to", int8}, text_attribute("rule", "onednn_dynamic_quantize")}),
+            (signed8 {{0, 0, -127, 1}, {2}}));
+    EXPECT_EQ(run<std::int8_t>({2}, {0.F, 0.F}, {{"to", int8}, text_attribute("rule", "onednn_dynamic_quantize")}),
+            (signed8 {{0, 0}, {1e-30F}}));
+    EXPECT_EQ(run<std::int8_t>({3}, {-51.F, 0.F, 204.F}, {{"to", int8}, text_attribute("rule", "onnx")}),
+            (signed8 {{-128, -77, 127}, {1}, {-77}}));
+}
+
+TEST_P(onnx_computed_scales, by_rules_that_do_not_divide) {
+    // 1016 / 127 = 8, in float16 0x4800; by 127 / 1016 = 1 / 8.
+    EXPECT_EQ((run<std::int8_t, bits16>({3}, std::vector<float> {1, 1016, -8},
+                      {{"to", int8}, {"scale_type", float16}, text_attribute("rule", "ggml_q8_0")})),
+            (results<std::int8_t, bits16> {{0, 127, -1}, {0x4800}}));
+    // 255 / 127.5 = 2; by 1 / 2: 127.5 is a tie, above 127.
+    EXPECT_EQ(run<std::int8_t>({3}, {255.F, -255.F, 2.F}, {{"to", int8}, text_attribute("rule", "torchao_symmetric")}),
+            (signed8 {{127, -128, 1}, {2}}));
+}
+
+TEST_P(onnx_computed_scales, of_16_bit_x) {
+    EXPECT_EQ(run<std::uint8_t>({2}, std::vector<bits16> {0x8000, 0x5BF8}, {}, float16),
+            (unsigned8 {{0, 255}, {1}, {0}}));
+    EXPECT_EQ(run<std::uint8_t>({2}, std::vector<bits16> {0, 0x437F}, {}, bfloat16), (unsigned8 {{0, 255}, {1}, {0}}));
+}
+
+TEST_P(onnx_computed_scales, of_an_x_without_elements_are_those_of_zeros) {
+    const std::vector<float> none;
+    EXPECT_EQ(run<std::uint8_t>({0}, none, {}), (unsigned8 {{}, {0}, {0}}));
+    EXPECT_EQ(run<std::uint8_t>({0, 3}, none, {{"axis", 1}}), (unsigned8 {{}, {0, 0, 0}, {0, 0, 0}}));
+    EXPECT_EQ(run<std::int8_t>({0, 2}, none, {{"axis", 1}, {"to", int8}, {"symmetric", 0}}),
+            (signed8 {{}, {0, 0}, {-128, -128}}));
+    EXPECT_EQ(run<std::int8_t>({0, 2}, none, {{"axis", 1}, {"to", int8}}), (signed8 {{}, {1, 1}}));
+    EXPECT_EQ(run<std::int8_t>({2, 0}, none, {{"axis", 1}, {"block_size", 4}, {"to", int8}}), (signed8 {}));
+    EXPECT_EQ(run<std::int8_t>({0, 2}, none, {{"axis", 0}, {"to", int8}}), (signed8 {}));
+    EXPECT_EQ((run<bits8, bits8>({2, 0}, none, {{"axis", 0}, {"to", float4e2m1}, {"scale_type", float8e8m0}})),
+            (results<bits8, bits8> {{}, {0, 0}})); // 2^-127
+}
+
+TEST_P(onnx_computed_scales, of_more_dims_than_a_statement_has) {
+    dims extents(14, 1);
+    extents[3] = 2;
+    extents[13] = 3;
+    EXPECT_EQ(run<std::int8_t>(extents, std::vector<float> {1, -2, 254, 127, 0, 5},
+                      {{"to", int8}, {"axis", -1}, {"block_size", 3}}),
+            (signed8 {{0, -1, 127, 127, 0, 5}, {2, 1}}));
+}
+
+TEST_P(onnx_computed_scales, need_their_buffers) {
+    const auto op = onnx::prepare(
+            dynamic_quantize_linear({float32, {2, 2}}, {{"to", int8}, {"axis", 0}}), options_with_native(GetParam()));
+    const std::vector<float> x(4, 1);
+    std::vector<float> scales(2, 77);
+    std::vector<std::int8_t> y(4, 77);
+    const std::pair<onnx::arguments, std::string> lacking[] = {
+            {{nullptr, nullptr, nullptr, y.data(), scales.data()}, "x"},
+            {{x.data(), nullptr, nullptr, nullptr, scales.data()}, "y"},
+            {{x.data(), nullptr, nullptr, y.data(), nullptr}, "y_scale"}};
+    for (const auto &[args, name] : lacking)
+        try {
+            op.run(args);
+            ADD_FAILURE() << name;
+        } catch (const error &e) {
+            EXPECT_EQ(e.message,
+                    "node 'q1' (dynquant.DynamicQuantizeLinear, opset 1): " + name
+                            + ": expected a buffer, given a null pointer");
+        }
+    EXPECT_EQ(scales, std::vector<float>(2, 77));
+    EXPECT_EQ(y, std::vector<std::int8_t>(4, 77));
+    op.run({x.data(), nullptr, nullptr, y.data(), scales.data()}); // no zero points
+    EXPECT_EQ(y, std::vector<std::int8_t>(4, 127));
+}
+
+INSTANTIATE_TEST_SUITE_P(every_kernel, onnx_computed_scales, testing::ValuesIn(onnx_variants()),
+        [](const auto &tested) { return tested.param.name; });
+
+} // namespace
+} // namespace dynquant::test
