@@ -6,8 +6,17 @@
 #include "onnx/refusal.hpp"
 #include "onnxruntime/tensor.hpp"
 #include "onnxruntime/threads.hpp"
+#include "quantization/data_type.hpp"
+#include "quantization/shape.hpp"
 
 namespace dynquant::onnxruntime {
+namespace {
+
+std::size_t size_in_bytes(const onnx::value &v) {
+    return static_cast<std::size_t>(dynquant::size_in_bytes(*onnx::data_type_of(v.type), *volume(v.shape)));
+}
+
+} // namespace
 
 kernel::kernel(const OrtApi &api, onnx::node n, node_ports ports, int threads)
     : api_(api)
@@ -32,14 +41,17 @@ void kernel::compute(OrtKernelContext &context) {
     }
 
     // Nobody takes an output that is left out, but an operation computes them all.
-    float unused_scale = 0;
-    std::uint8_t unused_zero_point = 0;
-    const std::array<void *, 3> unused = {nullptr, &unused_scale, &unused_zero_point};
+    std::array<std::vector<std::byte>, 3> unused;
+    std::array<void *, 3> data = {};
     const auto &outputs = current->operation.outputs();
-    std::array<void *, 3> data = unused;
-    for (std::size_t i = 0; i < outputs.size(); ++i)
-        if (ports_.outputs[i].index != node_ports::left_out)
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        if (ports_.outputs[i].index != node_ports::left_out) {
             data[i] = make_output(api_, context, ports_.outputs[i].index, outputs[i].shape);
+        } else {
+            unused[i].resize(size_in_bytes(outputs[i]));
+            data[i] = unused[i].data();
+        }
+    }
     current->operation.run({in.data[0], in.data[1], in.data[2], data[0], data[1], data[2]});
 }
 
@@ -78,14 +90,15 @@ kernel::cached_operation kernel::prepare(const shapes &s) const {
     return result;
 }
 
-/// The type of y may be wrong where ONNX Runtime derives it from the inputs of a custom operator: it does not call
-/// infer_outputs(), or ignores its result.
+/// The types of outputs may be wrong where ONNX Runtime derives them from the inputs of a custom operator: it does not
+/// call infer_outputs(), or ignores its result.
 void kernel::check_types(const onnx::operation &operation) const {
+    constexpr const char *names[] = {"y", "y_scale", "y_zero_point"};
     for (std::size_t i = 0; i < operation.outputs().size(); ++i) {
         const auto expected = operation.outputs()[i].type;
         if (ports_.outputs[i].index != node_ports::left_out && ports_.outputs[i].type != expected)
-            onnx::refuse(node_, dnnl_invalid_data_type, "y: expected type ", onnx::name_of(expected), ", given ",
-                    onnx::name_of(ports_.outputs[i].type), ", as which ONNX Runtime took it");
+            onnx::refuse(node_, dnnl_invalid_data_type, names[i], ": expected type ", onnx::name_of(expected),
+                    ", given ", onnx::name_of(ports_.outputs[i].type), ", as which ONNX Runtime took it");
     }
 }
 

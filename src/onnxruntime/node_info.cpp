@@ -44,16 +44,27 @@ std::int32_t find_type(const OrtApi &api, const OrtKernelInfo &info, const char 
     return attribute_type::missing;
 }
 
+std::string read_text(const OrtApi &api, const OrtKernelInfo &info, const char *name) {
+    std::size_t size = 0; // with the null at the end
+    check(api, api.KernelInfoGetAttribute_string(&info, name, nullptr, &size));
+    std::string value(size, '\0');
+    check(api, api.KernelInfoGetAttribute_string(&info, name, value.data(), &size));
+    value.pop_back();
+    return value;
+}
+
 /// Reads the attributes of the operator's schema: the API has no list of a node's attributes.
 std::vector<onnx::attribute> read_attributes(
         const OrtApi &api, const OrtKernelInfo &info, const onnx::op_schema &schema) {
     std::vector<onnx::attribute> result;
     for (const auto &known : schema.attributes) {
-        std::int64_t value = 0;
         const auto type = find_type(api, info, known.name);
         if (type == attribute_type::missing) continue;
-        if (type == attribute_type::integer) check(api, api.KernelInfoGetAttribute_int64(&info, known.name, &value));
-        result.push_back({known.name, value, type});
+        auto &given = result.emplace_back();
+        given.name = known.name;
+        given.type = type;
+        if (type == attribute_type::integer) check(api, api.KernelInfoGetAttribute_int64(&info, known.name, &given.i));
+        if (type == attribute_type::text) given.s = read_text(api, info, known.name);
     }
     return result;
 }
@@ -81,12 +92,7 @@ class attribute_reader {
 
     void operator()(const char *name, std::string &value) const {
         if (!has(name, attribute_type::text)) return;
-        std::size_t size = 0; // with the null at the end
-        check(api_, api_.KernelInfoGetAttribute_string(&info_, name, nullptr, &size));
-        value.resize(size);
-        check(api_, api_.KernelInfoGetAttribute_string(&info_, name, value.data(), &size));
-        value.pop_back();
-        value = printable(value); // for messages
+        value = printable(read_text(api_, info_, name)); // for messages
     }
 
   private:

@@ -12,7 +12,7 @@ constexpr const char *quark = "com.amd.quark";
 constexpr registration table[] = {
         {"dynquant", "QuantizeLinear", 1, "", "QuantizeLinear"},
         {"dynquant", "DequantizeLinear", 1, "", "DequantizeLinear"},
-        {"dynquant", "DynamicQuantizeLinear", 1, "", "DynamicQuantizeLinear"},
+        {"dynquant", "DynamicQuantizeLinear", 1, "dynquant", "DynamicQuantizeLinear"},
         {"", "QuantizeLinear", 10, "", "QuantizeLinear"},
         {"", "DequantizeLinear", 10, "", "DequantizeLinear"},
         {"", "DynamicQuantizeLinear", 11, "", "DynamicQuantizeLinear"},
@@ -32,6 +32,14 @@ void add_quantizing(std::vector<kernel_types> &result, const std::vector<onnx::e
         for (const auto s : scales)
             for (const auto y : quantized)
                 result.push_back({{x, s, y}, {y}}); // the zero point has the type of y
+}
+
+void add_computing(std::vector<kernel_types> &result, const std::vector<onnx::element_type> &reals,
+        const std::vector<onnx::element_type> &scales, const std::vector<onnx::element_type> &quantized) {
+    for (const auto x : reals)
+        for (const auto s : scales)
+            for (const auto y : quantized)
+                result.push_back({{x}, {y, s, y}});
 }
 
 void add_dequantizing(std::vector<kernel_types> &result, const std::vector<onnx::element_type> &reals,
@@ -70,12 +78,11 @@ std::vector<kernel_types> combinations(const OrtApi &api, const registration &o)
     if (is_convolution(o)) return convolution_types();
     const auto &newest = onnx::versions_of(o.onnx_domain, o.op_type).back();
     const auto reals = known_types(api, newest.real), quantized = known_types(api, newest.quantized);
+    const auto add = newest.dynamic             ? add_computing
+            : newest.dir == direction::quantize ? add_quantizing
+                                                : add_dequantizing;
     std::vector<kernel_types> result;
-    if (newest.dynamic)
-        result.push_back({{reals.front()}, {quantized.front(), onnx::type::float32, quantized.front()}});
-    else
-        (newest.dir == direction::quantize ? add_quantizing : add_dequantizing)(
-                result, reals, known_types(api, newest.scale), quantized);
+    add(result, reals, known_types(api, newest.scale), quantized);
     return result;
 }
 

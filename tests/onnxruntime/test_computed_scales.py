@@ -1,0 +1,273 @@
+"""DynamicQuantizeLinear of the domain dynquant: what a session computes and infers equals the formulas, step by step in float32."""
+import itertools
+import unittest
+
+import numpy as np
+from models import OLDEST, TensorProto, helper, model, normal, onnxruntime, run, session
+
+FLOAT = TensorProto.FLOAT
+INTEGERS = {"uint8": (0, 255), "int8": (-128, 127), "uint4": (0, 15), "int4": (-8, 7)}
+F32 = np.float32
+NAMES = ["y", "scale", "zero"]
+
+
+def float_values(exponent_bits, fraction_bits, bias, largest):
+    """The values of a small float, which are not negative, in the order of their codes."""
+    values = []
+    for code in range(2 ** (exponent_bits + fraction_bits)):
+        exponent, fraction = divmod(code, 2**fraction_bits)
+        values.append(np.ldexp(fraction + (2**fraction_bits if exponent else 0), max(exponent, 1) - bias - fraction_bits))
+    return np.array([value for value in values if value <= largest])
+
+
+FLOATS = {"float8e4m3fn": float_values(4, 3, 7, 448), "float8e5m2": float_values(5, 2, 15, 57344), "float4e2m1": float_values(2, 1, 1, 6)}
+# The oldest ONNX Runtime shows no attributes while it infers types.
+TYPES = ["uint8"] if OLDEST else [*INTEGERS, *FLOATS]
+SCALES = ["float"] if OLDEST else ["float", "float16", "bfloat16", "float8e4m3fn", "float8e8m0"]
+
+
+def number(name):
+    return TensorProto.DataType.Value(name.upper())
+
+
+def to_float_type(x, name):
+    """The nearest values, ties to even codes, beyond the largest the largest."""
+    values = FLOATS[name]
+    above = np.searchsorted(values, np.abs(x)).clip(1, len(values) - 1)
+    below, gap = above - 1, np.abs(x, dtype=np.float64) * 2 - values[above] - values[above - 1]
+    codes = np.where((gap > 0) | ((gap == 0) & (above % 2 == 0)), above, below)
+    return np.copysign(values[codes], x).astype(F32)
+
+
+def to_bfloat16(x):
+    bits = np.asarray(x, F32).view(np.uint32)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).astype(np.uint32).view(F32)
+
+
+def to_scale_type(scale, name):
+    if name == "float16":
+        return F32(np.float16(scale))
+    if name == "bfloat16":
+        return F32(to_bfloat16(scale))
+    return F32(to_float_type(scale, name)) if name in FLOATS else scale
+
+
+def parameters_of(block, to, scale_type, symmetric):
+    """Scale and zero point."""
+    low, high = min(block.min(), F32(0)), max(block.max(), F32(0))
+    if symmetric:
+        largest, top = max(-low, high), FLOATS[to][-1] if to in FLOATS else INTEGERS[to][1]
+        if scale_type == "float8e8m0":
+            power = np.frexp(largest)[1] - np.frexp(top)[1] if largest > 0 else -127
+            return F32(np.ldexp(1.0, max(power, -127))), 0
+        least, of_zero = (F32(2**-6), F32(2**-6)) if scale_type == "float8e4m3fn" else (F32(0), F32(1))
+        return to_scale_type(max(largest / F32(top), least) if largest > 0 else of_zero, scale_type), 0
+    lowest, highest = INTEGERS[to]
+    scale = to_scale_type((high - low) / F32(highest - lowest), scale_type)
+    return scale, int(np.clip(lowest - np.rint(low / scale), lowest, highest)) if scale > 0 else lowest
+
+
+def expected(x, to, scale_type, symmetric, axis, size):
+    """y, scales and zero points as float32. Scales of float8e4m3fn are those of nvfp4, whose reciprocals multiply."""
+    at, shape = np.zeros(x.shape, int), ()
+    if axis is not None and size == 0:
+        at, shape = np.indices(x.shape)[axis], (x.shape[axis],)
+    elif axis is not None:
+        indices = np.indices(x.shape)
+        indices[axis] //= size
+        shape = tuple(int(index.max()) + 1 for index in indices)
+        at = np.ravel_multi_index(indices, shape)
+    scales, zeros = np.empty(shape, F32), np.empty(shape, F32)
+    y = np.empty(x.shape, F32)
+    for i in range(int(np.prod(shape))):
+        block = x[at == i]
+        scale, zero = parameters_of(block, to, scale_type, symmetric)
+        scales.reshape(-1)[i], zeros.reshape(-1)[i] = scale, zero
+        if to in FLOATS:
+            y[at == i] = to_float_type(block * (1 / scale) if scale_type == "float8e4m3fn" else block / scale, to)
+            continue
+        lowest, highest = INTEGERS[to]
+        with np.errstate(invalid="ignore"):
+            quotients = block * (1 / scale) if scale_type == "float8e4m3fn" else block / scale
+        codes = np.clip(np.rint(quotients) + zero, -highest if symmetric else lowest, highest)
+        y[at == i] = np.where(np.isnan(quotients), lowest, codes)
+    return y, scales, zeros
+
+
+def own(op, inputs, outputs, **attributes):
+    return helper.make_node(op, inputs, outputs, outputs[0], domain="dynquant", **attributes)
+
+
+def is_symmetric(to, attributes):
+    return bool(attributes.get("symmetric", not to.startswith("uint")))
+
+
+def computing_model(shape, to="uint8", scale_type="float", x_type="float", **attributes):
+    """x is cast to its type; y, scales and zero points are cast to float."""
+    attributes |= {"to": number(to)} if to != "uint8" else {}
+    attributes |= {"scale_type": number(scale_type)} if scale_type != "float" else {}
+    granularity = {name: attributes[name] for name in ("axis", "block_size") if name in attributes}
+    nodes = [helper.make_node("Cast", ["x"], ["narrow"], to=number(x_type)),
+             own("DynamicQuantizeLinear", ["narrow"], NAMES, **attributes),
+             *(own("DequantizeLinear", [name, "one"], [name + "_float"]) for name in ("y", "zero"))]
+    if scale_type == "float8e8m0":  # ONNX Runtime cannot cast it
+        nodes.append(own("DequantizeLinear", ["y", "scale"], ["back"], output_dtype=FLOAT, **granularity))
+        outputs = ["y_float", "back", "zero_float"]
+    else:
+        nodes.append(helper.make_node("Cast", ["scale"], ["scale_float"], to=FLOAT))
+        outputs = ["y_float", "scale_float", "zero_float"]
+    return model(nodes, {"x": (FLOAT, shape)}, {name: (FLOAT, None) for name in outputs}, 19, {"one": np.array(1, F32)})
+
+
+GRANULARITIES = [{}, {"axis": 0}, {"axis": -2}, {"axis": 2}, {"axis": 1, "block_size": 3}, {"axis": 2, "block_size": 32},
+                 {"axis": 0, "block_size": 2}, {"axis": -1, "block_size": 70}, {"axis": -1, "block_size": 2**40}]
+X = normal(3, 5, 70)
+X[1, 2] = 0  # a token of zeros
+X[2, 1] *= 1000
+
+
+class Sessions(unittest.TestCase):
+    def same(self, x, m, to, scale_type="float", **attributes):
+        symmetric = is_symmetric(to, attributes)
+        y, scales, zeros = expected(x, to, scale_type, symmetric, attributes.get("axis"), attributes.get("block_size", 0))
+        given = run(m, {"x": x}, library=True)
+        np.testing.assert_array_equal(given[0], y)
+        np.testing.assert_array_equal(given[2], zeros)
+        self.assertEqual(given[2].shape, scales.shape)
+        if scale_type == "float8e8m0":
+            at = scales
+            axis, size = attributes.get("axis"), attributes.get("block_size", 0)
+            if axis is not None and size == 0:
+                at = scales.reshape([-1 if d == axis % x.ndim else 1 for d in range(x.ndim)])
+            elif axis is not None:
+                at = np.repeat(scales, min(size, x.shape[axis]), axis)[tuple(map(slice, x.shape))]
+            np.testing.assert_array_equal(given[1], y * at)
+            return
+        np.testing.assert_array_equal(given[1], scales)
+        self.assertEqual(given[1].shape, scales.shape)
+
+    def test_every_granularity_and_type(self):
+        for attributes, to in itertools.product(GRANULARITIES, TYPES):
+            with self.subTest(to=to, **attributes):
+                self.same(X, computing_model(["a", "b", "c"], to, **attributes), to, **attributes)
+
+    def test_types_of_scales(self):
+        for scale_type, to in itertools.product(SCALES, TYPES):
+            if to.startswith("uint") and scale_type.startswith("float8"):
+                continue  # which cannot be asymmetric
+            for attributes in ({}, {"axis": 1}, {"axis": -1, "block_size": 32}):
+                with self.subTest(to=to, scale_type=scale_type, **attributes):
+                    m = computing_model(list(X.shape), to, scale_type, **attributes)
+                    self.same(X, m, to, scale_type, **attributes)
+
+    def test_asymmetric_signed_integers(self):
+        for to in ("int8", "int4"):
+            if to in TYPES:
+                m = computing_model(X.shape, to, axis=-1, block_size=32, symmetric=0)
+                self.same(X, m, to, axis=-1, block_size=32, symmetric=0)
+
+    def test_16_bit_x(self):
+        for x_type, x in (("float16", X.astype(np.float16).astype(F32)), ("bfloat16", to_bfloat16(X))):
+            for to in TYPES[:2]:
+                with self.subTest(x_type=x_type, to=to):
+                    self.same(x, computing_model(X.shape, to, x_type=x_type, axis=1), to, axis=1)
+
+    def test_rules(self):
+        """D is 255, or 127 without -128; the greatest of each row makes the scale."""
+        m = computing_model([2, 2], axis=0, rule="torchao_asymmetric")
+        y, scales, _ = run(m, {"x": F32([[0, 510], [0, 0]])}, library=True)
+        np.testing.assert_array_equal(y, [[0, 255], [0, 0]])
+        np.testing.assert_array_equal(scales, F32([2, 2**-23]))
+        if OLDEST:
+            return
+        x = F32([[254, 1, np.inf], [0, 0, np.nan]])
+        m = computing_model([2, 3], "int8", axis=0, rule="onednn_dynamic_quantize")
+        y, scales, _ = run(m, {"x": x}, library=True)
+        np.testing.assert_array_equal(y, [[127, 0, 0], [0, 0, 0]])
+        np.testing.assert_array_equal(scales, F32([2, 1e-30]))
+        for rule, scale in (("mx_floor", 1), ("mx_ceil", 2), ("mx_even", 2), ("mx_rceil", 2)):
+            m = computing_model([1, 4], "float4e2m1", "float8e8m0", axis=1, block_size=4, rule=rule)
+            y, back, _ = run(m, {"x": F32([[7, 0, 1, -2]])}, library=True)
+            np.testing.assert_array_equal(back, [[6 if scale == 1 else 8, 0, 1, -2]])
+            np.testing.assert_array_equal(y * F32(scale), back)
+
+    def test_no_elements(self):
+        for shape, attributes, count in (((0, 3), {"axis": 1}, 3), ((0, 3), {"axis": 0}, 0), ((3, 0), {}, None)):
+            y, scales, zeros = run(computing_model(shape, **attributes), {"x": np.zeros(shape, F32)}, library=True)
+            self.assertEqual((y.shape, scales.shape), (shape, () if count is None else (count,)))
+            np.testing.assert_array_equal(scales, 0)
+            np.testing.assert_array_equal(zeros, 0)
+            self.assertEqual(zeros.shape, scales.shape)
+
+    def test_shapes_that_change(self):
+        s = session(computing_model(["a", "b"], axis=-1, block_size=4), library=True)
+        for shape in ((1, 1), (3, 4), (2, 9), (1, 1)):
+            x = normal(*shape)
+            for given, e in zip(s.run(None, {"x": x}), expected(x, "uint8", "float", False, 1, 4)):
+                np.testing.assert_array_equal(given, e)
+
+
+class Inference(unittest.TestCase):
+    """Types and shapes before the run."""
+
+    def inferred(self, shape, types=("uint8", "float", "uint8"), **attributes):
+        node = own("DynamicQuantizeLinear", ["x"], NAMES, **attributes)
+        m = model([node], {"x": (FLOAT, shape)}, {name: (number(kind), None) for name, kind in zip(NAMES, types)}, 19)
+        return [(output.type, output.shape) for output in session(m, library=True).get_outputs()]
+
+    def test_shapes(self):
+        for attributes, scale in (({}, []), ({"axis": 1}, [70]), ({"axis": -2}, ["n"]), ({"axis": 1, "block_size": 32}, ["n", 3]),
+                                  ({"axis": -1, "block_size": 2**40}, ["n", 1])):
+            with self.subTest(**attributes):
+                shapes = [shape for _, shape in self.inferred(["n", 70], **attributes)]
+                self.assertEqual(shapes, [["n", 70], scale, scale])
+
+    def test_blocks_of_an_unknown_extent(self):
+        (_, y), (_, scale), (_, zero) = self.inferred(["n", 70], axis=0, block_size=2)
+        self.assertEqual(y, ["n", 70])
+        self.assertEqual((scale[1], zero), (70, scale))
+        self.assertIsInstance(scale[0], str)
+        self.assertNotEqual(scale[0], "n")
+
+    @unittest.skipIf(OLDEST, "it shows no attributes while it infers types")
+    def test_types(self):
+        for to, scale in (("int8", "float16"), ("float8e4m3fn", "float"), ("float8e5m2", "bfloat16")):
+            given = self.inferred([3], (to, scale, to), to=number(to), scale_type=number(scale))
+            self.assertEqual(given, [(f"tensor({to})", [3]), (f"tensor({scale})", []), (f"tensor({to})", [])])
+
+    def test_an_output_of_another_type_is_refused_when_the_session_is_made(self):
+        with self.assertRaises(onnxruntime.capi.onnxruntime_pybind11_state.Fail):
+            self.inferred([3], types=("int8", "float", "int8"))
+
+
+class Errors(unittest.TestCase):
+    """INVALID_ARGUMENT at the run, with the sentence of src/onnx."""
+
+    def refused(self, message, shape=(2, 3), **attributes):
+        node = own("DynamicQuantizeLinear", ["x"], NAMES, **attributes)
+        outputs = {name: (number(kind), None) for name, kind in zip(NAMES, ("uint8", "float", "uint8"))}
+        s = session(model([node], {"x": (FLOAT, shape)}, outputs, 19), library=True)
+        with self.assertRaises(onnxruntime.capi.onnxruntime_pybind11_state.InvalidArgument) as caught:
+            s.run(None, {"x": np.ones((2, 3), F32)})
+        self.assertTrue(str(caught.exception).endswith(
+            "node 'y' (dynquant.DynamicQuantizeLinear, opset 1): " + message), caught.exception)
+
+    def test_attributes(self):
+        self.refused("attribute 'axis': expected a value in [-2, 1] for x of shape [2, 3], given 2", axis=2)
+        self.refused("attribute 'axis': expected one beside block_size 3, given none", block_size=3)
+        self.refused("attribute 'symmetric': expected 0 for y of type uint8, given 1", symmetric=1)
+        self.refused("attribute 'rule': expected minmax, onnx or torchao_asymmetric for y of type uint8 and y_scale of type float, given 'mx'",
+                     rule="mx")
+        self.refused("attribute 'rule': expected type STRING, given INT", rule=1)
+        self.refused("attribute 'to': expected type INT, given STRING", to="int8")
+        long = "x" * 1000
+        self.refused(f"attribute 'rule': expected minmax, onnx or torchao_asymmetric for y of type uint8 and y_scale of type float, given '{long}'",
+                     rule=long)
+
+    def test_types_that_onnx_runtime_cannot_infer(self):
+        """It does not say whether x is a scalar or of unknown rank."""
+        self.refused("y: expected type int8, given uint8, as which ONNX Runtime took it", shape=None, to=number("int8"))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
