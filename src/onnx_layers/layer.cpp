@@ -88,7 +88,6 @@ std::vector<std::int8_t> layer_problem::int8_weights(const std::byte *given) {
 layer::layer(const layer_problem &p, const dims &x)
     : d_(p.description())
     , x_(x)
-    , extremes_(onnx::extremes_function_for(best_isa()))
     , steps_(layers::float_steps_function_for(best_isa())) {
     try {
         const auto c = d_.is_convolution ? plan_convolution(p.convolution()) : plan_product(p.convolution());
@@ -104,6 +103,7 @@ layer::layer(const layer_problem &p, const dims &x)
         q.scales = {data_type::f32, per_tensor(x), {}};
         q.zero_points = {data_type::u8, per_tensor(x), {}};
         q.rule = numerics::onnx;
+        q.computed = presets::onnx(); // DynamicQuantizeLinear
         if (permutes_) { // channels last
             q.dst.strides = row_major(x);
             std::int64_t stride = x[1];
@@ -172,15 +172,14 @@ void layer::run(const void *x, std::int32_t x_zero_point, float x_scale, void *y
     auto *const bytes = w->x.data();
     const void *from = x;
     if (d_.quantizes_x) {
-        const auto [scale, zero_point] =
-                onnx::compute_parameters(onnx::find_extremes(extremes_, static_cast<const float *>(x), *volume(x_), 0));
+        std::uint8_t zero_point = 0;
+        x_scale = 0; // both stay where x has no elements
         arguments args;
         args.src = x;
-        args.scales = &scale;
-        args.zero_points = &zero_point;
         args.dst = bytes;
+        args.computed_scales = &x_scale;
+        args.computed_zero_points = &zero_point;
         quantize_.run(args);
-        x_scale = scale;
         x_zero_point = d_.has_x_zero_point ? zero_point : 0; // a product need not take it
         from = bytes;
     } else if (permutes_) {

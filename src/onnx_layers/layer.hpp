@@ -12,7 +12,6 @@
 #include "layers/integer_convolution.hpp"
 #include "layers/permute.hpp"
 #include "layers/steps/steps.hpp"
-#include "onnx/extremes.hpp"
 #include "parallel/pool.hpp"
 
 namespace dynquant::onnx_layers {
@@ -89,7 +88,6 @@ class layer {
     operation quantize_;                                     // of x
     bool permutes_ = false;
     layers::permutation to_channels_last_; // of x's bytes
-    onnx::extremes_function extremes_;
     layers::float_steps_function steps_;
     mutable parallel::object_pool<workspace> idle_;
 };

@@ -21,11 +21,11 @@ void skip_unless(bool is_there, const char *what) {
 }
 
 TEST(instruction_sets, avx2) {
-    skip_unless(
-            processor_isa() >= isa::avx2, "the native kernel's rows, tables of bytes, extremes, products of integers");
+    skip_unless(processor_isa() >= isa::avx2,
+            "the native kernel's rows, tables of bytes, ranges of blocks, products of integers");
 }
 TEST(instruction_sets, avx512) {
-    skip_unless(processor_isa() >= isa::avx512, "the native kernel's rows, tables of bytes, extremes");
+    skip_unless(processor_isa() >= isa::avx512, "the native kernel's rows, tables of bytes, ranges of blocks");
 }
 TEST(instruction_sets, avx512_vbmi) {
     skip_unless(__builtin_cpu_supports("avx512vbmi"), "tables of bytes");
