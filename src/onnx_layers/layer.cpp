@@ -104,7 +104,7 @@ layer::layer(const layer_problem &p, const dims &x)
         q.zero_points = {data_type::u8, per_tensor(x), {}};
         q.rule = numerics::onnx;
         q.computed = presets::onnx(); // DynamicQuantizeLinear
-        if (permutes_) { // channels last
+        if (permutes_) {              // channels last
             q.dst.strides = row_major(x);
             std::int64_t stride = x[1];
             q.dst.strides[1] = 1;
