@@ -375,6 +375,9 @@ TEST(computed_scales, a_global_scale_divides_the_scale) {
     EXPECT_EQ((computing {f4_e2m1, {.of_zero = 0.5}, f8_e4m3, f32, false, 16.0F}({0, 0})), (outcome {{0.5}, {0, 0}}));
     // It may be such that the scale saturates.
     EXPECT_EQ((computing {f4_e2m1, {}, f8_e4m3, f32, false, 0x1p-20F}({6, 0x1p-13F})), (outcome {{448}, {6, 0.5}}));
+    for (const auto quotient : {scale_quotient::divide, scale_quotient::multiply_reciprocal}) // 2^14 / 448 is 36.57
+        EXPECT_EQ((computing {s8, {.quotient = quotient}, f8_e4m3, f32, false, 0x1p-14F}({0x1p110F, -0x1p110F, 1})),
+                (outcome {{448}, {127, -128, 37}}));
 }
 
 TEST(computed_scales, quotients_under_a_global_scale) {

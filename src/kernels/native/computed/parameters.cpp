@@ -9,8 +9,6 @@
 namespace dynquant::kernels::native {
 namespace {
 
-using numerics_contract::scale_formula;
-
 /// 1.5 * 2^23: adding it to a number below 2^22 rounds that to an integer.
 constexpr float rounder = 12582912.0F;
 
@@ -67,7 +65,9 @@ bool parameter_formulas::compute(
     regular = find_operands(count, range, scale, global, operand) && regular;
     // Multipliers of integers stand beside scales, which limit src.
     const bool multiplies = formula_.rule.quotient != scale_quotient::divide && formula_.integral;
-    std::memcpy(p.first, multiplies ? scale : operand, static_cast<std::size_t>(count) * sizeof(float));
+    for (std::int64_t i = 0; i < count; ++i)
+        scale[i] = multiplies ? scale[i] * global : operand[i];
+    std::memcpy(p.first, scale, static_cast<std::size_t>(count) * sizeof(float));
     return regular;
 }
 
