@@ -136,8 +136,8 @@ struct quantization {
     /// number. No effect on integers, which always saturate; refused for the other rules and for dequantize.
     bool saturate = false;
     /// For requantize only. Both have the scales' block: beside scales per channel, a value common to all channels is
-    /// repeated for each. Exception: beside computed scales of f8_e4m3, one second scale of f32 for the whole tensor is
-    /// the global scale of NVFP4.
+    /// repeated for each. Exception: beside scales of f8_e4m3, computed or for dequantize, one second scale of f32 for
+    /// the whole tensor is NVFP4's global scale. dequantize multiplies by f32(scale * global scale).
     std::optional<parameter> second_scales = {}, bias = {};
     /// For requantize only.
     bool relu = false;

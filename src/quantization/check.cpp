@@ -109,8 +109,15 @@ std::optional<problem> check_types(const quantization &q) {
     if (auto p = check_type("src", q.src.type, quantizing ? quantizable : quantized)) return p;
     if (auto p = check_type("dst", q.dst.type, quantizing ? quantized : place::real)) return p;
     if (auto p = check_type("scales", q.scales.type, place::real | (onnx ? place::onnx_scale : 0))) return p;
+    if (q.second_scales)
+        if (auto p = check_type("second scales", q.second_scales->type, place::multiplier)) return p;
     if (!q.zero_points) return std::nullopt;
     return check_type_of_zero_points(q, quantizing ? q.dst.type : q.src.type);
+}
+
+/// NVFP4's second level.
+bool may_have_global_scale(const quantization &q) {
+    return q.dir == direction::dequantize && q.rule == numerics::onnx && q.scales.type == data_type::f8_e4m3;
 }
 
 /// Parameters and options of one direction only.
@@ -127,7 +134,7 @@ std::optional<problem> check_direction(const quantization &q) {
                     dnnl_invalid_arguments, "numerics: expected strict for ", dir, ", given ", to_string(q.rule));
         return none("zps", q.zero_points);
     }
-    if (!q.computed)
+    if (!q.computed && !may_have_global_scale(q))
         if (auto p = none("second scales", q.second_scales)) return p;
     if (auto p = none("bias", q.bias)) return p;
     if (q.relu) return make_problem(dnnl_invalid_arguments, "relu: expected false for ", dir, ", given true");
@@ -205,9 +212,7 @@ std::optional<problem> check_scale_type(const quantization &q) {
     if (type != data_type::f8_e4m3)
         return make_problem(dnnl_invalid_arguments, "second scales: expected none for computed scales of ",
                 to_string(type), ", given some of ", to_string(q.second_scales->type));
-    if (q.second_scales->block == q.src.dims) return std::nullopt;
-    return make_problem(dnnl_invalid_shape, "second scales: expected the block of the whole tensor, ",
-            to_string(q.src.dims), ", given ", to_string(q.second_scales->block));
+    return std::nullopt;
 }
 
 /// Precondition: types are right.
@@ -298,6 +303,13 @@ std::optional<problem> check_beside_scales(const char *name, const std::optional
     return check_parameter(name, *p, q.src.dims);
 }
 
+std::optional<problem> check_global_scale(const quantization &q) {
+    if (q.second_scales->block != q.src.dims)
+        return make_problem(dnnl_invalid_shape, "second scales: expected the block of the whole tensor, ",
+                to_string(q.src.dims), ", given ", to_string(q.second_scales->block));
+    return check_parameter("second scales", *q.second_scales, q.src.dims);
+}
+
 } // namespace
 
 std::optional<problem> check(const quantization &q) {
@@ -319,7 +331,7 @@ std::optional<problem> check(const quantization &q) {
     if (auto p = check_parameter("scales", q.scales, q.src.dims)) return p;
     if (auto p = check_beside_scales("zps", q.zero_points, q)) return p;
     if (auto p = check_float_zero_points(q.zero_points)) return p;
-    if (q.computed && q.second_scales) return check_parameter("second scales", *q.second_scales, q.src.dims);
+    if (q.second_scales && q.dir != direction::requantize) return check_global_scale(q);
     if (auto p = check_beside_scales("second scales", q.second_scales, q)) return p;
     return check_beside_scales("bias", q.bias, q);
 }

@@ -267,6 +267,28 @@ TEST(data_types, scales_of_8_bits_serve_groups) {
     expect_gives(q, encode_reals(f32, {448, 6, 6, 6}), as_bytes({1, 0x86, 0x7f, 0x7e}), {}, {0x7e, 0xfe, 0x7f, 0x07});
 }
 
+TEST(data_types, scales_of_f8_e4m3_are_multiplied_by_a_global_scale) {
+    auto q = statement(direction::dequantize, of(f4_e2m1, {4}), of(f32, {4}), {f8_e4m3, {2}, {}});
+    q.rule = numerics::onnx;
+    q.second_scales = parameter {f32, {4}, {0.75}};
+    // Codes 1, -6, 0.5, 4 by 1.5 * 0.75 = 1.125 and by 2^-9 * 0.75 = 1.5 * 2^-10: 1.125, -6.75, 1.5 * 2^-11, 3 * 2^-9
+    expect_gives(q, as_bytes({0xf2, 0x61}), as_bytes({0x3c, 0x01}), {},
+            {0, 0, 0x90, 0x3f, 0, 0, 0xd8, 0xc0, 0, 0, 0x40, 0x3a, 0, 0, 0xc0, 0x3b});
+    // Scale and global scale are multiplied first: 0.1875 * f32(1 / 3) is 0.0625, and 6 * 0.0625 is 0.375.
+    q.second_scales->values = {0x1.555556p-2};
+    q.scales.block = {4};
+    expect_gives(q, as_bytes({0x77, 0x77}), as_bytes({0x24}), {},
+            {0, 0, 0xc0, 0x3e, 0, 0, 0xc0, 0x3e, 0, 0, 0xc0, 0x3e, 0, 0, 0xc0, 0x3e});
+    q.second_scales->block = {2};
+    const auto wrong = check(q);
+    ASSERT_TRUE(wrong);
+    EXPECT_EQ(wrong->status, dnnl_invalid_shape);
+    EXPECT_EQ(wrong->message, "second scales: expected the block of the whole tensor, 4, given 2");
+    q.second_scales->block = {4};
+    q.scales.type = f8_e8m0;
+    EXPECT_EQ(check(q)->message, "second scales: expected none for dequantize, given some of f32");
+}
+
 /// Under numerics::onnx by one known scale.
 quantization onnx_statement(direction dir, tensor src, tensor dst, data_type scales, double scale) {
     auto q = statement(dir, src, std::move(dst), {scales, src.dims, {scale}});

@@ -31,7 +31,9 @@ float as_float(double value) {
 } // namespace
 
 std::optional<quantization> folded(const quantization &q) {
-    if (!q.second_scales || q.second_scales->values.empty() || q.scales.values.empty()) return std::nullopt;
+    if (q.dir != direction::requantize || !q.second_scales || q.second_scales->values.empty()
+            || q.scales.values.empty())
+        return std::nullopt;
     const auto all = [](const std::vector<double> &values, auto holds) {
         return std::all_of(values.begin(), values.end(), [=](double value) { return holds(as_float(value)); });
     };

@@ -84,7 +84,13 @@ void fetch(const plan &p, const call &c, const parameter_block &from, float *sca
     const auto all = from.rows * from.count;
     read(p, from, c.scales, p.scales, scale);
     round_to_division(scale, all, p.scales, p.division);
-    if (c.second_scales) read(p, from, c.second_scales, data_type::f32, reciprocal);
+    if (p.has_global_scale) {
+        const auto global = element_at<float>(c.second_scales, 0);
+        for (std::int64_t i = 0; i < all; ++i)
+            scale[i] *= global;
+    } else if (c.second_scales) {
+        read(p, from, c.second_scales, data_type::f32, reciprocal);
+    }
     if (!c.zero_points) {
         for (std::int64_t i = 0; i < all; ++i)
             zero[i] = p.no_zero;

@@ -339,6 +339,7 @@ plan plan_of(const quantization &q, const instruction_set &set) {
     plan p = {};
     p.set = &set;
     p.scales = q.scales.type;
+    p.has_global_scale = q.dir == direction::dequantize && q.second_scales.has_value();
     p.has_zero_points = q.zero_points.has_value() || q.bias.has_value();
     p.zero_points = q.zero_points ? q.zero_points->type : data_type::s32;
     p.division = q.dir == direction::quantize ? q.division : precision::f32;

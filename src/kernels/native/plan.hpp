@@ -42,6 +42,7 @@ struct plan {
     data_type scales, zero_points;
     precision division;
     bool has_zero_points;
+    bool has_global_scale;    // the second scale is one for the tensor
     float bound;              // limit of quotients to floats, see columns::bound
     float no_zero;            // the value, or its bits, that acts as no zero point
     bool is_f32_zero;         // zero points are f32, not s32 bits

@@ -128,10 +128,11 @@ float dequantize_float(const quantization &q, const arguments &a, float x, float
 }
 
 [[gnu::noinline]] void dequantize(const quantization &q, const arguments &a) {
+    const float global = q.second_scales ? real(q.second_scales->type, a.second_scales, 0) : 1;
     const bool integral = traits(q.src.type).integral;
     for_each_element(q, [&](auto i, auto o, auto p) {
         const double x = load(q.src.type, a.src, i);
-        const float s = real(q.scales.type, a.scales, p);
+        const float s = real(q.scales.type, a.scales, p) * global;
         const float result = integral
                 ? numerics_contract::dequantize(static_cast<std::int64_t>(x), s, zero_point(q, a, p))
                 : dequantize_float(q, a, static_cast<float>(x), s, p);
