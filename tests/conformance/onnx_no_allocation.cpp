@@ -38,5 +38,20 @@ TEST(onnx_no_allocation, dequantize_linear) {
     EXPECT_EQ(y, std::vector<float>(256, -2));
 }
 
+TEST(onnx_no_allocation, dynamic_quantize_linear) {
+    const std::pair<std::vector<onnx::attribute>, float> cases[] = {
+            {{}, 1}, {{{"axis", 0}}, 1}, {{{"axis", 1}, {"block_size", 32}, {"to", int8}}, 255.F / 127}};
+    for (const auto &[attributes, scale] : cases) {
+        const auto op = onnx::prepare(dynamic_quantize_linear({float32, {4, 64}}, attributes));
+        ASSERT_EQ(op.info().kernel, kernel_kind::native);
+        const std::vector<float> x(256, 255);
+        std::vector<float> y_scale(8, 77);
+        std::vector<std::uint8_t> y(256), y_zero_point(8, 77);
+        EXPECT_EQ(allocations_of(op, {x.data(), nullptr, nullptr, y.data(), y_scale.data(), y_zero_point.data()}), 0);
+        EXPECT_EQ(y_scale.front(), scale);
+        EXPECT_EQ(y_zero_point.front(), 0);
+    }
+}
+
 } // namespace
 } // namespace dynquant::test
