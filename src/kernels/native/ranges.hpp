@@ -202,8 +202,10 @@ template <int bytes, typename Bits>
         const auto *const row = x + slot.row[i] * step;
         auto r = range::none();
         std::int64_t j = 0;
-        for (; j + range::lanes <= columns; j += range::lanes)
+        for (; j + range::lanes <= columns; j += range::lanes) {
+            __builtin_prefetch(reinterpret_cast<const char *>(row + j) + prefetch_distance);
             r.add(range::load(row + j));
+        }
         if (j < columns) r.add(range::load(row + columns - range::lanes));
         lows[i] = r.low;
         highs[i] = r.high;
