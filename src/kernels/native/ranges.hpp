@@ -139,7 +139,7 @@ struct rows_to_lanes {
         return (block / 2 + (upper ? lanes / of_128 / 2 : 0)) * of_128 + within + block % 2 * lanes;
     }
 
-    /// The row of each lane after all merges, if vector i is that of row i.
+    /// The vector of each lane after all merges: row i belongs into vector row[i], so that its range ends in lane i.
     struct order {
         int row[lanes];
     };
@@ -157,15 +157,6 @@ struct rows_to_lanes {
         }
         return result;
     }
-    /// The row of each vector, so that the range of row i ends in lane i.
-    static constexpr order slots() {
-        const auto merged = merged_order(0, lanes);
-        order result = {};
-        for (int i = 0; i < lanes; ++i)
-            result.row[merged.row[i]] = i;
-        return result;
-    }
-
     template <int count, typename Vector, std::size_t... lane>
     [[gnu::always_inline]] static Vector half(
             Vector a, Vector b, std::bool_constant<false>, std::index_sequence<lane...>) {
@@ -196,10 +187,10 @@ template <int bytes, typename Bits>
 [[gnu::noinline]] void add_short_rows(const Bits *x, std::int64_t step, std::int64_t columns, Bits *low, Bits *high) {
     using range = range_of<bytes, Bits>;
     using merger = rows_to_lanes<bytes, Bits>;
-    static constexpr auto slot = merger::slots();
+    static constexpr auto place = merger::merged_order(0, merger::lanes);
     typename range::unsigned_vector lows[merger::lanes], highs[merger::lanes];
     for (int i = 0; i < merger::lanes; ++i) {
-        const auto *const row = x + slot.row[i] * step;
+        const auto *const row = x + i * step;
         auto r = range::none();
         std::int64_t j = 0;
         for (; j + range::lanes <= columns; j += range::lanes) {
@@ -207,8 +198,8 @@ template <int bytes, typename Bits>
             r.add(range::load(row + j));
         }
         if (j < columns) r.add(range::load(row + columns - range::lanes));
-        lows[i] = r.low;
-        highs[i] = r.high;
+        lows[place.row[i]] = r.low;
+        highs[place.row[i]] = r.high;
     }
     const auto least = merger::template merge<0, merger::lanes, range::greater>(lows);
     const auto greatest = merger::template merge<0, merger::lanes, range::greater_signed>(highs);
