@@ -88,7 +88,7 @@ struct computed_check {
                     alternatives(fitting, [](const auto &each) { return each.name; }), " for dst of ", type.name,
                     ", given ", name);
         }
-        if (rule.narrow && type.lowest == 0)
+        if (rule.narrow && (!type.integral || type.lowest == 0))
             refuse(op, dnnl_invalid_arguments, "narrow: expected false for dst of ", type.name, ", given true");
     }
 

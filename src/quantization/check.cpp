@@ -154,7 +154,7 @@ std::optional<problem> check_onnx_options(const quantization &q) {
 }
 
 std::optional<problem> check_number(const char *name, double value) {
-    if (std::isfinite(value) && value >= 0) return std::nullopt;
+    if (value >= 0 && value <= traits(data_type::f32).highest) return std::nullopt;
     return make_problem(
             dnnl_invalid_arguments, "computed.", name, ": expected a finite number of 0 or more, given ", value);
 }

@@ -147,6 +147,13 @@ TEST(computed_scales, narrow_minmax_divides_by_twice_the_highest_code) {
     EXPECT_EQ((computing {s4, {.range = minmax, .narrow = true}}({-4, 10, 0})), (outcome {{1}, {-7, 7, -3}, {-3}}));
 }
 
+TEST(computed_scales, narrow_codes_stay_narrow_where_zero_point_and_code_round_apart) {
+    // s = 3810 / 254 = 15, lo / s = -2.5, a tie: the zero point is -127 + 2. f32(1 / 15) is above 1 / 15: -37.5 times
+    // it rounds to -3, which the zero point takes to -128; 3772.5 times it to 252.
+    const scale_rule rule = {.range = minmax, .narrow = true, .quotient = scale_quotient::multiply_reciprocal};
+    EXPECT_EQ((computing {s8, rule}({-37.5, 3772.5, 0})), (outcome {{15}, {-127, 127, -125}, {-125}}));
+}
+
 TEST(computed_scales, zero_points_are_rounded_to_even_before_they_are_subtracted) {
     // -0.5 rounds to 0, -1.5 to -2. s8: -128 + 0, -128 + 2. Codes are rounded before the zero point is added.
     EXPECT_EQ((computing {u8, {.range = minmax}}({-0.5, 254.5})), (outcome {{1}, {0, 254}, {0}}));

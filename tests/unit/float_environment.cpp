@@ -92,6 +92,44 @@ TEST_P(float_environment, of_worker_threads_does_not_matter) {
     expect_right_under_control_words(run_in_arena_with);
 }
 
+// A tensor beyond the caches, whose scale all threads compute together: parameters are computed by the caller.
+TEST_P(float_environment, of_computed_scales_does_not_matter) {
+    constexpr std::int64_t count = 1 << 20;
+    quantization q;
+    q.rule = numerics::onnx;
+    q.src = {data_type::f32, {count}, {}};
+    q.dst = {data_type::u8, {count}, {}};
+    q.scales = {data_type::f32, {count}, {}};
+    q.zero_points = {data_type::u8, {count}, {}};
+    q.computed = presets::onnx();
+    // 3 / 255 is 0x1.8181818...p-7, and half a unit is 42.5 steps, a tie. With units of 2^-130 all is subnormal:
+    // 3 * 2^-130 / 255 is 6168.09 * 2^-149, and half a unit is 42.5006 steps.
+    struct range {
+        float unit, scale;
+        int half;
+    };
+    for (const auto &[unit, scale, half] : {range {1, 0x1.818182p-7F, 42}, range {0x1p-130F, 0x1.818p-137F, 43}}) {
+        std::vector<float> src(count, unit / 2);
+        src[7] = -unit;
+        src[count - 1] = 2 * unit;
+        for (const auto &v : universal_variants())
+            for (const auto control : {GetParam() | mxcsr::masks, GetParam()}) {
+                std::vector<std::uint8_t> dst(count);
+                float found = 0;
+                std::uint8_t zero_point = 0;
+                const auto op = prepare(q, v.forced());
+                const auto after = run_with(
+                        control, op, {src.data(), nullptr, nullptr, dst.data(), nullptr, nullptr, &found, &zero_point});
+                ASSERT_EQ(after, control) << v;
+                EXPECT_EQ(found, scale) << v;
+                EXPECT_EQ(zero_point, 85) << v;
+                EXPECT_EQ(dst[7], 0) << v;
+                EXPECT_EQ(dst[0], 85 + half) << v;
+                EXPECT_EQ(dst[count - 1], 255) << v;
+            }
+    }
+}
+
 // prepare() converts known parameters. Subnormal ones must survive, and nothing may trap.
 TEST_P(float_environment, of_prepare_does_not_matter) {
     for (const auto dir : {direction::quantize, direction::dequantize}) {

@@ -75,6 +75,17 @@ boxes cut(const quantization &q) {
     return {grown(q, [](const dims &) { return INT64_MAX; }), true};
 }
 
+bool share_bytes(const quantization &q, const dims &box) {
+    const auto bits = traits(q.dst.type).bits;
+    const auto dst = strides_of(q.dst);
+    if (bits >= 8) return false;
+    if (dst != row_major(q.src.dims)) return true;
+    bool is_cut = false; // behind d: a box then has rows that neither begin nor end with it
+    for (std::size_t d = box.size(); d-- > 0; is_cut = is_cut || box[d] < q.src.dims[d])
+        if (is_cut && box[d] > 1 && dst[d] * bits % 8 != 0) return true;
+    return false;
+}
+
 bool begins_bytes(const quantization &q, const dims &box) {
     const auto bits = traits(q.dst.type).bits;
     const auto dst = strides_of(q.dst), parameter = row_major(parameter_dims(q.src.dims, q.scales.block));

@@ -15,6 +15,9 @@ struct boxes {
 /// Precondition: no extent of a block is beyond the tensor's, and the volume is not 0.
 boxes cut(const quantization &q);
 
+/// Whether elements of two boxes may share a byte of dst. Precondition: begins_bytes().
+bool share_bytes(const quantization &q, const dims &box);
+
 /// Whether each box begins with a byte of dst and of the zero points.
 bool begins_bytes(const quantization &q, const dims &box);
 

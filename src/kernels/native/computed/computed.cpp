@@ -140,8 +140,7 @@ class computed_scales final : public implementation {
         , dst_strides_(strides_of(q_.dst))
         , parameter_strides_(row_major(parameter_dims(q_.src.dims, q_.scales.block)))
         , boxes_(*volume(parameter_dims(q_.src.dims, box_.extents)))
-        // Else elements of two boxes may share a byte.
-        , may_split_(dst_bits_ >= 8 || dst_strides_ == row_major(q_.src.dims))
+        , may_split_(!share_bytes(q_, box_.extents))
         , streams_(size_in_bytes(q_.dst.type, elements_) >= streaming_bytes()) {
         make_shapes(s);
     }
@@ -149,11 +148,11 @@ class computed_scales final : public implementation {
     operation_info info() const override { return {kernel_kind::native, to_string(isa_)}; }
 
     void run(const arguments &args) const override {
-        if (box_.shared) {
-            for (std::int64_t i = 0; i < boxes_; ++i)
-                run_shared(args, i);
-            return;
-        }
+        if (box_.shared) // in one part, so that parameters are found under float_control, too
+            return parallel::for_each_part(boxes_, 1, [&](parallel::range all) {
+                for (auto i = all.begin; i < all.end; ++i)
+                    run_shared(args, i);
+            });
         const auto parts = may_split_ ? std::min<std::int64_t>(parts_for(elements_), boxes_) : 1;
         parallel::for_each_part(boxes_, static_cast<int>(parts), [&](parallel::range part) {
             for (auto i = part.begin; i < part.end; ++i)
@@ -218,7 +217,7 @@ class computed_scales final : public implementation {
             parameter += index * ceil_div(extent, q_.scales.block[d]) * parameter_strides_[d];
         }
         return {shapes_[shape], static_cast<const std::byte *>(args.src) + src * src_bytes_,
-                static_cast<std::byte *>(args.dst) + dst * dst_bits_ / 8, parameter};
+                rule().scales_only ? nullptr : static_cast<std::byte *>(args.dst) + dst * dst_bits_ / 8, parameter};
     }
 
     void run_alone(const arguments &args, std::int64_t number) const {

@@ -54,15 +54,16 @@ bool parameter_formulas::compute(
         find_scales(count, range, global, scale);
         round_and_write(count, scale, args.computed_scales, first);
     }
-    bool regular = true;
+    std::uint8_t zero_point[box_capacity];
+    const auto *const low = reinterpret_cast<const float *>(p.first);
     if (has_zero_points_) {
-        std::uint8_t zero_point[box_capacity];
-        regular = find_zero_points(count, reinterpret_cast<const float *>(p.first), scale, zero_point);
+        find_zero_points(count, low, scale, zero_point);
         write_zero_points(zero_point, count, args.computed_zero_points, first);
         write_zero_points(zero_point, count, p.zero_points, 0);
     }
     auto *const operand = reinterpret_cast<float *>(p.second);
-    regular = find_operands(count, range, scale, global, operand) && regular;
+    find_operands(count, range, scale, global, operand);
+    const bool regular = !is_narrow_ || are_regular(count, range, low, scale, operand, zero_point);
     // Multipliers of integers stand beside scales, which limit src.
     const bool multiplies = formula_.rule.quotient != scale_quotient::divide && formula_.integral;
     for (std::int64_t i = 0; i < count; ++i)
@@ -102,14 +103,15 @@ void parameter_formulas::find_powers_of_two(
         std::int64_t count, const float *range, float *scale, std::uint8_t *to) const {
     const bool by_quotient = formula_.rule.rounding == scale_rounding::rceil;
     const std::int32_t less = by_quotient ? 0 : formula_.exponent;
-    std::int32_t added = 0, least_power = -1; // rceil: 2^-127 and less give 2^-127
+    std::uint32_t added = 0;
+    std::int32_t least_power = -1; // rceil: 2^-127 and less give 2^-127
     switch (formula_.rule.rounding) {
         case scale_rounding::ceil: added = (1 << 23) - 1; break;
         case scale_rounding::rceil:
             added = (1 << 23) - 1;
             least_power = 1 << 22;
             break;
-        case scale_rounding::even: added = 1 << (22 - formula_.fraction_bits); break;
+        case scale_rounding::even: added = 1U << (22 - formula_.fraction_bits); break;
         case scale_rounding::nearest:
         case scale_rounding::floor: break;
     }
@@ -117,7 +119,8 @@ void parameter_formulas::find_powers_of_two(
     for (std::int64_t i = 0; i < count; ++i) {
         const float v = range[i] / divisor;
         const auto bits = bits_of(v);
-        const auto k = ((bits <= least_power ? 0 : bits + added) >> 23) - less;
+        const auto sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(bits) + added); // NaN would overflow
+        const auto k = ((bits <= least_power ? 0 : sum) >> 23) - less;
         const auto clamped = k < 0 ? 0 : k > 254 ? 254 : k;
         const auto biased = bits >= static_cast<std::int32_t>(infinity_bits) ? 255 : clamped;
         const auto power = biased == 0 ? 1 << 22 : biased << 23;
@@ -139,19 +142,16 @@ void parameter_formulas::round_and_write(std::int64_t count, float *scale, void 
         scale[i] = values.at[codes[i]];
 }
 
-bool parameter_formulas::find_zero_points(
+void parameter_formulas::find_zero_points(
         std::int64_t count, const float *low, const float *scale, std::uint8_t *zero_point) const {
     const auto codes = static_cast<float>(formula_.highest - formula_.lowest);
     const float offset = static_cast<float>(formula_.lowest) - rounder;
-    std::int32_t beyond = 0;
     for (std::int64_t i = 0; i < count; ++i) {
         const float steps = -(low[i] / scale[i]);
-        beyond |= !(steps < codes + 0.5F);
         const float positive = steps > 0 ? steps : 0; // NaN too
         const float limited = positive < codes ? positive : codes;
         zero_point[i] = static_cast<std::uint8_t>(static_cast<std::int32_t>(limited + rounder + offset));
     }
-    return !is_narrow_ || beyond == 0;
 }
 
 void parameter_formulas::write_zero_points(
@@ -169,7 +169,7 @@ void parameter_formulas::write_zero_points(
     last = static_cast<std::uint8_t>((last & 0xf0) | (zero_point[i] & 15));
 }
 
-bool parameter_formulas::find_operands(
+void parameter_formulas::find_operands(
         std::int64_t count, const float *range, const float *scale, float global, float *operand) const {
     const float divisor = formula_.divisor, inverse = 1 / global;
     switch (formula_.rule.quotient) {
@@ -188,14 +188,20 @@ bool parameter_formulas::find_operands(
     }
     for (std::int64_t i = 0; i < count; ++i)
         operand[i] = range[i] == 0 ? 1 : operand[i];
-    if (!is_narrow_) return true;
+}
+
+bool parameter_formulas::are_regular(std::int64_t count, const float *range, const float *low, const float *scale,
+        const float *operand, const std::uint8_t *zero_point) const {
     constexpr float infinity = __builtin_inff();
-    const float limit = formula_.rule.range == scale_range::absmax ? divisor + 0.5F : infinity;
     const bool divides = formula_.rule.quotient == scale_quotient::divide;
     std::int32_t irregular = 0;
     for (std::int64_t i = 0; i < count; ++i) {
-        const float quotient = range[i] / operand[i], product = range[i] * operand[i];
-        irregular += (divides ? quotient : product) < limit ? 0 : 1;
+        // The element of the lowest code: that is -128 if it is half a step beyond -127.
+        const float x = has_zero_points_ ? -low[i] : range[i];
+        const float quotient = x / operand[i], product = x * operand[i], steps = divides ? quotient : product;
+        const auto zero = has_zero_points_ ? static_cast<std::int32_t>(static_cast<std::int8_t>(zero_point[i])) : 0;
+        const float limit = static_cast<float>(zero - formula_.lowest) + 0.5F;
+        irregular += (steps < 0 ? -steps : steps) < limit ? 0 : 1;
         irregular += scale[i] < infinity ? 0 : 1;
         irregular += operand[i] < infinity ? 0 : 1;
     }

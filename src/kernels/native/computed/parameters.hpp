@@ -34,9 +34,11 @@ class parameter_formulas {
     void find_scales(std::int64_t count, const float *range, float global, float *scale) const;
     void find_powers_of_two(std::int64_t count, const float *range, float *scale, std::uint8_t *to) const;
     void round_and_write(std::int64_t count, float *scale, void *scales, std::int64_t first) const;
-    bool find_zero_points(std::int64_t count, const float *low, const float *scale, std::uint8_t *zero_point) const;
+    void find_zero_points(std::int64_t count, const float *low, const float *scale, std::uint8_t *zero_point) const;
     void write_zero_points(const std::uint8_t *zero_point, std::int64_t count, void *to, std::int64_t first) const;
-    bool find_operands(std::int64_t count, const float *range, const float *scale, float global, float *operand) const;
+    void find_operands(std::int64_t count, const float *range, const float *scale, float global, float *operand) const;
+    bool are_regular(std::int64_t count, const float *range, const float *low, const float *scale, const float *operand,
+            const std::uint8_t *zero_point) const;
 
     numerics_contract::scale_formula formula_;
     data_type dst_;
