@@ -73,7 +73,7 @@ class prepared final : public kernels::implementation {
         : kernel_(std::move(kernel))
         , folded_(stated.second_scales && !q.second_scales)
         , empty_(volume(q.src.dims) == 0)
-        , reads_second_(q.dir == direction::requantize || q.second_scales)
+        , takes_more_(q.dir == direction::requantize || q.second_scales || q.computed)
         , computes_(q.computed)
         , writes_dst_(!q.computed || !q.computed->scales_only)
         , writes_zero_points_(q.computed && q.zero_points)
@@ -98,12 +98,8 @@ class prepared final : public kernels::implementation {
         if (empty_) return;
         if (!given.src) refuse_null(src_name_);
         arguments args = {given.src, scales_.or_known(given.scales), zero_points_.or_known(given.zero_points),
-                given.dst, nullptr, nullptr, given.computed_scales, given.computed_zero_points};
-        if (reads_second_) { // saves time for the other statements
-            args.second_scales = second_scales_.or_known(given.second_scales);
-            args.bias = bias_.or_known(given.bias);
-        }
-        if (computes_) require_outputs(given);
+                given.dst, nullptr, nullptr, nullptr, nullptr};
+        if (takes_more_) take_more(given, args); // saves time for the other statements
         if (!given.dst && writes_dst_) refuse_null(dst_name_);
         if (description_.empty()) return kernel_->run(args);
         const parallel::float_control control;
@@ -111,7 +107,12 @@ class prepared final : public kernels::implementation {
     }
 
   private:
-    void require_outputs(const arguments &given) const {
+    [[gnu::noinline]] void take_more(const arguments &given, arguments &args) const {
+        args.second_scales = second_scales_.or_known(given.second_scales);
+        args.bias = bias_.or_known(given.bias);
+        if (!computes_) return;
+        args.computed_scales = given.computed_scales;
+        args.computed_zero_points = given.computed_zero_points;
         if (!given.computed_scales) refuse_null(scales_name_);
         if (!given.computed_zero_points && writes_zero_points_) refuse_null(zero_points_name_);
     }
@@ -122,7 +123,7 @@ class prepared final : public kernels::implementation {
     }
 
     std::unique_ptr<implementation> kernel_;
-    bool folded_, empty_, reads_second_, computes_, writes_dst_, writes_zero_points_;
+    bool folded_, empty_, takes_more_, computes_, writes_dst_, writes_zero_points_;
     const char *src_name_, *dst_name_, *scales_name_, *zero_points_name_;
     parameter_argument scales_, zero_points_, second_scales_, bias_;
     std::string description_; // empty: verbose is off
