@@ -31,7 +31,7 @@ template <typename V, typename OfRows, typename OfColumns, typename Src, typenam
 constexpr microkernels in_two_forms() {
     microkernels m = {};
     m.rows = rows<V, OfRows, Src, Dst, (Together > 1)>;
-    m.cols = cols < V, OfColumns, V::lanes == 1 ? 1 : Together, Src, Dst > ;
+    m.cols = cols < V, OfColumns, V::lanes < Together ? V::lanes : Together, Src, Dst > ;
     return m;
 }
 
