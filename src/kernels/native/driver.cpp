@@ -355,8 +355,11 @@ placed_block block_at(
 } // namespace
 
 bool is_flat(const plan &p) {
-    if (p.walks.size() != 1 || p.memory.read || p.memory.round || p.memory.write || p.scales != data_type::f32)
-        return false;
+    const auto is_fused = [](bool has_codec, data_type type) {
+        return !has_codec || type == data_type::f16 || type == data_type::bf16;
+    };
+    if (p.walks.size() != 1 || p.memory.round || p.scales != data_type::f32) return false;
+    if (!is_fused(p.memory.read, p.memory.src) || !is_fused(p.memory.write, p.memory.dst)) return false;
     const auto &form = p.walks[0].axes;
     return form.loop_count == 0 && form.row.src_stride == 1 && form.row.dst_stride == 1
             && form.row.parameter_stride == 0 && form.begin == offsets {};
@@ -392,9 +395,13 @@ void compute_flat(const plan &p, const call &c) {
     float bound = p.bound;
     fetch_one(p, c, one);
     const auto state = p.formulas->prepare(1, one.scale, one.reciprocal, one.zero, &bound);
-    const auto count = p.walks[0].axes.row.extent;
-    const auto kernel = formulas_of(*p.formulas, state, one.scale[0], count).rows;
-    kernel({1, count, c.src, count, c.dst, count, false}, {one.scale, one.reciprocal, one.zero, bound}, {0, {}, 1});
+    const auto &w = p.walks[0];
+    const auto count = w.axes.row.extent;
+    const auto chosen =
+            fuse(p, formulas_of(*p.formulas, state, one.scale[0], count), p.memory, walk::form::rows, true, true);
+    if (!chosen.kernel || chosen.memory.read || chosen.memory.write) return compute(p, w, c, {0, 1, 0, count});
+    chosen.kernel(
+            {1, count, c.src, count, c.dst, count, false}, {one.scale, one.reciprocal, one.zero, bound}, {0, {}, 1});
     p.set->zero_upper();
 }
 

@@ -67,6 +67,31 @@ template <typename V, typename Dst, typename Result>
     }
 }
 
+/// Computes four vectors. bf16 is read in pairs, even and odd elements: they take an operation each, in order two.
+/// Formulas then are the same for all elements.
+template <typename V, typename Src, typename Dst, typename FormulaAt>
+[[gnu::always_inline]] inline void compute_group(
+        const Src *src, Dst *dst, std::int64_t i, bool stream, const FormulaAt &formula_at) {
+    constexpr std::int64_t n = V::lanes;
+    decltype(formula_at(0)(load<V>(src))) r[4];
+    if constexpr (V::lanes > 1 && std::is_same_v<Src, bfloat16_bits>) {
+        static_assert(sizeof(Dst) == 1);
+#pragma GCC unroll 2
+        for (int k = 0; k < 4; k += 2) {
+            typename V::reals even, odd;
+            V::load_pairs(src + i + k * n, even, odd);
+            r[k] = formula_at(i)(even);
+            r[k + 1] = formula_at(i)(odd);
+        }
+        store<V>(dst + i, V::pack_pairs(dst, r[0], r[1], r[2], r[3]), stream);
+    } else {
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; ++k)
+            r[k] = formula_at(i + k * n)(load<V>(src + i + k * n));
+        store<V>(dst + i, r, stream);
+    }
+}
+
 /// Computes a dense row. formula_at(i) is the formula of columns i to i + lanes. If Overruns, reads and writes up to a
 /// block beyond the end without masks: the caller computes those elements afterwards.
 template <typename V, bool Overruns, typename Src, typename Dst, typename FormulaAt>
@@ -102,11 +127,7 @@ requires(!std::is_same_v<Dst, float>) [[gnu::always_inline]] inline void run(
     for (;; end = count) {
         if (i + group <= end) do {
                 if (prefetches) prefetch<V>(src + i);
-                result r[4];
-#pragma GCC unroll 4
-                for (int k = 0; k < 4; ++k)
-                    r[k] = formula_at(i + k * n)(load<V>(src + i + k * n));
-                store<V>(dst + i, r, stream);
+                compute_group<V>(src, dst, i, stream, formula_at);
                 i += group;
             } while (i + group <= end);
         if (i < end) partial(i, end);

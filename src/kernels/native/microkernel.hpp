@@ -6,6 +6,10 @@
 
 #include "dynquant/quantization.hpp"
 
+namespace dynquant::numerics_contract {
+struct scale_formula;
+}
+
 namespace dynquant::kernels::native {
 
 // ---- Element types and formats ---------------------------------------------------------------------------
@@ -182,10 +186,26 @@ struct codecs {
     float8_format (*format_of)(data_type type, bool saturates); // of floats of 8 bits
 };
 
+// ---- Computed scales ----------------------------------------------------------------------------------------------
+
 /// Extends the ranges of parameters by the elements of a block of src, see ranges.hpp. `low` and `high` are bits of
 /// src's type, of the block's first parameter on. Row i belongs to parameter i * parameter_step, or each column to its
 /// own.
 using range_function = void (*)(const block &, std::int64_t parameter_step, void *low, void *high);
+
+/// [absolute]: `high` is the absolute maximum, and `low` is left as it is.
+struct range_functions {
+    range_function add_rows[2], add_columns[2];
+};
+
+/// Parameters of consecutive blocks, see scales.hpp. Arrays are read and written up to a vector beyond `count`.
+struct computed_parameters {
+    std::int64_t count;
+    float global;          // scale
+    float *first, *second; // bounds; then what the box's statement takes as scales and second scales
+    float *range, *scale;
+    std::int32_t *zero_point; // null: none
+};
 
 /// All code of an instruction set.
 struct instruction_set {
@@ -206,8 +226,12 @@ struct instruction_set {
     void (*gather_bytes)(const unsigned char *from, std::int64_t stride, std::int64_t count, unsigned char *to);
     /// Gives each of `count` columns its own copy of its parameter, in place.
     void (*expand)(std::int64_t count, const pattern &runs, float *column);
-    /// Ranges of f32, and of f16 or bf16: [bits == 16].
-    range_function add_rows[2], add_columns[2];
+    range_functions ranges[2]; // of f32, and of f16 or bf16
+    /// Ranges and scales, which are not yet rounded to their type if that is a float with a sign.
+    void (*find_scales)(const numerics_contract::scale_formula &, const computed_parameters &);
+    /// From ranges and rounded scales. Returns whether all parameters are regular, if codes are narrow: whether the
+    /// box's statement gives the codes of the rule.
+    bool (*find_operands)(const numerics_contract::scale_formula &, const computed_parameters &);
     void (*fence)();
     void (*zero_upper)();
 };

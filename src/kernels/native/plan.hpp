@@ -69,7 +69,8 @@ struct rectangle {
 
 void compute(const plan &p, const walk &w, const call &c, const rectangle &r);
 
-/// Whether the statement is one dense row with one parameter and no staging. Small calls then take compute_flat().
+/// Whether the statement is one dense row with one parameter, and most formulas need no staging. Small calls then take
+/// compute_flat().
 bool is_flat(const plan &p);
 void compute_flat(const plan &p, const call &c);
 

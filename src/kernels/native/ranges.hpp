@@ -4,6 +4,7 @@
 // The sign is the highest bit of a float, so one signed and one unsigned integer maximum find both bounds:
 //   high: the signed maximum, from 0 on. Non-negative floats sort by their bits; negative ones are less than 0.
 //   low:  the unsigned maximum, from -0 on. Negative floats sort by their magnitude; others are less than -0.
+// Without its sign bit an element counts for `high` only: the absolute maximum, of half the work.
 // NaN is beyond infinity in either order, so it stays. A maximum may read an element twice: remainders overlap.
 #pragma once
 
@@ -17,13 +18,18 @@
 namespace dynquant::kernels::native {
 namespace {
 
-/// Bits of f32 (Bits = std::uint32_t), f16 or bf16 (std::uint16_t).
-template <int bytes, typename Bits>
+/// Ranges of f32 (Bits = std::uint32_t), f16 or bf16 (std::uint16_t). `absolute`: of magnitudes; low stays as it is.
+template <int vector_bytes, typename Bits, bool absolute>
 struct range_of {
+    static constexpr int bytes = vector_bytes;
+    static constexpr bool is_absolute = absolute;
     static constexpr std::int64_t lanes = bytes / static_cast<int>(sizeof(Bits));
+    static constexpr auto sign = static_cast<Bits>(Bits {1} << (8 * sizeof(Bits) - 1));
+    using bits = Bits;
     using integer = std::conditional_t<sizeof(Bits) == 4, std::int32_t, std::int16_t>;
     using signed_vector [[gnu::vector_size(bytes)]] = integer;
     using unsigned_vector [[gnu::vector_size(bytes)]] = Bits;
+    using half = range_of<bytes / 2, Bits, absolute>;
 
     unsigned_vector low, high;
 
@@ -43,14 +49,16 @@ struct range_of {
         return reinterpret_cast<unsigned_vector>(first > second ? first : second);
     }
     [[gnu::always_inline]] static range_of none() {
-        return {unsigned_vector {} + (Bits {1} << (8 * sizeof(Bits) - 1)), unsigned_vector {}};
+        return {unsigned_vector {} + sign, unsigned_vector {}};
     }
     [[gnu::always_inline]] void add(unsigned_vector x) {
-        low = greater(low, x);
-        high = greater_signed(high, x);
+        if constexpr (absolute)
+            high = greater_signed(high, x & static_cast<Bits>(~sign));
+        else
+            add(range_of {x, x});
     }
     [[gnu::always_inline]] void add(const range_of &other) {
-        low = greater(low, other.low);
+        if constexpr (!absolute) low = greater(low, other.low);
         high = greater_signed(high, other.high);
     }
 };
@@ -61,64 +69,76 @@ template <int step, typename Vector, std::size_t... lane>
 }
 
 /// The range of all lanes, in lane 0.
-template <int bytes, typename Bits>
-[[gnu::always_inline]] inline range_of<16, Bits> across_lanes(range_of<bytes, Bits> r) {
+template <typename Range>
+[[gnu::always_inline]] inline auto across_lanes(Range r) {
+    constexpr int bytes = Range::bytes;
     if constexpr (bytes > 16) {
-        using half = range_of<bytes / 2, Bits>;
-        half halves[2][2];
-        std::memcpy(&halves[0][0].low, &r.low, sizeof r.low / 2);
-        std::memcpy(&halves[0][1].low, reinterpret_cast<const char *>(&r.low) + bytes / 2, bytes / 2);
-        std::memcpy(&halves[0][0].high, &r.high, sizeof r.high / 2);
-        std::memcpy(&halves[0][1].high, reinterpret_cast<const char *>(&r.high) + bytes / 2, bytes / 2);
-        halves[0][0].add(halves[0][1]);
-        return across_lanes<bytes / 2, Bits>(halves[0][0]);
+        typename Range::half halves[2];
+        const auto split = [&](const auto &from, auto &first, auto &second) {
+            std::memcpy(&first, &from, bytes / 2);
+            std::memcpy(&second, reinterpret_cast<const char *>(&from) + bytes / 2, bytes / 2);
+        };
+        split(r.low, halves[0].low, halves[1].low);
+        split(r.high, halves[0].high, halves[1].high);
+        halves[0].add(halves[1]);
+        return across_lanes(halves[0]);
     } else {
-        constexpr auto all = std::make_index_sequence<16 / sizeof(Bits)>();
+        constexpr auto all = std::make_index_sequence<Range::lanes>();
         const auto fold = [&]<int step>(std::integral_constant<int, step>) {
             r.add({rotated<step>(r.low, all), rotated<step>(r.high, all)});
         };
-        if constexpr (sizeof(Bits) == 2) fold(std::integral_constant<int, 4>());
+        if constexpr (Range::lanes == 8) fold(std::integral_constant<int, 4>());
         fold(std::integral_constant<int, 2>());
         fold(std::integral_constant<int, 1>());
         return r;
     }
 }
 
-template <typename Bits>
+template <typename Range>
 struct scalar_range {
-    Bits low, high;
+    using bits = typename Range::bits;
+    bits low, high;
 
-    void add(Bits x) {
-        using integer = typename range_of<16, Bits>::integer;
-        low = x > low ? x : low;
-        high = static_cast<integer>(x) > static_cast<integer>(high) ? x : high;
+    void add(bits x) {
+        if constexpr (Range::is_absolute) {
+            x &= static_cast<bits>(~Range::sign);
+            high = x > high ? x : high;
+        } else {
+            add({x, x});
+        }
+    }
+    void add(const scalar_range &other) {
+        using integer = typename Range::integer;
+        low = other.low > low ? other.low : low;
+        high = static_cast<integer>(other.high) > static_cast<integer>(high) ? other.high : high;
     }
 };
 
 /// Adds a dense row.
-template <int bytes, typename Bits>
-[[gnu::always_inline]] inline void add_row(const Bits *x, std::int64_t count, scalar_range<Bits> &to) {
-    using range = range_of<bytes, Bits>;
-    constexpr auto lanes = range::lanes;
+template <typename Range>
+[[gnu::always_inline]] inline void add_row(const typename Range::bits *x, std::int64_t count, scalar_range<Range> &to) {
+    constexpr auto lanes = Range::lanes;
     if (count >= lanes) {
-        auto a = range::none(), b = a, c = a, d = a;
+        auto a = Range::none(), b = a, c = a, d = a;
         std::int64_t i = 0;
         for (; i + 4 * lanes <= count; i += 4 * lanes) {
-            for (int line = 0; line < 4 * bytes; line += 64)
+            for (int line = 0; line < 4 * Range::bytes; line += 64)
                 __builtin_prefetch(reinterpret_cast<const char *>(x + i) + prefetch_distance + line);
-            a.add(range::load(x + i));
-            b.add(range::load(x + i + lanes));
-            c.add(range::load(x + i + 2 * lanes));
-            d.add(range::load(x + i + 3 * lanes));
+            a.add(Range::load(x + i));
+            b.add(Range::load(x + i + lanes));
+            c.add(Range::load(x + i + 2 * lanes));
+            d.add(Range::load(x + i + 3 * lanes));
         }
         for (; i + lanes <= count; i += lanes)
-            a.add(range::load(x + i));
-        if (i < count) b.add(range::load(x + count - lanes));
+            a.add(Range::load(x + i));
+        if (i < count) b.add(Range::load(x + count - lanes));
         a.add(b), c.add(d), a.add(c);
         const auto all = across_lanes(a);
-        to.add(all.low[0]), to.add(all.high[0]);
-    } else if constexpr (bytes > 16) {
-        add_row<bytes / 2>(x, count, to);
+        to.add({all.low[0], all.high[0]});
+    } else if constexpr (Range::bytes > 16) {
+        scalar_range<typename Range::half> part = {to.low, to.high};
+        add_row(x, count, part);
+        to = {part.low, part.high};
     } else {
         for (std::int64_t i = 0; i < count; ++i)
             to.add(x[i]);
@@ -127,10 +147,11 @@ template <int bytes, typename Bits>
 
 /// Merges vectors of as many rows as there are lanes to one vector that has the range of each row in a lane. Each merge
 /// halves what is left of two vectors: first words of 128-bit lanes are interleaved, then 128-bit lanes are joined.
-template <int bytes, typename Bits>
+template <typename Range>
 struct rows_to_lanes {
-    using range = range_of<bytes, Bits>;
-    static constexpr int lanes = static_cast<int>(range::lanes), of_128 = 16 / static_cast<int>(sizeof(Bits));
+    using vector = typename Range::unsigned_vector;
+    static constexpr int lanes = static_cast<int>(Range::lanes);
+    static constexpr int of_128 = 16 / static_cast<int>(sizeof(typename Range::bits));
 
     /// The lane of the pair (a, b) that is lane i of the lower or upper halves. Each vector has `count` rows.
     static constexpr int lane_of(int i, bool upper, int count) {
@@ -157,121 +178,122 @@ struct rows_to_lanes {
         }
         return result;
     }
-    template <int count, typename Vector, std::size_t... lane>
-    [[gnu::always_inline]] static Vector half(
-            Vector a, Vector b, std::bool_constant<false>, std::index_sequence<lane...>) {
-        return __builtin_shufflevector(a, b, lane_of(static_cast<int>(lane), false, count)...);
-    }
-    template <int count, typename Vector, std::size_t... lane>
-    [[gnu::always_inline]] static Vector half(
-            Vector a, Vector b, std::bool_constant<true>, std::index_sequence<lane...>) {
-        return __builtin_shufflevector(a, b, lane_of(static_cast<int>(lane), true, count)...);
+    template <int count, bool upper, std::size_t... lane>
+    [[gnu::always_inline]] static vector half(vector a, vector b, std::index_sequence<lane...>) {
+        return __builtin_shufflevector(a, b, lane_of(static_cast<int>(lane), upper, count)...);
     }
 
     /// Merges `count` vectors, from `first` on. Vectors, not structs of them: g++ 12 copies these in 16-byte pieces.
     template <int first, int count, auto greater>
-    [[gnu::always_inline]] static typename range::unsigned_vector merge(const typename range::unsigned_vector *rows) {
+    [[gnu::always_inline]] static vector merge(const vector *rows) {
         if constexpr (count == 1) {
             return rows[first];
         } else {
             constexpr auto all = std::make_index_sequence<static_cast<std::size_t>(lanes)>();
             const auto a = merge<first, count / 2, greater>(rows);
             const auto b = merge<first + count / 2, count / 2, greater>(rows);
-            return greater(half<count / 2>(a, b, std::false_type(), all), half<count / 2>(a, b, std::true_type(), all));
+            return greater(half<count / 2, false>(a, b, all), half<count / 2, true>(a, b, all));
         }
+    }
+
+    /// Extends `to` by the greatest number of each row.
+    template <auto greater>
+    [[gnu::always_inline]] static void extend(typename Range::bits *to, const vector *rows) {
+        const auto all = greater(merge<0, lanes, greater>(rows), Range::load(to));
+        std::memcpy(to, &all, sizeof all);
     }
 };
 
 /// As many rows as there are lanes, each of at least a vector.
-template <int bytes, typename Bits>
-[[gnu::noinline]] void add_short_rows(const Bits *x, std::int64_t step, std::int64_t columns, Bits *low, Bits *high) {
-    using range = range_of<bytes, Bits>;
-    using merger = rows_to_lanes<bytes, Bits>;
+template <typename Range>
+[[gnu::noinline]] void add_short_rows(const typename Range::bits *x, std::int64_t step, std::int64_t columns,
+        typename Range::bits *low, typename Range::bits *high) {
+    using merger = rows_to_lanes<Range>;
+    constexpr auto lanes = Range::lanes, of_line = 64 / std::int64_t {sizeof(*x)};
     static constexpr auto place = merger::merged_order(0, merger::lanes);
-    typename range::unsigned_vector lows[merger::lanes], highs[merger::lanes];
-    for (int i = 0; i < merger::lanes; ++i) {
+    typename merger::vector lows[lanes], highs[lanes];
+    for (int i = 0; i < lanes; ++i) {
         const auto *const row = x + i * step;
-        auto r = range::none();
+        auto r = Range::none();
         std::int64_t j = 0;
-        for (; j + range::lanes <= columns; j += range::lanes) {
+        for (; j + of_line <= columns; j += of_line) {
             __builtin_prefetch(reinterpret_cast<const char *>(row + j) + prefetch_distance);
-            r.add(range::load(row + j));
+            for (std::int64_t k = 0; k < of_line; k += lanes)
+                r.add(Range::load(row + j + k));
         }
-        if (j < columns) r.add(range::load(row + columns - range::lanes));
+        for (; j + lanes <= columns; j += lanes)
+            r.add(Range::load(row + j));
+        if (j < columns) r.add(Range::load(row + columns - lanes));
         lows[place.row[i]] = r.low;
         highs[place.row[i]] = r.high;
     }
-    const auto least = merger::template merge<0, merger::lanes, range::greater>(lows);
-    const auto greatest = merger::template merge<0, merger::lanes, range::greater_signed>(highs);
-    const auto all_low = range::greater(least, range::load(low));
-    const auto all_high = range::greater_signed(greatest, range::load(high));
-    std::memcpy(low, &all_low, bytes);
-    std::memcpy(high, &all_high, bytes);
+    if constexpr (!Range::is_absolute) merger::template extend<Range::greater>(low, lows);
+    merger::template extend<Range::greater_signed>(high, highs);
 }
 
 /// Adds rows of consecutive parameters by add_short_rows(). Returns how many it has added.
-template <int bytes, typename Bits>
-std::int64_t add_groups(const Bits *x, const block &b, Bits *low, Bits *high) {
-    constexpr auto lanes = range_of<bytes, Bits>::lanes;
+template <typename Range>
+std::int64_t add_groups(const block &b, typename Range::bits *low, typename Range::bits *high) {
+    constexpr auto lanes = Range::lanes;
     std::int64_t i = 0;
     if (b.columns >= lanes) {
         for (; i + lanes <= b.rows; i += lanes)
-            add_short_rows<bytes>(x + i * b.src_step, b.src_step, b.columns, low + i, high + i);
-    } else if constexpr (bytes > 16) {
-        return add_groups<bytes / 2>(x, b, low, high);
+            add_short_rows<Range>(static_cast<const typename Range::bits *>(b.src) + i * b.src_step, b.src_step,
+                    b.columns, low + i, high + i);
+    } else if constexpr (Range::bytes > 16) {
+        return add_groups<typename Range::half>(b, low, high);
     }
     return i;
 }
 
 /// b.src has `b.rows` rows. Row i belongs to parameter i * parameter_step.
-template <int bytes, typename Bits>
+template <typename Range>
 void add_rows(const block &b, std::int64_t parameter_step, void *low, void *high) {
-    auto *const lows = static_cast<Bits *>(low), *const highs = static_cast<Bits *>(high);
-    const auto *const x = static_cast<const Bits *>(b.src);
-    const bool are_short = b.columns < 8 * range_of<bytes, Bits>::lanes && parameter_step == 1;
-    for (auto i = are_short ? add_groups<bytes>(x, b, lows, highs) : 0; i < b.rows; ++i) {
-        scalar_range<Bits> range = {lows[i * parameter_step], highs[i * parameter_step]};
-        add_row<bytes>(x + i * b.src_step, b.columns, range);
+    using bits = typename Range::bits;
+    auto *const lows = static_cast<bits *>(low), *const highs = static_cast<bits *>(high);
+    const bool are_short = b.columns < 8 * Range::lanes && parameter_step == 1;
+    for (auto i = are_short ? add_groups<Range>(b, lows, highs) : 0; i < b.rows; ++i) {
+        scalar_range<Range> range = {lows[i * parameter_step], highs[i * parameter_step]};
+        add_row(static_cast<const bits *>(b.src) + i * b.src_step, b.columns, range);
         lows[i * parameter_step] = range.low;
         highs[i * parameter_step] = range.high;
     }
 }
 
 /// Adds `rows` rows of `count` vectors' columns.
-template <int bytes, int count, typename Bits>
-[[gnu::always_inline]] inline void add_strip(
-        const Bits *x, std::int64_t rows, std::int64_t step, Bits *low, Bits *high) {
-    using range = range_of<bytes, Bits>;
-    range strip[count];
+template <typename Range, int count>
+[[gnu::always_inline]] inline void add_strip(const typename Range::bits *x, std::int64_t rows, std::int64_t step,
+        typename Range::bits *low, typename Range::bits *high) {
+    Range strip[count];
     for (int k = 0; k < count; ++k)
-        strip[k] = {range::load(low + k * range::lanes), range::load(high + k * range::lanes)};
+        strip[k] = {Range::load(low + k * Range::lanes), Range::load(high + k * Range::lanes)};
     for (std::int64_t i = 0; i < rows; ++i)
         for (int k = 0; k < count; ++k)
-            strip[k].add(range::load(x + i * step + k * range::lanes));
+            strip[k].add(Range::load(x + i * step + k * Range::lanes));
     for (int k = 0; k < count; ++k) {
-        std::memcpy(low + k * range::lanes, &strip[k].low, bytes);
-        std::memcpy(high + k * range::lanes, &strip[k].high, bytes);
+        std::memcpy(low + k * Range::lanes, &strip[k].low, sizeof strip[k].low);
+        std::memcpy(high + k * Range::lanes, &strip[k].high, sizeof strip[k].high);
     }
 }
 
-template <int bytes, typename Bits>
-[[gnu::always_inline]] inline void add_columns(
-        const Bits *x, std::int64_t rows, std::int64_t step, std::int64_t columns, Bits *low, Bits *high) {
-    constexpr auto lanes = range_of<bytes, Bits>::lanes;
+template <typename Range>
+[[gnu::always_inline]] inline void add_columns(const typename Range::bits *x, std::int64_t rows, std::int64_t step,
+        std::int64_t columns, typename Range::bits *low, typename Range::bits *high) {
+    constexpr auto lanes = Range::lanes;
     if (columns >= lanes) {
         std::int64_t j = 0;
         for (; j + 4 * lanes <= columns; j += 4 * lanes)
-            add_strip<bytes, 4>(x + j, rows, step, low + j, high + j);
+            add_strip<Range, 4>(x + j, rows, step, low + j, high + j);
         for (; j + lanes <= columns; j += lanes)
-            add_strip<bytes, 1>(x + j, rows, step, low + j, high + j);
+            add_strip<Range, 1>(x + j, rows, step, low + j, high + j);
         j = columns - lanes;
-        if (columns % lanes != 0) add_strip<bytes, 1>(x + j, rows, step, low + j, high + j);
-    } else if constexpr (bytes > 16) {
-        add_columns<bytes / 2>(x, rows, step, columns, low, high);
+        if (columns % lanes != 0) add_strip<Range, 1>(x + j, rows, step, low + j, high + j);
+    } else if constexpr (Range::bytes > 16) {
+        add_columns<typename Range::half>(x, rows, step, columns, low, high);
     } else {
         for (std::int64_t i = 0; i < rows; ++i)
             for (std::int64_t j = 0; j < columns; ++j) {
-                scalar_range<Bits> range = {low[j], high[j]};
+                scalar_range<Range> range = {low[j], high[j]};
                 range.add(x[i * step + j]);
                 low[j] = range.low;
                 high[j] = range.high;
@@ -280,13 +302,21 @@ template <int bytes, typename Bits>
 }
 
 /// Each column belongs to its parameter. Rows are read 16 at a time: more would not be prefetched by hardware.
-template <int bytes, typename Bits>
+template <typename Range>
 void add_columns(const block &b, std::int64_t, void *low, void *high) {
+    using bits = typename Range::bits;
     constexpr std::int64_t at_once = 16;
     for (std::int64_t i = 0; i < b.rows; i += at_once)
-        add_columns<bytes>(static_cast<const Bits *>(b.src) + i * b.src_step,
-                b.rows - i < at_once ? b.rows - i : at_once, b.src_step, b.columns, static_cast<Bits *>(low),
-                static_cast<Bits *>(high));
+        add_columns<Range>(static_cast<const bits *>(b.src) + i * b.src_step,
+                b.rows - i < at_once ? b.rows - i : at_once, b.src_step, b.columns, static_cast<bits *>(low),
+                static_cast<bits *>(high));
+}
+
+template <int bytes, typename Bits>
+constexpr range_functions range_functions_of() {
+    using bounds = range_of<bytes, Bits, false>;
+    using magnitudes = range_of<bytes, Bits, true>;
+    return {{add_rows<bounds>, add_rows<magnitudes>}, {add_columns<bounds>, add_columns<magnitudes>}};
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 #include "kernels/native/loops.hpp"
 #include "kernels/native/preparation.hpp"
 #include "kernels/native/ranges.hpp"
+#include "kernels/native/scales.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
@@ -305,10 +306,10 @@ constexpr instruction_set table_of() {
     set.gather_bytes = gather_bytes<V>;
     set.expand = expand<V>;
     constexpr auto bytes = V::lanes == 1 ? 16 : 4 * V::lanes; // GNU vectors need no more than SSE2
-    set.add_rows[0] = add_rows<bytes, std::uint32_t>;
-    set.add_rows[1] = add_rows<bytes, std::uint16_t>;
-    set.add_columns[0] = add_columns<bytes, std::uint32_t>;
-    set.add_columns[1] = add_columns<bytes, std::uint16_t>;
+    set.ranges[0] = range_functions_of<bytes, std::uint32_t>();
+    set.ranges[1] = range_functions_of<bytes, std::uint16_t>();
+    set.find_scales = find_scales<bytes>;
+    set.find_operands = find_operands<bytes>;
     set.fence = [] { V::fence(); };
     set.zero_upper = [] { V::zero_upper(); };
     return set;

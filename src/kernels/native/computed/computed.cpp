@@ -130,6 +130,8 @@ class computed_scales final : public implementation {
         : q_(std::move(q))
         , formulas_(q_, set)
         , set_(set)
+        , ranges_(set.ranges[traits(q_.src.type).bits == 16])
+        , is_absolute_(q_.computed->range == scale_range::absmax)
         , isa_(s.max_isa)
         , threads_(s.threads)
         , src_bytes_(traits(q_.src.type).bits / 8)
@@ -223,10 +225,10 @@ class computed_scales final : public implementation {
     void run_alone(const arguments &args, std::int64_t number) const {
         const auto box = place(args, number);
         box_parameters p;
-        clear(p, box.shape.parameters);
+        formulas_.clear(box.shape.parameters, p);
         for (const auto &form : box.shape.ranges)
             add_range(whole(form), box.src, p);
-        widen(p, box.shape.parameters);
+        formulas_.widen(box.shape.parameters, p);
         finish(args, box, p, 1);
     }
 
@@ -239,36 +241,15 @@ class computed_scales final : public implementation {
         const auto parts = parts_for(elements_ / boxes_);
         for_each_part(box.shape.ranges, parts, [&](parallel::range part) {
             box_parameters own;
-            clear(own, count);
+            formulas_.clear(count, own);
             for_each_unit(box.shape.ranges, part, [&](const unit &u) { add_range(u, box.src, own); });
-            widen(own, count);
+            formulas_.widen(count, own);
             merge(own, count, p);
         });
         finish(args, box, p, parts);
     }
 
     // ---- Ranges ----
-
-    void clear(box_parameters &p, std::int64_t count) const {
-        const auto fill = [&](auto bits, auto lowest) {
-            for (std::int64_t i = 0; i < count; ++i)
-                std::memcpy(reinterpret_cast<std::byte *>(p.first) + i * src_bytes_, &lowest, sizeof bits);
-        };
-        src_bytes_ == 4 ? fill(std::uint32_t {}, lowest_bits) : fill(std::uint16_t {}, std::uint16_t {0x8000});
-        std::memset(p.second, 0, static_cast<std::size_t>(count * src_bytes_));
-    }
-
-    /// From bits of 16-bit floats to those of f32.
-    void widen(box_parameters &p, std::int64_t count) const {
-        if (src_bytes_ == 4) return;
-        for (auto *const bounds : {p.first, p.second})
-            for (auto i = count; i-- > 0;) {
-                std::uint16_t bits = 0;
-                std::memcpy(&bits, reinterpret_cast<const std::byte *>(bounds) + 2 * i, sizeof bits);
-                bounds[i] = q_.src.type == data_type::bf16 ? std::uint32_t {bits} << 16
-                                                           : std::bit_cast<std::uint32_t>(float16 {bits}.value());
-            }
-    }
 
     /// Maxima do not depend on the order of threads.
     static void extend(std::uint32_t &bound, std::uint32_t bits) {
@@ -291,7 +272,7 @@ class computed_scales final : public implementation {
         const bool by_rows = row.src_stride == 1 && row.parameter_stride == 0;
         const bool by_columns = row.src_stride == 1 && row.parameter_stride == 1;
         if (!by_rows && !by_columns) return add_elements(u, src, p);
-        const auto add = (by_rows ? set_.add_rows : set_.add_columns)[src_bytes_ == 2];
+        const auto add = (by_rows ? ranges_.add_rows : ranges_.add_columns)[is_absolute_];
         const auto columns = u.r.column_end - u.r.column_begin;
         row_walker walker(u.form, u.r.row_begin);
         std::int64_t rows = 0;
@@ -309,17 +290,12 @@ class computed_scales final : public implementation {
     void add_elements(const unit &u, const std::byte *src, box_parameters &p) const {
         for_each_element(u, [&](auto i, auto, auto parameter) {
             const auto at = parameter * src_bytes_;
-            set_.add_rows[src_bytes_ == 2]({1, 1, src + i * src_bytes_, 0, nullptr, 0, false}, 0,
+            ranges_.add_rows[is_absolute_]({1, 1, src + i * src_bytes_, 0, nullptr, 0, false}, 0,
                     reinterpret_cast<std::byte *>(p.first) + at, reinterpret_cast<std::byte *>(p.second) + at);
         });
     }
 
     // ---- Nonfinite elements and codes ----
-
-    bool has_nonfinite(const box_parameters &p, std::int64_t count) const {
-        return std::any_of(p.first, p.first + count, [](auto bits) { return bits >= (infinity_bits | lowest_bits); })
-                || std::any_of(p.second, p.second + count, [](auto bits) { return bits >= infinity_bits; });
-    }
 
     /// Ranges without what is not finite.
     void find_finite_ranges(const placed_box &box, box_parameters &p, int parts) const {
@@ -335,7 +311,7 @@ class computed_scales final : public implementation {
     }
 
     void finish(const arguments &args, const placed_box &box, box_parameters &p, int parts) const {
-        const bool skips = rule().special == nonfinite::skip && has_nonfinite(p, box.shape.parameters);
+        const bool skips = rule().special == nonfinite::skip && parameter_formulas::has_nonfinite(box.shape.parameters, p);
         if (skips) find_finite_ranges(box, p, parts);
         const bool regular = formulas_.compute(args, box.parameter, box.shape.parameters, p);
         if (rule().scales_only) return;
@@ -360,6 +336,8 @@ class computed_scales final : public implementation {
     quantization q_;
     parameter_formulas formulas_;
     const instruction_set &set_;
+    const range_functions &ranges_;
+    bool is_absolute_;
     isa isa_;
     int threads_, src_bytes_, dst_bits_;
     std::int64_t elements_;

@@ -42,6 +42,11 @@ struct avx2 : byte_shuffles {
     static reals load(const bfloat16_bits *p) {
         return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(as_vector(p))), 16));
     }
+    static void load_pairs(const bfloat16_bits *p, reals &even, reals &odd) {
+        const __m256i pairs = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(p));
+        even = as_reals(_mm256_slli_epi32(pairs, 16));
+        odd = as_reals(_mm256_and_si256(pairs, splat(~0xffff)));
+    }
 
     /// Bytes as the upper bytes of f16.
     static reals load_as_upper_byte(const std::uint8_t *p) {
@@ -137,16 +142,19 @@ struct avx2 : byte_shuffles {
     static void zero_upper() { _mm256_zeroupper(); }
 
     /// Rounds to s32, NaN to the lowest value, then saturates to 16 and to 8 bits.
-    template <typename Integer>
-    requires(sizeof(Integer) == 1) static vectors<avx2, 1> pack(const Integer *, reals a, reals b, reals c, reals d) {
-        return {in_order(to_bytes<Integer>(
-                _mm256_cvtps_epi32(a), _mm256_cvtps_epi32(b), _mm256_cvtps_epi32(c), _mm256_cvtps_epi32(d)))};
+    template <typename Integer, typename Result>
+    requires(sizeof(Integer) == 1) static vectors<avx2, 1> pack(
+            const Integer *, const Result &a, const Result &b, const Result &c, const Result &d) {
+        return {in_order(words_to_bytes<Integer>(rounded_to_words(a, b), rounded_to_words(c, d)))};
     }
-    using shifted = real_and_zero_point;
-    template <typename Integer>
-    static vectors<avx2, 1> pack(
-            const Integer *, const shifted &a, const shifted &b, const shifted &c, const shifted &d) {
-        return {in_order(words_to_bytes<Integer>(sums(a, b), sums(c, d)))};
+    /// The same of load_pairs(): a and b, and c and d, are even and odd elements.
+    template <typename Integer, typename Result>
+    static vectors<avx2, 1> pack_pairs(
+            const Integer *, const Result &a, const Result &b, const Result &c, const Result &d) {
+        const __m256i places =
+                _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15));
+        const __m256i bytes = words_to_bytes<Integer>(rounded_to_words(a, b), rounded_to_words(c, d));
+        return {in_fours(_mm256_shuffle_epi8(bytes, places))};
     }
     /// To 16 bits: integers, f16 and bf16.
     template <typename T>
@@ -299,9 +307,11 @@ struct avx2 : byte_shuffles {
         if (count & 1) std::memcpy(to, &low, 1);
     }
 
-    static __m256i sums(const shifted &a, const shifted &b) {
-        const __m256i rounded = _mm256_packs_epi32(_mm256_cvtps_epi32(a.real), _mm256_cvtps_epi32(b.real));
-        return _mm256_adds_epi16(rounded, _mm256_packs_epi32(a.zero_point, b.zero_point));
+    static __m256i rounded_to_words(reals a, reals b) {
+        return _mm256_packs_epi32(_mm256_cvtps_epi32(a), _mm256_cvtps_epi32(b));
+    }
+    static __m256i rounded_to_words(const real_and_zero_point &a, const real_and_zero_point &b) {
+        return _mm256_adds_epi16(rounded_to_words(a.real, b.real), _mm256_packs_epi32(a.zero_point, b.zero_point));
     }
     /// Packs within each 128-bit half, so the groups of four bytes have the order a0 b0 c0 d0 a1 b1 c1 d1 (halves 0 and
     /// 1). in_order() restores that of columns.

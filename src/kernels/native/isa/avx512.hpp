@@ -31,6 +31,11 @@ struct avx512 : byte_shuffles {
 
     static reals load(const float16_bits *p) { return widened(p, load_halves(p)); }
     static reals load(const bfloat16_bits *p) { return widened(p, load_halves(p)); }
+    static void load_pairs(const bfloat16_bits *p, reals &even, reals &odd) {
+        const __m512i pairs = _mm512_loadu_si512(p);
+        even = as_reals(_mm512_slli_epi32(pairs, 16));
+        odd = as_reals(_mm512_and_si512(pairs, splat(~0xffff)));
+    }
 
     /// Bytes as the upper bytes of f16.
     static reals load_as_upper_byte(const std::uint8_t *p) {
@@ -136,8 +141,15 @@ struct avx512 : byte_shuffles {
     /// Rounds to s32, NaN to the lowest value, then saturates to 16 and to 8 bits.
     template <typename Integer>
     requires(sizeof(Integer) == 1) static vectors<avx512, 1> pack(const Integer *, reals a, reals b, reals c, reals d) {
-        return {in_order(to_bytes<Integer>(
-                _mm512_cvtps_epi32(a), _mm512_cvtps_epi32(b), _mm512_cvtps_epi32(c), _mm512_cvtps_epi32(d)))};
+        return {in_order(rounded_to_bytes<Integer>(a, b, c, d))};
+    }
+    /// The same of load_pairs(): a and b, and c and d, are even and odd elements.
+    template <typename Integer>
+    static vectors<avx512, 1> pack_pairs(const Integer *, reals a, reals b, reals c, reals d) {
+        const __m512i places =
+                _mm512_broadcast_i32x4(_mm_setr_epi8(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15));
+        const __m512i bytes = _mm512_shuffle_epi8(rounded_to_bytes<Integer>(a, b, c, d), places);
+        return {_mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), bytes)};
     }
     /// To 16 bits: integers, f16 and bf16.
     template <typename T>
@@ -291,6 +303,11 @@ struct avx512 : byte_shuffles {
     static __m512i to_bytes(integers a, integers b, integers c, integers d) {
         const __m512i ab = _mm512_packs_epi32(a, b), cd = _mm512_packs_epi32(c, d);
         return std::is_signed_v<Integer> ? _mm512_packs_epi16(ab, cd) : _mm512_packus_epi16(ab, cd);
+    }
+    template <typename Integer>
+    static __m512i rounded_to_bytes(reals a, reals b, reals c, reals d) {
+        return to_bytes<Integer>(
+                _mm512_cvtps_epi32(a), _mm512_cvtps_epi32(b), _mm512_cvtps_epi32(c), _mm512_cvtps_epi32(d));
     }
     static __m512i in_order(__m512i bytes) {
         const __m512i places = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
