@@ -75,7 +75,7 @@ constexpr family any() {
             in_all_forms<V, reciprocal_product<V>, float, Dst>(), {}, {}, nullptr, 0};
 }
 
-template <typename V, bool = V::adds_words>
+template <typename V, bool = V::has_fma>
 struct zero_of_bytes {
     using type = rounded_zero<V>;
 };

@@ -21,7 +21,6 @@ struct avx2 : byte_shuffles {
         integers zero_point;
     };
     static constexpr std::int64_t lanes = 8;
-    static constexpr bool adds_words = true;
     static constexpr bool has_fma = true;
     static constexpr bool has_tables_of_32 = false; // no lookup in one instruction
 

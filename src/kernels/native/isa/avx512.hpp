@@ -14,8 +14,12 @@ namespace {
 struct avx512 : byte_shuffles {
     using reals = __m512;
     using integers = __m512i;
+    /// A real, and the zero point that packing adds after rounding it.
+    struct real_and_zero_point {
+        reals real;
+        integers zero_point;
+    };
     static constexpr std::int64_t lanes = 16;
-    static constexpr bool adds_words = false;
     static constexpr bool has_fma = true;
 
     static reals splat(float value) { return _mm512_set1_ps(value); }
@@ -139,17 +143,19 @@ struct avx512 : byte_shuffles {
     static void zero_upper() { _mm256_zeroupper(); }
 
     /// Rounds to s32, NaN to the lowest value, then saturates to 16 and to 8 bits.
-    template <typename Integer>
-    requires(sizeof(Integer) == 1) static vectors<avx512, 1> pack(const Integer *, reals a, reals b, reals c, reals d) {
-        return {in_order(rounded_to_bytes<Integer>(a, b, c, d))};
+    template <typename Integer, typename Result>
+    requires(sizeof(Integer) == 1) static vectors<avx512, 1> pack(
+            const Integer *, const Result &a, const Result &b, const Result &c, const Result &d) {
+        return {in_order(words_to_bytes<Integer>(rounded_to_words(a, b), rounded_to_words(c, d)))};
     }
     /// The same of load_pairs(): a and b, and c and d, are even and odd elements.
-    template <typename Integer>
-    static vectors<avx512, 1> pack_pairs(const Integer *, reals a, reals b, reals c, reals d) {
+    template <typename Integer, typename Result>
+    static vectors<avx512, 1> pack_pairs(
+            const Integer *, const Result &a, const Result &b, const Result &c, const Result &d) {
         const __m512i places =
                 _mm512_broadcast_i32x4(_mm_setr_epi8(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15));
-        const __m512i bytes = _mm512_shuffle_epi8(rounded_to_bytes<Integer>(a, b, c, d), places);
-        return {_mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), bytes)};
+        const __m512i bytes = words_to_bytes<Integer>(rounded_to_words(a, b), rounded_to_words(c, d));
+        return {in_fours(_mm512_shuffle_epi8(bytes, places))};
     }
     /// To 16 bits: integers, f16 and bf16.
     template <typename T>
@@ -301,13 +307,17 @@ struct avx512 : byte_shuffles {
     /// restores that of columns.
     template <typename Integer>
     static __m512i to_bytes(integers a, integers b, integers c, integers d) {
-        const __m512i ab = _mm512_packs_epi32(a, b), cd = _mm512_packs_epi32(c, d);
-        return std::is_signed_v<Integer> ? _mm512_packs_epi16(ab, cd) : _mm512_packus_epi16(ab, cd);
+        return words_to_bytes<Integer>(_mm512_packs_epi32(a, b), _mm512_packs_epi32(c, d));
     }
     template <typename Integer>
-    static __m512i rounded_to_bytes(reals a, reals b, reals c, reals d) {
-        return to_bytes<Integer>(
-                _mm512_cvtps_epi32(a), _mm512_cvtps_epi32(b), _mm512_cvtps_epi32(c), _mm512_cvtps_epi32(d));
+    static __m512i words_to_bytes(__m512i ab, __m512i cd) {
+        return std::is_signed_v<Integer> ? _mm512_packs_epi16(ab, cd) : _mm512_packus_epi16(ab, cd);
+    }
+    static __m512i rounded_to_words(reals a, reals b) {
+        return _mm512_packs_epi32(_mm512_cvtps_epi32(a), _mm512_cvtps_epi32(b));
+    }
+    static __m512i rounded_to_words(const real_and_zero_point &a, const real_and_zero_point &b) {
+        return _mm512_adds_epi16(rounded_to_words(a.real, b.real), _mm512_packs_epi32(a.zero_point, b.zero_point));
     }
     static __m512i in_order(__m512i bytes) {
         const __m512i places = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
@@ -318,7 +328,11 @@ struct avx512 : byte_shuffles {
     static integers to_words(const Integer *, reals a, reals b) {
         const __m512i x = _mm512_cvtps_epi32(a), y = _mm512_cvtps_epi32(b);
         const __m512i both = std::is_signed_v<Integer> ? _mm512_packs_epi32(x, y) : _mm512_packus_epi32(x, y);
-        return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), both);
+        return in_fours(both);
+    }
+    /// Restores column order of packed words.
+    static __m512i in_fours(__m512i words) {
+        return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), words);
     }
 };
 

@@ -17,7 +17,6 @@ struct scalar {
     using reals = float;
     using integers = std::int32_t;
     static constexpr std::int64_t lanes = 1;
-    static constexpr bool adds_words = false;
     static constexpr bool has_fma = false; // std::fma without the instruction is slower than dividing
 
     static reals splat(float value) { return value; }
