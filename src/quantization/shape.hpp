@@ -8,6 +8,11 @@
 
 namespace dynquant {
 
+/// How many parts of `size` hold `count`.
+constexpr std::int64_t ceil_div(std::int64_t count, std::int64_t size) {
+    return (count + size - 1) / size;
+}
+
 /// The number of elements, or nothing when it does not fit in 63 bits. Extents are not negative.
 std::optional<std::int64_t> volume(const dims &extents);
 

@@ -7,6 +7,7 @@
 #include "kernels/native/plan.hpp"
 #include "kernels/native/walker.hpp"
 #include "quantization/data_type.hpp"
+#include "quantization/shape.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
@@ -330,7 +331,7 @@ placed_block block_at(
         const auto bottom = std::min(top + rows_at_once, r.row_end);
         for (std::int64_t column = r.column_begin, count = 0; column < r.column_end; column += count) {
             count = std::min(w.panel, r.column_end - column);
-            const auto number = column / w.repeat * stride, needed = (count + w.repeat - 1) / w.repeat;
+            const auto number = column / w.repeat * stride, needed = ceil_div(count, w.repeat);
             row_walker walker(w.axes, top);
             std::int64_t rows = 0;
             for (auto row = top; row < bottom; row += rows, walker.advance(rows)) {

@@ -7,6 +7,7 @@
 #include "parallel/parallel.hpp"
 #include "quantization/data_type.hpp"
 #include "quantization/isa.hpp"
+#include "quantization/shape.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
@@ -31,10 +32,6 @@ const instruction_set &best_avx512() {
     return best;
 }
 #endif
-
-std::int64_t ceil_div(std::int64_t count, std::int64_t size) {
-    return (count + size - 1) / size;
-}
 
 /// A walk's grains: `rows` by `columns` elements, `across` grains to a row of grains. Numbers continue from walk to
 /// walk; this one's are [first, end).

@@ -5,6 +5,7 @@
 #include "kernels/native/plan.hpp"
 #include "quantization/data_type.hpp"
 #include "quantization/elements.hpp"
+#include "quantization/shape.hpp"
 #include "quantization/small_float.hpp"
 
 namespace dynquant::kernels::native {
@@ -161,7 +162,7 @@ void panel::extend(float *column, const walk &w, std::int64_t width) {
 
 void panel::find_columns(const walk &w, std::int64_t first, std::int64_t width) {
     const auto columns = w.period > 0 ? std::min(w.period, width) : width;
-    const auto count = (columns + w.repeat - 1) / w.repeat, stride = w.axes.row.parameter_stride;
+    const auto count = ceil_div(columns, w.repeat), stride = w.axes.row.parameter_stride;
     const parameter_block wanted = {first, stride, count};
     if (wanted == now_ && width_ == width) return;
     prepare(wanted);

@@ -6,6 +6,7 @@
 #include "kernels/native/support.hpp"
 #include "kernels/native/walker.hpp"
 #include "quantization/data_type.hpp"
+#include "quantization/shape.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
@@ -169,9 +170,9 @@ void join(canonical_form &form, std::int64_t parameter_stride) {
 std::int64_t panel_of(std::int64_t columns, std::int64_t most, std::int64_t unit) {
     const auto aligned = std::lcm(unit, widest_block);
     const auto step = aligned <= most ? aligned : unit;
-    const auto largest = most / step * step, panels = (columns + largest - 1) / largest;
-    const auto even = (columns + panels - 1) / std::max<std::int64_t>(panels, 1);
-    return std::min(largest, (even + step - 1) / step * step);
+    const auto largest = most / step * step, panels = ceil_div(columns, largest);
+    const auto even = ceil_div(columns, std::max<std::int64_t>(panels, 1));
+    return std::min(largest, ceil_div(even, step) * step);
 }
 
 class walks_of {

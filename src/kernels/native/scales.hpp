@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "kernels/native/microkernel.hpp"
+#include "kernels/native/formulas.hpp"
 #include "quantization/computed.hpp"
 
 namespace dynquant::kernels::native {
@@ -99,7 +99,7 @@ void find_scales(const numerics_contract::scale_formula &f, const computed_param
 template <int bytes>
 bool find_operands(const numerics_contract::scale_formula &f, const computed_parameters &p) {
     using v = scale_vectors<bytes>;
-    constexpr float infinity = __builtin_inff(), rounder = 12582912.0F; // 1.5 * 2^23, see formulas.hpp
+    constexpr float infinity = __builtin_inff();
     const auto quotient = f.rule.quotient;
     const bool multiplies = quotient != scale_quotient::divide, is_narrow = f.integral && f.rule.narrow;
     const float codes = static_cast<float>(f.highest - f.lowest), offset = static_cast<float>(f.lowest) - rounder;

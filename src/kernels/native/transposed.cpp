@@ -6,6 +6,7 @@
 #include "kernels/native/plan.hpp"
 #include "kernels/native/walker.hpp"
 #include "quantization/data_type.hpp"
+#include "quantization/shape.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
@@ -194,7 +195,7 @@ class dequantized_tiles {
     void compute_lines(
             const row_walker &walker, std::int64_t column, std::int64_t columns, std::int64_t line, std::int64_t rows) {
         const auto stride = along.parameter_stride;
-        const auto number = column / w.repeat * stride, needed = (columns + w.repeat - 1) / w.repeat;
+        const auto number = column / w.repeat * stride, needed = ceil_div(columns, w.repeat);
         guide g = {0, {w.index.data(), w.first.data()}, w.repeat};
         const auto block_of_lines = [&](std::int64_t i, std::int64_t count) {
             return placed_block {count, columns, (line + i) * lines.step, lines.step, 1,

@@ -23,10 +23,6 @@ namespace {
 /// Elements that one task reads at a time where all threads share a box.
 constexpr std::int64_t elements_per_unit = 16 << 10;
 
-std::int64_t ceil_div(std::int64_t count, std::int64_t size) {
-    return (count + size - 1) / size;
-}
-
 /// No extent of a block beyond the tensor's.
 quantization with_clipped_blocks(quantization q) {
     for (std::size_t d = 0; d < q.src.dims.size(); ++d)
