@@ -15,15 +15,18 @@ namespace {
 
 template <typename V, typename T>
 void read(const void *tensor, std::int64_t first, std::int64_t count, void *tile) {
-    constexpr std::int64_t n = V::lanes;
+    constexpr std::int64_t n = V::lanes, line = 64 / std::int64_t {sizeof(T)};
     const auto *from = static_cast<const T *>(tensor) + first;
     auto *to = static_cast<std::conditional_t<std::is_integral_v<T>, std::int32_t, float> *>(tile);
     std::int64_t i = 0;
-    for (; i + n <= count; i += n) {
-        if (i * static_cast<std::int64_t>(sizeof(T)) % 64 == 0)
-            __builtin_prefetch(reinterpret_cast<const char *>(from + i) + prefetch_distance);
-        V::store(to + i, load<V>(from + i));
+    for (; n > 1 && i + line <= count; i += line) {
+        __builtin_prefetch(reinterpret_cast<const char *>(from + i) + prefetch_distance);
+#pragma GCC unroll 8
+        for (std::int64_t k = i; k < i + line; k += n)
+            V::store(to + k, load<V>(from + k));
     }
+    for (; i + n <= count; i += n)
+        V::store(to + i, load<V>(from + i));
     if (i < count) V::store(to + i, load_partial<V>(from + i, count - i));
 }
 

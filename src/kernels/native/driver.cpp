@@ -398,8 +398,9 @@ void compute_flat(const plan &p, const call &c) {
     const auto state = p.formulas->prepare(1, one.scale, one.reciprocal, one.zero, &bound);
     const auto &w = p.walks[0];
     const auto count = w.axes.row.extent;
-    const auto chosen =
-            fuse(p, formulas_of(*p.formulas, state, one.scale[0], count), p.memory, walk::form::rows, true, true);
+    const auto &formulas = formulas_of(*p.formulas, state, one.scale[0], count);
+    fused chosen = {formulas.rows, p.memory};
+    if (p.memory.read || p.memory.write) chosen = fuse(p, formulas, p.memory, walk::form::rows, true, true);
     if (!chosen.kernel || chosen.memory.read || chosen.memory.write) return compute(p, w, c, {0, 1, 0, count});
     chosen.kernel(
             {1, count, c.src, count, c.dst, count, false}, {one.scale, one.reciprocal, one.zero, bound}, {0, {}, 1});

@@ -29,12 +29,14 @@ std::int64_t unaligned_head(const T *p, std::int64_t count) {
 template <typename V, typename Src>
 [[gnu::always_inline]] inline void prefetch(const Src *src) {
     if constexpr (sizeof(Src) > 1 && V::lanes > 1)
+#pragma GCC unroll 4
         for (std::int64_t k = 0; k < static_cast<std::int64_t>(4 * V::lanes * sizeof(Src)); k += 64)
             __builtin_prefetch(reinterpret_cast<const char *>(src) + prefetch_distance + k);
 }
 
 template <typename V, typename W, int count>
 [[gnu::always_inline]] inline void store(void *p, const vectors<W, count> &r, bool stream) {
+#pragma GCC unroll 4
     for (int k = 0; k < count; ++k) {
         auto *const to = static_cast<std::byte *>(p) + k * static_cast<int>(sizeof(r.at[0]));
         stream ? V::stream(to, r.at[k]) : V::store(to, r.at[k]);
@@ -45,6 +47,7 @@ template <typename V, typename W, int count>
 template <typename V, typename Dst, typename Result>
 [[gnu::always_inline]] inline void store(Dst *p, const Result (&r)[4], bool stream) {
     if constexpr (sizeof(Dst) == 4)
+#pragma GCC unroll 4
         for (int k = 0; k < 4; ++k)
             stream ? V::stream(p + k * V::lanes, r[k]) : V::store(p + k * V::lanes, r[k]);
     else
@@ -281,6 +284,7 @@ template <typename V, typename Formula, int Rows, typename Src, typename Dst>
     using result = decltype(Formula::from(contiguous<V> {c, 0})(load<V>(src)));
     const Src *from[Rows];
     Dst *to[Rows];
+#pragma GCC unroll 4
     for (int row = 0; row < Rows; ++row) {
         from[row] = src + row * src_step;
         to[row] = dst + row * dst_step;

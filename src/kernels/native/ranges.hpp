@@ -122,6 +122,7 @@ template <typename Range>
         auto a = Range::none(), b = a, c = a, d = a;
         std::int64_t i = 0;
         for (; i + 4 * lanes <= count; i += 4 * lanes) {
+#pragma GCC unroll 4
             for (int line = 0; line < 4 * Range::bytes; line += 64)
                 __builtin_prefetch(reinterpret_cast<const char *>(x + i) + prefetch_distance + line);
             a.add(Range::load(x + i));
@@ -218,6 +219,7 @@ template <typename Range>
         std::int64_t j = 0;
         for (; j + of_line <= columns; j += of_line) {
             __builtin_prefetch(reinterpret_cast<const char *>(row + j) + prefetch_distance);
+#pragma GCC unroll 4
             for (std::int64_t k = 0; k < of_line; k += lanes)
                 r.add(Range::load(row + j + k));
         }
@@ -240,7 +242,7 @@ std::int64_t add_groups(const block &b, typename Range::bits *low, typename Rang
         for (; i + lanes <= b.rows; i += lanes)
             add_short_rows<Range>(static_cast<const typename Range::bits *>(b.src) + i * b.src_step, b.src_step,
                     b.columns, low + i, high + i);
-    } else if constexpr (Range::bytes > 16) {
+    } else if constexpr (Range::bytes > 32) {
         return add_groups<typename Range::half>(b, low, high);
     }
     return i;
@@ -265,11 +267,14 @@ template <typename Range, int count>
 [[gnu::always_inline]] inline void add_strip(const typename Range::bits *x, std::int64_t rows, std::int64_t step,
         typename Range::bits *low, typename Range::bits *high) {
     Range strip[count];
+#pragma GCC unroll 4
     for (int k = 0; k < count; ++k)
         strip[k] = {Range::load(low + k * Range::lanes), Range::load(high + k * Range::lanes)};
     for (std::int64_t i = 0; i < rows; ++i)
+#pragma GCC unroll 4
         for (int k = 0; k < count; ++k)
             strip[k].add(Range::load(x + i * step + k * Range::lanes));
+#pragma GCC unroll 4
     for (int k = 0; k < count; ++k) {
         std::memcpy(low + k * Range::lanes, &strip[k].low, sizeof strip[k].low);
         std::memcpy(high + k * Range::lanes, &strip[k].high, sizeof strip[k].high);

@@ -123,7 +123,9 @@ constexpr family narrow() {
         using zero = std::conditional_t<to_8_bits, typename zero_of_bytes<V>::type, rounded_zero<V>>;
         using of_rows = split_product<V, Division, zero>;
         f.fast = in_two_forms < V, of_rows, limited_product<V, Division, zero>, float, Dst, to_8_bits ? 4 : 1 > ();
-        if constexpr (to_8_bits) fuse_reals<V, of_rows, Dst>(f.fast);
+        // Src of another type than the division's is rounded to that, which takes staging.
+        constexpr bool in_f16 = std::is_same_v<Division, float16_bits>;
+        if constexpr (to_8_bits) (in_f16 ? f.fast.rows_of_f16 : f.fast.rows_of_bf16) = rows<V, of_rows, Division, Dst>;
     }
     return f;
 }
