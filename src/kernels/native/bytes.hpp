@@ -65,8 +65,11 @@ void interleave(
 template <typename V>
 void gather_bytes(const unsigned char *from, std::int64_t stride, std::int64_t count, unsigned char *to) {
     std::int64_t i = 0;
-    if constexpr (V::lanes > 1)
-        if (2 <= stride && stride <= 4) i = V::gather_bytes(from, static_cast<int>(stride), count, to);
+    if constexpr (V::lanes > 1) {
+        if (stride == 2) i = V::template gather_bytes<2>(from, count, to);
+        if (stride == 3) i = V::template gather_bytes<3>(from, count, to);
+        if (stride == 4) i = V::template gather_bytes<4>(from, count, to);
+    }
     for (; i < count; ++i)
         to[i] = from[i * stride];
 }

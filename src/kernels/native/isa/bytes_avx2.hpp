@@ -13,18 +13,23 @@ struct byte_shuffles {
     /// moves one bit of a byte's position from the column to the line. Both register halves do so at once.
     static void transpose(const void *from, std::int64_t from_stride, void *to, std::int64_t to_stride) {
         __m256i lines[16], interleaved[16];
+#pragma GCC unroll 16
         for (int i = 0; i < 16; ++i)
             lines[i] = _mm256_loadu_si256(
                     reinterpret_cast<const __m256i *>(static_cast<const char *>(from) + i * from_stride));
+#pragma GCC unroll 4
         for (int step = 0; step < 4; ++step) {
+#pragma GCC unroll 8
             for (int i = 0; i < 8; ++i) {
                 interleaved[2 * i] = _mm256_unpacklo_epi8(lines[i], lines[i + 8]);
                 interleaved[2 * i + 1] = _mm256_unpackhi_epi8(lines[i], lines[i + 8]);
             }
+#pragma GCC unroll 16
             for (int i = 0; i < 16; ++i)
                 lines[i] = interleaved[i];
         }
         const auto line = [=](int i) { return reinterpret_cast<__m128i *>(static_cast<char *>(to) + i * to_stride); };
+#pragma GCC unroll 16
         for (int i = 0; i < 16; ++i) {
             _mm_storeu_si128(line(i), _mm256_castsi256_si128(lines[i]));
             _mm_storeu_si128(line(i + 16), _mm256_extracti128_si256(lines[i], 1));
@@ -35,6 +40,7 @@ struct byte_shuffles {
     /// groups of three. The other planes' bytes become 0.
     static __m128i interleave_indices_3(int plane, int part) {
         alignas(16) std::int8_t index[16];
+#pragma GCC unroll 16
         for (int i = 0; i < 16; ++i)
             index[i] = static_cast<std::int8_t>((16 * part + i) % 3 == plane ? (16 * part + i) / 3 : -1);
         return _mm_load_si128(reinterpret_cast<const __m128i *>(index));
@@ -44,14 +50,18 @@ struct byte_shuffles {
     static std::int64_t interleave_3(
             const unsigned char *from, std::int64_t step, std::int64_t count, unsigned char *to) {
         __m128i indices[3][3];
+#pragma GCC unroll 3
         for (int plane = 0; plane < 3; ++plane)
+#pragma GCC unroll 3
             for (int part = 0; part < 3; ++part)
                 indices[plane][part] = interleave_indices_3(plane, part);
         std::int64_t i = 0;
         for (; i + 16 <= count; i += 16) {
             __m128i x[3];
+#pragma GCC unroll 3
             for (int plane = 0; plane < 3; ++plane)
                 x[plane] = _mm_loadu_si128(reinterpret_cast<const __m128i *>(from + plane * step + i));
+#pragma GCC unroll 3
             for (int part = 0; part < 3; ++part) {
                 const __m128i first = _mm_shuffle_epi8(x[0], indices[0][part]),
                               second = _mm_shuffle_epi8(x[1], indices[1][part]);
@@ -85,12 +95,15 @@ struct byte_shuffles {
         return i;
     }
 
-    /// Gathers every stride-th byte, stride 2 to 4, sixteen at a time, by a shuffle of each source vector. Reads
+    /// Gathers every stride-th byte, sixteen at a time, by a shuffle of each source vector. Reads
     /// nothing beyond the last gathered byte. Returns how many are done.
-    static std::int64_t gather_bytes(const unsigned char *from, int stride, std::int64_t count, unsigned char *to) {
-        __m128i indices[4];
+    template <int stride>
+    static std::int64_t gather_bytes(const unsigned char *from, std::int64_t count, unsigned char *to) {
+        __m128i indices[stride];
+#pragma GCC unroll 4
         for (int part = 0; part < stride; ++part) {
             alignas(16) std::int8_t index[16];
+#pragma GCC unroll 16
             for (int i = 0; i < 16; ++i)
                 index[i] = static_cast<std::int8_t>(i * stride / 16 == part ? i * stride % 16 : -1);
             indices[part] = _mm_load_si128(reinterpret_cast<const __m128i *>(index));
@@ -98,6 +111,7 @@ struct byte_shuffles {
         std::int64_t i = 0;
         for (; i + 16 < count; i += 16) {
             __m128i all = _mm_setzero_si128();
+#pragma GCC unroll 4
             for (int part = 0; part < stride; ++part) {
                 const auto *const at = reinterpret_cast<const __m128i *>(from + i * stride + 16 * part);
                 all = _mm_or_si128(all, _mm_shuffle_epi8(_mm_loadu_si128(at), indices[part]));
