@@ -23,8 +23,11 @@ namespace {
 /// Elements that one task reads at a time where all threads share a box.
 constexpr std::int64_t elements_per_unit = 16 << 10;
 
-/// No extent of a block beyond the tensor's.
-quantization with_clipped_blocks(quantization q) {
+/// No extent of a block beyond the tensor's. Division by a power of two is multiplication by its reciprocal, which is
+/// exact; floats of fewer bits then take one operation.
+quantization simplified(quantization q) {
+    if (q.scales.type == data_type::f8_e8m0 && !traits(q.dst.type).integral)
+        q.computed->quotient = scale_quotient::multiply_reciprocal;
     for (std::size_t d = 0; d < q.src.dims.size(); ++d)
         q.scales.block[d] = std::min(q.scales.block[d], q.src.dims[d]);
     if (q.zero_points) q.zero_points->block = q.scales.block;
@@ -351,7 +354,7 @@ std::optional<std::string> cannot_compute_scales(const quantization &q) {
     if (volume(q.src.dims) == 0) return std::nullopt;
     if (!q.computed->scales_only)
         if (auto why = unsupported(quantization_of_box(q))) return why;
-    const auto inside = with_clipped_blocks(q);
+    const auto inside = simplified(q);
     const auto box = cut(inside).extents;
     if (begins_bytes(inside, box)) return std::nullopt;
     return concat("dst: boxes of ", to_string(box), " elements of ", to_string(q.dst.type),
@@ -361,7 +364,7 @@ std::optional<std::string> cannot_compute_scales(const quantization &q) {
 std::unique_ptr<implementation> implement_computed(
         const quantization &q, const settings &s, const instruction_set &set) {
     if (volume(q.src.dims) == 0) return implement(quantization_of_box(q), s, set);
-    return std::make_unique<computed_scales>(with_clipped_blocks(q), s, set);
+    return std::make_unique<computed_scales>(simplified(q), s, set);
 }
 
 } // namespace dynquant::kernels::native
