@@ -192,6 +192,16 @@ constexpr family difference_of_floats() {
             in_two_forms<V, symmetric, symmetric, Float, float, 2>(), {}, nullptr, 0};
 }
 
+/// x * m to floats, for computed scales. There are no zero points. MX has blocks of 32.
+template <typename V>
+constexpr family product_of_floats() {
+    using formula = multiplied_float<V>;
+    auto m = in_two_forms<V, formula, formula, float, float, 2>();
+    if constexpr (V::lanes == 16) m.segs[1] = segs<V, formula, 2, float, float>;
+    if constexpr (V::lanes == 8) m.segs[2] = segs<V, formula, 4, float, float>;
+    return {prepare_nothing, m, {}, {}, {}, nullptr, 0};
+}
+
 template <typename V, multiplied Times, activation Activation, typename Dst>
 constexpr family requantize() {
     using formula = rescaled_sum<V, Times, Activation>;
@@ -274,7 +284,7 @@ constexpr instruction_set table_of() {
     add(kind::quotient_bf16, quotient<V, bfloat16_bits>());
     add(kind::product_u8, product<V, u8>());
     add(kind::product_s8, product<V, s8>());
-    add(kind::product_f32, difference_of_floats<V, float>());
+    add(kind::product_f32, product_of_floats<V>());
     add(kind::difference_u8, difference_of_bytes<V, u8>());
     add(kind::difference_s8, difference_of_bytes<V, s8>());
     add(kind::difference_u16, difference<V, std::uint16_t, 65536>());
