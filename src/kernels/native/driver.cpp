@@ -399,11 +399,13 @@ void compute_flat(const plan &p, const call &c) {
     const auto &w = p.walks[0];
     const auto count = w.axes.row.extent;
     const auto &formulas = formulas_of(*p.formulas, state, one.scale[0], count);
-    fused chosen = {formulas.rows, p.memory};
-    if (p.memory.read || p.memory.write) chosen = fuse(p, formulas, p.memory, walk::form::rows, true, true);
-    if (!chosen.kernel || chosen.memory.read || chosen.memory.write) return compute(p, w, c, {0, 1, 0, count});
-    chosen.kernel(
-            {1, count, c.src, count, c.dst, count, false}, {one.scale, one.reciprocal, one.zero, bound}, {0, {}, 1});
+    auto kernel = formulas.rows;
+    if (p.memory.read || p.memory.write) {
+        const auto chosen = fuse(p, formulas, p.memory, walk::form::rows, true, true);
+        if (!chosen.kernel || chosen.memory.read || chosen.memory.write) return compute(p, w, c, {0, 1, 0, count});
+        kernel = chosen.kernel;
+    }
+    kernel({1, count, c.src, count, c.dst, count, false}, {one.scale, one.reciprocal, one.zero, bound}, {0, {}, 1});
     p.set->zero_upper();
 }
 
