@@ -310,7 +310,8 @@ class computed_scales final : public implementation {
     }
 
     void finish(const arguments &args, const placed_box &box, box_parameters &p, int parts) const {
-        const bool skips = rule().special == nonfinite::skip && parameter_formulas::has_nonfinite(box.shape.parameters, p);
+        const bool skips =
+                rule().special == nonfinite::skip && parameter_formulas::has_nonfinite(box.shape.parameters, p);
         if (skips) find_finite_ranges(box, p, parts);
         const bool regular = formulas_.compute(args, box.parameter, box.shape.parameters, p);
         if (rule().scales_only) return;
