@@ -52,7 +52,7 @@ struct scale_vectors {
         if (global != 1) v = v / global;
         const auto least = splat(f.least);
         v = v < least ? least : v;
-        v = v == v ? v : as_reals(splat(nan));
+        v = v >= least ? v : as_reals(splat(nan)); // only NaN is not
         return range == 0 ? splat(f.of_zero) : v;
     }
 
