@@ -17,7 +17,7 @@ extern "C" long __sysconf(int name) noexcept; // another name of the C library's
 extern "C" [[gnu::visibility("default"), gnu::no_sanitize_thread]] long sysconf(int name) noexcept {
     if (name != _SC_LEVEL3_CACHE_SIZE) return __sysconf(name);
     sysconf_was_called = true;
-    return 4; // bytes; results from a quarter of this on are streamed
+    return 4; // bytes; results beyond fractions of this are streamed
 }
 
 namespace dynquant::test {

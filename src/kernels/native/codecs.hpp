@@ -172,7 +172,7 @@ void look_up(const block &of, const columns &with, const guide &by, const auto &
         const auto formula = Formula::from(broadcast<V> {c, row * g.parameter_step});
         const auto results = V::table_of(dst, formula(elements));
         for (std::int64_t i = 0; i < whole; i += step) {
-            __builtin_prefetch(src + i / 2 + packed_prefetch_distance);
+            __builtin_prefetch(src + i / 2 + prefetch_distance / 2);
             store<V>(dst + i, V::look_up(src + i / 2, results), stream);
         }
         return results;

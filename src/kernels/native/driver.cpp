@@ -275,11 +275,13 @@ void compute_block(const panel &parameters, std::int64_t base, const staging &m,
     const auto direct = [&](microkernel k) {
         auto *const dst = address(c.dst, m.dst, b.dst);
         const auto in_lines = begins_line(dst) && (b.rows == 1 || b.dst_step * bits_of(m.dst) % 512 == 0);
-        // Short contiguous rows: their ends cost more than streaming gains.
+        // Short contiguous rows: their ends cost more than streaming gains. Columns: streamed rows are computed one by
+        // one, which is slower if the panels lie apart, unless dst takes most of the traffic.
         const bool joined = b.src_step == b.columns && b.dst_step == b.columns;
-        const bool stream = c.stream
-                && (by == walk::form::cols
-                        || (is_rows ? !joined || b.columns % widest_block == 0 || b.columns >= 1024 : in_lines));
+        const bool pays = is_rows        ? !joined || b.columns % widest_block == 0 || b.columns >= 1024
+                : by == walk::form::cols ? joined || b.rows == 1 || bits_of(m.dst) > bits_of(m.src)
+                                         : in_lines;
+        const bool stream = c.stream && pays;
         k({b.rows, b.columns, address(c.src, m.src, b.src), b.src_step, dst, b.dst_step, stream}, at, guided);
     };
     if (dense && !memory.read && !memory.write && !memory.round) return direct(chosen.kernel);

@@ -1,9 +1,9 @@
 #include "kernels/native/implementation.hpp"
 
 #include <algorithm>
-#include <unistd.h>
 
 #include "kernels/native/plan.hpp"
+#include "kernels/native/processor.hpp"
 #include "parallel/parallel.hpp"
 #include "quantization/data_type.hpp"
 #include "quantization/isa.hpp"
@@ -71,7 +71,8 @@ class planned final : public implementation {
             splits = splits && may_split(w, plan_.memory.dst);
         }
         tasks_ = splits ? elements / parallel::elements_per_part() : 1;
-        streaming_ = when == streaming::always || size_in_bytes(plan_.memory.dst, elements) >= streaming_bytes();
+        streaming_ = when == streaming::always
+                || pays_to_stream(size_in_bytes(plan_.memory.src, elements), size_in_bytes(plan_.memory.dst, elements));
         is_flat_ = elements > 0 && is_flat(plan_) && tasks_ <= 1 && !streaming_;
     }
 
@@ -144,15 +145,6 @@ const instruction_set &instruction_set_of(isa allowed) {
 #endif
     static_cast<void>(allowed);
     return scalar_set;
-}
-
-std::int64_t streaming_bytes() {
-    static const std::int64_t bytes = [] {
-        constexpr long usual = 32L << 20;
-        const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-        return (cache > 0 ? cache : usual) / 4;
-    }();
-    return bytes;
 }
 
 std::unique_ptr<implementation> implement(

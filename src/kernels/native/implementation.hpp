@@ -16,11 +16,8 @@ namespace dynquant::kernels::native {
 /// processor has it.
 const instruction_set &instruction_set_of(isa allowed);
 
-/// From this many bytes on, results are streamed: a quarter of the last-level cache, which src and other programs
-/// share.
-std::int64_t streaming_bytes();
-
-/// When results bypass the caches: from streaming_bytes() on. `always` is for tests.
+/// When results bypass the caches: if pays_to_stream(), see processor.hpp; or always, for boxes of a statement for
+/// which it pays, and for tests.
 enum class streaming { large, always };
 
 std::unique_ptr<implementation> implement(

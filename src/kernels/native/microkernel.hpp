@@ -40,6 +40,11 @@ struct float8_format {
     int sign_shift;       // of the sign bit, from the highest bit of a byte
 };
 
+/// Software prefetch distance in bytes; half of it for packed elements. A page on Intel's processors, whose reads from
+/// memory gain a quarter. Elsewhere 0: the line that is loaded next, which has no effect. On Zen 4 reads from memory
+/// lose 10 to 30 % by any other distance, as their hardware prefetchers learn nothing from software prefetches.
+extern const std::int64_t prefetch_distance;
+
 /// Consecutive vectors in memory.
 template <typename V, int count>
 struct vectors {

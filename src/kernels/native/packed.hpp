@@ -9,9 +9,6 @@
 namespace dynquant::kernels::native {
 namespace {
 
-/// Software prefetch distance of packed elements, in bytes.
-constexpr std::int64_t packed_prefetch_distance = 2048;
-
 /// The fewest elements that fill whole bytes.
 template <int bits>
 constexpr std::int64_t group_of = bits == 6 ? 4 : 8 / bits;
@@ -32,7 +29,7 @@ void unpack(const unsigned char *from, std::int64_t count, bool is_signed, std::
     };
     std::int64_t i = 0;
     for (; i + n <= count; i += n, from += size) {
-        __builtin_prefetch(from + packed_prefetch_distance);
+        __builtin_prefetch(from + prefetch_distance / 2);
         unpack_vector(from, to + i);
     }
     if (i == count) return;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unistd.h>
 
+#include "kernels/native/processor.hpp"
 #include "parallel/parallel.hpp"
 #include "quantization/data_type.hpp"
 #include "quantization/shape.hpp"
@@ -44,7 +45,7 @@ class traffic final : public kernels::implementation {
     void run(const arguments &args) const override {
         constexpr std::int64_t line = 64;
         const auto lines = dst_bytes_ / line;
-        const bool stream = dst_bytes_ >= kernels::native::streaming_bytes();
+        const bool stream = kernels::native::pays_to_stream(src_bytes_, dst_bytes_);
         parallel::for_each_part(lines, parallel::parts_for(elements_, 0), [&](parallel::range part) {
             const auto src_at = [&](std::int64_t at) { return at * src_bytes_ / (lines > 0 ? lines : 1); };
             function_(static_cast<const char *>(args.src) + src_at(part.begin), src_at(part.end) - src_at(part.begin),
@@ -92,7 +93,7 @@ class computed_traffic final : public kernels::implementation {
         , elements_(volume(q.src.dims).value_or(0))
         , src_bytes_(size_in_bytes(q.src.type, elements_))
         , dst_bytes_(size_in_bytes(q.dst.type, elements_))
-        , streams_(dst_bytes_ >= kernels::native::streaming_bytes()) {
+        , streams_(kernels::native::pays_to_stream(src_bytes_, dst_bytes_)) {
         if (elements_ == 0) return;
         const auto together = elements_of_blocks(q.src.dims, q.scales.block);
         blocks_ = elements_ / together;

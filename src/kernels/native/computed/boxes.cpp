@@ -10,17 +10,19 @@
 namespace dynquant::kernels::native {
 namespace {
 
-/// A box grows to this size: its elements are read again from the second-level cache.
-constexpr std::int64_t box_bytes = 128 << 10;
+/// A box grows at least to this size.
+constexpr std::int64_t least_box_bytes = 128 << 10;
+/// Larger boxes read memory faster. A tensor of fewer boxes than this would not divide evenly among threads.
+constexpr std::int64_t boxes_of_large_tensor = 64;
 /// Rows of a box are at least this long, if the tensor's are: shorter ones waste cache lines and prefetches.
 constexpr std::int64_t min_row_bytes = 1024;
 
-/// The largest box that one thread computes alone, so that it reads memory once: most of the second-level cache.
-std::int64_t largest_box_bytes() {
+/// A box is read again from the second-level cache.
+std::int64_t second_level_cache() {
     static const std::int64_t bytes = [] {
         constexpr long usual = 1L << 20;
         const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
-        return (cache > 0 ? cache : usual) / 4 * 3;
+        return cache > 0 ? cache : usual;
     }();
     return bytes;
 }
@@ -66,10 +68,10 @@ dims grown(const quantization &q, const Limit &limit) {
 } // namespace
 
 boxes cut(const quantization &q) {
-    const auto most = largest_box_bytes();
-    const auto alone = grown(q, [&](const dims &box) {
-        return row_bytes(q, box) < min_row_bytes ? std::max(box_bytes, most / 2) : box_bytes;
-    });
+    const auto cache = second_level_cache(), most = cache / 4 * 3; // that one thread computes alone
+    const auto large = std::max(least_box_bytes, cache / 2);
+    const auto usual = std::clamp(src_bytes(q, q.src.dims) / boxes_of_large_tensor, least_box_bytes, large);
+    const auto alone = grown(q, [&](const dims &box) { return row_bytes(q, box) < min_row_bytes ? large : usual; });
     if (src_bytes(q, alone) <= most && row_bytes(q, alone) >= std::min(min_row_bytes, row_bytes(q, q.src.dims)))
         return {alone, false};
     return {grown(q, [](const dims &) { return INT64_MAX; }), true};

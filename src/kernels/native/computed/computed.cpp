@@ -8,6 +8,7 @@
 #include "kernels/native/computed/boxes.hpp"
 #include "kernels/native/computed/parameters.hpp"
 #include "kernels/native/plan.hpp"
+#include "kernels/native/processor.hpp"
 #include "kernels/native/support.hpp"
 #include "kernels/native/walker.hpp"
 #include "parallel/parallel.hpp"
@@ -142,7 +143,7 @@ class computed_scales final : public implementation {
         , parameter_strides_(row_major(parameter_dims(q_.src.dims, q_.scales.block)))
         , boxes_(*volume(parameter_dims(q_.src.dims, box_.extents)))
         , may_split_(!share_bytes(q_, box_.extents))
-        , streams_(size_in_bytes(q_.dst.type, elements_) >= streaming_bytes()) {
+        , streams_(pays_to_stream(size_in_bytes(q_.src.type, elements_), size_in_bytes(q_.dst.type, elements_))) {
         make_shapes(s);
     }
 
