@@ -55,6 +55,7 @@ const formula_case cases[] = {
         {"quotient_f32", kind::quotient_f32, q, f32, f8_e4m3, f32, onnx, precision::f32, false, false, 480},
         {"quotient_f16", kind::quotient_f16, q, f16, f8_e4m3, f32, onnx, precision::f16, false, false, 480},
         {"quotient_bf16", kind::quotient_bf16, q, bf16, f8_e4m3, f32, onnx, precision::bf16, false, false, 480},
+        {"product_f32", kind::product_f32, q, f32, f8_e4m3, f32, onnx},
         {"difference_u8", kind::difference_u8, d, u8, f32, f32},
         {"difference_s8", kind::difference_s8, d, s8, f32, f32},
         {"difference_u8_to_f16", kind::difference_u8, d, u8, f16, f32},
@@ -111,6 +112,7 @@ class formula_sample {
         const bool is_float = of.dir != r && !is_integer(of.dir == q ? of.dst : of.src);
         for (std::int64_t i = 0; i < parameters; ++i) {
             auto scale = of.rule == numerics::any ? 0.125F : 0.125F + 0.015625F * static_cast<float>(i % 7);
+            if (is_product()) scale = std::ldexp(1.0F, static_cast<int>(i % 7) - 3);
             if (how == parameter_kind::outermost && i == parameters / 2) scale = -scale;
             auto zero = how == parameter_kind::no_zero_points ? 0 : static_cast<std::int32_t>(i % 5 + 1);
             if (how == parameter_kind::outermost && of.dir == d && of.rule == numerics::strict)
@@ -155,6 +157,9 @@ class formula_sample {
     };
     prepared prepare(const family &f) const {
         prepared p = {scales_, second_, {}, case_.bound, {}};
+        if (is_product()) // by the reciprocal, which is exact
+            for (auto &scale : p.scale)
+                scale = 1 / scale;
         for (const auto zero : zeros_)
             p.zero.push_back(is_float_ ? no_zero() : __builtin_bit_cast(float, zero));
         const auto count = static_cast<std::int64_t>(scales_.size());
@@ -174,6 +179,7 @@ class formula_sample {
             return static_cast<std::uint32_t>((1 + i * 37 % 0x77) | (i % 2 == 0 ? 0x80 : 0));
         return static_cast<std::uint32_t>(i * 37);
     }
+    bool is_product() const { return case_.which == kind::product_f32; }
     /// The zero point of a float type that leaves every value unchanged.
     float no_zero() const { return case_.dir == q ? -0.0F : 0.0F; }
     static std::byte *resized(std::vector<std::byte> &bytes, data_type type, std::int64_t i) {
@@ -222,6 +228,7 @@ class microkernels_of : public testing::TestWithParam<std::tuple<tested_set, for
         if (of.dst == bf16) forms.push_back({"rows_to_bf16", m.rows_to_bf16, plain, most_columns, 1, bf16});
         if (of.dst == f8_e4m3) forms.push_back({"rows_to_codes", m.rows_to_codes, plain, most_columns, 1, f8_e4m3});
         if (of.dst == f8_e4m3) forms.push_back({"cols_to_codes", m.cols_to_codes, plain, 1, 0, f8_e4m3});
+        if (of.dst == f8_e4m3) forms.push_back({"segs_to_codes", m.segs_to_codes, plain, 32, 0, f8_e4m3});
         if (of.src == f16) forms.push_back({"rows_of_f16", m.rows_of_f16, f16, most_columns, 1, written});
         if (of.src == bf16) forms.push_back({"rows_of_bf16", m.rows_of_bf16, bf16, most_columns, 1, written});
         return forms;

@@ -100,7 +100,8 @@ struct fused {
     staging memory;
 };
 
-/// Picks a microkernel that reads or writes the type in memory without a codec, if there is one.
+/// Picks a microkernel that reads or writes the type in memory without a codec, if there is one. Codes of fewer than 8
+/// bits are written as bytes, which are then packed.
 fused fuse(const plan &p, const microkernels &k, const staging &m, walk::form by, bool dense_src, bool dense_dst) {
     fused result = {kernel_of(k, by), m};
     const auto take = [](microkernel kernel, auto &codec, fused &to) {
@@ -109,8 +110,11 @@ fused fuse(const plan &p, const microkernels &k, const staging &m, walk::form by
         codec = nullptr;
     };
     if (m.write && dense_dst && p.writes_codes) {
-        if (by == walk::form::rows) take(k.rows_to_codes, result.memory.write, result);
-        if (by == walk::form::cols) take(k.cols_to_codes, result.memory.write, result);
+        const auto kernel = by == walk::form::rows ? k.rows_to_codes
+                : by == walk::form::cols           ? k.cols_to_codes
+                : by == walk::form::runs           ? nullptr
+                                                   : k.segs_to_codes;
+        if (kernel) result = {kernel, {m.src, m.dst, m.read, m.round, p.write_codes, 1}};
     } else if (by == walk::form::rows && m.write && dense_dst) {
         if (m.dst == data_type::f16) take(k.rows_to_f16, result.memory.write, result);
         if (m.dst == data_type::bf16) take(k.rows_to_bf16, result.memory.write, result);
@@ -202,12 +206,13 @@ position moved(const columns &c, const guide &g, walk::form by, std::int64_t row
             const auto here = moved(parameters, g, by, row, column, p.set->lanes);
             const void *const x = reads ? in.bytes : address(c.src, m.src, src);
             void *const y = writes ? out.bytes : address(c.dst, m.dst, dst);
-            const bool streams = c.stream && !writes && (by == walk::form::rows || by == walk::form::cols);
+            const bool may_stream = by == walk::form::rows || by == walk::form::cols || p.writes_codes;
+            const bool streams = c.stream && !writes && may_stream;
             kernel({rows, count, x, reads ? count : b.src_step, y, writes ? count : b.dst_step, streams}, here.at,
                     here.by);
             const auto rows_of_write = at_once(b.dst_step, b.dst_stride);
             for (std::int64_t i = 0; writes && i < rows; i += rows_of_write)
-                write(m, out.bytes + i * count * p.dst_bytes, c.dst, dst + i * b.dst_step, b.dst_stride,
+                write(m, out.bytes + i * count * m.dst_bytes, c.dst, dst + i * b.dst_step, b.dst_stride,
                         rows_of_write * count, c.stream, in);
         }
     }
@@ -258,8 +263,11 @@ void compute_block(const panel &parameters, std::int64_t base, const staging &m,
     }
     const bool is_rows = by == walk::form::rows;
     const bool dense = b.src_stride == 1 && b.dst_stride == 1;
-    // Row ends of codes cost more than staging, and microkernels do not stream codes.
-    const bool dense_dst = b.dst_stride == 1 && !(p.writes_codes && (c.stream || b.columns < min_unstaged_codes));
+    const bool in_lines =
+            begins_line(address(c.dst, m.dst, b.dst)) && (b.rows == 1 || b.dst_step * bits_of(m.dst) % 512 == 0);
+    // Row ends of codes cost more than staging.
+    const bool writes_codes = b.columns >= min_unstaged_codes && (in_lines || !c.stream);
+    const bool dense_dst = b.dst_stride == 1 && (writes_codes || !p.writes_codes);
     const auto elements = is_rows && g.parameter_step == 0 ? b.rows * b.columns : 0;
     const auto &best = formulas_of(*p.formulas, parameters.state(), at.scale[0], elements);
     auto chosen = fuse(p, best, m, by, b.src_stride == 1, dense_dst);
@@ -273,8 +281,6 @@ void compute_block(const panel &parameters, std::int64_t base, const staging &m,
                                    b.dst_step, c.stream},
                     at, g);
     const auto direct = [&](microkernel k) {
-        auto *const dst = address(c.dst, m.dst, b.dst);
-        const auto in_lines = begins_line(dst) && (b.rows == 1 || b.dst_step * bits_of(m.dst) % 512 == 0);
         // Short contiguous rows: their ends cost more than streaming gains. Columns: streamed rows are computed one by
         // one, which is slower if the panels lie apart, unless dst takes most of the traffic.
         const bool joined = b.src_step == b.columns && b.dst_step == b.columns;
@@ -282,7 +288,9 @@ void compute_block(const panel &parameters, std::int64_t base, const staging &m,
                 : by == walk::form::cols ? joined || b.rows == 1 || bits_of(m.dst) > bits_of(m.src)
                                          : in_lines;
         const bool stream = c.stream && pays;
-        k({b.rows, b.columns, address(c.src, m.src, b.src), b.src_step, dst, b.dst_step, stream}, at, guided);
+        k({b.rows, b.columns, address(c.src, m.src, b.src), b.src_step, address(c.dst, m.dst, b.dst), b.dst_step,
+                  stream},
+                at, guided);
     };
     if (dense && !memory.read && !memory.write && !memory.round) return direct(chosen.kernel);
     compute_staged(p, memory, c, chosen.kernel, at, b, by, guided);

@@ -329,6 +329,8 @@ struct multiplied_float {
     typename V::reals scale;
     static multiplied_float from(auto take) { return {take(take.c.scale)}; }
     typename V::reals operator()(typename V::reals q) const { return q * scale; }
+    static constexpr bool is_limited = false;
+    signed_magnitude<V> parts(typename V::reals q) const { return {V::abs(q * scale), q * scale}; }
 };
 
 /// (q - zp) * s for floats.

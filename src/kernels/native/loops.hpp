@@ -177,14 +177,14 @@ template <typename V, bool Overruns, typename Src, typename FormulaAt>
     }
 }
 
-/// The code of a float of 8 bits.
+/// The code of a float of 8 bits or fewer.
 struct code {
     std::uint8_t bits;
 };
 
 /// run() of codes, from formulas that have parts(). A partial last block goes through a buffer, by the same code.
 template <typename V, bool, typename Src, typename FormulaAt>
-[[gnu::always_inline]] inline void run(const Src *src, code *dst, std::int64_t count, bool, bool prefetches,
+[[gnu::always_inline]] inline void run(const Src *src, code *dst, std::int64_t count, bool stream, bool prefetches,
         const FormulaAt &formula_at, const float8_format *format) {
     constexpr std::int64_t n = V::lanes, group = 4 * n;
     const float8_format f = *format; // a copy: byte stores cannot alias it
@@ -212,12 +212,13 @@ template <typename V, bool, typename Src, typename FormulaAt>
             magnitudes[k] = by.code(is_limited ? magnitude : by.bounded(magnitude));
             signs[k] = sign;
         }
-        V::store(to, V::to_codes(magnitudes, signs, f));
+        const auto results = V::to_codes(magnitudes, signs, f);
+        stream &&left >= group ? V::stream(to, results) : V::store(to, results);
         if (left < group) std::memcpy(&dst[i], codes, static_cast<std::size_t>(left));
     }
 }
 
-/// rows() and cols() of codes.
+/// rows(), cols() and segs() of codes. Streamed rows begin at cache lines.
 template <typename V, typename Formula, typename Src>
 void rows_to_codes(const block &of, const columns &with, const guide &by) {
     const auto b = of;
@@ -227,7 +228,7 @@ void rows_to_codes(const block &of, const columns &with, const guide &by) {
         const auto formula = Formula::from(broadcast<V> {c, row * g.parameter_step});
         run<V, false>(
                 static_cast<const Src *>(b.src) + row * b.src_step, static_cast<code *>(b.dst) + row * b.dst_step,
-                b.columns, false, true, [&](std::int64_t) -> const Formula & { return formula; }, g.format);
+                b.columns, b.stream, true, [&](std::int64_t) -> const Formula & { return formula; }, g.format);
     }
 }
 template <typename V, typename Formula, typename Src>
@@ -237,11 +238,26 @@ void cols_to_codes(const block &of, const columns &with, const guide &by) {
     for (std::int64_t row = 0; row < b.rows; ++row)
         run<V, false>(
                 static_cast<const Src *>(b.src) + row * b.src_step, static_cast<code *>(b.dst) + row * b.dst_step,
-                b.columns, false, false,
+                b.columns, b.stream, false,
                 [&](std::int64_t i) {
                     return Formula::from(contiguous<V> {c, i});
                 },
                 by.format);
+}
+
+template <typename V, typename Formula, int Vectors, typename Src>
+void segs_to_codes(const block &of, const columns &with, const guide &by) {
+    const auto b = of;
+    const auto c = with;
+    const auto g = by;
+    for (std::int64_t row = 0; row < b.rows; ++row)
+        run<V, false>(
+                static_cast<const Src *>(b.src) + row * b.src_step, static_cast<code *>(b.dst) + row * b.dst_step,
+                b.columns, b.stream, true,
+                [&](std::int64_t i) {
+                    return Formula::from(broadcast<V> {c, row * g.parameter_step + i / (Vectors * V::lanes)});
+                },
+                g.format);
 }
 
 /// One parameter for each row, or for all rows. Overruns = false keeps the code small, for rare formulas and those of

@@ -104,10 +104,11 @@ struct microkernels {
     microkernel rows;                         // one parameter for each row
     microkernel rows_of_f16, rows_of_bf16;    // read f16 or bf16 without a codec
     microkernel rows_to_f16, rows_to_bf16;    // write f16 or bf16 without a codec
-    microkernel rows_to_codes, cols_to_codes; // write floats of 8 bits without a codec
+    microkernel rows_to_codes, cols_to_codes; // write codes of floats of 8 bits and fewer, as bytes, without a codec
     microkernel cols;                         // one parameter for each column
     microkernel runs;                         // runs shorter than a vector, by permutation
     microkernel segs[3];                      // runs of 1, 2 and 4 vectors
+    microkernel segs_to_codes;                // runs of 32
 };
 
 /// Which formulas the parameters of a panel allow.
@@ -188,7 +189,8 @@ struct codecs {
     read_function unpack_6;              // elements of 6 bits to bytes
     read_function read_bytes[21];        // floats of 4 and 6 bits that have been unpacked to bytes
     write_function write[21], write_saturated[21];
-    float8_format (*format_of)(data_type type, bool saturates); // of floats of 8 bits
+    write_function write_bytes[21];                             // codes of 4 and 6 bits, as bytes
+    float8_format (*format_of)(data_type type, bool saturates); // of floats of 8 bits and fewer
 };
 
 // ---- Computed scales ----------------------------------------------------------------------------------------------

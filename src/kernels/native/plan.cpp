@@ -112,10 +112,9 @@ void choose_formulas(plan &p, const quantization &q) {
     const auto compute = computed_by(q);
     p.formulas = &p.set->families[static_cast<int>(k)];
     p.src_bytes = traits(compute.src).bits / 8;
-    p.dst_bytes = traits(compute.dst).bits / 8;
     const auto at = [](data_type type) { return static_cast<int>(type); };
     auto &m = p.memory;
-    m = {q.src.type, q.dst.type, nullptr, nullptr, nullptr};
+    m = {q.src.type, q.dst.type, nullptr, nullptr, nullptr, traits(compute.dst).bits / 8};
     if (q.src.type != compute.src) m.read = code.read[at(q.src.type)];
     if (q.dir == direction::quantize && q.division == precision::f16 && q.src.type != data_type::f16)
         m.round = code.round_f16;
@@ -129,8 +128,9 @@ void choose_formulas(plan &p, const quantization &q) {
     }
     const bool is_quotient = k == kind::quotient_f32 || k == kind::quotient_f16 || k == kind::quotient_bf16;
     p.bound = is_quotient ? bound_of(q, code) : 0;
-    p.writes_codes = is_quotient && traits(q.dst.type).bits == 8;
+    p.writes_codes = (is_quotient || k == kind::product_f32) && traits(q.dst.type).bits <= 8;
     if (p.writes_codes) p.format = code.format_of(q.dst.type, q.saturate);
+    p.write_codes = code.write_bytes[at(q.dst.type)];
     p.is_f32_zero = is_quotient || (q.dir == direction::dequantize && !traits(q.src.type).integral);
     const bool is_u32 = q.src.type == data_type::u32 || q.dst.type == data_type::u32;
     p.no_zero = is_quotient ? -0.0F
@@ -180,7 +180,7 @@ class walks_of {
     walks_of(const plan &of, const quantization &q)
         : p(of)
         , lanes_(of.set->lanes)
-        , widens_(of.dst_bytes > of.src_bytes)
+        , widens_(of.memory.dst_bytes > of.src_bytes)
         , transposes_src_(q.dir == direction::dequantize && traits(q.src.type).bits <= 8)
         , transposes_dst_(q.dir == direction::quantize && traits(q.dst.type).bits == 8 && traits(q.dst.type).integral) {
     }

@@ -33,6 +33,7 @@ struct staging {
     data_type src, dst;
     read_function read, round; // null: formulas read src directly; no rounding
     write_function write;      // null: formulas write dst directly
+    int dst_bytes;             // size of an element that the formulas write
 };
 
 struct plan {
@@ -42,13 +43,14 @@ struct plan {
     data_type scales, zero_points;
     precision division;
     bool has_zero_points;
-    bool has_global_scale;    // the second scale is one for the tensor
-    float bound;              // limit of quotients to floats, see columns::bound
-    float no_zero;            // the value, or its bits, that acts as no zero point
-    bool is_f32_zero;         // zero points are f32, not s32 bits
-    int src_bytes, dst_bytes; // size of an element that the formulas read and write
-    bool writes_codes;        // dst is a float of 8 bits
+    bool has_global_scale; // the second scale is one for the tensor
+    float bound;           // limit of quotients to floats, see columns::bound
+    float no_zero;         // the value, or its bits, that acts as no zero point
+    bool is_f32_zero;      // zero points are f32, not s32 bits
+    int src_bytes;         // size of an element that the formulas read
+    bool writes_codes;     // dst is a float of 8 bits or fewer
     float8_format format;
+    write_function write_codes; // of fewer than 8 bits, from bytes
     std::vector<walk> walks;
 };
 

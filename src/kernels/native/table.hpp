@@ -45,7 +45,7 @@ constexpr void fuse_reals(microkernels &m) {
     }
 }
 
-/// Adds rows and columns that write 8-bit float codes without a codec.
+/// Adds rows and columns that write codes of narrow floats without a codec.
 template <typename V, typename Formula>
 constexpr void fuse_codes(microkernels &m) {
     m.rows_to_codes = rows_to_codes<V, Formula, float>;
@@ -199,6 +199,7 @@ constexpr family product_of_floats() {
     auto m = in_two_forms<V, formula, formula, float, float, 2>();
     if constexpr (V::lanes == 16) m.segs[1] = segs<V, formula, 2, float, float>;
     if constexpr (V::lanes == 8) m.segs[2] = segs<V, formula, 4, float, float>;
+    if constexpr (V::lanes > 1) m.segs_to_codes = segs_to_codes<V, formula, 32 / V::lanes, float>;
     return {prepare_nothing, m, {}, {}, {}, nullptr, 0};
 }
 
@@ -247,6 +248,9 @@ constexpr codecs codecs_of() {
     both(data_type::f4_e2m1, write_packed_codes<V, float4_e2m1, 4>);
     both(data_type::f6_e2m3, write_packed_codes<V, float6_e2m3, 6>);
     both(data_type::f6_e3m2, write_packed_codes<V, float6_e3m2, 6>);
+    for (const auto type : {data_type::f6_e2m3, data_type::f6_e3m2})
+        c.write_bytes[at(type)] = write_packed<V, 6, false>;
+    c.write_bytes[at(data_type::f4_e2m1)] = write_packed<V, 4, false>;
     add(data_type::f16, write_reals<V, float16_bits>, write_saturated_reals<V, float16_bits>);
     add(data_type::bf16, write_reals<V, bfloat16_bits>, write_saturated_reals<V, bfloat16_bits>);
     add(data_type::f8_e4m3, write_codes<V, float8_e4m3, false>, write_codes<V, float8_e4m3, true>);

@@ -249,7 +249,7 @@ template <typename Tiles>
 
 void compute_transposed(const plan &p, const walk &w, const call &c, const rectangle &r) {
     transposed_parameters storage;
-    if (p.dst_bytes == 1)
+    if (p.memory.dst_bytes == 1)
         compute_by<quantized_tiles>(p, w, c, r, storage);
     else
         compute_by<dequantized_tiles>(p, w, c, r, storage);
