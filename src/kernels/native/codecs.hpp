@@ -18,9 +18,10 @@ void read(const void *tensor, std::int64_t first, std::int64_t count, void *tile
     constexpr std::int64_t n = V::lanes, line = 64 / std::int64_t {sizeof(T)};
     const auto *from = static_cast<const T *>(tensor) + first;
     auto *to = static_cast<std::conditional_t<std::is_integral_v<T>, std::int32_t, float> *>(tile);
+    const auto distance = prefetch_distance;
     std::int64_t i = 0;
     for (; n > 1 && i + line <= count; i += line) {
-        __builtin_prefetch(reinterpret_cast<const char *>(from + i) + prefetch_distance);
+        __builtin_prefetch(reinterpret_cast<const char *>(from + i) + distance);
 #pragma GCC unroll 8
         for (std::int64_t k = i; k < i + line; k += n)
             V::store(to + k, load<V>(from + k));
@@ -165,6 +166,7 @@ void look_up(const block &of, const columns &with, const guide &by, const auto &
     const auto b = of; // copies: byte stores cannot alias them
     const auto c = with;
     const auto g = by;
+    const auto distance = prefetch_distance / 2;
     const auto *src = static_cast<const unsigned char *>(b.src);
     auto *dst = static_cast<T *>(b.dst);
     const auto elements = V::load(values);
@@ -172,7 +174,7 @@ void look_up(const block &of, const columns &with, const guide &by, const auto &
         const auto formula = Formula::from(broadcast<V> {c, row * g.parameter_step});
         const auto results = V::table_of(dst, formula(elements));
         for (std::int64_t i = 0; i < whole; i += step) {
-            __builtin_prefetch(src + i / 2 + prefetch_distance / 2);
+            __builtin_prefetch(src + i / 2 + distance);
             store<V>(dst + i, V::look_up(src + i / 2, results), stream);
         }
         return results;

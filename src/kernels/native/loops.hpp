@@ -22,13 +22,14 @@ std::int64_t unaligned_head(const T *p, std::int64_t count) {
     return head < count ? head : count;
 }
 
-/// Prefetches four vectors. Sources of bytes do not gain.
+/// Prefetches four vectors. Sources of bytes do not gain. `distance` is prefetch_distance, copied before the loop: byte
+/// stores cannot alias the copy.
 template <typename V, typename Src>
-[[gnu::always_inline]] inline void prefetch(const Src *src) {
+[[gnu::always_inline]] inline void prefetch(const Src *src, std::int64_t distance) {
     if constexpr (sizeof(Src) > 1 && V::lanes > 1)
 #pragma GCC unroll 4
         for (std::int64_t k = 0; k < static_cast<std::int64_t>(4 * V::lanes * sizeof(Src)); k += 64)
-            __builtin_prefetch(reinterpret_cast<const char *>(src) + prefetch_distance + k);
+            __builtin_prefetch(reinterpret_cast<const char *>(src) + distance + k);
 }
 
 template <typename V, typename W, int count>
@@ -98,6 +99,7 @@ template <typename V, bool Overruns, typename Src, typename Dst, typename Formul
 requires(!std::is_same_v<Dst, float>) [[gnu::always_inline]] inline void run(
         const Src *src, Dst *dst, std::int64_t count, bool stream, bool prefetches, const FormulaAt &formula_at) {
     constexpr std::int64_t n = V::lanes, group = 4 * n;
+    const auto distance = prefetch_distance;
     using result = decltype(formula_at(0)(load<V>(src)));
     const auto partial = [&](std::int64_t i, std::int64_t end) __attribute__((always_inline)) {
         result r[4];
@@ -126,7 +128,7 @@ requires(!std::is_same_v<Dst, float>) [[gnu::always_inline]] inline void run(
         }
     for (;; end = count) {
         if (i + group <= end) do {
-                if (prefetches) prefetch<V>(src + i);
+                if (prefetches) prefetch<V>(src + i, distance);
                 compute_group<V>(src, dst, i, stream, formula_at);
                 i += group;
             } while (i + group <= end);
@@ -188,6 +190,7 @@ template <typename V, bool, typename Src, typename FormulaAt>
         const FormulaAt &formula_at, const float8_format *format) {
     constexpr std::int64_t n = V::lanes, group = 4 * n;
     const float8_format f = *format; // a copy: byte stores cannot alias it
+    const auto distance = prefetch_distance;
     const narrowing<V> by(f);
     Src rest[group];
     std::uint8_t codes[group];
@@ -201,7 +204,7 @@ template <typename V, bool, typename Src, typename FormulaAt>
             from = rest;
             to = codes;
         }
-        if (prefetches) prefetch<V>(src + i);
+        if (prefetches) prefetch<V>(src + i, distance);
         typename V::integers magnitudes[4];
         typename V::reals signs[4];
 #pragma GCC unroll 4
@@ -347,6 +350,7 @@ void runs(const block &of, const columns &with, const guide &by) {
     const auto b = of; // copies: byte stores cannot alias them
     const auto c = with;
     const auto g = by;
+    const auto distance = prefetch_distance;
     constexpr std::int64_t n = V::lanes, group = 4 * n;
     const auto at = [&](std::int64_t i) __attribute__((always_inline)) {
         return Formula::from(permuted<V> {c, g.runs.first[i / n], V::load(g.runs.index + i)});
@@ -357,7 +361,7 @@ void runs(const block &of, const columns &with, const guide &by) {
         using result = decltype(at(0)(load<V>(src)));
         std::int64_t i = 0;
         for (; i + group <= b.columns; i += group) { // no aligned head: the pattern fixes where vectors begin
-            prefetch<V>(src + i);
+            prefetch<V>(src + i, distance);
             result r[4];
 #pragma GCC unroll 4
             for (int k = 0; k < 4; ++k)
@@ -377,6 +381,7 @@ void segs(const block &of, const columns &with, const guide &by) {
     const auto b = of; // copies: byte stores cannot alias them
     const auto c = with;
     const auto g = by;
+    const auto distance = prefetch_distance;
     constexpr std::int64_t n = V::lanes, group = 4 * n, length = Vectors * n;
     const auto *src = static_cast<const Src *>(b.src);
     auto *dst = static_cast<Dst *>(b.dst);
@@ -384,7 +389,7 @@ void segs(const block &of, const columns &with, const guide &by) {
         using result = decltype(Formula::from(broadcast<V> {c, 0})(load<V>(src)));
         std::int64_t i = 0, parameter = row * g.parameter_step;
         for (; i + group <= b.columns; i += group, parameter += 4 / Vectors) {
-            prefetch<V>(src + i);
+            prefetch<V>(src + i, distance);
             result r[4];
 #pragma GCC unroll 4
             for (int s = 0; s < 4 / Vectors; ++s) {

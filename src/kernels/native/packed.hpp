@@ -27,9 +27,10 @@ void unpack(const unsigned char *from, std::int64_t count, bool is_signed, std::
         else
             V::unpack_sixes(packed, bytes);
     };
+    const auto distance = prefetch_distance / 2;
     std::int64_t i = 0;
     for (; i + n <= count; i += n, from += size) {
-        __builtin_prefetch(from + prefetch_distance / 2);
+        __builtin_prefetch(from + distance);
         unpack_vector(from, to + i);
     }
     if (i == count) return;

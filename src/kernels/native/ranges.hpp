@@ -119,12 +119,14 @@ template <typename Range>
 [[gnu::always_inline]] inline void add_row(const typename Range::bits *x, std::int64_t count, scalar_range<Range> &to) {
     constexpr auto lanes = Range::lanes;
     if (count >= lanes) {
+        const auto distance = prefetch_distance;
         auto a = Range::none(), b = a, c = a, d = a;
         std::int64_t i = 0;
         for (; i + 4 * lanes <= count; i += 4 * lanes) {
+            if (distance > 0)
 #pragma GCC unroll 4
-            for (int line = 0; line < 4 * Range::bytes; line += 64)
-                __builtin_prefetch(reinterpret_cast<const char *>(x + i) + prefetch_distance + line);
+                for (int line = 0; line < 4 * Range::bytes; line += 64)
+                    __builtin_prefetch(reinterpret_cast<const char *>(x + i) + distance + line);
             a.add(Range::load(x + i));
             b.add(Range::load(x + i + lanes));
             c.add(Range::load(x + i + 2 * lanes));
@@ -212,13 +214,14 @@ template <typename Range>
     using merger = rows_to_lanes<Range>;
     constexpr auto lanes = Range::lanes, of_line = 64 / std::int64_t {sizeof(*x)};
     static constexpr auto place = merger::merged_order(0, merger::lanes);
+    const auto distance = prefetch_distance;
     typename merger::vector lows[lanes], highs[lanes];
     for (int i = 0; i < lanes; ++i) {
         const auto *const row = x + i * step;
         auto r = Range::none();
         std::int64_t j = 0;
         for (; j + of_line <= columns; j += of_line) {
-            __builtin_prefetch(reinterpret_cast<const char *>(row + j) + prefetch_distance);
+            if (distance > 0) __builtin_prefetch(reinterpret_cast<const char *>(row + j) + distance);
 #pragma GCC unroll 4
             for (std::int64_t k = 0; k < of_line; k += lanes)
                 r.add(Range::load(row + j + k));

@@ -32,8 +32,8 @@ constexpr native::family family_of(const native::microkernels &kernels) {
 template <typename V>
 void traffic(const char *src, std::int64_t src_bytes, char *dst, std::int64_t dst_bytes, bool stream) {
     constexpr std::int64_t vector = V::lanes * 4;
-    const auto load = [](const char *p) {
-        __builtin_prefetch(p + native::prefetch_distance);
+    const auto load = [distance = native::prefetch_distance](const char *p) {
+        __builtin_prefetch(p + distance);
         return V::load(reinterpret_cast<const float *>(p));
     };
     const auto head = native::unaligned_head<vector>(dst, dst_bytes);
@@ -58,12 +58,13 @@ template <typename V, bool prefetches>
 float read(const char *src, std::int64_t bytes) {
     constexpr int together = 8; // hides the latency of the sums
     constexpr std::int64_t vector = V::lanes * 4;
+    const auto distance = native::prefetch_distance;
     typename V::reals sums[together] = {};
     for (std::int64_t i = 0; i + together * vector <= bytes; i += together * vector)
 #pragma GCC unroll 8
         for (int k = 0; k < together; ++k) {
             const char *const p = src + i + k * vector;
-            if constexpr (prefetches) __builtin_prefetch(p + native::prefetch_distance);
+            if constexpr (prefetches) __builtin_prefetch(p + distance);
             sums[k] += V::load(reinterpret_cast<const float *>(p));
         }
     for (int k = 1; k < together; ++k)

@@ -69,9 +69,10 @@ dims grown(const quantization &q, const Limit &limit) {
 
 boxes cut(const quantization &q) {
     const auto cache = second_level_cache(), most = cache / 4 * 3; // that one thread computes alone
-    const auto large = std::max(least_box_bytes, cache / 2);
+    const auto large = std::max(least_box_bytes, cache / 2), of_short_rows = std::max(least_box_bytes, most / 2);
     const auto usual = std::clamp(src_bytes(q, q.src.dims) / boxes_of_large_tensor, least_box_bytes, large);
-    const auto alone = grown(q, [&](const dims &box) { return row_bytes(q, box) < min_row_bytes ? large : usual; });
+    const auto alone =
+            grown(q, [&](const dims &box) { return row_bytes(q, box) < min_row_bytes ? of_short_rows : usual; });
     if (src_bytes(q, alone) <= most && row_bytes(q, alone) >= std::min(min_row_bytes, row_bytes(q, q.src.dims)))
         return {alone, false};
     return {grown(q, [](const dims &) { return INT64_MAX; }), true};
