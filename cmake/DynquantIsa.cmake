@@ -25,8 +25,8 @@ $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-uninitialized>") # false 
             if(set IN_LIST extensions AND NOT EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${source}")
                 continue()
             endif()
-            # -O3 in every optimized build: -O2 does not vectorize the loops that prepare parameters and transpose
-            # tiles.
+            # -O3 in every optimized build: g++'s -O2 does not vectorize the loops that prepare parameters and transpose
+            # tiles. What a target sets for one of these sources comes later, and wins.
             set_source_files_properties(${source} PROPERTIES
                 COMPILE_OPTIONS "${${set}};$<$<NOT:$<CONFIG:Debug>>:-O3>")
             target_sources(${target} PRIVATE ${source})

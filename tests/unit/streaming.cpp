@@ -1,5 +1,6 @@
 // Streaming stores are right by the oracle: the microkernels of each instruction set, at every alignment and length
 // around a block. Otherwise only large tensors are streamed.
+#include <cmath>
 #include <cstring>
 #include <tuple>
 #include <utility>
@@ -285,6 +286,72 @@ TEST(streaming, quantizes_to_wider_integers_right_at_every_alignment) {
         for (const std::int64_t size : {1, 3, 31, 32, 100, 129})
             for (const std::int64_t groups : {1, 5})
                 ASSERT_NO_FATAL_FAILURE(expect_onnx_right({src, dst, division, 2, groups, size}));
+}
+
+/// Quantizes f32 to narrow floats by scales that are powers of two: by division, or, as computed scales do, by
+/// multiplication by their reciprocals.
+struct coded_case {
+    data_type dst;
+    std::int64_t rows, columns, block_rows, block_columns, padding;
+    bool multiplies;
+
+    /// The statement by `scales`, which may be reciprocals.
+    quantization statement(bool multiplied) const {
+        quantization q;
+        q.rule = numerics::onnx;
+        q.saturate = true;
+        q.src = {data_type::f32, {rows, columns}, {}};
+        q.dst = {dst, {rows, columns}, {columns + padding, 1}};
+        q.scales = {data_type::f32, {block_rows, block_columns}, {}};
+        if (multiplied) q.computed = scale_rule {};
+        if (multiplied) q.computed->quotient = scale_quotient::multiply_reciprocal;
+        return q;
+    }
+};
+
+void expect_coded_right(const coded_case &of, const instruction_set &set) {
+    oracle::inputs in;
+    in.src.resize(static_cast<std::size_t>(of.rows * of.columns) * 4);
+    for (std::int64_t i = 0; i < of.rows * of.columns; ++i)
+        set_bits(data_type::f32, in.src.data(), i,
+                __builtin_bit_cast(std::uint32_t, static_cast<float>(i % 97 - 40) * 0.0625F));
+    const auto parameters = (of.rows / of.block_rows) * (of.columns / of.block_columns);
+    in.scales.resize(static_cast<std::size_t>(parameters) * 4);
+    auto scales = in.scales;
+    for (std::int64_t i = 0; i < parameters; ++i) {
+        const float scale = std::ldexp(1.0F, static_cast<int>(i % 5) - 2);
+        set_bits(data_type::f32, in.scales.data(), i, __builtin_bit_cast(std::uint32_t, scale));
+        set_bits(
+                data_type::f32, scales.data(), i, __builtin_bit_cast(std::uint32_t, of.multiplies ? 1 / scale : scale));
+    }
+    const auto size = bytes_for(of.dst, of.rows * (of.columns + of.padding) - of.padding);
+    const auto expected = oracle::run(of.statement(false), in, std::vector<std::byte>(size, guarded_buffer::pattern));
+    kernels::settings one_thread;
+    one_thread.threads = 1;
+    const auto kernel = implement(of.statement(of.multiplies), one_thread, set, streaming::always);
+    for (std::size_t offset = 0; offset < 64; ++offset) {
+        guarded_buffer dst(size, guarded_buffer::place::at_front, offset);
+        std::memset(dst.data(), static_cast<int>(guarded_buffer::pattern), dst.size());
+        kernel->run({in.src.data(), scales.data(), nullptr, dst.data()});
+        const std::vector<std::byte> given(dst.data(), dst.data() + size);
+        ASSERT_EQ(given, expected) << to_string(of.dst) << ' ' << of.rows << 'x' << of.columns << " in blocks of "
+                                   << of.block_rows << 'x' << of.block_columns << ", padding " << of.padding
+                                   << (of.multiplies ? ", multiplied" : "") << ", at offset " << offset;
+        ASSERT_TRUE(dst.intact());
+    }
+}
+
+TEST(streaming, quantizes_to_narrow_floats_right_at_every_alignment) {
+    using enum data_type;
+    for (const auto dst : {f8_e4m3, f8_e5m2, f6_e2m3, f4_e2m1})
+        for (const std::int64_t columns : {64, 288, 320, 1120})
+            for (const auto &[rows, columns_of_block] : {std::pair {1L, 32L}, {1L, columns}, {3L, 1L}})
+                for (const std::int64_t padding : {0, 64, 12})
+                    for (const bool multiplies : {false, true})
+                        for (const auto &[name, set] : available_sets())
+                            ASSERT_NO_FATAL_FAILURE(expect_coded_right(
+                                    {dst, 3, columns, rows, columns_of_block, padding, multiplies}, *set))
+                                    << name;
 }
 
 } // namespace

@@ -74,6 +74,14 @@ void stream_bytes(const std::uint8_t *from, std::int64_t count, std::uint8_t *to
     copy(i, count);
 }
 
+template <typename V>
+void write_bytes(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream) {
+    const auto *const from = static_cast<const std::uint8_t *>(tile);
+    auto *const to = static_cast<std::uint8_t *>(tensor) + first;
+    if (stream) return stream_bytes<V>(from, count, to);
+    std::memcpy(to, from, static_cast<std::size_t>(count));
+}
+
 /// The identity, for codecs that only convert.
 template <typename V>
 struct same {

@@ -114,7 +114,8 @@ fused fuse(const plan &p, const microkernels &k, const staging &m, walk::form by
                 : by == walk::form::cols           ? k.cols_to_codes
                 : by == walk::form::runs           ? nullptr
                                                    : k.segs_to_codes;
-        if (kernel) result = {kernel, {m.src, m.dst, m.read, m.round, p.write_codes, 1}};
+        if (kernel)
+            result = {kernel, {m.src, m.dst, m.read, m.round, bits_of(m.dst) == 8 ? nullptr : p.write_codes, 1}};
     } else if (by == walk::form::rows && m.write && dense_dst) {
         if (m.dst == data_type::f16) take(k.rows_to_f16, result.memory.write, result);
         if (m.dst == data_type::bf16) take(k.rows_to_bf16, result.memory.write, result);
@@ -266,12 +267,14 @@ void compute_block(const panel &parameters, std::int64_t base, const staging &m,
     const bool in_lines =
             begins_line(address(c.dst, m.dst, b.dst)) && (b.rows == 1 || b.dst_step * bits_of(m.dst) % 512 == 0);
     // Row ends of codes cost more than staging.
-    const bool writes_codes = b.columns >= min_unstaged_codes && (in_lines || !c.stream);
-    const bool dense_dst = b.dst_stride == 1 && (writes_codes || !p.writes_codes);
+    const bool dense_dst = b.dst_stride == 1 && (b.columns >= min_unstaged_codes || !p.writes_codes);
     const auto elements = is_rows && g.parameter_step == 0 ? b.rows * b.columns : 0;
     const auto &best = formulas_of(*p.formulas, parameters.state(), at.scale[0], elements);
     auto chosen = fuse(p, best, m, by, b.src_stride == 1, dense_dst);
     if (!chosen.kernel) chosen = fuse(p, kernels, m, by, b.src_stride == 1, dense_dst);
+    // Microkernels stream only codes that begin a cache line.
+    if (p.writes_codes && dense_dst && c.stream && !in_lines && !chosen.memory.write)
+        chosen.memory.write = p.write_codes;
     const auto &memory = chosen.memory;
     auto guided = g;
     guided.format = &p.format;

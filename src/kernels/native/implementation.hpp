@@ -16,8 +16,8 @@ namespace dynquant::kernels::native {
 /// processor has it.
 const instruction_set &instruction_set_of(isa allowed);
 
-/// When results bypass the caches: if pays_to_stream(), see processor.hpp; or always, for boxes of a statement for
-/// which it pays, and for tests.
+/// Which results bypass the caches. large: those for which pays_to_stream() (processor.hpp). always: for boxes of a
+/// statement for which it pays, and for tests.
 enum class streaming { large, always };
 
 std::unique_ptr<implementation> implement(

@@ -69,7 +69,7 @@ template <typename V, typename Dst, typename Result>
 }
 
 /// Computes four vectors. bf16 is read in pairs, even and odd elements: they take an operation each, in order two.
-/// Formulas then are the same for all elements.
+/// Precondition for bf16: one formula for all elements.
 template <typename V, typename Src, typename Dst, typename FormulaAt>
 [[gnu::always_inline]] inline void compute_group(
         const Src *src, Dst *dst, std::int64_t i, bool stream, const FormulaAt &formula_at) {

@@ -41,7 +41,7 @@ struct float8_format {
 };
 
 /// Software prefetch distance in bytes; half of it for packed elements. A page on Intel's processors, whose reads from
-/// memory gain a quarter. Elsewhere 0: the line that is loaded next, which has no effect. On Zen 4 reads from memory
+/// memory gain a quarter. Elsewhere 0, which asks for the line that is loaded anyway. On Zen 4 reads from memory
 /// lose 10 to 30 % by any other distance, as their hardware prefetchers learn nothing from software prefetches.
 extern const std::int64_t prefetch_distance;
 
@@ -189,7 +189,7 @@ struct codecs {
     read_function unpack_6;              // elements of 6 bits to bytes
     read_function read_bytes[21];        // floats of 4 and 6 bits that have been unpacked to bytes
     write_function write[21], write_saturated[21];
-    write_function write_bytes[21];                             // codes of 4 and 6 bits, as bytes
+    write_function write_bytes[21];                             // of codes, from bytes
     float8_format (*format_of)(data_type type, bool saturates); // of floats of 8 bits and fewer
 };
 
@@ -234,7 +234,7 @@ struct instruction_set {
     /// Gives each of `count` columns its own copy of its parameter, in place.
     void (*expand)(std::int64_t count, const pattern &runs, float *column);
     range_functions ranges[2]; // of f32, and of f16 or bf16
-    /// Ranges and scales, which are not yet rounded to their type if that is a float with a sign.
+    /// Ranges and scales. Scales are unrounded, except for f8_e8m0.
     void (*find_scales)(const numerics_contract::scale_formula &, const computed_parameters &);
     /// From ranges and rounded scales. Returns whether all parameters are regular, if codes are narrow: whether the
     /// box's statement gives the codes of the rule.

@@ -50,7 +50,7 @@ struct plan {
     int src_bytes;         // size of an element that the formulas read
     bool writes_codes;     // dst is a float of 8 bits or fewer
     float8_format format;
-    write_function write_codes; // of fewer than 8 bits, from bytes
+    write_function write_codes; // from bytes
     std::vector<walk> walks;
 };
 
@@ -71,8 +71,8 @@ struct rectangle {
 
 void compute(const plan &p, const walk &w, const call &c, const rectangle &r);
 
-/// Whether the statement is one dense row with one parameter, and most formulas need no staging. Small calls then take
-/// compute_flat().
+/// Whether the statement is one dense row with one parameter, of types that microkernels read and write in memory.
+/// Small calls then take compute_flat().
 bool is_flat(const plan &p);
 void compute_flat(const plan &p, const call &c);
 

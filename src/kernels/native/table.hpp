@@ -199,7 +199,10 @@ constexpr family product_of_floats() {
     auto m = in_two_forms<V, formula, formula, float, float, 2>();
     if constexpr (V::lanes == 16) m.segs[1] = segs<V, formula, 2, float, float>;
     if constexpr (V::lanes == 8) m.segs[2] = segs<V, formula, 4, float, float>;
-    if constexpr (V::lanes > 1) m.segs_to_codes = segs_to_codes<V, formula, 32 / V::lanes, float>;
+    if constexpr (V::lanes > 1) {
+        fuse_codes<V, formula>(m);
+        m.segs_to_codes = segs_to_codes<V, formula, 32 / V::lanes, float>;
+    }
     return {prepare_nothing, m, {}, {}, {}, nullptr, 0};
 }
 
@@ -251,6 +254,8 @@ constexpr codecs codecs_of() {
     for (const auto type : {data_type::f6_e2m3, data_type::f6_e3m2})
         c.write_bytes[at(type)] = write_packed<V, 6, false>;
     c.write_bytes[at(data_type::f4_e2m1)] = write_packed<V, 4, false>;
+    for (const auto type : {data_type::f8_e4m3, data_type::f8_e5m2, data_type::f8_e4m3fnuz, data_type::f8_e5m2fnuz})
+        c.write_bytes[at(type)] = write_bytes<V>;
     add(data_type::f16, write_reals<V, float16_bits>, write_saturated_reals<V, float16_bits>);
     add(data_type::bf16, write_reals<V, bfloat16_bits>, write_saturated_reals<V, bfloat16_bits>);
     add(data_type::f8_e4m3, write_codes<V, float8_e4m3, false>, write_codes<V, float8_e4m3, true>);

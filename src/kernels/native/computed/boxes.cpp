@@ -12,8 +12,8 @@ namespace {
 
 /// A box grows at least to this size.
 constexpr std::int64_t least_box_bytes = 128 << 10;
-/// Larger boxes read memory faster. A tensor of fewer boxes than this would not divide evenly among threads.
-constexpr std::int64_t boxes_of_large_tensor = 64;
+/// Larger boxes read memory faster, but a tensor keeps this many of them, which divide evenly among threads.
+constexpr std::int64_t boxes_of_large_tensor = 256;
 /// Rows of a box are at least this long, if the tensor's are: shorter ones waste cache lines and prefetches.
 constexpr std::int64_t min_row_bytes = 1024;
 

@@ -146,7 +146,7 @@ struct avx2 : byte_shuffles {
             const Integer *, const Result &a, const Result &b, const Result &c, const Result &d) {
         return {in_order(words_to_bytes<Integer>(rounded_to_words(a, b), rounded_to_words(c, d)))};
     }
-    /// The same of load_pairs(): a and b, and c and d, are even and odd elements.
+    /// The same for vectors from load_pairs(): a and b, and c and d, are even and odd elements.
     template <typename Integer, typename Result>
     static vectors<avx2, 1> pack_pairs(
             const Integer *, const Result &a, const Result &b, const Result &c, const Result &d) {

@@ -95,8 +95,8 @@ struct byte_shuffles {
         return i;
     }
 
-    /// Gathers every stride-th byte, sixteen at a time, by a shuffle of each source vector. Reads
-    /// nothing beyond the last gathered byte. Returns how many are done.
+    /// Gathers every stride-th byte, sixteen at a time, by a shuffle of each source vector. Reads nothing beyond the
+    /// last gathered byte. Returns how many are done.
     template <int stride>
     static std::int64_t gather_bytes(const unsigned char *from, std::int64_t count, unsigned char *to) {
         __m128i indices[stride];
