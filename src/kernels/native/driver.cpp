@@ -237,10 +237,11 @@ bool runs_are_rows(const panel &parameters, const staging &m, const call &c, con
         std::int64_t length) {
     if (by != walk::form::segs1 && by != walk::form::segs2 && by != walk::form::segs4) return false;
     if (b.rows > 1 || b.src_stride != 1 || b.dst_stride != 1 || m.round || (!m.read && !m.write)) return false;
-    return fuse(parameters.p, formulas_of(*parameters.p.formulas, parameters.state(), 0, 0), m, walk::form::rows, true,
-                   true)
-                    .memory.write
-            != m.write
+    const auto &kernels = formulas_of(*parameters.p.formulas, parameters.state(), 0, 0);
+    const auto avoids_staging = [&](walk::form form) {
+        return fuse(parameters.p, kernels, m, form, true, true).memory.write != m.write;
+    };
+    return (avoids_staging(walk::form::rows) && !avoids_staging(by))
             || (length >= 32
                     && look_up_of(parameters, m, {b.columns / length, length, b.src, length, 1, b.dst, length, 1}, c));
 }
