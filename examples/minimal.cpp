@@ -38,5 +38,8 @@ int main() {
 
     for (const int value : dst)
         std::cout << value << ' '; // 28 0 70 178 250 220
-    std::cout << '\n';
+    std::cout << std::endl;
+    if (std::cout) return 0;
+    std::cerr << "minimal: cannot write to stdout\n";
+    return 1;
 }

@@ -14,6 +14,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "command_line/new_files.hpp"
+#include "command_line/run.hpp"
 #include "report.hpp"
 
 namespace example {
@@ -107,14 +109,15 @@ std::array<std::string, 3> write(const report &r, const results &result, const a
     const auto &s = r.requested;
     const auto name = (given.output / fs::path(r.file).stem()).string() + "." + given.dtype;
     std::array names {name + ".npy", name + ".scales.npy", name + ".zps.npy"};
-    npy::new_files files;
-    if (s.integers == data_type::u8)
-        files.write(names[0], result.integers.data(), s.dims, r.tensor.fortran_order);
-    else
-        files.write(names[0], reinterpret_cast<const std::int8_t *>(result.integers.data()), s.dims,
-                r.tensor.fortran_order);
-    files.write(names[1], r.derived.scales.data(), {s.channels()}, false);
-    files.write(names[2], r.derived.zps.data(), {s.channels()}, false);
+    command_line::new_files files;
+    const auto *integers = result.integers.data();
+    const bool columns_first = r.tensor.fortran_order;
+    files.write(names[0],
+            s.integers == data_type::u8
+                    ? npy::bytes_of(integers, s.dims, columns_first)
+                    : npy::bytes_of(reinterpret_cast<const std::int8_t *>(integers), s.dims, columns_first));
+    files.write(names[1], npy::bytes_of(r.derived.scales.data(), {s.channels()}, false));
+    files.write(names[2], npy::bytes_of(r.derived.zps.data(), {s.channels()}, false));
     files.commit();
     return names;
 }
@@ -136,36 +139,31 @@ void quantize_file(const fs::path &file, const arguments &given) {
     print(r);
 }
 
-/// Prints one line on stderr and returns the exit status.
-int fail(const std::string &what, int status) {
-    std::cerr << "quantize_npy: " << what << '\n';
-    return status;
-}
-
 int quantize_files(const arguments &given) {
     std::set<fs::path> stems;
     for (const auto &file : given.files)
         if (!stems.insert(file.stem()).second)
-            return fail(
-                    "two files are called " + file.stem().string() + "; their results would have the same names", 2);
-    int status = 0;
+            throw command_line::usage_error(
+                    "two files are called " + file.stem().string() + "; their results would have the same names");
+    int status = command_line::success;
+    const auto fail = [&](const fs::path &file, const char *what) { // and go on with the next
+        std::cerr << "quantize_npy: " << file.string() << ": " << what << '\n';
+        status = command_line::failure;
+    };
     for (const auto &file : given.files) {
         try {
             quantize_file(file, given);
         } catch (const std::bad_alloc &) {
-            status = fail(file.string() + ": not enough memory", 1);
+            fail(file, "not enough memory");
         } catch (const std::exception &e) {
-            status = fail(file.string() + ": " + e.what(), 1);
+            fail(file, e.what());
         }
     }
     return status;
 }
 
-} // namespace
-} // namespace example
-
 int main(int argc, char **argv) {
-    example::arguments given;
+    arguments given;
     CLI::App app("Quantizes float32 .npy files to 8-bit integers with scales and zero points (zps).\n"
                  "Writes NAME.u8.npy, NAME.u8.scales.npy and NAME.u8.zps.npy; with --dtype=s8, s8 in each name.");
     app.add_option("FILE", given.files, ".npy files of float32, in C or Fortran order")->required();
@@ -177,9 +175,16 @@ int main(int argc, char **argv) {
         app.parse(argc, argv);
     } catch (const CLI::CallForHelp &) {
         std::cout << app.help();
-        return 0;
+        return command_line::success;
     } catch (const CLI::ParseError &e) {
-        return example::fail(std::string(e.what()) + " (--help tells the usage)", 2);
+        throw command_line::usage_error(std::string(e.what()) + " (--help tells the usage)");
     }
-    return example::quantize_files(given);
+    return quantize_files(given);
+}
+
+} // namespace
+} // namespace example
+
+int main(int argc, char **argv) {
+    return command_line::run("quantize_npy", example::main, argc, argv);
 }

@@ -1,10 +1,8 @@
 // `dqmodel codify`: makes a pre-quantized model of a float model and samples.
 #include "model/codify/codify.hpp"
 
-#include <cstdio>
-#include <fstream>
-
 #include "calibrate.hpp"
+#include "command_line/new_files.hpp"
 #include "commands.hpp"
 #include "model/file.hpp"
 #include "model/refusal.hpp"
@@ -23,17 +21,6 @@ codify_options options_of(const codify_arguments &given) {
     return opts;
 }
 
-/// Writes to a temporary file and renames it, so that no partial file remains.
-void write_file(const std::string &path, const std::string &bytes) {
-    const auto part = path + ".part";
-    std::ofstream out(part, std::ios::binary);
-    if (!out.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush()
-            || std::rename(part.c_str(), path.c_str()) != 0) {
-        std::remove(part.c_str());
-        throw std::runtime_error(dynquant::concat("cannot write ", path));
-    }
-}
-
 } // namespace
 
 exit_status codify(const codify_arguments &given) {
@@ -48,7 +35,9 @@ exit_status codify(const codify_arguments &given) {
     dynquant::model_options opts;
     opts.shapes = m.shapes;
     dynquant::model::parse(bytes, given.output, opts); // checks that the model can be run
-    write_file(given.output, bytes);
+    command_line::new_files files;
+    files.write(given.output, bytes);
+    files.commit();
     say(given.output, ": ", dynquant::counted(result.model.nodes.size(), "node"), " for the ", m.known.nodes.size(),
             " of ", given.file, ", scales from ", dynquant::counted(static_cast<std::size_t>(m.runs), "sample"));
     return success;

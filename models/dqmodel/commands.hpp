@@ -1,20 +1,21 @@
 // models/dqmodel: the program that makes, inspects and runs pre-quantized models. README.md is its manual.
-// May include: models/model, src/layers, src/onnx, src/parallel, src/quantization, npy, CLI11, nlohmann/json.
-// main.cpp parses the command line and prints errors; each command has a source of its name: codify.cpp (with
-// calibrate.hpp), inspect.cpp, rescale.cpp, run.cpp (with integer_view.hpp, tensors.hpp).
-// Start here. A command prints to stdout, and returns the exit status or throws error or std::runtime_error.
+// May include: models/model, src/layers, src/onnx, src/parallel, src/quantization, npy, command_line, CLI11,
+// nlohmann/json. main.cpp parses the command line and prints errors; each command has a source of its name: codify.cpp
+// (with calibrate.hpp), inspect.cpp, rescale.cpp, run.cpp (with integer_view.hpp, tensors.hpp). Start here. A command
+// prints to stdout, and returns the exit status or throws error or std::runtime_error.
 #pragma once
 
 #include <map>
 #include <string>
 #include <vector>
 
+#include "command_line/run.hpp"
 #include "dynquant/model.hpp"
 #include "model/codify/codify.hpp"
 
 namespace dqmodel {
 
-enum exit_status { success, failure, usage_error };
+using command_line::exit_status, command_line::success, command_line::failure;
 
 struct inspect_arguments {
     std::string file;

@@ -1,25 +1,18 @@
 // The command line of dqmodel.
 #include <algorithm>
-#include <cstdio>
-#include <exception>
 #include <functional>
 #include <iostream>
 #include <new>
 
 #include <CLI/CLI.hpp>
 
+#include "command_line/run.hpp"
 #include "commands.hpp"
 #include "dynquant/version.hpp"
 #include "quantization/text.hpp"
 
 namespace dqmodel {
 namespace {
-
-/// Prints one line to stderr.
-exit_status report_error(const std::string &text, exit_status status) {
-    std::cerr << "dqmodel: " << dynquant::printable(text) << '\n';
-    return status;
-}
 
 /// The chosen command, and its model for the message of std::bad_alloc.
 struct action {
@@ -118,7 +111,7 @@ std::string problem(const CLI::App &app, int argc, const char *const *argv, cons
     return e.what();
 }
 
-exit_status main(int argc, const char *const *argv) {
+int main(int argc, char **argv) {
     action chosen;
     CLI::App app("Makes, inspects and runs pre-quantized models in standard ONNX.");
     app.require_subcommand(1);
@@ -140,18 +133,13 @@ exit_status main(int argc, const char *const *argv) {
         std::cout << app.help();
         return success;
     } catch (const CLI::ParseError &e) {
-        return report_error(dynquant::concat(problem(app, argc, argv, e), " (--help tells the usage)"), usage_error);
+        throw command_line::usage_error(dynquant::concat(problem(app, argc, argv, e), " (--help tells the usage)"));
     }
     try {
         return chosen.run();
-    } catch (const dynquant::error &e) {
-        return report_error(e.message, failure);
     } catch (const std::bad_alloc &) {
-        return report_error(dynquant::concat(chosen.file,
-                                    ": expected a model and values for which there is memory, given larger ones"),
-                failure);
-    } catch (const std::exception &e) {
-        return report_error(e.what(), failure);
+        throw std::runtime_error(dynquant::concat(
+                chosen.file, ": expected a model and values for which there is memory, given larger ones"));
     }
 }
 
@@ -159,5 +147,5 @@ exit_status main(int argc, const char *const *argv) {
 } // namespace dqmodel
 
 int main(int argc, char **argv) {
-    return dqmodel::main(argc, argv);
+    return command_line::run("dqmodel", dqmodel::main, argc, argv);
 }

@@ -160,7 +160,7 @@ exit_status run(const run_arguments &given) {
             std::fprintf(
                     stderr, "dqmodel: warning: %s\n", dynquant::printable(concat(s.name, ": ", s.warning)).c_str());
     const auto got = run_once(j, m);
-    npy::new_files files;
+    command_line::new_files files;
     std::vector<std::filesystem::path> written;
     for (std::size_t i = 0; i < got.size(); ++i)
         written.push_back(write_tensor(files, given.output, m.outputs()[i], got[i].data()));

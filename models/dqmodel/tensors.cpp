@@ -185,11 +185,12 @@ void expect_files(const std::vector<dynquant::model_port> &outputs) {
     }
 }
 
-fs::path write_tensor(
-        npy::new_files &files, const fs::path &folder, const dynquant::model_port &port, const std::byte *data) {
+fs::path write_tensor(command_line::new_files &files, const fs::path &folder, const dynquant::model_port &port,
+        const std::byte *data) {
     auto path = (folder / file_name(port)).lexically_normal();
-    with_element(port.type, concat("output '", port.name, "'"),
-            [&](auto *element) { files.write(path, reinterpret_cast<decltype(element)>(data), port.shape, false); });
+    with_element(port.type, concat("output '", port.name, "'"), [&](auto *element) {
+        files.write(path, npy::bytes_of(reinterpret_cast<decltype(element)>(data), port.shape, false));
+    });
     return path;
 }
 

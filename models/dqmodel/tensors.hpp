@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "command_line/new_files.hpp"
 #include "dynquant/model.hpp"
 #include "model/graph.hpp"
 #include "npy/npy.hpp"
@@ -34,7 +35,7 @@ dynquant::models::tensor read_tensor(
 void expect_files(const std::vector<dynquant::model_port> &outputs);
 
 /// Writes NAME.npy in the folder and returns its path. '/', ':' and control characters become '_'.
-std::filesystem::path write_tensor(npy::new_files &files, const std::filesystem::path &folder,
+std::filesystem::path write_tensor(command_line::new_files &files, const std::filesystem::path &folder,
         const dynquant::model_port &port, const std::byte *data);
 
 /// Bytes of a port's tensor.

@@ -1,10 +1,14 @@
 """dqmodel codify, run as a program, writes the right models and refuses others."""
 
+import os
+import pathlib
+import resource
+import subprocess
 import unittest
 
 import numpy
 import onnx
-from dqmodel_support import Program, float_model, graph_model, network, onnxruntime_results
+from dqmodel_support import DQMODEL, Program, float_model, graph_model, network, onnxruntime_results
 from onnx import TensorProto, helper
 
 
@@ -199,6 +203,88 @@ class Codify(Program):
         self.refuses(
             "FILE is required (--help tells the usage)", "codify", "--calibration", "x.npy", "-o", "q.onnx", status=2
         )
+
+
+class Output(Program):
+    """The file that codify writes."""
+
+    ARGUMENTS = ("codify", "float.onnx", "--calibration", "x.npy", "-o", "q.onnx")
+
+    def setUp(self):
+        super().setUp()
+        self.codify()
+        self.path = self.folder / "q.onnx"
+        self.model = self.path.read_bytes()
+        self.files = sorted(self.folder.iterdir())
+
+    def test_a_link_stays_and_its_file_is_replaced(self):
+        self.path.unlink()
+        self.path.symlink_to("folder/link.onnx")  # relative to its own folder, and a link again
+        (self.folder / "folder").mkdir()
+        (self.folder / "folder/link.onnx").symlink_to("../real.onnx")
+        for text in (None, "old"):  # the last file is not there, and is
+            if text:
+                (self.folder / "real.onnx").write_text(text)
+            self.codify()
+            self.assertTrue(self.path.is_symlink())
+            self.assertTrue((self.folder / "folder/link.onnx").is_symlink())
+            self.assertEqual((self.folder / "real.onnx").read_bytes(), self.model)
+
+    def test_links_without_an_end_are_refused(self):
+        self.path.unlink()
+        self.path.symlink_to("q.onnx")
+        self.refuses("cannot write q.onnx: Too many levels of symbolic links", *self.ARGUMENTS)
+        self.assertTrue(self.path.is_symlink())
+
+    def test_a_pipe_is_written_to_and_stays(self):
+        self.path.unlink()
+        os.mkfifo(self.path)
+        reader = subprocess.Popen(["cat", self.path], stdout=subprocess.PIPE)
+        self.addCleanup(reader.communicate)
+        self.addCleanup(reader.kill)
+        self.codify()
+        self.assertEqual(reader.communicate(timeout=60)[0], self.model)
+        self.assertTrue(self.path.is_fifo())
+
+    def test_a_device_stays_and_says_why_it_is_full(self):
+        self.path.unlink()
+        self.path.symlink_to("/dev/full")
+        self.refuses("cannot write q.onnx: No space left on device", *self.ARGUMENTS)
+        self.assertEqual(os.readlink(self.path), "/dev/full")
+        self.assertTrue(pathlib.Path("/dev/full").is_char_device())
+
+    def test_a_folder_is_refused(self):
+        self.path.unlink()
+        self.path.mkdir()
+        self.refuses("cannot write q.onnx: it is a folder", *self.ARGUMENTS)
+
+    def test_a_full_disk_leaves_the_old_file(self):
+        self.path.write_text("old")
+        ran = subprocess.run(
+            [DQMODEL, *self.ARGUMENTS], cwd=self.folder, capture_output=True, text=True, check=False,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64)),
+            restore_signals=False,  # Python ignores SIGXFSZ, and so the program gets the error
+        )
+        self.assertEqual((ran.returncode, ran.stderr), (1, "dqmodel: cannot write q.onnx: File too large\n"))
+        self.assertEqual(self.path.read_text(), "old")
+        self.assertEqual(sorted(self.folder.iterdir()), self.files)
+
+    def test_files_of_other_names_stay(self):
+        other = self.folder / "q.onnx.part"
+        other.write_text("the user's")
+        self.codify()
+        self.assertEqual(other.read_text(), "the user's")
+        self.assertEqual(sorted(self.folder.iterdir()), sorted([*self.files, other]))
+
+    def test_modes_are_those_of_other_programs(self):
+        mask = os.umask(0o027)
+        self.addCleanup(os.umask, mask)
+        self.path.unlink()
+        self.codify()
+        self.assertEqual(self.path.stat().st_mode & 0o777, 0o640)
+        self.path.chmod(0o604)
+        self.codify()
+        self.assertEqual(self.path.stat().st_mode & 0o777, 0o604)
 
 
 if __name__ == "__main__":

@@ -142,7 +142,7 @@ TEST_F(dqbench, what_cannot_be_understood_is_exit_status_2_and_runs_nothing) {
     expect_refused("--reset", "given none");
     expect_refused("8x64 --qtpye=per_tensor", "unknown option '--qtpye' (did you mean '--qtype'?)");
     expect_refused("8x64 3x-1", "bad problem '3x-1'");
-    expect_refused("\"$(printf '3\\n4')\"", "bad problem '3?4'");
+    expect_refused("\"$(printf '3\\n4')\"", "bad problem '3\\x0a4'");
     expect_refused("8x64 --batch=nowhere", "batch file 'nowhere' was not found");
     std::ofstream(folder / "batch") << "8x64\n--stag=abx,\n  nchw 3\n";
     expect_refused("--batch=batch", "batch:2: --stag: expected a layout such as");

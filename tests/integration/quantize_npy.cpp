@@ -270,14 +270,23 @@ TEST_F(quantize_npy, refuses_hostile_headers) {
     expect_refused_file(npy_around(header(std::string(3800, 'x'), "(1,)"), "1234"), malformed);
     expect_refused_file(npy_around(header("<f4\n", "(1,)"), "1234"), malformed);
     expect_refused_file(npy_around("{'shape': (1,), 'descr': '<f4', 'fortran_order': False}", "1234"), malformed);
-    expect_refused_file(shape("(-1, 4)"), malformed);
-    expect_refused_file(shape("(2, x)"), malformed);
-    expect_refused_file(shape("(99999999999999999999,)"), malformed);
-    expect_refused_file(shape("(9999999999999999999,)"), "shape: expected dims below 2^63");
+    expect_refused_file(shape("(2, 3"), malformed);
+    expect_refused_file(shape("(2,, 3)"), malformed);
+    const auto number = [](int dim, const std::string &given) {
+        return "shape: dim " + std::to_string(dim) + ": expected a number below 2^44, given " + given + "\n";
+    };
+    expect_refused_file(shape("(-1, 4)"), number(0, "-1"));
+    expect_refused_file(shape("(2, x)"), number(1, "x"));
+    expect_refused_file(shape("(2, 0x10)"), number(1, "0x10"));
+    expect_refused_file(shape("(2, 3 4)"), number(1, "3 4"));
+    expect_refused_file(shape("(17592186044416,)"), number(0, "17592186044416"));
+    expect_refused_file(shape("(99999999999999999999,)"), number(0, "99999999999999999999"));
+    // These extents have a product of 2^63 * 10^6, which is 0 in 64 bits; without the last one they have 10^6.
+    expect_refused_file(npy_around(header("<f4", "(1000, 1000, 9223372036854775808)"), std::string(4000000, '\0')),
+            number(2, "9223372036854775808"));
     expect_refused_file(shape("(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)"), "shape: expected at most 12 dims, given 13");
     expect_refused_file(shape("(4294967296, 4294967296, 4)"), "shape: dim 0, 4294967296, makes the tensor too large");
-    expect_refused_file(
-            shape("(4611686018427387904, 4)"), "shape: dim 0, 4611686018427387904, makes the tensor too large");
+    expect_refused_file(shape("(4398046511104, 4)"), "shape: dim 0, 4398046511104, makes the tensor too large");
     expect_refused_file(shape("(0, 1099511627776)"), "shape: dim 1, 1099511627776, makes the tensor too large");
     expect_refused_file(shape("(1099511627776,)"), "truncated: the shape takes 4398046511104 bytes of data");
 }
@@ -312,6 +321,21 @@ TEST_F(quantize_npy, writes_nothing_when_an_output_is_unwritable) {
     const auto before = files();
     expect_refused("x.npy", 1, "cannot write ./x.u8.zps.npy: it is a folder");
     EXPECT_EQ(files(), before);
+}
+
+TEST_F(quantize_npy, fills_a_device_or_says_why_not) {
+    write("x.npy", f32("(2, 3)", columns));
+    const auto link = folder / "x.u8.scales.npy";
+    fs::create_symlink("/dev/null", link);
+    EXPECT_EQ(run("x.npy").status, 0);
+    EXPECT_EQ(fs::read_symlink(link), "/dev/null");
+    fs::remove(folder / "x.u8.npy");
+    fs::remove(link);
+    fs::create_symlink("/dev/full", link);
+    const auto [status, out, err] = run("x.npy");
+    EXPECT_EQ(status, 1);
+    EXPECT_EQ(err, "quantize_npy: x.npy: cannot write ./x.u8.scales.npy: No space left on device\n");
+    EXPECT_FALSE(fs::exists(folder / "x.u8.npy")) << "the set is incomplete";
 }
 
 TEST_F(quantize_npy, continues_after_a_bad_file) {

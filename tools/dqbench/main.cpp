@@ -12,7 +12,6 @@
 // The unit tests link all of it but this file.
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 
 #include "dynquant/version.hpp"
 #include "help.hpp"
@@ -26,8 +25,6 @@ namespace {
 
 using namespace dqbench;
 
-enum exit_status { success, case_failed, bad_usage };
-
 /// The first of $DQBENCH_INPUTS, the folder installed with this program and the folder in the source tree.
 std::filesystem::path inputs_folder() {
     if (const char *given = std::getenv("DQBENCH_INPUTS"); given && *given) return given;
@@ -38,23 +35,16 @@ std::filesystem::path inputs_folder() {
     return std::filesystem::is_directory(installed, unknown) ? installed.string() : DQBENCH_INPUTS_FOLDER;
 }
 
-/// Prints one line on stderr. Control characters from the user's text become ?.
-void print_error(std::string text) {
-    for (char &c : text)
-        if (static_cast<unsigned char>(c) < ' ') c = '?';
-    std::fprintf(stderr, "dqbench: %s\n", text.c_str());
-}
-
-exit_status run(const std::vector<std::string> &arguments) {
+int run(int argc, char **argv) {
     reader input(inputs_folder());
-    input.read_arguments(arguments);
+    input.read_arguments({argv + 1, argv + argc});
     if (input.help()) {
         std::fputs(help_text().c_str(), stdout);
-        return success;
+        return command_line::success;
     }
     if (input.version()) {
         std::printf("dqbench %d.%d.%d\n", DYNQUANT_VERSION_MAJOR, DYNQUANT_VERSION_MINOR, DYNQUANT_VERSION_PATCH);
-        return success;
+        return command_line::success;
     }
     if (input.problems() == 0)
         throw usage_error("expected a problem such as 8x64x56x56, --batch=FILE or --case=FILE, given none; "
@@ -73,19 +63,11 @@ exit_status run(const std::vector<std::string> &arguments) {
         output.print(i, job, result, milliseconds_since(start));
     }
     output.print_summary(times);
-    return output.has_failures() ? case_failed : success;
+    return output.has_failures() ? command_line::failure : command_line::success;
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
-    try {
-        return run({argv + 1, argv + argc});
-    } catch (const usage_error &e) {
-        print_error(e.what());
-        return bad_usage;
-    } catch (const std::exception &e) {
-        print_error(e.what());
-        return case_failed;
-    }
+    return command_line::run("dqbench", run, argc, argv);
 }

@@ -5,19 +5,16 @@
 #include <charconv>
 #include <cstdint>
 #include <iterator>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "command_line/run.hpp"
 #include "dynquant/quantization.hpp"
 
 namespace dqbench {
 
-/// The user's input is invalid.
-struct usage_error : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
+using command_line::usage_error; // the user's input is invalid
 
 /// The parts between separators; "a,,b" has three, "" has one.
 std::vector<std::string> split(std::string_view text, char separator);

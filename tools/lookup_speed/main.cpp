@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "command_line/run.hpp"
 #include "layers/lookup/lookup.hpp"
 #include "limit/limit.hpp"
 #include "quantization/isa.hpp"
@@ -85,6 +86,10 @@ void print_all() {
 } // namespace
 } // namespace lookup_speed
 
-int main() {
-    lookup_speed::print_all();
+int main(int argc, char **argv) {
+    const auto body = [](int, char **) -> int {
+        lookup_speed::print_all();
+        return command_line::success;
+    };
+    return command_line::run("lookup_speed", body, argc, argv);
 }

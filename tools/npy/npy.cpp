@@ -2,19 +2,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <fstream>
-#include <limits>
 #include <regex>
 #include <sstream>
 #include <stdexcept>
-#include <streambuf>
-#include <type_traits>
-
-#include <unistd.h>
-
-#include <xtensor/xadapt.hpp>
-#include <xtensor/xnpy.hpp>
+#include <system_error>
 
 namespace npy {
 namespace {
@@ -22,9 +16,10 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::string magic = "\x93NUMPY";
-constexpr std::size_t max_rank = 12;        // oneDNN's
-constexpr std::size_t max_header = 4096;    // far more than 12 dims take
-constexpr std::int64_t max_empty = 1 << 24; // largest dim of a tensor without elements
+constexpr std::size_t max_rank = 12;                     // oneDNN's
+constexpr std::size_t max_header = 4096;                 // far more than 12 dims take
+constexpr std::int64_t too_many = std::int64_t(1) << 44; // elements that no machine holds
+constexpr std::int64_t max_empty = 1 << 24;              // largest dim of a tensor without elements
 
 /// An element type's name in headers, in messages and for numpy's astype().
 struct type_names {
@@ -56,17 +51,6 @@ template <>
 constexpr type_names names_of<std::uint32_t> {"<u4", "little-endian uint32", "<u4"};
 template <>
 constexpr type_names names_of<std::uint64_t> {"<u8", "little-endian uint64", "<u8"};
-
-/// The type as which xtensor, which has no float16, reads and writes T.
-template <typename T>
-using stored_type = std::conditional_t<std::is_same_v<T, float16>, std::uint16_t, T>;
-
-/// Replaces the first name of type From by that of type To, which has the same length.
-template <typename From, typename To>
-std::string replace_type_name(std::string text) {
-    const std::string from = names_of<From>.descr;
-    return text.replace(text.find(from), from.size(), names_of<To>.descr);
-}
 
 template <typename... Parts>
 [[noreturn]] void fail(const Parts &...parts) {
@@ -102,13 +86,24 @@ std::string read_header(std::istream &in) {
     return header.erase(header.find_last_not_of(" \n") + 1);
 }
 
-/// Parses order and dims. The grammar is strict, so that xtensor reads the header in the same way.
+/// An extent of a shape's text, "3" or " 3 ".
+std::int64_t extent_of(std::string text, std::size_t d) {
+    text.erase(0, text.find_first_not_of(' '));
+    text.erase(text.find_last_not_of(' ') + 1);
+    std::int64_t extent = 0;
+    const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), extent);
+    if (wrong != std::errc() || end != text.data() + text.size() || extent < 0 || extent >= too_many)
+        fail("shape: dim ", d, ": expected a number below 2^44, given ", text);
+    return extent;
+}
+
+/// Parses order and dims.
 template <typename T>
 tensor<T> parse_header(const std::string &header) {
     constexpr auto expected = names_of<T>;
     static const std::regex form(R"(\{ *'descr' *: *(?:'([<>|=\w]{1,9})'|\[.*\]) *,)"
                                  R"( *'fortran_order' *: *(True|False) *,)"
-                                 R"( *'shape' *: *\(((?: *\d{1,19} *,)*(?: *\d{1,19})?) *\) *,? *\})");
+                                 R"( *'shape' *: *\(((?:[^,()]+,)*(?:[^,()]+)?)\) *,? *\})");
     std::smatch field;
     if (!std::regex_match(header, field, form))
         fail("malformed header: expected {'descr': ..., 'fortran_order': ..., 'shape': (...), }");
@@ -119,17 +114,16 @@ tensor<T> parse_header(const std::string &header) {
 
     tensor<T> result;
     result.fortran_order = field[2] == "True";
-    std::string shape = field[3];
-    std::replace(shape.begin(), shape.end(), ',', ' ');
-    std::istringstream extents(shape);
-    for (std::int64_t extent; extents >> extent;)
-        result.dims.push_back(extent);
-    if (!extents.eof()) fail("shape: expected dims below 2^63");
+    std::istringstream extents(field[3]);
+    for (std::string extent; std::getline(extents, extent, ',');) {
+        if (extents.eof() && extent.find_first_not_of(' ') == std::string::npos) break; // behind the last comma
+        result.dims.push_back(extent_of(extent, result.dims.size()));
+    }
     if (result.dims.size() > max_rank) fail("shape: expected at most ", max_rank, " dims, given ", result.dims.size());
     return result;
 }
 
-/// Sets strides and volume. Fails unless the shape takes exactly `bytes` bytes.
+/// Sets strides and volume, by which the data are checked and read. Fails unless they take exactly `bytes` bytes.
 template <typename T>
 void set_strides(tensor<T> &t, std::uintmax_t bytes) {
     const bool empty = std::count(t.dims.begin(), t.dims.end(), 0) > 0;
@@ -139,8 +133,7 @@ void set_strides(tensor<T> &t, std::uintmax_t bytes) {
         const auto d = t.fortran_order ? i : t.dims.size() - 1 - i;
         t.strides[d] = stride;
         if ((empty && t.dims[d] > max_empty)
-                || __builtin_mul_overflow(stride, std::max<std::int64_t>(t.dims[d], 1), &stride)
-                || stride > std::numeric_limits<std::int64_t>::max() / 4)
+                || __builtin_mul_overflow(stride, std::max<std::int64_t>(t.dims[d], 1), &stride) || stride >= too_many)
             fail("shape: dim ", d, ", ", t.dims[d], ", makes the tensor too large");
     }
     t.volume = empty ? 0 : stride;
@@ -149,38 +142,16 @@ void set_strides(tensor<T> &t, std::uintmax_t bytes) {
     if (bytes > expected) fail("the shape takes ", expected, " bytes of data, the file has ", bytes);
 }
 
-/// A stream buffer of some bytes, followed by the rest of a file.
-class concatenated_buffer final : public std::streambuf {
-  public:
-    concatenated_buffer(std::string head, std::streambuf &rest)
-        : buffer_(std::move(head))
-        , rest_(rest) {
-        setg(buffer_.data(), buffer_.data(), buffer_.data() + buffer_.size());
-    }
-
-  private:
-    int_type underflow() override {
-        buffer_.resize(std::size_t(1) << 16);
-        const auto count = rest_.sgetn(buffer_.data(), static_cast<std::streamsize>(buffer_.size()));
-        setg(buffer_.data(), buffer_.data(), buffer_.data() + count);
-        return count > 0 ? traits_type::to_int_type(buffer_.front()) : traits_type::eof();
-    }
-
-    std::string buffer_;
-    std::streambuf &rest_;
-};
-
-/// Pads the header so that the low byte of its length is 0: xtensor (0.24, 0.25) reads that byte as signed, and could
-/// not read a header longer than 127 bytes otherwise.
-std::string pad_header(std::string header) {
-    const auto blocks = header.size() / 256 + 1;
-    header.resize(256 * blocks - 1, ' ');
-    return magic + '\1' + '\0' + '\0' + static_cast<char>(blocks) + header + '\n';
+/// "(2, 3)", "(3,)", "()"
+std::string tuple(const std::vector<std::int64_t> &dims) {
+    std::string text = "(";
+    for (std::size_t d = 0; d < dims.size(); ++d)
+        text += (d > 0 ? ", " : "") + std::to_string(dims[d]);
+    return text + (dims.size() == 1 ? ",)" : ")");
 }
 
 } // namespace
 
-// xtensor checks neither the header nor the size of the data, so both are checked before.
 template <typename T>
 tensor<T> read(const fs::path &file) {
     std::error_code code;
@@ -190,16 +161,13 @@ tensor<T> read(const fs::path &file) {
     std::ifstream in(file, std::ios::binary);
     if (!in) fail("cannot open it: ", std::strerror(errno));
     const auto size = fs::file_size(file);
-    const auto header = read_header(in);
-    auto result = parse_header<T>(header);
+    auto result = parse_header<T>(read_header(in));
     set_strides(result, size - static_cast<std::uintmax_t>(in.tellg()));
-
-    concatenated_buffer buffer(pad_header(replace_type_name<T, stored_type<T>>(header)), *in.rdbuf());
-    std::istream whole(&buffer);
-    auto loaded = xt::load_npy<stored_type<T>>(whole);
-    if (!whole) fail("truncated while it was read");
-    const auto owner = std::make_shared<decltype(loaded)>(std::move(loaded));
-    result.data = {owner, reinterpret_cast<const T *>(owner->data())};
+    const std::shared_ptr<T[]> elements(new T[static_cast<std::size_t>(result.volume)]);
+    in.read(reinterpret_cast<char *>(elements.get()),
+            static_cast<std::streamsize>(result.volume * std::int64_t(sizeof(T))));
+    if (!in) fail("truncated while it was read");
+    result.data = {elements, elements.get()};
     return result;
 }
 
@@ -216,52 +184,34 @@ template tensor<std::uint16_t> read(const fs::path &);
 template tensor<std::uint32_t> read(const fs::path &);
 template tensor<std::uint64_t> read(const fs::path &);
 
-new_files::~new_files() {
-    std::error_code ignored;
-    for (const auto &file : files_)
-        fs::remove(file.written, ignored);
-}
-
 template <typename T>
-void new_files::write(const fs::path &file, const T *data, const std::vector<std::int64_t> &dims, bool fortran_order) {
-    const auto size = xt::compute_size(dims);
-    const auto bytes = [&](auto array) { return xt::dump_npy(array); };
-    const auto *elements = reinterpret_cast<const stored_type<T> *>(data);
-    const auto content = replace_type_name<stored_type<T>, T>(fortran_order
-                    ? bytes(xt::adapt<xt::layout_type::column_major>(elements, size, xt::no_ownership(), dims))
-                    : bytes(xt::adapt<xt::layout_type::row_major>(elements, size, xt::no_ownership(), dims)));
-
-    std::error_code code;
-    if (file.has_parent_path()) fs::create_directories(file.parent_path(), code);
-    if (code) fail("cannot make the folder ", file.parent_path().string(), ": ", code.message());
-    if (fs::is_directory(file)) fail("cannot write ", file.string(), ": it is a folder");
-    files_.push_back({file, file});
-    files_.back().written += ".part" + std::to_string(getpid());
-    std::ofstream out(files_.back().written, std::ios::binary);
-    if (!out.write(content.data(), static_cast<std::streamsize>(content.size())).flush())
-        fail("cannot write ", file.string(), ": ", std::strerror(errno));
+std::string bytes_of(const T *data, const std::vector<std::int64_t> &dims, bool fortran_order) {
+    // Version 1.0: the data begin at a multiple of 64 bytes, behind a header that ends in a line feed.
+    std::string header = std::string("{'descr': '") + names_of<T>.descr
+            + "', 'fortran_order': " + (fortran_order ? "True" : "False") + ", 'shape': " + tuple(dims) + ", }";
+    constexpr std::size_t start = 10, multiple = 64;
+    header.resize((start + header.size() + multiple) / multiple * multiple - start - 1, ' ');
+    header += '\n';
+    std::string bytes = magic + '\1' + '\0' + static_cast<char>(header.size() & 0xff)
+            + static_cast<char>(header.size() >> 8) + header;
+    std::size_t volume = sizeof(T);
+    for (const auto extent : dims)
+        volume *= static_cast<std::size_t>(extent);
+    if (volume > 0) bytes.append(reinterpret_cast<const char *>(data), volume);
+    return bytes;
 }
 
-void new_files::commit() {
-    for (const auto &file : files_) {
-        std::error_code code;
-        fs::rename(file.written, file.wanted, code);
-        if (code) fail("cannot write ", file.wanted.string(), ": ", code.message());
-    }
-    files_.clear();
-}
-
-template void new_files::write(const fs::path &, const float *, const std::vector<std::int64_t> &, bool);
-template void new_files::write(const fs::path &, const double *, const std::vector<std::int64_t> &, bool);
-template void new_files::write(const fs::path &, const float16 *, const std::vector<std::int64_t> &, bool);
-template void new_files::write(const fs::path &, const bool *, const std::vector<std::int64_t> &, bool);
-template void new_files::write(const fs::path &, const std::int8_t *, const std::vector<std::int64_t> &, bool);
-template void new_files::write(const fs::path &, const std::int16_t *, const std::vector<std::int64_t> &, bool);
-template void new_files::write(const fs::path &, const std::int32_t *, const std::vector<std::int64_t> &, bool);
-template void new_files::write(const fs::path &, const std::int64_t *, const std::vector<std::int64_t> &, bool);
-template void new_files::write(const fs::path &, const std::uint8_t *, const std::vector<std::int64_t> &, bool);
-template void new_files::write(const fs::path &, const std::uint16_t *, const std::vector<std::int64_t> &, bool);
-template void new_files::write(const fs::path &, const std::uint32_t *, const std::vector<std::int64_t> &, bool);
-template void new_files::write(const fs::path &, const std::uint64_t *, const std::vector<std::int64_t> &, bool);
+template std::string bytes_of(const float *, const std::vector<std::int64_t> &, bool);
+template std::string bytes_of(const double *, const std::vector<std::int64_t> &, bool);
+template std::string bytes_of(const float16 *, const std::vector<std::int64_t> &, bool);
+template std::string bytes_of(const bool *, const std::vector<std::int64_t> &, bool);
+template std::string bytes_of(const std::int8_t *, const std::vector<std::int64_t> &, bool);
+template std::string bytes_of(const std::int16_t *, const std::vector<std::int64_t> &, bool);
+template std::string bytes_of(const std::int32_t *, const std::vector<std::int64_t> &, bool);
+template std::string bytes_of(const std::int64_t *, const std::vector<std::int64_t> &, bool);
+template std::string bytes_of(const std::uint8_t *, const std::vector<std::int64_t> &, bool);
+template std::string bytes_of(const std::uint16_t *, const std::vector<std::int64_t> &, bool);
+template std::string bytes_of(const std::uint32_t *, const std::vector<std::int64_t> &, bool);
+template std::string bytes_of(const std::uint64_t *, const std::vector<std::int64_t> &, bool);
 
 } // namespace npy

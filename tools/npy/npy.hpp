@@ -26,26 +26,9 @@ enum class float16 : std::uint16_t {};
 template <typename T>
 tensor<T> read(const std::filesystem::path &file);
 
-/// Writes a set of files, of which none appears incomplete: each is written under a temporary name, and commit()
-/// renames them. Both functions throw std::runtime_error with one line.
-class new_files {
-  public:
-    new_files() = default;
-    new_files(const new_files &) = delete;
-    new_files &operator=(const new_files &) = delete;
-    ~new_files(); // removes what was not committed
-
-    /// T: as for read(). Makes missing folders.
-    template <typename T>
-    void write(const std::filesystem::path &file, const T *data, const std::vector<std::int64_t> &dims,
-            bool fortran_order);
-    void commit();
-
-  private:
-    struct pending {
-        std::filesystem::path wanted, written;
-    };
-    std::vector<pending> files_;
-};
+/// The bytes of a .npy file. T: as for read(). data: as many elements as dims have, dense in row-major order or, with
+/// fortran_order, column-major.
+template <typename T>
+std::string bytes_of(const T *data, const std::vector<std::int64_t> &dims, bool fortran_order);
 
 } // namespace npy

@@ -1,0 +1,65 @@
+"""Every command line says that its output is lost, or that memory is short, and fails; none is ended by a signal."""
+
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+# Each prints something and succeeds, in a folder with a float tensor x.npy.
+COMMANDS = [
+    [os.environ["DQBENCH"], "--mode=L", "16x16"],
+    [os.environ["DQBENCH"], "--help"],
+    [os.environ["DQBENCH"], "--version"],
+    [os.environ["QUANTIZE_NPY"], "x.npy"],
+    [os.environ["QUANTIZE_NPY"], "--help"],
+    [os.environ["MINIMAL"]],
+]
+if "DQMODEL" in os.environ:
+    COMMANDS += [[os.environ["DQMODEL"], *arguments] for arguments in (["rescale", "1/3"], ["--help"], ["--version"])]
+
+
+def tensor():
+    header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }".ljust(117) + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(8)
+
+
+class CommandLines(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "x.npy").write_bytes(tensor())
+
+    def run_command(self, command, stdout=subprocess.PIPE, **environment):
+        return subprocess.run(command, cwd=self.folder, stdout=stdout, stderr=subprocess.PIPE, text=True, check=False,
+                              env=os.environ | environment)
+
+    def test_output_that_is_lost_is_a_failure(self):
+        for command in COMMANDS:
+            with self.subTest(command=command):
+                self.assertEqual(self.run_command(command).returncode, 0)
+                with open("/dev/full", "w") as full:
+                    ran = self.run_command(command, full)
+                self.assertEqual(ran.returncode, 1)
+                name = pathlib.Path(command[0]).name
+                self.assertRegex(ran.stderr, f"^{name}: cannot write (all output )?to stdout.*\n$")
+
+    @unittest.skipIf("FAILING_NEW" not in os.environ, "the sanitizers have an operator new of their own")
+    def test_too_little_memory_is_an_error(self):
+        for command in COMMANDS:
+            name = pathlib.Path(command[0]).name
+            if name == "minimal":  # the shortest program handles no errors
+                continue
+            statuses = set()
+            for at in (*range(1, 20), *range(20, 400, 17), 1000, 3000, 10**9):
+                with self.subTest(command=command, at=at):
+                    ran = self.run_command(command, LD_PRELOAD=os.environ["FAILING_NEW"], FAIL_NEW_AT=str(at))
+                    statuses.add(ran.returncode)
+                    self.assertIn(ran.returncode, (0, 1))
+                    self.assertEqual(ran.returncode == 1, "memory" in ran.stderr, ran.stderr)
+            self.assertEqual(statuses, {0, 1}, command)
+
+
+if __name__ == "__main__":
+    unittest.main()

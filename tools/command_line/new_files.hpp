@@ -1,0 +1,37 @@
+// tools/command_line: what every command line of this tree does alike: it writes files, and ends. May include: nothing
+// of this tree.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace command_line {
+
+/// Writes a set of files, of which none appears incomplete. A file gets a temporary name in its folder, which commit()
+/// changes to the wanted one; a link to a file stays, and the file that it names is replaced. What is there and is
+/// neither a file nor a folder, such as a device or a pipe, gets the bytes by commit(). Both functions throw
+/// std::runtime_error with one line: the file and the reason.
+class new_files {
+  public:
+    new_files() = default;
+    new_files(const new_files &) = delete;
+    new_files &operator=(const new_files &) = delete;
+    ~new_files(); // removes what was not committed
+
+    /// Makes missing folders.
+    void write(const std::filesystem::path &file, std::string bytes);
+    void commit();
+
+  private:
+    struct pending {
+        std::filesystem::path named;     // as the caller says it
+        std::filesystem::path target;    // the file that is replaced
+        std::filesystem::path temporary; // empty: the bytes go to what is there
+        std::string bytes;               // of that
+    };
+    std::vector<pending> files_;
+};
+
+} // namespace command_line
