@@ -28,6 +28,14 @@ quantization of_zeros(quantization q, std::int64_t count) {
     return q;
 }
 
+/// Makes elements 0. Bits beyond them are preserved, as a kernel does.
+void write_zeros(data_type type, std::int64_t count, void *to) {
+    const auto rest = count % 8 * traits(type).bits % 8; // of the last byte
+    const auto bytes = static_cast<std::size_t>(size_in_bytes(type, count)) - (rest != 0 ? 1 : 0);
+    std::memset(to, 0, bytes);
+    if (rest != 0) static_cast<std::uint8_t *>(to)[bytes] &= static_cast<std::uint8_t>(0xff << rest);
+}
+
 } // namespace
 
 class prepared_node {
@@ -35,10 +43,10 @@ class prepared_node {
     prepared_node(const node &n, lowering meaning, const options &opts, kernels::kernel_list kernels)
         : label_(label(n))
         , outputs_(std::move(meaning.outputs))
+        , y_(meaning.statement.dst.type)
         , reads_zero_(meaning.statement.computed && volume(meaning.statement.src.dims) == 0) {
         auto &q = meaning.statement;
-        if (q.computed && !q.zero_points)
-            zero_bytes_ = static_cast<std::size_t>(size_in_bytes(q.dst.type, *volume(outputs_[2].shape)));
+        if (q.computed && !q.zero_points) zeros_ = *volume(outputs_[2].shape);
         if (reads_zero_) q = of_zeros(std::move(q), *volume(outputs_[1].shape));
         operation_ = kernels::prepare(q, opts, kernels, names_for(q));
     }
@@ -47,7 +55,7 @@ class prepared_node {
         try {
             operation_.run({reads_zero_ ? &zero : args.x, args.scale, args.zero_point, args.y, nullptr, nullptr,
                     args.y_scale, args.y_zero_point});
-            if (zero_bytes_ != 0 && args.y_zero_point) std::memset(args.y_zero_point, 0, zero_bytes_);
+            if (zeros_ != 0 && args.y_zero_point) write_zeros(y_, zeros_, args.y_zero_point);
         } catch (const dnnl::error &e) {
             throw error(e.status, concat(label_, ": ", e.message));
         }
@@ -60,8 +68,9 @@ class prepared_node {
     std::string label_;
     dynquant::operation operation_;
     std::vector<value> outputs_;
-    bool reads_zero_;            // x has no elements
-    std::size_t zero_bytes_ = 0; // of the zero points of symmetric scales
+    data_type y_;
+    bool reads_zero_;        // x has no elements
+    std::int64_t zeros_ = 0; // zero points of symmetric scales
 };
 
 namespace {

@@ -1,5 +1,7 @@
 // DynamicQuantizeLinear of the domain dynquant gives the scales, zero points and codes that are worked out here by
 // hand, on every kernel and instruction set.
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "onnx_support.hpp"
@@ -31,8 +33,8 @@ using bits16 = std::uint16_t;
 
 class onnx_computed_scales : public testing::TestWithParam<onnx_variant> {
   protected:
-    /// Y of less than a byte: their bytes, of which the last one's unused bits are 1. Zero points of symmetric scales,
-    /// which are 0, are left out.
+    /// Y of less than a byte: their bytes. Bits beyond the elements are 1 before and after, also those of zero points.
+    /// Zero points of symmetric scales, which are 0, are left out.
     template <typename Y, typename Scale = float, typename X = float>
     results<Y, Scale> run(const dims &shape, const std::vector<X> &x, const std::vector<onnx::attribute> &attributes,
             onnx::element_type x_type = float32) const {
@@ -41,21 +43,26 @@ class onnx_computed_scales : public testing::TestWithParam<onnx_variant> {
         const auto &outputs = op.outputs();
         EXPECT_EQ(outputs[0].shape, shape);
         EXPECT_EQ(outputs[2].shape, outputs[1].shape);
-        const bool packed = outputs[0].type == int4 || outputs[0].type == uint4 || outputs[0].type == float4e2m1;
-        const auto make = [&](std::size_t count) {
-            return std::vector<Y>(packed ? (count + 1) / 2 : count, static_cast<Y>(-1));
-        };
+        const auto bits = bits_of(outputs[0].type);
+        const auto make = [&](std::size_t count) { return std::vector<Y>((count * bits + 7) / 8, static_cast<Y>(-1)); };
         const auto scales = count_of(outputs[1]);
         results<Y, Scale> result = {make(x.size()), std::vector<Scale>(scales), make(scales)};
         op.run({x.data(), nullptr, nullptr, result.y.data(), result.scales.data(), result.zero_points.data()});
         if (!onnx::lower(n).statement.zero_points) {
-            EXPECT_EQ(result.zero_points, std::vector<Y>(result.zero_points.size()));
+            auto zeros = make(scales);
+            std::fill_n(zeros.begin(), scales * bits / 8, Y {0});
+            if (scales * bits % 8 != 0) zeros.back() = static_cast<Y>(-1 << scales * bits % 8);
+            EXPECT_EQ(result.zero_points, zeros);
             result.zero_points.clear();
         }
         return result;
     }
 
   private:
+    static std::size_t bits_of(onnx::element_type type) {
+        if (type == int4 || type == uint4 || type == float4e2m1) return 4;
+        return type == float6e2m3 || type == float6e3m2 ? 6 : 8;
+    }
     static std::size_t count_of(const onnx::value &v) {
         std::size_t count = 1;
         for (const auto extent : v.shape)
@@ -106,6 +113,46 @@ TEST_P(onnx_computed_scales, of_uint4_have_zero_points_of_4_bits) {
     EXPECT_EQ(run<bits8>({2, 2}, {-5.F, 10.F, 0.F, 30.F}, {{"to", uint4}, {"axis", -1}, {"block_size", 2}}).y,
             (std::vector<bits8> {0xF0, 0xF0}));
     EXPECT_EQ(run<bits8>({2, 2}, {-5.F, 10.F, 0.F, 30.F}, {{"to", uint4}, {"axis", 0}}).zero_points[0], 0x05);
+}
+
+// The zero points of symmetric scales are written, too, and only they: run() looks at the bits beyond.
+TEST_P(onnx_computed_scales, of_packed_elements_write_these_alone) {
+    for (const auto type : {int4, float4e2m1, float6e2m3, float6e3m2})
+        for (std::int64_t count = 1; count <= 9; ++count) {
+            // The highest code by 1, as 1 is highest * scale.
+            const std::vector<float> x(static_cast<std::size_t>(count), 1);
+            const std::size_t bits = type == int4 || type == float4e2m1 ? 4 : 6;
+            std::vector<bits8> y((x.size() * bits + 7) / 8, 0xff);
+            for (std::size_t i = 0; i < x.size(); ++i) // 0111 and 011111
+                y[(i * bits + bits - 1) / 8] &= static_cast<bits8>(~(1 << (i * bits + bits - 1) % 8));
+            EXPECT_EQ(run<bits8>({count}, x, {{"to", type}, {"axis", 0}}).y, y) << onnx::name_of(type) << " " << count;
+        }
+    // Zero points of asymmetric ones: 15 / 15 each, 5 steps below 0, and 1 element of 2.
+    EXPECT_EQ(run<bits8>({1, 2}, {-5.F, 10.F}, {{"to", uint4}, {"axis", 0}}).zero_points, (std::vector<bits8> {0xF5}));
+    EXPECT_EQ(run<bits8>({1, 2}, {-5.F, 10.F}, {{"to", int4}, {"axis", 0}, {"symmetric", 0}}).zero_points,
+            (std::vector<bits8> {0xFD})); // -8 + 5
+    EXPECT_EQ(run<bits8>({0, 1}, std::vector<float>(), {{"to", int4}, {"axis", 1}, {"symmetric", 0}}).zero_points,
+            (std::vector<bits8> {0xF8}));
+}
+
+TEST_P(onnx_computed_scales, of_nan_are_nan_by_the_lowest_code) {
+    const auto nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
+    const auto unsigned_codes = run<std::uint8_t>({3}, {1.F, nan, -1.F}, {});
+    EXPECT_TRUE(std::isnan(unsigned_codes.scales.at(0)));
+    EXPECT_EQ(unsigned_codes.y, (std::vector<std::uint8_t> {0, 0, 0}));
+    EXPECT_EQ(unsigned_codes.zero_points, std::vector<std::uint8_t> {0});
+    const auto signed_codes = run<std::int8_t>({3}, {1.F, nan, -1.F}, {{"to", int8}, {"symmetric", 0}});
+    EXPECT_TRUE(std::isnan(signed_codes.scales.at(0)));
+    EXPECT_EQ(signed_codes.y, (std::vector<std::int8_t> {-128, -128, -128}));
+    EXPECT_EQ(signed_codes.zero_points, std::vector<std::int8_t> {-128});
+    const auto symmetric = run<std::int8_t>({3}, {1.F, nan, -1.F}, {{"to", int8}});
+    EXPECT_TRUE(std::isnan(symmetric.scales.at(0)));
+    EXPECT_EQ(symmetric.y, (std::vector<std::int8_t> {-127, -127, -127}));
+    // -infinity by an infinite scale is NaN, too.
+    EXPECT_EQ(run<std::int8_t>({2}, {1.F, -infinity}, {{"to", int8}, {"symmetric", 0}}),
+            (signed8 {{-128, -128}, {infinity}, {-128}}));
+    EXPECT_EQ((run<bits8, bits8>({2}, std::vector<float> {1, nan}, {{"to", float4e2m1}, {"scale_type", float8e8m0}})),
+            (results<bits8, bits8> {{0x77}, {0xFF}}));
 }
 
 TEST_P(onnx_computed_scales, of_float8) {
