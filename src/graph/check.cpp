@@ -47,11 +47,11 @@ std::optional<quantization> check(const op_record &op, stage when, numerics rule
     check_count(op, "inputs", schema.inputs, op.inputs.size());
     check_count(op, "outputs", schema.outputs, op.outputs.size());
     check_attributes(op, schema);
+    if (computes_scales(op)) check_computed(op, when);
     for (size_t i = 0; i < op.inputs.size(); ++i)
         check_port(op, schema.inputs[i], op.inputs[i], false, when);
     for (size_t i = 0; i < op.outputs.size(); ++i)
         check_port(op, schema.outputs[i], op.outputs[i], true, when);
-    if (computes_scales(op)) check_computed(op);
     check_shapes(op);
     return check_statement(op, rule);
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <iterator>
+#include <span>
 
 #include "graph/attributes.hpp"
 #include "graph/refusal.hpp"
@@ -11,6 +11,7 @@
 #include "quantization/named_rules.hpp"
 #include "quantization/names.hpp"
 #include "quantization/onednn_type.hpp"
+#include "quantization/rule_types.hpp"
 
 namespace dynquant::graph::core {
 namespace {
@@ -61,43 +62,84 @@ void set_word(Enum &choice, const op_record &op, dnnl_graph_op_attr_t attr) {
     refuse_word(op, attribute_name(attr).c_str(), words, *word);
 }
 
-/// The rule against the ports. dst and scales are empty while their types are unknown.
+/// Changes single choices of a rule.
+void set_choices(scale_rule &rule, const op_record &op) {
+    set_flag(rule.narrow, op, narrow_attr);
+    set_number(rule.least, op, least_attr);
+    set_number(rule.of_zero, op, of_zero_attr);
+    set_word(rule.quotient, op, quotient_attr);
+    set_word(rule.special, op, nonfinite_attr);
+}
+
+bool is_among(std::span<const dnnl_data_type_t> types, dnnl_data_type_t type) {
+    return std::ranges::find(types, type) != types.end();
+}
+
+/// Those that have numbers there.
+std::vector<dnnl_data_type_t> in_onednn(const std::vector<data_type> &types) {
+    std::vector<dnnl_data_type_t> result;
+    for (const auto type : types)
+        if (onednn_type(type) != dnnl_data_type_undef) result.push_back(onednn_type(type));
+    return result;
+}
+
+/// The rule against the ports. Messages name what this rule takes, which is less than the op does.
 struct computed_check {
     const op_record &op;
+    stage when;
     scale_rule rule;
     const std::string &name;
-    std::optional<data_type> dst, scales;
+
+    dnnl_data_type_t type_of(size_t output) const { return op.outputs[output].data_type; }
+    bool is_unknown(size_t output) const { return type_of(output) == dnnl_data_type_undef && when == stage::add_op; }
+    bool has_global_scale() const { return op.inputs.size() > global_scale; }
+    std::string for_rule() const { return " for scale_rule " + name; }
+
+    void require_type(size_t output, const std::vector<data_type> &types, const std::string &where) const {
+        const auto expected = in_onednn(types);
+        if (is_unknown(output) || is_among(expected, type_of(output))) return;
+        refuse(op, dnnl_invalid_data_type, find_schema(op)->outputs[output].name, ": expected data type ",
+                alternatives(expected, name_of), where, ", given ", name_of(type_of(output)));
+    }
 
     void outputs() const {
         const bool symmetric = rule.range == scale_range::absmax;
         const size_t expected = symmetric ? 2 : 3;
         if (op.outputs.size() != expected)
             refuse(op, dnnl_invalid_graph_op, "outputs: expected ", expected, " (dst, scales", symmetric ? "" : ", zps",
-                    ") for scale_rule ", name, ", given ", op.outputs.size());
+                    ")", for_rule(), ", given ", op.outputs.size());
+    }
+
+    /// The named rules for a type of dst, by the known type of scales if there are any.
+    std::vector<named_rule> rules_for(data_type dst) const {
+        std::vector<named_rule> for_dst, for_both;
+        for (auto each : named_rules()) {
+            set_choices(each.rule, op);
+            if (!is_among(in_onednn(dst_types_of(each.rule)), onednn_type(dst))) continue;
+            for_dst.push_back(each);
+            if (is_among(in_onednn(scale_types_of(each.rule)), type_of(input::scales))) for_both.push_back(each);
+        }
+        return for_both.empty() ? for_dst : for_both;
     }
 
     void dst_type() const {
-        if (!dst) return;
-        const auto &type = traits(*dst);
-        const auto range = !type.integral ? scale_range::absmax : type.lowest == 0 ? scale_range::minmax : rule.range;
-        if (rule.range != range) {
-            std::vector<named_rule> fitting;
-            std::ranges::copy_if(named_rules(), std::back_inserter(fitting),
-                    [&](const named_rule &each) { return each.rule.range == range; });
-            refuse(op, dnnl_invalid_arguments, "scale_rule: expected ",
-                    alternatives(fitting, [](const auto &each) { return each.name; }), " for dst of ", type.name,
-                    ", given ", name);
-        }
-        if (rule.narrow && (!type.integral || type.lowest == 0))
-            refuse(op, dnnl_invalid_arguments, "narrow: expected false for dst of ", type.name, ", given true");
+        const auto types = dst_types_of(rule);
+        const auto given = type_of(0);
+        if (is_among(in_onednn(types), given) || !is_among(find_schema(op)->outputs.front().types, given))
+            return require_type(0, types, for_rule());
+        const auto type = *from_onednn(given);
+        if (rule.narrow && find_attribute<bool>(op, narrow_attr)
+                && (!traits(type).integral || traits(type).lowest == 0))
+            refuse(op, dnnl_invalid_arguments, "narrow: expected false for dst of ", to_string(type), ", given true");
+        refuse(op, dnnl_invalid_arguments, "scale_rule: expected ",
+                alternatives(rules_for(type), [](const auto &each) { return each.name; }), " for dst of ",
+                to_string(type), ", given ", name);
     }
 
     void zps_type() const {
         if (op.outputs.size() <= input::zps) return;
-        const auto zps = from_onednn(op.outputs[input::zps].data_type);
-        if (dst && zps && *zps != *dst)
-            refuse(op, dnnl_invalid_data_type, "zps: expected data type ", to_string(*dst), ", that of dst, given ",
-                    to_string(*zps));
+        if (is_unknown(0)) return require_type(input::zps, dst_types_of(rule), for_rule());
+        require_type(input::zps, {*from_onednn(type_of(0))}, ", that of dst");
     }
 
     void quotient() const {
@@ -106,36 +148,25 @@ struct computed_check {
             refuse(op, dnnl_invalid_arguments, "quotient: expected divide or multiply_reciprocal for ", what,
                     ", given multiply_range");
         };
-        if (rule.range == scale_range::minmax || to_powers_of_two()) refuse_for("scale_rule " + name);
-        if (scales == data_type::f8_e4m3) refuse_for("scales of f8_e4m3");
+        if (scale_types_of(rule).empty()) refuse_for("scale_rule " + name);
+        if (type_of(input::scales) == onednn_type(data_type::f8_e4m3)) refuse_for("scales of f8_e4m3");
+        if (has_global_scale()) refuse_for("a global_scale");
     }
 
     void scales_type() const {
-        if (!scales) return;
-        std::vector<data_type> allowed = {data_type::f32, data_type::f16, data_type::bf16};
-        if (rule.range == scale_range::absmax) allowed.push_back(data_type::f8_e4m3);
-        if (to_powers_of_two()) allowed = {data_type::f8_e8m0};
-        if (std::ranges::find(allowed, *scales) == allowed.end())
-            refuse(op, dnnl_invalid_data_type, "scales: expected data type ",
-                    alternatives(allowed, [](data_type each) { return to_string(each); }), " for scale_rule ", name,
-                    ", given ", to_string(*scales));
-        if (op.inputs.size() > global_scale && *scales != data_type::f8_e4m3)
-            refuse(op, dnnl_invalid_data_type, "scales: expected data type f8_e4m3 beside a global_scale, given ",
-                    to_string(*scales));
+        const auto types = scale_types_of(rule);
+        if (!has_global_scale()) return require_type(input::scales, types, for_rule());
+        if (std::ranges::find(types, data_type::f8_e4m3) == types.end())
+            refuse(op, dnnl_invalid_graph_op, "inputs: expected 1 (src)", for_rule(), ", given ", op.inputs.size());
+        require_type(input::scales, {data_type::f8_e4m3}, " beside a global_scale");
     }
-
-    bool to_powers_of_two() const { return rule.rounding != scale_rounding::nearest; }
 };
 
 } // namespace
 
 scale_rule scale_rule_of(const op_record &op) {
     auto rule = rule_by_name(op);
-    set_flag(rule.narrow, op, narrow_attr);
-    set_number(rule.least, op, least_attr);
-    set_number(rule.of_zero, op, of_zero_attr);
-    set_word(rule.quotient, op, quotient_attr);
-    set_word(rule.special, op, nonfinite_attr);
+    set_choices(rule, op);
     return rule;
 }
 
@@ -145,11 +176,8 @@ bool saturates(const op_record &op) {
     return saturate;
 }
 
-void check_computed(const op_record &op) {
-    const auto type = [&](size_t position) {
-        return op.outputs.size() > position ? from_onednn(op.outputs[position].data_type) : std::nullopt;
-    };
-    const computed_check check {op, scale_rule_of(op), rule_name(op), type(0), type(input::scales)};
+void check_computed(const op_record &op, stage when) {
+    const computed_check check {op, when, scale_rule_of(op), rule_name(op)};
     check.outputs();
     check.dst_type();
     check.zps_type();

@@ -1,7 +1,7 @@
 // The rule that a DynamicQuantize with computed scales states by its attributes.
 #pragma once
 
-#include "graph/op_record.hpp"
+#include "graph/check.hpp"
 
 namespace dynquant::graph::core {
 
@@ -12,7 +12,8 @@ scale_rule scale_rule_of(const op_record &op);
 /// quantization::saturate. As in ONNX's QuantizeLinear, true if not set.
 bool saturates(const op_record &op);
 
-/// Throws unless the rule, the number of outputs and the known data types fit each other.
-void check_computed(const op_record &op);
+/// Throws unless the rule, the numbers of inputs and outputs and the data types of outputs fit each other. Unknown
+/// types are right at add_op.
+void check_computed(const op_record &op, stage when);
 
 } // namespace dynquant::graph::core

@@ -72,11 +72,15 @@ void check_flag(const node &n, const char *name, std::int64_t given) {
         refuse(n, dnnl_invalid_arguments, "attribute '", name, "': expected 0 or 1, given ", given);
 }
 
-/// Those of operators that compute scales.
+/// Those of operators that compute scales. rule_of() checks how they fit each other.
 void check_computing(const node &n, const op_schema &schema, const attributes &values) {
-    check_type(n, "to", values.to, schema, &op_schema::quantized);
-    check_type(n, "scale_type", values.scale_type, schema, &op_schema::scale);
     check_flag(n, "symmetric", values.symmetric);
+    if (!is_one_of(values.to, schema.quantized))
+        refuse(n, dnnl_invalid_data_type, "attribute 'to': expected ", names_of(y_types_for(n, values, schema)),
+                ", given ", name_of_number(values.to));
+    if (!is_one_of(values.scale_type, schema.scale))
+        refuse(n, dnnl_invalid_data_type, "attribute 'scale_type': expected ",
+                names_of(scale_types_for(values, schema)), ", given ", name_of_number(values.scale_type));
     if (values.block_size > 0 && !states(n, "axis"))
         refuse(n, dnnl_invalid_arguments, "attribute 'axis': expected one beside block_size ", values.block_size,
                 ", given none");

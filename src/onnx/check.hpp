@@ -39,4 +39,8 @@ bool states(const node &n, const char *name);
 /// types.
 scale_rule rule_of(const node &n, const attributes &values);
 
+/// What `to` and `scale_type` may be beside the `rule` or else beside `symmetric`.
+type_set y_types_for(const node &n, const attributes &values, const op_schema &schema);
+type_set scale_types_for(const attributes &values, const op_schema &schema);
+
 } // namespace dynquant::onnx

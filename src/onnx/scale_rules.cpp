@@ -4,6 +4,7 @@
 #include "onnx/check.hpp"
 #include "onnx/refusal.hpp"
 #include "quantization/named_rules.hpp"
+#include "quantization/rule_types.hpp"
 
 namespace dynquant::onnx {
 namespace {
@@ -16,34 +17,8 @@ struct result_types {
     element_type y, scale;
 };
 
-/// Whether there is a statement of these.
 bool fits(const scale_rule &rule, result_types types) {
-    quantization q;
-    q.src = {data_type::f32, {1}, {}};
-    q.dst = {*data_type_of(types.y), {1}, {}};
-    q.scales = {*data_type_of(types.scale), {1}, {}};
-    if (rule.range == scale_range::minmax) q.zero_points = {q.dst.type, {1}, {}};
-    q.rule = numerics::onnx;
-    q.computed = rule;
-    return !dynquant::check(q);
-}
-
-scale_rule stated_rule(const node &n, const attributes &values, result_types types) {
-    const auto *rule = find_rule(values.rule);
-    if (!rule || !fits(*rule, types)) {
-        std::vector<std::string> names;
-        for (const auto &row : named_rules())
-            if (fits(row.rule, types)) names.emplace_back(row.name);
-        refuse(n, dnnl_invalid_arguments, "attribute 'rule': expected ",
-                names.empty() ? "none" : alternatives(names, std::identity {}), " for y of type ", name_of(types.y),
-                " and y_scale of type ", name_of(types.scale), ", given '", values.rule, "'",
-                suggest(values.rule, names));
-    }
-    const std::int64_t symmetric = rule->range == scale_range::absmax ? 1 : 0;
-    if (states(n, "symmetric") && values.symmetric != symmetric)
-        refuse(n, dnnl_invalid_arguments, "attribute 'symmetric': expected ", symmetric, " beside rule '", values.rule,
-                "', given ", values.symmetric);
-    return *rule;
+    return dynquant::fits(rule, *data_type_of(types.y), *data_type_of(types.scale));
 }
 
 scale_rule default_rule(const node &n, const attributes &values, result_types types) {
@@ -66,7 +41,50 @@ scale_rule default_rule(const node &n, const attributes &values, result_types ty
     return rule;
 }
 
+/// Whether the rule has the stated symmetry, if one is.
+bool fits(const scale_rule &rule, const node &n, const attributes &values) {
+    return !states(n, "symmetric") || (rule.range == scale_range::absmax) == (values.symmetric == 1);
+}
+
+scale_rule stated_rule(const node &n, const attributes &values, result_types types) {
+    const auto *rule = find_rule(values.rule);
+    if (!rule || !fits(*rule, types)) {
+        std::vector<std::string> names;
+        for (const auto &row : named_rules())
+            if (fits(row.rule, types) && fits(row.rule, n, values)) names.emplace_back(row.name);
+        if (names.empty()) return default_rule(n, values, types); // refuses: no rule fits, whatever its name
+        refuse(n, dnnl_invalid_arguments, "attribute 'rule': expected ", alternatives(names, std::identity {}),
+                " for y of type ", name_of(types.y), " and y_scale of type ", name_of(types.scale),
+                states(n, "symmetric") ? concat(" where 'symmetric' is ", values.symmetric) : "", ", given '",
+                values.rule, "'", suggest(values.rule, names));
+    }
+    if (!fits(*rule, n, values))
+        refuse(n, dnnl_invalid_arguments, "attribute 'symmetric': expected ", 1 - values.symmetric, " beside rule '",
+                values.rule, "', given ", values.symmetric);
+    return *rule;
+}
+
+type_set numbers_of(const std::vector<data_type> &types) {
+    type_set result;
+    for (const auto type : types)
+        result = result | type_set {element_type_of(type)};
+    return result;
+}
+
 } // namespace
+
+type_set y_types_for(const node &n, const attributes &values, const op_schema &schema) {
+    if (const auto *rule = find_rule(values.rule)) return numbers_of(dst_types_of(*rule));
+    if (!states(n, "symmetric")) return schema.quantized;
+    scale_rule rule;
+    rule.range = values.symmetric == 1 ? scale_range::absmax : scale_range::minmax;
+    return numbers_of(dst_types_of(rule));
+}
+
+type_set scale_types_for(const attributes &values, const op_schema &schema) {
+    if (const auto *rule = find_rule(values.rule)) return numbers_of(scale_types_of(*rule));
+    return values.symmetric == 1 ? schema.scale : asymmetric_scales;
+}
 
 scale_rule rule_of(const node &n, const attributes &values) {
     const result_types types {static_cast<element_type>(values.to), static_cast<element_type>(values.scale_type)};

@@ -5,6 +5,7 @@
 #include "quantization/data_type.hpp"
 #include "quantization/elements.hpp"
 #include "quantization/names.hpp"
+#include "quantization/rule_types.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant {
@@ -85,19 +86,123 @@ std::optional<problem> check_types_of_requantize(const quantization &q) {
     return q.bias ? check_type("bias", q.bias->type, place::sum) : std::nullopt;
 }
 
+/// Numbers from here on are infinite in f32, and those up to `rounds_to_zero` are 0.
+constexpr double overflows = 0x1.ffffffp127, rounds_to_zero = 0x1p-150;
+
+std::optional<problem> check_number(const char *name, double value) {
+    if (value >= 0 && value < overflows) return std::nullopt;
+    return make_problem(dnnl_invalid_arguments, "computed.", name,
+            ": expected a number of 0 or more, finite in f32, given ", value);
+}
+
+std::optional<problem> check_enumerators(const scale_rule &rule) {
+    for (const auto &found :
+            {wrong_enumerator("computed.range", rule.range), wrong_enumerator("computed.rounding", rule.rounding),
+                    wrong_enumerator("computed.quotient", rule.quotient),
+                    wrong_enumerator("computed.special", rule.special)})
+        if (found) return make_problem(dnnl_invalid_arguments, *found);
+    return std::nullopt;
+}
+
+std::optional<problem> check_quotient(const scale_rule &rule, const std::string &where) {
+    if (rule.quotient != scale_quotient::multiply_range) return std::nullopt;
+    return make_problem(dnnl_invalid_arguments, "computed.quotient: expected divide or multiply_reciprocal for ", where,
+            ", given multiply_range");
+}
+
+/// A rule that passes has types of dst and of scales.
+std::optional<problem> check_rule(const scale_rule &rule) {
+    if (auto p = check_enumerators(rule)) return p;
+    if (auto p = check_number("least", rule.least)) return p;
+    if (auto p = check_number("of_zero", rule.of_zero)) return p;
+    const bool to_powers = rule.rounding != scale_rounding::nearest;
+    if (rule.range == scale_range::minmax) {
+        if (to_powers)
+            return make_problem(dnnl_invalid_arguments,
+                    "computed.rounding: expected nearest for computed.range minmax, given ", to_string(rule.rounding));
+        return check_quotient(rule, "computed.range minmax");
+    }
+    return to_powers ? check_quotient(rule, concat("computed.rounding ", to_string(rule.rounding))) : std::nullopt;
+}
+
+/// Options beside a rule.
+std::optional<problem> check_computed(const quantization &q) {
+    if (q.rule != numerics::onnx)
+        return make_problem(
+                dnnl_invalid_arguments, "numerics: expected onnx for computed scales, given ", to_string(q.rule));
+    if (q.division != precision::f32)
+        return make_problem(
+                dnnl_invalid_arguments, "division: expected f32 for computed scales, given ", to_string(q.division));
+    for (const auto &[name, p] : {std::pair<const char *, const parameter *>("scales", &q.scales),
+                 std::pair<const char *, const parameter *>("zps", q.zero_points ? &*q.zero_points : nullptr)})
+        if (p && !p->values.empty())
+            return make_problem(dnnl_invalid_arguments, name, ": expected no values, as they are computed, given ",
+                    p->values.size());
+    return check_rule(*q.computed);
+}
+
+problem wrong_type(const char *name, const std::vector<data_type> &expected, const char *where, data_type given) {
+    return make_problem(dnnl_invalid_data_type, name, ": expected data type ",
+            alternatives(expected, [](data_type type) { return to_string(type); }), where, ", given ",
+            name_or_number(given));
+}
+
+/// What the range needs of dst and of zero points.
+std::optional<problem> check_range(const quantization &q) {
+    const auto &rule = *q.computed;
+    const auto &dst = traits(q.dst.type);
+    if (rule.narrow && (!dst.integral || dst.lowest == 0))
+        return make_problem(dnnl_invalid_arguments, "computed.narrow: expected false for ", dst.name, ", given true");
+    if (rule.range == scale_range::absmax) {
+        if (dst.lowest == 0)
+            return make_problem(
+                    dnnl_invalid_arguments, "computed.range: expected minmax for ", dst.name, ", given absmax");
+        if (q.zero_points)
+            return make_problem(dnnl_invalid_arguments, "zps: expected none for computed.range absmax, given some of ",
+                    name_or_number(q.zero_points->type));
+        return std::nullopt;
+    }
+    if (!dst.integral)
+        return make_problem(dnnl_invalid_arguments, "computed.range: expected absmax for ", dst.name, ", given minmax");
+    if (!q.zero_points)
+        return make_problem(dnnl_invalid_arguments, "zps: expected some for computed.range minmax, given none");
+    if (q.zero_points->type == q.dst.type) return std::nullopt;
+    return wrong_type("zps", {q.dst.type}, ", that of dst", q.zero_points->type);
+}
+
+/// What the scales' type needs of the rule, and a global scale of both.
+std::optional<problem> check_scale_type(const quantization &q) {
+    const auto &rule = *q.computed;
+    const auto type = q.scales.type;
+    const bool is_scale =
+            find_name(type) && (traits(type).places & (place::real | place::onnx_scale)) != 0 && type != data_type::s32;
+    const bool is_narrow = type == data_type::f8_e8m0 || type == data_type::f8_e4m3;
+    if (!is_scale || (is_narrow && rule.range == scale_range::minmax)) {
+        auto expected = scale_types_of(rule);
+        if (q.second_scales && std::ranges::count(expected, data_type::f8_e4m3) != 0) expected = {data_type::f8_e4m3};
+        return wrong_type("scales", expected, " for this rule", type);
+    }
+    if (type == data_type::f8_e8m0 && rule.rounding == scale_rounding::nearest)
+        return make_problem(dnnl_invalid_arguments,
+                "computed.rounding: expected floor, ceil, even or rceil for scales of f8_e8m0, given nearest");
+    if (type != data_type::f8_e8m0 && rule.rounding != scale_rounding::nearest)
+        return make_problem(dnnl_invalid_arguments, "computed.rounding: expected nearest for scales of ",
+                to_string(type), ", given ", to_string(rule.rounding));
+    if (is_narrow)
+        if (auto p = check_quotient(rule, concat("scales of ", to_string(type)))) return p;
+    if (!q.second_scales) return std::nullopt;
+    if (type != data_type::f8_e4m3)
+        return make_problem(dnnl_invalid_arguments, "second scales: expected none for computed scales of ",
+                to_string(type), ", given some of ", name_or_number(q.second_scales->type));
+    return check_type("second scales", q.second_scales->type, place::multiplier);
+}
+
 std::optional<problem> check_types_of_computed(const quantization &q) {
     if (auto p = check_type("src", q.src.type, place::real)) return p;
-    if (auto p = check_type("dst", q.dst.type, place::computed)) return p;
-    const bool is_scale =
-            find_name(q.scales.type) && (traits(q.scales.type).places & (place::real | place::onnx_scale)) != 0;
-    if (!is_scale || q.scales.type == data_type::s32)
-        return make_problem(dnnl_invalid_data_type, "scales: expected data type f32, f16, bf16, f8_e4m3 or f8_e8m0",
-                ", given ", name_or_number(q.scales.type));
-    if (q.second_scales)
-        if (auto p = check_type("second scales", q.second_scales->type, place::multiplier)) return p;
-    if (!q.zero_points || q.zero_points->type == q.dst.type) return std::nullopt;
-    return make_problem(dnnl_invalid_data_type, "zps: expected data type ", to_string(q.dst.type),
-            ", that of dst, given ", name_or_number(q.zero_points->type));
+    if (!find_name(q.dst.type) || (traits(q.dst.type).places & place::computed) == 0)
+        return wrong_type("dst", dst_types_of(*q.computed), " for this rule", q.dst.type);
+    if (auto p = check_range(q)) return p;
+    return check_scale_type(q);
 }
 
 std::optional<problem> check_types(const quantization &q) {
@@ -151,88 +256,6 @@ std::optional<problem> check_onnx_options(const quantization &q) {
                 dnnl_invalid_arguments, "division: expected f32 for ", where, ", given ", to_string(q.division));
     if (q.saturate) return make_problem(dnnl_invalid_arguments, "saturate: expected false for ", where, ", given true");
     return std::nullopt;
-}
-
-std::optional<problem> check_number(const char *name, double value) {
-    if (value >= 0 && value <= traits(data_type::f32).highest) return std::nullopt;
-    return make_problem(
-            dnnl_invalid_arguments, "computed.", name, ": expected a finite number of 0 or more, given ", value);
-}
-
-std::optional<problem> check_enumerators(const scale_rule &rule) {
-    for (const auto &found :
-            {wrong_enumerator("computed.range", rule.range), wrong_enumerator("computed.rounding", rule.rounding),
-                    wrong_enumerator("computed.quotient", rule.quotient),
-                    wrong_enumerator("computed.special", rule.special)})
-        if (found) return make_problem(dnnl_invalid_arguments, *found);
-    return std::nullopt;
-}
-
-/// What the range needs of dst and of zero points.
-std::optional<problem> check_range(const quantization &q) {
-    const auto &rule = *q.computed;
-    const auto &dst = traits(q.dst.type);
-    if (rule.narrow && (!dst.integral || dst.lowest == 0))
-        return make_problem(dnnl_invalid_arguments, "computed.narrow: expected false for ", dst.name, ", given true");
-    if (rule.range == scale_range::absmax) {
-        if (dst.lowest == 0)
-            return make_problem(
-                    dnnl_invalid_arguments, "computed.range: expected minmax for ", dst.name, ", given absmax");
-        if (q.zero_points)
-            return make_problem(dnnl_invalid_arguments, "zps: expected none for computed.range absmax, given some of ",
-                    name_or_number(q.zero_points->type));
-        return std::nullopt;
-    }
-    if (!dst.integral)
-        return make_problem(dnnl_invalid_arguments, "computed.range: expected absmax for ", dst.name, ", given minmax");
-    if (!q.zero_points)
-        return make_problem(dnnl_invalid_arguments, "zps: expected some for computed.range minmax, given none");
-    return std::nullopt;
-}
-
-/// What the scales' type needs of the rule.
-std::optional<problem> check_scale_type(const quantization &q) {
-    const auto &rule = *q.computed;
-    const auto type = q.scales.type;
-    const bool narrow_type = type == data_type::f8_e8m0 || type == data_type::f8_e4m3;
-    if (type == data_type::f8_e8m0 && rule.rounding == scale_rounding::nearest)
-        return make_problem(dnnl_invalid_arguments,
-                "computed.rounding: expected floor, ceil, even or rceil for scales of f8_e8m0, given nearest");
-    if (type != data_type::f8_e8m0 && rule.rounding != scale_rounding::nearest)
-        return make_problem(dnnl_invalid_arguments, "computed.rounding: expected nearest for scales of ",
-                to_string(type), ", given ", to_string(rule.rounding));
-    if (narrow_type && rule.range != scale_range::absmax)
-        return make_problem(dnnl_invalid_arguments, "computed.range: expected absmax for scales of ", to_string(type),
-                ", given minmax");
-    if (rule.quotient == scale_quotient::multiply_range && (narrow_type || rule.range != scale_range::absmax))
-        return make_problem(dnnl_invalid_arguments, "computed.quotient: expected divide or multiply_reciprocal for ",
-                narrow_type ? concat("scales of ", to_string(type)) : std::string("computed.range minmax"),
-                ", given multiply_range");
-    if (!q.second_scales) return std::nullopt;
-    if (type != data_type::f8_e4m3)
-        return make_problem(dnnl_invalid_arguments, "second scales: expected none for computed scales of ",
-                to_string(type), ", given some of ", to_string(q.second_scales->type));
-    return std::nullopt;
-}
-
-/// Precondition: types are right.
-std::optional<problem> check_computed(const quantization &q) {
-    if (q.rule != numerics::onnx)
-        return make_problem(
-                dnnl_invalid_arguments, "numerics: expected onnx for computed scales, given ", to_string(q.rule));
-    if (q.division != precision::f32)
-        return make_problem(
-                dnnl_invalid_arguments, "division: expected f32 for computed scales, given ", to_string(q.division));
-    for (const auto &[name, p] : {std::pair<const char *, const parameter *>("scales", &q.scales),
-                 std::pair<const char *, const parameter *>("zps", q.zero_points ? &*q.zero_points : nullptr)})
-        if (p && !p->values.empty())
-            return make_problem(dnnl_invalid_arguments, name, ": expected no values, as they are computed, given ",
-                    p->values.size());
-    if (auto p = check_enumerators(*q.computed)) return p;
-    if (auto p = check_number("least", q.computed->least)) return p;
-    if (auto p = check_number("of_zero", q.computed->of_zero)) return p;
-    if (auto p = check_range(q)) return p;
-    return check_scale_type(q);
 }
 
 /// Whether f8_e8m0 can represent the value.
@@ -307,7 +330,13 @@ std::optional<problem> check_global_scale(const quantization &q) {
     if (q.second_scales->block != q.src.dims)
         return make_problem(dnnl_invalid_shape, "second scales: expected the block of the whole tensor, ",
                 to_string(q.src.dims), ", given ", to_string(q.second_scales->block));
-    return check_parameter("second scales", *q.second_scales, q.src.dims);
+    if (auto p = check_parameter("second scales", *q.second_scales, q.src.dims)) return p;
+    if (q.computed) // scales are divided by it
+        for (const auto value : q.second_scales->values)
+            if (!(value > rounds_to_zero && value < overflows))
+                return make_problem(dnnl_invalid_arguments,
+                        "second scales: expected a global scale above 0 and finite in f32, given ", value);
+    return std::nullopt;
 }
 
 } // namespace
@@ -317,9 +346,9 @@ std::optional<problem> check(const quantization &q) {
     if (auto p = check_direction(q)) return p;
     if (q.computed && q.dir != direction::quantize)
         return make_problem(dnnl_invalid_arguments, "computed: expected none for ", to_string(q.dir), ", given a rule");
+    if (auto p = q.computed ? check_computed(q) : std::nullopt) return p;
     if (auto p = check_types(q)) return p;
     if (auto p = check_onnx_options(q)) return p;
-    if (auto p = q.computed ? check_computed(q) : std::nullopt) return p;
     if (auto p = check_tensor("src", q.src)) return p;
     if (auto p = check_tensor("dst", q.dst)) return p;
     if (q.src.dims != q.dst.dims)

@@ -61,7 +61,7 @@ struct scale_formula {
     float unrounded_scale(float range, float global) const {
         if (range == 0) return of_zero;
         const float v = range / divisor / global;
-        return std::isnan(v) ? __builtin_nanf("") : std::max(v, least);
+        return std::isnan(v) ? __builtin_nanf("") : v > least ? v : least; // 0, not -0, under a negative global scale
     }
 
     /// The scale as stored.

@@ -170,6 +170,15 @@ TEST(computed_graph, src_and_scales_may_be_f16) {
             {integers_of({-128, 1, 2, 127, 0, -2}), encode_reals(data_type::f16, {0.5F})}});
 }
 
+TEST(computed_graph, narrow_rules_compute_floats_if_told) { // by 448
+    const computed_op op {.src = f32(0, {2}),
+            .dst = of(3, dg::newer::f8_e4m3, {2}),
+            .scales = f32(4, {1}),
+            .rule = "vllm",
+            .narrow = false};
+    op.expect_gives({{floats_of({896, -6})}, {integers_of({0x7e, 0xc4}), floats_of({2})}});
+}
+
 // ONNX's example of DynamicQuantizeLinear, and its range of zero.
 TEST(computed_graph, onnx) {
     const computed_op op {.dst = u8(3, {2, 3}), .zps = u8(5, {1}), .rule = "onnx"};
@@ -546,9 +555,24 @@ TEST(computed_rule, fits_dst) {
                         .make(),
                 dnnl_invalid_arguments,
                 q
-                        + "scale_rule: expected absmax, onednn_dynamic_quantize, onednn_dynamic_fp, mx_floor, mx_ceil, "
-                          "mx_even, mx_rceil, nvfp4, torchao_symmetric, ggml_q8_0 or vllm for dst of f8_e4m3, given "
-                          "minmax"));
+                        + "scale_rule: expected absmax, onednn_dynamic_fp, nvfp4 or torchao_symmetric for dst of "
+                          "f8_e4m3, given minmax"));
+        const auto refuses_vllm = [&](lt scales, std::optional<bool> narrow, const std::string &rules) {
+            const auto op = computed_op {
+                    .src = src, .dst = dst(dg::newer::f8_e4m3), .scales = scales, .rule = "vllm", .narrow = narrow};
+            return add_refuses(op.make(), dnnl_invalid_arguments, q + rules);
+        };
+        EXPECT_TRUE(refuses_vllm(lt(4, type::undef), {},
+                "scale_rule: expected absmax, onednn_dynamic_fp, mx_floor, mx_ceil, mx_even, mx_rceil, nvfp4 or "
+                "torchao_symmetric for dst of f8_e4m3, given vllm"));
+        EXPECT_TRUE(refuses_vllm(lt(4, dg::newer::e8m0), {},
+                "scale_rule: expected mx_floor, mx_ceil, mx_even or mx_rceil for dst of f8_e4m3, given vllm"));
+        EXPECT_TRUE(refuses_vllm(lt(4, type::f32), true, "narrow: expected false for dst of f8_e4m3, given true"));
+        EXPECT_TRUE(add_refuses(
+                computed_op {.src = src, .dst = dst(type::u8), .scales = lt(4, dg::newer::e8m0), .rule = "mx_ceil"}
+                        .make(),
+                dnnl_invalid_arguments,
+                q + "scale_rule: expected minmax, onnx or torchao_asymmetric for dst of u8, given mx_ceil"));
         EXPECT_TRUE(add_refuses(computed_op {.src = src,
                                         .dst = dst(dg::newer::u4),
                                         .zps = lt(5, dg::newer::u4),
@@ -587,8 +611,25 @@ TEST(computed_rule, fits_the_types) {
             "scales: expected data type f32, f16 or bf16 for scale_rule minmax, given f8_e4m3"));
     EXPECT_TRUE(refuses({.global_scale = f32(1, {1})}, dnnl_invalid_data_type,
             "scales: expected data type f8_e4m3 beside a global_scale, given f32"));
-    EXPECT_TRUE(refuses({.zps = u8(5, {1}), .rule = "minmax"}, dnnl_invalid_data_type,
-            "zps: expected data type s8, that of dst, given u8"));
+    EXPECT_TRUE(refuses({.scales = e4m3, .rule = "ggml_q8_0"}, dnnl_invalid_arguments,
+            "quotient: expected divide or multiply_reciprocal for scales of f8_e4m3, given multiply_range"));
+    EXPECT_TRUE(refuses({.scales = e8m0, .rule = "ggml_q8_0"}, dnnl_invalid_data_type,
+            "scales: expected data type f32, f16 or bf16 for scale_rule ggml_q8_0, given f8_e8m0"));
+    for (const auto &scales : {lt(4, type::undef), lt(4, type::f32), e4m3}) {
+        EXPECT_TRUE(refuses({.global_scale = f32(1, {1}), .scales = scales, .zps = s8(5, {1}), .rule = "onnx"},
+                dnnl_invalid_graph_op, "inputs: expected 1 (src) for scale_rule onnx, given 2"));
+        EXPECT_TRUE(refuses({.global_scale = f32(1, {1}), .scales = scales, .rule = "mx_rceil"}, dnnl_invalid_graph_op,
+                "inputs: expected 1 (src) for scale_rule mx_rceil, given 2"));
+    }
+    EXPECT_TRUE(refuses({.global_scale = f32(1, {1}), .scales = lt(4, type::undef), .quotient = "multiply_range"},
+            dnnl_invalid_arguments,
+            "quotient: expected divide or multiply_reciprocal for a global_scale, given multiply_range"));
+    for (const auto &zps : {u8(5, {1}), s32(5, {1})})
+        EXPECT_TRUE(refuses({.zps = zps, .rule = "minmax"}, dnnl_invalid_data_type,
+                "zps: expected data type s8, that of dst, given "
+                        + std::string(zps.get_data_type() == type::u8 ? "u8" : "s32")));
+    EXPECT_TRUE(refuses({.dst = u8(3, {2, 3}), .zps = s32(5, {1}), .rule = "minmax"}, dnnl_invalid_data_type,
+            "zps: expected data type u8, that of dst, given s32"));
     const std::string quotient = "quotient: expected divide or multiply_reciprocal for ";
     EXPECT_TRUE(refuses({.zps = s8(5, {1}), .rule = "minmax", .quotient = "multiply_range"}, dnnl_invalid_arguments,
             quotient + "scale_rule minmax, given multiply_range"));
@@ -603,15 +644,23 @@ TEST(computed_ports, have_types) {
         return add_refuses(op.make(), dnnl_invalid_data_type, q + message);
     };
     EXPECT_TRUE(refuses({.src = s32(0, {2, 3})}, "src: expected data type f32, f16 or bf16, given s32"));
-    EXPECT_TRUE(refuses({.global_scale = s8(1, {1})}, "global_scale: expected data type f32, given s8"));
-    EXPECT_TRUE(refuses(
-            {.dst = s32(3, {2, 3})}, "dst: expected data type s8, u8, s4, u4, f8_e4m3, f8_e5m2 or f4_e2m1, given s32"));
-    EXPECT_TRUE(
-            refuses({.scales = s8(4, {1})}, "scales: expected data type f32, f16, bf16, f8_e4m3 or f8_e8m0, given s8"));
-    EXPECT_TRUE(refuses({.zps = s32(5, {1}), .rule = "minmax"}, "zps: expected data type s8, u8, s4 or u4, given s32"));
+    EXPECT_TRUE(refuses({.global_scale = s8(1, {1}), .scales = of(4, dg::newer::f8_e4m3, {1})},
+            "global_scale: expected data type f32, given s8"));
+    EXPECT_TRUE(refuses({.dst = s32(3, {2, 3})},
+            "dst: expected data type s8, s4, f8_e4m3, f8_e5m2 or f4_e2m1 for scale_rule absmax, given s32"));
+    EXPECT_TRUE(refuses({.dst = s32(3, {2, 3}), .narrow = true},
+            "dst: expected data type s8 or s4 for scale_rule absmax, given s32"));
+    EXPECT_TRUE(refuses({.dst = s32(3, {2, 3}), .zps = s8(5, {1}), .rule = "onnx"},
+            "dst: expected data type s8, u8, s4 or u4 for scale_rule onnx, given s32"));
+    EXPECT_TRUE(refuses({.scales = s8(4, {1})},
+            "scales: expected data type f32, f16, bf16 or f8_e4m3 for scale_rule absmax, given s8"));
+    EXPECT_TRUE(refuses({.global_scale = f32(1, {1}), .scales = s8(4, {1})},
+            "scales: expected data type f8_e4m3 beside a global_scale, given s8"));
+    EXPECT_TRUE(refuses({.dst = lt(3, type::undef), .zps = s32(5, {1}), .rule = "minmax"},
+            "zps: expected data type s8, u8, s4 or u4 for scale_rule minmax, given s32"));
     EXPECT_TRUE(compile_refuses(computed_op {.scales = lt(4, type::undef)}.make(), {f32(0, {2, 3})},
             {s8(3, {2, 3}), lt(4, type::undef)}, dnnl_invalid_data_type,
-            q + "scales: expected data type f32, f16, bf16, f8_e4m3 or f8_e8m0, given undef"));
+            q + "scales: expected data type f32, f16, bf16 or f8_e4m3 for scale_rule absmax, given undef"));
 }
 
 TEST(computed_ports, have_shapes) {

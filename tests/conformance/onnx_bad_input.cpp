@@ -43,6 +43,10 @@ TEST(onnx_bad_input, operators_domains_and_opsets) {
     EXPECT_TRUE(refused(n, dnnl_unimplemented,
             "node (com.amd.quartz.QuantizeLinear, opset 1): domain: expected '', 'ai.onnx', 'com.amd.quark' or "
             "'dynquant', given 'com.amd.quartz' (did you mean 'com.amd.quark'?)"));
+    n.domain = "com.microsoft";
+    EXPECT_TRUE(refused(n, dnnl_unimplemented,
+            "node (com.microsoft.QuantizeLinear, opset 1): domain: expected '', 'ai.onnx', 'com.amd.quark' or "
+            "'dynquant', given 'com.microsoft'"));
     EXPECT_TRUE(refused(right_quantize(9), dnnl_unimplemented, at(9, "opset: expected 10 to 28, given 9")));
     EXPECT_TRUE(refused(right_quantize(29), dnnl_unimplemented, at(29, "opset: expected 10 to 28, given 29")));
     EXPECT_TRUE(refused(make_node("DynamicQuantizeLinear", 10, {{float32, {}}}), dnnl_unimplemented,
@@ -105,9 +109,21 @@ TEST(onnx_bad_input, attributes_of_computed_scales) {
     EXPECT_TRUE(wrong({{"to", 0}}, types,
             "attribute 'to': expected uint8, int8, float8e4m3fn, float8e5m2, uint4, int4, float4e2m1, float6e2m3 or "
             "float6e3m2, given undefined"));
+    EXPECT_TRUE(wrong({{"to", int16}, {"symmetric", 0}}, types,
+            "attribute 'to': expected uint8, int8, uint4 or int4, given int16"));
+    EXPECT_TRUE(wrong({{"to", int16}, {"symmetric", 1}}, types,
+            "attribute 'to': expected int8, float8e4m3fn, float8e5m2, int4, float4e2m1, float6e2m3 or float6e3m2, "
+            "given int16"));
+    EXPECT_TRUE(wrong({{"to", int16}, text_attribute("rule", "vllm")}, types,
+            "attribute 'to': expected int8 or int4, given int16"));
     EXPECT_TRUE(wrong({{"scale_type", (1LL << 32) + 1}}, types,
-            "attribute 'scale_type': expected float, float16, bfloat16, float8e4m3fn or float8e8m0, given type "
-            "4294967297"));
+            "attribute 'scale_type': expected float, float16 or bfloat16, given type 4294967297"));
+    EXPECT_TRUE(wrong({{"scale_type", double64}, {"to", int8}}, types,
+            "attribute 'scale_type': expected float, float16, bfloat16, float8e4m3fn or float8e8m0, given double"));
+    EXPECT_TRUE(wrong({{"scale_type", double64}, {"to", int8}, {"symmetric", 0}}, types,
+            "attribute 'scale_type': expected float, float16 or bfloat16, given double"));
+    EXPECT_TRUE(wrong({{"scale_type", double64}, {"to", int8}, text_attribute("rule", "mx_even")}, types,
+            "attribute 'scale_type': expected float8e8m0, given double"));
     EXPECT_TRUE(wrong({{"scale_type", float8e8m0}}, types,
             "attribute 'scale_type': expected float, float16 or bfloat16 where 'symmetric' is 0, given float8e8m0"));
     EXPECT_TRUE(wrong({text_attribute("rule", "mx_floor"), {"to", int8}}, arguments,
@@ -117,8 +133,14 @@ TEST(onnx_bad_input, attributes_of_computed_scales) {
     EXPECT_TRUE(wrong({text_attribute("rule", "mx_flour"), {"to", int8}, {"scale_type", float8e8m0}}, arguments,
             "attribute 'rule': expected mx_floor, mx_ceil, mx_even or mx_rceil for y of type int8 and y_scale of type "
             "float8e8m0, given 'mx_flour' (did you mean 'mx_floor'?)"));
-    EXPECT_TRUE(wrong({text_attribute("rule", "mx_floor"), {"scale_type", float8e8m0}}, arguments,
-            "attribute 'rule': expected none for y of type uint8 and y_scale of type float8e8m0, given 'mx_floor'"));
+    EXPECT_TRUE(wrong({text_attribute("rule", "mx_floor"), {"to", int8}, {"symmetric", 0}}, arguments,
+            "attribute 'rule': expected minmax, onnx or torchao_asymmetric for y of type int8 and y_scale of type "
+            "float "
+            "where 'symmetric' is 0, given 'mx_floor'"));
+    EXPECT_TRUE(wrong({text_attribute("rule", "vllm"), {"to", float8e5m2}, {"symmetric", 0}}, arguments,
+            "attribute 'symmetric': expected 1 for y of type float8e5m2, given 0"));
+    EXPECT_TRUE(wrong({text_attribute("rule", "mx_floor"), {"scale_type", float8e8m0}}, types,
+            "attribute 'scale_type': expected float, float16 or bfloat16 where 'symmetric' is 0, given float8e8m0"));
     EXPECT_TRUE(wrong({text_attribute("rule", "onnx"), {"to", int8}, {"symmetric", 1}}, arguments,
             "attribute 'symmetric': expected 0 beside rule 'onnx', given 1"));
     EXPECT_TRUE(wrong({{"rule", 1}}, arguments, "attribute 'rule': expected type STRING, given INT"));

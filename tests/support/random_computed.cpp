@@ -94,9 +94,10 @@ sample random_computed_statement(random_source &random, data_type dst) {
     const auto v = random_values(random, dst);
     if (q.scales.type == f8_e4m3 && random.chance(60)) {
         q.second_scales = {f32, q.src.dims, {}};
-        const float global = random.chance(80) ? std::abs(random.exponent_within(-20, 3))
-                                               : random.one_of(std::vector {1.0F, 0x1p-149F, 0.0F, INFINITY, NAN});
-        if (random.chance(30) && std::isfinite(global) && std::ranges::count(q.src.dims, 0) == 0)
+        const float global = random.chance(80)
+                ? std::abs(random.exponent_within(-20, 3))
+                : random.one_of(std::vector {1.0F, 0x1p-149F, 0.0F, -0.5F, INFINITY, -INFINITY, NAN});
+        if (random.chance(30) && std::isfinite(global) && global > 0 && std::ranges::count(q.src.dims, 0) == 0)
             q.second_scales->values = {global};
         else
             in.second_scales = encode_reals(f32, {global});

@@ -1,4 +1,5 @@
 // check() refuses wrong statements with computed scales, and run() buffers that are missing.
+#include <algorithm>
 #include <limits>
 
 #include <gtest/gtest.h>
@@ -79,23 +80,108 @@ TEST(check_computed, data_types) {
     EXPECT_TRUE(
             finds(status, "src: expected data type f32, f16 or bf16, given s32", [](auto &q) { q.src.type = s32; }));
     for (const auto &[type, name] : {std::pair(s16, "s16"), {f16, "f16"}, {f8_e4m3fnuz, "f8_e4m3fnuz"}, {s2, "s2"},
-                 {f8_e8m0, "f8_e8m0"}, {static_cast<data_type>(1000000), "number 1000000"}})
-        EXPECT_TRUE(finds(status,
-                std::string(
-                        "dst: expected data type s8, u8, s4, u4, f8_e4m3, f8_e5m2, f4_e2m1, f6_e2m3 or f6_e3m2, given ")
-                        + name,
-                [t = type](auto &q) { q.dst.type = t; }));
+                 {f8_e8m0, "f8_e8m0"}, {static_cast<data_type>(1000000), "number 1000000"}}) {
+        const auto spoil = [t = type](auto &q) { q.dst.type = t; };
+        const auto narrow = [&](auto &q) {
+            spoil(q);
+            q.computed->narrow = true;
+        };
+        const std::string given = std::string(" for this rule, given ") + name;
+        EXPECT_TRUE(finds(status, "dst: expected data type s8, u8, s4 or u4" + given, spoil));
+        EXPECT_TRUE(finds(status, "dst: expected data type s8 or s4" + given, narrow));
+        EXPECT_TRUE(finds_in_float(status,
+                "dst: expected data type s8, s4, f8_e4m3, f8_e5m2, f4_e2m1, f6_e2m3 or f6_e3m2" + given, spoil));
+        EXPECT_TRUE(finds_in_float(status, "dst: expected data type s8 or s4" + given, narrow));
+    }
     for (const auto &[type, name] : {std::pair(s32, "s32"), {u8, "u8"}, {f8_e5m2, "f8_e5m2"},
-                 {static_cast<data_type>(1000000), "number 1000000"}})
-        EXPECT_TRUE(finds(status,
-                std::string("scales: expected data type f32, f16, bf16, f8_e4m3 or f8_e8m0, given ") + name,
-                [t = type](auto &q) { q.scales.type = t; }));
+                 {static_cast<data_type>(1000000), "number 1000000"}}) {
+        const auto spoil = [t = type](auto &q) { q.scales.type = t; };
+        const auto without_global = [&](auto &q) {
+            spoil(q);
+            q.second_scales.reset();
+        };
+        const std::string given = std::string(" for this rule, given ") + name;
+        EXPECT_TRUE(finds(status, "scales: expected data type f32, f16 or bf16" + given, spoil));
+        EXPECT_TRUE(finds_in_float(status, "scales: expected data type f8_e4m3" + given, spoil));
+        EXPECT_TRUE(
+                finds_in_float(status, "scales: expected data type f32, f16, bf16 or f8_e4m3" + given, without_global));
+        EXPECT_TRUE(finds_in_float(status, "scales: expected data type f32, f16 or bf16" + given, [&](auto &q) {
+            without_global(q);
+            q.computed->quotient = scale_quotient::multiply_range;
+        }));
+        EXPECT_TRUE(finds_in_float(status, "scales: expected data type f8_e8m0" + given, [&](auto &q) {
+            without_global(q);
+            q.computed->rounding = scale_rounding::even;
+        }));
+    }
+    for (const auto &[type, name] : {std::pair(f8_e4m3, "f8_e4m3"), {f8_e8m0, "f8_e8m0"}})
+        EXPECT_TRUE(
+                finds(status, std::string("scales: expected data type f32, f16 or bf16 for this rule, given ") + name,
+                        [t = type](auto &q) { q.scales.type = t; }));
     EXPECT_TRUE(finds(
             status, "zps: expected data type s8, that of dst, given u8", [](auto &q) { q.zero_points->type = u8; }));
     EXPECT_TRUE(finds(
             status, "zps: expected data type s8, that of dst, given s32", [](auto &q) { q.zero_points->type = s32; }));
+    EXPECT_TRUE(finds(status, "zps: expected data type u8, that of dst, given s32", [](auto &q) {
+        q.dst.type = u8;
+        q.zero_points->type = s32;
+    }));
     EXPECT_TRUE(finds_in_float(
             status, "second scales: expected data type f32, given f16", [](auto &q) { q.second_scales->type = f16; }));
+}
+
+// Not those of a type that would be as wrong.
+TEST(check_computed, what_is_not_there_has_no_type) {
+    using enum data_type;
+    const auto status = dnnl_invalid_arguments;
+    EXPECT_TRUE(finds(status, "zps: expected none for computed.range absmax, given some of s32", [](auto &q) {
+        q.computed->range = scale_range::absmax;
+        q.zero_points->type = s32;
+    }));
+    EXPECT_TRUE(finds(status, "computed.range: expected absmax for f8_e5m2, given minmax",
+            [](auto &q) { q.dst.type = f8_e5m2; }));
+    EXPECT_TRUE(finds_in_float(
+            status, "second scales: expected none for computed scales of f32, given some of f16", [](auto &q) {
+                q.scales.type = f32;
+                q.second_scales->type = f16;
+            }));
+    EXPECT_TRUE(finds(status, "numerics: expected onnx for computed scales, given strict", [](auto &q) {
+        q.rule = numerics::strict;
+        q.saturate = true;
+    }));
+}
+
+/// The table of docs/reference.md, in the order of the enumerators.
+TEST(check_computed, rules_and_the_scales_that_they_take) {
+    using enum data_type;
+    using enum scale_rounding;
+    using enum scale_quotient;
+    using types = std::vector<data_type>;
+    const types scales_of_16_bits_and_more = {f32, f16, bf16}, none;
+    for (const auto range : {scale_range::absmax, scale_range::minmax})
+        for (const auto rounding : {nearest, floor, ceil, even, rceil})
+            for (const auto quotient : {divide, multiply_reciprocal, multiply_range}) {
+                auto expected = scales_of_16_bits_and_more;
+                if (range == scale_range::minmax) {
+                    if (rounding != nearest || quotient == multiply_range) expected = none;
+                } else if (rounding != nearest) {
+                    expected = quotient == multiply_range ? none : types {f8_e8m0};
+                } else if (quotient != multiply_range) {
+                    expected.push_back(f8_e4m3);
+                }
+                for (const auto type : {f32, s32, s8, u8, f16, bf16, s4, u4, f8_e4m3, f8_e5m2, s16, u16, u32, s2, u2,
+                             f4_e2m1, f6_e2m3, f6_e3m2, f8_e4m3fnuz, f8_e5m2fnuz, f8_e8m0}) {
+                    auto q = right();
+                    if (range == scale_range::absmax) q.zero_points.reset();
+                    q.scales.type = type;
+                    q.computed = scale_rule {.range = range, .rounding = rounding, .quotient = quotient};
+                    const auto what = std::string(to_string(range)) + ", " + to_string(rounding) + ", "
+                            + to_string(quotient) + " by " + to_string(type);
+                    EXPECT_EQ(!check(q), std::ranges::count(expected, type) != 0) << what;
+                    q.second_scales = parameter {f32, {2, 3}, {}};
+                    EXPECT_EQ(!check(q), type == f8_e4m3 && std::ranges::count(expected, type) != 0) << what;
+                }
+            }
 }
 
 TEST(check_computed, what_belongs_to_other_statements) {
@@ -136,14 +222,42 @@ TEST(check_computed, enumerators_and_numbers) {
                     [](auto &q) { q.computed->quotient = static_cast<scale_quotient>(9); }));
     EXPECT_TRUE(finds(status, "computed.special: expected propagate or skip, given number -1",
             [](auto &q) { q.computed->special = static_cast<nonfinite>(-1); }));
-    EXPECT_TRUE(finds(status, "computed.least: expected a finite number of 0 or more, given -0.5",
-            [](auto &q) { q.computed->least = -0.5; }));
-    EXPECT_TRUE(finds(status, "computed.least: expected a finite number of 0 or more, given inf",
-            [](auto &q) { q.computed->least = std::numeric_limits<double>::infinity(); }));
-    EXPECT_TRUE(finds(status, "computed.of_zero: expected a finite number of 0 or more, given nan",
-            [](auto &q) { q.computed->of_zero = std::numeric_limits<double>::quiet_NaN(); }));
-    EXPECT_TRUE(finds(status, "computed.of_zero: expected a finite number of 0 or more, given -1",
-            [](auto &q) { q.computed->of_zero = -1; }));
+    // 2^128 - 2^103 is the tie that f32 rounds to infinity.
+    for (const auto &[value, given] : {std::pair(-0.5, "-0.5"), {std::numeric_limits<double>::infinity(), "inf"},
+                 {std::numeric_limits<double>::quiet_NaN(), "nan"}, {1e300, "1e+300"}, {-1e300, "-1e+300"},
+                 {0x1p128 - 0x1p103, "3.40282e+38"}}) {
+        const std::string message = std::string(": expected a number of 0 or more, finite in f32, given ") + given;
+        EXPECT_TRUE(finds(status, "computed.least" + message, [v = value](auto &q) { q.computed->least = v; }));
+        EXPECT_TRUE(finds(status, "computed.of_zero" + message, [v = value](auto &q) { q.computed->of_zero = v; }));
+    }
+    for (const double value : {0.0, -0.0, 1e-300, 0x1p128 - 0x1.1p103}) {
+        auto q = right();
+        q.computed->least = q.computed->of_zero = value;
+        EXPECT_FALSE(check(q)) << value;
+    }
+}
+
+TEST(check_computed, known_global_scales_are_above_0_and_finite_in_f32) {
+    const auto status = dnnl_invalid_arguments;
+    for (const auto &[value, given] : {std::pair(-0.5, "-0.5"), {0.0, "0"}, {-0.0, "-0"}, {0x1p-150, "7.00649e-46"},
+                 {std::numeric_limits<double>::infinity(), "inf"}, {-std::numeric_limits<double>::infinity(), "-inf"},
+                 {std::numeric_limits<double>::quiet_NaN(), "nan"}, {1e300, "1e+300"}})
+        EXPECT_TRUE(finds_in_float(status,
+                std::string("second scales: expected a global scale above 0 and finite in f32, given ") + given,
+                [v = value](auto &q) { q.second_scales->values = {v}; }));
+    for (const double value : {0x1p-149, 0x1.8p-150, 1.0, 0x1p128 - 0x1.1p103}) {
+        auto q = right_float();
+        q.second_scales->values = {value};
+        EXPECT_FALSE(check(q)) << value;
+    }
+    quantization q; // dequantize multiplies by any
+    q.dir = direction::dequantize;
+    q.rule = numerics::onnx;
+    q.src = {data_type::f4_e2m1, {2, 3}, {}};
+    q.dst = {data_type::f32, {2, 3}, {}};
+    q.scales = {data_type::f8_e4m3, {1, 3}, {}};
+    q.second_scales = parameter {data_type::f32, {2, 3}, {-1}};
+    EXPECT_FALSE(check(q));
 }
 
 TEST(check_computed, ranges) {
@@ -183,7 +297,7 @@ TEST(check_computed, what_the_type_of_scales_needs) {
             [](auto &q) { q.scales.type = f8_e8m0; }));
     EXPECT_TRUE(finds_in_float(status, "computed.rounding: expected nearest for scales of f8_e4m3, given even",
             [](auto &q) { q.computed->rounding = scale_rounding::even; }));
-    EXPECT_TRUE(finds(status, "computed.rounding: expected nearest for scales of f32, given floor",
+    EXPECT_TRUE(finds(status, "computed.rounding: expected nearest for computed.range minmax, given floor",
             [](auto &q) { q.computed->rounding = scale_rounding::floor; }));
     for (const auto type : {f8_e4m3, f8_e8m0}) {
         const std::string name = to_string(type);
@@ -192,9 +306,9 @@ TEST(check_computed, what_the_type_of_scales_needs) {
             q.second_scales.reset();
             q.computed->rounding = type == f8_e8m0 ? scale_rounding::floor : scale_rounding::nearest;
         };
-        EXPECT_TRUE(finds(status, "computed.range: expected absmax for scales of " + name + ", given minmax", of_type));
         EXPECT_TRUE(finds_in_float(status,
-                "computed.quotient: expected divide or multiply_reciprocal for scales of " + name
+                "computed.quotient: expected divide or multiply_reciprocal for "
+                        + (type == f8_e8m0 ? "computed.rounding floor" : "scales of " + name)
                         + ", given multiply_range",
                 [&](auto &q) {
                     of_type(q);

@@ -51,7 +51,7 @@ struct scale_vectors {
         auto v = range / f.divisor;
         if (global != 1) v = v / global;
         const auto least = splat(f.least);
-        v = v < least ? least : v;
+        v = v <= least ? least : v;                // 0 in place of -0, too
         v = v >= least ? v : as_reals(splat(nan)); // only NaN is not
         return range == 0 ? splat(f.of_zero) : v;
     }
