@@ -11,7 +11,8 @@
 //
 // Operators: QuantizeLinear and DequantizeLinear of opsets 10 to 28, DynamicQuantizeLinear, and ExtendedQuantizeLinear
 // and ExtendedDequantizeLinear of the domain com.amd.quark. The text of the specification is onnx 1.23.2's. The domain
-// dynquant has a DynamicQuantizeLinear of more types, granularities and rules: docs/onnx.md specifies it.
+// dynquant has a DynamicQuantizeLinear of more types, granularities and rules: docs/onnx.md specifies it. Other
+// domains, com.microsoft among them, are refused.
 //
 // A node that breaks a rule of the specification throws dynquant::error, with a message that names the node and its
 // attribute or input, what was expected and what was given. Its status: invalid_data_type for types, invalid_shape for
@@ -84,7 +85,8 @@ DYNQUANT_API std::vector<element_type> output_types(const node &n);
 DYNQUANT_API lowering lower(const node &n);
 
 /// The buffers of one run, dense and row-major, aligned to their type; elements of less than a byte are packed, the
-/// first in the lowest bits. Pointers of tensors that the node lacks are ignored.
+/// first in the lowest bits, and bits beyond the elements of an output are preserved. Pointers of tensors that the node
+/// lacks are ignored.
 struct arguments {
     const void *x = nullptr;
     const void *scale = nullptr;
@@ -108,8 +110,11 @@ class DYNQUANT_API operation {
     /// which must not overlap the inputs. Takes no lock, and allocates nothing where the native kernel computes y. The
     /// bits are the same for every number of threads, and whatever the calling thread's rounding mode, FTZ, DAZ and
     /// exception masks.
-    /// Where the specification of DynamicQuantizeLinear is silent: an empty x counts as zeros, for which scale and zero
-    /// point are 0; a NaN in x makes the scale NaN; the zero point is 0 where its formula gives NaN.
+    /// DynamicQuantizeLinear of both domains, where the specification of domain "" is silent: an empty x counts as
+    /// zeros; a NaN in x makes the scale NaN; where the formula of the zero point gives NaN, it is the lowest code. In
+    /// domain "" the scale of zeros is 0, and the lowest code is 0. In domain dynquant the rule says what the scale of
+    /// zeros is and whether NaN is skipped; the lowest code of int8 is -128; zero points of symmetric scales are 0. The
+    /// operators of com.amd.quark compute no scales.
     /// Throws error (invalid_arguments), having written nothing, when a buffer is null and its volume is not zero, or
     /// when the operation is empty.
     void run(const arguments &args) const;

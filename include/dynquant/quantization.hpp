@@ -33,7 +33,7 @@ inline constexpr int max_rank = 12;
 /// infinity and -0; NaN is 0x80. f4_e2m1, f6_e2m3, f6_e3m2: OCP's MX formats, without infinity and NaN. f8_e8m0: powers
 /// of two from 2^-127 to 2^127, and NaN; for scales only.
 /// Elements of 2, 4 and 6 bits are packed without gaps, from the lowest bit of the first byte on. Strides and offsets
-/// count elements.
+/// count elements. Bits outside the elements of an output are preserved.
 enum class data_type {
     f32,
     s32,
@@ -137,7 +137,8 @@ struct quantization {
     bool saturate = false;
     /// For requantize only. Both have the scales' block: beside scales per channel, a value common to all channels is
     /// repeated for each. Exception: beside scales of f8_e4m3, computed or for dequantize, one second scale of f32 for
-    /// the whole tensor is NVFP4's global scale. dequantize multiplies by f32(scale * global scale).
+    /// the whole tensor is NVFP4's global scale. dequantize multiplies by f32(scale * global scale). Beside computed
+    /// scales known values are above 0 and finite in f32.
     std::optional<parameter> second_scales = {}, bias = {};
     /// For requantize only.
     bool relu = false;

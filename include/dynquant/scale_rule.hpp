@@ -16,12 +16,13 @@ enum class scale_range { absmax, minmax };
 ///   floor, ceil, even, rceil: f8_e8m0 alone. 2^k, with e = floor(log2 M) and
 ///     floor: k = floor(log2 R) - e (OCP MX v1.0)
 ///     ceil:  k = ceil(log2 R) - e
-///     even:  k = floor(log2 R') - e, R' being R rounded to dst's fraction bits, half up
+///     even:  k = floor(log2 R') - e, R' being R rounded to dst's fraction bits, half up; s8 has 6, s4 has 2
 ///     rceil: k = ceil(log2 (R / M))
 ///   k is clamped to [-127, 127]. R = 0 gives 2^-127; NaN and infinity give NaN.
 enum class scale_rounding { nearest, floor, ceil, even, rceil };
 
-/// How x is divided. s is the scale as stored, g the global scale, or 1. Blocks whose range is 0 give the code of 0.
+/// How x is divided. s is the scale as stored, g the global scale, or 1. Blocks whose range is 0 give the code of 0:
+/// the zero point, or 0; for floats 0 with the sign of x.
 ///   divide:              x / (s * g)
 ///   multiply_reciprocal: x * (1 / g / s)
 ///   multiply_range:      x * (D / R), D being the divisor of scale_rule. The codes do not see how the scale was
@@ -29,7 +30,8 @@ enum class scale_rounding { nearest, floor, ceil, even, rceil };
 enum class scale_quotient { divide, multiply_reciprocal, multiply_range };
 
 /// NaN and infinities in src.
-///   propagate: they take part in the range. NaN makes the block's scale NaN and its zero point the lowest code.
+///   propagate: they take part in the range. NaN makes the block's scale NaN and its zero point the lowest code. An
+///              infinity makes the scale infinite; of f8_e4m3 448, of f8_e8m0 NaN.
 ///   skip:      the range leaves them out, and they are quantized as 0.
 enum class nonfinite { propagate, skip };
 
@@ -40,12 +42,15 @@ enum class nonfinite { propagate, skip };
 ///   code = clamp(RNE(quotient) + zero point); the lowest code if that is NaN
 /// D is (highest - lowest) / 2 for absmax and highest - lowest for minmax, of the codes; the largest number of dst's
 /// type if that is a float. Floats have no zero point; their codes are rounded and saturate as under numerics::onnx.
+/// g is above 0 and finite in f32: check() refuses a known one that is not. One given at run time is not checked: under
+/// a negative one the scale is `least` and codes have the other sign.
 /// docs/dynamic.md has the rules of libraries side by side.
 struct scale_rule {
     scale_range range = scale_range::absmax;
     /// Signed integers without their lowest code: -127 to 127 for s8.
     bool narrow = false;
-    /// No effect on scales of f8_e8m0. least = 0: no limit. Finite, not negative.
+    /// No effect on scales of f8_e8m0. 0 or more, finite in f32, to which they are rounded, and then to the scales'
+    /// type. least = 0 is no limit, except that a negative global scale makes scales 0.
     double least = 0, of_zero = 1;
     scale_rounding rounding = scale_rounding::nearest;
     scale_quotient quotient = scale_quotient::divide;
