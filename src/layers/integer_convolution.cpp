@@ -213,7 +213,7 @@ class im2col_convolution final : public block_sums {
         for (std::int64_t g = 0; g < p_.groups; ++g) {
             for (auto begin = rows.begin; begin < rows.end;) {
                 const auto image = begin / rows_, end = std::min(rows.end, (image + 1) * rows_);
-                gather_rows(x + image * image_bytes() + g * group_channels_, x_zero_point,
+                gather_rows({x, image * image_bytes() + g * group_channels_}, x_zero_point,
                         {begin - image * rows_, end - image * rows_},
                         work.rows.data() + (begin - rows.begin) * row_bytes());
                 begin = end;
@@ -224,9 +224,15 @@ class im2col_convolution final : public block_sums {
 
     std::int64_t image_bytes() const { return *volume(p_.window.x) * p_.channels; }
 
+    /// A group's channels of one image. Without elements x may be null, and then `x + begin` is no pointer.
+    struct group_of_image {
+        const std::byte *x;
+        std::int64_t begin;
+    };
+
     /// Copies windows of one image to rows. Padding is the zero point.
-    void gather_rows(const std::byte *x, std::int32_t x_zero_point, parallel::range rows, std::byte *to) const {
-        if (group_channels_ == 0) return; // x may be null
+    void gather_rows(const group_of_image &from, std::int32_t x_zero_point, parallel::range rows, std::byte *to) const {
+        if (group_channels_ == 0) return;
         const auto &w = p_.window;
         const auto last = w.rank() - 1;
         const auto kernel = w.kernel[last];
@@ -234,13 +240,14 @@ class im2col_convolution final : public block_sums {
         for (auto r = rows.begin; r < rows.end; ++r) {
             const auto column = r % w.y[last];
             const auto inside = w.taps_inside(last, column);
-            const auto first = w.position(last, column, 0);
+            const auto first = w.position(last, column, inside.begin);
             for (std::int64_t line = 0; line < taps_ / kernel; ++line, to += kernel * group_channels_) {
                 const auto x_line = inside.begin == inside.end ? -1 : w.x_line(r / w.y[last], line);
                 if (x_line < 0)
                     fill(to, x_zero_point, kernel);
                 else
-                    copy_taps(x + (x_line * w.x[last] + first) * p_.channels, x_zero_point, inside, dense, to);
+                    copy_taps(from.x + from.begin + (x_line * w.x[last] + first) * p_.channels, x_zero_point, inside,
+                            dense, to);
             }
         }
     }
@@ -249,17 +256,18 @@ class im2col_convolution final : public block_sums {
         std::memset(to, x_zero_point, static_cast<std::size_t>(taps * group_channels_));
     }
 
-    /// The taps of one line of the window; x is where the first one would lie.
+    /// The taps of one line of the window; x is where the first one inside lies.
     void copy_taps(const std::byte *x, std::int32_t x_zero_point, const window::taps &inside, bool dense,
             std::byte *to) const {
         const auto kernel = p_.window.kernel.back(), step = p_.window.dilations.back() * p_.channels;
         if (inside.begin > 0) fill(to, x_zero_point, inside.begin);
         if (dense)
-            std::memcpy(to + inside.begin * group_channels_, x + inside.begin * step,
+            std::memcpy(to + inside.begin * group_channels_, x,
                     static_cast<std::size_t>((inside.end - inside.begin) * group_channels_));
         else
             for (auto k = inside.begin; k < inside.end; ++k)
-                std::memcpy(to + k * group_channels_, x + k * step, static_cast<std::size_t>(group_channels_));
+                std::memcpy(to + k * group_channels_, x + (k - inside.begin) * step,
+                        static_cast<std::size_t>(group_channels_));
         if (inside.end < kernel) fill(to + inside.end * group_channels_, x_zero_point, kernel - inside.end);
     }
 

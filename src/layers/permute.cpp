@@ -78,6 +78,10 @@ void transpose_rows(const strided_lines<const Element> &x, const strided_lines<E
 
 permutation::permutation(const dims &shape, const std::vector<std::size_t> &order, std::size_t element_bytes)
     : element_bytes_(element_bytes) {
+    if (volume(shape) == 0) { // whose strides may not be numbers
+        shape_ = strides_ = y_strides_ = {0};
+        return;
+    }
     const auto strides = row_major(shape);
     for (const auto d : order) {
         if (shape[d] == 1) continue;

@@ -214,13 +214,13 @@ TEST(convolutions, depthwise_has_the_sums_of_the_definition) {
 }
 
 TEST(convolutions, of_padding_alone) {
-    for (const bool is_depthwise : {false, true}) {
+    for (const std::int64_t groups : {1, 2, 20}) { // 20: depthwise
         sample s;
         window_attributes given;
         given.pads = {1, 2, 1, 2};
         s.p.window = make_window(given, {1, 0}, {1, 3});
         s.p.batch = 1;
-        s.p.groups = is_depthwise ? 20 : 1;
+        s.p.groups = groups;
         s.p.channels = s.p.filters = 20;
         s.p.x_has_zero_point = true;
         s.x_zero_point = 7;

@@ -60,6 +60,11 @@ TEST(permutation, of_large_tensors_on_several_threads) {
 
 TEST(permutation, of_nothing) {
     permutation({4, 0, 3}, {2, 1, 0}, 1).run(nullptr, nullptr);
+    constexpr std::int64_t huge = std::int64_t {1} << 40; // the product of two does not fit in 63 bits
+    order of {0, 1, 2};
+    do
+        permutation({0, huge, huge}, of, 1).run(nullptr, nullptr);
+    while (std::ranges::next_permutation(of).found);
 }
 
 TEST(permutation, brings_channels_to_the_end_and_back) {
