@@ -88,8 +88,11 @@ std::string label(const node &n);
 /// Bits of an element. Empty for unknown types, and for types whose elements differ in size.
 std::optional<int> bits_in(onnx::element_type type);
 
-/// Bytes of a tensor. Empty where bits_in() is, or where there are 2^44 elements or more.
+/// Bytes of a tensor. Empty where bits_in() is, or where there are 2^44 elements or more, extents of 0 counted as 1.
 std::optional<std::int64_t> size_in_bytes(const tensor_type &what);
+
+/// What messages say of that limit.
+inline constexpr const char *size_limit = "fewer than 2^44 elements, where extents of 0 count as 1";
 
 /// Throws error unless all operators are in ONNX's domain and in `known`. The message names all others.
 void check_operators(const graph &g, const std::vector<std::string> &known);

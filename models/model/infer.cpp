@@ -52,7 +52,7 @@ void check_size(const std::string &what, const tensor_type &value) {
     if (!bits_in(value.type))
         refuse(dnnl_invalid_data_type, what, ": expected numbers, given elements of type ", onnx::name_of(value.type));
     if (!size_in_bytes(value))
-        refuse(dnnl_invalid_shape, what, ": expected a size that can be, given ", text_of(value.shape));
+        refuse(dnnl_invalid_shape, what, ": expected ", size_limit, ", given ", text_of(value.shape));
 }
 
 void check_names(const graph &g, const std::map<std::string, dims> &shapes) {

@@ -59,7 +59,7 @@ tensor tensor_of(const file::Tensor &t, const std::string &where) {
         if (extent < 0) refuse(dnnl_invalid_shape, where, ": expected extents of 0 or more, given ", extent);
     const auto size = size_in_bytes(result.what);
     if (!size)
-        refuse(dnnl_invalid_shape, where, ": expected a size that can be, given shape ", to_string(result.what.shape));
+        refuse(dnnl_invalid_shape, where, ": expected ", size_limit, ", given shape ", to_string(result.what.shape));
     result.data = elements_of(t);
     if (static_cast<std::int64_t>(result.data.size()) != *size)
         refuse(dnnl_invalid_arguments, where, ": expected ", *size, " bytes for ", onnx::name_of(t.data_type()), " ",

@@ -302,16 +302,24 @@ TEST(model_bad_input, quantize_linear_is_checked_by_dynquant_onnx) {
 TEST(model_bad_input, sizes_beyond_any_memory) {
     constexpr std::int64_t huge = std::int64_t {1} << 30;
     EXPECT_EQ(refusal({"Relu", "", "", {"x"}}, float_, {huge, huge}),
-            "input 'x': expected a size that can be, given [1073741824, 1073741824]");
+            "input 'x': expected fewer than 2^44 elements, where extents of 0 count as 1, given [1073741824, "
+            "1073741824]");
     EXPECT_EQ(refusal({"Relu", "", "", {"x"}}, float_, {0, huge, huge}),
-            "input 'x': expected a size that can be, given [0, 1073741824, 1073741824]");
+            "input 'x': expected fewer than 2^44 elements, where extents of 0 count as 1, given [0, 1073741824, "
+            "1073741824]");
     EXPECT_EQ(refusal(convolution({1, 1, 1, 1}, {1, 1, 1, 1}, {{"pads", std::vector<std::int64_t>(4, huge)}})),
-            "node 'n' (ConvInteger): x 'x': expected a padded size that can be, given shape 1x1x1x1");
+            "node 'n' (ConvInteger): x 'x': expected a padded tensor of fewer than 2^44 elements, where extents of 0 "
+            "count as 1, given 1x1x2147483649x2147483649 for shape 1x1x1x1");
     EXPECT_EQ(refusal({"MaxPool", "", "", {"x"}, {},
                               {{"kernel_shape", std::vector<std::int64_t> {huge, huge}},
                                       {"pads", std::vector<std::int64_t>(4, huge)}}},
                       float_, {1, 1, 1, 1}),
-            "node 'n' (MaxPool): expected a window of a size that can be, given 1073741824x1073741824");
+            "node 'n' (MaxPool): expected a window of fewer than 2^44 taps, given 1073741824x1073741824");
+    auto g = one_node({"MatMulInteger", "", "", {"x", "w"}}, uint8, {1 << 24, 1, 1, 1});
+    g.initializers["w"] = tensor_of(int8, {1 << 20, 1, 1}, std::vector<std::int8_t>(1 << 20));
+    EXPECT_EQ(refusal(g),
+            "node 'n' (MatMulInteger): A 'x' and B 'w': expected a batch of fewer than 2^44 elements, where extents of "
+            "0 count as 1, given 16777216x1048576 for shapes 16777216x1x1x1 and 1048576x1x1");
 }
 
 TEST(model_bad_input, at_run) {

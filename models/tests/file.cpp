@@ -180,7 +180,8 @@ TEST(model_file, with_wrong_tensors) {
     EXPECT_EQ(refusal(with_initializer(number(1, -1) + number(2, 2))),
             "initializer 'w': expected extents of 0 or more, given -1");
     EXPECT_EQ(refusal(with_initializer(number(1, 1LL << 40) + number(1, 1LL << 40) + number(2, 2))),
-            "initializer 'w': expected a size that can be, given shape 1099511627776x1099511627776");
+            "initializer 'w': expected fewer than 2^44 elements, where extents of 0 count as 1, given shape "
+            "1099511627776x1099511627776");
     EXPECT_EQ(refusal(with_initializer(number(1, 1) + number(2, 8))),
             "initializer 'w': expected numbers, given elements of type string");
     EXPECT_EQ(refusal(with_initializer(number(2, 2) + number(14, 1))),

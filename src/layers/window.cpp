@@ -6,9 +6,6 @@
 namespace dynquant::layers {
 namespace {
 
-/// Limit of all values: beyond any window, while products of two do not overflow.
-constexpr std::int64_t max_value = std::int64_t {1} << 30;
-
 template <typename... Parts>
 [[noreturn]] void refuse(dnnl_status_t status, const Parts &...parts) {
     throw error(status, concat(parts...));
@@ -21,9 +18,9 @@ std::vector<std::int64_t> values_of(const char *attribute, const std::vector<std
         refuse(dnnl_invalid_arguments, "attribute '", attribute, "': expected ", count, " values, given ",
                 given.size());
     for (const auto value : given)
-        if (value < least || value > max_value)
-            refuse(dnnl_invalid_arguments, "attribute '", attribute, "': expected values of ", least, " to ", max_value,
-                    ", given ", value);
+        if (value < least || value > max_extent)
+            refuse(dnnl_invalid_arguments, "attribute '", attribute, "': expected values of ", least, " to ",
+                    max_extent, ", given ", value);
     return given;
 }
 
@@ -94,12 +91,12 @@ window make_window(const window_attributes &given, const dims &x, const dims &ke
     w.kernel = kernel;
     const auto rank = w.rank();
     for (std::size_t d = 0; d < rank; ++d)
-        if (w.x[d] > max_value || kernel[d] < 1 || kernel[d] > max_value)
-            refuse(dnnl_invalid_shape, "expected extents and windows of 1 to ", max_value, ", given a window of ",
+        if (w.x[d] > max_extent || kernel[d] < 1 || kernel[d] > max_extent)
+            refuse(dnnl_invalid_shape, "expected extents and windows of 1 to ", max_extent, ", given a window of ",
                     to_string(kernel), " over ", to_string(w.x));
     constexpr auto most_taps = std::int64_t {1} << 44; // more bytes than any machine has
     if (volume(kernel).value_or(most_taps) >= most_taps)
-        refuse(dnnl_invalid_shape, "expected a window of a size that can be, given ", to_string(kernel));
+        refuse(dnnl_invalid_shape, "expected a window of fewer than 2^44 taps, given ", to_string(kernel));
     w.strides = values_of("strides", given.strides, rank, 1, 1);
     w.dilations = values_of("dilations", given.dilations, rank, 1, 1);
     w.pads_begin = w.pads_end = dims(rank, 0);

@@ -9,6 +9,9 @@
 
 namespace dynquant::layers {
 
+/// Limit of extents and attributes: beyond any window, while products of two do not overflow.
+inline constexpr std::int64_t max_extent = std::int64_t {1} << 30;
+
 /// One entry for each spatial dimension.
 struct window {
     dims x, y; // extents of the tensors

@@ -19,17 +19,12 @@ template <typename... Parts>
     throw error(status, concat(d.label, ": ", parts...));
 }
 
-/// Elements of y and of x with its padding can be counted, and are fewer than any machine holds.
-void check_sizes(const layers::integer_convolution &c) {
-    dims y {c.batch, c.filters}, padded {c.batch, c.channels};
-    for (std::size_t d = 0; d < c.window.rank(); ++d) {
-        y.push_back(c.window.y[d]);
-        padded.push_back(c.window.padded(d));
-    }
+/// Elements can be counted, and are fewer than any machine holds.
+void check_size(const char *what, const dims &extents) {
     constexpr auto most = std::int64_t {1} << 44;
-    for (const auto &extents : {y, padded})
-        if (volume(extents).value_or(most) >= most)
-            throw error(dnnl_invalid_shape, concat("expected a size that can be, given ", to_string(extents)));
+    if (volume(extents).value_or(most) >= most)
+        throw error(dnnl_invalid_shape,
+                concat(what, ": expected fewer than 2^44 elements, given shape ", to_string(extents)));
 }
 
 } // namespace
@@ -91,7 +86,7 @@ layer::layer(const layer_problem &p, const dims &x)
     , steps_(layers::float_steps_function_for(best_isa())) {
     try {
         const auto c = d_.is_convolution ? plan_convolution(p.convolution()) : plan_product(p.convolution());
-        if (images_ * positions_ * channels_ == 0) return;
+        if (volume(y_) == 0) return;
         sums_ = p.packed()(c);
     } catch (const dnnl::error &e) {
         refuse(d_, e.status, e.message);
@@ -124,9 +119,14 @@ layers::integer_convolution layer::plan_product(const layers::integer_convolutio
     channels_ = c.filters;
     y_ = x_;
     y_.back() = channels_;
+    check_size("Y", y_);
+    if (volume(y_) == 0) return c;
     positions_ = *volume(dims(x_.begin(), x_.end() - 1));
+    if (positions_ > layers::max_extent)
+        throw error(dnnl_invalid_shape,
+                concat("A: expected at most ", layers::max_extent, " rows, given shape ", to_string(x_)));
     c.batch = 1;
-    if (positions_ > 0) c.window = layers::make_window({}, {positions_}, {1});
+    c.window = layers::make_window({}, {positions_}, {1});
     return c;
 }
 
@@ -144,11 +144,18 @@ layers::integer_convolution layer::plan_convolution(const layers::integer_convol
     const dims spatial(x_.begin() + 2, x_.end());
     c.batch = images_ = x_[0];
     c.window = layers::make_window(d_.window, spatial, c.window.kernel);
-    check_sizes(c);
     channels_ = c.filters;
-    positions_ = *volume(c.window.y);
     y_ = {images_, channels_};
     y_.insert(y_.end(), c.window.y.begin(), c.window.y.end());
+    check_size("y", y_);
+    if (volume(y_) == 0) return c;
+    positions_ = *volume(c.window.y);
+    dims padded;
+    for (std::size_t d = 0; d < c.window.rank(); ++d)
+        padded.push_back(c.window.padded(d));
+    check_size("an image of x with its padding", padded); // which there may be without channels
+    padded.insert(padded.begin(), {images_, c.channels});
+    check_size("x with its padding", padded);
     permutes_ = x_[1] > 1 && *volume(spatial) > 1;
     to_channels_last_ = layers::to_channels_last(x_, 1);
     return c;

@@ -83,7 +83,7 @@ class layer {
 
     const layer_description &d_;
     dims x_, y_;
-    std::int64_t images_ = 1, positions_ = 0, channels_ = 0; // of y: images of positions of channels
+    std::int64_t images_ = 1, positions_ = 0, channels_ = 0; // of a y with elements: images of positions of channels
     std::unique_ptr<const layers::block_sums> sums_;         // null where y has no elements
     operation quantize_;                                     // of x
     bool permutes_ = false;

@@ -17,8 +17,9 @@ def devices():
     return [d for d in ort.get_ep_devices() if d.ep_name == NAME]
 
 
-def session(model, provider=True, options=None, threads=1, profile=None, optimized=True, spins=True):
-    """spins: whether threads that have nothing to do look for work, in place of sleeping."""
+def session(model, provider=True, options=None, threads=1, profile=None, optimized=True, spins=True, prepare=None):
+    """spins: whether threads that have nothing to do look for work, in place of sleeping. prepare: called with the
+    SessionOptions."""
     settings = ort.SessionOptions()
     if not spins:
         settings.add_session_config_entry("session.intra_op.allow_spinning", "0")
@@ -31,13 +32,15 @@ def session(model, provider=True, options=None, threads=1, profile=None, optimiz
         settings.profile_file_prefix = profile
     if provider:
         settings.add_provider_for_devices(devices()[:1], options or {})
+    if prepare:
+        prepare(settings)
     return ort.InferenceSession(model, settings, enable_fallback=0)  # a refused option is an error
 
 
-def operators(model, inputs, provider=True, options=None):
+def operators(model, inputs, provider=True, options=None, prepare=None):
     """How many nodes of each operator a run executes; the provider's count as NAME."""
     with tempfile.TemporaryDirectory() as folder:
-        s = session(model, provider, options, profile=str(pathlib.Path(folder, "profile")))
+        s = session(model, provider, options, profile=str(pathlib.Path(folder, "profile")), prepare=prepare)
         s.run(None, inputs)
         events = json.loads(pathlib.Path(s.end_profiling()).read_text())
     names = [e["args"]["op_name"] for e in events if e.get("cat") == "Node" and e["name"].endswith("_kernel_time")]

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import onnx
+import onnxruntime as ort
 from layers import Layer, dynamic_quantize
 from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument, RuntimeException
@@ -43,6 +44,16 @@ def convolution(x="x", name="conv", w="w", scales="scales"):
              helper.make_node("Mul", [p("s"), scales], [p("m")], p("scales")),
              helper.make_node("Mul", [p("f"), p("m")], [p("y")], p("mul"))]
     return nodes, [("w", random_bytes(8, 8, 3, 3)), ("scales", np.float32([0.01]).reshape(()))]
+
+
+def log(m):
+    """What the provider says of a model where the option `verbose` is 1."""
+    code = ("import sys; sys.path.insert(0, sys.argv[1]); import provider, onnxruntime as ort; "
+            "o = ort.SessionOptions(); o.log_severity_level = 2; "
+            "o.add_provider_for_devices(provider.devices()[:1], {'verbose': '1'}); "
+            "ort.InferenceSession(sys.stdin.buffer.read(), o)")
+    command = [sys.executable, "-c", code, str(pathlib.Path(__file__).parent)]
+    return subprocess.run(command, input=m, capture_output=True, check=True).stderr.decode()
 
 
 X = np.random.default_rng(6).standard_normal((1, 8, 9, 9)).astype(np.float32)
@@ -213,12 +224,8 @@ class Options(unittest.TestCase):
             self.assertIn(text, str(caught.exception))
 
     def test_verbose_says_what_is_claimed(self):
-        code = ("import sys; sys.path.insert(0, sys.argv[1]); import provider, onnxruntime as ort; o = ort.SessionOptions(); "
-                "o.log_severity_level = 2; o.add_provider_for_devices(provider.devices()[:1], {'verbose': '1'}); "
-                "ort.InferenceSession(sys.stdin.buffer.read(), o)")
-        done = subprocess.run([sys.executable, "-c", code, str(pathlib.Path(__file__).parent)], input=self.model, capture_output=True, check=True)
-        self.assertRegex(done.stderr.decode(), r"dynquant: claims 'conv_dql' \(DynamicQuantizeLinear\), .*'conv_product' \(ConvInteger\)")
-
+        text = r"dynquant: claims 'conv_dql' \(DynamicQuantizeLinear\), .*'conv_product' \(ConvInteger\)"
+        self.assertRegex(log(self.model), text)
 
 class Products(unittest.TestCase):
     """Single MatMulInteger nodes and what is beside them."""
@@ -298,6 +305,22 @@ class Errors(unittest.TestCase):
             s.run(None, {"x": X[:, :5]})
         self.assertIn("x: expected 8 channels", str(caught.exception))
         self.assertEqual(s.run(None, {"x": X})[0].shape, (1, 8, 9, 9))
+
+
+    def test_sizes_beyond_any_memory(self):
+        """x has no elements. tests/unit/onnx_layers.cpp has more of such sizes, not all of which numpy takes."""
+        for op_type, w, shape, text in (
+                ("MatMulInteger", (0, 5), (1 << 31, 0),
+                 "A: expected at most 1073741824 rows, given shape 2147483648x0"),
+                ("ConvInteger", (5, 0, 1, 1), (1, 0, 1 << 30, 1 << 30),
+                 "y: expected fewer than 2^44 elements, given shape 1x5x1073741824x1073741824")):
+            node = helper.make_node(op_type, ["a", "w"], ["y"], "c")
+            m = model([node], [("a", TensorProto.UINT8, [None] * len(shape))], [("y", INT32, None)],
+                      [("w", np.zeros(w, np.uint8))]).SerializeToString()
+            with self.subTest(op_type=op_type):
+                with self.assertRaises((Fail, InvalidArgument)) as caught:
+                    session(m).run(None, {"a": np.zeros(shape, np.uint8)})
+                self.assertIn(f"node 'c' ({op_type}): {text}", str(caught.exception))
 
 
 class Runs(unittest.TestCase):

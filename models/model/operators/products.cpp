@@ -55,9 +55,9 @@ dims broadcast_batch(const op_node &n, const dims &a, const dims &b) {
                     " of shape ", to_string(n.shape(x)), ", given shape ", to_string(n.shape(w)));
         result[result.size() - 1 - d] = of_a == 1 ? of_b : of_a;
     }
-    constexpr auto max_elements = std::int64_t {1} << 44; // the limit of size_in_bytes()
-    if (volume(result).value_or(max_elements) >= max_elements)
-        n.refuse(dnnl_invalid_shape, n.name(x), ": expected a size that can be, given shape ", to_string(n.shape(x)));
+    if (!size_in_bytes({onnx::type::uint8, result}))
+        n.refuse(dnnl_invalid_shape, n.name(x), " and ", n.name(w), ": expected a batch of ", size_limit, ", given ",
+                to_string(result), " for shapes ", to_string(n.shape(x)), " and ", to_string(n.shape(w)));
     return result;
 }
 
@@ -82,10 +82,13 @@ void check_workspace(const op_node &n, const layers::integer_convolution &p) {
         padded.push_back(p.window.x[d] + p.window.pads_begin[d] + p.window.pads_end[d]);
     gathered.insert(gathered.end(), p.window.kernel.begin(), p.window.kernel.end());
     gathered.push_back(p.channels / p.groups);
-    for (const auto &shape : {padded, gathered})
+    const auto check = [&](const char *what, const dims &shape) {
         if (!size_in_bytes({onnx::type::uint8, shape}))
-            n.refuse(dnnl_invalid_shape, n.name(x), ": expected a padded size that can be, given shape ",
-                    to_string(n.shape(x)));
+            n.refuse(dnnl_invalid_shape, n.name(x), ": expected ", what, " of ", size_limit, ", given ",
+                    to_string(shape), " for shape ", to_string(n.shape(x)));
+    };
+    check("a padded tensor", padded);
+    check("an im2col matrix", gathered);
 }
 
 } // namespace
