@@ -19,6 +19,11 @@ bool is_byte(onnx::element_type t) {
     return t == type::uint8 || t == type::int8;
 }
 
+/// As ONNX shapes single parameters: a scalar, or a vector of one element.
+bool is_one_value(const dims &shape) {
+    return shape.empty() || shape == dims {1};
+}
+
 std::vector<float> floats_of(const constant &c) {
     std::vector<float> values(static_cast<std::size_t>(*volume(c.shape)));
     if (!values.empty()) std::memcpy(values.data(), c.data, values.size() * sizeof(float));
@@ -58,17 +63,17 @@ class matcher {
         const auto rank = w.known->shape.size();
         if (is_convolution_ ? rank < 3 || rank > 5 : rank != 2) return concat("its weights have rank ", rank);
         if (product_.has(3)) {
-            const auto &zero_point = g_.input(product_, 3).known;
-            if (!zero_point) return "the zero point of its weights is no constant";
-            if (volume(zero_point->shape) == 0) return "the zero point of its weights is empty";
+            const auto &zero_point = g_.input(product_, 3);
+            if (!zero_point.known) return "the zero point of its weights is no constant";
+            if (const auto &shape = zero_point.known->shape;
+                    !is_one_value(shape) && !is_by_channel(shape, w.known->shape))
+                return concat("the zero points of its weights have shape ", to_string(shape));
         }
         const auto &x = g_.input(product_, 0);
         if (!is_byte(x.type)) return "the type of its input is unknown";
         if (x.known) return "its input is constant"; // which fused nodes do not receive
         if (product_.has(2)) {
-            const auto &zero_point = g_.input(product_, 2);
-            if (zero_point.known ? volume(zero_point.known->shape) != 1 : !is_one(zero_point))
-                return "it has more than one zero point of its input";
+            if (auto reason = why_not_one(g_.input(product_, 2)); !reason.empty()) return reason;
             result_.x_zero_point = product_.inputs[2];
         }
         channels_ = w.known->shape[is_convolution_ ? 0 : 1];
@@ -77,10 +82,31 @@ class matcher {
         return {};
     }
 
-    /// One element by its shape, of no more dimensions than the sums, or a scalar by the operator that gives it.
+    /// The zero points of weights, one for each channel: a vector, or a row beside a matrix.
+    bool is_by_channel(const dims &shape, const dims &weights) const {
+        return is_convolution_ ? shape == dims {weights[0]}
+                               : shape == dims {weights[1]} || shape == dims {1, weights[1]};
+    }
+
+    /// Why the zero point of x cannot be taken, "" where it can.
+    std::string why_not_one(const value &v) const {
+        const auto &shape = v.known ? v.known->shape : v.shape;
+        if (is_one_value(shape) && (v.known || !shape.empty() || is_scalar(v))) return {};
+        const bool is_open =
+                shape.empty() || std::ranges::any_of(shape, [](std::int64_t extent) { return extent < 0; });
+        return is_open ? "whether the zero point of its input is one value is known when it runs"
+                       : concat("the zero points of its input have shape ", to_string(shape));
+    }
+
+    /// ONNX Runtime does not tell a scalar from a tensor of unknown rank. The operator that gives it does.
+    bool is_scalar(const value &v) const {
+        return v.shape.empty()
+                && (!is_claimed_ || (v.producer != none && g_.nodes[v.producer].is("DynamicQuantizeLinear")));
+    }
+
+    /// One element, of no more dimensions than the sums.
     bool is_one(const value &v) const {
-        if (v.shape.empty()) // a scalar or a tensor of unknown rank
-            return !is_claimed_ || (v.producer != none && g_.nodes[v.producer].is("DynamicQuantizeLinear"));
+        if (v.shape.empty()) return is_scalar(v);
         return v.shape.size() <= std::max<std::size_t>(rank_, 1)
                 && std::ranges::all_of(v.shape, [](std::int64_t extent) { return extent == 1; });
     }
@@ -187,7 +213,7 @@ class matcher {
         for (std::size_t i = 0; i < 2; ++i) {
             if (!n.has(i + 1)) continue;
             const auto &bound = g_.input(n, i + 1);
-            if (!bound.known || bound.known->type != type::float32 || volume(bound.known->shape) != 1) return false;
+            if (!bound.known || bound.known->type != type::float32 || !is_one_value(bound.known->shape)) return false;
             bounds[i] = floats_of(*bound.known);
         }
         return take_clip(n, std::move(bounds[0]), std::move(bounds[1]));
@@ -198,13 +224,14 @@ class matcher {
         const auto &v = g_.values[index];
         if (!v.known || v.known->type != type::float32) return std::nullopt;
         const auto &shape = v.known->shape;
-        const auto count = volume(shape);
-        if (count == 1 && shape.size() <= rank_) return floats_of(*v.known);
-        // The channel is the second dimension of a convolution's sums and the last one of a product's.
-        const auto behind = is_convolution_ ? rank_ - 2 : 0;
-        if (count != channels_ || shape.size() > rank_ || shape.size() <= behind
-                || shape[shape.size() - 1 - behind] != channels_)
-            return std::nullopt;
+        if (shape.size() > rank_) return std::nullopt;
+        if (volume(shape) != 1) {
+            // The channel is the second dimension of a convolution's sums and the last one of a product's.
+            const auto behind = is_convolution_ ? rank_ - 2 : 0;
+            dims of_channels(shape.size(), 1);
+            if (shape.size() > behind) of_channels[shape.size() - 1 - behind] = channels_;
+            if (shape != of_channels) return std::nullopt;
+        }
         return floats_of(*v.known);
     }
 

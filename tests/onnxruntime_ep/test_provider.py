@@ -100,6 +100,46 @@ class Claims(unittest.TestCase):
         m = m.SerializeToString()
         self.assertEqual(operators(m, {"x": X}), {NAME: 1, "Add": 1})
 
+    def test_zero_points_of_shapes_that_onnx_does_not_have_are_left(self):
+        nodes, constants = convolution()
+        nodes[1].input.append("wz")
+        for shape in ((8, 1), (1, 8), (1, 1), (8, 1, 1, 1)):
+            zero_points = ("wz", np.full(shape, 3, np.uint8))
+            m = model(nodes, INPUT, [("conv_y", FLOAT, None)], [*constants, zero_points]).SerializeToString()
+            with self.subTest(shape=shape):
+                text = "leaves 'conv_product' (ConvInteger): the zero points of its weights have shape "
+                self.assertIn(text + "x".join(map(str, shape)), log(m))
+                for provider in (False, True):
+                    with self.assertRaises((Fail, InvalidArgument, RuntimeException)):
+                        session(m, provider).run(None, {"x": X})
+        product = helper.make_node("MatMulInteger", ["a", "w", "az", "wz"], ["y"], "product")
+        a, w = random_bytes(3, 5), random_bytes(5, 4)
+        for az, wz, is_valid in (((), (4,), True), ((1,), (1, 4), True), ((), (1,), True),
+                                 ((), (4, 1), False), ((), (1, 1), False), ((1, 1), (), False)):
+            constants = [("w", w), ("az", np.full(az, 2, np.uint8)), ("wz", np.full(wz, 3, np.uint8))]
+            inputs = [("a", TensorProto.UINT8, [3, 5])]
+            m = model([product], inputs, [("y", INT32, None)], constants).SerializeToString()
+            for provider in (False, True):
+                with self.subTest(az=az, wz=wz, provider=provider):
+                    if is_valid:
+                        expected = (a.astype(np.int64) - 2) @ (w.astype(np.int64) - 3)
+                        np.testing.assert_array_equal(session(m, provider).run(None, {"a": a})[0], expected)
+                        self.assertEqual(operators(m, {"a": a}, provider)[NAME], provider)
+                    else:
+                        with self.assertRaises((Fail, InvalidArgument, RuntimeException)):
+                            session(m, provider).run(None, {"a": a})
+
+    def test_zero_points_of_the_input_that_come_with_the_run(self):
+        product = helper.make_node("MatMulInteger", ["a", "w", "az"], ["y"], "product")
+        is_open = "whether the zero point of its input is one value is known when it runs"
+        for shape, reason in (([], is_open), (None, is_open), (["n"], is_open),
+                              ([3], "the zero points of its input have shape 3"), ([1], None)):
+            inputs = [("a", TensorProto.UINT8, [3, 5]), ("az", TensorProto.UINT8, shape)]
+            m = model([product], inputs, [("y", INT32, None)], [("w", random_bytes(5, 4))]).SerializeToString()
+            with self.subTest(shape=shape):
+                node = "'product' (MatMulInteger)"
+                self.assertIn(f"leaves {node}: {reason}" if reason else f"claims {node}", log(m))
+
     def test_constants_of_the_outer_graph_and_subgraphs(self):
         nodes, constants = convolution()
         then = helper.make_graph(nodes, "then", [], [helper.make_tensor_value_info("conv_y", FLOAT, None)])
@@ -242,6 +282,39 @@ class Products(unittest.TestCase):
                     s = session(self.product([], shape, [("f", FLOAT, None)]).SerializeToString())
                     (y,) = s.run(None, {"a": np.zeros((*rows, 5), np.uint8)})
                     self.assertEqual((y.shape, y.dtype), ((*rows, 4), np.float32))
+
+    def test_constants_without_elements_that_are_not_of_the_channels(self):
+        """A product or convolution has no channels; a constant has none either, in another shape. Without optimization,
+        by which ONNX Runtime 1.23 loses the output."""
+        for name, shape in (("Add", (2, 0)), ("Sub", (3, 2, 0)), ("Mul", (2, 0)), ("Div", (2, 0))):
+            nodes = [helper.make_node("MatMulInteger", ["a", "w"], ["sums"], "product"),
+                     helper.make_node("Cast", ["sums"], ["f"], "cast", to=FLOAT),
+                     helper.make_node(name, ["f", "c"], ["y"], "step")]
+            m = model(nodes, [("a", TensorProto.UINT8, [1, 7])], [("y", FLOAT, None)],
+                      [("w", np.zeros((7, 0), np.uint8)), ("c", np.zeros(shape, np.float32))]).SerializeToString()
+            with self.subTest(name=name, shape=shape):
+                self.assertEqual(session(m, optimized=False).run(None, {"a": random_bytes(1, 7)})[0].shape, shape)
+        nodes = [helper.make_node("ConvInteger", ["x", "w"], ["sums"], "product"),
+                 helper.make_node("Cast", ["sums"], ["f"], "cast", to=FLOAT),
+                 helper.make_node("Add", ["f", "c"], ["y"], "step")]
+        for shape in ((2, 0, 1, 1), (0, 3, 1), (1, 0, 1, 4)):
+            m = model(nodes, [("x", TensorProto.UINT8, [1, 2, 3, 1])], [("y", FLOAT, None)],
+                      [("w", np.zeros((0, 2, 1, 1), np.uint8)), ("c", np.zeros(shape, np.float32))]).SerializeToString()
+            with self.subTest(shape=shape):
+                (y,) = session(m, optimized=False).run(None, {"x": random_bytes(1, 2, 3, 1)})
+                self.assertEqual(y.shape, np.broadcast_shapes((1, 0, 3, 1), shape))
+
+    def test_constants_without_elements_of_the_channels(self):
+        nodes = [helper.make_node("MatMulInteger", ["a", "w"], ["sums"], "product"),
+                 helper.make_node("Cast", ["sums"], ["f"], "cast", to=FLOAT),
+                 helper.make_node("Add", ["f", "c"], ["y"], "step")]
+        for shape in ((0,), (1, 0), (1,)):
+            m = model(nodes, [("a", TensorProto.UINT8, [3, 7])], [("y", FLOAT, None)],
+                      [("w", np.zeros((7, 0), np.uint8)), ("c", np.zeros(shape, np.float32))]).SerializeToString()
+            with self.subTest(shape=shape):
+                disable = lambda s: setattr(s, "graph_optimization_level", ort.GraphOptimizationLevel.ORT_DISABLE_ALL)
+                self.assertEqual(operators(m, {"a": random_bytes(3, 7)}, prepare=disable), {NAME: 1})
+                self.assertEqual(session(m, prepare=disable).run(None, {"a": random_bytes(3, 7)})[0].shape, (3, 0))
 
     def test_of_unknown_rank_quantized_by_rows(self):
         """Axis 0 is the rows' dimension; that the columns are as many says nothing."""
