@@ -61,8 +61,10 @@ void read_type(const OrtApi &api, const OrtValueInfo &from, value &to) {
     to.shape = shape_of(api, *tensor);
 }
 
-void read_constant(const OrtApi &api, const OrtValueInfo &from, value &to) {
+void read_constant(const OrtApi &api, const OrtValueInfo &from, session_initializers &initializers, value &to) {
     if (!flag_of(api, api.ValueInfo_IsConstantInitializer, from)) return;
+    to.is_replaced = initializers.replace(to.name);
+    if (to.is_replaced) return;
     const OrtValue *tensor = nullptr;
     check(api, api.ValueInfo_GetInitializerValue(&from, &tensor));
     if (!tensor) return;
@@ -109,8 +111,9 @@ std::optional<attribute> read_attribute(const OrtApi &api, const OrtOpAttr &from
 /// Reads one graph.
 class reader {
   public:
-    reader(const OrtApi &api, const OrtGraph &from)
-        : api_(api) {
+    reader(const OrtApi &api, const OrtGraph &from, session_initializers &initializers)
+        : api_(api)
+        , initializers_(initializers) {
         for (const auto *n : list_of<OrtNode>(api, api.Graph_GetNumNodes, api.Graph_GetNodes, from))
             read(*n);
     }
@@ -152,7 +155,7 @@ class reader {
             value v;
             v.name = name;
             read_type(api_, *from, v);
-            read_constant(api_, *from, v);
+            read_constant(api_, *from, initializers_, v);
             v.is_seen_outside = flag_of(api_, api_.ValueInfo_IsGraphOutput, *from);
             result.values.push_back(std::move(v));
         }
@@ -160,6 +163,7 @@ class reader {
     }
 
     const OrtApi &api_;
+    session_initializers &initializers_;
     std::map<std::string, std::size_t> indices_;
 };
 
@@ -176,8 +180,8 @@ std::string describe(const node &n) {
     return concat("'", n.name, "' (", n.op_type, ")");
 }
 
-graph read_graph(const OrtApi &api, const OrtGraph &from) {
-    return std::move(reader(api, from).result);
+graph read_graph(const OrtApi &api, const OrtGraph &from, session_initializers &initializers) {
+    return std::move(reader(api, from, initializers).result);
 }
 
 std::vector<std::string> input_names(const OrtApi &api, const OrtNode &n) {

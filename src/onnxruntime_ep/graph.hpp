@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "dynquant/onnx.hpp"
+#include "onnxruntime_ep/session_initializers.hpp"
 
 namespace dynquant::onnxruntime_ep {
 
@@ -30,9 +31,12 @@ struct value {
     onnx::element_type type = 0;             // 0: no tensor, or unknown
     dims shape;                              // an extent of -1 is known at run time only; {} where the rank is, too
     std::optional<constant> known;           // of a constant
+    bool is_replaced = false;                // a constant whose value is the session's and cannot be read
     std::size_t producer = none;             // the node that gives it
     std::vector<std::size_t> consumers = {}; // nodes that take it, once for each input
     bool is_seen_outside = false;            // an output of the graph, or taken by a subgraph
+
+    bool is_constant() const { return known || is_replaced; }
 };
 
 using attribute = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>>;
@@ -70,7 +74,7 @@ struct graph {
 };
 
 /// The nodes of a graph, without those of its subgraphs, each of which is a graph of its own to ONNX Runtime.
-graph read_graph(const OrtApi &api, const OrtGraph &from);
+graph read_graph(const OrtApi &api, const OrtGraph &from, session_initializers &initializers);
 
 /// The names of a node's inputs, or of its outputs, in order; "" for one that is left out.
 std::vector<std::string> input_names(const OrtApi &api, const OrtNode &n);

@@ -58,20 +58,20 @@ class matcher {
   private:
     std::string read_product() {
         const auto &w = g_.input(product_, 1);
-        if (!w.known) return concat("its weights '", w.name, "' are no constant");
+        if (!w.known) return concat("its weights '", w.name, "' are ", why_unknown(w));
         if (!is_byte(w.known->type)) return concat("its weights are of type ", onnx::name_of(w.known->type));
         const auto rank = w.known->shape.size();
         if (is_convolution_ ? rank < 3 || rank > 5 : rank != 2) return concat("its weights have rank ", rank);
         if (product_.has(3)) {
             const auto &zero_point = g_.input(product_, 3);
-            if (!zero_point.known) return "the zero point of its weights is no constant";
+            if (!zero_point.known) return concat("the zero point of its weights is ", why_unknown(zero_point));
             if (const auto &shape = zero_point.known->shape;
                     !is_one_value(shape) && !is_by_channel(shape, w.known->shape))
                 return concat("the zero points of its weights have shape ", to_string(shape));
         }
         const auto &x = g_.input(product_, 0);
         if (!is_byte(x.type)) return "the type of its input is unknown";
-        if (x.known) return "its input is constant"; // which fused nodes do not receive
+        if (x.is_constant()) return "its input is constant"; // which fused nodes do not receive
         if (product_.has(2)) {
             if (auto reason = why_not_one(g_.input(product_, 2)); !reason.empty()) return reason;
             result_.x_zero_point = product_.inputs[2];
@@ -82,6 +82,10 @@ class matcher {
         return {};
     }
 
+    static const char *why_unknown(const value &v) {
+        return v.is_replaced ? "replaced by add_initializer" : "no constant";
+    }
+
     /// The zero points of weights, one for each channel: a vector, or a row beside a matrix.
     bool is_by_channel(const dims &shape, const dims &weights) const {
         return is_convolution_ ? shape == dims {weights[0]}
@@ -90,6 +94,7 @@ class matcher {
 
     /// Why the zero point of x cannot be taken, "" where it can.
     std::string why_not_one(const value &v) const {
+        if (v.is_replaced) return "the zero point of its input is replaced by add_initializer";
         const auto &shape = v.known ? v.known->shape : v.shape;
         if (is_one_value(shape) && (v.known || !shape.empty() || is_scalar(v))) return {};
         const bool is_open =
@@ -104,8 +109,9 @@ class matcher {
                 && (!is_claimed_ || (v.producer != none && g_.nodes[v.producer].is("DynamicQuantizeLinear")));
     }
 
-    /// One element, of no more dimensions than the sums.
+    /// One element, of no more dimensions than the sums, which the fused node receives where it is no constant.
     bool is_one(const value &v) const {
+        if (v.is_replaced) return false;
         if (v.shape.empty()) return is_scalar(v);
         return v.shape.size() <= std::max<std::size_t>(rank_, 1)
                 && std::ranges::all_of(v.shape, [](std::int64_t extent) { return extent == 1; });
@@ -305,7 +311,7 @@ class matcher {
         const auto producer = g_.values[result_.x].producer;
         if (producer == none || !g_.nodes[producer].is("DynamicQuantizeLinear")) return;
         const auto &n = g_.nodes[producer];
-        if (g_.input(n, 0).known) return;
+        if (g_.input(n, 0).is_constant()) return;
         for (const auto output : n.outputs) {
             if (output == none) continue;
             const auto &v = g_.values[output];

@@ -54,12 +54,13 @@ struct compute_info : OrtNodeComputeInfo {
 /// The provider of one session.
 class provider : public OrtEp {
   public:
-    provider(const OrtApi &api, bool may_claim, options o, const OrtLogger *logger)
+    provider(const OrtApi &api, bool may_claim, const OrtSessionOptions &session, const OrtLogger *logger)
         : OrtEp {}
         , api_(api)
         , ep_api_(*api.GetEpApi())
         , may_claim_(may_claim)
-        , options_(o)
+        , options_(read_options(api, session))
+        , initializers_(api, session)
         , logger_(logger) {
         ort_version_supported = api_version;
         GetName = [](const OrtEp *) noexcept { return provider_name; };
@@ -85,10 +86,10 @@ class provider : public OrtEp {
     }
 
   private:
-    void claim(const OrtGraph &from, OrtEpGraphSupportInfo &claims) const {
+    void claim(const OrtGraph &from, OrtEpGraphSupportInfo &claims) {
         if (options_.claim == claim_policy::none) return;
         if (!may_claim_) return say("leaves all nodes: expected ONNX Runtime 1.23.2 or newer, given an older one");
-        const auto g = read_graph(api_, from);
+        const auto g = read_graph(api_, from, initializers_);
         std::vector<bool> is_claimed(g.nodes.size());
         for (std::size_t i = 0; i < g.nodes.size(); ++i) {
             if (!is_product(g.nodes[i])) continue;
@@ -129,8 +130,8 @@ class provider : public OrtEp {
 
     void leave(const node &n, const std::string &reason) const { say(concat("leaves ", describe(n), ": ", reason)); }
 
-    std::unique_ptr<fused_node> compile(const OrtGraph &from, const OrtNode &fused) const {
-        const auto g = read_graph(api_, from);
+    std::unique_ptr<fused_node> compile(const OrtGraph &from, const OrtNode &fused) {
+        const auto g = read_graph(api_, from, initializers_);
         const auto inputs = input_names(api_, fused);
         if (g.nodes.size() == 1 && is_quantization(g.nodes.front()))
             return std::make_unique<compiled_node>(
@@ -157,6 +158,7 @@ class provider : public OrtEp {
     const OrtEpApi &ep_api_;
     bool may_claim_;
     options options_;
+    session_initializers initializers_;
     const OrtLogger *logger_;
 };
 
@@ -191,9 +193,8 @@ class factory : public OrtEpFactory {
                            std::size_t, const OrtSessionOptions *given, const OrtLogger *logger,
                            OrtEp **ep) noexcept -> OrtStatus * {
             const auto &f = *static_cast<factory *>(self);
-            return guarded(f.api_, [&] {
-                *ep = std::make_unique<provider>(f.api_, f.may_claim_, read_options(f.api_, *given), logger).release();
-            });
+            return guarded(
+                    f.api_, [&] { *ep = std::make_unique<provider>(f.api_, f.may_claim_, *given, logger).release(); });
         };
         ReleaseEp = [](OrtEpFactory *, OrtEp *ep) noexcept { delete static_cast<provider *>(ep); };
         CreateAllocator = [](OrtEpFactory *, const OrtMemoryInfo *, const OrtKeyValuePairs *,

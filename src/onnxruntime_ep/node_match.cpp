@@ -98,7 +98,8 @@ const node *partner_before(const graph &g, const node &quantize) {
 /// That of a DequantizeLinear, by what is behind it.
 const node *partner_behind(const graph &g, const node &dequantize) {
     const auto quantized = sides_of(g, dequantize).quantized;
-    const bool is_integer = integers.contains(quantized), is_weights = is_integer && g.input(dequantize, 0).known;
+    const bool is_integer = integers.contains(quantized),
+               is_weights = is_integer && g.input(dequantize, 0).is_constant();
     return find_consumer(g, dequantize, [&](const node &c) {
         return c.is("QuantizeLinear") || is_between(g, c, quantized) || (is_integer && is_one_of(taking, c))
                 || (is_weights && leads_to_product(g, c));

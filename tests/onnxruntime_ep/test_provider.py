@@ -267,6 +267,95 @@ class Options(unittest.TestCase):
         text = r"dynquant: claims 'conv_dql' \(DynamicQuantizeLinear\), .*'conv_product' \(ConvInteger\)"
         self.assertRegex(log(self.model), text)
 
+class ReplacedInitializers(unittest.TestCase):
+    """Values that SessionOptions.add_initializer and add_external_initializers give in place of those of the model."""
+
+    def adding(self, values):
+        """Adds values, which have to live as long as the session."""
+        self.kept = {name: ort.OrtValue.ortvalue_from_numpy(value) for name, value in values.items()}
+        return lambda settings: [settings.add_initializer(*value) for value in self.kept.items()]
+
+    def session(self, m, values, **others):
+        return session(m, prepare=self.adding(values), **others)
+
+    def count(self, m, values):
+        return operators(m, {"x": X}, prepare=self.adding(values))
+
+    def test_of_a_layer(self):
+        nodes, constants = convolution()
+        nodes[1].input.append("wz")
+        nodes += [helper.make_node("Clip", ["conv_y", "low"], ["clipped"], "clip"),
+                  helper.make_node("Add", ["clipped", "bias"], ["b"], "add"),
+                  helper.make_node("QuantizeLinear", ["b", "ys", "yz"], ["y"], "quantize")]
+        constants += [("wz", np.uint8(3)), ("bias", np.float32([0.5])), ("low", np.float32(-9)),
+                      ("ys", np.float32(0.1)), ("yz", np.uint8(7))]
+        make = lambda given: model(nodes, INPUT, [("y", TensorProto.UINT8, None)], given).SerializeToString()
+        m = make(constants)
+        self.assertEqual(operators(m, {"x": X}), {NAME: 1})
+        original = session(m).run(None, {"x": X})[0]
+        replaced = {"w": constants[0][1][::-1].copy(), "scales": np.array(0.03, np.float32),
+                    "wz": np.array(200, np.uint8), "bias": np.array([7], np.float32), "low": np.array(0.5, np.float32),
+                    "ys": np.array(0.2, np.float32), "yz": np.array(90, np.uint8)}
+        for name, value in [*replaced.items(), (None, None)]:
+            values = {name: value} if name else replaced
+            changed = make([(n, values.get(n, v)) for n, v in constants])
+            expected = session(changed).run(None, {"x": X})[0]
+            self.assertFalse(np.array_equal(expected, original))
+            with self.subTest(name=name):
+                given = self.session(m, values).run(None, {"x": X})[0]
+                np.testing.assert_array_equal(given, expected)
+        self.assertEqual(self.count(m, {"other": np.zeros(3, np.float32)}), {NAME: 1})
+        self.assertEqual(self.count(m, {"bias": replaced["bias"]}),
+                         {NAME: 1, "Add": 1, "QuantizeLinear": 1})  # the layer ends before it
+        self.assertNotIn(NAME, self.count(m, {"w": replaced["w"]}))
+
+    def test_of_a_product_of_bytes(self):
+        """x, its zero point and its scale, which a layer does not receive where they are constants. Without
+        optimization, as ONNX Runtime alone folds constants before it replaces them."""
+        nodes = [helper.make_node("MatMulInteger", ["x", "w", "xz"], ["sums"], "product"),
+                 helper.make_node("Cast", ["sums"], ["f"], to=FLOAT), helper.make_node("Mul", ["f", "xs"], ["scaled"]),
+                 helper.make_node("Add", ["scaled", "other"], ["y"])]
+        constants = {"w": random_bytes(5, 4), "xz": np.array(3, np.uint8), "xs": np.array(0.5, np.float32),
+                     "x": random_bytes(2, 5)}
+        changes = {"xz": np.array(77, np.uint8), "xs": np.array(0.25, np.float32), "x": constants["x"][::-1].copy()}
+        for fixed in (["w", "xz", "xs"], ["w", "xz", "xs", "x"]):
+            given = {"other": np.ones((2, 4), np.float32)} | ({} if "x" in fixed else {"x": constants["x"]})
+            inputs = [(n, FLOAT if n == "other" else TensorProto.UINT8, v.shape) for n, v in given.items()]
+            m = model(nodes, inputs, [("y", FLOAT, None)], [(n, constants[n]) for n in fixed]).SerializeToString()
+            for name in changes.keys() & fixed:
+                c = constants | {name: changes[name]}
+                sums = (c["x"].astype(np.int64) - np.int64(c["xz"])) @ c["w"].astype(np.int64)
+                expected = sums.astype(np.float32) * c["xs"] + np.float32(1)
+                with self.subTest(name=name, fixed=fixed):
+                    s = self.session(m, {name: changes[name]}, optimized=False)
+                    np.testing.assert_array_equal(s.run(None, given)[0], expected)
+
+    def test_of_single_nodes(self):
+        x = np.random.default_rng(7).uniform(-20, 20, (3, 4)).astype(np.float32)
+        nodes = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"], axis=1),
+                 helper.make_node("DequantizeLinear", ["q", "s", "z"], ["y"], axis=1)]
+        m = model(nodes, [("x", FLOAT, [3, 4])], [("q", TensorProto.UINT8, None), ("y", FLOAT, None)],
+                  [("s", np.float32([1, 2, 3, 4])), ("z", np.uint8([0, 1, 2, 3]))]).SerializeToString()
+        scale, zero_point = np.float32([0.5, 1, 2, 0.25]), np.uint8([100, 120, 140, 160])
+        q = np.clip(np.rint(x / scale) + zero_point, 0, 255).astype(np.uint8)
+        s = self.session(m, {"s": scale, "z": zero_point}, options={"claim": "all"})
+        for given, expected in zip(s.run(None, {"x": x}), (q, (q.astype(np.float32) - zero_point) * scale)):
+            np.testing.assert_array_equal(given, expected)
+
+    def test_of_external_data(self):
+        nodes, constants = convolution()
+        make = lambda given: model(nodes, INPUT, [("conv_y", FLOAT, None)], given)
+        w = constants[0][1][::-1].copy()
+        expected = session(make([("w", w), constants[1]]).SerializeToString()).run(None, {"x": X})[0]
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/m.onnx"
+            onnx.save(make(constants), path, save_as_external_data=True, location="w.bin", size_threshold=0)
+            value = ort.OrtValue.ortvalue_from_numpy(w)
+            prepare = lambda s: s.add_external_initializers(["w"], [value])
+            self.assertEqual(operators(path, {"x": X}, prepare=prepare), {NAME: 1})
+            np.testing.assert_array_equal(session(path, prepare=prepare).run(None, {"x": X})[0], expected)
+
+
 class Products(unittest.TestCase):
     """Single MatMulInteger nodes and what is beside them."""
     W = random_bytes(5, 4)
