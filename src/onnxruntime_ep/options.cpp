@@ -5,7 +5,6 @@
 #include <charconv>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "onnxruntime/status.hpp"
 #include "quantization/text.hpp"
@@ -38,11 +37,27 @@ void set(options &to, const std::string &key, const std::string &value) {
     }
 }
 
+std::string in_lower_case(std::string text) {
+    std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return text;
+}
+
+/// Whether an entry of another prefix, "ep.<provider>.<option>", means this provider: by a name that is nearer to this
+/// one's, or to the library's, than a misspelling is.
+bool is_meant(const std::string &key) {
+    const auto lower = in_lower_case(key);
+    const auto end = lower.rfind('.');
+    if (!lower.starts_with("ep.") || end <= 3) return false;
+    const auto name = lower.substr(3, end - 3);
+    const auto is_near = [&](const std::string &expected) { return edit_distance(name, expected) <= 3; };
+    return is_near(in_lower_case(provider_name)) || is_near("dynquant");
+}
+
 } // namespace
 
 options read_options(const OrtApi &api, const OrtSessionOptions &session) {
-    std::string prefix = concat("ep.", provider_name, "."); // which ONNX Runtime writes in lower case
-    std::ranges::transform(prefix, prefix.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    // ONNX Runtime writes the name in lower case. Keys that are written by hand may miss it.
+    const auto prefix = concat("ep.", in_lower_case(provider_name), ".");
     OrtKeyValuePairs *entries = nullptr;
     onnxruntime::check(api, api.GetSessionOptionsConfigEntries(&session, &entries));
     const std::unique_ptr<OrtKeyValuePairs, decltype(OrtApi::ReleaseKeyValuePairs)> owner(
@@ -52,8 +67,12 @@ options read_options(const OrtApi &api, const OrtSessionOptions &session) {
     api.GetKeyValuePairs(entries, &keys, &values, &count);
     options result;
     for (std::size_t i = 0; i < count; ++i)
-        if (const std::string_view key = keys[i]; key.starts_with(prefix))
-            set(result, std::string(key.substr(prefix.size())), values[i]);
+        if (const std::string key = keys[i]; key.starts_with(prefix))
+            set(result, key.substr(prefix.size()), values[i]);
+        else if (is_meant(key))
+            throw error(dnnl_invalid_arguments,
+                    concat("dynquant: session option '", key, "': expected '", prefix, key.substr(key.rfind('.') + 1),
+                            "', in lower case and by this name, or another provider's"));
     return result;
 }
 

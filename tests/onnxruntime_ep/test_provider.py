@@ -267,6 +267,23 @@ class Options(unittest.TestCase):
         text = r"dynquant: claims 'conv_dql' \(DynamicQuantizeLinear\), .*'conv_product' \(ConvInteger\)"
         self.assertRegex(log(self.model), text)
 
+    def test_entries_of_the_session_that_miss_the_prefix_are_refused(self):
+        """Other providers' entries, and those of ONNX Runtime itself, are not this one's to judge."""
+        expected = ("session option '{}': expected 'ep.dynquantexecutionprovider.claim', in lower case and by this "
+                    "name, or another provider's")
+        for key in ("ep.DynquantExecutionProvider.claim", "ep.dynquantexecutionprovidr.claim", "ep.dynquant.claim",
+                    "EP.dynquantexecutionprovider.claim"):
+            with self.subTest(key=key):
+                with self.assertRaises(RuntimeError) as caught:
+                    session(self.model, prepare=lambda s: s.add_session_config_entry(key, "none"))
+                self.assertIn(expected.format(key), str(caught.exception))
+        others = {"ep.qnnexecutionprovider.claim": "none", "ep.dnnlexecutionprovider.claim": "CPU",
+                  "ep.context_enable": "0", "session.disable_prepacking": "0", "dynquant": "1"}
+        session(self.model, prepare=lambda s: [s.add_session_config_entry(*entry) for entry in others.items()])
+        prepare = lambda s: s.add_session_config_entry("ep.dynquantexecutionprovider.claim", "none")
+        self.assertEqual(operators(self.model, {"x": X}, prepare=prepare)[NAME], 0)
+
+
 class ReplacedInitializers(unittest.TestCase):
     """Values that SessionOptions.add_initializer and add_external_initializers give in place of those of the model."""
 
