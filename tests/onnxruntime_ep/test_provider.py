@@ -502,6 +502,37 @@ class Errors(unittest.TestCase):
                 self.assertIn(f"node 'c' ({op_type}): {text}", str(caught.exception))
 
 
+class Saved(unittest.TestCase):
+    def test_in_ort_format_with_hard_swish(self):
+        """As docs/onnx.md says: saved without the provider, opened with it. ONNX Runtime expands HardSwish."""
+        nodes, constants = convolution()
+        nodes.append(helper.make_node("HardSwish", ["conv_y"], ["y"], "hard_swish"))
+        m = model(nodes, INPUT, [("y", FLOAT, None)], constants).SerializeToString()
+        self.assertEqual(operators(m, {"x": X}), {NAME: 1})
+        expected = session(m).run(None, {"x": X})[0]
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/m.ort"
+
+            def prepare(settings):
+                settings.optimized_model_filepath = path
+                settings.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
+
+            session(m, provider=False, prepare=prepare)
+            self.assertEqual(operators(path, {"x": X}), {NAME: 1})
+            for provider in (False, True):
+                np.testing.assert_array_equal(session(path, provider).run(None, {"x": X})[0], expected)
+
+    def test_in_ort_format_without_hard_swish(self):
+        nodes, constants = convolution()
+        m = model(nodes, INPUT, [("conv_y", FLOAT, None)], constants).SerializeToString()
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/m.ort"
+            saved = session(m, prepare=lambda s: setattr(s, "optimized_model_filepath", path))
+            self.assertEqual(operators(path, {"x": X}), {NAME: 1})
+            for s in (saved, session(path)):
+                np.testing.assert_array_equal(s.run(None, {"x": X})[0], session(m).run(None, {"x": X})[0])
+
+
 class Runs(unittest.TestCase):
     def test_at_the_same_time_with_shapes_that_alternate(self):
         layer = Layer(np.random.default_rng(4), 2, steps=("Add", "Relu"), is_open=True)
