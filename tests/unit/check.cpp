@@ -397,6 +397,23 @@ TEST(run, names_the_missing_buffer_and_writes_nothing) {
     EXPECT_EQ(dst[0], 0);
 }
 
+// Nothing runs: the sanitizers see sizes and strides that overflow while a plan is made.
+TEST(prepare, takes_the_largest_sizes) {
+    struct largest {
+        dims extents, src_strides, block;
+    };
+    for (const auto &[extents, src_strides, block] :
+            {largest {{huge / 2}, {0}, {huge / 2}}, {{4, huge / 8}, {0, 0}, {4, huge / 8}},
+                    {{4, huge / 8}, {1, 0}, {1, huge / 8}}, {{huge / 8, 4}, {0, 1}, {huge / 8, 1}}})
+        for (const auto dst : {data_type::u8, data_type::u4}) {
+            quantization q;
+            q.src = {data_type::f32, extents, src_strides};
+            q.dst = {dst, extents, {}};
+            q.scales = {data_type::f32, block, {}};
+            EXPECT_EQ(prepare(q, {.kernel = kernel_kind::native}).info().kernel, kernel_kind::native);
+        }
+}
+
 TEST(run, needs_no_buffers_for_zero_volume) {
     auto q = right();
     q.src.dims = q.dst.dims = {0, 3};

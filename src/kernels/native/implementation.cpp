@@ -47,7 +47,7 @@ grain_numbers number_grains(const walk &w, std::int64_t first) {
 /// Whether each byte of dst is written by one grain only. Elements of less than 8 bits may share a byte only within a
 /// grain's row. If this holds for all walks, it holds across walks.
 bool may_split(const walk &w, data_type dst) {
-    const auto in_bytes = [bits = traits(dst).bits](std::int64_t elements) { return elements * bits % 8 == 0; };
+    const auto in_bytes = [bits = traits(dst).bits](std::int64_t elements) { return elements % 8 * bits % 8 == 0; };
     const auto stays = [&](const axis &a) { return in_bytes(a.dst_stride); };
     const auto &form = w.axes;
     return in_bytes(form.begin.dst) && std::all_of(form.loops, form.loops + form.loop_count, stays)
@@ -71,8 +71,7 @@ class planned final : public implementation {
             splits = splits && may_split(w, plan_.memory.dst);
         }
         tasks_ = splits ? elements / parallel::elements_per_part() : 1;
-        streaming_ = when == streaming::always
-                || pays_to_stream(size_in_bytes(plan_.memory.src, elements), size_in_bytes(plan_.memory.dst, elements));
+        streaming_ = when == streaming::always || pays_to_stream(plan_.memory.src, plan_.memory.dst, elements);
         is_flat_ = elements > 0 && is_flat(plan_) && tasks_ <= 1 && !streaming_;
     }
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "kernels/native/microkernel.hpp"
+#include "quantization/data_type.hpp"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -54,6 +55,11 @@ bool pays_to_stream(std::int64_t src_bytes, std::int64_t dst_bytes) {
     static const auto cache = last_level_cache();
     static const auto least_src = is_amd() ? cache / 4 * 3 : 0;
     return dst_bytes >= cache / 4 && src_bytes >= least_src;
+}
+
+bool pays_to_stream(data_type src, data_type dst, std::int64_t elements) {
+    constexpr auto most = INT64_MAX / 8; // of 8 bytes or fewer each; far beyond any cache
+    return pays_to_stream(size_in_bytes(src, std::min(elements, most)), size_in_bytes(dst, std::min(elements, most)));
 }
 
 } // namespace dynquant::kernels::native

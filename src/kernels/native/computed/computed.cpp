@@ -143,7 +143,7 @@ class computed_scales final : public implementation {
         , parameter_strides_(row_major(parameter_dims(q_.src.dims, q_.scales.block)))
         , boxes_(*volume(parameter_dims(q_.src.dims, box_.extents)))
         , may_split_(!share_bytes(q_, box_.extents))
-        , streams_(pays_to_stream(size_in_bytes(q_.src.type, elements_), size_in_bytes(q_.dst.type, elements_))) {
+        , streams_(pays_to_stream(q_.src.type, q_.dst.type, elements_)) {
         make_shapes(s);
     }
 
