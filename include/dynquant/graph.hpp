@@ -350,6 +350,7 @@ class graph : public core::handle<core::graph_record> {
     std::vector<partition> get_partitions(partition::policy policy = partition::policy::fusion) {
         std::vector<partition> result;
         const size_t count = core::find_partitions(*get(), static_cast<dnnl_graph_partition_policy_t>(policy));
+        result.reserve(count); // first, as a record that is taken must get its handle
         for (size_t i = 0; i < count; ++i)
             result.emplace_back(core::take_partition(*get(), i));
         return result;

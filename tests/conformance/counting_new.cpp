@@ -1,5 +1,5 @@
-// Replaces operator new by one that counts. A separate file, so no compiler pairs its allocation with a caller's
-// delete.
+// Replaces operator new by one that counts, and fails on request. A separate file, so no compiler pairs its allocation
+// with a caller's delete.
 #include "counting_new.hpp"
 
 #include <atomic>
@@ -9,11 +9,18 @@
 
 namespace {
 
-std::atomic<long> calls {0};
+std::atomic<long> calls {0}, live {0}, until_failure {-1};
 
 void *allocate(std::size_t size, std::size_t alignment = alignof(std::max_align_t)) noexcept {
     ++calls;
+    if (until_failure >= 0 && until_failure-- == 0) return nullptr;
+    ++live;
     return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+}
+
+void release(void *memory) noexcept {
+    if (memory) --live;
+    std::free(memory);
 }
 
 void *or_throw(void *memory) {
@@ -25,6 +32,12 @@ void *or_throw(void *memory) {
 
 long dynquant::test::allocations() {
     return calls;
+}
+long dynquant::test::live_allocations() {
+    return live;
+}
+void dynquant::test::fail_allocation_after(long count) {
+    until_failure = count;
 }
 
 // The other forms of the standard library call these.
@@ -41,20 +54,20 @@ void *operator new[](std::size_t size) {
     return or_throw(allocate(size));
 }
 void operator delete(void *memory) noexcept {
-    std::free(memory);
+    release(memory);
 }
 void operator delete(void *memory, std::size_t) noexcept {
-    std::free(memory);
+    release(memory);
 }
 void operator delete(void *memory, std::align_val_t) noexcept {
-    std::free(memory);
+    release(memory);
 }
 void operator delete(void *memory, std::size_t, std::align_val_t) noexcept {
-    std::free(memory);
+    release(memory);
 }
 void operator delete[](void *memory) noexcept {
-    std::free(memory);
+    release(memory);
 }
 void operator delete[](void *memory, std::size_t) noexcept {
-    std::free(memory);
+    release(memory);
 }
