@@ -1,4 +1,6 @@
 // The executor on oneTBB's threads, those of the caller's task arena.
+#include <dlfcn.h>
+#include <link.h>
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
@@ -9,6 +11,17 @@
 
 namespace dynquant::parallel {
 namespace {
+
+/// Keeps what contains this code loaded after dlclose, and with it oneTBB's library: TBB's threads outlive the calls
+/// that started them, and return through code of this library after they have reported that their part is done. It is
+/// done here, not by the linker's -z nodelete, because plug-ins may contain this code, from libdynquant.a.
+[[gnu::constructor]] void stay_loaded() {
+    Dl_info info;
+    void *map = nullptr;
+    if (dladdr1(reinterpret_cast<const void *>(stay_loaded), &info, &map, RTLD_DL_LINKMAP) == 0) return;
+    const char *path = static_cast<const link_map *>(map)->l_name;
+    if (*path != '\0') dlopen(path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE); // empty: the program itself
+}
 
 int concurrency() {
     return tbb::this_task_arena::max_concurrency();
