@@ -10,6 +10,7 @@
 #include "model/memory_plan.hpp"
 #include "parallel/executor.hpp"
 #include "parallel/float_control.hpp"
+#include "parallel/fork.hpp"
 
 namespace dynquant::models {
 namespace {
@@ -114,7 +115,7 @@ executor::~executor() = default;
 void executor::run(std::span<const void *const> inputs, std::span<void *const> outputs) const {
     auto w = idle_.take([&] { return std::make_unique<workspace>(*this); });
     const auto run_all = [&] { parallel::run_controlled([&] { run_steps(*w, inputs, outputs); }); };
-    if (threads_ == 0) {
+    if (threads_ == 0 || !parallel::may_use_threads()) {
         run_all();
     } else {
         const parallel::float_control control; // for TBB's tasks in this arena

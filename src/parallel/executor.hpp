@@ -17,6 +17,12 @@ struct executor {
 
 extern const executor tbb_executor;
 
+/// Calls function(body, index) for each index below `parts`, in order, on the calling thread.
+inline void run_here(int parts, void (*function)(const void *body, int index), const void *body) {
+    for (int index = 0; index < parts; ++index)
+        function(body, index);
+}
+
 /// The number of processors that this process may use.
 DYNQUANT_PRIVATE_API int machine_threads();
 

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 
 #include "parallel/executor.hpp"
+#include "parallel/fork.hpp"
 
 namespace dynquant::parallel {
 namespace {
@@ -60,6 +61,7 @@ const openmp_runtime &openmp() {
 }
 
 int concurrency() {
+    if (!may_use_threads()) return 1;
     return openmp().in_parallel() ? 1 : openmp().max_threads(); // a nested region has one thread
 }
 
@@ -78,6 +80,7 @@ void run_share(void *data) {
 }
 
 void run(int parts, void (*function)(const void *, int), const void *body) {
+    if (!may_use_threads()) return run_here(parts, function, body);
     job j = {parts, function, body};
     openmp().parallel(run_share, &j, 0, 0); // the whole team: resizing it takes 15 us, and restoring it as much again
 }

@@ -8,6 +8,7 @@
 
 #include "parallel/executor.hpp"
 #include "parallel/float_control.hpp"
+#include "parallel/fork.hpp"
 
 namespace dynquant::parallel {
 namespace {
@@ -24,10 +25,11 @@ namespace {
 }
 
 int concurrency() {
-    return tbb::this_task_arena::max_concurrency();
+    return !may_use_threads() ? 1 : tbb::this_task_arena::max_concurrency();
 }
 
 void run(int parts, void (*function)(const void *, int), const void *body) {
+    if (!may_use_threads()) return run_here(parts, function, body);
     // TBB splits the range with floating-point arithmetic, which could trap or raise flags under the caller's control
     // word. The context passes this thread's current word to the workers.
     using context = tbb::task_group_context;
@@ -50,6 +52,7 @@ int machine_threads() {
 void detail::run_controlled(void (*function)(const void *), const void *body) {
     using context = tbb::task_group_context;
     const float_control control;
+    if (!may_use_threads()) return function(body);
     context under_control(context::isolated, context::default_traits | context::fp_settings);
     tbb::task_group(under_control).run_and_wait([=] { function(body); });
 }

@@ -4,6 +4,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "parallel/executor.hpp"
 #include "parallel/parallel.hpp"
@@ -69,6 +71,26 @@ TEST(openmp, for_each_part_runs_there_once_chosen_and_rounds_to_nearest) {
     EXPECT_EQ(in_region, concurrency() > 1 ? 7 : 0);
     EXPECT_EQ(to_nearest, 7);
     EXPECT_EQ(sum, 1000);
+}
+
+TEST(openmp, in_a_child_of_fork_the_calling_thread_runs_every_part) {
+    const auto *openmp = openmp_executor(user);
+    const auto nothing = [](const void *, int) {};
+    openmp->run(4, nothing, nullptr); // this thread has a team, whose threads the child lacks
+    const auto child = fork();
+    if (child == 0) {
+        alarm(30); // kills a child that hangs
+        visits seen(7);
+        openmp->run(7, visit, &seen);
+        bool right = openmp->concurrency() == 1;
+        for (const auto &count : seen)
+            right &= count == 1;
+        _exit(right ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status)) << "killed by signal " << WTERMSIG(status);
+    EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 } // namespace

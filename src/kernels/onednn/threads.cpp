@@ -7,6 +7,7 @@
 #include "oneapi/dnnl/dnnl.h"
 #include "parallel/executor.hpp"
 #include "parallel/float_control.hpp"
+#include "parallel/fork.hpp"
 
 namespace dynquant::kernels::onednn {
 namespace {
@@ -32,7 +33,7 @@ void detail::run_controlled(function call, const void *body, int threads) {
         return of_cpu;
     }();
     const parallel::float_control control;
-    if (runtime == DNNL_RUNTIME_TBB) {
+    if (runtime == DNNL_RUNTIME_TBB && parallel::may_use_threads()) {
         if (threads == 0 || threads >= tbb::this_task_arena::max_concurrency()) return run_as_task(call, body);
         return tbb::task_arena(threads).execute([&] { run_as_task(call, body); });
     }
@@ -42,7 +43,7 @@ void detail::run_controlled(function call, const void *body, int threads) {
         const parallel::scoped_openmp_threads alone(1);
         return call(body);
     }
-    call(body); // no other threads
+    call(body); // no other threads, or those of a forked parent
 }
 
 } // namespace dynquant::kernels::onednn
