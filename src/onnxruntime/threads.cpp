@@ -40,6 +40,10 @@ void run(int parts, void (*function)(const void *, int), const void *body) {
 
 constexpr parallel::executor threads_of_session = {concurrency, run, 16 * 1024};
 
+/// The calling thread alone.
+constexpr parallel::executor no_other_threads = {
+        [] { return 1; }, parallel::run_here, threads_of_session.elements_per_part};
+
 } // namespace
 
 session_threads::session_threads(const OrtApi &api, const OrtKernelContext *context, int most)
@@ -51,3 +55,9 @@ session_threads::~session_threads() {
 }
 
 } // namespace dynquant::onnxruntime
+
+/// Outside of a session's runs, as when the session is made, no host lends threads. With TBB's in place of these a
+/// process would have a further pool of threads, or a second libtbb beside that of another package.
+const dynquant::parallel::executor &dynquant::parallel::default_executor() {
+    return onnxruntime::no_other_threads;
+}

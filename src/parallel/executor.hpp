@@ -17,6 +17,10 @@ struct executor {
 
 extern const executor tbb_executor;
 
+/// What runs parts where neither run_on_openmp() nor scoped_executor says otherwise: tbb_executor. A library that links
+/// another definition than default_executor.cpp's has no part of TBB.
+const executor &default_executor();
+
 /// Calls function(body, index) for each index below `parts`, in order, on the calling thread.
 inline void run_here(int parts, void (*function)(const void *body, int index), const void *body) {
     for (int index = 0; index < parts; ++index)

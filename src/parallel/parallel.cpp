@@ -10,11 +10,13 @@
 namespace dynquant::parallel {
 namespace {
 
-std::atomic<const executor *> process_executor = &tbb_executor;
-thread_local const executor *thread_executor = nullptr; // set by scoped_executor
+std::atomic<const executor *> process_executor = nullptr; // set by run_on_openmp
+thread_local const executor *thread_executor = nullptr;   // set by scoped_executor
 
 const executor &current_executor() {
-    return thread_executor ? *thread_executor : *process_executor.load(std::memory_order_relaxed);
+    if (thread_executor) return *thread_executor;
+    const auto *process = process_executor.load(std::memory_order_relaxed);
+    return process ? *process : default_executor();
 }
 
 } // namespace

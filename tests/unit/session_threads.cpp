@@ -44,6 +44,18 @@ TEST(session_threads, has_all_processors) {
     EXPECT_EQ(requests, (std::vector<request> {{7, 0}}));
 }
 
+TEST(session_threads, nobody_lends_threads_outside_of_a_run) {
+    const auto caller = std::this_thread::get_id();
+    EXPECT_EQ(parallel::concurrency(), 1);
+    std::vector<int> seen(100);
+    parallel::for_each_part(100, 7, [&](parallel::range part) { // though asked for seven parts
+        EXPECT_EQ(std::this_thread::get_id(), caller);
+        for (auto i = part.begin; i < part.end; ++i)
+            ++seen[static_cast<std::size_t>(i)];
+    });
+    EXPECT_EQ(seen, std::vector<int>(100, 1));
+}
+
 TEST(session_threads, has_at_most_as_many_as_told) {
     const auto api = counting_api();
     for (const int most : {1, 2, 1000}) {
