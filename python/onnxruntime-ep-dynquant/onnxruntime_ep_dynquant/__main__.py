@@ -1,0 +1,70 @@
+"""What the execution provider does to a model, and whether it pays."""
+
+import argparse
+import importlib.metadata
+import pathlib
+import sys
+
+from .refusal import Refusal
+
+PROGRAM = "python -m onnxruntime_ep_dynquant"
+DESCRIPTION = """Says which nodes of a model the execution provider claims, which it leaves and why. Then times the model with
+the provider and without it, on one thread and on all, by turns, and says in a sentence whether it pays."""
+INPUTS = """Inputs are drawn: floats are normally distributed, integers are 0 and 1. Their shapes are the model's; an unknown
+first extent is 1."""
+
+
+def arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(PROGRAM, description=DESCRIPTION, epilog=INPUTS)
+    parser.add_argument("model", metavar="MODEL.onnx", help="such as quantize_dynamic makes")
+    parser.add_argument("--shape", metavar="NAME=1x3x640x640", action="append", default=[], help="the shape of an input; repeatable")
+    parser.add_argument("--input", metavar="[NAME=]X.npy", action="append", default=[],
+                        help="an input, in place of one that is drawn; repeatable")  # fmt: skip
+    parser.add_argument("--float", metavar="FLOAT.onnx", help="the model before it was quantized: is timed too, and its outputs compared")
+    parser.add_argument("--rounds", metavar="N", type=_one_or_more, default=5, help="turns of each (5)")
+    parser.add_argument("--milliseconds", metavar="MS", type=_one_or_more, default=300, help="the least duration of a turn (300)")
+    parser.add_argument("--version", action="version", version="%(prog)s " + importlib.metadata.version("onnxruntime-ep-dynquant"))
+    return parser
+
+
+def _one_or_more(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a number of 1 or more, given '{text}'")
+    return int(text)
+
+
+def run(given: argparse.Namespace) -> None:
+    try:
+        from . import inputs, measure, report, sessions
+    except ImportError as error:
+        raise Refusal(f"this command needs onnxruntime and rich, 'pip install onnxruntime rich': {error}") from None
+    sessions.register()
+    for path in filter(None, (given.model, given.float)):
+        try:
+            pathlib.Path(path).open("rb").close()
+        except OSError as error:
+            raise Refusal(f"{path} cannot be read: {error.strerror}") from None
+    claims = sessions.claims(given.model)
+    report.show_claims(claims)
+    if not claims.layers_and_nodes:
+        return report.say("It does not pay: nothing is claimed, and the model runs as it does without the provider.")
+    values = inputs.make(given.model, claims.inputs, given.shape, given.input)
+    with report.progress() as step:
+        timed = measure.compare(given.model, given.float, values, given.rounds, given.milliseconds / 1000, step)
+    report.show_times(timed)
+    report.say(report.verdict(timed))
+
+
+def main() -> int:
+    try:
+        run(arguments().parse_args())
+    except Refusal as refusal:
+        print(f"onnxruntime_ep_dynquant: {refusal}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

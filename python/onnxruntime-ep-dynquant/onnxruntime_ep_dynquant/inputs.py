@@ -1,0 +1,101 @@
+"""A model's inputs: read from files, or drawn."""
+
+import difflib
+import math
+
+import numpy
+
+from .refusal import Refusal
+
+TYPES = {
+    "tensor(float)": numpy.float32,
+    "tensor(double)": numpy.float64,
+    "tensor(float16)": numpy.float16,
+    "tensor(bool)": numpy.bool_,
+    **{f"tensor({sign}int{bits})": numpy.dtype(f"{sign}int{bits}").type for sign in ("", "u") for bits in (8, 16, 32, 64)},
+}
+
+
+def make(model: str, declared: list, shapes: list[str], files: list[str]) -> dict[str, numpy.ndarray]:
+    """declared: name, shape and type of each input, as ONNX Runtime gives them; an unknown extent is a name or None.
+    shapes, files: what --shape and --input were given."""
+    by_name = {one.name: one for one in declared}
+    given: dict[str, numpy.ndarray | tuple[int, ...]] = {}
+    for option, texts, read in (("--shape", shapes, _shape), ("--input", files, _array)):
+        for text in texts:
+            name, value = _split(option, text, model, list(by_name))
+            if name in given:
+                raise Refusal(f"{option} {text}: input '{name}' is given twice")
+            given[name] = read(option, text, value, by_name[name])
+    random = numpy.random.default_rng(0)
+    result = {}
+    for name, one in by_name.items():
+        value = given.get(name)
+        result[name] = value if isinstance(value, numpy.ndarray) else _draw(random, one, value if value is not None else _known(one))
+    return result
+
+
+def _split(option: str, text: str, model: str, names: list[str]) -> tuple[str, str]:
+    name, equals, value = text.rpartition("=")
+    if not equals and option == "--input" and len(names) == 1:
+        return names[0], text
+    if not equals:
+        raise Refusal(f"{option}: expected NAME=..., as the model has the inputs {', '.join(names)}; given '{text}'")
+    if name not in names:
+        near = difflib.get_close_matches(name, names, 1)
+        hint = f" (did you mean '{near[0]}'?)" if near else ""
+        raise Refusal(f"{option} {text}: expected an input of {model}, {' or '.join(names)}, given '{name}'{hint}")
+    return name, value
+
+
+def _fits(shape: tuple[int, ...], one: object) -> bool:
+    declared = one.shape
+    return len(shape) == len(declared) and all(d == s for d, s in zip(declared, shape) if isinstance(d, int))
+
+
+def _shape(option: str, text: str, value: str, one: object) -> tuple[int, ...]:
+    extents = value.split("x") if value else []
+    if not all(extent.isdecimal() for extent in extents):
+        raise Refusal(f"{option} {text}: expected extents like 1x3x640x640, given '{value}'")
+    shape = tuple(map(int, extents))
+    if not _fits(shape, one):
+        raise Refusal(f"{option} {text}: expected a shape like {_text(one.shape)}, given {_text(shape)}")
+    return shape
+
+
+def _array(option: str, text: str, value: str, one: object) -> numpy.ndarray:
+    try:
+        array = numpy.load(value, allow_pickle=False)
+        if not isinstance(array, numpy.ndarray):
+            raise ValueError("it holds several arrays")
+    except (OSError, ValueError, EOFError) as error:
+        raise Refusal(f"{option} {text}: {value} is no .npy file that can be read: "
+                      + str(error).split(". ")[0]) from None
+    if array.dtype != TYPES.get(one.type):
+        raise Refusal(f"{option} {text}: expected {one.type} for input '{one.name}', given {array.dtype}")
+    if not _fits(array.shape, one):
+        raise Refusal(f"{option} {text}: expected a shape like {_text(one.shape)}, given {_text(array.shape)}")
+    return array
+
+
+def _known(one: object) -> tuple[int, ...]:
+    shape = [1 if i == 0 and not isinstance(extent, int) else extent for i, extent in enumerate(one.shape)]
+    if not all(isinstance(extent, int) for extent in shape):
+        raise Refusal(f"input '{one.name}' has the shape {_text(one.shape)}: give its extents, --shape {one.name}="
+                      + "x".join(str(extent) if isinstance(extent, int) else "N" for extent in shape))  # fmt: skip
+    return tuple(shape)
+
+
+def _text(shape: object) -> str:
+    return "[" + ", ".join("?" if extent is None else str(extent) for extent in shape) + "]"
+
+
+def _draw(random: numpy.random.Generator, one: object, shape: tuple[int, ...]) -> numpy.ndarray:
+    if one.type not in TYPES:
+        raise Refusal(f"input '{one.name}' is a {one.type}, which cannot be drawn: expected one of {', '.join(TYPES)}")
+    if math.prod(shape) > 2**31:
+        raise Refusal(f"input '{one.name}': expected at most 2^31 elements, given the shape {_text(shape)}")
+    kind = TYPES[one.type]
+    if issubclass(kind, numpy.floating):
+        return random.standard_normal(shape, numpy.float32).astype(kind)
+    return random.integers(0, 2, shape).astype(kind)

@@ -1,0 +1,131 @@
+"""Times sessions by turns, and compares their outputs."""
+
+import dataclasses
+import os
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy
+import onnxruntime
+
+from .refusal import Refusal
+from .sessions import reason_of, session
+
+ALONE, PROVIDER, FLOAT = "ONNX Runtime", "with the provider", "float model"
+
+
+@dataclasses.dataclass
+class Timed:
+    """seconds: by number of threads and peer, one for each round. agreement: of a peer's outputs with the float model's.
+    difference: of the outputs with the provider from those without. failure: why ONNX Runtime alone cannot run the
+    model, in place of its figures."""
+
+    seconds: dict[int, dict[str, list[float]]] = dataclasses.field(default_factory=dict)
+    agreement: dict[str, "Agreement"] = dataclasses.field(default_factory=dict)
+    difference: "Agreement | None" = None
+    failure: str = ""
+
+    def ratio(self, threads: int, slower: str) -> float:
+        times = self.seconds[threads]
+        return statistics.median(a / b for a, b in zip(times[slower], times[PROVIDER]))
+
+
+@dataclasses.dataclass
+class Agreement:
+    """Of several outputs the worst. largest: the largest absolute value of the output with the largest difference."""
+
+    cosine: float
+    difference: float
+    largest: float
+
+
+def numbers_of_threads() -> list[int]:
+    return sorted({1, len(os.sched_getaffinity(0))})
+
+
+def compare(
+    model: str, float_model: str | None, inputs: dict[str, numpy.ndarray], rounds: int, seconds: float, step: Callable[[str, float], None]
+) -> Timed:
+    """step: is called before each turn, with what is done and the share of all that is done."""
+    result = Timed()
+    threads_of = numbers_of_threads()
+    peers = {ALONE: model, PROVIDER: model} | ({FLOAT: float_model} if float_model else {})
+    outputs = {}
+    for done, threads in enumerate(threads_of):
+        sessions = {}
+        for peer, path in peers.items():
+            step(f"{peer}: makes a session", done / len(threads_of))
+            try:
+                one = session(path, provider=peer == PROVIDER, threads=threads)
+                _check_inputs(one, path, inputs)
+                outputs[peer] = one.run(None, inputs)  # also the first run, which prepares
+            except Refusal:
+                raise
+            except Exception as error:
+                if peer != ALONE:
+                    raise Refusal(f"{path} cannot run on {_described(inputs)}: {reason_of(error)}") from None
+                result.failure = reason_of(error)  # ONNX Runtime 1.23 has no ConvInteger with int8 weights
+                continue
+            sessions[peer] = one
+        result.seconds[threads] = {peer: [] for peer in sessions}
+        for turn in range(rounds):
+            for place, (peer, one) in enumerate(sessions.items()):
+                label = f"{peer}, {threads_label(threads)}"
+                step(label, (done + (turn + place / len(sessions)) / rounds) / len(threads_of))
+                result.seconds[threads][peer].append(_turn(lambda one=one: one.run(None, inputs), seconds))
+    if ALONE in outputs:
+        result.difference = agreement(outputs[ALONE], outputs[PROVIDER])
+    if float_model:
+        for peer in outputs.keys() - {FLOAT}:
+            result.agreement[peer] = agreement(outputs[FLOAT], outputs[peer])
+    return result
+
+
+def threads_label(threads: int) -> str:
+    return "one thread" if threads == 1 else f"{threads} threads"
+
+
+def _described(inputs: dict[str, numpy.ndarray]) -> str:
+    return ", ".join(f"'{name}' of shape {list(value.shape)}" for name, value in inputs.items())
+
+
+def _check_inputs(one: onnxruntime.InferenceSession, path: str, inputs: dict[str, numpy.ndarray]) -> None:
+    names = sorted(i.name for i in one.get_inputs())
+    if names != sorted(inputs):
+        raise Refusal(f"{path}: expected the inputs of the quantized model, {', '.join(sorted(inputs))}, given {', '.join(names)}")
+
+
+def _turn(run: Callable[[], object], seconds: float) -> float:
+    """The median time of runs, over at least `seconds`. The first one warms caches and counts only if it alone is as long."""
+    start = time.perf_counter()
+    run()
+    first = time.perf_counter() - start
+    if first >= seconds:
+        return first
+    samples: list[float] = []
+    end = time.perf_counter() + seconds
+    while not samples or time.perf_counter() < end:
+        start = time.perf_counter()
+        run()
+        samples.append(time.perf_counter() - start)
+    return statistics.median(samples)
+
+
+def agreement(expected: list, given: list) -> Agreement:
+    """Of a model's outputs, those that are numbers."""
+    if [numpy.shape(e) for e in expected] != [numpy.shape(g) for g in given]:
+        raise Refusal(f"the outputs have the shapes {[numpy.shape(g) for g in given]}, and those of the float model "
+                      f"{[numpy.shape(e) for e in expected]}")  # fmt: skip
+    result = Agreement(1.0, 0.0, 0.0)
+    for e, g in zip(expected, given):
+        if not isinstance(e, numpy.ndarray) or e.dtype.kind not in "fiub" or e.size == 0:
+            continue
+        e, g = e.astype(numpy.float64).ravel(), g.astype(numpy.float64).ravel()
+        lengths = numpy.linalg.norm(e) * numpy.linalg.norm(g)
+        cosine = float(e @ g / lengths) if lengths else float(not e.any() and not g.any())
+        difference = float(numpy.max(numpy.abs(e - g)))
+        result.cosine = min(result.cosine, cosine)
+        if difference >= result.difference:
+            result.difference, result.largest = difference, float(numpy.max(numpy.abs(e)))
+    return result

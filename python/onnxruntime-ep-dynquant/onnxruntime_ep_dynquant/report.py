@@ -1,0 +1,98 @@
+"""What the command prints: tables, a progress bar, a sentence."""
+
+import contextlib
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import onnxruntime
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from .measure import ALONE, FLOAT, PROVIDER, Agreement, Timed, threads_label
+from .sessions import Claims
+
+FASTER = 1.05  # times as fast, from which the provider pays: above the differences between rounds
+_console = Console(highlight=False, width=None if Console().is_terminal else 120)
+
+
+def say(text: str) -> None:
+    _console.print(Text(text), soft_wrap=True)
+
+
+def show_claims(claims: Claims) -> None:
+    layers = sum(len(operators) > 1 for operators in claims.layers_and_nodes)
+    single = len(claims.layers_and_nodes) - layers
+    counts = [_count(number, noun) for number, noun in ((layers, "layer"), (single, "single node")) if number]
+    say(f"ONNX Runtime {onnxruntime.__version__}: the provider claims {' and '.join(counts) or 'nothing'}.")
+    claimed = Counter(operator for operators in claims.layers_and_nodes for operator in operators)
+    table = Table("operator", "claimed", "left", "why", box=SIMPLE)
+    for operator in sorted(claimed.keys() | {operator for operator, _ in claims.left}):
+        reasons = [(reason, count) for (of, reason), count in claims.left.most_common() if of == operator]
+        why = "\n".join(f"{count}: {reason}" if len(reasons) > 1 else reason for reason, count in reasons)
+        table.add_row(*map(Text, (operator, str(claimed[operator]), str(sum(count for _, count in reasons)), why)))
+    _console.print(table)
+    say("Other operators stay ONNX Runtime's.")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+@contextlib.contextmanager
+def progress() -> Iterator[Callable[[str, float], None]]:
+    """A bar on stderr, which goes when all is done. The function takes what is done and the share that is done."""
+    columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=1.0)
+        yield lambda text, share: bar.update(task, description=text, completed=share)
+
+
+def show_times(timed: Timed) -> None:
+    compared = ["cosine to float", "largest difference"] if timed.agreement else []
+    table = Table("ms", *map(threads_label, timed.seconds), *compared, box=SIMPLE)
+    for peer in (ALONE, PROVIDER, FLOAT):
+        if not any(peer in times for times in timed.seconds.values()):
+            continue
+        cells = [_milliseconds(times[peer]) for times in timed.seconds.values()]
+        if one := timed.agreement.get(peer):
+            cells += [f"{one.cosine:.6f}", _difference(one)]
+        table.add_row(peer, *cells)
+    _console.print(table)
+    if timed.failure:
+        say(f"ONNX Runtime {onnxruntime.__version__} alone cannot run the model: {timed.failure}")
+    if one := timed.difference:
+        say("The outputs with and without the provider " + (f"differ by {_difference(one)} at most." if one.difference else "are equal."))
+
+
+def _difference(of: Agreement) -> str:
+    return f"{of.difference:.3g} of {of.largest:.3g}"
+
+
+def _milliseconds(seconds: list[float]) -> str:
+    return f"{1e3 * statistics.median(seconds):.3g} ({1e3 * min(seconds):.3g} to {1e3 * max(seconds):.3g})"
+
+
+def verdict(timed: Timed) -> str:
+    """Whether it pays, in a sentence. It pays on a number of threads if the provider is faster than everything else there."""
+    pays, parts = [], []
+    for threads, times in timed.seconds.items():
+        ratios = {peer: timed.ratio(threads, peer) for peer in (ALONE, FLOAT) if peer in times}
+        if all(ratio >= FASTER for ratio in ratios.values()):
+            pays.append(threads_label(threads))
+        words = {ALONE: "as without it", FLOAT: "as the float model"}
+        said = [f"{_times(ratio)} times as fast {words[peer]}" for peer, ratio in ratios.items()]
+        parts.append((" and ".join(said) or f"in {_milliseconds(times[PROVIDER])} ms") + " on " + threads_label(threads))
+    if len(pays) == len(timed.seconds):
+        start = "It pays"
+    else:
+        start = f"It pays on {', '.join(pays)} only" if pays else "It does not pay"
+    return f"{start}: with the provider the model runs {'; '.join(parts)}."
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.1f}" if ratio >= 2 else f"{ratio:.2f}"
