@@ -1,0 +1,96 @@
+"""The wheel's contents and its functions. DYNQUANT_WHEEL names the wheel that is installed."""
+import importlib.metadata
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+import zipfile
+
+import numpy as np
+import onnxruntime
+import onnxruntime_ep_dynquant as package
+
+import models
+
+WHEEL = pathlib.Path(os.environ["DYNQUANT_WHEEL"])
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+class Wheel(unittest.TestCase):
+    def test_its_name_serves_every_python_and_an_old_glibc(self):
+        self.assertRegex(WHEEL.name, r"^onnxruntime_ep_dynquant-[\d.]+-py3-none-manylinux_2_\d+_x86_64\.whl$")
+
+    def test_the_version_is_that_of_the_header(self):
+        text = (ROOT / "include/dynquant/version.hpp").read_text()
+        version = ".".join(re.findall(r"DYNQUANT_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", text))
+        self.assertEqual(importlib.metadata.version("onnxruntime-ep-dynquant"), version)
+        self.assertEqual(WHEEL.name.split("-")[1], version)
+
+    def test_it_neither_contains_nor_wants_onnxruntime(self):
+        wanted = importlib.metadata.requires("onnxruntime-ep-dynquant")
+        self.assertEqual(wanted, ["rich"])
+        with zipfile.ZipFile(WHEEL) as archive:
+            libraries = [name for name in archive.namelist() if ".so" in name]
+        self.assertEqual(libraries, ["onnxruntime_ep_dynquant/libdynquant_ort_ep.so"])
+
+    def test_the_licence(self):
+        with zipfile.ZipFile(WHEEL) as archive:
+            (name,) = [n for n in archive.namelist() if re.search(r"\.dist-info/licenses/.", n)]
+            self.assertEqual(archive.read(name), (ROOT / "LICENSE").read_bytes())
+
+    def test_the_wheel_and_its_files_take_at_most_4_megabytes(self):
+        with zipfile.ZipFile(WHEEL) as archive:
+            installed = sum(info.file_size for info in archive.infolist())
+        self.assertLessEqual(WHEEL.stat().st_size + installed, 4_000_000)
+
+
+class Functions(unittest.TestCase):
+    def test_names(self):
+        self.assertEqual(package.get_ep_name(), "DynquantExecutionProvider")
+        self.assertEqual(package.get_ep_names(), ["DynquantExecutionProvider"])
+        self.assertTrue(pathlib.Path(package.get_library_path()).is_file())
+
+    def test_a_session_claims_the_layer_and_computes_the_same(self):
+        onnxruntime.register_execution_provider_library("dynquant", package.get_library_path())
+        devices = [d for d in onnxruntime.get_ep_devices() if d.ep_name == package.get_ep_name()]
+        x = np.random.default_rng(1).standard_normal((2, 3, 9, 11)).astype(np.float32)
+        with tempfile.TemporaryDirectory() as folder:
+            model = models.dynamic(pathlib.Path(folder, "m.onnx"))
+            outputs = []
+            for claims in (False, True):
+                options = onnxruntime.SessionOptions()
+                options.enable_profiling = True
+                options.profile_file_prefix = str(pathlib.Path(folder, "profile"))
+                if claims:
+                    options.add_provider_for_devices(devices[:1], {})
+                session = onnxruntime.InferenceSession(model, options, **({"enable_fallback": 0} if claims else {}))
+                outputs.append(session.run(None, {"x": x})[0])
+                events = json.loads(pathlib.Path(session.end_profiling()).read_text())
+                nodes = {e["args"]["op_name"].split("_")[0] for e in events if e["name"].endswith("_kernel_time")}
+                self.assertEqual(nodes, {package.get_ep_name()} if claims else {"DynamicQuantizeLinear", "ConvInteger", "Cast", "Mul"})
+        np.testing.assert_array_equal(*outputs)
+
+    def test_a_library_path_needs_no_onnxruntime_in_python(self):
+        done = self.library_path(None)
+        self.assertEqual(done.stdout.strip(), package.get_library_path())
+
+    def test_an_old_onnxruntime_is_refused_by_name(self):
+        for version in ("1.22.1", "1.9.0", "0.5.0"):
+            self.assertIn(f"RuntimeError: ONNX Runtime {version} is too old for onnxruntime-ep-dynquant: expected 1.23.2 or newer",
+                          self.library_path(version).stderr)
+        for version in ("1.23.0", "1.100.0", "2.0.0", "1.33.0.dev20261201001"):
+            self.assertEqual(self.library_path(version).stdout.strip(), package.get_library_path())
+
+    def library_path(self, version):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.pathsep.join(filter(None, (models.stub(folder, version), os.environ.get("PYTHONPATH"))))
+            code = "import onnxruntime_ep_dynquant as p; print(p.get_library_path())"
+            return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
+
+
+if __name__ == "__main__":
+    unittest.main()
