@@ -1,5 +1,6 @@
 """Loads and uses libraries in the order of its arguments, in one process.
 usage: load_in_order.py MODEL STEP..., steps: tbb, numba, provider"""
+
 import ctypes
 import functools
 import importlib.metadata
@@ -19,7 +20,9 @@ def loaded_tbb():
 def tbb(_):
     """PyPI's, whose symbols later libraries would take before those of their own."""
     (library,) = [f for f in importlib.metadata.files("tbb") if f.name == "libtbb.so.12"]
-    assert ctypes.CDLL(str(library.locate().resolve()), mode=ctypes.RTLD_GLOBAL).TBB_runtime_interface_version() >= 12000
+    assert (
+        ctypes.CDLL(str(library.locate().resolve()), mode=ctypes.RTLD_GLOBAL).TBB_runtime_interface_version() >= 12000
+    )
     assert loaded_tbb()
 
 

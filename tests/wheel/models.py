@@ -1,4 +1,5 @@
 """Small models, and the command on them."""
+
 import os
 import pathlib
 import subprocess
@@ -16,37 +17,65 @@ W = RANDOM.integers(0, 256, (8, 3, 3, 3)).astype(np.uint8)  # ONNX Runtime 1.23 
 def save(path, nodes, inputs, outputs, constants={}):
     """inputs, outputs: name, type and shape. constants: by name."""
     graph = helper.make_graph(
-        nodes, "g", [helper.make_tensor_value_info(*i) for i in inputs], [helper.make_tensor_value_info(*o) for o in outputs],
-        [numpy_helper.from_array(np.asarray(v), n) for n, v in constants.items()])
+        nodes,
+        "g",
+        [helper.make_tensor_value_info(*i) for i in inputs],
+        [helper.make_tensor_value_info(*o) for o in outputs],
+        [numpy_helper.from_array(np.asarray(v), n) for n, v in constants.items()],
+    )
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 16)], ir_version=8), path)
     return str(path)
 
 
 def dynamic(path, x=("n", 3, "h", "w"), name="x", pads=(1, 1, 1, 1), tail=(), constants={}):
     """A layer as quantize_dynamic makes it, from a float to a float, and further nodes behind its "y"."""
-    nodes = [helper.make_node("DynamicQuantizeLinear", [name], ["q", "s", "z"], "quantize"),
-             helper.make_node("ConvInteger", ["q", "w", "z"], ["sums"], "product", pads=pads),
-             helper.make_node("Cast", ["sums"], ["f"], "cast", to=FLOAT),
-             helper.make_node("Mul", ["s", "scale"], ["m"], "scales"),
-             helper.make_node("Mul", ["f", "m"], ["y"], "rescale"), *tail]
-    return save(path, nodes, [(name, FLOAT, x)], [(nodes[-1].output[0], FLOAT, None)], {"w": W, "scale": np.float32(0.01), **constants})
+    nodes = [
+        helper.make_node("DynamicQuantizeLinear", [name], ["q", "s", "z"], "quantize"),
+        helper.make_node("ConvInteger", ["q", "w", "z"], ["sums"], "product", pads=pads),
+        helper.make_node("Cast", ["sums"], ["f"], "cast", to=FLOAT),
+        helper.make_node("Mul", ["s", "scale"], ["m"], "scales"),
+        helper.make_node("Mul", ["f", "m"], ["y"], "rescale"),
+        *tail,
+    ]
+    return save(
+        path,
+        nodes,
+        [(name, FLOAT, x)],
+        [(nodes[-1].output[0], FLOAT, None)],
+        {"w": W, "scale": np.float32(0.01), **constants},
+    )
 
 
 def floats(path, name="x", w=W):
     """What dynamic() is a quantization of."""
     nodes = [helper.make_node("Conv", [name, "w"], ["y"], "conv", pads=[1] * 4)]
-    return save(path, nodes, [(name, FLOAT, ["n", 3, "h", "w"])], [("y", FLOAT, None)], {"w": w.astype(np.float32) * np.float32(0.01)})
+    return save(
+        path,
+        nodes,
+        [(name, FLOAT, ["n", 3, "h", "w"])],
+        [("y", FLOAT, None)],
+        {"w": w.astype(np.float32) * np.float32(0.01)},
+    )
 
 
 def command(*arguments, python_path=""):
     """python_path: a folder whose modules come first."""
     path = os.pathsep.join(filter(None, (python_path, os.environ.get("PYTHONPATH", ""))))
-    return subprocess.run([sys.executable, "-m", "onnxruntime_ep_dynquant", *map(str, arguments)], capture_output=True, text=True,
-                          env={**os.environ, "PYTHONPATH": path, "COLUMNS": "150"}, timeout=300)
+    return subprocess.run(
+        [sys.executable, "-m", "onnxruntime_ep_dynquant", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path, "COLUMNS": "150"},
+        timeout=300,
+    )
 
 
 def stub(folder, version):
     """A folder with an onnxruntime of that version that loads no providers; None: with one that is missing."""
-    text = f"__version__ = '{version}'\nclass InferenceSession: pass\n" if version else "raise ModuleNotFoundError(\"No module named 'onnxruntime'\")\n"
+    text = (
+        f"__version__ = '{version}'\nclass InferenceSession: pass\n"
+        if version
+        else "raise ModuleNotFoundError(\"No module named 'onnxruntime'\")\n"
+    )
     pathlib.Path(folder, "onnxruntime.py").write_text(text)
     return str(folder)

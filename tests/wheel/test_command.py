@@ -1,4 +1,5 @@
 """The command python -m onnxruntime_ep_dynquant: what it says of models, and every wrong argument."""
+
 import importlib.metadata
 import pathlib
 import shutil
@@ -51,7 +52,11 @@ class Says(Command):
         self.assertRegex(said, r"\n *ONNX Runtime +[\d.e-]+ \([\d.e-]+ to [\d.e-]+\)")
         self.assertRegex(said, r"\n *with the provider +[\d.e-]+ \([\d.e-]+ to [\d.e-]+\)")
         self.assertIn("\nThe outputs with and without the provider are equal.\n", said)
-        self.assertRegex(said, r"\nIt (pays|pays on .+ only|does not pay): with the provider the model runs [\d.]+ times as fast as without it on one thread.*\.\n$")
+        self.assertRegex(
+            said,
+            r"\nIt (pays|pays on .+ only|does not pay): with the provider the model runs [\d.]+ times as fast as without it "
+            r"on one thread.*\.\n$",
+        )
 
     def test_how_it_compares_with_the_float_model(self):
         said = self.succeeds(self.model, "--shape", "x=1x3x16x16", "--float", models.floats(self.file("f.onnx")))
@@ -65,19 +70,34 @@ class Says(Command):
             self.assertIn("are equal", self.succeeds(self.model, "--input", given))
 
     def test_what_is_left_and_why(self):
-        tail = [helper.make_node("QuantizeLinear", ["y", "s1"], ["q2"], "again"), helper.make_node("DequantizeLinear", ["q2", "s1"], ["d"], "back"),
-                helper.make_node("GlobalAveragePool", ["d"], ["e"], "pool")]
-        said = self.succeeds(models.dynamic(self.file("t.onnx"), tail=tail, constants={"s1": np.float32(1)}), "--shape", "x=1x3x8x8")
+        tail = [
+            helper.make_node("QuantizeLinear", ["y", "s1"], ["q2"], "again"),
+            helper.make_node("DequantizeLinear", ["q2", "s1"], ["d"], "back"),
+            helper.make_node("GlobalAveragePool", ["d"], ["e"], "pool"),
+        ]
+        said = self.succeeds(
+            models.dynamic(self.file("t.onnx"), tail=tail, constants={"s1": np.float32(1)}), "--shape", "x=1x3x8x8"
+        )
         self.assertRegex(said, r"\n *DequantizeLinear +0 +1 +ONNX Runtime has a fast kernel for it *\n")
 
     def test_nothing_is_claimed(self):
         """Then nothing is timed."""
-        nodes = [helper.make_node("QuantizeLinear", ["x", "s"], ["q"]), helper.make_node("DequantizeLinear", ["q", "s"], ["d"]),
-                 helper.make_node("Neg", ["d"], ["y"])]
-        model = models.save(self.file("q.onnx"), nodes, [("x", FLOAT, ["n"])], [("y", FLOAT, None)], {"s": np.float32(1)})
+        nodes = [
+            helper.make_node("QuantizeLinear", ["x", "s"], ["q"]),
+            helper.make_node("DequantizeLinear", ["q", "s"], ["d"]),
+            helper.make_node("Neg", ["d"], ["y"]),
+        ]
+        model = models.save(
+            self.file("q.onnx"), nodes, [("x", FLOAT, ["n"])], [("y", FLOAT, None)], {"s": np.float32(1)}
+        )
         said = self.succeeds(model)
         self.assertIn(": the provider claims nothing.\n", said)
-        self.assertTrue(said.endswith("\nIt does not pay: nothing is claimed, and the model runs as it does without the provider.\n"), said)
+        self.assertTrue(
+            said.endswith(
+                "\nIt does not pay: nothing is claimed, and the model runs as it does without the provider.\n"
+            ),
+            said,
+        )
         self.assertNotIn("one thread", said)
 
     def test_an_unknown_first_extent_is_1(self):
@@ -92,32 +112,62 @@ class Models(Command):
     def test_that_cannot_be_read(self):
         self.refused(f"{self.file('none.onnx')} cannot be read: No such file or directory", self.file("none.onnx"))
         self.refused(f"{self.folder} cannot be read: Is a directory", self.folder)
-        self.refused(f"{self.file('none.onnx')} cannot be read: No such file or directory", self.model, "--float", self.file("none.onnx"))
+        self.refused(
+            f"{self.file('none.onnx')} cannot be read: No such file or directory",
+            self.model,
+            "--float",
+            self.file("none.onnx"),
+        )
 
     def test_that_are_no_models(self):
         self.file("text.onnx").write_text("text")
         done = command(self.file("text.onnx"))
         self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertRegex(done.stderr, rf"^onnxruntime_ep_dynquant: {self.file('text.onnx')} is no model that ONNX Runtime [\d.]+ can run: .+\n$")
+        self.assertRegex(
+            done.stderr,
+            rf"^onnxruntime_ep_dynquant: {self.file('text.onnx')} is no model that ONNX Runtime [\d.]+ can run: .+\n$",
+        )
 
     def test_without_quantized_layers(self):
         model = models.floats(self.file("f.onnx"))
-        self.assertEqual(self.refused(
-            f"{model} has no quantized layers, and nothing that the provider could claim. onnxruntime.quantization.quantize_dynamic makes such models",
-            model, "--shape", "x=1x3x8x8"), "")
+        self.assertEqual(
+            self.refused(
+                f"{model} has no quantized layers, and nothing that the provider could claim. "
+                "onnxruntime.quantization.quantize_dynamic makes such models",
+                model,
+                "--shape",
+                "x=1x3x8x8",
+            ),
+            "",
+        )
 
     def test_that_do_not_run(self):
         """The kernel is larger than what it is moved over."""
         done = command(models.dynamic(self.file("small.onnx"), pads=(0, 0, 0, 0)), "--shape", "x=1x3x2x2", *QUICK)
         self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stderr, r"^onnxruntime_ep_dynquant: .*small.onnx cannot run on 'x' of shape \[1, 3, 2, 2\]: .+\n$")
+        self.assertRegex(
+            done.stderr, r"^onnxruntime_ep_dynquant: .*small.onnx cannot run on 'x' of shape \[1, 3, 2, 2\]: .+\n$"
+        )
 
     def test_float_models_of_others(self):
         other = models.floats(self.file("f.onnx"), name="image")
-        self.refused(f"{other}: expected the inputs of the quantized model, x, given image", self.model, "--shape", "x=1x3x8x8", "--float", other)
+        self.refused(
+            f"{other}: expected the inputs of the quantized model, x, given image",
+            self.model,
+            "--shape",
+            "x=1x3x8x8",
+            "--float",
+            other,
+        )
         other = models.floats(self.file("f.onnx"), w=models.W[:5])
-        self.refused("the outputs have the shapes [(1, 8, 8, 8)], and those of the float model [(1, 5, 8, 8)]",
-                     self.model, "--shape", "x=1x3x8x8", "--float", other)
+        self.refused(
+            "the outputs have the shapes [(1, 8, 8, 8)], and those of the float model [(1, 5, 8, 8)]",
+            self.model,
+            "--shape",
+            "x=1x3x8x8",
+            "--float",
+            other,
+        )
 
 
 class Inputs(Command):
@@ -128,7 +178,10 @@ class Inputs(Command):
             ("x=", "--shape x=: expected a shape like [n, 3, h, w], given []"),
             ("x=1x3xax8", "--shape x=1x3xax8: expected extents like 1x3x640x640, given '1x3xax8'"),
             ("x=1x3x-8x8", "--shape x=1x3x-8x8: expected extents like 1x3x640x640, given '1x3x-8x8'"),
-            ("x=1x3x99999999x99999999", "input 'x': expected at most 2^31 elements, given the shape [1, 3, 99999999, 99999999]"),
+            (
+                "x=1x3x99999999x99999999",
+                "input 'x': expected at most 2^31 elements, given the shape [1, 3, 99999999, 99999999]",
+            ),
             ("1x3x8x8", "--shape: expected NAME=..., as the model has the inputs x; given '1x3x8x8'"),
             ("X1=1x3x8x8", f"--shape X1=1x3x8x8: expected an input of {self.model}, x, given 'X1'"),
         ):
@@ -137,15 +190,21 @@ class Inputs(Command):
 
     def test_a_near_name_is_suggested(self):
         model = models.dynamic(self.file("image.onnx"), name="image")
-        self.refused(f"--shape imgae=1x3x8x8: expected an input of {model}, image, given 'imgae' (did you mean 'image'?)",
-                     model, "--shape", "imgae=1x3x8x8")
+        self.refused(
+            f"--shape imgae=1x3x8x8: expected an input of {model}, image, given 'imgae' (did you mean 'image'?)",
+            model,
+            "--shape",
+            "imgae=1x3x8x8",
+        )
 
     def test_shapes_that_are_missing(self):
         self.refused("input 'x' has the shape [n, 3, h, w]: give its extents, --shape x=1x3xNxN", self.model)
 
     def test_inputs_given_twice(self):
         x = self.array("x.npy", np.zeros((1, 3, 8, 8), np.float32))
-        self.refused(f"--input x={x}: input 'x' is given twice", self.model, "--shape", "x=1x3x8x8", "--input", f"x={x}")
+        self.refused(
+            f"--input x={x}: input 'x' is given twice", self.model, "--shape", "x=1x3x8x8", "--input", f"x={x}"
+        )
 
     def test_files_that_are_wrong(self):
         self.file("text.npy").write_text("text")
@@ -155,7 +214,11 @@ class Inputs(Command):
         for name in ("none.npy", "text.npy", "empty.npy", "two.npz", "objects.npy"):
             with self.subTest(name=name):
                 done = command(self.model, "--input", self.file(name))
-                self.assertRegex(done.stderr, rf"^onnxruntime_ep_dynquant: --input {self.file(name)}: {self.file(name)} is no \.npy file that can be read: .+\n$")
+                self.assertRegex(
+                    done.stderr,
+                    rf"^onnxruntime_ep_dynquant: --input {self.file(name)}: {self.file(name)} is no \.npy file "
+                    r"that can be read: .+\n$",
+                )
                 self.assertEqual(done.returncode, 1)
         x = self.array("x.npy", np.zeros((1, 3, 8, 8)))
         self.refused(f"--input {x}: expected tensor(float) for input 'x', given float64", self.model, "--input", x)
@@ -163,24 +226,41 @@ class Inputs(Command):
         self.refused(f"--input {x}: expected a shape like [n, 3, h, w], given [1, 4, 8, 8]", self.model, "--input", x)
 
     def test_types_that_cannot_be_drawn(self):
-        nodes = [helper.make_node("DynamicQuantizeLinear", ["x"], ["y", "s", "z"]), helper.make_node("Identity", ["t"], ["same"])]
-        model = models.save(self.file("text.onnx"), nodes, [("x", FLOAT, [4]), ("t", TensorProto.STRING, [1])],
-                            [("y", TensorProto.UINT8, None), ("same", TensorProto.STRING, None)])
+        nodes = [
+            helper.make_node("DynamicQuantizeLinear", ["x"], ["y", "s", "z"]),
+            helper.make_node("Identity", ["t"], ["same"]),
+        ]
+        model = models.save(
+            self.file("text.onnx"),
+            nodes,
+            [("x", FLOAT, [4]), ("t", TensorProto.STRING, [1])],
+            [("y", TensorProto.UINT8, None), ("same", TensorProto.STRING, None)],
+        )
         done = command(model)
-        self.assertRegex(done.stderr, r"^onnxruntime_ep_dynquant: input 't' is a tensor\(string\), which cannot be drawn: expected one of tensor\(float\), .+\n$")
+        self.assertRegex(
+            done.stderr,
+            r"^onnxruntime_ep_dynquant: input 't' is a tensor\(string\), which cannot be drawn: "
+            r"expected one of tensor\(float\), .+\n$",
+        )
         self.assertEqual(done.returncode, 1)
 
 
 class Surroundings(Command):
     def test_onnxruntime_is_missing(self):
         done = command(self.model, python_path=models.stub(self.folder, None))
-        self.assertEqual(done.stderr, "onnxruntime_ep_dynquant: this command needs onnxruntime and rich, "
-                                      "'pip install onnxruntime rich': No module named 'onnxruntime'\n")
+        self.assertEqual(
+            done.stderr,
+            "onnxruntime_ep_dynquant: this command needs onnxruntime and rich, "
+            "'pip install onnxruntime rich': No module named 'onnxruntime'\n",
+        )
         self.assertEqual(done.returncode, 1)
 
     def test_onnxruntime_is_too_old(self):
-        self.refused("ONNX Runtime 1.22.1 is too old for onnxruntime-ep-dynquant: expected 1.23.2 or newer", self.model,
-                     python_path=models.stub(self.folder, "1.22.1"))
+        self.refused(
+            "ONNX Runtime 1.22.1 is too old for onnxruntime-ep-dynquant: expected 1.23.2 or newer",
+            self.model,
+            python_path=models.stub(self.folder, "1.22.1"),
+        )
 
     def test_a_library_that_does_not_load(self):
         """As where libstdc++ is too old. The library needs no oneTBB, as the test onnxruntime_ep.symbols checks."""

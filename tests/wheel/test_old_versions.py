@@ -1,4 +1,5 @@
-"""Versions of ONNX Runtime in which the provider claims nothing, and those that are too old: the one that is installed."""
+"""An ONNX Runtime in which the provider claims nothing, 1.23.0 or 1.23.1, or one that is too old: what is installed."""
+
 import pathlib
 import tempfile
 import unittest
@@ -27,7 +28,10 @@ class OldVersions(unittest.TestCase):
             onnxruntime.register_execution_provider_library("dynquant", package.get_library_path())
             self.assertEqual(sum(d.ep_name == package.get_ep_name() for d in onnxruntime.get_ep_devices()), 1)
         else:
-            with self.assertRaisesRegex(RuntimeError, f"^ONNX Runtime {VERSION} is too old for onnxruntime-ep-dynquant: expected 1.23.2 or newer$"):
+            with self.assertRaisesRegex(
+                RuntimeError,
+                f"^ONNX Runtime {VERSION} is too old for onnxruntime-ep-dynquant: expected 1.23.2 or newer$",
+            ):
                 package.get_library_path()
 
 

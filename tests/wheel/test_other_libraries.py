@@ -1,5 +1,6 @@
-"""The provider in a process with another package's oneTBB, which its library neither takes nor disturbs. Needs PyPI's tbb and
-numba."""
+"""The provider in a process with another package's oneTBB, which its library neither takes nor disturbs. Needs PyPI's
+tbb and numba."""
+
 import pathlib
 import subprocess
 import sys
@@ -8,8 +9,13 @@ import unittest
 
 import models
 
-ORDERS = (("tbb", "provider"), ("provider", "tbb", "provider"), ("numba", "provider", "numba"), ("provider", "numba", "provider"),
-          ("tbb", "numba", "provider", "numba"))  # fmt: skip
+ORDERS = (
+    ("tbb", "provider"),
+    ("provider", "tbb", "provider"),
+    ("numba", "provider", "numba"),
+    ("provider", "numba", "provider"),
+    ("tbb", "numba", "provider", "numba"),
+)
 
 
 class OtherLibraries(unittest.TestCase):

@@ -1,4 +1,5 @@
 """The wheel's contents and its functions. DYNQUANT_WHEEL names the wheel that is installed."""
+
 import importlib.metadata
 import json
 import os
@@ -71,7 +72,10 @@ class Functions(unittest.TestCase):
                 outputs.append(session.run(None, {"x": x})[0])
                 events = json.loads(pathlib.Path(session.end_profiling()).read_text())
                 nodes = {e["args"]["op_name"].split("_")[0] for e in events if e["name"].endswith("_kernel_time")}
-                self.assertEqual(nodes, {package.get_ep_name()} if claims else {"DynamicQuantizeLinear", "ConvInteger", "Cast", "Mul"})
+                self.assertEqual(
+                    nodes,
+                    {package.get_ep_name()} if claims else {"DynamicQuantizeLinear", "ConvInteger", "Cast", "Mul"},
+                )
         np.testing.assert_array_equal(*outputs)
 
     def test_a_library_path_needs_no_onnxruntime_in_python(self):
@@ -80,8 +84,10 @@ class Functions(unittest.TestCase):
 
     def test_an_old_onnxruntime_is_refused_by_name(self):
         for version in ("1.22.1", "1.9.0", "0.5.0"):
-            self.assertIn(f"RuntimeError: ONNX Runtime {version} is too old for onnxruntime-ep-dynquant: expected 1.23.2 or newer",
-                          self.library_path(version).stderr)
+            self.assertIn(
+                f"RuntimeError: ONNX Runtime {version} is too old for onnxruntime-ep-dynquant: expected 1.23.2 or newer",
+                self.library_path(version).stderr,
+            )
         for version in ("1.23.0", "1.100.0", "2.0.0", "1.33.0.dev20261201001"):
             self.assertEqual(self.library_path(version).stdout.strip(), package.get_library_path())
 
@@ -89,7 +95,9 @@ class Functions(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = os.pathsep.join(filter(None, (models.stub(folder, version), os.environ.get("PYTHONPATH"))))
             code = "import onnxruntime_ep_dynquant as p; print(p.get_library_path())"
-            return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
+            return subprocess.run(
+                [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}
+            )
 
 
 if __name__ == "__main__":

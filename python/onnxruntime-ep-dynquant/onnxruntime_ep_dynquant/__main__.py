@@ -8,22 +8,37 @@ import sys
 from .refusal import Refusal
 
 PROGRAM = "python -m onnxruntime_ep_dynquant"
-DESCRIPTION = """Says which nodes of a model the execution provider claims, which it leaves and why. Then times the model with
-the provider and without it, on one thread and on all, by turns, and says in a sentence whether it pays."""
-INPUTS = """Inputs are drawn: floats are normally distributed, integers are 0 and 1. Their shapes are the model's; an unknown
-first extent is 1."""
+DESCRIPTION = """Says which nodes of a model the execution provider claims, which it leaves and why. Then times the model
+with the provider and without it, on one thread and on all, by turns, and says in a sentence whether it pays."""
+INPUTS = """Inputs are drawn: floats are normally distributed, integers are 0 and 1. Their shapes are the model's; an
+unknown first extent is 1."""
 
 
 def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(PROGRAM, description=DESCRIPTION, epilog=INPUTS)
     parser.add_argument("model", metavar="MODEL.onnx", help="such as quantize_dynamic makes")
-    parser.add_argument("--shape", metavar="NAME=1x3x640x640", action="append", default=[], help="the shape of an input; repeatable")
-    parser.add_argument("--input", metavar="[NAME=]X.npy", action="append", default=[],
-                        help="an input, in place of one that is drawn; repeatable")  # fmt: skip
-    parser.add_argument("--float", metavar="FLOAT.onnx", help="the model before it was quantized: is timed too, and its outputs compared")
+    parser.add_argument(
+        "--shape", metavar="NAME=1x3x640x640", action="append", default=[], help="the shape of an input; repeatable"
+    )
+    parser.add_argument(
+        "--input",
+        metavar="[NAME=]X.npy",
+        action="append",
+        default=[],
+        help="an input, in place of one that is drawn; repeatable",
+    )
+    parser.add_argument(
+        "--float",
+        metavar="FLOAT.onnx",
+        help="the model before it was quantized: is timed too, and its outputs compared",
+    )
     parser.add_argument("--rounds", metavar="N", type=_one_or_more, default=5, help="turns of each (5)")
-    parser.add_argument("--milliseconds", metavar="MS", type=_one_or_more, default=300, help="the least duration of a turn (300)")
-    parser.add_argument("--version", action="version", version="%(prog)s " + importlib.metadata.version("onnxruntime-ep-dynquant"))
+    parser.add_argument(
+        "--milliseconds", metavar="MS", type=_one_or_more, default=300, help="the least duration of a turn (300)"
+    )
+    parser.add_argument(
+        "--version", action="version", version="%(prog)s " + importlib.metadata.version("onnxruntime-ep-dynquant")
+    )
     return parser
 
 

@@ -12,7 +12,11 @@ TYPES = {
     "tensor(double)": numpy.float64,
     "tensor(float16)": numpy.float16,
     "tensor(bool)": numpy.bool_,
-    **{f"tensor({sign}int{bits})": numpy.dtype(f"{sign}int{bits}").type for sign in ("", "u") for bits in (8, 16, 32, 64)},
+    **{
+        f"tensor({sign}int{bits})": numpy.dtype(f"{sign}int{bits}").type
+        for sign in ("", "u")
+        for bits in (8, 16, 32, 64)
+    },
 }
 
 
@@ -31,7 +35,11 @@ def make(model: str, declared: list, shapes: list[str], files: list[str]) -> dic
     result = {}
     for name, one in by_name.items():
         value = given.get(name)
-        result[name] = value if isinstance(value, numpy.ndarray) else _draw(random, one, value if value is not None else _known(one))
+        result[name] = (
+            value
+            if isinstance(value, numpy.ndarray)
+            else _draw(random, one, value if value is not None else _known(one))
+        )
     return result
 
 
@@ -50,7 +58,9 @@ def _split(option: str, text: str, model: str, names: list[str]) -> tuple[str, s
 
 def _fits(shape: tuple[int, ...], one: object) -> bool:
     declared = one.shape
-    return len(shape) == len(declared) and all(d == s for d, s in zip(declared, shape) if isinstance(d, int))
+    return len(shape) == len(declared) and all(
+        d == s for d, s in zip(declared, shape, strict=True) if isinstance(d, int)
+    )
 
 
 def _shape(option: str, text: str, value: str, one: object) -> tuple[int, ...]:
@@ -69,8 +79,9 @@ def _array(option: str, text: str, value: str, one: object) -> numpy.ndarray:
         if not isinstance(array, numpy.ndarray):
             raise ValueError("it holds several arrays")
     except (OSError, ValueError, EOFError) as error:
-        raise Refusal(f"{option} {text}: {value} is no .npy file that can be read: "
-                      + str(error).split(". ")[0]) from None
+        raise Refusal(
+            f"{option} {text}: {value} is no .npy file that can be read: " + str(error).split(". ")[0]
+        ) from None
     if array.dtype != TYPES.get(one.type):
         raise Refusal(f"{option} {text}: expected {one.type} for input '{one.name}', given {array.dtype}")
     if not _fits(array.shape, one):
@@ -81,8 +92,10 @@ def _array(option: str, text: str, value: str, one: object) -> numpy.ndarray:
 def _known(one: object) -> tuple[int, ...]:
     shape = [1 if i == 0 and not isinstance(extent, int) else extent for i, extent in enumerate(one.shape)]
     if not all(isinstance(extent, int) for extent in shape):
-        raise Refusal(f"input '{one.name}' has the shape {_text(one.shape)}: give its extents, --shape {one.name}="
-                      + "x".join(str(extent) if isinstance(extent, int) else "N" for extent in shape))  # fmt: skip
+        raise Refusal(
+            f"input '{one.name}' has the shape {_text(one.shape)}: give its extents, --shape {one.name}="
+            + "x".join(str(extent) if isinstance(extent, int) else "N" for extent in shape)
+        )
     return tuple(shape)
 
 

@@ -17,9 +17,9 @@ ALONE, PROVIDER, FLOAT = "ONNX Runtime", "with the provider", "float model"
 
 @dataclasses.dataclass
 class Timed:
-    """seconds: by number of threads and peer, one for each round. agreement: of a peer's outputs with the float model's.
-    difference: of the outputs with the provider from those without. failure: why ONNX Runtime alone cannot run the
-    model, in place of its figures."""
+    """seconds: by number of threads and peer, one for each round. agreement: of a peer's outputs with the float
+    model's. difference: of the outputs with the provider from those without. failure: why ONNX Runtime alone cannot run
+    the model, in place of its figures."""
 
     seconds: dict[int, dict[str, list[float]]] = dataclasses.field(default_factory=dict)
     agreement: dict[str, "Agreement"] = dataclasses.field(default_factory=dict)
@@ -28,7 +28,7 @@ class Timed:
 
     def ratio(self, threads: int, slower: str) -> float:
         times = self.seconds[threads]
-        return statistics.median(a / b for a, b in zip(times[slower], times[PROVIDER]))
+        return statistics.median(a / b for a, b in zip(times[slower], times[PROVIDER], strict=True))
 
 
 @dataclasses.dataclass
@@ -45,7 +45,12 @@ def numbers_of_threads() -> list[int]:
 
 
 def compare(
-    model: str, float_model: str | None, inputs: dict[str, numpy.ndarray], rounds: int, seconds: float, step: Callable[[str, float], None]
+    model: str,
+    float_model: str | None,
+    inputs: dict[str, numpy.ndarray],
+    rounds: int,
+    seconds: float,
+    step: Callable[[str, float], None],
 ) -> Timed:
     """step: is called before each turn, with what is done and the share of all that is done."""
     result = Timed()
@@ -93,11 +98,13 @@ def _described(inputs: dict[str, numpy.ndarray]) -> str:
 def _check_inputs(one: onnxruntime.InferenceSession, path: str, inputs: dict[str, numpy.ndarray]) -> None:
     names = sorted(i.name for i in one.get_inputs())
     if names != sorted(inputs):
-        raise Refusal(f"{path}: expected the inputs of the quantized model, {', '.join(sorted(inputs))}, given {', '.join(names)}")
+        raise Refusal(
+            f"{path}: expected the inputs of the quantized model, {', '.join(sorted(inputs))}, given {', '.join(names)}"
+        )
 
 
 def _turn(run: Callable[[], object], seconds: float) -> float:
-    """The median time of runs, over at least `seconds`. The first one warms caches and counts only if it alone is as long."""
+    """The median time of runs, over at least `seconds`. The first one warms caches and counts only if it is as long."""
     start = time.perf_counter()
     run()
     first = time.perf_counter() - start
@@ -115,17 +122,17 @@ def _turn(run: Callable[[], object], seconds: float) -> float:
 def agreement(expected: list, given: list) -> Agreement:
     """Of a model's outputs, those that are numbers."""
     if [numpy.shape(e) for e in expected] != [numpy.shape(g) for g in given]:
-        raise Refusal(f"the outputs have the shapes {[numpy.shape(g) for g in given]}, and those of the float model "
-                      f"{[numpy.shape(e) for e in expected]}")  # fmt: skip
-    result = Agreement(1.0, 0.0, 0.0)
-    for e, g in zip(expected, given):
+        raise Refusal(
+            f"the outputs have the shapes {[numpy.shape(g) for g in given]}, and those of the float model "
+            f"{[numpy.shape(e) for e in expected]}"
+        )
+    cosine, differences = 1.0, [(0.0, 0.0)]
+    for e, g in zip(expected, given, strict=True):
         if not isinstance(e, numpy.ndarray) or e.dtype.kind not in "fiub" or e.size == 0:
             continue
         e, g = e.astype(numpy.float64).ravel(), g.astype(numpy.float64).ravel()
         lengths = numpy.linalg.norm(e) * numpy.linalg.norm(g)
-        cosine = float(e @ g / lengths) if lengths else float(not e.any() and not g.any())
-        difference = float(numpy.max(numpy.abs(e - g)))
-        result.cosine = min(result.cosine, cosine)
-        if difference >= result.difference:
-            result.difference, result.largest = difference, float(numpy.max(numpy.abs(e)))
-    return result
+        cosine = float(numpy.minimum(cosine, e @ g / lengths if lengths else not e.any() and not g.any()))
+        same = (e == g) | (numpy.isnan(e) & numpy.isnan(g))
+        differences.append((float(numpy.max(numpy.abs(e - g), where=~same, initial=0)), float(numpy.max(numpy.abs(e)))))
+    return Agreement(cosine, *max(differences, key=lambda d: (numpy.isnan(d[0]), d[0], d[1])))

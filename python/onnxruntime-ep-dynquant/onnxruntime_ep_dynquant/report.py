@@ -66,7 +66,10 @@ def show_times(timed: Timed) -> None:
     if timed.failure:
         say(f"ONNX Runtime {onnxruntime.__version__} alone cannot run the model: {timed.failure}")
     if one := timed.difference:
-        say("The outputs with and without the provider " + (f"differ by {_difference(one)} at most." if one.difference else "are equal."))
+        say(
+            "The outputs with and without the provider "
+            + (f"differ by {_difference(one)} at most." if one.difference else "are equal.")
+        )
 
 
 def _difference(of: Agreement) -> str:
@@ -78,7 +81,7 @@ def _milliseconds(seconds: list[float]) -> str:
 
 
 def verdict(timed: Timed) -> str:
-    """Whether it pays, in a sentence. It pays on a number of threads if the provider is faster than everything else there."""
+    """Whether it pays, in a sentence: on a number of threads it does if nothing else is as fast there."""
     pays, parts = [], []
     for threads, times in timed.seconds.items():
         ratios = {peer: timed.ratio(threads, peer) for peer in (ALONE, FLOAT) if peer in times}
@@ -86,7 +89,9 @@ def verdict(timed: Timed) -> str:
             pays.append(threads_label(threads))
         words = {ALONE: "as without it", FLOAT: "as the float model"}
         said = [f"{_times(ratio)} times as fast {words[peer]}" for peer, ratio in ratios.items()]
-        parts.append((" and ".join(said) or f"in {_milliseconds(times[PROVIDER])} ms") + " on " + threads_label(threads))
+        parts.append(
+            (" and ".join(said) or f"in {_milliseconds(times[PROVIDER])} ms") + " on " + threads_label(threads)
+        )
     if len(pays) == len(timed.seconds):
         start = "It pays"
     else:

@@ -45,8 +45,8 @@ def reason_of(error: Exception) -> str:
 
 @dataclasses.dataclass
 class Claims:
-    """layers_and_nodes: what is claimed, as the operators of each layer, or of a single node. left: the number of nodes by
-    operator and reason. inputs: the model's, with name, shape and type."""
+    """layers_and_nodes: what is claimed, as the operators of each layer, or of a single node. left: the number of nodes
+    by operator and reason. inputs: the model's, with name, shape and type."""
 
     layers_and_nodes: list[list[str]] = dataclasses.field(default_factory=list)
     left: Counter[tuple[str, str]] = dataclasses.field(default_factory=Counter)
@@ -72,8 +72,10 @@ def claims(path: str) -> Claims:
     result = read_claims(lines)
     result.inputs = inputs
     if not result.layers_and_nodes and not result.left:
-        raise Refusal(f"{path} has no quantized layers, and nothing that the provider could claim. "
-                      "onnxruntime.quantization.quantize_dynamic makes such models")  # fmt: skip
+        raise Refusal(
+            f"{path} has no quantized layers, and nothing that the provider could claim. "
+            "onnxruntime.quantization.quantize_dynamic makes such models"
+        )
     return result
 
 
@@ -82,8 +84,8 @@ NODE = r"'.*?' \((\w+)\)"
 
 
 def read_claims(lines: list[tuple[str, str]]) -> Claims:
-    """lines: verb and the rest, as the provider's option verbose logs them. A node is left for the same reason as another
-    one even if the reason names another node."""
+    """lines: verb and the rest, as the provider's option verbose logs them. Reasons are the same if they differ in the
+    name of a node."""
     result = Claims()
     for verb, text in lines:
         if verb == "claims":
