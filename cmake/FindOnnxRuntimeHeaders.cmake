@@ -1,10 +1,12 @@
 # Finds the headers of ONNX Runtime's C API, 1.17 or newer: OnnxRuntimeHeaders_FOUND and the target
 # OnnxRuntimeHeaders::OnnxRuntimeHeaders. Name another place with -DOnnxRuntimeHeaders_INCLUDE_DIR=<folder>.
 #
-# Those of 1.17, which scripts/setup --checks provides, show at compile time that nothing newer is called. Newer ones do as
-# well: libdynquant_ort.so asks every ONNX Runtime for the interface of 1.17 (api_version in src/onnxruntime/status.hpp).
+# Those of 1.17, which scripts/setup --checks provides, show at compile time that nothing newer is called. Newer ones do
+# as well: libdynquant_ort.so asks every ONNX Runtime for the interface of 1.17 (api_version in
+# src/onnxruntime/status.hpp).
 find_path(OnnxRuntimeHeaders_INCLUDE_DIR onnxruntime_c_api.h
-    PATHS "${DYNQUANT_DEPS}/quark/include/onnxruntime-1.17.0" "${DYNQUANT_DEPS}/onnxruntime-ep/include"
+    PATHS "${DYNQUANT_DEPS}/quark/include/onnxruntime-1.17.0" ${DYNQUANT_ORT_EP_HEADERS}
+        "${DYNQUANT_DEPS}/onnxruntime-ep/include"
     PATH_SUFFIXES onnxruntime onnxruntime/core/session)
 mark_as_advanced(OnnxRuntimeHeaders_INCLUDE_DIR)
 
