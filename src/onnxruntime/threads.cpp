@@ -34,8 +34,7 @@ void run(int parts, void (*function)(const void *, int), const void *body) {
             context, run_one, static_cast<std::size_t>(parts), static_cast<std::size_t>(most), &j);
     if (!status) return;
     api->ReleaseStatus(status); // on failure no part has run
-    for (int index = 0; index < parts; ++index)
-        function(body, index);
+    parallel::run_here(parts, function, body);
 }
 
 constexpr parallel::executor threads_of_session = {concurrency, run, 16 * 1024};
