@@ -44,12 +44,14 @@ def _count(number: int, noun: str) -> str:
 
 @contextlib.contextmanager
 def progress() -> Iterator[Callable[[str, float], None]]:
-    """A bar on stderr, which goes when all is done. The function takes what is done and the share that is done."""
+    """A bar on stderr, which goes when all is done. The function takes what is done and the share that is done. It alone
+    draws: a thread that did would run beside what is timed."""
     columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
     console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    shown = {"transient": True, "auto_refresh": False, "disable": not console.is_terminal}
+    with Progress(*columns, console=console, **shown) as bar:
         task = bar.add_task("", total=1.0)
-        yield lambda text, share: bar.update(task, description=text, completed=share)
+        yield lambda text, share: bar.update(task, description=text, completed=share, refresh=True)
 
 
 def show_times(timed: Timed) -> None:
