@@ -116,11 +116,14 @@ sum_bounds bounds_of(
 std::unique_ptr<const layers::integer_sums> make_layer_product(
         const op_node &n, bool x_is_channels_last, const settings &s) {
     if (n.given.op_type == "ConvInteger") {
-        auto convolution = layers::make_convolution(plan_convolution(n), weights_of(n));
+        auto problem = plan_convolution(n);
+        problem.available = environment::usable_features(s.kernel.max_isa);
+        auto convolution = layers::make_convolution(problem, weights_of(n));
         if (x_is_channels_last) return convolution;
         return std::make_unique<channels_first>(std::move(convolution), n.shape(0));
     }
-    const auto plan = plan_matmul(n);
+    auto plan = plan_matmul(n);
+    plan.problem.available = environment::usable_features(s.kernel.max_isa);
     if (plan.w_at.size() == 1) return std::make_unique<layers::integer_product>(plan.problem, weights_of(n));
     return std::make_unique<plain>(n, s);
 }

@@ -7,6 +7,7 @@
 #include "model/activation_table.hpp"
 #include "model/values.hpp"
 #include "onnx/element_type.hpp"
+#include "quantization/environment.hpp"
 
 namespace dynquant::models {
 namespace {
@@ -55,7 +56,7 @@ std::span<const std::size_t> activation_nodes(const layer &l) {
 std::optional<layers::activation> activation_of(const graph &g, const layer &l, const settings &s) {
     if (l.activation == 0) return std::nullopt;
     layers::activation result {
-            lookup::function_for(std::min(best_isa(), s.kernel.max_isa.value_or(isa::avx512))), {}, s.kernel.threads};
+            lookup::function_for(environment::usable_features(s.kernel.max_isa)), {}, s.kernel.threads};
     std::ranges::copy(table_of(g, activation_nodes(l), l.rescaled, s), result.values.begin());
     return result;
 }

@@ -9,13 +9,14 @@
 #include <string>
 
 #include "dynquant/quantization.hpp"
+#include "targets/features.hpp"
 
 namespace dynquant::kernels {
 
 /// Options of prepare() that kernels see, with the environment applied.
 struct settings {
-    isa max_isa = isa::scalar;
-    int threads = 0; // 0: the concurrency of the caller's arena at run time
+    targets::features available = targets::scalar; // of the processor, up to the caller's cap
+    int threads = 0;                               // 0: the concurrency of the caller's arena at run time
 };
 
 /// A prepared statement. Immutable: run() is called from many threads at once.

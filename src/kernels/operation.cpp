@@ -6,7 +6,6 @@
 #include "quantization/data_type.hpp"
 #include "quantization/elements.hpp"
 #include "quantization/environment.hpp"
-#include "quantization/isa.hpp"
 #include "quantization/names.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/verbose.hpp"
@@ -140,7 +139,7 @@ const kernels::implementation &required(const std::shared_ptr<const kernels::imp
         kernels::kernel_list kernels, const kernels::argument_names &names) {
     check_options(opts);
     kernels::settings settings;
-    settings.max_isa = opts.max_isa ? std::min(*opts.max_isa, processor_isa()) : best_isa();
+    settings.available = environment::usable_features(opts.max_isa);
     settings.threads = opts.threads;
     const auto &kernel = kernels::choose(q, settings, opts.kernel ? opts.kernel : environment::kernel(), kernels);
 

@@ -34,7 +34,7 @@ struct im2col_weights {
                 zero_points = {begin, begin + filters};
             }
             products.emplace_back(
-                    packed_product::problem {p.x_is_signed, inner, filters, lines, std::move(zero_points)},
+                    packed_product::problem {p.x_is_signed, inner, filters, lines, std::move(zero_points), p.available},
                     rows.data() + g * inner * filters);
             const auto &of_group = products.back().weight_sums();
             sums.insert(sums.end(), of_group.begin(), of_group.end());

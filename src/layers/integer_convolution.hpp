@@ -7,6 +7,7 @@
 
 #include "layers/integer_sums.hpp"
 #include "layers/window.hpp"
+#include "quantization/environment.hpp"
 
 namespace dynquant::layers {
 
@@ -17,6 +18,7 @@ struct integer_convolution {
     layers::window window = {};
     bool x_has_zero_point = false;                // else a run's is 0
     std::vector<std::int32_t> w_zero_points = {}; // none, one, or one for each filter
+    targets::features available = environment::usable_features();
 };
 
 /// w has dimensions filters, channels of a group, kernel. It is copied. Uses oneDNN where that is exact, else im2col.

@@ -21,7 +21,7 @@ integer_product::integer_product(const problem &p, const std::int8_t *w)
     , weight_sums_(weight_sums_of(p.inner, p.columns, p.w_zero_points, w)) {
     if (p.rows == 0 || p.columns == 0) return;
     if (!has_nonzero(p.w_zero_points)) problem_.w_zero_points.clear();
-    const product_slice::problem whole {p.x_is_signed, p.rows, p.inner, p.columns};
+    const product_slice::problem whole {p.x_is_signed, p.rows, p.inner, p.columns, 1, p.available};
     if (auto slice = make_few_rows_slice(whole, w))
         slices_.push_back({0, p.inner, std::move(slice)});
     else if (int8_is_exact())

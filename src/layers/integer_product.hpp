@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "layers/integer_sums.hpp"
+#include "quantization/environment.hpp"
 
 namespace dynquant::layers {
 
@@ -19,6 +20,7 @@ class integer_product final : public integer_sums {
         bool x_is_signed = false; // s8, else u8
         std::int64_t rows = 0, inner = 0, columns = 0;
         std::vector<std::int32_t> w_zero_points = {}; // none, one, or one for each column
+        targets::features available = environment::usable_features();
     };
 
     /// w is row-major and copied.

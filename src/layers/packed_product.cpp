@@ -13,7 +13,8 @@ packed_product::packed_product(problem p, const std::int8_t *w)
     , weight_sums_(weight_sums_of(problem_.inner, problem_.columns, problem_.w_zero_points, w)) {
     auto &zero_points = problem_.w_zero_points;
     if (std::ranges::all_of(zero_points, [](std::int32_t zp) { return zp == 0; })) zero_points.clear();
-    const product_slice::problem whole {problem_.x_is_signed, 0, problem_.inner, problem_.columns, problem_.lines};
+    const product_slice::problem whole {
+            problem_.x_is_signed, 0, problem_.inner, problem_.columns, problem_.lines, problem_.available};
     slice_ = make_vector_slice(whole, w);
     if (!slice_) slice_ = make_plain_slice(whole, w);
 }

@@ -15,6 +15,7 @@ class packed_product {
         bool x_is_signed = false;                       // s8, else u8
         std::int64_t inner = 0, columns = 0, lines = 1; // of a row of x, see rows_of_lines
         std::vector<std::int32_t> w_zero_points = {};   // none, one, or one for each column
+        targets::features available = environment::usable_features();
     };
 
     /// w is row-major and copied.

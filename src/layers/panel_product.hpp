@@ -43,9 +43,6 @@ using multiply_panels_function = void (*)(
 inline constexpr std::int64_t avx2_columns = 16;
 extern const multiply_panels_function avx2_multiply_panels;
 
-/// Whether the processor has AVX-512 VNNI and DYNQUANT_MAX_ISA allows it.
-bool has_vnni();
-
 /// Any number of rows. One function for each width of a panel, of 1 to 4 vectors of vnni_lanes columns. For up to
 /// vnni_rows rows the time is that of reading the weights, and oneDNN's AMX products take up to twice as long.
 inline constexpr std::int64_t vnni_rows = 4, vnni_lanes = 16, vnni_vectors = 4;

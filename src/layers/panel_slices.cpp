@@ -5,34 +5,13 @@
 #include <optional>
 #include <vector>
 
-#if defined(__x86_64__) && defined(__linux__)
-#include <cpuid.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#endif
-
-#include "dynquant/quantization.hpp"
 #include "layers/panel_product.hpp"
 #include "layers/product_slice.hpp"
 #include "layers/saturation_excess.hpp"
+#include "targets/pick.hpp"
 
 namespace dynquant::layers {
 namespace {
-
-#if defined(__x86_64__)
-/// Whether the processor has AMX and Linux grants it to this process. Linux requires the request before the first use.
-bool request_amx() {
-#if defined(__linux__)
-    constexpr unsigned tiles_and_int8 = 3U << 24;
-    constexpr long request_permission = 0x1023, tile_data = 18; // Documentation/arch/x86/xstate.rst
-    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-    return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & tiles_and_int8) == tiles_and_int8
-            && syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
-#else
-    return false;
-#endif
-}
-#endif
 
 /// A function and its panel layout.
 struct panel_kind {
@@ -149,21 +128,21 @@ panel_kind vnni_kind(std::int64_t columns) {
 /// For few rows. None where oneDNN's product is faster.
 std::optional<panel_kind> few_rows_kind([[maybe_unused]] const product_slice::problem &p) {
 #if defined(__x86_64__)
-    if (p.rows <= vnni_rows && has_vnni()) return vnni_kind(p.columns);
-    if (p.rows <= amx_rows && best_isa() >= isa::avx512) {
-        static const bool has_amx = request_amx();
-        if (has_amx) return panel_kind {amx_int8_multiply_panels, amx_columns, amx_depth, false, false};
-    }
+    if (p.rows <= vnni_rows && targets::has(p.available, targets::avx512_vnni)) return vnni_kind(p.columns);
+    if (p.rows <= amx_rows && targets::has(p.available, targets::amx_int8) && targets::request_amx())
+        return panel_kind {amx_int8_multiply_panels, amx_columns, amx_depth, false, false};
 #endif
     return {};
 }
 
-std::optional<panel_kind> any_rows_kind([[maybe_unused]] const product_slice::problem &p, [[maybe_unused]] isa most) {
+std::optional<panel_kind> any_rows_kind(const product_slice::problem &p) {
+    using namespace targets;
+    return pick<std::optional<panel_kind>>(p.available, {
 #if defined(__x86_64__)
-    if (most >= isa::avx512 && has_vnni()) return vnni_kind(p.columns);
-    if (most >= isa::avx2) return panel_kind {avx2_multiply_panels, avx2_columns, 4, true, true};
+        {avx512_vnni, vnni_kind(p.columns)}, {avx2, panel_kind {avx2_multiply_panels, avx2_columns, 4, true, true}},
 #endif
-    return {};
+                {scalar, {}},
+    });
 }
 
 std::unique_ptr<const any_rows_slice> make_panel_slice(
@@ -173,20 +152,12 @@ std::unique_ptr<const any_rows_slice> make_panel_slice(
 
 } // namespace
 
-#if defined(__x86_64__)
-bool has_vnni() {
-    static const bool has = __builtin_cpu_supports("avx512vnni");
-    return has && best_isa() >= isa::avx512;
-}
-#endif
-
 std::unique_ptr<const product_slice> make_few_rows_slice(const product_slice::problem &p, const std::int8_t *w) {
     return make_panel_slice(few_rows_kind(p), p, w);
 }
 
-std::unique_ptr<const any_rows_slice> make_vector_slice(
-        const product_slice::problem &p, const std::int8_t *w, isa most) {
-    return make_panel_slice(any_rows_kind(p, most), p, w);
+std::unique_ptr<const any_rows_slice> make_vector_slice(const product_slice::problem &p, const std::int8_t *w) {
+    return make_panel_slice(any_rows_kind(p), p, w);
 }
 
 } // namespace dynquant::layers

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "dynquant/quantization.hpp"
 #include "parallel/parallel.hpp"
+#include "quantization/environment.hpp"
 
 namespace dynquant::layers {
 
@@ -18,6 +18,7 @@ class product_slice {
         bool x_is_signed;
         std::int64_t rows, inner, columns;
         std::int64_t lines = 1; // of a row of x, each of inner / lines elements
+        targets::features available = environment::usable_features();
     };
 
     product_slice() = default;
@@ -49,9 +50,8 @@ class any_rows_slice : public product_slice {
 /// By AVX-512 VNNI or AMX, for any weights. Null for more rows than these take, and on other processors.
 std::unique_ptr<const product_slice> make_few_rows_slice(const product_slice::problem &p, const std::int8_t *w);
 
-/// By AVX-512 VNNI or AVX2, for any weights. Null where `most` is less than AVX2.
-std::unique_ptr<const any_rows_slice> make_vector_slice(
-        const product_slice::problem &p, const std::int8_t *w, isa most = best_isa());
+/// By AVX-512 VNNI or AVX2, for any weights. Null where neither is there.
+std::unique_ptr<const any_rows_slice> make_vector_slice(const product_slice::problem &p, const std::int8_t *w);
 
 /// By plain loops, for any weights.
 std::unique_ptr<const any_rows_slice> make_plain_slice(const product_slice::problem &p, const std::int8_t *w);

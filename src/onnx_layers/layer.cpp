@@ -7,7 +7,7 @@
 #include "layers/zero_points.hpp"
 #include "onnx/element_type.hpp"
 #include "parallel/parallel.hpp"
-#include "quantization/isa.hpp"
+#include "quantization/environment.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 
@@ -83,7 +83,7 @@ std::vector<std::int8_t> layer_problem::int8_weights(const std::byte *given) {
 layer::layer(const layer_problem &p, const dims &x)
     : d_(p.description())
     , x_(x)
-    , steps_(layers::float_steps_function_for(best_isa())) {
+    , steps_(layers::float_steps_function_for(environment::usable_features())) {
     try {
         const auto c = d_.is_convolution ? plan_convolution(p.convolution()) : plan_product(p.convolution());
         if (volume(y_) == 0) return;

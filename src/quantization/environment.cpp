@@ -36,6 +36,12 @@ std::optional<isa> max_isa() {
     return read_choice("DYNQUANT_MAX_ISA", std::array {isa::scalar, isa::avx2, isa::avx512});
 }
 
+targets::features usable_features(std::optional<isa> cap) {
+    if (!cap) cap = max_isa();
+    const auto all = targets::of_processor();
+    return cap ? all & targets::up_to(*cap) : all;
+}
+
 int verbose() {
     static const int level = [] {
         const char *text = std::getenv("DYNQUANT_VERBOSE");
@@ -45,3 +51,7 @@ int verbose() {
 }
 
 } // namespace dynquant::environment
+
+dynquant::isa dynquant::best_isa() {
+    return targets::strongest(environment::usable_features());
+}

@@ -4,12 +4,16 @@
 #include <optional>
 
 #include "dynquant/quantization.hpp"
+#include "targets/features.hpp"
 
 namespace dynquant::environment {
 
 /// DYNQUANT_KERNEL and DYNQUANT_MAX_ISA. Throw error (invalid_arguments) on an unknown name.
 std::optional<kernel_kind> kernel();
 std::optional<isa> max_isa();
+
+/// The processor's features up to a cap, which is DYNQUANT_MAX_ISA where none is given.
+targets::features usable_features(std::optional<isa> cap = {});
 
 /// DYNQUANT_VERBOSE: 0 silent, 1 a line for each run, 2 also for each prepare. Read once for the process.
 int verbose();

@@ -232,8 +232,10 @@ std::vector<loop> all_loops() {
 
 std::string isa_names() {
     std::string names;
-    for (const auto value : {isa::scalar, isa::avx2, isa::avx512})
-        if (value <= best_isa()) names += std::string(" ") + to_string(value);
+    for (const auto value : {isa::scalar, isa::avx2, isa::avx512}) { // those that a cap leaves as they are
+        setenv("DYNQUANT_MAX_ISA", to_string(value), 1);
+        if (best_isa() == value) names += std::string(" ") + to_string(value);
+    }
     return names;
 }
 

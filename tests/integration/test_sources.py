@@ -11,10 +11,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # A layer and the layers that its files may include besides itself: folders or files. The layer of a file is the longest
 # name that matches.
-CORE = {"dynquant", "parallel", "quantization"}
+CORE = {"dynquant", "parallel", "quantization", "targets"}
 MAY_INCLUDE = {
     "parallel": set(),
-    "quantization": {"dynquant"},
+    "targets": {"dynquant"},
+    "quantization": {"dynquant", "targets"},
     "kernels": CORE,
     "kernels/native": CORE | {"kernels/kernel.hpp"},
     "kernels/onednn": CORE | {"kernels/kernel.hpp", "oneapi"},
@@ -67,7 +68,59 @@ def compiled_more_than_once(commands):
     return {file: count for file, count in files.items() if count > 1}
 
 
+# Only src/targets asks the processor; others pick by features, which have no order.
+ASKS_THE_PROCESSOR = re.compile(r"__builtin_cpu_\w+|\bcpuid\b|__get_cpuid\w*|getauxval|xgetbv")
+ORDERS_INSTRUCTION_SETS = re.compile(r"[<>]=?\s*(dynquant::)?isa::|isa::\w+\s*[<>]|(min|max)\([^;]*isa|best_isa\(\)\s*[<>]"
+                                     r"|[<>]=?\s*(dynquant::)?best_isa")
+
+
+def lines_with(pattern, root, folders, but=()):
+    """(file, line number) of the lines of C++ where the pattern is found, outside the folders `but`."""
+    found = []
+    for path in sorted(p for folder in folders for p in (root / folder).rglob("*.[ch]pp")):
+        if any(path.is_relative_to(root / folder) for folder in but):
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if pattern.search(line.split("//")[0]):
+                found.append((path.relative_to(root).as_posix(), number))
+    return found
+
+
+def names_of_instruction_sets(root):
+    """As src/targets and as CMake has them."""
+    features = (root / "src/targets/features.hpp").read_text()
+    table = re.search(r"instruction_sets\[\] = \{(.*?)\};", features, re.DOTALL)[1]
+    return (re.findall(r'"(\w+)"', table),
+            re.findall(r"set\(dynquant_flags_of_(\w+)", (root / "cmake/DynquantIsa.cmake").read_text()))
+
+
 class Sources(unittest.TestCase):
+    FOLDERS = ("src", "include", "models", "tools", "tests", "examples")
+
+    def test_only_targets_asks_the_processor(self):
+        self.assertEqual(lines_with(ASKS_THE_PROCESSOR, ROOT, self.FOLDERS, ["src/targets"]), [])
+        self.assertNotEqual(lines_with(ASKS_THE_PROCESSOR, ROOT, ["src/targets"]), [])
+
+    def test_instruction_sets_have_no_order(self):
+        self.assertEqual(lines_with(ORDERS_INSTRUCTION_SETS, ROOT, self.FOLDERS), [])
+
+    def test_an_order_is_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder, "src")
+            source.mkdir()
+            lines = ["if (value >= isa::avx2) return 1;", "if (isa::avx2 < value) return 1;", "return value == isa::avx2;",
+                     "const auto most = std::min(isa::avx2, cap);", "if (best_isa() > cap) return;", "// >= isa::avx2",
+                     "if (__builtin_cpu_supports(name)) return;"]
+            (source / "x.cpp").write_text("\n".join(lines))
+            self.assertEqual([number for _, number in lines_with(ORDERS_INSTRUCTION_SETS, source.parent, ["src"])],
+                             [1, 2, 4, 5])
+            self.assertEqual(lines_with(ASKS_THE_PROCESSOR, source.parent, ["src"]), [("src/x.cpp", 7)])
+
+    def test_cmake_knows_the_instruction_sets_of_targets(self):
+        of_targets, of_cmake = names_of_instruction_sets(ROOT)
+        self.assertEqual(of_targets, of_cmake)
+        self.assertIn("scalar", of_targets)
+
     def test_layers_hold(self):
         self.assertEqual(forbidden_includes(ROOT / "src"), [])
         self.assertEqual(forbidden_includes(ROOT / "models", ["model"]), [])

@@ -17,14 +17,16 @@ std::ostream &operator<<(std::ostream &out, const variant &v) {
 }
 
 std::vector<variant> universal_variants() {
-    std::vector<variant> result = {{kernel_kind::native, isa::scalar}};
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        result.push_back({kernel_kind::native, isa::avx2});
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")
-            && __builtin_cpu_supports("avx512dq"))
-        result.push_back({kernel_kind::native, isa::avx512});
-#endif
+    quantization any;
+    any.src = {data_type::f32, {1}, {}};
+    any.dst = {data_type::u8, {1}, {}};
+    any.scales = {data_type::f32, {1}, {}};
+    std::vector<variant> result;
+    for (const auto value :
+            {isa::scalar, isa::avx2, isa::avx512}) { // the processor has those that a cap leaves as they are
+        const variant native {kernel_kind::native, value};
+        if (prepare(any, native.forced()).info().isa == to_string(value)) result.push_back(native);
+    }
     result.push_back({kernel_kind::reference, isa::scalar});
     return result;
 }

@@ -7,10 +7,10 @@
 
 #include "layers/depthwise/depthwise.hpp"
 #include "layers/integer_convolution.hpp"
-#include "layers/panel_product.hpp"
 #include "layers/zero_points.hpp"
 #include "parallel/executor.hpp"
 #include "quantization/shape.hpp"
+#include "tested_sets.hpp"
 
 namespace dynquant::layers {
 namespace {
@@ -239,11 +239,12 @@ TEST(convolutions, depthwise_is_left_where_a_group_has_several_channels_or_filte
 }
 
 TEST(convolutions, depthwise_by_every_instruction_set) {
-    std::vector<depthwise_function> functions {scalar_depthwise};
+    const auto functions = test::runnable<depthwise_function>({
+        {targets::scalar, scalar_depthwise},
 #if defined(__x86_64__)
-    if (best_isa() >= isa::avx2) functions.push_back(avx2_depthwise);
-    if (best_isa() >= isa::avx512) functions.push_back(avx512_depthwise);
+                {targets::avx2, avx2_depthwise}, {targets::avx512, avx512_depthwise},
 #endif
+    });
     std::mt19937 random(4);
     std::uniform_int_distribution byte(0, 255), weight(-255, 255);
     for (const bool is_signed : {false, true})
@@ -270,17 +271,18 @@ TEST(convolutions, depthwise_by_every_instruction_set) {
                     }
                     expected.push_back(sum);
                 }
-            for (const auto function : functions) {
+            for (const auto &by : functions) {
                 sums y(expected.size());
-                function({at.data(), taps, positions, channels, w.data(), channels, padded, is_signed, y.data()});
-                EXPECT_EQ(y, expected) << channels << " channels";
+                by.code({at.data(), taps, positions, channels, w.data(), channels, padded, is_signed, y.data()});
+                EXPECT_EQ(y, expected) << by.name << ", " << channels << " channels";
             }
         }
 }
 
 TEST(convolutions, depthwise_quads_of_every_weight) {
 #if defined(__x86_64__)
-    if (!has_vnni()) GTEST_SKIP() << "the processor has no AVX-512 VNNI";
+    if (!targets::has(targets::of_processor(), targets::avx512_vnni))
+        GTEST_SKIP() << "the processor has no AVX-512 VNNI";
     std::mt19937 random(6);
     for (const std::int32_t zero_point : {0, 1, -128, 127})
         for (const std::int64_t channels : {2, 15, 16, 17, 63, 64, 65, 80, 128, 200})

@@ -11,7 +11,6 @@
 #include <gtest/gtest.h>
 
 #include "kernels/native/implementation.hpp"
-#include "quantization/isa.hpp"
 #include "support/elements.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/oracle_onnx.hpp"
@@ -25,7 +24,8 @@ using namespace kernels::native;
 /// The ways in which this processor can compute float16.
 std::vector<tested_set> methods() {
     auto result = available_sets();
-    if (processor_has_fp16()) result.push_back({"avx512_fp16", &instruction_set_of(isa::avx512)});
+    if (targets::has(targets::of_processor(), targets::avx512_fp16))
+        result.push_back({"avx512_fp16", &instruction_set_for(targets::avx512_fp16)});
     return result;
 }
 
@@ -54,7 +54,7 @@ struct parameters {
         q.division = precision::f16;
         kernels::settings one_thread;
         one_thread.threads = 1;
-        implement(q, one_thread, *by.set, when)->run({src, &scale, &zero_point_byte, dst});
+        implement(q, one_thread, *by.code, when)->run({src, &scale, &zero_point_byte, dst});
     }
 };
 

@@ -8,6 +8,7 @@
 
 #include "layers/steps/steps.hpp"
 #include "parallel/float_control.hpp"
+#include "tested_sets.hpp"
 
 namespace dynquant::layers {
 namespace {
@@ -44,13 +45,13 @@ float expected_of(std::int32_t sum, const std::vector<step> &steps, std::int64_t
     return x;
 }
 
-std::vector<float_steps_function> functions() {
-    std::vector<float_steps_function> result {scalar_float_steps};
+std::vector<test::tested<float_steps_function>> functions() {
+    return test::runnable<float_steps_function>({
+        {targets::scalar, scalar_float_steps},
 #if defined(__x86_64__)
-    if (best_isa() >= isa::avx2) result.push_back(avx2_float_steps);
-    if (best_isa() >= isa::avx512) result.push_back(avx512_float_steps);
+                {targets::avx2, avx2_float_steps}, {targets::avx512, avx512_float_steps},
 #endif
-    return result;
+    });
 }
 
 class draws {
@@ -87,14 +88,14 @@ TEST(float_steps, are_the_operators_one_by_one) {
             const auto sums = draw.integers(positions * channels), bias = draw.integers(channels);
             for (const bool is_channels_last : {true, false})
                 for (const bool has_bias : {true, false})
-                    for (const auto function : functions()) {
+                    for (const auto &by : functions()) {
                         std::vector<float> y(sums.size());
                         float_steps_call call {sums.data(), channels, has_bias ? bias.data() : nullptr, views, y.data(),
                                 is_channels_last ? channels : 1, is_channels_last ? 1 : positions};
                         {
                             const parallel::float_control control;
-                            function(call, 0, positions / 2);
-                            function(call, positions / 2, positions);
+                            by.code(call, 0, positions / 2);
+                            by.code(call, positions / 2, positions);
                         }
                         for (std::int64_t p = 0; p < positions; ++p)
                             for (std::int64_t c = 0; c < channels; ++c) {
@@ -112,9 +113,9 @@ TEST(float_steps, nan_stays) {
     const std::vector<float> nan {std::numeric_limits<float>::quiet_NaN()}, zero {0}, six {6};
     const std::vector<float_step> steps = {{kind::multiply, nan}, {kind::clip, zero, six}};
     const std::vector<std::int32_t> sums(40, 3);
-    for (const auto function : functions()) {
+    for (const auto &by : functions()) {
         std::vector<float> y(sums.size());
-        function({sums.data(), 40, nullptr, steps, y.data(), 40, 1}, 0, 1);
+        by.code({sums.data(), 40, nullptr, steps, y.data(), 40, 1}, 0, 1);
         for (const auto value : y)
             EXPECT_TRUE(std::isnan(value));
     }
@@ -122,9 +123,9 @@ TEST(float_steps, nan_stays) {
 
 TEST(float_steps, a_bias_wraps) {
     const std::vector<std::int32_t> sums {std::numeric_limits<std::int32_t>::max()}, bias {1};
-    for (const auto function : functions()) {
+    for (const auto &by : functions()) {
         float y = 0;
-        function({sums.data(), 1, bias.data(), {}, &y, 1, 1}, 0, 1);
+        by.code({sums.data(), 1, bias.data(), {}, &y, 1, 1}, 0, 1);
         EXPECT_EQ(y, -2147483648.0F);
     }
 }
@@ -141,10 +142,10 @@ TEST(float_steps, quantized_to_bytes) {
         const std::vector<float_step> steps = {{kind::multiply, quarter}, {kind::divide, half}, {kind::round},
                 {kind::add, three}, {kind::saturate, is_signed ? lowest : zero, is_signed ? highest : most}};
         for (const bool is_channels_last : {true, false})
-            for (const auto function : functions()) {
+            for (const auto &by : functions()) {
                 std::vector<std::uint8_t> y(sums.size() + 1, 77);
-                function({sums.data(), channels, nullptr, steps, y.data(), is_channels_last ? channels : 1,
-                                 is_channels_last ? 1 : positions, step_result::bytes},
+                by.code({sums.data(), channels, nullptr, steps, y.data(), is_channels_last ? channels : 1,
+                                is_channels_last ? 1 : positions, step_result::bytes},
                         0, positions);
                 EXPECT_EQ(y.back(), 77);
                 for (std::int64_t p = 0; p < positions; ++p)
@@ -165,9 +166,9 @@ TEST(float_steps, nan_saturates_to_the_lowest) {
     const std::vector<float> nan {std::numeric_limits<float>::quiet_NaN()}, lowest {-128}, highest {127};
     const std::vector<float_step> steps = {{kind::multiply, nan}, {kind::round}, {kind::saturate, lowest, highest}};
     const std::vector<std::int32_t> sums(40, 3);
-    for (const auto function : functions()) {
+    for (const auto &by : functions()) {
         std::vector<std::int8_t> y(sums.size());
-        function({sums.data(), 40, nullptr, steps, y.data(), 40, 1, step_result::bytes}, 0, 1);
+        by.code({sums.data(), 40, nullptr, steps, y.data(), 40, 1, step_result::bytes}, 0, 1);
         EXPECT_EQ(y, std::vector<std::int8_t>(sums.size(), -128));
     }
 }
@@ -180,9 +181,9 @@ TEST(float_steps, sums_that_stay_integers) {
                 static_cast<std::uint32_t>(i) * 123456789U)); // among them the bits of NaN and of subnormal numbers
     for (std::int32_t c = 0; c < channels; ++c)
         bias.push_back(c);
-    for (const auto function : functions()) {
+    for (const auto &by : functions()) {
         std::vector<float> y(sums.size());
-        function({sums.data(), channels, bias.data(), {}, y.data(), 1, positions, step_result::s32}, 0, positions);
+        by.code({sums.data(), channels, bias.data(), {}, y.data(), 1, positions, step_result::s32}, 0, positions);
         std::vector<std::int32_t> bits(y.size());
         std::memcpy(bits.data(), y.data(), y.size() * sizeof(float));
         for (std::int64_t p = 0; p < positions; ++p)

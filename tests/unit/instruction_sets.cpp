@@ -1,45 +1,77 @@
-// Names the instruction sets that this processor lacks, with which no test computes. ctest runs each case as a separate
-// test and lists it as skipped.
+// What the processor is asked agrees with what Linux says of it. Names the instruction sets that this processor lacks,
+// with which no test computes: ctest runs each case as a separate test and lists it as skipped.
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <sstream>
+#include <string>
+
 #include <gtest/gtest.h>
 
-#include "quantization/isa.hpp"
+#include "targets/pick.hpp"
 
-#if defined(__x86_64__)
-#include <cpuid.h>
-
-namespace dynquant::test {
+namespace dynquant::targets {
 namespace {
 
-bool has_amx_int8() {
-    constexpr unsigned tiles_and_int8 = 3U << 24; // Intel SDM volume 2, CPUID, leaf 7
-    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-    return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & tiles_and_int8) == tiles_and_int8;
+/// The flags in /proc/cpuinfo, Linux's names of the features that it supports.
+std::set<std::string> flags_of_linux() {
+    std::ifstream info("/proc/cpuinfo");
+    for (std::string line; std::getline(info, line);) {
+        if (!line.starts_with("flags")) continue;
+        std::istringstream words(line.substr(line.find(':') + 1));
+        return {std::istream_iterator<std::string>(words), {}};
+    }
+    return {};
 }
 
-void skip_unless(bool is_there, const char *what) {
-    if (!is_there) GTEST_SKIP() << "this processor lacks it: " << what;
+#if defined(__x86_64__)
+TEST(processor, has_the_features_that_linux_names) {
+    constexpr instruction_set named[] = {{"avx2", feature::avx2}, {"fma", feature::fma}, {"f16c", feature::f16c},
+            {"bmi2", feature::bmi2}, {"avx512f", feature::avx512f}, {"avx512bw", feature::avx512bw},
+            {"avx512dq", feature::avx512dq}, {"avx512vl", feature::avx512vl}, {"avx512vbmi", feature::avx512vbmi},
+            {"avx512_vnni", feature::avx512vnni}, {"avx512_fp16", feature::avx512fp16},
+            {"amx_int8", feature::amx_int8}};
+    const auto flags = flags_of_linux();
+    ASSERT_TRUE(flags.contains("sse2"));
+    for (const auto &[name, needs] : named)
+        EXPECT_EQ(has(of_processor(), needs), flags.contains(name)) << name;
+}
+#endif
+
+TEST(caps, admit_what_extends_them) {
+    EXPECT_EQ(up_to(isa::scalar), scalar);
+    EXPECT_EQ(up_to(isa::avx2), avx2);
+    for (const auto extension : {avx512, avx512_vbmi, avx512_vnni, avx512_fp16, amx_int8})
+        EXPECT_TRUE(has(up_to(isa::avx512), extension));
 }
 
-TEST(instruction_sets, avx2) {
-    skip_unless(processor_isa() >= isa::avx2,
-            "the native kernel's rows, tables of bytes, ranges of blocks, products of integers");
+TEST(caps, strongest_needs_all_features) {
+    EXPECT_EQ(strongest(scalar), isa::scalar);
+    EXPECT_EQ(strongest(avx2), isa::avx2);
+    EXPECT_EQ(strongest(avx2 & ~feature::f16c), isa::scalar);
+    EXPECT_EQ(strongest(avx512), isa::avx512);
+    EXPECT_EQ(strongest(avx512 & ~feature::avx512vl), isa::avx2);
 }
-TEST(instruction_sets, avx512) {
-    skip_unless(processor_isa() >= isa::avx512, "the native kernel's rows, tables of bytes, ranges of blocks");
+
+TEST(pick, takes_the_first_whose_features_are_there) {
+    const auto picked = [](features available) {
+        return pick<int>(available, {{avx512_vnni, 3}, {avx512, 2}, {avx2, 1}, {scalar, 0}});
+    };
+    EXPECT_EQ(picked(scalar), 0);
+    EXPECT_EQ(picked(feature::avx512vnni), 0); // alone it is no instruction set
+    EXPECT_EQ(picked(avx2), 1);
+    EXPECT_EQ(picked(avx512_vbmi), 2);
+    EXPECT_EQ(picked(avx512_vbmi | avx512_vnni), 3);
 }
-TEST(instruction_sets, avx512_vbmi) {
-    skip_unless(__builtin_cpu_supports("avx512vbmi"), "tables of bytes");
+
+class instruction_set_of_processor : public testing::TestWithParam<instruction_set> {};
+
+TEST_P(instruction_set_of_processor, is_there) {
+    if (!has(of_processor(), GetParam().needs)) GTEST_SKIP() << "this processor lacks it";
 }
-TEST(instruction_sets, avx512_vnni) {
-    skip_unless(__builtin_cpu_supports("avx512vnni"), "products of integers");
-}
-TEST(instruction_sets, avx512_fp16) {
-    skip_unless(processor_has_fp16(), "division in float16");
-}
-TEST(instruction_sets, amx_int8) {
-    skip_unless(has_amx_int8(), "products of integers");
-}
+
+INSTANTIATE_TEST_SUITE_P(each, instruction_set_of_processor, testing::ValuesIn(instruction_sets),
+        [](const auto &tested) { return std::string(tested.param.name); });
 
 } // namespace
-} // namespace dynquant::test
-#endif
+} // namespace dynquant::targets

@@ -7,28 +7,23 @@
 #include <gtest/gtest.h>
 
 #include "layers/lookup/lookup.hpp"
-#include "quantization/isa.hpp"
 #include "support/guarded_buffer.hpp"
+#include "tested_sets.hpp"
 
 namespace dynquant::lookup {
 namespace {
 
 using test::guarded_buffer;
 
-struct method {
-    std::string name;
-    look_up_function function;
-};
-
 /// The functions that this processor can run.
-std::vector<method> methods() {
-    std::vector<method> result = {{"scalar", scalar_look_up}};
+std::vector<test::tested<look_up_function>> methods() {
+    return test::runnable<look_up_function>({
+        {targets::scalar, scalar_look_up},
 #if defined(__x86_64__)
-    if (processor_isa() >= isa::avx2) result.push_back({"avx2", avx2_look_up});
-    if (processor_isa() >= isa::avx512) result.push_back({"avx512", avx512_look_up});
-    if (processor_has_vbmi()) result.push_back({"avx512_vbmi", avx512_vbmi_look_up});
+                {targets::avx2, avx2_look_up}, {targets::avx512, avx512_look_up},
+                {targets::avx512_vbmi, avx512_vbmi_look_up},
 #endif
-    return result;
+    });
 }
 
 /// A permutation that differs from its inverse. No two neighbours are equal.
@@ -65,10 +60,10 @@ testing::AssertionResult is_looked_up(const guarded_buffer &dst) {
     return testing::AssertionSuccess();
 }
 
-class lookup_by : public testing::TestWithParam<method> {
+class lookup_by : public testing::TestWithParam<test::tested<look_up_function>> {
   protected:
     void run(const std::uint8_t *src, std::uint8_t *dst, std::size_t count, int threads = 1) const {
-        look_up(GetParam().function, some_table(), src, dst, static_cast<std::int64_t>(count), threads);
+        look_up(GetParam().code, some_table(), src, dst, static_cast<std::int64_t>(count), threads);
     }
 };
 
@@ -94,7 +89,7 @@ TEST_P(lookup_by, every_single_value_of_a_table) {
     for (std::size_t x = 0; x < 256; ++x) {
         table values = {};
         values[x] = 0xff;
-        look_up(GetParam().function, values, src.data(), dst.data(), longest, 1);
+        look_up(GetParam().code, values, src.data(), dst.data(), longest, 1);
         for (std::size_t i = 0; i < longest; ++i)
             ASSERT_EQ(dst[i], i % 256 == x ? 0xff : 0) << "value " << x << ", place " << i;
     }
@@ -144,11 +139,13 @@ TEST_P(lookup_by, every_number_of_threads) {
 INSTANTIATE_TEST_SUITE_P(
         isa, lookup_by, testing::ValuesIn(methods()), [](const auto &tested) { return tested.param.name; });
 
-TEST(lookup, takes_no_more_than_is_allowed) {
-    EXPECT_EQ(function_for(isa::scalar), scalar_look_up);
+TEST(lookup, takes_no_more_than_is_there) {
+    EXPECT_EQ(function_for(targets::scalar), scalar_look_up);
 #if defined(__x86_64__)
-    EXPECT_EQ(function_for(isa::avx2), avx2_look_up);
-    EXPECT_EQ(function_for(isa::avx512), processor_has_vbmi() ? avx512_vbmi_look_up : avx512_look_up);
+    EXPECT_EQ(function_for(targets::avx2), avx2_look_up);
+    EXPECT_EQ(function_for(targets::avx512), avx512_look_up);
+    EXPECT_EQ(function_for(targets::avx512_vbmi), avx512_vbmi_look_up);
+    EXPECT_EQ(function_for(targets::avx512_vbmi & targets::up_to(isa::avx2)), avx2_look_up);
 #endif
 }
 

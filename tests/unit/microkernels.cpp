@@ -209,7 +209,7 @@ std::uint32_t widened(data_type type, data_type from, std::uint32_t bits) {
 
 class microkernels_of : public testing::TestWithParam<std::tuple<tested_set, formula_case>> {
   protected:
-    const instruction_set &set = *std::get<0>(GetParam()).set;
+    const instruction_set &set = *std::get<0>(GetParam()).code;
     const formula_case &of = std::get<1>(GetParam());
     const family &formulas = set.families[static_cast<int>(of.which)];
 

@@ -95,8 +95,10 @@ std::unique_ptr<const any_rows_slice> make_vector(const product_slice::problem &
     return dynquant::layers::make_vector_slice(p, w);
 }
 
-std::unique_ptr<const any_rows_slice> make_avx2(const product_slice::problem &p, const std::int8_t *w) {
-    return dynquant::layers::make_vector_slice(p, w, std::min(dynquant::best_isa(), dynquant::isa::avx2));
+std::unique_ptr<const any_rows_slice> make_avx2(const product_slice::problem &given, const std::int8_t *w) {
+    auto p = given;
+    p.available &= dynquant::targets::avx2;
+    return dynquant::layers::make_vector_slice(p, w);
 }
 
 std::unique_ptr<const any_rows_slice> make_plain(const product_slice::problem &p, const std::int8_t *w) {
@@ -113,12 +115,18 @@ std::vector<named> available_slices() {
     return result;
 }
 
+bool has_avx2() {
+    return dynquant::targets::has(dynquant::targets::of_processor(), dynquant::targets::avx2);
+}
+
 TEST(product_slices, vectors_wherever_there_is_avx2) {
-    const bool has_avx2 = dynquant::best_isa() >= dynquant::isa::avx2;
     const std::int8_t w = 1;
     for (const std::int64_t rows : {1, 1000})
-        EXPECT_EQ(dynquant::layers::make_vector_slice({false, rows, 1, 1}, &w) != nullptr, has_avx2);
+        EXPECT_EQ(dynquant::layers::make_vector_slice({false, rows, 1, 1}, &w) != nullptr, has_avx2());
     EXPECT_NE(dynquant::layers::make_plain_slice({false, 1, 1, 1}, &w), nullptr);
+    const product_slice::problem capped {false, 1, 1, 1, 1, dynquant::targets::scalar};
+    EXPECT_EQ(dynquant::layers::make_vector_slice(capped, &w), nullptr);
+    EXPECT_EQ(dynquant::layers::make_few_rows_slice(capped, &w), nullptr);
 }
 
 class each_slice : public testing::TestWithParam<named> {};
@@ -266,7 +274,7 @@ void expect_lines_exact(
 
 TEST(any_rows_slice, rows_of_several_lines) {
     std::vector<decltype(&make_vector)> makers {make_plain};
-    if (dynquant::best_isa() >= dynquant::isa::avx2) makers.insert(makers.end(), {make_vector, make_avx2});
+    if (has_avx2()) makers.insert(makers.end(), {make_vector, make_avx2});
     for (auto *const make : makers)
         for (const std::int64_t lines : {1, 2, 9})
             for (const std::int64_t line : {1, 3, 4, 6, 65})

@@ -32,9 +32,4 @@ scoped_choice::scoped_choice(const test_case &c) {
     if (c.isa) isa_.emplace("DYNQUANT_MAX_ISA", dynquant::to_string(*c.isa));
 }
 
-dynquant::isa processor_isa() {
-    const scoped_variable no_limit("DYNQUANT_MAX_ISA", std::nullopt);
-    return dynquant::best_isa();
-}
-
 } // namespace dqbench

@@ -30,7 +30,4 @@ class scoped_choice {
     std::optional<scoped_variable> kernel_, isa_;
 };
 
-/// The strongest instruction set of this processor; ignores DYNQUANT_MAX_ISA.
-dynquant::isa processor_isa();
-
 } // namespace dqbench

@@ -1,6 +1,7 @@
 #include "program.hpp"
 
 #include "limit/limit.hpp"
+#include "quantization/environment.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 #include "text_parsing.hpp"
@@ -79,7 +80,7 @@ std::unique_ptr<program> make_limit_program(
     const auto q = all_given.direct(p, dst_strides, s.rule());
     if (const auto wrong = dynquant::check(q)) throw usage_error(wrong->message);
     return std::make_unique<pointer_program<limit_kernel>>(
-            limit_kernel(limit::prepare(q, dynquant::best_isa())), dst_strides);
+            limit_kernel(limit::prepare(q, dynquant::environment::usable_features())), dst_strides);
 }
 
 } // namespace dqbench

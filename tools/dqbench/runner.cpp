@@ -11,6 +11,7 @@
 #include "environment.hpp"
 #include "peers/peer.hpp"
 #include "quantization/text.hpp"
+#include "targets/features.hpp"
 #include "text_parsing.hpp"
 #include "timing.hpp"
 #include "vocabulary.hpp"
@@ -118,7 +119,7 @@ outcome classify(const test_case &c, const dnnl::error &e) {
 
 outcome run_case(const test_case &c, phase_times &times) {
     if (c.mode == run_mode::list) return {case_state::listed};
-    if (c.isa && *c.isa > processor_isa())
+    if (c.isa && !dynquant::targets::has(dynquant::targets::of_processor(), dynquant::targets::of(*c.isa)))
         return {case_state::skipped, concat("the processor has no ", name_of(c.isa))};
     try {
         const scoped_choice choice(c);

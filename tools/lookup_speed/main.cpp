@@ -8,7 +8,6 @@
 #include "command_line/run.hpp"
 #include "layers/lookup/lookup.hpp"
 #include "limit/limit.hpp"
-#include "quantization/isa.hpp"
 
 namespace lookup_speed {
 namespace {
@@ -22,11 +21,13 @@ struct method {
 };
 
 std::vector<method> methods() {
+    using namespace dynquant::targets;
     std::vector<method> result;
 #if defined(__x86_64__)
-    if (processor_has_vbmi()) result.push_back({"AVX-512 with VBMI", avx512_vbmi_look_up, avx512_copy});
-    if (dynquant::processor_isa() >= dynquant::isa::avx512) result.push_back({"AVX-512", avx512_look_up, avx512_copy});
-    if (dynquant::processor_isa() >= dynquant::isa::avx2) result.push_back({"AVX2", avx2_look_up, avx2_copy});
+    const auto available = of_processor();
+    if (has(available, avx512_vbmi)) result.push_back({"AVX-512 with VBMI", avx512_vbmi_look_up, avx512_copy});
+    if (has(available, avx512)) result.push_back({"AVX-512", avx512_look_up, avx512_copy});
+    if (has(available, avx2)) result.push_back({"AVX2", avx2_look_up, avx2_copy});
 #endif
     result.push_back({"scalar", scalar_look_up, scalar_copy});
     return result;

@@ -54,8 +54,9 @@ tensor_type infer_conv_integer(const op_node &n) {
     return {onnx::type::int32, shape};
 }
 
-prepared_node prepare_conv_integer(const op_node &n, const settings &) {
-    const auto p = plan_convolution(n);
+prepared_node prepare_conv_integer(const op_node &n, const settings &s) {
+    auto p = plan_convolution(n);
+    p.available = environment::usable_features(s.kernel.max_isa);
     if (p.batch == 0 || p.filters == 0) return {make_stage([](const stage_arguments &) {}), {0}};
     return {std::make_unique<conv_integer>(n, p), {0}};
 }

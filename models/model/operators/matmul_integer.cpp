@@ -58,8 +58,10 @@ tensor_type infer_matmul_integer(const op_node &n) {
     return {onnx::type::int32, plan_matmul(n).y};
 }
 
-prepared_node prepare_matmul_integer(const op_node &n, const settings &) {
-    return {std::make_unique<matmul_integer>(plan_matmul(n), x_zero_point_of(n), weights_of(n)), {0}};
+prepared_node prepare_matmul_integer(const op_node &n, const settings &s) {
+    auto plan = plan_matmul(n);
+    plan.problem.available = environment::usable_features(s.kernel.max_isa);
+    return {std::make_unique<matmul_integer>(plan, x_zero_point_of(n), weights_of(n)), {0}};
 }
 
 } // namespace dynquant::models

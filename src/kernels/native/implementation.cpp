@@ -6,15 +6,15 @@
 #include "kernels/native/processor.hpp"
 #include "parallel/parallel.hpp"
 #include "quantization/data_type.hpp"
-#include "quantization/isa.hpp"
 #include "quantization/shape.hpp"
+#include "targets/pick.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
 
 #if defined(__x86_64__)
-/// AVX-512, plus the AVX512-FP16 formulas if this processor has them.
-const instruction_set &best_avx512() {
+/// AVX-512 with the formulas of AVX512-FP16.
+const instruction_set &avx512_with_fp16() {
     static const instruction_set best = [] {
         auto set = avx512_set;
         const auto take_exact = [&](kind k, const family &from) {
@@ -24,7 +24,6 @@ const instruction_set &best_avx512() {
             to.is_exact = from.is_exact;
             to.min_elements_to_test = from.min_elements_to_test;
         };
-        if (!processor_has_fp16()) return set;
         take_exact(kind::f16_u8, avx512_fp16_to_u8);
         take_exact(kind::f16_s8, avx512_fp16_to_s8);
         return set;
@@ -60,7 +59,7 @@ class planned final : public implementation {
         : plan_(plan_of(q, set))
         , has_bias_(q.bias.has_value())
         , has_second_scales_(q.second_scales.has_value())
-        , isa_(s.max_isa)
+        , isa_(set.name)
         , threads_(s.threads) {
         std::int64_t elements = 0;
         bool splits = true;
@@ -75,7 +74,7 @@ class planned final : public implementation {
         is_flat_ = elements > 0 && is_flat(plan_) && tasks_ <= 1 && !streaming_;
     }
 
-    operation_info info() const override { return {kernel_kind::native, to_string(isa_)}; }
+    operation_info info() const override { return {kernel_kind::native, isa_}; }
 
     void run(const arguments &args) const override {
         const call c = {args.src, has_second_scales_ ? args.second_scales : nullptr, args.scales, zero_points_of(args),
@@ -129,7 +128,7 @@ class planned final : public implementation {
     plan plan_;
     std::vector<grain_numbers> grain_numbers_; // of each walk
     bool has_bias_, has_second_scales_;
-    isa isa_;
+    const char *isa_;
     int threads_;
     std::int64_t grain_count_ = 0, tasks_;
     bool streaming_, is_flat_;
@@ -137,13 +136,14 @@ class planned final : public implementation {
 
 } // namespace
 
-const instruction_set &instruction_set_of(isa allowed) {
+const instruction_set &instruction_set_for(targets::features available) {
+    using namespace targets;
+    return *pick<const instruction_set *>(available, {
 #if defined(__x86_64__)
-    if (allowed == isa::avx512) return best_avx512();
-    if (allowed == isa::avx2) return avx2_set;
+        {avx512_fp16, &avx512_with_fp16()}, {avx512, &avx512_set}, {avx2, &avx2_set},
 #endif
-    static_cast<void>(allowed);
-    return scalar_set;
+                {scalar, &scalar_set},
+    });
 }
 
 std::unique_ptr<implementation> implement(

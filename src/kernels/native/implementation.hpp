@@ -12,9 +12,7 @@
 
 namespace dynquant::kernels::native {
 
-/// The microkernels for `allowed`, which the processor must support. For isa::avx512 they use AVX512-FP16 if the
-/// processor has it.
-const instruction_set &instruction_set_of(isa allowed);
+const instruction_set &instruction_set_for(targets::features available);
 
 /// Which results bypass the caches. large: those for which pays_to_stream() (processor.hpp). always: for boxes of a
 /// statement for which it pays, and for tests.

@@ -216,6 +216,7 @@ struct computed_parameters {
 
 /// All code of an instruction set.
 struct instruction_set {
+    const char *name;
     int lanes;
     family families[static_cast<int>(kind::count)];
     codecs code;

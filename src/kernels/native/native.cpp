@@ -18,9 +18,9 @@ class native_kernel_type final : public kernel {
     }
 
     std::unique_ptr<implementation> prepare(quantization &q, const settings &s) const override {
-        if (q.computed) return implement_computed(q, s, instruction_set_of(s.max_isa));
+        if (q.computed) return implement_computed(q, s, instruction_set_for(s.available));
         if (auto once = folded(q)) q = std::move(*once);
-        return implement(q, s, instruction_set_of(s.max_isa));
+        return implement(q, s, instruction_set_for(s.available));
     }
 };
 

@@ -270,6 +270,7 @@ constexpr instruction_set table_of() {
     using s8 = std::int8_t;
     using u8 = std::uint8_t;
     instruction_set set = {};
+    set.name = V::name;
     set.lanes = V::lanes;
     const auto add = [&](kind k, const family &f) { set.families[static_cast<int>(k)] = f; };
     add(kind::strict_u8, strict<V, u8>());

@@ -6,20 +6,22 @@
 #include <utility>
 #include <vector>
 
-#include "layers/panel_product.hpp"
 #include "parallel/parallel.hpp"
 #include "parallel/pool.hpp"
 #include "quantization/shape.hpp"
+#include "targets/pick.hpp"
 
 namespace dynquant::layers {
 namespace {
 
-depthwise_function pairs_function() {
+depthwise_function pairs_function(targets::features available) {
+    using namespace targets;
+    return pick<depthwise_function>(available, {
 #if defined(__x86_64__)
-    if (best_isa() >= isa::avx512) return avx512_depthwise;
-    if (best_isa() >= isa::avx2) return avx2_depthwise;
+        {avx512, avx512_depthwise}, {avx2, avx2_depthwise},
 #endif
-    return scalar_depthwise;
+                {scalar, scalar_depthwise},
+    });
 }
 
 std::int64_t padded_channels(const integer_convolution &p) {
@@ -48,14 +50,14 @@ struct depthwise_weights {
                 sums.back() += weight_at(p, w, c, t);
         }
 #if defined(__x86_64__)
-        if (has_vnni() && !p.x_is_signed) {
+        if (targets::has(p.available, targets::avx512_vnni) && !p.x_is_signed) {
             quads = depthwise_quads(p, w);
             compute = avx512_vnni_depthwise;
             return;
         }
 #endif
         pairs = depthwise_pairs(p, w);
-        compute = pairs_function();
+        compute = pairs_function(p.available);
     }
 
     const std::vector<std::size_t> &taps() const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "parallel/parallel.hpp"
+#include "targets/pick.hpp"
 
 namespace dynquant::lookup {
 namespace {
@@ -15,21 +16,14 @@ constexpr std::int64_t bytes_per_element = 4;
 
 } // namespace
 
-bool processor_has_vbmi() {
+look_up_function function_for(targets::features available) {
+    using namespace targets;
+    return pick<look_up_function>(available, {
 #if defined(__x86_64__)
-    static const bool detected = __builtin_cpu_supports("avx512vbmi");
-    return detected;
-#else
-    return false;
+        {avx512_vbmi, avx512_vbmi_look_up}, {avx512, avx512_look_up}, {avx2, avx2_look_up},
 #endif
-}
-
-look_up_function function_for(isa most) {
-#if defined(__x86_64__)
-    if (most >= isa::avx512) return processor_has_vbmi() ? avx512_vbmi_look_up : avx512_look_up;
-    if (most >= isa::avx2) return avx2_look_up;
-#endif
-    return scalar_look_up;
+                {scalar, scalar_look_up},
+    });
 }
 
 void look_up(look_up_function function, const table &values, const std::uint8_t *src, std::uint8_t *dst,

@@ -1,12 +1,12 @@
 // src/layers/lookup: a function from bytes to bytes as a table of its 256 values, for activations of 8-bit integers.
-// May include: dynquant's public headers and parallel. isa/ has one source per instruction set; its look_up_by.hpp has
+// May include: parallel and targets. isa/ has one source per instruction set; its look_up_by.hpp has
 // the loop, by_shuffles.hpp the table look-up for instruction sets without byte permutations. Start here.
 #pragma once
 
 #include <array>
 #include <cstdint>
 
-#include "dynquant/quantization.hpp"
+#include "targets/features.hpp"
 
 namespace dynquant::lookup {
 
@@ -21,11 +21,7 @@ extern const look_up_function scalar_look_up;
 extern const look_up_function avx2_look_up, avx512_look_up, avx512_vbmi_look_up;
 #endif
 
-/// Whether the processor has AVX-512 VBMI, byte permutations, which isa::avx512 does not imply.
-bool processor_has_vbmi();
-
-/// The fastest function up to `most`. Precondition: the processor has `most`.
-look_up_function function_for(isa most);
+look_up_function function_for(targets::features available);
 
 /// Calls `function` on several threads. threads: 0 is the concurrency of the caller's arena.
 void look_up(look_up_function function, const table &values, const std::uint8_t *src, std::uint8_t *dst,

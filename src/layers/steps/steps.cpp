@@ -1,13 +1,17 @@
 #include "layers/steps/steps.hpp"
 
+#include "targets/pick.hpp"
+
 namespace dynquant::layers {
 
-float_steps_function float_steps_function_for(isa value) {
+float_steps_function float_steps_function_for(targets::features available) {
+    using namespace targets;
+    return pick<float_steps_function>(available, {
 #if defined(__x86_64__)
-    if (value >= isa::avx512) return avx512_float_steps;
-    if (value >= isa::avx2) return avx2_float_steps;
+        {avx512, avx512_float_steps}, {avx2, avx2_float_steps},
 #endif
-    return scalar_float_steps;
+                {scalar, scalar_float_steps},
+    });
 }
 
 } // namespace dynquant::layers

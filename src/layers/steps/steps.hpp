@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "dynquant/quantization.hpp"
+#include "targets/features.hpp"
 
 namespace dynquant::layers {
 
@@ -46,6 +46,6 @@ struct float_steps_call {
 using float_steps_function = void (*)(const float_steps_call &call, std::int64_t begin, std::int64_t end);
 extern const float_steps_function scalar_float_steps, avx2_float_steps, avx512_float_steps;
 
-float_steps_function float_steps_function_for(isa value);
+float_steps_function float_steps_function_for(targets::features available);
 
 } // namespace dynquant::layers

@@ -7,18 +7,21 @@
 #include "parallel/parallel.hpp"
 #include "quantization/data_type.hpp"
 #include "quantization/shape.hpp"
+#include "targets/pick.hpp"
 
 namespace dqbench::limit {
 namespace {
 
 using namespace dynquant;
 
-const instruction_set &set_of(isa value) {
+const instruction_set &set_for(targets::features available) {
+    using namespace targets;
+    return *pick<const instruction_set *>(available, {
 #if defined(__x86_64__)
-    if (value >= isa::avx512) return avx512_set;
-    if (value >= isa::avx2) return avx2_set;
+        {avx512, &avx512_set}, {avx2, &avx2_set},
 #endif
-    return scalar_set;
+                {scalar, &scalar_set},
+    });
 }
 
 /// Whether native's microkernels load and store these types directly, without staging.
@@ -33,14 +36,14 @@ bool is_plain(const quantization &q) {
 /// The limit of a statement that native stages: the bytes of src and dst once, in order, in any layout.
 class traffic final : public kernels::implementation {
   public:
-    traffic(const quantization &q, isa value)
-        : function_(set_of(value).traffic)
-        , isa_(value)
+    traffic(const quantization &q, const instruction_set &set)
+        : function_(set.traffic)
+        , isa_(set.microkernels.name)
         , elements_(volume(q.src.dims).value_or(0))
         , src_bytes_(size_in_bytes(q.src.type, elements_))
         , dst_bytes_(size_in_bytes(q.dst.type, elements_)) {}
 
-    operation_info info() const override { return {kernel_kind::native, to_string(isa_)}; }
+    operation_info info() const override { return {kernel_kind::native, isa_}; }
 
     void run(const arguments &args) const override {
         constexpr std::int64_t line = 64;
@@ -55,7 +58,7 @@ class traffic final : public kernels::implementation {
 
   private:
     traffic_function function_;
-    isa isa_;
+    const char *isa_;
     std::int64_t elements_, src_bytes_, dst_bytes_;
 };
 
@@ -87,9 +90,9 @@ std::int64_t elements_of_blocks(const dims &extents, const dims &block) {
 /// The limit of computed scales: the bytes of src once or twice and of dst once, in order, in any layout.
 class computed_traffic final : public kernels::implementation {
   public:
-    computed_traffic(const quantization &q, isa value)
-        : once_(q, value)
-        , set_(set_of(value))
+    computed_traffic(const quantization &q, const instruction_set &set)
+        : once_(q, set)
+        , set_(set)
         , elements_(volume(q.src.dims).value_or(0))
         , src_bytes_(size_in_bytes(q.src.type, elements_))
         , dst_bytes_(size_in_bytes(q.dst.type, elements_))
@@ -145,12 +148,11 @@ class computed_traffic final : public kernels::implementation {
 
 } // namespace
 
-std::unique_ptr<kernels::implementation> prepare(const quantization &q, isa value) {
-    if (q.computed) return std::make_unique<computed_traffic>(q, value);
-    if (!is_plain(q)) return std::make_unique<traffic>(q, value);
-    kernels::settings settings;
-    settings.max_isa = value;
-    return kernels::native::implement(q, settings, set_of(value).microkernels);
+std::unique_ptr<kernels::implementation> prepare(const quantization &q, targets::features available) {
+    const auto &set = set_for(available);
+    if (q.computed) return std::make_unique<computed_traffic>(q, set);
+    if (!is_plain(q)) return std::make_unique<traffic>(q, set);
+    return kernels::native::implement(q, {available}, set.microkernels);
 }
 
 } // namespace dqbench::limit

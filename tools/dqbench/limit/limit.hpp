@@ -37,6 +37,7 @@ extern const instruction_set avx2_set, avx512_set;
 #endif
 
 /// Precondition: scales and zero points are arguments of each run, none is a constant of the statement.
-std::unique_ptr<dynquant::kernels::implementation> prepare(const dynquant::quantization &q, dynquant::isa isa);
+std::unique_ptr<dynquant::kernels::implementation> prepare(
+        const dynquant::quantization &q, dynquant::targets::features available);
 
 } // namespace dqbench::limit

@@ -132,7 +132,7 @@ class computed_scales final : public implementation {
         , set_(set)
         , ranges_(set.ranges[traits(q_.src.type).bits == 16])
         , is_absolute_(q_.computed->range == scale_range::absmax)
-        , isa_(s.max_isa)
+        , isa_(set.name)
         , threads_(s.threads)
         , src_bytes_(traits(q_.src.type).bits / 8)
         , dst_bits_(traits(q_.dst.type).bits)
@@ -147,7 +147,7 @@ class computed_scales final : public implementation {
         make_shapes(s);
     }
 
-    operation_info info() const override { return {kernel_kind::native, to_string(isa_)}; }
+    operation_info info() const override { return {kernel_kind::native, isa_}; }
 
     void run(const arguments &args) const override {
         if (box_.shared) // in one part, so that parameters are found under float_control, too
@@ -339,7 +339,7 @@ class computed_scales final : public implementation {
     const instruction_set &set_;
     const range_functions &ranges_;
     bool is_absolute_;
-    isa isa_;
+    const char *isa_;
     int threads_, src_bytes_, dst_bits_;
     std::int64_t elements_;
     boxes box_;

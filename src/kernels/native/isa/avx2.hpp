@@ -20,6 +20,7 @@ struct avx2 : byte_shuffles {
         reals real;
         integers zero_point;
     };
+    static constexpr const char *name = "avx2";
     static constexpr std::int64_t lanes = 8;
     static constexpr bool has_fma = true;
     static constexpr bool has_tables_of_32 = false; // no lookup in one instruction

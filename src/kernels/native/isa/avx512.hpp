@@ -19,6 +19,7 @@ struct avx512 : byte_shuffles {
         reals real;
         integers zero_point;
     };
+    static constexpr const char *name = "avx512";
     static constexpr std::int64_t lanes = 16;
     static constexpr bool has_fma = true;
 

@@ -16,6 +16,7 @@ namespace {
 struct scalar {
     using reals = float;
     using integers = std::int32_t;
+    static constexpr const char *name = "scalar";
     static constexpr std::int64_t lanes = 1;
     static constexpr bool has_fma = false; // std::fma without the instruction is slower than dividing
 

@@ -1,0 +1,63 @@
+// src/targets: what the processor can do, and the choice of code by it. No other folder asks the processor, and none
+// compares instruction sets by an order: an instruction set is a set of features. May include: dynquant's public
+// headers. Start here, then pick.hpp.
+#pragma once
+
+#include <cstdint>
+
+#include "dynquant/quantization.hpp"
+
+namespace dynquant::targets {
+
+/// A set of features, a bit each.
+using features = std::uint32_t;
+
+constexpr bool has(features available, features needed) {
+    return (available & needed) == needed;
+}
+
+namespace feature {
+inline constexpr features avx2 = 1U << 0, fma = 1U << 1, f16c = 1U << 2, bmi2 = 1U << 3, avx512f = 1U << 4,
+                          avx512bw = 1U << 5, avx512dq = 1U << 6, avx512vl = 1U << 7, avx512vbmi = 1U << 8,
+                          avx512vnni = 1U << 9, avx512fp16 = 1U << 10, amx_int8 = 1U << 11;
+}
+
+// Instruction sets: what the code in a file of this name needs. cmake/DynquantIsa.cmake has the flags of each.
+inline constexpr features scalar = 0, avx2 = feature::avx2 | feature::fma | feature::f16c | feature::bmi2,
+                          avx512 = avx2 | feature::avx512f | feature::avx512bw | feature::avx512dq | feature::avx512vl,
+                          avx512_vbmi = avx512 | feature::avx512vbmi, avx512_vnni = avx512 | feature::avx512vnni,
+                          avx512_fp16 = avx512 | feature::avx512fp16, amx_int8 = avx512 | feature::amx_int8;
+
+struct instruction_set {
+    const char *name;
+    features needs;
+};
+
+/// All of them, for tests and tools.
+inline constexpr instruction_set instruction_sets[] = {{"scalar", scalar}, {"avx2", avx2}, {"avx512", avx512},
+        {"avx512_vbmi", avx512_vbmi}, {"avx512_vnni", avx512_vnni}, {"avx512_fp16", avx512_fp16},
+        {"amx_int8", amx_int8}};
+
+/// Those of this processor whose registers the operating system saves.
+features of_processor();
+
+/// Those that isa states, which the public API names.
+features of(isa value);
+
+/// Those that a cap admits. isa::avx512 admits what extends it, and AMX.
+features up_to(isa cap);
+
+/// The strongest isa whose features are there.
+isa strongest(features available);
+
+/// Whether Linux lets this process use AMX, which it must ask for before the first use. Precondition: the processor has
+/// amx_int8.
+bool request_amx();
+
+enum class vendor { amd, intel, other };
+vendor processor_vendor();
+
+/// Bytes of the third-level cache of one core complex of an AMD processor; 0 if unknown or none.
+std::int64_t level3_of_complex();
+
+} // namespace dynquant::targets
