@@ -25,8 +25,8 @@ foreach(file IN ITEMS ${files})
 endforeach()
 if(missing)
     list(JOIN missing \", \" missing)
-    message(FATAL_ERROR \"Expected a complete build, given one without \${missing}. Nothing was installed. \"
-        \"Build first: cmake --build ${PROJECT_BINARY_DIR}\")
+    message(FATAL_ERROR \"Expected a complete build, given one without \${missing}. Nothing of dynquant was installed. \"
+        \"Build first: cmake --build ${CMAKE_BINARY_DIR}\")
 endif()
 ")
 endfunction()

@@ -1,6 +1,7 @@
 // A model accepts any number of threads from 0 on, and neither depends on nor changes the caller's floating-point
 // environment.
 #include <limits>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -55,8 +56,9 @@ struct job {
     std::vector<float> x = subnormal_inputs();
 
     /// Loads and runs the network under the current environment; the bits of its result.
-    std::vector<std::uint32_t> results(int threads, bool fuse) const {
+    std::vector<std::uint32_t> results(int threads, bool fuse, std::optional<isa> max_isa = {}) const {
         model_options options;
+        options.kernel.max_isa = max_isa;
         options.threads = threads;
         options.fuse = fuse;
         const auto m = model::parse(bytes, "m.onnx", options);
@@ -73,6 +75,14 @@ TEST(model_settings, any_number_of_threads_will_do) {
     for (const int threads : {2, 1000, 10'000'000, std::numeric_limits<int>::max()})
         EXPECT_EQ(j.results(threads, true), expected) << threads;
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(model_settings, every_instruction_set_gives_the_same) {
+    const job j;
+    const auto expected = j.results(1, true);
+    for (const auto cap : {isa::scalar, isa::avx2, isa::avx512})
+        for (const bool fuse : {false, true})
+            EXPECT_EQ(j.results(1, fuse, cap), expected) << to_string(cap);
 }
 
 TEST(model_settings, negative_numbers_of_threads_are_refused) {

@@ -253,6 +253,36 @@ class Output(Program):
         self.assertEqual(os.readlink(self.path), "/dev/full")
         self.assertTrue(pathlib.Path("/dev/full").is_char_device())
 
+    def test_a_pipe_without_a_reader_is_an_error(self):
+        self.path.unlink()
+        os.mkfifo(self.path)
+        reader = subprocess.Popen(["head", "-c", "1", self.path], stdout=subprocess.PIPE)
+        self.addCleanup(reader.communicate)
+        weights = numpy.ones((2, 200_000), numpy.float32)  # more than a pipe holds
+        nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
+        x, y = ((name, TensorProto.FLOAT, ["n", None]) for name in "xy")
+        onnx.save(graph_model(nodes, [(*x[:2], ["n", 2])], [y], {"w": weights}), self.folder / "float.onnx")
+        self.refuses("cannot write q.onnx: Broken pipe", *self.ARGUMENTS)
+
+    def test_a_link_to_an_open_file_is_refused(self):
+        with open(self.folder / "log", "a+") as log:
+            log.write("precious")
+            log.flush()
+            arguments = [*self.ARGUMENTS[:-1], "/dev/stdout"]
+            ran = subprocess.run([DQMODEL, *arguments], cwd=self.folder, stdout=log, stderr=subprocess.PIPE, text=True,
+                                 check=False)
+        self.assertEqual(ran.returncode, 1)
+        self.assertEqual(ran.stderr, "dqmodel: cannot write /dev/stdout: it is an open file: expected a name of that file\n")
+        self.assertEqual((self.folder / "log").read_text(), "precious")
+
+    def test_names_that_no_file_can_have(self):
+        for name, reason in (("n" * 256, "File name too long"), ("new/", "expected a file's name"),
+                             ("", "expected a file's name"), ("x.npy/q.onnx", "Not a directory")):
+            ran = self.run_program(*self.ARGUMENTS[:-1], name)
+            self.assertEqual(ran.returncode, 1)
+            self.assertIn(reason, ran.stderr)
+        self.assertEqual(sorted(self.folder.iterdir()), self.files)
+
     def test_a_folder_is_refused(self):
         self.path.unlink()
         self.path.mkdir()

@@ -49,8 +49,7 @@ bool is_meant(const std::string &key) {
     const auto end = lower.rfind('.');
     if (!lower.starts_with("ep.") || end <= 3) return false;
     const auto name = lower.substr(3, end - 3);
-    const auto is_near = [&](const std::string &expected) { return edit_distance(name, expected) <= 3; };
-    return is_near(in_lower_case(provider_name)) || is_near("dynquant");
+    return edit_distance(name, in_lower_case(provider_name)) <= 3 || edit_distance(name, "dynquant") <= 2;
 }
 
 } // namespace

@@ -116,7 +116,7 @@ std::vector<named> available_slices() {
 }
 
 bool has_avx2() {
-    return dynquant::targets::has(dynquant::targets::of_processor(), dynquant::targets::avx2);
+    return dynquant::targets::has(dynquant::environment::usable_features(), dynquant::targets::avx2);
 }
 
 TEST(product_slices, vectors_wherever_there_is_avx2) {

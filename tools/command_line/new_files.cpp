@@ -1,13 +1,17 @@
 #include "new_files.hpp"
 
+#include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 namespace command_line {
@@ -23,12 +27,20 @@ namespace fs = std::filesystem;
     fail(file, std::generic_category().message(code));
 }
 
+/// Whether a link is one of /proc to an open file, whose name need not lead to that file.
+bool is_of_proc(const fs::path &link) {
+    struct statfs system {};
+    return statfs((link.has_parent_path() ? link.parent_path() : fs::path(".")).c_str(), &system) == 0
+            && system.f_type == PROC_SUPER_MAGIC;
+}
+
 /// Where a chain of links ends, which may be a file that is not there yet.
 fs::path end_of_links(const fs::path &file) {
     constexpr int most_links = 40; // Linux's
     fs::path target = file;
     std::error_code code;
     for (int i = 0; fs::is_symlink(fs::symlink_status(target, code)); ++i) {
+        if (is_of_proc(target)) fail(file, "it is an open file: expected a name of that file");
         const auto next = fs::read_symlink(target, code);
         if (code) fail(file, code.message());
         if (i == most_links) fail(file, ELOOP);
@@ -44,8 +56,30 @@ mode_t default_mode() {
     return 0666 & ~mask;
 }
 
+/// Within its scope a pipe without a reader and a file that is too large are errors of write(), not signals.
+class ignored_signals {
+  public:
+    ignored_signals() {
+        struct sigaction ignore {};
+        ignore.sa_handler = SIG_IGN;
+        for (std::size_t i = 0; i < numbers.size(); ++i)
+            sigaction(numbers[i], &ignore, &before_[i]);
+    }
+    ~ignored_signals() {
+        for (std::size_t i = 0; i < numbers.size(); ++i)
+            sigaction(numbers[i], &before_[i], nullptr);
+    }
+    ignored_signals(const ignored_signals &) = delete;
+    ignored_signals &operator=(const ignored_signals &) = delete;
+
+  private:
+    static constexpr std::array numbers {SIGPIPE, SIGXFSZ};
+    std::array<struct sigaction, numbers.size()> before_ {};
+};
+
 /// Writes all and closes.
 void write_all(int descriptor, std::string_view bytes, const fs::path &named) {
+    const ignored_signals guard;
     int code = descriptor < 0 ? errno : 0;
     while (code == 0 && !bytes.empty()) {
         const auto written = ::write(descriptor, bytes.data(), bytes.size());
@@ -69,21 +103,21 @@ new_files::~new_files() {
 }
 
 void new_files::write(const fs::path &file, std::string bytes) {
+    if (!file.has_filename()) fail(file, "expected a file's name");
     std::error_code code;
     if (file.has_parent_path()) fs::create_directories(file.parent_path(), code);
     if (code) throw std::runtime_error("cannot make the folder " + file.parent_path().string() + ": " + code.message());
-    const auto there = fs::status(file, code);
-    if (fs::is_directory(there)) fail(file, "it is a folder");
-    if (fs::exists(there) && !fs::is_regular_file(there)) {
+    struct stat there {};
+    const bool exists = stat(file.c_str(), &there) == 0;
+    if (!exists && errno != ENOENT) fail(file, errno);
+    if (exists && S_ISDIR(there.st_mode)) fail(file, "it is a folder");
+    if (exists && !S_ISREG(there.st_mode)) {
         files_.push_back({file, file, {}, std::move(bytes)});
         return;
     }
     const auto target = end_of_links(file);
-    auto mode = default_mode();
-    if (fs::exists(there)) { // an owner who wrote-protects a file does not want it replaced
-        if (access(target.c_str(), W_OK) != 0) fail(file, errno);
-        mode = static_cast<mode_t>(there.permissions()) & 07777;
-    }
+    // An owner who wrote-protects a file does not want it replaced.
+    if (exists && access(target.c_str(), W_OK) != 0) fail(file, errno);
     // mkstemp makes a file of a name that nothing has. The name is short: that of the target may be the longest
     // allowed.
     auto name = (target.parent_path() / ".dynquant.XXXXXX").string();
@@ -96,7 +130,9 @@ void new_files::write(const fs::path &file, std::string bytes) {
         unlink(name.c_str());
         throw;
     }
-    fchmod(descriptor, mode);
+    // The owner stays where that is allowed, as it is to root.
+    if (exists && fchown(descriptor, there.st_uid, there.st_gid) != 0) errno = 0;
+    fchmod(descriptor, (exists ? there.st_mode : default_mode()) & 0777);
     write_all(descriptor, bytes, file);
 }
 

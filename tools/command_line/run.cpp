@@ -22,8 +22,8 @@ void print_error(const char *name, const char *text) {
 
 /// Whether stdout took all that was printed.
 bool flush(const char *name) {
-    std::cout.flush(); // goes through stdout
     errno = 0;
+    std::cout.flush(); // goes through stdout
     if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return true;
     const char *reason = errno != 0 ? std::strerror(errno) : "an earlier part was not taken";
     std::fprintf(stderr, "%s: cannot write all output to stdout: %s\n", name, reason);

@@ -156,7 +156,8 @@ template <typename T>
 tensor<T> read(const fs::path &file) {
     std::error_code code;
     const auto status = fs::status(file, code);
-    if (!fs::exists(status)) fail("no such file");
+    if (status.type() == fs::file_type::not_found) fail("no such file");
+    if (!fs::exists(status)) fail("cannot open it: ", code.message());
     if (!fs::is_regular_file(status)) fail("not a regular file");
     std::ifstream in(file, std::ios::binary);
     if (!in) fail("cannot open it: ", std::strerror(errno));
