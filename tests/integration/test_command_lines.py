@@ -44,6 +44,8 @@ class CommandLines(unittest.TestCase):
                 self.assertEqual(ran.returncode, 1)
                 name = pathlib.Path(command[0]).name
                 reason = "" if name == "minimal" else ": No space left on device"
+                if command[1:] == ["--help"] and name == "dqbench":  # more than a buffer: the reason is gone at the end
+                    reason = ": an earlier part was not taken"
                 self.assertRegex(ran.stderr, f"^{name}: cannot write (all output )?to stdout{reason}\n$")
 
     @unittest.skipIf("FAILING_NEW" not in os.environ, "the sanitizers have an operator new of their own")
