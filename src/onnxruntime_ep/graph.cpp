@@ -177,7 +177,12 @@ std::vector<std::string> names_of(const OrtApi &api, std::span<const OrtValueInf
 } // namespace
 
 std::string describe(const node &n) {
-    return concat("'", n.name, "' (", n.op_type, ")");
+    std::string name;
+    for (const char c : n.name) {
+        if (c == '\'' || c == '\\') name += '\\';
+        name += c;
+    }
+    return printable(concat("'", name, "' (", n.op_type, ")"));
 }
 
 graph read_graph(const OrtApi &api, const OrtGraph &from, session_initializers &initializers) {

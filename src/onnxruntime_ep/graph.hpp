@@ -62,7 +62,7 @@ struct node {
     }
 };
 
-/// 'name' (type)
+/// 'name' (type), in one line. Quotes and backslashes of the name stand behind a backslash.
 std::string describe(const node &n);
 
 struct graph {

@@ -150,8 +150,8 @@ class provider : public OrtEp {
     void say(const std::string &text) const {
         if (!options_.verbose) return;
         const auto line = concat("dynquant: ", text);
-        check(api_,
-                api_.Logger_LogMessage(logger_, ORT_LOGGING_LEVEL_WARNING, line.c_str(), ORT_FILE, __LINE__, "claim"));
+        constexpr const char *file = "library.cpp"; // ORT_FILE may have the folder of whoever compiles this
+        check(api_, api_.Logger_LogMessage(logger_, ORT_LOGGING_LEVEL_WARNING, line.c_str(), file, __LINE__, "claim"));
     }
 
     const OrtApi &api_;

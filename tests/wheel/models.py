@@ -58,12 +58,13 @@ def floats(path, name="x", w=W):
     )
 
 
-def command(*arguments, python_path=""):
+def command(*arguments, python_path="", stdout=subprocess.PIPE):
     """python_path: a folder whose modules come first."""
     path = os.pathsep.join(filter(None, (python_path, os.environ.get("PYTHONPATH", ""))))
     return subprocess.run(
         [sys.executable, "-m", "onnxruntime_ep_dynquant", *map(str, arguments)],
-        capture_output=True,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": path, "COLUMNS": "150"},
         timeout=300,

@@ -43,6 +43,11 @@ class Wheel(unittest.TestCase):
             (name,) = [n for n in archive.namelist() if re.search(r"\.dist-info/licenses/.", n)]
             self.assertEqual(archive.read(name), (ROOT / "LICENSE").read_bytes())
 
+    def test_nothing_tells_where_it_was_built(self):
+        with zipfile.ZipFile(WHEEL) as archive:
+            for name in archive.namelist():
+                self.assertNotIn(str(ROOT).encode(), archive.read(name), name)
+
     def test_the_wheel_and_its_files_take_at_most_4_megabytes(self):
         with zipfile.ZipFile(WHEEL) as archive:
             installed = sum(info.file_size for info in archive.infolist())

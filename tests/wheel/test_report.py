@@ -1,9 +1,13 @@
-"""The parts of the command that run no session: reading the provider's log, comparing outputs, the sentence."""
+"""The parts of the command without a model: reading the provider's log, the turns, comparing outputs, the sentence."""
 
+import types
 import unittest
+import warnings
 from collections import Counter
+from unittest import mock
 
 import numpy as np
+from onnxruntime_ep_dynquant import inputs, measure
 from onnxruntime_ep_dynquant.measure import ALONE, FLOAT, PROVIDER, Timed, agreement
 from onnxruntime_ep_dynquant.refusal import Refusal
 from onnxruntime_ep_dynquant.report import verdict
@@ -14,7 +18,7 @@ class Log(unittest.TestCase):
     def test_nodes_are_counted_by_operator(self):
         found = read_claims(
             [
-                ("claims", "'a' (DynamicQuantizeLinear), 'b' (ConvInteger), 'it's (odd), c' (Mul)"),
+                ("claims", r"'a' (DynamicQuantizeLinear), 'b' (ConvInteger), 'it\'s (odd), \'c\\' (Mul)"),
                 ("claims", "'' (QuantizeLinear)"),
                 ("leaves", "'m1' (MatMulInteger): the weights are no constant"),
                 ("leaves", "'m2' (MatMulInteger): the weights are no constant"),
@@ -56,11 +60,96 @@ class Agreements(unittest.TestCase):
             self.assertTrue(np.isnan(agreement([nan, nan], given).difference))
             self.assertTrue(np.isnan(agreement([nan, nan], given).cosine))
 
-    def test_other_shapes_are_refused(self):
-        with self.assertRaisesRegex(
-            Refusal, r"the outputs have the shapes \[\(3,\)\], and those of the float model \[\(2,\)\]"
+    def test_infinities_warn_of_nothing(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            agreement([np.float32([np.inf, np.nan])], [np.float32([1, 2])])
+
+    def test_what_cannot_be_compared_is_said(self):
+        self.assertEqual(agreement([np.zeros(2)], [np.zeros(3)]), "other shapes")
+        for outputs in ([], [["a", "b"]], [np.array(["text"])], [np.zeros((0, 3))]):
+            self.assertEqual(agreement(outputs, outputs), "no numbers")
+
+
+class FakeSession:
+    def __init__(self, outputs):
+        self.outputs = outputs
+
+    def get_inputs(self):
+        return [types.SimpleNamespace(name="x")]
+
+    def get_outputs(self):
+        return [types.SimpleNamespace(name=f"y{i}") for i in range(len(self.outputs))]
+
+    def run(self, names, inputs):
+        return self.outputs
+
+
+class Turns(unittest.TestCase):
+    def compare(self, **outputs):
+        """Compares fake sessions on one thread and on three. outputs: by "alone", "provider" and, perhaps, "floats"; an
+        exception is raised where a session is made. Returns what was timed, and path, provider and threads of each."""
+        made = []
+
+        def session(path, *, provider, threads):
+            made.append((path, provider, threads))
+            result = outputs["floats" if path == "f" else "provider" if provider else "alone"]
+            if isinstance(result, Exception):
+                raise result
+            return FakeSession(result)
+
+        with (
+            mock.patch.object(measure, "session", session),
+            mock.patch.object(measure, "numbers_of_threads", lambda: [1, 3]),
         ):
-            agreement([np.zeros(2)], [np.zeros(3)])
+            steps = []
+            timed = measure.compare(
+                "m", "f" if "floats" in outputs else None, {"x": np.zeros(1)}, 2, 1e-6, lambda *step: steps.append(step)
+            )
+        shares = [share for _, share in steps]
+        self.assertEqual(shares, sorted(shares))
+        return timed, made
+
+    def test_each_peer_has_its_sessions_and_turns(self):
+        timed, made = self.compare(alone=[np.ones(2)], provider=[np.ones(2)], floats=[np.ones(2)])
+        self.assertEqual(
+            made, [(path, by, threads) for threads in (1, 3) for path, by in (("m", False), ("m", True), ("f", False))]
+        )
+        for threads in (1, 3):
+            self.assertEqual({peer: len(s) for peer, s in timed.seconds[threads].items()}, {ALONE: 2, PROVIDER: 2, FLOAT: 2})
+        self.assertEqual(timed.difference.difference, 0)
+        self.assertEqual(timed.agreement.keys(), {ALONE, PROVIDER})
+
+    def test_onnxruntime_alone_may_fail(self):
+        timed, _ = self.compare(alone=RuntimeError("[ONNXRuntimeError] : 9 : NOT_IMPLEMENTED : no\nkernel"), provider=[np.ones(2)])
+        self.assertEqual(timed.failure, "no kernel")
+        self.assertEqual(list(timed.seconds[3]), [PROVIDER])
+        self.assertIsNone(timed.difference)
+
+    def test_others_may_not(self):
+        with self.assertRaisesRegex(Refusal, r"^m cannot run on 'x' of shape \[1\]; --input gives others: no$"):
+            self.compare(alone=[np.ones(2)], provider=RuntimeError("no"))
+        with self.assertRaisesRegex(Refusal, r"^f: expected as many outputs as the quantized model has, 1, given 2$"):
+            self.compare(alone=[np.ones(2)], provider=[np.ones(2)], floats=[np.ones(2), np.ones(2)])
+
+    def test_outputs_may_have_other_shapes(self):
+        timed, _ = self.compare(alone=[np.ones(2)], provider=[np.ones(3)], floats=[np.ones(2)])
+        self.assertEqual(timed.difference, "other shapes")
+        self.assertEqual(timed.agreement[PROVIDER], "other shapes")
+        self.assertEqual(timed.agreement[ALONE].difference, 0)
+
+
+class Drawn(unittest.TestCase):
+    def test_the_same_each_time(self):
+        one = types.SimpleNamespace(name="x", shape=[4], type="tensor(float)")
+        first, second = (inputs.make([one], {})["x"] for _ in range(2))
+        self.assertEqual(first.tolist(), second.tolist())
+        self.assertEqual(len(set(first.tolist())), 4)
+
+    def test_an_unknown_rank_takes_any_shape(self):
+        one = types.SimpleNamespace(name="x", shape=[], type="tensor(float)")
+        given = inputs.read("m", [one], ["x=2x3"], [])
+        self.assertEqual(inputs.make([one], given)["x"].shape, (2, 3))
 
 
 class Sentence(unittest.TestCase):

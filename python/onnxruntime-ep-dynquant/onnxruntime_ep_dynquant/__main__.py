@@ -1,8 +1,9 @@
 """What the execution provider does to a model, and whether it pays."""
 
 import argparse
+import errno
 import importlib.metadata
-import pathlib
+import os
 import sys
 
 from .refusal import Refusal
@@ -54,16 +55,18 @@ def run(given: argparse.Namespace) -> None:
     except ImportError as error:
         raise Refusal(f"this command needs onnxruntime and rich, 'pip install onnxruntime rich': {error}") from None
     sessions.register()
-    for path in filter(None, (given.model, given.float)):
+    for path in (given.model, given.float):
         try:
-            pathlib.Path(path).open("rb").close()
+            if path is not None:
+                open(path, "rb").close()
         except OSError as error:
-            raise Refusal(f"{path} cannot be read: {error.strerror}") from None
+            raise Refusal(f"{path or 'a file without a name'} cannot be read: {error.strerror}") from None
     claims = sessions.claims(given.model)
+    chosen = inputs.read(given.model, claims.inputs, given.shape, given.input)
     report.show_claims(claims)
     if not claims.layers_and_nodes:
         return report.say("It does not pay: nothing is claimed, and the model runs as it does without the provider.")
-    values = inputs.make(given.model, claims.inputs, given.shape, given.input)
+    values = inputs.make(claims.inputs, chosen)
     with report.progress() as step:
         timed = measure.compare(given.model, given.float, values, given.rounds, given.milliseconds / 1000, step)
     report.show_times(timed)
@@ -72,13 +75,34 @@ def run(given: argparse.Namespace) -> None:
 
 def main() -> int:
     try:
+        if sys.stdout is None:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        status = _main()
+        sys.stdout.flush()
+        return status
+    except OSError as error:
+        _complain(f"cannot write all output to stdout: {error.strerror}")
+        if sys.stdout is not None:  # Python would try the rest of the output again
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _main() -> int:
+    try:
         run(arguments().parse_args())
+    except SystemExit as end:  # argparse's, for --help, --version and wrong usage
+        return int(end.code or 0)
     except Refusal as refusal:
-        print(f"onnxruntime_ep_dynquant: {refusal}", file=sys.stderr)
+        _complain(str(refusal))
         return 1
     except KeyboardInterrupt:
         return 130
     return 0
+
+
+def _complain(text: str) -> None:
+    if sys.stderr is not None:
+        print(f"onnxruntime_ep_dynquant: {text}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -20,30 +20,36 @@ TYPES = {
 }
 
 
-def make(model: str, declared: list, shapes: list[str], files: list[str]) -> dict[str, numpy.ndarray]:
-    """declared: name, shape and type of each input, as ONNX Runtime gives them; an unknown extent is a name or None.
-    shapes, files: what --shape and --input were given."""
+Given = dict[str, "numpy.ndarray | tuple[int, ...]"]
+
+
+def read(model: str, declared: list, shapes: list[str], files: list[str]) -> Given:
+    """What --shape and --input were given, by name. declared: name, shape and type of each input, as ONNX Runtime gives
+    them; an unknown extent is a name or None, and an unknown rank looks like a scalar's."""
     by_name = {one.name: one for one in declared}
-    given: dict[str, numpy.ndarray | tuple[int, ...]] = {}
-    for option, texts, read in (("--shape", shapes, _shape), ("--input", files, _array)):
+    given: Given = {}
+    for option, texts, read_value in (("--shape", shapes, _shape), ("--input", files, _array)):
         for text in texts:
             name, value = _split(option, text, model, list(by_name))
             if name in given:
                 raise Refusal(f"{option} {text}: input '{name}' is given twice")
-            given[name] = read(option, text, value, by_name[name])
+            given[name] = read_value(option, text, value, by_name[name])
+    return given
+
+
+def make(declared: list, given: Given) -> dict[str, numpy.ndarray]:
     random = numpy.random.default_rng(0)
     result = {}
-    for name, one in by_name.items():
-        value = given.get(name)
-        result[name] = (
-            value
-            if isinstance(value, numpy.ndarray)
-            else _draw(random, one, value if value is not None else _known(one))
-        )
+    for one in declared:
+        value = given.get(one.name)
+        shape = value if value is not None else _known(one)
+        result[one.name] = value if isinstance(value, numpy.ndarray) else _draw(random, one, shape)
     return result
 
 
 def _split(option: str, text: str, model: str, names: list[str]) -> tuple[str, str]:
+    if not names:
+        raise Refusal(f"{option} {text}: expected none, as the model has no inputs")
     name, equals, value = text.rpartition("=")
     if not equals and option == "--input" and len(names) == 1:
         return names[0], text
@@ -58,14 +64,14 @@ def _split(option: str, text: str, model: str, names: list[str]) -> tuple[str, s
 
 def _fits(shape: tuple[int, ...], one: object) -> bool:
     declared = one.shape
-    return len(shape) == len(declared) and all(
+    return not declared or len(shape) == len(declared) and all(
         d == s for d, s in zip(declared, shape, strict=True) if isinstance(d, int)
     )
 
 
 def _shape(option: str, text: str, value: str, one: object) -> tuple[int, ...]:
     extents = value.split("x") if value else []
-    if not all(extent.isdecimal() for extent in extents):
+    if not all(extent.isdecimal() and len(extent) <= 10 for extent in extents):
         raise Refusal(f"{option} {text}: expected extents like 1x3x640x640, given '{value}'")
     shape = tuple(map(int, extents))
     if not _fits(shape, one):
@@ -78,10 +84,9 @@ def _array(option: str, text: str, value: str, one: object) -> numpy.ndarray:
         array = numpy.load(value, allow_pickle=False)
         if not isinstance(array, numpy.ndarray):
             raise ValueError("it holds several arrays")
-    except (OSError, ValueError, EOFError) as error:
-        raise Refusal(
-            f"{option} {text}: {value} is no .npy file that can be read: " + str(error).split(". ")[0]
-        ) from None
+    except Exception as error:  # a file that is no array makes numpy raise any
+        reason = str(error).split(". ")[0] or type(error).__name__
+        raise Refusal(f"{option} {text}: {value} is no .npy file that can be read: {reason}") from None
     if array.dtype != TYPES.get(one.type):
         raise Refusal(f"{option} {text}: expected {one.type} for input '{one.name}', given {array.dtype}")
     if not _fits(array.shape, one):
@@ -109,6 +114,9 @@ def _draw(random: numpy.random.Generator, one: object, shape: tuple[int, ...]) -
     if math.prod(shape) > 2**31:
         raise Refusal(f"input '{one.name}': expected at most 2^31 elements, given the shape {_text(shape)}")
     kind = TYPES[one.type]
-    if issubclass(kind, numpy.floating):
-        return random.standard_normal(shape, numpy.float32).astype(kind)
-    return random.integers(0, 2, shape).astype(kind)
+    try:
+        if issubclass(kind, numpy.floating):
+            return random.standard_normal(shape, numpy.float32).astype(kind)
+        return random.integers(0, 2, shape).astype(kind)
+    except MemoryError:
+        raise Refusal(f"input '{one.name}': there is too little memory for the shape {_text(shape)}") from None

@@ -18,12 +18,12 @@ ALONE, PROVIDER, FLOAT = "ONNX Runtime", "with the provider", "float model"
 @dataclasses.dataclass
 class Timed:
     """seconds: by number of threads and peer, one for each round. agreement: of a peer's outputs with the float
-    model's. difference: of the outputs with the provider from those without. failure: why ONNX Runtime alone cannot run
-    the model, in place of its figures."""
+    model's, or why there is none. difference: of the outputs with the provider from those without, likewise. failure:
+    why ONNX Runtime alone cannot run the model, in place of its figures."""
 
     seconds: dict[int, dict[str, list[float]]] = dataclasses.field(default_factory=dict)
-    agreement: dict[str, "Agreement"] = dataclasses.field(default_factory=dict)
-    difference: "Agreement | None" = None
+    agreement: dict[str, "Agreement | str"] = dataclasses.field(default_factory=dict)
+    difference: "Agreement | str | None" = None
     failure: str = ""
 
     def ratio(self, threads: int, slower: str) -> float:
@@ -33,7 +33,8 @@ class Timed:
 
 @dataclasses.dataclass
 class Agreement:
-    """Of several outputs the worst. largest: the largest absolute value of the output with the largest difference."""
+    """Of several outputs of numbers the worst. largest: the largest absolute value of the output with the largest
+    difference."""
 
     cosine: float
     difference: float
@@ -63,13 +64,14 @@ def compare(
             step(f"{peer}: makes a session", done / len(threads_of))
             try:
                 one = session(path, provider=peer == PROVIDER, threads=threads)
-                _check_inputs(one, path, inputs)
+                _check_ports(one, path, inputs, sessions.get(PROVIDER))
                 outputs[peer] = one.run(None, inputs)  # also the first run, which prepares
             except Refusal:
                 raise
             except Exception as error:
                 if peer != ALONE:
-                    raise Refusal(f"{path} cannot run on {_described(inputs)}: {reason_of(error)}") from None
+                    given = _described(inputs)
+                    raise Refusal(f"{path} cannot run on {given}; --input gives others: {reason_of(error)}") from None
                 result.failure = reason_of(error)  # ONNX Runtime 1.23 has no ConvInteger with int8 weights
                 continue
             sessions[peer] = one
@@ -95,11 +97,22 @@ def _described(inputs: dict[str, numpy.ndarray]) -> str:
     return ", ".join(f"'{name}' of shape {list(value.shape)}" for name, value in inputs.items())
 
 
-def _check_inputs(one: onnxruntime.InferenceSession, path: str, inputs: dict[str, numpy.ndarray]) -> None:
+def _check_ports(
+    one: onnxruntime.InferenceSession,
+    path: str,
+    inputs: dict[str, numpy.ndarray],
+    quantized: onnxruntime.InferenceSession | None,
+) -> None:
+    """That the float model takes and gives what the quantized model does, by names and by number."""
     names = sorted(i.name for i in one.get_inputs())
     if names != sorted(inputs):
         raise Refusal(
             f"{path}: expected the inputs of the quantized model, {', '.join(sorted(inputs))}, given {', '.join(names)}"
+        )
+    if quantized and len(one.get_outputs()) != len(quantized.get_outputs()):
+        raise Refusal(
+            f"{path}: expected as many outputs as the quantized model has, {len(quantized.get_outputs())}, "
+            f"given {len(one.get_outputs())}"
         )
 
 
@@ -119,20 +132,23 @@ def _turn(run: Callable[[], object], seconds: float) -> float:
     return statistics.median(samples)
 
 
-def agreement(expected: list, given: list) -> Agreement:
-    """Of a model's outputs, those that are numbers."""
-    if [numpy.shape(e) for e in expected] != [numpy.shape(g) for g in given]:
-        raise Refusal(
-            f"the outputs have the shapes {[numpy.shape(g) for g in given]}, and those of the float model "
-            f"{[numpy.shape(e) for e in expected]}"
-        )
-    cosine, differences = 1.0, [(0.0, 0.0)]
+def agreement(expected: list, given: list) -> Agreement | str:
+    """Of a model's outputs that are arrays of numbers. A string says why there is none."""
+    cosine, differences = 1.0, []
     for e, g in zip(expected, given, strict=True):
-        if not isinstance(e, numpy.ndarray) or e.dtype.kind not in "fiub" or e.size == 0:
+        if not isinstance(e, numpy.ndarray) or e.dtype.kind not in "fiub":
+            continue
+        if e.shape != g.shape:
+            return "other shapes"
+        if e.size == 0:
             continue
         e, g = e.astype(numpy.float64).ravel(), g.astype(numpy.float64).ravel()
-        lengths = numpy.linalg.norm(e) * numpy.linalg.norm(g)
-        cosine = float(numpy.minimum(cosine, e @ g / lengths if lengths else not e.any() and not g.any()))
-        same = (e == g) | (numpy.isnan(e) & numpy.isnan(g))
-        differences.append((float(numpy.max(numpy.abs(e - g), where=~same, initial=0)), float(numpy.max(numpy.abs(e)))))
+        with numpy.errstate(invalid="ignore", over="ignore"):
+            lengths = numpy.linalg.norm(e) * numpy.linalg.norm(g)
+            cosine = float(numpy.minimum(cosine, e @ g / lengths if lengths else not e.any() and not g.any()))
+            same = (e == g) | (numpy.isnan(e) & numpy.isnan(g))
+            difference = float(numpy.max(numpy.abs(e - g), where=~same, initial=0))
+        differences.append((difference, float(numpy.max(numpy.abs(e)))))
+    if not differences:
+        return "no numbers"
     return Agreement(cosine, *max(differences, key=lambda d: (numpy.isnan(d[0]), d[0], d[1])))

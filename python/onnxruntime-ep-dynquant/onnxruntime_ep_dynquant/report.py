@@ -16,6 +16,8 @@ from .measure import ALONE, FLOAT, PROVIDER, Agreement, Timed, threads_label
 from .sessions import Claims
 
 FASTER = 1.05  # times as fast, from which the provider pays: above the differences between rounds
+# Operators of whose nodes the provider says one by one whether it claims them; it claims others within layers.
+DECIDED = {"ConvInteger", "DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger", "QuantizeLinear"}
 _console = Console(highlight=False, width=None if Console().is_terminal else 120)
 
 
@@ -33,9 +35,10 @@ def show_claims(claims: Claims) -> None:
     for operator in sorted(claimed.keys() | {operator for operator, _ in claims.left}):
         reasons = [(reason, count) for (of, reason), count in claims.left.most_common() if of == operator]
         why = "\n".join(f"{count}: {reason}" if len(reasons) > 1 else reason for reason, count in reasons)
-        table.add_row(*map(Text, (operator, str(claimed[operator]), str(sum(count for _, count in reasons)), why)))
+        left = str(sum(count for _, count in reasons)) if operator in DECIDED else "-"
+        table.add_row(*map(Text, (operator, str(claimed[operator]), left, why)))
     _console.print(table)
-    say("Other operators stay ONNX Runtime's.")
+    say("All nodes outside of the claimed layers stay ONNX Runtime's: the provider does not count those marked -.")
 
 
 def _count(number: int, noun: str) -> str:
@@ -61,17 +64,20 @@ def show_times(timed: Timed) -> None:
         if not any(peer in times for times in timed.seconds.values()):
             continue
         cells = [_milliseconds(times[peer]) for times in timed.seconds.values()]
-        if one := timed.agreement.get(peer):
+        one = timed.agreement.get(peer)
+        if isinstance(one, Agreement):
             cells += [f"{one.cosine:.6f}", _difference(one)]
+        elif one:
+            cells += [one, one]
         table.add_row(peer, *cells)
     _console.print(table)
     if timed.failure:
         say(f"ONNX Runtime {onnxruntime.__version__} alone cannot run the model: {timed.failure}")
-    if one := timed.difference:
-        say(
-            "The outputs with and without the provider "
-            + (f"differ by {_difference(one)} at most." if one.difference else "are equal.")
-        )
+    if isinstance(timed.difference, Agreement):
+        same = "are equal." if not timed.difference.difference else f"differ by {_difference(timed.difference)} at most."
+        say(f"The outputs with and without the provider {same}")
+    elif timed.difference:
+        say(f"The outputs with and without the provider are not compared: {timed.difference}.")
 
 
 def _difference(of: Agreement) -> str:

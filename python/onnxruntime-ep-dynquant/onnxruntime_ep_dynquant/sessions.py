@@ -5,7 +5,6 @@ import dataclasses
 import os
 import re
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
 
@@ -79,8 +78,8 @@ def claims(path: str) -> Claims:
     return result
 
 
-# A node as the library names it: 'name' (operator).
-NODE = r"'.*?' \((\w+)\)"
+# A node as the library names it: 'name' (operator), where \ stands before a quote or \ of the name.
+NODE = r"'(?:[^'\\]|\\.)*' \((\w+)\)"
 
 
 def read_claims(lines: list[tuple[str, str]]) -> Claims:
@@ -89,7 +88,7 @@ def read_claims(lines: list[tuple[str, str]]) -> Claims:
     result = Claims()
     for verb, text in lines:
         if verb == "claims":
-            result.layers_and_nodes.append(re.findall(NODE + "(?=, '|$)", text))
+            result.layers_and_nodes.append(re.findall(NODE, text))
         elif node := re.match(NODE + ": (.*)", text):
             result.left[node[1], re.sub(NODE, r"\1", node[2])] += 1
     return result
@@ -99,14 +98,21 @@ def read_claims(lines: list[tuple[str, str]]) -> Claims:
 def _captured_stderr() -> Iterator[list[str]]:
     """A list to which the text that the process writes to stderr is added at the end, also what libraries write."""
     captured: list[str] = []
-    sys.stderr.flush()
-    before = os.dup(2)
-    with tempfile.TemporaryFile() as file:
+    if sys.stderr is not None:  # it is closed
+        sys.stderr.flush()
+    try:
+        before = os.dup(2)
+    except OSError:
+        before = None
+    with open(os.memfd_create("stderr"), "r+b") as file:
         os.dup2(file.fileno(), 2)
         try:
             yield captured
         finally:
-            os.dup2(before, 2)
-            os.close(before)
+            if before is None:
+                os.close(2)
+            else:
+                os.dup2(before, 2)
+                os.close(before)
             file.seek(0)
             captured.append(file.read().decode(errors="replace"))
