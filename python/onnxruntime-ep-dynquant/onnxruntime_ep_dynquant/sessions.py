@@ -102,17 +102,15 @@ def _captured_stderr() -> Iterator[list[str]]:
         sys.stderr.flush()
     try:
         before = os.dup(2)
-    except OSError:
-        before = None
+    except OSError:  # it is closed; what is opened next may get its number
+        before = os.open(os.devnull, os.O_WRONLY)
     with open(os.memfd_create("stderr"), "r+b") as file:
         os.dup2(file.fileno(), 2)
         try:
             yield captured
         finally:
-            if before is None:
-                os.close(2)
-            else:
-                os.dup2(before, 2)
+            os.dup2(before, 2)
+            if before != 2:
                 os.close(before)
             file.seek(0)
             captured.append(file.read().decode(errors="replace"))
