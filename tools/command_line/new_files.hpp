@@ -12,8 +12,8 @@ namespace command_line {
 /// Writes a set of files, of which none appears incomplete. A file gets a temporary name in its folder, which commit()
 /// changes to the wanted one; a link to a file stays, and the file that it names is replaced, with its mode and owner.
 /// What is there and is neither a file nor a folder, such as a device or a pipe, gets the bytes by commit(), before any
-/// file is replaced. Both functions throw std::runtime_error with one line: the file and the reason. Where a rename fails,
-/// as over a mounted file, those before it are in place. A program that is killed leaves its temporary files.
+/// file is replaced. Both functions throw std::runtime_error with one line: the file and the reason. Where a rename
+/// fails, as over a mounted file, those before it are in place. A program that is killed leaves its temporary files.
 class new_files {
   public:
     new_files() = default;
