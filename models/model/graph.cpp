@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <functional>
 
+#include "elements/table.hpp"
 #include "model/refusal.hpp"
 #include "onnx/element_type.hpp"
-#include "quantization/data_type.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::models {

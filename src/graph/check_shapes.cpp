@@ -1,11 +1,11 @@
 // Checks of ports and attributes against each other.
 #include <bit>
 
+#include "elements/table.hpp"
 #include "graph/attributes.hpp"
 #include "graph/check.hpp"
 #include "graph/logical_tensor.hpp"
 #include "graph/refusal.hpp"
-#include "quantization/data_type.hpp"
 #include "quantization/onednn_type.hpp"
 #include "quantization/shape.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "quantization/data_type.hpp"
+#include "elements/table.hpp"
 #include "quantization/onednn_type.hpp"
 
 namespace dynquant::graph::core {

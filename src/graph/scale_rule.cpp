@@ -5,9 +5,9 @@
 #include <functional>
 #include <span>
 
+#include "elements/table.hpp"
 #include "graph/attributes.hpp"
 #include "graph/refusal.hpp"
-#include "quantization/data_type.hpp"
 #include "quantization/named_rules.hpp"
 #include "quantization/names.hpp"
 #include "quantization/onednn_type.hpp"

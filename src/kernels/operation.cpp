@@ -1,10 +1,10 @@
 // The operation: a kernel's implementation, wrapped in what all kernels have in common.
 #include <algorithm>
 
+#include "elements/load_store.hpp"
+#include "elements/table.hpp"
 #include "kernels/kernels.hpp"
 #include "parallel/float_control.hpp"
-#include "quantization/data_type.hpp"
-#include "quantization/elements.hpp"
 #include "quantization/environment.hpp"
 #include "quantization/names.hpp"
 #include "quantization/shape.hpp"

@@ -1,7 +1,7 @@
 #include "layers/float16_activation.hpp"
 
+#include "elements/small_float.hpp"
 #include "parallel/parallel.hpp"
-#include "quantization/small_float.hpp"
 
 namespace dynquant::layers {
 

@@ -3,8 +3,8 @@
 
 #include <cstring>
 
+#include "elements/table.hpp"
 #include "onnx/refusal.hpp"
-#include "quantization/data_type.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::onnx {

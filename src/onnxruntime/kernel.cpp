@@ -2,11 +2,11 @@
 
 #include <utility>
 
+#include "elements/table.hpp"
 #include "onnx/operation.hpp"
 #include "onnx/refusal.hpp"
 #include "onnxruntime/tensor.hpp"
 #include "onnxruntime/threads.hpp"
-#include "quantization/data_type.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::onnxruntime {

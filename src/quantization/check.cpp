@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "quantization/data_type.hpp"
-#include "quantization/elements.hpp"
+#include "elements/load_store.hpp"
+#include "elements/table.hpp"
 #include "quantization/names.hpp"
 #include "quantization/rule_types.hpp"
 #include "quantization/shape.hpp"

@@ -8,9 +8,9 @@
 #include <cstdint>
 
 #include "dynquant/quantization.hpp"
-#include "quantization/data_type.hpp"
+#include "elements/small_float.hpp"
+#include "elements/table.hpp"
 #include "quantization/numerics.hpp"
-#include "quantization/small_float.hpp"
 
 namespace dynquant::numerics_contract {
 
@@ -34,7 +34,7 @@ struct scale_formula {
     float divisor;                // D
     float largest;                // M: the largest number of dst's type
     std::int32_t lowest, highest; // codes, if integral
-    int exponent, fraction_bits;  // floor(log2 M); fraction bits of M's binade in dst's type
+    int exponent, fraction_bits;  // floor(log2 M); fraction bits, of integers those below M's highest bit
     float least, of_zero;
 
     explicit scale_formula(const quantization &q)
@@ -45,7 +45,7 @@ struct scale_formula {
         , lowest(integral ? static_cast<std::int32_t>(rule.narrow ? -largest : traits(q.dst.type).lowest) : 0)
         , highest(integral ? static_cast<std::int32_t>(largest) : 0)
         , exponent(std::ilogb(largest))
-        , fraction_bits(fraction_bits_of(q.dst.type, exponent))
+        , fraction_bits(integral ? exponent : traits(q.dst.type).fraction_bits)
         , least(static_cast<float>(rule.least))
         , of_zero(static_cast<float>(rule.of_zero)) {
         const auto codes = static_cast<float>(highest - lowest);
@@ -117,17 +117,6 @@ struct scale_formula {
     /// An integer code.
     std::int64_t code(float quotient, std::int32_t zero_point) const {
         return quantize_onnx(quotient, zero_point, lowest, highest);
-    }
-
-  private:
-    /// Of integers: the bits below the highest one.
-    static int fraction_bits_of(data_type type, int exponent) {
-        if (type == data_type::f8_e4m3) return float8_e4m3::fraction_bits;
-        if (type == data_type::f8_e5m2) return float8_e5m2::fraction_bits;
-        if (type == data_type::f6_e2m3) return float6_e2m3::fraction_bits;
-        if (type == data_type::f6_e3m2) return float6_e3m2::fraction_bits;
-        if (type == data_type::f4_e2m1) return float4_e2m1::fraction_bits;
-        return exponent;
     }
 };
 

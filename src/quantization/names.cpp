@@ -1,6 +1,6 @@
 #include "quantization/names.hpp"
 
-#include "quantization/data_type.hpp"
+#include "elements/table.hpp"
 
 namespace dynquant {
 

@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "dynquant/quantization.hpp"
-#include "quantization/small_float.hpp"
+#include "elements/small_float.hpp"
 
 namespace dynquant::numerics_contract {
 

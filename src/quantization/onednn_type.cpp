@@ -1,6 +1,6 @@
 #include "quantization/onednn_type.hpp"
 
-#include "quantization/data_type.hpp"
+#include "elements/table.hpp"
 #include "quantization/text.hpp"
 
 namespace dynquant {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "quantization/data_type.hpp"
+#include "elements/table.hpp"
 
 namespace dynquant {
 namespace {

@@ -11,11 +11,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # A layer and the layers that its files may include besides itself: folders or files. The layer of a file is the longest
 # name that matches.
-CORE = {"dynquant", "parallel", "quantization", "targets"}
+CORE = {"dynquant", "elements", "parallel", "quantization", "targets"}
 MAY_INCLUDE = {
     "parallel": set(),
+    "elements": {"dynquant"},
     "targets": {"dynquant"},
-    "quantization": {"dynquant", "targets"},
+    "quantization": {"dynquant", "elements", "targets"},
     "kernels": CORE,
     "kernels/native": CORE | {"kernels/kernel.hpp"},
     "kernels/onednn": CORE | {"kernels/kernel.hpp", "oneapi"},

@@ -63,10 +63,10 @@ const formula_case cases[] = {
         {"difference_u16", kind::difference_u16, d, u16, f32, f32, onnx},
         {"difference_s16", kind::difference_s16, d, s16, f32, f32, onnx},
         {"difference_32", kind::difference_32, d, s32, f32, f32, onnx},
-        {"difference_e4m3", kind::difference_e4m3, d, f8_e4m3, f32, f32},
-        {"difference_e5m2", kind::difference_e5m2, d, f8_e5m2, f32, f32},
-        {"difference_e4m3fnuz", kind::difference_e4m3fnuz, d, f8_e4m3fnuz, f32, f32, onnx},
-        {"difference_e5m2fnuz", kind::difference_e5m2fnuz, d, f8_e5m2fnuz, f32, f32, onnx},
+        {"difference_e4m3", difference_kinds[f8_e4m3], d, f8_e4m3, f32, f32},
+        {"difference_e5m2", difference_kinds[f8_e5m2], d, f8_e5m2, f32, f32},
+        {"difference_e4m3fnuz", difference_kinds[f8_e4m3fnuz], d, f8_e4m3fnuz, f32, f32, onnx},
+        {"difference_e5m2fnuz", difference_kinds[f8_e5m2fnuz], d, f8_e5m2fnuz, f32, f32, onnx},
         {"once_u8", kind::once_u8, r, s32, u8, u8},
         {"once_s8", kind::once_s8, r, s32, s8, s8},
         {"once_s8_relu", kind::once_s8_relu, r, s32, s8, s8, numerics::strict, precision::f32, true},
@@ -245,7 +245,7 @@ class microkernels_of : public testing::TestWithParam<std::tuple<tested_set, for
             if (i % set.lanes == 0) first.push_back(static_cast<std::int32_t>(begin));
             index.push_back(static_cast<std::int32_t>(i / form.run - begin));
         }
-        const auto format = set.code.format_of(of.dst, false); // of codes, if dst is a type of codes
+        const auto *const format = set.code.formats[of.dst]; // of codes, if dst is a type of codes
         case_sampler sampler;
         const bool whole_runs = std::string(form.name).starts_with("segs");
         for (std::int64_t columns = 1; columns <= most_columns; ++columns)
@@ -262,7 +262,7 @@ class microkernels_of : public testing::TestWithParam<std::tuple<tested_set, for
                             set_bits(form.src, x, row * step + i, widened(form.src, of.src, sample.src_bits(row, i)));
                     form.kernel({rows, columns, x, step, y, step, false},
                             {p.scale.data(), p.reciprocal.data(), p.zero.data(), p.bound},
-                            {form.parameter_step, {index.data(), first.data()}, form.run, &format});
+                            {form.parameter_step, {index.data(), first.data()}, form.run, format});
                     set.zero_upper();
                     ASSERT_NO_FATAL_FAILURE(expect_block(form, sample, y, columns, step, offset, dst))
                             << form.name << ", runs of " << form.run << ", columns " << columns << ", gap " << gap
@@ -280,7 +280,7 @@ class microkernels_of : public testing::TestWithParam<std::tuple<tested_set, for
                     coded[(most_columns + 2 * widest_block) * 4];
             if (form.written != of.dst) { // through a codec
                 std::memcpy(tile, given, static_cast<std::size_t>(columns * bytes));
-                set.code.write[static_cast<int>(of.dst)](tile, columns, coded, 0, false);
+                set.code.write[of.dst](tile, columns, coded, 0, false);
                 given = coded;
             }
             for (std::int64_t i = 0; i < columns; ++i)

@@ -4,12 +4,15 @@
 
 #include <gtest/gtest.h>
 
-#include "quantization/elements.hpp"
-#include "quantization/small_float.hpp"
+#include "elements/load_store.hpp"
+#include "elements/small_float.hpp"
 #include "support/elements.hpp"
 
 namespace dynquant::test {
 namespace {
+
+using float8_e4m3fnuz = float_of<data_type::f8_e4m3fnuz>;
+using float8_e5m2fnuz = float_of<data_type::f8_e5m2fnuz>;
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();

@@ -1,9 +1,9 @@
 #include "check.hpp"
 
 #include "compare.hpp"
+#include "elements/load_store.hpp"
+#include "elements/table.hpp"
 #include "peers/peer.hpp"
-#include "quantization/data_type.hpp"
-#include "quantization/elements.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 #include "timing.hpp"

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <sstream>
 
-#include "quantization/data_type.hpp"
-#include "quantization/elements.hpp"
+#include "elements/load_store.hpp"
+#include "elements/table.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 

@@ -3,7 +3,7 @@
 #include <new>
 #include <unistd.h>
 
-#include "quantization/data_type.hpp"
+#include "elements/table.hpp"
 
 namespace dqbench {
 namespace {

@@ -5,8 +5,8 @@
 #include <iterator>
 #include <limits>
 
-#include "quantization/data_type.hpp"
-#include "quantization/elements.hpp"
+#include "elements/load_store.hpp"
+#include "elements/table.hpp"
 
 namespace dqbench {
 namespace {

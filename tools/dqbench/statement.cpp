@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "quantization/data_type.hpp"
+#include "elements/table.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 #include "text_parsing.hpp"

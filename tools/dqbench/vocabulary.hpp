@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "quantization/data_type.hpp"
+#include "elements/table.hpp"
 #include "quantization/named_rules.hpp"
 #include "quantization/text.hpp"
 #include "test_case.hpp"

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "quantization/data_type.hpp"
-#include "quantization/elements.hpp"
+#include "elements/load_store.hpp"
+#include "elements/table.hpp"
 #include "quantization/shape.hpp"
 
 namespace dqbench {

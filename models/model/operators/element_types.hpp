@@ -1,8 +1,8 @@
 // Dispatch from a tensor's element type to a C++ type, for operators of several types.
 #pragma once
 
+#include "elements/small_float.hpp"
 #include "model/op_node.hpp"
-#include "quantization/small_float.hpp"
 
 namespace dynquant::models {
 

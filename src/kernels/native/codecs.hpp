@@ -117,15 +117,8 @@ void to_codes(const void *tile, std::int64_t count, void *to, const float8_forma
             [](std::int64_t) { return same<V> {}; }, &f);
 }
 
-inline float8_format format_of(data_type type, bool saturates) {
-    if (type == data_type::f4_e2m1) return float8_format_of<float4_e2m1>(true);
-    if (type == data_type::f6_e2m3) return float8_format_of<float6_e2m3>(true);
-    if (type == data_type::f6_e3m2) return float8_format_of<float6_e3m2>(true);
-    if (type == data_type::f8_e4m3) return float8_format_of<float8_e4m3>(saturates);
-    if (type == data_type::f8_e5m2) return float8_format_of<float8_e5m2>(saturates);
-    if (type == data_type::f8_e4m3fnuz) return float8_format_of<float8_e4m3fnuz>(saturates);
-    return float8_format_of<float8_e5m2fnuz>(saturates);
-}
+template <typename Float, bool Saturates>
+constexpr float8_format format_of = float8_format_of<Float>(Saturates || !Float::has_nan);
 
 /// write_codes() of any format.
 template <typename V>
@@ -138,23 +131,33 @@ template <typename V>
 
 template <typename V, typename Float, bool Saturates>
 void write_codes(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream) {
-    static constexpr auto format = float8_format_of<Float>(Saturates);
-    write_codes_of<V>(tile, count, tensor, first, stream, format);
+    write_codes_of<V>(tile, count, tensor, first, stream, format_of<Float, Saturates>);
 }
 
 /// Floats of 4 or 6 bits.
 template <typename V, typename Float, int bits>
 void write_packed_codes(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream) {
-    static constexpr auto format = float8_format_of<Float>(true);
-    to_codes<V>(tile, count, tile, format);
+    to_codes<V>(tile, count, tile, format_of<Float, true>);
     write_packed<V, bits, false>(tile, count, tensor, first, stream);
 }
 
 // ---- 4-bit elements by a table of their sixteen results ---------------------------------------------------
 
-constexpr std::int32_t u4_values[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-constexpr std::int32_t s4_values[] = {0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1};
-constexpr float f4_values[] = {0, 0.5F, 1, 1.5F, 2, 3, 4, 6, -0.0F, -0.5F, -1, -1.5F, -2, -3, -4, -6};
+template <data_type type>
+struct values_by_code {
+    std::conditional_t<traits(type).integral, std::int32_t, float> of[16];
+};
+
+template <data_type type>
+constexpr auto values_of_4_bits = [] {
+    values_by_code<type> values = {};
+    for (int code = 0; code < 16; ++code)
+        if constexpr (traits(type).integral)
+            values.of[code] = traits(type).is_signed && code >= 8 ? code - 16 : code;
+        else
+            values.of[code] = float_of<type> {static_cast<std::uint8_t>(code)}.value();
+    return values;
+}();
 
 /// Looks up the last elements of a row, fewer than V::looked_up.
 template <typename V, typename Results, typename T>
@@ -200,17 +203,111 @@ void look_up(const block &of, const columns &with, const guide &by, const auto &
     }
 }
 
-template <typename V, typename T>
-void look_up_u4(const block &b, const columns &c, const guide &g) {
-    look_up<V, narrow_difference<V>, T>(b, c, g, u4_values);
+template <typename V, data_type type, typename T>
+void look_up_of(const block &b, const columns &c, const guide &g) {
+    using formula = std::conditional_t<traits(type).integral, narrow_difference<V>, float_difference<V>>;
+    look_up<V, formula, T>(b, c, g, values_of_4_bits<type>.of);
 }
-template <typename V, typename T>
-void look_up_s4(const block &b, const columns &c, const guide &g) {
-    look_up<V, narrow_difference<V>, T>(b, c, g, s4_values);
+
+// ---- The codecs of a type, by its encoding ---------------------------------------------------------------
+
+/// f16 or bf16 in memory; no other float of 16 bits.
+template <data_type type>
+struct bits_of_float16;
+template <>
+struct bits_of_float16<data_type::f16> {
+    using in_memory = float16_bits;
+};
+template <>
+struct bits_of_float16<data_type::bf16> {
+    using in_memory = bfloat16_bits;
+};
+
+template <typename V, data_type type>
+constexpr read_function unpack_of() {
+    constexpr auto &t = traits(type);
+    if constexpr (t.bits < 8)
+        return read_packed < V, t.bits, t.integral && t.is_signed > ;
+    else
+        return nullptr;
 }
-template <typename V, typename T>
-void look_up_f4(const block &b, const columns &c, const guide &g) {
-    look_up<V, float_difference<V>, T>(b, c, g, f4_values);
+
+/// Formulas read f32, s32, s8, u8 and floats of 8 bits. Of these floats only those that may be parameters have a
+/// reader.
+template <typename V, data_type type>
+constexpr read_function read_of() {
+    constexpr auto &t = traits(type);
+    if constexpr (t.integral && t.bits < 8)
+        return unpack_of<V, type>();
+    else if constexpr (t.integral && t.bits == 16)
+        return read<V, integer_of<type>>;
+    else if constexpr (t.integral && t.bits == 32 && !t.is_signed)
+        return read<V, integer_of<type>>;
+    else if constexpr (!t.integral && t.bits < 8)
+        return read_packed_floats<V, float_of<type>, t.bits>;
+    else if constexpr (!t.integral && t.bits == 8 && (t.places & place::onnx_scale) != 0)
+        return read<V, float_of<type>>;
+    else if constexpr (!t.integral && t.bits == 16)
+        return read<V, typename bits_of_float16<type>::in_memory>;
+    else
+        return nullptr;
+}
+
+template <typename V, data_type type>
+constexpr read_function read_bytes_of() {
+    constexpr auto &t = traits(type);
+    if constexpr (!t.integral && t.bits < 8)
+        return read<V, float_of<type>>;
+    else
+        return nullptr;
+}
+
+/// Formulas write f32, s32, u32, s8 and u8.
+template <typename V, data_type type, bool saturates>
+constexpr write_function write_of() {
+    constexpr auto &t = traits(type);
+    if constexpr (t.integral && t.bits < 8)
+        return write_packed<V, t.bits, t.is_signed>;
+    else if constexpr (t.integral && t.bits == 16)
+        return write_reals<V, integer_of<type>>;
+    else if constexpr (!t.integral && t.bits < 8)
+        return write_packed_codes<V, float_of<type>, t.bits>;
+    else if constexpr (is_float8(t))
+        return write_codes<V, float_of<type>, saturates>;
+    else if constexpr (!t.integral && t.bits == 16 && saturates)
+        return write_saturated_reals<V, typename bits_of_float16<type>::in_memory>;
+    else if constexpr (!t.integral && t.bits == 16)
+        return write_reals<V, typename bits_of_float16<type>::in_memory>;
+    else
+        return nullptr;
+}
+
+template <typename V, data_type type>
+constexpr write_function write_bytes_of() {
+    constexpr auto &t = traits(type);
+    if constexpr (!t.integral && t.bits < 8)
+        return write_packed<V, t.bits, false>;
+    else if constexpr (is_float8(t))
+        return write_bytes<V>;
+    else
+        return nullptr;
+}
+
+template <data_type type, bool saturates>
+constexpr const float8_format *format_pointer() {
+    constexpr auto &t = traits(type);
+    if constexpr (is_float8(t) || (!t.integral && t.bits < 8))
+        return &format_of<float_of<type>, saturates>;
+    else
+        return nullptr;
+}
+
+template <typename V, typename T, data_type type>
+constexpr microkernel look_up_to() {
+    if constexpr (V::looked_up > 0 && traits(type).bits == 4)
+        return look_up_of<V, type, T>;
+    else
+        return nullptr;
 }
 
 } // namespace

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "elements/table.hpp"
 #include "kernels/native/plan.hpp"
 #include "kernels/native/walker.hpp"
-#include "quantization/data_type.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::kernels::native {
@@ -223,13 +223,15 @@ position moved(const columns &c, const guide &g, walk::form by, std::int64_t row
 microkernel look_up_of(const panel &parameters, const staging &m, const placed_block &b, const call &c) {
     if (bits_of(m.src) != 4 || b.src_stride != 1 || b.dst_stride != 1) return nullptr;
     if ((b.src | b.src_step | b.columns) % 2 != 0) return nullptr;
-    const auto dst = m.dst == data_type::f32 ? 0 : m.dst == data_type::f16 ? 1 : 2;
-    const auto src = m.src == data_type::u4 ? 0 : m.src == data_type::s4 ? 1 : 2;
-    if (src < 2 && parameters.state() == preparation::general) return nullptr;
+    if (traits(m.src).integral && parameters.state() == preparation::general) return nullptr;
     const auto line = 512 / bits_of(m.dst);
     const bool in_lines = begins_line(address(c.dst, m.dst, b.dst)) && (b.rows == 1 || b.dst_step % line == 0);
     if (c.stream && !in_lines) return nullptr;
-    return parameters.p.set->look_up[dst][src];
+    const auto &set = *parameters.p.set;
+    if (m.dst == data_type::f32) return set.look_up_to_f32[m.src];
+    if (m.dst == data_type::f16) return set.look_up_to_f16[m.src];
+    if (m.dst == data_type::bf16) return set.look_up_to_bf16[m.src];
+    return nullptr;
 }
 
 /// Whether runs of whole vectors are faster as rows, because rows avoid staging.

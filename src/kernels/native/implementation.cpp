@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "elements/table.hpp"
 #include "kernels/native/plan.hpp"
 #include "kernels/native/processor.hpp"
 #include "parallel/parallel.hpp"
-#include "quantization/data_type.hpp"
 #include "quantization/shape.hpp"
 #include "targets/pick.hpp"
 

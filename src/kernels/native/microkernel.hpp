@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "dynquant/quantization.hpp"
+#include "elements/table.hpp"
 
 namespace dynquant::numerics_contract {
 struct scale_formula;
@@ -129,6 +129,17 @@ struct family {
     std::int64_t min_elements_to_test;
 };
 
+/// Whether formulas read a type's elements as they are, a float of 8 bits.
+constexpr bool is_float8(const data_type_traits &type) {
+    return !type.integral && type.bits == 8 && (type.places & (place::quantized | place::onnx_quantized)) != 0;
+}
+constexpr int number_of_float8 = [] {
+    int count = 0;
+    for (const auto &type : data_types)
+        count += is_float8(type) ? 1 : 0;
+    return count;
+}();
+
 /// Kinds of statement, by formula and by the element types that it reads and writes.
 enum class kind {
     strict_u8,
@@ -159,11 +170,8 @@ enum class kind {
     difference_s16,
     difference_32,
     difference_floats,
-    difference_e4m3,
-    difference_e5m2,
-    difference_e4m3fnuz,
-    difference_e5m2fnuz,
-    once_u8,
+    first_difference_float8, // one kind for each of the floats of 8 bits, see difference_kinds
+    once_u8 = first_difference_float8 + number_of_float8,
     once_s8,
     once_s8_relu,
     twice_u8,
@@ -171,6 +179,21 @@ enum class kind {
     twice_s8_relu,
     count
 };
+
+/// The kinds that dequantize each type. Integers narrower than a byte and floats narrower than that are staged as s8
+/// and f32.
+constexpr by_type<kind> difference_kinds = [] {
+    by_type<kind> kinds = {};
+    int next = static_cast<int>(kind::first_difference_float8);
+    for (const auto &type : data_types)
+        kinds[type.type] = is_float8(type) ? static_cast<kind>(next++)
+                : !type.integral           ? kind::difference_floats
+                : type.bits == 32          ? kind::difference_32
+                : type.bits == 16          ? (type.is_signed ? kind::difference_s16 : kind::difference_u16)
+                : type.bits == 8           ? (type.is_signed ? kind::difference_s8 : kind::difference_u8)
+                                           : kind::difference_s8;
+    return kinds;
+}();
 
 // ---- Codecs: dense elements of a type in memory to and from tiles --------------------------------------------------
 
@@ -182,15 +205,15 @@ using read_function = void (*)(const void *tensor, std::int64_t first, std::int6
 using write_function = void (*)(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream);
 
 struct codecs {
-    // By data type. Null if formulas access it directly. Floats become f32; s4, u4, s2 and u2 become bytes; u32 becomes
-    // s32, less 2^31.
-    read_function read[21];
+    // Null if formulas access the type directly. Floats become f32; s4, u4, s2 and u2 become bytes; u32 becomes s32,
+    // less 2^31.
+    by_type<read_function> read;
     read_function round_f16, round_bf16; // f32 to f32
-    read_function unpack_6;              // elements of 6 bits to bytes
-    read_function read_bytes[21];        // floats of 4 and 6 bits that have been unpacked to bytes
-    write_function write[21], write_saturated[21];
-    write_function write_bytes[21];                             // of codes, from bytes
-    float8_format (*format_of)(data_type type, bool saturates); // of floats of 8 bits and fewer
+    by_type<read_function> unpack;       // elements narrower than a byte to bytes
+    by_type<read_function> read_bytes;   // floats that have been unpacked to bytes
+    by_type<write_function> write, write_saturated;
+    by_type<write_function> write_bytes;                        // of codes, from bytes
+    by_type<const float8_format *> formats, saturating_formats; // of floats of 8 bits and fewer
 };
 
 // ---- Computed scales ----------------------------------------------------------------------------------------------
@@ -220,9 +243,8 @@ struct instruction_set {
     int lanes;
     family families[static_cast<int>(kind::count)];
     codecs code;
-    /// Dequantize 4-bit elements by a table of 16 results for each row. Null where that does not pay.
-    /// [f32, f16, bf16][u4, s4, f4_e2m1].
-    microkernel look_up[3][3];
+    /// Dequantize 4-bit elements, by src's type, by a table of 16 results for each row. Null where that does not pay.
+    by_type<microkernel> look_up_to_f32, look_up_to_f16, look_up_to_bf16;
     /// Transpose up to transposed_side lines of up to transposed_side bytes. The transposed_in destination and the
     /// transposed_out source have room for whole blocks of 16 by 32.
     using transpose_function = void (*)(const unsigned char *from, std::int64_t from_step, std::int64_t lines,

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "elements/load_store.hpp"
+#include "elements/small_float.hpp"
+#include "elements/table.hpp"
 #include "kernels/native/plan.hpp"
-#include "quantization/data_type.hpp"
-#include "quantization/elements.hpp"
 #include "quantization/shape.hpp"
-#include "quantization/small_float.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
@@ -61,7 +61,7 @@ void read(const plan &p, const parameter_block &from, const void *data, data_typ
     if (type == data_type::f32 || type == data_type::s32) return copy<float>(from, data, to);
     if (type == data_type::u8) return copy<std::uint8_t>(from, data, to);
     if (type == data_type::s8) return copy<std::int8_t>(from, data, to);
-    const auto codec = p.set->code.read[static_cast<int>(type)];
+    const auto codec = p.set->code.read[type];
     const auto bits = traits(type).bits;
     const bool integral = traits(type).integral, to_bytes = integral && bits < 8;
     std::int8_t bytes[panel_capacity + 2 * widest_block];

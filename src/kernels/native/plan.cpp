@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "elements/table.hpp"
 #include "kernels/native/support.hpp"
 #include "kernels/native/walker.hpp"
-#include "quantization/data_type.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::kernels::native {
@@ -19,14 +19,15 @@ kind to_8_bits(const quantization &q, kind of_u8, kind of_s8) {
 
 kind onnx_kind(const quantization &q) {
     const auto bits = traits(q.dst.type).bits;
-    if (bits == 32) return q.dst.type == data_type::s32 ? kind::wide_s32 : kind::wide_u32;
+    const bool is_signed = traits(q.dst.type).is_signed;
+    if (bits == 32) return is_signed ? kind::wide_s32 : kind::wide_u32;
     switch (q.division) {
         case precision::f16: return bits == 16 ? kind::f16_16 : to_8_bits(q, kind::f16_u8, kind::f16_s8);
         case precision::bf16: return bits == 16 ? kind::bf16_16 : to_8_bits(q, kind::bf16_u8, kind::bf16_s8);
         case precision::f32:
         case precision::f64: break; // f64 is refused (support.cpp)
     }
-    if (bits == 16) return q.dst.type == data_type::u16 ? kind::onnx_u16 : kind::onnx_s16;
+    if (bits == 16) return is_signed ? kind::onnx_s16 : kind::onnx_u16;
     return to_8_bits(q, kind::onnx_u8, kind::onnx_s8);
 }
 
@@ -40,20 +41,6 @@ kind quotient_kind(const quantization &q) {
     return kind::quotient_f32;
 }
 
-kind difference_kind(data_type src) {
-    if (src == data_type::f8_e4m3) return kind::difference_e4m3;
-    if (src == data_type::f8_e5m2) return kind::difference_e5m2;
-    if (src == data_type::f8_e4m3fnuz) return kind::difference_e4m3fnuz;
-    if (src == data_type::f8_e5m2fnuz) return kind::difference_e5m2fnuz;
-    if (!traits(src).integral) return kind::difference_floats;
-    switch (traits(src).bits) {
-        case 16: return src == data_type::u16 ? kind::difference_u16 : kind::difference_s16;
-        case 32: return kind::difference_32;
-        default: break; // 8 bits and fewer
-    }
-    return src == data_type::u8 ? kind::difference_u8 : kind::difference_s8;
-}
-
 kind requantize_kind(const quantization &q) {
     const bool twice = q.second_scales.has_value();
     if (q.dst.type == data_type::u8) return twice ? kind::twice_u8 : kind::once_u8; // Relu changes nothing there
@@ -63,7 +50,7 @@ kind requantize_kind(const quantization &q) {
 
 kind kind_of(const quantization &q) {
     switch (q.dir) {
-        case direction::dequantize: return difference_kind(q.src.type);
+        case direction::dequantize: return difference_kinds[q.src.type];
         case direction::requantize: return requantize_kind(q);
         case direction::quantize: break;
     }
@@ -98,11 +85,11 @@ computed computed_by(const quantization &q) {
 
 /// The limit of quotients to floats: larger ones give the same dst. 0 where the two-operation quotient is not exact
 /// enough: bf16 represents quotients beyond 2^22, which are infinite in f16.
-float bound_of(const quantization &q, const codecs &code) {
+float bound_of(const quantization &q, const plan &p) {
     const bool in_f16 = q.division == precision::f16;
     if (q.dst.type == data_type::bf16 && !in_f16) return 0;
     if (traits(q.dst.type).bits == 16) return 4194304.0F;
-    const auto bound = code.format_of(q.dst.type, q.saturate).bound;
+    const auto bound = p.format.bound;
     return in_f16 && bound > 65504 ? 65504 : bound; // 65536 is infinite in f16; codes round 65504 to 65536
 }
 
@@ -112,25 +99,24 @@ void choose_formulas(plan &p, const quantization &q) {
     const auto compute = computed_by(q);
     p.formulas = &p.set->families[static_cast<int>(k)];
     p.src_bytes = traits(compute.src).bits / 8;
-    const auto at = [](data_type type) { return static_cast<int>(type); };
     auto &m = p.memory;
     m = {q.src.type, q.dst.type, nullptr, nullptr, nullptr, traits(compute.dst).bits / 8};
-    if (q.src.type != compute.src) m.read = code.read[at(q.src.type)];
+    if (q.src.type != compute.src) m.read = code.read[q.src.type];
     if (q.dir == direction::quantize && q.division == precision::f16 && q.src.type != data_type::f16)
         m.round = code.round_f16;
     if (q.dir == direction::quantize && q.division == precision::bf16 && q.src.type != data_type::bf16)
         m.round = code.round_bf16;
-    if (q.dst.type != compute.dst) m.write = (q.saturate ? code.write_saturated : code.write)[at(q.dst.type)];
+    if (q.dst.type != compute.dst) m.write = (q.saturate ? code.write_saturated : code.write)[q.dst.type];
     p.transposed_memory = m;
     if (traits(q.src.type).bits < 8) {
         p.transposed_memory.src = data_type::s8;
-        p.transposed_memory.read = code.read_bytes[at(q.src.type)];
+        p.transposed_memory.read = code.read_bytes[q.src.type];
     }
     const bool is_quotient = k == kind::quotient_f32 || k == kind::quotient_f16 || k == kind::quotient_bf16;
-    p.bound = is_quotient ? bound_of(q, code) : 0;
     p.writes_codes = (is_quotient || k == kind::product_f32) && traits(q.dst.type).bits <= 8;
-    if (p.writes_codes) p.format = code.format_of(q.dst.type, q.saturate);
-    p.write_codes = code.write_bytes[at(q.dst.type)];
+    if (p.writes_codes) p.format = *(q.saturate ? code.saturating_formats : code.formats)[q.dst.type];
+    p.bound = is_quotient ? bound_of(q, p) : 0;
+    p.write_codes = code.write_bytes[q.dst.type];
     p.is_f32_zero = is_quotient || (q.dir == direction::dequantize && !traits(q.src.type).integral);
     const bool is_u32 = q.src.type == data_type::u32 || q.dst.type == data_type::u32;
     p.no_zero = is_quotient ? -0.0F

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <unistd.h>
 
+#include "elements/table.hpp"
 #include "kernels/native/microkernel.hpp"
-#include "quantization/data_type.hpp"
 #include "targets/features.hpp"
 
 namespace dynquant::kernels::native {

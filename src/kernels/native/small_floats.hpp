@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "elements/small_float.hpp"
 #include "kernels/native/microkernel.hpp"
-#include "quantization/small_float.hpp"
 
 namespace dynquant::kernels::native {
 namespace {

@@ -215,53 +215,17 @@ constexpr family requantize() {
 template <typename V>
 constexpr codecs codecs_of() {
     codecs c = {};
-    const auto at = [](data_type type) { return static_cast<int>(type); };
-    c.read[at(data_type::f16)] = read<V, float16_bits>;
-    c.read[at(data_type::bf16)] = read<V, bfloat16_bits>;
-    c.read[at(data_type::s4)] = read_packed<V, 4, true>;
-    c.read[at(data_type::u4)] = read_packed<V, 4, false>;
-    c.read[at(data_type::s2)] = read_packed<V, 2, true>;
-    c.read[at(data_type::u2)] = read_packed<V, 2, false>;
-    c.read[at(data_type::s16)] = read<V, std::int16_t>;
-    c.read[at(data_type::u16)] = read<V, std::uint16_t>;
-    c.read[at(data_type::u32)] = read<V, std::uint32_t>;
-    c.read[at(data_type::f8_e4m3)] = read<V, float8_e4m3>; // of parameters
-    c.read[at(data_type::f8_e8m0)] = read<V, float8_e8m0>;
-    c.read[at(data_type::f4_e2m1)] = read_packed_floats<V, float4_e2m1, 4>;
-    c.read[at(data_type::f6_e2m3)] = read_packed_floats<V, float6_e2m3, 6>;
-    c.read[at(data_type::f6_e3m2)] = read_packed_floats<V, float6_e3m2, 6>;
-    c.read_bytes[at(data_type::f4_e2m1)] = read<V, float4_e2m1>;
-    c.read_bytes[at(data_type::f6_e2m3)] = read<V, float6_e2m3>;
-    c.read_bytes[at(data_type::f6_e3m2)] = read<V, float6_e3m2>;
-    c.unpack_6 = read_packed<V, 6, false>;
-    c.format_of = format_of;
+    c.read = by_type_of<read_function>([]<data_type type>() { return read_of<V, type>(); });
+    c.unpack = by_type_of<read_function>([]<data_type type>() { return unpack_of<V, type>(); });
+    c.read_bytes = by_type_of<read_function>([]<data_type type>() { return read_bytes_of<V, type>(); });
     c.round_f16 = round<V, float16_bits>;
     c.round_bf16 = round<V, bfloat16_bits>;
-    const auto add = [&](data_type type, write_function write, write_function saturated) {
-        c.write[at(type)] = write;
-        c.write_saturated[at(type)] = saturated;
-    };
-    const auto both = [&](data_type type, write_function write) { add(type, write, write); };
-    both(data_type::s4, write_packed<V, 4, true>);
-    both(data_type::u4, write_packed<V, 4, false>);
-    both(data_type::s2, write_packed<V, 2, true>);
-    both(data_type::u2, write_packed<V, 2, false>);
-    both(data_type::s16, write_reals<V, std::int16_t>);
-    both(data_type::u16, write_reals<V, std::uint16_t>);
-    both(data_type::f4_e2m1, write_packed_codes<V, float4_e2m1, 4>);
-    both(data_type::f6_e2m3, write_packed_codes<V, float6_e2m3, 6>);
-    both(data_type::f6_e3m2, write_packed_codes<V, float6_e3m2, 6>);
-    for (const auto type : {data_type::f6_e2m3, data_type::f6_e3m2})
-        c.write_bytes[at(type)] = write_packed<V, 6, false>;
-    c.write_bytes[at(data_type::f4_e2m1)] = write_packed<V, 4, false>;
-    for (const auto type : {data_type::f8_e4m3, data_type::f8_e5m2, data_type::f8_e4m3fnuz, data_type::f8_e5m2fnuz})
-        c.write_bytes[at(type)] = write_bytes<V>;
-    add(data_type::f16, write_reals<V, float16_bits>, write_saturated_reals<V, float16_bits>);
-    add(data_type::bf16, write_reals<V, bfloat16_bits>, write_saturated_reals<V, bfloat16_bits>);
-    add(data_type::f8_e4m3, write_codes<V, float8_e4m3, false>, write_codes<V, float8_e4m3, true>);
-    add(data_type::f8_e5m2, write_codes<V, float8_e5m2, false>, write_codes<V, float8_e5m2, true>);
-    add(data_type::f8_e4m3fnuz, write_codes<V, float8_e4m3fnuz, false>, write_codes<V, float8_e4m3fnuz, true>);
-    add(data_type::f8_e5m2fnuz, write_codes<V, float8_e5m2fnuz, false>, write_codes<V, float8_e5m2fnuz, true>);
+    c.write = by_type_of<write_function>([]<data_type type>() { return write_of<V, type, false>(); });
+    c.write_saturated = by_type_of<write_function>([]<data_type type>() { return write_of<V, type, true>(); });
+    c.write_bytes = by_type_of<write_function>([]<data_type type>() { return write_bytes_of<V, type>(); });
+    c.formats = by_type_of<const float8_format *>([]<data_type type>() { return format_pointer<type, false>(); });
+    c.saturating_formats =
+            by_type_of<const float8_format *>([]<data_type type>() { return format_pointer<type, true>(); });
     return c;
 }
 
@@ -301,10 +265,9 @@ constexpr instruction_set table_of() {
     add(kind::difference_s16, difference<V, std::int16_t, 65536>());
     add(kind::difference_32, difference<V, std::int32_t, INT32_MAX>());
     add(kind::difference_floats, difference_of_floats<V, float>());
-    add(kind::difference_e4m3, difference_of_floats<V, float8_e4m3>());
-    add(kind::difference_e5m2, difference_of_floats<V, float8_e5m2>());
-    add(kind::difference_e4m3fnuz, difference_of_floats<V, float8_e4m3fnuz>());
-    add(kind::difference_e5m2fnuz, difference_of_floats<V, float8_e5m2fnuz>());
+    for_each_type([&]<data_type type>() {
+        if constexpr (is_float8(traits(type))) add(difference_kinds[type], difference_of_floats<V, float_of<type>>());
+    });
     add(kind::once_u8, requantize<V, multiplied::once, activation::none, u8>());
     add(kind::once_s8, requantize<V, multiplied::once, activation::none, s8>());
     add(kind::once_s8_relu, requantize<V, multiplied::once, activation::relu, s8>());
@@ -312,16 +275,10 @@ constexpr instruction_set table_of() {
     add(kind::twice_s8, requantize<V, multiplied::twice, activation::none, s8>());
     add(kind::twice_s8_relu, requantize<V, multiplied::twice, activation::relu, s8>());
     set.code = codecs_of<V>();
-    if constexpr (V::looked_up > 0) {
-        const auto add_look_up = [&](int dst, microkernel of_u4, microkernel of_s4, microkernel of_f4) {
-            set.look_up[dst][0] = of_u4;
-            set.look_up[dst][1] = of_s4;
-            set.look_up[dst][2] = of_f4;
-        };
-        add_look_up(0, look_up_u4<V, float>, look_up_s4<V, float>, look_up_f4<V, float>);
-        add_look_up(1, look_up_u4<V, float16_bits>, look_up_s4<V, float16_bits>, look_up_f4<V, float16_bits>);
-        add_look_up(2, look_up_u4<V, bfloat16_bits>, look_up_s4<V, bfloat16_bits>, look_up_f4<V, bfloat16_bits>);
-    }
+    set.look_up_to_f32 = by_type_of<microkernel>([]<data_type type>() { return look_up_to<V, float, type>(); });
+    set.look_up_to_f16 = by_type_of<microkernel>([]<data_type type>() { return look_up_to<V, float16_bits, type>(); });
+    set.look_up_to_bf16 =
+            by_type_of<microkernel>([]<data_type type>() { return look_up_to<V, bfloat16_bits, type>(); });
     set.transpose_in = transpose_in<V>;
     set.transpose_out = transpose_out<V>;
     set.interleave = interleave<V>;

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "elements/table.hpp"
 #include "kernels/native/plan.hpp"
 #include "kernels/native/walker.hpp"
-#include "quantization/data_type.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::kernels::native {
@@ -103,12 +103,6 @@ class quantized_tiles {
     const bool narrow = is_narrow(w);
     byte_lines lines {narrow};
 };
-
-/// The codec that unpacks elements of less than 8 bits to bytes.
-read_function unpacking(const codecs &code, data_type type) {
-    if (traits(type).bits == 6) return code.unpack_6;
-    return code.read[static_cast<int>(type == data_type::f4_e2m1 ? data_type::u4 : type)];
-}
 
 /// Transposes lines of src as bytes and computes rows of dst from them.
 class dequantized_tiles {
@@ -233,7 +227,7 @@ class dequantized_tiles {
     const walk &w;
     const call &c;
     const axis across = innermost_loop(w.axes), along = w.axes.row;
-    const read_function unpack_ = unpacking(p.set->code, p.memory.src);
+    const read_function unpack_ = p.set->code.unpack[p.memory.src];
     call from_lines = c;
     panel parameters;
     byte_lines lines {false};

@@ -1,7 +1,7 @@
 #include "kernels/onednn/call.hpp"
 
+#include "elements/load_store.hpp"
 #include "kernels/onednn/lowering.hpp"
-#include "quantization/elements.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::kernels::onednn {

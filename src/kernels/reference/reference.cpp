@@ -1,10 +1,10 @@
 // The reference kernel, which defines correct results: each element by its index and the formula, on one thread. It
 // shares only the statement with the other kernels.
+#include "elements/load_store.hpp"
+#include "elements/table.hpp"
 #include "kernels/kernel.hpp"
 #include "parallel/float_control.hpp"
 #include "quantization/computed.hpp"
-#include "quantization/data_type.hpp"
-#include "quantization/elements.hpp"
 #include "quantization/numerics.hpp"
 #include "quantization/shape.hpp"
 

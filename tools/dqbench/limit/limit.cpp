@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <unistd.h>
 
+#include "elements/table.hpp"
 #include "kernels/native/processor.hpp"
 #include "parallel/parallel.hpp"
-#include "quantization/data_type.hpp"
 #include "quantization/shape.hpp"
 #include "targets/pick.hpp"
 

@@ -5,8 +5,8 @@
 #include <tbb/task_arena.h>
 #include <xnnpack.h>
 
+#include "elements/table.hpp"
 #include "peers/peer.hpp"
-#include "quantization/data_type.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 

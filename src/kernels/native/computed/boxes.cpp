@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <unistd.h>
 
+#include "elements/table.hpp"
 #include "kernels/native/computed/parameters.hpp"
-#include "quantization/data_type.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::kernels::native {

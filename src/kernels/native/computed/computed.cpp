@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 
+#include "elements/load_store.hpp"
 #include "kernels/native/computed/boxes.hpp"
 #include "kernels/native/computed/parameters.hpp"
 #include "kernels/native/plan.hpp"
@@ -14,7 +15,6 @@
 #include "parallel/parallel.hpp"
 #include "quantization/canonical.hpp"
 #include "quantization/computed.hpp"
-#include "quantization/elements.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 

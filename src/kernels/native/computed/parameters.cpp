@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "quantization/elements.hpp"
+#include "elements/load_store.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
@@ -31,7 +31,7 @@ parameter_formulas::parameter_formulas(const quantization &q, const instruction_
     , has_zero_points_(q.zero_points.has_value()) {
     // f16 overflows to infinity, f8_e4m3 saturates.
     const bool saturates = q.scales.type == data_type::f8_e4m3;
-    write_ = (saturates ? set.code.write_saturated : set.code.write)[static_cast<int>(q.scales.type)];
+    write_ = (saturates ? set.code.write_saturated : set.code.write)[q.scales.type];
 }
 
 void parameter_formulas::clear(std::int64_t count, box_parameters &p) const {
@@ -48,7 +48,7 @@ void parameter_formulas::widen(std::int64_t count, box_parameters &p) const {
     for (auto *const bounds : {p.first, p.second}) {
         std::memcpy(bits, bounds, static_cast<std::size_t>(count) * sizeof(bits[0]));
         if (src_ == data_type::f16)
-            set_.code.read[static_cast<int>(src_)](bits, 0, count, bounds);
+            set_.code.read[src_](bits, 0, count, bounds);
         else // not by the codec: loading a vector just after storing a part of it stalls
             for (std::int64_t i = 0; i < count; ++i)
                 bounds[i] = static_cast<std::uint32_t>(bits[i]) << 16;
@@ -94,7 +94,7 @@ void parameter_formulas::round_and_write(std::int64_t count, float *scale, void 
     }
     write_(scale, count, scales, first, false);
     if (formula_.scale_type != data_type::f8_e4m3)
-        return set_.code.read[static_cast<int>(formula_.scale_type)](scales, first, count, scale);
+        return set_.code.read[formula_.scale_type](scales, first, count, scale);
     static constexpr auto values = values_of_e4m3();
     for (std::int64_t i = 0; i < count; ++i)
         scale[i] = values.at[codes[i]];

@@ -7,8 +7,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "elements/small_float.hpp"
 #include "kernels/native/microkernel.hpp"
-#include "quantization/small_float.hpp"
 
 namespace dynquant::kernels::native {
 namespace {

@@ -7,20 +7,15 @@
 // "Float stored in 8 bits"; how they overflow: the tables of Cast-24. f4, f6 and e8m0: OCP Microscaling Formats (MX),
 // version 1.0; NaN to f4: ONNX, "Float stored in 4 bits", whose rule is also used for f6, which no document covers.
 //
-// Always inlined and without the standard library, as files compiled for one instruction set include it.
+// Always inlined and without the standard library's functions, as files compiled for one instruction set include it.
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
+
+#include "elements/table.hpp"
 
 namespace dynquant {
-
-/// The values of a format besides finite numbers.
-enum class specials {
-    infinity_and_nan, // at the greatest exponent
-    nan,              // the last number of the greatest exponent
-    nan_for_minus_0,  // and the exponent's bias is one greater
-    none,
-};
 
 /// From the highest bit down: the sign, the exponent, the fraction.
 template <typename Bits, int exponent_bits, int fraction_bits_, specials special>
@@ -94,16 +89,6 @@ struct small_float {
     }
 };
 
-using float16 = small_float<std::uint16_t, 5, 10, specials::infinity_and_nan>;
-using bfloat16 = small_float<std::uint16_t, 8, 7, specials::infinity_and_nan>;
-using float8_e4m3 = small_float<std::uint8_t, 4, 3, specials::nan>;
-using float8_e5m2 = small_float<std::uint8_t, 5, 2, specials::infinity_and_nan>;
-using float8_e4m3fnuz = small_float<std::uint8_t, 4, 3, specials::nan_for_minus_0>;
-using float8_e5m2fnuz = small_float<std::uint8_t, 5, 2, specials::nan_for_minus_0>;
-using float6_e2m3 = small_float<std::uint8_t, 2, 3, specials::none>;
-using float6_e3m2 = small_float<std::uint8_t, 3, 2, specials::none>;
-using float4_e2m1 = small_float<std::uint8_t, 2, 1, specials::none>;
-
 /// An exponent alone: 2^(bits - 127), or NaN if all bits are set.
 struct float8_e8m0 {
     std::uint8_t bits;
@@ -119,5 +104,31 @@ struct float8_e8m0 {
         return __builtin_bit_cast(float, bits == 0 ? least : static_cast<std::uint32_t>(bits) << 23);
     }
 };
+
+/// The float of a data type of 16 bits or fewer.
+template <data_type type>
+using float_of = std::conditional_t<traits(type).is_signed,
+        small_float<std::conditional_t<(traits(type).bits > 8), std::uint16_t, std::uint8_t>,
+                traits(type).exponent_bits, traits(type).fraction_bits, traits(type).special>,
+        float8_e8m0>;
+
+static_assert(all_of_types([]<data_type type>() {
+    constexpr auto &t = traits(type);
+    if constexpr (t.integral || t.bits > 16)
+        return true;
+    else if constexpr (t.is_signed)
+        return float_of<type>::bias == t.bias && float_of<type> {float_of<type>::highest}.value() == t.highest;
+    else
+        return float_of<type>::from(static_cast<float>(t.lowest)).value() == t.lowest
+                && float_of<type>::from(static_cast<float>(t.highest)).value() == t.highest;
+}));
+
+using float16 = float_of<data_type::f16>;
+using bfloat16 = float_of<data_type::bf16>;
+using float8_e4m3 = float_of<data_type::f8_e4m3>;
+using float8_e5m2 = float_of<data_type::f8_e5m2>;
+using float6_e2m3 = float_of<data_type::f6_e2m3>;
+using float6_e3m2 = float_of<data_type::f6_e3m2>;
+using float4_e2m1 = float_of<data_type::f4_e2m1>;
 
 } // namespace dynquant
