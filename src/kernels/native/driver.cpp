@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "elements/packed.hpp"
 #include "elements/table.hpp"
 #include "kernels/native/plan.hpp"
 #include "kernels/native/walker.hpp"
@@ -36,23 +37,6 @@ void copy_as(const void *from, std::int64_t from_stride, std::int64_t count, voi
     for (std::int64_t i = 0; i < count; ++i)
         std::memcpy(static_cast<std::byte *>(to) + i * to_stride * size,
                 static_cast<const std::byte *>(from) + i * from_stride * size, sizeof(T));
-}
-
-/// An element narrower than a byte. Elements lie from the lowest bit of the first byte on; those of 6 bits may lie in
-/// two bytes.
-unsigned packed_at(const void *tensor, int bits, std::int64_t i) {
-    const auto *const byte = static_cast<const unsigned char *>(tensor) + i * bits / 8;
-    const auto shift = i * bits % 8;
-    const auto next = shift + bits > 8 ? static_cast<unsigned>(byte[1]) << 8 : 0U;
-    return (byte[0] | next) >> shift & ((1U << bits) - 1);
-}
-
-void put_packed(void *tensor, int bits, std::int64_t i, unsigned value) {
-    auto *const byte = static_cast<unsigned char *>(tensor) + i * bits / 8;
-    const auto shift = i * bits % 8;
-    const auto mask = ((1U << bits) - 1) << shift, placed = value << shift;
-    byte[0] = static_cast<unsigned char>((byte[0] & ~mask) | placed);
-    if (shift + bits > 8) byte[1] = static_cast<unsigned char>((byte[1] & ~(mask >> 8)) | placed >> 8);
 }
 
 void gather(const instruction_set &set, const void *tensor, data_type type, std::int64_t first, std::int64_t stride,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "elements/packed.hpp"
 #include "kernels/native/microkernel.hpp"
 
 namespace dynquant::kernels::native {
@@ -93,15 +94,10 @@ template <typename V, int bits>
 [[gnu::noinline]] void pack(
         const std::int8_t *from, std::int64_t count, std::int8_t lowest, void *tensor, std::int64_t first) {
     constexpr std::int64_t group = group_of<bits>, n = packed_at_once<V, bits>, size = n * bits / 8;
-    constexpr int mask = (1 << bits) - 1;
-    const auto highest = static_cast<std::int8_t>(lowest + mask);
+    const auto highest = static_cast<std::int8_t>(lowest + (1 << bits) - 1);
     const auto put = [&](std::int64_t i) { // keeps the bytes' other elements, which belong to other writes
         const int saturated = from[i] < lowest ? lowest : from[i] > highest ? highest : from[i];
-        const int shift = static_cast<int>((first + i) * bits % 8);
-        auto *const byte = static_cast<unsigned char *>(tensor) + (first + i) * bits / 8;
-        byte[0] = static_cast<unsigned char>((byte[0] & ~(mask << shift)) | (saturated & mask) << shift);
-        if (8 % bits != 0 && shift + bits > 8)
-            byte[1] = static_cast<unsigned char>((byte[1] & ~(mask << shift >> 8)) | (saturated & mask) << shift >> 8);
+        put_packed(tensor, bits, first + i, static_cast<unsigned>(saturated));
     };
     std::int64_t i = 0;
     for (; i < count && (first + i) % group != 0; ++i)

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "elements/load_store.hpp"
+#include "elements/packed.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
@@ -111,9 +111,7 @@ void parameter_formulas::write_zero_points(
     std::int64_t i = 0;
     for (; i + 2 <= count; i += 2)
         bytes[(first + i) / 2] = static_cast<std::uint8_t>((zero_point[i] & 15) | (zero_point[i + 1] & 15) << 4);
-    if (i == count) return;
-    auto &last = bytes[(first + i) / 2];
-    last = static_cast<std::uint8_t>((last & 0xf0) | (zero_point[i] & 15));
+    if (i < count) put_packed(to, 4, first + i, static_cast<unsigned>(zero_point[i]));
 }
 
 } // namespace dynquant::kernels::native
