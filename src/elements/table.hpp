@@ -74,41 +74,55 @@ consteval encoding power_of_two(int exponent_bits) {
 struct data_type_traits : encoding {
     data_type type;
     const char *name;
+    int onednn, onnx; // numbers in dnnl_data_type_t and TensorProto.DataType, or no_number
     unsigned places;
 
-    consteval data_type_traits(data_type the_type, const char *the_name, encoding bits, unsigned the_places)
+    consteval data_type_traits(data_type the_type, const char *the_name, int onednn_number, int onnx_number,
+            encoding bits, unsigned the_places)
         : encoding(bits)
         , type(the_type)
         , name(the_name)
+        , onednn(onednn_number)
+        , onnx(onnx_number)
         , places(the_places) {}
 };
 
+inline constexpr int no_number = 0; // undefined in both enumerations
+
 inline constexpr data_type_traits data_types[] = {
-        {data_type::f32, "f32", floating(8, 23, specials::infinity_and_nan), place::real | place::multiplier},
-        {data_type::s32, "s32", signed_integer(32),
+        {data_type::f32, "f32", 3, 1, floating(8, 23, specials::infinity_and_nan), place::real | place::multiplier},
+        {data_type::s32, "s32", 4, 6, signed_integer(32),
                 place::zero_point | place::onnx_real | place::onnx_quantized | place::onnx_scale | place::sum},
-        {data_type::s8, "s8", signed_integer(8),
+        {data_type::s8, "s8", 5, 3, signed_integer(8),
                 place::quantized | place::zero_point | place::requantized | place::computed},
-        {data_type::u8, "u8", unsigned_integer(8),
+        {data_type::u8, "u8", 6, 2, unsigned_integer(8),
                 place::quantized | place::zero_point | place::requantized | place::computed},
-        {data_type::f16, "f16", floating(5, 10, specials::infinity_and_nan), place::real | place::onnx_quantized},
-        {data_type::bf16, "bf16", floating(8, 7, specials::infinity_and_nan), place::real | place::onnx_quantized},
-        {data_type::s4, "s4", signed_integer(4), place::quantized | place::zero_point | place::computed},
-        {data_type::u4, "u4", unsigned_integer(4), place::quantized | place::zero_point | place::computed},
-        {data_type::f8_e4m3, "f8_e4m3", floating(4, 3, specials::nan),
+        {data_type::f16, "f16", 1, 10, floating(5, 10, specials::infinity_and_nan),
+                place::real | place::onnx_quantized},
+        {data_type::bf16, "bf16", 2, 16, floating(8, 7, specials::infinity_and_nan),
+                place::real | place::onnx_quantized},
+        {data_type::s4, "s4", 11, 22, signed_integer(4), place::quantized | place::zero_point | place::computed},
+        {data_type::u4, "u4", 12, 21, unsigned_integer(4), place::quantized | place::zero_point | place::computed},
+        {data_type::f8_e4m3, "f8_e4m3", 10, 17, floating(4, 3, specials::nan),
                 place::quantized | place::onnx_scale | place::computed},
-        {data_type::f8_e5m2, "f8_e5m2", floating(5, 2, specials::infinity_and_nan), place::quantized | place::computed},
-        {data_type::s16, "s16", signed_integer(16), place::onnx_quantized},
-        {data_type::u16, "u16", unsigned_integer(16), place::onnx_quantized},
-        {data_type::u32, "u32", unsigned_integer(32), place::onnx_quantized},
-        {data_type::s2, "s2", signed_integer(2), place::onnx_quantized},
-        {data_type::u2, "u2", unsigned_integer(2), place::onnx_quantized},
-        {data_type::f4_e2m1, "f4_e2m1", floating(2, 1, specials::none), place::onnx_quantized | place::computed},
-        {data_type::f6_e2m3, "f6_e2m3", floating(2, 3, specials::none), place::onnx_quantized | place::computed},
-        {data_type::f6_e3m2, "f6_e3m2", floating(3, 2, specials::none), place::onnx_quantized | place::computed},
-        {data_type::f8_e4m3fnuz, "f8_e4m3fnuz", floating(4, 3, specials::nan_for_minus_0), place::onnx_quantized},
-        {data_type::f8_e5m2fnuz, "f8_e5m2fnuz", floating(5, 2, specials::nan_for_minus_0), place::onnx_quantized},
-        {data_type::f8_e8m0, "f8_e8m0", power_of_two(8), place::onnx_scale},
+        {data_type::f8_e5m2, "f8_e5m2", 9, 19, floating(5, 2, specials::infinity_and_nan),
+                place::quantized | place::computed},
+        {data_type::s16, "s16", no_number, 5, signed_integer(16), place::onnx_quantized},
+        {data_type::u16, "u16", no_number, 4, unsigned_integer(16), place::onnx_quantized},
+        {data_type::u32, "u32", no_number, 12, unsigned_integer(32), place::onnx_quantized},
+        {data_type::s2, "s2", no_number, 26, signed_integer(2), place::onnx_quantized},
+        {data_type::u2, "u2", no_number, 25, unsigned_integer(2), place::onnx_quantized},
+        {data_type::f4_e2m1, "f4_e2m1", 14, 23, floating(2, 1, specials::none),
+                place::onnx_quantized | place::computed},
+        {data_type::f6_e2m3, "f6_e2m3", no_number, 27, floating(2, 3, specials::none),
+                place::onnx_quantized | place::computed},
+        {data_type::f6_e3m2, "f6_e3m2", no_number, 28, floating(3, 2, specials::none),
+                place::onnx_quantized | place::computed},
+        {data_type::f8_e4m3fnuz, "f8_e4m3fnuz", no_number, 18, floating(4, 3, specials::nan_for_minus_0),
+                place::onnx_quantized},
+        {data_type::f8_e5m2fnuz, "f8_e5m2fnuz", no_number, 20, floating(5, 2, specials::nan_for_minus_0),
+                place::onnx_quantized},
+        {data_type::f8_e8m0, "f8_e8m0", 13, 24, power_of_two(8), place::onnx_scale},
 };
 
 inline constexpr int number_of_types = std::size(data_types);
@@ -185,5 +199,16 @@ static_assert(all_of_types([]<data_type type>() { return traits(type).name == sp
         "the table of data types: expected the enumerator's name");
 static_assert(all_of_types([]<data_type type>() { return traits(type).places != 0; }),
         "the table of data types: expected a place where the type may stand");
+static_assert(all_of_types([]<data_type type>() {
+    constexpr auto shared = [](const data_type_traits &other) {
+        return other.type != type
+                && ((other.onednn == traits(type).onednn && other.onednn != no_number)
+                        || (other.onnx == traits(type).onnx && other.onnx != no_number));
+    };
+    for (const auto &other : data_types)
+        if (shared(other)) return false;
+    return true;
+}),
+        "the table of data types: expected numbers of oneDNN and ONNX that no other type has");
 
 } // namespace dynquant

@@ -7,15 +7,29 @@
 #include <string>
 
 #include "dynquant/onnx.hpp"
+#include "elements/table.hpp"
 
 namespace dynquant::onnx {
 
 namespace type {
-inline constexpr element_type undefined = 0, float32 = 1, uint8 = 2, int8 = 3, uint16 = 4, int16 = 5, int32 = 6,
-                              int64 = 7, boolean = 9, float16 = 10, float64 = 11, uint32 = 12, uint64 = 13,
-                              bfloat16 = 16, float8e4m3fn = 17, float8e4m3fnuz = 18, float8e5m2 = 19,
-                              float8e5m2fnuz = 20, uint4 = 21, int4 = 22, float4e2m1 = 23, float8e8m0 = 24, uint2 = 25,
-                              int2 = 26, float6e2m3 = 27, float6e3m2 = 28;
+constexpr element_type number_of(data_type type) {
+    return traits(type).onnx;
+}
+
+inline constexpr element_type undefined = no_number, float32 = number_of(data_type::f32),
+                              uint8 = number_of(data_type::u8), int8 = number_of(data_type::s8),
+                              uint16 = number_of(data_type::u16), int16 = number_of(data_type::s16),
+                              int32 = number_of(data_type::s32), int64 = 7, boolean = 9,
+                              float16 = number_of(data_type::f16), float64 = 11, uint32 = number_of(data_type::u32),
+                              uint64 = 13, bfloat16 = number_of(data_type::bf16),
+                              float8e4m3fn = number_of(data_type::f8_e4m3),
+                              float8e4m3fnuz = number_of(data_type::f8_e4m3fnuz),
+                              float8e5m2 = number_of(data_type::f8_e5m2),
+                              float8e5m2fnuz = number_of(data_type::f8_e5m2fnuz), uint4 = number_of(data_type::u4),
+                              int4 = number_of(data_type::s4), float4e2m1 = number_of(data_type::f4_e2m1),
+                              float8e8m0 = number_of(data_type::f8_e8m0), uint2 = number_of(data_type::u2),
+                              int2 = number_of(data_type::s2), float6e2m3 = number_of(data_type::f6_e2m3),
+                              float6e3m2 = number_of(data_type::f6_e3m2);
 } // namespace type
 
 /// A set of types, for instance those that an input may have.

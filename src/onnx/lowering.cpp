@@ -1,6 +1,7 @@
 // Turns a node into a statement (dynquant::quantization).
 #include <utility>
 
+#include "elements/table.hpp"
 #include "onnx/check.hpp"
 #include "onnx/refusal.hpp"
 #include "onnx/shapes.hpp"
@@ -49,10 +50,8 @@ precision division_of(const checked_node &n) {
 /// Whether overflow gives the largest finite value. For float8 the attribute decides. Smaller floats have nothing else
 /// to overflow to, and com.amd.quark's operators, which alone have the 16-bit floats, always saturate.
 bool saturates(const checked_node &n) {
-    constexpr type_set float8 = {type::float8e4m3fn, type::float8e4m3fnuz, type::float8e5m2, type::float8e5m2fnuz};
-    constexpr type_set other_floats = {
-            type::float4e2m1, type::float6e2m3, type::float6e3m2, type::float16, type::bfloat16};
-    return other_floats.contains(n.y) || (float8.contains(n.y) && n.values.saturate != 0);
+    const auto &y = traits(*data_type_of(n.y));
+    return !y.integral && (y.bits != 8 || n.values.saturate != 0);
 }
 
 lowering lower_given(const checked_node &n, const dims &block) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "dynquant/quantization.hpp"
+#include "elements/load_store.hpp"
 #include "elements/small_float.hpp"
 #include "elements/table.hpp"
 #include "quantization/numerics.hpp"
@@ -68,10 +69,9 @@ struct scale_formula {
     float scale(float range, float global) const {
         if (scale_type == data_type::f8_e8m0) return power_of_two(range);
         const float v = unrounded_scale(range, global);
-        if (scale_type == data_type::f16) return float16::from(v).value();
-        if (scale_type == data_type::bf16) return bfloat16::from(v).value();
-        if (scale_type == data_type::f8_e4m3) return float8_e4m3::from<true>(v).value();
-        return v;
+        float stored = 0; // f16 and bf16 overflow to infinity, floats of 8 bits saturate
+        store(scale_type, &stored, 0, v, traits(scale_type).bits == 8);
+        return static_cast<float>(load(scale_type, &stored, 0));
     }
 
     /// By the bits of the range, which is not negative. k is clamped where the range is subnormal, except for rceil.
