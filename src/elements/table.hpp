@@ -200,6 +200,12 @@ static_assert(all_of_types([]<data_type type>() { return traits(type).name == sp
 static_assert(all_of_types([]<data_type type>() { return traits(type).places != 0; }),
         "the table of data types: expected a place where the type may stand");
 static_assert(all_of_types([]<data_type type>() {
+    constexpr auto &t = traits(type);
+    if (!t.integral && t.bits == 32) return t.exponent_bits == 8;
+    return t.bits == 4 || t.bits == 8 || t.bits == 16 || t.bits == 32 || t.bits == (t.integral ? 2 : 6);
+}),
+        "the table of data types: expected an encoding that has loads and codecs, see CONTRIBUTING.md");
+static_assert(all_of_types([]<data_type type>() {
     constexpr auto shared = [](const data_type_traits &other) {
         return other.type != type
                 && ((other.onednn == traits(type).onednn && other.onednn != no_number)

@@ -44,6 +44,7 @@ typename V::reals power_of_two(typename V::integers bits) {
 
 template <typename Float>
 constexpr rounding_table units_of = [] {
+    static_assert(Float::bias <= 16, "expected at most 5 bits of exponent, which index `unit` and `base`");
     constexpr int dropped = 23 - Float::fraction_bits, implicit = 1 << 23, least = 127 - Float::bias + 1;
     rounding_table units = {};
     units.least_normal = __builtin_bit_cast(float, least << 23);
@@ -150,9 +151,9 @@ auto load(const T *p) {
 template <typename V, int exponent_bits, int fraction_bits, specials special>
 auto load(const small_float<std::uint8_t, exponent_bits, fraction_bits, special> *p) {
     using type = small_float<std::uint8_t, exponent_bits, fraction_bits, special>;
-    if constexpr (V::lanes > 1 && exponent_bits == 5 && type::has_infinity) {
+    if constexpr (V::lanes > 1 && exponent_bits == 5 && fraction_bits == 2 && type::has_infinity) {
         return V::load_as_upper_byte(&p->bits);
-    } else if constexpr (V::lanes > 1 && exponent_bits == 4) {
+    } else if constexpr (V::lanes > 1 && exponent_bits == 4 && fraction_bits == 3) {
         // An f16 of the same number except for the bias. Subnormals become normal in f32.
         constexpr auto rebiased = __builtin_bit_cast(float, (127 + 15 - type::bias) << 23);
         const auto value = V::load_as_small_float16(&p->bits) * V::splat(rebiased);
