@@ -205,14 +205,12 @@ constexpr bool has_codecs(const encoding &e) {
 }
 static_assert(all_of_types([]<data_type type>() { return has_codecs(traits(type)); }),
         "the table of data types: expected an encoding that has loads and codecs, see CONTRIBUTING.md");
+constexpr bool share_a_number(const data_type_traits &a, const data_type_traits &b) {
+    return (a.onednn == b.onednn && a.onednn != no_number) || (a.onnx == b.onnx && a.onnx != no_number);
+}
 static_assert(all_of_types([]<data_type type>() {
-    constexpr auto shared = [](const data_type_traits &other) {
-        return other.type != type
-                && ((other.onednn == traits(type).onednn && other.onednn != no_number)
-                        || (other.onnx == traits(type).onnx && other.onnx != no_number));
-    };
     for (const auto &other : data_types)
-        if (shared(other)) return false;
+        if (other.type != type && share_a_number(other, traits(type))) return false;
     return true;
 }),
         "the table of data types: expected numbers of oneDNN and ONNX that no other type has");
