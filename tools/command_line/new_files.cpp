@@ -130,8 +130,8 @@ void new_files::write(const fs::path &file, std::string bytes) {
         unlink(name.c_str());
         throw;
     }
-    // The owner stays where that is allowed, as it is to root.
-    if (exists && fchown(descriptor, there.st_uid, there.st_gid) != 0) errno = 0;
+    // The owner stays where that is allowed, as it is to root; else it becomes the caller.
+    [[maybe_unused]] const int refused = exists ? fchown(descriptor, there.st_uid, there.st_gid) : 0;
     fchmod(descriptor, (exists ? there.st_mode : default_mode()) & 0777);
     write_all(descriptor, bytes, file);
 }
