@@ -1,8 +1,6 @@
 #include "layers/zero_points.hpp"
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
+#include "targets/sum_of_bytes.hpp"
 
 namespace dynquant::layers {
 namespace {
@@ -11,34 +9,11 @@ std::int32_t wrap(std::int64_t value) {
     return static_cast<std::int32_t>(static_cast<std::uint32_t>(value)); // modulo 2^32
 }
 
-/// Of u8, or of s8 whose sign bits `flip` inverts, which makes each 128 more.
-std::int64_t sum_of_bytes(const std::byte *x, std::int64_t count, std::uint8_t flip) {
-    std::int64_t total = 0, k = 0;
-#if defined(__SSE2__)
-    auto sums = _mm_setzero_si128();
-    for (; k + 16 <= count; k += 16) {
-        const auto bytes = _mm_loadu_si128(reinterpret_cast<const __m128i *>(x + k));
-        const auto flipped = _mm_xor_si128(bytes, _mm_set1_epi8(static_cast<char>(flip)));
-        sums = _mm_add_epi64(sums, _mm_sad_epu8(flipped, _mm_setzero_si128()));
-    }
-    if (k + 8 <= count) {
-        const auto bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i *>(x + k));
-        const auto flips = _mm_move_epi64(_mm_set1_epi8(static_cast<char>(flip))); // zeros in the upper half
-        sums = _mm_add_epi64(sums, _mm_sad_epu8(_mm_xor_si128(bytes, flips), _mm_setzero_si128()));
-        k += 8;
-    }
-    total = _mm_cvtsi128_si64(_mm_add_epi64(sums, _mm_unpackhi_epi64(sums, sums)));
-#endif
-    for (; k < count; ++k)
-        total += std::to_integer<std::uint8_t>(x[k]) ^ flip;
-    return total;
-}
-
 std::int64_t row_sum(const product_slice::problem &p, const rows_of_lines &x, std::int64_t row) {
     const auto count = p.inner / p.lines;
     auto total = p.x_is_signed ? -128 * p.inner : 0;
     for (std::int64_t i = 0; i < p.lines; ++i)
-        total += sum_of_bytes(x.lines[i] + row * x.stride, count, p.x_is_signed ? 128 : 0);
+        total += simd::sum_of_bytes(x.lines[i] + row * x.stride, count, p.x_is_signed ? 128 : 0);
     return total;
 }
 

@@ -1,6 +1,7 @@
-// src/targets: what the processor can do, and the choice of code by it. No other folder asks the processor, and none
-// compares instruction sets by an order: an instruction set is a set of features. May include: dynquant's public
-// headers. Start here, then pick.hpp.
+// src/targets: what the processor can do, the choice of code by it, and the vectors of each instruction set. No other
+// folder asks the processor or includes its intrinsics, and none compares instruction sets by an order: an instruction
+// set is a set of features. May include: dynquant's public headers and elements. Start here, then pick.hpp, which
+// chooses, and simd.hpp, the vocabulary of the vectors.
 #pragma once
 
 #include <cstdint>

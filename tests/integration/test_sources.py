@@ -15,7 +15,7 @@ CORE = {"dynquant", "elements", "parallel", "quantization", "targets"}
 MAY_INCLUDE = {
     "parallel": set(),
     "elements": {"dynquant"},
-    "targets": {"dynquant"},
+    "targets": {"dynquant", "elements"},
     "quantization": {"dynquant", "elements", "targets"},
     "kernels": CORE,
     "kernels/native": CORE | {"kernels/kernel.hpp"},
@@ -69,8 +69,9 @@ def compiled_more_than_once(commands):
     return {file: count for file, count in files.items() if count > 1}
 
 
-# Only src/targets asks the processor; others pick by features, which have no order.
+# Only src/targets asks the processor and has its intrinsics; others pick by features, which have no order.
 ASKS_THE_PROCESSOR = re.compile(r"__builtin_cpu_\w+|\bcpuid\b|__get_cpuid\w*|getauxval|xgetbv")
+INCLUDES_INTRINSICS = re.compile(r"#\s*include\s*<\w+(intrin|_neon|_sve)\.h>")
 ORDERS_INSTRUCTION_SETS = re.compile(r"[<>]=?\s*(dynquant::)?isa::|isa::\w+\s*[<>]|(min|max)\([^;]*isa|best_isa\(\)\s*[<>]"
                                      r"|[<>]=?\s*(dynquant::)?best_isa")
 
@@ -101,6 +102,11 @@ class Sources(unittest.TestCase):
     def test_only_targets_asks_the_processor(self):
         self.assertEqual(lines_with(ASKS_THE_PROCESSOR, ROOT, self.FOLDERS, ["src/targets"]), [])
         self.assertNotEqual(lines_with(ASKS_THE_PROCESSOR, ROOT, ["src/targets"]), [])
+
+    def test_only_targets_has_intrinsics(self):
+        control_word = ("src/parallel/float_control.hpp", 5)  # MXCSR, no vector
+        self.assertEqual(lines_with(INCLUDES_INTRINSICS, ROOT, ["src", "models"], ["src/targets"]), [control_word])
+        self.assertNotEqual(lines_with(INCLUDES_INTRINSICS, ROOT, ["src/targets"]), [])
 
     def test_instruction_sets_have_no_order(self):
         self.assertEqual(lines_with(ORDERS_INSTRUCTION_SETS, ROOT, self.FOLDERS), [])

@@ -33,7 +33,7 @@ template <typename V, typename Src>
 }
 
 template <typename V, typename W, int count>
-[[gnu::always_inline]] inline void store(void *p, const vectors<W, count> &r, bool stream) {
+[[gnu::always_inline]] inline void store(void *p, const simd::several<W, count> &r, bool stream) {
 #pragma GCC unroll 4
     for (int k = 0; k < count; ++k) {
         auto *const to = static_cast<std::byte *>(p) + k * static_cast<int>(sizeof(r.at[0]));

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "elements/table.hpp"
+#include "targets/simd.hpp"
 
 namespace dynquant::numerics_contract {
 struct scale_formula;
@@ -14,13 +15,8 @@ namespace dynquant::kernels::native {
 
 // ---- Element types and formats ---------------------------------------------------------------------------
 
-/// f16 and bf16 in memory.
-struct float16_bits {
-    std::uint16_t bits;
-};
-struct bfloat16_bits {
-    std::uint16_t bits;
-};
+using simd::bfloat16_bits;
+using simd::float16_bits;
 
 /// Rounds magnitudes of each binade to a float type of 8 bits or fewer. The magnitude is added to a float, the unit,
 /// whose last bit has the weight of the narrow type's. The bits of the sum less a base are the code.
@@ -32,24 +28,15 @@ struct rounding_table {
 };
 
 /// How magnitudes and signs become codes of a float type of 8 bits or fewer.
-struct float8_format {
+struct float8_format : simd::code_signs {
     float bound; // larger magnitudes become this
     const rounding_table *units;
-    std::uint8_t nan;     // replaces codes beyond 8 bits
-    std::int8_t signless; // codes that as s8 are at most this get no sign bit; codes beyond 8 bits are -1 there
-    int sign_shift;       // of the sign bit, from the highest bit of a byte
 };
 
 /// Software prefetch distance in bytes; half of it for packed elements. A page on Intel's processors, whose reads from
 /// memory gain a quarter. Elsewhere 0, which asks for the line that is loaded anyway. On Zen 4 reads from memory
 /// lose 10 to 30 % by any other distance, as their hardware prefetchers learn nothing from software prefetches.
 extern const std::int64_t prefetch_distance;
-
-/// Consecutive vectors in memory.
-template <typename V, int count>
-struct vectors {
-    typename V::integers at[count];
-};
 
 // ---- Calls ---------------------------------------------------------------------------------------------
 

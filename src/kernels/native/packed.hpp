@@ -24,7 +24,7 @@ void unpack(const unsigned char *from, std::int64_t count, bool is_signed, std::
     constexpr std::int64_t n = packed_at_once<V, bits>, size = n * bits / 8;
     const auto unpack_vector = [=](const unsigned char *packed, std::int8_t *bytes) {
         if constexpr (bits == 4)
-            V::unpack(packed, bytes, is_signed);
+            V::unpack_nibbles(packed, bytes, is_signed);
         else
             V::unpack_sixes(packed, bytes);
     };
@@ -79,14 +79,14 @@ template <typename V, int bits, bool is_signed>
 template <typename V, int bits>
 void pack_vector(const std::int8_t *from, unsigned char *to, std::int8_t lowest, std::int8_t highest) {
     if constexpr (bits == 6) return V::pack_sixes(from, to);
-    if constexpr (bits == 4) return V::pack(from, to, lowest, highest);
+    if constexpr (bits == 4) return V::pack_nibbles(from, to, lowest, highest);
     // Packs to 4 bits first; each byte of two elements then closes up to 4 bits and is packed again.
     alignas(64) std::int8_t pairs[V::nibbles];
-    V::pack(from, reinterpret_cast<unsigned char *>(pairs), lowest, highest);
-    V::pack(from + V::nibbles, reinterpret_cast<unsigned char *>(pairs) + V::nibbles / 2, lowest, highest);
+    V::pack_nibbles(from, reinterpret_cast<unsigned char *>(pairs), lowest, highest);
+    V::pack_nibbles(from + V::nibbles, reinterpret_cast<unsigned char *>(pairs) + V::nibbles / 2, lowest, highest);
     for (auto &pair : pairs)
         pair = static_cast<std::int8_t>((pair & 3) | (pair >> 2 & 12));
-    V::pack(pairs, to, 0, 15);
+    V::pack_nibbles(pairs, to, 0, 15);
 }
 
 /// Packs bytes, saturated to integers from `lowest` on. The tile has room for two widest blocks beyond its end.

@@ -1,5 +1,5 @@
-// The range of each block of src: the first step of computed scales. Written once over vectors of `bytes` bytes; each
-// operation compiles to one instruction where the instruction set has it.
+// The range of each block of src: the first step of computed scales. Written once over vectors of `bytes` bytes
+// (targets/lanes.hpp).
 //
 // The sign is the highest bit of a float, so one signed and one unsigned integer maximum find both bounds:
 //   high: the signed maximum, from 0 on. Non-negative floats sort by their bits; negative ones are less than 0.
@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "kernels/native/loops.hpp"
+#include "targets/lanes.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
@@ -23,35 +24,34 @@ template <int vector_bytes, typename Bits, bool absolute>
 struct range_of {
     static constexpr int bytes = vector_bytes;
     static constexpr bool is_absolute = absolute;
-    static constexpr std::int64_t lanes = bytes / static_cast<int>(sizeof(Bits));
     static constexpr auto sign = static_cast<Bits>(Bits {1} << (8 * sizeof(Bits) - 1));
     using bits = Bits;
     using integer = std::conditional_t<sizeof(Bits) == 4, std::int32_t, std::int16_t>;
-    using signed_vector [[gnu::vector_size(bytes)]] = integer;
-    using unsigned_vector [[gnu::vector_size(bytes)]] = Bits;
+    using signed_lanes = simd::lanes_of<integer, bytes>;
+    using unsigned_lanes = simd::lanes_of<Bits, bytes>;
+    using vector = typename unsigned_lanes::vector;
     using half = range_of<bytes / 2, Bits, absolute>;
+    static constexpr auto lanes = unsigned_lanes::lanes;
 
-    unsigned_vector low, high;
+    vector low, high;
 
-    [[gnu::always_inline]] static unsigned_vector load(const Bits *p) {
-        unsigned_vector v;
-        std::memcpy(&v, p, sizeof v);
+    [[gnu::always_inline]] static vector load(const Bits *p) {
+        auto v = unsigned_lanes::load(p);
 #if defined(__x86_64__)
         asm("" : "+x"(v)); // in a register: else compilers load it for each maximum
 #endif
         return v;
     }
-    [[gnu::always_inline]] static unsigned_vector greater(unsigned_vector a, unsigned_vector b) {
-        return a > b ? a : b;
+    [[gnu::always_inline]] static vector greater(vector a, vector b) {
+        return unsigned_lanes::max(a, b);
     }
-    [[gnu::always_inline]] static unsigned_vector greater_signed(unsigned_vector a, unsigned_vector b) {
-        const auto first = reinterpret_cast<signed_vector>(a), second = reinterpret_cast<signed_vector>(b);
-        return reinterpret_cast<unsigned_vector>(first > second ? first : second);
+    [[gnu::always_inline]] static vector greater_signed(vector a, vector b) {
+        return unsigned_lanes::as(signed_lanes::max(signed_lanes::as(a), signed_lanes::as(b)));
     }
     [[gnu::always_inline]] static range_of none() {
-        return {unsigned_vector {} + sign, unsigned_vector {}};
+        return {unsigned_lanes::splat(sign), vector {}};
     }
-    [[gnu::always_inline]] void add(unsigned_vector x) {
+    [[gnu::always_inline]] void add(vector x) {
         if constexpr (absolute)
             high = greater_signed(high, x & static_cast<Bits>(~sign));
         else
@@ -152,7 +152,7 @@ template <typename Range>
 /// halves what is left of two vectors: first words of 128-bit lanes are interleaved, then 128-bit lanes are joined.
 template <typename Range>
 struct rows_to_lanes {
-    using vector = typename Range::unsigned_vector;
+    using vector = typename Range::vector;
     static constexpr int lanes = static_cast<int>(Range::lanes);
     static constexpr int of_128 = 16 / static_cast<int>(sizeof(typename Range::bits));
 
@@ -202,8 +202,7 @@ struct rows_to_lanes {
     /// Extends `to` by the greatest number of each row.
     template <auto greater>
     [[gnu::always_inline]] static void extend(typename Range::bits *to, const vector *rows) {
-        const auto all = greater(merge<0, lanes, greater>(rows), Range::load(to));
-        std::memcpy(to, &all, sizeof all);
+        Range::unsigned_lanes::store(to, greater(merge<0, lanes, greater>(rows), Range::load(to)));
     }
 };
 
@@ -279,8 +278,8 @@ template <typename Range, int count>
             strip[k].add(Range::load(x + i * step + k * Range::lanes));
 #pragma GCC unroll 4
     for (int k = 0; k < count; ++k) {
-        std::memcpy(low + k * Range::lanes, &strip[k].low, sizeof strip[k].low);
-        std::memcpy(high + k * Range::lanes, &strip[k].high, sizeof strip[k].high);
+        Range::unsigned_lanes::store(low + k * Range::lanes, strip[k].low);
+        Range::unsigned_lanes::store(high + k * Range::lanes, strip[k].high);
     }
 }
 

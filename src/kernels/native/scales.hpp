@@ -7,53 +7,36 @@
 
 #include "kernels/native/formulas.hpp"
 #include "quantization/computed.hpp"
+#include "targets/lanes.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
 
-/// g++ 12 takes dependent sizes of vectors for dependent elements only.
-template <int bytes, typename Real = float, typename Integer = std::int32_t>
-struct scale_vectors {
-    using reals [[gnu::vector_size(bytes)]] = Real;
-    using integers [[gnu::vector_size(bytes)]] = Integer;
+template <int bytes>
+struct scale_steps {
+    using of_reals = simd::lanes_of<float, bytes>;
+    using of_integers = simd::lanes_of<std::int32_t, bytes>;
+    using reals = typename of_reals::vector;
+    using integers = typename of_integers::vector;
     using formula = numerics_contract::scale_formula;
-    static constexpr std::int64_t lanes = bytes / 4;
     static constexpr std::int32_t infinity = 0x7f800000, nan = 0x7fc00000;
 
-    template <typename Vector = reals, typename T>
-    [[gnu::always_inline]] static Vector load(const T *p) {
-        Vector v;
-        std::memcpy(&v, p, bytes);
-        return v;
-    }
-    template <typename T, typename Vector>
-    [[gnu::always_inline]] static void store(T *p, const Vector &v) {
-        std::memcpy(p, &v, bytes);
-    }
-    [[gnu::always_inline]] static reals splat(float x) { return reals {} + x; }
-    [[gnu::always_inline]] static integers splat(std::int32_t x) { return integers {} + x; }
-    [[gnu::always_inline]] static integers numbers() {
-        integers result;
-        for (std::int32_t i = 0; i < lanes; ++i)
-            result[i] = i;
-        return result;
-    }
-    [[gnu::always_inline]] static reals as_reals(integers bits) { return reinterpret_cast<reals>(bits); }
-    [[gnu::always_inline]] static integers as_integers(reals x) { return reinterpret_cast<integers>(x); }
+    [[gnu::always_inline]] static reals as_reals(integers bits) { return of_reals::as(bits); }
+    [[gnu::always_inline]] static integers as_integers(reals x) { return of_integers::as(x); }
 
     /// The greater of -low and high. NaN is the greatest.
     [[gnu::always_inline]] static reals magnitude(reals low, reals high) {
         const auto a = as_integers(low) & 0x7fffffff, b = as_integers(high);
-        return as_reals(a > b ? a : b);
+        return as_reals(of_integers::max(a, b));
     }
 
     [[gnu::always_inline]] static reals unrounded(const formula &f, float global, reals range) {
         auto v = range / f.divisor;
         if (global != 1) v = v / global;
-        const auto least = splat(f.least);
-        v = v <= least ? least : v;                // 0 in place of -0, too
-        v = v >= least ? v : as_reals(splat(nan)); // only NaN is not
-        return range == 0 ? splat(f.of_zero) : v;
+        const auto least = of_reals::splat(f.least);
+        v = v <= least ? least : v;                             // 0 in place of -0, too
+        v = v >= least ? v : as_reals(of_integers::splat(nan)); // only NaN is not
+        return range == 0 ? of_reals::splat(f.of_zero) : v;
     }
 
     /// What is added to the bits of a range before its exponent is taken.
@@ -72,67 +55,73 @@ struct scale_vectors {
     [[gnu::always_inline]] static reals power_of_two(const formula &f, std::int32_t rounding, reals range) {
         const bool by_quotient = f.rule.rounding == scale_rounding::rceil;
         const auto bits = as_integers(by_quotient ? range / f.largest : range) & 0x7fffffff; // NaN may have a sign
-        const auto regular = bits < infinity ? bits : splat(0); // NaN plus `rounding` would overflow
+        const auto regular = bits < infinity ? bits : of_integers::splat(0); // NaN plus `rounding` would overflow
         auto sum = regular + rounding;
-        if (by_quotient) sum = bits <= 1 << 22 ? splat(0) : sum; // at most 2^-127
+        if (by_quotient) sum = bits <= 1 << 22 ? of_integers::splat(0) : sum; // at most 2^-127
         const auto biased = (sum >> 23) - (by_quotient ? 0 : f.exponent);
         // Infinity's exponent is reached by rounding up. The exponent field of 2^-127 is 0: a subnormal.
-        const auto limited = biased > 254 ? splat(254) : biased;
-        const auto power = limited <= 0 ? splat(1 << 22) : limited << 23;
-        return as_reals(bits < infinity ? power : splat(nan));
+        const auto limited = biased > 254 ? of_integers::splat(254) : biased;
+        const auto power = limited <= 0 ? of_integers::splat(1 << 22) : limited << 23;
+        return as_reals(bits < infinity ? power : of_integers::splat(nan));
     }
 };
 
 template <int bytes>
 void find_scales(const numerics_contract::scale_formula &f, const computed_parameters &p) {
-    using v = scale_vectors<bytes>;
-    const auto rounding = v::rounding_of(f);
+    using step = scale_steps<bytes>;
+    using reals = typename step::of_reals;
+    const auto rounding = step::rounding_of(f);
     const bool is_asymmetric = f.rule.range == scale_range::minmax, to_powers = f.scale_type == data_type::f8_e8m0;
-    for (std::int64_t i = 0; i < p.count; i += v::lanes) {
-        const auto low = v::load(p.first + i), high = v::load(p.second + i);
-        const auto range = is_asymmetric ? high - low : v::magnitude(low, high);
-        v::store(p.range + i, range);
-        v::store(p.scale + i, to_powers ? v::power_of_two(f, rounding, range) : v::unrounded(f, p.global, range));
+    for (std::int64_t i = 0; i < p.count; i += reals::lanes) {
+        const auto low = reals::load(p.first + i), high = reals::load(p.second + i);
+        const auto range = is_asymmetric ? high - low : step::magnitude(low, high);
+        reals::store(p.range + i, range);
+        reals::store(
+                p.scale + i, to_powers ? step::power_of_two(f, rounding, range) : step::unrounded(f, p.global, range));
     }
 }
 
 template <int bytes>
 bool find_operands(const numerics_contract::scale_formula &f, const computed_parameters &p) {
-    using v = scale_vectors<bytes>;
+    using step = scale_steps<bytes>;
+    using reals = typename step::of_reals;
+    using integers = typename step::of_integers;
     constexpr float infinity = __builtin_inff();
     const auto quotient = f.rule.quotient;
     const bool multiplies = quotient != scale_quotient::divide, is_narrow = f.integral && f.rule.narrow;
     const float codes = static_cast<float>(f.highest - f.lowest), offset = static_cast<float>(f.lowest) - rounder;
     const float inverse = 1 / p.global;
-    typename v::integers irregular = {};
-    for (std::int64_t i = 0; i < p.count; i += v::lanes) {
-        const auto low = v::load(p.first + i), range = v::load(p.range + i), scale = v::load(p.scale + i);
-        typename v::integers zero = {};
+    typename integers::vector irregular = {}, numbers;
+    for (std::int32_t i = 0; i < integers::lanes; ++i)
+        numbers[i] = i;
+    for (std::int64_t i = 0; i < p.count; i += reals::lanes) {
+        const auto low = reals::load(p.first + i), range = reals::load(p.range + i), scale = reals::load(p.scale + i);
+        typename integers::vector zero = {};
         if (p.zero_point) {
             const auto steps = -(low / scale);
-            const auto positive = steps > 0 ? steps : v::splat(0.0F); // NaN too
-            const auto limited = positive < codes ? positive : v::splat(codes);
-            zero = __builtin_convertvector(limited + rounder + offset, typename v::integers);
-            v::store(p.zero_point + i, zero);
+            const auto positive = steps > 0 ? steps : reals::splat(0.0F); // NaN too
+            const auto limited = positive < codes ? positive : reals::splat(codes);
+            zero = __builtin_convertvector(limited + rounder + offset, typename integers::vector);
+            integers::store(p.zero_point + i, zero);
         }
         auto operand = scale * p.global;
         const auto rescaled = operand;
         if (quotient == scale_quotient::multiply_reciprocal) operand = inverse / scale;
         if (quotient == scale_quotient::multiply_range) operand = f.divisor / range;
-        operand = range == 0 ? v::splat(1.0F) : operand;
+        operand = range == 0 ? reals::splat(1.0F) : operand;
         // Multipliers of integers stand beside scales, which limit src.
-        v::store(p.first + i, multiplies && f.integral ? rescaled : operand);
-        v::store(p.second + i, operand);
+        reals::store(p.first + i, multiplies && f.integral ? rescaled : operand);
+        reals::store(p.second + i, operand);
         if (!is_narrow) continue;
         // The element of the lowest code: that is -128 if it is half a step beyond -127.
         const auto x = p.zero_point ? -low : range;
         const auto steps = multiplies ? x * operand : x / operand;
-        const auto limit = __builtin_convertvector(zero - f.lowest, typename v::reals) + 0.5F;
+        const auto limit = __builtin_convertvector(zero - f.lowest, typename reals::vector) + 0.5F;
         const auto is_regular = ((steps < 0 ? -steps : steps) < limit) & (scale < infinity) & (operand < infinity);
-        irregular |= ~is_regular & (v::numbers() < static_cast<std::int32_t>(p.count - i));
+        irregular |= ~is_regular & (numbers < static_cast<std::int32_t>(p.count - i));
     }
     std::int32_t any = 0;
-    for (std::int64_t i = 0; i < v::lanes; ++i)
+    for (std::int64_t i = 0; i < integers::lanes; ++i)
         any |= irregular[i];
     return any == 0;
 }

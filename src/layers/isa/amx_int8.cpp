@@ -3,9 +3,8 @@
 #include <atomic>
 #include <cstring>
 
-#include <immintrin.h>
-
 #include "layers/panel_product.hpp"
+#include "targets/amx_int8.hpp"
 
 namespace dynquant::layers {
 namespace {
@@ -16,39 +15,10 @@ constexpr std::int64_t depth = amx_depth, step_bytes = depth * amx_columns;
 /// Prefetch distance in bytes. One step to four measure the same.
 constexpr std::int64_t prefetch_bytes = 2 * step_bytes;
 
-/// The memory layout of LDTILECFG (Intel SDM).
-struct alignas(64) tile_config {
-    std::uint8_t palette = 0, start_row = 0, reserved[14] = {};
-    std::uint16_t row_bytes[16] = {};
-    std::uint8_t rows[16] = {};
-};
-
-/// Configures the tiles: 0 to 3 are sums of 16 columns each, 4 is x, 5 to 7 are weights. The destructor restores the
-/// configuration that oneDNN may have loaded on this thread and rely on.
-class tile_configuration {
-  public:
-    explicit tile_configuration(std::int64_t rows) {
-        _tile_storeconfig(&saved_);
-        tile_config config;
-        config.palette = 1;
-        for (int t = 0; t < 8; ++t) {
-            config.row_bytes[t] = 64;
-            config.rows[t] = static_cast<std::uint8_t>(t < 5 ? rows : 16);
-        }
-        std::atomic_signal_fence(std::memory_order_seq_cst); // the compiler does not know what LDTILECFG reads
-        _tile_loadconfig(&config);
-    }
-    tile_configuration(const tile_configuration &) = delete;
-    tile_configuration &operator=(const tile_configuration &) = delete;
-    ~tile_configuration() { _tile_loadconfig(&saved_); }
-
-  private:
-    tile_config saved_;
-};
-
 // Tile numbers are literals, as the intrinsics require.
 
-/// Adds the products of a tile of x and four tiles of weights to the sums.
+/// Adds the products of a tile of x and four tiles of weights to the sums. Tiles 0 to 3 are sums of 16 columns each, 4
+/// is x, 5 to 7 are weights.
 template <bool x_is_signed>
 void add_products(const std::byte *x, std::int64_t x_stride, const std::int8_t *w) {
     constexpr std::int64_t w_stride = 4 * amx_columns;
@@ -114,7 +84,7 @@ void multiply_panel(
 
 void multiply_panels(const panel_product &p, const std::byte *const *lines, parallel::range panels, std::int32_t *y) {
     const auto *const x = lines[0];
-    const tile_configuration tiles(p.rows);
+    const simd::tile_configuration tiles(p.rows, 5);
     const row_remainders remainders(p, x);
     for (auto panel = panels.begin; panel < panels.end; ++panel) {
         const auto *w = p.weights + panel * p.panel_bytes;

@@ -1,18 +1,14 @@
 // src/layers/isa: inner loops of int8 products, one source per instruction set, compiled with its flags.
-// May include: immintrin.h and layers/panel_product.hpp, which is where to start.
-// This header has the loops for vectors, amx_int8.cpp those for tiles. An instruction set V has
-//     lanes, columns        s32 sums in a vector; columns of a panel, a multiple of lanes
-//     rows                  rows of x whose sums of a panel fit in registers, or nearly; at least remainder_rows
-//     load(p), store(p, v)  a `vector`, unaligned
-//     broadcast(x)          four bytes to each lane
-//     dot(sums, x, w)       adds four products of u8 and s8 to each lane, wrapping
-//     has_excess            whether dot saturates, so that weights need their excess split off
+// May include: layers/panel_product.hpp, which is where to start, and targets. This header has the loops for vectors V
+// (targets/simd.hpp), with V::dot(); amx_int8.cpp has those for tiles. `rows`: as many rows of x as have their sums of
+// a panel in registers, or nearly; at least remainder_rows. `vectors`: of a panel's columns.
 #pragma once
 
 #include <cstring>
 #include <type_traits>
 
 #include "layers/panel_product.hpp"
+#include "targets/simd.hpp"
 
 namespace dynquant::layers {
 namespace {
@@ -28,15 +24,14 @@ constexpr int remainder_rows = 4;
 }
 
 /// Multiplies `rows` rows of x by a panel. The sums stay in registers, so all loops over them must be unrolled.
-template <typename V, int rows, bool x_is_signed>
+template <typename V, int vectors, int rows, bool x_is_signed>
 void multiply_rows(const panel_product &p, const std::byte *const *lines, std::int64_t first_row, std::int64_t panel,
         std::int32_t *y) {
-    constexpr int vectors = V::columns / V::lanes;
-    constexpr std::int64_t step_bytes = 4 * V::columns;
+    constexpr std::int64_t panel_columns = vectors * V::lanes, step_bytes = 4 * panel_columns;
     constexpr std::uint32_t flip = x_is_signed ? 0x80808080 : 0; // flipping the sign bit turns s8 into u8, 128 more
-    const auto first = panel * V::columns, inner = p.line_inner, whole = inner / 4 * 4;
+    const auto first = panel * panel_columns, inner = p.line_inner, whole = inner / 4 * 4;
     const auto stride = p.x_stride, offset = first_row * stride;
-    typename V::vector sums[rows][vectors];
+    typename V::integers sums[rows][vectors];
 #pragma GCC unroll 12
     for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
@@ -47,10 +42,10 @@ void multiply_rows(const panel_product &p, const std::byte *const *lines, std::i
     const auto add = [&](const std::int8_t *weights, auto four_of) __attribute__((always_inline)) {
 #pragma GCC unroll 12
         for (int r = 0; r < rows; ++r) {
-            const auto broadcast = V::broadcast(four_of(offset + r * stride) ^ flip);
+            const auto broadcast = V::splat(static_cast<std::int32_t>(four_of(offset + r * stride) ^ flip));
 #pragma GCC unroll 4
             for (int v = 0; v < vectors; ++v)
-                sums[r][v] = V::dot(sums[r][v], broadcast, V::load(weights + v * V::lanes * 4));
+                sums[r][v] = V::dot(sums[r][v], broadcast, V::load_bits(weights + v * V::lanes * 4));
         }
     };
     const auto *weights = p.weights + panel * p.panel_bytes;
@@ -71,7 +66,7 @@ void multiply_rows(const panel_product &p, const std::byte *const *lines, std::i
                 });
         weights += step_bytes;
     }
-    if constexpr (V::has_excess)
+    if constexpr (V::dot_saturates) // weights have their excess split off
         for (auto s = p.excess.begin[panel]; s < p.excess.begin[panel + 1]; ++s)
             add(
                     p.excess.weights + s * step_bytes, [&](std::int64_t row) __attribute__((always_inline)) {
@@ -84,28 +79,28 @@ void multiply_rows(const panel_product &p, const std::byte *const *lines, std::i
                     });
 
     const auto columns = p.columns - first;
-    alignas(64) std::int32_t padded[V::columns]; // sums of a panel whose last columns are padding
+    alignas(64) std::int32_t padded[panel_columns]; // sums of a panel whose last columns are padding
     y += first;
 #pragma GCC unroll 12
     for (int r = 0; r < rows; ++r, y += p.y_stride) {
-        auto *const to = columns < V::columns ? padded : y;
+        auto *const to = columns < panel_columns ? padded : y;
 #pragma GCC unroll 4
         for (int v = 0; v < vectors; ++v)
             V::store(to + v * V::lanes, sums[r][v]);
-        if (columns < V::columns) std::memcpy(y, padded, static_cast<std::size_t>(columns) * sizeof *y);
+        if (columns < panel_columns) std::memcpy(y, padded, static_cast<std::size_t>(columns) * sizeof *y);
     }
 }
 
 /// Multiplies some rows from `row` on by a panel and returns how many.
-template <typename V, bool x_is_signed>
+template <typename V, int vectors, int rows, bool x_is_signed>
 std::int64_t multiply_some_rows(
         const panel_product &p, const std::byte *const *lines, std::int64_t row, std::int64_t panel, std::int32_t *y) {
-    const auto multiply = [&](auto rows) {
-        multiply_rows<V, rows, x_is_signed>(p, lines, row, panel, y + row * p.y_stride);
-        return std::int64_t {rows};
+    const auto multiply = [&](auto some) {
+        multiply_rows<V, vectors, some, x_is_signed>(p, lines, row, panel, y + row * p.y_stride);
+        return std::int64_t {some};
     };
     const auto count = p.rows - row;
-    if (count >= V::rows) return multiply(std::integral_constant<int, V::rows>());
+    if (count >= rows) return multiply(std::integral_constant<int, rows>());
     switch (count) {
         case 1: return multiply(std::integral_constant<int, 1>());
         case 2: return multiply(std::integral_constant<int, 2>());
@@ -117,20 +112,21 @@ std::int64_t multiply_some_rows(
 /// Weights per cache block: half of a small L2. All rows use a block before the next one is loaded.
 constexpr std::int64_t chunk_bytes = 256 * 1024;
 
-template <typename V, bool x_is_signed>
+template <typename V, int vectors, int rows, bool x_is_signed>
 void multiply_chunks(const panel_product &p, const std::byte *const *lines, parallel::range panels, std::int32_t *y) {
     const auto chunk = 1 + chunk_bytes / (p.panel_bytes + 1);
     for (auto begin = panels.begin; begin < panels.end; begin += chunk) {
         const auto end = panels.end - begin < chunk ? panels.end : begin + chunk;
         for (std::int64_t row = 0, count = 0; row < p.rows; row += count)
             for (auto panel = begin; panel < end; ++panel)
-                count = multiply_some_rows<V, x_is_signed>(p, lines, row, panel, y);
+                count = multiply_some_rows<V, vectors, rows, x_is_signed>(p, lines, row, panel, y);
     }
 }
 
-template <typename V>
+template <typename V, int vectors, int rows>
 void multiply_panels(const panel_product &p, const std::byte *const *lines, parallel::range panels, std::int32_t *y) {
-    p.x_is_signed ? multiply_chunks<V, true>(p, lines, panels, y) : multiply_chunks<V, false>(p, lines, panels, y);
+    p.x_is_signed ? multiply_chunks<V, vectors, rows, true>(p, lines, panels, y)
+                  : multiply_chunks<V, vectors, rows, false>(p, lines, panels, y);
 }
 
 } // namespace

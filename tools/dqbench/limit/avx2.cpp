@@ -1,11 +1,12 @@
-#include "kernels/native/isa/avx2.hpp"
+#include "targets/avx2.hpp"
+
 #include "limit/microkernels.hpp"
 
 namespace dqbench::limit {
 namespace {
 
-struct avx2 : native::avx2 {
-    using native::avx2::load, native::avx2::pack;
+struct avx2 : simd::avx2 {
+    using simd::avx2::load, simd::avx2::pack;
 
     static integers load(const std::uint8_t *p) {
         std::int64_t bytes;
@@ -14,7 +15,7 @@ struct avx2 : native::avx2 {
     }
     static reals as_reals(integers a) { return _mm256_castsi256_ps(a); }
 
-    static native::vectors<avx2, 1> pack(const std::uint8_t *, reals a, reals b, reals c, reals d) {
+    static simd::several<avx2, 1> pack(const std::uint8_t *, reals a, reals b, reals c, reals d) {
         return {_mm256_castps_si256(_mm256_or_ps(_mm256_or_ps(a, b), _mm256_or_ps(c, d)))};
     }
 };

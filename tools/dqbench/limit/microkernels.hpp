@@ -15,6 +15,7 @@ namespace dqbench::limit {
 namespace {
 
 namespace native = dynquant::kernels::native;
+namespace simd = dynquant::simd;
 
 /// Replaces a formula.
 template <typename V>

@@ -1,4 +1,4 @@
-#include "kernels/native/isa/scalar.hpp"
+#include "targets/scalar.hpp"
 
 #include "limit/microkernels.hpp"
 
@@ -6,13 +6,13 @@ namespace dqbench::limit {
 namespace {
 
 /// A lane is a float that carries arbitrary bits.
-struct scalar : native::scalar {
-    using native::scalar::load, native::scalar::pack;
+struct scalar : simd::scalar {
+    using simd::scalar::load, simd::scalar::pack;
 
     static integers load(const std::uint8_t *p) { return *p; }
     static reals as_reals(integers a) { return __builtin_bit_cast(float, a); }
 
-    static native::vectors<scalar, 1> pack(const std::uint8_t *, reals a, reals b, reals c, reals d) {
+    static simd::several<scalar, 1> pack(const std::uint8_t *, reals a, reals b, reals c, reals d) {
         return {bits(a) | bits(b) | bits(c) | bits(d)};
     }
 

@@ -1,9 +1,9 @@
-#include "kernels/native/isa/avx512.hpp"
+#include "targets/avx512.hpp"
 
 #include "kernels/native/table.hpp"
 
 namespace dynquant::kernels::native {
 
-constinit const instruction_set avx512_set = table_of<avx512>();
+constinit const instruction_set avx512_set = table_of<simd::avx512>();
 
 } // namespace dynquant::kernels::native

@@ -2,8 +2,8 @@
 
 #if defined(__AVX512FP16__) // not every compiler supports it
 #include "kernels/native/float16_product.hpp"
-#include "kernels/native/isa/avx512_fp16.hpp"
 #include "kernels/native/loops.hpp"
+#include "targets/avx512_fp16.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 template <typename Dst>
 constexpr family exact_float16() {
     family f = {};
-    f.exact.rows_of_f16 = rows<avx512_float16, float16_product<avx512_float16>, float16_bits, Dst>;
+    f.exact.rows_of_f16 = rows<simd::avx512_float16, float16_product<simd::avx512_float16>, float16_bits, Dst>;
     f.is_exact = has_exact_float16_product;
     f.min_elements_to_test = 512;
     return f;

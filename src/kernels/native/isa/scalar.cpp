@@ -1,9 +1,9 @@
-#include "kernels/native/isa/scalar.hpp"
+#include "targets/scalar.hpp"
 
 #include "kernels/native/table.hpp"
 
 namespace dynquant::kernels::native {
 
-constinit const instruction_set scalar_set = table_of<scalar>();
+constinit const instruction_set scalar_set = table_of<simd::scalar>();
 
 } // namespace dynquant::kernels::native

@@ -1,12 +1,4 @@
-// A table of 256 bytes by 16-byte shuffles (PSHUFB), over the primitives of an instruction set:
-//     width              bytes in a vector
-//     bytes              the vector type
-//     load(p), store(p, v)
-//     broadcast_16(p)    broadcasts p[0] to p[15] to each 128-bit lane; p is aligned
-//     sign_bits()        -128 in each byte
-//     shuffle(t, x)      t[x % 16] within each 128-bit lane; 0 where x is negative as a signed byte
-//     exclusive_or(a, b)
-//     subtract_16(x)     x - 16, saturating as signed bytes
+// A table of 256 bytes by 16-byte shuffles (PSHUFB) of vectors V, see targets/simd.hpp.
 #pragma once
 
 #include <cstddef>
@@ -23,36 +15,36 @@ namespace {
 template <typename V>
 class by_shuffles {
   public:
-    static constexpr std::int64_t width = V::width;
+    static constexpr std::int64_t width = 4 * V::lanes;
 
     explicit by_shuffles(const table &values) {
         alignas(64) std::uint8_t differences[256];
         for (std::size_t i = 0; i < 256; ++i)
             differences[i] = i % (16 * half) < 16 ? values[i] : values[i] ^ values[i - 16];
         for (int h = 0; h < 2 * half; ++h)
-            rows_[h] = V::broadcast_16(differences + 16 * h);
+            rows_[h] = V::splat_16_bytes(differences + 16 * h);
     }
 
-    typename V::bytes look_up(const std::uint8_t *src) const {
-        const auto x = V::load(src);
-        return V::exclusive_or(of_half(rows_, x), of_half(rows_ + half, V::exclusive_or(x, V::sign_bits())));
+    typename V::integers look_up(const std::uint8_t *src) const {
+        const auto x = V::load_bits(src);
+        return V::bit_xor(of_half(rows_, x), of_half(rows_ + half, V::bit_xor(x, V::splat_bytes(-128))));
     }
 
-    static void store(std::uint8_t *dst, typename V::bytes result) { V::store(dst, result); }
+    static void store(std::uint8_t *dst, typename V::integers result) { V::store(dst, result); }
 
   private:
     static constexpr int half = 8;
 
-    static typename V::bytes of_half(const typename V::bytes *rows, typename V::bytes x) {
-        auto sum = V::shuffle(rows[0], x);
+    static typename V::integers of_half(const typename V::integers *rows, typename V::integers x) {
+        auto sum = V::look_up_16(rows[0], x);
         for (int h = 1; h < half; ++h) {
-            x = V::subtract_16(x);
-            sum = V::exclusive_or(sum, V::shuffle(rows[h], x));
+            x = V::subtract_bytes(x, V::splat_bytes(16));
+            sum = V::bit_xor(sum, V::look_up_16(rows[h], x));
         }
         return sum;
     }
 
-    typename V::bytes rows_[2 * half];
+    typename V::integers rows_[2 * half];
 };
 
 } // namespace

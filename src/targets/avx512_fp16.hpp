@@ -5,9 +5,9 @@
 #include <immintrin.h>
 #include <type_traits>
 
-#include "kernels/native/isa/avx512.hpp"
+#include "targets/avx512.hpp"
 
-namespace dynquant::kernels::native {
+namespace dynquant::simd {
 namespace {
 
 struct avx512_float16 {
@@ -34,7 +34,7 @@ struct avx512_float16 {
     }
 
     template <typename Integer>
-    static vectors<avx512_float16, 2> pack(const Integer *, integers a, integers b, integers c, integers d) {
+    static several<avx512_float16, 2> pack(const Integer *, integers a, integers b, integers c, integers d) {
         return {to_bytes<Integer>(a, b), to_bytes<Integer>(c, d)};
     }
     static void store(void *p, integers a) { avx512::store(p, a); }
@@ -60,4 +60,4 @@ struct avx512_float16 {
 };
 
 } // namespace
-} // namespace dynquant::kernels::native
+} // namespace dynquant::simd

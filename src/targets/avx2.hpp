@@ -6,19 +6,23 @@
 #include <immintrin.h>
 #include <type_traits>
 
-#include "kernels/native/isa/bytes_avx2.hpp"
-#include "kernels/native/microkernel.hpp"
+#include "targets/avx2_bytes.hpp"
+#include "targets/simd.hpp"
 
-namespace dynquant::kernels::native {
+namespace dynquant::simd {
 namespace {
 
-struct avx2 : byte_shuffles {
+struct avx2 : avx2_bytes {
     using reals = __m256;
     using integers = __m256i;
     /// A real, and the zero point that packing adds after rounding it.
     struct real_and_zero_point {
         reals real;
         integers zero_point;
+    };
+    struct mask {
+        std::int64_t count; // at most lanes
+        integers lanes;     // all ones
     };
     static constexpr const char *name = "avx2";
     static constexpr std::int64_t lanes = 8;
@@ -58,7 +62,14 @@ struct avx2 : byte_shuffles {
         return _mm256_cvtph_ps(_mm_and_si128(apart, _mm_set1_epi16(static_cast<std::int16_t>(0xbfff))));
     }
 
-    static reals load_partial(const float *p, std::int64_t count) { return _mm256_maskload_ps(p, first_lanes(count)); }
+    static mask first_lanes(std::int64_t count) {
+        const auto clipped = count < lanes ? count : lanes;
+        const auto index = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+        return {clipped, _mm256_cmpgt_epi32(splat(static_cast<std::int32_t>(clipped)), index)};
+    }
+    static reals load(const float *p, const mask &m) { return _mm256_maskload_ps(p, m.lanes); }
+    static integers load(const std::int32_t *p, const mask &m) { return _mm256_maskload_epi32(p, m.lanes); }
+    static reals load_partial(const float *p, std::int64_t count) { return load(p, first_lanes(count)); }
     template <typename T>
     [[gnu::noinline]] static auto load_partial(const T *p, std::int64_t count) { // of 16 or 32 bits
         if (count >= lanes) return load(p);
@@ -66,9 +77,7 @@ struct avx2 : byte_shuffles {
         if (count > 0) std::memcpy(rest, p, static_cast<std::size_t>(count) * sizeof(T));
         return load(rest);
     }
-    static integers load_partial(const std::int32_t *p, std::int64_t count) {
-        return _mm256_maskload_epi32(p, first_lanes(count));
-    }
+    static integers load_partial(const std::int32_t *p, std::int64_t count) { return load(p, first_lanes(count)); }
     static integers load_partial(const std::int8_t *p, std::int64_t count) {
         return _mm256_cvtepi8_epi32(load_bytes(p, count));
     }
@@ -80,6 +89,15 @@ struct avx2 : byte_shuffles {
 
     static reals fma(reals a, reals b, reals c) { return _mm256_fmadd_ps(a, b, c); }
     static reals negated_fma(reals a, reals b, reals c) { return _mm256_fnmadd_ps(a, b, c); }
+    // Products of integers, added to the sums, which wrap.
+    /// Two of 16 bits to each lane.
+    static integers dot_pairs(integers sums, integers a, integers b) { return add(sums, _mm256_madd_epi16(a, b)); }
+    /// Four of u8 and s8 to each lane. VPMADDUBSW adds two in 16 bits, with saturation.
+    static constexpr bool dot_saturates = true;
+    static integers dot(integers sums, integers a, integers b) {
+        return dot_pairs(sums, _mm256_maddubs_epi16(a, b), _mm256_set1_epi16(1));
+    }
+
     // MINPS and MAXPS give the second operand when either is NaN.
     static reals min(reals bound, reals x) { return _mm256_min_ps(bound, x); }
     static reals max(reals bound, reals x) { return _mm256_max_ps(bound, x); }
@@ -111,7 +129,12 @@ struct avx2 : byte_shuffles {
     static integers select_less(integers a, integers b, integers then, integers otherwise) {
         return _mm256_blendv_epi8(otherwise, then, _mm256_cmpgt_epi32(b, a));
     }
+    static reals select_less(reals a, reals b, reals then, reals otherwise) { // false for NaN
+        return _mm256_blendv_ps(otherwise, then, _mm256_cmp_ps(a, b, _CMP_LT_OQ));
+    }
     static reals to_reals(integers a) { return _mm256_cvtepi32_ps(a); }
+    static integers to_integers(reals x) { return _mm256_cvtps_epi32(x); }
+    static reals round(reals x) { return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
     static reals subtract_exactly(integers a, integers b) {
         const auto half = [](__m128i x, __m128i y) {
             return _mm256_cvtpd_ps(_mm256_sub_pd(_mm256_cvtepi32_pd(x), _mm256_cvtepi32_pd(y)));
@@ -122,10 +145,24 @@ struct avx2 : byte_shuffles {
 
     static void store(float *p, reals a) { _mm256_storeu_ps(p, a); }
     static void store(void *p, integers a) { _mm256_storeu_si256(static_cast<__m256i *>(p), a); }
-    static void store_partial(float *p, std::int64_t count, reals a) { _mm256_maskstore_ps(p, first_lanes(count), a); }
-
+    static void store(float *p, const mask &m, reals a) {
+        if (m.count == lanes)
+            store(p, a); // Zen 3 splits VMASKMOVPS into a store for each lane
+        else
+            _mm256_maskstore_ps(p, m.lanes, a);
+    }
+    static void store_partial(float *p, std::int64_t count, reals a) {
+        _mm256_maskstore_ps(p, first_lanes(count).lanes, a);
+    }
     static void store_partial(std::int32_t *p, std::int64_t count, integers a) {
-        _mm256_maskstore_epi32(p, first_lanes(count), a);
+        _mm256_maskstore_epi32(p, first_lanes(count).lanes, a);
+    }
+    /// The lowest byte of each lane.
+    static void store_low_bytes(void *p, const mask &m, integers a) {
+        const auto low = _mm256_and_si256(a, splat(255));
+        const auto words = _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
+        const auto bytes = _mm_packus_epi16(words, words);
+        std::memcpy(p, &bytes, static_cast<std::size_t>(m.count));
     }
 
     [[gnu::noinline]] static void store_bytes(void *p, std::int64_t count, integers a) {
@@ -143,13 +180,13 @@ struct avx2 : byte_shuffles {
 
     /// Rounds to s32, NaN to the lowest value, then saturates to 16 and to 8 bits.
     template <typename Integer, typename Result>
-    requires(sizeof(Integer) == 1) static vectors<avx2, 1> pack(
+    requires(sizeof(Integer) == 1) static several<avx2, 1> pack(
             const Integer *, const Result &a, const Result &b, const Result &c, const Result &d) {
         return {in_order(words_to_bytes<Integer>(rounded_to_words(a, b), rounded_to_words(c, d)))};
     }
     /// The same for vectors from load_pairs(): a and b, and c and d, are even and odd elements.
     template <typename Integer, typename Result>
-    static vectors<avx2, 1> pack_pairs(
+    static several<avx2, 1> pack_pairs(
             const Integer *, const Result &a, const Result &b, const Result &c, const Result &d) {
         const __m256i places =
                 _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15));
@@ -158,11 +195,11 @@ struct avx2 : byte_shuffles {
     }
     /// To 16 bits: integers, f16 and bf16.
     template <typename T>
-    requires(sizeof(T) == 2) static vectors<avx2, 2> pack(const T *p, reals a, reals b, reals c, reals d) {
+    requires(sizeof(T) == 2) static several<avx2, 2> pack(const T *p, reals a, reals b, reals c, reals d) {
         return {to_words(p, a, b), to_words(p, c, d)};
     }
     /// Four vectors as codes of a format.
-    static integers to_codes(const integers (&magnitudes)[4], const reals (&signs)[4], const float8_format &format) {
+    static integers to_codes(const integers (&magnitudes)[4], const reals (&signs)[4], const code_signs &format) {
         const auto bits = [&](int k) { return as_integers(signs[k]); };
         const __m256i given = to_bytes<std::uint8_t>(magnitudes[0], magnitudes[1], magnitudes[2], magnitudes[3]);
         const __m256i sign =
@@ -192,54 +229,7 @@ struct avx2 : byte_shuffles {
     }
 
     static constexpr std::int64_t looked_up = 0; // tables of sixteen pay in AVX-512 only
-    static constexpr std::int64_t nibbles = 32;
-    static void unpack(const void *from, std::int8_t *to, bool is_signed) {
-        const __m256i words = _mm256_cvtepu8_epi16(_mm_loadu_si128(as_vector(from))), low = _mm256_set1_epi8(0xf);
-        const __m256i values = _mm256_and_si256(_mm256_or_si256(words, _mm256_slli_epi16(words, 4)), low);
-        const __m256i sign = _mm256_set1_epi8(is_signed ? 8 : 0); // extends: (x ^ 8) - 8
-        _mm256_storeu_si256(reinterpret_cast<__m256i *>(to), _mm256_sub_epi8(_mm256_xor_si256(values, sign), sign));
-    }
-    static void pack(const std::int8_t *from, void *to, std::int8_t lowest, std::int8_t highest) {
-        const __m256i given = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(from));
-        const __m256i bounded =
-                _mm256_max_epi8(_mm256_min_epi8(given, _mm256_set1_epi8(highest)), _mm256_set1_epi8(lowest));
-        const __m256i low = _mm256_and_si256(bounded, _mm256_set1_epi16(0xf));
-        const __m256i high = _mm256_and_si256(_mm256_srli_epi16(bounded, 4), _mm256_set1_epi16(0xf0));
-        _mm_storeu_si128(static_cast<__m128i *>(to), joined_words(_mm256_or_si256(low, high)));
-    }
-
-    static constexpr std::int64_t sixes = 32;
-    /// Elements of 6 bits, from 24 bytes. Each word gets the two bytes that its two elements lie in: from bit 0 in even
-    /// words, from bit 4 in odd ones.
-    static void unpack_sixes(const unsigned char *from, std::int8_t *to) {
-        const __m256i halves = _mm256_set_m128i(_mm_loadu_si128(as_vector(from + 8)), _mm_loadu_si128(as_vector(from)));
-        const __m256i places = _mm256_setr_epi8(0, 1, 1, 2, 3, 4, 4, 5, 6, 7, 7, 8, 9, 10, 10, 11, 4, 5, 5, 6, 7, 8, 8,
-                9, 10, 11, 11, 12, 13, 14, 14, 15);
-        const __m256i words = _mm256_shuffle_epi8(halves, places);
-        const __m256i pairs = _mm256_blend_epi16(words, _mm256_srli_epi16(words, 4), 0xaa);
-        const __m256i low = _mm256_and_si256(pairs, _mm256_set1_epi16(0x3f));
-        const __m256i high = _mm256_and_si256(_mm256_slli_epi16(pairs, 2), _mm256_set1_epi16(0x3f00));
-        _mm256_storeu_si256(reinterpret_cast<__m256i *>(to), _mm256_or_si256(low, high));
-    }
-    /// Joins pairs of elements to 12 bits, and pairs of these to 24.
-    static void pack_sixes(const std::int8_t *from, unsigned char *to) {
-        const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(from));
-        const __m256i pairs = _mm256_maddubs_epi16(bytes, _mm256_set1_epi16(0x4001));
-        const __m256i fours = _mm256_madd_epi16(pairs, _mm256_set1_epi32(0x10000001));
-        const __m256i places =
-                _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1));
-        const __m256i packed = _mm256_permutevar8x32_epi32(
-                _mm256_shuffle_epi8(fours, places), _mm256_setr_epi32(0, 1, 2, 4, 5, 6, 3, 7));
-        _mm_storeu_si128(reinterpret_cast<__m128i *>(to), _mm256_castsi256_si128(packed));
-        _mm_storel_epi64(reinterpret_cast<__m128i *>(to + 16), _mm256_extracti128_si256(packed, 1));
-    }
-
   private:
-    /// Narrows sixteen words, all below 256, to bytes.
-    static __m128i joined_words(__m256i words) {
-        return _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
-    }
-
     static __m128i to_float16(reals a) { return _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT); }
     /// Rounds to nearest even: adds just under half a unit, plus 1 if the last kept bit is odd. NaN gets the quiet bit
     /// instead.
@@ -257,14 +247,6 @@ struct avx2 : byte_shuffles {
     static integers to_words(const bfloat16_bits *, reals a, reals b) {
         const auto upper = [](reals x) { return _mm256_srli_epi32(rounded_to_upper_half(x), 16); };
         return in_fours(_mm256_packus_epi32(upper(a), upper(b)));
-    }
-
-    static const __m128i *as_vector(const void *p) { return static_cast<const __m128i *>(p); }
-
-    /// All ones in the first `count` lanes; none when count is negative, all when it is 8 or more.
-    static __m256i first_lanes(std::int64_t count) {
-        const auto clipped = static_cast<std::int32_t>(count < lanes ? count : lanes);
-        return _mm256_cmpgt_epi32(_mm256_set1_epi32(clipped), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
     }
 
     /// The first `count` bytes, at most 8, zeros beyond.
@@ -337,4 +319,4 @@ struct avx2 : byte_shuffles {
 };
 
 } // namespace
-} // namespace dynquant::kernels::native
+} // namespace dynquant::simd

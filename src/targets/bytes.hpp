@@ -1,14 +1,14 @@
 // Layout changes of bytes by AVX2. AVX-512 uses these, too: its byte shuffles run on one port, so wider ones gain
-// nothing.
+// nothing. And the words of pairs of bytes, of which products of 16 bits are made.
 #pragma once
 
 #include <cstdint>
 #include <immintrin.h>
 
-namespace dynquant::kernels::native {
+namespace dynquant::simd {
 namespace {
 
-struct byte_shuffles {
+struct byte_layouts {
     /// Transposes 16 lines of 32 bytes. Interleaving lines i and i + 8 four times transposes 16 by 16 bytes: each time
     /// moves one bit of a byte's position from the column to the line. Both register halves do so at once.
     static void transpose(const void *from, std::int64_t from_stride, void *to, std::int64_t to_stride) {
@@ -34,6 +34,17 @@ struct byte_shuffles {
             _mm_storeu_si128(line(i), _mm256_castsi256_si128(lines[i]));
             _mm_storeu_si128(line(i + 16), _mm256_extracti128_si256(lines[i], 1));
         }
+    }
+
+    /// Interleaves 16 bytes of a and of b, which are signed or not, and widens them to 16 bits.
+    template <bool is_signed>
+    static void interleave_to_words(__m128i a, __m128i b, __m256i &low, __m256i &high) {
+        const auto widened = [](__m128i x) { return is_signed ? _mm256_cvtepi8_epi16(x) : _mm256_cvtepu8_epi16(x); };
+        low = widened(_mm_unpacklo_epi8(a, b));
+        high = widened(_mm_unpackhi_epi8(a, b));
+    }
+    static __m128i load_16_bytes(const void *p) {
+        return _mm_loadu_si128(static_cast<const __m128i *>(p));
     }
 
     /// Shuffle indices that move 16 bytes of plane `plane` to bytes 16 * part to 16 * part + 15 of 16 interleaved
@@ -123,4 +134,4 @@ struct byte_shuffles {
 };
 
 } // namespace
-} // namespace dynquant::kernels::native
+} // namespace dynquant::simd

@@ -8,14 +8,15 @@
 #include <type_traits>
 
 #include "elements/small_float.hpp"
-#include "kernels/native/microkernel.hpp"
+#include "targets/simd.hpp"
 
-namespace dynquant::kernels::native {
+namespace dynquant::simd {
 namespace {
 
 struct scalar {
     using reals = float;
     using integers = std::int32_t;
+    using mask = bool;
     static constexpr const char *name = "scalar";
     static constexpr std::int64_t lanes = 1;
     static constexpr bool has_fma = false; // std::fma without the instruction is slower than dividing
@@ -30,9 +31,14 @@ struct scalar {
         return *p;
     }
     static integers load(const std::uint32_t *p) { return static_cast<integers>(*p ^ 0x80000000U); }
+    static mask first_lanes(std::int64_t count) { return count > 0; }
+    template <typename T>
+    static auto load(const T *p, mask m) {
+        return m ? load(p) : decltype(load(p)) {};
+    }
     template <typename T>
     static auto load_partial(const T *p, std::int64_t count) {
-        return count > 0 ? load(p) : decltype(load(p)) {};
+        return load(p, first_lanes(count));
     }
 
     template <typename T>
@@ -72,7 +78,10 @@ struct scalar {
     static integers select_less(integers a, integers b, integers then, integers otherwise) {
         return a < b ? then : otherwise;
     }
+    static reals select_less(reals a, reals b, reals then, reals otherwise) { return a < b ? then : otherwise; }
     static reals to_reals(integers a) { return static_cast<float>(a); }
+    static integers to_integers(reals x) { return static_cast<integers>(round(x)); }
+    static reals round(reals x) { return __builtin_nearbyintf(x); }
     static reals subtract_exactly(integers a, integers b) { return static_cast<float>(std::int64_t {a} - b); }
 
     template <typename T>
@@ -88,14 +97,19 @@ struct scalar {
     }
     /// Four elements, rounded and saturated.
     template <typename T>
-    static vectors<scalar, sizeof(T)> pack(const T *, reals a, reals b, reals c, reals d) {
+    static several<scalar, sizeof(T)> pack(const T *, reals a, reals b, reals c, reals d) {
         const T elements[] = {converted<T>(a), converted<T>(b), converted<T>(c), converted<T>(d)};
-        vectors<scalar, sizeof(T)> result;
+        several<scalar, sizeof(T)> result;
         std::memcpy(result.at, elements, sizeof(result));
         return result;
     }
     static void store(void *p, reals a) { std::memcpy(p, &a, sizeof(a)); }
     static void store(void *p, integers a) { std::memcpy(p, &a, sizeof(a)); }
+    static void store(float *p, mask m, reals a) {
+        if (m) *p = a;
+    }
+    /// The lowest byte of each lane.
+    static void store_low_bytes(void *p, mask m, integers a) { std::memcpy(p, &a, m ? 1 : 0); }
     static void store_bytes(void *p, std::int64_t count, integers a) {
         std::memcpy(p, &a, count < 4 ? static_cast<std::size_t>(count) : sizeof(a));
     }
@@ -110,12 +124,12 @@ struct scalar {
     static constexpr bool has_tables_of_32 = false;
     static constexpr std::int64_t looked_up = 0; // tables of sixteen pay in AVX-512 only
     static constexpr std::int64_t nibbles = 2;
-    static void unpack(const unsigned char *from, std::int8_t *to, bool is_signed) {
+    static void unpack_nibbles(const unsigned char *from, std::int8_t *to, bool is_signed) {
         const int sign = is_signed ? 8 : 0; // extends: (x ^ 8) - 8
         to[0] = static_cast<std::int8_t>(((*from & 0xf) ^ sign) - sign);
         to[1] = static_cast<std::int8_t>((*from >> 4 ^ sign) - sign);
     }
-    static void pack(const std::int8_t *from, unsigned char *to, std::int8_t lowest, std::int8_t highest) {
+    static void pack_nibbles(const std::int8_t *from, unsigned char *to, std::int8_t lowest, std::int8_t highest) {
         const auto bounded = [=](int value) { return value < lowest ? lowest : value > highest ? highest : value; };
         *to = static_cast<unsigned char>((bounded(from[0]) & 0xf) | (bounded(from[1]) & 0xf) << 4);
     }
@@ -140,7 +154,7 @@ struct scalar {
                 to[j * to_stride + i] = from[i * from_stride + j];
     }
     /// Four elements as codes of a format.
-    static integers to_codes(const integers (&magnitudes)[4], const reals (&signs)[4], const float8_format &format) {
+    static integers to_codes(const integers (&magnitudes)[4], const reals (&signs)[4], const code_signs &format) {
         std::uint8_t codes[4];
         for (int k = 0; k < 4; ++k) {
             const auto given = static_cast<std::uint8_t>(min(magnitudes[k], 255));
@@ -160,4 +174,4 @@ struct scalar {
 };
 
 } // namespace
-} // namespace dynquant::kernels::native
+} // namespace dynquant::simd

@@ -5,13 +5,13 @@
 #include <immintrin.h>
 #include <type_traits>
 
-#include "kernels/native/isa/bytes_avx2.hpp"
-#include "kernels/native/microkernel.hpp"
+#include "targets/avx512_bytes.hpp"
+#include "targets/simd.hpp"
 
-namespace dynquant::kernels::native {
+namespace dynquant::simd {
 namespace {
 
-struct avx512 : byte_shuffles {
+struct avx512 : avx512_bytes {
     using reals = __m512;
     using integers = __m512i;
     /// A real, and the zero point that packing adds after rounding it.
@@ -19,6 +19,7 @@ struct avx512 : byte_shuffles {
         reals real;
         integers zero_point;
     };
+    using mask = __mmask16;
     static constexpr const char *name = "avx512";
     static constexpr std::int64_t lanes = 16;
     static constexpr bool has_fma = true;
@@ -52,16 +53,18 @@ struct avx512 : byte_shuffles {
         return _mm512_cvtph_ps(_mm256_and_si256(apart, _mm256_set1_epi16(static_cast<std::int16_t>(0xbfff))));
     }
 
-    static reals load_partial(const float *p, std::int64_t count) {
-        return _mm512_maskz_loadu_ps(first_lanes(count), p);
+    static mask first_lanes(std::int64_t count) {
+        const auto clipped = count < 0 ? 0 : count < lanes ? count : lanes;
+        return _cvtu32_mask16(_bzhi_u32(0xffffU, static_cast<unsigned>(clipped)));
     }
+    static reals load(const float *p, mask m) { return _mm512_maskz_loadu_ps(m, p); }
+    static integers load(const std::int32_t *p, mask m) { return _mm512_maskz_loadu_epi32(m, p); }
+    static reals load_partial(const float *p, std::int64_t count) { return load(p, first_lanes(count)); }
     template <typename Real>
     static reals load_partial(const Real *p, std::int64_t count) { // of 16 bits
         return widened(p, _mm256_maskz_loadu_epi16(first_lanes(count), p));
     }
-    static integers load_partial(const std::int32_t *p, std::int64_t count) {
-        return _mm512_maskz_loadu_epi32(first_lanes(count), p);
-    }
+    static integers load_partial(const std::int32_t *p, std::int64_t count) { return load(p, first_lanes(count)); }
     static integers load_partial(const std::int8_t *p, std::int64_t count) {
         return _mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(first_lanes(count), p));
     }
@@ -113,7 +116,12 @@ struct avx512 : byte_shuffles {
     static integers select_less(integers a, integers b, integers then, integers otherwise) {
         return _mm512_mask_mov_epi32(otherwise, _mm512_cmplt_epi32_mask(a, b), then);
     }
+    static reals select_less(reals a, reals b, reals then, reals otherwise) { // false for NaN
+        return _mm512_mask_mov_ps(otherwise, _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), then);
+    }
     static reals to_reals(integers a) { return _mm512_cvtepi32_ps(a); }
+    static integers to_integers(reals x) { return _mm512_cvtps_epi32(x); }
+    static reals round(reals x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
     static reals subtract_exactly(integers a, integers b) {
         const auto half = [](__m256i x, __m256i y) {
             return _mm512_cvtpd_ps(_mm512_sub_pd(_mm512_cvtepi32_pd(x), _mm512_cvtepi32_pd(y)));
@@ -125,13 +133,13 @@ struct avx512 : byte_shuffles {
 
     static void store(float *p, reals a) { _mm512_storeu_ps(p, a); }
     static void store(void *p, integers a) { _mm512_storeu_si512(p, a); }
-    static void store_partial(float *p, std::int64_t count, reals a) {
-        _mm512_mask_storeu_ps(p, first_lanes(count), a);
-    }
-
+    static void store(float *p, mask m, reals a) { _mm512_mask_storeu_ps(p, m, a); }
+    static void store_partial(float *p, std::int64_t count, reals a) { store(p, first_lanes(count), a); }
     static void store_partial(std::int32_t *p, std::int64_t count, integers a) {
         _mm512_mask_storeu_epi32(p, first_lanes(count), a);
     }
+    /// The lowest byte of each lane.
+    static void store_low_bytes(void *p, mask m, integers a) { _mm512_mask_cvtepi32_storeu_epi8(p, m, a); }
 
     static void store_bytes(void *p, std::int64_t count, integers a) {
         const auto bits = _bzhi_u64(~0ULL, static_cast<unsigned>(count < 64 ? count : 64));
@@ -145,13 +153,13 @@ struct avx512 : byte_shuffles {
 
     /// Rounds to s32, NaN to the lowest value, then saturates to 16 and to 8 bits.
     template <typename Integer, typename Result>
-    requires(sizeof(Integer) == 1) static vectors<avx512, 1> pack(
+    requires(sizeof(Integer) == 1) static several<avx512, 1> pack(
             const Integer *, const Result &a, const Result &b, const Result &c, const Result &d) {
         return {in_order(words_to_bytes<Integer>(rounded_to_words(a, b), rounded_to_words(c, d)))};
     }
     /// The same for vectors from load_pairs(): a and b, and c and d, are even and odd elements.
     template <typename Integer, typename Result>
-    static vectors<avx512, 1> pack_pairs(
+    static several<avx512, 1> pack_pairs(
             const Integer *, const Result &a, const Result &b, const Result &c, const Result &d) {
         const __m512i places =
                 _mm512_broadcast_i32x4(_mm_setr_epi8(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15));
@@ -160,11 +168,11 @@ struct avx512 : byte_shuffles {
     }
     /// To 16 bits: integers, f16 and bf16.
     template <typename T>
-    requires(sizeof(T) == 2) static vectors<avx512, 2> pack(const T *p, reals a, reals b, reals c, reals d) {
+    requires(sizeof(T) == 2) static several<avx512, 2> pack(const T *p, reals a, reals b, reals c, reals d) {
         return {to_words(p, a, b), to_words(p, c, d)};
     }
     /// Four vectors as codes of a format.
-    static integers to_codes(const integers (&magnitudes)[4], const reals (&signs)[4], const float8_format &format) {
+    static integers to_codes(const integers (&magnitudes)[4], const reals (&signs)[4], const code_signs &format) {
         const auto bits = [&](int k) { return as_integers(signs[k]); };
         const __m512i given = to_bytes<std::uint8_t>(magnitudes[0], magnitudes[1], magnitudes[2], magnitudes[3]);
         const __mmask64 negative = _mm512_movepi8_mask(to_bytes<std::int8_t>(bits(0), bits(1), bits(2), bits(3)));
@@ -218,56 +226,16 @@ struct avx512 : byte_shuffles {
     static integers table_of(const Real *p, reals values) {
         return to_words(p, values, values);
     }
-    static vectors<avx512, 2> look_up(const unsigned char *packed, reals table) {
+    static several<avx512, 2> look_up(const unsigned char *packed, reals table) {
         const auto sixteen = [&](int k) {
             const __m512i bytes = _mm512_cvtepu8_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i *>(packed + k)));
             return as_integers(_mm512_permutexvar_ps(_mm512_or_si512(bytes, _mm512_slli_epi64(bytes, 28)), table));
         };
         return {sixteen(0), sixteen(8)};
     }
-    static vectors<avx512, 1> look_up(const unsigned char *packed, integers table) {
+    static several<avx512, 1> look_up(const unsigned char *packed, integers table) {
         const __m512i bytes = _mm512_cvtepu8_epi32(load_bytes(packed));
         return {_mm512_permutexvar_epi16(_mm512_or_si512(bytes, _mm512_slli_epi32(bytes, 12)), table)};
-    }
-
-    static constexpr std::int64_t nibbles = 64;
-    static void unpack(const void *from, std::int8_t *to, bool is_signed) {
-        const __m512i words = _mm512_cvtepu8_epi16(load_halves(from)), low = _mm512_set1_epi8(0xf);
-        const __m512i values = _mm512_and_si512(_mm512_or_si512(words, _mm512_slli_epi16(words, 4)), low);
-        const __m512i sign = _mm512_set1_epi8(is_signed ? 8 : 0); // extends: (x ^ 8) - 8
-        _mm512_storeu_si512(to, _mm512_sub_epi8(_mm512_xor_si512(values, sign), sign));
-    }
-    static void pack(const std::int8_t *from, void *to, std::int8_t lowest, std::int8_t highest) {
-        const __m512i bounded = _mm512_max_epi8(
-                _mm512_min_epi8(_mm512_loadu_si512(from), _mm512_set1_epi8(highest)), _mm512_set1_epi8(lowest));
-        const __m512i low = _mm512_and_si512(bounded, _mm512_set1_epi16(0xf));
-        const __m512i high = _mm512_and_si512(_mm512_srli_epi16(bounded, 4), _mm512_set1_epi16(0xf0));
-        _mm256_storeu_si256(static_cast<__m256i *>(to), _mm512_cvtepi16_epi8(_mm512_or_si512(low, high)));
-    }
-
-    static constexpr std::int64_t sixes = 64;
-    /// Elements of 6 bits, from 48 bytes. Each word gets the two bytes that its two elements lie in: from bit 0 in even
-    /// words, from bit 4 in odd ones.
-    static void unpack_sixes(const unsigned char *from, std::int8_t *to) {
-        const __m512i quarters =
-                _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 1, 2, 2, 3, 4, 5, 5, 6, 7, 8, 8, 9, 10, 11, 11),
-                        _mm512_maskz_loadu_epi32(0xfff, from));
-        const __m512i places = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 1, 2, 3, 4, 4, 5, 6, 7, 7, 8, 9, 10, 10, 11));
-        const __m512i pairs = _mm512_srlv_epi16(_mm512_shuffle_epi8(quarters, places), _mm512_set1_epi32(4 << 16));
-        const __m512i low = _mm512_and_si512(pairs, _mm512_set1_epi16(0x3f));
-        const __m512i high = _mm512_and_si512(_mm512_slli_epi16(pairs, 2), _mm512_set1_epi16(0x3f00));
-        _mm512_storeu_si512(to, _mm512_or_si512(low, high));
-    }
-    /// Joins pairs of elements to 12 bits, and pairs of these to 24.
-    static void pack_sixes(const std::int8_t *from, unsigned char *to) {
-        const __m512i pairs = _mm512_maddubs_epi16(_mm512_loadu_si512(from), _mm512_set1_epi16(0x4001));
-        const __m512i fours = _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x10000001));
-        const __m512i places =
-                _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1));
-        const __m512i packed =
-                _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 3, 7, 11, 15),
-                        _mm512_shuffle_epi8(fours, places));
-        _mm512_mask_storeu_epi32(to, 0xfff, packed);
     }
 
   private:
@@ -275,7 +243,6 @@ struct avx512 : byte_shuffles {
     static reals widened(const bfloat16_bits *, __m256i bits) {
         return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
     }
-    static __m256i load_halves(const void *p) { return _mm256_loadu_si256(static_cast<const __m256i *>(p)); }
     static __m256i to_float16(reals a) { return _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT); }
     static integers to_words(const float16_bits *, reals a, reals b) {
         return _mm512_inserti64x4(_mm512_castsi256_si512(to_float16(a)), to_float16(b), 1);
@@ -294,14 +261,6 @@ struct avx512 : byte_shuffles {
         const __m512i rounded = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
         const __m512i quiet_nan = _mm512_set1_epi32(0x22); // quiet and signaling NaN become quiet; all else is the sum
         return _mm512_castps_si512(_mm512_fixupimm_ps(_mm512_castsi512_ps(rounded), a, quiet_nan, 0));
-    }
-
-    static __m128i load_bytes(const void *p) { return _mm_loadu_si128(static_cast<const __m128i *>(p)); }
-
-    /// The first `count` lanes; none when count is negative, all when it is 16 or more.
-    static __mmask16 first_lanes(std::int64_t count) {
-        const auto clipped = count < 0 ? 0 : count < lanes ? count : lanes;
-        return _cvtu32_mask16(_bzhi_u32(0xffffU, static_cast<unsigned>(clipped)));
     }
 
     /// Packs within each 128-bit quarter, so the groups of four bytes have the order a0 b0 c0 d0 a1 b1 ... in_order()
@@ -338,4 +297,4 @@ struct avx512 : byte_shuffles {
 };
 
 } // namespace
-} // namespace dynquant::kernels::native
+} // namespace dynquant::simd

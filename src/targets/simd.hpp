@@ -1,0 +1,59 @@
+// Vectors of an instruction set: the one vocabulary of all loops that are compiled for one. scalar.hpp, avx2.hpp and
+// avx512.hpp have a type of it each, V, with static members only; NAME_*.hpp beside them extend one of these types by
+// what few loops need. No other folder includes a header of intrinsics. All types lie in anonymous namespaces: code for
+// one instruction set must not be taken for code of another by the linker. V has
+//     lanes                      32-bit lanes of a vector
+//     reals, integers            lanes of f32, with the operators + - * /; 32-bit lanes or any other bits
+//     splat(x), load(p)          x in each lane; an element of memory for each lane, widened to f32 or s32, u32 less
+//     2^31 load_bits(p), store(p, v)  a whole vector, unaligned mask, first_lanes(count)   the first `count` lanes:
+//     none if it is negative, all if it is `lanes` or more load(p, mask), store(p, mask, v)   other lanes are 0, and
+//     are neither read nor written load_partial(p, count), store_partial(p, count, v)   the same with
+//     first_lanes(count) stream(p, v), fence()      a non-temporal store to an aligned address; what must follow the
+//     last one min(bound, x), max(bound, x)       x where either is NaN add, subtract, min, bit_and, bit_or,
+//     shift_left, shift_right   of integers; add wraps, shifts are logical select_less(a, b, then, otherwise) by lanes
+//     as_reals, as_integers      the same bits
+//     to_reals, to_integers      converted, RNE
+//     pack(type, a, b, c, d)     four vectors to elements of 8 or 16 bits, rounded and saturated
+// scalar.hpp is the simplest definition of all of these. Loops that need no more than operators, of any number and any
+// width, are written over lanes.hpp instead.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+namespace dynquant::simd {
+
+/// f16 and bf16 in memory.
+struct float16_bits {
+    std::uint16_t bits;
+};
+struct bfloat16_bits {
+    std::uint16_t bits;
+};
+
+/// How the codes of floats of 8 bits or fewer get their signs.
+struct code_signs {
+    std::uint8_t nan;     // replaces codes beyond 8 bits
+    std::int8_t signless; // codes that as s8 are at most this get no sign bit; codes beyond 8 bits are -1 there
+    int sign_shift;       // of the sign bit, from the highest bit of a byte
+};
+
+/// Consecutive vectors in memory.
+template <typename V, int count>
+struct several {
+    typename V::integers at[count];
+};
+
+namespace {
+
+/// f(0) to f(count - 1). g++ 12 unrolls loops after it decides which arrays to keep in registers.
+template <int count, typename F>
+[[gnu::always_inline]] inline void unroll(F f) {
+    [&]<int... i>(std::integer_sequence<int, i...>) __attribute__((always_inline)) {
+        (f(i), ...);
+    }
+    (std::make_integer_sequence<int, count>());
+}
+
+} // namespace
+} // namespace dynquant::simd
