@@ -72,7 +72,7 @@ class prepared final : public kernels::implementation {
         : kernel_(std::move(kernel))
         , folded_(stated.second_scales && !q.second_scales)
         , empty_(volume(q.src.dims) == 0)
-        , takes_more_(q.dir == direction::requantize || q.second_scales || q.computed)
+        , has_optional_arguments_(q.dir == direction::requantize || q.second_scales || q.computed)
         , computes_(q.computed)
         , writes_dst_(!q.computed || !q.computed->scales_only)
         , writes_zero_points_(q.computed && q.zero_points)
@@ -98,7 +98,7 @@ class prepared final : public kernels::implementation {
         if (!given.src) refuse_null(src_name_);
         arguments args = {given.src, scales_.or_known(given.scales), zero_points_.or_known(given.zero_points),
                 given.dst, nullptr, nullptr, nullptr, nullptr};
-        if (takes_more_) take_more(given, args); // saves time for the other statements
+        if (has_optional_arguments_) bind_optional_arguments(given, args); // saves time for the other statements
         if (!given.dst && writes_dst_) refuse_null(dst_name_);
         if (description_.empty()) return kernel_->run(args);
         const parallel::float_control control;
@@ -106,7 +106,7 @@ class prepared final : public kernels::implementation {
     }
 
   private:
-    [[gnu::noinline]] void take_more(const arguments &given, arguments &args) const {
+    [[gnu::noinline]] void bind_optional_arguments(const arguments &given, arguments &args) const {
         args.second_scales = second_scales_.or_known(given.second_scales);
         args.bias = bias_.or_known(given.bias);
         if (!computes_) return;
@@ -122,7 +122,7 @@ class prepared final : public kernels::implementation {
     }
 
     std::unique_ptr<implementation> kernel_;
-    bool folded_, empty_, takes_more_, computes_, writes_dst_, writes_zero_points_;
+    bool folded_, empty_, has_optional_arguments_, computes_, writes_dst_, writes_zero_points_;
     const char *src_name_, *dst_name_, *scales_name_, *zero_points_name_;
     parameter_argument scales_, zero_points_, second_scales_, bias_;
     std::string description_; // empty: verbose is off
@@ -145,9 +145,9 @@ const kernels::implementation &required(const std::shared_ptr<const kernels::imp
 
     std::shared_ptr<const prepared> result;
     const double ms = verbose::milliseconds([&] {
-        auto computed = q;
-        auto implementation = kernel.prepare(computed, settings);
-        result = std::make_shared<const prepared>(q, computed, opts, names, std::move(implementation));
+        auto effective = q;
+        auto implementation = kernel.prepare(effective, settings);
+        result = std::make_shared<const prepared>(q, effective, opts, names, std::move(implementation));
     });
     if (environment::verbose() > 1) verbose::print("create", verbose::describe(q, result->info(), opts.name), ms);
     return operation(result);

@@ -245,7 +245,7 @@ class microkernels_of : public testing::TestWithParam<std::tuple<tested_set, for
             if (i % set.lanes == 0) first.push_back(static_cast<std::int32_t>(begin));
             index.push_back(static_cast<std::int32_t>(i / form.run - begin));
         }
-        const auto *const format = set.code.formats[of.dst]; // of codes, if dst is a type of codes
+        const auto *const encoding = set.code.encodings[of.dst]; // of codes, if dst is a type of codes
         case_sampler sampler;
         const bool whole_runs = std::string(form.name).starts_with("segs");
         for (std::int64_t columns = 1; columns <= most_columns; ++columns)
@@ -262,7 +262,7 @@ class microkernels_of : public testing::TestWithParam<std::tuple<tested_set, for
                             set_bits(form.src, x, row * step + i, widened(form.src, of.src, sample.src_bits(row, i)));
                     form.kernel({rows, columns, x, step, y, step, false},
                             {p.scale.data(), p.reciprocal.data(), p.zero.data(), p.bound},
-                            {form.parameter_step, {index.data(), first.data()}, form.run, format});
+                            {form.parameter_step, {index.data(), first.data()}, form.run, encoding});
                     set.zero_upper();
                     ASSERT_NO_FATAL_FAILURE(expect_block(form, sample, y, columns, step, offset, dst))
                             << form.name << ", runs of " << form.run << ", columns " << columns << ", gap " << gap

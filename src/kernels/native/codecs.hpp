@@ -111,33 +111,33 @@ void write_saturated_reals(void *tile, std::int64_t count, void *tensor, std::in
 
 /// Writes codes of a narrow float. `to` may be the tile: each element is read before its bytes are overwritten.
 template <typename V>
-void to_codes(const void *tile, std::int64_t count, void *to, const float8_format &f) {
+void to_codes(const void *tile, std::int64_t count, void *to, const small_float_encoding &f) {
     run<V, false>(
             static_cast<const float *>(tile), static_cast<code *>(to), count, false, false,
             [](std::int64_t) { return same<V> {}; }, &f);
 }
 
 template <typename Float, bool Saturates>
-constexpr float8_format format_of = float8_format_of<Float>(Saturates || !Float::has_nan);
+constexpr small_float_encoding encoding_of = small_float_encoding_of<Float>(Saturates || !Float::has_nan);
 
-/// write_codes() of any format.
+/// write_codes() of any encoding.
 template <typename V>
-[[gnu::noinline]] void write_codes_of(
-        void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream, const float8_format &format) {
-    if (!stream) return to_codes<V>(tile, count, static_cast<code *>(tensor) + first, format);
-    to_codes<V>(tile, count, tile, format);
+[[gnu::noinline]] void write_codes_of(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream,
+        const small_float_encoding &encoding) {
+    if (!stream) return to_codes<V>(tile, count, static_cast<code *>(tensor) + first, encoding);
+    to_codes<V>(tile, count, tile, encoding);
     stream_bytes<V>(static_cast<const std::uint8_t *>(tile), count, static_cast<std::uint8_t *>(tensor) + first);
 }
 
 template <typename V, typename Float, bool Saturates>
 void write_codes(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream) {
-    write_codes_of<V>(tile, count, tensor, first, stream, format_of<Float, Saturates>);
+    write_codes_of<V>(tile, count, tensor, first, stream, encoding_of<Float, Saturates>);
 }
 
 /// Floats of 4 or 6 bits.
 template <typename V, typename Float, int bits>
 void write_packed_codes(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream) {
-    to_codes<V>(tile, count, tile, format_of<Float, true>);
+    to_codes<V>(tile, count, tile, encoding_of<Float, true>);
     write_packed<V, bits, false>(tile, count, tensor, first, stream);
 }
 
@@ -294,10 +294,10 @@ constexpr write_function write_bytes_of() {
 }
 
 template <data_type type, bool saturates>
-constexpr const float8_format *format_pointer() {
+constexpr const small_float_encoding *encoding_pointer() {
     constexpr auto &t = traits(type);
     if constexpr (is_float8(t) || (!t.integral && t.bits < 8))
-        return &format_of<float_of<type>, saturates>;
+        return &encoding_of<float_of<type>, saturates>;
     else
         return nullptr;
 }

@@ -264,7 +264,7 @@ void compute_block(const panel &parameters, std::int64_t base, const staging &m,
         chosen.memory.write = p.write_codes;
     const auto &memory = chosen.memory;
     auto guided = g;
-    guided.format = &p.format;
+    guided.encoding = &p.encoding;
     if (is_rows)
         if (const auto look_up = look_up_of(parameters, m, b, c))
             return look_up({b.rows, b.columns, address(c.src, m.src, b.src), b.src_step, address(c.dst, m.dst, b.dst),

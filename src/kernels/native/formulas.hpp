@@ -13,7 +13,7 @@ namespace {
 
 constexpr float two_to_22 = 4194304.0F, two_to_75 = 37778931862957161709568.0F;
 /// 1.5 * 2^23. Adding it to a number below 2^22 rounds that to an integer.
-constexpr float rounder = 12582912.0F;
+constexpr float magic_bias = 12582912.0F;
 
 // ---- Which parameters the lanes take ----------------------------------------------------------------
 
@@ -60,7 +60,7 @@ template <typename V>
 struct rounded_zero {
     typename V::reals offset;
     static rounded_zero from(auto take) { return {take(take.c.zero)}; }
-    typename V::reals added_to(typename V::reals x) const { return x + V::splat(rounder) + offset; }
+    typename V::reals added_to(typename V::reals x) const { return x + V::splat(magic_bias) + offset; }
 };
 
 /// rounded_zero for dst and zero points of 8 bits. The zero point, s32 here, is added as a 16-bit word while packing,

@@ -187,9 +187,9 @@ struct code {
 /// run() of codes, from formulas that have parts(). A partial last block goes through a buffer, by the same code.
 template <typename V, bool, typename Src, typename FormulaAt>
 [[gnu::always_inline]] inline void run(const Src *src, code *dst, std::int64_t count, bool stream, bool prefetches,
-        const FormulaAt &formula_at, const float8_format *format) {
+        const FormulaAt &formula_at, const small_float_encoding *encoding) {
     constexpr std::int64_t n = V::lanes, group = 4 * n;
-    const float8_format f = *format; // a copy: byte stores cannot alias it
+    const small_float_encoding f = *encoding; // a copy: byte stores cannot alias it
     const auto distance = prefetch_distance;
     const narrowing<V> by(f);
     Src rest[group];
@@ -231,7 +231,7 @@ void rows_to_codes(const block &of, const columns &with, const guide &by) {
         const auto formula = Formula::from(broadcast<V> {c, row * g.parameter_step});
         run<V, false>(
                 static_cast<const Src *>(b.src) + row * b.src_step, static_cast<code *>(b.dst) + row * b.dst_step,
-                b.columns, b.stream, true, [&](std::int64_t) -> const Formula & { return formula; }, g.format);
+                b.columns, b.stream, true, [&](std::int64_t) -> const Formula & { return formula; }, g.encoding);
     }
 }
 template <typename V, typename Formula, typename Src>
@@ -245,7 +245,7 @@ void cols_to_codes(const block &of, const columns &with, const guide &by) {
                 [&](std::int64_t i) {
                     return Formula::from(contiguous<V> {c, i});
                 },
-                by.format);
+                by.encoding);
 }
 
 template <typename V, typename Formula, int Vectors, typename Src>
@@ -260,7 +260,7 @@ void segs_to_codes(const block &of, const columns &with, const guide &by) {
                 [&](std::int64_t i) {
                     return Formula::from(broadcast<V> {c, row * g.parameter_step + i / (Vectors * V::lanes)});
                 },
-                g.format);
+                g.encoding);
 }
 
 /// One parameter for each row, or for all rows. Overruns = false keeps the code small, for rare formulas and those of

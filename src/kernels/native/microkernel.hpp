@@ -13,7 +13,7 @@ struct scale_formula;
 
 namespace dynquant::kernels::native {
 
-// ---- Element types and formats ---------------------------------------------------------------------------
+// ---- Element types and encodings ---------------------------------------------------------------------------
 
 using simd::bfloat16_bits;
 using simd::float16_bits;
@@ -28,7 +28,7 @@ struct rounding_table {
 };
 
 /// How magnitudes and signs become codes of a float type of 8 bits or fewer.
-struct float8_format : simd::code_signs {
+struct small_float_encoding : simd::code_signs {
     float bound; // larger magnitudes become this
     const rounding_table *units;
 };
@@ -80,8 +80,8 @@ struct pattern {
 struct guide {
     std::int64_t parameter_step;
     pattern runs;
-    std::int64_t run;                      // columns that share a parameter
-    const float8_format *format = nullptr; // for microkernels that write codes
+    std::int64_t run;                               // columns that share a parameter
+    const small_float_encoding *encoding = nullptr; // for microkernels that write codes
 };
 
 using microkernel = void (*)(const block &, const columns &, const guide &);
@@ -199,8 +199,8 @@ struct codecs {
     by_type<read_function> unpack;       // elements narrower than a byte to bytes
     by_type<read_function> read_bytes;   // floats that have been unpacked to bytes
     by_type<write_function> write, write_saturated;
-    by_type<write_function> write_bytes;                        // of codes, from bytes
-    by_type<const float8_format *> formats, saturating_formats; // of floats of 8 bits and fewer
+    by_type<write_function> write_bytes;                                   // of codes, from bytes
+    by_type<const small_float_encoding *> encodings, saturating_encodings; // of floats of 8 bits and fewer
 };
 
 // ---- Computed scales ----------------------------------------------------------------------------------------------

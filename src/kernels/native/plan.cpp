@@ -63,11 +63,11 @@ kind kind_of(const quantization &q) {
 }
 
 /// Element types that the formulas read and write.
-struct computed {
+struct formula_types {
     data_type src, dst;
 };
 
-computed computed_by(const quantization &q) {
+formula_types formula_types_of(const quantization &q) {
     if (q.dir == direction::requantize) return {data_type::s32, q.dst.type};
     if (q.dir == direction::dequantize) {
         const auto bits = traits(q.src.type).bits;
@@ -89,24 +89,24 @@ float bound_of(const quantization &q, const plan &p) {
     const bool in_f16 = q.division == precision::f16;
     if (q.dst.type == data_type::bf16 && !in_f16) return 0;
     if (traits(q.dst.type).bits == 16) return 4194304.0F;
-    const auto bound = p.format.bound;
+    const auto bound = p.encoding.bound;
     return in_f16 && bound > 65504 ? 65504 : bound; // 65536 is infinite in f16; codes round 65504 to 65536
 }
 
 void choose_formulas(plan &p, const quantization &q) {
     const auto k = kind_of(q);
     const auto &code = p.set->code;
-    const auto compute = computed_by(q);
+    const auto types = formula_types_of(q);
     p.formulas = &p.set->families[static_cast<int>(k)];
-    p.src_bytes = traits(compute.src).bits / 8;
+    p.src_bytes = traits(types.src).bits / 8;
     auto &m = p.memory;
-    m = {q.src.type, q.dst.type, nullptr, nullptr, nullptr, traits(compute.dst).bits / 8};
-    if (q.src.type != compute.src) m.read = code.read[q.src.type];
+    m = {q.src.type, q.dst.type, nullptr, nullptr, nullptr, traits(types.dst).bits / 8};
+    if (q.src.type != types.src) m.read = code.read[q.src.type];
     if (q.dir == direction::quantize && q.division == precision::f16 && q.src.type != data_type::f16)
         m.round = code.round_f16;
     if (q.dir == direction::quantize && q.division == precision::bf16 && q.src.type != data_type::bf16)
         m.round = code.round_bf16;
-    if (q.dst.type != compute.dst) m.write = (q.saturate ? code.write_saturated : code.write)[q.dst.type];
+    if (q.dst.type != types.dst) m.write = (q.saturate ? code.write_saturated : code.write)[q.dst.type];
     p.transposed_memory = m;
     if (traits(q.src.type).bits < 8) {
         p.transposed_memory.src = data_type::s8;
@@ -114,7 +114,7 @@ void choose_formulas(plan &p, const quantization &q) {
     }
     const bool is_quotient = k == kind::quotient_f32 || k == kind::quotient_f16 || k == kind::quotient_bf16;
     p.writes_codes = (is_quotient || k == kind::product_f32) && traits(q.dst.type).bits <= 8;
-    if (p.writes_codes) p.format = *(q.saturate ? code.saturating_formats : code.formats)[q.dst.type];
+    if (p.writes_codes) p.encoding = *(q.saturate ? code.saturating_encodings : code.encodings)[q.dst.type];
     p.bound = is_quotient ? bound_of(q, p) : 0;
     p.write_codes = code.write_bytes[q.dst.type];
     p.is_f32_zero = is_quotient || (q.dir == direction::dequantize && !traits(q.src.type).integral);

@@ -49,7 +49,7 @@ struct plan {
     bool is_f32_zero;      // zero points are f32, not s32 bits
     int src_bytes;         // size of an element that the formulas read
     bool writes_codes;     // dst is a float of 8 bits or fewer
-    float8_format format;
+    small_float_encoding encoding;
     write_function write_codes; // from bytes
     std::vector<walk> walks;
 };

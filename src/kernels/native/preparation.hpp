@@ -86,7 +86,7 @@ preparation prepare_onnx(std::int64_t count, const float *scale, float *reciproc
         to_residuals(count, scale, reciprocal, zero);
         return preparation::symmetric;
     }
-    if (!To8Bits || !fast) to_reals(count, zero, rounder);
+    if (!To8Bits || !fast) to_reals(count, zero, magic_bias);
     return fast ? preparation::fast : preparation::general;
 }
 
@@ -95,7 +95,7 @@ template <typename V, bool To8Bits>
 preparation prepare_narrow(std::int64_t count, const float *scale, float *reciprocal, float *zero, float *bound) {
     *bound = two_to_22;
     const bool fast = V::has_fma && examine(count, scale, reciprocal, zero).inside_guard;
-    if (!To8Bits || !fast) to_reals(count, zero, rounder);
+    if (!To8Bits || !fast) to_reals(count, zero, magic_bias);
     return fast ? preparation::fast : preparation::general;
 }
 
@@ -111,7 +111,7 @@ preparation prepare_product(std::int64_t count, const float *scale, float *recip
     }
     // The residuals of two_part_product are 0, as the zero points are.
     if (V::has_fma && are_inside_guard(factors) && zero_points.within(0, 0)) return preparation::symmetric;
-    if (!V::has_fma) to_reals(count, zero, rounder);
+    if (!V::has_fma) to_reals(count, zero, magic_bias);
     return preparation::general;
 }
 

@@ -89,7 +89,7 @@ bool find_operands(const numerics_contract::scale_formula &f, const computed_par
     constexpr float infinity = __builtin_inff();
     const auto quotient = f.rule.quotient;
     const bool multiplies = quotient != scale_quotient::divide, is_narrow = f.integral && f.rule.narrow;
-    const float codes = static_cast<float>(f.highest - f.lowest), offset = static_cast<float>(f.lowest) - rounder;
+    const float codes = static_cast<float>(f.highest - f.lowest), offset = static_cast<float>(f.lowest) - magic_bias;
     const float inverse = 1 / p.global;
     typename integers::vector irregular = {}, numbers;
     for (std::int32_t i = 0; i < integers::lanes; ++i)
@@ -101,7 +101,7 @@ bool find_operands(const numerics_contract::scale_formula &f, const computed_par
             const auto steps = -(low / scale);
             const auto positive = steps > 0 ? steps : reals::splat(0.0F); // NaN too
             const auto limited = positive < codes ? positive : reals::splat(codes);
-            zero = __builtin_convertvector(limited + rounder + offset, typename integers::vector);
+            zero = __builtin_convertvector(limited + magic_bias + offset, typename integers::vector);
             integers::store(p.zero_point + i, zero);
         }
         auto operand = scale * p.global;

@@ -1,5 +1,5 @@
 // Converts floats of 8 bits and fewer from and to f32, a vector at a time, without branches. small_float.hpp defines
-// the formats.
+// the encodings.
 #pragma once
 
 #include <cstdint>
@@ -67,17 +67,17 @@ struct unit_and_base {
 
 /// Magnitudes beyond the highest number become that if `saturates`, else the next code, infinity or NaN.
 template <typename Float>
-constexpr float8_format float8_format_of(bool saturates) {
+constexpr small_float_encoding small_float_encoding_of(bool saturates) {
     constexpr int dropped = 23 - Float::fraction_bits, rebased = (127 - Float::bias) << 23;
     constexpr std::int32_t highest = Float::highest;
     const std::int32_t beyond = saturates ? highest : highest + 1;
-    float8_format format = {};
-    format.bound = __builtin_bit_cast(float, (beyond << dropped) + rebased);
-    format.units = &units_of<Float>;
-    format.nan = std::uint8_t {Float::quiet_nan};
-    format.signless = Float::has_minus_0 ? -1 : 0;
-    format.sign_shift = __builtin_clz(Float::sign_bit) - 24;
-    return format;
+    small_float_encoding encoding = {};
+    encoding.bound = __builtin_bit_cast(float, (beyond << dropped) + rebased);
+    encoding.units = &units_of<Float>;
+    encoding.nan = std::uint8_t {Float::quiet_nan};
+    encoding.signless = Float::has_minus_0 ? -1 : 0;
+    encoding.sign_shift = __builtin_clz(Float::sign_bit) - 24;
+    return encoding;
 }
 
 /// Computes unit and base. For NaN the unit is infinite and the base far below the sum's bits.
@@ -119,13 +119,13 @@ struct tabled_units {
     }
 };
 
-/// Converts magnitudes to codes. The format is data, so that one loop serves all types.
+/// Converts magnitudes to codes. The encoding is data, so that one loop serves all types.
 template <typename V>
 class narrowing {
   public:
-    explicit narrowing(const float8_format &format)
-        : bound_(V::splat(format.bound))
-        , units_(*format.units) {}
+    explicit narrowing(const small_float_encoding &encoding)
+        : bound_(V::splat(encoding.bound))
+        , units_(*encoding.units) {}
 
     typename V::reals bounded(typename V::reals magnitude) const { return V::min(bound_, magnitude); }
 

@@ -1,7 +1,7 @@
 #include "kernels/native/support.hpp"
 
 #include "elements/table.hpp"
-#include "quantization/as_strict.hpp"
+#include "quantization/strict_equivalence.hpp"
 #include "quantization/text.hpp"
 
 namespace dynquant::kernels::native {

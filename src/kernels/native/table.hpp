@@ -223,9 +223,10 @@ constexpr codecs codecs_of() {
     c.write = by_type_of<write_function>([]<data_type type>() { return write_of<V, type, false>(); });
     c.write_saturated = by_type_of<write_function>([]<data_type type>() { return write_of<V, type, true>(); });
     c.write_bytes = by_type_of<write_function>([]<data_type type>() { return write_bytes_of<V, type>(); });
-    c.formats = by_type_of<const float8_format *>([]<data_type type>() { return format_pointer<type, false>(); });
-    c.saturating_formats =
-            by_type_of<const float8_format *>([]<data_type type>() { return format_pointer<type, true>(); });
+    c.encodings =
+            by_type_of<const small_float_encoding *>([]<data_type type>() { return encoding_pointer<type, false>(); });
+    c.saturating_encodings =
+            by_type_of<const small_float_encoding *>([]<data_type type>() { return encoding_pointer<type, true>(); });
     return c;
 }
 

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "kernels/onednn/layout.hpp"
-#include "quantization/as_strict.hpp"
 #include "quantization/onednn_limits.hpp"
 #include "quantization/shape.hpp"
+#include "quantization/strict_equivalence.hpp"
 #include "quantization/text.hpp"
 
 namespace dynquant::kernels::onednn {

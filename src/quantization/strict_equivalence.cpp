@@ -1,4 +1,4 @@
-#include "quantization/as_strict.hpp"
+#include "quantization/strict_equivalence.hpp"
 
 #include "elements/table.hpp"
 #include "quantization/text.hpp"
