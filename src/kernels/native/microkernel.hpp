@@ -205,9 +205,9 @@ struct codecs {
 
 // ---- Computed scales ----------------------------------------------------------------------------------------------
 
-/// Extends the ranges of parameters by the elements of a block of src, see ranges.hpp. `low` and `high` are bits of
-/// src's type, of the block's first parameter on. Row i belongs to parameter i * parameter_step, or each column to its
-/// own.
+/// Extends the ranges of parameters by the elements of a block of src, see scales/ranges.hpp. `low` and `high` are bits
+/// of src's type, of the block's first parameter on. Row i belongs to parameter i * parameter_step, or each column to
+/// its own.
 using range_function = void (*)(const block &, std::int64_t parameter_step, void *low, void *high);
 
 /// [absolute]: `high` is the absolute maximum, and `low` is left as it is.
@@ -215,7 +215,8 @@ struct range_functions {
     range_function add_rows[2], add_columns[2];
 };
 
-/// Parameters of consecutive blocks, see scales.hpp. Arrays are read and written up to a vector beyond `count`.
+/// Parameters of consecutive blocks, see scales/scale_formulas.hpp. Arrays are read and written up to a vector beyond
+/// `count`.
 struct computed_parameters {
     std::int64_t count;
     float global;          // scale

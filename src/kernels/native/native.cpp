@@ -1,7 +1,7 @@
 // The native kernel's entry: refusal and preparation.
-#include "kernels/native/computed/computed.hpp"
 #include "kernels/native/fold.hpp"
 #include "kernels/native/implementation.hpp"
+#include "kernels/native/scales/computed_scales.hpp"
 #include "kernels/native/support.hpp"
 
 namespace dynquant::kernels {

@@ -5,8 +5,8 @@
 #include "kernels/native/codecs.hpp"
 #include "kernels/native/loops.hpp"
 #include "kernels/native/preparation.hpp"
-#include "kernels/native/ranges.hpp"
-#include "kernels/native/scales.hpp"
+#include "kernels/native/scales/ranges.hpp"
+#include "kernels/native/scales/scale_formulas.hpp"
 
 namespace dynquant::kernels::native {
 namespace {

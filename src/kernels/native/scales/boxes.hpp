@@ -6,14 +6,14 @@
 namespace dynquant::kernels::native {
 
 /// The parameters of a box are consecutive: in front of the dim that is cut, a box has one block; behind it, the whole
-/// tensor. A box has at most box_capacity parameters (parameters.hpp).
-struct boxes {
+/// tensor. A box has at most box_capacity parameters (box_parameters.hpp).
+struct tiling {
     dims extents;        // of a box; the last one along a dim may be shorter
     bool shared = false; // all threads compute one box after the other, not a box each
 };
 
 /// Precondition: no extent of a block is beyond the tensor's, and the volume is not 0.
-boxes cut(const quantization &q);
+tiling cut(const quantization &q);
 
 /// Whether elements of two boxes may share a byte of dst. Precondition: begins_bytes().
 bool share_bytes(const quantization &q, const dims &box);

@@ -1,4 +1,4 @@
-#include "kernels/native/computed/parameters.hpp"
+#include "kernels/native/scales/box_parameters.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,10 +1,10 @@
-#include "kernels/native/computed/boxes.hpp"
+#include "kernels/native/scales/boxes.hpp"
 
 #include <algorithm>
 #include <unistd.h>
 
 #include "elements/table.hpp"
-#include "kernels/native/computed/parameters.hpp"
+#include "kernels/native/scales/box_parameters.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::kernels::native {
@@ -67,7 +67,7 @@ dims grown(const quantization &q, const Limit &limit) {
 
 } // namespace
 
-boxes cut(const quantization &q) {
+tiling cut(const quantization &q) {
     const auto cache = second_level_cache(), most = cache / 4 * 3; // that one thread computes alone
     const auto large = std::max(least_box_bytes, cache / 2), of_short_rows = std::max(least_box_bytes, most / 2);
     const auto usual = std::clamp(src_bytes(q, q.src.dims) / boxes_of_large_tensor, least_box_bytes, large);

@@ -1,4 +1,4 @@
-#include "kernels/native/computed/computed.hpp"
+#include "kernels/native/scales/computed_scales.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -6,10 +6,10 @@
 #include <cstring>
 
 #include "elements/load_store.hpp"
-#include "kernels/native/computed/boxes.hpp"
-#include "kernels/native/computed/parameters.hpp"
 #include "kernels/native/plan.hpp"
 #include "kernels/native/processor.hpp"
+#include "kernels/native/scales/box_parameters.hpp"
+#include "kernels/native/scales/boxes.hpp"
 #include "kernels/native/support.hpp"
 #include "kernels/native/walker.hpp"
 #include "parallel/parallel.hpp"
@@ -137,12 +137,12 @@ class computed_scales final : public implementation {
         , src_bytes_(traits(q_.src.type).bits / 8)
         , dst_bits_(traits(q_.dst.type).bits)
         , elements_(*volume(q_.src.dims))
-        , box_(cut(q_))
+        , tiling_(cut(q_))
         , src_strides_(strides_of(q_.src))
         , dst_strides_(strides_of(q_.dst))
         , parameter_strides_(row_major(parameter_dims(q_.src.dims, q_.scales.block)))
-        , boxes_(*volume(parameter_dims(q_.src.dims, box_.extents)))
-        , may_split_(!share_bytes(q_, box_.extents))
+        , box_count_(*volume(parameter_dims(q_.src.dims, tiling_.extents)))
+        , may_split_(!share_bytes(q_, tiling_.extents))
         , streams_(pays_to_stream(q_.src.type, q_.dst.type, elements_)) {
         make_shapes(s);
     }
@@ -150,13 +150,13 @@ class computed_scales final : public implementation {
     operation_info info() const override { return {kernel_kind::native, isa_}; }
 
     void run(const arguments &args) const override {
-        if (box_.shared) // in one part, so that parameters are found under float_control, too
-            return parallel::for_each_part(boxes_, 1, [&](parallel::range all) {
+        if (tiling_.shared) // in one part, so that parameters are found under float_control, too
+            return parallel::for_each_part(box_count_, 1, [&](parallel::range all) {
                 for (auto i = all.begin; i < all.end; ++i)
                     run_shared(args, i);
             });
-        const auto parts = may_split_ ? std::min<std::int64_t>(parts_for(elements_), boxes_) : 1;
-        parallel::for_each_part(boxes_, static_cast<int>(parts), [&](parallel::range part) {
+        const auto parts = may_split_ ? std::min<std::int64_t>(parts_for(elements_), box_count_) : 1;
+        parallel::for_each_part(box_count_, static_cast<int>(parts), [&](parallel::range part) {
             for (auto i = part.begin; i < part.end; ++i)
                 run_alone(args, i);
         });
@@ -177,9 +177,9 @@ class computed_scales final : public implementation {
     /// The shape without remainders is the first. `short_at_` says how many shapes further the one is that is shorter
     /// along a dim.
     void make_shapes(const settings &s) {
-        std::vector<dims> all = {box_.extents};
-        for (std::size_t d = 0; d < box_.extents.size(); ++d) {
-            const auto rest = q_.src.dims[d] % box_.extents[d];
+        std::vector<dims> all = {tiling_.extents};
+        for (std::size_t d = 0; d < tiling_.extents.size(); ++d) {
+            const auto rest = q_.src.dims[d] % tiling_.extents[d];
             short_at_.push_back(rest == 0 ? 0 : all.size());
             for (std::size_t i = 0; i < short_at_[d]; ++i) {
                 auto shorter = all[i];
@@ -188,7 +188,7 @@ class computed_scales final : public implementation {
             }
         }
         auto of_box = s;
-        if (!box_.shared) of_box.threads = 1;
+        if (!tiling_.shared) of_box.threads = 1;
         for (const auto &extents : all)
             shapes_.push_back(make_shape(extents, of_box));
     }
@@ -210,8 +210,8 @@ class computed_scales final : public implementation {
     placed_box place(const arguments &args, std::int64_t number) const {
         std::size_t shape = 0;
         std::int64_t src = 0, dst = 0, parameter = 0;
-        for (std::size_t d = box_.extents.size(); d-- > 0;) {
-            const auto extent = box_.extents[d], along = ceil_div(q_.src.dims[d], extent), index = number % along;
+        for (std::size_t d = tiling_.extents.size(); d-- > 0;) {
+            const auto extent = tiling_.extents[d], along = ceil_div(q_.src.dims[d], extent), index = number % along;
             number /= along;
             if (index == along - 1) shape += short_at_[d];
             src += index * extent * src_strides_[d];
@@ -238,7 +238,7 @@ class computed_scales final : public implementation {
         box_parameters p;
         std::fill_n(p.first, count, lowest_bits);
         std::fill_n(p.second, count, 0U);
-        const auto parts = parts_for(elements_ / boxes_);
+        const auto parts = parts_for(elements_ / box_count_);
         for_each_part(box.shape.ranges, parts, [&](parallel::range part) {
             box_parameters own;
             formulas_.clear(count, own);
@@ -342,9 +342,9 @@ class computed_scales final : public implementation {
     const char *isa_;
     int threads_, src_bytes_, dst_bits_;
     std::int64_t elements_;
-    boxes box_;
+    tiling tiling_;
     dims src_strides_, dst_strides_, parameter_strides_;
-    std::int64_t boxes_;
+    std::int64_t box_count_;
     bool may_split_, streams_;
     std::vector<std::size_t> short_at_;
     std::vector<box_shape> shapes_;
