@@ -84,8 +84,8 @@ constexpr std::int64_t rows = 5, most_columns = 140;
 struct tested_form {
     const char *name;
     microkernel kernel;
-    data_type src;    // the type that the form reads
-    std::int64_t run; // most_columns: a parameter for each row
+    data_type src;             // the type that the form reads
+    std::int64_t group_length; // most_columns: a parameter for each row
     std::int64_t parameter_step;
     data_type written;
 };
@@ -93,10 +93,10 @@ struct tested_form {
 /// A statement of `rows` by most_columns, with its buffers and the expected result.
 class formula_sample {
   public:
-    formula_sample(const formula_case &of, parameter_kind how, std::int64_t run, bool per_row)
+    formula_sample(const formula_case &of, parameter_kind how, std::int64_t group_length, bool per_row)
         : case_(of) {
-        const auto runs = (most_columns + run - 1) / run, padded = runs * run;
-        const auto parameters = per_row ? rows : runs;
+        const auto groups = (most_columns + group_length - 1) / group_length, padded = groups * group_length;
+        const auto parameters = per_row ? rows : groups;
         quantization s;
         s.dir = of.dir;
         s.src = {of.src, {rows, padded}, {}};
@@ -104,7 +104,7 @@ class formula_sample {
         s.rule = of.rule;
         s.division = of.division;
         s.relu = of.relu;
-        const dims block = per_row ? dims {1, padded} : dims {rows, run};
+        const dims block = per_row ? dims {1, padded} : dims {rows, group_length};
         s.scales = {f32, block};
         columns_ = padded;
         for (std::int64_t i = 0; i < rows * padded; ++i)
@@ -165,7 +165,7 @@ class formula_sample {
         const auto count = static_cast<std::int64_t>(scales_.size());
         p.state = f.prepare(count, p.scale.data(), p.reciprocal.data(), p.zero.data(), &p.bound);
         for (auto *column : {&p.scale, &p.reciprocal, &p.zero})
-            column->resize(column->size() + widest_block, 1);
+            column->resize(column->size() + widest_step, 1);
         return p;
     }
 
@@ -222,8 +222,8 @@ class microkernels_of : public testing::TestWithParam<std::tuple<tested_set, for
                 {"cols", m.cols, plain, 1, 0, written}, {"segs1", m.segs[0], plain, set.lanes, 0, written},
                 {"segs2", m.segs[1], plain, 2 * set.lanes, 0, written},
                 {"segs4", m.segs[2], plain, 4 * set.lanes, 0, written}};
-        for (const std::int64_t run : {2, 3, 7, 15})
-            forms.push_back({"runs", m.runs, plain, run, 0, written});
+        for (const std::int64_t group_length : {2, 3, 7, 15})
+            forms.push_back({"short_groups", m.short_groups, plain, group_length, 0, written});
         if (of.dst == f16) forms.push_back({"rows_to_f16", m.rows_to_f16, plain, most_columns, 1, f16});
         if (of.dst == bf16) forms.push_back({"rows_to_bf16", m.rows_to_bf16, plain, most_columns, 1, bf16});
         if (of.dst == f8_e4m3) forms.push_back({"rows_to_codes", m.rows_to_codes, plain, most_columns, 1, f8_e4m3});
@@ -240,18 +240,18 @@ class microkernels_of : public testing::TestWithParam<std::tuple<tested_set, for
         const guarded_buffer src(capacity, guarded_buffer::place::at_back),
                 dst(capacity, guarded_buffer::place::at_back);
         std::vector<std::int32_t> index, first;
-        for (std::int64_t i = 0; i < most_columns + 2 * widest_block; ++i) {
-            const auto begin = i / set.lanes * set.lanes / form.run;
+        for (std::int64_t i = 0; i < most_columns + 2 * widest_step; ++i) {
+            const auto begin = i / set.lanes * set.lanes / form.group_length;
             if (i % set.lanes == 0) first.push_back(static_cast<std::int32_t>(begin));
-            index.push_back(static_cast<std::int32_t>(i / form.run - begin));
+            index.push_back(static_cast<std::int32_t>(i / form.group_length - begin));
         }
         const auto *const encoding = set.code.encodings[of.dst]; // of codes, if dst is a type of codes
         case_sampler sampler;
-        const bool whole_runs = std::string(form.name).starts_with("segs");
+        const bool whole_groups = std::string(form.name).starts_with("segs");
         for (std::int64_t columns = 1; columns <= most_columns; ++columns)
             for (const std::int64_t gap : {0, 3})
                 for (const std::size_t offset : {0U, 4U, 20U}) {
-                    if ((whole_runs && columns % form.run != 0) || !sampler.takes()) continue;
+                    if ((whole_groups && columns % form.group_length != 0) || !sampler.takes()) continue;
                     const auto step = columns + gap;
                     const auto count = (rows - 1) * step + columns;
                     auto *const x = src.data() + src.size() - static_cast<std::size_t>(count * src_bytes);
@@ -262,22 +262,22 @@ class microkernels_of : public testing::TestWithParam<std::tuple<tested_set, for
                             set_bits(form.src, x, row * step + i, widened(form.src, of.src, sample.src_bits(row, i)));
                     form.kernel({rows, columns, x, step, y, step, false},
                             {p.scale.data(), p.reciprocal.data(), p.zero.data(), p.bound},
-                            {form.parameter_step, {index.data(), first.data()}, form.run, encoding});
+                            {form.parameter_step, {index.data(), first.data()}, form.group_length, encoding});
                     set.zero_upper();
-                    ASSERT_NO_FATAL_FAILURE(expect_block(form, sample, y, columns, step, offset, dst))
-                            << form.name << ", runs of " << form.run << ", columns " << columns << ", gap " << gap
-                            << ", " << offset << " bytes before the end";
+                    ASSERT_NO_FATAL_FAILURE(expect_right_rows(form, sample, y, columns, step, offset, dst))
+                            << form.name << ", groups of " << form.group_length << ", columns " << columns << ", gap "
+                            << gap << ", " << offset << " bytes before the end";
                 }
     }
 
-    void expect_block(const tested_form &form, const formula_sample &sample, std::byte *y, std::int64_t columns,
+    void expect_right_rows(const tested_form &form, const formula_sample &sample, std::byte *y, std::int64_t columns,
             std::int64_t step, std::size_t offset, const guarded_buffer &dst) {
         const auto bytes = bits_in(form.written) / 8;
         std::vector<std::byte> result(bytes_for(of.dst, rows * most_columns));
         for (std::int64_t row = 0; row < rows; ++row) {
             const auto *given = y + row * step * bytes;
-            alignas(64) std::byte tile[(most_columns + 2 * widest_block) * 4],
-                    coded[(most_columns + 2 * widest_block) * 4];
+            alignas(64) std::byte tile[(most_columns + 2 * widest_step) * 4],
+                    coded[(most_columns + 2 * widest_step) * 4];
             if (form.written != of.dst) { // through a codec
                 std::memcpy(tile, given, static_cast<std::size_t>(columns * bytes));
                 set.code.write[of.dst](tile, columns, coded, 0, false);
@@ -298,19 +298,21 @@ class microkernels_of : public testing::TestWithParam<std::tuple<tested_set, for
 
 TEST_P(microkernels_of, are_right_in_every_form_at_every_length) {
     for (const auto how : {parameter_kind::usual, parameter_kind::no_zero_points, parameter_kind::outermost})
-        for (const auto &form : forms_of(formulas.general)) {
+        for (const auto &form : forms_of(formulas.any_parameters)) {
             const bool per_row = form.parameter_step == 1;
-            const formula_sample sample(of, how, form.run, per_row);
+            const formula_sample sample(of, how, form.group_length, per_row);
             const auto p = sample.prepare(formulas);
-            const auto &m = p.state == preparation::general ? formulas.general
-                    : p.state == preparation::fast          ? formulas.fast
-                                                            : formulas.symmetric;
+            const auto &m = p.state == preparation::any_parameters ? formulas.any_parameters
+                    : p.state == preparation::guarded              ? formulas.guarded
+                                                                   : formulas.no_zero_points;
             std::vector<const microkernels *> all = {&m};
-            if (p.state == preparation::fast && formulas.is_exact && sample.is_exact_by(formulas))
+            if (p.state == preparation::guarded && formulas.is_exact && sample.is_exact_by(formulas))
                 all.push_back(&formulas.exact);
             for (const auto *each : all)
                 for (const auto &chosen : forms_of(*each)) {
-                    if (std::string(chosen.name) != form.name || chosen.run != form.run || !chosen.kernel) continue;
+                    if (std::string(chosen.name) != form.name || chosen.group_length != form.group_length
+                            || !chosen.kernel)
+                        continue;
                     ASSERT_NO_FATAL_FAILURE(expect_right(chosen, sample, p))
                             << "formula " << static_cast<int>(p.state) << ", parameter kind " << static_cast<int>(how);
                 }

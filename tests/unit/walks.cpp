@@ -15,8 +15,8 @@ instruction_set sixteen_lanes() {
     auto set = scalar_set;
     set.lanes = 16;
     for (auto &family : set.families)
-        for (auto *kernels : {&family.general, &family.fast}) {
-            kernels->runs = kernels->segs[0] = kernels->segs[1] = kernels->segs[2] = kernels->rows;
+        for (auto *kernels : {&family.any_parameters, &family.guarded}) {
+            kernels->short_groups = kernels->segs[0] = kernels->segs[1] = kernels->segs[2] = kernels->rows;
         }
     return set;
 }
@@ -36,42 +36,42 @@ walk walk_for(const dims &extents, const dims &block, dims src_strides = {}, dim
 
 TEST(walks, a_dense_tensor_under_one_scale_is_one_row) {
     const auto w = walk_for({4, 5, 6}, {4, 5, 6});
-    EXPECT_EQ(w.how, order::rows);
+    EXPECT_EQ(w.traversal, order::rows);
     EXPECT_EQ(w.axes.loop_count, 0);
     EXPECT_EQ(w.axes.row, (axis {120, 1, 1, 0}));
 }
 
-TEST(walks, long_runs_stay_rows_under_a_parameter_each) {
+TEST(walks, long_groups_stay_rows_under_a_parameter_each) {
     const auto w = walk_for({8, 5, 33}, {8, 1, 33});
-    EXPECT_EQ(w.how, order::rows);
+    EXPECT_EQ(w.traversal, order::rows);
     EXPECT_EQ(w.axes.loop_count, 2);
     EXPECT_EQ(w.axes.row, (axis {33, 1, 1, 0}));
 }
 
-TEST(walks, short_runs_that_many_rows_share_are_expanded_to_columns) {
+TEST(walks, short_groups_that_many_rows_share_are_expanded_to_columns) {
     const auto w = walk_for({8, 500, 25}, {8, 1, 25});
-    EXPECT_EQ(w.how, order::columns);
-    EXPECT_EQ(w.by, form::cols);
+    EXPECT_EQ(w.traversal, order::columns);
+    EXPECT_EQ(w.microkernel_form, form::cols);
     EXPECT_TRUE(w.expands);
-    EXPECT_EQ(w.repeat, 25);
+    EXPECT_EQ(w.group_length, 25);
     EXPECT_EQ(w.axes.row, (axis {12500, 1, 1, 1}));
     EXPECT_LE(w.panel, panel_capacity);
     EXPECT_EQ(w.panel % 25, 0);
 }
 
-TEST(walks, short_runs_of_few_rows_are_permuted_or_segments) {
+TEST(walks, short_groups_of_few_rows_are_permuted_or_segments) {
     auto w = walk_for({500, 9}, {1, 9});
-    EXPECT_EQ(w.by, form::runs);
+    EXPECT_EQ(w.microkernel_form, form::short_groups);
     EXPECT_FALSE(w.expands);
-    EXPECT_EQ(w.repeat, 9);
+    EXPECT_EQ(w.group_length, 9);
     // Columns 16 to 31 are of parameters 1, 1, 2 ...
     EXPECT_EQ(w.first[1], 1);
     EXPECT_EQ(w.index[16], 0);
     EXPECT_EQ(w.index[18], 1);
-    EXPECT_EQ(walk_for({500, 16}, {1, 16}).by, form::segs1);
-    EXPECT_EQ(walk_for({500, 32}, {1, 32}).by, form::segs2);
-    EXPECT_EQ(walk_for({500, 64}, {1, 64}).by, form::segs4);
-    EXPECT_EQ(walk_for({500, 27}, {1, 27}).by, form::rows);
+    EXPECT_EQ(walk_for({500, 16}, {1, 16}).microkernel_form, form::segs1);
+    EXPECT_EQ(walk_for({500, 32}, {1, 32}).microkernel_form, form::segs2);
+    EXPECT_EQ(walk_for({500, 64}, {1, 64}).microkernel_form, form::segs4);
+    EXPECT_EQ(walk_for({500, 27}, {1, 27}).microkernel_form, form::rows);
 }
 
 TEST(walks, few_channels_come_again_and_again_in_rows_of_whole_cache_lines) {
@@ -86,7 +86,7 @@ TEST(walks, few_channels_come_again_and_again_in_rows_of_whole_cache_lines) {
 
 TEST(walks, many_channels_are_walked_in_panels) {
     const auto w = walk_for({1000, 4096}, {1000, 1});
-    EXPECT_EQ(w.by, form::cols);
+    EXPECT_EQ(w.microkernel_form, form::cols);
     EXPECT_EQ(w.period, 0);
     EXPECT_EQ(w.panel, 1024); // four panels, of whole cache lines
     EXPECT_EQ(walk_for({1000, 5000}, {1000, 1}).panel, 1024);
@@ -96,23 +96,23 @@ TEST(walks, many_channels_are_walked_in_panels) {
 
 TEST(walks, padded_rows_are_not_joined) {
     const auto w = walk_for({2, 5, 3}, {2, 1, 3}, {20, 4, 1});
-    EXPECT_EQ(w.how, order::rows);
+    EXPECT_EQ(w.traversal, order::rows);
     EXPECT_EQ(w.axes.row, (axis {3, 1, 1, 0}));
 }
 
 TEST(walks, permuted_tensors_are_transposed_in_tiles_along_the_loop_where_src_is_dense) {
     auto w = walk_for({2, 20, 30}, {2, 20, 30}, {}, {600, 1, 20});
-    EXPECT_EQ(w.how, order::transposed);
+    EXPECT_EQ(w.traversal, order::transposed);
     EXPECT_EQ(w.axes.row, (axis {20, 30, 1, 0}));
     EXPECT_EQ(w.axes.loops[1], (axis {30, 1, 20, 0}));
     w = walk_for({20, 30, 7}, {20, 30, 7}, {1, 20, 600}); // not the innermost in dst
-    EXPECT_EQ(w.how, order::transposed);
+    EXPECT_EQ(w.traversal, order::transposed);
     EXPECT_EQ(w.axes.loops[w.axes.loop_count - 1], (axis {20, 1, 210, 0}));
 }
 
 TEST(walks, tiles_of_few_rows_are_not_worth_it) {
-    EXPECT_NE(walk_for({2, 15, 30}, {2, 15, 30}, {450, 1, 15}).how, order::transposed);
-    EXPECT_EQ(walk_for({2, 16, 30}, {2, 16, 30}, {480, 1, 16}).how, order::transposed);
+    EXPECT_NE(walk_for({2, 15, 30}, {2, 15, 30}, {450, 1, 15}).traversal, order::transposed);
+    EXPECT_EQ(walk_for({2, 16, 30}, {2, 16, 30}, {480, 1, 16}).traversal, order::transposed);
 }
 
 } // namespace

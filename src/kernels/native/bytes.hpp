@@ -10,7 +10,7 @@ namespace dynquant::kernels::native {
 namespace {
 
 /// A buffer for transposes. Each row is a cache line.
-struct alignas(64) byte_block {
+struct alignas(64) byte_square {
     unsigned char line[transposed_side][transposed_side];
 };
 
@@ -23,28 +23,28 @@ inline void copy_line(void *to, const void *from, std::int64_t count) {
 }
 
 /// Transposes up to transposed_side lines of up to transposed_side bytes. `from` may have any alignment; `to` has room
-/// for whole blocks of 16 by 32.
+/// for whole pieces of 16 by 32.
 template <typename V>
 void transpose_in(const unsigned char *from, std::int64_t from_step, std::int64_t lines, std::int64_t columns,
         unsigned char *to, std::int64_t to_step) {
-    byte_block block;
+    byte_square square;
     for (std::int64_t i = 0; i < lines; ++i)
-        copy_line(block.line[i], from + i * from_step, columns);
+        copy_line(square.line[i], from + i * from_step, columns);
     for (std::int64_t i = 0; i < lines; i += 16)
         for (std::int64_t j = 0; j < columns; j += 32)
-            V::transpose(block.line[i] + j, sizeof(block.line[0]), to + j * to_step + i, to_step);
+            V::transpose(square.line[i] + j, sizeof(square.line[0]), to + j * to_step + i, to_step);
 }
 
-/// transpose_in() in the other direction: `from` has whole blocks of 16 by 32, `to` may have any alignment.
+/// transpose_in() in the other direction: `from` has whole pieces of 16 by 32, `to` may have any alignment.
 template <typename V>
 void transpose_out(const unsigned char *from, std::int64_t from_step, std::int64_t lines, std::int64_t columns,
         unsigned char *to, std::int64_t to_step) {
-    byte_block block;
+    byte_square square;
     for (std::int64_t i = 0; i < lines; i += 16)
         for (std::int64_t j = 0; j < columns; j += 32)
-            V::transpose(from + i * from_step + j, from_step, block.line[j] + i, sizeof(block.line[0]));
+            V::transpose(from + i * from_step + j, from_step, square.line[j] + i, sizeof(square.line[0]));
     for (std::int64_t j = 0; j < columns; ++j)
-        copy_line(to + j * to_step, block.line[j], lines);
+        copy_line(to + j * to_step, square.line[j], lines);
 }
 
 /// Interleaves `planes` lines of `count` bytes to one line.

@@ -34,7 +34,7 @@ void read(const void *tensor, std::int64_t first, std::int64_t count, void *tile
 /// Floats of 4 or 6 bits.
 template <typename V, typename Float, int bits>
 void read_packed_floats(const void *tensor, std::int64_t first, std::int64_t count, void *tile) {
-    std::uint8_t bytes[tile_capacity + 2 * widest_block];
+    std::uint8_t bytes[tile_capacity + 2 * widest_step];
     read_packed<V, bits, false>(tensor, first, count, bytes);
     read<V, Float>(bytes, 0, count, tile);
 }
@@ -50,9 +50,9 @@ void round(const void *, std::int64_t, std::int64_t count, void *tile) {
 /// Gives each column its copy of its parameter, in place. Goes backwards, as no parameter lies beyond the column that
 /// it is for.
 template <typename V>
-void expand(std::int64_t count, const pattern &runs, float *column) {
+void expand(std::int64_t count, const pattern &of, float *column) {
     for (auto i = (count - 1) / V::lanes * V::lanes; i >= 0; i -= V::lanes)
-        V::store(column + i, V::pick(column + runs.first[i / V::lanes], V::load(runs.index + i)));
+        V::store(column + i, V::pick(column + of.first[i / V::lanes], V::load(of.index + i)));
 }
 
 // ---- Write -----------------------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ struct same {
 /// Rounds to T, and saturates if T is an integer.
 template <typename V, typename T>
 void write_reals(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream) {
-    run<V, false>(static_cast<const float *>(tile), static_cast<T *>(tensor) + first, count, stream, false,
+    process_row<V, false>(static_cast<const float *>(tile), static_cast<T *>(tensor) + first, count, stream, false,
             [](std::int64_t) { return same<V> {}; });
 }
 
@@ -112,7 +112,7 @@ void write_saturated_reals(void *tile, std::int64_t count, void *tensor, std::in
 /// Writes codes of a narrow float. `to` may be the tile: each element is read before its bytes are overwritten.
 template <typename V>
 void to_codes(const void *tile, std::int64_t count, void *to, const small_float_encoding &f) {
-    run<V, false>(
+    process_row<V, false>(
             static_cast<const float *>(tile), static_cast<code *>(to), count, false, false,
             [](std::int64_t) { return same<V> {}; }, &f);
 }
@@ -172,17 +172,17 @@ template <typename V, typename Results, typename T>
 /// Dequantizes rows of 4-bit elements, with one parameter for each row or for all. Rows begin at a whole byte and have
 /// an even number of elements. Streamed rows begin at a cache line. Steps are in elements.
 template <typename V, typename Formula, typename T>
-void look_up(const block &of, const columns &with, const guide &by, const auto &values) {
+void look_up(const dense_rows &of, const prepared_parameters &with, const parameter_access &by, const auto &values) {
     constexpr std::int64_t step = V::looked_up;
-    const auto b = of; // copies: byte stores cannot alias them
-    const auto c = with;
+    const auto d = of; // copies: byte stores cannot alias them
+    const auto p = with;
     const auto g = by;
     const auto distance = prefetch_distance / 2;
-    const auto *src = static_cast<const unsigned char *>(b.src);
-    auto *dst = static_cast<T *>(b.dst);
+    const auto *src = static_cast<const unsigned char *>(d.src);
+    auto *dst = static_cast<T *>(d.dst);
     const auto elements = V::load(values);
     const auto row_of = [&](std::int64_t row, std::int64_t whole, bool stream) __attribute__((always_inline)) {
-        const auto formula = Formula::from(broadcast<V> {c, row * g.parameter_step});
+        const auto formula = Formula::from(broadcast<V> {p, row * g.parameter_step});
         const auto results = V::table_of(dst, formula(elements));
         for (std::int64_t i = 0; i < whole; i += step) {
             __builtin_prefetch(src + i / 2 + distance);
@@ -190,23 +190,23 @@ void look_up(const block &of, const columns &with, const guide &by, const auto &
         }
         return results;
     };
-    const auto src_step = b.src_step / 2, whole = b.columns / step * step;
+    const auto src_step = d.src_step / 2, whole = d.columns / step * step;
     // Contiguous rows may overrun their ends, except for the last ones.
-    const bool joined = b.src_step == b.columns && b.dst_step == b.columns && !b.stream;
-    const auto last = joined ? (step + b.columns - 1) / b.columns : b.rows;
+    const bool joined = d.src_step == d.columns && d.dst_step == d.columns && !d.stream;
+    const auto last = joined ? (step + d.columns - 1) / d.columns : d.rows;
     std::int64_t row = 0;
-    for (; row < b.rows - last; ++row, src += src_step, dst += b.dst_step)
-        row_of(row, b.columns <= step ? step : b.columns, false);
-    for (; row < b.rows; ++row, src += src_step, dst += b.dst_step) {
-        const auto results = row_of(row, whole, b.stream);
-        if (whole < b.columns) look_up_rest<V>(src + whole / 2, results, dst + whole, b.columns - whole);
+    for (; row < d.rows - last; ++row, src += src_step, dst += d.dst_step)
+        row_of(row, d.columns <= step ? step : d.columns, false);
+    for (; row < d.rows; ++row, src += src_step, dst += d.dst_step) {
+        const auto results = row_of(row, whole, d.stream);
+        if (whole < d.columns) look_up_rest<V>(src + whole / 2, results, dst + whole, d.columns - whole);
     }
 }
 
 template <typename V, data_type type, typename T>
-void look_up_of(const block &b, const columns &c, const guide &g) {
+void look_up_of(const dense_rows &d, const prepared_parameters &p, const parameter_access &g) {
     using formula = std::conditional_t<traits(type).integral, narrow_difference<V>, float_difference<V>>;
-    look_up<V, formula, T>(b, c, g, values_of_4_bits<type>.of);
+    look_up<V, formula, T>(d, p, g, values_of_4_bits<type>.of);
 }
 
 // ---- The codecs of a type, by its encoding ---------------------------------------------------------------

@@ -1,4 +1,4 @@
-// The driver: goes through a walk block by block, prepares the parameters of each block, and hands dense blocks to the
+// The driver: goes through a walk some rows at a time, prepares their parameters, and hands dense rows to the
 // microkernels. Other strides and types are staged in tiles that fit the first-level cache. Compiled for the baseline
 // instruction set.
 #include <algorithm>
@@ -13,9 +13,9 @@
 namespace dynquant::kernels::native {
 namespace {
 
-/// Rows per block where the columns take more than one panel. Each row lies on pages of its own: more rows evict each
+/// Rows at a time where the columns take more than one panel. Each row lies on pages of its own: more rows evict each
 /// other from the TLB before the next panel reads them again.
-constexpr std::int64_t rows_per_block = 128;
+constexpr std::int64_t rows_per_strip = 128;
 
 int bits_of(data_type type) {
     return traits(type).bits;
@@ -64,13 +64,13 @@ void scatter(
         put_packed(tensor, bits, first + i * stride, packed_at(from, bits, i));
 }
 
-// ---- Blocks -------------------------------------------------------------------------------------------------
+// ---- Dense rows ---------------------------------------------------------------------------------------------
 
-microkernel kernel_of(const microkernels &m, walk::form by) {
-    switch (by) {
+microkernel kernel_of(const microkernels &m, walk::form form) {
+    switch (form) {
         case walk::form::rows: return m.rows;
         case walk::form::cols: return m.cols;
-        case walk::form::runs: return m.runs;
+        case walk::form::short_groups: return m.short_groups;
         case walk::form::segs1: return m.segs[0];
         case walk::form::segs2: return m.segs[1];
         case walk::form::segs4: return m.segs[2];
@@ -86,24 +86,24 @@ struct fused {
 
 /// Picks a microkernel that reads or writes the type in memory without a codec, if there is one. Codes of fewer than 8
 /// bits are written as bytes, which are then packed.
-fused fuse(const plan &p, const microkernels &k, const staging &m, walk::form by, bool dense_src, bool dense_dst) {
-    fused result = {kernel_of(k, by), m};
+fused fuse(const plan &p, const microkernels &k, const staging &m, walk::form form, bool dense_src, bool dense_dst) {
+    fused result = {kernel_of(k, form), m};
     const auto take = [](microkernel kernel, auto &codec, fused &to) {
         if (!kernel) return;
         to.kernel = kernel;
         codec = nullptr;
     };
     if (m.write && dense_dst && p.writes_codes) {
-        const auto kernel = by == walk::form::rows ? k.rows_to_codes
-                : by == walk::form::cols           ? k.cols_to_codes
-                : by == walk::form::runs           ? nullptr
-                                                   : k.segs_to_codes;
+        const auto kernel = form == walk::form::rows ? k.rows_to_codes
+                : form == walk::form::cols           ? k.cols_to_codes
+                : form == walk::form::short_groups   ? nullptr
+                                                     : k.segs_to_codes;
         if (kernel)
             result = {kernel, {m.src, m.dst, m.read, m.round, bits_of(m.dst) == 8 ? nullptr : p.write_codes, 1}};
-    } else if (by == walk::form::rows && m.write && dense_dst) {
+    } else if (form == walk::form::rows && m.write && dense_dst) {
         if (m.dst == data_type::f16) take(k.rows_to_f16, result.memory.write, result);
         if (m.dst == data_type::bf16) take(k.rows_to_bf16, result.memory.write, result);
-    } else if (by == walk::form::rows && m.read && dense_src && !m.round) {
+    } else if (form == walk::form::rows && m.read && dense_src && !m.round) {
         if (m.src == data_type::f16) take(k.rows_of_f16, result.memory.read, result);
         if (m.src == data_type::bf16) take(k.rows_of_bf16, result.memory.read, result);
     }
@@ -119,7 +119,7 @@ bool begins_line(const void *p) {
 
 /// Elements as the formulas read or write them.
 struct alignas(64) tile {
-    std::byte bytes[(tile_capacity + 4 * widest_block) * 4];
+    std::byte bytes[(tile_capacity + 4 * widest_step) * 4];
 };
 
 /// Reads `count` elements to a dense array of the type that the formulas read. `spare` is scratch space.
@@ -146,70 +146,72 @@ void write(const staging &m, void *from, void *dst, std::int64_t first, std::int
     scatter(spare.bytes, dst, m.dst, first, stride, count);
 }
 
-/// The parameters of a block from one of its rows and columns on.
+/// The parameters from some row and column on.
 struct position {
-    columns at;
-    guide by;
+    prepared_parameters at;
+    parameter_access by;
 };
 
-position moved(const columns &c, const guide &g, walk::form by, std::int64_t row, std::int64_t column, int lanes) {
+position moved(const prepared_parameters &p, const parameter_access &g, walk::form form, std::int64_t row,
+        std::int64_t column, int lanes) {
     const auto advanced = [&](std::int64_t parameters) {
-        return position {{c.scale + parameters, c.reciprocal + parameters, c.zero + parameters, c.bound}, g};
+        return position {{p.scale + parameters, p.reciprocal + parameters, p.of_family + parameters, p.bound}, g};
     };
-    switch (by) {
+    switch (form) {
         case walk::form::rows: return advanced(row * g.parameter_step);
         case walk::form::cols: return advanced(column);
-        case walk::form::runs: break;
+        case walk::form::short_groups: break;
         case walk::form::segs1: return advanced(row * g.parameter_step + column / lanes);
         case walk::form::segs2: return advanced(row * g.parameter_step + column / (2 * lanes));
         case walk::form::segs4: return advanced(row * g.parameter_step + column / (4 * lanes));
     }
-    return {c, {g.parameter_step, {g.runs.index + column, g.runs.first + column / lanes}, g.run}};
+    return {p,
+            {g.parameter_step, {g.short_groups.index + column, g.short_groups.first + column / lanes}, g.group_length}};
 }
 
-/// Computes a block through tiles, which limit the columns and rows of a step.
+/// Computes rows through tiles, which limit the columns and rows of a step.
 [[gnu::noinline]] void compute_staged(const plan &p, const staging &m, const call &c, microkernel kernel,
-        const columns &parameters, const placed_block &b, walk::form by, const guide &g) {
+        const prepared_parameters &parameters, const placed_rows &r, walk::form form, const parameter_access &g) {
     tile in, out;
-    const bool reads = m.read || m.round || b.src_stride != 1, writes = m.write || b.dst_stride != 1;
-    const auto columns_at_once = std::min(b.columns, tile_capacity);
+    const bool reads = m.read || m.round || r.src_stride != 1, writes = m.write || r.dst_stride != 1;
+    const auto columns_at_once = std::min(r.columns, tile_capacity);
     const auto most_rows = tile_capacity / columns_at_once;
-    for (std::int64_t column = 0; column < b.columns; column += columns_at_once) {
-        const auto count = std::min(columns_at_once, b.columns - column);
-        for (std::int64_t row = 0; row < b.rows; row += most_rows) {
-            const auto rows = std::min(most_rows, b.rows - row);
-            const auto src = b.src + row * b.src_step + column * b.src_stride;
-            const auto dst = b.dst + row * b.dst_step + column * b.dst_stride;
+    for (std::int64_t column = 0; column < r.columns; column += columns_at_once) {
+        const auto count = std::min(columns_at_once, r.columns - column);
+        for (std::int64_t row = 0; row < r.rows; row += most_rows) {
+            const auto rows = std::min(most_rows, r.rows - row);
+            const auto src = r.src + row * r.src_step + column * r.src_stride;
+            const auto dst = r.dst + row * r.dst_step + column * r.dst_stride;
             const auto at_once = [&](std::int64_t step, std::int64_t stride) {
                 return rows == 1 || step == count * stride ? rows : 1;
             };
             // A read may write beyond a row's end; the next row's read overwrites that.
-            const auto rows_of_read = at_once(b.src_step, b.src_stride);
+            const auto rows_of_read = at_once(r.src_step, r.src_stride);
             for (std::int64_t i = 0; reads && i < rows; i += rows_of_read)
-                read(*p.set, m, c.src, src + i * b.src_step, b.src_stride, rows_of_read * count,
+                read(*p.set, m, c.src, src + i * r.src_step, r.src_stride, rows_of_read * count,
                         in.bytes + i * count * p.src_bytes, out);
-            const auto here = moved(parameters, g, by, row, column, p.set->lanes);
+            const auto here = moved(parameters, g, form, row, column, p.set->lanes);
             const void *const x = reads ? in.bytes : address(c.src, m.src, src);
             void *const y = writes ? out.bytes : address(c.dst, m.dst, dst);
-            const bool may_stream = by == walk::form::rows || by == walk::form::cols || p.writes_codes;
+            const bool may_stream = form == walk::form::rows || form == walk::form::cols || p.writes_codes;
             const bool streams = c.stream && !writes && may_stream;
-            kernel({rows, count, x, reads ? count : b.src_step, y, writes ? count : b.dst_step, streams}, here.at,
+            kernel({rows, count, x, reads ? count : r.src_step, y, writes ? count : r.dst_step, streams}, here.at,
                     here.by);
-            const auto rows_of_write = at_once(b.dst_step, b.dst_stride);
+            const auto rows_of_write = at_once(r.dst_step, r.dst_stride);
             for (std::int64_t i = 0; writes && i < rows; i += rows_of_write)
-                write(m, out.bytes + i * count * m.dst_bytes, c.dst, dst + i * b.dst_step, b.dst_stride,
+                write(m, out.bytes + i * count * m.dst_bytes, c.dst, dst + i * r.dst_step, r.dst_stride,
                         rows_of_write * count, c.stream, in);
         }
     }
 }
 
 /// The microkernel that computes 4-bit elements by a table of their results, or null.
-microkernel look_up_of(const panel &parameters, const staging &m, const placed_block &b, const call &c) {
-    if (bits_of(m.src) != 4 || b.src_stride != 1 || b.dst_stride != 1) return nullptr;
-    if ((b.src | b.src_step | b.columns) % 2 != 0) return nullptr;
-    if (traits(m.src).integral && parameters.state() == preparation::general) return nullptr;
+microkernel look_up_of(const panel &parameters, const staging &m, const placed_rows &r, const call &c) {
+    if (bits_of(m.src) != 4 || r.src_stride != 1 || r.dst_stride != 1) return nullptr;
+    if ((r.src | r.src_step | r.columns) % 2 != 0) return nullptr;
+    if (traits(m.src).integral && parameters.state() == preparation::any_parameters) return nullptr;
     const auto line = 512 / bits_of(m.dst);
-    const bool in_lines = begins_line(address(c.dst, m.dst, b.dst)) && (b.rows == 1 || b.dst_step % line == 0);
+    const bool in_lines = begins_line(address(c.dst, m.dst, r.dst)) && (r.rows == 1 || r.dst_step % line == 0);
     if (c.stream && !in_lines) return nullptr;
     const auto &set = *parameters.p.set;
     if (m.dst == data_type::f32) return set.look_up_to_f32[m.src];
@@ -218,77 +220,77 @@ microkernel look_up_of(const panel &parameters, const staging &m, const placed_b
     return nullptr;
 }
 
-/// Whether runs of whole vectors are faster as rows, because rows avoid staging.
-bool runs_are_rows(const panel &parameters, const staging &m, const call &c, const placed_block &b, walk::form by,
+/// Whether groups of whole vectors are faster as rows, because rows avoid staging.
+bool groups_are_rows(const panel &parameters, const staging &m, const call &c, const placed_rows &r, walk::form form,
         std::int64_t length) {
-    if (by != walk::form::segs1 && by != walk::form::segs2 && by != walk::form::segs4) return false;
-    if (b.rows > 1 || b.src_stride != 1 || b.dst_stride != 1 || m.round || (!m.read && !m.write)) return false;
+    if (form != walk::form::segs1 && form != walk::form::segs2 && form != walk::form::segs4) return false;
+    if (r.rows > 1 || r.src_stride != 1 || r.dst_stride != 1 || m.round || (!m.read && !m.write)) return false;
     const auto &kernels = formulas_of(*parameters.p.formulas, parameters.state(), 0, 0);
-    const auto avoids_staging = [&](walk::form form) {
-        return fuse(parameters.p, kernels, m, form, true, true).memory.write != m.write;
+    const auto avoids_staging = [&](walk::form other) {
+        return fuse(parameters.p, kernels, m, other, true, true).memory.write != m.write;
     };
-    return (avoids_staging(walk::form::rows) && !avoids_staging(by))
+    return (avoids_staging(walk::form::rows) && !avoids_staging(form))
             || (length >= 32
-                    && look_up_of(parameters, m, {b.columns / length, length, b.src, length, 1, b.dst, length, 1}, c));
+                    && look_up_of(parameters, m, {r.columns / length, length, r.src, length, 1, r.dst, length, 1}, c));
 }
 
 } // namespace
 
-void compute_block(const panel &parameters, std::int64_t base, const staging &m, const call &c, const placed_block &b,
-        walk::form by, const guide &g) {
+void compute_placed_rows(const panel &parameters, std::int64_t base, const staging &m, const call &c,
+        const placed_rows &r, walk::form form, const parameter_access &g) {
     const plan &p = parameters.p;
     const auto &kernels = formulas_of(*p.formulas, parameters.state(), 0, 0);
     const auto at = parameters.at(base);
-    const auto kernel = kernel_of(kernels, by);
-    if (!kernel || runs_are_rows(parameters, m, c, b, by, g.run)) { // each run is a row
-        const auto length = g.run;
-        for (std::int64_t row = 0; row < b.rows; ++row)
-            compute_block(parameters, base + row * g.parameter_step, m, c,
-                    {b.columns / length, length, b.src + row * b.src_step, length * b.src_stride, b.src_stride,
-                            b.dst + row * b.dst_step, length * b.dst_stride, b.dst_stride},
+    const auto kernel = kernel_of(kernels, form);
+    if (!kernel || groups_are_rows(parameters, m, c, r, form, g.group_length)) { // each group is a row
+        const auto length = g.group_length;
+        for (std::int64_t row = 0; row < r.rows; ++row)
+            compute_placed_rows(parameters, base + row * g.parameter_step, m, c,
+                    {r.columns / length, length, r.src + row * r.src_step, length * r.src_stride, r.src_stride,
+                            r.dst + row * r.dst_step, length * r.dst_stride, r.dst_stride},
                     walk::form::rows, {1, {}, 1});
         return;
     }
-    const bool is_rows = by == walk::form::rows;
-    const bool dense = b.src_stride == 1 && b.dst_stride == 1;
+    const bool is_rows = form == walk::form::rows;
+    const bool dense = r.src_stride == 1 && r.dst_stride == 1;
     const bool in_lines =
-            begins_line(address(c.dst, m.dst, b.dst)) && (b.rows == 1 || b.dst_step * bits_of(m.dst) % 512 == 0);
+            begins_line(address(c.dst, m.dst, r.dst)) && (r.rows == 1 || r.dst_step * bits_of(m.dst) % 512 == 0);
     // Row ends of codes cost more than staging.
-    const bool dense_dst = b.dst_stride == 1 && (b.columns >= min_unstaged_codes || !p.writes_codes);
-    const auto elements = is_rows && g.parameter_step == 0 ? b.rows * b.columns : 0;
+    const bool dense_dst = r.dst_stride == 1 && (r.columns >= min_unstaged_codes || !p.writes_codes);
+    const auto elements = is_rows && g.parameter_step == 0 ? r.rows * r.columns : 0;
     const auto &best = formulas_of(*p.formulas, parameters.state(), at.scale[0], elements);
-    auto chosen = fuse(p, best, m, by, b.src_stride == 1, dense_dst);
-    if (!chosen.kernel) chosen = fuse(p, kernels, m, by, b.src_stride == 1, dense_dst);
+    auto chosen = fuse(p, best, m, form, r.src_stride == 1, dense_dst);
+    if (!chosen.kernel) chosen = fuse(p, kernels, m, form, r.src_stride == 1, dense_dst);
     // Microkernels stream only codes that begin a cache line.
     if (p.writes_codes && dense_dst && c.stream && !in_lines && !chosen.memory.write)
         chosen.memory.write = p.write_codes;
     const auto &memory = chosen.memory;
-    auto guided = g;
-    guided.encoding = &p.encoding;
+    auto access = g;
+    access.encoding = &p.encoding;
     if (is_rows)
-        if (const auto look_up = look_up_of(parameters, m, b, c))
-            return look_up({b.rows, b.columns, address(c.src, m.src, b.src), b.src_step, address(c.dst, m.dst, b.dst),
-                                   b.dst_step, c.stream},
+        if (const auto look_up = look_up_of(parameters, m, r, c))
+            return look_up({r.rows, r.columns, address(c.src, m.src, r.src), r.src_step, address(c.dst, m.dst, r.dst),
+                                   r.dst_step, c.stream},
                     at, g);
     const auto direct = [&](microkernel k) {
         // Short contiguous rows: their ends cost more than streaming gains. Columns: streamed rows are computed one by
         // one, which is slower if the panels lie apart, unless dst takes most of the traffic.
-        const bool joined = b.src_step == b.columns && b.dst_step == b.columns;
-        const bool pays = is_rows        ? !joined || b.columns % widest_block == 0 || b.columns >= 1024
-                : by == walk::form::cols ? joined || b.rows == 1 || bits_of(m.dst) > bits_of(m.src)
-                                         : in_lines;
+        const bool joined = r.src_step == r.columns && r.dst_step == r.columns;
+        const bool pays = is_rows          ? !joined || r.columns % widest_step == 0 || r.columns >= 1024
+                : form == walk::form::cols ? joined || r.rows == 1 || bits_of(m.dst) > bits_of(m.src)
+                                           : in_lines;
         const bool stream = c.stream && pays;
-        k({b.rows, b.columns, address(c.src, m.src, b.src), b.src_step, address(c.dst, m.dst, b.dst), b.dst_step,
+        k({r.rows, r.columns, address(c.src, m.src, r.src), r.src_step, address(c.dst, m.dst, r.dst), r.dst_step,
                   stream},
-                at, guided);
+                at, access);
     };
     if (dense && !memory.read && !memory.write && !memory.round) return direct(chosen.kernel);
-    compute_staged(p, memory, c, chosen.kernel, at, b, by, guided);
+    compute_staged(p, memory, c, chosen.kernel, at, r, form, access);
 }
 
 namespace {
 
-placed_block block_at(
+placed_rows placed_at(
         const walk &w, const row_walker &walker, std::int64_t column, std::int64_t rows, std::int64_t count) {
     const auto loop = innermost_loop(w.axes);
     const auto &row = w.axes.row;
@@ -313,7 +315,7 @@ placed_block block_at(
         const auto base = step == 0 || count == 1
                 ? parameters.find(walker.parameter, 0, 1, 0, 0)
                 : parameters.find(walker.parameter, step, count, loops - 1, next.parameter_stride);
-        compute_block(parameters, base, p.memory, c, block_at(w, walker, r.column_begin, count, width),
+        compute_placed_rows(parameters, base, p.memory, c, placed_at(w, walker, r.column_begin, count, width),
                 walk::form::rows, {step != 0 && count > 1, {}, 1});
     }
 }
@@ -324,30 +326,30 @@ placed_block block_at(
     const auto loop = innermost_loop(w.axes), next = next_loop(w.axes);
     const auto stride = w.axes.row.parameter_stride, step = loop.parameter_stride;
     const bool extends = w.expands || w.period > 0;
-    const guide g = {0, {w.index.data(), w.first.data()}, w.repeat};
+    const parameter_access g = {0, {w.index.data(), w.first.data()}, w.group_length};
     const auto rows_at_once =
-            w.panel < r.column_end - r.column_begin && w.period == 0 ? rows_per_block : r.row_end - r.row_begin;
+            w.panel < r.column_end - r.column_begin && w.period == 0 ? rows_per_strip : r.row_end - r.row_begin;
     for (auto top = r.row_begin; top < r.row_end; top += rows_at_once) {
         const auto bottom = std::min(top + rows_at_once, r.row_end);
         for (std::int64_t column = r.column_begin, count = 0; column < r.column_end; column += count) {
             count = std::min(w.panel, r.column_end - column);
-            const auto number = column / w.repeat * stride, needed = ceil_div(count, w.repeat);
+            const auto number = column / w.group_length * stride, needed = ceil_div(count, w.group_length);
             row_walker walker(w.axes, top);
             std::int64_t rows = 0;
             for (auto row = top; row < bottom; row += rows, walker.advance(rows)) {
                 rows = step == 0 || extends ? walker.rows_left(step == 0 ? bottom - row : 1) : 1;
                 std::int64_t base = 0;
                 if (extends) {
-                    parameters.find_columns(w, walker.parameter + number, count);
+                    parameters.prepare_columns(w, walker.parameter + number, count);
                 } else if (step == 0) {
-                    const auto more =
-                            rows == loop.extent ? std::min(walker.loops_left(), (bottom - row) / rows) - 1 : 0;
-                    base = parameters.find(walker.parameter + number, stride, needed, more, next.parameter_stride);
+                    const auto loops = rows == loop.extent ? std::min(walker.loops_left(), (bottom - row) / rows) : 1;
+                    base = parameters.find(walker.parameter + number, stride, needed, loops - 1, next.parameter_stride);
                 } else {
                     base = parameters.find(
                             walker.parameter + number, stride, needed, walker.rows_left(bottom - row) - 1, step);
                 }
-                compute_block(parameters, base, p.memory, c, block_at(w, walker, column, rows, count), w.by, g);
+                compute_placed_rows(parameters, base, p.memory, c, placed_at(w, walker, column, rows, count),
+                        w.microkernel_form, g);
             }
         }
     }
@@ -372,11 +374,11 @@ namespace {
 void fetch_one(const plan &p, const call &c, panel_storage<1> &to) {
     const auto number = [&](auto value) {
         std::memcpy(&value, c.zero_points, sizeof(value)); // may be unaligned
-        to.zero[0] = __builtin_bit_cast(float, std::int32_t {value});
+        to.of_family[0] = __builtin_bit_cast(float, std::int32_t {value});
     };
     const bool is_plain = p.division == precision::f32 && !c.second_scales && !p.is_f32_zero;
     if (is_plain && !c.zero_points)
-        to.zero[0] = p.no_zero;
+        to.of_family[0] = p.no_zero;
     else if (is_plain && p.zero_points == data_type::s32)
         number(std::int32_t {});
     else if (is_plain && p.zero_points == data_type::u8)
@@ -384,7 +386,7 @@ void fetch_one(const plan &p, const call &c, panel_storage<1> &to) {
     else if (is_plain && p.zero_points == data_type::s8)
         number(std::int8_t {});
     else
-        return fetch(p, c, {0, 1, 1}, to.scale, to.reciprocal, to.zero);
+        return fetch(p, c, {0, 1, 1}, to.scale, to.reciprocal, to.of_family);
     std::memcpy(to.scale, c.scales, sizeof(float));
 }
 
@@ -395,7 +397,7 @@ void compute_flat(const plan &p, const call &c) {
     one.reciprocal[0] = 0;
     float bound = p.bound;
     fetch_one(p, c, one);
-    const auto state = p.formulas->prepare(1, one.scale, one.reciprocal, one.zero, &bound);
+    const auto state = p.formulas->prepare(1, one.scale, one.reciprocal, one.of_family, &bound);
     const auto &w = p.walks[0];
     const auto count = w.axes.row.extent;
     const auto &formulas = formulas_of(*p.formulas, state, one.scale[0], count);
@@ -405,12 +407,13 @@ void compute_flat(const plan &p, const call &c) {
         if (!chosen.kernel || chosen.memory.read || chosen.memory.write) return compute(p, w, c, {0, 1, 0, count});
         kernel = chosen.kernel;
     }
-    kernel({1, count, c.src, count, c.dst, count, false}, {one.scale, one.reciprocal, one.zero, bound}, {0, {}, 1});
+    kernel({1, count, c.src, count, c.dst, count, false}, {one.scale, one.reciprocal, one.of_family, bound},
+            {0, {}, 1});
     p.set->zero_upper();
 }
 
 void compute(const plan &p, const walk &w, const call &c, const rectangle &r) {
-    switch (w.how) {
+    switch (w.traversal) {
         case walk::order::rows: compute_rows(p, w, c, r); break;
         case walk::order::columns: compute_columns(p, w, c, r); break;
         case walk::order::transposed: compute_transposed(p, w, c, r); break;

@@ -27,9 +27,9 @@ struct float16_product {
     typename H::integers zero_point;
 
     static float16_product from(broadcast<H> take) {
-        const auto scale = take.c.scale[take.i], reciprocal = take.c.reciprocal[take.i], high = H::rounded(reciprocal);
+        const auto scale = take.p.scale[take.i], reciprocal = take.p.reciprocal[take.i], high = H::rounded(reciprocal);
         const auto zero_point = static_cast<std::int32_t>(
-                take.c.zero[take.i] + magic_bias); // prepare_narrow() has subtracted magic_bias
+                take.p.of_family[take.i] + magic_bias); // prepare_narrow() has subtracted magic_bias
         return {H::splat(high), H::splat(__builtin_fmaf(-high, scale, 1.0F) * reciprocal), H::splat(scale * 0x1p14F),
                 H::splat(zero_point)};
     }

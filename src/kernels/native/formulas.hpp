@@ -19,21 +19,21 @@ constexpr float magic_bias = 12582912.0F;
 
 template <typename V>
 struct broadcast {
-    const columns &c;
+    const prepared_parameters &p;
     std::int64_t i;
     typename V::reals operator()(const float *column) const { return V::splat(column[i]); }
 };
 
 template <typename V>
 struct contiguous {
-    const columns &c;
+    const prepared_parameters &p;
     std::int64_t i;
     typename V::reals operator()(const float *column) const { return V::load(column + i); }
 };
 
 template <typename V>
 struct permuted {
-    const columns &c;
+    const prepared_parameters &p;
     std::int64_t first;
     typename V::integers index;
     typename V::reals operator()(const float *column) const { return V::pick(column + first, index); }
@@ -50,7 +50,7 @@ struct no_zero {
 template <typename V>
 struct real_zero {
     typename V::reals zero;
-    static real_zero from(auto take) { return {take(take.c.zero)}; }
+    static real_zero from(auto take) { return {take(take.p.of_family)}; }
     typename V::reals added_to(typename V::reals x) const { return x + zero; }
 };
 
@@ -59,7 +59,7 @@ struct real_zero {
 template <typename V>
 struct rounded_zero {
     typename V::reals offset;
-    static rounded_zero from(auto take) { return {take(take.c.zero)}; }
+    static rounded_zero from(auto take) { return {take(take.p.of_family)}; }
     typename V::reals added_to(typename V::reals x) const { return x + V::splat(magic_bias) + offset; }
 };
 
@@ -68,7 +68,7 @@ struct rounded_zero {
 template <typename V>
 struct word_zero {
     typename V::integers zero_point;
-    static word_zero from(auto take) { return {V::as_integers(take(take.c.zero))}; }
+    static word_zero from(auto take) { return {V::as_integers(take(take.p.of_family))}; }
     typename V::real_and_zero_point added_to(typename V::reals x) const { return {x, zero_point}; }
 };
 
@@ -96,7 +96,7 @@ typename V::reals rounded_to(typename V::reals quotient) {
 template <typename V>
 struct division {
     typename V::reals scale, zero;
-    static division from(auto take) { return {take(take.c.scale), take(take.c.zero)}; }
+    static division from(auto take) { return {take(take.p.scale), take(take.p.of_family)}; }
     typename V::reals operator()(typename V::reals x) const {
         // Any bound beyond all integer types of dst will do.
         return V::min(V::splat(two_to_22), x / scale + zero);
@@ -108,7 +108,7 @@ template <typename V, typename Division>
 struct limited_division {
     typename V::reals scale;
     rounded_zero<V> zero;
-    static limited_division from(auto take) { return {take(take.c.scale), rounded_zero<V>::from(take)}; }
+    static limited_division from(auto take) { return {take(take.p.scale), rounded_zero<V>::from(take)}; }
     [[gnu::always_inline]] typename V::reals operator()(typename V::reals x) const {
         return zero.added_to(rounded_to<V, Division>(V::min(V::splat(two_to_22), x / scale)));
     }
@@ -124,8 +124,8 @@ struct corrected_quotient {
     typename V::reals scale, reciprocal, limit;
     Zero zero;
     static corrected_quotient from(auto take) {
-        const auto scale = take(take.c.scale);
-        return {scale, take(take.c.reciprocal), scale * V::splat(two_to_22), Zero::from(take)};
+        const auto scale = take(take.p.scale);
+        return {scale, take(take.p.reciprocal), scale * V::splat(two_to_22), Zero::from(take)};
     }
     auto operator()(typename V::reals x) const {
         x = V::min(limit, x);
@@ -143,12 +143,12 @@ typename V::reals residual(typename V::reals scale, typename V::reals reciprocal
 }
 
 /// x / s inside the guard by two operations: x * (high + low), where that rounds as x / s does
-/// (two_part_reciprocal.hpp). All zero points are 0; zero holds the residuals.
+/// (two_part_reciprocal.hpp). All zero points are 0; of_family holds the residuals.
 template <typename V>
 struct two_part_product {
     typename V::reals high, low, limit;
     static two_part_product from(auto take) {
-        return {take(take.c.reciprocal), take(take.c.zero), take(take.c.scale) * V::splat(two_to_22)};
+        return {take(take.p.reciprocal), take(take.p.of_family), take(take.p.scale) * V::splat(two_to_22)};
     }
     typename V::reals operator()(typename V::reals x) const {
         x = V::min(limit, x);
@@ -162,8 +162,8 @@ struct two_part_and_zero {
     typename V::reals high, low, limit;
     Zero zero;
     static two_part_and_zero from(auto take) {
-        const auto scale = take(take.c.scale), reciprocal = take(take.c.reciprocal);
-        return {reciprocal, residual<V>(scale, reciprocal), scale * V::splat(take.c.bound), Zero::from(take)};
+        const auto scale = take(take.p.scale), reciprocal = take(take.p.reciprocal);
+        return {reciprocal, residual<V>(scale, reciprocal), scale * V::splat(take.p.bound), Zero::from(take)};
     }
     auto operator()(typename V::reals x) const {
         x = V::min(limit, x);
@@ -175,7 +175,7 @@ struct two_part_and_zero {
 template <typename V>
 struct reciprocal_product {
     typename V::reals reciprocal, zero;
-    static reciprocal_product from(auto take) { return {take(take.c.reciprocal), take(take.c.zero)}; }
+    static reciprocal_product from(auto take) { return {take(take.p.reciprocal), take(take.p.of_family)}; }
     typename V::reals operator()(typename V::reals x) const {
         return V::min(V::splat(two_to_22), V::fma(x, reciprocal, zero));
     }
@@ -190,7 +190,7 @@ template <typename V, typename Division, typename Zero>
 struct limited_product {
     typename V::reals reciprocal;
     Zero zero;
-    static limited_product from(auto take) { return {take(take.c.reciprocal), Zero::from(take)}; }
+    static limited_product from(auto take) { return {take(take.p.reciprocal), Zero::from(take)}; }
     [[gnu::always_inline]] auto operator()(typename V::reals x) const {
         return zero.added_to(rounded_to<V, Division>(V::min(V::splat(two_to_22), x * reciprocal)));
     }
@@ -204,8 +204,8 @@ struct split_product {
     typename V::reals reciprocal, scaled_reciprocal, limit;
     Zero zero;
     static split_product from(auto take) {
-        const auto reciprocal = take(take.c.reciprocal);
-        return {reciprocal, reciprocal * V::splat(splitter<Division>), take(take.c.scale) * V::splat(two_to_22),
+        const auto reciprocal = take(take.p.reciprocal);
+        return {reciprocal, reciprocal * V::splat(splitter<Division>), take(take.p.scale) * V::splat(two_to_22),
                 Zero::from(take)};
     }
     [[gnu::always_inline]] auto operator()(typename V::reals x) const {
@@ -215,12 +215,12 @@ struct split_product {
     }
 };
 
-/// RNE(x / s) + zp, saturated to 32 bits. zero holds s32.
+/// RNE(x / s) + zp, saturated to 32 bits. of_family holds s32.
 template <typename V, typename Integer>
 struct wide_division {
     typename V::reals scale;
     typename V::integers zero_point;
-    static wide_division from(auto take) { return {take(take.c.scale), V::as_integers(take(take.c.zero))}; }
+    static wide_division from(auto take) { return {take(take.p.scale), V::as_integers(take(take.p.of_family))}; }
     [[gnu::always_inline]] typename V::integers operator()(typename V::reals x) const {
         return V::template saturated_sum<Integer>(x / scale, zero_point);
     }
@@ -249,7 +249,7 @@ struct signed_magnitude {
 template <typename V, typename Division>
 struct shifted_quotient {
     typename V::reals scale, zero;
-    static shifted_quotient from(auto take) { return {take(take.c.scale), take(take.c.zero)}; }
+    static shifted_quotient from(auto take) { return {take(take.p.scale), take(take.p.of_family)}; }
     typename V::reals operator()(typename V::reals x) const {
         return in_division<V, Division>(in_division<V, Division>(x / scale) + zero);
     }
@@ -269,7 +269,7 @@ struct limited_quotient {
     two_part_and_zero<V, no_zero<V>> quotient;
     typename V::reals zero;
     static limited_quotient from(auto take) {
-        return {two_part_and_zero<V, no_zero<V>>::from(take), take(take.c.zero)};
+        return {two_part_and_zero<V, no_zero<V>>::from(take), take(take.p.of_family)};
     }
     static constexpr bool is_limited = true;
     signed_magnitude<V> parts(typename V::reals x) const {
@@ -284,12 +284,12 @@ struct limited_quotient {
     }
 };
 
-/// limited_quotient without zero points. zero holds the residuals.
+/// limited_quotient without zero points. of_family holds the residuals.
 template <typename V, typename Division>
 struct symmetric_quotient {
     typename V::reals high, low, limit;
     static symmetric_quotient from(auto take) {
-        return {take(take.c.reciprocal), take(take.c.zero), take(take.c.scale) * V::splat(take.c.bound)};
+        return {take(take.p.reciprocal), take(take.p.of_family), take(take.p.scale) * V::splat(take.p.bound)};
     }
     static constexpr bool is_limited = true;
     signed_magnitude<V> parts(typename V::reals x) const {
@@ -308,7 +308,7 @@ struct limited_quotient_and_zero {
     two_part_and_zero<V, no_zero<V>> quotient;
     typename V::reals zero;
     static limited_quotient_and_zero from(auto take) {
-        return {two_part_and_zero<V, no_zero<V>>::from(take), take(take.c.zero)};
+        return {two_part_and_zero<V, no_zero<V>>::from(take), take(take.p.of_family)};
     }
     typename V::reals operator()(typename V::reals x) const {
         const auto magnitude = in_division<V, float16_bits>(quotient(V::abs(x)));
@@ -327,7 +327,7 @@ struct limited_quotient_and_zero {
 template <typename V>
 struct multiplied_float {
     typename V::reals scale;
-    static multiplied_float from(auto take) { return {take(take.c.scale)}; }
+    static multiplied_float from(auto take) { return {take(take.p.scale)}; }
     typename V::reals operator()(typename V::reals q) const { return q * scale; }
     static constexpr bool is_limited = false;
     signed_magnitude<V> parts(typename V::reals q) const { return {V::abs(q * scale), q * scale}; }
@@ -337,27 +337,27 @@ struct multiplied_float {
 template <typename V>
 struct float_difference {
     typename V::reals zero, scale;
-    static float_difference from(auto take) { return {take(take.c.zero), take(take.c.scale)}; }
+    static float_difference from(auto take) { return {take(take.p.of_family), take(take.p.scale)}; }
     typename V::reals operator()(typename V::reals q) const { return (q - zero) * scale; }
 };
 
-/// (q - zp) * s where the difference fits in s32. zero holds s32.
+/// (q - zp) * s where the difference fits in s32. of_family holds s32.
 template <typename V>
 struct narrow_difference {
     typename V::integers zero_point;
     typename V::reals scale;
-    static narrow_difference from(auto take) { return {V::as_integers(take(take.c.zero)), take(take.c.scale)}; }
+    static narrow_difference from(auto take) { return {V::as_integers(take(take.p.of_family)), take(take.p.scale)}; }
     typename V::reals operator()(typename V::integers q) const {
         return V::to_reals(V::subtract(q, zero_point)) * scale;
     }
 };
 
-/// (q - zp) * s where the difference may need 33 bits. zero holds s32.
+/// (q - zp) * s where the difference may need 33 bits. of_family holds s32.
 template <typename V>
 struct wide_difference {
     typename V::integers zero_point;
     typename V::reals scale;
-    static wide_difference from(auto take) { return {V::as_integers(take(take.c.zero)), take(take.c.scale)}; }
+    static wide_difference from(auto take) { return {V::as_integers(take(take.p.of_family)), take(take.p.scale)}; }
     typename V::reals operator()(typename V::integers q) const { return V::subtract_exactly(q, zero_point) * scale; }
 };
 
@@ -366,17 +366,17 @@ struct wide_difference {
 enum class multiplied { once, twice };
 enum class activation { none, relu };
 
-/// (sum + bias) * scale * second scale: zero holds biases, reciprocal second scales.
+/// (sum + bias) * scale * second scale: of_family holds biases, reciprocal second scales.
 template <typename V, multiplied Times, activation Activation>
 struct rescaled_sum {
     typename V::integers bias;
     typename V::reals scale, second;
     static rescaled_sum from(auto take) {
-        const auto scale = take(take.c.scale);
+        const auto scale = take(take.p.scale);
         if constexpr (Times == multiplied::twice)
-            return {V::as_integers(take(take.c.zero)), scale, take(take.c.reciprocal)};
+            return {V::as_integers(take(take.p.of_family)), scale, take(take.p.reciprocal)};
         else
-            return {V::as_integers(take(take.c.zero)), scale, scale};
+            return {V::as_integers(take(take.p.of_family)), scale, scale};
     }
     typename V::reals operator()(typename V::integers sum) const {
         auto product = V::to_reals(V::add(sum, bias)) * scale;

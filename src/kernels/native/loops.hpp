@@ -1,4 +1,4 @@
-// The microkernels: loops over a block of dense rows, by one formula. Written once and compiled for each instruction
+// The microkernels: loops over dense rows, by one formula. Written once and compiled for each instruction
 // set, whose vector type is V. All is in an anonymous namespace: internal linkage keeps the linker from using one
 // instruction set's code for another.
 #pragma once
@@ -71,7 +71,7 @@ template <typename V, typename Dst, typename Result>
 /// Computes four vectors. bf16 is read in pairs, even and odd elements: they take an operation each, in order two.
 /// Precondition for bf16: one formula for all elements.
 template <typename V, typename Src, typename Dst, typename FormulaAt>
-[[gnu::always_inline]] inline void compute_group(
+[[gnu::always_inline]] inline void compute_four(
         const Src *src, Dst *dst, std::int64_t i, bool stream, const FormulaAt &formula_at) {
     constexpr std::int64_t n = V::lanes;
     decltype(formula_at(0)(load<V>(src))) r[4];
@@ -93,12 +93,12 @@ template <typename V, typename Src, typename Dst, typename FormulaAt>
     }
 }
 
-/// Computes a dense row. formula_at(i) is the formula of columns i to i + lanes. If Overruns, reads and writes up to a
-/// block beyond the end without masks: the caller computes those elements afterwards.
+/// Computes a dense row. formula_at(i) is the formula of columns i to i + lanes. If Overruns, reads and writes up to
+/// four vectors beyond the end without masks: the caller computes those elements afterwards.
 template <typename V, bool Overruns, typename Src, typename Dst, typename FormulaAt>
-requires(!std::is_same_v<Dst, float>) [[gnu::always_inline]] inline void run(
+requires(!std::is_same_v<Dst, float>) [[gnu::always_inline]] inline void process_row(
         const Src *src, Dst *dst, std::int64_t count, bool stream, bool prefetches, const FormulaAt &formula_at) {
-    constexpr std::int64_t n = V::lanes, group = 4 * n;
+    constexpr std::int64_t n = V::lanes, four = 4 * n;
     const auto distance = prefetch_distance;
     using result = decltype(formula_at(0)(load<V>(src)));
     const auto partial = [&](std::int64_t i, std::int64_t end) __attribute__((always_inline)) {
@@ -122,27 +122,27 @@ requires(!std::is_same_v<Dst, float>) [[gnu::always_inline]] inline void run(
     std::int64_t i = 0, end = count;
     if constexpr (!Overruns)
         if (stream) {
-            constexpr std::int64_t line = 64 / sizeof(Dst), aligned = n == 1 ? 1 : line < group ? line : group;
+            constexpr std::int64_t line = 64 / sizeof(Dst), aligned = n == 1 ? 1 : line < four ? line : four;
             const auto head = unaligned_head<aligned>(dst, count);
             if (head > 0) end = head;
         }
     for (;; end = count) {
-        if (i + group <= end) do {
+        if (i + four <= end) do {
                 if (prefetches) prefetch<V>(src + i, distance);
-                compute_group<V>(src, dst, i, stream, formula_at);
-                i += group;
-            } while (i + group <= end);
+                compute_four<V>(src, dst, i, stream, formula_at);
+                i += four;
+            } while (i + four <= end);
         if (i < end) partial(i, end);
         if (Overruns || end == count) return;
         i = end;
     }
 }
 
-/// run() of f32 results.
+/// process_row() of f32 results.
 template <typename V, bool Overruns, typename Src, typename FormulaAt>
-[[gnu::always_inline]] inline void run(
+[[gnu::always_inline]] inline void process_row(
         const Src *src, float *dst, std::int64_t count, bool stream, bool, const FormulaAt &formula_at) {
-    constexpr std::int64_t n = V::lanes, group = 4 * n;
+    constexpr std::int64_t n = V::lanes, four = 4 * n;
     const auto at = [&](std::int64_t i) __attribute__((always_inline)) {
         return formula_at(i)(load<V>(src + i));
     };
@@ -164,7 +164,7 @@ template <typename V, bool Overruns, typename Src, typename FormulaAt>
                 V::store(dst, at(0)); // a vector up to the first boundary, which the next one overlaps
         }
     }
-    for (; i + group <= count; i += group) {
+    for (; i + four <= count; i += four) {
 #pragma GCC unroll 4
         for (int k = 0; k < 4; ++k)
             stream ? V::stream(dst + i + k * n, at(i + k * n)) : V::store(dst + i + k * n, at(i + k * n));
@@ -184,21 +184,22 @@ struct code {
     std::uint8_t bits;
 };
 
-/// run() of codes, from formulas that have parts(). A partial last block goes through a buffer, by the same code.
+/// process_row() of codes, from formulas that have parts(). The last elements, fewer than four vectors, go through a
+/// buffer, by the same code.
 template <typename V, bool, typename Src, typename FormulaAt>
-[[gnu::always_inline]] inline void run(const Src *src, code *dst, std::int64_t count, bool stream, bool prefetches,
-        const FormulaAt &formula_at, const small_float_encoding *encoding) {
-    constexpr std::int64_t n = V::lanes, group = 4 * n;
+[[gnu::always_inline]] inline void process_row(const Src *src, code *dst, std::int64_t count, bool stream,
+        bool prefetches, const FormulaAt &formula_at, const small_float_encoding *encoding) {
+    constexpr std::int64_t n = V::lanes, four = 4 * n;
     const small_float_encoding f = *encoding; // a copy: byte stores cannot alias it
     const auto distance = prefetch_distance;
     const narrowing<V> by(f);
-    Src rest[group];
-    std::uint8_t codes[group];
-    for (std::int64_t i = 0; i < count; i += group) {
+    Src rest[four];
+    std::uint8_t codes[four];
+    for (std::int64_t i = 0; i < count; i += four) {
         const auto left = count - i;
         const Src *from = src + i;
         auto *to = &dst[i].bits;
-        if (left < group) {
+        if (left < four) {
             std::memset(static_cast<void *>(rest), 0, sizeof(rest));
             std::memcpy(static_cast<void *>(rest), from, static_cast<std::size_t>(left) * sizeof(Src));
             from = rest;
@@ -216,49 +217,49 @@ template <typename V, bool, typename Src, typename FormulaAt>
             signs[k] = sign;
         }
         const auto results = V::to_codes(magnitudes, signs, f);
-        stream &&left >= group ? V::stream(to, results) : V::store(to, results);
-        if (left < group) std::memcpy(&dst[i], codes, static_cast<std::size_t>(left));
+        stream &&left >= four ? V::stream(to, results) : V::store(to, results);
+        if (left < four) std::memcpy(&dst[i], codes, static_cast<std::size_t>(left));
     }
 }
 
 /// rows(), cols() and segs() of codes. Streamed rows begin at cache lines.
 template <typename V, typename Formula, typename Src>
-void rows_to_codes(const block &of, const columns &with, const guide &by) {
-    const auto b = of;
-    const auto c = with;
+void rows_to_codes(const dense_rows &of, const prepared_parameters &with, const parameter_access &by) {
+    const auto d = of;
+    const auto p = with;
     const auto g = by;
-    for (std::int64_t row = 0; row < b.rows; ++row) {
-        const auto formula = Formula::from(broadcast<V> {c, row * g.parameter_step});
-        run<V, false>(
-                static_cast<const Src *>(b.src) + row * b.src_step, static_cast<code *>(b.dst) + row * b.dst_step,
-                b.columns, b.stream, true, [&](std::int64_t) -> const Formula & { return formula; }, g.encoding);
+    for (std::int64_t row = 0; row < d.rows; ++row) {
+        const auto formula = Formula::from(broadcast<V> {p, row * g.parameter_step});
+        process_row<V, false>(
+                static_cast<const Src *>(d.src) + row * d.src_step, static_cast<code *>(d.dst) + row * d.dst_step,
+                d.columns, d.stream, true, [&](std::int64_t) -> const Formula & { return formula; }, g.encoding);
     }
 }
 template <typename V, typename Formula, typename Src>
-void cols_to_codes(const block &of, const columns &with, const guide &by) {
-    const auto b = of;
-    const auto c = with;
-    for (std::int64_t row = 0; row < b.rows; ++row)
-        run<V, false>(
-                static_cast<const Src *>(b.src) + row * b.src_step, static_cast<code *>(b.dst) + row * b.dst_step,
-                b.columns, b.stream, false,
+void cols_to_codes(const dense_rows &of, const prepared_parameters &with, const parameter_access &by) {
+    const auto d = of;
+    const auto p = with;
+    for (std::int64_t row = 0; row < d.rows; ++row)
+        process_row<V, false>(
+                static_cast<const Src *>(d.src) + row * d.src_step, static_cast<code *>(d.dst) + row * d.dst_step,
+                d.columns, d.stream, false,
                 [&](std::int64_t i) {
-                    return Formula::from(contiguous<V> {c, i});
+                    return Formula::from(contiguous<V> {p, i});
                 },
                 by.encoding);
 }
 
 template <typename V, typename Formula, int Vectors, typename Src>
-void segs_to_codes(const block &of, const columns &with, const guide &by) {
-    const auto b = of;
-    const auto c = with;
+void segs_to_codes(const dense_rows &of, const prepared_parameters &with, const parameter_access &by) {
+    const auto d = of;
+    const auto p = with;
     const auto g = by;
-    for (std::int64_t row = 0; row < b.rows; ++row)
-        run<V, false>(
-                static_cast<const Src *>(b.src) + row * b.src_step, static_cast<code *>(b.dst) + row * b.dst_step,
-                b.columns, b.stream, true,
+    for (std::int64_t row = 0; row < d.rows; ++row)
+        process_row<V, false>(
+                static_cast<const Src *>(d.src) + row * d.src_step, static_cast<code *>(d.dst) + row * d.dst_step,
+                d.columns, d.stream, true,
                 [&](std::int64_t i) {
-                    return Formula::from(broadcast<V> {c, row * g.parameter_step + i / (Vectors * V::lanes)});
+                    return Formula::from(broadcast<V> {p, row * g.parameter_step + i / (Vectors * V::lanes)});
                 },
                 g.encoding);
 }
@@ -266,27 +267,27 @@ void segs_to_codes(const block &of, const columns &with, const guide &by) {
 /// One parameter for each row, or for all rows. Overruns = false keeps the code small, for rare formulas and those of
 /// long rows only.
 template <typename V, typename Formula, typename Src, typename Dst, bool Overruns = true>
-void rows(const block &of, const columns &with, const guide &by) {
-    const auto b = of; // copies: byte stores cannot alias them
-    const auto c = with;
+void rows(const dense_rows &of, const prepared_parameters &with, const parameter_access &by) {
+    const auto d = of; // copies: byte stores cannot alias them
+    const auto p = with;
     const auto g = by;
-    const auto *src = static_cast<const Src *>(b.src);
-    auto *dst = static_cast<Dst *>(b.dst);
+    const auto *src = static_cast<const Src *>(d.src);
+    auto *dst = static_cast<Dst *>(d.dst);
     // Contiguous rows may overrun their ends, except for the last ones.
-    const bool joined = b.src_step == b.columns && b.dst_step == b.columns && !b.stream && V::lanes > 1 && Overruns;
-    const auto last = joined ? (4 * V::lanes + b.columns - 1) / b.columns : b.rows;
+    const bool joined = d.src_step == d.columns && d.dst_step == d.columns && !d.stream && V::lanes > 1 && Overruns;
+    const auto last = joined ? (4 * V::lanes + d.columns - 1) / d.columns : d.rows;
     std::int64_t row = 0;
     if constexpr (Overruns)
-        for (; row < b.rows - last; ++row, src += b.src_step, dst += b.dst_step) {
-            const auto formula = Formula::from(broadcast<V> {c, row * g.parameter_step});
-            run<V, true>(
-                    src, dst, b.columns, false,
+        for (; row < d.rows - last; ++row, src += d.src_step, dst += d.dst_step) {
+            const auto formula = Formula::from(broadcast<V> {p, row * g.parameter_step});
+            process_row<V, true>(
+                    src, dst, d.columns, false,
                     true, [&](std::int64_t) __attribute__((always_inline))->const Formula & { return formula; });
         }
-    for (; row < b.rows; ++row, src += b.src_step, dst += b.dst_step) {
-        const auto formula = Formula::from(broadcast<V> {c, row * g.parameter_step});
-        run<V, false>(
-                src, dst, b.columns, b.stream,
+    for (; row < d.rows; ++row, src += d.src_step, dst += d.dst_step) {
+        const auto formula = Formula::from(broadcast<V> {p, row * g.parameter_step});
+        process_row<V, false>(
+                src, dst, d.columns, d.stream,
                 true, [&](std::int64_t) __attribute__((always_inline))->const Formula & { return formula; });
     }
 }
@@ -294,10 +295,10 @@ void rows(const block &of, const columns &with, const guide &by) {
 /// Computes `Rows` rows with one parameter for each column, loaded once for all of them. `count` is a multiple of four
 /// vectors.
 template <typename V, typename Formula, int Rows, typename Src, typename Dst>
-[[gnu::always_inline]] inline void columns_of(
-        const Src *src, std::int64_t src_step, Dst *dst, std::int64_t dst_step, std::int64_t count, const columns &c) {
-    constexpr std::int64_t n = V::lanes, group = 4 * n;
-    using result = decltype(Formula::from(contiguous<V> {c, 0})(load<V>(src)));
+[[gnu::always_inline]] inline void columns_of(const Src *src, std::int64_t src_step, Dst *dst, std::int64_t dst_step,
+        std::int64_t count, const prepared_parameters &p) {
+    constexpr std::int64_t n = V::lanes, four = 4 * n;
+    using result = decltype(Formula::from(contiguous<V> {p, 0})(load<V>(src)));
     const Src *from[Rows];
     Dst *to[Rows];
 #pragma GCC unroll 4
@@ -305,11 +306,11 @@ template <typename V, typename Formula, int Rows, typename Src, typename Dst>
         from[row] = src + row * src_step;
         to[row] = dst + row * dst_step;
     }
-    for (std::int64_t i = 0; i < count; i += group) {
+    for (std::int64_t i = 0; i < count; i += four) {
         result r[Rows][4];
 #pragma GCC unroll 4
         for (int k = 0; k < 4; ++k) {
-            const auto formula = Formula::from(contiguous<V> {c, i + k * n});
+            const auto formula = Formula::from(contiguous<V> {p, i + k * n});
 #pragma GCC unroll 4
             for (int row = 0; row < Rows; ++row)
                 r[row][k] = formula(load<V>(from[row] + i + k * n));
@@ -322,87 +323,87 @@ template <typename V, typename Formula, int Rows, typename Src, typename Dst>
 
 /// One parameter for each column, loaded once for `Together` rows. 1 keeps the code of rare formulas small.
 template <typename V, typename Formula, int Together, typename Src, typename Dst>
-void cols(const block &of, const columns &with, const guide &) {
-    const auto b = of; // copies: byte stores cannot alias them
-    const auto c = with;
-    const auto *src = static_cast<const Src *>(b.src);
-    auto *dst = static_cast<Dst *>(b.dst);
-    const auto together = Together > 1 && !b.stream ? b.rows / Together * Together : 0;
-    const auto whole = b.columns / (4 * V::lanes) * (4 * V::lanes);
+void cols(const dense_rows &of, const prepared_parameters &with, const parameter_access &) {
+    const auto d = of; // copies: byte stores cannot alias them
+    const auto p = with;
+    const auto *src = static_cast<const Src *>(d.src);
+    auto *dst = static_cast<Dst *>(d.dst);
+    const auto together = Together > 1 && !d.stream ? d.rows / Together * Together : 0;
+    const auto whole = d.columns / (4 * V::lanes) * (4 * V::lanes);
     if constexpr (Together > 1)
         for (std::int64_t row = 0; row < together; row += Together)
             columns_of<V, Formula, Together>(
-                    src + row * b.src_step, b.src_step, dst + row * b.dst_step, b.dst_step, whole, c);
-    for (std::int64_t row = 0; row < b.rows; ++row) { // the ends of rows computed together, and remaining rows
+                    src + row * d.src_step, d.src_step, dst + row * d.dst_step, d.dst_step, whole, p);
+    for (std::int64_t row = 0; row < d.rows; ++row) { // the ends of rows computed together, and remaining rows
         const auto begin = row < together ? whole : 0;
-        if (begin < b.columns)
-            run<V, false>(
-                    src + row * b.src_step + begin, dst + row * b.dst_step + begin, b.columns - begin, b.stream,
+        if (begin < d.columns)
+            process_row<V, false>(
+                    src + row * d.src_step + begin, dst + row * d.dst_step + begin, d.columns - begin, d.stream,
                     false, [&](std::int64_t i) __attribute__((always_inline)) {
-                        return Formula::from(contiguous<V> {c, begin + i});
+                        return Formula::from(contiguous<V> {p, begin + i});
                     });
     }
 }
 
-/// One parameter for each run of columns shorter than a vector. Rows that are streamed begin at cache lines.
+/// One parameter for each group of columns shorter than a vector. Rows that are streamed begin at cache lines.
 template <typename V, typename Formula, typename Src, typename Dst>
-void runs(const block &of, const columns &with, const guide &by) {
-    const auto b = of; // copies: byte stores cannot alias them
-    const auto c = with;
+void short_groups(const dense_rows &of, const prepared_parameters &with, const parameter_access &by) {
+    const auto d = of; // copies: byte stores cannot alias them
+    const auto p = with;
     const auto g = by;
     const auto distance = prefetch_distance;
-    constexpr std::int64_t n = V::lanes, group = 4 * n;
+    constexpr std::int64_t n = V::lanes, four = 4 * n;
     const auto at = [&](std::int64_t i) __attribute__((always_inline)) {
-        return Formula::from(permuted<V> {c, g.runs.first[i / n], V::load(g.runs.index + i)});
+        return Formula::from(permuted<V> {p, g.short_groups.first[i / n], V::load(g.short_groups.index + i)});
     };
-    const auto *src = static_cast<const Src *>(b.src);
-    auto *dst = static_cast<Dst *>(b.dst);
-    for (std::int64_t row = 0; row < b.rows; ++row, src += b.src_step, dst += b.dst_step) {
+    const auto *src = static_cast<const Src *>(d.src);
+    auto *dst = static_cast<Dst *>(d.dst);
+    for (std::int64_t row = 0; row < d.rows; ++row, src += d.src_step, dst += d.dst_step) {
         using result = decltype(at(0)(load<V>(src)));
         std::int64_t i = 0;
-        for (; i + group <= b.columns; i += group) { // no aligned head: the pattern fixes where vectors begin
+        for (; i + four <= d.columns; i += four) { // no aligned head: the pattern fixes where vectors begin
             prefetch<V>(src + i, distance);
             result r[4];
 #pragma GCC unroll 4
             for (int k = 0; k < 4; ++k)
                 r[k] = at(i + k * n)(load<V>(src + i + k * n));
-            store<V>(dst + i, r, b.stream);
+            store<V>(dst + i, r, d.stream);
         }
-        for (; i < b.columns; i += n) {
-            const result r[4] = {at(i)(load_partial<V>(src + i, b.columns - i)), result {}, result {}, result {}};
-            store_partial<V>(dst + i, b.columns - i < n ? b.columns - i : n, r);
+        for (; i < d.columns; i += n) {
+            const result r[4] = {at(i)(load_partial<V>(src + i, d.columns - i)), result {}, result {}, result {}};
+            store_partial<V>(dst + i, d.columns - i < n ? d.columns - i : n, r);
         }
     }
 }
 
-/// One parameter for each run of exactly `Vectors` vectors. Rows that are streamed begin at cache lines.
+/// One parameter for each group of exactly `Vectors` vectors. Rows that are streamed begin at cache lines.
 template <typename V, typename Formula, int Vectors, typename Src, typename Dst>
-void segs(const block &of, const columns &with, const guide &by) {
-    const auto b = of; // copies: byte stores cannot alias them
-    const auto c = with;
+void segs(const dense_rows &of, const prepared_parameters &with, const parameter_access &by) {
+    const auto d = of; // copies: byte stores cannot alias them
+    const auto p = with;
     const auto g = by;
     const auto distance = prefetch_distance;
-    constexpr std::int64_t n = V::lanes, group = 4 * n, length = Vectors * n;
-    const auto *src = static_cast<const Src *>(b.src);
-    auto *dst = static_cast<Dst *>(b.dst);
-    for (std::int64_t row = 0; row < b.rows; ++row, src += b.src_step, dst += b.dst_step) {
-        using result = decltype(Formula::from(broadcast<V> {c, 0})(load<V>(src)));
+    constexpr std::int64_t n = V::lanes, four = 4 * n, length = Vectors * n;
+    const auto *src = static_cast<const Src *>(d.src);
+    auto *dst = static_cast<Dst *>(d.dst);
+    for (std::int64_t row = 0; row < d.rows; ++row, src += d.src_step, dst += d.dst_step) {
+        using result = decltype(Formula::from(broadcast<V> {p, 0})(load<V>(src)));
         std::int64_t i = 0, parameter = row * g.parameter_step;
-        for (; i + group <= b.columns; i += group, parameter += 4 / Vectors) {
+        for (; i + four <= d.columns; i += four, parameter += 4 / Vectors) {
             prefetch<V>(src + i, distance);
             result r[4];
 #pragma GCC unroll 4
             for (int s = 0; s < 4 / Vectors; ++s) {
-                const auto formula = Formula::from(broadcast<V> {c, parameter + s});
+                const auto formula = Formula::from(broadcast<V> {p, parameter + s});
 #pragma GCC unroll 4
                 for (int k = s * Vectors; k < (s + 1) * Vectors; ++k)
                     r[k] = formula(load<V>(src + i + k * n));
             }
-            store<V>(dst + i, r, b.stream);
+            store<V>(dst + i, r, d.stream);
         }
-        for (; i < b.columns; i += length, ++parameter) {
-            const auto formula = Formula::from(broadcast<V> {c, parameter});
-            run<V, false>(
+        for (; i < d.columns; i += length, ++parameter) {
+            const auto formula = Formula::from(broadcast<V> {p, parameter});
+            process_row<V, false>(
                     src + i, dst + i, length, false,
                     false, [&](std::int64_t) __attribute__((always_inline))->const Formula & { return formula; });
         }

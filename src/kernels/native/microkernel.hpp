@@ -43,8 +43,9 @@ extern const std::int64_t prefetch_distance;
 /// A panel holds prepared parameters of at most this many rows or columns.
 constexpr std::int64_t panel_capacity = 1088;
 
-/// Microkernels read parameters and the pattern up to this many columns beyond the last.
-constexpr std::int64_t widest_block = 64;
+/// Columns that microkernels compute at a time, at most: four vectors of 16 lanes. They read parameters and the pattern
+/// up to this many columns beyond the last.
+constexpr std::int64_t widest_step = 64;
 
 /// Elements staged at a time. Tiles and panel together fit in the first-level cache.
 constexpr std::int64_t tile_capacity = 1024;
@@ -52,15 +53,16 @@ constexpr std::int64_t tile_capacity = 1024;
 /// Transposed tiles: one cache line of bytes by three. The rows that formulas compute are the long side.
 constexpr std::int64_t transposed_side = 64, transposed_length = 192;
 
-/// Prepared parameters. zero holds f32 or s32 bits; if all zero points are 0, it may hold the residuals of the
-/// reciprocals instead (preparation.hpp).
-struct columns {
-    const float *scale, *reciprocal, *zero;
+/// Prepared parameters, a column for each. What the family keeps beside the scales is named by its formulas: in
+/// `reciprocal` reciprocals, multipliers or second scales; in `of_family` zero points as f32 or as s32 bits, biases as
+/// s32 bits, or residuals of the reciprocals.
+struct prepared_parameters {
+    const float *scale, *reciprocal, *of_family;
     float bound; // limit of quotients: larger ones give the same result
 };
 
-/// Dense rows. Steps are in elements, from row to row.
-struct block {
+/// Dense rows, what a microkernel computes. Steps are in elements, from row to row.
+struct dense_rows {
     std::int64_t rows, columns;
     const void *src;
     std::int64_t src_step;
@@ -69,22 +71,22 @@ struct block {
     bool stream; // non-temporal stores
 };
 
-/// Which parameter each lane takes if runs of columns share one: `first` is that of a vector's first lane, `index` is
-/// relative to it.
+/// Which parameter each lane takes if short groups of columns share one: `first` is that of a vector's first lane,
+/// `index` is relative to it.
 struct pattern {
     const std::int32_t *index = nullptr; // of each column
     const std::int32_t *first = nullptr; // of each vector
 };
 
-/// How a microkernel finds parameters: rows and segs by a step from row to row, runs by the pattern.
-struct guide {
+/// How a microkernel finds parameters: rows and segs by a step from row to row, short groups by the pattern.
+struct parameter_access {
     std::int64_t parameter_step;
-    pattern runs;
-    std::int64_t run;                               // columns that share a parameter
+    pattern short_groups;
+    std::int64_t group_length;                      // columns that share a parameter
     const small_float_encoding *encoding = nullptr; // for microkernels that write codes
 };
 
-using microkernel = void (*)(const block &, const columns &, const guide &);
+using microkernel = void (*)(const dense_rows &, const prepared_parameters &, const parameter_access &);
 
 /// One formula between two types, by granularity of the parameters. Null: not available.
 struct microkernels {
@@ -93,23 +95,24 @@ struct microkernels {
     microkernel rows_to_f16, rows_to_bf16;    // write f16 or bf16 without a codec
     microkernel rows_to_codes, cols_to_codes; // write codes of floats of 8 bits and fewer, as bytes, without a codec
     microkernel cols;                         // one parameter for each column
-    microkernel runs;                         // runs shorter than a vector, by permutation
-    microkernel segs[3];                      // runs of 1, 2 and 4 vectors
-    microkernel segs_to_codes;                // runs of 32
+    microkernel short_groups;                 // groups shorter than a vector, by permutation
+    microkernel segs[3];                      // groups of 1, 2 and 4 vectors
+    microkernel segs_to_codes;                // groups of 32
 };
 
-/// Which formulas the parameters of a panel allow.
-enum class preparation { general, fast, symmetric };
+/// Which formulas the parameters of a panel allow: those for any parameters, those for parameters that pass the
+/// family's guard (preparation.hpp), or those that need no zero points, within the guard if the family has one.
+enum class preparation { any_parameters, guarded, no_zero_points };
 
-/// Prepares `count` parameters in place. On entry zero holds zero points as s32 bits, or as f32 if the quantized side
-/// is a float type.
+/// Prepares `count` parameters in place. On entry of_family holds zero points as s32 bits, or as f32 if the
+/// quantized side is a float type.
 using prepare_function = preparation (*)(
-        std::int64_t count, const float *scale, float *reciprocal, float *zero, float *bound);
+        std::int64_t count, const float *scale, float *reciprocal, float *of_family, float *bound);
 
 /// The formulas of one kind of statement.
 struct family {
     prepare_function prepare;
-    microkernels general, fast, symmetric;
+    microkernels any_parameters, guarded, no_zero_points;
     /// For one scale for which is_exact holds. The test pays from `min_elements_to_test` elements on. Null: none.
     microkernels exact;
     bool (*is_exact)(float scale);
@@ -188,7 +191,8 @@ constexpr by_type<kind> difference_kinds = [] {
 /// a vector beyond the last.
 using read_function = void (*)(const void *tensor, std::int64_t first, std::int64_t count, void *tile);
 
-/// Writes `count` elements of a tile to a tensor. May overwrite the tile, which has room for a block beyond `count`.
+/// Writes `count` elements of a tile to a tensor. May overwrite the tile, which has room for a widest step beyond
+/// `count`.
 using write_function = void (*)(void *tile, std::int64_t count, void *tensor, std::int64_t first, bool stream);
 
 struct codecs {
@@ -205,10 +209,10 @@ struct codecs {
 
 // ---- Computed scales ----------------------------------------------------------------------------------------------
 
-/// Extends the ranges of parameters by the elements of a block of src, see scales/ranges.hpp. `low` and `high` are bits
-/// of src's type, of the block's first parameter on. Row i belongs to parameter i * parameter_step, or each column to
-/// its own.
-using range_function = void (*)(const block &, std::int64_t parameter_step, void *low, void *high);
+/// Extends the ranges of parameters by the elements of dense rows of src, see scales/ranges.hpp. `low` and `high` are
+/// bits of src's type, of the first row's parameter on. Row i belongs to parameter i * parameter_step, or each column
+/// to its own.
+using range_function = void (*)(const dense_rows &, std::int64_t parameter_step, void *low, void *high);
 
 /// [absolute]: `high` is the absolute maximum, and `low` is left as it is.
 struct range_functions {
@@ -234,7 +238,7 @@ struct instruction_set {
     /// Dequantize 4-bit elements, by src's type, by a table of 16 results for each row. Null where that does not pay.
     by_type<microkernel> look_up_to_f32, look_up_to_f16, look_up_to_bf16;
     /// Transpose up to transposed_side lines of up to transposed_side bytes. The transposed_in destination and the
-    /// transposed_out source have room for whole blocks of 16 by 32.
+    /// transposed_out source have room for whole pieces of 16 by 32.
     using transpose_function = void (*)(const unsigned char *from, std::int64_t from_step, std::int64_t lines,
             std::int64_t columns, unsigned char *to, std::int64_t to_step);
     transpose_function transpose_in, transpose_out;
@@ -243,7 +247,7 @@ struct instruction_set {
             unsigned char *to);
     void (*gather_bytes)(const unsigned char *from, std::int64_t stride, std::int64_t count, unsigned char *to);
     /// Gives each of `count` columns its own copy of its parameter, in place.
-    void (*expand)(std::int64_t count, const pattern &runs, float *column);
+    void (*expand)(std::int64_t count, const pattern &of, float *column);
     range_functions ranges[2]; // of f32, and of f16 or bf16
     /// Ranges and scales. Scales are unrounded, except for f8_e8m0.
     void (*find_scales)(const numerics_contract::scale_formula &, const computed_parameters &);

@@ -89,7 +89,7 @@ void pack_vector(const std::int8_t *from, unsigned char *to, std::int8_t lowest,
     V::pack_nibbles(pairs, to, 0, 15);
 }
 
-/// Packs bytes, saturated to integers from `lowest` on. The tile has room for two widest blocks beyond its end.
+/// Packs bytes, saturated to integers from `lowest` on. The tile has room for two widest steps beyond its end.
 template <typename V, int bits>
 [[gnu::noinline]] void pack(
         const std::int8_t *from, std::int64_t count, std::int8_t lowest, void *tensor, std::int64_t first) {

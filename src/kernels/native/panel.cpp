@@ -23,7 +23,7 @@ void round_to_division(float *numbers, std::int64_t count, data_type type, preci
 
 /// Calls put(column, number) for each parameter.
 template <typename Put>
-void for_each(const parameter_block &from, const Put &put) {
+void for_each(const parameter_grid &from, const Put &put) {
     std::int64_t column = 0;
     for (std::int64_t row = 0; row < from.rows; ++row)
         for (std::int64_t i = 0; i < from.count; ++i, ++column)
@@ -43,7 +43,7 @@ T element_at(const void *data, std::int64_t number) {
 }
 
 template <typename T>
-void copy(const parameter_block &from, const void *data, float *to) {
+void copy(const parameter_grid &from, const void *data, float *to) {
     const auto put = [=](std::int64_t column, std::int64_t number) {
         const auto value = element_at<T>(data, number);
         if constexpr (sizeof(T) == 4)
@@ -57,14 +57,14 @@ void copy(const parameter_block &from, const void *data, float *to) {
 }
 
 /// Reads floats as f32 and integers as the bits of s32, u32 less 2^31. Contiguous ones go through the codecs.
-void read(const plan &p, const parameter_block &from, const void *data, data_type type, float *to) {
+void read(const plan &p, const parameter_grid &from, const void *data, data_type type, float *to) {
     if (type == data_type::f32 || type == data_type::s32) return copy<float>(from, data, to);
     if (type == data_type::u8) return copy<std::uint8_t>(from, data, to);
     if (type == data_type::s8) return copy<std::int8_t>(from, data, to);
     const auto codec = p.set->code.read[type];
     const auto bits = traits(type).bits;
     const bool integral = traits(type).integral, to_bytes = integral && bits < 8;
-    std::int8_t bytes[panel_capacity + 2 * widest_block];
+    std::int8_t bytes[panel_capacity + 2 * widest_step];
     if (codec && (from.stride == 1 || from.count == 1)) {
         for (std::int64_t row = 0; row < from.rows; ++row, to += from.count) {
             codec(data, from.first + row * from.next_row, from.count, to_bytes ? static_cast<void *>(bytes) : to);
@@ -81,7 +81,8 @@ void read(const plan &p, const parameter_block &from, const void *data, data_typ
 
 } // namespace
 
-void fetch(const plan &p, const call &c, const parameter_block &from, float *scale, float *reciprocal, float *zero) {
+void fetch(
+        const plan &p, const call &c, const parameter_grid &from, float *scale, float *reciprocal, float *zero_points) {
     const auto all = from.rows * from.count;
     read(p, from, c.scales, p.scales, scale);
     round_to_division(scale, all, p.scales, p.division);
@@ -94,35 +95,35 @@ void fetch(const plan &p, const call &c, const parameter_block &from, float *sca
     }
     if (!c.zero_points) {
         for (std::int64_t i = 0; i < all; ++i)
-            zero[i] = p.no_zero;
+            zero_points[i] = p.no_zero;
         return;
     }
-    read(p, from, c.zero_points, p.zero_points, zero);
-    if (p.is_f32_zero) round_to_division(zero, all, p.zero_points, p.division);
+    read(p, from, c.zero_points, p.zero_points, zero_points);
+    if (p.is_f32_zero) round_to_division(zero_points, all, p.zero_points, p.division);
 }
 
 const microkernels &formulas_of(const family &f, preparation state, float scale, std::int64_t elements) {
     switch (state) {
-        case preparation::symmetric: return f.symmetric;
-        case preparation::general: return f.general;
-        case preparation::fast: break;
+        case preparation::no_zero_points: return f.no_zero_points;
+        case preparation::any_parameters: return f.any_parameters;
+        case preparation::guarded: break;
     }
-    return f.is_exact && elements >= f.min_elements_to_test && f.is_exact(scale) ? f.exact : f.fast;
+    return f.is_exact && elements >= f.min_elements_to_test && f.is_exact(scale) ? f.exact : f.guarded;
 }
 
-void panel::prepare(const parameter_block &from) {
-    fetch(p, c, from, scale_, reciprocal_, zero_);
+void panel::prepare(const parameter_grid &from) {
+    fetch(p, c, from, scale_, reciprocal_, of_family_);
     bound_ = p.bound;
-    state_ = p.formulas->prepare(from.rows * from.count, scale_, reciprocal_, zero_, &bound_);
+    state_ = p.formulas->prepare(from.rows * from.count, scale_, reciprocal_, of_family_, &bound_);
 }
 
 /// Initializes what a partial vector after `count` columns reads but does not store. Stale parameters do there, so each
-/// column is initialized once. Codes are computed in whole blocks.
+/// column is initialized once. Codes are computed four vectors at a time.
 void panel::pad(std::int64_t count) {
-    const auto end = count + (p.writes_codes ? widest_block : p.set->lanes);
+    const auto end = count + (p.writes_codes ? widest_step : p.set->lanes);
     for (auto i = std::max(count, filled_); i < end; ++i) {
         scale_[i] = reciprocal_[i] = 1;
-        zero_[i] = 0;
+        of_family_[i] = 0;
     }
     filled_ = std::max(filled_, end);
 }
@@ -134,15 +135,15 @@ std::int64_t panel::find(
     if (alike && distance == 0) return base_;
     now_ = {first, stride, count};
     width_ = 0;
-    if (alike && blocks_left_ > 0 && distance == step_) {
-        --blocks_left_;
+    if (alike && rows_left_ > 0 && distance == step_) {
+        --rows_left_;
         return base_ += count;
     }
-    blocks_left_ = step == 0 ? 0 : std::min(more, capacity_ / count - 1);
+    rows_left_ = step == 0 ? 0 : std::min(more, capacity_ / count - 1);
     step_ = step;
     base_ = 0;
-    prepare({first, stride, count, blocks_left_ + 1, step});
-    if (count > 1) pad(count * (blocks_left_ + 1));
+    prepare({first, stride, count, rows_left_ + 1, step});
+    if (count > 1) pad(count * (rows_left_ + 1));
     return 0;
 }
 
@@ -154,24 +155,24 @@ std::int64_t panel::find_all(
 
 void panel::extend(float *column, const walk &w, std::int64_t width) {
     auto filled = w.period > 0 ? std::min(w.period, width) : width;
-    if (w.repeat > 1) p.set->expand(filled, {w.index.data(), w.first.data()}, column);
+    if (w.group_length > 1) p.set->expand(filled, {w.index.data(), w.first.data()}, column);
     for (; filled < width; filled *= 2)
         std::memcpy(
                 column + filled, column, static_cast<std::size_t>(std::min(filled, width - filled)) * sizeof(float));
 }
 
-void panel::find_columns(const walk &w, std::int64_t first, std::int64_t width) {
+void panel::prepare_columns(const walk &w, std::int64_t first, std::int64_t width) {
     const auto columns = w.period > 0 ? std::min(w.period, width) : width;
-    const auto count = ceil_div(columns, w.repeat), stride = w.axes.row.parameter_stride;
-    const parameter_block wanted = {first, stride, count};
+    const auto count = ceil_div(columns, w.group_length), stride = w.axes.row.parameter_stride;
+    const parameter_grid wanted = {first, stride, count};
     if (wanted == now_ && width_ == width) return;
     prepare(wanted);
     now_ = wanted;
     width_ = width;
-    base_ = blocks_left_ = 0;
-    if (w.repeat > 1) pad(count);
-    if (w.repeat > 1 || columns < width)
-        for (auto *const column : {scale_, reciprocal_, zero_})
+    base_ = rows_left_ = 0;
+    if (w.group_length > 1) pad(count);
+    if (w.group_length > 1 || columns < width)
+        for (auto *const column : {scale_, reciprocal_, of_family_})
             extend(column, w, width);
     pad(width);
 }

@@ -136,7 +136,7 @@ constexpr std::int64_t min_uses_of_period = 8;
 /// first-level cache sets.
 constexpr std::int64_t max_joined_columns = 960;
 
-/// Expanding the parameters of runs pays when at least this many rows share them.
+/// Expanding the parameters of groups pays when at least this many rows share them.
 constexpr std::int64_t min_rows_to_expand = 4;
 
 /// Whether each row of the innermost loop begins at the end of the previous row.
@@ -154,7 +154,7 @@ void join(canonical_form &form, std::int64_t parameter_stride) {
 
 /// Panel width: at most `most` columns, a multiple of `unit`, and of a cache line of bytes if that fits in `most`.
 std::int64_t panel_of(std::int64_t columns, std::int64_t most, std::int64_t unit) {
-    const auto aligned = std::lcm(unit, widest_block);
+    const auto aligned = std::lcm(unit, widest_step);
     const auto step = aligned <= most ? aligned : unit;
     const auto largest = most / step * step, panels = ceil_div(columns, largest);
     const auto even = ceil_div(columns, std::max<std::int64_t>(panels, 1));
@@ -175,17 +175,19 @@ class walks_of {
         walk w;
         w.axes = form;
         if (transposes_dst_ && find_tiles(w)) return {w};
-        join_runs(w);
-        if (w.axes.row.parameter_stride != 0) w.how = walk::order::columns;
+        join_groups(w);
+        if (w.axes.row.parameter_stride != 0) w.traversal = walk::order::columns;
         if (transposes_src_ && find_grouped_tiles(w)) return {with_panels(w)};
         return join_periods(w);
     }
 
   private:
-    const microkernels &usual() const { return p.formulas->fast.rows ? p.formulas->fast : p.formulas->general; }
+    const microkernels &usual() const {
+        return p.formulas->guarded.rows ? p.formulas->guarded : p.formulas->any_parameters;
+    }
 
     /// Joins [channels][inner] with a short inner to one row in which each parameter serves `inner` columns.
-    void join_runs(walk &w) const {
+    void join_groups(walk &w) const {
         const auto &row = w.axes.row;
         const auto loop = innermost_loop(w.axes);
         if (!continues(w.axes) || row.parameter_stride != 0 || loop.parameter_stride == 0) return;
@@ -195,16 +197,16 @@ class walks_of {
         const auto segment = find_segment(row.extent);
         if (shared && row.extent <= longest) {
             w.expands = true;
-            w.by = walk::form::cols;
+            w.microkernel_form = walk::form::cols;
         } else if (segment != walk::form::rows) {
-            w.by = segment;
+            w.microkernel_form = segment;
         } else if (row.extent < 16) {
-            w.expands = usual().runs == nullptr;
-            w.by = w.expands ? walk::form::cols : walk::form::runs;
+            w.expands = usual().short_groups == nullptr;
+            w.microkernel_form = w.expands ? walk::form::cols : walk::form::short_groups;
         } else {
             return;
         }
-        w.repeat = row.extent;
+        w.group_length = row.extent;
         join(w.axes, loop.parameter_stride);
     }
 
@@ -217,14 +219,14 @@ class walks_of {
 
     /// Joins [outer][channels] with few channels to rows in which the parameters repeat, and a walk of the remainder.
     std::vector<walk> join_periods(walk w) const {
-        if (w.how != walk::order::columns) return {w};
-        if (w.by == walk::form::rows) w.by = walk::form::cols;
+        if (w.traversal != walk::order::columns) return {w};
+        if (w.microkernel_form == walk::form::rows) w.microkernel_form = walk::form::cols;
         const auto columns = w.axes.row.extent;
         const auto loop = innermost_loop(w.axes);
         const bool joins = continues(w.axes) && loop.parameter_stride == 0 && columns <= max_joined_columns / 2
-                && w.by == walk::form::cols;
+                && w.microkernel_form == walk::form::cols;
         auto times = joins ? std::min(max_joined_columns / columns, loop.extent / min_uses_of_period) : 1;
-        const auto whole_lines = widest_block / std::gcd(columns, widest_block);
+        const auto whole_lines = widest_step / std::gcd(columns, widest_step);
         if (times > whole_lines) times = times / whole_lines * whole_lines;
         if (times < 2) return {with_panels(w)};
         std::vector<walk> result;
@@ -252,21 +254,24 @@ class walks_of {
 
     walk with_panels(walk w) const {
         const auto columns = w.axes.row.extent;
-        if (w.how == walk::order::transposed) {
-            if (w.axes.row.parameter_stride != 0 && w.by == walk::form::rows) w.by = walk::form::cols;
+        if (w.traversal == walk::order::transposed) {
+            if (w.axes.row.parameter_stride != 0 && w.microkernel_form == walk::form::rows)
+                w.microkernel_form = walk::form::cols;
         } else if (w.period > 0) {
             w.panel = w.grain_columns = columns;
         } else {
-            const auto prepared = w.by == walk::form::cols ? panel_capacity : panel_capacity * w.repeat;
-            w.panel = panel_of(columns, w.by == walk::form::runs ? panel_capacity : prepared, w.repeat);
-            w.grain_columns = std::lcm(widest_block, w.repeat);
+            const auto prepared =
+                    w.microkernel_form == walk::form::cols ? panel_capacity : panel_capacity * w.group_length;
+            w.panel = panel_of(columns, w.microkernel_form == walk::form::short_groups ? panel_capacity : prepared,
+                    w.group_length);
+            w.grain_columns = std::lcm(widest_step, w.group_length);
         }
-        if (w.expands || w.by == walk::form::runs) {
-            const auto count = panel_capacity + 2 * widest_block;
+        if (w.expands || w.microkernel_form == walk::form::short_groups) {
+            const auto count = panel_capacity + 2 * widest_step;
             for (std::int64_t i = 0; i < count; ++i) {
-                const auto first = i / lanes_ * lanes_ / w.repeat;
+                const auto first = i / lanes_ * lanes_ / w.group_length;
                 if (i % lanes_ == 0) w.first.push_back(static_cast<std::int32_t>(first));
-                w.index.push_back(static_cast<std::int32_t>(i / w.repeat - first));
+                w.index.push_back(static_cast<std::int32_t>(i / w.group_length - first));
             }
         }
         return w;
@@ -280,7 +285,7 @@ class walks_of {
                 form.loops, end, [](const axis &loop) { return loop.src_stride == 1 && loop.extent >= min_tile_rows; });
         if (dense == end || form.row.dst_stride != 1 || form.row.src_stride == 1) return false;
         std::rotate(dense, dense + 1, end);
-        w.how = walk::order::transposed;
+        w.traversal = walk::order::transposed;
         w.grain_rows = transposed_length;
         w.grain_columns = transposed_side;
         return true;
@@ -308,10 +313,11 @@ class walks_of {
         const auto groups = move_inwards(form, group, 1);
         if (group * groups < min_tile_rows) return false;
         w.axes = form;
-        w.how = walk::order::transposed;
+        w.traversal = walk::order::transposed;
         w.grain_rows = transposed_side;
-        w.grain_columns = std::lcm(transposed_length, w.repeat);
-        w.panel = w.repeat < transposed_length ? transposed_length / w.repeat * w.repeat : transposed_length;
+        w.grain_columns = std::lcm(transposed_length, w.group_length);
+        w.panel = w.group_length < transposed_length ? transposed_length / w.group_length * w.group_length
+                                                     : transposed_length;
         return true;
     }
 

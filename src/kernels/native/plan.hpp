@@ -15,17 +15,17 @@ struct walk {
         columns,    // parameters change along the row
         transposed, // src is dense along the innermost loop, dst along the row
     };
-    enum class form { rows, cols, runs, segs1, segs2, segs4 };
+    enum class form { rows, cols, short_groups, segs1, segs2, segs4 };
 
-    order how = order::rows;
-    form by = form::rows;
+    order traversal = order::rows;
+    form microkernel_form = form::rows;
     canonical_form axes;
-    std::int64_t repeat = 1;                         // neighbouring columns that share a parameter
+    std::int64_t group_length = 1;                   // neighbouring columns that share a parameter
     std::int64_t period = 0;                         // columns after which the parameters repeat; 0: never
     std::int64_t panel = 0;                          // columns whose parameters are prepared at once
     bool expands = false;                            // each column gets its copy of the parameter
     std::int64_t grain_rows = 1, grain_columns = 64; // a grain: the smallest unit of a task split
-    std::vector<std::int32_t> index, first;          // the pattern of form::runs or of expanded columns
+    std::vector<std::int32_t> index, first;          // the pattern of form::short_groups or of expanded columns
 };
 
 /// Data types in memory, and the codecs between these and what the formulas read and write.
@@ -44,7 +44,7 @@ struct plan {
     precision division;
     bool has_zero_points;
     bool has_global_scale; // the second scale is one for the tensor
-    float bound;           // limit of quotients to floats, see columns::bound
+    float bound;           // limit of quotients to floats, see prepared_parameters::bound
     float no_zero;         // the value, or its bits, that acts as no zero point
     bool is_f32_zero;      // zero points are f32, not s32 bits
     int src_bytes;         // size of an element that the formulas read
@@ -79,24 +79,25 @@ void compute_flat(const plan &p, const call &c);
 void compute_transposed(const plan &p, const walk &w, const call &c, const rectangle &r);
 
 /// `rows` times `count` parameters, from number `first` on.
-struct parameter_block {
-    std::int64_t first, stride, count;
+struct parameter_grid {
+    std::int64_t first, stride, count;   // of a row
     std::int64_t rows = 1, next_row = 0; // next_row: step from a row's first parameter to the next row's
-    bool operator==(const parameter_block &) const = default;
+    bool operator==(const parameter_grid &) const = default;
 };
 /// Loads scales as f32, second scales as f32 to `reciprocal`, and zero points as f32 or as s32 bits. The arrays need
 /// room for a vector beyond the last parameter, as panel_storage has.
-void fetch(const plan &p, const call &c, const parameter_block &from, float *scale, float *reciprocal, float *zero);
+void fetch(
+        const plan &p, const call &c, const parameter_grid &from, float *scale, float *reciprocal, float *zero_points);
 
 /// Room for `Capacity` prepared parameters, on the computing thread's stack.
 template <std::int64_t Capacity>
 struct alignas(64) panel_storage {
     static constexpr std::int64_t size =
-            Capacity + widest_block + 16; // + 16: arrays 4 KiB apart share first-level cache sets
-    float scale[size], reciprocal[size], zero[size];
+            Capacity + widest_step + 16; // + 16: arrays 4 KiB apart share first-level cache sets
+    float scale[size], reciprocal[size], of_family[size];
 };
 
-/// Prepared parameters of a block of rows or a panel of columns.
+/// Prepared parameters of some rows, or of a panel of columns.
 class panel {
   public:
     template <std::int64_t Capacity>
@@ -106,51 +107,54 @@ class panel {
         , capacity_(Capacity)
         , scale_(in.scale)
         , reciprocal_(in.reciprocal)
-        , zero_(in.zero) {}
+        , of_family_(in.of_family) {}
 
-    /// Prepares `count` parameters and returns the column of the first. Also prepares up to `more` further blocks, a
-    /// `step` apart, as far as there is room: the caller is likely to need them next. Only the first block is certain.
+    /// Prepares `count` parameters and returns the column of the first. Also prepares up to `more` further rows of
+    /// them, a `step` apart, as far as there is room: the caller is likely to need them next. Only the first row is
+    /// certain.
     std::int64_t find(
             std::int64_t first, std::int64_t stride, std::int64_t count, std::int64_t more, std::int64_t step);
-    /// find() that always prepares anew. All `more` blocks follow the first; the caller makes sure that they fit.
+    /// find() that always prepares anew. All `more` rows follow the first; the caller makes sure that they fit.
     std::int64_t find_all(
             std::int64_t first, std::int64_t stride, std::int64_t count, std::int64_t more, std::int64_t step);
     /// Prepares a parameter for each of `width` columns of a walk, from parameter `first` on, at column 0.
-    void find_columns(const walk &w, std::int64_t first, std::int64_t width);
+    void prepare_columns(const walk &w, std::int64_t first, std::int64_t width);
 
-    columns at(std::int64_t column) const { return {scale_ + column, reciprocal_ + column, zero_ + column, bound_}; }
+    prepared_parameters at(std::int64_t column) const {
+        return {scale_ + column, reciprocal_ + column, of_family_ + column, bound_};
+    }
     preparation state() const { return state_; }
 
     const plan &p;
     const call &c;
 
   private:
-    void prepare(const parameter_block &from);
+    void prepare(const parameter_grid &from);
     void pad(std::int64_t count);
     void extend(float *column, const walk &w, std::int64_t width);
 
-    parameter_block now_ = {0, 0, -1};
-    std::int64_t base_ = 0, blocks_left_ = 0, step_ = 0, width_ = 0;
+    parameter_grid now_ = {0, 0, -1};
+    std::int64_t base_ = 0, rows_left_ = 0, step_ = 0, width_ = 0;
     std::int64_t filled_ = 0; // initialized columns
-    preparation state_ = preparation::general;
+    preparation state_ = preparation::any_parameters;
     float bound_ = 0;
     std::int64_t capacity_;
-    float *scale_, *reciprocal_, *zero_;
+    float *scale_, *reciprocal_, *of_family_;
 };
 
 /// The formulas for a panel's state. `elements` is how many elements use `scale`: with enough of them the formulas may
 /// be those for this exact scale. 0: do not consider these.
 const microkernels &formulas_of(const family &f, preparation state, float scale, std::int64_t elements);
 
-/// A block's offsets in elements of src and dst: step from row to row, stride along a row.
-struct placed_block {
+/// Rows in src and dst, by offsets in elements: step from row to row, stride along a row.
+struct placed_rows {
     std::int64_t rows, columns;
     std::int64_t src, src_step, src_stride;
     std::int64_t dst, dst_step, dst_stride;
 };
 
-/// Computes a block whose parameters begin at column `base` of a panel.
-void compute_block(const panel &parameters, std::int64_t base, const staging &memory, const call &c,
-        const placed_block &b, walk::form by, const guide &g);
+/// Computes rows whose parameters begin at column `base` of a panel.
+void compute_placed_rows(const panel &parameters, std::int64_t base, const staging &memory, const call &c,
+        const placed_rows &r, walk::form form, const parameter_access &g);
 
 } // namespace dynquant::kernels::native

@@ -34,133 +34,135 @@ struct examined {
 };
 
 /// Computes the reciprocals and tests scales and zero points.
-inline examined examine(std::int64_t count, const float *scale, float *reciprocal, const float *zero) {
+inline examined examine(std::int64_t count, const float *scale, float *reciprocal, const float *zero_point) {
     bounds scales, zero_points;
     for (std::int64_t i = 0; i < count; ++i) {
         reciprocal[i] = 1 / scale[i];
         scales.include(bits_of(scale[i]));
-        zero_points.include(bits_of(zero[i]));
+        zero_points.include(bits_of(zero_point[i]));
     }
     return {are_inside_guard(scales) && zero_points.within(-(1 << 20) + 1, (1 << 20) - 1), zero_points.within(0, 0)};
 }
 
-inline void to_residuals(std::int64_t count, const float *scale, const float *reciprocal, float *zero) {
+inline void to_residuals(std::int64_t count, const float *scale, const float *reciprocal, float *residual) {
     for (std::int64_t i = 0; i < count; ++i)
-        zero[i] = reciprocal_residual(scale[i], reciprocal[i]);
+        residual[i] = reciprocal_residual(scale[i], reciprocal[i]);
 }
 
-inline void to_reals(std::int64_t count, float *zero, float less) {
+inline void to_reals(std::int64_t count, float *zero_point, float less) {
     for (std::int64_t i = 0; i < count; ++i)
-        zero[i] = static_cast<float>(bits_of(zero[i])) - less;
+        zero_point[i] = static_cast<float>(bits_of(zero_point[i])) - less;
 }
 
 template <typename V>
-preparation prepare_strict(std::int64_t count, const float *scale, float *reciprocal, float *zero, float *bound) {
+preparation prepare_strict(std::int64_t count, const float *scale, float *reciprocal, float *of_family, float *bound) {
     *bound = two_to_22;
-    const auto found = examine(count, scale, reciprocal, zero);
-    const bool fast = V::has_fma && found.inside_guard;
-    if (fast && found.all_zero) {
-        to_residuals(count, scale, reciprocal, zero);
-        return preparation::symmetric;
+    const auto found = examine(count, scale, reciprocal, of_family);
+    const bool guarded = V::has_fma && found.inside_guard;
+    if (guarded && found.all_zero) {
+        to_residuals(count, scale, reciprocal, of_family);
+        return preparation::no_zero_points;
     }
-    to_reals(count, zero, 0);
-    return fast ? preparation::fast : preparation::general;
+    to_reals(count, of_family, 0);
+    return guarded ? preparation::guarded : preparation::any_parameters;
 }
 
 /// numerics::any.
 template <typename V>
-preparation prepare_any(std::int64_t count, const float *scale, float *reciprocal, float *zero, float *bound) {
+preparation prepare_any(std::int64_t count, const float *scale, float *reciprocal, float *of_family, float *bound) {
     *bound = two_to_22;
-    const auto found = examine(count, scale, reciprocal, zero);
-    to_reals(count, zero, 0);
-    return found.inside_guard ? preparation::fast : preparation::general;
+    const auto found = examine(count, scale, reciprocal, of_family);
+    to_reals(count, of_family, 0);
+    return found.inside_guard ? preparation::guarded : preparation::any_parameters;
 }
 
 /// numerics::onnx. Zero points that are added as 16-bit words stay s32.
 template <typename V, bool To8Bits>
-preparation prepare_onnx(std::int64_t count, const float *scale, float *reciprocal, float *zero, float *bound) {
+preparation prepare_onnx(std::int64_t count, const float *scale, float *reciprocal, float *of_family, float *bound) {
     *bound = two_to_22;
-    const auto found = examine(count, scale, reciprocal, zero);
-    const bool fast = V::has_fma && found.inside_guard;
-    if (To8Bits && fast && found.all_zero) {
-        to_residuals(count, scale, reciprocal, zero);
-        return preparation::symmetric;
+    const auto found = examine(count, scale, reciprocal, of_family);
+    const bool guarded = V::has_fma && found.inside_guard;
+    if (To8Bits && guarded && found.all_zero) {
+        to_residuals(count, scale, reciprocal, of_family);
+        return preparation::no_zero_points;
     }
-    if (!To8Bits || !fast) to_reals(count, zero, magic_bias);
-    return fast ? preparation::fast : preparation::general;
+    if (!To8Bits || !guarded) to_reals(count, of_family, magic_bias);
+    return guarded ? preparation::guarded : preparation::any_parameters;
 }
 
 /// numerics::onnx, divided in f16 or bf16.
 template <typename V, bool To8Bits>
-preparation prepare_narrow(std::int64_t count, const float *scale, float *reciprocal, float *zero, float *bound) {
+preparation prepare_narrow(std::int64_t count, const float *scale, float *reciprocal, float *of_family, float *bound) {
     *bound = two_to_22;
-    const bool fast = V::has_fma && examine(count, scale, reciprocal, zero).inside_guard;
-    if (!To8Bits || !fast) to_reals(count, zero, magic_bias);
-    return fast ? preparation::fast : preparation::general;
+    const bool guarded = V::has_fma && examine(count, scale, reciprocal, of_family).inside_guard;
+    if (!To8Bits || !guarded) to_reals(count, of_family, magic_bias);
+    return guarded ? preparation::guarded : preparation::any_parameters;
 }
 
 /// reciprocal holds multipliers: 1 / scale, but rounded otherwise. Scales only limit x.
 template <typename V>
-preparation prepare_product(std::int64_t count, const float *scale, float *reciprocal, float *zero, float *bound) {
+preparation prepare_product(std::int64_t count, const float *scale, float *reciprocal, float *of_family, float *bound) {
     *bound = two_to_22;
     bounds factors, zero_points;
     for (std::int64_t i = 0; i < count; ++i) {
         factors.include(bits_of(scale[i]));
         factors.include(bits_of(reciprocal[i]));
-        zero_points.include(bits_of(zero[i]));
+        zero_points.include(bits_of(of_family[i]));
     }
     // The residuals of two_part_product are 0, as the zero points are.
-    if (V::has_fma && are_inside_guard(factors) && zero_points.within(0, 0)) return preparation::symmetric;
-    if (!V::has_fma) to_reals(count, zero, magic_bias);
-    return preparation::general;
+    if (V::has_fma && are_inside_guard(factors) && zero_points.within(0, 0)) return preparation::no_zero_points;
+    if (!V::has_fma) to_reals(count, of_family, magic_bias);
+    return preparation::any_parameters;
 }
 
 /// For formulas that need no derived parameters.
 inline preparation prepare_nothing(std::int64_t, const float *, float *, float *, float *) {
-    return preparation::general;
+    return preparation::any_parameters;
 }
 
 /// Tests whether q - zp fits in s32 for all |q| <= Magnitude.
 template <std::int32_t Magnitude>
-preparation prepare_difference(std::int64_t count, const float *, float *, float *zero, float *) {
+preparation prepare_difference(std::int64_t count, const float *, float *, float *of_family, float *) {
     bounds zero_points;
     for (std::int64_t i = 0; i < count; ++i)
-        zero_points.include(bits_of(zero[i]));
+        zero_points.include(bits_of(of_family[i]));
     const bool fits = Magnitude == INT32_MAX ? zero_points.within(0, 0)
                                              : zero_points.within(INT32_MIN + Magnitude, INT32_MAX - Magnitude);
-    return fits ? preparation::fast : preparation::general;
+    return fits ? preparation::guarded : preparation::any_parameters;
 }
 
 /// Dequantize from floats. A zero point of +0 changes no element.
-inline preparation prepare_float_difference(std::int64_t count, const float *, float *, float *zero, float *) {
+inline preparation prepare_float_difference(std::int64_t count, const float *, float *, float *of_family, float *) {
     std::int32_t bits = 0;
     for (std::int64_t i = 0; i < count; ++i)
-        bits |= bits_of(zero[i]);
-    return bits == 0 ? preparation::symmetric : preparation::general;
+        bits |= bits_of(of_family[i]);
+    return bits == 0 ? preparation::no_zero_points : preparation::any_parameters;
 }
 
 /// Quantize to floats. On entry bound is the limit of dst's quotients, or 0 if two operations are not exact enough for
-/// dst. A zero point of -0 acts as none. One of +0 changes only the sign of zeros. The fast formula takes that sign
+/// dst. A zero point of -0 acts as none. One of +0 changes only the sign of zeros. The guarded formula takes that sign
 /// from x, so in f32 and bf16 no nonzero x may give a quotient of 0. Scales below 2 ensure it: |x / s| > 2^-150 for the
 /// least x of 2^-149 in f32, and > 2^-134 for 2^-133 in bf16.
 template <typename V, bool InF16>
-preparation prepare_quotient(std::int64_t count, const float *scale, float *reciprocal, float *zero, float *bound) {
+preparation prepare_quotient(
+        std::int64_t count, const float *scale, float *reciprocal, float *of_family, float *bound) {
     bounds scales, signs, magnitudes;
     for (std::int64_t i = 0; i < count; ++i) {
         reciprocal[i] = 1 / scale[i];
         scales.include(bits_of(scale[i]));
-        signs.include(bits_of(zero[i]));
-        magnitudes.include(bits_of(zero[i]) & INT32_MAX);
+        signs.include(bits_of(of_family[i]));
+        magnitudes.include(bits_of(of_family[i]) & INT32_MAX);
     }
-    if (!V::has_fma || *bound == 0 || !are_inside_guard(scales)) return preparation::general;
+    if (!V::has_fma || *bound == 0 || !are_inside_guard(scales)) return preparation::any_parameters;
     if (signs.within(INT32_MIN, INT32_MIN)) {
-        to_residuals(count, scale, reciprocal, zero);
-        return preparation::symmetric;
+        to_residuals(count, scale, reciprocal, of_family);
+        return preparation::no_zero_points;
     }
     if (!InF16)
-        return magnitudes.within(0, 0) && scales.greatest < bits_of(2.0F) ? preparation::fast : preparation::general;
+        return magnitudes.within(0, 0) && scales.greatest < bits_of(2.0F) ? preparation::guarded
+                                                                          : preparation::any_parameters;
     *bound = two_to_22; // zero points may bring quotients back from beyond the bound
-    return preparation::fast;
+    return preparation::guarded;
 }
 
 } // namespace

@@ -18,7 +18,7 @@ constexpr microkernels in_all_forms() {
     m.rows = rows<V, Formula, Src, Dst>;
     m.cols = cols < V, Formula, V::lanes == 1 ? 1 : sizeof(Dst) == 4 ? 2 : 4, Src, Dst > ;
     if constexpr (V::lanes > 1) {
-        m.runs = runs<V, Formula, Src, Dst>;
+        m.short_groups = short_groups<V, Formula, Src, Dst>;
         m.segs[0] = segs<V, Formula, 1, Src, Dst>;
         m.segs[1] = segs<V, Formula, 2, Src, Dst>;
         m.segs[2] = segs<V, Formula, 4, Src, Dst>;
@@ -26,7 +26,7 @@ constexpr microkernels in_all_forms() {
     return m;
 }
 
-/// A formula for rows and columns only. The driver reduces runs to these. Vectors of one lane gain nothing from rows
+/// A formula for rows and columns only. The driver reduces groups to these. Vectors of one lane gain nothing from rows
 /// computed together.
 template <typename V, typename OfRows, typename OfColumns, typename Src, typename Dst, int Together = 1>
 constexpr microkernels in_two_forms() {
@@ -56,10 +56,10 @@ template <typename V, typename Dst>
 constexpr family strict() {
     family f = {prepare_strict<V>, in_two_forms<V, division<V>, division<V>, float, Dst>(), {}, {}, {}, nullptr, 0};
     if constexpr (V::has_fma) {
-        f.fast = in_all_forms<V, corrected_quotient<V, real_zero<V>>, float, Dst>();
-        f.symmetric = in_all_forms<V, two_part_product<V>, float, Dst>();
-        fuse_reals<V, corrected_quotient<V, real_zero<V>>, Dst>(f.fast);
-        fuse_reals<V, two_part_product<V>, Dst>(f.symmetric);
+        f.guarded = in_all_forms<V, corrected_quotient<V, real_zero<V>>, float, Dst>();
+        f.no_zero_points = in_all_forms<V, two_part_product<V>, float, Dst>();
+        fuse_reals<V, corrected_quotient<V, real_zero<V>>, Dst>(f.guarded);
+        fuse_reals<V, two_part_product<V>, Dst>(f.no_zero_points);
         using exact = two_part_and_zero<V, real_zero<V>>;
         f.exact.rows = rows<V, exact, float, Dst, false>;
         fuse_reals<V, exact, Dst, false>(f.exact);
@@ -88,15 +88,16 @@ struct zero_of_bytes<V, true> {
 /// every scale. Other forms than rows load their parameters often: there three operations cost less than the residual.
 template <typename V, typename Dst>
 constexpr family onnx() {
-    using general = limited_division<V, float>;
-    family f = {prepare_onnx<V, true>, in_two_forms<V, general, general, float, Dst>(), {}, {}, {}, nullptr, 0};
+    using any_parameters = limited_division<V, float>;
+    family f = {prepare_onnx<V, true>, in_two_forms<V, any_parameters, any_parameters, float, Dst>(), {}, {}, {},
+            nullptr, 0};
     if constexpr (V::has_fma) {
         using zero = typename zero_of_bytes<V>::type;
-        f.fast = in_all_forms<V, corrected_quotient<V, zero>, float, Dst>();
-        f.fast.rows = rows<V, two_part_and_zero<V, zero>, float, Dst>;
-        fuse_reals<V, two_part_and_zero<V, zero>, Dst>(f.fast);
-        f.symmetric = in_all_forms<V, two_part_product<V>, float, Dst>();
-        fuse_reals<V, two_part_product<V>, Dst>(f.symmetric);
+        f.guarded = in_all_forms<V, corrected_quotient<V, zero>, float, Dst>();
+        f.guarded.rows = rows<V, two_part_and_zero<V, zero>, float, Dst>;
+        fuse_reals<V, two_part_and_zero<V, zero>, Dst>(f.guarded);
+        f.no_zero_points = in_all_forms<V, two_part_product<V>, float, Dst>();
+        fuse_reals<V, two_part_product<V>, Dst>(f.no_zero_points);
     }
     return f;
 }
@@ -104,11 +105,12 @@ constexpr family onnx() {
 /// numerics::onnx to 16 bits.
 template <typename V, typename Dst>
 constexpr family onnx_16() {
-    using general = limited_division<V, float>;
-    family f = {prepare_onnx<V, false>, in_two_forms<V, general, general, float, Dst>(), {}, {}, {}, nullptr, 0};
+    using any_parameters = limited_division<V, float>;
+    family f = {prepare_onnx<V, false>, in_two_forms<V, any_parameters, any_parameters, float, Dst>(), {}, {}, {},
+            nullptr, 0};
     if constexpr (V::has_fma) {
-        using fast = corrected_quotient<V, rounded_zero<V>>;
-        f.fast = in_two_forms<V, fast, fast, float, Dst, 4>();
+        using guarded = corrected_quotient<V, rounded_zero<V>>;
+        f.guarded = in_two_forms<V, guarded, guarded, float, Dst, 4>();
     }
     return f;
 }
@@ -117,15 +119,17 @@ constexpr family onnx_16() {
 template <typename V, typename Division, typename Dst>
 constexpr family narrow() {
     constexpr bool to_8_bits = sizeof(Dst) == 1;
-    using general = limited_division<V, Division>;
-    family f = {prepare_narrow<V, to_8_bits>, in_two_forms<V, general, general, float, Dst>(), {}, {}, {}, nullptr, 0};
+    using any_parameters = limited_division<V, Division>;
+    family f = {prepare_narrow<V, to_8_bits>, in_two_forms<V, any_parameters, any_parameters, float, Dst>(), {}, {}, {},
+            nullptr, 0};
     if constexpr (V::has_fma) {
         using zero = std::conditional_t<to_8_bits, typename zero_of_bytes<V>::type, rounded_zero<V>>;
         using of_rows = split_product<V, Division, zero>;
-        f.fast = in_two_forms < V, of_rows, limited_product<V, Division, zero>, float, Dst, to_8_bits ? 4 : 1 > ();
+        f.guarded = in_two_forms < V, of_rows, limited_product<V, Division, zero>, float, Dst, to_8_bits ? 4 : 1 > ();
         // Src of another type than the division's is rounded to that, which takes staging.
         constexpr bool in_f16 = std::is_same_v<Division, float16_bits>;
-        if constexpr (to_8_bits) (in_f16 ? f.fast.rows_of_f16 : f.fast.rows_of_bf16) = rows<V, of_rows, Division, Dst>;
+        if constexpr (to_8_bits)
+            (in_f16 ? f.guarded.rows_of_f16 : f.guarded.rows_of_bf16) = rows<V, of_rows, Division, Dst>;
     }
     return f;
 }
@@ -139,15 +143,16 @@ constexpr family wide() {
 template <typename V, typename Division>
 constexpr family quotient() {
     constexpr bool in_f16 = std::is_same_v<Division, float16_bits>;
-    using general = shifted_quotient<V, Division>;
-    family f = {prepare_quotient<V, in_f16>, in_two_forms<V, general, general, float, float>(), {}, {}, {}, nullptr, 0};
+    using any_parameters = shifted_quotient<V, Division>;
+    family f = {prepare_quotient<V, in_f16>, in_two_forms<V, any_parameters, any_parameters, float, float>(), {}, {},
+            {}, nullptr, 0};
     if constexpr (V::has_fma) {
-        using fast = std::conditional_t<in_f16, limited_quotient_and_zero<V>, limited_quotient<V, Division>>;
-        using symmetric = symmetric_quotient<V, Division>;
-        f.fast = in_two_forms<V, fast, fast, float, float>();
-        f.symmetric = in_two_forms<V, symmetric, symmetric, float, float>();
-        fuse_codes<V, symmetric>(f.symmetric);
-        if constexpr (std::is_same_v<Division, float>) fuse_codes<V, general>(f.general);
+        using guarded = std::conditional_t<in_f16, limited_quotient_and_zero<V>, limited_quotient<V, Division>>;
+        using no_zero_points = symmetric_quotient<V, Division>;
+        f.guarded = in_two_forms<V, guarded, guarded, float, float>();
+        f.no_zero_points = in_two_forms<V, no_zero_points, no_zero_points, float, float>();
+        fuse_codes<V, no_zero_points>(f.no_zero_points);
+        if constexpr (std::is_same_v<Division, float>) fuse_codes<V, any_parameters>(f.any_parameters);
     }
     return f;
 }
@@ -155,41 +160,42 @@ constexpr family quotient() {
 /// RNE(x * m) + zp, for computed scales. two_part_product with a residual of 0 is that product.
 template <typename V, typename Dst>
 constexpr family product() {
-    using general = limited_product<V, float, typename zero_of_bytes<V>::type>;
-    family f = {prepare_product<V>, in_two_forms<V, general, general, float, Dst, 4>(), {}, {}, {}, nullptr, 0};
-    if constexpr (V::has_fma) f.symmetric = onnx<V, Dst>().symmetric;
+    using any_parameters = limited_product<V, float, typename zero_of_bytes<V>::type>;
+    family f = {prepare_product<V>, in_two_forms<V, any_parameters, any_parameters, float, Dst, 4>(), {}, {}, {},
+            nullptr, 0};
+    if constexpr (V::has_fma) f.no_zero_points = onnx<V, Dst>().no_zero_points;
     return f;
 }
 
 /// Dequantize from bytes.
 template <typename V, typename Src>
 constexpr family difference_of_bytes() {
-    using general = wide_difference<V>;
-    using fast = narrow_difference<V>;
-    family f = {prepare_difference<256>, in_two_forms<V, general, general, Src, float>(),
-            in_all_forms<V, fast, Src, float>(), {}, {}, nullptr, 0};
+    using any_parameters = wide_difference<V>;
+    using guarded = narrow_difference<V>;
+    family f = {prepare_difference<256>, in_two_forms<V, any_parameters, any_parameters, Src, float>(),
+            in_all_forms<V, guarded, Src, float>(), {}, {}, nullptr, 0};
     if constexpr (V::lanes > 1) {
-        f.fast.rows_to_f16 = rows<V, fast, Src, float16_bits>;
-        f.fast.rows_to_bf16 = rows<V, fast, Src, bfloat16_bits>;
+        f.guarded.rows_to_f16 = rows<V, guarded, Src, float16_bits>;
+        f.guarded.rows_to_bf16 = rows<V, guarded, Src, bfloat16_bits>;
     }
     return f;
 }
 
 template <typename V, typename Src, std::int32_t Magnitude>
 constexpr family difference() {
-    using general = wide_difference<V>;
-    using fast = narrow_difference<V>;
-    return {prepare_difference<Magnitude>, in_two_forms<V, general, general, Src, float>(),
-            in_two_forms<V, fast, fast, Src, float>(), {}, {}, nullptr, 0};
+    using any_parameters = wide_difference<V>;
+    using guarded = narrow_difference<V>;
+    return {prepare_difference<Magnitude>, in_two_forms<V, any_parameters, any_parameters, Src, float>(),
+            in_two_forms<V, guarded, guarded, Src, float>(), {}, {}, nullptr, 0};
 }
 
 /// Dequantize from floats: f32, or floats of 8 bits without a codec.
 template <typename V, typename Float>
 constexpr family difference_of_floats() {
-    using general = float_difference<V>;
-    using symmetric = multiplied_float<V>;
-    return {prepare_float_difference, in_two_forms<V, general, general, Float, float>(), {},
-            in_two_forms<V, symmetric, symmetric, Float, float, 2>(), {}, nullptr, 0};
+    using any_parameters = float_difference<V>;
+    using no_zero_points = multiplied_float<V>;
+    return {prepare_float_difference, in_two_forms<V, any_parameters, any_parameters, Float, float>(), {},
+            in_two_forms<V, no_zero_points, no_zero_points, Float, float, 2>(), {}, nullptr, 0};
 }
 
 /// x * m to floats, for computed scales. There are no zero points. MX has blocks of 32.

@@ -38,7 +38,7 @@ using transposed_parameters = panel_storage<length + side>;
 bool is_narrow(const walk &w) {
     const auto across = innermost_loop(w.axes);
     return w.axes.row.extent <= max_narrow_row && across.dst_stride == w.axes.row.extent && across.parameter_stride == 0
-            && w.repeat == 1;
+            && w.group_length == 1;
 }
 
 /// Computes lines of bytes from src, transposes them and stores them as rows of dst.
@@ -76,21 +76,21 @@ class quantized_tiles {
   private:
     void compute_lines(const row_walker &walker, std::int64_t column, std::int64_t columns, std::int64_t rows) {
         const auto first = walker.parameter + column * along.parameter_stride;
-        const auto block_of_lines = [&](std::int64_t line, std::int64_t count) {
-            return placed_block {count, rows, walker.src + (column + line) * along.src_stride, along.src_stride, 1,
+        const auto rows_of_lines = [&](std::int64_t line, std::int64_t count) {
+            return placed_rows {count, rows, walker.src + (column + line) * along.src_stride, along.src_stride, 1,
                     line * lines.step, lines.step, 1};
         };
         if (across.parameter_stride == 0) {
             const auto base = parameters.find(first, along.parameter_stride, columns, 0, 0);
-            return compute_block(
-                    parameters, base, p.memory, to_lines, block_of_lines(0, columns), walk::form::rows, {1, {}, 1});
+            return compute_placed_rows(
+                    parameters, base, p.memory, to_lines, rows_of_lines(0, columns), walk::form::rows, {1, {}, 1});
         }
         const auto together = along.parameter_stride == 0 ? columns : 1;
         for (std::int64_t line = 0; line < columns; line += together) {
             const auto base =
                     parameters.find(first + line * along.parameter_stride, across.parameter_stride, rows, 0, 0);
-            compute_block(
-                    parameters, base, p.memory, to_lines, block_of_lines(line, together), walk::form::cols, {0, {}, 1});
+            compute_placed_rows(
+                    parameters, base, p.memory, to_lines, rows_of_lines(line, together), walk::form::cols, {0, {}, 1});
         }
     }
 
@@ -148,17 +148,17 @@ class dequantized_tiles {
             rows = walker.rows_left(std::min(narrow_length, r.row_end - row));
             const auto *const src = static_cast<const unsigned char *>(c.src) + walker.src;
             p.set->interleave(src, along.src_stride, planes, rows, lines.bytes);
-            parameters.find_columns(groups, walker.parameter, width);
+            parameters.prepare_columns(groups, walker.parameter, width);
             const auto count = rows * planes, whole = count / width * width;
-            const auto block_of_groups = [&](std::int64_t begin, std::int64_t of_rows, std::int64_t columns) {
-                return placed_block {of_rows, columns, begin, columns, 1, walker.dst + begin, columns, 1};
+            const auto rows_of_groups = [&](std::int64_t begin, std::int64_t of_rows, std::int64_t columns) {
+                return placed_rows {of_rows, columns, begin, columns, 1, walker.dst + begin, columns, 1};
             };
             if (whole > 0)
-                compute_block(parameters, 0, p.transposed_memory, from_lines, block_of_groups(0, count / width, width),
-                        walk::form::cols, {0, {}, 1});
+                compute_placed_rows(parameters, 0, p.transposed_memory, from_lines,
+                        rows_of_groups(0, count / width, width), walk::form::cols, {0, {}, 1});
             if (whole < count)
-                compute_block(parameters, 0, p.transposed_memory, from_lines, block_of_groups(whole, 1, count - whole),
-                        walk::form::cols, {0, {}, 1});
+                compute_placed_rows(parameters, 0, p.transposed_memory, from_lines,
+                        rows_of_groups(whole, 1, count - whole), walk::form::cols, {0, {}, 1});
         }
     }
 
@@ -177,7 +177,7 @@ class dequantized_tiles {
     [[gnu::noinline]] void transpose_packed(
             std::int64_t at, std::int64_t columns, std::int64_t rows, unsigned char *to) {
         alignas(64) unsigned char unpacked[side][side];
-        alignas(64) unsigned char line[side + 2 * widest_block];
+        alignas(64) unsigned char line[side + 2 * widest_step];
         for (std::int64_t i = 0; i < columns; ++i) {
             unpack_(c.src, at + i * along.src_stride, rows, line); // writes whole vectors, maybe beyond `side`
             std::memcpy(unpacked[i], line, side);
@@ -189,25 +189,27 @@ class dequantized_tiles {
     void compute_lines(
             const row_walker &walker, std::int64_t column, std::int64_t columns, std::int64_t line, std::int64_t rows) {
         const auto stride = along.parameter_stride;
-        const auto number = column / w.repeat * stride, needed = ceil_div(columns, w.repeat);
-        guide g = {0, {w.index.data(), w.first.data()}, w.repeat};
-        const auto block_of_lines = [&](std::int64_t i, std::int64_t count) {
-            return placed_block {count, columns, (line + i) * lines.step, lines.step, 1,
+        const auto number = column / w.group_length * stride, needed = ceil_div(columns, w.group_length);
+        parameter_access g = {0, {w.index.data(), w.first.data()}, w.group_length};
+        const auto rows_of_lines = [&](std::int64_t i, std::int64_t count) {
+            return placed_rows {count, columns, (line + i) * lines.step, lines.step, 1,
                     walker.dst + column + i * across.dst_stride, across.dst_stride, 1};
         };
         if (stride == 0) {
             const auto base = parameters.find(walker.parameter, across.parameter_stride, rows, 0, 0);
-            return compute_block(parameters, base, p.transposed_memory, from_lines, block_of_lines(0, rows),
+            return compute_placed_rows(parameters, base, p.transposed_memory, from_lines, rows_of_lines(0, rows),
                     walk::form::rows, {1, {}, 1});
         }
-        if (across.parameter_stride != 0 && w.by != walk::form::cols && w.by != walk::form::runs) {
+        if (across.parameter_stride != 0 && w.microkernel_form != walk::form::cols
+                && w.microkernel_form != walk::form::short_groups) {
             const auto most = (length + side) / needed; // lines whose parameters fit in one panel
             g.parameter_step = needed;
             for (std::int64_t i = 0, count = 0; i < rows; i += count) {
                 count = std::min(most, rows - i);
                 const auto first = walker.parameter + number + i * across.parameter_stride;
                 const auto base = parameters.find_all(first, stride, needed, count - 1, across.parameter_stride);
-                compute_block(parameters, base, p.transposed_memory, from_lines, block_of_lines(i, count), w.by, g);
+                compute_placed_rows(parameters, base, p.transposed_memory, from_lines, rows_of_lines(i, count),
+                        w.microkernel_form, g);
             }
             return;
         }
@@ -216,10 +218,11 @@ class dequantized_tiles {
             const auto first = walker.parameter + number + i * across.parameter_stride;
             std::int64_t base = 0;
             if (w.expands)
-                parameters.find_columns(w, first, columns);
+                parameters.prepare_columns(w, first, columns);
             else
                 base = parameters.find(first, stride, needed, rows - i - 1, across.parameter_stride);
-            compute_block(parameters, base, p.transposed_memory, from_lines, block_of_lines(i, together), w.by, g);
+            compute_placed_rows(parameters, base, p.transposed_memory, from_lines, rows_of_lines(i, together),
+                    w.microkernel_form, g);
         }
     }
 

@@ -65,8 +65,8 @@ bool parameter_formulas::has_nonfinite(std::int64_t count, const box_parameters 
 
 bool parameter_formulas::compute(
         const arguments &args, std::int64_t first, std::int64_t count, box_parameters &p) const {
-    alignas(64) float range[box_capacity + widest_block], scale[box_capacity + widest_block];
-    std::int32_t zero_point[box_capacity + widest_block];
+    alignas(64) float range[box_capacity + widest_step], scale[box_capacity + widest_step];
+    std::int32_t zero_point[box_capacity + widest_step];
     float global = 1;
     if (has_global_) std::memcpy(&global, args.second_scales, sizeof global);
     const computed_parameters all = {count, global, reinterpret_cast<float *>(p.first),

@@ -15,7 +15,7 @@ constexpr std::uint32_t lowest_bits = 0x80000000, infinity_bits = 0x7f800000;
 /// Parameters of a box. While ranges are found, `first` and `second` are low and high bounds, as bits of src's type.
 /// Afterwards `first` is what the box's statement takes as scales, `second` as second scales.
 struct alignas(64) box_parameters {
-    std::uint32_t first[box_capacity + widest_block], second[box_capacity + widest_block];
+    std::uint32_t first[box_capacity + widest_step], second[box_capacity + widest_step];
     std::byte zero_points[box_capacity];
 };
 

@@ -237,28 +237,28 @@ template <typename Range>
 
 /// Adds rows of consecutive parameters by add_short_rows(). Returns how many it has added.
 template <typename Range>
-std::int64_t add_groups(const block &b, typename Range::bits *low, typename Range::bits *high) {
+std::int64_t add_groups(const dense_rows &d, typename Range::bits *low, typename Range::bits *high) {
     constexpr auto lanes = Range::lanes;
     std::int64_t i = 0;
-    if (b.columns >= lanes) {
-        for (; i + lanes <= b.rows; i += lanes)
-            add_short_rows<Range>(static_cast<const typename Range::bits *>(b.src) + i * b.src_step, b.src_step,
-                    b.columns, low + i, high + i);
+    if (d.columns >= lanes) {
+        for (; i + lanes <= d.rows; i += lanes)
+            add_short_rows<Range>(static_cast<const typename Range::bits *>(d.src) + i * d.src_step, d.src_step,
+                    d.columns, low + i, high + i);
     } else if constexpr (Range::bytes > 32) {
-        return add_groups<typename Range::half>(b, low, high);
+        return add_groups<typename Range::half>(d, low, high);
     }
     return i;
 }
 
-/// b.src has `b.rows` rows. Row i belongs to parameter i * parameter_step.
+/// d.src has `d.rows` rows. Row i belongs to parameter i * parameter_step.
 template <typename Range>
-void add_rows(const block &b, std::int64_t parameter_step, void *low, void *high) {
+void add_rows(const dense_rows &d, std::int64_t parameter_step, void *low, void *high) {
     using bits = typename Range::bits;
     auto *const lows = static_cast<bits *>(low), *const highs = static_cast<bits *>(high);
-    const bool are_short = b.columns < 8 * Range::lanes && parameter_step == 1;
-    for (auto i = are_short ? add_groups<Range>(b, lows, highs) : 0; i < b.rows; ++i) {
+    const bool are_short = d.columns < 8 * Range::lanes && parameter_step == 1;
+    for (auto i = are_short ? add_groups<Range>(d, lows, highs) : 0; i < d.rows; ++i) {
         scalar_range<Range> range = {lows[i * parameter_step], highs[i * parameter_step]};
-        add_row(static_cast<const bits *>(b.src) + i * b.src_step, b.columns, range);
+        add_row(static_cast<const bits *>(d.src) + i * d.src_step, d.columns, range);
         lows[i * parameter_step] = range.low;
         highs[i * parameter_step] = range.high;
     }
@@ -310,12 +310,12 @@ template <typename Range>
 
 /// Each column belongs to its parameter. Rows are read 16 at a time: more would not be prefetched by hardware.
 template <typename Range>
-void add_columns(const block &b, std::int64_t, void *low, void *high) {
+void add_columns(const dense_rows &d, std::int64_t, void *low, void *high) {
     using bits = typename Range::bits;
     constexpr std::int64_t at_once = 16;
-    for (std::int64_t i = 0; i < b.rows; i += at_once)
-        add_columns<Range>(static_cast<const bits *>(b.src) + i * b.src_step,
-                b.rows - i < at_once ? b.rows - i : at_once, b.src_step, b.columns, static_cast<bits *>(low),
+    for (std::int64_t i = 0; i < d.rows; i += at_once)
+        add_columns<Range>(static_cast<const bits *>(d.src) + i * d.src_step,
+                d.rows - i < at_once ? d.rows - i : at_once, d.src_step, d.columns, static_cast<bits *>(low),
                 static_cast<bits *>(high));
 }
 
