@@ -313,8 +313,12 @@ placed_rows placed_at(
         count = walker.rows_left(std::min(longest, r.row_end - row));
         const auto loops = count == loop.extent ? std::min(walker.loops_left(), (r.row_end - row) / count) : 1;
         const auto base = step == 0 || count == 1
-                ? parameters.find(walker.parameter, 0, 1, 0, 0)
-                : parameters.find(walker.parameter, step, count, loops - 1, next.parameter_stride);
+                ? parameters.prepare_ahead({.first = walker.parameter, .stride = 0, .count = 1})
+                : parameters.prepare_ahead({.first = walker.parameter,
+                        .stride = step,
+                        .count = count,
+                        .rows = loops,
+                        .next_row = next.parameter_stride});
         compute_placed_rows(parameters, base, p.memory, c, placed_at(w, walker, r.column_begin, count, width),
                 walk::form::rows, {step != 0 && count > 1, {}, 1});
     }
@@ -343,10 +347,17 @@ placed_rows placed_at(
                     parameters.prepare_columns(w, walker.parameter + number, count);
                 } else if (step == 0) {
                     const auto loops = rows == loop.extent ? std::min(walker.loops_left(), (bottom - row) / rows) : 1;
-                    base = parameters.find(walker.parameter + number, stride, needed, loops - 1, next.parameter_stride);
+                    base = parameters.prepare_ahead({.first = walker.parameter + number,
+                            .stride = stride,
+                            .count = needed,
+                            .rows = loops,
+                            .next_row = next.parameter_stride});
                 } else {
-                    base = parameters.find(
-                            walker.parameter + number, stride, needed, walker.rows_left(bottom - row) - 1, step);
+                    base = parameters.prepare_ahead({.first = walker.parameter + number,
+                            .stride = stride,
+                            .count = needed,
+                            .rows = walker.rows_left(bottom - row),
+                            .next_row = step});
                 }
                 compute_placed_rows(parameters, base, p.memory, c, placed_at(w, walker, column, rows, count),
                         w.microkernel_form, g);

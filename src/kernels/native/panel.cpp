@@ -128,29 +128,27 @@ void panel::pad(std::int64_t count) {
     filled_ = std::max(filled_, end);
 }
 
-std::int64_t panel::find(
-        std::int64_t first, std::int64_t stride, std::int64_t count, std::int64_t more, std::int64_t step) {
-    const auto distance = first - now_.first;
-    const bool alike = count == now_.count && stride == now_.stride && width_ == 0;
+std::int64_t panel::prepare_ahead(const parameter_grid &wanted) {
+    const auto distance = wanted.first - now_.first;
+    const bool alike = wanted.count == now_.count && wanted.stride == now_.stride && width_ == 0;
     if (alike && distance == 0) return base_;
-    now_ = {first, stride, count};
+    now_ = {wanted.first, wanted.stride, wanted.count};
     width_ = 0;
-    if (alike && rows_left_ > 0 && distance == step_) {
+    if (alike && rows_left_ > 0 && distance == next_row_) {
         --rows_left_;
-        return base_ += count;
+        return base_ += wanted.count;
     }
-    rows_left_ = step == 0 ? 0 : std::min(more, capacity_ / count - 1);
-    step_ = step;
+    rows_left_ = wanted.next_row == 0 ? 0 : std::min(wanted.rows, capacity_ / wanted.count) - 1;
+    next_row_ = wanted.next_row;
     base_ = 0;
-    prepare({first, stride, count, rows_left_ + 1, step});
-    if (count > 1) pad(count * (rows_left_ + 1));
+    prepare({wanted.first, wanted.stride, wanted.count, rows_left_ + 1, wanted.next_row});
+    if (wanted.count > 1) pad(wanted.count * (rows_left_ + 1));
     return 0;
 }
 
-std::int64_t panel::find_all(
-        std::int64_t first, std::int64_t stride, std::int64_t count, std::int64_t more, std::int64_t step) {
-    now_.count = -1; // matches nothing, so find() prepares
-    return find(first, stride, count, more, step);
+void panel::prepare_all(const parameter_grid &wanted) {
+    now_.count = -1; // matches nothing, so prepare_ahead() prepares
+    prepare_ahead(wanted);
 }
 
 void panel::extend(float *column, const walk &w, std::int64_t width) {

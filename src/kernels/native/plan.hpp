@@ -109,14 +109,11 @@ class panel {
         , reciprocal_(in.reciprocal)
         , of_family_(in.of_family) {}
 
-    /// Prepares `count` parameters and returns the column of the first. Also prepares up to `more` further rows of
-    /// them, a `step` apart, as far as there is room: the caller is likely to need them next. Only the first row is
-    /// certain.
-    std::int64_t find(
-            std::int64_t first, std::int64_t stride, std::int64_t count, std::int64_t more, std::int64_t step);
-    /// find() that always prepares anew. All `more` rows follow the first; the caller makes sure that they fit.
-    std::int64_t find_all(
-            std::int64_t first, std::int64_t stride, std::int64_t count, std::int64_t more, std::int64_t step);
+    /// Returns the column of the first row's first parameter; prepares the row unless it is. The other rows are those
+    /// that the caller is likely to need next: they are prepared ahead, as far as there is room.
+    std::int64_t prepare_ahead(const parameter_grid &wanted);
+    /// Prepares all rows anew, from column 0 on. The caller makes sure that there is room.
+    void prepare_all(const parameter_grid &wanted);
     /// Prepares a parameter for each of `width` columns of a walk, from parameter `first` on, at column 0.
     void prepare_columns(const walk &w, std::int64_t first, std::int64_t width);
 
@@ -133,8 +130,8 @@ class panel {
     void pad(std::int64_t count);
     void extend(float *column, const walk &w, std::int64_t width);
 
-    parameter_grid now_ = {0, 0, -1};
-    std::int64_t base_ = 0, rows_left_ = 0, step_ = 0, width_ = 0;
+    parameter_grid now_ = {0, 0, -1}; // the row that base_ belongs to
+    std::int64_t base_ = 0, rows_left_ = 0, next_row_ = 0, width_ = 0;
     std::int64_t filled_ = 0; // initialized columns
     preparation state_ = preparation::any_parameters;
     float bound_ = 0;

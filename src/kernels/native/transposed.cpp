@@ -81,14 +81,15 @@ class quantized_tiles {
                     line * lines.step, lines.step, 1};
         };
         if (across.parameter_stride == 0) {
-            const auto base = parameters.find(first, along.parameter_stride, columns, 0, 0);
+            const auto base =
+                    parameters.prepare_ahead({.first = first, .stride = along.parameter_stride, .count = columns});
             return compute_placed_rows(
                     parameters, base, p.memory, to_lines, rows_of_lines(0, columns), walk::form::rows, {1, {}, 1});
         }
         const auto together = along.parameter_stride == 0 ? columns : 1;
         for (std::int64_t line = 0; line < columns; line += together) {
-            const auto base =
-                    parameters.find(first + line * along.parameter_stride, across.parameter_stride, rows, 0, 0);
+            const auto base = parameters.prepare_ahead(
+                    {.first = first + line * along.parameter_stride, .stride = across.parameter_stride, .count = rows});
             compute_placed_rows(
                     parameters, base, p.memory, to_lines, rows_of_lines(line, together), walk::form::cols, {0, {}, 1});
         }
@@ -196,7 +197,8 @@ class dequantized_tiles {
                     walker.dst + column + i * across.dst_stride, across.dst_stride, 1};
         };
         if (stride == 0) {
-            const auto base = parameters.find(walker.parameter, across.parameter_stride, rows, 0, 0);
+            const auto base = parameters.prepare_ahead(
+                    {.first = walker.parameter, .stride = across.parameter_stride, .count = rows});
             return compute_placed_rows(parameters, base, p.transposed_memory, from_lines, rows_of_lines(0, rows),
                     walk::form::rows, {1, {}, 1});
         }
@@ -207,9 +209,13 @@ class dequantized_tiles {
             for (std::int64_t i = 0, count = 0; i < rows; i += count) {
                 count = std::min(most, rows - i);
                 const auto first = walker.parameter + number + i * across.parameter_stride;
-                const auto base = parameters.find_all(first, stride, needed, count - 1, across.parameter_stride);
-                compute_placed_rows(parameters, base, p.transposed_memory, from_lines, rows_of_lines(i, count),
-                        w.microkernel_form, g);
+                parameters.prepare_all({.first = first,
+                        .stride = stride,
+                        .count = needed,
+                        .rows = count,
+                        .next_row = across.parameter_stride});
+                compute_placed_rows(
+                        parameters, 0, p.transposed_memory, from_lines, rows_of_lines(i, count), w.microkernel_form, g);
             }
             return;
         }
@@ -220,7 +226,11 @@ class dequantized_tiles {
             if (w.expands)
                 parameters.prepare_columns(w, first, columns);
             else
-                base = parameters.find(first, stride, needed, rows - i - 1, across.parameter_stride);
+                base = parameters.prepare_ahead({.first = first,
+                        .stride = stride,
+                        .count = needed,
+                        .rows = rows - i,
+                        .next_row = across.parameter_stride});
             compute_placed_rows(parameters, base, p.transposed_memory, from_lines, rows_of_lines(i, together),
                     w.microkernel_form, g);
         }
