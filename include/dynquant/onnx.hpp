@@ -107,9 +107,9 @@ class DYNQUANT_API operation {
     explicit operator bool() const noexcept { return node_ != nullptr; }
 
     /// Computes the outputs, synchronously. One operation may run on many threads at once, each with its own outputs,
-    /// which must not overlap the inputs. Takes no lock, and allocates nothing where the native kernel computes y. The
-    /// bits are the same for every number of threads, and whatever the calling thread's rounding mode, FTZ, DAZ and
-    /// exception masks.
+    /// which must not overlap the inputs. Takes no lock and allocates nothing, except within oneDNN if its kernel is
+    /// forced. The bits are the same for every number of threads, and whatever the calling thread's rounding mode, FTZ,
+    /// DAZ and exception masks.
     /// DynamicQuantizeLinear of both domains, where the specification of domain "" is silent: an empty x counts as
     /// zeros; a NaN in x makes the scale NaN; where the formula of the zero point gives NaN, it is the lowest code. In
     /// domain "" the scale of zeros is 0, and the lowest code is 0. In domain dynquant the rule says what the scale of

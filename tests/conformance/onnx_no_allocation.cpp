@@ -1,5 +1,4 @@
-// run allocates nothing where the native kernel computes y. This is a separate program, because counting_new.cpp
-// replaces operator new.
+// run allocates nothing. This is a separate program, because counting_new.cpp replaces operator new.
 #include "counting_new.hpp"
 #include "onnx_support.hpp"
 

@@ -141,13 +141,17 @@ guarded_sample::guarded_sample(const sample &s, const placement &p)
     bias_.fill(s.in.bias);
 }
 
+arguments guarded_sample::arguments_of_run() const {
+    const bool writes_dst = !sample_.q.computed || !sample_.q.computed->scales_only;
+    return {pointer_to(src_), pointer_to(scales_), pointer_to(zero_points_), writes_dst ? dst_.data() : nullptr,
+            pointer_to(second_scales_), pointer_to(bias_), pointer_to(computed_scales_),
+            pointer_to(computed_zero_points_)};
+}
+
 testing::AssertionResult guarded_sample::computed_right_by(const operation &op) {
     for (const auto *output : {&dst_, &computed_scales_, &computed_zero_points_})
         std::fill_n(output->data(), output->size(), guarded_buffer::pattern);
-    const bool writes_dst = !sample_.q.computed || !sample_.q.computed->scales_only;
-    op.run({pointer_to(src_), pointer_to(scales_), pointer_to(zero_points_), writes_dst ? dst_.data() : nullptr,
-            pointer_to(second_scales_), pointer_to(bias_), pointer_to(computed_scales_),
-            pointer_to(computed_zero_points_)});
+    op.run(arguments_of_run());
     const auto unchanged = [](const guarded_buffer &buffer, const std::vector<std::byte> &bytes) {
         return buffer.intact() && buffer.holds(bytes);
     };

@@ -47,6 +47,9 @@ class guarded_sample {
     /// Runs op. A failure names the element that differs, or the buffer that was overrun.
     testing::AssertionResult computed_right_by(const operation &op);
 
+    /// The buffers, as computed_right_by() passes them.
+    arguments arguments_of_run() const;
+
   private:
     const sample &sample_;
     guarded_buffer src_, scales_, zero_points_, second_scales_, bias_, dst_, computed_scales_, computed_zero_points_;

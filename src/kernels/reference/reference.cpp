@@ -11,21 +11,35 @@
 namespace dynquant::kernels {
 namespace {
 
+/// A statement and what its loops need. It is made at prepare, so that a run allocates nothing.
+struct statement {
+    quantization q;
+    dims src_strides, dst_strides;
+    dims parameters, parameter_strides; // along each dim
+    std::int64_t elements, parameter_count;
+
+    explicit statement(quantization stated)
+        : q(std::move(stated))
+        , src_strides(strides_of(q.src))
+        , dst_strides(strides_of(q.dst))
+        , parameters(parameter_dims(q.src.dims, q.scales.block))
+        , parameter_strides(row_major(parameters))
+        , elements(*volume(q.src.dims))
+        , parameter_count(*volume(parameters)) {}
+};
+
 /// Calls f(src offset, dst offset, parameter index) for each element.
 template <typename F>
-void for_each_element(const quantization &q, F &&f) {
-    const auto &extents = q.src.dims;
-    const auto src_strides = strides_of(q.src), dst_strides = strides_of(q.dst);
-    const auto parameter_strides = row_major(parameter_dims(extents, q.scales.block));
-    const auto count = *volume(extents);
-    for (std::int64_t linear = 0; linear < count; ++linear) {
+void for_each_element(const statement &s, F &&f) {
+    const auto &extents = s.q.src.dims, &block = s.q.scales.block;
+    for (std::int64_t linear = 0; linear < s.elements; ++linear) {
         std::int64_t src = 0, dst = 0, parameter = 0, rest = linear;
         for (std::size_t d = extents.size(); d-- > 0;) {
             const auto index = rest % extents[d];
             rest /= extents[d];
-            src += index * src_strides[d];
-            dst += index * dst_strides[d];
-            parameter += index / q.scales.block[d] * parameter_strides[d];
+            src += index * s.src_strides[d];
+            dst += index * s.dst_strides[d];
+            parameter += index / block[d] * s.parameter_strides[d];
         }
         f(src, dst, parameter);
     }
@@ -42,10 +56,11 @@ float real(data_type type, const void *buffer, std::int64_t i) {
 
 // This function and the next ones are not inlined, so that compilers do not move arithmetic out of float_control's
 // scope.
-[[gnu::noinline]] void quantize(const quantization &q, const arguments &a) {
+[[gnu::noinline]] void quantize(const statement &stated, const arguments &a) {
+    const auto &q = stated.q;
     const auto &type = traits(q.dst.type);
     const auto lowest = static_cast<float>(type.lowest), highest = static_cast<float>(type.highest);
-    for_each_element(q, [&](auto i, auto o, auto p) {
+    for_each_element(stated, [&](auto i, auto o, auto p) {
         const float x = real(q.src.type, a.src, i), s = real(q.scales.type, a.scales, p);
         if (type.integral)
             store(q.dst.type, a.dst, o,
@@ -55,9 +70,10 @@ float real(data_type type, const void *buffer, std::int64_t i) {
     });
 }
 
-[[gnu::noinline]] void quantize_onnx(const quantization &q, const arguments &a) {
+[[gnu::noinline]] void quantize_onnx(const statement &stated, const arguments &a) {
+    const auto &q = stated.q;
     const auto &type = traits(q.dst.type);
-    for_each_element(q, [&](auto i, auto o, auto p) {
+    for_each_element(stated, [&](auto i, auto o, auto p) {
         const double quotient =
                 numerics_contract::quotient(load(q.src.type, a.src, i), load(q.scales.type, a.scales, p), q.division);
         if (type.integral)
@@ -73,36 +89,34 @@ float real(data_type type, const void *buffer, std::int64_t i) {
 
 /// Calls f(src offset, dst offset) for each element of the block of parameter number `parameter`.
 template <typename F>
-void for_each_of_block(const quantization &q, std::int64_t parameter, F &&f) {
-    const auto &extents = q.src.dims;
-    const auto src_strides = strides_of(q.src), dst_strides = strides_of(q.dst);
-    const auto counts = parameter_dims(extents, q.scales.block);
-    dims first(extents.size()), box(extents.size());
+void for_each_of_block(const statement &s, std::int64_t parameter, F &&f) {
+    const auto &extents = s.q.src.dims, &block = s.q.scales.block;
+    std::int64_t first[max_rank], box[max_rank], count = 1;
     for (std::size_t d = extents.size(); d-- > 0;) {
-        first[d] = parameter % counts[d] * q.scales.block[d];
-        box[d] = std::min(q.scales.block[d], extents[d] - first[d]);
-        parameter /= counts[d];
+        first[d] = parameter % s.parameters[d] * block[d];
+        box[d] = std::min(block[d], extents[d] - first[d]);
+        count *= box[d];
+        parameter /= s.parameters[d];
     }
-    const auto count = *volume(box);
     for (std::int64_t linear = 0; linear < count; ++linear) {
         std::int64_t src = 0, dst = 0, rest = linear;
         for (std::size_t d = extents.size(); d-- > 0;) {
             const auto index = first[d] + rest % box[d];
             rest /= box[d];
-            src += index * src_strides[d];
-            dst += index * dst_strides[d];
+            src += index * s.src_strides[d];
+            dst += index * s.dst_strides[d];
         }
         f(src, dst);
     }
 }
 
-[[gnu::noinline]] void quantize_by_computed_scales(const quantization &q, const arguments &a) {
+[[gnu::noinline]] void quantize_by_computed_scales(const statement &stated, const arguments &a) {
+    const auto &q = stated.q;
     const numerics_contract::scale_formula formula(q);
     const float global = q.second_scales ? real(q.second_scales->type, a.second_scales, 0) : 1;
-    const auto parameters = *volume(parameter_dims(q.src.dims, q.scales.block));
-    for (std::int64_t p = 0; p < parameters; ++p) {
+    for (std::int64_t p = 0; p < stated.parameter_count; ++p) {
         numerics_contract::value_range values;
-        for_each_of_block(q, p, [&](auto i, auto) {
+        for_each_of_block(stated, p, [&](auto i, auto) {
             const float x = real(q.src.type, a.src, i);
             if (formula.rule.special == nonfinite::propagate || std::isfinite(x)) values.add(x);
         });
@@ -112,7 +126,7 @@ void for_each_of_block(const quantization &q, std::int64_t parameter, F &&f) {
         store(q.scales.type, a.computed_scales, p, scale);
         if (q.zero_points) store(q.zero_points->type, a.computed_zero_points, p, zero_point);
         if (formula.rule.scales_only) continue;
-        for_each_of_block(q, p, [&](auto i, auto o) {
+        for_each_of_block(stated, p, [&](auto i, auto o) {
             const float quotient = formula.quotient(real(q.src.type, a.src, i), operand);
             if (formula.integral)
                 store(q.dst.type, a.dst, o, static_cast<double>(formula.code(quotient, zero_point)));
@@ -127,10 +141,11 @@ float dequantize_float(const quantization &q, const arguments &a, float x, float
     return numerics_contract::dequantize_float(x, s, real(q.zero_points->type, a.zero_points, p));
 }
 
-[[gnu::noinline]] void dequantize(const quantization &q, const arguments &a) {
+[[gnu::noinline]] void dequantize(const statement &stated, const arguments &a) {
+    const auto &q = stated.q;
     const float global = q.second_scales ? real(q.second_scales->type, a.second_scales, 0) : 1;
     const bool integral = traits(q.src.type).integral;
-    for_each_element(q, [&](auto i, auto o, auto p) {
+    for_each_element(stated, [&](auto i, auto o, auto p) {
         const double x = load(q.src.type, a.src, i);
         const float s = real(q.scales.type, a.scales, p) * global;
         const float result = integral
@@ -140,7 +155,8 @@ float dequantize_float(const quantization &q, const arguments &a, float x, float
     });
 }
 
-[[gnu::noinline]] void requantize(const quantization &q, const arguments &a) {
+[[gnu::noinline]] void requantize(const statement &stated, const arguments &a) {
+    const auto &q = stated.q;
     const auto &type = traits(q.dst.type);
     const auto lowest = static_cast<float>(type.lowest), highest = static_cast<float>(type.highest);
     const auto integer = [](const void *buffer, auto i) {
@@ -148,7 +164,7 @@ float dequantize_float(const quantization &q, const arguments &a, float x, float
     };
     numerics_contract::requantization by;
     by.relu = q.relu;
-    for_each_element(q, [&](auto i, auto o, auto p) {
+    for_each_element(stated, [&](auto i, auto o, auto p) {
         by.scale = real(q.scales.type, a.scales, p);
         if (q.second_scales) by.second_scale = real(q.second_scales->type, a.second_scales, p);
         if (q.bias) by.bias = integer(a.bias, p);
@@ -158,21 +174,22 @@ float dequantize_float(const quantization &q, const arguments &a, float x, float
 
 class reference_implementation final : public implementation {
   public:
-    explicit reference_implementation(quantization q)
-        : q_(std::move(q)) {}
+    explicit reference_implementation(const quantization &q)
+        : statement_(q) {}
 
     operation_info info() const override { return {kernel_kind::reference, "scalar"}; }
 
     void run(const arguments &args) const override {
         const parallel::float_control control;
-        if (q_.computed) return quantize_by_computed_scales(q_, args);
-        if (q_.dir == direction::dequantize) return dequantize(q_, args);
-        if (q_.dir == direction::requantize) return requantize(q_, args);
-        q_.rule == numerics::onnx ? quantize_onnx(q_, args) : quantize(q_, args);
+        const auto &q = statement_.q;
+        if (q.computed) return quantize_by_computed_scales(statement_, args);
+        if (q.dir == direction::dequantize) return dequantize(statement_, args);
+        if (q.dir == direction::requantize) return requantize(statement_, args);
+        q.rule == numerics::onnx ? quantize_onnx(statement_, args) : quantize(statement_, args);
     }
 
   private:
-    quantization q_;
+    statement statement_;
 };
 
 class reference final : public kernel {
