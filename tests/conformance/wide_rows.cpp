@@ -1,6 +1,6 @@
-// Many rows, wider than a panel, are right on every kernel: blocks of rows begin and end within a row block of the
-// walk, and parameters also change along rows. The test runs on one thread, because several threads would share out the
-// rows.
+// Many rows, wider than a panel, are right on every kernel: blocks of rows begin and end within the rows that the
+// driver takes at a time, and parameters also change along rows. The test runs on one thread, because several threads
+// would share out the rows.
 #include "onnx_quantizing.hpp"
 
 namespace dynquant::test {

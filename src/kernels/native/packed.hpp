@@ -12,7 +12,7 @@ namespace {
 
 /// The fewest elements that fill whole bytes.
 template <int bits>
-constexpr std::int64_t group_of = bits == 6 ? 4 : 8 / bits;
+constexpr std::int64_t whole_bytes_of = bits == 6 ? 4 : 8 / bits;
 
 /// Elements that V unpacks or packs at a time.
 template <typename V, int bits>
@@ -65,7 +65,7 @@ inline void unpack_pairs(const unsigned char *from, std::int64_t count, bool is_
 /// before `first`.
 template <typename V, int bits, bool is_signed>
 [[gnu::noinline]] void read_packed(const void *tensor, std::int64_t first, std::int64_t count, void *tile) {
-    const auto before = first % group_of<bits>;
+    const auto before = first % whole_bytes_of<bits>;
     const auto *const from = static_cast<const unsigned char *>(tensor) + (first - before) * bits / 8;
     auto *const to = static_cast<std::int8_t *>(tile);
     if constexpr (bits == 2)
@@ -93,19 +93,19 @@ void pack_vector(const std::int8_t *from, unsigned char *to, std::int8_t lowest,
 template <typename V, int bits>
 [[gnu::noinline]] void pack(
         const std::int8_t *from, std::int64_t count, std::int8_t lowest, void *tensor, std::int64_t first) {
-    constexpr std::int64_t group = group_of<bits>, n = packed_at_once<V, bits>, size = n * bits / 8;
+    constexpr std::int64_t in_bytes = whole_bytes_of<bits>, n = packed_at_once<V, bits>, size = n * bits / 8;
     const auto highest = static_cast<std::int8_t>(lowest + (1 << bits) - 1);
     const auto put = [&](std::int64_t i) { // keeps the bytes' other elements, which belong to other writes
         const int saturated = from[i] < lowest ? lowest : from[i] > highest ? highest : from[i];
         put_packed(tensor, bits, first + i, static_cast<unsigned>(saturated));
     };
     std::int64_t i = 0;
-    for (; i < count && (first + i) % group != 0; ++i)
+    for (; i < count && (first + i) % in_bytes != 0; ++i)
         put(i);
     auto *to = static_cast<unsigned char *>(tensor) + (first + i) * bits / 8;
     for (; i + n <= count; i += n, to += size)
         pack_vector<V, bits>(from + i, to, lowest, highest);
-    const auto whole = (count - i) / group * group;
+    const auto whole = (count - i) / in_bytes * in_bytes;
     if (whole > 0) {
         unsigned char rest[size];
         pack_vector<V, bits>(from + i, rest, lowest, highest);

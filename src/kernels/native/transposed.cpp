@@ -128,38 +128,38 @@ class dequantized_tiles {
                     transpose_columns(walker.src, column + i, std::min(side, columns - i), rows, i);
                 for (std::int64_t i = 0, count = 0; i < rows; i += count, walker.advance(count)) {
                     count = walker.rows_left(rows - i);
-                    compute_lines(walker, column, columns, i, count);
+                    compute_lines({walker, column, columns, i, count});
                 }
             }
         }
     }
 
   private:
-    /// Interleaves the planes of src. The parameters repeat with each group of `planes` columns.
+    /// Interleaves the planes of src. The parameters repeat with every `planes` columns.
     void compute_narrow(const rectangle &r) {
         constexpr std::int64_t width = 192; // a multiple of 2, 3 and 4 planes and of a cache line
         static_assert(width <= length + side);
         const auto planes = along.extent;
-        walk groups;
-        groups.axes.row = along;
-        groups.period = planes;
+        walk periods;
+        periods.axes.row = along;
+        periods.period = planes;
         row_walker walker(w.axes, r.row_begin);
         std::int64_t rows = 0;
         for (auto row = r.row_begin; row < r.row_end; row += rows, walker.advance(rows)) {
             rows = walker.rows_left(std::min(narrow_length, r.row_end - row));
             const auto *const src = static_cast<const unsigned char *>(c.src) + walker.src;
             p.set->interleave(src, along.src_stride, planes, rows, lines.bytes);
-            parameters.prepare_columns(groups, walker.parameter, width);
+            parameters.prepare_columns(periods, walker.parameter, width);
             const auto count = rows * planes, whole = count / width * width;
-            const auto rows_of_groups = [&](std::int64_t begin, std::int64_t of_rows, std::int64_t columns) {
+            const auto rows_of_periods = [&](std::int64_t begin, std::int64_t of_rows, std::int64_t columns) {
                 return placed_rows {of_rows, columns, begin, columns, 1, walker.dst + begin, columns, 1};
             };
             if (whole > 0)
                 compute_placed_rows(parameters, 0, p.transposed_memory, from_lines,
-                        rows_of_groups(0, count / width, width), walk::form::cols, {0, {}, 1});
+                        rows_of_periods(0, count / width, width), walk::form::cols, {0, {}, 1});
             if (whole < count)
                 compute_placed_rows(parameters, 0, p.transposed_memory, from_lines,
-                        rows_of_groups(whole, 1, count - whole), walk::form::cols, {0, {}, 1});
+                        rows_of_periods(whole, 1, count - whole), walk::form::cols, {0, {}, 1});
         }
     }
 
@@ -186,54 +186,75 @@ class dequantized_tiles {
         p.set->transpose_in(unpacked[0], side, columns, rows, to, lines.step);
     }
 
-    /// Computes `rows` transposed rows of the innermost loop, from line `line` on.
-    void compute_lines(
-            const row_walker &walker, std::int64_t column, std::int64_t columns, std::int64_t line, std::int64_t rows) {
-        const auto stride = along.parameter_stride;
-        const auto number = column / w.group_length * stride, needed = ceil_div(columns, w.group_length);
-        parameter_access g = {0, {w.index.data(), w.first.data()}, w.group_length};
-        const auto rows_of_lines = [&](std::int64_t i, std::int64_t count) {
-            return placed_rows {count, columns, (line + i) * lines.step, lines.step, 1,
-                    walker.dst + column + i * across.dst_stride, across.dst_stride, 1};
-        };
-        if (stride == 0) {
-            const auto base = parameters.prepare_ahead(
-                    {.first = walker.parameter, .stride = across.parameter_stride, .count = rows});
-            return compute_placed_rows(parameters, base, p.transposed_memory, from_lines, rows_of_lines(0, rows),
-                    walk::form::rows, {1, {}, 1});
+    /// `rows` transposed rows of the innermost loop, which begin at line `line` of the tile.
+    struct tile_rows {
+        const row_walker &walker;
+        std::int64_t column, columns, line, rows;
+    };
+
+    void compute_lines(const tile_rows &t) {
+        if (along.parameter_stride == 0) return compute_with_a_parameter_each(t);
+        if (across.parameter_stride != 0 && has_whole_groups()) return compute_with_groups_each(t);
+        compute_with_shared_parameters(t);
+    }
+
+    void compute_with_a_parameter_each(const tile_rows &t) {
+        const auto base = parameters.prepare_ahead(
+                {.first = t.walker.parameter, .stride = across.parameter_stride, .count = t.rows});
+        compute_some(t, 0, t.rows, base, walk::form::rows, {1, {}, 1});
+    }
+
+    /// As many rows at a time as have their parameters in one panel.
+    void compute_with_groups_each(const tile_rows &t) {
+        const auto needed = parameters_along(t, 0).count, most = (length + side) / needed;
+        for (std::int64_t i = 0, count = 0; i < t.rows; i += count) {
+            count = std::min(most, t.rows - i);
+            auto wanted = parameters_along(t, i);
+            wanted.rows = count;
+            parameters.prepare_all(wanted);
+            compute_some(t, i, count, 0, w.microkernel_form, access(needed));
         }
-        if (across.parameter_stride != 0 && w.microkernel_form != walk::form::cols
-                && w.microkernel_form != walk::form::short_groups) {
-            const auto most = (length + side) / needed; // lines whose parameters fit in one panel
-            g.parameter_step = needed;
-            for (std::int64_t i = 0, count = 0; i < rows; i += count) {
-                count = std::min(most, rows - i);
-                const auto first = walker.parameter + number + i * across.parameter_stride;
-                parameters.prepare_all({.first = first,
-                        .stride = stride,
-                        .count = needed,
-                        .rows = count,
-                        .next_row = across.parameter_stride});
-                compute_placed_rows(
-                        parameters, 0, p.transposed_memory, from_lines, rows_of_lines(i, count), w.microkernel_form, g);
-            }
-            return;
-        }
-        const auto together = across.parameter_stride == 0 ? rows : 1;
-        for (std::int64_t i = 0; i < rows; i += together) {
-            const auto first = walker.parameter + number + i * across.parameter_stride;
+    }
+
+    /// Parameters along the row, for all rows or, where they differ, for one row at a time.
+    void compute_with_shared_parameters(const tile_rows &t) {
+        const auto together = across.parameter_stride == 0 ? t.rows : 1;
+        for (std::int64_t i = 0; i < t.rows; i += together) {
+            const auto wanted = parameters_along(t, i);
             std::int64_t base = 0;
             if (w.expands)
-                parameters.prepare_columns(w, first, columns);
+                parameters.prepare_columns(w, wanted.first, t.columns);
             else
-                base = parameters.prepare_ahead({.first = first,
-                        .stride = stride,
-                        .count = needed,
-                        .rows = rows - i,
-                        .next_row = across.parameter_stride});
-            compute_placed_rows(parameters, base, p.transposed_memory, from_lines, rows_of_lines(i, together),
-                    w.microkernel_form, g);
+                base = parameters.prepare_ahead(wanted);
+            compute_some(t, i, together, base, w.microkernel_form, access(0));
         }
+    }
+
+    /// Whether a microkernel takes rows of groups at once, and finds their parameters by a step from row to row.
+    bool has_whole_groups() const {
+        return w.microkernel_form != walk::form::cols && w.microkernel_form != walk::form::short_groups;
+    }
+
+    parameter_access access(std::int64_t parameter_step) const {
+        return {parameter_step, {w.index.data(), w.first.data()}, w.group_length};
+    }
+
+    /// The parameters along row i, and along the rows that follow it.
+    parameter_grid parameters_along(const tile_rows &t, std::int64_t i) const {
+        return {.first = t.walker.parameter + t.column / w.group_length * along.parameter_stride
+                        + i * across.parameter_stride,
+                .stride = along.parameter_stride,
+                .count = ceil_div(t.columns, w.group_length),
+                .rows = t.rows - i,
+                .next_row = across.parameter_stride};
+    }
+
+    void compute_some(const tile_rows &t, std::int64_t i, std::int64_t count, std::int64_t base, walk::form form,
+            const parameter_access &g) {
+        compute_placed_rows(parameters, base, p.transposed_memory, from_lines,
+                {count, t.columns, (t.line + i) * lines.step, lines.step, 1,
+                        t.walker.dst + t.column + i * across.dst_stride, across.dst_stride, 1},
+                form, g);
     }
 
     const plan &p;

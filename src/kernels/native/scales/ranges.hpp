@@ -158,15 +158,29 @@ struct rows_to_lanes {
 
     /// The lane of the pair (a, b) that is lane i of the lower or upper halves. Each vector has `count` rows.
     static constexpr int lane_of(int i, bool upper, int count) {
-        const int block = i / of_128, within = i % of_128;
-        if (count < of_128) return block * of_128 + within / 2 + (upper ? of_128 / 2 : 0) + within % 2 * lanes;
-        return (block / 2 + (upper ? lanes / of_128 / 2 : 0)) * of_128 + within + block % 2 * lanes;
+        const int lane_128 = i / of_128, within = i % of_128;
+        if (count < of_128) return lane_128 * of_128 + within / 2 + (upper ? of_128 / 2 : 0) + within % 2 * lanes;
+        return (lane_128 / 2 + (upper ? lanes / of_128 / 2 : 0)) * of_128 + within + lane_128 % 2 * lanes;
     }
 
     /// The vector of each lane after all merges: row i belongs into vector row[i], so that its range ends in lane i.
     struct order {
         int row[lanes];
     };
+    /// The order of `count` vectors from `first` on. For instance four, A to D, of four lanes. Below each other are the
+    /// numbers that a merge compares, lower and upper half; A02 is the greater of A0 and A2, A is the greatest of all.
+    ///
+    ///     A: A0 A1 A2 A3    B: B0 B1 B2 B3         C: C0 C1 C2 C3    D: D0 D1 D2 D3
+    ///
+    ///     merge A, B:    A0  B0  A1  B1            merge C, D:    C0  D0  C1  D1
+    ///                    A2  B2  A3  B3                           C2  D2  C3  D3
+    ///                    A02 B02 A13 B13                          C02 D02 C13 D13
+    ///
+    ///     merge both:    A02 C02 B02 D02
+    ///                    A13 C13 B13 D13
+    ///                    A   C   B   D             row = {0, 2, 1, 3}
+    ///
+    /// So row 1 goes into the third vector, C, whose range ends in lane 1.
     static constexpr order merged_order(int first, int count) {
         order result = {};
         if (count == 1) {
@@ -237,7 +251,7 @@ template <typename Range>
 
 /// Adds rows of consecutive parameters by add_short_rows(). Returns how many it has added.
 template <typename Range>
-std::int64_t add_groups(const dense_rows &d, typename Range::bits *low, typename Range::bits *high) {
+std::int64_t add_many_short_rows(const dense_rows &d, typename Range::bits *low, typename Range::bits *high) {
     constexpr auto lanes = Range::lanes;
     std::int64_t i = 0;
     if (d.columns >= lanes) {
@@ -245,7 +259,7 @@ std::int64_t add_groups(const dense_rows &d, typename Range::bits *low, typename
             add_short_rows<Range>(static_cast<const typename Range::bits *>(d.src) + i * d.src_step, d.src_step,
                     d.columns, low + i, high + i);
     } else if constexpr (Range::bytes > 32) {
-        return add_groups<typename Range::half>(d, low, high);
+        return add_many_short_rows<typename Range::half>(d, low, high);
     }
     return i;
 }
@@ -256,7 +270,7 @@ void add_rows(const dense_rows &d, std::int64_t parameter_step, void *low, void 
     using bits = typename Range::bits;
     auto *const lows = static_cast<bits *>(low), *const highs = static_cast<bits *>(high);
     const bool are_short = d.columns < 8 * Range::lanes && parameter_step == 1;
-    for (auto i = are_short ? add_groups<Range>(d, lows, highs) : 0; i < d.rows; ++i) {
+    for (auto i = are_short ? add_many_short_rows<Range>(d, lows, highs) : 0; i < d.rows; ++i) {
         scalar_range<Range> range = {lows[i * parameter_step], highs[i * parameter_step]};
         add_row(static_cast<const bits *>(d.src) + i * d.src_step, d.columns, range);
         lows[i * parameter_step] = range.low;
