@@ -32,10 +32,11 @@ void check_count(const op_record &op, const char *list, std::span<const port_sch
 }
 
 // Checks sizes, overlap and all else that needs a statement, once the dims are known.
-std::optional<quantization> check_statement(const op_record &op, numerics rule) {
+std::optional<quantization> check_statement(
+        const op_record &op, numerics rule, const std::optional<scale_rule> &computed) {
     const auto &src = op.inputs[input::src];
     if (!dims_known(with_dims_from(src, op.outputs.front()))) return std::nullopt;
-    auto q = lower(op, rule);
+    auto q = lower(op, rule, computed);
     if (const auto wrong = dynquant::check(q)) refuse(op, wrong->status, wrong->message);
     return q;
 }
@@ -47,13 +48,17 @@ std::optional<quantization> check(const op_record &op, stage when, numerics rule
     check_count(op, "inputs", schema.inputs, op.inputs.size());
     check_count(op, "outputs", schema.outputs, op.outputs.size());
     check_attributes(op, schema);
-    if (computes_scales(op)) check_computed(op, when);
+    std::optional<scale_rule> computed;
+    if (computes_scales(op)) {
+        computed = scale_rule_of(op);
+        check_computed(op, when, *computed);
+    }
     for (size_t i = 0; i < op.inputs.size(); ++i)
         check_port(op, schema.inputs[i], op.inputs[i], false, when);
     for (size_t i = 0; i < op.outputs.size(); ++i)
         check_port(op, schema.outputs[i], op.outputs[i], true, when);
     check_shapes(op);
-    return check_statement(op, rule);
+    return check_statement(op, rule, computed);
 }
 
 } // namespace dynquant::graph::core

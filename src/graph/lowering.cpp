@@ -32,8 +32,7 @@ dims known_strides(const c_logical_tensor &t) {
 }
 
 /// The rule, the parameters' types and the outputs of a statement with computed scales. q.src and q.dst are set.
-void lower_computed(quantization &q, const op_record &op, const dims &block) {
-    const auto rule = scale_rule_of(op);
+void lower_computed(quantization &q, const op_record &op, const scale_rule &rule, const dims &block) {
     const auto type_or = [&](size_t position, data_type otherwise) {
         return from_onednn(op.outputs[position].data_type).value_or(otherwise);
     };
@@ -71,7 +70,7 @@ template <typename T>
 
 } // namespace
 
-quantization lower(const op_record &op, numerics rule) {
+quantization lower(const op_record &op, numerics rule, const std::optional<scale_rule> &computed) {
     const auto &schema = *find_schema(op);
     const auto &src = op.inputs[input::src], &dst = op.outputs.front();
     const auto extents = dims_of(with_dims_from(src, dst));
@@ -85,8 +84,8 @@ quantization lower(const op_record &op, numerics rule) {
 
     const parallel::float_control control;
     const auto block = block_of(op, extents);
-    if (computes_scales(op)) {
-        lower_computed(q, op, block);
+    if (computed) {
+        lower_computed(q, op, *computed, block);
         return q;
     }
     q.scales = *lower_parameter<float>(op, schema, input::scales, dnnl_graph_op_attr_scales, data_type::f32, block);

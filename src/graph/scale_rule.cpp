@@ -176,8 +176,8 @@ bool saturates(const op_record &op) {
     return saturate;
 }
 
-void check_computed(const op_record &op, stage when) {
-    const computed_check check {op, when, scale_rule_of(op), rule_name(op)};
+void check_computed(const op_record &op, stage when, const scale_rule &rule) {
+    const computed_check check {op, when, rule, rule_name(op)};
     check.outputs();
     check.dst_type();
     check.zps_type();

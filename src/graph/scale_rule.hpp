@@ -14,6 +14,6 @@ bool saturates(const op_record &op);
 
 /// Throws unless the rule, the numbers of inputs and outputs and the data types of outputs fit each other. Unknown
 /// types are right at add_op.
-void check_computed(const op_record &op, stage when);
+void check_computed(const op_record &op, stage when, const scale_rule &rule);
 
 } // namespace dynquant::graph::core

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "dynquant/quantization.hpp"
@@ -34,19 +33,23 @@ class implementation {
     virtual void run(const arguments &args) const = 0;
 };
 
+/// What a kernel makes of a statement: an implementation, or the reason why it makes none, as the end of a sentence
+/// ("the zero points are ...").
+struct attempt {
+    std::unique_ptr<implementation> made = {};
+    std::string refusal = {};
+};
+
 class kernel {
   public:
     virtual ~kernel() = default;
 
     virtual kernel_kind kind() const = 0;
 
-    /// Why this kernel cannot compute q, as the end of a sentence ("the zero points are ..."), or
-    /// nothing when it can. q has passed check().
-    virtual std::optional<std::string> refusal(const quantization &q, const settings &s) const = 0;
-
-    /// Prepares q, which refusal() accepts. May replace q by a statement with the same results that this kernel
-    /// computes faster. run() then gets the known parameters of the new q.
-    virtual std::unique_ptr<implementation> prepare(quantization &q, const settings &s) const = 0;
+    /// Prepares q, which has passed check(), or refuses it. One function does both, so that what a refusal has found
+    /// out about a statement is not found out again. If it makes something, it may replace q by a statement with the
+    /// same results that this kernel computes faster. run() then gets the known parameters of the new q.
+    virtual attempt prepare(quantization &q, const settings &s) const = 0;
 };
 
 /// One function for each kernel; the ordered lists of them are in kernels.hpp.

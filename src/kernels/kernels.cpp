@@ -22,17 +22,18 @@ kernel_list own_kernels() {
     return list;
 }
 
-const kernel &choose(const quantization &q, const settings &s, std::optional<kernel_kind> forced, kernel_list kernels) {
+std::unique_ptr<implementation> prepare_by_one(
+        quantization &q, const settings &s, std::optional<kernel_kind> forced, kernel_list kernels) {
     if (forced) {
-        const kernel &chosen = find(*forced, kernels);
-        if (const auto why = chosen.refusal(q, s))
+        auto one = find(*forced, kernels).prepare(q, s);
+        if (!one.made)
             throw error(dnnl_unimplemented,
-                    concat("kernel: '", to_string(*forced), "' was asked for but cannot compute this: ", *why));
-        return chosen;
+                    concat("kernel: '", to_string(*forced), "' was asked for but cannot compute this: ", one.refusal));
+        return std::move(one.made);
     }
     for (const auto get : kernels.first(kernels.size() - 1))
-        if (!get().refusal(q, s)) return get();
-    return kernels.back()();
+        if (auto one = get().prepare(q, s); one.made) return std::move(one.made);
+    return kernels.back()().prepare(q, s).made;
 }
 
 } // namespace dynquant::kernels

@@ -22,7 +22,7 @@ std::vector<std::byte> encode(const parameter &p) {
     return bytes;
 }
 
-/// Throws error for invalid options. choose() finds out whether a kernel can compute the statement.
+/// Throws error for invalid options. Whether a kernel can compute the statement is found out later.
 void check_options(const options &opts) {
     if (opts.threads < 0)
         throw error(dnnl_invalid_arguments, concat("threads: expected 0 or more, given ", opts.threads));
@@ -141,12 +141,12 @@ const kernels::implementation &required(const std::shared_ptr<const kernels::imp
     kernels::settings settings;
     settings.available = environment::usable_features(opts.max_isa);
     settings.threads = opts.threads;
-    const auto &kernel = kernels::choose(q, settings, opts.kernel ? opts.kernel : environment::kernel(), kernels);
+    const auto forced = opts.kernel ? opts.kernel : environment::kernel();
 
     std::shared_ptr<const prepared> result;
     const double ms = verbose::milliseconds([&] {
         auto effective = q;
-        auto implementation = kernel.prepare(effective, settings);
+        auto implementation = kernels::prepare_by_one(effective, settings, forced, kernels);
         result = std::make_shared<const prepared>(q, effective, opts, names, std::move(implementation));
     });
     if (environment::verbose() > 1) verbose::print("create", verbose::describe(q, result->info(), opts.name), ms);

@@ -7,6 +7,7 @@
 #include "quantization/names.hpp"
 #include "quantization/rule_types.hpp"
 #include "quantization/shape.hpp"
+#include "quantization/strict_equivalence.hpp"
 
 namespace dynquant {
 namespace {
@@ -66,11 +67,11 @@ std::optional<problem> check_type(const char *name, data_type type, unsigned pla
             dnnl_invalid_data_type, name, ": expected data type ", names_of(places), ", given ", name_or_number(type));
 }
 
-std::optional<problem> check_type_of_zero_points(const quantization &q, data_type quantized) {
+std::optional<problem> check_type_of_zero_points(const quantization &q, numerics rule, data_type quantized) {
     const auto type = q.zero_points->type;
-    if (q.rule == numerics::onnx && type == quantized) return std::nullopt;
+    if (rule == numerics::onnx && type == quantized) return std::nullopt;
     if (traits(quantized).integral) return check_type("zps", type, place::zero_point);
-    if (q.rule == numerics::onnx)
+    if (rule == numerics::onnx)
         return make_problem(dnnl_invalid_data_type, "zps: expected data type ", to_string(quantized), ", given ",
                 name_or_number(type));
     return make_problem(dnnl_invalid_arguments, "zps: expected none for ", to_string(quantized), ", given some of ",
@@ -125,11 +126,11 @@ std::optional<problem> check_rule(const scale_rule &rule) {
     return to_powers ? check_quotient(rule, concat("computed.rounding ", to_string(rule.rounding))) : std::nullopt;
 }
 
-/// Options beside a rule.
-std::optional<problem> check_computed(const quantization &q) {
-    if (q.rule != numerics::onnx)
+/// Options beside a rule of scales.
+std::optional<problem> check_computed(const quantization &q, numerics rule) {
+    if (rule != numerics::onnx)
         return make_problem(
-                dnnl_invalid_arguments, "numerics: expected onnx for computed scales, given ", to_string(q.rule));
+                dnnl_invalid_arguments, "numerics: expected onnx for computed scales, given ", to_string(rule));
     if (q.division != precision::f32)
         return make_problem(
                 dnnl_invalid_arguments, "division: expected f32 for computed scales, given ", to_string(q.division));
@@ -205,10 +206,10 @@ std::optional<problem> check_types_of_computed(const quantization &q) {
     return check_scale_type(q);
 }
 
-std::optional<problem> check_types(const quantization &q) {
+std::optional<problem> check_types(const quantization &q, numerics rule) {
     if (q.dir == direction::requantize) return check_types_of_requantize(q);
     if (q.computed) return check_types_of_computed(q);
-    const bool quantizing = q.dir == direction::quantize, onnx = q.rule == numerics::onnx;
+    const bool quantizing = q.dir == direction::quantize, onnx = rule == numerics::onnx;
     const auto quantized = place::quantized | (onnx ? place::onnx_quantized : 0);
     const auto quantizable = place::real | (onnx ? place::onnx_real : 0);
     if (auto p = check_type("src", q.src.type, quantizing ? quantizable : quantized)) return p;
@@ -217,16 +218,16 @@ std::optional<problem> check_types(const quantization &q) {
     if (q.second_scales)
         if (auto p = check_type("second scales", q.second_scales->type, place::multiplier)) return p;
     if (!q.zero_points) return std::nullopt;
-    return check_type_of_zero_points(q, quantizing ? q.dst.type : q.src.type);
+    return check_type_of_zero_points(q, rule, quantizing ? q.dst.type : q.src.type);
 }
 
 /// NVFP4's second level.
-bool may_have_global_scale(const quantization &q) {
-    return q.dir == direction::dequantize && q.rule == numerics::onnx && q.scales.type == data_type::f8_e4m3;
+bool may_have_global_scale(const quantization &q, numerics rule) {
+    return q.dir == direction::dequantize && rule == numerics::onnx && q.scales.type == data_type::f8_e4m3;
 }
 
 /// Parameters and options of one direction only.
-std::optional<problem> check_direction(const quantization &q) {
+std::optional<problem> check_direction(const quantization &q, numerics rule) {
     const auto dir = to_string(q.dir);
     const auto none = [&](const char *name, const std::optional<parameter> &p) -> std::optional<problem> {
         if (!p) return std::nullopt;
@@ -234,12 +235,12 @@ std::optional<problem> check_direction(const quantization &q) {
                 dnnl_invalid_arguments, name, ": expected none for ", dir, ", given some of ", name_or_number(p->type));
     };
     if (q.dir == direction::requantize) {
-        if (q.rule != numerics::strict)
+        if (rule != numerics::strict)
             return make_problem(
-                    dnnl_invalid_arguments, "numerics: expected strict for ", dir, ", given ", to_string(q.rule));
+                    dnnl_invalid_arguments, "numerics: expected strict for ", dir, ", given ", to_string(rule));
         return none("zps", q.zero_points);
     }
-    if (!q.computed && !may_have_global_scale(q))
+    if (!q.computed && !may_have_global_scale(q, rule))
         if (auto p = none("second scales", q.second_scales)) return p;
     if (auto p = none("bias", q.bias)) return p;
     if (q.relu) return make_problem(dnnl_invalid_arguments, "relu: expected false for ", dir, ", given true");
@@ -341,13 +342,17 @@ std::optional<problem> check_global_scale(const quantization &q) {
 
 } // namespace
 
-std::optional<problem> check(const quantization &q) {
-    if (auto p = check_enumerators(q)) return p;
-    if (auto p = check_direction(q)) return p;
+std::optional<problem> check_under(const quantization &q, numerics rule) {
+    if (auto p = check_direction(q, rule)) return p;
     if (q.computed && q.dir != direction::quantize)
         return make_problem(dnnl_invalid_arguments, "computed: expected none for ", to_string(q.dir), ", given a rule");
-    if (auto p = q.computed ? check_computed(q) : std::nullopt) return p;
-    if (auto p = check_types(q)) return p;
+    if (auto p = q.computed ? check_computed(q, rule) : std::nullopt) return p;
+    return check_types(q, rule);
+}
+
+std::optional<problem> check(const quantization &q) {
+    if (auto p = check_enumerators(q)) return p;
+    if (auto p = check_under(q, q.rule)) return p;
     if (auto p = check_onnx_options(q)) return p;
     if (auto p = check_tensor("src", q.src)) return p;
     if (auto p = check_tensor("dst", q.dst)) return p;

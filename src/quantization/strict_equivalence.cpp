@@ -10,10 +10,8 @@ std::optional<std::string> differs_from_strict(const quantization &q) {
     if (q.division != precision::f32)
         return concat("the division is one in ", to_string(q.division), ", and numerics strict divides in f32");
     if (q.saturate && !traits(q.dst.type).integral) return "dst saturates, and overflows under numerics strict";
-    auto strict = q;
-    strict.rule = numerics::strict;
-    strict.saturate = false;
-    if (const auto wrong = check(strict)) return concat("numerics strict has no such types: ", wrong->message);
+    if (const auto wrong = check_under(q, numerics::strict))
+        return concat("numerics strict has no such types: ", wrong->message);
     if (q.dir == direction::quantize && q.zero_points)
         return "zero points are added to the rounded quotients, and under numerics strict to those not yet rounded";
     return std::nullopt;

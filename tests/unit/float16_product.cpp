@@ -54,7 +54,7 @@ struct parameters {
         q.division = precision::f16;
         kernels::settings one_thread;
         one_thread.threads = 1;
-        implement(q, one_thread, *by.code, when)->run({src, &scale, &zero_point_byte, dst});
+        implement(q, canonicalize(q), one_thread, *by.code, when)->run({src, &scale, &zero_point_byte, dst});
     }
 };
 

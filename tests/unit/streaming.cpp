@@ -62,7 +62,8 @@ struct parameters {
         q.zero_points = {data_type::s32, q.scales.block, {}};
         kernels::settings one_thread;
         one_thread.threads = 1;
-        implement(q, one_thread, set, streaming::always)->run({src, scales.data(), zero_points.data(), dst});
+        implement(q, canonicalize(q), one_thread, set, streaming::always)
+                ->run({src, scales.data(), zero_points.data(), dst});
     }
 };
 
@@ -328,7 +329,8 @@ void expect_coded_right(const coded_case &of, const instruction_set &set) {
     const auto expected = oracle::run(of.statement(false), in, std::vector<std::byte>(size, guarded_buffer::pattern));
     kernels::settings one_thread;
     one_thread.threads = 1;
-    const auto kernel = implement(of.statement(of.multiplies), one_thread, set, streaming::always);
+    const auto q = of.statement(of.multiplies);
+    const auto kernel = implement(q, canonicalize(q), one_thread, set, streaming::always);
     for (std::size_t offset = 0; offset < 64; ++offset) {
         guarded_buffer dst(size, guarded_buffer::place::at_front, offset);
         std::memset(dst.data(), static_cast<int>(guarded_buffer::pattern), dst.size());

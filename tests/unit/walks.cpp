@@ -27,7 +27,7 @@ std::vector<walk> walks_for(const dims &extents, const dims &block, dims src_str
     q.src = {data_type::f32, extents, std::move(src_strides)};
     q.dst = {data_type::u8, extents, std::move(dst_strides)};
     q.scales = {data_type::f32, block, {}};
-    return plan_of(q, set).walks;
+    return plan_of(q, canonicalize(q), set).walks;
 }
 
 walk walk_for(const dims &extents, const dims &block, dims src_strides = {}, dims dst_strides = {}) {

@@ -55,8 +55,9 @@ bool may_split(const walk &w, data_type dst) {
 
 class planned final : public implementation {
   public:
-    planned(const quantization &q, const settings &s, const instruction_set &set, streaming when)
-        : plan_(plan_of(q, set))
+    planned(const quantization &q, const std::vector<canonical_form> &forms, const settings &s,
+            const instruction_set &set, streaming when)
+        : plan_(plan_of(q, forms, set))
         , has_bias_(q.bias.has_value())
         , has_second_scales_(q.second_scales.has_value())
         , isa_(set.name)
@@ -146,9 +147,9 @@ const instruction_set &instruction_set_for(targets::features available) {
     });
 }
 
-std::unique_ptr<implementation> implement(
-        const quantization &q, const settings &s, const instruction_set &set, streaming when) {
-    return std::make_unique<planned>(q, s, set, when);
+std::unique_ptr<implementation> implement(const quantization &q, const std::vector<canonical_form> &forms,
+        const settings &s, const instruction_set &set, streaming when) {
+    return std::make_unique<planned>(q, forms, s, set, when);
 }
 
 } // namespace dynquant::kernels::native

@@ -9,6 +9,7 @@
 
 #include "kernels/kernel.hpp"
 #include "kernels/native/microkernel.hpp"
+#include "quantization/canonical.hpp"
 
 namespace dynquant::kernels::native {
 
@@ -18,7 +19,8 @@ const instruction_set &instruction_set_for(targets::features available);
 /// statement for which it pays, and for tests.
 enum class streaming { large, always };
 
-std::unique_ptr<implementation> implement(
-        const quantization &q, const settings &s, const instruction_set &set, streaming when = streaming::large);
+/// `forms` is canonicalize(q).
+std::unique_ptr<implementation> implement(const quantization &q, const std::vector<canonical_form> &forms,
+        const settings &s, const instruction_set &set, streaming when = streaming::large);
 
 } // namespace dynquant::kernels::native

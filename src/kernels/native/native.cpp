@@ -13,14 +13,12 @@ class native_kernel_type final : public kernel {
   public:
     kernel_kind kind() const override { return kernel_kind::native; }
 
-    std::optional<std::string> refusal(const quantization &q, const settings &) const override {
-        return q.computed ? cannot_compute_scales(q) : unsupported(q);
-    }
-
-    std::unique_ptr<implementation> prepare(quantization &q, const settings &s) const override {
-        if (q.computed) return implement_computed(q, s, instruction_set_for(s.available));
+    attempt prepare(quantization &q, const settings &s) const override {
+        const auto &set = instruction_set_for(s.available);
+        if (q.computed) return implement_computed(q, s, set);
+        if (auto why = unsupported(q)) return {{}, *why};
         if (auto once = folded(q)) q = std::move(*once);
-        return implement(q, s, instruction_set_for(s.available));
+        return {implement(q, canonicalize(q), s, set)};
     }
 };
 

@@ -328,7 +328,7 @@ class walks_of {
 
 } // namespace
 
-plan plan_of(const quantization &q, const instruction_set &set) {
+plan plan_of(const quantization &q, const std::vector<canonical_form> &forms, const instruction_set &set) {
     plan p = {};
     p.set = &set;
     p.scales = q.scales.type;
@@ -338,7 +338,7 @@ plan plan_of(const quantization &q, const instruction_set &set) {
     p.division = q.dir == direction::quantize ? q.division : precision::f32;
     choose_formulas(p, q);
     const walks_of walks(p, q);
-    for (const auto &form : canonicalize(q)) {
+    for (const auto &form : forms) {
         auto some = walks(form);
         p.walks.insert(p.walks.end(), std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
     }

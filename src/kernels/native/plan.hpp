@@ -54,7 +54,8 @@ struct plan {
     std::vector<walk> walks;
 };
 
-plan plan_of(const quantization &q, const instruction_set &set);
+/// `forms` is canonicalize(q).
+plan plan_of(const quantization &q, const std::vector<canonical_form> &forms, const instruction_set &set);
 
 /// The buffers of one run. The order differs from dynquant::arguments on purpose: compilers copy adjacent pointers by
 /// one vector load, which waits 4 ns because two 8-byte stores cannot be forwarded to it.

@@ -17,8 +17,8 @@ dnnl::memory::desc descriptor(const std::vector<axis> &axes, std::int64_t axis::
 
 } // namespace
 
-dnnl::reorder::primitive_desc lower(const quantization &q, const dnnl::engine &engine) {
-    const auto axes = axes_of(canonicalize(q).front());
+dnnl::reorder::primitive_desc lower(const quantization &q, const canonical_form &form, const dnnl::engine &engine) {
+    const auto axes = axes_of(form);
     const auto argument = parameter_argument(q);
     dnnl::primitive_attr attributes;
     attributes.set_scales_mask(argument, parameter_mask(axes));

@@ -15,9 +15,9 @@ namespace {
 
 class onednn_implementation final : public implementation {
   public:
-    explicit onednn_implementation(const quantization &q)
+    onednn_implementation(const quantization &q, const canonical_form &form)
         : q_(q)
-        , description_(lower(q, engine_))
+        , description_(lower(q, form, engine_))
         , primitive_(description_) {
         calls_.give_back(new_call());
     }
@@ -53,14 +53,14 @@ class nothing final : public implementation {
 class onednn_kernel final : public kernel {
   public:
     kernel_kind kind() const override { return kernel_kind::onednn; }
-    std::optional<std::string> refusal(const quantization &q, const settings &) const override {
-        return onednn::refusal(q);
-    }
-    std::unique_ptr<implementation> prepare(quantization &q, const settings &s) const override {
-        if (volume(q.src.dims) == 0) return std::make_unique<nothing>();
+    attempt prepare(quantization &q, const settings &s) const override {
+        if (auto why = refusal(q)) return {{}, *why};
+        if (volume(q.src.dims) == 0) return {std::make_unique<nothing>()};
+        const auto forms = canonicalize(q);
+        if (auto why = refusal(q, forms)) return {{}, *why};
         // oneDNN splits the work for the number of threads that it sees here.
-        std::unique_ptr<implementation> result;
-        run_controlled([&] { result = std::make_unique<onednn_implementation>(q); }, s.threads);
+        attempt result;
+        run_controlled([&] { result.made = std::make_unique<onednn_implementation>(q, forms.front()); }, s.threads);
         return result;
     }
 };

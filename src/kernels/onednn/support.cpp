@@ -136,9 +136,10 @@ std::optional<std::string> refuse_dequantize(const quantization &q, const std::v
 std::optional<std::string> refusal(const quantization &q) {
     if (q.dir == direction::requantize || q.computed) return "a reorder has no such results";
     if (auto why = differs_from_strict(q)) return why;
-    if (auto why = refuse_types(q)) return why;
-    if (volume(q.src.dims) == 0) return std::nullopt;
-    const auto forms = canonicalize(q);
+    return refuse_types(q);
+}
+
+std::optional<std::string> refusal(const quantization &q, const std::vector<canonical_form> &forms) {
     if (forms.size() > 1) return "a block does not divide its dim, and a reorder knows no shorter last block";
     const auto axes = axes_of(forms.front());
     if (auto why = refuse_layout(axes)) return why;

@@ -195,9 +195,8 @@ class reference_implementation final : public implementation {
 class reference final : public kernel {
   public:
     kernel_kind kind() const override { return kernel_kind::reference; }
-    std::optional<std::string> refusal(const quantization &, const settings &) const override { return {}; }
-    std::unique_ptr<implementation> prepare(quantization &q, const settings &) const override {
-        return std::make_unique<reference_implementation>(q);
+    attempt prepare(quantization &q, const settings &) const override {
+        return {std::make_unique<reference_implementation>(q)};
     }
 };
 

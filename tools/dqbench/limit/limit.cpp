@@ -152,7 +152,7 @@ std::unique_ptr<kernels::implementation> prepare(const quantization &q, targets:
     const auto &set = set_for(available);
     if (q.computed) return std::make_unique<computed_traffic>(q, set);
     if (!is_plain(q)) return std::make_unique<traffic>(q, set);
-    return kernels::native::implement(q, {available}, set.microkernels);
+    return kernels::native::implement(q, canonicalize(q), {available}, set.microkernels);
 }
 
 } // namespace dqbench::limit

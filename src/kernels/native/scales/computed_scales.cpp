@@ -10,7 +10,6 @@
 #include "kernels/native/processor.hpp"
 #include "kernels/native/scales/box_parameters.hpp"
 #include "kernels/native/scales/boxes.hpp"
-#include "kernels/native/support.hpp"
 #include "kernels/native/walker.hpp"
 #include "parallel/parallel.hpp"
 #include "quantization/canonical.hpp"
@@ -126,7 +125,7 @@ unit whole(const canonical_form &form) {
 
 class computed_scales final : public implementation {
   public:
-    computed_scales(quantization q, const settings &s, const instruction_set &set)
+    computed_scales(quantization q, tiling boxes, const settings &s, const instruction_set &set)
         : q_(std::move(q))
         , formulas_(q_, set)
         , set_(set)
@@ -137,7 +136,7 @@ class computed_scales final : public implementation {
         , src_bytes_(traits(q_.src.type).bits / 8)
         , dst_bits_(traits(q_.dst.type).bits)
         , elements_(*volume(q_.src.dims))
-        , tiling_(cut(q_))
+        , tiling_(std::move(boxes))
         , src_strides_(strides_of(q_.src))
         , dst_strides_(strides_of(q_.dst))
         , parameter_strides_(row_major(parameter_dims(q_.src.dims, q_.scales.block)))
@@ -196,14 +195,20 @@ class computed_scales final : public implementation {
     box_shape make_shape(const dims &extents, const settings &s) const {
         box_shape result;
         auto q = q_;
-        q.src = q.dst = {q_.src.type, extents, src_strides_};
-        result.ranges = canonicalize(q);
-        q.dst = {q_.dst.type, extents, dst_strides_};
-        result.elements = canonicalize(q);
         result.parameters = *volume(parameter_dims(extents, q.scales.block));
-        if (!rule().scales_only)
+        q.src = {q_.src.type, extents, src_strides_};
+        if (!rule().scales_only) {
+            q.dst = {q_.dst.type, extents, dst_strides_};
+            result.elements = canonicalize(q);
             result.quantize = implement(
-                    quantization_of_box(std::move(q)), s, set_, streams_ ? streaming::always : streaming::large);
+                    quantization_of_box(q), result.elements, s, set_, streams_ ? streaming::always : streaming::large);
+            if (dst_strides_ == src_strides_) {
+                result.ranges = result.elements;
+                return result;
+            }
+        }
+        q.dst = q.src;
+        result.ranges = canonicalize(q);
         return result;
     }
 
@@ -352,21 +357,18 @@ class computed_scales final : public implementation {
 
 } // namespace
 
-std::optional<std::string> cannot_compute_scales(const quantization &q) {
-    if (volume(q.src.dims) == 0) return std::nullopt;
-    if (!q.computed->scales_only)
-        if (auto why = unsupported(quantization_of_box(q))) return why;
-    const auto inside = simplified(q);
-    const auto box = cut(inside).extents;
-    if (begins_bytes(inside, box)) return std::nullopt;
-    return concat("dst: boxes of ", to_string(box), " elements of ", to_string(q.dst.type),
-            " or their zps begin within a byte");
-}
-
-std::unique_ptr<implementation> implement_computed(
-        const quantization &q, const settings &s, const instruction_set &set) {
-    if (volume(q.src.dims) == 0) return implement(quantization_of_box(q), s, set);
-    return std::make_unique<computed_scales>(simplified(q), s, set);
+attempt implement_computed(const quantization &q, const settings &s, const instruction_set &set) {
+    if (volume(q.src.dims) == 0) {
+        const auto nothing = quantization_of_box(q);
+        return {implement(nothing, canonicalize(nothing), s, set)};
+    }
+    auto inside = simplified(q);
+    auto boxes = cut(inside);
+    if (!begins_bytes(inside, boxes.extents))
+        return {{},
+                concat("dst: boxes of ", to_string(boxes.extents), " elements of ", to_string(q.dst.type),
+                        " or their zps begin within a byte")};
+    return {std::make_unique<computed_scales>(std::move(inside), std::move(boxes), s, set)};
 }
 
 } // namespace dynquant::kernels::native

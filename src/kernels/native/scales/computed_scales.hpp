@@ -6,10 +6,6 @@
 
 namespace dynquant::kernels::native {
 
-/// Why the kernel cannot compute the scales of q, as the end of a sentence; or nothing.
-std::optional<std::string> cannot_compute_scales(const quantization &q);
-
-std::unique_ptr<implementation> implement_computed(
-        const quantization &q, const settings &s, const instruction_set &set);
+attempt implement_computed(const quantization &q, const settings &s, const instruction_set &set);
 
 } // namespace dynquant::kernels::native

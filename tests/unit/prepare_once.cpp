@@ -1,0 +1,180 @@
+// A prepare validates its statement once, lowers an op once, and makes each canonical form once. The linker routes
+// calls of the functions below through counters (--wrap). A function under another name is not routed: its count is
+// then 0.
+#include <map>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "conformance/graph_support.hpp"
+#include "conformance/onnx_support.hpp"
+#include "graph/lowering.hpp"
+#include "kernels/native/scales/boxes.hpp"
+#include "quantization/canonical.hpp"
+#include "quantization/named_rules.hpp"
+
+namespace dynquant::test {
+
+using counts = std::map<std::string, int>;
+static counts calls;
+
+// Declared with the linker's names: `real_` is the function, `counted_` is what the library calls in its place.
+#define DYNQUANT_REAL(name) asm("__real_" name)
+#define DYNQUANT_COUNTED(name) asm("__wrap_" name)
+
+std::optional<problem> real_check(const quantization &) DYNQUANT_REAL(DYNQUANT_CHECK);
+std::optional<problem> counted_check(const quantization &) DYNQUANT_COUNTED(DYNQUANT_CHECK);
+std::optional<problem> counted_check(const quantization &q) {
+    ++calls["check"];
+    return real_check(q);
+}
+
+std::vector<canonical_form> real_canonicalize(const quantization &) DYNQUANT_REAL(DYNQUANT_CANONICALIZE);
+std::vector<canonical_form> counted_canonicalize(const quantization &) DYNQUANT_COUNTED(DYNQUANT_CANONICALIZE);
+std::vector<canonical_form> counted_canonicalize(const quantization &q) {
+    ++calls["canonicalize"];
+    return real_canonicalize(q);
+}
+
+kernels::native::tiling real_cut(const quantization &) DYNQUANT_REAL(DYNQUANT_CUT);
+kernels::native::tiling counted_cut(const quantization &) DYNQUANT_COUNTED(DYNQUANT_CUT);
+kernels::native::tiling counted_cut(const quantization &q) {
+    ++calls["cut"];
+    return real_cut(q);
+}
+
+const scale_rule *real_find_rule(const std::string &) DYNQUANT_REAL(DYNQUANT_FIND_RULE);
+const scale_rule *counted_find_rule(const std::string &) DYNQUANT_COUNTED(DYNQUANT_FIND_RULE);
+const scale_rule *counted_find_rule(const std::string &name) {
+    ++calls["find_rule"];
+    return real_find_rule(name);
+}
+
+using optional_rule = std::optional<scale_rule>;
+quantization real_lower(const graph::core::op_record &, numerics, const optional_rule &)
+        DYNQUANT_REAL(DYNQUANT_LOWER_OP);
+quantization counted_lower(const graph::core::op_record &, numerics, const optional_rule &)
+        DYNQUANT_COUNTED(DYNQUANT_LOWER_OP);
+quantization counted_lower(const graph::core::op_record &op, numerics rule, const optional_rule &computed) {
+    ++calls["lower op"];
+    return real_lower(op, rule, computed);
+}
+
+onnx::lowering real_lower_node(const onnx::node &) DYNQUANT_REAL(DYNQUANT_LOWER_NODE);
+onnx::lowering counted_lower_node(const onnx::node &) DYNQUANT_COUNTED(DYNQUANT_LOWER_NODE);
+onnx::lowering counted_lower_node(const onnx::node &n) {
+    ++calls["lower node"];
+    return real_lower_node(n);
+}
+
+namespace {
+
+quantization statement(data_type dst, numerics rule = numerics::strict) {
+    quantization q;
+    q.src = {data_type::f32, {4, 64}, {}};
+    q.dst = {dst, {4, 64}, {}};
+    q.scales = {data_type::f32, {1, 64}, {}};
+    q.rule = rule;
+    return q;
+}
+
+quantization with_zero_points(quantization q) {
+    q.zero_points = parameter {q.dst.type, q.scales.block, {}};
+    return q;
+}
+
+quantization computed(data_type dst) {
+    auto q = statement(dst, numerics::onnx);
+    q.scales.block = {1, 32};
+    q.computed = scale_rule {};
+    return q;
+}
+
+/// The calls of a prepare of q, which `kernel` computes.
+counts calls_of(const quantization &q, kernel_kind kernel = kernel_kind::native, const options &opts = {}) {
+    calls.clear();
+    EXPECT_EQ(prepare(q, opts).info().kernel, kernel);
+    return calls;
+}
+
+counts calls_of(const onnx::node &n) {
+    calls.clear();
+    EXPECT_EQ(onnx::prepare(n).info().kernel, kernel_kind::native);
+    return calls;
+}
+
+counts calls_of(const dg::op &op, const std::vector<lt> &inputs, const std::vector<lt> &outputs) {
+    const auto partition = partition_of(op);
+    calls.clear();
+    partition.compile(inputs, outputs, cpu());
+    return calls;
+}
+
+TEST(prepare_once, strict_statements) {
+    const counts once = {{"check", 1}, {"canonicalize", 1}};
+    EXPECT_EQ(calls_of(statement(data_type::u8)), once);
+    EXPECT_EQ(calls_of(with_zero_points(statement(data_type::s8))), once);
+    EXPECT_EQ(calls_of(statement(data_type::f8_e4m3)), once);
+}
+
+TEST(prepare_once, statements_of_onnx) {
+    using enum data_type;
+    const counts once = {{"check", 1}, {"canonicalize", 1}};
+    EXPECT_EQ(calls_of(statement(u8, numerics::onnx)), once); // as under strict
+    EXPECT_EQ(calls_of(with_zero_points(statement(u8, numerics::onnx))), once);
+    EXPECT_EQ(calls_of(statement(s16, numerics::onnx)), once);
+    EXPECT_EQ(calls_of(statement(f4_e2m1, numerics::onnx)), once);
+    auto dequantize = with_zero_points(statement(s8, numerics::onnx));
+    dequantize.dir = direction::dequantize;
+    std::swap(dequantize.src, dequantize.dst);
+    EXPECT_EQ(calls_of(dequantize), once);
+}
+
+TEST(prepare_once, statements_of_other_kernels) {
+    EXPECT_EQ(calls_of(statement(data_type::u8), kernel_kind::reference, {.kernel = kernel_kind::reference}),
+            (counts {{"check", 1}}));
+    auto powers_of_two = statement(data_type::u8, numerics::onnx);
+    powers_of_two.scales.values = {1, 2, 4, 8};
+    EXPECT_EQ(calls_of(powers_of_two, kernel_kind::onednn, {.kernel = kernel_kind::onednn}),
+            (counts {{"check", 1}, {"canonicalize", 1}}));
+}
+
+/// A form for each shape of box; a second one where src has other strides than dst, as ranges are found in src's order.
+TEST(prepare_once, computed_scales) {
+    const counts once = {{"check", 1}, {"cut", 1}, {"canonicalize", 1}};
+    EXPECT_EQ(calls_of(computed(data_type::s8)), once);
+    EXPECT_EQ(calls_of(computed(data_type::s4)), once);
+    auto scales_only = computed(data_type::s8);
+    scales_only.computed->scales_only = true;
+    EXPECT_EQ(calls_of(scales_only), once);
+    auto transposed = computed(data_type::s8);
+    transposed.dst.strides = {1, 4};
+    EXPECT_EQ(calls_of(transposed), (counts {{"check", 1}, {"cut", 1}, {"canonicalize", 2}}));
+    auto empty = computed(data_type::s8);
+    empty.src.dims = empty.dst.dims = {0, 64};
+    EXPECT_EQ(calls_of(empty), (counts {{"check", 1}, {"canonicalize", 1}}));
+}
+
+TEST(prepare_once, graph_ops) {
+    const dynamic_op given;
+    EXPECT_EQ(calls_of(given.make(), given.inputs(), {given.dst}),
+            (counts {{"lower op", 1}, {"check", 1}, {"canonicalize", 1}}));
+    const auto src = f32(0, {4, 64}), dst = s8(3, {4, 64}), scales = f32(4, {1});
+    dg::op computing(3, kind::DynamicQuantize, {src}, {dst, scales}, "q");
+    computing.set_attr(dg::own::scale_rule, std::string("absmax"));
+    EXPECT_EQ(calls_of(computing, {src}, {dst, scales}),
+            (counts {{"find_rule", 1}, {"lower op", 1}, {"check", 1}, {"cut", 1}, {"canonicalize", 1}}));
+}
+
+TEST(prepare_once, onnx_nodes) {
+    using namespace tensor_proto;
+    const counts once = {{"lower node", 1}, {"check", 1}, {"canonicalize", 1}};
+    EXPECT_EQ(calls_of(quantize_linear(13, {{float32, {4, 64}}, {float32, {64}}})), once);
+    EXPECT_EQ(calls_of(quantize_linear(21, {{float32, {4, 64}}, {float32, {64}}, {uint16, {64}}})), once);
+    EXPECT_EQ(calls_of(dequantize_linear(13, {{int8, {4, 64}}, {float32, {64}}, {int8, {64}}})), once);
+    EXPECT_EQ(calls_of(dynamic_quantize_linear({float32, {4, 64}})),
+            (counts {{"lower node", 1}, {"check", 1}, {"cut", 1}, {"canonicalize", 1}}));
+}
+
+} // namespace
+} // namespace dynquant::test
