@@ -199,14 +199,14 @@ struct avx2 : avx2_bytes {
         return {to_words(p, a, b), to_words(p, c, d)};
     }
     /// Four vectors as codes of a format.
-    static integers to_codes(const integers (&magnitudes)[4], const reals (&signs)[4], const code_signs &format) {
+    static integers to_codes(const integers (&magnitudes)[4], const reals (&signs)[4], const code_signs &rule) {
         const auto bits = [&](int k) { return as_integers(signs[k]); };
         const __m256i given = to_bytes<std::uint8_t>(magnitudes[0], magnitudes[1], magnitudes[2], magnitudes[3]);
         const __m256i sign =
                 _mm256_and_si256(to_bytes<std::int8_t>(bits(0), bits(1), bits(2), bits(3)), _mm256_set1_epi8(INT8_MIN));
-        const __m256i shifted = _mm256_srl_epi16(sign, _mm_cvtsi32_si128(format.sign_shift));
-        const __m256i has_sign = _mm256_cmpgt_epi8(given, _mm256_set1_epi8(format.signless));
-        const __m256i code = _mm256_min_epu8(given, _mm256_set1_epi8(static_cast<char>(format.nan)));
+        const __m256i shifted = _mm256_srl_epi16(sign, _mm_cvtsi32_si128(rule.sign_shift));
+        const __m256i has_sign = _mm256_cmpgt_epi8(given, _mm256_set1_epi8(rule.signless));
+        const __m256i code = _mm256_min_epu8(given, _mm256_set1_epi8(static_cast<char>(rule.nan)));
         return in_order(_mm256_or_si256(code, _mm256_and_si256(has_sign, shifted)));
     }
 

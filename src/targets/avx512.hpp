@@ -172,13 +172,13 @@ struct avx512 : avx512_bytes {
         return {to_words(p, a, b), to_words(p, c, d)};
     }
     /// Four vectors as codes of a format.
-    static integers to_codes(const integers (&magnitudes)[4], const reals (&signs)[4], const code_signs &format) {
+    static integers to_codes(const integers (&magnitudes)[4], const reals (&signs)[4], const code_signs &rule) {
         const auto bits = [&](int k) { return as_integers(signs[k]); };
         const __m512i given = to_bytes<std::uint8_t>(magnitudes[0], magnitudes[1], magnitudes[2], magnitudes[3]);
         const __mmask64 negative = _mm512_movepi8_mask(to_bytes<std::int8_t>(bits(0), bits(1), bits(2), bits(3)));
-        const __mmask64 has_sign = _mm512_mask_cmpgt_epi8_mask(negative, given, _mm512_set1_epi8(format.signless));
-        const __m512i code = _mm512_min_epu8(given, _mm512_set1_epi8(static_cast<char>(format.nan)));
-        const __m512i sign = _mm512_set1_epi8(static_cast<char>(0x80 >> format.sign_shift));
+        const __mmask64 has_sign = _mm512_mask_cmpgt_epi8_mask(negative, given, _mm512_set1_epi8(rule.signless));
+        const __m512i code = _mm512_min_epu8(given, _mm512_set1_epi8(static_cast<char>(rule.nan)));
+        const __m512i sign = _mm512_set1_epi8(static_cast<char>(0x80 >> rule.sign_shift));
         return in_order(_mm512_mask_add_epi8(code, has_sign, code, sign));
     }
 

@@ -154,12 +154,12 @@ struct scalar {
                 to[j * to_stride + i] = from[i * from_stride + j];
     }
     /// Four elements as codes of a format.
-    static integers to_codes(const integers (&magnitudes)[4], const reals (&signs)[4], const code_signs &format) {
+    static integers to_codes(const integers (&magnitudes)[4], const reals (&signs)[4], const code_signs &rule) {
         std::uint8_t codes[4];
         for (int k = 0; k < 4; ++k) {
             const auto given = static_cast<std::uint8_t>(min(magnitudes[k], 255));
-            const bool has_sign = static_cast<std::int8_t>(given) > format.signless && as_integers(signs[k]) < 0;
-            codes[k] = static_cast<std::uint8_t>(min(given, format.nan) | (has_sign ? 0x80 >> format.sign_shift : 0));
+            const bool has_sign = static_cast<std::int8_t>(given) > rule.signless && as_integers(signs[k]) < 0;
+            codes[k] = static_cast<std::uint8_t>(min(given, rule.nan) | (has_sign ? 0x80 >> rule.sign_shift : 0));
         }
         return __builtin_bit_cast(integers, codes);
     }
