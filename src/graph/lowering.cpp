@@ -52,8 +52,8 @@ void lower_computed(quantization &q, const op_record &op, const scale_rule &rule
 
 /// Whether numerics::strict lacks the types. numerics::onnx dequantizes alike.
 bool is_beyond_strict(const quantization &q) {
-    return q.src.type == data_type::f4_e2m1 || q.scales.type == data_type::f8_e4m3
-            || q.scales.type == data_type::f8_e8m0;
+    const bool has_strict_src = q.dir != direction::dequantize || (traits(q.src.type).places & place::quantized) != 0;
+    return !has_strict_src || (traits(q.scales.type).places & place::onnx_scale) != 0;
 }
 
 /// The scales or zps: an input, else the attribute's values, else nothing. Not inlined, so that the conversion to

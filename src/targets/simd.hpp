@@ -1,21 +1,25 @@
 // Vectors of an instruction set: the one vocabulary of all loops that are compiled for one. scalar.hpp, avx2.hpp and
 // avx512.hpp have a type of it each, V, with static members only; NAME_*.hpp beside them extend one of these types by
 // what few loops need. No other folder includes a header of intrinsics. All types lie in anonymous namespaces: code for
-// one instruction set must not be taken for code of another by the linker. V has
-//     lanes                      32-bit lanes of a vector
-//     reals, integers            lanes of f32, with the operators + - * /; 32-bit lanes or any other bits
-//     splat(x), load(p)          x in each lane; an element of memory for each lane, widened to f32 or s32, u32 less
-//     2^31 load_bits(p), store(p, v)  a whole vector, unaligned mask, first_lanes(count)   the first `count` lanes:
-//     none if it is negative, all if it is `lanes` or more load(p, mask), store(p, mask, v)   other lanes are 0, and
-//     are neither read nor written load_partial(p, count), store_partial(p, count, v)   the same with
-//     first_lanes(count) stream(p, v), fence()      a non-temporal store to an aligned address; what must follow the
-//     last one min(bound, x), max(bound, x)       x where either is NaN add, subtract, min, bit_and, bit_or,
-//     shift_left, shift_right   of integers; add wraps, shifts are logical select_less(a, b, then, otherwise) by lanes
-//     as_reals, as_integers      the same bits
-//     to_reals, to_integers      converted, RNE
-//     pack(type, a, b, c, d)     four vectors to elements of 8 or 16 bits, rounded and saturated
-// scalar.hpp is the simplest definition of all of these. Loops that need no more than operators, of any number and any
-// width, are written over lanes.hpp instead.
+// one instruction set must not be taken for code of another by the linker. V has the members of scalar.hpp, their
+// simplest definition. Most used are
+//     lanes                           32-bit lanes of a vector
+//     reals, integers                 f32 with the operators + - * /; s32 or any other bits
+//     splat(x)                        x in each lane
+//     load(p)                         elements widened to f32 or s32; u32 less 2^31
+//     load_bits(p), store(p, v)       a whole vector, unaligned; scalar has no load_bits and no bytes of vectors
+//     mask, first_lanes(count)        none if count is negative, all if it is `lanes` or more
+//     load(p, mask), store(p, mask, v)       other lanes are 0, neither read nor written
+//     load_partial(p, count), store_partial(p, count, v)       the same for first_lanes(count)
+//     stream(p, v), fence()           a non-temporal store to an aligned address; after the last one
+//     min(bound, x), max(bound, x)    of reals: x where either is NaN
+//     add, subtract, min, bit_and, bit_or, shift_left, shift_right       of integers; add wraps
+//     select_less(a, b, then, otherwise)       lane by lane
+//     as_reals, as_integers           the same bits
+//     to_reals, to_integers           converted, to nearest even
+//     pack(type, a, b, c, d)          to elements of 8 or 16 bits, rounded and saturated
+//
+// Loops that need no more than operators, of any number and any width, are written over lanes.hpp instead.
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <stdexcept>
 
 #include "elements.hpp"
 #include "exact.hpp"
@@ -63,7 +64,9 @@ int fraction_bits_of(data_type type) {
         case data_type::f8_e5m2:
         case data_type::f6_e3m2: return 2;
         case data_type::f4_e2m1: return 1;
-        default: return exact::width(static_cast<exact::wide>(range_of(type).highest)) - 1;
+        default:
+            if (!is_integer(type)) throw std::logic_error("expected the fraction bits of each float above");
+            return exact::width(static_cast<exact::wide>(range_of(type).highest)) - 1;
     }
 }
 
