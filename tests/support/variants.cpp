@@ -101,7 +101,7 @@ bool native_quantizes(const quantization &q) {
 } // namespace
 
 bool native_computes(const quantization &q) {
-    if (q.computed) return bits_in(q.dst.type) == 8 || q.computed->scales_only;
+    if (q.computed) return true;
     switch (q.dir) {
         case direction::quantize: return native_quantizes(q);
         case direction::dequantize: return native_dequantizes(q);

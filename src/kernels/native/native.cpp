@@ -15,7 +15,7 @@ class native_kernel_type final : public kernel {
 
     attempt prepare(quantization &q, const settings &s) const override {
         const auto &set = instruction_set_for(s.available);
-        if (q.computed) return implement_computed(q, s, set);
+        if (q.computed) return {implement_computed(q, s, set)};
         if (auto why = unsupported(q)) return {{}, *why};
         if (auto once = folded(q)) q = std::move(*once);
         return {implement(q, canonicalize(q), s, set)};

@@ -109,6 +109,7 @@ void parameter_formulas::write_zero_points(
         return;
     }
     std::int64_t i = 0;
+    if (first % 2 != 0) put_packed(to, 4, first, static_cast<unsigned>(zero_point[i++]));
     for (; i + 2 <= count; i += 2)
         bytes[(first + i) / 2] = static_cast<std::uint8_t>((zero_point[i] & 15) | (zero_point[i + 1] & 15) << 4);
     if (i < count) put_packed(to, 4, first + i, static_cast<unsigned>(zero_point[i]));

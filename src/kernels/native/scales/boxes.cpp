@@ -78,26 +78,29 @@ tiling cut(const quantization &q) {
     return {grown(q, [](const dims &) { return INT64_MAX; }), true};
 }
 
+std::int64_t step_of_beginnings(const quantization &q, const dims &box) {
+    const auto dst = strides_of(q.dst);
+    auto step = elements_of_whole_bytes(traits(q.dst.type).bits);
+    for (std::size_t d = 0; d < box.size(); ++d)
+        if (box[d] < q.src.dims[d]) step = std::gcd(step, box[d] * dst[d]);
+    return step;
+}
+
 bool share_bytes(const quantization &q, const dims &box) {
     const auto bits = traits(q.dst.type).bits;
-    const auto dst = strides_of(q.dst);
     if (bits >= 8) return false;
-    if (dst != row_major(q.src.dims)) return true;
+    if (q.zero_points) {
+        const auto parameter = row_major(parameter_dims(q.src.dims, q.scales.block));
+        for (std::size_t d = 0; d < box.size(); ++d)
+            if (box[d] < q.src.dims[d] && box[d] / q.scales.block[d] * parameter[d] * bits % 8 != 0) return true;
+    }
+    if (q.computed->scales_only) return false;
+    const auto dst = strides_of(q.dst);
+    if (dst != row_major(q.src.dims) || step_of_beginnings(q, box) != elements_of_whole_bytes(bits)) return true;
     bool is_cut = false; // behind d: a box then has rows that neither begin nor end with it
     for (std::size_t d = box.size(); d-- > 0; is_cut = is_cut || box[d] < q.src.dims[d])
         if (is_cut && box[d] > 1 && dst[d] * bits % 8 != 0) return true;
     return false;
-}
-
-bool begins_bytes(const quantization &q, const dims &box) {
-    const auto bits = traits(q.dst.type).bits;
-    const auto dst = strides_of(q.dst), parameter = row_major(parameter_dims(q.src.dims, q.scales.block));
-    for (std::size_t d = 0; d < box.size(); ++d) {
-        if (box[d] == q.src.dims[d]) continue;
-        if (!q.computed->scales_only && box[d] * dst[d] * bits % 8 != 0) return false;
-        if (q.zero_points && box[d] / q.scales.block[d] * parameter[d] * bits % 8 != 0) return false;
-    }
-    return true;
 }
 
 } // namespace dynquant::kernels::native

@@ -1,6 +1,8 @@
 // How a tensor whose scales are computed is cut into boxes of whole blocks.
 #pragma once
 
+#include <numeric>
+
 #include "dynquant/quantization.hpp"
 
 namespace dynquant::kernels::native {
@@ -12,13 +14,18 @@ struct tiling {
     bool shared = false; // all threads compute one box after the other, not a box each
 };
 
+/// The fewest elements of a type that fill whole bytes: 2 of 4 bits, 4 of 6.
+constexpr std::int64_t elements_of_whole_bytes(int bits) {
+    return 8 / std::gcd(8, bits);
+}
+
 /// Precondition: no extent of a block is beyond the tensor's, and the volume is not 0.
 tiling cut(const quantization &q);
 
-/// Whether elements of two boxes may share a byte of dst. Precondition: begins_bytes().
-bool share_bytes(const quantization &q, const dims &box);
+/// The places where boxes may begin among elements_of_whole_bytes(): the multiples of this number.
+std::int64_t step_of_beginnings(const quantization &q, const dims &box);
 
-/// Whether each box begins with a byte of dst and of the zero points.
-bool begins_bytes(const quantization &q, const dims &box);
+/// Whether two boxes may write to one byte of dst or of the zero points.
+bool share_bytes(const quantization &q, const dims &box);
 
 } // namespace dynquant::kernels::native

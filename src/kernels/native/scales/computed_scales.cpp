@@ -15,7 +15,6 @@
 #include "quantization/canonical.hpp"
 #include "quantization/computed.hpp"
 #include "quantization/shape.hpp"
-#include "quantization/text.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
@@ -52,14 +51,16 @@ struct box_shape {
     std::int64_t parameters = 0;
     std::vector<canonical_form> ranges;   // ordered by the strides of src; dst is src
     std::vector<canonical_form> elements; // ordered by the strides of dst
-    std::unique_ptr<implementation> quantize;
+    // By the place in a byte, or in three, where a box of dst begins: the first step_of_beginnings(), then the next.
+    std::vector<std::unique_ptr<implementation>> quantize;
 };
 
 /// A box of one run: its first elements, and the number of its first parameter.
 struct placed_box {
     const box_shape &shape;
     const std::byte *src;
-    std::byte *dst;
+    std::byte *dst;     // a whole byte
+    std::int64_t first; // the box's first element, from there on
     std::int64_t parameter;
 };
 
@@ -125,7 +126,7 @@ unit whole(const canonical_form &form) {
 
 class computed_scales final : public implementation {
   public:
-    computed_scales(quantization q, tiling boxes, const settings &s, const instruction_set &set)
+    computed_scales(quantization q, const settings &s, const instruction_set &set)
         : q_(std::move(q))
         , formulas_(q_, set)
         , set_(set)
@@ -136,11 +137,12 @@ class computed_scales final : public implementation {
         , src_bytes_(traits(q_.src.type).bits / 8)
         , dst_bits_(traits(q_.dst.type).bits)
         , elements_(*volume(q_.src.dims))
-        , tiling_(std::move(boxes))
+        , tiling_(cut(q_))
         , src_strides_(strides_of(q_.src))
         , dst_strides_(strides_of(q_.dst))
         , parameter_strides_(row_major(parameter_dims(q_.src.dims, q_.scales.block)))
         , box_count_(*volume(parameter_dims(q_.src.dims, tiling_.extents)))
+        , step_of_beginnings_(step_of_beginnings(q_, tiling_.extents))
         , may_split_(!share_bytes(q_, tiling_.extents))
         , streams_(pays_to_stream(q_.src.type, q_.dst.type, elements_)) {
         make_shapes(s);
@@ -200,8 +202,14 @@ class computed_scales final : public implementation {
         if (!rule().scales_only) {
             q.dst = {q_.dst.type, extents, dst_strides_};
             result.elements = canonicalize(q);
-            result.quantize = implement(
-                    quantization_of_box(q), result.elements, s, set_, streams_ ? streaming::always : streaming::large);
+            q = quantization_of_box(std::move(q));
+            for (std::int64_t first = 0; first < elements_of_whole_bytes(dst_bits_); first += step_of_beginnings_) {
+                auto forms = result.elements;
+                for (auto &form : forms)
+                    form.begin.dst += first;
+                result.quantize.push_back(
+                        implement(q, forms, s, set_, streams_ ? streaming::always : streaming::large));
+            }
             if (dst_strides_ == src_strides_) {
                 result.ranges = result.elements;
                 return result;
@@ -223,8 +231,10 @@ class computed_scales final : public implementation {
             dst += index * extent * dst_strides_[d];
             parameter += index * ceil_div(extent, q_.scales.block[d]) * parameter_strides_[d];
         }
+        const auto first = dst % elements_of_whole_bytes(dst_bits_);
         return {shapes_[shape], static_cast<const std::byte *>(args.src) + src * src_bytes_,
-                rule().scales_only ? nullptr : static_cast<std::byte *>(args.dst) + dst * dst_bits_ / 8, parameter};
+                rule().scales_only ? nullptr : static_cast<std::byte *>(args.dst) + (dst - first) * dst_bits_ / 8,
+                first, parameter};
     }
 
     void run_alone(const arguments &args, std::int64_t number) const {
@@ -322,13 +332,15 @@ class computed_scales final : public implementation {
         const bool regular = formulas_.compute(args, box.parameter, box.shape.parameters, p);
         if (rule().scales_only) return;
         if (!regular || skips) return quantize_elements(box, p, parts);
-        box.shape.quantize->run({box.src, p.first, p.zero_points, box.dst, p.second});
+        const auto &quantize = box.shape.quantize[static_cast<std::size_t>(box.first / step_of_beginnings_)];
+        quantize->run({box.src, p.first, p.zero_points, box.dst, p.second});
     }
 
     /// By the formula, for the rare boxes that need it.
     void quantize_elements(const placed_box &box, const box_parameters &p, int parts) const {
         for_each_part(box.shape.elements, dst_bits_ >= 8 ? parts : 1, [&](parallel::range part) {
-            for_each_element(box.shape.elements, part, [&](auto i, auto o, auto parameter) {
+            for_each_element(box.shape.elements, part, [&](auto i, auto at, auto parameter) {
+                const auto o = box.first + at;
                 const auto x = static_cast<float>(load(q_.src.type, box.src, i));
                 const float quotient = formula().quotient(x, std::bit_cast<float>(p.second[parameter]));
                 if (!formula().integral) return store(q_.dst.type, box.dst, o, quotient, q_.saturate);
@@ -350,6 +362,7 @@ class computed_scales final : public implementation {
     tiling tiling_;
     dims src_strides_, dst_strides_, parameter_strides_;
     std::int64_t box_count_;
+    std::int64_t step_of_beginnings_;
     bool may_split_, streams_;
     std::vector<std::size_t> short_at_;
     std::vector<box_shape> shapes_;
@@ -357,18 +370,11 @@ class computed_scales final : public implementation {
 
 } // namespace
 
-attempt implement_computed(const quantization &q, const settings &s, const instruction_set &set) {
-    if (volume(q.src.dims) == 0) {
-        const auto nothing = quantization_of_box(q);
-        return {implement(nothing, canonicalize(nothing), s, set)};
-    }
-    auto inside = simplified(q);
-    auto boxes = cut(inside);
-    if (!begins_bytes(inside, boxes.extents))
-        return {{},
-                concat("dst: boxes of ", to_string(boxes.extents), " elements of ", to_string(q.dst.type),
-                        " or their zps begin within a byte")};
-    return {std::make_unique<computed_scales>(std::move(inside), std::move(boxes), s, set)};
+std::unique_ptr<implementation> implement_computed(
+        const quantization &q, const settings &s, const instruction_set &set) {
+    if (volume(q.src.dims) > 0) return std::make_unique<computed_scales>(simplified(q), s, set);
+    const auto nothing = quantization_of_box(q);
+    return implement(nothing, canonicalize(nothing), s, set);
 }
 
 } // namespace dynquant::kernels::native

@@ -6,6 +6,7 @@
 
 namespace dynquant::kernels::native {
 
-attempt implement_computed(const quantization &q, const settings &s, const instruction_set &set);
+std::unique_ptr<implementation> implement_computed(
+        const quantization &q, const settings &s, const instruction_set &set);
 
 } // namespace dynquant::kernels::native
