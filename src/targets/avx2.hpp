@@ -24,6 +24,13 @@ struct avx2 : avx2_bytes {
         std::int64_t count; // at most lanes
         integers lanes;     // all ones
     };
+    /// A vector's reals as f64.
+    struct doubles {
+        __m256d low, high;
+        friend doubles operator+(const doubles &a, const doubles &b) { return {a.low + b.low, a.high + b.high}; }
+        friend doubles operator-(const doubles &a, const doubles &b) { return {a.low - b.low, a.high - b.high}; }
+        friend doubles operator/(const doubles &a, const doubles &b) { return {a.low / b.low, a.high / b.high}; }
+    };
     static constexpr const char *name = "avx2";
     static constexpr std::int64_t lanes = 8;
     static constexpr bool has_fma = true;
@@ -31,6 +38,7 @@ struct avx2 : avx2_bytes {
 
     static reals splat(float value) { return _mm256_set1_ps(value); }
     static integers splat(std::int32_t value) { return _mm256_set1_epi32(value); }
+    static doubles splat(double value) { return {_mm256_set1_pd(value), _mm256_set1_pd(value)}; }
 
     static reals load(const float *p) { return _mm256_loadu_ps(p); }
     static integers load(const std::int32_t *p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(p)); }
@@ -135,13 +143,33 @@ struct avx2 : avx2_bytes {
     static reals to_reals(integers a) { return _mm256_cvtepi32_ps(a); }
     static integers to_integers(reals x) { return _mm256_cvtps_epi32(x); }
     static reals round(reals x) { return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
-    static reals subtract_exactly(integers a, integers b) {
-        const auto half = [](__m128i x, __m128i y) {
-            return _mm256_cvtpd_ps(_mm256_sub_pd(_mm256_cvtepi32_pd(x), _mm256_cvtepi32_pd(y)));
-        };
-        return _mm256_set_m128(half(_mm256_extracti128_si256(a, 1), _mm256_extracti128_si256(b, 1)),
-                half(_mm256_castsi256_si128(a), _mm256_castsi256_si128(b)));
+    static doubles to_doubles(reals x) {
+        return {_mm256_cvtps_pd(_mm256_castps256_ps128(x)), _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1))};
     }
+    static doubles to_doubles(integers x) {
+        return {_mm256_cvtepi32_pd(_mm256_castsi256_si128(x)), _mm256_cvtepi32_pd(_mm256_extracti128_si256(x, 1))};
+    }
+    static reals to_reals(const doubles &x) { return _mm256_set_m128(_mm256_cvtpd_ps(x.high), _mm256_cvtpd_ps(x.low)); }
+    /// Rounds to odd (numerics.hpp): the neighbour of an inexact value whose last bit is set.
+    static reals rounded_to_odd(const doubles &x) {
+        const auto half = [](__m256d value) {
+            const __m256d sign = _mm256_set1_pd(-0.0);
+            const __m128 nearest = _mm256_cvtpd_ps(value);
+            const __m256d back = _mm256_cvtps_pd(nearest);
+            const auto narrow = [](__m256d mask) {
+                const __m256 halves = _mm256_castpd_ps(mask);
+                return _mm_castps_si128(_mm_shuffle_ps(
+                        _mm256_castps256_ps128(halves), _mm256_extractf128_ps(halves, 1), _MM_SHUFFLE(2, 0, 2, 0)));
+            };
+            const __m128i inexact = narrow(_mm256_cmp_pd(back, value, _CMP_NEQ_OQ));
+            const __m128i above =
+                    narrow(_mm256_cmp_pd(_mm256_andnot_pd(sign, back), _mm256_andnot_pd(sign, value), _CMP_GT_OQ));
+            const __m128i towards_zero = _mm_add_epi32(_mm_castps_si128(nearest), above); // a mask is -1
+            return _mm_castsi128_ps(_mm_or_si128(towards_zero, _mm_srli_epi32(inexact, 31)));
+        };
+        return _mm256_set_m128(half(x.high), half(x.low));
+    }
+    static reals subtract_exactly(integers a, integers b) { return to_reals(to_doubles(a) - to_doubles(b)); }
 
     static void store(float *p, reals a) { _mm256_storeu_ps(p, a); }
     static void store(void *p, integers a) { _mm256_storeu_si256(static_cast<__m256i *>(p), a); }
@@ -210,21 +238,23 @@ struct avx2 : avx2_bytes {
         return in_order(_mm256_or_si256(code, _mm256_and_si256(has_sign, shifted)));
     }
 
-    /// RNE(quotient) + zero point in f64: near 1.5 * 2^52 a double's low half is the integer. For u32, zero points are
-    /// held less 2^31; the last step adds that to the sum.
+    /// RNE(quotient) + zero point, saturated to integers of 32 bits: near 1.5 * 2^52 a double's low half is the
+    /// integer.
+    static integers saturated_sum(const doubles &quotient, const doubles &zero_point, double lowest, double highest) {
+        constexpr double origin = 0x1.8p52;
+        const auto half = [=](__m256d x, __m256d zp) {
+            // MAXPD gives the second operand when the first is NaN.
+            const auto bounded = _mm256_max_pd(x + _mm256_set1_pd(origin) + zp, _mm256_set1_pd(origin + lowest));
+            return _mm256_castpd_ps(_mm256_min_pd(bounded, _mm256_set1_pd(origin + highest)));
+        };
+        const auto low = half(quotient.low, zero_point.low), high = half(quotient.high, zero_point.high);
+        const auto evens = _mm256_castps_si256(_mm256_shuffle_ps(low, high, _MM_SHUFFLE(2, 0, 2, 0)));
+        return _mm256_permute4x64_epi64(evens, _MM_SHUFFLE(3, 1, 2, 0));
+    }
+    /// For u32, zero points are held less 2^31; the last step adds that to the sum.
     template <typename Integer>
     static integers saturated_sum(reals quotient, integers zero_point) {
-        const auto half = [](__m128 x, __m128i zp) {
-            constexpr double origin = 0x1.8p52, lowest = origin - 0x1p31, highest = origin + 0x1p31 - 1;
-            const auto real = _mm256_add_pd(_mm256_cvtps_pd(x), _mm256_set1_pd(origin));
-            // MAXPD gives the second operand when the first is NaN.
-            const auto bounded = _mm256_max_pd(_mm256_add_pd(real, _mm256_cvtepi32_pd(zp)), _mm256_set1_pd(lowest));
-            return _mm256_castpd_ps(_mm256_min_pd(bounded, _mm256_set1_pd(highest)));
-        };
-        const auto low = half(_mm256_castps256_ps128(quotient), _mm256_castsi256_si128(zero_point));
-        const auto high = half(_mm256_extractf128_ps(quotient, 1), _mm256_extracti128_si256(zero_point, 1));
-        const auto evens = _mm256_castps_si256(_mm256_shuffle_ps(low, high, _MM_SHUFFLE(2, 0, 2, 0)));
-        const auto sum = _mm256_permute4x64_epi64(evens, _MM_SHUFFLE(3, 1, 2, 0));
+        const auto sum = saturated_sum(to_doubles(quotient), to_doubles(zero_point), INT32_MIN, INT32_MAX);
         return std::is_signed_v<Integer> ? sum : _mm256_xor_si256(sum, splat(INT32_MIN));
     }
 

@@ -20,12 +20,20 @@ struct avx512 : avx512_bytes {
         integers zero_point;
     };
     using mask = __mmask16;
+    /// A vector's reals as f64.
+    struct doubles {
+        __m512d low, high;
+        friend doubles operator+(const doubles &a, const doubles &b) { return {a.low + b.low, a.high + b.high}; }
+        friend doubles operator-(const doubles &a, const doubles &b) { return {a.low - b.low, a.high - b.high}; }
+        friend doubles operator/(const doubles &a, const doubles &b) { return {a.low / b.low, a.high / b.high}; }
+    };
     static constexpr const char *name = "avx512";
     static constexpr std::int64_t lanes = 16;
     static constexpr bool has_fma = true;
 
     static reals splat(float value) { return _mm512_set1_ps(value); }
     static integers splat(std::int32_t value) { return _mm512_set1_epi32(value); }
+    static doubles splat(double value) { return {_mm512_set1_pd(value), _mm512_set1_pd(value)}; }
 
     static reals load(const float *p) { return _mm512_loadu_ps(p); }
     static integers load(const std::int32_t *p) { return _mm512_loadu_si512(p); }
@@ -122,14 +130,24 @@ struct avx512 : avx512_bytes {
     static reals to_reals(integers a) { return _mm512_cvtepi32_ps(a); }
     static integers to_integers(reals x) { return _mm512_cvtps_epi32(x); }
     static reals round(reals x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
-    static reals subtract_exactly(integers a, integers b) {
-        const auto half = [](__m256i x, __m256i y) {
-            return _mm512_cvtpd_ps(_mm512_sub_pd(_mm512_cvtepi32_pd(x), _mm512_cvtepi32_pd(y)));
-        };
-        const __m256 low = half(_mm512_castsi512_si256(a), _mm512_castsi512_si256(b));
-        const __m256 high = half(_mm512_extracti64x4_epi64(a, 1), _mm512_extracti64x4_epi64(b, 1));
-        return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
+    static doubles to_doubles(reals x) {
+        return {_mm512_cvtps_pd(_mm512_castps512_ps256(x)), _mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1))};
     }
+    static doubles to_doubles(integers x) {
+        return {_mm512_cvtepi32_pd(_mm512_castsi512_si256(x)), _mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(x, 1))};
+    }
+    static reals to_reals(const doubles &x) { return joined(_mm512_cvtpd_ps(x.low), _mm512_cvtpd_ps(x.high)); }
+    /// Rounds to odd (numerics.hpp): towards 0, and sets the last bit of what is inexact.
+    static reals rounded_to_odd(const doubles &x) {
+        const auto half = [](__m512d value) {
+            const __m256 truncated = _mm512_cvt_roundpd_ps(value, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+            const __mmask8 inexact = _mm512_cmp_pd_mask(_mm512_cvtps_pd(truncated), value, _CMP_NEQ_OQ);
+            const __m256i bits = _mm256_castps_si256(truncated);
+            return _mm256_castsi256_ps(_mm256_mask_or_epi32(bits, inexact, bits, _mm256_set1_epi32(1)));
+        };
+        return joined(half(x.low), half(x.high));
+    }
+    static reals subtract_exactly(integers a, integers b) { return to_reals(to_doubles(a) - to_doubles(b)); }
 
     static void store(float *p, reals a) { _mm512_storeu_ps(p, a); }
     static void store(void *p, integers a) { _mm512_storeu_si512(p, a); }
@@ -182,21 +200,23 @@ struct avx512 : avx512_bytes {
         return in_order(_mm512_mask_add_epi8(code, has_sign, code, sign));
     }
 
-    /// RNE(quotient) + zero point in f64: near 1.5 * 2^52 a double's low half is the integer. For u32, zero points are
-    /// held less 2^31; the last step adds that to the sum.
+    /// RNE(quotient) + zero point, saturated to integers of 32 bits: near 1.5 * 2^52 a double's low half is the
+    /// integer.
+    static integers saturated_sum(const doubles &quotient, const doubles &zero_point, double lowest, double highest) {
+        constexpr double origin = 0x1.8p52;
+        const auto half = [=](__m512d x, __m512d zp) {
+            // VMAXPD gives the second operand when the first is NaN.
+            const auto bounded = _mm512_max_pd(x + _mm512_set1_pd(origin) + zp, _mm512_set1_pd(origin + lowest));
+            return _mm512_castpd_si512(_mm512_min_pd(bounded, _mm512_set1_pd(origin + highest)));
+        };
+        const auto evens = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+        return _mm512_permutex2var_epi32(
+                half(quotient.low, zero_point.low), evens, half(quotient.high, zero_point.high));
+    }
+    /// For u32, zero points are held less 2^31; the last step adds that to the sum.
     template <typename Integer>
     static integers saturated_sum(reals quotient, integers zero_point) {
-        const auto half = [](__m256 x, __m256i zp) {
-            constexpr double origin = 0x1.8p52, lowest = origin - 0x1p31, highest = origin + 0x1p31 - 1;
-            const auto real = _mm512_add_pd(_mm512_cvtps_pd(x), _mm512_set1_pd(origin));
-            // VMAXPD gives the second operand when the first is NaN.
-            const auto bounded = _mm512_max_pd(_mm512_add_pd(real, _mm512_cvtepi32_pd(zp)), _mm512_set1_pd(lowest));
-            return _mm512_castpd_si512(_mm512_min_pd(bounded, _mm512_set1_pd(highest)));
-        };
-        const auto low = half(_mm512_castps512_ps256(quotient), _mm512_castsi512_si256(zero_point));
-        const auto high = half(_mm512_extractf32x8_ps(quotient, 1), _mm512_extracti64x4_epi64(zero_point, 1));
-        const auto evens = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-        const auto sum = _mm512_permutex2var_epi32(low, evens, high);
+        const auto sum = saturated_sum(to_doubles(quotient), to_doubles(zero_point), INT32_MIN, INT32_MAX);
         return std::is_signed_v<Integer> ? sum : _mm512_xor_si512(sum, splat(INT32_MIN));
     }
 
@@ -239,6 +259,7 @@ struct avx512 : avx512_bytes {
     }
 
   private:
+    static reals joined(__m256 low, __m256 high) { return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1); }
     static reals widened(const float16_bits *, __m256i bits) { return _mm512_cvtph_ps(bits); }
     static reals widened(const bfloat16_bits *, __m256i bits) {
         return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));

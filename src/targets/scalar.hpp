@@ -17,12 +17,14 @@ struct scalar {
     using reals = float;
     using integers = std::int32_t;
     using mask = bool;
+    using doubles = double;
     static constexpr const char *name = "scalar";
     static constexpr std::int64_t lanes = 1;
     static constexpr bool has_fma = false; // std::fma without the instruction is slower than dividing
 
     static reals splat(float value) { return value; }
     static integers splat(std::int32_t value) { return value; }
+    static doubles splat(double value) { return value; }
     static reals load(const float *p) { return *p; }
     static reals load(const float16_bits *p) { return float16 {p->bits}.value(); }
     static reals load(const bfloat16_bits *p) { return bfloat16 {p->bits}.value(); }
@@ -82,6 +84,16 @@ struct scalar {
     static reals to_reals(integers a) { return static_cast<float>(a); }
     static integers to_integers(reals x) { return static_cast<integers>(round(x)); }
     static reals round(reals x) { return __builtin_nearbyintf(x); }
+    static doubles to_doubles(reals x) { return x; }
+    static doubles to_doubles(integers x) { return x; }
+    static reals to_reals(doubles x) { return static_cast<float>(x); }
+    /// Rounds to odd (numerics.hpp): the neighbour of an inexact value whose last bit is set.
+    static reals rounded_to_odd(doubles x) {
+        const auto nearest = static_cast<float>(x);
+        if (nearest == x || x != x) return nearest;
+        const bool above = __builtin_fabs(double {nearest}) > __builtin_fabs(x);
+        return as_reals((as_integers(nearest) - (above ? 1 : 0)) | 1);
+    }
     static reals subtract_exactly(integers a, integers b) { return static_cast<float>(std::int64_t {a} - b); }
 
     template <typename T>
@@ -163,12 +175,16 @@ struct scalar {
         }
         return __builtin_bit_cast(integers, codes);
     }
-    /// RNE(quotient) + zero point. For u32, zero points are held less 2^31; the last step adds that to the sum.
+    /// RNE(quotient) + zero point, saturated to integers of 32 bits.
+    static integers saturated_sum(doubles quotient, doubles zero_point, double lowest, double highest) {
+        const double exact = __builtin_rint(quotient) + zero_point;
+        const double bounded = exact > lowest ? exact < highest ? exact : highest : lowest;
+        return static_cast<integers>(static_cast<std::uint32_t>(static_cast<std::int64_t>(bounded)));
+    }
+    /// For u32, zero points are held less 2^31; the last step adds that to the sum.
     template <typename Integer>
     static integers saturated_sum(reals quotient, integers zero_point) {
-        constexpr double lowest = INT32_MIN, highest = INT32_MAX;
-        const double exact = __builtin_rint(double {quotient}) + zero_point;
-        const auto sum = static_cast<integers>(exact > lowest ? exact < highest ? exact : highest : lowest);
+        const auto sum = saturated_sum(to_doubles(quotient), to_doubles(zero_point), INT32_MIN, INT32_MAX);
         return std::is_signed_v<Integer> ? sum : sum ^ INT32_MIN;
     }
 };

@@ -39,7 +39,7 @@ class onnx_computed_scales : public testing::TestWithParam<onnx_variant> {
     results<Y, Scale> run(const dims &shape, const std::vector<X> &x, const std::vector<onnx::attribute> &attributes,
             onnx::element_type x_type = float32) const {
         const auto n = dynamic_quantize_linear({x_type, shape}, attributes);
-        const auto op = onnx::prepare(n, options_with_native(GetParam()));
+        const auto op = onnx::prepare(n, options_for(GetParam()));
         const auto &outputs = op.outputs();
         EXPECT_EQ(outputs[0].shape, shape);
         EXPECT_EQ(outputs[2].shape, outputs[1].shape);
@@ -240,7 +240,7 @@ TEST_P(onnx_computed_scales, of_more_dims_than_a_statement_has) {
 
 TEST_P(onnx_computed_scales, need_their_buffers) {
     const auto op = onnx::prepare(
-            dynamic_quantize_linear({float32, {2, 2}}, {{"to", int8}, {"axis", 0}}), options_with_native(GetParam()));
+            dynamic_quantize_linear({float32, {2, 2}}, {{"to", int8}, {"axis", 0}}), options_for(GetParam()));
     const std::vector<float> x(4, 1);
     std::vector<float> scales(2, 77);
     std::vector<std::int8_t> y(4, 77);

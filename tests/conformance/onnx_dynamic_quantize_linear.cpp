@@ -56,7 +56,7 @@ outputs by_oracle(const std::vector<float> &x) {
 class onnx_dynamic_quantize_linear : public testing::TestWithParam<onnx_variant> {
   protected:
     outputs run(const std::vector<float> &x, int threads = 0) const {
-        auto options = options_with_native(GetParam());
+        auto options = options_for(GetParam());
         options.threads = threads;
         const auto op = onnx::prepare(
                 make_node("DynamicQuantizeLinear", 11, {{tensor_proto::float32, {std::int64_t(x.size())}}}), options);
@@ -131,7 +131,7 @@ TEST_P(onnx_dynamic_quantize_linear, runs_on_many_threads_at_once) {
     for (std::size_t i = 0; i < callers * size; ++i)
         x[i / size][i % size] = static_cast<float>(i * 7919 % 10'007) - 1000 * static_cast<float>(i / size);
     const auto op = onnx::prepare(
-            make_node("DynamicQuantizeLinear", 11, {{tensor_proto::float32, {size}}}), options_with_native(GetParam()));
+            make_node("DynamicQuantizeLinear", 11, {{tensor_proto::float32, {size}}}), options_for(GetParam()));
     std::vector<outputs> given(callers);
     std::vector<std::thread> running;
     for (std::size_t i = 0; i < callers; ++i)
@@ -157,7 +157,7 @@ TEST_P(onnx_dynamic_quantize_linear, is_the_same_under_every_control_word) {
 
 TEST_P(onnx_dynamic_quantize_linear, needs_its_buffers) {
     const auto op = onnx::prepare(
-            make_node("DynamicQuantizeLinear", 11, {{tensor_proto::float32, {1}}}), options_with_native(GetParam()));
+            make_node("DynamicQuantizeLinear", 11, {{tensor_proto::float32, {1}}}), options_for(GetParam()));
     const float x = 1;
     float scale = 77;
     std::uint8_t y = 77, zero_point = 77;

@@ -256,43 +256,5 @@ TEST(onnx_numerics, onednn_says_why_it_refuses_what_its_rules_have_not) {
     expect_refused(q, kernel_kind::onednn, "dst saturates, and overflows under numerics strict");
 }
 
-TEST(onnx_numerics, native_quantizes_from_reals_by_reals_to_integers) {
-    for (const auto dst : {u2, s2, u4, s4, u8, s8, u16, s16, u32, s32})
-        for (const auto src : {f32, f16, bf16})
-            for (const auto scales : {f32, f16, bf16, f8_e4m3, f8_e8m0})
-                for (const auto division : {precision::f32, precision::f16, precision::bf16}) {
-                    if ((dst == u32 || dst == s32) && division != precision::f32) continue;
-                    auto q = plain();
-                    q.dst.type = dst;
-                    q.src.type = src;
-                    q.scales.type = scales;
-                    q.division = division;
-                    EXPECT_EQ(prepare(q).info().kernel, kernel_kind::native) << describe(q);
-                    q.zero_points = {dst, {4}, {}};
-                    EXPECT_EQ(prepare(q).info().kernel, kernel_kind::native) << describe(q);
-                }
-}
-
-TEST(onnx_numerics, native_says_why_it_refuses_the_rest) {
-    const auto expect = [](auto change, const std::string &why) {
-        auto q = plain();
-        q.zero_points = {u8, {4}, {}};
-        change(q);
-        expect_refused(q, kernel_kind::native, why);
-        EXPECT_EQ(prepare(q).info().kernel, kernel_kind::reference) << why;
-    };
-    expect([](auto &q) { q.src.type = s32; }, "src: expected data type f32, f16 or bf16, given s32");
-    expect([](auto &q) { q.scales.type = s32; },
-            "scales: expected data type f32, f16, bf16, f8_e4m3 or f8_e8m0, given s32");
-    expect([](auto &q) { q.zero_points->type = s32; }, "zps: expected data type u8, that of dst, given s32");
-    expect([](auto &q) { q.division = precision::f64; }, "division: expected f32, f16 or bf16, given f64");
-    expect(
-            [](auto &q) {
-                q.dst.type = q.zero_points->type = u32;
-                q.division = precision::f16;
-            },
-            "division: expected f32 for dst of 32 bits, given f16");
-}
-
 } // namespace
 } // namespace dynquant::test

@@ -15,7 +15,7 @@ class onnx_operators : public testing::TestWithParam<onnx_variant> {
     std::vector<Y> run(const onnx::node &n, const std::vector<X> &x, const std::vector<Scale> &scale,
             const std::vector<ZeroPoint> &zero_point = {}) const {
         std::vector<Y> y(x.size());
-        onnx::prepare(n, options_for(GetParam(), n)).run({x.data(), scale.data(), zero_point.data(), y.data()});
+        onnx::prepare(n, options_for(GetParam())).run({x.data(), scale.data(), zero_point.data(), y.data()});
         return y;
     }
 };

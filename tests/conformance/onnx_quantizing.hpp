@@ -40,7 +40,6 @@ inline bool agree(data_type type, const std::vector<std::byte> &a, const std::ve
 inline std::vector<std::byte> computed(const quantization &q, const oracle::inputs &in, int threads = 0) {
     std::optional<std::vector<std::byte>> result;
     for (const auto &v : universal_variants()) {
-        if (v.kernel == kernel_kind::native && !native_computes(q)) continue;
         std::vector dst(bytes_spanned(q.dst), std::byte {0});
         auto forced = v.forced();
         forced.threads = threads;

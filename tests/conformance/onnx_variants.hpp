@@ -14,15 +14,8 @@ struct onnx_variant {
     options chosen;
 };
 
-/// Options for a node that lowers to one statement. native is forced where the contract requires it to compute.
-inline options options_for(const onnx_variant &v, const onnx::node &n) {
-    auto result = v.chosen;
-    if (!result.kernel && native_computes(onnx::lower(n).statement)) result.kernel = kernel_kind::native;
-    return result;
-}
-
-/// Options for a node that native must compute.
-inline options options_with_native(const onnx_variant &v) {
+/// native is forced, as it computes every node.
+inline options options_for(const onnx_variant &v) {
     auto result = v.chosen;
     if (!result.kernel) result.kernel = kernel_kind::native;
     return result;

@@ -52,7 +52,6 @@ struct requantizing {
         const auto scale_bytes = bytes_of(scales), second_bytes = bytes_of(second_scales),
                    bias_bytes = encode(s32, bias);
         for (const auto &v : universal_variants()) {
-            if (v.kernel == kernel_kind::native && !native_computes(q)) continue;
             std::vector bytes(bytes_spanned(q.dst), std::byte {0});
             arguments args;
             args.src = src.data();

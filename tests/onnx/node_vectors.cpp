@@ -74,7 +74,7 @@ TEST_P(onnx_node, gives_the_outputs) {
     const auto outputs = read_tensors(folder, "output");
     ASSERT_EQ(outputs.size(), test.graph_outputs.size());
 
-    const auto op = onnx::prepare(test.node, options_for(GetParam().variant, test.node));
+    const auto op = onnx::prepare(test.node, options_for(GetParam().variant));
     ASSERT_EQ(op.outputs().size(), outputs.size());
     auto args = test.arguments();
     std::vector<std::unique_ptr<guarded_buffer>> given;

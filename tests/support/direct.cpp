@@ -104,10 +104,7 @@ bool accepts(const variant &v, const quantization &q) {
 } // namespace
 
 std::vector<variant> variants_for(const sample &s) {
-    std::vector<variant> result;
-    for (const auto &v : universal_variants())
-        if (v.kernel == kernel_kind::reference || native_computes(s.q) || (s.q.computed && accepts(v, s.q)))
-            result.push_back(v);
+    auto result = universal_variants();
     const auto onednn = onednn_variant();
     if ((onednn_must_compute(s.q) || accepts(onednn, s.q)) && rule_binds_onednn(s)) result.push_back(onednn);
     return result;

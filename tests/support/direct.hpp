@@ -58,8 +58,8 @@ class guarded_sample {
 /// Runs several variants, with buffers that end before an inaccessible page and with buffers that begin after one.
 testing::AssertionResult computed_right(const sample &s, const std::vector<variant> &variants);
 
-/// All variants that compute the statement. onednn is among them where it accepts a statement that it need not, and so
-/// is native if scales are computed.
+/// All variants that compute the statement. onednn is among them where it accepts a statement that it need not, and
+/// where it must.
 std::vector<variant> variants_for(const sample &s);
 
 /// Whether dst is as expected. Any NaN equals any NaN, and fpmath mode `any` allows the results of its rule.

@@ -43,37 +43,6 @@ std::vector<variant> all_variants() {
 
 namespace {
 
-bool one_of(data_type type, std::initializer_list<data_type> list) {
-    return std::ranges::find(list, type) != list.end();
-}
-
-bool is_real(data_type type) {
-    return one_of(type, {data_type::f32, data_type::f16, data_type::bf16});
-}
-
-bool is_type_of_native_scales(data_type type) {
-    return is_real(type) || type == data_type::f8_e4m3 || type == data_type::f8_e8m0;
-}
-
-/// Whether oneDNN's rules have all these types.
-bool has_onednn_types(const quantization &q) {
-    using enum data_type;
-    const auto &[a, b] = q.dir == direction::quantize ? std::pair(q.src, q.dst) : std::pair(q.dst, q.src);
-    if (!is_real(a.type) || !is_real(q.scales.type)) return false;
-    if (!one_of(b.type, {s8, u8, s4, u4, f8_e4m3, f8_e5m2})) return false;
-    return !q.zero_points || one_of(q.zero_points->type, {s8, u8, s32, s4, u4});
-}
-
-/// Whether these are types of QuantizeLinear to integers: src is a real, scales are floats, zero points have the type
-/// of dst.
-bool native_quantizes_onnx(const quantization &q) {
-    using enum data_type;
-    if (!is_real(q.src.type) || !is_type_of_native_scales(q.scales.type)) return false;
-    if (q.zero_points && q.zero_points->type != q.dst.type) return false;
-    if (one_of(q.dst.type, {s32, u32})) return q.division == precision::f32;
-    return q.division != precision::f64;
-}
-
 /// Whether all types belong to the ops of 8-bit integers.
 bool has_8_bit_types(const quantization &q) {
     const auto is = [](data_type type) {
@@ -82,32 +51,7 @@ bool has_8_bit_types(const quantization &q) {
     return is(q.src.type) && is(q.dst.type) && is(q.scales.type) && (!q.zero_points || is(q.zero_points->type));
 }
 
-/// Whether the native kernel dequantizes q.
-bool native_dequantizes(const quantization &q) {
-    using enum data_type;
-    if (!is_type_of_native_scales(q.scales.type)) return false;
-    return q.src.type != u32 || !q.zero_points || q.zero_points->type == u32;
-}
-
-/// Whether the native kernel quantizes q.
-bool native_quantizes(const quantization &q) {
-    using enum data_type;
-    if (!is_integer(q.dst.type))
-        return q.src.type != s32 && is_type_of_native_scales(q.scales.type) && q.division != precision::f64;
-    if (q.rule == numerics::onnx) return native_quantizes_onnx(q);
-    return has_onednn_types(q) && q.division == precision::f32 && !q.saturate;
-}
-
 } // namespace
-
-bool native_computes(const quantization &q) {
-    if (q.computed) return true;
-    switch (q.dir) {
-        case direction::quantize: return native_quantizes(q);
-        case direction::dequantize: return native_dequantizes(q);
-        default: return true; // requantize
-    }
-}
 
 bool onednn_must_compute(const quantization &q) {
     if (q.dir == direction::requantize || !has_8_bit_types(q) || q.rule == numerics::onnx) return false;

@@ -21,14 +21,12 @@ struct variant {
 
 std::ostream &operator<<(std::ostream &out, const variant &v);
 
-/// The variants of the kernels that compute every op of oneDNN Graph: native with each instruction set, and reference.
+/// The variants of the kernels that compute every statement: native with each instruction set, and reference.
 std::vector<variant> universal_variants();
 variant onednn_variant();
 /// universal_variants() and onednn_variant().
 std::vector<variant> all_variants();
 
-/// Whether native must compute q. Written from the contract, not from the kernel's code.
-bool native_computes(const quantization &q);
 /// Whether the onednn kernel must accept q. It may accept more.
 bool onednn_must_compute(const quantization &q);
 

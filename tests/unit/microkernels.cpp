@@ -29,7 +29,7 @@ struct formula_case {
     numerics rule = numerics::strict;
     precision division = precision::f32;
     bool relu = false, second_scales = false;
-    float bound = 0; // of quotients: dst's largest number and one step more
+    float bound = 0; // of quotients: dst's largest number and one step more; of rare sums: sums_by
 };
 
 constexpr auto q = direction::quantize, d = direction::dequantize, r = direction::requantize;
@@ -52,6 +52,11 @@ const formula_case cases[] = {
         {"bf16_s8", kind::bf16_s8, q, bf16, s8, s8, onnx, precision::bf16},
         {"bf16_16", kind::bf16_16, q, bf16, s16, f32, onnx, precision::bf16},
         {"wide_s32", kind::wide_s32, q, f32, s32, s32, onnx},
+        {"sum_u8", kind::sum_u8, q, f32, u8, u8, onnx, precision::f64, false, false, in_f64},
+        {"sum_s8", kind::sum_s8, q, f32, s8, s8, onnx, precision::f64, false, false, in_f64},
+        {"sum_16", kind::sum_16, q, f32, s16, f32, onnx, precision::f64, false, false, in_f64},
+        {"sum_32", kind::sum_32, q, f32, s32, s32, onnx, precision::f64, false, false, in_f64},
+        {"quotient_f64", kind::quotient_f64, q, f32, f8_e4m3, f32, onnx, precision::f64, false, false, in_f64},
         {"quotient_f32", kind::quotient_f32, q, f32, f8_e4m3, f32, onnx, precision::f32, false, false, 480},
         {"quotient_f16", kind::quotient_f16, q, f16, f8_e4m3, f32, onnx, precision::f16, false, false, 480},
         {"quotient_bf16", kind::quotient_bf16, q, bf16, f8_e4m3, f32, onnx, precision::bf16, false, false, 480},
@@ -157,6 +162,7 @@ class formula_sample {
     };
     prepared prepare(const family &f) const {
         prepared p = {scales_, second_, {}, case_.bound, {}};
+        if (case_.division == precision::f64) std::fill(p.reciprocal.begin(), p.reciprocal.end(), -0.0F);
         if (is_product()) // by the reciprocal, which is exact
             for (auto &scale : p.scale)
                 scale = 1 / scale;

@@ -89,8 +89,7 @@ that cannot compute a case refuses, with the reason, which is no failure.
 States: PASSED; FAILED; MISTRUSTED, when most results are saturated or zero, so that a mistake may not show;
 EXECUTED (mode R); LISTED (mode L); INVALID_ARGUMENTS and UNIMPLEMENTED, when the library refuses;
 SKIPPED, when the processor lacks the instruction set, the machine lacks the memory, dqbench does not support
-a graph's op, or --kernel=onednn refuses: that kernel computes some statements only, native and reference
-compute all (under --rule=onnx only reference does, and a refusal of native is skipped too).
+a graph's op, or --kernel=onednn refuses: that kernel computes some statements only, native and reference all.
 Each line ends with the arguments that run the case again, after __REPRO:.
 
 Exit status: 0; 1 when a case failed, is not implemented or is invalid; 2 when the arguments, a batch

@@ -102,9 +102,8 @@ outcome run_compiled(const test_case &what, phase_times &times) {
 outcome classify(const test_case &c, const dnnl::error &e) {
     switch (e.status) {
         case dnnl_unimplemented:
-            // These kernels compute some statements only.
-            if (c.kernel == kernel_choice::onednn || (c.kernel == kernel_choice::native && c.rule == rule_kind::onnx))
-                return {case_state::skipped, concat("kernel refuses: ", e.message)};
+            // This kernel computes some statements only.
+            if (c.kernel == kernel_choice::onednn) return {case_state::skipped, concat("kernel refuses: ", e.message)};
             return {case_state::unimplemented, e.message};
         case dnnl_invalid_arguments:
         case dnnl_invalid_graph:

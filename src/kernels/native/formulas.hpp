@@ -321,6 +321,62 @@ struct limited_quotient_and_zero {
     }
 };
 
+// ---- Quotients and sums of rare types, in f64. Calls keep their code small ----------------------------------
+
+/// x / s, divided in any type, see sums_by. In f64 the scale is the sum of two f32: reciprocal holds the rest.
+template <typename V>
+struct any_quotient {
+    typename V::reals scale, rest;
+    int by;
+    static any_quotient from(auto take) {
+        return {take(take.p.scale), take(take.p.reciprocal), static_cast<int>(take.p.bound)};
+    }
+    [[gnu::always_inline]] typename V::doubles operator()(typename V::reals x) const {
+        if ((by & in_f64) != 0) {
+            const auto dividend = (by & of_integers) != 0 ? V::to_doubles(V::as_integers(x)) : V::to_doubles(x);
+            return dividend / (V::to_doubles(scale) + V::to_doubles(rest));
+        }
+        auto quotient = x / scale;
+        if ((by & in_f16) != 0) quotient = in_division<V, float16_bits>(quotient);
+        if ((by & in_bf16) != 0) quotient = in_division<V, bfloat16_bits>(quotient);
+        return V::to_doubles(quotient);
+    }
+};
+
+/// RNE(x / s) + zp, saturated to 32 bits.
+template <typename V>
+struct any_sum {
+    any_quotient<V> quotient;
+    typename V::integers zero_point;
+    static any_sum from(auto take) { return {any_quotient<V>::from(take), V::as_integers(take(take.p.of_family))}; }
+    [[gnu::noinline]] typename V::integers operator()(typename V::reals x) const {
+        const double lowest = (quotient.by & to_u32) != 0 ? 0 : -0x1p31;
+        const double less = (quotient.by & zero_points_of_u32) != 0 ? 0x1p31 : 0;
+        return V::saturated_sum(quotient(x), V::to_doubles(zero_point) + V::splat(less), lowest, lowest + (0x1p32 - 1));
+    }
+};
+
+/// any_sum for dst of 16 bits and fewer.
+template <typename V>
+struct any_small_sum {
+    any_sum<V> sum;
+    static any_small_sum from(auto take) { return {any_sum<V>::from(take)}; }
+    [[gnu::always_inline]] typename V::reals operator()(typename V::reals x) const {
+        return V::min(V::splat(two_to_22), V::to_reals(sum(x)));
+    }
+};
+
+/// x / s + zp to floats, divided in f64. Rounding to odd lets the codec of dst round once.
+template <typename V>
+struct quotient_in_f64 {
+    any_quotient<V> quotient;
+    typename V::reals zero;
+    static quotient_in_f64 from(auto take) { return {any_quotient<V>::from(take), take(take.p.of_family)}; }
+    [[gnu::noinline]] typename V::reals operator()(typename V::reals x) const {
+        return V::rounded_to_odd(quotient(x) + V::to_doubles(zero));
+    }
+};
+
 // ---- Dequantize -------------------------------------------------------------------------------------------
 
 /// q * s for floats.
@@ -359,6 +415,17 @@ struct wide_difference {
     typename V::reals scale;
     static wide_difference from(auto take) { return {V::as_integers(take(take.p.of_family)), take(take.p.scale)}; }
     typename V::reals operator()(typename V::integers q) const { return V::subtract_exactly(q, zero_point) * scale; }
+};
+
+/// (q - zp) * s of u32 by s32 zero points: q is held less 2^31.
+template <typename V>
+struct difference_of_u32 {
+    typename V::integers zero_point;
+    typename V::reals scale;
+    static difference_of_u32 from(auto take) { return {V::as_integers(take(take.p.of_family)), take(take.p.scale)}; }
+    [[gnu::always_inline]] typename V::reals operator()(typename V::integers q) const {
+        return V::to_reals(V::to_doubles(q) + V::splat(0x1p31) - V::to_doubles(zero_point)) * scale;
+    }
 };
 
 // ---- Requantize -------------------------------------------------------------------------------------------

@@ -61,6 +61,10 @@ struct prepared_parameters {
     float bound; // limit of quotients: larger ones give the same result
 };
 
+/// What the formulas of any division are told as their bound, a sum of these: the division's type, if not f32; whether
+/// src is s32 there; whether zero points are u32, held less 2^31; whether dst is u32.
+enum sums_by { in_f16 = 1, in_bf16 = 2, in_f64 = 4, of_integers = 8, zero_points_of_u32 = 16, to_u32 = 32 };
+
 /// Dense rows, what a microkernel computes. Steps are in elements, from row to row.
 struct dense_rows {
     std::int64_t rows, columns;
@@ -148,9 +152,14 @@ enum class kind {
     bf16_16, // f16_ and bf16_: numerics::onnx, divided in that type
     wide_s32,
     wide_u32,
+    sum_u8,
+    sum_s8,
+    sum_16,
+    sum_32, // numerics::onnx, divided in any type, by zero points of any type: see sums_by
     quotient_f32,
     quotient_f16,
-    quotient_bf16, // to floats, divided in that type; the codec of dst narrows
+    quotient_bf16,
+    quotient_f64, // to floats, divided in that type; the codec of dst narrows
     product_u8,
     product_s8,
     product_f32, // by a multiplier that is not the scale: computed scales
@@ -159,6 +168,7 @@ enum class kind {
     difference_u16,
     difference_s16,
     difference_32,
+    difference_u32, // by zero points of another type
     difference_floats,
     first_difference_float8, // one kind for each of the floats of 8 bits, see difference_kinds
     once_u8 = first_difference_float8 + number_of_float8,
@@ -199,9 +209,11 @@ struct codecs {
     // Null if formulas access the type directly. Floats become f32; s4, u4, s2 and u2 become bytes; u32 becomes s32,
     // less 2^31.
     by_type<read_function> read;
-    read_function round_f16, round_bf16; // f32 to f32
-    by_type<read_function> unpack;       // elements narrower than a byte to bytes
-    by_type<read_function> read_bytes;   // floats that have been unpacked to bytes
+    read_function round_f16, round_bf16; // f32 to f32, in the tile
+    read_function convert_s32, convert_s32_f16,
+            convert_s32_bf16;          // s32 to f32, in the tile, rounded once to these types
+    by_type<read_function> unpack;     // elements narrower than a byte to bytes
+    by_type<read_function> read_bytes; // floats that have been unpacked to bytes
     by_type<write_function> write, write_saturated;
     by_type<write_function> write_bytes;                                   // of codes, from bytes
     by_type<const small_float_encoding *> encodings, saturating_encodings; // of floats of 8 bits and fewer

@@ -1,8 +1,7 @@
-// The native kernel's entry: refusal and preparation.
+// The native kernel's entry. It computes every statement.
 #include "kernels/native/fold.hpp"
 #include "kernels/native/implementation.hpp"
 #include "kernels/native/scales/computed_scales.hpp"
-#include "kernels/native/support.hpp"
 
 namespace dynquant::kernels {
 namespace {
@@ -16,7 +15,6 @@ class native_kernel_type final : public kernel {
     attempt prepare(quantization &q, const settings &s) const override {
         const auto &set = instruction_set_for(s.available);
         if (q.computed) return {implement_computed(q, s, set)};
-        if (auto why = unsupported(q)) return {{}, *why};
         if (auto once = folded(q)) q = std::move(*once);
         return {implement(q, canonicalize(q), s, set)};
     }

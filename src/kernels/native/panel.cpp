@@ -6,6 +6,7 @@
 #include "elements/small_float.hpp"
 #include "elements/table.hpp"
 #include "kernels/native/plan.hpp"
+#include "quantization/numerics.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::kernels::native {
@@ -19,6 +20,24 @@ void round_to_division(float *numbers, std::int64_t count, data_type type, preci
     else if (division == precision::bf16 && type != data_type::bf16)
         for (std::int64_t i = 0; i < count; ++i)
             numbers[i] = bfloat16::from(numbers[i]).value();
+}
+
+/// Rounds s32, given as bits, to the division's type.
+void integers_to_division(float *numbers, std::int64_t count, precision division) {
+    for (std::int64_t i = 0; i < count; ++i)
+        numbers[i] =
+                static_cast<float>(numerics_contract::rounded(__builtin_bit_cast(std::int32_t, numbers[i]), division));
+}
+
+/// Scales as the sums of two f32 (any_quotient): s32, given as bits, may have more bits than one.
+void split(float *scale, float *rest, std::int64_t count, bool integral) {
+    for (std::int64_t i = 0; i < count; ++i) {
+        rest[i] = -0.0F; // keeps the sign of a scale of 0
+        if (!integral) continue;
+        const double exact = __builtin_bit_cast(std::int32_t, scale[i]);
+        scale[i] = static_cast<float>(exact);
+        if (exact != scale[i]) rest[i] = static_cast<float>(exact - scale[i]);
+    }
 }
 
 /// Calls put(column, number) for each parameter.
@@ -85,6 +104,10 @@ void fetch(
         const plan &p, const call &c, const parameter_grid &from, float *scale, float *reciprocal, float *zero_points) {
     const auto all = from.rows * from.count;
     read(p, from, c.scales, p.scales, scale);
+    if (p.division == precision::f64)
+        split(scale, reciprocal, all, p.scales == data_type::s32);
+    else if (p.scales == data_type::s32)
+        integers_to_division(scale, all, p.division);
     round_to_division(scale, all, p.scales, p.division);
     if (p.has_global_scale) {
         const auto global = element_at<float>(c.second_scales, 0);

@@ -4,9 +4,9 @@
 #include <numeric>
 
 #include "elements/table.hpp"
-#include "kernels/native/support.hpp"
 #include "kernels/native/walker.hpp"
 #include "quantization/shape.hpp"
+#include "quantization/strict_equivalence.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
@@ -17,7 +17,25 @@ kind to_8_bits(const quantization &q, kind of_u8, kind of_s8) {
     return q.dst.type == data_type::u8 ? of_u8 : of_s8;
 }
 
+bool has_other_zero_points(const quantization &q, data_type type) {
+    return q.zero_points && q.zero_points->type != type;
+}
+
+/// Whether only sums in f64 give the integers: those of rare types.
+bool is_rare_sum(const quantization &q) {
+    const auto &dst = traits(q.dst.type);
+    if (dst.bits < 32) return q.division == precision::f64 || has_other_zero_points(q, q.dst.type);
+    return q.division != precision::f32 || (!dst.is_signed && has_other_zero_points(q, q.dst.type));
+}
+
+kind rare_sum_kind(const quantization &q) {
+    const auto bits = traits(q.dst.type).bits;
+    if (bits == 32) return kind::sum_32;
+    return bits == 16 ? kind::sum_16 : to_8_bits(q, kind::sum_u8, kind::sum_s8);
+}
+
 kind onnx_kind(const quantization &q) {
+    if (is_rare_sum(q)) return rare_sum_kind(q);
     const auto bits = traits(q.dst.type).bits;
     const bool is_signed = traits(q.dst.type).is_signed;
     if (bits == 32) return is_signed ? kind::wide_s32 : kind::wide_u32;
@@ -25,7 +43,7 @@ kind onnx_kind(const quantization &q) {
         case precision::f16: return bits == 16 ? kind::f16_16 : to_8_bits(q, kind::f16_u8, kind::f16_s8);
         case precision::bf16: return bits == 16 ? kind::bf16_16 : to_8_bits(q, kind::bf16_u8, kind::bf16_s8);
         case precision::f32:
-        case precision::f64: break; // f64 is refused (support.cpp)
+        case precision::f64: break; // f64: a rare sum
     }
     if (bits == 16) return is_signed ? kind::onnx_s16 : kind::onnx_u16;
     return to_8_bits(q, kind::onnx_u8, kind::onnx_s8);
@@ -35,8 +53,8 @@ kind quotient_kind(const quantization &q) {
     switch (q.division) {
         case precision::f16: return kind::quotient_f16;
         case precision::bf16: return kind::quotient_bf16;
-        case precision::f32:
-        case precision::f64: break;
+        case precision::f64: return kind::quotient_f64;
+        case precision::f32: break;
     }
     return kind::quotient_f32;
 }
@@ -48,9 +66,17 @@ kind requantize_kind(const quantization &q) {
     return twice ? kind::twice_s8 : kind::once_s8;
 }
 
+/// Whether q quantizes to integers in a way that numerics::strict cannot express: it rounds the quotient before it adds
+/// the zero point, or does not divide in f32.
+bool rounds_before_zero_points(const quantization &q) {
+    return q.rule == numerics::onnx && differs_from_strict(q);
+}
+
 kind kind_of(const quantization &q) {
     switch (q.dir) {
-        case direction::dequantize: return difference_kinds[q.src.type];
+        case direction::dequantize:
+            if (q.src.type == data_type::u32 && has_other_zero_points(q, data_type::u32)) return kind::difference_u32;
+            return difference_kinds[q.src.type];
         case direction::requantize: return requantize_kind(q);
         case direction::quantize: break;
     }
@@ -76,11 +102,14 @@ formula_types formula_types_of(const quantization &q) {
         if (bits == 32) return {data_type::s32, data_type::f32};
         return {q.src.type == data_type::u8 ? data_type::u8 : data_type::s8, data_type::f32};
     }
-    if (!traits(q.dst.type).integral) return {data_type::f32, data_type::f32};
+    // Other divisions read s32 as f32, see rounding_of_src().
+    const auto src = q.division == precision::f64 && q.src.type == data_type::s32 ? data_type::s32 : data_type::f32;
+    if (!traits(q.dst.type).integral) return {src, data_type::f32};
     const auto bits = traits(q.dst.type).bits;
-    if (bits == 16 && q.division != precision::f32) return {data_type::f32, data_type::f32}; // a codec rounds to dst
-    if (bits >= 16) return {data_type::f32, q.dst.type};
-    return {data_type::f32, q.dst.type == data_type::u8 ? data_type::u8 : data_type::s8};
+    if (bits == 16 && (q.division != precision::f32 || is_rare_sum(q)))
+        return {src, data_type::f32}; // a codec rounds to dst
+    if (bits >= 16) return {src, q.dst.type};
+    return {src, q.dst.type == data_type::u8 ? data_type::u8 : data_type::s8};
 }
 
 /// The limit of quotients to floats: larger ones give the same dst. 0 where the two-operation quotient is not exact
@@ -93,6 +122,31 @@ float bound_of(const quantization &q, const plan &p) {
     return in_f16 && bound > 65504 ? 65504 : bound; // 65536 is infinite in f16; codes round 65504 to 65536
 }
 
+/// What turns src, read as f32 or s32, into numbers of the division's type. Null: it has that type.
+read_function rounding_of_src(const quantization &q, const codecs &code) {
+    const bool integral = q.src.type == data_type::s32;
+    switch (q.division) {
+        case precision::f16:
+            return integral ? code.convert_s32_f16 : q.src.type == data_type::f16 ? nullptr : code.round_f16;
+        case precision::bf16:
+            return integral ? code.convert_s32_bf16 : q.src.type == data_type::bf16 ? nullptr : code.round_bf16;
+        case precision::f64: return nullptr;
+        case precision::f32: break;
+    }
+    return integral ? code.convert_s32 : nullptr;
+}
+
+/// The sum of sums_by.
+float rare_sum_of(const quantization &q) {
+    int sum = q.src.type == data_type::s32 ? of_integers : 0;
+    if (q.division == precision::f16) sum += in_f16;
+    if (q.division == precision::bf16) sum += in_bf16;
+    if (q.division == precision::f64) sum += in_f64;
+    if (q.dst.type == data_type::u32)
+        sum += to_u32 + (has_other_zero_points(q, data_type::u32) ? 0 : zero_points_of_u32);
+    return static_cast<float>(sum);
+}
+
 void choose_formulas(plan &p, const quantization &q) {
     const auto k = kind_of(q);
     const auto &code = p.set->code;
@@ -102,26 +156,25 @@ void choose_formulas(plan &p, const quantization &q) {
     auto &m = p.memory;
     m = {q.src.type, q.dst.type, nullptr, nullptr, nullptr, traits(types.dst).bits / 8};
     if (q.src.type != types.src) m.read = code.read[q.src.type];
-    if (q.dir == direction::quantize && q.division == precision::f16 && q.src.type != data_type::f16)
-        m.round = code.round_f16;
-    if (q.dir == direction::quantize && q.division == precision::bf16 && q.src.type != data_type::bf16)
-        m.round = code.round_bf16;
+    if (q.dir == direction::quantize) m.round = rounding_of_src(q, code);
     if (q.dst.type != types.dst) m.write = (q.saturate ? code.write_saturated : code.write)[q.dst.type];
     p.transposed_memory = m;
     if (traits(q.src.type).bits < 8) {
         p.transposed_memory.src = data_type::s8;
         p.transposed_memory.read = code.read_bytes[q.src.type];
     }
+    const bool is_in_f64 = k == kind::quotient_f64;
     const bool is_quotient = k == kind::quotient_f32 || k == kind::quotient_f16 || k == kind::quotient_bf16;
+    const bool is_rare = k >= kind::sum_u8 && k <= kind::sum_32;
     p.writes_codes = (is_quotient || k == kind::product_f32) && traits(q.dst.type).bits <= 8;
     if (p.writes_codes) p.encoding = *(q.saturate ? code.saturating_encodings : code.encodings)[q.dst.type];
-    p.bound = is_quotient ? bound_of(q, p) : 0;
+    p.bound = is_quotient ? bound_of(q, p) : is_in_f64 || is_rare ? rare_sum_of(q) : 0;
     p.write_codes = code.write_bytes[q.dst.type];
-    p.is_f32_zero = is_quotient || (q.dir == direction::dequantize && !traits(q.src.type).integral);
+    p.is_f32_zero = is_quotient || is_in_f64 || (q.dir == direction::dequantize && !traits(q.src.type).integral);
     const bool is_u32 = q.src.type == data_type::u32 || q.dst.type == data_type::u32;
-    p.no_zero = is_quotient ? -0.0F
-            : is_u32        ? __builtin_bit_cast(float, INT32_MIN)
-                            : 0.0F; // u32 zero points are held less 2^31
+    p.no_zero = is_quotient || is_in_f64 ? -0.0F
+            : is_u32                     ? __builtin_bit_cast(float, INT32_MIN)
+                                         : 0.0F; // u32 zero points are held less 2^31
 }
 
 // ---- Walks -------------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ struct walk {
 /// Data types in memory, and the codecs between these and what the formulas read and write.
 struct staging {
     data_type src, dst;
-    read_function read, round; // null: formulas read src directly; no rounding
+    read_function read, round; // null: formulas read src directly; as it is
     write_function write;      // null: formulas write dst directly
     int dst_bytes;             // size of an element that the formulas write
 };

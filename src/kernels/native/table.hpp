@@ -134,10 +134,10 @@ constexpr family narrow() {
     return f;
 }
 
-template <typename V, typename Integer>
-constexpr family wide() {
-    using formula = wide_division<V, Integer>;
-    return {prepare_nothing, in_two_forms<V, formula, formula, float, std::int32_t>(), {}, {}, {}, nullptr, 0};
+/// One formula for any parameters.
+template <typename V, typename Formula, typename Src, typename Dst>
+constexpr family always() {
+    return {prepare_nothing, in_two_forms<V, Formula, Formula, Src, Dst>(), {}, {}, {}, nullptr, 0};
 }
 
 template <typename V, typename Division>
@@ -226,6 +226,9 @@ constexpr codecs codecs_of() {
     c.read_bytes = by_type_of<read_function>([]<data_type type>() { return read_bytes_of<V, type>(); });
     c.round_f16 = round<V, float16_bits>;
     c.round_bf16 = round<V, bfloat16_bits>;
+    c.convert_s32 = convert_integers<V, float>;
+    c.convert_s32_f16 = convert_integers<V, float16_bits>;
+    c.convert_s32_bf16 = convert_integers<V, bfloat16_bits>;
     c.write = by_type_of<write_function>([]<data_type type>() { return write_of<V, type, false>(); });
     c.write_saturated = by_type_of<write_function>([]<data_type type>() { return write_of<V, type, true>(); });
     c.write_bytes = by_type_of<write_function>([]<data_type type>() { return write_bytes_of<V, type>(); });
@@ -258,11 +261,16 @@ constexpr instruction_set table_of() {
     add(kind::bf16_u8, narrow<V, bfloat16_bits, u8>());
     add(kind::bf16_s8, narrow<V, bfloat16_bits, s8>());
     add(kind::bf16_16, narrow<V, bfloat16_bits, float>());
-    add(kind::wide_s32, wide<V, std::int32_t>());
-    add(kind::wide_u32, wide<V, std::uint32_t>());
+    add(kind::wide_s32, always<V, wide_division<V, std::int32_t>, float, std::int32_t>());
+    add(kind::wide_u32, always<V, wide_division<V, std::uint32_t>, float, std::int32_t>());
+    add(kind::sum_u8, always<V, any_small_sum<V>, float, u8>());
+    add(kind::sum_s8, always<V, any_small_sum<V>, float, s8>());
+    add(kind::sum_16, always<V, any_small_sum<V>, float, float>());
+    add(kind::sum_32, always<V, any_sum<V>, float, std::int32_t>());
     add(kind::quotient_f32, quotient<V, float>());
     add(kind::quotient_f16, quotient<V, float16_bits>());
     add(kind::quotient_bf16, quotient<V, bfloat16_bits>());
+    add(kind::quotient_f64, always<V, quotient_in_f64<V>, float, float>());
     add(kind::product_u8, product<V, u8>());
     add(kind::product_s8, product<V, s8>());
     add(kind::product_f32, product_of_floats<V>());
@@ -271,6 +279,7 @@ constexpr instruction_set table_of() {
     add(kind::difference_u16, difference<V, std::uint16_t, 65536>());
     add(kind::difference_s16, difference<V, std::int16_t, 65536>());
     add(kind::difference_32, difference<V, std::int32_t, INT32_MAX>());
+    add(kind::difference_u32, always<V, difference_of_u32<V>, std::int32_t, float>());
     add(kind::difference_floats, difference_of_floats<V, float>());
     for_each_type([&]<data_type type>() {
         if constexpr (is_float8(traits(type))) add(difference_kinds[type], difference_of_floats<V, float_of<type>>());
