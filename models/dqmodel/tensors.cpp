@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <sstream>
 #include <stdexcept>
 
 #include "onnx/element_type.hpp"

@@ -1,9 +1,30 @@
 #include "quantization/text.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <numeric>
 
 namespace dynquant {
+
+void text_part::append_to(std::string &to) const {
+    char digits[32];
+    const auto append = [&](auto... number) {
+        to.append(digits, std::to_chars(std::begin(digits), std::end(digits), number...).ptr);
+    };
+    switch (number_) {
+        case kind::none: to += text_; break;
+        case kind::integer: append(integer_); break;
+        case kind::natural: append(static_cast<std::uint64_t>(integer_)); break;
+        case kind::real: append(real_, std::chars_format::general, 6); break;
+    }
+}
+
+std::string joined(std::initializer_list<text_part> parts) {
+    std::string text;
+    for (const auto &part : parts)
+        part.append_to(text);
+    return text;
+}
 
 std::string to_string(const dims &extents) {
     if (extents.empty()) return "scalar";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <limits>
+#include <sstream>
 #include <type_traits>
 
 #include "vocabulary.hpp"
