@@ -224,19 +224,27 @@ class microkernels_of : public testing::TestWithParam<std::tuple<tested_set, for
 
     std::vector<tested_form> forms_of(const microkernels &m) const {
         const auto plain = read_type(), written = of.written;
-        std::vector<tested_form> forms = {{"rows", m.rows, plain, most_columns, 1, written},
-                {"cols", m.cols, plain, 1, 0, written}, {"segs1", m.segs[0], plain, set.lanes, 0, written},
-                {"segs2", m.segs[1], plain, 2 * set.lanes, 0, written},
-                {"segs4", m.segs[2], plain, 4 * set.lanes, 0, written}};
+        std::vector<tested_form> forms = {{"rows", m.at(form::rows), plain, most_columns, 1, written},
+                {"cols", m.at(form::cols), plain, 1, 0, written},
+                {"segs1", m.at(form::segs1), plain, set.lanes, 0, written},
+                {"segs2", m.at(form::segs2), plain, 2 * set.lanes, 0, written},
+                {"segs4", m.at(form::segs4), plain, 4 * set.lanes, 0, written}};
         for (const std::int64_t group_length : {2, 3, 7, 15})
-            forms.push_back({"short_groups", m.short_groups, plain, group_length, 0, written});
-        if (of.dst == f16) forms.push_back({"rows_to_f16", m.rows_to_f16, plain, most_columns, 1, f16});
-        if (of.dst == bf16) forms.push_back({"rows_to_bf16", m.rows_to_bf16, plain, most_columns, 1, bf16});
-        if (of.dst == f8_e4m3) forms.push_back({"rows_to_codes", m.rows_to_codes, plain, most_columns, 1, f8_e4m3});
-        if (of.dst == f8_e4m3) forms.push_back({"cols_to_codes", m.cols_to_codes, plain, 1, 0, f8_e4m3});
-        if (of.dst == f8_e4m3) forms.push_back({"segs_to_codes", m.segs_to_codes, plain, 32, 0, f8_e4m3});
-        if (of.src == f16) forms.push_back({"rows_of_f16", m.rows_of_f16, f16, most_columns, 1, written});
-        if (of.src == bf16) forms.push_back({"rows_of_bf16", m.rows_of_bf16, bf16, most_columns, 1, written});
+            forms.push_back({"short_groups", m.at(form::short_groups), plain, group_length, 0, written});
+        if (of.dst == f16)
+            forms.push_back({"rows_to_f16", m.at(form::rows, access::to_f16), plain, most_columns, 1, f16});
+        if (of.dst == bf16)
+            forms.push_back({"rows_to_bf16", m.at(form::rows, access::to_bf16), plain, most_columns, 1, bf16});
+        if (of.dst == f8_e4m3)
+            forms.push_back({"rows_to_codes", m.at(form::rows, access::to_codes), plain, most_columns, 1, f8_e4m3});
+        if (of.dst == f8_e4m3)
+            forms.push_back({"cols_to_codes", m.at(form::cols, access::to_codes), plain, 1, 0, f8_e4m3});
+        if (of.dst == f8_e4m3)
+            forms.push_back({"segs_to_codes", m.at(form::segs4, access::to_codes), plain, 32, 0, f8_e4m3});
+        if (of.src == f16)
+            forms.push_back({"rows_of_f16", m.at(form::rows, access::of_f16), f16, most_columns, 1, written});
+        if (of.src == bf16)
+            forms.push_back({"rows_of_bf16", m.at(form::rows, access::of_bf16), bf16, most_columns, 1, written});
         return forms;
     }
 

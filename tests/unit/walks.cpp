@@ -8,7 +8,6 @@ namespace dynquant::kernels::native {
 namespace {
 
 using order = walk::order;
-using form = walk::form;
 
 /// The walk for 16 lanes. A plan runs nothing, so any processor will do.
 instruction_set sixteen_lanes() {
@@ -16,7 +15,8 @@ instruction_set sixteen_lanes() {
     set.lanes = 16;
     for (auto &family : set.families)
         for (auto *kernels : {&family.any_parameters, &family.guarded}) {
-            kernels->short_groups = kernels->segs[0] = kernels->segs[1] = kernels->segs[2] = kernels->rows;
+            for (const auto by : {form::short_groups, form::segs1, form::segs2, form::segs4})
+                kernels->set(by, kernels->at(form::rows));
         }
     return set;
 }

@@ -66,46 +66,34 @@ void scatter(
 
 // ---- Dense rows ---------------------------------------------------------------------------------------------
 
-microkernel kernel_of(const microkernels &m, walk::form form) {
-    switch (form) {
-        case walk::form::rows: return m.rows;
-        case walk::form::cols: return m.cols;
-        case walk::form::short_groups: return m.short_groups;
-        case walk::form::segs1: return m.segs[0];
-        case walk::form::segs2: return m.segs[1];
-        case walk::form::segs4: return m.segs[2];
-    }
-    return m.rows;
-}
-
 /// A microkernel, and the staging that it still needs.
 struct fused {
     microkernel kernel;
     staging memory;
 };
 
+access reading(data_type src) {
+    return src == data_type::f16 ? access::of_f16 : src == data_type::bf16 ? access::of_bf16 : access::as_is;
+}
+
+access writing(data_type dst, const small_float_encoding *encoding) {
+    if (encoding) return access::to_codes;
+    return dst == data_type::f16 ? access::to_f16 : dst == data_type::bf16 ? access::to_bf16 : access::as_is;
+}
+
 /// Picks a microkernel that reads or writes the type in memory without a codec, if there is one. Codes of fewer than 8
 /// bits are written as bytes, which are then packed.
-fused fuse(const plan &p, const microkernels &k, const staging &m, walk::form form, bool dense_src, bool dense_dst) {
-    fused result = {kernel_of(k, form), m};
-    const auto take = [](microkernel kernel, auto &codec, fused &to) {
-        if (!kernel) return;
-        to.kernel = kernel;
-        codec = nullptr;
-    };
-    if (m.write && dense_dst && p.writes_codes) {
-        const auto kernel = form == walk::form::rows ? k.rows_to_codes
-                : form == walk::form::cols           ? k.cols_to_codes
-                : form == walk::form::short_groups   ? nullptr
-                                                     : k.segs_to_codes;
-        if (kernel)
-            result = {kernel, {m.src, m.dst, m.read, m.round, bits_of(m.dst) == 8 ? nullptr : p.write_codes, 1}};
-    } else if (form == walk::form::rows && m.write && dense_dst) {
-        if (m.dst == data_type::f16) take(k.rows_to_f16, result.memory.write, result);
-        if (m.dst == data_type::bf16) take(k.rows_to_bf16, result.memory.write, result);
-    } else if (form == walk::form::rows && m.read && dense_src && !m.round) {
-        if (m.src == data_type::f16) take(k.rows_of_f16, result.memory.read, result);
-        if (m.src == data_type::bf16) take(k.rows_of_bf16, result.memory.read, result);
+fused fuse(const plan &p, const microkernels &k, const staging &m, form by, bool dense_src, bool dense_dst) {
+    const auto wanted = m.write && dense_dst  ? writing(m.dst, p.encoding)
+            : m.read && dense_src && !m.round ? reading(m.src)
+                                              : access::as_is;
+    fused result = {k.at(by, wanted), m};
+    if (!result.kernel) return {k.at(by), m};
+    if (wanted == access::of_f16 || wanted == access::of_bf16) result.memory.read = nullptr;
+    if (wanted == access::to_f16 || wanted == access::to_bf16) result.memory.write = nullptr;
+    if (wanted == access::to_codes) {
+        result.memory.dst_bytes = 1;
+        result.memory.write = bits_of(m.dst) == 8 ? nullptr : p.set->code.write_bytes[m.dst];
     }
     return result;
 }
@@ -152,18 +140,18 @@ struct position {
     parameter_access by;
 };
 
-position moved(const prepared_parameters &p, const parameter_access &g, walk::form form, std::int64_t row,
-        std::int64_t column, int lanes) {
+position moved(const prepared_parameters &p, const parameter_access &g, form by, std::int64_t row, std::int64_t column,
+        int lanes) {
     const auto advanced = [&](std::int64_t parameters) {
         return position {{p.scale + parameters, p.reciprocal + parameters, p.of_family + parameters, p.bound}, g};
     };
-    switch (form) {
-        case walk::form::rows: return advanced(row * g.parameter_step);
-        case walk::form::cols: return advanced(column);
-        case walk::form::short_groups: break;
-        case walk::form::segs1: return advanced(row * g.parameter_step + column / lanes);
-        case walk::form::segs2: return advanced(row * g.parameter_step + column / (2 * lanes));
-        case walk::form::segs4: return advanced(row * g.parameter_step + column / (4 * lanes));
+    switch (by) {
+        case form::rows: return advanced(row * g.parameter_step);
+        case form::cols: return advanced(column);
+        case form::short_groups: break;
+        case form::segs1: return advanced(row * g.parameter_step + column / lanes);
+        case form::segs2: return advanced(row * g.parameter_step + column / (2 * lanes));
+        case form::segs4: return advanced(row * g.parameter_step + column / (4 * lanes));
     }
     return {p,
             {g.parameter_step, {g.short_groups.index + column, g.short_groups.first + column / lanes}, g.group_length}};
@@ -171,7 +159,7 @@ position moved(const prepared_parameters &p, const parameter_access &g, walk::fo
 
 /// Computes rows through tiles, which limit the columns and rows of a step.
 [[gnu::noinline]] void compute_staged(const plan &p, const staging &m, const call &c, microkernel kernel,
-        const prepared_parameters &parameters, const placed_rows &r, walk::form form, const parameter_access &g) {
+        const prepared_parameters &parameters, const placed_rows &r, form by, const parameter_access &g) {
     tile in, out;
     const bool reads = m.read || m.round || r.src_stride != 1, writes = m.write || r.dst_stride != 1;
     const auto columns_at_once = std::min(r.columns, tile_capacity);
@@ -189,11 +177,11 @@ position moved(const prepared_parameters &p, const parameter_access &g, walk::fo
             const auto rows_of_read = at_once(r.src_step, r.src_stride);
             for (std::int64_t i = 0; reads && i < rows; i += rows_of_read)
                 read(*p.set, m, c.src, src + i * r.src_step, r.src_stride, rows_of_read * count,
-                        in.bytes + i * count * p.src_bytes, out);
-            const auto here = moved(parameters, g, form, row, column, p.set->lanes);
+                        in.bytes + i * count * m.src_bytes, out);
+            const auto here = moved(parameters, g, by, row, column, p.set->lanes);
             const void *const x = reads ? in.bytes : address(c.src, m.src, src);
             void *const y = writes ? out.bytes : address(c.dst, m.dst, dst);
-            const bool may_stream = form == walk::form::rows || form == walk::form::cols || p.writes_codes;
+            const bool may_stream = by == form::rows || by == form::cols || p.encoding;
             const bool streams = c.stream && !writes && may_stream;
             kernel({rows, count, x, reads ? count : r.src_step, y, writes ? count : r.dst_step, streams}, here.at,
                     here.by);
@@ -221,15 +209,15 @@ microkernel look_up_of(const panel &parameters, const staging &m, const placed_r
 }
 
 /// Whether groups of whole vectors are faster as rows, because rows avoid staging.
-bool groups_are_rows(const panel &parameters, const staging &m, const call &c, const placed_rows &r, walk::form form,
-        std::int64_t length) {
-    if (form != walk::form::segs1 && form != walk::form::segs2 && form != walk::form::segs4) return false;
+bool groups_are_rows(
+        const panel &parameters, const staging &m, const call &c, const placed_rows &r, form by, std::int64_t length) {
+    if (by != form::segs1 && by != form::segs2 && by != form::segs4) return false;
     if (r.rows > 1 || r.src_stride != 1 || r.dst_stride != 1 || m.round || (!m.read && !m.write)) return false;
     const auto &kernels = formulas_of(*parameters.p.formulas, parameters.state(), 0, 0);
-    const auto avoids_staging = [&](walk::form other) {
+    const auto avoids_staging = [&](form other) {
         return fuse(parameters.p, kernels, m, other, true, true).memory.write != m.write;
     };
-    return (avoids_staging(walk::form::rows) && !avoids_staging(form))
+    return (avoids_staging(form::rows) && !avoids_staging(by))
             || (length >= 32
                     && look_up_of(parameters, m, {r.columns / length, length, r.src, length, 1, r.dst, length, 1}, c));
 }
@@ -237,36 +225,36 @@ bool groups_are_rows(const panel &parameters, const staging &m, const call &c, c
 } // namespace
 
 void compute_placed_rows(const panel &parameters, std::int64_t base, const staging &m, const call &c,
-        const placed_rows &r, walk::form form, const parameter_access &g) {
+        const placed_rows &r, form by, const parameter_access &g) {
     const plan &p = parameters.p;
     const auto &kernels = formulas_of(*p.formulas, parameters.state(), 0, 0);
     const auto at = parameters.at(base);
-    const auto kernel = kernel_of(kernels, form);
-    if (!kernel || groups_are_rows(parameters, m, c, r, form, g.group_length)) { // each group is a row
+    const auto kernel = kernels.at(by);
+    if (!kernel || groups_are_rows(parameters, m, c, r, by, g.group_length)) { // each group is a row
         const auto length = g.group_length;
         for (std::int64_t row = 0; row < r.rows; ++row)
             compute_placed_rows(parameters, base + row * g.parameter_step, m, c,
                     {r.columns / length, length, r.src + row * r.src_step, length * r.src_stride, r.src_stride,
                             r.dst + row * r.dst_step, length * r.dst_stride, r.dst_stride},
-                    walk::form::rows, {1, {}, 1});
+                    form::rows, {1, {}, 1});
         return;
     }
-    const bool is_rows = form == walk::form::rows;
+    const bool is_rows = by == form::rows;
     const bool dense = r.src_stride == 1 && r.dst_stride == 1;
     const bool in_lines =
             begins_line(address(c.dst, m.dst, r.dst)) && (r.rows == 1 || r.dst_step * bits_of(m.dst) % 512 == 0);
     // Row ends of codes cost more than staging.
-    const bool dense_dst = r.dst_stride == 1 && (r.columns >= min_unstaged_codes || !p.writes_codes);
+    const bool dense_dst = r.dst_stride == 1 && (r.columns >= min_unstaged_codes || !p.encoding);
     const auto elements = is_rows && g.parameter_step == 0 ? r.rows * r.columns : 0;
     const auto &best = formulas_of(*p.formulas, parameters.state(), at.scale[0], elements);
-    auto chosen = fuse(p, best, m, form, r.src_stride == 1, dense_dst);
-    if (!chosen.kernel) chosen = fuse(p, kernels, m, form, r.src_stride == 1, dense_dst);
+    auto chosen = fuse(p, best, m, by, r.src_stride == 1, dense_dst);
+    if (!chosen.kernel) chosen = fuse(p, kernels, m, by, r.src_stride == 1, dense_dst);
     // Microkernels stream only codes that begin a cache line.
-    if (p.writes_codes && dense_dst && c.stream && !in_lines && !chosen.memory.write)
-        chosen.memory.write = p.write_codes;
+    if (p.encoding && dense_dst && c.stream && !in_lines && !chosen.memory.write)
+        chosen.memory.write = p.set->code.write_bytes[m.dst];
     const auto &memory = chosen.memory;
     auto access = g;
-    access.encoding = &p.encoding;
+    access.encoding = p.encoding;
     if (is_rows)
         if (const auto look_up = look_up_of(parameters, m, r, c))
             return look_up({r.rows, r.columns, address(c.src, m.src, r.src), r.src_step, address(c.dst, m.dst, r.dst),
@@ -276,16 +264,16 @@ void compute_placed_rows(const panel &parameters, std::int64_t base, const stagi
         // Short contiguous rows: their ends cost more than streaming gains. Columns: streamed rows are computed one by
         // one, which is slower if the panels lie apart, unless dst takes most of the traffic.
         const bool joined = r.src_step == r.columns && r.dst_step == r.columns;
-        const bool pays = is_rows          ? !joined || r.columns % widest_step == 0 || r.columns >= 1024
-                : form == walk::form::cols ? joined || r.rows == 1 || bits_of(m.dst) > bits_of(m.src)
-                                           : in_lines;
+        const bool pays = is_rows  ? !joined || r.columns % widest_step == 0 || r.columns >= 1024
+                : by == form::cols ? joined || r.rows == 1 || bits_of(m.dst) > bits_of(m.src)
+                                   : in_lines;
         const bool stream = c.stream && pays;
         k({r.rows, r.columns, address(c.src, m.src, r.src), r.src_step, address(c.dst, m.dst, r.dst), r.dst_step,
                   stream},
                 at, access);
     };
     if (dense && !memory.read && !memory.write && !memory.round) return direct(chosen.kernel);
-    compute_staged(p, memory, c, chosen.kernel, at, r, form, access);
+    compute_staged(p, memory, c, chosen.kernel, at, r, by, access);
 }
 
 namespace {
@@ -320,7 +308,7 @@ placed_rows placed_at(
                         .rows = loops,
                         .next_row = next.parameter_stride});
         compute_placed_rows(parameters, base, p.memory, c, placed_at(w, walker, r.column_begin, count, width),
-                walk::form::rows, {step != 0 && count > 1, {}, 1});
+                form::rows, {step != 0 && count > 1, {}, 1});
     }
 }
 
@@ -387,7 +375,7 @@ void fetch_one(const plan &p, const call &c, panel_storage<1> &to) {
         std::memcpy(&value, c.zero_points, sizeof(value)); // may be unaligned
         to.of_family[0] = __builtin_bit_cast(float, std::int32_t {value});
     };
-    const bool is_plain = p.division == precision::f32 && !c.second_scales && !p.is_f32_zero;
+    const bool is_plain = p.division == precision::f32 && !c.second_scales && !p.formulas->is_f32_zero;
     if (is_plain && !c.zero_points)
         to.of_family[0] = p.no_zero;
     else if (is_plain && p.zero_points == data_type::s32)
@@ -412,9 +400,9 @@ void compute_flat(const plan &p, const call &c) {
     const auto &w = p.walks[0];
     const auto count = w.axes.row.extent;
     const auto &formulas = formulas_of(*p.formulas, state, one.scale[0], count);
-    auto kernel = formulas.rows;
+    auto kernel = formulas.at(form::rows);
     if (p.memory.read || p.memory.write) {
-        const auto chosen = fuse(p, formulas, p.memory, walk::form::rows, true, true);
+        const auto chosen = fuse(p, formulas, p.memory, form::rows, true, true);
         if (!chosen.kernel || chosen.memory.read || chosen.memory.write) return compute(p, w, c, {0, 1, 0, count});
         kernel = chosen.kernel;
     }

@@ -92,35 +92,60 @@ struct parameter_access {
 
 using microkernel = void (*)(const dense_rows &, const prepared_parameters &, const parameter_access &);
 
-/// One formula between two types, by granularity of the parameters. Null: not available.
-struct microkernels {
-    microkernel rows;                         // one parameter for each row
-    microkernel rows_of_f16, rows_of_bf16;    // read f16 or bf16 without a codec
-    microkernel rows_to_f16, rows_to_bf16;    // write f16 or bf16 without a codec
-    microkernel rows_to_codes, cols_to_codes; // write codes of floats of 8 bits and fewer, as bytes, without a codec
-    microkernel cols;                         // one parameter for each column
-    microkernel short_groups;                 // groups shorter than a vector, by permutation
-    microkernel segs[3];                      // groups of 1, 2 and 4 vectors
-    microkernel segs_to_codes;                // groups of 32
+/// How a microkernel takes parameters: one for each row, one for each column, one for each group of columns that is
+/// shorter than a vector, by permutation, or one for each group of 1, 2 and 4 vectors.
+enum class form { rows, cols, short_groups, segs1, segs2, segs4 };
+
+/// What a microkernel reads or writes in memory without a codec: the formula's types, f16 or bf16, or codes of floats
+/// of 8 bits and fewer, as bytes.
+enum class access { as_is, of_f16, of_bf16, to_f16, to_bf16, to_codes };
+
+/// One formula between two types, by form and access. Null: not available.
+class microkernels {
+  public:
+    [[gnu::always_inline]] constexpr microkernel at(form f, access a = access::as_is) const {
+        const auto place = place_of(f, a);
+        return place < 0 ? nullptr : all_[place];
+    }
+    [[gnu::always_inline]] constexpr void set(form f, microkernel kernel, access a = access::as_is) {
+        all_[place_of(f, a)] = kernel;
+    }
+
+  private:
+    /// Rows have every access, the other forms as_is, and columns and groups of 32 codes. -1: there is none.
+    [[gnu::always_inline]] static constexpr int place_of(form f, access a) {
+        const auto number = static_cast<int>(f);
+        if (f == form::rows) return static_cast<int>(a);
+        if (a == access::as_is) return 5 + number;
+        if (a != access::to_codes || f == form::short_groups) return -1;
+        return f == form::cols ? 11 : 12;
+    }
+
+    microkernel all_[13];
 };
 
 /// Which formulas the parameters of a panel allow: those for any parameters, those for parameters that pass the
-/// family's guard (preparation.hpp), or those that need no zero points, within the guard if the family has one.
-enum class preparation { any_parameters, guarded, no_zero_points };
+/// family's guard (preparation.hpp), or those that need no zero points, within the guard if the family has one. The
+/// last is no result of a preparation: those for one exact scale, within the guard.
+enum class preparation { any_parameters, guarded, no_zero_points, exact };
+constexpr int preparations = 4;
 
-/// Prepares `count` parameters in place. On entry of_family holds zero points as s32 bits, or as f32 if the
-/// quantized side is a float type.
+/// Prepares `count` parameters in place. On entry of_family holds zero points as family::is_f32_zero says.
 using prepare_function = preparation (*)(
         std::int64_t count, const float *scale, float *reciprocal, float *of_family, float *bound);
 
 /// The formulas of one kind of statement.
 struct family {
     prepare_function prepare;
+    data_type reads, writes; // the types of elements; codecs convert others
+    bool takes_sums_by;      // bounds are sums of sums_by
+    bool is_f32_zero;        // zero points are f32, not s32 bits
+    float no_zero;           // the value, or its bits, that acts as no zero point
     microkernels any_parameters, guarded, no_zero_points;
-    /// For one scale for which is_exact holds. The test pays from `min_elements_to_test` elements on. Null: none.
+    /// For one scale for which is_exact holds. The test pays from `min_elements_to_test` elements on.
     microkernels exact;
     bool (*is_exact)(float scale);
-    std::int64_t min_elements_to_test;
+    std::int64_t min_elements_to_test; // INT64_MAX: there are none
 };
 
 /// Whether formulas read a type's elements as they are, a float of 8 bits.

@@ -122,14 +122,15 @@ void fetch(
         return;
     }
     read(p, from, c.zero_points, p.zero_points, zero_points);
-    if (p.is_f32_zero) round_to_division(zero_points, all, p.zero_points, p.division);
+    if (p.formulas->is_f32_zero) round_to_division(zero_points, all, p.zero_points, p.division);
 }
 
 const microkernels &formulas_of(const family &f, preparation state, float scale, std::int64_t elements) {
     switch (state) {
         case preparation::no_zero_points: return f.no_zero_points;
         case preparation::any_parameters: return f.any_parameters;
-        case preparation::guarded: break;
+        case preparation::guarded:
+        case preparation::exact: break;
     }
     return f.is_exact && elements >= f.min_elements_to_test && f.is_exact(scale) ? f.exact : f.guarded;
 }
@@ -143,7 +144,7 @@ void panel::prepare(const parameter_grid &from) {
 /// Initializes what a partial vector after `count` columns reads but does not store. Stale parameters do there, so each
 /// column is initialized once. Codes are computed four vectors at a time.
 void panel::pad(std::int64_t count) {
-    const auto end = count + (p.writes_codes ? widest_step : p.set->lanes);
+    const auto end = count + (p.encoding ? widest_step : p.set->lanes);
     for (auto i = std::max(count, filled_); i < end; ++i) {
         scale_[i] = reciprocal_[i] = 1;
         of_family_[i] = 0;

@@ -88,38 +88,13 @@ kind kind_of(const quantization &q) {
     return to_8_bits(q, kind::strict_u8, kind::strict_s8);
 }
 
-/// Element types that the formulas read and write.
-struct formula_types {
-    data_type src, dst;
-};
-
-formula_types formula_types_of(const quantization &q) {
-    if (q.dir == direction::requantize) return {data_type::s32, q.dst.type};
-    if (q.dir == direction::dequantize) {
-        const auto bits = traits(q.src.type).bits;
-        if (!traits(q.src.type).integral) return {bits == 8 ? q.src.type : data_type::f32, data_type::f32};
-        if (bits == 16) return {q.src.type, data_type::f32};
-        if (bits == 32) return {data_type::s32, data_type::f32};
-        return {q.src.type == data_type::u8 ? data_type::u8 : data_type::s8, data_type::f32};
-    }
-    // Other divisions read s32 as f32, see rounding_of_src().
-    const auto src = q.division == precision::f64 && q.src.type == data_type::s32 ? data_type::s32 : data_type::f32;
-    if (!traits(q.dst.type).integral) return {src, data_type::f32};
-    const auto bits = traits(q.dst.type).bits;
-    if (bits == 16 && (q.division != precision::f32 || is_rare_sum(q)))
-        return {src, data_type::f32}; // a codec rounds to dst
-    if (bits >= 16) return {src, q.dst.type};
-    return {src, q.dst.type == data_type::u8 ? data_type::u8 : data_type::s8};
-}
-
 /// The limit of quotients to floats: larger ones give the same dst. 0 where the two-operation quotient is not exact
 /// enough: bf16 represents quotients beyond 2^22, which are infinite in f16.
-float bound_of(const quantization &q, const plan &p) {
+float bound_of(const quantization &q, const small_float_encoding *encoding) {
     const bool in_f16 = q.division == precision::f16;
     if (q.dst.type == data_type::bf16 && !in_f16) return 0;
-    if (traits(q.dst.type).bits == 16) return 4194304.0F;
-    const auto bound = p.encoding.bound;
-    return in_f16 && bound > 65504 ? 65504 : bound; // 65536 is infinite in f16; codes round 65504 to 65536
+    const auto bound = encoding ? encoding->bound : 4194304.0F;
+    return encoding && in_f16 && bound > 65504 ? 65504 : bound; // 65536 is infinite in f16; codes round 65504 to 65536
 }
 
 /// What turns src, read as f32 or s32, into numbers of the division's type. Null: it has that type.
@@ -147,34 +122,25 @@ float rare_sum_of(const quantization &q) {
     return static_cast<float>(sum);
 }
 
-void choose_formulas(plan &p, const quantization &q) {
-    const auto k = kind_of(q);
+/// Codecs between the types of q and those of the formulas.
+staging memory_of(const quantization &q, const plan &p) {
     const auto &code = p.set->code;
-    const auto types = formula_types_of(q);
-    p.formulas = &p.set->families[static_cast<int>(k)];
-    p.src_bytes = traits(types.src).bits / 8;
-    auto &m = p.memory;
-    m = {q.src.type, q.dst.type, nullptr, nullptr, nullptr, traits(types.dst).bits / 8};
-    if (q.src.type != types.src) m.read = code.read[q.src.type];
+    const auto &f = *p.formulas;
+    staging m = {
+            q.src.type, q.dst.type, traits(f.reads).bits / 8, traits(f.writes).bits / 8, nullptr, nullptr, nullptr};
+    if (q.src.type != f.reads) m.read = code.read[q.src.type];
     if (q.dir == direction::quantize) m.round = rounding_of_src(q, code);
-    if (q.dst.type != types.dst) m.write = (q.saturate ? code.write_saturated : code.write)[q.dst.type];
-    p.transposed_memory = m;
-    if (traits(q.src.type).bits < 8) {
-        p.transposed_memory.src = data_type::s8;
-        p.transposed_memory.read = code.read_bytes[q.src.type];
+    if (q.dst.type != f.writes) m.write = (q.saturate ? code.write_saturated : code.write)[q.dst.type];
+    return m;
+}
+
+/// Src transposed to bytes.
+staging transposed(staging m, const codecs &code) {
+    if (traits(m.src).bits < 8) {
+        m.read = code.read_bytes[m.src];
+        m.src = data_type::s8;
     }
-    const bool is_in_f64 = k == kind::quotient_f64;
-    const bool is_quotient = k == kind::quotient_f32 || k == kind::quotient_f16 || k == kind::quotient_bf16;
-    const bool is_rare = k >= kind::sum_u8 && k <= kind::sum_32;
-    p.writes_codes = (is_quotient || k == kind::product_f32) && traits(q.dst.type).bits <= 8;
-    if (p.writes_codes) p.encoding = *(q.saturate ? code.saturating_encodings : code.encodings)[q.dst.type];
-    p.bound = is_quotient ? bound_of(q, p) : is_in_f64 || is_rare ? rare_sum_of(q) : 0;
-    p.write_codes = code.write_bytes[q.dst.type];
-    p.is_f32_zero = is_quotient || is_in_f64 || (q.dir == direction::dequantize && !traits(q.src.type).integral);
-    const bool is_u32 = q.src.type == data_type::u32 || q.dst.type == data_type::u32;
-    p.no_zero = is_quotient || is_in_f64 ? -0.0F
-            : is_u32                     ? __builtin_bit_cast(float, INT32_MIN)
-                                         : 0.0F; // u32 zero points are held less 2^31
+    return m;
 }
 
 // ---- Walks -------------------------------------------------------------------------------------------------
@@ -219,7 +185,7 @@ class walks_of {
     walks_of(const plan &of, const quantization &q)
         : p(of)
         , lanes_(of.set->lanes)
-        , widens_(of.memory.dst_bytes > of.src_bytes)
+        , widens_(of.memory.dst_bytes > of.memory.src_bytes)
         , transposes_src_(q.dir == direction::dequantize && traits(q.src.type).bits <= 8)
         , transposes_dst_(q.dir == direction::quantize && traits(q.dst.type).bits == 8 && traits(q.dst.type).integral) {
     }
@@ -236,7 +202,7 @@ class walks_of {
 
   private:
     const microkernels &usual() const {
-        return p.formulas->guarded.rows ? p.formulas->guarded : p.formulas->any_parameters;
+        return p.formulas->guarded.at(form::rows) ? p.formulas->guarded : p.formulas->any_parameters;
     }
 
     /// Joins [channels][inner] with a short inner to one row in which each parameter serves `inner` columns.
@@ -250,12 +216,12 @@ class walks_of {
         const auto segment = find_segment(row.extent);
         if (shared && row.extent <= longest) {
             w.expands = true;
-            w.microkernel_form = walk::form::cols;
-        } else if (segment != walk::form::rows) {
+            w.microkernel_form = form::cols;
+        } else if (segment != form::rows) {
             w.microkernel_form = segment;
         } else if (row.extent < 16) {
-            w.expands = usual().short_groups == nullptr;
-            w.microkernel_form = w.expands ? walk::form::cols : walk::form::short_groups;
+            w.expands = !usual().at(form::short_groups);
+            w.microkernel_form = w.expands ? form::cols : form::short_groups;
         } else {
             return;
         }
@@ -263,21 +229,22 @@ class walks_of {
         join(w.axes, loop.parameter_stride);
     }
 
-    walk::form find_segment(std::int64_t length) const {
-        constexpr walk::form forms[] = {walk::form::segs1, walk::form::segs2, walk::form::segs4};
-        for (int i = 0; i < 3; ++i)
-            if (length == lanes_ << i && usual().segs[i]) return forms[i];
-        return walk::form::rows;
+    form find_segment(std::int64_t length) const {
+        const auto by = length == lanes_ ? form::segs1
+                : length == 2 * lanes_   ? form::segs2
+                : length == 4 * lanes_   ? form::segs4
+                                         : form::rows;
+        return usual().at(by) ? by : form::rows;
     }
 
     /// Joins [outer][channels] with few channels to rows in which the parameters repeat, and a walk of the remainder.
     std::vector<walk> join_periods(walk w) const {
         if (w.traversal != walk::order::columns) return {w};
-        if (w.microkernel_form == walk::form::rows) w.microkernel_form = walk::form::cols;
+        if (w.microkernel_form == form::rows) w.microkernel_form = form::cols;
         const auto columns = w.axes.row.extent;
         const auto loop = innermost_loop(w.axes);
         const bool joins = continues(w.axes) && loop.parameter_stride == 0 && columns <= max_joined_columns / 2
-                && w.microkernel_form == walk::form::cols;
+                && w.microkernel_form == form::cols;
         auto times = joins ? std::min(max_joined_columns / columns, loop.extent / min_uses_of_period) : 1;
         const auto whole_lines = widest_step / std::gcd(columns, widest_step);
         if (times > whole_lines) times = times / whole_lines * whole_lines;
@@ -308,18 +275,16 @@ class walks_of {
     walk with_panels(walk w) const {
         const auto columns = w.axes.row.extent;
         if (w.traversal == walk::order::transposed) {
-            if (w.axes.row.parameter_stride != 0 && w.microkernel_form == walk::form::rows)
-                w.microkernel_form = walk::form::cols;
+            if (w.axes.row.parameter_stride != 0 && w.microkernel_form == form::rows) w.microkernel_form = form::cols;
         } else if (w.period > 0) {
             w.panel = w.grain_columns = columns;
         } else {
-            const auto prepared =
-                    w.microkernel_form == walk::form::cols ? panel_capacity : panel_capacity * w.group_length;
-            w.panel = panel_of(columns, w.microkernel_form == walk::form::short_groups ? panel_capacity : prepared,
-                    w.group_length);
+            const auto prepared = w.microkernel_form == form::cols ? panel_capacity : panel_capacity * w.group_length;
+            w.panel = panel_of(
+                    columns, w.microkernel_form == form::short_groups ? panel_capacity : prepared, w.group_length);
             w.grain_columns = std::lcm(widest_step, w.group_length);
         }
-        if (w.expands || w.microkernel_form == walk::form::short_groups) {
+        if (w.expands || w.microkernel_form == form::short_groups) {
             const auto count = panel_capacity + 2 * widest_step;
             for (std::int64_t i = 0; i < count; ++i) {
                 const auto first = i / lanes_ * lanes_ / w.group_length;
@@ -389,7 +354,13 @@ plan plan_of(const quantization &q, const std::vector<canonical_form> &forms, co
     p.has_zero_points = q.zero_points.has_value() || q.bias.has_value();
     p.zero_points = q.zero_points ? q.zero_points->type : data_type::s32;
     p.division = q.dir == direction::quantize ? q.division : precision::f32;
-    choose_formulas(p, q);
+    p.formulas = &set.families[static_cast<int>(kind_of(q))];
+    p.encoding = (q.saturate ? set.code.saturating_encodings : set.code.encodings)[q.dst.type];
+    p.bound = p.formulas->takes_sums_by ? rare_sum_of(q) : bound_of(q, p.encoding);
+    const bool is_u32 = q.src.type == data_type::u32 || q.dst.type == data_type::u32; // zero points less 2^31
+    p.no_zero = is_u32 ? __builtin_bit_cast(float, INT32_MIN) : p.formulas->no_zero;
+    p.memory = memory_of(q, p);
+    p.transposed_memory = transposed(p.memory, set.code);
     const walks_of walks(p, q);
     for (const auto &form : forms) {
         auto some = walks(form);

@@ -15,7 +15,6 @@ struct walk {
         columns,    // parameters change along the row
         transposed, // src is dense along the innermost loop, dst along the row
     };
-    enum class form { rows, cols, short_groups, segs1, segs2, segs4 };
 
     order traversal = order::rows;
     form microkernel_form = form::rows;
@@ -31,9 +30,9 @@ struct walk {
 /// Data types in memory, and the codecs between these and what the formulas read and write.
 struct staging {
     data_type src, dst;
-    read_function read, round; // null: formulas read src directly; as it is
-    write_function write;      // null: formulas write dst directly
-    int dst_bytes;             // size of an element that the formulas write
+    int src_bytes, dst_bytes;  // sizes of elements that the microkernel reads and writes
+    read_function read, round; // null: it reads src directly; as it is
+    write_function write;      // null: it writes dst directly
 };
 
 struct plan {
@@ -43,14 +42,10 @@ struct plan {
     data_type scales, zero_points;
     precision division;
     bool has_zero_points;
-    bool has_global_scale; // the second scale is one for the tensor
-    float bound;           // limit of quotients to floats, see prepared_parameters::bound
-    float no_zero;         // the value, or its bits, that acts as no zero point
-    bool is_f32_zero;      // zero points are f32, not s32 bits
-    int src_bytes;         // size of an element that the formulas read
-    bool writes_codes;     // dst is a float of 8 bits or fewer
-    small_float_encoding encoding;
-    write_function write_codes; // from bytes
+    bool has_global_scale;                // the second scale is one for the tensor
+    float bound;                          // limit of quotients to floats, see prepared_parameters::bound
+    float no_zero;                        // the value, or its bits, that acts as no zero point
+    const small_float_encoding *encoding; // of dst, a float of 8 bits or fewer; else null
     std::vector<walk> walks;
 };
 
@@ -153,6 +148,6 @@ struct placed_rows {
 
 /// Computes rows whose parameters begin at column `base` of a panel.
 void compute_placed_rows(const panel &parameters, std::int64_t base, const staging &memory, const call &c,
-        const placed_rows &r, walk::form form, const parameter_access &g);
+        const placed_rows &r, form by, const parameter_access &g);
 
 } // namespace dynquant::kernels::native

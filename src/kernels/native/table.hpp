@@ -11,28 +11,28 @@
 namespace dynquant::kernels::native {
 namespace {
 
-/// A formula in every granularity.
+/// A formula in every form.
 template <typename V, typename Formula, typename Src, typename Dst>
 constexpr microkernels in_all_forms() {
     microkernels m = {};
-    m.rows = rows<V, Formula, Src, Dst>;
-    m.cols = cols < V, Formula, V::lanes == 1 ? 1 : sizeof(Dst) == 4 ? 2 : 4, Src, Dst > ;
+    m.set(form::rows, rows<V, Formula, Src, Dst>);
+    m.set(form::cols, cols < V, Formula, V::lanes == 1 ? 1 : sizeof(Dst) == 4 ? 2 : 4, Src, Dst >);
     if constexpr (V::lanes > 1) {
-        m.short_groups = short_groups<V, Formula, Src, Dst>;
-        m.segs[0] = segs<V, Formula, 1, Src, Dst>;
-        m.segs[1] = segs<V, Formula, 2, Src, Dst>;
-        m.segs[2] = segs<V, Formula, 4, Src, Dst>;
+        m.set(form::short_groups, short_groups<V, Formula, Src, Dst>);
+        m.set(form::segs1, segs<V, Formula, 1, Src, Dst>);
+        m.set(form::segs2, segs<V, Formula, 2, Src, Dst>);
+        m.set(form::segs4, segs<V, Formula, 4, Src, Dst>);
     }
     return m;
 }
 
-/// A formula for rows and columns only. The driver reduces groups to these. Vectors of one lane gain nothing from rows
-/// computed together.
+/// A formula for rows and columns only. Groups then become rows. Vectors of one lane gain nothing from rows computed
+/// together.
 template <typename V, typename OfRows, typename OfColumns, typename Src, typename Dst, int Together = 1>
 constexpr microkernels in_two_forms() {
     microkernels m = {};
-    m.rows = rows<V, OfRows, Src, Dst, (Together > 1)>;
-    m.cols = cols < V, OfColumns, V::lanes < Together ? V::lanes : Together, Src, Dst > ;
+    m.set(form::rows, rows<V, OfRows, Src, Dst, (Together > 1)>);
+    m.set(form::cols, cols < V, OfColumns, V::lanes < Together ? V::lanes : Together, Src, Dst >);
     return m;
 }
 
@@ -40,28 +40,54 @@ constexpr microkernels in_two_forms() {
 template <typename V, typename Formula, typename Dst, bool Overruns = true>
 constexpr void fuse_reals(microkernels &m) {
     if constexpr (V::lanes > 1) {
-        m.rows_of_f16 = rows<V, Formula, float16_bits, Dst, Overruns>;
-        m.rows_of_bf16 = rows<V, Formula, bfloat16_bits, Dst, Overruns>;
+        m.set(form::rows, rows<V, Formula, float16_bits, Dst, Overruns>, access::of_f16);
+        m.set(form::rows, rows<V, Formula, bfloat16_bits, Dst, Overruns>, access::of_bf16);
     }
 }
 
 /// Adds rows and columns that write codes of narrow floats without a codec.
 template <typename V, typename Formula>
 constexpr void fuse_codes(microkernels &m) {
-    m.rows_to_codes = rows_to_codes<V, Formula, float>;
-    m.cols_to_codes = cols_to_codes<V, Formula, float>;
+    m.set(form::rows, rows_to_codes<V, Formula, float>, access::to_codes);
+    m.set(form::cols, cols_to_codes<V, Formula, float>, access::to_codes);
+}
+
+/// The data type of elements that formulas read or write as T.
+template <typename T>
+constexpr data_type type_of = [] {
+    auto found = data_type::f32;
+    for_each_type([&]<data_type type>() {
+        constexpr auto &t = traits(type);
+        if constexpr (t.integral && t.bits >= 8)
+            found = std::is_same_v<T, integer_of<type>> ? type : found;
+        else if constexpr (is_float8(t))
+            found = std::is_same_v<T, float_of<type>> ? type : found;
+    });
+    return found;
+}();
+
+/// A family by its formula for any parameters. Zero points are s32.
+template <typename V, typename Formula, typename Src, typename Dst, int Together = 1>
+constexpr family family_of(prepare_function prepare) {
+    family f = {};
+    f.prepare = prepare;
+    f.reads = type_of<Src>;
+    f.writes = type_of<Dst>;
+    f.any_parameters = in_two_forms<V, Formula, Formula, Src, Dst, Together>();
+    f.min_elements_to_test = INT64_MAX;
+    return f;
 }
 
 template <typename V, typename Dst>
 constexpr family strict() {
-    family f = {prepare_strict<V>, in_two_forms<V, division<V>, division<V>, float, Dst>(), {}, {}, {}, nullptr, 0};
+    auto f = family_of<V, division<V>, float, Dst>(prepare_strict<V>);
     if constexpr (V::has_fma) {
         f.guarded = in_all_forms<V, corrected_quotient<V, real_zero<V>>, float, Dst>();
         f.no_zero_points = in_all_forms<V, two_part_product<V>, float, Dst>();
         fuse_reals<V, corrected_quotient<V, real_zero<V>>, Dst>(f.guarded);
         fuse_reals<V, two_part_product<V>, Dst>(f.no_zero_points);
         using exact = two_part_and_zero<V, real_zero<V>>;
-        f.exact.rows = rows<V, exact, float, Dst, false>;
+        f.exact.set(form::rows, rows<V, exact, float, Dst, false>);
         fuse_reals<V, exact, Dst, false>(f.exact);
         f.is_exact = has_exact_two_part_reciprocal;
         f.min_elements_to_test = 16 * 1024; // is_exact costs as much as one more operation for a few thousand elements
@@ -71,8 +97,9 @@ constexpr family strict() {
 
 template <typename V, typename Dst>
 constexpr family any() {
-    return {prepare_any<V>, in_two_forms<V, division<V>, division<V>, float, Dst>(),
-            in_all_forms<V, reciprocal_product<V>, float, Dst>(), {}, {}, nullptr, 0};
+    auto f = family_of<V, division<V>, float, Dst>(prepare_any<V>);
+    f.guarded = in_all_forms<V, reciprocal_product<V>, float, Dst>();
+    return f;
 }
 
 template <typename V, bool = V::has_fma>
@@ -88,13 +115,11 @@ struct zero_of_bytes<V, true> {
 /// every scale. Other forms than rows load their parameters often: there three operations cost less than the residual.
 template <typename V, typename Dst>
 constexpr family onnx() {
-    using any_parameters = limited_division<V, float>;
-    family f = {prepare_onnx<V, true>, in_two_forms<V, any_parameters, any_parameters, float, Dst>(), {}, {}, {},
-            nullptr, 0};
+    auto f = family_of<V, limited_division<V, float>, float, Dst>(prepare_onnx<V, true>);
     if constexpr (V::has_fma) {
         using zero = typename zero_of_bytes<V>::type;
         f.guarded = in_all_forms<V, corrected_quotient<V, zero>, float, Dst>();
-        f.guarded.rows = rows<V, two_part_and_zero<V, zero>, float, Dst>;
+        f.guarded.set(form::rows, rows<V, two_part_and_zero<V, zero>, float, Dst>);
         fuse_reals<V, two_part_and_zero<V, zero>, Dst>(f.guarded);
         f.no_zero_points = in_all_forms<V, two_part_product<V>, float, Dst>();
         fuse_reals<V, two_part_product<V>, Dst>(f.no_zero_points);
@@ -105,9 +130,7 @@ constexpr family onnx() {
 /// numerics::onnx to 16 bits.
 template <typename V, typename Dst>
 constexpr family onnx_16() {
-    using any_parameters = limited_division<V, float>;
-    family f = {prepare_onnx<V, false>, in_two_forms<V, any_parameters, any_parameters, float, Dst>(), {}, {}, {},
-            nullptr, 0};
+    auto f = family_of<V, limited_division<V, float>, float, Dst>(prepare_onnx<V, false>);
     if constexpr (V::has_fma) {
         using guarded = corrected_quotient<V, rounded_zero<V>>;
         f.guarded = in_two_forms<V, guarded, guarded, float, Dst, 4>();
@@ -119,9 +142,7 @@ constexpr family onnx_16() {
 template <typename V, typename Division, typename Dst>
 constexpr family narrow() {
     constexpr bool to_8_bits = sizeof(Dst) == 1;
-    using any_parameters = limited_division<V, Division>;
-    family f = {prepare_narrow<V, to_8_bits>, in_two_forms<V, any_parameters, any_parameters, float, Dst>(), {}, {}, {},
-            nullptr, 0};
+    auto f = family_of<V, limited_division<V, Division>, float, Dst>(prepare_narrow<V, to_8_bits>);
     if constexpr (V::has_fma) {
         using zero = std::conditional_t<to_8_bits, typename zero_of_bytes<V>::type, rounded_zero<V>>;
         using of_rows = split_product<V, Division, zero>;
@@ -129,23 +150,26 @@ constexpr family narrow() {
         // Src of another type than the division's is rounded to that, which takes staging.
         constexpr bool in_f16 = std::is_same_v<Division, float16_bits>;
         if constexpr (to_8_bits)
-            (in_f16 ? f.guarded.rows_of_f16 : f.guarded.rows_of_bf16) = rows<V, of_rows, Division, Dst>;
+            f.guarded.set(form::rows, rows<V, of_rows, Division, Dst>, in_f16 ? access::of_f16 : access::of_bf16);
     }
     return f;
 }
 
-/// One formula for any parameters.
-template <typename V, typename Formula, typename Src, typename Dst>
-constexpr family always() {
-    return {prepare_nothing, in_two_forms<V, Formula, Formula, Src, Dst>(), {}, {}, {}, nullptr, 0};
+/// Formulas of any division.
+template <typename V, typename Formula, typename Dst>
+constexpr family of_any_division() {
+    auto f = family_of<V, Formula, float, Dst>(prepare_nothing);
+    f.takes_sums_by = true;
+    return f;
 }
 
 template <typename V, typename Division>
 constexpr family quotient() {
     constexpr bool in_f16 = std::is_same_v<Division, float16_bits>;
     using any_parameters = shifted_quotient<V, Division>;
-    family f = {prepare_quotient<V, in_f16>, in_two_forms<V, any_parameters, any_parameters, float, float>(), {}, {},
-            {}, nullptr, 0};
+    auto f = family_of<V, any_parameters, float, float>(prepare_quotient<V, in_f16>);
+    f.is_f32_zero = true;
+    f.no_zero = -0.0F;
     if constexpr (V::has_fma) {
         using guarded = std::conditional_t<in_f16, limited_quotient_and_zero<V>, limited_quotient<V, Division>>;
         using no_zero_points = symmetric_quotient<V, Division>;
@@ -160,9 +184,8 @@ constexpr family quotient() {
 /// RNE(x * m) + zp, for computed scales. two_part_product with a residual of 0 is that product.
 template <typename V, typename Dst>
 constexpr family product() {
-    using any_parameters = limited_product<V, float, typename zero_of_bytes<V>::type>;
-    family f = {prepare_product<V>, in_two_forms<V, any_parameters, any_parameters, float, Dst, 4>(), {}, {}, {},
-            nullptr, 0};
+    auto f =
+            family_of<V, limited_product<V, float, typename zero_of_bytes<V>::type>, float, Dst, 4>(prepare_product<V>);
     if constexpr (V::has_fma) f.no_zero_points = onnx<V, Dst>().no_zero_points;
     return f;
 }
@@ -170,52 +193,52 @@ constexpr family product() {
 /// Dequantize from bytes.
 template <typename V, typename Src>
 constexpr family difference_of_bytes() {
-    using any_parameters = wide_difference<V>;
     using guarded = narrow_difference<V>;
-    family f = {prepare_difference<256>, in_two_forms<V, any_parameters, any_parameters, Src, float>(),
-            in_all_forms<V, guarded, Src, float>(), {}, {}, nullptr, 0};
+    auto f = family_of<V, wide_difference<V>, Src, float>(prepare_difference<256>);
+    f.guarded = in_all_forms<V, guarded, Src, float>();
     if constexpr (V::lanes > 1) {
-        f.guarded.rows_to_f16 = rows<V, guarded, Src, float16_bits>;
-        f.guarded.rows_to_bf16 = rows<V, guarded, Src, bfloat16_bits>;
+        f.guarded.set(form::rows, rows<V, guarded, Src, float16_bits>, access::to_f16);
+        f.guarded.set(form::rows, rows<V, guarded, Src, bfloat16_bits>, access::to_bf16);
     }
     return f;
 }
 
 template <typename V, typename Src, std::int32_t Magnitude>
 constexpr family difference() {
-    using any_parameters = wide_difference<V>;
     using guarded = narrow_difference<V>;
-    return {prepare_difference<Magnitude>, in_two_forms<V, any_parameters, any_parameters, Src, float>(),
-            in_two_forms<V, guarded, guarded, Src, float>(), {}, {}, nullptr, 0};
+    auto f = family_of<V, wide_difference<V>, Src, float>(prepare_difference<Magnitude>);
+    f.guarded = in_two_forms<V, guarded, guarded, Src, float>();
+    return f;
 }
 
 /// Dequantize from floats: f32, or floats of 8 bits without a codec.
 template <typename V, typename Float>
 constexpr family difference_of_floats() {
-    using any_parameters = float_difference<V>;
     using no_zero_points = multiplied_float<V>;
-    return {prepare_float_difference, in_two_forms<V, any_parameters, any_parameters, Float, float>(), {},
-            in_two_forms<V, no_zero_points, no_zero_points, Float, float, 2>(), {}, nullptr, 0};
+    auto f = family_of<V, float_difference<V>, Float, float>(prepare_float_difference);
+    f.is_f32_zero = true;
+    f.no_zero_points = in_two_forms<V, no_zero_points, no_zero_points, Float, float, 2>();
+    return f;
 }
 
 /// x * m to floats, for computed scales. There are no zero points. MX has blocks of 32.
 template <typename V>
 constexpr family product_of_floats() {
     using formula = multiplied_float<V>;
-    auto m = in_two_forms<V, formula, formula, float, float, 2>();
-    if constexpr (V::lanes == 16) m.segs[1] = segs<V, formula, 2, float, float>;
-    if constexpr (V::lanes == 8) m.segs[2] = segs<V, formula, 4, float, float>;
+    auto f = family_of<V, formula, float, float, 2>(prepare_nothing);
     if constexpr (V::lanes > 1) {
-        fuse_codes<V, formula>(m);
-        m.segs_to_codes = segs_to_codes<V, formula, 32 / V::lanes, float>;
+        constexpr auto of_32 = V::lanes == 16 ? form::segs2 : form::segs4;
+        f.any_parameters.set(of_32, segs<V, formula, 32 / V::lanes, float, float>);
+        f.any_parameters.set(of_32, segs_to_codes<V, formula, 32 / V::lanes, float>, access::to_codes);
+        fuse_codes<V, formula>(f.any_parameters);
     }
-    return {prepare_nothing, m, {}, {}, {}, nullptr, 0};
+    return f;
 }
 
 template <typename V, multiplied Times, activation Activation, typename Dst>
 constexpr family requantize() {
     using formula = rescaled_sum<V, Times, Activation>;
-    return {prepare_nothing, in_two_forms<V, formula, formula, std::int32_t, Dst, 4>(), {}, {}, {}, nullptr, 0};
+    return family_of<V, formula, std::int32_t, Dst, 4>(prepare_nothing);
 }
 
 template <typename V>
@@ -261,16 +284,19 @@ constexpr instruction_set table_of() {
     add(kind::bf16_u8, narrow<V, bfloat16_bits, u8>());
     add(kind::bf16_s8, narrow<V, bfloat16_bits, s8>());
     add(kind::bf16_16, narrow<V, bfloat16_bits, float>());
-    add(kind::wide_s32, always<V, wide_division<V, std::int32_t>, float, std::int32_t>());
-    add(kind::wide_u32, always<V, wide_division<V, std::uint32_t>, float, std::int32_t>());
-    add(kind::sum_u8, always<V, any_small_sum<V>, float, u8>());
-    add(kind::sum_s8, always<V, any_small_sum<V>, float, s8>());
-    add(kind::sum_16, always<V, any_small_sum<V>, float, float>());
-    add(kind::sum_32, always<V, any_sum<V>, float, std::int32_t>());
+    add(kind::wide_s32, family_of<V, wide_division<V, std::int32_t>, float, std::int32_t>(prepare_nothing));
+    add(kind::wide_u32, family_of<V, wide_division<V, std::uint32_t>, float, std::int32_t>(prepare_nothing));
+    add(kind::sum_u8, of_any_division<V, any_small_sum<V>, u8>());
+    add(kind::sum_s8, of_any_division<V, any_small_sum<V>, s8>());
+    add(kind::sum_16, of_any_division<V, any_small_sum<V>, float>());
+    add(kind::sum_32, of_any_division<V, any_sum<V>, std::int32_t>());
     add(kind::quotient_f32, quotient<V, float>());
     add(kind::quotient_f16, quotient<V, float16_bits>());
     add(kind::quotient_bf16, quotient<V, bfloat16_bits>());
-    add(kind::quotient_f64, always<V, quotient_in_f64<V>, float, float>());
+    auto in_f64 = of_any_division<V, quotient_in_f64<V>, float>();
+    in_f64.is_f32_zero = true;
+    in_f64.no_zero = -0.0F;
+    add(kind::quotient_f64, in_f64);
     add(kind::product_u8, product<V, u8>());
     add(kind::product_s8, product<V, s8>());
     add(kind::product_f32, product_of_floats<V>());
@@ -279,7 +305,7 @@ constexpr instruction_set table_of() {
     add(kind::difference_u16, difference<V, std::uint16_t, 65536>());
     add(kind::difference_s16, difference<V, std::int16_t, 65536>());
     add(kind::difference_32, difference<V, std::int32_t, INT32_MAX>());
-    add(kind::difference_u32, always<V, difference_of_u32<V>, std::int32_t, float>());
+    add(kind::difference_u32, family_of<V, difference_of_u32<V>, std::int32_t, float>(prepare_nothing));
     add(kind::difference_floats, difference_of_floats<V, float>());
     for_each_type([&]<data_type type>() {
         if constexpr (is_float8(traits(type))) add(difference_kinds[type], difference_of_floats<V, float_of<type>>());

@@ -84,14 +84,14 @@ class quantized_tiles {
             const auto base =
                     parameters.prepare_ahead({.first = first, .stride = along.parameter_stride, .count = columns});
             return compute_placed_rows(
-                    parameters, base, p.memory, to_lines, rows_of_lines(0, columns), walk::form::rows, {1, {}, 1});
+                    parameters, base, p.memory, to_lines, rows_of_lines(0, columns), form::rows, {1, {}, 1});
         }
         const auto together = along.parameter_stride == 0 ? columns : 1;
         for (std::int64_t line = 0; line < columns; line += together) {
             const auto base = parameters.prepare_ahead(
                     {.first = first + line * along.parameter_stride, .stride = across.parameter_stride, .count = rows});
             compute_placed_rows(
-                    parameters, base, p.memory, to_lines, rows_of_lines(line, together), walk::form::cols, {0, {}, 1});
+                    parameters, base, p.memory, to_lines, rows_of_lines(line, together), form::cols, {0, {}, 1});
         }
     }
 
@@ -156,10 +156,10 @@ class dequantized_tiles {
             };
             if (whole > 0)
                 compute_placed_rows(parameters, 0, p.transposed_memory, from_lines,
-                        rows_of_periods(0, count / width, width), walk::form::cols, {0, {}, 1});
+                        rows_of_periods(0, count / width, width), form::cols, {0, {}, 1});
             if (whole < count)
                 compute_placed_rows(parameters, 0, p.transposed_memory, from_lines,
-                        rows_of_periods(whole, 1, count - whole), walk::form::cols, {0, {}, 1});
+                        rows_of_periods(whole, 1, count - whole), form::cols, {0, {}, 1});
         }
     }
 
@@ -201,7 +201,7 @@ class dequantized_tiles {
     void compute_with_a_parameter_each(const tile_rows &t) {
         const auto base = parameters.prepare_ahead(
                 {.first = t.walker.parameter, .stride = across.parameter_stride, .count = t.rows});
-        compute_some(t, 0, t.rows, base, walk::form::rows, {1, {}, 1});
+        compute_some(t, 0, t.rows, base, form::rows, {1, {}, 1});
     }
 
     /// As many rows at a time as have their parameters in one panel.
@@ -232,7 +232,7 @@ class dequantized_tiles {
 
     /// Whether a microkernel takes rows of groups at once, and finds their parameters by a step from row to row.
     bool has_whole_groups() const {
-        return w.microkernel_form != walk::form::cols && w.microkernel_form != walk::form::short_groups;
+        return w.microkernel_form != form::cols && w.microkernel_form != form::short_groups;
     }
 
     parameter_access access(std::int64_t parameter_step) const {
@@ -249,12 +249,12 @@ class dequantized_tiles {
                 .next_row = across.parameter_stride};
     }
 
-    void compute_some(const tile_rows &t, std::int64_t i, std::int64_t count, std::int64_t base, walk::form form,
+    void compute_some(const tile_rows &t, std::int64_t i, std::int64_t count, std::int64_t base, form by,
             const parameter_access &g) {
         compute_placed_rows(parameters, base, p.transposed_memory, from_lines,
                 {count, t.columns, (t.line + i) * lines.step, lines.step, 1,
                         t.walker.dst + t.column + i * across.dst_stride, across.dst_stride, 1},
-                form, g);
+                by, g);
     }
 
     const plan &p;

@@ -26,8 +26,11 @@ struct no_arithmetic {
     typename V::reals operator()(typename V::integers x) const { return V::as_reals(x); }
 };
 
+template <typename V, typename Src, typename Dst>
 constexpr native::family family_of(const native::microkernels &kernels) {
-    return {native::prepare_nothing, kernels, {}, {}, {}, nullptr, 0};
+    auto f = native::family_of<V, no_arithmetic<V>, Src, Dst>(native::prepare_nothing);
+    f.any_parameters = kernels;
+    return f;
 }
 
 template <typename V>
@@ -117,11 +120,13 @@ constexpr instruction_set set_of() {
         set.microkernels.families[static_cast<int>(k)] = f;
     };
     for (const auto k : {strict_u8, strict_s8, any_u8, any_s8, onnx_u8, onnx_s8})
-        add(k, family_of(native::in_all_forms<V, nothing, float, std::uint8_t>()));
+        add(k, family_of<V, float, std::uint8_t>(native::in_all_forms<V, nothing, float, std::uint8_t>()));
     for (const auto k : {once_u8, once_s8, once_s8_relu, twice_u8, twice_s8, twice_s8_relu})
-        add(k, family_of(native::in_two_forms<V, nothing, nothing, std::int32_t, std::uint8_t, 4>()));
+        add(k,
+                family_of<V, std::int32_t, std::uint8_t>(
+                        native::in_two_forms<V, nothing, nothing, std::int32_t, std::uint8_t, 4>()));
     for (const auto k : {difference_u8, difference_s8})
-        add(k, family_of(native::in_all_forms<V, nothing, std::uint8_t, float>()));
+        add(k, family_of<V, std::uint8_t, float>(native::in_all_forms<V, nothing, std::uint8_t, float>()));
     return set;
 }
 

@@ -11,7 +11,8 @@ namespace {
 template <typename Dst>
 constexpr family exact_float16() {
     family f = {};
-    f.exact.rows_of_f16 = rows<simd::avx512_float16, float16_product<simd::avx512_float16>, float16_bits, Dst>;
+    f.exact.set(form::rows, rows<simd::avx512_float16, float16_product<simd::avx512_float16>, float16_bits, Dst>,
+            access::of_f16);
     f.is_exact = has_exact_float16_product;
     f.min_elements_to_test = 512;
     return f;
