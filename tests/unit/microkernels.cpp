@@ -151,7 +151,7 @@ class formula_sample {
     }
 
     bool is_exact_by(const family &f) const {
-        return std::all_of(scales_.begin(), scales_.end(), [&](float scale) { return f.is_exact(scale); });
+        return std::all_of(scales_.begin(), scales_.end(), [&](float scale) { return f.exact.is_exact(scale); });
     }
 
     /// The prepared columns of a panel.
@@ -320,8 +320,8 @@ TEST_P(microkernels_of, are_right_in_every_form_at_every_length) {
                     : p.state == preparation::guarded              ? formulas.guarded
                                                                    : formulas.no_zero_points;
             std::vector<const microkernels *> all = {&m};
-            if (p.state == preparation::guarded && formulas.is_exact && sample.is_exact_by(formulas))
-                all.push_back(&formulas.exact);
+            if (p.state == preparation::guarded && formulas.exact.is_exact && sample.is_exact_by(formulas))
+                all.push_back(&formulas.exact.kernels);
             for (const auto *each : all)
                 for (const auto &chosen : forms_of(*each)) {
                     if (std::string(chosen.name) != form.name || chosen.group_length != form.group_length

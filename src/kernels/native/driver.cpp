@@ -66,38 +66,6 @@ void scatter(
 
 // ---- Dense rows ---------------------------------------------------------------------------------------------
 
-/// A microkernel, and the staging that it still needs.
-struct fused {
-    microkernel kernel;
-    staging memory;
-};
-
-access reading(data_type src) {
-    return src == data_type::f16 ? access::of_f16 : src == data_type::bf16 ? access::of_bf16 : access::as_is;
-}
-
-access writing(data_type dst, const small_float_encoding *encoding) {
-    if (encoding) return access::to_codes;
-    return dst == data_type::f16 ? access::to_f16 : dst == data_type::bf16 ? access::to_bf16 : access::as_is;
-}
-
-/// Picks a microkernel that reads or writes the type in memory without a codec, if there is one. Codes of fewer than 8
-/// bits are written as bytes, which are then packed.
-fused fuse(const plan &p, const microkernels &k, const staging &m, form by, bool dense_src, bool dense_dst) {
-    const auto wanted = m.write && dense_dst  ? writing(m.dst, p.encoding)
-            : m.read && dense_src && !m.round ? reading(m.src)
-                                              : access::as_is;
-    fused result = {k.at(by, wanted), m};
-    if (!result.kernel) return {k.at(by), m};
-    if (wanted == access::of_f16 || wanted == access::of_bf16) result.memory.read = nullptr;
-    if (wanted == access::to_f16 || wanted == access::to_bf16) result.memory.write = nullptr;
-    if (wanted == access::to_codes) {
-        result.memory.dst_bytes = 1;
-        result.memory.write = bits_of(m.dst) == 8 ? nullptr : p.set->code.write_bytes[m.dst];
-    }
-    return result;
-}
-
 /// Rows of at least this many codes are written without staging.
 constexpr std::int64_t min_unstaged_codes = 256;
 
@@ -134,32 +102,27 @@ void write(const staging &m, void *from, void *dst, std::int64_t first, std::int
     scatter(spare.bytes, dst, m.dst, first, stride, count);
 }
 
-/// The parameters from some row and column on.
-struct position {
-    prepared_parameters at;
-    parameter_access by;
-};
-
-position moved(const prepared_parameters &p, const parameter_access &g, form by, std::int64_t row, std::int64_t column,
-        int lanes) {
-    const auto advanced = [&](std::int64_t parameters) {
-        return position {{p.scale + parameters, p.reciprocal + parameters, p.of_family + parameters, p.bound}, g};
-    };
+/// Moves to the parameters from some row and column on.
+void move(prepared_parameters &at, parameter_access &g, form by, std::int64_t row, std::int64_t column, int lanes) {
+    auto ahead = row * g.parameter_step;
     switch (by) {
-        case form::rows: return advanced(row * g.parameter_step);
-        case form::cols: return advanced(column);
-        case form::short_groups: break;
-        case form::segs1: return advanced(row * g.parameter_step + column / lanes);
-        case form::segs2: return advanced(row * g.parameter_step + column / (2 * lanes));
-        case form::segs4: return advanced(row * g.parameter_step + column / (4 * lanes));
+        case form::rows: break;
+        case form::cols: ahead = column; break;
+        case form::short_groups:
+            g.short_groups.index += column;
+            g.short_groups.first += column / lanes;
+            return;
+        case form::segs1:
+        case form::segs2:
+        case form::segs4: ahead += column / g.group_length;
     }
-    return {p,
-            {g.parameter_step, {g.short_groups.index + column, g.short_groups.first + column / lanes}, g.group_length}};
+    at = {at.scale + ahead, at.reciprocal + ahead, at.of_family + ahead, at.bound};
 }
 
 /// Computes rows through tiles, which limit the columns and rows of a step.
-[[gnu::noinline]] void compute_staged(const plan &p, const staging &m, const call &c, microkernel kernel,
-        const prepared_parameters &parameters, const placed_rows &r, form by, const parameter_access &g) {
+[[gnu::noinline]] void compute_staged(const plan &p, const staged_kernel &by, form how, const prepared_parameters &at,
+        const call &c, const placed_rows &r, const parameter_access &g) {
+    const auto &m = by.memory;
     tile in, out;
     const bool reads = m.read || m.round || r.src_stride != 1, writes = m.write || r.dst_stride != 1;
     const auto columns_at_once = std::min(r.columns, tile_capacity);
@@ -178,13 +141,15 @@ position moved(const prepared_parameters &p, const parameter_access &g, form by,
             for (std::int64_t i = 0; reads && i < rows; i += rows_of_read)
                 read(*p.set, m, c.src, src + i * r.src_step, r.src_stride, rows_of_read * count,
                         in.bytes + i * count * m.src_bytes, out);
-            const auto here = moved(parameters, g, by, row, column, p.set->lanes);
+            auto parameters = at;
+            auto access = g;
+            move(parameters, access, how, row, column, p.set->lanes);
             const void *const x = reads ? in.bytes : address(c.src, m.src, src);
             void *const y = writes ? out.bytes : address(c.dst, m.dst, dst);
-            const bool may_stream = by == form::rows || by == form::cols || p.encoding;
+            const bool may_stream = how == form::rows || how == form::cols || p.encoding;
             const bool streams = c.stream && !writes && may_stream;
-            kernel({rows, count, x, reads ? count : r.src_step, y, writes ? count : r.dst_step, streams}, here.at,
-                    here.by);
+            by.kernel({rows, count, x, reads ? count : r.src_step, y, writes ? count : r.dst_step, streams}, parameters,
+                    access);
             const auto rows_of_write = at_once(r.dst_step, r.dst_stride);
             for (std::int64_t i = 0; writes && i < rows; i += rows_of_write)
                 write(m, out.bytes + i * count * m.dst_bytes, c.dst, dst + i * r.dst_step, r.dst_stride,
@@ -193,87 +158,74 @@ position moved(const prepared_parameters &p, const parameter_access &g, form by,
     }
 }
 
-/// The microkernel that computes 4-bit elements by a table of their results, or null.
-microkernel look_up_of(const panel &parameters, const staging &m, const placed_rows &r, const call &c) {
-    if (bits_of(m.src) != 4 || r.src_stride != 1 || r.dst_stride != 1) return nullptr;
-    if ((r.src | r.src_step | r.columns) % 2 != 0) return nullptr;
-    if (traits(m.src).integral && parameters.state() == preparation::any_parameters) return nullptr;
-    const auto line = 512 / bits_of(m.dst);
-    const bool in_lines = begins_line(address(c.dst, m.dst, r.dst)) && (r.rows == 1 || r.dst_step % line == 0);
-    if (c.stream && !in_lines) return nullptr;
-    const auto &set = *parameters.p.set;
-    if (m.dst == data_type::f32) return set.look_up_to_f32[m.src];
-    if (m.dst == data_type::f16) return set.look_up_to_f16[m.src];
-    if (m.dst == data_type::bf16) return set.look_up_to_bf16[m.src];
-    return nullptr;
+/// Whether rows are not streamed, or begin at cache lines.
+bool keep_lines(const call &c, const placed_rows &r, data_type dst) {
+    if (!c.stream) return true;
+    return begins_line(address(c.dst, dst, r.dst)) && (r.rows == 1 || r.dst_step * bits_of(dst) % 512 == 0);
 }
 
-/// Whether groups of whole vectors are faster as rows, because rows avoid staging.
-bool groups_are_rows(
-        const panel &parameters, const staging &m, const call &c, const placed_rows &r, form by, std::int64_t length) {
-    if (by != form::segs1 && by != form::segs2 && by != form::segs4) return false;
-    if (r.rows > 1 || r.src_stride != 1 || r.dst_stride != 1 || m.round || (!m.read && !m.write)) return false;
-    const auto &kernels = formulas_of(*parameters.p.formulas, parameters.state(), 0, 0);
-    const auto avoids_staging = [&](form other) {
-        return fuse(parameters.p, kernels, m, other, true, true).memory.write != m.write;
-    };
-    return (avoids_staging(form::rows) && !avoids_staging(by))
-            || (length >= 32
-                    && look_up_of(parameters, m, {r.columns / length, length, r.src, length, 1, r.dst, length, 1}, c));
+bool can_look_up(const resolved &how, const placed_rows &r, bool keeps_lines) {
+    return how.look_up && keeps_lines && (r.src | r.src_step | r.columns) % 2 == 0;
+}
+
+/// Whether microkernels gain by streaming to dst. Short contiguous rows: their ends cost more. Columns: streamed rows
+/// are computed one by one, which is slower if the panels lie apart, unless dst takes most of the traffic.
+bool gain_by_streaming(const resolved &how, const placed_rows &r, bool keeps_lines) {
+    const auto &m = how.usual.memory;
+    const bool joined = r.src_step == r.columns && r.dst_step == r.columns;
+    if (how.by == form::rows) return !joined || r.columns % widest_step == 0 || r.columns >= 1024;
+    if (how.by == form::cols) return joined || r.rows == 1 || bits_of(m.dst) > bits_of(m.src);
+    return keeps_lines;
+}
+
+/// The state of parameters of which `elements` elements use one scale.
+preparation with_exact_scale(const exact_formulas &f, preparation state, std::int64_t elements, float scale) {
+    const bool tests = state == preparation::guarded && elements >= f.min_elements_to_test;
+    return tests && f.is_exact(scale) ? preparation::exact : state;
+}
+
+const staged_kernel &choose(const resolved &how, std::int64_t columns, bool keeps_lines) {
+    if (columns < min_unstaged_codes) return how.of_short_rows;
+    return keeps_lines ? how.usual : how.of_broken_lines;
+}
+
+/// Computes rows by what the plan has resolved for the state of their parameters.
+[[gnu::noinline]] void compute_dense_rows(const plan &p, const resolved_states &states, preparation state,
+        const prepared_parameters &at, const call &c, const placed_rows &r, parameter_access g) {
+    const auto by = states[state].by;
+    if (by == form::rows && g.parameter_step == 0)
+        state = with_exact_scale(p.formulas->exact, state, r.rows * r.columns, at.scale[0]);
+    const auto &how = states[state];
+    const auto &m = how.usual.memory;
+    const bool keeps_lines = keep_lines(c, r, m.dst);
+    const bool looks_up = by == form::rows && can_look_up(how, r, keeps_lines);
+    const auto &chosen = choose(how, r.columns, keeps_lines);
+    g.encoding = p.encoding;
+    if (!looks_up && !chosen.is_direct) return compute_staged(p, chosen, by, at, c, r, g);
+    const bool stream = c.stream && (looks_up || gain_by_streaming(how, r, keeps_lines));
+    (looks_up ? how.look_up : chosen.kernel)({r.rows, r.columns, address(c.src, m.src, r.src), r.src_step,
+                                                     address(c.dst, m.dst, r.dst), r.dst_step, stream},
+            at, g);
 }
 
 } // namespace
 
-void compute_placed_rows(const panel &parameters, std::int64_t base, const staging &m, const call &c,
-        const placed_rows &r, form by, const parameter_access &g) {
-    const plan &p = parameters.p;
-    const auto &kernels = formulas_of(*p.formulas, parameters.state(), 0, 0);
-    const auto at = parameters.at(base);
-    const auto kernel = kernels.at(by);
-    if (!kernel || groups_are_rows(parameters, m, c, r, by, g.group_length)) { // each group is a row
-        const auto length = g.group_length;
-        for (std::int64_t row = 0; row < r.rows; ++row)
-            compute_placed_rows(parameters, base + row * g.parameter_step, m, c,
-                    {r.columns / length, length, r.src + row * r.src_step, length * r.src_stride, r.src_stride,
-                            r.dst + row * r.dst_step, length * r.dst_stride, r.dst_stride},
-                    form::rows, {1, {}, 1});
-        return;
-    }
-    const bool is_rows = by == form::rows;
-    const bool dense = r.src_stride == 1 && r.dst_stride == 1;
-    const bool in_lines =
-            begins_line(address(c.dst, m.dst, r.dst)) && (r.rows == 1 || r.dst_step * bits_of(m.dst) % 512 == 0);
-    // Row ends of codes cost more than staging.
-    const bool dense_dst = r.dst_stride == 1 && (r.columns >= min_unstaged_codes || !p.encoding);
-    const auto elements = is_rows && g.parameter_step == 0 ? r.rows * r.columns : 0;
-    const auto &best = formulas_of(*p.formulas, parameters.state(), at.scale[0], elements);
-    auto chosen = fuse(p, best, m, by, r.src_stride == 1, dense_dst);
-    if (!chosen.kernel) chosen = fuse(p, kernels, m, by, r.src_stride == 1, dense_dst);
-    // Microkernels stream only codes that begin a cache line.
-    if (p.encoding && dense_dst && c.stream && !in_lines && !chosen.memory.write)
-        chosen.memory.write = p.set->code.write_bytes[m.dst];
-    const auto &memory = chosen.memory;
-    auto access = g;
-    access.encoding = p.encoding;
-    if (is_rows)
-        if (const auto look_up = look_up_of(parameters, m, r, c))
-            return look_up({r.rows, r.columns, address(c.src, m.src, r.src), r.src_step, address(c.dst, m.dst, r.dst),
-                                   r.dst_step, c.stream},
-                    at, g);
-    const auto direct = [&](microkernel k) {
-        // Short contiguous rows: their ends cost more than streaming gains. Columns: streamed rows are computed one by
-        // one, which is slower if the panels lie apart, unless dst takes most of the traffic.
-        const bool joined = r.src_step == r.columns && r.dst_step == r.columns;
-        const bool pays = is_rows  ? !joined || r.columns % widest_step == 0 || r.columns >= 1024
-                : by == form::cols ? joined || r.rows == 1 || bits_of(m.dst) > bits_of(m.src)
-                                   : in_lines;
-        const bool stream = c.stream && pays;
-        k({r.rows, r.columns, address(c.src, m.src, r.src), r.src_step, address(c.dst, m.dst, r.dst), r.dst_step,
-                  stream},
-                at, access);
+void compute_placed_rows(const panel &parameters, std::int64_t base, const walk &w, const call &c, const placed_rows &r,
+        const parameter_access &g) {
+    const auto state = parameters.state();
+    const auto &own = w.own[state];
+    const auto length = g.group_length;
+    const auto groups_of = [&](std::int64_t row) -> placed_rows {
+        return {r.columns / length, length, r.src + row * r.src_step, length * r.src_stride, r.src_stride,
+                r.dst + row * r.dst_step, length * r.dst_stride, r.dst_stride};
     };
-    if (dense && !memory.read && !memory.write && !memory.round) return direct(chosen.kernel);
-    compute_staged(p, memory, c, chosen.kernel, at, r, by, access);
+    const bool groups_are_rows = r.rows <= own.most_rows_of_groups
+            || (own.by != form::rows && r.rows == 1
+                    && can_look_up(own, groups_of(0), keep_lines(c, groups_of(0), own.usual.memory.dst)));
+    if (!groups_are_rows) return compute_dense_rows(parameters.p, w.own, state, parameters.at(base), c, r, g);
+    for (std::int64_t row = 0; row < r.rows; ++row)
+        compute_dense_rows(parameters.p, w.of_groups, state, parameters.at(base + row * g.parameter_step), c,
+                groups_of(row), {1, {}, 1});
 }
 
 namespace {
@@ -293,22 +245,21 @@ placed_rows placed_at(
     const auto width = r.column_end - r.column_begin;
     const auto step = loop.parameter_stride;
     // A long row may have a cheaper formula that is exact for its scale.
-    const bool row_by_row = p.formulas->is_exact && width >= p.formulas->min_elements_to_test;
+    const bool row_by_row = width >= p.formulas->exact.min_elements_to_test;
     const auto longest = step == 0 ? INT64_MAX : row_by_row ? 1 : panel_capacity;
     row_walker walker(w.axes, r.row_begin);
     std::int64_t count = 0;
     for (auto row = r.row_begin; row < r.row_end; row += count, walker.advance(count)) {
         count = walker.rows_left(std::min(longest, r.row_end - row));
         const auto loops = count == loop.extent ? std::min(walker.loops_left(), (r.row_end - row) / count) : 1;
-        const auto base = step == 0 || count == 1
-                ? parameters.prepare_ahead({.first = walker.parameter, .stride = 0, .count = 1})
-                : parameters.prepare_ahead({.first = walker.parameter,
-                        .stride = step,
-                        .count = count,
-                        .rows = loops,
-                        .next_row = next.parameter_stride});
-        compute_placed_rows(parameters, base, p.memory, c, placed_at(w, walker, r.column_begin, count, width),
-                form::rows, {step != 0 && count > 1, {}, 1});
+        const bool one = step == 0 || count == 1;
+        const auto base = parameters.prepare_ahead({.first = walker.parameter,
+                .stride = one ? 0 : step,
+                .count = one ? 1 : count,
+                .rows = one ? 1 : loops,
+                .next_row = one ? 0 : next.parameter_stride});
+        compute_placed_rows(parameters, base, w, c, placed_at(w, walker, r.column_begin, count, width),
+                {step != 0 && count > 1, {}, 1});
     }
 }
 
@@ -333,22 +284,15 @@ placed_rows placed_at(
                 std::int64_t base = 0;
                 if (extends) {
                     parameters.prepare_columns(w, walker.parameter + number, count);
-                } else if (step == 0) {
+                } else {
                     const auto loops = rows == loop.extent ? std::min(walker.loops_left(), (bottom - row) / rows) : 1;
                     base = parameters.prepare_ahead({.first = walker.parameter + number,
                             .stride = stride,
                             .count = needed,
-                            .rows = loops,
-                            .next_row = next.parameter_stride});
-                } else {
-                    base = parameters.prepare_ahead({.first = walker.parameter + number,
-                            .stride = stride,
-                            .count = needed,
-                            .rows = walker.rows_left(bottom - row),
-                            .next_row = step});
+                            .rows = step == 0 ? loops : walker.rows_left(bottom - row),
+                            .next_row = step == 0 ? next.parameter_stride : step});
                 }
-                compute_placed_rows(parameters, base, p.memory, c, placed_at(w, walker, column, rows, count),
-                        w.microkernel_form, g);
+                compute_placed_rows(parameters, base, w, c, placed_at(w, walker, column, rows, count), g);
             }
         }
     }
@@ -357,14 +301,8 @@ placed_rows placed_at(
 } // namespace
 
 bool is_flat(const plan &p) {
-    const auto is_fused = [](bool has_codec, data_type type) {
-        return !has_codec || type == data_type::f16 || type == data_type::bf16;
-    };
-    if (p.walks.size() != 1 || p.memory.round || p.scales != data_type::f32) return false;
-    if (!is_fused(p.memory.read, p.memory.src) || !is_fused(p.memory.write, p.memory.dst)) return false;
-    const auto &form = p.walks[0].axes;
-    return form.loop_count == 0 && form.row.src_stride == 1 && form.row.dst_stride == 1
-            && form.row.parameter_stride == 0 && form.begin == offsets {};
+    const auto &axes = p.walks[0].axes;
+    return p.walks.size() == 1 && axes.loop_count == 0 && axes.row.parameter_stride == 0 && axes.begin == offsets {};
 }
 
 namespace {
@@ -375,7 +313,8 @@ void fetch_one(const plan &p, const call &c, panel_storage<1> &to) {
         std::memcpy(&value, c.zero_points, sizeof(value)); // may be unaligned
         to.of_family[0] = __builtin_bit_cast(float, std::int32_t {value});
     };
-    const bool is_plain = p.division == precision::f32 && !c.second_scales && !p.formulas->is_f32_zero;
+    const bool is_plain =
+            p.scales == data_type::f32 && p.division == precision::f32 && !c.second_scales && !p.formulas->is_f32_zero;
     if (is_plain && !c.zero_points)
         to.of_family[0] = p.no_zero;
     else if (is_plain && p.zero_points == data_type::s32)
@@ -396,18 +335,18 @@ void compute_flat(const plan &p, const call &c) {
     one.reciprocal[0] = 0;
     float bound = p.bound;
     fetch_one(p, c, one);
-    const auto state = p.formulas->prepare(1, one.scale, one.reciprocal, one.of_family, &bound);
+    const auto &f = *p.formulas;
     const auto &w = p.walks[0];
-    const auto count = w.axes.row.extent;
-    const auto &formulas = formulas_of(*p.formulas, state, one.scale[0], count);
-    auto kernel = formulas.at(form::rows);
-    if (p.memory.read || p.memory.write) {
-        const auto chosen = fuse(p, formulas, p.memory, form::rows, true, true);
-        if (!chosen.kernel || chosen.memory.read || chosen.memory.write) return compute(p, w, c, {0, 1, 0, count});
-        kernel = chosen.kernel;
-    }
-    kernel({1, count, c.src, count, c.dst, count, false}, {one.scale, one.reciprocal, one.of_family, bound},
-            {0, {}, 1});
+    const auto &row = w.axes.row;
+    const auto prepared = f.prepare(1, one.scale, one.reciprocal, one.of_family, &bound);
+    const auto state = with_exact_scale(f.exact, prepared, row.extent, one.scale[0]);
+    const prepared_parameters at = {one.scale, one.reciprocal, one.of_family, bound};
+    const auto &chosen = choose(w.own[state], row.extent, true);
+    if (chosen.is_direct)
+        chosen.kernel({1, row.extent, c.src, row.extent, c.dst, row.extent, false}, at, {0, {}, 1, p.encoding});
+    else
+        compute_dense_rows(
+                p, w.own, state, at, c, {1, row.extent, 0, 0, row.src_stride, 0, 0, row.dst_stride}, {0, {}, 1});
     p.set->zero_upper();
 }
 

@@ -17,15 +17,8 @@ namespace {
 const instruction_set &avx512_with_fp16() {
     static const instruction_set best = [] {
         auto set = avx512_set;
-        const auto take_exact = [&](kind k, const family &from) {
-            auto &to = set.families[static_cast<int>(k)];
-            if (!from.is_exact) return;
-            to.exact = from.exact;
-            to.is_exact = from.is_exact;
-            to.min_elements_to_test = from.min_elements_to_test;
-        };
-        take_exact(kind::f16_u8, avx512_fp16_to_u8);
-        take_exact(kind::f16_s8, avx512_fp16_to_s8);
+        set.families[static_cast<int>(kind::f16_u8)].exact = avx512_fp16_to_u8;
+        set.families[static_cast<int>(kind::f16_s8)].exact = avx512_fp16_to_s8;
         return set;
     }();
     return best;

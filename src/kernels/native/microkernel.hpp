@@ -53,6 +53,9 @@ constexpr std::int64_t tile_capacity = 1024;
 /// Transposed tiles: one cache line of bytes by three. The rows that formulas compute are the long side.
 constexpr std::int64_t transposed_side = 64, transposed_length = 192;
 
+/// Rows of at most four elements, such as the channels of images, are interleaved instead.
+constexpr std::int64_t max_narrow_row = 4;
+
 /// Prepared parameters, a column for each. What the family keeps beside the scales is named by its formulas: in
 /// `reciprocal` reciprocals, multipliers or second scales; in `of_family` zero points as f32 or as s32 bits, biases as
 /// s32 bits, or residuals of the reciprocals.
@@ -134,6 +137,13 @@ constexpr int preparations = 4;
 using prepare_function = preparation (*)(
         std::int64_t count, const float *scale, float *reciprocal, float *of_family, float *bound);
 
+/// Formulas for one scale for which is_exact holds. The test pays from `min_elements_to_test` elements on.
+struct exact_formulas {
+    microkernels kernels;
+    bool (*is_exact)(float scale);
+    std::int64_t min_elements_to_test = INT64_MAX; // there are none
+};
+
 /// The formulas of one kind of statement.
 struct family {
     prepare_function prepare;
@@ -142,10 +152,7 @@ struct family {
     bool is_f32_zero;        // zero points are f32, not s32 bits
     float no_zero;           // the value, or its bits, that acts as no zero point
     microkernels any_parameters, guarded, no_zero_points;
-    /// For one scale for which is_exact holds. The test pays from `min_elements_to_test` elements on.
-    microkernels exact;
-    bool (*is_exact)(float scale);
-    std::int64_t min_elements_to_test; // INT64_MAX: there are none
+    exact_formulas exact;
 };
 
 /// Whether formulas read a type's elements as they are, a float of 8 bits.
@@ -297,8 +304,7 @@ struct instruction_set {
 
 extern const instruction_set scalar_set, avx2_set, avx512_set;
 
-/// AVX512-FP16: f16 by an f16 scale, to 8 bits. Only the exact formulas are set; empty if the compiler does not support
-/// it.
-extern const family avx512_fp16_to_u8, avx512_fp16_to_s8;
+/// AVX512-FP16: f16 by an f16 scale, to 8 bits. Empty if the compiler does not support it.
+extern const exact_formulas avx512_fp16_to_u8, avx512_fp16_to_s8;
 
 } // namespace dynquant::kernels::native

@@ -125,16 +125,6 @@ void fetch(
     if (p.formulas->is_f32_zero) round_to_division(zero_points, all, p.zero_points, p.division);
 }
 
-const microkernels &formulas_of(const family &f, preparation state, float scale, std::int64_t elements) {
-    switch (state) {
-        case preparation::no_zero_points: return f.no_zero_points;
-        case preparation::any_parameters: return f.any_parameters;
-        case preparation::guarded:
-        case preparation::exact: break;
-    }
-    return f.is_exact && elements >= f.min_elements_to_test && f.is_exact(scale) ? f.exact : f.guarded;
-}
-
 void panel::prepare(const parameter_grid &from) {
     fetch(p, c, from, scale_, reciprocal_, of_family_);
     bound_ = p.bound;

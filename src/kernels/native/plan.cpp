@@ -39,24 +39,16 @@ kind onnx_kind(const quantization &q) {
     const auto bits = traits(q.dst.type).bits;
     const bool is_signed = traits(q.dst.type).is_signed;
     if (bits == 32) return is_signed ? kind::wide_s32 : kind::wide_u32;
-    switch (q.division) {
-        case precision::f16: return bits == 16 ? kind::f16_16 : to_8_bits(q, kind::f16_u8, kind::f16_s8);
-        case precision::bf16: return bits == 16 ? kind::bf16_16 : to_8_bits(q, kind::bf16_u8, kind::bf16_s8);
-        case precision::f32:
-        case precision::f64: break; // f64: a rare sum
-    }
+    if (q.division == precision::f16) return bits == 16 ? kind::f16_16 : to_8_bits(q, kind::f16_u8, kind::f16_s8);
+    if (q.division == precision::bf16) return bits == 16 ? kind::bf16_16 : to_8_bits(q, kind::bf16_u8, kind::bf16_s8);
     if (bits == 16) return is_signed ? kind::onnx_s16 : kind::onnx_u16;
     return to_8_bits(q, kind::onnx_u8, kind::onnx_s8);
 }
 
 kind quotient_kind(const quantization &q) {
-    switch (q.division) {
-        case precision::f16: return kind::quotient_f16;
-        case precision::bf16: return kind::quotient_bf16;
-        case precision::f64: return kind::quotient_f64;
-        case precision::f32: break;
-    }
-    return kind::quotient_f32;
+    if (q.division == precision::f16) return kind::quotient_f16;
+    if (q.division == precision::bf16) return kind::quotient_bf16;
+    return q.division == precision::f64 ? kind::quotient_f64 : kind::quotient_f32;
 }
 
 kind requantize_kind(const quantization &q) {
@@ -134,15 +126,6 @@ staging memory_of(const quantization &q, const plan &p) {
     return m;
 }
 
-/// Src transposed to bytes.
-staging transposed(staging m, const codecs &code) {
-    if (traits(m.src).bits < 8) {
-        m.read = code.read_bytes[m.src];
-        m.src = data_type::s8;
-    }
-    return m;
-}
-
 // ---- Walks -------------------------------------------------------------------------------------------------
 
 /// A transposed tile pays from this many rows on.
@@ -182,7 +165,7 @@ std::int64_t panel_of(std::int64_t columns, std::int64_t most, std::int64_t unit
 
 class walks_of {
   public:
-    walks_of(const plan &of, const quantization &q)
+    walks_of(plan &of, const quantization &q)
         : p(of)
         , lanes_(of.set->lanes)
         , widens_(of.memory.dst_bytes > of.memory.src_bytes)
@@ -190,17 +173,26 @@ class walks_of {
         , transposes_dst_(q.dir == direction::quantize && traits(q.dst.type).bits == 8 && traits(q.dst.type).integral) {
     }
 
-    std::vector<walk> operator()(const canonical_form &form) const {
-        walk w;
-        w.axes = form;
-        if (transposes_dst_ && find_tiles(w)) return {w};
-        join_groups(w);
-        if (w.axes.row.parameter_stride != 0) w.traversal = walk::order::columns;
-        if (transposes_src_ && find_grouped_tiles(w)) return {with_panels(w)};
-        return join_periods(w);
+    /// Adds the walks to the plan.
+    void find(const std::vector<canonical_form> &forms) {
+        for (const auto &form : forms)
+            add(form);
+        for (auto &w : p.walks)
+            complete(w);
     }
 
   private:
+    void add(const canonical_form &form) {
+        walk w;
+        w.axes = form;
+        if (transposes_dst_ && find_tiles(w)) return p.walks.push_back(w);
+        join_groups(w);
+        if (w.axes.row.parameter_stride != 0) w.traversal = walk::order::columns;
+        if (transposes_src_ && find_grouped_tiles(w)) return p.walks.push_back(w);
+        if (w.traversal == walk::order::columns) join_periods(w);
+        p.walks.push_back(w);
+    }
+
     const microkernels &usual() const {
         return p.formulas->guarded.at(form::rows) ? p.formulas->guarded : p.formulas->any_parameters;
     }
@@ -237,9 +229,9 @@ class walks_of {
         return usual().at(by) ? by : form::rows;
     }
 
-    /// Joins [outer][channels] with few channels to rows in which the parameters repeat, and a walk of the remainder.
-    std::vector<walk> join_periods(walk w) const {
-        if (w.traversal != walk::order::columns) return {w};
+    /// Joins [outer][channels] with few channels to rows in which the parameters repeat. If a remainder is left, adds
+    /// the walk of the others, and w becomes that of the remainder.
+    void join_periods(walk &w) {
         if (w.microkernel_form == form::rows) w.microkernel_form = form::cols;
         const auto columns = w.axes.row.extent;
         const auto loop = innermost_loop(w.axes);
@@ -248,22 +240,14 @@ class walks_of {
         auto times = joins ? std::min(max_joined_columns / columns, loop.extent / min_uses_of_period) : 1;
         const auto whole_lines = widest_step / std::gcd(columns, widest_step);
         if (times > whole_lines) times = times / whole_lines * whole_lines;
-        if (times < 2) return {with_panels(w)};
-        std::vector<walk> result;
-        auto &main = result.emplace_back(w);
-        main.period = columns;
-        lengthen(main.axes, loop, times, loop.extent / times);
-        if (loop.extent % times > 0) {
-            auto &rest = result.emplace_back(w);
-            rest.period = columns;
-            lengthen(rest.axes, loop, loop.extent % times, 1);
-            const auto done = loop.extent / times * times;
-            rest.axes.begin.src += done * loop.src_stride;
-            rest.axes.begin.dst += done * loop.dst_stride;
-        }
-        for (auto &each : result)
-            each = with_panels(each);
-        return result;
+        if (times < 2) return;
+        w.period = columns;
+        const auto rest = loop.extent % times, done = loop.extent - rest;
+        if (rest > 0) lengthen(p.walks.emplace_back(w).axes, loop, times, done / times);
+        lengthen(w.axes, loop, rest > 0 ? rest : times, rest > 0 ? 1 : done / times);
+        if (rest == 0) return;
+        w.axes.begin.src += done * loop.src_stride;
+        w.axes.begin.dst += done * loop.dst_stride;
     }
 
     static void lengthen(canonical_form &form, const axis &loop, std::int64_t times, std::int64_t count) {
@@ -272,13 +256,12 @@ class walks_of {
         if (count == 1) --form.loop_count;
     }
 
-    walk with_panels(walk w) const {
+    /// Finds the panels, the pattern and the microkernels.
+    void complete(walk &w) const {
         const auto columns = w.axes.row.extent;
-        if (w.traversal == walk::order::transposed) {
-            if (w.axes.row.parameter_stride != 0 && w.microkernel_form == form::rows) w.microkernel_form = form::cols;
-        } else if (w.period > 0) {
+        if (w.period > 0 && w.traversal == walk::order::columns) {
             w.panel = w.grain_columns = columns;
-        } else {
+        } else if (w.traversal == walk::order::columns) {
             const auto prepared = w.microkernel_form == form::cols ? panel_capacity : panel_capacity * w.group_length;
             w.panel = panel_of(
                     columns, w.microkernel_form == form::short_groups ? panel_capacity : prepared, w.group_length);
@@ -292,18 +275,27 @@ class walks_of {
                 w.index.push_back(static_cast<std::int32_t>(i / w.group_length - first));
             }
         }
-        return w;
+        resolve(p, w);
     }
 
-    /// Finds a loop along which src is dense and makes it the innermost.
+    /// Whether rows of dst are narrow and contiguous, and parameters change along them only.
+    static bool is_narrow(const walk &w) {
+        const auto across = innermost_loop(w.axes);
+        return w.axes.row.extent <= max_narrow_row && across.dst_stride == w.axes.row.extent
+                && across.parameter_stride == 0 && w.group_length == 1;
+    }
+
+    /// Finds a loop along which src is dense and makes it the innermost: microkernels compute rows along it.
     static bool find_tiles(walk &w) {
-        auto &form = w.axes;
-        const auto end = form.loops + form.loop_count;
+        auto &axes = w.axes;
+        const auto end = axes.loops + axes.loop_count;
         const auto dense = std::find_if(
-                form.loops, end, [](const axis &loop) { return loop.src_stride == 1 && loop.extent >= min_tile_rows; });
-        if (dense == end || form.row.dst_stride != 1 || form.row.src_stride == 1) return false;
+                axes.loops, end, [](const axis &loop) { return loop.src_stride == 1 && loop.extent >= min_tile_rows; });
+        if (dense == end || axes.row.dst_stride != 1 || axes.row.src_stride == 1) return false;
         std::rotate(dense, dense + 1, end);
         w.traversal = walk::order::transposed;
+        w.microkernel_form = innermost_loop(axes).parameter_stride == 0 ? form::rows : form::cols;
+        w.is_narrow = is_narrow(w);
         w.grain_rows = transposed_length;
         w.grain_columns = transposed_side;
         return true;
@@ -323,15 +315,19 @@ class walks_of {
 
     /// find_tiles() for parameters that may change along the dense dimension of src, as groups do: canonicalization
     /// splits it into two loops, which need not be adjacent.
-    static bool find_grouped_tiles(walk &w) {
+    bool find_grouped_tiles(walk &w) const {
         if (w.axes.row.dst_stride != 1 || w.axes.row.src_stride == 1) return false;
-        auto form = w.axes;
-        const auto group = move_inwards(form, 1, 0);
+        auto axes = w.axes;
+        const auto group = move_inwards(axes, 1, 0);
         if (group == 1) return false;
-        const auto groups = move_inwards(form, group, 1);
+        const auto groups = move_inwards(axes, group, 1);
         if (group * groups < min_tile_rows) return false;
-        w.axes = form;
+        w.axes = axes;
         w.traversal = walk::order::transposed;
+        w.is_narrow = is_narrow(w) && traits(p.memory.src).bits == 8;
+        if (w.is_narrow) w.period = axes.row.extent; // rows are interleaved to one, in which the parameters repeat
+        if (w.microkernel_form == form::rows && (w.is_narrow || axes.row.parameter_stride != 0))
+            w.microkernel_form = form::cols;
         w.grain_rows = transposed_side;
         w.grain_columns = std::lcm(transposed_length, w.group_length);
         w.panel = w.group_length < transposed_length ? transposed_length / w.group_length * w.group_length
@@ -339,7 +335,7 @@ class walks_of {
         return true;
     }
 
-    const plan &p;
+    plan &p;
     std::int64_t lanes_;
     bool widens_, transposes_src_, transposes_dst_;
 };
@@ -360,12 +356,7 @@ plan plan_of(const quantization &q, const std::vector<canonical_form> &forms, co
     const bool is_u32 = q.src.type == data_type::u32 || q.dst.type == data_type::u32; // zero points less 2^31
     p.no_zero = is_u32 ? __builtin_bit_cast(float, INT32_MIN) : p.formulas->no_zero;
     p.memory = memory_of(q, p);
-    p.transposed_memory = transposed(p.memory, set.code);
-    const walks_of walks(p, q);
-    for (const auto &form : forms) {
-        auto some = walks(form);
-        p.walks.insert(p.walks.end(), std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
-    }
+    walks_of(p, q).find(forms);
     return p;
 }
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "kernels/native/microkernel.hpp"
+#include "kernels/native/resolve.hpp"
 #include "quantization/canonical.hpp"
 
 namespace dynquant::kernels::native {
@@ -23,22 +23,16 @@ struct walk {
     std::int64_t period = 0;                         // columns after which the parameters repeat; 0: never
     std::int64_t panel = 0;                          // columns whose parameters are prepared at once
     bool expands = false;                            // each column gets its copy of the parameter
+    bool is_narrow = false;                          // transposed rows of at most max_narrow_row columns
     std::int64_t grain_rows = 1, grain_columns = 64; // a grain: the smallest unit of a task split
     std::vector<std::int32_t> index, first;          // the pattern of form::short_groups or of expanded columns
-};
-
-/// Data types in memory, and the codecs between these and what the formulas read and write.
-struct staging {
-    data_type src, dst;
-    int src_bytes, dst_bytes;  // sizes of elements that the microkernel reads and writes
-    read_function read, round; // null: it reads src directly; as it is
-    write_function write;      // null: it writes dst directly
+    resolved_states own = {}, of_groups = {};        // what computes rows in the walk's form, and each group as a row
 };
 
 struct plan {
     const instruction_set *set;
     const family *formulas;
-    staging memory, transposed_memory; // transposed_memory: src transposed to bytes
+    staging memory; // of formulas and memory; resolve() leaves out what a microkernel does
     data_type scales, zero_points;
     precision division;
     bool has_zero_points;
@@ -67,8 +61,7 @@ struct rectangle {
 
 void compute(const plan &p, const walk &w, const call &c, const rectangle &r);
 
-/// Whether the statement is one dense row with one parameter, of types that microkernels read and write in memory.
-/// Small calls then take compute_flat().
+/// Whether the statement is one row under one parameter. Small calls then take compute_flat(), which needs no panel.
 bool is_flat(const plan &p);
 void compute_flat(const plan &p, const call &c);
 
@@ -135,10 +128,6 @@ class panel {
     float *scale_, *reciprocal_, *of_family_;
 };
 
-/// The formulas for a panel's state. `elements` is how many elements use `scale`: with enough of them the formulas may
-/// be those for this exact scale. 0: do not consider these.
-const microkernels &formulas_of(const family &f, preparation state, float scale, std::int64_t elements);
-
 /// Rows in src and dst, by offsets in elements: step from row to row, stride along a row.
 struct placed_rows {
     std::int64_t rows, columns;
@@ -146,8 +135,8 @@ struct placed_rows {
     std::int64_t dst, dst_step, dst_stride;
 };
 
-/// Computes rows whose parameters begin at column `base` of a panel.
-void compute_placed_rows(const panel &parameters, std::int64_t base, const staging &memory, const call &c,
-        const placed_rows &r, form by, const parameter_access &g);
+/// Computes rows of a walk whose parameters begin at column `base` of a panel.
+void compute_placed_rows(const panel &parameters, std::int64_t base, const walk &w, const call &c, const placed_rows &r,
+        const parameter_access &g);
 
 } // namespace dynquant::kernels::native

@@ -57,11 +57,8 @@ template <typename T>
 constexpr data_type type_of = [] {
     auto found = data_type::f32;
     for_each_type([&]<data_type type>() {
-        constexpr auto &t = traits(type);
-        if constexpr (t.integral && t.bits >= 8)
-            found = std::is_same_v<T, integer_of<type>> ? type : found;
-        else if constexpr (is_float8(t))
-            found = std::is_same_v<T, float_of<type>> ? type : found;
+        using element = std::conditional_t<traits(type).integral, integer_of<type>, float_of<type>>;
+        if (std::is_same_v<T, element> && traits(type).bits == 8 * sizeof(T)) found = type;
     });
     return found;
 }();
@@ -74,7 +71,6 @@ constexpr family family_of(prepare_function prepare) {
     f.reads = type_of<Src>;
     f.writes = type_of<Dst>;
     f.any_parameters = in_two_forms<V, Formula, Formula, Src, Dst, Together>();
-    f.min_elements_to_test = INT64_MAX;
     return f;
 }
 
@@ -87,10 +83,10 @@ constexpr family strict() {
         fuse_reals<V, corrected_quotient<V, real_zero<V>>, Dst>(f.guarded);
         fuse_reals<V, two_part_product<V>, Dst>(f.no_zero_points);
         using exact = two_part_and_zero<V, real_zero<V>>;
-        f.exact.set(form::rows, rows<V, exact, float, Dst, false>);
-        fuse_reals<V, exact, Dst, false>(f.exact);
-        f.is_exact = has_exact_two_part_reciprocal;
-        f.min_elements_to_test = 16 * 1024; // is_exact costs as much as one more operation for a few thousand elements
+        f.exact.kernels.set(form::rows, rows<V, exact, float, Dst, false>);
+        fuse_reals<V, exact, Dst, false>(f.exact.kernels);
+        f.exact.is_exact = has_exact_two_part_reciprocal;
+        f.exact.min_elements_to_test = 16 * 1024; // the test costs as much as an operation for a few thousand elements
     }
     return f;
 }

@@ -14,8 +14,8 @@ namespace {
 /// Long lines help the hardware prefetcher, and few pages are in use at a time.
 constexpr std::int64_t side = transposed_side, length = transposed_length;
 
-/// Rows of at most four elements, such as the channels of images, are interleaved instead, narrow_length at a time.
-constexpr std::int64_t max_narrow_row = 4, narrow_length = 1024;
+/// Narrow rows are interleaved, so many at a time.
+constexpr std::int64_t narrow_length = 1024;
 
 /// The bytes of a tile. Each line is whole cache lines, as stores that cross one take twice as long. The few lines of
 /// narrow rows are longer; their step is no power of two, so that they do not share first-level cache sets.
@@ -34,26 +34,31 @@ static_assert(sizeof(byte_lines::bytes) >= max_narrow_row * (narrow_length + sid
 /// frame is large.
 using transposed_parameters = panel_storage<length + side>;
 
-/// Whether rows of dst are narrow and contiguous, and parameters change along them only.
-bool is_narrow(const walk &w) {
-    const auto across = innermost_loop(w.axes);
-    return w.axes.row.extent <= max_narrow_row && across.dst_stride == w.axes.row.extent && across.parameter_stride == 0
-            && w.group_length == 1;
-}
-
-/// Computes lines of bytes from src, transposes them and stores them as rows of dst.
-class quantized_tiles {
-  public:
-    quantized_tiles(const plan &of, const walk &which, const call &with, transposed_parameters &storage)
+/// What the tiles of both directions have. Microkernels read or write their lines in place of src or dst.
+struct tiles {
+    tiles(const plan &of, const walk &which, const call &with, transposed_parameters &storage)
         : p(of)
         , w(which)
         , c(with)
-        , parameters(of, with, storage) {
-        to_lines.dst = lines.bytes;
-        to_lines.stream = false;
-    }
+        , parameters(of, with, storage) {}
+
+    const plan &p;
+    const walk &w;
+    const call &c;
+    const axis across = innermost_loop(w.axes), along = w.axes.row;
+    call through_lines = c;
+    panel parameters;
+    byte_lines lines {w.is_narrow};
+};
+
+/// Computes lines of bytes from src, transposes them and stores them as rows of dst.
+class quantized_tiles : tiles {
+  public:
+    using tiles::tiles;
 
     void compute(const rectangle &r) {
+        through_lines.dst = lines.bytes;
+        through_lines.stream = false;
         for (auto column = r.column_begin; column < r.column_end; column += side) {
             const auto columns = std::min(side, r.column_end - column);
             row_walker walker(w.axes, r.row_begin);
@@ -62,7 +67,7 @@ class quantized_tiles {
                 rows = walker.rows_left(std::min(lines.longest, r.row_end - row));
                 compute_lines(walker, column, columns, rows);
                 auto *const dst = static_cast<unsigned char *>(c.dst) + walker.dst + column;
-                if (narrow) {
+                if (w.is_narrow) {
                     p.set->interleave(lines.bytes, lines.step, columns, rows, dst);
                     continue;
                 }
@@ -83,41 +88,25 @@ class quantized_tiles {
         if (across.parameter_stride == 0) {
             const auto base =
                     parameters.prepare_ahead({.first = first, .stride = along.parameter_stride, .count = columns});
-            return compute_placed_rows(
-                    parameters, base, p.memory, to_lines, rows_of_lines(0, columns), form::rows, {1, {}, 1});
+            return compute_placed_rows(parameters, base, w, through_lines, rows_of_lines(0, columns), {1, {}, 1});
         }
         const auto together = along.parameter_stride == 0 ? columns : 1;
         for (std::int64_t line = 0; line < columns; line += together) {
             const auto base = parameters.prepare_ahead(
                     {.first = first + line * along.parameter_stride, .stride = across.parameter_stride, .count = rows});
-            compute_placed_rows(
-                    parameters, base, p.memory, to_lines, rows_of_lines(line, together), form::cols, {0, {}, 1});
+            compute_placed_rows(parameters, base, w, through_lines, rows_of_lines(line, together), {0, {}, 1});
         }
     }
-
-    const plan &p;
-    const walk &w;
-    const call &c;
-    const axis across = innermost_loop(w.axes), along = w.axes.row;
-    call to_lines = c;
-    panel parameters;
-    const bool narrow = is_narrow(w);
-    byte_lines lines {narrow};
 };
 
 /// Transposes lines of src as bytes and computes rows of dst from them.
-class dequantized_tiles {
+class dequantized_tiles : tiles {
   public:
-    dequantized_tiles(const plan &of, const walk &which, const call &with, transposed_parameters &storage)
-        : p(of)
-        , w(which)
-        , c(with)
-        , parameters(of, with, storage) {
-        from_lines.src = lines.bytes;
-    }
+    using tiles::tiles;
 
     void compute(const rectangle &r) {
-        if (is_narrow(w) && traits(p.memory.src).bits == 8) return compute_narrow(r);
+        through_lines.src = lines.bytes;
+        if (w.is_narrow) return compute_narrow(r);
         for (std::int64_t column = r.column_begin, columns = 0; column < r.column_end; column += columns) {
             columns = std::min(w.panel, r.column_end - column);
             row_walker walker(w.axes, r.row_begin);
@@ -140,26 +129,23 @@ class dequantized_tiles {
         constexpr std::int64_t width = 192; // a multiple of 2, 3 and 4 planes and of a cache line
         static_assert(width <= length + side);
         const auto planes = along.extent;
-        walk periods;
-        periods.axes.row = along;
-        periods.period = planes;
         row_walker walker(w.axes, r.row_begin);
         std::int64_t rows = 0;
         for (auto row = r.row_begin; row < r.row_end; row += rows, walker.advance(rows)) {
             rows = walker.rows_left(std::min(narrow_length, r.row_end - row));
             const auto *const src = static_cast<const unsigned char *>(c.src) + walker.src;
             p.set->interleave(src, along.src_stride, planes, rows, lines.bytes);
-            parameters.prepare_columns(periods, walker.parameter, width);
+            parameters.prepare_columns(w, walker.parameter, width);
             const auto count = rows * planes, whole = count / width * width;
             const auto rows_of_periods = [&](std::int64_t begin, std::int64_t of_rows, std::int64_t columns) {
                 return placed_rows {of_rows, columns, begin, columns, 1, walker.dst + begin, columns, 1};
             };
             if (whole > 0)
-                compute_placed_rows(parameters, 0, p.transposed_memory, from_lines,
-                        rows_of_periods(0, count / width, width), form::cols, {0, {}, 1});
+                compute_placed_rows(
+                        parameters, 0, w, through_lines, rows_of_periods(0, count / width, width), {0, {}, 1});
             if (whole < count)
-                compute_placed_rows(parameters, 0, p.transposed_memory, from_lines,
-                        rows_of_periods(whole, 1, count - whole), form::cols, {0, {}, 1});
+                compute_placed_rows(
+                        parameters, 0, w, through_lines, rows_of_periods(whole, 1, count - whole), {0, {}, 1});
         }
     }
 
@@ -201,7 +187,7 @@ class dequantized_tiles {
     void compute_with_a_parameter_each(const tile_rows &t) {
         const auto base = parameters.prepare_ahead(
                 {.first = t.walker.parameter, .stride = across.parameter_stride, .count = t.rows});
-        compute_some(t, 0, t.rows, base, form::rows, {1, {}, 1});
+        compute_some(t, 0, t.rows, base, {1, {}, 1});
     }
 
     /// As many rows at a time as have their parameters in one panel.
@@ -212,7 +198,7 @@ class dequantized_tiles {
             auto wanted = parameters_along(t, i);
             wanted.rows = count;
             parameters.prepare_all(wanted);
-            compute_some(t, i, count, 0, w.microkernel_form, access(needed));
+            compute_some(t, i, count, 0, access(needed));
         }
     }
 
@@ -226,7 +212,7 @@ class dequantized_tiles {
                 parameters.prepare_columns(w, wanted.first, t.columns);
             else
                 base = parameters.prepare_ahead(wanted);
-            compute_some(t, i, together, base, w.microkernel_form, access(0));
+            compute_some(t, i, together, base, access(0));
         }
     }
 
@@ -249,22 +235,15 @@ class dequantized_tiles {
                 .next_row = across.parameter_stride};
     }
 
-    void compute_some(const tile_rows &t, std::int64_t i, std::int64_t count, std::int64_t base, form by,
-            const parameter_access &g) {
-        compute_placed_rows(parameters, base, p.transposed_memory, from_lines,
+    void compute_some(
+            const tile_rows &t, std::int64_t i, std::int64_t count, std::int64_t base, const parameter_access &g) {
+        compute_placed_rows(parameters, base, w, through_lines,
                 {count, t.columns, (t.line + i) * lines.step, lines.step, 1,
                         t.walker.dst + t.column + i * across.dst_stride, across.dst_stride, 1},
-                by, g);
+                g);
     }
 
-    const plan &p;
-    const walk &w;
-    const call &c;
-    const axis across = innermost_loop(w.axes), along = w.axes.row;
     const read_function unpack_ = p.set->code.unpack[p.memory.src];
-    call from_lines = c;
-    panel parameters;
-    byte_lines lines {false};
 };
 
 template <typename Tiles>

@@ -9,9 +9,9 @@ namespace dynquant::kernels::native {
 namespace {
 
 template <typename Dst>
-constexpr family exact_float16() {
-    family f = {};
-    f.exact.set(form::rows, rows<simd::avx512_float16, float16_product<simd::avx512_float16>, float16_bits, Dst>,
+constexpr exact_formulas exact_float16() {
+    exact_formulas f = {};
+    f.kernels.set(form::rows, rows<simd::avx512_float16, float16_product<simd::avx512_float16>, float16_bits, Dst>,
             access::of_f16);
     f.is_exact = has_exact_float16_product;
     f.min_elements_to_test = 512;
@@ -20,14 +20,14 @@ constexpr family exact_float16() {
 
 } // namespace
 
-constinit const family avx512_fp16_to_u8 = exact_float16<std::uint8_t>(),
-                       avx512_fp16_to_s8 = exact_float16<std::int8_t>();
+constinit const exact_formulas avx512_fp16_to_u8 = exact_float16<std::uint8_t>(),
+                               avx512_fp16_to_s8 = exact_float16<std::int8_t>();
 
 } // namespace dynquant::kernels::native
 #else
 namespace dynquant::kernels::native {
 
-constinit const family avx512_fp16_to_u8 = {}, avx512_fp16_to_s8 = {};
+constinit const exact_formulas avx512_fp16_to_u8 = {}, avx512_fp16_to_s8 = {};
 
 } // namespace dynquant::kernels::native
 #endif

@@ -1,0 +1,120 @@
+// Picks microkernels that leave little to stage.
+#include "kernels/native/resolve.hpp"
+
+#include "elements/table.hpp"
+#include "kernels/native/plan.hpp"
+
+namespace dynquant::kernels::native {
+namespace {
+
+/// Groups of at least this many 4-bit elements are rows, if these are looked up.
+constexpr std::int64_t min_group_to_look_up = 32;
+
+int bits_of(data_type type) {
+    return traits(type).bits;
+}
+
+const microkernels &formulas_of(const family &f, preparation state) {
+    const microkernels *const of[] = {&f.any_parameters, &f.guarded, &f.no_zero_points, &f.exact.kernels};
+    return *of[static_cast<int>(state)];
+}
+
+/// Rows of a walk as microkernels find them. Those of transposed walks are lines of a tile, to or from which the driver
+/// transposes bytes.
+struct rows_of_walk {
+    staging memory;
+    bool dense_src, dense_dst;
+};
+
+rows_of_walk rows_of(const plan &p, const walk &w) {
+    const auto &row = w.axes.row;
+    rows_of_walk r = {p.memory, row.src_stride == 1, row.dst_stride == 1};
+    if (w.traversal != walk::order::transposed) return r;
+    r.dense_src = r.dense_dst = true;
+    if (bits_of(r.memory.src) < 8) {
+        r.memory.read = p.set->code.read_bytes[r.memory.src];
+        r.memory.src = data_type::s8;
+    }
+    return r;
+}
+
+/// What a microkernel would have to read or write for a codec to be left out.
+access instead_of_codec(const rows_of_walk &r, bool writes_codes) {
+    const auto &m = r.memory;
+    if (m.write && r.dense_dst)
+        return writes_codes                ? access::to_codes
+                : m.dst == data_type::f16  ? access::to_f16
+                : m.dst == data_type::bf16 ? access::to_bf16
+                                           : access::as_is;
+    if (!m.read || !r.dense_src || m.round) return access::as_is;
+    return m.src == data_type::f16 ? access::of_f16 : m.src == data_type::bf16 ? access::of_bf16 : access::as_is;
+}
+
+/// Picks a microkernel without a codec, if there is one. Codes of fewer than 8 bits are written as bytes, which are
+/// then packed.
+staged_kernel pick(const plan &p, const microkernels &from, form by, const rows_of_walk &r) {
+    auto m = r.memory;
+    auto wanted = instead_of_codec(r, p.encoding != nullptr);
+    if (!from.at(by, wanted)) wanted = access::as_is;
+    switch (wanted) {
+        case access::as_is: break;
+        case access::of_f16:
+        case access::of_bf16: m.read = nullptr; break;
+        case access::to_f16:
+        case access::to_bf16: m.write = nullptr; break;
+        case access::to_codes:
+            m.write = bits_of(m.dst) == 8 ? nullptr : p.set->code.write_bytes[m.dst];
+            m.dst_bytes = 1;
+    }
+    return {from.at(by, wanted), m, r.dense_src && r.dense_dst && !m.read && !m.round && !m.write};
+}
+
+/// Families have microkernels for an exact scale in few forms.
+staged_kernel pick(const plan &p, preparation state, form by, const rows_of_walk &r) {
+    const auto &f = *p.formulas;
+    const auto picked = pick(p, formulas_of(f, state), by, r);
+    return state == preparation::exact && !picked.kernel ? pick(p, f.guarded, by, r) : picked;
+}
+
+microkernel look_up_of(const instruction_set &set, preparation state, const staging &m) {
+    if (traits(m.src).integral && state == preparation::any_parameters) return nullptr;
+    const auto &of = m.dst == data_type::f32 ? set.look_up_to_f32
+            : m.dst == data_type::f16        ? set.look_up_to_f16
+                                             : set.look_up_to_bf16;
+    return of[m.src];
+}
+
+resolved resolve(const plan &p, const walk &w, form by, preparation state) {
+    auto rows = rows_of(p, w);
+    const bool dense = rows.dense_src && rows.dense_dst;
+    const bool whole_vectors = by == form::segs1 || by == form::segs2 || by == form::segs4;
+    const auto usual = pick(p, state, by, rows);
+    resolved r = {by, usual, usual, usual, nullptr, 0};
+    if (p.encoding && !usual.memory.write) {
+        r.of_broken_lines.memory.write = p.set->code.write_bytes[rows.memory.dst];
+        r.of_broken_lines.is_direct = false;
+    }
+    if (dense && (by == form::rows || (whole_vectors && w.group_length >= min_group_to_look_up)))
+        r.look_up = look_up_of(*p.set, state, rows.memory);
+    const auto takes_codec = [&](const staged_kernel &k) { return k.memory.write == rows.memory.write; };
+    if (!usual.kernel)
+        r.most_rows_of_groups = INT64_MAX;
+    else if (dense && whole_vectors && takes_codec(usual) && !takes_codec(pick(p, state, form::rows, rows)))
+        r.most_rows_of_groups = 1;
+    if (!p.encoding) return r;
+    rows.dense_dst = false;
+    r.of_short_rows = pick(p, state, by, rows);
+    return r;
+}
+
+} // namespace
+
+void resolve(const plan &p, walk &w) {
+    for (int i = 0; i < preparations; ++i) {
+        const auto state = static_cast<preparation>(i);
+        w.own.entries[i] = resolve(p, w, w.microkernel_form, state);
+        if (w.group_length > 1) w.of_groups.entries[i] = resolve(p, w, form::rows, state);
+    }
+}
+
+} // namespace dynquant::kernels::native
