@@ -1,5 +1,5 @@
 // The native kernel plans a walk of a canonical form: it joins rows, expands parameters to columns, and transposes in
-// tiles where that pays.
+// tiles where that pays. And it resolves what computes the walk's rows.
 #include <gtest/gtest.h>
 
 #include "kernels/native/plan.hpp"
@@ -13,18 +13,20 @@ using order = walk::order;
 instruction_set sixteen_lanes() {
     auto set = scalar_set;
     set.lanes = 16;
-    for (auto &family : set.families)
-        for (auto *kernels : {&family.any_parameters, &family.guarded}) {
-            for (const auto by : {form::short_groups, form::segs1, form::segs2, form::segs4})
-                kernels->set(by, kernels->at(form::rows));
-        }
+    for (auto &family : set.families) {
+        for (auto *kernels : {&family.any_parameters, &family.guarded})
+            for (const auto by : {form::rows, form::short_groups, form::segs1, form::segs2, form::segs4})
+                kernels->set(by, family.any_parameters.at(form::rows));
+        family.guarded.set(form::rows, family.any_parameters.at(form::cols), access::of_f16);
+    }
     return set;
 }
 
-std::vector<walk> walks_for(const dims &extents, const dims &block, dims src_strides = {}, dims dst_strides = {}) {
+std::vector<walk> walks_for(const dims &extents, const dims &block, dims src_strides = {}, dims dst_strides = {},
+        data_type src = data_type::f32) {
     static const auto set = sixteen_lanes();
     quantization q;
-    q.src = {data_type::f32, extents, std::move(src_strides)};
+    q.src = {src, extents, std::move(src_strides)};
     q.dst = {data_type::u8, extents, std::move(dst_strides)};
     q.scales = {data_type::f32, block, {}};
     return plan_of(q, canonicalize(q), set).walks;
@@ -113,6 +115,28 @@ TEST(walks, permuted_tensors_are_transposed_in_tiles_along_the_loop_where_src_is
 TEST(walks, tiles_of_few_rows_are_not_worth_it) {
     EXPECT_NE(walk_for({2, 15, 30}, {2, 15, 30}, {450, 1, 15}).traversal, order::transposed);
     EXPECT_EQ(walk_for({2, 16, 30}, {2, 16, 30}, {480, 1, 16}).traversal, order::transposed);
+}
+
+TEST(resolved, microkernels_of_a_state_stage_what_they_do_not_read) {
+    const auto of_f16 = [](dims strides) {
+        return walks_for({64}, {64}, std::move(strides), {}, data_type::f16)[0].own;
+    };
+    const auto dense = of_f16({});
+    EXPECT_FALSE(dense[preparation::any_parameters].usual.is_direct);
+    EXPECT_NE(dense[preparation::any_parameters].usual.memory.read, nullptr);
+    EXPECT_TRUE(dense[preparation::guarded].usual.is_direct);
+    EXPECT_EQ(dense[preparation::guarded].usual.memory.read, nullptr);
+    const auto strided = of_f16({2});
+    EXPECT_FALSE(strided[preparation::guarded].usual.is_direct);
+    EXPECT_NE(strided[preparation::guarded].usual.memory.read, nullptr);
+}
+
+TEST(resolved, groups_are_rows_in_states_that_lack_their_form) {
+    const auto w = walk_for({500, 16}, {1, 16});
+    EXPECT_EQ(w.own[preparation::guarded].most_rows_of_groups, 0);
+    EXPECT_EQ(w.own[preparation::no_zero_points].most_rows_of_groups, INT64_MAX);
+    EXPECT_EQ(w.of_groups[preparation::guarded].by, form::rows);
+    EXPECT_NE(w.of_groups[preparation::guarded].usual.kernel, nullptr);
 }
 
 } // namespace
