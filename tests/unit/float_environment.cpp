@@ -1,9 +1,9 @@
 // Results do not depend on the caller's rounding mode, flushing of subnormals and trapped exceptions, which do not
 // change.
-#include <sstream>
 #include <gtest/gtest.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
+#include <sstream>
 
 #include "support/environment.hpp"
 #include "support/random.hpp"
