@@ -1,5 +1,5 @@
-// src/quantization: checks of statements (check.cpp), data types (data_type.hpp), formulas of single elements
-// (numerics.hpp, small_float.hpp), shapes, names and environment variables. It includes public headers only. Start with
+// src/quantization: checks of statements (check.cpp), formulas of single elements (numerics.hpp), shapes, names and
+// environment variables. May include: dynquant's public headers, elements and targets. Start with
 // dynquant/quantization.hpp, then this file.
 //
 // The canonical form: a statement's tensors as nested loops over rows, with strides of src, dst and parameters. The
