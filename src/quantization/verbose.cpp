@@ -52,7 +52,8 @@ std::string describe(const quantization &q, const operation_info &info, const st
 
 void print(const char *event, const std::string &description, double milliseconds) {
     // One call, so that lines of several threads do not mix.
-    std::printf("dynquant_verbose,primitive,%s,cpu,%s,%g\n", event, description.c_str(), milliseconds);
+    std::fputs(concat("dynquant_verbose,primitive,", event, ",cpu,", description, ',', milliseconds, '\n').c_str(),
+            stdout);
     std::fflush(stdout);
 }
 

@@ -71,7 +71,7 @@ struct avx2 : avx2_bytes {
     }
 
     static mask first_lanes(std::int64_t count) {
-        const auto clipped = count < lanes ? count : lanes;
+        const auto clipped = count < 0 ? 0 : count < lanes ? count : lanes;
         const auto index = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
         return {clipped, _mm256_cmpgt_epi32(splat(static_cast<std::int32_t>(clipped)), index)};
     }

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "onnx_support.hpp"
-#include "onnx_variants.hpp"
+#include "support/variants.hpp"
 
 namespace dynquant::test {
 namespace {
@@ -31,7 +31,7 @@ void PrintTo(const results<Y, Scale> &r, std::ostream *out) {
 using bits8 = std::uint8_t;
 using bits16 = std::uint16_t;
 
-class onnx_computed_scales : public testing::TestWithParam<onnx_variant> {
+class onnx_computed_scales : public testing::TestWithParam<variant> {
   protected:
     /// Y of less than a byte: their bytes. Bits beyond the elements are 1 before and after, also those of zero points.
     /// Zero points of symmetric scales, which are 0, are left out.
@@ -39,7 +39,7 @@ class onnx_computed_scales : public testing::TestWithParam<onnx_variant> {
     results<Y, Scale> run(const dims &shape, const std::vector<X> &x, const std::vector<onnx::attribute> &attributes,
             onnx::element_type x_type = float32) const {
         const auto n = dynamic_quantize_linear({x_type, shape}, attributes);
-        const auto op = onnx::prepare(n, options_for(GetParam()));
+        const auto op = onnx::prepare(n, GetParam().forced());
         const auto &outputs = op.outputs();
         EXPECT_EQ(outputs[0].shape, shape);
         EXPECT_EQ(outputs[2].shape, outputs[1].shape);
@@ -239,8 +239,8 @@ TEST_P(onnx_computed_scales, of_more_dims_than_a_statement_has) {
 }
 
 TEST_P(onnx_computed_scales, need_their_buffers) {
-    const auto op = onnx::prepare(
-            dynamic_quantize_linear({float32, {2, 2}}, {{"to", int8}, {"axis", 0}}), options_for(GetParam()));
+    const auto op =
+            onnx::prepare(dynamic_quantize_linear({float32, {2, 2}}, {{"to", int8}, {"axis", 0}}), GetParam().forced());
     const std::vector<float> x(4, 1);
     std::vector<float> scales(2, 77);
     std::vector<std::int8_t> y(4, 77);
@@ -263,8 +263,8 @@ TEST_P(onnx_computed_scales, need_their_buffers) {
     EXPECT_EQ(y, std::vector<std::int8_t>(4, 127));
 }
 
-INSTANTIATE_TEST_SUITE_P(every_kernel, onnx_computed_scales, testing::ValuesIn(onnx_variants()),
-        [](const auto &tested) { return tested.param.name; });
+INSTANTIATE_TEST_SUITE_P(every_kernel, onnx_computed_scales, testing::ValuesIn(universal_variants()),
+        [](const auto &tested) { return tested.param.name(); });
 
 } // namespace
 } // namespace dynquant::test

@@ -7,9 +7,9 @@
 #include <thread>
 
 #include "onnx_support.hpp"
-#include "onnx_variants.hpp"
 #include "support/environment.hpp"
 #include "support/oracle.hpp"
+#include "support/variants.hpp"
 
 namespace dynquant::test {
 namespace {
@@ -53,10 +53,10 @@ outputs by_oracle(const std::vector<float> &x) {
     return result;
 }
 
-class onnx_dynamic_quantize_linear : public testing::TestWithParam<onnx_variant> {
+class onnx_dynamic_quantize_linear : public testing::TestWithParam<variant> {
   protected:
     outputs run(const std::vector<float> &x, int threads = 0) const {
-        auto options = options_for(GetParam());
+        auto options = GetParam().forced();
         options.threads = threads;
         const auto op = onnx::prepare(
                 make_node("DynamicQuantizeLinear", 11, {{tensor_proto::float32, {std::int64_t(x.size())}}}), options);
@@ -131,7 +131,7 @@ TEST_P(onnx_dynamic_quantize_linear, runs_on_many_threads_at_once) {
     for (std::size_t i = 0; i < callers * size; ++i)
         x[i / size][i % size] = static_cast<float>(i * 7919 % 10'007) - 1000 * static_cast<float>(i / size);
     const auto op = onnx::prepare(
-            make_node("DynamicQuantizeLinear", 11, {{tensor_proto::float32, {size}}}), options_for(GetParam()));
+            make_node("DynamicQuantizeLinear", 11, {{tensor_proto::float32, {size}}}), GetParam().forced());
     std::vector<outputs> given(callers);
     std::vector<std::thread> running;
     for (std::size_t i = 0; i < callers; ++i)
@@ -156,8 +156,8 @@ TEST_P(onnx_dynamic_quantize_linear, is_the_same_under_every_control_word) {
 #endif
 
 TEST_P(onnx_dynamic_quantize_linear, needs_its_buffers) {
-    const auto op = onnx::prepare(
-            make_node("DynamicQuantizeLinear", 11, {{tensor_proto::float32, {1}}}), options_for(GetParam()));
+    const auto op =
+            onnx::prepare(make_node("DynamicQuantizeLinear", 11, {{tensor_proto::float32, {1}}}), GetParam().forced());
     const float x = 1;
     float scale = 77;
     std::uint8_t y = 77, zero_point = 77;
@@ -170,8 +170,8 @@ TEST_P(onnx_dynamic_quantize_linear, needs_its_buffers) {
     EXPECT_EQ(scale, 77);
 }
 
-INSTANTIATE_TEST_SUITE_P(every_kernel, onnx_dynamic_quantize_linear, testing::ValuesIn(onnx_variants()),
-        [](const auto &tested) { return tested.param.name; });
+INSTANTIATE_TEST_SUITE_P(every_kernel, onnx_dynamic_quantize_linear, testing::ValuesIn(universal_variants()),
+        [](const auto &tested) { return tested.param.name(); });
 
 } // namespace
 } // namespace dynquant::test

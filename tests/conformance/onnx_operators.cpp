@@ -1,21 +1,21 @@
 // ONNX's operators give the bits of y that are worked out by hand, for each type of division, saturation, blocks and
 // types of scales.
 #include "onnx_support.hpp"
-#include "onnx_variants.hpp"
+#include "support/variants.hpp"
 
 namespace dynquant::test {
 namespace {
 
 using namespace tensor_proto;
 
-class onnx_operators : public testing::TestWithParam<onnx_variant> {
+class onnx_operators : public testing::TestWithParam<variant> {
   protected:
     /// The `count` elements of y, from buffers of the node's types.
     template <typename Y, typename X, typename Scale, typename ZeroPoint = std::uint8_t>
     std::vector<Y> run(const onnx::node &n, const std::vector<X> &x, const std::vector<Scale> &scale,
             const std::vector<ZeroPoint> &zero_point = {}) const {
         std::vector<Y> y(x.size());
-        onnx::prepare(n, options_for(GetParam())).run({x.data(), scale.data(), zero_point.data(), y.data()});
+        onnx::prepare(n, GetParam().forced()).run({x.data(), scale.data(), zero_point.data(), y.data()});
         return y;
     }
 };
@@ -116,8 +116,8 @@ TEST_P(onnx_operators, quarks_go_to_wide_types) {
             << "(1 - 1) * 4 and (2 - 1) * 4";
 }
 
-INSTANTIATE_TEST_SUITE_P(every_kernel, onnx_operators, testing::ValuesIn(onnx_variants()),
-        [](const auto &tested) { return tested.param.name; });
+INSTANTIATE_TEST_SUITE_P(every_kernel, onnx_operators, testing::ValuesIn(universal_variants()),
+        [](const auto &tested) { return tested.param.name(); });
 
 } // namespace
 } // namespace dynquant::test

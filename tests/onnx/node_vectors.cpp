@@ -9,10 +9,10 @@
 
 #include <gtest/gtest.h>
 
-#include "conformance/onnx_variants.hpp"
 #include "node_test.hpp"
 #include "support/elements.hpp"
 #include "support/guarded_buffer.hpp"
+#include "support/variants.hpp"
 
 namespace dynquant::test {
 namespace {
@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 struct vector_test {
     fs::path folder;
-    onnx_variant variant;
+    variant by;
 };
 
 std::ostream &operator<<(std::ostream &out, const vector_test &t) {
@@ -41,15 +41,15 @@ std::vector<fs::path> folders() {
 std::vector<vector_test> every_test() {
     std::vector<vector_test> tests;
     for (const auto &folder : folders())
-        for (const auto &variant : onnx_variants())
-            tests.push_back({folder, variant});
+        for (const auto &by : universal_variants())
+            tests.push_back({folder, by});
     return tests;
 }
 
 std::string name_of(const vector_test &t) {
     // .deps/onnx/vectors/QuantizeLinear/1.21.0/test_quantizelinear_axis
     const auto name = t.folder.parent_path().filename().string() + "_" + t.folder.filename().string();
-    return std::regex_replace(name + "_" + t.variant.name, std::regex("[^A-Za-z0-9]"), "_");
+    return std::regex_replace(name + "_" + t.by.name(), std::regex("[^A-Za-z0-9]"), "_");
 }
 
 /// Whether bytes are equal. In a float type any NaN equals any NaN.
@@ -74,7 +74,7 @@ TEST_P(onnx_node, gives_the_outputs) {
     const auto outputs = read_tensors(folder, "output");
     ASSERT_EQ(outputs.size(), test.graph_outputs.size());
 
-    const auto op = onnx::prepare(test.node, options_for(GetParam().variant));
+    const auto op = onnx::prepare(test.node, GetParam().by.forced());
     ASSERT_EQ(op.outputs().size(), outputs.size());
     auto args = test.arguments();
     std::vector<std::unique_ptr<guarded_buffer>> given;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -10,7 +11,9 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/native/float16_product.hpp"
 #include "kernels/native/implementation.hpp"
+#include "kernels/native/plan.hpp"
 #include "support/elements.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/oracle_onnx.hpp"
@@ -129,6 +132,40 @@ TEST(float16_product, is_compared_with_what_is_right_by_hand) {
     EXPECT_EQ(quotients(1024).of(0xfe00, 0), -beyond);
 }
 
+// ---- The formula -----------------------------------------------------------------------------------
+
+/// A vector of one float16, for machines without AVX512-FP16.
+struct one_float16 {
+    using reals = float;
+    using integers = std::int32_t;
+    static float rounded(float value) { return float16::from(value).value(); }
+    static reals splat(float value) { return rounded(value); }
+    static integers splat(std::int32_t value) { return static_cast<std::int16_t>(value); }
+    static reals fma(reals a, reals b, reals c) { return rounded(std::fma(a, b, c)); }
+    static reals min(reals bound, reals x) { return bound < x ? bound : x; }
+    static integers saturated_sum(reals x, integers zero_point) {
+        return static_cast<integers>(std::nearbyint(x)) + zero_point;
+    }
+};
+
+TEST(float16_product, takes_zero_points_as_the_family_prepares_them) {
+    for (const auto &by : available_sets()) {
+        if (by.code->lanes == 1) continue; // divides
+        for (const auto of : {kind::f16_u8, kind::f16_s8})
+            for (const int zero_point : {0, 1, 100, 127, of == kind::f16_u8 ? 255 : -128}) {
+                panel_storage<1> one = {{0.25F}, {}, {std::bit_cast<float>(zero_point)}};
+                float bound = 0;
+                const auto state = by.code->families[static_cast<int>(of)].prepare(
+                        1, one.scale, one.reciprocal, one.of_family, &bound);
+                ASSERT_EQ(state, preparation::guarded);
+                const prepared_parameters at = {one.scale, one.reciprocal, one.of_family, bound};
+                const auto formula =
+                        float16_product<one_float16>::from(kernels::native::broadcast<one_float16> {at, 0});
+                EXPECT_EQ(formula(1.25F), 5 + zero_point) << by.name;
+            }
+    }
+}
+
 // ---- The kernel ------------------------------------------------------------------------------------
 
 /// Tests each instruction set except scalar, which is slow and divides instead of multiplying.
@@ -193,7 +230,8 @@ TEST_P(float16_product_by, scales_of_all_kinds) {
 
 TEST_P(float16_product_by, every_length_and_alignment_past_the_caches_or_not) {
     const auto all = every_float16(97); // of all magnitudes
-    for (const std::size_t count : {1U, 31U, 32U, 33U, 64U, 65U, 96U, 127U, 128U, 129U, 255U, 256U, 300U, 400U})
+    for (const std::size_t count : {1U, 31U, 32U, 33U, 64U, 65U, 96U, 127U, 128U, 129U, 255U, 256U, 300U, 400U, 512U,
+                 513U, 543U, 576U, 641U, 676U}) // from 512 on, formulas for exact scales
         for (std::size_t offset = 0; offset < 128; offset += 9)
             for (const auto when : {streaming::large, streaming::always}) {
                 const std::vector<std::uint16_t> x(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count));

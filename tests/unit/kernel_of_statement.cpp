@@ -285,15 +285,15 @@ TEST(kernel_of_statement, with_computed_scales_of_long_odd_rows) {
     const shape shapes[] = {{{3, 70001}, {1, 32}, {}}, {{3, 70001}, {1, 33}, {70003, 1}},
             {{3, 5, 30011}, {3, 1, 5}, {}}, {{70001, 3}, {1, 3}, {}}, {{70001, 3}, {33, 1}, {1, 70001}}};
     case_sampler sampler;
-    for (const auto &[extents, block, dst_strides] : shapes)
+    for (const auto &of : shapes)
         for_each_computed([&](quantization q) {
-            q.src.dims = q.dst.dims = extents;
-            q.dst.strides = dst_strides;
-            q.scales.block = block;
-            if (q.zero_points) q.zero_points->block = block;
+            q.src.dims = q.dst.dims = of.extents;
+            q.dst.strides = of.dst_strides;
+            q.scales.block = of.block;
+            if (q.zero_points) q.zero_points->block = of.block;
             if (q.src.type != f32 || check(q) || !sampler.takes()) return;
             std::size_t elements = 1;
-            for (const auto extent : extents)
+            for (const auto extent : of.extents)
                 elements *= static_cast<std::size_t>(extent);
             const auto s = by_reference(q, {finite_values(f32, elements), {}, {}});
             for (const int threads : {1, 3})
