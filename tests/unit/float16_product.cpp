@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "elements/small_float.hpp"
 #include "kernels/native/float16_product.hpp"
 #include "kernels/native/implementation.hpp"
 #include "kernels/native/plan.hpp"
