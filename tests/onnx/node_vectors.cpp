@@ -25,7 +25,7 @@ struct vector_test {
 };
 
 std::ostream &operator<<(std::ostream &out, const vector_test &t) {
-    return out << t.folder.filename().string() << " on " << t.variant;
+    return out << t.folder.filename().string() << " on " << t.by;
 }
 
 std::vector<fs::path> folders() {
