@@ -175,10 +175,10 @@ TEST_F(dqbench, peer_is_measured_in_the_same_run) {
 }
 
 TEST_F(dqbench, several_peers_are_measured_in_the_same_run) {
-    const auto out = succeed("--mode=F --threads=1 --peer=limit,onednn_graph,onednn_reorder "
-                             "'--perf-template=[%peer%: %limit% %ratio% %ratio:limit%]' --dt=f32:f32:u8:u8 4096");
-    EXPECT_EQ(
-            matches(out, "(\\[limit/onednn_graph/onednn_reorder: [0-9.e-]+ [0-9.e-]+/[0-9.e-]+ [0-9.e-]+\\])\n").size(),
+    const auto out = succeed("--mode=F --threads=1 --peer=flat,limit,onednn_graph,onednn_reorder "
+                             "'--perf-template=[%peer%: %flat% %ratio% %ratio:limit%]' --dt=f32:f32:u8:u8 4096");
+    EXPECT_EQ(matches(out, "(\\[flat/limit/onednn_graph/onednn_reorder: [0-9.e-]+ [0-9.e-]+/[0-9.e-]+ [0-9.e-]+\\])\n")
+                      .size(),
             1u)
             << out;
 }
@@ -221,8 +221,10 @@ TEST_F(dqbench, limit_kernel_is_measured_and_never_checked) {
     EXPECT_EQ(matches(out, "\nlimit:([0-9.e-]+)\n").size(), 1u) << out;
     expect_refused("--kernel=limit 1000", "--kernel=limit: expected --mode=P, F, R or L, given --mode=C");
     expect_refused("--mode=CP --kernel=native,limit 1000", "given --mode=CP: the limit kernel does no arithmetic");
-    EXPECT_NE(succeed("--peer=limit 1000").find("    limit computes nothing that could be compared\n"),
-            std::string::npos);
+    const auto checked = succeed("--peer=flat,limit 1000");
+    for (const char *peer : {"flat", "limit"})
+        EXPECT_NE(checked.find(std::string("    ") + peer + " computes nothing that could be compared\n"),
+                std::string::npos);
 }
 
 /// Runs all row algorithms. A sanitizer ends the program on a write beside dst.
@@ -388,14 +390,14 @@ TEST_F(dqbench, computed_scales_are_checked_and_measured) {
 }
 
 /// Reads once and twice, by blocks and as a whole, in one thread and in several.
-TEST_F(dqbench, limit_of_computed_scales_runs_on_every_block) {
+TEST_F(dqbench, limits_of_computed_scales_run_on_every_block) {
     const auto out =
-            succeed("--mode=P --fix-times-per-prb=1 --peer=limit --isa=scalar,avx2,avx512 --threads=1,3 "
+            succeed("--mode=P --fix-times-per-prb=1 --peer=flat,limit --isa=scalar,avx2,avx512 --threads=1,3 "
                     "--api=direct --scales=absmax --dt=f32:f32:undef:s8,bf16:f32:undef:s4,f32:f32:undef:f6_e2m3 "
                     "--qtype=per_tensor,per_channel --axis=0,-1 3x17x5 70x1000 "
                     "--qtype=per_group --group=32,33x1 70x1000");
     EXPECT_NE(out.find(" unimplemented:0 invalid_arguments:0 failed:0 "), std::string::npos) << out;
-    EXPECT_EQ(out.find("limit refuses"), std::string::npos) << out;
+    EXPECT_EQ(out.find("refuses"), std::string::npos) << out;
 }
 
 /// Every file of benchdnn_inputs parses and has cases.

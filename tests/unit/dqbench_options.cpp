@@ -117,9 +117,12 @@ TEST(dqbench_options, the_rule_onnx_is_for_what_has_it) {
     };
     refused("api", "graph", "--api=direct, given --api=graph");
     refused("op", "Quantize", "--op=DynamicQuantize or DynamicDequantize, given --op=Quantize");
-    refused("peer", "xnnpack", "no peer but limit, as the others have oneDNN's rounding, given --peer=xnnpack");
-    refused("peer", "limit,xnnpack", "no peer but limit, as the others have oneDNN's rounding, given --peer=xnnpack");
-    EXPECT_EQ(single({{"api", "direct"}, {"rule", "onnx"}, {"peer", "limit"}}).peers, (std::vector {peer_kind::limit}));
+    refused("peer", "xnnpack",
+            "no peer but flat and limit, as the others have oneDNN's rounding, given --peer=xnnpack");
+    refused("peer", "limit,xnnpack",
+            "no peer but flat and limit, as the others have oneDNN's rounding, given --peer=xnnpack");
+    EXPECT_EQ(single({{"api", "direct"}, {"rule", "onnx"}, {"peer", "flat,limit"}}).peers,
+            (std::vector {peer_kind::flat, peer_kind::limit}));
     const auto c = single({{"api", "direct"}, {"rule", "onnx"}, {"division", "f16"}, {"saturate", "true"},
             {"dt", "s32:f8_e8m0:u16:u16"}});
     EXPECT_EQ(c.rule, rule_kind::onnx);
@@ -168,7 +171,7 @@ TEST(dqbench_options, computed_scales_are_for_the_direct_api_and_need_no_zps) {
     refused("op", "Quantize", "--scales=minmax: expected --op=DynamicQuantize, given --op=Quantize");
     refused("op", "DynamicDequantize", "expected --op=DynamicQuantize, given --op=DynamicDequantize");
     refused("zps", "1x2", "--scales=minmax: expected no --zps, as zero points are computed, given 1x2");
-    refused("peer", "xnnpack", "expected no peer but limit");
+    refused("peer", "xnnpack", "expected no peer but flat and limit");
 }
 
 TEST(dqbench_options, requantize_is_for_the_direct_api) {
@@ -184,7 +187,7 @@ TEST(dqbench_options, requantize_is_for_the_direct_api) {
             [] {
                 single({{"api", "direct"}, {"op", "Requantize"}, {"peer", "limit,xnnpack"}});
             },
-            "--op=Requantize: expected no peer but limit, given --peer=limit,xnnpack");
+            "--op=Requantize: expected no peer but flat and limit, given --peer=limit,xnnpack");
     expect_usage_error(
             [] {
                 single({{"api", "direct"}, {"op", "Requantize"}, {"rule", "onnx"}});
@@ -287,7 +290,7 @@ TEST(dqbench_options, refuse_bad_values_and_keep_the_state) {
     refused("kernel", "nativ", "did you mean 'native'?");
     refused("isa", "sse", "expected auto, scalar, avx2 or avx512, given 'sse'");
     refused("kernel", "limits", "did you mean 'limit'?");
-    refused("peer", "onednn", "expected limit, onednn_graph, onednn_reorder or xnnpack, given 'onednn'");
+    refused("peer", "onednn", "expected flat, limit, onednn_graph, onednn_reorder or xnnpack, given 'onednn'");
     refused("peer", "xnnpak", "did you mean 'xnnpack'?");
     refused("peer", "limit,", "given ''");
     refused("peer", "limit,none", "expected none alone, given 'limit,none'");

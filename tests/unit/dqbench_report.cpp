@@ -59,25 +59,28 @@ TEST(dqbench_perf_template, ratio_compares_the_same_statistic) {
     EXPECT_EQ(line("%-peertime%,%-ratio%,%~ratio%", c, m), "1.5,3,2");
 }
 
-/// Three peers (one ran, one refused, one is absent) and the limit.
+/// Three peers (one ran, one refused, one is absent), the flat loop and the limit.
 measurement with_peers() {
     auto m = by_hand();
-    m.peers = {{peer_kind::limit, timing {0.25, 0.75, 1, 2, 0.1}}, {peer_kind::onednn_graph, timing {1.5, 2, 3, 4, 1}},
-            {peer_kind::onednn_reorder}, {peer_kind::xnnpack, {}, true}};
+    m.peers = {{peer_kind::flat, timing {0.125, 0.5, 1, 2, 0.1}}, {peer_kind::limit, timing {0.25, 0.75, 1, 2, 0.1}},
+            {peer_kind::onednn_graph, timing {1.5, 2, 3, 4, 1}}, {peer_kind::onednn_reorder},
+            {peer_kind::xnnpack, {}, true}};
     return m;
 }
 
-TEST(dqbench_perf_template, limit_is_in_percent) {
+TEST(dqbench_perf_template, flat_and_limit_are_in_percent) {
     const auto c = named_case();
     EXPECT_EQ(line("[%limit%]", c, by_hand()), "[]");
     EXPECT_EQ(line("%limit% %~limit% %0limit%", c, with_peers()), "50 75 50"); // 0.25/0.5, 0.75/1, 1/2
+    EXPECT_EQ(line("[%flat%]", c, by_hand()), "[]");
+    EXPECT_EQ(line("%flat% %~flat%", c, with_peers()), "25 50"); // 0.125/0.5, 0.5/1
 }
 
 TEST(dqbench_perf_template, spread_is_in_percent_of_the_median) {
     EXPECT_EQ(line("%spread%", named_case(), by_hand()), "25"); // 0.25/1
 }
 
-TEST(dqbench_perf_template, peers_are_joined_without_the_limit) {
+TEST(dqbench_perf_template, peers_are_joined_without_those_that_compute_nothing) {
     EXPECT_EQ(line("%~peertime% %~ratio%", named_case(), with_peers()), "2/refused/absent 2//");
 }
 
@@ -88,6 +91,7 @@ TEST(dqbench_perf_template, peers_may_be_named) {
     EXPECT_EQ(line("%peertime:onednn_reorder%,%ratio:onednn_reorder%", c, m), "refused,refused");
     EXPECT_EQ(line("%peertime:xnnpack%,%ratio:xnnpack%", c, m), "absent,absent");
     EXPECT_EQ(line("%peertime:limit%,%~ratio:limit%", c, m), "0.25,0.75");
+    EXPECT_EQ(line("%peertime:flat%,%~ratio:flat%", c, m), "0.125,0.5");
     EXPECT_EQ(line("[%peertime:xnnpack%,%ratio:xnnpack%]", c, by_hand()), "[,]"); // not asked
     EXPECT_EQ(perf_template::parse("%~ratio:xnnpack%").header(), "median_ratio:xnnpack");
 }
@@ -124,7 +128,8 @@ std::vector<std::string> fields_of(const std::string &line) {
 
 TEST(dqbench_perf_template, csv_has_a_field_for_each_column) {
     auto c = named_case();
-    c.peers = {peer_kind::limit, peer_kind::onednn_graph, peer_kind::onednn_reorder, peer_kind::xnnpack};
+    c.peers = {
+            peer_kind::flat, peer_kind::limit, peer_kind::onednn_graph, peer_kind::onednn_reorder, peer_kind::xnnpack};
     c.rule = rule_kind::onnx;
     c.division = dynquant::precision::f16;
     c.saturate = true;
@@ -140,8 +145,9 @@ TEST(dqbench_perf_template, csv_has_a_field_for_each_column) {
     EXPECT_EQ(row["division"], "f16");
     EXPECT_EQ(row["saturate"], "true");
     EXPECT_EQ(row["median_time"], "1");
+    EXPECT_EQ(row["median_flat"], "50");
     EXPECT_EQ(row["median_limit"], "75");
-    EXPECT_EQ(row["peer"], "limit/onednn_graph/onednn_reorder/xnnpack");
+    EXPECT_EQ(row["peer"], "flat/limit/onednn_graph/onednn_reorder/xnnpack");
     EXPECT_EQ(row["median_ratio:onednn_graph"], "2");
     EXPECT_EQ(row["median_peertime:onednn_reorder"], "refused");
     EXPECT_EQ(row["median_peertime:limit"], "0.75");

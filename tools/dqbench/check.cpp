@@ -61,7 +61,7 @@ bool has_too_few_informative(const comparison &found, const compiled_case &c) {
 std::vector<std::string> compare_peer(
         peer_kind kind, const compiled_case &c, workspace &w, const expectation &expected) {
     const std::string name = name_of(kind);
-    if (kind == peer_kind::limit) return {concat(name, " computes nothing that could be compared")};
+    if (!computes(kind)) return {concat(name, " computes nothing that could be compared")};
     guarded_buffer dst(static_cast<std::int64_t>(w.dst().bytes().size()));
     const auto attempt = try_make_peer(kind, c.task_for(w, dst));
     if (!attempt.instance) return {concat(name, ' ', attempt.reason)};

@@ -20,7 +20,7 @@ of an option are words, the first is the default; --mode's default is C.
   dqbench --qtype=per_tensor,per_channel 8x64x56x56
   dqbench --mode=P --peer=onednn_graph --dt=f32:f32:s8:u8 1x256x56x56
   dqbench --op=DynamicDequantize --dt=s4:f16:undef:f16 --qtype=per_group --group=1x32 32x4096
-  dqbench --mode=P --peer=limit,xnnpack --threads=1,4 --batch=perf_1_per_tensor
+  dqbench --mode=P --peer=flat,xnnpack --threads=1,4 --batch=perf_1_per_tensor
   dqbench --kernel=native --batch=test_ci
   dqbench --in-shapes=0:2x64x3x3*acdb --op-attrs=1:scales:0.5*zps:3 --case=reorder.json
 
@@ -80,11 +80,14 @@ shape is not propagated through them: give one to the tensor after them. Scales 
 Dequantize are the file's (benchdnn rounds scales up to powers of two); for per_channel they are extended to the
 number of channels as in benchdnn: scales repeat, missing zps are 0.
 
-The limit kernel has the native kernel's loads, stores, task split and streaming and no arithmetic: the upper bound
-on this machine. It cannot be checked. For computed scales it reads src once if a block fits in registers, or if src is
-in memory and a block fits in the second-level cache, else twice: the same block again, or all of src again. Peers: limit; onednn_graph, the same program on oneDNN; onednn_reorder,
-oneDNN's reorder primitive; xnnpack, XNNPACK's conversions (per_tensor), where dqbench was built with it. A peer
-that cannot compute a case refuses, with the reason, which is no failure.
+Peers: flat and limit, which compute nothing and cannot be checked; onednn_graph, the same program on oneDNN;
+onednn_reorder, oneDNN's reorder primitive; xnnpack, XNNPACK's conversions (per_tensor), where dqbench was built with
+it. A peer that cannot compute a case refuses, with the reason, which is no failure.
+flat reads the bytes of src once and writes those of dst once by one loop, in any layout: the machine's limit. It has
+the native kernel's task split and streaming.
+The limit kernel walks as the native kernel does, with its loads and stores and no arithmetic: what the walk leaves of
+the machine. For computed scales it reads src once if a block fits in registers, or if src is in memory and a block fits
+in the second-level cache, else twice: the same block again, or all of src again.
 
 States: PASSED; FAILED; MISTRUSTED, when most results are saturated or zero, so that a mistake may not show;
 EXECUTED (mode R); LISTED (mode L); INVALID_ARGUMENTS and UNIMPLEMENTED, when the library refuses;

@@ -257,9 +257,9 @@ void require_valid_rule(const test_case &c) {
     if (c.kernel == kernel_choice::limit)
         throw usage_error("--rule=onnx: expected a kernel that computes, given --kernel=limit");
     for (const auto peer : c.peers)
-        if (peer != peer_kind::limit)
-            throw usage_error(dynquant::concat("--rule=onnx: expected no peer but limit, as the others have oneDNN's "
-                                               "rounding, given --peer=",
+        if (computes(peer))
+            throw usage_error(dynquant::concat("--rule=onnx: expected no peer but flat and limit, as the others have "
+                                               "oneDNN's rounding, given --peer=",
                     name_of(peer)));
 }
 
@@ -280,9 +280,9 @@ void require_valid_requantize(const test_case &c) {
     if (c.api != api_kind::direct)
         throw usage_error(dynquant::concat("--op=Requantize: expected --api=direct, given --api=", name_of(c.api)));
     for (const auto kind : c.peers)
-        if (kind != peer_kind::limit)
-            throw usage_error(
-                    dynquant::concat("--op=Requantize: expected no peer but limit, given --peer=", join(c.peers, ',')));
+        if (computes(kind))
+            throw usage_error(dynquant::concat(
+                    "--op=Requantize: expected no peer but flat and limit, given --peer=", join(c.peers, ',')));
 }
 
 /// Throws usage_error when the options contradict each other.

@@ -21,7 +21,7 @@ const std::string &csv_template() {
                 "perf,%idx%,%kernel%,%isa%,%api%,%cache%,%threads%,%name%,%op%,%dt%,%fpmath-mode%,%rule%,%division%,"
                 "%saturate%,%params%,%qtype%,%axis%,%group%,%stag%,%dtag%,%offset%,%desc%,%~time%,%-time%,%0time%,%+"
                 "time%,%spread%,%ibytes%,"
-                "%obytes%,%~Gelems%,%~Gbw%,%ctime%,%~limit%,%peer%,%~peertime%,%~ratio%";
+                "%obytes%,%~Gelems%,%~Gbw%,%ctime%,%~flat%,%~limit%,%peer%,%~peertime%,%~ratio%";
         for (const auto &peer : names_of<peer_kind>())
             columns += concat(",%~peertime:", peer, "%,%~ratio:", peer, '%');
         return columns + ",%prb%";
@@ -64,7 +64,7 @@ struct subject {
             if (each.kind == kind) return &each;
         return nullptr;
     }
-    /// f(named peer), or f of every peer except the limit, joined by /.
+    /// f(named peer), or f of every peer that computes, joined by /.
     template <typename F>
     std::string join_peer_values(F &&f) const {
         if (peer) {
@@ -74,11 +74,16 @@ struct subject {
         std::string text;
         bool first = true;
         for (const auto &each : m.peers) {
-            if (each.kind == peer_kind::limit) continue;
+            if (!computes(each.kind)) continue;
             text += concat(first ? "" : "/", f(each));
             first = false;
         }
         return text;
+    }
+    std::string percent_of(peer_kind kind) const {
+        const auto *found = find(kind);
+        const double own = milliseconds(m.own);
+        return found && found->time && own > 0 ? concat(100 * milliseconds(*found->time) / own) : "";
     }
     std::string ratio_to(const timing &other) const {
         const double own = milliseconds(m.own);
@@ -117,6 +122,8 @@ const perf_field fields[] = {
         {"dtag", "dst's layout", [](const subject &s) { return s.c.dst_layout.to_string(); }},
         {"elems", "elements per second", [](const subject &s) { return s.rate(s.m.elements); }},
         {"fpmath-mode", "the fpmath mode", [](const subject &s) { return std::string(name_of(s.c.fpmath)); }},
+        {"flat", "percent of the flat loop: 100 times its time / dynquant's, with --peer=flat",
+                [](const subject &s) { return s.percent_of(peer_kind::flat); }},
         {"group", "the group's extents",
                 [](const subject &s) {
                     return s.c.qtype == granularity::per_group ? dynquant::to_string(s.c.group) : "";
@@ -126,11 +133,7 @@ const perf_field fields[] = {
         {"isa", "the instruction set that ran", [](const subject &s) { return s.m.ran.isa; }},
         {"kernel", "the kernel that ran", [](const subject &s) { return std::string(kernel_that_ran(s.c, s.m.ran)); }},
         {"limit", "percent of the limit: 100 times the limit kernel's time / dynquant's, with --peer=limit",
-                [](const subject &s) {
-                    const auto *limit = s.find(peer_kind::limit);
-                    const double own = s.milliseconds(s.m.own);
-                    return limit && limit->time && own > 0 ? concat(100 * s.milliseconds(*limit->time) / own) : "";
-                }},
+                [](const subject &s) { return s.percent_of(peer_kind::limit); }},
         {"name", "the problem's name",
                 [](const subject &s) { return s.c.prb.name.empty() ? "" : concat('"', s.c.prb.name, '"'); }},
         {"obytes", "bytes written", [](const subject &s) { return s.number(static_cast<double>(s.m.output_bytes)); }},

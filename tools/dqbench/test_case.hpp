@@ -40,7 +40,12 @@ enum class api_kind { graph, direct };
 /// Whether a sample finds the buffers in the caches as the one before left them, or in memory only.
 enum class cache_state { warm, cold };
 
-enum class peer_kind { limit, onednn_graph, onednn_reorder, xnnpack };
+enum class peer_kind { flat, limit, onednn_graph, onednn_reorder, xnnpack };
+
+/// Whether a peer computes the statement; the others move its bytes.
+inline bool computes(peer_kind kind) {
+    return kind != peer_kind::flat && kind != peer_kind::limit;
+}
 
 enum class run_mode { list, run, correctness, performance, correctness_and_performance, fast };
 

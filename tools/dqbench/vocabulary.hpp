@@ -88,7 +88,8 @@ inline constexpr auto words<bool> = std::array<word<bool>, 2> {{
 }};
 
 template <>
-inline constexpr auto words<peer_kind> = std::array<word<peer_kind>, 4> {{
+inline constexpr auto words<peer_kind> = std::array<word<peer_kind>, 5> {{
+        {"flat", peer_kind::flat},
         {"limit", peer_kind::limit},
         {"onednn_graph", peer_kind::onednn_graph},
         {"onednn_reorder", peer_kind::onednn_reorder},

@@ -14,6 +14,8 @@ namespace {
 
 using namespace dynquant;
 
+constexpr std::int64_t line = 64;
+
 const instruction_set &set_for(targets::features available) {
     using namespace targets;
     return *pick<const instruction_set *>(available, {
@@ -33,31 +35,41 @@ bool is_plain(const quantization &q) {
     return plain(q.src.type) && plain(q.dst.type) && q.scales.type == data_type::f32 && q.division == precision::f32;
 }
 
-/// The limit of a statement that native stages: the bytes of src and dst once, in order, in any layout.
-class traffic final : public kernels::implementation {
+/// The bytes of a tensor's elements, each once: a stride of 0 repeats elements.
+std::int64_t bytes_of(const tensor &t) {
+    const auto elements = volume(t.dims).value_or(0);
+    if (elements == 0) return 0;
+    return size_in_bytes(t.type, std::min(elements, last_offset(t.dims, strides_of(t)).value_or(elements) + 1));
+}
+
+class flat final : public kernels::implementation {
   public:
-    traffic(const quantization &q, const instruction_set &set)
-        : function_(set.traffic)
+    flat(const tensor &src, const tensor &dst, const instruction_set &set)
+        : function_(set.flat)
         , isa_(set.microkernels.name)
-        , elements_(volume(q.src.dims).value_or(0))
-        , src_bytes_(size_in_bytes(q.src.type, elements_))
-        , dst_bytes_(size_in_bytes(q.dst.type, elements_)) {}
+        , elements_(volume(dst.dims).value_or(0))
+        , src_bytes_(bytes_of(src))
+        , dst_bytes_(bytes_of(dst)) {}
 
     operation_info info() const override { return {kernel_kind::native, isa_}; }
 
     void run(const arguments &args) const override {
-        constexpr std::int64_t line = 64;
-        const auto lines = dst_bytes_ / line;
+        if (elements_ == 0) return;
+        const auto lines = ceil_div(dst_bytes_, line);
         const bool stream = kernels::native::pays_to_stream(src_bytes_, dst_bytes_);
         parallel::for_each_part(lines, parallel::parts_for(elements_, 0), [&](parallel::range part) {
-            const auto src_at = [&](std::int64_t at) { return at * src_bytes_ / (lines > 0 ? lines : 1); };
-            function_(static_cast<const char *>(args.src) + src_at(part.begin), src_at(part.end) - src_at(part.begin),
-                    static_cast<char *>(args.dst) + part.begin * line, (part.end - part.begin) * line, stream);
+            const auto src_at = [&](std::int64_t at) {
+                return at == lines ? src_bytes_ : at * src_bytes_ / lines / line * line;
+            };
+            const auto src = src_at(part.begin), dst = part.begin * line;
+            function_(static_cast<const char *>(args.src) + src, src_at(part.end) - src,
+                    static_cast<char *>(args.dst) + dst, std::min(part.end * line, dst_bytes_) - dst, stream,
+                    kernels::native::prefetch_distance);
         });
     }
 
   private:
-    traffic_function function_;
+    flat_function function_;
     const char *isa_;
     std::int64_t elements_, src_bytes_, dst_bytes_;
 };
@@ -91,11 +103,11 @@ std::int64_t elements_of_blocks(const dims &extents, const dims &block) {
 class computed_traffic final : public kernels::implementation {
   public:
     computed_traffic(const quantization &q, const instruction_set &set)
-        : once_(q, set)
+        : once_(q.src, q.dst, set)
         , set_(set)
         , elements_(volume(q.src.dims).value_or(0))
-        , src_bytes_(size_in_bytes(q.src.type, elements_))
-        , dst_bytes_(size_in_bytes(q.dst.type, elements_))
+        , src_bytes_(bytes_of(q.src))
+        , dst_bytes_(bytes_of(q.dst))
         , streams_(kernels::native::pays_to_stream(src_bytes_, dst_bytes_)) {
         if (elements_ == 0) return;
         const auto together = elements_of_blocks(q.src.dims, q.scales.block);
@@ -121,15 +133,13 @@ class computed_traffic final : public kernels::implementation {
     }
 
   private:
-    static constexpr std::int64_t line = 64;
-
     void run_by_block(const arguments &args) const {
         const auto src_step = src_bytes_ / blocks_, dst_step = dst_bytes_ / blocks_;
         parallel::for_each_part(blocks_, parallel::parts_for(elements_, 0), [&](parallel::range part) {
             for (auto i = part.begin; i < part.end; ++i) {
                 const char *const src = static_cast<const char *>(args.src) + i * src_step;
                 keep(set_.read(src, src_step));
-                set_.copy(src, src_step, static_cast<char *>(args.dst) + i * dst_step, dst_step, streams_);
+                set_.flat(src, src_step, static_cast<char *>(args.dst) + i * dst_step, dst_step, streams_, 0);
             }
         });
     }
@@ -140,7 +150,7 @@ class computed_traffic final : public kernels::implementation {
         static_cast<void>(kept);
     }
 
-    traffic once_;
+    flat once_;
     const instruction_set &set_;
     std::int64_t elements_, src_bytes_, dst_bytes_, blocks_ = 0;
     bool streams_, twice_ = false, by_block_ = false;
@@ -151,8 +161,13 @@ class computed_traffic final : public kernels::implementation {
 std::unique_ptr<kernels::implementation> prepare(const quantization &q, targets::features available) {
     const auto &set = set_for(available);
     if (q.computed) return std::make_unique<computed_traffic>(q, set);
-    if (!is_plain(q)) return std::make_unique<traffic>(q, set);
+    if (!is_plain(q)) return std::make_unique<flat>(q.src, q.dst, set);
     return kernels::native::implement(q, canonicalize(q), {available}, set.microkernels);
+}
+
+std::unique_ptr<kernels::implementation> prepare_flat(
+        const tensor &src, const tensor &dst, targets::features available) {
+    return std::make_unique<flat>(src, dst, set_for(available));
 }
 
 } // namespace dqbench::limit

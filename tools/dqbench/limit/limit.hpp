@@ -14,21 +14,17 @@
 
 namespace dqbench::limit {
 
-/// Reads src and writes dst sequentially, the fastest way. Omits ends that are shorter than a vector.
-using traffic_function = void (*)(
-        const char *src, std::int64_t src_bytes, char *dst, std::int64_t dst_bytes, bool stream);
+/// Reads all of src and writes all of dst once, in order. prefetch_distance: in bytes; 0: none.
+using flat_function = void (*)(const char *src, std::int64_t src_bytes, char *dst, std::int64_t dst_bytes, bool stream,
+        std::int64_t prefetch_distance);
 
 /// Reads src sequentially and returns a sum that depends on all of it. Omits an end that is shorter than eight vectors.
 using read_function = float (*)(const char *src, std::int64_t bytes);
 
-/// As traffic_function, for a block in the caches: without prefetching.
-using copy_function = void (*)(const char *src, std::int64_t src_bytes, char *dst, std::int64_t dst_bytes, bool stream);
-
 struct instruction_set {
     dynquant::kernels::native::instruction_set microkernels; // without arithmetic
-    traffic_function traffic;                                // for types that the native kernel stages
-    read_function read, read_ahead;                          // for computed scales; read_ahead prefetches
-    copy_function copy;
+    flat_function flat;
+    read_function read, read_ahead; // for computed scales; read_ahead prefetches
 };
 
 extern const instruction_set scalar_set;
@@ -39,5 +35,11 @@ extern const instruction_set avx2_set, avx512_set;
 /// Precondition: scales and zero points are arguments of each run, none is a constant of the statement.
 std::unique_ptr<dynquant::kernels::implementation> prepare(
         const dynquant::quantization &q, dynquant::targets::features available);
+
+/// The flat loop over the bytes of two tensors, without the gaps that strides leave, split and streamed as the native
+/// kernel's work is. A block of computed scales that does not fit in registers is read twice, the second time from a
+/// cache: the limit counts that, the flat loop does not.
+std::unique_ptr<dynquant::kernels::implementation> prepare_flat(
+        const dynquant::tensor &src, const dynquant::tensor &dst, dynquant::targets::features available);
 
 } // namespace dqbench::limit

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "kernels/native/table.hpp"
+#include "limit/flat.hpp"
 #include "limit/limit.hpp"
 
 namespace dqbench::limit {
@@ -31,31 +32,6 @@ constexpr native::family family_of(const native::microkernels &kernels) {
     auto f = native::family_of<V, no_arithmetic<V>, Src, Dst>(native::prepare_nothing);
     f.any_parameters = kernels;
     return f;
-}
-
-template <typename V>
-void traffic(const char *src, std::int64_t src_bytes, char *dst, std::int64_t dst_bytes, bool stream) {
-    constexpr std::int64_t vector = V::lanes * 4;
-    const auto load = [distance = native::prefetch_distance](const char *p) {
-        __builtin_prefetch(p + distance);
-        return V::load(reinterpret_cast<const float *>(p));
-    };
-    const auto head = native::unaligned_head<vector>(dst, dst_bytes);
-    dst += head;
-    dst_bytes -= head;
-    const auto loads = src_bytes > dst_bytes ? src_bytes / (dst_bytes > 0 ? dst_bytes : 1) : 1;
-    const auto stores = dst_bytes > src_bytes ? dst_bytes / (src_bytes > 0 ? src_bytes : 1) : 1;
-    const auto by_src = src_bytes / (loads * vector), by_dst = dst_bytes / (stores * vector);
-    for (std::int64_t i = 0, steps = by_src < by_dst ? by_src : by_dst; i < steps; ++i) {
-        auto sum = load(src);
-        for (std::int64_t k = 1; k < loads; ++k)
-            sum += load(src + k * vector);
-        src += loads * vector;
-        for (std::int64_t k = 0; k < stores; ++k, dst += vector)
-            stream ? V::stream(reinterpret_cast<float *>(dst), sum) : V::store(reinterpret_cast<float *>(dst), sum);
-    }
-    if (stream) V::fence();
-    V::zero_upper();
 }
 
 template <typename V, bool prefetches>
@@ -81,41 +57,12 @@ float read(const char *src, std::int64_t bytes) {
     return sum;
 }
 
-/// Reads `loads` vectors for each one that it writes.
-template <typename V, int loads>
-void copy_by(const char *src, char *dst, std::int64_t stores, bool stream) {
-    constexpr std::int64_t vector = V::lanes * 4;
-    for (std::int64_t i = 0; i < stores; ++i, src += loads * vector, dst += vector) {
-        auto sum = V::load(reinterpret_cast<const float *>(src));
-#pragma GCC unroll 8
-        for (int k = 1; k < loads; ++k)
-            sum += V::load(reinterpret_cast<const float *>(src + k * vector));
-        stream ? V::stream(reinterpret_cast<float *>(dst), sum) : V::store(reinterpret_cast<float *>(dst), sum);
-    }
-}
-
-template <typename V>
-void copy(const char *src, std::int64_t src_bytes, char *dst, std::int64_t dst_bytes, bool stream) {
-    constexpr std::int64_t vector = V::lanes * 4;
-    const auto stores = dst_bytes / vector;
-    const bool aligned = reinterpret_cast<std::uintptr_t>(dst) % vector == 0;
-    switch (dst_bytes > 0 ? src_bytes / dst_bytes : 0) {
-        case 8: copy_by<V, 8>(src, dst, stores, stream && aligned); break; // f32 to 4 bits
-        case 5: copy_by<V, 5>(src, dst, stores, stream && aligned); break; // f32 to 6 bits
-        case 4: copy_by<V, 4>(src, dst, stores, stream && aligned); break;
-        case 2: copy_by<V, 2>(src, dst, stores, stream && aligned); break;
-        default: break;
-    }
-    if (stream) V::fence();
-    V::zero_upper();
-}
-
 /// One family serves all signs, numerics and 32-bit types of src: without arithmetic they do not differ.
 template <typename V>
 constexpr instruction_set set_of() {
     using enum native::kind;
     using nothing = no_arithmetic<V>;
-    instruction_set set = {native::table_of<V>(), traffic<V>, read<V, false>, read<V, true>, copy<V>};
+    instruction_set set = {native::table_of<V>(), flat<V>, read<V, false>, read<V, true>};
     const auto add = [&](native::kind k, const native::family &f) {
         set.microkernels.families[static_cast<int>(k)] = f;
     };
