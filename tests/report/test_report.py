@@ -9,9 +9,9 @@ from report.lines import lines
 from report.measurements import Measurements, Pass
 
 
-def line(name, time, gelems, limit="", onednn="", reorder="", xnnpack="", threads=1, fpmath="strict", isa="avx512"):
+def line(name, time, gelems, flat="", limit="", onednn="", reorder="", xnnpack="", threads=1, fpmath="strict", isa="avx512"):
     cells = ["row", f'"{name}"', "DynamicQuantize", "f32:f32:u8:u8", fpmath, isa, threads, "graph", time, gelems, 1.5, 0.004]
-    return "\t".join(map(str, cells + [limit, onednn, reorder, xnnpack]))
+    return "\t".join(map(str, cells + [flat, limit, onednn, reorder, xnnpack]))
 
 
 def rows(*lines):
@@ -31,15 +31,15 @@ def figure(m, section, start):
 
 class Parsing(unittest.TestCase):
     def test_reads_a_row_and_leaves_out_the_peers_that_did_not_run(self):
-        (row,) = rows(line("64Ki", 0.005, 13.1, limit=0.003, onednn="refused", xnnpack="absent"))
+        (row,) = rows(line("64Ki", 0.005, 13.1, flat=0.002, limit=0.003, onednn="refused", xnnpack="absent"))
         self.assertEqual(row.name, "64Ki")
         self.assertEqual(row.threads, 1)
-        self.assertEqual(row.peers, {"limit": 0.003})
+        self.assertEqual(row.peers, {"flat": 0.002, "limit": 0.003})
         self.assertAlmostEqual(row.ratio("limit"), 0.6)
         self.assertIsNone(row.ratio("xnnpack"))
 
     def test_passes_over_the_header_and_other_lines(self):
-        header = "\t".join(["row", "name", "op"] + ["x"] * 13)
+        header = "\t".join(["row", "name", "op"] + ["x"] * 14)
         self.assertEqual(rows("tests:3 passed:3", header, "row\ttoo\tshort"), [])
 
     def test_asks_for_as_many_fields_as_it_reads(self):
@@ -48,13 +48,19 @@ class Parsing(unittest.TestCase):
 
 class Lines(unittest.TestCase):
     def test_take_the_median_of_the_passes(self):
-        passes = [{"perf_1_per_tensor": rows(line("64Ki", 0.005, 13, limit=limit))} for limit in (0.001, 0.004, 0.0035)]
+        passes = [{"perf_1_per_tensor": rows(line("64Ki", 0.005, 13, flat=flat))} for flat in (0.001, 0.004, 0.0035)]
         self.assertAlmostEqual(figure(measurements(*passes), 1, "AVX-512, 64 Ki elements")[1], 0.7)
 
     def test_name_the_slowest_shape(self):
         batch = rows(line("1Mi:per_tensor", 1, 10), line("1Mi:middle_64", 1, 9.5), line("1Mi:first_1024", 1, 9.2))
-        _, value = figure(measurements({"perf_2_per_channel": batch}), 2, "1 Mi elements, runs of 64")
+        _, value = figure(measurements({"perf_2_per_channel": batch}), 2, "1 Mi elements, runs of 64 and more: the slowest")
         self.assertAlmostEqual(value, 0.92)
+        self.assertEqual(value.name, "1Mi:first_1024")
+
+    def test_name_the_shape_with_the_least_share(self):
+        batch = rows(line("1Mi:middle_64", 1, 9, flat=0.8), line("1Mi:first_1024", 1, 9.2, flat=0.7), line("1Mi:first_64", 1, 9))
+        _, value = figure(measurements({"perf_2_per_channel": batch}), 2, "1 Mi elements, runs of 64 and more: the least share")
+        self.assertAlmostEqual(value, 0.7)
         self.assertEqual(value.name, "1Mi:first_1024")
 
     def test_compare_all_threads_with_one(self):
@@ -90,7 +96,7 @@ class Floors(unittest.TestCase):
     def test_are_the_figures_less_a_tenth_and_others_stay(self):
         floors.FILE.write_text('{"Other": {"from": "elsewhere", "floors": {"a": 1}}}')
         batch = rows(line("1Mi", 2, 1, threads=1), line("1Mi", 2, 1, threads=4))
-        speed = rows(line("64Ki", 0.005, 13, limit=0.003))
+        speed = rows(line("64Ki", 0.005, 13, flat=0.003))
         m = measurements({"perf_1_per_tensor": speed, "perf_6_threads": batch})
         m.machine["Cores"] = "4"
         floors.update(m)
@@ -109,14 +115,14 @@ class Writing(unittest.TestCase):
             "Else": {"from": "there", "floors": {}},
         }  # fmt: skip
         self.addCleanup(setattr, floors, "load", before)
-        m = measurements({"perf_1_per_tensor": rows(line("64Ki", 0.005, 13, limit=0.003))})
-        other = measurements({"perf_1_per_tensor": rows(line("64Ki", 0.005, 13, limit=0.004))}, processor="Another")
+        m = measurements({"perf_1_per_tensor": rows(line("64Ki", 0.005, 13, flat=0.003))})
+        other = measurements({"perf_1_per_tensor": rows(line("64Ki", 0.005, 13, flat=0.004))}, processor="Another")
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "performance.md"
             page.write(path, [m, other], {1: "Because of the ports."})
             text = path.read_text()
         self.assertIn("| Processor | made up | made up |", text)
-        self.assertIn("| of the limit of AVX-512 | **0.60, floor 0.72** | 0.80 |", text)
+        self.assertIn("| of flat, AVX-512 | **0.60, floor 0.72** | 0.80 |", text)
         self.assertIn("| floors that hold | 0 of 1 | 0 of 0 |", text)
         self.assertIn("Else (there)", text)
         self.assertIn("Because of the ports.", text)
@@ -125,7 +131,7 @@ class Writing(unittest.TestCase):
         self.assertEqual(page.notes_of("# Notes\n\n## 1. A\none\n\n## 3. B\nthree\n"), {1: "one", 3: "three"})
 
     def test_measurements_come_back_from_a_file(self):
-        m = measurements({"perf_1_per_tensor": rows(line("64Ki", 0.005, 13, limit=0.003))})
+        m = measurements({"perf_1_per_tensor": rows(line("64Ki", 0.005, 13, flat=0.003))})
         m.passes[0].python["onnxruntime", "64Ki", "DynamicQuantize", 1] = 0.01
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "figures.json"

@@ -1,4 +1,4 @@
-"""Times each case in turns: dynquant, then each library, in every round. With --limit: dynquant beside the limit kernel."""
+"""Times each case in turns: dynquant, then each library, in every round. With --limit: dynquant beside the flat loop and the limit kernel."""
 
 import argparse
 import pathlib

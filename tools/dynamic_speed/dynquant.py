@@ -29,9 +29,10 @@ def times(program: pathlib.Path, case: Case, threads: int, seconds: float) -> tu
 
 
 def limits(program: pathlib.Path, isa: str, threads: int, seconds: float) -> dict[Key, Share]:
-    """The batch's cases beside the limit."""
-    fields = ["name", "scales", "dt", "-time", "-peertime:limit", "-elems"]
+    """The batch's cases beside the flat loop and the limit."""
+    fields = ["name", "scales", "dt", "-time", "-peertime:flat", "-peertime:limit", "-elems"]
     result = {}
-    for name, rule, types, own, limit, rate in _rows(program, threads, seconds, fields, [f"--isa={isa}", "--peer=limit", f"--batch={BATCH}"]):
-        result[name.strip('"'), rule, types] = Share(float(own) / 1e3, float(limit) / 1e3, float(rate) * float(own) / 1e3)
+    for name, rule, types, *times, rate in _rows(program, threads, seconds, fields, [f"--isa={isa}", "--peer=flat,limit", f"--batch={BATCH}"]):
+        own, flat, limit = (float(time) / 1e3 for time in times)
+        result[name.strip('"'), rule, types] = Share(own, flat, limit, float(rate) * own)
     return result

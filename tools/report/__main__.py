@@ -13,13 +13,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # The peers of each batch and its numbers of threads: one, all, or every power of two up to all. XNNPACK runs by one
 # thread only: its worker threads spin and would take cores from the other peers.
 RUNS = [
-    ("perf_1_per_tensor", ("limit", "onednn_graph", "xnnpack"), "one"),
-    ("perf_1_per_tensor", ("limit", "onednn_graph"), "all"),
-    ("perf_2_per_channel", ("onednn_graph",), "one"),
-    ("perf_3_shapes", ("limit", "onednn_graph"), "one"),
-    ("perf_4_dequantize", ("limit", "onednn_graph"), "one"),
+    ("perf_1_per_tensor", ("flat", "onednn_graph", "xnnpack"), "one"),
+    ("perf_1_per_tensor", ("flat", "onednn_graph"), "all"),
+    ("perf_2_per_channel", ("flat", "onednn_graph"), "one"),
+    ("perf_3_shapes", ("flat", "onednn_graph"), "one"),
+    ("perf_4_dequantize", ("flat", "onednn_graph"), "one"),
     ("perf_5_small", ("onednn_graph", "xnnpack"), "one"),
-    ("perf_6_threads", ("limit",), "up to all"),
+    ("perf_6_threads", ("flat",), "up to all"),
     ("perf_7_peers", ("onednn_graph", "onednn_reorder", "xnnpack"), "one"),
 ]
 

@@ -11,7 +11,7 @@ from .lines import D, Q
 from .measurements import Measurements, Pass
 
 STYLES = {
-    "limit (loads and stores only)": {"color": "#888888", "linestyle": "--"},
+    "flat loop (loads and stores only)": {"color": "#888888", "linestyle": "--"},
     "dynquant, strict": {"color": GOOD, "linewidth": 2.4, "marker": "o"},
     "dynquant, fpmath mode any": {"color": "#6fb98f", "marker": "o"},
     "dynquant, direct API": {"color": "#6fb98f", "marker": "o"},
@@ -61,7 +61,7 @@ def _over_size(axes: plt.Axes, m: Measurements, batch: str, op: str, threads: in
 
         _line(axes, label, [(SIZES[size], m.median(at(size))) for size in SIZES])
 
-    series("limit (loads and stores only)", "limit")
+    series("flat loop (loads and stores only)", "flat")
     series("dynquant, fpmath mode any", fpmath="any")
     series("dynquant, strict")
     series("XNNPACK", "xnnpack")

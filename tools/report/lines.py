@@ -24,8 +24,8 @@ class Line:
 
 
 SECTIONS = {
-    1: "Quantize per_tensor against the limit",
-    2: "per_channel against per_tensor",
+    1: "Quantize per_tensor against the flat loop",
+    2: "per_channel against per_tensor and the flat loop",
     3: "Counts, alignment, padding, permuted layouts",
     4: "Dequantize",
     5: "Small tensors",
@@ -34,10 +34,10 @@ SECTIONS = {
 }
 
 
-def _of_limit(batch: str, name: str, op: str, **where: object) -> Callable[[Pass], float | None]:
+def _of_flat(batch: str, name: str, op: str, **where: object) -> Callable[[Pass], float | None]:
     def value(p: Pass) -> float | None:
         row = p.row(batch, name, op=op, **where)
-        return row.ratio("limit") if row else None
+        return row.ratio("flat") if row else None
 
     return value
 
@@ -70,17 +70,12 @@ def _worst_relative_to(batch: str, op: str, base: str, names: Iterable[str]) -> 
     return value
 
 
-def _permuted(batch: str, op: str, names: Iterable[str]) -> Callable[[Pass], float | None]:
-    """The least throughput of these cases, relative to the limit of a dense tensor, which moves as many bytes."""
+def _worst_of_flat(batch: str, op: str, names: Iterable[str]) -> Callable[[Pass], float | None]:
+    """The least share of these cases, each of its own flat loop."""
 
     def value(p: Pass) -> float | None:
-        where = {"op": op, "threads": 1, **STRICT}
-        dense = p.row(batch, "1048576", **where)
-        if not dense or "limit" not in dense.peers:
-            return None
-        limit = dense.gelems * dense.time / dense.peers["limit"]
-        rows = [row for name in names for row in p.rows(batch, name=name, **where)]
-        return _worst(Named.of(row.gelems / limit, row.name) for row in rows)
+        rows = [row for name in names for row in p.rows(batch, name=name, op=op, threads=1, **STRICT)]
+        return _worst(Named.of(row.ratio("flat"), row.name) for row in rows if "flat" in row.peers)
 
     return value
 
@@ -151,33 +146,38 @@ VECTORS = {"avx512": "AVX-512", "avx2": "AVX2"}
 
 
 def _speed(section: int, batch: str, op: str, isa: str) -> list[Line]:
-    """Throughput relative to the limit, by instruction set and cache level."""
+    """Throughput relative to the flat loop, by instruction set and cache level."""
 
     def by(isa: str, size: str) -> Callable[[Pass], float | None]:
-        return _of_limit(batch, size, op, isa=isa, threads=1, **STRICT)
+        return _of_flat(batch, size, op, isa=isa, threads=1, **STRICT)
 
     def all_threads(p: Pass) -> float | None:
         most = max((row.threads for row in p.rows("perf_6_threads")), default=1)
-        return _of_limit("perf_6_threads", "64Mi", op, threads=most)(p)
+        return _of_flat("perf_6_threads", "64Mi", op, threads=most)(p)
 
     present = [name for name in VECTORS if isa == "avx512" or name == isa]
     return [
         *(
-            Line(section, f"{VECTORS[name]}, {what}, one thread", f"of the limit of {VECTORS[name]}", by(name, size))
+            Line(section, f"{VECTORS[name]}, {what}, one thread", f"of flat, {VECTORS[name]}", by(name, size))
             for name in present
             for size, what in (("64Ki", "64 Ki elements (second-level cache)"), ("1Mi", "1 Mi elements"))
         ),
-        Line(section, "64 Mi elements (memory), one thread", "of the limit", by(isa, "64Mi")),
-        Line(section, "64 Mi elements (memory), all threads", "of the limit", all_threads),
+        Line(section, "64 Mi elements (memory), one thread", "of flat", by(isa, "64Mi")),
+        Line(section, "64 Mi elements (memory), all threads", "of flat", all_threads),
     ]
 
 
 def _channels(section: int, batch: str, op: str) -> list[Line]:
     return [
-        Line(section, f"{size} elements, {what}: the slowest shape", "of per_tensor",
-             _worst_relative_to(batch, op, f"{label}:per_tensor", _labelled(label, names)))
+        line
         for label, size in (("1Mi", "1 Mi"), ("64Ki", "64 Ki"))
         for names, what in ((LONG, "runs of 64 and more"), (LAST, "channels last"), (SHORT, "runs of 2 to 63"))
+        for line in (
+            Line(section, f"{size} elements, {what}: the slowest shape", "of per_tensor",
+                 _worst_relative_to(batch, op, f"{label}:per_tensor", _labelled(label, names))),
+            Line(section, f"{size} elements, {what}: the least share", "of flat",
+                 _worst_of_flat(batch, op, _labelled(label, names))),
+        )
     ]  # fmt: skip
 
 
@@ -195,8 +195,7 @@ def _shapes(section: int, batch: str, op: str) -> list[Line]:
         Line(section, "misaligned buffers: the slowest", "of aligned ones", offsets),
         Line(section, "padded outer strides", "of dense ones",
              _worst_relative_to(batch, op, "1048576", ["1048576:padded"])),
-        Line(section, "nchw to nhwc and back: the slowest", "of the limit of a dense tensor",
-             _permuted(batch, op, PERMUTED)),
+        Line(section, "nchw to nhwc and back: the slowest", "of flat", _worst_of_flat(batch, op, PERMUTED)),
     ]  # fmt: skip
 
 
@@ -206,8 +205,8 @@ def lines(isa: str) -> list[Line]:
     strict, approximate = ({"op": Q, "fpmath": rule} for rule in ("strict", "any"))
     return [
         *_speed(1, "perf_1_per_tensor", Q, isa),
-        Line(1, "fpmath mode any, 64 Ki elements, one thread", "of the limit",
-             _of_limit("perf_1_per_tensor", "64Ki", Q, isa=isa, threads=1, fpmath="any")),
+        Line(1, "fpmath mode any, 64 Ki elements, one thread", "of flat",
+             _of_flat("perf_1_per_tensor", "64Ki", Q, isa=isa, threads=1, fpmath="any")),
         *_channels(2, "perf_2_per_channel", Q),
         Line(2, "zero points of other types, runs of 392: the slowest", "of per_tensor",
              _worst_relative_to("perf_2_per_channel", Q, "1Mi:per_tensor", ["1Mi:zps"])),
