@@ -212,7 +212,14 @@ struct avx2 : avx2_bytes {
             const Integer *, const Result &a, const Result &b, const Result &c, const Result &d) {
         return {in_order(words_to_bytes<Integer>(rounded_to_words(a, b), rounded_to_words(c, d)))};
     }
-    /// The same for vectors from load_pairs(): a and b, and c and d, are even and odd elements.
+    /// The same for one vector, stored.
+    template <typename Integer, typename Result>
+    static void store_packed(Integer *p, const Result &a) {
+        const __m128i words = rounded_to_words(a);
+        _mm_storel_epi64(reinterpret_cast<__m128i *>(p),
+                std::is_signed_v<Integer> ? _mm_packs_epi16(words, words) : _mm_packus_epi16(words, words));
+    }
+    /// The same as pack() for vectors from load_pairs(): a and b, and c and d, are even and odd elements.
     template <typename Integer, typename Result>
     static several<avx2, 1> pack_pairs(
             const Integer *, const Result &a, const Result &b, const Result &c, const Result &d) {
@@ -319,6 +326,13 @@ struct avx2 : avx2_bytes {
         if (count & 1) std::memcpy(to, &low, 1);
     }
 
+    static __m128i to_words(__m256i a) {
+        return _mm_packs_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+    }
+    static __m128i rounded_to_words(reals a) { return to_words(_mm256_cvtps_epi32(a)); }
+    static __m128i rounded_to_words(const real_and_zero_point &a) {
+        return _mm_adds_epi16(rounded_to_words(a.real), to_words(a.zero_point));
+    }
     static __m256i rounded_to_words(reals a, reals b) {
         return _mm256_packs_epi32(_mm256_cvtps_epi32(a), _mm256_cvtps_epi32(b));
     }

@@ -89,7 +89,10 @@ struct avx512 : avx512_bytes {
         return _mm512_xor_si512(_mm512_maskz_loadu_epi32(first_lanes(count), p), splat(INT32_MIN));
     }
 
-    static reals pick(const float *p, integers index) { return _mm512_permutexvar_ps(index, load(p)); }
+    /// Of the first eight.
+    static reals pick(const float *p, integers index) {
+        return _mm512_permutexvar_ps(index, _mm512_castps256_ps512(_mm256_loadu_ps(p)));
+    }
 
     static reals fma(reals a, reals b, reals c) { return _mm512_fmadd_ps(a, b, c); }
     static reals negated_fma(reals a, reals b, reals c) { return _mm512_fnmadd_ps(a, b, c); }
@@ -175,7 +178,23 @@ struct avx512 : avx512_bytes {
             const Integer *, const Result &a, const Result &b, const Result &c, const Result &d) {
         return {in_order(words_to_bytes<Integer>(rounded_to_words(a, b), rounded_to_words(c, d)))};
     }
-    /// The same for vectors from load_pairs(): a and b, and c and d, are even and odd elements.
+    /// The same for one vector, stored.
+    static void store_packed(std::int8_t *p, reals a) {
+        _mm_storeu_si128(reinterpret_cast<__m128i *>(p), _mm512_cvtsepi32_epi8(to_integers(a)));
+    }
+    static void store_packed(std::uint8_t *p, reals a) {
+        const __m512i positive = _mm512_max_epi32(to_integers(a), _mm512_setzero_si512());
+        _mm_storeu_si128(reinterpret_cast<__m128i *>(p), _mm512_cvtusepi32_epi8(positive));
+    }
+    template <typename Integer>
+    static void store_packed(Integer *p, const real_and_zero_point &a) {
+        const __m256i words =
+                _mm256_adds_epi16(_mm512_cvtsepi32_epi16(to_integers(a.real)), _mm512_cvtsepi32_epi16(a.zero_point));
+        const __m128i low = _mm256_castsi256_si128(words), high = _mm256_extracti128_si256(words, 1);
+        _mm_storeu_si128(reinterpret_cast<__m128i *>(p),
+                std::is_signed_v<Integer> ? _mm_packs_epi16(low, high) : _mm_packus_epi16(low, high));
+    }
+    /// The same as pack() for vectors from load_pairs(): a and b, and c and d, are even and odd elements.
     template <typename Integer, typename Result>
     static several<avx512, 1> pack_pairs(
             const Integer *, const Result &a, const Result &b, const Result &c, const Result &d) {

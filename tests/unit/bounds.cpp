@@ -19,7 +19,9 @@ class bounds : public testing::TestWithParam<bounds_case> {
   protected:
     static sample of_size(std::int64_t size) { return of_extents({size}, {GetParam().per_element ? 1 : size}); }
 
-    static sample of_extents(const dims &extents, const dims &block) {
+    /// Rows are `gap` elements apart.
+    static sample of_extents(
+            const dims &extents, const dims &block, parameters kind = parameters::fast, std::int64_t gap = 0) {
         const auto [dir, integer, per_element, real] = GetParam();
         const bool quantizing = dir == direction::quantize;
         quantization q;
@@ -28,8 +30,9 @@ class bounds : public testing::TestWithParam<bounds_case> {
         q.dst = {quantizing ? integer : real, extents, {}};
         q.scales = {data_type::f32, block, {}};
         q.zero_points = {data_type::s8, q.scales.block, {}};
+        if (gap > 0) q.src.strides = q.dst.strides = {extents.back() + gap, 1};
         random_source random(static_cast<std::uint64_t>(extents.back()));
-        return random_sample(random, q, parameters::fast);
+        return random_sample(random, q, kind);
     }
     static placement misaligned(guarded_buffer::place where, std::size_t real, std::size_t integer) {
         const bool quantizing = GetParam().dir == direction::quantize;
@@ -63,6 +66,20 @@ TEST_P(bounds, hold_for_rows_of_every_alignment) { // short rows are joined, lon
                     const auto where = shift < 32 ? guarded_buffer::place::at_front : guarded_buffer::place::at_back;
                     return misaligned(where, shift % 16 * sizeof(float), shift);
                 }));
+}
+
+/// Dense rows with a parameter each run over their ends into the next row, except for the last ones, if all parameters
+/// are in the guard. Rows with gaps never do.
+TEST_P(bounds, hold_for_the_last_of_many_short_rows) {
+    for (const std::int64_t inner :
+            {5, 8, 9, 15, 16, 17, 25, 31, 32, 33, 47, 48, 49, 63, 64, 65, 80, 81, 100, 128, 147})
+        for (const std::int64_t gap : {0, 1, 40})
+            for (const auto where : {guarded_buffer::place::at_front, guarded_buffer::place::at_back}) {
+                const auto s = of_extents({70, inner}, {1, inner}, parameters::tame, gap);
+                guarded_sample guarded(s, misaligned(where, 0, 0));
+                for (const auto &v : variants_for(s))
+                    ASSERT_TRUE(guarded.computed_right_by(prepare(s.q, v.forced()))) << v << ", gap " << gap;
+            }
 }
 
 TEST_P(bounds, hold_for_rows_in_pairs_at_every_alignment) { // the rows share parameters, and their length is a multiple

@@ -41,6 +41,9 @@ std::vector<quantization> statements() {
         result.push_back(statement(dir, {3, 33343}, {3, 1}));          // long rows, a parameter for each column
         result.push_back(statement(dir, {33343, 3}, {33343, 1}));      // short rows
         result.push_back(statement(dir, {7, 11, 1009}, {7, 1, 1009})); // a parameter for each row
+        result.push_back(statement(dir, {3001, 9}, {1, 9}));           // the same, and the rows are short
+        result.push_back(statement(dir, {601, 49}, {1, 49}));
+        result.push_back(statement(dir, {101, 196}, {1, 196}));
         result.push_back(statement(dir, {7, 11, 1009}, {7, 11, 1009}));
         result.back().src.strides = {11 * 1009, 1, 11}; // transposed
         result.push_back(statement(dir, {5, 33, 9, 19}, {5, 1, 9, 19}));
@@ -74,7 +77,8 @@ class threads : public testing::TestWithParam<int> {
   protected:
     threads() {
         random_source random(static_cast<std::uint64_t>(GetParam()));
-        drawn = random_sample(random, statements()[static_cast<std::size_t>(GetParam())], parameters::fast);
+        // Tame: many rows of other parameters would not all be in the guard, and so not run over their ends.
+        drawn = random_sample(random, statements()[static_cast<std::size_t>(GetParam())], parameters::tame);
     }
 
     const parallel::scoped_executor executor {small_parts};

@@ -21,7 +21,10 @@ template <typename V>
 struct broadcast {
     const prepared_parameters &p;
     std::int64_t i;
-    typename V::reals operator()(const float *column) const { return V::splat(column[i]); }
+    /// As integers: otherwise g++ computes what formulas derive from it in one lane, and broadcasts the result.
+    typename V::reals operator()(const float *column) const {
+        return V::as_reals(V::splat(__builtin_bit_cast(std::int32_t, column[i])));
+    }
 };
 
 template <typename V>

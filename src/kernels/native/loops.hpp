@@ -132,6 +132,12 @@ requires(!std::is_same_v<Dst, float>) [[gnu::always_inline]] inline void process
                 compute_four<V>(src, dst, i, stream, formula_at);
                 i += four;
             } while (i + four <= end);
+        if constexpr (Overruns && V::lanes > 1 && sizeof(Dst) == 1)
+            if (end - i <= 2 * n) {
+                for (; i < end; i += n)
+                    V::store_packed(dst + i, formula_at(i)(load<V>(src + i)));
+                return;
+            }
         if (i < end) partial(i, end);
         if (Overruns || end == count) return;
         i = end;

@@ -11,7 +11,8 @@ namespace {
 template <typename Dst>
 constexpr exact_formulas exact_float16() {
     exact_formulas f = {};
-    f.kernels.set(form::rows, rows<simd::avx512_float16, float16_product<simd::avx512_float16>, float16_bits, Dst>,
+    f.kernels.set(form::rows,
+            rows<simd::avx512_float16, float16_product<simd::avx512_float16>, float16_bits, Dst, false>,
             access::of_f16);
     f.is_exact = has_exact_float16_product;
     f.min_elements_to_test = 512;
