@@ -65,22 +65,21 @@ void set_final_shapes(op_record &op, const quantization &q) {
         set_final_shape(op.outputs[i], counts, row_major(counts));
 }
 
-void check_stream(const op_record &op, dnnl_stream_t stream) {
+void check_stream(const onednn_functions &f, const op_record &op, dnnl_stream_t stream) {
     dnnl_engine_t engine = nullptr;
     dnnl_engine_kind_t kind = dnnl_any_engine;
-    if (onednn().stream_get_engine(stream, &engine) != dnnl_success
-            || onednn().engine_get_kind(engine, &kind) != dnnl_success)
+    if (f.stream_get_engine(stream, &engine) != dnnl_success || f.engine_get_kind(engine, &kind) != dnnl_success)
         refuse(op, dnnl_invalid_arguments, "stream: expected one with an engine, given none");
     if (kind != dnnl_cpu) require_cpu(label(op) + ": stream", kind);
 }
 
 /// Waits for earlier work on the stream, which may still write the inputs.
-void wait_for(const op_record &op, dnnl_stream_t stream) {
-    static const bool synchronous = is_synchronous(onednn().version()->cpu_runtime);
+void wait_for(const onednn_functions &f, const op_record &op, dnnl_stream_t stream) {
+    static const bool synchronous = is_synchronous(f.version()->cpu_runtime);
     if (synchronous) return;
-    const auto status = onednn().stream_wait(stream);
+    const auto status = f.stream_wait(stream);
     if (status != dnnl_success)
-        refuse(op, status, "stream: expected one that can be waited for, given ", onednn().status2str(status));
+        refuse(op, status, "stream: expected one that can be waited for, given ", f.status2str(status));
 }
 
 void check_count(const op_record &op, const char *list, size_t expected, size_t given) {
@@ -89,9 +88,9 @@ void check_count(const op_record &op, const char *list, size_t expected, size_t 
                 ", as compile was given, given ", given);
 }
 
-void *buffer_of(const_dnnl_graph_tensor_t tensor) {
+void *buffer_of(const onednn_functions &f, const_dnnl_graph_tensor_t tensor) {
     void *buffer = nullptr;
-    if (tensor) onednn().tensor_get_data_handle(tensor, &buffer);
+    if (tensor) f.tensor_get_data_handle(tensor, &buffer);
     return buffer;
 }
 
@@ -148,18 +147,19 @@ c_logical_tensor no_scratchpad() {
 void execute(const compiled_op &c, dnnl_stream_t stream, std::span<const const_dnnl_graph_tensor_t> inputs,
         std::span<const const_dnnl_graph_tensor_t> outputs) {
     const auto &positions = c.positions;
-    check_stream(c.op, stream);
+    const auto &f = onednn(); // once: a call takes 12 instructions
+    check_stream(f, c.op, stream);
     check_count(c.op, "inputs", positions.input_count, inputs.size());
     check_count(c.op, "outputs", positions.output_count, outputs.size());
     const auto input = [&](size_t position) {
-        return position == positions.none ? nullptr : buffer_of(inputs[position]);
+        return position == positions.none ? nullptr : buffer_of(f, inputs[position]);
     };
     const auto output = [&](size_t position) {
-        return position == positions.none ? nullptr : buffer_of(outputs[position]);
+        return position == positions.none ? nullptr : buffer_of(f, outputs[position]);
     };
     const arguments args = {input(positions.src), input(positions.scales), input(positions.zps), output(positions.dst),
             input(positions.global_scale), nullptr, output(positions.computed_scales), output(positions.computed_zps)};
-    wait_for(c.op, stream);
+    wait_for(f, c.op, stream);
     prefix_errors(c.op, [&] { c.prepared.run(args); });
 }
 
