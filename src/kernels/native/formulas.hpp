@@ -27,6 +27,16 @@ struct broadcast {
     }
 };
 
+/// One parameter in registers: small calls would wait for it to pass through memory.
+template <typename V>
+struct held {
+    struct {
+        typename V::reals scale, reciprocal, of_family;
+        float bound;
+    } p;
+    typename V::reals operator()(typename V::reals column) const { return column; }
+};
+
 template <typename V>
 struct contiguous {
     const prepared_parameters &p;

@@ -1,10 +1,12 @@
 #include "kernels/native/implementation.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "elements/table.hpp"
 #include "kernels/native/plan.hpp"
 #include "kernels/native/processor.hpp"
+#include "parallel/float_control.hpp"
 #include "parallel/parallel.hpp"
 #include "quantization/shape.hpp"
 #include "targets/pick.hpp"
@@ -66,11 +68,13 @@ class planned final : public implementation {
         tasks_ = splits ? elements / parallel::elements_per_part() : 1;
         streaming_ = when == streaming::always || pays_to_stream(plan_.memory.src, plan_.memory.dst, elements);
         is_flat_ = elements > 0 && is_flat(plan_) && tasks_ <= 1 && !streaming_;
+        if (is_flat_) flat_ = flat_of(plan_);
     }
 
     operation_info info() const override { return {kernel_kind::native, isa_}; }
 
     void run(const arguments &args) const override {
+        if (flat_ && run_flat(args)) return;
         const call c = {args.src, has_second_scales_ ? args.second_scales : nullptr, args.scales, zero_points_of(args),
                 args.dst, streaming_ && begins_an_element(args.dst)};
         if (is_flat_) return parallel::for_each_part(1, 1, [&](parallel::range) { compute_flat(plan_, c); });
@@ -81,6 +85,15 @@ class planned final : public implementation {
     }
 
   private:
+    /// Whether the parameter is inside the guard, so that dst is computed.
+    bool run_flat(const arguments &args) const {
+        const parallel::float_control control; // all arithmetic is behind the call
+        std::int32_t scale = 0;
+        std::memcpy(&scale, args.scales, sizeof(scale)); // may be unaligned
+        const auto zero_point = plan_.has_zero_points ? plain_zero_point(plan_.zero_points, args.zero_points) : 0;
+        return flat_(args.src, args.dst, grain_numbers_[0].columns, scale, zero_point);
+    }
+
     const void *zero_points_of(const arguments &args) const {
         if (!plan_.has_zero_points) return nullptr;
         return has_bias_ ? args.bias : args.zero_points;
@@ -126,6 +139,7 @@ class planned final : public implementation {
     int threads_;
     std::int64_t grain_count_ = 0, tasks_;
     bool streaming_, is_flat_;
+    flat_microkernel flat_ = nullptr; // null: not available
 };
 
 } // namespace

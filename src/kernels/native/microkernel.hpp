@@ -137,6 +137,11 @@ constexpr int preparations = 4;
 using prepare_function = preparation (*)(
         std::int64_t count, const float *scale, float *reciprocal, float *of_family, float *bound);
 
+/// Computes one dense row under one parameter, given as the bits of its scale and as a zero point, unless the parameter
+/// is outside the family's guard. Returns whether it did.
+using flat_microkernel = bool (*)(
+        const void *src, void *dst, std::int64_t count, std::int32_t scale, std::int32_t zero_point);
+
 /// Formulas for one scale for which is_exact holds. The test pays from `min_elements_to_test` elements on.
 struct exact_formulas {
     microkernels kernels;
@@ -153,6 +158,7 @@ struct family {
     float no_zero;           // the value, or its bits, that acts as no zero point
     microkernels any_parameters, guarded, no_zero_points;
     exact_formulas exact;
+    flat_microkernel flat; // from reads to writes; null: not available
 };
 
 /// Whether formulas read a type's elements as they are, a float of 8 bits.

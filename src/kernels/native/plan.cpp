@@ -355,6 +355,9 @@ plan plan_of(const quantization &q, const std::vector<canonical_form> &forms, co
     p.bound = p.formulas->takes_sums_by ? rare_sum_of(q) : bound_of(q, p.encoding);
     const bool is_u32 = q.src.type == data_type::u32 || q.dst.type == data_type::u32; // zero points less 2^31
     p.no_zero = is_u32 ? __builtin_bit_cast(float, INT32_MIN) : p.formulas->no_zero;
+    using enum data_type;
+    p.has_plain_parameters = p.scales == f32 && p.division == precision::f32 && !q.second_scales
+            && !p.formulas->is_f32_zero && (p.zero_points == s32 || p.zero_points == u8 || p.zero_points == s8);
     p.memory = memory_of(q, p);
     walks_of(p, q).find(forms);
     return p;

@@ -1,6 +1,7 @@
 // The plan of a statement: formulas, codecs and walks, chosen once at prepare. And the driver's functions that run it.
 #pragma once
 
+#include <cstring>
 #include <vector>
 
 #include "kernels/native/resolve.hpp"
@@ -36,6 +37,7 @@ struct plan {
     data_type scales, zero_points;
     precision division;
     bool has_zero_points;
+    bool has_plain_parameters;            // f32 scales, no second ones, zero points of s32, u8 or s8; none is rounded
     bool has_global_scale;                // the second scale is one for the tensor
     float bound;                          // limit of quotients to floats, see prepared_parameters::bound
     float no_zero;                        // the value, or its bits, that acts as no zero point
@@ -64,6 +66,17 @@ void compute(const plan &p, const walk &w, const call &c, const rectangle &r);
 /// Whether the statement is one row under one parameter. Small calls then take compute_flat(), which needs no panel.
 bool is_flat(const plan &p);
 void compute_flat(const plan &p, const call &c);
+/// What computes a flat statement whose plain parameter is inside the guard, or null.
+flat_microkernel flat_of(const plan &p);
+
+/// The first of plain zero points.
+inline std::int32_t plain_zero_point(data_type type, const void *zero_points) {
+    if (type == data_type::u8) return *static_cast<const std::uint8_t *>(zero_points);
+    if (type == data_type::s8) return *static_cast<const std::int8_t *>(zero_points);
+    std::int32_t value = 0;
+    std::memcpy(&value, zero_points, sizeof(value)); // may be unaligned
+    return value;
+}
 
 void compute_transposed(const plan &p, const walk &w, const call &c, const rectangle &r);
 

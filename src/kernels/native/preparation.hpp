@@ -29,6 +29,10 @@ inline bool are_inside_guard(const bounds &scales) {
     return scales.within(bits_of(1 / two_to_75), bits_of(two_to_75));
 }
 
+inline bool are_inside_guard(const bounds &scales, const bounds &zero_points) {
+    return are_inside_guard(scales) && zero_points.within(-(1 << 20) + 1, (1 << 20) - 1);
+}
+
 struct examined {
     bool inside_guard, all_zero;
 };
@@ -41,7 +45,7 @@ inline examined examine(std::int64_t count, const float *scale, float *reciproca
         scales.include(bits_of(scale[i]));
         zero_points.include(bits_of(zero_point[i]));
     }
-    return {are_inside_guard(scales) && zero_points.within(-(1 << 20) + 1, (1 << 20) - 1), zero_points.within(0, 0)};
+    return {are_inside_guard(scales, zero_points), zero_points.within(0, 0)};
 }
 
 inline void to_residuals(std::int64_t count, const float *scale, const float *reciprocal, float *residual) {
@@ -120,15 +124,19 @@ inline preparation prepare_nothing(std::int64_t, const float *, float *, float *
     return preparation::any_parameters;
 }
 
-/// Tests whether q - zp fits in s32 for all |q| <= Magnitude.
+/// Whether q - zp fits in s32 for all |q| <= Magnitude.
+template <std::int32_t Magnitude>
+bool differences_fit(const bounds &zero_points) {
+    return Magnitude == INT32_MAX ? zero_points.within(0, 0)
+                                  : zero_points.within(INT32_MIN + Magnitude, INT32_MAX - Magnitude);
+}
+
 template <std::int32_t Magnitude>
 preparation prepare_difference(std::int64_t count, const float *, float *, float *of_family, float *) {
     bounds zero_points;
     for (std::int64_t i = 0; i < count; ++i)
         zero_points.include(bits_of(of_family[i]));
-    const bool fits = Magnitude == INT32_MAX ? zero_points.within(0, 0)
-                                             : zero_points.within(INT32_MIN + Magnitude, INT32_MAX - Magnitude);
-    return fits ? preparation::guarded : preparation::any_parameters;
+    return differences_fit<Magnitude>(zero_points) ? preparation::guarded : preparation::any_parameters;
 }
 
 /// Dequantize from floats. A zero point of +0 changes no element.

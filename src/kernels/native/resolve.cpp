@@ -117,4 +117,13 @@ void resolve(const plan &p, walk &w) {
     }
 }
 
+flat_microkernel flat_of(const plan &p) {
+    const auto &f = *p.formulas;
+    const auto &w = p.walks[0];
+    const auto &usual = w.own[preparation::guarded].usual;
+    const bool converts = !usual.is_direct || usual.memory.src != f.reads || usual.memory.dst != f.writes;
+    const bool tests = w.axes.row.extent >= f.exact.min_elements_to_test;
+    return p.has_plain_parameters && !converts && !tests ? f.flat : nullptr;
+}
+
 } // namespace dynquant::kernels::native

@@ -74,6 +74,36 @@ constexpr family family_of(prepare_function prepare) {
     return f;
 }
 
+/// A flat microkernel inside the guard. The formula takes zero points as f32, or as s32 bits.
+template <typename V, typename Formula, bool RealZero, typename Src, typename Dst>
+[[gnu::always_inline]] inline bool flat_row(
+        const void *src, void *dst, std::int64_t count, std::int32_t scale_bits, std::int32_t zero_point) {
+    const auto scale = V::as_reals(V::splat(scale_bits));
+    const auto zero = RealZero ? V::to_reals(V::splat(zero_point)) : V::as_reals(V::splat(zero_point));
+    const auto formula = Formula::from(held<V> {{scale, V::splat(1.0F) / scale, zero, two_to_22}});
+    process_row<V, false>(
+            static_cast<const Src *>(src), static_cast<Dst *>(dst), count, false,
+            true, [&](std::int64_t) __attribute__((always_inline))->const Formula & { return formula; });
+    V::zero_upper();
+    return true;
+}
+
+/// Quantizes by `Formula`, or by two operations if the zero point is 0.
+template <typename V, typename Formula, bool RealZero, typename Dst>
+bool flat_quotient(const void *src, void *dst, std::int64_t count, std::int32_t scale, std::int32_t zero_point) {
+    if (!are_inside_guard({scale, scale}, {zero_point, zero_point})) return false;
+    if (zero_point == 0)
+        return flat_row<V, two_part_and_zero<V, no_zero<V>>, false, float, Dst>(src, dst, count, scale, 0);
+    return flat_row<V, Formula, RealZero, float, Dst>(src, dst, count, scale, zero_point);
+}
+
+/// Dequantizes bytes.
+template <typename V, typename Src>
+bool flat_difference(const void *src, void *dst, std::int64_t count, std::int32_t scale, std::int32_t zero_point) {
+    if (!differences_fit<256>({zero_point, zero_point})) return false;
+    return flat_row<V, narrow_difference<V>, false, Src, float>(src, dst, count, scale, zero_point);
+}
+
 template <typename V, typename Dst>
 constexpr family strict() {
     auto f = family_of<V, division<V>, float, Dst>(prepare_strict<V>);
@@ -86,6 +116,7 @@ constexpr family strict() {
         f.exact.kernels.set(form::rows, rows<V, exact, float, Dst, false>);
         fuse_reals<V, exact, Dst, false>(f.exact.kernels);
         f.exact.is_exact = has_exact_two_part_reciprocal;
+        f.flat = flat_quotient<V, corrected_quotient<V, real_zero<V>>, true, Dst>;
         f.exact.min_elements_to_test = 16 * 1024; // the test costs as much as an operation for a few thousand elements
     }
     return f;
@@ -116,6 +147,7 @@ constexpr family onnx() {
         using zero = typename zero_of_bytes<V>::type;
         f.guarded = in_all_forms<V, corrected_quotient<V, zero>, float, Dst>();
         f.guarded.set(form::rows, rows<V, two_part_and_zero<V, zero>, float, Dst>);
+        f.flat = flat_quotient<V, two_part_and_zero<V, zero>, false, Dst>;
         fuse_reals<V, two_part_and_zero<V, zero>, Dst>(f.guarded);
         f.no_zero_points = in_all_forms<V, two_part_product<V>, float, Dst>();
         fuse_reals<V, two_part_product<V>, Dst>(f.no_zero_points);
@@ -193,6 +225,7 @@ constexpr family difference_of_bytes() {
     auto f = family_of<V, wide_difference<V>, Src, float>(prepare_difference<256>);
     f.guarded = in_all_forms<V, guarded, Src, float>();
     if constexpr (V::lanes > 1) {
+        f.flat = flat_difference<V, Src>;
         f.guarded.set(form::rows, rows<V, guarded, Src, float16_bits>, access::to_f16);
         f.guarded.set(form::rows, rows<V, guarded, Src, bfloat16_bits>, access::to_bf16);
     }
