@@ -47,8 +47,8 @@ struct scale_formula {
         , highest(integral ? static_cast<std::int32_t>(largest) : 0)
         , exponent(std::ilogb(largest))
         , fraction_bits(integral ? exponent : traits(q.dst.type).fraction_bits)
-        , least(static_cast<float>(rule.least))
-        , of_zero(static_cast<float>(rule.of_zero)) {
+        , least(static_cast<float>(rule.least) + 0.0F) // -0 becomes 0
+        , of_zero(static_cast<float>(rule.of_zero) + 0.0F) {
         const auto codes = static_cast<float>(highest - lowest);
         divisor = !integral ? largest : rule.range == scale_range::absmax ? codes / 2 : codes;
     }

@@ -223,10 +223,7 @@ struct avx2 : avx2_bytes {
     template <typename Integer, typename Result>
     static several<avx2, 1> pack_pairs(
             const Integer *, const Result &a, const Result &b, const Result &c, const Result &d) {
-        const __m256i places =
-                _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15));
-        const __m256i bytes = words_to_bytes<Integer>(rounded_to_words(a, b), rounded_to_words(c, d));
-        return {in_fours(_mm256_shuffle_epi8(bytes, places))};
+        return {pairs_in_order(words_to_bytes<Integer>(rounded_to_words(a, b), rounded_to_words(c, d)))};
     }
     /// To 16 bits: integers, f16 and bf16.
     template <typename T>
@@ -243,6 +240,19 @@ struct avx2 : avx2_bytes {
         const __m256i has_sign = _mm256_cmpgt_epi8(given, _mm256_set1_epi8(rule.signless));
         const __m256i code = _mm256_min_epu8(given, _mm256_set1_epi8(static_cast<char>(rule.nan)));
         return in_order(_mm256_or_si256(code, _mm256_and_si256(has_sign, shifted)));
+    }
+    /// to_codes() of finite numbers whose codes have 8 bits at most, in formats with -0. InPairs: of even and odd
+    /// elements, as load_pairs() gives them.
+    template <bool InPairs>
+    static integers to_bounded_codes(const integers (&magnitudes)[4], const reals (&signs)[4], const code_signs &rule) {
+        const auto bits = [&](int k) { return as_integers(signs[k]); };
+        const __m256i given = to_bytes<std::uint8_t>(magnitudes[0], magnitudes[1], magnitudes[2], magnitudes[3]);
+        const __m256i code = _mm256_min_epu8(given, _mm256_set1_epi8(static_cast<char>(rule.limit)));
+        const __m256i shifted = _mm256_srl_epi16(
+                to_bytes<std::int8_t>(bits(0), bits(1), bits(2), bits(3)), _mm_cvtsi32_si128(rule.sign_shift));
+        const __m256i sign = _mm256_set1_epi8(static_cast<char>(0x80 >> rule.sign_shift));
+        const __m256i result = _mm256_or_si256(code, _mm256_and_si256(shifted, sign));
+        return InPairs ? pairs_in_order(result) : in_order(result);
     }
 
     /// RNE(quotient) + zero point, saturated to integers of 32 bits: near 1.5 * 2^52 a double's low half is the
@@ -357,6 +367,12 @@ struct avx2 : avx2_bytes {
     static integers to_words(const Integer *, reals a, reals b) {
         const __m256i x = _mm256_cvtps_epi32(a), y = _mm256_cvtps_epi32(b);
         return in_fours(std::is_signed_v<Integer> ? _mm256_packs_epi32(x, y) : _mm256_packus_epi32(x, y));
+    }
+    /// in_order() of four vectors that hold even and odd elements in turn.
+    static __m256i pairs_in_order(__m256i bytes) {
+        const __m256i places =
+                _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15));
+        return in_fours(_mm256_shuffle_epi8(bytes, places));
     }
     /// Restores column order of packed words.
     static __m256i in_fours(__m256i words) { return _mm256_permute4x64_epi64(words, _MM_SHUFFLE(3, 1, 2, 0)); }

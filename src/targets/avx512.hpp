@@ -198,10 +198,7 @@ struct avx512 : avx512_bytes {
     template <typename Integer, typename Result>
     static several<avx512, 1> pack_pairs(
             const Integer *, const Result &a, const Result &b, const Result &c, const Result &d) {
-        const __m512i places =
-                _mm512_broadcast_i32x4(_mm_setr_epi8(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15));
-        const __m512i bytes = words_to_bytes<Integer>(rounded_to_words(a, b), rounded_to_words(c, d));
-        return {in_fours(_mm512_shuffle_epi8(bytes, places))};
+        return {pairs_in_order(words_to_bytes<Integer>(rounded_to_words(a, b), rounded_to_words(c, d)))};
     }
     /// To 16 bits: integers, f16 and bf16.
     template <typename T>
@@ -217,6 +214,19 @@ struct avx512 : avx512_bytes {
         const __m512i code = _mm512_min_epu8(given, _mm512_set1_epi8(static_cast<char>(rule.nan)));
         const __m512i sign = _mm512_set1_epi8(static_cast<char>(0x80 >> rule.sign_shift));
         return in_order(_mm512_mask_add_epi8(code, has_sign, code, sign));
+    }
+    /// to_codes() of finite numbers whose codes have 8 bits at most, in formats with -0. InPairs: of even and odd
+    /// elements, as load_pairs() gives them.
+    template <bool InPairs>
+    static integers to_bounded_codes(const integers (&magnitudes)[4], const reals (&signs)[4], const code_signs &rule) {
+        const auto bits = [&](int k) { return as_integers(signs[k]); };
+        const __m512i given = to_bytes<std::uint8_t>(magnitudes[0], magnitudes[1], magnitudes[2], magnitudes[3]);
+        const __m512i code = _mm512_min_epu8(given, _mm512_set1_epi8(static_cast<char>(rule.limit)));
+        const __m512i shifted = _mm512_srl_epi16(
+                to_bytes<std::int8_t>(bits(0), bits(1), bits(2), bits(3)), _mm_cvtsi32_si128(rule.sign_shift));
+        const __m512i sign = _mm512_set1_epi8(static_cast<char>(0x80 >> rule.sign_shift));
+        const __m512i result = _mm512_or_si512(code, _mm512_and_si512(shifted, sign));
+        return InPairs ? pairs_in_order(result) : in_order(result);
     }
 
     /// RNE(quotient) + zero point, saturated to integers of 32 bits: near 1.5 * 2^52 a double's low half is the
@@ -329,6 +339,12 @@ struct avx512 : avx512_bytes {
         const __m512i x = _mm512_cvtps_epi32(a), y = _mm512_cvtps_epi32(b);
         const __m512i both = std::is_signed_v<Integer> ? _mm512_packs_epi32(x, y) : _mm512_packus_epi32(x, y);
         return in_fours(both);
+    }
+    /// in_order() of four vectors that hold even and odd elements in turn.
+    static __m512i pairs_in_order(__m512i bytes) {
+        const __m512i places =
+                _mm512_broadcast_i32x4(_mm_setr_epi8(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15));
+        return in_fours(_mm512_shuffle_epi8(bytes, places));
     }
     /// Restores column order of packed words.
     static __m512i in_fours(__m512i words) {

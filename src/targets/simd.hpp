@@ -40,6 +40,7 @@ struct code_signs {
     std::uint8_t nan;     // replaces codes beyond 8 bits
     std::int8_t signless; // codes that as s8 are at most this get no sign bit; codes beyond 8 bits are -1 there
     int sign_shift;       // of the sign bit, from the highest bit of a byte
+    std::uint8_t limit;   // the code of magnitudes beyond the highest number
 };
 
 /// Consecutive vectors in memory.

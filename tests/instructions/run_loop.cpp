@@ -33,6 +33,7 @@ constexpr std::int64_t elements = 64 * 1024;
 const dims one_row = {elements};
 const dims channels_last = {64, 1024}; // a parameter for each column
 const dims rows_of_8 = {64, 128, 8};   // channels in the middle
+const dims rows_of_49 = {1337, 49};    // the channels of 7x7 images
 const dims tokens = {16, 4096};
 
 std::int64_t volume(const dims &shape) {
@@ -95,6 +96,15 @@ quantization computed(data_type reals, const dims &shape, const dims &block) {
     return q;
 }
 
+/// Groups of 128 with zero points.
+quantization computed_u4(data_type reals, const dims &shape) {
+    auto q = computed(reals, shape, {1, 128});
+    q.dst.type = data_type::u4;
+    q.zero_points = {data_type::u4, q.scales.block};
+    q.computed->range = scale_range::minmax;
+    return q;
+}
+
 /// OCP MX in blocks of 32.
 quantization computed_mx(data_type reals, const dims &shape) {
     auto q = computed(reals, shape, {1, 32});
@@ -125,7 +135,8 @@ struct buffers {
     arguments of(const quantization &q) {
         if (q.dir == direction::quantize) {
             const void *const src = q.src.type == data_type::bf16 ? static_cast<void *>(bfloats.data()) : reals.data();
-            return {src, scales.data(), zero_points.data(), integers.data(), nullptr, nullptr, scales.data()};
+            return {src, scales.data(), zero_points.data(), integers.data(), nullptr, nullptr, scales.data(),
+                    zero_points.data()};
         }
         if (q.dir == direction::dequantize) return {integers.data(), scales.data(), zero_points.data(), reals.data()};
         return {sums.data(), scales.data(), nullptr, integers.data(), scales.data(), biases.data()};
@@ -193,7 +204,7 @@ struct loop {
 };
 
 loop elements_of(const std::string &name, const quantization &q) {
-    return {name, [q] { return direct(q); }, 1, elements, "element"};
+    return {name, [q] { return direct(q); }, 1, volume(q.src.dims), "element"};
 }
 
 /// A call of 256 elements costs more than their arithmetic.
@@ -212,6 +223,7 @@ std::vector<loop> all_loops() {
             elements_of("quantize_any_u8", quantize_any(u8, one_row, whole)),
             elements_of("quantize_u8_channels_last", quantize(u8, channels_last, columns)),
             elements_of("quantize_u8_rows_of_8", quantize(u8, rows_of_8, rows)),
+            elements_of("quantize_u8_rows_of_49", quantize(u8, rows_of_49, per_channel(rows_of_49, 0))),
             elements_of("dequantize_s8", dequantize(s8, one_row, whole)),
             elements_of("dequantize_s8_channels_last", dequantize(s8, channels_last, columns)),
             elements_of("dequantize_s8_rows_of_8", dequantize(s8, rows_of_8, rows)),
@@ -221,8 +233,11 @@ std::vector<loop> all_loops() {
             elements_of("computed_s8_tokens", computed(f32, tokens, {1, 4096})),
             elements_of("computed_s8_tokens_bf16", computed(bf16, tokens, {1, 4096})),
             elements_of("computed_s8_groups_of_32", computed(f32, tokens, {1, 32})),
+            elements_of("computed_s8_groups_of_32_bf16", computed(bf16, tokens, {1, 32})),
+            elements_of("computed_u4_groups_of_128_bf16", computed_u4(bf16, tokens)),
             elements_of("computed_s8_columns", computed(f32, channels_last, columns)),
             elements_of("computed_f8_e4m3_mx", computed_mx(f32, tokens)),
+            elements_of("computed_f8_e4m3_mx_bf16", computed_mx(bf16, tokens)),
             calls_of("direct_call_of_256", direct),
             calls_of("graph_call_of_256", through_graph),
     };

@@ -78,10 +78,7 @@ float random_value(random_source &random, data_type dst, const values &v) {
     return std::nextafter(tie, sign * INFINITY);
 }
 
-} // namespace
-
-sample random_computed_statement(random_source &random, data_type dst) {
-    auto q = random_layout(random);
+sample computed_by(random_source &random, quantization q, data_type dst) {
     q.rule = numerics::onnx;
     q.src.type = random.one_of(std::vector {f32, f32, f16, bf16});
     q.dst.type = dst;
@@ -91,7 +88,7 @@ sample random_computed_statement(random_source &random, data_type dst) {
     if (q.computed->range == scale_range::minmax) q.zero_points = {dst, q.scales.block, {}};
 
     oracle::inputs in;
-    const auto v = random_values(random, dst);
+    auto v = random_values(random, dst);
     if (q.scales.type == f8_e4m3 && random.chance(60)) {
         q.second_scales = {f32, q.src.dims, {}};
         const float global = random.chance(80)
@@ -104,9 +101,37 @@ sample random_computed_statement(random_source &random, data_type dst) {
     }
     const auto count = static_cast<std::int64_t>(bytes_spanned(q.src)) * 8 / bits_in(q.src.type);
     in.src.resize(bytes_spanned(q.src));
-    for (std::int64_t i = 0; i < count; ++i)
+    for (std::int64_t i = 0; i < count; ++i) {
+        if (i % 1024 == 0 && random.chance(30)) v = random_values(random, dst);
         set_bits(q.src.type, in.src.data(), i, bits_of_real(q.src.type, random_value(random, dst, v)));
+    }
     return {q, in};
+}
+
+} // namespace
+
+sample random_computed_statement(random_source &random, data_type dst) {
+    return computed_by(random, random_layout(random), dst);
+}
+
+sample random_computed_groups(random_source &random, data_type dst) {
+    const auto length = random.chance(80)
+            ? random.one_of(std::vector<std::int64_t> {16, 32, 48, 64, 96, 128, 192, 512, 1024, 4096})
+            : random.within(1, 300);
+    const auto groups = random.within(1, std::max<std::int64_t>(random.chance(50) ? 5 : 6000 / length, 2));
+    const auto rows = random.within(1, 4);
+    quantization q;
+    q.src.dims = q.dst.dims = {rows, groups * length};
+    q.scales.block = {1, length};
+    if (random.chance(20)) { // the innermost dims, and a part of the next
+        q.src.dims = q.dst.dims = {rows, groups, 2, length};
+        q.scales.block = {1, 1, 2, length};
+    }
+    if (random.chance(20)) { // around dims of one element
+        q.src.dims = q.dst.dims = {1, rows, 1, groups * length, 1};
+        q.scales.block = {1, 1, 1, length, 1};
+    }
+    return computed_by(random, q, dst);
 }
 
 } // namespace dynquant::test

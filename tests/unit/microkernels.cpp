@@ -239,8 +239,10 @@ class microkernels_of : public testing::TestWithParam<std::tuple<tested_set, for
             forms.push_back({"rows_to_codes", m.at(form::rows, access::to_codes), plain, most_columns, 1, f8_e4m3});
         if (of.dst == f8_e4m3)
             forms.push_back({"cols_to_codes", m.at(form::cols, access::to_codes), plain, 1, 0, f8_e4m3});
-        if (of.dst == f8_e4m3)
-            forms.push_back({"segs_to_codes", m.at(form::segs4, access::to_codes), plain, 32, 0, f8_e4m3});
+        for (const auto &[type, a] : {std::pair {f16, access::of_f16}, {bf16, access::of_bf16}})
+            for (const auto &[by, vectors] : {std::pair {form::segs1, 1}, {form::segs2, 2}, {form::segs4, 4}})
+                if (of.src == type)
+                    forms.push_back({"segs_of_16_bits", m.at(by, a), type, vectors * set.lanes, 0, written});
         if (of.src == f16)
             forms.push_back({"rows_of_f16", m.at(form::rows, access::of_f16), f16, most_columns, 1, written});
         if (of.src == bf16)

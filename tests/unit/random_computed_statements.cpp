@@ -9,11 +9,11 @@ namespace {
 
 class random_computed_statements : public testing::TestWithParam<data_type> {};
 
-TEST_P(random_computed_statements, are_computed_as_the_oracle_does) {
-    constexpr std::uint64_t statements = 120;
+void expect_computed_right(
+        sample (*draw)(random_source &, data_type), data_type dst, std::uint64_t number, std::uint64_t statements) {
     for (std::uint64_t i = 0; i < statements; ++i) {
-        random_source random(std::uint64_t {3} << 40 | static_cast<std::uint64_t>(GetParam()) << 20 | i);
-        const auto s = random_computed_statement(random, GetParam());
+        random_source random(number << 40 | static_cast<std::uint64_t>(dst) << 20 | i);
+        const auto s = draw(random, dst);
         const auto variants = variants_for(s);
         ASSERT_TRUE(computed_right(s, variants)) << "statement " << i << " of seed " << seed();
         guarded_sample guarded(s);
@@ -25,6 +25,14 @@ TEST_P(random_computed_statements, are_computed_as_the_oracle_does) {
                         << "statement " << i << " of seed " << seed() << " by " << v << " on " << threads << " threads";
             }
     }
+}
+
+TEST_P(random_computed_statements, are_computed_as_the_oracle_does) {
+    expect_computed_right(random_computed_statement, GetParam(), 3, 120);
+}
+
+TEST_P(random_computed_statements, of_groups_are_computed_as_the_oracle_does) {
+    expect_computed_right(random_computed_groups, GetParam(), 5, 80);
 }
 
 INSTANTIATE_TEST_SUITE_P(types, random_computed_statements,

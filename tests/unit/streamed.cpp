@@ -56,5 +56,31 @@ TEST(streamed, reals_may_lie_at_any_byte) {
                 }
 }
 
+TEST(streamed, codes_of_groups_may_lie_at_any_byte) {
+    using enum data_type;
+    for (const auto dst : {s8, u8, f8_e4m3, u4})
+        for (const auto src : {f32, bf16})
+            for (const std::int64_t group : {16, 32, 64, 100, 1024})
+                for (const std::size_t offset : {0U, 1U, 32U, 63U}) {
+                    quantization q;
+                    q.rule = numerics::onnx;
+                    q.src = {src, {12800 / group, group}, {}};
+                    q.dst = {dst, q.src.dims, {}};
+                    q.scales = {dst == f8_e4m3 ? f8_e8m0 : f32, {1, group}, {}};
+                    q.computed = dst == f8_e4m3 ? presets::mx() : scale_rule {};
+                    if (dst == u8 || dst == u4) {
+                        q.computed->range = scale_range::minmax;
+                        q.zero_points = {dst, q.scales.block, {}};
+                    }
+                    q.saturate = true;
+                    random_source random(static_cast<std::uint64_t>(group));
+                    const auto s = random_sample(random, q, parameters::tame);
+                    guarded_sample guarded(s, {guarded_buffer::place::at_front, 0, offset});
+                    for (const auto &v : universal_variants())
+                        ASSERT_TRUE(guarded.computed_right_by(prepare(s.q, v.forced())))
+                                << v << ", group of " << group << ", offset " << offset;
+                }
+}
+
 } // namespace
 } // namespace dynquant::test

@@ -70,6 +70,21 @@ std::vector<quantization> statements() {
             }
             result.push_back(q);
         }
+    for (const auto dst : {s8, u4, f8_e4m3, f6_e2m3}) // computed scales of groups, whose codes may share bytes
+        for (const auto &[rows, columns, group] :
+                {std::tuple {8, 4096, 32}, {3, 10923, 11}, {193, 128, 16}, {1021, 33, 33}, {11, 4096, 4096}}) {
+            auto q = statement(direction::quantize, {rows, columns}, {1, group});
+            q.dst.type = dst;
+            q.rule = numerics::onnx;
+            q.computed = dst == s8 || dst == u4 ? scale_rule {} : presets::mx();
+            if (dst == u4)
+                q.computed->range = scale_range::minmax;
+            else
+                q.zero_points.reset();
+            if (dst == u4) q.zero_points->type = u4;
+            if (dst == f8_e4m3 || dst == f6_e2m3) q.scales.type = f8_e8m0;
+            result.push_back(q);
+        }
     return result;
 }
 

@@ -184,6 +184,24 @@ struct two_part_and_zero {
     }
 };
 
+/// x * m, at most 2^22: m comes from the range of x. For rounding before the zero point is added, which is 0.
+template <typename V>
+struct bounded_product {
+    typename V::reals multiplier;
+    static bounded_product from(auto take) { return {take(take.p.reciprocal)}; }
+    typename V::reals operator()(typename V::reals x) const { return x * multiplier; }
+};
+
+/// two_part_product with zero points, for quotients of at most 2^22: s comes from the range of x. `scale` holds the
+/// residuals.
+template <typename V, typename Zero>
+struct bounded_quotient {
+    typename V::reals high, low;
+    Zero zero;
+    static bounded_quotient from(auto take) { return {take(take.p.reciprocal), take(take.p.scale), Zero::from(take)}; }
+    auto operator()(typename V::reals x) const { return zero.added_to(V::fma(x, high, x * low)); }
+};
+
 /// x * (1 / s) + zp inside the guard, for numerics::any.
 template <typename V>
 struct reciprocal_product {

@@ -32,6 +32,13 @@ template <typename V, typename Src>
             __builtin_prefetch(reinterpret_cast<const char *>(src) + distance + k);
 }
 
+/// prefetch(), unless the distance is 0: where src is in the first-level cache, prefetches take as long as loads.
+template <typename V, typename Src>
+[[gnu::always_inline]] inline void prefetch_if_ahead(const Src *src, std::int64_t distance) {
+    asm("" : "+r"(distance)); // unknown, so that compilers make no second loop
+    if (distance > 0) prefetch<V>(src, distance);
+}
+
 template <typename V, typename W, int count>
 [[gnu::always_inline]] inline void store(void *p, const simd::several<W, count> &r, bool stream) {
 #pragma GCC unroll 4
@@ -68,21 +75,21 @@ template <typename V, typename Dst, typename Result>
     }
 }
 
-/// Computes four vectors. bf16 is read in pairs, even and odd elements: they take an operation each, in order two.
-/// Precondition for bf16: one formula for all elements.
-template <typename V, typename Src, typename Dst, typename FormulaAt>
+/// Computes four vectors. If InPairs, bf16 is read in pairs, even and odd elements: they take an operation each, in
+/// order two. Each pair then has one formula.
+template <typename V, bool InPairs = true, typename Src, typename Dst, typename FormulaAt>
 [[gnu::always_inline]] inline void compute_four(
         const Src *src, Dst *dst, std::int64_t i, bool stream, const FormulaAt &formula_at) {
     constexpr std::int64_t n = V::lanes;
     decltype(formula_at(0)(load<V>(src))) r[4];
-    if constexpr (V::lanes > 1 && std::is_same_v<Src, bfloat16_bits>) {
+    if constexpr (V::lanes > 1 && InPairs && std::is_same_v<Src, bfloat16_bits>) {
         static_assert(sizeof(Dst) == 1);
 #pragma GCC unroll 2
         for (int k = 0; k < 4; k += 2) {
             typename V::reals even, odd;
             V::load_pairs(src + i + k * n, even, odd);
-            r[k] = formula_at(i)(even);
-            r[k + 1] = formula_at(i)(odd);
+            r[k] = formula_at(i + k * n)(even);
+            r[k + 1] = formula_at(i + k * n)(odd);
         }
         store<V>(dst + i, V::pack_pairs(dst, r[0], r[1], r[2], r[3]), stream);
     } else {
@@ -228,7 +235,7 @@ template <typename V, bool, typename Src, typename FormulaAt>
     }
 }
 
-/// rows(), cols() and segs() of codes. Streamed rows begin at cache lines.
+/// rows() and cols() of codes. Streamed rows begin at cache lines.
 template <typename V, typename Formula, typename Src>
 void rows_to_codes(const dense_rows &of, const prepared_parameters &with, const parameter_access &by) {
     const auto d = of;
@@ -253,21 +260,6 @@ void cols_to_codes(const dense_rows &of, const prepared_parameters &with, const 
                     return Formula::from(contiguous<V> {p, i});
                 },
                 by.encoding);
-}
-
-template <typename V, typename Formula, int Vectors, typename Src>
-void segs_to_codes(const dense_rows &of, const prepared_parameters &with, const parameter_access &by) {
-    const auto d = of;
-    const auto p = with;
-    const auto g = by;
-    for (std::int64_t row = 0; row < d.rows; ++row)
-        process_row<V, false>(
-                static_cast<const Src *>(d.src) + row * d.src_step, static_cast<code *>(d.dst) + row * d.dst_step,
-                d.columns, d.stream, true,
-                [&](std::int64_t i) {
-                    return Formula::from(broadcast<V> {p, row * g.parameter_step + i / (Vectors * V::lanes)});
-                },
-                g.encoding);
 }
 
 /// One parameter for each row, or for all rows. Overruns = false keeps the code small, for rare formulas and those of
@@ -382,36 +374,89 @@ void short_groups(const dense_rows &of, const prepared_parameters &with, const p
     }
 }
 
-/// One parameter for each group of exactly `Vectors` vectors. Rows that are streamed begin at cache lines.
+/// One parameter for each group of exactly `Vectors` vectors; if that is 4, of any multiple. Rows that are streamed
+/// begin at cache lines.
 template <typename V, typename Formula, int Vectors, typename Src, typename Dst>
 void segs(const dense_rows &of, const prepared_parameters &with, const parameter_access &by) {
     const auto d = of; // copies: byte stores cannot alias them
     const auto p = with;
     const auto g = by;
-    const auto distance = prefetch_distance;
     constexpr std::int64_t n = V::lanes, four = 4 * n, length = Vectors * n;
     const auto *src = static_cast<const Src *>(d.src);
     auto *dst = static_cast<Dst *>(d.dst);
     for (std::int64_t row = 0; row < d.rows; ++row, src += d.src_step, dst += d.dst_step) {
-        using result = decltype(Formula::from(broadcast<V> {p, 0})(load<V>(src)));
-        std::int64_t i = 0, parameter = row * g.parameter_step;
-        for (; i + four <= d.columns; i += four, parameter += 4 / Vectors) {
-            prefetch<V>(src + i, distance);
-            result r[4];
-#pragma GCC unroll 4
-            for (int s = 0; s < 4 / Vectors; ++s) {
-                const auto formula = Formula::from(broadcast<V> {p, parameter + s});
-#pragma GCC unroll 4
-                for (int k = s * Vectors; k < (s + 1) * Vectors; ++k)
-                    r[k] = formula(load<V>(src + i + k * n));
+        std::int64_t i = 0, parameter = row * g.parameter_step, end_of_group = g.group_length;
+        for (; i + four <= d.columns; i += four) {
+            prefetch_if_ahead<V>(src + i, d.ahead);
+            compute_four<V, (Vectors > 1)>(
+                    src, dst, i, d.stream, [&](std::int64_t j) __attribute__((always_inline)) {
+                        return Formula::from(broadcast<V> {p, parameter + (j - i) / length});
+                    });
+            if (Vectors < 4) {
+                parameter += 4 / Vectors;
+            } else if (i + four == end_of_group) {
+                ++parameter;
+                end_of_group += g.group_length;
             }
-            store<V>(dst + i, r, d.stream);
         }
-        for (; i < d.columns; i += length, ++parameter) {
-            const auto formula = Formula::from(broadcast<V> {p, parameter});
-            process_row<V, false>(
-                    src + i, dst + i, length, false,
-                    false, [&](std::int64_t) __attribute__((always_inline))->const Formula & { return formula; });
+        if constexpr (Vectors < 4)
+            for (; i < d.columns; i += length, ++parameter) {
+                const auto formula = Formula::from(broadcast<V> {p, parameter});
+                process_row<V, false>(
+                        src + i, dst + i, length, false,
+                        false, [&](std::int64_t) __attribute__((always_inline))->const Formula & { return formula; });
+            }
+    }
+}
+
+/// segs() of codes whose scales are computed: x * m. All products are finite, and less than four times the highest
+/// number of dst, which has -0. The last elements, fewer than four vectors, go through a buffer, by the same code.
+template <typename V, int Vectors, typename Src>
+void segs_to_codes(const dense_rows &of, const prepared_parameters &with, const parameter_access &by) {
+    constexpr std::int64_t n = V::lanes, four = 4 * n;
+    constexpr bool in_pairs = Vectors > 1 && std::is_same_v<Src, bfloat16_bits>;
+    const auto d = of; // copies: byte stores cannot alias them
+    const auto *multiplier = with.scale;
+    const auto group_length = by.group_length;
+    const small_float_encoding f = *by.encoding;
+    const narrowing<V> narrow(f);
+    const auto *const src = static_cast<const Src *>(d.src);
+    auto *const dst = static_cast<std::uint8_t *>(d.dst);
+    Src rest[four];
+    std::uint8_t codes_of_rest[four];
+    for (std::int64_t i = 0, end_of_group = group_length; i < d.columns; i += four) {
+        const auto left = d.columns - i;
+        const Src *from = src + i;
+        auto *to = dst + i;
+        if (left < four) {
+            std::memset(static_cast<void *>(rest), 0, sizeof(rest));
+            std::memcpy(static_cast<void *>(rest), from, static_cast<std::size_t>(left) * sizeof(Src));
+            from = rest;
+            to = codes_of_rest;
+        }
+        prefetch_if_ahead<V>(src + i, d.ahead);
+        typename V::integers magnitudes[4];
+        typename V::reals products[4];
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; k += in_pairs ? 2 : 1) {
+            if constexpr (in_pairs)
+                V::load_pairs(from + k * n, products[k], products[k + 1]);
+            else
+                products[k] = load<V>(from + k * n);
+        }
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; ++k) {
+            products[k] *= V::splat(multiplier[k / Vectors]);
+            magnitudes[k] = narrow.code(V::abs(products[k]));
+        }
+        const auto codes = V::template to_bounded_codes<in_pairs>(magnitudes, products, f);
+        d.stream &&left >= four ? V::stream(to, codes) : V::store(to, codes);
+        if (left < four) std::memcpy(dst + i, codes_of_rest, static_cast<std::size_t>(left));
+        if (Vectors < 4) {
+            multiplier += 4 / Vectors;
+        } else if (i + four == end_of_group) {
+            ++multiplier;
+            end_of_group += group_length;
         }
     }
 }

@@ -75,7 +75,8 @@ struct dense_rows {
     std::int64_t src_step;
     void *dst;
     std::int64_t dst_step;
-    bool stream; // non-temporal stores
+    bool stream;                            // non-temporal stores
+    std::int64_t ahead = prefetch_distance; // in bytes, where groups prefetch src
 };
 
 /// Which parameter each lane takes if short groups of columns share one: `first` is that of a vector's first lane,
@@ -115,16 +116,19 @@ class microkernels {
     }
 
   private:
-    /// Rows have every access, the other forms as_is, and columns and groups of 32 codes. -1: there is none.
+    /// Rows have every access, the other forms as_is; columns to_codes, and segs of_f16 and of_bf16, too. -1: there is
+    /// none.
     [[gnu::always_inline]] static constexpr int place_of(form f, access a) {
         const auto number = static_cast<int>(f);
         if (f == form::rows) return static_cast<int>(a);
         if (a == access::as_is) return 5 + number;
-        if (a != access::to_codes || f == form::short_groups) return -1;
-        return f == form::cols ? 11 : 12;
+        if (f == form::cols && a == access::to_codes) return 11;
+        const bool reads = a == access::of_f16 || a == access::of_bf16;
+        return f >= form::segs1 && reads ? 12 + 2 * (number - static_cast<int>(form::segs1)) + (a == access::of_bf16)
+                                         : -1;
     }
 
-    microkernel all_[13];
+    microkernel all_[18];
 };
 
 /// Which formulas the parameters of a panel allow: those for any parameters, those for parameters that pass the
@@ -273,11 +277,27 @@ struct range_functions {
 /// `count`.
 struct computed_parameters {
     std::int64_t count;
-    float global;          // scale
-    float *first, *second; // bounds; then what the box's statement takes as scales and second scales
-    float *range, *scale;
-    std::int32_t *zero_point; // null: none
+    float global;                 // scale
+    float *first, *second;        // bounds; then what the box's statement takes as scales and second scales
+    float *scale;                 // rounded to its type
+    std::int32_t *zero_point;     // null: none
+    float *multiplier, *residual; // of bounded_product and bounded_quotient; null: not wanted
 };
+
+/// What holds of all parameters.
+struct found_parameters {
+    bool are_regular; // if codes are narrow: the box's statement gives the codes of the rule
+    bool are_bounded; // so group_microkernels give the codes
+};
+
+/// Codes of groups whose scales are computed, by the elements of a group: 16, 32, a multiple of 64, or any number.
+/// Quotients are far below 2^22; those to floats below four times the highest number.
+struct group_microkernels {
+    microkernel of_16, of_32, of_64s, of_any;
+};
+
+/// What codes of groups are computed by.
+enum class group_formula { product_s8, quotient_s8, sum_s8, sum_u8, codes, count };
 
 /// All code of an instruction set.
 struct instruction_set {
@@ -299,11 +319,9 @@ struct instruction_set {
     /// Gives each of `count` columns its own copy of its parameter, in place.
     void (*expand)(std::int64_t count, const pattern &of, float *column);
     range_functions ranges[2]; // of f32, and of f16 or bf16
-    /// Ranges and scales. Scales are unrounded, except for f8_e8m0.
-    void (*find_scales)(const numerics_contract::scale_formula &, const computed_parameters &);
-    /// From ranges and rounded scales. Returns whether all parameters are regular, if codes are narrow: whether the
-    /// box's statement gives the codes of the rule.
-    bool (*find_operands)(const numerics_contract::scale_formula &, const computed_parameters &);
+    found_parameters (*find_parameters)(const numerics_contract::scale_formula &, const computed_parameters &);
+    /// By the type of src: f32, f16, bf16. Null: not available.
+    group_microkernels groups[3][static_cast<int>(group_formula::count)];
     void (*fence)();
     void (*zero_upper)();
 };

@@ -77,6 +77,7 @@ constexpr small_float_encoding small_float_encoding_of(bool saturates) {
     encoding.nan = std::uint8_t {Float::quiet_nan};
     encoding.signless = Float::has_minus_0 ? -1 : 0;
     encoding.sign_shift = __builtin_clz(Float::sign_bit) - 24;
+    encoding.limit = static_cast<std::uint8_t>(beyond);
     return encoding;
 }
 
@@ -135,6 +136,12 @@ class narrowing {
     [[gnu::always_inline]] typename V::integers code(typename V::reals magnitude) const {
         const auto [unit, base] = units_.of(magnitude);
         return V::subtract(V::as_integers(magnitude + unit), base);
+    }
+
+    /// The magnitude rounded as its code is.
+    [[gnu::always_inline]] typename V::reals rounded(typename V::reals magnitude) const {
+        const auto unit = units_.of(magnitude).unit;
+        return magnitude + unit - unit;
     }
 
   private:

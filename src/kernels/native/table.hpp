@@ -45,6 +45,18 @@ constexpr void fuse_reals(microkernels &m) {
     }
 }
 
+/// Adds groups of whole vectors that read f16 and bf16 without a codec.
+template <typename V, typename Formula, typename Dst>
+constexpr void fuse_groups_of_reals(microkernels &m) {
+    const auto add = [&]<typename Src>(access a, Src) {
+        m.set(form::segs1, segs<V, Formula, 1, Src, Dst>, a);
+        m.set(form::segs2, segs<V, Formula, 2, Src, Dst>, a);
+        m.set(form::segs4, segs<V, Formula, 4, Src, Dst>, a);
+    };
+    add(access::of_f16, float16_bits {});
+    add(access::of_bf16, bfloat16_bits {});
+}
+
 /// Adds rows and columns that write codes of narrow floats without a codec.
 template <typename V, typename Formula>
 constexpr void fuse_codes(microkernels &m) {
@@ -112,6 +124,8 @@ constexpr family strict() {
         f.no_zero_points = in_all_forms<V, two_part_product<V>, float, Dst>();
         fuse_reals<V, corrected_quotient<V, real_zero<V>>, Dst>(f.guarded);
         fuse_reals<V, two_part_product<V>, Dst>(f.no_zero_points);
+        fuse_groups_of_reals<V, corrected_quotient<V, real_zero<V>>, Dst>(f.guarded);
+        fuse_groups_of_reals<V, two_part_product<V>, Dst>(f.no_zero_points);
         using exact = two_part_and_zero<V, real_zero<V>>;
         f.exact.kernels.set(form::rows, rows<V, exact, float, Dst, false>);
         fuse_reals<V, exact, Dst, false>(f.exact.kernels);
@@ -250,18 +264,33 @@ constexpr family difference_of_floats() {
     return f;
 }
 
-/// x * m to floats, for computed scales. There are no zero points. MX has blocks of 32.
+/// x * m to floats, for computed scales. There are no zero points.
 template <typename V>
 constexpr family product_of_floats() {
-    using formula = multiplied_float<V>;
-    auto f = family_of<V, formula, float, float, 2>(prepare_nothing);
-    if constexpr (V::lanes > 1) {
-        constexpr auto of_32 = V::lanes == 16 ? form::segs2 : form::segs4;
-        f.any_parameters.set(of_32, segs<V, formula, 32 / V::lanes, float, float>);
-        f.any_parameters.set(of_32, segs_to_codes<V, formula, 32 / V::lanes, float>, access::to_codes);
-        fuse_codes<V, formula>(f.any_parameters);
-    }
+    auto f = family_of<V, multiplied_float<V>, float, float, 2>(prepare_nothing);
+    if constexpr (V::lanes > 1) fuse_codes<V, multiplied_float<V>>(f.any_parameters);
     return f;
+}
+
+/// Codes of groups whose scales are computed.
+template <typename V, typename Formula, typename Src, typename Dst>
+constexpr group_microkernels groups_of() {
+    constexpr int of_16 = 16 / V::lanes;
+    return {segs<V, Formula, of_16, Src, Dst>, segs<V, Formula, 2 * of_16, Src, Dst>, segs<V, Formula, 4, Src, Dst>,
+            rows<V, Formula, Src, Dst>};
+}
+
+template <typename V, typename Src>
+constexpr void add_groups(group_microkernels *to) {
+    using zero = typename zero_of_bytes<V>::type;
+    constexpr int of_16 = 16 / V::lanes;
+    const auto add = [&](group_formula f, const group_microkernels &g) { to[static_cast<int>(f)] = g; };
+    add(group_formula::product_s8, groups_of<V, bounded_product<V>, Src, std::int8_t>());
+    add(group_formula::quotient_s8, groups_of<V, bounded_quotient<V, no_zero<V>>, Src, std::int8_t>());
+    add(group_formula::sum_s8, groups_of<V, bounded_quotient<V, zero>, Src, std::int8_t>());
+    add(group_formula::sum_u8, groups_of<V, bounded_quotient<V, zero>, Src, std::uint8_t>());
+    add(group_formula::codes,
+            {segs_to_codes<V, of_16, Src>, segs_to_codes<V, 2 * of_16, Src>, segs_to_codes<V, 4, Src>, nullptr});
 }
 
 template <typename V, multiplied Times, activation Activation, typename Dst>
@@ -358,8 +387,12 @@ constexpr instruction_set table_of() {
     constexpr auto bytes = V::lanes == 1 ? 16 : 4 * V::lanes; // GNU vectors need no more than SSE2
     set.ranges[0] = range_functions_of<bytes, std::uint32_t>();
     set.ranges[1] = range_functions_of<bytes, std::uint16_t>();
-    set.find_scales = find_scales<bytes>;
-    set.find_operands = find_operands<bytes>;
+    set.find_parameters = find_parameters<V, bytes>;
+    if constexpr (V::lanes > 1) {
+        add_groups<V, float>(set.groups[0]);
+        add_groups<V, float16_bits>(set.groups[1]);
+        add_groups<V, bfloat16_bits>(set.groups[2]);
+    }
     set.fence = [] { V::fence(); };
     set.zero_upper = [] { V::zero_upper(); };
     return set;

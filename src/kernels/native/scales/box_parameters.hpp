@@ -19,25 +19,34 @@ struct alignas(64) box_parameters {
     std::byte zero_points[box_capacity];
 };
 
+/// Parameters of groups. A box has at most this many.
+constexpr std::int64_t group_capacity = 128;
+struct alignas(64) group_parameters {
+    std::uint32_t first[group_capacity + widest_step], second[group_capacity + widest_step];
+    float multiplier[group_capacity + widest_step], residual[group_capacity + widest_step];
+    std::int32_t zero_point[group_capacity + widest_step];
+};
+
 class parameter_formulas {
   public:
     parameter_formulas(const quantization &q, const instruction_set &set);
 
-    /// Bounds that no element extends.
-    void clear(std::int64_t count, box_parameters &p) const;
+    /// Bounds that no element extends. For whole vectors, as widen() and compute() read these.
+    void clear(std::int64_t count, std::uint32_t *first, std::uint32_t *second) const;
     /// Bounds from bits of src's type to those of f32.
-    void widen(std::int64_t count, box_parameters &p) const;
+    void widen(std::int64_t count, std::uint32_t *first, std::uint32_t *second) const;
 
-    static bool has_nonfinite(std::int64_t count, const box_parameters &p);
+    static bool has_nonfinite(std::int64_t count, const std::uint32_t *first, const std::uint32_t *second);
 
-    /// Computes `count` parameters from their ranges, in place, and writes them, from number `first` on. Returns
-    /// whether all are regular: then the box's statement gives the codes of the rule, which may be narrow.
+    /// Computes `count` parameters from their ranges, in place, and writes them, from number `first` on.
     bool compute(const arguments &args, std::int64_t first, std::int64_t count, box_parameters &p) const;
+    found_parameters compute(const arguments &args, std::int64_t first, std::int64_t count, group_parameters &p) const;
 
     const numerics_contract::scale_formula &formula() const { return formula_; }
 
   private:
-    void round_and_write(std::int64_t count, float *scale, void *scales, std::int64_t first) const;
+    found_parameters compute(const arguments &args, std::int64_t first, computed_parameters &p) const;
+    void write_scales(const computed_parameters &p, void *scales, std::int64_t first) const;
     void write_zero_points(const std::int32_t *zero_point, std::int64_t count, void *to, std::int64_t first) const;
 
     numerics_contract::scale_formula formula_;

@@ -44,11 +44,6 @@ std::int64_t row_bytes(const quantization &q, const dims &box) {
     return length * traits(q.src.type).bits / 8;
 }
 
-/// A multiple of 4 or 2 if possible, so that boxes of 4-bit and 6-bit elements begin with a byte.
-std::int64_t evened(std::int64_t blocks) {
-    return blocks >= 4 ? blocks / 4 * 4 : blocks >= 2 ? 2 : 1;
-}
-
 /// Grows a block from the innermost dim on while its bytes are within a limit, which may depend on the box.
 template <typename Limit>
 dims grown(const quantization &q, const Limit &limit) {
@@ -66,6 +61,10 @@ dims grown(const quantization &q, const Limit &limit) {
 }
 
 } // namespace
+
+std::int64_t evened(std::int64_t blocks) {
+    return blocks >= 4 ? blocks / 4 * 4 : blocks >= 2 ? 2 : 1;
+}
 
 tiling cut(const quantization &q) {
     const auto cache = second_level_cache(), most = cache / 4 * 3; // that one thread computes alone

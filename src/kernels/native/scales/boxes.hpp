@@ -19,6 +19,9 @@ constexpr std::int64_t elements_of_whole_bytes(int bits) {
     return 8 / std::gcd(8, bits);
 }
 
+/// A multiple of 4 or 2 if possible, so that boxes of 4-bit and 6-bit elements begin with a byte.
+std::int64_t evened(std::int64_t blocks);
+
 /// Precondition: no extent of a block is beyond the tensor's, and the volume is not 0.
 tiling cut(const quantization &q);
 

@@ -10,6 +10,7 @@
 #include "kernels/native/processor.hpp"
 #include "kernels/native/scales/box_parameters.hpp"
 #include "kernels/native/scales/boxes.hpp"
+#include "kernels/native/scales/groups.hpp"
 #include "kernels/native/walker.hpp"
 #include "parallel/parallel.hpp"
 #include "quantization/canonical.hpp"
@@ -137,14 +138,15 @@ class computed_scales final : public implementation {
         , src_bytes_(traits(q_.src.type).bits / 8)
         , dst_bits_(traits(q_.dst.type).bits)
         , elements_(*volume(q_.src.dims))
-        , tiling_(cut(q_))
+        , streams_(pays_to_stream(q_.src.type, q_.dst.type, elements_))
+        , groups_(groups::of(q_, formulas_, set, streams_))
+        , tiling_(groups_ ? groups_->box() : cut(q_))
         , src_strides_(strides_of(q_.src))
         , dst_strides_(strides_of(q_.dst))
         , parameter_strides_(row_major(parameter_dims(q_.src.dims, q_.scales.block)))
         , box_count_(*volume(parameter_dims(q_.src.dims, tiling_.extents)))
         , step_of_beginnings_(step_of_beginnings(q_, tiling_.extents))
-        , may_split_(!share_bytes(q_, tiling_.extents))
-        , streams_(pays_to_stream(q_.src.type, q_.dst.type, elements_)) {
+        , may_split_(!share_bytes(q_, tiling_.extents)) {
         make_shapes(s);
     }
 
@@ -159,7 +161,9 @@ class computed_scales final : public implementation {
         const auto parts = may_split_ ? std::min<std::int64_t>(parts_for(elements_), box_count_) : 1;
         parallel::for_each_part(box_count_, static_cast<int>(parts), [&](parallel::range part) {
             for (auto i = part.begin; i < part.end; ++i)
-                run_alone(args, i);
+                if (!groups_ || !groups_->compute(args, i)) run_alone(args, i);
+            if (streams_) set_.fence();
+            set_.zero_upper();
         });
     }
 
@@ -237,13 +241,13 @@ class computed_scales final : public implementation {
                 first, parameter};
     }
 
-    void run_alone(const arguments &args, std::int64_t number) const {
+    [[gnu::noinline]] void run_alone(const arguments &args, std::int64_t number) const {
         const auto box = place(args, number);
         box_parameters p;
-        formulas_.clear(box.shape.parameters, p);
+        formulas_.clear(box.shape.parameters, p.first, p.second);
         for (const auto &form : box.shape.ranges)
             add_range(whole(form), box.src, p);
-        formulas_.widen(box.shape.parameters, p);
+        formulas_.widen(box.shape.parameters, p.first, p.second);
         finish(args, box, p, 1);
     }
 
@@ -251,14 +255,14 @@ class computed_scales final : public implementation {
         const auto box = place(args, number);
         const auto count = box.shape.parameters;
         box_parameters p;
-        std::fill_n(p.first, count, lowest_bits);
-        std::fill_n(p.second, count, 0U);
+        std::fill_n(p.first, std::size(p.first), lowest_bits);
+        std::fill_n(p.second, std::size(p.second), 0U);
         const auto parts = parts_for(elements_ / box_count_);
         for_each_part(box.shape.ranges, parts, [&](parallel::range part) {
             box_parameters own;
-            formulas_.clear(count, own);
+            formulas_.clear(count, own.first, own.second);
             for_each_unit(box.shape.ranges, part, [&](const unit &u) { add_range(u, box.src, own); });
-            formulas_.widen(count, own);
+            formulas_.widen(count, own.first, own.second);
             merge(own, count, p);
         });
         finish(args, box, p, parts);
@@ -326,8 +330,8 @@ class computed_scales final : public implementation {
     }
 
     void finish(const arguments &args, const placed_box &box, box_parameters &p, int parts) const {
-        const bool skips =
-                rule().special == nonfinite::skip && parameter_formulas::has_nonfinite(box.shape.parameters, p);
+        const bool skips = rule().special == nonfinite::skip
+                && parameter_formulas::has_nonfinite(box.shape.parameters, p.first, p.second);
         if (skips) find_finite_ranges(box, p, parts);
         const bool regular = formulas_.compute(args, box.parameter, box.shape.parameters, p);
         if (rule().scales_only) return;
@@ -359,11 +363,13 @@ class computed_scales final : public implementation {
     const char *isa_;
     int threads_, src_bytes_, dst_bits_;
     std::int64_t elements_;
+    bool streams_;
+    std::optional<groups> groups_;
     tiling tiling_;
     dims src_strides_, dst_strides_, parameter_strides_;
     std::int64_t box_count_;
     std::int64_t step_of_beginnings_;
-    bool may_split_, streams_;
+    bool may_split_;
     std::vector<std::size_t> short_at_;
     std::vector<box_shape> shapes_;
 };

@@ -48,6 +48,17 @@ struct range_of {
     [[gnu::always_inline]] static vector greater_signed(vector a, vector b) {
         return unsigned_lanes::as(signed_lanes::max(signed_lanes::as(a), signed_lanes::as(b)));
     }
+    /// The range of a vector. `magnitude` is ~sign, in a register: else g++ makes that constant anew for each vector.
+    [[gnu::always_inline]] static range_of first(vector x, vector magnitude) {
+        return {x, absolute ? x & magnitude : x};
+    }
+    [[gnu::always_inline]] static vector magnitude() {
+        auto v = unsigned_lanes::splat(static_cast<Bits>(~sign));
+#if defined(__x86_64__)
+        asm("" : "+x"(v));
+#endif
+        return v;
+    }
     [[gnu::always_inline]] static range_of none() {
         return {unsigned_lanes::splat(sign), vector {}};
     }
@@ -163,12 +174,13 @@ struct rows_to_lanes {
         return (lane_128 / 2 + (upper ? lanes / of_128 / 2 : 0)) * of_128 + within + lane_128 % 2 * lanes;
     }
 
-    /// The vector of each lane after all merges: row i belongs into vector row[i], so that its range ends in lane i.
+    /// A number for each lane.
     struct order {
-        int row[lanes];
+        int at[lanes];
     };
-    /// The order of `count` vectors from `first` on. For instance four, A to D, of four lanes. Below each other are the
-    /// numbers that a merge compares, lower and upper half; A02 is the greater of A0 and A2, A is the greatest of all.
+    /// The row of each lane after all merges of `count` rows, from `first` on. For instance four, A to D, of four
+    /// lanes. Below each other are the numbers that a merge compares, lower and upper half; A02 is the greater of A0
+    /// and A2, A is the greatest of all.
     ///
     ///     A: A0 A1 A2 A3    B: B0 B1 B2 B3         C: C0 C1 C2 C3    D: D0 D1 D2 D3
     ///
@@ -178,75 +190,93 @@ struct rows_to_lanes {
     ///
     ///     merge both:    A02 C02 B02 D02
     ///                    A13 C13 B13 D13
-    ///                    A   C   B   D             row = {0, 2, 1, 3}
-    ///
-    /// So row 1 goes into the third vector, C, whose range ends in lane 1.
+    ///                    A   C   B   D             {0, 2, 1, 3}
     static constexpr order merged_order(int first, int count) {
         order result = {};
         if (count == 1) {
-            for (int &row : result.row)
+            for (int &row : result.at)
                 row = first;
             return result;
         }
         const auto a = merged_order(first, count / 2), b = merged_order(first + count / 2, count / 2);
         for (int i = 0; i < lanes; ++i) {
             const int from = lane_of(i, false, count / 2);
-            result.row[i] = from < lanes ? a.row[from] : b.row[from - lanes];
+            result.at[i] = from < lanes ? a.at[from] : b.at[from - lanes];
         }
         return result;
     }
+    /// The inverse: the lane of each row.
+    static constexpr order lane_of_row = [] {
+        constexpr auto merged = merged_order(0, lanes);
+        order result = {};
+        for (int lane = 0; lane < lanes; ++lane)
+            result.at[merged.at[lane]] = lane;
+        return result;
+    }();
+    template <std::size_t... row>
+    [[gnu::always_inline]] static vector in_order(vector merged, std::index_sequence<row...>) {
+        return __builtin_shufflevector(merged, merged, lane_of_row.at[row]...);
+    }
+
     template <int count, bool upper, std::size_t... lane>
     [[gnu::always_inline]] static vector half(vector a, vector b, std::index_sequence<lane...>) {
         return __builtin_shufflevector(a, b, lane_of(static_cast<int>(lane), upper, count)...);
     }
-
-    /// Merges `count` vectors, from `first` on. Vectors, not structs of them: g++ 12 copies these in 16-byte pieces.
-    template <int first, int count, auto greater>
-    [[gnu::always_inline]] static vector merge(const vector *rows) {
-        if constexpr (count == 1) {
-            return rows[first];
-        } else {
-            constexpr auto all = std::make_index_sequence<static_cast<std::size_t>(lanes)>();
-            const auto a = merge<first, count / 2, greater>(rows);
-            const auto b = merge<first + count / 2, count / 2, greater>(rows);
-            return greater(half<count / 2, false>(a, b, all), half<count / 2, true>(a, b, all));
-        }
+    template <int count, auto greater>
+    [[gnu::always_inline]] static vector merge(vector a, vector b) {
+        constexpr auto all = std::make_index_sequence<static_cast<std::size_t>(lanes)>();
+        return greater(half<count, false>(a, b, all), half<count, true>(a, b, all));
     }
 
-    /// Extends `to` by the greatest number of each row.
-    template <auto greater>
-    [[gnu::always_inline]] static void extend(typename Range::bits *to, const vector *rows) {
-        Range::unsigned_lanes::store(to, greater(merge<0, lanes, greater>(rows), Range::load(to)));
+    /// Merges the ranges of `count` rows, from row `first` on. Reads them in order: else hardware prefetches less.
+    /// Vectors, not structs of them: g++ 12 copies these in 16-byte pieces.
+    template <int first, int count>
+    [[gnu::always_inline]] static void find(const auto &range_of_row, vector &low, vector &high) {
+        if constexpr (count == 1) {
+            range_of_row(first, low, high);
+        } else {
+            vector next_low, next_high;
+            find<first, count / 2>(range_of_row, low, high);
+            find<first + count / 2, count / 2>(range_of_row, next_low, next_high);
+            if constexpr (!Range::is_absolute) low = merge<count / 2, Range::greater>(low, next_low);
+            high = merge<count / 2, Range::greater_signed>(high, next_high);
+        }
     }
 };
 
-/// As many rows as there are lanes, each of at least a vector.
-template <typename Range>
+/// As many rows as there are lanes, each of at least a vector; of Vectors vectors, or any number if that is 0.
+template <typename Range, int Vectors>
 [[gnu::noinline]] void add_short_rows(const typename Range::bits *x, std::int64_t step, std::int64_t columns,
         typename Range::bits *low, typename Range::bits *high) {
     using merger = rows_to_lanes<Range>;
-    constexpr auto lanes = Range::lanes, of_line = 64 / std::int64_t {sizeof(*x)};
-    static constexpr auto place = merger::merged_order(0, merger::lanes);
+    constexpr auto lanes = Range::lanes;
     const auto distance = prefetch_distance;
-    typename merger::vector lows[lanes], highs[lanes];
-    for (int i = 0; i < lanes; ++i) {
+    const auto magnitude = Range::magnitude();
+    const auto range_of_row = [=](int i, auto &low_of_row, auto &high_of_row) __attribute__((always_inline)) {
         const auto *const row = x + i * step;
-        auto r = Range::none();
-        std::int64_t j = 0;
-        for (; j + of_line <= columns; j += of_line) {
-            if (distance > 0) __builtin_prefetch(reinterpret_cast<const char *>(row + j) + distance);
+        if (distance > 0) __builtin_prefetch(reinterpret_cast<const char *>(row) + distance);
+        const auto range_at = [=](std::int64_t j) __attribute__((always_inline)) {
+            return Range::first(Range::load(row + j), magnitude);
+        };
+        auto r = range_at(0);
+        if constexpr (Vectors > 0) {
 #pragma GCC unroll 4
-            for (std::int64_t k = 0; k < of_line; k += lanes)
-                r.add(Range::load(row + j + k));
+            for (std::int64_t j = 1; j < Vectors; ++j)
+                r.add(range_at(j * lanes));
+        } else {
+            for (std::int64_t j = lanes; j < columns; j += lanes) // the last vector may overlap the one before
+                r.add(range_at(j + lanes <= columns ? j : columns - lanes));
         }
-        for (; j + lanes <= columns; j += lanes)
-            r.add(Range::load(row + j));
-        if (j < columns) r.add(Range::load(row + columns - lanes));
-        lows[place.row[i]] = r.low;
-        highs[place.row[i]] = r.high;
-    }
-    if constexpr (!Range::is_absolute) merger::template extend<Range::greater>(low, lows);
-    merger::template extend<Range::greater_signed>(high, highs);
+        low_of_row = r.low;
+        high_of_row = r.high;
+    };
+    typename merger::vector lows, highs;
+    merger::template find<0, merger::lanes>(range_of_row, lows, highs);
+    using numbers = typename Range::unsigned_lanes;
+    constexpr auto all = std::make_index_sequence<static_cast<std::size_t>(merger::lanes)>();
+    if constexpr (!Range::is_absolute)
+        numbers::store(low, Range::greater(merger::in_order(lows, all), Range::load(low)));
+    numbers::store(high, Range::greater_signed(merger::in_order(highs, all), Range::load(high)));
 }
 
 /// Adds rows of consecutive parameters by add_short_rows(). Returns how many it has added.
@@ -255,9 +285,13 @@ std::int64_t add_many_short_rows(const dense_rows &d, typename Range::bits *low,
     constexpr auto lanes = Range::lanes;
     std::int64_t i = 0;
     if (d.columns >= lanes) {
+        const auto add = d.columns == lanes ? add_short_rows<Range, 1>
+                : d.columns == 2 * lanes    ? add_short_rows<Range, 2>
+                : d.columns == 4 * lanes    ? add_short_rows<Range, 4>
+                                            : add_short_rows<Range, 0>;
         for (; i + lanes <= d.rows; i += lanes)
-            add_short_rows<Range>(static_cast<const typename Range::bits *>(d.src) + i * d.src_step, d.src_step,
-                    d.columns, low + i, high + i);
+            add(static_cast<const typename Range::bits *>(d.src) + i * d.src_step, d.src_step, d.columns, low + i,
+                    high + i);
     } else if constexpr (Range::bytes > 32) {
         return add_many_short_rows<typename Range::half>(d, low, high);
     }
@@ -269,7 +303,7 @@ template <typename Range>
 void add_rows(const dense_rows &d, std::int64_t parameter_step, void *low, void *high) {
     using bits = typename Range::bits;
     auto *const lows = static_cast<bits *>(low), *const highs = static_cast<bits *>(high);
-    const bool are_short = d.columns < 8 * Range::lanes && parameter_step == 1;
+    const bool are_short = d.columns <= 8 * Range::lanes && parameter_step == 1;
     for (auto i = are_short ? add_many_short_rows<Range>(d, lows, highs) : 0; i < d.rows; ++i) {
         scalar_range<Range> range = {lows[i * parameter_step], highs[i * parameter_step]};
         add_row(static_cast<const bits *>(d.src) + i * d.src_step, d.columns, range);

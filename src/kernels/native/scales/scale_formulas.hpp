@@ -1,11 +1,11 @@
 // The parameters of blocks from their ranges: the formulas of quantization/computed.hpp, in vectors of `bytes` bytes.
-// Between the two functions the caller rounds scales to their type.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
 
 #include "kernels/native/formulas.hpp"
+#include "kernels/native/small_floats.hpp"
 #include "quantization/computed.hpp"
 #include "targets/lanes.hpp"
 
@@ -66,36 +66,55 @@ struct scale_steps {
     }
 };
 
-template <int bytes>
-void find_scales(const numerics_contract::scale_formula &f, const computed_parameters &p) {
-    using step = scale_steps<bytes>;
-    using reals = typename step::of_reals;
-    const auto rounding = step::rounding_of(f);
-    const bool is_asymmetric = f.rule.range == scale_range::minmax, to_powers = f.scale_type == data_type::f8_e8m0;
-    for (std::int64_t i = 0; i < p.count; i += reals::lanes) {
-        const auto low = reals::load(p.first + i), high = reals::load(p.second + i);
-        const auto range = is_asymmetric ? high - low : step::magnitude(low, high);
-        reals::store(p.range + i, range);
-        reals::store(
-                p.scale + i, to_powers ? step::power_of_two(f, rounding, range) : step::unrounded(f, p.global, range));
-    }
+/// Calls f for a vector, or for each of its lanes if V has one.
+template <typename V, typename Vector, typename F>
+[[gnu::always_inline]] inline Vector by_vectors_of(Vector x, const F &f) {
+    if constexpr (V::lanes > 1)
+        return f(static_cast<typename V::reals>(x));
+    else
+        for (std::size_t i = 0; i < sizeof x / sizeof(float); ++i)
+            x[i] = f(x[i]);
+    return x;
 }
 
-template <int bytes>
-bool find_operands(const numerics_contract::scale_formula &f, const computed_parameters &p) {
+/// Rounds scales to their type, in place: f16 and bf16 overflow to infinity, f8_e4m3 saturates.
+template <typename V, typename Vector>
+[[gnu::always_inline]] inline Vector rounded_to(data_type type, Vector scale) {
+    const auto by = [&](const auto &round) __attribute__((always_inline)) {
+        return by_vectors_of<V>(scale, round);
+    };
+    if (type == data_type::f16) return by([](auto x) { return in_division<V, float16_bits>(x); });
+    if (type == data_type::bf16) return by([](auto x) { return in_division<V, bfloat16_bits>(x); });
+    if (type == data_type::f8_e4m3) {
+        static constexpr auto encoding = small_float_encoding_of<float8_e4m3>(true);
+        const narrowing<V> to_codes(encoding);
+        return by([&](auto x) { return to_codes.rounded(to_codes.bounded(x)); });
+    }
+    return scale;
+}
+
+template <typename V, int bytes>
+found_parameters find_parameters(const numerics_contract::scale_formula &f, const computed_parameters &p) {
     using step = scale_steps<bytes>;
     using reals = typename step::of_reals;
     using integers = typename step::of_integers;
+    using real_vector = typename reals::vector;
     constexpr float infinity = __builtin_inff();
+    const auto rounding = step::rounding_of(f);
     const auto quotient = f.rule.quotient;
+    const bool is_asymmetric = f.rule.range == scale_range::minmax, to_powers = f.scale_type == data_type::f8_e8m0;
     const bool multiplies = quotient != scale_quotient::divide, is_narrow = f.integral && f.rule.narrow;
     const float codes = static_cast<float>(f.highest - f.lowest), offset = static_cast<float>(f.lowest) - magic_bias;
-    const float inverse = 1 / p.global;
-    typename integers::vector irregular = {}, numbers;
+    const float inverse = 1 / p.global, bound = f.integral ? two_to_22 / 2 : 4 * f.largest;
+    typename integers::vector irregular = {}, unbounded = {}, numbers;
     for (std::int32_t i = 0; i < integers::lanes; ++i)
         numbers[i] = i;
     for (std::int64_t i = 0; i < p.count; i += reals::lanes) {
-        const auto low = reals::load(p.first + i), range = reals::load(p.range + i), scale = reals::load(p.scale + i);
+        const auto low = reals::load(p.first + i), high = reals::load(p.second + i);
+        const auto range = is_asymmetric ? high - low : step::magnitude(low, high);
+        const auto scale = to_powers ? step::power_of_two(f, rounding, range)
+                                     : rounded_to<V>(f.scale_type, step::unrounded(f, p.global, range));
+        reals::store(p.scale + i, scale);
         typename integers::vector zero = {};
         if (p.zero_point) {
             const auto steps = -(low / scale);
@@ -112,18 +131,36 @@ bool find_operands(const numerics_contract::scale_formula &f, const computed_par
         // Multipliers of integers stand beside scales, which limit src.
         reals::store(p.first + i, multiplies && f.integral ? rescaled : operand);
         reals::store(p.second + i, operand);
+        const auto is_one = numbers < static_cast<std::int32_t>(p.count - i);
+        if constexpr (V::lanes > 1)
+            if (p.multiplier) {
+                auto multiplier = operand;
+                real_vector rest = {};
+                if (!multiplies) { // fma(x, multiplier, x * rest)
+                    multiplier = 1 / operand;
+                    rest = residual<V>(operand, multiplier);
+                }
+                reals::store(p.multiplier + i, multiplier);
+                reals::store(p.residual + i, rest);
+                const auto largest = range * multiplier; // NaN is not bounded
+                const auto is_bounded = (largest < bound) & (operand > 1 / two_to_75) & (operand < two_to_75);
+                unbounded |= ~is_bounded & is_one;
+            }
         if (!is_narrow) continue;
         // The element of the lowest code: that is -128 if it is half a step beyond -127.
         const auto x = p.zero_point ? -low : range;
         const auto steps = multiplies ? x * operand : x / operand;
-        const auto limit = __builtin_convertvector(zero - f.lowest, typename reals::vector) + 0.5F;
+        const auto limit = __builtin_convertvector(zero - f.lowest, real_vector) + 0.5F;
         const auto is_regular = ((steps < 0 ? -steps : steps) < limit) & (scale < infinity) & (operand < infinity);
-        irregular |= ~is_regular & (numbers < static_cast<std::int32_t>(p.count - i));
+        irregular |= ~is_regular & is_one;
     }
-    std::int32_t any = 0;
-    for (std::int64_t i = 0; i < integers::lanes; ++i)
-        any |= irregular[i];
-    return any == 0;
+    const auto is_none = [](const auto &found) {
+        std::int32_t any = 0;
+        for (std::int64_t i = 0; i < integers::lanes; ++i)
+            any |= found[i];
+        return any == 0;
+    };
+    return {is_none(irregular), is_none(unbounded)};
 }
 
 } // namespace
