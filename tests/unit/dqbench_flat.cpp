@@ -48,7 +48,7 @@ TEST(dqbench_flat, writes_all_of_dst_and_nothing_beside_it) {
         for (const auto &[src, dst] : {std::pair {f32, u8}, {u8, f32}, {f32, s32}, {f16, s8}, {s8, bf16}, {f32, s4},
                      {u4, f32}, {f32, u2}, {f32, f6_e2m3}, {f6_e2m3, f16}})
             for (const std::int64_t n : {1, 3, 64, 1027, 500001}) // the last by several tasks
-                for (const std::size_t offset : {0, 3}) {
+                for (const std::size_t offset : {0U, 3U}) {
                     buffers_of_loop b(dynquant::size_in_bytes(src, n), dynquant::size_in_bytes(dst, n), offset);
                     limit::prepare_flat({src, {n}, {1}}, {dst, {n}, {1}}, dynquant::targets::of(set))->run(b.args);
                     const auto what = testing::Message()
