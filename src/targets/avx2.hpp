@@ -207,10 +207,10 @@ struct avx2 : avx2_bytes {
     static void zero_upper() { _mm256_zeroupper(); }
 
     /// Rounds to s32, NaN to the lowest value, then saturates to 16 and to 8 bits.
-    template <typename Integer, typename Result>
+    template <bool InPairs, typename Integer, typename Result>
     requires(sizeof(Integer) == 1) static several<avx2, 1> pack(
             const Integer *, const Result &a, const Result &b, const Result &c, const Result &d) {
-        return {in_order(words_to_bytes<Integer>(rounded_to_words(a, b), rounded_to_words(c, d)))};
+        return {in_order<InPairs>(words_to_bytes<Integer>(rounded_to_words(a, b), rounded_to_words(c, d)))};
     }
     /// The same for one vector, stored.
     template <typename Integer, typename Result>
@@ -219,40 +219,23 @@ struct avx2 : avx2_bytes {
         _mm_storel_epi64(reinterpret_cast<__m128i *>(p),
                 std::is_signed_v<Integer> ? _mm_packs_epi16(words, words) : _mm_packus_epi16(words, words));
     }
-    /// The same as pack() for vectors from load_pairs(): a and b, and c and d, are even and odd elements.
-    template <typename Integer, typename Result>
-    static several<avx2, 1> pack_pairs(
-            const Integer *, const Result &a, const Result &b, const Result &c, const Result &d) {
-        return {pairs_in_order(words_to_bytes<Integer>(rounded_to_words(a, b), rounded_to_words(c, d)))};
-    }
     /// To 16 bits: integers, f16 and bf16.
-    template <typename T>
-    requires(sizeof(T) == 2) static several<avx2, 2> pack(const T *p, reals a, reals b, reals c, reals d) {
+    template <bool InPairs, typename T>
+    requires(sizeof(T) == 2 && !InPairs) static several<avx2, 2> pack(const T *p, reals a, reals b, reals c, reals d) {
         return {to_words(p, a, b), to_words(p, c, d)};
     }
-    /// Four vectors as codes of a format.
+    /// Four vectors as codes of a format. Bounded: they are finite, their codes have 8 bits at most, and there is a -0.
+    template <bool Bounded, bool InPairs>
     static integers to_codes(const integers (&magnitudes)[4], const reals (&signs)[4], const code_signs &rule) {
         const auto bits = [&](int k) { return as_integers(signs[k]); };
         const __m256i given = to_bytes<std::uint8_t>(magnitudes[0], magnitudes[1], magnitudes[2], magnitudes[3]);
-        const __m256i sign =
-                _mm256_and_si256(to_bytes<std::int8_t>(bits(0), bits(1), bits(2), bits(3)), _mm256_set1_epi8(INT8_MIN));
-        const __m256i shifted = _mm256_srl_epi16(sign, _mm_cvtsi32_si128(rule.sign_shift));
-        const __m256i has_sign = _mm256_cmpgt_epi8(given, _mm256_set1_epi8(rule.signless));
-        const __m256i code = _mm256_min_epu8(given, _mm256_set1_epi8(static_cast<char>(rule.nan)));
-        return in_order(_mm256_or_si256(code, _mm256_and_si256(has_sign, shifted)));
-    }
-    /// to_codes() of finite numbers whose codes have 8 bits at most, in formats with -0. InPairs: of even and odd
-    /// elements, as load_pairs() gives them.
-    template <bool InPairs>
-    static integers to_bounded_codes(const integers (&magnitudes)[4], const reals (&signs)[4], const code_signs &rule) {
-        const auto bits = [&](int k) { return as_integers(signs[k]); };
-        const __m256i given = to_bytes<std::uint8_t>(magnitudes[0], magnitudes[1], magnitudes[2], magnitudes[3]);
-        const __m256i code = _mm256_min_epu8(given, _mm256_set1_epi8(static_cast<char>(rule.limit)));
+        const __m256i code =
+                _mm256_min_epu8(given, _mm256_set1_epi8(static_cast<char>(Bounded ? rule.limit : rule.nan)));
         const __m256i shifted = _mm256_srl_epi16(
                 to_bytes<std::int8_t>(bits(0), bits(1), bits(2), bits(3)), _mm_cvtsi32_si128(rule.sign_shift));
-        const __m256i sign = _mm256_set1_epi8(static_cast<char>(0x80 >> rule.sign_shift));
-        const __m256i result = _mm256_or_si256(code, _mm256_and_si256(shifted, sign));
-        return InPairs ? pairs_in_order(result) : in_order(result);
+        auto sign = _mm256_and_si256(shifted, _mm256_set1_epi8(static_cast<char>(0x80 >> rule.sign_shift)));
+        if (!Bounded) sign = _mm256_and_si256(sign, _mm256_cmpgt_epi8(given, _mm256_set1_epi8(rule.signless)));
+        return in_order<InPairs>(_mm256_or_si256(code, sign));
     }
 
     /// RNE(quotient) + zero point, saturated to integers of 32 bits: near 1.5 * 2^52 a double's low half is the
@@ -350,7 +333,7 @@ struct avx2 : avx2_bytes {
         return _mm256_adds_epi16(rounded_to_words(a.real, b.real), _mm256_packs_epi32(a.zero_point, b.zero_point));
     }
     /// Packs within each 128-bit half, so the groups of four bytes have the order a0 b0 c0 d0 a1 b1 c1 d1 (halves 0 and
-    /// 1). in_order() restores that of columns.
+    /// 1). in_order() restores that of columns. InPairs: load_pairs() gave a and b, and c and d.
     template <typename Integer>
     static __m256i to_bytes(integers a, integers b, integers c, integers d) {
         return words_to_bytes<Integer>(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
@@ -359,20 +342,17 @@ struct avx2 : avx2_bytes {
     static __m256i words_to_bytes(__m256i ab, __m256i cd) {
         return std::is_signed_v<Integer> ? _mm256_packs_epi16(ab, cd) : _mm256_packus_epi16(ab, cd);
     }
+    template <bool InPairs>
     static __m256i in_order(__m256i bytes) {
-        return _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+        if (!InPairs) return _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+        const __m128i places = _mm_setr_epi8(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15);
+        return in_fours(_mm256_shuffle_epi8(bytes, _mm256_broadcastsi128_si256(places)));
     }
     /// Converts to 16-bit integers, saturated.
     template <typename Integer>
     static integers to_words(const Integer *, reals a, reals b) {
         const __m256i x = _mm256_cvtps_epi32(a), y = _mm256_cvtps_epi32(b);
         return in_fours(std::is_signed_v<Integer> ? _mm256_packs_epi32(x, y) : _mm256_packus_epi32(x, y));
-    }
-    /// in_order() of four vectors that hold even and odd elements in turn.
-    static __m256i pairs_in_order(__m256i bytes) {
-        const __m256i places =
-                _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15));
-        return in_fours(_mm256_shuffle_epi8(bytes, places));
     }
     /// Restores column order of packed words.
     static __m256i in_fours(__m256i words) { return _mm256_permute4x64_epi64(words, _MM_SHUFFLE(3, 1, 2, 0)); }

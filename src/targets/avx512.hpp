@@ -173,10 +173,10 @@ struct avx512 : avx512_bytes {
     static void zero_upper() { _mm256_zeroupper(); }
 
     /// Rounds to s32, NaN to the lowest value, then saturates to 16 and to 8 bits.
-    template <typename Integer, typename Result>
+    template <bool InPairs, typename Integer, typename Result>
     requires(sizeof(Integer) == 1) static several<avx512, 1> pack(
             const Integer *, const Result &a, const Result &b, const Result &c, const Result &d) {
-        return {in_order(words_to_bytes<Integer>(rounded_to_words(a, b), rounded_to_words(c, d)))};
+        return {in_order<InPairs>(words_to_bytes<Integer>(rounded_to_words(a, b), rounded_to_words(c, d)))};
     }
     /// The same for one vector, stored.
     static void store_packed(std::int8_t *p, reals a) {
@@ -194,39 +194,28 @@ struct avx512 : avx512_bytes {
         _mm_storeu_si128(reinterpret_cast<__m128i *>(p),
                 std::is_signed_v<Integer> ? _mm_packs_epi16(low, high) : _mm_packus_epi16(low, high));
     }
-    /// The same as pack() for vectors from load_pairs(): a and b, and c and d, are even and odd elements.
-    template <typename Integer, typename Result>
-    static several<avx512, 1> pack_pairs(
-            const Integer *, const Result &a, const Result &b, const Result &c, const Result &d) {
-        return {pairs_in_order(words_to_bytes<Integer>(rounded_to_words(a, b), rounded_to_words(c, d)))};
-    }
     /// To 16 bits: integers, f16 and bf16.
-    template <typename T>
-    requires(sizeof(T) == 2) static several<avx512, 2> pack(const T *p, reals a, reals b, reals c, reals d) {
+    template <bool InPairs, typename T>
+    requires(sizeof(T) == 2 && !InPairs) static several<avx512, 2> pack(
+            const T *p, reals a, reals b, reals c, reals d) {
         return {to_words(p, a, b), to_words(p, c, d)};
     }
-    /// Four vectors as codes of a format.
+    /// Four vectors as codes of a format. Bounded: they are finite, their codes have 8 bits at most, and there is a -0.
+    template <bool Bounded, bool InPairs>
     static integers to_codes(const integers (&magnitudes)[4], const reals (&signs)[4], const code_signs &rule) {
         const auto bits = [&](int k) { return as_integers(signs[k]); };
         const __m512i given = to_bytes<std::uint8_t>(magnitudes[0], magnitudes[1], magnitudes[2], magnitudes[3]);
-        const __mmask64 negative = _mm512_movepi8_mask(to_bytes<std::int8_t>(bits(0), bits(1), bits(2), bits(3)));
+        const __m512i code =
+                _mm512_min_epu8(given, _mm512_set1_epi8(static_cast<char>(Bounded ? rule.limit : rule.nan)));
+        const __m512i sign = _mm512_set1_epi8(static_cast<char>(0x80 >> rule.sign_shift));
+        const __m512i signed_bytes = to_bytes<std::int8_t>(bits(0), bits(1), bits(2), bits(3));
+        if (Bounded) {
+            const __m512i shifted = _mm512_srl_epi16(signed_bytes, _mm_cvtsi32_si128(rule.sign_shift));
+            return in_order<InPairs>(_mm512_or_si512(code, _mm512_and_si512(shifted, sign)));
+        }
+        const __mmask64 negative = _mm512_movepi8_mask(signed_bytes);
         const __mmask64 has_sign = _mm512_mask_cmpgt_epi8_mask(negative, given, _mm512_set1_epi8(rule.signless));
-        const __m512i code = _mm512_min_epu8(given, _mm512_set1_epi8(static_cast<char>(rule.nan)));
-        const __m512i sign = _mm512_set1_epi8(static_cast<char>(0x80 >> rule.sign_shift));
-        return in_order(_mm512_mask_add_epi8(code, has_sign, code, sign));
-    }
-    /// to_codes() of finite numbers whose codes have 8 bits at most, in formats with -0. InPairs: of even and odd
-    /// elements, as load_pairs() gives them.
-    template <bool InPairs>
-    static integers to_bounded_codes(const integers (&magnitudes)[4], const reals (&signs)[4], const code_signs &rule) {
-        const auto bits = [&](int k) { return as_integers(signs[k]); };
-        const __m512i given = to_bytes<std::uint8_t>(magnitudes[0], magnitudes[1], magnitudes[2], magnitudes[3]);
-        const __m512i code = _mm512_min_epu8(given, _mm512_set1_epi8(static_cast<char>(rule.limit)));
-        const __m512i shifted = _mm512_srl_epi16(
-                to_bytes<std::int8_t>(bits(0), bits(1), bits(2), bits(3)), _mm_cvtsi32_si128(rule.sign_shift));
-        const __m512i sign = _mm512_set1_epi8(static_cast<char>(0x80 >> rule.sign_shift));
-        const __m512i result = _mm512_or_si512(code, _mm512_and_si512(shifted, sign));
-        return InPairs ? pairs_in_order(result) : in_order(result);
+        return in_order<InPairs>(_mm512_mask_add_epi8(code, has_sign, code, sign));
     }
 
     /// RNE(quotient) + zero point, saturated to integers of 32 bits: near 1.5 * 2^52 a double's low half is the
@@ -314,7 +303,7 @@ struct avx512 : avx512_bytes {
     }
 
     /// Packs within each 128-bit quarter, so the groups of four bytes have the order a0 b0 c0 d0 a1 b1 ... in_order()
-    /// restores that of columns.
+    /// restores that of columns. InPairs: load_pairs() gave a and b, and c and d.
     template <typename Integer>
     static __m512i to_bytes(integers a, integers b, integers c, integers d) {
         return words_to_bytes<Integer>(_mm512_packs_epi32(a, b), _mm512_packs_epi32(c, d));
@@ -329,9 +318,13 @@ struct avx512 : avx512_bytes {
     static __m512i rounded_to_words(const real_and_zero_point &a, const real_and_zero_point &b) {
         return _mm512_adds_epi16(rounded_to_words(a.real, b.real), _mm512_packs_epi32(a.zero_point, b.zero_point));
     }
+    template <bool InPairs>
     static __m512i in_order(__m512i bytes) {
-        const __m512i places = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-        return _mm512_permutexvar_epi32(places, bytes);
+        if (!InPairs)
+            return _mm512_permutexvar_epi32(
+                    _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), bytes);
+        const __m128i places = _mm_setr_epi8(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15);
+        return in_fours(_mm512_shuffle_epi8(bytes, _mm512_broadcast_i32x4(places)));
     }
     /// Converts to 16-bit integers, saturated. Packs within 128-bit quarters, then restores column order.
     template <typename Integer>
@@ -339,12 +332,6 @@ struct avx512 : avx512_bytes {
         const __m512i x = _mm512_cvtps_epi32(a), y = _mm512_cvtps_epi32(b);
         const __m512i both = std::is_signed_v<Integer> ? _mm512_packs_epi32(x, y) : _mm512_packus_epi32(x, y);
         return in_fours(both);
-    }
-    /// in_order() of four vectors that hold even and odd elements in turn.
-    static __m512i pairs_in_order(__m512i bytes) {
-        const __m512i places =
-                _mm512_broadcast_i32x4(_mm_setr_epi8(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15));
-        return in_fours(_mm512_shuffle_epi8(bytes, places));
     }
     /// Restores column order of packed words.
     static __m512i in_fours(__m512i words) {

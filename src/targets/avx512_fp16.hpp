@@ -33,7 +33,7 @@ struct avx512_float16 {
         return _mm512_adds_epi16(_mm512_cvtph_epi16(x), zero_point);
     }
 
-    template <typename Integer>
+    template <bool InPairs, typename Integer>
     static several<avx512_float16, 2> pack(const Integer *, integers a, integers b, integers c, integers d) {
         return {to_bytes<Integer>(a, b), to_bytes<Integer>(c, d)};
     }

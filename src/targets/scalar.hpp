@@ -96,6 +96,7 @@ struct scalar {
     }
     static reals subtract_exactly(integers a, integers b) { return static_cast<float>(std::int64_t {a} - b); }
 
+    /// Rounded and saturated, in place of pack().
     template <typename T>
     static T converted(reals x) {
         if constexpr (std::is_same_v<T, float16_bits>) {
@@ -107,14 +108,6 @@ struct scalar {
             return static_cast<T>(__builtin_rintf(x > lowest ? min(highest, x) : lowest));
         }
     }
-    /// Four elements, rounded and saturated.
-    template <typename T>
-    static several<scalar, sizeof(T)> pack(const T *, reals a, reals b, reals c, reals d) {
-        const T elements[] = {converted<T>(a), converted<T>(b), converted<T>(c), converted<T>(d)};
-        several<scalar, sizeof(T)> result;
-        std::memcpy(result.at, elements, sizeof(result));
-        return result;
-    }
     static void store(void *p, reals a) { std::memcpy(p, &a, sizeof(a)); }
     static void store(void *p, integers a) { std::memcpy(p, &a, sizeof(a)); }
     static void store(float *p, mask m, reals a) {
@@ -122,9 +115,6 @@ struct scalar {
     }
     /// The lowest byte of each lane.
     static void store_low_bytes(void *p, mask m, integers a) { std::memcpy(p, &a, m ? 1 : 0); }
-    static void store_bytes(void *p, std::int64_t count, integers a) {
-        std::memcpy(p, &a, count < 4 ? static_cast<std::size_t>(count) : sizeof(a));
-    }
     template <typename Number>
     static void store_partial(Number *p, std::int64_t count, Number a) {
         if (count > 0) *p = a;
@@ -166,6 +156,7 @@ struct scalar {
                 to[j * to_stride + i] = from[i * from_stride + j];
     }
     /// Four elements as codes of a format.
+    template <bool Bounded, bool InPairs>
     static integers to_codes(const integers (&magnitudes)[4], const reals (&signs)[4], const code_signs &rule) {
         std::uint8_t codes[4];
         for (int k = 0; k < 4; ++k) {

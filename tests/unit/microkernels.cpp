@@ -58,6 +58,10 @@ const formula_case cases[] = {
         {"sum_32", kind::sum_32, q, f32, s32, s32, onnx, precision::f64, false, false, in_f64},
         {"quotient_f64", kind::quotient_f64, q, f32, f8_e4m3, f32, onnx, precision::f64, false, false, in_f64},
         {"quotient_f32", kind::quotient_f32, q, f32, f8_e4m3, f32, onnx, precision::f32, false, false, 480},
+        {"quotient_of_f16", kind::quotient_f32, q, f16, f8_e4m3, f32, numerics::strict, precision::f32, false, false,
+                480},
+        {"quotient_of_bf16", kind::quotient_f32, q, bf16, f8_e4m3, f32, numerics::strict, precision::f32, false, false,
+                480},
         {"quotient_f16", kind::quotient_f16, q, f16, f8_e4m3, f32, onnx, precision::f16, false, false, 480},
         {"quotient_bf16", kind::quotient_bf16, q, bf16, f8_e4m3, f32, onnx, precision::bf16, false, false, 480},
         {"product_f32", kind::product_f32, q, f32, f8_e4m3, f32, onnx},
@@ -231,22 +235,20 @@ class microkernels_of : public testing::TestWithParam<std::tuple<tested_set, for
                 {"segs4", m.at(form::segs4), plain, 4 * set.lanes, 0, written}};
         for (const std::int64_t group_length : {2, 3, 7, 15})
             forms.push_back({"short_groups", m.at(form::short_groups), plain, group_length, 0, written});
-        if (of.dst == f16)
-            forms.push_back({"rows_to_f16", m.at(form::rows, access::to_f16), plain, most_columns, 1, f16});
-        if (of.dst == bf16)
-            forms.push_back({"rows_to_bf16", m.at(form::rows, access::to_bf16), plain, most_columns, 1, bf16});
-        if (of.dst == f8_e4m3)
-            forms.push_back({"rows_to_codes", m.at(form::rows, access::to_codes), plain, most_columns, 1, f8_e4m3});
-        if (of.dst == f8_e4m3)
-            forms.push_back({"cols_to_codes", m.at(form::cols, access::to_codes), plain, 1, 0, f8_e4m3});
-        for (const auto &[type, a] : {std::pair {f16, access::of_f16}, {bf16, access::of_bf16}})
+        const auto add = [&](const char *name, access a, data_type from, data_type to) {
+            forms.push_back({name, m.at(form::rows, a), from, most_columns, 1, to});
+            forms.push_back({name, m.at(form::cols, a), from, 1, 0, to});
             for (const auto &[by, vectors] : {std::pair {form::segs1, 1}, {form::segs2, 2}, {form::segs4, 4}})
-                if (of.src == type)
-                    forms.push_back({"segs_of_16_bits", m.at(by, a), type, vectors * set.lanes, 0, written});
-        if (of.src == f16)
-            forms.push_back({"rows_of_f16", m.at(form::rows, access::of_f16), f16, most_columns, 1, written});
-        if (of.src == bf16)
-            forms.push_back({"rows_of_bf16", m.at(form::rows, access::of_bf16), bf16, most_columns, 1, written});
+                forms.push_back({name, m.at(by, a), from, vectors * set.lanes, 0, to});
+        };
+        if (of.src == f16) add("of_f16", access::of_f16, f16, written);
+        if (of.src == bf16) add("of_bf16", access::of_bf16, bf16, written);
+        if (of.dst == f16) add("to_f16", access::to_f16, plain, f16);
+        if (of.dst == bf16) add("to_bf16", access::to_bf16, plain, bf16);
+        if (of.dst != f8_e4m3) return forms;
+        add("to_codes", access::to_codes, plain, f8_e4m3);
+        if (of.src == f16) add("f16_to_codes", access::f16_to_codes, f16, f8_e4m3);
+        if (of.src == bf16) add("bf16_to_codes", access::bf16_to_codes, bf16, f8_e4m3);
         return forms;
     }
 
@@ -263,7 +265,7 @@ class microkernels_of : public testing::TestWithParam<std::tuple<tested_set, for
         }
         const auto *const encoding = set.code.encodings[of.dst]; // of codes, if dst is a type of codes
         case_sampler sampler;
-        const bool whole_groups = std::string(form.name).starts_with("segs");
+        const bool whole_groups = form.parameter_step == 0 && set.lanes > 1 && form.group_length % set.lanes == 0;
         for (std::int64_t columns = 1; columns <= most_columns; ++columns)
             for (const std::int64_t gap : {0, 3})
                 for (const std::size_t offset : {0U, 4U, 20U}) {

@@ -14,10 +14,12 @@ struct alignas(64) byte_square {
     unsigned char line[transposed_side][transposed_side];
 };
 
-/// Copies a cache line, or `count` bytes.
+/// Copies a cache line, half of it, or `count` bytes.
 inline void copy_line(void *to, const void *from, std::int64_t count) {
     if (count == transposed_side)
         std::memcpy(to, from, transposed_side); // of known size: a load and a store
+    else if (count == transposed_side / 2)
+        std::memcpy(to, from, transposed_side / 2);
     else
         std::memcpy(to, from, static_cast<std::size_t>(count));
 }

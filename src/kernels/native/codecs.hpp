@@ -112,7 +112,7 @@ void write_bytes(void *tile, std::int64_t count, void *tensor, std::int64_t firs
 template <typename V>
 struct same {
     typename V::reals operator()(typename V::reals x) const { return x; }
-    static constexpr bool is_limited = false;
+    static constexpr bool is_limited = false, is_bounded = false;
     signed_magnitude<V> parts(typename V::reals x) const { return {V::abs(x), x}; }
 };
 
@@ -138,9 +138,9 @@ void write_saturated_reals(void *tile, std::int64_t count, void *tensor, std::in
 /// Writes codes of a narrow float. `to` may be the tile: each element is read before its bytes are overwritten.
 template <typename V>
 void to_codes(const void *tile, std::int64_t count, void *to, const small_float_encoding &f) {
-    process_row<V, false>(
-            static_cast<const float *>(tile), static_cast<code *>(to), count, false, false,
-            [](std::int64_t) { return same<V> {}; }, &f);
+    process_row<V>(
+            static_cast<const float *>(tile), static_cast<code *>(to), count, false, 0,
+            [](std::int64_t, int) { return same<V> {}; }, &f);
 }
 
 template <typename Float, bool Saturates>

@@ -184,24 +184,6 @@ struct two_part_and_zero {
     }
 };
 
-/// x * m, at most 2^22: m comes from the range of x. For rounding before the zero point is added, which is 0.
-template <typename V>
-struct bounded_product {
-    typename V::reals multiplier;
-    static bounded_product from(auto take) { return {take(take.p.reciprocal)}; }
-    typename V::reals operator()(typename V::reals x) const { return x * multiplier; }
-};
-
-/// two_part_product with zero points, for quotients of at most 2^22: s comes from the range of x. `scale` holds the
-/// residuals.
-template <typename V, typename Zero>
-struct bounded_quotient {
-    typename V::reals high, low;
-    Zero zero;
-    static bounded_quotient from(auto take) { return {take(take.p.reciprocal), take(take.p.scale), Zero::from(take)}; }
-    auto operator()(typename V::reals x) const { return zero.added_to(V::fma(x, high, x * low)); }
-};
-
 /// x * (1 / s) + zp inside the guard, for numerics::any.
 template <typename V>
 struct reciprocal_product {
@@ -258,6 +240,9 @@ struct wide_division {
 };
 
 // ---- Quantize to floats: the quotient, which a codec narrows --------------------------------------------
+//
+// parts() gives codecs of codes magnitude and sign. is_limited: magnitudes beyond the bound are the bound. is_bounded:
+// there are no such, and no NaN.
 
 /// Rounds to the division's type, with its exponent range.
 template <typename V, typename Division>
@@ -284,7 +269,7 @@ struct shifted_quotient {
     typename V::reals operator()(typename V::reals x) const {
         return in_division<V, Division>(in_division<V, Division>(x / scale) + zero);
     }
-    static constexpr bool is_limited = false;
+    static constexpr bool is_limited = false, is_bounded = false;
     signed_magnitude<V> parts(typename V::reals x) const {
         const auto sum = (*this)(x);
         return {V::abs(sum), sum};
@@ -302,7 +287,7 @@ struct limited_quotient {
     static limited_quotient from(auto take) {
         return {two_part_and_zero<V, no_zero<V>>::from(take), take(take.p.of_family)};
     }
-    static constexpr bool is_limited = true;
+    static constexpr bool is_limited = true, is_bounded = false;
     signed_magnitude<V> parts(typename V::reals x) const {
         const auto magnitude = in_division<V, Division>(quotient(V::abs(x)));
         // The quotient may be 0 in f16 though x is not; the zero point may change the sign of that 0, too.
@@ -322,7 +307,7 @@ struct symmetric_quotient {
     static symmetric_quotient from(auto take) {
         return {take(take.p.reciprocal), take(take.p.of_family), take(take.p.scale) * V::splat(take.p.bound)};
     }
-    static constexpr bool is_limited = true;
+    static constexpr bool is_limited = true, is_bounded = false;
     signed_magnitude<V> parts(typename V::reals x) const {
         const auto limited = V::min(limit, V::abs(x));
         return {in_division<V, Division>(V::fma(limited, high, limited * low)), x};
@@ -345,11 +330,36 @@ struct limited_quotient_and_zero {
         const auto magnitude = in_division<V, float16_bits>(quotient(V::abs(x)));
         return in_division<V, float16_bits>(V::copy_sign(magnitude, x) + zero);
     }
-    static constexpr bool is_limited = false;
+    static constexpr bool is_limited = false, is_bounded = false;
     signed_magnitude<V> parts(typename V::reals x) const {
         const auto sum = (*this)(x);
         return {V::abs(sum), sum};
     }
+};
+
+// ---- Codes of groups whose scales are computed, from the ranges of x -------------------------------------
+
+/// Quotients of integers that are greater need the box's statement.
+constexpr float bounded_quotients = two_to_22 / 2;
+
+/// x * m, to integers for rounding before the zero point is added, which is 0; or to floats, less than four times the
+/// highest number of dst.
+template <typename V>
+struct bounded_product {
+    typename V::reals multiplier;
+    static bounded_product from(auto take) { return {take(take.p.reciprocal)}; }
+    typename V::reals operator()(typename V::reals x) const { return x * multiplier; }
+    static constexpr bool is_limited = true, is_bounded = true;
+    signed_magnitude<V> parts(typename V::reals x) const { return {V::abs(x * multiplier), x * multiplier}; }
+};
+
+/// two_part_product with zero points. `scale` holds the residuals.
+template <typename V, typename Zero>
+struct bounded_quotient {
+    typename V::reals high, low;
+    Zero zero;
+    static bounded_quotient from(auto take) { return {take(take.p.reciprocal), take(take.p.scale), Zero::from(take)}; }
+    auto operator()(typename V::reals x) const { return zero.added_to(V::fma(x, high, x * low)); }
 };
 
 // ---- Quotients and sums of rare types, in f64. Calls keep their code small ----------------------------------
@@ -416,7 +426,7 @@ struct multiplied_float {
     typename V::reals scale;
     static multiplied_float from(auto take) { return {take(take.p.scale)}; }
     typename V::reals operator()(typename V::reals q) const { return q * scale; }
-    static constexpr bool is_limited = false;
+    static constexpr bool is_limited = false, is_bounded = false;
     signed_magnitude<V> parts(typename V::reals q) const { return {V::abs(q * scale), q * scale}; }
 };
 

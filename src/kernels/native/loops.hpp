@@ -48,31 +48,36 @@ template <typename V, typename W, int count>
     }
 }
 
-/// Stores four vectors of results. V rounds and saturates reals to narrower types.
-template <typename V, typename Dst, typename Result>
-[[gnu::always_inline]] inline void store(Dst *p, const Result (&r)[4], bool stream) {
-    if constexpr (sizeof(Dst) == 4)
-#pragma GCC unroll 4
-        for (int k = 0; k < 4; ++k)
-            stream ? V::stream(p + k * V::lanes, r[k]) : V::store(p + k * V::lanes, r[k]);
-    else
-        store<V>(p, V::pack(p, r[0], r[1], r[2], r[3]), stream);
-}
-
 /// Stores the first `count` of four vectors of results.
 template <typename V, typename Dst, typename Result>
 [[gnu::always_inline]] inline void store_partial(Dst *p, std::int64_t count, const Result (&r)[4]) {
     if constexpr (sizeof(Dst) == 4) {
         for (std::int64_t k = 0; k * V::lanes < count; ++k)
             V::store_partial(p + k * V::lanes, count - k * V::lanes, r[k]);
+    } else if constexpr (V::lanes == 1) {
+        for (std::int64_t k = 0; k < count; ++k)
+            p[k] = V::template converted<Dst>(r[k]);
     } else {
-        const auto packed = V::pack(p, r[0], r[1], r[2], r[3]);
+        const auto packed = V::template pack<false>(p, r[0], r[1], r[2], r[3]);
         constexpr auto size = static_cast<std::int64_t>(sizeof(packed.at[0]));
         const auto bytes = count * static_cast<std::int64_t>(sizeof(Dst));
         for (std::int64_t k = 0; k < std::ssize(packed.at); ++k)
             if (k == 0 || k * size < bytes) // count is at least 1, so k == 0 needs no test
                 V::store_bytes(reinterpret_cast<std::byte *>(p) + k * size, bytes - k * size, packed.at[k]);
     }
+}
+
+/// Stores four vectors of results. V rounds and saturates reals to narrower types. InPairs: see compute_four().
+template <typename V, bool InPairs = false, typename Dst, typename Result>
+[[gnu::always_inline]] inline void store(Dst *p, const Result (&r)[4], bool stream) {
+    if constexpr (sizeof(Dst) == 4)
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; ++k)
+            stream ? V::stream(p + k * V::lanes, r[k]) : V::store(p + k * V::lanes, r[k]);
+    else if constexpr (V::lanes == 1)
+        store_partial<V>(p, 4, r);
+    else
+        store<V>(p, V::template pack<InPairs>(p, r[0], r[1], r[2], r[3]), stream);
 }
 
 /// Computes four vectors. If InPairs, bf16 is read in pairs, even and odd elements: they take an operation each, in
@@ -91,7 +96,7 @@ template <typename V, bool InPairs = true, typename Src, typename Dst, typename 
             r[k] = formula_at(i + k * n)(even);
             r[k + 1] = formula_at(i + k * n)(odd);
         }
-        store<V>(dst + i, V::pack_pairs(dst, r[0], r[1], r[2], r[3]), stream);
+        store<V, true>(dst + i, r, stream);
     } else {
 #pragma GCC unroll 4
         for (int k = 0; k < 4; ++k)
@@ -197,14 +202,16 @@ struct code {
     std::uint8_t bits;
 };
 
-/// process_row() of codes, from formulas that have parts(). The last elements, fewer than four vectors, go through a
-/// buffer, by the same code.
-template <typename V, bool, typename Src, typename FormulaAt>
+/// process_row() of codes, from formulas that have parts(): formula_at(i, k) is that of vector k from column i on. The
+/// last elements, fewer than four vectors, go through a buffer, by the same code. InPairs as in compute_four().
+/// Prefetches `ahead` bytes, unless that is 0.
+template <typename V, bool InPairs = true, typename Src, typename FormulaAt>
 [[gnu::always_inline]] inline void process_row(const Src *src, code *dst, std::int64_t count, bool stream,
-        bool prefetches, const FormulaAt &formula_at, const small_float_encoding *encoding) {
+        std::int64_t ahead, const FormulaAt &formula_at, const small_float_encoding *encoding) {
     constexpr std::int64_t n = V::lanes, four = 4 * n;
+    constexpr bool in_pairs = V::lanes > 1 && InPairs && std::is_same_v<Src, bfloat16_bits>;
+    using formula = std::remove_cvref_t<decltype(formula_at(0, 0))>;
     const small_float_encoding f = *encoding; // a copy: byte stores cannot alias it
-    const auto distance = prefetch_distance;
     const narrowing<V> by(f);
     Src rest[four];
     std::uint8_t codes[four];
@@ -218,18 +225,23 @@ template <typename V, bool, typename Src, typename FormulaAt>
             from = rest;
             to = codes;
         }
-        if (prefetches) prefetch<V>(src + i, distance);
+        prefetch_if_ahead<V>(src + i, ahead);
+        typename V::reals x[4];
         typename V::integers magnitudes[4];
-        typename V::reals signs[4];
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; k += in_pairs ? 2 : 1) {
+            if constexpr (in_pairs)
+                V::load_pairs(from + k * n, x[k], x[k + 1]);
+            else
+                x[k] = load<V>(from + k * n);
+        }
 #pragma GCC unroll 4
         for (int k = 0; k < 4; ++k) {
-            const auto &formula = formula_at(i + k * n);
-            const auto [magnitude, sign] = formula.parts(load<V>(from + k * n));
-            constexpr bool is_limited = std::remove_cvref_t<decltype(formula)>::is_limited;
-            magnitudes[k] = by.code(is_limited ? magnitude : by.bounded(magnitude));
-            signs[k] = sign;
+            const auto [magnitude, sign] = formula_at(i, k).parts(x[k]);
+            magnitudes[k] = by.code(formula::is_limited ? magnitude : by.bounded(magnitude));
+            x[k] = sign;
         }
-        const auto results = V::to_codes(magnitudes, signs, f);
+        const auto results = V::template to_codes<formula::is_bounded, in_pairs>(magnitudes, x, f);
         stream &&left >= four ? V::stream(to, results) : V::store(to, results);
         if (left < four) std::memcpy(&dst[i], codes, static_cast<std::size_t>(left));
     }
@@ -243,9 +255,10 @@ void rows_to_codes(const dense_rows &of, const prepared_parameters &with, const 
     const auto g = by;
     for (std::int64_t row = 0; row < d.rows; ++row) {
         const auto formula = Formula::from(broadcast<V> {p, row * g.parameter_step});
-        process_row<V, false>(
+        process_row<V>(
                 static_cast<const Src *>(d.src) + row * d.src_step, static_cast<code *>(d.dst) + row * d.dst_step,
-                d.columns, d.stream, true, [&](std::int64_t) -> const Formula & { return formula; }, g.encoding);
+                d.columns, d.stream, d.ahead, [&](std::int64_t, int) -> const Formula & { return formula; },
+                g.encoding);
     }
 }
 template <typename V, typename Formula, typename Src>
@@ -255,9 +268,9 @@ void cols_to_codes(const dense_rows &of, const prepared_parameters &with, const 
     for (std::int64_t row = 0; row < d.rows; ++row)
         process_row<V, false>(
                 static_cast<const Src *>(d.src) + row * d.src_step, static_cast<code *>(d.dst) + row * d.dst_step,
-                d.columns, d.stream, false,
-                [&](std::int64_t i) {
-                    return Formula::from(contiguous<V> {p, i});
+                d.columns, d.stream, 0,
+                [&](std::int64_t i, int k) {
+                    return Formula::from(contiguous<V> {p, i + k * V::lanes});
                 },
                 by.encoding);
 }
@@ -409,55 +422,28 @@ void segs(const dense_rows &of, const prepared_parameters &with, const parameter
     }
 }
 
-/// segs() of codes whose scales are computed: x * m. All products are finite, and less than four times the highest
-/// number of dst, which has -0. The last elements, fewer than four vectors, go through a buffer, by the same code.
-template <typename V, int Vectors, typename Src>
+/// segs() of codes.
+template <typename V, typename Formula, int Vectors, typename Src>
 void segs_to_codes(const dense_rows &of, const prepared_parameters &with, const parameter_access &by) {
-    constexpr std::int64_t n = V::lanes, four = 4 * n;
-    constexpr bool in_pairs = Vectors > 1 && std::is_same_v<Src, bfloat16_bits>;
+    constexpr std::int64_t length = Vectors * V::lanes;
     const auto d = of; // copies: byte stores cannot alias them
-    const auto *multiplier = with.scale;
-    const auto group_length = by.group_length;
-    const small_float_encoding f = *by.encoding;
-    const narrowing<V> narrow(f);
-    const auto *const src = static_cast<const Src *>(d.src);
-    auto *const dst = static_cast<std::uint8_t *>(d.dst);
-    Src rest[four];
-    std::uint8_t codes_of_rest[four];
-    for (std::int64_t i = 0, end_of_group = group_length; i < d.columns; i += four) {
-        const auto left = d.columns - i;
-        const Src *from = src + i;
-        auto *to = dst + i;
-        if (left < four) {
-            std::memset(static_cast<void *>(rest), 0, sizeof(rest));
-            std::memcpy(static_cast<void *>(rest), from, static_cast<std::size_t>(left) * sizeof(Src));
-            from = rest;
-            to = codes_of_rest;
-        }
-        prefetch_if_ahead<V>(src + i, d.ahead);
-        typename V::integers magnitudes[4];
-        typename V::reals products[4];
-#pragma GCC unroll 4
-        for (int k = 0; k < 4; k += in_pairs ? 2 : 1) {
-            if constexpr (in_pairs)
-                V::load_pairs(from + k * n, products[k], products[k + 1]);
-            else
-                products[k] = load<V>(from + k * n);
-        }
-#pragma GCC unroll 4
-        for (int k = 0; k < 4; ++k) {
-            products[k] *= V::splat(multiplier[k / Vectors]);
-            magnitudes[k] = narrow.code(V::abs(products[k]));
-        }
-        const auto codes = V::template to_bounded_codes<in_pairs>(magnitudes, products, f);
-        d.stream &&left >= four ? V::stream(to, codes) : V::store(to, codes);
-        if (left < four) std::memcpy(dst + i, codes_of_rest, static_cast<std::size_t>(left));
-        if (Vectors < 4) {
-            multiplier += 4 / Vectors;
-        } else if (i + four == end_of_group) {
-            ++multiplier;
-            end_of_group += group_length;
-        }
+    const auto p = with;
+    const auto g = by;
+    for (std::int64_t row = 0; row < d.rows; ++row) {
+        std::int64_t parameter = row * g.parameter_step, end_of_group = g.group_length;
+        process_row<V, (Vectors > 1)>(
+                static_cast<const Src *>(d.src) + row * d.src_step, static_cast<code *>(d.dst) + row * d.dst_step,
+                d.columns, d.stream, d.ahead,
+                [&](std::int64_t i, int k) __attribute__((always_inline)) {
+                    if constexpr (Vectors < 4)
+                        return Formula::from(broadcast<V> {p, parameter + i / length + k / Vectors});
+                    if (k == 0 && i == end_of_group) {
+                        ++parameter;
+                        end_of_group += g.group_length;
+                    }
+                    return Formula::from(broadcast<V> {p, parameter});
+                },
+                g.encoding);
     }
 }
 

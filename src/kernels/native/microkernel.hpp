@@ -100,35 +100,22 @@ using microkernel = void (*)(const dense_rows &, const prepared_parameters &, co
 /// shorter than a vector, by permutation, or one for each group of 1, 2 and 4 vectors.
 enum class form { rows, cols, short_groups, segs1, segs2, segs4 };
 
-/// What a microkernel reads or writes in memory without a codec: the formula's types, f16 or bf16, or codes of floats
+/// What a microkernel reads and writes in memory without a codec: the formula's types, f16 or bf16, or codes of floats
 /// of 8 bits and fewer, as bytes.
-enum class access { as_is, of_f16, of_bf16, to_f16, to_bf16, to_codes };
+enum class access { as_is, of_f16, of_bf16, to_f16, to_bf16, to_codes, f16_to_codes, bf16_to_codes };
 
 /// One formula between two types, by form and access. Null: not available.
 class microkernels {
   public:
     [[gnu::always_inline]] constexpr microkernel at(form f, access a = access::as_is) const {
-        const auto place = place_of(f, a);
-        return place < 0 ? nullptr : all_[place];
+        return all_[static_cast<int>(f)][static_cast<int>(a)];
     }
     [[gnu::always_inline]] constexpr void set(form f, microkernel kernel, access a = access::as_is) {
-        all_[place_of(f, a)] = kernel;
+        all_[static_cast<int>(f)][static_cast<int>(a)] = kernel;
     }
 
   private:
-    /// Rows have every access, the other forms as_is; columns to_codes, and segs of_f16 and of_bf16, too. -1: there is
-    /// none.
-    [[gnu::always_inline]] static constexpr int place_of(form f, access a) {
-        const auto number = static_cast<int>(f);
-        if (f == form::rows) return static_cast<int>(a);
-        if (a == access::as_is) return 5 + number;
-        if (f == form::cols && a == access::to_codes) return 11;
-        const bool reads = a == access::of_f16 || a == access::of_bf16;
-        return f >= form::segs1 && reads ? 12 + 2 * (number - static_cast<int>(form::segs1)) + (a == access::of_bf16)
-                                         : -1;
-    }
-
-    microkernel all_[18];
+    microkernel all_[1 + static_cast<int>(form::segs4)][1 + static_cast<int>(access::bf16_to_codes)];
 };
 
 /// Which formulas the parameters of a panel allow: those for any parameters, those for parameters that pass the

@@ -226,7 +226,8 @@ class walks_of {
                 : length == 2 * lanes_   ? form::segs2
                 : length == 4 * lanes_   ? form::segs4
                                          : form::rows;
-        return usual().at(by) ? by : form::rows;
+        const bool to_codes = p.encoding && p.formulas->no_zero_points.at(by, access::to_codes);
+        return to_codes || usual().at(by) ? by : form::rows;
     }
 
     /// Joins [outer][channels] with few channels to rows in which the parameters repeat. If a remainder is left, adds

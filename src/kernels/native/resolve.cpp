@@ -41,13 +41,11 @@ rows_of_walk rows_of(const plan &p, const walk &w) {
 /// What a microkernel would have to read or write for a codec to be left out.
 access instead_of_codec(const rows_of_walk &r, bool writes_codes) {
     const auto &m = r.memory;
-    if (m.write && r.dense_dst)
-        return writes_codes                ? access::to_codes
-                : m.dst == data_type::f16  ? access::to_f16
-                : m.dst == data_type::bf16 ? access::to_bf16
-                                           : access::as_is;
-    if (!m.read || !r.dense_src || m.round) return access::as_is;
-    return m.src == data_type::f16 ? access::of_f16 : m.src == data_type::bf16 ? access::of_bf16 : access::as_is;
+    const bool reads = m.read && r.dense_src && !m.round;
+    const bool of_f16 = reads && m.src == data_type::f16, of_bf16 = reads && m.src == data_type::bf16;
+    if (!m.write || !r.dense_dst) return of_f16 ? access::of_f16 : of_bf16 ? access::of_bf16 : access::as_is;
+    if (writes_codes) return of_f16 ? access::f16_to_codes : of_bf16 ? access::bf16_to_codes : access::to_codes;
+    return m.dst == data_type::f16 ? access::to_f16 : m.dst == data_type::bf16 ? access::to_bf16 : access::as_is;
 }
 
 /// Picks a microkernel without a codec, if there is one. Codes of fewer than 8 bits are written as bytes, which are
@@ -55,6 +53,7 @@ access instead_of_codec(const rows_of_walk &r, bool writes_codes) {
 staged_kernel pick(const plan &p, const microkernels &from, form by, const rows_of_walk &r) {
     auto m = r.memory;
     auto wanted = instead_of_codec(r, p.encoding != nullptr);
+    if (!from.at(by, wanted) && p.encoding && m.write && r.dense_dst) wanted = access::to_codes;
     if (!from.at(by, wanted)) wanted = access::as_is;
     switch (wanted) {
         case access::as_is: break;
@@ -62,6 +61,8 @@ staged_kernel pick(const plan &p, const microkernels &from, form by, const rows_
         case access::of_bf16: m.read = nullptr; break;
         case access::to_f16:
         case access::to_bf16: m.write = nullptr; break;
+        case access::f16_to_codes:
+        case access::bf16_to_codes: m.read = nullptr; [[fallthrough]];
         case access::to_codes:
             m.write = bits_of(m.dst) == 8 ? nullptr : p.set->code.write_bytes[m.dst];
             m.dst_bytes = 1;
@@ -103,7 +104,8 @@ resolved resolve(const plan &p, const walk &w, form by, preparation state) {
         r.most_rows_of_groups = 1;
     if (!p.encoding) return r;
     rows.dense_dst = false;
-    r.of_short_rows = pick(p, state, by, rows);
+    const auto through_codec = pick(p, state, by, rows);
+    r.of_short_rows = through_codec.kernel ? through_codec : r.of_broken_lines;
     return r;
 }
 

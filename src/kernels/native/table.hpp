@@ -11,6 +11,20 @@
 namespace dynquant::kernels::native {
 namespace {
 
+/// Adds groups of whole vectors.
+template <typename V, typename Formula, typename Src, typename Dst>
+constexpr void add_segs(microkernels &m, access a = access::as_is) {
+    if constexpr (std::is_same_v<Dst, code>) {
+        m.set(form::segs1, segs_to_codes<V, Formula, 1, Src>, a);
+        m.set(form::segs2, segs_to_codes<V, Formula, 2, Src>, a);
+        m.set(form::segs4, segs_to_codes<V, Formula, 4, Src>, a);
+    } else {
+        m.set(form::segs1, segs<V, Formula, 1, Src, Dst>, a);
+        m.set(form::segs2, segs<V, Formula, 2, Src, Dst>, a);
+        m.set(form::segs4, segs<V, Formula, 4, Src, Dst>, a);
+    }
+}
+
 /// A formula in every form.
 template <typename V, typename Formula, typename Src, typename Dst>
 constexpr microkernels in_all_forms() {
@@ -19,9 +33,7 @@ constexpr microkernels in_all_forms() {
     m.set(form::cols, cols < V, Formula, V::lanes == 1 ? 1 : sizeof(Dst) == 4 ? 2 : 4, Src, Dst >);
     if constexpr (V::lanes > 1) {
         m.set(form::short_groups, short_groups<V, Formula, Src, Dst>);
-        m.set(form::segs1, segs<V, Formula, 1, Src, Dst>);
-        m.set(form::segs2, segs<V, Formula, 2, Src, Dst>);
-        m.set(form::segs4, segs<V, Formula, 4, Src, Dst>);
+        add_segs<V, Formula, Src, Dst>(m);
     }
     return m;
 }
@@ -45,23 +57,21 @@ constexpr void fuse_reals(microkernels &m) {
     }
 }
 
-/// Adds groups of whole vectors that read f16 and bf16 without a codec.
-template <typename V, typename Formula, typename Dst>
-constexpr void fuse_groups_of_reals(microkernels &m) {
-    const auto add = [&]<typename Src>(access a, Src) {
-        m.set(form::segs1, segs<V, Formula, 1, Src, Dst>, a);
-        m.set(form::segs2, segs<V, Formula, 2, Src, Dst>, a);
-        m.set(form::segs4, segs<V, Formula, 4, Src, Dst>, a);
-    };
-    add(access::of_f16, float16_bits {});
-    add(access::of_bf16, bfloat16_bits {});
-}
-
 /// Adds rows and columns that write codes of narrow floats without a codec.
 template <typename V, typename Formula>
 constexpr void fuse_codes(microkernels &m) {
     m.set(form::rows, rows_to_codes<V, Formula, float>, access::to_codes);
     m.set(form::cols, cols_to_codes<V, Formula, float>, access::to_codes);
+}
+
+/// Adds rows and groups that read f16 and bf16 and write codes, and groups that write codes.
+template <typename V, typename Formula>
+constexpr void fuse_reals_and_codes(microkernels &m) {
+    m.set(form::rows, rows_to_codes<V, Formula, float16_bits>, access::f16_to_codes);
+    m.set(form::rows, rows_to_codes<V, Formula, bfloat16_bits>, access::bf16_to_codes);
+    add_segs<V, Formula, float, code>(m, access::to_codes);
+    add_segs<V, Formula, float16_bits, code>(m, access::f16_to_codes);
+    add_segs<V, Formula, bfloat16_bits, code>(m, access::bf16_to_codes);
 }
 
 /// The data type of elements that formulas read or write as T.
@@ -124,8 +134,10 @@ constexpr family strict() {
         f.no_zero_points = in_all_forms<V, two_part_product<V>, float, Dst>();
         fuse_reals<V, corrected_quotient<V, real_zero<V>>, Dst>(f.guarded);
         fuse_reals<V, two_part_product<V>, Dst>(f.no_zero_points);
-        fuse_groups_of_reals<V, corrected_quotient<V, real_zero<V>>, Dst>(f.guarded);
-        fuse_groups_of_reals<V, two_part_product<V>, Dst>(f.no_zero_points);
+        add_segs<V, corrected_quotient<V, real_zero<V>>, float16_bits, Dst>(f.guarded, access::of_f16);
+        add_segs<V, corrected_quotient<V, real_zero<V>>, bfloat16_bits, Dst>(f.guarded, access::of_bf16);
+        add_segs<V, two_part_product<V>, float16_bits, Dst>(f.no_zero_points, access::of_f16);
+        add_segs<V, two_part_product<V>, bfloat16_bits, Dst>(f.no_zero_points, access::of_bf16);
         using exact = two_part_and_zero<V, real_zero<V>>;
         f.exact.kernels.set(form::rows, rows<V, exact, float, Dst, false>);
         fuse_reals<V, exact, Dst, false>(f.exact.kernels);
@@ -188,7 +200,7 @@ constexpr family narrow() {
     if constexpr (V::has_fma) {
         using zero = std::conditional_t<to_8_bits, typename zero_of_bytes<V>::type, rounded_zero<V>>;
         using of_rows = split_product<V, Division, zero>;
-        f.guarded = in_two_forms < V, of_rows, limited_product<V, Division, zero>, float, Dst, to_8_bits ? 4 : 1 > ();
+        f.guarded = in_two_forms < V, of_rows, limited_product<V, Division, zero>, float, Dst, to_8_bits ? 2 : 1 > ();
         // Src of another type than the division's is rounded to that, which takes staging.
         constexpr bool in_f16 = std::is_same_v<Division, float16_bits>;
         if constexpr (to_8_bits)
@@ -218,7 +230,10 @@ constexpr family quotient() {
         f.guarded = in_two_forms<V, guarded, guarded, float, float>();
         f.no_zero_points = in_two_forms<V, no_zero_points, no_zero_points, float, float>();
         fuse_codes<V, no_zero_points>(f.no_zero_points);
-        if constexpr (std::is_same_v<Division, float>) fuse_codes<V, any_parameters>(f.any_parameters);
+        if constexpr (std::is_same_v<Division, float>) {
+            fuse_codes<V, any_parameters>(f.any_parameters);
+            fuse_reals_and_codes<V, no_zero_points>(f.no_zero_points);
+        }
     }
     return f;
 }
@@ -226,8 +241,7 @@ constexpr family quotient() {
 /// RNE(x * m) + zp, for computed scales. two_part_product with a residual of 0 is that product.
 template <typename V, typename Dst>
 constexpr family product() {
-    auto f =
-            family_of<V, limited_product<V, float, typename zero_of_bytes<V>::type>, float, Dst, 4>(prepare_product<V>);
+    auto f = family_of<V, limited_product<V, float, typename zero_of_bytes<V>::type>, float, Dst>(prepare_product<V>);
     if constexpr (V::has_fma) f.no_zero_points = onnx<V, Dst>().no_zero_points;
     return f;
 }
@@ -242,6 +256,10 @@ constexpr family difference_of_bytes() {
         f.flat = flat_difference<V, Src>;
         f.guarded.set(form::rows, rows<V, guarded, Src, float16_bits>, access::to_f16);
         f.guarded.set(form::rows, rows<V, guarded, Src, bfloat16_bits>, access::to_bf16);
+        f.guarded.set(form::cols, cols<V, guarded, 2, Src, float16_bits>, access::to_f16);
+        f.guarded.set(form::cols, cols<V, guarded, 2, Src, bfloat16_bits>, access::to_bf16);
+        add_segs<V, guarded, Src, float16_bits>(f.guarded, access::to_f16);
+        add_segs<V, guarded, Src, bfloat16_bits>(f.guarded, access::to_bf16);
     }
     return f;
 }
@@ -283,14 +301,16 @@ constexpr group_microkernels groups_of() {
 template <typename V, typename Src>
 constexpr void add_groups(group_microkernels *to) {
     using zero = typename zero_of_bytes<V>::type;
+    using formula = bounded_product<V>;
     constexpr int of_16 = 16 / V::lanes;
     const auto add = [&](group_formula f, const group_microkernels &g) { to[static_cast<int>(f)] = g; };
-    add(group_formula::product_s8, groups_of<V, bounded_product<V>, Src, std::int8_t>());
+    add(group_formula::product_s8, groups_of<V, formula, Src, std::int8_t>());
     add(group_formula::quotient_s8, groups_of<V, bounded_quotient<V, no_zero<V>>, Src, std::int8_t>());
     add(group_formula::sum_s8, groups_of<V, bounded_quotient<V, zero>, Src, std::int8_t>());
     add(group_formula::sum_u8, groups_of<V, bounded_quotient<V, zero>, Src, std::uint8_t>());
     add(group_formula::codes,
-            {segs_to_codes<V, of_16, Src>, segs_to_codes<V, 2 * of_16, Src>, segs_to_codes<V, 4, Src>, nullptr});
+            {segs_to_codes<V, formula, of_16, Src>, segs_to_codes<V, formula, 2 * of_16, Src>,
+                    segs_to_codes<V, formula, 4, Src>, nullptr});
 }
 
 template <typename V, multiplied Times, activation Activation, typename Dst>

@@ -34,6 +34,16 @@ static_assert(sizeof(byte_lines::bytes) >= max_narrow_row * (narrow_length + sid
 /// frame is large.
 using transposed_parameters = panel_storage<length + side>;
 
+/// Unpacks a line of pairs of 4-bit elements to two lines of bytes.
+void split_pairs(const unsigned char *__restrict pairs, bool is_signed, unsigned char *__restrict even,
+        unsigned char *__restrict odd) {
+    const auto sign = static_cast<unsigned char>(is_signed ? 8 : 0); // extends: (x ^ 8) - 8
+    for (std::int64_t i = 0; i < side; ++i) {
+        even[i] = static_cast<unsigned char>(((pairs[i] & 15) ^ sign) - sign);
+        odd[i] = static_cast<unsigned char>((pairs[i] >> 4 ^ sign) - sign);
+    }
+}
+
 /// What the tiles of both directions have. Microkernels read or write their lines in place of src or dst.
 struct tiles {
     tiles(const plan &of, const walk &which, const call &with, transposed_parameters &storage)
@@ -163,13 +173,23 @@ class dequantized_tiles : tiles {
     /// do not take its stack.
     [[gnu::noinline]] void transpose_packed(
             std::int64_t at, std::int64_t columns, std::int64_t rows, unsigned char *to) {
-        alignas(64) unsigned char unpacked[side][side];
-        alignas(64) unsigned char line[side + 2 * widest_step];
-        for (std::int64_t i = 0; i < columns; ++i) {
-            unpack_(c.src, at + i * along.src_stride, rows, line); // writes whole vectors, maybe beyond `side`
-            std::memcpy(unpacked[i], line, side);
-        }
-        p.set->transpose_in(unpacked[0], side, columns, rows, to, lines.step);
+        const auto &type = traits(p.memory.src);
+        if (type.bits == 4 && (at | along.src_stride | rows) % 2 == 0)
+            return transpose_pairs(at, columns, rows, type.integral && type.is_signed, to);
+        alignas(64) unsigned char unpacked[side * side + 2 * widest_step];
+        for (std::int64_t i = 0; i < columns; ++i) // writes whole vectors, which the next line overwrites
+            unpack_(c.src, at + i * along.src_stride, rows, unpacked + i * side);
+        p.set->transpose_in(unpacked, side, columns, rows, to, lines.step);
+    }
+
+    /// transpose_packed() of elements of 4 bits, in pairs: the bytes of src are transposed first, to half as many
+    /// lines.
+    void transpose_pairs(std::int64_t at, std::int64_t columns, std::int64_t rows, bool is_signed, unsigned char *to) {
+        alignas(64) unsigned char pairs[side / 2 * side];
+        p.set->transpose_in(static_cast<const unsigned char *>(c.src) + at / 2, along.src_stride / 2, columns, rows / 2,
+                pairs, side);
+        for (std::int64_t row = 0; row < rows; row += 2, to += 2 * lines.step)
+            split_pairs(pairs + row / 2 * side, is_signed, to, to + lines.step);
     }
 
     /// `rows` transposed rows of the innermost loop, which begin at line `line` of the tile.

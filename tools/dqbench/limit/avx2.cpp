@@ -15,6 +15,7 @@ struct avx2 : simd::avx2 {
     }
     static reals as_reals(integers a) { return _mm256_castsi256_ps(a); }
 
+    template <bool>
     static simd::several<avx2, 1> pack(const std::uint8_t *, reals a, reals b, reals c, reals d) {
         return {_mm256_castps_si256(_mm256_or_ps(_mm256_or_ps(a, b), _mm256_or_ps(c, d)))};
     }

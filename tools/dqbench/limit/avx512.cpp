@@ -13,6 +13,7 @@ struct avx512 : simd::avx512 {
     }
     static reals as_reals(integers a) { return _mm512_castsi512_ps(a); }
 
+    template <bool>
     static simd::several<avx512, 1> pack(const std::uint8_t *, reals a, reals b, reals c, reals d) {
         return {_mm512_castps_si512(_mm512_or_ps(_mm512_or_ps(a, b), _mm512_or_ps(c, d)))};
     }

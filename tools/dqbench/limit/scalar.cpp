@@ -7,17 +7,18 @@ namespace {
 
 /// A lane is a float that carries arbitrary bits.
 struct scalar : simd::scalar {
-    using simd::scalar::load, simd::scalar::pack;
+    using simd::scalar::load;
 
     static integers load(const std::uint8_t *p) { return *p; }
     static reals as_reals(integers a) { return __builtin_bit_cast(float, a); }
 
-    static simd::several<scalar, 1> pack(const std::uint8_t *, reals a, reals b, reals c, reals d) {
-        return {bits(a) | bits(b) | bits(c) | bits(d)};
+    template <typename T>
+    static T converted(reals a) {
+        if constexpr (std::is_same_v<T, std::uint8_t>)
+            return static_cast<std::uint8_t>(as_integers(a));
+        else
+            return simd::scalar::converted<T>(a);
     }
-
-  private:
-    static integers bits(reals a) { return __builtin_bit_cast(integers, a); }
 };
 
 } // namespace

@@ -105,7 +105,7 @@ found_parameters find_parameters(const numerics_contract::scale_formula &f, cons
     const bool is_asymmetric = f.rule.range == scale_range::minmax, to_powers = f.scale_type == data_type::f8_e8m0;
     const bool multiplies = quotient != scale_quotient::divide, is_narrow = f.integral && f.rule.narrow;
     const float codes = static_cast<float>(f.highest - f.lowest), offset = static_cast<float>(f.lowest) - magic_bias;
-    const float inverse = 1 / p.global, bound = f.integral ? two_to_22 / 2 : 4 * f.largest;
+    const float inverse = 1 / p.global, bound = f.integral ? bounded_quotients : 4 * f.largest;
     typename integers::vector irregular = {}, unbounded = {}, numbers;
     for (std::int32_t i = 0; i < integers::lanes; ++i)
         numbers[i] = i;
