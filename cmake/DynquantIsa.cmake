@@ -18,7 +18,7 @@ $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-uninitialized>") # false 
 endif()
 
 # dynquant_add_isa_sources(<target> <folder>): adds the sources of a folder that have the name of an instruction set.
-# pick() of src/targets/pick.hpp chooses among them at run time.
+# pick() of src/targets/features.hpp chooses among them at run time.
 function(dynquant_add_isa_sources target folder)
     foreach(set IN LISTS DYNQUANT_INSTRUCTION_SETS)
         set(source ${folder}/${set}.cpp)

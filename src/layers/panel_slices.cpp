@@ -8,7 +8,7 @@
 #include "layers/panel_product.hpp"
 #include "layers/product_slice.hpp"
 #include "layers/saturation_excess.hpp"
-#include "targets/pick.hpp"
+#include "targets/features.hpp"
 
 namespace dynquant::layers {
 namespace {

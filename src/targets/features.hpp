@@ -1,10 +1,11 @@
 // src/targets: what the processor can do, the choice of code by it, and the vectors of each instruction set. No other
 // folder asks the processor or includes its intrinsics, and none compares instruction sets by an order: an instruction
-// set is a set of features. May include: dynquant's public headers and elements. Start here, then pick.hpp, which
-// chooses, and simd.hpp, the vocabulary of the vectors.
+// set is a set of features. May include: dynquant's public headers and elements. Start here, then simd.hpp, the
+// vocabulary of the vectors.
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 
 #include "dynquant/quantization.hpp"
 
@@ -50,6 +51,22 @@ features up_to(isa cap);
 
 /// The strongest isa whose features are there.
 isa strongest(features available);
+
+/// Code and what it needs.
+template <typename Code>
+struct candidate {
+    features needs;
+    Code code;
+};
+
+/// The one way to choose code for the processor: the first whose features are there. The last needs none.
+template <typename Code>
+Code pick(features available, std::initializer_list<candidate<Code>> candidates) {
+    const auto *c = candidates.begin();
+    while (!has(available, c->needs))
+        ++c;
+    return c->code;
+}
 
 /// Whether Linux lets this process use AMX, which it must ask for before the first use. Precondition: the processor has
 /// amx_int8.

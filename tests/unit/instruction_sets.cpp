@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "targets/pick.hpp"
+#include "targets/features.hpp"
 
 namespace dynquant::targets {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/native/microkernel.hpp"
-#include "targets/pick.hpp"
+#include "targets/features.hpp"
 
 namespace dynquant::test {
 

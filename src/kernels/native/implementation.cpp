@@ -9,7 +9,7 @@
 #include "parallel/float_control.hpp"
 #include "parallel/parallel.hpp"
 #include "quantization/shape.hpp"
-#include "targets/pick.hpp"
+#include "targets/features.hpp"
 
 namespace dynquant::kernels::native {
 namespace {

@@ -9,7 +9,7 @@
 #include "parallel/parallel.hpp"
 #include "parallel/pool.hpp"
 #include "quantization/shape.hpp"
-#include "targets/pick.hpp"
+#include "targets/features.hpp"
 
 namespace dynquant::layers {
 namespace {

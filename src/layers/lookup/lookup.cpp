@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "parallel/parallel.hpp"
-#include "targets/pick.hpp"
+#include "targets/features.hpp"
 
 namespace dynquant::lookup {
 namespace {

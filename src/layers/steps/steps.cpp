@@ -1,6 +1,6 @@
 #include "layers/steps/steps.hpp"
 
-#include "targets/pick.hpp"
+#include "targets/features.hpp"
 
 namespace dynquant::layers {
 

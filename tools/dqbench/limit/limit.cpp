@@ -7,7 +7,7 @@
 #include "kernels/native/processor.hpp"
 #include "parallel/parallel.hpp"
 #include "quantization/shape.hpp"
-#include "targets/pick.hpp"
+#include "targets/features.hpp"
 
 namespace dqbench::limit {
 namespace {
