@@ -72,62 +72,43 @@ struct range_of {
         if constexpr (!absolute) low = greater(low, other.low);
         high = greater_signed(high, other.high);
     }
-};
-
-template <int step, typename Vector, std::size_t... lane>
-[[gnu::always_inline]] inline Vector rotated(Vector v, std::index_sequence<lane...>) {
-    return __builtin_shufflevector(v, v, static_cast<int>((lane + step) % sizeof...(lane))...);
-}
-
-/// The range of all lanes, in lane 0.
-template <typename Range>
-[[gnu::always_inline]] inline auto across_lanes(Range r) {
-    constexpr int bytes = Range::bytes;
-    if constexpr (bytes > 16) {
-        typename Range::half halves[2];
-        const auto split = [&](const auto &from, auto &first, auto &second) {
-            std::memcpy(&first, &from, bytes / 2);
-            std::memcpy(&second, reinterpret_cast<const char *>(&from) + bytes / 2, bytes / 2);
-        };
-        split(r.low, halves[0].low, halves[1].low);
-        split(r.high, halves[0].high, halves[1].high);
-        halves[0].add(halves[1]);
-        return across_lanes(halves[0]);
-    } else {
-        constexpr auto all = std::make_index_sequence<Range::lanes>();
-        const auto fold = [&]<int step>(std::integral_constant<int, step>) {
-            r.add({rotated<step>(r.low, all), rotated<step>(r.high, all)});
-        };
-        if constexpr (Range::lanes == 8) fold(std::integral_constant<int, 4>());
-        fold(std::integral_constant<int, 2>());
-        fold(std::integral_constant<int, 1>());
-        return r;
+    /// Adds a range, or an element, to a range of one lane.
+    [[gnu::always_inline]] static void extend(Bits &low, Bits &high, Bits by_low, Bits by_high) {
+        if constexpr (!absolute) low = by_low > low ? by_low : low;
+        high = static_cast<integer>(by_high) > static_cast<integer>(high) ? by_high : high;
     }
-}
-
-template <typename Range>
-struct scalar_range {
-    using bits = typename Range::bits;
-    bits low, high;
-
-    void add(bits x) {
-        if constexpr (Range::is_absolute) {
-            x &= static_cast<bits>(~Range::sign);
+    [[gnu::always_inline]] static void extend(Bits &low, Bits &high, Bits x) {
+        if constexpr (absolute) {
+            x &= static_cast<Bits>(~sign);
             high = x > high ? x : high;
         } else {
-            add({x, x});
+            extend(low, high, x, x);
         }
     }
-    void add(const scalar_range &other) {
-        using integer = typename Range::integer;
-        low = other.low > low ? other.low : low;
-        high = static_cast<integer>(other.high) > static_cast<integer>(high) ? other.high : high;
-    }
 };
+
+/// Lane i is lane of(i) of the pair (a, b).
+template <typename Range, typename Of>
+[[gnu::always_inline]] inline typename Range::vector shuffled(typename Range::vector a, typename Range::vector b, Of) {
+    return [=]<std::size_t... lane>(std::index_sequence<lane...>) __attribute__((always_inline)) {
+        return __builtin_shufflevector(a, b, Of()(static_cast<int>(lane))...);
+    }
+    (std::make_index_sequence<static_cast<std::size_t>(Range::lanes)>());
+}
+
+/// The range of all lanes, in each.
+template <typename Range, int step = static_cast<int>(Range::lanes) / 2>
+[[gnu::always_inline]] inline Range across_lanes(Range r) {
+    const auto other = [](int lane) { return lane ^ step; };
+    r.add({shuffled<Range>(r.low, r.low, other), shuffled<Range>(r.high, r.high, other)});
+    if constexpr (step > 1) return across_lanes<Range, step / 2>(r);
+    return r;
+}
 
 /// Adds a dense row.
 template <typename Range>
-[[gnu::always_inline]] inline void add_row(const typename Range::bits *x, std::int64_t count, scalar_range<Range> &to) {
+[[gnu::always_inline]] inline void add_row(
+        const typename Range::bits *x, std::int64_t count, typename Range::bits &low, typename Range::bits &high) {
     constexpr auto lanes = Range::lanes;
     if (count >= lanes) {
         const auto distance = prefetch_distance;
@@ -148,14 +129,12 @@ template <typename Range>
         if (i < count) b.add(Range::load(x + count - lanes));
         a.add(b), c.add(d), a.add(c);
         const auto all = across_lanes(a);
-        to.add({all.low[0], all.high[0]});
+        Range::extend(low, high, all.low[0], all.high[0]);
     } else if constexpr (Range::bytes > 16) {
-        scalar_range<typename Range::half> part = {to.low, to.high};
-        add_row(x, count, part);
-        to = {part.low, part.high};
+        add_row<typename Range::half>(x, count, low, high);
     } else {
         for (std::int64_t i = 0; i < count; ++i)
-            to.add(x[i]);
+            Range::extend(low, high, x[i]);
     }
 }
 
@@ -213,19 +192,13 @@ struct rows_to_lanes {
             result.at[merged.at[lane]] = lane;
         return result;
     }();
-    template <std::size_t... row>
-    [[gnu::always_inline]] static vector in_order(vector merged, std::index_sequence<row...>) {
-        return __builtin_shufflevector(merged, merged, lane_of_row.at[row]...);
-    }
-
-    template <int count, bool upper, std::size_t... lane>
-    [[gnu::always_inline]] static vector half(vector a, vector b, std::index_sequence<lane...>) {
-        return __builtin_shufflevector(a, b, lane_of(static_cast<int>(lane), upper, count)...);
+    [[gnu::always_inline]] static vector in_order(vector merged) {
+        return shuffled<Range>(merged, merged, [](int row) { return lane_of_row.at[row]; });
     }
     template <int count, auto greater>
     [[gnu::always_inline]] static vector merge(vector a, vector b) {
-        constexpr auto all = std::make_index_sequence<static_cast<std::size_t>(lanes)>();
-        return greater(half<count, false>(a, b, all), half<count, true>(a, b, all));
+        return greater(shuffled<Range>(a, b, [](int lane) { return lane_of(lane, false, count); }),
+                shuffled<Range>(a, b, [](int lane) { return lane_of(lane, true, count); }));
     }
 
     /// Merges the ranges of `count` rows, from row `first` on. Reads them in order: else hardware prefetches less.
@@ -273,10 +246,8 @@ template <typename Range, int Vectors>
     typename merger::vector lows, highs;
     merger::template find<0, merger::lanes>(range_of_row, lows, highs);
     using numbers = typename Range::unsigned_lanes;
-    constexpr auto all = std::make_index_sequence<static_cast<std::size_t>(merger::lanes)>();
-    if constexpr (!Range::is_absolute)
-        numbers::store(low, Range::greater(merger::in_order(lows, all), Range::load(low)));
-    numbers::store(high, Range::greater_signed(merger::in_order(highs, all), Range::load(high)));
+    if constexpr (!Range::is_absolute) numbers::store(low, Range::greater(merger::in_order(lows), Range::load(low)));
+    numbers::store(high, Range::greater_signed(merger::in_order(highs), Range::load(high)));
 }
 
 /// Adds rows of consecutive parameters by add_short_rows(). Returns how many it has added.
@@ -305,10 +276,10 @@ void add_rows(const dense_rows &d, std::int64_t parameter_step, void *low, void 
     auto *const lows = static_cast<bits *>(low), *const highs = static_cast<bits *>(high);
     const bool are_short = d.columns <= 8 * Range::lanes && parameter_step == 1;
     for (auto i = are_short ? add_many_short_rows<Range>(d, lows, highs) : 0; i < d.rows; ++i) {
-        scalar_range<Range> range = {lows[i * parameter_step], highs[i * parameter_step]};
-        add_row(static_cast<const bits *>(d.src) + i * d.src_step, d.columns, range);
-        lows[i * parameter_step] = range.low;
-        highs[i * parameter_step] = range.high;
+        auto low_of_row = lows[i * parameter_step], high_of_row = highs[i * parameter_step]; // x cannot alias copies
+        add_row<Range>(static_cast<const bits *>(d.src) + i * d.src_step, d.columns, low_of_row, high_of_row);
+        lows[i * parameter_step] = low_of_row;
+        highs[i * parameter_step] = high_of_row;
     }
 }
 
@@ -347,12 +318,8 @@ template <typename Range>
         add_columns<typename Range::half>(x, rows, step, columns, low, high);
     } else {
         for (std::int64_t i = 0; i < rows; ++i)
-            for (std::int64_t j = 0; j < columns; ++j) {
-                scalar_range<Range> range = {low[j], high[j]};
-                range.add(x[i * step + j]);
-                low[j] = range.low;
-                high[j] = range.high;
-            }
+            for (std::int64_t j = 0; j < columns; ++j)
+                Range::extend(low[j], high[j], x[i * step + j]);
     }
 }
 
