@@ -47,13 +47,13 @@ struct byte_layouts {
         return _mm_loadu_si128(static_cast<const __m128i *>(p));
     }
 
-    /// Shuffle indices that move 16 bytes of plane `plane` to bytes 16 * part to 16 * part + 15 of 16 interleaved
-    /// groups of three. The other planes' bytes become 0.
-    static __m128i interleave_indices_3(int plane, int part) {
+    /// The indices of a shuffle of 16 bytes: f(i) is the place that byte i comes from; -1 makes it 0.
+    template <typename F>
+    static __m128i shuffle_indices(F f) {
         alignas(16) std::int8_t index[16];
 #pragma GCC unroll 16
         for (int i = 0; i < 16; ++i)
-            index[i] = static_cast<std::int8_t>((16 * part + i) % 3 == plane ? (16 * part + i) / 3 : -1);
+            index[i] = static_cast<std::int8_t>(f(i));
         return _mm_load_si128(reinterpret_cast<const __m128i *>(index));
     }
 
@@ -65,7 +65,8 @@ struct byte_layouts {
         for (int plane = 0; plane < 3; ++plane)
 #pragma GCC unroll 3
             for (int part = 0; part < 3; ++part)
-                indices[plane][part] = interleave_indices_3(plane, part);
+                indices[plane][part] = shuffle_indices( // the bytes of one plane; those of the others become 0
+                        [=](int i) { return (16 * part + i) % 3 == plane ? (16 * part + i) / 3 : -1; });
         std::int64_t i = 0;
         for (; i + 16 <= count; i += 16) {
             __m128i x[3];
@@ -112,13 +113,8 @@ struct byte_layouts {
     static std::int64_t gather_bytes(const unsigned char *from, std::int64_t count, unsigned char *to) {
         __m128i indices[stride];
 #pragma GCC unroll 4
-        for (int part = 0; part < stride; ++part) {
-            alignas(16) std::int8_t index[16];
-#pragma GCC unroll 16
-            for (int i = 0; i < 16; ++i)
-                index[i] = static_cast<std::int8_t>(i * stride / 16 == part ? i * stride % 16 : -1);
-            indices[part] = _mm_load_si128(reinterpret_cast<const __m128i *>(index));
-        }
+        for (int part = 0; part < stride; ++part)
+            indices[part] = shuffle_indices([=](int i) { return i * stride / 16 == part ? i * stride % 16 : -1; });
         std::int64_t i = 0;
         for (; i + 16 < count; i += 16) {
             __m128i all = _mm_setzero_si128();
