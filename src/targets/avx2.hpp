@@ -7,29 +7,18 @@
 #include <type_traits>
 
 #include "targets/avx2_bytes.hpp"
+#include "targets/operators.hpp"
 #include "targets/simd.hpp"
 
 namespace dynquant::simd {
 namespace {
 
-struct avx2 : avx2_bytes {
+struct avx2 : vector_operators<32>, avx2_bytes {
     using reals = __m256;
     using integers = __m256i;
-    /// A real, and the zero point that packing adds after rounding it.
-    struct real_and_zero_point {
-        reals real;
-        integers zero_point;
-    };
     struct mask {
         std::int64_t count; // at most lanes
         integers lanes;     // all ones
-    };
-    /// A vector's reals as f64.
-    struct doubles {
-        __m256d low, high;
-        friend doubles operator+(const doubles &a, const doubles &b) { return {a.low + b.low, a.high + b.high}; }
-        friend doubles operator-(const doubles &a, const doubles &b) { return {a.low - b.low, a.high - b.high}; }
-        friend doubles operator/(const doubles &a, const doubles &b) { return {a.low / b.low, a.high / b.high}; }
     };
     static constexpr const char *name = "avx2";
     static constexpr std::int64_t lanes = 8;
@@ -95,6 +84,24 @@ struct avx2 : avx2_bytes {
 
     static reals pick(const float *p, integers index) { return _mm256_permutevar8x32_ps(load(p), index); }
 
+    /// Transposes 8 x 8 reals: pairs, fours, halves.
+    static void transpose_reals(reals (&x)[lanes]) {
+        reals pairs[lanes], fours[lanes];
+        unroll<4>([&](int i) __attribute__((always_inline)) {
+            pairs[2 * i] = _mm256_unpacklo_ps(x[2 * i], x[2 * i + 1]);
+            pairs[2 * i + 1] = _mm256_unpackhi_ps(x[2 * i], x[2 * i + 1]);
+        });
+        unroll<4>([&](int i) __attribute__((always_inline)) {
+            const int first = i / 2 * 4, j = i % 2;
+            fours[first + 2 * j] = _mm256_shuffle_ps(pairs[first + j], pairs[first + j + 2], 0x44);
+            fours[first + 2 * j + 1] = _mm256_shuffle_ps(pairs[first + j], pairs[first + j + 2], 0xee);
+        });
+        unroll<4>([&](int i) __attribute__((always_inline)) {
+            x[i] = _mm256_permute2f128_ps(fours[i], fours[i + 4], 0x20);
+            x[i + 4] = _mm256_permute2f128_ps(fours[i], fours[i + 4], 0x31);
+        });
+    }
+
     static reals fma(reals a, reals b, reals c) { return _mm256_fmadd_ps(a, b, c); }
     static reals negated_fma(reals a, reals b, reals c) { return _mm256_fnmadd_ps(a, b, c); }
     // Products of integers, added to the sums, which wrap.
@@ -117,23 +124,7 @@ struct avx2 : avx2_bytes {
     }
     static reals copy_sign(reals magnitude, reals x) { return _mm256_or_ps(magnitude, _mm256_and_ps(splat(-0.0F), x)); }
 
-    static reals as_reals(integers bits) { return _mm256_castsi256_ps(bits); }
-    static integers as_integers(reals x) { return _mm256_castps_si256(x); }
-
-    static integers add(integers a, integers b) { return _mm256_add_epi32(a, b); }
-    static integers subtract(integers a, integers b) { return _mm256_sub_epi32(a, b); }
     static integers min(integers a, integers b) { return _mm256_min_epi32(a, b); }
-    static integers bit_and(integers a, integers b) { return _mm256_and_si256(a, b); }
-    static integers bit_or(integers a, integers b) { return _mm256_or_si256(a, b); }
-    template <int by>
-    static integers shift_left(integers a) {
-        return _mm256_slli_epi32(a, by);
-    }
-    template <int by>
-    static integers shift_right(integers a) {
-        return _mm256_srli_epi32(a, by);
-    }
-    static integers shift_right(integers a, integers by) { return _mm256_srlv_epi32(a, by); }
     static integers select_less(integers a, integers b, integers then, integers otherwise) {
         return _mm256_blendv_epi8(otherwise, then, _mm256_cmpgt_epi32(b, a));
     }
@@ -250,12 +241,6 @@ struct avx2 : avx2_bytes {
         const auto low = half(quotient.low, zero_point.low), high = half(quotient.high, zero_point.high);
         const auto evens = _mm256_castps_si256(_mm256_shuffle_ps(low, high, _MM_SHUFFLE(2, 0, 2, 0)));
         return _mm256_permute4x64_epi64(evens, _MM_SHUFFLE(3, 1, 2, 0));
-    }
-    /// For u32, zero points are held less 2^31; the last step adds that to the sum.
-    template <typename Integer>
-    static integers saturated_sum(reals quotient, integers zero_point) {
-        const auto sum = saturated_sum(to_doubles(quotient), to_doubles(zero_point), INT32_MIN, INT32_MAX);
-        return std::is_signed_v<Integer> ? sum : _mm256_xor_si256(sum, splat(INT32_MIN));
     }
 
     static constexpr std::int64_t looked_up = 0; // tables of sixteen pay in AVX-512 only

@@ -6,27 +6,16 @@
 #include <type_traits>
 
 #include "targets/avx512_bytes.hpp"
+#include "targets/operators.hpp"
 #include "targets/simd.hpp"
 
 namespace dynquant::simd {
 namespace {
 
-struct avx512 : avx512_bytes {
+struct avx512 : vector_operators<64>, avx512_bytes {
     using reals = __m512;
     using integers = __m512i;
-    /// A real, and the zero point that packing adds after rounding it.
-    struct real_and_zero_point {
-        reals real;
-        integers zero_point;
-    };
     using mask = __mmask16;
-    /// A vector's reals as f64.
-    struct doubles {
-        __m512d low, high;
-        friend doubles operator+(const doubles &a, const doubles &b) { return {a.low + b.low, a.high + b.high}; }
-        friend doubles operator-(const doubles &a, const doubles &b) { return {a.low - b.low, a.high - b.high}; }
-        friend doubles operator/(const doubles &a, const doubles &b) { return {a.low / b.low, a.high / b.high}; }
-    };
     static constexpr const char *name = "avx512";
     static constexpr std::int64_t lanes = 16;
     static constexpr bool has_fma = true;
@@ -35,16 +24,12 @@ struct avx512 : avx512_bytes {
     static integers splat(std::int32_t value) { return _mm512_set1_epi32(value); }
     static doubles splat(double value) { return {_mm512_set1_pd(value), _mm512_set1_pd(value)}; }
 
-    static reals load(const float *p) { return _mm512_loadu_ps(p); }
-    static integers load(const std::int32_t *p) { return _mm512_loadu_si512(p); }
-    static integers load(const std::int8_t *p) { return _mm512_cvtepi8_epi32(load_bytes(p)); }
-    static integers load(const std::uint8_t *p) { return _mm512_cvtepu8_epi32(load_bytes(p)); }
-    static integers load(const std::int16_t *p) { return _mm512_cvtepi16_epi32(load_halves(p)); }
-    static integers load(const std::uint16_t *p) { return _mm512_cvtepu16_epi32(load_halves(p)); }
-    static integers load(const std::uint32_t *p) { return _mm512_xor_si512(_mm512_loadu_si512(p), splat(INT32_MIN)); }
-
-    static reals load(const float16_bits *p) { return widened(p, load_halves(p)); }
-    static reals load(const bfloat16_bits *p) { return widened(p, load_halves(p)); }
+    template <typename T>
+    static auto load(const T *p) {
+        if constexpr (sizeof(T) == 1) return widened(p, load_bytes(p));
+        if constexpr (sizeof(T) == 2) return widened(p, load_halves(p));
+        if constexpr (sizeof(T) == 4) return widened(p, load_bits(p));
+    }
     static void load_pairs(const bfloat16_bits *p, reals &even, reals &odd) {
         const __m512i pairs = _mm512_loadu_si512(p);
         even = as_reals(_mm512_slli_epi32(pairs, 16));
@@ -65,33 +50,45 @@ struct avx512 : avx512_bytes {
         const auto clipped = count < 0 ? 0 : count < lanes ? count : lanes;
         return _cvtu32_mask16(_bzhi_u32(0xffffU, static_cast<unsigned>(clipped)));
     }
-    static reals load(const float *p, mask m) { return _mm512_maskz_loadu_ps(m, p); }
-    static integers load(const std::int32_t *p, mask m) { return _mm512_maskz_loadu_epi32(m, p); }
-    static reals load_partial(const float *p, std::int64_t count) { return load(p, first_lanes(count)); }
-    template <typename Real>
-    static reals load_partial(const Real *p, std::int64_t count) { // of 16 bits
-        return widened(p, _mm256_maskz_loadu_epi16(first_lanes(count), p));
+    template <typename T>
+    static auto load(const T *p, mask m) {
+        if constexpr (sizeof(T) == 1) return widened(p, _mm_maskz_loadu_epi8(m, p));
+        if constexpr (sizeof(T) == 2) return widened(p, _mm256_maskz_loadu_epi16(m, p));
+        if constexpr (sizeof(T) == 4) return widened(p, _mm512_maskz_loadu_epi32(m, p));
     }
-    static integers load_partial(const std::int32_t *p, std::int64_t count) { return load(p, first_lanes(count)); }
-    static integers load_partial(const std::int8_t *p, std::int64_t count) {
-        return _mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(first_lanes(count), p));
-    }
-    static integers load_partial(const std::uint8_t *p, std::int64_t count) {
-        return _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(first_lanes(count), p));
-    }
-    static integers load_partial(const std::int16_t *p, std::int64_t count) {
-        return _mm512_cvtepi16_epi32(_mm256_maskz_loadu_epi16(first_lanes(count), p));
-    }
-    static integers load_partial(const std::uint16_t *p, std::int64_t count) {
-        return _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(first_lanes(count), p));
-    }
-    static integers load_partial(const std::uint32_t *p, std::int64_t count) {
-        return _mm512_xor_si512(_mm512_maskz_loadu_epi32(first_lanes(count), p), splat(INT32_MIN));
+    template <typename T>
+    static auto load_partial(const T *p, std::int64_t count) {
+        return load(p, first_lanes(count));
     }
 
     /// Of the first eight.
     static reals pick(const float *p, integers index) {
         return _mm512_permutexvar_ps(index, _mm512_castps256_ps512(_mm256_loadu_ps(p)));
+    }
+
+    /// Transposes 16 x 16 reals: pairs, fours, and twice the exchange of quarters.
+    static void transpose_reals(reals (&x)[lanes]) {
+        reals pairs[lanes], fours[lanes];
+        unroll<8>([&](int i) __attribute__((always_inline)) {
+            pairs[2 * i] = _mm512_unpacklo_ps(x[2 * i], x[2 * i + 1]);
+            pairs[2 * i + 1] = _mm512_unpackhi_ps(x[2 * i], x[2 * i + 1]);
+        });
+        // fours[4 * g + c] has columns c, c + 4, c + 8, c + 12 of rows 4 g to 4 g + 3, a quarter each.
+        unroll<8>([&](int i) __attribute__((always_inline)) {
+            const int first = i / 2 * 4, j = i % 2;
+            fours[first + 2 * j] = _mm512_shuffle_ps(pairs[first + j], pairs[first + j + 2], 0x44);
+            fours[first + 2 * j + 1] = _mm512_shuffle_ps(pairs[first + j], pairs[first + j + 2], 0xee);
+        });
+        unroll<4>([&](int c) __attribute__((always_inline)) {
+            const auto low = _mm512_shuffle_f32x4(fours[c], fours[c + 4], 0x88);
+            const auto high = _mm512_shuffle_f32x4(fours[c + 8], fours[c + 12], 0x88);
+            const auto low_odd = _mm512_shuffle_f32x4(fours[c], fours[c + 4], 0xdd);
+            const auto high_odd = _mm512_shuffle_f32x4(fours[c + 8], fours[c + 12], 0xdd);
+            x[c] = _mm512_shuffle_f32x4(low, high, 0x88);
+            x[c + 8] = _mm512_shuffle_f32x4(low, high, 0xdd);
+            x[c + 4] = _mm512_shuffle_f32x4(low_odd, high_odd, 0x88);
+            x[c + 12] = _mm512_shuffle_f32x4(low_odd, high_odd, 0xdd);
+        });
     }
 
     static reals fma(reals a, reals b, reals c) { return _mm512_fmadd_ps(a, b, c); }
@@ -107,23 +104,7 @@ struct avx512 : avx512_bytes {
     }
     static reals copy_sign(reals magnitude, reals x) { return _mm512_or_ps(magnitude, _mm512_and_ps(splat(-0.0F), x)); }
 
-    static reals as_reals(integers bits) { return _mm512_castsi512_ps(bits); }
-    static integers as_integers(reals x) { return _mm512_castps_si512(x); }
-
-    static integers add(integers a, integers b) { return _mm512_add_epi32(a, b); }
-    static integers subtract(integers a, integers b) { return _mm512_sub_epi32(a, b); }
     static integers min(integers a, integers b) { return _mm512_min_epi32(a, b); }
-    static integers bit_and(integers a, integers b) { return _mm512_and_si512(a, b); }
-    static integers bit_or(integers a, integers b) { return _mm512_or_si512(a, b); }
-    template <int by>
-    static integers shift_left(integers a) {
-        return _mm512_slli_epi32(a, by);
-    }
-    template <int by>
-    static integers shift_right(integers a) {
-        return _mm512_srli_epi32(a, by);
-    }
-    static integers shift_right(integers a, integers by) { return _mm512_srlv_epi32(a, by); }
     static integers select_less(integers a, integers b, integers then, integers otherwise) {
         return _mm512_mask_mov_epi32(otherwise, _mm512_cmplt_epi32_mask(a, b), then);
     }
@@ -231,12 +212,6 @@ struct avx512 : avx512_bytes {
         return _mm512_permutex2var_epi32(
                 half(quotient.low, zero_point.low), evens, half(quotient.high, zero_point.high));
     }
-    /// For u32, zero points are held less 2^31; the last step adds that to the sum.
-    template <typename Integer>
-    static integers saturated_sum(reals quotient, integers zero_point) {
-        const auto sum = saturated_sum(to_doubles(quotient), to_doubles(zero_point), INT32_MIN, INT32_MAX);
-        return std::is_signed_v<Integer> ? sum : _mm512_xor_si512(sum, splat(INT32_MIN));
-    }
 
     // Lookup in a table of 32 by the low bits of an index.
     static constexpr bool has_tables_of_32 = true;
@@ -278,6 +253,13 @@ struct avx512 : avx512_bytes {
 
   private:
     static reals joined(__m256 low, __m256 high) { return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1); }
+    static reals widened(const float *, __m512i bits) { return as_reals(bits); }
+    static integers widened(const std::int32_t *, __m512i bits) { return bits; }
+    static integers widened(const std::uint32_t *, __m512i bits) { return _mm512_xor_si512(bits, splat(INT32_MIN)); }
+    static integers widened(const std::int8_t *, __m128i bits) { return _mm512_cvtepi8_epi32(bits); }
+    static integers widened(const std::uint8_t *, __m128i bits) { return _mm512_cvtepu8_epi32(bits); }
+    static integers widened(const std::int16_t *, __m256i bits) { return _mm512_cvtepi16_epi32(bits); }
+    static integers widened(const std::uint16_t *, __m256i bits) { return _mm512_cvtepu16_epi32(bits); }
     static reals widened(const float16_bits *, __m256i bits) { return _mm512_cvtph_ps(bits); }
     static reals widened(const bfloat16_bits *, __m256i bits) {
         return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));

@@ -8,12 +8,13 @@
 #include <type_traits>
 
 #include "elements/small_float.hpp"
+#include "targets/operators.hpp"
 #include "targets/simd.hpp"
 
 namespace dynquant::simd {
 namespace {
 
-struct scalar {
+struct scalar : operators<float, std::int32_t, std::uint32_t> {
     using reals = float;
     using integers = std::int32_t;
     using mask = bool;
@@ -51,32 +52,12 @@ struct scalar {
     static reals fma(reals a, reals b, reals c) { return a * b + c; } // only for formulas that do not need it fused
     static reals min(reals bound, reals x) { return bound < x ? bound : x; }
     static reals max(reals bound, reals x) { return bound > x ? bound : x; }
-    static reals as_reals(integers bits) { return __builtin_bit_cast(reals, bits); }
-    static integers as_integers(reals x) { return __builtin_bit_cast(integers, x); }
-
-    static integers add(integers a, integers b) { // wraps
-        return static_cast<integers>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
-    }
     static reals abs(reals x) { return __builtin_fabsf(x); }
     static reals copy_sign(reals magnitude, reals x) { return __builtin_copysignf(magnitude, x); }
     /// Rounds to f16 or bf16, NaN to a quiet one.
     static reals rounded(const float16_bits *, reals x) { return float16::from(x).value(); }
     static reals rounded(const bfloat16_bits *, reals x) { return bfloat16::from(x).value(); }
-    static integers subtract(integers a, integers b) { return a - b; }
     static integers min(integers a, integers b) { return a < b ? a : b; }
-    static integers bit_and(integers a, integers b) { return a & b; }
-    static integers bit_or(integers a, integers b) { return a | b; }
-    template <int by>
-    static integers shift_left(integers a) {
-        return static_cast<integers>(static_cast<std::uint32_t>(a) << by);
-    }
-    template <int by>
-    static integers shift_right(integers a) {
-        return static_cast<integers>(static_cast<std::uint32_t>(a) >> by);
-    }
-    static integers shift_right(integers a, integers by) {
-        return static_cast<integers>(static_cast<std::uint32_t>(a) >> by);
-    }
     static integers select_less(integers a, integers b, integers then, integers otherwise) {
         return a < b ? then : otherwise;
     }
@@ -171,12 +152,6 @@ struct scalar {
         const double exact = __builtin_rint(quotient) + zero_point;
         const double bounded = exact > lowest ? exact < highest ? exact : highest : lowest;
         return static_cast<integers>(static_cast<std::uint32_t>(static_cast<std::int64_t>(bounded)));
-    }
-    /// For u32, zero points are held less 2^31; the last step adds that to the sum.
-    template <typename Integer>
-    static integers saturated_sum(reals quotient, integers zero_point) {
-        const auto sum = saturated_sum(to_doubles(quotient), to_doubles(zero_point), INT32_MIN, INT32_MAX);
-        return std::is_signed_v<Integer> ? sum : sum ^ INT32_MIN;
     }
 };
 

@@ -1,8 +1,8 @@
 // Vectors of an instruction set: the one vocabulary of all loops that are compiled for one. scalar.hpp, avx2.hpp and
-// avx512.hpp have a type of it each, V, with static members only; NAME_*.hpp beside them extend one of these types by
-// what few loops need. No other folder includes a header of intrinsics. All types lie in anonymous namespaces: code for
-// one instruction set must not be taken for code of another by the linker. V has the members of scalar.hpp, their
-// simplest definition. Most used are
+// avx512.hpp have a type of it each, V, with static members only. operators.hpp gives those that are the same in all;
+// NAME_*.hpp extend one of these types by what few loops need. No other folder includes a header of intrinsics. All
+// types lie in anonymous namespaces: code for one instruction set must not be taken for code of another by the linker.
+// V has the members of scalar.hpp, their simplest definition. Most used are
 //     lanes                           32-bit lanes of a vector
 //     reals, integers                 f32 with the operators + - * /; s32 or any other bits
 //     splat(x)                        x in each lane

@@ -228,14 +228,15 @@ struct split_product {
     }
 };
 
-/// RNE(x / s) + zp, saturated to 32 bits. of_family holds s32.
+/// RNE(x / s) + zp, saturated to 32 bits. of_family holds s32; for u32 it is less 2^31, which the last step adds.
 template <typename V, typename Integer>
 struct wide_division {
     typename V::reals scale;
     typename V::integers zero_point;
     static wide_division from(auto take) { return {take(take.p.scale), V::as_integers(take(take.p.of_family))}; }
     [[gnu::always_inline]] typename V::integers operator()(typename V::reals x) const {
-        return V::template saturated_sum<Integer>(x / scale, zero_point);
+        const auto sum = V::saturated_sum(V::to_doubles(x / scale), V::to_doubles(zero_point), INT32_MIN, INT32_MAX);
+        return std::is_signed_v<Integer> ? sum : V::add(sum, V::splat(INT32_MIN));
     }
 };
 
@@ -438,36 +439,26 @@ struct float_difference {
     typename V::reals operator()(typename V::reals q) const { return (q - zero) * scale; }
 };
 
-/// (q - zp) * s where the difference fits in s32. of_family holds s32.
-template <typename V>
-struct narrow_difference {
-    typename V::integers zero_point;
-    typename V::reals scale;
-    static narrow_difference from(auto take) { return {V::as_integers(take(take.p.of_family)), take(take.p.scale)}; }
-    typename V::reals operator()(typename V::integers q) const {
-        return V::to_reals(V::subtract(q, zero_point)) * scale;
-    }
-};
+enum class difference { in_s32, in_33_bits, of_u32 };
 
-/// (q - zp) * s where the difference may need 33 bits. of_family holds s32.
-template <typename V>
-struct wide_difference {
-    typename V::integers zero_point;
+/// (q - zp) * s of integers. The difference fits in s32, or not; or q is u32, held less 2^31, and zero points are s32.
+template <typename V, difference Which>
+struct integer_difference {
+    typename V::integers zero_point; // of_family, which holds s32
     typename V::reals scale;
-    static wide_difference from(auto take) { return {V::as_integers(take(take.p.of_family)), take(take.p.scale)}; }
-    typename V::reals operator()(typename V::integers q) const { return V::subtract_exactly(q, zero_point) * scale; }
-};
-
-/// (q - zp) * s of u32 by s32 zero points: q is held less 2^31.
-template <typename V>
-struct difference_of_u32 {
-    typename V::integers zero_point;
-    typename V::reals scale;
-    static difference_of_u32 from(auto take) { return {V::as_integers(take(take.p.of_family)), take(take.p.scale)}; }
+    static integer_difference from(auto take) { return {V::as_integers(take(take.p.of_family)), take(take.p.scale)}; }
     [[gnu::always_inline]] typename V::reals operator()(typename V::integers q) const {
-        return V::to_reals(V::to_doubles(q) + V::splat(0x1p31) - V::to_doubles(zero_point)) * scale;
+        if constexpr (Which == difference::in_s32)
+            return V::to_reals(V::subtract(q, zero_point)) * scale;
+        else if constexpr (Which == difference::in_33_bits)
+            return V::subtract_exactly(q, zero_point) * scale;
+        else
+            return V::to_reals(V::to_doubles(q) + V::splat(0x1p31) - V::to_doubles(zero_point)) * scale;
     }
 };
+
+template <typename V>
+using narrow_difference = integer_difference<V, difference::in_s32>;
 
 // ---- Requantize -------------------------------------------------------------------------------------------
 

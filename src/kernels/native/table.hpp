@@ -250,7 +250,7 @@ constexpr family product() {
 template <typename V, typename Src>
 constexpr family difference_of_bytes() {
     using guarded = narrow_difference<V>;
-    auto f = family_of<V, wide_difference<V>, Src, float>(prepare_difference<256>);
+    auto f = family_of<V, integer_difference<V, difference::in_33_bits>, Src, float>(prepare_difference<256>);
     f.guarded = in_all_forms<V, guarded, Src, float>();
     if constexpr (V::lanes > 1) {
         f.flat = flat_difference<V, Src>;
@@ -267,7 +267,7 @@ constexpr family difference_of_bytes() {
 template <typename V, typename Src, std::int32_t Magnitude>
 constexpr family difference() {
     using guarded = narrow_difference<V>;
-    auto f = family_of<V, wide_difference<V>, Src, float>(prepare_difference<Magnitude>);
+    auto f = family_of<V, integer_difference<V, difference::in_33_bits>, Src, float>(prepare_difference<Magnitude>);
     f.guarded = in_two_forms<V, guarded, guarded, Src, float>();
     return f;
 }
@@ -383,7 +383,8 @@ constexpr instruction_set table_of() {
     add(kind::difference_u16, difference<V, std::uint16_t, 65536>());
     add(kind::difference_s16, difference<V, std::int16_t, 65536>());
     add(kind::difference_32, difference<V, std::int32_t, INT32_MAX>());
-    add(kind::difference_u32, family_of<V, difference_of_u32<V>, std::int32_t, float>(prepare_nothing));
+    add(kind::difference_u32,
+            family_of<V, integer_difference<V, difference::of_u32>, std::int32_t, float>(prepare_nothing));
     add(kind::difference_floats, difference_of_floats<V, float>());
     for_each_type([&]<data_type type>() {
         if constexpr (is_float8(traits(type))) add(difference_kinds[type], difference_of_floats<V, float_of<type>>());

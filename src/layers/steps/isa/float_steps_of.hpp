@@ -107,7 +107,7 @@ template <typename V>
         });
     }
     if constexpr (V::lanes > 1) {
-        V::transpose(t.x);
+        V::transpose_reals(t.x);
         const auto positions = V::first_lanes(t.positions);
         unroll<V::lanes>([&](int c) __attribute__((always_inline)) {
             if (c < channels) store<V>(call, at + c * call.channel_stride, positions, t.x[c]);
