@@ -2,7 +2,7 @@
 // sums; then these are rescaled to 8 bits (layer_rescale) or become floats that pass some operators (steps/). May
 // include: dynquant's public headers, parallel, quantization, and of layers/onednn only onednn.hpp. isa/ has the loops
 // of products, depthwise/ those of depthwise convolutions, lookup/ tables of 256 bytes, onednn/ all calls of oneDNN.
-// Models on disk (models/model) use integer_product and make_convolution(), which prefer oneDNN; src/onnx_layers uses
+// Models on disk (models/model) use integer_product and make_convolution(), which prefer oneDNN; layer.hpp uses
 // pack_convolution(), which needs none and packs weights for all shapes. Start here, then integer_convolution.hpp.
 #pragma once
 

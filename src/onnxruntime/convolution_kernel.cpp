@@ -1,6 +1,5 @@
 #include "onnxruntime/convolution_kernel.hpp"
 
-#include "onnx/element_type.hpp"
 #include "onnxruntime/custom_op.hpp"
 #include "onnxruntime/node_info.hpp"
 #include "onnxruntime/tensor.hpp"
@@ -12,7 +11,7 @@ namespace dynquant::onnxruntime {
 namespace {
 
 template <typename... Parts>
-[[noreturn]] void refuse(const onnx_layers::layer_description &d, const Parts &...parts) {
+[[noreturn]] void refuse(const layers::layer_description &d, const Parts &...parts) {
     throw error(dnnl_invalid_shape, concat(d.label, ": ", parts...));
 }
 
@@ -38,17 +37,17 @@ void convolution_kernel::compute(OrtKernelContext &context) {
     if (!problem_) {
         const auto problem = problem_of(
                 *input_of(api_, context, w), has_w_zero_point_ ? input_of(api_, context, w_zero_point) : nullptr);
-        return run(onnx_layers::layer(problem, dims(shape)), context);
+        return run(layers::layer(problem, dims(shape)), context);
     }
-    auto current = layers_.find([&](const onnx_layers::layer &l) { return shape == l.x(); });
+    auto current = layers_.find([&](const layers::layer &l) { return shape == l.x(); });
     if (!current) {
-        current = std::make_shared<const onnx_layers::layer>(*problem_, dims(shape));
+        current = std::make_shared<const layers::layer>(*problem_, dims(shape));
         layers_.add(current);
     }
     run(*current, context);
 }
 
-onnx_layers::layer_problem convolution_kernel::problem_of(const OrtValue &weights, const OrtValue *zero_points) const {
+layers::layer_problem convolution_kernel::problem_of(const OrtValue &weights, const OrtValue *zero_points) const {
     auto d = description_;
     d.weights_shape = dims(shape_of(api_, weights));
     if (d.weights_shape.size() < 3) refuse(d, "w: expected rank 3 or more, given shape ", to_string(d.weights_shape));
@@ -65,7 +64,7 @@ std::vector<std::int32_t> convolution_kernel::w_zero_points_of(const OrtValue &t
     const auto *data = static_cast<const std::byte *>(data_of(api_, tensor));
     std::vector<std::int32_t> values;
     for (std::int64_t i = 0; i < *count; ++i)
-        values.push_back(byte_at(data + i, description_.weights_type == onnx::type::int8));
+        values.push_back(byte_at(data + i, description_.w_is_signed));
     return values;
 }
 
@@ -78,7 +77,7 @@ std::int32_t convolution_kernel::read_x_zero_point(const OrtKernelContext &conte
     return byte_at(data_of(api_, tensor), description_.x_is_signed);
 }
 
-void convolution_kernel::run(const onnx_layers::layer &l, OrtKernelContext &context) const {
+void convolution_kernel::run(const layers::layer &l, OrtKernelContext &context) const {
     const auto zero_point = read_x_zero_point(context);
     const auto *from = data_of(api_, *input_of(api_, context, x));
     l.run(from, zero_point, 1.0F, make_output(api_, context, 0, l.y()));

@@ -6,7 +6,7 @@
 #include <exception>
 #include <optional>
 
-#include "onnx_layers/layer.hpp"
+#include "layers/layer.hpp"
 #include "onnxruntime/newest.hpp"
 
 namespace dynquant::onnxruntime {
@@ -27,17 +27,17 @@ class convolution_kernel {
   private:
     enum input : std::size_t { x, w, x_zero_point, w_zero_point };
 
-    onnx_layers::layer_problem problem_of(const OrtValue &weights, const OrtValue *zero_points) const;
+    layers::layer_problem problem_of(const OrtValue &weights, const OrtValue *zero_points) const;
     std::vector<std::int32_t> w_zero_points_of(const OrtValue &tensor, std::int64_t filters) const;
     std::int32_t read_x_zero_point(const OrtKernelContext &context) const;
-    void run(const onnx_layers::layer &l, OrtKernelContext &context) const;
+    void run(const layers::layer &l, OrtKernelContext &context) const;
 
     const OrtApi &api_;
     bool has_w_zero_point_;
-    std::exception_ptr refusal_;                        // for compute()
-    onnx_layers::layer_description description_;        // without what the weights and their zero points say
-    std::optional<onnx_layers::layer_problem> problem_; // none: weights or their zero points come with each run
-    newest<onnx_layers::layer> layers_;                 // of problem_, by the shape of x
+    std::exception_ptr refusal_;                   // for compute()
+    layers::layer_description description_;        // without what the weights and their zero points say
+    std::optional<layers::layer_problem> problem_; // none: weights or their zero points come with each run
+    newest<layers::layer> layers_;                 // of problem_, by the shape of x
 };
 
 } // namespace dynquant::onnxruntime

@@ -1,5 +1,5 @@
 // src/onnxruntime: the library of custom operators that ONNX Runtime loads. It includes public headers, parallel,
-// quantization, onnx, onnx_layers, kernels/kernels.hpp and onnxruntime_c_api.h. Start with register.cpp, the entry
+// quantization, onnx, layers, kernels/kernels.hpp and onnxruntime_c_api.h. Start with register.cpp, the entry
 // points, then this file, kernel.cpp and convolution_kernel.cpp.
 //
 // The callbacks of OrtCustomOp, which describe an operator to ONNX Runtime from the tables.

@@ -156,13 +156,13 @@ node_ports read_ports(const custom_op &op, const OrtKernelInfo &info, const onnx
     return ports;
 }
 
-onnx_layers::layer_description read_convolution(const custom_op &op, const OrtKernelInfo &info) {
-    onnx_layers::layer_description d;
+layers::layer_description read_convolution(const custom_op &op, const OrtKernelInfo &info) {
+    layers::layer_description d;
     const auto name = read_name(op.api, info);
     d.label = printable(concat("node ", name.empty() ? "" : "'" + name + "' ", "(", op.operation.op_type, ")"));
     d.is_convolution = true;
     d.x_is_signed = op.inputs[0] == onnx::type::int8;
-    d.weights_type = op.inputs[1];
+    d.w_is_signed = op.inputs[1] == onnx::type::int8;
     d.has_x_zero_point = has_input(op.api, info, 2);
     const attribute_reader read(op.api, info, d.label);
     read("auto_pad", d.window.auto_pad);

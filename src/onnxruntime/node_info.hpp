@@ -1,7 +1,7 @@
 // A node as ONNX Runtime describes it.
 #pragma once
 
-#include "onnx_layers/layer.hpp"
+#include "layers/layer.hpp"
 #include "onnxruntime/custom_op.hpp"
 #include "onnxruntime/kernel.hpp"
 
@@ -21,6 +21,6 @@ node_ports read_ports(const custom_op &op, const OrtKernelInfo &info, const onnx
 
 /// A node of ConvInteger, without what its weights and their zero points say. Throws error for attributes of other
 /// types.
-onnx_layers::layer_description read_convolution(const custom_op &op, const OrtKernelInfo &info);
+layers::layer_description read_convolution(const custom_op &op, const OrtKernelInfo &info);
 
 } // namespace dynquant::onnxruntime

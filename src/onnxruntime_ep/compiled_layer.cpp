@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/kernels.hpp"
 #include "onnx/element_type.hpp"
 #include "onnxruntime/tensor.hpp"
 #include "onnxruntime/threads.hpp"
@@ -19,19 +20,20 @@ std::vector<std::int32_t> integers_of(const constant &c) {
     return values;
 }
 
-onnx_layers::layer_problem problem_of(const graph &g, const layer_match &m) {
+layers::layer_problem problem_of(const graph &g, const layer_match &m) {
     const auto &n = g.nodes[m.product];
     const auto &weights = *g.input(n, 1).known;
-    onnx_layers::layer_description d;
+    layers::layer_description d;
     d.label = concat("node '", n.name, "' (", n.op_type, ")");
     d.is_convolution = n.is("ConvInteger");
-    d.quantizes_x = m.quantize != none;
+    if (m.quantize != none)
+        d.prepare = [](const quantization &q) { return kernels::prepare(q, {}, kernels::own_kernels()); };
     d.x_is_signed = g.input(n, 0).type == onnx::type::int8;
     d.has_x_zero_point = m.x_zero_point != none;
     d.result = m.result;
     d.has_x_scale = m.x_scale != none;
     d.steps = m.steps;
-    d.weights_type = weights.type;
+    d.w_is_signed = weights.type == onnx::type::int8;
     d.weights_shape = weights.shape;
     if (n.has(3)) d.w_zero_points = integers_of(*g.input(n, 3).known);
     d.groups = n.get("group", std::int64_t {1});
@@ -60,13 +62,13 @@ compiled_layer::compiled_layer(
         return static_cast<std::size_t>(found - inputs.begin());
     };
     x_input_ = input_index(m.x);
-    if (!problem_.description().quantizes_x && m.x_zero_point != none) {
+    if (!problem_.description().prepare && m.x_zero_point != none) {
         if (const auto &known = g.values[m.x_zero_point].known)
             x_zero_point_.known = onnxruntime::byte_at(known->data, known->type == onnx::type::int8);
         else
             x_zero_point_.input = input_index(m.x_zero_point);
     }
-    if (!problem_.description().quantizes_x && m.x_scale != none) {
+    if (!problem_.description().prepare && m.x_scale != none) {
         if (const auto &known = g.values[m.x_scale].known)
             std::memcpy(&x_scale_.known, known->data, sizeof x_scale_.known);
         else
@@ -76,10 +78,10 @@ compiled_layer::compiled_layer(
     if (!shape.empty() && std::ranges::all_of(shape, [](std::int64_t extent) { return extent >= 0; })) layer_for(shape);
 }
 
-std::shared_ptr<const onnx_layers::layer> compiled_layer::layer_for(const dims &x) {
-    auto found = layers_.find([&](const onnx_layers::layer &l) { return l.x() == x; });
+std::shared_ptr<const layers::layer> compiled_layer::layer_for(const dims &x) {
+    auto found = layers_.find([&](const layers::layer &l) { return l.x() == x; });
     if (!found) {
-        found = std::make_shared<const onnx_layers::layer>(problem_, x);
+        found = std::make_shared<const layers::layer>(problem_, x);
         layers_.add(found);
     }
     return found;

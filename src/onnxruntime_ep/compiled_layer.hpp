@@ -1,7 +1,7 @@
 // A layer that was claimed, its inputs and outputs in ONNX Runtime.
 #pragma once
 
-#include "onnx_layers/layer.hpp"
+#include "layers/layer.hpp"
 #include "onnxruntime/newest.hpp"
 #include "onnxruntime_ep/fused_node.hpp"
 #include "onnxruntime_ep/layer_match.hpp"
@@ -28,15 +28,15 @@ class compiled_layer : public fused_node {
     std::int32_t read_x_zero_point(const OrtKernelContext &context) const;
     float read_x_scale(const OrtKernelContext &context) const;
     const void *scalar_data(const OrtKernelContext &context, std::size_t index) const;
-    std::shared_ptr<const onnx_layers::layer> layer_for(const dims &x);
+    std::shared_ptr<const layers::layer> layer_for(const dims &x);
 
     const OrtApi &api_;
     int threads_;
-    onnx_layers::layer_problem problem_;
+    layers::layer_problem problem_;
     std::size_t x_input_ = none;
     scalar<std::int32_t> x_zero_point_ = {0};
     scalar<float> x_scale_ = {1};
-    onnxruntime::newest<onnx_layers::layer> layers_; // by the shape of x
+    onnxruntime::newest<layers::layer> layers_; // by the shape of x
 };
 
 } // namespace dynquant::onnxruntime_ep

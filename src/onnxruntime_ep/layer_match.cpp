@@ -196,7 +196,7 @@ class matcher {
         return false;
     }
 
-    bool add_step(const node &n, onnx_layers::step step) {
+    bool add_step(const node &n, layers::step step) {
         result_.steps.push_back(std::move(step));
         return take(n);
     }

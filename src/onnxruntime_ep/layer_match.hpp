@@ -1,7 +1,7 @@
 // Which nodes of a graph are a layer: a product of integers and what rescales its sums.
 #pragma once
 
-#include "onnx_layers/layer.hpp"
+#include "layers/layer.hpp"
 #include "onnxruntime_ep/graph.hpp"
 
 namespace dynquant::onnxruntime_ep {
@@ -19,7 +19,7 @@ struct layer_match {
     std::size_t x_scale = none; // by which the factors of the first step are multiplied
     std::size_t y = none;
     layers::step_result result = layers::step_result::s32;
-    std::vector<onnx_layers::step> steps = {};
+    std::vector<layers::step> steps = {};
 };
 
 /// Either a layer, or why the product is none.

@@ -487,7 +487,7 @@ class Errors(unittest.TestCase):
 
 
     def test_sizes_beyond_any_memory(self):
-        """x has no elements. tests/unit/onnx_layers.cpp has more of such sizes, not all of which numpy takes."""
+        """x has no elements. tests/unit/layer.cpp has more of such sizes, not all of which numpy takes."""
         for op_type, w, shape, text in (
                 ("MatMulInteger", (0, 5), (1 << 31, 0),
                  "A: expected at most 1073741824 rows, given shape 2147483648x0"),

@@ -1,17 +1,15 @@
-#include "onnx_layers/layer.hpp"
+#include "layers/layer.hpp"
 
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/kernels.hpp"
 #include "layers/zero_points.hpp"
-#include "onnx/element_type.hpp"
 #include "parallel/parallel.hpp"
 #include "quantization/environment.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 
-namespace dynquant::onnx_layers {
+namespace dynquant::layers {
 namespace {
 
 template <typename... Parts>
@@ -34,7 +32,7 @@ layer_problem::layer_problem(layer_description given, const std::byte *weights)
     const auto &d = description_;
     const auto &w = d.weights_shape;
     auto &c = convolution_;
-    c.x_is_signed = !d.quantizes_x && d.x_is_signed;
+    c.x_is_signed = !d.prepare && d.x_is_signed;
     c.x_has_zero_point = d.has_x_zero_point;
     c.groups = d.groups;
     c.w_zero_points = d.w_zero_points;
@@ -55,7 +53,7 @@ layer_problem::layer_problem(layer_description given, const std::byte *weights)
     if (c.w_zero_points.size() > 1 && std::ssize(c.w_zero_points) != c.filters)
         refuse(d, dnnl_invalid_shape, "w_zero_point: expected one value, or one for each of ", c.filters,
                 " channels, given ", c.w_zero_points.size());
-    packed_ = layers::pack_convolution(c, int8_weights(weights).data());
+    packed_ = pack_convolution(c, int8_weights(weights).data());
 }
 
 /// Filters, channels, kernel. Those of uint8 become int8, 128 less, and so do their zero points.
@@ -63,7 +61,7 @@ std::vector<std::int8_t> layer_problem::int8_weights(const std::byte *given) {
     const auto &d = description_;
     std::vector<std::int8_t> weights(static_cast<std::size_t>(*volume(d.weights_shape)));
     if (!weights.empty()) std::memcpy(weights.data(), given, weights.size());
-    if (d.weights_type == onnx::type::uint8) {
+    if (!d.w_is_signed) {
         auto &zero_points = convolution_.w_zero_points;
         if (zero_points.empty()) zero_points = {0};
         for (auto &value : zero_points)
@@ -83,7 +81,7 @@ std::vector<std::int8_t> layer_problem::int8_weights(const std::byte *given) {
 layer::layer(const layer_problem &p, const dims &x)
     : d_(p.description())
     , x_(x)
-    , steps_(layers::float_steps_function_for(environment::usable_features())) {
+    , steps_(float_steps_function_for(environment::usable_features())) {
     try {
         const auto c = d_.is_convolution ? plan_convolution(p.convolution()) : plan_product(p.convolution());
         if (volume(y_) == 0) return;
@@ -91,7 +89,7 @@ layer::layer(const layer_problem &p, const dims &x)
     } catch (const dnnl::error &e) {
         refuse(d_, e.status, e.message);
     }
-    if (d_.quantizes_x) {
+    if (d_.prepare) {
         quantization q;
         q.src = {data_type::f32, x, {}};
         q.dst = {data_type::u8, x, {}};
@@ -107,11 +105,11 @@ layer::layer(const layer_problem &p, const dims &x)
                 q.dst.strides[d] = stride;
             q.dst.strides[0] = stride;
         }
-        quantize_ = kernels::prepare(q, {}, kernels::own_kernels());
+        quantize_ = d_.prepare(q);
     }
 }
 
-layers::integer_convolution layer::plan_product(const layers::integer_convolution &problem) {
+integer_convolution layer::plan_product(const integer_convolution &problem) {
     auto c = problem;
     if (x_.empty() || x_.back() != c.channels)
         throw error(dnnl_invalid_shape,
@@ -122,15 +120,15 @@ layers::integer_convolution layer::plan_product(const layers::integer_convolutio
     check_size("Y", y_);
     if (volume(y_) == 0) return c;
     positions_ = *volume(dims(x_.begin(), x_.end() - 1));
-    if (positions_ > layers::max_extent)
-        throw error(dnnl_invalid_shape,
-                concat("A: expected at most ", layers::max_extent, " rows, given shape ", to_string(x_)));
+    if (positions_ > max_extent)
+        throw error(
+                dnnl_invalid_shape, concat("A: expected at most ", max_extent, " rows, given shape ", to_string(x_)));
     c.batch = 1;
-    c.window = layers::make_window({}, {positions_}, {1});
+    c.window = make_window({}, {positions_}, {1});
     return c;
 }
 
-layers::integer_convolution layer::plan_convolution(const layers::integer_convolution &problem) {
+integer_convolution layer::plan_convolution(const integer_convolution &problem) {
     const auto &w = d_.weights_shape;
     auto c = problem;
     if (x_.size() != w.size())
@@ -143,7 +141,7 @@ layers::integer_convolution layer::plan_convolution(const layers::integer_convol
                         ", given shape ", to_string(x_)));
     const dims spatial(x_.begin() + 2, x_.end());
     c.batch = images_ = x_[0];
-    c.window = layers::make_window(d_.window, spatial, c.window.kernel);
+    c.window = make_window(d_.window, spatial, c.window.kernel);
     channels_ = c.filters;
     y_ = {images_, channels_};
     y_.insert(y_.end(), c.window.y.begin(), c.window.y.end());
@@ -157,13 +155,13 @@ layers::integer_convolution layer::plan_convolution(const layers::integer_convol
     padded.insert(padded.begin(), {images_, c.channels});
     check_size("x with its padding", padded);
     permutes_ = x_[1] > 1 && *volume(spatial) > 1;
-    to_channels_last_ = layers::to_channels_last(x_, 1);
+    to_channels_last_ = to_channels_last(x_, 1);
     return c;
 }
 
 std::unique_ptr<layer::workspace> layer::make_workspace() const {
     auto w = std::make_unique<workspace>();
-    if (d_.quantizes_x || permutes_) w->x.resize(static_cast<std::size_t>(*volume(x_)));
+    if (d_.prepare || permutes_) w->x.resize(static_cast<std::size_t>(*volume(x_)));
     for (const auto &s : d_.steps)
         w->steps.push_back({s.what, s.a, s.b});
     if (d_.has_x_scale) {
@@ -178,7 +176,7 @@ void layer::run(const void *x, std::int32_t x_zero_point, float x_scale, void *y
     auto w = idle_.take([this] { return make_workspace(); });
     auto *const bytes = w->x.data();
     const void *from = x;
-    if (d_.quantizes_x) {
+    if (d_.prepare) {
         std::uint8_t zero_point = 0;
         x_scale = 0; // both stay where x has no elements
         arguments args;
@@ -193,7 +191,7 @@ void layer::run(const void *x, std::int32_t x_zero_point, float x_scale, void *y
         to_channels_last_.run(x, bytes);
         from = bytes;
     }
-    const auto bias = layers::zero_point_bias(sums_->weight_sums(), x_zero_point);
+    const auto bias = zero_point_bias(sums_->weight_sums(), x_zero_point);
     if (d_.has_x_scale)
         parallel::for_each_part(1, 1, [&](parallel::range) { // under float_control
             std::ranges::transform(
@@ -206,12 +204,12 @@ void layer::run(const void *x, std::int32_t x_zero_point, float x_scale, void *y
 
 void layer::compute_steps(const workspace &w, const std::int32_t *sums, parallel::range positions,
         std::span<const std::int32_t> bias, void *y) const {
-    const std::int64_t element = d_.result == layers::step_result::bytes ? 1 : 4;
+    const std::int64_t element = d_.result == step_result::bytes ? 1 : 4;
     for (auto begin = positions.begin; begin < positions.end;) { // image by image
         const auto image = begin / positions_, end = std::min(positions.end, (image + 1) * positions_);
         const auto in_image = begin - image * positions_;
         const auto at = image * positions_ * channels_ + (d_.is_convolution ? in_image : in_image * channels_);
-        const layers::float_steps_call call {sums + (begin - positions.begin) * channels_, channels_,
+        const float_steps_call call {sums + (begin - positions.begin) * channels_, channels_,
                 bias.empty() ? nullptr : bias.data(), w.steps, static_cast<std::byte *>(y) + at * element,
                 d_.is_convolution ? 1 : channels_, d_.is_convolution ? positions_ : 1, d_.result};
         steps_(call, 0, end - begin);
@@ -219,4 +217,4 @@ void layer::compute_steps(const workspace &w, const std::int32_t *sums, parallel
     }
 }
 
-} // namespace dynquant::onnx_layers
+} // namespace dynquant::layers

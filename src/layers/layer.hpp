@@ -1,24 +1,23 @@
-// src/onnx_layers: a product of integers with what surrounds it in a model of ONNX, as one layer: x is quantized, or
-// comes as bytes; its products by constant weights are summed; the sums become floats, which pass some operators. Both
-// libraries for ONNX Runtime build on it. May include: dynquant's public headers, parallel, quantization, layers, onnx,
-// kernels/kernels.hpp. Start here.
+// A product of integers with what surrounds it in a model, as one layer: x is quantized, or comes as bytes; its
+// products by constant weights are summed; the sums become floats, which pass some operators. Both libraries for ONNX
+// Runtime build on it.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "dynquant/onnx.hpp"
+#include "dynquant/quantization.hpp"
 #include "layers/integer_convolution.hpp"
 #include "layers/permute.hpp"
 #include "layers/steps/steps.hpp"
 #include "parallel/pool.hpp"
 
-namespace dynquant::onnx_layers {
+namespace dynquant::layers {
 
 /// A step with parameters of its own.
 struct step {
-    layers::float_step::kind what;
+    float_step::kind what;
     std::vector<float> a = {}, b = {};
 };
 
@@ -26,14 +25,17 @@ struct step {
 struct layer_description {
     std::string label;           // what messages call it
     bool is_convolution = false; // ConvInteger, else MatMulInteger
-    bool quantizes_x = false, x_is_signed = false, has_x_zero_point = false;
-    layers::step_result result = layers::step_result::s32; // bytes: the last step is saturate
-    bool has_x_scale = false;                              // by which the factors of the first step are multiplied
-    onnx::element_type weights_type = 0;                   // int8 or uint8
-    dims weights_shape;                                    // of ConvInteger: rank 3 or more; of MatMulInteger: rank 2
-    std::vector<std::int32_t> w_zero_points;               // none, one, or one for each channel
+    /// Prepares the statement that quantizes x. Null: x comes as bytes. Given, so that this file names no kernels: a
+    /// library that has other ones is not linked with these.
+    operation (*prepare)(const quantization &) = nullptr;
+    bool x_is_signed = false, has_x_zero_point = false;
+    step_result result = step_result::s32; // bytes: the last step is saturate
+    bool has_x_scale = false;              // by which the factors of the first step are multiplied
+    bool w_is_signed = true;
+    dims weights_shape;                      // of ConvInteger: rank 3 or more; of MatMulInteger: rank 2
+    std::vector<std::int32_t> w_zero_points; // none, one, or one for each channel
     std::int64_t groups = 1;
-    layers::window_attributes window;
+    window_attributes window;
     std::vector<step> steps;
 };
 
@@ -44,15 +46,15 @@ class layer_problem {
     layer_problem(layer_description given, const std::byte *weights);
 
     const layer_description &description() const { return description_; }
-    const layers::integer_convolution &convolution() const { return convolution_; }
-    const layers::packed_convolution &packed() const { return packed_; }
+    const integer_convolution &convolution() const { return convolution_; }
+    const packed_convolution &packed() const { return packed_; }
 
   private:
     std::vector<std::int8_t> int8_weights(const std::byte *given);
 
     layer_description description_;
-    layers::integer_convolution convolution_; // without what depends on the shape of x
-    layers::packed_convolution packed_;
+    integer_convolution convolution_; // without what depends on the shape of x
+    packed_convolution packed_;
 };
 
 /// Immutable: many threads may run it at once.
@@ -72,11 +74,11 @@ class layer {
     struct workspace {
         std::vector<std::byte> x; // its bytes, channels last
         std::vector<float> factors;
-        std::vector<layers::float_step> steps;
+        std::vector<float_step> steps;
     };
 
-    layers::integer_convolution plan_product(const layers::integer_convolution &problem);
-    layers::integer_convolution plan_convolution(const layers::integer_convolution &problem);
+    integer_convolution plan_product(const integer_convolution &problem);
+    integer_convolution plan_convolution(const integer_convolution &problem);
     std::unique_ptr<workspace> make_workspace() const;
     void compute_steps(const workspace &w, const std::int32_t *sums, parallel::range positions,
             std::span<const std::int32_t> bias, void *y) const;
@@ -84,12 +86,12 @@ class layer {
     const layer_description &d_;
     dims x_, y_;
     std::int64_t images_ = 1, positions_ = 0, channels_ = 0; // of a y with elements: images of positions of channels
-    std::unique_ptr<const layers::block_sums> sums_;         // null where y has no elements
+    std::unique_ptr<const block_sums> sums_;                 // null where y has no elements
     operation quantize_;                                     // of x
     bool permutes_ = false;
-    layers::permutation to_channels_last_; // of x's bytes
-    layers::float_steps_function steps_;
+    permutation to_channels_last_; // of x's bytes
+    float_steps_function steps_;
     mutable parallel::object_pool<workspace> idle_;
 };
 
-} // namespace dynquant::onnx_layers
+} // namespace dynquant::layers
