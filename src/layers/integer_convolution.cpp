@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "layers/depthwise/depthwise.hpp"
 #include "layers/packed_product.hpp"
 #include "parallel/parallel.hpp"
-#include "parallel/pool.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::layers {
@@ -62,25 +62,30 @@ class im2col_convolution final : public block_sums {
                   && std::ranges::all_of(p.window.strides, [](std::int64_t stride) { return stride == 1; })) {}
 
     const std::vector<std::int32_t> &weight_sums() const override { return w_->sums; }
-    std::size_t scratch_bytes() const override { return 0; }
 
-    void run(const void *x, std::int32_t x_zero_point, std::int32_t *y, std::byte *) const override {
-        for_each_block(x, x_zero_point, y, [](parallel::range, const std::int32_t *) {});
-    }
-
-    void run_blocks(const void *x, std::int32_t x_zero_point, const block_consumer &consume) const override {
-        for_each_block(x, x_zero_point, nullptr, consume);
+    /// Rows of all images.
+    void run_blocks(
+            const void *x, std::int32_t x_zero_point, run_memory &memory, block_consumer consume) const override {
+        const auto all = p_.batch * rows_;
+        if (all == 0) return;
+        const auto parts = parallel::parts_for_items(
+                (all + min_part_rows - 1) / min_part_rows, all * row_bytes() * (p_.filters / 16 + 1));
+        if (is_matrix_ && all <= max_block_rows() && w_->products.front().column_parts(all) > parts)
+            return multiply_by_columns(static_cast<const std::byte *>(x), memory, consume);
+        const auto size = block_rows(all, parts), blocks = (all + size - 1) / size;
+        prepare(memory, parts, size, x_zero_point);
+        std::atomic<std::size_t> next = 0;
+        parallel::for_each_part(blocks, parts, [&](parallel::range part) {
+            auto &work = memory.parts[next.fetch_add(1, std::memory_order_relaxed)];
+            for (auto block = part.begin; block < part.end; ++block) {
+                const parallel::range rows {block * size, std::min(all, (block + 1) * size)};
+                multiply(static_cast<const std::byte *>(x), x_zero_point, rows, work, work.sums.data());
+                consume(rows, work.sums.data());
+            }
+        });
     }
 
   private:
-    /// The memory of one part of a run.
-    struct block_workspace {
-        std::vector<std::byte> rows, padding; // padding: a line of x's zero point
-        std::vector<const std::byte *> lines;
-        std::vector<std::int32_t> sums;
-    };
-    using run_workspace = std::vector<block_workspace>;
-
     std::int64_t row_bytes() const { return taps_ * group_channels_; }
 
     /// Rows of the matrix and their sums fit in half of a second-level cache of 256 KiB. The microkernels take 6, 8 or
@@ -97,58 +102,28 @@ class im2col_convolution final : public block_sums {
         return (size + tile - 1) / tile * tile;
     }
 
-    /// Rows of all images. y: null where only the consumer takes the sums.
-    void for_each_block(
-            const void *x, std::int32_t x_zero_point, std::int32_t *y, const block_consumer &consume) const {
-        const auto all = p_.batch * rows_;
-        if (all == 0) return;
-        const auto parts = parallel::parts_for_items(
-                (all + min_part_rows - 1) / min_part_rows, all * row_bytes() * (p_.filters / 16 + 1));
-        if (is_matrix_ && all <= max_block_rows() && w_->products.front().column_parts(all) > parts)
-            return multiply_by_columns(static_cast<const std::byte *>(x), y, consume);
-        const auto size = block_rows(all, parts), blocks = (all + size - 1) / size;
-        auto works = idle_.take([] { return std::make_unique<run_workspace>(); });
-        prepare(*works, static_cast<std::size_t>(parts), x_zero_point, y == nullptr);
-        std::atomic<std::size_t> next = 0;
-        parallel::for_each_part(blocks, parts, [&](parallel::range part) {
-            auto &work = (*works)[next.fetch_add(1, std::memory_order_relaxed)];
-            for (auto block = part.begin; block < part.end; ++block) {
-                const parallel::range rows {block * size, std::min(all, (block + 1) * size)};
-                auto *sums = y ? y + rows.begin * p_.filters : work.sums.data();
-                multiply(static_cast<const std::byte *>(x), x_zero_point, rows, work, sums);
-                consume(rows, sums);
-            }
-        });
-        idle_.give_back(std::move(works));
-    }
-
     /// Fewer rows in a part would read all weights for little work.
     static constexpr std::int64_t min_part_rows = 8;
 
     /// Few rows: the threads share the weights.
-    void multiply_by_columns(const std::byte *x, std::int32_t *y, const block_consumer &consume) const {
+    void multiply_by_columns(const std::byte *x, run_memory &memory, block_consumer consume) const {
         const auto rows = p_.batch * rows_;
-        auto works = idle_.take([] { return std::make_unique<run_workspace>(); });
-        prepare(*works, 1, 0, y == nullptr);
-        auto *const sums = y ? y : works->front().sums.data();
+        prepare(memory, 1, rows, 0);
+        auto *const sums = memory.parts.front().sums.data();
         w_->products.front().run_by_columns({&x, p_.channels, rows}, sums, p_.filters);
         parallel::for_each_part(1, 1, [&](parallel::range) { consume({0, rows}, sums); }); // under float_control
-        idle_.give_back(std::move(works));
     }
 
-    /// Allocates here what the parts use: they must not throw.
-    void prepare(run_workspace &works, std::size_t parts, std::int32_t x_zero_point, bool needs_sums) const {
-        if (works.size() < parts) works.resize(parts);
-        const auto rows = static_cast<std::size_t>(is_matrix_ ? 0 : max_block_rows() * row_bytes());
-        const auto sums = static_cast<std::size_t>(needs_sums ? max_block_rows() * p_.filters : 0);
-        for (std::size_t i = 0; i < parts; ++i) {
-            auto &work = works[i];
-            if (work.rows.size() < rows) work.rows.resize(rows);
-            if (work.sums.size() < sums) work.sums.resize(sums);
+    /// For parts whose blocks have at most so many rows.
+    void prepare(run_memory &memory, int parts, std::int64_t rows, std::int32_t x_zero_point) const {
+        memory.make_parts(parts);
+        for (auto &work : std::span(memory.parts).first(static_cast<std::size_t>(parts))) {
+            if (!is_matrix_) run_memory::grown(work.rows, static_cast<std::size_t>(rows * row_bytes()));
+            run_memory::grown(work.sums, static_cast<std::size_t>(rows * p_.filters));
             if (p_.window.is_padded())
                 work.padding.assign(static_cast<std::size_t>(p_.window.x.back() * p_.channels),
                         static_cast<std::byte>(x_zero_point));
-            work.lines.resize(static_cast<std::size_t>(w_->lines));
+            run_memory::grown(work.lines, static_cast<std::size_t>(w_->lines));
         }
     }
 
@@ -156,7 +131,7 @@ class im2col_convolution final : public block_sums {
     static constexpr std::int64_t min_direct_rows = 12;
 
     /// Computes rows, numbered through all images, from line of y to line of y.
-    void multiply(const std::byte *x, std::int32_t x_zero_point, parallel::range rows, block_workspace &work,
+    void multiply(const std::byte *x, std::int32_t x_zero_point, parallel::range rows, run_memory::part &work,
             std::int32_t *sums) const {
         if (is_matrix_) {
             work.lines[0] = x + rows.begin * p_.channels;
@@ -187,7 +162,7 @@ class im2col_convolution final : public block_sums {
     }
 
     /// Rows of one line of y whose windows do not leave x along the last dimension.
-    void multiply_in_place(const std::byte *x, parallel::range rows, block_workspace &work, std::int32_t *sums) const {
+    void multiply_in_place(const std::byte *x, parallel::range rows, run_memory::part &work, std::int32_t *sums) const {
         const auto &w = p_.window;
         const auto last = w.rank() - 1;
         const auto columns = w.y[last], line_taps = w.kernel[last], lines_of_image = rows_ / columns;
@@ -206,7 +181,7 @@ class im2col_convolution final : public block_sums {
     }
 
     /// By copies of the windows, image by image.
-    void multiply_copies(const std::byte *x, std::int32_t x_zero_point, parallel::range rows, block_workspace &work,
+    void multiply_copies(const std::byte *x, std::int32_t x_zero_point, parallel::range rows, run_memory::part &work,
             std::int32_t *sums) const {
         for (std::int64_t i = 0; i < w_->lines; ++i)
             work.lines[static_cast<std::size_t>(i)] = work.rows.data() + i * line_bytes_;
@@ -277,7 +252,6 @@ class im2col_convolution final : public block_sums {
     std::int64_t line_bytes_; // of one line of a window
     window::columns interior_;
     bool is_matrix_; // x is the im2col matrix
-    mutable parallel::object_pool<run_workspace> idle_;
 };
 
 } // namespace

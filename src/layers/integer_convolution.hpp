@@ -2,6 +2,7 @@
 // channels last.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 

@@ -5,7 +5,6 @@
 
 #include "layers/zero_points.hpp"
 #include "parallel/parallel.hpp"
-#include "quantization/environment.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 
@@ -33,7 +32,8 @@ layer_problem::layer_problem(layer_description given, const std::byte *weights)
     const auto &w = d.weights_shape;
     auto &c = convolution_;
     c.x_is_signed = !d.prepare && d.x_is_signed;
-    c.x_has_zero_point = d.has_x_zero_point;
+    c.x_has_zero_point = d.x_zero_point != 0;
+    c.available = d.available;
     c.groups = d.groups;
     c.w_zero_points = d.w_zero_points;
     if (d.is_convolution) {
@@ -81,7 +81,10 @@ std::vector<std::int8_t> layer_problem::int8_weights(const std::byte *given) {
 layer::layer(const layer_problem &p, const dims &x)
     : d_(p.description())
     , x_(x)
-    , steps_(float_steps_function_for(environment::usable_features())) {
+    , y_is_channels_first_(d_.is_convolution && !d_.y_is_channels_last)
+    , compute_steps_(float_steps_function_for(d_.available)) {
+    for (const auto &s : d_.steps)
+        steps_.push_back({s.what, s.a, s.b});
     try {
         const auto c = d_.is_convolution ? plan_convolution(p.convolution()) : plan_product(p.convolution());
         if (volume(y_) == 0) return;
@@ -89,6 +92,7 @@ layer::layer(const layer_problem &p, const dims &x)
     } catch (const dnnl::error &e) {
         refuse(d_, e.status, e.message);
     }
+    if (d_.x_zero_point) find_bias(sums_->weight_sums(), *d_.x_zero_point, d_.bias, bias_);
     if (d_.prepare) {
         quantization q;
         q.src = {data_type::f32, x, {}};
@@ -119,12 +123,10 @@ integer_convolution layer::plan_product(const integer_convolution &problem) {
     y_.back() = channels_;
     check_size("Y", y_);
     if (volume(y_) == 0) return c;
+    check_size("A", x_);
     positions_ = *volume(dims(x_.begin(), x_.end() - 1));
-    if (positions_ > max_extent)
-        throw error(
-                dnnl_invalid_shape, concat("A: expected at most ", max_extent, " rows, given shape ", to_string(x_)));
     c.batch = 1;
-    c.window = make_window({}, {positions_}, {1});
+    c.window = {{positions_}, {positions_}, {1}, {1}, {1}, {0}, {0}}; // make_window() has a limit for two dimensions
     return c;
 }
 
@@ -154,65 +156,66 @@ integer_convolution layer::plan_convolution(const integer_convolution &problem) 
     check_size("an image of x with its padding", padded); // which there may be without channels
     padded.insert(padded.begin(), {images_, c.channels});
     check_size("x with its padding", padded);
-    permutes_ = x_[1] > 1 && *volume(spatial) > 1;
+    permutes_ = !d_.x_is_channels_last && x_[1] > 1 && *volume(spatial) > 1;
     to_channels_last_ = to_channels_last(x_, 1);
     return c;
 }
 
-std::unique_ptr<layer::workspace> layer::make_workspace() const {
-    auto w = std::make_unique<workspace>();
-    if (d_.prepare || permutes_) w->x.resize(static_cast<std::size_t>(*volume(x_)));
-    for (const auto &s : d_.steps)
-        w->steps.push_back({s.what, s.a, s.b});
-    if (d_.has_x_scale) {
-        w->factors.resize(d_.steps.front().a.size());
-        w->steps.front().a = w->factors;
-    }
-    return w;
+/// Under float_control, the factors of the first step times x_scale.
+std::span<const float_step> layer::scaled_steps(float x_scale, run_memory &memory) const {
+    if (!d_.has_x_scale) return steps_;
+    const auto factors = steps_.front().a;
+    auto *const scaled = run_memory::grown(memory.factors, factors.size());
+    parallel::for_each_part(1, 1, [&](parallel::range) {
+        std::ranges::transform(factors, scaled, [=](float factor) { return x_scale * factor; });
+    });
+    memory.steps.assign(steps_.begin(), steps_.end());
+    memory.steps.front().a = {scaled, factors.size()};
+    return memory.steps;
 }
 
-void layer::run(const void *x, std::int32_t x_zero_point, float x_scale, void *y) const {
+void layer::run(const layer_arguments &given, run_memory &memory) const {
     if (!sums_) return;
-    auto w = idle_.take([this] { return make_workspace(); });
-    auto *const bytes = w->x.data();
-    const void *from = x;
-    if (d_.prepare) {
-        std::uint8_t zero_point = 0;
-        x_scale = 0; // both stay where x has no elements
-        arguments args;
-        args.src = x;
-        args.dst = bytes;
-        args.computed_scales = &x_scale;
-        args.computed_zero_points = &zero_point;
-        quantize_.run(args);
-        x_zero_point = d_.has_x_zero_point ? zero_point : 0; // a product need not take it
-        from = bytes;
-    } else if (permutes_) {
-        to_channels_last_.run(x, bytes);
-        from = bytes;
+    const void *x = given.x;
+    auto x_zero_point = d_.x_zero_point.value_or(given.x_zero_point);
+    auto x_scale = given.x_scale;
+    if (d_.prepare || permutes_) {
+        auto *const bytes = run_memory::grown(memory.x, static_cast<std::size_t>(*volume(x_)));
+        if (d_.prepare) {
+            std::uint8_t zero_point = 0;
+            x_scale = 0; // both stay where x has no elements
+            arguments args;
+            args.src = x;
+            args.dst = bytes;
+            args.computed_scales = &x_scale;
+            args.computed_zero_points = &zero_point;
+            quantize_.run(args);
+            if (!d_.x_zero_point) x_zero_point = zero_point; // a product need not take it
+        } else {
+            to_channels_last_.run(x, bytes);
+        }
+        x = bytes;
     }
-    const auto bias = zero_point_bias(sums_->weight_sums(), x_zero_point);
-    if (d_.has_x_scale)
-        parallel::for_each_part(1, 1, [&](parallel::range) { // under float_control
-            std::ranges::transform(
-                    d_.steps.front().a, w->factors.begin(), [=](float factor) { return x_scale * factor; });
-        });
-    sums_->run_blocks(from, x_zero_point,
-            [&](parallel::range positions, const std::int32_t *sums) { compute_steps(*w, sums, positions, bias, y); });
-    idle_.give_back(std::move(w));
+    if (!d_.x_zero_point) find_bias(sums_->weight_sums(), x_zero_point, d_.bias, memory.bias);
+    const std::span<const std::int32_t> bias = d_.x_zero_point ? bias_ : memory.bias;
+    const auto steps = scaled_steps(x_scale, memory);
+    sums_->run_blocks(x, x_zero_point, memory, [&](parallel::range positions, const std::int32_t *sums) {
+        compute_steps(sums, positions, bias, steps, given.y);
+    });
 }
 
-void layer::compute_steps(const workspace &w, const std::int32_t *sums, parallel::range positions,
-        std::span<const std::int32_t> bias, void *y) const {
+void layer::compute_steps(const std::int32_t *sums, parallel::range positions, std::span<const std::int32_t> bias,
+        std::span<const float_step> steps, void *y) const {
     const std::int64_t element = d_.result == step_result::bytes ? 1 : 4;
+    const auto of_image = y_is_channels_first_ ? positions_ : images_ * positions_;
     for (auto begin = positions.begin; begin < positions.end;) { // image by image
-        const auto image = begin / positions_, end = std::min(positions.end, (image + 1) * positions_);
-        const auto in_image = begin - image * positions_;
-        const auto at = image * positions_ * channels_ + (d_.is_convolution ? in_image : in_image * channels_);
+        const auto image = begin / of_image, end = std::min(positions.end, (image + 1) * of_image);
+        const auto in_image = begin - image * of_image;
+        const auto at = image * of_image * channels_ + (y_is_channels_first_ ? in_image : in_image * channels_);
         const float_steps_call call {sums + (begin - positions.begin) * channels_, channels_,
-                bias.empty() ? nullptr : bias.data(), w.steps, static_cast<std::byte *>(y) + at * element,
-                d_.is_convolution ? 1 : channels_, d_.is_convolution ? positions_ : 1, d_.result};
-        steps_(call, 0, end - begin);
+                bias.empty() ? nullptr : bias.data(), steps, static_cast<std::byte *>(y) + at * element,
+                y_is_channels_first_ ? 1 : channels_, y_is_channels_first_ ? positions_ : 1, d_.result};
+        compute_steps_(call, 0, end - begin);
         begin = end;
     }
 }

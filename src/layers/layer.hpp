@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,6 @@
 #include "layers/integer_convolution.hpp"
 #include "layers/permute.hpp"
 #include "layers/steps/steps.hpp"
-#include "parallel/pool.hpp"
 
 namespace dynquant::layers {
 
@@ -28,15 +28,19 @@ struct layer_description {
     /// Prepares the statement that quantizes x. Null: x comes as bytes. Given, so that this file names no kernels: a
     /// library that has other ones is not linked with these.
     operation (*prepare)(const quantization &) = nullptr;
-    bool x_is_signed = false, has_x_zero_point = false;
-    step_result result = step_result::s32; // bytes: the last step is saturate
-    bool has_x_scale = false;              // by which the factors of the first step are multiplied
+    bool x_is_signed = false;
+    bool x_is_channels_last = false, y_is_channels_last = false; // in memory, of a convolution
+    std::optional<std::int32_t> x_zero_point = 0; // none: it comes with the run, or from what quantizes x
+    bool has_x_scale = false;                     // by which the factors of the first step are multiplied
     bool w_is_signed = true;
     dims weights_shape;                      // of ConvInteger: rank 3 or more; of MatMulInteger: rank 2
     std::vector<std::int32_t> w_zero_points; // none, one, or one for each channel
     std::int64_t groups = 1;
     window_attributes window;
-    std::vector<step> steps;
+    std::vector<std::int32_t> bias = {}; // of the sums, wraps: none, one value, or one for each channel
+    std::vector<step> steps = {};
+    step_result result = step_result::s32; // bytes: the last step is saturate
+    targets::features available = environment::usable_features();
 };
 
 /// A description whose weights are packed. A product is a convolution of one tap.
@@ -57,6 +61,14 @@ class layer_problem {
     packed_convolution packed_;
 };
 
+/// x: floats where the layer quantizes them, else bytes. y: as the description's result.
+struct layer_arguments {
+    const void *x;
+    std::int32_t x_zero_point; // where the description has none
+    float x_scale;             // where the layer has one and does not quantize x
+    void *y;
+};
+
 /// Immutable: many threads may run it at once.
 class layer {
   public:
@@ -66,32 +78,27 @@ class layer {
     const dims &x() const { return x_; }
     const dims &y() const { return y_; }
 
-    /// x: floats where the layer quantizes them, else bytes. y: as the description's result.
-    void run(const void *x, std::int32_t x_zero_point, float x_scale, void *y) const;
+    /// Allocates only while the memory grows.
+    void run(const layer_arguments &args, run_memory &memory) const;
 
   private:
-    /// The memory of one run.
-    struct workspace {
-        std::vector<std::byte> x; // its bytes, channels last
-        std::vector<float> factors;
-        std::vector<float_step> steps;
-    };
-
     integer_convolution plan_product(const integer_convolution &problem);
     integer_convolution plan_convolution(const integer_convolution &problem);
-    std::unique_ptr<workspace> make_workspace() const;
-    void compute_steps(const workspace &w, const std::int32_t *sums, parallel::range positions,
-            std::span<const std::int32_t> bias, void *y) const;
+    std::span<const float_step> scaled_steps(float x_scale, run_memory &memory) const;
+    void compute_steps(const std::int32_t *sums, parallel::range positions, std::span<const std::int32_t> bias,
+            std::span<const float_step> steps, void *y) const;
 
     const layer_description &d_;
     dims x_, y_;
+    bool y_is_channels_first_ = false;
     std::int64_t images_ = 1, positions_ = 0, channels_ = 0; // of a y with elements: images of positions of channels
     std::unique_ptr<const block_sums> sums_;                 // null where y has no elements
     operation quantize_;                                     // of x
     bool permutes_ = false;
-    permutation to_channels_last_; // of x's bytes
-    float_steps_function steps_;
-    mutable parallel::object_pool<workspace> idle_;
+    permutation to_channels_last_;   // of x's bytes
+    std::vector<std::int32_t> bias_; // where the zero point of x is known
+    std::vector<float_step> steps_;
+    float_steps_function compute_steps_;
 };
 
 } // namespace dynquant::layers

@@ -51,11 +51,19 @@ void subtract_row_sums(const product_slice::problem &p, const rows_of_lines &x,
     }
 }
 
+void find_bias(std::span<const std::int32_t> weight_sums, std::int32_t x_zero_point, std::span<const std::int32_t> bias,
+        std::vector<std::int32_t> &result) {
+    result.clear();
+    if (x_zero_point == 0 && bias.empty()) return;
+    for (std::size_t c = 0; c < weight_sums.size(); ++c) {
+        const std::int64_t own = bias.empty() ? 0 : bias[bias.size() == 1 ? 0 : c];
+        result.push_back(wrap(own - std::int64_t {x_zero_point} * weight_sums[c]));
+    }
+}
+
 std::vector<std::int32_t> zero_point_bias(std::span<const std::int32_t> weight_sums, std::int32_t x_zero_point) {
     std::vector<std::int32_t> bias;
-    if (x_zero_point != 0)
-        for (const auto sum : weight_sums)
-            bias.push_back(wrap(-std::int64_t {x_zero_point} * sum));
+    find_bias(weight_sums, x_zero_point, {}, bias);
     return bias;
 }
 

@@ -18,6 +18,10 @@ std::vector<std::int32_t> weight_sums_of(
 void subtract_row_sums(const product_slice::problem &p, const rows_of_lines &x,
         std::span<const std::int32_t> w_zero_points, std::int32_t *y, std::int64_t y_stride);
 
+/// For each channel bias - x_zero_point * weight_sums. bias: none, one, or one for each channel. Empty: all zeros.
+void find_bias(std::span<const std::int32_t> weight_sums, std::int32_t x_zero_point, std::span<const std::int32_t> bias,
+        std::vector<std::int32_t> &result);
+
 /// For each channel -x_zero_point * weight_sums. Empty: all zeros.
 std::vector<std::int32_t> zero_point_bias(std::span<const std::int32_t> weight_sums, std::int32_t x_zero_point);
 

@@ -69,7 +69,7 @@ std::vector<std::int32_t> convolution_kernel::w_zero_points_of(const OrtValue &t
 }
 
 std::int32_t convolution_kernel::read_x_zero_point(const OrtKernelContext &context) const {
-    if (!description_.has_x_zero_point) return 0;
+    if (description_.x_zero_point) return *description_.x_zero_point;
     const auto &tensor = *input_of(api_, context, x_zero_point);
     const dims shape(shape_of(api_, tensor));
     if (shape.size() > 1 || volume(shape) != 1)
@@ -77,10 +77,12 @@ std::int32_t convolution_kernel::read_x_zero_point(const OrtKernelContext &conte
     return byte_at(data_of(api_, tensor), description_.x_is_signed);
 }
 
-void convolution_kernel::run(const layers::layer &l, OrtKernelContext &context) const {
+void convolution_kernel::run(const layers::layer &l, OrtKernelContext &context) {
     const auto zero_point = read_x_zero_point(context);
     const auto *from = data_of(api_, *input_of(api_, context, x));
-    l.run(from, zero_point, 1.0F, make_output(api_, context, 0, l.y()));
+    auto memory = idle_.take([] { return std::make_unique<layers::run_memory>(); });
+    l.run({from, zero_point, 1, make_output(api_, context, 0, l.y())}, *memory);
+    idle_.give_back(std::move(memory));
 }
 
 } // namespace dynquant::onnxruntime

@@ -8,6 +8,7 @@
 
 #include "layers/layer.hpp"
 #include "onnxruntime/newest.hpp"
+#include "parallel/pool.hpp"
 
 namespace dynquant::onnxruntime {
 
@@ -30,7 +31,7 @@ class convolution_kernel {
     layers::layer_problem problem_of(const OrtValue &weights, const OrtValue *zero_points) const;
     std::vector<std::int32_t> w_zero_points_of(const OrtValue &tensor, std::int64_t filters) const;
     std::int32_t read_x_zero_point(const OrtKernelContext &context) const;
-    void run(const layers::layer &l, OrtKernelContext &context) const;
+    void run(const layers::layer &l, OrtKernelContext &context);
 
     const OrtApi &api_;
     bool has_w_zero_point_;
@@ -38,6 +39,7 @@ class convolution_kernel {
     layers::layer_description description_;        // without what the weights and their zero points say
     std::optional<layers::layer_problem> problem_; // none: weights or their zero points come with each run
     newest<layers::layer> layers_;                 // of problem_, by the shape of x
+    parallel::object_pool<layers::run_memory> idle_;
 };
 
 } // namespace dynquant::onnxruntime

@@ -163,7 +163,7 @@ layers::layer_description read_convolution(const custom_op &op, const OrtKernelI
     d.is_convolution = true;
     d.x_is_signed = op.inputs[0] == onnx::type::int8;
     d.w_is_signed = op.inputs[1] == onnx::type::int8;
-    d.has_x_zero_point = has_input(op.api, info, 2);
+    if (has_input(op.api, info, 2)) d.x_zero_point.reset();
     const attribute_reader read(op.api, info, d.label);
     read("auto_pad", d.window.auto_pad);
     read("dilations", d.window.dilations);

@@ -29,7 +29,11 @@ layers::layer_problem problem_of(const graph &g, const layer_match &m) {
     if (m.quantize != none)
         d.prepare = [](const quantization &q) { return kernels::prepare(q, {}, kernels::own_kernels()); };
     d.x_is_signed = g.input(n, 0).type == onnx::type::int8;
-    d.has_x_zero_point = m.x_zero_point != none;
+    if (m.x_zero_point != none) {
+        const auto &known = g.values[m.x_zero_point].known;
+        d.x_zero_point.reset();
+        if (known) d.x_zero_point = onnxruntime::byte_at(known->data, known->type == onnx::type::int8);
+    }
     d.result = m.result;
     d.has_x_scale = m.x_scale != none;
     d.steps = m.steps;
@@ -62,17 +66,14 @@ compiled_layer::compiled_layer(
         return static_cast<std::size_t>(found - inputs.begin());
     };
     x_input_ = input_index(m.x);
-    if (!problem_.description().prepare && m.x_zero_point != none) {
-        if (const auto &known = g.values[m.x_zero_point].known)
-            x_zero_point_.known = onnxruntime::byte_at(known->data, known->type == onnx::type::int8);
-        else
-            x_zero_point_.input = input_index(m.x_zero_point);
-    }
-    if (!problem_.description().prepare && m.x_scale != none) {
-        if (const auto &known = g.values[m.x_scale].known)
-            std::memcpy(&x_scale_.known, known->data, sizeof x_scale_.known);
-        else
-            x_scale_.input = input_index(m.x_scale);
+    if (const auto &d = problem_.description(); !d.prepare) {
+        if (!d.x_zero_point) x_zero_point_input_ = input_index(m.x_zero_point);
+        if (m.x_scale != none) {
+            if (const auto &known = g.values[m.x_scale].known)
+                std::memcpy(&x_scale_, known->data, sizeof x_scale_);
+            else
+                x_scale_input_ = input_index(m.x_scale);
+        }
     }
     const auto &shape = g.values[m.x].shape;
     if (!shape.empty() && std::ranges::all_of(shape, [](std::int64_t extent) { return extent >= 0; })) layer_for(shape);
@@ -88,13 +89,13 @@ std::shared_ptr<const layers::layer> compiled_layer::layer_for(const dims &x) {
 }
 
 std::int32_t compiled_layer::read_x_zero_point(const OrtKernelContext &context) const {
-    if (x_zero_point_.input == none) return x_zero_point_.known;
-    return onnxruntime::byte_at(scalar_data(context, x_zero_point_.input), problem_.description().x_is_signed);
+    if (x_zero_point_input_ == none) return 0;
+    return onnxruntime::byte_at(scalar_data(context, x_zero_point_input_), problem_.description().x_is_signed);
 }
 
 float compiled_layer::read_x_scale(const OrtKernelContext &context) const {
-    if (x_scale_.input == none) return x_scale_.known;
-    return *static_cast<const float *>(scalar_data(context, x_scale_.input));
+    if (x_scale_input_ == none) return x_scale_;
+    return *static_cast<const float *>(scalar_data(context, x_scale_input_));
 }
 
 /// ONNX Runtime does not tell a scalar from a tensor of unknown rank.
@@ -113,7 +114,11 @@ void compiled_layer::compute(OrtKernelContext &context) {
     const auto &x = *onnxruntime::input_of(api_, context, x_input_);
     const auto current = layer_for(dims(onnxruntime::shape_of(api_, x)));
     auto *const y = onnxruntime::make_output(api_, context, 0, current->y());
-    current->run(onnxruntime::data_of(api_, x), read_x_zero_point(context), read_x_scale(context), y);
+    const layers::layer_arguments args {
+            onnxruntime::data_of(api_, x), read_x_zero_point(context), read_x_scale(context), y};
+    auto memory = idle_.take([] { return std::make_unique<layers::run_memory>(); });
+    current->run(args, *memory);
+    idle_.give_back(std::move(memory));
 }
 
 } // namespace dynquant::onnxruntime_ep

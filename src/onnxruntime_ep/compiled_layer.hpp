@@ -5,6 +5,7 @@
 #include "onnxruntime/newest.hpp"
 #include "onnxruntime_ep/fused_node.hpp"
 #include "onnxruntime_ep/layer_match.hpp"
+#include "parallel/pool.hpp"
 
 namespace dynquant::onnxruntime_ep {
 
@@ -18,13 +19,6 @@ class compiled_layer : public fused_node {
     void compute(OrtKernelContext &context) override;
 
   private:
-    /// The value of a scalar: constant, or an input of the fused node.
-    template <typename T>
-    struct scalar {
-        T known;
-        std::size_t input = none;
-    };
-
     std::int32_t read_x_zero_point(const OrtKernelContext &context) const;
     float read_x_scale(const OrtKernelContext &context) const;
     const void *scalar_data(const OrtKernelContext &context, std::size_t index) const;
@@ -33,10 +27,10 @@ class compiled_layer : public fused_node {
     const OrtApi &api_;
     int threads_;
     layers::layer_problem problem_;
-    std::size_t x_input_ = none;
-    scalar<std::int32_t> x_zero_point_ = {0};
-    scalar<float> x_scale_ = {1};
+    std::size_t x_input_ = none, x_zero_point_input_ = none, x_scale_input_ = none; // none: known, or no input
+    float x_scale_ = 1;
     onnxruntime::newest<layers::layer> layers_; // by the shape of x
+    parallel::object_pool<layers::run_memory> idle_;
 };
 
 } // namespace dynquant::onnxruntime_ep

@@ -125,12 +125,15 @@ sums run_blocks(const block_sums &convolution, const sample &s) {
     sums y(static_cast<std::size_t>(rows * s.p.filters), 77);
     std::mutex mutex;
     std::int64_t given = 0;
-    convolution.run_blocks(s.x.data(), s.x_zero_point, [&](parallel::range positions, const std::int32_t *block) {
-        const std::lock_guard lock(mutex);
-        const auto count = positions.end - positions.begin;
-        std::memcpy(y.data() + positions.begin * s.p.filters, block, static_cast<std::size_t>(count * s.p.filters) * 4);
-        given += count;
-    });
+    run_memory memory;
+    convolution.run_blocks(
+            s.x.data(), s.x_zero_point, memory, [&](parallel::range positions, const std::int32_t *block) {
+                const std::lock_guard lock(mutex);
+                const auto count = positions.end - positions.begin;
+                std::memcpy(y.data() + positions.begin * s.p.filters, block,
+                        static_cast<std::size_t>(count * s.p.filters) * 4);
+                given += count;
+            });
     EXPECT_EQ(given, rows);
     add_bias(zero_point_bias(convolution.weight_sums(), s.x_zero_point), rows, y.data());
     return y;

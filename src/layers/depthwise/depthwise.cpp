@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "parallel/parallel.hpp"
-#include "parallel/pool.hpp"
 #include "quantization/shape.hpp"
 #include "targets/features.hpp"
 
@@ -84,72 +84,51 @@ class depthwise_convolution final : public block_sums {
         , interior_(p.window.interior()) {}
 
     const std::vector<std::int32_t> &weight_sums() const override { return w_->sums; }
-    std::size_t scratch_bytes() const override { return 0; }
 
-    void run(const void *x, std::int32_t x_zero_point, std::int32_t *y, std::byte *) const override {
-        for_each_block(x, x_zero_point, y, [](parallel::range, const std::int32_t *) {});
-    }
-
-    void run_blocks(const void *x, std::int32_t x_zero_point, const block_consumer &consume) const override {
-        for_each_block(x, x_zero_point, nullptr, consume);
+    /// Lines of all images.
+    void run_blocks(
+            const void *x, std::int32_t x_zero_point, run_memory &memory, block_consumer consume) const override {
+        const auto count = p_.batch * lines(), image_bytes = *volume(p_.window.x) * p_.channels;
+        const auto parts = parallel::parts_for_items(count, count * columns() * p_.channels * (taps_ / 4 + 1));
+        prepare(memory, parts, x_zero_point);
+        std::atomic<std::size_t> next = 0;
+        parallel::for_each_part(count, parts, [&](parallel::range part) {
+            auto &work = memory.parts[next.fetch_add(1, std::memory_order_relaxed)];
+            for (auto begin = part.begin; begin < part.end; begin += block_lines()) {
+                const auto end = std::min(part.end, begin + block_lines());
+                for (auto line = begin; line < end; ++line)
+                    compute_line(work, static_cast<const std::byte *>(x) + line / lines() * image_bytes, line % lines(),
+                            work.sums.data() + (line - begin) * columns() * p_.channels);
+                consume({begin * columns(), end * columns()}, work.sums.data());
+            }
+        });
     }
 
   private:
-    /// The memory of one part of a run.
-    struct block_workspace {
-        std::vector<std::byte> padding;                    // a line of x's zero point, or the channels of one position
-        std::vector<const std::byte *> bases, meets, taps; // meets: what each tap meets; taps: as the weights take them
-        std::vector<std::int32_t> sums;
-    };
-    using run_workspace = std::vector<block_workspace>;
-
     std::int64_t columns() const { return p_.window.y[last_]; }
     std::int64_t lines() const { return *volume(p_.window.y) / columns(); }
+    std::int64_t tap_lines() const { return taps_ / p_.window.kernel[last_]; }
     std::int64_t x_line_bytes() const { return p_.window.x[last_] * p_.channels; }
 
     /// Lines of y whose sums take at most 64 KiB, where one does not take more. What takes the sums works on several
     /// positions at once, which short lines alone do not have.
     std::int64_t block_lines() const { return std::max<std::int64_t>(16 * 1024 / (columns() * p_.channels), 1); }
 
-    /// Lines of all images. y: null where only the consumer takes the sums.
-    void for_each_block(
-            const void *x, std::int32_t x_zero_point, std::int32_t *y, const block_consumer &consume) const {
-        const auto count = p_.batch * lines(), image_bytes = *volume(p_.window.x) * p_.channels;
-        const auto parts = parallel::parts_for_items(count, count * columns() * p_.channels * (taps_ / 4 + 1));
-        auto works = idle_.take([] { return std::make_unique<run_workspace>(); });
-        prepare(*works, static_cast<std::size_t>(parts), x_zero_point, y == nullptr);
-        std::atomic<std::size_t> next = 0;
-        parallel::for_each_part(count, parts, [&](parallel::range part) {
-            auto &work = (*works)[next.fetch_add(1, std::memory_order_relaxed)];
-            for (auto begin = part.begin; begin < part.end; begin += block_lines()) {
-                const auto end = std::min(part.end, begin + block_lines());
-                auto *const sums = y ? y + begin * columns() * p_.channels : work.sums.data();
-                for (auto line = begin; line < end; ++line)
-                    compute_line(work, static_cast<const std::byte *>(x) + line / lines() * image_bytes, line % lines(),
-                            sums + (line - begin) * columns() * p_.channels);
-                consume({begin * columns(), end * columns()}, sums);
-            }
-        });
-        idle_.give_back(std::move(works));
-    }
-
-    /// Allocates here what the parts use: they must not throw.
-    void prepare(run_workspace &works, std::size_t parts, std::int32_t x_zero_point, bool needs_sums) const {
-        if (works.size() < parts) works.resize(parts);
-        const auto sums = static_cast<std::size_t>(needs_sums ? block_lines() * columns() * p_.channels : 0);
-        for (std::size_t i = 0; i < parts; ++i) {
-            auto &work = works[i];
+    /// padding: a line of x's zero point, or the channels of one position.
+    void prepare(run_memory &memory, int parts, std::int32_t x_zero_point) const {
+        memory.make_parts(parts);
+        for (auto &work : std::span(memory.parts).first(static_cast<std::size_t>(parts))) {
             work.padding.assign(static_cast<std::size_t>(std::max(x_line_bytes(), p_.channels)),
                     static_cast<std::byte>(x_zero_point));
-            work.bases.reserve(static_cast<std::size_t>(taps_ / p_.window.kernel[last_]));
-            work.meets.resize(static_cast<std::size_t>(taps_));
-            work.taps.resize(w_->taps().size());
-            if (work.sums.size() < sums) work.sums.resize(sums);
+            run_memory::grown(work.lines, static_cast<std::size_t>(tap_lines()));
+            run_memory::grown(work.meets, static_cast<std::size_t>(taps_));
+            run_memory::grown(work.taps, w_->taps().size());
+            run_memory::grown(work.sums, static_cast<std::size_t>(block_lines() * columns() * p_.channels));
         }
     }
 
-    void compute_line(block_workspace &work, const std::byte *image, std::int64_t line, std::int32_t *y) const {
-        find_bases(work, image, line);
+    void compute_line(run_memory::part &work, const std::byte *image, std::int64_t line, std::int32_t *y) const {
+        find_lines(work, image, line);
         for (std::int64_t c = 0; c < interior_.begin; ++c)
             compute_span(work, {c, c + 1}, y);
         if (interior_.begin < interior_.end) compute_span(work, {interior_.begin, interior_.end}, y);
@@ -158,25 +137,26 @@ class depthwise_convolution final : public block_sums {
     }
 
     /// The lines of x that the window meets, in the order of its taps; one of padding where it leaves x.
-    void find_bases(block_workspace &work, const std::byte *image, std::int64_t line) const {
-        work.bases.clear();
-        for (std::int64_t outer = 0; outer < taps_ / p_.window.kernel[last_]; ++outer) {
+    void find_lines(run_memory::part &work, const std::byte *image, std::int64_t line) const {
+        for (std::int64_t outer = 0; outer < tap_lines(); ++outer) {
             const auto x_line = p_.window.x_line(line, outer);
-            work.bases.push_back(x_line < 0 ? work.padding.data() : image + x_line * x_line_bytes());
+            work.lines[static_cast<std::size_t>(outer)] =
+                    x_line < 0 ? work.padding.data() : image + x_line * x_line_bytes();
         }
     }
 
-    void compute_span(block_workspace &work, parallel::range columns, std::int32_t *y) const {
+    /// meets: what each tap meets; taps: the same as the weights take them.
+    void compute_span(run_memory::part &work, parallel::range columns, std::int32_t *y) const {
         const auto &w = p_.window;
         auto tap = work.meets.begin();
-        for (const auto *base : work.bases)
+        for (const auto *base : std::span(work.lines).first(static_cast<std::size_t>(tap_lines())))
             for (std::int64_t k = 0; k < w.kernel[last_]; ++k) {
                 const auto at = w.position(last_, columns.begin, k);
                 *tap++ = at < 0 || at >= w.x[last_] ? work.padding.data() : base + at * p_.channels;
             }
         std::ranges::transform(w_->taps(), work.taps.begin(), [&](std::size_t t) { return work.meets[t]; });
         w_->compute(
-                {work.taps.data(), std::ssize(work.taps), columns.end - columns.begin, w.strides[last_] * p_.channels,
+                {work.taps.data(), std::ssize(w_->taps()), columns.end - columns.begin, w.strides[last_] * p_.channels,
                         w_->data(), p_.channels, padded_channels(p_), p_.x_is_signed, y + columns.begin * p_.channels});
     }
 
@@ -185,7 +165,6 @@ class depthwise_convolution final : public block_sums {
     std::int64_t taps_;
     std::size_t last_; // spatial dimension
     window::columns interior_;
-    mutable parallel::object_pool<run_workspace> idle_;
 };
 
 } // namespace
