@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "layers/zero_points.hpp"
 #include "parallel/parallel.hpp"
+#include "quantization/one_multiplier.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 
@@ -24,10 +26,33 @@ void check_size(const char *what, const dims &extents) {
                 concat(what, ": expected fewer than 2^44 elements, given shape ", to_string(extents)));
 }
 
+/// Makes one multiplier of the first two, where that changes no result. Returns whether it did.
+bool fold_multipliers(layer_description &d) {
+    using kind = float_step::kind;
+    auto &steps = d.steps;
+    if (d.has_x_scale || steps.size() < 3 || steps[0].what != kind::multiply || steps[1].what != kind::multiply)
+        return false;
+    const auto is_relu = [](const step &s) {
+        return s.what == kind::clip && s.a == std::vector {0.0F}
+        && s.b == std::vector {std::numeric_limits<float>::infinity()};
+    };
+    const std::size_t last = is_relu(steps[2]) ? 3 : 2;
+    if (steps.size() != last + 1 || steps[last].what != kind::saturate) return false; // which makes bytes of them
+    auto &first = steps[0].a;
+    const auto &second = steps[1].a;
+    if (!std::ranges::all_of(first, is_multiplier) || !std::ranges::all_of(second, is_shift)) return false;
+    if (first.size() == 1) first.resize(second.size(), first.front());
+    for (std::size_t c = 0; c < first.size(); ++c)
+        first[c] *= second[second.size() == 1 ? 0 : c];
+    steps.erase(steps.begin() + 1);
+    return true;
+}
+
 } // namespace
 
 layer_problem::layer_problem(layer_description given, const std::byte *weights)
-    : description_(std::move(given)) {
+    : description_(std::move(given))
+    , is_folded_(fold_multipliers(description_)) {
     const auto &d = description_;
     const auto &w = d.weights_shape;
     auto &c = convolution_;
@@ -82,9 +107,10 @@ layer::layer(const layer_problem &p, const dims &x)
     : d_(p.description())
     , x_(x)
     , y_is_channels_first_(d_.is_convolution && !d_.y_is_channels_last)
-    , compute_steps_(float_steps_function_for(d_.available)) {
+    , compute_steps_(float_steps_function_for(d_.available))
+    , look_up_(lookup::function_for(d_.available)) {
     for (const auto &s : d_.steps)
-        steps_.push_back({s.what, s.a, s.b});
+        steps_.push_back({s.what, s.a, s.b, s.table});
     try {
         const auto c = d_.is_convolution ? plan_convolution(p.convolution()) : plan_product(p.convolution());
         if (volume(y_) == 0) return;
@@ -216,8 +242,17 @@ void layer::compute_steps(const std::int32_t *sums, parallel::range positions, s
                 bias.empty() ? nullptr : bias.data(), steps, static_cast<std::byte *>(y) + at * element,
                 y_is_channels_first_ ? 1 : channels_, y_is_channels_first_ ? positions_ : 1, d_.result};
         compute_steps_(call, 0, end - begin);
+        if (d_.table) look_up(static_cast<std::uint8_t *>(y) + at, end - begin);
         begin = end;
     }
+}
+
+/// Of some positions of one image, y is where the first one lies.
+void layer::look_up(std::uint8_t *y, std::int64_t positions) const {
+    const auto rows = y_is_channels_first_ ? channels_ : 1;
+    const auto length = y_is_channels_first_ ? positions : positions * channels_;
+    for (std::int64_t row = 0; row < rows; ++row, y += positions_)
+        look_up_(*d_.table, y, y, length);
 }
 
 } // namespace dynquant::layers

@@ -10,6 +10,7 @@
 
 #include "dynquant/quantization.hpp"
 #include "layers/integer_convolution.hpp"
+#include "layers/lookup/lookup.hpp"
 #include "layers/permute.hpp"
 #include "layers/steps/steps.hpp"
 
@@ -19,6 +20,7 @@ namespace dynquant::layers {
 struct step {
     float_step::kind what;
     std::vector<float> a = {}, b = {};
+    std::vector<std::uint8_t> table = {};
 };
 
 /// What a layer is made of, whatever the shape of x.
@@ -39,7 +41,8 @@ struct layer_description {
     window_attributes window;
     std::vector<std::int32_t> bias = {}; // of the sums, wraps: none, one value, or one for each channel
     std::vector<step> steps = {};
-    step_result result = step_result::s32; // bytes: the last step is saturate
+    step_result result = step_result::s32;   // bytes: the last step is saturate or look_up
+    std::optional<lookup::table> table = {}; // a last step on the bytes
     targets::features available = environment::usable_features();
 };
 
@@ -52,6 +55,8 @@ class layer_problem {
     const layer_description &description() const { return description_; }
     const integer_convolution &convolution() const { return convolution_; }
     const packed_convolution &packed() const { return packed_; }
+    /// Whether the first two steps, both multipliers, have become one, with identical results.
+    bool is_folded() const { return is_folded_; }
 
   private:
     std::vector<std::int8_t> int8_weights(const std::byte *given);
@@ -59,6 +64,7 @@ class layer_problem {
     layer_description description_;
     integer_convolution convolution_; // without what depends on the shape of x
     packed_convolution packed_;
+    bool is_folded_;
 };
 
 /// x: floats where the layer quantizes them, else bytes. y: as the description's result.
@@ -87,6 +93,7 @@ class layer {
     std::span<const float_step> scaled_steps(float x_scale, run_memory &memory) const;
     void compute_steps(const std::int32_t *sums, parallel::range positions, std::span<const std::int32_t> bias,
             std::span<const float_step> steps, void *y) const;
+    void look_up(std::uint8_t *y, std::int64_t positions) const;
 
     const layer_description &d_;
     dims x_, y_;
@@ -99,6 +106,7 @@ class layer {
     std::vector<std::int32_t> bias_; // where the zero point of x is known
     std::vector<float_step> steps_;
     float_steps_function compute_steps_;
+    lookup::look_up_function look_up_;
 };
 
 } // namespace dynquant::layers

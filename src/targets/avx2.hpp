@@ -181,7 +181,10 @@ struct avx2 : vector_operators<32>, avx2_bytes {
         const auto low = _mm256_and_si256(a, splat(255));
         const auto words = _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
         const auto bytes = _mm_packus_epi16(words, words);
-        std::memcpy(p, &bytes, static_cast<std::size_t>(m.count));
+        if (m.count == lanes)
+            _mm_storel_epi64(static_cast<__m128i *>(p), bytes);
+        else
+            std::memcpy(p, &bytes, static_cast<std::size_t>(m.count));
     }
 
     [[gnu::noinline]] static void store_bytes(void *p, std::int64_t count, integers a) {

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "elements/small_float.hpp"
 #include "layers/steps/steps.hpp"
 #include "parallel/float_control.hpp"
 #include "tested_sets.hpp"
@@ -18,6 +19,7 @@ using kind = float_step::kind;
 struct step {
     kind what;
     std::vector<float> a = {}, b = {};
+    std::vector<std::uint8_t> table = {};
 };
 
 float parameter_at(const std::vector<float> &values, std::int64_t channel) {
@@ -40,6 +42,7 @@ float expected_of(std::int32_t sum, const std::vector<step> &steps, std::int64_t
             case kind::leaky_relu: x = x < 0 ? x * a : +x; break;
             case kind::save: saved = x; break;
             case kind::multiply_saved: x = x * saved; break;
+            case kind::look_up: x = s.table[float16::from(x).bits]; break;
         }
     }
     return x;
@@ -107,6 +110,36 @@ TEST(float_steps, are_the_operators_one_by_one) {
                             }
                     }
         }
+}
+
+TEST(float_steps, looks_up_every_float16) {
+    constexpr std::int64_t channels = 65536;
+    std::vector<std::uint8_t> table;
+    std::vector<float> exact, between;
+    for (std::uint32_t bits = 0; bits < channels; ++bits) {
+        table.push_back(static_cast<std::uint8_t>((bits * 40503U) >> 8));
+        exact.push_back(float16 {static_cast<std::uint16_t>(bits)}.value());
+        between.push_back(exact.back() * 1.0003F);
+    }
+    const std::vector<std::int32_t> sums(2 * channels, 1);
+    for (const auto &factors : {exact, between}) {
+        const std::vector<float_step> steps = {{kind::multiply, factors}, {kind::look_up, {}, {}, table}};
+        for (const bool is_channels_last : {true, false})
+            for (const auto &by : functions()) {
+                std::vector<std::uint8_t> y(sums.size());
+                by.code({sums.data(), channels, nullptr, steps, y.data(), is_channels_last ? channels : 1,
+                                is_channels_last ? 1 : 2, step_result::bytes},
+                        0, 2);
+                for (std::size_t i = 0; i < y.size(); ++i) {
+                    const auto c = is_channels_last ? i % channels : i / 2;
+                    const auto bits = float16::from(factors[c]).bits;
+                    ASSERT_EQ(y[i], table[bits]) << c;
+                    if (factors == exact && !std::isnan(exact[c])) {
+                        ASSERT_EQ(bits, c);
+                    }
+                }
+            }
+    }
 }
 
 TEST(float_steps, nan_stays) {

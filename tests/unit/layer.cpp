@@ -2,6 +2,9 @@
 // have no elements.
 #include "layers/layer.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -171,6 +174,99 @@ void expect_exact(const sample &s, run_memory &memory) {
                         image * positions * channels + (is_channels_first ? c * positions + p : p * channels + c);
                 ASSERT_EQ(y[static_cast<std::size_t>(at)], s.expected(image, c, p)) << image << ' ' << c << ' ' << p;
             }
+}
+
+std::int32_t byte_of(float value, bool relu) {
+    if (relu && value < 0) value = 0;
+    return static_cast<std::int32_t>(std::clamp(std::nearbyint(value), -128.0F, 127.0F));
+}
+
+/// A channel for each sum by each pair of multipliers, and the sum is its bias. Returns whether the pairs are folded.
+bool expect_bytes_by(const std::vector<float> &first, const std::vector<float> &second, bool relu) {
+    std::vector<std::int32_t> sums {0, 1, -1, 3, -5, 65281, 16777213, INT32_MAX, INT32_MIN, INT32_MAX - 64};
+    for (int n = 1; n < 31; ++n)
+        for (const int beside : {-1, 0, 1}) {
+            sums.push_back((1 << n) + beside);
+            sums.push_back(-(3 << n >> 1) + beside);
+        }
+    layer_description d;
+    d.weights_shape = {1, std::ssize(sums) * std::ssize(first)};
+    step one {float_step::kind::multiply}, two {float_step::kind::multiply};
+    for (const auto sum : sums)
+        for (std::size_t i = 0; i < first.size(); ++i) {
+            d.bias.push_back(sum);
+            one.a.push_back(first[i]);
+            two.a.push_back(second[i]);
+        }
+    d.steps = {one, two};
+    if (relu) d.steps.push_back({float_step::kind::clip, {0}, {std::numeric_limits<float>::infinity()}});
+    d.steps.push_back({float_step::kind::saturate, {-128}, {127}});
+    d.result = step_result::bytes;
+    const std::vector<std::byte> weights(d.bias.size());
+    const layer_problem problem(d, weights.data());
+    std::vector<std::int8_t> y(d.bias.size());
+    run_memory memory;
+    const auto x = std::byte {1};
+    layer(problem, {1, 1}).run({&x, 0, 1, y.data()}, memory);
+    for (std::size_t c = 0; c < y.size(); ++c) {
+        const volatile float once = static_cast<float>(d.bias[c]) * one.a[c];
+        EXPECT_EQ(y[c], byte_of(once * two.a[c], relu)) << d.bias[c] << " by " << one.a[c] << " and " << two.a[c];
+    }
+    return problem.is_folded();
+}
+
+TEST(layers, fold_two_multipliers_where_that_keeps_the_bits) {
+    std::vector<float> first, second;
+    for (const float s : {0.0F, 1.0F, -3.0F, 4097.0F, 11184810.0F, 0x1p24F, 0x1p96F, 0.1F, 0x1p-149F, 0x1.8p-130F})
+        for (const int n : {0, 1, 7, 24, 25, 31, 55, 96, 126, 127, 149}) {
+            first.push_back(s);
+            second.push_back(std::ldexp(1.0F, -n));
+        }
+    for (const bool relu : {false, true}) {
+        EXPECT_TRUE(expect_bytes_by(first, second, relu));
+        EXPECT_FALSE(expect_bytes_by({3, 3}, {0.001F, 0.5F}, relu));
+        EXPECT_FALSE(expect_bytes_by({0x1.8p96F}, {0x1p-100F}, relu));
+    }
+}
+
+TEST(layers, do_not_fold_what_becomes_floats) {
+    layer_description d;
+    d.weights_shape = {1, 1};
+    d.steps = {{float_step::kind::multiply, {3}}, {float_step::kind::multiply, {0x1p-140F}}};
+    d.result = step_result::f32;
+    const std::byte weight {};
+    EXPECT_FALSE(layer_problem(d, &weight).is_folded());
+    d.steps.push_back({float_step::kind::look_up, {}, {}, std::vector<std::uint8_t>(65536)});
+    d.result = step_result::bytes;
+    EXPECT_FALSE(layer_problem(d, &weight).is_folded());
+}
+
+TEST(layers, look_up_their_bytes) {
+    const std::int64_t images = 2, channels = 5, positions = 37;
+    layer_description d;
+    d.is_convolution = true;
+    d.weights_shape = {channels, 1, 1, 1};
+    d.steps = {{float_step::kind::saturate, {0}, {255}}};
+    d.result = step_result::bytes;
+    d.table.emplace();
+    for (std::size_t i = 0; i < 256; ++i)
+        (*d.table)[i] = static_cast<std::uint8_t>(i * 7 + 3);
+    std::mt19937 random(2);
+    const auto x = random_bytes(random, images * positions), w = random_bytes(random, channels);
+    for (const bool y_last : {false, true}) {
+        d.y_is_channels_last = y_last;
+        const layer_problem problem(d, w.data());
+        std::vector<std::uint8_t> y(static_cast<std::size_t>(images * channels * positions));
+        run_memory memory;
+        layer(problem, {images, 1, 1, positions}).run({x.data(), 0, 1, y.data()}, memory);
+        for (std::int64_t i = 0; i < std::ssize(y); ++i) {
+            const auto image = i / (channels * positions), c = y_last ? i % channels : i / positions % channels;
+            const auto p = y_last ? i / channels % positions : i % positions;
+            const auto sum = std::to_integer<int>(x[static_cast<std::size_t>(image * positions + p)])
+                    * std::to_integer<std::int8_t>(w[static_cast<std::size_t>(c)]);
+            EXPECT_EQ(y[static_cast<std::size_t>(i)], (*d.table)[static_cast<std::size_t>(std::clamp(sum, 0, 255))]);
+        }
+    }
 }
 
 TEST(layers, have_the_sums_of_the_definition) {

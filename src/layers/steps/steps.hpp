@@ -21,9 +21,11 @@ struct float_step {
         leaky_relu,     // x < 0 ? x * a : x
         save,           // keeps x for multiply_saved
         multiply_saved, // x * the value that was saved last
+        look_up,        // the table's element at the bits of x as float16
     };
     kind what;
-    std::span<const float> a = {}, b = {}; // b: of clip and saturate
+    std::span<const float> a = {}, b = {};    // b: of clip and saturate
+    std::span<const std::uint8_t> table = {}; // of look_up: 65536 results
 };
 
 /// What the sums become. s32: the sums with their bias; there are no steps. bytes: floats that the steps made integers

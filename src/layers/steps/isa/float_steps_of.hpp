@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "elements/small_float.hpp"
 #include "layers/steps/steps.hpp"
 #include "targets/simd.hpp"
 
@@ -48,6 +49,16 @@ template <typename V>
     return values.size() == 1 ? V::splat(values[0]) : V::load(values.data() + t.first_channel, t.channels);
 }
 
+/// A function, as a call for each vector takes little beside the look-ups.
+template <typename V>
+[[gnu::noinline]] typename V::reals look_up(const std::uint8_t *table, typename V::reals x) {
+    float values[V::lanes];
+    V::store(values, x);
+    for (auto &value : values)
+        value = static_cast<float>(table[float16::from(value).bits]);
+    return V::load(values);
+}
+
 template <typename V>
 [[gnu::always_inline]] inline void apply(const float_step &step, tile<V> &t, vectors_of_tile<V> &saved) {
     using kind = float_step::kind;
@@ -83,6 +94,10 @@ template <typename V>
         }
         case kind::multiply_saved: {
             return for_each_vector<V>(t, [&](reals x, int i) { return x * saved[i]; });
+        }
+        case kind::look_up: {
+            const auto *table = step.table.data();
+            return for_each_vector<V>(t, [=](reals x, int) { return look_up<V>(table, x); });
         }
     }
 }
