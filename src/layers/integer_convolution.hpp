@@ -29,6 +29,9 @@ std::unique_ptr<const integer_sums> make_convolution(const integer_convolution &
 /// packed once for all shapes.
 using packed_convolution = std::function<std::unique_ptr<const block_sums>(const integer_convolution &p)>;
 
+/// What packs weights, which it copies.
+using packing = packed_convolution (*)(const integer_convolution &p, const std::int8_t *w);
+
 /// Without oneDNN: depthwise convolutions by their own loops, others by im2col. w is copied.
 packed_convolution pack_convolution(const integer_convolution &p, const std::int8_t *w);
 

@@ -46,6 +46,8 @@ struct run_memory {
     std::vector<std::int32_t> bias;
     std::vector<float> factors;
     std::vector<float_step> steps;
+    std::vector<std::int32_t> sums; // of a whole run
+    std::vector<std::byte> scratch;
 
     template <typename T>
     static T *grown(std::vector<T> &to, std::size_t count) {

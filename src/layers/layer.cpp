@@ -78,7 +78,7 @@ layer_problem::layer_problem(layer_description given, const std::byte *weights)
     if (c.w_zero_points.size() > 1 && std::ssize(c.w_zero_points) != c.filters)
         refuse(d, dnnl_invalid_shape, "w_zero_point: expected one value, or one for each of ", c.filters,
                 " channels, given ", c.w_zero_points.size());
-    packed_ = pack_convolution(c, int8_weights(weights).data());
+    packed_ = d.pack(c, int8_weights(weights).data());
 }
 
 /// Filters, channels, kernel. Those of uint8 become int8, 128 less, and so do their zero points.

@@ -30,6 +30,7 @@ struct layer_description {
     /// Prepares the statement that quantizes x. Null: x comes as bytes. Given, so that this file names no kernels: a
     /// library that has other ones is not linked with these.
     operation (*prepare)(const quantization &) = nullptr;
+    packing pack = pack_convolution;
     bool x_is_signed = false;
     bool x_is_channels_last = false, y_is_channels_last = false; // in memory, of a convolution
     std::optional<std::int32_t> x_zero_point = 0; // none: it comes with the run, or from what quantizes x

@@ -7,6 +7,7 @@
 
 #include "layers/depthwise/depthwise.hpp"
 #include "layers/integer_convolution.hpp"
+#include "layers/whole_sums.hpp"
 #include "layers/zero_points.hpp"
 #include "parallel/executor.hpp"
 #include "quantization/shape.hpp"
@@ -164,6 +165,21 @@ TEST(convolutions, im2col_has_the_sums_of_the_definition) {
         }
 }
 
+TEST(convolutions, with_onednn_have_the_sums_of_the_definition) {
+    std::mt19937 random(6);
+    for (int i = 0; i < 40; ++i)
+        for (const auto groups : {grouping::none, grouping::some, grouping::depthwise}) {
+            auto s = draw(random, groups);
+            if (i % 2 == 0) { // oneDNN takes no zero points of weights, and no sums that are not exact
+                s.p.w_zero_points.clear();
+                for (auto &weight : s.w)
+                    weight = static_cast<std::int8_t>(weight / 8);
+            }
+            SCOPED_TRACE(i);
+            expect_exact(*pack_with_onednn(s.p, s.w.data())(s.p), s);
+        }
+}
+
 TEST(convolutions, of_one_tap_are_products) {
     std::mt19937 random(5);
     std::uniform_int_distribution byte(0, 255);
@@ -185,6 +201,7 @@ TEST(convolutions, of_one_tap_are_products) {
                     for (std::int64_t i = 0; i < channels * rows; ++i)
                         s.x.push_back(static_cast<std::byte>(byte(random)));
                     expect_exact(*pack_convolution(s.p, s.w.data())(s.p), s);
+                    expect_exact(*pack_with_onednn(s.p, s.w.data())(s.p), s);
                 }
 }
 
