@@ -41,7 +41,8 @@ struct executor::workspace {
 
     std::unique_ptr<std::byte, free_aligned> bytes;
     std::vector<const void *> stage_inputs;
-    tbb::task_arena arena; // one per run, as concurrent runs would share its few threads
+    layers::run_memory memory; // of the layers
+    tbb::task_arena arena;     // one per run, as concurrent runs would share its few threads
 };
 
 /// Assigns a place to each value.
@@ -56,7 +57,7 @@ class executor::planner {
         const auto memory = plan_memory(lifetimes_);
         executor_.workspace_bytes_ = memory.bytes;
         for (std::size_t i = 0; i < stages.size(); ++i) {
-            step s {std::move(stages[i].work), {}, place_of(stages[i].output, memory), memory.offsets[scratch_[i]]};
+            step s {std::move(stages[i].work), {}, place_of(stages[i].output, memory)};
             for (const auto &input : stages[i].inputs)
                 s.inputs.push_back(place_of(input, memory));
             executor_.max_inputs_ = std::max(executor_.max_inputs_, s.inputs.size());
@@ -66,15 +67,13 @@ class executor::planner {
     }
 
   private:
-    /// Adds the lifetimes of intermediate results and of each stage's scratch memory.
+    /// Adds the lifetimes of intermediate results.
     void add_lifetimes(const std::vector<placed_stage> &stages) {
         for (std::size_t i = 0; i < stages.size(); ++i) {
             for (const auto &input : stages[i].inputs)
                 if (const auto at = in_workspace_.find(input); at != in_workspace_.end())
                     lifetimes_[at->second].last = i;
             computed_.insert(stages[i].output);
-            scratch_.push_back(lifetimes_.size());
-            lifetimes_.push_back({i, i, stages[i].work->scratch_bytes()});
             if (index_of(graph_.outputs, stages[i].output) < graph_.outputs.size()) continue;
             in_workspace_[stages[i].output] = lifetimes_.size();
             lifetimes_.push_back({i, i, bytes_of(graph_, stages[i].output)});
@@ -100,7 +99,6 @@ class executor::planner {
     const graph &graph_;
     executor &executor_;
     std::vector<lifetime> lifetimes_;
-    std::vector<std::size_t> scratch_;                // index in lifetimes_, by stage
     std::map<std::string, std::size_t> in_workspace_; // index in lifetimes_
     std::set<std::string> computed_;
 };
@@ -141,7 +139,7 @@ void executor::run_steps(workspace &w, std::span<const void *const> inputs, std:
         for (std::size_t i = 0; i < s.inputs.size(); ++i)
             w.stage_inputs[i] = address(s.inputs[i]);
         void *output = s.output.in == place::output ? outputs[s.output.at] : w.bytes.get() + s.output.at;
-        s.work->run({std::span(w.stage_inputs).first(s.inputs.size()), output, w.bytes.get() + s.scratch});
+        s.work->run({std::span(w.stage_inputs).first(s.inputs.size()), output, w.memory});
     }
     for (const auto &c : copies_)
         if (c.bytes > 0) std::memcpy(outputs[c.output], address(c.from), c.bytes);

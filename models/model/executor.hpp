@@ -34,7 +34,6 @@ class executor {
         std::unique_ptr<const stage> work;
         std::vector<place> inputs;
         place output;
-        std::size_t scratch; // offset in the workspace
     };
     /// A graph output that is an input or a constant.
     struct copy {

@@ -1,47 +1,24 @@
 #include "model/fused_stages.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 
-#include "layers/zero_points.hpp"
+#include "model/activation_table.hpp"
 #include "model/layer_notes.hpp"
-#include "model/layer_product.hpp"
-#include "model/layer_rescale.hpp"
+#include "model/layer_stage.hpp"
 #include "model/match.hpp"
-#include "model/operators/products.hpp"
 #include "model/plain_stages.hpp"
 #include "model/values.hpp"
-#include "quantization/shape.hpp"
 
 namespace dynquant::models {
 namespace {
 
-/// A product, whose sums are in scratch memory, and their rescaling.
-class fused_layer final : public stage {
-  public:
-    fused_layer(std::unique_ptr<const layers::integer_sums> product, std::int32_t x_zero_point,
-            std::unique_ptr<const layers::layer_rescale> rescale, std::int64_t sums)
-        : product_(std::move(product))
-        , x_zero_point_(x_zero_point)
-        , rescale_(std::move(rescale))
-        , sums_bytes_((static_cast<std::size_t>(sums) * sizeof(std::int32_t) + 63) / 64 * 64) {}
+constexpr float infinity = std::numeric_limits<float>::infinity();
 
-    std::size_t scratch_bytes() const override {
-        return sums_bytes_ + std::max(product_->scratch_bytes(), rescale_->scratch_bytes());
-    }
-
-    void run(const stage_arguments &args) const override {
-        auto *const sums = reinterpret_cast<std::int32_t *>(args.scratch);
-        auto *const rest = args.scratch + sums_bytes_;
-        product_->run(args.inputs[0], x_zero_point_, sums, rest);
-        rescale_->run(sums, static_cast<std::uint8_t *>(args.output), rest);
-    }
-
-  private:
-    std::unique_ptr<const layers::integer_sums> product_;
-    std::int32_t x_zero_point_;
-    std::unique_ptr<const layers::layer_rescale> rescale_;
-    std::size_t sums_bytes_;
-};
+layers::step multiply_by(const tensor &multipliers) {
+    return {layers::float_step::kind::multiply, values_of<float>(multipliers)};
+}
 
 class fusion {
   public:
@@ -90,25 +67,32 @@ class fusion {
                 {port_of(graph_, first.inputs.front())}, {port_of(graph_, l.result)}};
         for (const auto node : l.nodes)
             result.description.nodes.push_back(label(graph_.nodes[node]));
-        const bool folded = prepare(l, product, result.work);
-        describe(l, product, folded, result.description);
+        auto stage = make_layer_stage(product, description_of(l, product));
+        result.work = std::move(stage.work);
+        describe(l, product, stage.is_folded, result.description);
         return result;
     }
 
-    /// Returns whether two multipliers are folded into one.
-    bool prepare(const layer &l, const op_node &product, std::unique_ptr<const stage> &work) const {
-        const auto sums = *volume(graph_.value_types.at(product.given.outputs.front()).shape);
-        if (sums == 0) {
-            work = make_stage([](const stage_arguments &) {});
-            return false;
+    layers::layer_description description_of(const layer &l, const op_node &product) const {
+        using kind = layers::float_step::kind;
+        auto d = describe_product(product, settings_);
+        d.x_is_channels_last = is_channels_last(product.given.inputs.front());
+        d.y_is_channels_last = is_channels_last(l.result);
+        if (l.bias) d.bias = values_of<std::int32_t>(*l.bias);
+        std::ranges::transform(
+                l.multipliers, std::back_inserter(d.steps), [](const tensor *m) { return multiply_by(*m); });
+        if (l.relu) d.steps.push_back({kind::clip, {0}, {infinity}});
+        d.result = layers::step_result::bytes;
+        const auto activation = std::span(l.nodes).last(l.activation);
+        if (l.rescaled == onnx::type::float16) {
+            d.steps.push_back({kind::look_up, {}, {}, table_of(graph_, activation, l.rescaled, settings_)});
+            return d;
         }
-        auto multiply = make_layer_product(product, is_channels_last(product.given.inputs.front()), settings_);
-        const auto x_zero_point = x_zero_point_of(product);
-        const auto bias = layers::zero_point_bias(multiply->weight_sums(), x_zero_point);
-        auto rescale = make_layer_rescale(graph_, l, shape_of(l), bias, settings_);
-        const bool folded = rescale->is_folded();
-        work = std::make_unique<fused_layer>(std::move(multiply), x_zero_point, std::move(rescale), sums);
-        return folded;
+        const bool is_signed = l.rescaled == onnx::type::int8;
+        d.steps.push_back({kind::saturate, {is_signed ? -128.0F : 0.0F}, {is_signed ? 127.0F : 255.0F}});
+        if (!activation.empty())
+            std::ranges::copy(table_of(graph_, activation, l.rescaled, settings_), d.table.emplace().begin());
+        return d;
     }
 
     void describe(const layer &l, const op_node &product, bool folded, model_stage &to) const {
@@ -118,15 +102,6 @@ class fusion {
         rescale.folded = folded;
         to.note = note_of(graph_, l, rescale);
         to.warning = warning_of(product, l.bias);
-    }
-
-    layers::layer_shape shape_of(const layer &l) const {
-        const auto &product = graph_.nodes[l.nodes.front()];
-        const auto &shape = graph_.value_types.at(product.outputs.front()).shape;
-        const auto axis = channel_axis(graph_, product);
-        const std::int64_t channels = axis < shape.size() ? shape[axis] : 1, elements = *volume(shape);
-        if (product.op_type != "ConvInteger") return {elements / channels, 1, channels, true};
-        return {shape[0], elements / shape[0] / channels, channels, is_channels_last(l.result)};
     }
 
     /// Whether a value is stored channels last, although its ONNX shape is channels first: where its producer and all

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "layers/rescale.hpp"
-#include "model/layer_product.hpp"
+#include "model/sum_bounds.hpp"
 
 namespace dynquant::models {
 namespace {

@@ -5,16 +5,17 @@
 #include <span>
 
 #include "dynquant/model.hpp"
+#include "layers/integer_sums.hpp"
 #include "model/graph.hpp"
 
 namespace dynquant::models {
 
-/// The buffers of one run. scratch has scratch_bytes() bytes and is aligned to a cache line. Buffers do not overlap;
-/// buffers of zero volume may be null.
+/// The buffers of one run, and the memory that its layers share. Buffers do not overlap; buffers of zero volume may be
+/// null.
 struct stage_arguments {
     std::span<const void *const> inputs;
     void *output;
-    std::byte *scratch;
+    layers::run_memory &memory;
 };
 
 /// Immutable. run() is thread-safe, and is called under parallel::float_control. It must not throw for what the
@@ -26,7 +27,6 @@ class stage {
     stage &operator=(const stage &) = delete;
     virtual ~stage() = default;
 
-    virtual std::size_t scratch_bytes() const { return 0; }
     virtual void run(const stage_arguments &args) const = 0;
 };
 

@@ -2,7 +2,7 @@
 
 namespace dynquant::models {
 
-layers::window window_of(const op_node &n, const dims &x, const dims &kernel) {
+layers::window_attributes window_attributes_of(const op_node &n) {
     layers::window_attributes given;
     given.auto_pad = n.text("auto_pad", "NOTSET");
     given.dilations = n.integers("dilations", {});
@@ -10,8 +10,12 @@ layers::window window_of(const op_node &n, const dims &x, const dims &kernel) {
     given.pads = n.integers("pads", {});
     given.strides = n.integers("strides", {});
     given.ceil = n.integer("ceil_mode", 0) != 0;
+    return given;
+}
+
+layers::window window_of(const op_node &n, const dims &x, const dims &kernel) {
     try {
-        return layers::make_window(given, {x.begin() + 2, x.end()}, kernel);
+        return layers::make_window(window_attributes_of(n), {x.begin() + 2, x.end()}, kernel);
     } catch (const dnnl::error &e) {
         n.refuse(e.status, e.message);
     }

@@ -6,7 +6,9 @@
 
 namespace dynquant::models {
 
-/// Reads the attributes. x is the shape N, C, spatial dimensions. Throws error for values that do not fit.
+layers::window_attributes window_attributes_of(const op_node &n);
+
+/// By these attributes. x is the shape N, C, spatial dimensions. Throws error for values that do not fit.
 layers::window window_of(const op_node &n, const dims &x, const dims &kernel);
 
 } // namespace dynquant::models

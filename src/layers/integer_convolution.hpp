@@ -22,14 +22,11 @@ struct integer_convolution {
     targets::features available = environment::usable_features();
 };
 
-/// w has dimensions filters, channels of a group, kernel. It is copied. Uses oneDNN where that is exact, else im2col.
-std::unique_ptr<const integer_sums> make_convolution(const integer_convolution &p, const std::int8_t *w);
-
 /// Makes the convolution of x of one shape: p as it was packed, but for batch and window's extents. The weights are
 /// packed once for all shapes.
 using packed_convolution = std::function<std::unique_ptr<const block_sums>(const integer_convolution &p)>;
 
-/// What packs weights, which it copies.
+/// What packs weights, which have dimensions filters, channels of a group, kernel. It copies them.
 using packing = packed_convolution (*)(const integer_convolution &p, const std::int8_t *w);
 
 /// Without oneDNN: depthwise convolutions by their own loops, others by im2col. w is copied.

@@ -1,24 +1,22 @@
-// src/layers: the integer arithmetic of quantized models. A layer is an int8 product or convolution with exact s32
-// sums; then these are rescaled to 8 bits (layer_rescale) or become floats that pass some operators (steps/). May
-// include: dynquant's public headers, parallel, quantization, and of layers/onednn only onednn.hpp. isa/ has the loops
-// of products, depthwise/ those of depthwise convolutions, lookup/ tables of 256 bytes, onednn/ all calls of oneDNN.
-// Models on disk (models/model) use integer_product and make_convolution(), which prefer oneDNN; layer.hpp uses
-// pack_convolution(), which needs none and packs weights for all shapes. Start here, then integer_convolution.hpp.
+// src/layers: layers of quantized models by integers, layer.hpp. x is bytes, or is quantized here; its products by
+// constant weights have exact s32 sums, which come block by block; steps/ makes the result of them: sums, floats, or
+// bytes, which may pass a table (lookup/). May include: dynquant's public headers, parallel, quantization, and of
+// layers/onednn only onednn.hpp. isa/ has the loops of products, depthwise/ those of depthwise convolutions, onednn/
+// all calls of oneDNN. pack_convolution() packs weights without oneDNN, for all shapes; pack_with_onednn() prefers
+// oneDNN, for models on disk (models/model). Start here, then layer.hpp and integer_convolution.hpp.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "layers/steps/steps.hpp"
 #include "parallel/parallel.hpp"
-#include "parallel/pool.hpp"
 
 namespace dynquant::layers {
 
 /// Computes the s32 sums of x times weights less their zero points, channels last. The zero point of x is not
-/// subtracted: the caller adds zero_point_bias(), of zero_points.hpp. Immutable.
+/// subtracted: the caller adds find_bias(), of zero_points.hpp. Immutable.
 class integer_sums {
   public:
     integer_sums() = default;
@@ -76,25 +74,18 @@ class block_consumer {
     void (*call_)(const void *, parallel::range, const std::int32_t *);
 };
 
-/// Sums that come block by block, while they are in the second-level cache.
-class block_sums : public integer_sums {
+/// The same sums block by block, while they are in the second-level cache.
+class block_sums {
   public:
+    block_sums() = default;
+    block_sums(const block_sums &) = delete;
+    block_sums &operator=(const block_sums &) = delete;
+    virtual ~block_sums() = default;
+
+    virtual const std::vector<std::int32_t> &weight_sums() const = 0;
     /// Calls the consumer for each block of positions, from several threads. Pads x with its zero point. Thread-safe.
     virtual void run_blocks(
             const void *x, std::int32_t x_zero_point, run_memory &memory, block_consumer consume) const = 0;
-
-    std::size_t scratch_bytes() const override { return 0; }
-    void run(const void *x, std::int32_t x_zero_point, std::int32_t *y, std::byte *) const override {
-        auto memory = idle_.take([] { return std::make_unique<run_memory>(); });
-        run_blocks(x, x_zero_point, *memory, [&](parallel::range positions, const std::int32_t *sums) {
-            const auto channels = std::ssize(weight_sums());
-            std::copy_n(sums, (positions.end - positions.begin) * channels, y + positions.begin * channels);
-        });
-        idle_.give_back(std::move(memory));
-    }
-
-  private:
-    mutable parallel::object_pool<run_memory> idle_;
 };
 
 } // namespace dynquant::layers

@@ -156,16 +156,4 @@ permutation to_channels_last(const dims &shape, std::size_t element_bytes) {
     return {shape, channels_last_order(shape.size()), element_bytes};
 }
 
-permutation from_channels_last(const dims &shape, std::size_t element_bytes) {
-    // The dimensions in memory order; the last one becomes the second.
-    dims memory_order;
-    for (const auto d : channels_last_order(shape.size()))
-        memory_order.push_back(shape[d]);
-    std::vector<std::size_t> order(shape.size());
-    std::iota(order.begin(), order.end(), 0);
-    order.pop_back();
-    order.insert(order.begin() + 1, shape.size() - 1);
-    return {memory_order, order, element_bytes};
-}
-
 } // namespace dynquant::layers

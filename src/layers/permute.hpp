@@ -29,8 +29,7 @@ class permutation {
     std::size_t element_bytes_ = 1;
 };
 
-/// From NC... to N...C, and the inverse. `shape` is the channels-first shape, N, C, spatial ones, in both.
+/// From NC... to N...C. `shape` is the channels-first shape, N, C, spatial ones.
 permutation to_channels_last(const dims &shape, std::size_t element_bytes);
-permutation from_channels_last(const dims &shape, std::size_t element_bytes);
 
 } // namespace dynquant::layers

@@ -61,12 +61,6 @@ void find_bias(std::span<const std::int32_t> weight_sums, std::int32_t x_zero_po
     }
 }
 
-std::vector<std::int32_t> zero_point_bias(std::span<const std::int32_t> weight_sums, std::int32_t x_zero_point) {
-    std::vector<std::int32_t> bias;
-    find_bias(weight_sums, x_zero_point, {}, bias);
-    return bias;
-}
-
 void add_bias(std::span<const std::int32_t> bias, std::int64_t rows, std::int32_t *y) {
     if (bias.empty()) return;
     for (std::int64_t m = 0; m < rows; ++m, y += bias.size())

@@ -22,9 +22,6 @@ void subtract_row_sums(const product_slice::problem &p, const rows_of_lines &x,
 void find_bias(std::span<const std::int32_t> weight_sums, std::int32_t x_zero_point, std::span<const std::int32_t> bias,
         std::vector<std::int32_t> &result);
 
-/// For each channel -x_zero_point * weight_sums. Empty: all zeros.
-std::vector<std::int32_t> zero_point_bias(std::span<const std::int32_t> weight_sums, std::int32_t x_zero_point);
-
 /// Adds the bias to each row of y.
 void add_bias(std::span<const std::int32_t> bias, std::int64_t rows, std::int32_t *y);
 

@@ -1,4 +1,4 @@
-// Each implementation of the integer convolution has the sums of the definition, whole and in blocks.
+// Each implementation of the integer convolution has the sums of the definition.
 #include <cstring>
 #include <mutex>
 #include <random>
@@ -111,16 +111,6 @@ sample draw(std::mt19937 &random, grouping groups) {
     return s;
 }
 
-sums run(const integer_sums &convolution, const sample &s) {
-    const auto rows = s.p.batch * *volume(s.p.window.y);
-    sums y(static_cast<std::size_t>(rows * s.p.filters));
-    std::vector<std::byte> scratch(convolution.scratch_bytes() + 64);
-    auto *const aligned = scratch.data() + (64 - reinterpret_cast<std::uintptr_t>(scratch.data()) % 64) % 64;
-    convolution.run(s.x.data(), s.x_zero_point, y.data(), aligned);
-    add_bias(zero_point_bias(convolution.weight_sums(), s.x_zero_point), rows, y.data());
-    return y;
-}
-
 sums run_blocks(const block_sums &convolution, const sample &s) {
     const auto rows = s.p.batch * *volume(s.p.window.y);
     sums y(static_cast<std::size_t>(rows * s.p.filters), 77);
@@ -136,23 +126,19 @@ sums run_blocks(const block_sums &convolution, const sample &s) {
                 given += count;
             });
     EXPECT_EQ(given, rows);
-    add_bias(zero_point_bias(convolution.weight_sums(), s.x_zero_point), rows, y.data());
+    find_bias(convolution.weight_sums(), s.x_zero_point, {}, memory.bias);
+    add_bias(memory.bias, rows, y.data());
     return y;
 }
 
 /// Some parts where a process would compute all on one thread.
 const parallel::executor small_parts = {parallel::tbb_executor.concurrency, parallel::tbb_executor.run, 256};
 
-void expect_both_exact(const block_sums &convolution, const sample &s, const sums &expected) {
-    EXPECT_EQ(run(convolution, s), expected);
-    EXPECT_EQ(run_blocks(convolution, s), expected);
-}
-
 void expect_exact(const block_sums &convolution, const sample &s) {
     const auto expected = s.expected();
-    expect_both_exact(convolution, s, expected);
+    EXPECT_EQ(run_blocks(convolution, s), expected);
     const parallel::scoped_executor executor(small_parts);
-    expect_both_exact(convolution, s, expected);
+    EXPECT_EQ(run_blocks(convolution, s), expected);
 }
 
 TEST(convolutions, im2col_has_the_sums_of_the_definition) {

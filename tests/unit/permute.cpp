@@ -67,15 +67,13 @@ TEST(permutation, of_nothing) {
     while (std::ranges::next_permutation(of).found);
 }
 
-TEST(permutation, brings_channels_to_the_end_and_back) {
+TEST(permutation, brings_channels_to_the_end) {
     const dims shape {2, 3, 4, 5};
-    std::vector<std::uint8_t> x(120), last(120), back(120);
+    std::vector<std::uint8_t> x(120), last(120);
     std::iota(x.begin(), x.end(), std::uint8_t {0});
     to_channels_last(shape, 1).run(x.data(), last.data());
     EXPECT_EQ(last[1], 20); // the second channel
     EXPECT_EQ(last[3], 1);  // the second column
-    from_channels_last(shape, 1).run(last.data(), back.data());
-    EXPECT_EQ(back, x);
 }
 
 } // namespace

@@ -138,18 +138,8 @@ matrices plan_matrices(const op_node &n) {
 
 matmul_plan plan_matmul(const op_node &n) {
     n.constant(w); // is one
-    matmul_plan plan {plan_matrices(n), {}};
-    plan.problem = {n.at(x).type == onnx::type::int8, plan.rows, plan.inner, plan.columns,
+    return {plan_matrices(n), n.at(x).type == onnx::type::int8,
             zero_points_of(n, w_zero_point, column_shapes(n.shape(w)))};
-    return plan;
-}
-
-layers::integer_product::problem problem_of(const matmul_plan &plan, std::int64_t matrix) {
-    auto p = plan.problem;
-    const auto columns = p.columns;
-    if (const auto &all = p.w_zero_points; std::ssize(all) > columns)
-        p.w_zero_points = {all.begin() + matrix * columns, all.begin() + (matrix + 1) * columns};
-    return p;
 }
 
 layers::integer_convolution plan_convolution(const op_node &n) {

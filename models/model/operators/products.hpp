@@ -2,7 +2,6 @@
 #pragma once
 
 #include "layers/integer_convolution.hpp"
-#include "layers/integer_product.hpp"
 #include "model/op_node.hpp"
 
 namespace dynquant::models {
@@ -19,14 +18,12 @@ matrices plan_matrices(const op_node &n);
 
 /// The parameters of MatMulInteger.
 struct matmul_plan : matrices {
-    layers::integer_product::problem problem; // of one product; zero points may be for all columns of all matrices
+    bool x_is_signed = false;
+    std::vector<std::int32_t> w_zero_points = {}; // of all columns of one matrix, or of all matrices
 };
 
 /// Throws error for shapes and zero points that do not fit together, and for weights that are not constant.
 matmul_plan plan_matmul(const op_node &n);
-
-/// The problem for one matrix of B, with its zero points.
-layers::integer_product::problem problem_of(const matmul_plan &plan, std::int64_t matrix);
 
 /// The parameters of ConvInteger. Throws error as plan_matmul() does.
 layers::integer_convolution plan_convolution(const op_node &n);

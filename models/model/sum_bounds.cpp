@@ -1,56 +1,16 @@
-#include "model/layer_product.hpp"
+#include "model/sum_bounds.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
 #include <span>
 
-#include "layers/permute.hpp"
 #include "model/operators/products.hpp"
 #include "model/values.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::models {
 namespace {
-
-/// A convolution of a channels-first x.
-class channels_first final : public layers::integer_sums {
-  public:
-    channels_first(std::unique_ptr<const integer_sums> convolution, const dims &x)
-        : convolution_(std::move(convolution))
-        , to_last_(layers::to_channels_last(x, 1))
-        , x_bytes_((static_cast<std::size_t>(*volume(x)) + 63) / 64 * 64) {}
-
-    const std::vector<std::int32_t> &weight_sums() const override { return convolution_->weight_sums(); }
-    std::size_t scratch_bytes() const override { return x_bytes_ + convolution_->scratch_bytes(); }
-
-    void run(const void *x, std::int32_t x_zero_point, std::int32_t *y, std::byte *scratch) const override {
-        to_last_.run(x, scratch);
-        convolution_->run(scratch, x_zero_point, y, scratch + x_bytes_);
-    }
-
-  private:
-    std::unique_ptr<const integer_sums> convolution_;
-    layers::permutation to_last_;
-    std::size_t x_bytes_; // of the transposed x, a multiple of a cache line
-};
-
-/// The plain stage of a node, for MatMulInteger with several weight matrices. It has no sums of weights.
-class plain final : public layers::integer_sums {
-  public:
-    plain(const op_node &n, const settings &s)
-        : work_(n.schema.prepare(n, s).work) {}
-
-    const std::vector<std::int32_t> &weight_sums() const override { return none_; }
-    std::size_t scratch_bytes() const override { return work_->scratch_bytes(); }
-    void run(const void *x, std::int32_t, std::int32_t *y, std::byte *scratch) const override {
-        work_->run({std::span(&x, 1), y, scratch});
-    }
-
-  private:
-    std::unique_ptr<const stage> work_;
-    std::vector<std::int32_t> none_;
-};
 
 /// The largest magnitude of x - zero point.
 std::int64_t largest_difference(bool is_signed, std::int64_t zero_point) {
@@ -113,26 +73,11 @@ sum_bounds bounds_of(
 
 } // namespace
 
-std::unique_ptr<const layers::integer_sums> make_layer_product(
-        const op_node &n, bool x_is_channels_last, const settings &s) {
-    if (n.given.op_type == "ConvInteger") {
-        auto problem = plan_convolution(n);
-        problem.available = environment::usable_features(s.kernel.max_isa);
-        auto convolution = layers::make_convolution(problem, weights_of(n));
-        if (x_is_channels_last) return convolution;
-        return std::make_unique<channels_first>(std::move(convolution), n.shape(0));
-    }
-    auto plan = plan_matmul(n);
-    plan.problem.available = environment::usable_features(s.kernel.max_isa);
-    if (plan.w_at.size() == 1) return std::make_unique<layers::integer_product>(plan.problem, weights_of(n));
-    return std::make_unique<plain>(n, s);
-}
-
 sum_bounds bounds_of_sums(const op_node &n, const tensor *bias) {
     const auto biases = bias ? values_of<std::int32_t>(*bias) : std::vector<std::int32_t> {};
     const std::span values(weights_of(n), n.constant(1).data.size());
     if (n.given.op_type != "ConvInteger") {
-        const auto p = plan_matmul(n).problem;
+        const auto p = plan_matmul(n);
         return bounds_of(p, x_zero_point_of(n), {values, p.inner, static_cast<std::size_t>(p.columns), false}, biases);
     }
     const auto p = plan_convolution(n);

@@ -1,0 +1,95 @@
+#include "model/layer_stage.hpp"
+
+#include <map>
+
+#include "layers/whole_sums.hpp"
+#include "model/operators/products.hpp"
+#include "model/window.hpp"
+#include "quantization/environment.hpp"
+#include "quantization/shape.hpp"
+
+namespace dynquant::models {
+namespace {
+
+struct prepared_layer {
+    prepared_layer(const layers::layer_description &d, const std::int8_t *weights, const dims &x)
+        : problem(d, reinterpret_cast<const std::byte *>(weights))
+        , work(problem, x) {}
+
+    layers::layer_problem problem;
+    layers::layer work;
+};
+
+/// A layer for each matrix of weights; a convolution is one.
+class layers_of_matrices final : public stage {
+  public:
+    layers_of_matrices(const matrices &plan, const layers::layer_description &d, const dims &x, const std::int8_t *w)
+        : plan_(plan) {
+        const auto size = *volume(d.weights_shape);
+        for (const auto at : plan.w_at)
+            if (!layers_.contains(at)) layers_.try_emplace(at, of_matrix(d, at), w + at * size, x);
+        x_bytes_ = *volume(x);
+        y_bytes_ = *volume(layers_.begin()->second.work.y()) * (d.result == layers::step_result::bytes ? 1 : 4);
+    }
+
+    bool is_folded() const { return layers_.begin()->second.problem.is_folded(); }
+
+    void run(const stage_arguments &args) const override {
+        const auto *const x = static_cast<const std::byte *>(args.inputs[0]);
+        auto *y = static_cast<std::byte *>(args.output);
+        for (std::size_t i = 0; i < plan_.x_at.size(); ++i, y += y_bytes_)
+            layers_.at(plan_.w_at[i]).work.run({x + plan_.x_at[i] * x_bytes_, 0, 1, y}, args.memory);
+    }
+
+  private:
+    /// Zero points may be for all columns of all matrices.
+    static layers::layer_description of_matrix(layers::layer_description d, std::int64_t matrix) {
+        auto &all = d.w_zero_points;
+        if (const auto columns = d.weights_shape.back(); !d.is_convolution && std::ssize(all) > columns)
+            all = {all.begin() + matrix * columns, all.begin() + (matrix + 1) * columns};
+        return d;
+    }
+
+    matrices plan_;
+    std::map<std::int64_t, prepared_layer> layers_; // by the index of the weight matrix
+    std::int64_t x_bytes_, y_bytes_;                // of one product
+};
+
+} // namespace
+
+layers::layer_description describe_product(const op_node &n, const settings &s) {
+    layers::layer_description d;
+    d.label = label(n.given);
+    d.is_convolution = n.given.op_type == "ConvInteger";
+    d.pack = layers::pack_with_onednn;
+    d.x_is_signed = n.at(0).type == onnx::type::int8;
+    d.x_zero_point = x_zero_point_of(n);
+    d.available = environment::usable_features(s.kernel.max_isa);
+    if (d.is_convolution) {
+        d.weights_shape = n.shape(1);
+        d.w_zero_points = plan_convolution(n).w_zero_points;
+        d.groups = n.integer("group", 1);
+        d.window = window_attributes_of(n);
+    } else {
+        const auto plan = plan_matmul(n);
+        d.weights_shape = {plan.inner, plan.columns};
+        d.w_zero_points = plan.w_zero_points;
+    }
+    return d;
+}
+
+layer_stage make_layer_stage(const op_node &n, const layers::layer_description &d) {
+    if (volume(n.schema.infer(n).shape) == 0) return {make_stage([](const stage_arguments &) {}), false};
+    matrices plan;
+    plan.x_at = plan.w_at = {0};
+    auto x = n.shape(0);
+    if (!d.is_convolution) {
+        plan = plan_matrices(n);
+        x = {plan.rows, plan.inner};
+    }
+    auto work = std::make_unique<const layers_of_matrices>(plan, d, x, weights_of(n));
+    const bool is_folded = work->is_folded();
+    return {std::move(work), is_folded};
+}
+
+} // namespace dynquant::models
