@@ -237,103 +237,45 @@ void look_up_of(const dense_rows &d, const prepared_parameters &p, const paramet
 
 // ---- The codecs of a type, by its encoding ---------------------------------------------------------------
 
-/// f16 or bf16 in memory; no other float of 16 bits.
-template <data_type type>
-struct bits_of_float16;
-template <>
-struct bits_of_float16<data_type::f16> {
-    using in_memory = float16_bits;
-};
-template <>
-struct bits_of_float16<data_type::bf16> {
-    using in_memory = bfloat16_bits;
-};
-
+/// Adds the codecs of a type. Formulas read f32, s32, s8, u8 and floats of 8 bits; of these floats only those that may
+/// be parameters have a reader. Formulas write f32, s32, u32, s8 and u8.
 template <typename V, data_type type>
-constexpr read_function unpack_of() {
+constexpr void add_codecs(codecs &to) {
     constexpr auto &t = traits(type);
-    if constexpr (t.bits < 8)
-        return read_packed < V, t.bits, t.integral && t.is_signed > ;
-    else
-        return nullptr;
-}
-
-/// Formulas read f32, s32, s8, u8 and floats of 8 bits. Of these floats only those that may be parameters have a
-/// reader.
-template <typename V, data_type type>
-constexpr read_function read_of() {
-    constexpr auto &t = traits(type);
-    if constexpr (t.integral && t.bits < 8)
-        return unpack_of<V, type>();
-    else if constexpr (t.integral && t.bits == 16)
-        return read<V, integer_of<type>>;
-    else if constexpr (t.integral && t.bits == 32 && !t.is_signed)
-        return read<V, integer_of<type>>;
-    else if constexpr (!t.integral && t.bits < 8)
-        return read_packed_floats<V, float_of<type>, t.bits>;
-    else if constexpr (!t.integral && t.bits == 8 && (t.places & place::onnx_scale) != 0)
-        return read<V, float_of<type>>;
-    else if constexpr (!t.integral && t.bits == 16)
-        return read<V, typename bits_of_float16<type>::in_memory>;
-    else
-        return nullptr;
-}
-
-template <typename V, data_type type>
-constexpr read_function read_bytes_of() {
-    constexpr auto &t = traits(type);
-    if constexpr (!t.integral && t.bits < 8)
-        return read<V, float_of<type>>;
-    else
-        return nullptr;
-}
-
-/// Formulas write f32, s32, u32, s8 and u8.
-template <typename V, data_type type, bool saturates>
-constexpr write_function write_of() {
-    constexpr auto &t = traits(type);
-    if constexpr (t.integral && t.bits < 8)
-        return write_packed<V, t.bits, t.is_signed>;
-    else if constexpr (t.integral && t.bits == 16)
-        return write_reals<V, integer_of<type>>;
-    else if constexpr (!t.integral && t.bits < 8)
-        return write_packed_codes<V, float_of<type>, t.bits>;
-    else if constexpr (is_float8(t))
-        return write_codes<V, float_of<type>, saturates>;
-    else if constexpr (!t.integral && t.bits == 16 && saturates)
-        return write_saturated_reals<V, typename bits_of_float16<type>::in_memory>;
-    else if constexpr (!t.integral && t.bits == 16)
-        return write_reals<V, typename bits_of_float16<type>::in_memory>;
-    else
-        return nullptr;
-}
-
-template <typename V, data_type type>
-constexpr write_function write_bytes_of() {
-    constexpr auto &t = traits(type);
-    if constexpr (!t.integral && t.bits < 8)
-        return write_packed<V, t.bits, false>;
-    else if constexpr (is_float8(t))
-        return write_bytes<V>;
-    else
-        return nullptr;
-}
-
-template <data_type type, bool saturates>
-constexpr const small_float_encoding *encoding_pointer() {
-    constexpr auto &t = traits(type);
-    if constexpr (is_float8(t) || (!t.integral && t.bits < 8))
-        return &encoding_of<float_of<type>, saturates>;
-    else
-        return nullptr;
-}
-
-template <typename V, typename T, data_type type>
-constexpr microkernel look_up_to() {
-    if constexpr (V::looked_up > 0 && traits(type).bits == 4)
-        return look_up_of<V, type, T>;
-    else
-        return nullptr;
+    if constexpr (t.integral) {
+        using integer = integer_of<type>;
+        if constexpr (t.bits < 8) {
+            to.read[type] = to.unpack[type] = read_packed<V, t.bits, t.is_signed>;
+            to.write[type] = to.write_saturated[type] = write_packed<V, t.bits, t.is_signed>;
+        }
+        if constexpr (t.bits == 16) to.write[type] = to.write_saturated[type] = write_reals<V, integer>;
+        if constexpr (t.bits == 16 || (t.bits == 32 && !t.is_signed)) to.read[type] = read<V, integer>;
+    } else if constexpr (t.bits == 16) {
+        static_assert(type == data_type::f16 || type == data_type::bf16, "expected f16 or bf16, see simd.hpp");
+        using real = std::conditional_t<type == data_type::f16, float16_bits, bfloat16_bits>;
+        to.read[type] = read<V, real>;
+        to.write[type] = write_reals<V, real>;
+        to.write_saturated[type] = write_saturated_reals<V, real>;
+    } else if constexpr (t.bits <= 8) {
+        using real = float_of<type>;
+        if constexpr (t.bits < 8) {
+            to.unpack[type] = read_packed<V, t.bits, false>;
+            to.read[type] = read_packed_floats<V, real, t.bits>;
+            to.read_bytes[type] = read<V, real>;
+            to.write[type] = to.write_saturated[type] = write_packed_codes<V, real, t.bits>;
+            to.write_bytes[type] = write_packed<V, t.bits, false>;
+        }
+        if constexpr (t.bits == 8 && (t.places & place::onnx_scale) != 0) to.read[type] = read<V, real>;
+        if constexpr (is_float8(t)) {
+            to.write[type] = write_codes<V, real, false>;
+            to.write_saturated[type] = write_codes<V, real, true>;
+            to.write_bytes[type] = write_bytes<V>;
+        }
+        if constexpr (t.bits < 8 || is_float8(t)) {
+            to.encodings[type] = &encoding_of<real, false>;
+            to.saturating_encodings[type] = &encoding_of<real, true>;
+        }
+    }
 }
 
 } // namespace

@@ -320,27 +320,6 @@ constexpr family requantize() {
 }
 
 template <typename V>
-constexpr codecs codecs_of() {
-    codecs c = {};
-    c.read = by_type_of<read_function>([]<data_type type>() { return read_of<V, type>(); });
-    c.unpack = by_type_of<read_function>([]<data_type type>() { return unpack_of<V, type>(); });
-    c.read_bytes = by_type_of<read_function>([]<data_type type>() { return read_bytes_of<V, type>(); });
-    c.round_f16 = round<V, float16_bits>;
-    c.round_bf16 = round<V, bfloat16_bits>;
-    c.convert_s32 = convert_integers<V, float>;
-    c.convert_s32_f16 = convert_integers<V, float16_bits>;
-    c.convert_s32_bf16 = convert_integers<V, bfloat16_bits>;
-    c.write = by_type_of<write_function>([]<data_type type>() { return write_of<V, type, false>(); });
-    c.write_saturated = by_type_of<write_function>([]<data_type type>() { return write_of<V, type, true>(); });
-    c.write_bytes = by_type_of<write_function>([]<data_type type>() { return write_bytes_of<V, type>(); });
-    c.encodings =
-            by_type_of<const small_float_encoding *>([]<data_type type>() { return encoding_pointer<type, false>(); });
-    c.saturating_encodings =
-            by_type_of<const small_float_encoding *>([]<data_type type>() { return encoding_pointer<type, true>(); });
-    return c;
-}
-
-template <typename V>
 constexpr instruction_set table_of() {
     using s8 = std::int8_t;
     using u8 = std::uint8_t;
@@ -395,11 +374,19 @@ constexpr instruction_set table_of() {
     add(kind::twice_u8, requantize<V, multiplied::twice, activation::none, u8>());
     add(kind::twice_s8, requantize<V, multiplied::twice, activation::none, s8>());
     add(kind::twice_s8_relu, requantize<V, multiplied::twice, activation::relu, s8>());
-    set.code = codecs_of<V>();
-    set.look_up_to_f32 = by_type_of<microkernel>([]<data_type type>() { return look_up_to<V, float, type>(); });
-    set.look_up_to_f16 = by_type_of<microkernel>([]<data_type type>() { return look_up_to<V, float16_bits, type>(); });
-    set.look_up_to_bf16 =
-            by_type_of<microkernel>([]<data_type type>() { return look_up_to<V, bfloat16_bits, type>(); });
+    for_each_type([&]<data_type type>() {
+        add_codecs<V, type>(set.code);
+        if constexpr (V::looked_up > 0 && traits(type).bits == 4) {
+            set.look_up_to_f32[type] = look_up_of<V, type, float>;
+            set.look_up_to_f16[type] = look_up_of<V, type, float16_bits>;
+            set.look_up_to_bf16[type] = look_up_of<V, type, bfloat16_bits>;
+        }
+    });
+    set.code.round_f16 = round<V, float16_bits>;
+    set.code.round_bf16 = round<V, bfloat16_bits>;
+    set.code.convert_s32 = convert_integers<V, float>;
+    set.code.convert_s32_f16 = convert_integers<V, float16_bits>;
+    set.code.convert_s32_bf16 = convert_integers<V, bfloat16_bits>;
     set.transpose_in = transpose_in<V>;
     set.transpose_out = transpose_out<V>;
     set.interleave = interleave<V>;
