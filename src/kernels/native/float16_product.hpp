@@ -28,8 +28,7 @@ struct float16_product {
 
     static float16_product from(broadcast<H> take) {
         const auto scale = take.p.scale[take.i], reciprocal = take.p.reciprocal[take.i], high = H::rounded(reciprocal);
-        const auto zero_point =
-                __builtin_bit_cast(std::int32_t, take.p.of_family[take.i]); // as prepare_narrow() has it
+        const auto zero_point = __builtin_bit_cast(std::int32_t, take.p.of_family[take.i]); // see zeros::words
         return {H::splat(high), H::splat(__builtin_fmaf(-high, scale, 1.0F) * reciprocal), H::splat(scale * 0x1p14F),
                 H::splat(zero_point)};
     }

@@ -58,48 +58,23 @@ inline void to_reals(std::int64_t count, float *zero_point, float less) {
         zero_point[i] = static_cast<float>(bits_of(zero_point[i])) - less;
 }
 
-template <typename V>
-preparation prepare_strict(std::int64_t count, const float *scale, float *reciprocal, float *of_family, float *bound) {
+/// How formulas take zero points: as reals, as reals less 1.5 * 2^23 (rounded_zero), or inside the guard as s32
+/// (word_zero) and outside as rounded_zero does.
+enum class zeros { reals, less_magic, words };
+
+/// Quantize to integers. Guards: the family has formulas inside the guard. KeepsResiduals: it has those that need no
+/// zero points, whose place the residuals take.
+template <bool Guards, bool KeepsResiduals, zeros Zeros>
+preparation prepare_integers(
+        std::int64_t count, const float *scale, float *reciprocal, float *of_family, float *bound) {
     *bound = two_to_22;
-    const auto found = examine(count, scale, reciprocal, of_family);
-    const bool guarded = V::has_fma && found.inside_guard;
-    if (guarded && found.all_zero) {
+    const auto found = Guards ? examine(count, scale, reciprocal, of_family) : examined {};
+    const bool guarded = found.inside_guard;
+    if (KeepsResiduals && guarded && found.all_zero) {
         to_residuals(count, scale, reciprocal, of_family);
         return preparation::no_zero_points;
     }
-    to_reals(count, of_family, 0);
-    return guarded ? preparation::guarded : preparation::any_parameters;
-}
-
-/// numerics::any.
-template <typename V>
-preparation prepare_any(std::int64_t count, const float *scale, float *reciprocal, float *of_family, float *bound) {
-    *bound = two_to_22;
-    const auto found = examine(count, scale, reciprocal, of_family);
-    to_reals(count, of_family, 0);
-    return found.inside_guard ? preparation::guarded : preparation::any_parameters;
-}
-
-/// numerics::onnx. Zero points that are added as 16-bit words stay s32.
-template <typename V, bool To8Bits>
-preparation prepare_onnx(std::int64_t count, const float *scale, float *reciprocal, float *of_family, float *bound) {
-    *bound = two_to_22;
-    const auto found = examine(count, scale, reciprocal, of_family);
-    const bool guarded = V::has_fma && found.inside_guard;
-    if (To8Bits && guarded && found.all_zero) {
-        to_residuals(count, scale, reciprocal, of_family);
-        return preparation::no_zero_points;
-    }
-    if (!To8Bits || !guarded) to_reals(count, of_family, magic_bias);
-    return guarded ? preparation::guarded : preparation::any_parameters;
-}
-
-/// numerics::onnx, divided in f16 or bf16.
-template <typename V, bool To8Bits>
-preparation prepare_narrow(std::int64_t count, const float *scale, float *reciprocal, float *of_family, float *bound) {
-    *bound = two_to_22;
-    const bool guarded = V::has_fma && examine(count, scale, reciprocal, of_family).inside_guard;
-    if (!To8Bits || !guarded) to_reals(count, of_family, magic_bias);
+    if (Zeros != zeros::words || !guarded) to_reals(count, of_family, Zeros == zeros::reals ? 0 : magic_bias);
     return guarded ? preparation::guarded : preparation::any_parameters;
 }
 

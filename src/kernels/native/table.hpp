@@ -128,7 +128,7 @@ bool flat_difference(const void *src, void *dst, std::int64_t count, std::int32_
 
 template <typename V, typename Dst>
 constexpr family strict() {
-    auto f = family_of<V, division<V>, float, Dst>(prepare_strict<V>);
+    auto f = family_of<V, division<V>, float, Dst>(prepare_integers<V::has_fma, true, zeros::reals>);
     if constexpr (V::has_fma) {
         f.guarded = in_all_forms<V, corrected_quotient<V, real_zero<V>>, float, Dst>();
         f.no_zero_points = in_all_forms<V, two_part_product<V>, float, Dst>();
@@ -150,7 +150,7 @@ constexpr family strict() {
 
 template <typename V, typename Dst>
 constexpr family any() {
-    auto f = family_of<V, division<V>, float, Dst>(prepare_any<V>);
+    auto f = family_of<V, division<V>, float, Dst>(prepare_integers<true, false, zeros::reals>);
     f.guarded = in_all_forms<V, reciprocal_product<V>, float, Dst>();
     return f;
 }
@@ -168,7 +168,7 @@ struct zero_of_bytes<V, true> {
 /// every scale. Other forms than rows load their parameters often: there three operations cost less than the residual.
 template <typename V, typename Dst>
 constexpr family onnx() {
-    auto f = family_of<V, limited_division<V, float>, float, Dst>(prepare_onnx<V, true>);
+    auto f = family_of<V, limited_division<V, float>, float, Dst>(prepare_integers<V::has_fma, true, zeros::words>);
     if constexpr (V::has_fma) {
         using zero = typename zero_of_bytes<V>::type;
         f.guarded = in_all_forms<V, corrected_quotient<V, zero>, float, Dst>();
@@ -184,7 +184,8 @@ constexpr family onnx() {
 /// numerics::onnx to 16 bits.
 template <typename V, typename Dst>
 constexpr family onnx_16() {
-    auto f = family_of<V, limited_division<V, float>, float, Dst>(prepare_onnx<V, false>);
+    auto f = family_of<V, limited_division<V, float>, float, Dst>(
+            prepare_integers<V::has_fma, false, zeros::less_magic>);
     if constexpr (V::has_fma) {
         using guarded = corrected_quotient<V, rounded_zero<V>>;
         f.guarded = in_two_forms<V, guarded, guarded, float, Dst, 4>();
@@ -196,7 +197,9 @@ constexpr family onnx_16() {
 template <typename V, typename Division, typename Dst>
 constexpr family narrow() {
     constexpr bool to_8_bits = sizeof(Dst) == 1;
-    auto f = family_of<V, limited_division<V, Division>, float, Dst>(prepare_narrow<V, to_8_bits>);
+    constexpr auto zero_points = to_8_bits ? zeros::words : zeros::less_magic;
+    auto f = family_of<V, limited_division<V, Division>, float, Dst>(
+            prepare_integers<V::has_fma, false, zero_points>);
     if constexpr (V::has_fma) {
         using zero = std::conditional_t<to_8_bits, typename zero_of_bytes<V>::type, rounded_zero<V>>;
         using of_rows = split_product<V, Division, zero>;
