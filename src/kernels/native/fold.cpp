@@ -1,8 +1,9 @@
-#include "kernels/native/fold.hpp"
-
+// Folds the two multipliers of requantize into one.
 #include <algorithm>
 
 #include "quantization/one_multiplier.hpp"
+
+#include "kernels/native/implementation.hpp"
 
 namespace dynquant::kernels::native {
 namespace {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "kernels/kernel.hpp"
 #include "kernels/native/microkernel.hpp"
@@ -22,5 +23,15 @@ enum class streaming { large, always };
 /// `forms` is canonicalize(q).
 std::unique_ptr<implementation> implement(const quantization &q, const std::vector<canonical_form> &forms,
         const settings &s, const instruction_set &set, streaming when = streaming::large);
+
+/// implement() of a statement whose scales are computed (dynquant::scale_rule): ranges of blocks, parameters, and then
+/// a statement with these parameters, a box of the tensor at a time.
+std::unique_ptr<implementation> implement_computed(
+        const quantization &q, const settings &s, const instruction_set &set);
+
+/// A statement with the same results as q, a requantization, that multiplies once instead of twice. q has passed
+/// check(). Nothing unless both scales are known at prepare and all second scales are powers of two of at most 1, as
+/// right shifts are.
+std::optional<quantization> folded(const quantization &q);
 
 } // namespace dynquant::kernels::native

@@ -1,7 +1,5 @@
 // The native kernel's entry. It computes every statement.
-#include "kernels/native/fold.hpp"
 #include "kernels/native/implementation.hpp"
-#include "kernels/native/scales/computed_scales.hpp"
 
 namespace dynquant::kernels {
 namespace {

@@ -1,6 +1,4 @@
 // Picks microkernels that leave little to stage.
-#include "kernels/native/resolve.hpp"
-
 #include "elements/table.hpp"
 #include "kernels/native/plan.hpp"
 

@@ -1,11 +1,11 @@
-#include "kernels/native/scales/computed_scales.hpp"
-
+// Statements whose scales are computed.
 #include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstring>
 
 #include "elements/load_store.hpp"
+#include "kernels/native/implementation.hpp"
 #include "kernels/native/plan.hpp"
 #include "kernels/native/processor.hpp"
 #include "kernels/native/scales/box_parameters.hpp"
