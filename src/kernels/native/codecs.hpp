@@ -113,7 +113,6 @@ template <typename V>
 struct same {
     typename V::reals operator()(typename V::reals x) const { return x; }
     static constexpr bool is_limited = false, is_bounded = false;
-    signed_magnitude<V> parts(typename V::reals x) const { return {V::abs(x), x}; }
 };
 
 /// Rounds to T, and saturates if T is an integer.

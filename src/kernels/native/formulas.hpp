@@ -155,34 +155,33 @@ typename V::reals residual(typename V::reals scale, typename V::reals reciprocal
     return V::fma(V::negated_fma(estimate, scale, rest), reciprocal, estimate);
 }
 
-/// x / s inside the guard by two operations: x * (high + low), where that rounds as x / s does
-/// (two_part_reciprocal.hpp). All zero points are 0; of_family holds the residuals.
-template <typename V>
-struct two_part_product {
-    typename V::reals high, low, limit;
-    static two_part_product from(auto take) {
-        return {take(take.p.reciprocal), take(take.p.of_family), take(take.p.scale) * V::splat(two_to_22)};
-    }
-    typename V::reals operator()(typename V::reals x) const {
-        x = V::min(limit, x);
-        return V::fma(x, high, x * low);
-    }
-};
+enum class residuals { kept, derived };
 
-/// two_part_product with zero points. from() computes the residual, so this pays for long rows only.
-template <typename V, typename Zero>
-struct two_part_and_zero {
+/// x / s + zp inside the guard by two operations: x * (high + low), where that rounds as x / s does
+/// (two_part_reciprocal.hpp). The residuals are kept in of_family if all zero points are 0. Else from() computes them,
+/// which pays for long rows only.
+template <typename V, residuals Residuals, typename Zero>
+struct two_part {
     typename V::reals high, low, limit;
     Zero zero;
-    static two_part_and_zero from(auto take) {
-        const auto scale = take(take.p.scale), reciprocal = take(take.p.reciprocal);
-        return {reciprocal, residual<V>(scale, reciprocal), scale * V::splat(take.p.bound), Zero::from(take)};
+    static two_part from(auto take) {
+        const auto scale = take(take.p.scale), high = take(take.p.reciprocal);
+        const auto limit = scale * V::splat(take.p.bound);
+        if constexpr (Residuals == residuals::kept)
+            return {high, take(take.p.of_family), limit, Zero::from(take)};
+        else
+            return {high, residual<V>(scale, high), limit, Zero::from(take)};
     }
     auto operator()(typename V::reals x) const {
         x = V::min(limit, x);
         return zero.added_to(V::fma(x, high, x * low));
     }
 };
+
+template <typename V>
+using two_part_product = two_part<V, residuals::kept, no_zero<V>>;
+template <typename V, typename Zero>
+using two_part_and_zero = two_part<V, residuals::derived, Zero>;
 
 /// x * (1 / s) + zp inside the guard, for numerics::any.
 template <typename V>
@@ -242,8 +241,8 @@ struct wide_division {
 
 // ---- Quantize to floats: the quotient, which a codec narrows --------------------------------------------
 //
-// parts() gives codecs of codes magnitude and sign. is_limited: magnitudes beyond the bound are the bound. is_bounded:
-// there are no such, and no NaN.
+// Codecs of codes take magnitude and sign. is_limited: magnitudes beyond the bound are the bound. is_bounded: there are
+// no such, and no NaN.
 
 /// Rounds to the division's type, with its exponent range.
 template <typename V, typename Division>
@@ -260,6 +259,17 @@ struct signed_magnitude {
     typename V::reals magnitude, sign;
 };
 
+/// A result as magnitude and sign, which some formulas have before they join them.
+template <typename V, typename Formula>
+[[gnu::always_inline]] inline signed_magnitude<V> parts_of(const Formula &formula, typename V::reals x) {
+    if constexpr (requires { formula.parts(x); }) {
+        return formula.parts(x);
+    } else {
+        const auto result = formula(x);
+        return {V::abs(result), result};
+    }
+}
+
 /// x / s + zp, quotient and sum each rounded to the division's type. Rounding the sum of two numbers of b bits to 24
 /// bits first changes nothing, since 24 >= 2 b + 2 (Figueroa, "When is double rounding innocuous?", 1995). Subnormal
 /// sums are exact.
@@ -271,47 +281,21 @@ struct shifted_quotient {
         return in_division<V, Division>(in_division<V, Division>(x / scale) + zero);
     }
     static constexpr bool is_limited = false, is_bounded = false;
-    signed_magnitude<V> parts(typename V::reals x) const {
-        const auto sum = (*this)(x);
-        return {V::abs(sum), sum};
-    }
 };
 
 /// shifted_quotient inside the guard with zero points 0 or -0, by two operations, which are exact enough: the
 /// division's type or dst's has 11 bits at most. Computes magnitudes, as both signs need a limit; the sign of zeros
 /// depends on the zero point. All quotients beyond the limit round to the same dst. If x * low is subnormal, dst rounds
-/// the quotient to 0.
-template <typename V, typename Division>
+/// the quotient to 0. Without zero points, of_family holds the residuals.
+template <typename V, typename Division, typename Zero>
 struct limited_quotient {
-    two_part_and_zero<V, no_zero<V>> quotient;
-    typename V::reals zero;
-    static limited_quotient from(auto take) {
-        return {two_part_and_zero<V, no_zero<V>>::from(take), take(take.p.of_family)};
-    }
+    static constexpr auto low = std::is_same_v<Zero, no_zero<V>> ? residuals::kept : residuals::derived;
+    two_part<V, low, no_zero<V>> quotient;
+    Zero zero;
+    static limited_quotient from(auto take) { return {two_part<V, low, no_zero<V>>::from(take), Zero::from(take)}; }
     static constexpr bool is_limited = true, is_bounded = false;
     signed_magnitude<V> parts(typename V::reals x) const {
-        const auto magnitude = in_division<V, Division>(quotient(V::abs(x)));
-        // The quotient may be 0 in f16 though x is not; the zero point may change the sign of that 0, too.
-        const auto sign = std::is_same_v<Division, float16_bits> ? V::copy_sign(magnitude, x) : x;
-        return {magnitude, sign + zero};
-    }
-    typename V::reals operator()(typename V::reals x) const {
-        const auto [magnitude, sign] = parts(x);
-        return V::copy_sign(magnitude, sign);
-    }
-};
-
-/// limited_quotient without zero points. of_family holds the residuals.
-template <typename V, typename Division>
-struct symmetric_quotient {
-    typename V::reals high, low, limit;
-    static symmetric_quotient from(auto take) {
-        return {take(take.p.reciprocal), take(take.p.of_family), take(take.p.scale) * V::splat(take.p.bound)};
-    }
-    static constexpr bool is_limited = true, is_bounded = false;
-    signed_magnitude<V> parts(typename V::reals x) const {
-        const auto limited = V::min(limit, V::abs(x));
-        return {in_division<V, Division>(V::fma(limited, high, limited * low)), x};
+        return {in_division<V, Division>(quotient(V::abs(x))), zero.added_to(x)};
     }
     typename V::reals operator()(typename V::reals x) const {
         const auto [magnitude, sign] = parts(x);
@@ -331,11 +315,6 @@ struct limited_quotient_and_zero {
         const auto magnitude = in_division<V, float16_bits>(quotient(V::abs(x)));
         return in_division<V, float16_bits>(V::copy_sign(magnitude, x) + zero);
     }
-    static constexpr bool is_limited = false, is_bounded = false;
-    signed_magnitude<V> parts(typename V::reals x) const {
-        const auto sum = (*this)(x);
-        return {V::abs(sum), sum};
-    }
 };
 
 // ---- Codes of groups whose scales are computed, from the ranges of x -------------------------------------
@@ -351,7 +330,6 @@ struct bounded_product {
     static bounded_product from(auto take) { return {take(take.p.reciprocal)}; }
     typename V::reals operator()(typename V::reals x) const { return x * multiplier; }
     static constexpr bool is_limited = true, is_bounded = true;
-    signed_magnitude<V> parts(typename V::reals x) const { return {V::abs(x * multiplier), x * multiplier}; }
 };
 
 /// two_part_product with zero points. `scale` holds the residuals.
@@ -428,7 +406,6 @@ struct multiplied_float {
     static multiplied_float from(auto take) { return {take(take.p.scale)}; }
     typename V::reals operator()(typename V::reals q) const { return q * scale; }
     static constexpr bool is_limited = false, is_bounded = false;
-    signed_magnitude<V> parts(typename V::reals q) const { return {V::abs(q * scale), q * scale}; }
 };
 
 /// (q - zp) * s for floats.

@@ -202,9 +202,9 @@ struct code {
     std::uint8_t bits;
 };
 
-/// process_row() of codes, from formulas that have parts(): formula_at(i, k) is that of vector k from column i on. The
-/// last elements, fewer than four vectors, go through a buffer, by the same code. InPairs as in compute_four().
-/// Prefetches `ahead` bytes, unless that is 0.
+/// process_row() of codes: formula_at(i, k) is that of vector k from column i on. The last elements, fewer than four
+/// vectors, go through a buffer, by the same code. InPairs as in compute_four(). Prefetches `ahead` bytes, unless that
+/// is 0.
 template <typename V, bool InPairs = true, typename Src, typename FormulaAt>
 [[gnu::always_inline]] inline void process_row(const Src *src, code *dst, std::int64_t count, bool stream,
         std::int64_t ahead, const FormulaAt &formula_at, const small_float_encoding *encoding) {
@@ -237,7 +237,7 @@ template <typename V, bool InPairs = true, typename Src, typename FormulaAt>
         }
 #pragma GCC unroll 4
         for (int k = 0; k < 4; ++k) {
-            const auto [magnitude, sign] = formula_at(i, k).parts(x[k]);
+            const auto [magnitude, sign] = parts_of<V>(formula_at(i, k), x[k]);
             magnitudes[k] = by.code(formula::is_limited ? magnitude : by.bounded(magnitude));
             x[k] = sign;
         }

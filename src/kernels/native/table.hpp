@@ -198,8 +198,7 @@ template <typename V, typename Division, typename Dst>
 constexpr family narrow() {
     constexpr bool to_8_bits = sizeof(Dst) == 1;
     constexpr auto zero_points = to_8_bits ? zeros::words : zeros::less_magic;
-    auto f = family_of<V, limited_division<V, Division>, float, Dst>(
-            prepare_integers<V::has_fma, false, zero_points>);
+    auto f = family_of<V, limited_division<V, Division>, float, Dst>(prepare_integers<V::has_fma, false, zero_points>);
     if constexpr (V::has_fma) {
         using zero = std::conditional_t<to_8_bits, typename zero_of_bytes<V>::type, rounded_zero<V>>;
         using of_rows = split_product<V, Division, zero>;
@@ -228,8 +227,9 @@ constexpr family quotient() {
     f.is_f32_zero = true;
     f.no_zero = -0.0F;
     if constexpr (V::has_fma) {
-        using guarded = std::conditional_t<in_f16, limited_quotient_and_zero<V>, limited_quotient<V, Division>>;
-        using no_zero_points = symmetric_quotient<V, Division>;
+        using guarded =
+                std::conditional_t<in_f16, limited_quotient_and_zero<V>, limited_quotient<V, Division, real_zero<V>>>;
+        using no_zero_points = limited_quotient<V, Division, no_zero<V>>;
         f.guarded = in_two_forms<V, guarded, guarded, float, float>();
         f.no_zero_points = in_two_forms<V, no_zero_points, no_zero_points, float, float>();
         fuse_codes<V, no_zero_points>(f.no_zero_points);
