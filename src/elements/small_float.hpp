@@ -126,9 +126,5 @@ static_assert(all_of_types([]<data_type type>() {
 using float16 = float_of<data_type::f16>;
 using bfloat16 = float_of<data_type::bf16>;
 using float8_e4m3 = float_of<data_type::f8_e4m3>;
-using float8_e5m2 = float_of<data_type::f8_e5m2>;
-using float6_e2m3 = float_of<data_type::f6_e2m3>;
-using float6_e3m2 = float_of<data_type::f6_e3m2>;
-using float4_e2m1 = float_of<data_type::f4_e2m1>;
 
 } // namespace dynquant

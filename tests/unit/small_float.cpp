@@ -11,6 +11,10 @@
 namespace dynquant::test {
 namespace {
 
+using float8_e5m2 = float_of<data_type::f8_e5m2>;
+using float6_e2m3 = float_of<data_type::f6_e2m3>;
+using float6_e3m2 = float_of<data_type::f6_e3m2>;
+using float4_e2m1 = float_of<data_type::f4_e2m1>;
 using float8_e4m3fnuz = float_of<data_type::f8_e4m3fnuz>;
 using float8_e5m2fnuz = float_of<data_type::f8_e5m2fnuz>;
 

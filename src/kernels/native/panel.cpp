@@ -12,21 +12,22 @@
 namespace dynquant::kernels::native {
 namespace {
 
-/// Rounds numbers of a data type to the division's type. A no-op if both are the same, the usual case.
+/// Rounds numbers of a data type, s32 given as bits, to the division's type. A no-op if they are of that type, the
+/// usual case. For scales in f64 there is split().
 void round_to_division(float *numbers, std::int64_t count, data_type type, precision division) {
-    if (division == precision::f16 && type != data_type::f16)
+    const auto to = [=](const auto &rounded) {
         for (std::int64_t i = 0; i < count; ++i)
-            numbers[i] = float16::from(numbers[i]).value();
+            numbers[i] = rounded(numbers[i]);
+    };
+    if (type == data_type::s32)
+        to([=](float bits) {
+            const auto exact = __builtin_bit_cast(std::int32_t, bits);
+            return static_cast<float>(numerics_contract::rounded(exact, division));
+        });
+    else if (division == precision::f16 && type != data_type::f16)
+        to([](float x) { return float16::from(x).value(); });
     else if (division == precision::bf16 && type != data_type::bf16)
-        for (std::int64_t i = 0; i < count; ++i)
-            numbers[i] = bfloat16::from(numbers[i]).value();
-}
-
-/// Rounds s32, given as bits, to the division's type.
-void integers_to_division(float *numbers, std::int64_t count, precision division) {
-    for (std::int64_t i = 0; i < count; ++i)
-        numbers[i] =
-                static_cast<float>(numerics_contract::rounded(__builtin_bit_cast(std::int32_t, numbers[i]), division));
+        to([](float x) { return bfloat16::from(x).value(); });
 }
 
 /// Scales as the sums of two f32 (any_quotient): s32, given as bits, may have more bits than one.
@@ -109,9 +110,8 @@ void fetch(
     read(p, from, c.scales, p.scales, scale);
     if (p.division == precision::f64)
         split(scale, reciprocal, all, p.scales == data_type::s32);
-    else if (p.scales == data_type::s32)
-        integers_to_division(scale, all, p.division);
-    round_to_division(scale, all, p.scales, p.division);
+    else
+        round_to_division(scale, all, p.scales, p.division);
     if (p.has_global_scale) {
         const auto global = element_at<float>(c.second_scales, 0);
         for (std::int64_t i = 0; i < all; ++i)

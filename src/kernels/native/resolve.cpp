@@ -8,10 +8,6 @@ namespace {
 /// Groups of at least this many 4-bit elements are rows, if these are looked up.
 constexpr std::int64_t min_group_to_look_up = 32;
 
-int bits_of(data_type type) {
-    return traits(type).bits;
-}
-
 const microkernels &formulas_of(const family &f, preparation state) {
     const microkernels *const of[] = {&f.any_parameters, &f.guarded, &f.no_zero_points, &f.exact.kernels};
     return *of[static_cast<int>(state)];
@@ -29,7 +25,7 @@ rows_of_walk rows_of(const plan &p, const walk &w) {
     rows_of_walk r = {p.memory, row.src_stride == 1, row.dst_stride == 1};
     if (w.traversal != walk::order::transposed) return r;
     r.dense_src = r.dense_dst = true;
-    if (bits_of(r.memory.src) < 8) {
+    if (traits(r.memory.src).bits < 8) {
         r.memory.read = p.set->code.read_bytes[r.memory.src];
         r.memory.src = data_type::s8;
     }
@@ -62,7 +58,7 @@ staged_kernel pick(const plan &p, const microkernels &from, form by, const rows_
         case access::f16_to_codes:
         case access::bf16_to_codes: m.read = nullptr; [[fallthrough]];
         case access::to_codes:
-            m.write = bits_of(m.dst) == 8 ? nullptr : p.set->code.write_bytes[m.dst];
+            m.write = traits(m.dst).bits == 8 ? nullptr : p.set->code.write_bytes[m.dst];
             m.dst_bytes = 1;
     }
     return {from.at(by, wanted), m, r.dense_src && r.dense_dst && !m.read && !m.round && !m.write};

@@ -1,16 +1,13 @@
 // Iterates over the rows of a canonical form, with the row's offset in every buffer.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "quantization/canonical.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
-
-inline std::int64_t least(std::int64_t a, std::int64_t b) {
-    return a < b ? a : b;
-}
 
 /// The position of a row: one index for each loop, the innermost first to advance.
 class row_walker {
@@ -30,7 +27,7 @@ class row_walker {
     /// How many rows of the innermost loop are left, at most `count`.
     std::int64_t rows_left(std::int64_t count) const {
         if (form_.loop_count == 0) return count;
-        return least(form_.loops[form_.loop_count - 1].extent - index_[form_.loop_count - 1], count);
+        return std::min(form_.loops[form_.loop_count - 1].extent - index_[form_.loop_count - 1], count);
     }
 
     /// How many iterations of the next outer loop are left, the current one included. 1 if the innermost loop has
@@ -48,7 +45,7 @@ class row_walker {
             left += (form_.loops[d].extent - 1 - index_[d]) * extent;
             extent *= form_.loops[d].extent;
         }
-        return least(left, count);
+        return std::min(left, count);
     }
 
     /// Advances by `count` rows, at most to the end of the innermost loop.
