@@ -39,37 +39,19 @@ void read_packed_floats(const void *tensor, std::int64_t first, std::int64_t cou
     read<V, Float>(bytes, 0, count, tile);
 }
 
-/// Rounds reals to the division's type.
-template <typename V, typename Division>
-void round(const void *, std::int64_t, std::int64_t count, void *tile) {
-    auto *x = static_cast<float *>(tile);
-    for (std::int64_t i = 0; i < count; i += V::lanes)
-        V::store(x + i, in_division<V, Division>(V::load(x + i)));
-}
-
-/// Integers as reals that round to f16 and bf16 as the integers do. From 2^24 on f32 would round first; there the eight
-/// lowest bits are rounded to odd, which leaves 16 bits at least (numerics.hpp, round_to_odd).
-template <typename V>
-typename V::reals to_reals_for_rounding(typename V::integers x) {
-    const auto nearest = V::to_reals(x);
-    const auto low = V::bit_and(x, V::splat(0xff));
-    const auto sticky = V::select_less(V::splat(0), low, V::splat(0x100), V::splat(0));
-    const auto odd = V::to_reals(V::bit_or(V::bit_and(x, V::splat(~0xff)), sticky));
-    const auto limit = V::splat(std::int32_t {0x4b7fffff}); // the bits of 2^24 - 1
-    return V::as_reals(
-            V::select_less(limit, V::as_integers(V::abs(nearest)), V::as_integers(odd), V::as_integers(nearest)));
-}
-
-/// Converts s32 to the division's type.
-template <typename V, typename Division>
-void convert_integers(const void *, std::int64_t, std::int64_t count, void *tile) {
+/// Rounds a tile of reals or of s32 to the division's type, in place. Rounding to odd (numerics.hpp) lets s32 be
+/// rounded once.
+template <typename V, typename Element, typename Division>
+void to_division(const void *, std::int64_t, std::int64_t count, void *tile) {
     for (std::int64_t i = 0; i < count; i += V::lanes) {
-        const auto x = V::load(static_cast<const std::int32_t *>(tile) + i);
+        const auto x = V::load(static_cast<const Element *>(tile) + i);
         auto *const to = static_cast<float *>(tile) + i;
-        if constexpr (std::is_same_v<Division, float>)
+        if constexpr (std::is_same_v<Element, float>)
+            V::store(to, in_division<V, Division>(x));
+        else if constexpr (std::is_same_v<Division, float>)
             V::store(to, V::to_reals(x));
         else
-            V::store(to, in_division<V, Division>(to_reals_for_rounding<V>(x)));
+            V::store(to, in_division<V, Division>(V::rounded_to_odd(V::to_doubles(x))));
     }
 }
 

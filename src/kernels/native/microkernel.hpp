@@ -238,9 +238,9 @@ struct codecs {
     // Null if formulas access the type directly. Floats become f32; s4, u4, s2 and u2 become bytes; u32 becomes s32,
     // less 2^31.
     by_type<read_function> read;
-    read_function round_f16, round_bf16; // f32 to f32, in the tile
-    read_function convert_s32, convert_s32_f16,
-            convert_s32_bf16;          // s32 to f32, in the tile, rounded once to these types
+    struct {
+        read_function in[4];           // by precision; null: as they are
+    } reals_to, integers_to;           // from f32 and s32 to the division's type, in the tile
     by_type<read_function> unpack;     // elements narrower than a byte to bytes
     by_type<read_function> read_bytes; // floats that have been unpacked to bytes
     by_type<write_function> write, write_saturated;

@@ -91,16 +91,8 @@ float bound_of(const quantization &q, const small_float_encoding *encoding) {
 
 /// What turns src, read as f32 or s32, into numbers of the division's type. Null: it has that type.
 read_function rounding_of_src(const quantization &q, const codecs &code) {
-    const bool integral = q.src.type == data_type::s32;
-    switch (q.division) {
-        case precision::f16:
-            return integral ? code.convert_s32_f16 : q.src.type == data_type::f16 ? nullptr : code.round_f16;
-        case precision::bf16:
-            return integral ? code.convert_s32_bf16 : q.src.type == data_type::bf16 ? nullptr : code.round_bf16;
-        case precision::f64: return nullptr;
-        case precision::f32: break;
-    }
-    return integral ? code.convert_s32 : nullptr;
+    if (q.src.type == (q.division == precision::f16 ? data_type::f16 : data_type::bf16)) return nullptr;
+    return (q.src.type == data_type::s32 ? code.integers_to : code.reals_to).in[static_cast<int>(q.division)];
 }
 
 /// The sum of sums_by.

@@ -385,11 +385,9 @@ constexpr instruction_set table_of() {
             set.look_up_to_bf16[type] = look_up_of<V, type, bfloat16_bits>;
         }
     });
-    set.code.round_f16 = round<V, float16_bits>;
-    set.code.round_bf16 = round<V, bfloat16_bits>;
-    set.code.convert_s32 = convert_integers<V, float>;
-    set.code.convert_s32_f16 = convert_integers<V, float16_bits>;
-    set.code.convert_s32_bf16 = convert_integers<V, bfloat16_bits>;
+    set.code.reals_to = {{nullptr, to_division<V, float, float16_bits>, to_division<V, float, bfloat16_bits>, nullptr}};
+    set.code.integers_to = {{to_division<V, std::int32_t, float>, to_division<V, std::int32_t, float16_bits>,
+            to_division<V, std::int32_t, bfloat16_bits>, nullptr}};
     set.transpose_in = transpose_in<V>;
     set.transpose_out = transpose_out<V>;
     set.interleave = interleave<V>;
