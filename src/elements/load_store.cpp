@@ -57,27 +57,18 @@ void store_as(void *buffer, std::int64_t index, double value, bool saturate) {
         write(buffer, index, float_of<type>::from(real));
 }
 
-/// Calls f.operator()<type>(). GCC makes a switch of it.
-template <typename F, int... i>
-void call_for(data_type type, const F &f, std::integer_sequence<int, i...>) {
-    const auto number = static_cast<int>(type);
-    static_cast<void>(((number == i && (f.template operator()<static_cast<data_type>(i)>(), true)) || ...));
-}
-
-constexpr std::make_integer_sequence<int, number_of_types> all_types;
+constexpr auto loads = by_type_of<decltype(&load_as<data_type::f32>)>([]<data_type type>() { return load_as<type>; });
+constexpr auto stores =
+        by_type_of<decltype(&store_as<data_type::f32>)>([]<data_type type>() { return store_as<type>; });
 
 } // namespace
 
 double load(data_type type, const void *buffer, std::int64_t index) {
-    double value = 0;
-    call_for(
-            type, [&]<data_type t>() { value = load_as<t>(buffer, index); }, all_types);
-    return value;
+    return loads[type](buffer, index);
 }
 
 void store(data_type type, void *buffer, std::int64_t index, double value, bool saturate) {
-    call_for(
-            type, [&]<data_type t>() { store_as<t>(buffer, index, value, saturate); }, all_types);
+    stores[type](buffer, index, value, saturate);
 }
 
 } // namespace dynquant
