@@ -8,7 +8,6 @@
 #include "kernels/native/processor.hpp"
 #include "parallel/float_control.hpp"
 #include "parallel/parallel.hpp"
-#include "quantization/shape.hpp"
 #include "targets/features.hpp"
 
 namespace dynquant::kernels::native {
@@ -26,17 +25,6 @@ const instruction_set &avx512_with_fp16() {
     return best;
 }
 #endif
-
-/// A walk's grains: `rows` by `columns` elements, `across` grains to a row of grains. Numbers continue from walk to
-/// walk; this one's are [first, end).
-struct grain_numbers {
-    std::int64_t rows, columns, across, first, end;
-};
-
-grain_numbers number_grains(const walk &w, std::int64_t first) {
-    const auto rows = w.axes.rows(), columns = w.axes.row.extent, across = ceil_div(columns, w.grain_columns);
-    return {rows, columns, across, first, first + ceil_div(rows, w.grain_rows) * across};
-}
 
 /// Whether each byte of dst is written by one grain only. Elements of less than 8 bits may share a byte only within a
 /// grain's row. If this holds for all walks, it holds across walks.
@@ -60,9 +48,9 @@ class planned final : public implementation {
         std::int64_t elements = 0;
         bool splits = true;
         for (const auto &w : plan_.walks) {
-            const auto &last = grain_numbers_.emplace_back(number_grains(w, grain_count_));
+            const auto &last = grains_.emplace_back(w.axes, w.grain_rows, w.grain_columns, grain_count_);
             grain_count_ = last.end;
-            elements += last.rows * last.columns;
+            elements += last.all_rows * last.all_columns;
             splits = splits && may_split(w, plan_.memory.dst);
         }
         tasks_ = splits ? elements / parallel::elements_per_part() : 1;
@@ -78,9 +66,9 @@ class planned final : public implementation {
         const call c = {args.src, has_second_scales_ ? args.second_scales : nullptr, args.scales, zero_points_of(args),
                 args.dst, streaming_ && begins_an_element(args.dst)};
         if (is_flat_) return parallel::for_each_part(1, 1, [&](parallel::range) { compute_flat(plan_, c); });
-        parallel::for_each_part(grain_count_, task_count(), [&](parallel::range grains) {
-            for (std::size_t i = 0; i < grain_numbers_.size(); ++i)
-                run_grains(plan_.walks[i], grain_numbers_[i], c, grains);
+        parallel::for_each_part(grain_count_, task_count(), [&](parallel::range part) {
+            for (std::size_t i = 0; i < grains_.size(); ++i)
+                for_each_strip(grains_[i], part, [&](const rectangle &r) { compute(plan_, plan_.walks[i], c, r); });
         });
     }
 
@@ -91,32 +79,12 @@ class planned final : public implementation {
         std::int32_t scale = 0;
         std::memcpy(&scale, args.scales, sizeof(scale)); // may be unaligned
         const auto zero_point = plan_.has_zero_points ? plain_zero_point(plan_.zero_points, args.zero_points) : 0;
-        return flat_(args.src, args.dst, grain_numbers_[0].columns, scale, zero_point);
+        return flat_(args.src, args.dst, grains_[0].all_columns, scale, zero_point);
     }
 
     const void *zero_points_of(const arguments &args) const {
         if (!plan_.has_zero_points) return nullptr;
         return has_bias_ ? args.bias : args.zero_points;
-    }
-
-    /// Grains are numbered along rows of grains. A range consists of the end of one such row, whole rows, and the
-    /// beginning of another; each part may be empty.
-    void run_grains(const walk &w, const grain_numbers &all, const call &c, parallel::range grains) const {
-        const auto begin = std::max(grains.begin - all.first, std::int64_t {0});
-        const auto end = std::min(grains.end, all.end) - all.first;
-        if (begin >= end) return;
-        if (end - begin == all.end - all.first) return compute(plan_, w, c, {0, all.rows, 0, all.columns});
-        const auto first = begin / all.across, last = end / all.across;
-        const auto column_begin = begin % all.across * w.grain_columns;
-        const auto column_end = end % all.across * w.grain_columns;
-        const auto strips = [&](std::int64_t from, std::int64_t to, std::int64_t left, std::int64_t right) {
-            compute(plan_, w, c, {from * w.grain_rows, std::min(to * w.grain_rows, all.rows), left, right});
-        };
-        if (first == last) return strips(first, first + 1, column_begin, column_end);
-        if (column_begin > 0) strips(first, first + 1, column_begin, all.columns);
-        const auto whole = column_begin > 0 ? first + 1 : first;
-        if (whole < last) strips(whole, last, 0, all.columns);
-        if (column_end > 0) strips(last, last + 1, 0, column_end);
     }
 
     /// Whether dst is aligned to its element size. If not, no element begins a cache line, and non-temporal stores
@@ -133,7 +101,7 @@ class planned final : public implementation {
     }
 
     plan plan_;
-    std::vector<grain_numbers> grain_numbers_; // of each walk
+    std::vector<grains> grains_; // of each walk
     bool has_bias_, has_second_scales_;
     const char *isa_;
     int threads_;

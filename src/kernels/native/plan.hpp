@@ -1,11 +1,14 @@
 // The plan of a statement: formulas, codecs and walks, chosen once at prepare. And the driver's functions that run it.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
 #include "kernels/native/microkernel.hpp"
+#include "parallel/parallel.hpp"
 #include "quantization/canonical.hpp"
+#include "quantization/shape.hpp"
 
 namespace dynquant::kernels::native {
 
@@ -102,6 +105,41 @@ struct rectangle {
 };
 
 void compute(const plan &p, const walk &w, const call &c, const rectangle &r);
+
+/// How a form is cut into grains, the smallest units of a task split: of `rows` by `columns` elements, `across` of them
+/// to a row of grains. They are numbered along such rows. Numbers continue from form to form: this one's are [first,
+/// end).
+struct grains {
+    std::int64_t rows, columns, all_rows, all_columns, across, first, end;
+
+    grains(const canonical_form &form, std::int64_t of_rows, std::int64_t of_columns, std::int64_t from)
+        : rows(of_rows)
+        , columns(of_columns)
+        , all_rows(form.rows())
+        , all_columns(form.row.extent)
+        , across(ceil_div(all_columns, columns))
+        , first(from)
+        , end(from + ceil_div(all_rows, rows) * across) {}
+};
+
+/// Calls body(rectangle) for a range of grains: the end of a row of grains, whole rows, and the beginning of another;
+/// each may be empty.
+template <typename Body>
+void for_each_strip(const grains &g, parallel::range numbers, const Body &body) {
+    const auto begin = std::max(numbers.begin, g.first) - g.first, end = std::min(numbers.end, g.end) - g.first;
+    if (begin >= end) return;
+    if (end - begin == g.end - g.first) return body(rectangle {0, g.all_rows, 0, g.all_columns});
+    const auto first = begin / g.across, last = end / g.across;
+    const auto column_begin = begin % g.across * g.columns, column_end = end % g.across * g.columns;
+    const auto strip = [&](std::int64_t from, std::int64_t to, std::int64_t left, std::int64_t right) {
+        body(rectangle {from * g.rows, std::min(to * g.rows, g.all_rows), left, right});
+    };
+    if (first == last) return strip(first, first + 1, column_begin, column_end);
+    if (column_begin > 0) strip(first, first + 1, column_begin, g.all_columns);
+    const auto whole = column_begin > 0 ? first + 1 : first;
+    if (whole < last) strip(whole, last, 0, g.all_columns);
+    if (column_end > 0) strip(last, last + 1, 0, column_end);
+}
 
 /// Whether the statement is one row under one parameter. Small calls then take compute_flat(), which needs no panel.
 bool is_flat(const plan &p);

@@ -21,7 +21,7 @@ namespace dynquant::kernels::native {
 namespace {
 
 /// Elements that one task reads at a time where all threads share a box.
-constexpr std::int64_t elements_per_unit = 16 << 10;
+constexpr std::int64_t elements_per_grain = 16 << 10;
 
 /// No extent of a block beyond the tensor's. Division by a power of two is multiplication by its reciprocal, which is
 /// exact; floats of fewer bits then take one operation.
@@ -71,37 +71,20 @@ struct unit {
     rectangle r;
 };
 
-/// How a form is cut into units of about elements_per_unit: across a row, and down the rows.
-struct units {
-    std::int64_t columns, rows, across, down;
-
-    explicit units(const canonical_form &form)
-        : columns(std::min(form.row.extent, elements_per_unit))
-        , rows(elements_per_unit / columns)
-        , across(ceil_div(form.row.extent, columns))
-        , down(ceil_div(form.rows(), rows)) {}
-};
-
-std::int64_t count_units(const std::vector<canonical_form> &forms) {
-    std::int64_t count = 0;
-    for (const auto &form : forms)
-        count += units(form).across * units(form).down;
-    return count;
+/// Grains of about elements_per_grain, of a form whose first is number `first`.
+grains grains_of(const canonical_form &form, std::int64_t first) {
+    const auto columns = std::min(form.row.extent, elements_per_grain);
+    return {form, elements_per_grain / columns, columns, first};
 }
 
-/// Calls body(unit) for the units of a part.
+/// Calls body(unit) for a part of the grains.
 template <typename Body>
 void for_each_unit(const std::vector<canonical_form> &forms, parallel::range part, const Body &body) {
     std::int64_t first = 0;
     for (const auto &form : forms) {
-        const units u(form);
-        const auto end = std::min(part.end - first, u.across * u.down);
-        for (auto i = std::max(part.begin - first, std::int64_t {0}); i < end; ++i) {
-            const auto row = i / u.across * u.rows, column = i % u.across * u.columns;
-            body(unit {form,
-                    {row, std::min(row + u.rows, form.rows()), column, std::min(column + u.columns, form.row.extent)}});
-        }
-        first += u.across * u.down;
+        const auto g = grains_of(form, first);
+        for_each_strip(g, part, [&](const rectangle &r) { body(unit {form, r}); });
+        first = g.end;
     }
 }
 
@@ -173,7 +156,9 @@ class computed_scales final : public implementation {
 
     template <typename Body>
     static void for_each_part(const std::vector<canonical_form> &forms, int parts, const Body &body) {
-        const auto count = count_units(forms);
+        std::int64_t count = 0;
+        for (const auto &form : forms)
+            count = grains_of(form, count).end;
         parallel::for_each_part(count, static_cast<int>(std::min<std::int64_t>(parts, count)), body);
     }
 
