@@ -448,11 +448,8 @@ struct rescaled_sum {
     typename V::integers bias;
     typename V::reals scale, second;
     static rescaled_sum from(auto take) {
-        const auto scale = take(take.p.scale);
-        if constexpr (Times == multiplied::twice)
-            return {V::as_integers(take(take.p.of_family)), scale, take(take.p.reciprocal)};
-        else
-            return {V::as_integers(take(take.p.of_family)), scale, scale};
+        const auto scale = take(take.p.scale), second = Times == multiplied::twice ? take(take.p.reciprocal) : scale;
+        return {V::as_integers(take(take.p.of_family)), scale, second};
     }
     typename V::reals operator()(typename V::integers sum) const {
         auto product = V::to_reals(V::add(sum, bias)) * scale;

@@ -194,7 +194,7 @@ class walks_of {
         const auto &row = w.axes.row;
         const auto loop = innermost_loop(w.axes);
         if (!continues(w.axes) || row.parameter_stride != 0 || loop.parameter_stride == 0) return;
-        const auto outer = w.axes.loop_count > 1 ? w.axes.loops[w.axes.loop_count - 2] : axis {1, 0, 0, 0};
+        const auto outer = next_loop(w.axes);
         const bool shared = outer.parameter_stride == 0 && outer.extent >= min_rows_to_expand;
         const std::int64_t longest = widens_ || lanes_ < 16 ? 20 : 32;
         const auto segment = find_segment(row.extent);

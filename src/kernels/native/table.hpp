@@ -155,22 +155,13 @@ constexpr family any() {
     return f;
 }
 
-template <typename V, bool = V::has_fma>
-struct zero_of_bytes {
-    using type = rounded_zero<V>;
-};
-template <typename V>
-struct zero_of_bytes<V, true> {
-    using type = word_zero<V>;
-};
-
 /// numerics::onnx to 8 bits. Quotients are rounded before the zero point is added, so two operations are exact for
 /// every scale. Other forms than rows load their parameters often: there three operations cost less than the residual.
 template <typename V, typename Dst>
 constexpr family onnx() {
     auto f = family_of<V, limited_division<V, float>, float, Dst>(prepare_integers<V::has_fma, true, zeros::words>);
     if constexpr (V::has_fma) {
-        using zero = typename zero_of_bytes<V>::type;
+        using zero = word_zero<V>;
         f.guarded = in_all_forms<V, corrected_quotient<V, zero>, float, Dst>();
         f.guarded.set(form::rows, rows<V, two_part_and_zero<V, zero>, float, Dst>);
         f.flat = flat_quotient<V, two_part_and_zero<V, zero>, false, Dst>;
@@ -200,7 +191,7 @@ constexpr family narrow() {
     constexpr auto zero_points = to_8_bits ? zeros::words : zeros::less_magic;
     auto f = family_of<V, limited_division<V, Division>, float, Dst>(prepare_integers<V::has_fma, false, zero_points>);
     if constexpr (V::has_fma) {
-        using zero = std::conditional_t<to_8_bits, typename zero_of_bytes<V>::type, rounded_zero<V>>;
+        using zero = std::conditional_t<to_8_bits, word_zero<V>, rounded_zero<V>>;
         using of_rows = split_product<V, Division, zero>;
         f.guarded = in_two_forms < V, of_rows, limited_product<V, Division, zero>, float, Dst, to_8_bits ? 2 : 1 > ();
         // Src of another type than the division's is rounded to that, which takes staging.
@@ -244,7 +235,8 @@ constexpr family quotient() {
 /// RNE(x * m) + zp, for computed scales. two_part_product with a residual of 0 is that product.
 template <typename V, typename Dst>
 constexpr family product() {
-    auto f = family_of<V, limited_product<V, float, typename zero_of_bytes<V>::type>, float, Dst>(prepare_product<V>);
+    using zero = std::conditional_t<V::has_fma, word_zero<V>, rounded_zero<V>>;
+    auto f = family_of<V, limited_product<V, float, zero>, float, Dst>(prepare_product<V>);
     if constexpr (V::has_fma) f.no_zero_points = onnx<V, Dst>().no_zero_points;
     return f;
 }
@@ -303,7 +295,7 @@ constexpr group_microkernels groups_of() {
 
 template <typename V, typename Src>
 constexpr void add_groups(group_microkernels *to) {
-    using zero = typename zero_of_bytes<V>::type;
+    using zero = word_zero<V>;
     using formula = bounded_product<V>;
     constexpr int of_16 = 16 / V::lanes;
     const auto add = [&](group_formula f, const group_microkernels &g) { to[static_cast<int>(f)] = g; };
