@@ -42,8 +42,8 @@ template <typename V>
 void transpose_out(const unsigned char *from, std::int64_t from_step, std::int64_t lines, std::int64_t columns,
         unsigned char *to, std::int64_t to_step) {
     byte_square square;
-    for (std::int64_t i = 0; i < lines; i += 16)
-        for (std::int64_t j = 0; j < columns; j += 32)
+    for (std::int64_t j = 0; j < columns; j += 32)
+        for (std::int64_t i = 0; i < lines; i += 16)
             V::transpose(from + i * from_step + j, from_step, square.line[j] + i, sizeof(square.line[0]));
     for (std::int64_t j = 0; j < columns; ++j)
         copy_line(to + j * to_step, square.line[j], lines);
