@@ -79,7 +79,7 @@ class draws {
 
 TEST(float_steps, are_the_operators_one_by_one) {
     draws draw;
-    for (const std::int64_t channels : {1, 3, 7, 8, 9, 16, 24, 63, 64, 65, 130})
+    for (const std::int64_t channels : {1, 3, 7, 8, 9, 16, 24, 63, 64, 65, 130, 256, 300, 521})
         for (const std::int64_t positions : {1, 2, 7, 8, 15, 16, 17, 33}) {
             const auto some = [&] { return draw.floats(draw.coin() ? 1 : channels); };
             const std::vector<step> steps = {{kind::multiply, {1e-8F}}, {kind::multiply, some()}, {kind::add, some()},

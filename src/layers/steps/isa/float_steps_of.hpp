@@ -1,5 +1,5 @@
-// The loops of steps.hpp over vectors V, see targets/simd.hpp. A tile of as many positions as a vector has lanes, by as
-// many channels, stays in registers for all steps. A vector of one lane has a tile of eight positions.
+// The loops of steps.hpp over vectors V, see targets/simd.hpp. A tile of as many vectors as a vector has lanes stays in
+// registers for all steps; of eight where a vector has one lane.
 #pragma once
 
 #include <algorithm>
@@ -14,40 +14,62 @@ namespace {
 using simd::unroll;
 
 template <typename V>
-constexpr int most_positions = V::lanes == 1 ? 8 : V::lanes;
+constexpr int vectors = V::lanes == 1 ? 8 : V::lanes;
 
 template <typename V>
-using vectors_of_tile = typename V::reals[most_positions<V>];
+using vectors_of_tile = typename V::reals[vectors<V>];
 
-template <typename V>
+/// What a tile's vectors are: one for each position, of the same channels; or one after another of one position.
+enum class tiling { positions, channels };
+
+template <typename V, tiling of>
 struct tile {
     std::int64_t positions, first_channel;
-    typename V::mask channels;
-    vectors_of_tile<V> x; // one for each position; beyond `positions` the last one again
+    typename V::mask channels; // of each vector: all of them where these are channels
+    vectors_of_tile<V> x;      // beyond `positions` the last one again
 };
 
-/// f of each vector and its index.
-template <typename V, typename F>
-[[gnu::always_inline]] inline void for_each_vector(tile<V> &t, F f) {
-    unroll<most_positions<V>>([&](int i) __attribute__((always_inline)) { t.x[i] = f(t.x[i], i); });
+/// The first channel of a vector, less the tile's.
+template <typename V, tiling of>
+constexpr std::int64_t channel_of(int vector) {
+    return of == tiling::channels ? vector * V::lanes : 0;
 }
 
-template <typename V>
-[[gnu::always_inline]] inline void load(const float_steps_call &call, const std::int32_t *sums, tile<V> &t) {
-    const auto bias = V::load(call.bias ? call.bias + t.first_channel : sums + t.first_channel, t.channels);
-    unroll<most_positions<V>>([&](int p) __attribute__((always_inline)) {
-        const auto *row = sums + std::min<std::int64_t>(p, t.positions - 1) * call.channels + t.first_channel;
-        auto s = V::load(row, t.channels);
-        if (call.bias) s = V::add(s, bias);
-        t.x[p] = call.result == step_result::s32 ? V::as_reals(s) : V::to_reals(s);
+/// f of each vector and its index.
+template <typename V, tiling of, typename F>
+[[gnu::always_inline]] inline void for_each_vector(tile<V, of> &t, F f) {
+    unroll<vectors<V>>([&](int i) __attribute__((always_inline)) { t.x[i] = f(t.x[i], i); });
+}
+
+template <typename V, tiling of>
+[[gnu::always_inline]] inline void load(const float_steps_call &call, const std::int32_t *sums, tile<V, of> &t) {
+    const auto *bias = call.bias ? call.bias + t.first_channel : nullptr;
+    const auto first_bias = V::load(bias ? bias : sums + t.first_channel, t.channels);
+    unroll<vectors<V>>([&](int i) __attribute__((always_inline)) {
+        const auto position = of == tiling::channels ? 0 : std::min<std::int64_t>(i, t.positions - 1);
+        const auto channel = channel_of<V, of>(i);
+        auto s = V::load(sums + position * call.channels + t.first_channel + channel, t.channels);
+        if (bias) s = V::add(s, of == tiling::channels ? V::load(bias + channel) : first_bias);
+        t.x[i] = call.result == step_result::s32 ? V::as_reals(s) : V::to_reals(s);
     });
 }
 
-/// A parameter of the tile's channels.
-template <typename V>
-[[gnu::always_inline]] inline typename V::reals parameter(std::span<const float> values, const tile<V> &t) {
-    return values.size() == 1 ? V::splat(values[0]) : V::load(values.data() + t.first_channel, t.channels);
-}
+/// A parameter of the tile's channels: the same for all vectors, or one for each where these are channels.
+template <typename V, tiling of>
+class parameter {
+  public:
+    [[gnu::always_inline]] parameter(std::span<const float> values, const tile<V, of> &t)
+        : first_(values.size() == 1 ? V::splat(values[0]) : V::load(values.data() + t.first_channel, t.channels))
+        , others_(of == tiling::channels && values.size() != 1 ? values.data() + t.first_channel : nullptr) {}
+
+    [[gnu::always_inline]] typename V::reals at(int vector) const {
+        return others_ ? V::load(others_ + channel_of<V, of>(vector)) : first_;
+    }
+
+  private:
+    typename V::reals first_;
+    const float *others_; // null where all are the first
+};
 
 /// A function, as a call for each vector takes little beside the look-ups.
 template <typename V>
@@ -59,45 +81,46 @@ template <typename V>
     return V::load(values);
 }
 
-template <typename V>
-[[gnu::always_inline]] inline void apply(const float_step &step, tile<V> &t, vectors_of_tile<V> &saved) {
+template <typename V, tiling of>
+[[gnu::always_inline]] inline void apply(const float_step &step, tile<V, of> &t, vectors_of_tile<V> &saved) {
     using kind = float_step::kind;
     using reals = typename V::reals;
     switch (step.what) {
         case kind::multiply: {
-            const auto a = parameter<V>(step.a, t);
-            return for_each_vector<V>(t, [=](reals x, int) { return x * a; });
+            const parameter<V, of> a(step.a, t);
+            return for_each_vector<V, of>(t, [&](reals x, int i) { return x * a.at(i); });
         }
         case kind::divide: {
-            const auto a = parameter<V>(step.a, t);
-            return for_each_vector<V>(t, [=](reals x, int) { return x / a; });
+            const parameter<V, of> a(step.a, t);
+            return for_each_vector<V, of>(t, [&](reals x, int i) { return x / a.at(i); });
         }
         case kind::add: {
-            const auto a = parameter<V>(step.a, t);
-            return for_each_vector<V>(t, [=](reals x, int) { return x + a; });
+            const parameter<V, of> a(step.a, t);
+            return for_each_vector<V, of>(t, [&](reals x, int i) { return x + a.at(i); });
         }
         case kind::clip: {
-            const auto a = parameter<V>(step.a, t), b = parameter<V>(step.b, t);
-            return for_each_vector<V>(t, [=](reals x, int) { return V::min(b, V::max(a, x)); });
+            const parameter<V, of> a(step.a, t), b(step.b, t);
+            return for_each_vector<V, of>(t, [&](reals x, int i) { return V::min(b.at(i), V::max(a.at(i), x)); });
         }
         case kind::saturate: {
-            const auto a = parameter<V>(step.a, t), b = parameter<V>(step.b, t);
-            return for_each_vector<V>(t, [=](reals x, int) { return V::min(V::max(x, a), b); });
+            const parameter<V, of> a(step.a, t), b(step.b, t);
+            return for_each_vector<V, of>(t, [&](reals x, int i) { return V::min(V::max(x, a.at(i)), b.at(i)); });
         }
-        case kind::round: return for_each_vector<V>(t, [](reals x, int) { return V::round(x); });
+        case kind::round: return for_each_vector<V, of>(t, [](reals x, int) { return V::round(x); });
         case kind::leaky_relu: {
-            const auto a = parameter<V>(step.a, t);
-            return for_each_vector<V>(t, [=](reals x, int) { return V::select_less(x, V::splat(0.0F), x * a, x); });
+            const parameter<V, of> a(step.a, t);
+            return for_each_vector<V, of>(
+                    t, [&](reals x, int i) { return V::select_less(x, V::splat(0.0F), x * a.at(i), x); });
         }
         case kind::save: { // no memmove, as that would keep the tile in memory
-            return for_each_vector<V>(t, [&](reals x, int i) { return saved[i] = x; });
+            return for_each_vector<V, of>(t, [&](reals x, int i) { return saved[i] = x; });
         }
         case kind::multiply_saved: {
-            return for_each_vector<V>(t, [&](reals x, int i) { return x * saved[i]; });
+            return for_each_vector<V, of>(t, [&](reals x, int i) { return x * saved[i]; });
         }
         case kind::look_up: {
             const auto *table = step.table.data();
-            return for_each_vector<V>(t, [=](reals x, int) { return look_up<V>(table, x); });
+            return for_each_vector<V, of>(t, [=](reals x, int) { return look_up<V>(table, x); });
         }
     }
 }
@@ -112,12 +135,16 @@ template <typename V>
         V::store(static_cast<float *>(call.y) + at, mask, v);
 }
 
-/// at: the element of y of the tile's first position and channel. channels: how many the tile has.
-template <typename V>
+/// at: the element of y of the tile's first position and channel. channels: how many each vector has.
+template <typename V, tiling of>
 [[gnu::always_inline]] inline void store(
-        const float_steps_call &call, tile<V> &t, std::int64_t channels, std::int64_t at) {
+        const float_steps_call &call, tile<V, of> &t, std::int64_t channels, std::int64_t at) {
+    if constexpr (of == tiling::channels) {
+        return unroll<vectors<V>>([&](int i)
+                        __attribute__((always_inline)) { store<V>(call, at + i * V::lanes, t.channels, t.x[i]); });
+    }
     if (V::lanes == 1 || call.channel_stride == 1) {
-        return unroll<most_positions<V>>([&](int p) __attribute__((always_inline)) {
+        return unroll<vectors<V>>([&](int p) __attribute__((always_inline)) {
             if (p < t.positions) store<V>(call, at + p * call.position_stride, t.channels, t.x[p]);
         });
     }
@@ -130,32 +157,38 @@ template <typename V>
     }
 }
 
-template <typename V>
+template <typename V, tiling of>
 void compute_tile(const float_steps_call &call, std::int64_t position, std::int64_t end, std::int64_t channel,
         vectors_of_tile<V> &saved) {
-    tile<V> t;
+    tile<V, of> t;
     const auto channels = std::min<std::int64_t>(V::lanes, call.channels - channel);
-    t.positions = std::min<std::int64_t>(most_positions<V>, end - position);
+    t.positions = std::min<std::int64_t>(vectors<V>, end - position);
     t.first_channel = channel;
     t.channels = V::first_lanes(channels);
-    load<V>(call, call.sums + position * call.channels, t);
+    load<V, of>(call, call.sums + position * call.channels, t);
     for (const auto &step : call.steps)
-        apply<V>(step, t, saved);
-    store<V>(call, t, channels, position * call.position_stride + channel * call.channel_stride);
+        apply<V, of>(step, t, saved);
+    store<V, of>(call, t, channels, position * call.position_stride + channel * call.channel_stride);
 }
 
-/// The inner loop runs along the dense dimension of y.
+/// The inner loop runs along the dense dimension of y. Where that is the channels, a tile lies along them as far as it
+/// fills them: it then reads and writes memory in order, and one position fills it.
 template <typename V>
 void float_steps(const float_steps_call &call, std::int64_t begin, std::int64_t end) {
     vectors_of_tile<V> saved = {};
     if (call.channel_stride == 1) {
-        for (auto p = begin; p < end; p += most_positions<V>)
-            for (std::int64_t c = 0; c < call.channels; c += V::lanes)
-                compute_tile<V>(call, p, end, c, saved);
+        constexpr std::int64_t width = vectors<V> * V::lanes;
+        const auto whole = call.channels / width * width;
+        for (auto p = begin; p < end; ++p)
+            for (std::int64_t c = 0; c < whole; c += width)
+                compute_tile<V, tiling::channels>(call, p, p + 1, c, saved);
+        for (auto p = begin; p < end; p += vectors<V>)
+            for (auto c = whole; c < call.channels; c += V::lanes)
+                compute_tile<V, tiling::positions>(call, p, end, c, saved);
     } else {
         for (std::int64_t c = 0; c < call.channels; c += V::lanes)
-            for (auto p = begin; p < end; p += most_positions<V>)
-                compute_tile<V>(call, p, end, c, saved);
+            for (auto p = begin; p < end; p += vectors<V>)
+                compute_tile<V, tiling::positions>(call, p, end, c, saved);
     }
 }
 
