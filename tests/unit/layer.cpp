@@ -242,7 +242,7 @@ TEST(layers, do_not_fold_what_becomes_floats) {
 }
 
 TEST(layers, look_up_their_bytes) {
-    const std::int64_t images = 2, channels = 5, positions = 37;
+    const std::int64_t images = 2, channels = 5, positions = 2500; // several blocks of an image
     layer_description d;
     d.is_convolution = true;
     d.weights_shape = {channels, 1, 1, 1};
