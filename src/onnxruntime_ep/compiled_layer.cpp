@@ -13,7 +13,7 @@
 namespace dynquant::onnxruntime_ep {
 namespace {
 
-std::vector<std::int32_t> integers_of(const constant &c) {
+std::vector<std::int32_t> integers_of(const layers::match::constant &c) {
     std::vector<std::int32_t> values;
     for (std::int64_t i = 0; i < *volume(c.shape); ++i)
         values.push_back(onnxruntime::byte_at(c.data + i, c.type == onnx::type::int8));
@@ -76,7 +76,7 @@ compiled_layer::compiled_layer(
         }
     }
     const auto &shape = g.values[m.x].shape;
-    if (!shape.empty() && std::ranges::all_of(shape, [](std::int64_t extent) { return extent >= 0; })) layer_for(shape);
+    if (shape && std::ranges::all_of(*shape, [](std::int64_t extent) { return extent >= 0; })) layer_for(*shape);
 }
 
 std::shared_ptr<const layers::layer> compiled_layer::layer_for(const dims &x) {

@@ -37,8 +37,8 @@ std::optional<onnxruntime::kernel::shapes> known_shapes(const graph &g, const no
     for (std::size_t i = 0; i < shapes.size(); ++i) {
         if (!n.has(i) || g.input(n, i).known) continue;
         const auto &shape = g.input(n, i).shape;
-        if (shape.empty() || std::ranges::any_of(shape, [](std::int64_t extent) { return extent < 0; })) return {};
-        shapes[i] = shape;
+        if (!shape || std::ranges::any_of(*shape, [](std::int64_t extent) { return extent < 0; })) return {};
+        shapes[i] = *shape;
     }
     return shapes;
 }

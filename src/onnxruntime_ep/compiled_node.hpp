@@ -3,7 +3,7 @@
 
 #include "onnxruntime/kernel.hpp"
 #include "onnxruntime_ep/fused_node.hpp"
-#include "onnxruntime_ep/graph.hpp"
+#include "onnxruntime_ep/read_graph.hpp"
 
 namespace dynquant::onnxruntime_ep {
 

@@ -12,6 +12,7 @@
 namespace dynquant::onnxruntime_ep {
 namespace {
 
+using layers::match::constant;
 using kind = layers::float_step::kind;
 namespace type = onnx::type;
 
@@ -33,9 +34,9 @@ std::vector<float> floats_of(const constant &c) {
 /// Follows the sums from node to node.
 class matcher {
   public:
-    matcher(const graph &g, std::size_t product, const std::vector<bool> *is_claimed)
+    matcher(const graph &g, std::size_t product, const std::vector<bool> &is_taken)
         : g_(g)
-        , is_claimed_(is_claimed)
+        , is_taken_(is_taken)
         , product_(g.nodes[product])
         , is_convolution_(product_.op_type == "ConvInteger") {
         result_.product = product;
@@ -77,9 +78,15 @@ class matcher {
             result_.x_zero_point = product_.inputs[2];
         }
         channels_ = w.known->shape[is_convolution_ ? 0 : 1];
-        rank_ = is_convolution_ ? rank : std::max<std::size_t>(g_.output(product_).shape.size(), 1);
+        rank_ = is_convolution_ ? rank : std::max<std::size_t>(rank_of_output(), 1);
         result_.x = product_.inputs[0];
         return {};
+    }
+
+    /// Of the product; 0 where it is unknown.
+    std::size_t rank_of_output() const {
+        const auto &shape = g_.output(product_).shape;
+        return shape ? shape->size() : 0;
     }
 
     static const char *why_unknown(const value &v) {
@@ -95,30 +102,20 @@ class matcher {
     /// Why the zero point of x cannot be taken, "" where it can.
     std::string why_not_one(const value &v) const {
         if (v.is_replaced) return "the zero point of its input is replaced by add_initializer";
-        const auto &shape = v.known ? v.known->shape : v.shape;
-        if (is_one_value(shape) && (v.known || !shape.empty() || is_scalar(v))) return {};
-        const bool is_open =
-                shape.empty() || std::ranges::any_of(shape, [](std::int64_t extent) { return extent < 0; });
+        if (v.shape && is_one_value(*v.shape)) return {};
+        const bool is_open = !v.shape || std::ranges::any_of(*v.shape, [](std::int64_t extent) { return extent < 0; });
         return is_open ? "whether the zero point of its input is one value is known when it runs"
-                       : concat("the zero points of its input have shape ", to_string(shape));
-    }
-
-    /// ONNX Runtime does not tell a scalar from a tensor of unknown rank. The operator that gives it does.
-    bool is_scalar(const value &v) const {
-        return v.shape.empty()
-                && (!is_claimed_ || (v.producer != none && g_.nodes[v.producer].is("DynamicQuantizeLinear")));
+                       : concat("the zero points of its input have shape ", to_string(*v.shape));
     }
 
     /// One element, of no more dimensions than the sums, which the fused node receives where it is no constant.
     bool is_one(const value &v) const {
-        if (v.is_replaced) return false;
-        if (v.shape.empty()) return is_scalar(v);
-        return v.shape.size() <= std::max<std::size_t>(rank_, 1)
-                && std::ranges::all_of(v.shape, [](std::int64_t extent) { return extent == 1; });
+        return !v.is_replaced && v.shape && v.shape->size() <= std::max<std::size_t>(rank_, 1)
+                && std::ranges::all_of(*v.shape, [](std::int64_t extent) { return extent == 1; });
     }
 
     /// Whether no other layer has a node.
-    bool is_free(std::size_t n) const { return !is_claimed_ || !(*is_claimed_)[n]; }
+    bool is_free(std::size_t n) const { return !is_taken_[n]; }
 
     /// The only node that takes the present result, or null.
     const node *next() const {
@@ -214,7 +211,7 @@ class matcher {
     /// The bounds of Clip are attributes before opset 11. Those that are left out are finite.
     bool take_limits(const node &n) {
         constexpr auto most = std::numeric_limits<float>::max();
-        if (n.since_version < 11) return take_clip(n, {n.get("min", -most)}, {n.get("max", most)});
+        if (n.opset < 11) return take_clip(n, {n.get("min", -most)}, {n.get("max", most)});
         std::vector<float> bounds[] = {{-most}, {most}};
         for (std::size_t i = 0; i < 2; ++i) {
             if (!n.has(i + 1)) continue;
@@ -293,7 +290,7 @@ class matcher {
         const auto count = *volume(v.known->shape);
         if (count != 1) {
             // 0: unknown, where only -1 is surely the last dimension
-            const auto rank = static_cast<std::int64_t>(is_convolution_ ? rank_ : g_.output(product_).shape.size());
+            const auto rank = static_cast<std::int64_t>(is_convolution_ ? rank_ : rank_of_output());
             const auto axis = n.get("axis", std::int64_t {1});
             if (count != channels_ || (axis < 0 ? axis + rank : axis) != (is_convolution_ ? 1 : rank - 1))
                 return std::nullopt;
@@ -328,7 +325,7 @@ class matcher {
     }
 
     const graph &g_;
-    const std::vector<bool> *is_claimed_; // null: g is that of a fused node
+    const std::vector<bool> &is_taken_;
     const node &product_;
     bool is_convolution_;
     std::int64_t channels_ = 0;
@@ -343,8 +340,8 @@ bool is_product(const node &n) {
     return n.is("ConvInteger") || n.is("MatMulInteger");
 }
 
-match_result match_layer(const graph &g, std::size_t product, const std::vector<bool> *is_claimed) {
-    return matcher(g, product, is_claimed).run();
+match_result match_layer(const graph &g, std::size_t product, const std::vector<bool> &is_taken) {
+    return matcher(g, product, is_taken).run();
 }
 
 } // namespace dynquant::onnxruntime_ep

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "layers/layer.hpp"
-#include "onnxruntime_ep/graph.hpp"
+#include "onnxruntime_ep/read_graph.hpp"
 
 namespace dynquant::onnxruntime_ep {
 
@@ -30,8 +30,7 @@ struct match_result {
 
 bool is_product(const node &n);
 
-/// is_claimed: the nodes that other layers have. Null: the graph is that of a fused node, which lacks the nodes that
-/// tell that a value is a scalar.
-match_result match_layer(const graph &g, std::size_t product, const std::vector<bool> *is_claimed);
+/// is_taken: for each node, whether another layer has it.
+match_result match_layer(const graph &g, std::size_t product, const std::vector<bool> &is_taken);
 
 } // namespace dynquant::onnxruntime_ep

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -89,37 +90,40 @@ class provider : public OrtEp {
     void claim(const OrtGraph &from, OrtEpGraphSupportInfo &claims) {
         if (options_.claim == claim_policy::none) return;
         if (!may_claim_) return say("leaves all nodes: expected ONNX Runtime 1.23.2 or newer, given an older one");
-        const auto g = read_graph(api_, from, initializers_);
+        const auto session = read_graph(api_, from, initializers_, {});
+        const auto &g = session.view;
         std::vector<bool> is_claimed(g.nodes.size());
         for (std::size_t i = 0; i < g.nodes.size(); ++i) {
             if (!is_product(g.nodes[i])) continue;
-            const auto [found, reason] = match_layer(g, i, &is_claimed);
+            const auto [found, reason] = match_layer(g, i, is_claimed);
             if (!found) {
                 leave(g.nodes[i], reason);
                 continue;
             }
             for (const auto index : found->nodes)
                 is_claimed[index] = true;
-            add(g, found->nodes, true, claims); // the constants are copied
+            for (const auto index : {found->x_scale, found->x_zero_point})
+                if (index != none && g.values[index].shape == dims {}) scalars_.insert(g.values[index].name);
+            add(session, found->nodes, true, claims); // the constants are copied
         }
         for (std::size_t i = 0; i < g.nodes.size(); ++i) {
             const auto &n = g.nodes[i];
             if (!is_quantization(n) || is_claimed[i]) continue;
             const auto reason = reason_to_leave(g, n, is_claimed, options_.claim == claim_policy::all);
             if (reason.empty())
-                add(g, {i}, false, claims);
+                add(session, {i}, false, claims);
             else
                 leave(n, reason);
         }
     }
 
-    void add(const graph &g, const std::vector<std::size_t> &nodes, bool drops_constants,
+    void add(const session_graph &g, const std::vector<std::size_t> &nodes, bool drops_constants,
             OrtEpGraphSupportInfo &claims) const {
         std::vector<const OrtNode *> handles;
         std::string names;
         for (const auto index : nodes) {
-            handles.push_back(g.nodes[index].handle);
-            names += concat(names.empty() ? "" : ", ", describe(g.nodes[index]));
+            handles.push_back(g.handles[index]);
+            names += concat(names.empty() ? "" : ", ", describe(g.view.nodes[index]));
         }
         OrtNodeFusionOptions fusion {};
         fusion.ort_version_supported = api_version;
@@ -131,14 +135,14 @@ class provider : public OrtEp {
     void leave(const node &n, const std::string &reason) const { say(concat("leaves ", describe(n), ": ", reason)); }
 
     std::unique_ptr<fused_node> compile(const OrtGraph &from, const OrtNode &fused) {
-        const auto g = read_graph(api_, from, initializers_);
+        const auto g = read_graph(api_, from, initializers_, scalars_).view;
         const auto inputs = input_names(api_, fused);
         if (g.nodes.size() == 1 && is_quantization(g.nodes.front()))
             return std::make_unique<compiled_node>(
                     api_, g, g.nodes.front(), inputs, output_names(api_, fused), options_.threads);
         for (std::size_t i = 0; i < g.nodes.size(); ++i)
             if (is_product(g.nodes[i])) {
-                const auto [found, reason] = match_layer(g, i, nullptr);
+                const auto [found, reason] = match_layer(g, i, std::vector<bool>(g.nodes.size()));
                 if (!found || found->nodes.size() != g.nodes.size())
                     throw error(dnnl_runtime_error,
                             concat(describe(g.nodes[i]), ": expected the nodes that were claimed, ", reason));
@@ -159,6 +163,7 @@ class provider : public OrtEp {
     bool may_claim_;
     options options_;
     session_initializers initializers_;
+    std::set<std::string> scalars_; // of layers that were claimed: a fused node's graph lacks what gives them
     const OrtLogger *logger_;
 };
 

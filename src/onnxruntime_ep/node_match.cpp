@@ -130,10 +130,11 @@ const node *product_behind(const graph &g, const node &n, const std::vector<bool
 /// Channels that are the last dimension of several, with a parameter for each.
 bool is_channels_last(const graph &g, const node &n) {
     const auto &scale = g.input(n, 1);
-    const auto &of_scale = scale.known ? scale.known->shape : scale.shape;
-    const auto rank = std::ssize(g.input(n, 0).shape);
+    const auto &x = g.input(n, 0);
+    const auto rank = x.shape ? std::ssize(*x.shape) : 0;
     const auto axis = n.get("axis", std::int64_t {1});
-    return of_scale.size() == 1 && of_scale.front() != 1 && rank > 1 && (axis < 0 ? axis + rank : axis) == rank - 1;
+    return scale.shape && scale.shape->size() == 1 && scale.shape->front() != 1 && rank > 1
+            && (axis < 0 ? axis + rank : axis) == rank - 1;
 }
 
 /// ONNX Runtime takes at most three times as long for these types and granularities.
@@ -170,7 +171,7 @@ onnx::node onnx_node(const graph &g, const node &n) {
     constexpr std::int32_t attribute_types[] = {2, 1, 3, 7, 6};
     onnx::node result;
     result.op_type = n.op_type;
-    result.opset = n.since_version; // means the same as the model's opset
+    result.opset = n.opset;
     result.name = n.name;
     for (const auto &[name, held] : n.attributes) {
         const auto *integer = std::get_if<std::int64_t>(&held);

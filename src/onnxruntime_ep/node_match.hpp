@@ -1,7 +1,7 @@
 // Which nodes that quantize or dequantize are claimed by themselves.
 #pragma once
 
-#include "onnxruntime_ep/graph.hpp"
+#include "onnxruntime_ep/read_graph.hpp"
 
 namespace dynquant::onnxruntime_ep {
 

@@ -22,6 +22,7 @@ MAY_INCLUDE = {
     "kernels/onednn": CORE | {"kernels/kernel.hpp", "oneapi"},
     "kernels/reference": CORE | {"kernels/kernel.hpp"},
     "layers": CORE,
+    "layers/match": CORE | {"layers", "onnx"},
     "layers/onednn": CORE | {"layers", "oneapi"},
     "graph": CORE | {"kernels/kernels.hpp", "oneapi"},
     "onnx": CORE | {"kernels/kernels.hpp"},

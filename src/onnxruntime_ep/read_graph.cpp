@@ -1,4 +1,4 @@
-#include "onnxruntime_ep/graph.hpp"
+#include "onnxruntime_ep/read_graph.hpp"
 
 #include <memory>
 #include <span>
@@ -10,6 +10,7 @@
 namespace dynquant::onnxruntime_ep {
 namespace {
 
+using layers::match::attribute, layers::match::constant;
 using onnxruntime::check;
 
 /// What `count` and `fill` of the API list: the one says how many there are, the other writes them.
@@ -58,7 +59,7 @@ void read_type(const OrtApi &api, const OrtValueInfo &from, value &to) {
     check(api, api.CastTypeInfoToTensorInfo(info, &tensor));
     if (!tensor) return;
     to.type = type_of(api, *tensor);
-    to.shape = shape_of(api, *tensor);
+    if (auto shape = shape_of(api, *tensor); !shape.empty()) to.shape = std::move(shape);
 }
 
 void read_constant(const OrtApi &api, const OrtValueInfo &from, session_initializers &initializers, value &to) {
@@ -75,6 +76,7 @@ void read_constant(const OrtApi &api, const OrtValueInfo &from, session_initiali
     const void *data = nullptr;
     check(api, api.GetTensorData(tensor, &data));
     to.known = constant {type_of(api, *info), shape_of(api, *info), static_cast<const std::byte *>(data)};
+    to.shape = to.known->shape;
 }
 
 template <typename T>
@@ -111,59 +113,67 @@ std::optional<attribute> read_attribute(const OrtApi &api, const OrtOpAttr &from
 /// Reads one graph.
 class reader {
   public:
-    reader(const OrtApi &api, const OrtGraph &from, session_initializers &initializers)
+    reader(const OrtApi &api, const OrtGraph &from, session_initializers &initializers,
+            const std::set<std::string> &scalars)
         : api_(api)
-        , initializers_(initializers) {
+        , initializers_(initializers)
+        , scalars_(scalars) {
         for (const auto *n : list_of<OrtNode>(api, api.Graph_GetNumNodes, api.Graph_GetNodes, from))
             read(*n);
     }
 
-    graph result;
+    session_graph result;
 
   private:
     void read(const OrtNode &from) {
-        const auto index = result.nodes.size();
+        auto &values = result.view.values;
+        const auto index = result.view.nodes.size();
         node n;
-        n.handle = &from;
         n.name = text_of(api_, api_.Node_GetName, from);
         n.op_type = text_of(api_, api_.Node_GetOperatorType, from);
         n.domain = text_of(api_, api_.Node_GetDomain, from);
         if (n.domain == "ai.onnx") n.domain.clear();
-        check(api_, api_.Node_GetSinceVersion(&from, &n.since_version));
+        check(api_, api_.Node_GetSinceVersion(&from, &n.opset));
         for (const auto *in : list_of<OrtValueInfo>(api_, api_.Node_GetNumInputs, api_.Node_GetInputs, from)) {
             n.inputs.push_back(index_of(in));
-            if (n.inputs.back() != none) result.values[n.inputs.back()].consumers.push_back(index);
+            if (n.inputs.back() != none) values[n.inputs.back()].consumers.push_back(index);
         }
         for (const auto *out : list_of<OrtValueInfo>(api_, api_.Node_GetNumOutputs, api_.Node_GetOutputs, from)) {
             n.outputs.push_back(index_of(out));
-            if (n.outputs.back() != none) result.values[n.outputs.back()].producer = index;
+            if (n.outputs.back() != none) values[n.outputs.back()].producer = index;
         }
+        if (n.is("DynamicQuantizeLinear"))
+            for (std::size_t i = 1; i < n.outputs.size(); ++i) // scale and zero point
+                if (n.outputs[i] != none) values[n.outputs[i]].shape.emplace();
         for (const auto *in :
                 list_of<OrtValueInfo>(api_, api_.Node_GetNumImplicitInputs, api_.Node_GetImplicitInputs, from))
-            if (const auto at = index_of(in); at != none) result.values[at].is_seen_outside = true;
+            if (const auto at = index_of(in); at != none) values[at].is_seen_outside = true;
         for (const auto *a : list_of<OrtOpAttr>(api_, api_.Node_GetNumAttributes, api_.Node_GetAttributes, from))
             if (auto held = read_attribute(api_, *a))
                 n.attributes.emplace(text_of(api_, api_.OpAttr_GetName, *a), std::move(*held));
-        result.nodes.push_back(std::move(n));
+        result.view.nodes.push_back(std::move(n));
+        result.handles.push_back(&from);
     }
 
     std::size_t index_of(const OrtValueInfo *from) {
         const auto name = from ? text_of(api_, api_.GetValueInfoName, *from) : "";
         if (name.empty()) return none;
-        const auto [at, is_new] = indices_.try_emplace(name, result.values.size());
+        const auto [at, is_new] = indices_.try_emplace(name, result.view.values.size());
         if (is_new) {
             value v;
             v.name = name;
             read_type(api_, *from, v);
+            if (!v.shape && scalars_.contains(name)) v.shape.emplace();
             read_constant(api_, *from, initializers_, v);
             v.is_seen_outside = flag_of(api_, api_.ValueInfo_IsGraphOutput, *from);
-            result.values.push_back(std::move(v));
+            result.view.values.push_back(std::move(v));
         }
         return at->second;
     }
 
     const OrtApi &api_;
     session_initializers &initializers_;
+    const std::set<std::string> &scalars_;
     std::map<std::string, std::size_t> indices_;
 };
 
@@ -185,8 +195,9 @@ std::string describe(const node &n) {
     return printable(concat("'", name, "' (", n.op_type, ")"));
 }
 
-graph read_graph(const OrtApi &api, const OrtGraph &from, session_initializers &initializers) {
-    return std::move(reader(api, from, initializers).result);
+session_graph read_graph(const OrtApi &api, const OrtGraph &from, session_initializers &initializers,
+        const std::set<std::string> &scalars) {
+    return std::move(reader(api, from, initializers, scalars).result);
 }
 
 std::vector<std::string> input_names(const OrtApi &api, const OrtNode &n) {

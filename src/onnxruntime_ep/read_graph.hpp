@@ -1,0 +1,35 @@
+// Reads a session's graph.
+#pragma once
+
+#include <onnxruntime_c_api.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "layers/match/graph.hpp"
+#include "onnxruntime_ep/session_initializers.hpp"
+
+namespace dynquant::onnxruntime_ep {
+
+using layers::match::graph, layers::match::node, layers::match::none, layers::match::value;
+
+struct session_graph {
+    graph view;
+    std::vector<const OrtNode *> handles; // of the view's nodes
+};
+
+/// The nodes of a graph, without those of its subgraphs, each of which is a graph of its own to ONNX Runtime, which
+/// does not tell a scalar from a tensor of unknown rank. Scalars are constants without dimensions, the scale and the
+/// zero point of a DynamicQuantizeLinear, and values of the given names. The ranks of others count as unknown.
+session_graph read_graph(const OrtApi &api, const OrtGraph &from, session_initializers &initializers,
+        const std::set<std::string> &scalars);
+
+/// 'name' (type), in one line. Quotes and backslashes of the name stand behind a backslash.
+std::string describe(const node &n);
+
+/// The names of a node's inputs, or of its outputs, in order; "" for one that is left out.
+std::vector<std::string> input_names(const OrtApi &api, const OrtNode &n);
+std::vector<std::string> output_names(const OrtApi &api, const OrtNode &n);
+
+} // namespace dynquant::onnxruntime_ep
