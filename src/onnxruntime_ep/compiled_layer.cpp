@@ -11,20 +11,16 @@
 #include "quantization/text.hpp"
 
 namespace dynquant::onnxruntime_ep {
-namespace {
 
-std::vector<std::int32_t> integers_of(const layers::match::constant &c) {
-    std::vector<std::int32_t> values;
-    for (std::int64_t i = 0; i < *volume(c.shape); ++i)
-        values.push_back(onnxruntime::byte_at(c.data + i, c.type == onnx::type::int8));
-    return values;
-}
+using layers::match::layer_match;
+
+namespace {
 
 layers::layer_problem problem_of(const graph &g, const layer_match &m) {
     const auto &n = g.nodes[m.product];
     const auto &weights = *g.input(n, 1).known;
     layers::layer_description d;
-    d.label = concat("node '", n.name, "' (", n.op_type, ")");
+    d.label = label(g, n);
     d.is_convolution = n.is("ConvInteger");
     if (m.quantize != none)
         d.prepare = [](const quantization &q) { return kernels::prepare(q, {}, kernels::own_kernels()); };
@@ -32,10 +28,11 @@ layers::layer_problem problem_of(const graph &g, const layer_match &m) {
     if (m.x_zero_point != none) {
         const auto &known = g.values[m.x_zero_point].known;
         d.x_zero_point.reset();
-        if (known) d.x_zero_point = onnxruntime::byte_at(known->data, known->type == onnx::type::int8);
+        if (known) d.x_zero_point = integers_of(*known).front();
     }
     d.result = m.result;
     d.has_x_scale = m.x_scale != none;
+    d.bias = m.bias;
     d.steps = m.steps;
     d.w_is_signed = weights.type == onnx::type::int8;
     d.weights_shape = weights.shape;

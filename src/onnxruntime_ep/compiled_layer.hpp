@@ -1,10 +1,10 @@
 // A layer that was claimed, its inputs and outputs in ONNX Runtime.
 #pragma once
 
-#include "layers/layer.hpp"
+#include "layers/match/matcher.hpp"
 #include "onnxruntime/newest.hpp"
 #include "onnxruntime_ep/fused_node.hpp"
-#include "onnxruntime_ep/layer_match.hpp"
+#include "onnxruntime_ep/read_graph.hpp"
 #include "parallel/pool.hpp"
 
 namespace dynquant::onnxruntime_ep {
@@ -13,8 +13,8 @@ class compiled_layer : public fused_node {
   public:
     /// inputs: the names of the fused node's, in order. Prepares at once where the shape of x is known, so that an
     /// invalid node is refused when the session is created. Throws error.
-    compiled_layer(const OrtApi &api, const graph &g, const layer_match &m, const std::vector<std::string> &inputs,
-            int threads);
+    compiled_layer(const OrtApi &api, const graph &g, const layers::match::layer_match &m,
+            const std::vector<std::string> &inputs, int threads);
 
     void compute(OrtKernelContext &context) override;
 

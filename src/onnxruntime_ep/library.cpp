@@ -18,6 +18,7 @@
 namespace dynquant::onnxruntime_ep {
 namespace {
 
+using layers::match::find_layer, layers::match::is_product, layers::match::match_result;
 using onnxruntime::check;
 using onnxruntime::guarded;
 
@@ -29,6 +30,17 @@ constexpr std::uint32_t api_version = 23;
 bool may_claim(const OrtApiBase &base) {
     const std::string version = base.GetVersionString();
     return !version.starts_with("1.23.") || std::atoi(version.c_str() + 5) >= 2;
+}
+
+/// A layer that the provider claims. Of a fused node's graph it is the one that was claimed.
+match_result find_claim(const graph &g, std::size_t product, const std::vector<bool> &is_claimed) {
+    const auto &n = g.nodes[product];
+    auto result = find_layer(g, product, is_claimed);
+    if (!result.found) return result;
+    if (g.input(n, 0).is_constant()) return {std::nullopt, "its input is constant"}; // fused nodes do not receive it
+    if (const auto rank = g.input(n, 1).known->shape.size(); n.is("MatMulInteger") && rank != 2)
+        return {std::nullopt, concat("its weights have rank ", rank)};
+    return result;
 }
 
 struct compute_info : OrtNodeComputeInfo {
@@ -95,7 +107,7 @@ class provider : public OrtEp {
         std::vector<bool> is_claimed(g.nodes.size());
         for (std::size_t i = 0; i < g.nodes.size(); ++i) {
             if (!is_product(g.nodes[i])) continue;
-            const auto [found, reason] = match_layer(g, i, is_claimed);
+            const auto [found, reason] = find_claim(g, i, is_claimed);
             if (!found) {
                 leave(g.nodes[i], reason);
                 continue;
@@ -142,10 +154,11 @@ class provider : public OrtEp {
                     api_, g, g.nodes.front(), inputs, output_names(api_, fused), options_.threads);
         for (std::size_t i = 0; i < g.nodes.size(); ++i)
             if (is_product(g.nodes[i])) {
-                const auto [found, reason] = match_layer(g, i, std::vector<bool>(g.nodes.size()));
+                const auto [found, reason] = find_claim(g, i, std::vector<bool>(g.nodes.size()));
                 if (!found || found->nodes.size() != g.nodes.size())
                     throw error(dnnl_runtime_error,
-                            concat(describe(g.nodes[i]), ": expected the nodes that were claimed, ", reason));
+                            concat(describe(g.nodes[i]), ": expected the nodes that were claimed, ",
+                                    found ? found->end : reason));
                 return std::make_unique<compiled_layer>(api_, g, *found, inputs, options_.threads);
             }
         throw error(dnnl_runtime_error, "expected a graph with a product");

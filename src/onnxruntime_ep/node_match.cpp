@@ -4,8 +4,8 @@
 #include <span>
 #include <string_view>
 
+#include "layers/match/matcher.hpp"
 #include "onnx/element_type.hpp"
-#include "onnxruntime_ep/layer_match.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 
@@ -123,8 +123,9 @@ const node *partner_of(const graph &g, const node &n) {
 
 /// A product by which ONNX Runtime may replace a DynamicQuantizeLinear.
 const node *product_behind(const graph &g, const node &n, const std::vector<bool> &is_claimed) {
-    return find_consumer(g, n,
-            [&](const node &c) { return is_product(c) && !is_claimed[static_cast<std::size_t>(&c - g.nodes.data())]; });
+    return find_consumer(g, n, [&](const node &c) {
+        return layers::match::is_product(c) && !is_claimed[static_cast<std::size_t>(&c - g.nodes.data())];
+    });
 }
 
 /// Channels that are the last dimension of several, with a parameter for each.

@@ -56,14 +56,17 @@ STEPS = {
 
 
 class Layer:
-    """A model of one layer, and what it is to compute. Its x is of floats unless `quantized` names a type; y is quantized to y_type."""
+    """A model of one layer, and what it is to compute. Its x is of floats unless `quantized` names a type; y is quantized to y_type.
+    bias: of integers, "one" or for each "channel"."""
 
-    def __init__(self, random, rank, *, quantized=None, w_type=np.int8, w_zero_point="one", to_float=True, steps=(), is_open=False, y_type=None):
+    def __init__(self, random, rank, *, quantized=None, w_type=np.int8, w_zero_point="one", to_float=True, steps=(),
+                 is_open=False, y_type=None, bias=None):
         self.random, self.is_open, self.rank = random, is_open, rank
         self.nodes, self.constants = [], []
         self.convolution = rank > 0
         self.quantized, self.to_float, self.steps = quantized, to_float, steps
         self.y_type = y_type if to_float else None
+        self.bias_of, self.bias = bias, np.int32(0)
         (self._draw_convolution if self.convolution else self._draw_product)()
         info = np.iinfo(w_type)
         self.w = random.integers(info.min, info.max + 1, self.w_shape).astype(w_type)
@@ -123,6 +126,12 @@ class Layer:
             attributes |= {"pads": self.pads} if self.auto_pad == "NOTSET" else {"auto_pad": self.auto_pad}
         add("ConvInteger" if self.convolution else "MatMulInteger", inputs, ["sums"], **attributes)
         y = "sums"
+        if self.bias_of is not None:
+            shape = {"one": (), "channel": (self.channels, *[1] * self.rank)}[self.bias_of]
+            self.bias = self.random.integers(-2**31, 2**31, shape).astype(np.int32)
+            inputs = [y, self._constant("bias", self.bias)]
+            add("Add", inputs if self.random.random() < 0.5 else inputs[::-1], ["biased"])
+            y = "biased"
         self.parameters = []
         if self.to_float:
             add("Cast", [y], ["floats"], to=TensorProto.FLOAT)
@@ -207,7 +216,7 @@ class Layer:
             sums = convolve(a, w, self.group, self.strides, self.dilations, pads)
         else:
             sums = a @ (self.w.astype(np.int64) - w_zero_point)
-        y = sums.astype(np.int32)
+        y = sums.astype(np.int32) + self.bias  # wraps
         if not self.to_float:
             return y
         y = y.astype(F) * (self.w_scale if scale is None else scale * self.w_scale)
@@ -226,4 +235,5 @@ def draw(random):
     return Layer(random, int(random.integers(0, 4)), quantized=quantized, w_type=[np.int8, np.uint8][random.integers(2)],
                  w_zero_point=str(random.choice(["none", "one", "channel"])), to_float=random.random() < 0.8,
                  steps=tuple(str(s) for s in random.choice(list(STEPS), random.integers(0, 4))), is_open=random.random() < 0.5,
-                 y_type=[None, None, np.uint8, np.int8][random.integers(4)])
+                 y_type=[None, None, np.uint8, np.int8][random.integers(4)],
+                 bias=[None, None, "one", "channel"][random.integers(4)])

@@ -1,4 +1,5 @@
 """Layers that the execution provider claims have the bits of their nodes computed one by one, as ONNX defines them."""
+import itertools
 import os
 import unittest
 
@@ -31,6 +32,18 @@ class Layers(unittest.TestCase):
                     layer = Layer(np.random.default_rng(rank), rank, steps=steps, y_type=y_type)
                     with self.subTest(rank=rank, steps=steps, y_type=y_type):
                         self.assertEqual(operators(layer.model(), {"x": layer.draw_x()}), {NAME: 1})
+
+    def test_a_bias_of_integers_belongs_to_the_layer(self):
+        for rank, bias, to_float in itertools.product(range(4), ("one", "channel"), (False, True)):
+            layer = Layer(np.random.default_rng(rank), rank, quantized=np.uint8, to_float=to_float, bias=bias)
+            with self.subTest(rank=rank, bias=bias, to_float=to_float):
+                self.assertEqual(operators(layer.model(), {"x": layer.draw_x()}), {NAME: 1})
+                self.check(layer)
+
+    def test_four_spatial_dimensions(self):
+        layer = Layer(np.random.default_rng(4), 4, steps=("Add", "Relu"), y_type=np.int8)
+        self.assertEqual(operators(layer.model(), {"x": layer.draw_x()}), {NAME: 1})
+        self.check(layer)
 
     def test_large_layers_on_several_threads(self):
         random = np.random.default_rng(SEED)

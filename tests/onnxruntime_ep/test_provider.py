@@ -100,6 +100,19 @@ class Claims(unittest.TestCase):
         m = m.SerializeToString()
         self.assertEqual(operators(m, {"x": X}), {NAME: 1, "Add": 1})
 
+    def test_integers_that_change_the_shape_end_the_layer(self):
+        nodes, constants = convolution()
+        nodes[2].input[0] = "added"
+        nodes.insert(2, helper.make_node("Add", ["conv_sums", "row"], ["added"], "add"))
+        for shape, kept in (((8, 1, 1), {}), ((1, 1, 1, 1), {}), ((9, 1), {"Add": 1, "Cast": 1, "Mul": 2}),
+                            ((1, 1, 1, 1, 1), {"Add": 1, "Cast": 1, "Mul": 2})):
+            row = ("row", np.full(shape, 70000, np.int32))
+            m = model(nodes, INPUT, [("conv_y", FLOAT, None)], [*constants, row]).SerializeToString()
+            with self.subTest(shape=shape):
+                self.assertEqual({k: v for k, v in operators(m, {"x": X}).items() if k != NAME}, kept)
+                given, expected = (session(m, provider).run(None, {"x": X})[0] for provider in (True, False))
+                np.testing.assert_array_equal(given, expected)
+
     def test_zero_points_of_shapes_that_onnx_does_not_have_are_left(self):
         nodes, constants = convolution()
         nodes[1].input.append("wz")

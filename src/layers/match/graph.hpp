@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
@@ -66,5 +67,11 @@ struct graph {
     const value &input(const node &n, std::size_t i) const { return values[n.inputs[i]]; }
     const value &output(const node &n) const { return values[n.outputs.front()]; }
 };
+
+/// "node 'fc1' (MatMulInteger)", or "node of 'y' (MatMulInteger)" for a node without a name, as the model writes names.
+std::string label(const graph &g, const node &n);
+
+/// Of uint8, int8 or int32.
+std::vector<std::int32_t> integers_of(const constant &c);
 
 } // namespace dynquant::layers::match

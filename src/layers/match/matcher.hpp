@@ -1,0 +1,51 @@
+// Which nodes of a graph are a layer: a product of integers and what rescales its sums.
+#pragma once
+
+#include <functional>
+#include <span>
+
+#include "layers/layer.hpp"
+#include "layers/match/graph.hpp"
+
+namespace dynquant::layers::match {
+
+/// DynamicQuantizeLinear (where nobody else takes its results), ConvInteger or MatMulInteger with constant weights, and
+/// then, each optional and in this order: Add of integers, Cast to float, Mul by scales, and any number of Add, Sub,
+/// Mul, Div, Relu, Clip, LeakyRelu and HardSigmoid by constants, one for all or one for each channel. A value times a
+/// function of it, in these operators, belongs to them: x * Clip(x + 3) / 6, or HardSwish. Last, QuantizeLinear to 8
+/// bits, and an activation as a table, where the caller makes tables.
+struct layer_match {
+    std::vector<std::size_t> nodes; // in the order of the graph
+    std::size_t product = none;
+    std::size_t quantize = none; // DynamicQuantizeLinear
+    std::size_t x = none;        // the value that the layer takes: of floats where it has `quantize`, else of 8 bits
+    std::size_t x_zero_point = none;
+    std::size_t x_scale = none; // by which the factors of the first step are multiplied
+    std::size_t y = none;
+    std::vector<std::int32_t> bias = {}; // as a layer_description has it, and so are these
+    std::vector<step> steps = {};
+    step_result result = step_result::s32;
+    std::optional<lookup::table> table = {};
+    std::vector<std::size_t> multipliers = {}; // the constants of the Muls right behind Cast
+    std::string end = {};                      // why it goes no further: "value 'y' is an output of the graph"
+};
+
+/// Either a layer, or why the product is none.
+struct match_result {
+    std::optional<layer_match> found;
+    std::string reason = {}; // "its weights 'w' are no constant"
+};
+
+/// Tanh or Sigmoid between a DequantizeLinear and a QuantizeLinear, or in float16, as a table: element i is what the
+/// nodes, a chain to 8 bits, make of the value of type `from` with bits i. It has 256 or 65536 elements.
+using table_maker =
+        std::function<std::vector<std::uint8_t>(std::span<const std::size_t> nodes, onnx::element_type from)>;
+
+bool is_product(const node &n);
+
+/// is_taken: for each node, whether another layer has it. The nodes alone, with what is known of their values, are the
+/// same layer. tabulate: none leaves activations to others, whose bits a table need not have.
+match_result find_layer(
+        const graph &g, std::size_t product, const std::vector<bool> &is_taken, const table_maker &tabulate = {});
+
+} // namespace dynquant::layers::match

@@ -1,0 +1,668 @@
+// Layers of graphs: what belongs to one, why others do not, and that the nodes of one are the same layer alone.
+#include <cstring>
+#include <deque>
+#include <numeric>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "layers/match/matcher.hpp"
+#include "onnx/element_type.hpp"
+
+namespace dynquant::layers::match {
+namespace {
+
+namespace type = onnx::type;
+using kind = float_step::kind;
+using names = std::vector<std::string>;
+
+/// A graph by names. A value is made where it is first named: of floats, unless it was added before.
+class builder {
+  public:
+    graph g;
+
+    std::size_t add(const std::string &name, onnx::element_type t, std::optional<dims> shape) {
+        auto &v = g.values[at(name)];
+        v.type = t;
+        v.shape = std::move(shape);
+        return at(name);
+    }
+
+    template <typename T>
+    void add_constant(
+            const std::string &name, onnx::element_type t, const dims &shape, const std::vector<T> &elements) {
+        auto &bytes = data_.emplace_back(elements.size() * sizeof(T));
+        if (!bytes.empty()) std::memcpy(bytes.data(), elements.data(), bytes.size());
+        g.values[add(name, t, shape)].known = constant {t, shape, bytes.data()};
+    }
+
+    void add_floats(const std::string &name, const dims &shape, float first = 0.5F) {
+        std::vector<float> elements(volume_of(shape));
+        std::iota(elements.begin(), elements.end(), first);
+        add_constant(name, type::float32, shape, elements);
+    }
+
+    void add_integers(const std::string &name, const dims &shape) {
+        std::vector<std::int32_t> elements(volume_of(shape));
+        std::iota(elements.begin(), elements.end(), -3);
+        add_constant(name, type::int32, shape, elements);
+    }
+
+    void add_bytes(
+            const std::string &name, const dims &shape, std::uint8_t value = 3, onnx::element_type t = type::uint8) {
+        add_constant(name, t, shape, std::vector<std::uint8_t>(volume_of(shape), value));
+    }
+
+    node &then(const char *op, const names &inputs, const names &outputs) {
+        node n;
+        n.name = op + ("_" + std::to_string(g.nodes.size()));
+        n.op_type = op;
+        n.opset = 21;
+        for (const auto &name : inputs) {
+            n.inputs.push_back(at(name));
+            if (n.inputs.back() != none) g.values[n.inputs.back()].consumers.push_back(g.nodes.size());
+        }
+        for (const auto &name : outputs) {
+            n.outputs.push_back(at(name));
+            g.values[n.outputs.back()].producer = g.nodes.size();
+        }
+        return g.nodes.emplace_back(std::move(n));
+    }
+
+    void cast(const std::string &x, const std::string &y, onnx::element_type to = type::float32) {
+        add(y, to, g.values[at(x)].shape);
+        then("Cast", {x}, {y}).attributes["to"] = std::int64_t {to};
+    }
+
+    /// "" is none.
+    std::size_t at(const std::string &name) {
+        if (name.empty()) return none;
+        for (std::size_t i = 0; i < g.values.size(); ++i)
+            if (g.values[i].name == name) return i;
+        g.values.push_back({name, type::float32});
+        return g.values.size() - 1;
+    }
+
+    value &operator[](const std::string &name) { return g.values[at(name)]; }
+
+    match_result find(const table_maker &tabulate = {}) const {
+        for (std::size_t i = 0; i < g.nodes.size(); ++i)
+            if (is_product(g.nodes[i])) return find_layer(g, i, std::vector<bool>(g.nodes.size()), tabulate);
+        return {};
+    }
+
+  private:
+    static std::size_t volume_of(const dims &shape) {
+        return static_cast<std::size_t>(
+                std::accumulate(shape.begin(), shape.end(), std::int64_t {1}, std::multiplies<>()));
+    }
+
+    std::deque<std::vector<std::byte>> data_;
+};
+
+/// x (3x4 bytes) times w (4x5), in `sums`, whose shape is known.
+builder product() {
+    builder b;
+    b.add("x", type::uint8, dims {3, 4});
+    b.add_bytes("w", {4, 5}, 7, type::int8);
+    b.add("sums", type::int32, dims {3, 5});
+    b.then("MatMulInteger", {"x", "w"}, {"sums"});
+    return b;
+}
+
+/// And its floats in `f`.
+builder floats() {
+    auto b = product();
+    b.cast("sums", "f");
+    return b;
+}
+
+void quantize(builder &b, const std::string &x, const std::string &y, onnx::element_type to = type::int8) {
+    b.add(y, to, dims {3, 5});
+    b.then("QuantizeLinear", {x, "y_scale", "y_zero_point"}, {y});
+}
+
+std::vector<kind> kinds_of(const layer_match &m) {
+    std::vector<kind> kinds;
+    for (const auto &s : m.steps)
+        kinds.push_back(s.what);
+    return kinds;
+}
+
+std::string end_of(const builder &b, const table_maker &tabulate = {}) {
+    const auto result = b.find(tabulate);
+    return result.found ? result.found->end : "no layer: " + result.reason;
+}
+
+TEST(layer_match, goes_from_what_quantizes_to_bytes) {
+    builder b;
+    b.add("x", type::float32, std::nullopt);
+    b.add("q", type::uint8, std::nullopt);
+    b.add("s", type::float32, dims {});
+    b.add("z", type::uint8, dims {});
+    b.then("DynamicQuantizeLinear", {"x"}, {"q", "s", "z"});
+    b.add_bytes("w", {5, 2, 3, 3});
+    b.then("ConvInteger", {"q", "w", "z"}, {"sums"});
+    b.add_integers("bias", {5, 1, 1});
+    b.then("Add", {"bias", "sums"}, {"biased"});
+    b.cast("biased", "f");
+    b.add_floats("w_scale", {5, 1, 1});
+    b.then("Mul", {"w_scale", "s"}, {"scales"});
+    b.then("Mul", {"f", "scales"}, {"scaled"});
+    b.then("Relu", {"scaled"}, {"r"});
+    b.add_floats("y_scale", {});
+    b.add_bytes("y_zero_point", {}, 3);
+    quantize(b, "r", "y", type::uint8);
+    const auto m = b.find().found;
+    ASSERT_TRUE(m);
+    EXPECT_EQ(m->nodes, (std::vector<std::size_t> {0, 1, 2, 3, 4, 5, 6, 7}));
+    EXPECT_EQ(m->quantize, 0U);
+    EXPECT_EQ(m->product, 1U);
+    EXPECT_EQ(m->x, b.at("x"));
+    EXPECT_EQ(m->x_scale, b.at("s"));
+    EXPECT_EQ(m->x_zero_point, b.at("z"));
+    EXPECT_EQ(m->y, b.at("y"));
+    EXPECT_EQ(m->bias, (std::vector<std::int32_t> {-3, -2, -1, 0, 1}));
+    EXPECT_EQ(kinds_of(*m),
+            (std::vector {kind::multiply, kind::clip, kind::divide, kind::round, kind::add, kind::saturate}));
+    EXPECT_EQ(m->steps.front().a, (std::vector {0.5F, 1.5F, 2.5F, 3.5F, 4.5F}));
+    EXPECT_EQ(m->result, step_result::bytes);
+    EXPECT_TRUE(m->multipliers.empty());
+    EXPECT_EQ(m->end, "");
+}
+
+TEST(layer_match, a_bias_is_one_value_or_one_for_each_channel) {
+    for (const auto &shape : {dims {}, dims {1}, dims {1, 1}, dims {5}, dims {1, 5}}) {
+        auto b = product();
+        b.add_integers("bias", shape);
+        b.then("Add", {"sums", "bias"}, {"biased"});
+        b.cast("biased", "f");
+        const auto m = b.find().found;
+        ASSERT_TRUE(m);
+        EXPECT_EQ(m->bias.size(), static_cast<std::size_t>(shape.empty() ? 1 : shape.back()));
+        EXPECT_EQ(m->y, b.at("f"));
+        EXPECT_EQ(m->result, step_result::f32);
+    }
+}
+
+TEST(layer_match, another_add_of_integers_ends_it) {
+    const auto add = [](const char *other) {
+        auto b = product();
+        b.add_integers("row", {3, 1});
+        b.add_integers("larger", {2, 1, 5});
+        b.add_integers("one", {});
+        b.add_floats("float", {});
+        b.then("Add", {"sums", other}, {"biased"});
+        return b;
+    };
+    const auto expect = [](const builder &b, std::size_t nodes, const std::string &end) {
+        const auto m = b.find().found;
+        ASSERT_TRUE(m);
+        EXPECT_EQ(m->nodes.size(), nodes);
+        EXPECT_EQ(m->bias.empty(), nodes == 1);
+        EXPECT_EQ(m->result, step_result::s32);
+        EXPECT_EQ(m->end, end);
+    };
+    const std::string at = "node 'Add_1' (Add): ",
+                      channels = "expected one value, or one for each channel of shape 3x5";
+    expect(add("row"), 1, at + "'row': " + channels + ", given shape 3x1");
+    expect(add("larger"), 1, at + "'larger': " + channels + ", given shape 2x1x5");
+    expect(add("float"), 1, at + "'float': expected type int32, given float");
+    expect(add("other"), 1, at + "expected a constant beside 'sums', given 'other'");
+    auto b = add("one");
+    b.then("Add", {"biased", "one"}, {"again"});
+    expect(b, 2, "after 'biased' expected Cast, given node 'Add_2' (Add)");
+}
+
+TEST(layer_match, a_scale_of_1_and_a_zero_point_of_0_are_no_steps) {
+    using kinds = std::vector<kind>;
+    const auto steps = [](float scale, std::uint8_t zero_point) {
+        auto b = floats();
+        b.add_floats("y_scale", {}, scale);
+        b.add_bytes("y_zero_point", {}, zero_point, type::int8);
+        quantize(b, "f", "y");
+        return kinds_of(*b.find().found);
+    };
+    EXPECT_EQ(steps(1, 0), kinds {kind::saturate});
+    EXPECT_EQ(steps(2, 0), (kinds {kind::divide, kind::saturate}));
+    EXPECT_EQ(steps(1, 1), (kinds {kind::round, kind::add, kind::saturate}));
+    EXPECT_EQ(steps(2, 1), (kinds {kind::divide, kind::round, kind::add, kind::saturate}));
+}
+
+TEST(layer_match, multipliers_are_right_behind_cast) {
+    auto b = floats();
+    for (const char *name : {"c1", "c2", "c3"})
+        b.add_floats(name, {});
+    b.then("Mul", {"f", "c1"}, {"v1"});
+    b.then("Mul", {"c2", "v1"}, {"v2"});
+    b.then("Relu", {"v2"}, {"v3"});
+    b.then("Mul", {"v3", "c3"}, {"y"});
+    EXPECT_EQ(b.find().found->multipliers, (std::vector {b.at("c1"), b.at("c2")}));
+}
+
+TEST(layer_match, says_where_it_ends) {
+    auto b = product();
+    b["sums"].is_seen_outside = true;
+    EXPECT_EQ(end_of(b), "value 'sums' is an output of the graph");
+    b.cast("sums", "f");
+    EXPECT_EQ(end_of(b), "value 'sums' is also an output of the graph");
+
+    EXPECT_EQ(end_of(floats()), "value 'f': expected one node that takes it, given 0");
+    b = floats();
+    b.then("Relu", {"f"}, {"v1"});
+    b.then("Relu", {"f"}, {"v2"});
+    EXPECT_EQ(end_of(b), "value 'f': expected one node that takes it, given 2");
+
+    b = product();
+    b.then("Relu", {"sums"}, {"v"});
+    EXPECT_EQ(end_of(b), "after 'sums' expected Cast, given node 'Relu_1' (Relu)");
+    b = product();
+    b.cast("sums", "f", type::int64);
+    EXPECT_EQ(end_of(b), "node 'Cast_1' (Cast): expected a result of float");
+    b = floats();
+    b.then("Abs", {"f"}, {"v"});
+    EXPECT_EQ(end_of(b), "after 'f' expected Mul, given node 'Abs_2' (Abs)");
+    b.g.nodes.back().name.clear();
+    EXPECT_EQ(end_of(b), "after 'f' expected Mul, given node of 'v' (Abs)");
+    b.g.nodes.back().outputs = {none};
+    EXPECT_EQ(end_of(b), "after 'f' expected Mul, given node (Abs)");
+    b = floats();
+    b.then("Relu", {"f"}, {"v"});
+    b.then("Abs", {"v"}, {"y"});
+    EXPECT_EQ(end_of(b), "after 'v' expected QuantizeLinear, given node 'Abs_3' (Abs)");
+
+    b = floats();
+    b.add_floats("c", {3, 1});
+    b.then("Mul", {"f", "c"}, {"v"});
+    EXPECT_EQ(end_of(b),
+            "node 'Mul_2' (Mul): 'c': expected one value, or one for each channel of shape 3x5, given shape 3x1");
+    b["f"].shape.reset();
+    EXPECT_EQ(end_of(b),
+            "node 'Mul_2' (Mul): 'c': expected one value, or one for each channel of an unknown shape, given shape "
+            "3x1");
+    b = floats();
+    b.add_floats("c", {});
+    b.then("Div", {"c", "f"}, {"v"});
+    EXPECT_EQ(end_of(b), "node 'Div_2' (Div): expected 'f' as its first input");
+    b = floats();
+    b.then("Clip", {"f", "low"}, {"v"});
+    EXPECT_EQ(end_of(b), "node 'Clip_2' (Clip): 'low': expected a constant float of one value");
+}
+
+TEST(layer_match, says_why_quantize_linear_ends_it) {
+    const auto quantized = [](const dims &scale, const dims &zero_point, onnx::element_type to) {
+        auto b = floats();
+        b.add_floats("y_scale", scale);
+        b.add_bytes("y_zero_point", zero_point, 3, to);
+        quantize(b, "f", "y", to);
+        return b;
+    };
+    const std::string at = "node 'QuantizeLinear_2' (QuantizeLinear): ";
+    EXPECT_EQ(end_of(quantized({}, {}, type::int8)), "");
+    EXPECT_EQ(end_of(quantized({5}, {5}, type::int8)), "");
+    EXPECT_EQ(end_of(quantized({3}, {3}, type::int8)),
+            at + "'y_scale': expected a constant of one value, or of one for each channel");
+    EXPECT_EQ(end_of(quantized({5}, {3}, type::int8)),
+            at + "'y_zero_point': expected a constant of one value, or of one for each channel");
+    EXPECT_EQ(end_of(quantized({5}, {1}, type::int8)), at + "expected as many zero points as scales, given 1 and 5");
+    EXPECT_EQ(end_of(quantized({}, {}, type::int16)), at + "expected a result of uint8 or int8, given int16");
+    auto b = quantized({}, {}, type::int8);
+    b.g.nodes.back().attributes["block_size"] = std::int64_t {2};
+    EXPECT_EQ(end_of(b), at + "attribute 'block_size': expected 0");
+    b.g.nodes.back().attributes = {{"precision", std::int64_t {type::float16}}};
+    EXPECT_EQ(end_of(b), at + "attribute 'precision': expected float, given another");
+}
+
+TEST(layer_match, says_why_a_product_is_none) {
+    const auto reason = [](const builder &b) { return b.find().reason; };
+    auto b = product();
+    EXPECT_EQ(reason(b), "");
+    b["x"].type = type::undefined;
+    EXPECT_EQ(reason(b), "the type of its input is unknown");
+    b["w"].known->type = type::int32;
+    EXPECT_EQ(reason(b), "its weights are of type int32");
+    b["w"].known.reset();
+    EXPECT_EQ(reason(b), "its weights 'w' are no constant");
+    b["w"].is_replaced = true;
+    EXPECT_EQ(reason(b), "its weights 'w' are replaced by add_initializer");
+
+    const auto with_zero_points = [&](const char *op, const dims &weights, const dims &zero_points) {
+        builder of;
+        of.add("x", type::uint8, std::nullopt);
+        of.add_bytes("w", weights);
+        of.add_bytes("z", {});
+        of.add_bytes("wz", zero_points);
+        of.then(op, {"x", "w", "z", "wz"}, {"sums"});
+        return reason(of);
+    };
+    for (const auto &shape : {dims {}, dims {1}, dims {5}, dims {1, 5}})
+        EXPECT_EQ(with_zero_points("MatMulInteger", {4, 5}, shape), "");
+    for (const auto &shape : {dims {5}, dims {2, 1, 5}})
+        EXPECT_EQ(with_zero_points("MatMulInteger", {2, 4, 5}, shape), "");
+    EXPECT_EQ(with_zero_points("MatMulInteger", {4}, {1}), "");
+    EXPECT_EQ(with_zero_points("MatMulInteger", {4}, {4}), "the zero points of its weights have shape 4");
+    EXPECT_EQ(with_zero_points("MatMulInteger", {4, 5}, {5, 1}), "the zero points of its weights have shape 5x1");
+    EXPECT_EQ(with_zero_points("MatMulInteger", {}, {}), "its weights have rank 0");
+    EXPECT_EQ(with_zero_points("ConvInteger", {5, 2, 3}, {5}), "");
+    EXPECT_EQ(with_zero_points("ConvInteger", {5, 2, 3, 1, 1, 1}, {}), "");
+    EXPECT_EQ(with_zero_points("ConvInteger", {5, 2}, {}), "its weights have rank 2");
+    EXPECT_EQ(with_zero_points("ConvInteger", {5, 2, 3}, {1, 5}), "the zero points of its weights have shape 1x5");
+
+    const auto with_x_zero_point = [&](std::optional<dims> shape) {
+        builder of;
+        of.add("x", type::uint8, std::nullopt);
+        of.add_bytes("w", {4, 5});
+        of.add("z", type::uint8, std::move(shape));
+        of.then("MatMulInteger", {"x", "w", "z"}, {"sums"});
+        return reason(of);
+    };
+    EXPECT_EQ(with_x_zero_point(dims {}), "");
+    EXPECT_EQ(with_x_zero_point(dims {1}), "");
+    EXPECT_EQ(with_x_zero_point(dims {3}), "the zero points of its input have shape 3");
+    for (const auto &shape : {std::optional<dims> {}, std::optional {dims {-1}}})
+        EXPECT_EQ(with_x_zero_point(shape), "whether the zero point of its input is one value is known when it runs");
+}
+
+/// A product with a vector has no channels, and perhaps no dimensions.
+TEST(layer_match, a_vector_of_weights_is_one_channel) {
+    const auto nodes = [](const dims &y, const dims &c) {
+        builder b;
+        b.add("x", type::uint8, std::nullopt);
+        b.add_bytes("w", {4});
+        b.add("sums", type::int32, y);
+        b.then("MatMulInteger", {"x", "w"}, {"sums"});
+        b.cast("sums", "f");
+        b.add_floats("c", c);
+        b.then("Add", {"f", "c"}, {"y"});
+        return b.find().found->nodes.size();
+    };
+    EXPECT_EQ(nodes({3}, {}), 3U);
+    EXPECT_EQ(nodes({3}, {1}), 3U);
+    EXPECT_EQ(nodes({3}, {3}), 2U);
+    EXPECT_EQ(nodes({}, {}), 3U);
+    EXPECT_EQ(nodes({}, {1}), 2U); // the result has a dimension
+}
+
+// Activations.
+
+struct tabulated {
+    std::vector<std::size_t> nodes;
+    onnx::element_type from = 0;
+
+    table_maker maker() {
+        return [this](std::span<const std::size_t> given, onnx::element_type t) {
+            nodes.assign(given.begin(), given.end());
+            from = t;
+            std::vector<std::uint8_t> table(t == type::float16 ? 65536 : 256);
+            table[9] = 77;
+            return table;
+        };
+    }
+};
+
+builder activation(bool is_of_bytes, bool is_half, const char *curve, const dims &last_scale = {}) {
+    auto b = floats();
+    b.add_floats("y_scale", {}, 1);
+    b.add_bytes("y_zero_point", {}, 0, type::int8);
+    b.add_floats("last_scale", last_scale);
+    std::string at = "f";
+    if (is_of_bytes) {
+        quantize(b, "f", "q");
+        b.then("DequantizeLinear", {"q", "y_scale", "y_zero_point"}, {"d"});
+        at = "d";
+    }
+    if (is_half) {
+        b.cast(at, "h", type::float16);
+        at = "h";
+    }
+    b.then(curve, {at}, {"t"});
+    at = "t";
+    if (is_half) {
+        b.cast("t", "back");
+        at = "back";
+    }
+    b.add("y", type::int8, dims {3, 5});
+    b.then("QuantizeLinear", {at, "last_scale", "y_zero_point"}, {"y"});
+    return b;
+}
+
+TEST(layer_match, activations_are_tables) {
+    for (const char *curve : {"Tanh", "Sigmoid"})
+        for (const bool is_half : {false, true}) {
+            tabulated t;
+            const auto b = activation(true, is_half, curve);
+            const auto m = b.find(t.maker()).found;
+            EXPECT_EQ(m->nodes.size(), b.g.nodes.size());
+            EXPECT_EQ(t.nodes.front(), 3U); // DequantizeLinear
+            EXPECT_EQ(t.nodes.size(), b.g.nodes.size() - 3);
+            EXPECT_EQ(t.from, type::int8);
+            EXPECT_EQ(kinds_of(*m), std::vector {kind::saturate});
+            ASSERT_TRUE(m->table);
+            EXPECT_EQ((*m->table)[9], 77);
+            EXPECT_EQ(m->result, step_result::bytes);
+            EXPECT_EQ(m->end, "");
+        }
+    tabulated t;
+    const auto b = activation(false, true, "Tanh");
+    const auto m = b.find(t.maker()).found;
+    EXPECT_EQ(m->nodes.size(), b.g.nodes.size());
+    EXPECT_EQ(t.nodes, (std::vector<std::size_t> {3, 4, 5}));
+    EXPECT_EQ(t.from, type::float16);
+    EXPECT_EQ(kinds_of(*m), std::vector {kind::look_up});
+    EXPECT_EQ(m->steps.front().table.size(), 65536U);
+    EXPECT_FALSE(m->table);
+    EXPECT_EQ(m->result, step_result::bytes);
+    EXPECT_EQ(m->end, "");
+}
+
+TEST(layer_match, activations_are_the_callers_choice) {
+    EXPECT_EQ(activation(true, true, "Tanh").find().found->nodes.size(), 3U);
+    EXPECT_EQ(activation(false, true, "Tanh").find().found->nodes.size(), 2U);
+}
+
+TEST(layer_match, a_part_of_an_activation_is_none) {
+    const auto expect = [](const builder &b, std::size_t nodes, step_result result, const std::string &end) {
+        tabulated t;
+        const auto m = b.find(t.maker()).found;
+        EXPECT_EQ(m->nodes.size(), nodes);
+        EXPECT_EQ(m->result, result);
+        EXPECT_FALSE(m->table);
+        EXPECT_EQ(m->end, end);
+        EXPECT_TRUE(t.nodes.empty());
+    };
+    expect(activation(true, true, "Erf"), 3, step_result::bytes,
+            "after 'h' expected Tanh or Sigmoid, given node 'Erf_5' (Erf)");
+    expect(activation(true, false, "Erf"), 3, step_result::bytes,
+            "after 'd' expected Tanh or Sigmoid, given node 'Erf_4' (Erf)");
+    expect(activation(true, false, "Tanh", {5}), 3, step_result::bytes,
+            "node 'QuantizeLinear_5' (QuantizeLinear): 'last_scale': expected a constant of one value");
+    expect(activation(false, true, "Erf"), 2, step_result::f32,
+            "after 'h' expected Tanh or Sigmoid, given node 'Erf_3' (Erf)");
+    expect(activation(false, false, "Tanh"), 2, step_result::f32, "after 'f' expected Mul, given node 'Tanh_2' (Tanh)");
+}
+
+// What the provider relies on: ONNX Runtime gives the nodes of a layer back as a graph of their own.
+
+/// The nodes alone. Values keep their indices, types, shapes and constants.
+graph part_of(const graph &g, const std::vector<std::size_t> &nodes) {
+    graph part = g;
+    part.nodes.clear();
+    for (const auto index : nodes)
+        part.nodes.push_back(g.nodes[index]);
+    for (auto &v : part.values) {
+        v.producer = none;
+        v.is_seen_outside |= v.consumers.empty();
+        const auto all = std::exchange(v.consumers, {});
+        for (const auto consumer : all)
+            if (const auto found = std::ranges::find(nodes, consumer); found != nodes.end())
+                v.consumers.push_back(static_cast<std::size_t>(found - nodes.begin()));
+            else
+                v.is_seen_outside = true;
+    }
+    for (std::size_t i = 0; i < part.nodes.size(); ++i)
+        for (const auto output : part.nodes[i].outputs)
+            part.values[output].producer = i;
+    return part;
+}
+
+/// Layers in a row, of which some share what quantizes, or meet in a Mul, and of which nodes do not fit here and there.
+class random_graph {
+  public:
+    explicit random_graph(unsigned seed)
+        : random_(seed) {
+        b_.add("x", type::float32, any_shape());
+        for (const char *name : {"one", "c1", "c2"})
+            b_.add_floats(name, one_in(2) ? dims {} : dims {1});
+        b_.add_floats("by_channel", {5});
+        b_.add_floats("rows", {3, 1});
+        b_.add_integers("bias", one_in(2) ? dims {5} : dims {});
+        b_.add_bytes("w", {5, 5});
+        b_.add_bytes("z", {});
+        b_.add_floats("y_scale", one_in(2) ? dims {5} : dims {});
+        for (int layers = 1 + pick(3); layers > 0; --layers)
+            add_layer();
+        for (auto &v : b_.g.values)
+            if (v.producer != none && (v.consumers.empty() || one_in(30))) v.is_seen_outside = true;
+    }
+
+    const graph &result() const { return b_.g; }
+
+  private:
+    int pick(int count) { return std::uniform_int_distribution<int>(0, count - 1)(random_); }
+    bool one_in(int count) { return pick(count) == 0; }
+    std::string fresh() { return "v" + std::to_string(++count_); }
+    std::optional<dims> any_shape() {
+        const std::optional<dims> shapes[] = {std::nullopt, dims {3, 5}, dims {-1, 5}, dims {1, 5}};
+        return shapes[pick(4)];
+    }
+
+    std::string then(const char *op, names inputs) {
+        if (inputs.size() == 2 && (op == std::string("Mul") || op == std::string("Add")) && one_in(2))
+            std::swap(inputs[0], inputs[1]);
+        auto y = fresh();
+        b_.add(y, type::float32, one_in(3) ? std::optional<dims>() : one_in(3) ? dims {1, 1} : dims {3, 5});
+        b_.then(op, inputs, {y});
+        return y;
+    }
+
+    void add_quantize() {
+        q_ = fresh(), s_ = fresh(), z_ = fresh();
+        b_.add(q_, type::uint8, any_shape());
+        const auto scalar = one_in(8) ? std::optional<dims>() : dims {};
+        b_.add(s_, type::float32, scalar);
+        b_.add(z_, type::uint8, scalar);
+        b_.then("DynamicQuantizeLinear", {floats_.empty() || one_in(2) ? "x" : floats_.back()}, {q_, s_, z_});
+    }
+
+    void add_layer() {
+        if (q_.empty() || !one_in(3)) add_quantize();
+        auto y = fresh();
+        b_.add(y, type::int32, any_shape());
+        b_.then("MatMulInteger", {q_, "w", one_in(4) ? "z" : z_}, {y});
+        for (int i = one_in(2) ? 1 + one_in(4) : 0; i > 0; --i) {
+            const auto biased = fresh();
+            b_.add(biased, type::int32, b_[y].shape);
+            b_.then("Add", {y, "bias"}, {biased});
+            y = biased;
+        }
+        if (one_in(8)) return;
+        const auto f = fresh();
+        b_.cast(y, f);
+        y = f;
+        const char *const scales[] = {"c1", "by_channel", "rows", "one"};
+        if (!one_in(4)) y = then("Mul", {y, one_in(3) ? s_ : then("Mul", {s_, scales[pick(4)]})});
+        for (int steps = pick(5); steps > 0; --steps)
+            y = add_step(y);
+        if (one_in(2)) {
+            const auto to = fresh();
+            b_.add(to, type::uint8, b_[y].shape);
+            b_.then("QuantizeLinear", {y, "y_scale"}, {to}).attributes["axis"] = std::int64_t {one_in(2) ? 1 : -1};
+        }
+        floats_.push_back(y);
+    }
+
+    std::string add_step(const std::string &y) {
+        switch (pick(9)) {
+            case 0: return then("Relu", {y});
+            case 1: return then("HardSwish", {y});
+            case 2: return then("Add", {y, one_in(4) ? "rows" : "by_channel"});
+            case 3: return then("Sub", {y, "c2"});
+            case 4: return then("Mul", {y, then("HardSigmoid", {y})});
+            case 5: return then("Mul", {y, then("HardSwish", {then("Add", {y, "one"})})});
+            case 6: return then("Mul", {y, "c1"});
+            case 7: return one_in(3) ? then("Abs", {y}) : then("LeakyRelu", {y});
+            default:
+                return floats_.empty() || !one_in(2) ? then("Div", {y, "by_channel"})
+                                                     : then("Mul", {y, floats_.back()});
+        }
+    }
+
+    std::mt19937 random_;
+    builder b_;
+    int count_ = 0;
+    std::string q_, s_, z_;
+    names floats_; // results of layers
+};
+
+void expect_equal(const step &a, const step &b) {
+    EXPECT_EQ(a.what, b.what);
+    EXPECT_EQ(a.a, b.a);
+    EXPECT_EQ(a.b, b.b);
+}
+
+/// Expects the layer in the graph of only its nodes, all of which it has.
+void expect_the_same_alone(const graph &g, const layer_match &m) {
+    const auto part = part_of(g, m.nodes);
+    const auto index = [&](std::size_t n) {
+        return n == none ? none : static_cast<std::size_t>(std::ranges::find(m.nodes, n) - m.nodes.begin());
+    };
+    const auto alone = find_layer(part, index(m.product), std::vector<bool>(part.nodes.size())).found;
+    ASSERT_TRUE(alone);
+    EXPECT_EQ(alone->nodes.size(), m.nodes.size());
+    EXPECT_EQ(alone->quantize, index(m.quantize));
+    EXPECT_EQ(alone->x, m.x);
+    EXPECT_EQ(alone->x_zero_point, m.x_zero_point);
+    EXPECT_EQ(alone->x_scale, m.x_scale);
+    EXPECT_EQ(alone->y, m.y);
+    EXPECT_EQ(alone->bias, m.bias);
+    EXPECT_EQ(alone->result, m.result);
+    EXPECT_EQ(alone->multipliers, m.multipliers);
+    ASSERT_EQ(alone->steps.size(), m.steps.size());
+    for (std::size_t i = 0; i < m.steps.size(); ++i)
+        expect_equal(alone->steps[i], m.steps[i]);
+}
+
+TEST(layer_match, the_nodes_of_a_layer_alone_are_the_same_layer) {
+    int layers = 0, biased = 0, of_bytes = 0, quantizing = 0, scaled = 0, scaled_and_not_quantizing = 0, saved = 0,
+        met = 0;
+    for (unsigned seed = 0; seed < 20000; ++seed) {
+        const random_graph random(seed);
+        const auto &g = random.result();
+        std::vector<bool> is_taken(g.nodes.size());
+        for (std::size_t i = 0; i < g.nodes.size(); ++i) {
+            if (!is_product(g.nodes[i])) continue;
+            const auto m = find_layer(g, i, is_taken).found;
+            if (!m) continue;
+            for (const auto index : m->nodes) {
+                ASSERT_FALSE(is_taken[index]) << "seed " << seed << ", node " << index;
+                is_taken[index] = true;
+            }
+            expect_the_same_alone(g, *m);
+            if (HasFailure()) FAIL() << "seed " << seed << ", product " << i;
+            ++layers;
+            biased += !m->bias.empty();
+            of_bytes += m->result == step_result::bytes;
+            quantizing += m->quantize != none;
+            scaled += m->x_scale != none;
+            scaled_and_not_quantizing += m->x_scale != none && m->quantize == none;
+            saved += std::ranges::count(kinds_of(*m), kind::save) > 0;
+            met += m->end.ends_with("belongs to another layer");
+        }
+    }
+    for (const int count : {biased, of_bytes, quantizing, scaled, scaled_and_not_quantizing, saved})
+        EXPECT_GT(count, layers / 50) << layers;
+    EXPECT_GT(met, 0);
+}
+
+} // namespace
+} // namespace dynquant::layers::match
