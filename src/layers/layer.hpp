@@ -86,7 +86,7 @@ class layer {
     const dims &y() const { return y_; }
 
     /// Allocates only while the memory grows.
-    void run(const layer_arguments &args, run_memory &memory) const;
+    void run(const layer_arguments &given, run_memory &memory) const;
 
   private:
     integer_convolution plan_product(const integer_convolution &problem);
