@@ -45,7 +45,7 @@ struct model_port {
     dims shape = {};
 };
 
-/// How the sums of a layer are rescaled to 8 bits. One multiplier for all channels, or one for each.
+/// How the sums of a layer are rescaled. One multiplier for all channels, or one for each.
 struct model_rescale {
     std::vector<float> multipliers; // of the only Mul, or of the first of two (Quant_scale)
     std::vector<float> shifts = {}; // of the second (Quant_shift, a power of two); empty without a second Mul
@@ -54,12 +54,12 @@ struct model_rescale {
 
 /// A step of the run.
 struct model_stage {
-    std::string name;                                  // of its first node, or of that node's output
+    std::string name;                                  // of its product or only node, or of that node's output
     std::string pattern;                               // what it computes; the operator of a single node
     std::vector<std::string> nodes;                    // its nodes, "'fc1' (MatMulInteger)"
-    std::string note = {};                             // why it is not fused, or not folded
+    std::string note = {};                             // why it is not fused or folded; unusual multipliers
     std::vector<model_port> inputs = {}, outputs = {}; // without constants
-    std::optional<model_rescale> rescale = {};         // of a layer of several nodes
+    std::optional<model_rescale> rescale = {};         // of a layer with one or two Muls right behind Cast
     std::string warning = {};                          // not empty when its sums may wrap; has their bound
 };
 

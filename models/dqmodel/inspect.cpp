@@ -51,7 +51,8 @@ std::string text_of(float value) {
 std::string range_of(const std::vector<float> &values) {
     if (values.empty()) return "";
     const auto [least, greatest] = std::minmax_element(values.begin(), values.end());
-    return *least == *greatest ? text_of(*least) : concat(text_of(*least), " to ", text_of(*greatest));
+    const auto from = text_of(*least), to = text_of(*greatest); // of NaN, too
+    return from == to ? from : concat(from, " to ", to);
 }
 
 /// The columns Quant_scale, Quant_shift, multiplier and Mul; empty where a stage has none.

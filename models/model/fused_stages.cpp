@@ -1,48 +1,52 @@
 #include "model/fused_stages.hpp"
 
 #include <algorithm>
-#include <iterator>
-#include <limits>
+#include <map>
 
 #include "model/activation_table.hpp"
 #include "model/layer_notes.hpp"
 #include "model/layer_stage.hpp"
-#include "model/match.hpp"
+#include "model/layer_view.hpp"
 #include "model/plain_stages.hpp"
 #include "model/values.hpp"
+#include "quantization/text.hpp"
 
 namespace dynquant::models {
 namespace {
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
-
-layers::step multiply_by(const tensor &multipliers) {
-    return {layers::float_step::kind::multiply, values_of<float>(multipliers)};
-}
+using layers::match::layer_match, layers::match::none;
 
 class fusion {
   public:
     fusion(const graph &g, const settings &s)
         : graph_(g)
         , settings_(s)
-        , users_(g) {
+        , view_(view_of(g))
+        , is_taken_(g.nodes.size()) {
+        const auto tabulate = [&](std::span<const std::size_t> nodes, onnx::element_type from) {
+            return table_of(g, nodes, from, s);
+        };
         for (std::size_t i = 0; i < g.nodes.size(); ++i) {
-            if (!is_product(g.nodes[i])) continue;
-            auto matched = match_layer(g, users_, i);
-            reasons_[i] = matched.reason;
-            if (!matched.found) continue;
-            for (const auto node : matched.found->nodes)
-                in_layer_.insert(node);
-            layers_.emplace(i, std::move(*matched.found));
+            if (!is_product(view_.nodes[i])) continue;
+            auto [found, reason] = find_layer(view_, i, is_taken_, tabulate);
+            if (!found || found->result != layers::step_result::bytes) {
+                reasons_[i] = found ? found->end : reason;
+                continue;
+            }
+            for (const auto node : found->nodes)
+                is_taken_[node] = true;
+            const auto last = found->nodes.back();
+            layers_.emplace(last, std::move(*found));
         }
     }
 
+    /// A layer runs where its last node is: all that it takes is there by then.
     std::vector<placed_stage> stages() const {
         std::vector<placed_stage> result;
         for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
             if (const auto found = layers_.find(i); found != layers_.end())
                 result.push_back(stage_of(found->second));
-            else if (!in_layer_.contains(i))
+            else if (!is_taken_[i])
                 result.push_back(single_stage(i));
         return result;
     }
@@ -53,75 +57,89 @@ class fusion {
         const auto reason = reasons_.find(index);
         if (reason == reasons_.end()) return result;
         result.description.note = concat("not fused: ", reason->second);
-        result.description.warning = warning_of(check(graph_, graph_.nodes[index]), nullptr);
+        result.description.warning = warning_of(check(graph_, graph_.nodes[index]), {});
         return result;
     }
 
-    placed_stage stage_of(const layer &l) const {
-        const auto &first = graph_.nodes[l.nodes.front()];
+    placed_stage stage_of(const layer_match &m) const {
+        const auto &first = graph_.nodes[m.product];
         const auto product = check(graph_, first);
         placed_stage result;
-        result.inputs = {first.inputs.front()};
-        result.output = l.result;
-        result.description = {first.name.empty() ? first.outputs.front() : first.name, l.pattern, {}, {},
-                {port_of(graph_, first.inputs.front())}, {port_of(graph_, l.result)}};
-        for (const auto node : l.nodes)
-            result.description.nodes.push_back(label(graph_.nodes[node]));
-        auto stage = make_layer_stage(product, description_of(l, product));
+        auto &told = result.description;
+        for (const auto input : {m.x, m.x_scale}) {
+            if (input == none) continue;
+            const auto &v = view_.values[input];
+            result.inputs.push_back(v.name);
+            if (!v.known) told.inputs.push_back(port_of(graph_, v.name));
+        }
+        result.output = view_.values[m.y].name;
+        told.name = first.name.empty() ? first.outputs.front() : first.name;
+        told.pattern = pattern_of(m);
+        for (const auto node : m.nodes)
+            told.nodes.push_back(label(graph_.nodes[node]));
+        told.outputs = {port_of(graph_, result.output)};
+        told.warning = warning_of(product, m.bias);
+        auto stage = make_layer_stage(product, description_of(m, product));
         result.work = std::move(stage.work);
-        describe(l, product, stage.is_folded, result.description);
+        if (m.multipliers.empty() || m.multipliers.size() > 2) return result;
+        auto &rescale = told.rescale.emplace();
+        rescale.multipliers = multipliers_of(m, 0);
+        if (m.multipliers.size() > 1) rescale.shifts = multipliers_of(m, 1);
+        rescale.folded = stage.is_folded;
+        told.note = note_of(view_, m, rescale);
         return result;
     }
 
-    layers::layer_description description_of(const layer &l, const op_node &product) const {
-        using kind = layers::float_step::kind;
-        auto d = describe_product(product, settings_);
-        d.x_is_channels_last = is_channels_last(product.given.inputs.front());
-        d.y_is_channels_last = is_channels_last(l.result);
-        if (l.bias) d.bias = values_of<std::int32_t>(*l.bias);
-        std::ranges::transform(
-                l.multipliers, std::back_inserter(d.steps), [](const tensor *m) { return multiply_by(*m); });
-        if (l.relu) d.steps.push_back({kind::clip, {0}, {infinity}});
-        d.result = layers::step_result::bytes;
-        const auto activation = std::span(l.nodes).last(l.activation);
-        if (l.rescaled == onnx::type::float16) {
-            d.steps.push_back({kind::look_up, {}, {}, table_of(graph_, activation, l.rescaled, settings_)});
-            return d;
-        }
-        const bool is_signed = l.rescaled == onnx::type::int8;
-        d.steps.push_back({kind::saturate, {is_signed ? -128.0F : 0.0F}, {is_signed ? 127.0F : 255.0F}});
-        if (!activation.empty())
-            std::ranges::copy(table_of(graph_, activation, l.rescaled, settings_), d.table.emplace().begin());
-        return d;
+    std::vector<float> multipliers_of(const layer_match &m, std::size_t i) const {
+        return values_of<float>(graph_.initializers.at(view_.values[m.multipliers[i]].name));
     }
 
-    void describe(const layer &l, const op_node &product, bool folded, model_stage &to) const {
-        auto &rescale = to.rescale.emplace();
-        rescale.multipliers = values_of<float>(*l.multipliers.front());
-        if (l.multipliers.size() > 1) rescale.shifts = values_of<float>(*l.multipliers.back());
-        rescale.folded = folded;
-        to.note = note_of(graph_, l, rescale);
-        to.warning = warning_of(product, l.bias);
+    /// "fully connected", "convolution with ReLU", "fully connected with fp16 Tanh"
+    std::string pattern_of(const layer_match &m) const {
+        bool has_relu = false, is_half = false;
+        std::string curve;
+        for (const auto node : m.nodes) {
+            const auto &n = view_.nodes[node];
+            has_relu |= n.is("Relu");
+            is_half |= view_.output(n).type == onnx::type::float16;
+            if (n.is("Tanh") || n.is("Sigmoid")) curve = n.op_type;
+        }
+        auto pattern =
+                concat(is_convolution(m.product) ? "convolution" : "fully connected", has_relu ? " with ReLU" : "");
+        if (!curve.empty()) pattern += concat(has_relu ? " and " : " with ", is_half ? "fp16 " : "int8 ", curve);
+        return pattern;
+    }
+
+    layers::layer_description description_of(const layer_match &m, const op_node &product) const {
+        auto d = describe_product(product, settings_);
+        d.x_is_channels_last = is_channels_last(m.x);
+        d.y_is_channels_last = is_channels_last(m.y);
+        d.has_x_scale = m.x_scale != none;
+        d.bias = m.bias;
+        d.steps = m.steps;
+        d.result = m.result;
+        d.table = m.table;
+        return d;
     }
 
     /// Whether a value is stored channels last, although its ONNX shape is channels first: where its producer and all
     /// its users are fused convolutions.
-    bool is_channels_last(const std::string &value) const {
-        const auto is_convolution = [&](std::size_t node) {
-            return layers_.contains(node) && graph_.nodes[node].op_type == "ConvInteger";
-        };
-        const auto &takers = users_.of(value);
-        return !takers.empty() && !users_.is_output(value) && std::ranges::all_of(takers, is_convolution)
-                && std::ranges::any_of(layers_,
-                        [&](const auto &item) { return item.second.result == value && is_convolution(item.first); });
+    bool is_channels_last(std::size_t value) const {
+        const auto &v = view_.values[value];
+        const auto is_fused_convolution = [&](std::size_t node) { return is_taken_[node] && is_convolution(node); };
+        const auto from = layers_.find(v.producer);
+        return from != layers_.end() && is_convolution(from->second.product) && !v.consumers.empty()
+                && !v.is_seen_outside && std::ranges::all_of(v.consumers, is_fused_convolution);
     }
+
+    bool is_convolution(std::size_t node) const { return view_.nodes[node].is("ConvInteger"); }
 
     const graph &graph_;
     const settings &settings_;
-    users users_;
-    std::map<std::size_t, layer> layers_; // by the product's index
-    std::map<std::size_t, std::string> reasons_;
-    std::set<std::size_t> in_layer_;
+    layers::match::graph view_;
+    std::vector<bool> is_taken_;                 // for each node, whether a layer has it
+    std::map<std::size_t, layer_match> layers_;  // by the last node
+    std::map<std::size_t, std::string> reasons_; // why other products are no layers
 };
 
 } // namespace

@@ -7,6 +7,7 @@
 
 #include "layers/rescale.hpp"
 #include "model/sum_bounds.hpp"
+#include "quantization/text.hpp"
 
 namespace dynquant::models {
 namespace {
@@ -15,6 +16,10 @@ namespace {
 std::string text_of(float value) {
     char text[32];
     return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
+
+bool is_positive(float value) {
+    return value > 0 && !std::isinf(value);
 }
 
 bool is_quant_scale(float value) {
@@ -26,18 +31,9 @@ bool is_right_shift(float value) {
     return value <= 1 && std::frexp(value, &exponent) == 0.5F;
 }
 
-/// The constants by which the layer's nodes multiply.
-std::vector<std::string> multipliers_of(const graph &g, const layer &l) {
-    std::vector<std::string> names;
-    for (const auto index : l.nodes)
-        if (const auto &n = g.nodes[index]; n.op_type == "Mul")
-            names.push_back(n.inputs[g.initializers.contains(n.inputs[0]) ? 0 : 1]);
-    return names;
-}
-
 } // namespace
 
-std::string warning_of(const op_node &product, const tensor *bias) {
+std::string warning_of(const op_node &product, const std::vector<std::int32_t> &bias) {
     constexpr std::int64_t largest = std::numeric_limits<std::int32_t>::max();
     const auto bounds = bounds_of_sums(product, bias);
     if (bounds.of_any_weights <= largest) return {};
@@ -47,19 +43,20 @@ std::string warning_of(const op_node &product, const tensor *bias) {
     return concat("sums may reach ", bounds.of_these_weights, ", beyond ", largest, ", where they wrap");
 }
 
-std::string note_of(const graph &g, const layer &l, const model_rescale &rescale) {
-    if (rescale.shifts.empty()) return {};
-    const auto names = multipliers_of(g, l);
-    const auto about = [&](const char *what, const std::string &name, const char *expected, float given) {
-        return concat(rescale.folded ? "" : "not folded: ", what, " '", name, "': expected ", expected, ", given ",
-                text_of(given));
+std::string note_of(const layers::match::graph &g, const layers::match::layer_match &m, const model_rescale &rescale) {
+    const bool is_of_two = !rescale.shifts.empty();
+    const auto unfit = [&](std::size_t i, const char *what, const char *expected, bool (*fits)(float)) -> std::string {
+        const auto &values = i == 0 ? rescale.multipliers : rescale.shifts;
+        const auto found = std::ranges::find_if_not(values, fits);
+        if (found == values.end()) return {};
+        return concat(is_of_two && !rescale.folded ? "not folded: " : "", what, " '", g.values[m.multipliers[i]].name,
+                "': expected ", expected, ", given ", text_of(*found));
     };
-    if (const auto shift = std::ranges::find_if_not(rescale.shifts, is_right_shift); shift != rescale.shifts.end())
-        return about("Quant_shift", names.back(), "powers of two of at most 1", *shift);
-    if (const auto scale = std::ranges::find_if_not(rescale.multipliers, is_quant_scale);
-            scale != rescale.multipliers.end())
-        return about("Quant_scale", names.front(), "integers of at most 2^24", *scale);
-    return {};
+    auto note = unfit(0, "Mul", "positive multipliers", is_positive);
+    if (note.empty()) note = unfit(1, "Mul", "positive multipliers", is_positive);
+    if (note.empty()) note = unfit(1, "Quant_shift", "powers of two of at most 1", is_right_shift);
+    if (note.empty() && is_of_two) note = unfit(0, "Quant_scale", "integers of at most 2^24", is_quant_scale);
+    return note;
 }
 
 } // namespace dynquant::models

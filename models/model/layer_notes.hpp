@@ -4,17 +4,17 @@
 #include <string>
 
 #include "dynquant/model.hpp"
-#include "model/match.hpp"
+#include "layers/match/matcher.hpp"
 #include "model/op_node.hpp"
 
 namespace dynquant::models {
 
 /// Warns that the sums, with the bias if there is one, may wrap for inputs that the type of x allows. Empty where they
 /// cannot.
-std::string warning_of(const op_node &product, const tensor *bias);
+std::string warning_of(const op_node &product, const std::vector<std::int32_t> &bias);
 
-/// Names the multiplier of the two that is no integer or no right shift, and says whether that prevents folding. Empty
-/// where both are.
-std::string note_of(const graph &g, const layer &l, const model_rescale &rescale);
+/// Names the multiplier that is not positive or, of two, the one that is no integer or no right shift, and says whether
+/// that prevents folding. Empty where all are as expected. rescale: the layer's.
+std::string note_of(const layers::match::graph &g, const layers::match::layer_match &m, const model_rescale &rescale);
 
 } // namespace dynquant::models

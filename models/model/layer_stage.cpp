@@ -36,9 +36,10 @@ class layers_of_matrices final : public stage {
 
     void run(const stage_arguments &args) const override {
         const auto *const x = static_cast<const std::byte *>(args.inputs[0]);
+        const auto x_scale = args.inputs.size() < 2 ? 1 : *static_cast<const float *>(args.inputs[1]);
         auto *y = static_cast<std::byte *>(args.output);
         for (std::size_t i = 0; i < plan_.x_at.size(); ++i, y += y_bytes_)
-            layers_.at(plan_.w_at[i]).work.run({x + plan_.x_at[i] * x_bytes_, 0, 1, y}, args.memory);
+            layers_.at(plan_.w_at[i]).work.run({x + plan_.x_at[i] * x_bytes_, 0, x_scale, y}, args.memory);
     }
 
   private:

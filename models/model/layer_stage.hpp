@@ -9,7 +9,7 @@ namespace dynquant::models {
 /// MatMulInteger or ConvInteger alone, with sums of s32 as its result.
 layers::layer_description describe_product(const op_node &n, const settings &s);
 
-/// A stage whose only input is the product's x.
+/// A stage whose inputs are the product's x and, where the description has one, x_scale.
 struct layer_stage {
     std::unique_ptr<const stage> work;
     bool is_folded; // two multipliers into one

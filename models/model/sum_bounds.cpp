@@ -6,7 +6,6 @@
 #include <span>
 
 #include "model/operators/products.hpp"
-#include "model/values.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::models {
@@ -73,16 +72,15 @@ sum_bounds bounds_of(
 
 } // namespace
 
-sum_bounds bounds_of_sums(const op_node &n, const tensor *bias) {
-    const auto biases = bias ? values_of<std::int32_t>(*bias) : std::vector<std::int32_t> {};
+sum_bounds bounds_of_sums(const op_node &n, const std::vector<std::int32_t> &bias) {
     const std::span values(weights_of(n), n.constant(1).data.size());
     if (n.given.op_type != "ConvInteger") {
         const auto p = plan_matmul(n);
-        return bounds_of(p, x_zero_point_of(n), {values, p.inner, static_cast<std::size_t>(p.columns), false}, biases);
+        return bounds_of(p, x_zero_point_of(n), {values, p.inner, static_cast<std::size_t>(p.columns), false}, bias);
     }
     const auto p = plan_convolution(n);
     const auto products = p.channels / p.groups * *volume(p.window.kernel);
-    return bounds_of(p, x_zero_point_of(n), {values, products, static_cast<std::size_t>(p.filters), true}, biases);
+    return bounds_of(p, x_zero_point_of(n), {values, products, static_cast<std::size_t>(p.filters), true}, bias);
 }
 
 } // namespace dynquant::models

@@ -9,6 +9,6 @@ namespace dynquant::models {
 struct sum_bounds {
     std::int64_t of_any_weights, of_these_weights;
 };
-sum_bounds bounds_of_sums(const op_node &n, const tensor *bias);
+sum_bounds bounds_of_sums(const op_node &n, const std::vector<std::int32_t> &bias);
 
 } // namespace dynquant::models

@@ -2,7 +2,7 @@
 #include "dynquant/model.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 
 #include <gtest/gtest.h>
 
@@ -56,18 +56,21 @@ std::size_t bytes_of(const model_port &port) {
     return bytes;
 }
 
-/// All outputs for an input from a fixed sequence of bytes.
+/// All outputs for x from a fixed sequence of bytes, and for other inputs of one float.
 std::vector<std::vector<std::uint8_t>> outputs_of(const dynquant::model &m) {
     std::vector<std::uint8_t> x(bytes_of(m.inputs().front()));
     for (std::size_t i = 0; i < x.size(); ++i)
         x[i] = static_cast<std::uint8_t>(i * 101 + i / 256);
+    constexpr float scale = 0.013F;
+    std::vector<const void *> inputs(m.inputs().size(), &scale);
+    inputs.front() = x.data();
     std::vector<std::vector<std::uint8_t>> results;
     std::vector<void *> outputs;
     for (const auto &port : m.outputs())
         results.emplace_back(bytes_of(port));
     for (auto &result : results)
         outputs.push_back(result.data());
-    m.run({x.data()}, outputs);
+    m.run(inputs, outputs);
     return results;
 }
 
@@ -179,6 +182,60 @@ TEST(fusion, convolutions_one_after_another) {
     expect_same_bits(alone.finished());
 }
 
+TEST(fusion, by_any_scale_and_zero_point) {
+    expect_one_layer(rescaled().quantize(type::int8, 2), "fully connected");
+    expect_one_layer(rescaled().quantize(type::uint8, 1, 1), "fully connected");
+    expect_one_layer(product().cast(type::float32).quantize(type::int8, 1000, -3), "fully connected");
+    auto by_columns = product().cast(type::float32);
+    const auto scales = by_columns.constant<float>(type::float32, {columns}, {100, 200, 300, 77, 1});
+    const auto zero_points = by_columns.constant<std::int8_t>(type::int8, {columns}, {1, -2, 3, 0, 127});
+    expect_one_layer(by_columns.then("QuantizeLinear", {scales, zero_points}), "fully connected");
+    auto by_filters = convolution().cast(type::float32).mul(0.01F);
+    const auto of_filters = by_filters.constant<float>(type::float32, {4}, {0.5F, 0.25F, 3, 1});
+    expect_one_layer(by_filters.then("QuantizeLinear",
+                             {of_filters, by_filters.constant<std::int8_t>(type::int8, {4}, {1, -2, 3, 0})}),
+            "convolution");
+}
+
+TEST(fusion, other_operators_of_floats) {
+    auto b = product().cast(type::float32).then("Relu").mul(0.01F);
+    b.then("Add", {b.constant<float>(type::float32, {columns}, {1, -2, 0.3F, 0, 5.5F})});
+    const auto twice = b.last;
+    b.then("Relu").then("Mul", {twice}); // a value times what a function makes of it
+    const auto g = b.quantize(type::int8, 4).finished();
+    EXPECT_EQ(patterns_of(g), std::vector<std::string> {"fully connected with ReLU"});
+    EXPECT_FALSE(parse(g).stages().front().rescale);
+    expect_same_bits(g);
+}
+
+TEST(fusion, with_a_scale_that_comes_with_the_run) {
+    const auto sums_and_scale = [](const dims &shape) {
+        auto b = product();
+        b.g.inputs.push_back({"s", type::float32, shape});
+        return b;
+    };
+    auto b = sums_and_scale({}).cast(type::float32).then("Mul", {"s"}).quantize(type::int8);
+    const auto g = b.finished();
+    const auto stages = parse(g).stages();
+    ASSERT_EQ(stages.size(), 1U);
+    ASSERT_EQ(stages.front().inputs.size(), 2U);
+    EXPECT_EQ(stages.front().inputs.back().name, "s");
+    EXPECT_FALSE(stages.front().rescale);
+    expect_same_bits(g);
+
+    auto c = sums_and_scale({1}).cast(type::float32);
+    const auto real = c.last;
+    c.node_of("Mul", {"s", c.constant<float>(type::float32, {columns}, {0.5F, 0.25F, 0.1F, -1, 3})});
+    expect_one_layer(c.node_of("Mul", {real, c.last}).quantize(type::uint8, 0.5F, 7), "fully connected");
+
+    auto late = sums_and_scale({1}).cast(type::float32); // the scale is computed after the product's place
+    const auto before = late.last;
+    late.node_of("Relu", {"s"});
+    const auto of_late = late.node_of("Mul", {before, late.last}).quantize(type::int8).finished();
+    EXPECT_EQ(patterns_of(of_late), (std::vector<std::string> {"Relu", "fully connected"}));
+    expect_same_bits(of_late);
+}
+
 TEST(fusion, of_nothing) {
     graph_builder b({type::uint8, {0, inner}});
     b.then("MatMulInteger", {b.weights({inner, columns}, inner * columns)});
@@ -220,6 +277,30 @@ TEST(fusion, notes_what_is_no_scale_and_shift) {
     auto large = product().cast(type::float32).mul(0x1p24F + 2).mul(0x1p-30F).quantize(type::int8).finished();
     EXPECT_EQ(
             parse(large).stages().front().note, "Quant_scale 'c2': expected integers of at most 2^24, given 16777218");
+}
+
+TEST(fusion, notes_multipliers_that_are_not_positive) {
+    constexpr auto infinity = std::numeric_limits<float>::infinity();
+    for (const auto &[multiplier, text] : {std::pair {-0.01F, "-0.01"}, {0.0F, "0"}, {infinity, "inf"},
+                 {std::numeric_limits<float>::quiet_NaN(), "nan"}}) {
+        for (const auto relu : {false, true}) {
+            auto b = product().cast(type::float32).mul(multiplier);
+            if (relu) b.then("Relu");
+            const auto g = b.quantize(type::int8).finished();
+            const auto stages = parse(g).stages();
+            ASSERT_EQ(stages.size(), 1U);
+            EXPECT_EQ(stages.front().note, std::string("Mul 'c2': expected positive multipliers, given ") + text);
+            expect_same_bits(g);
+        }
+    }
+    auto first = product().cast(type::float32).mul(-3).mul(0x1p-9F).quantize(type::int8).finished();
+    EXPECT_EQ(parse(first).stages().front().note, "Mul 'c2': expected positive multipliers, given -3");
+    EXPECT_TRUE(parse(first).stages().front().rescale->folded);
+    expect_same_bits(first);
+    auto second = product().cast(type::float32).mul(3).mul(-0x1p-9F).quantize(type::int8).finished();
+    EXPECT_EQ(parse(second).stages().front().note,
+            "not folded: Mul 'c3': expected positive multipliers, given -0.001953125");
+    expect_same_bits(second);
 }
 
 /// The warning for a column of `many` weights, all w, by x of uint8, and a bias.
@@ -284,19 +365,7 @@ TEST(fusion, not_where_a_value_is_wanted_elsewhere) {
     expect_not_fused(c.then("Relu"), "value 'v3': expected one node that takes it, given 2");
 }
 
-TEST(fusion, not_by_another_scale_or_zero_point) {
-    expect_not_fused(rescaled().quantize(type::int8, 2),
-            "node 'QuantizeLinear_6' (QuantizeLinear): 'c4': expected scale 1, given another");
-    expect_not_fused(rescaled().quantize(type::uint8, 1, 1),
-            "node 'QuantizeLinear_6' (QuantizeLinear): 'c5': expected zero point 0, given another");
-}
-
-TEST(fusion, not_with_multipliers_of_other_kinds) {
-    expect_not_fused(product().cast(type::float32).mul(-0.01F).quantize(type::int8),
-            "node 'Mul_4' (Mul): expected positive multipliers, given -0.01");
-    expect_not_fused(product().cast(type::float32).mul(0).quantize(type::int8),
-            "node 'Mul_4' (Mul): expected positive multipliers, given 0");
-
+TEST(fusion, not_with_multipliers_of_other_shapes) {
     auto by_rows = product().cast(type::float32);
     by_rows.then("Mul", {by_rows.constant<float>(type::float32, {rows, 1}, {0.1F, 0.2F, 0.3F})});
     expect_not_fused(by_rows.quantize(type::int8),
@@ -309,8 +378,10 @@ TEST(fusion, not_with_multipliers_of_other_kinds) {
 
 TEST(fusion, not_where_the_chain_ends_otherwise) {
     expect_not_fused(product().cast(type::float32), "value 'v3' is an output of the graph");
-    expect_not_fused(product().cast(type::float32).quantize(type::int8),
-            "after 'v3' expected Mul, given node 'QuantizeLinear_4' (QuantizeLinear)");
+    expect_not_fused(product().cast(type::float32).cast(type::float16).then("Tanh").cast(type::float32),
+            "value 'v6' is an output of the graph");
+    expect_not_fused(product().cast(type::float32).then("Tanh").quantize(type::int8),
+            "after 'v3' expected Mul, given node 'Tanh_4' (Tanh)");
     auto relu_of_integers = product();
     relu_of_integers.g.opsets[""] = 14;
     expect_not_fused(relu_of_integers.then("Relu"), "after 'v2' expected Cast, given node 'Relu_3' (Relu)");

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <set>
 
-#include "model/channels.hpp"
 #include "model/refusal.hpp"
 #include "onnx/element_type.hpp"
 #include "quantization/shape.hpp"
@@ -29,6 +28,13 @@ T attribute_of(const node &n, const char *name, T default_value) {
 const std::string &input(const node &n, std::size_t i) {
     static const std::string none;
     return i < n.inputs.size() ? n.inputs[i] : none;
+}
+
+/// Whether a constant has one element, or one for each column of a value, in shapes that broadcast.
+bool meets_columns(dims constant, const dims &value) {
+    if (constant.size() > value.size()) return false;
+    if (!constant.empty() && constant.back() == value.back()) constant.back() = 1;
+    return volume(constant) == 1;
 }
 
 class layer_reader {
@@ -137,7 +143,7 @@ class layer_reader {
     /// Reads a constant of one value, or of one per output channel: Conv's B, or one that broadcasts to y.
     std::vector<float> per_channel(const float_layer &l, const node &n, std::size_t i) const {
         const auto &shape = constant(n, i).what.shape, &y = g_.value_types.at(l.y).shape;
-        if (l.is_convolution() ? shape != dims {l.channels} : !meets_channels(shape, y, y.size() - 1))
+        if (l.is_convolution() ? shape != dims {l.channels} : !meets_columns(shape, y))
             refuse(n, dnnl_invalid_shape, "bias '", n.inputs[i], "': expected ",
                     l.is_convolution() ? "a value" : "one value, or one", " for each of ", l.channels,
                     l.is_convolution() ? " filters" : " columns", ", given shape ", to_string(shape));
