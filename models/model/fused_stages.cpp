@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <map>
 
+#include "layers/match/describe.hpp"
 #include "model/activation_table.hpp"
 #include "model/layer_notes.hpp"
 #include "model/layer_stage.hpp"
 #include "model/layer_view.hpp"
+#include "model/op_node.hpp"
 #include "model/plain_stages.hpp"
 #include "model/values.hpp"
 #include "quantization/text.hpp"
@@ -57,13 +59,15 @@ class fusion {
         const auto reason = reasons_.find(index);
         if (reason == reasons_.end()) return result;
         result.description.note = concat("not fused: ", reason->second);
-        result.description.warning = warning_of(check(graph_, graph_.nodes[index]), {});
+        result.description.warning = warning_of(describe(view_, view_.nodes[index]), weights_of(index));
         return result;
     }
 
     placed_stage stage_of(const layer_match &m) const {
         const auto &first = graph_.nodes[m.product];
-        const auto product = check(graph_, first);
+        auto d = describe(view_, m);
+        d.x_is_channels_last = is_channels_last(m.x);
+        d.y_is_channels_last = is_channels_last(m.y);
         placed_stage result;
         auto &told = result.description;
         for (const auto input : {m.x, m.x_scale}) {
@@ -78,8 +82,8 @@ class fusion {
         for (const auto node : m.nodes)
             told.nodes.push_back(label(graph_.nodes[node]));
         told.outputs = {port_of(graph_, result.output)};
-        told.warning = warning_of(product, m.bias);
-        auto stage = make_layer_stage(product, description_of(m, product));
+        told.warning = warning_of(d, weights_of(m.product));
+        auto stage = make_layer_stage(check(graph_, first), std::move(d), settings_);
         result.work = std::move(stage.work);
         if (m.multipliers.empty() || m.multipliers.size() > 2) return result;
         auto &rescale = told.rescale.emplace();
@@ -110,16 +114,8 @@ class fusion {
         return pattern;
     }
 
-    layers::layer_description description_of(const layer_match &m, const op_node &product) const {
-        auto d = describe_product(product, settings_);
-        d.x_is_channels_last = is_channels_last(m.x);
-        d.y_is_channels_last = is_channels_last(m.y);
-        d.has_x_scale = m.x_scale != none;
-        d.bias = m.bias;
-        d.steps = m.steps;
-        d.result = m.result;
-        d.table = m.table;
-        return d;
+    std::span<const std::byte> weights_of(std::size_t product) const {
+        return graph_.initializers.at(graph_.nodes[product].inputs[1]).data;
     }
 
     /// Whether a value is stored channels last, although its ONNX shape is channels first: where its producer and all

@@ -33,9 +33,9 @@ bool is_right_shift(float value) {
 
 } // namespace
 
-std::string warning_of(const op_node &product, const std::vector<std::int32_t> &bias) {
+std::string warning_of(const layers::layer_description &d, std::span<const std::byte> weights) {
     constexpr std::int64_t largest = std::numeric_limits<std::int32_t>::max();
-    const auto bounds = bounds_of_sums(product, bias);
+    const auto bounds = bounds_of_sums(d, weights);
     if (bounds.of_any_weights <= largest) return {};
     if (bounds.of_these_weights <= largest)
         return concat("sums by any weights may reach ", bounds.of_any_weights, ", beyond ", largest,

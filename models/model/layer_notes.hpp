@@ -1,17 +1,17 @@
 // Notes and warnings about a layer, for model_stage.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "dynquant/model.hpp"
 #include "layers/match/matcher.hpp"
-#include "model/op_node.hpp"
 
 namespace dynquant::models {
 
-/// Warns that the sums, with the bias if there is one, may wrap for inputs that the type of x allows. Empty where they
-/// cannot.
-std::string warning_of(const op_node &product, const std::vector<std::int32_t> &bias);
+/// Warns that a layer's sums, with the bias if there is one, may wrap for inputs that the type of x allows. Empty where
+/// they cannot.
+std::string warning_of(const layers::layer_description &d, std::span<const std::byte> weights);
 
 /// Names the multiplier that is not positive or, of two, the one that is no integer or no right shift, and says whether
 /// that prevents folding. Empty where all are as expected. rescale: the layer's.

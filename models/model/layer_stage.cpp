@@ -2,9 +2,11 @@
 
 #include <map>
 
+#include "layers/match/describe.hpp"
 #include "layers/whole_sums.hpp"
+#include "model/layer_view.hpp"
+#include "model/operators/operators.hpp"
 #include "model/operators/products.hpp"
-#include "model/window.hpp"
 #include "quantization/environment.hpp"
 #include "quantization/shape.hpp"
 
@@ -12,8 +14,8 @@ namespace dynquant::models {
 namespace {
 
 struct prepared_layer {
-    prepared_layer(const layers::layer_description &d, const std::int8_t *weights, const dims &x)
-        : problem(d, reinterpret_cast<const std::byte *>(weights))
+    prepared_layer(const layers::layer_description &d, const std::byte *weights, const dims &x)
+        : problem(d, weights)
         , work(problem, x) {}
 
     layers::layer_problem problem;
@@ -23,7 +25,7 @@ struct prepared_layer {
 /// A layer for each matrix of weights; a convolution is one.
 class layers_of_matrices final : public stage {
   public:
-    layers_of_matrices(const matrices &plan, const layers::layer_description &d, const dims &x, const std::int8_t *w)
+    layers_of_matrices(const matrices &plan, const layers::layer_description &d, const dims &x, const std::byte *w)
         : plan_(plan) {
         const auto size = *volume(d.weights_shape);
         for (const auto at : plan.w_at)
@@ -58,29 +60,10 @@ class layers_of_matrices final : public stage {
 
 } // namespace
 
-layers::layer_description describe_product(const op_node &n, const settings &s) {
-    layers::layer_description d;
-    d.label = label(n.given);
-    d.is_convolution = n.given.op_type == "ConvInteger";
-    d.pack = layers::pack_with_onednn;
-    d.x_is_signed = n.at(0).type == onnx::type::int8;
-    d.x_zero_point = x_zero_point_of(n);
-    d.available = environment::usable_features(s.kernel.max_isa);
-    if (d.is_convolution) {
-        d.weights_shape = n.shape(1);
-        d.w_zero_points = plan_convolution(n).w_zero_points;
-        d.groups = n.integer("group", 1);
-        d.window = window_attributes_of(n);
-    } else {
-        const auto plan = plan_matmul(n);
-        d.weights_shape = {plan.inner, plan.columns};
-        d.w_zero_points = plan.w_zero_points;
-    }
-    return d;
-}
-
-layer_stage make_layer_stage(const op_node &n, const layers::layer_description &d) {
+layer_stage make_layer_stage(const op_node &n, layers::layer_description d, const settings &s) {
     if (volume(n.schema.infer(n).shape) == 0) return {make_stage([](const stage_arguments &) {}), false};
+    d.pack = layers::pack_with_onednn;
+    d.available = environment::usable_features(s.kernel.max_isa);
     matrices plan;
     plan.x_at = plan.w_at = {0};
     auto x = n.shape(0);
@@ -88,9 +71,14 @@ layer_stage make_layer_stage(const op_node &n, const layers::layer_description &
         plan = plan_matrices(n);
         x = {plan.rows, plan.inner};
     }
-    auto work = std::make_unique<const layers_of_matrices>(plan, d, x, weights_of(n));
+    auto work = std::make_unique<const layers_of_matrices>(plan, d, x, n.constant(1).data.data());
     const bool is_folded = work->is_folded();
     return {std::move(work), is_folded};
+}
+
+prepared_node prepare_integer_product(const op_node &n, const settings &s) {
+    const auto view = view_of(n);
+    return {make_layer_stage(n, describe(view, view.nodes.front()), s).work, {0}};
 }
 
 } // namespace dynquant::models

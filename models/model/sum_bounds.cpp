@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
-#include <span>
 
-#include "model/operators/products.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::models {
@@ -57,30 +55,23 @@ std::int64_t bound_of_these(const weights_view &w, const std::vector<std::int32_
     return most;
 }
 
-template <typename Problem>
-sum_bounds bounds_of(
-        const Problem &p, std::int32_t x_zero_point, const weights_view &w, const std::vector<std::int32_t> &bias) {
-    std::int64_t most = 128, most_bias = 0;
-    for (const auto zero_point : p.w_zero_points)
-        most = std::max(most, largest_difference(true, zero_point));
-    for (const auto b : bias)
-        most_bias = std::max(most_bias, std::abs(std::int64_t {b}));
-    const auto x = largest_difference(p.x_is_signed, x_zero_point), any = w.products * x * most + most_bias;
-    if (any <= std::numeric_limits<std::int32_t>::max()) return {any, any}; // no need to scan the weights
-    return {any, bound_of_these(w, p.w_zero_points, x, bias)};
-}
-
 } // namespace
 
-sum_bounds bounds_of_sums(const op_node &n, const std::vector<std::int32_t> &bias) {
-    const std::span values(weights_of(n), n.constant(1).data.size());
-    if (n.given.op_type != "ConvInteger") {
-        const auto p = plan_matmul(n);
-        return bounds_of(p, x_zero_point_of(n), {values, p.inner, static_cast<std::size_t>(p.columns), false}, bias);
-    }
-    const auto p = plan_convolution(n);
-    const auto products = p.channels / p.groups * *volume(p.window.kernel);
-    return bounds_of(p, x_zero_point_of(n), {values, products, static_cast<std::size_t>(p.filters), true}, bias);
+sum_bounds bounds_of_sums(const layers::layer_description &d, std::span<const std::byte> weights) {
+    std::int64_t most = 128, most_bias = 0;
+    for (const auto zero_point : d.w_zero_points)
+        most = std::max(most, largest_difference(true, zero_point));
+    for (const auto b : d.bias)
+        most_bias = std::max(most_bias, std::abs(std::int64_t {b}));
+    const auto &shape = d.weights_shape;
+    const auto channels = d.is_convolution ? shape.front() : shape.back();
+    const auto products = d.is_convolution ? *volume(dims(shape.begin() + 1, shape.end())) : shape.front();
+    const auto x = largest_difference(d.x_is_signed, *d.x_zero_point), any = products * x * most + most_bias;
+    if (any <= std::numeric_limits<std::int32_t>::max()) return {any, any}; // no need to scan the weights
+    const std::span values(reinterpret_cast<const std::int8_t *>(weights.data()), weights.size());
+    return {any,
+            bound_of_these({values, products, static_cast<std::size_t>(channels), d.is_convolution}, d.w_zero_points, x,
+                    d.bias)};
 }
 
 } // namespace dynquant::models

@@ -1,14 +1,18 @@
 // How large a product's sums may become.
 #pragma once
 
-#include "model/op_node.hpp"
+#include <span>
+
+#include "layers/layer.hpp"
 
 namespace dynquant::models {
 
-/// The largest magnitude of a product's sums, with the bias if there is one, over all x of its type and zero point.
+/// The largest magnitude of a layer's sums, with the bias if there is one, over all x of its type and zero point.
 struct sum_bounds {
     std::int64_t of_any_weights, of_these_weights;
 };
-sum_bounds bounds_of_sums(const op_node &n, const std::vector<std::int32_t> &bias);
+
+/// weights: of int8, all matrices if there are several.
+sum_bounds bounds_of_sums(const layers::layer_description &d, std::span<const std::byte> weights);
 
 } // namespace dynquant::models

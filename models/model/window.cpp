@@ -1,6 +1,7 @@
 #include "model/window.hpp"
 
 namespace dynquant::models {
+namespace {
 
 layers::window_attributes window_attributes_of(const op_node &n) {
     layers::window_attributes given;
@@ -12,6 +13,8 @@ layers::window_attributes window_attributes_of(const op_node &n) {
     given.ceil = n.integer("ceil_mode", 0) != 0;
     return given;
 }
+
+} // namespace
 
 layers::window window_of(const op_node &n, const dims &x, const dims &kernel) {
     try {

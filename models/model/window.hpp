@@ -6,9 +6,7 @@
 
 namespace dynquant::models {
 
-layers::window_attributes window_attributes_of(const op_node &n);
-
-/// By these attributes. x is the shape N, C, spatial dimensions. Throws error for values that do not fit.
+/// x is the shape N, C, spatial dimensions. Throws error for values that do not fit.
 layers::window window_of(const op_node &n, const dims &x, const dims &kernel);
 
 } // namespace dynquant::models

@@ -1,5 +1,7 @@
 #include "onnxruntime/convolution_kernel.hpp"
 
+#include "layers/match/describe.hpp"
+#include "onnx/element_type.hpp"
 #include "onnxruntime/custom_op.hpp"
 #include "onnxruntime/node_info.hpp"
 #include "onnxruntime/tensor.hpp"
@@ -8,23 +10,19 @@
 #include "quantization/text.hpp"
 
 namespace dynquant::onnxruntime {
-namespace {
 
 template <typename... Parts>
-[[noreturn]] void refuse(const layers::layer_description &d, const Parts &...parts) {
-    throw error(dnnl_invalid_shape, concat(d.label, ": ", parts...));
+void convolution_kernel::refuse(const Parts &...parts) const {
+    throw error(dnnl_invalid_shape, concat(label(graph_, node()), ": ", parts...));
 }
 
-} // namespace
-
 convolution_kernel::convolution_kernel(const custom_op &op, const OrtKernelInfo &info)
-    : api_(op.api)
-    , has_w_zero_point_(has_input(op.api, info, w_zero_point)) {
+    : api_(op.api) {
     try {
-        description_ = read_convolution(op, info);
+        graph_ = read_convolution(op, info);
         const auto *weights = find_constant(api_, info, w);
-        const auto *zero_points = has_w_zero_point_ ? find_constant(api_, info, w_zero_point) : nullptr;
-        if (weights && (zero_points || !has_w_zero_point_)) problem_.emplace(problem_of(*weights, zero_points));
+        const auto *zero_points = node().has(w_zero_point) ? find_constant(api_, info, w_zero_point) : nullptr;
+        if (weights && (zero_points || !node().has(w_zero_point))) problem_.emplace(problem_of(*weights, zero_points));
     } catch (const dnnl::error &) {
         refusal_ = std::current_exception();
     }
@@ -35,8 +33,8 @@ void convolution_kernel::compute(OrtKernelContext &context) {
     const session_threads threads(api_, &context, 0);
     const auto shape = shape_of(api_, *input_of(api_, context, x));
     if (!problem_) {
-        const auto problem = problem_of(
-                *input_of(api_, context, w), has_w_zero_point_ ? input_of(api_, context, w_zero_point) : nullptr);
+        const auto problem = problem_of(*input_of(api_, context, w),
+                node().has(w_zero_point) ? input_of(api_, context, w_zero_point) : nullptr);
         return run(layers::layer(problem, dims(shape)), context);
     }
     auto current = layers_.find([&](const layers::layer &l) { return shape == l.x(); });
@@ -47,34 +45,32 @@ void convolution_kernel::compute(OrtKernelContext &context) {
     run(*current, context);
 }
 
-layers::layer_problem convolution_kernel::problem_of(const OrtValue &weights, const OrtValue *zero_points) const {
-    auto d = description_;
-    d.weights_shape = dims(shape_of(api_, weights));
-    if (d.weights_shape.size() < 3) refuse(d, "w: expected rank 3 or more, given shape ", to_string(d.weights_shape));
-    if (zero_points) d.w_zero_points = w_zero_points_of(*zero_points, d.weights_shape.front());
-    return {std::move(d), static_cast<const std::byte *>(data_of(api_, weights))};
+layers::match::constant convolution_kernel::constant_of(const OrtValue &tensor, input i) const {
+    return {graph_.values[i].type, dims(shape_of(api_, tensor)), static_cast<const std::byte *>(data_of(api_, tensor))};
 }
 
-std::vector<std::int32_t> convolution_kernel::w_zero_points_of(const OrtValue &tensor, std::int64_t filters) const {
-    const dims shape(shape_of(api_, tensor));
-    const auto count = volume(shape);
-    if (shape.size() > 1 || (count != 1 && count != filters))
-        refuse(description_, "w_zero_point: expected one value, or one for each of ", filters,
-                " channels, given shape ", to_string(shape));
-    const auto *data = static_cast<const std::byte *>(data_of(api_, tensor));
-    std::vector<std::int32_t> values;
-    for (std::int64_t i = 0; i < *count; ++i)
-        values.push_back(byte_at(data + i, description_.w_is_signed));
-    return values;
+layers::layer_problem convolution_kernel::problem_of(const OrtValue &weights, const OrtValue *zero_points) const {
+    auto g = graph_;
+    const auto &of_weights = g.values[w].known.emplace(constant_of(weights, w));
+    if (of_weights.shape.size() < 3) refuse("w: expected rank 3 or more, given shape ", to_string(of_weights.shape));
+    if (zero_points) {
+        const auto &shape = g.values[w_zero_point].known.emplace(constant_of(*zero_points, w_zero_point)).shape;
+        const auto count = volume(shape);
+        const auto filters = of_weights.shape.front();
+        if (shape.size() > 1 || (count != 1 && count != filters))
+            refuse("w_zero_point: expected one value, or one for each of ", filters, " channels, given shape ",
+                    to_string(shape));
+    }
+    return {describe(g, g.nodes.front()), of_weights.data};
 }
 
 std::int32_t convolution_kernel::read_x_zero_point(const OrtKernelContext &context) const {
-    if (description_.x_zero_point) return *description_.x_zero_point;
+    if (!node().has(x_zero_point)) return 0;
     const auto &tensor = *input_of(api_, context, x_zero_point);
     const dims shape(shape_of(api_, tensor));
     if (shape.size() > 1 || volume(shape) != 1)
-        refuse(description_, "x_zero_point: expected one value, given shape ", to_string(shape));
-    return byte_at(data_of(api_, tensor), description_.x_is_signed);
+        refuse("x_zero_point: expected one value, given shape ", to_string(shape));
+    return byte_at(data_of(api_, tensor), graph_.values[x].type == onnx::type::int8);
 }
 
 void convolution_kernel::run(const layers::layer &l, OrtKernelContext &context) {

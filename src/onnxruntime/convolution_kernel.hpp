@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "layers/layer.hpp"
+#include "layers/match/graph.hpp"
 #include "onnxruntime/newest.hpp"
 #include "parallel/pool.hpp"
 
@@ -28,15 +29,18 @@ class convolution_kernel {
   private:
     enum input : std::size_t { x, w, x_zero_point, w_zero_point };
 
+    const layers::match::node &node() const { return graph_.nodes.front(); }
     layers::layer_problem problem_of(const OrtValue &weights, const OrtValue *zero_points) const;
-    std::vector<std::int32_t> w_zero_points_of(const OrtValue &tensor, std::int64_t filters) const;
+    layers::match::constant constant_of(const OrtValue &tensor, input i) const;
     std::int32_t read_x_zero_point(const OrtKernelContext &context) const;
     void run(const layers::layer &l, OrtKernelContext &context);
 
+    template <typename... Parts>
+    [[noreturn]] void refuse(const Parts &...parts) const;
+
     const OrtApi &api_;
-    bool has_w_zero_point_;
     std::exception_ptr refusal_;                   // for compute()
-    layers::layer_description description_;        // without what the weights and their zero points say
+    layers::match::graph graph_;                   // the node, without its weights and their zero points
     std::optional<layers::layer_problem> problem_; // none: weights or their zero points come with each run
     newest<layers::layer> layers_;                 // of problem_, by the shape of x
     parallel::object_pool<layers::run_memory> idle_;

@@ -69,30 +69,34 @@ std::vector<onnx::attribute> read_attributes(
     return result;
 }
 
-/// Reads an attribute into a value, which keeps its default where the attribute is missing.
+/// Reads attributes of a node into a view of it.
 class attribute_reader {
   public:
-    attribute_reader(const OrtApi &api, const OrtKernelInfo &info, const std::string &label)
+    attribute_reader(const OrtApi &api, const OrtKernelInfo &info, std::string label, layers::match::node &to)
         : api_(api)
         , info_(info)
-        , label_(label) {}
+        , label_(std::move(label))
+        , to_(to) {}
 
-    void operator()(const char *name, std::int64_t &value) const {
+    void integer(const char *name) const {
+        std::int64_t value = 0;
         if (!has(name, attribute_type::integer)) return;
         check(api_, api_.KernelInfoGetAttribute_int64(&info_, name, &value));
+        to_.attributes[name] = value;
     }
 
-    void operator()(const char *name, std::vector<std::int64_t> &values) const {
+    void integers(const char *name) const {
         if (!has(name, attribute_type::integers)) return;
         std::size_t size = 0;
         check(api_, api_.KernelInfoGetAttributeArray_int64(&info_, name, nullptr, &size));
-        values.resize(size);
+        std::vector<std::int64_t> values(size);
         check(api_, api_.KernelInfoGetAttributeArray_int64(&info_, name, values.data(), &size));
+        to_.attributes[name] = std::move(values);
     }
 
-    void operator()(const char *name, std::string &value) const {
-        if (!has(name, attribute_type::text)) return;
-        value = printable(read_text(api_, info_, name)); // for messages
+    void text(const char *name) const {
+        if (has(name, attribute_type::text))
+            to_.attributes[name] = printable(read_text(api_, info_, name)); // for messages
     }
 
   private:
@@ -107,7 +111,8 @@ class attribute_reader {
 
     const OrtApi &api_;
     const OrtKernelInfo &info_;
-    const std::string &label_;
+    std::string label_;
+    layers::match::node &to_;
 };
 
 } // namespace
@@ -156,22 +161,23 @@ node_ports read_ports(const custom_op &op, const OrtKernelInfo &info, const onnx
     return ports;
 }
 
-layers::layer_description read_convolution(const custom_op &op, const OrtKernelInfo &info) {
-    layers::layer_description d;
-    const auto name = read_name(op.api, info);
-    d.label = printable(concat("node ", name.empty() ? "" : "'" + name + "' ", "(", op.operation.op_type, ")"));
-    d.is_convolution = true;
-    d.x_is_signed = op.inputs[0] == onnx::type::int8;
-    d.w_is_signed = op.inputs[1] == onnx::type::int8;
-    if (has_input(op.api, info, 2)) d.x_zero_point.reset();
-    const attribute_reader read(op.api, info, d.label);
-    read("auto_pad", d.window.auto_pad);
-    read("dilations", d.window.dilations);
-    read("group", d.groups);
-    read("kernel_shape", d.window.kernel_shape);
-    read("pads", d.window.pads);
-    read("strides", d.window.strides);
-    return d;
+layers::match::graph read_convolution(const custom_op &op, const OrtKernelInfo &info) {
+    layers::match::graph g;
+    auto &n = g.nodes.emplace_back();
+    n.name = printable(read_name(op.api, info));
+    n.op_type = op.operation.op_type;
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+        g.values.emplace_back().type = op.inputs[i];
+        n.inputs.push_back(i < 2 || has_input(op.api, info, i) ? i : layers::match::none);
+    }
+    const attribute_reader read(op.api, info, label(g, n), n);
+    read.text("auto_pad");
+    read.integers("dilations");
+    read.integer("group");
+    read.integers("kernel_shape");
+    read.integers("pads");
+    read.integers("strides");
+    return g;
 }
 
 } // namespace dynquant::onnxruntime

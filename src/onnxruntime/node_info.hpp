@@ -1,7 +1,7 @@
 // A node as ONNX Runtime describes it.
 #pragma once
 
-#include "layers/layer.hpp"
+#include "layers/match/graph.hpp"
 #include "onnxruntime/custom_op.hpp"
 #include "onnxruntime/kernel.hpp"
 
@@ -19,8 +19,8 @@ onnx::node read_node(const custom_op &op, const OrtKernelInfo &info);
 /// Where the tensors of that node are, with its constants.
 node_ports read_ports(const custom_op &op, const OrtKernelInfo &info, const onnx::node &n);
 
-/// A node of ConvInteger, without what its weights and their zero points say. Throws error for attributes of other
-/// types.
-layers::layer_description read_convolution(const custom_op &op, const OrtKernelInfo &info);
+/// A node of ConvInteger as a graph: value i is its input i, of a known type; none is known. Throws error for
+/// attributes of other types.
+layers::match::graph read_convolution(const custom_op &op, const OrtKernelInfo &info);
 
 } // namespace dynquant::onnxruntime

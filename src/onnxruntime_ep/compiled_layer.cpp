@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "kernels/kernels.hpp"
-#include "onnx/element_type.hpp"
+#include "layers/match/describe.hpp"
 #include "onnxruntime/tensor.hpp"
 #include "onnxruntime/threads.hpp"
 #include "quantization/shape.hpp"
@@ -17,34 +17,10 @@ using layers::match::layer_match;
 namespace {
 
 layers::layer_problem problem_of(const graph &g, const layer_match &m) {
-    const auto &n = g.nodes[m.product];
-    const auto &weights = *g.input(n, 1).known;
-    layers::layer_description d;
-    d.label = label(g, n);
-    d.is_convolution = n.is("ConvInteger");
+    auto d = describe(g, m);
     if (m.quantize != none)
         d.prepare = [](const quantization &q) { return kernels::prepare(q, {}, kernels::own_kernels()); };
-    d.x_is_signed = g.input(n, 0).type == onnx::type::int8;
-    if (m.x_zero_point != none) {
-        const auto &known = g.values[m.x_zero_point].known;
-        d.x_zero_point.reset();
-        if (known) d.x_zero_point = integers_of(*known).front();
-    }
-    d.result = m.result;
-    d.has_x_scale = m.x_scale != none;
-    d.bias = m.bias;
-    d.steps = m.steps;
-    d.w_is_signed = weights.type == onnx::type::int8;
-    d.weights_shape = weights.shape;
-    if (n.has(3)) d.w_zero_points = integers_of(*g.input(n, 3).known);
-    d.groups = n.get("group", std::int64_t {1});
-    using integers = std::vector<std::int64_t>;
-    d.window.auto_pad = n.get("auto_pad", std::string("NOTSET"));
-    d.window.dilations = n.get("dilations", integers {});
-    d.window.kernel_shape = n.get("kernel_shape", integers {});
-    d.window.pads = n.get("pads", integers {});
-    d.window.strides = n.get("strides", integers {});
-    return {std::move(d), weights.data};
+    return {std::move(d), g.input(g.nodes[m.product], 1).known->data};
 }
 
 } // namespace

@@ -1,4 +1,5 @@
-// Layers of graphs: what belongs to one, why others do not, and that the nodes of one are the same layer alone.
+// Layers of graphs: what belongs to one, why others do not, that the nodes of one are the same layer alone, and how
+// nodes are described.
 #include <cstring>
 #include <deque>
 #include <numeric>
@@ -6,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "layers/match/matcher.hpp"
+#include "layers/match/describe.hpp"
 #include "onnx/element_type.hpp"
 
 namespace dynquant::layers::match {
@@ -662,6 +663,65 @@ TEST(layer_match, the_nodes_of_a_layer_alone_are_the_same_layer) {
     for (const int count : {biased, of_bytes, quantizing, scaled, scaled_and_not_quantizing, saved})
         EXPECT_GT(count, layers / 50) << layers;
     EXPECT_GT(met, 0);
+}
+
+// ---- Descriptions ----
+
+TEST(layer_match, describes_one_of_several_matrices) {
+    const auto describes = [](const dims &weights) {
+        builder b;
+        b.add("x", type::int8, std::nullopt);
+        b.add_bytes("w", weights, 7);
+        b.add_bytes("zw", {5}, 250);
+        b.then("MatMulInteger", {"x", "w", "", "zw"}, {"sums"});
+        return describe(b.g, b.g.nodes.front());
+    };
+    const auto d = describes({2, 3, 4, 5});
+    EXPECT_EQ(d.label, "node 'MatMulInteger_0' (MatMulInteger)");
+    EXPECT_FALSE(d.is_convolution);
+    EXPECT_TRUE(d.x_is_signed);
+    EXPECT_FALSE(d.w_is_signed);
+    EXPECT_EQ(d.x_zero_point, 0);
+    EXPECT_EQ(d.weights_shape, (dims {4, 5}));
+    EXPECT_EQ(d.w_zero_points, std::vector<std::int32_t>(5, 250));
+    EXPECT_EQ(describes({4}).weights_shape, (dims {4, 1}));
+}
+
+TEST(layer_match, describes_a_zero_point_that_comes_with_the_run) {
+    auto b = product();
+    b.add_bytes("known", {}, 9);
+    b.add("zx", type::uint8, dims {});
+    b.then("MatMulInteger", {"x", "w", "known"}, {"a"});
+    b.then("MatMulInteger", {"x", "w", "zx"}, {"b"});
+    EXPECT_EQ(describe(b.g, b.g.nodes[1]).x_zero_point, 9);
+    EXPECT_EQ(describe(b.g, b.g.nodes[2]).x_zero_point, std::nullopt);
+}
+
+TEST(layer_match, describes_a_convolution_by_its_attributes) {
+    builder b;
+    b.add("x", type::uint8, dims {1, 4, 9, 9});
+    b.add_bytes("w", {6, 2, 3, 3}, 7, type::int8);
+    b.add("sums", type::int32, dims {1, 6, 5, 5});
+    using integers = std::vector<std::int64_t>;
+    auto &n = b.then("ConvInteger", {"x", "w"}, {"sums"});
+    n.attributes = {{"group", std::int64_t {2}}, {"auto_pad", std::string("SAME_LOWER")}, {"strides", integers {2, 1}},
+            {"dilations", integers {1, 3}}, {"kernel_shape", integers {3, 3}}};
+    b.cast("sums", "f");
+    b.add_floats("m", {6, 1, 1});
+    b.then("Mul", {"f", "m"}, {"y"});
+    const auto d = describe(b.g, *b.find().found);
+    EXPECT_TRUE(d.is_convolution);
+    EXPECT_TRUE(d.w_is_signed);
+    EXPECT_EQ(d.weights_shape, (dims {6, 2, 3, 3}));
+    EXPECT_EQ(d.groups, 2);
+    EXPECT_EQ(d.window.auto_pad, "SAME_LOWER");
+    EXPECT_EQ(d.window.strides, (integers {2, 1}));
+    EXPECT_EQ(d.window.dilations, (integers {1, 3}));
+    EXPECT_EQ(d.window.kernel_shape, (integers {3, 3}));
+    EXPECT_EQ(d.window.pads, integers {});
+    ASSERT_EQ(d.steps.size(), 1U);
+    EXPECT_EQ(d.steps.front().a.size(), 6U);
+    EXPECT_EQ(d.result, step_result::f32);
 }
 
 } // namespace

@@ -9,11 +9,10 @@
 
 namespace dynquant::models {
 
+/// Products of integers, each a layer of one node: layer_stage.cpp.
 tensor_type infer_matmul_integer(const op_node &n);
-prepared_node prepare_matmul_integer(const op_node &n, const settings &s);
-
 tensor_type infer_conv_integer(const op_node &n);
-prepared_node prepare_conv_integer(const op_node &n, const settings &s);
+prepared_node prepare_integer_product(const op_node &n, const settings &s);
 
 /// MatMul, Gemm and Conv of float32.
 tensor_type infer_matmul(const op_node &n);

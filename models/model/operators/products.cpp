@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/operators/operators.hpp"
 #include "model/window.hpp"
 #include "quantization/shape.hpp"
 
@@ -10,23 +11,22 @@ namespace {
 
 enum : std::size_t { x, w, x_zero_point, w_zero_point };
 
-/// The zero points of an input: one, or a tensor of one of these shapes. Empty where the input is omitted.
-std::vector<std::int32_t> zero_points_of(const op_node &n, std::size_t input, const std::vector<dims> &shapes) {
-    if (!n.has(input)) return {};
-    const auto &value = n.constant(input);
-    const auto &shape = value.what.shape;
-    const bool is_one = volume(shape) == 1 && shape.size() <= 1;
-    if (!is_one && std::ranges::count(shapes, shape) == 0) {
-        std::string others;
-        for (const auto &other : shapes)
-            others += concat(", or shape ", to_string(other));
-        n.refuse(dnnl_invalid_shape, n.name(input), ": expected one value", others, ", given shape ", to_string(shape));
-    }
-    std::vector<std::int32_t> zero_points;
-    for (const auto byte : value.data)
-        zero_points.push_back(value.what.type == onnx::type::int8 ? static_cast<std::int8_t>(byte)
-                                                                  : std::to_integer<std::uint8_t>(byte));
-    return zero_points;
+/// Zero points of an input: a constant of one value, or a tensor of one of these shapes.
+void check_zero_points(const op_node &n, std::size_t input, const std::vector<dims> &shapes) {
+    if (!n.has(input)) return;
+    const auto &shape = n.constant(input).what.shape;
+    if ((volume(shape) == 1 && shape.size() <= 1) || std::ranges::count(shapes, shape) > 0) return;
+    std::string others;
+    for (const auto &other : shapes)
+        others += concat(", or shape ", to_string(other));
+    n.refuse(dnnl_invalid_shape, n.name(input), ": expected one value", others, ", given shape ", to_string(shape));
+}
+
+void check_x_zero_point(const op_node &n) {
+    if (n.has(x_zero_point) && n.at(x_zero_point).type != n.at(x).type)
+        n.refuse(dnnl_invalid_data_type, n.name(x_zero_point), ": expected the type of ", n.name(x), ", ",
+                onnx::name_of(n.at(x).type), ", given ", onnx::name_of(n.at(x_zero_point).type));
+    check_zero_points(n, x_zero_point, {});
 }
 
 /// The shapes of zero points per column of MatMulInteger's weights: for all matrices, or for each. A vector is one
@@ -76,12 +76,13 @@ std::int64_t matrix_at(const dims &batch, const dims &to, std::int64_t at) {
 }
 
 /// Throws error unless the padded tensor and the im2col matrix have sizes within size_in_bytes()'s limit.
-void check_workspace(const op_node &n, const layers::integer_convolution &p) {
-    dims padded {p.batch, p.channels}, gathered = p.window.y;
-    for (std::size_t d = 0; d < p.window.rank(); ++d)
-        padded.push_back(p.window.x[d] + p.window.pads_begin[d] + p.window.pads_end[d]);
-    gathered.insert(gathered.end(), p.window.kernel.begin(), p.window.kernel.end());
-    gathered.push_back(p.channels / p.groups);
+void check_workspace(const op_node &n, const layers::window &window) {
+    const auto &weights = n.shape(w);
+    dims padded {n.shape(x)[0], n.shape(x)[1]}, gathered = window.y;
+    for (std::size_t d = 0; d < window.rank(); ++d)
+        padded.push_back(window.x[d] + window.pads_begin[d] + window.pads_end[d]);
+    gathered.insert(gathered.end(), weights.begin() + 2, weights.end());
+    gathered.push_back(weights[1]);
     const auto check = [&](const char *what, const dims &shape) {
         if (!size_in_bytes({onnx::type::uint8, shape}))
             n.refuse(dnnl_invalid_shape, n.name(x), ": expected ", what, " of ", size_limit, ", given ",
@@ -92,18 +93,6 @@ void check_workspace(const op_node &n, const layers::integer_convolution &p) {
 }
 
 } // namespace
-
-std::int32_t x_zero_point_of(const op_node &n) {
-    if (n.has(x_zero_point) && n.at(x_zero_point).type != n.at(x).type)
-        n.refuse(dnnl_invalid_data_type, n.name(x_zero_point), ": expected the type of ", n.name(x), ", ",
-                onnx::name_of(n.at(x).type), ", given ", onnx::name_of(n.at(x_zero_point).type));
-    const auto zero_points = zero_points_of(n, x_zero_point, {});
-    return zero_points.empty() ? 0 : zero_points.front();
-}
-
-const std::int8_t *weights_of(const op_node &n) {
-    return reinterpret_cast<const std::int8_t *>(n.constant(w).data.data());
-}
 
 matrices plan_matrices(const op_node &n) {
     auto a = n.shape(x), b = n.shape(w);
@@ -136,13 +125,15 @@ matrices plan_matrices(const op_node &n) {
     return plan;
 }
 
-matmul_plan plan_matmul(const op_node &n) {
+tensor_type infer_matmul_integer(const op_node &n) {
     n.constant(w); // is one
-    return {plan_matrices(n), n.at(x).type == onnx::type::int8,
-            zero_points_of(n, w_zero_point, column_shapes(n.shape(w)))};
+    const auto plan = plan_matrices(n);
+    check_x_zero_point(n);
+    check_zero_points(n, w_zero_point, column_shapes(n.shape(w)));
+    return {onnx::type::int32, plan.y};
 }
 
-layers::integer_convolution plan_convolution(const op_node &n) {
+tensor_type infer_conv_integer(const op_node &n) {
     n.constant(w); // is one
     const auto &from = n.shape(x), &weights = n.shape(w);
     if (from.size() < 3)
@@ -159,10 +150,13 @@ layers::integer_convolution plan_convolution(const op_node &n) {
         n.refuse(dnnl_invalid_shape, n.name(w), ": expected ", channels / groups, " channels, those of ", n.name(x),
                 " of shape ", to_string(from), " in ", groups, " groups, given shape ", to_string(weights));
     const dims kernel(weights.begin() + 2, weights.end());
-    layers::integer_convolution p {n.at(x).type == onnx::type::int8, from[0], groups, channels, filters,
-            window_of(n, from, kernel), x_zero_point_of(n) != 0, zero_points_of(n, w_zero_point, {dims {filters}})};
-    check_workspace(n, p);
-    return p;
+    const auto window = window_of(n, from, kernel);
+    check_x_zero_point(n);
+    check_zero_points(n, w_zero_point, {dims {filters}});
+    check_workspace(n, window);
+    dims y {from[0], filters};
+    y.insert(y.end(), window.y.begin(), window.y.end());
+    return {onnx::type::int32, y};
 }
 
 } // namespace dynquant::models

@@ -1,7 +1,6 @@
-// Shapes and parameters of matrix products and convolutions, for plain stages and fused layers.
+// Shapes of matrix products and of integer convolutions.
 #pragma once
 
-#include "layers/integer_convolution.hpp"
 #include "model/op_node.hpp"
 
 namespace dynquant::models {
@@ -15,23 +14,5 @@ struct matrices {
 
 /// Throws error for shapes that do not fit together.
 matrices plan_matrices(const op_node &n);
-
-/// The parameters of MatMulInteger.
-struct matmul_plan : matrices {
-    bool x_is_signed = false;
-    std::vector<std::int32_t> w_zero_points = {}; // of all columns of one matrix, or of all matrices
-};
-
-/// Throws error for shapes and zero points that do not fit together, and for weights that are not constant.
-matmul_plan plan_matmul(const op_node &n);
-
-/// The parameters of ConvInteger. Throws error as plan_matmul() does.
-layers::integer_convolution plan_convolution(const op_node &n);
-
-/// The constant zero point of x of MatMulInteger or ConvInteger; 0 where it is left out.
-std::int32_t x_zero_point_of(const op_node &n);
-
-/// The constant weights of MatMulInteger or ConvInteger.
-const std::int8_t *weights_of(const op_node &n);
 
 } // namespace dynquant::models
