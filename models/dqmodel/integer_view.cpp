@@ -7,7 +7,7 @@
 #include <map>
 #include <stdexcept>
 
-#include "layers/rescale.hpp"
+#include "model/rescale.hpp"
 #include "onnx/element_type.hpp"
 #include "quantization/text.hpp"
 
@@ -143,7 +143,7 @@ void multiply(integer_rescale &r, float multiplier) {
     for (; integer != 0 && integer % 2 == 0 && shift > 0; --shift)
         integer /= 2;
     const bool fits = shift >= 0
-            && (integer == 0 || std::abs(r.integer) <= dynquant::layers::largest_quant_scale / std::abs(integer));
+            && (integer == 0 || std::abs(r.integer) <= dynquant::models::largest_quant_scale / std::abs(integer));
     if (!fits) throw std::runtime_error(refusal);
     r.integer *= integer;
     r.shift += shift;

@@ -1,5 +1,5 @@
 // `dqmodel rescale`: Quant_scale and Quant_shift of a multiplier.
-#include "layers/rescale.hpp"
+#include "model/rescale.hpp"
 
 #include <charconv>
 #include <cstdio>
@@ -25,7 +25,7 @@ double multiplier_of(const std::string &text) {
     if (!dividend || !divisor)
         throw std::runtime_error(dynquant::concat("VALUE: expected a number such as 0.25 or 1/3, given '", text, "'"));
     const double value = *dividend / *divisor;
-    if (!dynquant::layers::has_rescale(value))
+    if (!dynquant::models::has_rescale(value))
         throw std::runtime_error(dynquant::concat(
                 "VALUE: expected 2^-126 to 2^24, which a float of an integer and a shift can state, given ", text));
     return value;
@@ -35,9 +35,9 @@ double multiplier_of(const std::string &text) {
 
 exit_status rescale(const rescale_arguments &given) {
     const double multiplier = multiplier_of(given.value);
-    const auto r = dynquant::layers::rescale_of(multiplier);
+    const auto r = dynquant::models::rescale_of(multiplier);
     std::printf("Quant_scale      %lld\n", static_cast<long long>(r.quant_scale));
-    std::printf("Quant_shift      2^-%d = %.9g\n", r.shift, dynquant::layers::rescale {1, r.shift}.value());
+    std::printf("Quant_shift      2^-%d = %.9g\n", r.shift, dynquant::models::rescale {1, r.shift}.value());
     std::printf("Quant_multiplier %.9g", r.value());
     const double error = (r.value() - multiplier) / multiplier;
     std::printf(error == 0 ? ", exactly\n" : ", %.2g of it too small\n", -error);

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "layers/rescale.hpp"
+#include "model/rescale.hpp"
 #include "model/sum_bounds.hpp"
 #include "quantization/text.hpp"
 
@@ -23,7 +23,7 @@ bool is_positive(float value) {
 }
 
 bool is_quant_scale(float value) {
-    return value == std::nearbyint(value) && value <= static_cast<float>(layers::largest_quant_scale);
+    return value == std::nearbyint(value) && value <= static_cast<float>(largest_quant_scale);
 }
 
 bool is_right_shift(float value) {

@@ -5,10 +5,10 @@
 #include <cstring>
 #include <iterator>
 
-#include "layers/rescale.hpp"
 #include "model/codify/integers.hpp"
 #include "model/codify/names.hpp"
 #include "model/refusal.hpp"
+#include "model/rescale.hpp"
 #include "onnx/element_type.hpp"
 
 namespace dynquant::models {
@@ -169,10 +169,10 @@ class writer {
         std::vector<float> multipliers, integers, shifts;
         for (const auto s : sum_scales) {
             const double multiplier = s / scale;
-            if (!layers::has_rescale(multiplier))
+            if (!has_rescale(multiplier))
                 refuse(*l.product, dnnl_invalid_arguments, "rescale: expected a multiplier of 2^-126 to 2^24, given ",
                         multiplier, " (scales of weights and x ", s, ", of the result ", scale, ")");
-            const auto r = layers::rescale_of(multiplier);
+            const auto r = rescale_of(multiplier);
             multipliers.push_back(static_cast<float>(multiplier));
             integers.push_back(static_cast<float>(r.quant_scale));
             shifts.push_back(std::ldexp(1.0F, -r.shift));

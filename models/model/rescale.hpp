@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace dynquant::layers {
+namespace dynquant::models {
 
 /// Quant_scale is stored as a float, which holds all integers up to 2^24.
 inline constexpr std::int64_t largest_quant_scale = std::int64_t {1} << 24;
@@ -24,4 +24,4 @@ rescale rescale_of(double multiplier);
 /// Whether the multiplier is within 2^-126 to 2^24, where a rescale exists.
 bool has_rescale(double multiplier);
 
-} // namespace dynquant::layers
+} // namespace dynquant::models

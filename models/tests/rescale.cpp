@@ -1,11 +1,11 @@
 // A multiplier becomes an integer and a right shift, exactly or rounded down.
-#include "layers/rescale.hpp"
+#include "model/rescale.hpp"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-namespace dynquant::layers {
+namespace dynquant::models {
 namespace {
 
 void expect(double multiplier, std::int64_t quant_scale, int shift) {
@@ -48,4 +48,4 @@ TEST(rescale, exists_for_no_other_multipliers) {
 }
 
 } // namespace
-} // namespace dynquant::layers
+} // namespace dynquant::models

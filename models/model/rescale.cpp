@@ -1,9 +1,9 @@
-#include "layers/rescale.hpp"
+#include "model/rescale.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-namespace dynquant::layers {
+namespace dynquant::models {
 
 double rescale::value() const {
     return std::ldexp(static_cast<double>(quant_scale), -shift);
@@ -25,4 +25,4 @@ rescale rescale_of(double multiplier) {
     return r;
 }
 
-} // namespace dynquant::layers
+} // namespace dynquant::models
