@@ -26,10 +26,12 @@ struct prepared_layer {
 class layers_of_matrices final : public stage {
   public:
     layers_of_matrices(const matrices &plan, const layers::layer_description &d, const dims &x, const std::byte *w)
-        : plan_(plan) {
+        : x_at_(plan.x_at) {
         const auto size = *volume(d.weights_shape);
-        for (const auto at : plan.w_at)
+        for (const auto at : plan.w_at) {
             if (!layers_.contains(at)) layers_.try_emplace(at, of_matrix(d, at), w + at * size, x);
+            of_products_.push_back(&layers_.at(at).work);
+        }
         x_bytes_ = *volume(x);
         y_bytes_ = *volume(layers_.begin()->second.work.y()) * (d.result == layers::step_result::bytes ? 1 : 4);
     }
@@ -40,8 +42,8 @@ class layers_of_matrices final : public stage {
         const auto *const x = static_cast<const std::byte *>(args.inputs[0]);
         const auto x_scale = args.inputs.size() < 2 ? 1 : *static_cast<const float *>(args.inputs[1]);
         auto *y = static_cast<std::byte *>(args.output);
-        for (std::size_t i = 0; i < plan_.x_at.size(); ++i, y += y_bytes_)
-            layers_.at(plan_.w_at[i]).work.run({x + plan_.x_at[i] * x_bytes_, 0, x_scale, y}, args.memory);
+        for (std::size_t i = 0; i < x_at_.size(); ++i, y += y_bytes_)
+            of_products_[i]->run({x + x_at_[i] * x_bytes_, 0, x_scale, y}, args.memory);
     }
 
   private:
@@ -53,9 +55,10 @@ class layers_of_matrices final : public stage {
         return d;
     }
 
-    matrices plan_;
+    std::vector<std::int64_t> x_at_;                // of each product, the index of its matrix of x
     std::map<std::int64_t, prepared_layer> layers_; // by the index of the weight matrix
-    std::int64_t x_bytes_, y_bytes_;                // of one product
+    std::vector<const layers::layer *> of_products_;
+    std::int64_t x_bytes_, y_bytes_; // of one product
 };
 
 } // namespace
