@@ -7,14 +7,15 @@ check_cxx_compiler_flag(-mavx512fp16 DYNQUANT_HAS_AVX512FP16) # without it, avx5
 set(DYNQUANT_INSTRUCTION_SETS scalar)
 set(dynquant_flags_of_scalar "")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    list(APPEND DYNQUANT_INSTRUCTION_SETS avx2 avx512 avx512_vbmi avx512_vnni avx512_fp16 amx_int8)
+    list(APPEND DYNQUANT_INSTRUCTION_SETS avx2 avx2_vnni avx512 avx512_vbmi avx512_vnni avx512_fp16 amx_int8)
     set(dynquant_flags_of_avx2 "-mavx2;-mfma;-mf16c;-mbmi2")
+    set(dynquant_flags_of_avx2_vnni "${dynquant_flags_of_avx2};-mavxvnni")
     set(dynquant_flags_of_avx512 "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mfma;-mf16c;-mbmi2;-mprefer-vector-width=512;\
 $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-uninitialized>") # false warnings in g++ 12's intrinsics header (GCC bug 105593)
     set(dynquant_flags_of_avx512_vbmi "${dynquant_flags_of_avx512};-mavx512vbmi")
     set(dynquant_flags_of_avx512_vnni "${dynquant_flags_of_avx512};-mavx512vnni")
     set(dynquant_flags_of_avx512_fp16 "${dynquant_flags_of_avx512};$<$<BOOL:${DYNQUANT_HAS_AVX512FP16}>:-mavx512fp16>")
-    set(dynquant_flags_of_amx_int8 "-mamx-tile;-mamx-int8") # no vectors but the baseline's
+    set(dynquant_flags_of_amx_int8 "${dynquant_flags_of_avx512};-mamx-tile;-mamx-int8")
 endif()
 
 # dynquant_add_isa_sources(<target> <folder>): adds the sources of a folder that have the name of an instruction set.

@@ -3,7 +3,6 @@
 #include <map>
 
 #include "layers/match/describe.hpp"
-#include "layers/whole_sums.hpp"
 #include "model/layer_view.hpp"
 #include "model/operators/operators.hpp"
 #include "model/operators/products.hpp"
@@ -65,7 +64,6 @@ class layers_of_matrices final : public stage {
 
 layer_stage make_layer_stage(const op_node &n, layers::layer_description d, const settings &s) {
     if (volume(n.schema.infer(n).shape) == 0) return {make_stage([](const stage_arguments &) {}), false};
-    d.pack = layers::pack_with_onednn;
     d.available = environment::usable_features(s.kernel.max_isa);
     matrices plan;
     plan.x_at = plan.w_at = {0};

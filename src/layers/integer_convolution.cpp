@@ -23,10 +23,9 @@ bool is_dense(const problem &p) {
 
 /// One product for each group.
 struct im2col_weights {
-    im2col_weights(const problem &p, const std::int8_t *w)
+    im2col_weights(const problem &p, const constant_weights &w)
         : lines(*volume(p.window.kernel) / (is_dense(p) ? p.window.kernel.back() : 1)) {
-        const auto filters = p.filters / p.groups, inner = p.channels / p.groups * *volume(p.window.kernel);
-        const auto rows = product_weights(p, w);
+        const auto filters = p.filters / p.groups;
         for (std::int64_t g = 0; g < p.groups; ++g) {
             auto zero_points = p.w_zero_points;
             if (zero_points.size() > 1) {
@@ -34,14 +33,17 @@ struct im2col_weights {
                 zero_points = {begin, begin + filters};
             }
             products.emplace_back(
-                    packed_product::problem {p.x_is_signed, inner, filters, lines, std::move(zero_points), p.available},
-                    rows.data() + g * inner * filters);
+                    packed_product::problem {p.x_is_signed, p.channels / p.groups, *volume(p.window.kernel), filters,
+                            lines, std::move(zero_points), p.available},
+                    w.from_filter(g * filters));
+            bytes += products.back().bytes();
             const auto &of_group = products.back().weight_sums();
             sums.insert(sums.end(), of_group.begin(), of_group.end());
         }
     }
 
     std::int64_t lines; // of a window
+    std::int64_t bytes = 0;
     std::vector<packed_product> products;
     std::vector<std::int32_t> sums; // of each filter
 };
@@ -68,19 +70,23 @@ class im2col_convolution final : public block_sums {
             const void *x, std::int32_t x_zero_point, run_memory &memory, block_consumer consume) const override {
         const auto all = p_.batch * rows_;
         if (all == 0) return;
-        const auto parts = parallel::parts_for_items(
-                (all + min_part_rows - 1) / min_part_rows, all * row_bytes() * (p_.filters / 16 + 1));
-        if (is_matrix_ && all <= max_block_rows() && w_->products.front().column_parts(all) > parts)
-            return multiply_by_columns(static_cast<const std::byte *>(x), memory, consume);
+        const auto *const from = static_cast<const std::byte *>(x);
+        const auto work = all * row_bytes() * (p_.filters / 16 + 1);
+        if (all <= p_.filters && p_.groups == 1 && all * p_.filters <= most_shared_sums) {
+            const auto &product = w_->products.front();
+            const auto parts = parallel::parts_for_items(product.panels(), work);
+            if (parts > 1) return run_by_columns(from, x_zero_point, parts, memory, consume);
+        }
+        const auto parts = parallel::parts_for_items((all + min_part_rows - 1) / min_part_rows, work);
         const auto size = block_rows(all, parts), blocks = (all + size - 1) / size;
         prepare(memory, parts, size, x_zero_point);
         std::atomic<std::size_t> next = 0;
         parallel::for_each_part(blocks, parts, [&](parallel::range part) {
-            auto &work = memory.parts[next.fetch_add(1, std::memory_order_relaxed)];
+            auto &own = memory.parts[next.fetch_add(1, std::memory_order_relaxed)];
             for (auto block = part.begin; block < part.end; ++block) {
                 const parallel::range rows {block * size, std::min(all, (block + 1) * size)};
-                multiply(static_cast<const std::byte *>(x), x_zero_point, rows, work, work.sums.data());
-                consume(rows, work.sums.data());
+                multiply(from, x_zero_point, rows, own, own.sums.data());
+                consume(rows, own.sums.data());
             }
         });
     }
@@ -88,10 +94,11 @@ class im2col_convolution final : public block_sums {
   private:
     std::int64_t row_bytes() const { return taps_ * group_channels_; }
 
-    /// Rows of the matrix and their sums fit in half of a second-level cache of 256 KiB. The microkernels take 6, 8 or
-    /// 12 rows at once.
+    /// Rows of the matrix and their sums fit in half of a second-level cache of 256 KiB. Weights that do not are read
+    /// from farther away for each block, so blocks have more rows. The microkernels take 6, 8 or 12 rows at once.
     std::int64_t max_block_rows() const {
-        return std::clamp<std::int64_t>(128 * 1024 / (row_bytes() + 4 * p_.filters), 24, 1008) / 24 * 24;
+        const std::int64_t least = w_->bytes > 256 * 1024 ? 120 : 24;
+        return std::clamp<std::int64_t>(128 * 1024 / (row_bytes() + 4 * p_.filters), least, 1008) / 24 * 24;
     }
 
     /// Every part has equally many blocks, or nearly.
@@ -105,13 +112,29 @@ class im2col_convolution final : public block_sums {
     /// Fewer rows in a part would read all weights for little work.
     static constexpr std::int64_t min_part_rows = 8;
 
-    /// Few rows: the threads share the weights.
-    void multiply_by_columns(const std::byte *x, run_memory &memory, block_consumer consume) const {
-        const auto rows = p_.batch * rows_;
-        prepare(memory, 1, rows, 0);
-        auto *const sums = memory.parts.front().sums.data();
-        w_->products.front().run_by_columns({&x, p_.channels, rows}, sums, p_.filters);
-        parallel::for_each_part(1, 1, [&](parallel::range) { consume({0, rows}, sums); }); // under float_control
+    /// More sums would leave the second-level caches of the parts that compute them.
+    static constexpr std::int64_t most_shared_sums = 256 * 1024;
+
+    /// Where x is smaller than the weights, each part reads some of these, and all of x.
+    void run_by_columns(const std::byte *x, std::int32_t x_zero_point, int parts, run_memory &memory,
+            block_consumer consume) const {
+        const auto all = p_.batch * rows_;
+        prepare(memory, 1, all, x_zero_point);
+        auto &own = memory.parts.front();
+        const auto row_parts = parallel::parts_for_items(all, all * row_bytes());
+        if (!is_matrix_)
+            parallel::for_each_part(all, row_parts, [&](parallel::range rows) {
+                gather(x, x_zero_point, 0, rows, own.rows.data() + rows.begin * row_bytes());
+            });
+        const auto *const first = is_matrix_ ? x : own.rows.data();
+        for (std::int64_t i = 0; i < w_->lines; ++i)
+            own.lines[static_cast<std::size_t>(i)] = first + i * line_bytes_;
+        const auto &product = w_->products.front();
+        parallel::for_each_part(product.panels(), parts, [&](parallel::range panels) {
+            product.run({own.lines.data(), row_bytes(), all}, panels, own.sums.data(), p_.filters);
+        });
+        parallel::for_each_part(all, parallel::parts_for_items(all, all * p_.filters),
+                [&](parallel::range rows) { consume(rows, at(own.sums.data(), rows.begin)); });
     }
 
     /// For parts whose blocks have at most so many rows.
@@ -158,7 +181,8 @@ class im2col_convolution final : public block_sums {
     std::int32_t *at(std::int32_t *sums, std::int64_t row) const { return sums + row * p_.filters; }
 
     void multiply_group(std::int64_t group, const rows_of_lines &rows, std::int32_t *sums) const {
-        w_->products[static_cast<std::size_t>(group)].run(rows, sums + group * (p_.filters / p_.groups), p_.filters);
+        const auto &product = w_->products[static_cast<std::size_t>(group)];
+        product.run(rows, {0, product.panels()}, sums + group * (p_.filters / p_.groups), p_.filters);
     }
 
     /// Rows of one line of y whose windows do not leave x along the last dimension.
@@ -180,20 +204,25 @@ class im2col_convolution final : public block_sums {
         }
     }
 
-    /// By copies of the windows, image by image.
+    /// By copies of the windows.
     void multiply_copies(const std::byte *x, std::int32_t x_zero_point, parallel::range rows, run_memory::part &work,
             std::int32_t *sums) const {
         for (std::int64_t i = 0; i < w_->lines; ++i)
             work.lines[static_cast<std::size_t>(i)] = work.rows.data() + i * line_bytes_;
         for (std::int64_t g = 0; g < p_.groups; ++g) {
-            for (auto begin = rows.begin; begin < rows.end;) {
-                const auto image = begin / rows_, end = std::min(rows.end, (image + 1) * rows_);
-                gather_rows({x, image * image_bytes() + g * group_channels_}, x_zero_point,
-                        {begin - image * rows_, end - image * rows_},
-                        work.rows.data() + (begin - rows.begin) * row_bytes());
-                begin = end;
-            }
+            gather(x, x_zero_point, g, rows, work.rows.data());
             multiply_group(g, {work.lines.data(), row_bytes(), rows.end - rows.begin}, sums);
+        }
+    }
+
+    /// Copies the windows of rows, numbered through all images.
+    void gather(const std::byte *x, std::int32_t x_zero_point, std::int64_t group, parallel::range rows,
+            std::byte *to) const {
+        for (auto begin = rows.begin; begin < rows.end;) {
+            const auto image = begin / rows_, end = std::min(rows.end, (image + 1) * rows_);
+            gather_rows({x, image * image_bytes() + group * group_channels_}, x_zero_point,
+                    {begin - image * rows_, end - image * rows_}, to + (begin - rows.begin) * row_bytes());
+            begin = end;
         }
     }
 
@@ -256,24 +285,12 @@ class im2col_convolution final : public block_sums {
 
 } // namespace
 
-std::vector<std::int8_t> product_weights(const problem &p, const std::int8_t *w) {
-    const auto taps = *volume(p.window.kernel), channels = p.channels / p.groups, filters = p.filters / p.groups;
-    std::vector<std::int8_t> rows;
-    rows.reserve(static_cast<std::size_t>(p.filters * channels * taps));
-    for (std::int64_t g = 0; g < p.groups; ++g)
-        for (std::int64_t tap = 0; tap < taps; ++tap)
-            for (std::int64_t c = 0; c < channels; ++c)
-                for (std::int64_t f = 0; f < filters; ++f)
-                    rows.push_back(w[((g * filters + f) * channels + c) * taps + tap]);
-    return rows;
-}
-
-packed_convolution pack_im2col_convolution(const problem &p, const std::int8_t *w) {
+packed_convolution pack_im2col_convolution(const problem &p, const constant_weights &w) {
     return [packed = std::make_shared<const im2col_weights>(p, w)](
                    const problem &of_shape) { return std::make_unique<const im2col_convolution>(of_shape, packed); };
 }
 
-packed_convolution pack_convolution(const problem &p, const std::int8_t *w) {
+packed_convolution pack_convolution(const problem &p, const constant_weights &w) {
     auto result = pack_depthwise_convolution(p, w);
     return result ? result : pack_im2col_convolution(p, w);
 }

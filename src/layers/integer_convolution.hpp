@@ -6,7 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "layers/integer_sums.hpp"
+#include "layers/block_sums.hpp"
+#include "layers/weights.hpp"
 #include "layers/window.hpp"
 #include "quantization/environment.hpp"
 
@@ -17,7 +18,6 @@ struct integer_convolution {
     bool x_is_signed = false; // s8, else u8
     std::int64_t batch = 0, groups = 1, channels = 0, filters = 0;
     layers::window window = {};
-    bool x_has_zero_point = false;                // else a run's is 0
     std::vector<std::int32_t> w_zero_points = {}; // none, one, or one for each filter
     targets::features available = environment::usable_features();
 };
@@ -26,16 +26,10 @@ struct integer_convolution {
 /// packed once for all shapes.
 using packed_convolution = std::function<std::unique_ptr<const block_sums>(const integer_convolution &p)>;
 
-/// What packs weights, which have dimensions filters, channels of a group, kernel. It copies them.
-using packing = packed_convolution (*)(const integer_convolution &p, const std::int8_t *w);
+/// Depthwise convolutions by their own loops, others by im2col. w is copied.
+packed_convolution pack_convolution(const integer_convolution &p, const constant_weights &w);
 
-/// Without oneDNN: depthwise convolutions by their own loops, others by im2col. w is copied.
-packed_convolution pack_convolution(const integer_convolution &p, const std::int8_t *w);
-
-/// By im2col: copies the windows to the rows of a matrix and multiplies it by the weights.
-packed_convolution pack_im2col_convolution(const integer_convolution &p, const std::int8_t *w);
-
-/// Transposes weights for a matrix product: groups, taps, channels of a group, filters of a group.
-std::vector<std::int8_t> product_weights(const integer_convolution &p, const std::int8_t *w);
+/// By im2col: the windows are the rows of a matrix, which is multiplied by the weights.
+packed_convolution pack_im2col_convolution(const integer_convolution &p, const constant_weights &w);
 
 } // namespace dynquant::layers

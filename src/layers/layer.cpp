@@ -57,7 +57,6 @@ layer_problem::layer_problem(layer_description given, const std::byte *weights)
     const auto &w = d.weights_shape;
     auto &c = convolution_;
     c.x_is_signed = !d.prepare && d.x_is_signed;
-    c.x_has_zero_point = d.x_zero_point != 0;
     c.available = d.available;
     c.groups = d.groups;
     c.w_zero_points = d.w_zero_points;
@@ -78,29 +77,15 @@ layer_problem::layer_problem(layer_description given, const std::byte *weights)
     if (c.w_zero_points.size() > 1 && std::ssize(c.w_zero_points) != c.filters)
         refuse(d, dnnl_invalid_shape, "w_zero_point: expected one value, or one for each of ", c.filters,
                 " channels, given ", c.w_zero_points.size());
-    packed_ = d.pack(c, int8_weights(weights).data());
-}
-
-/// Filters, channels, kernel. Those of uint8 become int8, 128 less, and so do their zero points.
-std::vector<std::int8_t> layer_problem::int8_weights(const std::byte *given) {
-    const auto &d = description_;
-    std::vector<std::int8_t> weights(static_cast<std::size_t>(*volume(d.weights_shape)));
-    if (!weights.empty()) std::memcpy(weights.data(), given, weights.size());
-    if (!d.w_is_signed) {
-        auto &zero_points = convolution_.w_zero_points;
-        if (zero_points.empty()) zero_points = {0};
-        for (auto &value : zero_points)
+    auto packing = d.is_convolution ? constant_weights::of_filters(weights, w[1], *volume(c.window.kernel))
+                                    : constant_weights::of_matrix(weights, c.filters);
+    if (!d.w_is_signed) { // become int8, 128 less, and so do their zero points
+        packing.flip = 0x80;
+        if (c.w_zero_points.empty()) c.w_zero_points = {0};
+        for (auto &value : c.w_zero_points)
             value -= 128;
-        for (auto &value : weights)
-            value = static_cast<std::int8_t>(static_cast<std::uint8_t>(value) ^ 0x80);
     }
-    if (d.is_convolution) return weights;
-    std::vector<std::int8_t> transposed;
-    transposed.reserve(weights.size());
-    for (std::size_t column = 0, columns = static_cast<std::size_t>(d.weights_shape[1]); column < columns; ++column)
-        for (auto i = column; i < weights.size(); i += columns)
-            transposed.push_back(weights[i]);
-    return transposed;
+    packed_ = pack_convolution(c, packing);
 }
 
 layer::layer(const layer_problem &p, const dims &x)

@@ -30,7 +30,6 @@ struct layer_description {
     /// Prepares the statement that quantizes x. Null: x comes as bytes. Given, so that this file names no kernels: a
     /// library that has other ones is not linked with these.
     operation (*prepare)(const quantization &) = nullptr;
-    packing pack = pack_convolution;
     bool x_is_signed = false;
     bool x_is_channels_last = false, y_is_channels_last = false; // in memory, of a convolution
     std::optional<std::int32_t> x_zero_point = 0; // none: it comes with the run, or from what quantizes x
@@ -60,8 +59,6 @@ class layer_problem {
     bool is_folded() const { return is_folded_; }
 
   private:
-    std::vector<std::int8_t> int8_weights(const std::byte *given);
-
     layer_description description_;
     integer_convolution convolution_; // without what depends on the shape of x
     packed_convolution packed_;

@@ -4,40 +4,52 @@
 #include <memory>
 #include <vector>
 
-#include "layers/product_slice.hpp"
+#include "layers/panel_product.hpp"
+#include "layers/saturation_excess.hpp"
+#include "layers/weights.hpp"
+#include "quantization/environment.hpp"
 
 namespace dynquant::layers {
 
-/// y[m][n] = sum over k of x[m][k] (w[k][n] - w_zero_points[n]), modulo 2^32. By this library's own loops.
+/// y[m][n] = sum over k of x[m][k] (w[k][n] - w_zero_points[n]), modulo 2^32. Row k of w has channel k % channels of
+/// tap k / channels. Immutable.
 class packed_product {
   public:
     struct problem {
-        bool x_is_signed = false;                       // s8, else u8
-        std::int64_t inner = 0, columns = 0, lines = 1; // of a row of x, see rows_of_lines
-        std::vector<std::int32_t> w_zero_points = {};   // none, one, or one for each column
+        bool x_is_signed = false; // s8, else u8
+        std::int64_t channels = 0, taps = 1, columns = 0;
+        std::int64_t lines = 1;                       // of a row of x, a divisor of its elements
+        std::vector<std::int32_t> w_zero_points = {}; // none, one, or one for each column
         targets::features available = environment::usable_features();
     };
 
-    /// w is row-major and copied.
-    packed_product(problem p, const std::int8_t *w);
+    /// By the best panels for the processor.
+    packed_product(problem p, const constant_weights &w);
+    packed_product(problem p, const panel_kind &kind, const constant_weights &w);
+    packed_product(packed_product &&) = default; // vectors keep their memory, which product_ points to
 
     /// The column sums of w - w_zero_points, modulo 2^32.
     const std::vector<std::int32_t> &weight_sums() const { return weight_sums_; }
+    std::int64_t bytes() const { return panels() * product_.panel_bytes; }
+    std::int64_t panels() const { return (problem_.columns + kind_.columns - 1) / kind_.columns; }
 
-    /// On this thread. y_stride: elements from row to row of y.
-    void run(const rows_of_lines &x, std::int32_t *y, std::int64_t y_stride) const;
-
-    /// The number of parts that run_by_columns() splits the columns into.
-    int column_parts(std::int64_t rows) const;
-    /// On several threads, each of which reads some columns' weights: for few rows.
-    void run_by_columns(const rows_of_lines &x, std::int32_t *y, std::int64_t y_stride) const;
+    /// Computes the columns of some panels on this thread. y_stride: elements from row to row of y.
+    void run(const rows_of_lines &x, parallel::range panels, std::int32_t *y, std::int64_t y_stride) const;
 
   private:
-    void subtract_zero_points(const rows_of_lines &x, std::int32_t *y, std::int64_t y_stride) const;
+    static constexpr std::int64_t line_bytes = 64;
+    struct alignas(line_bytes) cache_line {
+        std::int8_t elements[line_bytes];
+    };
+
+    void pack(const constant_weights &w, std::int64_t panel, std::int8_t *to);
 
     problem problem_;
-    std::vector<std::int32_t> weight_sums_;
-    std::unique_ptr<const any_rows_slice> slice_;
+    panel_kind kind_;
+    panel_product product_;
+    std::vector<cache_line> weights_;
+    std::vector<std::int32_t> weight_sums_, compensation_;
+    saturation_excess excess_;
 };
 
 } // namespace dynquant::layers

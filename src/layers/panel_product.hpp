@@ -21,36 +21,47 @@ struct excess_steps {
     const std::int8_t *weights; // four per column and step
 };
 
-/// Weights in panels of adjacent columns. A panel interleaves four rows: for each four rows, the four weights of each
-/// column are adjacent. Zeros pad the rows of each line to a multiple of four, or for AMX of amx_depth.
+/// Rows of x that are each the concatenation of some lines, as a convolution's windows are: line i of row m begins at
+/// lines[i] + m * stride. So a convolution needs no copies of its windows.
+struct rows_of_lines {
+    const std::byte *const *lines;
+    std::int64_t stride, rows;
+};
+
+/// Weights in panels of adjacent columns. A panel interleaves some rows, mostly four: for each four rows, the four
+/// weights of each column are adjacent. Zeros pad the rows of each line.
 struct panel_product {
     const std::int8_t *weights;
-    std::int64_t panel_bytes;
-    const std::int32_t *compensation; // each column's initial sum, where s8 is read as u8, 128 more
+    std::int64_t panel_bytes, line_bytes; // of a panel, and of what it has for one line
+    const std::int32_t *compensation;     // each column's initial sum, where s8 is read as u8, 128 more
     excess_steps excess;
-    std::int64_t rows, columns;
-    std::int64_t lines, line_inner; // of a row of x, see rows_of_lines
-    std::int64_t x_stride, y_stride;
+    std::int64_t columns;
+    std::int64_t lines, line_inner; // of a row of x
     bool x_is_signed;
 };
 
-/// Computes the sums of some panels, which wrap.
+/// Computes the sums of some panels, which wrap. y_stride: elements from row to row of y.
 using multiply_panels_function = void (*)(
-        const panel_product &p, const std::byte *const *lines, parallel::range panels, std::int32_t *y);
+        const panel_product &p, const rows_of_lines &x, parallel::range panels, std::int32_t *y, std::int64_t y_stride);
 
+/// A function and its panels.
+struct panel_kind {
+    multiply_panels_function multiply;
+    std::int64_t columns;         // of a panel
+    std::int64_t depth;           // the rows of a line are padded to a multiple of this
+    std::int64_t interleaved = 4; // rows
+    bool has_excess = false;      // see saturation_excess.hpp
+};
+
+extern const panel_kind scalar_panels;
 #if defined(__x86_64__)
-/// Any number of rows, on processors without VNNI.
-inline constexpr std::int64_t avx2_columns = 16;
-extern const multiply_panels_function avx2_multiply_panels;
-
-/// Any number of rows. One function for each width of a panel, of 1 to 4 vectors of vnni_lanes columns. For up to
-/// vnni_rows rows the time is that of reading the weights, and oneDNN's AMX products take up to twice as long.
-inline constexpr std::int64_t vnni_rows = 4, vnni_lanes = 16, vnni_vectors = 4;
-extern const multiply_panels_function avx512_vnni_multiply_panels[vnni_vectors];
-
-/// By AMX, for rows of one line. A tile has amx_rows rows of x, which is the maximum, and amx_depth elements of each.
-inline constexpr std::int64_t amx_rows = 16, amx_columns = 64, amx_depth = 64;
-extern const multiply_panels_function amx_int8_multiply_panels;
+/// AVX2-VNNI and AVX-512 VNNI add four products without saturation.
+extern const panel_kind avx2_panels, avx2_vnni_panels;
+/// One for each width of a panel, of 1 to 4 vectors of vnni_lanes columns.
+inline constexpr std::int64_t vnni_lanes = 16, vnni_vectors = 4;
+extern const panel_kind avx512_vnni_panels[vnni_vectors];
+/// Tiles of 64 elements of x by 16 columns. Few rows are computed by AVX-512 VNNI.
+extern const panel_kind amx_int8_panels;
 #endif
 
 } // namespace dynquant::layers

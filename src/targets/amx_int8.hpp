@@ -2,11 +2,20 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <immintrin.h>
 
 namespace dynquant::simd {
 namespace {
+
+inline constexpr std::int64_t tile_rows = 16, tile_bytes = 64; // of a row
+
+/// Before memory is read that tiles were stored to, or loaded that was written: the compiler does not know what the
+/// instructions read and write.
+inline void order_tile_memory() {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+}
 
 /// The memory layout of LDTILECFG (Intel SDM).
 struct alignas(64) tile_config {
@@ -15,28 +24,42 @@ struct alignas(64) tile_config {
     std::uint8_t rows[16] = {};
 };
 
-/// Configures tiles of 64 bytes by `rows` rows, and of 16 rows from tile number `full` on. The destructor restores the
-/// configuration that oneDNN may have loaded on this thread and rely on.
+/// Configures tiles of 64 bytes by up to 16 rows. The destructor restores the configuration that another library may
+/// have loaded on this thread and rely on.
 class tile_configuration {
   public:
-    tile_configuration(std::int64_t rows, int full) {
-        _tile_storeconfig(&saved_);
-        tile_config config;
-        config.palette = 1;
-        for (int t = 0; t < 8; ++t) {
-            config.row_bytes[t] = 64;
-            config.rows[t] = static_cast<std::uint8_t>(t < full ? rows : 16);
-        }
-        std::atomic_signal_fence(std::memory_order_seq_cst); // the compiler does not know what LDTILECFG reads
-        _tile_loadconfig(&config);
-    }
+    tile_configuration() { _tile_storeconfig(&saved_); }
     tile_configuration(const tile_configuration &) = delete;
     tile_configuration &operator=(const tile_configuration &) = delete;
     ~tile_configuration() { _tile_loadconfig(&saved_); }
 
+    /// Tiles 0, 1 and 4 have `first` rows, 2, 3 and 5 `second`, or 16 where that is below 1; 6 and 7 have 16. Loading a
+    /// configuration clears all tiles, and takes longer than a product.
+    void set_rows(std::int64_t first, std::int64_t second) {
+        if (second < 1) second = tile_rows;
+        if (first == first_ && second == second_) return;
+        first_ = first;
+        second_ = second;
+        const auto rows_of = [&](int tile) { return tile < 2 || tile == 4 ? first : tile < 6 ? second : tile_rows; };
+        tile_config config;
+        config.palette = 1;
+        for (int t = 0; t < 8; ++t) {
+            config.row_bytes[t] = tile_bytes;
+            config.rows[t] = static_cast<std::uint8_t>(rows_of(t));
+        }
+        order_tile_memory();
+        _tile_loadconfig(&config);
+    }
+
   private:
     tile_config saved_;
+    std::int64_t first_ = 0, second_ = 0;
 };
+
+/// The first `count` bytes, of at most 64, and zeros.
+inline void copy_to_tile_row(const std::byte *from, std::int64_t count, std::byte *to) {
+    _mm512_store_si512(to, _mm512_maskz_loadu_epi8((std::uint64_t {1} << count) - 1, from)); // of fewer than 64
+}
 
 } // namespace
 } // namespace dynquant::simd

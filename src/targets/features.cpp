@@ -34,7 +34,7 @@ std::uint64_t saved_registers() {
 features detect() {
     constexpr std::uint64_t of_ymm = 0x6, of_zmm = of_ymm | 0xe0, of_tiles = 3U << 17;
     const auto saved = saved_registers();
-    const auto one = cpuid(1), seven = cpuid(7);
+    const auto one = cpuid(1), seven = cpuid(7), seven_one = cpuid(7, 1);
     features result = 0;
     const auto add = [&](std::uint64_t needs, unsigned from, unsigned bit, features added) {
         if ((saved & needs) == needs && (from >> bit & 1) != 0) result |= added;
@@ -43,6 +43,7 @@ features detect() {
     add(of_ymm, one.ecx, 29, feature::f16c);
     add(of_ymm, seven.ebx, 5, feature::avx2);
     add(of_ymm, seven.ebx, 8, feature::bmi2);
+    add(of_ymm, seven_one.eax, 4, feature::avx_vnni);
     add(of_zmm, seven.ebx, 16, feature::avx512f);
     add(of_zmm, seven.ebx, 17, feature::avx512dq);
     add(of_zmm, seven.ebx, 30, feature::avx512bw);
@@ -114,7 +115,7 @@ features of(isa value) {
 features up_to(isa cap) {
     features result = of(cap);
     for (const auto &set : instruction_sets)
-        if (cap == isa::avx512 && has(set.needs, avx512)) result |= set.needs;
+        if (cap == isa::avx512 || (cap == isa::avx2 && !has(set.needs, feature::avx512f))) result |= set.needs;
     return result;
 }
 

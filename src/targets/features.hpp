@@ -21,11 +21,12 @@ constexpr bool has(features available, features needed) {
 namespace feature {
 inline constexpr features avx2 = 1U << 0, fma = 1U << 1, f16c = 1U << 2, bmi2 = 1U << 3, avx512f = 1U << 4,
                           avx512bw = 1U << 5, avx512dq = 1U << 6, avx512vl = 1U << 7, avx512vbmi = 1U << 8,
-                          avx512vnni = 1U << 9, avx512fp16 = 1U << 10, amx_int8 = 1U << 11;
+                          avx512vnni = 1U << 9, avx512fp16 = 1U << 10, amx_int8 = 1U << 11, avx_vnni = 1U << 12;
 }
 
 // Instruction sets: what the code in a file of this name needs. cmake/DynquantIsa.cmake has the flags of each.
 inline constexpr features scalar = 0, avx2 = feature::avx2 | feature::fma | feature::f16c | feature::bmi2,
+                          avx2_vnni = avx2 | feature::avx_vnni,
                           avx512 = avx2 | feature::avx512f | feature::avx512bw | feature::avx512dq | feature::avx512vl,
                           avx512_vbmi = avx512 | feature::avx512vbmi, avx512_vnni = avx512 | feature::avx512vnni,
                           avx512_fp16 = avx512 | feature::avx512fp16, amx_int8 = avx512 | feature::amx_int8;
@@ -36,8 +37,8 @@ struct instruction_set {
 };
 
 /// All of them, for tests and tools.
-inline constexpr instruction_set instruction_sets[] = {{"scalar", scalar}, {"avx2", avx2}, {"avx512", avx512},
-        {"avx512_vbmi", avx512_vbmi}, {"avx512_vnni", avx512_vnni}, {"avx512_fp16", avx512_fp16},
+inline constexpr instruction_set instruction_sets[] = {{"scalar", scalar}, {"avx2", avx2}, {"avx2_vnni", avx2_vnni},
+        {"avx512", avx512}, {"avx512_vbmi", avx512_vbmi}, {"avx512_vnni", avx512_vnni}, {"avx512_fp16", avx512_fp16},
         {"amx_int8", amx_int8}};
 
 /// Those of this processor whose registers the operating system saves.
@@ -46,7 +47,7 @@ features of_processor();
 /// Those that isa states, which the public API names.
 features of(isa value);
 
-/// Those that a cap admits. isa::avx512 admits what extends it, and AMX.
+/// Those that a cap admits. isa::avx2 admits what extends it without AVX-512; isa::avx512 admits all.
 features up_to(isa cap);
 
 /// The strongest isa whose features are there.

@@ -38,12 +38,13 @@ std::int32_t zero_point_of(const integer_convolution &p, std::int64_t channel) {
 }
 
 /// A tap's weight less its zero point, of -255 to 255.
-std::int32_t weight_at(const integer_convolution &p, const std::int8_t *w, std::int64_t channel, std::int64_t tap) {
-    return w[channel * tap_count(p) + tap] - zero_point_of(p, channel);
+std::int32_t weight_at(
+        const integer_convolution &p, const constant_weights &w, std::int64_t channel, std::int64_t tap) {
+    return w.at(channel, 0, tap) - zero_point_of(p, channel);
 }
 
 struct depthwise_weights {
-    depthwise_weights(const integer_convolution &p, const std::int8_t *w) {
+    depthwise_weights(const integer_convolution &p, const constant_weights &w) {
         for (std::int64_t c = 0; c < p.channels; ++c) {
             sums.push_back(0);
             for (std::int64_t t = 0; t < tap_count(p); ++t)
@@ -169,7 +170,7 @@ class depthwise_convolution final : public block_sums {
 
 } // namespace
 
-depthwise_layout<std::int16_t> depthwise_pairs(const integer_convolution &p, const std::int8_t *w) {
+depthwise_layout<std::int16_t> depthwise_pairs(const integer_convolution &p, const constant_weights &w) {
     const auto taps = tap_count(p), padded_taps = (taps + 1) / 2 * 2, channels = padded_channels(p);
     depthwise_layout<std::int16_t> result;
     for (std::int64_t t = 0; t < padded_taps; ++t)
@@ -182,7 +183,7 @@ depthwise_layout<std::int16_t> depthwise_pairs(const integer_convolution &p, con
     return result;
 }
 
-depthwise_layout<std::int8_t> depthwise_quads(const integer_convolution &p, const std::int8_t *w) {
+depthwise_layout<std::int8_t> depthwise_quads(const integer_convolution &p, const constant_weights &w) {
     depthwise_layout<std::int8_t> result;
     std::vector<std::vector<std::int8_t>> of_taps; // for each of result.taps the weights of all channels
     for (std::int64_t t = 0; t < tap_count(p); ++t) {
@@ -215,7 +216,7 @@ depthwise_layout<std::int8_t> depthwise_quads(const integer_convolution &p, cons
     return result;
 }
 
-packed_convolution pack_depthwise_convolution(const integer_convolution &p, const std::int8_t *w) {
+packed_convolution pack_depthwise_convolution(const integer_convolution &p, const constant_weights &w) {
     if (p.groups != p.channels || p.filters != p.channels || p.channels < 2) return nullptr;
     return [packed = std::make_shared<const depthwise_weights>(p, w)](const integer_convolution &of_shape) {
         return std::make_unique<const depthwise_convolution>(of_shape, packed);

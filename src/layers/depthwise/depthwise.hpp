@@ -49,9 +49,9 @@ struct depthwise_layout {
     std::vector<std::size_t> taps; // which tap each multiplies
     std::vector<Weight> weights;
 };
-depthwise_layout<std::int16_t> depthwise_pairs(const integer_convolution &p, const std::int8_t *w);
+depthwise_layout<std::int16_t> depthwise_pairs(const integer_convolution &p, const constant_weights &w);
 /// Weights less their zero points that 8 bits do not hold are split: their taps come again with the rest.
-depthwise_layout<std::int8_t> depthwise_quads(const integer_convolution &p, const std::int8_t *w);
+depthwise_layout<std::int8_t> depthwise_quads(const integer_convolution &p, const constant_weights &w);
 
 using depthwise_function = void (*)(const depthwise_span &s);
 /// By pairs.
@@ -60,6 +60,6 @@ extern const depthwise_function scalar_depthwise, avx2_depthwise, avx512_depthwi
 extern const depthwise_function avx512_vnni_depthwise;
 
 /// Null unless each channel is a group with one filter.
-packed_convolution pack_depthwise_convolution(const integer_convolution &p, const std::int8_t *w);
+packed_convolution pack_depthwise_convolution(const integer_convolution &p, const constant_weights &w);
 
 } // namespace dynquant::layers

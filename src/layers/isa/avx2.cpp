@@ -4,7 +4,6 @@
 
 namespace dynquant::layers {
 
-constinit const multiply_panels_function avx2_multiply_panels =
-        multiply_panels<simd::avx2, avx2_columns / simd::avx2::lanes, 6>;
+constinit const panel_kind avx2_panels = kind_of<simd::avx2, 2, 6>();
 
 } // namespace dynquant::layers

@@ -5,8 +5,7 @@
 namespace dynquant::layers {
 
 // Of the 32 registers, 24 are sums, one is x and the others the weights.
-constinit const multiply_panels_function avx512_vnni_multiply_panels[vnni_vectors] = {
-        multiply_panels<simd::avx512_vnni, 1, 12>, multiply_panels<simd::avx512_vnni, 2, 12>,
-        multiply_panels<simd::avx512_vnni, 3, 8>, multiply_panels<simd::avx512_vnni, 4, 6>};
+constinit const panel_kind avx512_vnni_panels[vnni_vectors] = {kind_of<simd::avx512_vnni, 1, 12>(),
+        kind_of<simd::avx512_vnni, 2, 12>(), kind_of<simd::avx512_vnni, 3, 8>(), kind_of<simd::avx512_vnni, 4, 6>()};
 
 } // namespace dynquant::layers

@@ -25,12 +25,12 @@ constexpr int remainder_rows = 4;
 
 /// Multiplies `rows` rows of x by a panel. The sums stay in registers, so all loops over them must be unrolled.
 template <typename V, int vectors, int rows, bool x_is_signed>
-void multiply_rows(const panel_product &p, const std::byte *const *lines, std::int64_t first_row, std::int64_t panel,
-        std::int32_t *y) {
+void multiply_rows(const panel_product &p, const rows_of_lines &from, std::int64_t first_row, std::int64_t panel,
+        std::int32_t *y, std::int64_t y_stride) {
     constexpr std::int64_t panel_columns = vectors * V::lanes, step_bytes = 4 * panel_columns;
     constexpr std::uint32_t flip = x_is_signed ? 0x80808080 : 0; // flipping the sign bit turns s8 into u8, 128 more
     const auto first = panel * panel_columns, inner = p.line_inner, whole = inner / 4 * 4;
-    const auto stride = p.x_stride, offset = first_row * stride;
+    const auto stride = from.stride, offset = first_row * stride;
     typename V::integers sums[rows][vectors];
 #pragma GCC unroll 12
     for (int r = 0; r < rows; ++r)
@@ -48,9 +48,9 @@ void multiply_rows(const panel_product &p, const std::byte *const *lines, std::i
                 sums[r][v] = V::dot(sums[r][v], broadcast, V::load_bits(weights + v * V::lanes * 4));
         }
     };
-    const auto *weights = p.weights + panel * p.panel_bytes;
     for (std::int64_t line = 0; line < p.lines; ++line) {
-        const auto *x = lines[line];
+        const auto *weights = p.weights + panel * p.panel_bytes + line * p.line_bytes;
+        const auto *x = from.lines[line];
         const auto *const end = x + whole;
         for (; x < end; x += 4, weights += step_bytes)
             add(
@@ -64,7 +64,6 @@ void multiply_rows(const panel_product &p, const std::byte *const *lines, std::i
                 weights, [&](std::int64_t row) __attribute__((always_inline)) {
                     return first_bytes(x + row, inner - whole);
                 });
-        weights += step_bytes;
     }
     if constexpr (V::dot_saturates) // weights have their excess split off
         for (auto s = p.excess.begin[panel]; s < p.excess.begin[panel + 1]; ++s)
@@ -73,7 +72,7 @@ void multiply_rows(const panel_product &p, const std::byte *const *lines, std::i
                         std::uint32_t four = 0;
                         for (unsigned i = 0; i < 4; ++i) {
                             const auto &e = p.excess.elements[4 * s + i];
-                            four |= static_cast<std::uint32_t>(lines[e.line][row + e.index]) << 8 * i;
+                            four |= static_cast<std::uint32_t>(from.lines[e.line][row + e.index]) << 8 * i;
                         }
                         return four;
                     });
@@ -82,7 +81,7 @@ void multiply_rows(const panel_product &p, const std::byte *const *lines, std::i
     alignas(64) std::int32_t padded[panel_columns]; // sums of a panel whose last columns are padding
     y += first;
 #pragma GCC unroll 12
-    for (int r = 0; r < rows; ++r, y += p.y_stride) {
+    for (int r = 0; r < rows; ++r, y += y_stride) {
         auto *const to = columns < panel_columns ? padded : y;
 #pragma GCC unroll 4
         for (int v = 0; v < vectors; ++v)
@@ -93,13 +92,13 @@ void multiply_rows(const panel_product &p, const std::byte *const *lines, std::i
 
 /// Multiplies some rows from `row` on by a panel and returns how many.
 template <typename V, int vectors, int rows, bool x_is_signed>
-std::int64_t multiply_some_rows(
-        const panel_product &p, const std::byte *const *lines, std::int64_t row, std::int64_t panel, std::int32_t *y) {
+std::int64_t multiply_some_rows(const panel_product &p, const rows_of_lines &x, std::int64_t row, std::int64_t panel,
+        std::int32_t *y, std::int64_t y_stride) {
     const auto multiply = [&](auto some) {
-        multiply_rows<V, vectors, some, x_is_signed>(p, lines, row, panel, y + row * p.y_stride);
+        multiply_rows<V, vectors, some, x_is_signed>(p, x, row, panel, y + row * y_stride, y_stride);
         return std::int64_t {some};
     };
-    const auto count = p.rows - row;
+    const auto count = x.rows - row;
     if (count >= rows) return multiply(std::integral_constant<int, rows>());
     switch (count) {
         case 1: return multiply(std::integral_constant<int, 1>());
@@ -113,20 +112,27 @@ std::int64_t multiply_some_rows(
 constexpr std::int64_t chunk_bytes = 256 * 1024;
 
 template <typename V, int vectors, int rows, bool x_is_signed>
-void multiply_chunks(const panel_product &p, const std::byte *const *lines, parallel::range panels, std::int32_t *y) {
+void multiply_chunks(const panel_product &p, const rows_of_lines &x, parallel::range panels, std::int32_t *y,
+        std::int64_t y_stride) {
     const auto chunk = 1 + chunk_bytes / (p.panel_bytes + 1);
     for (auto begin = panels.begin; begin < panels.end; begin += chunk) {
         const auto end = panels.end - begin < chunk ? panels.end : begin + chunk;
-        for (std::int64_t row = 0, count = 0; row < p.rows; row += count)
+        for (std::int64_t row = 0, count = 0; row < x.rows; row += count)
             for (auto panel = begin; panel < end; ++panel)
-                count = multiply_some_rows<V, vectors, rows, x_is_signed>(p, lines, row, panel, y);
+                count = multiply_some_rows<V, vectors, rows, x_is_signed>(p, x, row, panel, y, y_stride);
     }
 }
 
 template <typename V, int vectors, int rows>
-void multiply_panels(const panel_product &p, const std::byte *const *lines, parallel::range panels, std::int32_t *y) {
-    p.x_is_signed ? multiply_chunks<V, vectors, rows, true>(p, lines, panels, y)
-                  : multiply_chunks<V, vectors, rows, false>(p, lines, panels, y);
+void multiply_panels(const panel_product &p, const rows_of_lines &x, parallel::range panels, std::int32_t *y,
+        std::int64_t y_stride) {
+    p.x_is_signed ? multiply_chunks<V, vectors, rows, true>(p, x, panels, y, y_stride)
+                  : multiply_chunks<V, vectors, rows, false>(p, x, panels, y, y_stride);
+}
+
+template <typename V, int vectors, int rows>
+constexpr panel_kind kind_of() {
+    return {multiply_panels<V, vectors, rows>, vectors * V::lanes, 4, 4, V::dot_saturates};
 }
 
 } // namespace

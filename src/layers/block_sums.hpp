@@ -1,9 +1,8 @@
 // src/layers: layers of quantized models by integers, layer.hpp. x is bytes, or is quantized here; its products by
 // constant weights have exact s32 sums, which come block by block; steps/ makes the result of them: sums, floats, or
-// bytes, which may pass a table (lookup/). May include: dynquant's public headers, parallel, quantization, and of
-// layers/onednn only onednn.hpp. isa/ has the loops of products, depthwise/ those of depthwise convolutions, onednn/
-// all calls of oneDNN. pack_convolution() packs weights without oneDNN, for all shapes; pack_with_onednn() prefers
-// oneDNN, for models on disk (models/model). Start here, then layer.hpp and integer_convolution.hpp.
+// bytes, which may pass a table (lookup/). May include: dynquant's public headers, parallel, quantization,
+// targets. isa/ has the loops of products, depthwise/ those of depthwise convolutions. Start here, then layer.hpp and
+// integer_convolution.hpp.
 #pragma once
 
 #include <cstddef>
@@ -14,22 +13,6 @@
 #include "parallel/parallel.hpp"
 
 namespace dynquant::layers {
-
-/// Computes the s32 sums of x times weights less their zero points, channels last. The zero point of x is not
-/// subtracted: the caller adds find_bias(), of zero_points.hpp. Immutable.
-class integer_sums {
-  public:
-    integer_sums() = default;
-    integer_sums(const integer_sums &) = delete;
-    integer_sums &operator=(const integer_sums &) = delete;
-    virtual ~integer_sums() = default;
-
-    /// For each channel the sum of its weights less their zero points, modulo 2^32.
-    virtual const std::vector<std::int32_t> &weight_sums() const = 0;
-    virtual std::size_t scratch_bytes() const = 0;
-    /// Pads x with its zero point. Thread-safe; each call needs its own y and scratch.
-    virtual void run(const void *x, std::int32_t x_zero_point, std::int32_t *y, std::byte *scratch) const = 0;
-};
 
 /// The memory of a run, which the caller keeps: it serves any layer, and only grows. Each run at a time needs its own.
 struct run_memory {
@@ -44,8 +27,6 @@ struct run_memory {
     std::vector<std::int32_t> bias;
     std::vector<float> factors;
     std::vector<float_step> steps;
-    std::vector<std::int32_t> sums; // of a whole run
-    std::vector<std::byte> scratch;
 
     template <typename T>
     static T *grown(std::vector<T> &to, std::size_t count) {
@@ -74,7 +55,9 @@ class block_consumer {
     void (*call_)(const void *, parallel::range, const std::int32_t *);
 };
 
-/// The same sums block by block, while they are in the second-level cache.
+/// Computes the s32 sums of x times weights less their zero points, channels last, block by block, while they are in
+/// the second-level cache. The zero point of x is not subtracted: the caller adds find_bias(), of zero_points.hpp.
+/// Immutable.
 class block_sums {
   public:
     block_sums() = default;
@@ -82,6 +65,7 @@ class block_sums {
     block_sums &operator=(const block_sums &) = delete;
     virtual ~block_sums() = default;
 
+    /// For each channel the sum of its weights less their zero points, modulo 2^32.
     virtual const std::vector<std::int32_t> &weight_sums() const = 0;
     /// Calls the consumer for each block of positions, from several threads. Pads x with its zero point. Thread-safe.
     virtual void run_blocks(

@@ -1,0 +1,30 @@
+// Loops for processors that few machines of the tests are, compiled with functions or other instructions in place of
+// those that are missing. They run on any processor with AVX-512 VNNI.
+#pragma once
+
+#include "layers/panel_product.hpp"
+
+namespace dynquant::layers {
+
+extern const panel_kind emulated_avx2_vnni_panels, emulated_amx_int8_panels;
+
+} // namespace dynquant::layers
+
+namespace dynquant::test {
+
+/// As LDTILECFG reads it (Intel SDM, volume 2).
+struct emulated_tile_configuration {
+    std::uint8_t palette = 0, start_row = 0, reserved[14] = {};
+    std::uint16_t row_bytes[16] = {};
+    std::uint8_t rows[16] = {};
+};
+
+/// Of this thread.
+struct emulated_tile_state {
+    emulated_tile_configuration configuration;
+    int faults; // so far
+};
+emulated_tile_state emulated_state();
+void load_emulated_configuration(const emulated_tile_configuration &given);
+
+} // namespace dynquant::test

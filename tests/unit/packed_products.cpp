@@ -1,0 +1,303 @@
+// Products by the panels of each instruction set are exact, whichever of them this processor would choose.
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <ostream>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "dynquant/quantization.hpp"
+#include "emulated.hpp"
+#include "layers/packed_product.hpp"
+#include "tested_sets.hpp"
+
+namespace dynquant::layers {
+
+void PrintTo(const test::tested<const panel_kind *> &of, std::ostream *to) {
+    *to << of.name;
+}
+
+namespace {
+
+using tested_kind = test::tested<const panel_kind *>;
+
+/// All that this processor can run.
+std::vector<tested_kind> runnable_kinds() {
+    auto kinds = test::runnable<const panel_kind *>({
+        {targets::scalar, &scalar_panels},
+#if defined(__x86_64__)
+                {targets::avx2, &avx2_panels}, {targets::avx2_vnni, &avx2_vnni_panels},
+                {targets::avx512_vnni, &avx512_vnni_panels[0]}, {targets::avx512_vnni, &avx512_vnni_panels[1]},
+                {targets::avx512_vnni, &avx512_vnni_panels[2]}, {targets::avx512_vnni, &avx512_vnni_panels[3]},
+#endif
+    });
+#if defined(__x86_64__)
+    using namespace targets;
+    if (has(of_processor(), amx_int8 | avx512_vnni) && request_amx()) kinds.push_back({"amx_int8", &amx_int8_panels});
+    if (has(of_processor(), avx512_vnni))
+        kinds.insert(kinds.end(),
+                {{"emulated_avx2_vnni", &emulated_avx2_vnni_panels}, {"emulated_amx_int8", &emulated_amx_int8_panels}});
+#endif
+    for (auto &k : kinds) // the widths of AVX-512 VNNI
+        k.name += "_" + std::to_string(k.code->columns);
+    return kinds;
+}
+
+/// Rows of `lines` lines of `line` elements each, from `stride` to `stride` in memory; lines of one row may overlap
+/// those of the next, as the windows of a convolution do.
+struct extents {
+    std::int64_t rows, lines, line, columns, stride;
+};
+
+/// The element of x at a place of a line; the weight in row k, column n.
+using element = std::function<int(std::int64_t line, std::int64_t place)>;
+using weight = std::function<int(std::int64_t k, std::int64_t n)>;
+
+/// Compares with sums in 64 bits, reduced modulo 2^32. y has room between its rows.
+template <typename X>
+void expect_exact(const panel_kind &kind, const extents &e, const element &x_at, const weight &w_at) {
+    std::vector<std::vector<X>> x(static_cast<std::size_t>(e.lines));
+    std::vector<const std::byte *> lines;
+    for (auto &of_line : x) {
+        for (std::int64_t i = 0; i < e.stride * (e.rows - 1) + e.line; ++i)
+            of_line.push_back(static_cast<X>(x_at(std::ssize(lines), i)));
+        lines.push_back(reinterpret_cast<const std::byte *>(of_line.data()));
+    }
+    const auto inner = e.lines * e.line, y_stride = e.columns + 3;
+    std::vector<std::int8_t> w;
+    for (std::int64_t k = 0; k < inner; ++k)
+        for (std::int64_t n = 0; n < e.columns; ++n)
+            w.push_back(static_cast<std::int8_t>(w_at(k, n)));
+    const packed_product product({std::is_signed_v<X>, inner, 1, e.columns, e.lines}, kind,
+            constant_weights::of_matrix(w.data(), e.columns));
+    std::vector<std::int32_t> y(static_cast<std::size_t>(e.rows * y_stride), 77), expected = y;
+    const auto middle = product.panels() / 2;
+    product.run({lines.data(), e.stride, e.rows}, {0, middle}, y.data(), y_stride);
+    product.run({lines.data(), e.stride, e.rows}, {middle, product.panels()}, y.data(), y_stride);
+    for (std::int64_t m = 0; m < e.rows; ++m)
+        for (std::int64_t n = 0; n < e.columns; ++n) {
+            std::int64_t sum = 0;
+            for (std::int64_t k = 0; k < inner; ++k)
+                sum += std::int64_t {x[static_cast<std::size_t>(k / e.line)]
+                                      [static_cast<std::size_t>(m * e.stride + k % e.line)]}
+                        * w[static_cast<std::size_t>(k * e.columns + n)];
+            expected[static_cast<std::size_t>(m * y_stride + n)] =
+                    static_cast<std::int32_t>(static_cast<std::uint32_t>(sum));
+        }
+    EXPECT_EQ(y, expected) << e.rows << " rows of " << e.lines << " lines of " << e.line << " by " << e.columns
+                           << (std::is_signed_v<X> ? ", s8" : ", u8");
+}
+
+/// Tests both types of x, with all values in turn and with the largest magnitude.
+void expect_exact_for_any_x(
+        const panel_kind &kind, std::int64_t rows, std::int64_t inner, std::int64_t columns, const weight &w_at) {
+    const extents e {rows, 1, inner, columns, inner};
+    const auto falling = [](std::int64_t, std::int64_t i) { return static_cast<int>(255 - i * 7 % 256); };
+    expect_exact<std::uint8_t>(kind, e, falling, w_at);
+    expect_exact<std::int8_t>(kind, e, falling, w_at);
+    expect_exact<std::uint8_t>(
+            kind, e, [](std::int64_t, std::int64_t) { return 255; }, w_at);
+    for (const int value : {127, -128})
+        expect_exact<std::int8_t>(
+                kind, e, [&](std::int64_t, std::int64_t) { return value; }, w_at);
+}
+
+class panels : public testing::TestWithParam<tested_kind> {
+  protected:
+#if defined(__x86_64__)
+    void TearDown() override {
+        EXPECT_EQ(test::emulated_state().faults, 0);
+    }
+#endif
+    static const panel_kind &kind() {
+        return *GetParam().code;
+    }
+};
+
+TEST_P(panels, each_remainder_of_each_extent) {
+    const auto w_at = [](std::int64_t k, std::int64_t n) { return static_cast<int>((k * 37 + n * 11) % 61 - 30); };
+    for (const std::int64_t rows : {1, 2, 3, 4, 5, 6, 7, 12, 13, 16, 17, 33})
+        for (const std::int64_t inner : {1, 2, 3, 4, 5, 7, 64, 66})
+            for (const std::int64_t columns : {1, 15, 16, 17, 33, 64, 65})
+                expect_exact_for_any_x(kind(), rows, inner, columns, w_at);
+}
+
+TEST_P(panels, rows_of_several_lines) {
+    const auto x_at = [](std::int64_t line, std::int64_t i) { return static_cast<int>((i * 37 + line * 101) % 256); };
+    const auto w_at = [](std::int64_t k, std::int64_t n) {
+        return static_cast<int>((k * k * 3 + k * 7 + n * 29) % 256 - 128);
+    };
+    for (const std::int64_t lines : {1, 2, 9})
+        for (const std::int64_t line : {1, 3, 4, 6, 65, 96})
+            for (const std::int64_t rows : {1, 4, 5, 7, 11, 12, 13, 26, 40})
+                for (const std::int64_t columns : {1, 16, 17, 49, 80, 130}) {
+                    expect_exact<std::uint8_t>(kind(), {rows, lines, line, columns, line / 2 + 1}, x_at, w_at);
+                    expect_exact<std::int8_t>(kind(), {rows, lines, line, columns, line / 2 + 1}, x_at, w_at);
+                }
+}
+
+TEST_P(panels, the_largest_weights_everywhere) {
+    for (const int value : {127, -128})
+        for (const std::int64_t inner : {1, 2, 3, 4, 31, 258})
+            expect_exact_for_any_x(kind(), 7, inner, 18, [&](std::int64_t, std::int64_t) { return value; });
+}
+
+TEST_P(panels, weights_of_all_values_and_signs) {
+    for (const std::int64_t step : {1, 7, 85, 127, 131})
+        expect_exact_for_any_x(kind(), 8, 301, 37,
+                [&](std::int64_t k, std::int64_t n) { return static_cast<int>((k * step + n * 53) % 256 - 128); });
+}
+
+TEST_P(panels, large_weights_here_and_there) {
+    for (const std::int64_t every : {3, 5, 18, 67})
+        expect_exact_for_any_x(kind(), 6, 400, 20, [&](std::int64_t k, std::int64_t n) {
+            if ((k + n) % every > 1) return static_cast<int>((k + n) % 9 - 4);
+            return (k + n) / every % 2 == 0 ? 127 : -128;
+        });
+}
+
+TEST_P(panels, more_than_a_chunk) {
+    expect_exact_for_any_x(kind(), 13, 1031, 700,
+            [](std::int64_t k, std::int64_t n) { return static_cast<int>((k * 31 + n * 17) % 256 - 128); });
+}
+
+TEST_P(panels, many_rows) {
+    for (const std::int64_t rows : {63, 64, 1000})
+        expect_exact_for_any_x(kind(), rows, 133, 21,
+                [](std::int64_t k, std::int64_t n) { return static_cast<int>((k * 31 + n * 17) % 256 - 128); });
+}
+
+#if defined(__x86_64__)
+/// Another library's configuration of this thread outlives a product.
+TEST(emulated_amx_int8, keeps_the_configuration_that_it_finds) {
+    if (!targets::has(targets::of_processor(), targets::avx512_vnni))
+        GTEST_SKIP() << "the processor has no AVX-512 VNNI";
+    const test::emulated_tile_configuration given = {1, 0, {}, {64, 32}, {16, 7}};
+    test::load_emulated_configuration(given);
+    expect_exact_for_any_x(emulated_amx_int8_panels, 40, 64, 32, [](std::int64_t, std::int64_t) { return 1; });
+    const auto left = test::emulated_state();
+    EXPECT_EQ(std::memcmp(&left.configuration, &given, sizeof given), 0);
+    EXPECT_EQ(left.faults, 0);
+    test::load_emulated_configuration({});
+}
+#endif
+
+INSTANTIATE_TEST_SUITE_P(of, panels, testing::ValuesIn(runnable_kinds()), [](const auto &of) { return of.param.name; });
+
+TEST(packed_product, without_channels_is_zero) {
+    const packed_product product({false, 0, 1, 5}, {});
+    std::vector<std::int32_t> y(15, 77);
+    const std::byte *line = nullptr;
+    product.run({&line, 0, 3}, {0, product.panels()}, y.data(), 5);
+    EXPECT_EQ(y, std::vector<std::int32_t>(15));
+}
+
+TEST(packed_product, takes_uint8_weights_128_less_and_strided_ones) {
+    // Two filters of two channels and two taps; rows of the product: tap 0 of both channels, then tap 1.
+    const std::uint8_t w[] = {128, 129, 130, 131, 0, 255, 127, 100};
+    const auto weights = [&] {
+        auto result = constant_weights::of_filters(w, 2, 2);
+        result.flip = 0x80;
+        return result;
+    }();
+    const packed_product product({false, 2, 2, 2}, weights);
+    EXPECT_EQ(product.weight_sums(), (std::vector<std::int32_t> {0 + 1 + 2 + 3, -128 + 127 - 1 - 28}));
+    const std::uint8_t x[] = {1, 10, 100, 200};
+    const auto *line = reinterpret_cast<const std::byte *>(x);
+    std::int32_t y[2] = {};
+    product.run({&line, 4, 1}, {0, product.panels()}, y, 2);
+    EXPECT_EQ(y[0], 1 * 0 + 10 * 2 + 100 * 1 + 200 * 3);
+    EXPECT_EQ(y[1], 1 * -128 + 10 * -1 + 100 * 127 + 200 * -28);
+}
+
+TEST(packed_product, subtracts_zero_points_of_some_panels) {
+    const std::int64_t columns = 70, inner = 3;
+    std::vector<std::int8_t> w(columns * inner, 1);
+    std::vector<std::int32_t> zero_points, expected;
+    for (std::int64_t n = 0; n < columns; ++n) {
+        zero_points.push_back(static_cast<std::int32_t>(n - 30));
+        expected.push_back(static_cast<std::int32_t>((1 - (n - 30)) * (5 + 6 + 7)));
+    }
+    const packed_product product(
+            {false, inner, 1, columns, 1, zero_points}, constant_weights::of_matrix(w.data(), columns));
+    const std::uint8_t x[] = {5, 6, 7};
+    const auto *line = reinterpret_cast<const std::byte *>(x);
+    std::vector<std::int32_t> y(columns, 77);
+    for (std::int64_t panel = 0; panel < product.panels(); ++panel)
+        product.run({&line, inner, 1}, {panel, panel + 1}, y.data(), columns);
+    EXPECT_EQ(y, expected);
+    EXPECT_EQ(product.weight_sums()[0], 3 * 31);
+    EXPECT_EQ(product.weight_sums()[69], 3 * -38);
+}
+
+using bytes = std::vector<std::int8_t>;
+
+using elements = std::vector<std::int32_t>; // in their line
+
+/// The excess of the first panel.
+bytes excess_of(const saturation_excess &of, std::int64_t columns) {
+    const auto s = of.steps();
+    return {s.weights, s.weights + s.begin[1] * 4 * columns};
+}
+elements elements_of(const saturation_excess &of) {
+    const auto s = of.steps();
+    elements result;
+    std::transform(s.elements, s.elements + s.begin[1] * 4, std::back_inserter(result),
+            [](const auto &element) { return element.index; });
+    return result;
+}
+
+TEST(saturation_excess, what_255_times_two_weights_has_beyond_16_bits) {
+    // Two columns, each of four elements: 127 + 127 is 126 more than 128; -100 - 128 is 100 less than -128.
+    bytes panel = {127, 127, 64, 64, -100, -128, 127, -128};
+    saturation_excess excess(8);
+    excess.take_from(panel, 2);
+    EXPECT_EQ(panel, (bytes {1, 127, 64, 64, 0, -128, 127, -128}));
+    EXPECT_EQ(excess.steps().begin[1], 1);
+    EXPECT_EQ(elements_of(excess), (elements {0, 0, 0, 0}));
+    EXPECT_EQ(excess_of(excess, 2), (bytes {126, 0, 0, 0, -100, 0, 0, 0}));
+}
+
+TEST(saturation_excess, share_a_step_unless_they_are_beyond_16_bits_together) {
+    // One column with excess 22, 72, 106 and 42, added in pairs. 255 * (22 + 72) fits in 16 bits, 255 * (106 + 42) does
+    // not, so 42 starts the next step.
+    bytes panel = {75, 75, 100, 100, 117, 117, 85, 85};
+    saturation_excess excess(8);
+    excess.take_from(panel, 1);
+    EXPECT_EQ(panel, (bytes {53, 75, 28, 100, 11, 117, 43, 85}));
+    EXPECT_EQ(excess.steps().begin[1], 2);
+    EXPECT_EQ(excess_of(excess, 1), (bytes {22, 72, 106, 0, 42, 0, 0, 0}));
+    EXPECT_EQ(elements_of(excess), (elements {0, 2, 4, 0, 6, 0, 0, 0}));
+}
+
+TEST(saturation_excess, panels_share_no_step) {
+    bytes first = {127, 2, 0, 0}, none = {127, 1, -128, 0}, last = {0, 0, -127, -127};
+    saturation_excess excess(8);
+    excess.take_from(first, 1);
+    excess.take_from(none, 1);
+    excess.take_from(last, 1);
+    const auto s = excess.steps();
+    EXPECT_EQ((std::vector<std::int64_t> {s.begin, s.begin + 4}), (std::vector<std::int64_t> {0, 1, 1, 2}));
+    EXPECT_EQ(first, (bytes {126, 2, 0, 0}));
+    EXPECT_EQ(none, (bytes {127, 1, -128, 0}));
+    EXPECT_EQ(last, (bytes {0, 0, -1, -127}));
+    EXPECT_EQ((bytes {s.weights, s.weights + 8}), (bytes {1, 0, 0, 0, -126, 0, 0, 0}));
+    EXPECT_EQ(s.elements[4].index, 2);
+}
+
+TEST(saturation_excess, elements_of_two_lines) {
+    // One column, two lines of four rows: 127 + 127 in rows 2 and 3 of the first, and in rows 0 and 1 of the second.
+    bytes panel = {0, 0, 127, 127, 127, 127, 0, 0};
+    saturation_excess excess(4);
+    excess.take_from(panel, 1);
+    const auto *elements = excess.steps().elements;
+    EXPECT_EQ(elements[0], (excess_steps::element {0, 2}));
+    EXPECT_EQ(elements[2], (excess_steps::element {1, 0})); // 126 + 126 would saturate in a pair
+}
+
+} // namespace
+} // namespace dynquant::layers
