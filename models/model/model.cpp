@@ -115,7 +115,7 @@ model model::parse(std::string_view bytes, const std::string &name, const model_
     return models::prefix_errors(name, [&] {
         try {
             std::shared_ptr<const implementation> impl;
-            parallel::run_controlled([&] { // oneDNN reorders weights on several threads
+            parallel::run_controlled([&] { // folded constants and tables of activations are results
                 const auto g = read(bytes, given);
                 impl = std::make_shared<const implementation>(g, prepare(g, given), given.threads);
             });

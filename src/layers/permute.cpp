@@ -20,7 +20,7 @@ std::vector<std::size_t> channels_last_order(std::size_t rank) {
 }
 
 /// Rows and columns of the tile that is transposed in registers.
-constexpr std::int64_t side = 8;
+constexpr std::int64_t side = 16;
 
 template <typename Element>
 struct strided_lines {
@@ -28,25 +28,47 @@ struct strided_lines {
     std::int64_t stride; // elements between two lines
 };
 
-/// Transposes 8 x 8 bytes in eight 64-bit registers: swaps 4 x 4 blocks, then 2 x 2 blocks, then bytes.
-void transpose_tile(const strided_lines<const std::uint8_t> &x, const strided_lines<std::uint8_t> &y) {
-    std::uint64_t row[side];
-    for (std::int64_t i = 0; i < side; ++i)
-        std::memcpy(&row[i], x.data + i * x.stride, side);
-    const auto exchange = [&](int i, int distance, std::uint64_t mask) {
-        const int bits = 8 * distance;
-        const auto different = ((row[i] >> bits) ^ row[i + distance]) & mask;
-        row[i + distance] ^= different;
-        row[i] ^= different << bits;
+/// A vector of any processor: SSE2 and NEON interleave it by one instruction.
+using sixteen_bytes = std::uint8_t __attribute__((vector_size(side)));
+
+sixteen_bytes interleaved_low(sixteen_bytes a, sixteen_bytes b) {
+    return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+}
+
+sixteen_bytes interleaved_high(sixteen_bytes a, sixteen_bytes b) {
+    return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+}
+
+/// Transposes at most 16 columns of x by 16 lines. Interleaving lines i and i + 8 moves one bit of a byte's position
+/// from the column to the line; four times, all of them.
+void transpose_tile(const strided_lines<const std::uint8_t> &x, const strided_lines<std::uint8_t> &y, std::int64_t rows,
+        std::int64_t columns) {
+    sixteen_bytes lines[side] = {};
+    const auto copy = [](void *to, const void *from, std::int64_t count) {
+        if (count == side)
+            std::memcpy(to, from, side); // of known size: a load and a store
+        else
+            std::memcpy(to, from, static_cast<std::size_t>(count));
     };
-    for (const int i : {0, 1, 2, 3})
-        exchange(i, 4, 0x00000000ffffffff);
-    for (const int i : {0, 1, 4, 5})
-        exchange(i, 2, 0x0000ffff0000ffff);
-    for (const int i : {0, 2, 4, 6})
-        exchange(i, 1, 0x00ff00ff00ff00ff);
-    for (std::int64_t i = 0; i < side; ++i)
-        std::memcpy(y.data + i * y.stride, &row[i], side);
+    for (std::int64_t c = 0; c < columns; ++c)
+        copy(&lines[c], x.data + c * x.stride, rows);
+#pragma GCC unroll 4
+    for (int step = 0; step < 4; ++step) {
+        sixteen_bytes next[side];
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; ++i) {
+            next[2 * i] = interleaved_low(lines[i], lines[i + 8]);
+            next[2 * i + 1] = interleaved_high(lines[i], lines[i + 8]);
+        }
+#pragma GCC unroll 16
+        for (int i = 0; i < side; ++i)
+            lines[i] = next[i];
+    }
+    // A whole vector may run over the rows that follow it, which are stored later.
+    const auto room = rows * columns - side;
+    const auto whole = columns == y.stride && room >= 0 ? room / columns + 1 : 0;
+    for (std::int64_t r = 0; r < rows; ++r)
+        copy(y.data + r * y.stride, &lines[r], r < whole ? side : columns);
 }
 
 template <typename Element>
@@ -66,11 +88,9 @@ void transpose_rows(const strided_lines<const Element> &x, const strided_lines<E
         const strided_lines<Element> to {y.data + c, y.stride};
         const auto width = std::min(side, columns - c);
         if constexpr (sizeof(Element) == 1)
-            if (rows == side && width == side) {
-                transpose_tile(from, to);
-                continue;
-            }
-        transpose_part(from, to, rows, width);
+            transpose_tile(from, to, rows, width);
+        else
+            transpose_part(from, to, rows, width);
     }
 }
 

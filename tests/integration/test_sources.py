@@ -23,7 +23,6 @@ MAY_INCLUDE = {
     "kernels/reference": CORE | {"kernels/kernel.hpp"},
     "layers": CORE,
     "layers/match": CORE | {"layers", "onnx"},
-    "layers/onednn": CORE | {"layers", "oneapi"},
     "graph": CORE | {"kernels/kernels.hpp", "oneapi"},
     "onnx": CORE | {"kernels/kernels.hpp"},
     "onednn_graph": {"dynquant", "graph", "kernels/kernels.hpp", "oneapi", "quantization"},
