@@ -11,8 +11,6 @@ namespace dynquant::test {
 namespace fs = std::filesystem;
 namespace proto = ::onnx;
 
-namespace {
-
 template <typename Message>
 Message read_message(const fs::path &path) {
     Message message;
@@ -22,6 +20,11 @@ Message read_message(const fs::path &path) {
                 + ", given none, or one cut short");
     return message;
 }
+
+template proto::ModelProto read_message(const fs::path &path);
+template proto::TensorProto read_message(const fs::path &path);
+
+namespace {
 
 /// The lowest bytes of each value.
 template <typename Values>
@@ -68,18 +71,6 @@ std::int64_t count_of(const dims &shape) {
     return count;
 }
 
-tensor_file read_tensor(const fs::path &path) {
-    const auto message = read_message<proto::TensorProto>(path);
-    tensor_file result {{message.data_type(), {message.dims().begin(), message.dims().end()}}, {}};
-    const auto type = onnx::data_type_of(message.data_type());
-    const auto count = count_of(result.what.shape);
-    if (type) result.data = data_of(message, *type);
-    if (!type || count < 0 || result.data.size() != bytes_for(*type, count))
-        throw file_error(path.string() + ": expected as many elements of a known type as the shape has, given "
-                + std::to_string(result.data.size()) + " bytes of " + onnx::name_of(message.data_type()));
-    return result;
-}
-
 /// The index among the graph's inputs.
 int index_of(const proto::GraphProto &graph, const std::string &input, const fs::path &path) {
     if (input.empty()) return -1;
@@ -94,6 +85,18 @@ std::int64_t opset_of(const proto::ModelProto &model, const std::string &domain)
 }
 
 } // namespace
+
+tensor_file read_tensor(const fs::path &path) {
+    const auto message = read_message<proto::TensorProto>(path);
+    tensor_file result {{message.data_type(), {message.dims().begin(), message.dims().end()}}, {}};
+    const auto type = onnx::data_type_of(message.data_type());
+    const auto count = count_of(result.what.shape);
+    if (type) result.data = data_of(message, *type);
+    if (!type || count < 0 || result.data.size() != bytes_for(*type, count))
+        throw file_error(path.string() + ": expected as many elements of a known type as the shape has, given "
+                + std::to_string(result.data.size()) + " bytes of " + onnx::name_of(message.data_type()));
+    return result;
+}
 
 onnx::arguments node_test::arguments() const {
     onnx::arguments args;

@@ -35,6 +35,13 @@ struct node_test {
     onnx::arguments arguments() const;
 };
 
+/// A message of onnx.pb.h: ModelProto or TensorProto. Throws file_error.
+template <typename Message>
+Message read_message(const std::filesystem::path &path);
+
+/// Throws file_error.
+tensor_file read_tensor(const std::filesystem::path &path);
+
 /// Throws file_error.
 node_test read_node_test(const std::filesystem::path &folder);
 
