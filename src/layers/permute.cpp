@@ -71,6 +71,9 @@ void transpose_tile(const strided_lines<const std::uint8_t> &x, const strided_li
         copy(y.data + r * y.stride, &lines[r], r < whole ? side : columns);
 }
 
+/// Fewer take less time one by one.
+constexpr std::int64_t min_tile_bytes = 64;
+
 template <typename Element>
 void transpose_part(const strided_lines<const Element> &x, const strided_lines<Element> &y, std::int64_t rows,
         std::int64_t columns) {
@@ -88,9 +91,11 @@ void transpose_rows(const strided_lines<const Element> &x, const strided_lines<E
         const strided_lines<Element> to {y.data + c, y.stride};
         const auto width = std::min(side, columns - c);
         if constexpr (sizeof(Element) == 1)
-            transpose_tile(from, to, rows, width);
-        else
-            transpose_part(from, to, rows, width);
+            if (rows * width >= min_tile_bytes) {
+                transpose_tile(from, to, rows, width);
+                continue;
+            }
+        transpose_part(from, to, rows, width);
     }
 }
 
