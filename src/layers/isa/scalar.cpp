@@ -8,16 +8,18 @@
 namespace dynquant::layers {
 namespace {
 
-constexpr std::int64_t columns = 16;
+constexpr std::int64_t columns = 32; // g++ makes vectors of the loop over so many, and not of the outer one
 
 template <typename Element>
 void multiply_row(const panel_product &p, const rows_of_lines &x, std::int64_t row, const std::int8_t *w,
         std::array<std::uint32_t, columns> &sums) { // unsigned: they wrap
     for (std::int64_t i = 0; i < p.lines; ++i) {
         const auto *line = reinterpret_cast<const Element *>(x.lines[i] + row * x.stride);
-        for (std::int64_t k = 0; k < p.line_inner; ++k, w += columns)
+        for (std::int64_t k = 0; k < p.line_inner; ++k, w += columns) {
+            const std::int16_t factor = line[k]; // SSE2 multiplies 16 bits by 16
             for (std::size_t n = 0; n < columns; ++n)
-                sums[n] += static_cast<std::uint32_t>(line[k] * w[n]);
+                sums[n] += static_cast<std::uint32_t>(factor * std::int16_t {w[n]});
+        }
     }
 }
 
