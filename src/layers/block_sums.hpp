@@ -37,26 +37,34 @@ struct run_memory {
     void make_parts(int count) { grown(parts, static_cast<std::size_t>(count)); }
 };
 
-/// A function that takes the sums of some positions, numbered through all images. It refers to the caller's function:
-/// std::function would allocate for one that captures much.
+/// Sums of some positions, numbered through all images, in some channels. One after another: the channels of a
+/// position, or, where `plane` is not 0, the positions of a channel, from channel to channel `plane` sums apart; these
+/// are of one image.
+struct sums_block {
+    parallel::range positions;
+    const std::int32_t *sums;
+    std::int64_t first_channel, channels;
+    std::int64_t plane = 0;
+};
+
+/// A function that takes a block. It refers to the caller's function: std::function would allocate for one that
+/// captures much.
 class block_consumer {
   public:
     template <typename Function>
     block_consumer(const Function &function)
         : function_(&function)
-        , call_([](const void *f, parallel::range positions, const std::int32_t *sums) {
-            (*static_cast<const Function *>(f))(positions, sums);
-        }) {}
+        , call_([](const void *f, const sums_block &block) { (*static_cast<const Function *>(f))(block); }) {}
 
-    void operator()(parallel::range positions, const std::int32_t *sums) const { call_(function_, positions, sums); }
+    void operator()(const sums_block &block) const { call_(function_, block); }
 
   private:
     const void *function_;
-    void (*call_)(const void *, parallel::range, const std::int32_t *);
+    void (*call_)(const void *, const sums_block &);
 };
 
-/// Computes the s32 sums of x times weights less their zero points, channels last, block by block, while they are in
-/// the second-level cache. The zero point of x is not subtracted: the caller adds find_bias(), of zero_points.hpp.
+/// Computes the s32 sums of x times weights less their zero points, block by block, while they are in the second-level
+/// cache. The zero point of x is not subtracted: the caller adds find_bias(), of zero_points.hpp.
 /// Immutable.
 class block_sums {
   public:
@@ -67,7 +75,9 @@ class block_sums {
 
     /// For each channel the sum of its weights less their zero points, modulo 2^32.
     virtual const std::vector<std::int32_t> &weight_sums() const = 0;
-    /// Calls the consumer for each block of positions, from several threads. Pads x with its zero point. Thread-safe.
+    /// Whether x is channels first, else channels last.
+    virtual bool takes_planar() const { return false; }
+    /// Calls the consumer for each block, from several threads. Pads x with its zero point. Thread-safe.
     virtual void run_blocks(
             const void *x, std::int32_t x_zero_point, run_memory &memory, block_consumer consume) const = 0;
 };

@@ -8,6 +8,7 @@
 
 #include "layers/depthwise/depthwise.hpp"
 #include "layers/packed_product.hpp"
+#include "layers/planar/planar.hpp"
 #include "parallel/parallel.hpp"
 #include "quantization/shape.hpp"
 
@@ -86,7 +87,7 @@ class im2col_convolution final : public block_sums {
             for (auto block = part.begin; block < part.end; ++block) {
                 const parallel::range rows {block * size, std::min(all, (block + 1) * size)};
                 multiply(from, x_zero_point, rows, own, own.sums.data());
-                consume(rows, own.sums.data());
+                consume({rows, own.sums.data(), 0, p_.filters});
             }
         });
     }
@@ -133,8 +134,9 @@ class im2col_convolution final : public block_sums {
         parallel::for_each_part(product.panels(), parts, [&](parallel::range panels) {
             product.run({own.lines.data(), row_bytes(), all}, panels, own.sums.data(), p_.filters);
         });
-        parallel::for_each_part(all, parallel::parts_for_items(all, all * p_.filters),
-                [&](parallel::range rows) { consume(rows, at(own.sums.data(), rows.begin)); });
+        parallel::for_each_part(all, parallel::parts_for_items(all, all * p_.filters), [&](parallel::range rows) {
+            consume({rows, at(own.sums.data(), rows.begin), 0, p_.filters});
+        });
     }
 
     /// For parts whose blocks have at most so many rows.
@@ -291,8 +293,9 @@ packed_convolution pack_im2col_convolution(const problem &p, const constant_weig
 }
 
 packed_convolution pack_convolution(const problem &p, const constant_weights &w) {
-    auto result = pack_depthwise_convolution(p, w);
-    return result ? result : pack_im2col_convolution(p, w);
+    for (auto *const pack : {pack_planar_convolution, pack_depthwise_convolution})
+        if (auto result = pack(p, w)) return result;
+    return pack_im2col_convolution(p, w);
 }
 
 } // namespace dynquant::layers

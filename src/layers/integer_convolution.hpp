@@ -13,11 +13,12 @@
 
 namespace dynquant::layers {
 
-/// x and y have dimensions batch, spatial ones, channels.
+/// x has dimensions batch, spatial ones, channels, or is planar: batch, channels, spatial ones.
 struct integer_convolution {
     bool x_is_signed = false; // s8, else u8
     std::int64_t batch = 0, groups = 1, channels = 0, filters = 0;
     layers::window window = {};
+    bool is_planar = false;                       // x and y are channels first, and so x may be
     std::vector<std::int32_t> w_zero_points = {}; // none, one, or one for each filter
     targets::features available = environment::usable_features();
 };
@@ -26,7 +27,8 @@ struct integer_convolution {
 /// packed once for all shapes.
 using packed_convolution = std::function<std::unique_ptr<const block_sums>(const integer_convolution &p)>;
 
-/// Depthwise convolutions by their own loops, others by im2col. w is copied.
+/// Few channels or filters in a group by planar/, if x and y may be; depthwise convolutions by depthwise/; others by
+/// im2col. w is copied.
 packed_convolution pack_convolution(const integer_convolution &p, const constant_weights &w);
 
 /// By im2col: the windows are the rows of a matrix, which is multiplied by the weights.

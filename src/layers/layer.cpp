@@ -67,6 +67,7 @@ layer_problem::layer_problem(layer_description given, const std::byte *weights)
         c.channels = w[1] * c.groups;
         c.window.kernel.assign(w.begin() + 2, w.end());
         c.window.dilations = d.window.dilations;
+        c.is_planar = !d.x_is_channels_last && !d.y_is_channels_last;
         if (volume(c.window.kernel) == 0)
             refuse(d, dnnl_invalid_shape, "w: expected a window of at least one tap, given shape ", to_string(w));
     } else {
@@ -103,6 +104,7 @@ layer::layer(const layer_problem &p, const dims &x)
     } catch (const dnnl::error &e) {
         refuse(d_, e.status, e.message);
     }
+    permutes_ = permutes_ && !sums_->takes_planar();
     if (d_.x_zero_point) find_bias(sums_->weight_sums(), *d_.x_zero_point, d_.bias, bias_);
     if (d_.prepare) {
         quantization q;
@@ -210,25 +212,45 @@ void layer::run(const layer_arguments &given, run_memory &memory) const {
     if (!d_.x_zero_point) find_bias(sums_->weight_sums(), x_zero_point, d_.bias, memory.bias);
     const std::span<const std::int32_t> bias = d_.x_zero_point ? bias_ : memory.bias;
     const auto steps = scaled_steps(x_scale, memory);
-    sums_->run_blocks(x, x_zero_point, memory, [&](parallel::range positions, const std::int32_t *sums) {
-        compute_steps(sums, positions, bias, steps, given.y);
+    sums_->run_blocks(x, x_zero_point, memory, [&](const sums_block &block) {
+        block.plane == 0 ? compute_steps(block, bias, steps, given.y) : compute_planes(block, bias, steps, given.y);
     });
 }
 
-void layer::compute_steps(const std::int32_t *sums, parallel::range positions, std::span<const std::int32_t> bias,
-        std::span<const float_step> steps, void *y) const {
+/// Of blocks with all channels, image by image.
+void layer::compute_steps(
+        const sums_block &block, std::span<const std::int32_t> bias, std::span<const float_step> steps, void *y) const {
     const std::int64_t element = d_.result == step_result::bytes ? 1 : 4;
     const auto of_image = y_is_channels_first_ ? positions_ : images_ * positions_;
-    for (auto begin = positions.begin; begin < positions.end;) { // image by image
+    const auto &positions = block.positions;
+    for (auto begin = positions.begin; begin < positions.end;) {
         const auto image = begin / of_image, end = std::min(positions.end, (image + 1) * of_image);
         const auto in_image = begin - image * of_image;
         const auto at = image * of_image * channels_ + (y_is_channels_first_ ? in_image : in_image * channels_);
-        const float_steps_call call {sums + (begin - positions.begin) * channels_, channels_,
+        const float_steps_call call {block.sums + (begin - positions.begin) * channels_, channels_,
                 bias.empty() ? nullptr : bias.data(), steps, static_cast<std::byte *>(y) + at * element,
                 y_is_channels_first_ ? 1 : channels_, y_is_channels_first_ ? positions_ : 1, d_.result};
         compute_steps_(call, 0, end - begin);
         if (d_.table) look_up(static_cast<std::uint8_t *>(y) + at, end - begin);
         begin = end;
+    }
+}
+
+/// Channel by channel.
+void layer::compute_planes(
+        const sums_block &block, std::span<const std::int32_t> bias, std::span<const float_step> steps, void *y) const {
+    const std::int64_t element = d_.result == step_result::bytes ? 1 : 4;
+    const auto image = block.positions.begin / positions_, in_image = block.positions.begin % positions_;
+    const auto count = block.positions.end - block.positions.begin;
+    for (std::int64_t c = 0; c < block.channels; ++c) {
+        const auto channel = block.first_channel + c;
+        auto *const to =
+                static_cast<std::byte *>(y) + ((image * channels_ + channel) * positions_ + in_image) * element;
+        compute_steps_({block.sums + c * block.plane, count, bias.empty() ? nullptr : bias.data(), steps, to, count, 1,
+                               d_.result, channel},
+                0, 1);
+        if (d_.table)
+            look_up_(*d_.table, reinterpret_cast<std::uint8_t *>(to), reinterpret_cast<std::uint8_t *>(to), count);
     }
 }
 

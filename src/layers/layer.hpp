@@ -89,8 +89,10 @@ class layer {
     integer_convolution plan_product(const integer_convolution &problem);
     integer_convolution plan_convolution(const integer_convolution &problem);
     std::span<const float_step> scaled_steps(float x_scale, run_memory &memory) const;
-    void compute_steps(const std::int32_t *sums, parallel::range positions, std::span<const std::int32_t> bias,
-            std::span<const float_step> steps, void *y) const;
+    void compute_steps(const sums_block &block, std::span<const std::int32_t> bias, std::span<const float_step> steps,
+            void *y) const;
+    void compute_planes(const sums_block &block, std::span<const std::int32_t> bias, std::span<const float_step> steps,
+            void *y) const;
     void look_up(std::uint8_t *y, std::int64_t positions) const;
 
     const layer_description &d_;

@@ -5,8 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include "emulated.hpp"
 #include "layers/depthwise/depthwise.hpp"
 #include "layers/integer_convolution.hpp"
+#include "layers/planar/planar.hpp"
 #include "layers/zero_points.hpp"
 #include "parallel/executor.hpp"
 #include "quantization/shape.hpp"
@@ -113,21 +115,34 @@ sample draw(std::mt19937 &random, grouping groups) {
     return s;
 }
 
+/// x channels first.
+std::vector<std::byte> planar(const sample &s) {
+    const auto positions = *volume(s.p.window.x), channels = s.p.channels;
+    std::vector<std::byte> result;
+    for (std::int64_t image = 0; image < s.p.batch; ++image)
+        for (std::int64_t c = 0; c < channels; ++c)
+            for (std::int64_t at = 0; at < positions; ++at)
+                result.push_back(s.x[static_cast<std::size_t>((image * positions + at) * channels + c)]);
+    return result;
+}
+
 sums run_blocks(const block_sums &convolution, const sample &s) {
-    const auto rows = s.p.batch * *volume(s.p.window.y);
-    sums y(static_cast<std::size_t>(rows * s.p.filters), 77);
+    const auto rows = s.p.batch * *volume(s.p.window.y), filters = s.p.filters;
+    sums y(static_cast<std::size_t>(rows * filters), 77);
+    const auto x = convolution.takes_planar() ? planar(s) : s.x;
     std::mutex mutex;
     std::int64_t given = 0;
     run_memory memory;
-    convolution.run_blocks(
-            s.x.data(), s.x_zero_point, memory, [&](parallel::range positions, const std::int32_t *block) {
-                const std::lock_guard lock(mutex);
-                const auto count = positions.end - positions.begin;
-                std::memcpy(y.data() + positions.begin * s.p.filters, block,
-                        static_cast<std::size_t>(count * s.p.filters) * 4);
-                given += count;
-            });
-    EXPECT_EQ(given, rows);
+    convolution.run_blocks(x.data(), s.x_zero_point, memory, [&](const sums_block &block) {
+        const std::lock_guard lock(mutex);
+        const auto count = block.positions.end - block.positions.begin;
+        for (std::int64_t i = 0; i < count; ++i)
+            for (std::int64_t c = 0; c < block.channels; ++c)
+                y[static_cast<std::size_t>((block.positions.begin + i) * filters + block.first_channel + c)] =
+                        block.sums[block.plane == 0 ? i * block.channels + c : c * block.plane + i];
+        given += count * block.channels;
+    });
+    EXPECT_EQ(given, rows * filters);
     find_bias(convolution.weight_sums(), s.x_zero_point, {}, memory.bias);
     for (std::size_t i = 0; i < y.size() && !memory.bias.empty(); ++i)
         y[i] = static_cast<std::int32_t>(std::int64_t {y[i]} + memory.bias[i % memory.bias.size()]);
@@ -152,6 +167,77 @@ TEST(convolutions, im2col_has_the_sums_of_the_definition) {
             SCOPED_TRACE(i);
             expect_exact(*pack_im2col_convolution(s.p, s.weights())(s.p), s);
         }
+}
+
+/// By each instruction set, those of few machines by emulation.
+std::vector<test::tested<const planar_kind *>> planar_kinds() {
+    auto kinds = test::runnable<const planar_kind *>({
+        {targets::scalar, &scalar_planar},
+#if defined(__x86_64__)
+                {targets::avx2, &avx2_planar}, {targets::avx2_vnni, &avx2_vnni_planar},
+                {targets::avx512_vnni, &avx512_vnni_planar},
+#endif
+    });
+#if defined(__x86_64__)
+    if (targets::has(targets::of_processor(), targets::avx512_vnni))
+        kinds.push_back({"emulated_avx2_vnni", &emulated_avx2_vnni_planar});
+#endif
+    return kinds;
+}
+
+TEST(convolutions, planar_has_the_sums_of_the_definition) {
+    std::mt19937 random(7);
+    for (int i = 0; i < 60; ++i)
+        for (const auto groups : {grouping::none, grouping::some, grouping::depthwise}) {
+            auto s = draw(random, groups);
+            if (s.p.window.rank() > 2) continue;
+            SCOPED_TRACE(i);
+            for (const auto &kind : planar_kinds()) {
+                SCOPED_TRACE(kind.name);
+                expect_exact(*pack_planar_convolution(s.p, *kind.code, s.weights())(s.p), s);
+            }
+        }
+}
+
+TEST(convolutions, planar_of_the_largest_weights) {
+    std::mt19937 random(8);
+    for (const std::int32_t zero_point : {-128, 127})
+        for (const auto value : {-128, 127}) {
+            auto s = draw(random, grouping::none);
+            while (s.p.window.rank() > 2)
+                s = draw(random, grouping::none);
+            std::ranges::fill(s.w, static_cast<std::int8_t>(value));
+            s.p.w_zero_points = {zero_point};
+            for (const bool is_signed : {false, true})
+                for (const auto &kind : planar_kinds()) {
+                    s.p.x_is_signed = is_signed;
+                    std::ranges::fill(s.x, static_cast<std::byte>(is_signed ? 0x80 : 0xff));
+                    expect_exact(*pack_planar_convolution(s.p, *kind.code, s.weights())(s.p), s);
+                }
+        }
+}
+
+TEST(convolutions, planar_are_those_of_few_channels_or_filters_in_a_group) {
+    const auto is_planar = [](std::int64_t groups, std::int64_t channels, std::int64_t filters, dims kernel = {3, 3},
+                                   bool may_be = true) {
+        integer_convolution p;
+        p.is_planar = may_be;
+        p.groups = groups;
+        p.channels = groups * channels;
+        p.filters = groups * filters;
+        p.window.kernel = kernel;
+        const std::vector<std::int8_t> w(static_cast<std::size_t>(p.filters * channels * *volume(kernel)));
+        const auto weights = constant_weights::of_filters(w.data(), channels, *volume(kernel));
+        return pack_planar_convolution(p, weights) != nullptr;
+    };
+    EXPECT_TRUE(is_planar(1, 3, 64));
+    EXPECT_TRUE(is_planar(1, 64, 2));
+    EXPECT_TRUE(is_planar(8, 4, 4));
+    EXPECT_TRUE(is_planar(3, 1, 1)); // too few for vectors of channels
+    EXPECT_FALSE(is_planar(64, 1, 1));
+    EXPECT_FALSE(is_planar(1, 64, 64));
+    EXPECT_FALSE(is_planar(1, 3, 64, {3, 3}, false));
+    EXPECT_FALSE(is_planar(1, 3, 64, {3, 3, 3}));
 }
 
 TEST(convolutions, of_one_tap_are_products) {

@@ -3,10 +3,12 @@
 #pragma once
 
 #include "layers/panel_product.hpp"
+#include "layers/planar/planar.hpp"
 
 namespace dynquant::layers {
 
 extern const panel_kind emulated_avx2_vnni_panels, emulated_amx_int8_panels;
+extern const planar_kind emulated_avx2_vnni_planar;
 
 } // namespace dynquant::layers
 

@@ -100,7 +100,7 @@ class depthwise_convolution final : public block_sums {
                 for (auto line = begin; line < end; ++line)
                     compute_line(work, static_cast<const std::byte *>(x) + line / lines() * image_bytes, line % lines(),
                             work.sums.data() + (line - begin) * columns() * p_.channels);
-                consume({begin * columns(), end * columns()}, work.sums.data());
+                consume({{begin * columns(), end * columns()}, work.sums.data(), 0, p_.channels});
             }
         });
     }

@@ -42,6 +42,8 @@ struct float_steps_call {
     void *y;
     std::int64_t position_stride, channel_stride; // of y, in elements; one of them is 1
     step_result result = step_result::f32;
+    /// Not negative: all sums are of this channel. `channels` then counts positions, of which there is one; y is dense.
+    std::int64_t one_channel = -1;
 };
 
 /// Computes positions [begin, end). One for each instruction set.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 
 #include "elements/small_float.hpp"
 #include "layers/steps/steps.hpp"
@@ -24,7 +25,7 @@ enum class tiling { positions, channels };
 
 template <typename V, tiling of>
 struct tile {
-    std::int64_t positions, first_channel;
+    std::int64_t positions, first_channel, one_channel;
     typename V::mask channels; // of each vector: all of them where these are channels
     vectors_of_tile<V> x;      // beyond `positions` the last one again
 };
@@ -43,13 +44,14 @@ template <typename V, tiling of, typename F>
 
 template <typename V, tiling of>
 [[gnu::always_inline]] inline void load(const float_steps_call &call, const std::int32_t *sums, tile<V, of> &t) {
-    const auto *bias = call.bias ? call.bias + t.first_channel : nullptr;
-    const auto first_bias = V::load(bias ? bias : sums + t.first_channel, t.channels);
+    const auto *bias = call.bias && t.one_channel < 0 ? call.bias + t.first_channel : nullptr;
+    const auto first_bias = call.bias && t.one_channel >= 0 ? V::splat(call.bias[t.one_channel])
+                                                            : V::load(bias ? bias : sums + t.first_channel, t.channels);
     unroll<vectors<V>>([&](int i) __attribute__((always_inline)) {
         const auto position = of == tiling::channels ? 0 : std::min<std::int64_t>(i, t.positions - 1);
         const auto channel = channel_of<V, of>(i);
         auto s = V::load(sums + position * call.channels + t.first_channel + channel, t.channels);
-        if (bias) s = V::add(s, of == tiling::channels ? V::load(bias + channel) : first_bias);
+        if (call.bias) s = V::add(s, of == tiling::channels && bias ? V::load(bias + channel) : first_bias);
         t.x[i] = call.result == step_result::s32 ? V::as_reals(s) : V::to_reals(s);
     });
 }
@@ -59,14 +61,19 @@ template <typename V, tiling of>
 class parameter {
   public:
     [[gnu::always_inline]] parameter(std::span<const float> values, const tile<V, of> &t)
-        : first_(values.size() == 1 ? V::splat(values[0]) : V::load(values.data() + t.first_channel, t.channels))
-        , others_(of == tiling::channels && values.size() != 1 ? values.data() + t.first_channel : nullptr) {}
+        : first_(is_one(values, t) ? V::splat(values[values.size() == 1 ? 0 : static_cast<std::size_t>(t.one_channel)])
+                                   : V::load(values.data() + t.first_channel, t.channels))
+        , others_(of == tiling::channels && !is_one(values, t) ? values.data() + t.first_channel : nullptr) {}
 
     [[gnu::always_inline]] typename V::reals at(int vector) const {
         return others_ ? V::load(others_ + channel_of<V, of>(vector)) : first_;
     }
 
   private:
+    static bool is_one(std::span<const float> values, const tile<V, of> &t) {
+        return values.size() == 1 || t.one_channel >= 0;
+    }
+
     typename V::reals first_;
     const float *others_; // null where all are the first
 };
@@ -164,11 +171,30 @@ void compute_tile(const float_steps_call &call, std::int64_t position, std::int6
     const auto channels = std::min<std::int64_t>(V::lanes, call.channels - channel);
     t.positions = std::min<std::int64_t>(vectors<V>, end - position);
     t.first_channel = channel;
+    t.one_channel = call.one_channel;
     t.channels = V::first_lanes(channels);
     load<V, of>(call, call.sums + position * call.channels, t);
     for (const auto &step : call.steps)
         apply<V, of>(step, t, saved);
     store<V, of>(call, t, channels, position * call.position_stride + channel * call.channel_stride);
+}
+
+template <typename V>
+constexpr std::int64_t tile_width = vectors<V> *V::lanes; // of one position
+
+/// The last positions of one channel, fewer than a tile has, by copies that fill one.
+template <typename V>
+void compute_rest(const float_steps_call &call, std::int64_t first, vectors_of_tile<V> &saved) {
+    alignas(64) std::int32_t sums[tile_width<V>] = {}, y[tile_width<V>];
+    const auto count = static_cast<std::size_t>(call.channels - first);
+    std::memcpy(sums, call.sums + first, count * sizeof *sums);
+    auto rest = call;
+    rest.sums = sums;
+    rest.channels = tile_width<V>;
+    rest.y = y;
+    compute_tile<V, tiling::channels>(rest, 0, 1, 0, saved);
+    const std::size_t element = call.result == step_result::bytes ? 1 : 4;
+    std::memcpy(static_cast<std::byte *>(call.y) + static_cast<std::size_t>(first) * element, y, count * element);
 }
 
 /// The inner loop runs along the dense dimension of y. Where that is the channels, a tile lies along them as far as it
@@ -177,11 +203,14 @@ template <typename V>
 void float_steps(const float_steps_call &call, std::int64_t begin, std::int64_t end) {
     vectors_of_tile<V> saved = {};
     if (call.channel_stride == 1) {
-        constexpr std::int64_t width = vectors<V> * V::lanes;
-        const auto whole = call.channels / width * width;
+        const auto whole = call.channels / tile_width<V> * tile_width<V>;
         for (auto p = begin; p < end; ++p)
-            for (std::int64_t c = 0; c < whole; c += width)
+            for (std::int64_t c = 0; c < whole; c += tile_width<V>)
                 compute_tile<V, tiling::channels>(call, p, p + 1, c, saved);
+        if (call.one_channel >= 0) {
+            if (whole < call.channels) compute_rest<V>(call, whole, saved);
+            return;
+        }
         for (auto p = begin; p < end; p += vectors<V>)
             for (auto c = whole; c < call.channels; c += V::lanes)
                 compute_tile<V, tiling::positions>(call, p, end, c, saved);

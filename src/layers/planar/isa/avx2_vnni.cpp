@@ -1,0 +1,9 @@
+#include "targets/avx2_vnni.hpp"
+
+#include "layers/planar/isa/multiply_cells.hpp"
+
+namespace dynquant::layers {
+
+constinit const planar_kind avx2_vnni_planar {multiply_cells<simd::avx2_vnni, 1>, 4};
+
+} // namespace dynquant::layers

@@ -1,0 +1,70 @@
+// The loop of planar.hpp over vectors V, see targets/simd.hpp.
+#pragma once
+
+#include "layers/planar/planar.hpp"
+#include "targets/simd.hpp"
+
+namespace dynquant::layers {
+namespace {
+
+using simd::unroll;
+
+/// Computes `vectors` vectors of positions from `first` on, of `filters` filters from `filter` on. The sums stay in
+/// registers; a load of x serves all filters, a broadcast of weights all vectors.
+template <typename V, int filters, int vectors>
+void multiply_block(const planar_span &s, std::int64_t filter, std::int64_t first) {
+    typename V::integers sums[filters][vectors];
+    unroll<filters>([&](int f) __attribute__((always_inline)) {
+        unroll<vectors>([&](int v) __attribute__((always_inline)) { sums[f][v] = V::splat(s.start[filter + f]); });
+    });
+    const auto *weights = s.weights + filter * s.steps;
+    for (std::int64_t step = 0; step < s.steps; ++step, weights += filters) {
+        typename V::integers x[vectors];
+        unroll<vectors>([&](int v) __attribute__((always_inline)) {
+            x[v] = V::load_bits(s.cells[step] + 4 * (first + v * V::lanes));
+        });
+        unroll<filters>([&](int f) __attribute__((always_inline)) {
+            const auto w = V::splat(weights[f]);
+            unroll<vectors>([&](int v) __attribute__((always_inline)) {
+                if constexpr (V::dot_saturates)
+                    sums[f][v] = V::dot_pairs(sums[f][v], x[v], w);
+                else
+                    sums[f][v] = V::dot(sums[f][v], x[v], w);
+            });
+        });
+    }
+    unroll<filters>([&](int f) __attribute__((always_inline)) {
+        unroll<vectors>([&](int v) __attribute__((always_inline)) {
+            V::store(s.sums + (filter + f) * s.stride + first + v * V::lanes, sums[f][v]);
+        });
+    });
+}
+
+template <typename V, int filters, int vectors>
+void multiply_filters(const planar_span &s, std::int64_t filter) {
+    std::int64_t p = 0;
+    for (; p + vectors * V::lanes <= s.positions; p += vectors * V::lanes)
+        multiply_block<V, filters, vectors>(s, filter, p);
+    for (; p < s.positions; p += V::lanes)
+        multiply_block<V, filters, 1>(s, filter, p);
+}
+
+/// vectors: of eight filters, as registers hold their sums.
+template <typename V, int vectors>
+void multiply_cells(const planar_span &s) {
+    std::int64_t filter = 0;
+    for (; filter + 8 <= s.filters; filter += 8)
+        multiply_filters<V, 8, vectors>(s, filter);
+    if ((s.filters & 4) != 0) {
+        multiply_filters<V, 4, vectors>(s, filter);
+        filter += 4;
+    }
+    if ((s.filters & 2) != 0) {
+        multiply_filters<V, 2, 2>(s, filter);
+        filter += 2;
+    }
+    if ((s.filters & 1) != 0) multiply_filters<V, 1, 4>(s, filter);
+}
+
+} // namespace
+} // namespace dynquant::layers

@@ -1,0 +1,424 @@
+#include "layers/planar/planar.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <span>
+
+#include "parallel/parallel.hpp"
+#include "quantization/shape.hpp"
+#include "targets/features.hpp"
+
+namespace dynquant::layers {
+namespace {
+
+using problem = integer_convolution;
+
+std::int64_t round_up(std::int64_t count, std::int64_t unit) {
+    return (count + unit - 1) / unit * unit;
+}
+
+const planar_kind &best_kind(targets::features available) {
+    using namespace targets;
+    return *pick<const planar_kind *>(available, {
+#if defined(__x86_64__)
+        {avx512_vnni, &avx512_vnni_planar}, {avx2_vnni, &avx2_vnni_planar}, {avx2, &avx2_planar},
+#endif
+                {scalar, &scalar_planar},
+    });
+}
+
+/// What a cell has: elements of several channels, or of several taps of a line.
+enum class cells_of { channels, taps };
+
+struct layout {
+    layout(const problem &p, std::int64_t elements)
+        : elements(elements)
+        , channels(p.channels / p.groups)
+        , line_taps(p.window.kernel.back())
+        , tap_lines(*volume(p.window.kernel) / line_taps) {
+        const auto of_channels = line_taps * round_up(channels, elements);
+        of = of_channels <= round_up(line_taps, elements) * channels ? cells_of::channels : cells_of::taps;
+    }
+
+    std::int64_t channel_cells() const {
+        return of == cells_of::channels ? round_up(channels, elements) / elements : channels;
+    }
+    std::int64_t line_cells() const {
+        return of == cells_of::channels ? line_taps : round_up(line_taps, elements) / elements;
+    }
+    std::int64_t steps() const { return tap_lines * channel_cells() * line_cells(); }
+
+    std::int64_t elements, channels, line_taps, tap_lines;
+    cells_of of;
+};
+
+/// A cell of x that a cell of weights multiplies.
+struct step {
+    std::int64_t tap_line, channel_cell, line_cell;
+};
+
+struct planar_weights {
+    planar_weights(const problem &p, const planar_kind &kind, const constant_weights &w)
+        : cells(p, kind.elements)
+        , multiply(kind.multiply) {
+        std::vector<std::vector<std::int32_t>> of_steps; // a cell for each filter of all groups
+        for (std::int64_t line = 0; line < cells.tap_lines; ++line)
+            for (std::int64_t c = 0; c < cells.channel_cells(); ++c)
+                for (std::int64_t t = 0; t < cells.line_cells(); ++t)
+                    add({line, c, t}, p, w, of_steps);
+        arrange(p, of_steps);
+        for (std::int64_t f = 0; f < p.filters; ++f) {
+            std::int64_t sum = 0;
+            for (std::int64_t c = 0; c < cells.channels; ++c)
+                for (std::int64_t t = 0; t < cells.tap_lines * cells.line_taps; ++t)
+                    sum += w.at(f, c, t) - zero_point_of(p, f);
+            sums.push_back(static_cast<std::int32_t>(static_cast<std::uint32_t>(sum)));
+            // s8 is read as u8, 128 more.
+            start.push_back(
+                    p.x_is_signed ? static_cast<std::int32_t>(-128 * static_cast<std::uint32_t>(sums.back())) : 0);
+        }
+    }
+
+    layout cells;
+    planar_function multiply;
+    std::vector<step> steps;
+    std::vector<std::int32_t> weights, sums, start; // weights: group by group
+
+  private:
+    static std::int32_t zero_point_of(const problem &p, std::int64_t filter) {
+        const auto &all = p.w_zero_points;
+        return all.empty() ? 0 : all[all.size() == 1 ? 0 : static_cast<std::size_t>(filter)];
+    }
+
+    /// Weights less their zero points that 8 bits do not hold are split: the step comes again with the rest.
+    void add(const step &s, const problem &p, const constant_weights &w,
+            std::vector<std::vector<std::int32_t>> &of_steps) {
+        const auto e = cells.elements, count = p.filters * e;
+        const auto least = e == 4 ? -128 : -255, most = e == 4 ? 127 : 255;
+        std::vector<std::int32_t> rest(static_cast<std::size_t>(count));
+        for (std::int64_t i = 0; i < count; ++i) {
+            const auto filter = i / e, k = i % e;
+            const auto channel = cells.of == cells_of::channels ? s.channel_cell * e + k : s.channel_cell;
+            const auto tap = cells.of == cells_of::channels ? s.line_cell : s.line_cell * e + k;
+            if (channel < cells.channels && tap < cells.line_taps)
+                rest[static_cast<std::size_t>(i)] =
+                        w.at(filter, channel, s.tap_line * cells.line_taps + tap) - zero_point_of(p, filter);
+        }
+        do {
+            steps.push_back(s);
+            auto &of_step = of_steps.emplace_back();
+            for (std::int64_t i = 0; i < count; i += e) {
+                std::uint32_t cell = 0;
+                for (std::int64_t k = 0; k < e; ++k) {
+                    auto &weight = rest[static_cast<std::size_t>(i + k)];
+                    const auto part = std::clamp(weight, least, most);
+                    weight -= part;
+                    const auto bits = static_cast<std::uint32_t>(part) & (e == 4 ? 0xffU : 0xffffU);
+                    cell |= bits << (32 / e * k);
+                }
+                of_step.push_back(static_cast<std::int32_t>(cell));
+            }
+        } while (std::ranges::any_of(rest, [](std::int32_t weight) { return weight != 0; }));
+    }
+
+    /// Blocks of 8, 4, 2 or 1 filters of a group, step by step.
+    void arrange(const problem &p, const std::vector<std::vector<std::int32_t>> &of_steps) {
+        const auto filters = p.filters / p.groups;
+        for (std::int64_t g = 0; g < p.groups; ++g)
+            for (std::int64_t first = 0, block = 8; first < filters; first += block) {
+                while (block > filters - first)
+                    block /= 2;
+                for (const auto &of_step : of_steps) {
+                    const auto from = of_step.begin() + g * filters + first;
+                    weights.insert(weights.end(), from, from + block);
+                }
+            }
+    }
+};
+
+// Vectors of any processor. SSE2 and NEON interleave them by one instruction.
+using sixteen_bytes = std::uint8_t __attribute__((vector_size(16)));
+using eight_words = std::uint16_t __attribute__((vector_size(16)));
+
+sixteen_bytes low_bytes(sixteen_bytes a, sixteen_bytes b) {
+    return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+}
+sixteen_bytes high_bytes(sixteen_bytes a, sixteen_bytes b) {
+    return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+}
+eight_words low_words(eight_words a, eight_words b) {
+    return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+}
+eight_words high_words(eight_words a, eight_words b) {
+    return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+}
+
+/// 16 bytes from `from` on, every stride-th.
+template <int stride>
+sixteen_bytes load_bytes(const std::uint8_t *from, std::int64_t any_stride) {
+    sixteen_bytes a, b;
+    if constexpr (stride == 1) {
+        std::memcpy(&a, from, 16);
+        return a;
+    } else if constexpr (stride == 2) {
+        std::memcpy(&a, from, 16);
+        std::memcpy(&b, from + 16, 16);
+        return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    } else {
+        for (int i = 0; i < 16; ++i)
+            a[i] = from[i * any_stride];
+        return a;
+    }
+}
+
+/// Where the elements of a cell come from: of position i at from[element] + i * stride.
+using cell_sources = std::array<const std::uint8_t *, 4>;
+
+/// Makes cells of sixteen positions at once.
+template <int stride>
+void make_cells_by(const cell_sources &from, std::int64_t any_stride, std::int64_t elements, std::int64_t positions,
+        std::byte *to) {
+    for (std::int64_t p = 0; p < positions; p += 16, to += 64) {
+        const auto load = [&](std::size_t i) { return load_bytes<stride>(from[i] + p * any_stride, any_stride); };
+        const auto a = load(0), b = load(1);
+        sixteen_bytes pairs[2] = {low_bytes(a, b), high_bytes(a, b)}, others[2] = {};
+        if (elements == 4) {
+            const auto c = load(2), d = load(3);
+            others[0] = low_bytes(c, d);
+            others[1] = high_bytes(c, d);
+            for (int i = 0; i < 2; ++i) { // pairs of bytes are words
+                eight_words ab, cd;
+                std::memcpy(&ab, &pairs[i], 16);
+                std::memcpy(&cd, &others[i], 16);
+                const eight_words cells[2] = {low_words(ab, cd), high_words(ab, cd)};
+                std::memcpy(to + 32 * i, cells, 32);
+            }
+        } else {
+            for (int i = 0; i < 2; ++i) { // bytes become words
+                const sixteen_bytes cells[2] = {low_bytes(pairs[i], others[i]), high_bytes(pairs[i], others[i])};
+                std::memcpy(to + 32 * i, cells, 32);
+            }
+        }
+    }
+}
+
+void make_cells(
+        const cell_sources &from, std::int64_t stride, std::int64_t elements, std::int64_t positions, std::byte *to) {
+    if (stride == 1) return make_cells_by<1>(from, stride, elements, positions, to);
+    if (stride == 2) return make_cells_by<2>(from, stride, elements, positions, to);
+    make_cells_by<3>(from, stride, elements, positions, to);
+}
+
+/// A task is some lines of y of one image and group. It makes the cells of the lines of x that these meet, then
+/// multiplies.
+class planar_convolution final : public block_sums {
+  public:
+    planar_convolution(const problem &p, std::shared_ptr<const planar_weights> w)
+        : p_(p)
+        , w_(std::move(w))
+        , columns_(p.window.y.back())
+        , lines_(*volume(p.window.y) / columns_)
+        , x_columns_(p.window.x.back())
+        , x_lines_(*volume(p.window.x) / std::max<std::int64_t>(x_columns_, 1))
+        , filters_(p.filters / p.groups)
+        , stride_(p.window.strides.back())
+        , dilation_(p.window.dilations.back())
+        , is_line_(p.window.rank() == 1) {
+        // Cells of positions that advance by the stride serve all taps that are whole strides apart.
+        const auto taps_of_cell = w_->cells.of == cells_of::taps ? w_->cells.elements : 1;
+        for (std::int64_t t = 0; t < w_->cells.line_cells(); ++t) {
+            const auto offset = t * taps_of_cell * dilation_, phase = offset % stride_;
+            const auto known = std::ranges::find(phases_, phase);
+            tap_phase_.push_back(known - phases_.begin());
+            if (known == phases_.end()) phases_.push_back(phase);
+            tap_shift_.push_back(offset / stride_);
+        }
+        cells_of_line_ = round_up(columns_ + std::ranges::max(tap_shift_), 16) + planar_overrun;
+        padded_columns_ = cells_of_line_ * stride_ + w_->cells.elements * dilation_ + stride_;
+    }
+
+    bool takes_planar() const override { return true; }
+    const std::vector<std::int32_t> &weight_sums() const override { return w_->sums; }
+
+    void run_blocks(
+            const void *x, std::int32_t x_zero_point, run_memory &memory, block_consumer consume) const override {
+        if (p_.batch == 0) return;
+        const auto steps = std::ssize(w_->steps);
+        const auto work = p_.batch * lines_ * p_.groups * (cells_bytes(1) + columns_ * filters_ * (steps + 2) / 4);
+        const auto most_parts = parallel::parts_for_items(p_.batch * p_.groups * lines_, work);
+        const auto size = block_lines(most_parts), blocks = (lines_ + size - 1) / size;
+        const auto tasks = p_.batch * blocks * p_.groups;
+        const auto parts = parallel::parts_for_items(tasks, work);
+        prepare(memory, parts, size, x_zero_point);
+        std::atomic<std::size_t> next = 0;
+        parallel::for_each_part(tasks, parts, [&](parallel::range part) {
+            auto &own = memory.parts[next.fetch_add(1, std::memory_order_relaxed)];
+            for (auto task = part.begin; task < part.end; ++task) {
+                const auto image = task / (blocks * p_.groups), group = task / blocks % p_.groups;
+                const auto first = task % blocks * size;
+                const parallel::range lines {first, std::min(lines_, first + size)};
+                const auto *const of_group = static_cast<const std::uint8_t *>(x)
+                        + (image * p_.channels + group * w_->cells.channels) * x_lines_ * x_columns_;
+                make_all_cells(of_group, x_zero_point, lines, own);
+                multiply(group, lines, size, own);
+                const auto position = image * lines_ * columns_;
+                consume({{position + lines.begin * columns_, position + lines.end * columns_}, own.sums.data(),
+                        group * filters_, filters_, filter_stride(size)});
+            }
+        });
+    }
+
+  private:
+    std::int64_t line_stride() const { return is_line_ ? 1 : p_.window.strides.front(); }
+    std::int64_t line_dilation() const { return is_line_ ? 1 : p_.window.dilations.front(); }
+    /// Lines of x, with those of padding, that some lines of y meet.
+    std::int64_t lines_met(std::int64_t lines) const {
+        return (lines - 1) * line_stride() + (w_->cells.tap_lines - 1) * line_dilation() + 1;
+    }
+    std::int64_t planes() const { return w_->cells.channel_cells() * std::ssize(phases_); }
+    std::int64_t cells_bytes(std::int64_t lines) const { return lines_met(lines) * planes() * cells_of_line_ * 4; }
+    std::int64_t filter_stride(std::int64_t lines) const { return lines * columns_ + planar_overrun; }
+
+    /// Cells and sums of a block stay in a second-level cache of 256 KiB; every part has equally many, or nearly.
+    std::int64_t block_lines(std::int64_t parts) const {
+        const auto of_groups = p_.batch * p_.groups;
+        auto lines = of_groups >= parts ? lines_ : (lines_ * of_groups + parts - 1) / parts;
+        while (lines > 1 && cells_bytes(lines) + 4 * filters_ * filter_stride(lines) > 192 * 1024)
+            lines = (lines + 1) / 2;
+        return lines;
+    }
+
+    void prepare(run_memory &memory, int parts, std::int64_t lines, std::int32_t x_zero_point) const {
+        memory.make_parts(parts);
+        const auto rows = w_->cells.of == cells_of::channels ? w_->cells.elements : 1;
+        for (auto &own : std::span(memory.parts).first(static_cast<std::size_t>(parts))) {
+            run_memory::grown(own.rows, static_cast<std::size_t>(cells_bytes(lines)));
+            run_memory::grown(own.sums, static_cast<std::size_t>(filters_ * filter_stride(lines)));
+            run_memory::grown(own.taps, w_->steps.size());
+            own.padding.assign(static_cast<std::size_t>(rows * padded_columns_), padding(x_zero_point));
+        }
+    }
+
+    std::byte padding(std::int32_t x_zero_point) const {
+        return static_cast<std::byte>(static_cast<std::uint8_t>(x_zero_point) ^ (p_.x_is_signed ? 0x80 : 0));
+    }
+
+    /// x: the first channel of the group. A line of x with its padding is a row of `padding`.
+    void make_all_cells(
+            const std::uint8_t *x, std::int32_t x_zero_point, parallel::range lines, run_memory::part &own) const {
+        const auto met = lines_met(lines.end - lines.begin);
+        const auto pad = is_line_ ? 0 : p_.window.pads_begin.front();
+        auto *to = own.rows.data();
+        for (std::int64_t i = 0; i < met; ++i) {
+            const auto line = lines.begin * line_stride() - pad + i;
+            if (!meets_a_tap(i)) {
+                to += planes() * 4 * cells_of_line_;
+                continue;
+            }
+            for (std::int64_t c = 0; c < w_->cells.channel_cells(); ++c)
+                for (const auto phase : phases_) {
+                    if (line < 0 || line >= x_lines_)
+                        fill(to, padding(x_zero_point));
+                    else
+                        make_line(x + line * x_columns_, c, phase, own, to);
+                    to += 4 * cells_of_line_;
+                }
+        }
+    }
+
+    /// Whether a tap meets a line of x, counted from the first that the block meets.
+    bool meets_a_tap(std::int64_t line) const {
+        const auto stride = line_stride(), dilation = line_dilation();
+        if (stride == 1) return true;
+        for (std::int64_t t = 0; t < w_->cells.tap_lines; ++t)
+            if (line >= t * dilation && (line - t * dilation) % stride == 0) return true;
+        return false;
+    }
+
+    /// Cells of padding alone.
+    void fill(std::byte *to, std::byte value) const {
+        if (w_->cells.elements == 4)
+            std::memset(to, std::to_integer<int>(value), static_cast<std::size_t>(4 * cells_of_line_));
+        else
+            for (std::int64_t i = 0; i < 2 * cells_of_line_; ++i) {
+                to[2 * i] = value;
+                to[2 * i + 1] = std::byte {0};
+            }
+    }
+
+    /// x: where the line begins in the group's first channel.
+    void make_line(
+            const std::uint8_t *x, std::int64_t cell, std::int64_t phase, run_memory::part &own, std::byte *to) const {
+        const auto &c = w_->cells;
+        auto *const rows = reinterpret_cast<std::uint8_t *>(own.padding.data());
+        cell_sources from = {};
+        for (std::int64_t k = 0; k < c.elements; ++k) {
+            if (c.of == cells_of::taps) {
+                if (k == 0) copy_line(x + cell * x_lines_ * x_columns_, rows);
+                from[static_cast<std::size_t>(k)] = rows + phase + k * dilation_;
+            } else {
+                const auto channel =
+                        std::min(cell * c.elements + k, c.channels - 1); // beyond the last: by weights of 0
+                auto *const row = rows + k * padded_columns_;
+                copy_line(x + channel * x_lines_ * x_columns_, row);
+                from[static_cast<std::size_t>(k)] = row + phase;
+            }
+        }
+        make_cells(from, stride_, c.elements, cells_of_line_ - planar_overrun, to);
+    }
+
+    /// Between the padding of a row.
+    void copy_line(const std::uint8_t *x, std::uint8_t *row) const {
+        auto *const to = row + p_.window.pads_begin.back();
+        if (!p_.x_is_signed) {
+            std::memcpy(to, x, static_cast<std::size_t>(x_columns_));
+            return;
+        }
+        for (std::int64_t i = 0; i < x_columns_; ++i)
+            to[i] = x[i] ^ 0x80;
+    }
+
+    void multiply(std::int64_t group, parallel::range lines, std::int64_t size, run_memory::part &own) const {
+        const auto steps = std::ssize(w_->steps), phases = std::ssize(phases_);
+        for (auto line = lines.begin; line < lines.end; ++line) {
+            for (std::int64_t i = 0; i < steps; ++i) {
+                const auto &s = w_->steps[static_cast<std::size_t>(i)];
+                const auto t = static_cast<std::size_t>(s.line_cell);
+                const auto x_line = (line - lines.begin) * line_stride() + s.tap_line * line_dilation();
+                const auto plane = (x_line * w_->cells.channel_cells() + s.channel_cell) * phases + tap_phase_[t];
+                own.taps[static_cast<std::size_t>(i)] = own.rows.data() + 4 * (plane * cells_of_line_ + tap_shift_[t]);
+            }
+            w_->multiply({own.taps.data(), steps, columns_, w_->weights.data() + group * filters_ * steps,
+                    w_->start.data() + group * filters_, filters_, own.sums.data() + (line - lines.begin) * columns_,
+                    filter_stride(size)});
+        }
+    }
+
+    problem p_;
+    std::shared_ptr<const planar_weights> w_;
+    std::int64_t columns_, lines_, x_columns_, x_lines_, filters_;
+    std::int64_t stride_, dilation_;   // along a line
+    bool is_line_;                     // one spatial dimension
+    std::vector<std::int64_t> phases_; // where cells begin, below the stride
+    std::vector<std::int64_t> tap_phase_,
+            tap_shift_; // of each cell of a line's taps: which phase, and how many positions on
+    std::int64_t cells_of_line_, padded_columns_;
+};
+
+} // namespace
+
+packed_convolution pack_planar_convolution(const problem &p, const planar_kind &kind, const constant_weights &w) {
+    return [packed = std::make_shared<const planar_weights>(p, kind, w)](
+                   const problem &of_shape) { return std::make_unique<const planar_convolution>(of_shape, packed); };
+}
+
+packed_convolution pack_planar_convolution(const problem &p, const constant_weights &w) {
+    if (!p.is_planar || p.window.kernel.size() > 2 || p.channels == 0 || p.filters == 0) return nullptr;
+    const auto channels = p.channels / p.groups, filters = p.filters / p.groups;
+    if (p.groups > 1 ? channels == 1 && filters == 1 && p.groups > 4 : channels > 4 && filters > 8) return nullptr;
+    return pack_planar_convolution(p, best_kind(p.available), w);
+}
+
+} // namespace dynquant::layers

@@ -1,0 +1,47 @@
+// src/layers/planar: convolutions of tensors that are channels first, for few channels or filters in a group, where
+// rows of channels would leave most of a vector empty. A vector holds positions. isa/ has one source for each
+// instruction set; multiply_cells.hpp has the loop. May include what src/layers may. Start here.
+//
+// A position has a cell of 32 bits: x of four channels at one tap, or of four taps beside each other of one channel; of
+// two where the processor has no sums of four products, as 16 bits each. Cells of consecutive positions lie side by
+// side, so that one load serves all filters, which multiply it by a cell of weights each.
+#pragma once
+
+#include "layers/integer_convolution.hpp"
+
+namespace dynquant::layers {
+
+/// Consecutive positions of a line of y.
+struct planar_span {
+    const std::byte *const *cells; // of each step, where the cell of the first position lies
+    std::int64_t steps, positions;
+    const std::int32_t *weights; // a cell for each filter: blocks of 8, 4, 2 or 1 filters, step by step
+    const std::int32_t *start;   // of each filter's sums
+    std::int64_t filters;
+    std::int32_t *sums;  // of all positions of a filter, then of the next one
+    std::int64_t stride; // from filter to filter
+};
+
+/// The sums wrap. Reads and writes up to planar_overrun positions beyond the last one.
+using planar_function = void (*)(const planar_span &s);
+inline constexpr std::int64_t planar_overrun = 64;
+
+/// A function, and how many elements of x a cell has: 4 bytes, or 2 words.
+struct planar_kind {
+    planar_function multiply;
+    std::int64_t elements;
+};
+
+extern const planar_kind scalar_planar;
+#if defined(__x86_64__)
+extern const planar_kind avx2_planar, avx2_vnni_planar, avx512_vnni_planar;
+#endif
+
+/// Null where another way is as fast or more than two dimensions are spatial.
+packed_convolution pack_planar_convolution(const integer_convolution &p, const constant_weights &w);
+
+/// For any convolution of one or two spatial dimensions with channels, by the given kind.
+packed_convolution pack_planar_convolution(
+        const integer_convolution &p, const planar_kind &kind, const constant_weights &w);
+
+} // namespace dynquant::layers
