@@ -1,5 +1,7 @@
 #include "layers/zero_points.hpp"
 
+#include <algorithm>
+
 #include "targets/sum_of_bytes.hpp"
 
 namespace dynquant::layers {
@@ -42,12 +44,16 @@ void subtract_row_sums(const panel_product &p, const rows_of_lines &x, std::span
 
 void find_bias(std::span<const std::int32_t> weight_sums, std::int32_t x_zero_point, std::span<const std::int32_t> bias,
         std::vector<std::int32_t> &result) {
-    result.clear();
-    if (x_zero_point == 0 && bias.empty()) return;
-    for (std::size_t c = 0; c < weight_sums.size(); ++c) {
-        const std::int64_t own = bias.empty() ? 0 : bias[bias.size() == 1 ? 0 : c];
-        result.push_back(wrap(own - std::int64_t {x_zero_point} * weight_sums[c]));
-    }
+    if (x_zero_point == 0 && bias.empty()) return result.clear();
+    const auto count = weight_sums.size();
+    result.assign(count, bias.empty() ? 0 : bias.front());
+    if (bias.size() > 1) std::ranges::copy(bias, result.begin());
+    const auto factor = static_cast<std::uint32_t>(x_zero_point);
+    auto *const to = result.data();
+    const auto *const sums = weight_sums.data();
+    for (std::size_t c = 0; c < count; ++c)
+        to[c] = static_cast<std::int32_t>(
+                static_cast<std::uint32_t>(to[c]) - factor * static_cast<std::uint32_t>(sums[c]));
 }
 
 } // namespace dynquant::layers

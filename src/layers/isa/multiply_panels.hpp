@@ -31,44 +31,55 @@ void multiply_rows(const panel_product &p, const rows_of_lines &from, std::int64
     constexpr std::uint32_t flip = x_is_signed ? 0x80808080 : 0; // flipping the sign bit turns s8 into u8, 128 more
     const auto first = panel * panel_columns, inner = p.line_inner, whole = inner / 4 * 4;
     const auto stride = from.stride, offset = first_row * stride;
-    typename V::integers sums[rows][vectors];
+    using block = typename V::integers[rows][vectors];
+    block sums, others; // others: so that few sums need not wait for each other
+    constexpr bool has_others = rows * vectors < 8;
 #pragma GCC unroll 12
     for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
-        for (int v = 0; v < vectors; ++v)
+        for (int v = 0; v < vectors; ++v) {
             sums[r][v] = V::load(p.compensation + first + v * V::lanes);
+            others[r][v] = V::splat(0);
+        }
 
     /// four_of(offset): the four elements that the weights multiply, of the row at an offset.
-    const auto add = [&](const std::int8_t *weights, auto four_of) __attribute__((always_inline)) {
+    const auto add = [&](block & to, const std::int8_t *weights, auto four_of) __attribute__((always_inline)) {
 #pragma GCC unroll 12
         for (int r = 0; r < rows; ++r) {
             const auto broadcast = V::splat(static_cast<std::int32_t>(four_of(offset + r * stride) ^ flip));
 #pragma GCC unroll 4
             for (int v = 0; v < vectors; ++v)
-                sums[r][v] = V::dot(sums[r][v], broadcast, V::load_bits(weights + v * V::lanes * 4));
+                to[r][v] = V::dot(to[r][v], broadcast, V::load_bits(weights + v * V::lanes * 4));
         }
+    };
+    const auto four_at = [](const std::byte *x) {
+        return [x](std::int64_t row) __attribute__((always_inline)) {
+            std::uint32_t four = 0;
+            std::memcpy(&four, x + row, 4);
+            return four;
+        };
     };
     for (std::int64_t line = 0; line < p.lines; ++line) {
         const auto *weights = p.weights + panel * p.panel_bytes + line * p.line_bytes;
         const auto *x = from.lines[line];
         const auto *const end = x + whole;
+        if constexpr (has_others)
+            for (; x + 4 < end; x += 8, weights += 2 * step_bytes) {
+                add(sums, weights, four_at(x));
+                add(others, weights + step_bytes, four_at(x + 4));
+            }
         for (; x < end; x += 4, weights += step_bytes)
-            add(
-                    weights, [&](std::int64_t row) __attribute__((always_inline)) {
-                        std::uint32_t four = 0;
-                        std::memcpy(&four, x + row, 4);
-                        return four;
-                    });
+            add(sums, weights, four_at(x));
         if (whole == inner) continue;
         add(
-                weights, [&](std::int64_t row) __attribute__((always_inline)) {
+                sums, weights, [&](std::int64_t row) __attribute__((always_inline)) {
                     return first_bytes(x + row, inner - whole);
                 });
     }
     if constexpr (V::dot_saturates) // weights have their excess split off
         for (auto s = p.excess.begin[panel]; s < p.excess.begin[panel + 1]; ++s)
             add(
-                    p.excess.weights + s * step_bytes, [&](std::int64_t row) __attribute__((always_inline)) {
+                    sums, p.excess.weights + s * step_bytes, [&](std::int64_t row) __attribute__((always_inline)) {
                         std::uint32_t four = 0;
                         for (unsigned i = 0; i < 4; ++i) {
                             const auto &e = p.excess.elements[4 * s + i];
@@ -76,6 +87,12 @@ void multiply_rows(const panel_product &p, const rows_of_lines &from, std::int64
                         }
                         return four;
                     });
+    if constexpr (has_others)
+#pragma GCC unroll 8
+        for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 4
+            for (int v = 0; v < vectors; ++v)
+                sums[r][v] = V::add(sums[r][v], others[r][v]);
 
     const auto columns = p.columns - first;
     alignas(64) std::int32_t padded[panel_columns]; // sums of a panel whose last columns are padding

@@ -204,13 +204,16 @@ void float_steps(const float_steps_call &call, std::int64_t begin, std::int64_t 
     vectors_of_tile<V> saved = {};
     if (call.channel_stride == 1) {
         const auto whole = call.channels / tile_width<V> * tile_width<V>;
-        for (auto p = begin; p < end; ++p)
+        const auto rest = call.channels - whole;
+        // A tile that overlaps the previous one computes some results twice, but may replace many tiles.
+        const bool overlaps = whole > 0 && rest > 0 && (end - begin) * V::lanes < rest;
+        for (auto p = begin; p < end; ++p) {
             for (std::int64_t c = 0; c < whole; c += tile_width<V>)
                 compute_tile<V, tiling::channels>(call, p, p + 1, c, saved);
-        if (call.one_channel >= 0) {
-            if (whole < call.channels) compute_rest<V>(call, whole, saved);
-            return;
+            if (overlaps) compute_tile<V, tiling::channels>(call, p, p + 1, call.channels - tile_width<V>, saved);
         }
+        if (rest == 0 || overlaps) return;
+        if (call.one_channel >= 0) return compute_rest<V>(call, whole, saved);
         for (auto p = begin; p < end; p += vectors<V>)
             for (auto c = whole; c < call.channels; c += V::lanes)
                 compute_tile<V, tiling::positions>(call, p, end, c, saved);
