@@ -33,7 +33,7 @@ void multiply_rows(const panel_product &p, const rows_of_lines &from, std::int64
     const auto stride = from.stride, offset = first_row * stride;
     using block = typename V::integers[rows][vectors];
     block sums, others; // others: so that few sums need not wait for each other
-    constexpr bool has_others = rows * vectors < 8;
+    constexpr bool has_others = rows * vectors <= 12;
 #pragma GCC unroll 12
     for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
