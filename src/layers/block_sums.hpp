@@ -21,6 +21,7 @@ struct run_memory {
         std::vector<std::byte> rows, padding;
         std::vector<const std::byte *> lines, meets, taps;
         std::vector<std::int32_t> sums;
+        const std::byte *end = nullptr; // of x
     };
     std::vector<part> parts;
     std::vector<std::byte> x; // as the sums take it

@@ -10,6 +10,7 @@ struct avx512_vnni : avx512 {
     static constexpr bool dot_saturates = false;
     /// Adds four products of u8 and s8 to each lane, wrapping.
     static integers dot(integers sums, integers a, integers b) { return _mm512_dpbusd_epi32(sums, a, b); }
+    static integers multiply(integers a, integers b) { return _mm512_mullo_epi32(a, b); }
 
     static constexpr std::int64_t bytes = 64;
     static integers load_first_bytes(const void *p, std::int64_t) { return load_bits(p); } // all of them

@@ -69,6 +69,9 @@ struct planar_weights {
                 for (std::int64_t t = 0; t < cells.line_cells(); ++t)
                     add({line, c, t}, p, w, of_steps);
         arrange(p, of_steps);
+        if (cells.elements == 4 && std::ranges::any_of(p.w_zero_points, [](std::int32_t zp) { return zp != 0; }))
+            for (std::int64_t f = 0; f < p.filters; ++f)
+                zero_points.push_back(zero_point_of(p, f));
         for (std::int64_t f = 0; f < p.filters; ++f) {
             std::int64_t sum = 0;
             for (std::int64_t c = 0; c < cells.channels; ++c)
@@ -85,6 +88,7 @@ struct planar_weights {
     planar_function multiply;
     std::vector<step> steps;
     std::vector<std::int32_t> weights, sums, start; // weights: group by group
+    std::vector<std::int32_t> zero_points, ones;    // empty: none; weights of 1, which add x up
 
   private:
     static std::int32_t zero_point_of(const problem &p, std::int64_t filter) {
@@ -92,35 +96,33 @@ struct planar_weights {
         return all.empty() ? 0 : all[all.size() == 1 ? 0 : static_cast<std::size_t>(filter)];
     }
 
-    /// Weights less their zero points that 8 bits do not hold are split: the step comes again with the rest.
-    void add(const step &s, const problem &p, const constant_weights &w,
-            std::vector<std::vector<std::int32_t>> &of_steps) {
-        const auto e = cells.elements, count = p.filters * e;
-        const auto least = e == 4 ? -128 : -255, most = e == 4 ? 127 : 255;
-        std::vector<std::int32_t> rest(static_cast<std::size_t>(count));
-        for (std::int64_t i = 0; i < count; ++i) {
-            const auto filter = i / e, k = i % e;
+    /// f(channel, tap) for each element of a cell; those beyond the last are 0.
+    template <typename F>
+    std::int32_t cell_of(const step &s, F f) const {
+        const auto e = cells.elements;
+        std::uint32_t cell = 0;
+        for (std::int64_t k = 0; k < e; ++k) {
             const auto channel = cells.of == cells_of::channels ? s.channel_cell * e + k : s.channel_cell;
             const auto tap = cells.of == cells_of::channels ? s.line_cell : s.line_cell * e + k;
             if (channel < cells.channels && tap < cells.line_taps)
-                rest[static_cast<std::size_t>(i)] =
-                        w.at(filter, channel, s.tap_line * cells.line_taps + tap) - zero_point_of(p, filter);
+                cell |= (static_cast<std::uint32_t>(f(channel, s.tap_line * cells.line_taps + tap))
+                                & (e == 4 ? 0xffU : 0xffffU))
+                        << (32 / e * k);
         }
-        do {
-            steps.push_back(s);
-            auto &of_step = of_steps.emplace_back();
-            for (std::int64_t i = 0; i < count; i += e) {
-                std::uint32_t cell = 0;
-                for (std::int64_t k = 0; k < e; ++k) {
-                    auto &weight = rest[static_cast<std::size_t>(i + k)];
-                    const auto part = std::clamp(weight, least, most);
-                    weight -= part;
-                    const auto bits = static_cast<std::uint32_t>(part) & (e == 4 ? 0xffU : 0xffffU);
-                    cell |= bits << (32 / e * k);
-                }
-                of_step.push_back(static_cast<std::int32_t>(cell));
-            }
-        } while (std::ranges::any_of(rest, [](std::int32_t weight) { return weight != 0; }));
+        return static_cast<std::int32_t>(cell);
+    }
+
+    /// Words hold weights less their zero points; for bytes the function subtracts these.
+    void add(const step &s, const problem &p, const constant_weights &w,
+            std::vector<std::vector<std::int32_t>> &of_steps) {
+        steps.push_back(s);
+        auto &of_step = of_steps.emplace_back();
+        for (std::int64_t filter = 0; filter < p.filters; ++filter) {
+            const auto zero_point = cells.elements == 4 ? 0 : zero_point_of(p, filter);
+            of_step.push_back(cell_of(s,
+                    [&](std::int64_t channel, std::int64_t tap) { return w.at(filter, channel, tap) - zero_point; }));
+        }
+        ones.push_back(cell_of(s, [](std::int64_t, std::int64_t) { return 1; }));
     }
 
     /// Blocks of 8, 4, 2 or 1 filters of a group, step by step.
@@ -236,6 +238,7 @@ class planar_convolution final : public block_sums {
             tap_shift_.push_back(offset / stride_);
         }
         cells_of_line_ = round_up(columns_ + std::ranges::max(tap_shift_), 16) + planar_overrun;
+        is_copied_ = p.window.is_padded() || p.x_is_signed;
         padded_columns_ = cells_of_line_ * stride_ + w_->cells.elements * dilation_ + stride_;
     }
 
@@ -251,7 +254,7 @@ class planar_convolution final : public block_sums {
         const auto size = block_lines(most_parts), blocks = (lines_ + size - 1) / size;
         const auto tasks = p_.batch * blocks * p_.groups;
         const auto parts = parallel::parts_for_items(tasks, work);
-        prepare(memory, parts, size, x_zero_point);
+        prepare(memory, parts, size, x, x_zero_point);
         std::atomic<std::size_t> next = 0;
         parallel::for_each_part(tasks, parts, [&](parallel::range part) {
             auto &own = memory.parts[next.fetch_add(1, std::memory_order_relaxed)];
@@ -290,13 +293,15 @@ class planar_convolution final : public block_sums {
         return lines;
     }
 
-    void prepare(run_memory &memory, int parts, std::int64_t lines, std::int32_t x_zero_point) const {
+    void prepare(run_memory &memory, int parts, std::int64_t lines, const void *x, std::int32_t x_zero_point) const {
         memory.make_parts(parts);
         const auto rows = w_->cells.of == cells_of::channels ? w_->cells.elements : 1;
         for (auto &own : std::span(memory.parts).first(static_cast<std::size_t>(parts))) {
             run_memory::grown(own.rows, static_cast<std::size_t>(cells_bytes(lines)));
-            run_memory::grown(own.sums, static_cast<std::size_t>(filters_ * filter_stride(lines)));
+            run_memory::grown(
+                    own.sums, static_cast<std::size_t>(filters_ * filter_stride(lines) + columns_ + planar_overrun));
             run_memory::grown(own.taps, w_->steps.size());
+            own.end = static_cast<const std::byte *>(x) + *volume(p_.window.x) * p_.channels * p_.batch;
             own.padding.assign(static_cast<std::size_t>(rows * padded_columns_), padding(x_zero_point));
         }
     }
@@ -353,20 +358,26 @@ class planar_convolution final : public block_sums {
             const std::uint8_t *x, std::int64_t cell, std::int64_t phase, run_memory::part &own, std::byte *to) const {
         const auto &c = w_->cells;
         auto *const rows = reinterpret_cast<std::uint8_t *>(own.padding.data());
+        const auto plane = x_lines_ * x_columns_;
         cell_sources from = {};
         for (std::int64_t k = 0; k < c.elements; ++k) {
+            auto &source = from[static_cast<std::size_t>(k)];
             if (c.of == cells_of::taps) {
-                if (k == 0) copy_line(x + cell * x_lines_ * x_columns_, rows);
-                from[static_cast<std::size_t>(k)] = rows + phase + k * dilation_;
+                source = k == 0 ? line_of(x + cell * plane, own, rows) + phase : from[0] + k * dilation_;
             } else {
                 const auto channel =
                         std::min(cell * c.elements + k, c.channels - 1); // beyond the last: by weights of 0
-                auto *const row = rows + k * padded_columns_;
-                copy_line(x + channel * x_lines_ * x_columns_, row);
-                from[static_cast<std::size_t>(k)] = row + phase;
+                source = line_of(x + channel * plane, own, rows + k * padded_columns_) + phase;
             }
         }
         make_cells(from, stride_, c.elements, cells_of_line_ - planar_overrun, to);
+    }
+
+    /// A line of x with its padding, of which padded_columns_ can be read: itself, or its copy.
+    const std::uint8_t *line_of(const std::uint8_t *x, const run_memory::part &own, std::uint8_t *copy) const {
+        if (!is_copied_ && own.end - reinterpret_cast<const std::byte *>(x) >= padded_columns_) return x;
+        copy_line(x, copy);
+        return copy;
     }
 
     /// Between the padding of a row.
@@ -390,9 +401,18 @@ class planar_convolution final : public block_sums {
                 const auto plane = (x_line * w_->cells.channel_cells() + s.channel_cell) * phases + tap_phase_[t];
                 own.taps[static_cast<std::size_t>(i)] = own.rows.data() + 4 * (plane * cells_of_line_ + tap_shift_[t]);
             }
-            w_->multiply({own.taps.data(), steps, columns_, w_->weights.data() + group * filters_ * steps,
-                    w_->start.data() + group * filters_, filters_, own.sums.data() + (line - lines.begin) * columns_,
-                    filter_stride(size)});
+            planar_span span {own.taps.data(), steps, columns_, w_->weights.data() + group * filters_ * steps,
+                    w_->start.data() + group * filters_, nullptr, nullptr, filters_,
+                    own.sums.data() + (line - lines.begin) * columns_, filter_stride(size)};
+            if (!w_->zero_points.empty()) {
+                static constexpr std::int32_t zero = 0;
+                auto *const x_sums = own.sums.data() + filters_ * filter_stride(size);
+                w_->multiply(
+                        {own.taps.data(), steps, columns_, w_->ones.data(), &zero, nullptr, nullptr, 1, x_sums, 0});
+                span.zero_points = w_->zero_points.data() + group * filters_;
+                span.x_sums = x_sums;
+            }
+            w_->multiply(span);
         }
     }
 
@@ -401,6 +421,7 @@ class planar_convolution final : public block_sums {
     std::int64_t columns_, lines_, x_columns_, x_lines_, filters_;
     std::int64_t stride_, dilation_;   // along a line
     bool is_line_;                     // one spatial dimension
+    bool is_copied_;                   // each line of x, for its padding or its sign
     std::vector<std::int64_t> phases_; // where cells begin, below the stride
     std::vector<std::int64_t> tap_phase_,
             tap_shift_; // of each cell of a line's taps: which phase, and how many positions on

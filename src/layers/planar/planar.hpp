@@ -15,8 +15,10 @@ namespace dynquant::layers {
 struct planar_span {
     const std::byte *const *cells; // of each step, where the cell of the first position lies
     std::int64_t steps, positions;
-    const std::int32_t *weights; // a cell for each filter: blocks of 8, 4, 2 or 1 filters, step by step
-    const std::int32_t *start;   // of each filter's sums
+    const std::int32_t *weights;     // a cell for each filter: blocks of 8, 4, 2 or 1 filters, step by step
+    const std::int32_t *start;       // of each filter's sums
+    const std::int32_t *zero_points; // of each filter's weights, where cells are bytes; null: none
+    const std::int32_t *x_sums;      // of each position, which the zero points multiply
     std::int64_t filters;
     std::int32_t *sums;  // of all positions of a filter, then of the next one
     std::int64_t stride; // from filter to filter
@@ -24,7 +26,7 @@ struct planar_span {
 
 /// The sums wrap. Reads and writes up to planar_overrun positions beyond the last one.
 using planar_function = void (*)(const planar_span &s);
-inline constexpr std::int64_t planar_overrun = 64;
+inline constexpr std::int64_t planar_overrun = 16;
 
 /// A function, and how many elements of x a cell has: 4 bytes, or 2 words.
 struct planar_kind {

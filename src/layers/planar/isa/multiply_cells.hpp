@@ -17,6 +17,15 @@ void multiply_block(const planar_span &s, std::int64_t filter, std::int64_t firs
     unroll<filters>([&](int f) __attribute__((always_inline)) {
         unroll<vectors>([&](int v) __attribute__((always_inline)) { sums[f][v] = V::splat(s.start[filter + f]); });
     });
+    if constexpr (!V::dot_saturates)
+        if (s.zero_points)
+            unroll<filters>([&](int f) __attribute__((always_inline)) {
+                const auto zero_point = V::splat(s.zero_points[filter + f]);
+                unroll<vectors>([&](int v) __attribute__((always_inline)) {
+                    const auto x = V::load_bits(s.x_sums + first + v * V::lanes);
+                    sums[f][v] = V::subtract(sums[f][v], V::multiply(zero_point, x));
+                });
+            });
     const auto *weights = s.weights + filter * s.steps;
     for (std::int64_t step = 0; step < s.steps; ++step, weights += filters) {
         typename V::integers x[vectors];
