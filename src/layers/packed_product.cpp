@@ -41,7 +41,14 @@ const panel_kind &best_kind([[maybe_unused]] const packed_product::problem &p) {
 } // namespace
 
 packed_product::packed_product(problem p, const constant_weights &w)
-    : packed_product(p, best_kind(p), w) {}
+    : packed_product(p, best_kind(p), w) {
+#if defined(__x86_64__)
+    // A step of excess takes as long as three others, as it gathers its elements of x; one of words half as long again.
+    const auto steps = bytes() / (4 * kind_.columns);
+    if (kind_.has_excess && 6 * product_.excess.begin[panels()] > steps)
+        *this = packed_product(std::move(p), avx2_word_panels, w);
+#endif
+}
 
 packed_product::packed_product(problem p, const panel_kind &kind, const constant_weights &w)
     : problem_(std::move(p))

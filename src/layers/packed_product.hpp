@@ -27,6 +27,7 @@ class packed_product {
     packed_product(problem p, const constant_weights &w);
     packed_product(problem p, const panel_kind &kind, const constant_weights &w);
     packed_product(packed_product &&) = default; // vectors keep their memory, which product_ points to
+    packed_product &operator=(packed_product &&) = default;
 
     /// The column sums of w - w_zero_points, modulo 2^32.
     const std::vector<std::int32_t> &weight_sums() const { return weight_sums_; }

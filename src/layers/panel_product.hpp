@@ -57,6 +57,8 @@ extern const panel_kind scalar_panels;
 #if defined(__x86_64__)
 /// AVX2-VNNI and AVX-512 VNNI add four products without saturation.
 extern const panel_kind avx2_panels, avx2_vnni_panels;
+/// By words, for weights with much excess.
+extern const panel_kind avx2_word_panels;
 /// One for each width of a panel, of 1 to 4 vectors of vnni_lanes columns.
 inline constexpr std::int64_t vnni_lanes = 16, vnni_vectors = 4;
 extern const panel_kind avx512_vnni_panels[vnni_vectors];

@@ -105,6 +105,11 @@ struct avx2 : vector_operators<32>, avx2_bytes {
     static reals fma(reals a, reals b, reals c) { return _mm256_fmadd_ps(a, b, c); }
     static reals negated_fma(reals a, reals b, reals c) { return _mm256_fnmadd_ps(a, b, c); }
     // Products of integers, added to the sums, which wrap.
+    template <bool is_signed>
+    static integers load_words(const void *p) { // of 16 bytes
+        const auto bytes = _mm_loadu_si128(static_cast<const __m128i *>(p));
+        return is_signed ? _mm256_cvtepi8_epi16(bytes) : _mm256_cvtepu8_epi16(bytes);
+    }
     /// Two of 16 bits to each lane.
     static integers dot_pairs(integers sums, integers a, integers b) { return add(sums, _mm256_madd_epi16(a, b)); }
     /// Four of u8 and s8 to each lane. VPMADDUBSW adds two in 16 bits, with saturation.

@@ -37,6 +37,7 @@ std::vector<tested_kind> runnable_kinds() {
     });
 #if defined(__x86_64__)
     using namespace targets;
+    if (has(of_processor(), avx2)) kinds.push_back({"avx2_words", &avx2_word_panels});
     if (has(of_processor(), amx_int8 | avx512_vnni) && request_amx()) kinds.push_back({"amx_int8", &amx_int8_panels});
     if (has(of_processor(), avx512_vnni))
         kinds.insert(kinds.end(),

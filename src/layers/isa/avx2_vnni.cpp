@@ -4,6 +4,6 @@
 
 namespace dynquant::layers {
 
-constinit const panel_kind avx2_vnni_panels = kind_of<simd::avx2_vnni, 2, 6>();
+constinit const panel_kind avx2_vnni_panels = kind_of<by_bytes<simd::avx2_vnni, 2>, 6>();
 
 } // namespace dynquant::layers

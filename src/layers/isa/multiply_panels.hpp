@@ -107,12 +107,24 @@ void multiply_rows(const panel_product &p, const rows_of_lines &from, std::int64
     }
 }
 
+/// The loop over bytes, by V::dot().
+template <typename V, int columns_in_vectors>
+struct by_bytes {
+    static constexpr std::int64_t columns = columns_in_vectors * V::lanes, interleaved = 4;
+    static constexpr bool has_excess = V::dot_saturates;
+    template <int rows, bool x_is_signed>
+    static void multiply(const panel_product &p, const rows_of_lines &x, std::int64_t row, std::int64_t panel,
+            std::int32_t *y, std::int64_t y_stride) {
+        multiply_rows<V, columns_in_vectors, rows, x_is_signed>(p, x, row, panel, y, y_stride);
+    }
+};
+
 /// Multiplies some rows from `row` on by a panel and returns how many.
-template <typename V, int vectors, int rows, bool x_is_signed>
+template <typename Loop, int rows, bool x_is_signed>
 std::int64_t multiply_some_rows(const panel_product &p, const rows_of_lines &x, std::int64_t row, std::int64_t panel,
         std::int32_t *y, std::int64_t y_stride) {
     const auto multiply = [&](auto some) {
-        multiply_rows<V, vectors, some, x_is_signed>(p, x, row, panel, y + row * y_stride, y_stride);
+        Loop::template multiply<some, x_is_signed>(p, x, row, panel, y + row * y_stride, y_stride);
         return std::int64_t {some};
     };
     const auto count = x.rows - row;
@@ -128,7 +140,7 @@ std::int64_t multiply_some_rows(const panel_product &p, const rows_of_lines &x, 
 /// Weights per cache block: half of a small L2. All rows use a block before the next one is loaded.
 constexpr std::int64_t chunk_bytes = 256 * 1024;
 
-template <typename V, int vectors, int rows, bool x_is_signed>
+template <typename Loop, int rows, bool x_is_signed>
 void multiply_chunks(const panel_product &p, const rows_of_lines &x, parallel::range panels, std::int32_t *y,
         std::int64_t y_stride) {
     const auto chunk = 1 + chunk_bytes / (p.panel_bytes + 1);
@@ -136,20 +148,21 @@ void multiply_chunks(const panel_product &p, const rows_of_lines &x, parallel::r
         const auto end = panels.end - begin < chunk ? panels.end : begin + chunk;
         for (std::int64_t row = 0, count = 0; row < x.rows; row += count)
             for (auto panel = begin; panel < end; ++panel)
-                count = multiply_some_rows<V, vectors, rows, x_is_signed>(p, x, row, panel, y, y_stride);
+                count = multiply_some_rows<Loop, rows, x_is_signed>(p, x, row, panel, y, y_stride);
     }
 }
 
-template <typename V, int vectors, int rows>
+template <typename Loop, int rows>
 void multiply_panels(const panel_product &p, const rows_of_lines &x, parallel::range panels, std::int32_t *y,
         std::int64_t y_stride) {
-    p.x_is_signed ? multiply_chunks<V, vectors, rows, true>(p, x, panels, y, y_stride)
-                  : multiply_chunks<V, vectors, rows, false>(p, x, panels, y, y_stride);
+    p.x_is_signed ? multiply_chunks<Loop, rows, true>(p, x, panels, y, y_stride)
+                  : multiply_chunks<Loop, rows, false>(p, x, panels, y, y_stride);
 }
 
-template <typename V, int vectors, int rows>
+/// rows: as many as have their sums of a panel in registers, or nearly.
+template <typename Loop, int rows>
 constexpr panel_kind kind_of() {
-    return {multiply_panels<V, vectors, rows>, vectors * V::lanes, 4, 4, V::dot_saturates};
+    return {multiply_panels<Loop, rows>, Loop::columns, Loop::interleaved, Loop::interleaved, Loop::has_excess};
 }
 
 } // namespace
