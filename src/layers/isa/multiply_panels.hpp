@@ -112,19 +112,21 @@ template <typename V, int columns_in_vectors>
 struct by_bytes {
     static constexpr std::int64_t columns = columns_in_vectors * V::lanes, interleaved = 4;
     static constexpr bool has_excess = V::dot_saturates;
+    /// Multiplies rows from `row` on by some panels; y: of the first row.
     template <int rows, bool x_is_signed>
-    static void multiply(const panel_product &p, const rows_of_lines &x, std::int64_t row, std::int64_t panel,
+    static void multiply(const panel_product &p, const rows_of_lines &x, std::int64_t row, parallel::range panels,
             std::int32_t *y, std::int64_t y_stride) {
-        multiply_rows<V, columns_in_vectors, rows, x_is_signed>(p, x, row, panel, y, y_stride);
+        for (auto panel = panels.begin; panel < panels.end; ++panel)
+            multiply_rows<V, columns_in_vectors, rows, x_is_signed>(p, x, row, panel, y, y_stride);
     }
 };
 
-/// Multiplies some rows from `row` on by a panel and returns how many.
+/// Multiplies some rows from `row` on by some panels and returns how many.
 template <typename Loop, int rows, bool x_is_signed>
-std::int64_t multiply_some_rows(const panel_product &p, const rows_of_lines &x, std::int64_t row, std::int64_t panel,
-        std::int32_t *y, std::int64_t y_stride) {
+std::int64_t multiply_some_rows(const panel_product &p, const rows_of_lines &x, std::int64_t row,
+        parallel::range panels, std::int32_t *y, std::int64_t y_stride) {
     const auto multiply = [&](auto some) {
-        Loop::template multiply<some, x_is_signed>(p, x, row, panel, y + row * y_stride, y_stride);
+        Loop::template multiply<some, x_is_signed>(p, x, row, panels, y + row * y_stride, y_stride);
         return std::int64_t {some};
     };
     const auto count = x.rows - row;
@@ -146,9 +148,8 @@ void multiply_chunks(const panel_product &p, const rows_of_lines &x, parallel::r
     const auto chunk = 1 + chunk_bytes / (p.panel_bytes + 1);
     for (auto begin = panels.begin; begin < panels.end; begin += chunk) {
         const auto end = panels.end - begin < chunk ? panels.end : begin + chunk;
-        for (std::int64_t row = 0, count = 0; row < x.rows; row += count)
-            for (auto panel = begin; panel < end; ++panel)
-                count = multiply_some_rows<Loop, rows, x_is_signed>(p, x, row, panel, y, y_stride);
+        for (std::int64_t row = 0; row < x.rows;)
+            row += multiply_some_rows<Loop, rows, x_is_signed>(p, x, row, {begin, end}, y, y_stride);
     }
 }
 

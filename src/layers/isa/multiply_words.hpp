@@ -1,5 +1,5 @@
 // panel_product.hpp by products of 16 bits, which never saturate: half as many in an instruction as of bytes, and no
-// excess. For weights whose excess would take longer. Panels interleave two rows; `rows` as in multiply_panels.hpp.
+// excess. For weights whose excess would take longer. Panels interleave two rows.
 #pragma once
 
 #include <algorithm>
@@ -12,80 +12,98 @@ namespace {
 
 using simd::unroll;
 
-/// Elements of a line that are widened at once.
-constexpr std::int64_t word_chunk = 64;
-
+/// Rows of x as words, for all panels: each line with a 0 where its elements are odd. As many elements as 12 KB have;
+/// of longer rows the next ones follow when all panels have these.
 template <typename V, int rows>
 struct alignas(64) widened_rows {
-    std::int16_t words[rows][word_chunk];
+    static constexpr std::int64_t most = 1024, width = 2 * V::lanes;
+    std::int16_t words[rows][most + width];
 
-    /// `count` elements of each row from `from` on, and zeros up to a whole vector.
+    /// Elements [begin, end), both even.
     template <bool x_is_signed>
-    void load(const std::byte *from, std::int64_t stride, std::int64_t count) {
-        constexpr std::int64_t width = 2 * V::lanes;
-        for (int r = 0; r < rows; ++r, from += stride) {
-            std::int64_t k = 0;
-            for (; k + width <= count; k += width)
-                V::store(words[r] + k, V::template load_words<x_is_signed>(from + k));
-            if (k == count) continue;
-            std::byte rest[width] = {};
-            std::memcpy(rest, from + k, static_cast<std::size_t>(count - k));
-            V::store(words[r] + k, V::template load_words<x_is_signed>(rest));
+    void load(const panel_product &p, const rows_of_lines &x, std::int64_t row, std::int64_t begin, std::int64_t end) {
+        const auto padded = (p.line_inner + 1) / 2 * 2;
+        for (auto at = begin; at < end;) {
+            const auto line = at / padded, place = at % padded, count = std::min(p.line_inner - place, end - at);
+            for (int r = 0; r < rows; ++r)
+                widen<x_is_signed>(x.lines[line] + (row + r) * x.stride + place, count, words[r] + (at - begin));
+            at += std::min(padded - place, end - at);
         }
+    }
+
+  private:
+    /// And zeros up to a whole vector.
+    template <bool x_is_signed>
+    static void widen(const std::byte *from, std::int64_t count, std::int16_t *to) {
+        for (; count >= width; count -= width, from += width, to += width)
+            V::store(to, V::template load_words<x_is_signed>(from));
+        if (count == 0) return;
+        std::byte rest[width] = {};
+        std::memcpy(rest, from, static_cast<std::size_t>(count));
+        V::store(to, V::template load_words<x_is_signed>(rest));
     }
 };
 
-template <typename V, int vectors, int rows, bool x_is_signed>
-void multiply_word_rows(const panel_product &p, const rows_of_lines &x, std::int64_t first_row, std::int64_t panel,
-        std::int32_t *y, std::int64_t y_stride) {
-    constexpr std::int64_t panel_columns = vectors * V::lanes, step_bytes = 2 * panel_columns;
+/// Adds the products of `count` elements to rows of y, or sets these.
+template <typename V, int vectors, int rows>
+void multiply_words(const widened_rows<V, rows> &x, std::int64_t count, const std::int8_t *weights, bool adds,
+        std::int64_t columns, std::int32_t *y, std::int64_t y_stride) {
+    constexpr std::int64_t panel_columns = vectors * V::lanes;
+    alignas(64) std::int32_t padded[rows][panel_columns]; // of a panel whose last columns are padding
+    const auto copied = columns < panel_columns ? static_cast<std::size_t>(columns) * sizeof *y : 0;
+    auto *const sums_at = copied != 0 ? padded[0] : y;
+    const auto stride = copied != 0 ? panel_columns : y_stride;
+    if (adds && copied != 0)
+        for (int r = 0; r < rows; ++r)
+            std::memcpy(padded[r], y + r * y_stride, copied);
     typename V::integers sums[rows][vectors];
     unroll<rows>([&](int r) __attribute__((always_inline)) {
-        unroll<vectors>([&](int v) __attribute__((always_inline)) { sums[r][v] = V::splat(0); });
+        unroll<vectors>([&](int v) __attribute__((always_inline)) {
+            sums[r][v] = adds ? V::load(sums_at + r * stride + v * V::lanes) : V::splat(0);
+        });
     });
-    widened_rows<V, rows> widened;
-    for (std::int64_t line = 0; line < p.lines; ++line) {
-        const auto *weights = p.weights + panel * p.panel_bytes + line * p.line_bytes;
-        const auto *from = x.lines[line] + first_row * x.stride;
-        for (std::int64_t chunk = 0; chunk < p.line_inner; chunk += word_chunk) {
-            const auto count = std::min(word_chunk, p.line_inner - chunk);
-            widened.template load<x_is_signed>(from + chunk, x.stride, count);
-            for (std::int64_t k = 0; k < count; k += 2, weights += step_bytes) {
-                typename V::integers w[vectors];
-                unroll<vectors>([&](int v) __attribute__((always_inline)) {
-                    w[v] = V::template load_words<true>(weights + v * V::lanes * 2);
-                });
-                unroll<rows>([&](int r) __attribute__((always_inline)) {
-                    std::int32_t pair = 0;
-                    std::memcpy(&pair, widened.words[r] + k, sizeof pair);
-                    const auto broadcast = V::splat(pair);
-                    unroll<vectors>([&](int v) __attribute__((always_inline)) {
-                        sums[r][v] = V::dot_pairs(sums[r][v], broadcast, w[v]);
-                    });
-                });
-            }
-        }
+    for (std::int64_t k = 0; k < count; k += 2, weights += 2 * panel_columns) {
+        typename V::integers w[vectors];
+        unroll<vectors>([&](int v) __attribute__((always_inline)) {
+            w[v] = V::template load_words<true>(weights + v * V::lanes * 2);
+        });
+        unroll<rows>([&](int r) __attribute__((always_inline)) {
+            std::int32_t pair = 0;
+            std::memcpy(&pair, x.words[r] + k, sizeof pair);
+            const auto broadcast = V::splat(pair);
+            unroll<vectors>([&](int v)
+                            __attribute__((always_inline)) { sums[r][v] = V::dot_pairs(sums[r][v], broadcast, w[v]); });
+        });
     }
-    const auto first = panel * panel_columns, columns = p.columns - first;
-    alignas(64) std::int32_t padded[panel_columns]; // sums of a panel whose last columns are padding
-    y += first;
     unroll<rows>([&](int r) __attribute__((always_inline)) {
-        auto *const of_row = y + r * y_stride;
-        auto *const to = columns < panel_columns ? padded : of_row;
-        unroll<vectors>([&](int v) __attribute__((always_inline)) { V::store(to + v * V::lanes, sums[r][v]); });
-        if (columns < panel_columns) std::memcpy(of_row, padded, static_cast<std::size_t>(columns) * sizeof *y);
+        unroll<vectors>([&](int v)
+                        __attribute__((always_inline)) { V::store(sums_at + r * stride + v * V::lanes, sums[r][v]); });
     });
+    if (copied != 0)
+        for (int r = 0; r < rows; ++r)
+            std::memcpy(y + r * y_stride, padded[r], copied);
 }
 
 /// The loop over words, by V::dot_pairs().
-template <typename V, int columns_in_vectors>
+template <typename V, int vectors>
 struct by_words {
-    static constexpr std::int64_t columns = columns_in_vectors * V::lanes, interleaved = 2;
+    static constexpr std::int64_t columns = vectors * V::lanes, interleaved = 2;
     static constexpr bool has_excess = false;
     template <int rows, bool x_is_signed>
-    static void multiply(const panel_product &p, const rows_of_lines &x, std::int64_t row, std::int64_t panel,
+    static void multiply(const panel_product &p, const rows_of_lines &x, std::int64_t row, parallel::range panels,
             std::int32_t *y, std::int64_t y_stride) {
-        multiply_word_rows<V, columns_in_vectors, rows, x_is_signed>(p, x, row, panel, y, y_stride);
+        widened_rows<V, rows> widened;
+        const auto all = p.panel_bytes / columns;
+        std::int64_t begin = 0;
+        do {
+            const auto end = std::min(begin + widened.most, all);
+            widened.template load<x_is_signed>(p, x, row, begin, end);
+            for (auto panel = panels.begin; panel < panels.end; ++panel)
+                multiply_words<V, vectors, rows>(widened, end - begin,
+                        p.weights + panel * p.panel_bytes + begin * columns, begin > 0, p.columns - panel * columns,
+                        y + panel * columns, y_stride);
+            begin = end;
+        } while (begin < all);
     }
 };
 
