@@ -4,6 +4,6 @@
 
 namespace dynquant::layers {
 
-constinit const planar_kind avx2_planar {multiply_cells<simd::avx2, 1>, 2};
+constinit const planar_kind avx2_planar {multiply_cells<simd::avx2, 4, 2>, 2};
 
 } // namespace dynquant::layers

@@ -4,6 +4,6 @@
 
 namespace dynquant::layers {
 
-constinit const planar_kind avx2_vnni_planar {multiply_cells<simd::avx2_vnni, 1>, 4};
+constinit const planar_kind avx2_vnni_planar {multiply_cells<simd::avx2_vnni, 4, 2>, 4};
 
 } // namespace dynquant::layers

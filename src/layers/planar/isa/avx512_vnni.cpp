@@ -4,6 +4,6 @@
 
 namespace dynquant::layers {
 
-constinit const planar_kind avx512_vnni_planar {multiply_cells<simd::avx512_vnni, 3>, 4};
+constinit const planar_kind avx512_vnni_planar {multiply_cells<simd::avx512_vnni, 8, 3>, 4};
 
 } // namespace dynquant::layers

@@ -9,10 +9,10 @@ namespace {
 
 using simd::unroll;
 
-/// Computes `vectors` vectors of positions from `first` on, of `filters` filters from `filter` on. The sums stay in
-/// registers; a load of x serves all filters, a broadcast of weights all vectors.
-template <typename V, int filters, int vectors>
-void multiply_block(const planar_span &s, std::int64_t filter, std::int64_t first) {
+/// Computes `vectors` vectors of positions from `first` on, of `filters` filters from `filter` on, which are in a block
+/// of `block` filters. The sums stay in registers; a load of x serves all filters, a broadcast of weights all vectors.
+template <typename V, int block, int filters, int vectors>
+void multiply_some(const planar_span &s, std::int64_t filter, std::int64_t first) {
     typename V::integers sums[filters][vectors];
     unroll<filters>([&](int f) __attribute__((always_inline)) {
         unroll<vectors>([&](int v) __attribute__((always_inline)) { sums[f][v] = V::splat(s.start[filter + f]); });
@@ -26,8 +26,8 @@ void multiply_block(const planar_span &s, std::int64_t filter, std::int64_t firs
                     sums[f][v] = V::subtract(sums[f][v], V::multiply(zero_point, x));
                 });
             });
-    const auto *weights = s.weights + filter * s.steps;
-    for (std::int64_t step = 0; step < s.steps; ++step, weights += filters) {
+    const auto *weights = s.weights + filter / block * block * s.steps + filter % block;
+    for (std::int64_t step = 0; step < s.steps; ++step, weights += block) {
         typename V::integers x[vectors];
         unroll<vectors>([&](int v) __attribute__((always_inline)) {
             x[v] = V::load_bits(s.cells[step] + 4 * (first + v * V::lanes));
@@ -49,30 +49,31 @@ void multiply_block(const planar_span &s, std::int64_t filter, std::int64_t firs
     });
 }
 
-template <typename V, int filters, int vectors>
+template <typename V, int block, int filters, int vectors>
 void multiply_filters(const planar_span &s, std::int64_t filter) {
     std::int64_t p = 0;
     for (; p + vectors * V::lanes <= s.positions; p += vectors * V::lanes)
-        multiply_block<V, filters, vectors>(s, filter, p);
+        multiply_some<V, block, filters, vectors>(s, filter, p);
     for (; p < s.positions; p += V::lanes)
-        multiply_block<V, filters, 1>(s, filter, p);
+        multiply_some<V, block, filters, 1>(s, filter, p);
 }
 
-/// vectors: of eight filters, as registers hold their sums.
-template <typename V, int vectors>
+/// filters, vectors: of a block of eight filters at once, as registers hold their sums.
+template <typename V, int filters, int vectors>
 void multiply_cells(const planar_span &s) {
     std::int64_t filter = 0;
     for (; filter + 8 <= s.filters; filter += 8)
-        multiply_filters<V, 8, vectors>(s, filter);
+        for (int part = 0; part < 8; part += filters)
+            multiply_filters<V, 8, filters, vectors>(s, filter + part);
     if ((s.filters & 4) != 0) {
-        multiply_filters<V, 4, vectors>(s, filter);
+        multiply_filters<V, 4, 4, vectors>(s, filter);
         filter += 4;
     }
     if ((s.filters & 2) != 0) {
-        multiply_filters<V, 2, 2>(s, filter);
+        multiply_filters<V, 2, 2, 2>(s, filter);
         filter += 2;
     }
-    if ((s.filters & 1) != 0) multiply_filters<V, 1, 4>(s, filter);
+    if ((s.filters & 1) != 0) multiply_filters<V, 1, 1, 4>(s, filter);
 }
 
 } // namespace
