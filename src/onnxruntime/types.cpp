@@ -5,7 +5,7 @@
 namespace dynquant::onnxruntime {
 namespace {
 
-// ONNXTensorElementDataType in onnxruntime_c_api.h of ONNX Runtime 1.31.
+// ONNXTensorElementDataType in onnxruntime_c_api.h of ONNX Runtime 1.32.
 constexpr onnx::element_type last_common = onnx::type::float4e2m1;
 constexpr struct {
     onnx::element_type type;

@@ -15,7 +15,7 @@ namespace {
 namespace type = onnx::type;
 
 // ONNX Runtime fuses an operator of these with DequantizeLinear before it and QuantizeLinear behind it. They are those
-// of its CPU provider, in versions 1.23 to 1.31 (core/optimizer/qdq_transformer/selectors_actions,
+// of its CPU provider, in versions 1.23 to 1.32 (core/optimizer/qdq_transformer/selectors_actions,
 // qdq_selector_action_transformer.cc).
 constexpr std::string_view moving[] = {"Expand", "Flatten", "Gather", "GatherElements", "MaxPool", "ReduceMax",
         "ReduceMin", "Reshape", "Resize", "Slice", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze"};
@@ -73,7 +73,7 @@ bool is_between(const graph &g, const node &n, onnx::element_type quantized) {
     const auto quantizes = [&](const node &behind) {
         return is_quantize(behind) || (is_limit(behind) && find_consumer(g, behind, is_quantize));
     };
-    return (is_one_of(moving, n) || (integers.contains(quantized) && is_one_of(computing, n))
+    return ((integers.contains(quantized) && (is_one_of(moving, n) || is_one_of(computing, n)))
                    || (bytes.contains(quantized) && is_limit(n)))
             && std::ranges::any_of(n.inputs, dequantizes) && find_consumer(g, n, quantizes);
 }

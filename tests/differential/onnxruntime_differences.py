@@ -1,76 +1,26 @@
-"""Known differences of ONNX Runtime 1.31.1's own kernels."""
+"""Known differences of ONNX Runtime 1.32.0's own kernels."""
 from math import inf, nan
 
 import numpy as np
 from differences import (Case, Difference, dequantize, dequantizing, dynamic, dynamic_quantize, quantize,
                          quantizing, without_float8_zero_point)
 from elements import unequal
-from nodes import FLOAT8, Node, tensor
+from nodes import FLOAT8
 from onnx import TensorProto as T
 
 
-def quotient_in_float(e):
-    return e.quotient_in(np.float32)
+def quotient(e):
+    return e.quotient if e.node.opset >= 23 else e.quotient_in(np.float32)
 
 
 def other_division(e):
     if e.zero is not None and e.y_type in FLOAT8:
         return e.everywhere(False)  # no zero point is added
-    return e.lands_elsewhere(quotient_in_float(e), np.float32)
-
-
-def divided_in_float(e):
-    return other_division(e) & ("precision" not in e.node.attributes)
-
-
-def precision_ignored(e):
-    return other_division(e) & ("precision" in e.node.attributes)
-
-
-def alone_in_their_byte(e):
-    """4-bit elements whose byte holds no other element of the same scale."""
-    index = np.arange(e.x.size)
-    run = run_of(e, index)
-    other = index ^ 1
-    beside = other < index.size
-    alone = ~beside
-    alone[beside] = run[other[beside]] != run[beside]
-    return alone.reshape(e.x.shape)
-
-
-def run_of(e, index):
-    """The number of each element's run of one scale; blocks must be along the last axis with an extent above 1."""
-    if e.node.inputs[1].size == 1:
-        return np.zeros_like(index)
-    block = e.node.attributes.get("block_size") or 1
-    extent = e.x.shape[axis_of(e)]
-    place = index // elements_behind_axis(e)
-    return place // extent * extent + place % extent // block
-
-
-def axis_of(e):
-    return e.node.attributes.get("axis", 1) % e.x.ndim
-
-
-def elements_behind_axis(e):
-    return int(np.prod(e.x.shape[axis_of(e) + 1:]))
-
-
-def converts_to_int32(e):
-    """Where x is not a float: ONNX Runtime compares a float x with y's limits first."""
-    blocks = bool(e.node.attributes.get("block_size")) and e.x.ndim > 0
-    other_blocks = blocks and elements_behind_axis(e) > 1
-    if e.x_type == T.FLOAT16 or e.y_type in {T.INT2, T.UINT2} or other_blocks:
-        return e.everywhere(True)
-    return alone_in_their_byte(e) if e.y_type in {T.INT4, T.UINT4} else e.everywhere(False)
-
-
-def wraps(e):
-    return e.wraps(quotient_in_float(e), 32) & converts_to_int32(e)
+    return e.lands_elsewhere(quotient(e), np.float32)
 
 
 def not_saturated(e, y_type, least, most):
-    total = abs(quotient_in_float(e))
+    total = abs(quotient(e))
     return (total >= least) & (total < most) & (e.y_type == y_type and e.node.attributes.get("saturate") == 0)
 
 
@@ -89,33 +39,16 @@ def is_not_finite(x):
     return not np.isfinite(x).all()
 
 
-# Two columns, in blocks along axis 0.
-BLOCKS = Node("QuantizeLinear", 21, (tensor(T.FLOAT, [[2.0**31, 1]]), tensor(T.FLOAT, [[1, 1]]), None),
-              {"axis": 0, "block_size": 1, "output_dtype": T.UINT8})
-
 ONNXRUNTIME = [
     Difference(
         "onnxruntime.divides_in_float",
         "QuantizeLinear-23: the type of y_scale determines the precision of the division",
-        quantizing(divided_in_float), [
+        quantizing(other_division), [
             # 92.5254... In float16, which has steps of 1/16 there, 92.5: a tie, which goes to 92.
-            Case(quantize(23, (T.FLOAT16, 150.625), (T.FLOAT16, 1.6279296875), (T.UINT8, 0)), [92], [93])]),
-    Difference(
-        "onnxruntime.precision", "QuantizeLinear-23: precision, the precision of the division",
-        quantizing(precision_ignored), [
-            Case(quantize(23, (T.FLOAT, 150.625), (T.FLOAT, 1.6279296875), precision=T.FLOAT16), [92], [93])]),
-    Difference(
-        "onnxruntime.int32_arithmetic", "QuantizeLinear-10: saturate((x / y_scale) + y_zero_point)",
-        quantizing(wraps), [
-            Case(quantize(19, (T.FLOAT16, inf), (T.FLOAT16, 1), (T.UINT8, 0)), [255], [0]),
-            # -2^31 - 1 is 2^31 - 1 when it wraps.
-            Case(quantize(19, (T.FLOAT16, -inf), (T.FLOAT16, 1), (T.INT8, -1)), [-128], [127]),
-            Case(quantize(21, (T.FLOAT, [inf] * 3), (T.FLOAT, 1), (T.UINT4, 0)), [15, 15, 15], [15, 15, 0]),
-            Case(quantize(25, (T.FLOAT, inf), (T.FLOAT, 1), (T.UINT2, 0)), [3], [0]),
-            Case(BLOCKS, [255, 1], [0, 1])]),
+            Case(quantize(22, (T.FLOAT16, 150.625), (T.FLOAT16, 1.6279296875), (T.UINT8, 0)), [92], [93])]),
     Difference(
         "onnxruntime.float8_zero_point", "QuantizeLinear-19: the formula remains the same; y_zero_point is added",
-        without_float8_zero_point(quotient_in_float), [
+        without_float8_zero_point(quotient), [
             Case(quantize(19, (T.FLOAT, 1), (T.FLOAT, 1), (T.FLOAT8E4M3FN, 0.5)), [1.5], [1])]),
     Difference(
         "onnxruntime.e4m3fn_480", "Cast-24: x > FLT_MAX is NaN when not saturated",

@@ -102,16 +102,9 @@ def unpacked(type_number, buffer):
     return from_raw_bytes(type_number, buffer.shape, buffer.reshape(-1).view(np.uint8)[:size].tobytes())
 
 
-def divides_by_zero(node):
-    """Blocks of no elements: ONNX Runtime 1.31.1 dies of SIGFPE, for most types."""
-    return bool(node.quantizes and node.attributes.get("block_size") and node.inputs[0].size == 0)
-
-
 def ort(node):
     if node.domain:
         raise NotOffered("the domain")
-    if divides_by_zero(node):
-        raise NotOffered("the process would end")
     return run_in_onnxruntime(node)
 
 
