@@ -4,7 +4,7 @@ import contextlib
 import io
 import unittest
 
-from onnx_speed.arguments import parser
+from onnx_speed.arguments import parse
 from onnx_speed.page import tables
 from onnx_speed.result import Result
 
@@ -22,7 +22,7 @@ def mistake(*options):
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):
-            parser().parse_args(options)
+            parse(options)
     except SystemExit:
         return said.getvalue().splitlines()[-1].partition("error: argument ")[2]
     return "taken"
@@ -39,8 +39,14 @@ class Options(unittest.TestCase):
             self.assertEqual(mistake("--milliseconds", text), f"--milliseconds: expected a number above 0, given '{text}'")
         self.assertEqual(mistake("--milliseconds", "0.5"), "taken")
 
+    def test_layers(self):
+        self.assertEqual(mistake("--layers", "--networks"), "--networks: not allowed with argument --layers")
+        self.assertEqual(mistake("--layers", "--chart", "x.svg"), "--chart: not allowed with argument --layers")
+        self.assertEqual(parse(["--layers"]).threads, [1])
+        self.assertEqual(parse(["--layers", "--threads", "2"]).threads, [2])
+
     def test_libraries(self):
-        for option in ("--library", "--quark"):
+        for option in ("--library", "--provider", "--quark"):
             self.assertEqual(mistake(option, "/nope"), f"{option}: expected a file, given '/nope'")
             self.assertEqual(mistake(option, __file__), "taken")
 

@@ -1,7 +1,7 @@
 """scripts/compare-onnxruntime: times dynquant's operators in ONNX Runtime against its own and against Quark's.
 
 Start at main(): cases.py lists the nodes, measure.py times a node, sessions.py builds its model and runs it, page.py
-writes the tables. networks/ measures whole networks (--networks).
+writes the tables. networks/ measures whole networks (--networks), layers/ models of one layer (--layers).
 """
 
 import argparse
@@ -10,8 +10,9 @@ import json
 import os
 import pathlib
 import sys
+from collections.abc import Iterable
 
-from .arguments import parser
+from .arguments import parse, parser
 from .cases import QUARK, all_cases
 from .measure import measure
 from .page import tables
@@ -21,15 +22,25 @@ from .sessions import Peer
 WHEELS = pathlib.Path(__file__).resolve().parents[2] / ".deps/networks"
 
 
-def load(path: pathlib.Path | None) -> list[Result]:
-    return [Result(**fields) for fields in json.loads(path.read_text())] if path and path.exists() else []
+def _load(path: pathlib.Path | None, of: type) -> list:
+    return [of(**fields) for fields in json.loads(path.read_text())] if path and path.exists() else []
+
+
+def _save(results: Iterable, path: pathlib.Path | None) -> None:
+    if path:
+        path.write_text(json.dumps([dataclasses.asdict(one) for one in results]))
+
+
+def _say(text: str) -> None:
+    print(f"compare-onnxruntime: {text}", file=sys.stderr, flush=True)
 
 
 def main() -> int:
-    options = parser()
-    given = options.parse_args()
+    given, options = parse(), parser()
     if given.networks:
         return _networks(given, options)
+    if given.layers:
+        return _layers(given, options)
     dynquant = Peer("dynquant", str(given.library), standard=True)
     onnxruntime = Peer("ONNX Runtime")
     quark = Peer("Quark", str(given.quark)) if given.quark.exists() else None
@@ -37,16 +48,15 @@ def main() -> int:
     cases = [(case, peer) for case, peer in cases if peer]
     if not cases:
         options.error(f"argument --only: expected a part of the name of a node that is measured, given '{given.only}'")
-    results = {(r.key, r.threads): r for r in load(given.results)}
+    results = {(r.key, r.threads): r for r in _load(given.results, Result)}
     for threads in given.threads:
         for case, peer in cases:
-            print(f"compare-onnxruntime: {case.key}, threads {threads}", file=sys.stderr, flush=True)
+            _say(f"{case.key}, threads {threads}")
             r = measure(case, threads, dynquant, peer, given.rounds, given.milliseconds / 1e3)
             if r.refusal:
                 print(f"  {peer.name}: {r.refusal}", file=sys.stderr)
             results[r.key, r.threads] = r
-    if given.results:
-        given.results.write_text(json.dumps([dataclasses.asdict(r) for r in results.values()]))
+    _save(results.values(), given.results)
     if given.chart:
         from .chart import draw  # needs matplotlib
 
@@ -72,6 +82,24 @@ def _networks(given: argparse.Namespace, options: argparse.ArgumentParser) -> in
         from .networks import chart  # needs matplotlib
 
         chart.draw(results, given.chart)
+    return 0
+
+
+def _layers(given: argparse.Namespace, options: argparse.ArgumentParser) -> int:
+    from .layers import compare, models, page, result
+
+    layers = [layer for layer in models.all_layers() if given.only in layer.name]
+    if not layers:
+        options.error(f"argument --only: expected a part of the name of a layer, given '{given.only}'")
+    runtime, provider = Peer("ONNX Runtime"), Peer("provider", provider=str(given.provider))
+    results = {t.key: t for t in _load(given.results, result.Timed)}
+    for threads in given.threads:
+        for i, layer in enumerate(layers):
+            _say(f"{i + 1} of {len(layers)}: {layer.name}, threads {threads}")
+            t = compare.measure(layer, threads, runtime, provider, given.rounds, given.milliseconds / 1e3)
+            results[t.key] = t
+    _save(results.values(), given.results)
+    _write(page.tables(list(results.values())), given.tables)
     return 0
 
 

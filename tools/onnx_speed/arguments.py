@@ -15,21 +15,36 @@ def parser() -> argparse.ArgumentParser:
         description="Times dynquant's operators in ONNX Runtime against its own and against Quark's library, in one run.",
     )
     option = result.add_argument
-    option("--networks", action="store_true", help="whole networks instead of single operators, by each library, and what their time is spent on")
+    what = result.add_mutually_exclusive_group()
+    what.add_argument("--networks", action="store_true", help="whole networks instead of single operators, by each library, and what their time is spent on")
+    what.add_argument("--layers", action="store_true", help="models of one layer instead, by the execution provider; by default with one thread")
     option("--only", default="", metavar="TEXT",
-           help="only nodes or networks whose name in the tables contains TEXT; with --networks also 'cost of a node', 'convolutions'")  # fmt: skip
+           help="only nodes or networks whose name in the tables contains TEXT; with --networks also 'cost of a node', 'convolutions'; "
+                "layers are named like 'stems: 1x3x224x224 by 32x3x3x3, stride 2, float x, int8 weights'")  # fmt: skip
     add_timing(result, milliseconds=60)
     option("--library", type=file, metavar="FILE", default=BUILD / "src/libdynquant_ort.so",
            help="dynquant's library for ONNX Runtime (this tree's)")  # fmt: skip
     option("--provider", type=file, metavar="FILE", default=BUILD / "src/libdynquant_ort_ep.so",
-           help="dynquant's execution provider, for --networks (this tree's)")  # fmt: skip
+           help="dynquant's execution provider, for --networks and --layers (this tree's)")  # fmt: skip
     option("--quark", type=file, metavar="FILE", default=BUILD / "tests/differential/libquark_operators.so",
            help="Quark's library (this tree's; without one its operators are left out)")  # fmt: skip
     option("--results", type=pathlib.Path, metavar="FILE", help="merge the figures into this file, and print the tables of all its figures")
-    option("--chart", type=pathlib.Path, metavar="FILE.svg", help="also draw a chart")
+    option("--chart", type=pathlib.Path, metavar="FILE.svg", help="also draw a chart; not of layers")
     option("--tables", type=pathlib.Path, metavar="FILE.md", help="write the tables to this file, and do not print them")
     return result
 
 
+def parse(arguments: list[str] | None = None) -> argparse.Namespace:
+    """arguments: without them, those of the program."""
+    options = parser()
+    given = options.parse_args(arguments)
+    if given.layers and given.chart:
+        options.error("argument --chart: not allowed with argument --layers")
+    if given.layers:
+        options.set_defaults(threads=[1])
+        given = options.parse_args(arguments)
+    return given
+
+
 if __name__ == "__main__":
-    parser().parse_args()
+    parse()

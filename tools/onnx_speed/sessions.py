@@ -1,4 +1,4 @@
-"""Runs a case: builds its model of one node or a chain, binds buffers, and takes the median of many runs."""
+"""Builds a case's model of one node or a chain, and makes sessions and runs them with bound buffers."""
 
 import dataclasses
 import functools
@@ -9,7 +9,7 @@ import onnx
 import onnxruntime
 from onnx import TensorProto as T
 from onnx import helper
-from reporting.timing import median_time
+from reporting.timing import times
 
 from .cases import ONNX, Case
 
@@ -93,6 +93,7 @@ def session(model: bytes | str, peer: Peer, threads: int, optimized: bool = True
         options.register_custom_ops_library(peer.library)
     if peer.provider:
         options.add_provider_for_devices(_provider_devices(peer.provider), {})
+        options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
         return onnxruntime.InferenceSession(model, options, enable_fallback=0)  # a provider that fails is an error
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
@@ -122,16 +123,15 @@ def input_of(case: Case, dynquant: Peer) -> onnxruntime.OrtValue:
 class Runner:
     """A session whose buffers stay the same from run to run."""
 
-    def __init__(self, case: Case, peer: Peer, threads: int, x: onnxruntime.OrtValue) -> None:
-        # ONNX Runtime's optimizer would remove most of a chain.
-        self._session = session(model_of(case), peer, threads, optimized=case.nodes == 1)
-        names = [output.name for output in self._session.get_outputs()]
-        self.outputs = self._session.run_with_ort_values(names, {"x": x})
-        self._binding = self._session.io_binding()
-        self._binding.bind_ortvalue_input("x", x)
+    def __init__(self, one: onnxruntime.InferenceSession, x: onnxruntime.OrtValue) -> None:
+        self._session = one
+        (input_name,), names = ([value.name for value in values] for values in (one.get_inputs(), one.get_outputs()))
+        self.outputs = one.run_with_ort_values(names, {input_name: x})
+        self._binding = one.io_binding()
+        self._binding.bind_ortvalue_input(input_name, x)
         for name, value in zip(names, self.outputs):
             self._binding.bind_ortvalue_output(name, value)
 
-    def median(self, seconds: float) -> float:
-        """The median time of a run, over at least `seconds`."""
-        return median_time(lambda: self._session.run_with_iobinding(self._binding), seconds)
+    def times(self, seconds: float) -> list[float]:
+        """The times of runs, over at least `seconds`."""
+        return times(lambda: self._session.run_with_iobinding(self._binding), seconds)
