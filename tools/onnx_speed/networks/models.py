@@ -40,14 +40,16 @@ NETWORKS = (
             {"degraded_audio": (F32, (1, 1, 100, 257)), "rater_embed": (F32, (1, 64))}, 0.02),  # fmt: skip
     Network("voice activity (silero-vad)", "silero_vad", "silero_vad/data/silero_vad_openvino_16k.onnx",
             {"input": (F32, (1, 576)), "state": (F32, (2, 1, 128))}, 0.001),  # fmt: skip
-    Network("encoder, random weights", "", "", {"x": (F32, (1, encoder.SEQUENCE, encoder.HIDDEN))}, 0.05, TRANSFORMER),
+    *(Network(f"encoder, {batch}x{tokens} tokens", "", "", {"x": (F32, (batch, tokens, encoder.HIDDEN))}, seconds, TRANSFORMER)
+      for batch, tokens, seconds in ((1, 16, 0.004), (1, 128, 0.03), (8, 64, 0.13))),
 )
 
 
 def load(network: Network, wheels: pathlib.Path) -> onnx.ModelProto:
     """The float model. Its inputs have fixed shapes."""
     if not network.wheel:
-        return encoder.model()
+        batch, tokens, _ = network.inputs["x"][1]
+        return encoder.model(batch, tokens)
     (wheel,) = wheels.glob(network.wheel + "*.whl")
     with zipfile.ZipFile(wheel) as archive:
         model = onnx.load(io.BytesIO(archive.read(network.path)))
