@@ -274,13 +274,18 @@ class planar_convolution final : public block_sums {
     }
 
   private:
-    /// Of one tap over few positions: all are one line.
+    /// Of one tap: lines may be of any length. Some thousand positions make up for what a line costs; several lines are
+    /// for several threads.
     static problem with_long_lines(problem p) {
-        constexpr std::int64_t few = 4096;
+        constexpr std::int64_t long_enough = 2048;
         auto &w = p.window;
+        if (*volume(w.kernel) != 1 || w.is_padded() || w.x != w.y) return p;
         const auto positions = *volume(w.y);
-        if (*volume(w.kernel) == 1 && !w.is_padded() && w.x == w.y && positions <= few)
-            w = {{positions}, {positions}, {1}, {1}, {1}, {0}, {0}};
+        auto lines = positions / w.y.back();
+        while (lines > 1 && (positions % lines != 0 || positions / lines < long_enough))
+            --lines;
+        const dims x {lines, positions / lines}, ones {1, 1}, zeros {0, 0};
+        w = {x, x, ones, ones, ones, zeros, zeros};
         return p;
     }
 
