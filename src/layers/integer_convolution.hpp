@@ -23,8 +23,8 @@ struct integer_convolution {
     targets::features available = environment::usable_features();
 };
 
-/// Makes the convolution of x of one shape: p as it was packed, but for batch and window's extents. The weights are
-/// packed once for all shapes.
+/// Makes the convolution of x of one shape: p as it was packed, but for batch and what the window has of x. The weights
+/// are packed once for all shapes.
 using packed_convolution = std::function<std::unique_ptr<const block_sums>(const integer_convolution &p)>;
 
 /// Few channels or filters in a group by planar/, if x and y may be; depthwise convolutions by depthwise/; others by

@@ -67,6 +67,7 @@ layer_problem::layer_problem(layer_description given, const std::byte *weights)
         c.channels = w[1] * c.groups;
         c.window.kernel.assign(w.begin() + 2, w.end());
         c.window.dilations = d.window.dilations;
+        c.window.strides = d.window.strides;
         c.is_planar = !d.x_is_channels_last && !d.y_is_channels_last;
         if (volume(c.window.kernel) == 0)
             refuse(d, dnnl_invalid_shape, "w: expected a window of at least one tap, given shape ", to_string(w));

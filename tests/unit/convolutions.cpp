@@ -236,6 +236,8 @@ TEST(convolutions, planar_are_those_of_few_channels_or_filters_in_a_group) {
     EXPECT_TRUE(is_planar(1, 24, 72));
     EXPECT_FALSE(is_planar(1, 32, 32));
     EXPECT_FALSE(is_planar(8, 32, 32));
+    EXPECT_TRUE(is_planar(1, 128, 512, {1, 1})); // of one tap
+    EXPECT_FALSE(is_planar(1, 256, 256, {1, 1}));
     EXPECT_TRUE(is_planar(3, 1, 1)); // too few for vectors of channels
     EXPECT_FALSE(is_planar(64, 1, 1));
     EXPECT_FALSE(is_planar(1, 64, 64));

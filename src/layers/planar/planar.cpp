@@ -450,16 +450,19 @@ packed_convolution pack_planar_convolution(const problem &p, const planar_kind &
                    const problem &of_shape) { return std::make_unique<const planar_convolution>(of_shape, packed); };
 }
 
-/// Measured on a Zen 4 against im2col, which more channels and filters fill, and depthwise/, which more groups fill:
-/// with 24 to 72 channels 1.3 to 1.5 times as fast, with 32 to 32 0.9 to 1.1; 8 groups of one channel 1.3, 32 groups
-/// 0.9.
-constexpr std::int64_t few = 24, few_groups = 8;
+/// Measured on a Zen 4 against im2col, which more channels and filters fill, and depthwise/, which more groups fill,
+/// times as fast with int8 and uint8 weights: 24 to 72 channels 1.25 and 1.5, 3x3 of 32 to 32 0.94 and 1.1, of 64 to 64
+/// 0.9 and 0.9; 8 groups of one channel 1.6 and 1.3, 96 groups 0.7 and 0.6. Of one tap, whose lines may be long: 32 to
+/// 32 1.2 and 1.7, 128 to 128 1.06 and 1.3, 512 to 512 on 7x7 0.6 and 0.7.
+constexpr std::int64_t few = 24, few_of_one_tap = 128, few_groups = 8;
 
 packed_convolution pack_planar_convolution(const problem &p, const constant_weights &w) {
     if (!p.is_planar || p.window.kernel.size() > 2 || p.channels == 0 || p.filters == 0) return nullptr;
     const auto channels = p.channels / p.groups, filters = p.filters / p.groups;
     const bool is_depthwise = channels == 1 && filters == 1 && p.groups > few_groups;
-    if (is_depthwise || std::min(channels, filters) > few) return nullptr;
+    const bool is_one_tap = *volume(p.window.kernel) == 1
+            && std::ranges::all_of(p.window.strides, [](std::int64_t stride) { return stride == 1; });
+    if (is_depthwise || std::min(channels, filters) > (is_one_tap ? few_of_one_tap : few)) return nullptr;
     return pack_planar_convolution(p, best_kind(p.available), w);
 }
 
