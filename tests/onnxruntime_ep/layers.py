@@ -46,6 +46,7 @@ STEPS = {
     "Mul": lambda x, a: x * a,
     "Relu": lambda x: np.maximum(x, F(0)),
     "LeakyRelu": lambda x: np.where(x < 0, x * F(0.25), x),
+    "PRelu": lambda x, a: np.where(x < 0, x * a, x),
     "Sub": lambda x, a: x - a,
     "Div": lambda x, a: x / a,
     "HardSigmoid": lambda x: np.minimum(np.maximum(x * F(0.2) + F(0.5), F(0)), F(1)),
@@ -53,6 +54,7 @@ STEPS = {
     "Gate": lambda x: x * np.minimum(np.maximum(x + F(3), F(0)), F(6)) / F(6),  # HardSwish as several nodes
     "Clip": lambda x, low, high: np.minimum(np.maximum(x, low), high),
 }
+WITH_PARAMETER = ("Add", "Sub", "Mul", "Div", "PRelu")
 
 
 class Layer:
@@ -148,7 +150,7 @@ class Layer:
                     self.parameters.append([])
                     y = self._gate(y, i)
                     continue
-                values = [self._per_channel(self.random.random() < 0.3) for _ in range(op in ("Add", "Sub", "Mul", "Div"))]
+                values = [self._per_channel(self.random.random() < 0.3) for _ in range(op in WITH_PARAMETER)]
                 if op == "Clip":
                     values = [F(-1), F(1.5)]
                 self.parameters.append(values)

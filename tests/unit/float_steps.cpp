@@ -84,7 +84,7 @@ TEST(float_steps, are_the_operators_one_by_one) {
             const auto some = [&] { return draw.floats(draw.coin() ? 1 : channels); };
             const std::vector<step> steps = {{kind::multiply, {1e-8F}}, {kind::multiply, some()}, {kind::add, some()},
                     {kind::save}, {kind::add, {3}}, {kind::clip, {0}, {6}}, {kind::multiply_saved}, {kind::divide, {6}},
-                    {kind::leaky_relu, {0.25F}}, {kind::clip, {-2}, {std::numeric_limits<float>::infinity()}}};
+                    {kind::leaky_relu, some()}, {kind::clip, {-2}, {std::numeric_limits<float>::infinity()}}};
             std::vector<float_step> views;
             for (const auto &s : steps)
                 views.push_back({s.what, s.a, s.b});

@@ -9,6 +9,7 @@
 
 #include "layers/match/describe.hpp"
 #include "onnx/element_type.hpp"
+#include "quantization/text.hpp"
 
 namespace dynquant::layers::match {
 namespace {
@@ -186,6 +187,39 @@ TEST(layer_match, a_bias_is_one_value_or_one_for_each_channel) {
     }
 }
 
+TEST(layer_match, a_slope_is_one_value_or_one_for_each_channel) {
+    const auto expect = [](const builder &b, std::size_t slopes) {
+        const auto m = b.find().found;
+        ASSERT_TRUE(m);
+        EXPECT_EQ(kinds_of(*m), std::vector {kind::leaky_relu});
+        EXPECT_EQ(m->steps.front().a.size(), slopes);
+        EXPECT_EQ(m->end, "value 'y': expected one node that takes it, given 0");
+    };
+    for (const auto &shape : {dims {}, dims {1}, dims {1, 1}, dims {5}, dims {1, 5}}) {
+        auto b = floats();
+        b.add_floats("slope", shape);
+        b.then("PRelu", {"f", "slope"}, {"y"});
+        expect(b, shape.empty() || shape.back() == 1 ? 1 : 5);
+    }
+    const auto convolution = [](const dims &slope) {
+        builder b;
+        b.add("x", type::uint8, std::nullopt);
+        b.add_bytes("w", {5, 2, 3, 3});
+        b.then("ConvInteger", {"x", "w"}, {"sums"});
+        b.cast("sums", "f");
+        b.add_floats("slope", slope);
+        b.then("PRelu", {"f", "slope"}, {"y"});
+        return b;
+    };
+    for (const auto &shape : {dims {1}, dims {5, 1, 1}, dims {1, 5, 1, 1}})
+        expect(convolution(shape), shape.size() == 1 ? 1 : 5);
+    for (const auto &shape : {dims {5}, dims {5, 1}, dims {5, 2, 1}, dims {2, 5, 1, 1}, dims {1, 1, 5, 1, 1}})
+        EXPECT_EQ(end_of(convolution(shape)),
+                "node 'PRelu_2' (PRelu): 'slope': expected one value, or one for each channel of an unknown shape, "
+                "given shape "
+                        + to_string(shape));
+}
+
 TEST(layer_match, another_add_of_integers_ends_it) {
     const auto add = [](const char *other) {
         auto b = product();
@@ -281,10 +315,15 @@ TEST(layer_match, says_where_it_ends) {
     EXPECT_EQ(end_of(b),
             "node 'Mul_2' (Mul): 'c': expected one value, or one for each channel of an unknown shape, given shape "
             "3x1");
+    for (const std::string op : {"Div", "Sub", "PRelu"}) {
+        b = floats();
+        b.add_floats("c", {});
+        b.then(op.c_str(), {"c", "f"}, {"v"});
+        EXPECT_EQ(end_of(b), "node '" + op + "_2' (" + op + "): expected 'f' as its first input");
+    }
     b = floats();
-    b.add_floats("c", {});
-    b.then("Div", {"c", "f"}, {"v"});
-    EXPECT_EQ(end_of(b), "node 'Div_2' (Div): expected 'f' as its first input");
+    b.then("PRelu", {"f", "slope"}, {"v"});
+    EXPECT_EQ(end_of(b), "node 'PRelu_2' (PRelu): expected a constant beside 'f', given 'slope'");
     b = floats();
     b.then("Clip", {"f", "low"}, {"v"});
     EXPECT_EQ(end_of(b), "node 'Clip_2' (Clip): 'low': expected a constant float of one value");
@@ -591,7 +630,7 @@ class random_graph {
             case 4: return then("Mul", {y, then("HardSigmoid", {y})});
             case 5: return then("Mul", {y, then("HardSwish", {then("Add", {y, "one"})})});
             case 6: return then("Mul", {y, "c1"});
-            case 7: return one_in(3) ? then("Abs", {y}) : then("LeakyRelu", {y});
+            case 7: return one_in(3) ? then("Abs", {y}) : then("PRelu", {y, one_in(4) ? "rows" : "by_channel"});
             default:
                 return floats_.empty() || !one_in(2) ? then("Div", {y, "by_channel"})
                                                      : then("Mul", {y, floats_.back()});

@@ -197,10 +197,10 @@ class matcher {
             add_hard_sigmoid(1.0F / 6, 0.5F);
             return add_step(n, {kind::multiply_saved});
         }
-        const bool is_mul = n.is("Mul"), is_div = n.is("Div"), is_sub = n.is("Sub");
-        if (!is_mul && !is_div && !is_sub && !n.is("Add"))
+        const bool is_mul = n.is("Mul"), is_div = n.is("Div"), is_sub = n.is("Sub"), is_prelu = n.is("PRelu");
+        if (!is_mul && !is_div && !is_sub && !is_prelu && !n.is("Add"))
             return ends_before(n, result_.steps.empty() ? "Mul" : "QuantizeLinear"); // as most layers go on
-        if ((is_div || is_sub) && n.inputs.front() != result_.y)
+        if ((is_div || is_sub || is_prelu) && n.inputs.front() != result_.y)
             return ends_at(n, "expected '", name_of_y(), "' as its first input");
         const auto other = other_input(n);
         if (const auto why = why_not_by_channel(other, type::float32); !why.empty()) return ends_at(n, why);
@@ -209,7 +209,8 @@ class matcher {
             for (auto &value : values)
                 value = -value;
         if (is_mul && result_.steps.size() == result_.multipliers.size()) result_.multipliers.push_back(other);
-        return add_step(n, {is_mul ? kind::multiply : is_div ? kind::divide : kind::add, std::move(values)});
+        const auto what = is_mul ? kind::multiply : is_div ? kind::divide : is_prelu ? kind::leaky_relu : kind::add;
+        return add_step(n, {what, std::move(values)});
     }
 
     /// The present result times what functions make of it.

@@ -11,9 +11,9 @@ namespace dynquant::layers::match {
 
 /// DynamicQuantizeLinear (where nobody else takes its results), ConvInteger or MatMulInteger with constant weights, and
 /// then, each optional and in this order: Add of integers, Cast to float, Mul by scales, and any number of Add, Sub,
-/// Mul, Div, Relu, Clip, LeakyRelu and HardSigmoid by constants, one for all or one for each channel. A value times a
-/// function of it, in these operators, belongs to them: x * Clip(x + 3) / 6, or HardSwish. Last, QuantizeLinear to 8
-/// bits, and an activation as a table, where the caller makes tables.
+/// Mul, Div, Relu, Clip, LeakyRelu, PRelu and HardSigmoid by constants, one for all or one for each channel. A value
+/// times a function of it, in these operators, belongs to them: x * Clip(x + 3) / 6, or HardSwish. Last, QuantizeLinear
+/// to 8 bits, and an activation as a table, where the caller makes tables.
 struct layer_match {
     std::vector<std::size_t> nodes; // in the order of the graph
     std::size_t product = none;
