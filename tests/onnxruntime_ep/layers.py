@@ -29,16 +29,14 @@ def convolve(x, w, group, strides, dilations, pads):
     kernel, rank = w.shape[2:], w.ndim - 2
     x = np.pad(x.astype(np.int64), [(0, 0), (0, 0), *pads])
     extents = [(x.shape[2 + d] - (kernel[d] - 1) * dilations[d] - 1) // strides[d] + 1 for d in range(rank)]
-    y = np.zeros((x.shape[0], w.shape[0], *extents), np.int64)
-    channels, filters = w.shape[1], w.shape[0] // group
+    x = x.reshape(x.shape[0], group, w.shape[1], *x.shape[2:])
+    w = w.astype(np.int64).reshape(group, w.shape[0] // group, *w.shape[1:])
+    y = np.zeros((x.shape[0], *w.shape[:2], *extents), np.int64)
     for tap in itertools.product(*map(range, kernel)):
         window = tuple(slice(tap[d] * dilations[d], tap[d] * dilations[d] + (extents[d] - 1) * strides[d] + 1, strides[d])
                        for d in range(rank))
-        for g in range(group):
-            part = x[(slice(None), slice(g * channels, (g + 1) * channels), *window)]
-            of = slice(g * filters, (g + 1) * filters)
-            y[:, of] += np.einsum("fc,nc...->nf...", w[(of, slice(None), *tap)].astype(np.int64), part)
-    return y
+        y += np.einsum("gfc,ngc...->ngf...", w[(..., *tap)], x[(..., *window)])
+    return y.reshape(y.shape[0], -1, *extents)
 
 
 STEPS = {
@@ -55,57 +53,91 @@ STEPS = {
     "Clip": lambda x, low, high: np.minimum(np.maximum(x, low), high),
 }
 WITH_PARAMETER = ("Add", "Sub", "Mul", "Div", "PRelu")
+KINDS = {None: TensorProto.FLOAT, np.uint8: TensorProto.UINT8, np.int8: TensorProto.INT8, np.int32: TensorProto.INT32}
+MOST_PRODUCTS = 1_000_000  # of a random layer, which is to take milliseconds
+
+
+def model_of(nodes, inputs, outputs, constants):
+    graph = helper.make_graph(nodes, "layers", inputs, outputs, constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 16)], ir_version=8).SerializeToString()
 
 
 class Layer:
     """A model of one layer, and what it is to compute. Its x is of floats unless `quantized` names a type; y is quantized to y_type.
-    bias: of integers, "one" or for each "channel"."""
+    bias: of integers, "one" or for each "channel". scales_given: the scale and the zero point of a quantized x are inputs, whose
+    values are in `given`. x_shape: drawn if it is none."""
 
     def __init__(self, random, rank, *, quantized=None, w_type=np.int8, w_zero_point="one", to_float=True, steps=(),
-                 is_open=False, y_type=None, bias=None):
+                 is_open=False, y_type=None, bias=None, scales_given=False, x_shape=None):
         self.random, self.is_open, self.rank = random, is_open, rank
-        self.nodes, self.constants = [], []
+        self.nodes, self.constants, self.given = [], [], {}
         self.convolution = rank > 0
         self.quantized, self.to_float, self.steps = quantized, to_float, steps
+        self.x_scale = self.x_zero_point = None
+        self.scales_given = scales_given and quantized is not None
         self.y_type = y_type if to_float else None
         self.bias_of, self.bias = bias, np.int32(0)
-        (self._draw_convolution if self.convolution else self._draw_product)()
-        info = np.iinfo(w_type)
-        self.w = random.integers(info.min, info.max + 1, self.w_shape).astype(w_type)
+        (self._draw_convolution if self.convolution else self._draw_product)(x_shape)
+        self.w = self._bytes(w_type, self.w_shape)
         self.channels = self.w.shape[0] if self.convolution else self.w.shape[1]
         shape = {"none": None, "one": (), "channel": (self.channels,)}[w_zero_point]
-        self.w_zero_point = None if shape is None else random.integers(info.min, info.max + 1, shape).astype(w_type)
+        self.w_zero_point = None if shape is None else self._bytes(w_type, shape)
         self._make_nodes()
 
-    def _draw_convolution(self):
+    def _bytes(self, kind, shape):
+        """Among them only the least and the largest ones, with which 16 bits overflow."""
+        info = np.iinfo(kind)
+        values = [info.min, info.max] if self.random.random() < 0.1 else np.arange(info.min, info.max + 1)
+        return self.random.choice(values, shape).astype(kind)
+
+    def _draw_convolution(self, x_shape):
         random, rank = self.random, self.rank
-        kind = random.choice(["dense", "grouped", "depthwise"])
-        self.group = {"dense": 1, "grouped": int(random.integers(2, 4)), "depthwise": int(random.integers(2, 40))}[kind]
-        inputs = 1 if kind == "depthwise" else int(random.integers(1, 20))
-        filters = self.group * (1 if kind == "depthwise" else int(random.integers(1, 20)))
-        kernel = random.integers(1, 4, rank)
-        self.w_shape = (filters, inputs, *kernel)
-        self.strides, self.dilations = random.integers(1, 3, rank).tolist(), random.integers(1, 3, rank).tolist()
+        up_to = lambda most: int(random.integers(1, most + 1))
+        kind = str(random.choice(["dense", "few", "pointwise", "grouped", "depthwise"]))
+        if x_shape:
+            divisors = [g for g in range(1, x_shape[1] + 1) if x_shape[1] % g == 0]
+            self.group = {"grouped": int(random.choice(divisors)), "depthwise": x_shape[1]}.get(kind, 1)
+            inputs = x_shape[1] // self.group
+        else:
+            self.group = {"grouped": 1 + up_to(5), "depthwise": up_to(4 if random.random() < 0.5 else 70)}.get(kind, 1)
+            inputs = {"depthwise": 1, "few": up_to(4), "grouped": 1 + up_to(31)}.get(kind, up_to(40))
+        filters = {"depthwise": up_to(4) if random.random() < 0.3 else 1, "few": up_to(10), "grouped": up_to(32)}.get(kind, up_to(70))
+        kernel = random.integers(1, 1 if kind == "pointwise" else (9, 7, 3, 2)[rank - 1], rank, endpoint=True)
+        self.strides, self.dilations = random.integers(1, 4, rank).tolist(), random.integers(1, 4, rank).tolist()
+        if x_shape:
+            kernel = [min(k, (extent - 1) // d + 1) for k, extent, d in zip(kernel, x_shape[2:], self.dilations)]
+        else:
+            spatial = [int((k - 1) * d + 1 + random.integers(0, 12)) for k, d in zip(kernel, self.dilations)]
+            spatial[-1] += int(random.integers(0, 80)) if random.random() < 0.2 else 0
+            x_shape = (up_to(3), inputs * self.group, *spatial)
         self.auto_pad = str(random.choice(["NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"]))
-        self.pads = random.integers(0, 3, 2 * rank).tolist()
-        spatial = [int((k - 1) * d + 1 + random.integers(0, 12)) for k, d in zip(kernel, self.dilations)]
-        self.x_shape = (int(random.integers(1, 4)), inputs * self.group, *spatial)
+        self.pads = [int(random.integers(0, k + 1)) for k in [*kernel, *kernel]]
+        products = math.prod([*x_shape, *kernel]) / math.prod(self.strides)  # for each filter of a group, about
+        filters = max(1, min(filters, int(MOST_PRODUCTS / products)))
+        self.w_shape, self.x_shape = (filters * self.group, inputs, *(int(k) for k in kernel)), tuple(x_shape)
 
-    def _draw_product(self):
+    def _draw_product(self, x_shape):
         random = self.random
-        inner, columns = (int(n) for n in random.integers(1, 70, 2))
-        self.w_shape = (inner, columns)
-        self.x_shape = (*random.integers(1, 6, random.integers(0, 3)).tolist(), int(random.integers(1, 40)), inner)
+        inner, columns = (int(n) for n in random.integers(1, 300 if random.random() < 0.2 else 70, 2))
+        rows = (() if random.random() < 0.1 else (int(random.integers(1, 40)),)) if random.random() < 0.7 else (1,)
+        self.x_shape = x_shape or (*(random.integers(1, 6, random.integers(0, 3)).tolist() if rows else ()), *rows, inner)
+        self.w_shape = (self.x_shape[-1], columns)
 
-    def _constant(self, name, value):
-        self.constants.append(numpy_helper.from_array(np.asarray(value), name))
+    def _constant(self, name, value, is_given=False):
+        """is_given: an input of the model in place of a constant."""
+        if is_given:
+            self.given[name] = value
+        else:
+            self.constants.append(numpy_helper.from_array(np.asarray(value), name))
         return name
 
     def _per_channel(self, shape_of_one):
         """One value, or one for each channel in a shape that broadcasts to the sums."""
         if shape_of_one:
             return self.random.standard_normal(self.random.choice([0, 1]) * [1]).astype(F)
-        return self.random.standard_normal((self.channels, *[1] * self.rank)).astype(F)
+        shape = (self.channels, *[1] * self.rank)
+        ones = self.random.integers(0, len(self.x_shape) - len(shape), endpoint=True) * [1]
+        return self.random.standard_normal((*ones, *shape)).astype(F)
 
     def _make_nodes(self):
         def add(op, inputs, outputs, **attributes):
@@ -116,9 +148,8 @@ class Layer:
             add("DynamicQuantizeLinear", ["x"], ["x_quantized", "x_scale", "x_zero_point"])
             x = "x_quantized"
         else:
-            info = np.iinfo(self.quantized)
-            self.x_zero_point = self.random.integers(info.min, info.max + 1).astype(self.quantized)
-            self._constant("x_zero_point", self.x_zero_point)
+            self.x_zero_point = self._bytes(self.quantized, [1] if self.scales_given else [])
+            self._constant("x_zero_point", self.x_zero_point, self.scales_given)
         inputs = [x, self._constant("w", self.w), zero_point]
         if self.w_zero_point is not None:
             inputs.append(self._constant("w_zero_point", self.w_zero_point))
@@ -140,7 +171,10 @@ class Layer:
             y = "floats"
             self.w_scale = self._per_channel(self.random.random() < 0.5)
             scale = self._constant("w_scale", self.w_scale)
-            if self.quantized is None:
+            if self.scales_given:
+                self.x_scale = self.random.uniform(0.5, 2, [1]).astype(F)
+                self._constant("x_scale", self.x_scale, True)
+            if self.quantized is None or self.scales_given:
                 add("Mul", ["x_scale", scale], ["scales"])
                 scale = "scales"
             add("Mul", [y, scale], ["scaled"])
@@ -176,19 +210,22 @@ class Layer:
     def _gate(self, x, i):
         p = lambda text: f"gate_{i}_{text}"
         three, zero, six = (self._constant(p(n), F(v)) for n, v in (("three", 3), ("zero", 0), ("six", 6)))
-        self.nodes += [helper.make_node("Add", [x, three], [p("sum")]), helper.make_node("Clip", [p("sum"), zero, six], [p("gate")]),
-                       helper.make_node("Mul", [x, p("gate")], [p("product")]), helper.make_node("Div", [p("product"), six], [p("y")])]
+        for op, inputs, output in (("Add", [x, three], "sum"), ("Clip", [p("sum"), zero, six], "gate"),
+                                   ("Mul", [x, p("gate")], "product"), ("Div", [p("product"), six], "y")):
+            self.nodes.append(helper.make_node(op, inputs, [p(output)], p(op)))
         return p("y")
 
-    def model(self):
-        kinds = {None: TensorProto.FLOAT, np.uint8: TensorProto.UINT8, np.int8: TensorProto.INT8}
+    def inputs(self):
         channel = 1 if self.convolution else len(self.x_shape) - 1
         shape = [None if self.is_open and d != channel else extent for d, extent in enumerate(self.x_shape)]
-        x = helper.make_tensor_value_info("x", kinds[self.quantized], shape)
-        y_kind = TensorProto.INT32 if not self.to_float else kinds[self.y_type]
-        y = helper.make_tensor_value_info(self.y, y_kind, None)
-        graph = helper.make_graph(self.nodes, "layer", [x], [y], self.constants)
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 16)], ir_version=8).SerializeToString()
+        return [helper.make_tensor_value_info("x", KINDS[self.quantized], shape)] + [
+            helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape) for name, v in self.given.items()]
+
+    def outputs(self):
+        return [helper.make_tensor_value_info(self.y, KINDS[self.y_type if self.to_float else np.int32], None)]
+
+    def model(self):
+        return model_of(self.nodes, self.inputs(), self.outputs(), self.constants)
 
     def draw_x(self):
         shape = list(self.x_shape)
@@ -197,12 +234,10 @@ class Layer:
                 shape[d] += int(self.random.integers(0, 4))
         if self.quantized is None:
             return (self.random.standard_normal(shape) * self.random.choice([0.01, 1, 100])).astype(F)
-        info = np.iinfo(self.quantized)
-        return self.random.integers(info.min, info.max + 1, shape).astype(self.quantized)
+        return self._bytes(self.quantized, shape)
 
     def expected(self, x):
-        scale = None
-        zero_point = getattr(self, "x_zero_point", None)
+        scale, zero_point = self.x_scale, self.x_zero_point
         if self.quantized is None:
             x, scale, zero_point = dynamic_quantize(x)
         a = x.astype(np.int64) - np.int64(zero_point)
@@ -230,12 +265,3 @@ class Layer:
         scale, zero_point = (v.reshape(shape) if v.shape else v for v in (self.y_scale, self.y_zero_point))
         info = np.iinfo(self.y_type)
         return np.clip(np.rint(y / scale).astype(np.float64) + zero_point, info.min, info.max).astype(self.y_type)
-
-
-def draw(random):
-    quantized = [None, None, np.uint8, np.int8][random.integers(4)]
-    return Layer(random, int(random.integers(0, 4)), quantized=quantized, w_type=[np.int8, np.uint8][random.integers(2)],
-                 w_zero_point=str(random.choice(["none", "one", "channel"])), to_float=random.random() < 0.8,
-                 steps=tuple(str(s) for s in random.choice(list(STEPS), random.integers(0, 4))), is_open=random.random() < 0.5,
-                 y_type=[None, None, np.uint8, np.int8][random.integers(4)],
-                 bias=[None, None, "one", "channel"][random.integers(4)])

@@ -1,29 +1,38 @@
-"""Layers that the execution provider claims have the bits of their nodes computed one by one, as ONNX defines them."""
+"""Layers that the execution provider claims have the bits of their nodes computed one by one, as ONNX defines them.
+
+DYNQUANT_TEST_SAMPLE=N computes every Nth of the random graphs."""
 import itertools
 import os
 import unittest
 
 import numpy as np
-from layers import STEPS, Layer, draw
+from graphs import Graph
+from layers import STEPS, WITH_PARAMETER, Layer, model_of
+from onnx import TensorProto, helper, numpy_helper
 from provider import NAME, operators, session
 
 SEED = int(os.environ.get("DYNQUANT_TEST_SEED", "20261123"))
+GRAPHS, SAMPLE = 5600, int(os.environ.get("DYNQUANT_TEST_SAMPLE", "7"))
 
 
 class Layers(unittest.TestCase):
-    def check(self, layer, runs=1, threads=1):
-        s = session(layer.model(), threads=threads)
-        for _ in range(runs):
-            x = layer.draw_x()
-            expected, (given,) = layer.expected(x), s.run(None, {"x": x})
-            self.assertEqual((given.dtype, given.shape), (expected.dtype, expected.shape))
-            np.testing.assert_array_equal(given, expected)
+    def assert_equal(self, given, expected):
+        self.assertEqual((given.dtype, given.shape), (expected.dtype, expected.shape))
+        np.testing.assert_array_equal(given, expected)
 
-    def test_random_layers(self):
-        for i in range(400):
-            layer = draw(np.random.default_rng([SEED, i]))
+    def check(self, layer, threads=1):
+        x = layer.draw_x()
+        self.assert_equal(session(layer.model(), threads=threads).run(None, {"x": x})[0], layer.expected(x))
+
+    def test_random_graphs(self):
+        for i in range(0, GRAPHS, SAMPLE):
+            graph = Graph(np.random.default_rng([SEED, i]))
             with self.subTest(i=i):
-                self.check(layer, runs=3 if layer.is_open else 1, threads=1 + i % 3)
+                s = session(graph.model(), threads=1 + i % 4, spins=False)
+                for _ in range(3 if graph.is_open else 1):
+                    inputs = graph.inputs()
+                    for given, expected in zip(s.run(None, inputs), graph.expected(inputs), strict=True):
+                        self.assert_equal(given, expected)
 
     def test_a_layer_is_one_node(self):
         for rank in range(4):
@@ -66,6 +75,20 @@ class Layers(unittest.TestCase):
         x = layer.draw_x()
         x.flat[0] = np.nan
         self.assertTrue(np.isnan(s.run(None, {"x": x})[0]).all())
+
+    def test_onnx_runtime_computes_steps_alike(self):
+        """Of all numbers: whether a layer ends before a step changes no bits."""
+        x = np.random.default_rng(SEED).integers(0, 2**32, 1 << 20, np.uint32).view(np.float32)
+        x = x[~np.isnan(x)]
+        parameters = {op: [np.float32(0.3)] for op in WITH_PARAMETER} | {"Clip": [np.float32(-1), np.float32(1.5)]}
+        for op in STEPS.keys() - {"Gate"}:
+            names = [f"c{i}" for i in range(len(parameters.get(op, [])))]
+            node = helper.make_node(op, ["x", *names], ["y"], **({"alpha": 0.25} if op == "LeakyRelu" else {}))
+            constants = [numpy_helper.from_array(v, name) for name, v in zip(names, parameters.get(op, []))]
+            values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, x.shape) for name in "xy"]
+            with self.subTest(op=op), np.errstate(all="ignore"):
+                given = session(model_of([node], values[:1], values[1:], constants), provider=False).run(None, {"x": x})[0]
+                self.assert_equal(given, STEPS[op](x, *parameters.get(op, [])))
 
     def test_zeros(self):
         layer = Layer(np.random.default_rng(2), 1, steps=("Add",))
