@@ -10,6 +10,12 @@ struct avx512_vnni : avx512 {
     static constexpr bool dot_saturates = false;
     /// Adds four products of u8 and s8 to each lane, wrapping.
     static integers dot(integers sums, integers a, integers b) { return _mm512_dpbusd_epi32(sums, a, b); }
+    /// g++ would load it again for each use.
+    static integers load_to_register(const void *p) {
+        auto result = load_bits(p);
+        __asm__("" : "+v"(result));
+        return result;
+    }
     static integers multiply(integers a, integers b) { return _mm512_mullo_epi32(a, b); }
 
     static constexpr std::int64_t bytes = 64;

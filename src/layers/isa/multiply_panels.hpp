@@ -31,9 +31,9 @@ void multiply_rows(const panel_product &p, const rows_of_lines &from, std::int64
     constexpr std::uint32_t flip = x_is_signed ? 0x80808080 : 0; // flipping the sign bit turns s8 into u8, 128 more
     const auto first = panel * panel_columns, inner = p.line_inner, whole = inner / 4 * 4;
     const auto stride = from.stride, offset = first_row * stride;
-    using block = typename V::integers[rows][vectors];
-    block sums, others; // others: so that few sums need not wait for each other
-    constexpr bool has_others = rows * vectors <= 12;
+    typename V::integers sums[rows][vectors],
+            others[rows][vectors]; // others: so that few sums do not wait for each other
+    constexpr bool has_others = rows * vectors <= 8;
 #pragma GCC unroll 12
     for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
@@ -43,13 +43,20 @@ void multiply_rows(const panel_product &p, const rows_of_lines &from, std::int64
         }
 
     /// four_of(offset): the four elements that the weights multiply, of the row at an offset.
-    const auto add = [&](block & to, const std::int8_t *weights, auto four_of) __attribute__((always_inline)) {
+    const auto add = [&](auto &to, const std::int8_t *weights, auto four_of) __attribute__((always_inline)) {
+        typename V::integers w[vectors]; // loaded once for all rows, where registers suffice
+        if constexpr (!V::dot_saturates)
+#pragma GCC unroll 4
+            for (int v = 0; v < vectors; ++v)
+                w[v] = V::load_to_register(weights + v * V::lanes * 4);
 #pragma GCC unroll 12
         for (int r = 0; r < rows; ++r) {
             const auto broadcast = V::splat(static_cast<std::int32_t>(four_of(offset + r * stride) ^ flip));
 #pragma GCC unroll 4
-            for (int v = 0; v < vectors; ++v)
-                to[r][v] = V::dot(to[r][v], broadcast, V::load_bits(weights + v * V::lanes * 4));
+            for (int v = 0; v < vectors; ++v) {
+                if constexpr (V::dot_saturates) w[v] = V::load_bits(weights + v * V::lanes * 4);
+                to[r][v] = V::dot(to[r][v], broadcast, w[v]);
+            }
         }
     };
     const auto four_at = [](const std::byte *x) {
