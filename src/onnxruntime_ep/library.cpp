@@ -107,8 +107,10 @@ class provider : public OrtEp {
         std::vector<bool> is_claimed(g.nodes.size());
         for (std::size_t i = 0; i < g.nodes.size(); ++i) {
             if (!is_product(g.nodes[i])) continue;
-            const auto [found, reason] = find_claim(g, i, is_claimed);
-            if (!found) {
+            auto [found, reason] = find_claim(g, i, is_claimed);
+            if (found && found->nodes.size() == 1)
+                reason = reason_to_leave_product(g, g.nodes[i], options_.claim == claim_policy::all);
+            if (!reason.empty()) {
                 leave(g.nodes[i], reason);
                 continue;
             }

@@ -1,4 +1,4 @@
-// Which nodes that quantize or dequantize are claimed by themselves.
+// Which nodes are claimed by themselves: those that quantize or dequantize, and products without steps.
 #pragma once
 
 #include "onnxruntime_ep/read_graph.hpp"
@@ -15,5 +15,9 @@ onnx::node onnx_node(const graph &g, const node &n);
 /// Providers claim nodes before ONNX Runtime fuses those that are left. is_claimed: for each node. claims_all: also the
 /// nodes for which ONNX Runtime has fast kernels.
 std::string reason_to_leave(const graph &g, const node &n, const std::vector<bool> &is_claimed, bool claims_all);
+
+/// Why ONNX Runtime keeps a product without any step, "" where it is claimed: it is as fast there. claims_all: none is
+/// kept.
+std::string reason_to_leave_product(const graph &g, const node &n, bool claims_all);
 
 } // namespace dynquant::onnxruntime_ep

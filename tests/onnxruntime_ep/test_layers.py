@@ -28,7 +28,7 @@ class Layers(unittest.TestCase):
         for i in range(0, GRAPHS, SAMPLE):
             graph = Graph(np.random.default_rng([SEED, i]))
             with self.subTest(i=i):
-                s = session(graph.model(), threads=1 + i % 4, spins=False)
+                s = session(graph.model(), options={"claim": "all"}, threads=1 + i % 4, spins=False)
                 for _ in range(3 if graph.is_open else 1):
                     inputs = graph.inputs()
                     for given, expected in zip(s.run(None, inputs), graph.expected(inputs), strict=True):
