@@ -26,7 +26,7 @@ class packed_product {
     /// By the best panels for the processor.
     packed_product(problem p, const constant_weights &w);
     packed_product(problem p, const panel_kind &kind, const constant_weights &w);
-    packed_product(packed_product &&) = default; // vectors keep their memory, which product_ points to
+    packed_product(packed_product &&) = default; // what product_ points to stays where it is
     packed_product &operator=(packed_product &&) = default;
 
     /// The column sums of w - w_zero_points, modulo 2^32.
@@ -38,17 +38,13 @@ class packed_product {
     void run(const rows_of_lines &x, parallel::range panels, std::int32_t *y, std::int64_t y_stride) const;
 
   private:
-    static constexpr std::int64_t line_bytes = 64;
-    struct alignas(line_bytes) cache_line {
-        std::int8_t elements[line_bytes];
-    };
-
-    void pack(const constant_weights &w, std::int64_t panel, std::int8_t *to);
+    void pack(const constant_weights &w, std::int8_t *to) const;
+    void add_up();
 
     problem problem_;
     panel_kind kind_;
     panel_product product_;
-    std::vector<cache_line> weights_;
+    std::shared_ptr<std::byte> weights_;
     std::vector<std::int32_t> weight_sums_, compensation_;
     saturation_excess excess_;
 };

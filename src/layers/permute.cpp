@@ -6,6 +6,7 @@
 
 #include "parallel/parallel.hpp"
 #include "quantization/shape.hpp"
+#include "targets/sixteen_bytes.hpp"
 
 namespace dynquant::layers {
 namespace {
@@ -28,22 +29,11 @@ struct strided_lines {
     std::int64_t stride; // elements between two lines
 };
 
-/// A vector of any processor: SSE2 and NEON interleave it by one instruction.
-using sixteen_bytes = std::uint8_t __attribute__((vector_size(side)));
-
-sixteen_bytes interleaved_low(sixteen_bytes a, sixteen_bytes b) {
-    return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-}
-
-sixteen_bytes interleaved_high(sixteen_bytes a, sixteen_bytes b) {
-    return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
-}
-
 /// Transposes at most 16 columns of x by 16 lines. Interleaving lines i and i + 8 moves one bit of a byte's position
 /// from the column to the line; four times, all of them.
 void transpose_tile(const strided_lines<const std::uint8_t> &x, const strided_lines<std::uint8_t> &y, std::int64_t rows,
         std::int64_t columns) {
-    sixteen_bytes lines[side] = {};
+    simd::sixteen_bytes lines[side] = {};
     const auto copy = [](void *to, const void *from, std::int64_t count) {
         if (count == side)
             std::memcpy(to, from, side); // of known size: a load and a store
@@ -54,11 +44,11 @@ void transpose_tile(const strided_lines<const std::uint8_t> &x, const strided_li
         copy(&lines[c], x.data + c * x.stride, rows);
 #pragma GCC unroll 4
     for (int step = 0; step < 4; ++step) {
-        sixteen_bytes next[side];
+        simd::sixteen_bytes next[side];
 #pragma GCC unroll 8
         for (int i = 0; i < 8; ++i) {
-            next[2 * i] = interleaved_low(lines[i], lines[i + 8]);
-            next[2 * i + 1] = interleaved_high(lines[i], lines[i + 8]);
+            next[2 * i] = simd::low_bytes(lines[i], lines[i + 8]);
+            next[2 * i + 1] = simd::high_bytes(lines[i], lines[i + 8]);
         }
 #pragma GCC unroll 16
         for (int i = 0; i < side; ++i)

@@ -13,24 +13,35 @@ namespace dynquant::layers {
 /// elements of a row it multiplies.
 class saturation_excess {
   public:
-    /// line_rows: the rows of a panel that a line of x multiplies, with their padding.
-    explicit saturation_excess(std::int64_t line_rows)
-        : line_rows_(line_rows) {}
+    using words = std::int16_t __attribute__((vector_size(16))); // a vector of any processor
 
-    /// Subtracts the excess from the next panel, of `columns` columns, and keeps it.
+    /// line_rows: the rows of a panel that a line of x multiplies, with their padding. panels: bytes of all, which the
+    /// excess does not exceed.
+    saturation_excess(std::int64_t line_rows, std::size_t panels)
+        : line_rows_(line_rows) {
+        weights_.reserve(panels); // the rest is never written, and so takes no memory
+    }
+
+    /// Subtracts the excess from the next panel, of up to 16 columns, and keeps it.
     void take_from(std::span<std::int8_t> panel, std::int64_t columns);
 
     /// Valid until the next take_from(), and as long as this object.
     excess_steps steps() const { return {begin_.data(), elements_.data(), weights_.data()}; }
 
   private:
-    void add(std::int64_t row, std::span<const std::int8_t> excess);
+    static constexpr std::size_t vectors = 2;
+    struct columns_excess {
+        words of[vectors];
+    };
+
+    void add(std::int64_t row, const columns_excess &excess, std::size_t columns);
 
     std::int64_t line_rows_;
     std::vector<std::int64_t> begin_ = {0};
     std::vector<excess_steps::element> elements_;
     std::vector<std::int8_t> weights_;
-    std::int64_t places_ = 4; // used in the last step, of four
+    std::int64_t places_ = 4;  // used in the last step, of four
+    columns_excess last_ = {}; // in the last place that is used
 };
 
 } // namespace dynquant::layers

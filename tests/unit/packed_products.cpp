@@ -172,6 +172,40 @@ TEST_P(panels, many_rows) {
                 [](std::int64_t k, std::int64_t n) { return static_cast<int>((k * 31 + n * 17) % 256 - 128); });
 }
 
+/// Each row of x has one 1, so that a row of y is a row of weights: uint8 ones, less 128.
+TEST_P(panels, filters_of_channels_and_taps) {
+    for (const std::int64_t channels : {1, 2, 3, 4, 5, 8, 70, 300})
+        for (const std::int64_t taps : {1, 2, 3, 9})
+            for (const std::int64_t columns : {1, 16, 37, 65}) {
+                const auto rows = channels * taps;
+                const auto weight_at = [&](std::int64_t n, std::int64_t channel, std::int64_t tap) {
+                    return (n * 41 + channel * 7 + tap * 89) % 256;
+                };
+                std::vector<std::uint8_t> w;
+                for (std::int64_t i = 0; i < columns * rows; ++i)
+                    w.push_back(static_cast<std::uint8_t>(weight_at(i / rows, i % rows / taps, i % taps)));
+                auto weights = constant_weights::of_filters(w.data(), channels, taps);
+                weights.flip = 0x80;
+                const packed_product product({false, channels, taps, columns, taps}, kind(), weights);
+                std::vector<std::byte> x(static_cast<std::size_t>(rows * rows));
+                for (std::int64_t k = 0; k < rows; ++k)
+                    x[static_cast<std::size_t>(k * rows + k)] = std::byte {1};
+                std::vector<const std::byte *> lines;
+                for (std::int64_t tap = 0; tap < taps; ++tap)
+                    lines.push_back(x.data() + tap * channels);
+                std::vector<std::int32_t> y(static_cast<std::size_t>(rows * columns), 77), expected,
+                        sums(static_cast<std::size_t>(columns));
+                product.run({lines.data(), rows, rows}, {0, product.panels()}, y.data(), columns);
+                for (std::int64_t k = 0; k < rows; ++k)
+                    for (std::int64_t n = 0; n < columns; ++n) {
+                        expected.push_back(static_cast<std::int32_t>(weight_at(n, k % channels, k / channels) - 128));
+                        sums[static_cast<std::size_t>(n)] += expected.back();
+                    }
+                EXPECT_EQ(y, expected) << channels << " channels, " << taps << " taps, " << columns << " columns";
+                EXPECT_EQ(product.weight_sums(), sums);
+            }
+}
+
 #if defined(__x86_64__)
 /// Another library's configuration of this thread outlives a product.
 TEST(emulated_amx_int8, keeps_the_configuration_that_it_finds) {
@@ -255,7 +289,7 @@ elements elements_of(const saturation_excess &of) {
 TEST(saturation_excess, what_255_times_two_weights_has_beyond_16_bits) {
     // Two columns, each of four elements: 127 + 127 is 126 more than 128; -100 - 128 is 100 less than -128.
     bytes panel = {127, 127, 64, 64, -100, -128, 127, -128};
-    saturation_excess excess(8);
+    saturation_excess excess(8, panel.size());
     excess.take_from(panel, 2);
     EXPECT_EQ(panel, (bytes {1, 127, 64, 64, 0, -128, 127, -128}));
     EXPECT_EQ(excess.steps().begin[1], 1);
@@ -267,7 +301,7 @@ TEST(saturation_excess, share_a_step_unless_they_are_beyond_16_bits_together) {
     // One column with excess 22, 72, 106 and 42, added in pairs. 255 * (22 + 72) fits in 16 bits, 255 * (106 + 42) does
     // not, so 42 starts the next step.
     bytes panel = {75, 75, 100, 100, 117, 117, 85, 85};
-    saturation_excess excess(8);
+    saturation_excess excess(8, panel.size());
     excess.take_from(panel, 1);
     EXPECT_EQ(panel, (bytes {53, 75, 28, 100, 11, 117, 43, 85}));
     EXPECT_EQ(excess.steps().begin[1], 2);
@@ -277,7 +311,7 @@ TEST(saturation_excess, share_a_step_unless_they_are_beyond_16_bits_together) {
 
 TEST(saturation_excess, panels_share_no_step) {
     bytes first = {127, 2, 0, 0}, none = {127, 1, -128, 0}, last = {0, 0, -127, -127};
-    saturation_excess excess(8);
+    saturation_excess excess(8, 12);
     excess.take_from(first, 1);
     excess.take_from(none, 1);
     excess.take_from(last, 1);
@@ -293,7 +327,7 @@ TEST(saturation_excess, panels_share_no_step) {
 TEST(saturation_excess, elements_of_two_lines) {
     // One column, two lines of four rows: 127 + 127 in rows 2 and 3 of the first, and in rows 0 and 1 of the second.
     bytes panel = {0, 0, 127, 127, 127, 127, 0, 0};
-    saturation_excess excess(4);
+    saturation_excess excess(4, panel.size());
     excess.take_from(panel, 1);
     const auto *elements = excess.steps().elements;
     EXPECT_EQ(elements[0], (excess_steps::element {0, 2}));

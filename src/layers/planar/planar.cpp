@@ -9,11 +9,13 @@
 #include "parallel/parallel.hpp"
 #include "quantization/shape.hpp"
 #include "targets/features.hpp"
+#include "targets/sixteen_bytes.hpp"
 
 namespace dynquant::layers {
 namespace {
 
 using problem = integer_convolution;
+using simd::sixteen_bytes, simd::low_bytes, simd::high_bytes;
 
 std::int64_t round_up(std::int64_t count, std::int64_t unit) {
     return (count + unit - 1) / unit * unit;
@@ -140,16 +142,8 @@ struct planar_weights {
     }
 };
 
-// Vectors of any processor. SSE2 and NEON interleave them by one instruction.
-using sixteen_bytes = std::uint8_t __attribute__((vector_size(16)));
 using eight_words = std::uint16_t __attribute__((vector_size(16)));
 
-sixteen_bytes low_bytes(sixteen_bytes a, sixteen_bytes b) {
-    return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-}
-sixteen_bytes high_bytes(sixteen_bytes a, sixteen_bytes b) {
-    return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
-}
 eight_words low_words(eight_words a, eight_words b) {
     return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
 }
