@@ -1,9 +1,12 @@
 // The execution provider's entry points, its factory, and what ONNX Runtime asks of it for a session.
 #include <onnxruntime_c_api.h>
 
-#include <cstdlib>
+#include <array>
+#include <cstring>
+#include <locale>
 #include <memory>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -25,11 +28,33 @@ using onnxruntime::guarded;
 /// The first version of the API of execution providers. A library that is built with newer headers asks for no more.
 constexpr std::uint32_t api_version = 23;
 
+using version = std::array<int, 3>;
+
+version version_of(const OrtApiBase &base) {
+    version v = {};
+    std::istringstream text(base.GetVersionString());
+    text.imbue(std::locale::classic());
+    char point = 0;
+    text >> v[0] >> point >> v[1] >> point >> v[2];
+    return v;
+}
+
 /// ONNX Runtime before 1.23.2 takes each provider that it does not know by name for a device with memory of its own,
 /// and then fails for want of copies (its pull request 26088).
 bool may_claim(const OrtApiBase &base) {
-    const std::string version = base.GetVersionString();
-    return !version.starts_with("1.23.") || std::atoi(version.c_str() + 5) >= 2;
+    return version_of(base) >= version {1, 23, 2};
+}
+
+has_shape_function find_has_shape(const OrtApiBase &base) {
+    if (version_of(base) < version {1, 24, 0}) return nullptr; // GetApi() would print that it is older
+    const OrtApi *const api = base.GetApi(24);
+#if ORT_API_VERSION >= 24
+    return api->TensorTypeAndShape_HasShape;
+#else
+    has_shape_function found = nullptr; // the first that 1.24 added to the functions that these headers have
+    std::memcpy(&found, api + 1, sizeof found);
+    return found;
+#endif
 }
 
 /// A layer that the provider claims. Of a fused node's graph it is the one that was claimed.
@@ -67,11 +92,13 @@ struct compute_info : OrtNodeComputeInfo {
 /// The provider of one session.
 class provider : public OrtEp {
   public:
-    provider(const OrtApi &api, bool may_claim, const OrtSessionOptions &session, const OrtLogger *logger)
+    provider(const OrtApi &api, bool may_claim, has_shape_function has_shape, const OrtSessionOptions &session,
+            const OrtLogger *logger)
         : OrtEp {}
         , api_(api)
         , ep_api_(*api.GetEpApi())
         , may_claim_(may_claim)
+        , has_shape_(has_shape)
         , options_(read_options(api, session))
         , initializers_(api, session)
         , logger_(logger) {
@@ -102,7 +129,7 @@ class provider : public OrtEp {
     void claim(const OrtGraph &from, OrtEpGraphSupportInfo &claims) {
         if (options_.claim == claim_policy::none) return;
         if (!may_claim_) return say("leaves all nodes: expected ONNX Runtime 1.23.2 or newer, given an older one");
-        const auto session = read_graph(api_, from, initializers_, {});
+        const auto session = read_graph(api_, has_shape_, from, initializers_, {});
         const auto &g = session.view;
         std::vector<bool> is_claimed(g.nodes.size());
         for (std::size_t i = 0; i < g.nodes.size(); ++i) {
@@ -149,7 +176,7 @@ class provider : public OrtEp {
     void leave(const node &n, const std::string &reason) const { say(concat("leaves ", describe(n), ": ", reason)); }
 
     std::unique_ptr<fused_node> compile(const OrtGraph &from, const OrtNode &fused) {
-        const auto g = read_graph(api_, from, initializers_, scalars_).view;
+        const auto g = read_graph(api_, has_shape_, from, initializers_, scalars_).view;
         const auto inputs = input_names(api_, fused);
         if (g.nodes.size() == 1 && is_quantization(g.nodes.front()))
             return std::make_unique<compiled_node>(
@@ -176,6 +203,7 @@ class provider : public OrtEp {
     const OrtApi &api_;
     const OrtEpApi &ep_api_;
     bool may_claim_;
+    has_shape_function has_shape_;
     options options_;
     session_initializers initializers_;
     std::set<std::string> scalars_; // of layers that were claimed: a fused node's graph lacks what gives them
@@ -184,10 +212,11 @@ class provider : public OrtEp {
 
 class factory : public OrtEpFactory {
   public:
-    factory(const OrtApi &of, bool may_claim)
+    factory(const OrtApi &of, const OrtApiBase &base)
         : OrtEpFactory {}
         , api_(of)
-        , may_claim_(may_claim) {
+        , may_claim_(may_claim(base))
+        , has_shape_(find_has_shape(base)) {
         ort_version_supported = api_version;
         GetName = [](const OrtEpFactory *) noexcept { return provider_name; };
         GetVendor = [](const OrtEpFactory *) noexcept { return "dynquant"; };
@@ -213,8 +242,9 @@ class factory : public OrtEpFactory {
                            std::size_t, const OrtSessionOptions *given, const OrtLogger *logger,
                            OrtEp **ep) noexcept -> OrtStatus * {
             const auto &f = *static_cast<factory *>(self);
-            return guarded(
-                    f.api_, [&] { *ep = std::make_unique<provider>(f.api_, f.may_claim_, *given, logger).release(); });
+            return guarded(f.api_, [&] {
+                *ep = std::make_unique<provider>(f.api_, f.may_claim_, f.has_shape_, *given, logger).release();
+            });
         };
         ReleaseEp = [](OrtEpFactory *, OrtEp *ep) noexcept { delete static_cast<provider *>(ep); };
         CreateAllocator = [](OrtEpFactory *, const OrtMemoryInfo *, const OrtKeyValuePairs *,
@@ -233,6 +263,7 @@ class factory : public OrtEpFactory {
   private:
     const OrtApi &api_;
     bool may_claim_;
+    has_shape_function has_shape_;
 };
 
 OrtStatus *refuse_version(const OrtApiBase &base) {
@@ -253,7 +284,7 @@ extern "C" {
     if (!api) return refuse_version(*base);
     return guarded(*api, [&] {
         *count = 0;
-        if (most > 0) factories[(*count)++] = std::make_unique<factory>(*api, may_claim(*base)).release();
+        if (most > 0) factories[(*count)++] = std::make_unique<factory>(*api, *base).release();
     });
 }
 

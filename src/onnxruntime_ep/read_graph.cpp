@@ -51,7 +51,7 @@ onnx::element_type type_of(const OrtApi &api, const OrtTensorTypeAndShapeInfo &i
     return onnxruntime::onnx_type(type);
 }
 
-void read_type(const OrtApi &api, const OrtValueInfo &from, value &to) {
+void read_type(const OrtApi &api, has_shape_function has_shape, const OrtValueInfo &from, value &to) {
     const OrtTypeInfo *info = nullptr;
     check(api, api.GetValueInfoTypeInfo(&from, &info));
     if (!info) return;
@@ -59,7 +59,8 @@ void read_type(const OrtApi &api, const OrtValueInfo &from, value &to) {
     check(api, api.CastTypeInfoToTensorInfo(info, &tensor));
     if (!tensor) return;
     to.type = type_of(api, *tensor);
-    if (auto shape = shape_of(api, *tensor); !shape.empty()) to.shape = std::move(shape);
+    auto shape = shape_of(api, *tensor);
+    if (has_shape ? has_shape(tensor) : !shape.empty()) to.shape = std::move(shape);
 }
 
 void read_constant(const OrtApi &api, const OrtValueInfo &from, session_initializers &initializers, value &to) {
@@ -113,9 +114,10 @@ std::optional<attribute> read_attribute(const OrtApi &api, const OrtOpAttr &from
 /// Reads one graph.
 class reader {
   public:
-    reader(const OrtApi &api, const OrtGraph &from, session_initializers &initializers,
+    reader(const OrtApi &api, has_shape_function has_shape, const OrtGraph &from, session_initializers &initializers,
             const std::set<std::string> &scalars)
         : api_(api)
+        , has_shape_(has_shape)
         , initializers_(initializers)
         , scalars_(scalars) {
         for (const auto *n : list_of<OrtNode>(api, api.Graph_GetNumNodes, api.Graph_GetNodes, from))
@@ -162,7 +164,7 @@ class reader {
         if (is_new) {
             value v;
             v.name = name;
-            read_type(api_, *from, v);
+            read_type(api_, has_shape_, *from, v);
             if (!v.shape && scalars_.contains(name)) v.shape.emplace();
             read_constant(api_, *from, initializers_, v);
             v.is_seen_outside = flag_of(api_, api_.ValueInfo_IsGraphOutput, *from);
@@ -172,6 +174,7 @@ class reader {
     }
 
     const OrtApi &api_;
+    has_shape_function has_shape_;
     session_initializers &initializers_;
     const std::set<std::string> &scalars_;
     std::map<std::string, std::size_t> indices_;
@@ -195,9 +198,9 @@ std::string describe(const node &n) {
     return printable(concat("'", name, "' (", n.op_type, ")"));
 }
 
-session_graph read_graph(const OrtApi &api, const OrtGraph &from, session_initializers &initializers,
-        const std::set<std::string> &scalars) {
-    return std::move(reader(api, from, initializers, scalars).result);
+session_graph read_graph(const OrtApi &api, has_shape_function has_shape, const OrtGraph &from,
+        session_initializers &initializers, const std::set<std::string> &scalars) {
+    return std::move(reader(api, has_shape, from, initializers, scalars).result);
 }
 
 std::vector<std::string> input_names(const OrtApi &api, const OrtNode &n) {

@@ -19,11 +19,15 @@ struct session_graph {
     std::vector<const OrtNode *> handles; // of the view's nodes
 };
 
-/// The nodes of a graph, without those of its subgraphs, each of which is a graph of its own to ONNX Runtime, which
-/// does not tell a scalar from a tensor of unknown rank. Scalars are constants without dimensions, the scale and the
-/// zero point of a DynamicQuantizeLinear, and values of the given names. The ranks of others count as unknown.
-session_graph read_graph(const OrtApi &api, const OrtGraph &from, session_initializers &initializers,
-        const std::set<std::string> &scalars);
+/// Tells a scalar from a tensor of unknown rank, which both have no dimensions: TensorTypeAndShape_HasShape. Null
+/// before ONNX Runtime 1.24.
+using has_shape_function = bool (*)(const OrtTensorTypeAndShapeInfo *);
+
+/// The nodes of a graph, without those of its subgraphs, each of which is a graph of its own to ONNX Runtime. Where it
+/// does not tell scalars, they are constants without dimensions, the scale and the zero point of a
+/// DynamicQuantizeLinear, and values of the given names. The ranks of others then count as unknown.
+session_graph read_graph(const OrtApi &api, has_shape_function has_shape, const OrtGraph &from,
+        session_initializers &initializers, const std::set<std::string> &scalars);
 
 /// 'name' (type), in one line. Quotes and backslashes of the name stand behind a backslash.
 std::string describe(const node &n);

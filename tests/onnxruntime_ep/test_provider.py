@@ -57,6 +57,16 @@ def log(m, claim="auto"):
     return subprocess.run(command, input=m, capture_output=True, check=True).stderr.decode()
 
 
+def expected_sums(x, zero_point, w):
+    """A convolution without padding, by the definition."""
+    x, (rows, columns) = x.astype(np.int64) - zero_point, w.shape[2:]
+    return sum(np.einsum("nchw,fc->nfhw", x[:, :, i:x.shape[2] - rows + 1 + i, j:x.shape[3] - columns + 1 + j], w[:, :, i, j].astype(np.int64))
+               for i in range(rows) for j in range(columns))
+
+
+# Else ONNX Runtime does not tell a scalar from a tensor of unknown rank.
+TELLS_SCALARS = tuple(map(int, ort.__version__.split(".")[:2])) >= (1, 24)
+
 X = np.random.default_rng(6).standard_normal((1, 8, 9, 9)).astype(np.float32)
 INPUT = [("x", FLOAT, ["n", 8, "h", "w"])]
 
@@ -146,7 +156,7 @@ class Claims(unittest.TestCase):
     def test_zero_points_of_the_input_that_come_with_the_run(self):
         product = helper.make_node("MatMulInteger", ["a", "w", "az"], ["y"], "product")
         is_open = "whether the zero point of its input is one value is known when it runs"
-        for shape, reason in (([], is_open), (None, is_open), (["n"], is_open),
+        for shape, reason in (([], None if TELLS_SCALARS else is_open), (None, is_open), (["n"], is_open),
                               ([3], "the zero points of its input have shape 3"), ([1], None)):
             inputs = [("a", TensorProto.UINT8, [3, 5]), ("az", TensorProto.UINT8, shape)]
             m = model([product], inputs, [("y", INT32, None)], [("w", random_bytes(5, 4))]).SerializeToString()
@@ -175,6 +185,47 @@ class Claims(unittest.TestCase):
                 said = log(m)
                 self.assertEqual(f"leaves 'product' ({op_type}): ONNX Runtime's is as fast" in said, is_left, said)
                 self.assertIn(f"claims 'product' ({op_type})", log(m, "all"))
+
+    @unittest.skipUnless(TELLS_SCALARS, "ONNX Runtime before 1.24 does not tell scalars")
+    def test_a_scale_and_a_zero_point_that_come_with_the_run(self):
+        """From the graph's inputs, from another node, or, in a subgraph, from the outer graph."""
+        w, x = random_bytes(8, 2, 3, 3, dtype=np.int8), random_bytes(1, 2, 9, 9)
+        layer = [helper.make_node("ConvInteger", ["x", "w", "z"], ["sums"], "product"),
+                 helper.make_node("Cast", ["sums"], ["f"], "cast", to=FLOAT),
+                 helper.make_node("Mul", ["s", "f"], ["m"], "mul"), helper.make_node("Relu", ["m"], ["y"], "relu")]
+        pick = [helper.make_node("Gather", ["zs", "one"], ["z"], "pick_z"), helper.make_node("Gather", ["ss", "one"], ["s"], "pick_s")]
+        constants, y = [("w", w), ("one", np.int64(1))], [("y", FLOAT, None)]
+        of_x, of_scalars = ("x", TensorProto.UINT8, [1, 2, 9, 9]), [("z", TensorProto.UINT8, []), ("s", FLOAT, [])]
+        of_vectors = [("zs", TensorProto.UINT8, [3]), ("ss", FLOAT, [3])]
+        then = helper.make_graph(layer, "then", [], [helper.make_tensor_value_info("y", FLOAT, None)])
+        other = helper.make_graph([helper.make_node("Identity", ["s"], ["same"])], "else", [],
+                                  [helper.make_tensor_value_info("same", FLOAT, None)])
+        choose = helper.make_node("If", ["c"], ["y"], then_branch=then, else_branch=other)
+        z, s = np.uint8(77), np.float32(0.3)
+        sums = expected_sums(x, 77, w)
+        expected = np.maximum(sums.astype(np.float32) * s, np.float32(0))
+        vectors = {"zs": np.uint8([1, 77, 3]), "ss": np.float32([7, 0.3, 9])}
+        for name, m, given in (
+                ("inputs", model(layer, [of_x, *of_scalars], y, constants), {"z": np.array(z), "s": np.array(s)}),
+                ("nodes", model(pick + layer, [of_x, *of_vectors], y, constants), vectors),
+                ("outer", model([*pick, choose], [of_x, *of_vectors, ("c", TensorProto.BOOL, [])], y, constants),
+                 {**vectors, "c": np.array(True)})):
+            with self.subTest(name=name):
+                inputs = {"x": x, **given}
+                ran = operators(m.SerializeToString(), inputs)
+                self.assertEqual(ran[NAME], 1)
+                self.assertFalse(ran.keys() & {"ConvInteger", "Cast", "Mul", "Relu"})
+                np.testing.assert_array_equal(session(m.SerializeToString()).run(None, inputs)[0], expected)
+
+    def test_a_scale_of_unknown_rank_ends_the_layer(self):
+        nodes = [helper.make_node("MatMulInteger", ["a", "w"], ["sums"], "product"),
+                 helper.make_node("Cast", ["sums"], ["f"], "cast", to=FLOAT), helper.make_node("Mul", ["f", "s"], ["y"], "mul")]
+        m = model(nodes, [("a", TensorProto.UINT8, [3, 5]), ("s", FLOAT, None)], [("y", FLOAT, None)], [("w", random_bytes(5, 4))])
+        for s in (np.float32(2), np.float32([[1], [2], [3]]), np.ones((2, 1, 1), np.float32)):
+            inputs = {"a": random_bytes(3, 5), "s": np.array(s)}
+            self.assertEqual(operators(m.SerializeToString(), inputs), {NAME: 1, "Mul": 1})
+            given, expected = (session(m.SerializeToString(), provider).run(None, inputs)[0] for provider in (True, False))
+            np.testing.assert_array_equal(given, expected)
 
     def test_constants_of_the_outer_graph_and_subgraphs(self):
         nodes, constants = convolution()
