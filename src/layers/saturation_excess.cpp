@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 
+#include "targets/sixteen_bytes.hpp"
+
 namespace dynquant::layers {
 namespace {
 
@@ -30,6 +32,21 @@ words excess_of(words a, words b) {
     return greater(positive - most, zero) + less(negative + most, zero);
 }
 
+words even(words a, words b) {
+    return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
+}
+words odd(words a, words b) {
+    return __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15);
+}
+
+/// A vector, or what there is of one.
+void copy(void *to, const void *from, std::size_t size) {
+    if (size == sizeof(words))
+        std::memcpy(to, from, sizeof(words)); // of known size: a load or a store
+    else
+        std::memcpy(to, from, size);
+}
+
 bool is_zero(words v) {
     std::array<std::uint64_t, 2> halves;
     std::memcpy(halves.data(), &v, sizeof v);
@@ -45,29 +62,22 @@ void saturation_excess::take_from(std::span<std::int8_t> panel, std::int64_t col
         words pairs[2 * vectors] = {}, any = {}; // two pairs of each of four columns
         for (std::size_t i = 0; i < step; i += sizeof(words)) {
             const auto size = std::min(step - i, sizeof(words));
-            const auto copy = [&](void *to, const void *from) {
-                if (size == sizeof(words))
-                    std::memcpy(to, from, sizeof(words)); // of known size: a load or a store
-                else
-                    std::memcpy(to, from, size);
-            };
             words weights = {};
-            copy(&weights, &panel[at + i]);
+            copy(&weights, &panel[at + i], size);
             const words first = weights << 8 >> 8;
             auto &excess = pairs[i / sizeof(words)];
             excess = excess_of(first, weights >> 8);
             any |= excess;
             weights = (weights & ~splat(255)) | ((first - excess) & splat(255));
-            copy(&panel[at + i], &weights);
+            copy(&panel[at + i], &weights, size);
         }
         if (is_zero(any)) continue;
-        for (const std::size_t pair : {0U, 1U}) {
-            columns_excess excess = {};
-            for (std::size_t n = 0; n < count; ++n)
-                excess.of[n / 8][n % 8] = pairs[n / 4][n % 4 * 2 + pair];
-            if (!is_zero(excess.of[0] | excess.of[1]))
-                add(static_cast<std::int64_t>(at / count + 2 * pair), excess, count);
-        }
+        const auto row = static_cast<std::int64_t>(at / count);
+        const auto add_pair = [&](std::int64_t first, const columns_excess &excess) {
+            if (!is_zero(excess.of[0] | excess.of[1])) add(row + first, excess, count);
+        };
+        add_pair(0, {even(pairs[0], pairs[1]), even(pairs[2], pairs[3])});
+        add_pair(2, {odd(pairs[0], pairs[1]), odd(pairs[2], pairs[3])});
     }
     begin_.push_back(static_cast<std::int64_t>(elements_.size() / 4));
 }
@@ -83,9 +93,19 @@ void saturation_excess::add(std::int64_t row, const columns_excess &excess, std:
     }
     elements_[elements_.size() - 4 + static_cast<std::size_t>(places_)] = {
             static_cast<std::int32_t>(row / line_rows_), static_cast<std::int32_t>(row % line_rows_)};
-    auto *to = &weights_[weights_.size() - 4 * columns + static_cast<std::size_t>(places_)];
-    for (std::size_t n = 0; n < columns; ++n)
-        to[4 * n] = static_cast<std::int8_t>(excess.of[n / 8][n % 8]);
+    auto *const step = &weights_[weights_.size() - 4 * columns];
+    for (std::size_t n = 0; n < columns; n += 4) {
+        auto bytes = simd::eight_words(excess.of[n / 8]) & 255;
+        if (places_ % 2 != 0) bytes <<= 8;
+        const simd::eight_words zero = {};
+        const auto first = places_ < 2 ? bytes : zero, second = places_ < 2 ? zero : bytes; // words of a column
+        const auto four = n % 8 == 0 ? simd::low_words(first, second) : simd::high_words(first, second);
+        const auto size = std::min(4 * (columns - n), sizeof four);
+        auto whole = zero;
+        copy(&whole, step + 4 * n, size);
+        whole |= four;
+        copy(step + 4 * n, &whole, size);
+    }
     last_ = excess;
     ++places_;
 }

@@ -7,14 +7,22 @@ namespace dynquant::simd {
 namespace {
 
 using sixteen_bytes = std::uint8_t __attribute__((vector_size(16)));
+using eight_words = std::uint16_t __attribute__((vector_size(16)));
 
-/// The first halves of both, byte by byte in turn.
+/// The first halves of both, by turns.
 inline sixteen_bytes low_bytes(sixteen_bytes a, sixteen_bytes b) {
     return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
 }
 /// The second halves.
 inline sixteen_bytes high_bytes(sixteen_bytes a, sixteen_bytes b) {
     return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+}
+
+inline eight_words low_words(eight_words a, eight_words b) {
+    return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+}
+inline eight_words high_words(eight_words a, eight_words b) {
+    return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
 }
 
 } // namespace

@@ -15,7 +15,7 @@ namespace dynquant::layers {
 namespace {
 
 using problem = integer_convolution;
-using simd::sixteen_bytes, simd::low_bytes, simd::high_bytes;
+using simd::sixteen_bytes, simd::eight_words, simd::low_bytes, simd::high_bytes, simd::low_words, simd::high_words;
 
 std::int64_t round_up(std::int64_t count, std::int64_t unit) {
     return (count + unit - 1) / unit * unit;
@@ -141,15 +141,6 @@ struct planar_weights {
             }
     }
 };
-
-using eight_words = std::uint16_t __attribute__((vector_size(16)));
-
-eight_words low_words(eight_words a, eight_words b) {
-    return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
-}
-eight_words high_words(eight_words a, eight_words b) {
-    return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
-}
 
 /// 16 bytes from `from` on, every stride-th.
 template <int stride>
