@@ -4,14 +4,17 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <memory>
 
 namespace dynquant::onnxruntime {
 
-/// Keeps the four newest objects. Small, as each call searches it. Thread safe, without locks.
+/// Keeps the newest objects, which may take some KiB each, and which each call searches. Thread safe, without locks.
 template <typename T>
 class newest {
   public:
+    static constexpr std::size_t size = 32;
+
     /// The newest object that matches(object) is true of, or null.
     template <typename Matches>
     std::shared_ptr<const T> find(const Matches &matches) const {
@@ -33,7 +36,7 @@ class newest {
     }
 
   private:
-    using list = std::array<std::shared_ptr<const T>, 4>;
+    using list = std::array<std::shared_ptr<const T>, size>;
     std::atomic<std::shared_ptr<const list>> all_ = std::make_shared<const list>();
 };
 

@@ -49,16 +49,13 @@ compiled_layer::compiled_layer(
         }
     }
     const auto &shape = g.values[m.x].shape;
-    if (shape && std::ranges::all_of(*shape, [](std::int64_t extent) { return extent >= 0; })) layer_for(*shape);
+    if (shape && std::ranges::all_of(*shape, [](std::int64_t extent) { return extent >= 0; })) add_layer(*shape);
 }
 
-std::shared_ptr<const layers::layer> compiled_layer::layer_for(const dims &x) {
-    auto found = layers_.find([&](const layers::layer &l) { return l.x() == x; });
-    if (!found) {
-        found = std::make_shared<const layers::layer>(problem_, x);
-        layers_.add(found);
-    }
-    return found;
+std::shared_ptr<const layers::layer> compiled_layer::add_layer(const dims &x) {
+    auto added = std::make_shared<const layers::layer>(problem_, x);
+    layers_.add(added);
+    return added;
 }
 
 std::int32_t compiled_layer::read_x_zero_point(const OrtKernelContext &context) const {
@@ -85,7 +82,9 @@ const void *compiled_layer::scalar_data(const OrtKernelContext &context, std::si
 void compiled_layer::compute(OrtKernelContext &context) {
     const onnxruntime::session_threads threads(api_, &context, threads_);
     const auto &x = *onnxruntime::input_of(api_, context, x_input_);
-    const auto current = layer_for(dims(onnxruntime::shape_of(api_, x)));
+    const auto shape = onnxruntime::shape_of(api_, x);
+    auto current = layers_.find([&](const layers::layer &l) { return shape == l.x(); });
+    if (!current) current = add_layer(dims(shape));
     auto *const y = onnxruntime::make_output(api_, context, 0, current->y());
     const layers::layer_arguments args {
             onnxruntime::data_of(api_, x), read_x_zero_point(context), read_x_scale(context), y};

@@ -22,7 +22,7 @@ class compiled_layer : public fused_node {
     std::int32_t read_x_zero_point(const OrtKernelContext &context) const;
     float read_x_scale(const OrtKernelContext &context) const;
     const void *scalar_data(const OrtKernelContext &context, std::size_t index) const;
-    std::shared_ptr<const layers::layer> layer_for(const dims &x);
+    std::shared_ptr<const layers::layer> add_layer(const dims &x);
 
     const OrtApi &api_;
     int threads_;

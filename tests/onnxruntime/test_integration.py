@@ -59,10 +59,12 @@ class Preparations(unittest.TestCase):
         return [int(line[-2].split("x")[0]) for line in lines if line[2] == "create"]
 
     def test_shapes_that_take_turns_are_prepared_once_each(self):
-        self.assertEqual(self.prepared_for([1, 2, 1, 2, 1, 2]), [1, 2])
+        twenty = [*range(1, 21)]
+        self.assertEqual(self.prepared_for(3 * twenty), twenty)
 
-    def test_a_fifth_shape_takes_the_place_of_the_oldest(self):
-        self.assertEqual(self.prepared_for([1, 2, 3, 4, 1, 2, 3, 4, 5, 2, 3, 4, 5, 1, 3, 4, 5, 2]), [1, 2, 3, 4, 5, 1, 2])
+    def test_one_shape_more_takes_the_place_of_the_oldest(self):
+        kept = [*range(1, 33)]
+        self.assertEqual(self.prepared_for([*kept, *kept, 33, *kept[1:], 33, 1, *kept[2:], 33, 2]), [*kept, 33, 1, 2])
 
 
 class Environment(unittest.TestCase):
