@@ -8,14 +8,17 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dynquant/version.hpp"
 #include "onnxruntime/status.hpp"
 #include "onnxruntime_ep/compiled_layer.hpp"
 #include "onnxruntime_ep/compiled_node.hpp"
+#include "onnxruntime_ep/heap_pages.hpp"
 #include "onnxruntime_ep/node_match.hpp"
 #include "onnxruntime_ep/options.hpp"
+#include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 
 namespace dynquant::onnxruntime_ep {
@@ -68,15 +71,20 @@ match_result find_claim(const graph &g, std::size_t product, const std::vector<b
     return result;
 }
 
+/// The sizes of the weights that layers have packed. ONNX Runtime frees its own before it creates a state of a node.
+using freed_weights = std::vector<std::size_t>;
+
 struct compute_info : OrtNodeComputeInfo {
-    compute_info(const OrtApi &of, std::unique_ptr<fused_node> n)
+    compute_info(const OrtApi &of, std::unique_ptr<fused_node> n, freed_weights &f)
         : OrtNodeComputeInfo {}
         , api(of)
-        , node(std::move(n)) {
+        , node(std::move(n))
+        , freed(f) {
         ort_version_supported = api_version;
         CreateState = [](OrtNodeComputeInfo *self, OrtNodeComputeContext *, void **state) -> OrtStatus * {
             *state = self; // runs have no state of their own
-            return nullptr;
+            auto &info = *static_cast<compute_info *>(self);
+            return guarded(info.api, [&] { free_pages_of_heap(std::exchange(info.freed, {})); });
         };
         Compute = [](OrtNodeComputeInfo *self, void *, OrtKernelContext *context) -> OrtStatus * {
             auto &info = *static_cast<compute_info *>(self);
@@ -87,6 +95,7 @@ struct compute_info : OrtNodeComputeInfo {
 
     const OrtApi &api;
     std::unique_ptr<fused_node> node;
+    freed_weights &freed; // of the session
 };
 
 /// The provider of one session.
@@ -114,7 +123,8 @@ class provider : public OrtEp {
             return guarded(p.api_, [&] {
                 std::vector<std::unique_ptr<compute_info>> compiled;
                 for (std::size_t i = 0; i < count; ++i)
-                    compiled.push_back(std::make_unique<compute_info>(p.api_, p.compile(*graphs[i], *fused[i])));
+                    compiled.push_back(
+                            std::make_unique<compute_info>(p.api_, p.compile(*graphs[i], *fused[i]), p.freed_weights_));
                 for (std::size_t i = 0; i < count; ++i)
                     infos[i] = compiled[i].release();
             });
@@ -188,6 +198,8 @@ class provider : public OrtEp {
                     throw error(dnnl_runtime_error,
                             concat(describe(g.nodes[i]), ": expected the nodes that were claimed, ",
                                     found ? found->end : reason));
+                const auto &weights = g.input(g.nodes[i], 1).known->shape;
+                freed_weights_.push_back(static_cast<std::size_t>(*volume(weights))); // of a byte each
                 return std::make_unique<compiled_layer>(api_, g, *found, inputs, options_.threads);
             }
         throw error(dnnl_runtime_error, "expected a graph with a product");
@@ -208,6 +220,7 @@ class provider : public OrtEp {
     session_initializers initializers_;
     std::set<std::string> scalars_; // of layers that were claimed: a fused node's graph lacks what gives them
     const OrtLogger *logger_;
+    freed_weights freed_weights_;
 };
 
 class factory : public OrtEpFactory {

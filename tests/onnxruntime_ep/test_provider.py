@@ -620,11 +620,47 @@ class Saved(unittest.TestCase):
                 np.testing.assert_array_equal(s.run(None, {"x": X})[0], session(m).run(None, {"x": X})[0])
 
 
+class Memory(unittest.TestCase):
+    CODE = """
+import sys; sys.path.insert(0, sys.argv[1])
+import provider
+def kib(name): return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(name))
+small, large = sys.argv[2:]
+provider.session(small)
+before = kib("VmRSS")
+session = provider.session(large)
+print(kib("VmRSS") - before, kib("VmHWM") - before)
+"""
+
+    def test_weights_are_in_memory_once(self):
+        """While the session is made, twice: ONNX Runtime's and the packed ones. It frees its own into its heap, whose
+        pages the provider gives back."""
+        count, shape, w = 20, (256, 512, 3, 3), random_bytes(256, 512, 3, 3)
+        for name, weights in (("layers", [w.copy() for _ in range(count)]), ("layer", [np.tile(w, (count, 1, 1, 1))])):
+            nodes = [helper.make_node("ConvInteger", ["x", f"w{i}"], [f"y{i}"]) for i in range(len(weights))]
+            outputs = [(f"y{i}", INT32, None) for i in range(len(weights))]
+            constants = [(f"w{i}", (value ^ np.uint8(i))) for i, value in enumerate(weights)]
+            with self.subTest(name=name), tempfile.TemporaryDirectory() as folder:
+                files = []
+                for size in (0, len(nodes)):
+                    of_size = model(nodes[:size] or [helper.make_node("Identity", ["x"], ["y"])],
+                                    [("x", TensorProto.UINT8, ["n", 512, "h", "w"])],
+                                    outputs[:size] or [("y", TensorProto.UINT8, None)], constants[:size])
+                    files.append(f"{folder}/{size}.onnx")
+                    onnx.save(of_size, files[-1])
+                command = [sys.executable, "-c", self.CODE, str(pathlib.Path(__file__).parent), *files]
+                after, peak = map(int, subprocess.run(command, capture_output=True, check=True, text=True).stdout.split())
+                weights_kib = count * np.prod(shape) / 1024
+                self.assertLess(after, 1.15 * weights_kib + 3072)  # a huge page, and what the session has of its own
+                self.assertLess(peak, 2.15 * weights_kib + 3072)
+
+
 class Runs(unittest.TestCase):
     def test_at_the_same_time_with_shapes_that_alternate(self):
         layer = Layer(np.random.default_rng(4), 2, steps=("Add", "Relu"), is_open=True)
         s = session(layer.model(), threads=2)
-        inputs = [layer.draw_x() for _ in range(12)]  # more shapes than are kept
+        inputs = list({x.shape: x for x in (layer.draw_x() for _ in range(200))}.values())
+        self.assertGreater(len(inputs), 32)  # more shapes than are kept
         expected = [layer.expected(x) for x in inputs]
 
         def run(worker):
