@@ -53,37 +53,39 @@ panel_product product_of(const packed_product::problem &p, const panel_kind &kin
     return result;
 }
 
-constexpr std::int64_t most_interleaved = 4;
-
 /// Rows of weights that a panel interleaves.
 struct row_group {
-    std::int64_t to;                     // where they are in a panel
-    std::int64_t rows;                   // fewer at the end of a line
-    std::int64_t from[most_interleaved]; // where they are in a filter
-    bool are_adjacent;                   // there, and as many as can be
+    std::int64_t to;      // where they are in a panel
+    std::int64_t from[4]; // where they are in a filter
+    std::uint8_t mask[4]; // 0: no row, at the end of a line
+    bool are_adjacent;    // in a filter
 };
 
 /// In the order in which they are in a filter.
 std::vector<row_group> groups_of(const packed_product::problem &problem, const panel_product &p, const panel_kind &kind,
         const constant_weights &w) {
     std::vector<row_group> groups;
-    for (std::int64_t line = 0, k = 0; line < p.lines; ++line)
+    for (std::int64_t line = 0; line < p.lines; ++line)
         for (std::int64_t row = 0; row < p.line_inner; row += kind.interleaved) {
             auto &g = groups.emplace_back();
             g.to = line * p.line_bytes + row * kind.columns;
-            g.rows = std::min(kind.interleaved, p.line_inner - row);
-            for (std::int64_t i = 0; i < g.rows; ++i, ++k)
+            g.are_adjacent = true;
+            for (std::int64_t i = 0; i < kind.interleaved; ++i) {
+                const bool is_row = row + i < p.line_inner;
+                const auto k = line * p.line_inner + (is_row ? row + i : row);
                 g.from[i] = k % problem.channels * w.of_channel + k / problem.channels * w.of_tap;
-            g.are_adjacent = g.rows == most_interleaved;
-            for (std::int64_t i = 1; i < g.rows; ++i)
+                g.mask[i] = is_row ? 255 : 0;
                 g.are_adjacent &= g.from[i] == g.from[0] + i;
+            }
         }
     std::ranges::sort(groups, {}, [](const row_group &g) { return g.from[0]; });
     return groups;
 }
 
-/// Some columns of four rows. In a row, they are adjacent.
+/// Some columns of a group. In a row, they are adjacent.
+template <int interleaved>
 void interleave(const constant_weights &w, const row_group &g, std::int64_t columns, std::int8_t *to) {
+    using simd::low_bytes, simd::high_bytes;
     const auto copy = [](void *y, const void *x, std::int64_t size, std::int64_t most) {
         if (size >= most)
             std::memcpy(y, x, static_cast<std::size_t>(most)); // of known size: a load and a store
@@ -91,53 +93,81 @@ void interleave(const constant_weights &w, const row_group &g, std::int64_t colu
             std::memcpy(y, x, static_cast<std::size_t>(size));
     };
     for (std::int64_t n = 0; n < columns; n += 16) {
-        simd::sixteen_bytes rows[most_interleaved] = {};
-        for (int i = 0; i < most_interleaved; ++i) {
+        simd::sixteen_bytes rows[interleaved] = {};
+        for (int i = 0; i < interleaved; ++i) {
             copy(&rows[i], w.first + g.from[i] + n, columns - n, 16);
-            rows[i] ^= w.flip;
+            rows[i] = (rows[i] ^ w.flip) & g.mask[i];
         }
-        const auto &[a, b, c, d] = rows;
-        const auto low_ac = simd::low_bytes(a, c), low_bd = simd::low_bytes(b, d);
-        const auto high_ac = simd::high_bytes(a, c), high_bd = simd::high_bytes(b, d);
-        const simd::sixteen_bytes result[] = {simd::low_bytes(low_ac, low_bd), simd::high_bytes(low_ac, low_bd),
-                simd::low_bytes(high_ac, high_bd), simd::high_bytes(high_ac, high_bd)};
-        copy(to + 4 * n, result, 4 * (columns - n), sizeof result);
+        if constexpr (interleaved == 4) {
+            const auto low_even = low_bytes(rows[0], rows[2]), low_odd = low_bytes(rows[1], rows[3]);
+            const auto high_even = high_bytes(rows[0], rows[2]), high_odd = high_bytes(rows[1], rows[3]);
+            rows[0] = low_bytes(low_even, low_odd);
+            rows[1] = high_bytes(low_even, low_odd);
+            rows[2] = low_bytes(high_even, high_odd);
+            rows[3] = high_bytes(high_even, high_odd);
+        } else if constexpr (interleaved == 2) {
+            const auto low = low_bytes(rows[0], rows[1]);
+            rows[1] = high_bytes(rows[0], rows[1]);
+            rows[0] = low;
+        }
+        copy(to + interleaved * n, rows, interleaved * (columns - n), sizeof rows);
     }
 }
 
-/// Some columns, each of which is a filter.
-void gather(const constant_weights &w, std::span<const row_group> groups, std::int64_t columns,
-        std::int64_t interleaved, std::int8_t *to) {
+/// Some columns of some groups. Each column is a filter.
+template <int interleaved>
+void gather(const constant_weights &w, std::span<const row_group> groups, std::int64_t columns, std::int8_t *to) {
+    const auto flips = w.flip * 0x01010101U;
     for (std::int64_t n = 0; n < columns; ++n, to += interleaved) {
         const auto *const filter = w.first + n * w.of_filter;
         for (const auto &g : groups) {
-            std::uint32_t rows = 0;
-            if (g.are_adjacent) {
-                std::memcpy(&rows, filter + g.from[0], sizeof rows);
-            } else if (g.rows == most_interleaved) {
-                const std::byte four[] = {filter[g.from[0]], filter[g.from[1]], filter[g.from[2]], filter[g.from[3]]};
-                std::memcpy(&rows, four, sizeof rows);
-            } else {
-                for (std::int64_t i = 0; i < g.rows; ++i)
-                    to[g.to + i] = w.flipped(filter[g.from[i]]);
-                continue;
-            }
-            rows ^= w.flip * 0x01010101U;
-            std::memcpy(to + g.to, &rows, sizeof rows);
+            std::byte rows[interleaved];
+            if (g.are_adjacent)
+                std::memcpy(rows, filter + g.from[0], interleaved);
+            else
+                for (int i = 0; i < interleaved; ++i)
+                    rows[i] = filter[g.from[i]];
+            std::uint32_t bits = 0, mask = 0;
+            std::memcpy(&bits, rows, interleaved);
+            std::memcpy(&mask, g.mask, sizeof mask);
+            bits = (bits ^ flips) & mask;
+            std::memcpy(to + g.to, &bits, interleaved);
         }
     }
+}
+
+template <int interleaved>
+void pack_groups(const constant_weights &w, std::span<const row_group> groups, std::int64_t columns, std::int8_t *to) {
+    if (w.of_filter != 1) return gather<interleaved>(w, groups, columns, to);
+    for (const auto &g : groups)
+        interleave<interleaved>(w, g, columns, to + g.to);
 }
 
 } // namespace
 
-packed_product::packed_product(problem p, const constant_weights &w)
-    : packed_product(p, best_kind(p), w) {
+packed_product::packed_product(const problem &p, const constant_weights &w)
+    : packed_product(p, kind_for(p, w), w) {}
+
+const panel_kind &packed_product::kind_for(const problem &p, const constant_weights &w) {
+    const auto &best = best_kind(p);
 #if defined(__x86_64__)
+    if (!best.has_excess) return best;
     // A step of excess takes as long as three others, as it gathers its elements of x; one of words half as long again.
-    const auto steps = bytes() / (4 * kind_.columns);
-    if (kind_.has_excess && 6 * product_.excess.begin[panels()] > steps)
-        *this = packed_product(std::move(p), avx2_word_panels, w);
+    // Some panels stand for all.
+    const auto panels = (p.columns + best.columns - 1) / best.columns, probes = std::min<std::int64_t>(panels, 4);
+    std::int64_t steps = 0, of_excess = 0;
+    for (std::int64_t i = 0; i < probes; ++i) {
+        const auto first = i * panels / probes * best.columns;
+        auto one_panel = p;
+        one_panel.columns = std::min(best.columns, p.columns - first);
+        one_panel.w_zero_points.clear();
+        const packed_product probe(std::move(one_panel), best, w.from_filter(first));
+        steps += probe.bytes() / (4 * best.columns);
+        of_excess += probe.product_.excess.begin[1];
+    }
+    if (6 * of_excess > steps) return avx2_word_panels;
 #endif
+    return best;
 }
 
 packed_product::packed_product(problem p, const panel_kind &kind, const constant_weights &w)
@@ -163,30 +193,24 @@ packed_product::packed_product(problem p, const panel_kind &kind, const constant
 
 void packed_product::pack(const constant_weights &w, std::int8_t *to) const {
     const auto groups = groups_of(problem_, product_, kind_, w);
-    constexpr std::size_t block = 64; // a block of some columns, here and there, is in the first-level cache
-    const auto blocks = static_cast<std::int64_t>((groups.size() + block - 1) / block);
-    const auto pack_block = [&](std::int64_t i, std::int64_t panel) {
-        const auto begin = static_cast<std::size_t>(i) * block;
-        const auto of_block = std::span(groups).subspan(begin, std::min(block, groups.size() - begin));
+    const auto pack = kind_.interleaved == 4 ? pack_groups<4>
+            : kind_.interleaved == 2         ? pack_groups<2>
+                                             : pack_groups<1>;
+    constexpr std::size_t block = 64; // groups whose rows of a panel's columns are in the first-level cache
+    const auto pack_block = [&](std::size_t begin, std::int64_t panel) {
         const auto first = panel * kind_.columns, columns = std::min(kind_.columns, product_.columns - first);
-        const auto from = w.from_filter(first);
-        auto *const panel_to = to + panel * product_.panel_bytes;
-        if (w.of_filter != 1) return gather(from, of_block, columns, kind_.interleaved, panel_to);
-        for (const auto &g : of_block)
-            if (g.rows == most_interleaved)
-                interleave(from, g, columns, panel_to + g.to);
-            else
-                gather(from, {&g, 1}, columns, kind_.interleaved, panel_to);
+        pack(w.from_filter(first), std::span(groups).subspan(begin, std::min(block, groups.size() - begin)), columns,
+                to + panel * product_.panel_bytes);
     };
     // Whichever reads the weights page by page.
     if (w.of_filter == 1)
-        for (std::int64_t i = 0; i < blocks; ++i)
+        for (std::size_t begin = 0; begin < groups.size(); begin += block)
             for (std::int64_t panel = 0; panel < panels(); ++panel)
-                pack_block(i, panel);
+                pack_block(begin, panel);
     else
         for (std::int64_t panel = 0; panel < panels(); ++panel)
-            for (std::int64_t i = 0; i < blocks; ++i)
-                pack_block(i, panel);
+            for (std::size_t begin = 0; begin < groups.size(); begin += block)
+                pack_block(begin, panel);
 }
 
 /// The sums of columns are the product of a row of ones.

@@ -23,11 +23,10 @@ class packed_product {
         targets::features available = environment::usable_features();
     };
 
-    /// By the best panels for the processor.
-    packed_product(problem p, const constant_weights &w);
+    /// By the best panels for the processor and the weights.
+    packed_product(const problem &p, const constant_weights &w);
     packed_product(problem p, const panel_kind &kind, const constant_weights &w);
     packed_product(packed_product &&) = default; // what product_ points to stays where it is
-    packed_product &operator=(packed_product &&) = default;
 
     /// The column sums of w - w_zero_points, modulo 2^32.
     const std::vector<std::int32_t> &weight_sums() const { return weight_sums_; }
@@ -38,6 +37,7 @@ class packed_product {
     void run(const rows_of_lines &x, parallel::range panels, std::int32_t *y, std::int64_t y_stride) const;
 
   private:
+    static const panel_kind &kind_for(const problem &p, const constant_weights &w);
     void pack(const constant_weights &w, std::int8_t *to) const;
     void add_up();
 

@@ -28,10 +28,8 @@ struct constant_weights {
         return result;
     }
     std::int8_t at(std::int64_t filter, std::int64_t channel, std::int64_t tap) const {
-        return flipped(first[filter * of_filter + channel * of_channel + tap * of_tap]);
-    }
-    std::int8_t flipped(std::byte weight) const {
-        return static_cast<std::int8_t>(std::to_integer<std::uint8_t>(weight) ^ flip);
+        const auto byte = first[filter * of_filter + channel * of_channel + tap * of_tap];
+        return static_cast<std::int8_t>(std::to_integer<std::uint8_t>(byte) ^ flip);
     }
 };
 
