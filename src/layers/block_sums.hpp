@@ -1,7 +1,7 @@
 // src/layers: layers of quantized models by integers, layer.hpp. x is bytes, or is quantized here; its products by
 // constant weights have exact s32 sums, which come block by block; steps/ makes the result of them: sums, floats, or
-// bytes, which may pass a table (lookup/). May include: dynquant's public headers, parallel, quantization, targets. isa/
-// has the loops of products, depthwise/ and planar/ other ways of convolutions. Start here, then layer.hpp and
+// bytes, which may pass a table (lookup/). May include: dynquant's public headers, parallel, quantization, targets.
+// isa/ has the loops of products, depthwise/ and planar/ other ways of convolutions. Start here, then layer.hpp and
 // integer_convolution.hpp.
 #pragma once
 
