@@ -221,8 +221,9 @@ void packed_product::add_up() {
     of_ones.x_is_signed = false; // no compensation, which is yet to be found
     kind_.multiply(of_ones, {lines.data(), 0, 1}, {0, panels()}, weight_sums_.data(), 0);
     if (problem_.x_is_signed)
-        std::ranges::transform(weight_sums_, compensation_.begin(),
-                [](std::int32_t sum) { return static_cast<std::int32_t>(-128 * static_cast<std::uint32_t>(sum)); });
+        std::ranges::transform(weight_sums_, compensation_.begin(), [](std::int32_t sum) {
+            return static_cast<std::int32_t>(0U - 128U * static_cast<std::uint32_t>(sum));
+        });
     subtract_from_sums(problem_.w_zero_points, product_.lines * product_.line_inner, weight_sums_);
 }
 

@@ -82,7 +82,7 @@ struct planar_weights {
             sums.push_back(static_cast<std::int32_t>(static_cast<std::uint32_t>(sum)));
             // s8 is read as u8, 128 more.
             start.push_back(
-                    p.x_is_signed ? static_cast<std::int32_t>(-128 * static_cast<std::uint32_t>(sums.back())) : 0);
+                    p.x_is_signed ? static_cast<std::int32_t>(0U - 128U * static_cast<std::uint32_t>(sums.back())) : 0);
         }
     }
 
