@@ -293,9 +293,13 @@ packed_convolution pack_im2col_convolution(const problem &p, const constant_weig
 }
 
 packed_convolution pack_convolution(const problem &p, const constant_weights &w) {
-    for (auto *const pack : {pack_planar_convolution, pack_depthwise_convolution})
-        if (auto result = pack(p, w)) return result;
-    return pack_im2col_convolution(p, w);
+    auto other = pack_depthwise_convolution(p, w);
+    if (!other) other = pack_im2col_convolution(p, w);
+    auto planar = pack_planar_convolution(p, w);
+    if (!planar) return other;
+    return [other, planar](const problem &of_shape) { // twice the memory of weights that are few
+        return planar_is_faster(of_shape) ? planar(of_shape) : other(of_shape);
+    };
 }
 
 } // namespace dynquant::layers

@@ -1,5 +1,4 @@
-// Convolutions with constant int8 weights, as ONNX's ConvInteger defines them: exact, in s32, which wraps. Tensors are
-// channels last.
+// Convolutions with constant weights of 8 bits, as ONNX's ConvInteger defines them: exact, in s32, which wraps.
 #pragma once
 
 #include <functional>

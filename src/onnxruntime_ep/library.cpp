@@ -51,9 +51,11 @@ bool may_claim(const OrtApiBase &base) {
 has_shape_function find_has_shape(const OrtApiBase &base) {
     if (version_of(base) < version {1, 24, 0}) return nullptr; // GetApi() would print that it is older
     const OrtApi *const api = base.GetApi(24);
+    if (!api) return nullptr;
 #if ORT_API_VERSION >= 24
     return api->TensorTypeAndShape_HasShape;
 #else
+    static_assert(ORT_API_VERSION == 23);
     has_shape_function found = nullptr; // the first that 1.24 added to the functions that these headers have
     std::memcpy(&found, api + 1, sizeof found);
     return found;

@@ -11,8 +11,8 @@ namespace {
 
 inline constexpr std::int64_t tile_rows = 16, tile_bytes = 64; // of a row
 
-/// Before memory is read that tiles were stored to, or loaded that was written: the compiler does not know what the
-/// instructions read and write.
+/// Between what tiles do with memory and what others do with the same: the compiler does not know what the instructions
+/// read and write.
 inline void order_tile_memory() {
     std::atomic_signal_fence(std::memory_order_seq_cst);
 }

@@ -245,6 +245,31 @@ TEST(convolutions, planar_are_those_of_few_channels_or_filters_in_a_group) {
     EXPECT_FALSE(is_planar(1, 3, 64, {3, 3, 3}));
 }
 
+TEST(convolutions, planar_is_faster_where_lines_fill_vectors) {
+    const auto is_faster = [](dims x, dims kernel, std::int64_t channels, std::int64_t filters,
+                                   std::int64_t dilation = 1) {
+        integer_convolution p;
+        window_attributes given;
+        given.dilations = {dilation, 1};
+        if (x.size() == 1) given.dilations = {dilation};
+        p.window = make_window(given, x, kernel);
+        p.batch = 1;
+        p.channels = channels;
+        p.filters = filters;
+        return planar_is_faster(p);
+    };
+    EXPECT_TRUE(is_faster({58, 58}, {3, 3}, 3, 64));
+    EXPECT_TRUE(is_faster({16, 16}, {3, 3}, 16, 16));
+    EXPECT_FALSE(is_faster({15, 15}, {3, 3}, 16, 16));
+    EXPECT_FALSE(is_faster({21, 21}, {3, 3}, 512, 24));
+    EXPECT_TRUE(is_faster({7, 7}, {1, 1}, 512, 8)); // one line of 49
+    EXPECT_FALSE(is_faster({1, 1}, {1, 1}, 480, 120));
+    EXPECT_FALSE(is_faster({16002, 1}, {3, 1}, 24, 24));
+    EXPECT_FALSE(is_faster({4000, 20}, {2, 1}, 1, 1, 32)); // cells of all lines between the taps
+    EXPECT_TRUE(is_faster({20000}, {1}, 64, 64));
+    EXPECT_FALSE(is_faster({160000}, {10}, 1, 512));
+}
+
 TEST(convolutions, of_one_tap_are_products) {
     std::mt19937 random(5);
     std::uniform_int_distribution byte(0, 255);

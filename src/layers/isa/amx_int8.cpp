@@ -72,6 +72,7 @@ void multiply_panel(
             simd::copy_to_tile_row(from + whole + row * x.stride, remainder, remainders[row]);
         simd::order_tile_memory();
         add_step<x_is_signed>(remainders[0], depth, has_second, w);
+        simd::order_tile_memory();
     }
 }
 

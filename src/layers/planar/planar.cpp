@@ -50,7 +50,6 @@ struct layout {
     std::int64_t line_cells() const {
         return of == cells_of::channels ? line_taps : round_up(line_taps, elements) / elements;
     }
-    std::int64_t steps() const { return tap_lines * channel_cells() * line_cells(); }
 
     std::int64_t elements, channels, line_taps, tap_lines;
     cells_of of;
@@ -198,6 +197,22 @@ void make_cells(
     make_cells_by<3>(from, stride, elements, positions, to);
 }
 
+/// Of one tap: lines may be of any length. Some hundred positions make up for what a line costs; several lines are for
+/// several threads.
+problem with_long_lines(problem p) {
+    constexpr std::int64_t long_enough = 256, most_lines = 1024;
+    auto &w = p.window;
+    if (*volume(w.kernel) != 1 || w.is_padded() || w.x != w.y) return p;
+    const auto positions = *volume(w.y);
+    auto lines = std::clamp<std::int64_t>(positions / long_enough, 1, most_lines);
+    while (positions % lines != 0)
+        --lines;
+    if (positions / lines > 16 * long_enough && w.rank() > 1) return p; // there is no such divisor
+    const dims x {lines, positions / lines}, ones {1, 1}, zeros {0, 0};
+    w = {x, x, ones, ones, ones, zeros, zeros};
+    return p;
+}
+
 /// A task is some lines of y of one image and group. It makes the cells of the lines of x that these meet, then
 /// multiplies.
 class planar_convolution final : public block_sums {
@@ -259,21 +274,6 @@ class planar_convolution final : public block_sums {
     }
 
   private:
-    /// Of one tap: lines may be of any length. Some thousand positions make up for what a line costs; several lines are
-    /// for several threads.
-    static problem with_long_lines(problem p) {
-        constexpr std::int64_t long_enough = 2048;
-        auto &w = p.window;
-        if (*volume(w.kernel) != 1 || w.is_padded() || w.x != w.y) return p;
-        const auto positions = *volume(w.y);
-        auto lines = positions / w.y.back();
-        while (lines > 1 && (positions % lines != 0 || positions / lines < long_enough))
-            --lines;
-        const dims x {lines, positions / lines}, ones {1, 1}, zeros {0, 0};
-        w = {x, x, ones, ones, ones, zeros, zeros};
-        return p;
-    }
-
     std::int64_t line_stride() const { return is_line_ ? 1 : p_.window.strides.front(); }
     std::int64_t line_dilation() const { return is_line_ ? 1 : p_.window.dilations.front(); }
     /// Lines of x, with those of padding, that some lines of y meet.
@@ -449,6 +449,18 @@ packed_convolution pack_planar_convolution(const problem &p, const constant_weig
             && std::ranges::all_of(p.window.strides, [](std::int64_t stride) { return stride == 1; });
     if (is_depthwise || std::min(channels, filters) > (is_one_tap ? few_of_one_tap : few)) return nullptr;
     return pack_planar_convolution(p, best_kind(p.available), w);
+}
+
+bool planar_is_faster(const problem &of_shape) {
+    const auto p = with_long_lines(of_shape);
+    const auto &w = p.window;
+    const auto columns = w.y.back(), lines = *volume(w.y) / std::max<std::int64_t>(columns, 1);
+    // Vectors of few positions are mostly empty, and so are the cells of many channels.
+    if (columns < (p.channels / p.groups <= 32 ? 14 : 28)) return false;
+    // A line is one task, whose sums are to stay in a second-level cache.
+    if (lines == 1 && columns * (p.filters / p.groups) > 256 * 1024) return false;
+    // All lines between the taps have cells.
+    return w.rank() == 1 || (w.kernel.front() - 1) * w.dilations.front() < 32;
 }
 
 } // namespace dynquant::layers

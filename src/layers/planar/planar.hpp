@@ -42,6 +42,9 @@ extern const planar_kind avx2_planar, avx2_vnni_planar, avx512_vnni_planar;
 /// Null where another way is as fast or more than two dimensions are spatial.
 packed_convolution pack_planar_convolution(const integer_convolution &p, const constant_weights &w);
 
+/// Whether it is, for this shape of x, of what pack_planar_convolution() packs.
+bool planar_is_faster(const integer_convolution &of_shape);
+
 /// For any convolution of one or two spatial dimensions with channels, by the given kind.
 packed_convolution pack_planar_convolution(
         const integer_convolution &p, const planar_kind &kind, const constant_weights &w);
