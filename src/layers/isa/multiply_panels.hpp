@@ -71,7 +71,7 @@ void multiply_rows(const panel_product &p, const rows_of_lines &from, std::int64
         const auto *x = from.lines[line];
         const auto *const end = x + whole;
         if constexpr (has_others)
-            for (; x + 4 < end; x += 8, weights += 2 * step_bytes) {
+            for (; end - x > 4; x += 8, weights += 2 * step_bytes) {
                 add(sums, weights, four_at(x));
                 add(others, weights + step_bytes, four_at(x + 4));
             }
