@@ -20,6 +20,11 @@ struct integer_convolution {
     bool is_planar = false;                       // x and y are channels first, and so x may be
     std::vector<std::int32_t> w_zero_points = {}; // none, one, or one for each filter
     targets::features available = environment::usable_features();
+
+    std::int32_t w_zero_point(std::int64_t filter) const {
+        return w_zero_points.empty() ? 0
+                                     : w_zero_points[w_zero_points.size() == 1 ? 0 : static_cast<std::size_t>(filter)];
+    }
 };
 
 /// Makes the convolution of x of one shape: p as it was packed, but for batch and what the window has of x. The weights

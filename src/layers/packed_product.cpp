@@ -85,7 +85,6 @@ std::vector<row_group> groups_of(const packed_product::problem &problem, const p
 /// Some columns of a group. In a row, they are adjacent.
 template <int interleaved>
 void interleave(const constant_weights &w, const row_group &g, std::int64_t columns, std::int8_t *to) {
-    using simd::low_bytes, simd::high_bytes;
     const auto copy = [](void *y, const void *x, std::int64_t size, std::int64_t most) {
         if (size >= most)
             std::memcpy(y, x, static_cast<std::size_t>(most)); // of known size: a load and a store
@@ -99,15 +98,10 @@ void interleave(const constant_weights &w, const row_group &g, std::int64_t colu
             rows[i] = (rows[i] ^ w.flip) & g.mask[i];
         }
         if constexpr (interleaved == 4) {
-            const auto low_even = low_bytes(rows[0], rows[2]), low_odd = low_bytes(rows[1], rows[3]);
-            const auto high_even = high_bytes(rows[0], rows[2]), high_odd = high_bytes(rows[1], rows[3]);
-            rows[0] = low_bytes(low_even, low_odd);
-            rows[1] = high_bytes(low_even, low_odd);
-            rows[2] = low_bytes(high_even, high_odd);
-            rows[3] = high_bytes(high_even, high_odd);
+            simd::interleave(rows);
         } else if constexpr (interleaved == 2) {
-            const auto low = low_bytes(rows[0], rows[1]);
-            rows[1] = high_bytes(rows[0], rows[1]);
+            const auto low = simd::low_bytes(rows[0], rows[1]);
+            rows[1] = simd::high_bytes(rows[0], rows[1]);
             rows[0] = low;
         }
         copy(to + interleaved * n, rows, interleaved * (columns - n), sizeof rows);

@@ -18,6 +18,16 @@ inline sixteen_bytes high_bytes(sixteen_bytes a, sixteen_bytes b) {
     return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
 }
 
+/// The bytes of all four, by turns.
+inline void interleave(sixteen_bytes (&x)[4]) {
+    const auto low_even = low_bytes(x[0], x[2]), low_odd = low_bytes(x[1], x[3]);
+    const auto high_even = high_bytes(x[0], x[2]), high_odd = high_bytes(x[1], x[3]);
+    x[0] = low_bytes(low_even, low_odd);
+    x[1] = high_bytes(low_even, low_odd);
+    x[2] = low_bytes(high_even, high_odd);
+    x[3] = high_bytes(high_even, high_odd);
+}
+
 inline eight_words low_words(eight_words a, eight_words b) {
     return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
 }

@@ -32,15 +32,10 @@ std::int64_t tap_count(const integer_convolution &p) {
     return *volume(p.window.kernel);
 }
 
-std::int32_t zero_point_of(const integer_convolution &p, std::int64_t channel) {
-    const auto &all = p.w_zero_points;
-    return all.empty() ? 0 : all[all.size() == 1 ? 0 : static_cast<std::size_t>(channel)];
-}
-
 /// A tap's weight less its zero point, of -255 to 255.
 std::int32_t weight_at(
         const integer_convolution &p, const constant_weights &w, std::int64_t channel, std::int64_t tap) {
-    return w.at(channel, 0, tap) - zero_point_of(p, channel);
+    return w.at(channel, 0, tap) - p.w_zero_point(channel);
 }
 
 struct depthwise_weights {

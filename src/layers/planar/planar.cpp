@@ -15,7 +15,7 @@ namespace dynquant::layers {
 namespace {
 
 using problem = integer_convolution;
-using simd::sixteen_bytes, simd::eight_words, simd::low_bytes, simd::high_bytes, simd::low_words, simd::high_words;
+using simd::sixteen_bytes;
 
 std::int64_t round_up(std::int64_t count, std::int64_t unit) {
     return (count + unit - 1) / unit * unit;
@@ -72,12 +72,12 @@ struct planar_weights {
         arrange(p, of_steps);
         if (cells.elements == 4 && std::ranges::any_of(p.w_zero_points, [](std::int32_t zp) { return zp != 0; }))
             for (std::int64_t f = 0; f < p.filters; ++f)
-                zero_points.push_back(zero_point_of(p, f));
+                zero_points.push_back(p.w_zero_point(f));
         for (std::int64_t f = 0; f < p.filters; ++f) {
             std::int64_t sum = 0;
             for (std::int64_t c = 0; c < cells.channels; ++c)
                 for (std::int64_t t = 0; t < cells.tap_lines * cells.line_taps; ++t)
-                    sum += w.at(f, c, t) - zero_point_of(p, f);
+                    sum += w.at(f, c, t) - p.w_zero_point(f);
             sums.push_back(static_cast<std::int32_t>(static_cast<std::uint32_t>(sum)));
             // s8 is read as u8, 128 more.
             start.push_back(
@@ -92,11 +92,6 @@ struct planar_weights {
     std::vector<std::int32_t> zero_points, ones;    // empty: none; weights of 1, which add x up
 
   private:
-    static std::int32_t zero_point_of(const problem &p, std::int64_t filter) {
-        const auto &all = p.w_zero_points;
-        return all.empty() ? 0 : all[all.size() == 1 ? 0 : static_cast<std::size_t>(filter)];
-    }
-
     /// f(channel, tap) for each element of a cell; those beyond the last are 0.
     template <typename F>
     std::int32_t cell_of(const step &s, F f) const {
@@ -119,7 +114,7 @@ struct planar_weights {
         steps.push_back(s);
         auto &of_step = of_steps.emplace_back();
         for (std::int64_t filter = 0; filter < p.filters; ++filter) {
-            const auto zero_point = cells.elements == 4 ? 0 : zero_point_of(p, filter);
+            const auto zero_point = cells.elements == 4 ? 0 : p.w_zero_point(filter);
             of_step.push_back(cell_of(s,
                     [&](std::int64_t channel, std::int64_t tap) { return w.at(filter, channel, tap) - zero_point; }));
         }
@@ -168,25 +163,16 @@ void make_cells_by(const cell_sources &from, std::int64_t any_stride, std::int64
         std::byte *to) {
     for (std::int64_t p = 0; p < positions; p += 16, to += 64) {
         const auto load = [&](std::size_t i) { return load_bytes<stride>(from[i] + p * any_stride, any_stride); };
-        const auto a = load(0), b = load(1);
-        sixteen_bytes pairs[2] = {low_bytes(a, b), high_bytes(a, b)}, others[2] = {};
+        sixteen_bytes cells[4] = {load(0), load(1)};
         if (elements == 4) {
-            const auto c = load(2), d = load(3);
-            others[0] = low_bytes(c, d);
-            others[1] = high_bytes(c, d);
-            for (int i = 0; i < 2; ++i) { // pairs of bytes are words
-                eight_words ab, cd;
-                std::memcpy(&ab, &pairs[i], 16);
-                std::memcpy(&cd, &others[i], 16);
-                const eight_words cells[2] = {low_words(ab, cd), high_words(ab, cd)};
-                std::memcpy(to + 32 * i, cells, 32);
-            }
-        } else {
-            for (int i = 0; i < 2; ++i) { // bytes become words
-                const sixteen_bytes cells[2] = {low_bytes(pairs[i], others[i]), high_bytes(pairs[i], others[i])};
-                std::memcpy(to + 32 * i, cells, 32);
-            }
+            cells[2] = load(2);
+            cells[3] = load(3);
+        } else { // words: each byte has a zero behind it
+            cells[2] = cells[1];
+            cells[1] = sixteen_bytes {};
         }
+        simd::interleave(cells);
+        std::memcpy(to, cells, sizeof cells);
     }
 }
 
@@ -238,7 +224,7 @@ class planar_convolution final : public block_sums {
             tap_shift_.push_back(offset / stride_);
         }
         cells_of_line_ = round_up(columns_ + std::ranges::max(tap_shift_), 16) + planar_overrun;
-        is_copied_ = p.window.is_padded() || p.x_is_signed;
+        is_padded_ = p.window.is_padded();
         padded_columns_ = cells_of_line_ * stride_ + w_->cells.elements * dilation_ + stride_;
     }
 
@@ -302,7 +288,10 @@ class planar_convolution final : public block_sums {
                     own.sums, static_cast<std::size_t>(filters_ * filter_stride(lines) + columns_ + planar_overrun));
             run_memory::grown(own.taps, w_->steps.size());
             own.end = static_cast<const std::byte *>(x) + *volume(p_.window.x) * p_.channels * p_.batch;
-            own.padding.assign(static_cast<std::size_t>(rows * padded_columns_), padding(x_zero_point));
+            if (is_padded_)
+                own.padding.assign(static_cast<std::size_t>(rows * padded_columns_), padding(x_zero_point));
+            else
+                run_memory::grown(own.padding, static_cast<std::size_t>(rows * padded_columns_));
         }
     }
 
@@ -375,7 +364,8 @@ class planar_convolution final : public block_sums {
 
     /// A line of x with its padding, of which padded_columns_ can be read: itself, or its copy.
     const std::uint8_t *line_of(const std::uint8_t *x, const run_memory::part &own, std::uint8_t *copy) const {
-        if (!is_copied_ && own.end - reinterpret_cast<const std::byte *>(x) >= padded_columns_) return x;
+        if (!is_padded_ && !p_.x_is_signed && own.end - reinterpret_cast<const std::byte *>(x) >= padded_columns_)
+            return x;
         copy_line(x, copy);
         return copy;
     }
@@ -419,9 +409,9 @@ class planar_convolution final : public block_sums {
     problem p_;
     std::shared_ptr<const planar_weights> w_;
     std::int64_t columns_, lines_, x_columns_, x_lines_, filters_;
-    std::int64_t stride_, dilation_;   // along a line
-    bool is_line_;                     // one spatial dimension
-    bool is_copied_;                   // each line of x, for its padding or its sign
+    std::int64_t stride_, dilation_; // along a line
+    bool is_line_;                   // one spatial dimension
+    bool is_padded_;
     std::vector<std::int64_t> phases_; // where cells begin, below the stride
     std::vector<std::int64_t> tap_phase_,
             tap_shift_; // of each cell of a line's taps: which phase, and how many positions on
