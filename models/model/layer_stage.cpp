@@ -42,7 +42,7 @@ class layers_of_matrices final : public stage {
         const auto x_scale = args.inputs.size() < 2 ? 1 : *static_cast<const float *>(args.inputs[1]);
         auto *y = static_cast<std::byte *>(args.output);
         for (std::size_t i = 0; i < x_at_.size(); ++i, y += y_bytes_)
-            of_products_[i]->run({x + x_at_[i] * x_bytes_, 0, x_scale, y}, args.memory);
+            of_products_[i]->run({x + x_at_[i] * x_bytes_, y, {}, {&x_scale, 1}}, args.memory);
     }
 
   private:

@@ -7,12 +7,21 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "layers/steps/steps.hpp"
 #include "parallel/parallel.hpp"
 
 namespace dynquant::layers {
+
+/// What x was quantized to, with a scale and a zero point of uint8 for all of it, or for each row.
+struct quantized_x {
+    std::vector<std::byte> bytes;
+    std::vector<float> scales;
+    std::vector<std::uint8_t> computed; // the zero points, as the kernel writes them
+    std::vector<std::int32_t> zero_points;
+};
 
 /// The memory of a run, which the caller keeps: it serves any layer, and only grows. Each run at a time needs its own.
 struct run_memory {
@@ -24,10 +33,8 @@ struct run_memory {
         const std::byte *end = nullptr; // of x
     };
     std::vector<part> parts;
-    std::vector<std::byte> x; // as the sums take it
+    quantized_x x; // its bytes as the sums take them
     std::vector<std::int32_t> bias;
-    std::vector<float> factors;
-    std::vector<float_step> steps;
 
     template <typename T>
     static T *grown(std::vector<T> &to, std::size_t count) {
@@ -64,6 +71,11 @@ class block_consumer {
     void (*call_)(const void *, const sums_block &);
 };
 
+/// The zero point of an image.
+inline std::int32_t zero_point_of(std::span<const std::int32_t> zero_points, std::int64_t image) {
+    return zero_points[zero_points.size() == 1 ? 0 : static_cast<std::size_t>(image)];
+}
+
 /// Computes the s32 sums of x times weights less their zero points, block by block, while they are in the second-level
 /// cache. The zero point of x is not subtracted: the caller adds find_bias(), of zero_points.hpp.
 /// Immutable.
@@ -78,9 +90,10 @@ class block_sums {
     virtual const std::vector<std::int32_t> &weight_sums() const = 0;
     /// Whether x is channels first, else channels last.
     virtual bool takes_planar() const { return false; }
-    /// Calls the consumer for each block, from several threads. Pads x with its zero point. Thread-safe.
+    /// Calls the consumer for each block, from several threads. Pads x with its zero point: one, or one for each image.
+    /// Thread-safe.
     virtual void run_blocks(
-            const void *x, std::int32_t x_zero_point, run_memory &memory, block_consumer consume) const = 0;
+            const void *x, std::span<const std::int32_t> x_zero_points, run_memory &memory, block_consumer consume) const = 0;
 };
 
 } // namespace dynquant::layers

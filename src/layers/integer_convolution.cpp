@@ -16,6 +16,7 @@ namespace dynquant::layers {
 namespace {
 
 using problem = integer_convolution;
+using zero_points = std::span<const std::int32_t>;
 
 /// Whether taps beside each other along the last dimension are adjacent in memory, so that they are one line.
 bool is_dense(const problem &p) {
@@ -68,7 +69,7 @@ class im2col_convolution final : public block_sums {
 
     /// Rows of all images.
     void run_blocks(
-            const void *x, std::int32_t x_zero_point, run_memory &memory, block_consumer consume) const override {
+            const void *x, zero_points of_x, run_memory &memory, block_consumer consume) const override {
         const auto all = p_.batch * rows_;
         if (all == 0) return;
         const auto *const from = static_cast<const std::byte *>(x);
@@ -76,17 +77,17 @@ class im2col_convolution final : public block_sums {
         if (all <= p_.filters && p_.groups == 1 && all * p_.filters <= most_shared_sums) {
             const auto &product = w_->products.front();
             const auto parts = parallel::parts_for_items(product.panels(), work);
-            if (parts > 1) return run_by_columns(from, x_zero_point, parts, memory, consume);
+            if (parts > 1) return run_by_columns(from, of_x, parts, memory, consume);
         }
         const auto parts = parallel::parts_for_items((all + min_part_rows - 1) / min_part_rows, work);
         const auto size = block_rows(all, parts), blocks = (all + size - 1) / size;
-        prepare(memory, parts, size, x_zero_point);
+        prepare(memory, parts, size, of_x);
         std::atomic<std::size_t> next = 0;
         parallel::for_each_part(blocks, parts, [&](parallel::range part) {
             auto &own = memory.parts[next.fetch_add(1, std::memory_order_relaxed)];
             for (auto block = part.begin; block < part.end; ++block) {
                 const parallel::range rows {block * size, std::min(all, (block + 1) * size)};
-                multiply(from, x_zero_point, rows, own, own.sums.data());
+                multiply(from, of_x, rows, own, own.sums.data());
                 consume({rows, own.sums.data(), 0, p_.filters});
             }
         });
@@ -117,15 +118,15 @@ class im2col_convolution final : public block_sums {
     static constexpr std::int64_t most_shared_sums = 256 * 1024;
 
     /// Where x is smaller than the weights, each part reads some of these, and all of x.
-    void run_by_columns(const std::byte *x, std::int32_t x_zero_point, int parts, run_memory &memory,
+    void run_by_columns(const std::byte *x, zero_points of_x, int parts, run_memory &memory,
             block_consumer consume) const {
         const auto all = p_.batch * rows_;
-        prepare(memory, 1, all, x_zero_point);
+        prepare(memory, 1, all, of_x);
         auto &own = memory.parts.front();
         const auto row_parts = parallel::parts_for_items(all, all * row_bytes());
         if (!is_matrix_)
             parallel::for_each_part(all, row_parts, [&](parallel::range rows) {
-                gather(x, x_zero_point, 0, rows, own.rows.data() + rows.begin * row_bytes());
+                gather(x, of_x, 0, rows, own.rows.data() + rows.begin * row_bytes());
             });
         const auto *const first = is_matrix_ ? x : own.rows.data();
         for (std::int64_t i = 0; i < w_->lines; ++i)
@@ -140,23 +141,29 @@ class im2col_convolution final : public block_sums {
     }
 
     /// For parts whose blocks have at most so many rows.
-    void prepare(run_memory &memory, int parts, std::int64_t rows, std::int32_t x_zero_point) const {
+    void prepare(run_memory &memory, int parts, std::int64_t rows, zero_points of_x) const {
         memory.make_parts(parts);
         for (auto &work : std::span(memory.parts).first(static_cast<std::size_t>(parts))) {
             if (!is_matrix_) run_memory::grown(work.rows, static_cast<std::size_t>(rows * row_bytes()));
             run_memory::grown(work.sums, static_cast<std::size_t>(rows * p_.filters));
-            if (p_.window.is_padded())
-                work.padding.assign(static_cast<std::size_t>(p_.window.x.back() * p_.channels),
-                        static_cast<std::byte>(x_zero_point));
+            if (p_.window.is_padded()) {
+                const auto line = static_cast<std::size_t>(padding_bytes());
+                auto *to = run_memory::grown(work.padding, line * of_x.size());
+                for (const auto zero_point : of_x)
+                    to = std::fill_n(to, line, static_cast<std::byte>(zero_point));
+            }
             run_memory::grown(work.lines, static_cast<std::size_t>(w_->lines));
         }
     }
+
+    /// A line of x.
+    std::int64_t padding_bytes() const { return p_.window.x.back() * p_.channels; }
 
     /// Fewer rows in a line of y are copied: the microkernels take several rows at once.
     static constexpr std::int64_t min_direct_rows = 12;
 
     /// Computes rows, numbered through all images, from line of y to line of y.
-    void multiply(const std::byte *x, std::int32_t x_zero_point, parallel::range rows, run_memory::part &work,
+    void multiply(const std::byte *x, zero_points of_x, parallel::range rows, run_memory::part &work,
             std::int32_t *sums) const {
         if (is_matrix_) {
             work.lines[0] = x + rows.begin * p_.channels;
@@ -165,14 +172,14 @@ class im2col_convolution final : public block_sums {
         const auto columns = p_.window.y.back();
         auto copied = rows.begin; // rows from here on are to be copied
         const auto copy_until = [&](std::int64_t end) {
-            if (copied < end) multiply_copies(x, x_zero_point, {copied, end}, work, at(sums, copied - rows.begin));
+            if (copied < end) multiply_copies(x, of_x, {copied, end}, work, at(sums, copied - rows.begin));
         };
         for (auto begin = rows.begin; begin < rows.end;) {
             const auto line = begin / columns * columns, end = std::min(rows.end, line + columns);
             const auto first = std::max(begin, line + interior_.begin), last = std::min(end, line + interior_.end);
             if (last - first >= min_direct_rows) {
                 copy_until(first);
-                multiply_in_place(x, {first, last}, work, at(sums, first - rows.begin));
+                multiply_in_place(x, of_x, {first, last}, work, at(sums, first - rows.begin));
                 copied = last;
             }
             begin = end;
@@ -188,18 +195,20 @@ class im2col_convolution final : public block_sums {
     }
 
     /// Rows of one line of y whose windows do not leave x along the last dimension.
-    void multiply_in_place(const std::byte *x, parallel::range rows, run_memory::part &work, std::int32_t *sums) const {
+    void multiply_in_place(const std::byte *x, zero_points of_x, parallel::range rows, run_memory::part &work,
+            std::int32_t *sums) const {
         const auto &w = p_.window;
         const auto last = w.rank() - 1;
         const auto columns = w.y[last], line_taps = w.kernel[last], lines_of_image = rows_ / columns;
         const auto y_line = rows.begin / columns, image = y_line / lines_of_image;
+        const auto *const padding = work.padding.data() + (of_x.size() == 1 ? 0 : image * padding_bytes());
         const auto of_taps = w_->lines / (taps_ / line_taps); // lines for each line of taps: one, or one for each tap
         for (std::int64_t g = 0; g < p_.groups; ++g) {
             for (std::int64_t i = 0; i < w_->lines; ++i) {
                 const auto x_line = w.x_line(y_line % lines_of_image, i / of_taps);
                 const auto offset = w.position(last, rows.begin % columns, i % of_taps) * p_.channels;
                 work.lines[static_cast<std::size_t>(i)] = x_line < 0
-                        ? work.padding.data()
+                        ? padding
                         : x + image * image_bytes() + x_line * w.x[last] * p_.channels + offset + g * group_channels_;
             }
             multiply_group(g, {work.lines.data(), w.strides[last] * p_.channels, rows.end - rows.begin}, sums);
@@ -207,22 +216,21 @@ class im2col_convolution final : public block_sums {
     }
 
     /// By copies of the windows.
-    void multiply_copies(const std::byte *x, std::int32_t x_zero_point, parallel::range rows, run_memory::part &work,
+    void multiply_copies(const std::byte *x, zero_points of_x, parallel::range rows, run_memory::part &work,
             std::int32_t *sums) const {
         for (std::int64_t i = 0; i < w_->lines; ++i)
             work.lines[static_cast<std::size_t>(i)] = work.rows.data() + i * line_bytes_;
         for (std::int64_t g = 0; g < p_.groups; ++g) {
-            gather(x, x_zero_point, g, rows, work.rows.data());
+            gather(x, of_x, g, rows, work.rows.data());
             multiply_group(g, {work.lines.data(), row_bytes(), rows.end - rows.begin}, sums);
         }
     }
 
     /// Copies the windows of rows, numbered through all images.
-    void gather(const std::byte *x, std::int32_t x_zero_point, std::int64_t group, parallel::range rows,
-            std::byte *to) const {
+    void gather(const std::byte *x, zero_points of_x, std::int64_t group, parallel::range rows, std::byte *to) const {
         for (auto begin = rows.begin; begin < rows.end;) {
             const auto image = begin / rows_, end = std::min(rows.end, (image + 1) * rows_);
-            gather_rows({x, image * image_bytes() + group * group_channels_}, x_zero_point,
+            gather_rows({x, image * image_bytes() + group * group_channels_}, zero_point_of(of_x, image),
                     {begin - image * rows_, end - image * rows_}, to + (begin - rows.begin) * row_bytes());
             begin = end;
         }

@@ -48,6 +48,16 @@ bool fold_multipliers(layer_description &d) {
     return true;
 }
 
+/// Of x channels last, dimensions in the order of x.
+dims channels_last_strides(const dims &x) {
+    dims strides(x.size(), 1);
+    std::int64_t stride = x[1];
+    for (auto d = x.size(); d-- > 2; stride *= x[d])
+        strides[d] = stride;
+    strides[0] = stride;
+    return strides;
+}
+
 } // namespace
 
 layer_problem::layer_problem(layer_description given, const std::byte *weights)
@@ -98,6 +108,7 @@ layer::layer(const layer_problem &p, const dims &x)
     , look_up_(lookup::function_for(d_.available)) {
     for (const auto &s : d_.steps)
         steps_.push_back({s.what, s.a, s.b, s.table});
+    if (d_.has_x_scale) steps_.front().what = float_step::kind::scale;
     try {
         const auto c = d_.is_convolution ? plan_convolution(p.convolution()) : plan_product(p.convolution());
         if (volume(y_) == 0) return;
@@ -106,25 +117,14 @@ layer::layer(const layer_problem &p, const dims &x)
         refuse(d_, e.status, e.message);
     }
     permutes_ = permutes_ && !sums_->takes_planar();
-    if (d_.x_zero_point) find_bias(sums_->weight_sums(), *d_.x_zero_point, d_.bias, bias_);
-    if (d_.prepare) {
-        quantization q;
-        q.src = {data_type::f32, x, {}};
-        q.dst = {data_type::u8, x, {}};
-        q.scales = {data_type::f32, per_tensor(x), {}};
-        q.zero_points = {data_type::u8, per_tensor(x), {}};
-        q.rule = numerics::onnx;
-        q.computed = presets::onnx(); // DynamicQuantizeLinear
-        if (permutes_) {              // channels last
-            q.dst.strides = row_major(x);
-            std::int64_t stride = x[1];
-            q.dst.strides[1] = 1;
-            for (auto d = x.size(); d-- > 2; stride *= x[d])
-                q.dst.strides[d] = stride;
-            q.dst.strides[0] = stride;
-        }
-        quantize_ = d_.prepare(q);
-    }
+    if (d_.x_zero_point || d_.scales_by_row)
+        find_bias(sums_->weight_sums(), d_.x_zero_point.value_or(0), d_.bias, bias_);
+    if (d_.prepare) quantizer_.emplace(d_.prepare, x, rows(), permutes_ ? channels_last_strides(x) : dims {});
+}
+
+std::int64_t layer::rows() const {
+    if (!d_.scales_by_row) return 1;
+    return d_.is_convolution ? x_.front() : *volume(dims(x_.begin(), x_.end() - 1));
 }
 
 integer_convolution layer::plan_product(const integer_convolution &problem) {
@@ -175,62 +175,67 @@ integer_convolution layer::plan_convolution(const integer_convolution &problem) 
     return c;
 }
 
-/// Under float_control, the factors of the first step times x_scale.
-std::span<const float_step> layer::scaled_steps(float x_scale, run_memory &memory) const {
-    if (!d_.has_x_scale) return steps_;
-    const auto factors = steps_.front().a;
-    auto *const scaled = run_memory::grown(memory.factors, factors.size());
-    parallel::for_each_part(1, 1, [&](parallel::range) {
-        std::ranges::transform(factors, scaled, [=](float factor) { return x_scale * factor; });
-    });
-    memory.steps.assign(steps_.begin(), steps_.end());
-    memory.steps.front().a = {scaled, factors.size()};
-    return memory.steps;
-}
-
 void layer::run(const layer_arguments &given, run_memory &memory) const {
     if (!sums_) return;
     const void *x = given.x;
-    auto x_zero_point = d_.x_zero_point.value_or(given.x_zero_point);
-    auto x_scale = given.x_scale;
-    if (d_.prepare || permutes_) {
-        auto *const bytes = run_memory::grown(memory.x, static_cast<std::size_t>(*volume(x_)));
-        if (d_.prepare) {
-            std::uint8_t zero_point = 0;
-            x_scale = 0; // both stay where x has no elements
-            arguments args;
-            args.src = x;
-            args.dst = bytes;
-            args.computed_scales = &x_scale;
-            args.computed_zero_points = &zero_point;
-            quantize_.run(args);
-            if (!d_.x_zero_point) x_zero_point = zero_point; // a product need not take it
-        } else {
-            to_channels_last_.run(x, bytes);
-        }
+    parameters of_x {given.x_zero_points, bias_, given.x_scales};
+    if (quantizer_) {
+        quantizer_->run(x, memory.x);
+        x = memory.x.bytes.data();
+        const auto count = static_cast<std::size_t>(quantizer_->rows());
+        of_x.zero_points = {memory.x.zero_points.data(), count};
+        of_x.scales = {memory.x.scales.data(), count};
+    } else if (permutes_) {
+        auto *const bytes = run_memory::grown(memory.x.bytes, static_cast<std::size_t>(*volume(x_)));
+        to_channels_last_.run(x, bytes);
         x = bytes;
     }
-    if (!d_.x_zero_point) find_bias(sums_->weight_sums(), x_zero_point, d_.bias, memory.bias);
-    const std::span<const std::int32_t> bias = d_.x_zero_point ? bias_ : memory.bias;
-    const auto steps = scaled_steps(x_scale, memory);
-    sums_->run_blocks(x, x_zero_point, memory, [&](const sums_block &block) {
-        block.plane == 0 ? compute_steps(block, bias, steps, given.y) : compute_planes(block, bias, steps, given.y);
+    if (d_.x_zero_point) { // a product need not take what x was quantized by
+        of_x.zero_points = {&*d_.x_zero_point, 1};
+    } else if (!d_.scales_by_row) {
+        find_bias(sums_->weight_sums(), of_x.zero_points.front(), d_.bias, memory.bias);
+        of_x.bias = memory.bias;
+    }
+    sums_->run_blocks(x, of_x.zero_points, memory, [&](const sums_block &block) {
+        block.plane == 0 ? compute_steps(block, of_x, given.y) : compute_planes(block, of_x, given.y);
     });
 }
 
+/// But for what differs between the two that follow.
+float_steps_call layer::steps_of(
+        const sums_block &block, const parameters &of_x, std::int64_t image, std::int64_t in_image) const {
+    float_steps_call call {};
+    call.sums = block.sums;
+    call.channels = block.channels;
+    call.bias = of_x.bias.empty() ? nullptr : of_x.bias.data();
+    call.steps = steps_;
+    call.result = d_.result;
+    call.x_scales = of_x.scales.data();
+    if (!d_.scales_by_row) return call;
+    const auto row = d_.is_convolution ? image : in_image;
+    call.row_stride = d_.is_convolution ? 0 : 1;
+    call.x_scales += row;
+    if (d_.x_zero_point) return call;
+    call.x_zero_points = of_x.zero_points.data() + row;
+    call.weight_sums = sums_->weight_sums().data();
+    return call;
+}
+
 /// Of blocks with all channels, image by image.
-void layer::compute_steps(
-        const sums_block &block, std::span<const std::int32_t> bias, std::span<const float_step> steps, void *y) const {
+void layer::compute_steps(const sums_block &block, const parameters &of_x, void *y) const {
     const std::int64_t element = d_.result == step_result::bytes ? 1 : 4;
-    const auto of_image = y_is_channels_first_ ? positions_ : images_ * positions_;
+    const bool by_image = y_is_channels_first_ || (d_.scales_by_row && d_.is_convolution);
+    const auto of_image = by_image ? positions_ : images_ * positions_;
     const auto &positions = block.positions;
     for (auto begin = positions.begin; begin < positions.end;) {
         const auto image = begin / of_image, end = std::min(positions.end, (image + 1) * of_image);
         const auto in_image = begin - image * of_image;
         const auto at = image * of_image * channels_ + (y_is_channels_first_ ? in_image : in_image * channels_);
-        const float_steps_call call {block.sums + (begin - positions.begin) * channels_, channels_,
-                bias.empty() ? nullptr : bias.data(), steps, static_cast<std::byte *>(y) + at * element,
-                y_is_channels_first_ ? 1 : channels_, y_is_channels_first_ ? positions_ : 1, d_.result};
+        auto call = steps_of(block, of_x, image, in_image);
+        call.sums += (begin - positions.begin) * channels_;
+        call.y = static_cast<std::byte *>(y) + at * element;
+        call.position_stride = y_is_channels_first_ ? 1 : channels_;
+        call.channel_stride = y_is_channels_first_ ? positions_ : 1;
         compute_steps_(call, 0, end - begin);
         if (d_.table) look_up(static_cast<std::uint8_t *>(y) + at, end - begin);
         begin = end;
@@ -238,18 +243,20 @@ void layer::compute_steps(
 }
 
 /// Channel by channel.
-void layer::compute_planes(
-        const sums_block &block, std::span<const std::int32_t> bias, std::span<const float_step> steps, void *y) const {
+void layer::compute_planes(const sums_block &block, const parameters &of_x, void *y) const {
     const std::int64_t element = d_.result == step_result::bytes ? 1 : 4;
     const auto image = block.positions.begin / positions_, in_image = block.positions.begin % positions_;
     const auto count = block.positions.end - block.positions.begin;
+    auto call = steps_of(block, of_x, image, in_image);
+    call.channels = call.position_stride = count;
+    call.channel_stride = 1;
     for (std::int64_t c = 0; c < block.channels; ++c) {
-        const auto channel = block.first_channel + c;
-        auto *const to =
-                static_cast<std::byte *>(y) + ((image * channels_ + channel) * positions_ + in_image) * element;
-        compute_steps_({block.sums + c * block.plane, count, bias.empty() ? nullptr : bias.data(), steps, to, count, 1,
-                               d_.result, channel},
-                0, 1);
+        call.one_channel = block.first_channel + c;
+        auto *const to = static_cast<std::byte *>(y)
+                + ((image * channels_ + call.one_channel) * positions_ + in_image) * element;
+        call.sums = block.sums + c * block.plane;
+        call.y = to;
+        compute_steps_(call, 0, 1);
         if (d_.table)
             look_up_(*d_.table, reinterpret_cast<std::uint8_t *>(to), reinterpret_cast<std::uint8_t *>(to), count);
     }

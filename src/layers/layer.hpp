@@ -12,6 +12,7 @@
 #include "layers/integer_convolution.hpp"
 #include "layers/lookup/lookup.hpp"
 #include "layers/permute.hpp"
+#include "layers/quantize_x.hpp"
 #include "layers/steps/steps.hpp"
 
 namespace dynquant::layers {
@@ -27,13 +28,13 @@ struct step {
 struct layer_description {
     std::string label;           // what messages call it
     bool is_convolution = false; // ConvInteger, else MatMulInteger
-    /// Prepares the statement that quantizes x. Null: x comes as bytes. Given, so that this file names no kernels: a
-    /// library that has other ones is not linked with these.
-    operation (*prepare)(const quantization &) = nullptr;
+    prepare_function prepare = nullptr; // of what quantizes x. Null: x comes as bytes
     bool x_is_signed = false;
     bool x_is_channels_last = false, y_is_channels_last = false; // in memory, of a convolution
     std::optional<std::int32_t> x_zero_point = 0; // none: it comes with the run, or from what quantizes x
-    bool has_x_scale = false;                     // by which the factors of the first step are multiplied
+    bool has_x_scale = false;                     // by which the factors of the first step, `multiply`, are multiplied
+    /// Each row of x, or image of a convolution, has a scale and, if it comes with the run, a zero point of its own.
+    bool scales_by_row = false;
     bool w_is_signed = true;
     dims weights_shape;                      // of ConvInteger: rank 3 or more; of MatMulInteger: rank 2
     std::vector<std::int32_t> w_zero_points; // none, one, or one for each channel
@@ -68,9 +69,10 @@ class layer_problem {
 /// x: floats where the layer quantizes them, else bytes. y: as the description's result.
 struct layer_arguments {
     const void *x;
-    std::int32_t x_zero_point; // where the description has none
-    float x_scale;             // where the layer has one and does not quantize x
     void *y;
+    /// Where the layer does not quantize x and has them: one, or one for each row where it scales by row.
+    std::span<const std::int32_t> x_zero_points = {};
+    std::span<const float> x_scales = {};
 };
 
 /// Immutable: many threads may run it at once.
@@ -81,6 +83,8 @@ class layer {
 
     const dims &x() const { return x_; }
     const dims &y() const { return y_; }
+    /// The parts of x that have a scale and a zero point of their own.
+    std::int64_t rows() const;
 
     /// Allocates only while the memory grows.
     void run(const layer_arguments &given, run_memory &memory) const;
@@ -88,11 +92,14 @@ class layer {
   private:
     integer_convolution plan_product(const integer_convolution &problem);
     integer_convolution plan_convolution(const integer_convolution &problem);
-    std::span<const float_step> scaled_steps(float x_scale, run_memory &memory) const;
-    void compute_steps(const sums_block &block, std::span<const std::int32_t> bias, std::span<const float_step> steps,
-            void *y) const;
-    void compute_planes(const sums_block &block, std::span<const std::int32_t> bias, std::span<const float_step> steps,
-            void *y) const;
+    /// What quantized x, or how it came.
+    struct parameters {
+        std::span<const std::int32_t> zero_points, bias; // bias: of each channel, or none
+        std::span<const float> scales;
+    };
+    float_steps_call steps_of(const sums_block &block, const parameters &of_x, std::int64_t image, std::int64_t in_image) const;
+    void compute_steps(const sums_block &block, const parameters &of_x, void *y) const;
+    void compute_planes(const sums_block &block, const parameters &of_x, void *y) const;
     void look_up(std::uint8_t *y, std::int64_t positions) const;
 
     const layer_description &d_;
@@ -100,10 +107,10 @@ class layer {
     bool y_is_channels_first_ = false;
     std::int64_t images_ = 1, positions_ = 0, channels_ = 0; // of a y with elements: images of positions of channels
     std::unique_ptr<const block_sums> sums_;                 // null where y has no elements
-    operation quantize_;                                     // of x
+    std::optional<x_quantizer> quantizer_;
     bool permutes_ = false;
     permutation to_channels_last_;   // of x's bytes
-    std::vector<std::int32_t> bias_; // where the zero point of x is known
+    std::vector<std::int32_t> bias_; // where no zero point of a run is in it
     std::vector<float_step> steps_;
     float_steps_function compute_steps_;
     lookup::look_up_function look_up_;

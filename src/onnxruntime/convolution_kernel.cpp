@@ -77,7 +77,7 @@ void convolution_kernel::run(const layers::layer &l, OrtKernelContext &context) 
     const auto zero_point = read_x_zero_point(context);
     const auto *from = data_of(api_, *input_of(api_, context, x));
     auto memory = idle_.take([] { return std::make_unique<layers::run_memory>(); });
-    l.run({from, zero_point, 1, make_output(api_, context, 0, l.y())}, *memory);
+    l.run({from, make_output(api_, context, 0, l.y()), {&zero_point, 1}}, *memory);
     idle_.give_back(std::move(memory));
 }
 

@@ -16,11 +16,27 @@ using layers::match::layer_match;
 
 namespace {
 
+operation prepare(const quantization &q) {
+    return kernels::prepare(q, {}, kernels::own_kernels());
+}
+
 layers::layer_problem problem_of(const graph &g, const layer_match &m) {
     auto d = describe(g, m);
-    if (m.quantize != none)
-        d.prepare = [](const quantization &q) { return kernels::prepare(q, {}, kernels::own_kernels()); };
+    if (m.quantize != none) d.prepare = prepare;
     return {std::move(d), g.input(g.nodes[m.product], 1).known->data};
+}
+
+/// Of a value among the names of a fused node's inputs or outputs.
+std::size_t index_of(const graph &g, std::size_t value, const std::vector<std::string> &names) {
+    const auto found = std::ranges::find(names, g.values[value].name);
+    if (found == names.end())
+        throw error(dnnl_runtime_error,
+                concat("expected '", g.values[value].name, "' among the inputs and outputs of the fused node"));
+    return static_cast<std::size_t>(found - names.begin());
+}
+
+bool is_known(const std::optional<dims> &shape) {
+    return shape && std::ranges::all_of(*shape, [](std::int64_t extent) { return extent >= 0; });
 }
 
 } // namespace
@@ -30,26 +46,17 @@ compiled_layer::compiled_layer(
     : api_(api)
     , threads_(threads)
     , problem_(problem_of(g, m)) {
-    const auto input_index = [&](std::size_t v) {
-        const auto found = std::ranges::find(inputs, g.values[v].name);
-        if (found == inputs.end())
-            throw error(dnnl_runtime_error,
-                    concat(problem_.description().label, ": expected '", g.values[v].name,
-                            "' among the inputs of the fused node"));
-        return static_cast<std::size_t>(found - inputs.begin());
-    };
-    x_input_ = input_index(m.x);
+    x_input_ = index_of(g, m.x, inputs);
     if (const auto &d = problem_.description(); !d.prepare) {
-        if (!d.x_zero_point) x_zero_point_input_ = input_index(m.x_zero_point);
+        if (!d.x_zero_point) x_zero_point_input_ = index_of(g, m.x_zero_point, inputs);
         if (m.x_scale != none) {
             if (const auto &known = g.values[m.x_scale].known)
                 std::memcpy(&x_scale_, known->data, sizeof x_scale_);
             else
-                x_scale_input_ = input_index(m.x_scale);
+                x_scale_input_ = index_of(g, m.x_scale, inputs);
         }
     }
-    const auto &shape = g.values[m.x].shape;
-    if (shape && std::ranges::all_of(*shape, [](std::int64_t extent) { return extent >= 0; })) add_layer(*shape);
+    if (const auto &shape = g.values[m.x].shape; is_known(shape)) add_layer(*shape);
 }
 
 std::shared_ptr<const layers::layer> compiled_layer::add_layer(const dims &x) {
@@ -86,10 +93,59 @@ void compiled_layer::compute(OrtKernelContext &context) {
     auto current = layers_.find([&](const layers::layer &l) { return shape == l.x(); });
     if (!current) current = add_layer(dims(shape));
     auto *const y = onnxruntime::make_output(api_, context, 0, current->y());
-    const layers::layer_arguments args {
-            onnxruntime::data_of(api_, x), read_x_zero_point(context), read_x_scale(context), y};
+    const auto zero_point = read_x_zero_point(context);
+    const auto scale = read_x_scale(context);
+    const layers::layer_arguments args {onnxruntime::data_of(api_, x), y, {&zero_point, 1}, {&scale, 1}};
     auto memory = idle_.take([] { return std::make_unique<layers::run_memory>(); });
     current->run(args, *memory);
+    idle_.give_back(std::move(memory));
+}
+
+compiled_layers::compiled_layers(const OrtApi &api, const graph &g, const std::vector<layer_match> &matches,
+        const std::vector<std::string> &inputs, const std::vector<std::string> &outputs, int threads)
+    : api_(api)
+    , threads_(threads) {
+    for (const auto &m : matches)
+        parts_.push_back({problem_of(g, m), index_of(g, m.y, outputs)});
+    const auto &quantize = g.nodes[g.values[matches.front().x].producer];
+    x_input_ = index_of(g, quantize.inputs.front(), inputs);
+    if (const auto &shape = g.input(quantize, 0).shape; is_known(shape)) add_prepared(*shape);
+}
+
+compiled_layers::prepared::prepared(const std::vector<part> &parts, const dims &of)
+    : x(of)
+    , layers(layers_of(parts, of))
+    , quantizer(prepare, of, layers.front()->rows(), {}) {}
+
+std::vector<std::unique_ptr<const layers::layer>> compiled_layers::prepared::layers_of(
+        const std::vector<part> &parts, const dims &x) {
+    std::vector<std::unique_ptr<const layers::layer>> result;
+    for (const auto &p : parts)
+        result.push_back(std::make_unique<const layers::layer>(p.problem, x));
+    return result;
+}
+
+std::shared_ptr<const compiled_layers::prepared> compiled_layers::add_prepared(const dims &x) {
+    auto added = std::make_shared<const prepared>(parts_, x);
+    prepared_.add(added);
+    return added;
+}
+
+void compiled_layers::compute(OrtKernelContext &context) {
+    const onnxruntime::session_threads threads(api_, &context, threads_);
+    const auto &x = *onnxruntime::input_of(api_, context, x_input_);
+    const auto shape = onnxruntime::shape_of(api_, x);
+    auto current = prepared_.find([&](const prepared &p) { return shape == p.x; });
+    if (!current) current = add_prepared(dims(shape));
+    auto memory = idle_.take([] { return std::make_unique<compiled_layers::memory>(); });
+    current->quantizer.run(onnxruntime::data_of(api_, x), memory->x);
+    const auto rows = static_cast<std::size_t>(current->quantizer.rows());
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+        const auto &l = *current->layers[i];
+        l.run({memory->x.bytes.data(), onnxruntime::make_output(api_, context, parts_[i].output, l.y()),
+                      {memory->x.zero_points.data(), rows}, {memory->x.scales.data(), rows}},
+                memory->of_layers);
+    }
     idle_.give_back(std::move(memory));
 }
 

@@ -1,4 +1,4 @@
-// A layer that was claimed, its inputs and outputs in ONNX Runtime.
+// Layers that were claimed, their inputs and outputs in ONNX Runtime.
 #pragma once
 
 #include "layers/match/matcher.hpp"
@@ -31,6 +31,43 @@ class compiled_layer : public fused_node {
     float x_scale_ = 1;
     onnxruntime::newest<layers::layer> layers_; // by the shape of x
     parallel::object_pool<layers::run_memory> idle_;
+};
+
+/// Several layers of one x, which is quantized once, with a scale for each row.
+class compiled_layers : public fused_node {
+  public:
+    /// outputs: the names of the fused node's, in order. Throws error.
+    compiled_layers(const OrtApi &api, const graph &g, const std::vector<layers::match::layer_match> &matches,
+            const std::vector<std::string> &inputs, const std::vector<std::string> &outputs, int threads);
+
+    void compute(OrtKernelContext &context) override;
+
+  private:
+    struct part {
+        layers::layer_problem problem;
+        std::size_t output;
+    };
+    /// What is prepared for one shape of x.
+    struct prepared {
+        prepared(const std::vector<part> &parts, const dims &of);
+        static std::vector<std::unique_ptr<const layers::layer>> layers_of(
+                const std::vector<part> &parts, const dims &x);
+        dims x;
+        std::vector<std::unique_ptr<const layers::layer>> layers; // in the order of the parts
+        layers::x_quantizer quantizer;
+    };
+    struct memory {
+        layers::quantized_x x;
+        layers::run_memory of_layers;
+    };
+    std::shared_ptr<const prepared> add_prepared(const dims &x);
+
+    const OrtApi &api_;
+    int threads_;
+    std::vector<part> parts_;
+    std::size_t x_input_ = none;
+    onnxruntime::newest<prepared> prepared_;
+    parallel::object_pool<memory> idle_;
 };
 
 } // namespace dynquant::onnxruntime_ep

@@ -24,7 +24,8 @@
 namespace dynquant::onnxruntime_ep {
 namespace {
 
-using layers::match::find_layer, layers::match::is_product, layers::match::match_result;
+using layers::match::find_layer, layers::match::find_row_scales, layers::match::is_product;
+using layers::match::layer_match, layers::match::match_result;
 using onnxruntime::check;
 using onnxruntime::guarded;
 
@@ -68,7 +69,7 @@ match_result find_claim(const graph &g, std::size_t product, const std::vector<b
     auto result = find_layer(g, product, is_claimed);
     if (!result.found) return result;
     if (g.input(n, 0).is_constant()) return {std::nullopt, "its input is constant"}; // fused nodes do not receive it
-    if (const auto rank = g.input(n, 1).known->shape.size(); n.is("MatMulInteger") && rank != 2)
+    if (const auto rank = g.input(n, 1).known->shape.size(); n.op_type == "MatMulInteger" && rank != 2)
         return {std::nullopt, concat("its weights have rank ", rank)};
     return result;
 }
@@ -144,6 +145,7 @@ class provider : public OrtEp {
         const auto session = read_graph(api_, has_shape_, from, initializers_, {});
         const auto &g = session.view;
         std::vector<bool> is_claimed(g.nodes.size());
+        std::vector<layer_match> layers;
         for (std::size_t i = 0; i < g.nodes.size(); ++i) {
             if (!is_product(g.nodes[i])) continue;
             auto [found, reason] = find_claim(g, i, is_claimed);
@@ -155,10 +157,13 @@ class provider : public OrtEp {
             }
             for (const auto index : found->nodes)
                 is_claimed[index] = true;
-            for (const auto index : {found->x_scale, found->x_zero_point})
-                if (index != none && g.values[index].shape == dims {}) scalars_.insert(g.values[index].name);
-            add(session, found->nodes, true, claims); // the constants are copied
+            layers.push_back(*std::move(found));
         }
+        for (const auto &nodes : claims_of(g, layers, is_claimed))
+            add(session, nodes, true, claims); // the constants are copied
+        for (const auto &l : layers)
+            for (const auto index : {l.x_scale, l.x_zero_point})
+                if (index != none && g.values[index].shape == dims {}) scalars_.insert(g.values[index].name);
         for (std::size_t i = 0; i < g.nodes.size(); ++i) {
             const auto &n = g.nodes[i];
             if (!is_quantization(n) || is_claimed[i]) continue;
@@ -168,6 +173,43 @@ class provider : public OrtEp {
             else
                 leave(n, reason);
         }
+    }
+
+    /// The nodes that become one: those of a layer, or of several with what quantizes their x, by rows. is_claimed
+    /// gets what quantizes, and loses the layers that have rows and do not get them.
+    std::vector<std::vector<std::size_t>> claims_of(
+            const graph &g, const std::vector<layer_match> &layers, std::vector<bool> &is_claimed) const {
+        std::vector<std::vector<std::size_t>> claims;
+        std::vector<bool> is_alone(layers.size(), true);
+        for (std::size_t q = 0; q < g.nodes.size(); ++q) {
+            if (g.nodes[q].op_type != "DynamicQuantizeLinear") continue;
+            const auto [readers, reason] = find_row_scales(g, q, layers);
+            const bool has_rows = std::ranges::any_of(readers, [&](auto i) { return layers[i].scales_by_row; });
+            if (readers.empty() || !(has_rows || wants_rows(g.nodes[q]))) continue;
+            if (!reason.empty())
+                say(concat(has_rows ? "leaves the layers of " : "keeps one scale of ", describe(g.nodes[q]), ": ", reason));
+            const bool shares = reason.empty() && layers[readers.front()].quantize == none;
+            std::vector<std::size_t> shared {q};
+            for (const auto i : readers) {
+                if (!shares && !(has_rows && !reason.empty() && layers[i].quantize == none)) continue;
+                is_alone[i] = false;
+                for (const auto index : layers[i].nodes) {
+                    is_claimed[index] = shares;
+                    shared.push_back(index);
+                }
+            }
+            if (!shares) continue;
+            is_claimed[q] = true;
+            std::ranges::sort(shared);
+            claims.push_back(std::move(shared));
+        }
+        for (std::size_t i = 0; i < layers.size(); ++i)
+            if (is_alone[i]) claims.push_back(layers[i].nodes);
+        return claims;
+    }
+
+    bool wants_rows(const node &quantize) const {
+        return options_.scales == activation_scales::per_row && quantize.is("DynamicQuantizeLinear");
     }
 
     void add(const session_graph &g, const std::vector<std::size_t> &nodes, bool drops_constants,
@@ -193,18 +235,37 @@ class provider : public OrtEp {
         if (g.nodes.size() == 1 && is_quantization(g.nodes.front()))
             return std::make_unique<compiled_node>(
                     api_, g, g.nodes.front(), inputs, output_names(api_, fused), options_.threads);
-        for (std::size_t i = 0; i < g.nodes.size(); ++i)
-            if (is_product(g.nodes[i])) {
-                const auto [found, reason] = find_claim(g, i, std::vector<bool>(g.nodes.size()));
-                if (!found || found->nodes.size() != g.nodes.size())
-                    throw error(dnnl_runtime_error,
-                            concat(describe(g.nodes[i]), ": expected the nodes that were claimed, ",
-                                    found ? found->end : reason));
-                const auto &weights = g.input(g.nodes[i], 1).known->shape;
-                freed_weights_.push_back(static_cast<std::size_t>(*volume(weights))); // of a byte each
-                return std::make_unique<compiled_layer>(api_, g, *found, inputs, options_.threads);
-            }
-        throw error(dnnl_runtime_error, "expected a graph with a product");
+        std::vector<layer_match> layers;
+        std::vector<bool> is_taken(g.nodes.size());
+        for (std::size_t i = 0; i < g.nodes.size(); ++i) {
+            if (!is_product(g.nodes[i])) continue;
+            auto [found, reason] = find_claim(g, i, is_taken);
+            if (!found) refuse_claim(g.nodes[i], reason);
+            for (const auto index : found->nodes)
+                is_taken[index] = true;
+            const auto &weights = g.input(g.nodes[i], 1).known->shape;
+            freed_weights_.push_back(static_cast<std::size_t>(*volume(weights))); // of a byte each
+            layers.push_back(*std::move(found));
+        }
+        if (layers.empty()) throw error(dnnl_runtime_error, "expected a graph with a product");
+        const auto quantize = std::ranges::find_if(g.nodes, [](const node &n) { return n.op_type == "DynamicQuantizeLinear"; });
+        if (quantize != g.nodes.end()) {
+            const auto at = static_cast<std::size_t>(quantize - g.nodes.begin());
+            if ((wants_rows(*quantize) || layers.front().scales_by_row) && find_row_scales(g, at, layers).reason.empty())
+                for (auto &l : layers)
+                    l.scales_by_row = true;
+            is_taken[at] = true;
+        }
+        if (std::ranges::count(is_taken, false) > 0) refuse_claim(g.nodes[layers.front().product], layers.front().end);
+        if (layers.size() == 1 && (quantize == g.nodes.end() || layers.front().quantize != none))
+            return std::make_unique<compiled_layer>(api_, g, layers.front(), inputs, options_.threads);
+        return std::make_unique<compiled_layers>(
+                api_, g, layers, inputs, output_names(api_, fused), options_.threads);
+    }
+
+    [[noreturn]] static void refuse_claim(const node &product, const std::string &reason) {
+        throw error(dnnl_runtime_error,
+                concat(describe(product), ": expected the nodes that were claimed, ", reason));
     }
 
     void say(const std::string &text) const {

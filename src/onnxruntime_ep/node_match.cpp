@@ -203,7 +203,7 @@ std::string reason_to_leave_product(const graph &g, const node &n, bool claims_a
     const auto &shape = w.known->shape;
     const auto elements = volume(shape).value_or(0);
     const bool is_as_fast = [&] {
-        if (n.is("MatMulInteger")) { // without VNNI that of int8 weights saturates
+        if (n.op_type == "MatMulInteger") { // without VNNI that of int8 weights saturates
             constexpr std::int64_t few = std::int64_t {1} << 20, very_few = 4096;
             const auto available = environment::usable_features();
             const bool is_exact =

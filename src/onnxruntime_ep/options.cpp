@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -17,13 +18,20 @@ template <typename... Parts>
     throw error(dnnl_invalid_arguments, concat("dynquant: option ", parts...));
 }
 
+/// The value with the index of its name.
+template <typename Value>
+Value value_of(const std::string &key, const std::string &given, const std::vector<std::string> &names) {
+    const auto found = std::ranges::find(names, given);
+    if (found == names.end())
+        refuse("'", key, "': expected ", alternatives(names, std::identity {}), ", given '", given, "'", suggest(given, names));
+    return static_cast<Value>(found - names.begin());
+}
+
 void set(options &to, const std::string &key, const std::string &value) {
     if (key == "claim") {
-        const std::vector<std::string> names {"auto", "all", "none"};
-        const auto found = std::ranges::find(names, value);
-        if (found == names.end())
-            refuse("'claim': expected auto, all or none, given '", value, "'", suggest(value, names));
-        to.claim = static_cast<claim_policy>(found - names.begin());
+        to.claim = value_of<claim_policy>(key, value, {"auto", "all", "none"});
+    } else if (key == "activation_scales") {
+        to.scales = value_of<activation_scales>(key, value, {"per_tensor", "per_row"});
     } else if (key == "threads") {
         const auto *const end = value.data() + value.size();
         const auto [rest, failure] = std::from_chars(value.data(), end, to.threads);
@@ -33,7 +41,8 @@ void set(options &to, const std::string &key, const std::string &value) {
         if (value != "0" && value != "1") refuse("'verbose': expected 0 or 1, given '", value, "'");
         to.verbose = value == "1";
     } else {
-        refuse("'", key, "': expected claim, threads or verbose", suggest(key, {"claim", "threads", "verbose"}));
+        const std::vector<std::string> keys {"activation_scales", "claim", "threads", "verbose"};
+        refuse("'", key, "': expected ", alternatives(keys, std::identity {}), suggest(key, keys));
     }
 }
 

@@ -10,8 +10,12 @@ inline constexpr const char *provider_name = "DynquantExecutionProvider";
 /// automatic: what is measured to be faster here.
 enum class claim_policy { automatic, all, none };
 
+/// Of x where a layer quantizes it: one scale and zero point, or one for each row.
+enum class activation_scales { per_tensor, per_row };
+
 struct options {
     claim_policy claim = claim_policy::automatic;
+    activation_scales scales = activation_scales::per_tensor;
     int threads = 0;      // of the session's that work on a claimed node at most; 0: all
     bool verbose = false; // log each node that is claimed, and why others are not
 };

@@ -16,7 +16,6 @@ struct avx2_vnni : avx2 {
         __asm__("" : "+x"(result));
         return result;
     }
-    static integers multiply(integers a, integers b) { return _mm256_mullo_epi32(a, b); }
 };
 
 } // namespace

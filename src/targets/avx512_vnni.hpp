@@ -16,7 +16,6 @@ struct avx512_vnni : avx512 {
         __asm__("" : "+v"(result));
         return result;
     }
-    static integers multiply(integers a, integers b) { return _mm512_mullo_epi32(a, b); }
 
     static constexpr std::int64_t bytes = 64;
     static integers load_first_bytes(const void *p, std::int64_t) { return load_bits(p); } // all of them

@@ -17,6 +17,7 @@ struct operators {
 
     static Integers add(Integers a, Integers b) { return Integers(Unsigned(a) + Unsigned(b)); }
     static Integers subtract(Integers a, Integers b) { return Integers(Unsigned(a) - Unsigned(b)); }
+    static Integers multiply(Integers a, Integers b) { return Integers(Unsigned(a) * Unsigned(b)); }
     static Integers bit_and(Integers a, Integers b) { return a & b; }
     static Integers bit_or(Integers a, Integers b) { return a | b; }
     template <int by>

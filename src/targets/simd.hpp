@@ -13,7 +13,7 @@
 //     load_partial(p, count), store_partial(p, count, v)       the same for first_lanes(count)
 //     stream(p, v), fence()           a non-temporal store to an aligned address; after the last one
 //     min(bound, x), max(bound, x)    of reals: x where either is NaN
-//     add, subtract, min, bit_and, bit_or, shift_left, shift_right       of integers; add wraps
+//     add, subtract, multiply, min, bit_and, bit_or, shift_left, shift_right of integers; the first three wrap
 //     select_less(a, b, then, otherwise)       lane by lane
 //     as_reals, as_integers           the same bits
 //     to_reals, to_integers           converted, to nearest even

@@ -9,7 +9,6 @@
 #include "layers/depthwise/depthwise.hpp"
 #include "layers/integer_convolution.hpp"
 #include "layers/planar/planar.hpp"
-#include "layers/zero_points.hpp"
 #include "parallel/executor.hpp"
 #include "quantization/shape.hpp"
 #include "tested_sets.hpp"
@@ -22,7 +21,7 @@ using sums = std::vector<std::int32_t>;
 /// A convolution with random weights and x, all channels last but w: filters, channels of a group, kernel.
 struct sample {
     integer_convolution p;
-    std::int32_t x_zero_point;
+    std::vector<std::int32_t> x_zero_points; // one, or one for each image
     std::vector<std::int8_t> w;
     std::vector<std::byte> x;
 
@@ -52,7 +51,7 @@ struct sample {
                         for (std::int64_t c = 0; from >= 0 && c < channels; ++c) {
                             const auto x_index = (image * x_positions + from) * p.channels + f / filters * channels + c;
                             const auto weight = w[static_cast<std::size_t>((f * channels + c) * taps + tap)];
-                            sum += (x_at(x_index) - x_zero_point) * (weight - w_zero_point);
+                            sum += (x_at(x_index) - zero_point_of(x_zero_points, image)) * (weight - w_zero_point);
                         }
                     }
                     result.push_back(static_cast<std::int32_t>(sum));
@@ -101,7 +100,8 @@ sample draw(std::mt19937 &random, grouping groups) {
     p.groups = groups == grouping::none ? 1 : groups == grouping::some ? number(2, 3) : number(2, 150);
     p.channels = p.groups * (groups == grouping::depthwise ? 1 : number(1, 20));
     p.filters = p.groups * (groups == grouping::depthwise ? 1 : number(1, 40));
-    s.x_zero_point = static_cast<std::int32_t>(p.x_is_signed ? number(-128, 127) : number(0, 255));
+    for (auto n = number(0, 1) == 1 ? p.batch : 1; n > 0; --n)
+        s.x_zero_points.push_back(static_cast<std::int32_t>(p.x_is_signed ? number(-128, 127) : number(0, 255)));
     for (auto n = number(0, 2) * p.filters / 2; n > 0 && std::ssize(p.w_zero_points) < p.filters; --n)
         p.w_zero_points.push_back(static_cast<std::int32_t>(number(-128, 127)));
     if (std::ssize(p.w_zero_points) != p.filters)
@@ -133,7 +133,7 @@ sums run_blocks(const block_sums &convolution, const sample &s) {
     std::mutex mutex;
     std::int64_t given = 0;
     run_memory memory;
-    convolution.run_blocks(x.data(), s.x_zero_point, memory, [&](const sums_block &block) {
+    convolution.run_blocks(x.data(), s.x_zero_points, memory, [&](const sums_block &block) {
         const std::lock_guard lock(mutex);
         const auto count = block.positions.end - block.positions.begin;
         for (std::int64_t i = 0; i < count; ++i)
@@ -143,9 +143,11 @@ sums run_blocks(const block_sums &convolution, const sample &s) {
         given += count * block.channels;
     });
     EXPECT_EQ(given, rows * filters);
-    find_bias(convolution.weight_sums(), s.x_zero_point, {}, memory.bias);
-    for (std::size_t i = 0; i < y.size() && !memory.bias.empty(); ++i)
-        y[i] = static_cast<std::int32_t>(std::int64_t {y[i]} + memory.bias[i % memory.bias.size()]);
+    for (std::size_t i = 0; i < y.size(); ++i) {
+        const auto filter = i % static_cast<std::size_t>(filters);
+        const auto image = static_cast<std::int64_t>(i) / (filters * *volume(s.p.window.y));
+        y[i] -= zero_point_of(s.x_zero_points, image) * convolution.weight_sums()[filter];
+    }
     return y;
 }
 
@@ -208,6 +210,7 @@ TEST(convolutions, planar_of_the_largest_weights) {
                 s = draw(random, grouping::none);
             std::ranges::fill(s.w, static_cast<std::int8_t>(value));
             s.p.w_zero_points = {zero_point};
+            s.x_zero_points = {100};
             for (const bool is_signed : {false, true})
                 for (const auto &kind : planar_kinds()) {
                     s.p.x_is_signed = is_signed;
@@ -282,7 +285,7 @@ TEST(convolutions, of_one_tap_are_products) {
                     s.p.batch = s.p.groups = 1;
                     s.p.channels = channels;
                     s.p.filters = filters;
-                    s.x_zero_point = byte(random);
+                    s.x_zero_points = {byte(random)};
                     for (std::int64_t f = 0; f < filters && has_zero_points; ++f)
                         s.p.w_zero_points.push_back(byte(random) - 128);
                     for (std::int64_t i = 0; i < channels * filters; ++i)
@@ -304,7 +307,7 @@ TEST(convolutions, without_images_or_channels) {
             s.p.groups = is_depthwise ? 3 : 1;
             s.p.channels = is_depthwise ? 3 : 0; // sums of nothing
             s.p.filters = 3;
-            s.x_zero_point = 7;
+            s.x_zero_points = {7};
             s.w.assign(is_depthwise ? 9 : 0, 2);
             s.x.resize(static_cast<std::size_t>(batch * 6 * s.p.channels));
             expect_exact(*pack_convolution(s.p, s.weights())(s.p), s);
@@ -329,7 +332,7 @@ TEST(convolutions, of_padding_alone) {
         s.p.batch = 1;
         s.p.groups = groups;
         s.p.channels = s.p.filters = 20;
-        s.x_zero_point = 7;
+        s.x_zero_points = {7};
         s.w.assign(static_cast<std::size_t>(20 * 20 / s.p.groups * 3), 3);
         expect_exact(*pack_convolution(s.p, s.weights())(s.p), s);
     }

@@ -27,13 +27,18 @@ float parameter_at(const std::vector<float> &values, std::int64_t channel) {
 }
 
 /// volatile: each operation is rounded to float by itself.
-float expected_of(std::int32_t sum, const std::vector<step> &steps, std::int64_t channel) {
+float expected_of(std::int32_t sum, const std::vector<step> &steps, std::int64_t channel, float scale = 1) {
     volatile float x = static_cast<float>(sum);
     float saved = 0;
     for (const auto &s : steps) {
         const float a = s.a.empty() ? 0 : parameter_at(s.a, channel), b = s.b.empty() ? 0 : parameter_at(s.b, channel);
         switch (s.what) {
             case kind::multiply: x = x * a; break;
+            case kind::scale: {
+                const volatile float factor = scale * a;
+                x = x * factor;
+                break;
+            }
             case kind::divide: x = x / a; break;
             case kind::add: x = x + a; break;
             case kind::clip: x = std::min(std::max(+x, a), b); break;
@@ -108,6 +113,54 @@ TEST(float_steps, are_the_operators_one_by_one) {
                                         y[static_cast<std::size_t>(p * call.position_stride + c * call.channel_stride)];
                                 ASSERT_EQ(given, expected_of(sum, steps, c)) << channels << " channels, position " << p;
                             }
+                    }
+        }
+}
+
+/// row_stride 1: each position has its own; 0: all have the first.
+TEST(float_steps, scale_and_subtract_by_position) {
+    draws draw;
+    for (const std::int64_t channels : {1, 7, 8, 24, 65, 130, 300, 521})
+        for (const std::int64_t positions : {1, 7, 16, 33}) {
+            const std::vector<step> steps = {{kind::scale, draw.floats(draw.coin() ? 1 : channels)}, {kind::add, {0.5F}}};
+            const std::vector<float_step> views {{kind::scale, steps[0].a}, {kind::add, steps[1].a}};
+            const auto sums = draw.integers(positions * channels), bias = draw.integers(channels);
+            auto zero_points = draw.integers(positions), weight_sums = draw.integers(channels);
+            for (auto &value : zero_points)
+                value &= 255;
+            const auto scales = draw.floats(positions);
+            for (const std::int64_t stride : {0, 1})
+                for (const auto layout : {"channels last", "channels first", "one channel"})
+                    for (const auto &by : functions()) {
+                        std::vector<float> y(sums.size());
+                        const bool is_last = layout == std::string("channels last");
+                        float_steps_call call {sums.data(), channels, bias.data(), views, y.data(),
+                                is_last ? channels : 1, is_last ? 1 : positions};
+                        if (layout == std::string("one channel")) { // of which there are `channels` positions
+                            if (stride == 1 || steps[0].a.size() > 1) continue;
+                            call.channels = positions * channels;
+                            call.position_stride = positions * channels;
+                            call.channel_stride = 1;
+                            call.one_channel = channels - 1;
+                        }
+                        call.x_scales = scales.data();
+                        call.x_zero_points = zero_points.data();
+                        call.weight_sums = weight_sums.data();
+                        call.row_stride = stride;
+                        {
+                            const parallel::float_control control;
+                            by.code(call, 0, call.one_channel < 0 ? positions : 1);
+                        }
+                        for (std::int64_t i = 0; i < positions * channels; ++i) {
+                            const auto p = i / channels, c = call.one_channel < 0 ? i % channels : call.one_channel;
+                            const auto row = static_cast<std::size_t>(p * stride), at = static_cast<std::size_t>(c);
+                            const auto sum = std::int64_t {sums[static_cast<std::size_t>(i)]} + bias[at]
+                                    - std::int64_t {zero_points[row]} * weight_sums[at];
+                            const auto given = call.one_channel < 0 ? p * call.position_stride + c * call.channel_stride : i;
+                            ASSERT_EQ(y[static_cast<std::size_t>(given)],
+                                    expected_of(static_cast<std::int32_t>(sum), steps, c, scales[row]))
+                                    << by.name << ", " << layout << ", " << channels << " channels, position " << p;
+                        }
                     }
         }
 }

@@ -76,7 +76,7 @@ TEST(layer_shapes, of_convolutions_without_elements) {
 struct sample {
     layer_description d;
     dims x_shape;
-    std::int32_t x_zero_point = 0;
+    std::vector<std::int32_t> x_zero_points; // one, or one for each row, of a convolution each image
     std::vector<std::byte> w, x; // x: channels first
 
     std::int64_t channels() const { return d.is_convolution ? d.weights_shape[0] : d.weights_shape[1]; }
@@ -91,7 +91,8 @@ struct sample {
     std::int64_t x_at(std::int64_t image, std::int64_t channel, std::int64_t position) const {
         const auto at = d.is_convolution ? (image * x_channels() + channel) * x_positions() + position
                                          : position * x_channels() + channel;
-        return number(x[static_cast<std::size_t>(at)], d.x_is_signed) - x_zero_point;
+        return number(x[static_cast<std::size_t>(at)], d.x_is_signed)
+                - zero_point_of(x_zero_points, d.is_convolution ? image : position);
     }
     std::int64_t w_at(std::int64_t c, std::int64_t i, std::int64_t tap) const {
         const auto taps = d.is_convolution ? *volume(dims(d.weights_shape.begin() + 2, d.weights_shape.end())) : 1;
@@ -144,7 +145,10 @@ sample draw(std::mt19937 &random, std::int64_t groups, std::int64_t kernel) {
     s.x_shape = kernel > 0 ? dims {number(1, 3), inner * groups, number(1, 9), number(1, 30)}
                            : dims {number(1, 3), number(1, 40), inner};
     d.window.pads = kernel > 0 ? dims(4, kernel / 2) : dims {};
-    s.x_zero_point = static_cast<std::int32_t>(d.x_is_signed ? number(-128, 127) : number(0, 255));
+    d.scales_by_row = number(0, 1) == 1;
+    const auto rows = d.scales_by_row ? s.images() * (d.is_convolution ? 1 : s.x_positions()) : 1;
+    for (std::int64_t i = 0; i < rows; ++i)
+        s.x_zero_points.push_back(static_cast<std::int32_t>(d.x_is_signed ? number(-128, 127) : number(0, 255)));
     for (auto n = number(0, 2) * channels / 2; n > 0; --n)
         d.w_zero_points.push_back(static_cast<std::int32_t>(d.w_is_signed ? number(-128, 127) : number(0, 255)));
     if (std::ssize(d.w_zero_points) != channels)
@@ -165,7 +169,7 @@ void expect_exact(const sample &s, run_memory &memory) {
     const layer_problem problem(s.d, s.w.data());
     const layer l(problem, s.x_shape);
     std::vector<std::int32_t> y(static_cast<std::size_t>(s.images() * positions * channels));
-    l.run({x.data(), s.x_zero_point, 1, y.data()}, memory);
+    l.run({x.data(), y.data(), s.x_zero_points}, memory);
     const bool is_channels_first = s.d.is_convolution && !s.d.y_is_channels_last;
     for (std::int64_t image = 0; image < s.images(); ++image)
         for (std::int64_t c = 0; c < channels; ++c)
@@ -207,7 +211,7 @@ bool expect_bytes_by(const std::vector<float> &first, const std::vector<float> &
     std::vector<std::int8_t> y(d.bias.size());
     run_memory memory;
     const auto x = std::byte {1};
-    layer(problem, {1, 1}).run({&x, 0, 1, y.data()}, memory);
+    layer(problem, {1, 1}).run({&x, y.data()}, memory);
     for (std::size_t c = 0; c < y.size(); ++c) {
         const volatile float once = static_cast<float>(d.bias[c]) * one.a[c];
         EXPECT_EQ(y[c], byte_of(once * two.a[c], relu)) << d.bias[c] << " by " << one.a[c] << " and " << two.a[c];
@@ -258,7 +262,7 @@ TEST(layers, look_up_their_bytes) {
         const layer_problem problem(d, w.data());
         std::vector<std::uint8_t> y(static_cast<std::size_t>(images * channels * positions));
         run_memory memory;
-        layer(problem, {images, 1, 1, positions}).run({x.data(), 0, 1, y.data()}, memory);
+        layer(problem, {images, 1, 1, positions}).run({x.data(), y.data()}, memory);
         for (std::int64_t i = 0; i < std::ssize(y); ++i) {
             const auto image = i / (channels * positions), c = y_last ? i % channels : i / positions % channels;
             const auto p = y_last ? i / channels % positions : i % positions;
@@ -282,7 +286,8 @@ TEST(layers, have_the_sums_of_the_definition) {
                     for (const bool y_last : {false, true}) {
                         if (!s.d.is_convolution && (x_last || y_last)) continue;
                         s.d.x_zero_point.reset();
-                        if (knows_zero_point) s.d.x_zero_point = s.x_zero_point;
+                        if (knows_zero_point && s.d.scales_by_row) continue;
+                        if (knows_zero_point) s.d.x_zero_point = s.x_zero_points.front();
                         s.d.x_is_channels_last = x_last;
                         s.d.y_is_channels_last = y_last;
                         SCOPED_TRACE(testing::Message()

@@ -19,11 +19,13 @@ long allocations_of(const layer_description &d, const dims &small, const dims &l
     const std::vector<float> x(static_cast<std::size_t>(*volume(large)), 1.5F); // bytes take less
     std::vector<float> y(static_cast<std::size_t>(*volume(layers[1].y())));
     run_memory memory;
+    const std::int32_t zero_point = 7;
+    const float scale = 0.5F;
     const auto of_ten = [&] {
         const auto before = test::allocations();
         for (int i = 0; i < 10; ++i)
             for (const auto &l : layers)
-                l.run({x.data(), 7, 0.5F, y.data()}, memory);
+                l.run({x.data(), y.data(), {&zero_point, 1}, {&scale, 1}}, memory);
         return test::allocations() - before;
     };
     auto least = of_ten();

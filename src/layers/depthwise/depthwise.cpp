@@ -14,6 +14,8 @@
 namespace dynquant::layers {
 namespace {
 
+using zero_points = std::span<const std::int32_t>;
+
 depthwise_function pairs_function(targets::features available) {
     using namespace targets;
     return pick<depthwise_function>(available, {
@@ -83,18 +85,21 @@ class depthwise_convolution final : public block_sums {
 
     /// Lines of all images.
     void run_blocks(
-            const void *x, std::int32_t x_zero_point, run_memory &memory, block_consumer consume) const override {
+            const void *x, zero_points of_x, run_memory &memory, block_consumer consume) const override {
         const auto count = p_.batch * lines(), image_bytes = *volume(p_.window.x) * p_.channels;
         const auto parts = parallel::parts_for_items(count, count * columns() * p_.channels * (taps_ / 4 + 1));
-        prepare(memory, parts, x_zero_point);
+        prepare(memory, parts, of_x);
         std::atomic<std::size_t> next = 0;
         parallel::for_each_part(count, parts, [&](parallel::range part) {
             auto &work = memory.parts[next.fetch_add(1, std::memory_order_relaxed)];
             for (auto begin = part.begin; begin < part.end; begin += block_lines()) {
                 const auto end = std::min(part.end, begin + block_lines());
-                for (auto line = begin; line < end; ++line)
-                    compute_line(work, static_cast<const std::byte *>(x) + line / lines() * image_bytes, line % lines(),
+                for (auto line = begin; line < end; ++line) {
+                    const auto image = line / lines();
+                    const auto *const padding = work.padding.data() + (of_x.size() == 1 ? 0 : image * padding_bytes());
+                    compute_line(work, static_cast<const std::byte *>(x) + image * image_bytes, padding, line % lines(),
                             work.sums.data() + (line - begin) * columns() * p_.channels);
+                }
                 consume({{begin * columns(), end * columns()}, work.sums.data(), 0, p_.channels});
             }
         });
@@ -110,12 +115,16 @@ class depthwise_convolution final : public block_sums {
     /// positions at once, which short lines alone do not have.
     std::int64_t block_lines() const { return std::max<std::int64_t>(16 * 1024 / (columns() * p_.channels), 1); }
 
-    /// padding: a line of x's zero point, or the channels of one position.
-    void prepare(run_memory &memory, int parts, std::int32_t x_zero_point) const {
+    /// A line of x, or the channels of one position.
+    std::int64_t padding_bytes() const { return std::max(x_line_bytes(), p_.channels); }
+
+    void prepare(run_memory &memory, int parts, zero_points of_x) const {
         memory.make_parts(parts);
         for (auto &work : std::span(memory.parts).first(static_cast<std::size_t>(parts))) {
-            work.padding.assign(static_cast<std::size_t>(std::max(x_line_bytes(), p_.channels)),
-                    static_cast<std::byte>(x_zero_point));
+            const auto bytes = static_cast<std::size_t>(padding_bytes());
+            auto *to = run_memory::grown(work.padding, bytes * of_x.size());
+            for (const auto zero_point : of_x)
+                to = std::fill_n(to, bytes, static_cast<std::byte>(zero_point));
             run_memory::grown(work.lines, static_cast<std::size_t>(tap_lines()));
             run_memory::grown(work.meets, static_cast<std::size_t>(taps_));
             run_memory::grown(work.taps, w_->taps().size());
@@ -123,32 +132,34 @@ class depthwise_convolution final : public block_sums {
         }
     }
 
-    void compute_line(run_memory::part &work, const std::byte *image, std::int64_t line, std::int32_t *y) const {
-        find_lines(work, image, line);
+    void compute_line(run_memory::part &work, const std::byte *image, const std::byte *padding, std::int64_t line,
+            std::int32_t *y) const {
+        find_lines(work, image, padding, line);
         for (std::int64_t c = 0; c < interior_.begin; ++c)
-            compute_span(work, {c, c + 1}, y);
-        if (interior_.begin < interior_.end) compute_span(work, {interior_.begin, interior_.end}, y);
+            compute_span(work, padding, {c, c + 1}, y);
+        if (interior_.begin < interior_.end) compute_span(work, padding, {interior_.begin, interior_.end}, y);
         for (auto c = interior_.end; c < columns(); ++c)
-            compute_span(work, {c, c + 1}, y);
+            compute_span(work, padding, {c, c + 1}, y);
     }
 
     /// The lines of x that the window meets, in the order of its taps; one of padding where it leaves x.
-    void find_lines(run_memory::part &work, const std::byte *image, std::int64_t line) const {
+    void find_lines(run_memory::part &work, const std::byte *image, const std::byte *padding, std::int64_t line) const {
         for (std::int64_t outer = 0; outer < tap_lines(); ++outer) {
             const auto x_line = p_.window.x_line(line, outer);
             work.lines[static_cast<std::size_t>(outer)] =
-                    x_line < 0 ? work.padding.data() : image + x_line * x_line_bytes();
+                    x_line < 0 ? padding : image + x_line * x_line_bytes();
         }
     }
 
     /// meets: what each tap meets; taps: the same as the weights take them.
-    void compute_span(run_memory::part &work, parallel::range columns, std::int32_t *y) const {
+    void compute_span(
+            run_memory::part &work, const std::byte *padding, parallel::range columns, std::int32_t *y) const {
         const auto &w = p_.window;
         auto tap = work.meets.begin();
         for (const auto *base : std::span(work.lines).first(static_cast<std::size_t>(tap_lines())))
             for (std::int64_t k = 0; k < w.kernel[last_]; ++k) {
                 const auto at = w.position(last_, columns.begin, k);
-                *tap++ = at < 0 || at >= w.x[last_] ? work.padding.data() : base + at * p_.channels;
+                *tap++ = at < 0 || at >= w.x[last_] ? padding : base + at * p_.channels;
             }
         std::ranges::transform(w_->taps(), work.taps.begin(), [&](std::size_t t) { return work.meets[t]; });
         w_->compute(

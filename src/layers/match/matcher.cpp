@@ -27,6 +27,17 @@ std::vector<float> floats_of(const constant &c) {
     return values;
 }
 
+constexpr const char *own_domain = "dynquant";
+
+/// dynquant.DynamicQuantizeLinear by the rule of ONNX's, but with a scale for each row of `inner` elements.
+bool quantizes_rows(const node &n, std::int64_t inner) {
+    return n.domain == own_domain && n.op_type == "DynamicQuantizeLinear" && n.outputs.size() == 3
+            && n.get("axis", std::int64_t {0}) == -1 && n.get("block_size", std::int64_t {0}) >= inner
+            && n.get("to", std::int64_t {type::uint8}) == type::uint8
+            && n.get("scale_type", std::int64_t {type::float32}) == type::float32
+            && n.get("symmetric", std::int64_t {0}) == 0 && n.get("rule", std::string("onnx")) == "onnx";
+}
+
 /// Follows the sums from node to node. Each take_...() adds the next nodes to the layer, or says in `end` why not.
 class matcher {
   public:
@@ -68,7 +79,14 @@ class matcher {
                 return concat("the zero points of its weights have shape ", to_string(given));
         }
         if (!bytes.contains(g_.input(product_, 0).type)) return "the type of its input is unknown";
-        if (product_.has(2)) {
+        const auto producer = g_.values[product_.inputs[0]].producer;
+        const auto inner = shape[shape.size() == 1 ? 0 : shape.size() - 2];
+        if (!is_convolution_ && product_.has(2) && producer != none && quantizes_rows(g_.nodes[producer], inner)
+                && g_.nodes[producer].outputs[2] == product_.inputs[2]) {
+            by_rows_ = &g_.nodes[producer];
+            result_.scales_by_row = true;
+            result_.x_zero_point = product_.inputs[2];
+        } else if (product_.has(2)) {
             if (auto reason = why_not_one(g_.input(product_, 2)); !reason.empty()) return reason;
             result_.x_zero_point = product_.inputs[2];
         }
@@ -105,6 +123,10 @@ class matcher {
     bool is_one(const value &v) const {
         return !v.is_replaced && v.shape && v.shape->size() <= rank_
                 && std::ranges::all_of(*v.shape, [](std::int64_t extent) { return extent == 1; });
+    }
+
+    bool is_scale(std::size_t value) const {
+        return by_rows_ ? value == by_rows_->outputs[1] : is_one(g_.values[value]);
     }
 
     const std::string &name_of_y() const { return g_.values[result_.y].name; }
@@ -294,7 +316,7 @@ class matcher {
                 result_.nodes.push_back(v.producer);
                 return take(n);
             }
-        if (!is_one(v)) return false;
+        if (!is_scale(scales)) return false;
         result_.x_scale = scales;
         return add_step(n, {kind::multiply, {1.0F}}); // exact
     }
@@ -302,7 +324,7 @@ class matcher {
     /// Input `i` of a Mul is x_scale, and the other one constant.
     bool take_scale_product(const node &n, std::size_t i) {
         const auto other = n.inputs[1 - i];
-        if (!is_one(g_.input(n, i)) || !why_not_by_channel(other, type::float32).empty()) return false;
+        if (!is_scale(n.inputs[i]) || !why_not_by_channel(other, type::float32).empty()) return false;
         result_.x_scale = n.inputs[i];
         result_.steps.push_back({kind::multiply, floats_of(*g_.values[other].known)});
         return true;
@@ -425,8 +447,9 @@ class matcher {
     /// The node that quantizes x, where only this layer takes what it gives.
     void take_quantize() {
         const auto producer = g_.values[result_.x].producer;
-        if (producer == none || !g_.nodes[producer].is("DynamicQuantizeLinear")) return;
+        if (producer == none) return;
         const auto &n = g_.nodes[producer];
+        if (!n.is("DynamicQuantizeLinear") && &n != by_rows_) return;
         if (g_.input(n, 0).is_constant()) return;
         for (const auto output : n.outputs) {
             if (output == none) continue;
@@ -448,6 +471,7 @@ class matcher {
     const table_maker &tabulate_;
     const node &product_;
     bool is_convolution_;
+    const node *by_rows_ = nullptr; // quantizes x, with a scale for each row
     std::int64_t channels_ = 0;
     std::size_t rank_ = 0; // of the sums
     bool is_rank_known_ = false;
@@ -458,12 +482,44 @@ class matcher {
 } // namespace
 
 bool is_product(const node &n) {
-    return n.is("ConvInteger") || n.is("MatMulInteger");
+    return n.is("ConvInteger") || n.is("MatMulInteger") || (n.domain == own_domain && n.op_type == "MatMulInteger");
 }
 
 match_result find_layer(
         const graph &g, std::size_t product, const std::vector<bool> &is_taken, const table_maker &tabulate) {
     return matcher(g, product, is_taken, tabulate).run();
+}
+
+row_scales find_row_scales(const graph &g, std::size_t quantize, std::span<const layer_match> layers) {
+    row_scales result;
+    const auto ends = [&](const auto &...parts) {
+        result.reason = concat(parts...);
+        return result;
+    };
+    for (const auto output : g.nodes[quantize].outputs) {
+        if (output == none) continue;
+        const auto &v = g.values[output];
+        for (const auto consumer : v.consumers) {
+            const auto is_in = [&](const layer_match &m) { return std::ranges::count(m.nodes, consumer) > 0; };
+            const auto found = std::ranges::find_if(layers, is_in);
+            if (found == layers.end())
+                result.reason = concat(label(g, g.nodes[consumer]), " reads it, which belongs to no claimed layer");
+            else if (const auto at = static_cast<std::size_t>(found - layers.begin());
+                    std::ranges::count(result.layers, at) == 0)
+                result.layers.push_back(at);
+        }
+        if (v.is_seen_outside) result.reason = concat("'", v.name, "' is read outside of the graph");
+    }
+    if (!result.reason.empty()) return result;
+    if (g.input(g.nodes[quantize], 0).is_constant()) return ends("its input is constant");
+    for (const auto at : result.layers) {
+        const auto &product = g.nodes[layers[at].product], &first = g.nodes[layers[result.layers.front()].product];
+        if (layers[at].x_scale != g.nodes[quantize].outputs[1])
+            return ends("its scale does not multiply the sums of ", label(g, product));
+        if (product.op_type != first.op_type)
+            return ends(label(g, first), " and ", label(g, product), " differ in what a row is");
+    }
+    return result;
 }
 
 } // namespace dynquant::layers::match

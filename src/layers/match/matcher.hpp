@@ -9,7 +9,8 @@
 
 namespace dynquant::layers::match {
 
-/// DynamicQuantizeLinear (where nobody else takes its results), ConvInteger or MatMulInteger with constant weights, and
+/// DynamicQuantizeLinear (where nobody else takes its results; of the domain `dynquant` with a scale for each row),
+/// ConvInteger or MatMulInteger with constant weights, and
 /// then, each optional and in this order: Add of integers, Cast to float, Mul by scales, and any number of Add, Sub,
 /// Mul, Div, Relu, Clip, LeakyRelu, PRelu and HardSigmoid by constants, one for all or one for each channel. A value
 /// times a function of it, in these operators, belongs to them: x * Clip(x + 3) / 6, or HardSwish. Last, QuantizeLinear
@@ -21,6 +22,9 @@ struct layer_match {
     std::size_t x = none;        // the value that the layer takes: of floats where it has `quantize`, else of 8 bits
     std::size_t x_zero_point = none;
     std::size_t x_scale = none; // by which the factors of the first step are multiplied
+    /// x has a scale and a zero point for each row, of a convolution each image: where what quantizes it says so, or
+    /// where the caller wants it and find_row_scales() allows it.
+    bool scales_by_row = false;
     std::size_t y = none;
     std::vector<std::int32_t> bias = {}; // as a layer_description has it, and so are these
     std::vector<step> steps = {};
@@ -41,11 +45,19 @@ struct match_result {
 using table_maker =
         std::function<std::vector<std::uint8_t>(std::span<const std::size_t> nodes, onnx::element_type from)>;
 
+/// ConvInteger or MatMulInteger. MatMulInteger may be of the domain `dynquant`, where it means the same.
 bool is_product(const node &n);
 
 /// is_taken: for each node, whether another layer has it. The nodes alone, with what is known of their values, are the
 /// same layer. tabulate: none leaves activations to others, whose bits a table need not have.
 match_result find_layer(
         const graph &g, std::size_t product, const std::vector<bool> &is_taken, const table_maker &tabulate = {});
+
+/// The layers that read what a node quantizes x to.
+struct row_scales {
+    std::vector<std::size_t> layers; // indices
+    std::string reason = {};         // why x must keep one scale; "" where each row may have its own
+};
+row_scales find_row_scales(const graph &g, std::size_t quantize, std::span<const layer_match> layers);
 
 } // namespace dynquant::layers::match

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <optional>
 #include <span>
 
 #include "parallel/parallel.hpp"
@@ -232,7 +233,7 @@ class planar_convolution final : public block_sums {
     const std::vector<std::int32_t> &weight_sums() const override { return w_->sums; }
 
     void run_blocks(
-            const void *x, std::int32_t x_zero_point, run_memory &memory, block_consumer consume) const override {
+            const void *x, std::span<const std::int32_t> x_zero_points, run_memory &memory, block_consumer consume) const override {
         if (p_.batch == 0) return;
         const auto steps = std::ssize(w_->steps);
         const auto work = p_.batch * lines_ * p_.groups * (cells_bytes(1) + columns_ * filters_ * (steps + 2) / 4);
@@ -240,17 +241,23 @@ class planar_convolution final : public block_sums {
         const auto size = block_lines(most_parts), blocks = (lines_ + size - 1) / size;
         const auto tasks = p_.batch * blocks * p_.groups;
         const auto parts = parallel::parts_for_items(tasks, work);
-        prepare(memory, parts, size, x, x_zero_point);
+        prepare(memory, parts, size, x);
         std::atomic<std::size_t> next = 0;
         parallel::for_each_part(tasks, parts, [&](parallel::range part) {
             auto &own = memory.parts[next.fetch_add(1, std::memory_order_relaxed)];
+            std::optional<std::int32_t> padded_with;
             for (auto task = part.begin; task < part.end; ++task) {
                 const auto image = task / (blocks * p_.groups), group = task / blocks % p_.groups;
                 const auto first = task % blocks * size;
                 const parallel::range lines {first, std::min(lines_, first + size)};
                 const auto *const of_group = static_cast<const std::uint8_t *>(x)
                         + (image * p_.channels + group * w_->cells.channels) * x_lines_ * x_columns_;
-                make_all_cells(of_group, x_zero_point, lines, own);
+                const auto zero_point = zero_point_of(x_zero_points, image);
+                if (is_padded_ && padded_with != zero_point) {
+                    std::fill_n(own.padding.data(), padding_rows() * padded_columns_, padding(zero_point));
+                    padded_with = zero_point;
+                }
+                make_all_cells(of_group, zero_point, lines, own);
                 multiply(group, lines, size, own);
                 const auto position = image * lines_ * columns_;
                 consume({{position + lines.begin * columns_, position + lines.end * columns_}, own.sums.data(),
@@ -279,21 +286,20 @@ class planar_convolution final : public block_sums {
         return lines;
     }
 
-    void prepare(run_memory &memory, int parts, std::int64_t lines, const void *x, std::int32_t x_zero_point) const {
+    void prepare(run_memory &memory, int parts, std::int64_t lines, const void *x) const {
         memory.make_parts(parts);
-        const auto rows = w_->cells.of == cells_of::channels ? w_->cells.elements : 1;
         for (auto &own : std::span(memory.parts).first(static_cast<std::size_t>(parts))) {
             run_memory::grown(own.rows, static_cast<std::size_t>(cells_bytes(lines)));
             run_memory::grown(
                     own.sums, static_cast<std::size_t>(filters_ * filter_stride(lines) + columns_ + planar_overrun));
             run_memory::grown(own.taps, w_->steps.size());
             own.end = static_cast<const std::byte *>(x) + *volume(p_.window.x) * p_.channels * p_.batch;
-            if (is_padded_)
-                own.padding.assign(static_cast<std::size_t>(rows * padded_columns_), padding(x_zero_point));
-            else
-                run_memory::grown(own.padding, static_cast<std::size_t>(rows * padded_columns_));
+            run_memory::grown(own.padding, static_cast<std::size_t>(padding_rows() * padded_columns_));
         }
     }
+
+    /// Of `padding`: lines of x with padding at both ends.
+    std::int64_t padding_rows() const { return w_->cells.of == cells_of::channels ? w_->cells.elements : 1; }
 
     std::byte padding(std::int32_t x_zero_point) const {
         return static_cast<std::byte>(static_cast<std::uint8_t>(x_zero_point) ^ (p_.x_is_signed ? 0x80 : 0));

@@ -13,6 +13,7 @@ namespace dynquant::layers {
 struct float_step {
     enum class kind {
         multiply,       // x * a
+        scale,          // x * (the position's scale * a)
         divide,         // x / a
         add,            // x + a
         clip,           // x < a ? a : x, then x > b ? b : x: NaN stays
@@ -44,6 +45,11 @@ struct float_steps_call {
     step_result result = step_result::f32;
     /// Not negative: all sums are of this channel. `channels` then counts positions, of which there is one; y is dense.
     std::int64_t one_channel = -1;
+    /// What x was quantized by: the scale, of `scale`, and the zero point of position p are elements p * row_stride.
+    const float *x_scales = nullptr;
+    const std::int32_t *x_zero_points = nullptr; // null: the bias has their terms
+    const std::int32_t *weight_sums = nullptr;   // of each channel: times the zero point, subtracted from the sums
+    std::int64_t row_stride = 0;
 };
 
 /// Computes positions [begin, end). One for each instruction set.

@@ -25,7 +25,7 @@ enum class tiling { positions, channels };
 
 template <typename V, tiling of>
 struct tile {
-    std::int64_t positions, first_channel, one_channel;
+    std::int64_t position, positions, first_channel, one_channel;
     typename V::mask channels; // of each vector: all of them where these are channels
     vectors_of_tile<V> x;      // beyond `positions` the last one again
 };
@@ -42,6 +42,13 @@ template <typename V, tiling of, typename F>
     unroll<vectors<V>>([&](int i) __attribute__((always_inline)) { t.x[i] = f(t.x[i], i); });
 }
 
+/// Where the scale and the zero point of x lie that a vector was multiplied by.
+template <typename V, tiling of>
+std::int64_t row_of(const float_steps_call &call, const tile<V, of> &t, int vector) {
+    const auto position = of == tiling::channels ? 0 : std::min<std::int64_t>(vector, t.positions - 1);
+    return (t.position + position) * call.row_stride;
+}
+
 template <typename V, tiling of>
 [[gnu::always_inline]] inline void load(const float_steps_call &call, const std::int32_t *sums, tile<V, of> &t) {
     const auto *bias = call.bias && t.one_channel < 0 ? call.bias + t.first_channel : nullptr;
@@ -52,6 +59,12 @@ template <typename V, tiling of>
         const auto channel = channel_of<V, of>(i);
         auto s = V::load(sums + position * call.channels + t.first_channel + channel, t.channels);
         if (call.bias) s = V::add(s, of == tiling::channels && bias ? V::load(bias + channel) : first_bias);
+        if (call.x_zero_points) {
+            const auto of_weights = t.one_channel >= 0
+                    ? V::splat(call.weight_sums[t.one_channel])
+                    : V::load(call.weight_sums + t.first_channel + channel, t.channels);
+            s = V::subtract(s, V::multiply(V::splat(call.x_zero_points[row_of<V, of>(call, t, i)]), of_weights));
+        }
         t.x[i] = call.result == step_result::s32 ? V::as_reals(s) : V::to_reals(s);
     });
 }
@@ -89,13 +102,19 @@ template <typename V>
 }
 
 template <typename V, tiling of>
-[[gnu::always_inline]] inline void apply(const float_step &step, tile<V, of> &t, vectors_of_tile<V> &saved) {
+[[gnu::always_inline]] inline void apply(
+        const float_steps_call &call, const float_step &step, tile<V, of> &t, vectors_of_tile<V> &saved) {
     using kind = float_step::kind;
     using reals = typename V::reals;
     switch (step.what) {
         case kind::multiply: {
             const parameter<V, of> a(step.a, t);
             return for_each_vector<V, of>(t, [&](reals x, int i) { return x * a.at(i); });
+        }
+        case kind::scale: {
+            const parameter<V, of> a(step.a, t);
+            return for_each_vector<V, of>(
+                    t, [&](reals x, int i) { return x * (V::splat(call.x_scales[row_of<V, of>(call, t, i)]) * a.at(i)); });
         }
         case kind::divide: {
             const parameter<V, of> a(step.a, t);
@@ -169,13 +188,14 @@ void compute_tile(const float_steps_call &call, std::int64_t position, std::int6
         vectors_of_tile<V> &saved) {
     tile<V, of> t;
     const auto channels = std::min<std::int64_t>(V::lanes, call.channels - channel);
+    t.position = position;
     t.positions = std::min<std::int64_t>(vectors<V>, end - position);
     t.first_channel = channel;
     t.one_channel = call.one_channel;
     t.channels = V::first_lanes(channels);
     load<V, of>(call, call.sums + position * call.channels, t);
     for (const auto &step : call.steps)
-        apply<V, of>(step, t, saved);
+        apply<V, of>(call, step, t, saved);
     store<V, of>(call, t, channels, position * call.position_stride + channel * call.channel_stride);
 }
 
