@@ -68,8 +68,13 @@ class Graph:
         given = {self._name(i, name): v for i, layer in enumerate(self.layers) for name, v in layer.given.items()}
         return {"x": self.layers[0].draw_x(), **given}
 
-    def expected(self, inputs):
+    def has_rows(self, i):
+        """With activation_scales=per_row: all layers of that x multiply by its scale. ONNX Runtime makes one
+        DynamicQuantizeLinear of those that they have."""
+        return all(layer.to_float for layer, source in zip(self.layers, self.sources) if source == self.sources[i])
+
+    def expected(self, inputs, per_row=False):
         results = []
-        for layer, source in zip(self.layers, self.sources):
-            results.append(layer.expected(inputs["x"] if source is None else results[source]))
+        for i, (layer, source) in enumerate(zip(self.layers, self.sources)):
+            results.append(layer.expected(inputs["x"] if source is None else results[source], per_row and self.has_rows(i)))
         return [results[i] for i in self.outputs]

@@ -18,6 +18,15 @@ def dynamic_quantize(x):
     return np.clip(np.rint(x / scale) + F(zero_point), 0, 255).astype(np.uint8), scale, zero_point
 
 
+def quantize_rows(x, is_convolution):
+    """Each row, of a convolution each image, by itself."""
+    shape = (x.shape[0], *[1] * (x.ndim - 1)) if is_convolution else (*x.shape[:-1], 1)
+    rows = x.reshape(math.prod(shape), -1 if x.size else 0)
+    parts = [dynamic_quantize(row) for row in rows]
+    bytes_, scales, zero_points = (np.array([p[i] for p in parts], kind) for i, kind in enumerate((np.uint8, F, np.uint8)))
+    return bytes_.reshape(x.shape), scales.reshape(shape), zero_points.reshape(shape)
+
+
 def same_pads(extent, kernel, stride, dilation, upper):
     total = max(0, (math.ceil(extent / stride) - 1) * stride + (kernel - 1) * dilation + 1 - extent)
     less = total // 2
@@ -236,11 +245,12 @@ class Layer:
             return (self.random.standard_normal(shape) * self.random.choice([0.01, 1, 100])).astype(F)
         return self._bytes(self.quantized, shape)
 
-    def expected(self, x):
+    def expected(self, x, by_row=False):
+        """by_row: x is quantized with a scale for each row."""
         scale, zero_point = self.x_scale, self.x_zero_point
         if self.quantized is None:
-            x, scale, zero_point = dynamic_quantize(x)
-        a = x.astype(np.int64) - np.int64(zero_point)
+            x, scale, zero_point = quantize_rows(x, self.convolution) if by_row else dynamic_quantize(x)
+        a = x.astype(np.int64) - np.asarray(zero_point, np.int64)
         w_zero_point = np.zeros((), np.int64) if self.w_zero_point is None else self.w_zero_point.astype(np.int64)
         if self.convolution:
             w = self.w.astype(np.int64) - w_zero_point.reshape(-1, *[1] * (self.w.ndim - 1))

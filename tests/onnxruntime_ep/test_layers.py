@@ -28,11 +28,14 @@ class Layers(unittest.TestCase):
         for i in range(0, GRAPHS, SAMPLE):
             graph = Graph(np.random.default_rng([SEED, i]))
             with self.subTest(i=i):
-                s = session(graph.model(), options={"claim": "all"}, threads=1 + i % 4, spins=False)
-                for _ in range(3 if graph.is_open else 1):
-                    inputs = graph.inputs()
-                    for given, expected in zip(s.run(None, inputs), graph.expected(inputs), strict=True):
-                        self.assert_equal(given, expected)
+                for scales in ("per_tensor", "per_row"):
+                    options = {"claim": "all", "activation_scales": scales}
+                    s = session(graph.model(), options=options, threads=1 + i % 4, spins=False)
+                    for _ in range(3 if graph.is_open else 1):
+                        inputs = graph.inputs()
+                        results = graph.expected(inputs, scales == "per_row")
+                        for given, expected in zip(s.run(None, inputs), results, strict=True):
+                            self.assert_equal(given, expected)
 
     def test_a_layer_is_one_node(self):
         for rank in range(4):

@@ -1,4 +1,5 @@
 """What the execution provider claims, what it leaves alone, its options, its errors, and runs at the same time."""
+import json
 import logging
 import os
 import pathlib
@@ -47,13 +48,13 @@ def convolution(x="x", name="conv", w="w", scales="scales"):
     return nodes, [("w", random_bytes(8, 8, 3, 3)), ("scales", np.float32([0.01]).reshape(()))]
 
 
-def log(m, claim="auto"):
+def log(m, **options):
     """What the provider says of a model where the option `verbose` is 1."""
-    code = ("import sys; sys.path.insert(0, sys.argv[1]); import provider, onnxruntime as ort; "
+    code = ("import json, sys; sys.path.insert(0, sys.argv[1]); import provider, onnxruntime as ort; "
             "o = ort.SessionOptions(); o.log_severity_level = 2; "
-            "o.add_provider_for_devices(provider.devices()[:1], {'verbose': '1', 'claim': sys.argv[2]}); "
+            "o.add_provider_for_devices(provider.devices()[:1], {'verbose': '1'} | json.loads(sys.argv[2])); "
             "ort.InferenceSession(sys.stdin.buffer.read(), o)")
-    command = [sys.executable, "-c", code, str(pathlib.Path(__file__).parent), claim]
+    command = [sys.executable, "-c", code, str(pathlib.Path(__file__).parent), json.dumps(options)]
     return subprocess.run(command, input=m, capture_output=True, check=True).stderr.decode()
 
 
@@ -162,7 +163,7 @@ class Claims(unittest.TestCase):
             m = model([product], inputs, [("y", INT32, None)], [("w", random_bytes(5, 4))]).SerializeToString()
             with self.subTest(shape=shape):
                 node = "'product' (MatMulInteger)"
-                self.assertIn(f"leaves {node}: {reason}" if reason else f"claims {node}", log(m, "all"))
+                self.assertIn(f"leaves {node}: {reason}" if reason else f"claims {node}", log(m, claim="all"))
 
     def test_products_alone_that_are_as_fast_in_onnx_runtime_are_left(self):
         """Where ONNX Runtime computes them: it has no zero points for each filter."""
@@ -184,7 +185,7 @@ class Claims(unittest.TestCase):
             with self.subTest(op_type=op_type, w=w, w_type=w_type, zero_points=zero_points, attributes=attributes):
                 said = log(m)
                 self.assertEqual(f"leaves 'product' ({op_type}): ONNX Runtime's is as fast" in said, is_left, said)
-                self.assertIn(f"claims 'product' ({op_type})", log(m, "all"))
+                self.assertIn(f"claims 'product' ({op_type})", log(m, claim="all"))
 
     @unittest.skipUnless(TELLS_SCALARS, "ONNX Runtime before 1.24 does not tell scalars")
     def test_a_scale_and_a_zero_point_that_come_with_the_run(self):
@@ -345,7 +346,9 @@ class Options(unittest.TestCase):
                               ({"threads": "-1"}, "option 'threads': expected a number of threads, or 0 for all of the session, given '-1'"),
                               ({"threads": "2x"}, "option 'threads': expected a number of threads, or 0 for all of the session, given '2x'"),
                               ({"threads": "9" * 20}, "option 'threads': expected a number of threads, or 0"),
-                              ({"clam": "all"}, "option 'clam': expected claim, threads or verbose (did you mean 'claim'?)")):
+                              ({"clam": "all"}, "option 'clam': expected activation_scales, claim, threads or verbose (did you mean 'claim'?)"),
+                              ({"activation_scales": "per_rwo"}, "option 'activation_scales': expected per_tensor or per_row, given 'per_rwo' "
+                               "(did you mean 'per_row'?)")):
             with self.assertRaises(REFUSED) as caught:
                 session(self.model, options=options)
             self.assertIn(text, str(caught.exception))
