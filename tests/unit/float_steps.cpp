@@ -82,17 +82,32 @@ class draws {
     std::mt19937 random_ {5};
 };
 
+/// Most kinds of steps. x is multiplied by a clipped sum, as in HardSwish, with and without a factor in the sum.
+std::vector<step> drawn_steps(draws &draw, std::int64_t channels) {
+    const auto some = [&] { return draw.floats(draw.coin() ? 1 : channels); };
+    std::vector<step> steps = {{kind::multiply, {1e-8F}}, {kind::multiply, some()}, {kind::add, some()}, {kind::save}};
+    if (draw.coin()) steps.push_back({kind::multiply, some()});
+    if (draw.coin()) steps.push_back({kind::add, some()});
+    steps.push_back({kind::add, draw.coin() ? some() : std::vector {3.0F}});
+    for (const auto &s : std::vector<step> {{kind::clip, {0}, {6}}, {kind::multiply_saved}, {kind::divide, {6}},
+                 {kind::leaky_relu, some()}, {kind::clip, {-2}, {std::numeric_limits<float>::infinity()}}})
+        steps.push_back(s);
+    return steps;
+}
+
+std::vector<float_step> views_of(const std::vector<step> &steps) {
+    std::vector<float_step> views;
+    for (const auto &s : steps)
+        views.push_back({s.what, s.a, s.b, s.table});
+    return views;
+}
+
 TEST(float_steps, are_the_operators_one_by_one) {
     draws draw;
     for (const std::int64_t channels : {1, 3, 7, 8, 9, 16, 24, 63, 64, 65, 130, 256, 300, 521})
         for (const std::int64_t positions : {1, 2, 7, 8, 15, 16, 17, 33}) {
-            const auto some = [&] { return draw.floats(draw.coin() ? 1 : channels); };
-            const std::vector<step> steps = {{kind::multiply, {1e-8F}}, {kind::multiply, some()}, {kind::add, some()},
-                    {kind::save}, {kind::add, {3}}, {kind::clip, {0}, {6}}, {kind::multiply_saved}, {kind::divide, {6}},
-                    {kind::leaky_relu, some()}, {kind::clip, {-2}, {std::numeric_limits<float>::infinity()}}};
-            std::vector<float_step> views;
-            for (const auto &s : steps)
-                views.push_back({s.what, s.a, s.b});
+            const auto steps = drawn_steps(draw, channels);
+            const auto views = views_of(steps);
             const auto sums = draw.integers(positions * channels), bias = draw.integers(channels);
             for (const bool is_channels_last : {true, false})
                 for (const bool has_bias : {true, false})
@@ -114,6 +129,32 @@ TEST(float_steps, are_the_operators_one_by_one) {
                                 ASSERT_EQ(given, expected_of(sum, steps, c)) << channels << " channels, position " << p;
                             }
                     }
+        }
+}
+
+TEST(float_steps, of_one_channel) {
+    draws draw;
+    constexpr std::int64_t channels = 5;
+    for (const std::int64_t positions : {1, 7, 8, 63, 64, 65, 100, 128, 130, 256, 300, 521})
+        for (std::int64_t channel = 0; channel < channels; ++channel) {
+            const auto steps = drawn_steps(draw, channels);
+            const auto views = views_of(steps);
+            const auto sums = draw.integers(positions), bias = draw.integers(channels);
+            for (const bool has_bias : {true, false})
+                for (const auto &by : functions()) {
+                    std::vector<float> y(sums.size() + 1, 77);
+                    {
+                        const parallel::float_control control;
+                        by.code({sums.data(), positions, has_bias ? bias.data() : nullptr, views, y.data(), positions,
+                                        1, step_result::f32, channel},
+                                0, 1);
+                    }
+                    EXPECT_EQ(y.back(), 77);
+                    for (std::size_t p = 0; p < sums.size(); ++p) {
+                        const auto sum = sums[p] + (has_bias ? bias[static_cast<std::size_t>(channel)] : 0);
+                        ASSERT_EQ(y[p], expected_of(sum, steps, channel)) << positions << " positions, position " << p;
+                    }
+                }
         }
 }
 
@@ -198,14 +239,17 @@ TEST(float_steps, looks_up_every_float16) {
 
 TEST(float_steps, nan_stays) {
     const std::vector<float> nan {std::numeric_limits<float>::quiet_NaN()}, zero {0}, six {6};
-    const std::vector<float_step> steps = {{kind::multiply, nan}, {kind::clip, zero, six}};
-    const std::vector<std::int32_t> sums(40, 3);
-    for (const auto &by : functions()) {
-        std::vector<float> y(sums.size());
-        by.code({sums.data(), 40, nullptr, steps, y.data(), 40, 1}, 0, 1);
-        for (const auto value : y)
-            EXPECT_TRUE(std::isnan(value));
-    }
+    const std::vector<std::vector<float_step>> chains = {{{kind::multiply, nan}, {kind::clip, zero, six}},
+            {{kind::save}, {kind::multiply, nan}, {kind::add, six}, {kind::clip, zero, six}, {kind::multiply_saved}},
+            {{kind::save}, {kind::add, nan}, {kind::clip, zero, six}, {kind::multiply_saved}}};
+    const std::vector<std::int32_t> sums(70, 3);
+    for (const auto &steps : chains)
+        for (const auto &by : functions()) {
+            std::vector<float> y(sums.size());
+            by.code({sums.data(), 70, nullptr, steps, y.data(), 70, 1}, 0, 1);
+            for (const auto value : y)
+                EXPECT_TRUE(std::isnan(value));
+        }
 }
 
 TEST(float_steps, a_bias_wraps) {

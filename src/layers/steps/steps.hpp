@@ -9,7 +9,7 @@
 namespace dynquant::layers {
 
 /// One operator of ONNX in f32, rounded to nearest even. Its parameters are the caller's: one for all channels, or one
-/// for each.
+/// for each, but the bounds of clip and saturate, which are one.
 struct float_step {
     enum class kind {
         multiply,       // x * a
@@ -20,8 +20,8 @@ struct float_step {
         saturate,       // the same, but NaN becomes a
         round,          // to the nearest integer, ties to even
         leaky_relu,     // x < 0 ? x * a : x
-        save,           // keeps x for multiply_saved
-        multiply_saved, // x * the value that was saved last
+        save,           // keeps x for the next multiply_saved
+        multiply_saved, // x * the value that was saved, once
         look_up,        // the table's element at the bits of x as float16
     };
     kind what;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "elements/small_float.hpp"
 #include "layers/steps/steps.hpp"
@@ -25,16 +26,11 @@ enum class tiling { positions, channels };
 
 template <typename V, tiling of>
 struct tile {
-    std::int64_t position, positions, first_channel, one_channel;
-    typename V::mask channels; // of each vector: all of them where these are channels
+    std::int64_t position, positions, channel; // position, channel: the first ones, those of parameters
+    bool is_one_channel;
+    typename V::mask channels; // of each vector of positions
     vectors_of_tile<V> x;      // beyond `positions` the last one again
 };
-
-/// The first channel of a vector, less the tile's.
-template <typename V, tiling of>
-constexpr std::int64_t channel_of(int vector) {
-    return of == tiling::channels ? vector * V::lanes : 0;
-}
 
 /// f of each vector and its index.
 template <typename V, tiling of, typename F>
@@ -42,54 +38,61 @@ template <typename V, tiling of, typename F>
     unroll<vectors<V>>([&](int i) __attribute__((always_inline)) { t.x[i] = f(t.x[i], i); });
 }
 
-/// Where the scale and the zero point of x lie that a vector was multiplied by.
+/// Elements of a vector's channels. Vectors along channels are whole.
+template <typename V, tiling of, typename T>
+[[gnu::always_inline]] inline auto load_channels(const T *p, const tile<V, of> &t) {
+    if constexpr (of == tiling::channels)
+        return V::load(p);
+    else
+        return V::load(p, t.channels);
+}
+
+/// A parameter of the tile's channels: the same for all vectors, or one for each where these are channels.
+template <typename V, tiling of, typename T = float>
+class parameter {
+  public:
+    [[gnu::always_inline]] parameter(const T *values, bool is_one, const tile<V, of> &t)
+        : first_(is_one ? V::splat(*values) : load_channels(values, t))
+        , others_(of == tiling::channels && !is_one ? values : nullptr) {}
+    [[gnu::always_inline]] parameter(std::span<const float> values, const tile<V, of> &t)
+        : parameter(values.data() + (values.size() == 1 ? 0 : t.channel), values.size() == 1 || t.is_one_channel, t) {}
+
+    [[gnu::always_inline]] auto at(int vector) const { return others_ ? V::load(others_ + vector * V::lanes) : first_; }
+
+  private:
+    decltype(V::splat(T {})) first_;
+    const T *others_; // null where all are the first
+};
+
+/// Where the scale and the zero point lie of the row of x that a vector's sums are of.
 template <typename V, tiling of>
-std::int64_t row_of(const float_steps_call &call, const tile<V, of> &t, int vector) {
+[[gnu::always_inline]] inline std::int64_t row_of(const float_steps_call &call, const tile<V, of> &t, int vector) {
     const auto position = of == tiling::channels ? 0 : std::min<std::int64_t>(vector, t.positions - 1);
     return (t.position + position) * call.row_stride;
 }
 
+/// sums: the tile's first one.
 template <typename V, tiling of>
 [[gnu::always_inline]] inline void load(const float_steps_call &call, const std::int32_t *sums, tile<V, of> &t) {
-    const auto *bias = call.bias && t.one_channel < 0 ? call.bias + t.first_channel : nullptr;
-    const auto first_bias = call.bias && t.one_channel >= 0 ? V::splat(call.bias[t.one_channel])
-                                                            : V::load(bias ? bias : sums + t.first_channel, t.channels);
-    unroll<vectors<V>>([&](int i) __attribute__((always_inline)) {
-        const auto position = of == tiling::channels ? 0 : std::min<std::int64_t>(i, t.positions - 1);
-        const auto channel = channel_of<V, of>(i);
-        auto s = V::load(sums + position * call.channels + t.first_channel + channel, t.channels);
-        if (call.bias) s = V::add(s, of == tiling::channels && bias ? V::load(bias + channel) : first_bias);
-        if (call.x_zero_points) {
-            const auto of_weights = t.one_channel >= 0
-                    ? V::splat(call.weight_sums[t.one_channel])
-                    : V::load(call.weight_sums + t.first_channel + channel, t.channels);
-            s = V::subtract(s, V::multiply(V::splat(call.x_zero_points[row_of<V, of>(call, t, i)]), of_weights));
-        }
-        t.x[i] = call.result == step_result::s32 ? V::as_reals(s) : V::to_reals(s);
-    });
+    using reals = typename V::reals;
+    const auto stride = of == tiling::channels ? V::lanes : call.channels;
+    const auto last = (of == tiling::channels ? vectors<V> - 1 : t.positions - 1) * stride;
+    for_each_vector<V, of>(
+            t, [&](reals, int i) { return V::as_reals(load_channels<V, of>(sums + std::min(i * stride, last), t)); });
+    if (call.bias) {
+        const parameter<V, of, std::int32_t> bias(call.bias + t.channel, t.is_one_channel, t);
+        for_each_vector<V, of>(t, [&](reals x, int i) { return V::as_reals(V::add(V::as_integers(x), bias.at(i))); });
+    }
+    if (call.x_zero_points) {
+        const parameter<V, of, std::int32_t> of_weights(call.weight_sums + t.channel, t.is_one_channel, t);
+        for_each_vector<V, of>(t, [&](reals x, int i) {
+            const auto zero_point = V::splat(call.x_zero_points[row_of<V, of>(call, t, i)]);
+            return V::as_reals(V::subtract(V::as_integers(x), V::multiply(zero_point, of_weights.at(i))));
+        });
+    }
+    if (call.result != step_result::s32)
+        for_each_vector<V, of>(t, [](reals x, int) { return V::to_reals(V::as_integers(x)); });
 }
-
-/// A parameter of the tile's channels: the same for all vectors, or one for each where these are channels.
-template <typename V, tiling of>
-class parameter {
-  public:
-    [[gnu::always_inline]] parameter(std::span<const float> values, const tile<V, of> &t)
-        : first_(is_one(values, t) ? V::splat(values[values.size() == 1 ? 0 : static_cast<std::size_t>(t.one_channel)])
-                                   : V::load(values.data() + t.first_channel, t.channels))
-        , others_(of == tiling::channels && !is_one(values, t) ? values.data() + t.first_channel : nullptr) {}
-
-    [[gnu::always_inline]] typename V::reals at(int vector) const {
-        return others_ ? V::load(others_ + channel_of<V, of>(vector)) : first_;
-    }
-
-  private:
-    static bool is_one(std::span<const float> values, const tile<V, of> &t) {
-        return values.size() == 1 || t.one_channel >= 0;
-    }
-
-    typename V::reals first_;
-    const float *others_; // null where all are the first
-};
 
 /// A function, as a call for each vector takes little beside the look-ups.
 template <typename V>
@@ -101,11 +104,21 @@ template <typename V>
     return V::load(values);
 }
 
+/// Whether a save and the steps behind it are clip(x * factor + summand) * x, as in HardSwish, with one factor or none
+/// and one summand. `add`: which step has the summand.
+inline bool is_product_with_clip(std::span<const float_step> steps, std::size_t add) {
+    using kind = float_step::kind;
+    return steps.size() > add + 2 && steps[1].a.size() == 1 && steps[add].what == kind::add && steps[add].a.size() == 1
+            && steps[add + 1].what == kind::clip && steps[add + 2].what == kind::multiply_saved;
+}
+
+/// Applies the first step. Where it applies some more in the same pass, `steps` then begins with the last of them.
 template <typename V, tiling of>
 [[gnu::always_inline]] inline void apply(
-        const float_steps_call &call, const float_step &step, tile<V, of> &t, vectors_of_tile<V> &saved) {
+        const float_steps_call &call, std::span<const float_step> &steps, tile<V, of> &t, vectors_of_tile<V> &saved) {
     using kind = float_step::kind;
     using reals = typename V::reals;
+    const auto &step = steps.front();
     switch (step.what) {
         case kind::multiply: {
             const parameter<V, of> a(step.a, t);
@@ -113,8 +126,8 @@ template <typename V, tiling of>
         }
         case kind::scale: {
             const parameter<V, of> a(step.a, t);
-            return for_each_vector<V, of>(
-                    t, [&](reals x, int i) { return x * (V::splat(call.x_scales[row_of<V, of>(call, t, i)]) * a.at(i)); });
+            return for_each_vector<V, of>(t,
+                    [&](reals x, int i) { return x * (V::splat(call.x_scales[row_of<V, of>(call, t, i)]) * a.at(i)); });
         }
         case kind::divide: {
             const parameter<V, of> a(step.a, t);
@@ -125,12 +138,12 @@ template <typename V, tiling of>
             return for_each_vector<V, of>(t, [&](reals x, int i) { return x + a.at(i); });
         }
         case kind::clip: {
-            const parameter<V, of> a(step.a, t), b(step.b, t);
-            return for_each_vector<V, of>(t, [&](reals x, int i) { return V::min(b.at(i), V::max(a.at(i), x)); });
+            const auto a = V::splat(step.a[0]), b = V::splat(step.b[0]);
+            return for_each_vector<V, of>(t, [=](reals x, int) { return V::min(b, V::max(a, x)); });
         }
         case kind::saturate: {
-            const parameter<V, of> a(step.a, t), b(step.b, t);
-            return for_each_vector<V, of>(t, [&](reals x, int i) { return V::min(V::max(x, a.at(i)), b.at(i)); });
+            const auto a = V::splat(step.a[0]), b = V::splat(step.b[0]);
+            return for_each_vector<V, of>(t, [=](reals x, int) { return V::min(V::max(x, a), b); });
         }
         case kind::round: return for_each_vector<V, of>(t, [](reals x, int) { return V::round(x); });
         case kind::leaky_relu: {
@@ -138,7 +151,18 @@ template <typename V, tiling of>
             return for_each_vector<V, of>(
                     t, [&](reals x, int i) { return V::select_less(x, V::splat(0.0F), x * a.at(i), x); });
         }
-        case kind::save: { // no memmove, as that would keep the tile in memory
+        case kind::save: {
+            const std::size_t add = steps.size() > 1 && steps[1].what == kind::multiply ? 2 : 1;
+            if (is_product_with_clip(steps, add)) {
+                const auto summand = V::splat(steps[add].a[0]);
+                const auto a = V::splat(steps[add + 1].a[0]), b = V::splat(steps[add + 1].b[0]);
+                const auto clip = [=](reals x) { return V::min(b, V::max(a, x)); };
+                const auto factor = V::splat(steps[1].a[0]);
+                steps = steps.subspan(add + 2);
+                if (add == 1) return for_each_vector<V, of>(t, [=](reals x, int) { return clip(x + summand) * x; });
+                return for_each_vector<V, of>(t, [=](reals x, int) { return clip(x * factor + summand) * x; });
+            }
+            // No memmove, as that would keep the tile in memory.
             return for_each_vector<V, of>(t, [&](reals x, int i) { return saved[i] = x; });
         }
         case kind::multiply_saved: {
@@ -151,35 +175,49 @@ template <typename V, tiling of>
     }
 }
 
-/// Stores one vector at an element of y.
-template <typename V>
-[[gnu::always_inline]] inline void store(
-        const float_steps_call &call, std::int64_t at, const typename V::mask &mask, const typename V::reals &v) {
-    if (call.result == step_result::bytes)
-        V::store_low_bytes(static_cast<std::byte *>(call.y) + at, mask, V::to_integers(v));
-    else
-        V::store(static_cast<float *>(call.y) + at, mask, v);
+/// f stores one vector at an element of y.
+template <typename V, tiling of, typename F>
+[[gnu::always_inline]] inline void store_by(
+        F f, const float_steps_call &call, tile<V, of> &t, std::int64_t channels, std::int64_t at) {
+    auto rows = t.positions, stride = call.position_stride, length = channels;
+    if constexpr (of == tiling::channels) {
+        rows = vectors<V>;
+        stride = length = V::lanes;
+    } else if constexpr (V::lanes > 1) {
+        if (call.channel_stride != 1) {
+            V::transpose_reals(t.x);
+            std::swap(rows, length);
+            stride = call.channel_stride;
+        }
+    }
+    if (rows >= vectors<V> && length >= V::lanes) {
+        const auto all = V::first_lanes(V::lanes);
+        unroll<vectors<V>>([&](int i) __attribute__((always_inline)) { f(at + i * stride, all, t.x[i]); });
+    } else {
+        const auto some = V::first_lanes(length);
+        unroll<vectors<V>>([&](int i) __attribute__((always_inline)) {
+            if (i < rows) f(at + i * stride, some, t.x[i]);
+        });
+    }
 }
 
 /// at: the element of y of the tile's first position and channel. channels: how many each vector has.
 template <typename V, tiling of>
 [[gnu::always_inline]] inline void store(
         const float_steps_call &call, tile<V, of> &t, std::int64_t channels, std::int64_t at) {
-    if constexpr (of == tiling::channels) {
-        return unroll<vectors<V>>([&](int i)
-                        __attribute__((always_inline)) { store<V>(call, at + i * V::lanes, t.channels, t.x[i]); });
-    }
-    if (V::lanes == 1 || call.channel_stride == 1) {
-        return unroll<vectors<V>>([&](int p) __attribute__((always_inline)) {
-            if (p < t.positions) store<V>(call, at + p * call.position_stride, t.channels, t.x[p]);
-        });
-    }
-    if constexpr (V::lanes > 1) {
-        V::transpose_reals(t.x);
-        const auto positions = V::first_lanes(t.positions);
-        unroll<V::lanes>([&](int c) __attribute__((always_inline)) {
-            if (c < channels) store<V>(call, at + c * call.channel_stride, positions, t.x[c]);
-        });
+    using mask = typename V::mask;
+    using reals = typename V::reals;
+    if (call.result == step_result::bytes) {
+        auto *const y = static_cast<std::byte *>(call.y);
+        store_by<V, of>(
+                [=](std::int64_t i, const mask &m, reals x)
+                        __attribute__((always_inline)) { V::store_low_bytes(y + i, m, V::to_integers(x)); },
+                call, t, channels, at);
+    } else {
+        auto *const y = static_cast<float *>(call.y);
+        store_by<V, of>(
+                [=](std::int64_t i, const mask &m, reals x) __attribute__((always_inline)) { V::store(y + i, m, x); },
+                call, t, channels, at);
     }
 }
 
@@ -190,12 +228,12 @@ void compute_tile(const float_steps_call &call, std::int64_t position, std::int6
     const auto channels = std::min<std::int64_t>(V::lanes, call.channels - channel);
     t.position = position;
     t.positions = std::min<std::int64_t>(vectors<V>, end - position);
-    t.first_channel = channel;
-    t.one_channel = call.one_channel;
+    t.is_one_channel = call.one_channel >= 0;
+    t.channel = t.is_one_channel ? call.one_channel : channel;
     t.channels = V::first_lanes(channels);
-    load<V, of>(call, call.sums + position * call.channels, t);
-    for (const auto &step : call.steps)
-        apply<V, of>(call, step, t, saved);
+    load<V, of>(call, call.sums + position * call.channels + channel, t);
+    for (auto steps = call.steps; !steps.empty(); steps = steps.subspan(1))
+        apply<V, of>(call, steps, t, saved);
     store<V, of>(call, t, channels, position * call.position_stride + channel * call.channel_stride);
 }
 
