@@ -36,15 +36,18 @@ struct byte_layouts {
         }
     }
 
-    /// Interleaves 16 bytes of a and of b, which are signed or not, and widens them to 16 bits.
-    template <bool is_signed>
-    static void interleave_to_words(__m128i a, __m128i b, __m256i &low, __m256i &high) {
+    /// Interleaves 8 bytes of a and of b for each vector of words. The bytes are signed or not.
+    template <bool is_signed, int vectors>
+    static void interleave_to_words(const void *a, const void *b, __m256i (&words)[vectors]) {
+        static_assert(vectors == 1 || vectors == 2);
+        const auto load = [](const void *p) {
+            const auto *const bytes = static_cast<const __m128i *>(p);
+            return vectors == 1 ? _mm_loadl_epi64(bytes) : _mm_loadu_si128(bytes);
+        };
         const auto widened = [](__m128i x) { return is_signed ? _mm256_cvtepi8_epi16(x) : _mm256_cvtepu8_epi16(x); };
-        low = widened(_mm_unpacklo_epi8(a, b));
-        high = widened(_mm_unpackhi_epi8(a, b));
-    }
-    static __m128i load_16_bytes(const void *p) {
-        return _mm_loadu_si128(static_cast<const __m128i *>(p));
+        const __m128i from_a = load(a), from_b = load(b);
+        words[0] = widened(_mm_unpacklo_epi8(from_a, from_b));
+        words[vectors - 1] = vectors == 1 ? words[0] : widened(_mm_unpackhi_epi8(from_a, from_b));
     }
 
     /// The indices of a shuffle of 16 bytes: f(i) is the place that byte i comes from; -1 makes it 0.

@@ -2,6 +2,7 @@
 // 32 bits hold exactly.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 
 #include "layers/depthwise/depthwise.hpp"
@@ -12,62 +13,62 @@ namespace {
 
 using V = simd::avx2;
 
-constexpr std::int64_t vector_channels = 16;
-
-/// Adds the products of two taps by 16 channels.
-template <bool x_is_signed>
+/// Adds the products of two taps by 8 or 16 channels, whose sums take as many vectors.
+template <bool x_is_signed, int vectors>
 void add_pair(const std::byte *a, const std::byte *b, const std::int16_t *weights, V::integers *sums) {
-    V::integers low, high;
-    V::interleave_to_words<x_is_signed>(V::load_16_bytes(a), V::load_16_bytes(b), low, high);
-    sums[0] = V::dot_pairs(sums[0], low, V::load_bits(weights));
-    sums[1] = V::dot_pairs(sums[1], high, V::load_bits(weights + 16));
+    V::integers words[vectors];
+    V::interleave_to_words<x_is_signed>(a, b, words);
+    for (int v = 0; v < vectors; ++v)
+        sums[v] = V::dot_pairs(sums[v], words[v], V::load_bits(weights + 16 * v));
 }
 
-/// `vectors` vectors of channels from `first` on, for all positions.
+/// The channels of `vectors` vectors of sums from `first` on, for all positions.
 template <bool x_is_signed, int vectors>
 void depthwise_channels(const depthwise_span &s, std::int64_t first) {
+    constexpr int at_once = vectors == 1 ? 1 : 2; // of a load
     for (std::int64_t p = 0; p < s.positions; ++p) {
         const auto offset = p * s.x_step + first;
         const auto *weights = static_cast<const std::int16_t *>(s.weights) + 2 * first;
-        V::integers sums[2 * vectors] = {};
+        V::integers sums[vectors] = {};
         for (std::int64_t t = 0; t < s.tap_count; t += 2, weights += 2 * s.padded_channels)
 #pragma GCC unroll 4
-            for (int v = 0; v < vectors; ++v)
-                add_pair<x_is_signed>(s.taps[t] + offset + v * vector_channels,
-                        s.taps[t + 1] + offset + v * vector_channels, weights + v * 2 * vector_channels, sums + 2 * v);
+            for (int v = 0; v < vectors; v += at_once)
+                add_pair<x_is_signed, at_once>(s.taps[t] + offset + v * V::lanes, s.taps[t + 1] + offset + v * V::lanes,
+                        weights + v * 2 * V::lanes, sums + v);
         auto *y = s.y + p * s.channels + first;
 #pragma GCC unroll 8
-        for (int v = 0; v < 2 * vectors; ++v)
+        for (int v = 0; v < vectors; ++v)
             V::store(y + v * V::lanes, sums[v]);
     }
 }
 
-/// The channels from `first` on, fewer than a vector has.
+/// Fewer channels than a vector has.
 template <bool x_is_signed>
-void depthwise_remainder(const depthwise_span &s, std::int64_t first) {
-    const auto count = static_cast<std::size_t>(s.channels - first);
+void depthwise_few(const depthwise_span &s) {
+    const auto count = static_cast<std::size_t>(s.channels);
     for (std::int64_t p = 0; p < s.positions; ++p) {
-        const auto offset = p * s.x_step + first;
-        const auto *weights = static_cast<const std::int16_t *>(s.weights) + 2 * first;
-        V::integers sums[2] = {};
+        const auto *weights = static_cast<const std::int16_t *>(s.weights);
+        V::integers sums[1] = {};
         for (std::int64_t t = 0; t < s.tap_count; t += 2, weights += 2 * s.padded_channels) {
-            std::byte taps[2][vector_channels] = {}; // zeros in place of channels that may lie beyond x
+            std::byte taps[2][V::lanes] = {}; // zeros in place of channels that may lie beyond x
             for (int i = 0; i < 2; ++i)
-                std::memcpy(taps[i], s.taps[t + i] + offset, count);
-            add_pair<x_is_signed>(taps[0], taps[1], weights, sums);
+                std::memcpy(taps[i], s.taps[t + i] + p * s.x_step, count);
+            add_pair<x_is_signed, 1>(taps[0], taps[1], weights, sums);
         }
-        std::memcpy(s.y + p * s.channels + first, sums, count * sizeof *s.y);
+        std::memcpy(s.y + p * s.channels, sums, count * sizeof *s.y);
     }
 }
 
 template <bool x_is_signed>
 void depthwise_all(const depthwise_span &s) {
+    if (s.channels < V::lanes) return depthwise_few<x_is_signed>(s);
     std::int64_t c = 0;
-    for (; c + 2 * vector_channels <= s.channels; c += 2 * vector_channels)
+    for (; c + 4 * V::lanes <= s.channels; c += 4 * V::lanes)
+        depthwise_channels<x_is_signed, 4>(s, c);
+    for (; c + 2 * V::lanes <= s.channels; c += 2 * V::lanes)
         depthwise_channels<x_is_signed, 2>(s, c);
-    for (; c + vector_channels <= s.channels; c += vector_channels)
-        depthwise_channels<x_is_signed, 1>(s, c);
-    if (c < s.channels) depthwise_remainder<x_is_signed>(s, c);
+    for (; c < s.channels; c += V::lanes) // the last channels, some of them again
+        depthwise_channels<x_is_signed, 1>(s, std::min(c, s.channels - V::lanes));
 }
 
 inline void depthwise_by_pairs(const depthwise_span &s) {
