@@ -92,8 +92,8 @@ class block_sums {
     virtual bool takes_planar() const { return false; }
     /// Calls the consumer for each block, from several threads. Pads x with its zero point: one, or one for each image.
     /// Thread-safe.
-    virtual void run_blocks(
-            const void *x, std::span<const std::int32_t> x_zero_points, run_memory &memory, block_consumer consume) const = 0;
+    virtual void run_blocks(const void *x, std::span<const std::int32_t> x_zero_points, run_memory &memory,
+            block_consumer consume) const = 0;
 };
 
 } // namespace dynquant::layers

@@ -68,8 +68,7 @@ class im2col_convolution final : public block_sums {
     const std::vector<std::int32_t> &weight_sums() const override { return w_->sums; }
 
     /// Rows of all images.
-    void run_blocks(
-            const void *x, zero_points of_x, run_memory &memory, block_consumer consume) const override {
+    void run_blocks(const void *x, zero_points of_x, run_memory &memory, block_consumer consume) const override {
         const auto all = p_.batch * rows_;
         if (all == 0) return;
         const auto *const from = static_cast<const std::byte *>(x);
@@ -118,8 +117,8 @@ class im2col_convolution final : public block_sums {
     static constexpr std::int64_t most_shared_sums = 256 * 1024;
 
     /// Where x is smaller than the weights, each part reads some of these, and all of x.
-    void run_by_columns(const std::byte *x, zero_points of_x, int parts, run_memory &memory,
-            block_consumer consume) const {
+    void run_by_columns(
+            const std::byte *x, zero_points of_x, int parts, run_memory &memory, block_consumer consume) const {
         const auto all = p_.batch * rows_;
         prepare(memory, 1, all, of_x);
         auto &own = memory.parts.front();

@@ -26,8 +26,8 @@ struct step {
 
 /// What a layer is made of, whatever the shape of x.
 struct layer_description {
-    std::string label;           // what messages call it
-    bool is_convolution = false; // ConvInteger, else MatMulInteger
+    std::string label;                  // what messages call it
+    bool is_convolution = false;        // ConvInteger, else MatMulInteger
     prepare_function prepare = nullptr; // of what quantizes x. Null: x comes as bytes
     bool x_is_signed = false;
     bool x_is_channels_last = false, y_is_channels_last = false; // in memory, of a convolution
@@ -97,7 +97,8 @@ class layer {
         std::span<const std::int32_t> zero_points, bias; // bias: of each channel, or none
         std::span<const float> scales;
     };
-    float_steps_call steps_of(const sums_block &block, const parameters &of_x, std::int64_t image, std::int64_t in_image) const;
+    float_steps_call steps_of(
+            const sums_block &block, const parameters &of_x, std::int64_t image, std::int64_t in_image) const;
     void compute_steps(const sums_block &block, const parameters &of_x, void *y) const;
     void compute_planes(const sums_block &block, const parameters &of_x, void *y) const;
     void look_up(std::uint8_t *y, std::int64_t positions) const;

@@ -187,7 +187,8 @@ class provider : public OrtEp {
             const bool has_rows = std::ranges::any_of(readers, [&](auto i) { return layers[i].scales_by_row; });
             if (readers.empty() || !(has_rows || wants_rows(g.nodes[q]))) continue;
             if (!reason.empty())
-                say(concat(has_rows ? "leaves the layers of " : "keeps one scale of ", describe(g.nodes[q]), ": ", reason));
+                say(concat(has_rows ? "leaves the layers of " : "keeps one scale of ", describe(g.nodes[q]), ": ",
+                        reason));
             const bool shares = reason.empty() && layers[readers.front()].quantize == none;
             std::vector<std::size_t> shared {q};
             for (const auto i : readers) {
@@ -248,10 +249,12 @@ class provider : public OrtEp {
             layers.push_back(*std::move(found));
         }
         if (layers.empty()) throw error(dnnl_runtime_error, "expected a graph with a product");
-        const auto quantize = std::ranges::find_if(g.nodes, [](const node &n) { return n.op_type == "DynamicQuantizeLinear"; });
+        const auto quantize =
+                std::ranges::find_if(g.nodes, [](const node &n) { return n.op_type == "DynamicQuantizeLinear"; });
         if (quantize != g.nodes.end()) {
             const auto at = static_cast<std::size_t>(quantize - g.nodes.begin());
-            if ((wants_rows(*quantize) || layers.front().scales_by_row) && find_row_scales(g, at, layers).reason.empty())
+            if ((wants_rows(*quantize) || layers.front().scales_by_row)
+                    && find_row_scales(g, at, layers).reason.empty())
                 for (auto &l : layers)
                     l.scales_by_row = true;
             is_taken[at] = true;
@@ -259,13 +262,11 @@ class provider : public OrtEp {
         if (std::ranges::count(is_taken, false) > 0) refuse_claim(g.nodes[layers.front().product], layers.front().end);
         if (layers.size() == 1 && (quantize == g.nodes.end() || layers.front().quantize != none))
             return std::make_unique<compiled_layer>(api_, g, layers.front(), inputs, options_.threads);
-        return std::make_unique<compiled_layers>(
-                api_, g, layers, inputs, output_names(api_, fused), options_.threads);
+        return std::make_unique<compiled_layers>(api_, g, layers, inputs, output_names(api_, fused), options_.threads);
     }
 
     [[noreturn]] static void refuse_claim(const node &product, const std::string &reason) {
-        throw error(dnnl_runtime_error,
-                concat(describe(product), ": expected the nodes that were claimed, ", reason));
+        throw error(dnnl_runtime_error, concat(describe(product), ": expected the nodes that were claimed, ", reason));
     }
 
     void say(const std::string &text) const {

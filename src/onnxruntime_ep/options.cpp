@@ -23,7 +23,8 @@ template <typename Value>
 Value value_of(const std::string &key, const std::string &given, const std::vector<std::string> &names) {
     const auto found = std::ranges::find(names, given);
     if (found == names.end())
-        refuse("'", key, "': expected ", alternatives(names, std::identity {}), ", given '", given, "'", suggest(given, names));
+        refuse("'", key, "': expected ", alternatives(names, std::identity {}), ", given '", given, "'",
+                suggest(given, names));
     return static_cast<Value>(found - names.begin());
 }
 

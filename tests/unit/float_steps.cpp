@@ -163,7 +163,8 @@ TEST(float_steps, scale_and_subtract_by_position) {
     draws draw;
     for (const std::int64_t channels : {1, 7, 8, 24, 65, 130, 300, 521})
         for (const std::int64_t positions : {1, 7, 16, 33}) {
-            const std::vector<step> steps = {{kind::scale, draw.floats(draw.coin() ? 1 : channels)}, {kind::add, {0.5F}}};
+            const std::vector<step> steps = {
+                    {kind::scale, draw.floats(draw.coin() ? 1 : channels)}, {kind::add, {0.5F}}};
             const std::vector<float_step> views {{kind::scale, steps[0].a}, {kind::add, steps[1].a}};
             const auto sums = draw.integers(positions * channels), bias = draw.integers(channels);
             auto zero_points = draw.integers(positions), weight_sums = draw.integers(channels);
@@ -197,7 +198,8 @@ TEST(float_steps, scale_and_subtract_by_position) {
                             const auto row = static_cast<std::size_t>(p * stride), at = static_cast<std::size_t>(c);
                             const auto sum = std::int64_t {sums[static_cast<std::size_t>(i)]} + bias[at]
                                     - std::int64_t {zero_points[row]} * weight_sums[at];
-                            const auto given = call.one_channel < 0 ? p * call.position_stride + c * call.channel_stride : i;
+                            const auto given =
+                                    call.one_channel < 0 ? p * call.position_stride + c * call.channel_stride : i;
                             ASSERT_EQ(y[static_cast<std::size_t>(given)],
                                     expected_of(static_cast<std::int32_t>(sum), steps, c, scales[row]))
                                     << by.name << ", " << layout << ", " << channels << " channels, position " << p;

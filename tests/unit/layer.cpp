@@ -77,7 +77,7 @@ struct sample {
     layer_description d;
     dims x_shape;
     std::vector<std::int32_t> x_zero_points; // one, or one for each row, of a convolution each image
-    std::vector<std::byte> w, x; // x: channels first
+    std::vector<std::byte> w, x;             // x: channels first
 
     std::int64_t channels() const { return d.is_convolution ? d.weights_shape[0] : d.weights_shape[1]; }
     std::int64_t inner() const { return d.is_convolution ? d.weights_shape[1] : d.weights_shape[0]; } // of a group

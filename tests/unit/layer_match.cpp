@@ -173,6 +173,104 @@ TEST(layer_match, goes_from_what_quantizes_to_bytes) {
     EXPECT_EQ(m->end, "");
 }
 
+/// Products of one x, quantized by rows: each one's sums become floats times x's scale.
+builder rows(std::int64_t block_size, int products) {
+    builder b;
+    b.add("q", type::uint8, dims {3, 4});
+    b.add("z", type::uint8, dims {3, 1});
+    b.add("s", type::float32, dims {3, 1});
+    auto &quantize = b.then("DynamicQuantizeLinear", {"x"}, {"q", "s", "z"});
+    quantize.domain = "dynquant";
+    quantize.attributes["axis"] = std::int64_t {-1};
+    quantize.attributes["block_size"] = block_size;
+    for (int i = 0; i < products; ++i) {
+        const auto of = std::to_string(i);
+        b.add_bytes("w" + of, {4, 5}, 7, type::int8);
+        b.add("sums" + of, type::int32, dims {3, 5});
+        b.then("MatMulInteger", {"q", "w" + of, "z"}, {"sums" + of}).domain = "dynquant";
+        b.cast("sums" + of, "f" + of);
+        b.then("Mul", {"f" + of, "s"}, {"y" + of});
+    }
+    return b;
+}
+
+std::vector<layer_match> layers_of(const builder &b) {
+    std::vector<layer_match> layers;
+    for (std::size_t i = 0; i < b.g.nodes.size(); ++i)
+        if (is_product(b.g.nodes[i])) layers.push_back(*find_layer(b.g, i, std::vector<bool>(b.g.nodes.size())).found);
+    return layers;
+}
+
+TEST(layer_match, takes_what_quantizes_rows) {
+    for (const std::int64_t block_size : {4, 100}) {
+        auto b = rows(block_size, 1);
+        const auto m = *b.find().found;
+        EXPECT_EQ(m.nodes, (std::vector<std::size_t> {0, 1, 2, 3}));
+        EXPECT_TRUE(m.scales_by_row);
+        EXPECT_EQ(m.quantize, 0U);
+        EXPECT_EQ(m.x, b.at("x"));
+        const auto d = describe(b.g, m);
+        EXPECT_TRUE(d.scales_by_row && d.has_x_scale && !d.x_zero_point);
+    }
+}
+
+TEST(layer_match, leaves_zero_points_of_other_blocks) {
+    const std::string reason = "the zero points of its input have shape 3x1";
+    EXPECT_EQ(rows(2, 1).find().reason, reason); // two blocks in a row
+    const auto with = [](const char *name, attribute value) {
+        auto b = rows(4, 1);
+        b.g.nodes.front().attributes[name] = std::move(value);
+        return b.find().reason;
+    };
+    EXPECT_EQ(with("axis", std::int64_t {0}), reason);
+    EXPECT_EQ(with("to", std::int64_t {type::int8}), reason);
+    EXPECT_EQ(with("symmetric", std::int64_t {1}), reason);
+    EXPECT_EQ(with("scale_type", std::int64_t {type::float16}), reason);
+    EXPECT_EQ(with("rule", std::string("minmax")), reason);
+    EXPECT_EQ(with("rule", std::string("onnx")), "");
+}
+
+TEST(layer_match, finds_the_layers_that_share_what_quantizes) {
+    auto b = rows(4, 3);
+    auto layers = layers_of(b);
+    EXPECT_EQ(layers[0].quantize, none);
+    auto found = find_row_scales(b.g, 0, layers);
+    EXPECT_EQ(found.layers, (std::vector<std::size_t> {0, 1, 2}));
+    EXPECT_EQ(found.reason, "");
+    layers.pop_back();
+    EXPECT_EQ(find_row_scales(b.g, 0, layers).reason,
+            "node 'MatMulInteger_7' (MatMulInteger) reads it, which belongs to no claimed layer");
+}
+
+TEST(layer_match, says_why_x_keeps_one_scale) {
+    const auto reason = [](builder b) { return find_row_scales(b.g, 0, layers_of(b)).reason; };
+    auto b = rows(4, 2);
+    b["s"].is_seen_outside = true;
+    EXPECT_EQ(reason(b), "'s' is read outside of the graph");
+    b = rows(4, 2);
+    b.then("Shape", {"q"}, {"shape"});
+    EXPECT_EQ(reason(b), "node 'Shape_7' (Shape) reads it, which belongs to no claimed layer");
+    b = rows(4, 2);
+    b["y1"].is_seen_outside = b["f1"].is_seen_outside = true; // the second layer ends before its scale
+    EXPECT_EQ(reason(b), "node 'Mul_6' (Mul) reads it, which belongs to no claimed layer");
+    b = rows(4, 1);
+    b.add_bytes("w", {4, 5}, 7, type::int8);
+    b.then("MatMulInteger", {"q", "w", "z"}, {"sums"});
+    EXPECT_EQ(reason(b), "its scale does not multiply the sums of node 'MatMulInteger_4' (MatMulInteger)");
+    b = rows(4, 1);
+    b.g.nodes.front().domain.clear(); // one scale, and no zero point
+    b["z"].shape = b["s"].shape = dims {};
+    b.add_bytes("k", {2, 3, 1}, 7, type::int8);
+    b.then("ConvInteger", {"q", "k", "z"}, {"sums"});
+    b.cast("sums", "f");
+    b.then("Mul", {"f", "s"}, {"y"});
+    EXPECT_EQ(reason(b),
+            "node 'MatMulInteger_1' (MatMulInteger) and node 'ConvInteger_4' (ConvInteger) differ in what a row is");
+    b = rows(4, 2);
+    b.add_floats("x", {3, 4});
+    EXPECT_EQ(reason(b), "its input is constant");
+}
+
 TEST(layer_match, a_bias_is_one_value_or_one_for_each_channel) {
     for (const auto &shape : {dims {}, dims {1}, dims {1, 1}, dims {5}, dims {1, 5}}) {
         auto b = product();

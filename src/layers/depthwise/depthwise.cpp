@@ -84,8 +84,7 @@ class depthwise_convolution final : public block_sums {
     const std::vector<std::int32_t> &weight_sums() const override { return w_->sums; }
 
     /// Lines of all images.
-    void run_blocks(
-            const void *x, zero_points of_x, run_memory &memory, block_consumer consume) const override {
+    void run_blocks(const void *x, zero_points of_x, run_memory &memory, block_consumer consume) const override {
         const auto count = p_.batch * lines(), image_bytes = *volume(p_.window.x) * p_.channels;
         const auto parts = parallel::parts_for_items(count, count * columns() * p_.channels * (taps_ / 4 + 1));
         prepare(memory, parts, of_x);
@@ -146,8 +145,7 @@ class depthwise_convolution final : public block_sums {
     void find_lines(run_memory::part &work, const std::byte *image, const std::byte *padding, std::int64_t line) const {
         for (std::int64_t outer = 0; outer < tap_lines(); ++outer) {
             const auto x_line = p_.window.x_line(line, outer);
-            work.lines[static_cast<std::size_t>(outer)] =
-                    x_line < 0 ? padding : image + x_line * x_line_bytes();
+            work.lines[static_cast<std::size_t>(outer)] = x_line < 0 ? padding : image + x_line * x_line_bytes();
         }
     }
 

@@ -493,7 +493,7 @@ match_result find_layer(
 row_scales find_row_scales(const graph &g, std::size_t quantize, std::span<const layer_match> layers) {
     row_scales result;
     const auto ends = [&](const auto &...parts) {
-        result.reason = concat(parts...);
+        if (result.reason.empty()) result.reason = concat(parts...);
         return result;
     };
     for (const auto output : g.nodes[quantize].outputs) {
@@ -503,12 +503,12 @@ row_scales find_row_scales(const graph &g, std::size_t quantize, std::span<const
             const auto is_in = [&](const layer_match &m) { return std::ranges::count(m.nodes, consumer) > 0; };
             const auto found = std::ranges::find_if(layers, is_in);
             if (found == layers.end())
-                result.reason = concat(label(g, g.nodes[consumer]), " reads it, which belongs to no claimed layer");
+                ends(label(g, g.nodes[consumer]), " reads it, which belongs to no claimed layer");
             else if (const auto at = static_cast<std::size_t>(found - layers.begin());
-                    std::ranges::count(result.layers, at) == 0)
+                     std::ranges::count(result.layers, at) == 0)
                 result.layers.push_back(at);
         }
-        if (v.is_seen_outside) result.reason = concat("'", v.name, "' is read outside of the graph");
+        if (v.is_seen_outside) ends("'", v.name, "' is read outside of the graph");
     }
     if (!result.reason.empty()) return result;
     if (g.input(g.nodes[quantize], 0).is_constant()) return ends("its input is constant");

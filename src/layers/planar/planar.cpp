@@ -232,8 +232,8 @@ class planar_convolution final : public block_sums {
     bool takes_planar() const override { return true; }
     const std::vector<std::int32_t> &weight_sums() const override { return w_->sums; }
 
-    void run_blocks(
-            const void *x, std::span<const std::int32_t> x_zero_points, run_memory &memory, block_consumer consume) const override {
+    void run_blocks(const void *x, std::span<const std::int32_t> x_zero_points, run_memory &memory,
+            block_consumer consume) const override {
         if (p_.batch == 0) return;
         const auto steps = std::ssize(w_->steps);
         const auto work = p_.batch * lines_ * p_.groups * (cells_bytes(1) + columns_ * filters_ * (steps + 2) / 4);
