@@ -8,17 +8,15 @@
 
 namespace dynquant::layers {
 
-/// Further steps of each panel, which add what saturation_excess.hpp subtracted from its weights. Each multiplies four
-/// elements of a row by four weights of each column.
-struct excess_steps {
-    /// An element of a row of x.
-    struct element {
-        std::int32_t line, index;
-        bool operator==(const element &) const = default;
+/// What saturation_excess.hpp subtracted from the weights of each panel. The loops add its products to the sums.
+struct excess_weights {
+    struct weight {
+        std::int32_t line, index; // the element of a row of x that it multiplies
+        std::int16_t column, value;
+        bool operator==(const weight &) const = default;
     };
-    const std::int64_t *begin;  // index of each panel's first step, then the number of all steps
-    const element *elements;    // four per step
-    const std::int8_t *weights; // four per column and step
+    const std::int64_t *begin; // index of each panel's first weight, then the number of all
+    const weight *weights;     // columns: of the panel
 };
 
 /// Rows of x that are each the concatenation of some lines, as a convolution's windows are: line i of row m begins at
@@ -34,7 +32,7 @@ struct panel_product {
     const std::int8_t *weights;
     std::int64_t panel_bytes, line_bytes; // of a panel, and of what it has for one line
     const std::int32_t *compensation;     // each column's initial sum, where s8 is read as u8, 128 more
-    excess_steps excess;
+    excess_weights excess;
     std::int64_t columns;
     std::int64_t lines, line_inner; // of a row of x
     bool x_is_signed;

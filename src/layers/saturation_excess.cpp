@@ -4,12 +4,10 @@
 #include <array>
 #include <cstring>
 
-#include "targets/sixteen_bytes.hpp"
-
 namespace dynquant::layers {
 namespace {
 
-using words = saturation_excess::words;
+using words = std::int16_t __attribute__((vector_size(16))); // a vector of any processor
 
 /// Two weights of a sign that add up to this cannot saturate: 255 * 128 = 32640 <= INT16_MAX.
 constexpr std::int16_t max_pair_sum = 128;
@@ -32,13 +30,6 @@ words excess_of(words a, words b) {
     return greater(positive - most, zero) + less(negative + most, zero);
 }
 
-words even(words a, words b) {
-    return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
-}
-words odd(words a, words b) {
-    return __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15);
-}
-
 /// A vector, or what there is of one.
 void copy(void *to, const void *from, std::size_t size) {
     if (size == sizeof(words))
@@ -56,58 +47,24 @@ bool is_zero(words v) {
 } // namespace
 
 void saturation_excess::take_from(std::span<std::int8_t> panel, std::int64_t columns) {
-    const auto count = static_cast<std::size_t>(columns), step = 4 * count;
-    places_ = 4; // panels share no step
-    for (std::size_t at = 0; at < panel.size(); at += step) {
-        words pairs[2 * vectors] = {}, any = {}; // two pairs of each of four columns
-        for (std::size_t i = 0; i < step; i += sizeof(words)) {
-            const auto size = std::min(step - i, sizeof(words));
-            words weights = {};
-            copy(&weights, &panel[at + i], size);
-            const words first = weights << 8 >> 8;
-            auto &excess = pairs[i / sizeof(words)];
-            excess = excess_of(first, weights >> 8);
-            any |= excess;
-            weights = (weights & ~splat(255)) | ((first - excess) & splat(255));
-            copy(&panel[at + i], &weights, size);
+    const auto step = 4 * columns; // bytes that multiply four elements of a row of x
+    for (std::size_t at = 0; at < panel.size(); at += sizeof(words)) {
+        const auto size = std::min(panel.size() - at, sizeof(words));
+        words pairs = {};
+        copy(&pairs, &panel[at], size);
+        const words first = pairs << 8 >> 8, excess = excess_of(first, pairs >> 8);
+        if (is_zero(excess)) continue;
+        pairs = (pairs & ~splat(255)) | ((first - excess) & splat(255));
+        copy(&panel[at], &pairs, size);
+        for (std::size_t i = 0; i < size / 2; ++i) {
+            if (excess[i] == 0) continue;
+            const auto byte = static_cast<std::int64_t>(at + 2 * i), row = byte / step * 4 + byte % 4;
+            weights_.push_back(
+                    {static_cast<std::int32_t>(row / line_rows_), static_cast<std::int32_t>(row % line_rows_),
+                            static_cast<std::int16_t>(byte % step / 4), excess[i]});
         }
-        if (is_zero(any)) continue;
-        const auto row = static_cast<std::int64_t>(at / count);
-        const auto add_pair = [&](std::int64_t first, const columns_excess &excess) {
-            if (!is_zero(excess.of[0] | excess.of[1])) add(row + first, excess, count);
-        };
-        add_pair(0, {even(pairs[0], pairs[1]), even(pairs[2], pairs[3])});
-        add_pair(2, {odd(pairs[0], pairs[1]), odd(pairs[2], pairs[3])});
     }
-    begin_.push_back(static_cast<std::int64_t>(elements_.size() / 4));
-}
-
-/// Adds at the next free place of the last step. Skips a place where the pair would saturate.
-void saturation_excess::add(std::int64_t row, const columns_excess &excess, std::size_t columns) {
-    if (places_ % 2 != 0 && !is_zero(excess_of(last_.of[0], excess.of[0]) | excess_of(last_.of[1], excess.of[1])))
-        ++places_;
-    if (places_ == 4) {
-        places_ = 0;
-        elements_.resize(elements_.size() + 4);
-        weights_.resize(weights_.size() + 4 * columns);
-    }
-    elements_[elements_.size() - 4 + static_cast<std::size_t>(places_)] = {
-            static_cast<std::int32_t>(row / line_rows_), static_cast<std::int32_t>(row % line_rows_)};
-    auto *const step = &weights_[weights_.size() - 4 * columns];
-    for (std::size_t n = 0; n < columns; n += 4) {
-        auto bytes = simd::eight_words(excess.of[n / 8]) & 255;
-        if (places_ % 2 != 0) bytes <<= 8;
-        const simd::eight_words zero = {};
-        const auto first = places_ < 2 ? bytes : zero, second = places_ < 2 ? zero : bytes; // words of a column
-        const auto four = n % 8 == 0 ? simd::low_words(first, second) : simd::high_words(first, second);
-        const auto size = std::min(4 * (columns - n), sizeof four);
-        auto whole = zero;
-        copy(&whole, step + 4 * n, size);
-        whole |= four;
-        copy(step + 4 * n, &whole, size);
-    }
-    last_ = excess;
-    ++places_;
+    begin_.push_back(std::ssize(weights_));
 }
 
 } // namespace dynquant::layers

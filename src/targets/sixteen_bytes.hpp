@@ -7,7 +7,6 @@ namespace dynquant::simd {
 namespace {
 
 using sixteen_bytes = std::uint8_t __attribute__((vector_size(16)));
-using eight_words = std::uint16_t __attribute__((vector_size(16)));
 
 /// The first halves of both, by turns.
 inline sixteen_bytes low_bytes(sixteen_bytes a, sixteen_bytes b) {
@@ -26,13 +25,6 @@ inline void interleave(sixteen_bytes (&x)[4]) {
     x[1] = high_bytes(low_even, low_odd);
     x[2] = low_bytes(high_even, high_odd);
     x[3] = high_bytes(high_even, high_odd);
-}
-
-inline eight_words low_words(eight_words a, eight_words b) {
-    return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
-}
-inline eight_words high_words(eight_words a, eight_words b) {
-    return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
 }
 
 } // namespace

@@ -271,67 +271,60 @@ TEST(packed_product, subtracts_zero_points_of_some_panels) {
 
 using bytes = std::vector<std::int8_t>;
 
-using elements = std::vector<std::int32_t>; // in their line
+using excess_of_panels = std::vector<excess_weights::weight>;
 
-/// The excess of the first panel.
-bytes excess_of(const saturation_excess &of, std::int64_t columns) {
-    const auto s = of.steps();
-    return {s.weights, s.weights + s.begin[1] * 4 * columns};
-}
-elements elements_of(const saturation_excess &of) {
-    const auto s = of.steps();
-    elements result;
-    std::transform(s.elements, s.elements + s.begin[1] * 4, std::back_inserter(result),
-            [](const auto &element) { return element.index; });
-    return result;
+excess_of_panels excess_of(const saturation_excess &of, std::size_t panels) {
+    const auto all = of.weights();
+    return {all.weights, all.weights + all.begin[panels]};
 }
 
 TEST(saturation_excess, what_255_times_two_weights_has_beyond_16_bits) {
     // Two columns, each of four elements: 127 + 127 is 126 more than 128; -100 - 128 is 100 less than -128.
     bytes panel = {127, 127, 64, 64, -100, -128, 127, -128};
-    saturation_excess excess(8, panel.size());
+    saturation_excess excess(8);
     excess.take_from(panel, 2);
     EXPECT_EQ(panel, (bytes {1, 127, 64, 64, 0, -128, 127, -128}));
-    EXPECT_EQ(excess.steps().begin[1], 1);
-    EXPECT_EQ(elements_of(excess), (elements {0, 0, 0, 0}));
-    EXPECT_EQ(excess_of(excess, 2), (bytes {126, 0, 0, 0, -100, 0, 0, 0}));
+    EXPECT_EQ(excess_of(excess, 1), (excess_of_panels {{0, 0, 0, 126}, {0, 0, 1, -100}}));
 }
 
-TEST(saturation_excess, share_a_step_unless_they_are_beyond_16_bits_together) {
-    // One column with excess 22, 72, 106 and 42, added in pairs. 255 * (22 + 72) fits in 16 bits, 255 * (106 + 42) does
-    // not, so 42 starts the next step.
-    bytes panel = {75, 75, 100, 100, 117, 117, 85, 85};
-    saturation_excess excess(8, panel.size());
-    excess.take_from(panel, 1);
-    EXPECT_EQ(panel, (bytes {53, 75, 28, 100, 11, 117, 43, 85}));
-    EXPECT_EQ(excess.steps().begin[1], 2);
-    EXPECT_EQ(excess_of(excess, 1), (bytes {22, 72, 106, 0, 42, 0, 0, 0}));
-    EXPECT_EQ(elements_of(excess), (elements {0, 2, 4, 0, 6, 0, 0, 0}));
+TEST(saturation_excess, of_all_pairs_of_five_vectors) {
+    // Three columns of 28 rows are 84 bytes, of which the last four are less than a vector. -128 - 128 has the most.
+    const std::int64_t columns = 3, rows = 28;
+    bytes panel(columns * rows, -128);
+    saturation_excess excess(rows);
+    excess.take_from(panel, columns);
+    excess_of_panels expected;
+    for (std::int32_t four = 0; four < rows; four += 4)
+        for (std::int16_t n = 0; n < columns; ++n)
+            for (std::int32_t pair = 0; pair < 4; pair += 2)
+                expected.push_back({0, four + pair, n, -128});
+    EXPECT_EQ(excess_of(excess, 1), expected);
+    bytes rest;
+    for (std::int64_t i = 0; i < columns * rows; i += 2)
+        rest.insert(rest.end(), {0, -128});
+    EXPECT_EQ(panel, rest);
 }
 
-TEST(saturation_excess, panels_share_no_step) {
+TEST(saturation_excess, of_panels_one_after_another) {
     bytes first = {127, 2, 0, 0}, none = {127, 1, -128, 0}, last = {0, 0, -127, -127};
-    saturation_excess excess(8, 12);
+    saturation_excess excess(8);
     excess.take_from(first, 1);
     excess.take_from(none, 1);
     excess.take_from(last, 1);
-    const auto s = excess.steps();
-    EXPECT_EQ((std::vector<std::int64_t> {s.begin, s.begin + 4}), (std::vector<std::int64_t> {0, 1, 1, 2}));
+    const auto *const begin = excess.weights().begin;
+    EXPECT_EQ((std::vector<std::int64_t> {begin, begin + 4}), (std::vector<std::int64_t> {0, 1, 1, 2}));
     EXPECT_EQ(first, (bytes {126, 2, 0, 0}));
     EXPECT_EQ(none, (bytes {127, 1, -128, 0}));
     EXPECT_EQ(last, (bytes {0, 0, -1, -127}));
-    EXPECT_EQ((bytes {s.weights, s.weights + 8}), (bytes {1, 0, 0, 0, -126, 0, 0, 0}));
-    EXPECT_EQ(s.elements[4].index, 2);
+    EXPECT_EQ(excess_of(excess, 3), (excess_of_panels {{0, 0, 0, 1}, {0, 2, 0, -126}}));
 }
 
-TEST(saturation_excess, elements_of_two_lines) {
+TEST(saturation_excess, of_two_lines) {
     // One column, two lines of four rows: 127 + 127 in rows 2 and 3 of the first, and in rows 0 and 1 of the second.
     bytes panel = {0, 0, 127, 127, 127, 127, 0, 0};
-    saturation_excess excess(4, panel.size());
+    saturation_excess excess(4);
     excess.take_from(panel, 1);
-    const auto *elements = excess.steps().elements;
-    EXPECT_EQ(elements[0], (excess_steps::element {0, 2}));
-    EXPECT_EQ(elements[2], (excess_steps::element {1, 0})); // 126 + 126 would saturate in a pair
+    EXPECT_EQ(excess_of(excess, 1), (excess_of_panels {{0, 2, 0, 126}, {1, 0, 0, 126}}));
 }
 
 } // namespace

@@ -31,9 +31,9 @@ void multiply_rows(const panel_product &p, const rows_of_lines &from, std::int64
     constexpr std::uint32_t flip = x_is_signed ? 0x80808080 : 0; // flipping the sign bit turns s8 into u8, 128 more
     const auto first = panel * panel_columns, inner = p.line_inner, whole = inner / 4 * 4;
     const auto stride = from.stride, offset = first_row * stride;
-    typename V::integers sums[rows][vectors],
-            others[rows][vectors]; // others: so that few sums do not wait for each other
-    constexpr bool has_others = rows * vectors <= 8;
+    // others: so that few sums do not wait for each other. AVX2's wait for an addition only, and would leave registers.
+    constexpr bool is_small = rows * vectors <= 8, has_others = is_small && !V::dot_saturates;
+    typename V::integers sums[rows][vectors], others[rows][vectors];
 #pragma GCC unroll 12
     for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
@@ -70,10 +70,10 @@ void multiply_rows(const panel_product &p, const rows_of_lines &from, std::int64
         const auto *weights = p.weights + panel * p.panel_bytes + line * p.line_bytes;
         const auto *x = from.lines[line];
         const auto *const end = x + whole;
-        if constexpr (has_others)
+        if constexpr (is_small)
             for (; end - x > 4; x += 8, weights += 2 * step_bytes) {
                 add(sums, weights, four_at(x));
-                add(others, weights + step_bytes, four_at(x + 4));
+                add(has_others ? others : sums, weights + step_bytes, four_at(x + 4));
             }
         for (; x < end; x += 4, weights += step_bytes)
             add(sums, weights, four_at(x));
@@ -83,17 +83,6 @@ void multiply_rows(const panel_product &p, const rows_of_lines &from, std::int64
                     return first_bytes(x + row, inner - whole);
                 });
     }
-    if constexpr (V::dot_saturates) // weights have their excess split off
-        for (auto s = p.excess.begin[panel]; s < p.excess.begin[panel + 1]; ++s)
-            add(
-                    sums, p.excess.weights + s * step_bytes, [&](std::int64_t row) __attribute__((always_inline)) {
-                        std::uint32_t four = 0;
-                        for (unsigned i = 0; i < 4; ++i) {
-                            const auto &e = p.excess.elements[4 * s + i];
-                            four |= static_cast<std::uint32_t>(from.lines[e.line][row + e.index]) << 8 * i;
-                        }
-                        return four;
-                    });
     if constexpr (has_others)
 #pragma GCC unroll 8
         for (int r = 0; r < rows; ++r)
@@ -105,13 +94,25 @@ void multiply_rows(const panel_product &p, const rows_of_lines &from, std::int64
     alignas(64) std::int32_t padded[panel_columns]; // sums of a panel whose last columns are padding
     y += first;
 #pragma GCC unroll 12
-    for (int r = 0; r < rows; ++r, y += y_stride) {
-        auto *const to = columns < panel_columns ? padded : y;
+    for (int r = 0; r < rows; ++r) {
+        auto *const of_row = y + r * y_stride, *const to = columns < panel_columns ? padded : of_row;
 #pragma GCC unroll 4
         for (int v = 0; v < vectors; ++v)
             V::store(to + v * V::lanes, sums[r][v]);
-        if (columns < panel_columns) std::memcpy(y, padded, static_cast<std::size_t>(columns) * sizeof *y);
+        if (columns < panel_columns) std::memcpy(of_row, padded, static_cast<std::size_t>(columns) * sizeof *y);
     }
+    if constexpr (V::dot_saturates)
+        for (auto i = p.excess.begin[panel]; i < p.excess.begin[panel + 1]; ++i) {
+            const auto e = p.excess.weights[i];
+            const auto *const x = from.lines[e.line] + offset + e.index;
+#pragma GCC unroll 12
+            for (int r = 0; r < rows; ++r) {
+                const auto element = std::to_integer<std::int32_t>(x[r * stride]) ^ static_cast<std::uint8_t>(flip);
+                auto &sum = y[r * y_stride + e.column];
+                sum = static_cast<std::int32_t>(
+                        static_cast<std::uint32_t>(sum) + static_cast<std::uint32_t>(element * e.value));
+            }
+        }
 }
 
 /// The loop over bytes, by V::dot().
