@@ -1,32 +1,57 @@
 """The models that scripts/compare-onnxruntime --layers measures: sums by ONNX's definitions, and what is said of their claims."""
+import logging
 import os
+import pathlib
+import tempfile
 import unittest
 
 import numpy as np
 from layers import convolve
-from onnx import TensorProto, helper, load_from_string, numpy_helper
+from onnx import TensorProto, helper, load, load_from_string, numpy_helper
 from onnx_speed.layers.compare import claims, measure
-from onnx_speed.layers.models import FLOAT, INT8, UINT8, Layer, all_layers, input_of, model_of
+from onnx_speed.layers.models import FLOAT, INT8, UINT8, Layer, all_layers, float_weights, input_of, model_of
 from onnx_speed.layers.shapes import SHAPES, Shape
 from onnx_speed.sessions import Peer, make_model, session
+from onnxruntime.quantization import QuantType, quantize_dynamic
 
 PROVIDER = Peer("provider", provider=os.environ["DYNQUANT_ORT_EP"])
 RUNTIME = Peer("ONNX Runtime")
+logging.disable(logging.WARNING)  # of the quantization tools
+
+
+def constants_of(layer):
+    return {c.name: numpy_helper.to_array(c) for c in load_from_string(model_of(layer)).graph.initializer}
 
 
 class Models(unittest.TestCase):
     def test_sums(self):
         for text, kernel, stride, groups in (("1x3x9x8 by 4x3x5x5, stride 2", 5, 2, 1), ("1x8x6x7 by 12x2x3x3", 3, 1, 4), ("1x5x4x4 by 3x5x1x1", 1, 1, 1),
                                              ("3x20 by 20x7", 0, 1, 1)):  # fmt: skip
-            for weights, zero_point in ((INT8, 0), (UINT8, 119)):
+            for weights in (INT8, UINT8):
                 with self.subTest(text=text, weights=weights):
                     layer = Layer("", Shape.of(text), UINT8, weights)
-                    w = next(numpy_helper.to_array(c) for c in load_from_string(model_of(layer)).graph.initializer if c.name == "w")
-                    self.assertEqual(w.dtype, weights)
-                    x, w = input_of(layer).astype(np.int64) - 121, w.astype(np.int64) - zero_point
+                    c = constants_of(layer)
+                    x, w = input_of(layer).astype(np.int64) - 121, c["w"].astype(np.int64) - c["w_zero_point"]
                     expected = convolve(x, w, groups, [stride] * 2, [1, 1], [(kernel // 2,) * 2] * 2) if kernel else x @ w
                     for peer in (RUNTIME, PROVIDER):
                         np.testing.assert_array_equal(session(model_of(layer), peer, 1).run(None, {"quantized": input_of(layer)})[0], expected)
+
+    def test_weights_are_those_of_quantize_dynamic(self):
+        for text in ("3x20 by 20x7", "1x5x4x4 by 3x5x1x1", "1x1x4x4 by 1x1x1x1", "1x3x9x8 by 4x3x5x5"):
+            for weights, kind in ((INT8, QuantType.QInt8), (UINT8, QuantType.QUInt8)):
+                with self.subTest(text=text, weights=weights):
+                    layer = Layer("", Shape.of(text), FLOAT, weights)
+                    values, c = float_weights(layer), constants_of(layer)
+                    node = helper.make_node("MatMul" if layer.shape.is_product else "Conv", ["x", "w"], ["y"])
+                    model = make_model([node], {"x": (TensorProto.FLOAT, layer.shape.x)}, {"y": (TensorProto.FLOAT, None)},
+                                       [numpy_helper.from_array(values, "w")], 17)  # fmt: skip
+                    with tempfile.TemporaryDirectory() as folder:
+                        path = pathlib.Path(folder) / "quantized.onnx"
+                        quantize_dynamic(load_from_string(model), path, weight_type=kind)
+                        expected = {i.name: numpy_helper.to_array(i) for i in load(path).graph.initializer}
+                    for name, of in (("w", "w_quantized"), ("w_zero_point", "w_zero_point"), ("w_scale", "w_scale")):
+                        self.assertEqual(c[name].dtype, expected[of].dtype)
+                        np.testing.assert_array_equal(c[name], expected[of])
 
     def test_all_types_of_all_shapes(self):
         self.assertEqual(len({layer.name for layer in all_layers()}), 4 * sum(map(len, SHAPES.values())))

@@ -10,7 +10,6 @@ from ..sessions import make_model
 from .shapes import SHAPES, Shape
 
 FLOAT, INT8, UINT8 = "float", "int8", "uint8"
-ZERO_POINTS = {INT8: numpy.int8(0), UINT8: numpy.uint8(119)}  # as quantize_dynamic makes them: uint8's is seldom 128
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,25 +32,41 @@ def all_layers() -> list[Layer]:
     return [Layer(kind, shape, *of) for kind, shapes in SHAPES.items() for shape in shapes for of in types]
 
 
-def _bytes(shape: tuple[int, ...], kind: str) -> numpy.ndarray:
-    limits = numpy.iinfo(kind)
-    return numpy.random.default_rng(0).integers(limits.min, limits.max, shape, kind, endpoint=True)
+def float_weights(layer: Layer) -> numpy.ndarray:
+    return numpy.random.default_rng(0).standard_normal(layer.shape.w, numpy.float32)
+
+
+def _quantized_weights(layer: Layer) -> dict[str, numpy.ndarray]:
+    """By quantize_dynamic's formulas. Random bytes would be larger than trained weights are, and saturate more often."""
+    values = float_weights(layer)
+    low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
+    least, most = 0, 255
+    if layer.weights == INT8:
+        low, high = min(low, -high), max(high, -low)
+        least, most = -127, 127
+    zero_point = numpy.rint(least - low * (most - least) / (high - low))
+    scale = numpy.float32((high - low) / (most - least))
+    w = numpy.clip(numpy.rint(values / scale) + zero_point, least, most)
+    return {"w": w.astype(layer.weights), "w_zero_point": zero_point.astype(layer.weights), "w_scale": scale}
 
 
 def input_of(layer: Layer) -> numpy.ndarray:
-    return numpy.random.default_rng(1).standard_normal(layer.shape.x, numpy.float32) if layer.x == FLOAT else _bytes(layer.shape.x, UINT8)
+    if layer.x == FLOAT:
+        return numpy.random.default_rng(1).standard_normal(layer.shape.x, numpy.float32)
+    return numpy.random.default_rng(1).integers(0, 255, layer.shape.x, UINT8, endpoint=True)
 
 
 def model_of(layer: Layer) -> bytes:
-    shape, constants = layer.shape, {"w": _bytes(layer.shape.w, layer.weights), "w_zero_point": ZERO_POINTS[layer.weights]}
+    shape, constants = layer.shape, _quantized_weights(layer)
     inputs = ["quantized", "w", "zero_point", "w_zero_point"]
     window = {} if shape.is_product else {"pads": [shape.kernel // 2] * 4, "strides": [shape.stride] * 2, "group": shape.groups}
     product = helper.make_node("MatMulInteger" if shape.is_product else "ConvInteger", inputs, ["sums"], "product", **window)
     if layer.x == UINT8:
+        del constants["w_scale"]
         constants["zero_point"] = numpy.uint8(121)
         return _model([product], {"quantized": (TensorProto.UINT8, shape.x)}, {"sums": (TensorProto.INT32, None)}, constants)
     bias = numpy.random.default_rng(2).standard_normal(shape.channels, numpy.float32)
-    constants |= {"w_scale": numpy.float32(0.01), "bias": bias if shape.is_product else bias.reshape(1, -1, 1, 1)}
+    constants |= {"bias": bias if shape.is_product else bias.reshape(1, -1, 1, 1)}
     nodes = [
         helper.make_node("DynamicQuantizeLinear", ["x"], ["quantized", "scale", "zero_point"], "quantize"),
         product,
