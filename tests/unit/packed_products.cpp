@@ -111,8 +111,9 @@ class panels : public testing::TestWithParam<tested_kind> {
   protected:
 #if defined(__x86_64__)
     void TearDown() override {
-        if (targets::has(targets::of_processor(), targets::avx512_vnni)) // the emulation's own code needs it
+        if (targets::has(targets::of_processor(), targets::avx512_vnni)) { // the emulation's own code needs it
             EXPECT_EQ(test::emulated_state().faults, 0);
+        }
     }
 #endif
     static const panel_kind &kind() {
