@@ -10,6 +10,7 @@
 #include "parallel/parallel.hpp"
 #include "quantization/shape.hpp"
 #include "targets/features.hpp"
+#include "targets/simd.hpp"
 #include "targets/sixteen_bytes.hpp"
 
 namespace dynquant::layers {
@@ -173,7 +174,8 @@ void make_cells_by(const cell_sources &from, std::int64_t any_stride, std::int64
             cells[1] = sixteen_bytes {};
         }
         simd::interleave(cells);
-        std::memcpy(to, cells, sizeof cells);
+        simd::unroll<4>(
+                [&](int i) { std::memcpy(to + 16 * i, &cells[i], 16); }); // by registers, unlike one copy of all
     }
 }
 
