@@ -5,8 +5,10 @@
 // integer_convolution.hpp.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -25,22 +27,36 @@ struct quantized_x {
 
 /// The memory of a run, which the caller keeps: it serves any layer, and only grows. Each run at a time needs its own.
 struct run_memory {
-    /// Of one part of a run.
-    struct part {
-        std::vector<std::byte> rows, padding;
-        std::vector<const std::byte *> lines, meets, taps;
-        std::vector<std::int32_t> sums;
-        const std::byte *end = nullptr; // of x
-    };
-    std::vector<part> parts;
-    quantized_x x; // its bytes as the sums take them
-    std::vector<std::int32_t> bias;
-
     template <typename T>
     static T *grown(std::vector<T> &to, std::size_t count) {
         if (to.size() < count) to.resize(count);
         return to.data();
     }
+
+    /// Of one part of a run.
+    struct part {
+        std::vector<std::byte> rows, padding;
+        std::vector<const std::byte *> lines, meets, taps;
+        std::vector<std::int32_t> sums;
+        const std::byte *end = nullptr;       // of x
+        std::optional<std::byte> padded_with; // each byte of `padding`, if it is known
+
+        /// Before the part runs, which must not throw.
+        void make_padding(std::int64_t bytes) {
+            grown(padding, static_cast<std::size_t>(bytes));
+            padded_with.reset();
+        }
+        /// What make_padding() made, filled with the zero point of an image.
+        const std::byte *pad(std::byte zero_point, std::int64_t bytes) {
+            if (padded_with != zero_point) std::fill_n(padding.data(), bytes, zero_point);
+            padded_with = zero_point;
+            return padding.data();
+        }
+    };
+    std::vector<part> parts;
+    quantized_x x; // its bytes as the sums take them
+    std::vector<std::int32_t> bias;
+
     /// Before parts run, which must not throw.
     void make_parts(int count) { grown(parts, static_cast<std::size_t>(count)); }
 };
@@ -77,7 +93,8 @@ inline std::int32_t zero_point_of(std::span<const std::int32_t> zero_points, std
 }
 
 /// Computes the s32 sums of x times weights less their zero points, block by block, while they are in the second-level
-/// cache. The zero point of x is not subtracted: the caller adds find_bias(), of zero_points.hpp.
+/// cache. The zero points of x are not subtracted: the caller adds find_bias(), of zero_points.hpp, or the steps
+/// subtract those of rows.
 /// Immutable.
 class block_sums {
   public:

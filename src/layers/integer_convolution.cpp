@@ -80,7 +80,7 @@ class im2col_convolution final : public block_sums {
         }
         const auto parts = parallel::parts_for_items((all + min_part_rows - 1) / min_part_rows, work);
         const auto size = block_rows(all, parts), blocks = (all + size - 1) / size;
-        prepare(memory, parts, size, of_x);
+        prepare(memory, parts, size);
         std::atomic<std::size_t> next = 0;
         parallel::for_each_part(blocks, parts, [&](parallel::range part) {
             auto &own = memory.parts[next.fetch_add(1, std::memory_order_relaxed)];
@@ -120,7 +120,7 @@ class im2col_convolution final : public block_sums {
     void run_by_columns(
             const std::byte *x, zero_points of_x, int parts, run_memory &memory, block_consumer consume) const {
         const auto all = p_.batch * rows_;
-        prepare(memory, 1, all, of_x);
+        prepare(memory, 1, all);
         auto &own = memory.parts.front();
         const auto row_parts = parallel::parts_for_items(all, all * row_bytes());
         if (!is_matrix_)
@@ -140,17 +140,12 @@ class im2col_convolution final : public block_sums {
     }
 
     /// For parts whose blocks have at most so many rows.
-    void prepare(run_memory &memory, int parts, std::int64_t rows, zero_points of_x) const {
+    void prepare(run_memory &memory, int parts, std::int64_t rows) const {
         memory.make_parts(parts);
         for (auto &work : std::span(memory.parts).first(static_cast<std::size_t>(parts))) {
             if (!is_matrix_) run_memory::grown(work.rows, static_cast<std::size_t>(rows * row_bytes()));
             run_memory::grown(work.sums, static_cast<std::size_t>(rows * p_.filters));
-            if (p_.window.is_padded()) {
-                const auto line = static_cast<std::size_t>(padding_bytes());
-                auto *to = run_memory::grown(work.padding, line * of_x.size());
-                for (const auto zero_point : of_x)
-                    to = std::fill_n(to, line, static_cast<std::byte>(zero_point));
-            }
+            work.make_padding(p_.window.is_padded() ? padding_bytes() : 0);
             run_memory::grown(work.lines, static_cast<std::size_t>(w_->lines));
         }
     }
@@ -200,7 +195,9 @@ class im2col_convolution final : public block_sums {
         const auto last = w.rank() - 1;
         const auto columns = w.y[last], line_taps = w.kernel[last], lines_of_image = rows_ / columns;
         const auto y_line = rows.begin / columns, image = y_line / lines_of_image;
-        const auto *const padding = work.padding.data() + (of_x.size() == 1 ? 0 : image * padding_bytes());
+        const auto *const padding = p_.window.is_padded()
+                ? work.pad(static_cast<std::byte>(zero_point_of(of_x, image)), padding_bytes())
+                : nullptr;
         const auto of_taps = w_->lines / (taps_ / line_taps); // lines for each line of taps: one, or one for each tap
         for (std::int64_t g = 0; g < p_.groups; ++g) {
             for (std::int64_t i = 0; i < w_->lines; ++i) {

@@ -214,7 +214,7 @@ float_steps_call layer::steps_of(
     if (!d_.scales_by_row) return call;
     const auto row = d_.is_convolution ? image : in_image;
     call.row_stride = d_.is_convolution ? 0 : 1;
-    call.x_scales += row;
+    if (d_.has_x_scale) call.x_scales += row;
     if (d_.x_zero_point) return call;
     call.x_zero_points = of_x.zero_points.data() + row;
     call.weight_sums = sums_->weight_sums().data();

@@ -25,7 +25,7 @@ namespace dynquant::onnxruntime_ep {
 namespace {
 
 using layers::match::find_layer, layers::match::find_row_scales, layers::match::is_product;
-using layers::match::layer_match, layers::match::match_result;
+using layers::match::layer_match, layers::match::match_result, layers::match::row_scales;
 using onnxruntime::check;
 using onnxruntime::guarded;
 
@@ -62,6 +62,8 @@ has_shape_function find_has_shape(const OrtApiBase &base) {
     return found;
 #endif
 }
+
+constexpr const char *quantizes = "DynamicQuantizeLinear"; // of ONNX's domain, or `dynquant`
 
 /// A layer that the provider claims. Of a fused node's graph it is the one that was claimed.
 match_result find_claim(const graph &g, std::size_t product, const std::vector<bool> &is_claimed) {
@@ -175,42 +177,50 @@ class provider : public OrtEp {
         }
     }
 
-    /// The nodes that become one: those of a layer, or of several with what quantizes their x, by rows. is_claimed
-    /// gets what quantizes, and loses the layers that have rows and do not get them.
+    /// The layers whose rows have scales of their own, which nobody else reads.
+    row_scales rows_of(const graph &g, std::size_t quantize, const std::vector<layer_match> &layers) const {
+        auto rows = find_row_scales(g, quantize, layers);
+        const auto is_by_row = [&](std::size_t i) { return layers[i].scales_by_row; };
+        if (!wants_rows(g.nodes[quantize]) && !std::ranges::all_of(rows.layers, is_by_row)) rows.layers.clear();
+        return rows;
+    }
+
+    /// The nodes that become one: those of a layer, or of several with what quantizes their x by rows, which is then
+    /// claimed. A layer alone takes no scales of rows.
     std::vector<std::vector<std::size_t>> claims_of(
             const graph &g, const std::vector<layer_match> &layers, std::vector<bool> &is_claimed) const {
         std::vector<std::vector<std::size_t>> claims;
         std::vector<bool> is_alone(layers.size(), true);
         for (std::size_t q = 0; q < g.nodes.size(); ++q) {
-            if (g.nodes[q].op_type != "DynamicQuantizeLinear") continue;
-            const auto [readers, reason] = find_row_scales(g, q, layers);
-            const bool has_rows = std::ranges::any_of(readers, [&](auto i) { return layers[i].scales_by_row; });
-            if (readers.empty() || !(has_rows || wants_rows(g.nodes[q]))) continue;
-            if (!reason.empty())
-                say(concat(has_rows ? "leaves the layers of " : "keeps one scale of ", describe(g.nodes[q]), ": ",
-                        reason));
-            const bool shares = reason.empty() && layers[readers.front()].quantize == none;
-            std::vector<std::size_t> shared {q};
-            for (const auto i : readers) {
-                if (!shares && !(has_rows && !reason.empty() && layers[i].quantize == none)) continue;
-                is_alone[i] = false;
-                for (const auto index : layers[i].nodes) {
-                    is_claimed[index] = shares;
-                    shared.push_back(index);
-                }
-            }
-            if (!shares) continue;
+            if (g.nodes[q].op_type != quantizes) continue;
+            const auto [readers, reason] = rows_of(g, q, layers);
+            if (!reason.empty() && wants_rows(g.nodes[q]))
+                say(concat("keeps one scale of ", describe(g.nodes[q]), ": ", reason));
+            if (!reason.empty() || readers.empty() || layers[readers.front()].quantize != none) continue;
+            auto &nodes = claims.emplace_back(1, q);
             is_claimed[q] = true;
-            std::ranges::sort(shared);
-            claims.push_back(std::move(shared));
+            for (const auto i : readers) {
+                is_alone[i] = false;
+                nodes.insert(nodes.end(), layers[i].nodes.begin(), layers[i].nodes.end());
+            }
+            std::ranges::sort(nodes);
         }
-        for (std::size_t i = 0; i < layers.size(); ++i)
-            if (is_alone[i]) claims.push_back(layers[i].nodes);
+        for (std::size_t i = 0; i < layers.size(); ++i) {
+            const auto &l = layers[i];
+            if (!is_alone[i]) continue;
+            if (l.scales_by_row && l.quantize == none) {
+                leave(g.nodes[l.product], "its rows have scales of their own, which other nodes take, too");
+                for (const auto index : l.nodes)
+                    is_claimed[index] = false;
+            } else {
+                claims.push_back(l.nodes);
+            }
+        }
         return claims;
     }
 
     bool wants_rows(const node &quantize) const {
-        return options_.scales == activation_scales::per_row && quantize.is("DynamicQuantizeLinear");
+        return options_.scales == activation_scales::per_row && quantize.is(quantizes);
     }
 
     void add(const session_graph &g, const std::vector<std::size_t> &nodes, bool drops_constants,
@@ -249,15 +259,13 @@ class provider : public OrtEp {
             layers.push_back(*std::move(found));
         }
         if (layers.empty()) throw error(dnnl_runtime_error, "expected a graph with a product");
-        const auto quantize =
-                std::ranges::find_if(g.nodes, [](const node &n) { return n.op_type == "DynamicQuantizeLinear"; });
+        const auto quantize = std::ranges::find(g.nodes, quantizes, &node::op_type);
         if (quantize != g.nodes.end()) {
             const auto at = static_cast<std::size_t>(quantize - g.nodes.begin());
-            if ((wants_rows(*quantize) || layers.front().scales_by_row)
-                    && find_row_scales(g, at, layers).reason.empty())
-                for (auto &l : layers)
-                    l.scales_by_row = true;
             is_taken[at] = true;
+            if (const auto [readers, reason] = rows_of(g, at, layers); reason.empty())
+                for (const auto i : readers)
+                    layers[i].scales_by_row = true;
         }
         if (std::ranges::count(is_taken, false) > 0) refuse_claim(g.nodes[layers.front().product], layers.front().end);
         if (layers.size() == 1 && (quantize == g.nodes.end() || layers.front().quantize != none))

@@ -87,7 +87,7 @@ class depthwise_convolution final : public block_sums {
     void run_blocks(const void *x, zero_points of_x, run_memory &memory, block_consumer consume) const override {
         const auto count = p_.batch * lines(), image_bytes = *volume(p_.window.x) * p_.channels;
         const auto parts = parallel::parts_for_items(count, count * columns() * p_.channels * (taps_ / 4 + 1));
-        prepare(memory, parts, of_x);
+        prepare(memory, parts);
         std::atomic<std::size_t> next = 0;
         parallel::for_each_part(count, parts, [&](parallel::range part) {
             auto &work = memory.parts[next.fetch_add(1, std::memory_order_relaxed)];
@@ -95,7 +95,8 @@ class depthwise_convolution final : public block_sums {
                 const auto end = std::min(part.end, begin + block_lines());
                 for (auto line = begin; line < end; ++line) {
                     const auto image = line / lines();
-                    const auto *const padding = work.padding.data() + (of_x.size() == 1 ? 0 : image * padding_bytes());
+                    const auto *const padding =
+                            work.pad(static_cast<std::byte>(zero_point_of(of_x, image)), padding_bytes());
                     compute_line(work, static_cast<const std::byte *>(x) + image * image_bytes, padding, line % lines(),
                             work.sums.data() + (line - begin) * columns() * p_.channels);
                 }
@@ -117,13 +118,10 @@ class depthwise_convolution final : public block_sums {
     /// A line of x, or the channels of one position.
     std::int64_t padding_bytes() const { return std::max(x_line_bytes(), p_.channels); }
 
-    void prepare(run_memory &memory, int parts, zero_points of_x) const {
+    void prepare(run_memory &memory, int parts) const {
         memory.make_parts(parts);
         for (auto &work : std::span(memory.parts).first(static_cast<std::size_t>(parts))) {
-            const auto bytes = static_cast<std::size_t>(padding_bytes());
-            auto *to = run_memory::grown(work.padding, bytes * of_x.size());
-            for (const auto zero_point : of_x)
-                to = std::fill_n(to, bytes, static_cast<std::byte>(zero_point));
+            work.make_padding(padding_bytes());
             run_memory::grown(work.lines, static_cast<std::size_t>(tap_lines()));
             run_memory::grown(work.meets, static_cast<std::size_t>(taps_));
             run_memory::grown(work.taps, w_->taps().size());

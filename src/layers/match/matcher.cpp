@@ -30,10 +30,10 @@ std::vector<float> floats_of(const constant &c) {
 constexpr const char *own_domain = "dynquant";
 
 /// dynquant.DynamicQuantizeLinear by the rule of ONNX's, but with a scale for each row of `inner` elements.
-bool quantizes_rows(const node &n, std::int64_t inner) {
-    return n.domain == own_domain && n.op_type == "DynamicQuantizeLinear" && n.outputs.size() == 3
-            && n.get("axis", std::int64_t {0}) == -1 && n.get("block_size", std::int64_t {0}) >= inner
-            && n.get("to", std::int64_t {type::uint8}) == type::uint8
+bool quantizes_rows(const graph &g, const node &n, std::int64_t inner) {
+    return g.input(n, 0).type == type::float32 && n.domain == own_domain && n.op_type == "DynamicQuantizeLinear"
+            && n.outputs.size() == 3 && n.get("axis", std::int64_t {0}) == -1
+            && n.get("block_size", std::int64_t {0}) >= inner && n.get("to", std::int64_t {type::uint8}) == type::uint8
             && n.get("scale_type", std::int64_t {type::float32}) == type::float32
             && n.get("symmetric", std::int64_t {0}) == 0 && n.get("rule", std::string("onnx")) == "onnx";
 }
@@ -81,11 +81,11 @@ class matcher {
         if (!bytes.contains(g_.input(product_, 0).type)) return "the type of its input is unknown";
         const auto producer = g_.values[product_.inputs[0]].producer;
         const auto inner = shape[shape.size() == 1 ? 0 : shape.size() - 2];
-        if (!is_convolution_ && product_.has(2) && producer != none && quantizes_rows(g_.nodes[producer], inner)
-                && g_.nodes[producer].outputs[2] == product_.inputs[2]) {
+        if (!is_convolution_ && producer != none && quantizes_rows(g_, g_.nodes[producer], inner)
+                && (!product_.has(2) || product_.inputs[2] == g_.nodes[producer].outputs[2])) {
             by_rows_ = &g_.nodes[producer];
             result_.scales_by_row = true;
-            result_.x_zero_point = product_.inputs[2];
+            if (product_.has(2)) result_.x_zero_point = product_.inputs[2];
         } else if (product_.has(2)) {
             if (auto reason = why_not_one(g_.input(product_, 2)); !reason.empty()) return reason;
             result_.x_zero_point = product_.inputs[2];
@@ -510,12 +510,18 @@ row_scales find_row_scales(const graph &g, std::size_t quantize, std::span<const
         }
         if (v.is_seen_outside) ends("'", v.name, "' is read outside of the graph");
     }
-    if (!result.reason.empty()) return result;
+    if (!result.reason.empty() || result.layers.empty()) return result;
     if (g.input(g.nodes[quantize], 0).is_constant()) return ends("its input is constant");
+    const auto &outputs = g.nodes[quantize].outputs;
+    const auto &first = g.nodes[layers[result.layers.front()].product];
     for (const auto at : result.layers) {
-        const auto &product = g.nodes[layers[at].product], &first = g.nodes[layers[result.layers.front()].product];
-        if (layers[at].x_scale != g.nodes[quantize].outputs[1])
-            return ends("its scale does not multiply the sums of ", label(g, product));
+        const auto &l = layers[at];
+        const auto &product = g.nodes[l.product];
+        if (l.quantize != quantize && l.x != outputs[0])
+            return ends(label(g, product), " does not multiply what it gives");
+        if (const auto from = l.x_zero_point; from != none && from != outputs[2] && !g.values[from].known)
+            return ends("the zero point of ", label(g, product), " comes from elsewhere");
+        if (l.x_scale != outputs[1]) return ends("its scale does not multiply the sums of ", label(g, product));
         if (product.op_type != first.op_type)
             return ends(label(g, first), " and ", label(g, product), " differ in what a row is");
     }

@@ -4,7 +4,6 @@
 #include <array>
 #include <atomic>
 #include <cstring>
-#include <optional>
 #include <span>
 
 #include "parallel/parallel.hpp"
@@ -247,7 +246,6 @@ class planar_convolution final : public block_sums {
         std::atomic<std::size_t> next = 0;
         parallel::for_each_part(tasks, parts, [&](parallel::range part) {
             auto &own = memory.parts[next.fetch_add(1, std::memory_order_relaxed)];
-            std::optional<std::int32_t> padded_with;
             for (auto task = part.begin; task < part.end; ++task) {
                 const auto image = task / (blocks * p_.groups), group = task / blocks % p_.groups;
                 const auto first = task % blocks * size;
@@ -255,10 +253,7 @@ class planar_convolution final : public block_sums {
                 const auto *const of_group = static_cast<const std::uint8_t *>(x)
                         + (image * p_.channels + group * w_->cells.channels) * x_lines_ * x_columns_;
                 const auto zero_point = zero_point_of(x_zero_points, image);
-                if (is_padded_ && padded_with != zero_point) {
-                    std::fill_n(own.padding.data(), padding_rows() * padded_columns_, padding(zero_point));
-                    padded_with = zero_point;
-                }
+                if (is_padded_) own.pad(padding(zero_point), padding_rows() * padded_columns_);
                 make_all_cells(of_group, zero_point, lines, own);
                 multiply(group, lines, size, own);
                 const auto position = image * lines_ * columns_;
@@ -296,7 +291,7 @@ class planar_convolution final : public block_sums {
                     own.sums, static_cast<std::size_t>(filters_ * filter_stride(lines) + columns_ + planar_overrun));
             run_memory::grown(own.taps, w_->steps.size());
             own.end = static_cast<const std::byte *>(x) + *volume(p_.window.x) * p_.channels * p_.batch;
-            run_memory::grown(own.padding, static_cast<std::size_t>(padding_rows() * padded_columns_));
+            own.make_padding(padding_rows() * padded_columns_);
         }
     }
 

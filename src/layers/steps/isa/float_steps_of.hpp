@@ -57,6 +57,8 @@ class parameter {
     [[gnu::always_inline]] parameter(std::span<const float> values, const tile<V, of> &t)
         : parameter(values.data() + (values.size() == 1 ? 0 : t.channel), values.size() == 1 || t.is_one_channel, t) {}
 
+    /// From vector to vector.
+    bool differs() const { return others_ != nullptr; }
     [[gnu::always_inline]] auto at(int vector) const { return others_ ? V::load(others_ + vector * V::lanes) : first_; }
 
   private:
@@ -85,10 +87,16 @@ template <typename V, tiling of>
     }
     if (call.x_zero_points) {
         const parameter<V, of, std::int32_t> of_weights(call.weight_sums + t.channel, t.is_one_channel, t);
-        for_each_vector<V, of>(t, [&](reals x, int i) {
-            const auto zero_point = V::splat(call.x_zero_points[row_of<V, of>(call, t, i)]);
-            return V::as_reals(V::subtract(V::as_integers(x), V::multiply(zero_point, of_weights.at(i))));
-        });
+        const auto subtract = [](reals x, auto term) { return V::as_reals(V::subtract(V::as_integers(x), term)); };
+        const auto term = [&](int i) {
+            return V::multiply(V::splat(call.x_zero_points[row_of<V, of>(call, t, i)]), of_weights.at(i));
+        };
+        if (call.row_stride == 0 && !of_weights.differs()) {
+            const auto first = term(0);
+            for_each_vector<V, of>(t, [&](reals x, int) { return subtract(x, first); });
+        } else {
+            for_each_vector<V, of>(t, [&](reals x, int i) { return subtract(x, term(i)); });
+        }
     }
     if (call.result != step_result::s32)
         for_each_vector<V, of>(t, [](reals x, int) { return V::to_reals(V::as_integers(x)); });
@@ -126,8 +134,11 @@ template <typename V, tiling of>
         }
         case kind::scale: {
             const parameter<V, of> a(step.a, t);
-            return for_each_vector<V, of>(t,
-                    [&](reals x, int i) { return x * (V::splat(call.x_scales[row_of<V, of>(call, t, i)]) * a.at(i)); });
+            const auto factor = [&](int i) { return V::splat(call.x_scales[row_of<V, of>(call, t, i)]) * a.at(i); };
+            if (call.row_stride != 0 || a.differs())
+                return for_each_vector<V, of>(t, [&](reals x, int i) { return x * factor(i); });
+            const auto first = factor(0);
+            return for_each_vector<V, of>(t, [&](reals x, int) { return x * first; });
         }
         case kind::divide: {
             const parameter<V, of> a(step.a, t);
