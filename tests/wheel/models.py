@@ -46,6 +46,21 @@ def dynamic(path, x=("n", 3, "h", "w"), name="x", pads=(1, 1, 1, 1), tail=(), co
     )
 
 
+def product(path, **settings):
+    """A layer of rows, as quantize_dynamic makes it. settings: of onnx.save."""
+    nodes = [
+        helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]),
+        helper.make_node("MatMulInteger", ["q", "w", "z"], ["sums"]),
+        helper.make_node("Cast", ["sums"], ["f"], to=FLOAT),
+        helper.make_node("Mul", ["s", "scale"], ["m"]),
+        helper.make_node("Mul", ["f", "m"], ["y"]),
+    ]
+    w = RANDOM.integers(0, 256, (24, 8)).astype(np.uint8)
+    save(path, nodes, [("x", FLOAT, ["n", 24])], [("y", FLOAT, ["n", 8])], {"w": w, "scale": np.float32(0.01)})
+    onnx.save(onnx.load(path), path, **settings)
+    return str(path)
+
+
 def floats(path, name="x", w=W):
     """What dynamic() is a quantization of."""
     nodes = [helper.make_node("Conv", [name, "w"], ["y"], "conv", pads=[1] * 4)]

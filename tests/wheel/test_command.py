@@ -24,6 +24,10 @@ from models import FLOAT, command
 QUICK = "--rounds", "2", "--milliseconds", "1"
 
 
+def setUpModule():
+    sessions.register()
+
+
 class Command(unittest.TestCase):
     def setUp(self):
         held = tempfile.TemporaryDirectory()
@@ -269,6 +273,133 @@ class Inputs(Command):
         self.assertEqual(done.returncode, 1)
 
 
+class PerRow(Command):
+    """--per-row IN.onnx OUT.onnx. What the file computes is tests/onnxruntime_ep/test_per_row_file.py's to test."""
+
+    def setUp(self):
+        super().setUp()
+        self.product = models.product(self.file("p.onnx"))
+        self.out = self.file("out.onnx")
+
+    def rewritten(self, source, target):
+        done = command("--per-row", source, target)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        return done.stdout
+
+    def refused_without_a_trace(self, expected, *arguments, python_path=""):
+        before = {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}
+        done = command("--per-row", *arguments, python_path=python_path)
+        self.assertRegex(done.stderr, f"^onnxruntime_ep_dynquant: {expected}\n$")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertEqual({path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}, before)
+
+    def test_what_is_rewritten(self):
+        """The rows of the second file are what the first file computes of each row alone."""
+        said = self.rewritten(self.product, self.out)
+        self.assertEqual(said, f"{self.out}: 1 of 1 quantized layers have a scale for each row of x.\n")
+        x = np.random.default_rng(1).standard_normal((5, 24)).astype(np.float32)
+        x *= np.geomspace(0.1, 10, 5, dtype=np.float32)[:, None]
+        run = lambda path, provider, x: sessions.session(str(path), provider=provider).run(None, {"x": x})[0]
+        expected = np.concatenate([run(self.product, True, x[i : i + 1]) for i in range(5)])
+        self.assertFalse(np.array_equal(run(self.product, True, x), expected))
+        for provider in (True, False):
+            np.testing.assert_array_equal(run(self.out, provider, x), expected)
+        self.assertIn(": the provider claims 1 layer.\n", self.succeeds(self.out))
+
+    def test_what_is_left_and_why(self):
+        both, convolution = onnx.load(self.product), onnx.compose.add_prefix(onnx.load(self.model), "conv_").graph
+        for field in ("node", "input", "output", "initializer"):
+            getattr(both.graph, field).extend(getattr(convolution, field))
+        onnx.save(both, self.file("both.onnx"))
+        self.assertEqual(
+            self.rewritten(self.file("both.onnx"), self.out),
+            f"{self.out}: 1 of 2 quantized layers have a scale for each row of x. "
+            "Left: 1 ConvInteger: a convolution has no rows.\n",
+        )
+
+    def test_nothing_to_rewrite(self):
+        self.refused_without_a_trace(
+            f"{self.model}: nothing to rewrite: 1 ConvInteger: a convolution has no rows", self.model, self.out
+        )
+        self.rewritten(self.product, self.out)
+        self.refused_without_a_trace(
+            f"{self.out}: nothing to rewrite: it has operators of the domain dynquant already",
+            self.out,
+            self.file("twice.onnx"),
+        )
+
+    def test_models_that_cannot_be_read(self):
+        for path, reason in ((self.file("none.onnx"), "No such file or directory"), (self.folder, "Is a directory")):
+            self.refused_without_a_trace(f"{path} cannot be read: {reason}", path, self.out)
+        self.refused_without_a_trace("a file without a name cannot be read: No such file or directory", "", self.out)
+        self.file("text.onnx").write_text("text")
+        self.file("empty.onnx").write_text("")
+        self.refused_without_a_trace(f"{self.file('text.onnx')} is no ONNX model: .+", self.file("text.onnx"), self.out)
+        self.refused_without_a_trace(
+            f"{self.file('empty.onnx')} is no ONNX model: it has no graph", self.file("empty.onnx"), self.out
+        )
+
+    def test_files_that_cannot_be_written(self):
+        self.file("link.onnx").symlink_to(self.product)
+        for path in (self.product, self.file("link.onnx")):
+            self.refused_without_a_trace(f"{path} is read: expected another file to write", self.product, path)
+        missing = self.file("missing") / "out.onnx"
+        for path, reason in (
+            (missing, "No such file or directory"),
+            (self.folder, "Is a directory"),
+            ("/dev/full", "No space left on device"),
+            ("", "Is a directory"),
+        ):
+            self.refused_without_a_trace(
+                f"{path or 'a file without a name'} cannot be written: {reason}", self.product, path
+            )
+
+    def test_files_that_are_replaced(self):
+        """A file keeps its mode, and a link leads where it led."""
+        self.file("old.onnx").write_text("old")
+        self.file("old.onnx").chmod(0o604)
+        self.out.symlink_to("old.onnx")
+        names = sorted(os.listdir(self.folder))
+        self.rewritten(self.product, self.out)
+        self.assertEqual(sorted(os.listdir(self.folder)), names)
+        self.assertEqual(self.file("old.onnx").stat().st_mode & 0o777, 0o604)
+        self.assertEqual(os.readlink(self.out), "old.onnx")
+        self.assertEqual([f.name for f in onnx.load(self.out).functions], ["DynamicQuantizeLinear", "MatMulInteger"])
+
+    def test_weights_in_another_file(self):
+        """Which both models read."""
+        external = {"save_as_external_data": True, "location": "w.data", "size_threshold": 0}
+        model = models.product(self.file("e.onnx"), **external)
+        before = self.file("w.data").read_bytes()
+        self.rewritten(model, self.out)
+        self.assertEqual(self.file("w.data").read_bytes(), before)
+        self.assertIn(": the provider claims 1 layer.\n", self.succeeds(self.out))
+        data = self.file("w.data")
+        self.refused_without_a_trace(f"{data} is read: expected another file to write", model, data)
+        self.file("other").mkdir()
+        other = self.file("other") / "out.onnx"
+        self.refused_without_a_trace(
+            f"{other}: expected a file in the folder of {model}, as both read weights from {data}", model, other
+        )
+
+    def test_onnx_is_missing(self):
+        self.file("onnx.py").write_text("raise ModuleNotFoundError(\"No module named 'onnx'\")\n")
+        self.refused_without_a_trace(
+            "--per-row needs onnx, 'pip install onnx': No module named 'onnx'",
+            self.product,
+            self.out,
+            python_path=str(self.folder),
+        )
+
+    def test_output_that_is_lost_is_a_failure(self):
+        with open("/dev/full", "w") as full:
+            done = command("--per-row", self.product, self.out, stdout=full)
+        self.assertEqual(
+            done.stderr, "onnxruntime_ep_dynquant: cannot write all output to stdout: No space left on device\n"
+        )
+        self.assertEqual(done.returncode, 1)
+
+
 class Surroundings(Command):
     def test_onnxruntime_is_missing(self):
         done = command(self.model, python_path=models.stub(self.folder, None))
@@ -332,7 +463,6 @@ class Surroundings(Command):
         self.assertEqual(running.wait(timeout=60), 130)
 
     def test_sessions_have_the_threads_and_the_provider_that_they_are_asked_for(self):
-        sessions.register()
         for provider in (False, True):
             one = sessions.session(str(self.model), provider=provider, threads=3)
             self.assertEqual(one.get_session_options().intra_op_num_threads, 3)
@@ -340,7 +470,12 @@ class Surroundings(Command):
 
     def test_wrong_usage(self):
         for arguments, expected in (
-            ((), "the following arguments are required: MODEL.onnx"),
+            ((), "one of the arguments MODEL.onnx --per-row is required"),
+            (("m", "--per-row", "m", "o"), "argument --per-row: not allowed with argument MODEL.onnx"),
+            (("--per-row", "m", "o", "m"), "argument MODEL.onnx: not allowed with argument --per-row"),
+            (("--per-row", "m"), "argument --per-row: expected 2 arguments"),
+            (("--per-row", "m", "o", "--shape", "x=1"), "argument --shape: not allowed with argument --per-row"),
+            (("--per-row", "m", "o", "--rounds", "2"), "argument --rounds: not allowed with argument --per-row"),
             (("m", "--rounds", "0"), "argument --rounds: expected a number of 1 or more, given '0'"),
             (("m", "--milliseconds", "x"), "argument --milliseconds: expected a number of 1 or more, given 'x'"),
             (("m", "--shap", "x=1", "--nothing"), "unrecognized arguments: --nothing"),

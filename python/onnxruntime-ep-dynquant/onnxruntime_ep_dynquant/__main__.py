@@ -11,13 +11,23 @@ from .refusal import Refusal
 PROGRAM = "python -m onnxruntime_ep_dynquant"
 DESCRIPTION = """Says which nodes of a model the execution provider claims, which it leaves and why. Then times the model
 with the provider and without it, on one thread and on all, by turns, and says in a sentence whether it pays."""
+USAGE = """%(prog)s MODEL.onnx [options]
+       %(prog)s --per-row IN.onnx OUT.onnx"""
 INPUTS = """Inputs are drawn: floats are normally distributed, integers are 0 and 1. Their shapes are the model's; an
 unknown first extent is 1."""
 
 
 def arguments() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(PROGRAM, description=DESCRIPTION, epilog=INPUTS)
-    parser.add_argument("model", metavar="MODEL.onnx", help="such as quantize_dynamic makes")
+    parser = argparse.ArgumentParser(PROGRAM, USAGE, description=DESCRIPTION, epilog=INPUTS)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("model", metavar="MODEL.onnx", nargs="?", help="such as quantize_dynamic makes")
+    what.add_argument(
+        "--per-row",
+        nargs=2,
+        metavar=("IN.onnx", "OUT.onnx"),
+        help="writes IN as OUT, in which each row of a product's activations (each token) has its own scale and zero "
+        "point; needs the package onnx",
+    )
     parser.add_argument(
         "--shape", metavar="NAME=1x3x640x640", action="append", default=[], help="the shape of an input; repeatable"
     )
@@ -49,7 +59,17 @@ def _one_or_more(text: str) -> int:
     return int(text)
 
 
+def parse(parser: argparse.ArgumentParser) -> argparse.Namespace:
+    given = parser.parse_args()
+    for name in ("shape", "input", "float", "rounds", "milliseconds"):
+        if given.per_row and getattr(given, name) != parser.get_default(name):
+            parser.error(f"argument --{name}: not allowed with argument --per-row")
+    return given
+
+
 def run(given: argparse.Namespace) -> None:
+    if given.per_row:
+        return rewrite(*given.per_row)
     try:
         from . import inputs, measure, report, sessions
     except ImportError as error:
@@ -73,6 +93,14 @@ def run(given: argparse.Namespace) -> None:
     report.say(report.verdict(timed))
 
 
+def rewrite(source: str, target: str) -> None:
+    try:
+        from . import per_row
+    except ImportError as error:
+        raise Refusal(f"--per-row needs onnx, 'pip install onnx': {error}") from None
+    print(per_row.convert(source, target))
+
+
 def main() -> int:
     try:
         if sys.stdout is None:
@@ -89,7 +117,7 @@ def main() -> int:
 
 def _main() -> int:
     try:
-        run(arguments().parse_args())
+        run(parse(arguments()))
     except SystemExit as end:  # argparse's, for --help, --version and wrong usage
         return int(end.code or 0)
     except Refusal as refusal:

@@ -62,7 +62,8 @@ def claims(path: str) -> Claims:
             raise
         except Exception as error:
             failure = error
-    lines = re.findall(r"\bdynquant: (claims|leaves) (.+?)(?:\x1b\[m)?$", captured[0], re.MULTILINE)
+    # Each once: of a model with functions ONNX Runtime asks before it inlines them, and after.
+    lines = list(dict.fromkeys(re.findall(r"\bdynquant: (claims|leaves) (.+?)(?:\x1b\[m)?$", captured[0], re.MULTILINE)))
     for verb, text in lines:
         if verb == "leaves" and (reason := re.match("all nodes: (.+)", text)):
             raise Refusal(f"nothing is claimed in ONNX Runtime {onnxruntime.__version__}: {reason[1]}")
