@@ -116,9 +116,10 @@ class Bits(unittest.TestCase):
                             low, high = (-63, 63) if is_small else (-128, 127)
                             low, high = (low, high) if kind == np.int8 else (0, 255)
                             draw = lambda shape: random.integers(low, high, shape, endpoint=True).astype(kind)
-                            constants = {"w": draw((inner, columns)), "scale": random.uniform(0.01, 1, (columns,) if zero_point == "channel" else ()).astype(F)}
+                            channels = (columns,) if zero_point == "channel" else ()
+                            constants = {"w": draw((inner, columns)), "scale": random.uniform(0.01, 1, channels).astype(F)}
                             if zero_point:
-                                constants["z"] = draw((columns,) if zero_point == "channel" else ())
+                                constants["z"] = draw(channels)
                             shape = (*random.integers(2, 4, random.integers(0, 3)).tolist(), 9, inner)
                             nodes = [quantize(), *product("a", zero_point="z" if zero_point else None, form=form)]
                             m = model(nodes, [f"d{i}" for i in range(len(shape) - 1)] + [inner], ["a_y"], constants)

@@ -338,6 +338,14 @@ class PerRow(Command):
         self.refused_without_a_trace(
             f"{self.file('empty.onnx')} is no ONNX model: it has no graph", self.file("empty.onnx"), self.out
         )
+        model = onnx.load(self.product)
+        del model.graph.node[0].output[1:]
+        onnx.save(model, self.file("cut.onnx"))
+        self.refused_without_a_trace(
+            f"{self.file('cut.onnx')} is no ONNX model: an operator lacks inputs, outputs or attributes",
+            self.file("cut.onnx"),
+            self.out,
+        )
 
     def test_files_that_cannot_be_written(self):
         self.file("link.onnx").symlink_to(self.product)

@@ -34,6 +34,8 @@ def convert(source: str, target: str) -> str:
         rewritten, left = rewrite(model)
     except Refusal as refusal:
         raise Refusal(f"{source}: {refusal}") from None
+    except (IndexError, ValueError):
+        raise Refusal(f"{source} is no ONNX model: an operator lacks inputs, outputs or attributes") from None
     _write(target, model.SerializeToString())
     said = f"{target}: {rewritten} of {rewritten + left.total()} quantized layers have a scale for each row of x."
     return f"{said} Left: {_described(left)}." if left else said
@@ -57,7 +59,7 @@ def rewrite(model: ModelProto) -> tuple[int, Counter[tuple[str, str]]]:
         left[node.op_type, "it is in a subgraph"] += 1
     if not rewritten:
         raise Refusal("nothing to rewrite: " + (_described(left) or "it has no MatMulInteger"))
-    opset = max(i.version for i in model.opset_import if _is_onnx(i.domain))
+    opset = max((i.version for i in model.opset_import if _is_onnx(i.domain)), default=0)
     if opset not in OPSETS:
         raise Refusal(f"expected opset {OPSETS[0]} to {OPSETS[-1]}, given opset {opset}")
     rows.apply()
