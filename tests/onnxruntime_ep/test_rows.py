@@ -165,6 +165,42 @@ class Rows(unittest.TestCase):
                 for given, expected in zip(*(session(m, options={"claim": "all", **options}).run(None, {"x": x}) for options in ({}, ROWS))):
                     self.assert_same(given, expected)
 
+    def test_what_a_layer_has_from_elsewhere_keeps_one_scale(self):
+        """x, or its zero point. The zero point of `cycle` is made of another layer's result."""
+        random = np.random.default_rng(9)
+        floats = [random.standard_normal((4, 12)).astype(F) for _ in range(2)]
+        given = {"x": floats[0], "u": floats[1], "bytes": random.integers(0, 256, (4, 12)).astype(np.uint8), "zero": np.uint8(7)}
+        types = {"x": TensorProto.FLOAT, "u": TensorProto.FLOAT, "bytes": TensorProto.UINT8, "zero": TensorProto.UINT8}
+        second, more = product("r", 5, 12)
+        zero = [helper.make_node("ReduceMax", ["r_y"], ["r_max"], "max", keepdims=0), helper.make_node("Cast", ["r_max"], ["cycle"], "zero", to=TensorProto.UINT8)]
+        for x, zero_point, inputs, before, after in (
+                ("x_q", "zero", ["x", "zero"], [], []), ("bytes", "zero", ["x", "bytes", "zero"], [], []),
+                ("bytes", "zero", ["x", "bytes", "zero"], [], second), ("u_q", "u_z", ["x", "u"], [quantize("u")], []),
+                ("x_q", "cycle", ["x"], [*second, *zero], [])):
+            nodes, constants = product("p", 9, 12)
+            nodes[0].input[0], nodes[0].input[2] = x, zero_point
+            outputs = [("p_y", TensorProto.FLOAT, None)] + [("r_y", TensorProto.FLOAT, None)] * bool(after)
+            m = model([quantize(), *before, *nodes, *after], [(n, types[n], list(np.shape(given[n]))) for n in inputs], outputs,
+                      constants + more * bool(before and zero_point == "cycle" or after)).SerializeToString()
+            with self.subTest(x=x, zero_point=zero_point, inputs=inputs):
+                feeds = {n: np.asarray(given[n]) for n in inputs}
+                for by_row, by_tensor in zip(*(session(m, options=options).run(None, feeds) for options in (ROWS, {})), strict=True):
+                    self.assert_same(by_row, by_tensor)
+
+    def test_a_zero_point_that_is_left_out_or_constant(self):
+        x = np.random.default_rng(10).standard_normal((3, 2, 12)).astype(F) * F([[[1], [9]]])
+        q, scale, _ = quantize_rows(x, False)
+        for zero_point in (None, 3):
+            nodes, constants = product("p", 9, 12)
+            (_, w), (_, w_scale), (_, bias) = constants
+            del nodes[0].input[2]
+            if zero_point is not None:
+                nodes[0].input.append("zero_point")
+                constants.append(("zero_point", np.uint8(zero_point)))
+            m = model([quantize(), *nodes], [("x", TensorProto.FLOAT, [3, None, 12])], [("p_y", TensorProto.FLOAT, None)], constants).SerializeToString()
+            sums = (q.astype(np.int64) - (zero_point or 0)) @ w.astype(np.int64)
+            self.assert_same(session(m, options=ROWS).run(None, {"x": x})[0], sums.astype(np.int32).astype(F) * (scale * w_scale) + bias)
+
     def test_shapes_that_alternate(self):
         m, constants = products([None, None, 24], 8, 9)
         s, random = session(m, options=ROWS), np.random.default_rng(8)
