@@ -45,6 +45,11 @@ class Options(unittest.TestCase):
         self.assertEqual(parse(["--layers"]).threads, [1])
         self.assertEqual(parse(["--layers", "--threads", "2"]).threads, [2])
 
+    def test_embeddings(self):
+        self.assertEqual(mistake("--embeddings", "--layers"), "--layers: not allowed with argument --embeddings")
+        self.assertEqual(mistake("--embeddings", "--only", "x"), "--only: not allowed with argument --embeddings")
+        self.assertEqual(mistake("--embeddings", "--chart", "x.svg"), "taken")
+
     def test_libraries(self):
         for option in ("--library", "--provider", "--quark"):
             self.assertEqual(mistake(option, "/nope"), f"{option}: expected a file, given '/nope'")

@@ -1,7 +1,8 @@
 """scripts/compare-onnxruntime: times dynquant's operators in ONNX Runtime against its own and against Quark's.
 
 Start at main(): cases.py lists the nodes, measure.py times a node, sessions.py builds its model and runs it, page.py
-writes the tables. networks/ measures whole networks (--networks), layers/ models of one layer (--layers).
+writes the tables. networks/ measures whole networks (--networks), layers/ models of one layer (--layers), embeddings/ what
+int8 does to a sentence encoder (--embeddings).
 """
 
 import argparse
@@ -19,7 +20,7 @@ from .page import tables
 from .result import Result
 from .sessions import Peer
 
-WHEELS = pathlib.Path(__file__).resolve().parents[2] / ".deps/networks"
+DEPENDENCIES = pathlib.Path(__file__).resolve().parents[2] / ".deps"
 
 
 def _load(path: pathlib.Path | None, of: type) -> list:
@@ -41,6 +42,8 @@ def main() -> int:
         return _networks(given, options)
     if given.layers:
         return _layers(given, options)
+    if given.embeddings:
+        return _embeddings(given)
     dynquant = Peer("dynquant", str(given.library), standard=True)
     onnxruntime = Peer("ONNX Runtime")
     quark = Peer("Quark", str(given.quark)) if given.quark.exists() else None
@@ -61,7 +64,7 @@ def main() -> int:
         from .chart import draw  # needs matplotlib
 
         draw(list(results.values()), given.chart)
-    _write(tables(list(results.values())), given.tables)
+    _write(tables(list(results.values())), given)
     return 0
 
 
@@ -69,15 +72,12 @@ def _networks(given: argparse.Namespace, options: argparse.ArgumentParser) -> in
     from .networks import compare, page, result  # needs ONNX Runtime's tools for quantization
 
     results = result.Results.load(given.results)
-    settings = compare.Settings(WHEELS, str(given.library), str(given.provider), given.threads, given.rounds, given.milliseconds / 1e3)
+    settings = compare.Settings(DEPENDENCIES / "networks", str(given.library), str(given.provider), given.threads, given.rounds, given.milliseconds / 1e3)
     if not compare.compare(settings, given.only, results):
         options.error(f"argument --only: expected a part of the name of a network, of the cost of a node or of convolutions, given '{given.only}'")
     if given.results:
         results.save(given.results)
-    text = page.tables(results)
-    if given.chart and given.tables:
-        text = f"![Time relative to int8 in ONNX Runtime]({os.path.relpath(given.chart, given.tables.parent)})\n\n{text}"
-    _write(text, given.tables)
+    _write(page.tables(results), given, "Time relative to int8 in ONNX Runtime")
     if given.chart:
         from .networks import chart  # needs matplotlib
 
@@ -99,13 +99,34 @@ def _layers(given: argparse.Namespace, options: argparse.ArgumentParser) -> int:
             t = compare.measure(layer, threads, runtime, provider, given.rounds, given.milliseconds / 1e3)
             results[t.key] = t
     _save(results.values(), given.results)
-    _write(page.tables(list(results.values())), given.tables)
+    _write(page.tables(list(results.values())), given)
     return 0
 
 
-def _write(text: str, path: pathlib.Path | None) -> None:
-    if path:
-        path.write_text(text + "\n")
+def _embeddings(given: argparse.Namespace) -> int:
+    from .embeddings import compare, page, result  # needs ONNX Runtime's tools for quantization
+
+    _say("quantizes the model")
+    comparison = compare.Comparison(DEPENDENCIES / "embeddings", str(given.provider))
+    results = {e.key: e for e in _load(given.results, result.Embedded)}
+    for threads in given.threads:
+        for e in comparison.measure(threads, given.rounds, given.milliseconds / 1e3, _say):
+            results[e.key] = e
+    _save(results.values(), given.results)
+    _write(page.tables(list(results.values())), given, "Cosines of each text's embeddings")
+    if given.chart:
+        from .embeddings import chart  # needs matplotlib
+
+        chart.draw(list(results.values()), given.chart)
+    return 0
+
+
+def _write(text: str, given: argparse.Namespace, picture: str = "") -> None:
+    """picture: what the chart shows, which then stands above the tables."""
+    if picture and given.chart and given.tables:
+        text = f"![{picture}]({os.path.relpath(given.chart, given.tables.parent)})\n\n{text}"
+    if given.tables:
+        given.tables.write_text(text + "\n")
     else:
         print(text)
 

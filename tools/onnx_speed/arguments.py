@@ -18,6 +18,9 @@ def parser() -> argparse.ArgumentParser:
     what = result.add_mutually_exclusive_group()
     what.add_argument("--networks", action="store_true", help="whole networks instead of single operators, by each library, and what their time is spent on")
     what.add_argument("--layers", action="store_true", help="models of one layer instead, by the execution provider; by default with one thread")
+    what.add_argument("--embeddings", action="store_true",
+                      help="a sentence encoder with real weights instead: int8 embeddings with one scale for activations and with one for each row, "
+                           "beside float, and a text alone against the text in a batch")  # fmt: skip
     option("--only", default="", metavar="TEXT",
            help="only nodes or networks whose name in the tables contains TEXT; with --networks also 'cost of a node', 'convolutions'; "
                 "layers are named like 'stems: 1x3x224x224 by 32x3x3x3, stride 2, float x, int8 weights'")  # fmt: skip
@@ -25,7 +28,7 @@ def parser() -> argparse.ArgumentParser:
     option("--library", type=file, metavar="FILE", default=BUILD / "src/libdynquant_ort.so",
            help="dynquant's library for ONNX Runtime (this tree's)")  # fmt: skip
     option("--provider", type=file, metavar="FILE", default=BUILD / "src/libdynquant_ort_ep.so",
-           help="dynquant's execution provider, for --networks and --layers (this tree's)")  # fmt: skip
+           help="dynquant's execution provider, for --networks, --layers and --embeddings (this tree's)")  # fmt: skip
     option("--quark", type=file, metavar="FILE", default=BUILD / "tests/differential/libquark_operators.so",
            help="Quark's library (this tree's; without one its operators are left out)")  # fmt: skip
     option("--results", type=pathlib.Path, metavar="FILE", help="merge the figures into this file, and print the tables of all its figures")
@@ -40,6 +43,8 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     given = options.parse_args(arguments)
     if given.layers and given.chart:
         options.error("argument --chart: not allowed with argument --layers")
+    if given.embeddings and given.only:
+        options.error("argument --only: not allowed with argument --embeddings")
     if given.layers:
         options.set_defaults(threads=[1])
         given = options.parse_args(arguments)

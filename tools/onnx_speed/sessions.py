@@ -21,12 +21,13 @@ SCALES = {4: 0.4, 8: 0.02}  # by bits of the quantized type: a normally distribu
 @dataclasses.dataclass(frozen=True)
 class Peer:
     """An implementation. library: its custom operators; standard: whether they replace ONNX Runtime's own; provider: the
-    library of its execution provider."""
+    library of its execution provider; options: the provider's."""
 
     name: str
     library: str | None = None
     standard: bool = False
     provider: str | None = None
+    options: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
 def bytes_moved(case: Case) -> float:
@@ -92,7 +93,7 @@ def session(model: bytes | str, peer: Peer, threads: int, optimized: bool = True
         os.environ["DYNQUANT_ORT_STANDARD"] = "1" if peer.standard else "0"
         options.register_custom_ops_library(peer.library)
     if peer.provider:
-        options.add_provider_for_devices(_provider_devices(peer.provider), {})
+        options.add_provider_for_devices(_provider_devices(peer.provider), peer.options)
         options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
         return onnxruntime.InferenceSession(model, options, enable_fallback=0)  # a provider that fails is an error
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])

@@ -94,20 +94,23 @@ _DYNAMIC = {
 }
 
 
-def variant(network: Network, model: onnx.ModelProto, name: str, folder: pathlib.Path) -> onnx.ModelProto:
-    """The model itself or a quantized one. Activations are uint8; static inserts QuantizeLinear and DequantizeLinear."""
-    if name == FLOAT:
-        return model
+def quantized(model: onnx.ModelProto, name: str, folder: pathlib.Path, calibration: quantization.CalibrationDataReader | None = None) -> onnx.ModelProto:
+    """A variant but FLOAT. Activations are uint8; static inserts QuantizeLinear and DequantizeLinear."""
     given, prepared, path = (folder / f"{step}.onnx" for step in ("given", "prepared", "quantized"))
     onnx.save(model, given)
     quant_pre_process(given, prepared, skip_symbolic_shape=True)
     if name == STATIC:
-        quantization.quantize_static(prepared, path, _Calibration(network), weight_type=quantization.QuantType.QInt8)
+        quantization.quantize_static(prepared, path, calibration, weight_type=quantization.QuantType.QInt8)
     else:
         quantization.quantize_dynamic(prepared, path, **_DYNAMIC[name])
     result = onnx.load(path)
     _name_nodes(result)
     return result
+
+
+def variant(network: Network, model: onnx.ModelProto, name: str, folder: pathlib.Path) -> onnx.ModelProto:
+    """The model itself or a quantized one."""
+    return model if name == FLOAT else quantized(model, name, folder, _Calibration(network))
 
 
 def eligible_layers(model: onnx.ModelProto) -> int:
