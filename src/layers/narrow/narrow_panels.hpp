@@ -1,0 +1,75 @@
+// Narrow weights in panels, the layout that the loops in isa/ read as one sequential stream.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "parallel/parallel.hpp"
+
+namespace dynquant::layers {
+
+/// How packed weights are stored. Integers are s8, or u4 in pairs: a byte has those of two adjacent rows of a column,
+/// the first in its low half. Zero points are less by what makes them so.
+enum class narrow_code { s8, u4, f8_e4m3, f8_e5m2 };
+
+/// A scale or a zero point for each block of rows and each column, in panels as the weights are; in one panel where
+/// all have the same.
+struct narrow_parameters {
+    std::int64_t of_panel; // from panel to panel: 0 where they share them
+    const float *scales;
+    const std::int8_t *zero_points; // null: none
+};
+
+/// Weights in panels of adjacent columns; a panel has row after row. Zeros pad the last one.
+struct narrow_panels {
+    narrow_code code;
+    const std::byte *weights;
+    std::int64_t panel_bytes;
+    std::int64_t inner, columns;
+    std::int64_t block; // rows whose products have one sum before it is scaled
+    /// Of blocks of so many rows. Where weights are scaled, that is 1, and `block` is `inner`.
+    narrow_parameters parameters;
+    bool are_weights_scaled;
+};
+
+/// Rows of x, from stride to stride.
+struct float_rows {
+    const float *first;
+    std::int64_t stride, rows;
+};
+
+struct alignas(64) narrow_cache_line {
+    float values[16];
+};
+
+/// At most so many rows are computed at once.
+inline constexpr std::int64_t most_narrow_rows = 96;
+
+/// Bytes of widened weights, which stay in a first-level cache of 32 KiB.
+inline constexpr std::int64_t widened_bytes = 16 * 1024;
+
+/// A buffer of them, with a row more of each of two panels.
+constexpr std::int64_t narrow_buffer_lines(std::int64_t panel_columns) {
+    return (widened_bytes + 8 * panel_columns) / std::int64_t {sizeof(narrow_cache_line)} + 1;
+}
+
+/// Of a part: two buffers, accumulators and sums.
+constexpr std::int64_t narrow_scratch_lines(std::int64_t panel_columns) {
+    return 2 * narrow_buffer_lines(panel_columns) + 2 * most_narrow_rows * panel_columns / 16;
+}
+
+/// Computes the columns of some panels of at most most_narrow_rows rows. y: of the first row.
+using multiply_narrow_function = void (*)(const narrow_panels &p, const float_rows &x, parallel::range panels, float *y,
+        std::int64_t y_stride, narrow_cache_line *scratch);
+
+struct narrow_kind {
+    multiply_narrow_function multiply;
+    std::int64_t columns; // of a panel
+};
+
+extern const narrow_kind scalar_narrow;
+#if defined(__x86_64__)
+extern const narrow_kind avx2_narrow, avx512_narrow;
+#endif
+
+} // namespace dynquant::layers

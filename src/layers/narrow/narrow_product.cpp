@@ -1,0 +1,193 @@
+#include "layers/narrow/narrow_product.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+#include "layers/weights_memory.hpp"
+#include "parallel/parallel.hpp"
+
+namespace dynquant::layers {
+namespace {
+
+std::int64_t ceil_div(std::int64_t count, std::int64_t unit) {
+    return (count + unit - 1) / unit;
+}
+
+const narrow_kind &best_kind([[maybe_unused]] targets::features available) {
+#if defined(__x86_64__)
+    return *targets::pick<const narrow_kind *>(available,
+            {{targets::avx512, &avx512_narrow}, {targets::avx2, &avx2_narrow}, {targets::scalar, &scalar_narrow}});
+#else
+    return scalar_narrow;
+#endif
+}
+
+bool is_float8(data_type type) {
+    return type == data_type::f8_e4m3 || type == data_type::f8_e5m2;
+}
+
+bool has_nibbles(data_type type) {
+    return type == data_type::s4 || type == data_type::u4;
+}
+
+/// What is added to integers, and to their zero points, so that all are s8 or u4.
+std::int32_t offset_of(data_type type) {
+    return type == data_type::u8 ? -128 : type == data_type::s4 ? 8 : 0;
+}
+
+/// Calls f(k, n, code) for all weights, in memory's order: integers with their offset, the codes of floats.
+template <typename F>
+void for_each_weight(const narrow_weights &w, F f) {
+    const auto offset = offset_of(w.type);
+    const auto lines = w.is_transposed ? w.columns : w.inner, length = w.is_transposed ? w.inner : w.columns;
+    const auto visit = [&](auto code_at) {
+        for (std::int64_t line = 0, at = 0; line < lines; ++line)
+            for (std::int64_t i = 0; i < length; ++i, ++at)
+                w.is_transposed ? f(i, line, code_at(at)) : f(line, i, code_at(at));
+    };
+    if (has_nibbles(w.type))
+        visit([&](std::int64_t at) {
+            const auto bits = std::to_integer<std::int32_t>(w.data[at / 2]) >> at % 2 * 4 & 15;
+            return w.type == data_type::s4 ? bits ^ 8 : bits; // with the offset
+        });
+    else if (w.type == data_type::s8)
+        visit([&](std::int64_t at) { return std::int32_t {std::to_integer<std::int8_t>(w.data[at])}; });
+    else
+        visit([&](std::int64_t at) { return std::to_integer<std::int32_t>(w.data[at]) + offset; });
+}
+
+/// Where the parameter of a row and a column is.
+struct parameter_places {
+    explicit parameter_places(const narrow_weights &w)
+        : block(std::max<std::int64_t>(w.block, 1))
+        , columns(w.scale_columns) {}
+    std::size_t operator()(std::int64_t k, std::int64_t n) const {
+        return static_cast<std::size_t>(k / block * columns + (columns == 1 ? 0 : n));
+    }
+    std::int64_t block, columns;
+};
+
+/// In panels; what pads them is 0.
+template <typename To, typename From>
+std::vector<To> in_panels(const std::vector<From> &from, std::int64_t blocks, std::int64_t columns,
+        std::int64_t panel_columns, std::int32_t offset) {
+    const auto panels = ceil_div(columns, panel_columns);
+    std::vector<To> to(static_cast<std::size_t>(panels * blocks * panel_columns));
+    auto *next = to.data();
+    for (std::int64_t panel = 0; panel < panels; ++panel)
+        for (std::int64_t block = 0; block < blocks; ++block, next += panel_columns)
+            for (std::int64_t n = 0; n < std::min(panel_columns, columns - panel * panel_columns); ++n)
+                next[n] = static_cast<To>(from[static_cast<std::size_t>(block * columns + panel * panel_columns + n)]
+                        + static_cast<From>(offset));
+    return to;
+}
+
+/// One column for all.
+template <typename To, typename From>
+std::vector<To> in_one_panel(const std::vector<From> &from, std::int64_t panel_columns, std::int32_t offset) {
+    std::vector<To> to;
+    for (const auto value : from)
+        to.insert(
+                to.end(), static_cast<std::size_t>(panel_columns), static_cast<To>(value + static_cast<From>(offset)));
+    return to;
+}
+
+} // namespace
+
+narrow_product::narrow_product(const narrow_weights &w, targets::features available)
+    : kind_(best_kind(available))
+    , panels_() {
+    auto &p = panels_;
+    const auto panel_columns = kind_.columns, panels = ceil_div(w.columns, panel_columns);
+    p.inner = w.inner;
+    p.columns = w.columns;
+    p.are_weights_scaled = w.block == 1 && w.inner > 1;
+    p.block = p.are_weights_scaled ? w.inner : std::max<std::int64_t>(std::min(w.block, w.inner), 1);
+    p.code = has_nibbles(w.type)           ? narrow_code::u4
+            : w.type == data_type::f8_e4m3 ? narrow_code::f8_e4m3
+            : w.type == data_type::f8_e5m2 ? narrow_code::f8_e5m2
+                                           : narrow_code::s8;
+    const auto blocks = ceil_div(w.inner, std::max<std::int64_t>(w.block, 1));
+    const bool is_nibble = p.code == narrow_code::u4;
+
+    // Where every difference is an s8, it is stored: uint8 with a zero point of 128, for one.
+    const parameter_places place(w);
+    const auto offset = offset_of(w.type);
+    const auto zero_point = [&](std::int64_t k, std::int64_t n) {
+        return offset + (w.zero_points.empty() ? 0 : w.zero_points[place(k, n)]);
+    };
+    bool has_zero_points = !is_float8(w.type) && (offset != 0 || !w.zero_points.empty()), are_subtracted = false;
+    if (has_zero_points && p.code == narrow_code::s8) {
+        are_subtracted = true;
+        for_each_weight(w, [&](std::int64_t k, std::int64_t n, std::int32_t code) {
+            const auto difference = code - zero_point(k, n);
+            are_subtracted &= difference >= -128 && difference <= 127;
+        });
+        has_zero_points = !are_subtracted;
+    }
+
+    const auto row_bytes = panel_columns;
+    p.panel_bytes = row_bytes
+            * (is_nibble ? w.inner / p.block * ceil_div(p.block, 2) + ceil_div(w.inner % p.block, 2) : w.inner);
+    weights_ = zeros_for_weights(static_cast<std::size_t>(panels * p.panel_bytes));
+    for_each_weight(w, [&](std::int64_t k, std::int64_t n, std::int32_t code) {
+        auto *const column = weights_.get() + n / panel_columns * p.panel_bytes + n % panel_columns;
+        if (is_nibble)
+            column[(k / p.block * ceil_div(p.block, 2) + k % p.block / 2) * row_bytes] |=
+                    static_cast<std::byte>(code << k % p.block % 2 * 4);
+        else
+            column[k * row_bytes] = static_cast<std::byte>(are_subtracted ? code - zero_point(k, n) : code);
+    });
+    p.weights = weights_.get();
+
+    const bool is_shared = w.scale_columns == 1;
+    p.parameters.of_panel = is_shared ? 0 : blocks * panel_columns;
+    scales_ = is_shared ? in_one_panel<float>(w.scales, panel_columns, 0)
+                        : in_panels<float>(w.scales, blocks, w.columns, panel_columns, 0);
+    p.parameters.scales = scales_.data();
+    if (!has_zero_points) return;
+    auto zero_points = w.zero_points;
+    if (zero_points.empty()) zero_points.resize(w.scales.size());
+    zero_points_ = is_shared ? in_one_panel<std::int8_t>(zero_points, panel_columns, offset)
+                             : in_panels<std::int8_t>(zero_points, blocks, w.columns, panel_columns, offset);
+    p.parameters.zero_points = zero_points_.data();
+}
+
+std::size_t narrow_product::bytes() const {
+    const auto panels = ceil_div(panels_.columns, kind_.columns);
+    return static_cast<std::size_t>(panels * panels_.panel_bytes) + scales_.size() * sizeof(float)
+            + zero_points_.size();
+}
+
+void narrow_product::run(const float *x, std::int64_t x_stride, std::int64_t rows, float *y, std::int64_t y_stride,
+        narrow_memory &memory) const {
+    if (rows == 0 || panels_.columns == 0) return;
+    // A part's least work takes about as long as that of other loops: an element stands for four products.
+    const auto work = rows * std::max<std::int64_t>(panels_.inner, 1) * panels_.columns / 4;
+    const auto panels = ceil_div(panels_.columns, kind_.columns);
+    // Blocks of rows share widened weights; few panels are shared out by rows, too.
+    constexpr std::int64_t least_rows = 12, tile = 6;
+    const auto wanted = std::min(ceil_div(parallel::parts_for(work, 0), panels), rows / least_rows);
+    const auto least_blocks = std::max(ceil_div(rows, most_narrow_rows), wanted);
+    const auto block = ceil_div(ceil_div(rows, least_blocks), tile) * tile, blocks = ceil_div(rows, block);
+    const auto items = blocks * panels;
+    const auto parts = parallel::parts_for_items(items, work);
+    if (std::ssize(memory.parts) < parts) memory.parts.resize(static_cast<std::size_t>(parts));
+    for (auto &part : memory.parts) {
+        const auto lines = static_cast<std::size_t>(narrow_scratch_lines(kind_.columns));
+        if (part.size() < lines) part.resize(lines);
+    }
+    std::atomic<std::size_t> next = 0;
+    parallel::for_each_part(items, parts, [&](parallel::range part) {
+        auto *const scratch = memory.parts[next.fetch_add(1, std::memory_order_relaxed)].data();
+        for (auto item = part.begin; item < part.end;) {
+            const auto first = item / panels * block, panel = item % panels;
+            const auto end = std::min(panels, panel + part.end - item);
+            kind_.multiply(panels_, {x + first * x_stride, x_stride, std::min(block, rows - first)}, {panel, end},
+                    y + first * y_stride, y_stride, scratch);
+            item += end - panel;
+        }
+    });
+}
+
+} // namespace dynquant::layers

@@ -1,0 +1,429 @@
+// Products by narrow weights are what narrow_product.hpp defines, bit for bit, by each instruction set that this
+// processor has, and as far from the exact sums as it says.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <ostream>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "layers/narrow/narrow_product.hpp"
+#include "parallel/executor.hpp"
+#include "tested_sets.hpp"
+
+namespace dynquant::layers {
+namespace {
+
+using tested_features = test::tested<targets::features>;
+
+std::vector<tested_features> runnable_features() {
+    return test::runnable<targets::features>({
+        {targets::scalar, targets::scalar},
+#if defined(__x86_64__)
+                {targets::avx2, targets::avx2}, {targets::avx512, targets::avx512},
+#endif
+    });
+}
+
+constexpr data_type integer_types[] = {data_type::s8, data_type::u8, data_type::s4, data_type::u4},
+                    float_types[] = {data_type::f8_e4m3, data_type::f8_e5m2};
+
+bool has_nibbles(data_type type) {
+    return type == data_type::s4 || type == data_type::u4;
+}
+
+/// Of a code of 8 bits, by the definition of binary floats.
+float value_of(std::uint8_t code, int exponent_bits, int fraction_bits) {
+    const int fraction = code & ((1 << fraction_bits) - 1),
+              exponent = code >> fraction_bits & ((1 << exponent_bits) - 1);
+    const int bias = (1 << (exponent_bits - 1)) - 1, unit = 1 << fraction_bits;
+    const auto magnitude = exponent == 0
+            ? std::ldexp(static_cast<float>(fraction), 1 - bias - fraction_bits)
+            : std::ldexp(static_cast<float>(unit + fraction), exponent - bias - fraction_bits);
+    return code >> 7 != 0 ? -magnitude : magnitude;
+}
+
+bool is_finite(data_type type, std::uint8_t code) {
+    if (type == data_type::f8_e4m3) return (code & 0x7f) != 0x7f;
+    return type != data_type::f8_e5m2 || (code & 0x7c) != 0x7c;
+}
+
+/// What a code stands for.
+float value_of(data_type type, std::uint8_t code) {
+    switch (type) {
+        case data_type::s8: return static_cast<std::int8_t>(code);
+        case data_type::s4: return static_cast<float>(code < 8 ? code : code - 16);
+        case data_type::f8_e4m3: return is_finite(type, code) ? value_of(code, 4, 3) : std::nanf("");
+        case data_type::f8_e5m2: return value_of(code, 5, 2);
+        default: return code;
+    }
+}
+
+/// A product, with its weights' codes as a matrix of K rows.
+struct sample {
+    data_type type = data_type::s8;
+    std::int64_t rows = 0, inner = 0, columns = 0, block = 1, scale_columns = 1;
+    bool is_transposed = false;
+    std::vector<std::uint8_t> codes;
+    std::vector<float> scales, x; // rows of x are x_stride() apart, with NaN between them
+    std::vector<std::int32_t> zero_points;
+
+    std::int64_t x_stride() const { return inner + 2; }
+    std::int64_t y_stride() const { return columns + 3; }
+    std::int64_t blocks() const { return (inner + block - 1) / block; }
+    bool are_weights_scaled() const { return block == 1 && inner > 1; }
+
+    std::size_t parameter(std::int64_t k, std::int64_t n) const {
+        return static_cast<std::size_t>(k / block * scale_columns + (scale_columns == 1 ? 0 : n));
+    }
+    float scale(std::int64_t k, std::int64_t n) const { return scales[parameter(k, n)]; }
+    float difference(std::int64_t k, std::int64_t n) const {
+        const auto value = value_of(type, codes[static_cast<std::size_t>(k * columns + n)]);
+        return zero_points.empty() ? value : value - static_cast<float>(zero_points[parameter(k, n)]);
+    }
+    float x_at(std::int64_t m, std::int64_t k) const { return x[static_cast<std::size_t>(m * x_stride() + k)]; }
+
+    /// As a model has them.
+    std::vector<std::byte> packed() const {
+        std::vector<std::byte> result(
+                static_cast<std::size_t>(has_nibbles(type) ? (inner * columns + 1) / 2 : inner * columns));
+        for (std::int64_t k = 0; k < inner; ++k)
+            for (std::int64_t n = 0; n < columns; ++n) {
+                const auto at = static_cast<std::size_t>(is_transposed ? n * inner + k : k * columns + n);
+                const auto code = codes[static_cast<std::size_t>(k * columns + n)];
+                if (has_nibbles(type))
+                    result[at / 2] |= static_cast<std::byte>(code << at % 2 * 4);
+                else
+                    result[at] = static_cast<std::byte>(code);
+            }
+        return result;
+    }
+
+    float expected(std::int64_t m, std::int64_t n) const {
+        float sum = 0;
+        if (are_weights_scaled()) {
+            for (std::int64_t k = 0; k < inner; ++k) {
+                const float w = difference(k, n) * scale(k, n);
+                sum = std::fma(x_at(m, k), w, sum);
+            }
+            return sum;
+        }
+        for (std::int64_t begin = 0; begin < inner; begin += block) {
+            float acc = 0;
+            for (auto k = begin; k < std::min(inner, begin + block); ++k)
+                acc = std::fma(x_at(m, k), difference(k, n), acc);
+            sum = begin == 0 ? acc * scale(begin, n) : std::fma(acc, scale(begin, n), sum);
+        }
+        return sum;
+    }
+};
+
+constexpr float untouched = 77;
+
+std::vector<float> run(const narrow_product &product, const sample &s, narrow_memory &memory) {
+    std::vector<float> y(static_cast<std::size_t>(s.rows * s.y_stride()), untouched);
+    product.run(s.x.data(), s.x_stride(), s.rows, y.data(), s.y_stride(), memory);
+    return y;
+}
+
+narrow_product product_of(const sample &s, targets::features available) {
+    const auto packed = s.packed();
+    return {{s.type, s.inner, s.columns, packed.data(), s.is_transposed, s.block, s.scales, s.zero_points,
+                    s.scale_columns},
+            available};
+}
+
+std::ostream &operator<<(std::ostream &to, const sample &s) {
+    return to << to_string(s.type) << ", " << s.rows << " x " << s.inner << " x " << s.columns << ", block " << s.block
+              << ", " << s.scale_columns << " scale columns, " << s.zero_points.size() << " zero points"
+              << (s.is_transposed ? ", transposed" : "");
+}
+
+/// The first difference.
+void expect_defined(const sample &s, const std::vector<float> &y) {
+    for (std::int64_t m = 0; m < s.rows; ++m)
+        for (std::int64_t n = 0; n < s.y_stride(); ++n) {
+            const auto given = y[static_cast<std::size_t>(m * s.y_stride() + n)];
+            const auto wanted = n < s.columns ? s.expected(m, n) : untouched;
+            if (std::isnan(wanted) ? !std::isnan(given) : std::memcmp(&given, &wanted, sizeof given) != 0) {
+                ADD_FAILURE() << s << ": row " << m << ", column " << n << ": " << given << " in place of " << wanted;
+                return;
+            }
+        }
+}
+
+class drawing {
+  public:
+    std::int64_t number(std::int64_t least, std::int64_t most) {
+        return std::uniform_int_distribution<std::int64_t>(least, most)(random_);
+    }
+    /// Of many magnitudes.
+    float real() {
+        const auto significand =
+                static_cast<float>(number(1 << 23, (1 << 24) - 1)) * (number(0, 1) == 1 ? 1.0F : -1.0F);
+        return std::ldexp(significand, static_cast<int>(number(-31, -20)));
+    }
+    template <typename T, std::size_t count>
+    T one_of(const T (&values)[count]) {
+        return values[number(0, count - 1)];
+    }
+
+    /// Fills what the extents of a sample leave open.
+    sample &fill(sample &s, bool has_zero_points) {
+        s.is_transposed = number(0, 1) == 1;
+        for (std::int64_t i = 0; i < s.inner * s.columns; ++i) {
+            auto code = static_cast<std::uint8_t>(number(0, has_nibbles(s.type) ? 15 : 255));
+            if (!is_finite(s.type, code)) code = 0;
+            s.codes.push_back(code);
+        }
+        for (std::int64_t i = 0; i < s.blocks() * s.scale_columns; ++i) {
+            s.scales.push_back(real());
+            if (has_zero_points)
+                s.zero_points.push_back(static_cast<std::int32_t>(
+                        value_of(s.type, static_cast<std::uint8_t>(number(0, has_nibbles(s.type) ? 15 : 255)))));
+        }
+        for (std::int64_t m = 0; m < s.rows; ++m) {
+            for (std::int64_t k = 0; k < s.inner; ++k)
+                s.x.push_back(real());
+            s.x.insert(s.x.end(), 2, std::nanf(""));
+        }
+        return s;
+    }
+
+    sample integers(std::int64_t rows, std::int64_t inner, std::int64_t columns) {
+        sample s;
+        s.type = one_of(integer_types);
+        set_extents(s, rows, inner, columns);
+        return fill(s, number(0, 1) == 1);
+    }
+    sample floats(std::int64_t rows, std::int64_t inner, std::int64_t columns) {
+        sample s;
+        s.type = one_of(float_types);
+        set_extents(s, rows, inner, columns);
+        return fill(s, false);
+    }
+
+  private:
+    void set_extents(sample &s, std::int64_t rows, std::int64_t inner, std::int64_t columns) {
+        s.rows = rows;
+        s.inner = inner;
+        s.columns = columns;
+        const std::int64_t blocks[] = {1, 2, 3, 5, 16, 32, inner / 2 + 1, std::max<std::int64_t>(inner, 1), inner + 7};
+        s.block = one_of(blocks);
+        s.scale_columns = number(0, 2) == 0 ? 1 : columns;
+    }
+
+    std::mt19937 random_ {20};
+};
+
+/// Of eight threads, for parts of little work.
+const parallel::executor small_parts = {[] { return 8; }, parallel::tbb_executor.run, 16};
+
+class narrow_products : public testing::TestWithParam<tested_features> {
+  protected:
+    narrow_product product(const sample &s) const { return product_of(s, GetParam().code); }
+
+    /// On one thread and on several.
+    void expect_both_defined(const sample &s) {
+        const auto of = product(s);
+        EXPECT_EQ(of.inner(), s.inner);
+        EXPECT_EQ(of.columns(), s.columns);
+        expect_defined(s, run(of, s, memory_));
+        const parallel::scoped_executor executor(small_parts);
+        expect_defined(s, run(of, s, memory_));
+    }
+
+    drawing draw_;
+    narrow_memory memory_;
+};
+
+TEST_P(narrow_products, of_each_number_of_rows) {
+    for (std::int64_t rows = 1; rows <= 40; ++rows) {
+        expect_both_defined(draw_.integers(rows, 37, 70));
+        expect_both_defined(draw_.floats(rows, 37, 70));
+    }
+}
+
+TEST_P(narrow_products, of_each_number_of_columns) {
+    for (std::int64_t columns = 1; columns <= 140; ++columns)
+        for (const std::int64_t rows : {1, 4}) {
+            expect_both_defined(draw_.integers(rows, 19, columns));
+            expect_both_defined(draw_.floats(rows, 19, columns));
+        }
+}
+
+TEST_P(narrow_products, of_random_extents) {
+    for (int i = 0; i < 400; ++i) {
+        const auto rows = draw_.number(0, 3) == 0 ? draw_.number(9, 20) : draw_.number(1, 9);
+        expect_both_defined(draw_.integers(rows, draw_.number(1, 70), draw_.number(1, 70)));
+        if (i % 4 == 0) expect_both_defined(draw_.floats(rows, draw_.number(1, 70), draw_.number(1, 70)));
+    }
+}
+
+/// Sums of more than a buffer of widened weights go on in the next one, whether a buffer has many blocks, some, or a
+/// part of one.
+TEST_P(narrow_products, of_long_sums) {
+    for (const std::int64_t block : {1, 7, 32, 128, 129, 301, 1400})
+        for (const auto type : {data_type::s8, data_type::u8, data_type::s4, data_type::u4, data_type::f8_e4m3})
+            for (const std::int64_t rows : {1, 3, 6, 9}) {
+                sample s;
+                s.type = type;
+                s.rows = rows;
+                s.inner = 1103 + draw_.number(0, 1);
+                s.block = block;
+                s.columns = s.scale_columns = draw_.number(3, 67);
+                expect_both_defined(draw_.fill(s, type != data_type::f8_e4m3 && draw_.number(0, 1) == 1));
+            }
+}
+
+TEST_P(narrow_products, of_more_rows_than_are_computed_at_once) {
+    for (const std::int64_t rows : {95, 96, 97, 200})
+        for (const std::int64_t columns : {5, 100}) {
+            expect_both_defined(draw_.integers(rows, 20, columns));
+            expect_both_defined(draw_.floats(rows, 20, columns));
+        }
+}
+
+TEST_P(narrow_products, of_the_longest_sums_of_the_scalar_loop) {
+    for (const auto type : {data_type::s8, data_type::u4}) {
+        sample s;
+        s.type = type;
+        s.rows = 1;
+        s.inner = s.block = 9001;
+        s.columns = s.scale_columns = 9;
+        expect_both_defined(draw_.fill(s, true));
+    }
+}
+
+/// All codes by all zero points of a type: the differences of bytes have 9 bits, those of 4 bits have 5.
+TEST_P(narrow_products, of_all_codes_and_zero_points) {
+    for (const auto type : integer_types) {
+        const std::int64_t codes = has_nibbles(type) ? 16 : 256;
+        sample s;
+        s.type = type;
+        s.rows = 1;
+        s.inner = s.block = 1;
+        s.columns = s.scale_columns = codes * codes;
+        for (std::int64_t i = 0; i < s.columns; ++i) {
+            s.codes.push_back(static_cast<std::uint8_t>(i % codes));
+            s.zero_points.push_back(static_cast<std::int32_t>(value_of(type, static_cast<std::uint8_t>(i / codes))));
+        }
+        s.scales.assign(s.zero_points.size(), 0.5F);
+        s.x = {3, 0, 0};
+        expect_both_defined(s);
+    }
+}
+
+TEST_P(narrow_products, of_all_codes_of_floats) {
+    for (const auto type : float_types)
+        for (const std::int64_t rows : {1, 9}) {
+            sample s;
+            s.type = type;
+            s.rows = rows;
+            s.inner = s.block = 1;
+            s.columns = 256;
+            for (int i = 0; i < 256; ++i)
+                s.codes.push_back(static_cast<std::uint8_t>(i));
+            s.scales = {1};
+            for (std::int64_t i = 0; i < rows; ++i)
+                s.x.insert(s.x.end(), {1, 0, 0});
+            const auto y = run(product(s), s, memory_);
+            for (int i = 0; i < 256; ++i) {
+                const bool is_e5m2 = type == data_type::f8_e5m2;
+                if (is_e5m2 && (i & 0x7f) == 0x7c)
+                    EXPECT_EQ(y[static_cast<std::size_t>(i)], i < 128 ? INFINITY : -INFINITY);
+                else if (is_e5m2 ? (i & 0x7f) > 0x7c : (i & 0x7f) == 0x7f)
+                    EXPECT_TRUE(std::isnan(y[static_cast<std::size_t>(i)])) << i;
+                else
+                    EXPECT_EQ(y[static_cast<std::size_t>(i)], value_of(type, static_cast<std::uint8_t>(i))) << i;
+            }
+        }
+}
+
+TEST_P(narrow_products, of_nothing) {
+    for (const auto [rows, inner, columns] :
+            {std::array<std::int64_t, 3> {0, 3, 4}, {3, 0, 4}, {3, 4, 0}, {0, 0, 0}, {1, 0, 70}, {20, 0, 5}})
+        for (const auto type : {data_type::s8, data_type::u8, data_type::u4, data_type::f8_e5m2})
+            for (const std::int64_t block : {1, 2, 32}) {
+                sample s;
+                s.type = type;
+                s.rows = rows;
+                s.inner = inner;
+                s.columns = s.scale_columns = columns;
+                s.block = block;
+                expect_both_defined(draw_.fill(s, type == data_type::u8));
+            }
+}
+
+/// A row does not matter for the others: one of infinities and NaN gives NaN alone.
+TEST_P(narrow_products, keeps_rows_apart) {
+    for (const std::int64_t rows : {2, 5, 12}) {
+        auto s = draw_.integers(rows, 30, 40);
+        for (std::int64_t k = 0; k < s.inner; ++k)
+            s.x[static_cast<std::size_t>(s.x_stride() + k)] = k % 2 == 0 ? INFINITY : std::nanf("");
+        expect_both_defined(s);
+    }
+}
+
+/// uint8 weights around 128 are stored as their differences, which takes no zero points.
+TEST_P(narrow_products, take_the_bytes_of_their_codes) {
+    sample s;
+    s.type = data_type::u8;
+    s.rows = 2;
+    s.inner = s.block = 256;
+    s.columns = s.scale_columns = 128;
+    for (std::int64_t i = 0; i < s.inner * s.columns; ++i)
+        s.codes.push_back(static_cast<std::uint8_t>(i * 7));
+    s.scales.assign(128, 0.25F);
+    s.zero_points.assign(128, 128);
+    s.x.assign(2 * 258, 1.5F);
+    EXPECT_EQ(product(s).bytes(), 256U * 128U + 4U * 128U);
+    expect_both_defined(s);
+    s.codes[5] = 255;
+    s.zero_points[5] = 127; // the difference is no s8
+    EXPECT_EQ(product(s).bytes(), 256U * 128U + 4U * 128U + 128U);
+    expect_both_defined(s);
+    s.type = data_type::s4;
+    for (auto &code : s.codes)
+        code %= 16;
+    s.zero_points.clear();
+    EXPECT_EQ(product(s).bytes(), 256U * 128U / 2U + 4U * 128U + 128U);
+    expect_both_defined(s);
+}
+
+/// long double has 64 bits: its sum of K exact products is within gamma(K) of 2^-64.
+TEST_P(narrow_products, are_within_the_bound_of_the_exact_sum) {
+    static_assert(std::numeric_limits<long double>::digits >= 64);
+    for (int i = 0; i < 200; ++i) {
+        const auto s =
+                i % 4 == 0 ? draw_.floats(3, draw_.number(1, 400), 17) : draw_.integers(3, draw_.number(1, 400), 17);
+        const auto y = run(product(s), s, memory_);
+        const auto gamma = [](long double count, long double unit) { return count * unit / (1 - count * unit); };
+        const auto roundings = s.are_weights_scaled() ? s.inner : std::min(s.block, s.inner) + s.blocks() + 1;
+        for (std::int64_t m = 0; m < s.rows; ++m)
+            for (std::int64_t n = 0; n < s.columns; ++n) {
+                long double sum = 0, magnitudes = 0;
+                for (std::int64_t k = 0; k < s.inner; ++k) {
+                    const float w = s.difference(k, n) * s.scale(k, n);
+                    const auto term = static_cast<long double>(s.x_at(m, k)) * w;
+                    sum += term;
+                    magnitudes += std::fabs(term);
+                }
+                const auto bound = gamma(static_cast<long double>(roundings), 0x1p-24L)
+                        + gamma(static_cast<long double>(s.inner), 0x1p-63L);
+                const auto given = y[static_cast<std::size_t>(m * s.y_stride() + n)];
+                ASSERT_LE(std::fabs(given - sum), bound * magnitudes) << s << ": row " << m << ", column " << n;
+            }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+        of, narrow_products, testing::ValuesIn(runnable_features()), [](const auto &of) { return of.param.name; });
+
+} // namespace
+} // namespace dynquant::layers
