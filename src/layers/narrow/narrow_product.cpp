@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 
 #include "layers/weights_memory.hpp"
 #include "parallel/parallel.hpp"
@@ -66,6 +67,13 @@ struct parameter_places {
     }
     std::int64_t block, columns;
 };
+
+std::vector<float> for_each_column(const std::vector<float> &scales, std::int64_t columns) {
+    std::vector<float> result;
+    for (const auto scale : scales)
+        result.insert(result.end(), static_cast<std::size_t>(columns), scale);
+    return result;
+}
 
 /// In panels; what pads them is 0.
 template <typename To, typename From>
@@ -140,10 +148,19 @@ narrow_product::narrow_product(const narrow_weights &w, targets::features availa
     });
     p.weights = weights_.get();
 
-    const bool is_shared = w.scale_columns == 1;
+    // Loops know no NaN of f8_e4m3: a scale of NaN gives the same.
+    auto scales = w.scales;
+    bool is_shared = w.scale_columns == 1;
+    if (p.code == narrow_code::f8_e4m3)
+        for_each_weight(w, [&](std::int64_t k, std::int64_t n, std::int32_t code) {
+            if ((code & 0x7f) != 0x7f) return;
+            if (is_shared) scales = for_each_column(scales, w.columns);
+            is_shared = false;
+            scales[static_cast<std::size_t>(k / place.block * w.columns + n)] = std::numeric_limits<float>::quiet_NaN();
+        });
     p.parameters.of_panel = is_shared ? 0 : blocks * panel_columns;
-    scales_ = is_shared ? in_one_panel<float>(w.scales, panel_columns, 0)
-                        : in_panels<float>(w.scales, blocks, w.columns, panel_columns, 0);
+    scales_ = is_shared ? in_one_panel<float>(scales, panel_columns, 0)
+                        : in_panels<float>(scales, blocks, w.columns, panel_columns, 0);
     p.parameters.scales = scales_.data();
     if (!has_zero_points) return;
     auto zero_points = w.zero_points;

@@ -1,6 +1,6 @@
-// The loops of narrow_panels.hpp over vectors V, see targets/simd.hpp. A panel is four vectors wide. Few rows multiply
-// bytes, which are widened in registers; for more rows, and for floats, a chunk of a panel is widened once, into the
-// first-level cache.
+// The loops of narrow_panels.hpp over vectors V, see targets/simd.hpp. A panel is four vectors wide. Bytes are widened
+// in registers: that fills what the multiplications leave of a cycle. Chunks of panels of 4 bits become bytes in the
+// first-level cache first, and those with a scale for each row become floats.
 #pragma once
 
 #include <cstring>
@@ -23,14 +23,37 @@ constexpr std::int64_t panel_columns = panel_vectors *V::lanes;
 /// Rows of x that have their accumulators in registers at once.
 constexpr int tile_rows = 6;
 
-/// More rows multiply floats.
-constexpr std::int64_t most_direct_rows = 8;
-
 /// A tile's vectors: one row takes two panels, so that eight sums do not wait for each other; others as many as leave
 /// registers, of 16, or 32 of AVX-512.
 template <typename V>
 constexpr int vectors_for(int rows) {
     return rows == 1 ? 2 * panel_vectors : rows <= (V::lanes == 16 ? 6 : 3) ? panel_vectors : panel_vectors / 2;
+}
+
+/// What the weights of a tile are, which become floats in registers.
+enum class narrow_element { f32, s8, s8_with_zero_points, f8_e4m3, f8_e5m2 };
+template <narrow_element of>
+using stored = std::conditional_t<of == narrow_element::f32, float,
+        std::conditional_t<of == narrow_element::s8 || of == narrow_element::s8_with_zero_points, std::int8_t,
+                std::uint8_t>>;
+
+/// A vector of them. zero_points: of its columns.
+template <typename V, narrow_element of>
+[[gnu::always_inline]] inline typename V::reals load_narrow(
+        const stored<of> *p, [[maybe_unused]] const std::int32_t *zero_points) {
+    using enum narrow_element;
+    if constexpr (of == f32)
+        return V::load(p);
+    else if constexpr (of == s8)
+        return V::to_reals(V::load(p));
+    else if constexpr (of == s8_with_zero_points)
+        return V::to_reals(V::subtract(V::load(p), V::load(zero_points)));
+    else if constexpr (V::lanes == 1)
+        return float_of < of == f8_e4m3 ? data_type::f8_e4m3 : data_type::f8_e5m2 > {*p}.value();
+    else if constexpr (of == f8_e4m3)
+        return V::load_as_small_float16(p) * V::splat(256.0F); // an f16 of the same number but for the bias; no NaN
+    else
+        return V::load_as_upper_byte(p);
 }
 
 /// Some rows of weights, of one block or of whole blocks, by some rows of x.
@@ -46,21 +69,21 @@ struct tile_call {
 };
 
 /// vectors: of columns, from the tile's first one on.
-template <typename V, int rows, int vectors, bool has_zero_points, typename Element>
-void multiply_tile(const tile_call &t) {
+template <typename V, int rows, int vectors, narrow_element of>
+[[gnu::noinline]] void multiply_tile(const tile_call &t) { // inlined, it would leave too few registers
     using reals = typename V::reals;
     constexpr auto row_elements = panel_columns<V>;
-    const auto *weights = static_cast<const Element *>(t.weights);
+    const auto *weights = static_cast<const stored<of> *>(t.weights);
     const auto *x = t.x;
     auto parameters = t.parameters;
     bool is_first = t.is_first;
     const auto place = [](int v, std::int64_t of_panel) __attribute__((always_inline)) {
         return v / panel_vectors * of_panel + v % panel_vectors * V::lanes;
     };
-    [[maybe_unused]] std::int32_t zero_points[has_zero_points ? vectors * V::lanes : 1];
+    std::int32_t zero_points[vectors * V::lanes];
     for (std::int64_t k = 0; k < t.count;) {
         const auto end = t.count - k < t.block ? t.count : k + t.block;
-        if constexpr (has_zero_points)
+        if constexpr (of == narrow_element::s8_with_zero_points)
             unroll<vectors>([&](int v) __attribute__((always_inline)) {
                 V::store(zero_points + v * V::lanes, V::load(parameters.zero_points + place(v, parameters.of_panel)));
             });
@@ -72,13 +95,7 @@ void multiply_tile(const tile_call &t) {
         });
         for (; k < end; ++k, ++x, weights += row_elements) {
             const auto weight = [&](int v) __attribute__((always_inline)) {
-                const auto w = V::load(weights + place(v, t.weights_of_panel));
-                if constexpr (std::is_same_v<Element, float>)
-                    return w;
-                else if constexpr (has_zero_points)
-                    return V::to_reals(V::subtract(w, V::load(zero_points + v * V::lanes)));
-                else
-                    return V::to_reals(w);
+                return load_narrow<V, of>(weights + place(v, t.weights_of_panel), zero_points + v * V::lanes);
             };
             if constexpr (rows < vectors) { // what is fewer stays in registers
                 reals of_x[rows];
@@ -107,39 +124,39 @@ void multiply_tile(const tile_call &t) {
         });
         is_first = false;
         parameters.scales += row_elements;
-        if constexpr (has_zero_points) parameters.zero_points += row_elements;
+        if constexpr (of == narrow_element::s8_with_zero_points) parameters.zero_points += row_elements;
     }
 }
 
 /// All columns of a panel, or of two.
-template <typename V, int rows, bool has_zero_points, typename Element>
+template <typename V, int rows, narrow_element of>
 void multiply_columns(tile_call t, int panels) {
     constexpr int vectors = vectors_for<V>(rows);
     if constexpr (rows == 1)
-        if (panels == 1) return multiply_tile<V, 1, panel_vectors, has_zero_points, Element>(t);
+        if (panels == 1) return multiply_tile<V, 1, panel_vectors, of>(t);
     for (int v = 0; v < panel_vectors; v += vectors) {
-        multiply_tile<V, rows, vectors, has_zero_points, Element>(t);
+        multiply_tile<V, rows, vectors, of>(t);
         constexpr auto columns = vectors * V::lanes;
-        t.weights = static_cast<const Element *>(t.weights) + columns;
+        t.weights = static_cast<const stored<of> *>(t.weights) + columns;
         t.parameters.scales += columns;
-        if constexpr (has_zero_points) t.parameters.zero_points += columns;
+        if constexpr (of == narrow_element::s8_with_zero_points) t.parameters.zero_points += columns;
         t.accumulators += columns;
         t.sums += columns;
     }
 }
 
 /// Tiles of nearly as many rows each.
-template <typename V, bool has_zero_points, typename Element>
+template <typename V, narrow_element of>
 void multiply_rows(tile_call t, std::int64_t rows, int panels) {
     for (auto tiles = (rows + tile_rows - 1) / tile_rows; tiles > 0; --tiles) {
         const auto count = (rows + tiles - 1) / tiles;
         switch (count) {
-            case 1: multiply_columns<V, 1, has_zero_points, Element>(t, panels); break;
-            case 2: multiply_columns<V, 2, has_zero_points, Element>(t, panels); break;
-            case 3: multiply_columns<V, 3, has_zero_points, Element>(t, panels); break;
-            case 4: multiply_columns<V, 4, has_zero_points, Element>(t, panels); break;
-            case 5: multiply_columns<V, 5, has_zero_points, Element>(t, panels); break;
-            default: multiply_columns<V, tile_rows, has_zero_points, Element>(t, panels); break;
+            case 1: multiply_columns<V, 1, of>(t, panels); break;
+            case 2: multiply_columns<V, 2, of>(t, panels); break;
+            case 3: multiply_columns<V, 3, of>(t, panels); break;
+            case 4: multiply_columns<V, 4, of>(t, panels); break;
+            case 5: multiply_columns<V, 5, of>(t, panels); break;
+            default: multiply_columns<V, tile_rows, of>(t, panels); break;
         }
         rows -= count;
         t.x += count * t.x_stride;
@@ -177,54 +194,47 @@ void widen_nibbles(const narrow_panels &p, const rows_of_panel &rows, std::int8_
     }
 }
 
-template <typename V>
-[[gnu::always_inline]] inline typename V::reals load_float8(const std::uint8_t *p, narrow_code code) {
-    using e5m2 = float_of<data_type::f8_e5m2>;
-    using e4m3 = float_of<data_type::f8_e4m3>;
-    if constexpr (V::lanes == 1) {
-        return code == narrow_code::f8_e5m2 ? e5m2 {*p}.value() : e4m3 {*p}.value();
-    } else {
-        if (code == narrow_code::f8_e5m2) return V::load_as_upper_byte(p);
-        // An f16 of the same number but for the bias. What is beyond the highest number is NaN.
-        constexpr float highest = 448, rebiased = 256;
-        const auto value = V::load_as_small_float16(p) * V::splat(rebiased);
-        return V::select_less(V::splat(highest), V::abs(value), V::splat(__builtin_nanf("")), value);
-    }
+/// Elements of 8 bits, or what widen_nibbles() made, less their zero points and times their scales.
+template <typename V, narrow_element of>
+void scale_weights(const narrow_panels &p, const rows_of_panel &rows, const void *weights, float *to) {
+    constexpr auto columns = panel_columns<V>;
+    const auto *from = static_cast<const stored<of> *>(weights);
+    const auto first = rows.panel * p.parameters.of_panel + rows.first * columns;
+    const auto *scales = p.parameters.scales + first;
+    const auto *given = of == narrow_element::s8_with_zero_points ? p.parameters.zero_points + first : nullptr;
+    std::int32_t zero_points[columns] = {};
+    for (std::int64_t i = 0; i < rows.count * columns; i += columns)
+        unroll<panel_vectors>([&](int vector) __attribute__((always_inline)) {
+            const auto v = vector * V::lanes;
+            if constexpr (of == narrow_element::s8_with_zero_points) V::store(zero_points + v, V::load(given + i + v));
+            V::store(to + i + v, load_narrow<V, of>(from + i + v, zero_points + v) * V::load(scales + i + v));
+        });
 }
 
-/// Elements of 8 bits, or what widen_nibbles() made, as floats: less their zero points, and scaled if weights are.
-/// has_zero_points: which are not subtracted yet.
-template <typename V>
-void widen_bytes(
-        const narrow_panels &p, const rows_of_panel &rows, const std::byte *from, bool has_zero_points, float *to) {
-    constexpr auto columns = panel_columns<V>;
-    const auto block = p.are_weights_scaled ? 1 : p.block; // of parameters
-    const bool is_integer = p.code == narrow_code::s8 || p.code == narrow_code::u4;
-    for (std::int64_t k = rows.first; k < rows.first + rows.count;) {
-        const auto rest = rows.first + rows.count - k, of_block = block - k % block;
-        const auto count = rest < of_block ? rest : of_block;
-        const auto parameters = rows.panel * p.parameters.of_panel + k / block * columns;
-        for (std::int64_t v = 0; v < columns; v += V::lanes) {
-            const auto scale = V::load(p.parameters.scales + parameters + v);
-            auto zero_point = V::splat(0);
-            if (has_zero_points) zero_point = V::load(p.parameters.zero_points + parameters + v);
-            const auto store = [&](auto load) __attribute__((always_inline)) {
-                for (std::int64_t i = v; i < v + count * columns; i += columns)
-                    V::store(to + i, p.are_weights_scaled ? load(i) * scale : load(i));
-            };
-            if (is_integer)
-                store([&](std::int64_t i) __attribute__((always_inline)) {
-                    return V::to_reals(
-                            V::subtract(V::load(reinterpret_cast<const std::int8_t *>(from) + i), zero_point));
-                });
-            else
-                store([&](std::int64_t i) __attribute__((always_inline)) {
-                    return load_float8<V>(reinterpret_cast<const std::uint8_t *>(from) + i, p.code);
-                });
-        }
-        from += count * columns;
-        to += count * columns;
-        k += count;
+/// What widen_nibbles() leaves: bytes.
+inline narrow_element element_of(const narrow_panels &p) {
+    using enum narrow_element;
+    switch (p.code) {
+        case narrow_code::f8_e4m3: return f8_e4m3;
+        case narrow_code::f8_e5m2: return f8_e5m2;
+        case narrow_code::u4:
+            if (!p.are_weights_scaled) return s8;
+            [[fallthrough]];
+        case narrow_code::s8: return p.parameters.zero_points ? s8_with_zero_points : s8;
+    }
+    return s8; // no enumerator
+}
+
+/// Calls f<element>.
+template <typename F>
+void with_element(narrow_element element, F f) {
+    using enum narrow_element;
+    switch (element) {
+        case f32: return f.template operator()<f32>();
+        case s8: return f.template operator()<s8>();
+        case s8_with_zero_points: return f.template operator()<s8_with_zero_points>();
+        case f8_e4m3: return f.template operator()<f8_e4m3>();
+        case f8_e5m2: return f.template operator()<f8_e5m2>();
     }
 }
 
@@ -241,15 +251,16 @@ void multiply_panel(const narrow_panels &p, const float_rows &x, std::int64_t pa
             one = 1;
         return result;
     }();
-    const bool has_nibbles = p.code == narrow_code::u4;
-    const bool is_direct =
-            (p.code == narrow_code::s8 || has_nibbles) && !p.are_weights_scaled && x.rows <= most_direct_rows;
-    const bool has_zero_points = p.parameters.zero_points && !(has_nibbles && !p.are_weights_scaled);
+    const bool has_nibbles = p.code == narrow_code::u4, is_scaled = p.are_weights_scaled;
     constexpr auto buffer_lines = narrow_buffer_lines(columns);
     auto *const bytes = reinterpret_cast<std::int8_t *>(scratch);
     auto *const floats = scratch[buffer_lines].values, *const accumulators = scratch[2 * buffer_lines].values,
                 *const sums = accumulators + most_narrow_rows * columns;
-    const auto chunk = widened_bytes / (columns * panels * (is_direct ? 1 : 4)); // even
+    // Bytes that are read once are one chunk. Others are of an even number of rows.
+    const bool is_one_chunk = !has_nibbles && !is_scaled && x.rows <= tile_rows
+            && vectors_for<V>(static_cast<int>(x.rows)) >= panel_vectors;
+    const auto chunk = is_one_chunk ? p.inner : widened_bytes / (columns * panels * (is_scaled ? 4 : 1));
+    const auto element = element_of(p);
 
     tile_call t;
     t.block = p.block;
@@ -269,35 +280,33 @@ void multiply_panel(const narrow_panels &p, const float_rows &x, std::int64_t pa
         t.is_first = k < p.block;
         t.x = x.first + k;
         const auto first_parameter = panel * p.parameters.of_panel + k / p.block * columns;
-        if (p.are_weights_scaled) {
+        if (is_scaled) {
             t.parameters = {0, ones.values, nullptr};
         } else {
             t.parameters.scales = p.parameters.scales + first_parameter;
-            t.parameters.zero_points = has_zero_points ? p.parameters.zero_points + first_parameter : nullptr;
+            if (p.parameters.zero_points) t.parameters.zero_points = p.parameters.zero_points + first_parameter;
         }
-        if (is_direct && !has_nibbles) {
-            t.weights = p.weights + panel * p.panel_bytes + k * columns;
-            t.weights_of_panel = p.panel_bytes;
-        } else {
-            t.weights_of_panel = (t.count + 1) * columns;
-            t.weights = is_direct ? static_cast<const void *>(bytes) : floats;
+        t.weights = p.weights + panel * p.panel_bytes + k * columns;
+        t.weights_of_panel = p.panel_bytes;
+        if (has_nibbles || is_scaled) {
+            const auto of_panel = (t.count + 1) * columns;
             for (int i = 0; i < panels; ++i) {
                 const rows_of_panel rows = {k, t.count, panel + i};
-                const auto *from = p.weights + rows.panel * p.panel_bytes + k * columns;
+                const void *weights = static_cast<const std::byte *>(t.weights) + i * p.panel_bytes;
                 if (has_nibbles) {
-                    auto *const to = bytes + i * t.weights_of_panel;
-                    widen_nibbles<V>(p, rows, to);
-                    from = reinterpret_cast<const std::byte *>(to);
+                    widen_nibbles<V>(p, rows, bytes + i * of_panel);
+                    weights = bytes + i * of_panel;
                 }
-                if (!is_direct) widen_bytes<V>(p, rows, from, has_zero_points, floats + i * t.weights_of_panel);
+                if (is_scaled)
+                    with_element(element, [&]<narrow_element of>() {
+                        scale_weights<V, of>(p, rows, weights, floats + i * of_panel);
+                    });
             }
+            t.weights = is_scaled ? static_cast<const void *>(floats) : bytes;
+            t.weights_of_panel = of_panel;
         }
-        if (!is_direct)
-            multiply_rows<V, false, float>(t, x.rows, panels);
-        else if (has_zero_points)
-            multiply_rows<V, true, std::int8_t>(t, x.rows, panels);
-        else
-            multiply_rows<V, false, std::int8_t>(t, x.rows, panels);
+        with_element(is_scaled ? narrow_element::f32 : element,
+                [&]<narrow_element of>() { multiply_rows<V, of>(t, x.rows, panels); });
     }
     const auto first = panel * columns, rest = p.columns - first, all = panels * columns;
     const auto size = static_cast<std::size_t>(rest < all ? rest : all) * sizeof *y;
