@@ -23,6 +23,9 @@ constexpr std::int64_t panel_columns = panel_vectors *V::lanes;
 /// Rows of x that have their accumulators in registers at once.
 constexpr int tile_rows = 6;
 
+/// How far ahead weights are prefetched, where rows are so few that they wait for them.
+constexpr std::int64_t prefetched_bytes = 2048;
+
 /// A tile's vectors: one row takes two panels, so that eight sums do not wait for each other; others as many as leave
 /// registers, of 16, or 32 of AVX-512.
 template <typename V>
@@ -94,6 +97,9 @@ template <typename V, int rows, int vectors, narrow_element of>
                     t.begins ? V::splat(0.0F) : V::load(t.accumulators + r * row_elements + place(v, row_elements));
         });
         for (; k < end; ++k, ++x, weights += row_elements) {
+            if constexpr (rows == 1 && of != narrow_element::f32) // which waits for weights
+                for (std::int64_t i = 0; i < vectors; i += panel_vectors)
+                    __builtin_prefetch(weights + place(static_cast<int>(i), t.weights_of_panel) + prefetched_bytes);
             const auto weight = [&](int v) __attribute__((always_inline)) {
                 return load_narrow<V, of>(weights + place(v, t.weights_of_panel), zero_points + v * V::lanes);
             };
@@ -145,11 +151,10 @@ void multiply_columns(tile_call t, int panels) {
     }
 }
 
-/// Tiles of nearly as many rows each.
 template <typename V, narrow_element of>
 void multiply_rows(tile_call t, std::int64_t rows, int panels) {
-    for (auto tiles = (rows + tile_rows - 1) / tile_rows; tiles > 0; --tiles) {
-        const auto count = (rows + tiles - 1) / tiles;
+    while (rows > 0) {
+        const auto count = rows < tile_rows ? rows : tile_rows;
         switch (count) {
             case 1: multiply_columns<V, 1, of>(t, panels); break;
             case 2: multiply_columns<V, 2, of>(t, panels); break;
@@ -175,22 +180,25 @@ template <typename V>
 void widen_nibbles(const narrow_panels &p, const rows_of_panel &rows, std::int8_t *to) {
     constexpr int columns = panel_columns<V>;
     using bytes = simd::lanes_of<std::uint8_t, columns>;
-    const auto pairs_of_block = (p.block + 1) / 2;
-    for (std::int64_t k = rows.first; k < rows.first + rows.count;) {
-        const auto block = k / p.block, rest = rows.first + rows.count - k, of_block = (block + 1) * p.block - k;
-        const auto count = rest < of_block ? rest : of_block;
-        const auto *from =
-                p.weights + rows.panel * p.panel_bytes + (block * pairs_of_block + k % p.block / 2) * columns;
-        auto zero_points = bytes::splat(0);
-        if (p.parameters.zero_points && !p.are_weights_scaled)
-            zero_points = bytes::load(p.parameters.zero_points + rows.panel * p.parameters.of_panel + block * columns);
+    const auto block_bytes = (p.block + 1) / 2 * columns, first_block = rows.first / p.block;
+    auto first = rows.first % p.block; // in its block
+    const auto *from_block = p.weights + rows.panel * p.panel_bytes + first_block * block_bytes;
+    const bool has_zero_points = p.parameters.zero_points && !p.are_weights_scaled;
+    const std::int8_t none[columns] = {}, *zero_points_of_block = none;
+    if (has_zero_points)
+        zero_points_of_block = p.parameters.zero_points + rows.panel * p.parameters.of_panel + first_block * columns;
+    for (auto rest = rows.count; rest > 0; from_block += block_bytes, first = 0) {
+        const auto in_block = p.block - first, count = rest < in_block ? rest : in_block;
+        const auto *from = from_block + first / 2 * columns;
+        const auto zero_points = bytes::load(zero_points_of_block);
+        if (has_zero_points) zero_points_of_block += columns;
         for (std::int64_t i = 0; i < count; i += 2, from += columns) {
             const auto pair = bytes::load(from);
             bytes::store(to + i * columns, (pair & bytes::splat(15)) - zero_points);
             bytes::store(to + (i + 1) * columns, (pair >> 4) - zero_points);
         }
         to += count * columns;
-        k += count;
+        rest -= count;
     }
 }
 
