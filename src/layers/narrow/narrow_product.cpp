@@ -36,36 +36,54 @@ std::int32_t offset_of(data_type type) {
     return type == data_type::u8 ? -128 : type == data_type::s4 ? 8 : 0;
 }
 
-/// Calls f(k, n, code) for all weights, in memory's order: integers with their offset, the codes of floats.
+/// Calls f(k, n, code) for all weights, in memory's order: integers with their offset, the codes of floats. Always
+/// inlined, so that each type has a loop.
 template <typename F>
-void for_each_weight(const narrow_weights &w, F f) {
+[[gnu::always_inline]] inline void for_each_weight(const narrow_weights &w, const F &f) {
     const auto offset = offset_of(w.type);
-    const auto lines = w.is_transposed ? w.columns : w.inner, length = w.is_transposed ? w.inner : w.columns;
-    const auto visit = [&](auto code_at) {
-        for (std::int64_t line = 0, at = 0; line < lines; ++line)
-            for (std::int64_t i = 0; i < length; ++i, ++at)
-                w.is_transposed ? f(i, line, code_at(at)) : f(line, i, code_at(at));
+    const auto visit = [&](auto code_at) __attribute__((always_inline)) {
+        std::int64_t at = 0;
+        if (w.is_transposed)
+            for (std::int64_t n = 0; n < w.columns; ++n)
+                for (std::int64_t k = 0; k < w.inner; ++k, ++at)
+                    f(k, n, code_at(at));
+        else
+            for (std::int64_t k = 0; k < w.inner; ++k)
+                for (std::int64_t n = 0; n < w.columns; ++n, ++at)
+                    f(k, n, code_at(at));
     };
-    if (has_nibbles(w.type))
-        visit([&](std::int64_t at) {
-            const auto bits = std::to_integer<std::int32_t>(w.data[at / 2]) >> at % 2 * 4 & 15;
-            return w.type == data_type::s4 ? bits ^ 8 : bits; // with the offset
+    const auto *const data = w.data;
+    if (has_nibbles(w.type)) {
+        const std::int32_t sign = w.type == data_type::s4 ? 8 : 0; // with the offset
+        visit([=](std::int64_t at) __attribute__((always_inline)) {
+            return (std::to_integer<std::int32_t>(data[at >> 1]) >> (at & 1) * 4 & 15) ^ sign;
         });
-    else if (w.type == data_type::s8)
-        visit([&](std::int64_t at) { return std::int32_t {std::to_integer<std::int8_t>(w.data[at])}; });
-    else
-        visit([&](std::int64_t at) { return std::to_integer<std::int32_t>(w.data[at]) + offset; });
+    } else if (w.type == data_type::s8) {
+        visit([=](std::int64_t at) __attribute__((always_inline)) {
+            return std::int32_t {std::to_integer<std::int8_t>(data[at])};
+        });
+    } else {
+        visit([=](std::int64_t at)
+                        __attribute__((always_inline)) { return std::to_integer<std::int32_t>(data[at]) + offset; });
+    }
 }
 
-/// Where the parameter of a row and a column is.
-struct parameter_places {
+/// Where the parameter of a row and a column is. Without divisions for each weight.
+class parameter_places {
+  public:
     explicit parameter_places(const narrow_weights &w)
-        : block(std::max<std::int64_t>(w.block, 1))
-        , columns(w.scale_columns) {}
-    std::size_t operator()(std::int64_t k, std::int64_t n) const {
-        return static_cast<std::size_t>(k / block * columns + (columns == 1 ? 0 : n));
+        : is_shared_(w.scale_columns == 1) {
+        const auto block = std::max<std::int64_t>(w.block, 1);
+        for (std::int64_t k = 0; k < w.inner; ++k)
+            first_.push_back(k / block * w.scale_columns);
     }
-    std::int64_t block, columns;
+    std::size_t operator()(std::int64_t k, std::int64_t n) const {
+        return static_cast<std::size_t>(first_[static_cast<std::size_t>(k)] + (is_shared_ ? 0 : n));
+    }
+
+  private:
+    bool is_shared_;
+    std::vector<std::int64_t> first_; // of each row
 };
 
 std::vector<float> for_each_column(const std::vector<float> &scales, std::int64_t columns) {
@@ -121,43 +139,53 @@ narrow_product::narrow_product(const narrow_weights &w, targets::features availa
     // Where every difference is an s8, it is stored: uint8 with a zero point of 128, for one.
     const parameter_places place(w);
     const auto offset = offset_of(w.type);
-    const auto zero_point = [&](std::int64_t k, std::int64_t n) {
-        return offset + (w.zero_points.empty() ? 0 : w.zero_points[place(k, n)]);
+    const auto *const given = w.zero_points.empty() ? nullptr : w.zero_points.data();
+    const auto zero_point = [&](std::int64_t k, std::int64_t n) __attribute__((always_inline)) {
+        return given ? offset + given[place(k, n)] : offset;
     };
     bool has_zero_points = !is_float8(w.type) && (offset != 0 || !w.zero_points.empty()), are_subtracted = false;
     if (has_zero_points && p.code == narrow_code::s8) {
         are_subtracted = true;
-        for_each_weight(w, [&](std::int64_t k, std::int64_t n, std::int32_t code) {
-            const auto difference = code - zero_point(k, n);
-            are_subtracted &= difference >= -128 && difference <= 127;
-        });
+        for_each_weight(
+                w, [&](std::int64_t k, std::int64_t n, std::int32_t code) __attribute__((always_inline)) {
+                    const auto difference = code - zero_point(k, n);
+                    are_subtracted &= difference >= -128 && difference <= 127;
+                });
         has_zero_points = !are_subtracted;
     }
 
-    const auto row_bytes = panel_columns;
-    p.panel_bytes = row_bytes
-            * (is_nibble ? w.inner / p.block * ceil_div(p.block, 2) + ceil_div(w.inner % p.block, 2) : w.inner);
+    const auto block_rows = is_nibble ? ceil_div(p.block, 2) : p.block; // of bytes
+    std::vector<std::int64_t> row_at, column_at;
+    for (std::int64_t k = 0; k < w.inner; ++k)
+        row_at.push_back((k / p.block * block_rows + (is_nibble ? k % p.block / 2 : k % p.block)) * panel_columns);
+    p.panel_bytes = w.inner == 0 ? 0 : row_at.back() + panel_columns;
+    for (std::int64_t n = 0; n < w.columns; ++n)
+        column_at.push_back(n / panel_columns * p.panel_bytes + n % panel_columns);
     weights_ = zeros_for_weights(static_cast<std::size_t>(panels * p.panel_bytes));
-    for_each_weight(w, [&](std::int64_t k, std::int64_t n, std::int32_t code) {
-        auto *const column = weights_.get() + n / panel_columns * p.panel_bytes + n % panel_columns;
-        if (is_nibble)
-            column[(k / p.block * ceil_div(p.block, 2) + k % p.block / 2) * row_bytes] |=
-                    static_cast<std::byte>(code << k % p.block % 2 * 4);
-        else
-            column[k * row_bytes] = static_cast<std::byte>(are_subtracted ? code - zero_point(k, n) : code);
-    });
+    std::vector<std::int8_t> shifts; // of each row's elements in their bytes
+    for (std::int64_t k = 0; k < w.inner; ++k)
+        shifts.push_back(is_nibble && k % p.block % 2 == 1 ? 4 : 0);
+    auto *const packed = weights_.get();
+    for_each_weight(
+            w, [&](std::int64_t k, std::int64_t n, std::int32_t code) __attribute__((always_inline)) {
+                const auto row = static_cast<std::size_t>(k);
+                auto &to = packed[row_at[row] + column_at[static_cast<std::size_t>(n)]];
+                to |= static_cast<std::byte>((are_subtracted ? code - zero_point(k, n) : code) << shifts[row]);
+            });
     p.weights = weights_.get();
 
     // Loops know no NaN of f8_e4m3: a scale of NaN gives the same.
     auto scales = w.scales;
     bool is_shared = w.scale_columns == 1;
     if (p.code == narrow_code::f8_e4m3)
-        for_each_weight(w, [&](std::int64_t k, std::int64_t n, std::int32_t code) {
-            if ((code & 0x7f) != 0x7f) return;
-            if (is_shared) scales = for_each_column(scales, w.columns);
-            is_shared = false;
-            scales[static_cast<std::size_t>(k / place.block * w.columns + n)] = std::numeric_limits<float>::quiet_NaN();
-        });
+        for_each_weight(
+                w, [&](std::int64_t k, std::int64_t n, std::int32_t code) __attribute__((always_inline)) {
+                    if ((code & 0x7f) != 0x7f) return;
+                    if (is_shared) scales = for_each_column(scales, w.columns);
+                    is_shared = false;
+                    scales[static_cast<std::size_t>(k / std::max<std::int64_t>(w.block, 1) * w.columns + n)] =
+                            std::numeric_limits<float>::quiet_NaN();
+                });
     p.parameters.of_panel = is_shared ? 0 : blocks * panel_columns;
     scales_ = is_shared ? in_one_panel<float>(scales, panel_columns, 0)
                         : in_panels<float>(scales, blocks, w.columns, panel_columns, 0);
