@@ -52,7 +52,7 @@ template <typename V, narrow_element of>
     else if constexpr (of == s8_with_zero_points)
         return V::to_reals(V::subtract(V::load(p), V::load(zero_points)));
     else if constexpr (V::lanes == 1)
-        return float_of < of == f8_e4m3 ? data_type::f8_e4m3 : data_type::f8_e5m2 > {*p}.value();
+        return float_of<(of == f8_e4m3 ? data_type::f8_e4m3 : data_type::f8_e5m2)> {*p}.value();
     else if constexpr (of == f8_e4m3)
         return V::load_as_small_float16(p) * V::splat(256.0F); // an f16 of the same number but for the bias; no NaN
     else
@@ -294,24 +294,24 @@ void multiply_panel(const narrow_panels &p, const float_rows &x, std::int64_t pa
             t.parameters.scales = p.parameters.scales + first_parameter;
             if (p.parameters.zero_points) t.parameters.zero_points = p.parameters.zero_points + first_parameter;
         }
-        t.weights = p.weights + panel * p.panel_bytes + k * columns;
-        t.weights_of_panel = p.panel_bytes;
+        const auto *const bytes_of_panel = p.weights + panel * p.panel_bytes;
         if (has_nibbles || is_scaled) {
-            const auto of_panel = (t.count + 1) * columns;
-            for (int i = 0; i < panels; ++i) {
-                const rows_of_panel rows = {k, t.count, panel + i};
-                const void *weights = static_cast<const std::byte *>(t.weights) + i * p.panel_bytes;
-                if (has_nibbles) {
-                    widen_nibbles<V>(p, rows, bytes + i * of_panel);
-                    weights = bytes + i * of_panel;
-                }
-                if (is_scaled)
-                    with_element(element, [&]<narrow_element of>() {
-                        scale_weights<V, of>(p, rows, weights, floats + i * of_panel);
-                    });
-            }
             t.weights = is_scaled ? static_cast<const void *>(floats) : bytes;
-            t.weights_of_panel = of_panel;
+            t.weights_of_panel = (t.count + 1) * columns;
+        } else {
+            t.weights = bytes_of_panel + k * columns;
+            t.weights_of_panel = p.panel_bytes;
+        }
+        for (int i = 0; i < panels && (has_nibbles || is_scaled); ++i) {
+            const rows_of_panel rows = {k, t.count, panel + i};
+            auto *const widened = bytes + i * t.weights_of_panel;
+            if (has_nibbles) widen_nibbles<V>(p, rows, widened);
+            if (!is_scaled) continue;
+            const void *weights = widened;
+            if (!has_nibbles) weights = bytes_of_panel + i * p.panel_bytes + k * columns;
+            with_element(element, [&]<narrow_element of>() {
+                scale_weights<V, of>(p, rows, weights, floats + i * t.weights_of_panel);
+            });
         }
         with_element(is_scaled ? narrow_element::f32 : element,
                 [&]<narrow_element of>() { multiply_rows<V, of>(t, x.rows, panels); });
