@@ -2,9 +2,9 @@
 // processor has, and as far from the exact sums as it says.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <ostream>
 #include <random>
@@ -150,7 +150,8 @@ void expect_defined(const sample &s, const std::vector<float> &y) {
         for (std::int64_t n = 0; n < s.y_stride(); ++n) {
             const auto given = y[static_cast<std::size_t>(m * s.y_stride() + n)];
             const auto wanted = n < s.columns ? s.expected(m, n) : untouched;
-            if (std::isnan(wanted) ? !std::isnan(given) : std::memcmp(&given, &wanted, sizeof given) != 0) {
+            if (std::isnan(wanted) ? !std::isnan(given)
+                                   : std::bit_cast<std::uint32_t>(given) != std::bit_cast<std::uint32_t>(wanted)) {
                 ADD_FAILURE() << s << ": row " << m << ", column " << n << ": " << given << " in place of " << wanted;
                 return;
             }
