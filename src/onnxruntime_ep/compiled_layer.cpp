@@ -26,19 +26,6 @@ layers::layer_problem problem_of(const graph &g, const layer_match &m) {
     return {std::move(d), g.input(g.nodes[m.product], 1).known->data};
 }
 
-/// Of a value among the names of a fused node's inputs or outputs.
-std::size_t index_of(const graph &g, std::size_t value, const std::vector<std::string> &names) {
-    const auto found = std::ranges::find(names, g.values[value].name);
-    if (found == names.end())
-        throw error(dnnl_runtime_error,
-                concat("expected '", g.values[value].name, "' among the inputs and outputs of the fused node"));
-    return static_cast<std::size_t>(found - names.begin());
-}
-
-bool is_known(const std::optional<dims> &shape) {
-    return shape && std::ranges::all_of(*shape, [](std::int64_t extent) { return extent >= 0; });
-}
-
 } // namespace
 
 compiled_layer::compiled_layer(

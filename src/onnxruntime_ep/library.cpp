@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "dynquant/version.hpp"
+#include "onnx/element_type.hpp"
 #include "onnxruntime/status.hpp"
 #include "onnxruntime_ep/compiled_layer.hpp"
+#include "onnxruntime_ep/compiled_narrow.hpp"
 #include "onnxruntime_ep/compiled_node.hpp"
 #include "onnxruntime_ep/heap_pages.hpp"
 #include "onnxruntime_ep/node_match.hpp"
@@ -24,7 +26,8 @@
 namespace dynquant::onnxruntime_ep {
 namespace {
 
-using layers::match::find_layer, layers::match::find_row_scales, layers::match::is_product;
+using layers::match::find_layer, layers::match::find_row_scales;
+using layers::match::is_narrow_product, layers::match::is_product;
 using layers::match::layer_match, layers::match::match_result, layers::match::row_scales;
 using onnxruntime::check;
 using onnxruntime::guarded;
@@ -161,6 +164,18 @@ class provider : public OrtEp {
                 is_claimed[index] = true;
             layers.push_back(*std::move(found));
         }
+        for (std::size_t i = 0; i < g.nodes.size() && options_.claims_narrow; ++i) {
+            if (!is_narrow_product(g, g.nodes[i])) continue;
+            auto [found, reason] = find_layer(g, i, is_claimed);
+            if (found) reason = reason_to_leave_narrow(g, *found);
+            if (!reason.empty()) {
+                leave(g.nodes[i], reason);
+                continue;
+            }
+            for (const auto index : found->nodes)
+                is_claimed[index] = true;
+            add(session, found->nodes, true, claims);
+        }
         for (const auto &nodes : claims_of(g, layers, is_claimed))
             add(session, nodes, true, claims); // the constants are copied
         for (const auto &l : layers)
@@ -258,7 +273,7 @@ class provider : public OrtEp {
             freed_weights_.push_back(static_cast<std::size_t>(*volume(weights))); // of a byte each
             layers.push_back(*std::move(found));
         }
-        if (layers.empty()) throw error(dnnl_runtime_error, "expected a graph with a product");
+        if (layers.empty()) return compile_narrow(g, inputs);
         const auto quantize = std::ranges::find(g.nodes, quantizes, &node::op_type);
         if (quantize != g.nodes.end()) {
             const auto at = static_cast<std::size_t>(quantize - g.nodes.begin());
@@ -271,6 +286,19 @@ class provider : public OrtEp {
         if (layers.size() == 1 && (quantize == g.nodes.end() || layers.front().quantize != none))
             return std::make_unique<compiled_layer>(api_, g, layers.front(), inputs, options_.threads);
         return std::make_unique<compiled_layers>(api_, g, layers, inputs, output_names(api_, fused), options_.threads);
+    }
+
+    std::unique_ptr<fused_node> compile_narrow(const graph &g, const std::vector<std::string> &inputs) {
+        for (std::size_t i = 0; i < g.nodes.size(); ++i) {
+            if (!is_narrow_product(g, g.nodes[i])) continue;
+            const auto [found, reason] = find_layer(g, i, std::vector<bool>(g.nodes.size()));
+            if (!found || found->nodes.size() != g.nodes.size()) refuse_claim(g.nodes[i], found ? found->end : reason);
+            const auto &w = *g.input(g.nodes[found->dequantize], 0).known;
+            const bool is_byte = w.type != onnx::type::int4 && w.type != onnx::type::uint4;
+            freed_weights_.push_back(static_cast<std::size_t>(*volume(w.shape)) / (is_byte ? 1 : 2));
+            return std::make_unique<compiled_narrow>(api_, g, *found, inputs, options_.threads);
+        }
+        throw error(dnnl_runtime_error, "expected a graph with a product");
     }
 
     [[noreturn]] static void refuse_claim(const node &product, const std::string &reason) {

@@ -229,4 +229,22 @@ std::string reason_to_leave_product(const graph &g, const node &n, bool claims_a
             "ONNX Runtime's is as fast ", is_without_vnni ? "without VNNI and " : "", "without operators behind it");
 }
 
+// ONNX Runtime 1.32 (DQMatMulToMatMulNBits in core/optimizer/qdq_transformer): of integers of 8 and 4 bits, by one scale,
+// one for each column or block, not transposed; and not where a Relu or Clip follows, unless that gives an output.
+std::string reason_to_leave_narrow(const graph &g, const layers::match::layer_match &m) {
+    const auto &product = g.nodes[m.product], &dequantize = g.nodes[m.dequantize];
+    const auto &w = *g.input(dequantize, 0).known, &scale = *g.input(dequantize, 1).known;
+    if (const auto *before = producer_of(g, m.x); before && before->is("DequantizeLinear"))
+        return concat("ONNX Runtime may fuse it with ", describe(*before));
+    if (!targets::has(environment::usable_features(), targets::avx2)) return "without AVX2 it would be slow";
+    const auto axis = dequantize.get("axis", std::int64_t {1});
+    const bool is_by_row = scale.shape.size() == 1 && volume(scale.shape) != 1 && (axis == 0 || axis == -2);
+    const auto &y = g.output(product);
+    const auto *next = y.consumers.size() == 1 && !y.is_seen_outside ? &g.nodes[y.consumers.front()] : nullptr;
+    const bool is_limited = next && is_limit(*next) && !g.output(*next).is_seen_outside;
+    const bool becomes_one = (bytes | onnx::type_set {type::uint4, type::int4}).contains(w.type) && !is_by_row
+            && !is_limited && !product.is("Conv") && product.get("transB", std::int64_t {0}) == 0;
+    return becomes_one ? "ONNX Runtime makes MatMulNBits of it" : "";
+}
+
 } // namespace dynquant::onnxruntime_ep

@@ -1,6 +1,7 @@
 // Which nodes are claimed by themselves: those that quantize or dequantize, and products without steps.
 #pragma once
 
+#include "layers/match/matcher.hpp"
 #include "onnxruntime_ep/read_graph.hpp"
 
 namespace dynquant::onnxruntime_ep {
@@ -19,5 +20,8 @@ std::string reason_to_leave(const graph &g, const node &n, const std::vector<boo
 /// Why ONNX Runtime keeps a product without any step, "" where it is claimed: it is as fast there. claims_all: none is
 /// kept.
 std::string reason_to_leave_product(const graph &g, const node &n, bool claims_all);
+
+/// Why ONNX Runtime keeps a narrow layer, "" where it is claimed: "ONNX Runtime makes MatMulNBits of it".
+std::string reason_to_leave_narrow(const graph &g, const layers::match::layer_match &m);
 
 } // namespace dynquant::onnxruntime_ep

@@ -33,6 +33,8 @@ void set(options &to, const std::string &key, const std::string &value) {
         to.claim = value_of<claim_policy>(key, value, {"auto", "all", "none"});
     } else if (key == "activation_scales") {
         to.scales = value_of<activation_scales>(key, value, {"per_tensor", "per_row"});
+    } else if (key == "weight_only") {
+        to.claims_narrow = value_of<bool>(key, value, {"off", "auto"});
     } else if (key == "threads") {
         const auto *const end = value.data() + value.size();
         const auto [rest, failure] = std::from_chars(value.data(), end, to.threads);
@@ -42,7 +44,7 @@ void set(options &to, const std::string &key, const std::string &value) {
         if (value != "0" && value != "1") refuse("'verbose': expected 0 or 1, given '", value, "'");
         to.verbose = value == "1";
     } else {
-        const std::vector<std::string> keys {"activation_scales", "claim", "threads", "verbose"};
+        const std::vector<std::string> keys {"activation_scales", "claim", "threads", "verbose", "weight_only"};
         refuse("'", key, "': expected ", alternatives(keys, std::identity {}), suggest(key, keys));
     }
 }

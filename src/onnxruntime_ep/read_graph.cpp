@@ -1,5 +1,6 @@
 #include "onnxruntime_ep/read_graph.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <span>
 
@@ -209,6 +210,18 @@ std::vector<std::string> input_names(const OrtApi &api, const OrtNode &n) {
 
 std::vector<std::string> output_names(const OrtApi &api, const OrtNode &n) {
     return names_of(api, list_of<OrtValueInfo>(api, api.Node_GetNumOutputs, api.Node_GetOutputs, n));
+}
+
+std::size_t index_of(const graph &g, std::size_t value, const std::vector<std::string> &names) {
+    const auto found = std::ranges::find(names, g.values[value].name);
+    if (found == names.end())
+        throw error(dnnl_runtime_error,
+                concat("expected '", g.values[value].name, "' among the inputs and outputs of the fused node"));
+    return static_cast<std::size_t>(found - names.begin());
+}
+
+bool is_known(const std::optional<dims> &shape) {
+    return shape && std::ranges::all_of(*shape, [](std::int64_t extent) { return extent >= 0; });
 }
 
 } // namespace dynquant::onnxruntime_ep

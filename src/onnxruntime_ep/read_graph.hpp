@@ -36,4 +36,10 @@ std::string describe(const node &n);
 std::vector<std::string> input_names(const OrtApi &api, const OrtNode &n);
 std::vector<std::string> output_names(const OrtApi &api, const OrtNode &n);
 
+/// Of a value among the names of a fused node's inputs or outputs. Throws error where it is none.
+std::size_t index_of(const graph &g, std::size_t value, const std::vector<std::string> &names);
+
+/// All extents.
+bool is_known(const std::optional<dims> &shape);
+
 } // namespace dynquant::onnxruntime_ep

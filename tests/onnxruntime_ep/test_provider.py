@@ -359,7 +359,8 @@ class Options(unittest.TestCase):
                               ({"threads": "-1"}, "option 'threads': expected a number of threads, or 0 for all of the session, given '-1'"),
                               ({"threads": "2x"}, "option 'threads': expected a number of threads, or 0 for all of the session, given '2x'"),
                               ({"threads": "9" * 20}, "option 'threads': expected a number of threads, or 0"),
-                              ({"clam": "all"}, "option 'clam': expected activation_scales, claim, threads or verbose (did you mean 'claim'?)"),
+                              ({"clam": "all"}, "option 'clam': expected activation_scales, claim, threads, verbose or weight_only (did you mean 'claim'?)"),
+                              ({"weight_only": "on"}, "option 'weight_only': expected off or auto, given 'on'"),
                               ({"activation_scales": "per_rwo"}, "option 'activation_scales': expected per_tensor or per_row, given 'per_rwo' "
                                "(did you mean 'per_row'?)")):
             with self.assertRaises(REFUSED) as caught:

@@ -1,6 +1,10 @@
 #include "layers/match/describe.hpp"
 
+#include <algorithm>
+#include <cstring>
+
 #include "onnx/element_type.hpp"
+#include "quantization/shape.hpp"
 
 namespace dynquant::layers::match {
 
@@ -41,6 +45,85 @@ layer_description describe(const graph &g, const layer_match &m) {
     d.steps = m.steps;
     d.result = m.result;
     d.table = m.table;
+    return d;
+}
+
+namespace {
+
+data_type narrow_type_of(onnx::element_type t) {
+    namespace type = onnx::type;
+    switch (t) {
+        case type::uint8: return data_type::u8;
+        case type::int4: return data_type::s4;
+        case type::uint4: return data_type::u4;
+        case type::float8e4m3fn: return data_type::f8_e4m3;
+        case type::float8e5m2: return data_type::f8_e5m2;
+        default: return data_type::s8;
+    }
+}
+
+/// Elements of 4 bits, the low half of a byte first, too.
+std::vector<std::int32_t> zero_points_of(const constant &c) {
+    if (c.type != onnx::type::int4 && c.type != onnx::type::uint4) return integers_of(c);
+    std::vector<std::int32_t> values(static_cast<std::size_t>(*volume(c.shape)));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const auto byte = std::to_integer<std::int32_t>(c.data[i / 2]);
+        const auto code = i % 2 == 0 ? byte & 15 : byte >> 4;
+        values[i] = c.type == onnx::type::int4 && code > 7 ? code - 16 : code;
+    }
+    return values;
+}
+
+/// Of [columns, blocks] to [blocks, columns].
+template <typename T>
+std::vector<T> transposed(const std::vector<T> &values, std::int64_t columns) {
+    if (columns == 0) return values;
+    std::vector<T> result;
+    const auto count = std::ssize(values) / columns;
+    for (std::int64_t b = 0; b < count; ++b)
+        for (std::int64_t c = 0; c < columns; ++c)
+            result.push_back(values[static_cast<std::size_t>(c * count + b)]);
+    return result;
+}
+
+} // namespace
+
+narrow_description describe_narrow(const graph &g, const layer_match &m) {
+    const auto &product = g.nodes[m.product], &dequantize = g.nodes[m.dequantize];
+    const auto &w = *g.input(dequantize, 0).known, &scale = *g.input(dequantize, 1).known;
+    narrow_description d;
+    d.label = label(g, product);
+    d.steps = m.steps;
+    auto &to = d.weights;
+    to.type = narrow_type_of(w.type);
+    d.is_convolution = product.is("Conv");
+    to.is_transposed = d.is_convolution || product.get("transB", std::int64_t {0}) != 0;
+    const std::size_t inner = to.is_transposed ? 1 : 0;
+    to.inner = w.shape[inner];
+    to.columns = w.shape[1 - inner];
+    to.data = w.data;
+    to.scales.resize(static_cast<std::size_t>(*volume(scale.shape)));
+    if (!to.scales.empty()) std::memcpy(to.scales.data(), scale.data, to.scales.size() * sizeof(float));
+    // The zero points of floats are zeros.
+    const bool is_float = to.type == data_type::f8_e4m3 || to.type == data_type::f8_e5m2;
+    if (dequantize.has(2) && !is_float) to.zero_points = zero_points_of(*g.input(dequantize, 2).known);
+    const auto axis = dequantize.get("axis", std::int64_t {1});
+    const bool is_by_inner = (axis < 0 ? axis + std::ssize(w.shape) : axis) == static_cast<std::int64_t>(inner);
+    const auto block = dequantize.get("block_size", std::int64_t {0});
+    to.block = std::max<std::int64_t>(to.inner, 1);
+    to.scale_columns = 1;
+    if (scale.shape.size() > 1) {
+        to.block = block;
+        to.scale_columns = to.columns;
+        if (to.is_transposed) {
+            to.scales = transposed(to.scales, to.columns);
+            to.zero_points = transposed(to.zero_points, to.columns);
+        }
+    } else if (volume(scale.shape) != 1 && is_by_inner) {
+        to.block = 1;
+    } else if (volume(scale.shape) != 1) {
+        to.scale_columns = to.columns;
+    }
     return d;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "layers/match/matcher.hpp"
+#include "layers/narrow/narrow_layer.hpp"
 
 namespace dynquant::layers::match {
 
@@ -11,5 +12,8 @@ layer_description describe(const graph &g, const node &product);
 
 /// All of its nodes but what quantizes x, whose statement the caller prepares.
 layer_description describe(const graph &g, const layer_match &m);
+
+/// A narrow layer.
+narrow_description describe_narrow(const graph &g, const layer_match &m);
 
 } // namespace dynquant::layers::match

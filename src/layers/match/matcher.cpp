@@ -15,6 +15,8 @@ using kind = float_step::kind;
 namespace type = onnx::type;
 
 constexpr onnx::type_set bytes = {type::uint8, type::int8};
+constexpr onnx::type_set narrow =
+        bytes | onnx::type_set {type::uint4, type::int4, type::float8e4m3fn, type::float8e5m2};
 
 /// As ONNX shapes single parameters: a scalar, or a vector of one element.
 bool is_one_value(const dims &shape) {
@@ -46,9 +48,19 @@ class matcher {
         , is_taken_(is_taken)
         , tabulate_(tabulate)
         , product_(g.nodes[product])
-        , is_convolution_(product_.op_type == "ConvInteger") {
+        , is_convolution_(product_.op_type == "ConvInteger" || product_.op_type == "Conv") {
         result_.product = product;
         result_.nodes = {product};
+    }
+
+    match_result run_narrow() {
+        if (auto reason = read_narrow_product(); !reason.empty()) return {std::nullopt, std::move(reason)};
+        result_.y = product_.outputs.front();
+        result_.result = step_result::f32;
+        while (take_step()) {
+        }
+        std::ranges::sort(result_.nodes);
+        return {std::move(result_)};
     }
 
     match_result run() {
@@ -96,6 +108,83 @@ class matcher {
         rank_ = is_convolution_ ? shape.size() : sums ? sums->size() : 1; // at least
         result_.x = product_.inputs[0];
         return {};
+    }
+
+    std::string read_narrow_product() {
+        const auto &weights = g_.input(product_, 1);
+        const auto &dequantize = g_.nodes[weights.producer];
+        const auto &w = g_.input(dequantize, 0), &scale = g_.input(dequantize, 1);
+        if (!is_free(weights.producer) || weights.consumers.size() != 1 || weights.is_seen_outside)
+            return concat("other nodes take its weights '", weights.name, "'");
+        for (const auto input : dequantize.inputs)
+            if (input != none && !g_.values[input].known)
+                return concat("'", g_.values[input].name, "', of its weights, is ", why_unknown(g_.values[input]));
+        if (!narrow.contains(w.known->type)) return concat("its weights are of type ", onnx::name_of(w.known->type));
+        if (scale.known->type != type::float32 || weights.type != type::float32)
+            return concat("its weights have scales of type ", onnx::name_of(scale.known->type));
+        const auto &shape = w.known->shape;
+        const auto &x = g_.input(product_, 0);
+        if (x.type != type::float32) return "its input is no float";
+        if (x.is_constant()) return "its input is constant";
+        if (is_convolution_ && !has_one_tap(shape))
+            return "expected a Conv of one tap and one group, without strides and pads";
+        if (!is_convolution_ && shape.size() != 2) return concat("its weights have shape ", to_string(shape));
+        const bool is_transposed = is_convolution_ || product_.get("transB", std::int64_t {0}) != 0;
+        channels_ = shape[is_transposed ? 0 : 1];
+        if (const auto why = why_no_blocks(dequantize, is_transposed ? 1 : 0); !why.empty()) return why;
+        is_rank_known_ = is_convolution_ || product_.is("Gemm") || x.shape;
+        rank_ = product_.is("MatMul") ? (x.shape ? x.shape->size() : 1) : shape.size();
+        if (product_.is("Gemm")) {
+            if (product_.get("transA", std::int64_t {0}) != 0) return "attribute 'transA': expected 0";
+            if (product_.get("alpha", 1.0F) != 1 || (product_.has(2) && product_.get("beta", 1.0F) != 1))
+                return "attributes 'alpha' and 'beta': expected 1";
+        }
+        if (product_.has(2)) {
+            const auto &bias = g_.input(product_, 2);
+            result_.y = product_.outputs.front(); // for messages
+            const bool is_of_filters = is_convolution_ && bias.known && bias.known->shape == dims {channels_}
+                    && bias.known->type == type::float32;
+            if (!is_of_filters)
+                if (auto why = why_not_by_channel(product_.inputs[2], type::float32); !why.empty()) return why;
+            result_.steps.push_back({kind::add, floats_of(*bias.known)});
+        }
+        result_.x = product_.inputs[0];
+        result_.dequantize = weights.producer;
+        result_.nodes.push_back(weights.producer);
+        return {};
+    }
+
+    /// Of a convolution that is a product of each position's channels.
+    bool has_one_tap(const dims &shape) const {
+        using integers = std::vector<std::int64_t>;
+        const auto are = [&](const char *name, std::int64_t value) {
+            return std::ranges::all_of(product_.get(name, integers {}), [=](auto v) { return v == value; });
+        };
+        return shape.size() >= 3 && volume(dims(shape.begin() + 2, shape.end())) == 1 && are("strides", 1)
+                && are("pads", 0) && product_.get("group", std::int64_t {1}) == 1;
+    }
+
+    /// Why a DequantizeLinear of a matrix whose inner dimension is `inner` has no parameters of the columns, of the
+    /// rows, of all or of blocks in columns; "" where it has.
+    std::string why_no_blocks(const node &n, std::int64_t inner) const {
+        const auto &shape = g_.input(n, 0).known->shape, &scale = g_.input(n, 1).known->shape;
+        if (n.has(2) && g_.input(n, 2).known->shape != scale)
+            return concat("the zero points of its weights have shape ", to_string(g_.input(n, 2).known->shape),
+                    ", their scales ", to_string(scale));
+        if (volume(scale) == 1 && scale.size() <= 1) return {};
+        const auto axis = n.get("axis", std::int64_t {1}), of_axis = axis < 0 ? axis + std::ssize(shape) : axis;
+        if (of_axis < 0 || of_axis > 1) return concat("its weights have scales along axis ", axis);
+        const auto block = n.get("block_size", std::int64_t {0});
+        auto expected = dims {shape[static_cast<std::size_t>(of_axis)]};
+        if (block > 0) {
+            if (of_axis != inner) return "its weights have blocks along their columns";
+            expected = shape;
+            auto &blocks = expected[static_cast<std::size_t>(inner)];
+            blocks = (blocks + block - 1) / block;
+        }
+        return scale == expected ? ""
+                                 : concat("the scales of its weights: expected shape ", to_string(expected), ", given ",
+                                         to_string(scale));
     }
 
     static const char *why_unknown(const value &v) {
@@ -199,7 +288,7 @@ class matcher {
         const auto *n = next();
         if (!n) return take_product_with_itself();
         if (take_function(*n)) return true;
-        return result_.steps.empty() && n->is("Mul") && take_scales(*n, other_input(*n));
+        return result_.dequantize == none && result_.steps.empty() && n->is("Mul") && take_scales(*n, other_input(*n));
     }
 
     std::size_t other_input(const node &n) const { return n.inputs[n.inputs.front() == result_.y ? 1 : 0]; }
@@ -485,9 +574,16 @@ bool is_product(const node &n) {
     return n.is("ConvInteger") || n.is("MatMulInteger") || (n.domain == own_domain && n.op_type == "MatMulInteger");
 }
 
+bool is_narrow_product(const graph &g, const node &n) {
+    if (!(n.is("MatMul") || n.is("Gemm") || n.is("Conv")) || !n.has(0) || !n.has(1)) return false;
+    const auto producer = g.input(n, 1).producer;
+    return producer != none && g.nodes[producer].is("DequantizeLinear") && g.input(g.nodes[producer], 0).is_constant();
+}
+
 match_result find_layer(
         const graph &g, std::size_t product, const std::vector<bool> &is_taken, const table_maker &tabulate) {
-    return matcher(g, product, is_taken, tabulate).run();
+    matcher m(g, product, is_taken, tabulate);
+    return is_product(g.nodes[product]) ? m.run() : m.run_narrow();
 }
 
 row_scales find_row_scales(const graph &g, std::size_t quantize, std::span<const layer_match> layers) {

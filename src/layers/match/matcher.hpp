@@ -10,16 +10,19 @@
 namespace dynquant::layers::match {
 
 /// DynamicQuantizeLinear (where nobody else takes its results; of the domain `dynquant` with a scale for each row),
-/// ConvInteger or MatMulInteger with constant weights, and
-/// then, each optional and in this order: Add of integers, Cast to float, Mul by scales, and any number of Add, Sub,
-/// Mul, Div, Relu, Clip, LeakyRelu, PRelu and HardSigmoid by constants, one for all or one for each channel. A value
-/// times a function of it, in these operators, belongs to them: x * Clip(x + 3) / 6, or HardSwish. Last, QuantizeLinear
-/// to 8 bits, and an activation as a table, where the caller makes tables.
+/// ConvInteger or MatMulInteger with constant weights, and then, each optional and in this order: Add of integers, Cast
+/// to float, Mul by scales, and any number of Add, Sub, Mul, Div, Relu, Clip, LeakyRelu, PRelu and HardSigmoid by
+/// constants, one for all or one for each channel. A value times a function of it, in these operators, belongs to them:
+/// x * Clip(x + 3) / 6, or HardSwish. Last, QuantizeLinear to 8 bits, and an activation as a table, where the caller
+/// makes tables.
+/// Or a narrow layer: DequantizeLinear of constant weights, MatMul, Gemm or a Conv of one tap, of floats, and such
+/// operators of floats.
 struct layer_match {
     std::vector<std::size_t> nodes; // in the order of the graph
     std::size_t product = none;
-    std::size_t quantize = none; // DynamicQuantizeLinear
-    std::size_t x = none;        // the value that the layer takes: of floats where it has `quantize`, else of 8 bits
+    std::size_t quantize = none;   // DynamicQuantizeLinear
+    std::size_t dequantize = none; // of the weights of a narrow layer
+    std::size_t x = none;          // the value that the layer takes: of floats where it has `quantize`, else of 8 bits
     std::size_t x_zero_point = none;
     std::size_t x_scale = none; // by which the factors of the first step are multiplied
     /// x has a scale and a zero point for each row, of a convolution each image: where what quantizes it says so, or
@@ -47,6 +50,9 @@ using table_maker =
 
 /// ConvInteger or MatMulInteger. MatMulInteger may be of the domain `dynquant`, where it means the same.
 bool is_product(const node &n);
+
+/// MatMul, Gemm or Conv of floats whose weights a DequantizeLinear makes of constants.
+bool is_narrow_product(const graph &g, const node &n);
 
 /// is_taken: for each node, whether another layer has it. The nodes alone, with what is known of their values, are the
 /// same layer. tabulate: none leaves activations to others, whose bits a table need not have.

@@ -50,6 +50,7 @@ struct float_steps_call {
     const std::int32_t *x_zero_points = nullptr; // null: the bias has their terms
     const std::int32_t *weight_sums = nullptr;   // of each channel: times the zero point, subtracted from the sums
     std::int64_t row_stride = 0;
+    bool of_floats = false; // what `sums` points to are floats; there is no bias
 };
 
 /// Computes positions [begin, end). One for each instruction set.

@@ -98,7 +98,7 @@ template <typename V, tiling of>
             for_each_vector<V, of>(t, [&](reals x, int i) { return subtract(x, term(i)); });
         }
     }
-    if (call.result != step_result::s32)
+    if (call.result != step_result::s32 && !call.of_floats)
         for_each_vector<V, of>(t, [](reals x, int) { return V::to_reals(V::as_integers(x)); });
 }
 

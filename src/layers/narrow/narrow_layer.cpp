@@ -1,0 +1,89 @@
+#include "layers/narrow/narrow_layer.hpp"
+
+#include <algorithm>
+
+#include "parallel/parallel.hpp"
+#include "quantization/shape.hpp"
+#include "quantization/text.hpp"
+
+namespace dynquant::layers {
+
+narrow_layer::narrow_layer(const narrow_description &d)
+    : label_(d.label)
+    , is_convolution_(d.is_convolution)
+    , product_(d.weights, d.available)
+    , owned_(d.steps)
+    , compute_steps_(float_steps_function_for(d.available)) {
+    for (const auto &s : owned_)
+        steps_.push_back({s.what, s.a, s.b, s.table});
+}
+
+dims narrow_layer::y_of(const dims &x) const {
+    auto y = x;
+    if (is_convolution_) {
+        if (x.size() < 3 || x[1] != product_.inner())
+            throw error(dnnl_invalid_shape,
+                    concat(label_, ": X: expected ", product_.inner(), " channels, given shape ", to_string(x)));
+        y[1] = product_.columns();
+        return y;
+    }
+    if (x.empty() || x.back() != product_.inner())
+        throw error(dnnl_invalid_shape,
+                concat(label_, ": A: expected ", product_.inner(), " columns, as many as B has rows, given shape ",
+                        to_string(x)));
+    y.back() = product_.columns();
+    return y;
+}
+
+void narrow_layer::run(const float *x, const dims &x_shape, float *y, memory &m) const {
+    if (volume(y_of(x_shape)) == 0) return;
+    if (is_convolution_) return run_images(x, x_shape, y, m);
+    run_rows(x, *volume(dims(x_shape.begin(), x_shape.end() - 1)), y, m);
+}
+
+void narrow_layer::run_rows(const float *x, std::int64_t rows, float *y, memory &m) const {
+    const auto inner = product_.inner(), columns = product_.columns();
+    if (steps_.empty()) return product_.run(x, inner, rows, y, columns, m.of_product);
+    // Products stay in the second-level caches until the steps take them.
+    const auto block = std::min(rows, std::max<std::int64_t>(64 * 1024 / columns / 24, 1) * 24);
+    auto *const products = run_memory::grown(m.products, static_cast<std::size_t>(block * columns));
+    for (std::int64_t begin = 0; begin < rows; begin += block) {
+        const auto count = std::min(block, rows - begin);
+        product_.run(x + begin * inner, inner, count, products, columns, m.of_product);
+        float_steps_call call {};
+        call.sums = reinterpret_cast<const std::int32_t *>(products);
+        call.position_stride = columns;
+        call.channel_stride = 1;
+        call.y = y + begin * columns;
+        compute_steps(call, count);
+    }
+}
+
+/// As rows of their positions.
+void narrow_layer::run_images(const float *x, const dims &x_shape, float *y, memory &m) const {
+    const auto inner = product_.inner(), columns = product_.columns(), images = x_shape[0];
+    const auto positions = *volume(dims(x_shape.begin() + 2, x_shape.end()));
+    const auto to_rows = to_channels_last({1, inner, positions}, sizeof(float));
+    auto *const rows = run_memory::grown(m.x, static_cast<std::size_t>(positions * inner));
+    auto *const products = run_memory::grown(m.products, static_cast<std::size_t>(positions * columns));
+    for (std::int64_t i = 0; i < images; ++i) {
+        to_rows.run(x + i * inner * positions, rows);
+        product_.run(rows, inner, positions, products, columns, m.of_product);
+        float_steps_call call {};
+        call.sums = reinterpret_cast<const std::int32_t *>(products);
+        call.position_stride = 1;
+        call.channel_stride = positions;
+        call.y = y + i * columns * positions;
+        compute_steps(call, positions);
+    }
+}
+
+void narrow_layer::compute_steps(float_steps_call call, std::int64_t positions) const {
+    call.of_floats = true;
+    call.channels = product_.columns();
+    call.steps = steps_;
+    parallel::for_each_part(positions, parallel::parts_for_items(positions, positions * call.channels),
+            [&](parallel::range part) { compute_steps_(call, part.begin, part.end); });
+}
+
+} // namespace dynquant::layers

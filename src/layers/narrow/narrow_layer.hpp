@@ -1,0 +1,51 @@
+// A product of floats by narrow weights, with the steps behind it. Any shape of x.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "layers/layer.hpp"
+#include "layers/narrow/narrow_product.hpp"
+
+namespace dynquant::layers {
+
+struct narrow_description {
+    std::string label; // what messages call it
+    narrow_weights weights;
+    bool is_convolution = false; // of one tap, channels first; the weights are [columns, inner]
+    std::vector<step> steps = {};
+    targets::features available = environment::usable_features();
+};
+
+/// Immutable: many threads may run it at once.
+class narrow_layer {
+  public:
+    /// The memory of a run, which the caller keeps. Each run at a time needs its own.
+    struct memory {
+        narrow_memory of_product;
+        std::vector<float> x, products;
+    };
+
+    /// Packs the weights.
+    explicit narrow_layer(const narrow_description &d);
+
+    /// The shape of y. Throws error for an x whose rows the weights do not fit.
+    dims y_of(const dims &x) const;
+
+    /// x, y: dense.
+    void run(const float *x, const dims &x_shape, float *y, memory &m) const;
+
+  private:
+    void run_rows(const float *x, std::int64_t rows, float *y, memory &m) const;
+    void run_images(const float *x, const dims &x_shape, float *y, memory &m) const;
+    void compute_steps(float_steps_call call, std::int64_t positions) const;
+
+    std::string label_;
+    bool is_convolution_;
+    narrow_product product_;
+    std::vector<step> owned_;
+    std::vector<float_step> steps_;
+    float_steps_function compute_steps_;
+};
+
+} // namespace dynquant::layers

@@ -1,0 +1,31 @@
+#include "onnxruntime_ep/compiled_narrow.hpp"
+
+#include <algorithm>
+
+#include "layers/match/describe.hpp"
+#include "onnxruntime/tensor.hpp"
+#include "onnxruntime/threads.hpp"
+
+namespace dynquant::onnxruntime_ep {
+
+compiled_narrow::compiled_narrow(const OrtApi &api, const graph &g, const layers::match::layer_match &m,
+        const std::vector<std::string> &inputs, int threads)
+    : api_(api)
+    , threads_(threads)
+    , layer_(describe_narrow(g, m))
+    , x_input_(index_of(g, m.x, inputs)) {
+    // An invalid node is refused when the session is created.
+    if (const auto &shape = g.values[m.x].shape; is_known(shape)) layer_.y_of(*shape);
+}
+
+void compiled_narrow::compute(OrtKernelContext &context) {
+    const onnxruntime::session_threads threads(api_, &context, threads_);
+    const auto &x = *onnxruntime::input_of(api_, context, x_input_);
+    const dims shape(onnxruntime::shape_of(api_, x));
+    auto *const y = static_cast<float *>(onnxruntime::make_output(api_, context, 0, layer_.y_of(shape)));
+    auto memory = idle_.take([] { return std::make_unique<layers::narrow_layer::memory>(); });
+    layer_.run(static_cast<const float *>(onnxruntime::data_of(api_, x)), shape, y, *memory);
+    idle_.give_back(std::move(memory));
+}
+
+} // namespace dynquant::onnxruntime_ep

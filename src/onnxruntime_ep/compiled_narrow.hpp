@@ -1,0 +1,28 @@
+// A layer of floats by narrow weights that was claimed, its input and output in ONNX Runtime.
+#pragma once
+
+#include "layers/match/matcher.hpp"
+#include "layers/narrow/narrow_layer.hpp"
+#include "onnxruntime_ep/fused_node.hpp"
+#include "onnxruntime_ep/read_graph.hpp"
+#include "parallel/pool.hpp"
+
+namespace dynquant::onnxruntime_ep {
+
+class compiled_narrow : public fused_node {
+  public:
+    /// inputs: the names of the fused node's, in order. Throws error.
+    compiled_narrow(const OrtApi &api, const graph &g, const layers::match::layer_match &m,
+            const std::vector<std::string> &inputs, int threads);
+
+    void compute(OrtKernelContext &context) override;
+
+  private:
+    const OrtApi &api_;
+    int threads_;
+    layers::narrow_layer layer_;
+    std::size_t x_input_;
+    parallel::object_pool<layers::narrow_layer::memory> idle_;
+};
+
+} // namespace dynquant::onnxruntime_ep
