@@ -1,6 +1,6 @@
 #include "onnxruntime_ep/compiled_narrow.hpp"
 
-#include <algorithm>
+#include <utility>
 
 #include "layers/match/describe.hpp"
 #include "onnxruntime/tensor.hpp"
@@ -9,11 +9,12 @@
 namespace dynquant::onnxruntime_ep {
 
 compiled_narrow::compiled_narrow(const OrtApi &api, const graph &g, const layers::match::layer_match &m,
-        const std::vector<std::string> &inputs, int threads)
+        const std::vector<std::string> &inputs, int threads, std::shared_ptr<narrow_memory_pool> memory)
     : api_(api)
     , threads_(threads)
     , layer_(describe_narrow(g, m))
-    , x_input_(index_of(g, m.x, inputs)) {
+    , x_input_(index_of(g, m.x, inputs))
+    , idle_(std::move(memory)) {
     // An invalid node is refused when the session is created.
     if (const auto &shape = g.values[m.x].shape; is_known(shape)) layer_.y_of(*shape);
 }
@@ -23,9 +24,9 @@ void compiled_narrow::compute(OrtKernelContext &context) {
     const auto &x = *onnxruntime::input_of(api_, context, x_input_);
     const dims shape(onnxruntime::shape_of(api_, x));
     auto *const y = static_cast<float *>(onnxruntime::make_output(api_, context, 0, layer_.y_of(shape)));
-    auto memory = idle_.take([] { return std::make_unique<layers::narrow_layer::memory>(); });
+    auto memory = idle_->take([] { return std::make_unique<layers::narrow_layer::memory>(); });
     layer_.run(static_cast<const float *>(onnxruntime::data_of(api_, x)), shape, y, *memory);
-    idle_.give_back(std::move(memory));
+    idle_->give_back(std::move(memory));
 }
 
 } // namespace dynquant::onnxruntime_ep

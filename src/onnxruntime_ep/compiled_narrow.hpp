@@ -9,11 +9,14 @@
 
 namespace dynquant::onnxruntime_ep {
 
+/// Of a session: its layers run one after another, mostly.
+using narrow_memory_pool = parallel::object_pool<layers::narrow_layer::memory>;
+
 class compiled_narrow : public fused_node {
   public:
     /// inputs: the names of the fused node's, in order. Throws error.
     compiled_narrow(const OrtApi &api, const graph &g, const layers::match::layer_match &m,
-            const std::vector<std::string> &inputs, int threads);
+            const std::vector<std::string> &inputs, int threads, std::shared_ptr<narrow_memory_pool> memory);
 
     void compute(OrtKernelContext &context) override;
 
@@ -22,7 +25,7 @@ class compiled_narrow : public fused_node {
     int threads_;
     layers::narrow_layer layer_;
     std::size_t x_input_;
-    parallel::object_pool<layers::narrow_layer::memory> idle_;
+    std::shared_ptr<narrow_memory_pool> idle_;
 };
 
 } // namespace dynquant::onnxruntime_ep

@@ -156,6 +156,7 @@ class provider : public OrtEp {
             auto [found, reason] = find_claim(g, i, is_claimed);
             if (found && found->nodes.size() == 1)
                 reason = reason_to_leave_product(g, g.nodes[i], options_.claim == claim_policy::all);
+            if (found && !is_used(g.values[found->y])) reason = "nothing takes its y";
             if (!reason.empty()) {
                 leave(g.nodes[i], reason);
                 continue;
@@ -167,7 +168,8 @@ class provider : public OrtEp {
         for (std::size_t i = 0; i < g.nodes.size() && options_.claims_narrow; ++i) {
             if (!is_narrow_product(g, g.nodes[i])) continue;
             auto [found, reason] = find_layer(g, i, is_claimed);
-            if (found) reason = reason_to_leave_narrow(g, *found);
+            if (found) reason = reason_to_leave_narrow(g, *found, options_.claim == claim_policy::all);
+            if (found && !is_used(g.values[found->y])) reason = "nothing takes its y";
             if (!reason.empty()) {
                 leave(g.nodes[i], reason);
                 continue;
@@ -296,7 +298,7 @@ class provider : public OrtEp {
             const auto &w = *g.input(g.nodes[found->dequantize], 0).known;
             const bool is_byte = w.type != onnx::type::int4 && w.type != onnx::type::uint4;
             freed_weights_.push_back(static_cast<std::size_t>(*volume(w.shape)) / (is_byte ? 1 : 2));
-            return std::make_unique<compiled_narrow>(api_, g, *found, inputs, options_.threads);
+            return std::make_unique<compiled_narrow>(api_, g, *found, inputs, options_.threads, narrow_memory_);
         }
         throw error(dnnl_runtime_error, "expected a graph with a product");
     }
@@ -321,6 +323,7 @@ class provider : public OrtEp {
     std::set<std::string> scalars_; // of layers that were claimed: a fused node's graph lacks what gives them
     const OrtLogger *logger_;
     freed_weights freed_weights_;
+    std::shared_ptr<narrow_memory_pool> narrow_memory_ = std::make_shared<narrow_memory_pool>();
 };
 
 class factory : public OrtEpFactory {

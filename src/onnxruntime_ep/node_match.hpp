@@ -6,6 +6,9 @@
 
 namespace dynquant::onnxruntime_ep {
 
+/// ONNX Runtime runs nodes whose results nobody takes, but gives a fused node no such output.
+bool is_used(const value &v);
+
 /// QuantizeLinear, DequantizeLinear or DynamicQuantizeLinear.
 bool is_quantization(const node &n);
 
@@ -21,7 +24,8 @@ std::string reason_to_leave(const graph &g, const node &n, const std::vector<boo
 /// kept.
 std::string reason_to_leave_product(const graph &g, const node &n, bool claims_all);
 
-/// Why ONNX Runtime keeps a narrow layer, "" where it is claimed: "ONNX Runtime makes MatMulNBits of it".
-std::string reason_to_leave_narrow(const graph &g, const layers::match::layer_match &m);
+/// Why ONNX Runtime keeps a narrow layer, "" where it is claimed: "ONNX Runtime makes MatMulNBits of it". claims_all:
+/// also those that are as fast there.
+std::string reason_to_leave_narrow(const graph &g, const layers::match::layer_match &m, bool claims_all);
 
 } // namespace dynquant::onnxruntime_ep

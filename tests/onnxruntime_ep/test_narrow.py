@@ -1,8 +1,9 @@
 """Layers whose weights alone are quantized: DequantizeLinear of constants, MatMul or Gemm of floats and what follows. Their results
-are within the bound of docs/onnx.md of the exact ones, and a row's are the same bits whatever the other rows are.
+are within the bound of src/layers/narrow/narrow_product.hpp of the exact ones, and a row's are the same bits whatever the other rows are.
 
 DYNQUANT_TEST_SAMPLE=N computes every Nth of the random layers."""
 import collections
+import itertools
 import os
 import tempfile
 import unittest
@@ -14,7 +15,8 @@ import onnxruntime as ort
 from onnx import TensorProto as T
 from onnx import helper
 from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument
-from provider import NAME, operators, session
+import provider
+from provider import NAME
 from test_provider import log
 
 F = np.float32
@@ -25,6 +27,14 @@ FLOATS = {T.FLOAT8E4M3FN: ml_dtypes.float8_e4m3fn, T.FLOAT8E5M2: ml_dtypes.float
 STEPS = {"Relu": lambda y: np.maximum(y, 0), "LeakyRelu": lambda y: np.where(y < 0, y * 0.25, y)}
 # 1.23 knows fewer opsets; 4 bits and blocks came with 21.
 OPSET = 21
+
+
+def session(m, options=None, **of):
+    return provider.session(m, options={"claim": "all", **(options or {})}, **of)
+
+
+def operators(m, inputs, options=None, **of):
+    return provider.operators(m, inputs, options={"claim": "all", **(options or {})}, **of)
 
 
 class Layer:
@@ -111,7 +121,11 @@ class Layer:
         """The exact results, and how far a float one may be from them."""
         w, x = self.weights().astype(np.float64), x.astype(np.float64)  # products of floats are exact in double, sums nearly
         y, size = x @ w, np.abs(x) @ np.abs(w)
-        operations = self.inner + 2 * (-(-self.inner // max(self.block, 1))) + 4
+        if self.granularity == "rows" and self.inner > 1:
+            operations = self.inner
+        else:
+            block = max(1, min(self.block, self.inner))
+            operations = block + -(-self.inner // block) + 1
         bound = operations * UNIT / (1 - operations * UNIT) * size
         if self.bias is not None:
             y = y + self.bias
@@ -179,7 +193,6 @@ class Narrow(unittest.TestCase):
                 np.testing.assert_array_equal(other, results[0])
 
     def test_as_many_matmulnbits_as_without_the_provider(self):
-        count = lambda ops: ops["MatMulNBits"]
         for op, transposed in (("MatMul", False), ("Gemm", False), ("Gemm", True)):
             for kind in (*CODES, *FLOATS):
                 for granularity in ("tensor", "columns", "rows", "block"):
@@ -187,12 +200,67 @@ class Narrow(unittest.TestCase):
                         layer = Layer(np.random.default_rng(5), op, kind, granularity, transposed=transposed, bias=bias, step=step, goes_on=goes_on,
                                       inner=64, columns=32, shape=[None])
                         with self.subTest(op=op, transposed=transposed, kind=kind, granularity=granularity, bias=bias, step=step, goes_on=goes_on):
-                            m = layer.model()
-                            without = count(optimized(m))
-                            given = operators(m, {"x": layer.draw_x()})
-                            self.assertEqual(count(given), without)
-                            if NAME in given:
-                                self.assertEqual(given, {NAME: 1} | ({"Neg": 1} if goes_on else {}))
+                            self.check_count(layer.model(), layer.draw_x())
+
+    def check_count(self, m, x):
+        """As many MatMulNBits, and all that does not become one is claimed."""
+        without, given = optimized(m), operators(m, {"x": x})
+        self.assertEqual(given["MatMulNBits"], without["MatMulNBits"])
+        self.assertEqual(given[NAME], 1 - without["MatMulNBits"], without)
+
+    def test_as_many_matmulnbits_before_limits_of_several_nodes(self):
+        for op, step in itertools.product(("MatMul", "Gemm"), ("Relu", "LeakyRelu")):
+            layer = Layer(np.random.default_rng(5), op, T.INT8, "columns", bias=False, step=step, inner=64, columns=32, shape=[None])
+            for readers in (["Neg", "Tanh"], ["Neg"], ["Tanh", "Neg", "Abs"]):
+                m = onnx.load_from_string(layer.model())
+                limit = m.graph.node[-1].output[0]
+                del m.graph.output[:]
+                for reader in readers:
+                    m.graph.node.append(helper.make_node(reader, [limit], [f"{reader}_y"]))
+                    m.graph.output.append(helper.make_tensor_value_info(f"{reader}_y", T.FLOAT, None))
+                with self.subTest(op=op, step=step, readers=readers):
+                    self.check_count(m.SerializeToString(), layer.draw_x())
+
+    def test_as_many_matmulnbits_of_other_scales_and_biases(self):
+        for name, change in (
+                ("one", lambda m: m.graph.initializer[1].dims.append(1)), ("axis", lambda m: self.set_attribute(m, 0, "axis", -1)),
+                *((f"block {n}", lambda m, n=n: self.set_block(m, n)) for n in (8, 16, 32, 48, 64, 100, 1024)),
+                *((f"bias {shape}", lambda m, shape=shape: self.set_bias(m, shape)) for shape in ([32], [1, 32], [1], []))):
+            granularity = "tensor" if name == "one" else "columns" if name == "axis" or name.startswith("bias") else "block"
+            layer = Layer(np.random.default_rng(5), "Gemm", T.INT8, granularity, bias=False, zero_points=False, inner=64, columns=32, shape=[None])
+            m = onnx.load_from_string(layer.model())
+            change(m)
+            with self.subTest(name=name):
+                self.check_count(m.SerializeToString(), layer.draw_x())
+
+    def set_attribute(self, m, node, name, value):
+        attributes = m.graph.node[node].attribute
+        for a in [a for a in attributes if a.name == name]:
+            attributes.remove(a)
+        attributes.append(helper.make_attribute(name, value))
+
+    def set_block(self, m, block):
+        self.set_attribute(m, 0, "block_size", block)
+        blocks = -(-64 // block)
+        m.graph.initializer[1].CopyFrom(helper.make_tensor("s", T.FLOAT, [blocks, 32], [0.5] * (32 * blocks)))
+
+    def set_bias(self, m, shape):
+        m.graph.initializer.append(helper.make_tensor("b", T.FLOAT, shape, [0.5] * int(np.prod(shape))))
+        m.graph.node[1].input.append("b")
+
+    def test_what_nobody_takes(self):
+        layer = Layer(np.random.default_rng(12), "Gemm", T.INT8, "columns", transposed=True, inner=70, columns=80, shape=[None])
+        m = onnx.load_from_string(layer.model())
+        m.graph.node.append(helper.make_node("Neg", ["x"], ["n"]))
+        m.graph.output[0].name = "n"
+        x = layer.draw_x()
+        np.testing.assert_array_equal(session(m.SerializeToString()).run(None, {"x": x})[0], -x)
+
+    def test_what_is_as_fast_there_is_left(self):
+        for (inner, columns), claimed in {(64, 64): 1, (64, 63): 0, (1000, 31): 0, (128, 32): 1}.items():
+            layer = Layer(np.random.default_rng(13), "Gemm", T.INT8, "columns", transposed=True, inner=inner, columns=columns, shape=[None])
+            self.assertEqual(operators(layer.model(), {"x": layer.draw_x()}, {"claim": "auto"})[NAME], claimed)
+            self.assertEqual(operators(layer.model(), {"x": layer.draw_x()})[NAME], 1)
 
     def test_without_elements(self):
         for inner, columns, rows in ((0, 5, 3), (7, 0, 3), (7, 5, 0)):
@@ -240,7 +308,7 @@ class Narrow(unittest.TestCase):
         def said(change, **options):
             m = base()
             change(m.graph)
-            return log(m.SerializeToString(), **options)
+            return log(m.SerializeToString(), claim="all", **options)
 
         def set_attribute(name, value):
             return lambda g: g.node[1].attribute.append(helper.make_attribute(name, value))

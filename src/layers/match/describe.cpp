@@ -97,6 +97,7 @@ narrow_description describe_narrow(const graph &g, const layer_match &m) {
     auto &to = d.weights;
     to.type = narrow_type_of(w.type);
     d.is_convolution = product.is("Conv");
+    d.x_rank = product.is("MatMul") ? 0 : w.shape.size();
     to.is_transposed = d.is_convolution || product.get("transB", std::int64_t {0}) != 0;
     const std::size_t inner = to.is_transposed ? 1 : 0;
     to.inner = w.shape[inner];

@@ -142,10 +142,12 @@ class matcher {
         if (product_.has(2)) {
             const auto &bias = g_.input(product_, 2);
             result_.y = product_.outputs.front(); // for messages
-            const bool is_of_filters = is_convolution_ && bias.known && bias.known->shape == dims {channels_}
-                    && bias.known->type == type::float32;
-            if (!is_of_filters)
-                if (auto why = why_not_by_channel(product_.inputs[2], type::float32); !why.empty()) return why;
+            if (is_convolution_) {
+                if (!bias.known || bias.known->type != type::float32 || bias.known->shape != dims {channels_})
+                    return concat("its bias '", bias.name, "' is no constant float for each filter");
+            } else if (auto why = why_not_by_channel(product_.inputs[2], type::float32); !why.empty()) {
+                return why;
+            }
             result_.steps.push_back({kind::add, floats_of(*bias.known)});
         }
         result_.x = product_.inputs[0];
@@ -171,16 +173,16 @@ class matcher {
         if (n.has(2) && g_.input(n, 2).known->shape != scale)
             return concat("the zero points of its weights have shape ", to_string(g_.input(n, 2).known->shape),
                     ", their scales ", to_string(scale));
-        if (volume(scale) == 1 && scale.size() <= 1) return {};
+        const auto block = n.get("block_size", std::int64_t {0});
+        if (volume(scale) == 1 && scale.size() <= 1 && block == 0) return {};
         const auto axis = n.get("axis", std::int64_t {1}), of_axis = axis < 0 ? axis + std::ssize(shape) : axis;
         if (of_axis < 0 || of_axis > 1) return concat("its weights have scales along axis ", axis);
-        const auto block = n.get("block_size", std::int64_t {0});
         auto expected = dims {shape[static_cast<std::size_t>(of_axis)]};
         if (block > 0) {
             if (of_axis != inner) return "its weights have blocks along their columns";
             expected = shape;
             auto &blocks = expected[static_cast<std::size_t>(inner)];
-            blocks = (blocks + block - 1) / block;
+            blocks = blocks == 0 ? 0 : (blocks - 1) / block + 1;
         }
         return scale == expected ? ""
                                  : concat("the scales of its weights: expected shape ", to_string(expected), ", given ",

@@ -11,6 +11,7 @@ namespace dynquant::layers {
 narrow_layer::narrow_layer(const narrow_description &d)
     : label_(d.label)
     , is_convolution_(d.is_convolution)
+    , x_rank_(d.x_rank)
     , product_(d.weights, d.available)
     , owned_(d.steps)
     , compute_steps_(float_steps_function_for(d.available)) {
@@ -19,9 +20,13 @@ narrow_layer::narrow_layer(const narrow_description &d)
 }
 
 dims narrow_layer::y_of(const dims &x) const {
+    if (x_rank_ != 0 && x.size() != x_rank_)
+        throw error(dnnl_invalid_shape,
+                concat(label_, is_convolution_ ? ": X" : ": A", ": expected rank ", x_rank_, ", given shape ",
+                        to_string(x)));
     auto y = x;
     if (is_convolution_) {
-        if (x.size() < 3 || x[1] != product_.inner())
+        if (x[1] != product_.inner())
             throw error(dnnl_invalid_shape,
                     concat(label_, ": X: expected ", product_.inner(), " channels, given shape ", to_string(x)));
         y[1] = product_.columns();

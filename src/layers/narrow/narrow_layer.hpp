@@ -13,6 +13,7 @@ struct narrow_description {
     std::string label; // what messages call it
     narrow_weights weights;
     bool is_convolution = false; // of one tap, channels first; the weights are [columns, inner]
+    std::size_t x_rank = 0;      // 0: any from 1 on
     std::vector<step> steps = {};
     targets::features available = environment::usable_features();
 };
@@ -42,6 +43,7 @@ class narrow_layer {
 
     std::string label_;
     bool is_convolution_;
+    std::size_t x_rank_;
     narrow_product product_;
     std::vector<step> owned_;
     std::vector<float_step> steps_;

@@ -79,6 +79,11 @@ template <typename V, tiling of>
     using reals = typename V::reals;
     const auto stride = of == tiling::channels ? V::lanes : call.channels;
     const auto last = (of == tiling::channels ? vectors<V> - 1 : t.positions - 1) * stride;
+    if (call.of_floats) {
+        const auto *const floats = reinterpret_cast<const float *>(sums);
+        return for_each_vector<V, of>(
+                t, [&](reals, int i) { return load_channels<V, of>(floats + std::min(i * stride, last), t); });
+    }
     for_each_vector<V, of>(
             t, [&](reals, int i) { return V::as_reals(load_channels<V, of>(sums + std::min(i * stride, last), t)); });
     if (call.bias) {
@@ -98,7 +103,7 @@ template <typename V, tiling of>
             for_each_vector<V, of>(t, [&](reals x, int i) { return subtract(x, term(i)); });
         }
     }
-    if (call.result != step_result::s32 && !call.of_floats)
+    if (call.result != step_result::s32)
         for_each_vector<V, of>(t, [](reals x, int) { return V::to_reals(V::as_integers(x)); });
 }
 
