@@ -45,6 +45,11 @@ class Options(unittest.TestCase):
         self.assertEqual(parse(["--layers"]).threads, [1])
         self.assertEqual(parse(["--layers", "--threads", "2"]).threads, [2])
 
+    def test_weight_only(self):
+        self.assertEqual(mistake("--weight-only", "--layers"), "--layers: not allowed with argument --weight-only")
+        self.assertEqual(mistake("--weight-only", "--chart", "x.svg"), "--chart: not allowed with argument --weight-only")
+        self.assertEqual(parse(["--weight-only"]).threads, [1])
+
     def test_embeddings(self):
         self.assertEqual(mistake("--embeddings", "--layers"), "--layers: not allowed with argument --embeddings")
         self.assertEqual(mistake("--embeddings", "--only", "x"), "--only: not allowed with argument --embeddings")

@@ -2,7 +2,7 @@
 
 Start at main(): cases.py lists the nodes, measure.py times a node, sessions.py builds its model and runs it, page.py
 writes the tables. networks/ measures whole networks (--networks), layers/ models of one layer (--layers), embeddings/ what
-int8 does to a sentence encoder (--embeddings).
+int8 does to a sentence encoder (--embeddings), weight_only/ layers whose weights alone are quantized (--weight-only).
 """
 
 import argparse
@@ -44,6 +44,8 @@ def main() -> int:
         return _layers(given, options)
     if given.embeddings:
         return _embeddings(given)
+    if given.weight_only:
+        return _weight_only(given, options)
     dynquant = Peer("dynquant", str(given.library), standard=True)
     onnxruntime = Peer("ONNX Runtime")
     quark = Peer("Quark", str(given.quark)) if given.quark.exists() else None
@@ -118,6 +120,24 @@ def _embeddings(given: argparse.Namespace) -> int:
         from .embeddings import chart  # needs matplotlib
 
         chart.draw(list(results.values()), given.chart)
+    return 0
+
+
+def _weight_only(given: argparse.Namespace, options: argparse.ArgumentParser) -> int:
+    from .weight_only import chains, compare, page, result
+
+    some = [chain for chain in chains.all_chains() if given.only in chain.name]
+    if not some:
+        options.error(f"argument --only: expected a part of the name of a chain, given '{given.only}'")
+    provider = Peer("provider", provider=str(given.provider))
+    results = {m.key: m for m in _load(given.results, result.Measured)}
+    for threads in given.threads:
+        for i, chain in enumerate(some):
+            _say(f"{i + 1} of {len(some)}: {chain.name}, threads {threads}")
+            m = compare.measure(chain, threads, provider, given.rounds, given.milliseconds / 1e3)
+            results[m.key] = m
+    _save(results.values(), given.results)
+    _write(page.tables(list(results.values())), given)
     return 0
 
 
