@@ -6,11 +6,11 @@ from onnx_speed.weight_only.page import tables
 from onnx_speed.weight_only.result import FLOAT, PROVIDER, RUNTIME, Measured
 
 
-def measured(weights="int8 per column", rows=1, times=((3e-3, 8e-3, 4e-3), (6e-3,) * 3, (1e-3, 1e-3, 2e-3)), mib=(100, 142, 39), threads=1):
+def measured(weights="int8 per column", rows=1, times=((3e-3, 8e-3, 4e-3), (6e-3,) * 3, (1e-3, 1e-3, 2e-3)), mib=(100, 142, 39), threads=1, claimed=4):
     """By default the provider is 3, 8 and 2 times as fast as float, and 6, 6 and 3 times as fast as the nodes."""
     of = dict(zip((FLOAT, RUNTIME, PROVIDER), map(list, times), strict=True))
     turns = [{"rows": rows, "times": of, "least": {name: min(some) for name, some in of.items()}}]
-    return Measured("Gemm, 8 x 8", weights, threads, 4, turns, dict(zip(of, mib, strict=True)))
+    return Measured("Gemm, 8 x 8", weights, threads, claimed, turns, dict(zip(of, mib, strict=True)))
 
 
 def cells(*some):
@@ -33,6 +33,9 @@ class Tables(unittest.TestCase):
     def test_slower_than_the_nodes_is_bold(self):
         self.assertEqual(cells(measured(times=([1], [0.994], [1])))[0][8], "**0.99**")
         self.assertEqual(cells(measured(times=([1], [0.996], [1])))[0][8], "1.00")
+
+    def test_what_is_left(self):
+        self.assertEqual(cells(measured(claimed=0))[0][8], "6.00, left")
 
     def test_goals(self):
         for weights in ("int8 per tensor", "uint8 per column, zero points"):

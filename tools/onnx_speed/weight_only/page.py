@@ -28,7 +28,7 @@ def _time_row(m: Measured, turns: Turns) -> list[str]:
     few = (_goal_of(OF_FEW_ROWS, m.weights) or {}).get(turns.rows)
     wanted = OF_MANY_ROWS if turns.rows >= MANY_ROWS else few
     return [m.layers, m.weights, str(turns.rows), *(_milliseconds(turns, peer) for peer in PEERS), number(turns.ratio(FLOAT)),
-            goal(wanted, turns.ratio(FLOAT)), _times_nodes(turns.ratio(RUNTIME))]  # fmt: skip
+            goal(wanted, turns.ratio(FLOAT)), _times_nodes(turns.ratio(RUNTIME)) + ("" if m.claimed else ", left")]  # fmt: skip
 
 
 def _memory_row(m: Measured) -> list[str]:
