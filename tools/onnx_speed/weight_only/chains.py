@@ -9,7 +9,7 @@ from onnx import TensorProto, helper, numpy_helper
 from ..sessions import make_model
 
 LAYERS, ROWS = 4, (1, 4, 8, 16, 128)
-BLOCK, SIDE = 32, 28  # inputs of an output that share a scale; of an image
+BLOCK, SIDE = 32, 7  # inputs of an output that share a scale; of an image
 
 
 @dataclasses.dataclass(frozen=True)
