@@ -252,7 +252,7 @@ TEST_P(narrow_products, of_each_number_of_rows) {
 
 TEST_P(narrow_products, of_each_number_of_columns) {
     for (std::int64_t columns = 1; columns <= 140; ++columns)
-        for (const std::int64_t rows : {1, 4}) {
+        for (const std::int64_t rows : {1, 4, 6, 26}) {
             expect_both_defined(draw_.integers(rows, 19, columns));
             expect_both_defined(draw_.floats(rows, 19, columns));
         }

@@ -69,6 +69,7 @@ struct tile_call {
     narrow_parameters parameters;
     float *accumulators, *sums;  // rows of panel_columns<V>
     bool begins, ends, is_first; // of the block
+    std::int64_t columns;        // that are not padding
 };
 
 /// vectors: of columns, from the tile's first one on.
@@ -134,13 +135,15 @@ template <typename V, int rows, int vectors, narrow_element of>
     }
 }
 
-/// All columns of a panel, or of two.
+/// All columns of a panel, or of two, but for tiles of padding.
 template <typename V, int rows, narrow_element of>
 void multiply_columns(tile_call t, int panels) {
     constexpr int vectors = vectors_for<V>(rows);
     if constexpr (rows == 1)
         if (panels == 1) return multiply_tile<V, 1, panel_vectors, of>(t);
-    for (int v = 0; v < panel_vectors; v += vectors) {
+    if constexpr (rows == tile_rows && vectors == panel_vectors)
+        if (t.columns <= panel_columns<V> / 2) return multiply_tile<V, rows, panel_vectors / 2, of>(t);
+    for (int v = 0; v < panel_vectors && v * V::lanes < t.columns; v += vectors) {
         multiply_tile<V, rows, vectors, of>(t);
         constexpr auto columns = vectors * V::lanes;
         t.weights = static_cast<const stored<of> *>(t.weights) + columns;
@@ -269,12 +272,14 @@ void multiply_panel(const narrow_panels &p, const float_rows &x, std::int64_t pa
             && vectors_for<V>(static_cast<int>(x.rows)) >= panel_vectors;
     const auto chunk = is_one_chunk ? p.inner : widened_bytes / (columns * panels * (is_scaled ? 4 : 1));
     const auto element = element_of(p);
+    const auto first = panel * columns, all = panels * columns;
 
     tile_call t;
     t.block = p.block;
     t.x_stride = x.stride;
     t.accumulators = accumulators;
     t.sums = sums;
+    t.columns = p.columns - first < all ? p.columns - first : all;
     t.parameters = p.parameters;
     if (p.inner == 0) std::memset(sums, 0, static_cast<std::size_t>(x.rows * columns) * sizeof *sums);
     for (std::int64_t k = 0; k < p.inner; k += t.count) {
@@ -316,8 +321,7 @@ void multiply_panel(const narrow_panels &p, const float_rows &x, std::int64_t pa
         with_element(is_scaled ? narrow_element::f32 : element,
                 [&]<narrow_element of>() { multiply_rows<V, of>(t, x.rows, panels); });
     }
-    const auto first = panel * columns, rest = p.columns - first, all = panels * columns;
-    const auto size = static_cast<std::size_t>(rest < all ? rest : all) * sizeof *y;
+    const auto size = static_cast<std::size_t>(t.columns) * sizeof *y;
     for (std::int64_t m = 0; m < x.rows; ++m)
         std::memcpy(y + m * y_stride + first, sums + m * columns, size);
 }
