@@ -37,6 +37,10 @@ bool has_nibbles(data_type type) {
     return type == data_type::s4 || type == data_type::u4;
 }
 
+bool is_float8(data_type type) {
+    return type == data_type::f8_e4m3 || type == data_type::f8_e5m2;
+}
+
 /// Of a code of 8 bits, by the definition of binary floats.
 float value_of(std::uint8_t code, int exponent_bits, int fraction_bits) {
     const int fraction = code & ((1 << fraction_bits) - 1),
@@ -270,16 +274,36 @@ TEST_P(narrow_products, of_random_extents) {
 /// part of one.
 TEST_P(narrow_products, of_long_sums) {
     for (const std::int64_t block : {1, 7, 32, 128, 129, 301, 1400})
-        for (const auto type : {data_type::s8, data_type::u8, data_type::s4, data_type::u4, data_type::f8_e4m3})
-            for (const std::int64_t rows : {1, 3, 6, 9}) {
+        for (const auto type :
+                {data_type::s8, data_type::u8, data_type::s4, data_type::u4, data_type::f8_e4m3, data_type::f8_e5m2})
+            for (const std::int64_t rows : {1, 3, 6, 9, 26}) {
                 sample s;
                 s.type = type;
                 s.rows = rows;
                 s.inner = 1103 + draw_.number(0, 1);
                 s.block = block;
                 s.columns = s.scale_columns = draw_.number(3, 67);
-                expect_both_defined(draw_.fill(s, type != data_type::f8_e4m3 && draw_.number(0, 1) == 1));
+                expect_both_defined(draw_.fill(s, !is_float8(type) && draw_.number(0, 1) == 1));
             }
+}
+
+/// How often weights are widened depends on their type and on the number of rows.
+TEST_P(narrow_products, of_each_type_by_many_rows) {
+    for (const auto type :
+            {data_type::s8, data_type::u8, data_type::s4, data_type::u4, data_type::f8_e4m3, data_type::f8_e5m2})
+        for (const bool has_zero_points : {false, true})
+            for (const std::int64_t block : {1, 5, 20, 41})
+                for (const std::int64_t rows : {12, 13, 24, 25, 96}) {
+                    if (is_float8(type) && has_zero_points) continue;
+                    sample s;
+                    s.type = type;
+                    s.rows = rows;
+                    s.inner = 41;
+                    s.block = block;
+                    s.columns = draw_.number(1, 80);
+                    s.scale_columns = draw_.number(0, 1) == 0 ? 1 : s.columns;
+                    expect_both_defined(draw_.fill(s, has_zero_points));
+                }
 }
 
 TEST_P(narrow_products, of_more_rows_than_are_computed_at_once) {

@@ -1,6 +1,6 @@
 // The loops of narrow_panels.hpp over vectors V, see targets/simd.hpp. A panel is four vectors wide. Bytes are widened
 // in registers: that fills what the multiplications leave of a cycle. Chunks of panels of 4 bits become bytes in the
-// first-level cache first, and those with a scale for each row become floats.
+// first-level cache first; those with a scale for each row, and those of many rows where that is faster, floats.
 #pragma once
 
 #include <cstring>
@@ -205,21 +205,31 @@ void widen_nibbles(const narrow_panels &p, const rows_of_panel &rows, std::int8_
     }
 }
 
-/// Elements of 8 bits, or what widen_nibbles() made, less their zero points and times their scales.
+/// Elements of 8 bits, or what widen_nibbles() made, as floats: less their zero points, and times their scales where
+/// each row has its own. The rows are of one block, or begin with one.
 template <typename V, narrow_element of>
-void scale_weights(const narrow_panels &p, const rows_of_panel &rows, const void *weights, float *to) {
+void widen_to_floats(const narrow_panels &p, const rows_of_panel &rows, const void *weights, float *to) {
     constexpr auto columns = panel_columns<V>;
     const auto *from = static_cast<const stored<of> *>(weights);
-    const auto first = rows.panel * p.parameters.of_panel + rows.first * columns;
-    const auto *scales = p.parameters.scales + first;
-    const auto *given = of == narrow_element::s8_with_zero_points ? p.parameters.zero_points + first : nullptr;
+    const auto block = p.are_weights_scaled ? 1 : p.block; // that has parameters
+    auto parameter = rows.panel * p.parameters.of_panel + rows.first / block * columns;
     std::int32_t zero_points[columns] = {};
-    for (std::int64_t i = 0; i < rows.count * columns; i += columns)
+    for (auto rest = rows.count; rest > 0; parameter += columns) {
+        const auto count = rest < block ? rest : block;
+        typename V::reals scales[panel_vectors];
         unroll<panel_vectors>([&](int vector) __attribute__((always_inline)) {
             const auto v = vector * V::lanes;
-            if constexpr (of == narrow_element::s8_with_zero_points) V::store(zero_points + v, V::load(given + i + v));
-            V::store(to + i + v, load_narrow<V, of>(from + i + v, zero_points + v) * V::load(scales + i + v));
+            if constexpr (of == narrow_element::s8_with_zero_points)
+                V::store(zero_points + v, V::load(p.parameters.zero_points + parameter + v));
+            scales[vector] = p.are_weights_scaled ? V::load(p.parameters.scales + parameter + v) : V::splat(1.0F);
         });
+        for (std::int64_t i = 0; i < count; ++i, from += columns, to += columns)
+            unroll<panel_vectors>([&](int vector) __attribute__((always_inline)) {
+                const auto v = vector * V::lanes;
+                V::store(to + v, load_narrow<V, of>(from + v, zero_points + v) * scales[vector]);
+            });
+        rest -= count;
+    }
 }
 
 /// What widen_nibbles() leaves: bytes.
@@ -234,6 +244,18 @@ inline narrow_element element_of(const narrow_panels &p) {
         case narrow_code::s8: return p.parameters.zero_points ? s8_with_zero_points : s8;
     }
     return s8; // no enumerator
+}
+
+/// Whether weights become floats in the first-level cache rather than in registers, for each tile again. As measured
+/// with AVX2: to widen s8 costs a tile less than to load floats.
+inline bool are_widened_first(narrow_element element, std::int64_t rows) {
+    using enum narrow_element;
+    switch (element) {
+        case s8_with_zero_points: return rows > 4 * tile_rows;
+        case f8_e4m3:
+        case f8_e5m2: return rows > 2 * tile_rows;
+        default: return false;
+    }
 }
 
 /// Calls f<element>.
@@ -262,16 +284,17 @@ void multiply_panel(const narrow_panels &p, const float_rows &x, std::int64_t pa
             one = 1;
         return result;
     }();
-    const bool has_nibbles = p.code == narrow_code::u4, is_scaled = p.are_weights_scaled;
+    const auto element = element_of(p);
+    const bool has_nibbles = p.code == narrow_code::u4, is_scaled = p.are_weights_scaled,
+               are_floats = is_scaled || are_widened_first(element, x.rows);
     constexpr auto buffer_lines = narrow_buffer_lines(columns);
     auto *const bytes = reinterpret_cast<std::int8_t *>(scratch);
     auto *const floats = scratch[buffer_lines].values, *const accumulators = scratch[2 * buffer_lines].values,
                 *const sums = accumulators + most_narrow_rows * columns;
     // Bytes that are read once are one chunk. Others are of an even number of rows.
-    const bool is_one_chunk = !has_nibbles && !is_scaled && x.rows <= tile_rows
+    const bool is_one_chunk = !has_nibbles && !are_floats && x.rows <= tile_rows
             && vectors_for<V>(static_cast<int>(x.rows)) >= panel_vectors;
-    const auto chunk = is_one_chunk ? p.inner : widened_bytes / (columns * panels * (is_scaled ? 4 : 1));
-    const auto element = element_of(p);
+    const auto chunk = is_one_chunk ? p.inner : widened_bytes / (columns * panels * (are_floats ? 4 : 1));
     const auto first = panel * columns, all = panels * columns;
 
     tile_call t;
@@ -300,25 +323,25 @@ void multiply_panel(const narrow_panels &p, const float_rows &x, std::int64_t pa
             if (p.parameters.zero_points) t.parameters.zero_points = p.parameters.zero_points + first_parameter;
         }
         const auto *const bytes_of_panel = p.weights + panel * p.panel_bytes;
-        if (has_nibbles || is_scaled) {
-            t.weights = is_scaled ? static_cast<const void *>(floats) : bytes;
+        if (has_nibbles || are_floats) {
+            t.weights = are_floats ? static_cast<const void *>(floats) : bytes;
             t.weights_of_panel = (t.count + 1) * columns;
         } else {
             t.weights = bytes_of_panel + k * columns;
             t.weights_of_panel = p.panel_bytes;
         }
-        for (int i = 0; i < panels && (has_nibbles || is_scaled); ++i) {
+        for (int i = 0; i < panels && (has_nibbles || are_floats); ++i) {
             const rows_of_panel rows = {k, t.count, panel + i};
             auto *const widened = bytes + i * t.weights_of_panel;
             if (has_nibbles) widen_nibbles<V>(p, rows, widened);
-            if (!is_scaled) continue;
+            if (!are_floats) continue;
             const void *weights = widened;
             if (!has_nibbles) weights = bytes_of_panel + i * p.panel_bytes + k * columns;
             with_element(element, [&]<narrow_element of>() {
-                scale_weights<V, of>(p, rows, weights, floats + i * t.weights_of_panel);
+                widen_to_floats<V, of>(p, rows, weights, floats + i * t.weights_of_panel);
             });
         }
-        with_element(is_scaled ? narrow_element::f32 : element,
+        with_element(are_floats ? narrow_element::f32 : element,
                 [&]<narrow_element of>() { multiply_rows<V, of>(t, x.rows, panels); });
     }
     const auto size = static_cast<std::size_t>(t.columns) * sizeof *y;
