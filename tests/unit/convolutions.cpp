@@ -368,7 +368,9 @@ TEST(convolutions, depthwise_by_every_instruction_set) {
             std::vector<const std::byte *> at;
             for (std::int64_t t = 0; t < taps; ++t)
                 at.push_back(x.data() + t * channels);
-            sums expected;
+            sums expected, start(static_cast<std::size_t>(padded));
+            for (auto &value : start)
+                value = 1000 * weight(random);
             for (std::int64_t p = 0; p < positions; ++p)
                 for (std::int64_t c = 0; c < channels; ++c) {
                     std::int32_t sum = 0;
@@ -381,9 +383,15 @@ TEST(convolutions, depthwise_by_every_instruction_set) {
                     expected.push_back(sum);
                 }
             for (const auto &by : functions) {
-                sums y(expected.size());
-                by.code({at.data(), taps, positions, channels, w.data(), channels, padded, is_signed, y.data()});
+                sums y(expected.size()), more = expected;
+                by.code({at.data(), taps, positions, channels, w.data(), channels, padded, is_signed, nullptr,
+                        y.data()});
                 EXPECT_EQ(y, expected) << by.name << ", " << channels << " channels";
+                for (std::size_t i = 0; i < more.size(); ++i)
+                    more[i] += start[i % static_cast<std::size_t>(channels)];
+                by.code({at.data(), taps, positions, channels, w.data(), channels, padded, is_signed, start.data(),
+                        y.data()});
+                EXPECT_EQ(y, more) << by.name << ", " << channels << " channels, from other sums on";
             }
         }
 }
@@ -423,7 +431,7 @@ TEST(convolutions, depthwise_quads_of_every_weight) {
                     }
                 sums y(expected.size() + 1, 77);
                 avx512_vnni_depthwise({at.data(), std::ssize(at), positions, channels, quads.weights.data(), channels,
-                        (channels + 15) / 16 * 16, false, y.data()});
+                        (channels + 15) / 16 * 16, false, nullptr, y.data()});
                 EXPECT_EQ(y.back(), 77) << "written beyond the end";
                 y.pop_back();
                 EXPECT_EQ(y, expected) << channels << " channels, " << taps << " taps, zero point " << zero_point;

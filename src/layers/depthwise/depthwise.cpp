@@ -56,19 +56,25 @@ struct depthwise_weights {
 #endif
         pairs = depthwise_pairs(p, w);
         compute = pairs_function(p.available);
+        before.resize(static_cast<std::size_t>(padded_channels(p)));
+        for (std::size_t at = 0; at < pairs.weights.size(); at += 2)
+            before.push_back(before[at / 2] + pairs.weights[at] + pairs.weights[at + 1]);
     }
 
     const std::vector<std::size_t> &taps() const {
         return pairs.taps.empty() ? quads.taps : pairs.taps;
     }
-    const void *data() const {
-        return pairs.taps.empty() ? static_cast<const void *>(quads.weights.data()) : pairs.weights.data();
+    /// From an element on.
+    const void *data(std::int64_t element) const {
+        return pairs.taps.empty() ? static_cast<const void *>(quads.weights.data() + element)
+                                  : pairs.weights.data() + element;
     }
 
     depthwise_layout<std::int16_t> pairs;
     depthwise_layout<std::int8_t> quads; // where there are no pairs
     depthwise_function compute = nullptr;
-    std::vector<std::int32_t> sums; // of each channel
+    std::vector<std::int32_t> sums;   // of each channel
+    std::vector<std::int32_t> before; // of pairs, those of the taps before each pair and before the end
 };
 
 /// Some lines at once.
@@ -95,9 +101,8 @@ class depthwise_convolution final : public block_sums {
                 const auto end = std::min(part.end, begin + block_lines());
                 for (auto line = begin; line < end; ++line) {
                     const auto image = line / lines();
-                    const auto *const padding =
-                            work.pad(static_cast<std::byte>(zero_point_of(of_x, image)), padding_bytes());
-                    compute_line(work, static_cast<const std::byte *>(x) + image * image_bytes, padding, line % lines(),
+                    compute_line(work, static_cast<const std::byte *>(x) + image * image_bytes,
+                            zero_point_of(of_x, image), line % lines(),
                             work.sums.data() + (line - begin) * columns() * p_.channels);
                 }
                 consume({{begin * columns(), end * columns()}, work.sums.data(), 0, p_.channels});
@@ -125,31 +130,56 @@ class depthwise_convolution final : public block_sums {
             run_memory::grown(work.lines, static_cast<std::size_t>(tap_lines()));
             run_memory::grown(work.meets, static_cast<std::size_t>(taps_));
             run_memory::grown(work.taps, w_->taps().size());
-            run_memory::grown(work.sums, static_cast<std::size_t>(block_lines() * columns() * p_.channels));
+            run_memory::grown(
+                    work.sums, static_cast<std::size_t>(block_lines() * columns() * p_.channels + padded_channels(p_)));
         }
     }
 
-    void compute_line(run_memory::part &work, const std::byte *image, const std::byte *padding, std::int64_t line,
+    void compute_line(run_memory::part &work, const std::byte *image, std::int32_t x_zero_point, std::int64_t line,
             std::int32_t *y) const {
-        find_lines(work, image, padding, line);
+        const auto *const padding = work.pad(static_cast<std::byte>(x_zero_point), padding_bytes());
+        const auto taps = find_lines(work, image, padding, line);
+        const auto *const start = find_start(work, x_zero_point, taps);
         for (std::int64_t c = 0; c < interior_.begin; ++c)
-            compute_span(work, padding, {c, c + 1}, y);
-        if (interior_.begin < interior_.end) compute_span(work, padding, {interior_.begin, interior_.end}, y);
+            compute_span(work, padding, {c, c + 1}, taps, start, y);
+        if (interior_.begin < interior_.end)
+            compute_span(work, padding, {interior_.begin, interior_.end}, taps, start, y);
         for (auto c = interior_.end; c < columns(); ++c)
-            compute_span(work, padding, {c, c + 1}, y);
+            compute_span(work, padding, {c, c + 1}, taps, start, y);
     }
 
-    /// The lines of x that the window meets, in the order of its taps; one of padding where it leaves x.
-    void find_lines(run_memory::part &work, const std::byte *image, const std::byte *padding, std::int64_t line) const {
+    /// The lines of x that the window meets, in the order of its taps; one of padding where it leaves x. Returns the
+    /// taps to multiply: of pairs, those from the first line inside x to the last one.
+    parallel::range find_lines(
+            run_memory::part &work, const std::byte *image, const std::byte *padding, std::int64_t line) const {
+        const auto all = std::ssize(w_->taps()), kernel = p_.window.kernel[last_];
+        parallel::range inside {all, 0};
         for (std::int64_t outer = 0; outer < tap_lines(); ++outer) {
             const auto x_line = p_.window.x_line(line, outer);
             work.lines[static_cast<std::size_t>(outer)] = x_line < 0 ? padding : image + x_line * x_line_bytes();
+            if (x_line >= 0) inside = {std::min(inside.begin, outer * kernel / 2 * 2), (outer + 1) * kernel};
         }
+        if (w_->before.empty()) return {0, all};
+        return {std::min(inside.begin, inside.end), (inside.end + 1) / 2 * 2};
+    }
+
+    /// The products of the taps that are left out: their x is the zero point. Null: none is.
+    const std::int32_t *find_start(run_memory::part &work, std::int32_t x_zero_point, parallel::range taps) const {
+        if (taps.end - taps.begin == std::ssize(w_->taps())) return nullptr;
+        const auto channels = padded_channels(p_);
+        auto *const start = work.sums.data() + block_lines() * columns() * p_.channels;
+        const auto *const first = w_->before.data() + taps.begin / 2 * channels;
+        const auto *const last = w_->before.data() + taps.end / 2 * channels;
+        const auto *const all = w_->before.data() + std::ssize(w_->taps()) / 2 * channels;
+        for (std::int64_t c = 0; c < channels; ++c) // wraps
+            start[c] = static_cast<std::int32_t>(
+                    static_cast<std::uint32_t>(x_zero_point) * static_cast<std::uint32_t>(first[c] + all[c] - last[c]));
+        return start;
     }
 
     /// meets: what each tap meets; taps: the same as the weights take them.
-    void compute_span(
-            run_memory::part &work, const std::byte *padding, parallel::range columns, std::int32_t *y) const {
+    void compute_span(run_memory::part &work, const std::byte *padding, parallel::range columns, parallel::range taps,
+            const std::int32_t *start, std::int32_t *y) const {
         const auto &w = p_.window;
         auto tap = work.meets.begin();
         for (const auto *base : std::span(work.lines).first(static_cast<std::size_t>(tap_lines())))
@@ -158,9 +188,9 @@ class depthwise_convolution final : public block_sums {
                 *tap++ = at < 0 || at >= w.x[last_] ? padding : base + at * p_.channels;
             }
         std::ranges::transform(w_->taps(), work.taps.begin(), [&](std::size_t t) { return work.meets[t]; });
-        w_->compute(
-                {work.taps.data(), std::ssize(w_->taps()), columns.end - columns.begin, w.strides[last_] * p_.channels,
-                        w_->data(), p_.channels, padded_channels(p_), p_.x_is_signed, y + columns.begin * p_.channels});
+        w_->compute({work.taps.data() + taps.begin, taps.end - taps.begin, columns.end - columns.begin,
+                w.strides[last_] * p_.channels, w_->data(taps.begin * padded_channels(p_)), p_.channels,
+                padded_channels(p_), p_.x_is_signed, start, y + columns.begin * p_.channels});
     }
 
     integer_convolution p_;

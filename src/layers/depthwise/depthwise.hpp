@@ -19,7 +19,8 @@ struct depthwise_span {
     const void *weights; // depthwise_pairs or depthwise_quads
     std::int64_t channels, padded_channels;
     bool x_is_signed;
-    std::int32_t *y; // positions, channels
+    const std::int32_t *start; // of each channel's sums, with the padding; null, as for quads: 0
+    std::int32_t *y;           // positions, channels
 };
 
 /// Weights less their zero points, as they lie in memory: line by line. Taps are padded to what is taken at once,

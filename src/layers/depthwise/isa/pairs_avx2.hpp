@@ -22,14 +22,27 @@ void add_pair(const std::byte *a, const std::byte *b, const std::int16_t *weight
         sums[v] = V::dot_pairs(sums[v], words[v], V::load_bits(weights + 16 * v));
 }
 
+/// What the sums of channels from `first` on start with.
+template <int vectors>
+void start_sums(const depthwise_span &s, std::int64_t first, V::integers *sums) {
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v)
+        sums[v] = s.start ? V::load(s.start + first + v * V::lanes) : V::splat(0);
+}
+
 /// The channels of `vectors` vectors of sums from `first` on, for all positions.
 template <bool x_is_signed, int vectors>
 void depthwise_channels(const depthwise_span &s, std::int64_t first) {
     constexpr int at_once = vectors == 1 ? 1 : 2; // of a load
+    V::integers start[vectors];
+    start_sums<vectors>(s, first, start);
     for (std::int64_t p = 0; p < s.positions; ++p) {
         const auto offset = p * s.x_step + first;
         const auto *weights = static_cast<const std::int16_t *>(s.weights) + 2 * first;
-        V::integers sums[vectors] = {};
+        V::integers sums[vectors];
+#pragma GCC unroll 8
+        for (int v = 0; v < vectors; ++v)
+            sums[v] = start[v];
         for (std::int64_t t = 0; t < s.tap_count; t += 2, weights += 2 * s.padded_channels)
 #pragma GCC unroll 4
             for (int v = 0; v < vectors; v += at_once)
@@ -48,7 +61,8 @@ void depthwise_few(const depthwise_span &s) {
     const auto count = static_cast<std::size_t>(s.channels);
     for (std::int64_t p = 0; p < s.positions; ++p) {
         const auto *weights = static_cast<const std::int16_t *>(s.weights);
-        V::integers sums[1] = {};
+        V::integers sums[1];
+        start_sums<1>(s, 0, sums);
         for (std::int64_t t = 0; t < s.tap_count; t += 2, weights += 2 * s.padded_channels) {
             std::byte taps[2][V::lanes] = {}; // zeros in place of channels that may lie beyond x
             for (int i = 0; i < 2; ++i)

@@ -8,7 +8,7 @@ void depthwise_of(const depthwise_span &s) {
     for (std::int64_t p = 0; p < s.positions; ++p) {
         auto *y = s.y + p * s.channels;
         for (std::int64_t c = 0; c < s.channels; ++c)
-            y[c] = 0;
+            y[c] = s.start ? s.start[c] : 0;
         for (std::int64_t t = 0; t < s.tap_count; ++t) {
             const auto *x = reinterpret_cast<const X *>(s.taps[t]) + p * s.x_step;
             const auto *weights = static_cast<const std::int16_t *>(s.weights) + t / 2 * 2 * s.padded_channels + t % 2;
