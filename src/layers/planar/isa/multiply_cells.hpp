@@ -12,7 +12,7 @@ using simd::unroll;
 /// Computes `vectors` vectors of positions from `first` on, of `filters` filters from `filter` on, which are in a block
 /// of `block` filters. The sums stay in registers; a load of x serves all filters, a broadcast of weights all vectors.
 template <typename V, int block, int filters, int vectors>
-void multiply_some(const planar_span &s, std::int64_t filter, std::int64_t first) {
+[[gnu::always_inline]] inline void multiply_some(const planar_span &s, std::int64_t filter, std::int64_t first) {
     typename V::integers sums[filters][vectors];
     unroll<filters>([&](int f) __attribute__((always_inline)) {
         unroll<vectors>([&](int v) __attribute__((always_inline)) { sums[f][v] = V::splat(s.start[filter + f]); });
@@ -49,8 +49,9 @@ void multiply_some(const planar_span &s, std::int64_t filter, std::int64_t first
     });
 }
 
+/// A copy of the span stays in registers, whatever the sums' memory is.
 template <typename V, int block, int filters, int vectors>
-void multiply_filters(const planar_span &s, std::int64_t filter) {
+void multiply_filters(const planar_span s, std::int64_t filter) { // NOLINT(performance-unnecessary-value-param)
     std::int64_t p = 0;
     for (; p + vectors * V::lanes <= s.positions; p += vectors * V::lanes)
         multiply_some<V, block, filters, vectors>(s, filter, p);
