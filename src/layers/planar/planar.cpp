@@ -255,10 +255,16 @@ class planar_convolution final : public block_sums {
                 const auto zero_point = zero_point_of(x_zero_points, image);
                 if (is_padded_) own.pad(padding(zero_point), padding_rows() * padded_columns_);
                 make_all_cells(of_group, zero_point, lines, own);
-                multiply(group, lines, size, own);
+                find_taps(lines, own);
+                if (!w_->zero_points.empty()) sum_x(lines, size, own);
                 const auto position = image * lines_ * columns_;
-                consume({{position + lines.begin * columns_, position + lines.end * columns_}, own.sums.data(),
-                        group * filters_, filters_, filter_stride(size)});
+                const parallel::range positions {position + lines.begin * columns_, position + lines.end * columns_};
+                const auto most = filters_at_once(size);
+                for (std::int64_t f = 0; f < filters_; f += most) {
+                    const auto filters = std::min(most, filters_ - f);
+                    multiply(group, {f, f + filters}, lines, size, own);
+                    consume({positions, own.sums.data(), group * filters_ + f, filters, filter_stride(size)});
+                }
             }
         });
     }
@@ -283,13 +289,17 @@ class planar_convolution final : public block_sums {
         return lines;
     }
 
+    /// Their sums stay in a first-level cache until they are consumed. Weights lie in blocks of eight filters.
+    std::int64_t filters_at_once(std::int64_t lines) const {
+        return std::min(std::max<std::int64_t>(16 * 1024 / (4 * filter_stride(lines)) / 8 * 8, 8), filters_);
+    }
+
     void prepare(run_memory &memory, int parts, std::int64_t lines, const void *x) const {
         memory.make_parts(parts);
         for (auto &own : std::span(memory.parts).first(static_cast<std::size_t>(parts))) {
             run_memory::grown(own.rows, static_cast<std::size_t>(cells_bytes(lines)));
-            run_memory::grown(
-                    own.sums, static_cast<std::size_t>(filters_ * filter_stride(lines) + columns_ + planar_overrun));
-            run_memory::grown(own.taps, w_->steps.size());
+            run_memory::grown(own.sums, static_cast<std::size_t>((filters_at_once(lines) + 1) * filter_stride(lines)));
+            run_memory::grown(own.taps, w_->steps.size() * static_cast<std::size_t>(lines));
             own.end = static_cast<const std::byte *>(x) + *volume(p_.window.x) * p_.channels * p_.batch;
             own.make_padding(padding_rows() * padded_columns_);
         }
@@ -384,26 +394,43 @@ class planar_convolution final : public block_sums {
             to[i] = x[i] ^ 0x80;
     }
 
-    void multiply(std::int64_t group, parallel::range lines, std::int64_t size, run_memory::part &own) const {
-        const auto steps = std::ssize(w_->steps), phases = std::ssize(phases_);
-        for (auto line = lines.begin; line < lines.end; ++line) {
-            for (std::int64_t i = 0; i < steps; ++i) {
-                const auto &s = w_->steps[static_cast<std::size_t>(i)];
+    /// Where the cells of each step lie, line by line.
+    void find_taps(parallel::range lines, run_memory::part &own) const {
+        const auto phases = std::ssize(phases_);
+        auto to = own.taps.begin();
+        for (std::int64_t line = 0; line < lines.end - lines.begin; ++line)
+            for (const auto &s : w_->steps) {
                 const auto t = static_cast<std::size_t>(s.line_cell);
-                const auto x_line = (line - lines.begin) * line_stride() + s.tap_line * line_dilation();
+                const auto x_line = line * line_stride() + s.tap_line * line_dilation();
                 const auto plane = (x_line * w_->cells.channel_cells() + s.channel_cell) * phases + tap_phase_[t];
-                own.taps[static_cast<std::size_t>(i)] = own.rows.data() + 4 * (plane * cells_of_line_ + tap_shift_[t]);
+                *to++ = own.rows.data() + 4 * (plane * cells_of_line_ + tap_shift_[t]);
             }
-            planar_span span {own.taps.data(), steps, columns_, w_->weights.data() + group * filters_ * steps,
-                    w_->start.data() + group * filters_, nullptr, nullptr, filters_,
-                    own.sums.data() + (line - lines.begin) * columns_, filter_stride(size)};
+    }
+
+    /// The sums of x that zero points of weights multiply lie behind the other sums.
+    std::int32_t *x_sums(std::int64_t lines, run_memory::part &own) const {
+        return own.sums.data() + filters_at_once(lines) * filter_stride(lines);
+    }
+
+    void sum_x(parallel::range lines, std::int64_t size, run_memory::part &own) const {
+        static constexpr std::int32_t zero = 0;
+        const auto steps = std::ssize(w_->steps);
+        for (std::int64_t line = 0; line < lines.end - lines.begin; ++line)
+            w_->multiply({own.taps.data() + line * steps, steps, columns_, w_->ones.data(), &zero, nullptr, nullptr, 1,
+                    x_sums(size, own) + line * columns_, 0});
+    }
+
+    /// filters: some of the group, from a block of weights on.
+    void multiply(std::int64_t group, parallel::range filters, parallel::range lines, std::int64_t size,
+            run_memory::part &own) const {
+        const auto steps = std::ssize(w_->steps), first = group * filters_ + filters.begin;
+        for (std::int64_t line = 0; line < lines.end - lines.begin; ++line) {
+            planar_span span {own.taps.data() + line * steps, steps, columns_, w_->weights.data() + first * steps,
+                    w_->start.data() + first, nullptr, nullptr, filters.end - filters.begin,
+                    own.sums.data() + line * columns_, filter_stride(size)};
             if (!w_->zero_points.empty()) {
-                static constexpr std::int32_t zero = 0;
-                auto *const x_sums = own.sums.data() + filters_ * filter_stride(size);
-                w_->multiply(
-                        {own.taps.data(), steps, columns_, w_->ones.data(), &zero, nullptr, nullptr, 1, x_sums, 0});
-                span.zero_points = w_->zero_points.data() + group * filters_;
-                span.x_sums = x_sums;
+                span.zero_points = w_->zero_points.data() + first;
+                span.x_sums = x_sums(size, own) + line * columns_;
             }
             w_->multiply(span);
         }
