@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include "parallel/parallel.hpp"
 #include "quantization/shape.hpp"
@@ -35,14 +36,32 @@ const planar_kind &best_kind(targets::features available) {
 /// What a cell has: elements of several channels, or of several taps of a line.
 enum class cells_of { channels, taps };
 
+/// Where cells of a line of taps begin, below the stride: those of positions that advance by it serve all that are
+/// whole strides apart.
+std::vector<std::int64_t> phases_of(std::int64_t cells, std::int64_t advance, std::int64_t stride) {
+    std::vector<std::int64_t> result;
+    for (std::int64_t i = 0; i < cells; ++i)
+        if (const auto phase = i * advance % stride; std::ranges::find(result, phase) == result.end())
+            result.push_back(phase);
+    return result;
+}
+
 struct layout {
+    /// With the fewest steps; of as many, the fewest cells to make.
     layout(const problem &p, std::int64_t elements)
         : elements(elements)
         , channels(p.channels / p.groups)
         , line_taps(p.window.kernel.back())
         , tap_lines(*volume(p.window.kernel) / line_taps) {
-        const auto of_channels = line_taps * round_up(channels, elements);
-        of = of_channels <= round_up(line_taps, elements) * channels ? cells_of::channels : cells_of::taps;
+        const auto last = [](const dims &values) { return values.empty() ? 1 : values.back(); };
+        const auto stride = last(p.window.strides), dilation = last(p.window.dilations);
+        const auto cost = [&](cells_of what, std::int64_t advance) {
+            of = what;
+            return std::pair(line_cells() * channel_cells(),
+                    std::ssize(phases_of(line_cells(), advance * dilation, stride)) * channel_cells());
+        };
+        const auto of_taps = cost(cells_of::taps, elements), of_channels = cost(cells_of::channels, 1);
+        of = of_channels <= of_taps ? cells_of::channels : cells_of::taps;
     }
 
     std::int64_t channel_cells() const {
@@ -216,14 +235,11 @@ class planar_convolution final : public block_sums {
         , stride_(p_.window.strides.back())
         , dilation_(p_.window.dilations.back())
         , is_line_(p_.window.rank() == 1) {
-        // Cells of positions that advance by the stride serve all taps that are whole strides apart.
-        const auto taps_of_cell = w_->cells.of == cells_of::taps ? w_->cells.elements : 1;
+        const auto advance = dilation_ * (w_->cells.of == cells_of::taps ? w_->cells.elements : 1);
+        phases_ = phases_of(w_->cells.line_cells(), advance, stride_);
         for (std::int64_t t = 0; t < w_->cells.line_cells(); ++t) {
-            const auto offset = t * taps_of_cell * dilation_, phase = offset % stride_;
-            const auto known = std::ranges::find(phases_, phase);
-            tap_phase_.push_back(known - phases_.begin());
-            if (known == phases_.end()) phases_.push_back(phase);
-            tap_shift_.push_back(offset / stride_);
+            tap_phase_.push_back(std::ranges::find(phases_, t * advance % stride_) - phases_.begin());
+            tap_shift_.push_back(t * advance / stride_);
         }
         cells_of_line_ = round_up(columns_ + std::ranges::max(tap_shift_), 16) + planar_overrun;
         is_padded_ = p.window.is_padded();
@@ -442,7 +458,7 @@ class planar_convolution final : public block_sums {
     std::int64_t stride_, dilation_; // along a line
     bool is_line_;                   // one spatial dimension
     bool is_padded_;
-    std::vector<std::int64_t> phases_; // where cells begin, below the stride
+    std::vector<std::int64_t> phases_;
     std::vector<std::int64_t> tap_phase_,
             tap_shift_; // of each cell of a line's taps: which phase, and how many positions on
     std::int64_t cells_of_line_, padded_columns_;
