@@ -242,6 +242,11 @@ class planar_convolution final : public block_sums {
             tap_shift_.push_back(t * advance / stride_);
         }
         cells_of_line_ = round_up(columns_ + std::ranges::max(tap_shift_), 16) + planar_overrun;
+        for (const auto &s : w_->steps) {
+            const auto t = static_cast<std::size_t>(s.line_cell);
+            const auto cell = s.tap_line * line_dilation() * w_->cells.channel_cells() + s.channel_cell;
+            step_cells_.push_back(4 * ((cell * std::ssize(phases_) + tap_phase_[t]) * cells_of_line_ + tap_shift_[t]));
+        }
         is_padded_ = p.window.is_padded();
         padded_columns_ = cells_of_line_ * stride_ + w_->cells.elements * dilation_ + stride_;
     }
@@ -412,15 +417,10 @@ class planar_convolution final : public block_sums {
 
     /// Where the cells of each step lie, line by line.
     void find_taps(parallel::range lines, run_memory::part &own) const {
-        const auto phases = std::ssize(phases_);
         auto to = own.taps.begin();
-        for (std::int64_t line = 0; line < lines.end - lines.begin; ++line)
-            for (const auto &s : w_->steps) {
-                const auto t = static_cast<std::size_t>(s.line_cell);
-                const auto x_line = line * line_stride() + s.tap_line * line_dilation();
-                const auto plane = (x_line * w_->cells.channel_cells() + s.channel_cell) * phases + tap_phase_[t];
-                *to++ = own.rows.data() + 4 * (plane * cells_of_line_ + tap_shift_[t]);
-            }
+        const auto *rows = own.rows.data();
+        for (auto line = lines.begin; line < lines.end; ++line, rows += 4 * line_stride() * planes() * cells_of_line_)
+            to = std::ranges::transform(step_cells_, to, [=](std::int64_t at) { return rows + at; }).out;
     }
 
     /// The sums of x that zero points of weights multiply lie behind the other sums.
@@ -460,7 +460,8 @@ class planar_convolution final : public block_sums {
     bool is_padded_;
     std::vector<std::int64_t> phases_;
     std::vector<std::int64_t> tap_phase_,
-            tap_shift_; // of each cell of a line's taps: which phase, and how many positions on
+            tap_shift_;                    // of each cell of a line's taps: which phase, and how many positions on
+    std::vector<std::int64_t> step_cells_; // where those of each step lie for the first line, in bytes
     std::int64_t cells_of_line_, padded_columns_;
 };
 
