@@ -382,8 +382,8 @@ TEST(layer_match, says_why_a_product_of_floats_is_no_narrow_layer) {
         b.add_bytes("z", {3});
     }),
             "the scales of its weights: expected shape 5, given 3");
-    EXPECT_EQ(
-            reason([](b_ b) { b.add_bytes("z", {5}); }), "the zero points of its weights have shape 5, their scales scalar");
+    EXPECT_EQ(reason([](b_ b) { b.add_bytes("z", {5}); }),
+            "the zero points of its weights have shape 5, their scales scalar");
     EXPECT_EQ(reason([](b_ b) { b.g.nodes.back().attributes["alpha"] = 2.0F; }),
             "attributes 'alpha' and 'beta': expected 1");
     EXPECT_EQ(reason([](b_ b) { b.g.nodes.back().attributes["transA"] = std::int64_t {1}; }),
