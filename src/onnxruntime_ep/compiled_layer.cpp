@@ -107,6 +107,7 @@ compiled_layers::prepared::prepared(const std::vector<part> &parts, const dims &
 std::vector<std::unique_ptr<const layers::layer>> compiled_layers::prepared::layers_of(
         const std::vector<part> &parts, const dims &x) {
     std::vector<std::unique_ptr<const layers::layer>> result;
+    result.reserve(parts.size());
     for (const auto &p : parts)
         result.push_back(std::make_unique<const layers::layer>(p.problem, x));
     return result;

@@ -131,7 +131,7 @@ class matcher {
         if (!is_convolution_ && shape.size() != 2) return concat("its weights have shape ", to_string(shape));
         const bool is_transposed = is_convolution_ || product_.get("transB", std::int64_t {0}) != 0;
         channels_ = shape[is_transposed ? 0 : 1];
-        if (const auto why = why_no_blocks(dequantize, is_transposed ? 1 : 0); !why.empty()) return why;
+        if (auto why = why_no_blocks(dequantize, is_transposed ? 1 : 0); !why.empty()) return why;
         is_rank_known_ = is_convolution_ || product_.is("Gemm") || x.shape;
         rank_ = product_.is("MatMul") ? (x.shape ? x.shape->size() : 1) : shape.size();
         if (product_.is("Gemm")) {
