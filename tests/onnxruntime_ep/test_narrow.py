@@ -25,8 +25,8 @@ UNIT = 2.0**-24  # the relative error of an operation in float
 CODES = {T.INT8: (-128, 127), T.UINT8: (0, 255), T.INT4: (-8, 7), T.UINT4: (0, 15)}
 FLOATS = {T.FLOAT8E4M3FN: ml_dtypes.float8_e4m3fn, T.FLOAT8E5M2: ml_dtypes.float8_e5m2}
 STEPS = {"Relu": lambda y: np.maximum(y, 0), "LeakyRelu": lambda y: np.where(y < 0, y * 0.25, y)}
-# 1.23 knows fewer opsets; 4 bits and blocks came with 21.
-OPSET = 21
+OPSET = 21  # 4 bits and blocks came with it
+NEWEST = tuple(map(int, ort.__version__.split(".")[:2])) >= (1, 32)
 
 
 def session(m, options=None, **of):
@@ -203,10 +203,12 @@ class Narrow(unittest.TestCase):
                             self.check_count(layer.model(), layer.draw_x())
 
     def check_count(self, m, x):
-        """As many MatMulNBits, and all that does not become one is claimed."""
+        """As many MatMulNBits, and all that does not become one is claimed: as far as the newest ONNX Runtime is concerned, which
+        makes the most of them."""
         without, given = optimized(m), operators(m, {"x": x})
         self.assertEqual(given["MatMulNBits"], without["MatMulNBits"])
-        self.assertEqual(given[NAME], 1 - without["MatMulNBits"], without)
+        if NEWEST:
+            self.assertEqual(given[NAME], 1 - without["MatMulNBits"], without)
 
     def test_as_many_matmulnbits_before_limits_of_several_nodes(self):
         for op, step in itertools.product(("MatMul", "Gemm"), ("Relu", "LeakyRelu")):
