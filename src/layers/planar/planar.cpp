@@ -53,7 +53,10 @@ struct layout {
         , channels(p.channels / p.groups)
         , line_taps(p.window.kernel.back())
         , tap_lines(*volume(p.window.kernel) / line_taps) {
-        const auto last = [](const dims &values) { return values.empty() ? 1 : values.back(); };
+        // Attributes that break ONNX's rules are refused where the shape of x is known.
+        const auto last = [](const dims &values) {
+            return values.empty() ? 1 : std::clamp<std::int64_t>(values.back(), 1, std::int64_t {1} << 30);
+        };
         const auto stride = last(p.window.strides), dilation = last(p.window.dilations);
         const auto cost = [&](cells_of what, std::int64_t advance) {
             of = what;
