@@ -156,27 +156,13 @@ class provider : public OrtEp {
             auto [found, reason] = find_claim(g, i, is_claimed);
             if (found && found->nodes.size() == 1)
                 reason = reason_to_leave_product(g, g.nodes[i], options_.claim == claim_policy::all);
-            if (found && !is_used(g.values[found->y])) reason = "nothing takes its y";
-            if (!reason.empty()) {
-                leave(g.nodes[i], reason);
-                continue;
-            }
-            for (const auto index : found->nodes)
-                is_claimed[index] = true;
-            layers.push_back(*std::move(found));
+            if (take(g, i, found, std::move(reason), is_claimed)) layers.push_back(*std::move(found));
         }
         for (std::size_t i = 0; i < g.nodes.size() && options_.claims_narrow; ++i) {
             if (!is_narrow_product(g, g.nodes[i])) continue;
             auto [found, reason] = find_layer(g, i, is_claimed);
             if (found) reason = reason_to_leave_narrow(g, *found, options_.claim == claim_policy::all);
-            if (found && !is_used(g.values[found->y])) reason = "nothing takes its y";
-            if (!reason.empty()) {
-                leave(g.nodes[i], reason);
-                continue;
-            }
-            for (const auto index : found->nodes)
-                is_claimed[index] = true;
-            add(session, found->nodes, true, claims);
+            if (take(g, i, found, std::move(reason), is_claimed)) add(session, found->nodes, true, claims);
         }
         for (const auto &nodes : claims_of(g, layers, is_claimed))
             add(session, nodes, true, claims); // the constants are copied
@@ -192,6 +178,19 @@ class provider : public OrtEp {
             else
                 leave(n, reason);
         }
+    }
+
+    /// Whether a product's layer becomes one node: there is no reason against it. Its nodes then are claimed.
+    bool take(const graph &g, std::size_t product, const std::optional<layer_match> &found, std::string reason,
+            std::vector<bool> &is_claimed) const {
+        if (found && !is_used(g.values[found->y])) reason = "nothing takes its y";
+        if (!reason.empty()) {
+            leave(g.nodes[product], reason);
+            return false;
+        }
+        for (const auto index : found->nodes)
+            is_claimed[index] = true;
+        return true;
     }
 
     /// The layers whose rows have scales of their own, which nobody else reads.

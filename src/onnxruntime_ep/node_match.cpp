@@ -237,7 +237,7 @@ static bool becomes_matmul_nbits(const graph &g, const layers::match::layer_matc
     const auto &w = *g.input(dequantize, 0).known;
     const auto &scale = g.input(dequantize, 1).known->shape;
     if (!(bytes | onnx::type_set {type::uint4, type::int4}).contains(w.type)) return false;
-    if (product.is("Conv") || product.get("transB", std::int64_t {0}) != 0) return false;
+    if (layers::match::has_transposed_weights(product)) return false;
     if (product.has(2) && g.input(product, 2).shape != dims {w.shape[1]}) return false;
     const auto axis = dequantize.get("axis", std::int64_t {1}), block = dequantize.get("block_size", std::int64_t {0});
     const bool is_of_blocks = axis == 0 && block >= 16 && block <= 1024 && (block & (block - 1)) == 0;
@@ -261,8 +261,7 @@ std::string reason_to_leave_narrow(const graph &g, const layers::match::layer_ma
     if (becomes_matmul_nbits(g, m)) return "ONNX Runtime makes MatMulNBits of it";
     if (claims_all) return {};
     if (!targets::has(environment::usable_features(), targets::avx2)) return "without AVX2 it would be slow";
-    const bool is_transposed = product.is("Conv") || product.get("transB", std::int64_t {0}) != 0;
-    const auto columns = w[is_transposed ? 0 : 1], elements = volume(w).value_or(0);
+    const auto columns = w[layers::match::has_transposed_weights(product) ? 0 : 1], elements = volume(w).value_or(0);
     bool is_slower = columns < 32 || elements < 64 * 64;
     if (product.is("Conv")) {
         const auto positions = x && x->size() > 2 ? dims(x->begin() + 2, x->end()) : dims {-1};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "elements/load_store.hpp"
 #include "onnx/element_type.hpp"
 #include "quantization/shape.hpp"
 
@@ -50,27 +51,10 @@ layer_description describe(const graph &g, const layer_match &m) {
 
 namespace {
 
-data_type narrow_type_of(onnx::element_type t) {
-    namespace type = onnx::type;
-    switch (t) {
-        case type::uint8: return data_type::u8;
-        case type::int4: return data_type::s4;
-        case type::uint4: return data_type::u4;
-        case type::float8e4m3fn: return data_type::f8_e4m3;
-        case type::float8e5m2: return data_type::f8_e5m2;
-        default: return data_type::s8;
-    }
-}
-
-/// Elements of 4 bits, the low half of a byte first, too.
-std::vector<std::int32_t> zero_points_of(const constant &c) {
-    if (c.type != onnx::type::int4 && c.type != onnx::type::uint4) return integers_of(c);
+std::vector<std::int32_t> zero_points_of(const constant &c, data_type type) {
     std::vector<std::int32_t> values(static_cast<std::size_t>(*volume(c.shape)));
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        const auto byte = std::to_integer<std::int32_t>(c.data[i / 2]);
-        const auto code = i % 2 == 0 ? byte & 15 : byte >> 4;
-        values[i] = c.type == onnx::type::int4 && code > 7 ? code - 16 : code;
-    }
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = static_cast<std::int32_t>(load(type, c.data, static_cast<std::int64_t>(i)));
     return values;
 }
 
@@ -95,10 +79,10 @@ narrow_description describe_narrow(const graph &g, const layer_match &m) {
     d.label = label(g, product);
     d.steps = m.steps;
     auto &to = d.weights;
-    to.type = narrow_type_of(w.type);
+    to.type = *onnx::data_type_of(w.type);
     d.is_convolution = product.is("Conv");
     d.x_rank = product.is("MatMul") ? 0 : w.shape.size();
-    to.is_transposed = d.is_convolution || product.get("transB", std::int64_t {0}) != 0;
+    to.is_transposed = has_transposed_weights(product);
     const std::size_t inner = to.is_transposed ? 1 : 0;
     to.inner = w.shape[inner];
     to.columns = w.shape[1 - inner];
@@ -107,7 +91,7 @@ narrow_description describe_narrow(const graph &g, const layer_match &m) {
     if (!to.scales.empty()) std::memcpy(to.scales.data(), scale.data, to.scales.size() * sizeof(float));
     // The zero points of floats are zeros.
     const bool is_float = to.type == data_type::f8_e4m3 || to.type == data_type::f8_e5m2;
-    if (dequantize.has(2) && !is_float) to.zero_points = zero_points_of(*g.input(dequantize, 2).known);
+    if (dequantize.has(2) && !is_float) to.zero_points = zero_points_of(*g.input(dequantize, 2).known, to.type);
     const auto axis = dequantize.get("axis", std::int64_t {1});
     const bool is_by_inner = (axis < 0 ? axis + std::ssize(w.shape) : axis) == static_cast<std::int64_t>(inner);
     const auto block = dequantize.get("block_size", std::int64_t {0});

@@ -129,7 +129,7 @@ class matcher {
         if (is_convolution_ && !has_one_tap(shape))
             return "expected a Conv of one tap and one group, without strides and pads";
         if (!is_convolution_ && shape.size() != 2) return concat("its weights have shape ", to_string(shape));
-        const bool is_transposed = is_convolution_ || product_.get("transB", std::int64_t {0}) != 0;
+        const bool is_transposed = has_transposed_weights(product_);
         channels_ = shape[is_transposed ? 0 : 1];
         if (auto why = why_no_blocks(dequantize, is_transposed ? 1 : 0); !why.empty()) return why;
         is_rank_known_ = is_convolution_ || product_.is("Gemm") || x.shape;
@@ -580,6 +580,10 @@ bool is_narrow_product(const graph &g, const node &n) {
     if (!(n.is("MatMul") || n.is("Gemm") || n.is("Conv")) || !n.has(0) || !n.has(1)) return false;
     const auto producer = g.input(n, 1).producer;
     return producer != none && g.nodes[producer].is("DequantizeLinear") && g.input(g.nodes[producer], 0).is_constant();
+}
+
+bool has_transposed_weights(const node &narrow_product) {
+    return narrow_product.is("Conv") || narrow_product.get("transB", std::int64_t {0}) != 0;
 }
 
 match_result find_layer(

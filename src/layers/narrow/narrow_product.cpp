@@ -6,13 +6,10 @@
 
 #include "layers/weights_memory.hpp"
 #include "parallel/parallel.hpp"
+#include "quantization/shape.hpp"
 
 namespace dynquant::layers {
 namespace {
-
-std::int64_t ceil_div(std::int64_t count, std::int64_t unit) {
-    return (count + unit - 1) / unit;
-}
 
 const narrow_kind &best_kind([[maybe_unused]] targets::features available) {
 #if defined(__x86_64__)
