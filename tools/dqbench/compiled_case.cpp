@@ -36,7 +36,9 @@ std::uint64_t salt(const dynquant::dims &extents) {
     return mix(value) >> 32;
 }
 
-parameters parameters_of(const test_case &c, const statement &s) {
+} // namespace
+
+parameters draw_parameters(const test_case &c, const statement &s) {
     const auto scales = s.computed ? data_type::f32 : s.types.scales; // drawn ones that src is filled for
     auto p = draw_parameters(c.parameters, s.parameter_count(), scales, s.types.zps, salt(s.extents));
     replace_scales(p, c.scales, s.types.scales);
@@ -44,12 +46,10 @@ parameters parameters_of(const test_case &c, const statement &s) {
     return p;
 }
 
-} // namespace
-
 compiled_case::compiled_case(const test_case &c)
     : what(c)
     , s(require_memory(statement(c)))
-    , drawn(parameters_of(c, s))
+    , drawn(draw_parameters(c, s))
     , program(make_program(c, s, drawn))
     , dst_strides(program->dst_strides())
     , ran(program->info()) {}

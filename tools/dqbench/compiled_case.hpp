@@ -8,6 +8,9 @@
 
 namespace dqbench {
 
+/// The case's scales and zero points: as given, else drawn.
+parameters draw_parameters(const test_case &c, const statement &s);
+
 struct compiled_case {
     /// Throws usage_error, dnnl::error, or bad_alloc when the machine has too little memory.
     explicit compiled_case(const test_case &c);

@@ -88,10 +88,17 @@ double to_integer(double value, const dynquant::data_type_traits &type) {
     return std::isnan(value) ? 0 : std::clamp(std::nearbyint(value), type.lowest, type.highest);
 }
 
-/// Stores an element of 8, 16 or 32 arbitrary bits.
-void fill_bits(void *src, std::int64_t offset, int bits, std::uint64_t value) {
+/// Stores an element of 8, 16 or 32 arbitrary bits. 65536 adjacent elements of 16 bits have all values.
+void fill_bits(void *src, std::int64_t offset, int bits, std::uint64_t index) {
     const auto size = static_cast<std::size_t>(bits / 8);
+    const auto value = bits == 16 ? index * 0x9e37 : mix(index); // an odd factor
     std::memcpy(static_cast<std::byte *>(src) + offset * bits / 8, &value, size);
+}
+
+/// Whether an element that is quantized has arbitrary bits: every exponent, NaN of every payload. Not where scales are
+/// computed: most blocks would have NaN or a scale near the largest.
+bool has_any_bits(const statement &s, filling kind, std::uint64_t index) {
+    return kind == filling::checking && !s.computed && mix(~index) % 16 == 0;
 }
 
 /// An s32 sum for Requantize whose result, with its bias, is in or near the range.
@@ -110,7 +117,9 @@ void fill_src(const statement &s, const parameters &p, filling kind, void *src) 
         const auto index = static_cast<std::uint64_t>(e.index);
         const auto channel = static_cast<std::size_t>(e.channel);
         const auto zero_point = p.zero_points.empty() ? 0 : p.zero_points[channel];
-        if (s.requantizing) {
+        if (s.quantizing && has_any_bits(s, kind, index)) {
+            fill_bits(src, e.src, real.bits, index);
+        } else if (s.requantizing) {
             dynquant::store(type, src, e.src, draw_sum(index, kind, p.scales[channel], zero_point, quantized));
         } else if (s.quantizing) {
             float drawn = draw_real(index, kind, p.scales[channel], zero_point, clamp_to_moderate(quantized.lowest),
@@ -118,7 +127,7 @@ void fill_src(const statement &s, const parameters &p, filling kind, void *src) 
             if (s.computed) drawn = in_range_of(s, drawn, p.scales[channel], zero_point);
             dynquant::store(type, src, e.src, real.integral ? to_integer(drawn, real) : double {drawn});
         } else if (real.bits >= 8) {
-            fill_bits(src, e.src, real.bits, mix(index));
+            fill_bits(src, e.src, real.bits, index);
         } else {
             const auto steps = static_cast<std::uint64_t>(real.highest - real.lowest) + 1;
             dynquant::store(type, src, e.src, real.lowest + static_cast<double>(mix(index) % steps));

@@ -18,6 +18,7 @@ class guarded_buffer {
 
     std::byte *data() { return data_; }
     const std::byte *data() const { return data_; }
+    std::span<std::byte> bytes() { return {data_, size_}; }
     std::span<const std::byte> bytes() const { return {data_, size_}; }
 
     template <typename Type>

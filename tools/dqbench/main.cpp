@@ -12,6 +12,7 @@
 // The unit tests link all of it but this file.
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 #include "dynquant/version.hpp"
 #include "help.hpp"
@@ -20,6 +21,7 @@
 #include "report.hpp"
 #include "runner.hpp"
 #include "text_parsing.hpp"
+#include "verify/command.hpp"
 
 namespace {
 
@@ -36,6 +38,7 @@ std::filesystem::path inputs_folder() {
 }
 
 int run(int argc, char **argv) {
+    if (argc > 1 && std::string_view(argv[1]) == "verify") return verify::run(argc - 1, argv + 1);
     reader input(inputs_folder());
     input.read_arguments({argv + 1, argv + argc});
     if (input.help()) {

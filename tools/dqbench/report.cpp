@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <cstdio>
-#include <unistd.h>
 
 #include "quantization/text.hpp"
 
@@ -14,7 +13,6 @@ namespace {
 
 constexpr std::size_t max_listed_failures = 10;
 constexpr std::size_t min_cases_for_progress = 20;
-constexpr double min_progress_interval_ms = 100;
 
 const char *name_of(case_state state) {
     switch (state) {
@@ -51,22 +49,21 @@ std::string result_line(std::size_t index, const test_case &c, const outcome &o,
 
 report::report(std::size_t jobs)
     : jobs_(jobs)
-    , progress_(isatty(STDERR_FILENO) != 0 && jobs >= min_cases_for_progress)
-    , shares_terminal_(progress_ && isatty(STDOUT_FILENO) != 0) {}
+    , progress_(static_cast<double>(jobs), jobs >= min_cases_for_progress) {}
 
 void report::print(std::size_t index, const job &j, const outcome &o, double milliseconds) {
     ++counts_[static_cast<std::size_t>(o.state)];
     const auto line = result_line(index, j, o, milliseconds);
     if (is_failure(o.state)) failures_.push_back(line);
 
-    if (shares_terminal_) hide_progress();
+    progress_.hide();
     const bool only_measured = o.measured && o.state == case_state::executed;
     if (!only_measured) std::puts(line.c_str());
     for (const auto &note : o.notes)
         std::printf("    %s\n", note.c_str());
     if (o.measured) print_measurement(index, j, *o.measured);
     std::fflush(stdout);
-    show_progress(index + 1);
+    progress_.show(static_cast<double>(index + 1));
 }
 
 void report::print_measurement(std::size_t index, const job &j, const measurement &m) {
@@ -79,23 +76,8 @@ void report::print_measurement(std::size_t index, const job &j, const measuremen
     average_total_ += m.own.average;
 }
 
-void report::show_progress(std::size_t done) {
-    if (!progress_ || done == jobs_) return;
-    // On a shared terminal print() has erased the progress, so it is shown again at once.
-    if (!shares_terminal_ && milliseconds_since(last_progress_) < min_progress_interval_ms) return;
-    const double elapsed = milliseconds_since(start_) / 1e3;
-    const double left = elapsed / static_cast<double>(done) * static_cast<double>(jobs_ - done);
-    std::fprintf(stderr, "\r[%zu/%zu] %zu%%, %.0f s, about %.0f s left\033[K", done, jobs_, done * 100 / jobs_, elapsed,
-            left);
-    last_progress_ = clock::now();
-}
-
-void report::hide_progress() {
-    if (progress_) std::fputs("\r\033[K", stderr);
-}
-
 void report::print_summary(const phase_times &times) {
-    hide_progress();
+    progress_.hide();
     if (!failures_.empty()) std::puts("failures:");
     for (std::size_t i = 0; i < failures_.size() && i < max_listed_failures; ++i)
         std::puts(failures_[i].c_str());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "outcome.hpp"
+#include "progress.hpp"
 #include "reader.hpp"
 #include "timing.hpp"
 
@@ -23,14 +24,11 @@ class report {
 
   private:
     void print_measurement(std::size_t index, const job &j, const measurement &m);
-    void show_progress(std::size_t done);
-    void hide_progress();
     int count(case_state state) const { return counts_[static_cast<std::size_t>(state)]; }
 
     std::size_t jobs_;
-    bool progress_;        // stderr is a terminal and the batch is long
-    bool shares_terminal_; // stdout is the same terminal
-    clock::time_point start_ = clock::now(), last_progress_ = start_;
+    progress progress_;
+    clock::time_point start_ = clock::now();
     std::array<int, 8> counts_ {};
     std::vector<std::string> failures_;
     std::string perf_header_; // last printed

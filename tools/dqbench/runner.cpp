@@ -1,11 +1,8 @@
 #include "runner.hpp"
 
-#include <algorithm>
 #include <new>
 
-#include <tbb/global_control.h>
-#include <tbb/task_arena.h>
-
+#include "arena.hpp"
 #include "caches.hpp"
 #include "check.hpp"
 #include "environment.hpp"
@@ -23,17 +20,6 @@ using dynquant::concat;
 namespace {
 
 constexpr double fast_milliseconds = 10;
-
-/// Runs f in a TBB arena of this many threads, even if the machine has fewer; 0: in the default arena.
-template <typename F>
-auto in_arena(int threads, F &&f) {
-    if (threads == 0) return f();
-    using tbb::global_control;
-    const auto usual = global_control::active_value(global_control::max_allowed_parallelism);
-    const global_control allow(
-            global_control::max_allowed_parallelism, std::max(usual, static_cast<std::size_t>(threads)));
-    return tbb::task_arena(threads).execute(f);
-}
 
 outcome execute_once(compiled_case &c, phase_times &times) {
     workspace w = timed(times.fill, [&] { return c.make_workspace(filling::measuring); });

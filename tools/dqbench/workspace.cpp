@@ -27,7 +27,8 @@ void store(data_type type, const std::vector<Value> &values, std::byte *to) {
 
 workspace::workspace(const statement &s, const parameters &p, std::int64_t dst_bytes, filling kind,
         std::optional<std::int64_t> offset)
-    : offset_(offset.value_or(kind == filling::checking ? 1 : 0))
+    : types_(s.types)
+    , offset_(offset.value_or(kind == filling::checking ? 1 : 0))
     , computes_parameters_(s.computed)
     , src_(span_in_bytes(s.types.src, s.extents, s.src_strides), in_bytes(s.types.src, offset_))
     , scales_(bytes_of(s.types.scales, p.scales.size()), in_bytes(s.types.scales, offset_))
@@ -41,6 +42,13 @@ workspace::workspace(const statement &s, const parameters &p, std::int64_t dst_b
 
 buffers workspace::handles() {
     return {src_.data(), scales_.data(), zero_points_.data(), dst_.data()};
+}
+
+std::vector<workspace::output> workspace::outputs() {
+    std::vector<output> result {{types_.dst, &dst_}};
+    if (computes_parameters_) result.push_back({types_.scales, &scales_});
+    if (computes_parameters_ && types_.zps) result.push_back({*types_.zps, &zero_points_});
+    return result;
 }
 
 dynquant::arguments workspace::inputs() const {

@@ -21,6 +21,13 @@ class workspace {
     const guarded_buffer &dst() const { return dst_; }
     guarded_buffer &dst() { return dst_; }
 
+    /// What a run writes: dst, then computed scales and zero points.
+    struct output {
+        data_type type;
+        guarded_buffer *buffer;
+    };
+    std::vector<output> outputs();
+
     /// The arguments of the direct API's run() without its outputs.
     dynquant::arguments inputs() const;
 
@@ -35,6 +42,7 @@ class workspace {
     bool inputs_unchanged() const;
 
   private:
+    data_types types_;
     std::int64_t offset_;
     bool computes_parameters_;
     guarded_buffer src_, scales_, zero_points_, dst_;

@@ -1,0 +1,39 @@
+// Digests of results: XXH3 of 64 bits (https://xxhash.com) of their bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "dynquant/quantization.hpp"
+
+namespace dqbench::verify {
+
+using digest = std::uint64_t;
+
+/// Replaces each NaN in a buffer of a float type by one and the same: which NaN an operation gives is promised by
+/// nobody. Positive, quiet; of 8 bits the code with all bits set but the sign. Bytes between elements count as
+/// elements.
+void make_nan_canonical(dynquant::data_type type, std::span<std::byte> buffer);
+
+/// The digest of some buffers, one after the other. The buffers' NaNs become canonical first.
+class hasher {
+  public:
+    hasher();
+    ~hasher();
+    hasher(const hasher &) = delete;
+    hasher &operator=(const hasher &) = delete;
+
+    void add(dynquant::data_type type, std::span<std::byte> buffer);
+    void add(digest of_part);
+    digest value() const;
+
+  private:
+    void *state_;
+};
+
+/// 16 hexadecimal digits.
+std::string to_string(digest value);
+
+} // namespace dqbench::verify

@@ -1,0 +1,58 @@
+// tools/dqbench/verify: `dqbench verify` computes statements by every kernel and instruction set and compares digests
+// of the results with a committed table, so that whoever doubts can check that the bits are the same on his machine.
+//
+// Start here. operators.cpp, layers.cpp and floats.cpp make the statements; digest.hpp says what is hashed; table.hpp
+// reads the committed digests; verify.cpp is the command.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "digest.hpp"
+#include "targets/features.hpp"
+
+namespace dqbench::verify {
+
+/// How a statement is computed. The reference is the definition of its results: the reference kernel for operators,
+/// plain loops for layers.
+struct way {
+    std::string name;
+    bool is_reference = false;
+    dynquant::targets::features available = dynquant::targets::scalar;
+    int threads = 1;
+};
+
+/// Computes a statement whose inputs are drawn.
+using computation = std::function<digest(const way &)>;
+
+/// Inputs depend on the statement alone.
+struct statement {
+    std::string line; // what it is: for an operator the arguments with which dqbench checks it
+    std::int64_t results = 0;
+    std::function<computation()> draw;
+};
+
+/// A rule and its types, which have one digest in the table.
+struct cell {
+    std::string name; // without spaces
+    std::vector<statement> statements;
+};
+
+/// Cells that print one line.
+struct group {
+    std::string name;
+    std::vector<dynquant::targets::instruction_set> sets; // what its kernels are compiled for
+    std::vector<cell> cells;
+};
+
+/// A minute of one core.
+std::vector<group> operator_groups();
+std::vector<group> layer_groups();
+
+/// Hours: every float by scales in and beyond every range in which kernels divide differently; and the operators again,
+/// in larger tensors.
+std::vector<group> float_groups();
+std::vector<group> long_operator_groups();
+
+} // namespace dqbench::verify

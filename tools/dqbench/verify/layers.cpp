@@ -1,0 +1,10 @@
+// Layers of models.
+#include "group.hpp"
+
+namespace dqbench::verify {
+
+std::vector<group> layer_groups() {
+    return {};
+}
+
+} // namespace dqbench::verify
