@@ -47,11 +47,12 @@ choices parse(int argc, char **argv, std::string &help) {
     app.add_option("--only", given.only, "Only the cells whose names match this regular expression");
     app.add_flag("--list", given.lists, "Lists the cells, how many statements and results each has, and its digest");
     app.add_flag("--list-statements", given.lists_lines, "Lists each statement behind the name of its cell");
-    app.add_flag("--long", given.is_long,
-            "Instead: all 2^32 floats by 64 scales, and 10^10 results of the operators; docs/reliability.md says how "
+    auto *hours = app.add_flag("--long", given.is_long,
+            "Instead: all 2^32 floats by 128 scales, and 10^10 results of the operators; docs/reliability.md says how "
             "long it takes. Can be interrupted and started again");
     app.add_option("--state", given.state,
-            "Of --long: the file that keeps which cells are equal. Default: dqbench-verify.state");
+               "Of --long: the file that keeps which cells are equal. Default: dqbench-verify.state")
+            ->needs(hours);
     app.add_flag("--print-table", given.prints_table, "Prints the table as the reference computes it");
     app.allow_extras();
     try {
@@ -203,12 +204,15 @@ class run_state {
         const auto title = concat("dqbench verify --long of build ", build(), ", ", sets);
         std::ifstream before(file_);
         std::string line;
-        if (std::getline(before, line) && line != title)
+        if (!std::getline(before, line)) {
+            append(title);
+            return;
+        }
+        if (line != title)
             throw usage_error(concat("verify: --state: expected a file of this program and processor, '", title,
                     "', given ", file_, " of '", line, "': remove it or name another"));
         while (std::getline(before, line))
             done_.insert(line);
-        if (line.empty() && done_.empty()) append(title);
     }
 
     bool has(const std::string &cell) const { return done_.contains(cell); }
@@ -250,7 +254,7 @@ void list(const std::vector<group> &groups, bool lines) {
         }
 }
 
-/// Rows of --long have no bytes: they would be half a million.
+/// Rows of --long have no bytes: the floats have 65536 statements.
 void print_table(const std::vector<group> &groups, bool is_long) {
     std::cout << "R\"(\n";
     for (const auto &g : groups)

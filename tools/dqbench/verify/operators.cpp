@@ -172,20 +172,25 @@ std::vector<variation> variations(op_kind op, rule_kind rule, const std::optiona
     return result;
 }
 
-/// The statements of a cell: each variation and each arrangement at least once, and `more` times as many, of other
-/// shapes, from which other scales follow; parameters of each kind.
+/// How many statements, and how large.
+struct amount {
+    std::size_t turns;        // each variation and each arrangement has a place in each
+    std::int64_t lengthening; // of the first dim, where strides allow it
+};
+
+/// The statements of a cell, with parameters of each kind. Each turn has other shapes, from which other scales follow.
 cell make_cell(const std::string &name, const std::vector<variation> &of, rule_kind rule,
-        const std::optional<dynquant::scale_rule> &computed, std::size_t more) {
+        const std::optional<dynquant::scale_rule> &computed, const amount &much) {
     constexpr std::array kinds {
             parameter_kind::usual, parameter_kind::wild, parameter_kind::wild, parameter_kind::pow2};
     const auto &places = arrangements();
     cell result {name, {}};
     const auto turn = std::max(of.size(), places.size());
-    for (std::size_t i = 0; i < turn * more; ++i) {
+    for (std::size_t i = 0; i < turn * much.turns; ++i) {
         // i / turn, so that a later turn has other pairs.
         auto place = places[(i + i / turn) % places.size()];
         if (std::string_view(place.src_layout).find(':') == std::string_view::npos)
-            place.extents[0] += static_cast<std::int64_t>(i / turn);
+            place.extents[0] = place.extents[0] * much.lengthening + static_cast<std::int64_t>(i / turn);
         auto c = case_of(of[i % of.size()], place, kinds[(i + i / kinds.size()) % kinds.size()], rule, computed);
         // Attributes known at prepare: kernels prepare other loops by them.
         if (rule == rule_kind::onednn && i % 3 == 2) {
@@ -197,7 +202,7 @@ cell make_cell(const std::string &name, const std::vector<variation> &of, rule_k
     return result;
 }
 
-group make_group(const std::string &name, op_kind op, rule_kind rule, std::size_t more,
+group make_group(const std::string &name, op_kind op, rule_kind rule, const amount &much,
         const std::optional<dynquant::scale_rule> &computed = {}) {
     std::vector<std::pair<std::string, std::vector<variation>>> by_types;
     for (const auto &v : variations(op, rule, computed)) {
@@ -207,24 +212,24 @@ group make_group(const std::string &name, op_kind op, rule_kind rule, std::size_
     }
     group result {name, {{"scalar", targets::scalar}, {"avx2", targets::avx2}, {"avx512", targets::avx512}}, {}};
     for (const auto &[types, of] : by_types)
-        result.cells.push_back(make_cell(concat(name, '/', types), of, rule, computed, more));
+        result.cells.push_back(make_cell(concat(name, '/', types), of, rule, computed, much));
     return result;
 }
 
-/// times: how often each group is computed, in other shapes.
-std::vector<group> make_groups(const std::string &prefix, std::size_t times) {
+std::vector<group> make_groups(const std::string &prefix, std::int64_t lengthening) {
     using enum op_kind;
-    // ONNX's quantize has so many types that one turn of it is most of the time.
+    const auto turns = [&](std::size_t count) { return amount {count, lengthening}; };
+    // ONNX's quantize has so many types that one turn of it takes half of the time.
     std::vector<group> result {
-            make_group(prefix + "strict.quantize", DynamicQuantize, rule_kind::onednn, 6 * times),
-            make_group(prefix + "strict.dequantize", DynamicDequantize, rule_kind::onednn, 6 * times),
-            make_group(prefix + "strict.requantize", Requantize, rule_kind::onednn, 12 * times),
-            make_group(prefix + "onnx.quantize", DynamicQuantize, rule_kind::onnx, times),
-            make_group(prefix + "onnx.dequantize", DynamicDequantize, rule_kind::onnx, 2 * times),
+            make_group(prefix + "strict.quantize", DynamicQuantize, rule_kind::onednn, turns(6)),
+            make_group(prefix + "strict.dequantize", DynamicDequantize, rule_kind::onednn, turns(6)),
+            make_group(prefix + "strict.requantize", Requantize, rule_kind::onednn, turns(12)),
+            make_group(prefix + "onnx.quantize", DynamicQuantize, rule_kind::onnx, turns(1)),
+            make_group(prefix + "onnx.dequantize", DynamicDequantize, rule_kind::onnx, turns(2)),
     };
     for (const auto &rule : dynquant::named_rules())
         result.push_back(make_group(
-                concat(prefix, "computed.", rule.name), DynamicQuantize, rule_kind::onnx, 2 * times, rule.rule));
+                concat(prefix, "computed.", rule.name), DynamicQuantize, rule_kind::onnx, turns(2), rule.rule));
     return result;
 }
 
