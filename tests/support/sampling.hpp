@@ -1,5 +1,5 @@
 // Samples the cases of the slowest tests. With DYNQUANT_TEST_SAMPLE=N these tests try every Nth case: N is 7 under the
-// gate's sanitizers and 1 in .ci/full. CONTRIBUTING.md names the tests.
+// gate's sanitizers and 1 in .ci/full. .ci/README.md names the tests.
 #pragma once
 
 #include <charconv>
