@@ -38,11 +38,12 @@ def operators(m, inputs, options=None, **of):
 
 
 class Layer:
-    """y = step(x w + bias), of which w is [inner, columns], or transposed. granularity: of the scales."""
+    """y = step(x w + bias), of which w is [inner, columns], or transposed. granularity: of the scales. half: the scales are float16;
+    "cast": so are the weights, which a Cast makes floats; "output_dtype": that makes floats of them."""
 
     def __init__(self, random, op, kind, granularity, *, transposed=False, zero_points=True, bias=True, step="", goes_on=False, shape=None, inner=None,
-                 columns=None):
-        self.goes_on = goes_on
+                 columns=None, half=""):
+        self.goes_on, self.half = goes_on, half
         self.random, self.op, self.kind, self.granularity = random, op, kind, granularity
         self.inner, self.columns = inner if inner is not None else int(random.integers(1, 200)), columns if columns is not None else int(random.integers(1, 150))
         self.transposed, self.step, self.shape = transposed, step, shape or [None] * (1 if op == "Gemm" else int(random.integers(1, 4)))
@@ -55,7 +56,7 @@ class Layer:
             finite = np.arange(256, dtype=np.uint8).view(FLOATS[kind]).astype(F)
             self.codes = random.choice(finite[np.isfinite(finite)], (self.inner, self.columns))
         parameters = {"tensor": (1, 1), "columns": (1, self.columns), "rows": (self.inner, 1), "block": (blocks, self.columns)}[granularity]
-        self.scales = random.uniform(0.001, 0.1, parameters).astype(F)
+        self.scales = random.uniform(0.001, 0.1, parameters).astype(np.float16 if half else F).astype(F)
         self.zero_points = None
         if zero_points and kind in CODES:
             self.zero_points = random.integers(low, high + 1, parameters).astype(F)
@@ -67,9 +68,10 @@ class Layer:
         return np.broadcast_to(repeated, self.codes.shape).astype(np.float64)
 
     def weights(self):
-        """As DequantizeLinear defines them, in float."""
+        """As DequantizeLinear defines them, in float. A product by a scale of float16 is exact before it is rounded to float16."""
         difference = self.codes.astype(np.float64) - (0 if self.zero_points is None else self._spread(self.zero_points))
-        return (difference.astype(F) * self._spread(self.scales).astype(F)).astype(F)
+        products = difference.astype(F) * self._spread(self.scales).astype(F)
+        return products.astype(np.float16).astype(F) if self.half == "cast" else products
 
     def model(self):
         turn = (lambda a: a.T) if self.transposed else (lambda a: a)
@@ -77,7 +79,7 @@ class Layer:
         def tensor(name, kind, values, shape):
             if kind in FLOATS:
                 return helper.make_tensor(name, kind, shape, np.asarray(values, F).astype(FLOATS[kind]).tobytes(), raw=True)
-            return helper.make_tensor(name, kind, shape, np.asarray(values).ravel().astype(F if kind == T.FLOAT else int).tolist())
+            return helper.make_tensor(name, kind, shape, np.asarray(values).ravel().astype(F if kind in (T.FLOAT, T.FLOAT16) else int).tolist())
 
         def parameters(values):
             if self.granularity == "tensor":
@@ -89,10 +91,14 @@ class Layer:
         inner_axis = 1 if self.transposed else 0
         attributes = {"tensor": {}, "columns": {"axis": 1 - inner_axis}, "rows": {"axis": inner_axis},
                       "block": {"axis": inner_axis, "block_size": self.block}}[self.granularity]
-        constants = [tensor("w", self.kind, turn(self.codes), turn(self.codes).shape), tensor("s", T.FLOAT, *parameters(self.scales))]
+        constants = [tensor("w", self.kind, turn(self.codes), turn(self.codes).shape), tensor("s", T.FLOAT16 if self.half else T.FLOAT, *parameters(self.scales))]
         if self.zero_points is not None:
             constants.append(tensor("z", self.kind, *parameters(self.zero_points)))
-        nodes = [helper.make_node("DequantizeLinear", [c.name for c in constants], ["wf"], "dq", **attributes)]
+        if self.half == "output_dtype":
+            attributes["output_dtype"] = T.FLOAT
+        nodes = [helper.make_node("DequantizeLinear", [c.name for c in constants], ["wh" if self.half == "cast" else "wf"], "dq", **attributes)]
+        if self.half == "cast":
+            nodes.append(helper.make_node("Cast", ["wh"], ["wf"], "cast", to=T.FLOAT))
         inputs = ["x", "wf"]
         if self.bias is not None:
             constants.append(tensor("b", T.FLOAT, self.bias, [self.columns]))
@@ -109,7 +115,7 @@ class Layer:
             nodes.append(helper.make_node("Neg", [nodes[-1].output[0]], ["y3"], "neg"))
         graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", T.FLOAT, [*self.shape, self.inner])],
                                   [helper.make_tensor_value_info(nodes[-1].output[0], T.FLOAT, None)], constants)
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10).SerializeToString()
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23 if self.half == "output_dtype" else OPSET)], ir_version=10).SerializeToString()
 
     def draw_x(self, rows=None):
         extents = [int(self.random.integers(1, 9)) for _ in self.shape]
@@ -121,7 +127,7 @@ class Layer:
         """The exact results, and how far a float one may be from them."""
         w, x = self.weights().astype(np.float64), x.astype(np.float64)  # products of floats are exact in double, sums nearly
         y, size = x @ w, np.abs(x) @ np.abs(w)
-        if self.granularity == "rows" and self.inner > 1:
+        if (self.granularity == "rows" and self.inner > 1) or self.half == "cast":
             operations = self.inner
         else:
             block = max(1, min(self.block, self.inner))
@@ -249,6 +255,40 @@ class Narrow(unittest.TestCase):
     def set_bias(self, m, shape):
         m.graph.initializer.append(helper.make_tensor("b", T.FLOAT, shape, [0.5] * int(np.prod(shape))))
         m.graph.node[1].input.append("b")
+
+    def test_scales_of_float16(self):
+        for half, (op, transposed), kind, granularity in itertools.product(
+                ("cast", "output_dtype"), (("MatMul", False), ("Gemm", False), ("Gemm", True)), (*CODES, *FLOATS), ("tensor", "columns", "rows", "block")):
+            layer = Layer(np.random.default_rng(14), op, kind, granularity, transposed=transposed, step="Relu", inner=70, columns=33, shape=[None], half=half)
+            m = layer.model()
+            with self.subTest(half=half, op=op, transposed=transposed, kind=kind, granularity=granularity):
+                if half == "cast":  # ONNX Runtime 1.32 fails to make MatMulNBits of the other
+                    self.check_count(m, layer.draw_x())
+                self.assertEqual(operators(m, {"x": layer.draw_x()}), {NAME: 1})
+                s = session(m)
+                for x in (layer.draw_x(1), layer.draw_x(50)):
+                    self.assert_near(layer, s.run(None, {"x": x})[0], x)
+
+    def test_products_beyond_float16_are_infinite(self):
+        layer = Layer(np.random.default_rng(15), "MatMul", T.INT8, "tensor", bias=False, zero_points=False, inner=1, columns=3, shape=[None], half="cast")
+        layer.scales[:], layer.codes[:] = 1000, [[65, 66, -127]]
+        given = session(layer.model()).run(None, {"x": np.ones((1, 1), F)})[0]
+        np.testing.assert_array_equal(given, [[64992, np.inf, -np.inf]])  # 65000 is between 64992 and 65024
+
+    def test_zero_points_of_float8(self):
+        for kind in FLOATS:
+            layer = Layer(np.random.default_rng(16), "Gemm", kind, "tensor", transposed=True, inner=20, columns=30, shape=[None])
+            x = layer.draw_x()
+            for zero, said in ((0.0, "claims 'dq' (DequantizeLinear), 'product' (Gemm)"), (-0.0, "claims 'dq' (DequantizeLinear), 'product' (Gemm)"),
+                               (1.5, "leaves 'product' (Gemm): its weights are float8 with a zero point that is not 0")):
+                m = onnx.load_from_string(layer.model())
+                m.graph.initializer.append(helper.make_tensor("z", kind, [], np.asarray(zero, F).astype(FLOATS[kind]).tobytes(), raw=True))
+                m.graph.node[0].input.append("z")
+                with self.subTest(kind=kind, zero=zero):
+                    self.assertIn(said, log(m.SerializeToString(), claim="all"))
+                    layer.zero_points = np.full((1, 1), zero, F)
+                    self.assert_near(layer, session(m.SerializeToString()).run(None, {"x": x})[0], x)
+                    layer.zero_points = None
 
     def test_what_nobody_takes(self):
         layer = Layer(np.random.default_rng(12), "Gemm", T.INT8, "columns", transposed=True, inner=70, columns=80, shape=[None])

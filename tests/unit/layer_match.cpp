@@ -341,6 +341,26 @@ TEST(layer_match, narrow_zero_points_of_4_bits) {
     EXPECT_EQ(narrow_of(b).weights.zero_points, (std::vector {1, 8, 15, 7, 14}));
 }
 
+/// Weights are float16 where DequantizeLinear gives that, to a Cast; with output_dtype float only its scales are.
+TEST(layer_match, narrow_scales_of_float16) {
+    for (const bool casts : {false, true}) {
+        builder b;
+        b.add("x", type::float32, dims {3, 4});
+        b.add_bytes("w", {4, 5}, 7);
+        b.add_constant("s", type::float16, {5}, std::vector<std::uint16_t> {0x3c00, 0x3800, 0xc000, 0x0001, 0x7bff});
+        b.add("wf", casts ? type::float16 : type::float32, dims {4, 5});
+        b.then("DequantizeLinear", {"w", "s"}, {"wf"});
+        if (casts) b.cast("wf", "wc");
+        b.then("MatMul", {"x", casts ? "wc" : "wf"}, {"y"});
+        EXPECT_EQ(find_narrow(b).found->nodes.size(), b.g.nodes.size());
+        const auto w = narrow_of(b).weights;
+        EXPECT_EQ(w.scales, (std::vector<float> {1, 0.5F, -2, 0x1p-24F, 65504}));
+        EXPECT_EQ(w.are_float16, casts);
+        b.then("Neg", {"wf"}, {"n"});
+        EXPECT_EQ(find_narrow(b).reason, "other nodes take its weights 'wf'");
+    }
+}
+
 TEST(layer_match, narrow_layers_go_on_with_steps) {
     auto b = narrow();
     b.add_floats("c", {5}, 1);
@@ -374,7 +394,14 @@ TEST(layer_match, says_why_a_product_of_floats_is_no_narrow_layer) {
     EXPECT_EQ(reason([](b_ b) { b["wf"].is_seen_outside = true; }), "other nodes take its weights 'wf'");
     EXPECT_EQ(reason([](b_ b) { b.then("Relu", {"wf"}, {"r"}); }), "other nodes take its weights 'wf'");
     EXPECT_EQ(reason([](b_ b) { b["x"].type = type::float16; }), "its input is no float");
-    EXPECT_EQ(reason([](b_ b) { b["s"].known->type = type::float16; }), "its weights have scales of type float16");
+    EXPECT_EQ(reason([](b_ b) { b["s"].known->type = type::bfloat16; }),
+            "its weights become float by scales of type bfloat16");
+    EXPECT_EQ(reason([](b_ b) { b["wf"].type = type::float16; }), "its weights become float16 by scales of type float");
+    EXPECT_EQ(reason([](b_ b) {
+        b["w"].known->type = type::float8e4m3fn;
+        b["z"].known->type = type::float8e4m3fn;
+    }),
+            "its weights are float8 with a zero point that is not 0");
     EXPECT_EQ(reason([](b_ b) { b["w"].known->type = type::int32; }), "its weights are of type int32");
     EXPECT_EQ(reason([](b_ b) { b.add_bytes("w", {2, 2, 5}); }), "its weights have shape 2x2x5");
     EXPECT_EQ(reason([](b_ b) {

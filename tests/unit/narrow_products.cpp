@@ -68,11 +68,18 @@ float value_of(data_type type, std::uint8_t code) {
     }
 }
 
+/// The nearest float16, where that is finite: 11 significant bits, none below 2^-24.
+float nearest_float16(float value) {
+    if (value == 0) return value;
+    const int last = std::max(std::ilogb(value) - 10, -24);
+    return std::ldexp(std::nearbyint(std::ldexp(value, -last)), last);
+}
+
 /// A product, with its weights' codes as a matrix of K rows.
 struct sample {
     data_type type = data_type::s8;
     std::int64_t rows = 0, inner = 0, columns = 0, block = 1, scale_columns = 1;
-    bool is_transposed = false;
+    bool is_transposed = false, is_float16 = false;
     std::vector<std::uint8_t> codes;
     std::vector<float> scales, x; // rows of x are x_stride() apart, with NaN between them
     std::vector<std::int32_t> zero_points;
@@ -80,7 +87,7 @@ struct sample {
     std::int64_t x_stride() const { return inner + 2; }
     std::int64_t y_stride() const { return columns + 3; }
     std::int64_t blocks() const { return (inner + block - 1) / block; }
-    bool are_weights_scaled() const { return block == 1 && inner > 1; }
+    bool are_weights_scaled() const { return is_float16 || (block == 1 && inner > 1); }
 
     std::size_t parameter(std::int64_t k, std::int64_t n) const {
         return static_cast<std::size_t>(k / block * scale_columns + (scale_columns == 1 ? 0 : n));
@@ -89,6 +96,10 @@ struct sample {
     float difference(std::int64_t k, std::int64_t n) const {
         const auto value = value_of(type, codes[static_cast<std::size_t>(k * columns + n)]);
         return zero_points.empty() ? value : value - static_cast<float>(zero_points[parameter(k, n)]);
+    }
+    float weight(std::int64_t k, std::int64_t n) const {
+        const float w = difference(k, n) * scale(k, n);
+        return is_float16 ? nearest_float16(w) : w;
     }
     float x_at(std::int64_t m, std::int64_t k) const { return x[static_cast<std::size_t>(m * x_stride() + k)]; }
 
@@ -111,10 +122,8 @@ struct sample {
     float expected(std::int64_t m, std::int64_t n) const {
         float sum = 0;
         if (are_weights_scaled()) {
-            for (std::int64_t k = 0; k < inner; ++k) {
-                const float w = difference(k, n) * scale(k, n);
-                sum = std::fma(x_at(m, k), w, sum);
-            }
+            for (std::int64_t k = 0; k < inner; ++k)
+                sum = std::fma(x_at(m, k), weight(k, n), sum);
             return sum;
         }
         for (std::int64_t begin = 0; begin < inner; begin += block) {
@@ -138,14 +147,14 @@ std::vector<float> run(const narrow_product &product, const sample &s, narrow_me
 narrow_product product_of(const sample &s, targets::features available) {
     const auto packed = s.packed();
     return {{s.type, s.inner, s.columns, packed.data(), s.is_transposed, s.block, s.scales, s.zero_points,
-                    s.scale_columns},
+                    s.scale_columns, s.is_float16},
             available};
 }
 
 std::ostream &operator<<(std::ostream &to, const sample &s) {
     return to << to_string(s.type) << ", " << s.rows << " x " << s.inner << " x " << s.columns << ", block " << s.block
               << ", " << s.scale_columns << " scale columns, " << s.zero_points.size() << " zero points"
-              << (s.is_transposed ? ", transposed" : "");
+              << (s.is_transposed ? ", transposed" : "") << (s.is_float16 ? ", float16" : "");
 }
 
 /// The first difference.
@@ -187,7 +196,7 @@ class drawing {
             s.codes.push_back(code);
         }
         for (std::int64_t i = 0; i < s.blocks() * s.scale_columns; ++i) {
-            s.scales.push_back(real());
+            s.scales.push_back(s.is_float16 ? nearest_float16(std::ldexp(real(), -7)) : real());
             if (has_zero_points)
                 s.zero_points.push_back(static_cast<std::int32_t>(
                         value_of(s.type, static_cast<std::uint8_t>(number(0, has_nibbles(s.type) ? 15 : 255)))));
@@ -303,6 +312,25 @@ TEST_P(narrow_products, of_each_type_by_many_rows) {
                     s.columns = draw_.number(1, 80);
                     s.scale_columns = draw_.number(0, 1) == 0 ? 1 : s.columns;
                     expect_both_defined(draw_.fill(s, has_zero_points));
+                }
+}
+
+/// What has scales of float16 is rounded to it, weight by weight, also where a buffer begins within a block.
+TEST_P(narrow_products, of_float16_weights) {
+    for (const auto type :
+            {data_type::s8, data_type::u8, data_type::s4, data_type::u4, data_type::f8_e4m3, data_type::f8_e5m2})
+        for (const std::int64_t block : {1, 5, 32, 301, 1400})
+            for (const std::int64_t inner : {20, 33, 601})
+                for (const std::int64_t rows : {1, 3, 7, 26}) {
+                    sample s;
+                    s.type = type;
+                    s.is_float16 = true;
+                    s.rows = rows;
+                    s.inner = inner;
+                    s.block = block;
+                    s.columns = draw_.number(1, 70);
+                    s.scale_columns = draw_.number(0, 1) == 0 ? 1 : s.columns;
+                    expect_both_defined(draw_.fill(s, !is_float8(type) && draw_.number(0, 1) == 1));
                 }
 }
 
@@ -434,8 +462,7 @@ TEST_P(narrow_products, are_within_the_bound_of_the_exact_sum) {
             for (std::int64_t n = 0; n < s.columns; ++n) {
                 long double sum = 0, magnitudes = 0;
                 for (std::int64_t k = 0; k < s.inner; ++k) {
-                    const float w = s.difference(k, n) * s.scale(k, n);
-                    const auto term = static_cast<long double>(s.x_at(m, k)) * w;
+                    const auto term = static_cast<long double>(s.x_at(m, k)) * s.weight(k, n);
                     sum += term;
                     magnitudes += std::fabs(term);
                 }

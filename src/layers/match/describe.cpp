@@ -1,7 +1,6 @@
 #include "layers/match/describe.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "elements/load_store.hpp"
 #include "onnx/element_type.hpp"
@@ -51,10 +50,12 @@ layer_description describe(const graph &g, const layer_match &m) {
 
 namespace {
 
-std::vector<std::int32_t> zero_points_of(const constant &c, data_type type) {
-    std::vector<std::int32_t> values(static_cast<std::size_t>(*volume(c.shape)));
-    for (std::size_t i = 0; i < values.size(); ++i)
-        values[i] = static_cast<std::int32_t>(load(type, c.data, static_cast<std::int64_t>(i)));
+template <typename T>
+std::vector<T> values_of(const constant &c) {
+    const auto type = *onnx::data_type_of(c.type);
+    std::vector<T> values;
+    for (std::int64_t i = 0; i < *volume(c.shape); ++i)
+        values.push_back(static_cast<T>(load(type, c.data, i)));
     return values;
 }
 
@@ -87,11 +88,11 @@ narrow_description describe_narrow(const graph &g, const layer_match &m) {
     to.inner = w.shape[inner];
     to.columns = w.shape[1 - inner];
     to.data = w.data;
-    to.scales.resize(static_cast<std::size_t>(*volume(scale.shape)));
-    if (!to.scales.empty()) std::memcpy(to.scales.data(), scale.data, to.scales.size() * sizeof(float));
+    to.scales = values_of<float>(scale);
+    to.are_float16 = g.output(dequantize).type == onnx::type::float16;
     // The zero points of floats are zeros.
     const bool is_float = to.type == data_type::f8_e4m3 || to.type == data_type::f8_e5m2;
-    if (dequantize.has(2) && !is_float) to.zero_points = zero_points_of(*g.input(dequantize, 2).known, to.type);
+    if (dequantize.has(2) && !is_float) to.zero_points = values_of<std::int32_t>(*g.input(dequantize, 2).known);
     const auto axis = dequantize.get("axis", std::int64_t {1});
     const bool is_by_inner = (axis < 0 ? axis + std::ssize(w.shape) : axis) == static_cast<std::int64_t>(inner);
     const auto block = dequantize.get("block_size", std::int64_t {0});

@@ -17,6 +17,7 @@ namespace type = onnx::type;
 constexpr onnx::type_set bytes = {type::uint8, type::int8};
 constexpr onnx::type_set narrow =
         bytes | onnx::type_set {type::uint4, type::int4, type::float8e4m3fn, type::float8e5m2};
+constexpr onnx::type_set floats_of_8_bits = {type::float8e4m3fn, type::float8e5m2};
 
 /// As ONNX shapes single parameters: a scalar, or a vector of one element.
 bool is_one_value(const dims &shape) {
@@ -27,6 +28,21 @@ std::vector<float> floats_of(const constant &c) {
     std::vector<float> values(static_cast<std::size_t>(*volume(c.shape)));
     if (!values.empty()) std::memcpy(values.data(), c.data, values.size() * sizeof(float));
     return values;
+}
+
+/// Of 8 bits.
+bool are_zeros(const constant &c) {
+    return std::all_of(
+            c.data, c.data + *volume(c.shape), [](std::byte b) { return (b & std::byte {0x7f}) == std::byte {}; });
+}
+
+/// What makes the weights of a product of constants, perhaps with a Cast behind it; or none.
+std::size_t dequantize_of(const graph &g, const node &product) {
+    auto producer = g.input(product, 1).producer;
+    if (producer != none && g.nodes[producer].is("Cast")) producer = g.input(g.nodes[producer], 0).producer;
+    const bool found =
+            producer != none && g.nodes[producer].is("DequantizeLinear") && g.input(g.nodes[producer], 0).is_constant();
+    return found ? producer : none;
 }
 
 constexpr const char *own_domain = "dynquant";
@@ -112,20 +128,30 @@ class matcher {
 
     std::string read_narrow_product() {
         const auto &weights = g_.input(product_, 1);
-        const auto &dequantize = g_.nodes[weights.producer];
+        result_.dequantize = dequantize_of(g_, product_);
+        result_.nodes.push_back(result_.dequantize);
+        if (weights.producer != result_.dequantize) result_.nodes.push_back(weights.producer); // Cast
+        for (const auto maker : std::span(result_.nodes).subspan(1))
+            if (const auto &v = g_.output(g_.nodes[maker]);
+                    !is_free(maker) || v.consumers.size() != 1 || v.is_seen_outside)
+                return concat("other nodes take its weights '", v.name, "'");
+        const auto &dequantize = g_.nodes[result_.dequantize];
         const auto &w = g_.input(dequantize, 0), &scale = g_.input(dequantize, 1);
-        if (!is_free(weights.producer) || weights.consumers.size() != 1 || weights.is_seen_outside)
-            return concat("other nodes take its weights '", weights.name, "'");
         for (const auto input : dequantize.inputs)
             if (input != none && !g_.values[input].known)
                 return concat("'", g_.values[input].name, "', of its weights, is ", why_unknown(g_.values[input]));
         if (!narrow.contains(w.known->type)) return concat("its weights are of type ", onnx::name_of(w.known->type));
-        if (scale.known->type != type::float32 || weights.type != type::float32)
-            return concat("its weights have scales of type ", onnx::name_of(scale.known->type));
-        const auto &shape = w.known->shape;
         const auto &x = g_.input(product_, 0);
         if (x.type != type::float32) return "its input is no float";
         if (x.is_constant()) return "its input is constant";
+        const auto scale_type = scale.known->type, dequantized = g_.output(dequantize).type;
+        if (weights.type != type::float32 || !(dequantized == type::float32 || dequantized == scale_type)
+                || !(scale_type == type::float32 || scale_type == type::float16))
+            return concat("its weights become ", onnx::name_of(dequantized), " by scales of type ",
+                    onnx::name_of(scale_type));
+        if (floats_of_8_bits.contains(w.known->type) && dequantize.has(2) && !are_zeros(*g_.input(dequantize, 2).known))
+            return "its weights are float8 with a zero point that is not 0";
+        const auto &shape = w.known->shape;
         if (is_convolution_ && !has_one_tap(shape))
             return "expected a Conv of one tap and one group, without strides and pads";
         if (!is_convolution_ && shape.size() != 2) return concat("its weights have shape ", to_string(shape));
@@ -151,8 +177,6 @@ class matcher {
             result_.steps.push_back({kind::add, floats_of(*bias.known)});
         }
         result_.x = product_.inputs[0];
-        result_.dequantize = weights.producer;
-        result_.nodes.push_back(weights.producer);
         return {};
     }
 
@@ -577,9 +601,7 @@ bool is_product(const node &n) {
 }
 
 bool is_narrow_product(const graph &g, const node &n) {
-    if (!(n.is("MatMul") || n.is("Gemm") || n.is("Conv")) || !n.has(0) || !n.has(1)) return false;
-    const auto producer = g.input(n, 1).producer;
-    return producer != none && g.nodes[producer].is("DequantizeLinear") && g.input(g.nodes[producer], 0).is_constant();
+    return (n.is("MatMul") || n.is("Gemm") || n.is("Conv")) && n.has(0) && n.has(1) && dequantize_of(g, n) != none;
 }
 
 bool has_transposed_weights(const node &narrow_product) {

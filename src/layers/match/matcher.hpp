@@ -15,8 +15,8 @@ namespace dynquant::layers::match {
 /// constants, one for all or one for each channel. A value times a function of it, in these operators, belongs to them:
 /// x * Clip(x + 3) / 6, or HardSwish. Last, QuantizeLinear to 8 bits, and an activation as a table, where the caller
 /// makes tables.
-/// Or a narrow layer: DequantizeLinear of constant weights, MatMul, Gemm or a Conv of one tap, of floats, and such
-/// operators of floats.
+/// Or a narrow layer: DequantizeLinear of constant weights, perhaps to float16 with a Cast behind it, MatMul, Gemm or a
+/// Conv of one tap, of floats, and such operators of floats.
 struct layer_match {
     std::vector<std::size_t> nodes; // in the order of the graph
     std::size_t product = none;
@@ -51,7 +51,7 @@ using table_maker =
 /// ConvInteger or MatMulInteger. MatMulInteger may be of the domain `dynquant`, where it means the same.
 bool is_product(const node &n);
 
-/// MatMul, Gemm or Conv of floats whose weights a DequantizeLinear makes of constants.
+/// MatMul, Gemm or Conv whose weights a DequantizeLinear makes of constants, perhaps with a Cast behind it.
 bool is_narrow_product(const graph &g, const node &n);
 
 /// Whether the weights of one have a row for each column of y: those of Conv, and of Gemm with transB.

@@ -27,9 +27,10 @@ struct narrow_panels {
     std::int64_t panel_bytes;
     std::int64_t inner, columns;
     std::int64_t block; // rows whose products have one sum before it is scaled
-    /// Of blocks of so many rows. Where weights are scaled, that is 1, and `block` is `inner`.
     narrow_parameters parameters;
-    bool are_weights_scaled;
+    std::int64_t parameter_block; // rows that have the same
+    bool are_weights_scaled;      // one by one: `block` is then `inner`
+    bool are_float16;             // what scales them rounds to float16
 };
 
 /// Rows of x, from stride to stride.

@@ -124,8 +124,10 @@ narrow_product::narrow_product(const narrow_weights &w, targets::features availa
     const auto panel_columns = kind_.columns, panels = ceil_div(w.columns, panel_columns);
     p.inner = w.inner;
     p.columns = w.columns;
-    p.are_weights_scaled = w.block == 1 && w.inner > 1;
-    p.block = p.are_weights_scaled ? w.inner : std::max<std::int64_t>(std::min(w.block, w.inner), 1);
+    p.are_weights_scaled = w.are_float16 || (w.block == 1 && w.inner > 1);
+    p.are_float16 = w.are_float16;
+    p.parameter_block = std::max<std::int64_t>(std::min(w.block, w.inner), 1);
+    p.block = p.are_weights_scaled ? std::max<std::int64_t>(w.inner, 1) : p.parameter_block;
     p.code = has_nibbles(w.type)           ? narrow_code::u4
             : w.type == data_type::f8_e4m3 ? narrow_code::f8_e4m3
             : w.type == data_type::f8_e5m2 ? narrow_code::f8_e5m2

@@ -23,6 +23,7 @@ struct narrow_weights {
     std::vector<float> scales;  // row-major [ceil(inner / block), scale_columns]
     std::vector<std::int32_t> zero_points; // as the scales, of the weights' type; none: empty, as for floats
     std::int64_t scale_columns;            // columns, or 1: all columns have the same
+    bool are_float16 = false;              // the products by the scales are rounded to float16
 };
 
 /// The memory of a run, which the caller keeps: it serves any product, and only grows. Each run at a time needs its
@@ -37,14 +38,16 @@ struct narrow_memory {
 /// (which NaN a NaN is, is not). For each block in turn acc = 0, and for each of its rows k in order
 /// acc = fma(x[k], q[k] - zero point, acc): the difference is exact. The first block gives sum = acc * scale, later
 /// ones sum = fma(acc, scale, sum). Where each row has a scale of its own (block 1 of more rows), one block has all
-/// rows and acc = fma(x[k], f32((q[k] - zero point) * scale), acc) is the sum.
+/// rows and acc = fma(x[k], f32((q[k] - zero point) * scale), acc) is the sum. So it is where weights are float16, with
+/// f16() in place of f32().
 ///
 /// How far that is from S, the exact sum of x[k] w[k] with the weights w[k] = f32((q[k] - zero point) * scale) that
 /// DequantizeLinear gives, where nothing over- or underflows: u = 2^-24 bounds a rounding, and a product of m factors
 /// 1 + e or 1 / (1 + e), |e| <= u, is 1 + t, |t| <= gamma(m) = m u / (1 - m u) (Higham, Accuracy and Stability of
 /// Numerical Algorithms, lemma 3.1). A term of a block of n rows is rounded at most n times as acc grows, then once
 /// for each block from its own on, at most B times; and the exact (q - zero point) * scale is w[k] / (1 + e). So
-/// |y - S| <= gamma(n + B + 1) * sum of |x[k] w[k]|; where each row has a scale, gamma(K) for K rows.
+/// |y - S| <= gamma(n + B + 1) * sum of |x[k] w[k]|; where each row has a scale, or the weights are float16, gamma(K)
+/// for K rows.
 class narrow_product {
   public:
     narrow_product(const narrow_weights &w, targets::features available);

@@ -206,16 +206,17 @@ void widen_nibbles(const narrow_panels &p, const rows_of_panel &rows, std::int8_
 }
 
 /// Elements of 8 bits, or what widen_nibbles() made, as floats: less their zero points, and times their scales where
-/// each row has its own. The rows are of one block, or begin with one.
+/// each row has its own, rounded where that is float16.
 template <typename V, narrow_element of>
 void widen_to_floats(const narrow_panels &p, const rows_of_panel &rows, const void *weights, float *to) {
     constexpr auto columns = panel_columns<V>;
     const auto *from = static_cast<const stored<of> *>(weights);
-    const auto block = p.are_weights_scaled ? 1 : p.block; // that has parameters
+    const auto block = p.parameter_block;
     auto parameter = rows.panel * p.parameters.of_panel + rows.first / block * columns;
+    auto in_block = block - rows.first % block;
     std::int32_t zero_points[columns] = {};
-    for (auto rest = rows.count; rest > 0; parameter += columns) {
-        const auto count = rest < block ? rest : block;
+    for (auto rest = rows.count; rest > 0; parameter += columns, in_block = block) {
+        const auto count = rest < in_block ? rest : in_block;
         typename V::reals scales[panel_vectors];
         unroll<panel_vectors>([&](int vector) __attribute__((always_inline)) {
             const auto v = vector * V::lanes;
@@ -226,7 +227,8 @@ void widen_to_floats(const narrow_panels &p, const rows_of_panel &rows, const vo
         for (std::int64_t i = 0; i < count; ++i, from += columns, to += columns)
             unroll<panel_vectors>([&](int vector) __attribute__((always_inline)) {
                 const auto v = vector * V::lanes;
-                V::store(to + v, load_narrow<V, of>(from + v, zero_points + v) * scales[vector]);
+                const auto w = load_narrow<V, of>(from + v, zero_points + v) * scales[vector];
+                V::store(to + v, p.are_float16 ? V::rounded(static_cast<const simd::float16_bits *>(nullptr), w) : w);
             });
         rest -= count;
     }
