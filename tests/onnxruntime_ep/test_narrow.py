@@ -299,9 +299,10 @@ class Narrow(unittest.TestCase):
         np.testing.assert_array_equal(session(m.SerializeToString()).run(None, {"x": x})[0], -x)
 
     def test_what_is_as_fast_there_is_left(self):
+        without_vectors = os.environ.get("DYNQUANT_MAX_ISA") == "scalar"
         for (inner, columns), claimed in {(64, 64): 1, (64, 63): 0, (1000, 31): 0, (128, 32): 1}.items():
             layer = Layer(np.random.default_rng(13), "Gemm", T.INT8, "columns", transposed=True, inner=inner, columns=columns, shape=[None])
-            self.assertEqual(operators(layer.model(), {"x": layer.draw_x()}, {"claim": "auto"})[NAME], claimed)
+            self.assertEqual(operators(layer.model(), {"x": layer.draw_x()}, {"claim": "auto"})[NAME], 0 if without_vectors else claimed)
             self.assertEqual(operators(layer.model(), {"x": layer.draw_x()})[NAME], 1)
 
     def test_without_elements(self):

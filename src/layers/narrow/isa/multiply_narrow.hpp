@@ -67,7 +67,9 @@ struct tile_call {
     const float *x;
     std::int64_t x_stride;
     narrow_parameters parameters;
-    float *accumulators, *sums;  // rows of panel_columns<V>
+    float *accumulators; // rows of panel_columns<V>
+    float *sums;
+    std::int64_t sums_stride;
     bool begins, ends, is_first; // of the block
     std::int64_t columns;        // that are not padding
 };
@@ -84,6 +86,13 @@ template <typename V, int rows, int vectors, narrow_element of>
     const auto place = [](int v, std::int64_t of_panel) __attribute__((always_inline)) {
         return v / panel_vectors * of_panel + v % panel_vectors * V::lanes;
     };
+    // Fields that stores may change, for all the compiler knows.
+    float *const accumulators = t.accumulators, *const scaled_sums = t.sums;
+    const auto sums_stride = t.sums_stride;
+    const bool ends = t.ends;
+    const auto for_each_sum = [](auto f) __attribute__((always_inline)) {
+        unroll<rows * vectors>([&](int i) __attribute__((always_inline)) { f(i / vectors, i % vectors); });
+    };
     std::int32_t zero_points[vectors * V::lanes];
     for (std::int64_t k = 0; k < t.count;) {
         const auto end = t.count - k < t.block ? t.count : k + t.block;
@@ -92,10 +101,8 @@ template <typename V, int rows, int vectors, narrow_element of>
                 V::store(zero_points + v * V::lanes, V::load(parameters.zero_points + place(v, parameters.of_panel)));
             });
         reals sums[rows][vectors];
-        unroll<rows * vectors>([&](int i) __attribute__((always_inline)) {
-            const int r = i / vectors, v = i % vectors;
-            sums[r][v] =
-                    t.begins ? V::splat(0.0F) : V::load(t.accumulators + r * row_elements + place(v, row_elements));
+        for_each_sum([&](int r, int v) __attribute__((always_inline)) {
+            sums[r][v] = t.begins ? V::splat(0.0F) : V::load(accumulators + r * row_elements + place(v, row_elements));
         });
         for (; k < end; ++k, ++x, weights += row_elements) {
             if constexpr (rows == 1 && of != narrow_element::f32) // which waits for weights
@@ -122,13 +129,28 @@ template <typename V, int rows, int vectors, narrow_element of>
                 });
             }
         }
-        unroll<rows * vectors>([&](int i) __attribute__((always_inline)) {
-            const int r = i / vectors, v = i % vectors;
-            const auto at = r * row_elements + place(v, row_elements);
-            if (!t.ends) return V::store(t.accumulators + at, sums[r][v]);
-            const auto scale = V::load(parameters.scales + place(v, parameters.of_panel));
-            V::store(t.sums + at, is_first ? sums[r][v] * scale : V::fma(sums[r][v], scale, V::load(t.sums + at)));
-        });
+        if (!ends) {
+            for_each_sum([&](int r, int v) __attribute__((always_inline)) {
+                V::store(accumulators + r * row_elements + place(v, row_elements), sums[r][v]);
+            });
+        } else {
+            reals scales[vectors];
+            unroll<vectors>([&](int v) __attribute__((always_inline)) {
+                scales[v] = V::load(parameters.scales + place(v, parameters.of_panel));
+            });
+            const auto store_sums = [&](auto scaled) __attribute__((always_inline)) {
+                for_each_sum([&](int r, int v) __attribute__((always_inline)) {
+                    auto *const to = scaled_sums + r * sums_stride + v * V::lanes;
+                    V::store(to, scaled(sums[r][v], scales[v], to));
+                });
+            };
+            if (is_first)
+                store_sums([](reals sum, reals scale, const float *)
+                                __attribute__((always_inline)) { return sum * scale; });
+            else
+                store_sums([](reals sum, reals scale, const float *to)
+                                __attribute__((always_inline)) { return V::fma(sum, scale, V::load(to)); });
+        }
         is_first = false;
         parameters.scales += row_elements;
         if constexpr (of == narrow_element::s8_with_zero_points) parameters.zero_points += row_elements;
@@ -169,7 +191,7 @@ void multiply_rows(tile_call t, std::int64_t rows, int panels) {
         rows -= count;
         t.x += count * t.x_stride;
         t.accumulators += count * panel_columns<V>;
-        t.sums += count * panel_columns<V>;
+        t.sums += count * t.sums_stride;
     }
 }
 
@@ -292,7 +314,7 @@ void multiply_panel(const narrow_panels &p, const float_rows &x, std::int64_t pa
     constexpr auto buffer_lines = narrow_buffer_lines(columns);
     auto *const bytes = reinterpret_cast<std::int8_t *>(scratch);
     auto *const floats = scratch[buffer_lines].values, *const accumulators = scratch[2 * buffer_lines].values,
-                *const sums = accumulators + most_narrow_rows * columns;
+                *const padded_sums = accumulators + most_narrow_rows * columns;
     // Bytes that are read once are one chunk. Others are of an even number of rows.
     const bool is_one_chunk = !has_nibbles && !are_floats && x.rows <= tile_rows
             && vectors_for<V>(static_cast<int>(x.rows)) >= panel_vectors;
@@ -303,10 +325,11 @@ void multiply_panel(const narrow_panels &p, const float_rows &x, std::int64_t pa
     t.block = p.block;
     t.x_stride = x.stride;
     t.accumulators = accumulators;
-    t.sums = sums;
     t.columns = p.columns - first < all ? p.columns - first : all;
+    const bool is_padded = t.columns < all;
+    t.sums = is_padded ? padded_sums : y + first;
+    t.sums_stride = is_padded ? all : y_stride;
     t.parameters = p.parameters;
-    if (p.inner == 0) std::memset(sums, 0, static_cast<std::size_t>(x.rows * columns) * sizeof *sums);
     for (std::int64_t k = 0; k < p.inner; k += t.count) {
         const auto in_block = k % p.block, rest = p.inner - k;
         t.count = p.block <= chunk           ? chunk / p.block * p.block
@@ -347,8 +370,11 @@ void multiply_panel(const narrow_panels &p, const float_rows &x, std::int64_t pa
                 [&]<narrow_element of>() { multiply_rows<V, of>(t, x.rows, panels); });
     }
     const auto size = static_cast<std::size_t>(t.columns) * sizeof *y;
-    for (std::int64_t m = 0; m < x.rows; ++m)
-        std::memcpy(y + m * y_stride + first, sums + m * columns, size);
+    for (std::int64_t m = 0; m < x.rows && (is_padded || p.inner == 0); ++m)
+        if (p.inner == 0)
+            std::memset(y + m * y_stride + first, 0, size);
+        else
+            std::memcpy(y + m * y_stride + first, padded_sums + m * all, size);
 }
 
 template <typename V>
