@@ -15,9 +15,10 @@ struct alignas(64) cache_line {
     std::byte bytes[64];
 };
 
+constexpr int collapse = 25; // MADV_COLLAPSE of Linux 6.1, which C libraries need not know
 constexpr std::size_t huge_page = std::size_t {2} << 20, region_size = std::size_t {64} << 20;
 
-/// Fewer bytes are the heap's: a huge page is resident as a whole.
+/// Fewer bytes are the heap's.
 constexpr std::size_t min_size = std::size_t {64} << 10;
 
 std::size_t round_up(std::size_t size, std::size_t unit) {
@@ -32,9 +33,9 @@ class region {
         void *const memory = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (memory == MAP_FAILED) throw std::bad_alloc();
         memory_ = static_cast<std::byte *>(memory);
-        next_ = begin_of_unit_from(memory_, huge_page);
+        next_ = small_ = begin_of_unit_from(memory_, huge_page);
         end_ = next_ + size;
-        madvise(next_, size, MADV_HUGEPAGE); // a system without them is slower, not wrong
+        madvise(next_, size, MADV_NOHUGEPAGE); // until make_huge()
     }
     region(const region &) = delete;
     region &operator=(const region &) = delete;
@@ -45,6 +46,7 @@ class region {
         if (static_cast<std::size_t>(end_ - next_) < size) return nullptr;
         auto *const taken = next_;
         next_ += size;
+        make_huge();
         return taken;
     }
 
@@ -57,12 +59,22 @@ class region {
     }
 
   private:
+    /// What is taken of whole huge pages: one of which only a part is taken would be resident as a whole. A system
+    /// without them is slower, not wrong.
+    void make_huge() {
+        const auto size = static_cast<std::size_t>(next_ - small_) / huge_page * huge_page;
+        if (size == 0) return;
+        madvise(small_, size, MADV_HUGEPAGE);
+        madvise(small_, huge_page, collapse); // which begins with pages that are written
+        small_ += size;
+    }
+
     static std::byte *begin_of_unit_from(std::byte *p, std::size_t unit) {
         return p + (unit - reinterpret_cast<std::uintptr_t>(p) % unit) % unit;
     }
 
     std::size_t mapped_;
-    std::byte *memory_, *next_, *end_;
+    std::byte *memory_, *next_, *end_, *small_; // from small_ on pages are not huge
 };
 
 } // namespace

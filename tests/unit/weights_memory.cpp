@@ -72,6 +72,18 @@ std::size_t resident_pages(const std::byte *begin, std::size_t size) {
     return static_cast<std::size_t>(std::ranges::count_if(is_resident, [](unsigned char c) { return (c & 1) != 0; }));
 }
 
+TEST(weights_memory, is_resident_where_it_is_written) {
+    const block small(300001);
+    small.fill(std::byte {1});
+    const block next(mebibyte); // in the same huge page
+    EXPECT_EQ(resident_pages(next.memory.get(), next.size), 0U);
+    EXPECT_TRUE(small.holds(std::byte {1}));
+    const block last(2 * mebibyte); // makes it whole
+    EXPECT_TRUE(small.holds(std::byte {1}));
+    expect_new(next);
+    expect_new(last);
+}
+
 TEST(weights_memory, returns_what_is_freed_though_its_neighbours_stay) {
     const block first(5 * mebibyte);
     auto middle = std::make_unique<const block>(5 * mebibyte);
