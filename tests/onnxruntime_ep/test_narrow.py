@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 from onnx import TensorProto as T
-from onnx import helper
+from onnx import helper, numpy_helper
 from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument
 import provider
 from provider import NAME
@@ -304,6 +304,20 @@ class Narrow(unittest.TestCase):
             layer = Layer(np.random.default_rng(13), "Gemm", T.INT8, "columns", transposed=True, inner=inner, columns=columns, shape=[None])
             self.assertEqual(operators(layer.model(), {"x": layer.draw_x()}, {"claim": "auto"})[NAME], 0 if without_vectors else claimed)
             self.assertEqual(operators(layer.model(), {"x": layer.draw_x()})[NAME], 1)
+
+    def test_convolutions_that_are_as_fast_there_are_left(self):
+        without_vectors = os.environ.get("DYNQUANT_MAX_ISA") == "scalar"
+        for (channels, filters, extents), claimed in {(64, 64, (7, 7)): 1, (64, 64, (5, 10)): 0, (256, 256, (14, 14)): 1, (256, 256, (197,)): 0,
+                                                      (255, 256, (14, 14)): 0, (64, 64, (None, 7)): 0}.items():
+            nodes = [helper.make_node("DequantizeLinear", ["w", "s"], ["wf"]), helper.make_node("Conv", ["x", "wf"], ["y"])]
+            w = np.ones((filters, channels, *[1] * len(extents)), np.int8)
+            graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", T.FLOAT, [1, channels, *extents])],
+                                      [helper.make_tensor_value_info("y", T.FLOAT, None)], [numpy_helper.from_array(w, "w"), numpy_helper.from_array(np.asarray(F(2)), "s")])
+            m = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10).SerializeToString()
+            x = np.ones((1, channels, *[e or 3 for e in extents]), F)
+            with self.subTest(channels=channels, filters=filters, extents=extents):
+                self.assertEqual(operators(m, {"x": x}, {"claim": "auto"})[NAME], 0 if without_vectors else claimed)
+                np.testing.assert_array_equal(session(m).run(None, {"x": x})[0], np.full((1, filters, *x.shape[2:]), 2.0 * channels, F))
 
     def test_without_elements(self):
         for inner, columns, rows in ((0, 5, 3), (7, 0, 3), (7, 5, 0)):

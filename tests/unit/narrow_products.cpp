@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <ostream>
 #include <random>
 #include <vector>
@@ -140,7 +141,7 @@ constexpr float untouched = 77;
 
 std::vector<float> run(const narrow_product &product, const sample &s, narrow_memory &memory) {
     std::vector<float> y(static_cast<std::size_t>(s.rows * s.y_stride()), untouched);
-    product.run(s.x.data(), s.x_stride(), s.rows, y.data(), s.y_stride(), memory);
+    product.run({s.x.data(), s.rows, s.x_stride()}, y.data(), s.y_stride(), memory);
     return y;
 }
 
@@ -332,6 +333,27 @@ TEST_P(narrow_products, of_float16_weights) {
                     s.scale_columns = draw_.number(0, 1) == 0 ? 1 : s.columns;
                     expect_both_defined(draw_.fill(s, !is_float8(type) && draw_.number(0, 1) == 1));
                 }
+}
+
+/// As images have them, channels first.
+TEST_P(narrow_products, of_rows_whose_elements_lie_apart) {
+    for (const std::int64_t rows : {1, 2, 7, 49, 95, 97, 230})
+        for (int i = 0; i < 3; ++i) {
+            const auto s = draw_.integers(rows, draw_.number(1, 150), draw_.number(1, 70));
+            const auto step = rows + draw_.number(0, 2);
+            std::vector<float> turned(static_cast<std::size_t>(s.inner * step), std::nanf(""));
+            for (std::int64_t m = 0; m < rows; ++m)
+                for (std::int64_t k = 0; k < s.inner; ++k)
+                    turned[static_cast<std::size_t>(k * step + m)] = s.x_at(m, k);
+            const auto of = product(s);
+            for (const bool are_several : {false, true}) {
+                std::optional<parallel::scoped_executor> executor;
+                if (are_several) executor.emplace(small_parts);
+                std::vector<float> y(static_cast<std::size_t>(rows * s.y_stride()), untouched);
+                of.run({turned.data(), rows, 1, step}, y.data(), s.y_stride(), memory_);
+                expect_defined(s, y);
+            }
+        }
 }
 
 TEST_P(narrow_products, of_more_rows_than_are_computed_at_once) {

@@ -46,15 +46,19 @@ void narrow_layer::run(const float *x, const dims &x_shape, float *y, memory &m)
     run_rows(x, *volume(dims(x_shape.begin(), x_shape.end() - 1)), y, m);
 }
 
+/// Of rows whose products stay in the second-level caches until the steps take them.
+std::int64_t narrow_layer::block_of(std::int64_t rows) const {
+    return std::min(rows, std::max<std::int64_t>(64 * 1024 / product_.columns() / 24, 1) * 24);
+}
+
 void narrow_layer::run_rows(const float *x, std::int64_t rows, float *y, memory &m) const {
     const auto inner = product_.inner(), columns = product_.columns();
-    if (steps_.empty()) return product_.run(x, inner, rows, y, columns, m.of_product);
-    // Products stay in the second-level caches until the steps take them.
-    const auto block = std::min(rows, std::max<std::int64_t>(64 * 1024 / columns / 24, 1) * 24);
+    if (steps_.empty()) return product_.run({x, rows, inner}, y, columns, m.of_product);
+    const auto block = block_of(rows);
     auto *const products = run_memory::grown(m.products, static_cast<std::size_t>(block * columns));
     for (std::int64_t begin = 0; begin < rows; begin += block) {
         const auto count = std::min(block, rows - begin);
-        product_.run(x + begin * inner, inner, count, products, columns, m.of_product);
+        product_.run({x + begin * inner, count, inner}, products, columns, m.of_product);
         float_steps_call call {};
         call.sums = reinterpret_cast<const std::int32_t *>(products);
         call.position_stride = columns;
@@ -64,23 +68,22 @@ void narrow_layer::run_rows(const float *x, std::int64_t rows, float *y, memory 
     }
 }
 
-/// As rows of their positions.
+/// As rows of their positions, whose elements lie apart.
 void narrow_layer::run_images(const float *x, const dims &x_shape, float *y, memory &m) const {
     const auto inner = product_.inner(), columns = product_.columns(), images = x_shape[0];
-    const auto positions = *volume(dims(x_shape.begin() + 2, x_shape.end()));
-    const auto to_rows = to_channels_last({1, inner, positions}, sizeof(float));
-    auto *const rows = run_memory::grown(m.x, static_cast<std::size_t>(positions * inner));
-    auto *const products = run_memory::grown(m.products, static_cast<std::size_t>(positions * columns));
-    for (std::int64_t i = 0; i < images; ++i) {
-        to_rows.run(x + i * inner * positions, rows);
-        product_.run(rows, inner, positions, products, columns, m.of_product);
-        float_steps_call call {};
-        call.sums = reinterpret_cast<const std::int32_t *>(products);
-        call.position_stride = 1;
-        call.channel_stride = positions;
-        call.y = y + i * columns * positions;
-        compute_steps(call, positions);
-    }
+    const auto positions = *volume(dims(x_shape.begin() + 2, x_shape.end())), block = block_of(positions);
+    auto *const products = run_memory::grown(m.products, static_cast<std::size_t>(block * columns));
+    for (std::int64_t i = 0; i < images; ++i, x += inner * positions, y += columns * positions)
+        for (std::int64_t begin = 0; begin < positions; begin += block) {
+            const auto count = std::min(block, positions - begin);
+            product_.run({x + begin, count, 1, positions}, products, columns, m.of_product);
+            float_steps_call call {};
+            call.sums = reinterpret_cast<const std::int32_t *>(products);
+            call.position_stride = 1;
+            call.channel_stride = positions;
+            call.y = y + begin;
+            compute_steps(call, count);
+        }
 }
 
 void narrow_layer::compute_steps(float_steps_call call, std::int64_t positions) const {

@@ -24,7 +24,7 @@ class narrow_layer {
     /// The memory of a run, which the caller keeps. Each run at a time needs its own.
     struct memory {
         narrow_memory of_product;
-        std::vector<float> x, products;
+        std::vector<float> products;
     };
 
     /// Packs the weights.
@@ -37,6 +37,7 @@ class narrow_layer {
     void run(const float *x, const dims &x_shape, float *y, memory &m) const;
 
   private:
+    std::int64_t block_of(std::int64_t rows) const;
     void run_rows(const float *x, std::int64_t rows, float *y, memory &m) const;
     void run_images(const float *x, const dims &x_shape, float *y, memory &m) const;
     void compute_steps(float_steps_call call, std::int64_t positions) const;

@@ -33,10 +33,10 @@ struct narrow_panels {
     bool are_float16;             // what scales them rounds to float16
 };
 
-/// Rows of x, from stride to stride.
+/// Rows of x. From row to row are `stride` elements, from element to element of a row `step`: one of them is 1.
 struct float_rows {
     const float *first;
-    std::int64_t stride, rows;
+    std::int64_t rows, stride, step = 1;
 };
 
 struct alignas(64) narrow_cache_line {
@@ -57,6 +57,11 @@ constexpr std::int64_t narrow_buffer_lines(std::int64_t panel_columns) {
 /// Of a part: two buffers, accumulators and sums.
 constexpr std::int64_t narrow_scratch_lines(std::int64_t panel_columns) {
     return 2 * narrow_buffer_lines(panel_columns) + 2 * most_narrow_rows * panel_columns / 16;
+}
+
+/// And a copy of rows whose elements lie apart.
+constexpr std::int64_t copied_row_lines(std::int64_t rows, std::int64_t inner) {
+    return (rows * inner + 15) / 16;
 }
 
 /// Computes the columns of some panels of at most most_narrow_rows rows. y: of the first row.

@@ -203,8 +203,8 @@ std::size_t narrow_product::bytes() const {
             + zero_points_.size();
 }
 
-void narrow_product::run(const float *x, std::int64_t x_stride, std::int64_t rows, float *y, std::int64_t y_stride,
-        narrow_memory &memory) const {
+void narrow_product::run(const float_rows &x, float *y, std::int64_t y_stride, narrow_memory &memory) const {
+    const auto rows = x.rows;
     if (rows == 0 || panels_.columns == 0) return;
     // A part's least work takes about as long as that of other loops: an element stands for four products.
     const auto work = rows * std::max<std::int64_t>(panels_.inner, 1) * panels_.columns / 4;
@@ -217,18 +217,18 @@ void narrow_product::run(const float *x, std::int64_t x_stride, std::int64_t row
     const auto items = blocks * panels;
     const auto parts = parallel::parts_for_items(items, work);
     if (std::ssize(memory.parts) < parts) memory.parts.resize(static_cast<std::size_t>(parts));
-    for (auto &part : memory.parts) {
-        const auto lines = static_cast<std::size_t>(narrow_scratch_lines(kind_.columns));
+    const auto lines = static_cast<std::size_t>(
+            narrow_scratch_lines(kind_.columns) + (x.step == 1 ? 0 : copied_row_lines(block, panels_.inner)));
+    for (auto &part : memory.parts)
         if (part.size() < lines) part.resize(lines);
-    }
     std::atomic<std::size_t> next = 0;
     parallel::for_each_part(items, parts, [&](parallel::range part) {
         auto *const scratch = memory.parts[next.fetch_add(1, std::memory_order_relaxed)].data();
         for (auto item = part.begin; item < part.end;) {
             const auto first = item / panels * block, panel = item % panels;
             const auto end = std::min(panels, panel + part.end - item);
-            kind_.multiply(panels_, {x + first * x_stride, x_stride, std::min(block, rows - first)}, {panel, end},
-                    y + first * y_stride, y_stride, scratch);
+            kind_.multiply(panels_, {x.first + first * x.stride, std::min(block, rows - first), x.stride, x.step},
+                    {panel, end}, y + first * y_stride, y_stride, scratch);
             item += end - panel;
         }
     });

@@ -58,9 +58,8 @@ class narrow_product {
     /// What the packed weights take, with scales and zero points.
     std::size_t bytes() const;
 
-    /// Computes all columns of some rows, on several threads. Strides: elements from row to row. Thread-safe.
-    void run(const float *x, std::int64_t x_stride, std::int64_t rows, float *y, std::int64_t y_stride,
-            narrow_memory &memory) const;
+    /// Computes all columns of some rows, on several threads. y_stride: elements from row to row. Thread-safe.
+    void run(const float_rows &x, float *y, std::int64_t y_stride, narrow_memory &memory) const;
 
   private:
     narrow_kind kind_;

@@ -65,7 +65,7 @@ struct tile_call {
     std::int64_t weights_of_panel; // elements from panel to panel
     std::int64_t count, block;     // rows of weights
     const float *x;
-    std::int64_t x_stride;
+    std::int64_t x_stride, x_step;
     narrow_parameters parameters;
     float *accumulators; // rows of panel_columns<V>
     float *sums;
@@ -90,6 +90,7 @@ template <typename V, int rows, int vectors, narrow_element of>
     float *const accumulators = t.accumulators, *const scaled_sums = t.sums;
     const auto sums_stride = t.sums_stride;
     const bool ends = t.ends;
+    const auto x_step = t.x_step;
     const auto for_each_sum = [](auto f) __attribute__((always_inline)) {
         unroll<rows * vectors>([&](int i) __attribute__((always_inline)) { f(i / vectors, i % vectors); });
     };
@@ -104,7 +105,7 @@ template <typename V, int rows, int vectors, narrow_element of>
         for_each_sum([&](int r, int v) __attribute__((always_inline)) {
             sums[r][v] = t.begins ? V::splat(0.0F) : V::load(accumulators + r * row_elements + place(v, row_elements));
         });
-        for (; k < end; ++k, ++x, weights += row_elements) {
+        for (; k < end; ++k, x += x_step, weights += row_elements) {
             if constexpr (rows == 1 && of != narrow_element::f32) // which waits for weights
                 for (std::int64_t i = 0; i < vectors; i += panel_vectors)
                     __builtin_prefetch(weights + place(static_cast<int>(i), t.weights_of_panel) + prefetched_bytes);
@@ -324,6 +325,7 @@ void multiply_panel(const narrow_panels &p, const float_rows &x, std::int64_t pa
     tile_call t;
     t.block = p.block;
     t.x_stride = x.stride;
+    t.x_step = x.step;
     t.accumulators = accumulators;
     t.columns = p.columns - first < all ? p.columns - first : all;
     const bool is_padded = t.columns < all;
@@ -339,7 +341,7 @@ void multiply_panel(const narrow_panels &p, const float_rows &x, std::int64_t pa
         t.begins = in_block == 0;
         t.ends = t.count == rest || (k + t.count) % p.block == 0;
         t.is_first = k < p.block;
-        t.x = x.first + k;
+        t.x = x.first + k * x.step;
         const auto first_parameter = panel * p.parameters.of_panel + k / p.block * columns;
         if (is_scaled) {
             t.parameters = {0, ones.values, nullptr};
@@ -378,8 +380,15 @@ void multiply_panel(const narrow_panels &p, const float_rows &x, std::int64_t pa
 }
 
 template <typename V>
-void multiply_narrow(const narrow_panels &p, const float_rows &x, parallel::range panels, float *y,
+void multiply_narrow(const narrow_panels &p, const float_rows &given, parallel::range panels, float *y,
         std::int64_t y_stride, narrow_cache_line *scratch) {
+    auto x = given;
+    if (x.step != 1) { // lines that are powers of two apart would take each other's place in the cache
+        auto *const copied = scratch[narrow_scratch_lines(panel_columns<V>)].values;
+        for (std::int64_t k = 0; k < p.inner; ++k)
+            std::memcpy(copied + k * x.rows, x.first + k * x.step, static_cast<std::size_t>(x.rows) * sizeof(float));
+        x = {copied, x.rows, 1, x.rows};
+    }
     for (auto panel = panels.begin; panel < panels.end;) {
         const int count = x.rows == 1 && panel + 1 < panels.end ? 2 : 1;
         multiply_panel<V>(p, x, panel, count, y, y_stride, scratch);
