@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "dynquant/version.hpp"
+#include "layers/match/narrow_weights.hpp"
 #include "onnx/element_type.hpp"
 #include "onnxruntime/status.hpp"
 #include "onnxruntime_ep/compiled_layer.hpp"

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "layers/match/matcher.hpp"
+#include "layers/match/narrow_weights.hpp"
 #include "onnx/element_type.hpp"
 #include "quantization/environment.hpp"
 #include "quantization/shape.hpp"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "elements/load_store.hpp"
+#include "layers/match/narrow_weights.hpp"
 #include "onnx/element_type.hpp"
 #include "quantization/shape.hpp"
 

@@ -26,4 +26,8 @@ std::vector<std::int32_t> integers_of(const constant &c) {
     return values;
 }
 
+const char *why_unknown(const value &v) {
+    return v.is_replaced ? "replaced by add_initializer" : "no constant";
+}
+
 } // namespace dynquant::layers::match

@@ -71,6 +71,9 @@ struct graph {
 /// "node 'fc1' (MatMulInteger)", or "node of 'y' (MatMulInteger)" for a node without a name, as the model writes names.
 std::string label(const graph &g, const node &n);
 
+/// What a value is that is not known.
+const char *why_unknown(const value &v);
+
 /// Of uint8, int8 or int32.
 std::vector<std::int32_t> integers_of(const constant &c);
 

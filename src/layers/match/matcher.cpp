@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "layers/match/narrow_weights.hpp"
 #include "onnx/element_type.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
@@ -15,9 +16,6 @@ using kind = float_step::kind;
 namespace type = onnx::type;
 
 constexpr onnx::type_set bytes = {type::uint8, type::int8};
-constexpr onnx::type_set narrow =
-        bytes | onnx::type_set {type::uint4, type::int4, type::float8e4m3fn, type::float8e5m2};
-constexpr onnx::type_set floats_of_8_bits = {type::float8e4m3fn, type::float8e5m2};
 
 /// As ONNX shapes single parameters: a scalar, or a vector of one element.
 bool is_one_value(const dims &shape) {
@@ -28,21 +26,6 @@ std::vector<float> floats_of(const constant &c) {
     std::vector<float> values(static_cast<std::size_t>(*volume(c.shape)));
     if (!values.empty()) std::memcpy(values.data(), c.data, values.size() * sizeof(float));
     return values;
-}
-
-/// Of 8 bits.
-bool are_zeros(const constant &c) {
-    return std::all_of(
-            c.data, c.data + *volume(c.shape), [](std::byte b) { return (b & std::byte {0x7f}) == std::byte {}; });
-}
-
-/// What makes the weights of a product of constants, perhaps with a Cast behind it; or none.
-std::size_t dequantize_of(const graph &g, const node &product) {
-    auto producer = g.input(product, 1).producer;
-    if (producer != none && g.nodes[producer].is("Cast")) producer = g.input(g.nodes[producer], 0).producer;
-    const bool found =
-            producer != none && g.nodes[producer].is("DequantizeLinear") && g.input(g.nodes[producer], 0).is_constant();
-    return found ? producer : none;
 }
 
 constexpr const char *own_domain = "dynquant";
@@ -127,44 +110,16 @@ class matcher {
     }
 
     std::string read_narrow_product() {
-        const auto &weights = g_.input(product_, 1);
+        if (auto reason = why_not_narrow(g_, product_, is_taken_); !reason.empty()) return reason;
         result_.dequantize = dequantize_of(g_, product_);
         result_.nodes.push_back(result_.dequantize);
-        if (weights.producer != result_.dequantize) result_.nodes.push_back(weights.producer); // Cast
-        for (const auto maker : std::span(result_.nodes).subspan(1))
-            if (const auto &v = g_.output(g_.nodes[maker]);
-                    !is_free(maker) || v.consumers.size() != 1 || v.is_seen_outside)
-                return concat("other nodes take its weights '", v.name, "'");
-        const auto &dequantize = g_.nodes[result_.dequantize];
-        const auto &w = g_.input(dequantize, 0), &scale = g_.input(dequantize, 1);
-        for (const auto input : dequantize.inputs)
-            if (input != none && !g_.values[input].known)
-                return concat("'", g_.values[input].name, "', of its weights, is ", why_unknown(g_.values[input]));
-        if (!narrow.contains(w.known->type)) return concat("its weights are of type ", onnx::name_of(w.known->type));
+        if (const auto maker = g_.input(product_, 1).producer; maker != result_.dequantize) // Cast
+            result_.nodes.push_back(maker);
+        const auto &shape = g_.input(g_.nodes[result_.dequantize], 0).known->shape;
         const auto &x = g_.input(product_, 0);
-        if (x.type != type::float32) return "its input is no float";
-        if (x.is_constant()) return "its input is constant";
-        const auto scale_type = scale.known->type, dequantized = g_.output(dequantize).type;
-        if (weights.type != type::float32 || !(dequantized == type::float32 || dequantized == scale_type)
-                || !(scale_type == type::float32 || scale_type == type::float16))
-            return concat("its weights become ", onnx::name_of(dequantized), " by scales of type ",
-                    onnx::name_of(scale_type));
-        if (floats_of_8_bits.contains(w.known->type) && dequantize.has(2) && !are_zeros(*g_.input(dequantize, 2).known))
-            return "its weights are float8 with a zero point that is not 0";
-        const auto &shape = w.known->shape;
-        if (is_convolution_ && !has_one_tap(shape))
-            return "expected a Conv of one tap and one group, without strides and pads";
-        if (!is_convolution_ && shape.size() != 2) return concat("its weights have shape ", to_string(shape));
-        const bool is_transposed = has_transposed_weights(product_);
-        channels_ = shape[is_transposed ? 0 : 1];
-        if (auto why = why_no_blocks(dequantize, is_transposed ? 1 : 0); !why.empty()) return why;
+        channels_ = shape[has_transposed_weights(product_) ? 0 : 1];
         is_rank_known_ = is_convolution_ || product_.is("Gemm") || x.shape;
         rank_ = product_.is("MatMul") ? (x.shape ? x.shape->size() : 1) : shape.size();
-        if (product_.is("Gemm")) {
-            if (product_.get("transA", std::int64_t {0}) != 0) return "attribute 'transA': expected 0";
-            if (product_.get("alpha", 1.0F) != 1 || (product_.has(2) && product_.get("beta", 1.0F) != 1))
-                return "attributes 'alpha' and 'beta': expected 1";
-        }
         if (product_.has(2)) {
             const auto &bias = g_.input(product_, 2);
             result_.y = product_.outputs.front(); // for messages
@@ -178,43 +133,6 @@ class matcher {
         }
         result_.x = product_.inputs[0];
         return {};
-    }
-
-    /// Of a convolution that is a product of each position's channels.
-    bool has_one_tap(const dims &shape) const {
-        using integers = std::vector<std::int64_t>;
-        const auto are = [&](const char *name, std::int64_t value) {
-            return std::ranges::all_of(product_.get(name, integers {}), [=](auto v) { return v == value; });
-        };
-        return shape.size() >= 3 && volume(dims(shape.begin() + 2, shape.end())) == 1 && are("strides", 1)
-                && are("pads", 0) && product_.get("group", std::int64_t {1}) == 1;
-    }
-
-    /// Why a DequantizeLinear of a matrix whose inner dimension is `inner` has no parameters of the columns, of the
-    /// rows, of all or of blocks in columns; "" where it has.
-    std::string why_no_blocks(const node &n, std::int64_t inner) const {
-        const auto &shape = g_.input(n, 0).known->shape, &scale = g_.input(n, 1).known->shape;
-        if (n.has(2) && g_.input(n, 2).known->shape != scale)
-            return concat("the zero points of its weights have shape ", to_string(g_.input(n, 2).known->shape),
-                    ", their scales ", to_string(scale));
-        const auto block = n.get("block_size", std::int64_t {0});
-        if (volume(scale) == 1 && scale.size() <= 1 && block == 0) return {};
-        const auto axis = n.get("axis", std::int64_t {1}), of_axis = axis < 0 ? axis + std::ssize(shape) : axis;
-        if (of_axis < 0 || of_axis > 1) return concat("its weights have scales along axis ", axis);
-        auto expected = dims {shape[static_cast<std::size_t>(of_axis)]};
-        if (block > 0) {
-            if (of_axis != inner) return "its weights have blocks along their columns";
-            expected = shape;
-            auto &blocks = expected[static_cast<std::size_t>(inner)];
-            blocks = blocks == 0 ? 0 : (blocks - 1) / block + 1;
-        }
-        return scale == expected ? ""
-                                 : concat("the scales of its weights: expected shape ", to_string(expected), ", given ",
-                                         to_string(scale));
-    }
-
-    static const char *why_unknown(const value &v) {
-        return v.is_replaced ? "replaced by add_initializer" : "no constant";
     }
 
     /// The zero points of weights, one for each channel: a vector, or rows beside matrices.
@@ -598,14 +516,6 @@ class matcher {
 
 bool is_product(const node &n) {
     return n.is("ConvInteger") || n.is("MatMulInteger") || (n.domain == own_domain && n.op_type == "MatMulInteger");
-}
-
-bool is_narrow_product(const graph &g, const node &n) {
-    return (n.is("MatMul") || n.is("Gemm") || n.is("Conv")) && n.has(0) && n.has(1) && dequantize_of(g, n) != none;
-}
-
-bool has_transposed_weights(const node &narrow_product) {
-    return narrow_product.is("Conv") || narrow_product.get("transB", std::int64_t {0}) != 0;
 }
 
 match_result find_layer(

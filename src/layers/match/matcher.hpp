@@ -51,12 +51,6 @@ using table_maker =
 /// ConvInteger or MatMulInteger. MatMulInteger may be of the domain `dynquant`, where it means the same.
 bool is_product(const node &n);
 
-/// MatMul, Gemm or Conv whose weights a DequantizeLinear makes of constants, perhaps with a Cast behind it.
-bool is_narrow_product(const graph &g, const node &n);
-
-/// Whether the weights of one have a row for each column of y: those of Conv, and of Gemm with transB.
-bool has_transposed_weights(const node &narrow_product);
-
 /// is_taken: for each node, whether another layer has it. The nodes alone, with what is known of their values, are the
 /// same layer. tabulate: none leaves activations to others, whose bits a table need not have.
 match_result find_layer(

@@ -1,0 +1,24 @@
+// The weights of narrow layers: which nodes make them of constants, and whether narrow_product.hpp knows them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "layers/match/graph.hpp"
+
+namespace dynquant::layers::match {
+
+/// The DequantizeLinear that makes a product's weights of constants, perhaps with a Cast behind it; or none.
+std::size_t dequantize_of(const graph &g, const node &product);
+
+/// MatMul, Gemm or Conv whose weights one makes.
+bool is_narrow_product(const graph &g, const node &n);
+
+/// Whether the weights of one have a row for each column of y: those of Conv, and of Gemm with transB.
+bool has_transposed_weights(const node &narrow_product);
+
+/// Why such a product is no narrow layer, whatever its bias is; "" where it may be one. is_taken: for each node,
+/// whether another layer has it.
+std::string why_not_narrow(const graph &g, const node &product, const std::vector<bool> &is_taken);
+
+} // namespace dynquant::layers::match

@@ -1,0 +1,110 @@
+// Graphs by names, for tests of what is found in them.
+#pragma once
+
+#include <cstring>
+#include <deque>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "layers/match/matcher.hpp"
+#include "onnx/element_type.hpp"
+
+namespace dynquant::layers::match {
+
+namespace type = onnx::type;
+using kind = float_step::kind;
+using names = std::vector<std::string>;
+
+/// A graph by names. A value is made where it is first named: of floats, unless it was added before.
+class builder {
+  public:
+    graph g;
+
+    std::size_t add(const std::string &name, onnx::element_type t, std::optional<dims> shape) {
+        auto &v = g.values[at(name)];
+        v.type = t;
+        v.shape = std::move(shape);
+        return at(name);
+    }
+
+    template <typename T>
+    void add_constant(
+            const std::string &name, onnx::element_type t, const dims &shape, const std::vector<T> &elements) {
+        auto &bytes = data_.emplace_back(elements.size() * sizeof(T));
+        if (!bytes.empty()) std::memcpy(bytes.data(), elements.data(), bytes.size());
+        g.values[add(name, t, shape)].known = constant {t, shape, bytes.data()};
+    }
+
+    void add_floats(const std::string &name, const dims &shape, float first = 0.5F) {
+        std::vector<float> elements(volume_of(shape));
+        std::iota(elements.begin(), elements.end(), first);
+        add_constant(name, type::float32, shape, elements);
+    }
+
+    void add_integers(const std::string &name, const dims &shape) {
+        std::vector<std::int32_t> elements(volume_of(shape));
+        std::iota(elements.begin(), elements.end(), -3);
+        add_constant(name, type::int32, shape, elements);
+    }
+
+    void add_bytes(
+            const std::string &name, const dims &shape, std::uint8_t value = 3, onnx::element_type t = type::uint8) {
+        add_constant(name, t, shape, std::vector<std::uint8_t>(volume_of(shape), value));
+    }
+
+    node &then(const char *op, const names &inputs, const names &outputs) {
+        node n;
+        n.name = op + ("_" + std::to_string(g.nodes.size()));
+        n.op_type = op;
+        n.opset = 21;
+        for (const auto &name : inputs) {
+            n.inputs.push_back(at(name));
+            if (n.inputs.back() != none) g.values[n.inputs.back()].consumers.push_back(g.nodes.size());
+        }
+        for (const auto &name : outputs) {
+            n.outputs.push_back(at(name));
+            g.values[n.outputs.back()].producer = g.nodes.size();
+        }
+        return g.nodes.emplace_back(std::move(n));
+    }
+
+    void cast(const std::string &x, const std::string &y, onnx::element_type to = type::float32) {
+        add(y, to, g.values[at(x)].shape);
+        then("Cast", {x}, {y}).attributes["to"] = std::int64_t {to};
+    }
+
+    /// "" is none.
+    std::size_t at(const std::string &name) {
+        if (name.empty()) return none;
+        for (std::size_t i = 0; i < g.values.size(); ++i)
+            if (g.values[i].name == name) return i;
+        g.values.push_back({name, type::float32});
+        return g.values.size() - 1;
+    }
+
+    value &operator[](const std::string &name) { return g.values[at(name)]; }
+
+    match_result find(const table_maker &tabulate = {}) const {
+        for (std::size_t i = 0; i < g.nodes.size(); ++i)
+            if (is_product(g.nodes[i])) return find_layer(g, i, std::vector<bool>(g.nodes.size()), tabulate);
+        return {};
+    }
+
+  private:
+    static std::size_t volume_of(const dims &shape) {
+        return static_cast<std::size_t>(
+                std::accumulate(shape.begin(), shape.end(), std::int64_t {1}, std::multiplies<>()));
+    }
+
+    std::deque<std::vector<std::byte>> data_;
+};
+
+inline std::vector<kind> kinds_of(const layer_match &m) {
+    std::vector<kind> kinds;
+    for (const auto &s : m.steps)
+        kinds.push_back(s.what);
+    return kinds;
+}
+
+} // namespace dynquant::layers::match

@@ -1,0 +1,190 @@
+// Narrow layers of graphs: which weights they have, and why other products are none.
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "graph_builder.hpp"
+#include "layers/match/describe.hpp"
+#include "layers/match/narrow_weights.hpp"
+
+namespace dynquant::layers::match {
+namespace {
+
+/// y = Gemm(x, (w - z) s), of which w is 4x5, or its transpose.
+builder narrow(bool is_transposed = false) {
+    builder b;
+    b.add("x", type::float32, dims {3, 4});
+    b.add_bytes("w", is_transposed ? dims {5, 4} : dims {4, 5}, 7);
+    b.add_floats("s", {});
+    b.add_bytes("z", {}, 9);
+    b.add("wf", type::float32, is_transposed ? dims {5, 4} : dims {4, 5});
+    b.then("DequantizeLinear", {"w", "s", "z"}, {"wf"});
+    b.add("y", type::float32, dims {3, 5});
+    b.then("Gemm", {"x", "wf"}, {"y"}).attributes["transB"] = std::int64_t {is_transposed};
+    return b;
+}
+
+match_result find_narrow(const builder &b) {
+    for (std::size_t i = 0; i < b.g.nodes.size(); ++i)
+        if (is_narrow_product(b.g, b.g.nodes[i])) return find_layer(b.g, i, std::vector<bool>(b.g.nodes.size()));
+    return {std::nullopt, "no product"};
+}
+
+narrow_description narrow_of(const builder &b) {
+    return describe_narrow(b.g, *find_narrow(b).found);
+}
+
+TEST(narrow_match, narrow_weights_have_scales_of_all_of_columns_rows_or_blocks) {
+    for (const bool is_transposed : {false, true}) {
+        const std::int64_t inner = is_transposed ? 1 : 0;
+        auto b = narrow(is_transposed);
+        auto w = narrow_of(b).weights;
+        EXPECT_EQ(w.is_transposed, is_transposed);
+        EXPECT_EQ((dims {w.inner, w.columns, w.block, w.scale_columns}), (dims {4, 5, 4, 1}));
+        EXPECT_EQ(w.type, data_type::u8);
+        EXPECT_EQ(w.scales, std::vector {0.5F});
+        EXPECT_EQ(w.zero_points, std::vector {9});
+
+        b.add_floats("s", {5});
+        b.add_bytes("z", {5}, 8);
+        b.g.nodes.front().attributes["axis"] = 1 - inner;
+        w = narrow_of(b).weights;
+        EXPECT_EQ((dims {w.block, w.scale_columns}), (dims {4, 5}));
+        EXPECT_EQ(w.zero_points, std::vector(5, 8));
+
+        b.add_floats("s", {4});
+        b.add_bytes("z", {4}, 8);
+        b.g.nodes.front().attributes["axis"] = inner - 2;
+        w = narrow_of(b).weights;
+        EXPECT_EQ((dims {w.block, w.scale_columns}), (dims {1, 1}));
+
+        b.add_floats("s", is_transposed ? dims {5, 2} : dims {2, 5}, 0);
+        b.add_bytes("z", is_transposed ? dims {5, 2} : dims {2, 5}, 8);
+        b.g.nodes.front().attributes["block_size"] = std::int64_t {3}; // the second block is short
+        w = narrow_of(b).weights;
+        EXPECT_EQ((dims {w.block, w.scale_columns}), (dims {3, 5}));
+        EXPECT_EQ(w.scales,
+                is_transposed ? (std::vector<float> {0, 2, 4, 6, 8, 1, 3, 5, 7, 9})
+                              : (std::vector<float> {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+    }
+}
+
+TEST(narrow_match, narrow_zero_points_of_4_bits) {
+    auto b = narrow();
+    b.add_bytes("w", {4, 5}, 0x21, type::int4);
+    b.add_floats("s", {5});
+    b.add_constant("z", type::int4, {5}, std::vector<std::uint8_t> {0x81, 0x7f, 0x0e});
+    EXPECT_EQ(narrow_of(b).weights.zero_points, (std::vector {1, -8, -1, 7, -2}));
+    b.add_bytes("w", {4, 5}, 0x21, type::uint4);
+    b.add_constant("z", type::uint4, {5}, std::vector<std::uint8_t> {0x81, 0x7f, 0x0e});
+    EXPECT_EQ(narrow_of(b).weights.zero_points, (std::vector {1, 8, 15, 7, 14}));
+}
+
+/// Weights are float16 where DequantizeLinear gives that, to a Cast; with output_dtype float only its scales are.
+TEST(narrow_match, narrow_scales_of_float16) {
+    for (const bool casts : {false, true}) {
+        builder b;
+        b.add("x", type::float32, dims {3, 4});
+        b.add_bytes("w", {4, 5}, 7);
+        b.add_constant("s", type::float16, {5}, std::vector<std::uint16_t> {0x3c00, 0x3800, 0xc000, 0x0001, 0x7bff});
+        b.add("wf", casts ? type::float16 : type::float32, dims {4, 5});
+        b.then("DequantizeLinear", {"w", "s"}, {"wf"});
+        if (casts) b.cast("wf", "wc");
+        b.then("MatMul", {"x", casts ? "wc" : "wf"}, {"y"});
+        EXPECT_EQ(find_narrow(b).found->nodes.size(), b.g.nodes.size());
+        const auto w = narrow_of(b).weights;
+        EXPECT_EQ(w.scales, (std::vector<float> {1, 0.5F, -2, 0x1p-24F, 65504}));
+        EXPECT_EQ(w.are_float16, casts);
+        b.then("Neg", {"wf"}, {"n"});
+        EXPECT_EQ(find_narrow(b).reason, "other nodes take its weights 'wf'");
+    }
+}
+
+TEST(narrow_match, narrow_layers_go_on_with_steps) {
+    auto b = narrow();
+    b.add_floats("c", {5}, 1);
+    b.g.nodes.back().inputs.push_back(b.at("c"));
+    b.add("r", type::float32, dims {3, 5});
+    b.then("Relu", {"y"}, {"r"});
+    b.add_floats("f", {}, 3);
+    b.then("Mul", {"r", "f"}, {"m"});
+    b.add("dynamic", type::float32, dims {});
+    b.then("Mul", {"m", "dynamic"}, {"e"});
+    const auto m = *find_narrow(b).found;
+    EXPECT_EQ(kinds_of(m), (std::vector {kind::add, kind::clip, kind::multiply}));
+    EXPECT_EQ(m.nodes, (std::vector<std::size_t> {0, 1, 2, 3}));
+    EXPECT_EQ(m.end, "node 'Mul_4' (Mul): expected a constant beside 'm', given 'dynamic'");
+    EXPECT_EQ(m.x_scale, none);
+}
+
+TEST(narrow_match, says_why_a_product_of_floats_is_no_narrow_layer) {
+    const auto reason = [](auto change) {
+        auto b = narrow();
+        change(b);
+        return find_narrow(b).reason;
+    };
+    using b_ = builder &;
+    EXPECT_EQ(reason([](b_ b) { b["s"].known.reset(); }), "'s', of its weights, is no constant");
+    EXPECT_EQ(reason([](b_ b) {
+        b["w"].known.reset();
+        b["w"].is_replaced = true;
+    }),
+            "'w', of its weights, is replaced by add_initializer");
+    EXPECT_EQ(reason([](b_ b) { b["wf"].is_seen_outside = true; }), "other nodes take its weights 'wf'");
+    EXPECT_EQ(reason([](b_ b) { b.then("Relu", {"wf"}, {"r"}); }), "other nodes take its weights 'wf'");
+    EXPECT_EQ(reason([](b_ b) { b["x"].type = type::float16; }), "its input is no float");
+    EXPECT_EQ(reason([](b_ b) { b["s"].known->type = type::bfloat16; }),
+            "its weights become float by scales of type bfloat16");
+    EXPECT_EQ(reason([](b_ b) { b["wf"].type = type::float16; }), "its weights become float16 by scales of type float");
+    EXPECT_EQ(reason([](b_ b) {
+        b["w"].known->type = type::float8e4m3fn;
+        b["z"].known->type = type::float8e4m3fn;
+    }),
+            "its weights are float8 with a zero point that is not 0");
+    EXPECT_EQ(reason([](b_ b) { b["w"].known->type = type::int32; }), "its weights are of type int32");
+    EXPECT_EQ(reason([](b_ b) { b.add_bytes("w", {2, 2, 5}); }), "its weights have shape 2x2x5");
+    EXPECT_EQ(reason([](b_ b) {
+        b.add_floats("s", {3});
+        b.add_bytes("z", {3});
+    }),
+            "the scales of its weights: expected shape 5, given 3");
+    EXPECT_EQ(reason([](b_ b) { b.add_bytes("z", {5}); }),
+            "the zero points of its weights have shape 5, their scales scalar");
+    EXPECT_EQ(reason([](b_ b) { b.g.nodes.back().attributes["alpha"] = 2.0F; }),
+            "attributes 'alpha' and 'beta': expected 1");
+    EXPECT_EQ(reason([](b_ b) { b.g.nodes.back().attributes["transA"] = std::int64_t {1}; }),
+            "attribute 'transA': expected 0");
+    EXPECT_EQ(reason([](b_ b) {
+        b.add_floats("s", {4, 5});
+        b.add_bytes("z", {4, 5});
+        b.g.nodes.front().attributes["block_size"] = std::int64_t {1};
+        b.g.nodes.front().attributes["axis"] = std::int64_t {1};
+    }),
+            "its weights have blocks along their columns");
+}
+
+TEST(narrow_match, a_convolution_of_one_tap_is_narrow) {
+    builder b;
+    b.add("x", type::float32, dims {2, 4, 3, 3});
+    b.add_bytes("w", {5, 4, 1, 1}, 7, type::int8);
+    b.add_floats("s", {5});
+    b.add("wf", type::float32, dims {5, 4, 1, 1});
+    b.then("DequantizeLinear", {"w", "s"}, {"wf"}).attributes["axis"] = std::int64_t {0};
+    b.add_floats("c", {5});
+    b.add("y", type::float32, dims {2, 5, 3, 3});
+    b.then("Conv", {"x", "wf", "c"}, {"y"});
+    const char *const several = "expected a Conv of one tap and one group, without strides and pads";
+    const auto d = narrow_of(b);
+    EXPECT_TRUE(d.is_convolution && d.weights.is_transposed);
+    EXPECT_EQ(
+            (dims {d.weights.inner, d.weights.columns, d.weights.block, d.weights.scale_columns}), (dims {4, 5, 4, 5}));
+    EXPECT_EQ(d.steps.size(), 1U);
+    b.g.nodes.back().attributes["strides"] = std::vector<std::int64_t> {2, 1};
+    EXPECT_EQ(find_narrow(b).reason, several);
+    b.g.nodes.back().attributes["strides"] = std::vector<std::int64_t> {1, 1};
+    b.g.nodes.back().attributes["group"] = std::int64_t {2};
+    EXPECT_EQ(find_narrow(b).reason, several);
+}
+
+} // namespace
+} // namespace dynquant::layers::match
