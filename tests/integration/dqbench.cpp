@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using dynquant::test::outcome, dynquant::test::run_program, dynquant::test::scratch_folder;
+using dynquant::test::contents, dynquant::test::outcome, dynquant::test::run_program, dynquant::test::scratch_folder;
 
 class dqbench : public testing::Test {
   protected:
@@ -409,6 +409,90 @@ TEST_F(dqbench, all_input_files_are_understood) {
         ++files;
     }
     EXPECT_GT(files, 20u);
+}
+
+// ---- dqbench verify ----------------------------------------------------------------------------------------
+
+TEST_F(dqbench, verify_is_equal_to_the_table_and_counts_what_it_computed) {
+    const std::string two_groups = "verify '--only=^strict\\.requantize|^computed.ggml_q8_0/f16->s4$'";
+    const auto line = [](const std::string &group, const std::string &cells) {
+        return group + " +" + cells + " +[0-9]+ statements +[0-9,]+ results +equal, [0-9.]+ s\n";
+    };
+    const std::string groups = line("strict.requantize", "2 cells") + line("computed.ggml_q8_0", "1 cell");
+    EXPECT_TRUE(std::regex_match(succeed(two_groups),
+            std::regex(groups
+                    + "equal: [0-9,]+ results, 2 groups, 3 cells; reference, scalar.*; 1 to 4 threads; [0-9.]+ "
+                      "s\n")));
+    EXPECT_TRUE(std::regex_match(succeed(two_groups, "DYNQUANT_MAX_ISA=scalar"),
+            std::regex(
+                    groups + "equal: [0-9,]+ results, 2 groups, 3 cells; reference, scalar; 1 to 4 threads; .* s\n")));
+}
+
+TEST_F(dqbench, verify_lists_cells_statements_and_digests) {
+    const std::string only = " '--only=^strict\\.requantize/'";
+    const auto cells = succeed("verify --list" + only);
+    EXPECT_TRUE(std::regex_match(cells,
+            std::regex("strict.requantize/s32->s8 +192 statements, [0-9,]+ results, [0-9a-f]{16}\n"
+                       "strict.requantize/s32->u8 +192 statements, [0-9,]+ results, [0-9a-f]{16}\n")))
+            << cells;
+    // The digest that the reference computes is the listed one.
+    const auto table = succeed("verify --print-table" + only);
+    EXPECT_EQ(matches(table, "\nstrict.requantize/\\S+ ([0-9a-f]{16}) [0-9a-f]{384}"),
+            matches(cells, ", ([0-9a-f]{16})\n"));
+    // A statement's line is arguments of dqbench.
+    const auto statements = matches(succeed("verify --list-statements" + only), "strict.requantize/s32->[su]8 (.*)\n");
+    ASSERT_EQ(statements.size(), 384u);
+    for (const auto i : {0u, 101u, 383u})
+        EXPECT_EQ(matches(succeed(statements[i]), "__REPRO: (.*)\n"), std::vector<std::string> {statements[i]});
+}
+
+TEST_F(dqbench, verify_refuses_wrong_command_lines) {
+    expect_refused("verify --ony=x", "verify: unknown argument '--ony=x' (did you mean '--only'?)");
+    expect_refused("verify strict", "verify: unknown argument 'strict'");
+    expect_refused("verify --only", "verify: --only");
+    expect_refused("verify --only=[", "verify: --only: expected a regular expression, given '[': ");
+    expect_refused("verify --only=strict.requantise",
+            "verify: --only: expected a regular expression that names a cell, given 'strict.requantise' (did you mean "
+            "'strict.requantize'?); --list shows the cells");
+}
+
+TEST_F(dqbench, verify_has_help) {
+    const auto help = succeed("verify --help");
+    for (const auto *option : {"--only", "--list", "--list-statements", "--long", "--state", "--print-table"})
+        EXPECT_NE(help.find(option), std::string::npos) << option;
+    EXPECT_NE(help.find("Exit status: 0 where all is equal; 1 where a digest differs"), std::string::npos);
+}
+
+/// --long keeps the cells that are equal in a file, and computes only the others when it is started again.
+TEST_F(dqbench, verify_long_resumes_from_its_state) {
+    const std::string cell = "long.computed.ggml_q8_0/f16->s4", only = "verify --long '--only=^" + cell + "$' ";
+    const bool in_table = succeed(only + "--list").find("not in the table") == std::string::npos;
+    const auto [status, out, err] = run(only);
+    EXPECT_EQ(err, "");
+    EXPECT_EQ(status, in_table ? 0 : 1) << out;
+    EXPECT_NE(out.find(in_table ? "\nequal: " : cell + ": the table has no such cell, as in 768 of 768 statements"),
+            std::string::npos)
+            << out;
+    const auto state = folder / "dqbench-verify.state"; // the default
+    const auto title =
+            matches(contents(state), "^(dqbench verify --long of build [0-9a-f]{16}, reference, scalar.*)\n");
+    ASSERT_EQ(title.size(), 1u) << contents(state);
+    const auto equal = title[0] + "\n" + cell + "\n";
+    EXPECT_EQ(contents(state) == equal, in_table) << contents(state);
+
+    std::ofstream(folder / "done") << equal;
+    const auto resumed = succeed(only + "--state=done");
+    EXPECT_EQ(resumed.find("1 cells were equal before: done\n"), 0u) << resumed;
+    EXPECT_NE(resumed.find("\nequal: 0 results, 1 group, 1 cell; "), std::string::npos) << resumed;
+    EXPECT_EQ(contents(folder / "done"), equal);
+}
+
+TEST_F(dqbench, verify_long_refuses_the_state_of_another_program) {
+    const std::string other = "dqbench verify --long of build 0123456789abcdef, reference, scalar\na cell\n";
+    std::ofstream(folder / "other") << other;
+    expect_refused("verify --long --only=long.computed.ggml_q8_0/f16-.s4 --state=other",
+            "verify: --state: expected a file of this program and processor, 'dqbench verify --long of build ");
+    EXPECT_EQ(contents(folder / "other"), other);
 }
 
 } // namespace

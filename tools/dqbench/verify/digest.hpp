@@ -13,7 +13,7 @@ namespace dqbench::verify {
 using digest = std::uint64_t;
 
 /// Replaces each NaN in a buffer of a float type by one and the same: which NaN an operation gives is promised by
-/// nobody. Positive, quiet; of 8 bits the code with all bits set but the sign. Bytes between elements count as
+/// nobody. Positive and quiet, without a payload: of f8_e5m2 0x7e; of f8_e4m3 0x7f. Bytes between elements count as
 /// elements.
 void make_nan_canonical(dynquant::data_type type, std::span<std::byte> buffer);
 

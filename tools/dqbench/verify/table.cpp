@@ -46,20 +46,16 @@ std::map<std::string, row> parse_table(std::string_view lines) {
     for (std::string line; std::getline(stream, line);) {
         if (line.empty()) continue;
         std::istringstream words(line);
-        std::string name, all, bytes;
-        words >> name >> all >> bytes;
-        row r;
-        try {
-            std::size_t used = 0;
-            r.all = std::stoull(all, &used, 16);
-            if (used != 16 || all.size() != 16 || bytes.size() % 2 != 0) throw std::invalid_argument(line);
-            for (std::size_t i = 0; i < bytes.size(); i += 2)
-                r.bytes.push_back(static_cast<std::uint8_t>(std::stoi(bytes.substr(i, 2), nullptr, 16)));
-        } catch (const std::logic_error &) {
+        std::string name, all, bytes, more;
+        words >> name >> all >> bytes >> more;
+        if (all.size() != 16 || bytes.size() % 2 != 0 || !more.empty()
+                || (all + bytes).find_first_not_of(digits) != std::string::npos)
             throw std::runtime_error(dynquant::concat(
                     "table of verify: expected NAME, 16 hexadecimal digits and 2 for each statement, given '", line,
                     "'"));
-        }
+        row r {std::stoull(all, nullptr, 16), {}};
+        for (std::size_t i = 0; i < bytes.size(); i += 2)
+            r.bytes.push_back(static_cast<std::uint8_t>(std::stoi(bytes.substr(i, 2), nullptr, 16)));
         if (!result.emplace(name, std::move(r)).second)
             throw std::runtime_error(dynquant::concat("table of verify: expected '", name, "' once, given it twice"));
     }
