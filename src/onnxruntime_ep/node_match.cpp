@@ -251,9 +251,9 @@ static bool becomes_matmul_nbits(const graph &g, const layers::match::layer_matc
 }
 
 // Measured on a Zen 3, one thread, beside ONNX Runtime 1.32's nodes, times as long: 64 rows and more by fewer than 32
-// columns 1.6 to 2.9, by 64 x 64 weights 0.94 to 1.07; 1x1 convolutions of more than 196 positions, whose sums are
-// transposed, 1.04 to 1.4, of 196 by fewer than 256 channels or filters 1.0 to 1.3, by more 0.99 to 1.04, of at most 49
-// by 32 filters and more 0.3 to 0.97.
+// columns 1.6 to 2.9, by 64 x 64 weights 0.92 to 1.07; 1x1 convolutions, whose sums are transposed: from 256 channels
+// and filters on 0.78 to 0.99, but for 784 positions 1.01; of fewer 1.02 to 1.5, but for 49 positions by 32 filters and
+// more 0.3 to 0.97.
 std::string reason_to_leave_narrow(const graph &g, const layers::match::layer_match &m, bool claims_all) {
     const auto &product = g.nodes[m.product];
     const auto &w = g.input(g.nodes[m.dequantize], 0).known->shape;
@@ -269,7 +269,7 @@ std::string reason_to_leave_narrow(const graph &g, const layers::match::layer_ma
         const auto positions = x && x->size() > 2 ? dims(x->begin() + 2, x->end()) : dims {-1};
         const bool is_open = std::ranges::any_of(positions, [](std::int64_t extent) { return extent < 0; });
         const bool is_large = w[0] >= 256 && w[1] >= 256;
-        is_slower = is_slower || is_open || volume(positions) > (is_large ? 196 : 49);
+        is_slower = is_slower || is_open || volume(positions) > (is_large ? 400 : 49);
     }
     return is_slower ? "ONNX Runtime's nodes are as fast for such extents" : "";
 }

@@ -71,7 +71,8 @@ void narrow_layer::run_rows(const float *x, std::int64_t rows, float *y, memory 
 /// As rows of their positions, whose elements lie apart.
 void narrow_layer::run_images(const float *x, const dims &x_shape, float *y, memory &m) const {
     const auto inner = product_.inner(), columns = product_.columns(), images = x_shape[0];
-    const auto positions = *volume(dims(x_shape.begin() + 2, x_shape.end())), block = block_of(positions);
+    const auto positions = *volume(dims(x_shape.begin() + 2, x_shape.end())),
+               block = std::max(block_of(positions), std::min(positions, most_narrow_rows));
     auto *const products = run_memory::grown(m.products, static_cast<std::size_t>(block * columns));
     for (std::int64_t i = 0; i < images; ++i, x += inner * positions, y += columns * positions)
         for (std::int64_t begin = 0; begin < positions; begin += block) {

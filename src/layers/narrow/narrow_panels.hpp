@@ -59,9 +59,12 @@ constexpr std::int64_t narrow_scratch_lines(std::int64_t panel_columns) {
     return 2 * narrow_buffer_lines(panel_columns) + 2 * most_narrow_rows * panel_columns / 16;
 }
 
-/// And a copy of rows whose elements lie apart.
+/// Rows of x that have their accumulators in registers at once.
+inline constexpr int tile_rows = 6;
+
+/// And a copy of rows whose elements lie apart, in whole tiles.
 constexpr std::int64_t copied_row_lines(std::int64_t rows, std::int64_t inner) {
-    return (rows * inner + 15) / 16;
+    return ((rows + tile_rows - 1) / tile_rows * tile_rows * inner + 15) / 16;
 }
 
 /// Computes the columns of some panels of at most most_narrow_rows rows. y: of the first row.

@@ -210,10 +210,10 @@ void narrow_product::run(const float_rows &x, float *y, std::int64_t y_stride, n
     const auto work = rows * std::max<std::int64_t>(panels_.inner, 1) * panels_.columns / 4;
     const auto panels = ceil_div(panels_.columns, kind_.columns);
     // Blocks of rows share widened weights; few panels are shared out by rows, too.
-    constexpr std::int64_t least_rows = 12, tile = 6;
+    constexpr std::int64_t least_rows = 12;
     const auto wanted = std::min(ceil_div(parallel::parts_for(work, 0), panels), rows / least_rows);
     const auto least_blocks = std::max(ceil_div(rows, most_narrow_rows), wanted);
-    const auto block = ceil_div(ceil_div(rows, least_blocks), tile) * tile, blocks = ceil_div(rows, block);
+    const auto block = ceil_div(ceil_div(rows, least_blocks), tile_rows) * tile_rows, blocks = ceil_div(rows, block);
     const auto items = blocks * panels;
     const auto parts = parallel::parts_for_items(items, work);
     if (std::ssize(memory.parts) < parts) memory.parts.resize(static_cast<std::size_t>(parts));

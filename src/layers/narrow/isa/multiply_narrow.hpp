@@ -20,9 +20,6 @@ constexpr int panel_vectors = 4;
 template <typename V>
 constexpr std::int64_t panel_columns = panel_vectors *V::lanes;
 
-/// Rows of x that have their accumulators in registers at once.
-constexpr int tile_rows = 6;
-
 /// How far ahead weights are prefetched, where rows are so few that they wait for them.
 constexpr std::int64_t prefetched_bytes = 2048;
 
@@ -65,7 +62,7 @@ struct tile_call {
     std::int64_t weights_of_panel; // elements from panel to panel
     std::int64_t count, block;     // rows of weights
     const float *x;
-    std::int64_t x_stride, x_step;
+    std::int64_t x_stride, x_step, x_of_tile; // elements from row to row, in a row, and from tile to tile
     narrow_parameters parameters;
     float *accumulators; // rows of panel_columns<V>
     float *sums;
@@ -190,7 +187,7 @@ void multiply_rows(tile_call t, std::int64_t rows, int panels) {
             default: multiply_columns<V, tile_rows, of>(t, panels); break;
         }
         rows -= count;
-        t.x += count * t.x_stride;
+        t.x += t.x_of_tile;
         t.accumulators += count * panel_columns<V>;
         t.sums += count * t.sums_stride;
     }
@@ -298,8 +295,8 @@ void with_element(narrow_element element, F f) {
 
 /// One panel, or two beside each other.
 template <typename V>
-void multiply_panel(const narrow_panels &p, const float_rows &x, std::int64_t panel, int panels, float *y,
-        std::int64_t y_stride, narrow_cache_line *scratch) {
+void multiply_panel(const narrow_panels &p, const float_rows &x, std::int64_t x_of_tile, std::int64_t panel, int panels,
+        float *y, std::int64_t y_stride, narrow_cache_line *scratch) {
     constexpr auto columns = panel_columns<V>;
     alignas(64) static constexpr auto ones = [] {
         struct {
@@ -326,6 +323,7 @@ void multiply_panel(const narrow_panels &p, const float_rows &x, std::int64_t pa
     t.block = p.block;
     t.x_stride = x.stride;
     t.x_step = x.step;
+    t.x_of_tile = x_of_tile;
     t.accumulators = accumulators;
     t.columns = p.columns - first < all ? p.columns - first : all;
     const bool is_padded = t.columns < all;
@@ -379,19 +377,30 @@ void multiply_panel(const narrow_panels &p, const float_rows &x, std::int64_t pa
             std::memcpy(y + m * y_stride + first, padded_sums + m * all, size);
 }
 
+/// Elements of at most tile_rows rows, of each row tile_rows apart.
+inline void copy_tile(const float *x, std::int64_t step, std::int64_t rows, std::int64_t inner, float *to) {
+    for (std::int64_t k = 0; k < inner; ++k, x += step, to += tile_rows)
+        if (rows >= tile_rows)
+            std::memcpy(to, x, tile_rows * sizeof *x); // of known size: two loads and stores
+        else
+            std::memcpy(to, x, static_cast<std::size_t>(rows) * sizeof *x);
+}
+
 template <typename V>
 void multiply_narrow(const narrow_panels &p, const float_rows &given, parallel::range panels, float *y,
         std::int64_t y_stride, narrow_cache_line *scratch) {
     auto x = given;
-    if (x.step != 1) { // lines that are powers of two apart would take each other's place in the cache
+    auto x_of_tile = tile_rows * x.stride;
+    if (x.step != 1) { // each tile has its elements together, in fewer lines of the first-level cache
         auto *const copied = scratch[narrow_scratch_lines(panel_columns<V>)].values;
-        for (std::int64_t k = 0; k < p.inner; ++k)
-            std::memcpy(copied + k * x.rows, x.first + k * x.step, static_cast<std::size_t>(x.rows) * sizeof(float));
-        x = {copied, x.rows, 1, x.rows};
+        x_of_tile = tile_rows * p.inner;
+        for (std::int64_t first = 0; first < x.rows; first += tile_rows)
+            copy_tile(x.first + first, x.step, x.rows - first, p.inner, copied + first * p.inner);
+        x = {copied, x.rows, 1, tile_rows};
     }
     for (auto panel = panels.begin; panel < panels.end;) {
         const int count = x.rows == 1 && panel + 1 < panels.end ? 2 : 1;
-        multiply_panel<V>(p, x, panel, count, y, y_stride, scratch);
+        multiply_panel<V>(p, x, x_of_tile, panel, count, y, y_stride, scratch);
         panel += count;
     }
 }
