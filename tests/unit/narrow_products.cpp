@@ -420,6 +420,22 @@ TEST_P(narrow_products, of_all_codes_of_floats) {
         }
 }
 
+/// 3 * 2 * -0 is -0.
+TEST_P(narrow_products, keep_the_sign_of_a_scale_of_zero) {
+    for (const std::int64_t scale_columns : {1, 5}) {
+        sample s;
+        s.type = data_type::s8;
+        s.rows = s.inner = 1;
+        s.columns = 5;
+        s.scale_columns = scale_columns;
+        s.codes.assign(5, 2);
+        s.scales.assign(static_cast<std::size_t>(scale_columns), -0.0F);
+        s.x = {3, 0, 0};
+        EXPECT_TRUE(std::signbit(run(product(s), s, memory_)[4]));
+        expect_both_defined(s);
+    }
+}
+
 TEST_P(narrow_products, of_nothing) {
     for (const auto [rows, inner, columns] :
             {std::array<std::int64_t, 3> {0, 3, 4}, {3, 0, 4}, {3, 4, 0}, {0, 0, 0}, {1, 0, 70}, {20, 0, 5}})

@@ -90,28 +90,30 @@ std::vector<float> for_each_column(const std::vector<float> &scales, std::int64_
     return result;
 }
 
+/// The offset of scales: -0 keeps each float, where 0 would make 0 of -0.
+constexpr float no_offset = -0.0F;
+
 /// In panels; what pads them is 0.
 template <typename To, typename From>
 std::vector<To> in_panels(const std::vector<From> &from, std::int64_t blocks, std::int64_t columns,
-        std::int64_t panel_columns, std::int32_t offset) {
+        std::int64_t panel_columns, From offset) {
     const auto panels = ceil_div(columns, panel_columns);
     std::vector<To> to(static_cast<std::size_t>(panels * blocks * panel_columns));
     auto *next = to.data();
     for (std::int64_t panel = 0; panel < panels; ++panel)
         for (std::int64_t block = 0; block < blocks; ++block, next += panel_columns)
             for (std::int64_t n = 0; n < std::min(panel_columns, columns - panel * panel_columns); ++n)
-                next[n] = static_cast<To>(from[static_cast<std::size_t>(block * columns + panel * panel_columns + n)]
-                        + static_cast<From>(offset));
+                next[n] = static_cast<To>(
+                        from[static_cast<std::size_t>(block * columns + panel * panel_columns + n)] + offset);
     return to;
 }
 
 /// One column for all.
 template <typename To, typename From>
-std::vector<To> in_one_panel(const std::vector<From> &from, std::int64_t panel_columns, std::int32_t offset) {
+std::vector<To> in_one_panel(const std::vector<From> &from, std::int64_t panel_columns, From offset) {
     std::vector<To> to;
     for (const auto value : from)
-        to.insert(
-                to.end(), static_cast<std::size_t>(panel_columns), static_cast<To>(value + static_cast<From>(offset)));
+        to.insert(to.end(), static_cast<std::size_t>(panel_columns), static_cast<To>(value + offset));
     return to;
 }
 
@@ -186,8 +188,8 @@ narrow_product::narrow_product(const narrow_weights &w, targets::features availa
                             std::numeric_limits<float>::quiet_NaN();
                 });
     p.parameters.of_panel = is_shared ? 0 : blocks * panel_columns;
-    scales_ = is_shared ? in_one_panel<float>(scales, panel_columns, 0)
-                        : in_panels<float>(scales, blocks, w.columns, panel_columns, 0);
+    scales_ = is_shared ? in_one_panel<float>(scales, panel_columns, no_offset)
+                        : in_panels<float>(scales, blocks, w.columns, panel_columns, no_offset);
     p.parameters.scales = scales_.data();
     if (!has_zero_points) return;
     auto zero_points = w.zero_points;
