@@ -315,8 +315,7 @@ bool verify(const std::vector<group> &groups, const choices &c) {
                 for (const auto &[what, count, first] : computed.found) {
                     shown.hide();
                     std::cout << each.name << ": " << what << " in " << std::max<std::size_t>(count, 1) << " of "
-                              << each.statements.size() << " statements; the first:\n    dqbench " << first
-                              << std::endl;
+                              << each.statements.size() << " statements; the first:\n    " << first << std::endl;
                 }
             }
             done += static_cast<double>(results_of(each));

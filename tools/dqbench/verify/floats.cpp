@@ -134,8 +134,8 @@ cell cell_of(const std::string &name, const float_case &c) {
     for (std::uint64_t first = 0; first < std::uint64_t {1} << 32; first += floats_of_statement) {
         const auto from = static_cast<std::uint32_t>(first);
         result.statements.push_back(
-                {concat("--api=direct --rule=", c.rule == dynquant::numerics::onnx ? "onnx" : "onednn", argument, ' ',
-                         floats_of_statement, " (the floats of bits ", from, " and on)"),
+                {concat("dqbench --api=direct --rule=", c.rule == dynquant::numerics::onnx ? "onnx" : "onednn",
+                         argument, ' ', floats_of_statement, " (the floats of bits ", from, " and on)"),
                         floats_of_statement, [c, from]() -> computation {
                             const auto all = std::make_shared<all_floats>(c, from);
                             return [all](const way &w) { return all->compute(w); };

@@ -28,7 +28,7 @@ using computation = std::function<digest(const way &)>;
 
 /// Inputs depend on the statement alone.
 struct statement {
-    std::string line; // what it is: for an operator the arguments with which dqbench checks it
+    std::string line; // what it is: for an operator the command that checks it
     std::int64_t results = 0;
     std::function<computation()> draw;
 };

@@ -126,7 +126,7 @@ class drawn_case {
 };
 
 statement statement_of(const test_case &c) {
-    return {repro(c), *dynquant::volume(c.prb.extents), [c]() -> computation {
+    return {"dqbench " + repro(c), *dynquant::volume(c.prb.extents), [c]() -> computation {
                 const auto drawn = std::make_shared<drawn_case>(c);
                 return [drawn](const way &w) { return drawn->compute(w); };
             }};
