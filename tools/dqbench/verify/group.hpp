@@ -2,7 +2,7 @@
 // of the results with a committed table, so that whoever doubts can check that the bits are the same on his machine.
 //
 // Start here. operators.cpp, layers.cpp and floats.cpp make the statements; digest.hpp says what is hashed; table.hpp
-// reads the committed digests; verify.cpp is the command.
+// reads the committed digests; command.cpp is the command.
 #pragma once
 
 #include <functional>
