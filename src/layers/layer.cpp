@@ -237,35 +237,31 @@ void layer::compute_steps(const sums_block &block, const parameters &of_x, void 
         call.position_stride = y_is_channels_first_ ? 1 : channels_;
         call.channel_stride = y_is_channels_first_ ? positions_ : 1;
         compute_steps_(call, 0, end - begin);
-        if (d_.table) look_up(static_cast<std::uint8_t *>(y) + at, end - begin);
+        if (d_.table) look_up(static_cast<std::uint8_t *>(y) + at, channels_, end - begin);
         begin = end;
     }
 }
 
-/// Channel by channel.
 void layer::compute_planes(const sums_block &block, const parameters &of_x, void *y) const {
     const std::int64_t element = d_.result == step_result::bytes ? 1 : 4;
     const auto image = block.positions.begin / positions_, in_image = block.positions.begin % positions_;
     const auto count = block.positions.end - block.positions.begin;
+    const auto at = (image * channels_ + block.first_channel) * positions_ + in_image;
     auto call = steps_of(block, of_x, image, in_image);
-    call.channels = call.position_stride = count;
-    call.channel_stride = 1;
-    for (std::int64_t c = 0; c < block.channels; ++c) {
-        call.one_channel = block.first_channel + c;
-        auto *const to = static_cast<std::byte *>(y)
-                + ((image * channels_ + call.one_channel) * positions_ + in_image) * element;
-        call.sums = block.sums + c * block.plane;
-        call.y = to;
-        compute_steps_(call, 0, 1);
-        if (d_.table)
-            look_up_(*d_.table, reinterpret_cast<std::uint8_t *>(to), reinterpret_cast<std::uint8_t *>(to), count);
-    }
+    call.y = static_cast<std::byte *>(y) + at * element;
+    call.channels = count;
+    call.position_stride = 1;
+    call.channel_stride = positions_;
+    call.plane = block.plane;
+    call.first_channel = block.first_channel;
+    compute_steps_(call, 0, block.channels);
+    if (d_.table) look_up(static_cast<std::uint8_t *>(y) + at, block.channels, count);
 }
 
-/// Of some positions of one image, y is where the first one lies.
-void layer::look_up(std::uint8_t *y, std::int64_t positions) const {
-    const auto rows = y_is_channels_first_ ? channels_ : 1;
-    const auto length = y_is_channels_first_ ? positions : positions * channels_;
+/// Of some positions of one image in some channels, y is where the first one lies.
+void layer::look_up(std::uint8_t *y, std::int64_t channels, std::int64_t positions) const {
+    const auto rows = y_is_channels_first_ ? channels : 1;
+    const auto length = y_is_channels_first_ ? positions : positions * channels;
     for (std::int64_t row = 0; row < rows; ++row, y += positions_)
         look_up_(*d_.table, y, y, length);
 }

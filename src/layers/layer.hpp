@@ -101,7 +101,7 @@ class layer {
             const sums_block &block, const parameters &of_x, std::int64_t image, std::int64_t in_image) const;
     void compute_steps(const sums_block &block, const parameters &of_x, void *y) const;
     void compute_planes(const sums_block &block, const parameters &of_x, void *y) const;
-    void look_up(std::uint8_t *y, std::int64_t positions) const;
+    void look_up(std::uint8_t *y, std::int64_t channels, std::int64_t positions) const;
 
     const layer_description &d_;
     dims x_, y_;

@@ -1,4 +1,5 @@
 // The steps of a layer have the bits of ONNX's operators one by one, on every instruction set and in both layouts.
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -24,6 +25,10 @@ struct step {
 
 float parameter_at(const std::vector<float> &values, std::int64_t channel) {
     return values[values.size() == 1 ? 0 : static_cast<std::size_t>(channel)];
+}
+
+std::uint32_t bits(float value) { // 0 and -0 differ
+    return std::bit_cast<std::uint32_t>(value);
 }
 
 /// volatile: each operation is rounded to float by itself.
@@ -73,7 +78,9 @@ class draws {
     std::vector<std::int32_t> integers(std::int64_t count) {
         std::vector<std::int32_t> values;
         for (std::int64_t i = 0; i < count; ++i)
-            values.push_back(std::uniform_int_distribution<std::int32_t>(-(1 << 28), 1 << 28)(random_));
+            values.push_back((random_() & 7) == 0
+                            ? 0
+                            : std::uniform_int_distribution<std::int32_t>(-(1 << 28), 1 << 28)(random_));
         return values;
     }
     bool coin() { return (random_() & 1) != 0; }
@@ -95,6 +102,26 @@ std::vector<step> drawn_steps(draws &draw, std::int64_t channels) {
     return steps;
 }
 
+/// A factor and what may follow it: a summand, a clip, or a clip in a product as in HardSwish, with and without
+/// division; and a step that none of these has.
+std::vector<step> drawn_chain(draws &draw, std::int64_t channels) {
+    const auto some = [&] { return draw.floats(draw.coin() ? 1 : channels); };
+    std::vector<step> steps = {{kind::multiply, {draw.coin() ? 1e-8F : -1e-8F}}};
+    if (draw.coin()) steps.push_back({kind::add, some()});
+    if (draw.coin()) {
+        steps.push_back({kind::save});
+        if (draw.coin()) steps.push_back({kind::multiply, some()});
+        steps.push_back({kind::add, draw.coin() ? some() : std::vector {3.0F}});
+        if (draw.coin()) steps.push_back({kind::clip, {0}, {6}});
+        steps.push_back({kind::multiply_saved});
+        if (draw.coin()) steps.push_back({kind::divide, draw.coin() ? some() : std::vector {6.0F}});
+    } else if (draw.coin()) {
+        steps.push_back({kind::clip, {0}, {std::numeric_limits<float>::infinity()}});
+    }
+    if (draw.coin()) steps.push_back({kind::leaky_relu, some()});
+    return steps;
+}
+
 std::vector<float_step> views_of(const std::vector<step> &steps) {
     std::vector<float_step> views;
     for (const auto &s : steps)
@@ -106,7 +133,7 @@ TEST(float_steps, are_the_operators_one_by_one) {
     draws draw;
     for (const std::int64_t channels : {1, 3, 7, 8, 9, 16, 24, 63, 64, 65, 130, 256, 300, 521})
         for (const std::int64_t positions : {1, 2, 7, 8, 15, 16, 17, 33}) {
-            const auto steps = drawn_steps(draw, channels);
+            const auto steps = draw.coin() ? drawn_steps(draw, channels) : drawn_chain(draw, channels);
             const auto views = views_of(steps);
             const auto sums = draw.integers(positions * channels), bias = draw.integers(channels);
             for (const bool is_channels_last : {true, false})
@@ -126,33 +153,41 @@ TEST(float_steps, are_the_operators_one_by_one) {
                                         + (has_bias ? bias[static_cast<std::size_t>(c)] : 0);
                                 const auto given =
                                         y[static_cast<std::size_t>(p * call.position_stride + c * call.channel_stride)];
-                                ASSERT_EQ(given, expected_of(sum, steps, c)) << channels << " channels, position " << p;
+                                ASSERT_EQ(bits(given), bits(expected_of(sum, steps, c)))
+                                        << channels << " channels, position " << p;
                             }
                     }
         }
 }
 
-TEST(float_steps, of_one_channel) {
+TEST(float_steps, of_planes) {
     draws draw;
-    constexpr std::int64_t channels = 5;
+    constexpr std::int64_t channels = 5, first = 2; // of the parameters
     for (const std::int64_t positions : {1, 7, 8, 63, 64, 65, 100, 128, 130, 256, 300, 521})
-        for (std::int64_t channel = 0; channel < channels; ++channel) {
-            const auto steps = drawn_steps(draw, channels);
+        for (int i = 0; i < 8; ++i) {
+            const auto steps = i % 2 == 0 ? drawn_steps(draw, first + channels) : drawn_chain(draw, first + channels);
             const auto views = views_of(steps);
-            const auto sums = draw.integers(positions), bias = draw.integers(channels);
+            const auto plane = positions + 3, y_plane = positions + 1; // y: a 77 behind each channel
+            const auto sums = draw.integers(channels * plane), bias = draw.integers(first + channels);
             for (const bool has_bias : {true, false})
                 for (const auto &by : functions()) {
-                    std::vector<float> y(sums.size() + 1, 77);
+                    std::vector<float> y(static_cast<std::size_t>(channels * y_plane), 77);
                     {
                         const parallel::float_control control;
-                        by.code({sums.data(), positions, has_bias ? bias.data() : nullptr, views, y.data(), positions,
-                                        1, step_result::f32, channel},
-                                0, 1);
+                        const float_steps_call call {sums.data(), positions, has_bias ? bias.data() : nullptr, views,
+                                y.data(), 1, y_plane, step_result::f32, plane, first};
+                        by.code(call, 0, 2);
+                        by.code(call, 2, channels);
                     }
-                    EXPECT_EQ(y.back(), 77);
-                    for (std::size_t p = 0; p < sums.size(); ++p) {
-                        const auto sum = sums[p] + (has_bias ? bias[static_cast<std::size_t>(channel)] : 0);
-                        ASSERT_EQ(y[p], expected_of(sum, steps, channel)) << positions << " positions, position " << p;
+                    for (std::int64_t c = 0; c < channels; ++c) {
+                        ASSERT_EQ(y[static_cast<std::size_t>(c * y_plane + positions)], 77);
+                        for (std::int64_t p = 0; p < positions; ++p) {
+                            const auto sum = sums[static_cast<std::size_t>(c * plane + p)]
+                                    + (has_bias ? bias[static_cast<std::size_t>(first + c)] : 0);
+                            ASSERT_EQ(bits(y[static_cast<std::size_t>(c * y_plane + p)]),
+                                    bits(expected_of(sum, steps, first + c)))
+                                    << by.name << ", " << positions << " positions, position " << p;
+                        }
                     }
                 }
         }
@@ -172,18 +207,17 @@ TEST(float_steps, scale_and_subtract_by_position) {
                 value &= 255;
             const auto scales = draw.floats(positions);
             for (const std::int64_t stride : {0, 1})
-                for (const auto layout : {"channels last", "channels first", "one channel"})
+                for (const auto layout : {"channels last", "channels first", "planes"})
                     for (const auto &by : functions()) {
                         std::vector<float> y(sums.size());
                         const bool is_last = layout == std::string("channels last");
                         float_steps_call call {sums.data(), channels, bias.data(), views, y.data(),
                                 is_last ? channels : 1, is_last ? 1 : positions};
-                        if (layout == std::string("one channel")) { // of which there are `channels` positions
-                            if (stride == 1 || steps[0].a.size() > 1) continue;
-                            call.channels = positions * channels;
-                            call.position_stride = positions * channels;
-                            call.channel_stride = 1;
-                            call.one_channel = channels - 1;
+                        const bool is_planes = layout == std::string("planes");
+                        if (is_planes && stride == 1) continue;
+                        if (is_planes) {
+                            call.channels = positions;
+                            call.plane = positions;
                         }
                         call.x_scales = scales.data();
                         call.x_zero_points = zero_points.data();
@@ -191,15 +225,15 @@ TEST(float_steps, scale_and_subtract_by_position) {
                         call.row_stride = stride;
                         {
                             const parallel::float_control control;
-                            by.code(call, 0, call.one_channel < 0 ? positions : 1);
+                            by.code(call, 0, is_planes ? channels : positions);
                         }
                         for (std::int64_t i = 0; i < positions * channels; ++i) {
-                            const auto p = i / channels, c = call.one_channel < 0 ? i % channels : call.one_channel;
+                            const auto p = i / channels, c = i % channels;
                             const auto row = static_cast<std::size_t>(p * stride), at = static_cast<std::size_t>(c);
-                            const auto sum = std::int64_t {sums[static_cast<std::size_t>(i)]} + bias[at]
-                                    - std::int64_t {zero_points[row]} * weight_sums[at];
-                            const auto given =
-                                    call.one_channel < 0 ? p * call.position_stride + c * call.channel_stride : i;
+                            const auto sum =
+                                    std::int64_t {sums[static_cast<std::size_t>(is_planes ? c * positions + p : i)]}
+                                    + bias[at] - std::int64_t {zero_points[row]} * weight_sums[at];
+                            const auto given = p * call.position_stride + c * call.channel_stride;
                             ASSERT_EQ(y[static_cast<std::size_t>(given)],
                                     expected_of(static_cast<std::int32_t>(sum), steps, c, scales[row]))
                                     << by.name << ", " << layout << ", " << channels << " channels, position " << p;

@@ -43,8 +43,9 @@ struct float_steps_call {
     void *y;
     std::int64_t position_stride, channel_stride; // of y, in elements; one of them is 1
     step_result result = step_result::f32;
-    /// Not negative: all sums are of this channel. `channels` then counts positions, of which there is one; y is dense.
-    std::int64_t one_channel = -1;
+    /// Not 0: sums and y are channels first. From channel to channel there are so many sums; `channels` then counts the
+    /// positions of a channel, and the first one has the parameters of first_channel.
+    std::int64_t plane = 0, first_channel = 0;
     /// What x was quantized by: the scale, of `scale`, and the zero point of position p are elements p * row_stride.
     const float *x_scales = nullptr;
     const std::int32_t *x_zero_points = nullptr; // null: the bias has their terms
@@ -53,7 +54,7 @@ struct float_steps_call {
     bool of_floats = false; // what `sums` points to are floats; there is no bias
 };
 
-/// Computes positions [begin, end). One for each instruction set.
+/// Computes positions [begin, end), or channels where there is a plane. One for each instruction set.
 using float_steps_function = void (*)(const float_steps_call &call, std::int64_t begin, std::int64_t end);
 extern const float_steps_function scalar_float_steps, avx2_float_steps, avx512_float_steps;
 

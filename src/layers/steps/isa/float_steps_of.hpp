@@ -3,11 +3,13 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
 #include "elements/small_float.hpp"
 #include "layers/steps/steps.hpp"
+#include "parallel/parallel.hpp"
 #include "targets/simd.hpp"
 
 namespace dynquant::layers {
@@ -21,15 +23,15 @@ constexpr int vectors = V::lanes == 1 ? 8 : V::lanes;
 template <typename V>
 using vectors_of_tile = typename V::reals[vectors<V>];
 
-/// What a tile's vectors are: one for each position, of the same channels; or one after another of one position.
-enum class tiling { positions, channels };
+/// What a tile's vectors are: one for each position, of the same channels; one after another of one position; or the
+/// same of one plane.
+enum class tiling { positions, channels, one_channel };
 
 template <typename V, tiling of>
 struct tile {
     std::int64_t position, positions, channel; // position, channel: the first ones, those of parameters
-    bool is_one_channel;
-    typename V::mask channels; // of each vector of positions
-    vectors_of_tile<V> x;      // beyond `positions` the last one again
+    typename V::mask channels;                 // of each vector of positions
+    vectors_of_tile<V> x;                      // beyond `positions` the last one again
 };
 
 /// f of each vector and its index.
@@ -41,10 +43,10 @@ template <typename V, tiling of, typename F>
 /// Elements of a vector's channels. Vectors along channels are whole.
 template <typename V, tiling of, typename T>
 [[gnu::always_inline]] inline auto load_channels(const T *p, const tile<V, of> &t) {
-    if constexpr (of == tiling::channels)
-        return V::load(p);
-    else
+    if constexpr (of == tiling::positions)
         return V::load(p, t.channels);
+    else
+        return V::load(p);
 }
 
 /// A parameter of the tile's channels: the same for all vectors, or one for each where these are channels.
@@ -52,10 +54,10 @@ template <typename V, tiling of, typename T = float>
 class parameter {
   public:
     [[gnu::always_inline]] parameter(const T *values, bool is_one, const tile<V, of> &t)
-        : first_(is_one ? V::splat(*values) : load_channels(values, t))
+        : first_(is_one || of == tiling::one_channel ? V::splat(*values) : load_channels(values, t))
         , others_(of == tiling::channels && !is_one ? values : nullptr) {}
     [[gnu::always_inline]] parameter(std::span<const float> values, const tile<V, of> &t)
-        : parameter(values.data() + (values.size() == 1 ? 0 : t.channel), values.size() == 1 || t.is_one_channel, t) {}
+        : parameter(values.data() + (values.size() == 1 ? 0 : t.channel), values.size() == 1, t) {}
 
     /// From vector to vector.
     bool differs() const { return others_ != nullptr; }
@@ -69,7 +71,7 @@ class parameter {
 /// Where the scale and the zero point lie of the row of x that a vector's sums are of.
 template <typename V, tiling of>
 [[gnu::always_inline]] inline std::int64_t row_of(const float_steps_call &call, const tile<V, of> &t, int vector) {
-    const auto position = of == tiling::channels ? 0 : std::min<std::int64_t>(vector, t.positions - 1);
+    const auto position = of == tiling::positions ? std::min<std::int64_t>(vector, t.positions - 1) : 0;
     return (t.position + position) * call.row_stride;
 }
 
@@ -77,8 +79,8 @@ template <typename V, tiling of>
 template <typename V, tiling of>
 [[gnu::always_inline]] inline void load(const float_steps_call &call, const std::int32_t *sums, tile<V, of> &t) {
     using reals = typename V::reals;
-    const auto stride = of == tiling::channels ? V::lanes : call.channels;
-    const auto last = (of == tiling::channels ? vectors<V> - 1 : t.positions - 1) * stride;
+    const auto stride = of == tiling::positions ? call.channels : V::lanes;
+    const auto last = (of == tiling::positions ? t.positions - 1 : vectors<V> - 1) * stride;
     if (call.of_floats) {
         const auto *const floats = reinterpret_cast<const float *>(sums);
         return for_each_vector<V, of>(
@@ -87,11 +89,11 @@ template <typename V, tiling of>
     for_each_vector<V, of>(
             t, [&](reals, int i) { return V::as_reals(load_channels<V, of>(sums + std::min(i * stride, last), t)); });
     if (call.bias) {
-        const parameter<V, of, std::int32_t> bias(call.bias + t.channel, t.is_one_channel, t);
+        const parameter<V, of, std::int32_t> bias(call.bias + t.channel, false, t);
         for_each_vector<V, of>(t, [&](reals x, int i) { return V::as_reals(V::add(V::as_integers(x), bias.at(i))); });
     }
     if (call.x_zero_points) {
-        const parameter<V, of, std::int32_t> of_weights(call.weight_sums + t.channel, t.is_one_channel, t);
+        const parameter<V, of, std::int32_t> of_weights(call.weight_sums + t.channel, false, t);
         const auto subtract = [](reals x, auto term) { return V::as_reals(V::subtract(V::as_integers(x), term)); };
         const auto term = [&](int i) {
             return V::multiply(V::splat(call.x_zero_points[row_of<V, of>(call, t, i)]), of_weights.at(i));
@@ -117,21 +119,82 @@ template <typename V>
     return V::load(values);
 }
 
-/// Whether a save and the steps behind it are clip(x * factor + summand) * x, as in HardSwish, with one factor or none
-/// and one summand. `add`: which step has the summand.
-inline bool is_product_with_clip(std::span<const float_step> steps, std::size_t add) {
+/// The commonest first steps, which are one pass: x * factor + summand; then its clip, or clip(x * slope + offset) * x,
+/// as in HardSwish, which may be divided. What is left out changes no bit.
+struct first_steps {
+    enum class ending { any, clip, product, quotient }; // any: none of these, and no factor or summand
     using kind = float_step::kind;
-    return steps.size() > add + 2 && steps[1].a.size() == 1 && steps[add].what == kind::add && steps[add].a.size() == 1
-            && steps[add + 1].what == kind::clip && steps[add + 2].what == kind::multiply_saved;
+
+    explicit first_steps(const float_steps_call &call)
+        : rest(call.steps) {
+        const auto *multiply = next(kind::multiply);
+        if (!multiply && call.row_stride == 0 && (multiply = next(kind::scale))) x_scale = *call.x_scales;
+        if (!multiply) return;
+        what = ending::clip;
+        factor = multiply->a;
+        if (const auto *add = next(kind::add)) summand = add->a;
+        const auto before = rest;
+        const bool saves = next(kind::save) != nullptr;
+        const auto *inner = saves ? next(kind::multiply) : nullptr, *add = saves ? next(kind::add) : nullptr;
+        const auto *clip = next(kind::clip);
+        if (saves
+                && (!add || !clip || !next(kind::multiply_saved) || add->a.size() > 1
+                        || (inner && inner->a.size() > 1))) {
+            rest = before;
+            return;
+        }
+        if (clip) lower = clip->a[0], upper = clip->b[0];
+        if (!saves) return;
+        what = ending::product;
+        if (inner) slope = inner->a[0];
+        offset = add->a[0];
+        if (rest.empty() || rest[0].a.size() != 1) return;
+        if (const auto *divide = next(kind::divide)) {
+            what = ending::quotient;
+            divisor = divide->a[0];
+        }
+    }
+
+    ending what = ending::any;
+    std::span<const float> factor, summand {&none, 1};
+    float x_scale = 1, lower = -INFINITY, upper = INFINITY, slope = 1, offset = none, divisor = 1;
+    std::span<const float_step> rest;
+
+  private:
+    static constexpr float none = -0.0F; // added, it changes no bit
+
+    /// The next step, which is then behind, if it is of this kind.
+    const float_step *next(kind of) {
+        if (rest.empty() || rest[0].what != of) return nullptr;
+        const auto *const step = rest.data();
+        rest = rest.subspan(1);
+        return step;
+    }
+};
+
+template <first_steps::ending what, typename V, tiling of>
+[[gnu::always_inline]] inline void apply(const first_steps &first, tile<V, of> &t) {
+    using ending = first_steps::ending;
+    const parameter<V, of> factor(first.factor, t), summand(first.summand, t);
+    const auto x_scale = V::splat(first.x_scale), lower = V::splat(first.lower), upper = V::splat(first.upper);
+    const auto slope = V::splat(first.slope), offset = V::splat(first.offset), divisor = V::splat(first.divisor);
+    const auto clip = [=](typename V::reals x) { return V::min(upper, V::max(lower, x)); };
+    for_each_vector<V, of>(t, [&](typename V::reals sum, int i) {
+        const auto x = sum * (x_scale * factor.at(i)) + summand.at(i);
+        if constexpr (what == ending::clip) return clip(x);
+        const auto product = clip(x * slope + offset) * x;
+        if constexpr (what == ending::quotient)
+            return product / divisor;
+        else
+            return product;
+    });
 }
 
-/// Applies the first step. Where it applies some more in the same pass, `steps` then begins with the last of them.
 template <typename V, tiling of>
 [[gnu::always_inline]] inline void apply(
-        const float_steps_call &call, std::span<const float_step> &steps, tile<V, of> &t, vectors_of_tile<V> &saved) {
+        const float_steps_call &call, const float_step &step, tile<V, of> &t, vectors_of_tile<V> &saved) {
     using kind = float_step::kind;
     using reals = typename V::reals;
-    const auto &step = steps.front();
     switch (step.what) {
         case kind::multiply: {
             const parameter<V, of> a(step.a, t);
@@ -168,16 +231,6 @@ template <typename V, tiling of>
                     t, [&](reals x, int i) { return V::select_less(x, V::splat(0.0F), x * a.at(i), x); });
         }
         case kind::save: {
-            const std::size_t add = steps.size() > 1 && steps[1].what == kind::multiply ? 2 : 1;
-            if (is_product_with_clip(steps, add)) {
-                const auto summand = V::splat(steps[add].a[0]);
-                const auto a = V::splat(steps[add + 1].a[0]), b = V::splat(steps[add + 1].b[0]);
-                const auto clip = [=](reals x) { return V::min(b, V::max(a, x)); };
-                const auto factor = V::splat(steps[1].a[0]);
-                steps = steps.subspan(add + 2);
-                if (add == 1) return for_each_vector<V, of>(t, [=](reals x, int) { return clip(x + summand) * x; });
-                return for_each_vector<V, of>(t, [=](reals x, int) { return clip(x * factor + summand) * x; });
-            }
             // No memmove, as that would keep the tile in memory.
             return for_each_vector<V, of>(t, [&](reals x, int i) { return saved[i] = x; });
         }
@@ -196,7 +249,7 @@ template <typename V, tiling of, typename F>
 [[gnu::always_inline]] inline void store_by(
         F f, const float_steps_call &call, tile<V, of> &t, std::int64_t channels, std::int64_t at) {
     auto rows = t.positions, stride = call.position_stride, length = channels;
-    if constexpr (of == tiling::channels) {
+    if constexpr (of != tiling::positions) {
         rows = vectors<V>;
         stride = length = V::lanes;
     } else if constexpr (V::lanes > 1) {
@@ -237,64 +290,93 @@ template <typename V, tiling of>
     }
 }
 
-template <typename V, tiling of>
-void compute_tile(const float_steps_call &call, std::int64_t position, std::int64_t end, std::int64_t channel,
-        vectors_of_tile<V> &saved) {
-    tile<V, of> t;
-    const auto channels = std::min<std::int64_t>(V::lanes, call.channels - channel);
-    t.position = position;
-    t.positions = std::min<std::int64_t>(vectors<V>, end - position);
-    t.is_one_channel = call.one_channel >= 0;
-    t.channel = t.is_one_channel ? call.one_channel : channel;
-    t.channels = V::first_lanes(channels);
-    load<V, of>(call, call.sums + position * call.channels + channel, t);
-    for (auto steps = call.steps; !steps.empty(); steps = steps.subspan(1))
-        apply<V, of>(call, steps, t, saved);
-    store<V, of>(call, t, channels, position * call.position_stride + channel * call.channel_stride);
-}
-
 template <typename V>
 constexpr std::int64_t tile_width = vectors<V> *V::lanes; // of one position
 
-/// The last positions of one channel, fewer than a tile has, by copies that fill one.
-template <typename V>
-void compute_rest(const float_steps_call &call, std::int64_t first, vectors_of_tile<V> &saved) {
+/// Positions or channels are as many as a tile has, or its multiple, but for the last ones of tiling::positions.
+template <first_steps::ending what, typename V, tiling of>
+void compute_tiles(
+        const float_steps_call &call, const first_steps &first, parallel::range positions, parallel::range channels) {
+    vectors_of_tile<V> saved = {};
+    const auto step = of == tiling::positions ? vectors<V> : 1,
+               width = of == tiling::positions ? V::lanes : tile_width<V>;
+    for (auto c = channels.begin; c < channels.end; c += width)
+        for (auto p = positions.begin; p < positions.end; p += step) {
+            tile<V, of> t;
+            const auto count = std::min<std::int64_t>(V::lanes, channels.end - c);
+            t.position = p;
+            t.positions = std::min<std::int64_t>(vectors<V>, positions.end - p);
+            t.channel = of == tiling::one_channel ? call.first_channel : c;
+            t.channels = V::first_lanes(count);
+            load<V, of>(call, call.sums + p * call.channels + c, t);
+            if constexpr (what != first_steps::ending::any) apply<what, V, of>(first, t);
+            for (const auto &s : first.rest)
+                apply<V, of>(call, s, t, saved);
+            store<V, of>(call, t, count, p * call.position_stride + c * call.channel_stride);
+        }
+}
+
+/// The last positions of a channel, fewer than a tile has, by copies that fill one.
+template <first_steps::ending what, typename V>
+void compute_few(const float_steps_call &call, const first_steps &first) {
     alignas(64) std::int32_t sums[tile_width<V>] = {}, y[tile_width<V>];
-    const auto count = static_cast<std::size_t>(call.channels - first);
-    std::memcpy(sums, call.sums + first, count * sizeof *sums);
-    auto rest = call;
-    rest.sums = sums;
-    rest.channels = tile_width<V>;
-    rest.y = y;
-    compute_tile<V, tiling::channels>(rest, 0, 1, 0, saved);
-    const std::size_t element = call.result == step_result::bytes ? 1 : 4;
-    std::memcpy(static_cast<std::byte *>(call.y) + static_cast<std::size_t>(first) * element, y, count * element);
+    const auto count = static_cast<std::size_t>(call.channels);
+    std::memcpy(sums, call.sums, count * sizeof *sums);
+    auto copy = call;
+    copy.sums = sums;
+    copy.y = y;
+    compute_tiles<what, V, tiling::one_channel>(copy, first, {0, 1}, {0, tile_width<V>});
+    std::memcpy(call.y, y, count * (call.result == step_result::bytes ? 1 : sizeof *y));
+}
+
+/// Channel by channel, a tile along the positions. The last tile may compute some results twice.
+template <first_steps::ending what, typename V>
+void compute_planes(float_steps_call call, const first_steps &first, parallel::range channels) {
+    const auto count = call.channels, whole = count / tile_width<V> * tile_width<V>;
+    const auto all = call;
+    call.channel_stride = 1; // of positions
+    for (auto c = channels.begin; c < channels.end; ++c) {
+        call.sums = all.sums + c * all.plane;
+        call.y = static_cast<std::byte *>(all.y) + c * all.channel_stride * (all.result == step_result::bytes ? 1 : 4);
+        call.first_channel = all.first_channel + c;
+        if (count < tile_width<V>) {
+            compute_few<what, V>(call, first);
+            continue;
+        }
+        compute_tiles<what, V, tiling::one_channel>(call, first, {0, 1}, {0, whole});
+        if (whole < count)
+            compute_tiles<what, V, tiling::one_channel>(call, first, {0, 1}, {count - tile_width<V>, count});
+    }
 }
 
 /// The inner loop runs along the dense dimension of y. Where that is the channels, a tile lies along them as far as it
 /// fills them: it then reads and writes memory in order, and one position fills it.
+template <first_steps::ending what, typename V>
+void compute_all(const float_steps_call &call, const first_steps &first, parallel::range positions) {
+    if (call.plane != 0) return compute_planes<what, V>(call, first, positions);
+    const parallel::range all {0, call.channels};
+    if (call.channel_stride != 1) return compute_tiles<what, V, tiling::positions>(call, first, positions, all);
+    const auto whole = call.channels / tile_width<V> * tile_width<V>, rest = call.channels - whole;
+    // A tile that overlaps the previous one computes some results twice, but may replace many tiles.
+    const bool overlaps = whole > 0 && rest > 0 && (positions.end - positions.begin) * V::lanes < rest;
+    for (auto p = positions.begin; p < positions.end; ++p) {
+        compute_tiles<what, V, tiling::channels>(call, first, {p, p + 1}, {0, whole});
+        if (overlaps)
+            compute_tiles<what, V, tiling::channels>(
+                    call, first, {p, p + 1}, {call.channels - tile_width<V>, call.channels});
+    }
+    if (!overlaps) compute_tiles<what, V, tiling::positions>(call, first, positions, {whole, call.channels});
+}
+
 template <typename V>
 void float_steps(const float_steps_call &call, std::int64_t begin, std::int64_t end) {
-    vectors_of_tile<V> saved = {};
-    if (call.channel_stride == 1) {
-        const auto whole = call.channels / tile_width<V> * tile_width<V>;
-        const auto rest = call.channels - whole;
-        // A tile that overlaps the previous one computes some results twice, but may replace many tiles.
-        const bool overlaps = whole > 0 && rest > 0 && (end - begin) * V::lanes < rest;
-        for (auto p = begin; p < end; ++p) {
-            for (std::int64_t c = 0; c < whole; c += tile_width<V>)
-                compute_tile<V, tiling::channels>(call, p, p + 1, c, saved);
-            if (overlaps) compute_tile<V, tiling::channels>(call, p, p + 1, call.channels - tile_width<V>, saved);
-        }
-        if (rest == 0 || overlaps) return;
-        if (call.one_channel >= 0) return compute_rest<V>(call, whole, saved);
-        for (auto p = begin; p < end; p += vectors<V>)
-            for (auto c = whole; c < call.channels; c += V::lanes)
-                compute_tile<V, tiling::positions>(call, p, end, c, saved);
-    } else {
-        for (std::int64_t c = 0; c < call.channels; c += V::lanes)
-            for (auto p = begin; p < end; p += vectors<V>)
-                compute_tile<V, tiling::positions>(call, p, end, c, saved);
+    using ending = first_steps::ending;
+    const first_steps first(call);
+    switch (first.what) {
+        case ending::any: return compute_all<ending::any, V>(call, first, {begin, end});
+        case ending::clip: return compute_all<ending::clip, V>(call, first, {begin, end});
+        case ending::product: return compute_all<ending::product, V>(call, first, {begin, end});
+        case ending::quotient: return compute_all<ending::quotient, V>(call, first, {begin, end});
     }
 }
 
