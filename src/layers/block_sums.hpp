@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <span>
 #include <vector>
@@ -17,9 +18,25 @@
 
 namespace dynquant::layers {
 
+/// Memory from the beginning of a cache line on: loads and stores of vectors do not lie in two lines.
+template <typename T>
+struct in_lines {
+    using value_type = T;
+    static constexpr std::align_val_t line {64};
+
+    in_lines() = default;
+    template <typename Other>
+    in_lines(const in_lines<Other> &) {}
+    T *allocate(std::size_t count) { return static_cast<T *>(::operator new(count * sizeof(T), line)); }
+    void deallocate(T *p, std::size_t) { ::operator delete(p, line); }
+    bool operator==(const in_lines &) const = default;
+};
+template <typename T>
+using line_vector = std::vector<T, in_lines<T>>;
+
 /// What x was quantized to, with a scale and a zero point of uint8 for all of it, or for each row.
 struct quantized_x {
-    std::vector<std::byte> bytes;
+    line_vector<std::byte> bytes;
     std::vector<float> scales;
     std::vector<std::uint8_t> computed; // the zero points, as the kernel writes them
     std::vector<std::int32_t> zero_points;
@@ -27,17 +44,17 @@ struct quantized_x {
 
 /// The memory of a run, which the caller keeps: it serves any layer, and only grows. Each run at a time needs its own.
 struct run_memory {
-    template <typename T>
-    static T *grown(std::vector<T> &to, std::size_t count) {
+    template <typename T, typename Memory>
+    static T *grown(std::vector<T, Memory> &to, std::size_t count) {
         if (to.size() < count) to.resize(count);
         return to.data();
     }
 
     /// Of one part of a run.
     struct part {
-        std::vector<std::byte> rows, padding;
+        line_vector<std::byte> rows, padding;
         std::vector<const std::byte *> lines, meets, taps;
-        std::vector<std::int32_t> sums;
+        line_vector<std::int32_t> sums;
         const std::byte *end = nullptr;       // of x
         std::optional<std::byte> padded_with; // each byte of `padding`, if it is known
 

@@ -48,7 +48,7 @@ struct depthwise_span {
 template <typename Weight>
 struct depthwise_layout {
     std::vector<std::size_t> taps; // which tap each multiplies
-    std::vector<Weight> weights;
+    line_vector<Weight> weights;
 };
 depthwise_layout<std::int16_t> depthwise_pairs(const integer_convolution &p, const constant_weights &w);
 /// Weights less their zero points that 8 bits do not hold are split: their taps come again with the rest.
