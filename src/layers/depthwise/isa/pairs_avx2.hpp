@@ -30,9 +30,10 @@ void start_sums(const depthwise_span &s, std::int64_t first, V::integers *sums) 
         sums[v] = s.start ? V::load(s.start + first + v * V::lanes) : V::splat(0);
 }
 
-/// The channels of `vectors` vectors of sums from `first` on, for all positions.
+/// The channels of `vectors` vectors of sums from `first` on, for all positions. A copy of the span stays in registers,
+/// whatever the sums' memory is.
 template <bool x_is_signed, int vectors>
-void depthwise_channels(const depthwise_span &s, std::int64_t first) {
+void depthwise_channels(const depthwise_span s, std::int64_t first) { // NOLINT(performance-unnecessary-value-param)
     constexpr int at_once = vectors == 1 ? 1 : 2; // of a load
     V::integers start[vectors];
     start_sums<vectors>(s, first, start);
