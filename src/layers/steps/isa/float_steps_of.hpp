@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -122,8 +123,7 @@ template <typename V>
 /// The commonest first steps, which are one pass: x * factor + summand; then its clip, or clip(x * slope + offset) * x,
 /// as in HardSwish, which may be divided. What is left out changes no bit.
 struct first_steps {
-    enum class ending { any, clip, product, quotient }; // any: none of these, and no factor or summand
-    using kind = float_step::kind;
+    enum class ending { none, clip, product, quotient }; // none: no factor either, all steps are the rest
 
     explicit first_steps(const float_steps_call &call)
         : rest(call.steps) {
@@ -133,42 +133,49 @@ struct first_steps {
         what = ending::clip;
         factor = multiply->a;
         if (const auto *add = next(kind::add)) summand = add->a;
-        const auto before = rest;
-        const bool saves = next(kind::save) != nullptr;
-        const auto *inner = saves ? next(kind::multiply) : nullptr, *add = saves ? next(kind::add) : nullptr;
-        const auto *clip = next(kind::clip);
-        if (saves
-                && (!add || !clip || !next(kind::multiply_saved) || add->a.size() > 1
-                        || (inner && inner->a.size() > 1))) {
-            rest = before;
-            return;
-        }
-        if (clip) lower = clip->a[0], upper = clip->b[0];
-        if (!saves) return;
-        what = ending::product;
-        if (inner) slope = inner->a[0];
-        offset = add->a[0];
-        if (rest.empty() || rest[0].a.size() != 1) return;
-        if (const auto *divide = next(kind::divide)) {
-            what = ending::quotient;
-            divisor = divide->a[0];
-        }
+        const auto *const bounds = next(kind::clip);
+        if (bounds)
+            set_clip(*bounds);
+        else
+            take_product();
     }
 
-    ending what = ending::any;
-    std::span<const float> factor, summand {&none, 1};
-    float x_scale = 1, lower = -INFINITY, upper = INFINITY, slope = 1, offset = none, divisor = 1;
+    ending what = ending::none;
+    std::span<const float> factor, summand {&no_summand, 1};
+    float x_scale = 1, lower = -INFINITY, upper = INFINITY, slope = 1, offset = no_summand, divisor = 1;
     std::span<const float_step> rest;
 
   private:
-    static constexpr float none = -0.0F; // added, it changes no bit
+    using kind = float_step::kind;
+    static constexpr float no_summand = -0.0F;
 
-    /// The next step, which is then behind, if it is of this kind.
-    const float_step *next(kind of) {
-        if (rest.empty() || rest[0].what != of) return nullptr;
+    /// The next step, which is then no longer of the rest, if it is of this kind and has at most so many parameters.
+    const float_step *next(kind of, std::size_t most = SIZE_MAX) {
+        if (rest.empty() || rest[0].what != of || rest[0].a.size() > most) return nullptr;
         const auto *const step = rest.data();
         rest = rest.subspan(1);
         return step;
+    }
+
+    void set_clip(const float_step &clip) {
+        lower = clip.a[0];
+        upper = clip.b[0];
+    }
+
+    void take_product() {
+        const auto before = rest;
+        const auto *const save = next(kind::save), *const multiply = next(kind::multiply, 1);
+        const auto *const add = next(kind::add, 1), *const clip = next(kind::clip);
+        if (!save || !add || !clip || !next(kind::multiply_saved)) {
+            rest = before;
+            return;
+        }
+        if (multiply) slope = multiply->a[0];
+        offset = add->a[0];
+        set_clip(*clip);
+        const auto *const divide = next(kind::divide, 1);
+        what = divide ? ending::quotient : ending::product;
+        if (divide) divisor = divide->a[0];
     }
 };
 
@@ -309,7 +316,7 @@ void compute_tiles(
             t.channel = of == tiling::one_channel ? call.first_channel : c;
             t.channels = V::first_lanes(count);
             load<V, of>(call, call.sums + p * call.channels + c, t);
-            if constexpr (what != first_steps::ending::any) apply<what, V, of>(first, t);
+            if constexpr (what != first_steps::ending::none) apply<what, V, of>(first, t);
             for (const auto &s : first.rest)
                 apply<V, of>(call, s, t, saved);
             store<V, of>(call, t, count, p * call.position_stride + c * call.channel_stride);
@@ -373,7 +380,7 @@ void float_steps(const float_steps_call &call, std::int64_t begin, std::int64_t 
     using ending = first_steps::ending;
     const first_steps first(call);
     switch (first.what) {
-        case ending::any: return compute_all<ending::any, V>(call, first, {begin, end});
+        case ending::none: return compute_all<ending::none, V>(call, first, {begin, end});
         case ending::clip: return compute_all<ending::clip, V>(call, first, {begin, end});
         case ending::product: return compute_all<ending::product, V>(call, first, {begin, end});
         case ending::quotient: return compute_all<ending::quotient, V>(call, first, {begin, end});
