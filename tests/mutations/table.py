@@ -5,6 +5,8 @@ import collections
 # Compiled: the reference, and what it loads and stores with; the native kernel of an instruction set.
 REFERENCE, STORE = "kernels/reference/reference.cpp", "elements/load_store.cpp"
 SCALAR, AVX2 = "kernels/native/isa/scalar.cpp", "kernels/native/isa/avx2.cpp"
+MATMUL, DEPTHWISE, PLANAR = (f"layers/{folder}isa/scalar.cpp" for folder in ("", "depthwise/", "planar/"))
+STEPS, NARROW = (f"layers/{folder}/isa/scalar.cpp" for folder in ("steps", "narrow"))
 # Changed.
 NUMERICS, COMPUTED = "src/quantization/numerics.hpp", "src/quantization/computed.hpp"
 SMALL_FLOAT, SMALL_FLOATS = "src/elements/small_float.hpp", "src/kernels/native/small_floats.hpp"
@@ -12,7 +14,8 @@ FORMULAS, SCALE_FORMULAS = "src/kernels/native/formulas.hpp", "src/kernels/nativ
 
 # What verify says of a cell, by the file that is compiled.
 DIFFERS = {REFERENCE: "the reference differs from the table", STORE: "the reference differs from the table",
-           SCALAR: "scalar differs from the reference", AVX2: "avx2 differs from the reference"}
+           AVX2: "avx2 differs from the reference",
+           **dict.fromkeys((SCALAR, MATMUL, DEPTHWISE, PLANAR, STEPS, NARROW), "scalar differs from the reference")}
 
 # What is flipped; the file that is compiled; the file that is changed; a text that it has once, and what replaces that;
 # the cells that must differ, each of them.
@@ -122,4 +125,15 @@ MUTATIONS = [Mutation(*row) for row in [
     ("scalar computed zero points: rounded twice", SCALAR, SCALE_FORMULAS,
      "limited + magic_bias + offset", "limited + 0.5F + magic_bias - 0.5F + offset",
      "^computed.(minmax|onnx|torchao_asymmetric)"),
+    ("products and convolutions: the lowest bit is left out", MATMUL, "src/" + MATMUL,
+     "(factor * std::int16_t {w[n]})", "(factor * std::int16_t {w[n]} & ~1)", "^layers.(matmul|conv)"),
+    ("depthwise: the lowest bit is left out", DEPTHWISE, "src/" + DEPTHWISE,
+     "(x[c] * weights[2 * c])", "(x[c] * weights[2 * c] & ~1)", "^layers.depthwise"),
+    ("planar: pairs saturate", PLANAR, "src/" + PLANAR, "(pair[0] * w[0] + pair[1] * w[1])",
+     "(static_cast<std::int16_t>(pair[0] * w[0] + pair[1] * w[1]))", "^layers.planar"),
+    ("steps: a slope by the reciprocal", STEPS, "src/layers/steps/isa/float_steps_of.hpp",
+     "V::select_less(x, V::splat(0.0F), x * a.at(i), x)",
+     "V::select_less(x, V::splat(0.0F), x / (V::splat(1.0F) / a.at(i)), x)", "^layers.steps/.*leaky_relu"),
+    ("narrow weights: product and sum rounded apart", NARROW, "src/" + NARROW,
+     "return __builtin_fmaf(a, b, c);", "return a * b + c;", "^layers.narrow"),
 ]]
