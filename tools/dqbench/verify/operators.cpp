@@ -159,7 +159,8 @@ std::vector<variation> variations(op_kind op, rule_kind rule, const std::optiona
         for (const auto dst : types_at(quantizes(op) ? quantized : real))
             for (const auto scales : types_at(place::real | place::onnx_scale | place::multiplier)) {
                 std::vector<std::optional<data_type>> zps {std::nullopt};
-                for (const auto type : types_at(place::zero_point | place::quantized | place::onnx_quantized | place::sum))
+                for (const auto type :
+                        types_at(place::zero_point | place::quantized | place::onnx_quantized | place::sum))
                     zps.emplace_back(type);
                 for (const auto &zero_points : zps)
                     for (const auto division : divisions)

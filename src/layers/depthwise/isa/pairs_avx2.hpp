@@ -34,7 +34,7 @@ void start_sums(const depthwise_span &s, std::int64_t first, V::integers *sums) 
 /// whatever the sums' memory is.
 template <bool x_is_signed, int vectors>
 void depthwise_channels(const depthwise_span s, std::int64_t first) { // NOLINT(performance-unnecessary-value-param)
-    constexpr int at_once = vectors == 1 ? 1 : 2; // of a load
+    constexpr int at_once = vectors == 1 ? 1 : 2;                     // of a load
     V::integers start[vectors];
     start_sums<vectors>(s, first, start);
     for (std::int64_t p = 0; p < s.positions; ++p) {
