@@ -305,8 +305,8 @@ template <first_steps::ending what, typename V, tiling of>
 void compute_tiles(
         const float_steps_call &call, const first_steps &first, parallel::range positions, parallel::range channels) {
     vectors_of_tile<V> saved = {};
-    const auto step = of == tiling::positions ? vectors<V> : 1,
-               width = of == tiling::positions ? V::lanes : tile_width<V>;
+    const std::int64_t step = of == tiling::positions ? vectors<V> : 1,
+                       width = of == tiling::positions ? V::lanes : tile_width<V>;
     for (auto c = channels.begin; c < channels.end; c += width)
         for (auto p = positions.begin; p < positions.end; p += step) {
             tile<V, of> t;
