@@ -32,7 +32,7 @@ def group_of(cell):
 
 def read_table():
     """Of each cell the digest of its statements' digests, and the highest byte of each of these."""
-    rows = (line.split() for line in TABLE.read_text().splitlines())
+    rows = (line.strip('",').split() for line in TABLE.read_text().splitlines())
     return {row[0]: (row[1], bytes.fromhex(row[2])) for row in rows if len(row) == 3}
 
 

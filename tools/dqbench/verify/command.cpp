@@ -53,7 +53,7 @@ choices parse(int argc, char **argv, std::string &help) {
     app.add_option("--state", given.state,
                "Of --long: the file that keeps which cells are equal. Default: dqbench-verify.state")
             ->needs(hours);
-    app.add_flag("--print-table", given.prints_table, "Prints the table as the reference computes it");
+    app.add_flag("--print-table", given.prints_table, "Prints the table, as C++, as the reference computes it");
     app.allow_extras();
     try {
         app.parse(argc, argv);
@@ -130,7 +130,6 @@ std::vector<way> ways_of(const group &g) {
 
 /// Statements of so many results are computed by more threads, too: smaller ones are not split.
 constexpr std::int64_t least_split = 1 << 15;
-constexpr int most_threads = 4;
 
 /// What differs in a cell.
 struct differences {
@@ -151,7 +150,7 @@ void note(std::vector<differences> &found, const std::string &what, const statem
     ++known->statements;
 }
 
-outcome_of_cell compute(const cell &c, const std::vector<way> &ways) {
+outcome_of_cell compute(const cell &c, const std::vector<way> &ways, int most_threads) {
     outcome_of_cell result;
     std::vector<digest> digests;
     for (const auto &s : c.statements) {
@@ -256,14 +255,12 @@ void list(const std::vector<group> &groups, bool lines) {
 
 /// Rows of --long have no bytes: the floats have 65536 statements.
 void print_table(const std::vector<group> &groups, bool is_long) {
-    std::cout << "R\"(\n";
     for (const auto &g : groups)
         for (const auto &c : g.cells) {
-            auto computed = compute(c, {{"reference", true}}).computed;
+            auto computed = compute(c, {{"reference", true}}, 1).computed;
             if (is_long) computed.bytes.clear();
-            std::cout << line_of(c.name, computed) << std::endl;
+            std::cout << '"' << line_of(c.name, computed) << "\"," << std::endl;
         }
-    std::cout << ")\"\n";
 }
 
 /// Cells of the table that this program does not have, unless --only left them out.
@@ -307,7 +304,7 @@ bool verify(const std::vector<group> &groups, const choices &c) {
         for (const auto &each : g.cells) {
             statements += each.statements.size();
             if (!state.has(each.name)) {
-                auto computed = compute(each, ways);
+                auto computed = compute(each, ways, g.most_threads);
                 compare_with_table(each, computed);
                 of_group += computed.results;
                 different_here += !computed.found.empty();
@@ -341,7 +338,8 @@ bool verify(const std::vector<group> &groups, const choices &c) {
     else
         std::cout << "DIFFERENT: " << different + missing.size() << " of " << cells << " cells; ";
     std::cout << with_commas(results) << " results, " << dynquant::counted(groups.size(), "group") << ", "
-              << dynquant::counted(cells, "cell") << "; " << all_sets << "; 1 to " << most_threads << " threads; "
+              << dynquant::counted(cells, "cell") << "; " << all_sets << "; 1 to "
+              << std::ranges::max(groups, {}, &group::most_threads).most_threads << " threads; "
               << std::round(milliseconds_since(start) / 100) / 10 << " s\n";
     return equal;
 }

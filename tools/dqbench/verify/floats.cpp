@@ -155,6 +155,7 @@ std::vector<group> float_groups() {
                             {{"scalar", dynquant::targets::scalar}, {"avx2", dynquant::targets::avx2},
                                     {"avx512", dynquant::targets::avx512}},
                             {}});
+            g.most_threads = 1; // a run is too small to be split
             for (int i = 0; i < scales_of_region; ++i) {
                 const auto dst = i / 2 % 2 == 0 ? data_type::s8 : data_type::u8;
                 const float scale = inside ? scale_inside(i) : scale_outside(i);

@@ -44,6 +44,7 @@ struct group {
     std::string name;
     std::vector<dynquant::targets::instruction_set> sets; // what its kernels are compiled for
     std::vector<cell> cells;
+    int most_threads = 4; // by which its larger statements are computed, too
 };
 
 /// A minute of one core.

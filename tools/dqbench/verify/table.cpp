@@ -9,12 +9,11 @@ namespace dqbench::verify {
 namespace {
 
 // `dqbench verify --print-table` and `--print-table --long` write them.
-constexpr const char *minute =
+constexpr const char *rows[] = {
 #include "table.inc"
-        ;
-constexpr const char *hours =
+
 #include "long_table.inc"
-        ;
+};
 
 constexpr const char *digits = "0123456789abcdef";
 
@@ -63,7 +62,12 @@ std::map<std::string, row> parse_table(std::string_view lines) {
 }
 
 const std::map<std::string, row> &committed_table() {
-    static const auto table = parse_table(std::string(minute) + hours);
+    static const auto table = [] {
+        std::string lines;
+        for (const auto *each : rows)
+            (lines += each) += '\n';
+        return parse_table(lines);
+    }();
     return table;
 }
 
