@@ -296,7 +296,9 @@ bool verify(const std::vector<group> &groups, const choices &c) {
     progress shown(total, true);
     std::int64_t results = 0;
     std::size_t cells = 0, different = 0;
+    int threads = 1;
     for (const auto &g : groups) {
+        threads = std::max(threads, g.most_threads);
         const auto group_start = clock::now();
         const auto ways = ways_of(g);
         std::int64_t of_group = 0;
@@ -338,8 +340,7 @@ bool verify(const std::vector<group> &groups, const choices &c) {
     else
         std::cout << "DIFFERENT: " << different + missing.size() << " of " << cells << " cells; ";
     std::cout << with_commas(results) << " results, " << dynquant::counted(groups.size(), "group") << ", "
-              << dynquant::counted(cells, "cell") << "; " << all_sets << "; 1 to "
-              << std::ranges::max(groups, {}, &group::most_threads).most_threads << " threads; "
+              << dynquant::counted(cells, "cell") << "; " << all_sets << "; up to " << threads << " threads; "
               << std::round(milliseconds_since(start) / 100) / 10 << " s\n";
     return equal;
 }
