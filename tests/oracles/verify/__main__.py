@@ -40,8 +40,8 @@ def read_statements(dqbench):
     statements = collections.defaultdict(list)
     listed = subprocess.run([dqbench, "verify", "--list-statements"], stdout=subprocess.PIPE, text=True, check=True).stdout
     for line in listed.splitlines():
-        cell, arguments = line.split(" ", 1)
-        statements[cell].append(arguments)
+        cell, command = line.split(" ", 1)
+        statements[cell].append(command)
     return statements
 
 
@@ -54,7 +54,7 @@ def compare(cell):
     different = [line for line, digest, byte in zip(lines, digests, expected_bytes) if digest >> 56 != byte]
     if row == expected and not different and len(lines) == len(expected_bytes):
         return ""
-    first = f"the first:\n    dqbench {different[0]}" if different else "which of them, the table does not tell"
+    first = f"the first:\n    {different[0]}" if different else "which of them, the table does not tell"
     return f"{max(len(different), 1)} of {len(lines)} statements differ from the table; {first}"
 
 

@@ -47,7 +47,7 @@ def block_of(extents, qtype, axis, group):
 
 class Statement:
     def __init__(self, line):
-        *options, extents = line.split()
+        _, *options, extents = line.split()  # dqbench ...
         given = dict(DEFAULTS)
         for option in options:
             name, value = option.removeprefix("--").split("=")
