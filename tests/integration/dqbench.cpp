@@ -437,10 +437,11 @@ TEST_F(dqbench, verify_lists_cells_statements_and_digests) {
             << cells;
     // The digest that the reference computes is the listed one.
     const auto table = succeed("verify --print-table" + only);
-    EXPECT_EQ(matches(table, "\nstrict.requantize/\\S+ ([0-9a-f]{16}) [0-9a-f]{384}"),
+    EXPECT_EQ(matches(table, "\"strict.requantize/\\S+ ([0-9a-f]{16}) [0-9a-f]{384}\",\n"),
             matches(cells, ", ([0-9a-f]{16})\n"));
-    // A statement's line is arguments of dqbench.
-    const auto statements = matches(succeed("verify --list-statements" + only), "strict.requantize/s32->[su]8 (.*)\n");
+    // A statement's line is a command of dqbench.
+    const auto statements =
+            matches(succeed("verify --list-statements" + only), "strict.requantize/s32->[su]8 dqbench (.*)\n");
     ASSERT_EQ(statements.size(), 384u);
     for (const auto i : {0u, 101u, 383u})
         EXPECT_EQ(matches(succeed(statements[i]), "__REPRO: (.*)\n"), std::vector<std::string> {statements[i]});

@@ -277,12 +277,13 @@ const std::vector<chain> &chains() {
 }
 
 layers::prepare_function prepare_by(targets::features available) {
+    using enum dynquant::isa;
     switch (targets::strongest(available)) {
-        case dynquant::isa::scalar: return prepare_up_to<dynquant::isa::scalar>;
-        case dynquant::isa::avx2: return prepare_up_to<dynquant::isa::avx2>;
-        case dynquant::isa::avx512: break;
+        case scalar: return prepare_up_to<scalar>;
+        case avx2: return prepare_up_to<avx2>;
+        case avx512: break;
     }
-    return prepare_up_to<dynquant::isa::avx512>;
+    return prepare_up_to<avx512>;
 }
 
 std::string line_of(const plan &p) {
