@@ -77,7 +77,6 @@ void report::print_measurement(std::size_t index, const job &j, const measuremen
 }
 
 void report::print_summary(const phase_times &times) {
-    progress_.hide();
     if (!failures_.empty()) std::puts("failures:");
     for (std::size_t i = 0; i < failures_.size() && i < max_listed_failures; ++i)
         std::puts(failures_[i].c_str());

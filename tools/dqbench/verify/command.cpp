@@ -1,6 +1,7 @@
 #include "command.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -11,7 +12,6 @@
 
 #include "command_line/run.hpp"
 #include "digest.hpp"
-#include "dynquant/version.hpp"
 #include "group.hpp"
 #include "progress.hpp"
 #include "quantization/environment.hpp"
@@ -115,7 +115,7 @@ std::string with_commas(std::int64_t number) {
     return text;
 }
 
-std::string padded(std::string text, std::size_t width) {
+std::string padded(const std::string &text, std::size_t width) {
     return text.size() < width ? text + std::string(width - text.size(), ' ') : text;
 }
 
@@ -330,7 +330,6 @@ bool verify(const std::vector<group> &groups, const choices &c) {
         cells += g.cells.size();
         different += different_here;
     }
-    shown.hide();
     const auto missing = missing_cells(groups, c);
     for (const auto &name : missing)
         std::cout << name << ": in the table, but this program has no such cell\n";

@@ -37,10 +37,7 @@ class all_floats {
         , dst_(floats_of_run) {}
 
     digest compute(const way &w) {
-        dynquant::options how;
-        how.kernel = w.is_reference ? dynquant::kernel_kind::reference : dynquant::kernel_kind::native;
-        how.max_isa = dynquant::targets::strongest(w.available);
-        how.threads = w.threads;
+        const auto how = options_of(w);
         hasher all;
         const auto whole = prepare(floats_of_run, how), block = prepare(floats_of_block, how), ends = prepare(2, how);
         for (std::int64_t done = 0; done < floats_of_statement; done += floats_of_run) {
@@ -152,9 +149,7 @@ std::vector<group> float_groups() {
         for (const bool inside : {true, false}) {
             auto &g = result.emplace_back(
                     group {concat("long.floats.", dynquant::to_string(rule), '.', inside ? "inside" : "outside"),
-                            {{"scalar", dynquant::targets::scalar}, {"avx2", dynquant::targets::avx2},
-                                    {"avx512", dynquant::targets::avx512}},
-                            {}});
+                            operator_sets, {}});
             g.most_threads = 1; // a run is too small to be split
             for (int i = 0; i < scales_of_region; ++i) {
                 const auto dst = i / 2 % 2 == 0 ? data_type::s8 : data_type::u8;

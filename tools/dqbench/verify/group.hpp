@@ -23,6 +23,15 @@ struct way {
     int threads = 1;
 };
 
+/// The options of an operator that is computed so.
+inline dynquant::options options_of(const way &w) {
+    dynquant::options how;
+    how.kernel = w.is_reference ? dynquant::kernel_kind::reference : dynquant::kernel_kind::native;
+    how.max_isa = dynquant::targets::strongest(w.available);
+    how.threads = w.threads;
+    return how;
+}
+
 /// Computes a statement whose inputs are drawn.
 using computation = std::function<digest(const way &)>;
 
@@ -38,6 +47,10 @@ struct cell {
     std::string name; // without spaces
     std::vector<statement> statements;
 };
+
+/// What operators are compiled for.
+inline const std::vector<dynquant::targets::instruction_set> operator_sets {{"scalar", dynquant::targets::scalar},
+        {"avx2", dynquant::targets::avx2}, {"avx512", dynquant::targets::avx512}};
 
 /// Cells that print one line.
 struct group {

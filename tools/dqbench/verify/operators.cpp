@@ -95,10 +95,6 @@ class drawn_case {
                   case_.offset) {}
 
     digest compute(const way &w) {
-        dynquant::options how;
-        how.kernel = w.is_reference ? dynquant::kernel_kind::reference : dynquant::kernel_kind::native;
-        how.max_isa = targets::strongest(w.available);
-        how.threads = w.threads;
         const auto outputs = space_.outputs();
         for (const auto &out : outputs)
             std::ranges::fill(out.buffer->bytes(), guarded_buffer::pattern);
@@ -106,7 +102,7 @@ class drawn_case {
         args.dst = space_.handles().dst;
         args.computed_scales = space_.handles().scales;
         args.computed_zero_points = space_.handles().zero_points;
-        const auto operation = dynquant::prepare(quantization_, how);
+        const auto operation = dynquant::prepare(quantization_, options_of(w));
         in_arena(w.threads, [&] { operation.run(args); });
 
         hasher of;
@@ -211,7 +207,7 @@ group make_group(const std::string &name, op_kind op, rule_kind rule, const amou
         if (by_types.empty() || by_types.back().first != types) by_types.emplace_back(types, std::vector<variation> {});
         by_types.back().second.push_back(v);
     }
-    group result {name, {{"scalar", targets::scalar}, {"avx2", targets::avx2}, {"avx512", targets::avx512}}, {}};
+    group result {name, operator_sets, {}};
     for (const auto &[types, of] : by_types)
         result.cells.push_back(make_cell(concat(name, '/', types), of, rule, computed, much));
     return result;

@@ -33,8 +33,9 @@ void start_sums(const depthwise_span &s, std::int64_t first, V::integers *sums) 
 /// The channels of `vectors` vectors of sums from `first` on, for all positions. A copy of the span stays in registers,
 /// whatever the sums' memory is.
 template <bool x_is_signed, int vectors>
-void depthwise_channels(const depthwise_span s, std::int64_t first) { // NOLINT(performance-unnecessary-value-param)
-    constexpr int at_once = vectors == 1 ? 1 : 2;                     // of a load
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
+void depthwise_channels(const depthwise_span s, std::int64_t first) {
+    constexpr int at_once = vectors == 1 ? 1 : 2; // of a load
     V::integers start[vectors];
     start_sums<vectors>(s, first, start);
     for (std::int64_t p = 0; p < s.positions; ++p) {
