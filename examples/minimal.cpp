@@ -1,4 +1,5 @@
-// The shortest oneDNN Graph program: quantizes a 2 x 3 tensor, each column by its own scale and zero point.
+// The shortest oneDNN Graph program: quantizes a 2 x 3 tensor, each column by its own scale and zero point. The program
+// minimal_onednn is this one with oneDNN's header and namespace: it fails.
 #include <cstdint>
 #include <iostream>
 #include <string>
@@ -24,7 +25,7 @@ int main() {
     const logical_tensor z(2, type::s32, columns, dense), y(3, type::u8, shape, dense);
     op quantize(0, op::kind::DynamicQuantize, {x, s, z}, {y}, "quantize");
     quantize.set_attr<std::string>(op::attr::qtype, "per_channel");
-    quantize.set_attr<std::int64_t>(op::attr::axis, -1);
+    quantize.set_attr<std::int64_t>(op::attr::axis, 1);
 
     dg::graph graph(engine::kind::cpu);
     graph.add_op(quantize);

@@ -39,6 +39,22 @@ TEST(drop_in, works_by_link_order) {
 TEST(drop_in, works_by_preload) {
     EXPECT_EQ(run("LD_PRELOAD=" DROP_IN, PLAIN), right);
 }
+
+#ifdef MINIMAL_ONEDNN // the examples are built too
+// What README shows first.
+TEST(drop_in, mends_the_minimal_program) {
+    const scratch_folder folder;
+    const auto plain = run_program(folder.path, "", MINIMAL_ONEDNN, "");
+    EXPECT_NE(plain.status, 0);
+    EXPECT_EQ(plain.out, "");
+    const std::string message = "terminate called after throwing an instance of 'dnnl::error'\n  what():  ";
+    EXPECT_EQ(plain.err.rfind(message, 0), 0) << plain.err;
+    EXPECT_EQ(run("LD_PRELOAD=" DROP_IN, MINIMAL_ONEDNN), "28 0 70 178 250 220 \n");
+    const auto readme = contents(README);
+    EXPECT_NE(readme.find(message), std::string::npos);
+    EXPECT_NE(readme.find("\n28 0 70 178 250 220\n"), std::string::npos);
+}
+#endif
 #endif
 
 // The newer oneDNN's execute calls execute_v2, which resolves to the drop-in.
