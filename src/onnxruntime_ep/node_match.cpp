@@ -231,13 +231,14 @@ std::string reason_to_leave_product(const graph &g, const node &n, bool claims_a
 }
 
 // ONNX Runtime 1.32 (DQMatMulToMatMulNBits in core/optimizer/qdq_transformer): of integers of 8 and 4 bits by a scalar
-// scale in float, one for each column or for each of certain blocks, not transposed, with a bias that is a vector; and
-// not where a Relu or Clip follows that one node takes.
+// scale in float, one for each column or for each of certain blocks, not transposed, with a bias that is a vector; not
+// where other nodes take the weights or the scale as well; and not where a Relu or Clip follows that one node takes.
 static bool becomes_matmul_nbits(const graph &g, const layers::match::layer_match &m) {
     const auto &product = g.nodes[m.product], &dequantize = g.nodes[m.dequantize];
     const auto &w = *g.input(dequantize, 0).known;
     const auto &scale = g.input(dequantize, 1).known->shape;
     if (!(bytes | onnx::type_set {type::uint4, type::int4}).contains(w.type)) return false;
+    if (g.input(dequantize, 0).consumers.size() > 1 || g.input(dequantize, 1).consumers.size() > 1) return false;
     if (g.input(dequantize, 1).type != type::float32 || layers::match::has_transposed_weights(product)) return false;
     if (product.has(2) && g.input(product, 2).shape != dims {w.shape[1]}) return false;
     const auto axis = dequantize.get("axis", std::int64_t {1}), block = dequantize.get("block_size", std::int64_t {0});

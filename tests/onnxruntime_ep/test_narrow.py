@@ -241,6 +241,29 @@ class Narrow(unittest.TestCase):
             with self.subTest(name=name):
                 self.check_count(m.SerializeToString(), layer.draw_x())
 
+    def test_as_many_matmulnbits_of_layers_that_share_constants(self):
+        """ONNX Runtime fuses neither of two layers with one tensor of weights or of scales; else, once one is claimed, it would fuse the other."""
+        for shared, axis, relu in itertools.product(("", "w", "s", "z", "wsz"), (0, 1), (False, True)):
+            nodes, constants, x = [], {}, "x"
+            for i in range(2):
+                w, s, z = (name if name in shared else f"{name}{i}" for name in "wsz")
+                constants[w] = np.full((64, 64), i + 3, np.int8)
+                constants[s] = np.full([64] * axis, 0.5 + i, F)
+                constants[z] = np.full([64] * axis, i, np.int8)
+                nodes += [helper.make_node("DequantizeLinear", [w, s, z], [f"w_{i}"], axis=1), helper.make_node("MatMul", [x, f"w_{i}"], [f"y_{i}"])]
+                x = f"y_{i}"
+                if relu and i == 0:
+                    nodes.append(helper.make_node("Relu", [x], ["r"]))
+                    x = "r"
+            graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", T.FLOAT, [None, 64])],
+                                      [helper.make_tensor_value_info(x, T.FLOAT, None)], [numpy_helper.from_array(v, k) for k, v in constants.items()])
+            m = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10).SerializeToString()
+            with self.subTest(shared=shared, axis=axis, relu=relu):
+                without, given = optimized(m), operators(m, {"x": np.ones((3, 64), F)})
+                self.assertEqual(given["MatMulNBits"], without["MatMulNBits"])
+                if NEWEST:
+                    self.assertEqual(given[NAME], 2 - without["MatMulNBits"], without)
+
     def set_attribute(self, m, node, name, value):
         attributes = m.graph.node[node].attribute
         for a in [a for a in attributes if a.name == name]:
