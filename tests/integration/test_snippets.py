@@ -1,4 +1,4 @@
-"""The C++ and Python blocks of the pages compile, and name what is there.
+"""The C++ and Python blocks of the pages compile, and name what is there. Links lead to what is there.
 
 What the blocks of a page assume, such as a variable, stands in snippets/PAGE.hpp and snippets/PAGE.py, PAGE being its
 path with _ for /. A block of C++ is a file by itself if it has a main, else a function's body. Blocks of Python run in
@@ -38,6 +38,26 @@ def blocks(text):
         elif opened is not None:
             opened[2].append(line)
     return found
+
+
+def anchors(text):
+    """The ends of addresses by which a page's headings are reached, as GitHub makes them."""
+    shown = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    titles = re.findall(r"^#+ (.+)$", shown, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.strip().lower()).replace(" ", "-") for title in titles}
+
+
+def dead_links(page, text):
+    """Relative links of a page to a file or a heading that is not there."""
+    dead = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, heading = target.partition("#")
+        file = (page.parent / name).resolve() if name else page
+        if not file.exists() or heading and (file.suffix != ".md" or heading not in anchors(file.read_text())):
+            dead.append(target)
+    return dead
 
 
 def assumed_by(page, ending):
@@ -84,6 +104,16 @@ class Pages(unittest.TestCase):
         wrong = [(page.relative_to(ROOT).as_posix(), number, language) for page in pages(ROOT)
                  for language, number, _ in blocks(page.read_text()) if language not in known]
         self.assertEqual(wrong, [], f"expected one of {sorted(known)}")
+
+    def test_links_lead_somewhere(self):
+        self.assertEqual([(page.relative_to(ROOT).as_posix(), target) for page in pages(ROOT)
+                          for target in dead_links(page, page.read_text())], [])
+
+    def test_dead_links_are_found(self):
+        page = ROOT / "README.md"
+        text = "# A `b`, c\n[a](README.md) [b](#a-b-c) [c](docs/onnx.md#onnx) [d](https://a.b) [e](nothing.md) [f](#a-b) [g](docs/onnx.md#none)"
+        with unittest.mock.patch.object(pathlib.Path, "read_text", lambda self: text if self == page else "# ONNX\n"):
+            self.assertEqual(dead_links(page, text), ["nothing.md", "#a-b", "docs/onnx.md#none"])
 
     def test_blocks(self):
         text = "a\n```cpp\nint x;\n\nint y;\n```\n\n```\nb\n```\n  ```python\n  c\n  ```\n"

@@ -1,5 +1,5 @@
-// The reference kernel, which defines correct results: each element by its index and the formula, on one thread. It
-// shares only the statement with the other kernels.
+// The reference kernel, which defines correct results: each element by its index and the formula, on one thread. With
+// the other kernels it shares the statement, shapes and how an element is read.
 #include "elements/load_store.hpp"
 #include "elements/table.hpp"
 #include "kernels/kernel.hpp"
