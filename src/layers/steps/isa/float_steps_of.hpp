@@ -1,5 +1,4 @@
-// The loops of steps.hpp over vectors V, see targets/simd.hpp. A tile of as many vectors as a vector has lanes stays in
-// registers for all steps; of eight where a vector has one lane.
+// The loops of steps.hpp over vectors V, see targets/simd.hpp. A tile of some vectors stays in registers for all steps.
 #pragma once
 
 #include <algorithm>
@@ -18,27 +17,31 @@ namespace {
 
 using simd::unroll;
 
-template <typename V>
-constexpr int vectors = V::lanes == 1 ? 8 : V::lanes;
-
-template <typename V>
-using vectors_of_tile = typename V::reals[vectors<V>];
-
 /// What a tile's vectors are: one for each position, of the same channels; one after another of one position; or the
 /// same of one plane.
 enum class tiling { positions, channels, one_channel };
+
+/// Positions can be transposed: they are as many as a vector has lanes. Along memory a tile has 64 values, as wider
+/// ones leave more of the last tile empty; eight where a vector has one lane.
+template <typename V, tiling of>
+constexpr int vectors = V::lanes == 1 ? 8
+        : of == tiling::positions     ? V::lanes
+                                      : 64 / V::lanes;
+
+template <typename V, tiling of>
+using vectors_of_tile = typename V::reals[vectors<V, of>];
 
 template <typename V, tiling of>
 struct tile {
     std::int64_t position, positions, channel; // position, channel: the first ones, those of parameters
     typename V::mask channels;                 // of each vector of positions
-    vectors_of_tile<V> x;                      // beyond `positions` the last one again
+    vectors_of_tile<V, of> x;                  // beyond `positions` the last one again
 };
 
 /// f of each vector and its index.
 template <typename V, tiling of, typename F>
 [[gnu::always_inline]] inline void for_each_vector(tile<V, of> &t, F f) {
-    unroll<vectors<V>>([&](int i) __attribute__((always_inline)) { t.x[i] = f(t.x[i], i); });
+    unroll<vectors<V, of>>([&](int i) __attribute__((always_inline)) { t.x[i] = f(t.x[i], i); });
 }
 
 /// Elements of a vector's channels. Vectors along channels are whole.
@@ -81,7 +84,7 @@ template <typename V, tiling of>
 [[gnu::always_inline]] inline void load(const float_steps_call &call, const std::int32_t *sums, tile<V, of> &t) {
     using reals = typename V::reals;
     const auto stride = of == tiling::positions ? call.channels : V::lanes;
-    const auto last = (of == tiling::positions ? t.positions - 1 : vectors<V> - 1) * stride;
+    const auto last = (of == tiling::positions ? t.positions - 1 : vectors<V, of> - 1) * stride;
     if (call.of_floats) {
         const auto *const floats = reinterpret_cast<const float *>(sums);
         return for_each_vector<V, of>(
@@ -199,7 +202,7 @@ template <first_steps::ending what, typename V, tiling of>
 
 template <typename V, tiling of>
 [[gnu::always_inline]] inline void apply(
-        const float_steps_call &call, const float_step &step, tile<V, of> &t, vectors_of_tile<V> &saved) {
+        const float_steps_call &call, const float_step &step, tile<V, of> &t, vectors_of_tile<V, of> &saved) {
     using kind = float_step::kind;
     using reals = typename V::reals;
     switch (step.what) {
@@ -257,7 +260,7 @@ template <typename V, tiling of, typename F>
         F f, const float_steps_call &call, tile<V, of> &t, std::int64_t channels, std::int64_t at) {
     auto rows = t.positions, stride = call.position_stride, length = channels;
     if constexpr (of != tiling::positions) {
-        rows = vectors<V>;
+        rows = vectors<V, of>;
         stride = length = V::lanes;
     } else if constexpr (V::lanes > 1) {
         if (call.channel_stride != 1) {
@@ -266,12 +269,12 @@ template <typename V, tiling of, typename F>
             stride = call.channel_stride;
         }
     }
-    if (rows >= vectors<V> && length >= V::lanes) {
+    if (rows >= vectors<V, of> && length >= V::lanes) {
         const auto all = V::first_lanes(V::lanes);
-        unroll<vectors<V>>([&](int i) __attribute__((always_inline)) { f(at + i * stride, all, t.x[i]); });
+        unroll<vectors<V, of>>([&](int i) __attribute__((always_inline)) { f(at + i * stride, all, t.x[i]); });
     } else {
         const auto some = V::first_lanes(length);
-        unroll<vectors<V>>([&](int i) __attribute__((always_inline)) {
+        unroll<vectors<V, of>>([&](int i) __attribute__((always_inline)) {
             if (i < rows) f(at + i * stride, some, t.x[i]);
         });
     }
@@ -298,21 +301,21 @@ template <typename V, tiling of>
 }
 
 template <typename V>
-constexpr std::int64_t tile_width = vectors<V> *V::lanes; // of one position
+constexpr std::int64_t tile_width = vectors<V, tiling::channels> *V::lanes; // of one position
 
 /// Positions or channels are as many as a tile has, or its multiple, but for the last ones of tiling::positions.
 template <first_steps::ending what, typename V, tiling of>
 void compute_tiles(
         const float_steps_call &call, const first_steps &first, parallel::range positions, parallel::range channels) {
-    vectors_of_tile<V> saved = {};
-    const std::int64_t step = of == tiling::positions ? vectors<V> : 1,
+    vectors_of_tile<V, of> saved = {};
+    const std::int64_t step = of == tiling::positions ? vectors<V, of> : 1,
                        width = of == tiling::positions ? V::lanes : tile_width<V>;
     for (auto c = channels.begin; c < channels.end; c += width)
         for (auto p = positions.begin; p < positions.end; p += step) {
             tile<V, of> t;
             const auto count = std::min<std::int64_t>(V::lanes, channels.end - c);
             t.position = p;
-            t.positions = std::min<std::int64_t>(vectors<V>, positions.end - p);
+            t.positions = std::min<std::int64_t>(vectors<V, of>, positions.end - p);
             t.channel = of == tiling::one_channel ? call.first_channel : c;
             t.channels = V::first_lanes(count);
             load<V, of>(call, call.sums + p * call.channels + c, t);
