@@ -50,6 +50,27 @@ struct byte_layouts {
         words[vectors - 1] = vectors == 1 ? words[0] : widened(_mm_unpackhi_epi8(from_a, from_b));
     }
 
+    /// Interleaves the bytes of four vectors. Vector j gets bytes 4 j to 4 j + 3 of the first half of all four, then
+    /// those of the second half.
+    static void interleave_bytes(__m256i (&x)[4]) {
+        const auto ab_low = _mm256_unpacklo_epi8(x[0], x[1]), ab_high = _mm256_unpackhi_epi8(x[0], x[1]);
+        const auto cd_low = _mm256_unpacklo_epi8(x[2], x[3]), cd_high = _mm256_unpackhi_epi8(x[2], x[3]);
+        x[0] = _mm256_unpacklo_epi16(ab_low, cd_low);
+        x[1] = _mm256_unpackhi_epi16(ab_low, cd_low);
+        x[2] = _mm256_unpacklo_epi16(ab_high, cd_high);
+        x[3] = _mm256_unpackhi_epi16(ab_high, cd_high);
+    }
+    /// Lanes that belong to bytes of interleave_bytes(), in the order of these bytes.
+    static void store_interleaved(std::int32_t *p, const __m256i (&x)[4]) {
+        const auto store = [=](int i, __m256i lanes) {
+            _mm256_storeu_si256(reinterpret_cast<__m256i *>(p + 8 * i), lanes);
+        };
+        store(0, _mm256_permute2x128_si256(x[0], x[1], 0x20));
+        store(1, _mm256_permute2x128_si256(x[2], x[3], 0x20));
+        store(2, _mm256_permute2x128_si256(x[0], x[1], 0x31));
+        store(3, _mm256_permute2x128_si256(x[2], x[3], 0x31));
+    }
+
     /// The indices of a shuffle of 16 bytes: f(i) is the place that byte i comes from; -1 makes it 0.
     template <typename F>
     static __m128i shuffle_indices(F f) {

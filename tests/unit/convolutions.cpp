@@ -181,7 +181,7 @@ std::vector<test::tested<const planar_kind *>> planar_kinds() {
 #endif
     });
 #if defined(__x86_64__)
-    if (targets::has(targets::of_processor(), targets::avx512_vnni))
+    if (targets::has(targets::of_processor(), targets::avx2))
         kinds.push_back({"emulated_avx2_vnni", &emulated_avx2_vnni_planar});
 #endif
     return kinds;
@@ -314,12 +314,29 @@ TEST(convolutions, without_images_or_channels) {
         }
 }
 
+/// By each instruction set, one of few machines by emulation.
+std::vector<test::tested<depthwise_function>> quads_functions() {
+    std::vector<test::tested<depthwise_function>> functions;
+#if defined(__x86_64__)
+    functions = test::runnable<depthwise_function>(
+            {{targets::avx2_vnni, avx2_vnni_depthwise}, {targets::avx512_vnni, avx512_vnni_depthwise}});
+    if (targets::has(targets::of_processor(), targets::avx2))
+        functions.push_back({"emulated_avx2_vnni", emulated_avx2_vnni_depthwise});
+#endif
+    return functions;
+}
+
 TEST(convolutions, depthwise_has_the_sums_of_the_definition) {
     std::mt19937 random(2);
     for (int i = 0; i < 150; ++i) {
         const auto s = draw(random, grouping::depthwise);
         SCOPED_TRACE(i);
         expect_exact(*pack_depthwise_convolution(s.p, s.weights())(s.p), s);
+        if (s.p.x_is_signed || s.p.channels < least_of_quads) continue;
+        for (const auto &by : quads_functions()) {
+            SCOPED_TRACE(by.name);
+            expect_exact(*pack_depthwise_convolution(s.p, by.code, s.weights())(s.p), s);
+        }
     }
 }
 
@@ -397,12 +414,9 @@ TEST(convolutions, depthwise_by_every_instruction_set) {
 }
 
 TEST(convolutions, depthwise_quads_of_every_weight) {
-#if defined(__x86_64__)
-    if (!targets::has(targets::of_processor(), targets::avx512_vnni))
-        GTEST_SKIP() << "the processor has no AVX-512 VNNI";
     std::mt19937 random(6);
     for (const std::int32_t zero_point : {0, 1, -128, 127})
-        for (const std::int64_t channels : {2, 15, 16, 17, 63, 64, 65, 80, 128, 200})
+        for (const std::int64_t channels : {32, 33, 63, 64, 65, 80, 128, 200})
             for (const std::int64_t taps : {1, 3, 4, 9}) {
                 integer_convolution p;
                 p.groups = p.channels = p.filters = channels;
@@ -429,16 +443,16 @@ TEST(convolutions, depthwise_quads_of_every_weight) {
                                     * (w[static_cast<std::size_t>(c * taps + t)] - zero_point);
                         expected.push_back(sum);
                     }
-                sums y(expected.size() + 1, 77);
-                avx512_vnni_depthwise({at.data(), std::ssize(at), positions, channels, quads.weights.data(), channels,
-                        (channels + 15) / 16 * 16, false, nullptr, y.data()});
-                EXPECT_EQ(y.back(), 77) << "written beyond the end";
-                y.pop_back();
-                EXPECT_EQ(y, expected) << channels << " channels, " << taps << " taps, zero point " << zero_point;
+                for (const auto &by : quads_functions()) {
+                    sums y(expected.size() + 1, 77);
+                    by.code({at.data(), std::ssize(at), positions, channels, quads.weights.data(), channels,
+                            (channels + 31) / 32 * 32, false, nullptr, y.data()});
+                    EXPECT_EQ(y.back(), 77) << "written beyond the end";
+                    y.pop_back();
+                    EXPECT_EQ(y, expected) << by.name << ", " << channels << " channels, " << taps
+                                           << " taps, zero point " << zero_point;
+                }
             }
-#else
-    GTEST_SKIP() << "the processor has no AVX-512 VNNI";
-#endif
 }
 
 } // namespace

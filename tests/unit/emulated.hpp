@@ -1,7 +1,8 @@
 // Loops for processors that few machines of the tests are, compiled with functions or other instructions in place of
-// those that are missing. They run on any processor with AVX-512 VNNI.
+// those that are missing: AVX2-VNNI's run on any processor with AVX2, AMX's with AVX-512 VNNI.
 #pragma once
 
+#include "layers/depthwise/depthwise.hpp"
 #include "layers/panel_product.hpp"
 #include "layers/planar/planar.hpp"
 
@@ -9,6 +10,7 @@ namespace dynquant::layers {
 
 extern const panel_kind emulated_avx2_vnni_panels, emulated_amx_int8_panels;
 extern const planar_kind emulated_avx2_vnni_planar;
+extern const depthwise_function emulated_avx2_vnni_depthwise;
 
 } // namespace dynquant::layers
 

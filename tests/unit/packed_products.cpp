@@ -37,11 +37,11 @@ std::vector<tested_kind> runnable_kinds() {
     });
 #if defined(__x86_64__)
     using namespace targets;
-    if (has(of_processor(), avx2)) kinds.push_back({"avx2_words", &avx2_word_panels});
+    if (has(of_processor(), avx2))
+        kinds.insert(
+                kinds.end(), {{"avx2_words", &avx2_word_panels}, {"emulated_avx2_vnni", &emulated_avx2_vnni_panels}});
     if (has(of_processor(), amx_int8 | avx512_vnni) && request_amx()) kinds.push_back({"amx_int8", &amx_int8_panels});
-    if (has(of_processor(), avx512_vnni))
-        kinds.insert(kinds.end(),
-                {{"emulated_avx2_vnni", &emulated_avx2_vnni_panels}, {"emulated_amx_int8", &emulated_amx_int8_panels}});
+    if (has(of_processor(), avx512_vnni)) kinds.push_back({"emulated_amx_int8", &emulated_amx_int8_panels});
 #endif
     for (auto &k : kinds) // the widths of AVX-512 VNNI
         k.name += "_" + std::to_string(k.code->columns);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -16,6 +16,17 @@ namespace {
 
 using zero_points = std::span<const std::int32_t>;
 
+/// Null: by pairs. Few channels leave most of a vector of quads empty.
+depthwise_function quads_function([[maybe_unused]] const integer_convolution &p) {
+#if defined(__x86_64__)
+    using namespace targets;
+    if (!p.x_is_signed && p.channels >= least_of_quads)
+        return pick<depthwise_function>(p.available,
+                {{avx512_vnni, avx512_vnni_depthwise}, {avx2_vnni, avx2_vnni_depthwise}, {scalar, nullptr}});
+#endif
+    return nullptr;
+}
+
 depthwise_function pairs_function(targets::features available) {
     using namespace targets;
     return pick<depthwise_function>(available, {
@@ -26,8 +37,8 @@ depthwise_function pairs_function(targets::features available) {
     });
 }
 
-std::int64_t padded_channels(const integer_convolution &p) {
-    return (p.channels + 15) / 16 * 16;
+std::int64_t lanes_of(const integer_convolution &p) {
+    return (p.channels + least_of_quads - 1) / least_of_quads * least_of_quads;
 }
 
 std::int64_t tap_count(const integer_convolution &p) {
@@ -41,40 +52,36 @@ std::int32_t weight_at(
 }
 
 struct depthwise_weights {
-    depthwise_weights(const integer_convolution &p, const constant_weights &w) {
+    depthwise_weights(const integer_convolution &p, depthwise_function quads, const constant_weights &w)
+        : compute(quads ? quads : pairs_function(p.available)) {
         for (std::int64_t c = 0; c < p.channels; ++c) {
             sums.push_back(0);
             for (std::int64_t t = 0; t < tap_count(p); ++t)
                 sums.back() += weight_at(p, w, c, t);
         }
-#if defined(__x86_64__)
-        if (targets::has(p.available, targets::avx512_vnni) && !p.x_is_signed) {
-            quads = depthwise_quads(p, w);
-            compute = avx512_vnni_depthwise;
-            return;
-        }
-#endif
-        pairs = depthwise_pairs(p, w);
-        compute = pairs_function(p.available);
-        before.resize(static_cast<std::size_t>(padded_channels(p)));
-        for (std::size_t at = 0; at < pairs.weights.size(); at += 2)
-            before.push_back(before[at / 2] + pairs.weights[at] + pairs.weights[at + 1]);
+        before.resize(static_cast<std::size_t>(lanes_of(p)));
+        quads ? take(depthwise_quads(p, w)) : take(depthwise_pairs(p, w));
     }
 
-    const std::vector<std::size_t> &taps() const {
-        return pairs.taps.empty() ? quads.taps : pairs.taps;
-    }
-    /// From an element on.
-    const void *data(std::int64_t element) const {
-        return pairs.taps.empty() ? static_cast<const void *>(quads.weights.data() + element)
-                                  : pairs.weights.data() + element;
-    }
-
-    depthwise_layout<std::int16_t> pairs;
-    depthwise_layout<std::int8_t> quads; // where there are no pairs
-    depthwise_function compute = nullptr;
+    std::vector<std::size_t> taps;
+    line_vector<std::byte> weights;
+    std::int64_t at_once = 0; // taps
+    depthwise_function compute;
     std::vector<std::int32_t> sums;   // of each channel
-    std::vector<std::int32_t> before; // of pairs, those of the taps before each pair and before the end
+    std::vector<std::int32_t> before; // of each lane, those of the taps before each pair or quad and before the end
+
+  private:
+    template <typename Weight>
+    void take(const depthwise_layout<Weight> &layout) {
+        taps = layout.taps;
+        const auto bytes = std::as_bytes(std::span(layout.weights));
+        weights.assign(bytes.begin(), bytes.end());
+        constexpr std::size_t of_lane = 4 / sizeof(Weight);
+        at_once = of_lane;
+        for (std::size_t at = 0; at < layout.weights.size(); at += of_lane)
+            before.push_back(std::accumulate(
+                    layout.weights.data() + at, layout.weights.data() + at + of_lane, before[at / of_lane]));
+    }
 };
 
 /// Some lines at once.
@@ -129,9 +136,9 @@ class depthwise_convolution final : public block_sums {
             work.make_padding(padding_bytes());
             run_memory::grown(work.lines, static_cast<std::size_t>(tap_lines()));
             run_memory::grown(work.meets, static_cast<std::size_t>(taps_));
-            run_memory::grown(work.taps, w_->taps().size());
+            run_memory::grown(work.taps, w_->taps.size());
             run_memory::grown(
-                    work.sums, static_cast<std::size_t>(block_lines() * columns() * p_.channels + padded_channels(p_)));
+                    work.sums, static_cast<std::size_t>(block_lines() * columns() * p_.channels + lanes_of(p_)));
         }
     }
 
@@ -149,31 +156,34 @@ class depthwise_convolution final : public block_sums {
     }
 
     /// The lines of x that the window meets, in the order of its taps; one of padding where it leaves x. Returns the
-    /// taps to multiply: of pairs, those from the first line inside x to the last one.
+    /// taps to multiply: those from the first line inside x to the last one.
     parallel::range find_lines(
             run_memory::part &work, const std::byte *image, const std::byte *padding, std::int64_t line) const {
-        const auto all = std::ssize(w_->taps()), kernel = p_.window.kernel[last_];
-        parallel::range inside {all, 0};
+        const auto kernel = p_.window.kernel[last_], at_once = w_->at_once;
+        parallel::range inside {taps_, 0};
         for (std::int64_t outer = 0; outer < tap_lines(); ++outer) {
             const auto x_line = p_.window.x_line(line, outer);
             work.lines[static_cast<std::size_t>(outer)] = x_line < 0 ? padding : image + x_line * x_line_bytes();
-            if (x_line >= 0) inside = {std::min(inside.begin, outer * kernel / 2 * 2), (outer + 1) * kernel};
+            if (x_line >= 0) inside = {std::min(inside.begin, outer * kernel), (outer + 1) * kernel};
         }
-        if (w_->before.empty()) return {0, all};
-        return {std::min(inside.begin, inside.end), (inside.end + 1) / 2 * 2};
+        const auto first_of = [&](std::int64_t tap) {
+            return std::ranges::lower_bound(w_->taps, static_cast<std::size_t>(tap)) - w_->taps.begin();
+        };
+        return {first_of(std::min(inside.begin, inside.end)) / at_once * at_once,
+                (first_of(inside.end) + at_once - 1) / at_once * at_once};
     }
 
     /// The products of the taps that are left out: their x is the zero point. Null: none is.
     const std::int32_t *find_start(run_memory::part &work, std::int32_t x_zero_point, parallel::range taps) const {
-        if (taps.end - taps.begin == std::ssize(w_->taps())) return nullptr;
-        const auto channels = padded_channels(p_);
+        if (taps.end - taps.begin == std::ssize(w_->taps)) return nullptr;
+        const auto lanes = lanes_of(p_), at_once = w_->at_once;
         auto *const start = work.sums.data() + block_lines() * columns() * p_.channels;
-        const auto *const first = w_->before.data() + taps.begin / 2 * channels;
-        const auto *const last = w_->before.data() + taps.end / 2 * channels;
-        const auto *const all = w_->before.data() + std::ssize(w_->taps()) / 2 * channels;
-        for (std::int64_t c = 0; c < channels; ++c) // wraps
-            start[c] = static_cast<std::int32_t>(
-                    static_cast<std::uint32_t>(x_zero_point) * static_cast<std::uint32_t>(first[c] + all[c] - last[c]));
+        const auto *const first = w_->before.data() + taps.begin / at_once * lanes;
+        const auto *const last = w_->before.data() + taps.end / at_once * lanes;
+        const auto *const all = w_->before.data() + std::ssize(w_->taps) / at_once * lanes;
+        for (std::int64_t i = 0; i < lanes; ++i) // wraps
+            start[i] = static_cast<std::int32_t>(
+                    static_cast<std::uint32_t>(x_zero_point) * static_cast<std::uint32_t>(first[i] + all[i] - last[i]));
         return start;
     }
 
@@ -187,10 +197,10 @@ class depthwise_convolution final : public block_sums {
                 const auto at = w.position(last_, columns.begin, k);
                 *tap++ = at < 0 || at >= w.x[last_] ? padding : base + at * p_.channels;
             }
-        std::ranges::transform(w_->taps(), work.taps.begin(), [&](std::size_t t) { return work.meets[t]; });
+        std::ranges::transform(w_->taps, work.taps.begin(), [&](std::size_t t) { return work.meets[t]; });
         w_->compute({work.taps.data() + taps.begin, taps.end - taps.begin, columns.end - columns.begin,
-                w.strides[last_] * p_.channels, w_->data(taps.begin * padded_channels(p_)), p_.channels,
-                padded_channels(p_), p_.x_is_signed, start, y + columns.begin * p_.channels});
+                w.strides[last_] * p_.channels, w_->weights.data() + 4 / w_->at_once * taps.begin * lanes_of(p_),
+                p_.channels, lanes_of(p_), p_.x_is_signed, start, y + columns.begin * p_.channels});
     }
 
     integer_convolution p_;
@@ -203,14 +213,14 @@ class depthwise_convolution final : public block_sums {
 } // namespace
 
 depthwise_layout<std::int16_t> depthwise_pairs(const integer_convolution &p, const constant_weights &w) {
-    const auto taps = tap_count(p), padded_taps = (taps + 1) / 2 * 2, channels = padded_channels(p);
+    const auto taps = tap_count(p), padded_taps = (taps + 1) / 2 * 2, lanes = lanes_of(p);
     depthwise_layout<std::int16_t> result;
     for (std::int64_t t = 0; t < padded_taps; ++t)
-        result.taps.push_back(t < taps ? static_cast<std::size_t>(t) : 0); // by weights of 0
-    result.weights.resize(static_cast<std::size_t>(padded_taps * channels));
+        result.taps.push_back(static_cast<std::size_t>(std::min(t, taps - 1)));
+    result.weights.resize(static_cast<std::size_t>(padded_taps * lanes));
     for (std::int64_t c = 0; c < p.channels; ++c)
         for (std::int64_t t = 0; t < taps; ++t)
-            result.weights[static_cast<std::size_t>((t / 2 * channels + c) * 2 + t % 2)] =
+            result.weights[static_cast<std::size_t>((t / 2 * lanes + c) * 2 + t % 2)] =
                     static_cast<std::int16_t>(weight_at(p, w, c, t));
     return result;
 }
@@ -231,28 +241,33 @@ depthwise_layout<std::int8_t> depthwise_quads(const integer_convolution &p, cons
             }
         } while (std::ranges::any_of(rest, [](std::int32_t weight) { return weight != 0; }));
     }
-    while (result.taps.size() % 4 != 0) { // by weights of 0
-        result.taps.push_back(0);
+    while (result.taps.size() % 4 != 0) {
+        result.taps.push_back(result.taps.back());
         of_taps.emplace_back(p.channels);
     }
-    const auto taps = std::ssize(result.taps), whole = p.channels / 64 * 64;
-    result.weights.resize(static_cast<std::size_t>(taps * padded_channels(p)));
-    for (std::int64_t c = 0; c < p.channels; ++c) {
-        const std::int64_t group = c < whole ? 64 : 16; // channels that the function takes at once
-        const auto first = c / group * group, quarters = group / 16;
-        const auto lane = (c % 16 / 4 * quarters + (c - first) / 16) * 4 + c % 4;
+    const auto taps = std::ssize(result.taps), lanes = lanes_of(p);
+    result.weights.resize(static_cast<std::size_t>(taps * lanes));
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+        const std::int64_t group = lane / 64 * 64 + 64 <= p.channels ? 64 : 32, of_group = lane % group;
+        const auto first = std::min(lane - of_group, p.channels - group), parts = group / 16;
+        const auto channel = first + of_group / 4 % parts * 16 + of_group / 4 / parts * 4 + of_group % 4;
         for (std::int64_t t = 0; t < taps; ++t)
-            result.weights[static_cast<std::size_t>(first * taps + (t / 4 * group + lane) * 4 + t % 4)] =
-                    of_taps[static_cast<std::size_t>(t)][static_cast<std::size_t>(c)];
+            result.weights[static_cast<std::size_t>((t / 4 * lanes + lane) * 4 + t % 4)] =
+                    of_taps[static_cast<std::size_t>(t)][static_cast<std::size_t>(channel)];
     }
     return result;
 }
 
-packed_convolution pack_depthwise_convolution(const integer_convolution &p, const constant_weights &w) {
-    if (p.groups != p.channels || p.filters != p.channels || p.channels < 2) return nullptr;
-    return [packed = std::make_shared<const depthwise_weights>(p, w)](const integer_convolution &of_shape) {
+packed_convolution pack_depthwise_convolution(
+        const integer_convolution &p, depthwise_function quads, const constant_weights &w) {
+    return [packed = std::make_shared<const depthwise_weights>(p, quads, w)](const integer_convolution &of_shape) {
         return std::make_unique<const depthwise_convolution>(of_shape, packed);
     };
+}
+
+packed_convolution pack_depthwise_convolution(const integer_convolution &p, const constant_weights &w) {
+    if (p.groups != p.channels || p.filters != p.channels || p.channels < 2) return nullptr;
+    return pack_depthwise_convolution(p, quads_function(p), w);
 }
 
 } // namespace dynquant::layers

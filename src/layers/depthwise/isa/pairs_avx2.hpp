@@ -45,7 +45,7 @@ void depthwise_channels(const depthwise_span s, std::int64_t first) {
 #pragma GCC unroll 8
         for (int v = 0; v < vectors; ++v)
             sums[v] = start[v];
-        for (std::int64_t t = 0; t < s.tap_count; t += 2, weights += 2 * s.padded_channels)
+        for (std::int64_t t = 0; t < s.tap_count; t += 2, weights += 2 * s.lanes)
 #pragma GCC unroll 4
             for (int v = 0; v < vectors; v += at_once)
                 add_pair<x_is_signed, at_once>(s.taps[t] + offset + v * V::lanes, s.taps[t + 1] + offset + v * V::lanes,
@@ -65,7 +65,7 @@ void depthwise_few(const depthwise_span &s) {
         const auto *weights = static_cast<const std::int16_t *>(s.weights);
         V::integers sums[1];
         start_sums<1>(s, 0, sums);
-        for (std::int64_t t = 0; t < s.tap_count; t += 2, weights += 2 * s.padded_channels) {
+        for (std::int64_t t = 0; t < s.tap_count; t += 2, weights += 2 * s.lanes) {
             std::byte taps[2][V::lanes] = {}; // zeros in place of channels that may lie beyond x
             for (int i = 0; i < 2; ++i)
                 std::memcpy(taps[i], s.taps[t + i] + p * s.x_step, count);
