@@ -6,9 +6,9 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
-#include "conformance/counting_new.hpp"
 #include "graph_builder.hpp"
 #include "oneapi/dnnl/dnnl.h"
+#include "support/counting_new.hpp"
 
 namespace {
 

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "graph_support.hpp"
+#include "support/graph.hpp"
 
 namespace dynquant::test {
 namespace {

@@ -1,5 +1,5 @@
 // Wrong calls of execute are refused before anything is written.
-#include "graph_support.hpp"
+#include "support/graph.hpp"
 
 namespace dynquant::test {
 namespace {

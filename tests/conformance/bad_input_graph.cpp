@@ -1,6 +1,6 @@
 // Wrong graphs are refused: ids used twice, cycles, calls in the wrong order, unsuitable engines and kernels.
-#include "graph_support.hpp"
 #include "support/environment.hpp"
+#include "support/graph.hpp"
 
 namespace dynquant::test {
 namespace {

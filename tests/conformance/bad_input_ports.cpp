@@ -1,7 +1,7 @@
 // Wrong inputs and outputs are refused at add_op where the error is visible there, else at compile.
 #include <limits>
 
-#include "graph_support.hpp"
+#include "support/graph.hpp"
 
 namespace dynquant::test {
 namespace {

@@ -2,9 +2,9 @@
 // worked out by hand from the formulas of dynquant/scale_rule.hpp.
 #include <limits>
 
-#include "graph_support.hpp"
 #include "support/direct.hpp"
 #include "support/environment.hpp"
+#include "support/graph.hpp"
 
 namespace dynquant::test {
 namespace {

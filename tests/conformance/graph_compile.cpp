@@ -1,7 +1,7 @@
 // compile matches ports by id and infers the unknown rank, dims and layout of dst.
 #include <limits>
 
-#include "graph_support.hpp"
+#include "support/graph.hpp"
 
 namespace dynquant::test {
 namespace {

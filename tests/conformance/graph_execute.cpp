@@ -1,7 +1,7 @@
 // Compiled partitions execute as worked out by hand, for all layouts and from many threads.
 #include <thread>
 
-#include "graph_support.hpp"
+#include "support/graph.hpp"
 
 namespace dynquant::test {
 namespace {

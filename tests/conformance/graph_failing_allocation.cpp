@@ -2,8 +2,8 @@
 // operator new.
 #include <new>
 
-#include "counting_new.hpp"
-#include "graph_support.hpp"
+#include "support/counting_new.hpp"
+#include "support/graph.hpp"
 
 namespace dynquant::test {
 namespace {

@@ -2,8 +2,8 @@
 #include <set>
 #include <type_traits>
 
-#include "graph_support.hpp"
 #include "support/environment.hpp"
+#include "support/graph.hpp"
 
 namespace dynquant::test {
 namespace {

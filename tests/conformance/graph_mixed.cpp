@@ -3,7 +3,7 @@
 #include <cstring>
 #include <map>
 
-#include "graph_support.hpp"
+#include "support/graph.hpp"
 
 namespace dynquant::test {
 namespace {

@@ -1,6 +1,6 @@
 // execute allocates nothing. This is a separate program, because counting_new.cpp replaces operator new.
-#include "counting_new.hpp"
-#include "graph_support.hpp"
+#include "support/counting_new.hpp"
+#include "support/graph.hpp"
 
 namespace dynquant::test {
 namespace {

@@ -1,5 +1,5 @@
 // Graphs are built of ops, attributes and shared logical tensors, and split into ordered partitions.
-#include "graph_support.hpp"
+#include "support/graph.hpp"
 
 namespace dynquant::test {
 namespace {

@@ -1,6 +1,6 @@
 // run allocates nothing on native and reference, whatever the statement. This is a separate program, because
 // counting_new.cpp replaces operator new.
-#include "counting_new.hpp"
+#include "support/counting_new.hpp"
 #include "support/random_computed.hpp"
 #include "support/random_onnx.hpp"
 #include "support/random_requantize.hpp"

@@ -4,9 +4,9 @@
 #include <limits>
 #include <numeric>
 
-#include "graph_support.hpp"
 #include "support/direct.hpp"
 #include "support/environment.hpp"
+#include "support/graph.hpp"
 
 namespace dynquant::test {
 namespace {

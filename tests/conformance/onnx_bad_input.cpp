@@ -1,5 +1,5 @@
 // A node that breaks a rule of ONNX's specification is refused with the right status and message.
-#include "onnx_support.hpp"
+#include "support/onnx.hpp"
 
 namespace dynquant::test {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "onnx_support.hpp"
+#include "support/onnx.hpp"
 #include "support/variants.hpp"
 
 namespace dynquant::test {

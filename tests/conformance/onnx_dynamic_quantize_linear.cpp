@@ -6,8 +6,8 @@
 #include <limits>
 #include <thread>
 
-#include "onnx_support.hpp"
 #include "support/environment.hpp"
+#include "support/onnx.hpp"
 #include "support/oracle.hpp"
 #include "support/variants.hpp"
 

@@ -1,7 +1,7 @@
 // ONNX's nodes become the right statements: types, granularity, the type of the division, inferred outputs. Clauses are
 // those of onnx 1.23.2's QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear, and of AMD Quark's Extended
 // operators.
-#include "onnx_support.hpp"
+#include "support/onnx.hpp"
 
 namespace dynquant::test {
 namespace {

@@ -1,6 +1,6 @@
 // run allocates nothing. This is a separate program, because counting_new.cpp replaces operator new.
-#include "counting_new.hpp"
-#include "onnx_support.hpp"
+#include "support/counting_new.hpp"
+#include "support/onnx.hpp"
 
 namespace dynquant::test {
 namespace {

@@ -10,7 +10,7 @@ namespace {
 using enum data_type;
 
 /// Scales between 2^-12 and 2^12: 8 significands whose quotients approximations easily round wrong (among them the
-/// greatest, and some of tests/unit), and 56 random ones.
+/// greatest, and some of tests/kernels), and 56 random ones.
 std::vector<float> scales_to_try() {
     std::vector<float> scales;
     for (const auto significand : {0xffffff, 0xf4fffe, 0xc9e3ff, 0xbad0ff, 0x800001, 0x800000, 0xaaaaab, 0xfffffe})

@@ -1,6 +1,6 @@
 // ONNX's operators give the bits of y that are worked out by hand, for each type of division, saturation, blocks and
 // types of scales.
-#include "onnx_support.hpp"
+#include "support/onnx.hpp"
 #include "support/variants.hpp"
 
 namespace dynquant::test {

@@ -1,8 +1,8 @@
 // The graph API computes qtype per_group, with the types of language models' weights and caches. Clauses are those of
 // DynamicDequantize's documentation, also applied to DynamicQuantize; values are worked out by hand.
-#include "graph_support.hpp"
 #include "support/direct.hpp"
 #include "support/environment.hpp"
+#include "support/graph.hpp"
 
 namespace dynquant::test {
 namespace {

@@ -591,7 +591,7 @@ class Errors(unittest.TestCase):
 
 
     def test_sizes_beyond_any_memory(self):
-        """x has no elements. tests/unit/layer.cpp has more of such sizes, not all of which numpy takes."""
+        """x has no elements. tests/layers/layer.cpp has more of such sizes, not all of which numpy takes."""
         for op_type, w, shape, text in (
                 ("MatMulInteger", (0, 5), (1 << 43, 0),
                  "Y: expected fewer than 2^44 elements, given shape 8796093022208x5"),

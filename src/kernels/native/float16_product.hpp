@@ -16,8 +16,8 @@ inline bool has_exact_float16_product(float scale) {
 }
 
 /// RNE(x / s) + zp from f16 to integers of 8 bits: x * (high + low), as in two_part_product. Its relative error is up
-/// to 2^-21, and midpoints between f16 numbers may be 2^-23 away (see limited_product). tests/unit/float16_product.cpp
-/// enumerates all x and all significands of s: none rounds to the wrong side.
+/// to 2^-21, and midpoints between f16 numbers may be 2^-23 away (see limited_product).
+/// tests/kernels/native/float16_product.cpp enumerates all x and all significands of s: none rounds to the wrong side.
 /// - Quotients below 1/2 become 0, so errors do not matter. For others, a subnormal x * low is off by 2^-24 at most.
 /// - x is limited to 2^14 s, which is an f16 number and saturates with any zero point. At the other end, overflow is
 ///   -infinity or NaN or, if x * low does, infinity: all become the lowest integer.

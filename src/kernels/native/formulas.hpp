@@ -128,10 +128,10 @@ struct limited_division {
 };
 
 /// x / s + zp inside the guard. Three operations give the correctly rounded quotient: an estimate, corrected by its
-/// remainder, which the fused operation gives exactly (Markstein, 1990). tests/unit/division.cpp shows by enumeration
-/// that it is correct for every RN(1 / s). x is limited first, so that no large quotient overflows. That changes no
-/// result: a quotient of 2^22 saturates with any zero point. Very negative quotients become less than s32's lowest, or
-/// NaN, and packing turns both into the lowest value.
+/// remainder, which the fused operation gives exactly (Markstein, 1990). tests/kernels/native/division.cpp shows by
+/// enumeration that it is correct for every RN(1 / s). x is limited first, so that no large quotient overflows. That
+/// changes no result: a quotient of 2^22 saturates with any zero point. Very negative quotients become less than s32's
+/// lowest, or NaN, and packing turns both into the lowest value.
 template <typename V, typename Zero>
 struct corrected_quotient {
     typename V::reals scale, reciprocal, limit;
@@ -197,7 +197,7 @@ struct reciprocal_product {
 /// bfloat16_bits. x times the reciprocal is accurate enough: its relative error is at most 2^-23 (1 + 2^-25), and the
 /// midpoints between numbers of b bits are further away. With significands X, Y < 2^b and a midpoint M, which is odd
 /// and below 2^(b+1), the relative distance of X / Y and M is at least 1 / (M Y): X 2^e - M Y is not 0, as M is greater
-/// than X. tests/unit/division.cpp enumerates all X and Y.
+/// than X. tests/kernels/native/division.cpp enumerates all X and Y.
 template <typename V, typename Division, typename Zero>
 struct limited_product {
     typename V::reals reciprocal;
@@ -210,7 +210,8 @@ struct limited_product {
 
 /// limited_product for rows of one scale, with one operation less: it fuses Veltkamp's splitting with the product by
 /// the reciprocal. The fused difference is about 2^n quotients, where n of 24 bits are dropped. So its last bit, and
-/// that of `scaled`, has the weight of the rounded quotient's last bit. tests/unit/division.cpp enumerates all X and Y.
+/// that of `scaled`, has the weight of the rounded quotient's last bit.
+/// tests/kernels/native/division.cpp enumerates all X and Y.
 template <typename V, typename Division, typename Zero>
 struct split_product {
     typename V::reals reciprocal, scaled_reciprocal, limit;

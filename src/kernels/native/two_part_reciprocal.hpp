@@ -1,10 +1,9 @@
 // Division by a constant in two operations (Brisebarre, Muller and Raina, "Accelerating correctly rounded
 // floating-point division when the divisor is known in advance", IEEE Transactions on Computers, 2004):
 // with high = RN(1 / s) and low = RN((1 - high s) / s), fma(x, high, RN(x low)) is nearly always RN(x / s). Otherwise
-// it is an adjacent float, and both have more than 12 significant bits, as
-// tests/unit/two_part_reciprocal.cpp shows by enumeration. Rounding
-// either to a number of up to 11 bits, or to an integer below 2^11, gives the same result: midpoints between such
-// numbers have 12 bits.
+// it is an adjacent float, and both have more than 12 significant bits, as tests/kernels/native/two_part_reciprocal.cpp
+// shows by enumeration. Rounding either to a number of up to 11 bits, or to an integer below 2^11, gives the same
+// result: midpoints between such numbers have 12 bits.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +25,7 @@ inline float reciprocal_residual(float scale, float reciprocal) {
 /// before its one rounding, so it can only round wrongly where X / Y is that close to a midpoint M of two
 /// 24-bit numbers: X 2^e - M Y = k, M odd, with e = 24 where X >= Y and 25 otherwise, and |k| < 2. That leaves
 /// k = 1 and -1, so Y is odd and X = k 2^-e (mod Y): four candidates, which are tried.
-/// tests/unit/two_part_reciprocal.cpp enumerates every significand.
+/// tests/kernels/native/two_part_reciprocal.cpp enumerates every significand.
 inline bool has_exact_two_part_reciprocal(float scale) {
     std::uint32_t bits = 0;
     std::memcpy(&bits, &scale, sizeof(bits));

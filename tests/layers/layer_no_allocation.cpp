@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "conformance/counting_new.hpp"
 #include "layers/layer.hpp"
 #include "quantization/shape.hpp"
+#include "support/counting_new.hpp"
 
 namespace dynquant::layers {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "layers/lookup/lookup.hpp"
 #include "support/guarded_buffer.hpp"
-#include "tested_sets.hpp"
+#include "support/tested_sets.hpp"
 
 namespace dynquant::lookup {
 namespace {

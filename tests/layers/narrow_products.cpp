@@ -15,7 +15,7 @@
 
 #include "layers/narrow/narrow_product.hpp"
 #include "parallel/executor.hpp"
-#include "tested_sets.hpp"
+#include "support/tested_sets.hpp"
 
 namespace dynquant::layers {
 namespace {

@@ -10,7 +10,7 @@
 #include "elements/small_float.hpp"
 #include "layers/steps/steps.hpp"
 #include "parallel/float_control.hpp"
-#include "tested_sets.hpp"
+#include "support/tested_sets.hpp"
 
 namespace dynquant::layers {
 namespace {

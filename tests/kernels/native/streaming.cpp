@@ -13,7 +13,7 @@
 #include "support/oracle.hpp"
 #include "support/oracle_onnx.hpp"
 #include "support/sampling.hpp"
-#include "tested_sets.hpp"
+#include "support/tested_sets.hpp"
 
 namespace dynquant::test {
 namespace {

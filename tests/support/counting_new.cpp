@@ -1,6 +1,6 @@
 // Replaces operator new by one that counts, and fails on request. A separate file, so no compiler pairs its allocation
 // with a caller's delete.
-#include "counting_new.hpp"
+#include "support/counting_new.hpp"
 
 #include <atomic>
 #include <cstddef>

@@ -6,12 +6,12 @@
 
 #include <gtest/gtest.h>
 
-#include "conformance/graph_support.hpp"
-#include "conformance/onnx_support.hpp"
 #include "graph/lowering.hpp"
 #include "kernels/native/scales/boxes.hpp"
 #include "quantization/canonical.hpp"
 #include "quantization/named_rules.hpp"
+#include "support/graph.hpp"
+#include "support/onnx.hpp"
 
 namespace dynquant::test {
 

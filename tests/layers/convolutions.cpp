@@ -11,7 +11,7 @@
 #include "layers/planar/planar.hpp"
 #include "parallel/executor.hpp"
 #include "quantization/shape.hpp"
-#include "tested_sets.hpp"
+#include "support/tested_sets.hpp"
 
 namespace dynquant::layers {
 namespace {

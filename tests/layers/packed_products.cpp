@@ -13,7 +13,7 @@
 #include "dynquant/quantization.hpp"
 #include "emulated.hpp"
 #include "layers/packed_product.hpp"
-#include "tested_sets.hpp"
+#include "support/tested_sets.hpp"
 
 namespace dynquant::layers {
 

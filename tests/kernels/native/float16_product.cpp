@@ -18,7 +18,7 @@
 #include "support/elements.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/oracle_onnx.hpp"
-#include "tested_sets.hpp"
+#include "support/tested_sets.hpp"
 
 namespace dynquant::test {
 namespace {

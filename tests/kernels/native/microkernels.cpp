@@ -13,7 +13,7 @@
 #include "support/guarded_buffer.hpp"
 #include "support/oracle.hpp"
 #include "support/sampling.hpp"
-#include "tested_sets.hpp"
+#include "support/tested_sets.hpp"
 
 namespace dynquant::test {
 namespace {
