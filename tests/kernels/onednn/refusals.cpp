@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "onednn_kernel_reorder.hpp"
+#include "plain_reorder.hpp"
 #include "support/direct.hpp"
 #include "support/environment.hpp"
 
@@ -16,20 +16,11 @@ namespace {
 constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
 
 quantization quantize_statement(const dims &extents, const dims &block, data_type dst = data_type::u8) {
-    quantization q;
-    q.src = {data_type::f32, extents, {}};
-    q.dst = {dst, extents, {}};
-    q.scales = {data_type::f32, block, {}};
-    return q;
+    return statement(direction::quantize, extents, block, dst);
 }
 
 quantization dequantize_statement(const dims &extents, const dims &block) {
-    quantization q;
-    q.dir = direction::dequantize;
-    q.src = {data_type::s8, extents, {}};
-    q.dst = {data_type::f32, extents, {}};
-    q.scales = {data_type::f32, block, {}};
-    return q;
+    return statement(direction::dequantize, extents, block, data_type::s8);
 }
 
 /// A statement of this shape that the kernel accepts until a test changes it.

@@ -1,4 +1,4 @@
-// Computes a statement by oneDNN alone.
+// Statements for the onednn kernel, computed by oneDNN alone.
 #pragma once
 
 #include <cstring>
@@ -8,6 +8,9 @@
 #include "support/oracle.hpp"
 
 namespace dynquant::test {
+
+/// f32 to these integers, or the other way.
+quantization statement(direction dir, const dims &extents, const dims &block, data_type integer);
 
 /// dst of one dnnl::reorder with the given tensors, and with masks of the dims that the blocks divide. Empty if oneDNN
 /// refuses. Bytes between elements are zero.

@@ -1,5 +1,5 @@
 // The onednn kernel is right to the last bit in what it supports: for values worked out by hand, every kind of layout,
-// threads and control words. See onednn_kernel_refusals.cpp for what it refuses.
+// threads and control words. See refusals.cpp for what it refuses.
 #include <atomic>
 #include <cmath>
 #include <limits>
@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <oneapi/tbb/parallel_for.h>
 
-#include "onednn_kernel_reorder.hpp"
+#include "plain_reorder.hpp"
 #include "support/environment.hpp"
 #include "support/random.hpp"
 
@@ -17,16 +17,6 @@ namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
 constexpr float largest = std::numeric_limits<float>::max(), least = 0x1p-149f;
-
-quantization statement(direction dir, const dims &extents, const dims &block, data_type integer) {
-    const bool quantizing = dir == direction::quantize;
-    quantization q;
-    q.dir = dir;
-    q.src = {quantizing ? data_type::f32 : integer, extents, {}};
-    q.dst = {quantizing ? integer : data_type::f32, extents, {}};
-    q.scales = {data_type::f32, block, {}};
-    return q;
-}
 
 operation onednn(const quantization &q) {
     return prepare(q, {.kernel = kernel_kind::onednn});
