@@ -265,50 +265,5 @@ TEST(mixed_graph, has_single_op_partitions_of_onednn) {
     }
 }
 
-TEST(mixed_graph, names_an_op_that_onednn_refuses) {
-    const dg::op bad(7, kind::Convolution, {x}, {relu_out}, "conv");
-    const auto number = std::to_string(static_cast<int>(kind::Convolution));
-    EXPECT_TRUE(add_refuses(bad, dnnl_invalid_graph_op,
-            "op 7 'conv' (kind " + number + "): oneDNN could not add it (invalid_graph_op)"));
-}
-
-TEST(mixed_graph, checks_its_quantization_ops) {
-    dg::graph graph(dg::engine::kind::cpu);
-    graph.add_op(relu());
-    const lt two = f32(2, {2});
-    dg::op op(2, kind::DynamicQuantize, {relu_out, two, zps}, {y}, "q");
-    op.set_attr<std::string>(attr::qtype, "per_channel");
-    EXPECT_TRUE(fails([&] { graph.add_op(op); }, dnnl_invalid_shape,
-            "op 2 'q' (DynamicQuantize): scales: expected 3 elements (dims[1] of src), given 2"));
-    EXPECT_TRUE(fails([&] { graph.add_op(dg::op(1, kind::Abs, {x}, {y}, "abs")); }, dnnl_invalid_graph,
-            "op 1 'abs' (kind " + std::to_string(static_cast<int>(kind::Abs))
-                    + "): id: expected one that no other op of the graph has, given that of op 1 'relu' (kind "
-                    + std::to_string(static_cast<int>(kind::ReLU)) + ")"));
-}
-
-TEST(mixed_graph, refuses_a_tensor_of_two_types_between_the_libraries) {
-    dg::graph graph(dg::engine::kind::cpu);
-    graph.add_op(relu());
-    EXPECT_TRUE(fails(
-            [&] {
-                graph.add_op(dequantize(2, u8(1, {2, 3}), f32(4, {2, 3}), 1, 0));
-            },
-            dnnl_invalid_data_type,
-            "op 2 'dequantize' (Dequantize): src: expected data type f32, as logical tensor 1 has in output 0 of op 1 "
-            "'relu' (kind "
-                    + std::to_string(static_cast<int>(kind::ReLU)) + "), given u8"));
-}
-
-TEST(mixed_graph, refuses_a_cycle_through_both_libraries) {
-    dg::graph graph(dg::engine::kind::cpu);
-    const lt ring = u8(7, {2});
-    const lt real = f32(8, {2}), positive = f32(9, {2});
-    graph.add_op(dequantize(1, ring, real, 1, 0));
-    graph.add_op(dg::op(2, kind::ReLU, {real}, {positive}, "relu"));
-    graph.add_op(quantize(3, positive, ring, {1}, {0}));
-    EXPECT_THROW(graph.finalize(), dnnl::error);
-    EXPECT_FALSE(graph.is_finalized());
-}
-
 } // namespace
 } // namespace dynquant::test

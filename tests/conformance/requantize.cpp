@@ -170,37 +170,5 @@ TEST(requantize, any_layout) {
     EXPECT_TRUE(computed_right(s, variants_for(s)));
 }
 
-TEST(requantize, a_missing_buffer_is_an_error) {
-    quantization q;
-    q.dir = direction::requantize;
-    q.src = {s32, {3}, {}};
-    q.dst = {s8, {3}, {}};
-    q.scales = {f32, {3}, {}};
-    q.second_scales = {f32, {3}, {}};
-    q.bias = {s32, {3}, {}};
-    const auto op = prepare(q);
-    const std::int32_t src[3] = {}, bias[1] = {};
-    const float scale[1] = {1};
-    std::int8_t dst[3] = {7, 7, 7};
-    const auto message = [&](arguments args) -> std::string {
-        try {
-            op.run(args);
-            return "nothing was thrown";
-        } catch (const error &thrown) {
-            EXPECT_EQ(thrown.status, dnnl_invalid_arguments);
-            return thrown.message;
-        }
-    };
-    EXPECT_EQ(message({src, scale, nullptr, dst, nullptr, bias}),
-            "second scales: expected a buffer, given a null pointer");
-    EXPECT_EQ(message({src, scale, nullptr, dst, scale, nullptr}), "bias: expected a buffer, given a null pointer");
-    EXPECT_EQ(message({src, nullptr, nullptr, dst, scale, bias}), "scales: expected a buffer, given a null pointer");
-    EXPECT_EQ(message({nullptr, scale, nullptr, dst, scale, bias}), "src: expected a buffer, given a null pointer");
-    EXPECT_EQ(message({src, scale, nullptr, nullptr, scale, bias}), "dst: expected a buffer, given a null pointer");
-    EXPECT_EQ(dst[0], 7);
-    op.run({src, scale, nullptr, dst, scale, bias});
-    EXPECT_EQ(dst[0], 0);
-}
-
 } // namespace
 } // namespace dynquant::test

@@ -1,7 +1,6 @@
 // The kernel and the instruction set are chosen in the documented order, and options and the environment force them.
 #include <gtest/gtest.h>
 
-#include "quantization/text.hpp"
 #include "support/environment.hpp"
 #include "support/variants.hpp"
 
@@ -51,17 +50,6 @@ class selection : public testing::Test {
         return prepare(q, opts).info().kernel;
     }
     static std::string chosen_isa(const options &opts = {}) { return prepare(easy(), opts).info().isa; }
-
-    template <typename F>
-    static void expect_error(F &&f, dnnl_status_t status, const std::string &message) {
-        try {
-            f();
-            ADD_FAILURE() << "nothing was thrown, expected: " << message;
-        } catch (const error &thrown) {
-            EXPECT_EQ(thrown.status, status);
-            EXPECT_EQ(std::string(thrown.message).substr(0, message.size()), message);
-        }
-    }
 };
 
 TEST_F(selection, native_comes_first) {
@@ -94,39 +82,6 @@ TEST_F(selection, an_empty_variable_says_nothing) {
     const scoped_variable kernel("DYNQUANT_KERNEL", ""), isa("DYNQUANT_MAX_ISA", "");
     EXPECT_EQ(chosen(easy()), kernel_kind::native);
     EXPECT_EQ(chosen_isa(), to_string(strongest()));
-}
-
-TEST_F(selection, a_forced_kernel_that_cannot_is_an_error) {
-    expect_error([] { prepare(hard(), {.kernel = kernel_kind::onednn}); }, dnnl_unimplemented,
-            "kernel: 'onednn' was asked for but cannot compute this: ");
-    const scoped_variable forced("DYNQUANT_KERNEL", "onednn");
-    expect_error(
-            [] { prepare(hard()); }, dnnl_unimplemented, "kernel: 'onednn' was asked for but cannot compute this: ");
-}
-
-TEST_F(selection, unknown_names_are_errors) {
-    {
-        const scoped_variable forced("DYNQUANT_KERNEL", "natve");
-        expect_error([] { prepare(easy()); }, dnnl_invalid_arguments,
-                "DYNQUANT_KERNEL: expected native, onednn or reference, given 'natve' (did you mean 'native'?)");
-    }
-    const scoped_variable forced("DYNQUANT_MAX_ISA", "avx-512");
-    expect_error([] { prepare(easy()); }, dnnl_invalid_arguments,
-            "DYNQUANT_MAX_ISA: expected scalar, avx2 or avx512, given 'avx-512' (did you mean 'avx512'?)");
-    expect_error([] { best_isa(); }, dnnl_invalid_arguments,
-            "DYNQUANT_MAX_ISA: expected scalar, avx2 or avx512, given 'avx-512' (did you mean 'avx512'?)");
-}
-
-TEST_F(selection, options_that_mean_nothing_are_errors) {
-    expect_error(
-            [] { prepare(easy(), {.threads = -1}); }, dnnl_invalid_arguments, "threads: expected 0 or more, given -1");
-    for (const int number : {-1, 3, 77}) {
-        expect_error([&] { prepare(easy(), {.max_isa = static_cast<isa>(number)}); }, dnnl_invalid_arguments,
-                concat("max_isa: expected scalar, avx2 or avx512, given number ", number));
-        expect_error([&] { prepare(easy(), {.kernel = static_cast<kernel_kind>(number)}); }, dnnl_invalid_arguments,
-                concat("kernel: expected native, onednn or reference, given number ", number));
-    }
-    EXPECT_NO_THROW(prepare(easy(), {.max_isa = isa::avx512, .threads = 1}));
 }
 
 TEST_F(selection, the_strongest_isa_of_the_processor_is_used) {

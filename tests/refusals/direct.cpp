@@ -1,10 +1,10 @@
-// check() refuses wrong statements of the direct API with the right status and message, and accepts right ones.
+// The direct API refuses wrong statements, options and buffers, and takes right ones.
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-#include "dynquant/quantization.hpp"
-#include "is_refused.hpp"
+#include "direct.hpp"
+#include "support/environment.hpp"
 
 namespace dynquant::test {
 namespace {
@@ -22,19 +22,17 @@ quantization right() {
 
 template <typename Spoil>
 testing::AssertionResult finds(dnnl_status_t status, const std::string &message, Spoil &&spoil) {
-    auto q = right();
-    spoil(q);
-    return is_refused(q, status, message);
+    return refused(right(), status, message, spoil);
 }
 
-TEST(check, finds_nothing_wrong_with_right_statements) {
+TEST(direct_refusals, finds_nothing_wrong_with_right_statements) {
     EXPECT_FALSE(check(right()));
     quantization scalar;
     scalar.dst.type = data_type::s8;
     EXPECT_FALSE(check(scalar));
 }
 
-TEST(check, data_types) {
+TEST(direct_refusals, data_types) {
     const std::string real = "expected data type f32, f16 or bf16, given ";
     const std::string quantized = "expected data type s8, u8, s4, u4, f8_e4m3 or f8_e5m2, given ";
     EXPECT_TRUE(finds(dnnl_invalid_data_type, "src: " + real + "s8", [](auto &q) { q.src.type = data_type::s8; }));
@@ -61,7 +59,7 @@ std::vector<int> numbers_beyond(int enumerators) {
     return {-1, enumerators, 1000000};
 }
 
-TEST(check, data_types_that_are_none) {
+TEST(direct_refusals, data_types_that_are_none) {
     const std::string real = "expected data type f32, f16 or bf16, given number ";
     const std::string quantized = "expected data type s8, u8, s4, u4, f8_e4m3 or f8_e5m2, given number ";
     for (const int number : numbers_beyond(21)) {
@@ -100,7 +98,7 @@ TEST(check, data_types_that_are_none) {
     }
 }
 
-TEST(check, other_values_that_are_none) {
+TEST(direct_refusals, other_values_that_are_none) {
     for (const int number : numbers_beyond(3)) {
         const auto text = std::to_string(number);
         EXPECT_TRUE(finds(dnnl_invalid_arguments,
@@ -123,7 +121,7 @@ TEST(check, other_values_that_are_none) {
     }
 }
 
-TEST(check, finds_nothing_wrong_with_any_combination_of_types) {
+TEST(direct_refusals, finds_nothing_wrong_with_any_combination_of_types) {
     using enum data_type;
     for (const auto real : {f32, f16, bf16})
         for (const auto quantized : {s8, u8, s4, u4})
@@ -140,7 +138,7 @@ TEST(check, finds_nothing_wrong_with_any_combination_of_types) {
                     }
 }
 
-TEST(check, data_types_under_numerics_onnx) {
+TEST(direct_refusals, data_types_under_numerics_onnx) {
     using enum data_type;
     const std::string quantized = "expected data type s32, s8, u8, f16, bf16, s4, u4, f8_e4m3, f8_e5m2, s16, u16, u32, "
                                   "s2, u2, f4_e2m1, f6_e2m3, f6_e3m2, f8_e4m3fnuz or f8_e5m2fnuz, given ";
@@ -171,7 +169,7 @@ TEST(check, data_types_under_numerics_onnx) {
             under_onnx([](auto &q) { q.dst.type = f8_e4m3; })));
 }
 
-TEST(check, finds_nothing_wrong_with_zero_points_of_the_quantized_type_under_numerics_onnx) {
+TEST(direct_refusals, finds_nothing_wrong_with_zero_points_of_the_quantized_type_under_numerics_onnx) {
     using enum data_type;
     for (const auto quantized : {s32, u32, s16, u16, s8, u8, s4, u4, s2, u2, f16, bf16, f8_e4m3, f8_e5m2, f8_e4m3fnuz,
                  f8_e5m2fnuz, f6_e2m3, f6_e3m2, f4_e2m1})
@@ -188,7 +186,7 @@ TEST(check, finds_nothing_wrong_with_zero_points_of_the_quantized_type_under_num
             }
 }
 
-TEST(check, choices_of_numerics_onnx) {
+TEST(direct_refusals, choices_of_numerics_onnx) {
     const auto invalid = dnnl_invalid_arguments;
     EXPECT_TRUE(finds(invalid, "division: expected f32 for numerics strict, given f16",
             [](auto &q) { q.division = precision::f16; }));
@@ -221,7 +219,7 @@ TEST(check, choices_of_numerics_onnx) {
     EXPECT_FALSE(check(q));
 }
 
-TEST(check, shapes) {
+TEST(direct_refusals, shapes) {
     EXPECT_TRUE(finds(
             dnnl_invalid_shape, "src: expected rank 0 to 12, given 13", [](auto &q) { q.src.dims = dims(13, 1); }));
     EXPECT_TRUE(finds(dnnl_invalid_shape, "src: expected dims of 0 or more, given -3 at dim 1",
@@ -234,7 +232,7 @@ TEST(check, shapes) {
     }));
 }
 
-TEST(check, strides) {
+TEST(direct_refusals, strides) {
     EXPECT_TRUE(finds(dnnl_invalid_shape, "src: expected as many strides as dims, 2, given 1",
             [](auto &q) { q.src.strides = {1}; }));
     EXPECT_TRUE(finds(dnnl_invalid_shape, "src: expected strides of 0 or more, given -1 at dim 1", [](auto &q) {
@@ -250,7 +248,7 @@ TEST(check, strides) {
             }));
 }
 
-TEST(check, sizes_that_overflow) {
+TEST(direct_refusals, sizes_that_overflow) {
     const auto text = [](const std::string &name, const std::string &extents, const std::string &type) {
         return name + ": expected a size in bytes that fits in 62 bits, given dims " + extents + " of " + type;
     };
@@ -264,14 +262,14 @@ TEST(check, sizes_that_overflow) {
     EXPECT_TRUE(finds(dnnl_invalid_shape, text("dst", "2x3", "u8"), [](auto &q) { q.dst.strides = {1, huge}; }));
 }
 
-TEST(check, zero_volume_is_right_however_large_the_rest) {
+TEST(direct_refusals, zero_volume_is_right_however_large_the_rest) {
     auto q = right();
     q.src.dims = q.dst.dims = {0, huge};
     q.scales.block = q.zero_points->block = {1, huge};
     EXPECT_FALSE(check(q));
 }
 
-TEST(check, blocks) {
+TEST(direct_refusals, blocks) {
     EXPECT_TRUE(finds(dnnl_invalid_shape, "scales: expected a block of rank 2, given rank 1",
             [](auto &q) { q.scales.block = {1}; }));
     EXPECT_TRUE(finds(dnnl_invalid_shape, "scales: expected block extents of 1 or more, given 0 at dim 1", [](auto &q) {
@@ -282,7 +280,7 @@ TEST(check, blocks) {
     }));
 }
 
-TEST(check, known_values) {
+TEST(direct_refusals, known_values) {
     EXPECT_TRUE(finds(dnnl_invalid_shape, "scales: expected 3 values, given 2", [](auto &q) {
         q.scales.values = {1, 2};
     }));
@@ -306,7 +304,7 @@ TEST(check, known_values) {
     }));
 }
 
-TEST(check, known_values_of_f8_e8m0_are_powers_of_two) {
+TEST(direct_refusals, known_values_of_f8_e8m0_are_powers_of_two) {
     const auto with_values = [](const std::vector<double> &values) {
         return [values](quantization &q) {
             q.rule = numerics::onnx;
@@ -323,7 +321,7 @@ TEST(check, known_values_of_f8_e8m0_are_powers_of_two) {
     EXPECT_FALSE(check(q));
 }
 
-TEST(check, known_zero_points_of_floats_are_values_of_their_type) {
+TEST(direct_refusals, known_zero_points_of_floats_are_values_of_their_type) {
     const auto with_values = [](data_type type, const std::vector<double> &values) {
         return [=](quantization &q) {
             q.rule = numerics::onnx;
@@ -351,54 +349,39 @@ TEST(check, known_zero_points_of_floats_are_values_of_their_type) {
     }
 }
 
-TEST(check, per_channel_takes_an_axis_within_the_rank) {
+TEST(direct_refusals, per_channel_takes_an_axis_within_the_rank) {
     EXPECT_EQ(per_channel({2, 3, 4}, 1), (dims {2, 1, 4}));
     EXPECT_EQ(per_channel({2, 3, 4}, -1), (dims {2, 3, 1}));
     EXPECT_EQ(per_channel({2, 3, 4}, -3), (dims {1, 3, 4}));
     EXPECT_EQ(per_tensor({2, 3, 4}), (dims {2, 3, 4}));
-    for (const std::int64_t axis : {std::int64_t {3}, std::int64_t {-4}, INT64_MIN, INT64_MAX}) {
-        try {
-            per_channel({2, 3, 4}, axis);
-            ADD_FAILURE() << "accepted " << axis;
-        } catch (const error &thrown) {
-            EXPECT_EQ(thrown.status, dnnl_invalid_arguments);
-            EXPECT_EQ(thrown.message, "axis: expected a value in [-3, 2] for rank 3, given " + std::to_string(axis));
-        }
-    }
+    for (const std::int64_t axis : {std::int64_t {3}, std::int64_t {-4}, INT64_MIN, INT64_MAX})
+        EXPECT_TRUE(fails(
+                [&] {
+                    per_channel({2, 3, 4}, axis);
+                },
+                dnnl_invalid_arguments, "axis: expected a value in [-3, 2] for rank 3, given " + std::to_string(axis)));
 }
 
-/// The status and message of the error that f throws.
-template <typename F>
-std::string thrown_by(F &&f) {
-    try {
-        f();
-    } catch (const error &thrown) {
-        return std::to_string(thrown.status) + " " + thrown.message;
-    }
-    return "nothing";
-}
-
-TEST(run, names_the_missing_buffer_and_writes_nothing) {
+TEST(direct_refusals, run_names_the_missing_buffer_and_writes_nothing) {
     const auto op = prepare(right());
     const float src[6] = {}, scales[3] = {1, 1, 1};
     const std::int32_t zps[3] = {};
     std::uint8_t dst[6] = {9, 9, 9, 9, 9, 9};
-    const auto invalid = std::to_string(dnnl_invalid_arguments);
-    const auto text = [&](const char *name) {
-        return invalid + " " + name + ": expected a buffer, given a null pointer";
+    const auto misses = [&](const std::string &name, const arguments &args) {
+        return fails([&] { op.run(args); }, dnnl_invalid_arguments, name + ": expected a buffer, given a null pointer");
     };
-    EXPECT_EQ(thrown_by([&] { op.run({nullptr, scales, zps, dst}); }), text("src"));
-    EXPECT_EQ(thrown_by([&] { op.run({src, nullptr, zps, dst}); }), text("scales"));
-    EXPECT_EQ(thrown_by([&] { op.run({src, scales, nullptr, dst}); }), text("zps"));
-    EXPECT_EQ(thrown_by([&] { op.run({src, scales, zps, nullptr}); }), text("dst"));
+    EXPECT_TRUE(misses("src", {nullptr, scales, zps, dst}));
+    EXPECT_TRUE(misses("scales", {src, nullptr, zps, dst}));
+    EXPECT_TRUE(misses("zps", {src, scales, nullptr, dst}));
+    EXPECT_TRUE(misses("dst", {src, scales, zps, nullptr}));
     for (const auto value : dst)
         EXPECT_EQ(value, 9);
-    EXPECT_EQ(thrown_by([&] { op.run({src, scales, zps, dst}); }), "nothing");
+    EXPECT_NO_THROW(op.run({src, scales, zps, dst}));
     EXPECT_EQ(dst[0], 0);
 }
 
 // Nothing runs: the sanitizers see sizes and strides that overflow while a plan is made.
-TEST(prepare, takes_the_largest_sizes) {
+TEST(direct_refusals, prepare_takes_the_largest_sizes) {
     struct largest {
         dims extents, src_strides, block;
     };
@@ -414,13 +397,13 @@ TEST(prepare, takes_the_largest_sizes) {
         }
 }
 
-TEST(run, needs_no_buffers_for_zero_volume) {
+TEST(direct_refusals, run_needs_no_buffers_for_zero_volume) {
     auto q = right();
     q.src.dims = q.dst.dims = {0, 3};
-    EXPECT_EQ(thrown_by([&] { prepare(q).run({}); }), "nothing");
+    EXPECT_NO_THROW(prepare(q).run({}));
 }
 
-TEST(run, does_not_look_at_buffers_of_known_parameters) {
+TEST(direct_refusals, run_does_not_look_at_buffers_of_known_parameters) {
     auto q = right();
     q.scales.values = {1, 2, 4};
     q.zero_points->values = {0, 0, 100};
@@ -430,13 +413,55 @@ TEST(run, does_not_look_at_buffers_of_known_parameters) {
     EXPECT_EQ(std::vector<int>(dst, dst + 6), (std::vector<int> {4, 2, 101, 8, 4, 102}));
 }
 
-TEST(run, refuses_an_empty_operation) {
+TEST(direct_refusals, run_refuses_an_empty_operation) {
     const operation empty;
     EXPECT_FALSE(empty);
-    const auto text =
-            std::to_string(dnnl_invalid_arguments) + " operation: expected one made by prepare(), given an empty one";
-    EXPECT_EQ(thrown_by([&] { empty.run({}); }), text);
-    EXPECT_EQ(thrown_by([&] { empty.info(); }), text);
+    const std::string message = "operation: expected one made by prepare(), given an empty one";
+    EXPECT_TRUE(fails([&] { empty.run({}); }, dnnl_invalid_arguments, message));
+    EXPECT_TRUE(fails([&] { empty.info(); }, dnnl_invalid_arguments, message));
+}
+
+/// Options and the environment choose kernel and instruction set.
+class direct_choice_refusals : public testing::Test {
+  protected:
+    scoped_variable kernel_ {"DYNQUANT_KERNEL", std::nullopt}, isa_ {"DYNQUANT_MAX_ISA", std::nullopt};
+};
+
+TEST_F(direct_choice_refusals, a_forced_kernel_that_cannot) {
+    auto q = right();
+    q.rule = numerics::onnx;
+    q.division = precision::f64;
+    const std::string message = "kernel: 'onednn' was asked for but cannot compute this: the division is one in f64, "
+                                "and numerics strict divides in f32";
+    EXPECT_TRUE(fails([&] { prepare(q, {.kernel = kernel_kind::onednn}); }, dnnl_unimplemented, message));
+    const scoped_variable forced("DYNQUANT_KERNEL", "onednn");
+    EXPECT_TRUE(fails([&] { prepare(q); }, dnnl_unimplemented, message));
+}
+
+TEST_F(direct_choice_refusals, unknown_names) {
+    {
+        const scoped_variable forced("DYNQUANT_KERNEL", "natve");
+        EXPECT_TRUE(fails([] { prepare(right()); }, dnnl_invalid_arguments,
+                "DYNQUANT_KERNEL: expected native, onednn or reference, given 'natve' (did you mean 'native'?)"));
+    }
+    const scoped_variable forced("DYNQUANT_MAX_ISA", "avx-512");
+    const std::string message =
+            "DYNQUANT_MAX_ISA: expected scalar, avx2 or avx512, given 'avx-512' (did you mean 'avx512'?)";
+    EXPECT_TRUE(fails([] { prepare(right()); }, dnnl_invalid_arguments, message));
+    EXPECT_TRUE(fails([] { best_isa(); }, dnnl_invalid_arguments, message));
+}
+
+TEST_F(direct_choice_refusals, options_that_mean_nothing) {
+    EXPECT_TRUE(fails([] { prepare(right(), {.threads = -1}); }, dnnl_invalid_arguments,
+            "threads: expected 0 or more, given -1"));
+    for (const int number : numbers_beyond(3)) {
+        const auto given = ", given number " + std::to_string(number);
+        EXPECT_TRUE(fails([&] { prepare(right(), {.max_isa = static_cast<isa>(number)}); }, dnnl_invalid_arguments,
+                "max_isa: expected scalar, avx2 or avx512" + given));
+        EXPECT_TRUE(fails([&] { prepare(right(), {.kernel = static_cast<kernel_kind>(number)}); },
+                dnnl_invalid_arguments, "kernel: expected native, onednn or reference" + given));
+    }
+    EXPECT_NO_THROW(prepare(right(), {.max_isa = isa::avx512, .threads = 1}));
 }
 
 } // namespace

@@ -1,11 +1,8 @@
-// check() refuses wrong statements with computed scales, and run() buffers that are missing.
+// The direct API refuses wrong statements with computed scales, and buffers that are missing.
 #include <algorithm>
 #include <limits>
 
-#include <gtest/gtest.h>
-
-#include "dynquant/quantization.hpp"
-#include "is_refused.hpp"
+#include "direct.hpp"
 
 namespace dynquant::test {
 namespace {
@@ -36,8 +33,7 @@ quantization right_float() {
 template <typename Spoil>
 testing::AssertionResult finds(
         dnnl_status_t status, const std::string &message, Spoil &&spoil, quantization q = right()) {
-    spoil(q);
-    return is_refused(q, status, message);
+    return refused(std::move(q), status, message, spoil);
 }
 
 /// As finds(), in a statement with a global scale.
@@ -46,7 +42,7 @@ testing::AssertionResult finds_in_float(dnnl_status_t status, const std::string 
     return finds(status, message, spoil, right_float());
 }
 
-TEST(check_computed, finds_nothing_wrong_with_right_statements) {
+TEST(direct_computed_refusals, finds_nothing_wrong_with_right_statements) {
     EXPECT_FALSE(check(right()));
     EXPECT_FALSE(check(right_float()));
     auto q = right_float();
@@ -74,7 +70,7 @@ TEST(check_computed, finds_nothing_wrong_with_right_statements) {
         }
 }
 
-TEST(check_computed, data_types) {
+TEST(direct_computed_refusals, data_types) {
     using enum data_type;
     const auto status = dnnl_invalid_data_type;
     EXPECT_TRUE(
@@ -131,7 +127,7 @@ TEST(check_computed, data_types) {
 }
 
 // Not those of a type that would be as wrong.
-TEST(check_computed, what_is_not_there_has_no_type) {
+TEST(direct_computed_refusals, what_is_not_there_has_no_type) {
     using enum data_type;
     const auto status = dnnl_invalid_arguments;
     EXPECT_TRUE(finds(status, "zps: expected none for computed.range absmax, given some of s32", [](auto &q) {
@@ -152,7 +148,7 @@ TEST(check_computed, what_is_not_there_has_no_type) {
 }
 
 /// The table of docs/reference.md, in the order of the enumerators.
-TEST(check_computed, rules_and_the_scales_that_they_take) {
+TEST(direct_computed_refusals, rules_and_the_scales_that_they_take) {
     using enum data_type;
     using enum scale_rounding;
     using enum scale_quotient;
@@ -184,7 +180,7 @@ TEST(check_computed, rules_and_the_scales_that_they_take) {
             }
 }
 
-TEST(check_computed, what_belongs_to_other_statements) {
+TEST(direct_computed_refusals, what_belongs_to_other_statements) {
     const auto status = dnnl_invalid_arguments;
     for (const auto dir : {direction::dequantize, direction::requantize})
         EXPECT_TRUE(finds(
@@ -211,7 +207,7 @@ TEST(check_computed, what_belongs_to_other_statements) {
     EXPECT_TRUE(finds(status, "relu: expected false for quantize, given true", [](auto &q) { q.relu = true; }));
 }
 
-TEST(check_computed, enumerators_and_numbers) {
+TEST(direct_computed_refusals, enumerators_and_numbers) {
     const auto status = dnnl_invalid_arguments;
     EXPECT_TRUE(finds(status, "computed.range: expected absmax or minmax, given number 9",
             [](auto &q) { q.computed->range = static_cast<scale_range>(9); }));
@@ -237,7 +233,7 @@ TEST(check_computed, enumerators_and_numbers) {
     }
 }
 
-TEST(check_computed, known_global_scales_are_above_0_and_finite_in_f32) {
+TEST(direct_computed_refusals, known_global_scales_are_above_0_and_finite_in_f32) {
     const auto status = dnnl_invalid_arguments;
     for (const auto &[value, given] : {std::pair(-0.5, "-0.5"), {0.0, "0"}, {-0.0, "-0"}, {0x1p-150, "7.00649e-46"},
                  {std::numeric_limits<double>::infinity(), "inf"}, {-std::numeric_limits<double>::infinity(), "-inf"},
@@ -260,7 +256,7 @@ TEST(check_computed, known_global_scales_are_above_0_and_finite_in_f32) {
     EXPECT_FALSE(check(q));
 }
 
-TEST(check_computed, ranges) {
+TEST(direct_computed_refusals, ranges) {
     using enum data_type;
     const auto status = dnnl_invalid_arguments;
     const auto absmax = [](auto &q) { q.computed->range = scale_range::absmax; };
@@ -289,7 +285,7 @@ TEST(check_computed, ranges) {
             }));
 }
 
-TEST(check_computed, what_the_type_of_scales_needs) {
+TEST(direct_computed_refusals, what_the_type_of_scales_needs) {
     using enum data_type;
     const auto status = dnnl_invalid_arguments;
     EXPECT_TRUE(finds_in_float(status,
@@ -322,7 +318,7 @@ TEST(check_computed, what_the_type_of_scales_needs) {
             [](auto &q) { q.scales.type = bf16; }));
 }
 
-TEST(check_computed, shapes) {
+TEST(direct_computed_refusals, shapes) {
     const auto status = dnnl_invalid_shape;
     EXPECT_TRUE(finds(status, "zps: expected the block of scales, 1x3, given 2x3", [](auto &q) {
         q.zero_points->block = {2, 3};
@@ -366,18 +362,12 @@ testing::AssertionResult run_refuses(const quantization &q, const std::string &m
     buffers all;
     auto args = all.all();
     spoil(args);
-    try {
-        prepare(q).run(args);
-    } catch (const error &thrown) {
-        if (thrown.status != dnnl_invalid_arguments || thrown.message != message)
-            return testing::AssertionFailure() << "run() throws " << thrown.what();
-        if (!all.untouched()) return testing::AssertionFailure() << "an output was written";
-        return testing::AssertionSuccess();
-    }
-    return testing::AssertionFailure() << "run() does not throw";
+    const auto thrown = fails([&] { prepare(q).run(args); }, dnnl_invalid_arguments, message);
+    if (!all.untouched()) return testing::AssertionFailure() << "an output was written";
+    return thrown;
 }
 
-TEST(check_computed, run_needs_every_output) {
+TEST(direct_computed_refusals, run_needs_every_output) {
     EXPECT_TRUE(run_refuses(
             right(), "src: expected a buffer, given a null pointer", [](auto &args) { args.src = nullptr; }));
     EXPECT_TRUE(run_refuses(
@@ -390,7 +380,7 @@ TEST(check_computed, run_needs_every_output) {
             [](auto &args) { args.second_scales = nullptr; }));
 }
 
-TEST(check_computed, run_ignores_what_the_statement_does_not_have) {
+TEST(direct_computed_refusals, run_ignores_what_the_statement_does_not_have) {
     buffers all;
     auto args = all.all();
     args.scales = args.zero_points = nullptr; // computed

@@ -1,8 +1,5 @@
-// check() refuses wrong statements that requantize, and members of requantize in other statements.
-#include <gtest/gtest.h>
-
-#include "dynquant/quantization.hpp"
-#include "is_refused.hpp"
+// The direct API refuses wrong statements that requantize, and members of requantize in other statements.
+#include "direct.hpp"
 
 namespace dynquant::test {
 namespace {
@@ -21,12 +18,10 @@ quantization right() {
 
 template <typename Spoil>
 testing::AssertionResult finds(dnnl_status_t status, const std::string &message, Spoil &&spoil) {
-    auto q = right();
-    spoil(q);
-    return is_refused(q, status, message);
+    return refused(right(), status, message, spoil);
 }
 
-TEST(check_requantize, finds_nothing_wrong_with_right_statements) {
+TEST(direct_requantize_refusals, finds_nothing_wrong_with_right_statements) {
     EXPECT_FALSE(check(right()));
     auto q = right();
     q.second_scales->values = {0.25, 0.5, 1};
@@ -39,7 +34,7 @@ TEST(check_requantize, finds_nothing_wrong_with_right_statements) {
     EXPECT_FALSE(check(q));
 }
 
-TEST(check_requantize, data_types) {
+TEST(direct_requantize_refusals, data_types) {
     using enum data_type;
     const auto status = dnnl_invalid_data_type;
     EXPECT_TRUE(finds(status, "src: expected data type s32, given f32", [](auto &q) { q.src.type = f32; }));
@@ -50,7 +45,7 @@ TEST(check_requantize, data_types) {
     EXPECT_TRUE(finds(status, "bias: expected data type s32, given f32", [](auto &q) { q.bias->type = f32; }));
 }
 
-TEST(check_requantize, data_types_that_are_none) {
+TEST(direct_requantize_refusals, data_types_that_are_none) {
     const auto status = dnnl_invalid_data_type;
     const auto none = static_cast<data_type>(1000000);
     const std::string given = ", given number 1000000";
@@ -66,7 +61,7 @@ TEST(check_requantize, data_types_that_are_none) {
             }));
 }
 
-TEST(check_requantize, what_belongs_to_other_directions) {
+TEST(direct_requantize_refusals, what_belongs_to_other_directions) {
     const auto status = dnnl_invalid_arguments;
     EXPECT_TRUE(finds(status, "zps: expected none for requantize, given some of s8", [](auto &q) {
         q.zero_points = {data_type::s8, {2, 1}, {}};
@@ -80,7 +75,7 @@ TEST(check_requantize, what_belongs_to_other_directions) {
             status, "saturate: expected false for numerics strict, given true", [](auto &q) { q.saturate = true; }));
 }
 
-TEST(check_requantize, what_belongs_to_requantize) {
+TEST(direct_requantize_refusals, what_belongs_to_requantize) {
     for (const auto dir : {direction::quantize, direction::dequantize}) {
         const std::string name = to_string(dir);
         EXPECT_TRUE(finds(dnnl_invalid_arguments, "second scales: expected none for " + name + ", given some of f32",
@@ -98,7 +93,7 @@ TEST(check_requantize, what_belongs_to_requantize) {
     }
 }
 
-TEST(check_requantize, shapes_and_values_of_its_parameters) {
+TEST(direct_requantize_refusals, shapes_and_values_of_its_parameters) {
     EXPECT_TRUE(finds(dnnl_invalid_shape, "second scales: expected the block of scales, 2x1, given 2x3", [](auto &q) {
         q.second_scales->block = {2, 3};
     }));
@@ -110,6 +105,31 @@ TEST(check_requantize, shapes_and_values_of_its_parameters) {
     EXPECT_TRUE(finds(dnnl_invalid_arguments, "bias: expected integers within s32, given 0.5 at 1", [](auto &q) {
         q.bias->values = {0, 0.5, 1};
     }));
+}
+
+TEST(direct_requantize_refusals, run_names_the_missing_buffer_and_writes_nothing) {
+    quantization q;
+    q.dir = direction::requantize;
+    q.src = {data_type::s32, {3}, {}};
+    q.dst = {data_type::s8, {3}, {}};
+    q.scales = {data_type::f32, {3}, {}};
+    q.second_scales = {data_type::f32, {3}, {}};
+    q.bias = {data_type::s32, {3}, {}};
+    const auto op = prepare(q);
+    const std::int32_t src[3] = {}, bias[1] = {};
+    const float scale[1] = {1};
+    std::int8_t dst[3] = {7, 7, 7};
+    const auto misses = [&](const std::string &name, const arguments &args) {
+        return fails([&] { op.run(args); }, dnnl_invalid_arguments, name + ": expected a buffer, given a null pointer");
+    };
+    EXPECT_TRUE(misses("second scales", {src, scale, nullptr, dst, nullptr, bias}));
+    EXPECT_TRUE(misses("bias", {src, scale, nullptr, dst, scale, nullptr}));
+    EXPECT_TRUE(misses("scales", {src, nullptr, nullptr, dst, scale, bias}));
+    EXPECT_TRUE(misses("src", {nullptr, scale, nullptr, dst, scale, bias}));
+    EXPECT_TRUE(misses("dst", {src, scale, nullptr, nullptr, scale, bias}));
+    EXPECT_EQ(dst[0], 7);
+    op.run({src, scale, nullptr, dst, scale, bias});
+    EXPECT_EQ(dst[0], 0);
 }
 
 } // namespace

@@ -1,19 +1,20 @@
-// A node that breaks a rule of ONNX's specification is refused with the right status and message.
+// dynquant::onnx refuses a node that breaks a rule of ONNX's specification, wrong options and missing buffers.
 #include "support/onnx.hpp"
+#include "support/fails.hpp"
 
 namespace dynquant::test {
 namespace {
 
 using namespace tensor_proto;
 
+/// How messages about this node begin.
+std::string named(const onnx::node &n) {
+    return "node '" + n.name + "' (" + (n.domain.empty() ? "" : n.domain + '.') + n.op_type + ", opset "
+            + std::to_string(n.opset) + "): ";
+}
+
 testing::AssertionResult refused(const onnx::node &n, dnnl_status_t status, const std::string &message) {
-    try {
-        onnx::lower(n);
-    } catch (const error &e) {
-        if (e.status == status && e.message == message) return testing::AssertionSuccess();
-        return testing::AssertionFailure() << "status " << e.status << ": " << e.message;
-    }
-    return testing::AssertionFailure() << "was taken";
+    return fails([&] { onnx::lower(n); }, status, named(n) + message);
 }
 
 /// A valid per-tensor node, for a test to change.
@@ -21,72 +22,62 @@ onnx::node right_quantize(std::int64_t opset, std::vector<onnx::attribute> attri
     return quantize_linear(opset, {{float32, {2, 3}}, {float32, {}}, {uint8, {}}}, std::move(attributes));
 }
 
-std::string at(std::int64_t opset, const std::string &rest, const std::string &op = "QuantizeLinear") {
-    return "node 'q1' (" + op + ", opset " + std::to_string(opset) + "): " + rest;
-}
-
-TEST(onnx_bad_input, operators_domains_and_opsets) {
+TEST(onnx_refusals, operators_domains_and_opsets) {
     auto n = right_quantize(21);
     n.op_type = "QuantiseLinear";
     EXPECT_TRUE(refused(n, dnnl_unimplemented,
-            at(21,
-                    "operator: expected QuantizeLinear, DequantizeLinear or DynamicQuantizeLinear, given "
-                    "'QuantiseLinear' (did you mean 'QuantizeLinear'?)",
-                    "QuantiseLinear")));
+            "operator: expected QuantizeLinear, DequantizeLinear or DynamicQuantizeLinear, given "
+            "'QuantiseLinear' (did you mean 'QuantizeLinear'?)"));
     n = right_quantize(1);
     n.domain = "com.amd.quark";
     EXPECT_TRUE(refused(n, dnnl_unimplemented,
-            at(1, "operator: expected ExtendedQuantizeLinear or ExtendedDequantizeLinear, given 'QuantizeLinear'",
-                    "com.amd.quark.QuantizeLinear")));
+            "operator: expected ExtendedQuantizeLinear or ExtendedDequantizeLinear, given 'QuantizeLinear'"));
     n.domain = "com.amd.quartz";
     n.name = "";
-    EXPECT_TRUE(refused(n, dnnl_unimplemented,
+    EXPECT_TRUE(fails([&] { onnx::lower(n); }, dnnl_unimplemented,
             "node (com.amd.quartz.QuantizeLinear, opset 1): domain: expected '', 'ai.onnx', 'com.amd.quark' or "
             "'dynquant', given 'com.amd.quartz' (did you mean 'com.amd.quark'?)"));
     n.domain = "com.microsoft";
-    EXPECT_TRUE(refused(n, dnnl_unimplemented,
+    EXPECT_TRUE(fails([&] { onnx::lower(n); }, dnnl_unimplemented,
             "node (com.microsoft.QuantizeLinear, opset 1): domain: expected '', 'ai.onnx', 'com.amd.quark' or "
             "'dynquant', given 'com.microsoft'"));
-    EXPECT_TRUE(refused(right_quantize(9), dnnl_unimplemented, at(9, "opset: expected 10 to 28, given 9")));
-    EXPECT_TRUE(refused(right_quantize(29), dnnl_unimplemented, at(29, "opset: expected 10 to 28, given 29")));
+    EXPECT_TRUE(refused(right_quantize(9), dnnl_unimplemented, "opset: expected 10 to 28, given 9"));
+    EXPECT_TRUE(refused(right_quantize(29), dnnl_unimplemented, "opset: expected 10 to 28, given 29"));
     EXPECT_TRUE(refused(make_node("DynamicQuantizeLinear", 10, {{float32, {}}}), dnnl_unimplemented,
-            at(10, "opset: expected 11 to 28, given 10", "DynamicQuantizeLinear")));
+            "opset: expected 11 to 28, given 10"));
     n = quark("ExtendedQuantizeLinear", {{float32, {}}, {float32, {}}});
     n.opset = 2;
-    EXPECT_TRUE(refused(
-            n, dnnl_unimplemented, at(2, "opset: expected 1 to 1, given 2", "com.amd.quark.ExtendedQuantizeLinear")));
+    EXPECT_TRUE(refused(n, dnnl_unimplemented, "opset: expected 1 to 1, given 2"));
 }
 
-TEST(onnx_bad_input, attributes) {
+TEST(onnx_refusals, attributes) {
     constexpr auto status = dnnl_invalid_arguments;
-    EXPECT_TRUE(refused(right_quantize(10, {{"axis", 1}}), status,
-            at(10, "attribute 'axis': expected opset 13 or newer, given opset 10")));
+    EXPECT_TRUE(refused(
+            right_quantize(10, {{"axis", 1}}), status, "attribute 'axis': expected opset 13 or newer, given opset 10"));
     EXPECT_TRUE(refused(right_quantize(21, {{"precision", 1}}), status,
-            at(21, "attribute 'precision': expected opset 23 or newer, given opset 21")));
-    EXPECT_TRUE(refused(right_quantize(10, {{"axes", 1}}), status, at(10, "attributes: expected none, given 'axes'")));
+            "attribute 'precision': expected opset 23 or newer, given opset 21"));
+    EXPECT_TRUE(refused(right_quantize(10, {{"axes", 1}}), status, "attributes: expected none, given 'axes'"));
     EXPECT_TRUE(refused(right_quantize(19, {{"saturated", 1}}), status,
-            at(19, "attributes: expected axis or saturate, given 'saturated' (did you mean 'saturate'?)")));
+            "attributes: expected axis or saturate, given 'saturated' (did you mean 'saturate'?)"));
     EXPECT_TRUE(refused(right_quantize(28, {{"blocksize", 1}}), status,
-            at(28,
-                    "attributes: expected axis, saturate, block_size, output_dtype or precision, given 'blocksize' "
-                    "(did you mean 'block_size'?)")));
+            "attributes: expected axis, saturate, block_size, output_dtype or precision, given 'blocksize' "
+            "(did you mean 'block_size'?)"));
     EXPECT_TRUE(refused(right_quantize(13, {{"axis", 0}, {"axis", 0}}), status,
-            at(13, "attribute 'axis': expected it once, given it more often")));
+            "attribute 'axis': expected it once, given it more often"));
+    EXPECT_TRUE(
+            refused(right_quantize(13, {{"axis", 0, 1}}), status, "attribute 'axis': expected type INT, given FLOAT"));
     EXPECT_TRUE(refused(
-            right_quantize(13, {{"axis", 0, 1}}), status, at(13, "attribute 'axis': expected type INT, given FLOAT")));
-    EXPECT_TRUE(refused(right_quantize(13, {{"axis", 0, 77}}), status,
-            at(13, "attribute 'axis': expected type INT, given type 77")));
+            right_quantize(13, {{"axis", 0, 77}}), status, "attribute 'axis': expected type INT, given type 77"));
+    EXPECT_TRUE(
+            refused(right_quantize(19, {{"saturate", 2}}), status, "attribute 'saturate': expected 0 or 1, given 2"));
     EXPECT_TRUE(refused(
-            right_quantize(19, {{"saturate", 2}}), status, at(19, "attribute 'saturate': expected 0 or 1, given 2")));
-    EXPECT_TRUE(refused(right_quantize(21, {{"block_size", -1}}), status,
-            at(21, "attribute 'block_size': expected 0 or more, given -1")));
+            right_quantize(21, {{"block_size", -1}}), status, "attribute 'block_size': expected 0 or more, given -1"));
 }
 
-TEST(onnx_bad_input, attributes_of_computed_scales) {
+TEST(onnx_refusals, attributes_of_computed_scales) {
     const auto wrong = [](std::vector<onnx::attribute> attributes, dnnl_status_t status, const std::string &message,
                                const dims &extents = {2, 3}) {
-        return refused(dynamic_quantize_linear({float32, extents}, std::move(attributes)), status,
-                at(1, message, "dynquant.DynamicQuantizeLinear"));
+        return refused(dynamic_quantize_linear({float32, extents}, std::move(attributes)), status, message);
     };
     constexpr auto arguments = dnnl_invalid_arguments, types = dnnl_invalid_data_type;
     EXPECT_TRUE(wrong(
@@ -149,123 +140,105 @@ TEST(onnx_bad_input, attributes_of_computed_scales) {
             "attributes: expected axis, block_size, to, scale_type, symmetric or rule, given 'saturate'"));
 }
 
-TEST(onnx_bad_input, others_of_computed_scales) {
-    const auto name = "dynquant.DynamicQuantizeLinear";
+TEST(onnx_refusals, others_of_computed_scales) {
     EXPECT_TRUE(refused(dynamic_quantize_linear({int32, {4}}), dnnl_invalid_data_type,
-            at(1, "x: expected type float, float16 or bfloat16, given int32", name)));
+            "x: expected type float, float16 or bfloat16, given int32"));
     auto n = dynamic_quantize_linear({float32, {4}});
     n.inputs.push_back({float32, {}});
-    EXPECT_TRUE(refused(n, dnnl_invalid_arguments, at(1, "inputs: expected x, given 2 inputs", name)));
+    EXPECT_TRUE(refused(n, dnnl_invalid_arguments, "inputs: expected x, given 2 inputs"));
     n = dynamic_quantize_linear({float32, {4}});
     n.opset = 2;
-    EXPECT_TRUE(refused(n, dnnl_unimplemented, at(2, "opset: expected 1 to 1, given 2", name)));
+    EXPECT_TRUE(refused(n, dnnl_unimplemented, "opset: expected 1 to 1, given 2"));
     n.op_type = "Round";
-    EXPECT_TRUE(refused(
-            n, dnnl_unimplemented, at(2, "operator: expected DynamicQuantizeLinear, given 'Round'", "dynquant.Round")));
+    EXPECT_TRUE(refused(n, dnnl_unimplemented, "operator: expected DynamicQuantizeLinear, given 'Round'"));
     // x has no elements, but y_scale has too many.
     EXPECT_TRUE(refused(dynamic_quantize_linear({float32, {0, INT64_MAX}}, {{"axis", 1}}), dnnl_invalid_shape,
-            at(1, "y_scale: expected at most 2^58 elements, given shape [9223372036854775807]", name)));
+            "y_scale: expected at most 2^58 elements, given shape [9223372036854775807]"));
 }
 
-TEST(onnx_bad_input, attributes_that_name_types) {
+TEST(onnx_refusals, attributes_that_name_types) {
     constexpr auto status = dnnl_invalid_data_type;
     EXPECT_TRUE(refused(right_quantize(23, {{"precision", double64}}), status,
-            at(23, "attribute 'precision': expected float, float16 or bfloat16, given double")));
+            "attribute 'precision': expected float, float16 or bfloat16, given double"));
     EXPECT_TRUE(refused(right_quantize(21, {{"output_dtype", 99}}), status,
-            at(21,
-                    "attribute 'output_dtype': expected uint8, int8, uint16, int16, float8e4m3fn, float8e4m3fnuz, "
-                    "float8e5m2, float8e5m2fnuz, uint4 or int4, given type 99")));
+            "attribute 'output_dtype': expected uint8, int8, uint16, int16, float8e4m3fn, float8e4m3fnuz, "
+            "float8e5m2, float8e5m2fnuz, uint4 or int4, given type 99"));
     EXPECT_TRUE(refused(right_quantize(21, {{"output_dtype", float4e2m1}}), status,
-            at(21,
-                    "attribute 'output_dtype': expected uint8, int8, uint16, int16, float8e4m3fn, float8e4m3fnuz, "
-                    "float8e5m2, float8e5m2fnuz, uint4 or int4, given float4e2m1, which opset 23 allows")));
+            "attribute 'output_dtype': expected uint8, int8, uint16, int16, float8e4m3fn, float8e4m3fnuz, "
+            "float8e5m2, float8e5m2fnuz, uint4 or int4, given float4e2m1, which opset 23 allows"));
     EXPECT_TRUE(refused(right_quantize(21, {{"output_dtype", int8}}), status,
-            at(21, "attribute 'output_dtype': expected the type of y_zero_point, uint8, given int8")));
+            "attribute 'output_dtype': expected the type of y_zero_point, uint8, given int8"));
     // 2^32 + 1 is not FLOAT's 1.
-    EXPECT_TRUE(
-            refused(dequantize_linear(23, {{uint8, {}}, {float32, {}}}, {{"output_dtype", (1LL << 32) + 1}}), status,
-                    at(23, "attribute 'output_dtype': expected float, float16 or bfloat16, given type 4294967297",
-                            "DequantizeLinear")));
+    EXPECT_TRUE(refused(dequantize_linear(23, {{uint8, {}}, {float32, {}}}, {{"output_dtype", (1LL << 32) + 1}}),
+            status, "attribute 'output_dtype': expected float, float16 or bfloat16, given type 4294967297"));
     EXPECT_TRUE(refused(right_quantize(23, {{"precision", INT64_MIN}}), status,
-            at(23, "attribute 'precision': expected float, float16 or bfloat16, given type -9223372036854775808")));
+            "attribute 'precision': expected float, float16 or bfloat16, given type -9223372036854775808"));
     EXPECT_TRUE(refused(dequantize_linear(24, {{uint8, {}}, {float8e8m0, {}}}), dnnl_invalid_arguments,
-            at(24,
-                    "attribute 'output_dtype': expected float, float16 or bfloat16 beside x_scale of type float8e8m0, "
-                    "given none",
-                    "DequantizeLinear")));
+            "attribute 'output_dtype': expected float, float16 or bfloat16 beside x_scale of type float8e8m0, "
+            "given none"));
 }
 
-TEST(onnx_bad_input, number_of_inputs) {
+TEST(onnx_refusals, number_of_inputs) {
     constexpr auto status = dnnl_invalid_arguments;
     EXPECT_TRUE(refused(quantize_linear(13, {{float32, {}}}), status,
-            at(13, "inputs: expected x, y_scale and perhaps y_zero_point, given 1 input")));
+            "inputs: expected x, y_scale and perhaps y_zero_point, given 1 input"));
     EXPECT_TRUE(refused(quantize_linear(13, {{float32, {}}, {float32, {}}, {uint8, {}}, {}}), status,
-            at(13, "inputs: expected x, y_scale and perhaps y_zero_point, given 4 inputs")));
-    EXPECT_TRUE(refused(make_node("DynamicQuantizeLinear", 11, {}), status,
-            at(11, "inputs: expected x, given 0 inputs", "DynamicQuantizeLinear")));
-    EXPECT_TRUE(refused(dequantize_linear(13, {{uint8, {}}, {}}), status,
-            at(13, "x_scale: expected an input of type float, given none", "DequantizeLinear")));
+            "inputs: expected x, y_scale and perhaps y_zero_point, given 4 inputs"));
+    EXPECT_TRUE(refused(make_node("DynamicQuantizeLinear", 11, {}), status, "inputs: expected x, given 0 inputs"));
+    EXPECT_TRUE(refused(
+            dequantize_linear(13, {{uint8, {}}, {}}), status, "x_scale: expected an input of type float, given none"));
     EXPECT_TRUE(refused(quantize_linear(13, {{}, {float32, {}}}), status,
-            at(13, "x: expected an input of type float or int32, given none")));
+            "x: expected an input of type float or int32, given none"));
 }
 
-TEST(onnx_bad_input, types_of_inputs) {
+TEST(onnx_refusals, types_of_inputs) {
     constexpr auto status = dnnl_invalid_data_type;
     EXPECT_TRUE(refused(quantize_linear(13, {{float16, {}}, {float32, {}}}), status,
-            at(13, "x: expected type float or int32, given float16, which opset 19 allows")));
+            "x: expected type float or int32, given float16, which opset 19 allows"));
     EXPECT_TRUE(refused(quantize_linear(28, {{double64, {}}, {float32, {}}}), status,
-            at(28, "x: expected type float, int32, float16 or bfloat16, given double")));
+            "x: expected type float, int32, float16 or bfloat16, given double"));
     EXPECT_TRUE(refused(quantize_linear(19, {{float16, {}}, {float32, {}}}), status,
-            at(19, "y_scale: expected the type of x, float16, given float")));
+            "y_scale: expected the type of x, float16, given float"));
     EXPECT_TRUE(refused(quantize_linear(23, {{float16, {}}, {float8e8m0, {}}}), status,
-            at(23,
-                    "y_scale: expected type float, int32, float16 or bfloat16, given float8e8m0, which opset 24 "
-                    "allows")));
+            "y_scale: expected type float, int32, float16 or bfloat16, given float8e8m0, which opset 24 "
+            "allows"));
     // The direct API has scales of f8_e4m3, ONNX has none.
     EXPECT_TRUE(refused(quantize_linear(28, {{float32, {}}, {float8e4m3fn, {}}}), status,
-            at(28, "y_scale: expected type float, int32, float16, bfloat16 or float8e8m0, given float8e4m3fn")));
+            "y_scale: expected type float, int32, float16, bfloat16 or float8e8m0, given float8e4m3fn"));
     EXPECT_TRUE(refused(dequantize_linear(28, {{float4e2m1, {}}, {float8e4m3fn, {}}}), status,
-            at(28, "x_scale: expected type float, float16, bfloat16 or float8e8m0, given float8e4m3fn",
-                    "DequantizeLinear")));
+            "x_scale: expected type float, float16, bfloat16 or float8e8m0, given float8e4m3fn"));
     EXPECT_TRUE(refused(quantize_linear(19, {{float32, {}}, {float32, {}}, {int4, {}}}), status,
-            at(19,
-                    "y_zero_point: expected type uint8, int8, float8e4m3fn, float8e4m3fnuz, float8e5m2 or "
-                    "float8e5m2fnuz, given int4, which opset 21 allows")));
+            "y_zero_point: expected type uint8, int8, float8e4m3fn, float8e4m3fnuz, float8e5m2 or "
+            "float8e5m2fnuz, given int4, which opset 21 allows"));
     EXPECT_TRUE(refused(dequantize_linear(10, {{int8, {}}, {float32, {}}, {uint8, {}}}), status,
-            at(10, "x_zero_point: expected the type of x, int8, given uint8", "DequantizeLinear")));
+            "x_zero_point: expected the type of x, int8, given uint8"));
     EXPECT_TRUE(refused(dequantize_linear(28, {{int64, {}}, {float32, {}}}), status,
-            at(28,
-                    "x: expected type uint8, int8, uint16, int16, int32, float8e4m3fn, float8e4m3fnuz, float8e5m2, "
-                    "float8e5m2fnuz, uint4, int4, float4e2m1, uint2, int2, float6e2m3 or float6e3m2, given int64",
-                    "DequantizeLinear")));
-    EXPECT_TRUE(refused(make_node("DynamicQuantizeLinear", 11, {{float16, {}}}), status,
-            at(11, "x: expected type float, given float16", "DynamicQuantizeLinear")));
+            "x: expected type uint8, int8, uint16, int16, int32, float8e4m3fn, float8e4m3fnuz, float8e5m2, "
+            "float8e5m2fnuz, uint4, int4, float4e2m1, uint2, int2, float6e2m3 or float6e3m2, given int64"));
+    EXPECT_TRUE(refused(
+            make_node("DynamicQuantizeLinear", 11, {{float16, {}}}), status, "x: expected type float, given float16"));
     EXPECT_TRUE(refused(quark("ExtendedQuantizeLinear", {{float16, {}}, {float32, {}}}), status,
-            at(1, "x: expected type float, given float16", "com.amd.quark.ExtendedQuantizeLinear")));
+            "x: expected type float, given float16"));
 }
 
-TEST(onnx_bad_input, axis_out_of_range) {
+TEST(onnx_refusals, axis_out_of_range) {
     constexpr auto status = dnnl_invalid_arguments;
     EXPECT_TRUE(refused(quantize_linear(13, {{float32, {2, 3}}, {float32, {3}}}, {{"axis", 2}}), status,
-            at(13,
-                    "attribute 'axis': expected a value in [-2, 1] for x of shape [2, 3] and y_scale of shape [3], "
-                    "given 2")));
+            "attribute 'axis': expected a value in [-2, 1] for x of shape [2, 3] and y_scale of shape [3], "
+            "given 2"));
     EXPECT_TRUE(refused(quantize_linear(13, {{float32, {5}}, {float32, {5}}}), status,
-            at(13,
-                    "attribute 'axis': expected a value in [-1, 0] for x of shape [5] and y_scale of shape [5], given "
-                    "1")));
+            "attribute 'axis': expected a value in [-1, 0] for x of shape [5] and y_scale of shape [5], given "
+            "1"));
     EXPECT_TRUE(refused(quantize_linear(13, {{float32, {}}, {float32, {5}}}, {{"axis", 0}}), status,
-            at(13,
-                    "attribute 'axis': expected no scale along an axis for x of shape [] and y_scale of shape [5], "
-                    "given 0")));
+            "attribute 'axis': expected no scale along an axis for x of shape [] and y_scale of shape [5], "
+            "given 0"));
     EXPECT_TRUE(refused(quantize_linear(21, {{float32, {2, 3}}, {float32, {2, 2}}}, {{"axis", -3}, {"block_size", 2}}),
             status,
-            at(21,
-                    "attribute 'axis': expected a value in [-2, 1] for x of shape [2, 3] and y_scale of shape [2, 2], "
-                    "given -3")));
+            "attribute 'axis': expected a value in [-2, 1] for x of shape [2, 3] and y_scale of shape [2, 2], "
+            "given -3"));
 }
 
-TEST(onnx_bad_input, shapes_of_scale_and_zero_point) {
+TEST(onnx_refusals, shapes_of_scale_and_zero_point) {
     constexpr auto status = dnnl_invalid_shape;
     const auto with_shapes = [](std::int64_t opset, dims x, dims scale, std::optional<dims> zero_point = {},
                                      std::vector<onnx::attribute> attributes = {}) {
@@ -273,77 +246,68 @@ TEST(onnx_bad_input, shapes_of_scale_and_zero_point) {
         if (zero_point) inputs.push_back({uint8, std::move(*zero_point)});
         return quantize_linear(opset, std::move(inputs), std::move(attributes));
     };
-    EXPECT_TRUE(refused(with_shapes(10, {2, 3}, {3}), status,
-            at(10, "y_scale: expected one value before opset 13, given shape [3]")));
+    EXPECT_TRUE(refused(
+            with_shapes(10, {2, 3}, {3}), status, "y_scale: expected one value before opset 13, given shape [3]"));
     EXPECT_TRUE(refused(with_shapes(13, {2, 3}, {2}), status,
-            at(13, "y_scale: expected one value, or 3 for axis 1 of x of shape [2, 3], given shape [2]")));
+            "y_scale: expected one value, or 3 for axis 1 of x of shape [2, 3], given shape [2]"));
     EXPECT_TRUE(refused(with_shapes(13, {2, 3}, {2, 3}), status,
-            at(13, "y_scale: expected one value or a 1-D tensor, given shape [2, 3]")));
+            "y_scale: expected one value or a 1-D tensor, given shape [2, 3]"));
     EXPECT_TRUE(refused(with_shapes(21, {2, 3}, {2, 3}), status,
-            at(21,
-                    "y_scale: expected one value or a 1-D tensor where attribute 'block_size' is 0, given shape "
-                    "[2, 3]")));
+            "y_scale: expected one value or a 1-D tensor where attribute 'block_size' is 0, given shape "
+            "[2, 3]"));
     EXPECT_TRUE(refused(with_shapes(21, {2, 3}, {3}, {}, {{"block_size", 2}}), status,
-            at(21,
-                    "y_scale: expected one value, or the rank of x of shape [2, 3] where attribute 'block_size' is 2, "
-                    "given shape [3]")));
+            "y_scale: expected one value, or the rank of x of shape [2, 3] where attribute 'block_size' is 2, "
+            "given shape [3]"));
     EXPECT_TRUE(refused(with_shapes(21, {2, 7}, {2, 2}, {}, {{"block_size", 3}}), status,
-            at(21,
-                    "y_scale: expected shape [2, 3] for x of shape [2, 7] in blocks of 3 along axis 1, given shape "
-                    "[2, 2]")));
+            "y_scale: expected shape [2, 3] for x of shape [2, 7] in blocks of 3 along axis 1, given shape "
+            "[2, 2]"));
     EXPECT_TRUE(refused(with_shapes(21, {2, 7}, {1, 3}, {}, {{"block_size", 3}}), status,
-            at(21,
-                    "y_scale: expected shape [2, 3] for x of shape [2, 7] in blocks of 3 along axis 1, given shape "
-                    "[1, 3]")));
+            "y_scale: expected shape [2, 3] for x of shape [2, 7] in blocks of 3 along axis 1, given shape "
+            "[1, 3]"));
     EXPECT_TRUE(refused(with_shapes(13, {2, 3}, {3}, dims {2}), status,
-            at(13, "y_zero_point: expected the shape of y_scale, [3], given [2]")));
+            "y_zero_point: expected the shape of y_scale, [3], given [2]"));
     EXPECT_TRUE(refused(with_shapes(13, {2, 3}, {}, dims {1, 1}), status,
-            at(13, "y_zero_point: expected the shape of y_scale, [], given [1, 1]")));
+            "y_zero_point: expected the shape of y_scale, [], given [1, 1]"));
 }
 
-TEST(onnx_bad_input, shapes_that_no_tensor_has) {
+TEST(onnx_refusals, shapes_that_no_tensor_has) {
     constexpr auto status = dnnl_invalid_shape;
     EXPECT_TRUE(refused(quantize_linear(13, {{float32, {2, -1}}, {float32, {}}}), status,
-            at(13, "x: expected extents of 0 or more, given shape [2, -1]")));
+            "x: expected extents of 0 or more, given shape [2, -1]"));
     EXPECT_TRUE(refused(quantize_linear(13, {{float32, {2}}, {float32, {-1}}}), status,
-            at(13, "y_scale: expected extents of 0 or more, given shape [-1]")));
+            "y_scale: expected extents of 0 or more, given shape [-1]"));
     EXPECT_TRUE(refused(quantize_linear(13, {{float32, {2}}, {float32, {}}, {uint8, {-1}}}), status,
-            at(13, "y_zero_point: expected extents of 0 or more, given shape [-1]")));
+            "y_zero_point: expected extents of 0 or more, given shape [-1]"));
     EXPECT_TRUE(refused(quantize_linear(13, {{float32, {1LL << 40, 1LL << 40}}, {float32, {}}}), status,
-            at(13, "x: expected at most 2^58 elements, given shape [1099511627776, 1099511627776]")));
+            "x: expected at most 2^58 elements, given shape [1099511627776, 1099511627776]"));
 }
 
-TEST(onnx_bad_input, names_that_cannot_be_printed) {
+TEST(onnx_refusals, names_that_cannot_be_printed) {
     using namespace std::string_literals;
     auto n = right_quantize(28, {{"ax\0is"s, 1}});
     n.name = "a\0b"s;
-    EXPECT_TRUE(refused(n, dnnl_invalid_arguments,
+    EXPECT_TRUE(fails([&] { onnx::lower(n); }, dnnl_invalid_arguments,
             "node 'a\\x00b' (QuantizeLinear, opset 28): attributes: expected axis, saturate, block_size, output_dtype "
             "or precision, given 'ax\\x00is' (did you mean 'axis'?)"));
     n.domain = "x\n"s;
-    EXPECT_TRUE(refused(n, dnnl_unimplemented,
+    EXPECT_TRUE(fails([&] { onnx::lower(n); }, dnnl_unimplemented,
             "node 'a\\x00b' (x\\x0a.QuantizeLinear, opset 28): domain: expected '', 'ai.onnx', 'com.amd.quark' or "
             "'dynquant', given 'x\\x0a'"));
 }
 
-TEST(onnx_bad_input, shapes_are_not_looked_at_for_types) {
+TEST(onnx_refusals, shapes_are_not_looked_at_for_types) {
     const auto n = quantize_linear(13, {{float32, {2, 3}}, {float32, {7}}});
     EXPECT_EQ(onnx::output_types(n), (std::vector<onnx::element_type> {uint8}));
 }
 
-TEST(onnx_bad_input, buffers) {
+TEST(onnx_refusals, buffers) {
     const auto op = onnx::prepare(quantize_linear(13, {{float32, {1}}, {float32, {}}, {uint8, {}}}));
     const float x = 1, scale = 1;
     const std::uint8_t zero_point = 0;
     std::uint8_t y = 77;
     const auto refuses = [&](const onnx::arguments &args, const std::string &name) {
-        try {
-            op.run(args);
-        } catch (const error &e) {
-            return e.status == dnnl_invalid_arguments
-                    && e.message == at(13, name + ": expected a buffer, given a null pointer");
-        }
-        return false;
+        return fails([&] { op.run(args); }, dnnl_invalid_arguments,
+                named(right_quantize(13)) + name + ": expected a buffer, given a null pointer");
     };
     EXPECT_TRUE(refuses({nullptr, &scale, &zero_point, &y}, "x"));
     EXPECT_TRUE(refuses({&x, nullptr, &zero_point, &y}, "scale"));
@@ -353,21 +317,17 @@ TEST(onnx_bad_input, buffers) {
     EXPECT_NO_THROW(onnx::prepare(quantize_linear(13, {{float32, {0}}, {float32, {}}})).run({}));
 }
 
-TEST(onnx_bad_input, options) {
-    const auto message = [](const options &opts) -> std::string {
-        try {
-            onnx::prepare(right_quantize(13), opts);
-        } catch (const error &e) {
-            return e.status == dnnl_invalid_arguments ? e.message : "another status";
-        }
-        return "was taken";
+TEST(onnx_refusals, options) {
+    const auto refuses = [](const options &opts, const std::string &message) {
+        const auto n = right_quantize(13);
+        return fails([&] { onnx::prepare(n, opts); }, dnnl_invalid_arguments, named(n) + message);
     };
-    EXPECT_EQ(message({.threads = -5}), at(13, "threads: expected 0 or more, given -5"));
-    EXPECT_EQ(message({.max_isa = static_cast<isa>(77)}),
-            at(13, "max_isa: expected scalar, avx2 or avx512, given number 77"));
+    EXPECT_TRUE(refuses({.threads = -5}, "threads: expected 0 or more, given -5"));
+    EXPECT_TRUE(
+            refuses({.max_isa = static_cast<isa>(77)}, "max_isa: expected scalar, avx2 or avx512, given number 77"));
 }
 
-TEST(onnx_bad_input, an_empty_operation) {
+TEST(onnx_refusals, an_empty_operation) {
     const onnx::operation empty;
     EXPECT_FALSE(empty);
     EXPECT_THROW(empty.run({}), error);
@@ -375,7 +335,7 @@ TEST(onnx_bad_input, an_empty_operation) {
     EXPECT_THROW(empty.outputs(), error);
 }
 
-TEST(onnx_bad_input, a_kernel_that_cannot) {
+TEST(onnx_refusals, a_kernel_that_cannot) {
     // Only the beginning is compared, because kernels word their reasons.
     try {
         onnx::prepare(right_quantize(13), {kernel_kind::onednn, {}, 0, {}});

@@ -1,0 +1,376 @@
+// Wrong graphs are refused: ids used twice, cycles, calls in the wrong order, unsuitable engines and kernels. Wrong
+// calls of execute are refused before anything is written.
+#include "support/graph.hpp"
+
+namespace dynquant::test {
+namespace {
+
+const std::string q = "op 3 'q' (DynamicQuantize): ";
+
+dg::op quantize(std::size_t id, const lt &src, const lt &dst) {
+    dg::op op(id, kind::Quantize, {src}, {dst}, "q" + std::to_string(id));
+    op.set_attr(attr::scales, std::vector<float> {1});
+    return op;
+}
+
+dg::op dequantize(std::size_t id, const lt &src, const lt &dst) {
+    dg::op op(id, kind::Dequantize, {src}, {dst}, "d" + std::to_string(id));
+    op.set_attr(attr::scales, std::vector<float> {1});
+    return op;
+}
+
+const lt x = f32(0, {2, 3}), relu_out = f32(1, {2, 3});
+
+/// An op that only oneDNN has.
+dg::op relu() {
+    return {1, kind::ReLU, {x}, {relu_out}, "relu"};
+}
+
+/// Whether a graph with `first` refuses `second` and still holds only `first`.
+testing::AssertionResult second_is_refused(
+        const dg::op &first, const dg::op &second, dnnl_status_t status, const std::string &message) {
+    dg::graph graph(dg::engine::kind::cpu);
+    graph.add_op(first);
+    if (auto refused = fails([&] { graph.add_op(second); }, status, message); !refused) return refused;
+    graph.finalize();
+    if (graph.get_partitions().size() != 1) return testing::AssertionFailure() << "the refused op is in the graph";
+    return testing::AssertionSuccess();
+}
+
+TEST(graph_calls_refusals, op_id_is_refused_when_another_op_has_it) {
+    EXPECT_TRUE(second_is_refused(quantize(1, f32(0, {4}), s8(1, {4})), dequantize(1, s8(1, {4}), f32(2, {4})),
+            dnnl_invalid_graph,
+            "op 1 'd1' (Dequantize): id: expected one that no other op of the graph has, given that of op 1 'q1' "
+            "(Quantize)"));
+}
+
+TEST(graph_calls_refusals, logical_tensor_id_is_refused_with_two_data_types) {
+    EXPECT_TRUE(second_is_refused(quantize(1, f32(0, {4}), s8(1, {4})), dequantize(2, u8(1, {4}), f32(2, {4})),
+            dnnl_invalid_data_type,
+            "op 2 'd2' (Dequantize): src: expected data type s8, as logical tensor 1 has in dst of op 1 'q1' "
+            "(Quantize), given u8"));
+}
+
+TEST(graph_calls_refusals, logical_tensor_id_is_refused_with_two_ranks) {
+    EXPECT_TRUE(second_is_refused(quantize(1, f32(0, {4}), s8(1, {4})), dequantize(2, s8(1, {4, 1}), f32(2, {4, 1})),
+            dnnl_invalid_shape,
+            "op 2 'd2' (Dequantize): src: expected rank 1, as logical tensor 1 has in dst of op 1 'q1' (Quantize), "
+            "given 2"));
+}
+
+TEST(graph_calls_refusals, logical_tensor_id_is_refused_with_two_dims) {
+    EXPECT_TRUE(second_is_refused(quantize(1, f32(0, {4}), s8(1, {4})), dequantize(2, s8(1, {5}), f32(2, {5})),
+            dnnl_invalid_shape,
+            "op 2 'd2' (Dequantize): src: expected dims 4, as logical tensor 1 has in dst of op 1 'q1' (Quantize), "
+            "given 5"));
+}
+
+TEST(graph_calls_refusals, logical_tensor_id_is_refused_with_two_strides) {
+    const lt transposed(1, type::s8, dims {2, 4}, dims {1, 2});
+    EXPECT_TRUE(second_is_refused(quantize(1, f32(0, {2, 4}), s8(1, {2, 4})), dequantize(2, transposed, f32(2, {2, 4})),
+            dnnl_invalid_shape,
+            "op 2 'd2' (Dequantize): src: expected strides 4x1, as logical tensor 1 has in dst of op 1 'q1' "
+            "(Quantize), given 1x2"));
+}
+
+TEST(graph_calls_refusals, logical_tensor_id_is_refused_when_it_contradicts_across_an_unknown) {
+    dg::graph graph(dg::engine::kind::cpu);
+    graph.add_op(quantize(1, lt(0, type::f32), s8(1, {4})));
+    graph.add_op(quantize(2, f32(0, {4}), s8(2, {4})));
+    EXPECT_TRUE(fails([&] { graph.add_op(quantize(3, f32(0, {5}), s8(3, {5}))); }, dnnl_invalid_shape,
+            "op 3 'q3' (Quantize): src: expected dims 4, as logical tensor 0 has in src of op 2 'q2' (Quantize), "
+            "given 5"));
+}
+
+TEST(graph_calls_refusals, logical_tensor_id_may_be_known_in_one_op_only) {
+    dg::graph graph(dg::engine::kind::cpu);
+    graph.add_op(quantize(1, f32(0, {2, 4}), lt(1, type::s8, layout::any)));
+    EXPECT_NO_THROW(graph.add_op(dequantize(2, s8(1, {2, 4}), f32(2, {2, 4}))));
+}
+
+TEST(graph_calls_refusals, logical_tensor_id_is_refused_when_two_ops_write_it) {
+    EXPECT_TRUE(second_is_refused(quantize(1, f32(0, {4}), s8(1, {4})), quantize(2, f32(2, {4}), s8(1, {4})),
+            dnnl_invalid_graph,
+            "op 2 'q2' (Quantize): dst: expected a logical tensor that no other op writes, given 1, which is dst of "
+            "op 1 'q1' (Quantize)"));
+}
+
+TEST(graph_calls_refusals, logical_tensor_id_is_refused_when_one_op_reads_and_writes_it) {
+    const lt itself(0, type::undef, dims {4}, layout::strided);
+    EXPECT_TRUE(add_refuses(quantize(1, itself, itself), dnnl_invalid_graph,
+            "op 1 'q1' (Quantize): dst: expected a logical tensor of its own, given 0, which is src too"));
+}
+
+TEST(graph_calls_refusals, logical_tensor_id_is_refused_with_two_types_in_one_op) {
+    EXPECT_TRUE(add_refuses(dynamic_op {.zps = s8(1, {4})}.make(), dnnl_invalid_data_type,
+            q
+                    + "zps: expected data type f32, as logical tensor 1 has in scales of op 3 'q' "
+                      "(DynamicQuantize), given s8"));
+}
+
+TEST(graph_calls_refusals, cycle_of_two_ops_is_refused) {
+    dg::graph graph(dg::engine::kind::cpu);
+    graph.add_op(quantize(1, f32(0, {4}), s8(1, {4})));
+    graph.add_op(dequantize(2, s8(1, {4}), f32(0, {4})));
+    EXPECT_TRUE(fails([&] { graph.finalize(); }, dnnl_invalid_graph,
+            "op 1 'q1' (Quantize): dst: expected a graph without cycles, given one in which logical tensor 1 depends "
+            "on itself"));
+    EXPECT_FALSE(graph.is_finalized());
+}
+
+TEST(graph_calls_refusals, cycle_is_named_rather_than_its_consumers) {
+    dg::graph graph(dg::engine::kind::cpu);
+    graph.add_op(dequantize(7, s8(1, {4}), f32(9, {4}))); // reads from the cycle
+    graph.add_op(quantize(6, f32(8, {4}), s8(7, {4})));   // not connected to the cycle
+    graph.add_op(quantize(1, f32(0, {4}), s8(1, {4})));
+    graph.add_op(dequantize(2, s8(1, {4}), f32(2, {4})));
+    graph.add_op(quantize(3, f32(2, {4}), s8(3, {4})));
+    graph.add_op(dequantize(4, s8(3, {4}), f32(0, {4})));
+    try {
+        graph.finalize();
+        FAIL() << "a cycle is accepted";
+    } catch (const dnnl::error &e) {
+        EXPECT_EQ(e.status, dnnl_invalid_graph);
+        const std::string message = e.what();
+        EXPECT_NE(message.find("depends on itself"), std::string::npos);
+        EXPECT_EQ(message.find("op 7"), std::string::npos) << message;
+        EXPECT_EQ(message.find("op 6"), std::string::npos) << message;
+    }
+}
+
+TEST(graph_calls_refusals, call_order_has_partitions_after_finalize) {
+    dg::graph graph(dg::engine::kind::cpu);
+    graph.add_op(dynamic_op {}.make());
+    EXPECT_TRUE(fails([&] { graph.get_partitions(); }, dnnl_invalid_graph,
+            "graph: expected a finalized graph for get_partitions, given one that is not finalized"));
+}
+
+TEST(graph_calls_refusals, call_order_has_no_add_op_after_finalize) {
+    dg::graph graph(dg::engine::kind::cpu);
+    graph.finalize();
+    const auto op = dynamic_op {}.make();
+    EXPECT_TRUE(fails([&] { graph.add_op(op); }, dnnl_invalid_graph,
+            q + "expected a graph that is not finalized, given a finalized one"));
+    EXPECT_EQ(graph.add_op(op, false), dg::status::invalid_graph);
+}
+
+TEST(graph_calls_refusals, fpmath_mode_is_refused_when_unknown) {
+    const auto none = static_cast<dg::fpmath_mode>(7);
+    const std::string message = "graph: expected fpmath mode strict, bf16, f16, any or tf32, given number 7";
+    EXPECT_TRUE(fails([&] { dg::graph {dg::engine::kind::cpu, none}; }, dnnl_invalid_arguments, message));
+    dg::graph graph(dg::engine::kind::cpu, dg::fpmath_mode::bf16);
+    EXPECT_TRUE(fails([&] { graph.set_fpmath_mode(none); }, dnnl_invalid_arguments, message));
+    dg::fpmath_mode mode;
+    bool apply_to_int;
+    graph.get_fpmath_mode(mode, apply_to_int);
+    EXPECT_EQ(mode, dg::fpmath_mode::bf16);
+}
+
+TEST(graph_calls_refusals, partition_policy_is_refused_when_unknown) {
+    dg::graph graph(dg::engine::kind::cpu);
+    graph.add_op(dynamic_op {}.make());
+    graph.finalize();
+    for (const int number : {0, 3})
+        EXPECT_TRUE(
+                fails([&] { graph.get_partitions(static_cast<dg::partition::policy>(number)); }, dnnl_invalid_arguments,
+                        "graph: expected partition policy fusion or debug, given number " + std::to_string(number)));
+    EXPECT_EQ(graph.get_partitions().size(), 1u);
+}
+
+TEST(graph_calls_refusals, engine_of_a_graph_must_be_cpu) {
+    EXPECT_TRUE(fails([] { dg::graph {dg::engine::kind::gpu}; }, dnnl_invalid_arguments,
+            "graph: expected engine kind cpu, given gpu"));
+    EXPECT_TRUE(fails(
+            [] {
+                dg::graph {dg::engine::kind::any, dg::fpmath_mode::any};
+            },
+            dnnl_invalid_arguments, "graph: expected engine kind cpu, given any"));
+}
+
+TEST(graph_calls_refusals, engine_of_a_single_op_partition_must_be_cpu) {
+    EXPECT_TRUE(fails([] { dg::partition(dynamic_op {}.make(), dg::engine::kind::gpu); }, dnnl_invalid_arguments,
+            q + "graph: expected engine kind cpu, given gpu"));
+}
+
+TEST(graph_calls_refusals, engine_of_compile_must_be_cpu) {
+    const dynamic_op op;
+    const auto partition = partition_of(op.make());
+    const auto inputs = op.inputs();
+    // A machine without a GPU cannot create an engine of another kind. The core takes only the kind.
+    EXPECT_TRUE(fails(
+            [&] {
+                dg::core::compile(*partition.get(), inputs.size(), dg::core::c_structs(inputs.data()), 1,
+                        dg::core::c_structs(&op.dst), nullptr, dnnl_gpu);
+            },
+            dnnl_invalid_arguments, q + "expected engine kind cpu, given gpu"));
+}
+
+TEST(graph_calls_refusals, engine_is_refused_when_empty_at_compile) {
+    const dynamic_op op;
+    EXPECT_TRUE(fails([&] { partition_of(op.make()).compile(op.inputs(), {op.dst}, dg::engine()); },
+            dnnl_invalid_arguments, "object is not initialized"));
+}
+
+TEST(graph_calls_refusals, forced_kernel_is_refused_when_it_cannot_compute_the_op) {
+    const scoped_variable forced("DYNQUANT_KERNEL", "onednn");
+    const dynamic_op op; // strict: a reorder would multiply by reciprocals
+    const auto partition = partition_of(op.make());
+    try {
+        partition.compile(op.inputs(), {op.dst}, cpu());
+        FAIL() << "another kernel was chosen silently";
+    } catch (const dnnl::error &e) {
+        EXPECT_EQ(e.status, dnnl_unimplemented);
+        const std::string begin = q + "kernel: 'onednn' was asked for but cannot compute this: ";
+        EXPECT_EQ(std::string(e.what()).substr(0, begin.size()), begin);
+        EXPECT_GT(std::string(e.what()).size(), begin.size()) << "the reason is missing";
+    }
+}
+
+TEST(graph_calls_refusals, forced_kernel_is_refused_when_unknown) {
+    const scoped_variable forced("DYNQUANT_KERNEL", "natve");
+    const dynamic_op op;
+    EXPECT_TRUE(compile_refuses(op.make(), op.inputs(), {op.dst}, dnnl_invalid_arguments,
+            q
+                    + "DYNQUANT_KERNEL: expected native, onednn or reference, given 'natve' (did "
+                      "you mean 'native'?)"));
+}
+
+TEST(graph_calls_refusals, forced_isa_is_refused_when_unknown) {
+    const scoped_variable forced("DYNQUANT_MAX_ISA", "avx51");
+    const dynamic_op op;
+    EXPECT_TRUE(compile_refuses(op.make(), op.inputs(), {op.dst}, dnnl_invalid_arguments,
+            q
+                    + "DYNQUANT_MAX_ISA: expected scalar, avx2 or avx512, given 'avx51' (did you "
+                      "mean 'avx512'?)"));
+}
+
+TEST(graph_calls_refusals, mixed_graph_names_an_op_that_onednn_refuses) {
+    const dg::op bad(7, kind::Convolution, {x}, {relu_out}, "conv");
+    const auto number = std::to_string(static_cast<int>(kind::Convolution));
+    EXPECT_TRUE(add_refuses(bad, dnnl_invalid_graph_op,
+            "op 7 'conv' (kind " + number + "): oneDNN could not add it (invalid_graph_op)"));
+}
+
+TEST(graph_calls_refusals, mixed_graph_checks_its_quantization_ops) {
+    dg::graph graph(dg::engine::kind::cpu);
+    graph.add_op(relu());
+    const lt two = f32(2, {2});
+    dg::op op(2, kind::DynamicQuantize, {relu_out, two, s32(3, {3})}, {u8(4, {2, 3})}, "q");
+    op.set_attr<std::string>(attr::qtype, "per_channel");
+    EXPECT_TRUE(fails([&] { graph.add_op(op); }, dnnl_invalid_shape,
+            "op 2 'q' (DynamicQuantize): scales: expected 3 elements (dims[1] of src), given 2"));
+    EXPECT_TRUE(fails(
+            [&] {
+                graph.add_op(dg::op(1, kind::Abs, {x}, {u8(4, {2, 3})}, "abs"));
+            },
+            dnnl_invalid_graph,
+            "op 1 'abs' (kind " + std::to_string(static_cast<int>(kind::Abs))
+                    + "): id: expected one that no other op of the graph has, given that of op 1 'relu' (kind "
+                    + std::to_string(static_cast<int>(kind::ReLU)) + ")"));
+}
+
+TEST(graph_calls_refusals, mixed_graph_refuses_a_tensor_of_two_types_between_the_libraries) {
+    dg::graph graph(dg::engine::kind::cpu);
+    graph.add_op(relu());
+    EXPECT_TRUE(fails(
+            [&] {
+                graph.add_op(dequantize(2, u8(1, {2, 3}), f32(4, {2, 3})));
+            },
+            dnnl_invalid_data_type,
+            "op 2 'd2' (Dequantize): src: expected data type f32, as logical tensor 1 has in output 0 of op 1 "
+            "'relu' (kind "
+                    + std::to_string(static_cast<int>(kind::ReLU)) + "), given u8"));
+}
+
+TEST(graph_calls_refusals, mixed_graph_refuses_a_cycle_through_both_libraries) {
+    dg::graph graph(dg::engine::kind::cpu);
+    const lt ring = u8(7, {2});
+    const lt real = f32(8, {2}), positive = f32(9, {2});
+    graph.add_op(dequantize(1, ring, real));
+    graph.add_op(dg::op(2, kind::ReLU, {real}, {positive}, "relu"));
+    graph.add_op(quantize(3, positive, ring));
+    EXPECT_THROW(graph.finalize(), dnnl::error);
+    EXPECT_FALSE(graph.is_finalized());
+}
+
+class graph_execute_refusals : public testing::Test {
+  protected:
+    testing::AssertionResult refuses(
+            const std::vector<dg::tensor> &inputs, const std::vector<dg::tensor> &outputs, const std::string &message) {
+        auto refused = fails([&] { compiled_.execute(stream_, inputs, outputs); }, dnnl_invalid_arguments, q + message);
+        if (dst_ != std::vector<std::uint8_t>(8, 77)) return testing::AssertionFailure() << "dst was written";
+        return refused;
+    }
+
+    dg::tensor null(const lt &description) const { return {description, cpu(), nullptr}; }
+
+    dynamic_op op_;
+    dg::compiled_partition compiled_ = partition_of(op_.make()).compile(op_.inputs(), {op_.dst}, cpu());
+    dg::stream stream_ {cpu()};
+    std::vector<float> src_ {1, 2, 3, 4, 5, 6, 7, 8}, scales_ {1, 1, 1, 1};
+    std::vector<std::int8_t> zps_ {0, 0, 0, 0};
+    std::vector<std::uint8_t> dst_ = std::vector<std::uint8_t>(8, 77);
+    dg::tensor src = tensor_of(op_.src, src_), scales = tensor_of(op_.scales, scales_), zps = tensor_of(*op_.zps, zps_),
+               dst = tensor_of(op_.dst, dst_);
+};
+
+TEST_F(graph_execute_refusals, too_few_inputs) {
+    EXPECT_TRUE(refuses({src, scales}, {dst}, "inputs: expected 3 tensors, as compile was given, given 2"));
+    EXPECT_TRUE(refuses({}, {dst}, "inputs: expected 3 tensors, as compile was given, given 0"));
+}
+
+TEST_F(graph_execute_refusals, too_many_inputs) {
+    EXPECT_TRUE(refuses({src, scales, zps, zps}, {dst}, "inputs: expected 3 tensors, as compile was given, given 4"));
+}
+
+TEST_F(graph_execute_refusals, a_wrong_number_of_outputs) {
+    EXPECT_TRUE(refuses({src, scales, zps}, {}, "outputs: expected 1 tensor, as compile was given, given 0"));
+    EXPECT_TRUE(refuses({src, scales, zps}, {dst, dst}, "outputs: expected 1 tensor, as compile was given, given 2"));
+}
+
+TEST_F(graph_execute_refusals, null_handles) {
+    EXPECT_TRUE(refuses({null(op_.src), scales, zps}, {dst}, "src: expected a buffer, given a null pointer"));
+    EXPECT_TRUE(refuses({src, null(op_.scales), zps}, {dst}, "scales: expected a buffer, given a null pointer"));
+    EXPECT_TRUE(refuses({src, scales, null(*op_.zps)}, {dst}, "zps: expected a buffer, given a null pointer"));
+    EXPECT_TRUE(refuses({src, scales, zps}, {null(op_.dst)}, "dst: expected a buffer, given a null pointer"));
+}
+
+TEST_F(graph_execute_refusals, empty_tensors) {
+    EXPECT_TRUE(refuses({dg::tensor(), scales, zps}, {dst}, "src: expected a buffer, given a null pointer"));
+    EXPECT_TRUE(refuses({src, scales, zps}, {dg::tensor()}, "dst: expected a buffer, given a null pointer"));
+}
+
+TEST_F(graph_execute_refusals, an_empty_stream) {
+    dg::stream none;
+    EXPECT_TRUE(fails(
+            [&] {
+                compiled_.execute(none, {src, scales, zps}, {dst});
+            },
+            dnnl_invalid_arguments, "object is not initialized"));
+}
+
+TEST_F(graph_execute_refusals, and_computes_the_next_right_call) {
+    EXPECT_TRUE(refuses({src, scales}, {dst}, "inputs: expected 3 tensors, as compile was given, given 2"));
+    compiled_.execute(stream_, {src, scales, zps}, {dst});
+    EXPECT_EQ(dst_, (std::vector<std::uint8_t> {1, 2, 3, 4, 5, 6, 7, 8}));
+}
+
+TEST(graph_calls_refusals, execute_zero_volume_takes_null_handles) {
+    const dynamic_op op {.src = f32(0, {0, 4}), .dst = u8(3, {0, 4})};
+    const auto compiled = partition_of(op.make()).compile(op.inputs(), {op.dst}, cpu());
+    dg::stream stream(cpu());
+    const auto null = [](const lt &t) { return dg::tensor(t, cpu(), nullptr); };
+    EXPECT_NO_THROW(compiled.execute(stream, {null(op.src), null(op.scales), null(*op.zps)}, {null(op.dst)}));
+    EXPECT_NO_THROW(compiled.execute(stream, std::vector<dg::tensor>(3), std::vector<dg::tensor>(1)));
+}
+
+TEST(graph_calls_refusals, execute_zero_volume_checks_the_number_of_tensors) {
+    const dynamic_op op {.src = f32(0, {0, 4}), .dst = u8(3, {0, 4})};
+    const auto compiled = partition_of(op.make()).compile(op.inputs(), {op.dst}, cpu());
+    dg::stream stream(cpu());
+    EXPECT_TRUE(fails([&] { compiled.execute(stream, {}, std::vector<dg::tensor>(1)); }, dnnl_invalid_arguments,
+            q + "inputs: expected 3 tensors, as compile was given, given 0"));
+}
+
+} // namespace
+} // namespace dynquant::test
