@@ -275,43 +275,4 @@ TEST(dqbench_options, repro_reads_back) {
     }
 }
 
-TEST(dqbench_options, refuse_bad_values_and_keep_the_state) {
-    settings s;
-    const auto refused = [&](const std::string &name, const std::string &value, const std::string &message) {
-        expect_usage_error([&] { s.set(*find_option(name), value); }, message);
-    };
-    refused("op", "Quantise", "did you mean 'Quantize'?");
-    refused("mode", "X", "expected L, R, C, P, CP or F, given 'X'");
-    refused("mode", "C,P", "given 'C,P'"); // not a list
-    refused("qtype", "per_channel,", "expected per_tensor, per_channel or per_group, given ''");
-    refused("dt", "f32:f32:s8", "expected SRC:SCALES:ZPS:DST");
-    refused("dt", "f32:f32:undef:u9", "did you mean 'u8'?");
-    refused("dt", "undef:f32:undef:u8", "given 'undef'");
-    refused("kernel", "nativ", "did you mean 'native'?");
-    refused("isa", "sse", "expected auto, scalar, avx2 or avx512, given 'sse'");
-    refused("kernel", "limits", "did you mean 'limit'?");
-    refused("peer", "onednn", "expected flat, limit, onednn_graph, onednn_reorder or xnnpack, given 'onednn'");
-    refused("peer", "xnnpak", "did you mean 'xnnpack'?");
-    refused("peer", "limit,", "given ''");
-    refused("peer", "limit,none", "expected none alone, given 'limit,none'");
-    refused("peer", "limit,xnnpack,limit", "expected each peer once, given 'limit,xnnpack,limit'");
-    refused("api", "grph", "did you mean 'graph'?");
-    refused("cache", "hot", "expected warm or cold, given 'hot'");
-    refused("scales", "absmin", "did you mean 'absmax'?");
-    refused("scales", "mx_flor", "did you mean 'mx_floor'?");
-    refused("scales", "", "given ''");
-    refused("offset", "64", "expected an integer from 0 to 63, given '64'");
-    refused("offset", "-1", "given '-1'");
-    refused("threads", "-1", "from 0 to 1024, given '-1'");
-    refused("threads", "1,2000", "given '2000'");
-    refused("axis", "one", "given 'one'");
-    refused("axis", "9223372036854775808", "given '9223372036854775808'");
-    refused("stag", "any", "dst only");
-    refused("max-ms-per-prb", "0", "from 1 to 60000");
-    refused("max-ms-per-prb", "nan", "given 'nan'");
-    refused("max-ms-per-prb", "1e", "given '1e'");
-    refused("fix-times-per-prb", "1e3", "given '1e3'");
-    EXPECT_EQ(s.cases_for(some_problem).at(0), (test_case {.prb = some_problem}));
-}
-
 } // namespace

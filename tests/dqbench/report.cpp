@@ -161,16 +161,6 @@ TEST(dqbench_perf_template, header_names_the_fields) {
             "perf,kernel,isa,name,prb,min_time,median_time,min_Gelems,min_Gbw,min_peertime,min_ratio");
 }
 
-TEST(dqbench_perf_template, refuses_unknown_and_open_fields) {
-    expect_usage_error([] { perf_template::parse("%tme%"); }, "unknown field '%tme%' (did you mean 'time'?)");
-    expect_usage_error([] { perf_template::parse("a%time"); }, "expected a % after '%time'");
-    expect_usage_error([] { perf_template::parse("%ratio:xnpack%"); }, "did you mean 'xnnpack'?");
-    expect_usage_error([] { perf_template::parse("%peertime:%"); }, "given ''");
-    expect_usage_error([] { perf_template::parse("%time:xnnpack%"); },
-            "expected a peer after %peertime: or %ratio: only, given '%time:xnnpack%'");
-    expect_usage_error([] { perf_template::parse("%%"); }, "unknown field '%%'");
-}
-
 TEST(dqbench_result_line, is_benchdnns) {
     const auto c = named_case();
     const std::string repro = " __REPRO: --op=DynamicQuantize --dt=f32:f32:undef:s8 8x64n\"fc\"";

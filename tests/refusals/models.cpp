@@ -36,12 +36,12 @@ std::string refusal(const node &n, onnx::element_type type, const dims &shape) {
     return refusal(one_node(n, type, shape));
 }
 
-TEST(model_bad_input, nothing_is_wrong_with_these) {
+TEST(models_refusals, nothing_is_wrong_with_these) {
     EXPECT_EQ(refusal(product_graph()), "taken");
     EXPECT_EQ(refusal({"Relu", "", "", {"x"}}, float_, {2}), "taken");
 }
 
-TEST(model_bad_input, files) {
+TEST(models_refusals, files) {
     EXPECT_THROW(model::load("no such file"), error);
     const auto whole = write(product_graph());
     try {
@@ -52,7 +52,7 @@ TEST(model_bad_input, files) {
     }
 }
 
-TEST(model_bad_input, operators_and_opsets) {
+TEST(models_refusals, operators_and_opsets) {
     const std::string known =
             "operators: expected Add, Cast, Conv, ConvInteger, DequantizeLinear, Flatten, Gemm, Identity, "
             "MatMul, MatMulInteger, MaxPool, Mul, QuantizeLinear, Relu, Reshape, Sigmoid, Tanh or "
@@ -66,7 +66,7 @@ TEST(model_bad_input, operators_and_opsets) {
     EXPECT_EQ(refusal(g), "opset: expected 10 to 28, given 29");
 }
 
-TEST(model_bad_input, relu_of_integers_before_opset_14) {
+TEST(models_refusals, relu_of_integers_before_opset_14) {
     auto g = one_node({"Relu", "", "", {"x"}}, int8, {2});
     EXPECT_EQ(
             refusal(g), "node 'n' (Relu): X 'x': expected type float, what dynquant computes at opset 13, given int8");
@@ -74,7 +74,7 @@ TEST(model_bad_input, relu_of_integers_before_opset_14) {
     EXPECT_EQ(refusal(g), "taken");
 }
 
-TEST(model_bad_input, sums_of_bytes_before_opset_14) {
+TEST(models_refusals, sums_of_bytes_before_opset_14) {
     for (const char *op : {"Add", "Mul"}) {
         auto g = one_node({op, "", "", {"x", "x"}}, uint8, {2});
         EXPECT_EQ(refusal(g),
@@ -92,7 +92,7 @@ TEST(model_bad_input, sums_of_bytes_before_opset_14) {
     }
 }
 
-TEST(model_bad_input, what_a_version_does_not_have_yet) {
+TEST(models_refusals, what_a_version_does_not_have_yet) {
     auto g = one_node({"Gemm", "", "", {"x", "x"}}, float_, {2, 2});
     g.opsets[""] = 10;
     EXPECT_EQ(refusal(g), "node 'n' (Gemm): input C: expected a value, given none");
@@ -108,7 +108,7 @@ TEST(model_bad_input, what_a_version_does_not_have_yet) {
     EXPECT_EQ(refusal(g), "taken");
 }
 
-TEST(model_bad_input, shapes_of_inputs) {
+TEST(models_refusals, shapes_of_inputs) {
     auto g = product_graph();
     g.inputs.front().shape = dims {free_extent, 3};
     g.outputs.front().shape = dims {free_extent, 2};
@@ -127,7 +127,7 @@ TEST(model_bad_input, shapes_of_inputs) {
             "input 'x': expected a shape for it among the options, since the file says of any rank, given none");
 }
 
-TEST(model_bad_input, extents_of_one_name) {
+TEST(models_refusals, extents_of_one_name) {
     auto g = product_graph();
     g.inputs = {{"x", uint8, dims {free_extent, 3}, {"n", ""}}, {"u", float_, dims {1, free_extent}, {"", "n"}}};
     g.outputs = {{"y"}, {"u"}};
@@ -141,7 +141,7 @@ TEST(model_bad_input, extents_of_one_name) {
     EXPECT_EQ(refusal(g, options), "taken");
 }
 
-TEST(model_bad_input, outputs_that_are_not_as_declared) {
+TEST(models_refusals, outputs_that_are_not_as_declared) {
     auto g = product_graph();
     g.outputs.front().type = float_;
     EXPECT_EQ(refusal(g), "output 'y': expected type int32, which its node computes, given float");
@@ -150,7 +150,7 @@ TEST(model_bad_input, outputs_that_are_not_as_declared) {
     EXPECT_EQ(refusal(g), "output 'y': expected shape [2, 2], which its node computes, given [2, 3]");
 }
 
-TEST(model_bad_input, weights) {
+TEST(models_refusals, weights) {
     auto g = product_graph();
     g.initializers["w"].what.type = uint8;
     EXPECT_EQ(refusal(g),
@@ -172,7 +172,7 @@ TEST(model_bad_input, weights) {
     EXPECT_EQ(refusal(g), "node 'fc' (MatMulInteger): B 'w': expected rank 1 or more, given a scalar");
 }
 
-TEST(model_bad_input, zero_points) {
+TEST(models_refusals, zero_points) {
     auto g = product_graph();
     g.nodes.front().inputs = {"x", "w", "zx", "zw"};
     g.initializers["zx"] = tensor_of<std::uint8_t>(uint8, {}, {1});
@@ -204,7 +204,7 @@ graph convolution(const dims &x, const dims &w, const std::vector<attribute> &at
     return g;
 }
 
-TEST(model_bad_input, convolutions) {
+TEST(models_refusals, convolutions) {
     using ints = std::vector<std::int64_t>;
     const std::string where = "node 'n' (ConvInteger): ";
     EXPECT_EQ(refusal(convolution({1, 4, 5, 5}, {2, 4, 3, 3})), "taken");
@@ -230,7 +230,7 @@ TEST(model_bad_input, convolutions) {
             where + "attribute 'auto_pad': expected NOTSET, SAME_UPPER, SAME_LOWER or VALID, given 'SAME'");
 }
 
-TEST(model_bad_input, attributes) {
+TEST(models_refusals, attributes) {
     const std::string where = "node 'n' (Flatten): ";
     EXPECT_EQ(refusal({"Flatten", "", "", {"x"}, {}, {{"axes", std::int64_t {1}}}}, float_, {2}),
             where + "attributes: expected axis at opset 13, given 'axes' (did you mean 'axis'?)");
@@ -247,7 +247,7 @@ TEST(model_bad_input, attributes) {
             "none");
 }
 
-TEST(model_bad_input, inputs_and_types) {
+TEST(models_refusals, inputs_and_types) {
     EXPECT_EQ(
             refusal({"Relu", "", "", {"x", "x"}}, float_, {2}), "node 'n' (Relu): inputs: expected at most 1, given 2");
     EXPECT_EQ(refusal({"Relu", "", "", {}}, float_, {2}), "node 'n' (Relu): input X: expected a value, given none");
@@ -266,7 +266,7 @@ TEST(model_bad_input, inputs_and_types) {
             "node 'n' (MaxPool): X 'x': expected type float, what dynquant computes at opset 11, given int8");
 }
 
-TEST(model_bad_input, shapes_that_do_not_fit) {
+TEST(models_refusals, shapes_that_do_not_fit) {
     auto g = one_node({"Add", "", "", {"x", "b"}}, int32, {2, 3});
     g.initializers["b"] = tensor_of<std::int32_t>(int32, {2}, {1, 2});
     EXPECT_EQ(refusal(g),
@@ -292,14 +292,14 @@ TEST(model_bad_input, shapes_that_do_not_fit) {
             "2x3, given -1x-1");
 }
 
-TEST(model_bad_input, quantize_linear_is_checked_by_dynquant_onnx) {
+TEST(models_refusals, quantize_linear_is_checked_by_dynquant_onnx) {
     auto g = one_node({"QuantizeLinear", "", "", {"x", "s"}, {}, {{"block_size", std::int64_t {1}}}}, float_, {2});
     g.initializers["s"] = tensor_of<float>(float_, {}, {1});
     EXPECT_EQ(refusal(g),
             "node 'n' (QuantizeLinear, opset 13): attribute 'block_size': expected opset 21 or newer, given opset 13");
 }
 
-TEST(model_bad_input, sizes_beyond_any_memory) {
+TEST(models_refusals, sizes_beyond_any_memory) {
     constexpr std::int64_t huge = std::int64_t {1} << 30;
     EXPECT_EQ(refusal({"Relu", "", "", {"x"}}, float_, {huge, huge}),
             "input 'x': expected fewer than 2^44 elements, where extents of 0 count as 1, given [1073741824, "
@@ -322,7 +322,7 @@ TEST(model_bad_input, sizes_beyond_any_memory) {
             "0 count as 1, given 16777216x1048576 for shapes 16777216x1x1x1 and 1048576x1x1");
 }
 
-TEST(model_bad_input, at_run) {
+TEST(models_refusals, at_run) {
     const auto m = model::parse(write(product_graph()), "m.onnx");
     const std::vector<std::uint8_t> x(6);
     std::vector<std::int32_t> y(4, 7);
@@ -379,7 +379,7 @@ void run_on_zeros(const model &m) {
     EXPECT_NO_THROW(m.run(inputs, outputs));
 }
 
-TEST(model_bad_input, files_with_any_byte_changed) {
+TEST(models_refusals, files_with_any_byte_changed) {
     const auto whole = write(example());
     EXPECT_EQ(refusal(example()), "taken");
     for (std::size_t at = 0; at < whole.size(); ++at)

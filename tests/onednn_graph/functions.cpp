@@ -1,15 +1,10 @@
 // oneDNN's C functions behave as documented when the drop-in interposes them.
-#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <malloc.h>
 #include <thread>
-#include <vector>
 
-#include <gtest/gtest.h>
-
-#include "oneapi/dnnl/dnnl.h"
-#include "oneapi/dnnl/dnnl_graph.h"
+#include "functions.hpp"
 
 // Newer than oneDNN 3.2's header.
 extern "C" {
@@ -22,102 +17,7 @@ dnnl_status_t dnnl_graph_graph_set_fpmath_mode(dnnl_graph_graph_t, dnnl_fpmath_m
 
 namespace {
 
-using lt = dnnl_graph_logical_tensor_t;
-
-void ok(dnnl_status_t status) {
-    EXPECT_EQ(status, dnnl_success);
-}
-
-lt tensor_of(std::size_t id, dnnl_data_type_t type, std::vector<std::int64_t> shape) {
-    lt t;
-    EXPECT_EQ(dnnl_graph_logical_tensor_init_with_dims(&t, id, type, static_cast<int>(shape.size()), shape.data(),
-                      dnnl_graph_layout_type_strided, dnnl_graph_tensor_property_variable),
-            dnnl_success);
-    return t;
-}
-
-const lt x = tensor_of(0, dnnl_f32, {2, 3}), scales = tensor_of(1, dnnl_f32, {3}), zps = tensor_of(2, dnnl_s8, {3}),
-         y = tensor_of(3, dnnl_u8, {2, 3});
-
-dnnl_graph_op_t create(std::size_t id, dnnl_graph_op_kind_t kind, const std::vector<lt> &inputs, const lt &output) {
-    dnnl_graph_op_t op = nullptr;
-    ok(dnnl_graph_op_create(&op, id, kind, "op"));
-    for (const auto &t : inputs)
-        ok(dnnl_graph_op_add_input(op, &t));
-    ok(dnnl_graph_op_add_output(op, &output));
-    return op;
-}
-
-/// DynamicQuantize of x, per_channel along an axis.
-dnnl_graph_op_t create_quantize(std::size_t id, std::int64_t axis = 1, const lt &scale_tensor = scales) {
-    const auto op = create(id, dnnl_graph_op_dynamic_quantize, {x, scale_tensor, zps}, y);
-    ok(dnnl_graph_op_set_attr_str(op, dnnl_graph_op_attr_qtype, "per_channel", 11));
-    ok(dnnl_graph_op_set_attr_s64(op, dnnl_graph_op_attr_axis, &axis, 1));
-    return op;
-}
-
-class drop_in_functions : public testing::Test {
-  protected:
-    void SetUp() override {
-        ok(dnnl_engine_create(&engine, dnnl_cpu, 0));
-        ok(dnnl_stream_create(&stream, engine, dnnl_stream_default_flags));
-        ok(dnnl_graph_graph_create(&graph, dnnl_cpu));
-    }
-    void TearDown() override {
-        if (graph) ok(dnnl_graph_graph_destroy(graph));
-        ok(dnnl_stream_destroy(stream));
-        ok(dnnl_engine_destroy(engine));
-    }
-
-    std::vector<dnnl_graph_partition_t> partitions() {
-        ok(dnnl_graph_graph_finalize(graph));
-        ok(dnnl_graph_graph_filter(graph, dnnl_graph_partition_policy_fusion));
-        std::size_t count = 0;
-        ok(dnnl_graph_graph_get_partition_num(graph, &count));
-        std::vector<dnnl_graph_partition_t> found(count);
-        if (count > 0) ok(dnnl_graph_graph_get_partitions(graph, count, found.data()));
-        return found;
-    }
-
-    /// The only partition of a graph of this op. Destroys op and graph.
-    dnnl_graph_partition_t sole_partition(dnnl_graph_op_t op) {
-        ok(dnnl_graph_add_op(graph, op));
-        const auto found = partitions();
-        EXPECT_EQ(found.size(), 1u);
-        ok(dnnl_graph_op_destroy(op));
-        ok(dnnl_graph_graph_destroy(graph));
-        graph = nullptr;
-        return found.front();
-    }
-
-    dnnl_status_t compile(dnnl_graph_partition_t partition, dnnl_graph_compiled_partition_t compiled,
-            const std::vector<lt> &inputs = {x, scales, zps}, const lt &output = y) {
-        std::vector<const lt *> in;
-        for (const auto &t : inputs)
-            in.push_back(&t);
-        const lt *out[] = {&output};
-        return dnnl_graph_partition_compile(partition, compiled, in.size(), in.data(), 1, out, engine);
-    }
-
-    dnnl_graph_compiled_partition_t compiled_quantize() {
-        const auto partition = sole_partition(create_quantize(7));
-        dnnl_graph_compiled_partition_t compiled = nullptr;
-        ok(dnnl_graph_compiled_partition_create(&compiled, partition));
-        EXPECT_EQ(compile(partition, compiled), dnnl_success);
-        ok(dnnl_graph_partition_destroy(partition)); // the compiled partition outlives it
-        return compiled;
-    }
-
-    dnnl_graph_tensor_t tensor(const lt &t, void *data) {
-        dnnl_graph_tensor_t result = nullptr;
-        ok(dnnl_graph_tensor_create(&result, &t, engine, data));
-        return result;
-    }
-
-    dnnl_engine_t engine = nullptr;
-    dnnl_stream_t stream = nullptr;
-    dnnl_graph_graph_t graph = nullptr;
-};
+using namespace dynquant::test;
 
 /// src, scales, zps and dst of one call.
 struct buffers {
@@ -181,89 +81,6 @@ TEST_F(drop_in_functions, layout_any_becomes_that_of_src) {
     EXPECT_EQ(t.layout_type, dnnl_graph_layout_type_strided);
     ok(dnnl_graph_compiled_partition_destroy(compiled));
     ok(dnnl_graph_partition_destroy(partition));
-}
-
-TEST_F(drop_in_functions, null_handles_go_to_onednn) {
-    EXPECT_EQ(dnnl_graph_op_create(nullptr, 0, dnnl_graph_op_quantize, "q"), dnnl_invalid_arguments);
-    EXPECT_EQ(dnnl_graph_op_add_input(nullptr, &x), dnnl_invalid_arguments);
-    EXPECT_EQ(dnnl_graph_add_op(graph, nullptr), dnnl_invalid_arguments);
-    EXPECT_EQ(dnnl_graph_add_op(nullptr, nullptr), dnnl_invalid_arguments);
-    EXPECT_EQ(dnnl_graph_partition_is_supported(nullptr, nullptr), dnnl_invalid_arguments);
-    EXPECT_EQ(dnnl_graph_compiled_partition_create(nullptr, nullptr), dnnl_invalid_arguments);
-    EXPECT_EQ(dnnl_graph_compiled_partition_execute(nullptr, stream, 0, nullptr, 0, nullptr), dnnl_invalid_arguments);
-    ok(dnnl_graph_compiled_partition_destroy(nullptr));
-    ok(dnnl_graph_op_destroy(nullptr));
-}
-
-TEST_F(drop_in_functions, null_lists_at_compile) {
-    const auto partition = sole_partition(create_quantize(7));
-    dnnl_graph_compiled_partition_t compiled = nullptr;
-    ok(dnnl_graph_compiled_partition_create(&compiled, partition));
-    const lt *in[] = {&x, nullptr, &zps}, *out[] = {&y};
-    EXPECT_EQ(dnnl_graph_partition_compile(partition, compiled, 3, in, 1, out, engine), dnnl_invalid_arguments);
-    EXPECT_EQ(dnnl_graph_partition_compile(partition, compiled, 3, nullptr, 1, out, engine), dnnl_invalid_arguments);
-    EXPECT_EQ(dnnl_graph_partition_compile(partition, compiled, 3, in, 1, out, nullptr), dnnl_invalid_arguments);
-    ok(dnnl_graph_compiled_partition_destroy(compiled));
-    ok(dnnl_graph_partition_destroy(partition));
-}
-
-TEST_F(drop_in_functions, wrong_counts_are_refused_where_onednn_would_read_beyond) {
-    const lt two = tensor_of(1, dnnl_f32, {2});
-    const auto op = create_quantize(7, 1, two);
-    EXPECT_EQ(dnnl_graph_add_op(graph, op), dnnl_invalid_shape);
-    dnnl_graph_partition_t partition = nullptr;
-    EXPECT_EQ(dnnl_graph_partition_create_with_op(&partition, op, dnnl_cpu), dnnl_invalid_shape);
-    ok(dnnl_graph_op_destroy(op));
-
-    lt unknown = scales;
-    unknown.dims[0] = DNNL_GRAPH_UNKNOWN_DIM;
-    partition = sole_partition(create_quantize(8, 1, unknown));
-    dnnl_graph_compiled_partition_t compiled = nullptr;
-    ok(dnnl_graph_compiled_partition_create(&compiled, partition));
-    EXPECT_EQ(compile(partition, compiled, {x, two, zps}), dnnl_invalid_shape);
-    ok(compile(partition, compiled)); // succeeds after the refusal
-    ok(dnnl_graph_compiled_partition_destroy(compiled));
-    ok(dnnl_graph_partition_destroy(partition));
-}
-
-TEST_F(drop_in_functions, what_onednn_takes_and_we_refuse_is_onednns) {
-    const auto op = create(7, dnnl_graph_op_dequantize, {tensor_of(0, dnnl_u8, {4})}, tensor_of(1, dnnl_f32, {4}));
-    const float scale = 2;
-    const std::int64_t huge = std::int64_t {1} << 40; // s64 zps beyond s32 are refused by dynquant
-    ok(dnnl_graph_op_set_attr_f32(op, dnnl_graph_op_attr_scales, &scale, 1));
-    ok(dnnl_graph_op_set_attr_s64(op, dnnl_graph_op_attr_zps, &huge, 1));
-    ok(dnnl_graph_add_op(graph, op));
-    ok(dnnl_graph_op_destroy(op));
-    for (const auto p : partitions())
-        ok(dnnl_graph_partition_destroy(p));
-}
-
-TEST_F(drop_in_functions, both_refuse_with_our_status) {
-    const auto op = create(7, dnnl_graph_op_quantize, {tensor_of(0, dnnl_f32, {4})}, tensor_of(1, dnnl_u8, {4}));
-    EXPECT_EQ(dnnl_graph_add_op(graph, op), dnnl_invalid_graph_op); // no scales
-    ok(dnnl_graph_op_destroy(op));
-    EXPECT_TRUE(partitions().empty());
-}
-
-// A DynamicQuantize that computes its scales is dynquant's own; oneDNN refuses an op of one input.
-TEST_F(drop_in_functions, own_attributes_are_left_to_onednn) {
-    const auto refused_by_onednn = [&](dnnl_graph_op_t op) {
-        EXPECT_EQ(dnnl_graph_add_op(graph, op), dnnl_invalid_graph_op);
-        dnnl_graph_partition_t partition = nullptr;
-        EXPECT_EQ(dnnl_graph_partition_create_with_op(&partition, op, dnnl_cpu), dnnl_invalid_graph_op);
-        ok(dnnl_graph_partition_destroy(partition)); // oneDNN creates one first
-        ok(dnnl_graph_op_destroy(op));
-    };
-    const auto computed = create(7, dnnl_graph_op_dynamic_quantize, {x}, tensor_of(3, dnnl_s8, {2, 3}));
-    const lt scale = tensor_of(4, dnnl_f32, {1});
-    ok(dnnl_graph_op_add_output(computed, &scale));
-    ok(dnnl_graph_op_set_attr_str(computed, static_cast<dnnl_graph_op_attr_t>(0xe0), "absmax", 6)); // scale_rule
-    refused_by_onednn(computed);
-    auto e8m0 = scales;
-    e8m0.data_type = static_cast<dnnl_data_type_t>(13);
-    refused_by_onednn(create(8, dnnl_graph_op_dynamic_dequantize, {tensor_of(5, dnnl_s8, {2, 3}), e8m0},
-            tensor_of(6, dnnl_f32, {2, 3})));
-    EXPECT_TRUE(partitions().empty());
 }
 
 TEST_F(drop_in_functions, a_second_op_of_an_id_is_ignored) {

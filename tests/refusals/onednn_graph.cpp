@@ -1,0 +1,92 @@
+// The drop-in's C functions refuse with oneDNN's statuses, and leave to oneDNN what is oneDNN's to judge.
+#include "onednn_graph/functions.hpp"
+
+namespace {
+
+using namespace dynquant::test;
+using onednn_graph_refusals = drop_in_functions;
+
+TEST_F(onednn_graph_refusals, null_handles_go_to_onednn) {
+    EXPECT_EQ(dnnl_graph_op_create(nullptr, 0, dnnl_graph_op_quantize, "q"), dnnl_invalid_arguments);
+    EXPECT_EQ(dnnl_graph_op_add_input(nullptr, &x), dnnl_invalid_arguments);
+    EXPECT_EQ(dnnl_graph_add_op(graph, nullptr), dnnl_invalid_arguments);
+    EXPECT_EQ(dnnl_graph_add_op(nullptr, nullptr), dnnl_invalid_arguments);
+    EXPECT_EQ(dnnl_graph_partition_is_supported(nullptr, nullptr), dnnl_invalid_arguments);
+    EXPECT_EQ(dnnl_graph_compiled_partition_create(nullptr, nullptr), dnnl_invalid_arguments);
+    EXPECT_EQ(dnnl_graph_compiled_partition_execute(nullptr, stream, 0, nullptr, 0, nullptr), dnnl_invalid_arguments);
+    ok(dnnl_graph_compiled_partition_destroy(nullptr));
+    ok(dnnl_graph_op_destroy(nullptr));
+}
+
+TEST_F(onednn_graph_refusals, null_lists_at_compile) {
+    const auto partition = sole_partition(create_quantize(7));
+    dnnl_graph_compiled_partition_t compiled = nullptr;
+    ok(dnnl_graph_compiled_partition_create(&compiled, partition));
+    const lt *in[] = {&x, nullptr, &zps}, *out[] = {&y};
+    EXPECT_EQ(dnnl_graph_partition_compile(partition, compiled, 3, in, 1, out, engine), dnnl_invalid_arguments);
+    EXPECT_EQ(dnnl_graph_partition_compile(partition, compiled, 3, nullptr, 1, out, engine), dnnl_invalid_arguments);
+    EXPECT_EQ(dnnl_graph_partition_compile(partition, compiled, 3, in, 1, out, nullptr), dnnl_invalid_arguments);
+    ok(dnnl_graph_compiled_partition_destroy(compiled));
+    ok(dnnl_graph_partition_destroy(partition));
+}
+
+TEST_F(onednn_graph_refusals, wrong_counts_are_refused_where_onednn_would_read_beyond) {
+    const lt two = tensor_of(1, dnnl_f32, {2});
+    const auto op = create_quantize(7, 1, two);
+    EXPECT_EQ(dnnl_graph_add_op(graph, op), dnnl_invalid_shape);
+    dnnl_graph_partition_t partition = nullptr;
+    EXPECT_EQ(dnnl_graph_partition_create_with_op(&partition, op, dnnl_cpu), dnnl_invalid_shape);
+    ok(dnnl_graph_op_destroy(op));
+
+    lt unknown = scales;
+    unknown.dims[0] = DNNL_GRAPH_UNKNOWN_DIM;
+    partition = sole_partition(create_quantize(8, 1, unknown));
+    dnnl_graph_compiled_partition_t compiled = nullptr;
+    ok(dnnl_graph_compiled_partition_create(&compiled, partition));
+    EXPECT_EQ(compile(partition, compiled, {x, two, zps}), dnnl_invalid_shape);
+    ok(compile(partition, compiled)); // succeeds after the refusal
+    ok(dnnl_graph_compiled_partition_destroy(compiled));
+    ok(dnnl_graph_partition_destroy(partition));
+}
+
+TEST_F(onednn_graph_refusals, what_onednn_takes_and_we_refuse_is_onednns) {
+    const auto op = create(7, dnnl_graph_op_dequantize, {tensor_of(0, dnnl_u8, {4})}, tensor_of(1, dnnl_f32, {4}));
+    const float scale = 2;
+    const std::int64_t huge = std::int64_t {1} << 40; // s64 zps beyond s32 are refused by dynquant
+    ok(dnnl_graph_op_set_attr_f32(op, dnnl_graph_op_attr_scales, &scale, 1));
+    ok(dnnl_graph_op_set_attr_s64(op, dnnl_graph_op_attr_zps, &huge, 1));
+    ok(dnnl_graph_add_op(graph, op));
+    ok(dnnl_graph_op_destroy(op));
+    for (const auto p : partitions())
+        ok(dnnl_graph_partition_destroy(p));
+}
+
+TEST_F(onednn_graph_refusals, both_refuse_with_our_status) {
+    const auto op = create(7, dnnl_graph_op_quantize, {tensor_of(0, dnnl_f32, {4})}, tensor_of(1, dnnl_u8, {4}));
+    EXPECT_EQ(dnnl_graph_add_op(graph, op), dnnl_invalid_graph_op); // no scales
+    ok(dnnl_graph_op_destroy(op));
+    EXPECT_TRUE(partitions().empty());
+}
+
+// A DynamicQuantize that computes its scales is dynquant's own; oneDNN refuses an op of one input.
+TEST_F(onednn_graph_refusals, own_attributes_are_left_to_onednn) {
+    const auto refused_by_onednn = [&](dnnl_graph_op_t op) {
+        EXPECT_EQ(dnnl_graph_add_op(graph, op), dnnl_invalid_graph_op);
+        dnnl_graph_partition_t partition = nullptr;
+        EXPECT_EQ(dnnl_graph_partition_create_with_op(&partition, op, dnnl_cpu), dnnl_invalid_graph_op);
+        ok(dnnl_graph_partition_destroy(partition)); // oneDNN creates one first
+        ok(dnnl_graph_op_destroy(op));
+    };
+    const auto computed = create(7, dnnl_graph_op_dynamic_quantize, {x}, tensor_of(3, dnnl_s8, {2, 3}));
+    const lt scale = tensor_of(4, dnnl_f32, {1});
+    ok(dnnl_graph_op_add_output(computed, &scale));
+    ok(dnnl_graph_op_set_attr_str(computed, static_cast<dnnl_graph_op_attr_t>(0xe0), "absmax", 6)); // scale_rule
+    refused_by_onednn(computed);
+    auto e8m0 = scales;
+    e8m0.data_type = static_cast<dnnl_data_type_t>(13);
+    refused_by_onednn(create(8, dnnl_graph_op_dynamic_dequantize, {tensor_of(5, dnnl_s8, {2, 3}), e8m0},
+            tensor_of(6, dnnl_f32, {2, 3})));
+    EXPECT_TRUE(partitions().empty());
+}
+
+} // namespace
