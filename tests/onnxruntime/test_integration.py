@@ -1,4 +1,4 @@
-"""dynquant's operators replace the standard ones when the session asks for it, and wrong models get clear errors."""
+"""dynquant's operators replace the standard ones when the session asks for it."""
 import os
 import subprocess
 import sys
@@ -7,9 +7,9 @@ import unittest
 from pathlib import Path
 
 import numpy as np
-from models import LIBRARY, OPSETS, TensorProto, helper, in_domain, model, normal, onnxruntime, run, session
+from models import LIBRARY, TensorProto, helper, in_domain, model, normal, onnxruntime, run, session
 
-FLOAT, UINT8, INT8 = TensorProto.FLOAT, TensorProto.UINT8, TensorProto.INT8
+FLOAT, UINT8 = TensorProto.FLOAT, TensorProto.UINT8
 
 
 def quantize(**attributes):
@@ -68,54 +68,9 @@ class Preparations(unittest.TestCase):
 
 
 class Environment(unittest.TestCase):
-    def test_other_values_are_refused(self):
-        for value in ("true", "on", "2", " 1"):
-            os.environ["DYNQUANT_ORT_STANDARD"] = value
-            with self.subTest(value=value), self.assertRaises(Exception) as caught:
-                onnxruntime.SessionOptions().register_custom_ops_library(LIBRARY)
-            self.assertIn(f"DYNQUANT_ORT_STANDARD: expected 0 or 1, given '{value}'", str(caught.exception))
-
     def test_empty_is_not_set(self):
         os.environ["DYNQUANT_ORT_STANDARD"] = ""
         onnxruntime.SessionOptions().register_custom_ops_library(LIBRARY)
-
-
-class Errors(unittest.TestCase):
-    """INVALID_ARGUMENT with a message of dynquant: where, what is expected, what is given."""
-
-    def refused(self, model_bytes, *parts, feed=None):
-        with self.assertRaises(onnxruntime.capi.onnxruntime_pybind11_state.InvalidArgument) as caught:
-            run(model_bytes, feed or {"x": np.ones((2, 4), np.float32)}, library=True, standard=True)
-        for part in ("node 'q' (QuantizeLinear",) + parts:
-            self.assertIn(part, str(caught.exception))
-
-    def test_axis(self):
-        for domain in ("", "dynquant"):
-            self.refused(quantizing_model(scale=4, axis=2, domain=domain), "axis", "given 2")
-
-    def test_shape_of_scale(self):
-        self.refused(quantizing_model(scale=3, axis=1), "y_scale", "3")
-
-    def test_block_size(self):
-        self.refused(quantizing_model(opset=OPSETS[-1], scale=(2, 4), block_size=-1), "block_size", "-1")
-        self.refused(quantizing_model(opset=OPSETS[-1], scale=(2, 3), block_size=2), "y_scale")
-
-    def test_type_of_attribute(self):
-        self.refused(quantizing_model(scale=4, axis="1"), "'axis'", "INT", "STRING")
-        self.refused(quantizing_model(scale=4, axis=[1]), "'axis'", "INT", "INTS")
-
-    def test_output_dtype_beside_zero_point(self):
-        self.refused(quantizing_model(opset=OPSETS[-1], output_dtype=INT8), "output_dtype", "uint8", "int8")
-
-    def test_shapes_that_come_with_the_tensors(self):
-        constants = {"scale": np.full(4, 0.1, np.float32), "zero": np.zeros(4, np.uint8)}
-        m = model([quantize()], {"x": (FLOAT, ["a", "b"])}, {"y": (UINT8, None)}, 13, constants)
-        s = session(m, library=True, standard=True)
-        s.run(None, {"x": np.ones((2, 4), np.float32)})
-        with self.assertRaises(onnxruntime.capi.onnxruntime_pybind11_state.InvalidArgument) as caught:
-            s.run(None, {"x": np.ones((4, 5), np.float32)})
-        self.assertIn("y_scale", str(caught.exception))
-        s.run(None, {"x": np.ones((1, 4), np.float32)})
 
 
 class Times(unittest.TestCase):

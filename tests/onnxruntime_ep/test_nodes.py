@@ -426,29 +426,5 @@ class Graphs(unittest.TestCase):
             list(pool.map(run_many, range(6)))
 
 
-class Errors(unittest.TestCase):
-    """A scale of two values along an axis of three. ONNX Runtime's own shape inference takes it."""
-
-    TEXT = r"node 'n' \(QuantizeLinear, opset 21\): y_scale: expected one value, or 3 for axis 1 of x of shape \[4, 3\], given shape \[2\]"
-
-    def model(self, shape):
-        return model([node(QUANTIZE, ["x", "s"], ["y"], "n", axis=1)], {"x": (FLOAT, shape)}, {"y": (TensorProto.UINT8, None)}, {"s": np.float32([1, 2])})
-
-    def test_at_the_creation_of_the_session_where_shapes_are_known(self):
-        with self.assertRaisesRegex((Fail, InvalidArgument), self.TEXT):
-            session(self.model([4, 3]), options=ALL)
-
-    def test_at_the_run_where_they_are_not(self):
-        s = session(self.model(["n", "c"]), options=ALL)
-        with self.assertRaisesRegex((Fail, InvalidArgument), self.TEXT):
-            s.run(None, {"x": normal(4, 3)})
-        np.testing.assert_array_equal(s.run(None, {"x": np.float32([[3, 5]])})[0], np.uint8([[3, 2]]))
-
-    def test_of_attributes_without_shapes(self):
-        m = model([node(QUANTIZE, ["x", "s"], ["y"], "n", block_size=-1)], {"x": (FLOAT, None)}, {"y": (TensorProto.UINT8, None)}, {"s": np.float32([1, 2])})
-        with self.assertRaisesRegex((Fail, InvalidArgument), "attribute 'block_size': expected 0 or more, given -1"):
-            session(m, options=ALL)
-
-
 if __name__ == "__main__":
     unittest.main()

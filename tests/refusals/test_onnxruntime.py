@@ -1,12 +1,19 @@
 """Wrong models and inputs give the specified result, INVALID_ARGUMENT with a message of dynquant, or an error of ONNX
 Runtime. A crash would end this program."""
 import itertools
+import os
+import pathlib
+import sys
 import unittest
 
 import numpy as np
-from models import OPSETS, TensorProto, convolution, helper, model, onnxruntime, run, session
 
-FLOAT, UINT8, INT64 = TensorProto.FLOAT, TensorProto.UINT8, TensorProto.INT64
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "onnxruntime"))
+from models import LIBRARY, OPSETS, TensorProto, convolution, helper, model, onnxruntime, run, session
+from test_computed_scales import F32, NAMES, number, own
+from test_integration import quantize, quantizing_model
+
+FLOAT, UINT8, INT8, INT64 = TensorProto.FLOAT, TensorProto.UINT8, TensorProto.INT8, TensorProto.INT64
 state = onnxruntime.capi.onnxruntime_pybind11_state
 RUNTIME_REFUSALS = (state.Fail, state.InvalidGraph, state.NotImplemented, state.InvalidArgument, state.RuntimeException)
 
@@ -276,6 +283,88 @@ class Sessions(Case):
             y, scale, zero = run(m, {"x": np.zeros(shape, np.float32)}, library=True)
             np.testing.assert_array_equal(y, np.zeros(shape))
             self.assertEqual((scale, zero, scale.shape, zero.shape), (0, 0, (), ()))
+
+
+class Models(unittest.TestCase):
+    """Errors that show before a run: INVALID_ARGUMENT with where, what is expected, what is given."""
+
+    def refused(self, model_bytes, *parts, feed=None):
+        with self.assertRaises(state.InvalidArgument) as caught:
+            run(model_bytes, feed or {"x": np.ones((2, 4), np.float32)}, library=True, standard=True)
+        for part in ("node 'q' (QuantizeLinear",) + parts:
+            self.assertIn(part, str(caught.exception))
+
+    def test_axis(self):
+        for domain in ("", "dynquant"):
+            self.refused(quantizing_model(scale=4, axis=2, domain=domain), "axis", "given 2")
+
+    def test_shape_of_scale(self):
+        self.refused(quantizing_model(scale=3, axis=1), "y_scale", "3")
+
+    def test_block_size(self):
+        self.refused(quantizing_model(opset=OPSETS[-1], scale=(2, 4), block_size=-1), "block_size", "-1")
+        self.refused(quantizing_model(opset=OPSETS[-1], scale=(2, 3), block_size=2), "y_scale")
+
+    def test_type_of_attribute(self):
+        self.refused(quantizing_model(scale=4, axis="1"), "'axis'", "INT", "STRING")
+        self.refused(quantizing_model(scale=4, axis=[1]), "'axis'", "INT", "INTS")
+
+    def test_output_dtype_beside_zero_point(self):
+        self.refused(quantizing_model(opset=OPSETS[-1], output_dtype=INT8), "output_dtype", "uint8", "int8")
+
+    def test_shapes_that_come_with_the_tensors(self):
+        constants = {"scale": np.full(4, 0.1, np.float32), "zero": np.zeros(4, np.uint8)}
+        m = model([quantize()], {"x": (FLOAT, ["a", "b"])}, {"y": (UINT8, None)}, 13, constants)
+        s = session(m, library=True, standard=True)
+        s.run(None, {"x": np.ones((2, 4), np.float32)})
+        with self.assertRaises(state.InvalidArgument) as caught:
+            s.run(None, {"x": np.ones((4, 5), np.float32)})
+        self.assertIn("y_scale", str(caught.exception))
+        s.run(None, {"x": np.ones((1, 4), np.float32)})
+
+
+class ComputedScales(unittest.TestCase):
+    """INVALID_ARGUMENT at the run, with the sentence of src/onnx."""
+
+    def refused(self, message, shape=(2, 3), **attributes):
+        node = own("DynamicQuantizeLinear", ["x"], NAMES, **attributes)
+        outputs = {name: (number(kind), None) for name, kind in zip(NAMES, ("uint8", "float", "uint8"))}
+        s = session(model([node], {"x": (FLOAT, shape)}, outputs, 19), library=True)
+        with self.assertRaises(state.InvalidArgument) as caught:
+            s.run(None, {"x": np.ones((2, 3), F32)})
+        self.assertTrue(str(caught.exception).endswith(
+            "node 'y' (dynquant.DynamicQuantizeLinear, opset 1): " + message), caught.exception)
+
+    def test_an_output_of_another_type_is_refused_when_the_session_is_made(self):
+        node = own("DynamicQuantizeLinear", ["x"], NAMES)
+        outputs = {name: (number(kind), None) for name, kind in zip(NAMES, ("int8", "float", "int8"))}
+        with self.assertRaises(state.Fail):
+            session(model([node], {"x": (FLOAT, [3])}, outputs, 19), library=True)
+
+    def test_attributes(self):
+        self.refused("attribute 'axis': expected a value in [-2, 1] for x of shape [2, 3], given 2", axis=2)
+        self.refused("attribute 'axis': expected one beside block_size 3, given none", block_size=3)
+        self.refused("attribute 'symmetric': expected 0 for y of type uint8, given 1", symmetric=1)
+        self.refused("attribute 'rule': expected minmax, onnx or torchao_asymmetric for y of type uint8 and y_scale of type float, given 'mx'",
+                     rule="mx")
+        self.refused("attribute 'rule': expected type STRING, given INT", rule=1)
+        self.refused("attribute 'to': expected type INT, given STRING", to="int8")
+        long = "x" * 1000
+        self.refused(f"attribute 'rule': expected minmax, onnx or torchao_asymmetric for y of type uint8 and y_scale of type float, given '{long}'",
+                     rule=long)
+
+    def test_types_that_onnx_runtime_cannot_infer(self):
+        """It does not say whether x is a scalar or of unknown rank."""
+        self.refused("y: expected type int8, given uint8, as which ONNX Runtime took it", shape=None, to=number("int8"))
+
+
+class Environment(unittest.TestCase):
+    def test_other_values_are_refused(self):
+        for value in ("true", "on", "2", " 1"):
+            os.environ["DYNQUANT_ORT_STANDARD"] = value
+            with self.subTest(value=value), self.assertRaises(Exception) as caught:
+                onnxruntime.SessionOptions().register_custom_ops_library(LIBRARY)
+            self.assertIn(f"DYNQUANT_ORT_STANDARD: expected 0 or 1, given '{value}'", str(caught.exception))
 
 
 if __name__ == "__main__":
