@@ -5,14 +5,8 @@
 namespace dynquant::test {
 namespace {
 
-single_op dequantize(dims shape, floats scales) {
-    return {.kind = kind::Dequantize, .shape = std::move(shape), .scales = std::move(scales)};
-}
-
-single_op dequantize(dims shape, floats scales, std::vector<std::int64_t> zps) {
-    auto op = dequantize(std::move(shape), std::move(scales));
-    op.zps = std::move(zps);
-    return op;
+single_op dequantize(dims shape, floats scales, std::vector<std::int64_t> zps = {}) {
+    return make(kind::Dequantize, std::move(shape), std::move(scales), std::move(zps));
 }
 
 class dequantize_any_zps : public operator_test {};

@@ -5,14 +5,8 @@
 namespace dynquant::test {
 namespace {
 
-single_op dynamic_dequantize(dims shape, floats scales) {
-    return {.kind = kind::DynamicDequantize, .shape = std::move(shape), .scales = std::move(scales)};
-}
-
-single_op dynamic_dequantize(dims shape, floats scales, std::vector<std::int64_t> zps) {
-    auto op = dynamic_dequantize(std::move(shape), std::move(scales));
-    op.zps = std::move(zps);
-    return op;
+single_op dynamic_dequantize(dims shape, floats scales, std::vector<std::int64_t> zps = {}) {
+    return make(kind::DynamicDequantize, std::move(shape), std::move(scales), std::move(zps));
 }
 
 class dynamic_dequantize_any_zps : public operator_test {};

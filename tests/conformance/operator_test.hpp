@@ -19,6 +19,13 @@ inline constexpr auto s8 = integer_type::s8, u8 = integer_type::u8, s32 = intege
 inline constexpr float infinity = std::numeric_limits<float>::infinity();
 inline constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
+/// No zps: the op has none.
+inline single_op make(kind op, dims shape, floats scales, std::vector<std::int64_t> zps) {
+    single_op result {.kind = op, .shape = std::move(shape), .scales = std::move(scales)};
+    if (!zps.empty()) result.zps = std::move(zps);
+    return result;
+}
+
 class operator_test : public testing::TestWithParam<variant> {
   protected:
     static ints quantized(const single_op &op, const floats &src) { return op.quantize(GetParam(), src); }

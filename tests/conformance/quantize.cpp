@@ -5,14 +5,8 @@
 namespace dynquant::test {
 namespace {
 
-single_op quantize(dims shape, floats scales) {
-    return {.kind = kind::Quantize, .shape = std::move(shape), .scales = std::move(scales)};
-}
-
-single_op quantize(dims shape, floats scales, std::vector<std::int64_t> zps) {
-    auto op = quantize(std::move(shape), std::move(scales));
-    op.zps = std::move(zps);
-    return op;
+single_op quantize(dims shape, floats scales, std::vector<std::int64_t> zps = {}) {
+    return make(kind::Quantize, std::move(shape), std::move(scales), std::move(zps));
 }
 
 class quantize_strict : public operator_test {};

@@ -1,59 +1,52 @@
 // A DynamicQuantize that computes its scales and zero points is refused with wrong attributes, ports and calls.
-#include "support/graph.hpp"
+#include "graph.hpp"
 
 namespace dynquant::test {
 namespace {
 
 const std::string q = "op 3 'q' (DynamicQuantize): ";
+/// Takes an op in braces, too.
+testing::AssertionResult refuses(const computed_op &op, dnnl_status_t status, const std::string &message) {
+    return add_refuses(op.make(), status, named(op) + message);
+}
+
 constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
 
 TEST(graph_computed_refusals, is_known_by_its_attribute) {
     const dg::op without(3, kind::DynamicQuantize, {f32(0, {2, 3})}, {s8(3, {2, 3})}, "q");
     EXPECT_TRUE(add_refuses(
             without, dnnl_invalid_graph_op, q + "inputs: expected 2 or 3 (src, scales, optionally zps), given 1"));
-    auto others = dynamic_op {}.make();
-    others.set_attr(dg::own::least, 1.0F);
-    EXPECT_TRUE(add_refuses(others, dnnl_invalid_graph_op,
-            q + "least: expected an attribute among qtype, axis, group_shape or mask, given least"));
+    EXPECT_TRUE(refuses_with(dynamic_op {}, dg::own::least, 1.0F,
+            "least: expected an attribute among qtype, axis, group_shape or mask, given least"));
 }
 
 TEST(graph_computed_refusals, is_no_other_op) {
-    auto quantize = static_op {}.make();
-    quantize.set_attr<std::string>(dg::own::scale_rule, "absmax");
-    EXPECT_TRUE(add_refuses(quantize, dnnl_invalid_graph_op,
-            "op 3 'q' (Quantize): scale_rule: expected an attribute among qtype, axis, scales or zps, given "
-            "scale_rule"));
-    auto dequantize = dynamic_op {.which = kind::DynamicDequantize, .src = u8(0, {2, 4}), .dst = f32(3, {2, 4})}.make();
-    dequantize.set_attr<std::string>(dg::own::scale_rule, "absmax");
-    EXPECT_TRUE(add_refuses(dequantize, dnnl_invalid_graph_op,
-            "op 3 'q' (DynamicDequantize): scale_rule: expected an attribute among qtype, axis, group_shape or mask, "
-            "given scale_rule"));
-    dequantize = dynamic_op {.which = kind::DynamicDequantize, .src = u8(0, {2, 4}), .dst = f32(3, {2, 4})}.make();
-    dequantize.set_attr(dg::own::saturate, true);
-    EXPECT_TRUE(add_refuses(dequantize, dnnl_invalid_graph_op,
-            "op 3 'q' (DynamicDequantize): saturate: expected an attribute among qtype, axis, group_shape or mask, "
-            "given saturate"));
+    EXPECT_TRUE(refuses_with(static_op {}, dg::own::scale_rule, std::string("absmax"),
+            "scale_rule: expected an attribute among qtype, axis, scales or zps, given scale_rule"));
+    const dynamic_op dequantize {.which = kind::DynamicDequantize, .src = u8(0, {2, 4}), .dst = f32(3, {2, 4})};
+    EXPECT_TRUE(refuses_with(dequantize, dg::own::scale_rule, std::string("absmax"),
+            "scale_rule: expected an attribute among qtype, axis, group_shape or mask, given scale_rule"));
+    EXPECT_TRUE(refuses_with(dequantize, dg::own::saturate, true,
+            "saturate: expected an attribute among qtype, axis, group_shape or mask, given saturate"));
 }
 
 TEST(graph_computed_refusals, attributes_are_words_with_near_ones_suggested) {
     const std::string rules =
             "scale_rule: expected absmax, minmax, onnx, onednn_dynamic_quantize, onednn_dynamic_fp, mx_floor, mx_ceil, "
             "mx_even, mx_rceil, nvfp4, torchao_symmetric, torchao_asymmetric, ggml_q8_0 or vllm, given ";
-    EXPECT_TRUE(add_refuses(computed_op {.rule = "abs_max"}.make(), dnnl_invalid_arguments,
-            q + rules + "'abs_max' (did you mean 'absmax'?)"));
-    EXPECT_TRUE(add_refuses(computed_op {.rule = ""}.make(), dnnl_invalid_arguments, q + rules + "''"));
-    EXPECT_TRUE(add_refuses(computed_op {.quotient = "division"}.make(), dnnl_invalid_arguments,
-            q
-                    + "quotient: expected divide, multiply_reciprocal or multiply_range, given 'division' (did you "
-                      "mean "
-                      "'divide'?)"));
-    EXPECT_TRUE(add_refuses(computed_op {.nonfinite = "ignore"}.make(), dnnl_invalid_arguments,
-            q + "nonfinite: expected propagate or skip, given 'ignore'"));
+    EXPECT_TRUE(refuses(
+            computed_op {.rule = "abs_max"}, dnnl_invalid_arguments, rules + "'abs_max' (did you mean 'absmax'?)"));
+    EXPECT_TRUE(refuses(computed_op {.rule = ""}, dnnl_invalid_arguments, rules + "''"));
+    EXPECT_TRUE(refuses(computed_op {.quotient = "division"}, dnnl_invalid_arguments,
+            "quotient: expected divide, multiply_reciprocal or multiply_range, given 'division' (did you mean "
+            "'divide'?)"));
+    EXPECT_TRUE(refuses(computed_op {.nonfinite = "ignore"}, dnnl_invalid_arguments,
+            "nonfinite: expected propagate or skip, given 'ignore'"));
 }
 
 TEST(graph_computed_refusals, attributes_have_types) {
     const auto refuses = [](attr name, const auto &value, const std::string &message) {
-        return add_refuses(computed_op {}.make().set_attr(name, value), dnnl_invalid_graph_op, q + message);
+        return refuses_with(computed_op {}, name, value, message);
     };
     const std::string of_s64 = ", given one of type s64";
     EXPECT_TRUE(refuses(dg::own::scale_rule, std::int64_t {1}, "scale_rule: expected a value of type string" + of_s64));
@@ -72,9 +65,8 @@ TEST(graph_computed_refusals, attributes_have_types) {
 TEST(graph_computed_refusals, attributes_are_finite_and_not_negative) {
     for (const auto &[value, shown] : {std::pair {-1.0F, "-1"}, {infinity, "inf"}, {nan, "nan"}}) {
         const std::string message = std::string(": expected a finite number of 0 or more, given ") + shown;
-        EXPECT_TRUE(add_refuses(computed_op {.least = value}.make(), dnnl_invalid_arguments, q + "least" + message));
-        EXPECT_TRUE(
-                add_refuses(computed_op {.of_zero = value}.make(), dnnl_invalid_arguments, q + "of_zero" + message));
+        EXPECT_TRUE(refuses(computed_op {.least = value}, dnnl_invalid_arguments, "least" + message));
+        EXPECT_TRUE(refuses(computed_op {.of_zero = value}, dnnl_invalid_arguments, "of_zero" + message));
     }
 }
 
@@ -83,19 +75,17 @@ TEST(graph_computed_refusals, rule_fits_dst) {
     for (const bool known : {true, false}) {
         const auto dst = [&](type t) { return known ? dense(3, t, {2, 3}) : lt(3, t); };
         const auto src = known ? f32(0, {2, 3}) : lt(0, type::f32);
-        EXPECT_TRUE(add_refuses(computed_op {.src = src, .dst = dst(type::u8)}.make(), dnnl_invalid_arguments,
-                q + "scale_rule: expected minmax, onnx or torchao_asymmetric for dst of u8, given absmax"));
-        EXPECT_TRUE(add_refuses(
-                computed_op {.src = src, .dst = dst(dg::newer::f8_e4m3), .zps = lt(5, type::s8), .rule = "minmax"}
-                        .make(),
+        EXPECT_TRUE(refuses(computed_op {.src = src, .dst = dst(type::u8)}, dnnl_invalid_arguments,
+                "scale_rule: expected minmax, onnx or torchao_asymmetric for dst of u8, given absmax"));
+        EXPECT_TRUE(refuses(
+                computed_op {.src = src, .dst = dst(dg::newer::f8_e4m3), .zps = lt(5, type::s8), .rule = "minmax"},
                 dnnl_invalid_arguments,
-                q
-                        + "scale_rule: expected absmax, onednn_dynamic_fp, nvfp4 or torchao_symmetric for dst of "
-                          "f8_e4m3, given minmax"));
+                "scale_rule: expected absmax, onednn_dynamic_fp, nvfp4 or torchao_symmetric for dst of f8_e4m3, given "
+                "minmax"));
         const auto refuses_vllm = [&](lt scales, std::optional<bool> narrow, const std::string &rules) {
             const auto op = computed_op {
                     .src = src, .dst = dst(dg::newer::f8_e4m3), .scales = scales, .rule = "vllm", .narrow = narrow};
-            return add_refuses(op.make(), dnnl_invalid_arguments, q + rules);
+            return refuses(op, dnnl_invalid_arguments, rules);
         };
         EXPECT_TRUE(refuses_vllm(lt(4, type::undef), {},
                 "scale_rule: expected absmax, onednn_dynamic_fp, mx_floor, mx_ceil, mx_even, mx_rceil, nvfp4 or "
@@ -103,26 +93,24 @@ TEST(graph_computed_refusals, rule_fits_dst) {
         EXPECT_TRUE(refuses_vllm(lt(4, dg::newer::e8m0), {},
                 "scale_rule: expected mx_floor, mx_ceil, mx_even or mx_rceil for dst of f8_e4m3, given vllm"));
         EXPECT_TRUE(refuses_vllm(lt(4, type::f32), true, "narrow: expected false for dst of f8_e4m3, given true"));
-        EXPECT_TRUE(add_refuses(
-                computed_op {.src = src, .dst = dst(type::u8), .scales = lt(4, dg::newer::e8m0), .rule = "mx_ceil"}
-                        .make(),
+        EXPECT_TRUE(refuses(
+                computed_op {.src = src, .dst = dst(type::u8), .scales = lt(4, dg::newer::e8m0), .rule = "mx_ceil"},
                 dnnl_invalid_arguments,
-                q + "scale_rule: expected minmax, onnx or torchao_asymmetric for dst of u8, given mx_ceil"));
-        EXPECT_TRUE(add_refuses(computed_op {.src = src,
-                                        .dst = dst(dg::newer::u4),
-                                        .zps = lt(5, dg::newer::u4),
-                                        .rule = "onnx",
-                                        .narrow = true}
-                                        .make(),
-                dnnl_invalid_arguments, q + "narrow: expected false for dst of u4, given true"));
+                "scale_rule: expected minmax, onnx or torchao_asymmetric for dst of u8, given mx_ceil"));
+        EXPECT_TRUE(refuses(computed_op {.src = src,
+                                    .dst = dst(dg::newer::u4),
+                                    .zps = lt(5, dg::newer::u4),
+                                    .rule = "onnx",
+                                    .narrow = true},
+                dnnl_invalid_arguments, "narrow: expected false for dst of u4, given true"));
     }
 }
 
 TEST(graph_computed_refusals, rule_says_whether_there_are_zps) {
-    EXPECT_TRUE(add_refuses(computed_op {.dst = lt(3, type::u8), .rule = "minmax"}.make(), dnnl_invalid_graph_op,
-            q + "outputs: expected 3 (dst, scales, zps) for scale_rule minmax, given 2"));
-    EXPECT_TRUE(add_refuses(computed_op {.zps = s8(5, {1})}.make(), dnnl_invalid_graph_op,
-            q + "outputs: expected 2 (dst, scales) for scale_rule absmax, given 3"));
+    EXPECT_TRUE(refuses(computed_op {.dst = lt(3, type::u8), .rule = "minmax"}, dnnl_invalid_graph_op,
+            "outputs: expected 3 (dst, scales, zps) for scale_rule minmax, given 2"));
+    EXPECT_TRUE(refuses(computed_op {.zps = s8(5, {1})}, dnnl_invalid_graph_op,
+            "outputs: expected 2 (dst, scales) for scale_rule absmax, given 3"));
     auto op = dg::op(3, kind::DynamicQuantize, {f32(0, {2, 3})}, {s8(3, {2, 3})}, "q");
     op.set_attr<std::string>(dg::own::scale_rule, "absmax");
     EXPECT_TRUE(add_refuses(
@@ -134,9 +122,6 @@ TEST(graph_computed_refusals, rule_says_whether_there_are_zps) {
 }
 
 TEST(graph_computed_refusals, rule_fits_the_types) {
-    const auto refuses = [](const computed_op &op, dnnl_status_t status, const std::string &message) {
-        return add_refuses(op.make(), status, q + message);
-    };
     const auto e8m0 = lt(4, dg::newer::e8m0), e4m3 = lt(4, dg::newer::f8_e4m3);
     EXPECT_TRUE(refuses({.scales = e8m0}, dnnl_invalid_data_type,
             "scales: expected data type f32, f16, bf16 or f8_e4m3 for scale_rule absmax, given f8_e8m0"));
@@ -193,15 +178,12 @@ TEST(graph_computed_refusals, ports_have_types) {
             "scales: expected data type f8_e4m3 beside a global_scale, given s8"));
     EXPECT_TRUE(refuses({.dst = lt(3, type::undef), .zps = s32(5, {1}), .rule = "minmax"},
             "zps: expected data type s8, u8, s4 or u4 for scale_rule minmax, given s32"));
-    EXPECT_TRUE(compile_refuses(computed_op {.scales = lt(4, type::undef)}.make(), {f32(0, {2, 3})},
+    EXPECT_TRUE(compile_refuses(computed_op {.scales = lt(4, type::undef)}, {f32(0, {2, 3})},
             {s8(3, {2, 3}), lt(4, type::undef)}, dnnl_invalid_data_type,
-            q + "scales: expected data type f32, f16, bf16 or f8_e4m3 for scale_rule absmax, given undef"));
+            "scales: expected data type f32, f16, bf16 or f8_e4m3 for scale_rule absmax, given undef"));
 }
 
 TEST(graph_computed_refusals, ports_have_shapes) {
-    const auto refuses = [](const computed_op &op, dnnl_status_t status, const std::string &message) {
-        return add_refuses(op.make(), status, q + message);
-    };
     EXPECT_TRUE(refuses(
             {.scales = f32(4, {2})}, dnnl_invalid_shape, "scales: expected 1 element (qtype per_tensor), given 2"));
     EXPECT_TRUE(refuses({.scales = f32(4, {1, 1})}, dnnl_invalid_shape, "scales: expected a 1-D tensor, given rank 2"));
@@ -237,20 +219,20 @@ TEST(graph_computed_refusals, ports_of_scales_and_zps_are_dense) {
     EXPECT_TRUE(refuses({.scales = strided({2}), .qtype = "per_channel"}, "scales: expected stride 1, given 2"));
     EXPECT_TRUE(refuses({.scales = strided({1, 2}), .mask = 3}, "scales: expected dense row-major strides, given 1x2"));
     const computed_op any;
-    EXPECT_TRUE(compile_refuses(any.make(), {any.src},
+    EXPECT_TRUE(compile_refuses(any, {any.src},
             {any.dst, changed(any.scales, [](auto &t) { t.layout_type = dnnl_graph_layout_type_opaque; })},
-            dnnl_invalid_arguments, q + "scales: expected layout strided or any, given opaque"));
+            dnnl_invalid_arguments, "scales: expected layout strided or any, given opaque"));
 }
 
 TEST(graph_computed_refusals, ports_are_all_given_to_compile) {
     const computed_op op;
-    EXPECT_TRUE(compile_refuses(op.make(), {op.src}, {op.dst}, dnnl_invalid_arguments,
-            q + "scales: expected logical tensor 4 among the outputs of compile, given 3"));
+    EXPECT_TRUE(compile_refuses(op, {op.src}, {op.dst}, dnnl_invalid_arguments,
+            "scales: expected logical tensor 4 among the outputs of compile, given 3"));
 }
 
 TEST(graph_computed_refusals, ports_have_logical_tensors_of_their_own) {
-    EXPECT_TRUE(add_refuses(computed_op {.zps = s8(3, {1}), .rule = "minmax"}.make(), dnnl_invalid_graph,
-            q + "zps: expected a logical tensor of its own, given 3, which is dst too"));
+    EXPECT_TRUE(refuses(computed_op {.zps = s8(3, {1}), .rule = "minmax"}, dnnl_invalid_graph,
+            "zps: expected a logical tensor of its own, given 3, which is dst too"));
     dg::graph graph(dg::engine::kind::cpu);
     graph.add_op(computed_op {}.make());
     dg::op other(8, kind::DynamicDequantize, {s8(20, {2}), f32(21, {1})}, {f32(4, {2})}, "dq");

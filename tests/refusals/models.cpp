@@ -54,9 +54,8 @@ TEST(models_refusals, files) {
 
 TEST(models_refusals, operators_and_opsets) {
     const std::string known =
-            "operators: expected Add, Cast, Conv, ConvInteger, DequantizeLinear, Flatten, Gemm, Identity, "
-            "MatMul, MatMulInteger, MaxPool, Mul, QuantizeLinear, Relu, Reshape, Sigmoid, Tanh or "
-            "Transpose, given ";
+            "operators: expected Add, Cast, Conv, ConvInteger, DequantizeLinear, Flatten, Gemm, Identity, MatMul, "
+            "MatMulInteger, MaxPool, Mul, QuantizeLinear, Relu, Reshape, Sigmoid, Tanh or Transpose, given ";
     EXPECT_EQ(refusal({"Rellu", "", "", {"x"}}, float_, {2}), known + "Rellu (did you mean 'Relu'?) of node 'n'");
     EXPECT_EQ(refusal({"Relu", "com.x", "", {"x"}}, float_, {2}), known + "com.x.Relu of node 'n'");
     auto g = product_graph();
@@ -243,8 +242,7 @@ TEST(models_refusals, attributes) {
             where + "attribute 'axis': expected it once, given it more often");
     EXPECT_EQ(refusal({"Transpose", "", "", {"x"}, {}, {{"perm", std::vector<std::int64_t> {0, 0}}}}, float_, {2, 2}),
             "node 'n' (Transpose): attribute 'perm': expected a permutation of the 2 axes of data 'x', given one that "
-            "is "
-            "none");
+            "is none");
 }
 
 TEST(models_refusals, inputs_and_types) {
@@ -256,8 +254,7 @@ TEST(models_refusals, inputs_and_types) {
             "int32");
     EXPECT_EQ(refusal({"Cast", "", "", {"x"}, {}, {{"to", std::int64_t {9}}}}, float_, {2}),
             "node 'n' (Cast): attribute 'to': expected a cast of any of these types to float, of float to float16, or "
-            "of "
-            "uint8 or int8 to int32, given one of float to bool");
+            "of uint8 or int8 to int32, given one of float to bool");
     auto g = one_node(
             {"MaxPool", "", "", {"x"}, {}, {{"kernel_shape", std::vector<std::int64_t> {2}}}}, int8, {1, 1, 4});
     EXPECT_EQ(refusal(g), "taken");

@@ -26,8 +26,8 @@ TEST(onnx_refusals, operators_domains_and_opsets) {
     auto n = right_quantize(21);
     n.op_type = "QuantiseLinear";
     EXPECT_TRUE(refused(n, dnnl_unimplemented,
-            "operator: expected QuantizeLinear, DequantizeLinear or DynamicQuantizeLinear, given "
-            "'QuantiseLinear' (did you mean 'QuantizeLinear'?)"));
+            "operator: expected QuantizeLinear, DequantizeLinear or DynamicQuantizeLinear, given 'QuantiseLinear' (did "
+            "you mean 'QuantizeLinear'?)"));
     n = right_quantize(1);
     n.domain = "com.amd.quark";
     EXPECT_TRUE(refused(n, dnnl_unimplemented,
@@ -60,8 +60,8 @@ TEST(onnx_refusals, attributes) {
     EXPECT_TRUE(refused(right_quantize(19, {{"saturated", 1}}), status,
             "attributes: expected axis or saturate, given 'saturated' (did you mean 'saturate'?)"));
     EXPECT_TRUE(refused(right_quantize(28, {{"blocksize", 1}}), status,
-            "attributes: expected axis, saturate, block_size, output_dtype or precision, given 'blocksize' "
-            "(did you mean 'block_size'?)"));
+            "attributes: expected axis, saturate, block_size, output_dtype or precision, given 'blocksize' (did you "
+            "mean 'block_size'?)"));
     EXPECT_TRUE(refused(right_quantize(13, {{"axis", 0}, {"axis", 0}}), status,
             "attribute 'axis': expected it once, given it more often"));
     EXPECT_TRUE(
@@ -119,15 +119,14 @@ TEST(onnx_refusals, attributes_of_computed_scales) {
             "attribute 'scale_type': expected float, float16 or bfloat16 where 'symmetric' is 0, given float8e8m0"));
     EXPECT_TRUE(wrong({text_attribute("rule", "mx_floor"), {"to", int8}}, arguments,
             "attribute 'rule': expected absmax, minmax, onnx, onednn_dynamic_quantize, onednn_dynamic_fp, nvfp4, "
-            "torchao_symmetric, torchao_asymmetric, ggml_q8_0 or vllm for y of type int8 and y_scale of type "
-            "float, given 'mx_floor'"));
+            "torchao_symmetric, torchao_asymmetric, ggml_q8_0 or vllm for y of type int8 and y_scale of type float, "
+            "given 'mx_floor'"));
     EXPECT_TRUE(wrong({text_attribute("rule", "mx_flour"), {"to", int8}, {"scale_type", float8e8m0}}, arguments,
             "attribute 'rule': expected mx_floor, mx_ceil, mx_even or mx_rceil for y of type int8 and y_scale of type "
             "float8e8m0, given 'mx_flour' (did you mean 'mx_floor'?)"));
     EXPECT_TRUE(wrong({text_attribute("rule", "mx_floor"), {"to", int8}, {"symmetric", 0}}, arguments,
             "attribute 'rule': expected minmax, onnx or torchao_asymmetric for y of type int8 and y_scale of type "
-            "float "
-            "where 'symmetric' is 0, given 'mx_floor'"));
+            "float where 'symmetric' is 0, given 'mx_floor'"));
     EXPECT_TRUE(wrong({text_attribute("rule", "vllm"), {"to", float8e5m2}, {"symmetric", 0}}, arguments,
             "attribute 'symmetric': expected 1 for y of type float8e5m2, given 0"));
     EXPECT_TRUE(wrong({text_attribute("rule", "mx_floor"), {"scale_type", float8e8m0}}, types,
@@ -161,11 +160,11 @@ TEST(onnx_refusals, attributes_that_name_types) {
     EXPECT_TRUE(refused(right_quantize(23, {{"precision", double64}}), status,
             "attribute 'precision': expected float, float16 or bfloat16, given double"));
     EXPECT_TRUE(refused(right_quantize(21, {{"output_dtype", 99}}), status,
-            "attribute 'output_dtype': expected uint8, int8, uint16, int16, float8e4m3fn, float8e4m3fnuz, "
-            "float8e5m2, float8e5m2fnuz, uint4 or int4, given type 99"));
+            "attribute 'output_dtype': expected uint8, int8, uint16, int16, float8e4m3fn, float8e4m3fnuz, float8e5m2, "
+            "float8e5m2fnuz, uint4 or int4, given type 99"));
     EXPECT_TRUE(refused(right_quantize(21, {{"output_dtype", float4e2m1}}), status,
-            "attribute 'output_dtype': expected uint8, int8, uint16, int16, float8e4m3fn, float8e4m3fnuz, "
-            "float8e5m2, float8e5m2fnuz, uint4 or int4, given float4e2m1, which opset 23 allows"));
+            "attribute 'output_dtype': expected uint8, int8, uint16, int16, float8e4m3fn, float8e4m3fnuz, float8e5m2, "
+            "float8e5m2fnuz, uint4 or int4, given float4e2m1, which opset 23 allows"));
     EXPECT_TRUE(refused(right_quantize(21, {{"output_dtype", int8}}), status,
             "attribute 'output_dtype': expected the type of y_zero_point, uint8, given int8"));
     // 2^32 + 1 is not FLOAT's 1.
@@ -174,8 +173,8 @@ TEST(onnx_refusals, attributes_that_name_types) {
     EXPECT_TRUE(refused(right_quantize(23, {{"precision", INT64_MIN}}), status,
             "attribute 'precision': expected float, float16 or bfloat16, given type -9223372036854775808"));
     EXPECT_TRUE(refused(dequantize_linear(24, {{uint8, {}}, {float8e8m0, {}}}), dnnl_invalid_arguments,
-            "attribute 'output_dtype': expected float, float16 or bfloat16 beside x_scale of type float8e8m0, "
-            "given none"));
+            "attribute 'output_dtype': expected float, float16 or bfloat16 beside x_scale of type float8e8m0, given "
+            "none"));
 }
 
 TEST(onnx_refusals, number_of_inputs) {
@@ -200,16 +199,15 @@ TEST(onnx_refusals, types_of_inputs) {
     EXPECT_TRUE(refused(quantize_linear(19, {{float16, {}}, {float32, {}}}), status,
             "y_scale: expected the type of x, float16, given float"));
     EXPECT_TRUE(refused(quantize_linear(23, {{float16, {}}, {float8e8m0, {}}}), status,
-            "y_scale: expected type float, int32, float16 or bfloat16, given float8e8m0, which opset 24 "
-            "allows"));
+            "y_scale: expected type float, int32, float16 or bfloat16, given float8e8m0, which opset 24 allows"));
     // The direct API has scales of f8_e4m3, ONNX has none.
     EXPECT_TRUE(refused(quantize_linear(28, {{float32, {}}, {float8e4m3fn, {}}}), status,
             "y_scale: expected type float, int32, float16, bfloat16 or float8e8m0, given float8e4m3fn"));
     EXPECT_TRUE(refused(dequantize_linear(28, {{float4e2m1, {}}, {float8e4m3fn, {}}}), status,
             "x_scale: expected type float, float16, bfloat16 or float8e8m0, given float8e4m3fn"));
     EXPECT_TRUE(refused(quantize_linear(19, {{float32, {}}, {float32, {}}, {int4, {}}}), status,
-            "y_zero_point: expected type uint8, int8, float8e4m3fn, float8e4m3fnuz, float8e5m2 or "
-            "float8e5m2fnuz, given int4, which opset 21 allows"));
+            "y_zero_point: expected type uint8, int8, float8e4m3fn, float8e4m3fnuz, float8e5m2 or float8e5m2fnuz, "
+            "given int4, which opset 21 allows"));
     EXPECT_TRUE(refused(dequantize_linear(10, {{int8, {}}, {float32, {}}, {uint8, {}}}), status,
             "x_zero_point: expected the type of x, int8, given uint8"));
     EXPECT_TRUE(refused(dequantize_linear(28, {{int64, {}}, {float32, {}}}), status,
@@ -224,18 +222,15 @@ TEST(onnx_refusals, types_of_inputs) {
 TEST(onnx_refusals, axis_out_of_range) {
     constexpr auto status = dnnl_invalid_arguments;
     EXPECT_TRUE(refused(quantize_linear(13, {{float32, {2, 3}}, {float32, {3}}}, {{"axis", 2}}), status,
-            "attribute 'axis': expected a value in [-2, 1] for x of shape [2, 3] and y_scale of shape [3], "
-            "given 2"));
+            "attribute 'axis': expected a value in [-2, 1] for x of shape [2, 3] and y_scale of shape [3], given 2"));
     EXPECT_TRUE(refused(quantize_linear(13, {{float32, {5}}, {float32, {5}}}), status,
-            "attribute 'axis': expected a value in [-1, 0] for x of shape [5] and y_scale of shape [5], given "
-            "1"));
+            "attribute 'axis': expected a value in [-1, 0] for x of shape [5] and y_scale of shape [5], given 1"));
     EXPECT_TRUE(refused(quantize_linear(13, {{float32, {}}, {float32, {5}}}, {{"axis", 0}}), status,
-            "attribute 'axis': expected no scale along an axis for x of shape [] and y_scale of shape [5], "
-            "given 0"));
+            "attribute 'axis': expected no scale along an axis for x of shape [] and y_scale of shape [5], given 0"));
     EXPECT_TRUE(refused(quantize_linear(21, {{float32, {2, 3}}, {float32, {2, 2}}}, {{"axis", -3}, {"block_size", 2}}),
             status,
-            "attribute 'axis': expected a value in [-2, 1] for x of shape [2, 3] and y_scale of shape [2, 2], "
-            "given -3"));
+            "attribute 'axis': expected a value in [-2, 1] for x of shape [2, 3] and y_scale of shape [2, 2], given "
+            "-3"));
 }
 
 TEST(onnx_refusals, shapes_of_scale_and_zero_point) {
@@ -253,17 +248,14 @@ TEST(onnx_refusals, shapes_of_scale_and_zero_point) {
     EXPECT_TRUE(refused(with_shapes(13, {2, 3}, {2, 3}), status,
             "y_scale: expected one value or a 1-D tensor, given shape [2, 3]"));
     EXPECT_TRUE(refused(with_shapes(21, {2, 3}, {2, 3}), status,
-            "y_scale: expected one value or a 1-D tensor where attribute 'block_size' is 0, given shape "
-            "[2, 3]"));
+            "y_scale: expected one value or a 1-D tensor where attribute 'block_size' is 0, given shape [2, 3]"));
     EXPECT_TRUE(refused(with_shapes(21, {2, 3}, {3}, {}, {{"block_size", 2}}), status,
-            "y_scale: expected one value, or the rank of x of shape [2, 3] where attribute 'block_size' is 2, "
-            "given shape [3]"));
+            "y_scale: expected one value, or the rank of x of shape [2, 3] where attribute 'block_size' is 2, given "
+            "shape [3]"));
     EXPECT_TRUE(refused(with_shapes(21, {2, 7}, {2, 2}, {}, {{"block_size", 3}}), status,
-            "y_scale: expected shape [2, 3] for x of shape [2, 7] in blocks of 3 along axis 1, given shape "
-            "[2, 2]"));
+            "y_scale: expected shape [2, 3] for x of shape [2, 7] in blocks of 3 along axis 1, given shape [2, 2]"));
     EXPECT_TRUE(refused(with_shapes(21, {2, 7}, {1, 3}, {}, {{"block_size", 3}}), status,
-            "y_scale: expected shape [2, 3] for x of shape [2, 7] in blocks of 3 along axis 1, given shape "
-            "[1, 3]"));
+            "y_scale: expected shape [2, 3] for x of shape [2, 7] in blocks of 3 along axis 1, given shape [1, 3]"));
     EXPECT_TRUE(refused(with_shapes(13, {2, 3}, {3}, dims {2}), status,
             "y_zero_point: expected the shape of y_scale, [3], given [2]"));
     EXPECT_TRUE(refused(with_shapes(13, {2, 3}, {}, dims {1, 1}), status,

@@ -170,25 +170,6 @@ inline dg::partition partition_of(const dg::op &op) {
     return graph.get_partitions().at(0);
 }
 
-/// Whether add_op, with and without exceptions, and partition's constructor refuse the op, and the graph stays empty.
-inline testing::AssertionResult add_refuses(const dg::op &op, dnnl_status_t status, const std::string &message) {
-    dg::graph graph(dg::engine::kind::cpu);
-    if (auto thrown = fails([&] { graph.add_op(op); }, status, message); !thrown) return thrown;
-    if (graph.add_op(op, false) != static_cast<dg::status>(status))
-        return testing::AssertionFailure() << "add_op without exceptions returns another status";
-    if (auto thrown = fails([&] { dg::partition(op, dg::engine::kind::cpu); }, status, message); !thrown) return thrown;
-    graph.finalize();
-    if (!graph.get_partitions().empty()) return testing::AssertionFailure() << "the refused op is in the graph";
-    return testing::AssertionSuccess();
-}
-
-/// Whether add_op accepts the op and compile with these logical tensors refuses it.
-inline testing::AssertionResult compile_refuses(const dg::op &op, const std::vector<lt> &inputs,
-        const std::vector<lt> &outputs, dnnl_status_t status, const std::string &message) {
-    const auto partition = partition_of(op);
-    return fails([&] { partition.compile(inputs, outputs, cpu()); }, status, message);
-}
-
 /// A tensor in the buffer of `values`.
 template <typename T>
 dg::tensor tensor_of(const lt &description, std::vector<T> &values) {
