@@ -1,60 +1,13 @@
 // dqbench, run as a program, gives the right exit status, stdout and stderr, and its __REPRO works in a shell.
-#include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
-#include <iterator>
-#include <regex>
-#include <string>
 #include <tuple>
-#include <vector>
 
-#include <gtest/gtest.h>
-
-#include "../support/program.hpp"
+#include "dqbench.hpp"
 
 namespace {
 
+using namespace dynquant::test;
 namespace fs = std::filesystem;
-
-using dynquant::test::contents, dynquant::test::outcome, dynquant::test::run_program, dynquant::test::scratch_folder;
-
-class dqbench : public testing::Test {
-  protected:
-    outcome run(const std::string &arguments, const std::string &environment = "") const {
-        const std::string leaks = "LSAN_OPTIONS=print_suppressions=0:suppressions='" ONEDNN_LEAKS "' "; // oneDNN's own
-        return run_program(folder, leaks + environment, DQBENCH, arguments);
-    }
-
-    /// Runs dqbench, expects success, and returns stdout.
-    std::string succeed(const std::string &arguments, const std::string &environment = "") const {
-        const auto [status, out, err] = run(arguments, environment);
-        EXPECT_EQ(status, 0) << arguments << '\n' << out;
-        EXPECT_EQ(err, "") << arguments;
-        return out;
-    }
-
-    /// Expects a usage error: one line on stderr, nothing on stdout.
-    void expect_refused(const std::string &arguments, const std::string &message) const {
-        const auto [status, out, err] = run(arguments);
-        EXPECT_EQ(status, 2) << arguments;
-        EXPECT_EQ(out, "") << arguments;
-        EXPECT_EQ(std::count(err.begin(), err.end(), '\n'), 1) << err;
-        EXPECT_NE(err.find("dqbench: "), std::string::npos) << err;
-        EXPECT_NE(err.find(message), std::string::npos) << message << "\nis not in\n" << err;
-    }
-
-    static std::vector<std::string> matches(const std::string &text, const std::string &pattern) {
-        const std::regex regex(pattern);
-        std::vector<std::string> found;
-        for (std::sregex_iterator i(text.begin(), text.end(), regex), end; i != end; ++i)
-            found.push_back((*i)[1]);
-        return found;
-    }
-
-    const scratch_folder scratch;
-    const fs::path folder = scratch.path;
-};
 
 TEST_F(dqbench, prints_a_result_line_and_a_summary) {
     const auto out = succeed("8x64n\\\"fc\\\"");
@@ -118,34 +71,6 @@ TEST_F(dqbench, results_that_tell_nothing_are_mistrusted) {
 TEST_F(dqbench, tensor_larger_than_memory_is_skipped) {
     const auto out = succeed("1000000x1000000x1000");
     EXPECT_NE(out.find("0:SKIPPED (not enough memory)"), std::string::npos) << out;
-}
-
-TEST_F(dqbench, what_the_library_refuses_is_exit_status_1) {
-    const auto [status, out, err] = run("8x64 --qtype=per_channel --axis=5 8x64");
-    EXPECT_EQ(status, 1);
-    EXPECT_EQ(err, "");
-    EXPECT_NE(out.find("1:INVALID_ARGUMENTS (op 0 'dqbench' (DynamicQuantize): axis: expected a value in [-2, 1]"),
-            std::string::npos)
-            << out;
-    EXPECT_NE(
-            out.find("tests:2 passed:1 skipped:0 mistrusted:0 unimplemented:0 invalid_arguments:1"), std::string::npos)
-            << out;
-    EXPECT_NE(out.find("failures:\n1:INVALID_ARGUMENTS"), std::string::npos) << out;
-    EXPECT_EQ(run("--dt=f32:f32:undef:s32 8").status, 1);
-    EXPECT_EQ(run("--stag=acdb 8x64").status, 1);
-    EXPECT_EQ(run("--dtag=strides:0x1 8x64").status, 1);
-}
-
-TEST_F(dqbench, what_cannot_be_understood_is_exit_status_2_and_runs_nothing) {
-    expect_refused(
-            "", "expected a problem such as 8x64x56x56, --batch=FILE or --case=FILE, given none; --help explains");
-    expect_refused("--reset", "given none");
-    expect_refused("8x64 --qtpye=per_tensor", "unknown option '--qtpye' (did you mean '--qtype'?)");
-    expect_refused("8x64 3x-1", "bad problem '3x-1'");
-    expect_refused("\"$(printf '3\\n4')\"", "bad problem '3\\x0a4'");
-    expect_refused("8x64 --batch=nowhere", "batch file 'nowhere' was not found");
-    std::ofstream(folder / "batch") << "8x64\n--stag=abx,\n  nchw 3\n";
-    expect_refused("--batch=batch", "batch:2: --stag: expected a layout such as");
 }
 
 TEST_F(dqbench, help_names_every_option) {
@@ -447,16 +372,6 @@ TEST_F(dqbench, verify_lists_cells_statements_and_digests) {
         EXPECT_EQ(matches(succeed(statements[i]), "__REPRO: (.*)\n"), std::vector<std::string> {statements[i]});
 }
 
-TEST_F(dqbench, verify_refuses_wrong_command_lines) {
-    expect_refused("verify --ony=x", "verify: unknown argument '--ony=x' (did you mean '--only'?)");
-    expect_refused("verify strict", "verify: unknown argument 'strict'");
-    expect_refused("verify --only", "verify: --only");
-    expect_refused("verify --only=[", "verify: --only: expected a regular expression, given '[': ");
-    expect_refused("verify --only=strict.requantise",
-            "verify: --only: expected a regular expression that names a cell, given 'strict.requantise' (did you mean "
-            "'strict.requantize'?); --list shows the cells");
-}
-
 TEST_F(dqbench, verify_has_help) {
     const auto help = succeed("verify --help");
     for (const auto *option : {"--only", "--list", "--list-statements", "--long", "--state", "--print-table"})
@@ -486,14 +401,6 @@ TEST_F(dqbench, verify_long_resumes_from_its_state) {
     EXPECT_EQ(resumed.find("1 cells were equal before: done\n"), 0u) << resumed;
     EXPECT_NE(resumed.find("\nequal: 0 results, 1 group, 1 cell; "), std::string::npos) << resumed;
     EXPECT_EQ(contents(folder / "done"), equal);
-}
-
-TEST_F(dqbench, verify_long_refuses_the_state_of_another_program) {
-    const std::string other = "dqbench verify --long of build 0123456789abcdef, reference, scalar\na cell\n";
-    std::ofstream(folder / "other") << other;
-    expect_refused("verify --long --only=long.computed.ggml_q8_0/f16-.s4 --state=other",
-            "verify: --state: expected a file of this program and processor, 'dqbench verify --long of build ");
-    EXPECT_EQ(contents(folder / "other"), other);
 }
 
 } // namespace

@@ -1,0 +1,53 @@
+// Runs dqbench as a program.
+#pragma once
+
+#include <algorithm>
+#include <filesystem>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/program.hpp"
+
+namespace dynquant::test {
+
+class dqbench : public testing::Test {
+  protected:
+    outcome run(const std::string &arguments, const std::string &environment = "") const {
+        const std::string leaks = "LSAN_OPTIONS=print_suppressions=0:suppressions='" ONEDNN_LEAKS "' "; // oneDNN's own
+        return run_program(folder, leaks + environment, DQBENCH, arguments);
+    }
+
+    /// Runs dqbench, expects success, and returns stdout.
+    std::string succeed(const std::string &arguments, const std::string &environment = "") const {
+        const auto [status, out, err] = run(arguments, environment);
+        EXPECT_EQ(status, 0) << arguments << '\n' << out;
+        EXPECT_EQ(err, "") << arguments;
+        return out;
+    }
+
+    /// Expects a usage error: one line on stderr, nothing on stdout.
+    void expect_refused(const std::string &arguments, const std::string &message) const {
+        const auto [status, out, err] = run(arguments);
+        EXPECT_EQ(status, 2) << arguments;
+        EXPECT_EQ(out, "") << arguments;
+        EXPECT_EQ(std::count(err.begin(), err.end(), '\n'), 1) << err;
+        EXPECT_NE(err.find("dqbench: "), std::string::npos) << err;
+        EXPECT_NE(err.find(message), std::string::npos) << message << "\nis not in\n" << err;
+    }
+
+    static std::vector<std::string> matches(const std::string &text, const std::string &pattern) {
+        const std::regex regex(pattern);
+        std::vector<std::string> found;
+        for (std::sregex_iterator i(text.begin(), text.end(), regex), end; i != end; ++i)
+            found.push_back((*i)[1]);
+        return found;
+    }
+
+    const scratch_folder scratch;
+    const std::filesystem::path folder = scratch.path;
+};
+
+} // namespace dynquant::test
