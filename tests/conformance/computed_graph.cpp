@@ -214,15 +214,6 @@ TEST(computed_attributes, change_the_quotient) {
     }
 }
 
-testing::AssertionResult is(const lt &t, const dims &shape, const dims &strides) {
-    if (t.get_layout_type() != layout::strided) return testing::AssertionFailure() << "the layout is not strided";
-    if (t.get_dims() != shape)
-        return testing::AssertionFailure() << "dims are " << testing::PrintToString(t.get_dims());
-    if (t.get_strides() != strides)
-        return testing::AssertionFailure() << "strides are " << testing::PrintToString(t.get_strides());
-    return testing::AssertionSuccess();
-}
-
 /// Whether compile infers these dims of scales and zps, whatever of them is unknown.
 void expect_inferred(computed_op op, const dims &shape, const dims &strides) {
     op.dst = lt(3, type::u8);

@@ -27,17 +27,11 @@ TEST_P(dequantize_any_zps, axis_is_1_by_default) {
 TEST_P(dequantize_any_zps, axis_counts_from_the_front_or_from_the_end) {
     auto op = dequantize({2, 2, 2}, {1, 2}, {10, 20});
     op.qtype = "per_channel";
-    for (const std::int64_t first : {0, -3}) {
-        op.axis = first;
-        EXPECT_EQ(dequantized(op, {12, 14, 16, 18, 21, 22, 23, 24}), (floats {2, 4, 6, 8, 2, 4, 6, 8}));
-    }
-    for (const std::int64_t middle : {1, -2}) {
-        op.axis = middle;
-        EXPECT_EQ(dequantized(op, {12, 14, 23, 24, 12, 14, 23, 24}), (floats {2, 4, 6, 8, 2, 4, 6, 8}));
-    }
-    for (const std::int64_t last : {2, -1}) {
-        op.axis = last;
-        EXPECT_EQ(dequantized(op, {12, 22, 16, 24, 12, 22, 16, 24}), (floats {2, 4, 6, 8, 2, 4, 6, 8}));
+    const ints by_axis[] = {
+            {12, 14, 16, 18, 21, 22, 23, 24}, {12, 14, 23, 24, 12, 14, 23, 24}, {12, 22, 16, 24, 12, 22, 16, 24}};
+    for (const std::int64_t axis : {0, 1, 2, -3, -2, -1}) {
+        op.axis = axis;
+        EXPECT_EQ(dequantized(op, by_axis[(axis + 3) % 3]), (floats {2, 4, 6, 8, 2, 4, 6, 8})) << axis;
     }
 }
 

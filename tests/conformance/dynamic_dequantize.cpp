@@ -33,17 +33,11 @@ TEST_P(dynamic_dequantize_any_zps, axis_is_1_by_default) {
 TEST_P(dynamic_dequantize_any_zps, axis_counts_from_the_front_or_from_the_end) {
     auto op = dynamic_dequantize({2, 2, 2}, {1, 2}, {0, 100});
     op.qtype = "per_channel";
-    for (const std::int64_t first : {0, -3}) {
-        op.axis = first;
-        EXPECT_EQ(dequantized(op, {2, 4, 6, 8, 101, 102, 103, 104}), (floats {2, 4, 6, 8, 2, 4, 6, 8}));
-    }
-    for (const std::int64_t middle : {1, -2}) {
-        op.axis = middle;
-        EXPECT_EQ(dequantized(op, {2, 4, 103, 104, 2, 4, 103, 104}), (floats {2, 4, 6, 8, 2, 4, 6, 8}));
-    }
-    for (const std::int64_t last : {2, -1}) {
-        op.axis = last;
-        EXPECT_EQ(dequantized(op, {2, 102, 6, 104, 2, 102, 6, 104}), (floats {2, 4, 6, 8, 2, 4, 6, 8}));
+    const ints by_axis[] = {
+            {2, 4, 6, 8, 101, 102, 103, 104}, {2, 4, 103, 104, 2, 4, 103, 104}, {2, 102, 6, 104, 2, 102, 6, 104}};
+    for (const std::int64_t axis : {0, 1, 2, -3, -2, -1}) {
+        op.axis = axis;
+        EXPECT_EQ(dequantized(op, by_axis[(axis + 3) % 3]), (floats {2, 4, 6, 8, 2, 4, 6, 8})) << axis;
     }
 }
 

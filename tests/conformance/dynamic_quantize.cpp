@@ -9,7 +9,16 @@ single_op dynamic_quantize(dims shape, floats scales, std::vector<std::int64_t> 
     return make(kind::DynamicQuantize, std::move(shape), std::move(scales), std::move(zps));
 }
 
-class dynamic_quantize_strict : public operator_test {};
+class dynamic_quantize_strict : public operator_test {
+  protected:
+    /// By 1 and, in the second half along the axis, by 2 and 100 more.
+    static void expect_axis(std::int64_t axis, const ints &expected) {
+        auto op = dynamic_quantize({2, 2, 2}, {1, 2}, {0, 100});
+        op.qtype = "per_channel";
+        op.axis = axis;
+        EXPECT_EQ(quantized(op, {2, 4, 6, 8, 2, 4, 6, 8}), expected);
+    }
+};
 
 TEST_P(dynamic_quantize_strict, per_tensor_divides_by_the_scale_and_adds_the_zero_point) {
     auto op = dynamic_quantize({2, 3}, {0.5f}, {10});
@@ -37,25 +46,15 @@ TEST_P(dynamic_quantize_strict, axis_is_1_by_default) {
 }
 
 TEST_P(dynamic_quantize_strict, axis_may_be_any_dimension) {
-    auto op = dynamic_quantize({2, 2, 2}, {1, 2}, {0, 100});
-    op.qtype = "per_channel";
-    op.axis = 0;
-    EXPECT_EQ(quantized(op, {2, 4, 6, 8, 2, 4, 6, 8}), (ints {2, 4, 6, 8, 101, 102, 103, 104}));
-    op.axis = 1;
-    EXPECT_EQ(quantized(op, {2, 4, 6, 8, 2, 4, 6, 8}), (ints {2, 4, 103, 104, 2, 4, 103, 104}));
-    op.axis = 2;
-    EXPECT_EQ(quantized(op, {2, 4, 6, 8, 2, 4, 6, 8}), (ints {2, 102, 6, 104, 2, 102, 6, 104}));
+    expect_axis(0, {2, 4, 6, 8, 101, 102, 103, 104});
+    expect_axis(1, {2, 4, 103, 104, 2, 4, 103, 104});
+    expect_axis(2, {2, 102, 6, 104, 2, 102, 6, 104});
 }
 
 TEST_P(dynamic_quantize_strict, negative_axis_counts_from_the_end) {
-    auto op = dynamic_quantize({2, 2, 2}, {1, 2}, {0, 100});
-    op.qtype = "per_channel";
-    op.axis = -3;
-    EXPECT_EQ(quantized(op, {2, 4, 6, 8, 2, 4, 6, 8}), (ints {2, 4, 6, 8, 101, 102, 103, 104}));
-    op.axis = -2;
-    EXPECT_EQ(quantized(op, {2, 4, 6, 8, 2, 4, 6, 8}), (ints {2, 4, 103, 104, 2, 4, 103, 104}));
-    op.axis = -1;
-    EXPECT_EQ(quantized(op, {2, 4, 6, 8, 2, 4, 6, 8}), (ints {2, 102, 6, 104, 2, 102, 6, 104}));
+    expect_axis(-3, {2, 4, 6, 8, 101, 102, 103, 104});
+    expect_axis(-2, {2, 4, 103, 104, 2, 4, 103, 104});
+    expect_axis(-1, {2, 102, 6, 104, 2, 102, 6, 104});
 }
 
 TEST_P(dynamic_quantize_strict, axis_does_not_matter_per_tensor) {

@@ -13,15 +13,6 @@ lt inferred(const lt &src, const lt &dst) {
     return partition_of(op).compile({src}, {dst}, cpu()).query_logical_tensor(dst.get_id());
 }
 
-testing::AssertionResult is(const lt &t, const dims &shape, const dims &strides) {
-    if (t.get_layout_type() != layout::strided) return testing::AssertionFailure() << "the layout is not strided";
-    if (t.get_dims() != shape)
-        return testing::AssertionFailure() << "dims are " << testing::PrintToString(t.get_dims());
-    if (t.get_strides() != strides)
-        return testing::AssertionFailure() << "strides are " << testing::PrintToString(t.get_strides());
-    return testing::AssertionSuccess();
-}
-
 TEST(layout_any, of_row_major_src_is_row_major) {
     EXPECT_TRUE(is(inferred(f32(0, {2, 3, 4, 5}), lt(1, type::s8, dims {2, 3, 4, 5}, layout::any)), {2, 3, 4, 5},
             {60, 20, 5, 1}));

@@ -37,17 +37,11 @@ TEST_P(quantize_strict, axis_is_1_by_default) {
 TEST_P(quantize_strict, axis_counts_from_the_front_or_from_the_end) {
     auto op = quantize({2, 2, 2}, {1, 2}, {10, 20});
     op.qtype = "per_channel";
-    for (const std::int64_t first : {0, -3}) {
-        op.axis = first;
-        EXPECT_EQ(quantized(op, {2, 4, 6, 8, 2, 4, 6, 8}), (ints {12, 14, 16, 18, 21, 22, 23, 24}));
-    }
-    for (const std::int64_t middle : {1, -2}) {
-        op.axis = middle;
-        EXPECT_EQ(quantized(op, {2, 4, 6, 8, 2, 4, 6, 8}), (ints {12, 14, 23, 24, 12, 14, 23, 24}));
-    }
-    for (const std::int64_t last : {2, -1}) {
-        op.axis = last;
-        EXPECT_EQ(quantized(op, {2, 4, 6, 8, 2, 4, 6, 8}), (ints {12, 22, 16, 24, 12, 22, 16, 24}));
+    const ints by_axis[] = {
+            {12, 14, 16, 18, 21, 22, 23, 24}, {12, 14, 23, 24, 12, 14, 23, 24}, {12, 22, 16, 24, 12, 22, 16, 24}};
+    for (const std::int64_t axis : {0, 1, 2, -3, -2, -1}) {
+        op.axis = axis;
+        EXPECT_EQ(quantized(op, {2, 4, 6, 8, 2, 4, 6, 8}), by_axis[(axis + 3) % 3]) << axis;
     }
 }
 

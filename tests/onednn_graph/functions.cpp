@@ -71,8 +71,7 @@ TEST_F(drop_in_functions, queries_of_a_compiled_partition) {
 
 TEST_F(drop_in_functions, layout_any_becomes_that_of_src) {
     const auto partition = sole_partition(create_quantize(7));
-    dnnl_graph_compiled_partition_t compiled = nullptr;
-    ok(dnnl_graph_compiled_partition_create(&compiled, partition));
+    const auto compiled = created(partition);
     lt any = y;
     any.layout_type = dnnl_graph_layout_type_any;
     ok(compile(partition, compiled, {x, scales, zps}, any));
@@ -93,8 +92,7 @@ TEST_F(drop_in_functions, a_second_op_of_an_id_is_ignored) {
     std::size_t inputs = 0;
     ok(dnnl_graph_partition_get_input_ports_num(found[0], &inputs));
     EXPECT_EQ(inputs, 1u); // the first one
-    dnnl_graph_compiled_partition_t compiled = nullptr;
-    ok(dnnl_graph_compiled_partition_create(&compiled, found[0]));
+    const auto compiled = created(found[0]);
     ok(compile(found[0], compiled, {x}, z));
     ok(dnnl_graph_compiled_partition_destroy(compiled));
     ok(dnnl_graph_partition_destroy(found[0]));
@@ -109,8 +107,7 @@ TEST_F(drop_in_functions, the_graph_has_a_copy_of_the_op) {
     ok(dnnl_graph_op_set_attr_s64(op, dnnl_graph_op_attr_axis, &other, 1)); // three scales would be wrong for it
     ok(dnnl_graph_op_destroy(op));
     const auto found = partitions();
-    dnnl_graph_compiled_partition_t compiled = nullptr;
-    ok(dnnl_graph_compiled_partition_create(&compiled, found.at(0)));
+    const auto compiled = created(found.at(0));
     ok(compile(found[0], compiled));
     ok(dnnl_graph_compiled_partition_destroy(compiled));
     ok(dnnl_graph_partition_destroy(found[0]));
@@ -146,8 +143,7 @@ TEST_F(drop_in_functions, handles_may_go_in_any_order) {
     const auto op = create_quantize(7);
     ok(dnnl_graph_add_op(graph, op));
     const auto found = partitions();
-    dnnl_graph_compiled_partition_t compiled = nullptr;
-    ok(dnnl_graph_compiled_partition_create(&compiled, found.at(0)));
+    const auto compiled = created(found.at(0));
     ok(compile(found[0], compiled));
     ok(dnnl_graph_partition_destroy(found[0]));
     ok(dnnl_graph_graph_destroy(graph));
@@ -182,8 +178,7 @@ void come_and_go(dnnl_engine_t engine) {
     ok(dnnl_graph_graph_filter(graph, dnnl_graph_partition_policy_fusion));
     dnnl_graph_partition_t partition = nullptr;
     ok(dnnl_graph_graph_get_partitions(graph, 1, &partition));
-    dnnl_graph_compiled_partition_t compiled = nullptr;
-    ok(dnnl_graph_compiled_partition_create(&compiled, partition));
+    const auto compiled = created(partition);
     const lt *in[] = {&x, &scales, &zps}, *out[] = {&y};
     ok(dnnl_graph_partition_compile(partition, compiled, 3, in, 1, out, engine));
     ok(dnnl_graph_op_destroy(op));

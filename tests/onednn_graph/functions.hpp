@@ -46,6 +46,13 @@ inline dnnl_graph_op_t create_quantize(std::size_t id, std::int64_t axis = 1, co
     return op;
 }
 
+/// Not yet compiled.
+inline dnnl_graph_compiled_partition_t created(dnnl_graph_partition_t partition) {
+    dnnl_graph_compiled_partition_t compiled = nullptr;
+    ok(dnnl_graph_compiled_partition_create(&compiled, partition));
+    return compiled;
+}
+
 class drop_in_functions : public testing::Test {
   protected:
     void SetUp() override {
@@ -91,8 +98,7 @@ class drop_in_functions : public testing::Test {
 
     dnnl_graph_compiled_partition_t compiled_quantize() {
         const auto partition = sole_partition(create_quantize(7));
-        dnnl_graph_compiled_partition_t compiled = nullptr;
-        ok(dnnl_graph_compiled_partition_create(&compiled, partition));
+        const auto compiled = created(partition);
         EXPECT_EQ(compile(partition, compiled), dnnl_success);
         ok(dnnl_graph_partition_destroy(partition)); // the compiled partition outlives it
         return compiled;

@@ -20,8 +20,7 @@ TEST_F(onednn_graph_refusals, null_handles_go_to_onednn) {
 
 TEST_F(onednn_graph_refusals, null_lists_at_compile) {
     const auto partition = sole_partition(create_quantize(7));
-    dnnl_graph_compiled_partition_t compiled = nullptr;
-    ok(dnnl_graph_compiled_partition_create(&compiled, partition));
+    const auto compiled = created(partition);
     const lt *in[] = {&x, nullptr, &zps}, *out[] = {&y};
     EXPECT_EQ(dnnl_graph_partition_compile(partition, compiled, 3, in, 1, out, engine), dnnl_invalid_arguments);
     EXPECT_EQ(dnnl_graph_partition_compile(partition, compiled, 3, nullptr, 1, out, engine), dnnl_invalid_arguments);
@@ -41,8 +40,7 @@ TEST_F(onednn_graph_refusals, wrong_counts_are_refused_where_onednn_would_read_b
     lt unknown = scales;
     unknown.dims[0] = DNNL_GRAPH_UNKNOWN_DIM;
     partition = sole_partition(create_quantize(8, 1, unknown));
-    dnnl_graph_compiled_partition_t compiled = nullptr;
-    ok(dnnl_graph_compiled_partition_create(&compiled, partition));
+    const auto compiled = created(partition);
     EXPECT_EQ(compile(partition, compiled, {x, two, zps}), dnnl_invalid_shape);
     ok(compile(partition, compiled)); // succeeds after the refusal
     ok(dnnl_graph_compiled_partition_destroy(compiled));

@@ -44,6 +44,16 @@ inline lt u8(std::size_t id, const dims &shape) {
     return dense(id, type::u8, shape);
 }
 
+/// Whether it is strided, of these dims and strides.
+inline testing::AssertionResult is(const lt &t, const dims &shape, const dims &strides) {
+    if (t.get_layout_type() != layout::strided) return testing::AssertionFailure() << "the layout is not strided";
+    if (t.get_dims() != shape)
+        return testing::AssertionFailure() << "dims are " << testing::PrintToString(t.get_dims());
+    if (t.get_strides() != strides)
+        return testing::AssertionFailure() << "strides are " << testing::PrintToString(t.get_strides());
+    return testing::AssertionSuccess();
+}
+
 /// A logical tensor with members that oneDNN's constructors cannot set.
 template <typename Change>
 lt changed(const lt &t, Change &&change) {
