@@ -12,7 +12,7 @@
 #include "support/program.hpp"
 #include "text_parsing.hpp"
 
-namespace dqbench {
+namespace dqbench::tests {
 
 using lines = std::vector<std::string>;
 
@@ -132,4 +132,4 @@ class dqbench_graph : public testing::Test {
     const std::string file = (folder.path / "g.json").string();
 };
 
-} // namespace dqbench
+} // namespace dqbench::tests

@@ -4,6 +4,7 @@
 namespace {
 
 using namespace dqbench;
+using namespace dqbench::tests;
 
 TEST_F(dqbench_graph, ops_become_options_and_a_problem) {
     EXPECT_EQ(repros(graph(quantize)), (lines {quantized + "--scales=0.5 --zps=3 2x3n\"g.json:7\""}));

@@ -1,7 +1,6 @@
 // dqbench parses and prints layouts and problems.
 #include <gtest/gtest.h>
 
-#include "dqbench_support.hpp"
 #include "layout.hpp"
 #include "problem.hpp"
 

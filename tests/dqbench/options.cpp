@@ -10,6 +10,7 @@
 namespace {
 
 using namespace dqbench;
+using namespace dqbench::tests;
 using dynquant::isa;
 
 const problem some_problem {{2, 3}, "name"};

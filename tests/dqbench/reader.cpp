@@ -4,6 +4,7 @@
 namespace {
 
 using namespace dqbench;
+using namespace dqbench::tests;
 
 const std::string plain = "--op=DynamicQuantize --dt=f32:f32:undef:s8 ";
 const std::string axb = plain + "--stag=axb ";

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "dqbench_support.hpp"
 #include "perf_template.hpp"
 #include "report.hpp"
 

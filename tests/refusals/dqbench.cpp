@@ -8,6 +8,7 @@
 namespace {
 
 using namespace dqbench;
+using namespace dqbench::tests;
 
 using dqbench_reader_refusals = dqbench_reader;
 using dqbench_graph_refusals = dqbench_graph;
