@@ -15,7 +15,7 @@ namespace {
 } // namespace
 
 #undef _mm256_dpbusd_avx_epi32
-#define _mm256_dpbusd_avx_epi32 dot_of_bytes
+#define _mm256_dpbusd_avx_epi32 dot_of_bytes // NOLINT(bugprone-reserved-identifier)
 #define avx2_vnni_panels emulated_avx2_vnni_panels
 #define avx2_vnni_planar emulated_avx2_vnni_planar
 #define avx2_vnni_depthwise emulated_avx2_vnni_depthwise

@@ -32,9 +32,9 @@ struct depthwise_span {
 ///     taps 0, 1:    c0 t0   c0 t1   c1 t0   c1 t1   ...   c15 t0   c15 t1   c16 t0   ...
 ///     taps 2, 3:    c0 t2   c0 t3   c1 t2   c1 t3   ...   c15 t2   c15 t3   c16 t2   ...
 ///
-/// depthwise_quads: four taps at once, of 8 bits, for x of u8 and weights of s8. Groups of 64 channels; of the
-/// remainder of 32, the last of which ends with the last channel. A vector of a group has four channels of each 16, as
-/// VPUNPCK leaves them: it interleaves the bytes of four taps in each 128 bits of a vector alone.
+/// depthwise_quads: four taps at once, of 8 bits, for x of u8 and weights of s8. Groups of 64 channels, then of 32, the
+/// last of which ends with the last channel. A vector of a group has four channels of each 16, as VPUNPCK leaves them:
+/// it interleaves the bytes of four taps in each 128 bits of a vector alone.
 ///
 ///     64 channels     vector 0                  vector 1                  vector 2                  vector 3
 ///     taps 0 to 3:    c0-3 c16-19 c32-35 c48-51 c4-7 c20-23 c36-39 c52-55 c8-11 c24-27 c40-43 c56-59 c12-15 ... c60-63
