@@ -95,6 +95,19 @@ TEST(dqbench_parameters, pow2_ones_are_powers_of_two) {
     }
 }
 
+/// By the global scale 0.0131: numbers of f8_e4m3, which have three fraction bits, and ties between them, or nearly so.
+TEST(dqbench_parameters, nvfp4_ones_are_numbers_of_f8_e4m3_and_ties) {
+    int numbers = 0, ties = 0;
+    for (const float scale : draw_parameters(parameter_kind::nvfp4, 200, data_type::f32, std::nullopt, 0).scales) {
+        int exponent;
+        const double sixteenths = std::frexp(scale / 0.0131, &exponent) * 32, nearest = std::nearbyint(sixteenths);
+        EXPECT_NEAR(sixteenths, nearest, 0x1p-18);
+        (std::fmod(nearest, 2) == 0 ? numbers : ties) += 1;
+    }
+    EXPECT_GT(numbers, 50);
+    EXPECT_GT(ties, 50);
+}
+
 TEST(dqbench_parameters, wild_ones_hold_every_kind_of_float_and_the_ends_of_the_type) {
     const auto p = draw_parameters(parameter_kind::wild, 200, data_type::f32, data_type::s32, 0);
     std::set<int> classes;
@@ -159,6 +172,27 @@ TEST(dqbench_fill, computed_scales_are_those_drawn) {
         }
         EXPECT_GT(equal, 90); // the others have no element that was clamped
     }
+}
+
+/// Sums of more bits than f32 has, of which many are no floats.
+TEST(dqbench_fill, large_sums_have_low_bits) {
+    constexpr std::int64_t count = 1000;
+    test_case c;
+    c.op = op_kind::Requantize;
+    c.types = {data_type::s32, data_type::f32, {}, data_type::s8};
+    c.prb.extents = {count};
+    c.second_scales = {0.25F};
+    std::vector<std::int32_t> sums(count);
+    const auto no_floats = [&](float scale) {
+        fill_src(statement(c), {{scale}, {}}, filling::checking, sums.data());
+        return std::ranges::count_if(
+                sums, [](std::int32_t sum) { return static_cast<double>(static_cast<float>(sum)) != sum; });
+    };
+    EXPECT_GT(no_floats(0x1.8p-20F), count / 2);
+    EXPECT_LT(no_floats(0x1.8p-2F), count / 8); // those of arbitrary bits
+    const auto in_range = [](std::int32_t sum) { return std::abs(sum * 0x1.8p-22) < 128; };
+    no_floats(0x1.8p-20F);
+    EXPECT_GT(std::ranges::count_if(sums, in_range), count / 2);
 }
 
 TEST(dqbench_fill, wild_blocks_are_zero_or_of_one_sign_or_not_finite) {

@@ -196,6 +196,28 @@ TEST(dqbench_options, requantize_is_for_the_direct_api) {
             "--rule=onnx: expected --op=DynamicQuantize or DynamicDequantize, given --op=Requantize");
 }
 
+TEST(dqbench_options, second_scales_and_relu_are_for_what_has_them) {
+    const auto c = single({{"api", "direct"}, {"op", "Requantize"}, {"second-scales", "0.5x-3"}, {"relu", "true"}});
+    EXPECT_EQ(c.second_scales, (std::vector {0.5F, -3.0F}));
+    EXPECT_TRUE(c.relu);
+    EXPECT_EQ(repro(c),
+            "--api=direct --op=Requantize --dt=s32:f32:undef:s8 --second-scales=0.5x-3 --relu=true 2x3n\"name\"");
+    EXPECT_EQ(single({{"api", "direct"}, {"op", "DynamicDequantize"}, {"rule", "onnx"}, {"second-scales", "2"}})
+                      .second_scales,
+            std::vector {2.0F});
+    for (const std::vector<std::pair<std::string, std::string>> &others :
+            std::vector<std::vector<std::pair<std::string, std::string>>> {
+                    {{"op", "DynamicDequantize"}, {"second-scales", "2"}},
+                    {{"op", "DynamicDequantize"}, {"api", "direct"}, {"rule", "onnx"}, {"second-scales", "2x3"}},
+                    {{"op", "DynamicQuantize"}, {"api", "direct"}, {"rule", "onnx"}, {"second-scales", "2"}}})
+        expect_usage_error([&] { single(others); }, "--second-scales: expected --op=Requantize, or one number, ");
+    expect_usage_error(
+            [] {
+                single({{"relu", "true"}});
+            },
+            "--relu=true: expected --op=Requantize, given --op=DynamicQuantize");
+}
+
 TEST(dqbench_options, axis_multiplies_per_channel_only) {
     settings s;
     set(s, "axis", "0,1,-1");

@@ -339,7 +339,7 @@ TEST_F(dqbench, all_input_files_are_understood) {
 // ---- dqbench verify ----------------------------------------------------------------------------------------
 
 TEST_F(dqbench, verify_is_equal_to_the_table_and_counts_what_it_computed) {
-    const std::string two_groups = "verify '--only=^strict\\.requantize|^computed.ggml_q8_0/f16->s4$'";
+    const std::string two_groups = "verify '--only=^strict\\.requantize/|^computed.ggml_q8_0/f16->s4$'";
     const auto line = [](const std::string &group, const std::string &cells) {
         return group + " +" + cells + " +[0-9]+ statements +[0-9,]+ results +equal, [0-9.]+ s\n";
     };
@@ -372,9 +372,22 @@ TEST_F(dqbench, verify_lists_cells_statements_and_digests) {
         EXPECT_EQ(matches(succeed(statements[i]), "__REPRO: (.*)\n"), std::vector<std::string> {statements[i]});
 }
 
+/// The first way is compared with the table. A statement of 2^15 results and more has ways of more threads.
+TEST_F(dqbench, verify_computes_by_the_ways_that_are_named) {
+    const auto verify = [&](const std::string &ways) {
+        const auto out = succeed("verify '--only=^computed.ggml_q8_0/f16->s4$' '--ways=" + ways + "'");
+        return matches(out, "\nequal: [0-9,]+ results, 1 group, 1 cell; (.*); [0-9.]+ s\n");
+    };
+    const auto is = [](const std::string &one) { return std::vector<std::string> {one}; };
+    EXPECT_EQ(verify("^scalar$"), is("scalar; 1 thread"));
+    EXPECT_EQ(verify("scalar$|reference"), is("reference, scalar; 1 thread"));
+    EXPECT_EQ(verify("^reference$| by 3 threads"),
+            is("reference, " + matches(verify(" 3 ").at(0), "(.*);").at(0) + "; up to 3 threads"));
+}
+
 TEST_F(dqbench, verify_has_help) {
     const auto help = succeed("verify --help");
-    for (const auto *option : {"--only", "--list", "--list-statements", "--long", "--state", "--print-table"})
+    for (const auto *option : {"--only", "--ways", "--list", "--list-statements", "--long", "--state", "--print-table"})
         EXPECT_NE(help.find(option), std::string::npos) << option;
     EXPECT_NE(help.find("Exit status: 0 where all is equal; 1 where a digest differs"), std::string::npos);
 }
@@ -398,7 +411,7 @@ TEST_F(dqbench, verify_long_resumes_from_its_state) {
 
     std::ofstream(folder / "done") << equal;
     const auto resumed = succeed(only + "--state=done");
-    EXPECT_EQ(resumed.find("1 cells were equal before: done\n"), 0u) << resumed;
+    EXPECT_EQ(resumed.find("equal before: 1 cell, done\n"), 0u) << resumed;
     EXPECT_NE(resumed.find("\nequal: 0 results, 1 group, 1 cell; "), std::string::npos) << resumed;
     EXPECT_EQ(contents(folder / "done"), equal);
 }

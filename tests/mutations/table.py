@@ -32,7 +32,7 @@ MUTATIONS = [Mutation(*row) for row in [
      "float quantize_to_float8(float x, float s) {\n    return x * (1 / s);", "^strict.quantize/.*->f8"),
     ("strict quantize: NaN gives 0", REFERENCE, NUMERICS,
      "if (std::isnan(real)) return static_cast<std::int32_t>(lowest);",
-     "if (std::isnan(real)) return 0;", "^strict.(quantize/.*->s|requantize.*->s)"),
+     "if (std::isnan(real)) return 0;", "^strict.(quantize|requantize)/.*->s"),
     ("dequantize: the difference is not rounded", REFERENCE, NUMERICS,
      "return static_cast<float>(q - zp) * s;", "return static_cast<float>(static_cast<double>(q - zp) * s);",
      "^(strict|onnx).dequantize/[su](32|[48])->f32"),
@@ -41,6 +41,27 @@ MUTATIONS = [Mutation(*row) for row in [
     ("requantize: by the reciprocal", REFERENCE, NUMERICS,
      "static_cast<float>(static_cast<std::int32_t>(wrapped)) * scale;",
      "static_cast<float>(static_cast<std::int32_t>(wrapped)) / (1 / scale);", "^strict.requantize"),
+    ("requantize: the sum is not rounded", REFERENCE, NUMERICS,
+     "float f = static_cast<float>(static_cast<std::int32_t>(wrapped)) * scale;",
+     "float f = static_cast<float>(static_cast<double>(static_cast<std::int32_t>(wrapped)) * scale);",
+     "^strict.requantize.large"),
+    ("requantize: one multiplier, the rounded product of two", REFERENCE, NUMERICS,
+     "f = f * *second_scale;",
+     "f = static_cast<float>(static_cast<std::int32_t>(wrapped)) * (scale * *second_scale);",
+     "^strict.requantize.twice"),
+    ("requantize: Relu of NaN is 0", REFERENCE, NUMERICS,
+     "return relu && f < 0 ? 0 : f;", "return relu && !(f >= 0) ? 0 : f;", "^strict.requantize.twice/.*->s8"),
+    ("dequantize: the product is multiplied by the global scale", REFERENCE, "src/" + REFERENCE,
+     """const float s = real(q.scales.type, a.scales, p) * global;
+        const float result = integral
+                ? numerics_contract::dequantize(static_cast<std::int64_t>(x), s, zero_point(q, a, p))
+                : dequantize_float(q, a, static_cast<float>(x), s, p);
+        store(q.dst.type, a.dst, o, result);""",
+     """const float s = real(q.scales.type, a.scales, p);
+        const float result = integral
+                ? numerics_contract::dequantize(static_cast<std::int64_t>(x), s, zero_point(q, a, p))
+                : dequantize_float(q, a, static_cast<float>(x), s, p);
+        store(q.dst.type, a.dst, o, result * global);""", "^onnx.dequantize.global/.*->f32"),
     ("onnx quantize: the zero point is added before rounding", REFERENCE, NUMERICS,
      "std::clamp(std::nearbyint(quotient), lowest - offset, highest - offset)) + zp",
      "std::clamp(std::nearbyint(quotient + offset), lowest, highest))", "^onnx.quantize/.*->[su]"),
@@ -53,6 +74,17 @@ MUTATIONS = [Mutation(*row) for row in [
     ("onnx quantize: s32 is rounded twice, to f32 and f16", REFERENCE, NUMERICS,
      "return __builtin_bit_cast(float, (above ? bits - 1 : bits) | 1);", "return above ? nearest : nearest;",
      "^onnx.quantize/s32->b?f16"),
+    ("onnx quantize: s32 is not rounded to f32", REFERENCE, NUMERICS,
+     "const double dividend = rounded(x, in), divisor = rounded(s, in);\n"
+     "    if (in == precision::f64) return dividend / divisor;\n"
+     "    return rounded(static_cast<float>(dividend) / static_cast<float>(divisor), in);",
+     "const double dividend = in == precision::f32 ? x : rounded(x, in), divisor = rounded(s, in);\n"
+     "    if (in == precision::f64) return dividend / divisor;\n"
+     "    return rounded(static_cast<float>(dividend / divisor), in);",
+     "^onnx.quantize.large/.*->([su]|f16|f[46]|f8_e4m3)"),
+    ("onnx quantize: s32 is rounded to f32 and then to bf16", REFERENCE, NUMERICS,
+     "bfloat16::from(round_to_odd(value)).value()", "bfloat16::from(static_cast<float>(value)).value()",
+     "^onnx.quantize.large/.*->([su](2|4|8|16)$|f16|f4|f6_e2m3|f8_e4m3)"),
     ("onnx quantize to floats: the sum is not rounded to f16 or bf16", REFERENCE, NUMERICS,
      "return rounded(quotient + rounded(zp, in), in);", "return quotient + rounded(zp, in);", "^onnx.quantize/b?f.*->f"),
     ("small floats: ties away from zero", STORE, SMALL_FLOAT,
@@ -62,7 +94,8 @@ MUTATIONS = [Mutation(*row) for row in [
      "return has_infinity ? infinity : quiet_nan;\n    }", "return highest;\n    }",
      "^(strict|onnx).quantize/.*->f8"),
     ("small floats: NaN keeps its sign in f4 and f6", STORE, SMALL_FLOAT,
-     "if (!has_nan && value != value) return {static_cast<Bits>(magnitude)};", "", "->f[46]"),
+     "if (!has_nan && value != value) return {static_cast<Bits>(magnitude)};", "",
+     "(quantize|computed.[a-z0-9_]*)/.*->f[46]"),
     ("small floats: subnormal numbers are 0", STORE, SMALL_FLOAT,
      "if (magnitude == 0) return 0;", "if (magnitude < implicit) return 0;", "^(strict|onnx).dequantize/(b?f16|f)"),
     ("computed scales, nearest: by the reciprocal of the divisor", REFERENCE, COMPUTED,
@@ -70,6 +103,10 @@ MUTATIONS = [Mutation(*row) for row in [
      "^computed.(absmax|minmax|onnx|onednn_dynamic|torchao|ggml|vllm)"),
     ("computed scales, under a global scale: it is left out", REFERENCE, COMPUTED,
      "range / divisor / global", "range / divisor", "^computed.nvfp4"),
+    ("computed scales, under a global scale: it is multiplied by the divisor", REFERENCE, COMPUTED,
+     "range / divisor / global", "range / (divisor * global)", "^computed.nvfp4.ties"),
+    ("computed scales, under a global scale: the reciprocal of the product", REFERENCE, COMPUTED,
+     "return 1 / global / scale;", "return 1 / (global * scale);", "^computed.nvfp4.ties"),
     ("computed scales, floor: half up", REFERENCE, COMPUTED,
      "case scale_rounding::nearest:\n            case scale_rounding::floor: break;",
      "case scale_rounding::nearest:\n            case scale_rounding::floor: bits += 1U << 22; break;",
@@ -94,6 +131,9 @@ MUTATIONS = [Mutation(*row) for row in [
     ("scalar requantize: by the reciprocal", SCALAR, FORMULAS,
      "auto product = V::to_reals(V::add(sum, bias)) * scale;",
      "auto product = V::to_reals(V::add(sum, bias)) / (1 / scale);", "^strict.requantize"),
+    ("scalar requantize: one multiplier, the rounded product of two", SCALAR, FORMULAS,
+     "product = product * second;", "product = V::to_reals(V::add(sum, bias)) * (scale * second);",
+     "^strict.requantize.twice"),
     ("scalar onnx quantize: the zero point is added before rounding", SCALAR, FORMULAS,
      "return x + V::splat(magic_bias) + offset;", "return x + (V::splat(magic_bias) + offset);",
      "^onnx.quantize/.*->[su](8|4|2|16)$"),
@@ -115,6 +155,11 @@ MUTATIONS = [Mutation(*row) for row in [
     ("scalar computed scales, nearest: by the reciprocal of the divisor", SCALAR, SCALE_FORMULAS,
      "auto v = range / f.divisor;", "auto v = range * (1 / f.divisor);",
      "^computed.(absmax|minmax|onnx|onednn_dynamic|torchao|ggml|vllm)"),
+    ("scalar computed scales, under a global scale: it is multiplied by the divisor", SCALAR, SCALE_FORMULAS,
+     "auto v = range / f.divisor;\n        if (global != 1) v = v / global;", "auto v = range / (f.divisor * global);",
+     "^computed.nvfp4.ties"),
+    ("scalar computed scales, under a global scale: the reciprocal of the product", SCALAR, SCALE_FORMULAS,
+     "operand = inverse / scale;", "operand = 1 / (scale * p.global);", "^computed.nvfp4.ties"),
     ("scalar computed scales, floor: half up", SCALAR, SCALE_FORMULAS,
      "        return 0;\n    }\n", "        return 1 << 22;\n    }\n", "^computed.mx_floor"),
     ("scalar computed scales, ceil and rceil: powers of two, too", SCALAR, SCALE_FORMULAS,

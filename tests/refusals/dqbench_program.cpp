@@ -44,6 +44,9 @@ TEST_F(dqbench_program_refusals, verify_refuses_wrong_command_lines) {
     expect_refused("verify --only=strict.requantise",
             "verify: --only: expected a regular expression that names a cell, given 'strict.requantise' (did you mean "
             "'strict.requantize'?); --list shows the cells");
+    expect_refused("verify --ways=[", "verify: --ways: expected a regular expression, given '[': ");
+    expect_refused("verify --ways=sse2",
+            "verify: --ways: expected a regular expression that names a way of this processor, reference, scalar");
 }
 
 TEST_F(dqbench_program_refusals, verify_long_refuses_the_state_of_another_program) {

@@ -101,11 +101,22 @@ bool has_any_bits(const statement &s, filling kind, std::uint64_t index) {
     return kind == filling::checking && !s.computed && mix(~index) % 16 == 0;
 }
 
+/// Where a code has more than 2^20 integers of src: the bits that the drawn float does not have, so that it shows
+/// whether the integer is rounded to f32.
+double with_low_bits(double drawn, std::uint64_t index, double unit) {
+    if (!(std::abs(unit) > 0x1p20 && std::abs(unit) < 0x1p40)) return drawn;
+    const auto magnitude = static_cast<float>(std::abs(drawn));
+    const auto gap = static_cast<std::int64_t>(std::nextafter(magnitude, float_limits::max()) - magnitude);
+    const auto offset = static_cast<std::int64_t>((mix(~index) >> 8) % static_cast<std::uint64_t>(2 * gap + 1)) - gap;
+    return to_integer(drawn + static_cast<double>(offset), traits(data_type::s32));
+}
+
 /// An s32 sum for Requantize whose result, with its bias, is in or near the range.
 double draw_sum(std::uint64_t index, filling kind, float scale, std::int32_t bias, const data_type_traits &to) {
     const auto &s32 = traits(data_type::s32);
-    const double biased = to_integer(draw_real(index, kind, 1 / scale, 0, to.lowest, to.highest), s32);
-    return std::clamp(biased - bias, s32.lowest, s32.highest);
+    const float unit = 1 / scale;
+    const double biased = to_integer(draw_real(index, kind, unit, 0, to.lowest, to.highest), s32);
+    return std::clamp(with_low_bits(biased, index, unit) - bias, s32.lowest, s32.highest);
 }
 
 void fill_src(const statement &s, const parameters &p, filling kind, void *src) {
@@ -120,12 +131,16 @@ void fill_src(const statement &s, const parameters &p, filling kind, void *src) 
         if (s.quantizing && has_any_bits(s, kind, index)) {
             fill_bits(src, e.src, real.bits, index);
         } else if (s.requantizing) {
-            dynquant::store(type, src, e.src, draw_sum(index, kind, p.scales[channel], zero_point, quantized));
+            const float scale = s.second_scales.empty()
+                    ? p.scales[channel]
+                    : p.scales[channel] * s.second_scales[channel % s.second_scales.size()];
+            dynquant::store(type, src, e.src, draw_sum(index, kind, scale, zero_point, quantized));
         } else if (s.quantizing) {
             float drawn = draw_real(index, kind, p.scales[channel], zero_point, clamp_to_moderate(quantized.lowest),
                     clamp_to_moderate(quantized.highest));
             if (s.computed) drawn = in_range_of(s, drawn, p.scales[channel], zero_point);
-            dynquant::store(type, src, e.src, real.integral ? to_integer(drawn, real) : double {drawn});
+            dynquant::store(type, src, e.src,
+                    real.integral ? with_low_bits(to_integer(drawn, real), index, p.scales[channel]) : double {drawn});
         } else if (real.bits >= 8) {
             fill_bits(src, e.src, real.bits, index);
         } else {

@@ -51,6 +51,7 @@ s8, u8, f8_e4m3 or f8_e5m2 for Quantize, the reverse for Dequantize. Scales f32,
 beside 4-bit integers also s4 or u4, or undef for none, as 8-bit floats must have.
 Quantize and Dequantize have them as attributes; there the type says from which range they are drawn.
 Requantize, which --api=direct has: s32 to s8 or u8, scales f32, biases s32 or undef in the place of zero points.
+--second-scales gives it a second multiplier, --relu=true ends it with Relu.
 --rule=onnx, for the dynamic ops through --api=direct, rounds as ONNX's QuantizeLinear and takes its types too:
 src of DynamicQuantize s32; the quantized side u32, s32, u16, s16, u2, s2, f16, bf16, f8_e4m3fnuz, f8_e5m2fnuz,
 f6_e2m3, f6_e3m2, f4_e2m1 and 8-bit floats; scales s32, f8_e8m0 and f8_e4m3; zero points of the quantized type.
@@ -65,7 +66,8 @@ values that are not finite are among them.
 
 --params: `usual` draws scales from [2^-8, 2) and zero points around the range of the integers; `pow2`
 draws scales that are powers of two; `wild` adds negative, zero, subnormal, huge, infinite and NaN scales
-and zero points up to the ends of their type.
+and zero points up to the ends of their type; `nvfp4` draws scales for which --scales=nvfp4 computes numbers of f8_e4m3
+and meets ties between them.
 
 Correctness (C) compares with the reference kernel, bit for bit (any NaN equals any NaN). Under
 --fpmath-mode=any a result may differ by 1 where the exact one is next to a tie. Bytes around and between

@@ -215,6 +215,11 @@ std::vector<option> make_table() {
             word_option<&test_case::saturate>("saturate", "whether floats saturate, under --rule=onnx", what_to_run),
             word_option<&test_case::parameters>("params", "how scales and zero points are drawn", what_to_run),
             scales,
+            values_option<&test_case::second_scales>("second-scales",
+                    "the second multipliers of Requantize, which repeat; or the global scale of DynamicDequantize "
+                    "beside "
+                    "scales of f8_e4m3, with --rule=onnx"),
+            word_option<&test_case::relu>("relu", "whether Requantize ends with Relu", what_to_run),
             values_option<&test_case::zps>("zps", "the zero points, which repeat, instead of drawn ones"),
             src_layout,
             {"offset", "N", "elements from a multiple of 64 bytes to each buffer (0; 1 to check)", list, what_to_run,
@@ -285,12 +290,24 @@ void require_valid_requantize(const test_case &c) {
                     "--op=Requantize: expected no peer but flat and limit, given --peer=", join(c.peers, ',')));
 }
 
+/// oneDNN Graph's ops have neither.
+void require_valid_second_scales(const test_case &c) {
+    if (c.relu && c.op != op_kind::Requantize)
+        throw usage_error(dynquant::concat("--relu=true: expected --op=Requantize, given --op=", name_of(c.op)));
+    if (c.second_scales.empty() || c.op == op_kind::Requantize) return;
+    if (c.op != op_kind::DynamicDequantize || c.rule != rule_kind::onnx || c.second_scales.size() != 1)
+        throw usage_error(dynquant::concat("--second-scales: expected --op=Requantize, or one number, "
+                                           "--op=DynamicDequantize and --rule=onnx, given ",
+                show_values(c.second_scales), ", --op=", name_of(c.op), " and --rule=", name_of(c.rule)));
+}
+
 /// Throws usage_error when the options contradict each other.
 void require_consistent(const test_case &c) {
     require_valid_computed(c);
     require_valid_zps(c);
     require_valid_rule(c);
     require_valid_requantize(c);
+    require_valid_second_scales(c);
     const bool compares = c.mode == run_mode::correctness || c.mode == run_mode::correctness_and_performance;
     if (compares && c.kernel == kernel_choice::limit)
         throw usage_error(dynquant::concat("--kernel=limit: expected --mode=P, F, R or L, given --mode=",

@@ -7,6 +7,7 @@
 
 #include "elements/load_store.hpp"
 #include "elements/table.hpp"
+#include "statement.hpp"
 
 namespace dqbench {
 namespace {
@@ -53,9 +54,18 @@ float usual_scale(std::uint64_t bits) {
     return std::ldexp(mantissa, -static_cast<int>(bits % 9));
 }
 
+/// A multiple of 1/16 under the global scale, or a neighbour: f8_e4m3 has the multiples of 1/8.
+float scale_of_nvfp4(std::uint64_t bits) {
+    const auto multiple = std::ldexp(static_cast<float>(16 + bits % 16), -4 - static_cast<int>((bits >> 4) % 9));
+    const float scale = multiple * static_cast<float>(global_scale);
+    const auto neighbour = (bits >> 8) % 3;
+    return neighbour == 0 ? scale : std::nextafter(scale, neighbour == 1 ? float_limits::max() : 0.0F);
+}
+
 float draw_scale(parameter_kind kind, std::uint64_t i) {
     const auto bits = mix(i);
     if (kind == parameter_kind::pow2) return std::ldexp(1.0f, -static_cast<int>(bits % 9));
+    if (kind == parameter_kind::nvfp4) return scale_of_nvfp4(bits);
     if (kind == parameter_kind::usual || i % 4 == 0) return usual_scale(bits);
     return wild_scales[(i - i / 4) % std::size(wild_scales)];
 }

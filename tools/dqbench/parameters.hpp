@@ -18,8 +18,8 @@ struct parameters {
 /// - usual: scales in [2^-8, 2), zero points in the integer type's range; of wide types in [-256, 512].
 /// - pow2: as usual, with scales that are powers of two.
 /// - wild: every fourth scale as usual, the others negative, zero, subnormal, huge, infinite or NaN; zero points up to
-/// the
-///   ends of their type.
+///   the ends of their type.
+/// - nvfp4: as usual, with scales by which those that nvfp4 computes are numbers of f8_e4m3 or ties between them.
 /// `salt` varies the draw: otherwise all per-tensor cases would have one and the same scale.
 parameters draw_parameters(
         parameter_kind kind, std::int64_t count, data_type scales, std::optional<data_type> zps, std::uint64_t salt);

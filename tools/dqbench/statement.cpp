@@ -10,9 +10,6 @@
 namespace dqbench {
 namespace {
 
-/// NVFP4's scale of the whole tensor. With the usual scales of up to 2, those of the blocks are within f8_e4m3's range.
-constexpr double global_scale = 0.0131;
-
 /// The group with an extent for each dim: the case's for the last dims, 1 for those before.
 dynquant::dims group_for(const test_case &c) {
     if (c.qtype != granularity::per_group) return {};
@@ -41,7 +38,9 @@ statement::statement(const test_case &c)
     , rounding(c.rule)
     , division(c.division)
     , saturate(c.saturate)
-    , computed(c.computed) {
+    , computed(c.computed)
+    , second_scales(c.second_scales)
+    , relu(c.relu) {
     if (!c.dst_layout.is_any()) dst_strides = c.dst_layout.strides_for(extents);
 }
 
@@ -103,6 +102,12 @@ dynquant::quantization statement::direct(
     q.computed = computed;
     if (computed == dynquant::presets::nvfp4())
         q.second_scales = dynquant::parameter {data_type::f32, extents, {global_scale}};
+    if (!second_scales.empty()) {
+        q.second_scales = dynquant::parameter {data_type::f32, requantizing ? shared : extents, {}};
+        for (std::int64_t i = 0; i < (requantizing ? parameter_count() : 1); ++i)
+            q.second_scales->values.push_back(second_scales[static_cast<std::size_t>(i) % second_scales.size()]);
+    }
+    q.relu = relu;
     q.rule = rule;
     q.division = division;
     q.saturate = saturate;

@@ -8,6 +8,9 @@
 
 namespace dqbench {
 
+/// NVFP4's scale of the whole tensor. With the usual scales of up to 2, those of the blocks are within f8_e4m3's range.
+inline constexpr double global_scale = 0.0131;
+
 struct statement {
     /// Throws usage_error when a layout does not fit the problem.
     explicit statement(const test_case &c);
@@ -25,6 +28,8 @@ struct statement {
     dynquant::precision division;
     bool saturate;
     std::optional<dynquant::scale_rule> computed;
+    std::vector<float> second_scales; // repeated cyclically; empty: none
+    bool relu;
 
     /// The channels' dim; none if not per_channel, or for an axis that the library must refuse.
     std::optional<std::size_t> channel_dim() const;

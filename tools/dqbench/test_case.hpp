@@ -27,7 +27,7 @@ struct data_types {
 enum class granularity { per_tensor, per_channel, per_group };
 
 /// How scales and zero points are drawn; parameters.hpp has the values.
-enum class parameter_kind { usual, pow2, wild };
+enum class parameter_kind { usual, pow2, wild, nvfp4 };
 
 /// automatic: the library chooses. limit: the kernel of limit/limit.hpp, a lower bound of the others' times.
 enum class kernel_choice { automatic, native, onednn, reference, limit };
@@ -77,6 +77,8 @@ struct test_case {
     bool saturate = false;                                   // under rule_kind::onnx
     parameter_kind parameters = parameter_kind::usual;
     std::vector<float> scales = {};                    // repeated cyclically; empty: drawn
+    std::vector<float> second_scales = {};             // repeated cyclically; empty: none
+    bool relu = false;                                 // of Requantize
     std::optional<dynquant::scale_rule> computed = {}; // the rule by which each run computes scales and zero points
     std::vector<std::int32_t> zps = {};                // repeated cyclically; empty: drawn; for Requantize the biases
     layout src_layout = {}, dst_layout = {};

@@ -52,10 +52,11 @@ inline constexpr auto words<granularity> = std::array<word<granularity>, 3> {{
 }};
 
 template <>
-inline constexpr auto words<parameter_kind> = std::array<word<parameter_kind>, 3> {{
+inline constexpr auto words<parameter_kind> = std::array<word<parameter_kind>, 4> {{
         {"usual", parameter_kind::usual},
         {"pow2", parameter_kind::pow2},
         {"wild", parameter_kind::wild},
+        {"nvfp4", parameter_kind::nvfp4},
 }};
 
 template <>

@@ -7,7 +7,7 @@ the digests are compared with tools/dqbench/verify/table.inc.
 
 Made anew are all statements of the groups strict, onnx and computed: every rule, division and saturation, by every type that it takes. The
 last line names the other groups of the table. Not made are the rows of `dqbench verify --long`, nor what verify does not compute:
-requantize by second scales or with relu, dequantize by a global scale, scales_only, fpmath mode any.
+scales_only, fpmath mode any.
 """
 import collections
 import multiprocessing

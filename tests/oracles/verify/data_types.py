@@ -18,6 +18,11 @@ def f32(values):
     return np.asarray(values).astype(np.float32)
 
 
+def cyclic(values, indices):
+    """The values repeat."""
+    return values[indices % indices.dtype.type(len(values))]
+
+
 def is_integer(name):
     return name[0] in "su"
 

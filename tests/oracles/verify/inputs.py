@@ -3,12 +3,13 @@ import functools
 
 import numpy as np
 
-from data_types import bits_of, f32, floor_log2, is_integer, limits, rounded, values_of
+from data_types import bits_of, cyclic, f32, floor_log2, is_integer, limits, rounded, values_of
 from formulas import RULES
 
 u64 = np.uint64
 FLOAT_MAX, FLOAT_MIN, DENORM_MIN = float(np.finfo(np.float32).max), 2.0 ** -126, 2.0 ** -149
 INT32 = limits("s32")
+GLOBAL_SCALE = 0.0131  # of nvfp4: tools/dqbench/statement.hpp
 SPECIAL_VALUES = f32([np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, DENORM_MIN, -DENORM_MIN, FLOAT_MIN, FLOAT_MAX, -FLOAT_MAX, 2147483648.0,
                       -2147483904.0, 8388608.5])
 WILD_SCALES = f32([-0.37, 2.0 ** -100, 1.5 * 2.0 ** 100, DENORM_MIN * 12345, 0.0, -0.0, np.inf, np.nan, FLOAT_MIN, FLOAT_MAX, -np.inf, DENORM_MIN,
@@ -25,10 +26,6 @@ def mix(x):
     return x ^ (x >> u64(31))
 
 
-def cyclic(values, indices):
-    return values[indices % u64(len(values))]
-
-
 def parameter_indices(extents, count):
     salt = u64(len(extents))
     for extent in extents:
@@ -36,12 +33,24 @@ def parameter_indices(extents, count):
     return (mix(salt) >> u64(32)) + np.arange(count, dtype=u64)
 
 
-def draw_scales(kind, indices, name):
-    bits = mix(indices)
-    pow2 = np.ldexp(1.0, -(bits % u64(9)).astype(int))
-    usual = (1 + (bits >> u64(41)) * 2.0 ** -23) * pow2
-    wild = np.where(indices % u64(4) == 0, usual, cyclic(WILD_SCALES, indices - indices // u64(4)))
-    drawn = {"usual": usual, "pow2": pow2, "wild": wild}[kind]
+def scale_of_nvfp4(bits):
+    """By which those that nvfp4 computes are numbers of f8_e4m3, ties between them, or nearly so."""
+    multiple = np.ldexp(16.0 + bits % u64(16), -4 - ((bits >> u64(4)) % u64(9)).astype(int))
+    scale, neighbour = f32(multiple) * f32(GLOBAL_SCALE), (bits >> u64(8)) % u64(3)
+    return np.select([neighbour == 0, neighbour == 1], [scale, np.nextafter(scale, f32(FLOAT_MAX))], np.nextafter(scale, f32(0))).astype(np.float64)
+
+
+def draw_scales(s, indices):
+    bits, name = mix(indices), "f32" if s.computed else s.scales
+    if s.given_scales:
+        drawn = cyclic(f32(s.given_scales).astype(np.float64), np.arange(len(indices)))
+    elif s.params == "nvfp4":
+        drawn = scale_of_nvfp4(bits)
+    else:
+        pow2 = np.ldexp(1.0, -(bits % u64(9)).astype(int))
+        usual = (1 + (bits >> u64(41)) * 2.0 ** -23) * pow2
+        wild = np.where(indices % u64(4) == 0, usual, cyclic(WILD_SCALES, indices - indices // u64(4)))
+        drawn = {"usual": usual, "pow2": pow2, "wild": wild}[s.params]
     if name == "s32":
         return np.where(np.isfinite(drawn), np.ceil(np.clip(np.abs(drawn), 0, 1e6)), 1)
     if name == "f8_e8m0":  # the power of two at or below the magnitude
@@ -104,6 +113,15 @@ def element_bits(count):
     return mix(indices), mix(~indices) % u64(16) == 0
 
 
+def with_low_bits(drawn, unit):
+    """Where a code has more than 2^20 integers: these, not only those that are floats."""
+    magnitude = f32(np.abs(drawn))
+    gap = (np.nextafter(magnitude, f32(FLOAT_MAX)) - magnitude).astype(np.int64)
+    offset = (mix(~np.arange(len(drawn), dtype=u64)) >> u64(8)) % (2 * gap + 1).astype(u64)
+    unit = np.abs(unit.astype(np.float64))
+    return np.where((2.0 ** 20 < unit) & (unit < 2.0 ** 40), np.clip(drawn + offset.astype(np.int64) - gap, *INT32), drawn)
+
+
 def draw_src(s, scale, zero_point):
     """Values of src's type, by each element's scale and zero point."""
     bits, is_arbitrary = element_bits(len(scale))
@@ -117,10 +135,11 @@ def draw_src(s, scale, zero_point):
         return steps if is_integer(s.src) else rounded(steps, s.src)
     ends = np.clip(limits(s.dst), -2.0 ** 32, 2.0 ** 32)
     if s.op == "Requantize":
-        drawn = draw_real(bits, (1 / f32(scale)).astype(np.float64), 0, *ends)
-        values = np.clip(to_s32(drawn) - zero_point, *INT32)
+        unit = 1 / (f32(scale) * cyclic(f32(s.second_scales), s.block_of_element) if s.second_scales else f32(scale))
+        drawn = draw_real(bits, unit.astype(np.float64), 0, *ends)
+        values = np.clip(with_low_bits(to_s32(drawn), unit) - zero_point, *INT32)
     else:
         drawn = draw_real(bits, scale, zero_point, *ends)
         drawn = in_range_of(s, drawn, scale, zero_point) if s.computed else drawn
-        values = to_s32(drawn) if is_integer(s.src) else rounded(drawn, s.src)
+        values = with_low_bits(to_s32(drawn), scale) if is_integer(s.src) else rounded(drawn, s.src)
     return values if s.computed else np.where(is_arbitrary, arbitrary, values)

@@ -10,8 +10,11 @@ import inputs
 from data_types import bits_of, codes_of, f32, is_integer, rounded
 
 DEFAULTS = {"api": "graph", "op": "DynamicQuantize", "dt": "f32:f32:undef:s8", "rule": "onednn", "division": "f32", "saturate": "false", "params": "usual",
-            "scales": "", "stag": "abx", "offset": "1", "dtag": "abx", "qtype": "per_tensor", "axis": "1", "group": "32"}
-GLOBAL_SCALES = {"nvfp4": 0.0131}  # of the rules that have one: tools/dqbench/statement.cpp
+            "scales": "", "second-scales": "", "relu": "false", "stag": "abx", "offset": "1", "dtag": "abx", "qtype": "per_tensor", "axis": "1", "group": "32"}
+
+
+def floats(text):
+    return tuple(map(float, text.split("x"))) if text else ()
 
 
 def integers(text):
@@ -55,7 +58,10 @@ class Statement:
                 raise ValueError(f"expected an option that this program knows, given {option}")
             given[name] = value
         # The results do not depend on where src lies in memory, which stag and offset say.
-        self.op, self.rule, self.division, self.params, self.computed = (given[name] for name in ("op", "rule", "division", "params", "scales"))
+        self.op, self.rule, self.division, self.params = (given[name] for name in ("op", "rule", "division", "params"))
+        self.computed = given["scales"] if given["scales"] in formulas.RULES else ""
+        self.given_scales = floats(given["scales"].removeprefix(self.computed))
+        self.second_scales, self.relu = floats(given["second-scales"]), given["relu"] == "true"
         self.src, self.scales, self.zps, self.dst = given["dt"].replace("undef", "").split(":")
         self.saturate = given["saturate"] == "true"
 
@@ -72,12 +78,12 @@ class Statement:
     def outputs(self):
         """Type, values and offsets of each."""
         indices = inputs.parameter_indices(self.extents, self.blocks)
-        scale = inputs.draw_scales(self.params, indices, "f32" if self.computed else self.scales)
+        scale = inputs.draw_scales(self, indices)
         zero_point = inputs.draw_zero_points(self.params, indices, self.zps) if self.zps else np.zeros(self.blocks)
         block = self.block_of_element
         x = inputs.draw_src(self, scale[block], zero_point[block])
         if self.computed:
-            dst, scale, zero_point = formulas.computed(self, x, GLOBAL_SCALES.get(self.computed, 1))
+            dst, scale, zero_point = formulas.computed(self, x, inputs.GLOBAL_SCALE if self.computed == "nvfp4" else 1)
             dense = np.arange(self.blocks)
             outputs = [(self.dst, dst, self.dst_offsets), (self.scales, scale, dense), (self.zps, zero_point, dense)]
             return outputs if self.zps else outputs[:2]

@@ -18,6 +18,7 @@
 #include "quantization/text.hpp"
 #include "table.hpp"
 #include "timing.hpp"
+#include "vocabulary.hpp"
 
 namespace dqbench::verify {
 namespace {
@@ -36,7 +37,7 @@ constexpr const char *closing =
 differs; 2 for a wrong command line. DYNQUANT_MAX_ISA=scalar|avx2|avx512 caps the instruction sets.)";
 
 struct choices {
-    std::string only, state;
+    std::string only, ways, state;
     bool lists = false, lists_lines = false, prints_table = false, is_long = false;
 };
 
@@ -45,6 +46,10 @@ choices parse(int argc, char **argv, std::string &help) {
     CLI::App app(introduction, "dqbench verify");
     app.footer(closing);
     app.add_option("--only", given.only, "Only the cells whose names match this regular expression");
+    app.add_option("--ways", given.ways,
+            "Only the ways to compute whose names match this regular expression, such as 'avx512$' without and "
+            "'avx512' "
+            "with its threads. The first is compared with the table, the others with the first");
     app.add_flag("--list", given.lists, "Lists the cells, how many statements and results each has, and its digest");
     app.add_flag("--list-statements", given.lists_lines, "Lists each statement behind the name of its cell");
     auto *hours = app.add_flag("--long", given.is_long,
@@ -74,6 +79,15 @@ choices parse(int argc, char **argv, std::string &help) {
     return given;
 }
 
+std::regex expression_of(const char *option, const std::string &text) {
+    try {
+        return std::regex(text, std::regex::extended);
+    } catch (const std::regex_error &e) {
+        throw usage_error(
+                concat("verify: ", option, ": expected a regular expression, given '", text, "': ", e.what()));
+    }
+}
+
 /// The groups with the cells that --only names.
 std::vector<group> chosen_groups(const choices &c) {
     std::vector<group> all;
@@ -82,12 +96,7 @@ std::vector<group> chosen_groups(const choices &c) {
         for (auto &g : make())
             all.push_back(std::move(g));
     if (c.only.empty()) return all;
-    std::regex only;
-    try {
-        only = std::regex(c.only, std::regex::extended);
-    } catch (const std::regex_error &e) {
-        throw usage_error(concat("verify: --only: expected a regular expression, given '", c.only, "': ", e.what()));
-    }
+    const auto only = expression_of("--only", c.only);
     std::vector<std::string> names;
     for (auto &g : all) {
         names.push_back(g.name);
@@ -119,13 +128,49 @@ std::string padded(const std::string &text, std::size_t width) {
     return text.size() < width ? text + std::string(width - text.size(), ' ') : text;
 }
 
-/// The ways to compute a group's statements, by one thread. The reference is first.
+/// The reference kernel, each instruction set of the processor that the group is compiled for, and the last of these by
+/// more threads.
 std::vector<way> ways_of(const group &g) {
     std::vector<way> result {{"reference", true}};
     for (const auto &set : g.sets)
         if (targets::has(dynquant::environment::usable_features(), set.needs))
             result.push_back({set.name, false, set.needs});
+    auto split = result.back();
+    for (split.threads = 2; split.threads <= g.most_threads; ++split.threads)
+        result.push_back(split);
     return result;
+}
+
+/// "avx2 by 3 threads"
+std::string name_of(const way &w) {
+    return w.threads == 1 ? w.name : concat(w.name, " by ", w.threads, " threads");
+}
+
+/// What the others are compared with.
+std::string the_first(const std::vector<way> &ways) {
+    return ways.front().is_reference ? "the reference" : name_of(ways.front());
+}
+
+/// The ways that --ways names.
+std::vector<way> chosen_ways(const group &g, const choices &c) {
+    auto ways = ways_of(g);
+    if (!c.ways.empty()) {
+        const auto chosen = expression_of("--ways", c.ways);
+        std::erase_if(ways, [&](const way &w) { return !std::regex_search(name_of(w), chosen); });
+    }
+    return ways;
+}
+
+/// Leaves out the groups that have none of the ways.
+void keep_those_with_ways(std::vector<group> &groups, const choices &c) {
+    std::vector<std::string> known;
+    for (const auto &g : groups)
+        for (const auto &w : ways_of(g))
+            if (std::ranges::find(known, w.name) == known.end()) known.push_back(w.name);
+    std::erase_if(groups, [&](const group &g) { return chosen_ways(g, c).empty(); });
+    if (groups.empty())
+        throw usage_error(concat("verify: --ways: expected a regular expression that names a way of this processor, ",
+                enumerate(known), ", given '", c.ways, "'"));
 }
 
 /// Statements of so many results are computed by more threads, too: smaller ones are not split.
@@ -139,7 +184,7 @@ struct differences {
 };
 
 struct outcome_of_cell {
-    row computed; // by the reference
+    row computed; // by the first way
     std::vector<differences> found;
     std::int64_t results = 0; // by all ways
 };
@@ -150,7 +195,7 @@ void note(std::vector<differences> &found, const std::string &what, const statem
     ++known->statements;
 }
 
-outcome_of_cell compute(const cell &c, const std::vector<way> &ways, int most_threads) {
+outcome_of_cell compute(const cell &c, const std::vector<way> &ways) {
     outcome_of_cell result;
     std::vector<digest> digests;
     for (const auto &s : c.statements) {
@@ -158,24 +203,19 @@ outcome_of_cell compute(const cell &c, const std::vector<way> &ways, int most_th
         const auto expected = computed(ways.front());
         digests.push_back(expected);
         result.results += s.results;
-        const auto compare = [&](const way &w) {
+        for (std::size_t i = 1; i < ways.size(); ++i) {
+            if (ways[i].threads > 1 && s.results < least_split) continue;
             result.results += s.results;
-            if (computed(w) != expected) note(result.found, w.name + " differs from the reference", s);
-        };
-        std::for_each(ways.begin() + 1, ways.end(), compare);
-        for (int threads = 2; threads <= most_threads && s.results >= least_split && ways.size() > 1; ++threads) {
-            auto w = ways.back();
-            w.threads = threads;
-            w.name += concat(" by ", threads, " threads");
-            compare(w);
+            if (computed(ways[i]) != expected)
+                note(result.found, concat(name_of(ways[i]), " differs from ", the_first(ways)), s);
         }
     }
     result.computed = row_of(digests);
     return result;
 }
 
-/// Adds how the reference differs from the table.
-void compare_with_table(const cell &c, outcome_of_cell &computed) {
+/// Adds how the first way differs from the table.
+void compare_with_table(const cell &c, const std::vector<way> &ways, outcome_of_cell &computed) {
     const auto found = committed_table().find(c.name);
     const auto count = c.statements.size();
     if (found == committed_table().end()) {
@@ -184,7 +224,8 @@ void compare_with_table(const cell &c, outcome_of_cell &computed) {
     }
     const auto &[expected, bytes] = found->second;
     if (expected == computed.computed.all) return;
-    differences from_table {"the reference differs from the table", 0, "(which of them, the table does not tell)"};
+    differences from_table {
+            concat(the_first(ways), " differs from the table"), 0, "(which of them, the table does not tell)"};
     if (bytes.size() == count) {
         for (std::size_t i = 0; i < count; ++i)
             if (bytes[i] != computed.computed.bytes[i] && from_table.statements++ == 0)
@@ -257,16 +298,16 @@ void list(const std::vector<group> &groups, bool lines) {
 void print_table(const std::vector<group> &groups, bool is_long) {
     for (const auto &g : groups)
         for (const auto &c : g.cells) {
-            auto computed = compute(c, {{"reference", true}}, 1).computed;
+            auto computed = compute(c, {{"reference", true}}).computed;
             if (is_long) computed.bytes.clear();
             std::cout << '"' << line_of(c.name, computed) << "\"," << std::endl;
         }
 }
 
-/// Cells of the table that this program does not have, unless --only left them out.
+/// Cells of the table that this program does not have, unless --only or --ways left some out.
 std::vector<std::string> missing_cells(const std::vector<group> &groups, const choices &c) {
     std::vector<std::string> missing;
-    if (!c.only.empty()) return missing;
+    if (!c.only.empty() || !c.ways.empty()) return missing;
     std::set<std::string> names;
     for (const auto &g : groups)
         for (const auto &each : g.cells)
@@ -281,33 +322,35 @@ bool verify(const std::vector<group> &groups, const choices &c) {
     const auto start = clock::now();
     std::vector<std::string> sets;
     double total = 0, done = 0;
+    int threads = 1;
     for (const auto &g : groups) {
-        for (const auto &w : ways_of(g))
+        for (const auto &w : chosen_ways(g, c)) {
             if (std::ranges::find(sets, w.name) == sets.end()) sets.push_back(w.name);
+            threads = std::max(threads, w.threads);
+        }
         for (const auto &each : g.cells)
             total += static_cast<double>(results_of(each));
     }
     std::string all_sets;
     for (const auto &set : sets)
         all_sets += (all_sets.empty() ? "" : ", ") + set;
-    const run_state state(c.is_long ? c.state : "", all_sets);
-    if (state.size() > 0) std::cout << state.size() << " cells were equal before: " << c.state << std::endl;
+    const run_state state(c.is_long ? c.state : "", all_sets + (c.ways.empty() ? "" : ", --ways=" + c.ways));
+    if (state.size() > 0)
+        std::cout << "equal before: " << dynquant::counted(state.size(), "cell") << ", " << c.state << std::endl;
 
     progress shown(total, true);
     std::int64_t results = 0;
     std::size_t cells = 0, different = 0;
-    int threads = 1;
     for (const auto &g : groups) {
-        threads = std::max(threads, g.most_threads);
         const auto group_start = clock::now();
-        const auto ways = ways_of(g);
+        const auto ways = chosen_ways(g, c);
         std::int64_t of_group = 0;
         std::size_t statements = 0, different_here = 0;
         for (const auto &each : g.cells) {
             statements += each.statements.size();
             if (!state.has(each.name)) {
-                auto computed = compute(each, ways, g.most_threads);
-                compare_with_table(each, computed);
+                auto computed = compute(each, ways);
+                compare_with_table(each, ways, computed);
                 of_group += computed.results;
                 different_here += !computed.found.empty();
                 if (computed.found.empty()) state.append(each.name);
@@ -339,7 +382,8 @@ bool verify(const std::vector<group> &groups, const choices &c) {
     else
         std::cout << "DIFFERENT: " << different + missing.size() << " of " << cells << " cells; ";
     std::cout << with_commas(results) << " results, " << dynquant::counted(groups.size(), "group") << ", "
-              << dynquant::counted(cells, "cell") << "; " << all_sets << "; up to " << threads << " threads; "
+              << dynquant::counted(cells, "cell") << "; " << all_sets << "; "
+              << (threads == 1 ? "1 thread" : concat("up to ", threads, " threads")) << "; "
               << std::round(milliseconds_since(start) / 100) / 10 << " s\n";
     return equal;
 }
@@ -353,13 +397,14 @@ int run(int argc, char **argv) {
         std::cout << help;
         return command_line::success;
     }
-    const auto groups = chosen_groups(given);
+    auto groups = chosen_groups(given);
     if (given.lists || given.lists_lines) {
         list(groups, given.lists_lines);
     } else if (given.prints_table) {
         print_table(groups, given.is_long);
-    } else if (!verify(groups, given)) {
-        return command_line::failure;
+    } else {
+        keep_those_with_ways(groups, given);
+        if (!verify(groups, given)) return command_line::failure;
     }
     return command_line::success;
 }

@@ -5,8 +5,11 @@
 // reads the committed digests; command.cpp is the command.
 #pragma once
 
+#include <algorithm>
 #include <functional>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "digest.hpp"
@@ -48,9 +51,16 @@ struct cell {
     std::vector<statement> statements;
 };
 
+/// Some of targets::instruction_sets.
+inline std::vector<dynquant::targets::instruction_set> sets_named(std::initializer_list<std::string_view> names) {
+    std::vector<dynquant::targets::instruction_set> result;
+    for (const auto &set : dynquant::targets::instruction_sets)
+        if (std::ranges::find(names, set.name) != names.end()) result.push_back(set);
+    return result;
+}
+
 /// What operators are compiled for.
-inline const std::vector<dynquant::targets::instruction_set> operator_sets {{"scalar", dynquant::targets::scalar},
-        {"avx2", dynquant::targets::avx2}, {"avx512", dynquant::targets::avx512}};
+inline const auto operator_sets = sets_named({"scalar", "avx2", "avx512"});
 
 /// Cells that print one line.
 struct group {

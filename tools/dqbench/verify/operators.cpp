@@ -59,6 +59,8 @@ struct variation {
     data_types types;
     precision division = precision::f32;
     bool saturate = false;
+    std::vector<float> scales = {}, second_scales = {}; // empty: drawn; none
+    bool relu = false;
 };
 
 test_case case_of(const variation &v, const arrangement &a, parameter_kind parameters, rule_kind rule,
@@ -70,6 +72,9 @@ test_case case_of(const variation &v, const arrangement &a, parameter_kind param
     c.rule = rule;
     c.division = v.division;
     c.saturate = v.saturate;
+    c.scales = v.scales;
+    c.second_scales = v.second_scales;
+    c.relu = v.relu;
     c.computed = computed;
     c.parameters = parameters;
     c.qtype = a.qtype;
@@ -175,11 +180,13 @@ struct amount {
     std::int64_t lengthening; // of the first dim, where strides allow it
 };
 
+using parameter_kinds = std::array<parameter_kind, 4>;
+constexpr parameter_kinds every_kind {
+        parameter_kind::usual, parameter_kind::wild, parameter_kind::wild, parameter_kind::pow2};
+
 /// The statements of a cell, with parameters of each kind. Each turn has other shapes, from which other scales follow.
 cell make_cell(const std::string &name, const std::vector<variation> &of, rule_kind rule,
-        const std::optional<dynquant::scale_rule> &computed, const amount &much) {
-    constexpr std::array kinds {
-            parameter_kind::usual, parameter_kind::wild, parameter_kind::wild, parameter_kind::pow2};
+        const std::optional<dynquant::scale_rule> &computed, const amount &much, const parameter_kinds &kinds) {
     const auto &places = arrangements();
     cell result {name, {}};
     const auto turn = std::max(of.size(), places.size());
@@ -199,17 +206,67 @@ cell make_cell(const std::string &name, const std::vector<variation> &of, rule_k
     return result;
 }
 
-group make_group(const std::string &name, op_kind op, rule_kind rule, const amount &much,
-        const std::optional<dynquant::scale_rule> &computed = {}) {
+group make_group(const std::string &name, const std::vector<variation> &all, rule_kind rule, const amount &much,
+        const std::optional<dynquant::scale_rule> &computed = {}, const parameter_kinds &kinds = every_kind) {
     std::vector<std::pair<std::string, std::vector<variation>>> by_types;
-    for (const auto &v : variations(op, rule, computed)) {
+    for (const auto &v : all) {
         const auto types = concat(name_of(v.types.src), "->", name_of(v.types.dst));
         if (by_types.empty() || by_types.back().first != types) by_types.emplace_back(types, std::vector<variation> {});
         by_types.back().second.push_back(v);
     }
     group result {name, operator_sets, {}};
     for (const auto &[types, of] : by_types)
-        result.cells.push_back(make_cell(concat(name, '/', types), of, rule, computed, much));
+        result.cells.push_back(make_cell(concat(name, '/', types), of, rule, computed, much, kinds));
+    return result;
+}
+
+group make_group(const std::string &name, op_kind op, rule_kind rule, const amount &much,
+        const std::optional<dynquant::scale_rule> &computed = {}) {
+    return make_group(name, variations(op, rule, computed), rule, much, computed);
+}
+
+/// What drawn parameters seldom show.
+std::vector<group> special_groups() {
+    using enum op_kind;
+    std::vector<group> result;
+    constexpr amount few {2, 1};
+
+    // Sums and values of 2^24 and more, which f32 does not have.
+    auto all = variations(Requantize, rule_kind::onednn, {});
+    for (auto &v : all)
+        v.scales = {0x1.4cp-24F, 0x1p-23F, 0x1.7ba8f2p-22F, -0x1.f31p-24F, 0x1.000002p-21F};
+    result.push_back(make_group("strict.requantize.large", all, rule_kind::onednn, {4, 1}));
+    all = variations(DynamicQuantize, rule_kind::onnx, {});
+    std::erase_if(all, [](const variation &v) {
+        return v.types.src != data_type::s32 || v.types.scales == data_type::f16 || v.types.scales == data_type::f8_e4m3
+                || (v.division != precision::f32 && v.division != precision::bf16);
+    });
+    for (auto &v : all)
+        v.scales = {0x1.4p22F, 0x1p21F, 0x1.98p23F, 0x1p24F, -0x1.f4p22F};
+    result.push_back(make_group("onnx.quantize.large", all, rule_kind::onnx, {1, 1}));
+
+    all.clear();
+    for (auto v : variations(Requantize, rule_kind::onednn, {}))
+        for (const bool relu : {false, true}) {
+            v.relu = relu;
+            v.second_scales = {0.73F, 0.0117F, 0.25F, -1.9F, 1.0F};
+            all.push_back(v);
+        }
+    result.push_back(make_group("strict.requantize.twice", all, rule_kind::onednn, few));
+
+    all = variations(DynamicDequantize, rule_kind::onnx, {});
+    std::erase_if(all, [](const variation &v) { return v.types.scales != data_type::f8_e4m3; });
+    for (auto &v : all)
+        v.second_scales = {static_cast<float>(global_scale)};
+    result.push_back(make_group("onnx.dequantize.global", all, rule_kind::onnx, {1, 1}));
+
+    // Ranges at ties of the scales, and x at ties of the codes.
+    const auto nvfp4 = dynquant::presets::nvfp4();
+    all = variations(DynamicQuantize, rule_kind::onnx, nvfp4);
+    std::erase_if(all, [](const variation &v) { return v.types.src != data_type::f32; });
+    parameter_kinds ties;
+    ties.fill(parameter_kind::nvfp4);
+    result.push_back(make_group("computed.nvfp4.ties", all, rule_kind::onnx, {4, 1}, nvfp4, ties));
     return result;
 }
 
@@ -233,7 +290,9 @@ std::vector<group> make_groups(const std::string &prefix, std::int64_t lengtheni
 } // namespace
 
 std::vector<group> operator_groups() {
-    return make_groups("", 1);
+    auto all = make_groups("", 1);
+    std::ranges::move(special_groups(), std::back_inserter(all));
+    return all;
 }
 
 std::vector<group> long_operator_groups() {
