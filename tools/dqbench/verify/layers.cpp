@@ -254,8 +254,8 @@ std::vector<group> layer_groups() {
     return {
             sums_of("matmul", of_products, products(), 3),
             sums_of("conv", of_products, convolutions(), 3),
-            sums_of("depthwise", compiled_for({"scalar", "avx2", "avx512", "avx512_vnni"}), depthwise_convolutions(),
-                    3),
+            sums_of("depthwise", compiled_for({"scalar", "avx2", "avx2_vnni", "avx512", "avx512_vnni"}),
+                    depthwise_convolutions(), 3),
             sums_of("planar", compiled_for({"scalar", "avx2", "avx2_vnni", "avx512_vnni"}), planar_convolutions(), 3),
             steps_of_layers(3),
             quantized_layers(3),
