@@ -1,6 +1,7 @@
 // The loops of narrow_panels.hpp over vectors V, see targets/simd.hpp. A panel is four vectors wide. Bytes are widened
 // in registers: that fills what the multiplications leave of a cycle. Chunks of panels of 4 bits become bytes in the
-// first-level cache first; those with a scale for each row, and those of many rows where that is faster, floats.
+// first-level cache first, of one row beside the multiplications of the chunk before; those with a scale for each row,
+// and those of many rows where that is faster, floats.
 #pragma once
 
 #include <cstring>
@@ -198,11 +199,24 @@ struct rows_of_panel {
     std::int64_t first, count, panel;
 };
 
+/// A byte for each column of a panel.
+template <typename V>
+using row_of_bytes = simd::lanes_of<std::uint8_t, static_cast<int>(panel_columns<V>)>;
+
+/// Two adjacent rows of 4 bits as s8, less their zero points.
+template <typename V>
+[[gnu::always_inline]] inline void widen_pair(
+        const std::byte *from, const typename row_of_bytes<V>::vector &zero_points, std::int8_t *to) {
+    using bytes = row_of_bytes<V>;
+    const auto pair = bytes::load(from);
+    bytes::store(to, (pair & bytes::splat(15)) - zero_points);
+    bytes::store(to + panel_columns<V>, (pair >> 4) - zero_points);
+}
+
 /// Elements of 4 bits as s8, less their zero points. Writes a row more where the last block's rows are odd.
 template <typename V>
 void widen_nibbles(const narrow_panels &p, const rows_of_panel &rows, std::int8_t *to) {
     constexpr int columns = panel_columns<V>;
-    using bytes = simd::lanes_of<std::uint8_t, columns>;
     const auto block_bytes = (p.block + 1) / 2 * columns, first_block = rows.first / p.block;
     auto first = rows.first % p.block; // in its block
     const auto *from_block = p.weights + rows.panel * p.panel_bytes + first_block * block_bytes;
@@ -213,13 +227,10 @@ void widen_nibbles(const narrow_panels &p, const rows_of_panel &rows, std::int8_
     for (auto rest = rows.count; rest > 0; from_block += block_bytes, first = 0) {
         const auto in_block = p.block - first, count = rest < in_block ? rest : in_block;
         const auto *from = from_block + first / 2 * columns;
-        const auto zero_points = bytes::load(zero_points_of_block);
+        const auto zero_points = row_of_bytes<V>::load(zero_points_of_block);
         if (has_zero_points) zero_points_of_block += columns;
-        for (std::int64_t i = 0; i < count; i += 2, from += columns) {
-            const auto pair = bytes::load(from);
-            bytes::store(to + i * columns, (pair & bytes::splat(15)) - zero_points);
-            bytes::store(to + (i + 1) * columns, (pair >> 4) - zero_points);
-        }
+        for (std::int64_t i = 0; i < count; i += 2, from += columns)
+            widen_pair<V>(from, zero_points, to + i * columns);
         to += count * columns;
         rest -= count;
     }
@@ -251,6 +262,90 @@ void widen_to_floats(const narrow_panels &p, const rows_of_panel &rows, const vo
                 V::store(to + v, p.are_float16 ? V::rounded(static_cast<const simd::float16_bits *>(nullptr), w) : w);
             });
         rest -= count;
+    }
+}
+
+/// A panel of 4 bits, or two, by one row of x. While some rows are multiplied, those behind them are widened. sums: of
+/// all columns, with padding. bytes: widened_bytes.
+template <typename V, int panels>
+[[gnu::noinline]] void multiply_nibbles(
+        const narrow_panels &p, const float_rows &x, std::int64_t panel, float *sums, std::int8_t *bytes) {
+    using reals = typename V::reals;
+    constexpr auto columns = panel_columns<V>;
+    constexpr int vectors = panels * panel_vectors;
+    constexpr auto most = widened_bytes / (4 * panels * columns); // rows at once, of a block
+    static constexpr std::int8_t none[columns] = {};
+    const auto inner = p.inner, block = p.block, panel_bytes = p.panel_bytes, of_panel = p.parameters.of_panel;
+    const auto *const of_x = x.first;
+    const auto x_step = x.step;
+    const auto *scales = p.parameters.scales + panel * of_panel;
+    auto *now = bytes, *next = bytes + most * panels * columns;
+
+    const auto *from = p.weights + panel * panel_bytes; // of the rows behind, as their zero points
+    const bool has_zero_points = p.parameters.zero_points != nullptr;
+    const auto *zero_points = has_zero_points ? p.parameters.zero_points + panel * of_panel : none;
+    const auto zero_points_of_panel = has_zero_points ? of_panel : 0,
+               zero_points_of_block = has_zero_points ? columns : 0;
+    const auto widen = [&](std::int8_t * to) __attribute__((always_inline)) {
+        unroll<panels>([&](int i) __attribute__((always_inline)) {
+            __builtin_prefetch(from + i * panel_bytes + prefetched_bytes);
+            widen_pair<V>(from + i * panel_bytes, row_of_bytes<V>::load(zero_points + i * zero_points_of_panel),
+                    to + i * 2 * columns);
+        });
+        from += columns;
+    };
+    const auto rows_at = [=](std::int64_t k, std::int64_t in_block) {
+        const auto in_inner = inner - k, rest = block - in_block, rows = rest < in_inner ? rest : in_inner;
+        return rows < most ? rows : most;
+    };
+    auto rows = rows_at(0, 0);
+    for (std::int64_t i = 0; i < rows; i += 2)
+        widen(now + i * panels * columns);
+
+    reals accumulators[vectors];
+    unroll<vectors>([&](int v) __attribute__((always_inline)) { accumulators[v] = V::splat(0.0F); });
+    const auto multiply = [&](const std::int8_t *weights, float x_of_row) __attribute__((always_inline)) {
+        const auto of_row = V::splat(x_of_row);
+        unroll<vectors>([&](int v) __attribute__((always_inline)) {
+            const auto *const at = weights + v / panel_vectors * 2 * columns + v % panel_vectors * V::lanes;
+            accumulators[v] = V::fma(of_row, V::to_reals(V::load(at)), accumulators[v]);
+        });
+    };
+    for (std::int64_t k = 0, in_block = 0; k < inner;) {
+        const auto *const x_of_rows = of_x + k * x_step;
+        k += rows;
+        in_block += rows;
+        const bool ends = in_block == block || k == inner;
+        if (ends) {
+            in_block = 0;
+            zero_points += zero_points_of_block;
+        }
+        const auto next_rows = k < inner ? rows_at(k, in_block) : 0;
+        const auto pairs = (rows < next_rows ? rows : next_rows) / 2 * 2;
+        std::int64_t i = 0;
+        for (; i < pairs; i += 2) {
+            widen(next + i * panels * columns);
+            multiply(now + i * panels * columns, x_of_rows[i * x_step]);
+            multiply(now + i * panels * columns + columns, x_of_rows[(i + 1) * x_step]);
+        }
+        for (auto rest = i; rest < rows; ++rest)
+            multiply(now + rest / 2 * 2 * panels * columns + rest % 2 * columns, x_of_rows[rest * x_step]);
+        for (; i < next_rows; i += 2)
+            widen(next + i * panels * columns);
+        if (ends) {
+            const bool is_first = k <= block;
+            unroll<vectors>([&](int v) __attribute__((always_inline)) {
+                const auto scale = V::load(scales + v / panel_vectors * of_panel + v % panel_vectors * V::lanes);
+                auto *const to = sums + v * V::lanes;
+                V::store(to, is_first ? accumulators[v] * scale : V::fma(accumulators[v], scale, V::load(to)));
+                accumulators[v] = V::splat(0.0F);
+            });
+            scales += columns;
+        }
+        auto *const of_rows = now;
+        now = next;
+        next = of_rows;
+        rows = next_rows;
     }
 }
 
@@ -330,7 +425,9 @@ void multiply_panel(const narrow_panels &p, const float_rows &x, std::int64_t x_
     t.sums = is_padded ? padded_sums : y + first;
     t.sums_stride = is_padded ? all : y_stride;
     t.parameters = p.parameters;
-    for (std::int64_t k = 0; k < p.inner; k += t.count) {
+    const bool is_row_of_nibbles = has_nibbles && !are_floats && x.rows == 1; // which has a loop of its own
+    if (is_row_of_nibbles) (panels == 1 ? multiply_nibbles<V, 1> : multiply_nibbles<V, 2>)(p, x, panel, t.sums, bytes);
+    for (std::int64_t k = is_row_of_nibbles ? p.inner : 0; k < p.inner; k += t.count) {
         const auto in_block = k % p.block, rest = p.inner - k;
         t.count = p.block <= chunk           ? chunk / p.block * p.block
                 : p.block - in_block < chunk ? p.block - in_block
