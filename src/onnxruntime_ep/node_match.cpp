@@ -1,6 +1,7 @@
 #include "onnxruntime_ep/node_match.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -252,9 +253,10 @@ static bool becomes_matmul_nbits(const graph &g, const layers::match::layer_matc
 }
 
 // Measured on a Zen 3, one thread, beside ONNX Runtime 1.32's nodes, times as long: 64 rows and more by fewer than 32
-// columns 1.6 to 2.9, by 64 x 64 weights 0.92 to 1.07; 1x1 convolutions, whose sums are transposed: from 256 channels
-// and filters on 0.78 to 0.99, but for 784 positions 1.01; of fewer 1.02 to 1.5, but for 49 positions by 32 filters and
-// more 0.3 to 0.97.
+// columns 1.6 to 2.9; 64, 128 and 1024 rows by 64 x 64 weights 0.97, 1.03 and 1.14, 128 and 1024 by 128 x 128 0.98 and
+// 1.06, by 192 x 192 0.94 and 1.00: the steps' own pass takes more than not to write so few floats saves. 1x1
+// convolutions, whose sums are transposed: from 256 channels and filters on 0.78 to 0.99, but for 784 positions 1.01;
+// of fewer 1.02 to 1.5, but for 49 positions by 32 filters and more 0.3 to 0.97.
 std::string reason_to_leave_narrow(const graph &g, const layers::match::layer_match &m, bool claims_all) {
     const auto &product = g.nodes[m.product];
     const auto &w = g.input(g.nodes[m.dequantize], 0).known->shape;
@@ -266,11 +268,17 @@ std::string reason_to_leave_narrow(const graph &g, const layers::match::layer_ma
     if (!targets::has(environment::usable_features(), targets::avx2)) return "without AVX2 it would be slow";
     const auto columns = w[layers::match::has_transposed_weights(product) ? 0 : 1], elements = volume(w).value_or(0);
     bool is_slower = columns < 32 || elements < 64 * 64;
+    const auto count = [](const dims &extents) {
+        const bool is_open = std::ranges::any_of(extents, [](std::int64_t extent) { return extent < 0; });
+        return is_open ? std::nullopt : volume(extents);
+    };
     if (product.is("Conv")) {
-        const auto positions = x && x->size() > 2 ? dims(x->begin() + 2, x->end()) : dims {-1};
-        const bool is_open = std::ranges::any_of(positions, [](std::int64_t extent) { return extent < 0; });
+        const auto positions = x && x->size() > 2 ? count(dims(x->begin() + 2, x->end())) : std::nullopt;
         const bool is_large = w[0] >= 256 && w[1] >= 256;
-        is_slower = is_slower || is_open || volume(positions) > (is_large ? 400 : 49);
+        is_slower = is_slower || !positions || *positions > (is_large ? 400 : 49);
+    } else if (elements < 192 * 192) {
+        const auto rows = x && !x->empty() ? count(dims(x->begin(), x->end() - 1)) : std::nullopt;
+        is_slower = is_slower || (rows && *rows > 64);
     }
     return is_slower ? "ONNX Runtime's nodes are as fast for such extents" : "";
 }

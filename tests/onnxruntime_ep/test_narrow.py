@@ -323,10 +323,12 @@ class Narrow(unittest.TestCase):
 
     def test_what_is_as_fast_there_is_left(self):
         without_vectors = os.environ.get("DYNQUANT_MAX_ISA") == "scalar"
-        for (inner, columns), claimed in {(64, 64): 1, (64, 63): 0, (1000, 31): 0, (128, 32): 1}.items():
-            layer = Layer(np.random.default_rng(13), "Gemm", T.INT8, "columns", transposed=True, inner=inner, columns=columns, shape=[None])
-            self.assertEqual(operators(layer.model(), {"x": layer.draw_x()}, {"claim": "auto"})[NAME], 0 if without_vectors else claimed)
-            self.assertEqual(operators(layer.model(), {"x": layer.draw_x()})[NAME], 1)
+        for (inner, columns, rows), claimed in {(64, 64, None): 1, (64, 63, None): 0, (1000, 31, None): 0, (128, 32, None): 1, (64, 64, 64): 1, (64, 64, 65): 0,
+                                                (191, 193, 65): 0, (192, 192, 65): 1}.items():
+            layer = Layer(np.random.default_rng(13), "Gemm", T.INT8, "columns", transposed=True, inner=inner, columns=columns, shape=[rows])
+            x = layer.draw_x(rows)
+            self.assertEqual(operators(layer.model(), {"x": x}, {"claim": "auto"})[NAME], 0 if without_vectors else claimed)
+            self.assertEqual(operators(layer.model(), {"x": x})[NAME], 1)
 
     def test_convolutions_that_are_as_fast_there_are_left(self):
         without_vectors = os.environ.get("DYNQUANT_MAX_ISA") == "scalar"
