@@ -8,31 +8,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <new>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "layers/line_vector.hpp"
 #include "layers/steps/steps.hpp"
 #include "parallel/parallel.hpp"
 
 namespace dynquant::layers {
-
-/// Memory from the beginning of a cache line on: loads and stores of vectors do not lie in two lines.
-template <typename T>
-struct in_lines {
-    using value_type = T;
-    static constexpr std::align_val_t line {64};
-
-    in_lines() = default;
-    template <typename Other>
-    in_lines(const in_lines<Other> &) {}
-    T *allocate(std::size_t count) { return static_cast<T *>(::operator new(count * sizeof(T), line)); }
-    void deallocate(T *p, std::size_t) { ::operator delete(p, line); }
-    bool operator==(const in_lines &) const = default;
-};
-template <typename T>
-using line_vector = std::vector<T, in_lines<T>>;
 
 /// What x was quantized to, with a scale and a zero point of uint8 for all of it, or for each row.
 struct quantized_x {

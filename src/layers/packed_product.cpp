@@ -7,15 +7,12 @@
 
 #include "layers/weights_memory.hpp"
 #include "layers/zero_points.hpp"
+#include "quantization/shape.hpp"
 #include "targets/features.hpp"
 #include "targets/sixteen_bytes.hpp"
 
 namespace dynquant::layers {
 namespace {
-
-std::int64_t round_up(std::int64_t count, std::int64_t unit) {
-    return (count + unit - 1) / unit * unit;
-}
 
 #if defined(__x86_64__)
 /// The fewest panels of equal width, so that few columns are padding.
@@ -48,7 +45,7 @@ panel_product product_of(const packed_product::problem &p, const panel_kind &kin
     result.lines = p.lines;
     result.line_inner = p.channels * p.taps / p.lines;
     result.x_is_signed = p.x_is_signed;
-    result.line_bytes = round_up(result.line_inner, kind.depth) * kind.columns;
+    result.line_bytes = ceil_div(result.line_inner, kind.depth) * kind.depth * kind.columns;
     result.panel_bytes = p.lines * result.line_bytes;
     return result;
 }

@@ -8,12 +8,10 @@
 #include <mutex>
 #include <new>
 
+#include "layers/line_vector.hpp"
+
 namespace dynquant::layers {
 namespace {
-
-struct alignas(64) cache_line {
-    std::byte bytes[64];
-};
 
 constexpr int collapse = 25; // MADV_COLLAPSE of Linux 6.1, which C libraries need not know
 constexpr std::size_t huge_page = std::size_t {2} << 20, region_size = std::size_t {64} << 20;
@@ -80,11 +78,11 @@ class region {
 } // namespace
 
 std::shared_ptr<std::byte> zeros_for_weights(std::size_t size) {
-    size = round_up(size, sizeof(cache_line));
     if (size < min_size) {
-        const std::shared_ptr<cache_line[]> lines(new cache_line[size / sizeof(cache_line) + 1]());
-        return {lines, lines[0].bytes};
+        const auto zeros = std::make_shared<line_vector<std::byte>>(size);
+        return {zeros, zeros->data()};
     }
+    size = round_up(size, 64);
     static std::mutex mutex;
     static std::weak_ptr<region> newest;
     const std::lock_guard lock(mutex);

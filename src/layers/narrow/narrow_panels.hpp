@@ -39,37 +39,33 @@ struct float_rows {
     std::int64_t rows, stride, step = 1;
 };
 
-struct alignas(64) narrow_cache_line {
-    float values[16];
-};
-
 /// At most so many rows are computed at once.
 inline constexpr std::int64_t most_narrow_rows = 96;
 
 /// Bytes of widened weights, which stay in a first-level cache of 32 KiB.
 inline constexpr std::int64_t widened_bytes = 16 * 1024;
 
-/// A buffer of them, with a row more of each of two panels.
-constexpr std::int64_t narrow_buffer_lines(std::int64_t panel_columns) {
-    return (widened_bytes + 8 * panel_columns) / std::int64_t {sizeof(narrow_cache_line)} + 1;
+/// A buffer of them, with a row more of each of two panels, in whole cache lines.
+constexpr std::int64_t narrow_buffer_floats(std::int64_t panel_columns) {
+    return ((widened_bytes + 8 * panel_columns) / 64 + 1) * 16;
 }
 
 /// Of a part: two buffers, accumulators and sums.
-constexpr std::int64_t narrow_scratch_lines(std::int64_t panel_columns) {
-    return 2 * narrow_buffer_lines(panel_columns) + 2 * most_narrow_rows * panel_columns / 16;
+constexpr std::int64_t narrow_scratch_floats(std::int64_t panel_columns) {
+    return 2 * narrow_buffer_floats(panel_columns) + 2 * most_narrow_rows * panel_columns;
 }
 
 /// Rows of x that have their accumulators in registers at once.
 inline constexpr int tile_rows = 6;
 
 /// And a copy of rows whose elements lie apart, in whole tiles.
-constexpr std::int64_t copied_row_lines(std::int64_t rows, std::int64_t inner) {
-    return ((rows + tile_rows - 1) / tile_rows * tile_rows * inner + 15) / 16;
+constexpr std::int64_t copied_row_floats(std::int64_t rows, std::int64_t inner) {
+    return (rows + tile_rows - 1) / tile_rows * tile_rows * inner;
 }
 
 /// Computes the columns of some panels of at most most_narrow_rows rows. y: of the first row.
 using multiply_narrow_function = void (*)(const narrow_panels &p, const float_rows &x, parallel::range panels, float *y,
-        std::int64_t y_stride, narrow_cache_line *scratch);
+        std::int64_t y_stride, float *scratch);
 
 struct narrow_kind {
     multiply_narrow_function multiply;

@@ -219,10 +219,10 @@ void narrow_product::run(const float_rows &x, float *y, std::int64_t y_stride, n
     const auto items = blocks * panels;
     const auto parts = parallel::parts_for_items(items, work);
     if (std::ssize(memory.parts) < parts) memory.parts.resize(static_cast<std::size_t>(parts));
-    const auto lines = static_cast<std::size_t>(
-            narrow_scratch_lines(kind_.columns) + (x.step == 1 ? 0 : copied_row_lines(block, panels_.inner)));
+    const auto floats = static_cast<std::size_t>(
+            narrow_scratch_floats(kind_.columns) + (x.step == 1 ? 0 : copied_row_floats(block, panels_.inner)));
     for (auto &part : memory.parts)
-        if (part.size() < lines) part.resize(lines);
+        if (part.size() < floats) part.resize(floats);
     std::atomic<std::size_t> next = 0;
     parallel::for_each_part(items, parts, [&](parallel::range part) {
         auto *const scratch = memory.parts[next.fetch_add(1, std::memory_order_relaxed)].data();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dynquant/quantization.hpp"
+#include "layers/line_vector.hpp"
 #include "layers/narrow/narrow_panels.hpp"
 #include "targets/features.hpp"
 
@@ -29,7 +30,7 @@ struct narrow_weights {
 /// The memory of a run, which the caller keeps: it serves any product, and only grows. Each run at a time needs its
 /// own.
 struct narrow_memory {
-    std::vector<std::vector<narrow_cache_line>> parts;
+    std::vector<line_vector<float>> parts;
 };
 
 /// y = x times w, in f32. Immutable.

@@ -19,10 +19,6 @@ namespace {
 using problem = integer_convolution;
 using simd::sixteen_bytes;
 
-std::int64_t round_up(std::int64_t count, std::int64_t unit) {
-    return (count + unit - 1) / unit * unit;
-}
-
 const planar_kind &best_kind(targets::features available) {
     using namespace targets;
     return *pick<const planar_kind *>(available, {
@@ -67,12 +63,8 @@ struct layout {
         of = of_channels <= of_taps ? cells_of::channels : cells_of::taps;
     }
 
-    std::int64_t channel_cells() const {
-        return of == cells_of::channels ? round_up(channels, elements) / elements : channels;
-    }
-    std::int64_t line_cells() const {
-        return of == cells_of::channels ? line_taps : round_up(line_taps, elements) / elements;
-    }
+    std::int64_t channel_cells() const { return of == cells_of::channels ? ceil_div(channels, elements) : channels; }
+    std::int64_t line_cells() const { return of == cells_of::channels ? line_taps : ceil_div(line_taps, elements); }
 
     std::int64_t elements, channels, line_taps, tap_lines;
     cells_of of;
@@ -244,7 +236,7 @@ class planar_convolution final : public block_sums {
             tap_phase_.push_back(std::ranges::find(phases_, t * advance % stride_) - phases_.begin());
             tap_shift_.push_back(t * advance / stride_);
         }
-        cells_of_line_ = round_up(columns_ + std::ranges::max(tap_shift_), 16) + planar_overrun;
+        cells_of_line_ = ceil_div(columns_ + std::ranges::max(tap_shift_), 16) * 16 + planar_overrun;
         for (const auto &s : w_->steps) {
             const auto t = static_cast<std::size_t>(s.line_cell);
             const auto cell = s.tap_line * line_dilation() * w_->cells.channel_cells() + s.channel_cell;

@@ -391,7 +391,7 @@ void with_element(narrow_element element, F f) {
 /// One panel, or two beside each other.
 template <typename V>
 void multiply_panel(const narrow_panels &p, const float_rows &x, std::int64_t x_of_tile, std::int64_t panel, int panels,
-        float *y, std::int64_t y_stride, narrow_cache_line *scratch) {
+        float *y, std::int64_t y_stride, float *scratch) {
     constexpr auto columns = panel_columns<V>;
     alignas(64) static constexpr auto ones = [] {
         struct {
@@ -404,9 +404,9 @@ void multiply_panel(const narrow_panels &p, const float_rows &x, std::int64_t x_
     const auto element = element_of(p);
     const bool has_nibbles = p.code == narrow_code::u4, is_scaled = p.are_weights_scaled,
                are_floats = is_scaled || are_widened_first(element, x.rows);
-    constexpr auto buffer_lines = narrow_buffer_lines(columns);
+    constexpr auto buffer = narrow_buffer_floats(columns);
     auto *const bytes = reinterpret_cast<std::int8_t *>(scratch);
-    auto *const floats = scratch[buffer_lines].values, *const accumulators = scratch[2 * buffer_lines].values,
+    auto *const floats = scratch + buffer, *const accumulators = scratch + 2 * buffer,
                 *const padded_sums = accumulators + most_narrow_rows * columns;
     // Bytes that are read once are one chunk. Others are of an even number of rows.
     const bool is_one_chunk = !has_nibbles && !are_floats && x.rows <= tile_rows
@@ -485,11 +485,11 @@ inline void copy_tile(const float *x, std::int64_t step, std::int64_t rows, std:
 
 template <typename V>
 void multiply_narrow(const narrow_panels &p, const float_rows &given, parallel::range panels, float *y,
-        std::int64_t y_stride, narrow_cache_line *scratch) {
+        std::int64_t y_stride, float *scratch) {
     auto x = given;
     auto x_of_tile = tile_rows * x.stride;
     if (x.step != 1) { // each tile has its elements together, in fewer lines of the first-level cache
-        auto *const copied = scratch[narrow_scratch_lines(panel_columns<V>)].values;
+        auto *const copied = scratch + narrow_scratch_floats(panel_columns<V>);
         x_of_tile = tile_rows * p.inner;
         for (std::int64_t first = 0; first < x.rows; first += tile_rows)
             copy_tile(x.first + first, x.step, x.rows - first, p.inner, copied + first * p.inner);
