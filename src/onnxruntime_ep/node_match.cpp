@@ -254,7 +254,7 @@ static bool becomes_matmul_nbits(const graph &g, const layers::match::layer_matc
 
 // Measured on a Zen 3, one thread, beside ONNX Runtime 1.32's nodes, times as long: 64 rows and more by fewer than 32
 // columns 1.6 to 2.9; 64, 128 and 1024 rows by 64 x 64 weights 0.97, 1.03 and 1.14, 128 and 1024 by 128 x 128 0.98 and
-// 1.06, by 192 x 192 0.94 and 1.00: the steps' own pass takes more than not to write so few floats saves. 1x1
+// 1.06, by 192 x 192 0.94 and 1.00: the steps' own pass takes longer than to widen so few weights to memory. 1x1
 // convolutions, whose sums are transposed: from 256 channels and filters on 0.78 to 0.99, but for 784 positions 1.01;
 // of fewer 1.02 to 1.5, but for 49 positions by 32 filters and more 0.3 to 0.97.
 std::string reason_to_leave_narrow(const graph &g, const layers::match::layer_match &m, bool claims_all) {
