@@ -127,6 +127,16 @@ class Writing(unittest.TestCase):
         self.assertIn("Else (there)", text)
         self.assertIn("Because of the ports.", text)
 
+    def test_a_line_is_of_each_machines_best_instruction_set(self):
+        m = measurements({"perf_1_per_tensor": rows(line("64Mi", 0.010, 13, flat=0.009))})
+        row = line("64Mi", 0.010, 13, flat=0.008).replace("avx512", "avx2")
+        other = measurements({"perf_1_per_tensor": rows(row)}, processor="Another")
+        other.isa = "avx2"
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "performance.md"
+            page.write(path, [m, other], {})
+            self.assertIn("| 64 Mi elements (memory), one thread | of flat | 0.90 | 0.80 |", path.read_text())
+
     def test_notes_are_found_by_number(self):
         self.assertEqual(page.notes_of("# Notes\n\n## 1. A\none\n\n## 3. B\nthree\n"), {1: "one", 3: "three"})
 

@@ -28,7 +28,9 @@ def _figure(value: float | None, unit: str) -> str:
 
 
 def _cell(line: Line, m: Measurements, known: dict[str, float]) -> str:
-    """A figure with its floor; bold if it is beyond the floor."""
+    """A figure with its floor; bold if it is beyond the floor. A line of the same key is of each machine's best
+    instruction set."""
+    line = next((own for own in lines(m.isa) if own.key == line.key), line)
     value, floor = m.median(line.value), known.get(line.key)
     if floor is None:
         return _figure(value, line.unit)
