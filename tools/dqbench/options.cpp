@@ -217,8 +217,7 @@ std::vector<option> make_table() {
             scales,
             values_option<&test_case::second_scales>("second-scales",
                     "the second multipliers of Requantize, which repeat; or the global scale of DynamicDequantize "
-                    "beside "
-                    "scales of f8_e4m3, with --rule=onnx"),
+                    "beside scales of f8_e4m3, with --rule=onnx"),
             word_option<&test_case::relu>("relu", "whether Requantize ends with Relu", what_to_run),
             values_option<&test_case::zps>("zps", "the zero points, which repeat, instead of drawn ones"),
             src_layout,

@@ -38,7 +38,7 @@ depthwise_function pairs_function(targets::features available) {
 }
 
 std::int64_t lanes_of(const integer_convolution &p) {
-    return (p.channels + least_of_quads - 1) / least_of_quads * least_of_quads;
+    return ceil_div(p.channels, least_of_quads) * least_of_quads;
 }
 
 std::int64_t tap_count(const integer_convolution &p) {
@@ -170,7 +170,7 @@ class depthwise_convolution final : public block_sums {
             return std::ranges::lower_bound(w_->taps, static_cast<std::size_t>(tap)) - w_->taps.begin();
         };
         return {first_of(std::min(inside.begin, inside.end)) / at_once * at_once,
-                (first_of(inside.end) + at_once - 1) / at_once * at_once};
+                ceil_div(first_of(inside.end), at_once) * at_once};
     }
 
     /// The products of the taps that are left out: their x is the zero point. Null: none is.

@@ -48,8 +48,7 @@ choices parse(int argc, char **argv, std::string &help) {
     app.add_option("--only", given.only, "Only the cells whose names match this regular expression");
     app.add_option("--ways", given.ways,
             "Only the ways to compute whose names match this regular expression, such as 'avx512$' without and "
-            "'avx512' "
-            "with its threads. The first is compared with the table, the others with the first");
+            "'avx512' with its threads. The first is compared with the table, the others with the first");
     app.add_flag("--list", given.lists, "Lists the cells, how many statements and results each has, and its digest");
     app.add_flag("--list-statements", given.lists_lines, "Lists each statement behind the name of its cell");
     auto *hours = app.add_flag("--long", given.is_long,
