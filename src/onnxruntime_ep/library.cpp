@@ -404,8 +404,9 @@ extern "C" {
     });
 }
 
-[[gnu::visibility("default")]] OrtStatus *ReleaseEpFactory(OrtEpFactory *one) {
-    delete static_cast<dynquant::onnxruntime_ep::factory *>(one);
+/// A factory is never destroyed. ONNX Runtime calls this when the library is unregistered, and a session that lives on
+/// releases its provider through the factory later.
+[[gnu::visibility("default")]] OrtStatus *ReleaseEpFactory(OrtEpFactory *) {
     return nullptr;
 }
 }

@@ -589,6 +589,59 @@ print(kib("VmRSS") - before, kib("VmHWM") - before)
                 self.assertLess(peak, 2.15 * weights_kib + 3072)
 
 
+class Unregistered(unittest.TestCase):
+    """ONNX Runtime wants a library to be unregistered after the sessions that use it. A program that does not wait lives."""
+    CODE = """
+import sys; sys.path.insert(0, sys.argv[1])
+import numpy as np, onnxruntime as ort, provider
+folder, order = sys.argv[2:]
+x = {"x": np.load(f"{folder}/x.npy")}
+results = []
+run = lambda s: results.append(s.run(None, x)[0])
+unregister = lambda: ort.unregister_execution_provider_library("dynquant")
+settings = ort.SessionOptions()
+settings.add_provider_for_devices(provider.devices()[:1], {})
+if order == "options":
+    unregister()
+    del settings
+else:
+    s = ort.InferenceSession(f"{folder}/m.onnx", settings)
+    assert s.get_providers()[0] == provider.NAME
+    if order != "first run":
+        run(s)
+    unregister()
+    run(s)
+    if order == "registered again":
+        import os
+        ort.register_execution_provider_library("dynquant", os.environ["DYNQUANT_ORT_EP"])
+        run(provider.session(f"{folder}/m.onnx"))
+        run(s)
+    if order != "end of the process":
+        del s
+np.save(f"{folder}/y.npy", np.array(results))
+"""
+
+    def test_before_sessions_and_options_are_released(self):
+        x, w = X[0, 0, :, :8], random_bytes(8, 5)
+        q, scale, zero_point = dynamic_quantize(x)
+        expected = ((q.astype(np.int64) - np.int64(zero_point)) @ w.astype(np.int64)).astype(np.float32) * scale
+        nodes = [helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]),
+                 helper.make_node("MatMulInteger", ["q", "w", "z"], ["sums"]),
+                 helper.make_node("Cast", ["sums"], ["f"], to=FLOAT), helper.make_node("Mul", ["f", "s"], ["y"])]
+        m = model(nodes, [("x", FLOAT, ["n", 8])], [("y", FLOAT, None)], [("w", w)])
+        for order, runs in (("first run", 1), ("later run", 2), ("end of the process", 2), ("registered again", 4), ("options", 0)):
+            with self.subTest(order=order), tempfile.TemporaryDirectory() as folder:
+                onnx.save(m, f"{folder}/m.onnx")
+                np.save(f"{folder}/x.npy", x)
+                command = [sys.executable, "-c", self.CODE, str(pathlib.Path(__file__).parent), folder, order]
+                done = subprocess.run(command, capture_output=True, text=True)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                given = np.load(f"{folder}/y.npy")
+                self.assertEqual(len(given), runs)
+                for y in given:
+                    np.testing.assert_array_equal(y, expected)
+
+
 class Runs(unittest.TestCase):
     def test_at_the_same_time_with_shapes_that_alternate(self):
         layer = Layer(np.random.default_rng(4), 2, steps=("Add", "Relu"), is_open=True)
