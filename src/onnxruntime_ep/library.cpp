@@ -148,6 +148,9 @@ class provider : public OrtEp {
     void claim(const OrtGraph &from, OrtEpGraphSupportInfo &claims) {
         if (options_.claim == claim_policy::none) return;
         if (!may_claim_) return say("leaves all nodes: expected ONNX Runtime 1.23.2 or newer, given an older one");
+        if (options_.writes_context_model) // for which ONNX Runtime wants an EPContext node of each fused node
+            return say(concat("leaves all nodes: expected a session without ", context_enable,
+                    ", given one that writes an EPContext model, which keeps them as they are"));
         const auto session = read_graph(api_, has_shape_, from, initializers_, {});
         const auto &g = session.view;
         std::vector<bool> is_claimed(g.nodes.size());

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "onnxruntime/status.hpp"
 #include "quantization/text.hpp"
@@ -80,6 +81,8 @@ options read_options(const OrtApi &api, const OrtSessionOptions &session) {
     for (std::size_t i = 0; i < count; ++i)
         if (const std::string key = keys[i]; key.starts_with(prefix))
             set(result, key.substr(prefix.size()), values[i]);
+        else if (key == context_enable)
+            result.writes_context_model = std::string_view(values[i]) == "1";
         else if (is_meant(key))
             throw error(dnnl_invalid_arguments,
                     concat("dynquant: session option '", key, "': expected '", prefix, key.substr(key.rfind('.') + 1),

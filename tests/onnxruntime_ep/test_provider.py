@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 import unittest
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -47,13 +48,14 @@ def convolution(x="x", name="conv", w="w", scales="scales"):
     return nodes, [("w", random_bytes(8, 8, 3, 3)), ("scales", np.float32([0.01]).reshape(()))]
 
 
-def log(m, environment=None, **options):
-    """What the provider says of a model where the option `verbose` is 1."""
+def log(m, environment=None, entries=None, **options):
+    """What the provider says of a model where the option `verbose` is 1. entries: of the session's configuration."""
     code = ("import json, sys; sys.path.insert(0, sys.argv[1]); import provider, onnxruntime as ort; "
             "o = ort.SessionOptions(); o.log_severity_level = 2; "
+            "[o.add_session_config_entry(*entry) for entry in json.loads(sys.argv[3]).items()]; "
             "o.add_provider_for_devices(provider.devices()[:1], {'verbose': '1'} | json.loads(sys.argv[2])); "
             "ort.InferenceSession(sys.stdin.buffer.read(), o)")
-    command = [sys.executable, "-c", code, str(pathlib.Path(__file__).parent), json.dumps(options)]
+    command = [sys.executable, "-c", code, str(pathlib.Path(__file__).parent), json.dumps(options), json.dumps(entries or {})]
     return subprocess.run(command, input=m, capture_output=True, check=True, env=os.environ | (environment or {})).stderr.decode()
 
 
@@ -552,6 +554,36 @@ class Saved(unittest.TestCase):
             self.assertEqual(operators(path, {"x": X}), {NAME: 1})
             for s in (saved, session(path)):
                 np.testing.assert_array_equal(s.run(None, {"x": X})[0], session(m).run(None, {"x": X})[0])
+
+
+class ContextModels(unittest.TestCase):
+    """Models of precompiled nodes, of which ONNX Runtime wants one for each that a provider claims. This one makes none."""
+
+    def setUp(self):
+        nodes, constants = convolution()
+        self.model = model(nodes, INPUT, [("conv_y", FLOAT, None)], constants).SerializeToString()
+
+    def test_a_session_that_writes_one_leaves_all_nodes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            entries = {"ep.context_enable": "1", "ep.context_file_path": f"{folder}/context.onnx"}
+            prepare = lambda s: [s.add_session_config_entry(*entry) for entry in entries.items()]
+            self.assertEqual(operators(self.model, {"x": X}, prepare=prepare)[NAME], 0)
+            given, expected = session(self.model, prepare=prepare), session(self.model, provider=False)
+            np.testing.assert_array_equal(given.run(None, {"x": X})[0], expected.run(None, {"x": X})[0])
+            self.assertIn("dynquant: leaves all nodes: expected a session without ep.context_enable, given one that writes an "
+                          "EPContext model, which keeps them as they are", log(self.model, entries=entries))
+
+    def test_the_compiled_model_has_the_nodes_and_they_are_claimed_in_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path, compiled = f"{folder}/m.onnx", f"{folder}/compiled.onnx"
+            pathlib.Path(path).write_bytes(self.model)
+            settings = ort.SessionOptions()
+            settings.add_provider_for_devices(devices()[:1], {})
+            ort.ModelCompiler(settings, path).compile_to_file(compiled)
+            count = lambda file: Counter(n.op_type for n in onnx.load(file).graph.node)
+            self.assertEqual(count(compiled), count(path))
+            self.assertEqual(operators(compiled, {"x": X}), {NAME: 1})
+            np.testing.assert_array_equal(session(compiled).run(None, {"x": X})[0], session(self.model).run(None, {"x": X})[0])
 
 
 class Memory(unittest.TestCase):
