@@ -9,6 +9,7 @@ from collections import Counter
 
 import numpy as np
 import onnx
+import onnxruntime as ort
 from layers import F, quantize_rows
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
@@ -156,6 +157,54 @@ class Bits(unittest.TestCase):
                         m = onnx.load(f"{folder}/dynamic.onnx")
                         self.assertEqual(rewritten(m)[1], 4)
                         self.check(m, F(1e-3) * rows(random, (3, 5, 32)), 2, saturates=kind == QuantType.QInt8 and not reduced)
+
+
+class FloatOperatorsBetween(unittest.TestCase):
+    """Two blocks of an encoder: a layer with a bias, the residual Add and LayerNormalization, Gelu between them."""
+
+    def block(self, name, x):
+        p = lambda text: f"{name}_{text}"
+        nodes = [quantize(x), *product(name, x, w=p("w")), helper.make_node("Add", [p("y"), p("bias")], [p("b")]),
+                 helper.make_node("Add", [p("b"), x], [p("r")]),
+                 helper.make_node("LayerNormalization", [p("r"), "gain", p("bias")], [p("norm")], axis=-1)]
+        return nodes, {p("w"): self.random.integers(-63, 64, (48, 48)).astype(np.int8), p("bias"): self.random.standard_normal(48).astype(F)}
+
+    def blocks(self, outputs):
+        self.random = np.random.default_rng(6)
+        nodes, constants = self.block("a", "x")
+        nodes += [helper.make_node("Div", ["a_norm", "root"], ["d"]), helper.make_node("Erf", ["d"], ["e"]),
+                  helper.make_node("Add", ["e", "one"], ["f"]), helper.make_node("Mul", ["a_norm", "f"], ["g"]),
+                  helper.make_node("Mul", ["g", "half"], ["v"])]
+        second, others = self.block("c", "v")
+        fixed = {"scale": F(0.01), "gain": np.ones(48, F), "root": np.sqrt(F(2)), "one": F(1), "half": F(0.5)}
+        return model(nodes + second, ["b", "t", 48], outputs, constants | others | fixed, opset=17)
+
+    def check(self, outputs, level):
+        file, count, _ = rewritten(self.blocks(outputs))
+        self.assertEqual(count, 2)
+        x = self.random.standard_normal((4, 32, 48)).astype(F)
+
+        def run(prepare=lambda settings: None, **others):
+            def set_up(settings):
+                settings.graph_optimization_level = level
+                prepare(settings)
+            return session(file, prepare=set_up, **others).run(None, {"x": x})
+
+        wanted = run()
+        self.assertEqual(operators(file, {"x": x})[NAME], 2)
+        for name, given in (("custom operators", run(CUSTOM, provider=False)), ("functions", run(provider=False))):
+            for y, w, output in zip(given, wanted, outputs, strict=True):
+                with self.subTest(session=name, output=output):
+                    np.testing.assert_array_equal(y, w)
+
+    def test_without_fusions_of_them_all_sessions_have_the_same_bits(self):
+        for level in (ort.GraphOptimizationLevel.ORT_DISABLE_ALL, ort.GraphOptimizationLevel.ORT_ENABLE_BASIC):
+            self.check(["c_norm"], level)
+
+    def test_biases_that_onnx_runtime_cannot_fuse_with_them(self):
+        """By default it makes SkipLayerNormalization of the bias, the residual and LayerNormalization, with another order
+        of sums, where no provider has taken the bias. Outputs of the graph stay."""
+        self.check(["a_b", "c_b", "c_norm"], ort.GraphOptimizationLevel.ORT_ENABLE_ALL)
 
 
 class Functions(unittest.TestCase):
