@@ -6,6 +6,11 @@
 namespace dynquant::graph::core {
 namespace {
 
+template <typename Text>
+[[noreturn]] void refuse_failure(dnnl_status_t status, const Text &what, const char *verb, const char *why) {
+    throw dynquant::error(status, concat(what, ": oneDNN could not ", verb, " it (", why, ")"));
+}
+
 onednn_op create(const op_record &op, dnnl_graph_op_kind_t kind) {
     dnnl_graph_op_t handle = nullptr;
     require_success(onednn().op_create(&handle, op.id, kind, op.name.c_str()), label(op), "create");
@@ -93,9 +98,24 @@ partition_record describe_partition(onednn_partition partition, dnnl_fpmath_mode
 }
 
 void require_success(dnnl_status_t status, const std::string &what, const char *verb) {
-    if (status != dnnl_success)
-        throw dynquant::error(
-                status, concat(what, ": oneDNN could not ", verb, " it (", onednn().status2str(status), ")"));
+    if (status != dnnl_success) refuse_failure(status, what, verb, onednn().status2str(status));
+}
+
+dnnl_status_t execute_by_onednn(const_dnnl_graph_compiled_partition_t compiled, dnnl_stream_t stream,
+        std::span<const const_dnnl_graph_tensor_t> inputs, std::span<const const_dnnl_graph_tensor_t> outputs,
+        const_dnnl_graph_tensor_t scratchpad, const char *what) {
+    // oneDNN's parameters lack const, but it does not change the lists.
+    auto *in = const_cast<const_dnnl_graph_tensor_t *>(inputs.data());
+    auto *out = const_cast<const_dnnl_graph_tensor_t *>(outputs.data());
+    const auto &f = onednn();
+    try {
+        // Where there is one, as 3.13's execute calls execute_v2 by name, which may be the drop-in's.
+        return f.compiled_partition_execute_v2
+                ? f.compiled_partition_execute_v2(compiled, stream, inputs.size(), in, outputs.size(), out, scratchpad)
+                : f.compiled_partition_execute(compiled, stream, inputs.size(), in, outputs.size(), out);
+    } catch (const dnnl::error &e) {
+        refuse_failure(e.status, what, "execute", e.message);
+    }
 }
 
 } // namespace dynquant::graph::core

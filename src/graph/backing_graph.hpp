@@ -1,6 +1,8 @@
 // The oneDNN graph behind a graph_record: once that has an op of another family, oneDNN does the partitioning.
 #pragma once
 
+#include <span>
+
 #include "graph/onednn.hpp"
 #include "graph/op_record.hpp"
 
@@ -20,5 +22,11 @@ partition_record describe_partition(onednn_partition partition, dnnl_fpmath_mode
 /// Throws unless status is success: "graph: oneDNN could not finalize it (invalid_graph)", where `what` is "graph" and
 /// `verb` "finalize".
 void require_success(dnnl_status_t status, const std::string &what, const char *verb);
+
+/// oneDNN's status for what it compiled. Its execute may also throw (3.2: "could not execute a primitive"); then this
+/// throws as require_success does.
+dnnl_status_t execute_by_onednn(const_dnnl_graph_compiled_partition_t compiled, dnnl_stream_t stream,
+        std::span<const const_dnnl_graph_tensor_t> inputs, std::span<const const_dnnl_graph_tensor_t> outputs,
+        const_dnnl_graph_tensor_t scratchpad, const char *what);
 
 } // namespace dynquant::graph::core

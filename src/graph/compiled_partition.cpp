@@ -38,13 +38,8 @@ void execute(const compiled_partition_record &c, dnnl_stream_t stream, size_t in
         const const_dnnl_graph_tensor_t *inputs, size_t output_count, const const_dnnl_graph_tensor_t *outputs,
         const_dnnl_graph_tensor_t scratchpad) {
     if (c.by_dynquant) return execute(*c.by_dynquant, stream, {inputs, input_count}, {outputs, output_count});
-    // oneDNN's parameters lack const, but it does not change the lists.
-    auto *in = const_cast<const_dnnl_graph_tensor_t *>(inputs), *out = const_cast<const_dnnl_graph_tensor_t *>(outputs);
-    const auto &f = onednn();
-    require_success(scratchpad && f.compiled_partition_execute_v2
-                    ? f.compiled_partition_execute_v2(
-                            c.by_onednn.get(), stream, input_count, in, output_count, out, scratchpad)
-                    : f.compiled_partition_execute(c.by_onednn.get(), stream, input_count, in, output_count, out),
+    require_success(execute_by_onednn(c.by_onednn.get(), stream, {inputs, input_count}, {outputs, output_count},
+                            scratchpad, c.label.c_str()),
             c.label, "execute");
 }
 

@@ -7,6 +7,7 @@
 #include "graph/logical_tensor.hpp"
 #include "graph/partition.hpp"
 #include "graph/refusal.hpp"
+#include "graph/report.hpp"
 
 namespace dynquant::graph::core {
 namespace {
@@ -84,12 +85,33 @@ void find_partitions_of_onednn(graph_record &g, dnnl_graph_partition_policy_t po
     std::vector<onednn_partition> owned(handles.begin(), handles.end());
     for (auto &partition : owned) {
         auto described = describe_partition(std::move(partition), g.mode);
-        if (described.ops.size() == 1) {
-            const auto op = std::ranges::find(g.ops, described.ops.front(), [](const auto &o) { return o->id; });
-            if (op != g.ops.end() && is_in_family(**op)) claim(described, *op);
-        }
+        for (const auto &op : g.ops)
+            if (is_in_family(*op) && std::ranges::count(described.ops, op->id) > 0) {
+                if (described.ops.size() > 1)
+                    report_fused(*op);
+                else
+                    claim(described, op);
+            }
         g.found.push_back(std::move(described));
     }
+}
+
+void add(graph_record &g, const op_record &op) {
+    if (g.finalized) refuse(op, dnnl_invalid_graph, "expected a graph that is not finalized, given a finalized one");
+    if (is_in_family(op)) check(op, stage::add_op);
+    const auto same_id = std::ranges::find(g.ops, op.id, [](const auto &present) { return present->id; });
+    if (same_id != g.ops.end())
+        refuse(op, dnnl_invalid_graph, "id: expected one that no other op of the graph has, given that of ",
+                label(**same_id));
+    const auto snapshot = std::make_shared<const op_record>(op);
+    const auto ports = ports_of(*snapshot);
+    check_connections(g, ports);
+    if (!g.by_onednn && !is_in_family(op)) create_onednn_graph(g);
+    if (g.by_onednn) require_success(add_to_onednn(g, op), label(op), "add");
+
+    g.ops.push_back(snapshot);
+    for (const auto &port : ports)
+        g.ports.emplace(port.described->id, port);
 }
 
 template <typename Enum>
@@ -134,21 +156,7 @@ void get_fpmath_mode(const graph_record &g, dnnl_fpmath_mode_t &mode, bool &appl
 }
 
 void add_op(graph_record &g, const op_record &op) {
-    if (g.finalized) refuse(op, dnnl_invalid_graph, "expected a graph that is not finalized, given a finalized one");
-    if (is_in_family(op)) check(op, stage::add_op);
-    const auto same_id = std::ranges::find(g.ops, op.id, [](const auto &present) { return present->id; });
-    if (same_id != g.ops.end())
-        refuse(op, dnnl_invalid_graph, "id: expected one that no other op of the graph has, given that of ",
-                label(**same_id));
-    const auto snapshot = std::make_shared<const op_record>(op);
-    const auto ports = ports_of(*snapshot);
-    check_connections(g, ports);
-    if (!g.by_onednn && !is_in_family(op)) create_onednn_graph(g);
-    if (g.by_onednn) require_success(add_to_onednn(g, op), label(op), "add");
-
-    g.ops.push_back(snapshot);
-    for (const auto &port : ports)
-        g.ports.emplace(port.described->id, port);
+    report_errors([&] { add(g, op); });
 }
 
 void finalize(graph_record &g) {

@@ -5,6 +5,7 @@
 #include "graph/backing_graph.hpp"
 #include "graph/compiled_op.hpp"
 #include "graph/refusal.hpp"
+#include "graph/report.hpp"
 
 namespace dynquant::graph::core {
 namespace {
@@ -53,6 +54,7 @@ void claim(partition_record &p, std::shared_ptr<const op_record> op) {
     if (!p.supported) p.by_onednn.reset(); // a Wildcard in place of the op, which oneDNN cannot compile
     p.supported = true;
     p.op = std::move(op);
+    report_claim(*p.op);
 }
 
 partition_record *create_partition(const op_record &op, dnnl_engine_kind_t kind) {
@@ -96,14 +98,21 @@ compiled_partition_record *compile(const partition_record &p, size_t input_count
         const dnnl_graph_logical_tensor_t *inputs, size_t output_count, const dnnl_graph_logical_tensor_t *outputs,
         dnnl_engine_t engine, dnnl_engine_kind_t kind) {
     const std::span in(inputs, input_count), out(outputs, output_count);
-    require_cpu(label(p), kind);
-    if (!p.op) return new compiled_partition_record {label(p), {}, compile_by_onednn(p, in, out, engine)};
-    try {
-        return new compiled_partition_record {label(p), compile(*p.op, in, out, p.mode, kernels::every_kernel()), {}};
-    } catch (const opaque_layout &) {
-        if (!p.by_onednn) throw;
+    const auto by_onednn = [&] {
         return new compiled_partition_record {label(p), {}, compile_by_onednn(p, in, out, engine)};
-    }
+    };
+    return report_errors([&] {
+        require_cpu(label(p), kind);
+        if (!p.op) return by_onednn();
+        try {
+            return new compiled_partition_record {
+                    label(p), compile(*p.op, in, out, p.mode, kernels::every_kernel()), {}};
+        } catch (const opaque_layout &e) {
+            if (!p.by_onednn) throw;
+            report_leave(e.message);
+            return by_onednn();
+        }
+    });
 }
 
 void destroy(partition_record *p) noexcept {

@@ -1,5 +1,6 @@
 #include "onednn_graph/compiled_partition.hpp"
 
+#include "graph/backing_graph.hpp"
 #include "graph/compiled_op.hpp"
 
 using namespace dynquant::onednn_graph;
@@ -21,16 +22,25 @@ dnnl_status_t execute(const_dnnl_graph_compiled_partition_t compiled_partition, 
         const_dnnl_graph_tensor_t *inputs, size_t num_outputs, const_dnnl_graph_tensor_t *outputs,
         const_dnnl_graph_tensor_t scratchpad) {
     return guarded([&] {
-        if (const auto *compiled = find_compiled_op(compiled_partition)) {
-            if (!stream || !inputs || !outputs) return dnnl_invalid_arguments;
-            core::execute(*compiled, stream, {inputs, num_inputs}, {outputs, num_outputs});
+        const auto *own = find_own(compiled_partition);
+        if (!own)
+            return core::execute_by_onednn(compiled_partition, stream, {inputs, num_inputs}, {outputs, num_outputs},
+                    scratchpad, "a partition of other ops");
+        if (own->by_dynquant) {
+            const auto &op = own->by_dynquant->op;
+            const auto need = [&](const void *handle, const char *name) {
+                if (!handle) core::refuse(op, dnnl_invalid_arguments, name, ": expected a handle, given null");
+            };
+            need(stream, "stream");
+            need(inputs, "inputs");
+            need(outputs, "outputs");
+            core::execute(*own->by_dynquant, stream, {inputs, num_inputs}, {outputs, num_outputs});
             return dnnl_success;
         }
-        const auto handle = onednn_handle(compiled_partition);
-        // oneDNN 3.13's execute calls execute_v2 by name and would reach the one below.
-        if (const auto execute_v2 = onednn().compiled_partition_execute_v2)
-            return execute_v2(handle, stream, num_inputs, inputs, num_outputs, outputs, scratchpad);
-        return onednn().compiled_partition_execute(handle, stream, num_inputs, inputs, num_outputs, outputs);
+        core::require_success(core::execute_by_onednn(own->by_onednn.get(), stream, {inputs, num_inputs},
+                                      {outputs, num_outputs}, scratchpad, own->why_not_ours.c_str()),
+                own->why_not_ours, "execute");
+        return dnnl_success;
     });
 }
 

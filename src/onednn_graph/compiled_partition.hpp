@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "onednn_graph/records.hpp"
 
@@ -14,6 +15,7 @@ struct own_compiled_partition {
     std::uint64_t magic = own_magic;
     std::optional<core::compiled_op> by_dynquant = {};
     core::onednn_compiled_partition by_onednn = {}; // set if compile fell back to oneDNN
+    std::string why_not_ours = "a partition of one op, which is not compiled";
 };
 
 /// The object behind a handle, or nullptr if the handle is oneDNN's or null.

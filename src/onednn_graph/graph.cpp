@@ -23,20 +23,29 @@ dnnl_status_t add_to_onednn(graph_state &state, dnnl_graph_graph_t graph, dnnl_g
 }
 
 dnnl_status_t add_family_op(graph_state &state, dnnl_graph_graph_t graph, const op_record &op) {
-    const auto status = core::add_op_or_wildcard(graph, op);
-    if (status != dnnl_success) return status;
+    core::require_success(core::add_op_or_wildcard(graph, op), core::label(op), "add");
     state.ids.insert(op.id);
     state.family_ops.emplace(op.id, std::make_shared<const op_record>(op)); // a copy: the program may change the op
-    return status;
+    return dnnl_success;
 }
 
-/// The op of a partition that is one op of this family, else null.
-std::shared_ptr<const op_record> sole_op(const graph_state &state, dnnl_graph_partition_t partition) {
-    size_t count = 0, id = 0;
-    if (onednn().partition_get_op_num(partition, &count) != dnnl_success || count != 1) return nullptr;
-    if (onednn().partition_get_ops(partition, 1, &id) != dnnl_success) return nullptr;
-    const auto found = state.family_ops.find(id);
-    return found == state.family_ops.end() ? nullptr : found->second;
+/// Claims a partition that is one op of this family.
+void claim_partition(const graph_state &state, dnnl_graph_partition_t partition) {
+    size_t count = 0;
+    if (onednn().partition_get_op_num(partition, &count) != dnnl_success) return;
+    std::vector<size_t> ids(count);
+    if (onednn().partition_get_ops(partition, count, ids.data()) != dnnl_success) return;
+    for (const auto id : ids) {
+        const auto found = state.family_ops.find(id);
+        if (found == state.family_ops.end()) continue;
+        const auto &op = found->second;
+        if (count > 1) {
+            core::report_fused(*op);
+        } else {
+            claims().put(partition, std::make_shared<const claim>(claim {op, state.mode}));
+            core::report_claim(*op);
+        }
+    }
 }
 
 } // namespace
@@ -64,9 +73,12 @@ DNNL_API dnnl_status_t dnnl_graph_graph_set_fpmath_mode(
     return guarded([&] {
         const auto set = onednn().graph_set_fpmath_mode;
         const auto state = graphs().find(graph);
-        const auto status = set                ? set(graph, mode, apply_to_int)
-                : state && state->mode == mode ? dnnl_success
-                                               : dnnl_unimplemented;
+        if (!set && !(state && state->mode == mode))
+            throw dynquant::error(dnnl_unimplemented,
+                    dynquant::concat(
+                            "graph: fpmath mode: expected that of its creation, which this oneDNN keeps, given ",
+                            static_cast<int>(mode)));
+        const auto status = set ? set(graph, mode, apply_to_int) : dnnl_success;
         if (status == dnnl_success && state) state->mode = mode;
         return status;
     });
@@ -93,7 +105,7 @@ dnnl_status_t dnnl_graph_add_op(dnnl_graph_graph_t graph, dnnl_graph_op_t op) {
         } catch (const dnnl::error &e) {
             const auto status = add_to_onednn(*state, graph, op);
             if (status != dnnl_success) throw;
-            report_fallback(e.message);
+            core::report_leave(e.message);
             return status;
         }
         return add_family_op(*state, graph, *record);
@@ -110,10 +122,7 @@ dnnl_status_t dnnl_graph_graph_get_partitions(
                 || onednn().graph_get_partition_num(graph, &count) != dnnl_success)
             return status;
         for (size_t i = 0; i < std::min(num, count); ++i) // oneDNN fills no more than count
-            if (const auto op = sole_op(*state, partitions[i])) {
-                claims().put(partitions[i], std::make_shared<const claim>(claim {op, state->mode}));
-                report_claim(core::label(*op));
-            }
+            claim_partition(*state, partitions[i]);
         return status;
     });
 }

@@ -2,6 +2,10 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
+#include <cstdio>
+
+#include "quantization/environment.hpp"
 #include "quantization/text.hpp"
 
 namespace dynquant::onednn_graph {
@@ -106,8 +110,26 @@ std::string name_of_runtime(unsigned runtime) {
 bool has_onednn() {
     if (next().complete) [[likely]]
         return true;
-    report_no_onednn();
+    static std::atomic_flag told = ATOMIC_FLAG_INIT;
+    if (told.test_and_set()) return false;
+    std::fputs(
+            "dynquant: expected oneDNN's library (libdnnl 3.2 or newer, with Graph) behind libdynquant_onednn_graph, "
+            "given none.\n"
+            "dynquant: link it before libdnnl (-ldynquant_onednn_graph -ldnnl), or start the program with "
+            "LD_PRELOAD=libdynquant_onednn_graph.so; a oneDNN that is linked statically cannot be extended.\n",
+            stderr);
     return false;
+}
+
+void tell_wrong_environment() {
+    static std::atomic_flag told = ATOMIC_FLAG_INIT;
+    try {
+        environment::kernel();
+        environment::max_isa();
+    } catch (const error &e) {
+        if (!told.test_and_set())
+            std::fprintf(stderr, "dynquant: %s; the drop-in leaves its ops to oneDNN\n", e.message);
+    }
 }
 
 // Earlier work on an asynchronous stream may still write the inputs. This library computes at once and would not wait

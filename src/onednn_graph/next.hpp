@@ -6,7 +6,7 @@
 
 #include "graph/onednn.hpp"
 #include "graph/refusal.hpp"
-#include "onednn_graph/report.hpp"
+#include "graph/report.hpp"
 
 namespace dynquant::onednn_graph {
 
@@ -15,6 +15,9 @@ using core::onednn;
 
 /// Whether there is a oneDNN behind this library. If not, stderr says so once.
 bool has_onednn();
+
+/// To stderr, once: what is wrong with an environment variable, for which each op is left to oneDNN.
+void tell_wrong_environment();
 
 /// Why no op is claimed with this oneDNN, or "" if ops are.
 std::string explain_unsupported_runtime();
@@ -26,7 +29,7 @@ dnnl_status_t guarded(F &&function) noexcept {
     try {
         return function();
     } catch (const dnnl::error &e) {
-        report_error(e.message);
+        core::report_error(e.message);
         return e.status;
     } catch (const std::bad_alloc &) {
         return dnnl_out_of_memory;

@@ -25,8 +25,8 @@ std::vector<dnnl_graph_logical_tensor_t> copy(size_t count, const dnnl_graph_log
 }
 
 /// Compiles with oneDNN and stores the result behind the handle of the claimed op.
-dnnl_status_t compile_by_onednn(
-        own_compiled_partition &own, dnnl_graph_partition_t partition, const tensor_lists &t, dnnl_engine_t engine) {
+dnnl_status_t compile_by_onednn(own_compiled_partition &own, dnnl_graph_partition_t partition, const tensor_lists &t,
+        dnnl_engine_t engine, std::string why) {
     dnnl_graph_compiled_partition_t handle = nullptr;
     const auto created = onednn().compiled_partition_create(&handle, partition);
     if (created != dnnl_success) return created;
@@ -35,6 +35,7 @@ dnnl_status_t compile_by_onednn(
     if (status != dnnl_success) return status;
     own.by_dynquant.reset(); // of an earlier compile
     own.by_onednn = std::move(compiled);
+    own.why_not_ours = std::move(why);
     return status;
 }
 
@@ -48,8 +49,11 @@ dnnl_status_t compile_claimed(own_compiled_partition &own, const claim &claimed,
     } catch (const core::wrong_count &) {
         throw; // no fallback: oneDNN would read past the parameters
     } catch (const dnnl::error &e) {
-        if (compile_by_onednn(own, partition, t, engine) != dnnl_success) throw;
-        report_fallback(e.message);
+        tell_wrong_environment();
+        if (compile_by_onednn(own, partition, t, engine, dynquant::concat(e.message, ", so it was left to oneDNN"))
+                != dnnl_success)
+            throw;
+        core::report_leave(e.message);
         return dnnl_success;
     }
 }
@@ -95,17 +99,16 @@ dnnl_status_t dnnl_graph_partition_create_with_op(
             throw; // no fallback: oneDNN would read past the parameters
         } catch (const dnnl::error &e) {
             if (onednn().partition_create_with_op(partition, op, ekind) != dnnl_success) throw;
-            report_fallback(e.message);
+            core::report_leave(e.message);
             return dnnl_success;
         }
-        const auto status = create_claimed(partition, *record);
-        if (status != dnnl_success) return status;
+        core::require_success(create_claimed(partition, *record), core::label(*record), "make a partition of");
         auto mode = dnnl_fpmath_mode_strict;
         onednn().get_default_fpmath_mode(&mode);
         claims().put(
                 *partition, std::make_shared<const claim>(claim {std::make_shared<const op_record>(*record), mode}));
-        report_claim(core::label(*record));
-        return status;
+        core::report_claim(*record);
+        return dnnl_success;
     });
 }
 
@@ -132,11 +135,14 @@ dnnl_status_t dnnl_graph_partition_compile(dnnl_graph_partition_t partition,
         auto *own = find_own(compiled_partition);
         if (!own)
             return onednn().partition_compile(partition, compiled_partition, in_num, inputs, out_num, outputs, engine);
-        if (!partition || !engine || any_null(in_num, inputs) || any_null(out_num, outputs))
-            return dnnl_invalid_arguments;
         const auto claimed = claims().find(partition);
-        return claimed && is_cpu(engine) ? compile_claimed(*own, *claimed, partition, t, engine)
-                                         : compile_by_onednn(*own, partition, t, engine);
+        const auto what = claimed ? core::label(*claimed->op) : "a partition that is not claimed";
+        if (!partition || !engine || any_null(in_num, inputs) || any_null(out_num, outputs))
+            throw dynquant::error(dnnl_invalid_arguments,
+                    what + ": compile: expected a partition, an engine and logical tensors, given null for one");
+        return claimed && is_cpu(engine)
+                ? compile_claimed(*own, *claimed, partition, t, engine)
+                : compile_by_onednn(*own, partition, t, engine, what + ": engine: expected one of kind cpu");
     });
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <iostream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "oneapi/dnnl/dnnl_graph.hpp"
@@ -88,6 +89,20 @@ int main() {
     op masked(7, op::kind::DynamicQuantize, {src, two, two_zps}, {dst}, "masked");
     masked.set_attr<std::int64_t>(static_cast<op::attr>(0x33), 1);
     run("mask", masked, {src, two, two_zps}, {x.data(), scales.data(), zps.data()}, dst);
+
+    // Ops that oneDNN fuses in all three.
+    graph g(engine::kind::cpu);
+    const lt a = tensor_of(10, type::u8, {2, 2}), b = tensor_of(11, type::s8, {2, 2}),
+             a_real = tensor_of(12, type::f32, {2, 2}), b_real = tensor_of(13, type::f32, {2, 2}),
+             product = tensor_of(14, type::f32, {2, 2});
+    for (const auto &[id, from, to] : {std::tuple<std::size_t, lt, lt> {8, a, a_real}, {9, b, b_real}}) {
+        op dequantize(id, op::kind::Dequantize, {from}, {to}, "fused");
+        dequantize.set_attr(op::attr::scales, std::vector<float> {2});
+        g.add_op(dequantize.set_attr(op::attr::zps, std::vector<std::int64_t> {0}));
+    }
+    g.add_op(op(10, op::kind::MatMul, {a_real, b_real}, {product}, "matmul"));
+    g.finalize();
+    std::cout << "dequantize and matmul: " << g.get_partitions().size() << " partition\n";
 
     // An op that oneDNN computes in all three.
     const lt positive = tensor_of(8, type::f32, {2, 3});

@@ -1,4 +1,6 @@
 // A program that knows only oneDNN gives dynquant's results when it is linked with the drop-in or preloads it.
+#include <regex>
+
 #include <gtest/gtest.h>
 
 #include "oneapi/dnnl/dnnl_config.h"
@@ -15,14 +17,19 @@ const std::string right = "per_channel_zps: 6 2 255 10 0 204\n" // scales 1 0.5 
                           "near_ties: 9 10 11 12 13 14\n"
                           "too_few_scales: refused\n"
                           "mask: 6 8 255 5 0 16\n" // scales 1 0.5 and zps 7 0 for the rows
+                          "dequantize and matmul: 1 partition\n"
                           "relu: 0 1 300 2.5 0 8\n";
 
-std::string run(const std::string &environment, const std::string &program, const std::string &arguments = "") {
+outcome outcome_of(const std::string &environment, const std::string &program, const std::string &arguments = "") {
     const scratch_folder folder;
     const auto leaks_of_onednn = "LSAN_OPTIONS=print_suppressions=0:suppressions=" ONEDNN_LEAKS " ";
-    const auto result = run_program(folder.path, leaks_of_onednn + environment, program, arguments);
+    auto result = run_program(folder.path, leaks_of_onednn + environment, program, arguments);
     EXPECT_EQ(result.status, 0) << result.err;
-    return result.out;
+    return result;
+}
+
+std::string run(const std::string &environment, const std::string &program, const std::string &arguments = "") {
+    return outcome_of(environment, program, arguments).out;
 }
 
 TEST(drop_in, is_needed_where_onednn_refuses_or_errs) {
@@ -72,6 +79,45 @@ TEST(drop_in, reports_claimed_ops_when_verbose) {
                     "(dims[1] of src), given 2\n"),
             std::string::npos)
             << out;
+}
+
+TEST(drop_in, reports_ops_that_onednn_fuses_when_verbose) {
+    const auto out = run("DYNQUANT_VERBOSE=1", LINKED);
+    for (const std::string op : {"op 8", "op 9"})
+        EXPECT_NE(out.find("dynquant_verbose,graph,leave,cpu," + op
+                          + " 'fused' (Dequantize): oneDNN fuses it with other ops; partition::policy::debug fuses "
+                            "none\n"),
+                std::string::npos)
+                << out;
+}
+
+// oneDNN's execute fails by an exception that names no op, or its compile fails: 3.2 and 3.13.
+TEST(drop_in, names_the_op_in_every_error) {
+    for (const std::string kernel : {"native", "onednn", "unknown"}) {
+        const auto out = run("DYNQUANT_VERBOSE=1 DYNQUANT_KERNEL=" + kernel, LINKED);
+        const std::regex error("dynquant_verbose,graph,error,cpu,.*\n"),
+                complete("dynquant_verbose,graph,error,cpu,op [0-9]+ '[a-z_]+' \\([A-Za-z]+\\): .*: expected .*, given "
+                         ".*\n");
+        std::string errors;
+        for (std::sregex_iterator found(out.begin(), out.end(), error), end; found != end; ++found) {
+            EXPECT_TRUE(std::regex_match(found->str(), complete)) << found->str();
+            errors += found->str();
+        }
+        EXPECT_EQ(errors.find("cpu,op 1 ") != std::string::npos, kernel != "native") << out;
+        EXPECT_NE(errors.find("cpu,op 5 "), std::string::npos) << out;
+    }
+}
+
+TEST(drop_in, says_once_what_is_wrong_with_the_environment) {
+    for (const auto &[variable, message] : {
+                 std::pair {"DYNQUANT_KERNEL=nativ",
+                         "DYNQUANT_KERNEL: expected native, onednn or reference, given 'nativ' (did you mean "
+                         "'native'?); the drop-in leaves its ops to oneDNN"},
+                 {"DYNQUANT_MAX_ISA=sse",
+                         "DYNQUANT_MAX_ISA: expected scalar, avx2 or avx512, given 'sse'; the drop-in leaves its ops "
+                         "to oneDNN"}})
+        EXPECT_EQ(outcome_of(variable, LINKED).err, std::string("dynquant: ") + message + "\n");
+    EXPECT_EQ(outcome_of("DYNQUANT_KERNEL=onednn", LINKED).err, "");
 }
 
 TEST(drop_in, passes_ops_to_onednn_when_it_lacks_the_forced_kernel) {

@@ -21,27 +21,69 @@ TEST_F(onednn_graph_refusals, null_handles_go_to_onednn) {
 TEST_F(onednn_graph_refusals, null_lists_at_compile) {
     const auto partition = sole_partition(create_quantize(7));
     const auto compiled = created(partition);
-    const lt *in[] = {&x, nullptr, &zps}, *out[] = {&y};
-    EXPECT_EQ(dnnl_graph_partition_compile(partition, compiled, 3, in, 1, out, engine), dnnl_invalid_arguments);
-    EXPECT_EQ(dnnl_graph_partition_compile(partition, compiled, 3, nullptr, 1, out, engine), dnnl_invalid_arguments);
-    EXPECT_EQ(dnnl_graph_partition_compile(partition, compiled, 3, in, 1, out, nullptr), dnnl_invalid_arguments);
+    const lt *in[] = {&x, nullptr, &zps}, *complete[] = {&x, &scales, &zps}, *out[] = {&y};
+    const auto refused_at_compile = [&](dnnl_graph_partition_t p, const lt **inputs, dnnl_engine_t on,
+                                            const std::string &what) {
+        refused(dnnl_invalid_arguments,
+                what + ": compile: expected a partition, an engine and logical tensors, given null for one",
+                [&] { return dnnl_graph_partition_compile(p, compiled, 3, inputs, 1, out, on); });
+    };
+    refused_at_compile(partition, in, engine, "op 7 'op' (DynamicQuantize)");
+    refused_at_compile(partition, nullptr, engine, "op 7 'op' (DynamicQuantize)");
+    refused_at_compile(partition, complete, nullptr, "op 7 'op' (DynamicQuantize)");
+    refused_at_compile(nullptr, complete, engine, "a partition that is not claimed");
+    ok(dnnl_graph_compiled_partition_destroy(compiled));
+    ok(dnnl_graph_partition_destroy(partition));
+}
+
+TEST_F(onednn_graph_refusals, null_handles_at_execute) {
+    const auto compiled = compiled_quantize();
+    const_dnnl_graph_tensor_t none[3] = {};
+    const auto refused_at_execute = [&](const std::string &name, dnnl_stream_t on,
+                                            const const_dnnl_graph_tensor_t *inputs,
+                                            const const_dnnl_graph_tensor_t *outputs) {
+        refused(dnnl_invalid_arguments, "op 7 'op' (DynamicQuantize): " + name + ": expected a handle, given null",
+                [&] {
+                    return dnnl_graph_compiled_partition_execute(compiled, on, 3,
+                            const_cast<const_dnnl_graph_tensor_t *>(inputs), 1,
+                            const_cast<const_dnnl_graph_tensor_t *>(outputs));
+                });
+    };
+    refused_at_execute("stream", nullptr, none, none);
+    refused_at_execute("inputs", stream, nullptr, none);
+    refused_at_execute("outputs", stream, none, nullptr);
+    ok(dnnl_graph_compiled_partition_destroy(compiled));
+}
+
+TEST_F(onednn_graph_refusals, a_partition_that_is_not_compiled) {
+    const auto partition = sole_partition(create_quantize(7));
+    const auto compiled = created(partition);
+    const_dnnl_graph_tensor_t none[3] = {};
+    refused(dnnl_invalid_arguments,
+            "a partition of one op, which is not compiled: oneDNN could not execute it (invalid_arguments)",
+            [&] { return dnnl_graph_compiled_partition_execute(compiled, stream, 3, none, 1, none); });
     ok(dnnl_graph_compiled_partition_destroy(compiled));
     ok(dnnl_graph_partition_destroy(partition));
 }
 
 TEST_F(onednn_graph_refusals, wrong_counts_are_refused_where_onednn_would_read_beyond) {
     const lt two = tensor_of(1, dnnl_f32, {2});
+    const std::string message = "scales: expected 3 elements (dims[1] of src), given 2";
     const auto op = create_quantize(7, 1, two);
-    EXPECT_EQ(dnnl_graph_add_op(graph, op), dnnl_invalid_shape);
+    refused(dnnl_invalid_shape, "op 7 'op' (DynamicQuantize): " + message,
+            [&] { return dnnl_graph_add_op(graph, op); });
     dnnl_graph_partition_t partition = nullptr;
-    EXPECT_EQ(dnnl_graph_partition_create_with_op(&partition, op, dnnl_cpu), dnnl_invalid_shape);
+    refused(dnnl_invalid_shape, "op 7 'op' (DynamicQuantize): " + message,
+            [&] { return dnnl_graph_partition_create_with_op(&partition, op, dnnl_cpu); });
     ok(dnnl_graph_op_destroy(op));
 
     lt unknown = scales;
     unknown.dims[0] = DNNL_GRAPH_UNKNOWN_DIM;
     partition = sole_partition(create_quantize(8, 1, unknown));
     const auto compiled = created(partition);
-    EXPECT_EQ(compile(partition, compiled, {x, two, zps}), dnnl_invalid_shape);
+    refused(dnnl_invalid_shape, "op 8 'op' (DynamicQuantize): " + message, [&] {
+        return compile(partition, compiled, {x, two, zps});
+    });
     ok(compile(partition, compiled)); // succeeds after the refusal
     ok(dnnl_graph_compiled_partition_destroy(compiled));
     ok(dnnl_graph_partition_destroy(partition));
@@ -61,7 +103,8 @@ TEST_F(onednn_graph_refusals, what_onednn_takes_and_we_refuse_is_onednns) {
 
 TEST_F(onednn_graph_refusals, both_refuse_with_our_status) {
     const auto op = create(7, dnnl_graph_op_quantize, {tensor_of(0, dnnl_f32, {4})}, tensor_of(1, dnnl_u8, {4}));
-    EXPECT_EQ(dnnl_graph_add_op(graph, op), dnnl_invalid_graph_op); // no scales
+    refused(dnnl_invalid_graph_op, "op 7 'op' (Quantize): scales: expected the attribute to be set, given none",
+            [&] { return dnnl_graph_add_op(graph, op); });
     ok(dnnl_graph_op_destroy(op));
     EXPECT_TRUE(partitions().empty());
 }
