@@ -1,6 +1,7 @@
 #include "quantization/environment.hpp"
 
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 
@@ -13,6 +14,7 @@ template <typename Value, std::size_t N>
 std::optional<Value> read_choice(const char *variable, const std::array<Value, N> &values) {
     const char *text = std::getenv(variable);
     if (!text || !*text) return std::nullopt;
+    using dynquant::to_string, std::to_string; // the latter of a level
     std::vector<std::string> names;
     for (const auto value : values) {
         names.emplace_back(to_string(value));
@@ -44,8 +46,12 @@ targets::features usable_features(std::optional<isa> cap) {
 
 int verbose() {
     static const int level = [] {
-        const char *text = std::getenv("DYNQUANT_VERBOSE");
-        return text ? std::atoi(text) : 0;
+        try {
+            return read_choice("DYNQUANT_VERBOSE", std::array {0, 1, 2}).value_or(0);
+        } catch (const error &e) { // it changes no results, so it stops no program
+            std::fprintf(stderr, "dynquant: %s; no line is printed\n", e.message);
+            return 0;
+        }
     }();
     return level;
 }

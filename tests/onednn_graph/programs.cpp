@@ -115,7 +115,8 @@ TEST(drop_in, says_once_what_is_wrong_with_the_environment) {
                          "'native'?); the drop-in leaves its ops to oneDNN"},
                  {"DYNQUANT_MAX_ISA=sse",
                          "DYNQUANT_MAX_ISA: expected scalar, avx2 or avx512, given 'sse'; the drop-in leaves its ops "
-                         "to oneDNN"}})
+                         "to oneDNN"},
+                 {"DYNQUANT_VERBOSE=yes", "DYNQUANT_VERBOSE: expected 0, 1 or 2, given 'yes'; no line is printed"}})
         EXPECT_EQ(outcome_of(variable, LINKED).err, std::string("dynquant: ") + message + "\n");
     EXPECT_EQ(outcome_of("DYNQUANT_KERNEL=onednn", LINKED).err, "");
 }
