@@ -47,6 +47,36 @@ TEST_F(dqbench_reader, match_lets_cases_through) {
     EXPECT_EQ(read({"--match=resnet", "4n\"resnet:fc\"", "5"}), (lines {plain + "4n\"resnet:fc\""}));
 }
 
+/// The longest ones: letters, groups within groups, loops within loops, alternatives.
+TEST_F(dqbench_reader, match_takes_long_expressions) {
+    const auto times = [](std::size_t count, const std::string &text) {
+        std::string all;
+        for (std::size_t i = 0; i < count; ++i)
+            all += text;
+        return all;
+    };
+    const auto matches = [&](const std::string &expression) {
+        EXPECT_LE(expression.size(), 1000U);
+        return read({"--match=" + expression, "4"}).size() == 1;
+    };
+    EXPECT_TRUE(matches(times(994, "|") + "Dynami"));
+    EXPECT_FALSE(matches(times(1000, "a")));
+    EXPECT_TRUE(matches(times(499, "(") + "op" + times(499, ")")));
+    EXPECT_TRUE(matches(times(332, "(") + "." + times(332, ")*") + "="));
+    EXPECT_FALSE(matches(times(332, "(") + "." + times(332, ")*") + "!"));
+    EXPECT_TRUE(matches(times(249, "a|b|") + "op"));
+    EXPECT_TRUE(matches(times(499, "a*") + "4$"));
+    EXPECT_TRUE(matches("(a?){1000}4$"));
+    EXPECT_FALSE(matches("(.|.)*!"));
+}
+
+/// dqbench calls a case's name what follows "n".
+TEST_F(dqbench_reader, match_searches_long_lines) {
+    const auto line = "4n\"" + std::string(2000, 'a') + '"';
+    EXPECT_EQ(read({"--match=(.|.)*4n", line}), (lines {plain + line}));
+    EXPECT_EQ(read({"--match=(.|a)*x$", line}), lines {});
+}
+
 TEST_F(dqbench_reader, counts_problems_and_sees_help) {
     reader input(folder);
     input.read_arguments({"--match=nothing", "4", "5", "--help"});

@@ -122,6 +122,12 @@ TEST_F(dqbench_reader_refusals, a_value_is_there_when_and_only_when_it_is_wanted
 TEST_F(dqbench_reader_refusals, bad_values_name_the_option) {
     expect_refused({"--threads=many"}, "--threads: expected an integer from 0 to 1024, given 'many'");
     expect_refused({"--match=("}, "--match: expected a regular expression, given '('");
+    expect_refused({"--match=" + std::string(1000, '(')}, "--match: expected a regular expression, given '((");
+    for (const char each : {'a', '('})
+        for (const std::size_t count : {1001, 30000, 1000000})
+            expect_refused({"--match=" + std::string(count, each)},
+                    "--match: expected a regular expression of at most 1000 characters, given one of "
+                            + std::to_string(count));
     expect_refused({"--perf-template=%tiem%"}, "--perf-template: unknown field '%tiem%' (did you mean 'time'?)");
 }
 

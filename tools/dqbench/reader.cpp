@@ -4,6 +4,7 @@
 
 #include "batch.hpp"
 #include "json_graph/read.hpp"
+#include "pattern.hpp"
 #include "quantization/text.hpp"
 #include "text_parsing.hpp"
 
@@ -79,11 +80,9 @@ void reader::read_option(const std::string &name, const std::string *value) {
             if (word == "in-shapes") rewrites_.set_in_shapes(*value);
             if (word == "op-attrs") rewrites_.set_op_attrs(*value);
             if (word == "perf-template") report_ = perf_template::parse(*value);
-            if (word == "match") match_ = std::regex(*value, std::regex::extended);
+            if (word == "match") match_ = parse_pattern(*value);
         } catch (const usage_error &e) {
             throw usage_error(concat(name, ": ", e.what()));
-        } catch (const std::regex_error &e) {
-            throw usage_error(concat(name, ": expected a regular expression, given '", *value, "': ", e.what()));
         }
     }
 }

@@ -5,7 +5,6 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
-#include <regex>
 #include <set>
 
 #include <CLI/CLI.hpp>
@@ -13,6 +12,7 @@
 #include "command_line/run.hpp"
 #include "digest.hpp"
 #include "group.hpp"
+#include "pattern.hpp"
 #include "progress.hpp"
 #include "quantization/environment.hpp"
 #include "quantization/text.hpp"
@@ -80,10 +80,9 @@ choices parse(int argc, char **argv, std::string &help) {
 
 std::regex expression_of(const char *option, const std::string &text) {
     try {
-        return std::regex(text, std::regex::extended);
-    } catch (const std::regex_error &e) {
-        throw usage_error(
-                concat("verify: ", option, ": expected a regular expression, given '", text, "': ", e.what()));
+        return parse_pattern(text);
+    } catch (const usage_error &e) {
+        throw usage_error(concat("verify: ", option, ": ", e.what()));
     }
 }
 
