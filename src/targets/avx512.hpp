@@ -153,7 +153,7 @@ struct avx512 : vector_operators<64>, avx512_bytes {
     /// Explicit, because compilers omit VZEROUPPER on some paths, and LDMXCSR then waits 80 ns.
     static void zero_upper() { _mm256_zeroupper(); }
 
-    /// Rounds to s32, NaN to the lowest value, then saturates to 16 and to 8 bits.
+    /// Rounds to s32, NaN and infinities to the lowest value, then saturates to 16 and to 8 bits.
     template <bool InPairs, typename Integer, typename Result>
     requires(sizeof(Integer) == 1) static several<avx512, 1> pack(
             const Integer *, const Result &a, const Result &b, const Result &c, const Result &d) {

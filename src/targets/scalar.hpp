@@ -77,7 +77,8 @@ struct scalar : operators<float, std::int32_t, std::uint32_t> {
     }
     static reals subtract_exactly(integers a, integers b) { return static_cast<float>(std::int64_t {a} - b); }
 
-    /// Rounded and saturated, in place of pack().
+    /// Rounded and saturated, in place of pack(). +infinity may become the highest integer here: without FMA no formula
+    /// gives it.
     template <typename T>
     static T converted(reals x) {
         if constexpr (std::is_same_v<T, float16_bits>) {

@@ -17,7 +17,11 @@
 //     select_less(a, b, then, otherwise)       lane by lane
 //     as_reals, as_integers           the same bits
 //     to_reals, to_integers           converted, to nearest even
-//     pack(type, a, b, c, d)          to elements of 8 or 16 bits, rounded and saturated
+//     pack(type, a, b, c, d)          to elements of 8 or 16 bits, rounded and saturated; but NaN and both infinities
+//                                     become the lowest integer, as x86 converts all that s32 lacks to its lowest value
+//
+// Formulas of types that have FMA count on the last rule: for x near -FLT_MAX they may give +infinity (formulas.hpp).
+// Where a conversion saturates instead, as ARM's does, x has to be limited from below, too.
 //
 // Loops that need no more than operators, of any number and any width, are written over lanes.hpp instead.
 #pragma once

@@ -11,6 +11,7 @@ STEPS, NARROW = (f"layers/{folder}/isa/scalar.cpp" for folder in ("steps", "narr
 NUMERICS, COMPUTED = "src/quantization/numerics.hpp", "src/quantization/computed.hpp"
 SMALL_FLOAT, SMALL_FLOATS = "src/elements/small_float.hpp", "src/kernels/native/small_floats.hpp"
 FORMULAS, SCALE_FORMULAS = "src/kernels/native/formulas.hpp", "src/kernels/native/scales/scale_formulas.hpp"
+VECTORS = "src/targets/avx2.hpp"
 
 # What verify says of a cell, by the file that is compiled.
 DIFFERS = {REFERENCE: "the reference differs from the table", STORE: "the reference differs from the table",
@@ -148,6 +149,11 @@ MUTATIONS = [Mutation(*row) for row in [
      "return zero.added_to(V::fma(remainder, reciprocal, estimate));",
      "return zero.added_to(remainder * V::splat(0.0F) + estimate);",
      "^strict.quantize/f32->[su]"),
+    ("AVX2 quantize: the conversion of +infinity saturates, as ARM's", AVX2, VECTORS,
+     "return _mm256_packs_epi32(_mm256_cvtps_epi32(a), _mm256_cvtps_epi32(b));",
+     "const __m256 most = _mm256_set1_ps(2147483520.0F);"
+     "return _mm256_packs_epi32(_mm256_cvtps_epi32(_mm256_min_ps(most, a)), _mm256_cvtps_epi32(_mm256_min_ps(most, b)));",
+     "^(strict|onnx).quantize.small/(f32|bf16)->[su][248]$"),
     ("AVX2 small floats: ties towards zero", AVX2, SMALL_FLOATS,
      "return V::subtract(V::as_integers(magnitude + unit), base);",
      "return V::subtract(V::as_integers(magnitude * V::splat(0x1.fffffep-1F) + unit), base);",

@@ -1,5 +1,6 @@
-// The formulas, a vector at a time. A formula that quantizes to integers gives a real of at most 2^23, or NaN. Packing
-// rounds and saturates it; NaN and everything below s32 become the lowest value.
+// The formulas, a vector at a time. A formula that quantizes to integers gives a real of at most 2^23 or, far below
+// s32, NaN or +infinity. Packing rounds and saturates it; NaN, +infinity and everything below s32 become the lowest
+// value (simd.hpp). The cells quantize.small of `dqbench verify` meet such quotients.
 #pragma once
 
 #include <cstdint>
@@ -159,7 +160,8 @@ enum class residuals { kept, derived };
 
 /// x / s + zp inside the guard by two operations: x * (high + low), where that rounds as x / s does
 /// (two_part_reciprocal.hpp). The residuals are kept in of_family if all zero points are 0. Else from() computes them,
-/// which pays for long rows only.
+/// which pays for long rows only. If x is near -FLT_MAX and the scale below 2^-24, x * low may overflow to +infinity
+/// where `low` is negative. So does the result then, and packing turns it into the lowest value.
 template <typename V, residuals Residuals, typename Zero>
 struct two_part {
     typename V::reals high, low, limit;

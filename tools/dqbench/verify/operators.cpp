@@ -245,6 +245,25 @@ std::vector<group> special_groups() {
         v.scales = {0x1.4p22F, 0x1p21F, 0x1.98p23F, 0x1p24F, -0x1.f4p22F};
     result.push_back(make_group("onnx.quantize.large", all, rule_kind::onnx, {1, 1}));
 
+    // Quotients beyond f32: where x * reciprocal overflows, and x times the residual to the other side.
+    for (const auto rule : {rule_kind::onednn, rule_kind::onnx}) {
+        all = variations(DynamicQuantize, rule, {});
+        std::erase_if(all, [](const variation &v) {
+            if (!dynquant::traits(v.types.dst).integral || v.types.src == data_type::s32) return true;
+            if (v.types.src == data_type::f16) return v.types.scales != data_type::f16 || v.division != precision::f16;
+            return (v.types.scales != data_type::f32 && v.types.scales != data_type::bf16)
+                    || (v.division != precision::f32 && v.division != precision::bf16);
+        });
+        for (auto &v : all)
+            if (v.types.src == data_type::f16)
+                v.scales = {0x1.7b8p-14F, 0x1.f3p-14F, 0x1.0f4p-14F, 0x1.58cp-14F, 0x1.4cp-13F};
+            else
+                v.scales = {0x1.0f5d06p-35F, 0x1.98p-60F, 0x1.f31p-30F, 0x1.7ba8f2p-74F, 0x1.14p-40F};
+        const bool is_onnx = rule == rule_kind::onnx;
+        result.push_back(make_group(
+                is_onnx ? "onnx.quantize.small" : "strict.quantize.small", all, rule, is_onnx ? amount {1, 1} : few));
+    }
+
     all.clear();
     for (auto v : variations(Requantize, rule_kind::onednn, {}))
         for (const bool relu : {false, true}) {
