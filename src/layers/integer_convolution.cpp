@@ -78,8 +78,8 @@ class im2col_convolution final : public block_sums {
             const auto parts = parallel::parts_for_items(product.panels(), work);
             if (parts > 1) return run_by_columns(from, of_x, parts, memory, consume);
         }
-        const auto parts = parallel::parts_for_items((all + min_part_rows - 1) / min_part_rows, work);
-        const auto size = block_rows(all, parts), blocks = (all + size - 1) / size;
+        const auto parts = parallel::parts_for_items(ceil_div(all, min_part_rows), work);
+        const auto size = block_rows(all, parts), blocks = ceil_div(all, size);
         prepare(memory, parts, size);
         std::atomic<std::size_t> next = 0;
         parallel::for_each_part(blocks, parts, [&](parallel::range part) {
@@ -104,10 +104,10 @@ class im2col_convolution final : public block_sums {
 
     /// Every part has equally many blocks, or nearly.
     std::int64_t block_rows(std::int64_t all, std::int64_t parts) const {
-        const auto most = max_block_rows(), of_part = (all + parts - 1) / parts, blocks = (of_part + most - 1) / most;
-        const auto size = (of_part + blocks - 1) / blocks;
+        const auto most = max_block_rows(), of_part = ceil_div(all, parts), blocks = ceil_div(of_part, most);
+        const auto size = ceil_div(of_part, blocks);
         const std::int64_t tile = size > 48 ? 24 : size > 12 ? 12 : 1; // multiples of what the microkernels take
-        return (size + tile - 1) / tile * tile;
+        return ceil_div(size, tile) * tile;
     }
 
     /// Fewer rows in a part would read all weights for little work.

@@ -17,9 +17,9 @@ namespace {
 #if defined(__x86_64__)
 /// The fewest panels of equal width, so that few columns are padding.
 const panel_kind &vnni_kind(std::int64_t columns) {
-    const auto vectors = std::max<std::int64_t>((columns + vnni_lanes - 1) / vnni_lanes, 1);
-    const auto panels = (vectors + vnni_vectors - 1) / vnni_vectors;
-    return avx512_vnni_panels[(vectors + panels - 1) / panels - 1];
+    const auto vectors = std::max<std::int64_t>(ceil_div(columns, vnni_lanes), 1);
+    const auto panels = ceil_div(vectors, vnni_vectors);
+    return avx512_vnni_panels[ceil_div(vectors, panels) - 1];
 }
 
 /// Shorter lines would be mostly padding.
@@ -145,7 +145,7 @@ const panel_kind &packed_product::kind_for(const problem &p, const constant_weig
     if (!best.has_excess) return best;
     // A weight of excess takes as long as a step of the others, of four weights of each column; words take 1.2 times as
     // long, 1.8 times for one row. Some panels stand for all.
-    const auto panels = (p.columns + best.columns - 1) / best.columns, probes = std::min<std::int64_t>(panels, 4);
+    const auto panels = ceil_div(p.columns, best.columns), probes = std::min<std::int64_t>(panels, 4);
     std::int64_t steps = 0, of_excess = 0;
     for (std::int64_t i = 0; i < probes; ++i) {
         const auto first = i * panels / probes * best.columns;

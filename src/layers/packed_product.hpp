@@ -8,6 +8,7 @@
 #include "layers/saturation_excess.hpp"
 #include "layers/weights.hpp"
 #include "quantization/environment.hpp"
+#include "quantization/shape.hpp"
 
 namespace dynquant::layers {
 
@@ -31,7 +32,7 @@ class packed_product {
     /// The column sums of w - w_zero_points, modulo 2^32.
     const std::vector<std::int32_t> &weight_sums() const { return weight_sums_; }
     std::int64_t bytes() const { return panels() * product_.panel_bytes; }
-    std::int64_t panels() const { return (problem_.columns + kind_.columns - 1) / kind_.columns; }
+    std::int64_t panels() const { return ceil_div(problem_.columns, kind_.columns); }
 
     /// Computes the columns of some panels on this thread. y_stride: elements from row to row of y.
     void run(const rows_of_lines &x, parallel::range panels, std::int32_t *y, std::int64_t y_stride) const;

@@ -131,7 +131,7 @@ void permutation::copy_rows(const Element *x, Element *y) const {
 template <typename Element>
 void permutation::transpose(const Element *x, Element *y) const {
     const auto last = shape_.size() - 1;
-    const auto across = shape_[dense_], tiles = (across + side - 1) / side;
+    const auto across = shape_[dense_], tiles = ceil_div(across, side);
     const auto count = *volume(shape_) / across / shape_[last] * tiles;
     parallel::for_each_part(
             count, parallel::parts_for_items(count, count * side * shape_[last]), [&](parallel::range part) {

@@ -27,7 +27,7 @@ std::vector<std::int64_t> values_of(const char *attribute, const std::vector<std
 /// SAME: ceil(x / stride) positions. The padding is split evenly; an odd one goes to the end or the beginning.
 void pad_same(window &w, bool odd_at_begin) {
     for (std::size_t d = 0; d < w.rank(); ++d) {
-        const auto positions = (w.x[d] + w.strides[d] - 1) / w.strides[d];
+        const auto positions = ceil_div(w.x[d], w.strides[d]);
         const auto total = std::max<std::int64_t>(0, (positions - 1) * w.strides[d] + w.covered(d) - w.x[d]);
         w.pads_begin[d] = (total + (odd_at_begin ? 1 : 0)) / 2;
         w.pads_end[d] = total - w.pads_begin[d];
@@ -77,7 +77,7 @@ std::int64_t window::x_line(std::int64_t y_line, std::int64_t tap_line) const {
 window::columns window::interior() const {
     const auto d = rank() - 1;
     const auto room = x[d] - covered(d) + pads_begin[d];
-    const auto begin = std::min((pads_begin[d] + strides[d] - 1) / strides[d], y[d]);
+    const auto begin = std::min(ceil_div(pads_begin[d], strides[d]), y[d]);
     const auto end = room < 0 ? 0 : std::min(room / strides[d] + 1, y[d]);
     return {begin, std::max(begin, end)};
 }

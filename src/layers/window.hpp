@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dynquant/quantization.hpp"
+#include "quantization/shape.hpp"
 
 namespace dynquant::layers {
 
@@ -41,8 +42,8 @@ struct window {
     };
     taps taps_inside(std::size_t d, std::int64_t i) const {
         const auto first = position(d, i, 0), step = dilations[d];
-        const auto begin = first < 0 ? (-first + step - 1) / step : 0;
-        const auto end = first < x[d] ? std::min(kernel[d], (x[d] - first + step - 1) / step) : 0;
+        const auto begin = first < 0 ? ceil_div(-first, step) : 0;
+        const auto end = first < x[d] ? std::min(kernel[d], ceil_div(x[d] - first, step)) : 0;
         return {begin, std::max(begin, end)};
     }
 

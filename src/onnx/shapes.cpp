@@ -60,7 +60,7 @@ dims per_axis_block(const checked_node &n) {
 granularity in_blocks(const dims &extents, std::size_t axis, std::int64_t size) {
     granularity result = {dims(extents.size(), 1), extents};
     result.block[axis] = std::max<std::int64_t>(1, std::min(size, extents[axis]));
-    result.scales[axis] = extents[axis] / size + (extents[axis] % size != 0 ? 1 : 0);
+    result.scales[axis] = ceil_div(extents[axis], size);
     return result;
 }
 

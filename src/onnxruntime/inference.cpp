@@ -7,6 +7,7 @@
 
 #include "onnx/op_schema.hpp"
 #include "onnxruntime/status.hpp"
+#include "quantization/shape.hpp"
 
 namespace dynquant::onnxruntime {
 namespace {
@@ -124,7 +125,7 @@ std::optional<symbolic_shape> scale_shape(const onnx::node &n, const symbolic_sh
     if (extent < 0)
         result.names[axis] = make_dim_name();
     else
-        extent = extent / size + (extent % size != 0 ? 1 : 0);
+        extent = ceil_div(extent, size);
     return result;
 }
 

@@ -31,7 +31,7 @@ dims strides_of(const tensor &t) {
 dims parameter_dims(const dims &extents, const dims &block) {
     dims counts(extents.size());
     for (std::size_t d = 0; d < extents.size(); ++d)
-        counts[d] = extents[d] == 0 ? 0 : (extents[d] - 1) / block[d] + 1;
+        counts[d] = extents[d] == 0 ? 0 : ceil_div(extents[d], block[d]); // where it is 0, the block may be 0, too
     return counts;
 }
 

@@ -8,9 +8,9 @@
 
 namespace dynquant {
 
-/// How many parts of `size` hold `count`.
+/// How many parts of `size`, at least 1, hold `count`, at least 0. Both may come from a file and be close to 2^63.
 constexpr std::int64_t ceil_div(std::int64_t count, std::int64_t size) {
-    return (count + size - 1) / size;
+    return count / size + (count % size != 0 ? 1 : 0);
 }
 
 /// The number of elements, or nothing when it does not fit in 63 bits. Extents are not negative.

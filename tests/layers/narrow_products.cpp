@@ -87,7 +87,7 @@ struct sample {
 
     std::int64_t x_stride() const { return inner + 2; }
     std::int64_t y_stride() const { return columns + 3; }
-    std::int64_t blocks() const { return (inner + block - 1) / block; }
+    std::int64_t blocks() const { return inner / block + (inner % block != 0 ? 1 : 0); }
     bool are_weights_scaled() const { return is_float16 || (block == 1 && inner > 1); }
 
     std::size_t parameter(std::int64_t k, std::int64_t n) const {
@@ -449,6 +449,24 @@ TEST_P(narrow_products, of_nothing) {
                 s.block = block;
                 expect_both_defined(draw_.fill(s, type == data_type::u8));
             }
+}
+
+/// As ONNX allows, and as large as a file can say.
+TEST_P(narrow_products, of_blocks_longer_than_all_rows) {
+    constexpr auto most = std::numeric_limits<std::int64_t>::max();
+    for (const std::int64_t inner : {1, 2, 70})
+        for (const auto block : {most, most - inner + 1, most - inner, most / 2 + 1})
+            for (const auto type : {data_type::s8, data_type::u8, data_type::s4, data_type::u4, data_type::f8_e4m3})
+                for (const std::int64_t scale_columns : {1, 40}) {
+                    sample s;
+                    s.type = type;
+                    s.rows = 3;
+                    s.inner = inner;
+                    s.columns = 40;
+                    s.scale_columns = scale_columns;
+                    s.block = block;
+                    expect_both_defined(draw_.fill(s, !is_float8(type)));
+                }
 }
 
 /// A row does not matter for the others: one of infinities and NaN gives NaN alone.

@@ -42,12 +42,12 @@ class Layer:
     "cast": so are the weights, which a Cast makes floats; "output_dtype": that makes floats of them."""
 
     def __init__(self, random, op, kind, granularity, *, transposed=False, zero_points=True, bias=True, step="", goes_on=False, shape=None, inner=None,
-                 columns=None, half=""):
+                 columns=None, half="", block=None):
         self.goes_on, self.half = goes_on, half
         self.random, self.op, self.kind, self.granularity = random, op, kind, granularity
         self.inner, self.columns = inner if inner is not None else int(random.integers(1, 200)), columns if columns is not None else int(random.integers(1, 150))
         self.transposed, self.step, self.shape = transposed, step, shape or [None] * (1 if op == "Gemm" else int(random.integers(1, 4)))
-        self.block = int(random.choice([16, 32, 64])) if granularity == "block" else self.inner
+        self.block = block or int(random.choice([16, 32, 64])) if granularity == "block" else self.inner
         blocks = max(1, -(-self.inner // max(1, self.block)))
         if kind in CODES:
             low, high = CODES[kind]
@@ -64,7 +64,7 @@ class Layer:
 
     def _spread(self, parameters):
         """Of each weight."""
-        repeated = np.repeat(parameters, self.block, 0)[:self.inner] if self.granularity == "block" else parameters
+        repeated = np.repeat(parameters, min(self.block, self.inner), 0)[:self.inner] if self.granularity == "block" else parameters
         return np.broadcast_to(repeated, self.codes.shape).astype(np.float64)
 
     def weights(self):
@@ -352,6 +352,17 @@ class Narrow(unittest.TestCase):
             self.assertEqual(given.shape, (rows, columns))
             if inner == 0:
                 np.testing.assert_array_equal(given, np.broadcast_to(np.maximum(layer.bias, 0), given.shape))
+
+    def test_blocks_longer_than_all_rows(self):
+        for block in (71, 2**31, 2**63 - 71, 2**63 - 70, 2**63 - 1):
+            for op, transposed, kind in itertools.product(("MatMul", "Gemm"), (False, True), (T.INT8, T.UINT4, T.FLOAT8E4M3FN)):
+                if op == "MatMul" and transposed:
+                    continue
+                layer = Layer(np.random.default_rng(17), op, kind, "block", transposed=transposed, step="Relu", goes_on=True, inner=70, columns=40, block=block)
+                x = layer.draw_x()
+                with self.subTest(block=block, op=op, transposed=transposed, kind=kind):
+                    self.assertEqual(operators(layer.model(), {"x": x}), {NAME: 1, "Neg": 1})
+                    self.assert_near(layer, session(layer.model()).run(None, {"x": x})[0], x)
 
     def test_convolutions_of_one_tap(self):
         for i in range(24):

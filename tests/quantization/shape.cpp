@@ -1,6 +1,7 @@
 // Arithmetic on extents and strides is right, and detects overflow and overlap.
 #include "quantization/shape.hpp"
 
+#include <limits>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -26,6 +27,19 @@ TEST(shape, row_major_strides) {
     EXPECT_EQ(row_major({2, 0, 4}), (dims {4, 4, 1}));
     EXPECT_EQ(strides_of({data_type::f32, {2, 3}, {}}), (dims {3, 1}));
     EXPECT_EQ(strides_of({data_type::f32, {2, 3}, {1, 2}}), (dims {1, 2}));
+}
+
+TEST(shape, ceil_div_rounds_up_for_all_numbers) {
+    constexpr auto most = std::numeric_limits<std::int64_t>::max();
+    EXPECT_EQ(ceil_div(0, 7), 0);
+    EXPECT_EQ(ceil_div(1, 7), 1);
+    EXPECT_EQ(ceil_div(7, 7), 1);
+    EXPECT_EQ(ceil_div(8, 7), 2);
+    EXPECT_EQ(ceil_div(0, most), 0);
+    EXPECT_EQ(ceil_div(2, most), 1);
+    EXPECT_EQ(ceil_div(most, 1), most);
+    EXPECT_EQ(ceil_div(most, 2), huge);
+    EXPECT_EQ(ceil_div(most, most), 1);
 }
 
 TEST(shape, parameters_are_as_many_as_blocks_begun) {

@@ -47,7 +47,8 @@ class max_pool {
         const auto past = w_.x[last_]
                 - w_.position(last_, 0, w_.kernel[last_] - 1); // from the last tap of output 0 to the end of x
         const auto stride = w_.strides[last_], length = w_.y[last_];
-        const auto begin = (w_.pads_begin[last_] + stride - 1) / stride, end = (past + stride - 1) / stride;
+        const auto begin = ceil_div(w_.pads_begin[last_], stride),
+                   end = ceil_div(std::max<std::int64_t>(past, 0), stride);
         if (begin >= end) return;
         whole_begin_ = std::min(begin, length);
         whole_end_ = std::clamp(end, whole_begin_, length);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "parallel/parallel.hpp"
+#include "quantization/shape.hpp"
 #include "targets/features.hpp"
 
 namespace dynquant::lookup {
@@ -28,7 +29,7 @@ look_up_function function_for(targets::features available) {
 
 void look_up(look_up_function function, const table &values, const std::uint8_t *src, std::uint8_t *dst,
         std::int64_t count, int threads) {
-    const auto lines = (count + line_bytes - 1) / line_bytes;
+    const auto lines = ceil_div(count, line_bytes);
     const auto parts = parallel::parts_for(count / bytes_per_element, threads);
     parallel::for_each_part(lines, parts, [&](parallel::range part) {
         const auto begin = part.begin * line_bytes;

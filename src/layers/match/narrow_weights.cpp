@@ -46,7 +46,7 @@ std::string why_no_blocks(const graph &g, const node &n, std::int64_t inner) {
         if (of_axis != inner) return "its weights have blocks along their columns";
         expected = shape;
         auto &blocks = expected[static_cast<std::size_t>(inner)];
-        blocks = blocks == 0 ? 0 : (blocks - 1) / block + 1;
+        blocks = ceil_div(blocks, block);
     }
     return scale == expected
             ? ""

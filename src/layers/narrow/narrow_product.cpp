@@ -134,7 +134,7 @@ narrow_product::narrow_product(const narrow_weights &w, targets::features availa
             : w.type == data_type::f8_e4m3 ? narrow_code::f8_e4m3
             : w.type == data_type::f8_e5m2 ? narrow_code::f8_e5m2
                                            : narrow_code::s8;
-    const auto blocks = ceil_div(w.inner, std::max<std::int64_t>(w.block, 1));
+    const auto blocks = ceil_div(w.inner, p.parameter_block);
     const bool is_nibble = p.code == narrow_code::u4;
 
     // Where every difference is an s8, it is stored: uint8 with a zero point of 128, for one.
@@ -184,7 +184,7 @@ narrow_product::narrow_product(const narrow_weights &w, targets::features availa
                     if ((code & 0x7f) != 0x7f) return;
                     if (is_shared) scales = for_each_column(scales, w.columns);
                     is_shared = false;
-                    scales[static_cast<std::size_t>(k / std::max<std::int64_t>(w.block, 1) * w.columns + n)] =
+                    scales[static_cast<std::size_t>(k / p.parameter_block * w.columns + n)] =
                             std::numeric_limits<float>::quiet_NaN();
                 });
     p.parameters.of_panel = is_shared ? 0 : blocks * panel_columns;

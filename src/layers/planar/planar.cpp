@@ -255,7 +255,7 @@ class planar_convolution final : public block_sums {
         const auto steps = std::ssize(w_->steps);
         const auto work = p_.batch * lines_ * p_.groups * (cells_bytes(1) + columns_ * filters_ * (steps + 2) / 4);
         const auto most_parts = parallel::parts_for_items(p_.batch * p_.groups * lines_, work);
-        const auto size = block_lines(most_parts), blocks = (lines_ + size - 1) / size;
+        const auto size = block_lines(most_parts), blocks = ceil_div(lines_, size);
         const auto tasks = p_.batch * blocks * p_.groups;
         const auto parts = parallel::parts_for_items(tasks, work);
         prepare(memory, parts, size, x);
@@ -299,7 +299,7 @@ class planar_convolution final : public block_sums {
     /// Cells and sums of a block stay in a second-level cache of 256 KiB; every part has equally many, or nearly.
     std::int64_t block_lines(std::int64_t parts) const {
         const auto of_groups = p_.batch * p_.groups;
-        auto lines = of_groups >= parts ? lines_ : (lines_ * of_groups + parts - 1) / parts;
+        auto lines = of_groups >= parts ? lines_ : ceil_div(lines_ * of_groups, parts);
         while (lines > 1 && cells_bytes(lines) + 4 * filters_ * filter_stride(lines) > 192 * 1024)
             lines = (lines + 1) / 2;
         return lines;
