@@ -48,6 +48,11 @@ bool fold_multipliers(layer_description &d) {
     return true;
 }
 
+/// Of rows of any number. make_window() limits an extent, for products of two.
+window window_of_products(std::int64_t rows) {
+    return {{rows}, {rows}, {1}, {1}, {1}, {0}, {0}};
+}
+
 /// Of x channels last, dimensions in the order of x.
 dims channels_last_strides(const dims &x) {
     dims strides(x.size(), 1);
@@ -74,13 +79,13 @@ layer_problem::layer_problem(layer_description given, const std::byte *weights)
         c.filters = w[0];
         if (c.groups < 1 || c.filters % c.groups != 0 || c.groups > std::max<std::int64_t>(c.filters, 1))
             refuse(d, dnnl_invalid_shape, "group: expected a divisor of the ", c.filters, " filters, given ", c.groups);
-        c.channels = w[1] * c.groups;
         c.window.kernel.assign(w.begin() + 2, w.end());
+        if (volume(c.window.kernel) == 0)
+            refuse(d, dnnl_invalid_shape, "w: expected a window of at least one tap, given shape ", to_string(w));
+        c.channels = w[1] * c.groups; // no more than there are weights, or 0, or of one group
         c.window.dilations = d.window.dilations;
         c.window.strides = d.window.strides;
         c.is_planar = !d.x_is_channels_last && !d.y_is_channels_last;
-        if (volume(c.window.kernel) == 0)
-            refuse(d, dnnl_invalid_shape, "w: expected a window of at least one tap, given shape ", to_string(w));
     } else {
         c.channels = w[0];
         c.filters = w[1];
@@ -89,6 +94,7 @@ layer_problem::layer_problem(layer_description given, const std::byte *weights)
     if (c.w_zero_points.size() > 1 && std::ssize(c.w_zero_points) != c.filters)
         refuse(d, dnnl_invalid_shape, "w_zero_point: expected one value, or one for each of ", c.filters,
                 " channels, given ", c.w_zero_points.size());
+    if (volume(w) == 0) return; // the other extents may be of any size
     auto packing = d.is_convolution ? constant_weights::of_filters(weights, w[1], *volume(c.window.kernel))
                                     : constant_weights::of_matrix(weights, c.filters);
     if (!d.w_is_signed) { // become int8, 128 less, and so do their zero points
@@ -98,6 +104,10 @@ layer_problem::layer_problem(layer_description given, const std::byte *weights)
             value -= 128;
     }
     packed_ = pack_convolution(c, packing);
+}
+
+std::unique_ptr<const block_sums> layer_problem::sums_of(const integer_convolution &c) const {
+    return (packed_ ? packed_ : pack_convolution(c, {}))(c);
 }
 
 layer::layer(const layer_problem &p, const dims &x)
@@ -112,7 +122,7 @@ layer::layer(const layer_problem &p, const dims &x)
     try {
         const auto c = d_.is_convolution ? plan_convolution(p.convolution()) : plan_product(p.convolution());
         if (volume(y_) == 0) return;
-        sums_ = p.packed()(c);
+        sums_ = p.sums_of(c);
     } catch (const dnnl::error &e) {
         refuse(d_, e.status, e.message);
     }
@@ -140,7 +150,7 @@ integer_convolution layer::plan_product(const integer_convolution &problem) {
     check_size("A", x_);
     positions_ = *volume(dims(x_.begin(), x_.end() - 1));
     c.batch = 1;
-    c.window = {{positions_}, {positions_}, {1}, {1}, {1}, {0}, {0}}; // make_window() has a limit for two dimensions
+    c.window = window_of_products(positions_);
     return c;
 }
 
@@ -172,6 +182,10 @@ integer_convolution layer::plan_convolution(const integer_convolution &problem) 
     check_size("x with its padding", padded);
     permutes_ = !d_.x_is_channels_last && x_[1] > 1 && *volume(spatial) > 1;
     to_channels_last_ = to_channels_last(x_, 1);
+    if (c.channels == 0) { // sums of nothing, whatever the groups and the window are
+        c.groups = 1;
+        c.window = window_of_products(positions_);
+    }
     return c;
 }
 

@@ -55,14 +55,15 @@ class layer_problem {
 
     const layer_description &description() const { return description_; }
     const integer_convolution &convolution() const { return convolution_; }
-    const packed_convolution &packed() const { return packed_; }
+    /// Of x of one shape: convolution(), but for what depends on that.
+    std::unique_ptr<const block_sums> sums_of(const integer_convolution &c) const;
     /// Whether the first two steps, both multipliers, have become one, with identical results.
     bool is_folded() const { return is_folded_; }
 
   private:
     layer_description description_;
     integer_convolution convolution_; // without what depends on the shape of x
-    packed_convolution packed_;
+    packed_convolution packed_;       // none: the weights have no elements
     bool is_folded_;
 };
 

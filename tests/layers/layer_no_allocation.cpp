@@ -1,9 +1,13 @@
-// A layer allocates nothing in a run, once the memory that the caller keeps is large enough.
+// A layer allocates nothing in a run, once the memory that the caller keeps is large enough; and next to nothing for
+// weights without elements.
 #include <algorithm>
+#include <cstdint>
+#include <utility>
 
 #include <gtest/gtest.h>
 
 #include "layers/layer.hpp"
+#include "layers/narrow/narrow_layer.hpp"
 #include "quantization/shape.hpp"
 #include "support/counting_new.hpp"
 
@@ -56,6 +60,64 @@ TEST(layer_no_allocation, of_a_product) {
     layer_description d;
     d.weights_shape = {100, 40};
     EXPECT_EQ(allocations_of(d, {3, 100}, {500, 100}), 0);
+}
+
+constexpr std::int64_t huge = std::int64_t {1} << 40;
+
+/// Of what `make` makes and does.
+template <typename Make>
+void expect_next_to_nothing(const Make &make) {
+    const auto before = test::allocated_bytes();
+    make();
+    EXPECT_LT(test::allocated_bytes() - before, 4096);
+}
+
+TEST(layer_no_allocation, of_weights_without_elements) {
+    for (const auto &shape :
+            {dims {huge, 0}, {0, huge}, {0, 0}, {huge, 0, 3}, {0, huge, 3}, {huge, 0, huge, huge, huge}})
+        for (const std::int64_t groups : {std::int64_t {1}, shape[0]}) {
+            if (groups == 0 || (groups > 1 && shape.size() == 2)) continue;
+            for (const bool is_signed : {false, true}) {
+                layer_description d;
+                d.is_convolution = shape.size() > 2;
+                d.weights_shape = shape;
+                d.groups = groups;
+                d.w_is_signed = is_signed;
+                SCOPED_TRACE(testing::PrintToString(shape));
+                expect_next_to_nothing([&] { const layer_problem problem(d, nullptr); });
+            }
+        }
+}
+
+TEST(layer_no_allocation, of_narrow_weights_without_elements) {
+    for (const auto &[inner, columns] : {std::pair {huge, std::int64_t {0}}, {0, huge}, {0, 0}})
+        for (const bool is_transposed : {false, true})
+            for (const std::int64_t block : {std::int64_t {1}, std::int64_t {32}, huge, INT64_MAX})
+                for (const auto type : {data_type::u8, data_type::s4, data_type::f8_e4m3}) {
+                    narrow_description d;
+                    d.weights = {type, inner, columns, nullptr, is_transposed, block, {0.5F}, {}, 1};
+                    SCOPED_TRACE(testing::Message() << inner << " x " << columns);
+                    expect_next_to_nothing([&] { const narrow_layer l(d); });
+                }
+}
+
+/// Their sums are zeros, of as many channels as y has, whatever the groups and the window are.
+TEST(layer_no_allocation, of_sums_of_nothing) {
+    layer_description d;
+    d.is_convolution = true;
+    d.weights_shape = {6, 0, 1 << 20, 1 << 20};
+    d.groups = 3;
+    d.bias = {1, 2, 3, 4, 5, 6};
+    const layer_problem problem(d, nullptr);
+    expect_next_to_nothing([&] {
+        const layer l(problem, {2, 0, (1 << 20) + 1, 1 << 20});
+        EXPECT_EQ(l.y(), (dims {2, 6, 2, 1}));
+        std::vector<std::int32_t> y(24);
+        run_memory memory;
+        l.run({nullptr, y.data()}, memory);
+        EXPECT_EQ(y,
+                (std::vector<std::int32_t> {1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6}));
+    });
 }
 
 } // namespace

@@ -9,10 +9,11 @@
 
 namespace {
 
-std::atomic<long> calls {0}, live {0}, until_failure {-1};
+std::atomic<long> calls {0}, bytes {0}, live {0}, until_failure {-1};
 
 void *allocate(std::size_t size, std::size_t alignment = alignof(std::max_align_t)) noexcept {
     ++calls;
+    bytes += static_cast<long>(size);
     if (until_failure >= 0 && until_failure-- == 0) return nullptr;
     ++live;
     return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
@@ -32,6 +33,9 @@ void *or_throw(void *memory) {
 
 long dynquant::test::allocations() {
     return calls;
+}
+long dynquant::test::allocated_bytes() {
+    return bytes;
 }
 long dynquant::test::live_allocations() {
     return live;

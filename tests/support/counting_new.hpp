@@ -6,6 +6,9 @@ namespace dynquant::test {
 /// The number of calls of operator new so far, on all threads.
 long allocations();
 
+/// The bytes that they asked for so far.
+long allocated_bytes();
+
 /// The number of allocations that live now.
 long live_allocations();
 

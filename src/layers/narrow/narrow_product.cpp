@@ -134,6 +134,7 @@ narrow_product::narrow_product(const narrow_weights &w, targets::features availa
             : w.type == data_type::f8_e4m3 ? narrow_code::f8_e4m3
             : w.type == data_type::f8_e5m2 ? narrow_code::f8_e5m2
                                            : narrow_code::s8;
+    if (w.inner == 0 || w.columns == 0) return; // the other extent may be of any size, and no loop reads what follows
     const auto blocks = ceil_div(w.inner, p.parameter_block);
     const bool is_nibble = p.code == narrow_code::u4;
 
@@ -159,7 +160,7 @@ narrow_product::narrow_product(const narrow_weights &w, targets::features availa
     std::vector<std::int64_t> row_at, column_at;
     for (std::int64_t k = 0; k < w.inner; ++k)
         row_at.push_back((k / p.block * block_rows + (is_nibble ? k % p.block / 2 : k % p.block)) * panel_columns);
-    p.panel_bytes = w.inner == 0 ? 0 : row_at.back() + panel_columns;
+    p.panel_bytes = row_at.back() + panel_columns;
     for (std::int64_t n = 0; n < w.columns; ++n)
         column_at.push_back(n / panel_columns * p.panel_bytes + n % panel_columns);
     weights_ = zeros_for_weights(static_cast<std::size_t>(panels * p.panel_bytes));
