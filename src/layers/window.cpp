@@ -99,6 +99,8 @@ window make_window(const window_attributes &given, const dims &x, const dims &ke
         refuse(dnnl_invalid_shape, "expected a window of fewer than 2^44 taps, given ", to_string(kernel));
     w.strides = values_of("strides", given.strides, rank, 1, 1);
     w.dilations = values_of("dilations", given.dilations, rank, 1, 1);
+    for (std::size_t d = 0; d < rank; ++d)
+        if (kernel[d] == 1) w.dilations[d] = 1; // between no taps, so that none takes memory for it
     w.pads_begin = w.pads_end = dims(rank, 0);
     read_pads(given, w);
     for (std::size_t d = 0; d < rank; ++d) {

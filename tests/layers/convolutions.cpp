@@ -1,4 +1,5 @@
 // Each implementation of the integer convolution has the sums of the definition.
+#include <array>
 #include <cstring>
 #include <mutex>
 #include <random>
@@ -126,6 +127,18 @@ std::vector<std::byte> planar(const sample &s) {
     return result;
 }
 
+/// What the parts of a run keep.
+std::size_t bytes_of_run(const block_sums &convolution, const sample &s) {
+    const auto x = convolution.takes_planar() ? planar(s) : s.x;
+    run_memory memory;
+    convolution.run_blocks(x.data(), s.x_zero_points, memory, [](const sums_block &) {});
+    std::size_t bytes = 0;
+    for (const auto &part : memory.parts)
+        bytes += part.rows.size() + part.padding.size() + sizeof(std::int32_t) * part.sums.size()
+                + sizeof(std::byte *) * (part.lines.size() + part.meets.size() + part.taps.size());
+    return bytes;
+}
+
 sums run_blocks(const block_sums &convolution, const sample &s) {
     const auto rows = s.p.batch * *volume(s.p.window.y), filters = s.p.filters;
     sums y(static_cast<std::size_t>(rows * filters), 77);
@@ -250,11 +263,8 @@ TEST(convolutions, planar_are_those_of_few_channels_or_filters_in_a_group) {
 
 TEST(convolutions, planar_is_faster_where_lines_fill_vectors) {
     const auto is_faster = [](dims x, dims kernel, std::int64_t channels, std::int64_t filters,
-                                   std::int64_t dilation = 1) {
+                                   window_attributes given = {}) {
         integer_convolution p;
-        window_attributes given;
-        given.dilations = {dilation, 1};
-        if (x.size() == 1) given.dilations = {dilation};
         p.window = make_window(given, x, kernel);
         p.batch = 1;
         p.channels = channels;
@@ -268,9 +278,79 @@ TEST(convolutions, planar_is_faster_where_lines_fill_vectors) {
     EXPECT_TRUE(is_faster({7, 7}, {1, 1}, 512, 8)); // one line of 49
     EXPECT_FALSE(is_faster({1, 1}, {1, 1}, 480, 120));
     EXPECT_FALSE(is_faster({16002, 1}, {3, 1}, 24, 24));
-    EXPECT_FALSE(is_faster({4000, 20}, {2, 1}, 1, 1, 32)); // cells of all lines between the taps
+    EXPECT_TRUE(is_faster({4000, 20}, {2, 1}, 1, 1, {.dilations = {31, 1}}));
+    EXPECT_FALSE(is_faster({4000, 20}, {2, 1}, 1, 1, {.dilations = {32, 1}})); // cells of all lines between the taps
+    // 20 columns, with cells of 320 or 321 positions between the taps.
+    EXPECT_TRUE(is_faster({340}, {2}, 1, 1, {.dilations = {320}}));
+    EXPECT_FALSE(is_faster({341}, {2}, 1, 1, {.dilations = {321}}));
+    EXPECT_TRUE(is_faster({9, 340}, {3, 2}, 8, 14, {.dilations = {1, 320}}));
+    EXPECT_FALSE(is_faster({9, 341}, {3, 2}, 8, 14, {.dilations = {1, 321}}));
+    EXPECT_TRUE(is_faster({698}, {2}, 1, 1, {.dilations = {641}, .strides = {3}}));
+    // 19 columns, and a line of 16 times as many positions of x and y together, or one more.
+    EXPECT_TRUE(is_faster({320}, {1}, 8, 14, {.pads = {1000, 4104}, .strides = {300}}));
+    EXPECT_FALSE(is_faster({320}, {1}, 8, 14, {.pads = {1000, 4105}, .strides = {300}}));
     EXPECT_TRUE(is_faster({20000}, {1}, 64, 64));
     EXPECT_FALSE(is_faster({160000}, {10}, 1, 512));
+}
+
+/// Attributes may be as large as make_window() allows, in a file of a few bytes: whichever way is taken has the sums of
+/// the definition, and no memory in proportion.
+TEST(convolutions, of_the_largest_attributes) {
+    constexpr auto most = max_extent;
+    struct {
+        dims x, kernel;
+        window_attributes given;
+    } const cases[] = {
+            {{24}, {3}, {.auto_pad = "SAME_LOWER", .dilations = {most}}},
+            {{24}, {3}, {.auto_pad = "SAME_UPPER", .dilations = {1 << 20}}},
+            {{24}, {1}, {.dilations = {most}, .pads = {1, 1}}}, // between no taps
+            {{24}, {3}, {.dilations = {1 << 26}, .pads = {most, most}, .strides = {1 << 27}}},
+            {{24}, {3}, {.pads = {most, most}, .strides = {most / 8}}}, // 17 columns
+            {{24}, {2}, {.dilations = {most}, .pads = {most, 0}, .strides = {1}}},
+            {{5, 24}, {2, 3}, {.auto_pad = "SAME_LOWER", .dilations = {1, most}}},
+            {{5, 24}, {2, 3}, {.auto_pad = "SAME_UPPER", .dilations = {most, 1}}},
+            {{5, 24}, {1, 1}, {.dilations = {most, most}, .pads = {1, 1, 1, 1}}},
+            {{5, 24}, {3, 3}, {.pads = {1, most / 2, 1, most / 2}, .strides = {1, most / 16}}},
+            {{5, 24}, {3, 3}, {.pads = {4096, 1, 4096, 1}, .strides = {400, 1}}},
+            {{2, 3, 24}, {2, 2, 3}, {.auto_pad = "SAME_LOWER", .dilations = {1, most, most}}},
+            {{2, 3, 24}, {1, 1, 3}, {.pads = {0, 0, most / 2, 0, 0, most / 2}, .strides = {1, 1, most / 16}}},
+    };
+    for (const auto &[x, kernel, given] : cases)
+        for (const auto [groups, channels, filters] :
+                {std::array<std::int64_t, 3> {1, 8, 14}, {2, 4, 2}, {40, 40, 40}, {1, 40, 40}}) { // 40: depthwise
+            sample s;
+            auto &p = s.p;
+            p.window = make_window(given, x, kernel);
+            SCOPED_TRACE(testing::Message() << testing::PrintToString(x) << ", y " << testing::PrintToString(p.window.y)
+                                            << ", " << groups << " groups, " << channels << " channels");
+            p.is_planar = true;
+            p.batch = 2;
+            p.groups = groups;
+            p.channels = channels;
+            p.filters = filters;
+            s.x_zero_points = {7, 9};
+            std::int32_t next = 1;
+            s.w.resize(static_cast<std::size_t>(filters * (channels / groups) * *volume(kernel)));
+            for (auto &weight : s.w)
+                weight = static_cast<std::int8_t>(next += 5);
+            s.x.resize(static_cast<std::size_t>(p.batch * *volume(x) * channels));
+            for (auto &byte : s.x)
+                byte = static_cast<std::byte>(next += 7);
+            const auto convolution = pack_convolution(p, s.weights())(p);
+            expect_exact(*convolution, s);
+            EXPECT_LT(bytes_of_run(*convolution, s), 1 << 20);
+        }
+}
+
+/// Each tap begins at a place of its own below the stride. To look each up among the others would take minutes.
+TEST(convolutions, planar_packs_many_taps_of_a_large_stride) {
+    sample s;
+    s.p.is_planar = true;
+    s.p.channels = s.p.filters = 1;
+    s.p.window.kernel = {1 << 20};
+    s.p.window.strides = {max_extent - 1};
+    s.w.assign(1 << 20, 3);
+    EXPECT_NE(pack_planar_convolution(s.p, s.weights()), nullptr);
 }
 
 TEST(convolutions, of_one_tap_are_products) {

@@ -57,6 +57,23 @@ class Layers(unittest.TestCase):
         self.assertEqual(operators(layer.model(), {"x": layer.draw_x()}), {NAME: 1})
         self.check(layer)
 
+    def test_dilations_beyond_all_of_x(self):
+        """Of three taps with SAME only the middle one is not in the padding."""
+        random = np.random.default_rng(5)
+        w, x = random.integers(-128, 128, (14, 8, 1, 3)).astype(np.int8), random.integers(0, 256, (2, 8, 1, 24)).astype(np.uint8)
+        expected = np.einsum("fc,nct->nft", w[:, :, 0, 1].astype(np.int32), x[:, :, 0].astype(np.int32) - 100)
+        for spatial, dilation in itertools.product(((24,), (1, 24), (1, 1, 24)), (24, 1000, 2**20, 2**30)):
+            rank = len(spatial)
+            nodes = [helper.make_node("ConvInteger", ["x", "w", "z"], ["i"], dilations=[1] * (rank - 1) + [dilation], auto_pad="SAME_LOWER"),
+                     helper.make_node("Cast", ["i"], ["y"], to=TensorProto.FLOAT)]
+            m = model_of(nodes, [helper.make_tensor_value_info("x", TensorProto.UINT8, [2, 8, *spatial])],
+                         [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+                         [numpy_helper.from_array(w.reshape(14, 8, *[1] * (rank - 1), 3), "w"), numpy_helper.from_array(np.uint8(100), "z")])
+            with self.subTest(spatial=spatial, dilation=dilation):
+                inputs = {"x": x.reshape(2, 8, *spatial)}
+                self.assertEqual(operators(m, inputs), {NAME: 1})
+                self.assert_equal(session(m).run(None, inputs)[0], expected.reshape(2, 14, *spatial).astype(np.float32))
+
     def test_large_layers_on_several_threads(self):
         random = np.random.default_rng(SEED)
         for group, inputs, filters, extent, kernel in ((1, 32, 64, 56, 3), (1, 3, 16, 160, 3), (64, 64, 64, 80, 5), (1, 96, 96, 40, 1)):

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -32,14 +33,11 @@ const planar_kind &best_kind(targets::features available) {
 /// What a cell has: elements of several channels, or of several taps of a line.
 enum class cells_of { channels, taps };
 
-/// Where cells of a line of taps begin, below the stride: those of positions that advance by it serve all that are
-/// whole strides apart.
-std::vector<std::int64_t> phases_of(std::int64_t cells, std::int64_t advance, std::int64_t stride) {
-    std::vector<std::int64_t> result;
-    for (std::int64_t i = 0; i < cells; ++i)
-        if (const auto phase = i * advance % stride; std::ranges::find(result, phase) == result.end())
-            result.push_back(phase);
-    return result;
+/// How many of the cells of a line of taps, which advance from each other, begin at different places below the stride:
+/// the first ones, then these again and again. Those of positions that advance by the stride serve all that are whole
+/// strides apart.
+std::int64_t phases_of(std::int64_t cells, std::int64_t advance, std::int64_t stride) {
+    return std::min(cells, stride / std::gcd(advance, stride));
 }
 
 struct layout {
@@ -57,7 +55,7 @@ struct layout {
         const auto cost = [&](cells_of what, std::int64_t advance) {
             of = what;
             return std::pair(line_cells() * channel_cells(),
-                    std::ssize(phases_of(line_cells(), advance * dilation, stride)) * channel_cells());
+                    phases_of(line_cells(), advance * dilation, stride) * channel_cells());
         };
         const auto of_taps = cost(cells_of::taps, elements), of_channels = cost(cells_of::channels, 1);
         of = of_channels <= of_taps ? cells_of::channels : cells_of::taps;
@@ -231,9 +229,10 @@ class planar_convolution final : public block_sums {
         , dilation_(p_.window.dilations.back())
         , is_line_(p_.window.rank() == 1) {
         const auto advance = dilation_ * (w_->cells.of == cells_of::taps ? w_->cells.elements : 1);
-        phases_ = phases_of(w_->cells.line_cells(), advance, stride_);
+        const auto phases = phases_of(w_->cells.line_cells(), advance, stride_);
         for (std::int64_t t = 0; t < w_->cells.line_cells(); ++t) {
-            tap_phase_.push_back(std::ranges::find(phases_, t * advance % stride_) - phases_.begin());
+            if (t < phases) phases_.push_back(t * advance % stride_);
+            tap_phase_.push_back(t % phases);
             tap_shift_.push_back(t * advance / stride_);
         }
         cells_of_line_ = ceil_div(columns_ + std::ranges::max(tap_shift_), 16) * 16 + planar_overrun;
@@ -491,8 +490,15 @@ bool planar_is_faster(const problem &of_shape) {
     if (columns < (p.channels / p.groups <= 32 ? 14 : 28)) return false;
     // A line is one task, whose sums are to stay in a second-level cache.
     if (lines == 1 && columns * (p.filters / p.groups) > 256 * 1024) return false;
-    // All lines between the taps have cells.
-    return w.rank() == 1 || (w.kernel.front() - 1) * w.dilations.front() < 32;
+    // What lies between the taps has cells: of whole lines, and of positions in a line. Measured as above, with
+    // dilations of 1 to 32 times the columns of y: of 3 taps these take as long as im2col from 16 times the columns on,
+    // where channels are many, and later where they are few.
+    constexpr std::int64_t many = 16;
+    const auto last = w.rank() - 1;
+    if (w.rank() > 1 && w.covered(0) > 32) return false;
+    if ((w.covered(last) - 1) / w.strides[last] > many * columns) return false;
+    // A line is copied with all of its padding, of which a large stride meets little.
+    return w.padded(last) <= many * (w.x[last] + columns);
 }
 
 } // namespace dynquant::layers
