@@ -705,6 +705,34 @@ TEST(layer_match, the_nodes_of_a_layer_alone_are_the_same_layer) {
     EXPECT_GT(met, 0);
 }
 
+/// Whatever the order in which a caller finds layers: each node of one, taken by another, ends it or leaves it out.
+TEST(layer_match, takes_no_node_of_another_layer) {
+    int saved = 0, quantizing = 0;
+    for (unsigned seed = 0; seed < 2000; ++seed) {
+        const random_graph random(seed);
+        const auto &g = random.result();
+        std::vector<bool> is_taken(g.nodes.size());
+        for (std::size_t i = 0; i < g.nodes.size(); ++i) {
+            if (!is_product(g.nodes[i])) continue;
+            const auto m = find_layer(g, i, is_taken).found;
+            if (!m) continue;
+            saved += std::ranges::count(kinds_of(*m), kind::save) > 0;
+            quantizing += m->quantize != none;
+            for (const auto other : m->nodes) {
+                if (other == i) continue;
+                is_taken[other] = true;
+                const auto without = find_layer(g, i, is_taken).found;
+                ASSERT_TRUE(without);
+                ASSERT_EQ(std::ranges::count(without->nodes, other), 0)
+                        << "seed " << seed << ", " << label(g, g.nodes[other]);
+                is_taken[other] = false;
+            }
+        }
+    }
+    EXPECT_GT(saved, 100);
+    EXPECT_GT(quantizing, 100);
+}
+
 // ---- Descriptions ----
 
 TEST(layer_match, describes_one_of_several_matrices) {

@@ -274,7 +274,7 @@ class matcher {
         if (v.is_seen_outside || v.consumers.size() != 2) return false;
         for (const std::size_t first : {std::size_t {0}, std::size_t {1}}) {
             const auto &function = g_.nodes[v.consumers[first]], &product = g_.nodes[v.consumers[1 - first]];
-            if (!product.is("Mul") || &function == &product) continue;
+            if (!product.is("Mul") || &function == &product || !is_free(v.consumers[first])) continue;
             const auto before = result_;
             result_.steps.push_back({kind::save});
             saves_ = true; // one value at a time
@@ -480,7 +480,7 @@ class matcher {
     /// The node that quantizes x, where only this layer takes what it gives.
     void take_quantize() {
         const auto producer = g_.values[result_.x].producer;
-        if (producer == none) return;
+        if (producer == none || !is_free(producer)) return;
         const auto &n = g_.nodes[producer];
         if (!n.is("DynamicQuantizeLinear") && &n != by_rows_) return;
         if (g_.input(n, 0).is_constant()) return;
