@@ -36,6 +36,9 @@ struct model_options {
     std::map<std::string, dims> shapes = {};
     /// For QuantizeLinear, DequantizeLinear and the like.
     options kernel = {};
+    /// The folder of the files in which a model may keep tensors (ONNX's external data). load() takes that of its path
+    /// where this is empty.
+    std::string folder = {};
 };
 
 /// An input or an output, dense and row-major.

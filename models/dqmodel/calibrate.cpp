@@ -99,7 +99,7 @@ float_model read_float_model(const std::string &file, const std::vector<std::str
     float_model m;
     m.file = file;
     m.stated = prefix_errors(file, [&] {
-        auto g = read(bytes_of_file(file));
+        auto g = read(bytes_of_file(file), folder_of(file));
         inline_constants(g);
         check_codified_operators(g);
         return g;

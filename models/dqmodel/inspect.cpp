@@ -102,9 +102,10 @@ nlohmann::ordered_json json_of(const model_stage &s) {
 exit_status inspect(const inspect_arguments &given) {
     dynquant::model_options opts;
     opts.shapes = shapes_of(given.shapes);
+    opts.folder = dynquant::models::folder_of(given.file);
     const auto bytes = dynquant::models::bytes_of_file(given.file);
     dynquant::models::prefix_errors(
-            given.file, [&] { expect_shapes(dynquant::models::read(bytes).inputs, opts.shapes); });
+            given.file, [&] { expect_shapes(dynquant::models::read(bytes, opts.folder).inputs, opts.shapes); });
     const auto m = dynquant::model::parse(bytes, given.file, opts);
     if (!given.json) {
         print(m);

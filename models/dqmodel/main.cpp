@@ -53,7 +53,7 @@ void add_run(CLI::App &app, action &chosen) {
     command->add_option("--threads", given->threads, "At most this many threads. Default: 0, all")
             ->check(CLI::Range(0, 65536));
     command->add_option("--repeat", given->repeat,
-                   "Runs N more times; prints the median time, the least, and the time of reading the file's bytes")
+                   "Runs N more times; prints the median time, the least, and the time of reading its constants")
             ->check(CLI::Range(0, 1'000'000'000));
     command->add_flag_callback(
             "--no-fuse", [given] { given->fuse = false; }, "Computes node by node");

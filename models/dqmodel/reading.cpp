@@ -19,7 +19,7 @@ namespace parallel = dynquant::parallel;
 constexpr std::size_t cache_line = 64;
 
 /// Loads one word of each cache line, which fetches the whole line.
-std::uint64_t read(const char *bytes, std::size_t count) {
+std::uint64_t read(const std::byte *bytes, std::size_t count) {
     std::uint64_t result = 0;
     for (std::size_t i = 0; i + sizeof result <= count; i += cache_line) {
         std::uint64_t word;
@@ -31,7 +31,7 @@ std::uint64_t read(const char *bytes, std::size_t count) {
 
 } // namespace
 
-double microseconds_to_read(std::string_view bytes, int threads, int repeat) {
+double microseconds_to_read(std::span<const std::byte> bytes, int threads, int repeat) {
     threads = std::min(threads, parallel::machine_threads());
     tbb::task_arena arena(threads > 0 ? threads : tbb::task_arena::automatic);
     std::atomic<std::uint64_t> result {0}; // keeps the compiler from removing the loads

@@ -21,4 +21,9 @@ std::string bytes_of_file(const std::string &path) {
     return bytes;
 }
 
+std::string folder_of(const std::string &path) {
+    const auto folder = std::filesystem::path(path).parent_path();
+    return folder.empty() ? "." : folder.string();
+}
+
 } // namespace dynquant::models

@@ -47,7 +47,7 @@ model_options checked(model_options opts) {
 }
 
 models::graph read(std::string_view bytes, const model_options &opts) {
-    auto g = models::read(bytes);
+    auto g = models::read(bytes, opts.folder);
     models::inline_constants(g);
     models::infer(g, opts.shapes);
     return g;
@@ -106,7 +106,9 @@ class model::implementation {
 };
 
 model model::load(const std::string &path, const model_options &opts) {
-    return parse(models::bytes_of_file(path), path, opts);
+    auto given = opts;
+    if (given.folder.empty()) given.folder = models::folder_of(path);
+    return parse(models::bytes_of_file(path), path, given);
 }
 
 model model::parse(std::string_view bytes, const std::string &name, const model_options &opts) {

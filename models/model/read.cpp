@@ -1,8 +1,11 @@
 // Parses a model file. The bytes are untrusted: sizes are checked before memory is allocated.
 #include <bit>
+#include <charconv>
 #include <cstring>
 #include <limits>
+#include <map>
 
+#include "model/external_data.hpp"
 #include "model/file.hpp"
 #include "model/refusal.hpp"
 #include "model_file.pb.h"
@@ -45,14 +48,42 @@ std::vector<std::byte> elements_of(const file::Tensor &t) {
     }
 }
 
-tensor tensor_of(const file::Tensor &t, const std::string &where) {
+/// An entry of external_data that is a number, in decimal digits.
+std::int64_t number_of(const std::string &key, const std::string &text, const std::string &where) {
+    std::int64_t value = 0;
+    const auto *end = text.data() + text.size();
+    const auto [rest, wrong] = std::from_chars(text.data(), end, value);
+    if (wrong != std::errc() || rest != end || value < 0)
+        refuse(dnnl_invalid_arguments, where, ": external data: ", key,
+                ": expected a number from 0 to 2^63 - 1, given '", text, "'");
+    return value;
+}
+
+/// Elements of `size` bytes that are in another file.
+std::vector<std::byte> external_elements_of(
+        const file::Tensor &t, std::int64_t size, const std::string &where, const std::string &folder) {
+    std::map<std::string, std::string> entries;
+    for (const auto &entry : t.external_data())
+        if (!entries.emplace(entry.key(), entry.value()).second)
+            refuse(dnnl_invalid_arguments, where, ": external data: expected each key once, given '", entry.key(),
+                    "' more often");
+    const auto number = [&](const char *key, std::int64_t otherwise) {
+        const auto entry = entries.find(key);
+        return entry == entries.end() ? otherwise : number_of(key, entry->second, where);
+    };
+    if (const auto length = number("length", size); length != size)
+        refuse(dnnl_invalid_arguments, where, ": external data: length: expected ", size, ", the bytes of ",
+                onnx::name_of(t.data_type()), " ", to_string(dims(t.dims().begin(), t.dims().end())), ", given ",
+                length);
+    return external_bytes(folder, entries["location"], number("offset", 0), size, concat(where, ": external data"));
+}
+
+tensor tensor_of(const file::Tensor &t, const std::string &where, const std::string &folder) {
     tensor result;
     result.what = {t.data_type(), {t.dims().begin(), t.dims().end()}};
     if (!bits_in(t.data_type()))
         refuse(dnnl_invalid_data_type, where, ": expected numbers, given elements of type ",
                 onnx::name_of(t.data_type()));
-    if (t.data_location() != 0)
-        refuse(dnnl_unimplemented, where, ": expected its elements in the file itself, given external data");
     if (result.what.shape.size() > max_rank)
         refuse(dnnl_invalid_shape, where, ": expected rank 0 to ", max_rank, ", given ", result.what.shape.size());
     for (const auto extent : result.what.shape)
@@ -60,14 +91,18 @@ tensor tensor_of(const file::Tensor &t, const std::string &where) {
     const auto size = size_in_bytes(result.what);
     if (!size)
         refuse(dnnl_invalid_shape, where, ": expected ", size_limit, ", given shape ", to_string(result.what.shape));
-    result.data = elements_of(t);
+    switch (t.data_location()) {
+        case 0: result.data = elements_of(t); break;
+        case 1: result.data = external_elements_of(t, *size, where, folder); break;
+        default: refuse(dnnl_unimplemented, where, ": data_location: expected 0 or 1, given ", t.data_location());
+    }
     if (static_cast<std::int64_t>(result.data.size()) != *size)
         refuse(dnnl_invalid_arguments, where, ": expected ", *size, " bytes for ", onnx::name_of(t.data_type()), " ",
                 to_string(result.what.shape), ", given ", result.data.size());
     return result;
 }
 
-attribute attribute_of(const file::Attribute &a, const node &n) {
+attribute attribute_of(const file::Attribute &a, const node &n, const std::string &folder) {
     enum : std::int32_t { undefined, type_float, type_int, type_string, type_tensor, type_floats = 6, type_ints };
     const auto where = concat(label(n), ": attribute '", a.name(), "'");
     if (!a.ref_attr_name().empty())
@@ -76,7 +111,7 @@ attribute attribute_of(const file::Attribute &a, const node &n) {
         case type_float: return {a.name(), a.f()};
         case type_int: return {a.name(), a.i()};
         case type_string: return {a.name(), a.s()};
-        case type_tensor: return {a.name(), tensor_of(a.t(), where)};
+        case type_tensor: return {a.name(), tensor_of(a.t(), where, folder)};
         case type_floats: return {a.name(), std::vector<float>(a.floats().begin(), a.floats().end())};
         case type_ints: return {a.name(), std::vector<std::int64_t>(a.ints().begin(), a.ints().end())};
         default: return {a.name(), attribute::other {a.type()}};
@@ -87,11 +122,11 @@ std::string domain_of(const std::string &given) {
     return given == "ai.onnx" ? "" : given;
 }
 
-node node_of(const file::Node &given) {
+node node_of(const file::Node &given, const std::string &folder) {
     node n {given.op_type(), domain_of(given.domain()), given.name(), {given.input().begin(), given.input().end()},
             {given.output().begin(), given.output().end()}};
     for (const auto &a : given.attribute())
-        n.attributes.push_back(attribute_of(a, n));
+        n.attributes.push_back(attribute_of(a, n, folder));
     return n;
 }
 
@@ -127,36 +162,36 @@ void read_opsets(const file::Model &model, graph &g) {
         refuse(dnnl_invalid_arguments, "opset_import: expected a version of ONNX's own operators, given none");
 }
 
-void read_initializers(const file::Graph &given, graph &g) {
+void read_initializers(const file::Graph &given, const std::string &folder, graph &g) {
     if (given.sparse_initializer_size() > 0)
         refuse(dnnl_unimplemented, "initializers: expected dense ones, given a sparse one");
     for (const auto &t : given.initializer()) {
         const auto where = concat("initializer '", t.name(), "'");
-        if (!g.initializers.emplace(t.name(), tensor_of(t, where)).second)
+        if (!g.initializers.emplace(t.name(), tensor_of(t, where, folder)).second)
             refuse(dnnl_invalid_arguments, where, ": expected one of that name, given more");
     }
 }
 
-graph graph_of(const file::Model &model) {
+graph graph_of(const file::Model &model, const std::string &folder) {
     if (!model.has_graph())
         refuse(dnnl_invalid_arguments, "expected a model with a graph, given bytes that state none");
     const auto &given = model.graph();
     graph g;
     g.name = given.name();
     read_opsets(model, g);
-    read_initializers(given, g);
+    read_initializers(given, folder, g);
     for (const auto &input : given.input())
         if (!g.initializers.contains(input.name())) g.inputs.push_back(port_of(input, "input"));
     for (const auto &output : given.output())
         g.outputs.push_back(port_of(output, "output"));
     for (const auto &n : given.node())
-        g.nodes.push_back(node_of(n));
+        g.nodes.push_back(node_of(n, folder));
     return g;
 }
 
 } // namespace
 
-graph read(std::string_view bytes) {
+graph read(std::string_view bytes, const std::string &folder) {
     if (bytes.size() > std::numeric_limits<int>::max())
         refuse(dnnl_invalid_arguments, "expected at most 2147483647 bytes, given ", bytes.size());
     graph g;
@@ -164,7 +199,7 @@ graph read(std::string_view bytes) {
         file::Model model;
         if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
             refuse(dnnl_invalid_arguments, "expected a model of ONNX, given bytes that are none or are cut short");
-        g = graph_of(model);
+        g = graph_of(model, folder);
     } // frees the message, which holds the weights a second time
     order(g);
     return g;

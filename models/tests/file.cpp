@@ -5,6 +5,11 @@
 #include <functional>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "dynquant/model.hpp"
+#include "support/fails.hpp"
+#include "support/program.hpp"
 
 namespace dynquant::models {
 namespace {
@@ -184,8 +189,8 @@ TEST(model_file, with_wrong_tensors) {
             "1099511627776x1099511627776");
     EXPECT_EQ(refusal(with_initializer(number(1, 1) + number(2, 8))),
             "initializer 'w': expected numbers, given elements of type string");
-    EXPECT_EQ(refusal(with_initializer(number(2, 2) + number(14, 1))),
-            "initializer 'w': expected its elements in the file itself, given external data");
+    EXPECT_EQ(refusal(with_initializer(number(2, 2) + number(14, 2))),
+            "initializer 'w': data_location: expected 0 or 1, given 2");
     std::string rank_13 = number(2, 2);
     for (int i = 0; i < 13; ++i)
         rank_13 += number(1, 1);
@@ -223,6 +228,163 @@ TEST(model_file, with_wrong_nodes) {
     EXPECT_EQ(refusal(model(
                       text(1, text(2, "y") + text(4, "Relu") + text(5, text(1, "a") + text(21, "outer"))) + x_and_y)),
             "node of 'y' (Relu): attribute 'a': expected a value, given a reference to a function's attribute");
+}
+
+// ---- Elements in other files ----
+
+std::string entry(const std::string &key, const std::string &value) {
+    return text(13, text(1, key) + text(2, value));
+}
+
+/// A tensor of three uint8 whose elements are elsewhere.
+std::string external(const std::string &entries) {
+    return number(1, 3) + number(2, 2) + number(14, 1) + entries;
+}
+
+/// A folder of models, m, with the files w.data, of the bytes 0 to 9, and in/w.data, of the bytes 10 to 13. Beside it
+/// is a file o.data that no model of the folder may name.
+class model_file_with_external_data : public testing::Test {
+  protected:
+    model_file_with_external_data() {
+        std::filesystem::create_directories(models / "in");
+        write_bytes(models / "w.data", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+        write_bytes(models / "in/w.data", {10, 11, 12, 13});
+        write_bytes(outer.path / "o.data", {20, 21, 22});
+    }
+
+    static void write_bytes(const std::filesystem::path &file, const std::vector<char> &values) {
+        std::ofstream(file, std::ios::binary).write(values.data(), static_cast<std::streamsize>(values.size()));
+    }
+
+    std::vector<std::byte> data(const std::string &entries) const {
+        return read(with_initializer(external(entries)), models.string()).initializers.at("w").data;
+    }
+
+    testing::AssertionResult refused(const std::string &entries, const std::string &message) const {
+        return test::fails(
+                [&] { data(entries); }, dnnl_invalid_arguments, "initializer 'w': external data: " + message);
+    }
+
+    testing::AssertionResult refused_location(const std::string &location, const std::string &message) const {
+        return refused(entry("location", location), message);
+    }
+
+    const test::scratch_folder outer;
+    const std::filesystem::path models = outer.path / "m";
+    const std::string w_data = entry("location", "w.data");
+};
+
+TEST_F(model_file_with_external_data, is_read) {
+    EXPECT_EQ(data(w_data), bytes({0, 1, 2}));
+    EXPECT_EQ(data(entry("length", "3") + w_data + entry("offset", "7")), bytes({7, 8, 9}));
+    EXPECT_EQ(data(entry("location", "./in//w.data") + entry("offset", "1")), bytes({11, 12, 13}));
+    // A digest is not compared. The loader of the onnx package adds the folder.
+    EXPECT_EQ(data(w_data + entry("checksum", "0") + entry("basepath", "/")), bytes({0, 1, 2}));
+    const auto empty = number(1, 0) + number(2, 2) + number(14, 1) + w_data + entry("offset", "10");
+    EXPECT_EQ(read(with_initializer(empty), models.string()).initializers.at("w").data, bytes({}));
+}
+
+TEST_F(model_file_with_external_data, is_read_for_attributes) {
+    const auto constant = [&](const std::string &entries) {
+        return model(text(1,
+                             text(2, "c") + text(4, "Constant")
+                                     + text(5, text(1, "value") + number(20, 4) + text(5, external(entries))))
+                + relu("x", "y") + x_and_y);
+    };
+    const auto g = read(constant(w_data + entry("offset", "4")), models.string());
+    EXPECT_EQ(g.nodes.front().attributes.front(), (attribute {"value", tensor {{2, {3}}, bytes({4, 5, 6})}}));
+    EXPECT_TRUE(test::fails([&] { read(constant(""), models.string()); }, dnnl_invalid_arguments,
+            "node of 'c' (Constant): attribute 'value': external data: location: expected a path within the model's "
+            "folder, given ''"));
+}
+
+TEST_F(model_file_with_external_data, is_written_into_the_model) {
+    const auto g = read(with_initializer(external(w_data)), models.string());
+    EXPECT_EQ(read(write(g)), g);
+}
+
+TEST_F(model_file_with_external_data, lies_beside_the_model_or_in_the_folder_of_the_options) {
+    const auto identity = text(1, text(1, "w") + text(2, "y") + text(4, "Identity"));
+    const auto whole = model(identity + text(5, external(w_data) + text(8, "w")) + text(12, value("y", 2, extent(3))));
+    std::ofstream(models / "m.onnx", std::ios::binary) << whole;
+    std::filesystem::create_symlink(models, outer.path / "link");
+    std::filesystem::create_symlink("m/m.onnx", outer.path / "l.onnx");
+    const auto y = [](const dynquant::model &m) {
+        std::vector<std::byte> result(3);
+        m.run({}, {result.data()});
+        return result;
+    };
+    EXPECT_EQ(y(model::load((models / "m.onnx").string())), bytes({0, 1, 2}));
+    EXPECT_EQ(y(model::load((outer.path / "link/m.onnx").string())), bytes({0, 1, 2}));
+    model_options options;
+    options.folder = models.string();
+    EXPECT_EQ(y(model::parse(whole, "memory", options)), bytes({0, 1, 2}));
+    EXPECT_EQ(y(model::load((outer.path / "l.onnx").string(), options)), bytes({0, 1, 2}));
+    EXPECT_TRUE(test::fails([&] { model::parse(whole, "memory"); }, dnnl_invalid_arguments,
+            "memory: initializer 'w': external data: expected a model that is read from a file, or a folder among the "
+            "options, given a model in memory"));
+    options.folder += "/none";
+    EXPECT_TRUE(test::fails([&] { model::parse(whole, "memory", options); }, dnnl_invalid_arguments,
+            "memory: initializer 'w': external data: expected a folder '" + options.folder
+                    + "', given No such file or directory"));
+    // The folder of a model that is a link is that of the link, as in ONNX's checker.
+    const auto link = (outer.path / "l.onnx").string();
+    EXPECT_TRUE(test::fails([&] { model::load(link); }, dnnl_invalid_arguments,
+            link
+                    + ": initializer 'w': external data: 'w.data': expected a file in the model's folder, given No "
+                      "such file or "
+                      "directory"));
+}
+
+TEST_F(model_file_with_external_data, has_a_location_within_the_folder) {
+    const std::string path = "location: expected a path within the model's folder, given ";
+    EXPECT_TRUE(refused(entry("offset", "0"), path + "''"));
+    const auto absolute = (models / "w.data").string();
+    for (const std::string location :
+            {"../o.data", "../m/w.data", "..", "in/../w.data", "in/../../o.data", absolute.c_str()})
+        EXPECT_TRUE(refused_location(location, path + "'" + location + "'"));
+    EXPECT_TRUE(refused_location(std::string("w.data\0", 7), path + "'w.data\\x00'"));
+    EXPECT_TRUE(refused(w_data + w_data, "expected each key once, given 'location' more often"));
+    const auto absent = [](const std::string &location) {
+        return "'" + location + "': expected a file in the model's folder, given ";
+    };
+    EXPECT_TRUE(refused_location("none", absent("none") + "No such file or directory"));
+    EXPECT_TRUE(refused_location("none/w.data", absent("none/w.data") + "No such file or directory"));
+    EXPECT_TRUE(refused_location("w.data/a", absent("w.data/a") + "Not a directory"));
+    for (const std::string location : {".", "in"})
+        EXPECT_TRUE(refused_location(location, "'" + location + "': expected a file, given something else"));
+    ASSERT_EQ(mkfifo((models / "pipe").c_str(), 0600), 0);
+    EXPECT_TRUE(refused_location("pipe", "'pipe': expected a file, given something else"));
+}
+
+TEST_F(model_file_with_external_data, is_behind_no_link) {
+    std::filesystem::create_symlink(outer.path / "o.data", models / "out");
+    std::filesystem::create_symlink(outer.path, models / "up");
+    std::filesystem::create_symlink("w.data", models / "same");
+    std::filesystem::create_symlink("in", models / "other");
+    for (const std::string location : {"out", "up/o.data", "same", "other/w.data"})
+        EXPECT_TRUE(refused_location(
+                location, "'" + location + "': expected a file in the model's folder, given a symbolic link"));
+}
+
+TEST_F(model_file_with_external_data, lies_within_its_file) {
+    const auto beyond = [](const std::string &offset) {
+        return "'w.data': expected 3 bytes from byte " + offset + " on, given a file of 10";
+    };
+    for (const std::string offset : {"8", "10", "11", "9223372036854775805", "9223372036854775807"})
+        EXPECT_TRUE(refused(w_data + entry("offset", offset), beyond(offset)));
+    for (const std::string key : {"offset", "length"})
+        for (const std::string number : {"9223372036854775808", "18446744073709551616", "-1", "", "0x1", "1 ", "+1"})
+            EXPECT_TRUE(refused(w_data + entry(key, number),
+                    key + ": expected a number from 0 to 2^63 - 1, given '" + number + "'"));
+    for (const std::string length : {"0", "2", "4", "9223372036854775807"})
+        EXPECT_TRUE(
+                refused(w_data + entry("length", length), "length: expected 3, the bytes of uint8 3, given " + length));
+    // No memory is taken for 2^43 elements that a file of ten bytes cannot have.
+    const auto large = number(1, std::int64_t {1} << 43) + number(2, 2) + number(14, 1) + w_data;
+    EXPECT_TRUE(test::fails([&] { read(with_initializer(large), models.string()); }, dnnl_invalid_arguments,
+            "initializer 'w': external data: 'w.data': expected 8796093022208 bytes from byte 0 on, given a file of "
+            "10"));
 }
 
 // ---- Hostile files ----

@@ -74,7 +74,7 @@ class Run(Program):
         self.assertRegex(
             printed,
             r"^y.npy: float 2x2\nmedian of 3 runs: [\d.]+ us, least [\d.]+ us\n"
-            r"to read the file's 0.000\d+ MB and do nothing else: [\d.]+ us\n$",
+            r"to read the constants' 2.4e-05 MB and do nothing else: [\d.]+ us\n$",  # 6 floats
         )
 
     def test_node_by_node_in_the_same_bits(self):
@@ -193,6 +193,65 @@ class Run(Program):
         self.assertEqual(ran.returncode, 1)
         self.assertTrue(ran.stderr.startswith("dqmodel: m.onnx: "), ran.stderr)
         self.assertEqual(ran.stderr.count("\n"), 1)
+
+
+class ExternalData(Program):
+    """Tensors in a file beside the model, as exporters of large models write them."""
+
+    def setUp(self):
+        super().setUp()
+        (self.folder / "e").mkdir()
+        self.save_external(float_model())
+
+    def save_external(self, model):
+        """e/m.onnx has no elements; e/m.data has them, also those of attributes."""
+        external = {"location": "m.data", "size_threshold": 0, "convert_attribute": True}
+        onnx.save(model, self.folder / "e/m.onnx", save_as_external_data=True, **external)
+
+    def outputs(self, model):
+        self.prints("run", model, "--input", "x.npy", "--compare", "reference")
+        return self.load("y").tolist()
+
+    def test_run_and_inspect(self):
+        self.assertEqual(self.outputs("e/m.onnx"), self.outputs("float.onnx"))
+        expected = self.prints("inspect", "float.onnx", "--shape", "x=3,2")
+        self.assertEqual(self.prints("inspect", "e/m.onnx", "--shape", "x=3,2"), expected)
+        printed = self.prints("run", "e/m.onnx", "--input", "x.npy", "--repeat", "1")
+        self.assertIn("to read the constants' 2.4e-05 MB and do nothing else: ", printed)
+
+    def test_codify_writes_one_file(self):
+        self.codify()
+        expected = (self.folder / "q.onnx").read_bytes()
+        self.prints("codify", "e/m.onnx", "--calibration", "x.npy", "-o", "e/q.onnx")
+        self.assertEqual((self.folder / "e/q.onnx").read_bytes(), expected)
+
+    def test_constants_of_nodes_and_integers_beside_floats(self):
+        model = rescaled_model(0.25)
+        weights = model.graph.initializer[0]
+        model.graph.node.insert(0, helper.make_node("Constant", [], ["w"], value=weights))
+        del model.graph.initializer[0]
+        self.save_external(model)
+        self.save("x", [[2], [6], [10], [255]], numpy.uint8)
+        printed = self.prints("run", "e/m.onnx", "--input", "x.npy", "--compare", "integer")
+        self.assertEqual(printed.splitlines()[1], "node 'fc' (MatMulInteger): 0 of 4 results differ by integers")
+        self.assertEqual(self.load("y").tolist(), [[0], [2], [2], [64]])  # 0.5, 1.5, 2.5 and 63.75 to even
+
+    def test_what_is_not_there(self):
+        commands = {
+            "run": ("--input", "x.npy"),
+            "inspect": ("--shape", "x=1,2"),
+            "codify": ("--calibration", "x.npy", "-o", "q.onnx"),
+        }
+        where = "e/m.onnx: initializer 'w': external data: 'm.data': "
+        (self.folder / "e/m.data").write_bytes(bytes(15))
+        for command, arguments in commands.items():
+            message = where + "expected 16 bytes from byte 0 on, given a file of 15"
+            self.refuses(message, command, "e/m.onnx", *arguments)
+        (self.folder / "e/m.data").unlink()
+        for command, arguments in commands.items():
+            message = where + "expected a file in the model's folder, given No such file or directory"
+            self.refuses(message, command, "e/m.onnx", *arguments)
+        self.assertFalse((self.folder / "q.onnx").exists())
 
 
 class Inspect(Program):
