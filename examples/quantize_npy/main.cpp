@@ -147,7 +147,7 @@ int quantize_files(const arguments &given) {
                     "two files are called " + file.stem().string() + "; their results would have the same names");
     int status = command_line::success;
     const auto fail = [&](const fs::path &file, const char *what) { // and go on with the next
-        std::cerr << "quantize_npy: " << file.string() << ": " << what << '\n';
+        command_line::print_error("quantize_npy", (file.string() + ": " + what).c_str());
         status = command_line::failure;
     };
     for (const auto &file : given.files) {

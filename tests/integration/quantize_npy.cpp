@@ -272,6 +272,7 @@ TEST_F(quantize_npy, refuses_hostile_headers) {
     expect_refused_file(npy_around("{'shape': (1,), 'descr': '<f4', 'fortran_order': False}", "1234"), malformed);
     expect_refused_file(shape("(2, 3"), malformed);
     expect_refused_file(shape("(2,, 3)"), malformed);
+    expect_refused_file(shape("(2\x1b[31m\n, 4)"), malformed);
     const auto number = [](int dim, const std::string &given) {
         return "shape: dim " + std::to_string(dim) + ": expected a number below 2^44, given " + given + "\n";
     };
@@ -295,6 +296,8 @@ TEST_F(quantize_npy, refuses_what_is_no_file) {
     expect_refused("missing.npy --output=results", 1, "missing.npy: no such file");
     expect_refused(". --output=results", 1, "quantize_npy: .: not a regular file");
     expect_refused("/dev/zero --output=results", 1, "not a regular file");
+    write("a\n\x1b[31m.npy", "");
+    expect_refused("*31m.npy --output=results", 1, "quantize_npy: a\\x0a\\x1b[31m.npy: not a .npy file");
 }
 
 TEST_F(quantize_npy, refuses_bad_arguments) {

@@ -1,9 +1,12 @@
-"""Every command line says that its output is lost, or that memory is short, and fails; none is ended by a signal."""
+"""Every command line says that its output is lost, or that memory is short, and fails. None ends by a signal but one that
+asks for it, after which no temporary file is left."""
 
 import os
 import pathlib
+import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
 # Each prints something and succeeds, in a folder with a float tensor x.npy.
@@ -62,6 +65,42 @@ class CommandLines(unittest.TestCase):
                     self.assertIn(ran.returncode, (0, 1))
                     self.assertEqual(ran.returncode == 1, "memory" in ran.stderr, ran.stderr)
             self.assertEqual(statuses, {0, 1}, command)
+
+    def test_a_signal_leaves_no_temporary_file(self):
+        """Two files are written under temporary names. A pipe that nobody reads holds the program before it renames them."""
+        results = self.folder / "results"
+        results.mkdir()
+        os.mkfifo(results / "x.u8.scales.npy")
+        for ending in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+            with self.subTest(ending=ending):
+                running = subprocess.Popen([os.environ["QUANTIZE_NPY"], "x.npy", "--output=results"], cwd=self.folder,
+                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                self.addCleanup(running.kill)
+                while len(list(results.glob(".dynquant.*"))) < 2:
+                    self.assertIsNone(running.poll())
+                    time.sleep(0.01)
+                while running.poll() is None:  # again, as the first one may come before the pipe is opened
+                    running.send_signal(ending)
+                    time.sleep(0.01)
+                self.assertEqual(running.returncode, -ending)
+                self.assertEqual(os.listdir(results), ["x.u8.scales.npy"])
+
+    def test_a_signal_that_is_ignored_stays_so(self):
+        """As under nohup."""
+        results = self.folder / "results"
+        results.mkdir()
+        pipe = results / "x.u8.scales.npy"
+        os.mkfifo(pipe)
+        ran = subprocess.Popen(["sh", "-c", 'trap "" HUP; exec "$0" "$@"', os.environ["QUANTIZE_NPY"], "x.npy",
+                                "--output=results"], cwd=self.folder, stdout=subprocess.DEVNULL)
+        self.addCleanup(ran.kill)
+        while len(list(results.glob(".dynquant.*"))) < 2:
+            self.assertIsNone(ran.poll())
+            time.sleep(0.01)
+        ran.send_signal(signal.SIGHUP)
+        self.assertIn(b"NUMPY", pipe.read_bytes())
+        self.assertEqual(ran.wait(), 0)
+        self.assertEqual(sorted(os.listdir(results)), ["x.u8.npy", "x.u8.scales.npy", "x.u8.zps.npy"])
 
 
 if __name__ == "__main__":

@@ -1,8 +1,6 @@
 #include "new_files.hpp"
 
-#include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <stdexcept>
 #include <system_error>
@@ -56,25 +54,47 @@ mode_t default_mode() {
     return 0666 & ~mask;
 }
 
+template <std::size_t Count>
+using actions = std::array<struct sigaction, Count>;
+
+/// Sets the handler of signals, except of those that are ignored. Returns what they had.
+template <std::size_t Count>
+actions<Count> handle(const std::array<int, Count> &signals, void (*handler)(int)) {
+    actions<Count> before {};
+    struct sigaction action {};
+    action.sa_handler = handler;
+    for (std::size_t i = 0; i < Count; ++i) {
+        sigaction(signals[i], nullptr, &before[i]);
+        if (before[i].sa_handler != SIG_IGN) sigaction(signals[i], &action, nullptr);
+    }
+    return before;
+}
+
+template <std::size_t Count>
+void restore(const std::array<int, Count> &signals, const actions<Count> &before) {
+    for (std::size_t i = 0; i < Count; ++i)
+        sigaction(signals[i], &before[i], nullptr);
+}
+
+/// The signal that waits for the end of a postponed_end, or 0.
+volatile std::sig_atomic_t waiting = 0;
+
+void let_wait(int signal) {
+    waiting = signal;
+}
+
 /// Within its scope a pipe without a reader and a file that is too large are errors of write(), not signals.
 class ignored_signals {
   public:
-    ignored_signals() {
-        struct sigaction ignore {};
-        ignore.sa_handler = SIG_IGN;
-        for (std::size_t i = 0; i < numbers.size(); ++i)
-            sigaction(numbers[i], &ignore, &before_[i]);
-    }
-    ~ignored_signals() {
-        for (std::size_t i = 0; i < numbers.size(); ++i)
-            sigaction(numbers[i], &before_[i], nullptr);
-    }
+    ignored_signals()
+        : before_(handle(signals, SIG_IGN)) {}
+    ~ignored_signals() { restore(signals, before_); }
     ignored_signals(const ignored_signals &) = delete;
     ignored_signals &operator=(const ignored_signals &) = delete;
 
   private:
-    static constexpr std::array numbers {SIGPIPE, SIGXFSZ};
-    std::array<struct sigaction, numbers.size()> before_ {};
+    static constexpr std::array signals {SIGPIPE, SIGXFSZ};
+    actions<signals.size()> before_;
 };
 
 /// Writes all and closes.
@@ -85,7 +105,7 @@ void write_all(int descriptor, std::string_view bytes, const fs::path &named) {
         const auto written = ::write(descriptor, bytes.data(), bytes.size());
         if (written >= 0)
             bytes.remove_prefix(static_cast<std::size_t>(written));
-        else if (errno != EINTR)
+        else if (errno != EINTR || waiting != 0) // a pipe may never be read
             code = errno;
     }
     // A full disk may show only here. EINVAL: a pipe or a device has nothing to flush.
@@ -95,6 +115,14 @@ void write_all(int descriptor, std::string_view bytes, const fs::path &named) {
 }
 
 } // namespace
+
+postponed_end::postponed_end()
+    : before_(handle(signals, let_wait)) {}
+
+postponed_end::~postponed_end() {
+    restore(signals, before_);
+    if (const int signal = std::exchange(waiting, 0); signal != 0) raise(signal);
+}
 
 new_files::~new_files() {
     std::error_code ignored;
@@ -121,6 +149,7 @@ void new_files::write(const fs::path &file, std::string bytes) {
     // mkstemp makes a file of a name that nothing has. The name is short: that of the target may be the longest
     // allowed.
     auto name = (target.parent_path() / ".dynquant.XXXXXX").string();
+    if (!until_done_) until_done_.emplace();
     const int descriptor = mkstemp(name.data());
     if (descriptor < 0) fail(file, errno);
     try {
@@ -147,6 +176,7 @@ void new_files::commit() {
         file.temporary.clear();
     }
     files_.clear();
+    until_done_.reset();
 }
 
 } // namespace command_line

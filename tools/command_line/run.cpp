@@ -10,16 +10,6 @@
 namespace command_line {
 namespace {
 
-/// One line on stderr, which has no buffer. Control characters of the user's text are escaped.
-void print_error(const char *name, const char *text) {
-    std::fprintf(stderr, "%s: ", name);
-    for (; *text; ++text) {
-        const auto code = static_cast<unsigned char>(*text);
-        std::fprintf(stderr, code < ' ' || code == 0x7f ? "\\x%02x" : "%c", code);
-    }
-    std::fputc('\n', stderr);
-}
-
 /// Whether stdout took all that was printed.
 bool flush(const char *name) {
     errno = 0;
@@ -45,6 +35,15 @@ int call(const char *name, int (*body)(int, char **), int argc, char **argv) noe
 }
 
 } // namespace
+
+void print_error(const char *name, const char *text) {
+    std::fprintf(stderr, "%s: ", name);
+    for (; *text; ++text) {
+        const auto code = static_cast<unsigned char>(*text);
+        std::fprintf(stderr, code < ' ' || code == 0x7f ? "\\x%02x" : "%c", code);
+    }
+    std::fputc('\n', stderr);
+}
 
 int run(const char *name, int (*body)(int, char **), int argc, char **argv) noexcept {
     const int status = call(name, body, argc, argv);

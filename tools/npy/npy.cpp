@@ -103,7 +103,7 @@ tensor<T> parse_header(const std::string &header) {
     constexpr auto expected = names_of<T>;
     static const std::regex form(R"(\{ *'descr' *: *(?:'([<>|=\w]{1,9})'|\[.*\]) *,)"
                                  R"( *'fortran_order' *: *(True|False) *,)"
-                                 R"( *'shape' *: *\(((?:[^,()]+,)*(?:[^,()]+)?)\) *,? *\})");
+                                 R"( *'shape' *: *\(((?:[^,()[:cntrl:]]+,)*(?:[^,()[:cntrl:]]+)?)\) *,? *\})");
     std::smatch field;
     if (!std::regex_match(header, field, form))
         fail("malformed header: expected {'descr': ..., 'fortran_order': ..., 'shape': (...), }");
