@@ -96,6 +96,27 @@ class Says(Command):
         )
         self.assertRegex(said, r"\n *DequantizeLinear +0 +1 +ONNX Runtime has a fast kernel for it *\n")
 
+    def test_outputs_that_are_no_numbers(self):
+        """The logarithm of a negative number is NaN, and some of those that are drawn are negative."""
+        tail = [helper.make_node("Log", ["x"], ["log"]), helper.make_node("ReduceMean", ["log"], ["mean"], keepdims=0),
+                helper.make_node("Mul", ["y", "mean"], ["nan"])]
+        model = models.dynamic(self.file("nan.onnx"), tail=tail)
+        floats = onnx.load(models.floats(self.file("f.onnx")))
+        floats.graph.node.extend(tail)
+        floats.graph.output[0].name = "nan"
+        onnx.save(floats, self.file("f.onnx"))
+        said = self.succeeds(model, "--shape", "x=1x3x16x16", "--float", self.file("f.onnx"))
+        self.assertRegex(said, r"\n *with the provider .* no finite numbers +no finite numbers *\n")
+        self.assertIn(
+            "\nThe outputs with and without the provider are not compared: no finite numbers.\n"
+            "2048 of 2048 numbers of the outputs with the provider are NaN: --input gives inputs that are not drawn.\n",
+            said,
+        )
+        x = self.array("x.npy", np.random.default_rng(1).uniform(1, 2, (1, 3, 16, 16)).astype(np.float32))
+        said = self.succeeds(model, "--input", x, "--float", self.file("f.onnx"))
+        self.assertIn("\nThe outputs with and without the provider are equal.\n", said)
+        self.assertNotIn("NaN", said)
+
     def test_names_of_nodes_may_be_anything(self):
         name = "a' (Foo), 'b\\\n\x1b[31mdynquant: leaves all nodes: hi"
         path = models.dynamic(self.file("n.onnx"))

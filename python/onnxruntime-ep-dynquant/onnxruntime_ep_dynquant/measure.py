@@ -19,22 +19,25 @@ ALONE, PROVIDER, FLOAT = "ONNX Runtime", "with the provider", "float model"
 class Timed:
     """seconds: by number of threads and peer, one for each round. agreement: of a peer's outputs with the float
     model's, or why there is none. difference: of the outputs with the provider from those without, likewise. failure:
-    why ONNX Runtime alone cannot run the model, in place of its figures."""
+    why ONNX Runtime alone cannot run the model, in place of its figures. nans: of the outputs with the provider, how
+    many of how many numbers are NaN."""
 
     seconds: dict[int, dict[str, list[float]]] = dataclasses.field(default_factory=dict)
     agreement: dict[str, "Agreement | str"] = dataclasses.field(default_factory=dict)
     difference: "Agreement | str | None" = None
     failure: str = ""
+    nans: tuple[int, int] = 0, 0
 
     def ratio(self, threads: int, slower: str) -> float:
+        """Of the medians, which the table shows."""
         times = self.seconds[threads]
-        return statistics.median(a / b for a, b in zip(times[slower], times[PROVIDER], strict=True))
+        return statistics.median(times[slower]) / statistics.median(times[PROVIDER])
 
 
 @dataclasses.dataclass
 class Agreement:
-    """Of several outputs of numbers the worst. largest: the largest absolute value of the output with the largest
-    difference."""
+    """Of several outputs of numbers the worst, without numbers that are NaN, or the same infinity, on both sides.
+    largest: the largest absolute value of the output with the largest difference."""
 
     cosine: float
     difference: float
@@ -81,6 +84,7 @@ def compare(
                 label = f"{peer}, {threads_label(threads)}"
                 step(label, (done + (turn + place / len(sessions)) / rounds) / len(threads_of))
                 result.seconds[threads][peer].append(_turn(lambda one=one: one.run(None, inputs), seconds))
+    result.nans = nans(outputs[PROVIDER])
     if ALONE in outputs:
         result.difference = agreement(outputs[ALONE], outputs[PROVIDER])
     if float_model:
@@ -134,21 +138,36 @@ def _turn(run: Callable[[], object], seconds: float) -> float:
 
 def agreement(expected: list, given: list) -> Agreement | str:
     """Of a model's outputs that are arrays of numbers. A string says why there is none."""
-    cosine, differences = 1.0, []
+    cosine, differences, missing = 1.0, [], "no numbers"
     for e, g in zip(expected, given, strict=True):
-        if not isinstance(e, numpy.ndarray) or e.dtype.kind not in "fiub":
+        if not _has_numbers(e):
             continue
         if e.shape != g.shape:
             return "other shapes"
         if e.size == 0:
             continue
         e, g = e.astype(numpy.float64).ravel(), g.astype(numpy.float64).ravel()
+        same = (e == g) | (numpy.isnan(e) & numpy.isnan(g))
+        compared = numpy.isfinite(e) | ~same
+        e, g = e[compared], g[compared]
+        if e.size == 0:
+            missing = "no finite numbers"
+            continue
         with numpy.errstate(invalid="ignore", over="ignore"):
             lengths = numpy.linalg.norm(e) * numpy.linalg.norm(g)
             cosine = float(numpy.minimum(cosine, e @ g / lengths if lengths else not e.any() and not g.any()))
-            same = (e == g) | (numpy.isnan(e) & numpy.isnan(g))
-            difference = float(numpy.max(numpy.abs(e - g), where=~same, initial=0))
-        differences.append((difference, float(numpy.max(numpy.abs(e)))))
+            difference = float(numpy.max(numpy.abs(e - g)))
+        differences.append((difference, float(numpy.max(numpy.abs(e), where=~numpy.isnan(e), initial=0))))
     if not differences:
-        return "no numbers"
+        return missing
     return Agreement(cosine, *max(differences, key=lambda d: (numpy.isnan(d[0]), d[0], d[1])))
+
+
+def nans(outputs: list) -> tuple[int, int]:
+    """How many of how many numbers are NaN."""
+    arrays = list(filter(_has_numbers, outputs))
+    return sum(int((a != a).sum()) for a in arrays), sum(a.size for a in arrays)
+
+
+def _has_numbers(output: object) -> bool:
+    return isinstance(output, numpy.ndarray) and output.dtype.kind in "fiub"

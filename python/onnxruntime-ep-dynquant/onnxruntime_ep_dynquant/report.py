@@ -1,6 +1,7 @@
 """What the command prints: tables, a progress bar, a sentence."""
 
 import contextlib
+import math
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .measure import ALONE, FLOAT, PROVIDER, Agreement, Timed, threads_label
+from .refusal import printable
 from .sessions import Claims
 
 FASTER = 1.05  # times as fast, from which the provider pays: above the differences between rounds
@@ -22,7 +24,7 @@ _console = Console(highlight=False, width=None if Console().is_terminal else 120
 
 
 def say(text: str) -> None:
-    _console.print(Text(text), soft_wrap=True)
+    _console.print(Text(printable(text)), soft_wrap=True)
 
 
 def show_claims(claims: Claims) -> None:
@@ -33,7 +35,7 @@ def show_claims(claims: Claims) -> None:
     claimed = Counter(operator for operators in claims.layers_and_nodes for operator in operators)
     table = Table("operator", "claimed", "left", "why", box=SIMPLE)
     for operator in sorted(claimed.keys() | {operator for operator, _ in claims.left}):
-        reasons = [(reason, count) for (of, reason), count in claims.left.most_common() if of == operator]
+        reasons = [(printable(reason), count) for (of, reason), count in claims.left.most_common() if of == operator]
         why = "\n".join(f"{count}: {reason}" if len(reasons) > 1 else reason for reason, count in reasons)
         left = str(sum(count for _, count in reasons)) if operator in DECIDED else "-"
         table.add_row(*map(Text, (operator, str(claimed[operator]), left, why)))
@@ -74,10 +76,19 @@ def show_times(timed: Timed) -> None:
     if timed.failure:
         say(f"ONNX Runtime {onnxruntime.__version__} alone cannot run the model: {timed.failure}")
     if isinstance(timed.difference, Agreement):
-        same = "are equal." if not timed.difference.difference else f"differ by {_difference(timed.difference)} at most."
-        say(f"The outputs with and without the provider {same}")
+        say(f"The outputs with and without the provider {_described(timed.difference)}.")
     elif timed.difference:
         say(f"The outputs with and without the provider are not compared: {timed.difference}.")
+    count, numbers = timed.nans
+    if count:
+        where = "of the outputs with the provider"
+        say(f"{count} of {numbers} numbers {where} are NaN: --input gives inputs that are not drawn.")
+
+
+def _described(of: Agreement) -> str:
+    if math.isnan(of.difference):
+        return "differ: some numbers are NaN on one side only"
+    return f"differ by {_difference(of)} at most" if of.difference else "are equal"
 
 
 def _difference(of: Agreement) -> str:
