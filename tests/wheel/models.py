@@ -73,15 +73,16 @@ def floats(path, name="x", w=W):
     )
 
 
-def command(*arguments, python_path="", stdout=subprocess.PIPE):
+def command(*arguments, python_path="", stdout=subprocess.PIPE, **environment):
     """python_path: a folder whose modules come first."""
-    path = os.pathsep.join(filter(None, (python_path, os.environ.get("PYTHONPATH", ""))))
+    environment = os.environ | environment
+    path = os.pathsep.join(filter(None, (python_path, environment.get("PYTHONPATH", ""))))
     return subprocess.run(
         [sys.executable, "-m", "onnxruntime_ep_dynquant", *map(str, arguments)],
         stdout=stdout,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": path, "COLUMNS": "150"},
+        env={**environment, "PYTHONPATH": path, "COLUMNS": "150"},
         timeout=300,
     )
 

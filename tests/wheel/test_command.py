@@ -372,9 +372,13 @@ class PerRow(Command):
         self.file("link.onnx").symlink_to(self.product)
         for path in (self.product, self.file("link.onnx")):
             self.refused_without_a_trace(f"{path} is read: expected another file to write", self.product, path)
-        missing = self.file("missing") / "out.onnx"
+        self.file("itself.onnx").symlink_to("itself.onnx")
+        self.file("file").write_text("")
         for path, reason in (
-            (missing, "No such file or directory"),
+            (self.file("itself.onnx"), "Too many levels of symbolic links"),
+            (self.file("file") / "out.onnx", "File exists"),
+            (self.file("file") / "folder/out.onnx", "Not a directory"),
+            (self.file("o" * 256), "File name too long"),
             (self.folder, "Is a directory"),
             ("/dev/full", "No space left on device"),
             ("", "Is a directory"),
@@ -382,6 +386,7 @@ class PerRow(Command):
             self.refused_without_a_trace(
                 f"{path or 'a file without a name'} cannot be written: {reason}", self.product, path
             )
+        self.assertEqual(os.readlink(self.file("itself.onnx")), "itself.onnx")
 
     def test_files_that_are_replaced(self):
         """A file keeps its mode, and a link leads where it led."""
@@ -394,6 +399,29 @@ class PerRow(Command):
         self.assertEqual(self.file("old.onnx").stat().st_mode & 0o777, 0o604)
         self.assertEqual(os.readlink(self.out), "old.onnx")
         self.assertEqual([f.name for f in onnx.load(self.out).functions], ["DynamicQuantizeLinear", "MatMulInteger"])
+
+    def test_folders_are_made_and_names_may_be_as_long_as_names_can_be(self):
+        path = self.file("new") / "folder" / ("o" * 255)
+        self.rewritten(self.product, path)
+        self.assertEqual(os.listdir(path.parent), [path.name])
+        self.assertEqual(onnx.load(path).functions[0].domain, "dynquant")
+
+    def test_a_signal_leaves_no_temporary_file(self):
+        """It comes between the writing of a temporary file and its renaming."""
+        for ending, status in ((signal.SIGHUP, -1), (signal.SIGINT, 130), (signal.SIGQUIT, -3), (signal.SIGTERM, -15)):
+            with self.subTest(ending=ending):
+                self.file("sitecustomize.py").write_text(
+                    "import os\n"
+                    "def replace(*names, rename=os.replace):\n"
+                    f"    os.kill(os.getpid(), {ending:d})\n"
+                    "    rename(*names)\n"
+                    "os.replace = replace\n"
+                )
+                done = command("--per-row", self.product, self.out, python_path=str(self.folder))
+                self.assertEqual((done.returncode, done.stdout), (status, ""), done.stderr)
+                self.assertEqual([name for name in os.listdir(self.folder) if "dynquant" in name], [])
+                self.assertEqual(onnx.load(self.out).functions[0].domain, "dynquant")
+                self.out.unlink()
 
     def test_weights_in_another_file(self):
         """Which both models read."""
@@ -456,13 +484,49 @@ class Surroundings(Command):
         self.assertEqual(done.returncode, 1)
 
     def test_output_that_is_lost_is_a_failure(self):
+        """Also without a buffer, and with the argparse of newer versions of Python, which ignores errors of stdout."""
+        self.file("sitecustomize.py").write_text(
+            "import argparse, contextlib\n"
+            "def print_message(self, message, file=None, print_message=argparse.ArgumentParser._print_message):\n"
+            "    with contextlib.suppress(OSError):\n"
+            "        print_message(self, message, file)\n"
+            "argparse.ArgumentParser._print_message = print_message\n"
+        )
         for arguments in (["--help"], ["--version"], [self.model, "--shape", "x=1x3x8x8", *QUICK]):
-            with open("/dev/full", "w") as full:
-                done = command(*arguments, stdout=full)
-            self.assertEqual(
-                done.stderr, "onnxruntime_ep_dynquant: cannot write all output to stdout: No space left on device\n"
-            )
-            self.assertEqual(done.returncode, 1)
+            for unbuffered in ("", "1"):
+                with self.subTest(arguments=arguments, unbuffered=unbuffered), open("/dev/full", "w") as full:
+                    path = str(self.folder)
+                    done = command(*arguments, stdout=full, python_path=path, PYTHONUNBUFFERED=unbuffered)
+                    self.assertEqual(
+                        done.stderr,
+                        "onnxruntime_ep_dynquant: cannot write all output to stdout: No space left on device\n",
+                    )
+                    self.assertEqual(done.returncode, 1)
+
+    def test_metadata_are_missing(self):
+        """As of a copy of the package's folder. Only the version needs them."""
+        self.file("sitecustomize.py").write_text(
+            "import importlib.metadata\n"
+            "def version(name):\n"
+            "    raise importlib.metadata.PackageNotFoundError(name)\n"
+            "importlib.metadata.version = version\n"
+        )
+        run = lambda *arguments: command(*arguments, python_path=str(self.folder))
+        done = run("--version")
+        self.assertEqual(
+            done.stderr,
+            "onnxruntime_ep_dynquant: the version is unknown: onnxruntime-ep-dynquant has no metadata here, which pip "
+            "installs\n",
+        )
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertEqual(run("--help").returncode, 0)
+
+    def test_control_characters_do_not_reach_the_terminal(self):
+        model = models.dynamic(self.file("m.onnx"), name="a\x1b[31m\n")
+        name = r"a\x1b[31m\x0a"
+        self.refused(
+            f"input '{name}' has the shape [n, 3, h, w]: give its extents, --shape {name}=1x3xNxN", model
+        )
 
     def test_streams_may_be_closed(self):
         shell = f"{sys.executable} -m onnxruntime_ep_dynquant {self.model} --shape x=1x3x8x8 {' '.join(QUICK)}"

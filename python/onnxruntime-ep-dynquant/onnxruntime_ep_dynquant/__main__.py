@@ -1,13 +1,16 @@
 """What the execution provider does to a model, and whether it pays."""
 
 import argparse
+import contextlib
 import errno
 import importlib.metadata
+import io
 import os
 import sys
 
-from .refusal import Refusal
+from .refusal import Refusal, printable
 
+PACKAGE = "onnxruntime-ep-dynquant"
 PROGRAM = "python -m onnxruntime_ep_dynquant"
 DESCRIPTION = """Says which nodes of a model the execution provider claims, which it leaves and why. Then times the model
 with the provider and without it, on one thread and on all, by turns, and says in a sentence whether it pays."""
@@ -47,10 +50,19 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         "--milliseconds", metavar="MS", type=_one_or_more, default=300, help="the least duration of a turn (300)"
     )
-    parser.add_argument(
-        "--version", action="version", version="%(prog)s " + importlib.metadata.version("onnxruntime-ep-dynquant")
-    )
+    parser.add_argument("--version", nargs=0, action=_Version, help="shows the version and exits")
     return parser
+
+
+class _Version(argparse.Action):
+    """Prints the version, which nothing else needs: a copy of the package without metadata has none."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        try:
+            print(parser.prog, importlib.metadata.version(PACKAGE))
+        except importlib.metadata.PackageNotFoundError:
+            raise Refusal(f"the version is unknown: {PACKAGE} has no metadata here, which pip installs") from None
+        parser.exit()
 
 
 def _one_or_more(text: str) -> int:
@@ -60,7 +72,13 @@ def _one_or_more(text: str) -> int:
 
 
 def parse(parser: argparse.ArgumentParser) -> argparse.Namespace:
-    given = parser.parse_args()
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(said):  # argparse ignores errors of stdout
+            given = parser.parse_args()
+    except SystemExit:
+        print(said.getvalue(), end="")
+        raise
     for name in ("shape", "input", "float", "rounds", "milliseconds"):
         if given.per_row and getattr(given, name) != parser.get_default(name):
             parser.error(f"argument --{name}: not allowed with argument --per-row")
@@ -98,7 +116,7 @@ def rewrite(source: str, target: str) -> None:
         from . import per_row
     except ImportError as error:
         raise Refusal(f"--per-row needs onnx, 'pip install onnx': {error}") from None
-    print(per_row.convert(source, target))
+    print(printable(per_row.convert(source, target)))
 
 
 def main() -> int:
@@ -130,7 +148,7 @@ def _main() -> int:
 
 def _complain(text: str) -> None:
     if sys.stderr is not None:
-        print(f"onnxruntime_ep_dynquant: {text}", file=sys.stderr)
+        print(f"onnxruntime_ep_dynquant: {printable(text)}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,10 @@ place of one for the whole tensor. Two operators of the domain `dynquant` say so
 for sessions without a kernel of them."""
 
 import contextlib
+import errno
 import os
 import shutil
+import signal
 from collections import Counter
 from collections.abc import Iterator
 
@@ -18,6 +20,7 @@ OPERATORS = "DynamicQuantizeLinear", "MatMulInteger"  # of DOMAIN in place of ON
 PRODUCTS = "ConvInteger", "MatMulInteger"
 OPSETS = range(11, 29)  # 11 brings DynamicQuantizeLinear; above 28 an operator may compute something else
 IR_OF_FUNCTIONS = 8
+ENDS = signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM  # what asks a program to end
 ELSEWHERE = None  # in place of a node: what is outside of the graph's nodes, or in a subgraph
 
 
@@ -283,15 +286,19 @@ def _read(path: str) -> ModelProto:
 
 
 def _write(path: str, data: bytes) -> None:
-    """A file is replaced as a whole, and a link to one stays. A device or a pipe gets the bytes."""
+    """Makes missing folders. Replaces a file as a whole, also behind a link. A device or a pipe gets the bytes."""
     file = os.path.realpath(path)
-    temporary = f"{file}.{os.getpid()}"
+    folder = os.path.dirname(file)
+    temporary = os.path.join(folder, f".dynquant.{os.urandom(6).hex()}")  # short, as the file's name may be the longest
     try:
+        if os.path.islink(file):  # it leads to itself
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         if os.path.exists(file) and not os.path.isfile(file):
             with open(file, "wb") as stream:
                 stream.write(data)
             return
-        with contextlib.ExitStack() as undo:
+        os.makedirs(folder, exist_ok=True)
+        with _postponed_end(), contextlib.ExitStack() as undo:
             with open(temporary, "xb") as stream:
                 undo.callback(os.unlink, temporary)
                 stream.write(data)
@@ -301,3 +308,19 @@ def _write(path: str, data: bytes) -> None:
             undo.pop_all()
     except OSError as error:
         raise Refusal(f"{path or 'a file without a name'} cannot be written: {error.strerror}") from None
+
+
+@contextlib.contextmanager
+def _postponed_end() -> Iterator[None]:
+    """Signals that would end the program wait for the end of the scope."""
+    asked: list[int] = []
+    before = {s: h for s in ENDS if (h := signal.getsignal(s)) in (signal.SIG_DFL, signal.default_int_handler)}
+    for number in before:
+        signal.signal(number, lambda number, _: asked.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if asked:
+            signal.raise_signal(asked[-1])
