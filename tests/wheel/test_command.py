@@ -400,6 +400,14 @@ class PerRow(Command):
         self.assertEqual(os.readlink(self.out), "old.onnx")
         self.assertEqual([f.name for f in onnx.load(self.out).functions], ["DynamicQuantizeLinear", "MatMulInteger"])
 
+    def test_a_pipe_gets_the_bytes(self):
+        self.rewritten(self.product, self.out)
+        arguments = [sys.executable, "-m", "onnxruntime_ep_dynquant", "--per-row", self.product, "/dev/stdout"]
+        done = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        said = b"/dev/stdout: 1 of 1 quantized layers have a scale for each row of x.\n"
+        self.assertEqual(done.stdout, self.out.read_bytes() + said)
+
     def test_folders_are_made_and_names_may_be_as_long_as_names_can_be(self):
         path = self.file("new") / "folder" / ("o" * 255)
         self.rewritten(self.product, path)

@@ -293,8 +293,9 @@ def _write(path: str, data: bytes) -> None:
     try:
         if os.path.islink(file):  # it leads to itself
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-        if os.path.exists(file) and not os.path.isfile(file):
-            with open(file, "wb") as stream:
+        given = path or os.curdir  # by this name: a link of /proc to a pipe leads to no name
+        if os.path.exists(given) and not os.path.isfile(given):
+            with open(given, "wb") as stream:
                 stream.write(data)
             return
         os.makedirs(folder, exist_ok=True)
