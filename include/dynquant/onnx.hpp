@@ -111,12 +111,11 @@ class DYNQUANT_API operation {
     /// forced. The bits are the same for every number of threads, and whatever the calling thread's rounding mode, FTZ,
     /// DAZ and exception masks.
     /// DynamicQuantizeLinear of both domains, where the specification of domain "" is silent: an empty x counts as
-    /// zeros; a NaN in x makes the scale NaN; where the formula of the zero point gives NaN, it is the lowest code. In
-    /// domain "" the scale of zeros is 0, and the lowest code is 0. In domain dynquant the rule says what the scale of
-    /// zeros is and whether NaN is skipped; the lowest code of int8 is -128; zero points of symmetric scales are 0. The
-    /// operators of com.amd.quark compute no scales.
-    /// Throws error (invalid_arguments), having written nothing, when a buffer is null and its volume is not zero, or
-    /// when the operation is empty.
+    /// zeros; a NaN in x makes the scale NaN and the codes the lowest one; where the formula of the zero point gives
+    /// NaN, it is the highest code. In domain "" the scale of zeros is 1, as in ONNX Runtime. In domain dynquant the
+    /// rule says what the scale of zeros is and whether NaN is skipped; zero points of symmetric scales are 0. The
+    /// operators of com.amd.quark compute no scales. Throws error (invalid_arguments), having written nothing, when a
+    /// buffer is null and its volume is not zero, or when the operation is empty.
     void run(const arguments &args) const;
 
     /// Which kernel and instruction set compute y. Throws error when the operation is empty.

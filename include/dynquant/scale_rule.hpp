@@ -38,7 +38,7 @@ enum class nonfinite { propagate, skip };
 /// All arithmetic is f32, each operation rounded to nearest, ties to even. For each block:
 ///   v = R == 0 ? of_zero : max(R / D / g, least)
 ///   s = v rounded to the scales' type
-///   zero point = clamp(lowest - RNE(lo / s)); the lowest code if that is NaN
+///   zero point = clamp(lowest - RNE(lo / s)); the highest code if that is NaN
 ///   code = clamp(RNE(quotient) + zero point); the lowest code if that is NaN
 /// D is (highest - lowest) / 2 for absmax and highest - lowest for minmax, of the codes; the largest number of dst's
 /// type if that is a float. Floats have no zero point; their codes are rounded and saturate as under numerics::onnx.
@@ -74,11 +74,11 @@ DYNQUANT_API const char *to_string(nonfinite value);
 /// The rules of standards and libraries. The comments name the types and blocks that their owners use with them.
 namespace presets {
 
-/// ONNX DynamicQuantizeLinear-11: f32 to u8, one block.
+/// ONNX DynamicQuantizeLinear-11: f32 to u8, one block. The text does not say which scale zeros have; they have ONNX
+/// Runtime's, 1, so that models can divide by it.
 inline scale_rule onnx() {
     scale_rule rule;
     rule.range = scale_range::minmax;
-    rule.of_zero = 0;
     return rule;
 }
 

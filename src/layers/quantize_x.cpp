@@ -37,7 +37,7 @@ void x_quantizer::run(const void *x, quantized_x &to) const {
     auto *const scales = run_memory::grown(to.scales, count);
     auto *const zero_points = run_memory::grown(to.zero_points, count);
     if (elements_ == 0) { // then a run writes nothing
-        std::fill_n(scales, count, 0.0F);
+        std::fill_n(scales, count, static_cast<float>(presets::onnx().of_zero));
         std::fill_n(zero_points, count, 0);
         return;
     }

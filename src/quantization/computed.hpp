@@ -91,10 +91,11 @@ struct scale_formula {
         return float8_e8m0 {static_cast<std::uint8_t>(std::clamp(k, 0, 254))}.value();
     }
 
-    /// clamp(lowest - RNE(lo / s)); NaN gives the lowest code.
+    /// clamp(lowest - RNE(low / scale)). NaN gives the highest code, as in ONNX Runtime (GetQuantizationParameter in
+    /// core/util/qmath.h) and in onnx.reference: 0 / 0 is that of a range so small that its scale rounds to 0.
     std::int32_t zero_point(float low, float scale) const {
         const float steps = std::nearbyint(-(low / scale));
-        if (!(steps > 0)) return lowest;
+        if (steps <= 0) return lowest;
         return steps < static_cast<float>(highest - lowest) ? lowest + static_cast<std::int32_t>(steps) : highest;
     }
 

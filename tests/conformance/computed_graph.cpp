@@ -123,7 +123,7 @@ TEST(computed_graph, onnx) {
             {{floats_of({0, 2, -3, -2.5F, 1.34F, 0.5F})},
                     {integers_of({153, 255, 0, 26, 221, 179}), floats_of({5.0F / 255}), integers_of({153})}});
     expect_gives(
-            op, {{floats_of({0, 0, 0, 0, 0, 0})}, {integers_of({0, 0, 0, 0, 0, 0}), floats_of({0}), integers_of({0})}});
+            op, {{floats_of({0, 0, 0, 0, 0, 0})}, {integers_of({0, 0, 0, 0, 0, 0}), floats_of({1}), integers_of({0})}});
 }
 
 TEST(computed_graph, onednn_dynamic_quantize) {

@@ -238,7 +238,7 @@ TEST(computed_scales, zeros_have_their_code_even_by_a_scale_of_zero) {
         EXPECT_EQ((computing {f4_e2m1, {.of_zero = 0, .quotient = quotient}}({0, -0.0F})), (outcome {{0}, {0, -0.0F}}));
         // 0 / 0 of the zero point is NaN.
         EXPECT_EQ((computing {s8, {.range = minmax, .of_zero = 0, .quotient = quotient}}({0})),
-                (outcome {{0}, {-128}, {-128}}));
+                (outcome {{0}, {127}, {127}}));
     }
 }
 
@@ -272,7 +272,7 @@ TEST(computed_scales, that_underflow_give_the_ends_of_the_codes) {
     // 2^-149 / 127 and 2^-10, a tie of e4m3, are 0. 0 / 0 is NaN.
     EXPECT_EQ((computing {s8, {.narrow = true}}({0x1p-149F, 0, -0x1p-149F})), (outcome {{0}, {127, -127, -127}}));
     EXPECT_EQ((computing {s8, {.narrow = true}, f8_e4m3}({127 * 0x1p-10F, -1e-9F})), (outcome {{0}, {127, -127}}));
-    EXPECT_EQ((computing {u8, {.range = minmax}}({0x1p-149F, 0})), (outcome {{0}, {255, 0}, {0}}));
+    EXPECT_EQ((computing {u8, {.range = minmax}}({0x1p-149F, 0})), (outcome {{0}, {255, 0}, {255}}));
     // 1 / s and D / R are infinite. 0 by infinity is NaN.
     EXPECT_EQ((computing {s8, {.narrow = true, .quotient = scale_quotient::multiply_reciprocal}}({127 * 0x1p-140F, 0})),
             (outcome {{0x1p-140F}, {127, -127}}));
@@ -468,9 +468,9 @@ TEST(computed_scales, a_global_scale_at_run_time_is_not_checked) {
 TEST(computed_scales, nan_propagates) {
     EXPECT_EQ((computing {s8}({nan, 1, -2})), (outcome {{nan}, {-128, -128, -128}}));
     EXPECT_EQ((computing {s8, {.narrow = true}}({1, -nan, infinity})), (outcome {{nan}, {-127, -127, -127}}));
-    EXPECT_EQ((computing {u8, {.range = minmax}}({1, 2, nan})), (outcome {{nan}, {0, 0, 0}, {0}}));
-    EXPECT_EQ((computing {s8, {.range = minmax}}({nan, 0})), (outcome {{nan}, {-128, -128}, {-128}}));
-    EXPECT_EQ((computing {s8, {.range = minmax, .narrow = true}}({nan, 0})), (outcome {{nan}, {-127, -127}, {-127}}));
+    EXPECT_EQ((computing {u8, {.range = minmax}}({1, 2, nan})), (outcome {{nan}, {0, 0, 0}, {255}}));
+    EXPECT_EQ((computing {s8, {.range = minmax}}({nan, 0})), (outcome {{nan}, {-128, -128}, {127}}));
+    EXPECT_EQ((computing {s8, {.range = minmax, .narrow = true}}({nan, 0})), (outcome {{nan}, {-127, -127}, {127}}));
     EXPECT_EQ((computing {f8_e4m3, {}, f8_e4m3}({1, nan})), (outcome {{nan}, {nan, nan}}));
     EXPECT_EQ((computing {f4_e2m1, presets::mx(), f8_e8m0}({-1, nan, 0})), (outcome {{nan}, {6, 6, 6}}));
     EXPECT_EQ((computing {f6_e2m3, {}, f16}({-1, nan})), (outcome {{nan}, {7.5, 7.5}}));
@@ -486,8 +486,8 @@ TEST(computed_scales, infinities_propagate) {
     EXPECT_EQ((computing {f8_e5m2}({-infinity, 1, -1})), (outcome {{infinity}, {nan, 0, -0.0F}}));
     EXPECT_EQ((computing {f8_e4m3, presets::mx(), f8_e8m0}({infinity, 1})), (outcome {{nan}, {nan, nan}}));
     EXPECT_EQ((computing {u8, {.range = minmax}}({infinity, -1, 2})), (outcome {{infinity}, {0, 0, 0}, {0}}));
-    EXPECT_EQ(
-            (computing {u8, {.range = minmax}}({-infinity, 1})), (outcome {{infinity}, {0, 0}, {0}})); // lo / s is NaN
+    EXPECT_EQ((computing {u8, {.range = minmax}}({-infinity, 1})),
+            (outcome {{infinity}, {0, 255}, {255}})); // lo / s is NaN
     EXPECT_EQ((computing {s8, {.range = minmax}}({3e38F, -3e38F})), (outcome {{infinity}, {-128, -128}, {-128}}));
     EXPECT_EQ((computing {s8, {.quotient = scale_quotient::multiply_range}}({infinity, 3})),
             (outcome {{infinity}, {-128, 0}}));
@@ -505,9 +505,11 @@ TEST(computed_scales, infinities_by_every_type_of_scale) {
             EXPECT_EQ((computing {f4_e2m1, rule, type}(x)), (outcome {{infinity}, {6, 0, -0.0F}}));
             EXPECT_EQ((computing {f6_e3m2, rule, type}(x)), (outcome {{infinity}, {28, 0, -0.0F}}));
             if (quotient == multiply_range) continue;
-            for (const float end : {infinity, -infinity}) // code 0 is the zero point, which is the lowest code
-                EXPECT_EQ((computing {u8, {.range = minmax, .quotient = quotient}, type}({end, 1, -1})),
-                        (outcome {{infinity}, {0, 0, 0}, {0}}));
+            // Finite numbers give the zero point: 0 / infinity is 0, -infinity / infinity NaN, the highest code.
+            EXPECT_EQ((computing {u8, {.range = minmax, .quotient = quotient}, type}({infinity, 1, -1})),
+                    (outcome {{infinity}, {0, 0, 0}, {0}}));
+            EXPECT_EQ((computing {u8, {.range = minmax, .quotient = quotient}, type}({-infinity, 1, -1})),
+                    (outcome {{infinity}, {0, 255, 255}, {255}}));
         }
     const reals by_448 = {infinity, 448, -896, -infinity};
     for (const auto quotient : {divide, multiply_reciprocal}) { // f8_e4m3 saturates; 1 / 448 is not exact
@@ -706,7 +708,7 @@ TEST(computed_scales, preset_onnx) {
     // The example of ONNX's node test test_dynamicquantizelinear: 5 / 255.
     EXPECT_EQ((computing {u8, presets::onnx()}({0, 2, -3, -2.5, 1.34F, 0.5})),
             (outcome {{5.0F / 255}, {153, 255, 0, 26, 221, 179}, {153}}));
-    EXPECT_EQ((computing {u8, presets::onnx()}({0, 0})), (outcome {{0}, {0, 0}, {0}}));
+    EXPECT_EQ((computing {u8, presets::onnx()}({0, 0})), (outcome {{1}, {0, 0}, {0}}));
 }
 
 TEST(computed_scales, preset_onednn_dynamic_quantize) {

@@ -135,22 +135,22 @@ TEST_P(onnx_computed_scales, of_packed_elements_write_these_alone) {
             (std::vector<bits8> {0xF8}));
 }
 
-TEST_P(onnx_computed_scales, of_nan_are_nan_by_the_lowest_code) {
+TEST_P(onnx_computed_scales, of_nan_are_nan_and_give_the_lowest_code) {
     const auto nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
     const auto unsigned_codes = run<std::uint8_t>({3}, {1.F, nan, -1.F}, {});
     EXPECT_TRUE(std::isnan(unsigned_codes.scales.at(0)));
     EXPECT_EQ(unsigned_codes.y, (std::vector<std::uint8_t> {0, 0, 0}));
-    EXPECT_EQ(unsigned_codes.zero_points, std::vector<std::uint8_t> {0});
+    EXPECT_EQ(unsigned_codes.zero_points, std::vector<std::uint8_t> {255});
     const auto signed_codes = run<std::int8_t>({3}, {1.F, nan, -1.F}, {{"to", int8}, {"symmetric", 0}});
     EXPECT_TRUE(std::isnan(signed_codes.scales.at(0)));
     EXPECT_EQ(signed_codes.y, (std::vector<std::int8_t> {-128, -128, -128}));
-    EXPECT_EQ(signed_codes.zero_points, std::vector<std::int8_t> {-128});
+    EXPECT_EQ(signed_codes.zero_points, std::vector<std::int8_t> {127});
     const auto symmetric = run<std::int8_t>({3}, {1.F, nan, -1.F}, {{"to", int8}});
     EXPECT_TRUE(std::isnan(symmetric.scales.at(0)));
     EXPECT_EQ(symmetric.y, (std::vector<std::int8_t> {-127, -127, -127}));
     // -infinity by an infinite scale is NaN, too.
     EXPECT_EQ(run<std::int8_t>({2}, {1.F, -infinity}, {{"to", int8}, {"symmetric", 0}}),
-            (signed8 {{-128, -128}, {infinity}, {-128}}));
+            (signed8 {{127, -128}, {infinity}, {127}}));
     EXPECT_EQ((run<bits8, bits8>({2}, std::vector<float> {1, nan}, {{"to", float4e2m1}, {"scale_type", float8e8m0}})),
             (results<bits8, bits8> {{0x77}, {0xFF}}));
 }
@@ -218,10 +218,10 @@ TEST_P(onnx_computed_scales, of_16_bit_x) {
 
 TEST_P(onnx_computed_scales, of_an_x_without_elements_are_those_of_zeros) {
     const std::vector<float> none;
-    EXPECT_EQ(run<std::uint8_t>({0}, none, {}), (unsigned8 {{}, {0}, {0}}));
-    EXPECT_EQ(run<std::uint8_t>({0, 3}, none, {{"axis", 1}}), (unsigned8 {{}, {0, 0, 0}, {0, 0, 0}}));
+    EXPECT_EQ(run<std::uint8_t>({0}, none, {}), (unsigned8 {{}, {1}, {0}}));
+    EXPECT_EQ(run<std::uint8_t>({0, 3}, none, {{"axis", 1}}), (unsigned8 {{}, {1, 1, 1}, {0, 0, 0}}));
     EXPECT_EQ(run<std::int8_t>({0, 2}, none, {{"axis", 1}, {"to", int8}, {"symmetric", 0}}),
-            (signed8 {{}, {0, 0}, {-128, -128}}));
+            (signed8 {{}, {1, 1}, {-128, -128}}));
     EXPECT_EQ(run<std::int8_t>({0, 2}, none, {{"axis", 1}, {"to", int8}}), (signed8 {{}, {1, 1}}));
     EXPECT_EQ(run<std::int8_t>({2, 0}, none, {{"axis", 1}, {"block_size", 4}, {"to", int8}}), (signed8 {}));
     EXPECT_EQ(run<std::int8_t>({0, 2}, none, {{"axis", 0}, {"to", int8}}), (signed8 {}));

@@ -85,21 +85,32 @@ TEST_P(onnx_dynamic_quantize_linear, takes_0_into_the_range) {
     EXPECT_TRUE(same(run({-1, -2, -4}), {scale, 255, {191, 128, 0}}));
 }
 
-TEST_P(onnx_dynamic_quantize_linear, zeros_have_scale_0_and_give_0) {
-    EXPECT_TRUE(same(run({0, -0.0F, 0}), {0, 0, {0, 0, 0}}));
-    EXPECT_TRUE(same(run({-0.0F}), {0, 0, {0}}));
-    EXPECT_TRUE(same(run({}), {0, 0, {}}));
+TEST_P(onnx_dynamic_quantize_linear, zeros_have_the_scale_of_onnx_runtime) {
+    EXPECT_TRUE(same(run({0, -0.0F, 0}), {1, 0, {0, 0, 0}}));
+    EXPECT_TRUE(same(run({-0.0F}), {1, 0, {0}}));
+    EXPECT_TRUE(same(run({}), {1, 0, {}}));
+}
+
+TEST_P(onnx_dynamic_quantize_linear, a_range_may_be_too_small_for_a_scale) {
+    // 127 / 255 of the least float rounds to 0, 128 / 255 to the least float. x / 0 is infinite, or NaN: the lowest
+    // code.
+    constexpr float least = 0x1p-149F;
+    EXPECT_TRUE(same(run({127 * least, 0}), {0, 255, {255, 0}})); // 0 / 0 of the zero point is the highest code
+    EXPECT_TRUE(same(run({-127 * least, 0}), {0, 255, {0, 0}}));
+    EXPECT_TRUE(same(run({-least, least, 0}), {0, 255, {0, 255, 0}}));
+    EXPECT_TRUE(same(run({128 * least, least}), {least, 0, {128, 1}}));
+    EXPECT_TRUE(same(run({-128 * least, least}), {least, 128, {0, 129}}));
 }
 
 TEST_P(onnx_dynamic_quantize_linear, infinities_and_ranges_beyond_float) {
     // The scale is infinite: finite values divided by it are 0, infinite ones NaN, which is the lowest value.
     EXPECT_TRUE(same(run({3e38F, -3e38F, 1}), {infinity, 0, {0, 0, 0}}));
     EXPECT_TRUE(same(run({infinity, 1}), {infinity, 0, {0, 0}}));
-    EXPECT_TRUE(same(run({-infinity, 1}), {infinity, 0, {0, 0}}));
+    EXPECT_TRUE(same(run({-infinity, 1}), {infinity, 255, {0, 255}})); // -infinity / infinity is NaN
 }
 
 TEST_P(onnx_dynamic_quantize_linear, a_nan_makes_the_scale_nan) {
-    EXPECT_TRUE(same(run({1, not_a_number, -1}), {not_a_number, 0, {0, 0, 0}}));
+    EXPECT_TRUE(same(run({1, not_a_number, -1}), {not_a_number, 255, {0, 0, 0}}));
 }
 
 TEST_P(onnx_dynamic_quantize_linear, equals_the_function_body_in_exact_arithmetic) {

@@ -63,8 +63,10 @@ def parameters_of(block, to, scale_type, symmetric):
         least, of_zero = (F32(2**-6), F32(2**-6)) if scale_type == "float8e4m3fn" else (F32(0), F32(1))
         return to_scale_type(max(largest / F32(top), least) if largest > 0 else of_zero, scale_type), 0
     lowest, highest = INTEGERS[to]
-    scale = to_scale_type((high - low) / F32(highest - lowest), scale_type)
-    return scale, int(np.clip(lowest - np.rint(low / scale), lowest, highest)) if scale > 0 else lowest
+    scale = to_scale_type((high - low) / F32(highest - lowest) if high > low else F32(1), scale_type)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steps = low / scale
+    return scale, int(highest if np.isnan(steps) else np.clip(lowest - np.rint(steps), lowest, highest))
 
 
 def expected(x, to, scale_type, symmetric, axis, size):
@@ -195,7 +197,7 @@ class Sessions(unittest.TestCase):
         for shape, attributes, count in (((0, 3), {"axis": 1}, 3), ((0, 3), {"axis": 0}, 0), ((3, 0), {}, None)):
             y, scales, zeros = run(computing_model(shape, **attributes), {"x": np.zeros(shape, F32)}, library=True)
             self.assertEqual((y.shape, scales.shape), (shape, () if count is None else (count,)))
-            np.testing.assert_array_equal(scales, 0)
+            np.testing.assert_array_equal(scales, 1)
             np.testing.assert_array_equal(zeros, 0)
             self.assertEqual(zeros.shape, scales.shape)
 

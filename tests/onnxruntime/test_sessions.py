@@ -75,11 +75,13 @@ class Standard(unittest.TestCase):
     def test_dynamic_quantize_linear(self):
         node = helper.make_node("DynamicQuantizeLinear", ["x"], ["y", "scale", "zero"], "q")
         outputs = {"y": (TensorProto.UINT8, None), "scale": (TensorProto.FLOAT, []), "zero": (TensorProto.UINT8, [])}
-        expected = run(model([node], INPUT, outputs, 11), {"x": X})
-        for given in (run(model([node], INPUT, outputs, 11), {"x": X}, library=True, standard=True),
-                      run(model(in_domain([node], "dynquant"), INPUT, outputs, 11), {"x": X}, library=True)):
-            for e, g in zip(expected, given):
-                np.testing.assert_array_equal(e, g)
+        # Of a range of 100 times the least float, the 255th part rounds to 0.
+        for x in (X, X * 0, np.sign(X) * np.float32(2) ** -149 * 50, X * np.where(X > 3, np.inf, 1).astype(np.float32)):
+            expected = run(model([node], INPUT, outputs, 11), {"x": x})
+            for given in (run(model([node], INPUT, outputs, 11), {"x": x}, library=True, standard=True),
+                          run(model(in_domain([node], "dynquant"), INPUT, outputs, 11), {"x": x}, library=True)):
+                for e, g in zip(expected, given):
+                    np.testing.assert_array_equal(e, g)
 
     def test_y_follows_zero_point_and_output_dtype(self):
         x = np.array([-1000, -1.5, 0, 2.5, 1000], np.float32)

@@ -10,7 +10,7 @@ def draw_layer(random, rank, is_open, quantized, x_shape=None):
     return Layer(random, rank, quantized=quantized, w_type=BYTES[random.integers(2)], is_open=is_open, x_shape=x_shape,
                  w_zero_point=str(random.choice(["none", "one", "channel"])), to_float=random.random() < 0.8,
                  steps=tuple(str(s) for s in random.choice(list(STEPS), random.integers(0, 4))),
-                 y_type=[None, None, *BYTES][random.integers(4)], bias=[None, None, "one", "channel"][random.integers(4)],
+                 y_type=[None, None, *BYTES][random.integers(4)], bias=[None, None, "one", "channel", "quantized"][random.integers(5)],
                  scales_given=random.random() < 0.3)
 
 
@@ -69,9 +69,10 @@ class Graph:
         return {"x": self.layers[0].draw_x(), **given}
 
     def has_rows(self, i):
-        """With activation_scales=per_row: all layers of that x multiply by its scale. ONNX Runtime makes one
+        """With activation_scales=per_row: all layers of that x multiply by its scale, and nothing else reads it. ONNX Runtime makes one
         DynamicQuantizeLinear of those that they have."""
-        return all(layer.to_float for layer, source in zip(self.layers, self.sources) if source == self.sources[i])
+        return all(layer.to_float and layer.bias_of != "quantized"
+                   for layer, source in zip(self.layers, self.sources) if source == self.sources[i])
 
     def expected(self, inputs, per_row=False):
         results = []

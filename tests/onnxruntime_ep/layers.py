@@ -9,13 +9,15 @@ F = np.float32
 
 
 def dynamic_quantize(x):
-    """DynamicQuantizeLinear, step by step in float32."""
+    """DynamicQuantizeLinear, step by step in float32. The scale of zeros is 1, as ONNX Runtime's. That of a tiny range may round
+    to 0: then a zero point that is NaN is 255, and such a code 0."""
     low, high = min(F(0), x.min(initial=F(0))), max(F(0), x.max(initial=F(0)))
-    scale = F((high - low) / F(255))
-    if scale == 0:
-        return np.zeros(x.shape, np.uint8), scale, np.uint8(0)
-    zero_point = np.uint8(np.rint(np.clip(F(0) - low / scale, F(0), F(255))))
-    return np.clip(np.rint(x / scale) + F(zero_point), 0, 255).astype(np.uint8), scale, zero_point
+    scale = F(1) if low == high else F((high - low) / F(255))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steps, quotients = F(0) - low / scale, np.rint(x / scale)
+    zero_point = np.uint8(255 if np.isnan(steps) else np.rint(np.clip(steps, F(0), F(255))))
+    codes = np.clip(quotients + F(zero_point), 0, 255)
+    return np.where(np.isnan(quotients), 0, codes).astype(np.uint8), scale, zero_point
 
 
 def quantize_rows(x, is_convolution):
@@ -73,7 +75,8 @@ def model_of(nodes, inputs, outputs, constants):
 
 class Layer:
     """A model of one layer, and what it is to compute. Its x is of floats unless `quantized` names a type; y is quantized to y_type.
-    bias: of integers, "one" or for each "channel". scales_given: the scale and the zero point of a quantized x are inputs, whose
+    bias: of integers, "one" or for each "channel"; or of floats and "quantized" in the graph, by the scale of an x of floats, so that
+    the layer ends at its sums. scales_given: the scale and the zero point of a quantized x are inputs, whose
     values are in `given`. x_shape: drawn if it is none."""
 
     def __init__(self, random, rank, *, quantized=None, w_type=np.int8, w_zero_point="one", to_float=True, steps=(),
@@ -85,7 +88,7 @@ class Layer:
         self.x_scale = self.x_zero_point = None
         self.scales_given = scales_given and quantized is not None
         self.y_type = y_type if to_float else None
-        self.bias_of, self.bias = bias, np.int32(0)
+        self.bias_of, self.bias = None if bias == "quantized" and (quantized or not to_float) else bias, np.int32(0)
         (self._draw_convolution if self.convolution else self._draw_product)(x_shape)
         self.w = self._bytes(w_type, self.w_shape)
         self.channels = self.w.shape[0] if self.convolution else self.w.shape[1]
@@ -168,7 +171,9 @@ class Layer:
             attributes |= {"pads": self.pads} if self.auto_pad == "NOTSET" else {"auto_pad": self.auto_pad}
         add("ConvInteger" if self.convolution else "MatMulInteger", inputs, ["sums"], **attributes)
         y = "sums"
-        if self.bias_of is not None:
+        if self.bias_of == "quantized":
+            y = self._add_quantized_bias(y)
+        elif self.bias_of is not None:
             shape = {"one": (), "channel": (self.channels, *[1] * self.rank)}[self.bias_of]
             self.bias = self.random.integers(-2**31, 2**31, shape).astype(np.int32)
             inputs = [y, self._constant("bias", self.bias)]
@@ -204,6 +209,25 @@ class Layer:
         if self.y_type is not None:
             y = self._quantize(y)
         self.y = y
+
+    def _add_quantized_bias(self, y):
+        """Cast(Floor(bias / (x_scale * bias_scale))), limited so that int32 has it."""
+        self.bias = self.random.standard_normal((self.channels, *[1] * self.rank)).astype(F)
+        self.bias_scale = F(self.random.uniform(0.5, 2))
+        for name, value in (("bias", self.bias), ("bias_scale", self.bias_scale), ("least", F(-2**24)), ("most", F(2**24))):
+            self._constant(name, value)
+        for op, inputs, output in (("Mul", ["x_scale", "bias_scale"], "bias_scales"), ("Div", ["bias", "bias_scales"], "bias_quotients"),
+                                   ("Clip", ["bias_quotients", "least", "most"], "bias_limited"),
+                                   ("Floor", ["bias_limited"], "bias_floors"), ("Cast", ["bias_floors"], "bias_integers"),
+                                   ("Add", [y, "bias_integers"], "biased")):
+            self.nodes.append(helper.make_node(op, inputs, [output], output, **({"to": TensorProto.INT32} if op == "Cast" else {})))
+        return "biased"
+
+    def _integer_bias(self, x_scale):
+        if self.bias_of != "quantized":
+            return self.bias
+        with np.errstate(divide="ignore", over="ignore"):
+            return np.floor(np.clip(self.bias / (x_scale * self.bias_scale), F(-2**24), F(2**24))).astype(np.int32)
 
     def _quantize(self, x):
         """By one scale or one for each channel, chosen so that some values saturate."""
@@ -242,7 +266,8 @@ class Layer:
             if self.is_open and d != (1 if self.convolution else len(shape) - 1):
                 shape[d] += int(self.random.integers(0, 4))
         if self.quantized is None:
-            return (self.random.standard_normal(shape) * self.random.choice([0.01, 1, 100])).astype(F)
+            factor = self.random.choice([0.01, 1, 100, 1e-43, 0], p=[0.3, 0.3, 0.3, 0.05, 0.05])  # of 1e-43 some scales are 0
+            return (self.random.standard_normal(shape) * factor).astype(F)
         return self._bytes(self.quantized, shape)
 
     def expected(self, x, by_row=False):
@@ -263,7 +288,7 @@ class Layer:
             sums = convolve(a, w, self.group, self.strides, self.dilations, pads)
         else:
             sums = a @ (self.w.astype(np.int64) - w_zero_point)
-        y = sums.astype(np.int32) + self.bias  # wraps
+        y = sums.astype(np.int32) + self._integer_bias(scale)  # wraps
         if not self.to_float:
             return y
         y = y.astype(F) * (self.w_scale if scale is None else scale * self.w_scale)

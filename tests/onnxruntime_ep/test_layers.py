@@ -115,6 +115,21 @@ class Layers(unittest.TestCase):
         x = np.zeros_like(layer.draw_x())
         np.testing.assert_array_equal(session(layer.model()).run(None, {"x": x})[0], layer.expected(x))
 
+    def test_zeros_keep_a_bias_that_the_graph_quantizes(self):
+        """By x's scale, which is 1, so that the result is the bias but for its rounding: floor(0.75 / (1 * 0.5)) * 0.5 and so on."""
+        nodes = [helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]), helper.make_node("ConvInteger", ["q", "w", "z"], ["i"]),
+                 helper.make_node("Mul", ["s", "ws"], ["m"]), helper.make_node("Div", ["b", "m"], ["d"]), helper.make_node("Floor", ["d"], ["f"]),
+                 helper.make_node("Cast", ["f"], ["c"], to=TensorProto.INT32), helper.make_node("Add", ["i", "c"], ["a"]),
+                 helper.make_node("Cast", ["a"], ["t"], to=TensorProto.FLOAT), helper.make_node("Mul", ["t", "m"], ["y"])]
+        constants = {"w": np.ones((3, 2, 1), np.int8), "ws": np.array(0.5, np.float32), "b": np.array([0.75, -0.75, 2], np.float32).reshape(3, 1)}
+        info = [helper.make_tensor_value_info(n, TensorProto.FLOAT, None if n == "y" else ["n", 2, "l"]) for n in "xy"]
+        m = model_of(nodes, info[:1], info[1:], [numpy_helper.from_array(v, n) for n, v in constants.items()])
+        for scales in ("per_tensor", "per_row"):
+            for options in ({}, {"claim": "all"}):
+                s = session(m, options=options | {"activation_scales": scales})
+                np.testing.assert_array_equal(s.run(None, {"x": np.zeros((1, 2, 4), np.float32)})[0],
+                                              np.repeat(np.array([[[0.5], [-1], [2]]], np.float32), 4, axis=2))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -189,6 +189,20 @@ class Dynamic(unittest.TestCase):
                 with self.subTest(threads=threads, shape=x.shape):
                     self.check("ysz", x, threads)
 
+    def test_zeros_and_tiny_ranges_as_onnx_runtime_has_them(self):
+        """Of a range below 128 times the least float, the 255th part rounds to 0. Also of infinities."""
+        m = model([node(DYNAMIC, ["x"], ["y", "s", "z"])], {"x": (FLOAT, [None])}, self.OUTPUTS, opset=11)
+        provided, alone = session(m), session(m, provider=False)
+        least = np.float32(2) ** -149
+        for x in ([0, -0.0], [-0.0] * 100, [], [0, least], [0, -least], [127 * least, 0], [-63 * least, 0, 64 * least], [128 * least, 0],
+                  [-128 * least, least], [np.inf, 1], [-np.inf, 1], [-np.inf, np.inf], [3e38, -3e38]):
+            with self.subTest(x=x):
+                given, expected = (s.run(None, {"x": np.array(x, np.float32)}) for s in (provided, alone))
+                for g, e in zip(given, expected, strict=True):
+                    self.assertEqual((g.dtype, g.shape), (e.dtype, e.shape))
+                    np.testing.assert_array_equal(g, e)
+        np.testing.assert_array_equal(provided.run(["s"], {"x": np.zeros(3, np.float32)})[0], 1)
+
     def test_outputs_that_nothing_takes(self):
         for outputs in ("y", "ys", "yz"):
             with self.subTest(outputs=outputs):

@@ -159,7 +159,8 @@ computed_block compute_block(const quantization &q, const std::vector<float> &va
     block.scale = scale_bits(q, block.range, global_scale);
     if (q.zero_points) {
         const auto c = codes_of(q);
-        block.zero_point = clamped(c, c.lowest, divide(block.low, real_from(q.scales.type, block.scale)), -1);
+        const float steps = divide(block.low, real_from(q.scales.type, block.scale));
+        block.zero_point = is_nan(steps) ? c.highest : clamped(c, c.lowest, steps, -1);
     }
     return block;
 }

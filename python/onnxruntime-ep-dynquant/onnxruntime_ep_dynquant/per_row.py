@@ -87,7 +87,8 @@ def functions(opset: int) -> list[FunctionProto]:
         return f"{operator} <keepdims = {keeps}> ({value}, axes)"
 
     head = f'<domain: "{DOMAIN}", opset_import: ["" : {opset}]>'
-    # As ONNX's, in the same order. A scale of 0 divides nothing: what has it is 0.
+    # As ONNX Runtime's, in the same order: the scale of zeros is 1, a zero point that is NaN 255. The scale of a tiny range
+    # may round to 0. It divides nothing: it makes 0 of all results.
     quantize = f"""{head} DynamicQuantizeLinear <axis, block_size> (x) => (y, y_scale, y_zero_point) {{
         axes = Constant <value = int64[1] {{-1}}> ()
         zero = Constant <value = float {{0.0}}> ()
@@ -98,14 +99,18 @@ def functions(opset: int) -> list[FunctionProto]:
         high = Max (highest, zero)
         low = Min (lowest, zero)
         range = Sub (high, low)
-        y_scale = Div (range, most)
-        is_zero = Equal (y_scale, zero)
-        divisor = Where (is_zero, one, y_scale)
-        quotient_of_low = Div (low, divisor)
+        no_range = Equal (range, zero)
+        quotient_of_range = Div (range, most)
+        y_scale = Where (no_range, one, quotient_of_range)
+        quotient_of_low = Div (low, y_scale)
         difference = Sub (zero, quotient_of_low)
-        limited = Clip (difference, zero, most)
+        is_nan = IsNaN (difference)
+        number = Where (is_nan, most, difference)
+        limited = Clip (number, zero, most)
         zero_point = Round (limited)
         y_zero_point = Cast <to = {TensorProto.UINT8}> (zero_point)
+        no_scale = Equal (y_scale, zero)
+        divisor = Where (no_scale, one, y_scale)
         quotient = Div (x, divisor)
         rounded = Round (quotient)
         sum = Add (rounded, zero_point)

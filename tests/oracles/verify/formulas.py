@@ -54,7 +54,7 @@ Rule = collections.namedtuple("Rule", "range narrow least of_zero rounding quoti
 RULES = {
     "absmax": Rule(),
     "minmax": Rule("minmax"),
-    "onnx": Rule("minmax", of_zero=0),
+    "onnx": Rule("minmax"),
     "onednn_dynamic_quantize": Rule(narrow=True, least=1e-30, of_zero=1e-30, skips=True),
     "onednn_dynamic_fp": Rule(least=2.0 ** -3, of_zero=2.0 ** -3, quotient="multiply_reciprocal"),
     "mx_floor": Rule(rounding="floor"),
@@ -110,7 +110,8 @@ def computed(s, x, global_scale):
         v = np.where(r == 0, f32(rule.of_zero), np.maximum(r / d / g, f32(rule.least)))
         scale = rounded(v, s.scales, saturate=s.scales == "f8_e4m3")
     by = f32(scale)
-    zero_point = clamped(lowest - np.rint((lo / by).astype(np.float64)), s.dst) if s.zps else np.zeros(s.blocks)
+    steps = (lo / by).astype(np.float64)
+    zero_point = clamped(np.where(np.isnan(steps), highest, lowest - np.rint(steps)), s.dst) if s.zps else np.zeros(s.blocks)
 
     if rule.quotient == "divide":
         quotient = x / (by * g)[block]

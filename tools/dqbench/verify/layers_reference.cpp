@@ -89,7 +89,8 @@ struct quantized {
     std::vector<float> scales;
 };
 
-/// ONNX's DynamicQuantizeLinear of each row. A scale of NaN or 0 / 0 gives codes of 0; see dynquant/scale_rule.hpp.
+/// ONNX's DynamicQuantizeLinear of each row. A quotient that is NaN gives the code 0, of the zero point 255; zeros have
+/// the scale 1; see dynquant/scale_rule.hpp.
 quantized quantize(const std::vector<std::byte> &floats, std::int64_t rows) {
     std::vector<float> x(floats.size() / sizeof(float));
     std::memcpy(x.data(), floats.data(), floats.size());
@@ -104,10 +105,10 @@ quantized quantize(const std::vector<std::byte> &floats, std::int64_t rows) {
             if (*i < low) low = *i;
             if (*i > high) high = *i;
         }
-        const float scale = (high - low) / 255;
-        const auto zero_point = clamped(std::nearbyint(-(low / scale)));
+        const float scale = high == low ? 1 : (high - low) / 255, steps = -(low / scale);
+        const auto zero_point = std::isnan(steps) ? 255 : clamped(std::nearbyint(steps));
         for (auto i = row; i != end; ++i) {
-            const float quotient = high == low ? 0 : *i / scale;
+            const float quotient = *i / scale;
             result.bytes.push_back(
                     static_cast<std::byte>(static_cast<int>(clamped(std::nearbyint(double {quotient}) + zero_point))));
         }

@@ -118,9 +118,9 @@ found_parameters find_parameters(const numerics_contract::scale_formula &f, cons
         typename integers::vector zero = {};
         if (p.zero_point) {
             const auto steps = -(low / scale);
-            const auto positive = steps > 0 ? steps : reals::splat(0.0F); // NaN too
-            const auto limited = positive < codes ? positive : reals::splat(codes);
-            zero = __builtin_convertvector(limited + magic_bias + offset, typename integers::vector);
+            const auto limited = steps < codes ? steps : reals::splat(codes); // NaN too
+            const auto positive = limited > 0 ? limited : reals::splat(0.0F);
+            zero = __builtin_convertvector(positive + magic_bias + offset, typename integers::vector);
             integers::store(p.zero_point + i, zero);
         }
         auto operand = scale * p.global;
