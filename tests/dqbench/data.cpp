@@ -52,6 +52,45 @@ TEST(dqbench_fill, measuring_has_ordinary_values_alone) {
     EXPECT_LT(f.below, 1000);
 }
 
+/// Of 4096 numbers: the moments, and how many are beyond one and two standard deviations of an eighth of 255.
+void expect_normal(const std::vector<double> &values, double middle) {
+    double mean = 0, variance = 0, beyond_one = 0, beyond_two = 0;
+    const auto count = static_cast<double>(values.size());
+    for (const double v : values)
+        mean += v / count;
+    for (const double v : values) {
+        const double distance = std::abs(v - middle) / 31.875;
+        variance += (v - mean) * (v - mean) / count;
+        beyond_one += distance > 1;
+        beyond_two += distance > 2;
+    }
+    EXPECT_NEAR(mean, middle, 2); // four times its standard deviation
+    EXPECT_NEAR(std::sqrt(variance), 31.875, 1.5);
+    EXPECT_NEAR(beyond_one / count, 0.3173, 0.03);
+    EXPECT_NEAR(beyond_two / count, 0.0455, 0.013);
+}
+
+TEST(dqbench_fill, normal_is_around_the_middle_of_the_results) {
+    for (const auto &[lowest, highest, middle] : {std::tuple {-128.0, 127.0, 0.0}, {0.0, 255.0, 128.0}})
+        for (const float scale : {0.25F, -3.7e-20F}) {
+            std::vector<double> sums;
+            for (std::uint64_t i = 0; i < 4096; ++i)
+                sums.push_back(double {draw_real(i, filling::normal, scale, 3, lowest, highest)} / double {scale} + 3);
+            expect_normal(sums, middle);
+            EXPECT_EQ(std::ranges::count_if(sums, [](double sum) { return sum - std::floor(sum) == 0.5; }), 0);
+        }
+}
+
+TEST(dqbench_fill, normal_is_around_the_middle_of_the_codes) {
+    test_case c;
+    c.op = op_kind::Dequantize;
+    c.types = {data_type::u8, data_type::f32, {}, data_type::f32};
+    c.prb.extents = {4096};
+    std::vector<std::uint8_t> codes(4096);
+    fill_src(statement(c), {{0.1F}, {}}, filling::normal, codes.data());
+    expect_normal({codes.begin(), codes.end()}, 128);
+}
+
 TEST(dqbench_parameters, are_drawn_from_the_case_alone) {
     const auto a = draw_parameters(parameter_kind::usual, 100, data_type::f32, data_type::s32, 5);
     const auto b = draw_parameters(parameter_kind::usual, 100, data_type::f32, data_type::s32, 5);

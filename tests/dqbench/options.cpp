@@ -54,6 +54,7 @@ TEST(dqbench_options, each_sets_its_member) {
     EXPECT_EQ(single({{"max-ms-per-prb", "1.5e2"}}).limits.milliseconds, 150);
     EXPECT_EQ(single({{"fpmath-mode", "any"}}).fpmath, fpmath_mode::any);
     EXPECT_EQ(single({{"params", "wild"}}).parameters, parameter_kind::wild);
+    EXPECT_EQ(single({{"data", "normal"}}).data, data_kind::normal);
     EXPECT_EQ(single({{"stag", "axb"}}).src_layout, layout::parse("axb"));
     EXPECT_EQ(single({{"dtag", "any"}}).dst_layout, layout::parse("any"));
     EXPECT_EQ(single({{"qtype", "per_channel"}, {"axis", "-2"}}).axis, -2);
@@ -275,6 +276,7 @@ TEST(dqbench_options, repro_reads_back) {
     set(s, "op", "DynamicQuantize,DynamicDequantize,Quantize,Dequantize");
     set(s, "dt", "f32:f32:undef:s8,u8:f32:s32:f32");
     set(s, "fpmath-mode", "strict,any,bf16");
+    set(s, "data", "normal");
     set(s, "params", "usual,pow2,wild");
     set(s, "stag", "abx,strides:5x0");
     set(s, "dtag", "abx,any");

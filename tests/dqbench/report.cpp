@@ -172,6 +172,8 @@ TEST(dqbench_result_line, is_benchdnns) {
     EXPECT_EQ(result_line(1, limit, executed, 0).find("1:EXECUTED (limit:avx2) (0 ms)"), 0u);
     EXPECT_EQ(result_line(12, c, {case_state::skipped, "why"}, 0), "12:SKIPPED (why)" + repro);
     EXPECT_EQ(result_line(2, c, {case_state::listed}, 0), "2:LISTED" + repro);
+    EXPECT_EQ(result_line(3, c, {case_state::compared}, 0), "3:COMPARED" + repro);
+    EXPECT_EQ(result_line(4, c, {case_state::failed}, 0), "4:FAILED" + repro);
 }
 
 } // namespace

@@ -75,9 +75,10 @@ TEST_F(dqbench, tensor_larger_than_memory_is_skipped) {
 
 TEST_F(dqbench, help_names_every_option) {
     const auto out = succeed("--help");
-    for (const auto *option : {"mode", "op", "dt", "qtype", "axis", "stag", "dtag", "fpmath-mode", "kernel", "isa",
-                 "threads", "peer", "api", "cache", "offset", "params", "perf-template", "fix-times-per-prb",
-                 "max-ms-per-prb", "batch", "match", "reset", "help", "case", "in-shapes", "op-attrs", "scales", "zps"})
+    for (const auto *option :
+            {"mode", "op", "dt", "qtype", "axis", "stag", "dtag", "fpmath-mode", "kernel", "isa", "threads", "peer",
+                    "api", "cache", "offset", "params", "perf-template", "fix-times-per-prb", "max-ms-per-prb", "data",
+                    "batch", "match", "reset", "help", "case", "in-shapes", "op-attrs", "scales", "zps"})
         EXPECT_NE(out.find(std::string("  --") + option), std::string::npos) << option;
 }
 
@@ -188,12 +189,32 @@ TEST_F(dqbench, refusal_of_the_peer_is_told_and_is_no_failure) {
     const auto measured = succeed("--mode=P '--perf-template=%peertime%,%ratio%' " + negative_axis);
     EXPECT_NE(measured.find("    onednn_graph refuses: "), std::string::npos) << measured;
     EXPECT_NE(measured.find("\nrefused,\n"), std::string::npos) << measured;
-    EXPECT_NE(succeed(negative_axis).find("    onednn_graph refuses: "), std::string::npos);
+    const auto checked = succeed(negative_axis);
+    EXPECT_NE(checked.find("\n    dynquant: 0 of 512 results differ\n    onednn_graph refuses: "), std::string::npos)
+            << checked;
+    EXPECT_EQ(checked.find("PASSED"), std::string::npos) << checked;
 }
 
 TEST_F(dqbench, correctness_mode_tells_how_often_the_peer_differs) {
-    const auto out = succeed("--peer=onednn_graph 1000");
-    EXPECT_EQ(matches(out, "    onednn_graph: ([0-9]+) of 1000 results differ\n").size(), 1u) << out;
+    // Multiplying by 1 / scale rounds some ties and their neighbours otherwise.
+    const auto out = succeed("--peer=onednn_graph --dt=f32:f32:s8:u8 65536");
+    const std::string compared = "0:COMPARED [^\n]*\n    dynquant: 0 of 65536 results differ\n";
+    const auto counts = matches(out, compared + "    onednn_graph: ([0-9]+) of 65536 results differ \\(");
+    const auto shares = matches(out, "    onednn_graph: [0-9]+ of 65536 results differ \\(([0-9.]+) %\\)\n");
+    ASSERT_EQ(counts.size(), 1U) << out;
+    ASSERT_EQ(shares.size(), 1U) << out;
+    EXPECT_NEAR(std::stod(shares[0]), std::stod(counts[0]) / 655.36, 0.005 * std::stod(shares[0]));
+    EXPECT_EQ(out.find("PASSED"), std::string::npos) << out;
+    EXPECT_NE(out.find("\ntests:1 passed:1 "), std::string::npos) << out;
+
+    // Hardly any of normal data.
+    const auto normal = succeed("--peer=onednn_graph --data=normal --dt=f32:f32:s8:u8 65536");
+    const auto of_normal = matches(normal, "    onednn_graph: ([0-9]+) of 65536 results differ");
+    ASSERT_EQ(of_normal.size(), 1U) << normal;
+    EXPECT_LT(100 * std::stol(of_normal[0]), std::stol(counts[0])) << normal;
+    EXPECT_NE(normal.find("__REPRO: --peer=onednn_graph --op=DynamicQuantize --dt=f32:f32:s8:u8 --data=normal 65536\n"),
+            std::string::npos)
+            << normal;
 }
 
 TEST_F(dqbench, mode_cp_checks_and_measures) {

@@ -1,5 +1,8 @@
 #include "check.hpp"
 
+#include <algorithm>
+#include <cstdio>
+
 #include "compare.hpp"
 #include "elements/load_store.hpp"
 #include "elements/table.hpp"
@@ -48,7 +51,11 @@ expectation reference_result(const compiled_case &c, const workspace &w) {
 }
 
 std::string count_of(const comparison &found, const statement &s) {
-    return concat(found.differing, " of ", s.volume(), " results differ");
+    char share[32] = "";
+    if (found.differing > 0)
+        std::snprintf(share, sizeof share, " (%.3g %%)",
+                100 * static_cast<double>(found.differing) / static_cast<double>(s.volume()));
+    return concat(found.differing, " of ", s.volume(), " results differ", share);
 }
 
 /// Most results are saturated or zero, and would be the same with many mistakes.
@@ -107,13 +114,18 @@ outcome check_outputs(const compiled_case &c, const workspace &w, const expectat
 } // namespace
 
 outcome check(compiled_case &c, phase_times &times) {
-    workspace w = timed(times.fill, [&] { return c.make_workspace(filling::checking); });
+    const auto data = c.what.data == data_kind::normal ? filling::normal : filling::checking;
+    workspace w = timed(times.fill, [&] { return c.make_workspace(data); });
     w.remember_inputs();
     c.program->bind(w.handles());
     timed(times.execute, [&] { c.program->execute(); });
     return timed(times.compare, [&] {
         const auto expected = reference_result(c, w);
         auto verdict = check_outputs(c, w, expected);
+        if (verdict.state == case_state::passed && std::ranges::any_of(c.what.peers, computes)) {
+            verdict.state = case_state::compared;
+            verdict.notes.push_back(concat("dynquant: ", count_of({}, c.s)));
+        }
         for (const auto kind : c.what.peers)
             for (auto &note : compare_peer(kind, c, w, expected))
                 verdict.notes.push_back(std::move(note));

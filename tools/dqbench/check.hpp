@@ -6,8 +6,8 @@
 
 namespace dqbench {
 
-/// Runs the case on hard data and says passed, mistrusted or failed. What a peer makes of the same
-/// inputs becomes a note.
+/// Runs the case on the data that it asks for and says passed, mistrusted or failed. What a peer makes of the same
+/// inputs becomes a note. Beside peers that compute, passed is compared, with a note about dynquant, too.
 outcome check(compiled_case &c, phase_times &times);
 
 } // namespace dqbench

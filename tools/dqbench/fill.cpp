@@ -5,6 +5,7 @@
 #include <cstring>
 #include <iterator>
 #include <limits>
+#include <numbers>
 
 #include "elements/load_store.hpp"
 #include "elements/table.hpp"
@@ -37,6 +38,12 @@ float to_float(double value) {
     return static_cast<float>(std::clamp(value, -most, most));
 }
 
+/// By Box and Muller.
+double standard_normal(std::uint64_t index) {
+    const auto uniform = [](std::uint64_t bits) { return static_cast<double>((bits >> 11) + 1) * 0x1p-53; }; // (0, 1]
+    return std::sqrt(-2 * std::log(uniform(mix(index)))) * std::cos(2 * std::numbers::pi * uniform(mix(~index)));
+}
+
 } // namespace
 
 float draw_real(
@@ -44,6 +51,10 @@ float draw_real(
     const double margin = highest - lowest < 8 ? 2 : 16; // integers beyond either end, which saturate
     const auto bits = mix(index);
     const double unit = std::isfinite(scale) && scale != 0 ? double {scale} : 1;
+    if (kind == filling::normal) {
+        const double middle = std::ceil((lowest + highest) / 2), deviation = (highest - lowest) / 8;
+        return to_float((middle - zero_point + deviation * standard_normal(index)) * unit);
+    }
     const auto targets = static_cast<std::uint64_t>(highest - lowest + 2 * margin + 1);
     const double target = lowest - margin + static_cast<double>((bits >> 32) % targets) - zero_point;
     const double fraction = static_cast<double>((bits >> 8) & 0xffff) / 0x10000;
@@ -141,6 +152,10 @@ void fill_src(const statement &s, const parameters &p, filling kind, void *src) 
             if (s.computed) drawn = in_range_of(s, drawn, p.scales[channel], zero_point);
             dynquant::store(type, src, e.src,
                     real.integral ? with_low_bits(to_integer(drawn, real), index, p.scales[channel]) : double {drawn});
+        } else if (kind == filling::normal) {
+            const double drawn =
+                    draw_real(index, kind, 1, 0, clamp_to_moderate(real.lowest), clamp_to_moderate(real.highest));
+            dynquant::store(type, src, e.src, real.integral ? to_integer(drawn, real) : drawn);
         } else if (real.bits >= 8) {
             fill_bits(src, e.src, real.bits, index);
         } else {

@@ -5,9 +5,10 @@
 
 namespace dqbench {
 
-/// For checking: ties and their neighbours, special, saturating and ordinary values.
-/// For measuring: ordinary values only, as in networks.
-enum class filling { checking, measuring };
+/// For checking: ties and their neighbours, special, saturating and ordinary values; or normally distributed ones,
+/// around the middle of dst's range, of which an eighth is the standard deviation. For measuring: ordinary values only,
+/// uniformly distributed.
+enum class filling { checking, normal, measuring };
 
 /// By the parameters: the results are in or near the range of dst's type. Where scales are computed, these are about
 /// those of p.

@@ -72,6 +72,9 @@ and meets ties between them.
 Correctness (C) compares with the reference kernel, bit for bit (any NaN equals any NaN). Under
 --fpmath-mode=any a result may differ by 1 where the exact one is next to a tie. Bytes around and between
 the elements must stay untouched. A peer's result is compared and printed, and is never a failure.
+--data says what src a check has: `ties`, values next to ties between results, special and saturating ones, where
+mistakes show; `normal`, values around the middle of the integers' range, of which an eighth is the standard deviation,
+where results differ about as often as in practice.
 Performance (P) runs dynquant and its peers in turns, all writing the same dst. F measures for 10 ms.
 --cache=cold takes src, the parameters and dst out of the caches before each call.
 
@@ -92,8 +95,9 @@ The limit kernel walks as the native kernel does, with its loads and stores and 
 the machine. For computed scales it reads src once if a block fits in registers, or if src is in memory and a block fits
 in the second-level cache, else twice: the same block again, or all of src again.
 
-States: PASSED; FAILED; MISTRUSTED, when most results are saturated or zero, so that a mistake may not show;
-EXECUTED (mode R); LISTED (mode L); INVALID_ARGUMENTS and UNIMPLEMENTED, when the library refuses;
+States: PASSED; COMPARED, which is PASSED where peers were asked, too, and lines below tell their results;
+FAILED; MISTRUSTED, when most results are saturated or zero, so that a mistake may not show; EXECUTED (mode R);
+LISTED (mode L); INVALID_ARGUMENTS and UNIMPLEMENTED, when the library refuses;
 SKIPPED, when the processor lacks the instruction set, the machine lacks the memory, dqbench does not support
 a graph's op, or --kernel=onednn refuses: that kernel computes some statements only, native and reference all.
 Each line ends with the arguments that run the case again, after __REPRO:.

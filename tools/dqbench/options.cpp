@@ -213,6 +213,8 @@ std::vector<option> make_table() {
             word_option<&test_case::rule>("rule", "whose rounding; onnx is for --api=direct", what_to_run),
             word_option<&test_case::division>("division", "the type of src / scale under --rule=onnx", what_to_run),
             word_option<&test_case::saturate>("saturate", "whether floats saturate, under --rule=onnx", what_to_run),
+            word_option<&test_case::data>(
+                    "data", "src of a check: around ties, with special values; or normally distributed", what_to_run),
             word_option<&test_case::parameters>("params", "how scales and zero points are drawn", what_to_run),
             scales,
             values_option<&test_case::second_scales>("second-scales",

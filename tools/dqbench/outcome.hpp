@@ -9,8 +9,18 @@
 
 namespace dqbench {
 
-/// benchdnn's states.
-enum class case_state { listed, skipped, invalid_arguments, unimplemented, executed, passed, mistrusted, failed };
+/// benchdnn's states, and compared: passed, where peers were asked, too, who may have failed.
+enum class case_state {
+    listed,
+    skipped,
+    invalid_arguments,
+    unimplemented,
+    executed,
+    passed,
+    compared,
+    mistrusted,
+    failed
+};
 
 /// The kernel's name. The library has no name for the limit kernel.
 inline const char *kernel_that_ran(const test_case &c, const dynquant::operation_info &ran) {

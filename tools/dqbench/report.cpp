@@ -22,6 +22,7 @@ const char *name_of(case_state state) {
         case case_state::unimplemented: return "UNIMPLEMENTED";
         case case_state::executed: return "EXECUTED";
         case case_state::passed: return "PASSED";
+        case case_state::compared: return "COMPARED";
         case case_state::mistrusted: return "MISTRUSTED";
         case case_state::failed: break;
     }
@@ -84,9 +85,9 @@ void report::print_summary(const phase_times &times) {
 
     std::printf("tests:%zu passed:%d skipped:%d mistrusted:%d unimplemented:%d "
                 "invalid_arguments:%d failed:%d listed:%d\n",
-            jobs_, count(case_state::passed) + count(case_state::executed), count(case_state::skipped),
-            count(case_state::mistrusted), count(case_state::unimplemented), count(case_state::invalid_arguments),
-            count(case_state::failed), count(case_state::listed));
+            jobs_, count(case_state::passed) + count(case_state::compared) + count(case_state::executed),
+            count(case_state::skipped), count(case_state::mistrusted), count(case_state::unimplemented),
+            count(case_state::invalid_arguments), count(case_state::failed), count(case_state::listed));
     if (measured_) std::printf("total perf: min(ms):%g avg(ms):%g\n", least_total_, average_total_);
 
     const double total = milliseconds_since(start_) / 1e3;

@@ -29,7 +29,7 @@ class report {
     std::size_t jobs_;
     progress progress_;
     clock::time_point start_ = clock::now();
-    std::array<int, 8> counts_ {};
+    std::array<int, static_cast<std::size_t>(case_state::failed) + 1> counts_ {};
     std::vector<std::string> failures_;
     std::string perf_header_; // last printed
     double least_total_ = 0, average_total_ = 0;

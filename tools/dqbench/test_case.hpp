@@ -29,6 +29,9 @@ enum class granularity { per_tensor, per_channel, per_group };
 /// How scales and zero points are drawn; parameters.hpp has the values.
 enum class parameter_kind { usual, pow2, wild, nvfp4 };
 
+/// How src is drawn for a check: around ties, with special values; or normally distributed, as in networks.
+enum class data_kind { ties, normal };
+
 /// automatic: the library chooses. limit: the kernel of limit/limit.hpp, a lower bound of the others' times.
 enum class kernel_choice { automatic, native, onednn, reference, limit };
 
@@ -75,6 +78,7 @@ struct test_case {
     rule_kind rule = rule_kind::onednn;
     dynquant::precision division = dynquant::precision::f32; // under rule_kind::onnx
     bool saturate = false;                                   // under rule_kind::onnx
+    data_kind data = data_kind::ties;
     parameter_kind parameters = parameter_kind::usual;
     std::vector<float> scales = {};                    // repeated cyclically; empty: drawn
     std::vector<float> second_scales = {};             // repeated cyclically; empty: none

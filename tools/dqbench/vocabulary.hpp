@@ -60,6 +60,12 @@ inline constexpr auto words<parameter_kind> = std::array<word<parameter_kind>, 4
 }};
 
 template <>
+inline constexpr auto words<data_kind> = std::array<word<data_kind>, 2> {{
+        {"ties", data_kind::ties},
+        {"normal", data_kind::normal},
+}};
+
+template <>
 inline constexpr auto words<fpmath_mode> = std::array<word<fpmath_mode>, 5> {{
         {"strict", fpmath_mode::strict},
         {"bf16", fpmath_mode::bf16},

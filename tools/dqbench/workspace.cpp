@@ -28,7 +28,7 @@ void store(data_type type, const std::vector<Value> &values, std::byte *to) {
 workspace::workspace(const statement &s, const parameters &p, std::int64_t dst_bytes, filling kind,
         std::optional<std::int64_t> offset)
     : types_(s.types)
-    , offset_(offset.value_or(kind == filling::checking ? 1 : 0))
+    , offset_(offset.value_or(kind == filling::measuring ? 0 : 1))
     , computes_parameters_(s.computed)
     , src_(span_in_bytes(s.types.src, s.extents, s.src_strides), in_bytes(s.types.src, offset_))
     , scales_(bytes_of(s.types.scales, p.scales.size()), in_bytes(s.types.scales, offset_))
