@@ -111,9 +111,12 @@ class Layers(unittest.TestCase):
                 self.assert_equal(given, STEPS[op](x, *parameters.get(op, [])))
 
     def test_zeros(self):
-        layer = Layer(np.random.default_rng(2), 1, steps=("Add",))
-        x = np.zeros_like(layer.draw_x())
-        np.testing.assert_array_equal(session(layer.model()).run(None, {"x": x})[0], layer.expected(x))
+        """Also beside a constant bias of integers, by which the scale of x is multiplied."""
+        for bias, scales in itertools.product((None, "channel"), ("per_tensor", "per_row")):
+            layer = Layer(np.random.default_rng(2), 1, steps=("Add",), bias=bias)
+            x = np.zeros_like(layer.draw_x())
+            y = session(layer.model(), options={"activation_scales": scales}).run(None, {"x": x})[0]
+            np.testing.assert_array_equal(y, layer.expected(x, scales == "per_row"))
 
     def test_zeros_keep_a_bias_that_the_graph_quantizes(self):
         """By x's scale, which is 1, so that the result is the bias but for its rounding: floor(0.75 / (1 * 0.5)) * 0.5 and so on."""
