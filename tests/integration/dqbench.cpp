@@ -315,7 +315,7 @@ TEST_F(dqbench, computed_scales_are_checked_and_measured) {
     const std::string tokens = "--api=direct --qtype=per_channel --axis=0 ";
     EXPECT_NE(succeed(tokens
                       + "--scales=absmax,onednn_dynamic_quantize --dt=f32:f32:undef:s8,bf16:f16:undef:s4 8x200 "
-                        "--scales=minmax,onnx --dt=f32:f32:u8:u8,f16:bf16:s4:s4 8x200")
+                        "--scales=minmax,torchao_asymmetric --dt=f32:f32:u8:u8,f16:bf16:s4:s4 8x200")
                       .find("tests:8 passed:8"),
             std::string::npos);
     EXPECT_NE(succeed("--api=direct --qtype=per_group --scales=mx_floor,mx_ceil,mx_even,mx_rceil "
