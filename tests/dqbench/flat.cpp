@@ -6,8 +6,8 @@
 
 #include "dynquant/quantization.hpp"
 #include "elements/table.hpp"
+#include "flat/flat.hpp"
 #include "guarded_buffer.hpp"
-#include "limit/limit.hpp"
 #include "targets/features.hpp"
 
 namespace {
@@ -18,14 +18,11 @@ using dynquant::data_type;
 /// src and dst of some bytes, all of src 0. Bytes that the loop reads beside src are not 0, and show in dst.
 struct buffers_of_loop {
     guarded_buffer src, dst;
-    dynquant::arguments args;
 
     buffers_of_loop(std::int64_t src_bytes, std::int64_t dst_bytes, std::size_t offset)
         : src(src_bytes, offset)
         , dst(dst_bytes, offset) {
         std::memset(src.data(), 0, src.bytes().size());
-        args.src = src.data();
-        args.dst = dst.data();
     }
 
     bool dst_is_zero() const {
@@ -50,7 +47,8 @@ TEST(dqbench_flat, writes_all_of_dst_and_nothing_beside_it) {
             for (const std::int64_t n : {1, 3, 64, 1027, 500001}) // the last by several tasks
                 for (const std::size_t offset : {0U, 3U}) {
                     buffers_of_loop b(dynquant::size_in_bytes(src, n), dynquant::size_in_bytes(dst, n), offset);
-                    limit::prepare_flat({src, {n}, {1}}, {dst, {n}, {1}}, dynquant::targets::of(set))->run(b.args);
+                    flat::loop({src, {n}, {1}}, {dst, {n}, {1}}, dynquant::targets::of(set))
+                            .run(b.src.data(), b.dst.data());
                     const auto what = testing::Message()
                             << dynquant::to_string(set) << ' ' << dynquant::to_string(src) << " to "
                             << dynquant::to_string(dst) << ", " << n << " elements, offset " << offset;
@@ -63,11 +61,11 @@ TEST(dqbench_flat, reads_all_of_src) {
     constexpr std::int64_t n = 1024;
     for (const auto set : sets())
         for (const auto &[src, dst] : {std::pair {data_type::f32, data_type::u8}, {data_type::u8, data_type::f32}}) {
-            const auto loop = limit::prepare_flat({src, {n}, {1}}, {dst, {n}, {1}}, dynquant::targets::of(set));
+            const flat::loop loop({src, {n}, {1}}, {dst, {n}, {1}}, dynquant::targets::of(set));
             buffers_of_loop b(dynquant::size_in_bytes(src, n), dynquant::size_in_bytes(dst, n), 0);
             for (std::size_t i = 0; i < b.src.bytes().size(); ++i) {
                 b.src.data()[i] = std::byte {1};
-                loop->run(b.args);
+                loop.run(b.src.data(), b.dst.data());
                 ASSERT_FALSE(b.dst_is_zero()) << dynquant::to_string(set) << ", byte " << i;
                 b.src.data()[i] = std::byte {};
             }
@@ -79,9 +77,9 @@ TEST(dqbench_flat, reads_repeated_elements_once) {
     for (const auto set : sets())
         for (const auto type : {data_type::f32, data_type::bf16}) {
             buffers_of_loop b(dynquant::size_in_bytes(type, columns), rows * columns, 0);
-            limit::prepare_flat({type, {rows, columns}, {0, 1}}, {data_type::u8, {rows, columns}, {columns, 1}},
-                    dynquant::targets::of(set))
-                    ->run(b.args);
+            const flat::loop loop({type, {rows, columns}, {0, 1}}, {data_type::u8, {rows, columns}, {columns, 1}},
+                    dynquant::targets::of(set));
+            loop.run(b.src.data(), b.dst.data());
             EXPECT_TRUE(b.dst_is_zero()) << dynquant::to_string(set);
         }
 }

@@ -45,7 +45,6 @@ TEST(dqbench_options, each_sets_its_member) {
     EXPECT_EQ(single({{"kernel", "auto"}}).kernel, kernel_choice::automatic);
     EXPECT_EQ(single({{"isa", "avx2"}}).isa, isa::avx2);
     EXPECT_EQ(single({{"threads", "7"}}).threads, 7);
-    EXPECT_EQ(single({{"kernel", "limit"}, {"mode", "P"}}).kernel, kernel_choice::limit);
     EXPECT_EQ(single({{"peer", "onednn_graph"}}).peers, (std::vector {peer_kind::onednn_graph}));
     EXPECT_EQ(single({{"api", "direct"}}).api, api_kind::direct);
     EXPECT_EQ(single({{"cache", "cold"}}).cache, cache_state::cold);
@@ -88,25 +87,10 @@ TEST(dqbench_options, last_value_counts) {
 }
 
 TEST(dqbench_options, peers_are_a_list_that_does_not_multiply) {
-    EXPECT_EQ(single({{"peer", "xnnpack,limit,onednn_reorder"}}).peers,
-            (std::vector {peer_kind::xnnpack, peer_kind::limit, peer_kind::onednn_reorder}));
+    EXPECT_EQ(single({{"peer", "xnnpack,flat,onednn_reorder"}}).peers,
+            (std::vector {peer_kind::xnnpack, peer_kind::flat, peer_kind::onednn_reorder}));
     EXPECT_TRUE(single({{"peer", "none"}}).peers.empty());
-    EXPECT_TRUE(single({{"peer", "limit"}, {"peer", "none"}}).peers.empty());
-}
-
-TEST(dqbench_options, limit_kernel_is_for_modes_that_compare_nothing) {
-    const auto refused = [](const char *mode) {
-        expect_usage_error(
-                [&] {
-                    single({{"kernel", "native,limit"}, {"mode", mode}});
-                },
-                std::string("--kernel=limit: expected --mode=P, F, R or L, given --mode=") + mode
-                        + ": the limit kernel does no arithmetic");
-    };
-    refused("C");
-    refused("CP");
-    for (const auto *mode : {"P", "F", "R", "L"})
-        EXPECT_EQ(single({{"mode", mode}, {"kernel", "limit"}}).kernel, kernel_choice::limit) << mode;
+    EXPECT_TRUE(single({{"peer", "flat"}, {"peer", "none"}}).peers.empty());
 }
 
 TEST(dqbench_options, the_rule_onnx_is_for_what_has_it) {
@@ -119,12 +103,9 @@ TEST(dqbench_options, the_rule_onnx_is_for_what_has_it) {
     };
     refused("api", "graph", "--api=direct, given --api=graph");
     refused("op", "Quantize", "--op=DynamicQuantize or DynamicDequantize, given --op=Quantize");
-    refused("peer", "xnnpack",
-            "no peer but flat and limit, as the others have oneDNN's rounding, given --peer=xnnpack");
-    refused("peer", "limit,xnnpack",
-            "no peer but flat and limit, as the others have oneDNN's rounding, given --peer=xnnpack");
-    EXPECT_EQ(single({{"api", "direct"}, {"rule", "onnx"}, {"peer", "flat,limit"}}).peers,
-            (std::vector {peer_kind::flat, peer_kind::limit}));
+    refused("peer", "xnnpack", "no peer but flat, as the others have oneDNN's rounding, given --peer=xnnpack");
+    refused("peer", "flat,xnnpack", "no peer but flat, as the others have oneDNN's rounding, given --peer=xnnpack");
+    EXPECT_EQ(single({{"api", "direct"}, {"rule", "onnx"}, {"peer", "flat"}}).peers, (std::vector {peer_kind::flat}));
     const auto c = single({{"api", "direct"}, {"rule", "onnx"}, {"division", "f16"}, {"saturate", "true"},
             {"dt", "s32:f8_e8m0:u16:u16"}});
     EXPECT_EQ(c.rule, rule_kind::onnx);
@@ -136,7 +117,7 @@ TEST(dqbench_options, the_rule_onnx_is_for_what_has_it) {
 TEST(dqbench_options, scales_may_be_computed) {
     using namespace dynquant;
     const auto computed = [](const std::string &name) {
-        const auto c = single({{"api", "direct"}, {"scales", name}, {"peer", "limit"}});
+        const auto c = single({{"api", "direct"}, {"scales", name}, {"peer", "flat"}});
         EXPECT_EQ(c.rule, rule_kind::onnx) << name;
         EXPECT_TRUE(c.scales.empty()) << name;
         EXPECT_NE(repro(c).find("--rule=onnx --scales=" + name + ' '), std::string::npos) << repro(c);
@@ -173,11 +154,11 @@ TEST(dqbench_options, computed_scales_are_for_the_direct_api_and_need_no_zps) {
     refused("op", "Quantize", "--scales=minmax: expected --op=DynamicQuantize, given --op=Quantize");
     refused("op", "DynamicDequantize", "expected --op=DynamicQuantize, given --op=DynamicDequantize");
     refused("zps", "1x2", "--scales=minmax: expected no --zps, as zero points are computed, given 1x2");
-    refused("peer", "xnnpack", "expected no peer but flat and limit");
+    refused("peer", "xnnpack", "expected no peer but flat");
 }
 
 TEST(dqbench_options, requantize_is_for_the_direct_api) {
-    const auto c = single({{"api", "direct"}, {"op", "Requantize"}, {"peer", "limit"}});
+    const auto c = single({{"api", "direct"}, {"op", "Requantize"}, {"peer", "flat"}});
     EXPECT_EQ(c.op, op_kind::Requantize);
     EXPECT_EQ(c.types, (data_types {data_type::s32, data_type::f32, {}, data_type::s8}));
     expect_usage_error(
@@ -187,9 +168,9 @@ TEST(dqbench_options, requantize_is_for_the_direct_api) {
             "--op=Requantize: expected --api=direct, given --api=graph");
     expect_usage_error(
             [] {
-                single({{"api", "direct"}, {"op", "Requantize"}, {"peer", "limit,xnnpack"}});
+                single({{"api", "direct"}, {"op", "Requantize"}, {"peer", "flat,xnnpack"}});
             },
-            "--op=Requantize: expected no peer but flat and limit, given --peer=limit,xnnpack");
+            "--op=Requantize: expected no peer but flat, given --peer=flat,xnnpack");
     expect_usage_error(
             [] {
                 single({{"api", "direct"}, {"op", "Requantize"}, {"rule", "onnx"}});
@@ -269,7 +250,7 @@ TEST(dqbench_options, repro_reads_back) {
     set(s, "kernel", "auto,native,onednn,reference");
     set(s, "isa", "auto,scalar,avx512");
     set(s, "threads", "0,3");
-    set(s, "peer", "xnnpack,limit");
+    set(s, "peer", "xnnpack,flat");
     set(s, "api", "graph,direct");
     set(s, "max-ms-per-prb", "12.3");
     set(s, "fix-times-per-prb", "4");

@@ -58,21 +58,18 @@ TEST(dqbench_perf_template, ratio_compares_the_same_statistic) {
     EXPECT_EQ(line("%-peertime%,%-ratio%,%~ratio%", c, m), "1.5,3,2");
 }
 
-/// Three peers (one ran, one refused, one is absent), the flat loop and the limit.
+/// Three peers (one ran, one refused, one is absent) and the flat loop.
 measurement with_peers() {
     auto m = by_hand();
-    m.peers = {{peer_kind::flat, timing {0.125, 0.5, 1, 2, 0.1}}, {peer_kind::limit, timing {0.25, 0.75, 1, 2, 0.1}},
-            {peer_kind::onednn_graph, timing {1.5, 2, 3, 4, 1}}, {peer_kind::onednn_reorder},
-            {peer_kind::xnnpack, {}, true}};
+    m.peers = {{peer_kind::flat, timing {0.125, 0.5, 1, 2, 0.1}}, {peer_kind::onednn_graph, timing {1.5, 2, 3, 4, 1}},
+            {peer_kind::onednn_reorder}, {peer_kind::xnnpack, {}, true}};
     return m;
 }
 
-TEST(dqbench_perf_template, flat_and_limit_are_in_percent) {
+TEST(dqbench_perf_template, flat_is_in_percent) {
     const auto c = named_case();
-    EXPECT_EQ(line("[%limit%]", c, by_hand()), "[]");
-    EXPECT_EQ(line("%limit% %~limit% %0limit%", c, with_peers()), "50 75 50"); // 0.25/0.5, 0.75/1, 1/2
     EXPECT_EQ(line("[%flat%]", c, by_hand()), "[]");
-    EXPECT_EQ(line("%flat% %~flat%", c, with_peers()), "25 50"); // 0.125/0.5, 0.5/1
+    EXPECT_EQ(line("%flat% %~flat% %0flat%", c, with_peers()), "25 50 50"); // 0.125/0.5, 0.5/1, 1/2
 }
 
 TEST(dqbench_perf_template, spread_is_in_percent_of_the_median) {
@@ -89,7 +86,6 @@ TEST(dqbench_perf_template, peers_may_be_named) {
     EXPECT_EQ(line("%~peertime:onednn_graph%,%-ratio:onednn_graph%", c, m), "2,3");
     EXPECT_EQ(line("%peertime:onednn_reorder%,%ratio:onednn_reorder%", c, m), "refused,refused");
     EXPECT_EQ(line("%peertime:xnnpack%,%ratio:xnnpack%", c, m), "absent,absent");
-    EXPECT_EQ(line("%peertime:limit%,%~ratio:limit%", c, m), "0.25,0.75");
     EXPECT_EQ(line("%peertime:flat%,%~ratio:flat%", c, m), "0.125,0.5");
     EXPECT_EQ(line("[%peertime:xnnpack%,%ratio:xnnpack%]", c, by_hand()), "[,]"); // not asked
     EXPECT_EQ(perf_template::parse("%~ratio:xnnpack%").header(), "median_ratio:xnnpack");
@@ -102,10 +98,8 @@ TEST(dqbench_perf_template, tells_how_it_was_measured) {
     c.api = api_kind::direct;
     c.cache = cache_state::cold;
     c.offset = 3;
-    c.peers = {peer_kind::limit, peer_kind::xnnpack};
-    EXPECT_EQ(line("%api% %cache% %offset% [%peer%]", c, m), "direct cold 3 [limit/xnnpack]");
-    c.kernel = kernel_choice::limit;
-    EXPECT_EQ(line("%kernel%:%isa%", c, m), "limit:avx2");
+    c.peers = {peer_kind::flat, peer_kind::xnnpack};
+    EXPECT_EQ(line("%api% %cache% %offset% [%peer%]", c, m), "direct cold 3 [flat/xnnpack]");
 }
 
 /// The fields of a line of comma-separated values.
@@ -127,8 +121,7 @@ std::vector<std::string> fields_of(const std::string &line) {
 
 TEST(dqbench_perf_template, csv_has_a_field_for_each_column) {
     auto c = named_case();
-    c.peers = {
-            peer_kind::flat, peer_kind::limit, peer_kind::onednn_graph, peer_kind::onednn_reorder, peer_kind::xnnpack};
+    c.peers = {peer_kind::flat, peer_kind::onednn_graph, peer_kind::onednn_reorder, peer_kind::xnnpack};
     c.rule = rule_kind::onnx;
     c.division = dynquant::precision::f16;
     c.saturate = true;
@@ -145,11 +138,10 @@ TEST(dqbench_perf_template, csv_has_a_field_for_each_column) {
     EXPECT_EQ(row["saturate"], "true");
     EXPECT_EQ(row["median_time"], "1");
     EXPECT_EQ(row["median_flat"], "50");
-    EXPECT_EQ(row["median_limit"], "75");
-    EXPECT_EQ(row["peer"], "flat/limit/onednn_graph/onednn_reorder/xnnpack");
+    EXPECT_EQ(row["peer"], "flat/onednn_graph/onednn_reorder/xnnpack");
     EXPECT_EQ(row["median_ratio:onednn_graph"], "2");
     EXPECT_EQ(row["median_peertime:onednn_reorder"], "refused");
-    EXPECT_EQ(row["median_peertime:limit"], "0.75");
+    EXPECT_EQ(row["median_peertime:flat"], "0.5");
     EXPECT_EQ(row["prb"], repro(c)); // with commas and quotes
 }
 
@@ -166,10 +158,8 @@ TEST(dqbench_result_line, is_benchdnns) {
     EXPECT_EQ(result_line(0, c,
                       {case_state::passed, "", dynquant::operation_info {dynquant::kernel_kind::native, "avx2"}}, 3.4),
             "0:PASSED (native:avx2) (3 ms)" + repro);
-    auto limit = c;
-    limit.kernel = kernel_choice::limit;
     const outcome executed {case_state::executed, "", dynquant::operation_info {dynquant::kernel_kind::native, "avx2"}};
-    EXPECT_EQ(result_line(1, limit, executed, 0).find("1:EXECUTED (limit:avx2) (0 ms)"), 0u);
+    EXPECT_EQ(result_line(1, c, executed, 0).find("1:EXECUTED (native:avx2) (0 ms)"), 0u);
     EXPECT_EQ(result_line(12, c, {case_state::skipped, "why"}, 0), "12:SKIPPED (why)" + repro);
     EXPECT_EQ(result_line(2, c, {case_state::listed}, 0), "2:LISTED" + repro);
     EXPECT_EQ(result_line(3, c, {case_state::compared}, 0), "3:COMPARED" + repro);

@@ -101,10 +101,10 @@ TEST_F(dqbench, peer_is_measured_in_the_same_run) {
 }
 
 TEST_F(dqbench, several_peers_are_measured_in_the_same_run) {
-    const auto out = succeed("--mode=F --threads=1 --peer=flat,limit,onednn_graph,onednn_reorder "
-                             "'--perf-template=[%peer%: %flat% %ratio% %ratio:limit%]' --dt=f32:f32:u8:u8 4096");
-    EXPECT_EQ(matches(out, "(\\[flat/limit/onednn_graph/onednn_reorder: [0-9.e-]+ [0-9.e-]+/[0-9.e-]+ [0-9.e-]+\\])\n")
-                      .size(),
+    const auto out = succeed("--mode=F --threads=1 --peer=flat,onednn_graph,onednn_reorder "
+                             "'--perf-template=[%peer%: %flat% %ratio% %ratio:flat%]' --dt=f32:f32:u8:u8 4096");
+    EXPECT_EQ(
+            matches(out, "(\\[flat/onednn_graph/onednn_reorder: [0-9.e-]+ [0-9.e-]+/[0-9.e-]+ [0-9.e-]+\\])\n").size(),
             1u)
             << out;
 }
@@ -140,27 +140,9 @@ TEST_F(dqbench, peers_refuse_what_they_cannot_state) {
     expect_note("--peer=onednn_reorder 3x0", "    onednn_reorder was not asked: the tensors have no elements\n");
 }
 
-TEST_F(dqbench, limit_kernel_is_measured_and_never_checked) {
+TEST_F(dqbench, flat_loop_is_never_checked) {
     EXPECT_NE(
-            succeed("--mode=R --kernel=limit --isa=scalar 1000").find("0:EXECUTED (limit:scalar)"), std::string::npos);
-    const auto out = succeed("--mode=F --kernel=limit --perf-template=%kernel%:%~time% 1000");
-    EXPECT_EQ(matches(out, "\nlimit:([0-9.e-]+)\n").size(), 1u) << out;
-    expect_refused("--kernel=limit 1000", "--kernel=limit: expected --mode=P, F, R or L, given --mode=C");
-    expect_refused("--mode=CP --kernel=native,limit 1000", "given --mode=CP: the limit kernel does no arithmetic");
-    const auto checked = succeed("--peer=flat,limit 1000");
-    for (const char *peer : {"flat", "limit"})
-        EXPECT_NE(checked.find(std::string("    ") + peer + " computes nothing that could be compared\n"),
-                std::string::npos);
-}
-
-/// Runs all row algorithms. A sanitizer ends the program on a write beside dst.
-TEST_F(dqbench, limit_kernel_runs_whatever_the_native_kernel_runs) {
-    const auto out =
-            succeed("--mode=R --kernel=limit --isa=scalar,avx2,avx512 --threads=1,3 "
-                    "--op=DynamicQuantize,Quantize --dt=f32:f32:undef:s8,f32:f32:s32:u8 "
-                    "--qtype=per_tensor,per_channel --axis=0,1 --stag=abx,axb --batch=shapes_ci "
-                    "--op=DynamicDequantize,Dequantize --dt=s8:f32:undef:f32,u8:f32:s32:f32 --batch=shapes_ci");
-    EXPECT_NE(out.find(" unimplemented:0 invalid_arguments:0 failed:0 "), std::string::npos) << out;
+            succeed("--peer=flat 1000").find("    flat computes nothing that could be compared\n"), std::string::npos);
 }
 
 TEST_F(dqbench, direct_api_gives_the_same) {
@@ -170,15 +152,14 @@ TEST_F(dqbench, direct_api_gives_the_same) {
             std::string::npos);
     const auto [status, out, err] = run("--api=direct --dtag=any 8x64");
     EXPECT_EQ(status, 1);
-    EXPECT_NE(out.find("INVALID_ARGUMENTS (--dtag: expected a layout with strides, as --api=direct and --kernel=limit "
-                       "need, given any)"),
+    EXPECT_NE(out.find("INVALID_ARGUMENTS (--dtag: expected a layout with strides, as --api=direct needs, given any)"),
             std::string::npos)
             << out;
 }
 
 TEST_F(dqbench, cold_caches_and_offsets_are_measured) {
     const auto out =
-            succeed("--mode=F --cache=warm,cold --offset=0,3 --peer=limit --perf-template=%cache%%offset%:%limit% "
+            succeed("--mode=F --cache=warm,cold --offset=0,3 --peer=flat --perf-template=%cache%%offset%:%flat% "
                     "100000");
     EXPECT_EQ(matches(out, "\n((?:warm|cold)[03]:[0-9.e+]+)").size(), 4u) << out;
     EXPECT_NE(succeed("--offset=0,7 1000").find("tests:2 passed:2"), std::string::npos);
@@ -324,7 +305,7 @@ TEST_F(dqbench, computed_scales_are_checked_and_measured) {
                       .find("tests:9 passed:9"),
             std::string::npos);
     const auto out =
-            succeed(tokens + "--mode=F --scales=absmax --peer=limit '--perf-template=[%scales%: %limit%]' 8x200");
+            succeed(tokens + "--mode=F --scales=absmax --peer=flat '--perf-template=[%scales%: %flat%]' 8x200");
     EXPECT_EQ(matches(out, "(\\[absmax: [0-9.e+-]+\\])\n").size(), 1u) << out;
     expect_refused("--scales=absmax 8", "--scales=absmax: expected --api=direct, given --api=graph");
     expect_refused("--api=direct --scales=absmx 8", "--scales: expected numbers, as in 0.5x0.25, or absmax, ");
@@ -335,10 +316,9 @@ TEST_F(dqbench, computed_scales_are_checked_and_measured) {
             << refused;
 }
 
-/// Reads once and twice, by blocks and as a whole, in one thread and in several.
-TEST_F(dqbench, limits_of_computed_scales_run_on_every_block) {
+TEST_F(dqbench, flat_loop_runs_on_every_block_of_computed_scales) {
     const auto out =
-            succeed("--mode=P --fix-times-per-prb=1 --peer=flat,limit --isa=scalar,avx2,avx512 --threads=1,3 "
+            succeed("--mode=P --fix-times-per-prb=1 --peer=flat --isa=scalar,avx2,avx512 --threads=1,3 "
                     "--api=direct --scales=absmax --dt=f32:f32:undef:s8,bf16:f32:undef:s4,f32:f32:undef:f6_e2m3 "
                     "--qtype=per_tensor,per_channel --axis=0,-1 3x17x5 70x1000 "
                     "--qtype=per_group --group=32,33x1 70x1000");

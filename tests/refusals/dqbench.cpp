@@ -69,12 +69,12 @@ TEST(dqbench_refusals, options_refuse_bad_values_and_keep_the_state) {
     refused("dt", "undef:f32:undef:u8", "given 'undef'");
     refused("kernel", "nativ", "did you mean 'native'?");
     refused("isa", "sse", "expected auto, scalar, avx2 or avx512, given 'sse'");
-    refused("kernel", "limits", "did you mean 'limit'?");
-    refused("peer", "onednn", "expected flat, limit, onednn_graph, onednn_reorder or xnnpack, given 'onednn'");
+    refused("kernel", "limit", "expected auto, native, onednn or reference, given 'limit'");
+    refused("peer", "onednn", "expected flat, onednn_graph, onednn_reorder or xnnpack, given 'onednn'");
     refused("peer", "xnnpak", "did you mean 'xnnpack'?");
-    refused("peer", "limit,", "given ''");
-    refused("peer", "limit,none", "expected none alone, given 'limit,none'");
-    refused("peer", "limit,xnnpack,limit", "expected each peer once, given 'limit,xnnpack,limit'");
+    refused("peer", "flat,", "given ''");
+    refused("peer", "flat,none", "expected none alone, given 'flat,none'");
+    refused("peer", "flat,xnnpack,flat", "expected each peer once, given 'flat,xnnpack,flat'");
     refused("api", "grph", "did you mean 'graph'?");
     refused("cache", "hot", "expected warm or cold, given 'hot'");
     refused("scales", "absmin", "did you mean 'absmax'?");

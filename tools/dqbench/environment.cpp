@@ -27,8 +27,7 @@ scoped_variable::~scoped_variable() {
 }
 
 scoped_choice::scoped_choice(const test_case &c) {
-    const bool chosen = c.kernel != kernel_choice::automatic && c.kernel != kernel_choice::limit;
-    if (chosen) kernel_.emplace("DYNQUANT_KERNEL", name_of(c.kernel));
+    if (c.kernel != kernel_choice::automatic) kernel_.emplace("DYNQUANT_KERNEL", name_of(c.kernel));
     if (c.isa) isa_.emplace("DYNQUANT_MAX_ISA", dynquant::to_string(*c.isa));
 }
 

@@ -86,14 +86,11 @@ shape is not propagated through them: give one to the tensor after them. Scales 
 Dequantize are the file's (benchdnn rounds scales up to powers of two); for per_channel they are extended to the
 number of channels as in benchdnn: scales repeat, missing zps are 0.
 
-Peers: flat and limit, which compute nothing and cannot be checked; onednn_graph, the same program on oneDNN;
+Peers: flat, which computes nothing and cannot be checked; onednn_graph, the same program on oneDNN;
 onednn_reorder, oneDNN's reorder primitive; xnnpack, XNNPACK's conversions (per_tensor), where dqbench was built with
 it. A peer that cannot compute a case refuses, with the reason, which is no failure.
 flat reads the bytes of src once and writes those of dst once by one loop, in any layout: the machine's limit. It has
 the native kernel's task split and streaming.
-The limit kernel walks as the native kernel does, with its loads and stores and no arithmetic: what the walk leaves of
-the machine. For computed scales it reads src once if a block fits in registers, or if src is in memory and a block fits
-in the second-level cache, else twice: the same block again, or all of src again.
 
 States: PASSED; COMPARED, which is PASSED where peers were asked, too, and lines below tell their results;
 FAILED; MISTRUSTED, when most results are saturated or zero, so that a mistake may not show; EXECUTED (mode R);

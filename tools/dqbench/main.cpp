@@ -6,7 +6,7 @@
 // - options.cpp: the options in one table; test_case.hpp: what they set; statement.hpp: the case with its layouts
 // resolved.
 // - check.cpp compares results with the reference kernel; timing.cpp measures.
-// - peers/: other libraries on the same inputs; limit/: the native kernel without arithmetic, and the flat loop;
+// - peers/: other libraries on the same inputs; flat/: one loop over their bytes;
 // json_graph/: oneDNN Graph's JSON.
 //
 // The unit tests link all of it but this file.

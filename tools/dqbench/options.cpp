@@ -260,11 +260,9 @@ void require_valid_rule(const test_case &c) {
     if (!is_dynamic(c.op) || c.op == op_kind::Requantize)
         throw usage_error(dynquant::concat(
                 "--rule=onnx: expected --op=DynamicQuantize or DynamicDequantize, given --op=", name_of(c.op)));
-    if (c.kernel == kernel_choice::limit)
-        throw usage_error("--rule=onnx: expected a kernel that computes, given --kernel=limit");
     for (const auto peer : c.peers)
         if (computes(peer))
-            throw usage_error(dynquant::concat("--rule=onnx: expected no peer but flat and limit, as the others have "
+            throw usage_error(dynquant::concat("--rule=onnx: expected no peer but flat, as the others have "
                                                "oneDNN's rounding, given --peer=",
                     name_of(peer)));
 }
@@ -287,8 +285,8 @@ void require_valid_requantize(const test_case &c) {
         throw usage_error(dynquant::concat("--op=Requantize: expected --api=direct, given --api=", name_of(c.api)));
     for (const auto kind : c.peers)
         if (computes(kind))
-            throw usage_error(dynquant::concat(
-                    "--op=Requantize: expected no peer but flat and limit, given --peer=", join(c.peers, ',')));
+            throw usage_error(
+                    dynquant::concat("--op=Requantize: expected no peer but flat, given --peer=", join(c.peers, ',')));
 }
 
 /// oneDNN Graph's ops have neither.
@@ -309,10 +307,6 @@ void require_consistent(const test_case &c) {
     require_valid_rule(c);
     require_valid_requantize(c);
     require_valid_second_scales(c);
-    const bool compares = c.mode == run_mode::correctness || c.mode == run_mode::correctness_and_performance;
-    if (compares && c.kernel == kernel_choice::limit)
-        throw usage_error(dynquant::concat("--kernel=limit: expected --mode=P, F, R or L, given --mode=",
-                name_of(c.mode), ": the limit kernel does no arithmetic, so its results cannot be right"));
 }
 
 } // namespace

@@ -22,11 +22,6 @@ enum class case_state {
     failed
 };
 
-/// The kernel's name. The library has no name for the limit kernel.
-inline const char *kernel_that_ran(const test_case &c, const dynquant::operation_info &ran) {
-    return c.kernel == kernel_choice::limit ? "limit" : dynquant::to_string(ran.kernel);
-}
-
 struct outcome {
     case_state state;
     std::string reason = {}; // one line, or empty

@@ -21,7 +21,7 @@ const std::string &csv_template() {
                 "perf,%idx%,%kernel%,%isa%,%api%,%cache%,%threads%,%name%,%op%,%dt%,%fpmath-mode%,%rule%,%division%,"
                 "%saturate%,%params%,%qtype%,%axis%,%group%,%stag%,%dtag%,%offset%,%desc%,%~time%,%-time%,%0time%,%+"
                 "time%,%spread%,%ibytes%,"
-                "%obytes%,%~Gelems%,%~Gbw%,%ctime%,%~flat%,%~limit%,%peer%,%~peertime%,%~ratio%";
+                "%obytes%,%~Gelems%,%~Gbw%,%ctime%,%~flat%,%peer%,%~peertime%,%~ratio%";
         for (const auto &peer : names_of<peer_kind>())
             columns += concat(",%~peertime:", peer, "%,%~ratio:", peer, '%');
         return columns + ",%prb%";
@@ -131,9 +131,8 @@ const perf_field fields[] = {
         {"ibytes", "bytes read", [](const subject &s) { return s.number(static_cast<double>(s.m.input_bytes)); }},
         {"idx", "the number of the case", [](const subject &s) { return std::to_string(s.index); }},
         {"isa", "the instruction set that ran", [](const subject &s) { return s.m.ran.isa; }},
-        {"kernel", "the kernel that ran", [](const subject &s) { return std::string(kernel_that_ran(s.c, s.m.ran)); }},
-        {"limit", "percent of the limit: 100 times the limit kernel's time / dynquant's, with --peer=limit",
-                [](const subject &s) { return s.percent_of(peer_kind::limit); }},
+        {"kernel", "the kernel that ran",
+                [](const subject &s) { return std::string(dynquant::to_string(s.m.ran.kernel)); }},
         {"name", "the problem's name",
                 [](const subject &s) { return s.c.prb.name.empty() ? "" : concat('"', s.c.prb.name, '"'); }},
         {"obytes", "bytes written", [](const subject &s) { return s.number(static_cast<double>(s.m.output_bytes)); }},

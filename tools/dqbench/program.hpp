@@ -1,4 +1,4 @@
-// How dynquant runs a case: through its graph API, its direct API, or the limit kernel.
+// How dynquant runs a case: through its graph API or its direct API.
 #pragma once
 
 #include <memory>
@@ -19,8 +19,5 @@ class program : public contestant {
 
 /// Throws usage_error, or dnnl::error when the statement is refused.
 std::unique_ptr<program> make_program(const test_case &c, const statement &s, const parameters &p);
-
-/// The limit kernel for a statement, with these strides of dst.
-std::unique_ptr<program> make_limit_program(const statement &s, const parameters &p, const dynquant::dims &dst_strides);
 
 } // namespace dqbench

@@ -42,7 +42,7 @@ std::string result_line(std::size_t index, const job &j, const outcome &o, doubl
 
 std::string result_line(std::size_t index, const test_case &c, const outcome &o, double milliseconds) {
     std::string line = concat(index, ':', name_of(o.state));
-    if (o.ran) line += concat(" (", kernel_that_ran(c, *o.ran), ':', o.ran->isa, ')');
+    if (o.ran) line += concat(" (", dynquant::to_string(o.ran->kernel), ':', o.ran->isa, ')');
     if (!o.reason.empty()) line += concat(" (", o.reason, ')');
     if (o.ran) line += concat(" (", std::lround(milliseconds), " ms)");
     return concat(line, " __REPRO: ", repro(c));

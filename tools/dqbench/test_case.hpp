@@ -32,8 +32,8 @@ enum class parameter_kind { usual, pow2, wild, nvfp4 };
 /// How src is drawn for a check: around ties, with special values; or normally distributed, as in networks.
 enum class data_kind { ties, normal };
 
-/// automatic: the library chooses. limit: the kernel of limit/limit.hpp, a lower bound of the others' times.
-enum class kernel_choice { automatic, native, onednn, reference, limit };
+/// automatic: the library chooses.
+enum class kernel_choice { automatic, native, onednn, reference };
 
 /// The rounding: oneDNN's, under the fpmath mode, or dynquant::numerics::onnx.
 enum class rule_kind { onednn, onnx };
@@ -43,11 +43,11 @@ enum class api_kind { graph, direct };
 /// Whether a sample finds the buffers in the caches as the one before left them, or in memory only.
 enum class cache_state { warm, cold };
 
-enum class peer_kind { flat, limit, onednn_graph, onednn_reorder, xnnpack };
+enum class peer_kind { flat, onednn_graph, onednn_reorder, xnnpack };
 
-/// Whether a peer computes the statement; the others move its bytes.
+/// Whether a peer computes the statement; flat moves its bytes.
 inline bool computes(peer_kind kind) {
-    return kind != peer_kind::flat && kind != peer_kind::limit;
+    return kind != peer_kind::flat;
 }
 
 enum class run_mode { list, run, correctness, performance, correctness_and_performance, fast };

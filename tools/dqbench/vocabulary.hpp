@@ -95,21 +95,19 @@ inline constexpr auto words<bool> = std::array<word<bool>, 2> {{
 }};
 
 template <>
-inline constexpr auto words<peer_kind> = std::array<word<peer_kind>, 5> {{
+inline constexpr auto words<peer_kind> = std::array<word<peer_kind>, 4> {{
         {"flat", peer_kind::flat},
-        {"limit", peer_kind::limit},
         {"onednn_graph", peer_kind::onednn_graph},
         {"onednn_reorder", peer_kind::onednn_reorder},
         {"xnnpack", peer_kind::xnnpack},
 }};
 
 template <>
-inline constexpr auto words<kernel_choice> = std::array<word<kernel_choice>, 5> {{
+inline constexpr auto words<kernel_choice> = std::array<word<kernel_choice>, 4> {{
         {"auto", kernel_choice::automatic},
         {"native", kernel_choice::native},
         {"onednn", kernel_choice::onednn},
         {"reference", kernel_choice::reference},
-        {"limit", kernel_choice::limit},
 }};
 
 template <>

@@ -1,4 +1,4 @@
-"""Times each case in turns: dynquant, then each library, in every round. With --limit: dynquant beside the flat loop and the limit kernel."""
+"""Times each case in turns: dynquant, then each library, in every round. With --flat: dynquant beside a loop that only reads and writes."""
 
 import argparse
 import pathlib
@@ -12,7 +12,7 @@ from reporting.timing import times
 from . import dynquant
 from .arguments import parser
 from .cases import CASES, Case
-from .page import Key, Share, Turns, limit_table, rows
+from .page import Key, Share, Turns, flat_table, rows
 
 
 def measure(case: Case, threads: int, given: argparse.Namespace) -> dict[str, Turns]:
@@ -40,17 +40,17 @@ def measure(case: Case, threads: int, given: argparse.Namespace) -> dict[str, Tu
     return results
 
 
-def beside_limit(given: argparse.Namespace, isas: list[str]) -> list[str]:
+def beside_flat(given: argparse.Namespace, isas: list[str]) -> list[str]:
     lines = []
     for threads in given.threads:
         best: dict[Key, dict[str, Share]] = {}
         for i in range(given.rounds):
             for isa in isas:
                 print(f"compare-dynamic: {isa}, threads {threads}, round {i + 1} of {given.rounds}", file=sys.stderr, flush=True)
-                for key, share in dynquant.limits(given.dqbench, isa, threads, given.milliseconds / 1e3).items():
+                for key, share in dynquant.beside_flat(given.dqbench, isa, threads, given.milliseconds / 1e3).items():
                     known = best.setdefault(key, {})
                     known[isa] = known[isa].better(share) if isa in known else share
-        lines += limit_table(threads, {key: shares for key, shares in best.items() if given.only in key[0]})
+        lines += flat_table(threads, {key: shares for key, shares in best.items() if given.only in key[0]})
     return lines
 
 
@@ -80,7 +80,7 @@ def main() -> int:
     best = machine.instruction_set(cpuinfo)
     isas = {"AVX-512": ["avx512", "avx2"], "AVX2": ["avx2"]}.get(best, ["scalar"])
     lines = [f"{machine.processor(cpuinfo)}, {machine.threads()} cores, {best}.", ""]
-    lines += beside_limit(given, isas) if given.limit else beside_libraries(given, options)
+    lines += beside_flat(given, isas) if given.flat else beside_libraries(given, options)
     text = "\n".join(lines).rstrip() + "\n"
     if given.tables:
         given.tables.write_text(text)

@@ -16,7 +16,7 @@ def parser() -> argparse.ArgumentParser:
     )
     option = result.add_argument
     option("--setup", action="store_true", help="only install the libraries into .deps/dynamic: PyTorch with its libraries takes 6 GB there")
-    option("--limit", action="store_true", help="beside the flat loop and the limit of loads and stores instead, on each instruction set, by dqbench alone")
+    option("--flat", action="store_true", help="beside a loop that only reads src and writes dst instead, on each instruction set, by dqbench alone")
     option("--only", default="", metavar="TEXT", help="only cases whose name in the tables contains TEXT")
     add_timing(result, milliseconds=100)
     option("--dqbench", type=file, metavar="FILE", default=DQBENCH, help="dynquant's driver (this tree's)")

@@ -28,11 +28,11 @@ def times(program: pathlib.Path, case: Case, threads: int, seconds: float) -> tu
     return float(median) / 1e3, float(least) / 1e3
 
 
-def limits(program: pathlib.Path, isa: str, threads: int, seconds: float) -> dict[Key, Share]:
-    """The batch's cases beside the flat loop and the limit."""
-    fields = ["name", "scales", "dt", "-time", "-peertime:flat", "-peertime:limit", "-elems"]
+def beside_flat(program: pathlib.Path, isa: str, threads: int, seconds: float) -> dict[Key, Share]:
+    """The batch's cases beside the flat loop."""
+    fields = ["name", "scales", "dt", "-time", "-peertime:flat", "-elems"]
     result = {}
-    for name, rule, types, *times, rate in _rows(program, threads, seconds, fields, [f"--isa={isa}", "--peer=flat,limit", f"--batch={BATCH}"]):
-        own, flat, limit = (float(time) / 1e3 for time in times)
-        result[name.strip('"'), rule, types] = Share(own, flat, limit, float(rate) * own)
+    for name, rule, types, *times, rate in _rows(program, threads, seconds, fields, [f"--isa={isa}", "--peer=flat", f"--batch={BATCH}"]):
+        own, flat = (float(time) / 1e3 for time in times)
+        result[name.strip('"'), rule, types] = Share(own, flat, float(rate) * own)
     return result

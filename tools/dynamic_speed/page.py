@@ -24,15 +24,14 @@ class Turns:
 
 @dataclasses.dataclass(frozen=True)
 class Share:
-    """The least times of dynquant, of the flat loop and of the limit kernel, in seconds."""
+    """The least times of dynquant and of the flat loop, in seconds."""
 
     own: float
     flat: float
-    limit: float
     elements: float
 
     def better(self, other: "Share") -> "Share":
-        return Share(min(self.own, other.own), min(self.flat, other.flat), min(self.limit, other.limit), self.elements)
+        return Share(min(self.own, other.own), min(self.flat, other.flat), self.elements)
 
 
 def rows(case: Case, results: dict[str, Turns]) -> list[list[str]]:
@@ -46,13 +45,12 @@ def rows(case: Case, results: dict[str, Turns]) -> list[list[str]]:
     return lines
 
 
-def limit_table(threads: int, cases: dict[Key, dict[str, Share]]) -> list[str]:
-    """Four columns for each instruction set."""
+def flat_table(threads: int, cases: dict[Key, dict[str, Share]]) -> list[str]:
+    """Three columns for each instruction set."""
     isas = list(dict.fromkeys(isa for shares in cases.values() for isa in shares))
-    header = [threads_label(threads), "rule", "types", *(cell for isa in isas for cell in (f"{isa}, us", "Gelem/s", "of flat", "of the limit"))]
+    header = [threads_label(threads), "rule", "types", *(cell for isa in isas for cell in (f"{isa}, us", "Gelem/s", "of flat"))]
     body = []
     for key, shares in cases.items():
-        cells = [(number(1e6 * s.own), number(s.elements / s.own / 1e9), *(f"{100 * of / s.own:.0f} %" for of in (s.flat, s.limit)))
-                 for s in map(shares.get, isas) if s]  # fmt: skip
+        cells = [(number(1e6 * s.own), number(s.elements / s.own / 1e9), f"{100 * s.flat / s.own:.0f} %") for s in map(shares.get, isas) if s]
         body.append([*key, *(text for cell in cells for text in cell)])
     return table(header, body)

@@ -6,7 +6,6 @@ rescalings. page.py and chart.py write the results, which result.py defines.
 """
 
 import argparse
-import subprocess
 import sys
 
 from . import accuracy, page, speed
@@ -52,13 +51,9 @@ def speeds(given: argparse.Namespace) -> None:
         chart.speeds(timings, given.chart)
 
 
-def lookups(given: argparse.Namespace) -> None:
-    subprocess.run([given.program], check=True)
-
-
 def main() -> int:
     given = parser().parse_args()
-    {"train": write_digits, "accuracy": accuracies, "speed": speeds, "lookup": lookups}[given.command](given)
+    {"train": write_digits, "accuracy": accuracies, "speed": speeds}[given.command](given)
     return 0
 
 

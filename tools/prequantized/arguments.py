@@ -26,8 +26,6 @@ def parser() -> argparse.ArgumentParser:
     times.add_argument("--only", default="", metavar="TEXT", help="only cases whose name contains TEXT")
     add_timing(times, milliseconds=200)
     times.add_argument("--dqbench", type=file, metavar="PROGRAM", default=TOOLS / "dqbench/dqbench", help="(the one that is built here)")
-    tables = command("lookup", "time table lookups against the limit of loads and stores")
-    tables.add_argument("--program", type=file, default=TOOLS / "lookup_speed/lookup_speed", help="(the one that is built here)")
     for each in (digits, times):
         each.add_argument("--dqmodel", type=file, metavar="PROGRAM", default=TOOLS.parent / "models/dqmodel/dqmodel", help="(the one that is built here)")
         each.add_argument("--chart", type=pathlib.Path, metavar="FILE.svg", help="also draw a chart")

@@ -129,8 +129,8 @@ def _requantize(case: Case, threads: int, program: pathlib.Path, seconds: float)
     # Bias and multiplier along the last axis, as the model has the bias.
     options = ["--api=direct", "--op=Requantize", "--dt=s32:f32:s32:s8", "--qtype=per_channel", "--axis=-1"]
     shape = "x".join(map(str, case.x.shape))
-    (row,) = dqbench.run(program, [*options, shape], peers=["limit"], threads=[threads], milliseconds=int(1e3 * seconds))
-    return row.time / 1e3, row.peers["limit"] / 1e3
+    (row,) = dqbench.run(program, [*options, shape], peers=["flat"], threads=[threads], milliseconds=int(1e3 * seconds))
+    return row.time / 1e3, row.peers["flat"] / 1e3
 
 
 def _model(case: Case, threads: int, dqmodel: DqModel, repeat: int, expected: numpy.ndarray) -> tuple[float, float]:

@@ -6,7 +6,7 @@ import re
 import subprocess
 from collections.abc import Iterable
 
-PEERS = ("flat", "limit", "onednn_graph", "onednn_reorder", "xnnpack")
+PEERS = ("flat", "onednn_graph", "onednn_reorder", "xnnpack")
 _FIELDS = ["name", "op", "dt", "fpmath-mode", "isa", "threads", "api", "~time", "~Gelems", "spread", "~ctime"]
 _MARK = "row"
 

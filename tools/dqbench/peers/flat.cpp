@@ -1,5 +1,5 @@
 // The flat loop as a peer: the machine's limit.
-#include "limit/limit.hpp"
+#include "flat/flat.hpp"
 #include "peers/peer.hpp"
 #include "quantization/environment.hpp"
 
@@ -9,18 +9,18 @@ namespace {
 class flat_peer final : public peer {
   public:
     explicit flat_peer(const task &t)
-        : loop_(limit::prepare_flat({t.s.types.src, t.s.extents, t.s.src_strides},
-                {t.s.types.dst, t.s.extents, t.dst_strides}, dynquant::environment::usable_features())) {
-        arguments_.src = t.inputs.src;
-        arguments_.dst = t.dst.data();
-    }
+        : loop_({t.s.types.src, t.s.extents, t.s.src_strides}, {t.s.types.dst, t.s.extents, t.dst_strides},
+                dynquant::environment::usable_features())
+        , src_(t.inputs.src)
+        , dst_(t.dst.data()) {}
 
-    void execute() override { loop_->run(arguments_); }
+    void execute() override { loop_.run(src_, dst_); }
     std::optional<computed> dst() const override { return std::nullopt; }
 
   private:
-    std::unique_ptr<dynquant::kernels::implementation> loop_;
-    dynquant::arguments arguments_;
+    flat::loop loop_;
+    const void *src_;
+    void *dst_;
 };
 
 } // namespace

@@ -8,7 +8,6 @@ namespace {
 std::unique_ptr<peer> make(peer_kind kind, const task &t) {
     switch (kind) {
         case peer_kind::flat: return make_flat(t);
-        case peer_kind::limit: return make_limit(t);
         case peer_kind::onednn_graph: return make_onednn_graph(t);
         case peer_kind::onednn_reorder: return make_onednn_reorder(t);
         case peer_kind::xnnpack: break;

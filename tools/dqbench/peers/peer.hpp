@@ -48,7 +48,6 @@ peer_or_reason try_make_peer(peer_kind kind, const task &t);
 
 /// Make a peer. Throw refusal, peer_not_built or dnnl::error.
 std::unique_ptr<peer> make_flat(const task &t);
-std::unique_ptr<peer> make_limit(const task &t);
 std::unique_ptr<peer> make_onednn_graph(const task &t);
 std::unique_ptr<peer> make_onednn_reorder(const task &t);
 std::unique_ptr<peer> make_xnnpack(const task &t);

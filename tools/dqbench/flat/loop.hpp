@@ -4,9 +4,10 @@
 #include <cstdint>
 #include <cstring>
 
+#include "flat/flat.hpp"
 #include "kernels/native/loops.hpp"
 
-namespace dqbench::limit {
+namespace dqbench::flat {
 namespace {
 
 template <typename V>
@@ -59,10 +60,9 @@ void flat_steps_of(std::int64_t larger, bool src_is_larger, remains &rest, bool 
                     || ...));
 }
 
-/// A flat_function.
+/// A flat::function.
 template <typename V>
-void flat(const char *src, std::int64_t src_bytes, char *dst, std::int64_t dst_bytes, bool stream,
-        std::int64_t prefetch_distance) {
+void copy(const char *src, std::int64_t src_bytes, char *dst, std::int64_t dst_bytes, bool stream) {
     constexpr std::int64_t vector = sizeof(typename V::integers);
     typename V::integers bits {};
     const auto head = dynquant::kernels::native::unaligned_head<vector>(dst, dst_bytes);
@@ -73,8 +73,8 @@ void flat(const char *src, std::int64_t src_bytes, char *dst, std::int64_t dst_b
     const auto larger = src_is_larger ? rest.src_bytes : rest.dst_bytes;
     // Rounded, so that elements of 6 bits leave a ninth or less to the loops below.
     if (smaller > 0)
-        flat_steps_of<V, 1, 2, 3, 4, 5, 8, 16>(
-                (larger + smaller / 2) / smaller, src_is_larger, rest, stream, prefetch_distance);
+        flat_steps_of<V, 1, 2, 3, 4, 5, 8, 16>((larger + smaller / 2) / smaller, src_is_larger, rest, stream,
+                dynquant::kernels::native::prefetch_distance);
     for (; rest.src_bytes >= vector; rest.src += vector, rest.src_bytes -= vector)
         bits = V::bit_or(bits, load_vector<V>(rest.src));
     for (; rest.dst_bytes >= vector; rest.dst += vector, rest.dst_bytes -= vector)
@@ -86,4 +86,4 @@ void flat(const char *src, std::int64_t src_bytes, char *dst, std::int64_t dst_b
 }
 
 } // namespace
-} // namespace dqbench::limit
+} // namespace dqbench::flat
