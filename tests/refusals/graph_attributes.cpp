@@ -8,357 +8,211 @@ namespace dynquant::test {
 namespace {
 
 constexpr auto least = std::numeric_limits<std::int64_t>::min(), most = std::numeric_limits<std::int64_t>::max();
+constexpr auto bad_argument = dnnl_invalid_arguments;
+constexpr auto bad_shape = dnnl_invalid_shape;
 
-TEST(graph_attributes_refusals, axis_is_refused_outside_of_the_rank) {
-    EXPECT_TRUE(refuses(
-            dynamic_op {.axis = 2}, dnnl_invalid_arguments, "axis: expected a value in [-2, 1] for rank 2, given 2"));
-    EXPECT_TRUE(refuses(
-            dynamic_op {.axis = -3}, dnnl_invalid_arguments, "axis: expected a value in [-2, 1] for rank 2, given -3"));
-}
+const lt undefined_src(0, type::f32), undefined_scales(1, type::f32), undefined_dst(3, type::u8); // of unknown rank
+const lt undefined_s8(0, type::s8), undefined_f32(3, type::f32);
 
-TEST(graph_attributes_refusals, axis_is_refused_at_the_ends_of_s64) {
-    EXPECT_TRUE(refuses(dynamic_op {.axis = least}, dnnl_invalid_arguments,
-            "axis: expected a value in [-2, 1] for rank 2, given -9223372036854775808"));
-    EXPECT_TRUE(refuses(dynamic_op {.axis = most}, dnnl_invalid_arguments,
-            "axis: expected a value in [-2, 1] for rank 2, given 9223372036854775807"));
-}
-
-TEST(graph_attributes_refusals, axis_is_refused_outside_of_any_rank_while_the_rank_is_unknown) {
-    const dynamic_op op {.src = lt(0, type::f32), .scales = lt(1, type::f32), .zps = {}, .dst = lt(3, type::u8)};
-    for (const std::int64_t axis : {std::int64_t {12}, std::int64_t {-13}, least, most}) {
-        auto one = op;
-        one.axis = axis;
-        EXPECT_TRUE(refuses(one, dnnl_invalid_arguments,
-                "axis: expected a value in [-12, 11] for rank 12, given " + std::to_string(axis)));
-    }
-}
-
-TEST(graph_attributes_refusals, axis_is_refused_for_rank_1_by_its_default_of_1) {
-    const dynamic_op op {.src = f32(0, {4}), .dst = u8(3, {4})};
-    EXPECT_TRUE(refuses(op, dnnl_invalid_arguments, "axis: expected a value in [-1, 0] for rank 1, given 1"));
-}
-
-TEST(graph_attributes_refusals, axis_has_no_value_for_rank_0) {
-    const dynamic_op op {.src = f32(0, {}), .scales = f32(1, {1}), .zps = {}, .dst = u8(3, {}), .axis = 0};
-    EXPECT_TRUE(
-            refuses(op, dnnl_invalid_arguments, "qtype: expected per_tensor for a src of rank 0, given per_channel"));
-}
-
-TEST(graph_attributes_refusals, axis_is_refused_at_compile_when_the_rank_comes_then) {
-    const dynamic_op op {.src = lt(0, type::f32), .dst = lt(3, type::u8), .axis = 3};
-    EXPECT_TRUE(compile_refuses(op, dynamic_op {}.inputs(), {dynamic_op {}.dst}, dnnl_invalid_arguments,
-            "axis: expected a value in [-2, 1] for rank 2, given 3"));
-}
-
-TEST(graph_attributes_refusals, axis_does_not_matter_per_tensor) {
+TEST(graph_attributes_refusals, axis) {
+    for (const std::int64_t axis : {std::int64_t {2}, std::int64_t {-3}, least, most})
+        expect_refused({{dynamic_op {.axis = axis}, bad_argument,
+                {"axis", "a value in [-2, 1] for rank 2", std::to_string(axis)}}});
+    for (const std::int64_t axis : {std::int64_t {12}, std::int64_t {-13}, least, most})
+        expect_refused({{dynamic_op {.src = undefined_src,
+                                 .scales = undefined_scales,
+                                 .zps = {},
+                                 .dst = undefined_dst,
+                                 .axis = axis},
+                bad_argument, {"axis", "a value in [-12, 11] for rank 12", std::to_string(axis)}}});
+    const dynamic_op scalar {.src = f32(0, {}), .scales = f32(1, {1}), .zps = {}, .dst = u8(3, {}), .axis = 0};
+    expect_refused({
+            {dynamic_op {.src = f32(0, {4}), .dst = u8(3, {4})}, bad_argument, {"axis", "[-1, 0] for rank 1", "1"}},
+            {scalar, bad_argument, {"qtype", "per_tensor for a src of rank 0", "per_channel"}},
+    });
+    const dynamic_op late {.src = undefined_src, .dst = undefined_dst, .axis = 3}, known;
+    expect_refused_by_compile(
+            {{late, known.inputs(), {known.dst}, bad_argument, {"axis", "a value in [-2, 1] for rank 2", "3"}}});
     for (const auto axis : {std::int64_t {5}, least, most}) {
         const dynamic_op op {.scales = f32(1, {1}), .zps = {}, .qtype = "per_tensor", .axis = axis};
         EXPECT_NO_THROW(partition_of(op.make()));
     }
 }
 
-TEST(graph_attributes_refusals, qtype_is_refused_misspelt_with_a_near_name) {
-    EXPECT_TRUE(refuses(dynamic_op {.qtype = "per_chanel"}, dnnl_invalid_arguments,
+TEST(graph_attributes_refusals, qtype) {
+    EXPECT_TRUE(refuses(dynamic_op {.qtype = "per_chanel"}, bad_argument,
             "qtype: expected per_tensor, per_channel or per_group, given 'per_chanel' (did you mean 'per_channel'?)"));
-    EXPECT_TRUE(refuses(static_op {.qtype = "per-tensor"}, dnnl_invalid_arguments,
-            "qtype: expected per_tensor or per_channel, given 'per-tensor' (did you mean 'per_tensor'?)"));
+    const std::string three = "per_tensor, per_channel or per_group", two = "per_tensor or per_channel";
+    expect_refused({
+            {static_op {.qtype = "per-tensor"}, bad_argument,
+                    {"qtype", two, "'per-tensor' (did you mean 'per_tensor'?)"}},
+            {static_op {.qtype = "per_group"}, bad_argument, {"qtype", two, "'per_group'"}},
+            {dynamic_op {.qtype = "blockwise"}, bad_argument, {"qtype", three, "'blockwise'"}},
+            {dynamic_op {.qtype = ""}, bad_argument, {"qtype", three, "''"}},
+    });
 }
 
-TEST(graph_attributes_refusals, qtype_is_refused_when_unknown) {
-    EXPECT_TRUE(refuses(dynamic_op {.qtype = "blockwise"}, dnnl_invalid_arguments,
-            "qtype: expected per_tensor, per_channel or per_group, given 'blockwise'"));
+TEST(graph_attributes_refusals, attribute_type) {
+    const dynamic_op per_tensor {.scales = f32(1, {1}), .zps = {}, .qtype = "per_tensor"};
+    expect_refused({
+            {dynamic_op {}, attr::axis, 1.0F, {"axis", "s64", "one of type f32"}},
+            {dynamic_op {}, attr::axis, true, {"axis", "s64", "one of type bool"}},
+            {dynamic_op {}, attr::axis, numbers {0, 1}, {"axis", "one value", "2"}},
+            {per_tensor, attr::axis, std::string("1"), {"axis", "s64", "one of type string"}},
+            {dynamic_op {}, attr::qtype, std::int64_t {1}, {"qtype", "string", "one of type s64"}},
+            {static_op {}, attr::scales, numbers {1, 2, 3, 4}, {"scales", "f32", "one of type s64"}},
+            {static_op {}, attr::zps, std::vector<float> {1, 2, 3, 4}, {"zps", "s64", "one of type f32"}},
+            {group_op {.group_shape = {}}, dg::newer::group_shape, std::vector<float> {4, 1},
+                    {"group_shape", "s64", "one of type f32"}},
+            {mask_op {}, dg::newer::mask, 1.0F, {"mask", "s64", "one of type f32"}},
+            {mask_op {}, dg::newer::mask, numbers {0, 1}, {"mask", "one value", "2"}},
+    });
 }
 
-TEST(graph_attributes_refusals, qtype_is_refused_when_empty) {
-    EXPECT_TRUE(refuses(dynamic_op {.qtype = ""}, dnnl_invalid_arguments,
-            "qtype: expected per_tensor, per_channel or per_group, given ''"));
+TEST(graph_attributes_refusals, attribute_name) {
+    const std::string of_dynamic = "qtype, axis, group_shape or mask", of_static = "qtype, axis, scales or zps";
+    const static_op dequantize {.which = kind::Dequantize, .src = u8(0, {2, 4}), .dst = f32(3, {2, 4})};
+    const auto newer_than_the_table = static_cast<attr>(0xf0);
+    expect_refused({
+            {dynamic_op {}, attr::epsilon, 1e-5F, {"epsilon", of_dynamic, "epsilon"}},
+            {static_op {}, attr::keep_dims, true, {"keep_dims", of_static, "keep_dims"}},
+            {dynamic_op {}, attr::scales, std::vector<float> {1}, {"scales", of_dynamic, "scales"}},
+            {dynamic_op {}, attr::zps, numbers {1}, {"zps", of_dynamic, "zps"}},
+            {dynamic_op {}, newer_than_the_table, true, {"attribute 240", of_dynamic, "attribute 240"}},
+            {static_op {}, dg::newer::mask, std::int64_t {2}, {"mask", of_static, "mask"}},
+            {dequantize, dg::newer::mask, std::int64_t {2}, {"mask", of_static, "mask"}},
+    });
 }
 
-TEST(graph_attributes_refusals, attribute_type_of_axis_is_one_s64) {
-    EXPECT_TRUE(
-            refuses_with(dynamic_op {}, attr::axis, 1.0f, "axis: expected a value of type s64, given one of type f32"));
-    EXPECT_TRUE(refuses_with(
-            dynamic_op {}, attr::axis, true, "axis: expected a value of type s64, given one of type bool"));
-    EXPECT_TRUE(refuses_with(
-            dynamic_op {}, attr::axis, std::vector<std::int64_t> {0, 1}, "axis: expected one value, given 2"));
-}
-
-TEST(graph_attributes_refusals, attribute_type_of_axis_is_checked_per_tensor) {
-    const dynamic_op op {.scales = f32(1, {1}), .zps = {}, .qtype = "per_tensor"};
-    EXPECT_TRUE(refuses_with(
-            op, attr::axis, std::string("1"), "axis: expected a value of type s64, given one of type string"));
-}
-
-TEST(graph_attributes_refusals, attribute_type_of_qtype_is_string) {
-    EXPECT_TRUE(refuses_with(dynamic_op {}, attr::qtype, std::int64_t {1},
-            "qtype: expected a value of type string, given one of type s64"));
-}
-
-TEST(graph_attributes_refusals, attribute_type_of_scales_is_f32) {
-    EXPECT_TRUE(refuses_with(static_op {}, attr::scales, std::vector<std::int64_t> {1, 2, 3, 4},
-            "scales: expected a value of type f32, given one of type s64"));
-}
-
-TEST(graph_attributes_refusals, attribute_type_of_zps_is_s64) {
-    EXPECT_TRUE(refuses_with(static_op {}, attr::zps, std::vector<float> {1, 2, 3, 4},
-            "zps: expected a value of type s64, given one of type f32"));
-}
-
-TEST(graph_attributes_refusals, attribute_name_is_refused_unless_the_op_has_it) {
-    EXPECT_TRUE(refuses_with(dynamic_op {}, attr::epsilon, 1e-5f,
-            "epsilon: expected an attribute among qtype, axis, group_shape or mask, given epsilon"));
-    EXPECT_TRUE(refuses_with(static_op {}, attr::keep_dims, true,
-            "keep_dims: expected an attribute among qtype, axis, scales or zps, given keep_dims"));
-}
-
-TEST(graph_attributes_refusals, attribute_name_is_refused_for_scales_and_zps_of_a_dynamic_op) {
-    EXPECT_TRUE(refuses_with(dynamic_op {}, attr::scales, std::vector<float> {1},
-            "scales: expected an attribute among qtype, axis, group_shape or mask, given scales"));
-    EXPECT_TRUE(refuses_with(dynamic_op {}, attr::zps, std::vector<std::int64_t> {1},
-            "zps: expected an attribute among qtype, axis, group_shape or mask, given zps"));
-}
-
-TEST(graph_attributes_refusals, attribute_name_is_refused_when_it_is_newer_than_the_table) {
-    const auto newer = static_cast<attr>(0xf0);
-    EXPECT_TRUE(refuses_with(dynamic_op {}, newer, true,
-            "attribute 240: expected an attribute among qtype, axis, group_shape or mask, given attribute 240"));
-}
-
-TEST(graph_attributes_refusals, scales_attribute_is_refused_when_missing) {
+TEST(graph_attributes_refusals, scales_and_zps) {
     for (const auto which : {kind::Quantize, kind::Dequantize}) {
         const bool quantize = which == kind::Quantize;
         const dg::op op(3, which, {quantize ? f32(0, {4}) : s8(0, {4})}, {quantize ? s8(1, {4}) : f32(1, {4})});
-        EXPECT_TRUE(add_refuses(op, dnnl_invalid_graph_op,
-                std::string("op 3 (") + (quantize ? "Quantize" : "Dequantize")
-                        + "): scales: expected the attribute to be set, given none"));
+        EXPECT_TRUE(add_refuses(op, dnnl_invalid_graph_op, names {"scales", "the attribute to be set", "none"},
+                std::string("op 3 (") + (quantize ? "Quantize" : "Dequantize") + "): "));
     }
-}
-
-TEST(graph_attributes_refusals, scales_attribute_is_refused_when_empty) {
-    EXPECT_TRUE(refuses(static_op {.scales = {}}, dnnl_invalid_arguments,
-            "scales: expected a list of one or more values, given an empty one"));
-}
-
-TEST(graph_attributes_refusals, zps_attribute_is_refused_when_empty) {
-    EXPECT_TRUE(refuses(static_op {.zps = std::vector<std::int64_t> {}}, dnnl_invalid_arguments,
-            "zps: expected a list of one or more values, given an empty one"));
-}
-
-TEST(graph_attributes_refusals, scales_attribute_has_one_value_for_each_channel) {
-    EXPECT_TRUE(refuses(static_op {.scales = {1, 2, 3}}, dnnl_invalid_shape,
-            "scales: expected 4 elements (dims[1] of src), given 3"));
-    EXPECT_TRUE(refuses(static_op {.scales = {1, 2, 3, 4, 5}}, dnnl_invalid_shape,
-            "scales: expected 4 elements (dims[1] of src), given 5"));
-    EXPECT_TRUE(refuses(static_op {.qtype = "per_tensor", .zps = {}}, dnnl_invalid_shape,
-            "scales: expected 1 element (qtype per_tensor), given 4"));
-}
-
-TEST(graph_attributes_refusals, scales_attribute_may_hold_any_value) {
+    expect_refused({
+            {static_op {.scales = {}}, bad_argument, {"scales", "one or more values", "an empty one"}},
+            {static_op {.zps = numbers {}}, bad_argument, {"zps", "one or more values", "an empty one"}},
+            {static_op {.scales = {1, 2, 3}}, bad_shape, {"scales", "4 elements (dims[1] of src)", "3"}},
+            {static_op {.scales = {1, 2, 3, 4, 5}}, bad_shape, {"scales", "4 elements (dims[1] of src)", "5"}},
+            {static_op {.qtype = "per_tensor", .zps = {}}, bad_shape, {"scales", "1 element (qtype per_tensor)", "4"}},
+            {static_op {.zps = numbers {1}}, bad_shape, {"zps", "4 elements (dims[1] of src)", "1"}},
+            {static_op {.zps = numbers {1, 2, 3, 4, 5}}, bad_shape, {"zps", "4 elements (dims[1] of src)", "5"}},
+            {static_op {.zps = numbers {0, 2147483648, 0, 0}}, bad_argument, {"zps", "s32", "2147483648 at index 1"}},
+            {static_op {.zps = numbers {0, 0, 0, -2147483649}}, bad_argument, {"zps", "s32", "-2147483649 at index 3"}},
+            {static_op {.src = undefined_src, .dst = undefined_dst, .scales = {1, 2}}, bad_shape,
+                    {"zps", "2 elements (as many as scales)", "4"}},
+    });
     const float inf = std::numeric_limits<float>::infinity();
-    EXPECT_NO_THROW(partition_of(static_op {.scales = {0.0f, -1.0f, inf, std::nanf("")}}.make()));
+    EXPECT_NO_THROW(partition_of(static_op {.scales = {0.0F, -1.0F, inf, std::nanf("")}}.make()));
+    EXPECT_NO_THROW(partition_of(static_op {.zps = numbers {2147483647, -2147483648, 0, 0}}.make()));
+    const auto late = partition_of(static_op {.src = undefined_src, .dst = undefined_dst}.make());
+    EXPECT_TRUE(fails(
+            [&] {
+                late.compile({f32(0, {2, 5})}, {u8(3, {2, 5})}, cpu());
+            },
+            bad_shape, names {"scales", "5 elements (dims[1] of src)", "4"}, named(static_op {})));
 }
 
-TEST(graph_attributes_refusals, zps_attribute_has_one_value_for_each_channel) {
-    EXPECT_TRUE(refuses(static_op {.zps = std::vector<std::int64_t> {1}}, dnnl_invalid_shape,
-            "zps: expected 4 elements (dims[1] of src), given 1"));
-    EXPECT_TRUE(refuses(static_op {.zps = std::vector<std::int64_t> {1, 2, 3, 4, 5}}, dnnl_invalid_shape,
-            "zps: expected 4 elements (dims[1] of src), given 5"));
-}
-
-TEST(graph_attributes_refusals, zps_attribute_is_refused_beyond_s32) {
-    EXPECT_TRUE(refuses(static_op {.zps = std::vector<std::int64_t> {0, 2147483648, 0, 0}}, dnnl_invalid_arguments,
-            "zps: expected values within s32, given 2147483648 at index 1"));
-    EXPECT_TRUE(refuses(static_op {.zps = std::vector<std::int64_t> {0, 0, 0, -2147483649}}, dnnl_invalid_arguments,
-            "zps: expected values within s32, given -2147483649 at index 3"));
-    EXPECT_NO_THROW(partition_of(static_op {.zps = std::vector<std::int64_t> {2147483647, -2147483648, 0, 0}}.make()));
-}
-
-TEST(graph_attributes_refusals, parameter_attributes_must_agree_while_the_channels_are_unknown) {
-    const static_op op {.src = lt(0, type::f32), .dst = lt(3, type::u8), .scales = {1, 2}};
-    EXPECT_TRUE(refuses(op, dnnl_invalid_shape, "zps: expected 2 elements (as many as scales), given 4"));
-}
-
-TEST(graph_attributes_refusals, parameter_attributes_must_agree_with_the_channels_of_compile) {
-    const static_op op {.src = lt(0, type::f32), .dst = lt(3, type::u8)};
-    EXPECT_TRUE(compile_refuses(op, {f32(0, {2, 5})}, {u8(3, {2, 5})}, dnnl_invalid_shape,
-            "scales: expected 5 elements (dims[1] of src), given 4"));
-}
-
-TEST(graph_attributes_refusals, group_shape_is_refused_when_missing) {
-    EXPECT_TRUE(refuses(group_op {.group_shape = {}}, dnnl_invalid_graph_op,
-            "group_shape: expected the attribute to be set for qtype per_group, given none"));
-}
-
-TEST(graph_attributes_refusals, group_shape_has_the_rank_of_src) {
-    EXPECT_TRUE(refuses(group_op {.group_shape = std::vector<std::int64_t> {4}}, dnnl_invalid_shape,
-            "group_shape: expected a value for each dim of src, 2, given 1"));
-}
-
-TEST(graph_attributes_refusals, group_shape_is_positive) {
+TEST(graph_attributes_refusals, group_shape) {
     for (const std::int64_t value : {0, -4})
-        EXPECT_TRUE(refuses(group_op {.group_shape = std::vector<std::int64_t> {4, value}}, dnnl_invalid_arguments,
-                "group_shape: expected values of 1 or more, given " + std::to_string(value) + " at dim 1"));
+        expect_refused({{group_op {.group_shape = numbers {4, value}}, bad_argument,
+                {"group_shape", "1 or more", std::to_string(value) + " at dim 1"}}});
+    expect_refused({
+            {group_op {.group_shape = {}}, dnnl_invalid_graph_op,
+                    {"group_shape", "to be set for qtype per_group", "none"}},
+            {group_op {.group_shape = numbers {4}}, bad_shape, {"group_shape", "each dim of src, 2", "1"}},
+            {group_op {.group_shape = numbers {3, 1}}, bad_shape,
+                    {"group_shape", "a divisor of dims[0] of src, 8", "3 at dim 0"}},
+            {group_op {.group_shape = numbers {16, 1}}, bad_shape,
+                    {"group_shape", "a divisor of dims[0] of src, 8", "16 at dim 0"}},
+            {group_op {.scales = f32(1, {4})}, bad_shape, {"scales", "the rank of src, 2", "1"}},
+            {group_op {.scales = f32(1, {8, 2})}, bad_shape,
+                    {"scales", "2 at dim 0 (dims[0] of src, 8, in groups of 4)", "8"}},
+            {group_op {.zps = s32(2, {2, 1})}, bad_shape,
+                    {"zps", "2 at dim 1 (dims[1] of src, 2, in groups of 1)", "1"}},
+            {group_op {.scales = lt(1, type::f32, dims {2, 2}, dims {1, 2})}, bad_shape,
+                    {"scales", "dense row-major strides", "1x2"}},
+    });
+    const group_op known,
+            late {.src = lt(0, dg::newer::s4),
+                    .scales = undefined_scales,
+                    .dst = undefined_f32,
+                    .group_shape = numbers {3, 1}};
+    expect_refused_by_compile({{late, known.inputs(), {known.dst}, bad_shape,
+            {"group_shape", "a divisor of dims[0] of src, 8", "3 at dim 0"}}});
 }
 
-TEST(graph_attributes_refusals, group_shape_divides_the_dims) {
-    EXPECT_TRUE(refuses(group_op {.group_shape = std::vector<std::int64_t> {3, 1}}, dnnl_invalid_shape,
-            "group_shape: expected a divisor of dims[0] of src, 8, given 3 at dim 0"));
-    EXPECT_TRUE(refuses(group_op {.group_shape = std::vector<std::int64_t> {16, 1}}, dnnl_invalid_shape,
-            "group_shape: expected a divisor of dims[0] of src, 8, given 16 at dim 0"));
-}
-
-TEST(graph_attributes_refusals, group_shape_is_of_type_s64) {
-    EXPECT_TRUE(refuses_with(group_op {.group_shape = {}}, dg::newer::group_shape, std::vector<float> {4, 1},
-            "group_shape: expected a value of type s64, given one of type f32"));
-}
-
-TEST(graph_attributes_refusals, group_shape_is_refused_at_compile_when_the_dims_come_then) {
-    const group_op op {.src = lt(0, dg::newer::s4),
-            .scales = lt(1, type::f32),
-            .dst = lt(3, type::f32),
-            .group_shape = std::vector<std::int64_t> {3, 1}};
-    const group_op known;
-    EXPECT_TRUE(compile_refuses(op, known.inputs(), {known.dst}, dnnl_invalid_shape,
-            "group_shape: expected a divisor of dims[0] of src, 8, given 3 at dim 0"));
-}
-
-TEST(graph_attributes_refusals, group_shape_is_refused_for_a_static_op) {
-    EXPECT_TRUE(refuses(static_op {.qtype = "per_group"}, dnnl_invalid_arguments,
-            "qtype: expected per_tensor or per_channel, given 'per_group'"));
-}
-
-TEST(graph_attributes_refusals, group_parameters_have_one_value_for_each_group) {
-    EXPECT_TRUE(refuses(group_op {.scales = dense(1, type::f32, {4})}, dnnl_invalid_shape,
-            "scales: expected the rank of src, 2, given 1"));
-    EXPECT_TRUE(refuses(group_op {.scales = dense(1, type::f32, {8, 2})}, dnnl_invalid_shape,
-            "scales: expected 2 at dim 0 (dims[0] of src, 8, in groups of 4), given 8"));
-    EXPECT_TRUE(refuses(group_op {.zps = dense(2, type::s32, {2, 1})}, dnnl_invalid_shape,
-            "zps: expected 2 at dim 1 (dims[1] of src, 2, in groups of 1), given 1"));
-}
-
-TEST(graph_attributes_refusals, group_parameters_are_dense) {
-    const lt scales(1, type::f32, dims {2, 2}, dims {1, 2});
-    EXPECT_TRUE(refuses(
-            group_op {.scales = scales}, dnnl_invalid_shape, "scales: expected dense row-major strides, given 1x2"));
-}
-
-TEST(graph_attributes_refusals, mask_is_refused_beyond_the_dims_of_src) {
+TEST(graph_attributes_refusals, mask) {
+    const mask_op open {.src = undefined_s8, .scales = undefined_scales, .dst = undefined_f32, .mask = 4}, known;
     for (const auto mask : {std::int64_t {-1}, std::int64_t {4}, std::int64_t {1} << 32, least, most})
-        EXPECT_TRUE(refuses(mask_op {.mask = mask}, dnnl_invalid_arguments,
-                "mask: expected a value in [0, 3] for rank 2, given " + std::to_string(mask)));
-    EXPECT_TRUE(refuses(mask_op {.src = s8(0, {}), .scales = f32(1, {}), .dst = f32(3, {})}, dnnl_invalid_arguments,
-            "mask: expected a value in [0, 0] for rank 0, given 1"));
-}
-
-TEST(graph_attributes_refusals, mask_is_refused_beyond_any_rank_while_the_rank_is_unknown) {
+        expect_refused({{mask_op {.mask = mask}, bad_argument,
+                {"mask", "a value in [0, 3] for rank 2", std::to_string(mask)}}});
     for (const auto mask : {std::int64_t {-1}, std::int64_t {4096}}) {
-        const mask_op op {.src = lt(0, type::s8), .scales = lt(1, type::f32), .dst = lt(3, type::f32), .mask = mask};
-        EXPECT_TRUE(refuses(op, dnnl_invalid_arguments,
-                "mask: expected a value in [0, 4095] for rank 12, given " + std::to_string(mask)));
+        auto op = open;
+        op.mask = mask;
+        expect_refused({{op, bad_argument, {"mask", "a value in [0, 4095] for rank 12", std::to_string(mask)}}});
     }
-}
-
-TEST(graph_attributes_refusals, mask_is_refused_at_compile_when_the_rank_comes_then) {
-    const mask_op op {.src = lt(0, type::s8), .scales = lt(1, type::f32), .dst = lt(3, type::f32), .mask = 4};
-    EXPECT_TRUE(compile_refuses(op, mask_op {}.inputs(), {mask_op {}.dst}, dnnl_invalid_arguments,
-            "mask: expected a value in [0, 3] for rank 2, given 4"));
-}
-
-TEST(graph_attributes_refusals, mask_is_one_s64) {
-    EXPECT_TRUE(refuses_with(
-            mask_op {}, dg::newer::mask, 1.0F, "mask: expected a value of type s64, given one of type f32"));
-    EXPECT_TRUE(refuses_with(mask_op {}, dg::newer::mask, numbers {0, 1}, "mask: expected one value, given 2"));
-}
-
-TEST(graph_attributes_refusals, mask_is_refused_beside_another_qtype) {
+    expect_refused({{mask_op {.src = s8(0, {}), .scales = f32(1, {}), .dst = f32(3, {})}, bad_argument,
+            {"mask", "a value in [0, 0] for rank 0", "1"}}});
+    expect_refused_by_compile(
+            {{open, known.inputs(), {known.dst}, bad_argument, {"mask", "a value in [0, 3] for rank 2", "4"}}});
     for (const std::string qtype : {"per_channel", "per_group"})
         EXPECT_TRUE(add_refuses(mask_op {.group_shape = numbers {1, 1}}.make().set_attr(attr::qtype, qtype),
-                dnnl_invalid_arguments,
-                "op 3 'q' (DynamicDequantize): qtype: expected per_tensor or none beside mask, given " + qtype));
+                bad_argument, names {"qtype", "per_tensor or none beside mask", qtype}, named(known)));
 }
 
-TEST(graph_attributes_refusals, mask_is_refused_for_a_static_op) {
-    EXPECT_TRUE(refuses_with(static_op {}, dg::newer::mask, std::int64_t {2},
-            "mask: expected an attribute among qtype, axis, scales or zps, given mask"));
-    EXPECT_TRUE(refuses_with(static_op {.which = kind::Dequantize, .src = u8(0, {2, 4}), .dst = f32(3, {2, 4})},
-            dg::newer::mask, std::int64_t {2},
-            "mask: expected an attribute among qtype, axis, scales or zps, given mask"));
+TEST(graph_attributes_refusals, masked_parameters) {
+    expect_refused({
+            {mask_op {.scales = f32(1, {2, 1})}, bad_shape, {"scales", "rank 1, a dim for each bit of mask 1", "2"}},
+            {mask_op {.scales = f32(1, {1}), .mask = 0}, bad_shape, {"scales", "rank 0, a dim for each", "1"}},
+            {mask_op {.zps = s32(2, {})}, bad_shape, {"zps", "rank 1, a dim for each bit of mask 1", "0"}},
+            {mask_op {.mask = 2}, bad_shape, {"scales", "3 at dim 0 (dims[1] of src, 3, in groups of 1)", "2"}},
+            {mask_op {.zps = s32(2, {1})}, bad_shape, {"zps", "2 at dim 0 (dims[0] of src, 2, in groups of 1)", "1"}},
+            {mask_op {.scales = f32(1, {2, 3}), .mask = 3, .group_shape = numbers {1, 3}}, bad_shape,
+                    {"scales", "1 at dim 1 (dims[1] of src, 3, in groups of 3)", "3"}},
+            {mask_op {.scales = lt(1, type::f32, dims {2, 3}, dims {1, 2}), .mask = 3}, bad_shape,
+                    {"scales", "dense row-major strides", "1x2"}},
+    });
+    const mask_op late {.scales = undefined_scales}, wrong {.scales = f32(1, {3})};
+    expect_refused_by_compile({{late, wrong.inputs(), {late.dst}, bad_shape,
+            {"scales", "2 at dim 0 (dims[0] of src, 2, in groups of 1)", "3"}}});
 }
 
-TEST(graph_attributes_refusals, masked_parameters_have_a_dim_for_each_bit) {
-    EXPECT_TRUE(refuses(mask_op {.scales = f32(1, {2, 1})}, dnnl_invalid_shape,
-            "scales: expected rank 1, a dim for each bit of mask 1, given 2"));
-    EXPECT_TRUE(refuses(mask_op {.scales = f32(1, {1}), .mask = 0}, dnnl_invalid_shape,
-            "scales: expected rank 0, a dim for each bit of mask 0, given 1"));
-    EXPECT_TRUE(refuses(mask_op {.zps = s32(2, {})}, dnnl_invalid_shape,
-            "zps: expected rank 1, a dim for each bit of mask 1, given 0"));
-}
-
-TEST(graph_attributes_refusals, masked_parameters_have_the_dims_of_the_bits) {
-    EXPECT_TRUE(refuses(mask_op {.mask = 2}, dnnl_invalid_shape,
-            "scales: expected 3 at dim 0 (dims[1] of src, 3, in groups of 1), given 2"));
-    EXPECT_TRUE(refuses(mask_op {.zps = s32(2, {1})}, dnnl_invalid_shape,
-            "zps: expected 2 at dim 0 (dims[0] of src, 2, in groups of 1), given 1"));
-    const mask_op grouped {.scales = f32(1, {2, 3}), .mask = 3, .group_shape = numbers {1, 3}};
-    EXPECT_TRUE(refuses(
-            grouped, dnnl_invalid_shape, "scales: expected 1 at dim 1 (dims[1] of src, 3, in groups of 3), given 3"));
-}
-
-TEST(graph_attributes_refusals, masked_parameters_are_refused_at_compile_when_their_dims_come_then) {
-    const mask_op op {.scales = lt(1, type::f32)};
-    EXPECT_TRUE(compile_refuses(op, mask_op {.scales = f32(1, {3})}.inputs(), {op.dst}, dnnl_invalid_shape,
-            "scales: expected 2 at dim 0 (dims[0] of src, 2, in groups of 1), given 3"));
-}
-
-TEST(graph_attributes_refusals, masked_parameters_are_dense) {
-    EXPECT_TRUE(refuses(mask_op {.scales = lt(1, type::f32, dims {2, 3}, dims {1, 2}), .mask = 3}, dnnl_invalid_shape,
-            "scales: expected dense row-major strides, given 1x2"));
-}
-
-TEST(graph_attributes_refusals, masked_groups_have_the_bits_of_the_last_dims) {
-    for (const auto &group : {numbers {2, 1}, numbers {1, 1}})
-        EXPECT_TRUE(refuses(mask_op {.scales = f32(1, {3}), .mask = 2, .group_shape = group}, dnnl_invalid_arguments,
-                "mask: expected bit 0 to be set for group_shape, which has " + std::to_string(group[0])
-                        + " at dim 0, given 2"));
-    const mask_op three {.src = s8(0, {2, 4, 4}), .scales = f32(1, {4}), .dst = f32(3, {2, 4, 4}), .mask = 2};
-    for (const auto &group : {numbers {2, 1}, numbers {1, 2, 1}}) {
-        auto op = three;
-        op.group_shape = group;
-        EXPECT_TRUE(refuses(op, dnnl_invalid_arguments,
-                "mask: expected bit 2 to be set for group_shape, which has 1 at dim 2, given 2"));
-    }
-}
-
-TEST(graph_attributes_refusals, masked_groups_are_of_1_where_the_mask_has_no_bit) {
-    const mask_op op {.src = s8(0, {2, 4, 4}),
-            .scales = f32(1, {4, 4}),
-            .dst = f32(3, {2, 4, 4}),
-            .mask = 6,
-            .group_shape = numbers {2, 1, 1}};
-    EXPECT_TRUE(refuses(op, dnnl_invalid_arguments,
-            "mask: expected bit 0 to be set for group_shape, which has 2 at dim 0, given 6"));
-}
-
-TEST(graph_attributes_refusals, masked_groups_are_counted_for_all_dims_or_the_last_two) {
-    const auto refuses = [](const dims &src, const numbers &group, const std::string &expected) {
-        const mask_op op {.src = s8(0, src), .scales = lt(1, type::f32), .dst = f32(3, src), .group_shape = group};
-        return test::refuses(op, dnnl_invalid_shape, "group_shape: expected a value for each dim of src, " + expected);
+TEST(graph_attributes_refusals, masked_groups) {
+    const auto of_three = [](std::int64_t mask, const numbers &group) {
+        const lt scales = mask == 6 ? f32(1, {4, 4}) : f32(1, {4});
+        return mask_op {.src = s8(0, {2, 4, 4}),
+                .scales = scales,
+                .dst = f32(3, {2, 4, 4}),
+                .mask = mask,
+                .group_shape = group};
     };
-    EXPECT_TRUE(refuses({4}, {2, 2}, "1, given 2"));
-    EXPECT_TRUE(refuses({2, 4}, {2}, "2, given 1"));
-    EXPECT_TRUE(refuses({2, 4}, {1, 1, 2}, "2, given 3"));
-    EXPECT_TRUE(refuses({2, 4, 4}, {2}, "3, or for the last 2, given 1"));
-    EXPECT_TRUE(refuses({2, 4, 4}, {1, 1, 1, 2}, "3, or for the last 2, given 4"));
-}
-
-TEST(graph_attributes_refusals, masked_groups_are_positive_and_divide_the_dims) {
-    const mask_op op {.scales = lt(1, type::f32), .mask = 3};
-    auto none = op, uneven = op;
-    none.group_shape = numbers {1, 0};
-    EXPECT_TRUE(refuses(none, dnnl_invalid_arguments, "group_shape: expected values of 1 or more, given 0 at dim 1"));
-    uneven.group_shape = numbers {1, 2};
-    EXPECT_TRUE(refuses(
-            uneven, dnnl_invalid_shape, "group_shape: expected a divisor of dims[1] of src, 3, given 2 at dim 1"));
+    const auto of_src = [](const dims &src, const numbers &group) {
+        return mask_op {.src = s8(0, src), .scales = undefined_scales, .dst = f32(3, src), .group_shape = group};
+    };
+    const auto of_rows = [](const numbers &group) {
+        return mask_op {.scales = f32(1, {3}), .mask = 2, .group_shape = group};
+    };
+    const auto open = [](const numbers &group) {
+        return mask_op {.scales = undefined_scales, .mask = 3, .group_shape = group};
+    };
+    expect_refused({
+            {of_rows({2, 1}), bad_argument, {"mask", "bit 0 to be set for group_shape, which has 2 at dim 0", "2"}},
+            {of_rows({1, 1}), bad_argument, {"mask", "bit 0 to be set for group_shape, which has 1 at dim 0", "2"}},
+            {of_three(2, {2, 1}), bad_argument, {"mask", "bit 2 to be set for group_shape, which has 1 at dim 2", "2"}},
+            {of_three(2, {1, 2, 1}), bad_argument, {"mask", "bit 2 to be set", "2"}},
+            {of_three(6, {2, 1, 1}), bad_argument,
+                    {"mask", "bit 0 to be set for group_shape, which has 2 at dim 0", "6"}},
+            {of_src({4}, {2, 2}), bad_shape, {"group_shape", "each dim of src, 1", "2"}},
+            {of_src({2, 4}, {2}), bad_shape, {"group_shape", "each dim of src, 2", "1"}},
+            {of_src({2, 4}, {1, 1, 2}), bad_shape, {"group_shape", "each dim of src, 2", "3"}},
+            {of_src({2, 4, 4}, {2}), bad_shape, {"group_shape", "each dim of src, 3, or for the last 2", "1"}},
+            {of_src({2, 4, 4}, {1, 1, 1, 2}), bad_shape, {"group_shape", "each dim of src, 3, or for the last 2", "4"}},
+            {open({1, 0}), bad_argument, {"group_shape", "values of 1 or more", "0 at dim 1"}},
+            {open({1, 2}), bad_shape, {"group_shape", "a divisor of dims[1] of src, 3", "2 at dim 1"}},
+    });
 }
 
 } // namespace
