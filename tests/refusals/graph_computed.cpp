@@ -5,240 +5,220 @@ namespace dynquant::test {
 namespace {
 
 const std::string q = "op 3 'q' (DynamicQuantize): ";
-/// Takes an op in braces, too.
-testing::AssertionResult refuses(const computed_op &op, dnnl_status_t status, const std::string &message) {
-    return add_refuses(op.make(), status, named(op) + message);
-}
+constexpr auto bad_argument = dnnl_invalid_arguments;
+constexpr auto bad_shape = dnnl_invalid_shape;
+constexpr auto bad_type = dnnl_invalid_data_type;
+constexpr auto bad_op = dnnl_invalid_graph_op;
 
 constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
 
-TEST(graph_computed_refusals, is_known_by_its_attribute) {
-    const dg::op without(3, kind::DynamicQuantize, {f32(0, {2, 3})}, {s8(3, {2, 3})}, "q");
-    EXPECT_TRUE(add_refuses(
-            without, dnnl_invalid_graph_op, q + "inputs: expected 2 or 3 (src, scales, optionally zps), given 1"));
-    EXPECT_TRUE(refuses_with(dynamic_op {}, dg::own::least, 1.0F,
-            "least: expected an attribute among qtype, axis, group_shape or mask, given least"));
-}
+const auto e8m0 = lt(4, dg::newer::e8m0), e4m3 = lt(4, dg::newer::f8_e4m3), any_scales = lt(4, type::undef);
 
-TEST(graph_computed_refusals, is_no_other_op) {
-    EXPECT_TRUE(refuses_with(static_op {}, dg::own::scale_rule, std::string("absmax"),
-            "scale_rule: expected an attribute among qtype, axis, scales or zps, given scale_rule"));
+TEST(graph_computed_refusals, attribute_name) {
+    const std::string rule = "absmax";
     const dynamic_op dequantize {.which = kind::DynamicDequantize, .src = u8(0, {2, 4}), .dst = f32(3, {2, 4})};
-    EXPECT_TRUE(refuses_with(dequantize, dg::own::scale_rule, std::string("absmax"),
-            "scale_rule: expected an attribute among qtype, axis, group_shape or mask, given scale_rule"));
-    EXPECT_TRUE(refuses_with(dequantize, dg::own::saturate, true,
-            "saturate: expected an attribute among qtype, axis, group_shape or mask, given saturate"));
+    expect_refused({
+            {dynamic_op {}, dg::own::least, 1.0F, {"least", "group_shape or mask", "least"}},
+            {static_op {}, dg::own::scale_rule, rule, {"scale_rule", "qtype, axis, scales or zps", "scale_rule"}},
+            {dequantize, dg::own::scale_rule, rule, {"scale_rule", "group_shape or mask", "scale_rule"}},
+            {dequantize, dg::own::saturate, true, {"saturate", "group_shape or mask", "saturate"}},
+            {computed_op {}, attr::scales, std::vector<float> {1}, {"scales", "nonfinite or saturate", "scales"}},
+    });
 }
 
-TEST(graph_computed_refusals, attributes_are_words_with_near_ones_suggested) {
-    const std::string rules =
-            "scale_rule: expected absmax, minmax, onnx, onednn_dynamic_quantize, onednn_dynamic_fp, mx_floor, mx_ceil, "
-            "mx_even, mx_rceil, nvfp4, torchao_symmetric, torchao_asymmetric, ggml_q8_0 or vllm, given ";
-    EXPECT_TRUE(refuses(
-            computed_op {.rule = "abs_max"}, dnnl_invalid_arguments, rules + "'abs_max' (did you mean 'absmax'?)"));
-    EXPECT_TRUE(refuses(computed_op {.rule = ""}, dnnl_invalid_arguments, rules + "''"));
-    EXPECT_TRUE(refuses(computed_op {.quotient = "division"}, dnnl_invalid_arguments,
-            "quotient: expected divide, multiply_reciprocal or multiply_range, given 'division' (did you mean "
-            "'divide'?)"));
-    EXPECT_TRUE(refuses(computed_op {.nonfinite = "ignore"}, dnnl_invalid_arguments,
-            "nonfinite: expected propagate or skip, given 'ignore'"));
-}
-
-TEST(graph_computed_refusals, attributes_have_types) {
-    const auto refuses = [](attr name, const auto &value, const std::string &message) {
-        return refuses_with(computed_op {}, name, value, message);
-    };
-    const std::string of_s64 = ", given one of type s64";
-    EXPECT_TRUE(refuses(dg::own::scale_rule, std::int64_t {1}, "scale_rule: expected a value of type string" + of_s64));
-    EXPECT_TRUE(refuses(dg::own::narrow, std::int64_t {1}, "narrow: expected a value of type bool" + of_s64));
-    EXPECT_TRUE(refuses(dg::own::least, std::int64_t {1}, "least: expected a value of type f32" + of_s64));
-    EXPECT_TRUE(refuses(dg::own::of_zero, std::int64_t {1}, "of_zero: expected a value of type f32" + of_s64));
-    EXPECT_TRUE(refuses(dg::own::quotient, std::int64_t {1}, "quotient: expected a value of type string" + of_s64));
-    EXPECT_TRUE(refuses(dg::own::nonfinite, std::int64_t {1}, "nonfinite: expected a value of type string" + of_s64));
-    EXPECT_TRUE(refuses(dg::own::saturate, std::int64_t {1}, "saturate: expected a value of type bool" + of_s64));
-    EXPECT_TRUE(refuses(dg::own::least, std::vector<float> {1, 2}, "least: expected one value, given 2"));
-    EXPECT_TRUE(refuses(attr::scales, std::vector<float> {1},
-            "scales: expected an attribute among qtype, axis, group_shape, mask, scale_rule, narrow, least, of_zero, "
-            "quotient, nonfinite or saturate, given scales"));
-}
-
-TEST(graph_computed_refusals, attributes_are_finite_and_not_negative) {
-    for (const auto &[value, shown] : {std::pair {-1.0F, "-1"}, {infinity, "inf"}, {nan, "nan"}}) {
-        const std::string message = std::string(": expected a finite number of 0 or more, given ") + shown;
-        EXPECT_TRUE(refuses(computed_op {.least = value}, dnnl_invalid_arguments, "least" + message));
-        EXPECT_TRUE(refuses(computed_op {.of_zero = value}, dnnl_invalid_arguments, "of_zero" + message));
-    }
+TEST(graph_computed_refusals, attributes) {
+    EXPECT_TRUE(add_refuses(computed_op {.rule = "abs_max"}.make(), bad_argument,
+            q
+                    + "scale_rule: expected absmax, minmax, onnx, onednn_dynamic_quantize, onednn_dynamic_fp, "
+                      "mx_floor, "
+                      "mx_ceil, mx_even, mx_rceil, nvfp4, torchao_symmetric, torchao_asymmetric, ggml_q8_0 or vllm, "
+                      "given "
+                      "'abs_max' (did you mean 'absmax'?)"));
+    expect_refused({
+            {computed_op {.rule = ""}, bad_argument, {"scale_rule", "ggml_q8_0 or vllm", "''"}},
+            {computed_op {.quotient = "division"}, bad_argument,
+                    {"quotient", "divide, multiply_reciprocal or multiply_range",
+                            "'division' (did you mean 'divide'?)"}},
+            {computed_op {.nonfinite = "ignore"}, bad_argument, {"nonfinite", "propagate or skip", "'ignore'"}},
+            {computed_op {}, dg::own::least, std::vector<float> {1, 2}, {"least", "one value", "2"}},
+    });
+    using own = std::pair<attr, const char *>;
+    for (const auto &[name, text] : {own {dg::own::scale_rule, "scale_rule"}, own {dg::own::quotient, "quotient"},
+                 own {dg::own::nonfinite, "nonfinite"}})
+        expect_refused({{computed_op {}, name, std::int64_t {1}, {text, "string", "one of type s64"}}});
+    for (const auto &[name, text] : {own {dg::own::narrow, "narrow"}, own {dg::own::saturate, "saturate"}})
+        expect_refused({{computed_op {}, name, std::int64_t {1}, {text, "bool", "one of type s64"}}});
+    for (const auto &[name, text] : {own {dg::own::least, "least"}, own {dg::own::of_zero, "of_zero"}})
+        expect_refused({{computed_op {}, name, std::int64_t {1}, {text, "f32", "one of type s64"}}});
+    for (const auto &[value, shown] : {std::pair {-1.0F, "-1"}, {infinity, "inf"}, {nan, "nan"}})
+        expect_refused({
+                {computed_op {.least = value}, bad_argument, {"least", "a finite number of 0 or more", shown}},
+                {computed_op {.of_zero = value}, bad_argument, {"of_zero", "a finite number of 0 or more", shown}},
+        });
 }
 
 // While dims are unknown, too.
 TEST(graph_computed_refusals, rule_fits_dst) {
     for (const bool known : {true, false}) {
-        const auto dst = [&](type t) { return known ? dense(3, t, {2, 3}) : lt(3, t); };
         const auto src = known ? f32(0, {2, 3}) : lt(0, type::f32);
-        EXPECT_TRUE(refuses(computed_op {.src = src, .dst = dst(type::u8)}, dnnl_invalid_arguments,
-                "scale_rule: expected minmax, onnx or torchao_asymmetric for dst of u8, given absmax"));
-        EXPECT_TRUE(refuses(
-                computed_op {.src = src, .dst = dst(dg::newer::f8_e4m3), .zps = lt(5, type::s8), .rule = "minmax"},
-                dnnl_invalid_arguments,
-                "scale_rule: expected absmax, onednn_dynamic_fp, nvfp4 or torchao_symmetric for dst of f8_e4m3, given "
-                "minmax"));
-        const auto refuses_vllm = [&](lt scales, std::optional<bool> narrow, const std::string &rules) {
-            const auto op = computed_op {
-                    .src = src, .dst = dst(dg::newer::f8_e4m3), .scales = scales, .rule = "vllm", .narrow = narrow};
-            return refuses(op, dnnl_invalid_arguments, rules);
+        const auto with = [&](type dst, const std::string &rule, const lt &scales, std::optional<lt> zps = {},
+                                  std::optional<bool> narrow = {}) {
+            return computed_op {.src = src,
+                    .dst = known ? dense(3, dst, {2, 3}) : lt(3, dst),
+                    .scales = scales,
+                    .zps = zps,
+                    .rule = rule,
+                    .narrow = narrow};
         };
-        EXPECT_TRUE(refuses_vllm(lt(4, type::undef), {},
-                "scale_rule: expected absmax, onednn_dynamic_fp, mx_floor, mx_ceil, mx_even, mx_rceil, nvfp4 or "
-                "torchao_symmetric for dst of f8_e4m3, given vllm"));
-        EXPECT_TRUE(refuses_vllm(lt(4, dg::newer::e8m0), {},
-                "scale_rule: expected mx_floor, mx_ceil, mx_even or mx_rceil for dst of f8_e4m3, given vllm"));
-        EXPECT_TRUE(refuses_vllm(lt(4, type::f32), true, "narrow: expected false for dst of f8_e4m3, given true"));
-        EXPECT_TRUE(refuses(
-                computed_op {.src = src, .dst = dst(type::u8), .scales = lt(4, dg::newer::e8m0), .rule = "mx_ceil"},
-                dnnl_invalid_arguments,
-                "scale_rule: expected minmax, onnx or torchao_asymmetric for dst of u8, given mx_ceil"));
-        EXPECT_TRUE(refuses(computed_op {.src = src,
-                                    .dst = dst(dg::newer::u4),
-                                    .zps = lt(5, dg::newer::u4),
-                                    .rule = "onnx",
-                                    .narrow = true},
-                dnnl_invalid_arguments, "narrow: expected false for dst of u4, given true"));
+        const auto f8 = dg::newer::f8_e4m3;
+        const lt zps(5, type::s8), zps_u4(5, dg::newer::u4), f32_scales(4, type::f32);
+        const std::string of_u8 = "minmax, onnx or torchao_asymmetric for dst of u8";
+        expect_refused({
+                {with(type::u8, "absmax", f32(4, {1})), bad_argument, {"scale_rule", of_u8, "absmax"}},
+                {with(f8, "minmax", f32(4, {1}), zps), bad_argument,
+                        {"scale_rule", "absmax, onednn_dynamic_fp, nvfp4 or torchao_symmetric for dst of f8_e4m3",
+                                "minmax"}},
+                {with(f8, "vllm", any_scales), bad_argument,
+                        {"scale_rule",
+                                "absmax, onednn_dynamic_fp, mx_floor, mx_ceil, mx_even, mx_rceil, nvfp4 or "
+                                "torchao_symmetric for dst of f8_e4m3",
+                                "vllm"}},
+                {with(f8, "vllm", e8m0), bad_argument,
+                        {"scale_rule", "mx_floor, mx_ceil, mx_even or mx_rceil for dst of f8_e4m3", "vllm"}},
+                {with(f8, "vllm", f32_scales, {}, true), bad_argument, {"narrow", "false for dst of f8_e4m3", "true"}},
+                {with(type::u8, "mx_ceil", e8m0), bad_argument, {"scale_rule", of_u8, "mx_ceil"}},
+                {with(dg::newer::u4, "onnx", f32(4, {1}), zps_u4, true), bad_argument,
+                        {"narrow", "false for dst of u4", "true"}},
+        });
     }
 }
 
-TEST(graph_computed_refusals, rule_says_whether_there_are_zps) {
-    EXPECT_TRUE(refuses(computed_op {.dst = lt(3, type::u8), .rule = "minmax"}, dnnl_invalid_graph_op,
-            "outputs: expected 3 (dst, scales, zps) for scale_rule minmax, given 2"));
-    EXPECT_TRUE(refuses(computed_op {.zps = s8(5, {1})}, dnnl_invalid_graph_op,
-            "outputs: expected 2 (dst, scales) for scale_rule absmax, given 3"));
-    auto op = dg::op(3, kind::DynamicQuantize, {f32(0, {2, 3})}, {s8(3, {2, 3})}, "q");
-    op.set_attr<std::string>(dg::own::scale_rule, "absmax");
-    EXPECT_TRUE(add_refuses(
-            op, dnnl_invalid_graph_op, q + "outputs: expected 2 or 3 (dst, scales, optionally zps), given 1"));
+TEST(graph_computed_refusals, port_count) {
+    expect_refused({
+            {computed_op {.dst = lt(3, type::u8), .rule = "minmax"}, bad_op,
+                    {"outputs", "3 (dst, scales, zps) for scale_rule minmax", "2"}},
+            {computed_op {.zps = s8(5, {1})}, bad_op, {"outputs", "2 (dst, scales) for scale_rule absmax", "3"}},
+    });
+    const dg::op without(3, kind::DynamicQuantize, {f32(0, {2, 3})}, {s8(3, {2, 3})}, "q");
+    EXPECT_TRUE(add_refuses(without, bad_op, names {"inputs", "2 or 3 (src, scales, optionally zps)", "1"}, q));
+    auto one = without;
+    one.set_attr<std::string>(dg::own::scale_rule, "absmax");
+    EXPECT_TRUE(add_refuses(one, bad_op, names {"outputs", "2 or 3 (dst, scales, optionally zps)", "1"}, q));
     auto inputs = computed_op {}.make();
     inputs.add_inputs({f32(1, {1}), f32(2, {1})});
-    EXPECT_TRUE(add_refuses(
-            inputs, dnnl_invalid_graph_op, q + "inputs: expected 1 or 2 (src, optionally global_scale), given 3"));
+    EXPECT_TRUE(add_refuses(inputs, bad_op, names {"inputs", "1 or 2 (src, optionally global_scale)", "3"}, q));
 }
 
 TEST(graph_computed_refusals, rule_fits_the_types) {
-    const auto e8m0 = lt(4, dg::newer::e8m0), e4m3 = lt(4, dg::newer::f8_e4m3);
-    EXPECT_TRUE(refuses({.scales = e8m0}, dnnl_invalid_data_type,
-            "scales: expected data type f32, f16, bf16 or f8_e4m3 for scale_rule absmax, given f8_e8m0"));
-    EXPECT_TRUE(refuses({.rule = "mx_even"}, dnnl_invalid_data_type,
-            "scales: expected data type f8_e8m0 for scale_rule mx_even, given f32"));
-    EXPECT_TRUE(refuses({.scales = e4m3, .zps = s8(5, {1}), .rule = "minmax"}, dnnl_invalid_data_type,
-            "scales: expected data type f32, f16 or bf16 for scale_rule minmax, given f8_e4m3"));
-    EXPECT_TRUE(refuses({.global_scale = f32(1, {1})}, dnnl_invalid_data_type,
-            "scales: expected data type f8_e4m3 beside a global_scale, given f32"));
-    EXPECT_TRUE(refuses({.scales = e4m3, .rule = "ggml_q8_0"}, dnnl_invalid_arguments,
-            "quotient: expected divide or multiply_reciprocal for scales of f8_e4m3, given multiply_range"));
-    EXPECT_TRUE(refuses({.scales = e8m0, .rule = "ggml_q8_0"}, dnnl_invalid_data_type,
-            "scales: expected data type f32, f16 or bf16 for scale_rule ggml_q8_0, given f8_e8m0"));
-    for (const auto &scales : {lt(4, type::undef), lt(4, type::f32), e4m3}) {
-        EXPECT_TRUE(refuses({.global_scale = f32(1, {1}), .scales = scales, .zps = s8(5, {1}), .rule = "onnx"},
-                dnnl_invalid_graph_op, "inputs: expected 1 (src) for scale_rule onnx, given 2"));
-        EXPECT_TRUE(refuses({.global_scale = f32(1, {1}), .scales = scales, .rule = "mx_rceil"}, dnnl_invalid_graph_op,
-                "inputs: expected 1 (src) for scale_rule mx_rceil, given 2"));
-    }
-    EXPECT_TRUE(refuses({.global_scale = f32(1, {1}), .scales = lt(4, type::undef), .quotient = "multiply_range"},
-            dnnl_invalid_arguments,
-            "quotient: expected divide or multiply_reciprocal for a global_scale, given multiply_range"));
-    for (const auto &zps : {u8(5, {1}), s32(5, {1})})
-        EXPECT_TRUE(refuses({.zps = zps, .rule = "minmax"}, dnnl_invalid_data_type,
-                "zps: expected data type s8, that of dst, given "
-                        + std::string(zps.get_data_type() == type::u8 ? "u8" : "s32")));
-    EXPECT_TRUE(refuses({.dst = u8(3, {2, 3}), .zps = s32(5, {1}), .rule = "minmax"}, dnnl_invalid_data_type,
-            "zps: expected data type u8, that of dst, given s32"));
-    const std::string quotient = "quotient: expected divide or multiply_reciprocal for ";
-    EXPECT_TRUE(refuses({.zps = s8(5, {1}), .rule = "minmax", .quotient = "multiply_range"}, dnnl_invalid_arguments,
-            quotient + "scale_rule minmax, given multiply_range"));
-    EXPECT_TRUE(refuses({.scales = e8m0, .rule = "mx_ceil", .quotient = "multiply_range"}, dnnl_invalid_arguments,
-            quotient + "scale_rule mx_ceil, given multiply_range"));
-    EXPECT_TRUE(refuses({.scales = e4m3, .quotient = "multiply_range"}, dnnl_invalid_arguments,
-            quotient + "scales of f8_e4m3, given multiply_range"));
+    const auto global = f32(1, {1});
+    const auto zps = s8(5, {1});
+    const std::string three = "f32, f16 or bf16", two = "divide or multiply_reciprocal for ";
+    expect_refused({
+            {computed_op {.scales = e8m0}, bad_type,
+                    {"scales", "f32, f16, bf16 or f8_e4m3 for scale_rule absmax", "f8_e8m0"}},
+            {computed_op {.rule = "mx_even"}, bad_type, {"scales", "f8_e8m0 for scale_rule mx_even", "f32"}},
+            {computed_op {.scales = e4m3, .zps = zps, .rule = "minmax"}, bad_type,
+                    {"scales", three + " for scale_rule minmax", "f8_e4m3"}},
+            {computed_op {.global_scale = global}, bad_type, {"scales", "f8_e4m3 beside a global_scale", "f32"}},
+            {computed_op {.scales = e4m3, .rule = "ggml_q8_0"}, bad_argument,
+                    {"quotient", two + "scales of f8_e4m3", "multiply_range"}},
+            {computed_op {.scales = e8m0, .rule = "ggml_q8_0"}, bad_type,
+                    {"scales", three + " for scale_rule ggml_q8_0", "f8_e8m0"}},
+            {computed_op {.global_scale = global, .scales = any_scales, .quotient = "multiply_range"}, bad_argument,
+                    {"quotient", two + "a global_scale", "multiply_range"}},
+            {computed_op {.zps = u8(5, {1}), .rule = "minmax"}, bad_type, {"zps", "s8, that of dst", "u8"}},
+            {computed_op {.zps = s32(5, {1}), .rule = "minmax"}, bad_type, {"zps", "s8, that of dst", "s32"}},
+            {computed_op {.dst = u8(3, {2, 3}), .zps = s32(5, {1}), .rule = "minmax"}, bad_type,
+                    {"zps", "u8, that of dst", "s32"}},
+            {computed_op {.zps = zps, .rule = "minmax", .quotient = "multiply_range"}, bad_argument,
+                    {"quotient", two + "scale_rule minmax", "multiply_range"}},
+            {computed_op {.scales = e8m0, .rule = "mx_ceil", .quotient = "multiply_range"}, bad_argument,
+                    {"quotient", two + "scale_rule mx_ceil", "multiply_range"}},
+            {computed_op {.scales = e4m3, .quotient = "multiply_range"}, bad_argument,
+                    {"quotient", two + "scales of f8_e4m3", "multiply_range"}},
+    });
+    for (const auto &scales : {any_scales, lt(4, type::f32), e4m3})
+        expect_refused({
+                {computed_op {.global_scale = global, .scales = scales, .zps = zps, .rule = "onnx"}, bad_op,
+                        {"inputs", "1 (src) for scale_rule onnx", "2"}},
+                {computed_op {.global_scale = global, .scales = scales, .rule = "mx_rceil"}, bad_op,
+                        {"inputs", "1 (src) for scale_rule mx_rceil", "2"}},
+        });
 }
 
-TEST(graph_computed_refusals, ports_have_types) {
-    const auto refuses = [](const computed_op &op, const std::string &message) {
-        return add_refuses(op.make(), dnnl_invalid_data_type, q + message);
+TEST(graph_computed_refusals, port_type) {
+    const std::string of_absmax = "f32, f16, bf16 or f8_e4m3 for scale_rule absmax";
+    expect_refused({
+            {computed_op {.src = s32(0, {2, 3})}, bad_type, {"src", "f32, f16 or bf16", "s32"}},
+            {computed_op {.global_scale = s8(1, {1}), .scales = dense(4, dg::newer::f8_e4m3, {1})}, bad_type,
+                    {"global_scale", "f32", "s8"}},
+            {computed_op {.dst = s32(3, {2, 3})}, bad_type,
+                    {"dst", "s8, s4, f8_e4m3, f8_e5m2 or f4_e2m1 for scale_rule absmax", "s32"}},
+            {computed_op {.dst = s32(3, {2, 3}), .narrow = true}, bad_type,
+                    {"dst", "s8 or s4 for scale_rule absmax", "s32"}},
+            {computed_op {.dst = s32(3, {2, 3}), .zps = s8(5, {1}), .rule = "onnx"}, bad_type,
+                    {"dst", "s8, u8, s4 or u4 for scale_rule onnx", "s32"}},
+            {computed_op {.scales = s8(4, {1})}, bad_type, {"scales", of_absmax, "s8"}},
+            {computed_op {.global_scale = f32(1, {1}), .scales = s8(4, {1})}, bad_type,
+                    {"scales", "f8_e4m3 beside a global_scale", "s8"}},
+            {computed_op {.dst = lt(3, type::undef), .zps = s32(5, {1}), .rule = "minmax"}, bad_type,
+                    {"zps", "s8, u8, s4 or u4 for scale_rule minmax", "s32"}},
+    });
+    expect_refused_by_compile({{computed_op {.scales = any_scales}, {f32(0, {2, 3})}, {s8(3, {2, 3}), any_scales},
+            bad_type, {"scales", of_absmax, "undef"}}});
+}
+
+TEST(graph_computed_refusals, port_shape) {
+    const auto of_groups = [](const dims &scales, const numbers &group) {
+        return computed_op {.scales = f32(4, scales), .qtype = "per_group", .group_shape = group};
     };
-    EXPECT_TRUE(refuses({.src = s32(0, {2, 3})}, "src: expected data type f32, f16 or bf16, given s32"));
-    EXPECT_TRUE(refuses({.global_scale = s8(1, {1}), .scales = dense(4, dg::newer::f8_e4m3, {1})},
-            "global_scale: expected data type f32, given s8"));
-    EXPECT_TRUE(refuses({.dst = s32(3, {2, 3})},
-            "dst: expected data type s8, s4, f8_e4m3, f8_e5m2 or f4_e2m1 for scale_rule absmax, given s32"));
-    EXPECT_TRUE(refuses({.dst = s32(3, {2, 3}), .narrow = true},
-            "dst: expected data type s8 or s4 for scale_rule absmax, given s32"));
-    EXPECT_TRUE(refuses({.dst = s32(3, {2, 3}), .zps = s8(5, {1}), .rule = "onnx"},
-            "dst: expected data type s8, u8, s4 or u4 for scale_rule onnx, given s32"));
-    EXPECT_TRUE(refuses({.scales = s8(4, {1})},
-            "scales: expected data type f32, f16, bf16 or f8_e4m3 for scale_rule absmax, given s8"));
-    EXPECT_TRUE(refuses({.global_scale = f32(1, {1}), .scales = s8(4, {1})},
-            "scales: expected data type f8_e4m3 beside a global_scale, given s8"));
-    EXPECT_TRUE(refuses({.dst = lt(3, type::undef), .zps = s32(5, {1}), .rule = "minmax"},
-            "zps: expected data type s8, u8, s4 or u4 for scale_rule minmax, given s32"));
-    EXPECT_TRUE(compile_refuses(computed_op {.scales = lt(4, type::undef)}, {f32(0, {2, 3})},
-            {s8(3, {2, 3}), lt(4, type::undef)}, dnnl_invalid_data_type,
-            "scales: expected data type f32, f16, bf16 or f8_e4m3 for scale_rule absmax, given undef"));
-}
-
-TEST(graph_computed_refusals, ports_have_shapes) {
-    EXPECT_TRUE(refuses(
-            {.scales = f32(4, {2})}, dnnl_invalid_shape, "scales: expected 1 element (qtype per_tensor), given 2"));
-    EXPECT_TRUE(refuses({.scales = f32(4, {1, 1})}, dnnl_invalid_shape, "scales: expected a 1-D tensor, given rank 2"));
-    EXPECT_TRUE(refuses({.scales = f32(4, {2}), .qtype = "per_channel"}, dnnl_invalid_shape,
-            "scales: expected 3 elements (dims[1] of src), given 2"));
-    EXPECT_TRUE(refuses({.scales = lt(4, type::f32), .zps = s8(5, {2}), .rule = "onnx", .qtype = "per_channel"},
-            dnnl_invalid_shape, "zps: expected 3 elements (dims[1] of src), given 2"));
-    EXPECT_TRUE(refuses({.scales = f32(4, {3}), .mask = 1}, dnnl_invalid_shape,
-            "scales: expected 2 at dim 0 (dims[0] of src, 2, in groups of 1), given 3"));
-    EXPECT_TRUE(refuses({.scales = f32(4, {2}), .qtype = "per_group", .group_shape = numbers {1, 3}},
-            dnnl_invalid_shape, "scales: expected the rank of src, 2, given 1"));
-    EXPECT_TRUE(refuses({.scales = f32(4, {2, 1}), .qtype = "per_group", .group_shape = numbers {1, 2}},
-            dnnl_invalid_shape, "group_shape: expected a divisor of dims[1] of src, 3, given 2 at dim 1"));
-    EXPECT_TRUE(refuses({.global_scale = f32(1, {2}), .scales = dense(4, dg::newer::f8_e4m3, {1})}, dnnl_invalid_shape,
-            "global_scale: expected 1 element, given dims 2"));
-    EXPECT_TRUE(refuses({.dst = s8(3, {2, 4})}, dnnl_invalid_shape, "dst: expected the dims of src, 2x3, given 2x4"));
+    expect_refused({
+            {computed_op {.scales = f32(4, {2})}, bad_shape, {"scales", "1 element (qtype per_tensor)", "2"}},
+            {computed_op {.scales = f32(4, {1, 1})}, bad_shape, {"scales", "1-D", "rank 2"}},
+            {computed_op {.scales = f32(4, {2}), .qtype = "per_channel"}, bad_shape,
+                    {"scales", "3 elements (dims[1] of src)", "2"}},
+            {computed_op {.scales = lt(4, type::f32), .zps = s8(5, {2}), .rule = "onnx", .qtype = "per_channel"},
+                    bad_shape, {"zps", "3 elements (dims[1] of src)", "2"}},
+            {computed_op {.scales = f32(4, {3}), .mask = 1}, bad_shape,
+                    {"scales", "2 at dim 0 (dims[0] of src, 2, in groups of 1)", "3"}},
+            {of_groups({2}, {1, 3}), bad_shape, {"scales", "the rank of src, 2", "1"}},
+            {of_groups({2, 1}, {1, 2}), bad_shape, {"group_shape", "a divisor of dims[1] of src, 3", "2 at dim 1"}},
+            {computed_op {.global_scale = f32(1, {2}), .scales = dense(4, dg::newer::f8_e4m3, {1})}, bad_shape,
+                    {"global_scale", "1 element", "dims 2"}},
+            {computed_op {.dst = s8(3, {2, 4})}, bad_shape, {"dst", "the dims of src, 2x3", "2x4"}},
+    });
 }
 
 TEST(graph_computed_refusals, ports_of_scales_and_zps_are_dense) {
-    const auto refuses = [](const computed_op &op, const std::string &message) {
-        return add_refuses(op.make(), dnnl_invalid_shape, q + message);
-    };
-    EXPECT_TRUE(refuses({.scales = lt(4, type::f32, dims {3}, dims {2}), .qtype = "per_channel"},
-            "scales: expected stride 1, given 2"));
-    EXPECT_TRUE(refuses({.scales = lt(4, type::f32, dims {2, 3}, dims {1, 2}), .mask = 3},
-            "scales: expected dense row-major strides, given 1x2"));
-    const auto strided = [](const dims &strides) {
+    const auto unknown_dims = [](const dims &strides) {
         return changed(lt(4, type::f32, dims(strides.size(), 1), strides), [](auto &t) {
             for (int d = 0; d < t.ndims; ++d)
                 t.dims[d] = unknown;
         });
     };
-    EXPECT_TRUE(refuses({.scales = strided({2}), .qtype = "per_channel"}, "scales: expected stride 1, given 2"));
-    EXPECT_TRUE(refuses({.scales = strided({1, 2}), .mask = 3}, "scales: expected dense row-major strides, given 1x2"));
+    for (const auto &scales : {lt(4, type::f32, dims {3}, dims {2}), unknown_dims({2})})
+        expect_refused(
+                {{computed_op {.scales = scales, .qtype = "per_channel"}, bad_shape, {"scales", "stride 1", "2"}}});
+    for (const auto &scales : {lt(4, type::f32, dims {2, 3}, dims {1, 2}), unknown_dims({1, 2})})
+        expect_refused(
+                {{computed_op {.scales = scales, .mask = 3}, bad_shape, {"scales", "dense row-major strides", "1x2"}}});
     const computed_op any;
-    EXPECT_TRUE(compile_refuses(any, {any.src},
-            {any.dst, changed(any.scales, [](auto &t) { t.layout_type = dnnl_graph_layout_type_opaque; })},
-            dnnl_invalid_arguments, "scales: expected layout strided or any, given opaque"));
-}
-
-TEST(graph_computed_refusals, ports_are_all_given_to_compile) {
-    const computed_op op;
-    EXPECT_TRUE(compile_refuses(op, {op.src}, {op.dst}, dnnl_invalid_arguments,
-            "scales: expected logical tensor 4 among the outputs of compile, given 3"));
+    const lt opaque = changed(any.scales, [](auto &t) { t.layout_type = dnnl_graph_layout_type_opaque; });
+    expect_refused_by_compile({
+            {any, {any.src}, {any.dst, opaque}, bad_argument, {"scales", "layout strided or any", "opaque"}},
+            {any, {any.src}, {any.dst}, bad_argument, {"scales", "logical tensor 4 among the outputs of compile", "3"}},
+    });
 }
 
 TEST(graph_computed_refusals, ports_have_logical_tensors_of_their_own) {
-    EXPECT_TRUE(refuses(computed_op {.zps = s8(3, {1}), .rule = "minmax"}, dnnl_invalid_graph,
-            "zps: expected a logical tensor of its own, given 3, which is dst too"));
+    expect_refused({{computed_op {.zps = s8(3, {1}), .rule = "minmax"}, dnnl_invalid_graph,
+            {"zps", "a logical tensor of its own", "3, which is dst too"}}});
     dg::graph graph(dg::engine::kind::cpu);
     graph.add_op(computed_op {}.make());
     dg::op other(8, kind::DynamicDequantize, {s8(20, {2}), f32(21, {1})}, {f32(4, {2})}, "dq");
     EXPECT_TRUE(fails([&] { graph.add_op(other); }, dnnl_invalid_graph,
-            "op 8 'dq' (DynamicDequantize): dst: expected a logical tensor that no other op writes, given 4, which is "
-            "scales of op 3 'q' (DynamicQuantize)"));
+            names {"dst", "that no other op writes", "4, which is scales of op 3 'q' (DynamicQuantize)"},
+            "op 8 'dq' (DynamicDequantize): "));
 }
 
 TEST(graph_computed_refusals, ports_are_named_in_a_cycle) { // src of q is made from its scales
