@@ -34,29 +34,6 @@ std::string named(const Op &op) {
     }
 }
 
-template <typename Op>
-testing::AssertionResult refuses(const Op &op, dnnl_status_t status, const std::string &message) {
-    return add_refuses(op.make(), status, named(op) + message);
-}
-
-/// Once this attribute is set.
-template <typename Op, typename T>
-testing::AssertionResult refuses_with(const Op &op, attr name, const T &value, const std::string &message) {
-    return add_refuses(op.make().set_attr(name, value), dnnl_invalid_graph_op, named(op) + message);
-}
-
-/// Whether add_op accepts the op and compile with these logical tensors refuses it.
-template <typename Op>
-testing::AssertionResult compile_refuses(const Op &op, const std::vector<lt> &inputs, const std::vector<lt> &outputs,
-        dnnl_status_t status, const std::string &message) {
-    const auto partition = partition_of(op.make());
-    return fails([&] { partition.compile(inputs, outputs, cpu()); }, status, named(op) + message);
-}
-template <typename Op>
-testing::AssertionResult compile_refuses(const Op &op, dnnl_status_t status, const std::string &message) {
-    return compile_refuses(op, op.inputs(), {op.dst}, status, message);
-}
-
 /// An op that add_op refuses.
 struct refused_op {
     template <typename Op>

@@ -40,8 +40,9 @@ TEST(graph_attributes_refusals, axis) {
 }
 
 TEST(graph_attributes_refusals, qtype) {
-    EXPECT_TRUE(refuses(dynamic_op {.qtype = "per_chanel"}, bad_argument,
-            "qtype: expected per_tensor, per_channel or per_group, given 'per_chanel' (did you mean 'per_channel'?)"));
+    EXPECT_TRUE(add_refuses(dynamic_op {.qtype = "per_chanel"}.make(), bad_argument,
+            "op 3 'q' (DynamicQuantize): qtype: expected per_tensor, per_channel or per_group, given 'per_chanel' (did "
+            "you mean 'per_channel'?)"));
     const std::string three = "per_tensor, per_channel or per_group", two = "per_tensor or per_channel";
     expect_refused({
             {static_op {.qtype = "per-tensor"}, bad_argument,

@@ -27,11 +27,11 @@ dg::op relu() {
 }
 
 /// Whether a graph with `first` refuses `second` and still holds only `first`.
-testing::AssertionResult second_is_refused(
-        const dg::op &first, const dg::op &second, dnnl_status_t status, const std::string &message) {
+testing::AssertionResult second_is_refused(const dg::op &first, const dg::op &second, dnnl_status_t status,
+        const names &message, const std::string &where) {
     dg::graph graph(dg::engine::kind::cpu);
     graph.add_op(first);
-    if (auto refused = fails([&] { graph.add_op(second); }, status, message); !refused) return refused;
+    if (auto refused = fails([&] { graph.add_op(second); }, status, message, where); !refused) return refused;
     graph.finalize();
     if (graph.get_partitions().size() != 1) return testing::AssertionFailure() << "the refused op is in the graph";
     return testing::AssertionSuccess();
@@ -39,47 +39,33 @@ testing::AssertionResult second_is_refused(
 
 TEST(graph_calls_refusals, op_id_is_refused_when_another_op_has_it) {
     EXPECT_TRUE(second_is_refused(quantize(1, f32(0, {4}), s8(1, {4})), dequantize(1, s8(1, {4}), f32(2, {4})),
-            dnnl_invalid_graph,
-            "op 1 'd1' (Dequantize): id: expected one that no other op of the graph has, given that of op 1 'q1' "
-            "(Quantize)"));
+            dnnl_invalid_graph, {"id", "one that no other op of the graph has", "that of op 1 'q1' (Quantize)"},
+            "op 1 'd1' (Dequantize): "));
 }
 
-TEST(graph_calls_refusals, logical_tensor_id_is_refused_with_two_data_types) {
-    EXPECT_TRUE(second_is_refused(quantize(1, f32(0, {4}), s8(1, {4})), dequantize(2, u8(1, {4}), f32(2, {4})),
-            dnnl_invalid_data_type,
-            "op 2 'd2' (Dequantize): src: expected data type s8, as logical tensor 1 has in dst of op 1 'q1' "
-            "(Quantize), given u8"));
-}
-
-TEST(graph_calls_refusals, logical_tensor_id_is_refused_with_two_ranks) {
-    EXPECT_TRUE(second_is_refused(quantize(1, f32(0, {4}), s8(1, {4})), dequantize(2, s8(1, {4, 1}), f32(2, {4, 1})),
-            dnnl_invalid_shape,
-            "op 2 'd2' (Dequantize): src: expected rank 1, as logical tensor 1 has in dst of op 1 'q1' (Quantize), "
-            "given 2"));
-}
-
-TEST(graph_calls_refusals, logical_tensor_id_is_refused_with_two_dims) {
-    EXPECT_TRUE(second_is_refused(quantize(1, f32(0, {4}), s8(1, {4})), dequantize(2, s8(1, {5}), f32(2, {5})),
-            dnnl_invalid_shape,
-            "op 2 'd2' (Dequantize): src: expected dims 4, as logical tensor 1 has in dst of op 1 'q1' (Quantize), "
-            "given 5"));
-}
-
-TEST(graph_calls_refusals, logical_tensor_id_is_refused_with_two_strides) {
+TEST(graph_calls_refusals, logical_tensor_id_is_refused_when_two_ops_contradict) {
     const lt transposed(1, type::s8, dims {2, 4}, dims {1, 2});
-    EXPECT_TRUE(second_is_refused(quantize(1, f32(0, {2, 4}), s8(1, {2, 4})), dequantize(2, transposed, f32(2, {2, 4})),
-            dnnl_invalid_shape,
-            "op 2 'd2' (Dequantize): src: expected strides 4x1, as logical tensor 1 has in dst of op 1 'q1' "
-            "(Quantize), given 1x2"));
-}
-
-TEST(graph_calls_refusals, logical_tensor_id_is_refused_when_it_contradicts_across_an_unknown) {
-    dg::graph graph(dg::engine::kind::cpu);
+    const std::string first = ", as logical tensor 1 has in dst of op 1 'q1' (Quantize)";
+    struct wrong {
+        dims shape; // of the first op
+        lt src;     // of the second
+        dims dst;
+        dnnl_status_t status;
+        std::string expected, given;
+    };
+    for (const auto &[shape, src, dst, status, expected, given] :
+            {wrong {{4}, u8(1, {4}), {4}, dnnl_invalid_data_type, "data type s8", "u8"},
+                    {{4}, s8(1, {4, 1}), {4, 1}, dnnl_invalid_shape, "rank 1", "2"},
+                    {{4}, s8(1, {5}), {5}, dnnl_invalid_shape, "dims 4", "5"},
+                    {{2, 4}, transposed, {2, 4}, dnnl_invalid_shape, "strides 4x1", "1x2"}})
+        EXPECT_TRUE(second_is_refused(quantize(1, f32(0, shape), s8(1, shape)), dequantize(2, src, f32(2, dst)), status,
+                {"src", expected + first, given}, "op 2 'd2' (Dequantize): "));
+    dg::graph graph(dg::engine::kind::cpu); // across an unknown
     graph.add_op(quantize(1, lt(0, type::f32), s8(1, {4})));
     graph.add_op(quantize(2, f32(0, {4}), s8(2, {4})));
     EXPECT_TRUE(fails([&] { graph.add_op(quantize(3, f32(0, {5}), s8(3, {5}))); }, dnnl_invalid_shape,
-            "op 3 'q3' (Quantize): src: expected dims 4, as logical tensor 0 has in src of op 2 'q2' (Quantize), given "
-            "5"));
+            names {"src", "dims 4, as logical tensor 0 has in src of op 2 'q2' (Quantize)", "5"},
+            "op 3 'q3' (Quantize): "));
 }
 
 TEST(graph_calls_refusals, logical_tensor_id_may_be_known_in_one_op_only) {
@@ -90,20 +76,16 @@ TEST(graph_calls_refusals, logical_tensor_id_may_be_known_in_one_op_only) {
 
 TEST(graph_calls_refusals, logical_tensor_id_is_refused_when_two_ops_write_it) {
     EXPECT_TRUE(second_is_refused(quantize(1, f32(0, {4}), s8(1, {4})), quantize(2, f32(2, {4}), s8(1, {4})),
-            dnnl_invalid_graph,
-            "op 2 'q2' (Quantize): dst: expected a logical tensor that no other op writes, given 1, which is dst of op "
-            "1 'q1' (Quantize)"));
+            dnnl_invalid_graph, {"dst", "that no other op writes", "1, which is dst of op 1 'q1' (Quantize)"},
+            "op 2 'q2' (Quantize): "));
 }
 
-TEST(graph_calls_refusals, logical_tensor_id_is_refused_when_one_op_reads_and_writes_it) {
-    const lt itself(0, type::undef, dims {4}, layout::strided);
+TEST(graph_calls_refusals, logical_tensor_id_is_refused_within_one_op) {
+    const auto itself = dense(0, type::undef, {4});
     EXPECT_TRUE(add_refuses(quantize(1, itself, itself), dnnl_invalid_graph,
-            "op 1 'q1' (Quantize): dst: expected a logical tensor of its own, given 0, which is src too"));
-}
-
-TEST(graph_calls_refusals, logical_tensor_id_is_refused_with_two_types_in_one_op) {
-    EXPECT_TRUE(refuses(dynamic_op {.zps = s8(1, {4})}, dnnl_invalid_data_type,
-            "zps: expected data type f32, as logical tensor 1 has in scales of op 3 'q' (DynamicQuantize), given s8"));
+            names {"dst", "a logical tensor of its own", "0, which is src too"}, "op 1 'q1' (Quantize): "));
+    expect_refused({{dynamic_op {.zps = s8(1, {4})}, dnnl_invalid_data_type,
+            {"zps", "data type f32, as logical tensor 1 has in scales of op 3 'q' (DynamicQuantize)", "s8"}}});
 }
 
 TEST(graph_calls_refusals, cycle_of_two_ops_is_refused) {
@@ -226,16 +208,14 @@ TEST(graph_calls_refusals, forced_kernel_is_refused_when_it_cannot_compute_the_o
 
 TEST(graph_calls_refusals, forced_kernel_is_refused_when_unknown) {
     const scoped_variable forced("DYNQUANT_KERNEL", "natve");
-    const dynamic_op op;
-    EXPECT_TRUE(compile_refuses(op, dnnl_invalid_arguments,
-            "DYNQUANT_KERNEL: expected native, onednn or reference, given 'natve' (did you mean 'native'?)"));
+    expect_refused_by_compile({{dynamic_op {}, dnnl_invalid_arguments,
+            {"DYNQUANT_KERNEL", "native, onednn or reference", "'natve' (did you mean 'native'?)"}}});
 }
 
 TEST(graph_calls_refusals, forced_isa_is_refused_when_unknown) {
     const scoped_variable forced("DYNQUANT_MAX_ISA", "avx51");
-    const dynamic_op op;
-    EXPECT_TRUE(compile_refuses(op, dnnl_invalid_arguments,
-            "DYNQUANT_MAX_ISA: expected scalar, avx2 or avx512, given 'avx51' (did you mean 'avx512'?)"));
+    expect_refused_by_compile({{dynamic_op {}, dnnl_invalid_arguments,
+            {"DYNQUANT_MAX_ISA", "scalar, avx2 or avx512", "'avx51' (did you mean 'avx512'?)"}}});
 }
 
 TEST(graph_calls_refusals, mixed_graph_names_an_op_that_onednn_refuses) {
