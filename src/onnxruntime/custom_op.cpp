@@ -3,7 +3,6 @@
 #include <limits>
 #include <memory>
 
-#include "onnxruntime/convolution_kernel.hpp"
 #include "onnxruntime/inference.hpp"
 #include "onnxruntime/node_info.hpp"
 #include "onnxruntime/status.hpp"
@@ -19,22 +18,6 @@ const custom_op &self(const OrtCustomOp *op) {
 std::unique_ptr<kernel> make_kernel(const custom_op &op, const OrtKernelInfo &info) {
     const auto n = read_node(op, info);
     return std::make_unique<kernel>(op.api, n, read_ports(op, info, n));
-}
-
-std::unique_ptr<convolution_kernel> make_convolution_kernel(const custom_op &op, const OrtKernelInfo &info) {
-    return std::make_unique<convolution_kernel>(op, info);
-}
-
-template <typename Kernel, std::unique_ptr<Kernel> (*make)(const custom_op &, const OrtKernelInfo &)>
-void set_kernel(OrtCustomOp &op) {
-    op.CreateKernelV2 = [](const OrtCustomOp *o, const OrtApi *api, const OrtKernelInfo *info, void **result) {
-        return guarded(*api, [&] { *result = make(self(o), *info).release(); });
-    };
-    op.KernelComputeV2 = [](void *op_kernel, OrtKernelContext *context) {
-        auto &k = *static_cast<Kernel *>(op_kernel);
-        return guarded(k.api(), [&] { k.compute(*context); });
-    };
-    op.KernelDestroy = [](void *op_kernel) { delete static_cast<Kernel *>(op_kernel); };
 }
 
 OrtStatus *infer(const OrtCustomOp *op, OrtShapeInferContext *context) noexcept {
@@ -55,12 +38,15 @@ custom_op::custom_op(const OrtApi &runtime, const registration &o, const kernel_
     , inputs(t.inputs)
     , outputs(t.outputs) {
     version = api_version;
-    if (is_convolution(o)) { // whose y has one type, and a shape that comes with the run
-        set_kernel<convolution_kernel, make_convolution_kernel>(*this);
-    } else {
-        set_kernel<kernel, make_kernel>(*this);
-        InferOutputShapeFn = infer;
-    }
+    CreateKernelV2 = [](const OrtCustomOp *op, const OrtApi *, const OrtKernelInfo *info, void **result) {
+        return guarded(self(op).api, [&] { *result = make_kernel(self(op), *info).release(); });
+    };
+    KernelComputeV2 = [](void *op_kernel, OrtKernelContext *context) {
+        auto &k = *static_cast<kernel *>(op_kernel);
+        return guarded(k.api(), [&] { k.compute(*context); });
+    };
+    KernelDestroy = [](void *op_kernel) { delete static_cast<kernel *>(op_kernel); };
+    InferOutputShapeFn = infer;
     GetName = [](const OrtCustomOp *op) { return self(op).operation.name; };
     GetExecutionProviderType = [](const OrtCustomOp *) { return "CPUExecutionProvider"; };
     GetInputTypeCount = [](const OrtCustomOp *op) { return self(op).inputs.size(); };
@@ -70,7 +56,7 @@ custom_op::custom_op(const OrtApi &runtime, const registration &o, const kernel_
     GetOutputTypeCount = [](const OrtCustomOp *op) { return self(op).outputs.size(); };
     GetOutputType = [](const OrtCustomOp *op, std::size_t index) { return ort_type(self(op).outputs[index]); };
     GetOutputCharacteristic = [](const OrtCustomOp *, std::size_t) { return INPUT_OUTPUT_REQUIRED; };
-    GetStartVersion = [](const OrtCustomOp *op) { return self(op).operation.since; };
+    GetStartVersion = [](const OrtCustomOp *) { return 1; };
     GetEndVersion = [](const OrtCustomOp *) { return std::numeric_limits<int>::max(); };
     // For variadic inputs and outputs, of which there are none.
     GetVariadicInputMinArity = [](const OrtCustomOp *) { return 1; };

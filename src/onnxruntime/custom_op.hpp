@@ -1,6 +1,6 @@
 // src/onnxruntime: the library of custom operators that ONNX Runtime loads. It includes public headers, parallel,
-// quantization, onnx, layers, kernels/kernels.hpp and onnxruntime_c_api.h. Start with register.cpp, the entry
-// points, then this file, kernel.cpp and convolution_kernel.cpp.
+// quantization, onnx, kernels/kernels.hpp and onnxruntime_c_api.h. Start with register.cpp, the entry point, then this
+// file and kernel.cpp.
 //
 // The callbacks of OrtCustomOp, which describe an operator to ONNX Runtime from the tables.
 #pragma once

@@ -10,8 +10,8 @@
 namespace dynquant::onnxruntime {
 
 /// Keeps the newest objects, which may take some KiB each, and which each call searches. Thread safe. No thread waits
-/// while another one searches or makes a list. libstdc++ locks the pointer to the list by one of its bits, for as long as
-/// it takes to copy or to replace the pointer: its atomic<shared_ptr> is not lock-free.
+/// while another one searches or makes a list. libstdc++ locks the pointer to the list by one of its bits, for as long
+/// as it takes to copy or to replace the pointer: its atomic<shared_ptr> is not lock-free.
 template <typename T>
 class newest {
   public:

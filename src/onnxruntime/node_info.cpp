@@ -1,7 +1,6 @@
 #include "onnxruntime/node_info.hpp"
 
 #include "onnx/op_schema.hpp"
-#include "onnx/refusal.hpp"
 #include "onnxruntime/status.hpp"
 #include "onnxruntime/tensor.hpp"
 
@@ -69,54 +68,7 @@ std::vector<onnx::attribute> read_attributes(
     return result;
 }
 
-/// Reads attributes of a node into a view of it.
-class attribute_reader {
-  public:
-    attribute_reader(const OrtApi &api, const OrtKernelInfo &info, std::string label, layers::match::node &to)
-        : api_(api)
-        , info_(info)
-        , label_(std::move(label))
-        , to_(to) {}
-
-    void integer(const char *name) const {
-        std::int64_t value = 0;
-        if (!has(name, attribute_type::integer)) return;
-        check(api_, api_.KernelInfoGetAttribute_int64(&info_, name, &value));
-        to_.attributes[name] = value;
-    }
-
-    void integers(const char *name) const {
-        if (!has(name, attribute_type::integers)) return;
-        std::size_t size = 0;
-        check(api_, api_.KernelInfoGetAttributeArray_int64(&info_, name, nullptr, &size));
-        std::vector<std::int64_t> values(size);
-        check(api_, api_.KernelInfoGetAttributeArray_int64(&info_, name, values.data(), &size));
-        to_.attributes[name] = std::move(values);
-    }
-
-    void text(const char *name) const {
-        if (has(name, attribute_type::text))
-            to_.attributes[name] = printable(read_text(api_, info_, name)); // for messages
-    }
-
-  private:
-    bool has(const char *name, std::int32_t type) const {
-        const auto given = find_type(api_, info_, name);
-        if (given != attribute_type::missing && given != type)
-            throw error(dnnl_invalid_arguments,
-                    concat(label_, ": attribute '", name, "': expected type ", onnx::name_of_attribute_type(type),
-                            ", given ", onnx::name_of_attribute_type(given)));
-        return given == type;
-    }
-
-    const OrtApi &api_;
-    const OrtKernelInfo &info_;
-    std::string label_;
-    layers::match::node &to_;
-};
-
-} // namespace
-
+/// Whether an optional input is given.
 bool has_input(const OrtApi &api, const OrtKernelInfo &info, std::size_t index) {
     std::size_t count = 0;
     check(api, api.KernelInfo_GetInputCount(&info, &count));
@@ -126,6 +78,7 @@ bool has_input(const OrtApi &api, const OrtKernelInfo &info, std::size_t index) 
     return found;
 }
 
+/// An input that is part of the model, the same tensor for as long as the session lives; else nullptr.
 const OrtValue *find_constant(const OrtApi &api, const OrtKernelInfo &info, std::size_t index) {
     int found = 0;
     const OrtValue *tensor = nullptr;
@@ -133,8 +86,10 @@ const OrtValue *find_constant(const OrtApi &api, const OrtKernelInfo &info, std:
     return found == 0 ? nullptr : tensor;
 }
 
+} // namespace
+
 onnx::node read_node(const custom_op &op, const OrtKernelInfo &info) {
-    const auto &[domain, name, since, onnx_domain, op_type] = op.operation;
+    const auto &[domain, name, onnx_domain, op_type] = op.operation;
     onnx::node n;
     n.op_type = op_type;
     n.domain = onnx_domain;
@@ -159,25 +114,6 @@ node_ports read_ports(const custom_op &op, const OrtKernelInfo &info, const onnx
     for (std::size_t i = 0; i < op.outputs.size(); ++i)
         ports.outputs[i] = {i, op.outputs[i]};
     return ports;
-}
-
-layers::match::graph read_convolution(const custom_op &op, const OrtKernelInfo &info) {
-    layers::match::graph g;
-    auto &n = g.nodes.emplace_back();
-    n.name = printable(read_name(op.api, info));
-    n.op_type = op.operation.op_type;
-    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-        g.values.emplace_back().type = op.inputs[i];
-        n.inputs.push_back(i < 2 || has_input(op.api, info, i) ? i : layers::match::none);
-    }
-    const attribute_reader read(op.api, info, label(g, n), n);
-    read.text("auto_pad");
-    read.integers("dilations");
-    read.integer("group");
-    read.integers("kernel_shape");
-    read.integers("pads");
-    read.integers("strides");
-    return g;
 }
 
 } // namespace dynquant::onnxruntime

@@ -10,20 +10,16 @@ namespace {
 constexpr const char *quark = "com.amd.quark";
 
 constexpr registration table[] = {
-        {"dynquant", "QuantizeLinear", 1, "", "QuantizeLinear"},
-        {"dynquant", "DequantizeLinear", 1, "", "DequantizeLinear"},
-        {"dynquant", "DynamicQuantizeLinear", 1, "dynquant", "DynamicQuantizeLinear"},
-        {"", "QuantizeLinear", 10, "", "QuantizeLinear"},
-        {"", "DequantizeLinear", 10, "", "DequantizeLinear"},
-        {"", "DynamicQuantizeLinear", 11, "", "DynamicQuantizeLinear"},
-        {"", "ConvInteger", 10, "", "ConvInteger"},
-        {quark, "ExtendedQuantizeLinear", 1, quark, "ExtendedQuantizeLinear"},
-        {quark, "ExtendedDequantizeLinear", 1, quark, "ExtendedDequantizeLinear"},
-        {"com.vai.quantize", "ExtendedQuantizeLinear", 1, quark, "ExtendedQuantizeLinear"},
-        {"com.vai.quantize", "ExtendedDequantizeLinear", 1, quark, "ExtendedDequantizeLinear"},
+        {"dynquant", "QuantizeLinear", "", "QuantizeLinear"},
+        {"dynquant", "DequantizeLinear", "", "DequantizeLinear"},
+        {"dynquant", "DynamicQuantizeLinear", "dynquant", "DynamicQuantizeLinear"},
+        {quark, "ExtendedQuantizeLinear", quark, "ExtendedQuantizeLinear"},
+        {quark, "ExtendedDequantizeLinear", quark, "ExtendedDequantizeLinear"},
+        {"com.vai.quantize", "ExtendedQuantizeLinear", quark, "ExtendedQuantizeLinear"},
+        {"com.vai.quantize", "ExtendedDequantizeLinear", quark, "ExtendedDequantizeLinear"},
         // As Quark's own library names them in that domain.
-        {"com.vai.quantize", "VitisQuantizeLinear", 1, quark, "ExtendedQuantizeLinear"},
-        {"com.vai.quantize", "VitisDequantizeLinear", 1, quark, "ExtendedDequantizeLinear"},
+        {"com.vai.quantize", "VitisQuantizeLinear", quark, "ExtendedQuantizeLinear"},
+        {"com.vai.quantize", "VitisDequantizeLinear", quark, "ExtendedDequantizeLinear"},
 };
 
 void add_quantizing(std::vector<kernel_types> &result, const std::vector<onnx::element_type> &reals,
@@ -53,20 +49,7 @@ void add_dequantizing(std::vector<kernel_types> &result, const std::vector<onnx:
         }
 }
 
-/// Each zero point has the type of its tensor.
-std::vector<kernel_types> convolution_types() {
-    std::vector<kernel_types> result;
-    for (const auto x : {onnx::type::uint8, onnx::type::int8})
-        for (const auto w : {onnx::type::uint8, onnx::type::int8})
-            result.push_back({{x, w, x, w}, {onnx::type::int32}});
-    return result;
-}
-
 } // namespace
-
-bool is_convolution(const registration &o) {
-    return std::string_view(o.op_type) == "ConvInteger";
-}
 
 std::vector<registration> registrations_in(std::string_view domain) {
     std::vector<registration> result;
@@ -75,7 +58,6 @@ std::vector<registration> registrations_in(std::string_view domain) {
 }
 
 std::vector<kernel_types> combinations(const OrtApi &api, const registration &o) {
-    if (is_convolution(o)) return convolution_types();
     const auto &newest = onnx::versions_of(o.onnx_domain, o.op_type).back();
     const auto reals = known_types(api, newest.real), quantized = known_types(api, newest.quantized);
     const auto add = newest.dynamic             ? add_computing

@@ -10,18 +10,14 @@ namespace dynquant::onnxruntime {
 
 /// An operator under the name that a model gives it.
 struct registration {
-    const char *domain; // the model's
+    const char *domain; // the model's, of version 1
     const char *name;
-    int since;               // the first version of that domain
     const char *onnx_domain; // the domain in src/onnx
     const char *op_type;
 };
 
 /// The registrations of a domain.
 std::vector<registration> registrations_in(std::string_view domain);
-
-/// ConvInteger, which is not among src/onnx's quantization operators. The others are.
-bool is_convolution(const registration &o);
 
 /// The types of one kernel.
 struct kernel_types {

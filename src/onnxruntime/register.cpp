@@ -1,9 +1,6 @@
-// The two entry points.
-#include <cstdlib>
+// The entry point.
 #include <deque>
-#include <string_view>
 
-#include "onnxruntime/constant_folding.hpp"
 #include "onnxruntime/custom_op.hpp"
 #include "onnxruntime/status.hpp"
 #include "quantization/text.hpp"
@@ -38,52 +35,20 @@ void add_custom_domains(const OrtApi &api, OrtSessionOptions *options) {
         d->add_to(api, options);
 }
 
-/// Replaces ONNX Runtime's standard operators.
-void add_standard_domain(const OrtApi &api, OrtSessionOptions *options) {
-    static const auto *const standard = new domain(api, "");
-    standard->add_to(api, options);
-    disable_constant_folding(api, *options);
-}
-
-bool is_standard_requested() {
-    const char *text = std::getenv("DYNQUANT_ORT_STANDARD");
-    const std::string_view value = text ? text : "";
-    if (!value.empty() && value != "0" && value != "1")
-        throw error(dnnl_invalid_arguments, concat("DYNQUANT_ORT_STANDARD: expected 0 or 1, given '", value, "'"));
-    return value == "1";
-}
-
 OrtStatus *refuse_version(const OrtApiBase &base) {
     const auto message =
             concat("dynquant: expected ONNX Runtime 1.", api_version, " or newer, given ", base.GetVersionString());
     return base.GetApi(1)->CreateStatus(ORT_FAIL, message.c_str()); // every version has API 1
 }
 
-OrtStatus *add_domains(OrtSessionOptions *options, const OrtApiBase *base, bool (*is_standard_replaced)()) {
-    const OrtApi *api = base->GetApi(api_version);
-    if (!api) return refuse_version(*base);
-    return guarded(*api, [&] {
-        const bool replaces_standard = is_standard_replaced();
-        add_custom_domains(*api, options);
-        if (replaces_standard) add_standard_domain(*api, options);
-    });
-}
-
 } // namespace
 } // namespace dynquant::onnxruntime
 
-extern "C" {
-
-/// What SessionOptions.register_custom_ops_library calls. Standard operators are replaced when the environment variable
-/// DYNQUANT_ORT_STANDARD is 1.
-[[gnu::visibility("default")]] OrtStatus *RegisterCustomOps(OrtSessionOptions *options, const OrtApiBase *base) {
+/// What SessionOptions.register_custom_ops_library calls.
+extern "C" [[gnu::visibility("default")]] OrtStatus *RegisterCustomOps(
+        OrtSessionOptions *options, const OrtApiBase *base) {
     using namespace dynquant::onnxruntime;
-    return add_domains(options, base, is_standard_requested);
-}
-
-/// RegisterCustomOps() that always replaces standard operators.
-[[gnu::visibility("default")]] OrtStatus *RegisterCustomOpsAltName(OrtSessionOptions *options, const OrtApiBase *base) {
-    using namespace dynquant::onnxruntime;
-    return add_domains(options, base, [] { return true; });
-}
+    const OrtApi *api = base->GetApi(api_version);
+    if (!api) return refuse_version(*base);
+    return guarded(*api, [&] { add_custom_domains(*api, options); });
 }

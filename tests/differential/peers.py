@@ -1,4 +1,5 @@
 """Computes nodes by dynquant, by onnx.reference, by ONNX Runtime's own kernels and by AMD Quark's library in it."""
+import dataclasses
 import os
 import subprocess
 import tempfile
@@ -115,7 +116,9 @@ def quark(node):
 
 
 def dynquant_in_onnxruntime(node):
-    os.environ["DYNQUANT_ORT_STANDARD"] = "1"
+    if not node.domain:
+        rule = {"rule": "onnx"} if node.dynamic else {}
+        node = dataclasses.replace(node, domain="dynquant", opset=1, attributes={**node.attributes, **rule})
     return run_in_onnxruntime(node, os.environ["DYNQUANT_ORT"])
 
 

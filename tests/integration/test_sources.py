@@ -26,7 +26,7 @@ MAY_INCLUDE = {
     "graph": CORE | {"kernels/kernels.hpp", "oneapi"},
     "onnx": CORE | {"kernels/kernels.hpp"},
     "onednn_graph": {"dynquant", "graph", "kernels/kernels.hpp", "oneapi", "quantization"},
-    "onnxruntime": CORE | {"kernels/kernels.hpp", "layers", "onnx"},
+    "onnxruntime": CORE | {"kernels/kernels.hpp", "onnx"},
     "onnxruntime_ep": CORE | {"kernels/kernels.hpp", "layers", "onnx", "onnxruntime/kernel.hpp",
                               "onnxruntime/newest.hpp", "onnxruntime/status.hpp", "onnxruntime/tensor.hpp",
                               "onnxruntime/threads.hpp", "onnxruntime/types.hpp"},

@@ -27,25 +27,13 @@ def model(nodes, inputs, outputs, opset, constants=None):
     return helper.make_model(graph, opset_imports=imports, ir_version=IR_VERSION).SerializeToString()
 
 
-def convolution(arrays, constants=("w", "x_zero_point", "w_zero_point"), opset=13, dynamic=True, **attributes):
-    """A model of a node of ConvInteger. arrays: {name of an input: value}; those among the constants are part of the model."""
-    names = ["x", "w", "x_zero_point", "w_zero_point"]
-    names = [name if name in arrays else "" for name in names[:max(map(names.index, arrays)) + 1]]
-    kinds = {np.dtype("u1"): TensorProto.UINT8, np.dtype("i1"): TensorProto.INT8}
-    inputs = {name: (kinds[value.dtype], [None] * value.ndim if dynamic else value.shape)
-              for name, value in arrays.items() if name not in constants}
-    return model([helper.make_node("ConvInteger", names, ["y"], "c", **attributes)], inputs, {"y": (TensorProto.INT32, None)}, opset,
-                 {name: value for name, value in arrays.items() if name in constants})
-
-
-def session(model_bytes, library=False, standard=False, threads=2, profile=None):
+def session(model_bytes, library=False, threads=2, profile=None):
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     if profile:
         options.enable_profiling = True
         options.profile_file_prefix = profile
     if library:
-        os.environ["DYNQUANT_ORT_STANDARD"] = "1" if standard else "0"
         options.register_custom_ops_library(LIBRARY)
     return onnxruntime.InferenceSession(model_bytes, options, providers=["CPUExecutionProvider"])
 

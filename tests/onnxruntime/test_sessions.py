@@ -1,4 +1,4 @@
-"""Sessions of ONNX Runtime with libdynquant_ort.so compute the same bits as sessions without it."""
+"""Sessions with the operators of the domain dynquant compute the same bits as sessions with ONNX Runtime's own."""
 import os
 import unittest
 from concurrent.futures import ThreadPoolExecutor
@@ -37,17 +37,15 @@ def quantize_and_back(shape, attributes, dtype, name="q"):
 INPUT = {"x": (TensorProto.FLOAT, ["n", 5, 64])}
 
 
-class Standard(unittest.TestCase):
+class Bits(unittest.TestCase):
     def compare(self, opset, granularity, dtype, x=X):
         nodes, constants, outputs = quantize_and_back(*granularity, dtype)
         inputs = {"x": (TensorProto.FLOAT, ["n", *x.shape[1:]])}
         expected = run(model(nodes, inputs, outputs, opset, constants), {"x": x})
-        replaced = run(model(nodes, inputs, outputs, opset, constants), {"x": x}, library=True, standard=True)
-        own = run(model(in_domain(nodes, "dynquant"), inputs, outputs, opset, constants), {"x": x}, library=True)
-        for given in (replaced, own):
-            for e, g in zip(expected, given):
-                self.assertEqual((e.dtype, e.shape), (g.dtype, g.shape))
-                np.testing.assert_array_equal(e.view(np.uint8), g.view(np.uint8))
+        given = run(model(in_domain(nodes, "dynquant"), inputs, outputs, opset, constants), {"x": x}, library=True)
+        for e, g in zip(expected, given):
+            self.assertEqual((e.dtype, e.shape), (g.dtype, g.shape))
+            np.testing.assert_array_equal(e.view(np.uint8), g.view(np.uint8))
 
     def test_the_same_bits_as_onnx_runtime(self):
         axes, blocks = [o for o in OPSETS if o >= 13], [o for o in OPSETS if o >= 21]  # per-axis, blocked
@@ -78,10 +76,8 @@ class Standard(unittest.TestCase):
         # Of a range of 100 times the least float, the 255th part rounds to 0.
         for x in (X, X * 0, np.sign(X) * np.float32(2) ** -149 * 50, X * np.where(X > 3, np.inf, 1).astype(np.float32)):
             expected = run(model([node], INPUT, outputs, 11), {"x": x})
-            for given in (run(model([node], INPUT, outputs, 11), {"x": x}, library=True, standard=True),
-                          run(model(in_domain([node], "dynquant"), INPUT, outputs, 11), {"x": x}, library=True)):
-                for e, g in zip(expected, given):
-                    np.testing.assert_array_equal(e, g)
+            for e, g in zip(expected, run(model(in_domain([node], "dynquant"), INPUT, outputs, 11), {"x": x}, library=True)):
+                np.testing.assert_array_equal(e, g)
 
     def test_y_follows_zero_point_and_output_dtype(self):
         x = np.array([-1000, -1.5, 0, 2.5, 1000], np.float32)
@@ -89,14 +85,13 @@ class Standard(unittest.TestCase):
         if not OLDEST:  # the oldest ignores the attribute
             cases.append(({"output_dtype": TensorProto.INT8}, np.array([-128, -2, 0, 2, 127], "i1")))
         for attributes, expected in cases:
-            node = helper.make_node("QuantizeLinear", ["x", "scale"], ["y"], "q", **attributes)
-            for domain in ("", "dynquant"):
-                with self.subTest(domain=domain, **attributes):
-                    m = model(in_domain([node], domain), {"x": (TensorProto.FLOAT, [5])},
-                              {"y": (RUNTIME_TYPE[expected.dtype], [5])}, OPSETS[-1], {"scale": np.float32([1]).reshape(())})
-                    (y,) = run(m, {"x": x}, library=True, standard=True)
-                    np.testing.assert_array_equal(y, expected)
-                    self.assertEqual(y.dtype, expected.dtype)
+            node = helper.make_node("QuantizeLinear", ["x", "scale"], ["y"], "q", domain="dynquant", **attributes)
+            with self.subTest(**attributes):
+                m = model([node], {"x": (TensorProto.FLOAT, [5])}, {"y": (RUNTIME_TYPE[expected.dtype], [5])}, OPSETS[-1],
+                          {"scale": np.float32([1]).reshape(())})
+                (y,) = run(m, {"x": x}, library=True)
+                np.testing.assert_array_equal(y, expected)
+                self.assertEqual(y.dtype, expected.dtype)
 
     def test_the_division_is_in_the_type_of_the_scale(self):
         nodes = [helper.make_node("Cast", ["x"], ["half"], to=TensorProto.FLOAT16),
@@ -134,13 +129,13 @@ class Inference(unittest.TestCase):
     """The session infers types and shapes before it runs."""
 
     CONSTANTS = {"scale": np.array(1, np.float32), "zero": np.array(0, np.uint8)}
-    QUANTIZE = helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["y"], "q")
+    QUANTIZE = helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["y"], "q", domain="dynquant")
 
     def followed_by(self, node, x, shape):
         """`node` reads y. ONNX Runtime computes it before the first run if it considers the shape of y known."""
         m = model([self.QUANTIZE, node], {"x": (TensorProto.FLOAT, shape)},
                   {"z": (TensorProto.INT64 if node.op_type == "Shape" else TensorProto.UINT8, None)}, 13, self.CONSTANTS)
-        return run(m, {"x": x}, library=True, standard=True)[0]
+        return run(m, {"x": x}, library=True)[0]
 
     def test_dims_and_ranks_that_are_not_known(self):
         x = np.zeros((2, 4), np.float32)
@@ -155,7 +150,7 @@ class Inference(unittest.TestCase):
         m = model([self.QUANTIZE, node], {"x": (TensorProto.FLOAT, [None, None])}, {"z": (TensorProto.UINT8, [2, "a", "b"])},
                   13, {**self.CONSTANTS, "shape": np.array([2, 3, -1])})
         for x in (np.zeros((6, 4), np.float32), np.zeros((4, 6), np.float32)):
-            self.assertEqual(run(m, {"x": x}, library=True, standard=True)[0].shape, (2, 3, 4))
+            self.assertEqual(run(m, {"x": x}, library=True)[0].shape, (2, 3, 4))
 
     def test_scalars(self):
         z = self.followed_by(helper.make_node("Shape", ["y"], ["z"]), np.array(3, np.float32), [])
@@ -212,25 +207,27 @@ class Threads(unittest.TestCase):
     def test_any_number_of_threads_gives_the_same_bits(self):
         x = normal(300, 5, 640)
         nodes, constants, outputs = quantize_and_back(*PER_AXIS, "u1")
-        m = model(nodes, {"x": (TensorProto.FLOAT, ["n", 5, "m"])}, outputs, 13, constants)
-        expected = run(m, {"x": x})
+        inputs = {"x": (TensorProto.FLOAT, ["n", 5, "m"])}
+        expected = run(model(nodes, inputs, outputs, 13, constants), {"x": x})
+        m = model(in_domain(nodes, "dynquant"), inputs, outputs, 13, constants)
         for threads in (1, 2, 4):
-            for e, g in zip(expected, run(m, {"x": x}, library=True, standard=True, threads=threads)):
+            for e, g in zip(expected, run(m, {"x": x}, library=True, threads=threads)):
                 np.testing.assert_array_equal(e, g)
 
     def test_no_threads_but_the_session_s(self):
         x = normal(300, 5, 640)
         nodes, constants, outputs = quantize_and_back(*PER_AXIS, "u1")
-        m = model(nodes, {"x": (TensorProto.FLOAT, x.shape)}, outputs, 13, constants)
-        s = session(m, library=True, standard=True, threads=3)
+        m = model(in_domain(nodes, "dynquant"), {"x": (TensorProto.FLOAT, x.shape)}, outputs, 13, constants)
+        s = session(m, library=True, threads=3)
         before = len(os.listdir("/proc/self/task"))
         s.run(None, {"x": x})
         self.assertEqual(len(os.listdir("/proc/self/task")), before)
 
     def test_one_session_runs_on_many_threads_with_changing_shapes(self):
         nodes, constants, outputs = quantize_and_back(*PER_AXIS, "u1")
-        m = model(nodes, {"x": (TensorProto.FLOAT, ["n", 5, "m"])}, outputs, 13, constants)
-        theirs, ours = session(m), session(m, library=True, standard=True)
+        inputs = {"x": (TensorProto.FLOAT, ["n", 5, "m"])}
+        theirs = session(model(nodes, inputs, outputs, 13, constants))
+        ours = session(model(in_domain(nodes, "dynquant"), inputs, outputs, 13, constants), library=True)
         tensors = [normal(n, 5, length) for n, length in ((1, 1), (3, 7), (2, 700), (40, 900))]
         expected = [theirs.run(None, {"x": x}) for x in tensors]
 

@@ -1,7 +1,6 @@
 """Wrong models and inputs give the specified result, INVALID_ARGUMENT with a message of dynquant, or an error of ONNX
 Runtime. A crash would end this program."""
 import itertools
-import os
 import pathlib
 import sys
 import unittest
@@ -9,29 +8,33 @@ import unittest
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "onnxruntime"))
-from models import LIBRARY, OPSETS, TensorProto, convolution, helper, model, onnxruntime, run, session
+from models import OPSETS, TensorProto, helper, model, onnxruntime, run, session
 from test_computed_scales import F32, NAMES, number, own
-from test_integration import quantize, quantizing_model
 
 FLOAT, UINT8, INT8, INT64 = TensorProto.FLOAT, TensorProto.UINT8, TensorProto.INT8, TensorProto.INT64
 state = onnxruntime.capi.onnxruntime_pybind11_state
 RUNTIME_REFUSALS = (state.Fail, state.InvalidGraph, state.NotImplemented, state.InvalidArgument, state.RuntimeException)
 
 # A domain, and the names of its two operators.
-OPERATORS = [("", "QuantizeLinear", "DequantizeLinear"), ("dynquant", "QuantizeLinear", "DequantizeLinear"),
+OPERATORS = [("dynquant", "QuantizeLinear", "DequantizeLinear"),
              ("com.amd.quark", "ExtendedQuantizeLinear", "ExtendedDequantizeLinear"),
              ("com.vai.quantize", "VitisQuantizeLinear", "VitisDequantizeLinear")]
-BLOCKS = OPERATORS[:2]  # that have a block_size
+BLOCKS = OPERATORS[:1]  # that have a block_size
 MOST = 2**63 - 1
 
 
-def how_in(domain):
-    return {"library": True, "standard": domain == ""}
+def quantize(**attributes):
+    return helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["y"], "q", domain="dynquant", **attributes)
+
+
+def quantizing_model(opset=13, scale=(), **attributes):
+    constants = {"scale": np.full(scale, 0.1, np.float32), "zero": np.zeros(scale, np.uint8)}
+    return model([quantize(**attributes)], {"x": (FLOAT, [2, 4])}, {"y": (UINT8, None)}, opset, constants)
 
 
 class Case(unittest.TestCase):
     def feeds(self, domain, op, x, scale, zero, attributes):
-        """A model with all inputs given at run, so only the run can find the error; the inputs; the options."""
+        """A model with all inputs given at run, so only the run can find the error; and the inputs."""
         quantizes = op.endswith("QuantizeLinear") and "Dequantize" not in op
         x = np.zeros(x, np.float32 if quantizes else np.uint8)
         arrays = {"x": x, "scale": np.ones(scale, np.float32)}
@@ -40,7 +43,7 @@ class Case(unittest.TestCase):
         types = {"float32": FLOAT, "uint8": UINT8}
         node = helper.make_node(op, list(arrays), ["y"], "q", domain=domain, **attributes)
         inputs = {name: (types[array.dtype.name], None) for name, array in arrays.items()}
-        return model([node], inputs, {"y": (UINT8 if quantizes else FLOAT, None)}, OPSETS[-1]), arrays, how_in(domain)
+        return model([node], inputs, {"y": (UINT8 if quantizes else FLOAT, None)}, OPSETS[-1]), arrays
 
     def each(self, operators, x, scale, zero, attributes, expectation):
         for domain, *ops in operators:
@@ -49,16 +52,16 @@ class Case(unittest.TestCase):
                     expectation(*self.feeds(domain, op, x, scale, zero, attributes))
 
     def refused(self, x, scale, zero, *parts, operators=OPERATORS, **attributes):
-        def expectation(m, feed, how):
+        def expectation(m, feed):
             with self.assertRaises(state.InvalidArgument) as caught:
-                run(m, feed, **how)
+                run(m, feed, library=True)
             for part in ("node 'q' (", "expected", "given") + parts:
                 self.assertIn(part, str(caught.exception))
         self.each(operators, x, scale, zero, attributes, expectation)
 
     def taken(self, x, scale, zero, operators=OPERATORS, **attributes):
-        def expectation(m, feed, how):
-            np.testing.assert_array_equal(run(m, feed, **how)[0], np.zeros(x))
+        def expectation(m, feed):
+            np.testing.assert_array_equal(run(m, feed, library=True)[0], np.zeros(x))
         self.each(operators, x, scale, zero, attributes, expectation)
 
 
@@ -97,7 +100,7 @@ class Shapes(Case):
             for shape in ([2**40, 0, 2**40], [0, MOST, MOST]):  # ConstantOfShape refuses shapes with the 0 last
                 with self.subTest(domain=domain, shape=shape):
                     m = model(nodes, {"shape": (INT64, [3])}, {"dims": (INT64, [3])}, 13, {"scale": np.float32(1).reshape(())})
-                    (dims,) = run(m, {"shape": np.array(shape)}, **how_in(domain))
+                    (dims,) = run(m, {"shape": np.array(shape)}, library=True)
                     np.testing.assert_array_equal(dims, shape)
 
     def test_blocks(self):
@@ -118,10 +121,10 @@ class Attributes(Case):
     def test_values_that_mean_nothing(self):
         for attribute, value in itertools.product(("saturate", "output_dtype", "precision"), (-1, 99, 2**32 + 1, MOST)):
             for domain, op, _ in BLOCKS:
-                m, feed, how = self.feeds(domain, op, (2, 4), (), (), {attribute: value})
+                m, feed = self.feeds(domain, op, (2, 4), (), (), {attribute: value})
                 with self.subTest(domain=domain, **{attribute: value}):
                     with self.assertRaises(state.InvalidArgument) as caught:
-                        run(m, feed, **how)
+                        run(m, feed, library=True)
                     for part in ("node 'q' (QuantizeLinear", f"attribute '{attribute}': expected ", ", given "):
                         self.assertIn(part, str(caught.exception))
 
@@ -134,22 +137,21 @@ class Types(Case):
     def test_y_of_another_type_than_the_attributes_say(self):
         """ONNX Runtime chooses uint8 without zero point where x's rank is not known; results of 2 bytes would not fit."""
         for wide in (TensorProto.UINT16, TensorProto.INT16):
-            for domain in ("", "dynquant"):
-                node = helper.make_node("QuantizeLinear", ["x", "scale"], ["y"], "q", domain=domain, output_dtype=wide)
-                m = model([node, helper.make_node("Identity", ["y"], ["z"])], {"x": (FLOAT, None)}, {"z": (UINT8, None)}, OPSETS[-1],
-                          {"scale": np.float32(1).reshape(())})
-                with self.subTest(domain=domain, wide=wide), self.assertRaises(state.InvalidArgument) as caught:
-                    run(m, {"x": np.zeros(1 << 20, np.float32)}, **how_in(domain))
-                self.assertIn("y: expected type", str(caught.exception))
+            node = helper.make_node("QuantizeLinear", ["x", "scale"], ["y"], "q", domain="dynquant", output_dtype=wide)
+            m = model([node, helper.make_node("Identity", ["y"], ["z"])], {"x": (FLOAT, None)}, {"z": (UINT8, None)}, OPSETS[-1],
+                      {"scale": np.float32(1).reshape(())})
+            with self.subTest(wide=wide), self.assertRaises(state.InvalidArgument) as caught:
+                run(m, {"x": np.zeros(1 << 20, np.float32)}, library=True)
+            self.assertIn("y: expected type", str(caught.exception))
 
 
 class Ports(Case):
     """ONNX Runtime checks ports before it calls the operators; but it may ask them for the types of outputs first."""
 
     def refused_by_runtime(self, node, inputs, outputs, feed):
-        m, how = model([node], inputs, outputs, OPSETS[-1]), how_in(node.domain)
+        m = model([node], inputs, outputs, OPSETS[-1])
         with self.assertRaises(RUNTIME_REFUSALS):
-            run(m, feed, **how)
+            run(m, feed, library=True)
 
     def test_missing_and_superfluous_inputs(self):
         values = {"x": (FLOAT, [4]), "scale": (FLOAT, []), "zero": (UINT8, []), "more": (UINT8, [])}
@@ -175,102 +177,22 @@ class Ports(Case):
 
     def test_outputs_that_nobody_wants(self):
         kinds = {"y": (UINT8, None), "scale": (FLOAT, None), "zero": (UINT8, None)}
-        for domain, names in itertools.product(("", "dynquant"), (
-                ["y"], ["y", "scale"], ["y", "", ""], ["", "scale", ""], ["", "", "zero"], ["y", "", "zero"], ["y", "scale", "zero"])):
-            node = helper.make_node("DynamicQuantizeLinear", ["x"], names, "q", domain=domain)
+        for names in (["y"], ["y", "scale"], ["y", "", ""], ["", "scale", ""], ["", "", "zero"], ["y", "", "zero"], ["y", "scale", "zero"]):
+            node = helper.make_node("DynamicQuantizeLinear", ["x"], names, "q", domain="dynquant")
             x, wanted = np.float32([-1, 0, 4]), {name: kinds[name] for name in names if name}
-            with self.subTest(domain=domain, names=names):
+            with self.subTest(names=names):
                 if len(wanted) < 3:
                     self.refused_by_runtime(node, {"x": (FLOAT, [3])}, wanted, {"x": x})
                     continue
-                y, scale, zero = run(model([node], {"x": (FLOAT, [3])}, wanted, 13), {"x": x}, **how_in(domain))
+                y, scale, zero = run(model([node], {"x": (FLOAT, [3])}, wanted, 13), {"x": x}, library=True)
                 np.testing.assert_array_equal(y, [0, 51, 255])
                 self.assertEqual((scale, zero), (np.float32(5) / np.float32(255), 51))
 
 
-class Convolutions(unittest.TestCase):
-    """ConvInteger, with its weights and zero points as part of the model and as inputs of the run."""
-
-    ARRAYS = {"x": np.zeros((2, 4, 5, 5), "u1"), "w": np.zeros((6, 4, 3, 3), "i1"), "x_zero_point": np.zeros((), "u1"),
-              "w_zero_point": np.zeros((), "i1")}
-
-    def refused(self, message, attributes=None, **shapes):
-        arrays = {name: np.zeros(shapes.get(name, value.shape), value.dtype) for name, value in self.ARRAYS.items()}
-        for constants in (["w", "x_zero_point", "w_zero_point"], []):
-            with self.subTest(message=message, constants=constants):
-                s = session(convolution(arrays, constants, **(attributes or {})), **how_in(""))
-                for _ in range(2):
-                    with self.assertRaises(state.InvalidArgument) as caught:
-                        s.run(None, {name: value for name, value in arrays.items() if name not in constants})
-                    self.assertTrue(str(caught.exception).endswith("node 'c' (ConvInteger): " + message), caught.exception)
-
-    def test_shapes(self):
-        refused = self.refused
-        refused("x: expected rank 4, that of the weights, given shape scalar", x=())
-        refused("x: expected rank 4, that of the weights, given shape 2x4x5", x=(2, 4, 5))
-        refused("x: expected 4 channels, those of 1 group of weights of shape 6x4x3x3, given shape 2x5x5x5", x=(2, 5, 5, 5))
-        refused("expected a window no larger than the padded tensor, given one of 3x3 over 2x5", x=(2, 4, 2, 5))
-        for shape, text in (((), "scalar"), ((6,), "6"), ((6, 4), "6x4"), ((0, 0), "0x0")):
-            refused("w: expected rank 3 or more, given shape " + text, w=shape)
-        refused("w: expected a window of at least one tap, given shape 6x4x0x3", w=(6, 4, 0, 3))
-        for shape, text in (((0,), "0"), ((2,), "2"), ((1, 1), "1x1")):
-            refused("x_zero_point: expected one value, given shape " + text, x_zero_point=shape)
-        for shape, text in (((0,), "0"), ((5,), "5"), ((6, 1), "6x1")):
-            refused("w_zero_point: expected one value, or one for each of 6 channels, given shape " + text, w_zero_point=shape)
-
-    def test_attributes(self):
-        def refused(name, value, expected):
-            self.refused(f"attribute '{name}': expected {expected}", {name: value})
-
-        for value in (0, -1, 4, 7, MOST, -MOST - 1):
-            self.refused(f"group: expected a divisor of the 6 filters, given {value}", {"group": value})
-        self.refused("group: expected a divisor of the 0 filters, given 1099511627776", {"group": 2**40}, w=(0, 4, 3, 3), w_zero_point=())
-        refused("auto_pad", "SAME_UPER", "NOTSET, SAME_UPPER, SAME_LOWER or VALID, given 'SAME_UPER' (did you mean 'SAME_UPPER'?)")
-        refused("auto_pad", "S\0\1", "NOTSET, SAME_UPPER, SAME_LOWER or VALID, given 'S\\x00\\x01'")
-        refused("kernel_shape", [3, 2], "3x3, as in the weights' shape, given 3x2")
-        refused("kernel_shape", [3], "3x3, as in the weights' shape, given 3")
-        for name, count, least in (("strides", 2, 1), ("dilations", 2, 1), ("pads", 4, 0)):
-            refused(name, [1], f"{count} values, given 1")
-            for value in (least - 1, 2**30 + 1, MOST, -MOST - 1):
-                refused(name, [1] * (count - 1) + [value], f"values of {least} to 1073741824, given {value}")
-        self.refused("y: expected fewer than 2^44 elements, given shape 2x6x2147483651x2147483651", {"pads": [2**30] * 4})
-
-    def test_types_of_attributes(self):
-        values = {"INT": 1, "FLOAT": 1.0, "STRING": "1", "INTS": [1], "FLOATS": [1.0]}
-        for name, kind in {"auto_pad": "STRING", "group": "INT", "dilations": "INTS", "kernel_shape": "INTS", "pads": "INTS",
-                           "strides": "INTS"}.items():
-            for given in values.keys() - {kind}:
-                self.refused(f"attribute '{name}': expected type {kind}, given {given}", {name: values[given]})
-
-    def test_ports(self):
-        """What ONNX Runtime refuses before it calls the operator."""
-        others = {"x": "f4", "w": "f4", "x_zero_point": "i1", "w_zero_point": "u1"}
-        kinds = {"u1": UINT8, "i1": TensorProto.INT8, "f4": FLOAT}
-        cases = [(list(self.ARRAYS), {port: other}) for port, other in others.items()]
-        cases += [(names, {}) for names in ([], ["x"], ["", "w"], ["x", ""], [*self.ARRAYS, "more"])]
-        for names, changed in cases:
-            arrays = {name: self.ARRAYS.get(name, self.ARRAYS["x"]) for name in names if name}
-            arrays = {name: value.astype(changed.get(name, value.dtype)) for name, value in arrays.items()}
-            m = model([helper.make_node("ConvInteger", names, ["y"], "c")],
-                      {name: (kinds[value.dtype.str[1:]], None) for name, value in arrays.items()}, {"y": (TensorProto.INT32, None)}, 13)
-            with self.subTest(names=names, **changed), self.assertRaises(RUNTIME_REFUSALS):
-                run(m, arrays, **how_in(""))
-
-    def test_a_session_goes_on_after_errors(self):
-        for constants in (["w"], []):
-            s = session(convolution(self.ARRAYS, constants), **how_in(""))
-            feed = {name: value for name, value in self.ARRAYS.items() if name not in constants}
-            for _ in range(3):
-                np.testing.assert_array_equal(s.run(None, feed)[0], np.zeros((2, 6, 3, 3)))
-                for port, shape in (("x", (2, 3, 5, 5)), ("x_zero_point", (3,)), ("w_zero_point", (4,))):
-                    with self.assertRaises(state.InvalidArgument):
-                        s.run(None, {**feed, port: np.zeros(shape, self.ARRAYS[port].dtype)})
-
-
 class Sessions(Case):
     def test_a_session_goes_on_after_errors(self):
-        m, feed, how = self.feeds("dynquant", "QuantizeLinear", (2, 4), (4,), (4,), {"axis": 1})
-        s = session(m, **how)
+        m, feed = self.feeds("dynquant", "QuantizeLinear", (2, 4), (4,), (4,), {"axis": 1})
+        s = session(m, library=True)
         for _ in range(3):
             np.testing.assert_array_equal(s.run(None, feed)[0], np.zeros((2, 4)))
             with self.assertRaises(state.InvalidArgument):
@@ -290,13 +212,12 @@ class Models(unittest.TestCase):
 
     def refused(self, model_bytes, *parts, feed=None):
         with self.assertRaises(state.InvalidArgument) as caught:
-            run(model_bytes, feed or {"x": np.ones((2, 4), np.float32)}, library=True, standard=True)
+            run(model_bytes, feed or {"x": np.ones((2, 4), np.float32)}, library=True)
         for part in ("node 'q' (QuantizeLinear",) + parts:
             self.assertIn(part, str(caught.exception))
 
     def test_axis(self):
-        for domain in ("", "dynquant"):
-            self.refused(quantizing_model(scale=4, axis=2, domain=domain), "axis", "given 2")
+        self.refused(quantizing_model(scale=4, axis=2), "axis", "given 2")
 
     def test_shape_of_scale(self):
         self.refused(quantizing_model(scale=3, axis=1), "y_scale", "3")
@@ -315,7 +236,7 @@ class Models(unittest.TestCase):
     def test_shapes_that_come_with_the_tensors(self):
         constants = {"scale": np.full(4, 0.1, np.float32), "zero": np.zeros(4, np.uint8)}
         m = model([quantize()], {"x": (FLOAT, ["a", "b"])}, {"y": (UINT8, None)}, 13, constants)
-        s = session(m, library=True, standard=True)
+        s = session(m, library=True)
         s.run(None, {"x": np.ones((2, 4), np.float32)})
         with self.assertRaises(state.InvalidArgument) as caught:
             s.run(None, {"x": np.ones((4, 5), np.float32)})
@@ -356,15 +277,6 @@ class ComputedScales(unittest.TestCase):
     def test_types_that_onnx_runtime_cannot_infer(self):
         """It does not say whether x is a scalar or of unknown rank."""
         self.refused("y: expected type int8, given uint8, as which ONNX Runtime took it", shape=None, to=number("int8"))
-
-
-class Environment(unittest.TestCase):
-    def test_other_values_are_refused(self):
-        for value in ("true", "on", "2", " 1"):
-            os.environ["DYNQUANT_ORT_STANDARD"] = value
-            with self.subTest(value=value), self.assertRaises(Exception) as caught:
-                onnxruntime.SessionOptions().register_custom_ops_library(LIBRARY)
-            self.assertIn(f"DYNQUANT_ORT_STANDARD: expected 0 or 1, given '{value}'", str(caught.exception))
 
 
 if __name__ == "__main__":

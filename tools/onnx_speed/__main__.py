@@ -46,7 +46,7 @@ def main() -> int:
         return _embeddings(given)
     if given.weight_only:
         return _weight_only(given, options)
-    dynquant = Peer("dynquant", str(given.library), standard=True)
+    dynquant = Peer("dynquant", str(given.library), "dynquant")
     onnxruntime = Peer("ONNX Runtime")
     quark = Peer("Quark", str(given.quark)) if given.quark.exists() else None
     cases = [(case, quark if case.domain == QUARK else onnxruntime) for case in all_cases() if given.only in case.key]
@@ -74,7 +74,7 @@ def _networks(given: argparse.Namespace, options: argparse.ArgumentParser) -> in
     from .networks import compare, page, result  # needs ONNX Runtime's tools for quantization
 
     results = result.Results.load(given.results)
-    settings = compare.Settings(DEPENDENCIES / "networks", str(given.library), str(given.provider), given.threads, given.rounds, given.milliseconds / 1e3)
+    settings = compare.Settings(DEPENDENCIES / "networks", str(given.provider), given.threads, given.rounds, given.milliseconds / 1e3)
     if not compare.compare(settings, given.only, results):
         options.error(f"argument --only: expected a part of the name of a network, of the cost of a node or of convolutions, given '{given.only}'")
     if given.results:

@@ -16,7 +16,7 @@ def parser() -> argparse.ArgumentParser:
     )
     option = result.add_argument
     what = result.add_mutually_exclusive_group()
-    what.add_argument("--networks", action="store_true", help="whole networks instead of single operators, by each library, and what their time is spent on")
+    what.add_argument("--networks", action="store_true", help="whole networks instead of single operators, by the execution provider, and what their time is spent on")
     what.add_argument("--layers", action="store_true", help="models of one layer instead, by the execution provider; by default with one thread")
     what.add_argument("--embeddings", action="store_true",
                       help="a sentence encoder with real weights instead: int8 embeddings with one scale for activations and with one for each row, "

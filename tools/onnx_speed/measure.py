@@ -15,7 +15,7 @@ from .sessions import Peer, Runner, bytes_moved, input_of, model_of, session
 
 def _median(case: Case, peer: Peer, threads: int, x: onnxruntime.OrtValue, seconds: float) -> float:
     # ONNX Runtime's optimizer would remove most of a chain.
-    return statistics.median(Runner(session(model_of(case), peer, threads, optimized=case.nodes == 1), x).times(seconds))
+    return statistics.median(Runner(session(model_of(case, peer), peer, threads, optimized=case.nodes == 1), x).times(seconds))
 
 
 def measure(case: Case, threads: int, dynquant: Peer, peer: Peer, rounds: int, seconds: float) -> Result:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import os
 
 import numpy
 import onnx
@@ -11,7 +10,7 @@ from onnx import TensorProto as T
 from onnx import helper
 from reporting.timing import times
 
-from .cases import ONNX, Case
+from .cases import ONNX, QUARK, Case
 
 BITS = {T.FLOAT: 32, T.UINT32: 32, T.INT32: 32, T.FLOAT16: 16, T.BFLOAT16: 16, T.UINT16: 16, T.INT16: 16,
         T.UINT4: 4, T.INT4: 4}  # fmt: skip
@@ -20,12 +19,12 @@ SCALES = {4: 0.4, 8: 0.02}  # by bits of the quantized type: a normally distribu
 
 @dataclasses.dataclass(frozen=True)
 class Peer:
-    """An implementation. library: its custom operators; standard: whether they replace ONNX Runtime's own; provider: the
-    library of its execution provider; options: the provider's."""
+    """An implementation. library: its custom operators; domain: where it has ONNX's operators; provider: the library of its
+    execution provider; options: the provider's."""
 
     name: str
     library: str | None = None
-    standard: bool = False
+    domain: str = ONNX
     provider: str | None = None
     options: dict[str, str] = dataclasses.field(default_factory=dict)
 
@@ -37,7 +36,7 @@ def bytes_moved(case: Case) -> float:
 
 
 def _opset(case: Case) -> int:
-    return 13 if case.dynamic or case.domain != ONNX else 21
+    return 13 if case.dynamic or case.domain == QUARK else 21
 
 
 def make_model(nodes: list[onnx.NodeProto], inputs: dict, outputs: dict, constants: list[onnx.TensorProto], opset: int) -> bytes:
@@ -62,16 +61,18 @@ def _parameters(case: Case) -> list[onnx.TensorProto]:
 def _chain(case: Case) -> bytes:
     values = ["x", *(f"value{i}" for i in range(1, case.nodes)), "y"]
     ops = (case.op, case.op.replace("Quantize", "Dequantize"))
-    nodes = [helper.make_node(ops[i % 2], [values[i], "scale", "zero_point"], [values[i + 1]]) for i in range(case.nodes)]
+    nodes = [helper.make_node(ops[i % 2], [values[i], "scale", "zero_point"], [values[i + 1]], domain=case.domain) for i in range(case.nodes)]
     y = case.types[0] if case.nodes % 2 == 0 else case.types[2]
     return make_model(nodes, {"x": (case.types[0], case.dims)}, {"y": (y, case.dims)}, _parameters(case), _opset(case))
 
 
-def model_of(case: Case) -> bytes:
+def model_of(case: Case, peer: Peer) -> bytes:
+    if case.domain == ONNX:
+        case = dataclasses.replace(case, domain=peer.domain)
     if case.nodes > 1:
         return _chain(case)
     if case.dynamic:
-        node = helper.make_node(case.op, ["x"], ["y", "scale", "zero_point"])
+        node = helper.make_node(case.op, ["x"], ["y", "scale", "zero_point"], domain=case.domain)
         outputs = {"y": (T.UINT8, case.dims), "scale": (T.FLOAT, ()), "zero_point": (T.UINT8, ())}
         return make_model([node], {"x": (T.FLOAT, case.dims)}, outputs, [], _opset(case))
     node = helper.make_node(case.op, ["x", "scale", "zero_point"], ["y"], domain=case.domain, **dict(case.attributes))
@@ -90,7 +91,6 @@ def session(model: bytes | str, peer: Peer, threads: int, optimized: bool = True
     options.intra_op_num_threads = threads
     options.log_severity_level = 4
     if peer.library:
-        os.environ["DYNQUANT_ORT_STANDARD"] = "1" if peer.standard else "0"
         options.register_custom_ops_library(peer.library)
     if peer.provider:
         options.add_provider_for_devices(_provider_devices(peer.provider), peer.options)

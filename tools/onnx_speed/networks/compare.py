@@ -15,7 +15,7 @@ from .measure import spent, timed
 from .models import NETWORKS, Network, load, variant
 from .node_cost import node_costs, profiled_idle
 from .process import opened
-from .result import FLOAT, INT8, LIBRARY, PROVIDER, RUNTIME, STATIC, UINT8, VARIANTS, Results
+from .result import FLOAT, INT8, PROVIDER, RUNTIME, STATIC, UINT8, VARIANTS, Results
 
 NODE_COST, CONVOLUTIONS = "cost of a node", "convolutions"
 
@@ -25,7 +25,6 @@ class Settings:
     """rounds: turns of each peer; seconds: the least duration of a turn."""
 
     wheels: pathlib.Path
-    library: str
     provider: str
     threads: list[int]
     rounds: int
@@ -34,7 +33,6 @@ class Settings:
     def peers(self) -> dict[str, Peer]:
         return {
             RUNTIME: Peer(RUNTIME),
-            LIBRARY: Peer(LIBRARY, self.library, standard=True),
             PROVIDER: Peer(PROVIDER, provider=self.provider),
         }
 

@@ -8,8 +8,8 @@ FIXED = 15  # seconds for each network: quantizing, processes for memory, profil
 def expected_minutes(networks: list[float], threads: list[int], rounds: int, turn: float) -> float:
     """networks: seconds of one run of ONNX Runtime's, quantized dynamically, by one thread. Other variants and the provider
     take a fifth of it. Each session has a first run, and each turn one that does not count."""
-    slow = 2 * len(DYNAMIC)  # sessions: ONNX Runtime's and the library's
-    fast = 4 * len(VARIANTS) - 1 - slow  # the float variant has no float model beside it
+    slow = len(DYNAMIC)  # sessions: ONNX Runtime's
+    fast = 3 * len(VARIANTS) - 1 - slow  # the float variant has no float model beside it
     seconds = 30.0  # the cost of a node, and convolutions
     for run in networks:
         seconds += FIXED + 20 * run

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from reporting.page import number, ratio, table, threads_label
 
-from .result import (CLAIMED, CNN, DYNAMIC, FLOAT, FLOAT_MODEL, FUSED, LIBRARY, ONEDNN, PLAIN, PROVIDER, RUNTIME, STATIC,
+from .result import (CLAIMED, CNN, DYNAMIC, FLOAT, FLOAT_MODEL, FUSED, ONEDNN, PLAIN, PROVIDER, RUNTIME, STATIC,
                      TRANSFORMER, Convolution, NodeCost, Opened, Results, Spent, Timed)  # fmt: skip
 
 
@@ -45,11 +45,11 @@ def _ratio(t: Timed, peer: str) -> str:
 
 
 def _latency(timed: list[Timed], threads: int) -> list[str]:
-    header = [f"{threads_label(threads)}, ms", "weights", "float model", "ONNX Runtime", "dynquant's library", "dynquant's provider",
+    header = [f"{threads_label(threads)}, ms", "weights", "float model", "ONNX Runtime", "dynquant's provider",
               "provider, times ONNX Runtime", "times the float model", "differs by"]  # fmt: skip
     rows = []
     for t in timed:
-        times = [number(1e3 * t.median(peer)) if peer in t.times else "" for peer in (FLOAT_MODEL, RUNTIME, LIBRARY, PROVIDER)]
+        times = [number(1e3 * t.median(peer)) if peer in t.times else "" for peer in (FLOAT_MODEL, RUNTIME, PROVIDER)]
         rows.append([t.network, t.variant, *times, _ratio(t, RUNTIME), _ratio(t, FLOAT_MODEL), f"{100 * t.largest_difference:.1g} %"])
     return table(header, rows)
 
@@ -88,10 +88,10 @@ def _memory(opened: list[Opened]) -> list[str]:
         by_row.setdefault((one.network, one.variant), {})[one.peer] = one
 
     def cells(peers: dict[str, Opened], figure: Callable[[Opened], float]) -> list[str]:
-        return [number(figure(peers[peer])) if peer in peers else "" for peer in (RUNTIME, LIBRARY, PROVIDER)]
+        return [number(figure(peers[peer])) if peer in peers else "" for peer in (RUNTIME, PROVIDER)]
 
     rows = [[*row, *cells(peers, lambda o: 1e3 * o.seconds), *cells(peers, lambda o: o.bytes / 2**20)] for row, peers in by_row.items()]
-    header = ["a session, one thread", "weights", "creation, ms: ONNX Runtime", "library", "provider", "memory, MiB: ONNX Runtime", "library", "provider"]
+    header = ["a session, one thread", "weights", "creation, ms: ONNX Runtime", "provider", "memory, MiB: ONNX Runtime", "provider"]
     return table(header, rows)
 
 

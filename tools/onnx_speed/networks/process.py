@@ -37,20 +37,20 @@ def _measure(model: str, peer: Peer, inputs: dict[str, numpy.ndarray]) -> dict:
 
 
 def opened(network: Network, variant: str, model: pathlib.Path, peer: Peer, folder: pathlib.Path) -> Opened:
-    """model: the variant's file. The peer's library is loaded by the process too, and its memory counts."""
+    """model: the variant's file. The provider's library is loaded by the process too, and its memory counts."""
     inputs = folder / "inputs.npz"
     numpy.savez(inputs, **inputs_of(network, 9))
-    arguments = [str(model), str(inputs), peer.library or "", peer.provider or ""]
+    arguments = [str(model), str(inputs), peer.provider or ""]
     done = subprocess.run([sys.executable, "-m", __name__, *arguments], check=True, stdout=subprocess.PIPE, text=True)
     return Opened(network.name, variant, peer.name, **json.loads(done.stdout))
 
 
 def _main() -> None:
     onnxruntime.set_default_logger_severity(4)
-    model, inputs, library, provider = sys.argv[1:]
+    model, inputs, provider = sys.argv[1:]
     with numpy.load(inputs) as file:
         given = dict(file)
-    print(json.dumps(_measure(model, Peer("", library or None, bool(library), provider or None), given)))
+    print(json.dumps(_measure(model, Peer("", provider=provider or None), given)))
 
 
 if __name__ == "__main__":

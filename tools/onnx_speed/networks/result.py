@@ -8,7 +8,7 @@ import statistics
 FLOAT, INT8, UINT8, INT8_PER_CHANNEL, STATIC = "float", "int8", "uint8", "int8 per channel", "static"
 DYNAMIC = (INT8, UINT8, INT8_PER_CHANNEL)  # by the type of the weights
 VARIANTS = (FLOAT, *DYNAMIC, STATIC)
-FLOAT_MODEL, RUNTIME, LIBRARY, PROVIDER = "float model", "ONNX Runtime", "library", "provider"
+FLOAT_MODEL, RUNTIME, PROVIDER = "float model", "ONNX Runtime", "provider"
 CNN, TRANSFORMER = "CNN", "transformer"
 CLAIMED, FUSED, PLAIN = "claimed layer", "its nodes in ONNX Runtime", "Neg in ONNX Runtime"  # of NodeCost
 ONEDNN = "oneDNN"

@@ -1,5 +1,5 @@
 // Runs a model from an integer tensor x to a tensor of bytes y, with the operators that an entry point registers, as a
-// C program does. It prints y or ONNX Runtime's error. usage: entry_points RUNTIME LIBRARY ENTRY_POINT MODEL (RUNTIME:
+// C program does. It prints y or ONNX Runtime's error. usage: entry_point RUNTIME LIBRARY ENTRY_POINT MODEL (RUNTIME:
 // libonnxruntime.so)
 #include <onnxruntime_c_api.h>
 
