@@ -58,11 +58,13 @@ function(dynquant_install target)
     if(TARGET dynquant_onednn_graph)
         dynquant_install_target(dynquant_onednn_graph EXPORT dynquantTargets)
     endif()
-    foreach(plug_in dynquant_ort dynquant_ort_ep) # which no program links
-        if(TARGET ${plug_in})
-            dynquant_install_target(${plug_in} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-        endif()
-    endforeach()
+    if(TARGET dynquant_onnxruntime) # which no program links, with links by its names of 0.3
+        dynquant_install_target(dynquant_onnxruntime LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+        foreach(name dynquant_ort dynquant_ort_ep)
+            install(FILES "${PROJECT_BINARY_DIR}/src/${CMAKE_SHARED_MODULE_PREFIX}${name}${CMAKE_SHARED_MODULE_SUFFIX}"
+                DESTINATION ${CMAKE_INSTALL_LIBDIR})
+        endforeach()
+    endif()
     if(NOT DYNQUANT_GRAPH)
         foreach(header graph model newer_names)
             list(APPEND left_out PATTERN "${header}.hpp" EXCLUDE)

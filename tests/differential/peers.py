@@ -119,7 +119,7 @@ def dynquant_in_onnxruntime(node):
     if not node.domain:
         rule = {"rule": "onnx"} if node.dynamic else {}
         node = dataclasses.replace(node, domain="dynquant", opset=1, attributes={**node.attributes, **rule})
-    return run_in_onnxruntime(node, os.environ["DYNQUANT_ORT"])
+    return run_in_onnxruntime(node, os.environ["DYNQUANT_ONNXRUNTIME"])
 
 
 PEERS = {"onnx.reference": reference, "ONNX Runtime": ort, "Quark": quark,

@@ -26,10 +26,9 @@ MAY_INCLUDE = {
     "graph": CORE | {"kernels/kernels.hpp", "oneapi"},
     "onnx": CORE | {"kernels/kernels.hpp"},
     "onednn_graph": {"dynquant", "graph", "kernels/kernels.hpp", "oneapi", "quantization"},
-    "onnxruntime": CORE | {"kernels/kernels.hpp", "onnx"},
-    "onnxruntime_ep": CORE | {"kernels/kernels.hpp", "layers", "onnx", "onnxruntime/kernel.hpp",
-                              "onnxruntime/newest.hpp", "onnxruntime/status.hpp", "onnxruntime/tensor.hpp",
-                              "onnxruntime/threads.hpp", "onnxruntime/types.hpp"},
+    "onnxruntime/common": CORE | {"kernels/kernels.hpp", "onnx"},
+    "onnxruntime/domains": CORE | {"onnx", "onnxruntime/common"},
+    "onnxruntime/provider": CORE | {"kernels/kernels.hpp", "layers", "onnx", "onnxruntime/common"},
     "model": CORE | {"layers", "model_file.pb.h", "oneapi", "onnx"},
 }
 ONEAPI_TYPES = {"oneapi/dnnl/dnnl_types.h"}  # types only, without functions: any layer

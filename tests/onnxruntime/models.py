@@ -8,7 +8,7 @@ from onnx import TensorProto, helper
 
 onnxruntime.set_default_logger_severity(4)  # errors reach the tests as exceptions
 
-LIBRARY = os.environ["DYNQUANT_ORT"]
+LIBRARY = os.environ["DYNQUANT_ONNXRUNTIME"]
 OLDEST = onnxruntime.__version__.startswith("1.17.")  # that the library supports
 IR_VERSION = 8 if OLDEST else 10
 OPSETS = (10, 13, 19) if OLDEST else (10, 13, 19, 21, 23, 24, 25)

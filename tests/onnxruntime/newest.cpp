@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "onnxruntime/newest.hpp"
+#include "onnxruntime/common/newest.hpp"
 
 namespace dynquant::onnxruntime {
 namespace {

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "onnxruntime/threads.hpp"
+#include "onnxruntime/common/threads.hpp"
 #include "parallel/parallel.hpp"
 
 namespace dynquant::onnxruntime {

@@ -2,9 +2,10 @@
 import os
 import unittest
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
-from models import OLDEST, OPSETS, TensorProto, helper, in_domain, model, normal, run, session
+from models import LIBRARY, OLDEST, OPSETS, TensorProto, helper, in_domain, model, normal, onnxruntime, run, session
 
 RUNTIME_TYPE = {np.dtype("u1"): TensorProto.UINT8, np.dtype("i1"): TensorProto.INT8, np.dtype("u2"): TensorProto.UINT16,
                 np.dtype("i2"): TensorProto.INT16, np.dtype("i4"): TensorProto.INT32, np.dtype("u4"): TensorProto.UINT32}
@@ -201,6 +202,14 @@ class Quark(unittest.TestCase):
             with self.subTest(kind=kind):
                 y = self.through("Dequantize", x, kind, 0.25, 2, kind)
                 np.testing.assert_array_equal(y, np.float32((np.float64(x) - 2) / 4))
+
+
+class Names(unittest.TestCase):
+    def test_the_names_of_0_3_are_links(self):
+        for name in ("libdynquant_ort.so", "libdynquant_ort_ep.so"):
+            link = Path(LIBRARY).with_name(name)
+            self.assertEqual(os.readlink(link), Path(LIBRARY).name)
+            onnxruntime.SessionOptions().register_custom_ops_library(str(link))
 
 
 class Threads(unittest.TestCase):

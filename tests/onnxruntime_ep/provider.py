@@ -10,7 +10,7 @@ import onnxruntime as ort
 NAME = "DynquantExecutionProvider"
 
 ort.set_default_logger_severity(3)
-ort.register_execution_provider_library("dynquant", os.environ["DYNQUANT_ORT_EP"])
+ort.register_execution_provider_library("dynquant", os.environ["DYNQUANT_ONNXRUNTIME"])
 
 
 def devices():

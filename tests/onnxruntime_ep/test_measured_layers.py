@@ -14,7 +14,7 @@ from onnx_speed.layers.shapes import SHAPES, Shape
 from onnx_speed.sessions import Peer, make_model, session
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
-PROVIDER = Peer("provider", provider=os.environ["DYNQUANT_ORT_EP"])
+PROVIDER = Peer("provider", provider=os.environ["DYNQUANT_ONNXRUNTIME"])
 RUNTIME = Peer("ONNX Runtime")
 logging.disable(logging.WARNING)  # of the quantization tools
 

@@ -1,5 +1,5 @@
 """Models that python -m onnxruntime_ep_dynquant --per-row rewrites: their bits in every session, by the original's nodes with
-a scale for each row; what is rewritten, and what is left. DYNQUANT_ORT: libdynquant_ort.so."""
+a scale for each row; what is rewritten, and what is left. DYNQUANT_ONNXRUNTIME: libdynquant_onnxruntime.so."""
 import logging
 import os
 import pathlib
@@ -21,7 +21,7 @@ from onnxruntime_ep_dynquant.refusal import Refusal
 
 FLOAT = TensorProto.FLOAT
 BYTES = {QuantType.QInt8: np.int8, QuantType.QUInt8: np.uint8}
-CUSTOM = lambda settings: settings.register_custom_ops_library(os.environ["DYNQUANT_ORT"])
+CUSTOM = lambda settings: settings.register_custom_ops_library(os.environ["DYNQUANT_ONNXRUNTIME"])
 logging.disable(logging.WARNING)  # of the quantization tools
 
 

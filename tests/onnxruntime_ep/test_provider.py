@@ -645,7 +645,7 @@ else:
     run(s)
     if order == "registered again":
         import os
-        ort.register_execution_provider_library("dynquant", os.environ["DYNQUANT_ORT_EP"])
+        ort.register_execution_provider_library("dynquant", os.environ["DYNQUANT_ONNXRUNTIME"])
         run(provider.session(f"{folder}/m.onnx"))
         run(s)
     if order != "end of the process":

@@ -11,7 +11,7 @@ from onnx_speed.weight_only.chains import FLOAT8, INT4, INT8, WEIGHTS, Chain, al
 from onnx_speed.weight_only.compare import count_claimed, measure
 from onnx_speed.weight_only.result import FLOAT, PROVIDER, RUNTIME
 
-PEER = Peer(PROVIDER, provider=os.environ["DYNQUANT_ORT_EP"])
+PEER = Peer(PROVIDER, provider=os.environ["DYNQUANT_ONNXRUNTIME"])
 INT8_PER_TENSOR, UINT8 = WEIGHTS[1:3]
 
 

@@ -56,7 +56,7 @@ class Options(unittest.TestCase):
         self.assertEqual(mistake("--embeddings", "--chart", "x.svg"), "taken")
 
     def test_libraries(self):
-        for option in ("--library", "--provider", "--quark"):
+        for option in ("--library", "--quark"):
             self.assertEqual(mistake(option, "/nope"), f"{option}: expected a file, given '/nope'")
             self.assertEqual(mistake(option, __file__), "taken")
 

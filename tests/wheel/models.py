@@ -23,7 +23,8 @@ def save(path, nodes, inputs, outputs, constants={}):
         [helper.make_tensor_value_info(*o) for o in outputs],
         [numpy_helper.from_array(np.asarray(v), n) for n, v in constants.items()],
     )
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 16)], ir_version=8), path)
+    imports = [helper.make_opsetid("", 16)] + [helper.make_opsetid(d, 1) for d in {n.domain for n in nodes} - {""}]
+    onnx.save(helper.make_model(graph, opset_imports=imports, ir_version=8), path)
     return str(path)
 
 

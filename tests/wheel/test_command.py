@@ -483,12 +483,12 @@ class Surroundings(Command):
         )
 
     def test_a_library_that_does_not_load(self):
-        """As where libstdc++ is too old. The library needs no oneTBB, as the test onnxruntime_ep.symbols checks."""
+        """As where libstdc++ is too old. The library needs no oneTBB, as the test onnxruntime.symbols checks."""
         copy = self.file("onnxruntime_ep_dynquant")
         shutil.copytree(pathlib.Path(package.__file__).parent, copy)
-        (copy / "libdynquant_ort_ep.so").write_bytes(b"\x7fELF")
+        (copy / "libdynquant_onnxruntime.so").write_bytes(b"\x7fELF")
         done = command(self.model, python_path=str(self.folder))
-        self.assertRegex(done.stderr, r"^onnxruntime_ep_dynquant: .*libdynquant_ort_ep\.so.*\n$")
+        self.assertRegex(done.stderr, r"^onnxruntime_ep_dynquant: .*libdynquant_onnxruntime\.so.*\n$")
         self.assertEqual(done.returncode, 1)
 
     def test_output_that_is_lost_is_a_failure(self):

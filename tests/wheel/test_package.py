@@ -14,6 +14,7 @@ import zipfile
 import numpy as np
 import onnxruntime
 import onnxruntime_ep_dynquant as package
+from onnx import TensorProto, helper
 
 import models
 
@@ -36,7 +37,7 @@ class Wheel(unittest.TestCase):
         self.assertEqual(wanted, ["rich"])
         with zipfile.ZipFile(WHEEL) as archive:
             libraries = [name for name in archive.namelist() if ".so" in name]
-        self.assertEqual(libraries, ["onnxruntime_ep_dynquant/libdynquant_ort_ep.so"])
+        self.assertEqual(libraries, ["onnxruntime_ep_dynquant/libdynquant_onnxruntime.so"])
 
     def test_the_licence(self):
         with zipfile.ZipFile(WHEEL) as archive:
@@ -82,6 +83,23 @@ class Functions(unittest.TestCase):
                     {package.get_ep_name()} if claims else {"DynamicQuantizeLinear", "ConvInteger", "Cast", "Mul"},
                 )
         np.testing.assert_array_equal(*outputs)
+
+    def test_a_session_has_quark_s_operators(self):
+        """x / 0.5 + 1, saturated to int8."""
+        options = onnxruntime.SessionOptions()
+        options.register_custom_ops_library(package.get_library_path())
+        node = helper.make_node("ExtendedQuantizeLinear", ["x", "s", "z"], ["y"], domain="com.amd.quark")
+        with tempfile.TemporaryDirectory() as folder:
+            model = models.save(
+                pathlib.Path(folder, "m.onnx"),
+                [node],
+                [("x", TensorProto.FLOAT, [3])],
+                [("y", TensorProto.INT8, [3])],
+                {"s": np.float32(0.5), "z": np.int8(1)},
+            )
+            session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        (y,) = session.run(None, {"x": np.float32([3, -1.5, 200])})
+        np.testing.assert_array_equal(y, np.int8([7, -2, 127]))
 
     def test_a_library_path_needs_no_onnxruntime_in_python(self):
         done = self.library_path(None)

@@ -74,7 +74,7 @@ def _networks(given: argparse.Namespace, options: argparse.ArgumentParser) -> in
     from .networks import compare, page, result  # needs ONNX Runtime's tools for quantization
 
     results = result.Results.load(given.results)
-    settings = compare.Settings(DEPENDENCIES / "networks", str(given.provider), given.threads, given.rounds, given.milliseconds / 1e3)
+    settings = compare.Settings(DEPENDENCIES / "networks", str(given.library), given.threads, given.rounds, given.milliseconds / 1e3)
     if not compare.compare(settings, given.only, results):
         options.error(f"argument --only: expected a part of the name of a network, of the cost of a node or of convolutions, given '{given.only}'")
     if given.results:
@@ -93,7 +93,7 @@ def _layers(given: argparse.Namespace, options: argparse.ArgumentParser) -> int:
     layers = [layer for layer in models.all_layers() if given.only in layer.name]
     if not layers:
         options.error(f"argument --only: expected a part of the name of a layer, given '{given.only}'")
-    runtime, provider = Peer("ONNX Runtime"), Peer("provider", provider=str(given.provider))
+    runtime, provider = Peer("ONNX Runtime"), Peer("provider", provider=str(given.library))
     results = {t.key: t for t in _load(given.results, result.Timed)}
     for threads in given.threads:
         for i, layer in enumerate(layers):
@@ -109,7 +109,7 @@ def _embeddings(given: argparse.Namespace) -> int:
     from .embeddings import compare, page, result  # needs ONNX Runtime's tools for quantization
 
     _say("quantizes the model")
-    comparison = compare.Comparison(DEPENDENCIES / "embeddings", str(given.provider))
+    comparison = compare.Comparison(DEPENDENCIES / "embeddings", str(given.library))
     results = {e.key: e for e in _load(given.results, result.Embedded)}
     for threads in given.threads:
         for e in comparison.measure(threads, given.rounds, given.milliseconds / 1e3, _say):
@@ -129,7 +129,7 @@ def _weight_only(given: argparse.Namespace, options: argparse.ArgumentParser) ->
     some = [chain for chain in chains.all_chains() if given.only in chain.name]
     if not some:
         options.error(f"argument --only: expected a part of the name of a chain, given '{given.only}'")
-    provider = Peer("provider", provider=str(given.provider))
+    provider = Peer("provider", provider=str(given.library))
     results = {m.key: m for m in _load(given.results, result.Measured)}
     for threads in given.threads:
         for i, chain in enumerate(some):

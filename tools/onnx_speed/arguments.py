@@ -29,10 +29,8 @@ def parser() -> argparse.ArgumentParser:
                 "layers are named like 'stems: 1x3x224x224 by 32x3x3x3, stride 2, float x, int8 weights', chains like "
                 "'Gemm, 2048 x 2048, int8 per column'")  # fmt: skip
     add_timing(result, milliseconds=60)
-    option("--library", type=file, metavar="FILE", default=BUILD / "src/libdynquant_ort.so",
+    option("--library", type=file, metavar="FILE", default=BUILD / "src/libdynquant_onnxruntime.so",
            help="dynquant's library for ONNX Runtime (this tree's)")  # fmt: skip
-    option("--provider", type=file, metavar="FILE", default=BUILD / "src/libdynquant_ort_ep.so",
-           help="dynquant's execution provider, for --networks, --layers, --embeddings and --weight-only (this tree's)")  # fmt: skip
     option("--quark", type=file, metavar="FILE", default=BUILD / "tests/differential/libquark_operators.so",
            help="Quark's library (this tree's; without one its operators are left out)")  # fmt: skip
     option("--results", type=pathlib.Path, metavar="FILE", help="merge the figures into this file, and print the tables of all its figures")

@@ -2,7 +2,7 @@
 
 Not part of scripts/compare-onnxruntime. Usage, from the project's folder:
     PYTHONPATH=tools taskset -c 1 .deps/onnxruntime/bin/python -m onnx_speed.large_weights \\
-        build/release/src/libdynquant_ort_ep.so
+        build/release/src/libdynquant_onnxruntime.so
 """
 
 import pathlib

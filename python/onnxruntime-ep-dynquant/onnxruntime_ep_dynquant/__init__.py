@@ -1,4 +1,5 @@
-"""The execution provider DynquantExecutionProvider of ONNX Runtime, as a library that ONNX Runtime loads."""
+"""dynquant as a library that ONNX Runtime loads: its execution provider DynquantExecutionProvider, and the operators of
+its domains and of AMD Quark's."""
 
 import pathlib
 import re
@@ -9,15 +10,15 @@ OLDEST = (1, 23)  # with the interface of execution providers
 
 
 def get_library_path() -> str:
-    """The path for onnxruntime.register_execution_provider_library(). RuntimeError if this Python's ONNX Runtime is too
-    old to have that function, or to load the library."""
+    """The path for onnxruntime.register_execution_provider_library(), and for a session's
+    SessionOptions.register_custom_ops_library(). RuntimeError if this Python's ONNX Runtime is too old for the first."""
     try:
         import onnxruntime
     except ImportError:  # the path may be for a program in another language
         pass
     else:
         _check_version(onnxruntime.__version__)
-    return str(pathlib.Path(__file__).with_name("libdynquant_ort_ep.so"))
+    return str(pathlib.Path(__file__).with_name("libdynquant_onnxruntime.so"))
 
 
 def get_ep_name() -> str:

@@ -1,5 +1,5 @@
 // A model's graph as plain values: what finding layers needs of it, whoever holds the model. A reader makes it: of a
-// graph of ONNX Runtime (src/onnxruntime_ep/read_graph.hpp), or of another.
+// graph of ONNX Runtime (src/onnxruntime/provider/read_graph.hpp), or of another.
 #pragma once
 
 #include <cstddef>

@@ -1,0 +1,71 @@
+#include "onnxruntime/domains/operators.hpp"
+
+#include <algorithm>
+
+#include "onnx/op_schema.hpp"
+
+namespace dynquant::onnxruntime {
+namespace {
+
+constexpr const char *quark = "com.amd.quark";
+
+constexpr registration table[] = {
+        {"dynquant", "QuantizeLinear", "", "QuantizeLinear"},
+        {"dynquant", "DequantizeLinear", "", "DequantizeLinear"},
+        {"dynquant", "DynamicQuantizeLinear", "dynquant", "DynamicQuantizeLinear"},
+        {quark, "ExtendedQuantizeLinear", quark, "ExtendedQuantizeLinear"},
+        {quark, "ExtendedDequantizeLinear", quark, "ExtendedDequantizeLinear"},
+        {"com.vai.quantize", "ExtendedQuantizeLinear", quark, "ExtendedQuantizeLinear"},
+        {"com.vai.quantize", "ExtendedDequantizeLinear", quark, "ExtendedDequantizeLinear"},
+        // As Quark's own library names them in that domain.
+        {"com.vai.quantize", "VitisQuantizeLinear", quark, "ExtendedQuantizeLinear"},
+        {"com.vai.quantize", "VitisDequantizeLinear", quark, "ExtendedDequantizeLinear"},
+};
+
+void add_quantizing(std::vector<kernel_types> &result, const std::vector<onnx::element_type> &reals,
+        const std::vector<onnx::element_type> &scales, const std::vector<onnx::element_type> &quantized) {
+    for (const auto x : reals)
+        for (const auto s : scales)
+            for (const auto y : quantized)
+                result.push_back({{x, s, y}, {y}}); // the zero point has the type of y
+}
+
+void add_computing(std::vector<kernel_types> &result, const std::vector<onnx::element_type> &reals,
+        const std::vector<onnx::element_type> &scales, const std::vector<onnx::element_type> &quantized) {
+    for (const auto x : reals)
+        for (const auto s : scales)
+            for (const auto y : quantized)
+                result.push_back({{x}, {y, s, y}});
+}
+
+void add_dequantizing(std::vector<kernel_types> &result, const std::vector<onnx::element_type> &reals,
+        const std::vector<onnx::element_type> &scales, const std::vector<onnx::element_type> &quantized) {
+    for (const auto x : quantized)
+        for (const auto s : scales) {
+            auto outputs = reals; // the scale's type first: without output_dtype y is of that
+            std::stable_partition(outputs.begin(), outputs.end(), [&](auto y) { return y == s; });
+            for (const auto y : outputs)
+                result.push_back({{x, s, x}, {y}});
+        }
+}
+
+} // namespace
+
+std::vector<registration> registrations_in(std::string_view domain) {
+    std::vector<registration> result;
+    std::ranges::copy_if(table, std::back_inserter(result), [&](const registration &o) { return o.domain == domain; });
+    return result;
+}
+
+std::vector<kernel_types> combinations(const OrtApi &api, const registration &o) {
+    const auto &newest = onnx::versions_of(o.onnx_domain, o.op_type).back();
+    const auto reals = known_types(api, newest.real), quantized = known_types(api, newest.quantized);
+    const auto add = newest.dynamic             ? add_computing
+            : newest.dir == direction::quantize ? add_quantizing
+                                                : add_dequantizing;
+    std::vector<kernel_types> result;
+    add(result, reals, known_types(api, newest.scale), quantized);
+    return result;
+}
+
+} // namespace dynquant::onnxruntime

@@ -1,0 +1,407 @@
+// The execution provider's entry points, its factory, and what ONNX Runtime asks of it for a session.
+#include <onnxruntime_c_api.h>
+
+#include <array>
+#include <cstring>
+#include <locale>
+#include <memory>
+#include <set>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dynquant/version.hpp"
+#include "layers/match/narrow_weights.hpp"
+#include "onnx/element_type.hpp"
+#include "onnxruntime/common/status.hpp"
+#include "onnxruntime/provider/compiled_layer.hpp"
+#include "onnxruntime/provider/compiled_narrow.hpp"
+#include "onnxruntime/provider/compiled_node.hpp"
+#include "onnxruntime/provider/heap_pages.hpp"
+#include "onnxruntime/provider/node_match.hpp"
+#include "onnxruntime/provider/options.hpp"
+#include "quantization/shape.hpp"
+#include "quantization/text.hpp"
+
+namespace dynquant::onnxruntime {
+namespace {
+
+using layers::match::find_layer, layers::match::find_row_scales;
+using layers::match::is_narrow_product, layers::match::is_product;
+using layers::match::layer_match, layers::match::match_result, layers::match::row_scales;
+
+/// The first version of the API of execution providers. A library that is built with newer headers asks for no more.
+constexpr std::uint32_t provider_api_version = 23;
+
+using version = std::array<int, 3>;
+
+version version_of(const OrtApiBase &base) {
+    version v = {};
+    std::istringstream text(base.GetVersionString());
+    text.imbue(std::locale::classic());
+    char point = 0;
+    text >> v[0] >> point >> v[1] >> point >> v[2];
+    return v;
+}
+
+/// ONNX Runtime before 1.23.2 takes each provider that it does not know by name for a device with memory of its own,
+/// and then fails for want of copies (its pull request 26088).
+bool may_claim(const OrtApiBase &base) {
+    return version_of(base) >= version {1, 23, 2};
+}
+
+has_shape_function find_has_shape(const OrtApiBase &base) {
+    if (version_of(base) < version {1, 24, 0}) return nullptr; // GetApi() would print that it is older
+    const OrtApi *const api = base.GetApi(24);
+    if (!api) return nullptr;
+#if ORT_API_VERSION >= 24
+    return api->TensorTypeAndShape_HasShape;
+#else
+    static_assert(ORT_API_VERSION == 23);
+    has_shape_function found = nullptr; // the first that 1.24 added to the functions that these headers have
+    std::memcpy(&found, api + 1, sizeof found);
+    return found;
+#endif
+}
+
+constexpr const char *quantizes = "DynamicQuantizeLinear"; // of ONNX's domain, or `dynquant`
+
+/// A layer that the provider claims. Of a fused node's graph it is the one that was claimed.
+match_result find_claim(const graph &g, std::size_t product, const std::vector<bool> &is_claimed) {
+    const auto &n = g.nodes[product];
+    auto result = find_layer(g, product, is_claimed);
+    if (!result.found) return result;
+    if (g.input(n, 0).is_constant()) return {std::nullopt, "its input is constant"}; // fused nodes do not receive it
+    if (const auto rank = g.input(n, 1).known->shape.size(); n.op_type == "MatMulInteger" && rank != 2)
+        return {std::nullopt, concat("its weights have rank ", rank)};
+    return result;
+}
+
+/// The sizes of the weights that layers have packed. ONNX Runtime frees its own before it creates a state of a node.
+using freed_weights = std::vector<std::size_t>;
+
+struct compute_info : OrtNodeComputeInfo {
+    compute_info(const OrtApi &of, std::unique_ptr<fused_node> n, freed_weights &f)
+        : OrtNodeComputeInfo {}
+        , api(of)
+        , node(std::move(n))
+        , freed(f) {
+        ort_version_supported = provider_api_version;
+        CreateState = [](OrtNodeComputeInfo *self, OrtNodeComputeContext *, void **state) -> OrtStatus * {
+            *state = self; // runs have no state of their own
+            auto &info = *static_cast<compute_info *>(self);
+            return guarded(info.api, [&] { free_pages_of_heap(std::exchange(info.freed, {})); });
+        };
+        Compute = [](OrtNodeComputeInfo *self, void *, OrtKernelContext *context) -> OrtStatus * {
+            auto &info = *static_cast<compute_info *>(self);
+            return guarded(info.api, [&] { info.node->compute(*context); });
+        };
+        ReleaseState = [](OrtNodeComputeInfo *, void *) {};
+    }
+
+    const OrtApi &api;
+    std::unique_ptr<fused_node> node;
+    freed_weights &freed; // of the session
+};
+
+/// The provider of one session.
+class provider : public OrtEp {
+  public:
+    provider(const OrtApi &api, bool may_claim, has_shape_function has_shape, const OrtSessionOptions &session,
+            const OrtLogger *logger)
+        : OrtEp {}
+        , api_(api)
+        , ep_api_(*api.GetEpApi())
+        , may_claim_(may_claim)
+        , has_shape_(has_shape)
+        , options_(read_options(api, session))
+        , initializers_(api, session)
+        , logger_(logger) {
+        ort_version_supported = provider_api_version;
+        GetName = [](const OrtEp *) noexcept { return provider_name; };
+        GetCapability = [](OrtEp *self, const OrtGraph *from, OrtEpGraphSupportInfo *claims) noexcept -> OrtStatus * {
+            auto &p = *static_cast<provider *>(self);
+            return guarded(p.api_, [&] { p.claim(*from, *claims); });
+        };
+        Compile = [](OrtEp *self, const OrtGraph **graphs, const OrtNode **fused, std::size_t count,
+                          OrtNodeComputeInfo **infos, OrtNode **) noexcept -> OrtStatus * {
+            auto &p = *static_cast<provider *>(self);
+            return guarded(p.api_, [&] {
+                std::vector<std::unique_ptr<compute_info>> compiled;
+                for (std::size_t i = 0; i < count; ++i)
+                    compiled.push_back(
+                            std::make_unique<compute_info>(p.api_, p.compile(*graphs[i], *fused[i]), p.freed_weights_));
+                for (std::size_t i = 0; i < count; ++i)
+                    infos[i] = compiled[i].release();
+            });
+        };
+        ReleaseNodeComputeInfos = [](OrtEp *, OrtNodeComputeInfo **infos, std::size_t count) noexcept {
+            for (std::size_t i = 0; i < count; ++i)
+                delete static_cast<compute_info *>(infos[i]);
+        };
+    }
+
+  private:
+    void claim(const OrtGraph &from, OrtEpGraphSupportInfo &claims) {
+        if (options_.claim == claim_policy::none) return;
+        if (!may_claim_) return say("leaves all nodes: expected ONNX Runtime 1.23.2 or newer, given an older one");
+        if (options_.writes_context_model) // for which ONNX Runtime wants an EPContext node of each fused node
+            return say(concat("leaves all nodes: expected a session without ", context_enable,
+                    ", given one that writes an EPContext model, which keeps them as they are"));
+        const auto session = read_graph(api_, has_shape_, from, initializers_, {});
+        const auto &g = session.view;
+        std::vector<bool> is_claimed(g.nodes.size());
+        std::vector<layer_match> layers;
+        for (std::size_t i = 0; i < g.nodes.size(); ++i) {
+            if (!is_product(g.nodes[i])) continue;
+            auto [found, reason] = find_claim(g, i, is_claimed);
+            if (found && found->nodes.size() == 1)
+                reason = reason_to_leave_product(g, g.nodes[i], options_.claim == claim_policy::all);
+            if (take(g, i, found, std::move(reason), is_claimed)) layers.push_back(*std::move(found));
+        }
+        for (std::size_t i = 0; i < g.nodes.size() && options_.claims_narrow; ++i) {
+            if (!is_narrow_product(g, g.nodes[i])) continue;
+            auto [found, reason] = find_layer(g, i, is_claimed);
+            if (found) reason = reason_to_leave_narrow(g, *found, options_.claim == claim_policy::all);
+            if (take(g, i, found, std::move(reason), is_claimed)) add(session, found->nodes, true, claims);
+        }
+        for (const auto &nodes : claims_of(g, layers, is_claimed))
+            add(session, nodes, true, claims); // the constants are copied
+        for (const auto &l : layers)
+            for (const auto index : {l.x_scale, l.x_zero_point})
+                if (index != none && g.values[index].shape == dims {}) scalars_.insert(g.values[index].name);
+        for (std::size_t i = 0; i < g.nodes.size(); ++i) {
+            const auto &n = g.nodes[i];
+            if (!is_quantization(n) || is_claimed[i]) continue;
+            const auto reason = reason_to_leave(g, n, is_claimed, options_.claim == claim_policy::all);
+            if (reason.empty())
+                add(session, {i}, false, claims);
+            else
+                leave(n, reason);
+        }
+    }
+
+    /// Whether a product's layer becomes one node: there is no reason against it. Its nodes then are claimed.
+    bool take(const graph &g, std::size_t product, const std::optional<layer_match> &found, std::string reason,
+            std::vector<bool> &is_claimed) const {
+        if (found && !is_used(g.values[found->y])) reason = "nothing takes its y";
+        if (!reason.empty()) {
+            leave(g.nodes[product], reason);
+            return false;
+        }
+        for (const auto index : found->nodes)
+            is_claimed[index] = true;
+        return true;
+    }
+
+    /// The layers whose rows have scales of their own, which nobody else reads.
+    row_scales rows_of(const graph &g, std::size_t quantize, const std::vector<layer_match> &layers) const {
+        auto rows = find_row_scales(g, quantize, layers);
+        const auto is_by_row = [&](std::size_t i) { return layers[i].scales_by_row; };
+        if (!wants_rows(g.nodes[quantize]) && !std::ranges::all_of(rows.layers, is_by_row)) rows.layers.clear();
+        return rows;
+    }
+
+    /// The nodes that become one: those of a layer, or of several with what quantizes their x by rows, which is then
+    /// claimed. A layer alone takes no scales of rows.
+    std::vector<std::vector<std::size_t>> claims_of(
+            const graph &g, const std::vector<layer_match> &layers, std::vector<bool> &is_claimed) const {
+        std::vector<std::vector<std::size_t>> claims;
+        std::vector<bool> is_alone(layers.size(), true);
+        for (std::size_t q = 0; q < g.nodes.size(); ++q) {
+            if (g.nodes[q].op_type != quantizes) continue;
+            const auto [readers, reason] = rows_of(g, q, layers);
+            if (!reason.empty() && wants_rows(g.nodes[q]))
+                say(concat("keeps one scale of ", describe(g.nodes[q]), ": ", reason));
+            if (!reason.empty() || readers.empty() || layers[readers.front()].quantize != none) continue;
+            auto &nodes = claims.emplace_back(1, q);
+            is_claimed[q] = true;
+            for (const auto i : readers) {
+                is_alone[i] = false;
+                nodes.insert(nodes.end(), layers[i].nodes.begin(), layers[i].nodes.end());
+            }
+            std::ranges::sort(nodes);
+        }
+        for (std::size_t i = 0; i < layers.size(); ++i) {
+            const auto &l = layers[i];
+            if (!is_alone[i]) continue;
+            if (l.scales_by_row && l.quantize == none) {
+                leave(g.nodes[l.product], "its rows have scales of their own, which other nodes take, too");
+                for (const auto index : l.nodes)
+                    is_claimed[index] = false;
+            } else {
+                claims.push_back(l.nodes);
+            }
+        }
+        return claims;
+    }
+
+    bool wants_rows(const node &quantize) const {
+        return options_.scales == activation_scales::per_row && quantize.is(quantizes);
+    }
+
+    void add(const session_graph &g, const std::vector<std::size_t> &nodes, bool drops_constants,
+            OrtEpGraphSupportInfo &claims) const {
+        std::vector<const OrtNode *> handles;
+        std::string names;
+        for (const auto index : nodes) {
+            handles.push_back(g.handles[index]);
+            names += concat(names.empty() ? "" : ", ", describe(g.view.nodes[index]));
+        }
+        OrtNodeFusionOptions fusion {};
+        fusion.ort_version_supported = provider_api_version;
+        fusion.drop_constant_initializers = drops_constants;
+        check(api_, ep_api_.EpGraphSupportInfo_AddNodesToFuse(&claims, handles.data(), handles.size(), &fusion));
+        say(concat("claims ", names));
+    }
+
+    void leave(const node &n, const std::string &reason) const { say(concat("leaves ", describe(n), ": ", reason)); }
+
+    std::unique_ptr<fused_node> compile(const OrtGraph &from, const OrtNode &fused) {
+        const auto g = read_graph(api_, has_shape_, from, initializers_, scalars_).view;
+        const auto inputs = input_names(api_, fused);
+        if (g.nodes.size() == 1 && is_quantization(g.nodes.front()))
+            return std::make_unique<compiled_node>(
+                    api_, g, g.nodes.front(), inputs, output_names(api_, fused), options_.threads);
+        std::vector<layer_match> layers;
+        std::vector<bool> is_taken(g.nodes.size());
+        for (std::size_t i = 0; i < g.nodes.size(); ++i) {
+            if (!is_product(g.nodes[i])) continue;
+            auto [found, reason] = find_claim(g, i, is_taken);
+            if (!found) refuse_claim(g.nodes[i], reason);
+            for (const auto index : found->nodes)
+                is_taken[index] = true;
+            const auto &weights = g.input(g.nodes[i], 1).known->shape;
+            freed_weights_.push_back(static_cast<std::size_t>(*volume(weights))); // of a byte each
+            layers.push_back(*std::move(found));
+        }
+        if (layers.empty()) return compile_narrow(g, inputs);
+        const auto quantize = std::ranges::find(g.nodes, quantizes, &node::op_type);
+        if (quantize != g.nodes.end()) {
+            const auto at = static_cast<std::size_t>(quantize - g.nodes.begin());
+            is_taken[at] = true;
+            if (const auto [readers, reason] = rows_of(g, at, layers); reason.empty())
+                for (const auto i : readers)
+                    layers[i].scales_by_row = true;
+        }
+        if (std::ranges::count(is_taken, false) > 0) refuse_claim(g.nodes[layers.front().product], layers.front().end);
+        if (layers.size() == 1 && (quantize == g.nodes.end() || layers.front().quantize != none))
+            return std::make_unique<compiled_layer>(api_, g, layers.front(), inputs, options_.threads);
+        return std::make_unique<compiled_layers>(api_, g, layers, inputs, output_names(api_, fused), options_.threads);
+    }
+
+    std::unique_ptr<fused_node> compile_narrow(const graph &g, const std::vector<std::string> &inputs) {
+        for (std::size_t i = 0; i < g.nodes.size(); ++i) {
+            if (!is_narrow_product(g, g.nodes[i])) continue;
+            const auto [found, reason] = find_layer(g, i, std::vector<bool>(g.nodes.size()));
+            if (!found || found->nodes.size() != g.nodes.size()) refuse_claim(g.nodes[i], found ? found->end : reason);
+            const auto &w = *g.input(g.nodes[found->dequantize], 0).known;
+            const bool is_byte = w.type != onnx::type::int4 && w.type != onnx::type::uint4;
+            freed_weights_.push_back(static_cast<std::size_t>(*volume(w.shape)) / (is_byte ? 1 : 2));
+            return std::make_unique<compiled_narrow>(api_, g, *found, inputs, options_.threads, narrow_memory_);
+        }
+        throw error(dnnl_runtime_error, "expected a graph with a product");
+    }
+
+    [[noreturn]] static void refuse_claim(const node &product, const std::string &reason) {
+        throw error(dnnl_runtime_error, concat(describe(product), ": expected the nodes that were claimed, ", reason));
+    }
+
+    void say(const std::string &text) const {
+        if (!options_.verbose) return;
+        const auto line = concat("dynquant: ", text);
+        constexpr const char *file = "library.cpp"; // ORT_FILE may have the folder of whoever compiles this
+        check(api_, api_.Logger_LogMessage(logger_, ORT_LOGGING_LEVEL_WARNING, line.c_str(), file, __LINE__, "claim"));
+    }
+
+    const OrtApi &api_;
+    const OrtEpApi &ep_api_;
+    bool may_claim_;
+    has_shape_function has_shape_;
+    options options_;
+    session_initializers initializers_;
+    std::set<std::string> scalars_; // of layers that were claimed: a fused node's graph lacks what gives them
+    const OrtLogger *logger_;
+    freed_weights freed_weights_;
+    std::shared_ptr<narrow_memory_pool> narrow_memory_ = std::make_shared<narrow_memory_pool>();
+};
+
+class factory : public OrtEpFactory {
+  public:
+    factory(const OrtApi &of, const OrtApiBase &base)
+        : OrtEpFactory {}
+        , api_(of)
+        , may_claim_(may_claim(base))
+        , has_shape_(find_has_shape(base)) {
+        ort_version_supported = provider_api_version;
+        GetName = [](const OrtEpFactory *) noexcept { return provider_name; };
+        GetVendor = [](const OrtEpFactory *) noexcept { return "dynquant"; };
+        GetVendorId = [](const OrtEpFactory *) noexcept { return std::uint32_t {0}; };
+        GetVersion = [](const OrtEpFactory *) noexcept {
+            static const auto version =
+                    concat(DYNQUANT_VERSION_MAJOR, '.', DYNQUANT_VERSION_MINOR, '.', DYNQUANT_VERSION_PATCH);
+            return version.c_str();
+        };
+        GetSupportedDevices = [](OrtEpFactory *self, const OrtHardwareDevice *const *devices, std::size_t count,
+                                      OrtEpDevice **found, std::size_t most,
+                                      std::size_t *found_count) noexcept -> OrtStatus * {
+            const auto &api = static_cast<factory *>(self)->api_;
+            *found_count = 0;
+            for (std::size_t i = 0; i < count && *found_count < most; ++i)
+                if (api.HardwareDevice_Type(devices[i]) == OrtHardwareDeviceType_CPU)
+                    if (auto *status = api.GetEpApi()->CreateEpDevice(
+                                self, devices[i], nullptr, nullptr, &found[(*found_count)++]))
+                        return status;
+            return nullptr;
+        };
+        CreateEp = [](OrtEpFactory *self, const OrtHardwareDevice *const *, const OrtKeyValuePairs *const *,
+                           std::size_t, const OrtSessionOptions *given, const OrtLogger *logger,
+                           OrtEp **ep) noexcept -> OrtStatus * {
+            const auto &f = *static_cast<factory *>(self);
+            return guarded(f.api_, [&] {
+                *ep = std::make_unique<provider>(f.api_, f.may_claim_, f.has_shape_, *given, logger).release();
+            });
+        };
+        ReleaseEp = [](OrtEpFactory *, OrtEp *ep) noexcept { delete static_cast<provider *>(ep); };
+        CreateAllocator = [](OrtEpFactory *, const OrtMemoryInfo *, const OrtKeyValuePairs *,
+                                  OrtAllocator **allocator) noexcept -> OrtStatus * {
+            *allocator = nullptr; // ONNX Runtime's own
+            return nullptr;
+        };
+        ReleaseAllocator = [](OrtEpFactory *, OrtAllocator *) noexcept {};
+        CreateDataTransfer = [](OrtEpFactory *, OrtDataTransferImpl **transfer) noexcept -> OrtStatus * {
+            *transfer = nullptr;
+            return nullptr;
+        };
+        IsStreamAware = [](const OrtEpFactory *) noexcept { return false; };
+    }
+
+  private:
+    const OrtApi &api_;
+    bool may_claim_;
+    has_shape_function has_shape_;
+};
+
+} // namespace
+} // namespace dynquant::onnxruntime
+
+extern "C" {
+
+[[gnu::visibility("default")]] OrtStatus *CreateEpFactories(const char *, const OrtApiBase *base, const OrtLogger *,
+        OrtEpFactory **factories, std::size_t most, std::size_t *count) {
+    using namespace dynquant::onnxruntime;
+    const OrtApi *api = base->GetApi(provider_api_version);
+    if (!api) return refuse_version(*base, provider_api_version);
+    return guarded(*api, [&] {
+        *count = 0;
+        if (most > 0) factories[(*count)++] = std::make_unique<factory>(*api, *base).release();
+    });
+}
+
+/// A factory is never destroyed. ONNX Runtime calls this when the library is unregistered, and a session that lives on
+/// releases its provider through the factory later.
+[[gnu::visibility("default")]] OrtStatus *ReleaseEpFactory(OrtEpFactory *) {
+    return nullptr;
+}
+}

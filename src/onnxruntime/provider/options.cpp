@@ -1,0 +1,93 @@
+#include "onnxruntime/provider/options.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "onnxruntime/common/status.hpp"
+#include "quantization/text.hpp"
+
+namespace dynquant::onnxruntime {
+namespace {
+
+template <typename... Parts>
+[[noreturn]] void refuse(const Parts &...parts) {
+    throw error(dnnl_invalid_arguments, concat("dynquant: option ", parts...));
+}
+
+/// The value with the index of its name.
+template <typename Value>
+Value value_of(const std::string &key, const std::string &given, const std::vector<std::string> &names) {
+    const auto found = std::ranges::find(names, given);
+    if (found == names.end())
+        refuse("'", key, "': expected ", alternatives(names, std::identity {}), ", given '", given, "'",
+                suggest(given, names));
+    return static_cast<Value>(found - names.begin());
+}
+
+void set(options &to, const std::string &key, const std::string &value) {
+    if (key == "claim") {
+        to.claim = value_of<claim_policy>(key, value, {"auto", "all", "none"});
+    } else if (key == "activation_scales") {
+        to.scales = value_of<activation_scales>(key, value, {"per_tensor", "per_row"});
+    } else if (key == "weight_only") {
+        to.claims_narrow = value_of<bool>(key, value, {"off", "auto"});
+    } else if (key == "threads") {
+        const auto *const end = value.data() + value.size();
+        const auto [rest, failure] = std::from_chars(value.data(), end, to.threads);
+        if (failure != std::errc() || rest != end || to.threads < 0)
+            refuse("'threads': expected a number of threads, or 0 for all of the session, given '", value, "'");
+    } else if (key == "verbose") {
+        if (value != "0" && value != "1") refuse("'verbose': expected 0 or 1, given '", value, "'");
+        to.verbose = value == "1";
+    } else {
+        const std::vector<std::string> keys {"activation_scales", "claim", "threads", "verbose", "weight_only"};
+        refuse("'", key, "': expected ", alternatives(keys, std::identity {}), suggest(key, keys));
+    }
+}
+
+std::string in_lower_case(std::string text) {
+    std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return text;
+}
+
+/// Whether an entry of another prefix, "ep.<provider>.<option>", means this provider: by a name that is nearer to this
+/// one's, or to the library's, than a misspelling is.
+bool is_meant(const std::string &key) {
+    const auto lower = in_lower_case(key);
+    const auto end = lower.rfind('.');
+    if (!lower.starts_with("ep.") || end <= 3) return false;
+    const auto name = lower.substr(3, end - 3);
+    return edit_distance(name, in_lower_case(provider_name)) <= 3 || edit_distance(name, "dynquant") <= 2;
+}
+
+} // namespace
+
+options read_options(const OrtApi &api, const OrtSessionOptions &session) {
+    // ONNX Runtime writes the name in lower case. Keys that are written by hand may miss it.
+    const auto prefix = concat("ep.", in_lower_case(provider_name), ".");
+    OrtKeyValuePairs *entries = nullptr;
+    check(api, api.GetSessionOptionsConfigEntries(&session, &entries));
+    const std::unique_ptr<OrtKeyValuePairs, decltype(OrtApi::ReleaseKeyValuePairs)> owner(
+            entries, api.ReleaseKeyValuePairs);
+    const char *const *keys = nullptr, *const *values = nullptr;
+    std::size_t count = 0;
+    api.GetKeyValuePairs(entries, &keys, &values, &count);
+    options result;
+    for (std::size_t i = 0; i < count; ++i)
+        if (const std::string key = keys[i]; key.starts_with(prefix))
+            set(result, key.substr(prefix.size()), values[i]);
+        else if (key == context_enable)
+            result.writes_context_model = std::string_view(values[i]) == "1";
+        else if (is_meant(key))
+            throw error(dnnl_invalid_arguments,
+                    concat("dynquant: session option '", key, "': expected '", prefix, key.substr(key.rfind('.') + 1),
+                            "', in lower case and by this name, or another provider's"));
+    return result;
+}
+
+} // namespace dynquant::onnxruntime

@@ -1,0 +1,226 @@
+#include "onnxruntime/provider/read_graph.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <span>
+
+#include "onnxruntime/common/status.hpp"
+#include "onnxruntime/common/types.hpp"
+#include "quantization/text.hpp"
+
+namespace dynquant::onnxruntime {
+namespace {
+
+using layers::match::attribute, layers::match::constant;
+
+/// What `count` and `fill` of the API list: the one says how many there are, the other writes them.
+template <typename Item, typename From>
+std::vector<const Item *> list_of(const OrtApi &api, OrtStatus *(*count)(const From *, std::size_t *),
+        OrtStatus *(*fill)(const From *, const Item **, std::size_t), const From &from) {
+    std::size_t size = 0;
+    check(api, count(&from, &size));
+    std::vector<const Item *> items(size);
+    check(api, fill(&from, items.data(), size));
+    return items;
+}
+
+template <typename From>
+std::string text_of(const OrtApi &api, OrtStatus *(*get)(const From *, const char **), const From &from) {
+    const char *text = nullptr;
+    check(api, get(&from, &text));
+    return text ? text : "";
+}
+
+bool flag_of(const OrtApi &api, OrtStatus *(*get)(const OrtValueInfo *, bool *), const OrtValueInfo &from) {
+    bool flag = false;
+    check(api, get(&from, &flag));
+    return flag;
+}
+
+dims shape_of(const OrtApi &api, const OrtTensorTypeAndShapeInfo &info) {
+    std::size_t rank = 0;
+    check(api, api.GetDimensionsCount(&info, &rank));
+    dims shape(rank);
+    check(api, api.GetDimensions(&info, shape.data(), rank));
+    return shape;
+}
+
+onnx::element_type type_of(const OrtApi &api, const OrtTensorTypeAndShapeInfo &info) {
+    ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+    check(api, api.GetTensorElementType(&info, &type));
+    return onnx_type(type);
+}
+
+void read_type(const OrtApi &api, has_shape_function has_shape, const OrtValueInfo &from, value &to) {
+    const OrtTypeInfo *info = nullptr;
+    check(api, api.GetValueInfoTypeInfo(&from, &info));
+    if (!info) return;
+    const OrtTensorTypeAndShapeInfo *tensor = nullptr;
+    check(api, api.CastTypeInfoToTensorInfo(info, &tensor));
+    if (!tensor) return;
+    to.type = type_of(api, *tensor);
+    auto shape = shape_of(api, *tensor);
+    if (has_shape ? has_shape(tensor) : !shape.empty()) to.shape = std::move(shape);
+}
+
+void read_constant(const OrtApi &api, const OrtValueInfo &from, session_initializers &initializers, value &to) {
+    if (!flag_of(api, api.ValueInfo_IsConstantInitializer, from)) return;
+    to.is_replaced = initializers.replace(to.name);
+    if (to.is_replaced) return;
+    const OrtValue *tensor = nullptr;
+    check(api, api.ValueInfo_GetInitializerValue(&from, &tensor));
+    if (!tensor) return;
+    OrtTensorTypeAndShapeInfo *info = nullptr;
+    check(api, api.GetTensorTypeAndShape(tensor, &info));
+    const std::unique_ptr<OrtTensorTypeAndShapeInfo, decltype(OrtApi::ReleaseTensorTypeAndShapeInfo)> owner(
+            info, api.ReleaseTensorTypeAndShapeInfo);
+    const void *data = nullptr;
+    check(api, api.GetTensorData(tensor, &data));
+    to.known = constant {type_of(api, *info), shape_of(api, *info), static_cast<const std::byte *>(data)};
+    to.shape = to.known->shape;
+}
+
+template <typename T>
+T number(const OrtApi &api, const OrtOpAttr &from, OrtOpAttrType type) {
+    T result = {};
+    std::size_t size = 0;
+    check(api, api.ReadOpAttr(&from, type, &result, sizeof result, &size));
+    return result;
+}
+
+/// ReadOpAttr says how many bytes it wants where it is given too few.
+template <typename Sequence>
+Sequence sequence(const OrtApi &api, const OrtOpAttr &from, OrtOpAttrType type) {
+    std::size_t bytes = 0;
+    api.ReleaseStatus(api.ReadOpAttr(&from, type, nullptr, 0, &bytes));
+    Sequence result(bytes / sizeof(typename Sequence::value_type), {});
+    if (bytes != 0) check(api, api.ReadOpAttr(&from, type, result.data(), bytes, &bytes));
+    return result;
+}
+
+std::optional<attribute> read_attribute(const OrtApi &api, const OrtOpAttr &from) {
+    OrtOpAttrType type = ORT_OP_ATTR_UNDEFINED;
+    check(api, api.OpAttr_GetType(&from, &type));
+    switch (type) {
+        case ORT_OP_ATTR_INT: return number<std::int64_t>(api, from, type);
+        case ORT_OP_ATTR_FLOAT: return number<float>(api, from, type);
+        case ORT_OP_ATTR_INTS: return sequence<std::vector<std::int64_t>>(api, from, type);
+        case ORT_OP_ATTR_FLOATS: return sequence<std::vector<float>>(api, from, type);
+        case ORT_OP_ATTR_STRING: return sequence<std::string>(api, from, type);
+        default: return std::nullopt; // no operator here has any
+    }
+}
+
+/// Reads one graph.
+class reader {
+  public:
+    reader(const OrtApi &api, has_shape_function has_shape, const OrtGraph &from, session_initializers &initializers,
+            const std::set<std::string> &scalars)
+        : api_(api)
+        , has_shape_(has_shape)
+        , initializers_(initializers)
+        , scalars_(scalars) {
+        for (const auto *n : list_of<OrtNode>(api, api.Graph_GetNumNodes, api.Graph_GetNodes, from))
+            read(*n);
+    }
+
+    session_graph result;
+
+  private:
+    void read(const OrtNode &from) {
+        auto &values = result.view.values;
+        const auto index = result.view.nodes.size();
+        node n;
+        n.name = text_of(api_, api_.Node_GetName, from);
+        n.op_type = text_of(api_, api_.Node_GetOperatorType, from);
+        n.domain = text_of(api_, api_.Node_GetDomain, from);
+        if (n.domain == "ai.onnx") n.domain.clear();
+        check(api_, api_.Node_GetSinceVersion(&from, &n.opset));
+        for (const auto *in : list_of<OrtValueInfo>(api_, api_.Node_GetNumInputs, api_.Node_GetInputs, from)) {
+            n.inputs.push_back(index_of(in));
+            if (n.inputs.back() != none) values[n.inputs.back()].consumers.push_back(index);
+        }
+        for (const auto *out : list_of<OrtValueInfo>(api_, api_.Node_GetNumOutputs, api_.Node_GetOutputs, from)) {
+            n.outputs.push_back(index_of(out));
+            if (n.outputs.back() != none) values[n.outputs.back()].producer = index;
+        }
+        if (n.is("DynamicQuantizeLinear"))
+            for (std::size_t i = 1; i < n.outputs.size(); ++i) // scale and zero point
+                if (n.outputs[i] != none) values[n.outputs[i]].shape.emplace();
+        for (const auto *in :
+                list_of<OrtValueInfo>(api_, api_.Node_GetNumImplicitInputs, api_.Node_GetImplicitInputs, from))
+            if (const auto at = index_of(in); at != none) values[at].is_seen_outside = true;
+        for (const auto *a : list_of<OrtOpAttr>(api_, api_.Node_GetNumAttributes, api_.Node_GetAttributes, from))
+            if (auto held = read_attribute(api_, *a))
+                n.attributes.emplace(text_of(api_, api_.OpAttr_GetName, *a), std::move(*held));
+        result.view.nodes.push_back(std::move(n));
+        result.handles.push_back(&from);
+    }
+
+    std::size_t index_of(const OrtValueInfo *from) {
+        const auto name = from ? text_of(api_, api_.GetValueInfoName, *from) : "";
+        if (name.empty()) return none;
+        const auto [at, is_new] = indices_.try_emplace(name, result.view.values.size());
+        if (is_new) {
+            value v;
+            v.name = name;
+            read_type(api_, has_shape_, *from, v);
+            if (!v.shape && scalars_.contains(name)) v.shape.emplace();
+            read_constant(api_, *from, initializers_, v);
+            v.is_seen_outside = flag_of(api_, api_.ValueInfo_IsGraphOutput, *from);
+            result.view.values.push_back(std::move(v));
+        }
+        return at->second;
+    }
+
+    const OrtApi &api_;
+    has_shape_function has_shape_;
+    session_initializers &initializers_;
+    const std::set<std::string> &scalars_;
+    std::map<std::string, std::size_t> indices_;
+};
+
+std::vector<std::string> names_of(const OrtApi &api, std::span<const OrtValueInfo *const> values) {
+    std::vector<std::string> names;
+    for (const auto *v : values)
+        names.push_back(v ? text_of(api, api.GetValueInfoName, *v) : "");
+    return names;
+}
+
+} // namespace
+
+std::string describe(const node &n) {
+    std::string name;
+    for (const char c : n.name) {
+        if (c == '\'' || c == '\\') name += '\\';
+        name += c;
+    }
+    return printable(concat("'", name, "' (", n.op_type, ")"));
+}
+
+session_graph read_graph(const OrtApi &api, has_shape_function has_shape, const OrtGraph &from,
+        session_initializers &initializers, const std::set<std::string> &scalars) {
+    return std::move(reader(api, has_shape, from, initializers, scalars).result);
+}
+
+std::vector<std::string> input_names(const OrtApi &api, const OrtNode &n) {
+    return names_of(api, list_of<OrtValueInfo>(api, api.Node_GetNumInputs, api.Node_GetInputs, n));
+}
+
+std::vector<std::string> output_names(const OrtApi &api, const OrtNode &n) {
+    return names_of(api, list_of<OrtValueInfo>(api, api.Node_GetNumOutputs, api.Node_GetOutputs, n));
+}
+
+std::size_t index_of(const graph &g, std::size_t value, const std::vector<std::string> &names) {
+    const auto found = std::ranges::find(names, g.values[value].name);
+    if (found == names.end())
+        throw error(dnnl_runtime_error,
+                concat("expected '", g.values[value].name, "' among the inputs and outputs of the fused node"));
+    return static_cast<std::size_t>(found - names.begin());
+}
+
+bool is_known(const std::optional<dims> &shape) {
+    return shape && std::ranges::all_of(*shape, [](std::int64_t extent) { return extent >= 0; });
+}
+
+} // namespace dynquant::onnxruntime
