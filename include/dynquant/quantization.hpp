@@ -59,18 +59,14 @@ enum class data_type {
     f8_e8m0,
 };
 
-/// quantize: real to integer or to a narrow float. dequantize: the reverse. requantize: the sums of an integer product
-/// to 8-bit integers, by multipliers.
-enum class direction { quantize, dequantize, requantize };
+/// quantize: real to integer or to a narrow float. dequantize: the reverse.
+enum class direction { quantize, dequantize };
 
 /// How results are rounded.
 ///   strict: quantize   dst = clamp(RNE(f32(f32(src / scale) + f32(zp)))), division correctly rounded;
 ///           dequantize dst = f32(f32(src - zp) * scale), src - zp exact before it is rounded to f32.
 ///           f16 and bf16 become f32 exactly where they are read; where dst is one, the f32 is rounded once more.
 ///           8-bit floats have no zero points: dst = RNE(f32(src / scale)) and dst = f32(src * scale).
-///           requantize f = f32(f32(src + bias) * scale), the sum wrapping in s32 before it is rounded to f32; with
-///           second scales f = f32(f * second scale); with relu f = max(f, 0), NaN kept; dst = clamp(RNE(f)). It is
-///           ONNX's Add-7, Cast, Mul, Mul, Relu and QuantizeLinear by scale 1 and zero point 0.
 ///   any:    oneDNN's fpmath mode `any`: quantize may use src * (1 / scale) + zp, contracted or not.
 ///           With 2^-75 <= |scale| <= 2^75 and |zp| < 2^20 it differs from strict by at most 1, and
 ///           only next to a tie; outside that guard, and for dequantize, it is strict. (The onednn
@@ -123,7 +119,6 @@ DYNQUANT_API dims per_channel(const dims &extents, std::int64_t axis);
 /// and f8_e8m0; zero points of the quantized side's type.
 /// Computed scales: quantize under numerics::onnx, division f32; src f32, f16 or bf16; dst s8, u8, s4, u4, f8_e4m3,
 /// f8_e5m2, f4_e2m1, f6_e2m3 or f6_e3m2; scales f32, f16, bf16, f8_e8m0 or f8_e4m3; zero points of dst's type.
-/// Requantizing: src s32, dst s8 or u8, scales and second scales f32, bias s32, no zero points, numerics::strict only.
 struct quantization {
     direction dir = direction::quantize;
     tensor src, dst;
@@ -135,13 +130,10 @@ struct quantization {
     /// Quantizing to floats under numerics::onnx: values beyond the largest finite number, and infinity, become that
     /// number. No effect on integers, which always saturate; refused for the other rules and for dequantize.
     bool saturate = false;
-    /// For requantize only. Both have the scales' block: beside scales per channel, a value common to all channels is
-    /// repeated for each. Exception: beside scales of f8_e4m3, computed or for dequantize, one second scale of f32 for
-    /// the whole tensor is NVFP4's global scale. dequantize multiplies by f32(scale * global scale). Beside computed
-    /// scales known values are above 0 and finite in f32.
-    std::optional<parameter> second_scales = {}, bias = {};
-    /// For requantize only.
-    bool relu = false;
+    /// NVFP4's global scale: one second scale of f32 for the whole tensor, beside scales of f8_e4m3 that are computed
+    /// or for dequantize. dequantize multiplies by f32(scale * global scale). Beside computed scales known values are
+    /// above 0 and finite in f32.
+    std::optional<parameter> second_scales = {};
     /// The rule by which each run computes scales and zero points from src: they are outputs. Empty: they are inputs.
     std::optional<scale_rule> computed = {};
 };
@@ -189,9 +181,6 @@ struct operation_info {
     /// native: "scalar", "avx2" or "avx512"; reference: "scalar"; onednn: oneDNN's name of the
     /// primitive's implementation, for instance "jit:uni".
     std::string isa;
-    /// Whether requantize multiplies once where two scales are stated, with the same results. native does if it knows
-    /// them at prepare, the second ones are powers of two of at most 1, and the first ones at most 2^96.
-    bool folded = false;
 };
 
 /// The buffers of one run, in host memory, aligned to their type. A parameter's pointer is ignored if the statement has
@@ -203,7 +192,6 @@ struct arguments {
     const void *zero_points = nullptr;
     void *dst = nullptr;
     const void *second_scales = nullptr;
-    const void *bias = nullptr;
     void *computed_scales = nullptr;
     void *computed_zero_points = nullptr;
 };

@@ -23,10 +23,8 @@ inline constexpr unsigned real = 1, // src of quantize, dst of dequantize, and s
         onnx_real = 8,              // src of quantize
         onnx_quantized = 16,        // dst of quantize, src of dequantize
         onnx_scale = 32,            // scales
-        sum = 64,                   // src and bias of requantize
-        requantized = 128,          // dst of requantize
-        multiplier = 256,           // scales of requantize
-        computed = 512;             // dst of quantize by computed scales
+        global_scale = 64,          // second scales
+        computed = 128;             // dst of quantize by computed scales
 } // namespace place
 
 /// The values of a float type besides finite numbers.
@@ -90,13 +88,11 @@ struct data_type_traits : encoding {
 inline constexpr int no_number = 0; // undefined in both enumerations
 
 inline constexpr data_type_traits data_types[] = {
-        {data_type::f32, "f32", 3, 1, floating(8, 23, specials::infinity_and_nan), place::real | place::multiplier},
+        {data_type::f32, "f32", 3, 1, floating(8, 23, specials::infinity_and_nan), place::real | place::global_scale},
         {data_type::s32, "s32", 4, 6, signed_integer(32),
-                place::zero_point | place::onnx_real | place::onnx_quantized | place::onnx_scale | place::sum},
-        {data_type::s8, "s8", 5, 3, signed_integer(8),
-                place::quantized | place::zero_point | place::requantized | place::computed},
-        {data_type::u8, "u8", 6, 2, unsigned_integer(8),
-                place::quantized | place::zero_point | place::requantized | place::computed},
+                place::zero_point | place::onnx_real | place::onnx_quantized | place::onnx_scale},
+        {data_type::s8, "s8", 5, 3, signed_integer(8), place::quantized | place::zero_point | place::computed},
+        {data_type::u8, "u8", 6, 2, unsigned_integer(8), place::quantized | place::zero_point | place::computed},
         {data_type::f16, "f16", 1, 10, floating(5, 10, specials::infinity_and_nan),
                 place::real | place::onnx_quantized},
         {data_type::bf16, "bf16", 2, 16, floating(8, 7, specials::infinity_and_nan),

@@ -158,7 +158,7 @@ void execute(const compiled_op &c, dnnl_stream_t stream, std::span<const const_d
         return position == positions.none ? nullptr : buffer_of(f, outputs[position]);
     };
     const arguments args = {input(positions.src), input(positions.scales), input(positions.zps), output(positions.dst),
-            input(positions.global_scale), nullptr, output(positions.computed_scales), output(positions.computed_zps)};
+            input(positions.global_scale), output(positions.computed_scales), output(positions.computed_zps)};
     wait_for(f, c.op, stream);
     prefix_errors(c.op, [&] { c.prepared.run(args); });
 }

@@ -47,9 +47,8 @@ class kernel {
     virtual kernel_kind kind() const = 0;
 
     /// Prepares q, which has passed check(), or refuses it. One function does both, so that what a refusal has found
-    /// out about a statement is not found out again. If it makes something, it may replace q by a statement with the
-    /// same results that this kernel computes faster. run() then gets the known parameters of the new q.
-    virtual attempt prepare(quantization &q, const settings &s) const = 0;
+    /// out about a statement is not found out again.
+    virtual attempt prepare(const quantization &q, const settings &s) const = 0;
 };
 
 /// One function for each kernel; the ordered lists of them are in kernels.hpp.

@@ -23,7 +23,7 @@ kernel_list own_kernels() {
 }
 
 std::unique_ptr<implementation> prepare_by_one(
-        quantization &q, const settings &s, std::optional<kernel_kind> forced, kernel_list kernels) {
+        const quantization &q, const settings &s, std::optional<kernel_kind> forced, kernel_list kernels) {
     if (forced) {
         auto one = find(*forced, kernels).prepare(q, s);
         if (!one.made)

@@ -20,7 +20,7 @@ kernel_list own_kernels();
 /// Prepares q by the forced kernel, or by the first in order that does not refuse it, as kernel::prepare() does.
 /// Throws error (unimplemented) when the forced kernel is not in the list or refuses q, with its reason.
 std::unique_ptr<implementation> prepare_by_one(
-        quantization &q, const settings &s, std::optional<kernel_kind> forced, kernel_list kernels);
+        const quantization &q, const settings &s, std::optional<kernel_kind> forced, kernel_list kernels);
 
 /// Names of the buffers in messages, which differ between front-ends.
 struct argument_names {

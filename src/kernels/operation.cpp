@@ -66,13 +66,11 @@ const parameter *address_of(const std::optional<parameter> &p) {
 /// Wraps every kernel's implementation: argument checks, zero volume, known parameters and verbose lines.
 class prepared final : public kernels::implementation {
   public:
-    /// `q` is the statement that the kernel computes for `stated`.
-    prepared(const quantization &stated, const quantization &q, const options &opts,
-            const kernels::argument_names &names, std::unique_ptr<implementation> kernel)
+    prepared(const quantization &q, const options &opts, const kernels::argument_names &names,
+            std::unique_ptr<implementation> kernel)
         : kernel_(std::move(kernel))
-        , folded_(stated.second_scales && !q.second_scales)
         , empty_(volume(q.src.dims) == 0)
-        , has_optional_arguments_(q.dir == direction::requantize || q.second_scales || q.computed)
+        , has_optional_arguments_(q.second_scales || q.computed)
         , computes_(q.computed)
         , writes_dst_(!q.computed || !q.computed->scales_only)
         , writes_zero_points_(q.computed && q.zero_points)
@@ -82,22 +80,17 @@ class prepared final : public kernels::implementation {
         , zero_points_name_(names.zero_points)
         , scales_(names.scales, q.computed ? nullptr : &q.scales)
         , zero_points_(names.zero_points, q.computed ? nullptr : address_of(q.zero_points))
-        , second_scales_(names.second_scales, address_of(q.second_scales))
-        , bias_("bias", address_of(q.bias)) {
-        if (environment::verbose() > 0) description_ = verbose::describe(stated, info(), opts.name);
+        , second_scales_(names.second_scales, address_of(q.second_scales)) {
+        if (environment::verbose() > 0) description_ = verbose::describe(q, info(), opts.name);
     }
 
-    operation_info info() const override {
-        auto result = kernel_->info();
-        result.folded = folded_;
-        return result;
-    }
+    operation_info info() const override { return kernel_->info(); }
 
     void run(const arguments &given) const override {
         if (empty_) return;
         if (!given.src) refuse_null(src_name_);
         arguments args = {given.src, scales_.or_known(given.scales), zero_points_.or_known(given.zero_points),
-                given.dst, nullptr, nullptr, nullptr, nullptr};
+                given.dst, nullptr, nullptr, nullptr};
         if (has_optional_arguments_) bind_optional_arguments(given, args); // saves time for the other statements
         if (!given.dst && writes_dst_) refuse_null(dst_name_);
         if (description_.empty()) return kernel_->run(args);
@@ -108,7 +101,6 @@ class prepared final : public kernels::implementation {
   private:
     [[gnu::noinline]] void bind_optional_arguments(const arguments &given, arguments &args) const {
         args.second_scales = second_scales_.or_known(given.second_scales);
-        args.bias = bias_.or_known(given.bias);
         if (!computes_) return;
         args.computed_scales = given.computed_scales;
         args.computed_zero_points = given.computed_zero_points;
@@ -122,9 +114,9 @@ class prepared final : public kernels::implementation {
     }
 
     std::unique_ptr<implementation> kernel_;
-    bool folded_, empty_, has_optional_arguments_, computes_, writes_dst_, writes_zero_points_;
+    bool empty_, has_optional_arguments_, computes_, writes_dst_, writes_zero_points_;
     const char *src_name_, *dst_name_, *scales_name_, *zero_points_name_;
-    parameter_argument scales_, zero_points_, second_scales_, bias_;
+    parameter_argument scales_, zero_points_, second_scales_;
     std::string description_; // empty: verbose is off
 };
 
@@ -145,9 +137,8 @@ const kernels::implementation &required(const std::shared_ptr<const kernels::imp
 
     std::shared_ptr<const prepared> result;
     const double ms = verbose::milliseconds([&] {
-        auto effective = q;
-        auto implementation = kernels::prepare_by_one(effective, settings, forced, kernels);
-        result = std::make_shared<const prepared>(q, effective, opts, names, std::move(implementation));
+        auto implementation = kernels::prepare_by_one(q, settings, forced, kernels);
+        result = std::make_shared<const prepared>(q, opts, names, std::move(implementation));
     });
     if (environment::verbose() > 1) verbose::print("create", verbose::describe(q, result->info(), opts.name), ms);
     return operation(result);

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <limits>
 
+#include "layers/one_multiplier.hpp"
 #include "layers/zero_points.hpp"
 #include "parallel/parallel.hpp"
-#include "quantization/one_multiplier.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 

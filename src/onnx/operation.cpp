@@ -53,8 +53,8 @@ class prepared_node {
 
     void run(const arguments &args) const {
         try {
-            operation_.run({reads_zero_ ? &zero : args.x, args.scale, args.zero_point, args.y, nullptr, nullptr,
-                    args.y_scale, args.y_zero_point});
+            operation_.run({reads_zero_ ? &zero : args.x, args.scale, args.zero_point, args.y, nullptr, args.y_scale,
+                    args.y_zero_point});
             if (zeros_ != 0 && args.y_zero_point) write_zeros(y_, zeros_, args.y_zero_point);
         } catch (const dnnl::error &e) {
             throw error(e.status, concat(label_, ": ", e.message));

@@ -78,15 +78,6 @@ std::optional<problem> check_type_of_zero_points(const quantization &q, numerics
             name_or_number(type));
 }
 
-std::optional<problem> check_types_of_requantize(const quantization &q) {
-    if (auto p = check_type("src", q.src.type, place::sum)) return p;
-    if (auto p = check_type("dst", q.dst.type, place::requantized)) return p;
-    if (auto p = check_type("scales", q.scales.type, place::multiplier)) return p;
-    if (q.second_scales)
-        if (auto p = check_type("second scales", q.second_scales->type, place::multiplier)) return p;
-    return q.bias ? check_type("bias", q.bias->type, place::sum) : std::nullopt;
-}
-
 /// Numbers from here on are infinite in f32, and those up to `rounds_to_zero` are 0.
 constexpr double overflows = 0x1.ffffffp127, rounds_to_zero = 0x1p-150;
 
@@ -195,7 +186,7 @@ std::optional<problem> check_scale_type(const quantization &q) {
     if (type != data_type::f8_e4m3)
         return make_problem(dnnl_invalid_arguments, "second scales: expected none for computed scales of ",
                 to_string(type), ", given some of ", name_or_number(q.second_scales->type));
-    return check_type("second scales", q.second_scales->type, place::multiplier);
+    return check_type("second scales", q.second_scales->type, place::global_scale);
 }
 
 std::optional<problem> check_types_of_computed(const quantization &q) {
@@ -207,7 +198,6 @@ std::optional<problem> check_types_of_computed(const quantization &q) {
 }
 
 std::optional<problem> check_types(const quantization &q, numerics rule) {
-    if (q.dir == direction::requantize) return check_types_of_requantize(q);
     if (q.computed) return check_types_of_computed(q);
     const bool quantizing = q.dir == direction::quantize, onnx = rule == numerics::onnx;
     const auto quantized = place::quantized | (onnx ? place::onnx_quantized : 0);
@@ -216,7 +206,7 @@ std::optional<problem> check_types(const quantization &q, numerics rule) {
     if (auto p = check_type("dst", q.dst.type, quantizing ? quantized : place::real)) return p;
     if (auto p = check_type("scales", q.scales.type, place::real | (onnx ? place::onnx_scale : 0))) return p;
     if (q.second_scales)
-        if (auto p = check_type("second scales", q.second_scales->type, place::multiplier)) return p;
+        if (auto p = check_type("second scales", q.second_scales->type, place::global_scale)) return p;
     if (!q.zero_points) return std::nullopt;
     return check_type_of_zero_points(q, rule, quantizing ? q.dst.type : q.src.type);
 }
@@ -226,25 +216,10 @@ bool may_have_global_scale(const quantization &q, numerics rule) {
     return q.dir == direction::dequantize && rule == numerics::onnx && q.scales.type == data_type::f8_e4m3;
 }
 
-/// Parameters and options of one direction only.
-std::optional<problem> check_direction(const quantization &q, numerics rule) {
-    const auto dir = to_string(q.dir);
-    const auto none = [&](const char *name, const std::optional<parameter> &p) -> std::optional<problem> {
-        if (!p) return std::nullopt;
-        return make_problem(
-                dnnl_invalid_arguments, name, ": expected none for ", dir, ", given some of ", name_or_number(p->type));
-    };
-    if (q.dir == direction::requantize) {
-        if (rule != numerics::strict)
-            return make_problem(
-                    dnnl_invalid_arguments, "numerics: expected strict for ", dir, ", given ", to_string(rule));
-        return none("zps", q.zero_points);
-    }
-    if (!q.computed && !may_have_global_scale(q, rule))
-        if (auto p = none("second scales", q.second_scales)) return p;
-    if (auto p = none("bias", q.bias)) return p;
-    if (q.relu) return make_problem(dnnl_invalid_arguments, "relu: expected false for ", dir, ", given true");
-    return std::nullopt;
+std::optional<problem> check_place_of_global_scale(const quantization &q, numerics rule) {
+    if (!q.second_scales || q.computed || may_have_global_scale(q, rule)) return std::nullopt;
+    return make_problem(dnnl_invalid_arguments, "second scales: expected none for ", to_string(q.dir),
+            ", given some of ", name_or_number(q.second_scales->type));
 }
 
 /// Options of quantize under numerics::onnx.
@@ -308,26 +283,27 @@ bool has_value(data_type type, double value) {
 
 /// Known float zero points must be representable. They are not rounded as scales are, as float4 would turn NaN into a
 /// number.
-std::optional<problem> check_float_zero_points(const std::optional<parameter> &p) {
-    if (!p || traits(p->type).integral) return std::nullopt;
-    const auto &values = p->values;
+std::optional<problem> check_float_zero_points(const parameter &p) {
+    if (traits(p.type).integral) return std::nullopt;
+    const auto &values = p.values;
     const auto impossible =
-            std::find_if_not(values.begin(), values.end(), [&](double value) { return has_value(p->type, value); });
+            std::find_if_not(values.begin(), values.end(), [&](double value) { return has_value(p.type, value); });
     if (impossible == values.end()) return std::nullopt;
-    return make_problem(dnnl_invalid_arguments, "zps: expected values that ", to_string(p->type), " has, given ",
+    return make_problem(dnnl_invalid_arguments, "zps: expected values that ", to_string(p.type), " has, given ",
             *impossible, " at ", impossible - values.begin());
 }
 
-/// An optional parameter, which must have the scales' block.
-std::optional<problem> check_beside_scales(const char *name, const std::optional<parameter> &p, const quantization &q) {
-    if (!p) return std::nullopt;
-    if (p->block != q.scales.block)
-        return make_problem(dnnl_invalid_shape, name, ": expected the block of scales, ", to_string(q.scales.block),
-                ", given ", to_string(p->block));
-    return check_parameter(name, *p, q.src.dims);
+std::optional<problem> check_zero_points(const quantization &q) {
+    if (!q.zero_points) return std::nullopt;
+    if (q.zero_points->block != q.scales.block)
+        return make_problem(dnnl_invalid_shape, "zps: expected the block of scales, ", to_string(q.scales.block),
+                ", given ", to_string(q.zero_points->block));
+    if (auto p = check_parameter("zps", *q.zero_points, q.src.dims)) return p;
+    return check_float_zero_points(*q.zero_points);
 }
 
 std::optional<problem> check_global_scale(const quantization &q) {
+    if (!q.second_scales) return std::nullopt;
     if (q.second_scales->block != q.src.dims)
         return make_problem(dnnl_invalid_shape, "second scales: expected the block of the whole tensor, ",
                 to_string(q.src.dims), ", given ", to_string(q.second_scales->block));
@@ -343,7 +319,7 @@ std::optional<problem> check_global_scale(const quantization &q) {
 } // namespace
 
 std::optional<problem> check_under(const quantization &q, numerics rule) {
-    if (auto p = check_direction(q, rule)) return p;
+    if (auto p = check_place_of_global_scale(q, rule)) return p;
     if (q.computed && q.dir != direction::quantize)
         return make_problem(dnnl_invalid_arguments, "computed: expected none for ", to_string(q.dir), ", given a rule");
     if (auto p = q.computed ? check_computed(q, rule) : std::nullopt) return p;
@@ -363,11 +339,8 @@ std::optional<problem> check(const quantization &q) {
         return make_problem(dnnl_invalid_shape, "dst: expected strides whose elements do not overlap, given ",
                 to_string(q.dst.strides), " for dims ", to_string(q.dst.dims));
     if (auto p = check_parameter("scales", q.scales, q.src.dims)) return p;
-    if (auto p = check_beside_scales("zps", q.zero_points, q)) return p;
-    if (auto p = check_float_zero_points(q.zero_points)) return p;
-    if (q.second_scales && q.dir != direction::requantize) return check_global_scale(q);
-    if (auto p = check_beside_scales("second scales", q.second_scales, q)) return p;
-    return check_beside_scales("bias", q.bias, q);
+    if (auto p = check_zero_points(q)) return p;
+    return check_global_scale(q);
 }
 
 dims per_tensor(const dims &extents) {

@@ -13,7 +13,6 @@ const char *find_name(direction dir) {
     switch (dir) {
         case direction::quantize: return "quantize";
         case direction::dequantize: return "dequantize";
-        case direction::requantize: return "requantize";
     }
     return nullptr;
 }

@@ -27,7 +27,7 @@ std::string name_or_number(Enum value) {
     return name ? name : concat("number ", static_cast<int>(value));
 }
 
-/// "direction: expected quantize, dequantize or requantize, given number 7", or nothing for an enumerator.
+/// "direction: expected quantize or dequantize, given number 7", or nothing for an enumerator.
 template <typename Enum>
 std::optional<std::string> wrong_enumerator(const char *where, Enum value) {
     if (find_name(value)) return std::nullopt;

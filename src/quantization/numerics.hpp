@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <optional>
 
 #include "dynquant/quantization.hpp"
 #include "elements/small_float.hpp"
@@ -41,27 +40,6 @@ inline float dequantize_float(float q, float s) {
 }
 inline float dequantize_float(float q, float s, float zp) {
     return (q - zp) * s;
-}
-
-/// The parameters of one element. With two multipliers the product is rounded twice.
-struct requantization {
-    float scale = 1;
-    std::optional<float> second_scale = {};
-    std::int32_t bias = 0;
-    bool relu = false;
-
-    /// The value before it is rounded to an integer. The sum with the bias wraps, as ONNX's Add does.
-    float real(std::int32_t sum) const {
-        const auto wrapped = static_cast<std::uint32_t>(sum) + static_cast<std::uint32_t>(bias);
-        float f = static_cast<float>(static_cast<std::int32_t>(wrapped)) * scale;
-        if (second_scale) f = f * *second_scale;
-        return relu && f < 0 ? 0 : f;
-    }
-};
-
-/// clamp(RNE(real)); NaN gives the lowest value.
-inline std::int32_t requantize(std::int32_t sum, const requantization &by, float lowest, float highest) {
-    return rounded_and_clamped(by.real(sum), lowest, highest);
 }
 
 // ---- numerics::onnx, of values that doubles hold exactly ----

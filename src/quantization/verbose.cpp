@@ -30,14 +30,8 @@ int mask(const quantization &q) {
 
 std::string describe(const quantization &q, const operation_info &info, const std::string &name) {
     std::string attributes = concat("attr-scales:", mask(q), ':', to_string(q.scales.type));
-    const auto add = [&](const char *attribute, const std::optional<parameter> &p) {
-        if (p) attributes += concat(' ', attribute, ':', mask(q), ':', to_string(p->type));
-    };
-    add("attr-zero-points", q.zero_points);
-    add("attr-second-scales", q.second_scales);
-    if (info.folded) attributes += ":folded";
-    add("attr-bias", q.bias);
-    if (q.relu) attributes += " attr-relu:true";
+    if (q.zero_points) attributes += concat(" attr-zero-points:", mask(q), ':', to_string(q.zero_points->type));
+    if (q.second_scales) attributes += concat(" attr-second-scales:0:", to_string(q.second_scales->type));
     if (q.rule == numerics::any) attributes += " attr-fpmath:any";
     if (q.rule == numerics::onnx)
         attributes += concat(

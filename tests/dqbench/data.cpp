@@ -213,25 +213,24 @@ TEST(dqbench_fill, computed_scales_are_those_drawn) {
     }
 }
 
-/// Sums of more bits than f32 has, of which many are no floats.
-TEST(dqbench_fill, large_sums_have_low_bits) {
+/// Integers of more bits than f32 has, of which many are no floats.
+TEST(dqbench_fill, large_integers_have_low_bits) {
     constexpr std::int64_t count = 1000;
     test_case c;
-    c.op = op_kind::Requantize;
+    c.rule = rule_kind::onnx;
     c.types = {data_type::s32, data_type::f32, {}, data_type::s8};
     c.prb.extents = {count};
-    c.second_scales = {0.25F};
-    std::vector<std::int32_t> sums(count);
+    std::vector<std::int32_t> integers(count);
     const auto no_floats = [&](float scale) {
-        fill_src(statement(c), {{scale}, {}}, filling::checking, sums.data());
+        fill_src(statement(c), {{scale}, {}}, filling::checking, integers.data());
         return std::ranges::count_if(
-                sums, [](std::int32_t sum) { return static_cast<double>(static_cast<float>(sum)) != sum; });
+                integers, [](std::int32_t value) { return static_cast<double>(static_cast<float>(value)) != value; });
     };
-    EXPECT_GT(no_floats(0x1.8p-20F), count / 2);
-    EXPECT_LT(no_floats(0x1.8p-2F), count / 8); // those of arbitrary bits
-    const auto in_range = [](std::int32_t sum) { return std::abs(sum * 0x1.8p-22) < 128; };
-    no_floats(0x1.8p-20F);
-    EXPECT_GT(std::ranges::count_if(sums, in_range), count / 2);
+    EXPECT_GT(no_floats(0x1.8p22F), count / 2);
+    EXPECT_LT(no_floats(0x1.8p4F), count / 8); // those of arbitrary bits
+    const auto in_range = [](std::int32_t value) { return std::abs(value / 0x1.8p22) < 128; };
+    no_floats(0x1.8p22F);
+    EXPECT_GT(std::ranges::count_if(integers, in_range), count / 2);
 }
 
 TEST(dqbench_fill, wild_blocks_are_zero_or_of_one_sign_or_not_finite) {

@@ -157,47 +157,23 @@ TEST(dqbench_options, computed_scales_are_for_the_direct_api_and_need_no_zps) {
     refused("peer", "xnnpack", "expected no peer but flat");
 }
 
-TEST(dqbench_options, requantize_is_for_the_direct_api) {
-    const auto c = single({{"api", "direct"}, {"op", "Requantize"}, {"peer", "flat"}});
-    EXPECT_EQ(c.op, op_kind::Requantize);
-    EXPECT_EQ(c.types, (data_types {data_type::s32, data_type::f32, {}, data_type::s8}));
-    expect_usage_error(
-            [] {
-                single({{"op", "Requantize"}});
-            },
-            "--op=Requantize: expected --api=direct, given --api=graph");
-    expect_usage_error(
-            [] {
-                single({{"api", "direct"}, {"op", "Requantize"}, {"peer", "flat,xnnpack"}});
-            },
-            "--op=Requantize: expected no peer but flat, given --peer=flat,xnnpack");
-    expect_usage_error(
-            [] {
-                single({{"api", "direct"}, {"op", "Requantize"}, {"rule", "onnx"}});
-            },
-            "--rule=onnx: expected --op=DynamicQuantize or DynamicDequantize, given --op=Requantize");
-}
-
-TEST(dqbench_options, second_scales_and_relu_are_for_what_has_them) {
-    const auto c = single({{"api", "direct"}, {"op", "Requantize"}, {"second-scales", "0.5x-3"}, {"relu", "true"}});
-    EXPECT_EQ(c.second_scales, (std::vector {0.5F, -3.0F}));
-    EXPECT_TRUE(c.relu);
+TEST(dqbench_options, the_global_scale_is_for_what_has_one) {
+    const auto c = single({{"api", "direct"}, {"op", "DynamicDequantize"}, {"rule", "onnx"}, {"global-scale", "0.5"}});
+    EXPECT_EQ(c.global_scale, 0.5F);
     EXPECT_EQ(repro(c),
-            "--api=direct --op=Requantize --dt=s32:f32:undef:s8 --second-scales=0.5x-3 --relu=true 2x3n\"name\"");
-    EXPECT_EQ(single({{"api", "direct"}, {"op", "DynamicDequantize"}, {"rule", "onnx"}, {"second-scales", "2"}})
-                      .second_scales,
-            std::vector {2.0F});
-    for (const std::vector<std::pair<std::string, std::string>> &others :
-            std::vector<std::vector<std::pair<std::string, std::string>>> {
-                    {{"op", "DynamicDequantize"}, {"second-scales", "2"}},
-                    {{"op", "DynamicDequantize"}, {"api", "direct"}, {"rule", "onnx"}, {"second-scales", "2x3"}},
-                    {{"op", "DynamicQuantize"}, {"api", "direct"}, {"rule", "onnx"}, {"second-scales", "2"}}})
-        expect_usage_error([&] { single(others); }, "--second-scales: expected --op=Requantize, or one number, ");
+            "--api=direct --op=DynamicDequantize --dt=s8:f32:undef:f32 --rule=onnx --global-scale=0.5 2x3n\"name\"");
     expect_usage_error(
             [] {
-                single({{"relu", "true"}});
+                single({{"op", "DynamicDequantize"}, {"global-scale", "2"}});
             },
-            "--relu=true: expected --op=Requantize, given --op=DynamicQuantize");
+            "--global-scale: expected --op=DynamicDequantize and --rule=onnx, given --op=DynamicDequantize and "
+            "--rule=onednn");
+    expect_usage_error(
+            [] {
+                single({{"op", "DynamicQuantize"}, {"api", "direct"}, {"rule", "onnx"}, {"global-scale", "2"}});
+            },
+            "--global-scale: expected --op=DynamicDequantize and --rule=onnx, given --op=DynamicQuantize and "
+            "--rule=onnx");
 }
 
 TEST(dqbench_options, axis_multiplies_per_channel_only) {

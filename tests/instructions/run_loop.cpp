@@ -73,18 +73,6 @@ quantization dequantize(data_type integers, const dims &shape, const dims &block
     return statement(direction::dequantize, integers, shape, block);
 }
 
-/// Requantizes by one scale and a bias, or by two scales and Relu.
-quantization requantize(data_type integers, const dims &shape, const dims &block, int scales) {
-    auto q = statement(direction::requantize, integers, shape, block);
-    q.src.type = data_type::s32;
-    q.dst.type = integers;
-    q.zero_points.reset();
-    q.bias = {data_type::s32, block};
-    if (scales == 2) q.second_scales = {data_type::f32, block};
-    q.relu = scales == 2;
-    return q;
-}
-
 /// Computes a scale for each block.
 quantization computed(data_type reals, const dims &shape, const dims &block) {
     quantization q;
@@ -115,7 +103,7 @@ quantization computed_mx(data_type reals, const dims &shape) {
     return q;
 }
 
-/// The tensors of a statement. Integers of narrow types are bytes. Reals and sums exceed both ends of dst's range.
+/// The tensors of a statement. Integers of narrow types are bytes. Reals exceed both ends of dst's range.
 struct buffers {
     explicit buffers(const quantization &q) {
         const auto count = static_cast<std::size_t>(volume(q.src.dims));
@@ -123,29 +111,25 @@ struct buffers {
             reals.push_back(0.006F * static_cast<float>(i % 1009) - 3);
             bfloats.push_back(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(reals.back()) >> 16));
             integers.push_back(static_cast<std::uint8_t>(i));
-            sums.push_back(static_cast<std::int32_t>(i % 1009 * 23) - 8000);
         }
         for (std::int64_t i = 0; i < parameter_count(q); ++i) {
             scales.push_back(0.017F + 0.001F * static_cast<float>(i % 7));
             zero_points.push_back(static_cast<std::uint8_t>(1 + i % 100));
-            biases.push_back(static_cast<std::int32_t>(1 + i % 100));
         }
     }
 
     arguments of(const quantization &q) {
         if (q.dir == direction::quantize) {
             const void *const src = q.src.type == data_type::bf16 ? static_cast<void *>(bfloats.data()) : reals.data();
-            return {src, scales.data(), zero_points.data(), integers.data(), nullptr, nullptr, scales.data(),
+            return {src, scales.data(), zero_points.data(), integers.data(), nullptr, scales.data(),
                     zero_points.data()};
         }
-        if (q.dir == direction::dequantize) return {integers.data(), scales.data(), zero_points.data(), reals.data()};
-        return {sums.data(), scales.data(), nullptr, integers.data(), scales.data(), biases.data()};
+        return {integers.data(), scales.data(), zero_points.data(), reals.data()};
     }
 
     std::vector<float> reals, scales;
     std::vector<std::uint8_t> integers, zero_points;
     std::vector<std::uint16_t> bfloats;
-    std::vector<std::int32_t> sums, biases;
 };
 
 // ---- Through the direct API ------------------------------------------------------------------------
@@ -227,9 +211,6 @@ std::vector<loop> all_loops() {
             elements_of("dequantize_s8", dequantize(s8, one_row, whole)),
             elements_of("dequantize_s8_channels_last", dequantize(s8, channels_last, columns)),
             elements_of("dequantize_s8_rows_of_8", dequantize(s8, rows_of_8, rows)),
-            elements_of("requantize_u8", requantize(u8, one_row, whole, 1)),
-            elements_of("requantize_s8_channels_last", requantize(s8, channels_last, columns, 1)),
-            elements_of("requantize_s8_rows_of_8", requantize(s8, rows_of_8, rows, 2)),
             elements_of("computed_s8_tokens", computed(f32, tokens, {1, 4096})),
             elements_of("computed_s8_tokens_bf16", computed(bf16, tokens, {1, 4096})),
             elements_of("computed_s8_groups_of_32", computed(f32, tokens, {1, 32})),

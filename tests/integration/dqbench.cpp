@@ -340,11 +340,11 @@ TEST_F(dqbench, all_input_files_are_understood) {
 // ---- dqbench verify ----------------------------------------------------------------------------------------
 
 TEST_F(dqbench, verify_is_equal_to_the_table_and_counts_what_it_computed) {
-    const std::string two_groups = "verify '--only=^strict\\.requantize/|^computed.ggml_q8_0/f16->s4$'";
+    const std::string two_groups = "verify '--only=^strict\\.quantize/f32->.8$|^computed.ggml_q8_0/f16->s4$'";
     const auto line = [](const std::string &group, const std::string &cells) {
         return group + " +" + cells + " +[0-9]+ statements +[0-9,]+ results +equal, [0-9.]+ s\n";
     };
-    const std::string groups = line("strict.requantize", "2 cells") + line("computed.ggml_q8_0", "1 cell");
+    const std::string groups = line("strict.quantize", "2 cells") + line("computed.ggml_q8_0", "1 cell");
     EXPECT_TRUE(std::regex_match(succeed(two_groups),
             std::regex(groups
                     + "equal: [0-9,]+ results, 2 groups, 3 cells; reference, scalar.*; up to 4 threads; [0-9.]+ "
@@ -355,21 +355,21 @@ TEST_F(dqbench, verify_is_equal_to_the_table_and_counts_what_it_computed) {
 }
 
 TEST_F(dqbench, verify_lists_cells_statements_and_digests) {
-    const std::string only = " '--only=^strict\\.requantize/'";
+    const std::string only = " '--only=^strict\\.quantize/f32->.8$'";
     const auto cells = succeed("verify --list" + only);
     EXPECT_TRUE(std::regex_match(cells,
-            std::regex("strict.requantize/s32->s8 +192 statements, [0-9,]+ results, [0-9a-f]{16}\n"
-                       "strict.requantize/s32->u8 +192 statements, [0-9,]+ results, [0-9a-f]{16}\n")))
+            std::regex("strict.quantize/f32->s8 +108 statements, [0-9,]+ results, [0-9a-f]{16}\n"
+                       "strict.quantize/f32->u8 +108 statements, [0-9,]+ results, [0-9a-f]{16}\n")))
             << cells;
     // The digest that the reference computes is the listed one.
     const auto table = succeed("verify --print-table" + only);
-    EXPECT_EQ(matches(table, "\"strict.requantize/\\S+ ([0-9a-f]{16}) [0-9a-f]{384}\",\n"),
+    EXPECT_EQ(matches(table, "\"strict.quantize/\\S+ ([0-9a-f]{16}) [0-9a-f]{216}\",\n"),
             matches(cells, ", ([0-9a-f]{16})\n"));
     // A statement's line is a command of dqbench.
     const auto statements =
-            matches(succeed("verify --list-statements" + only), "strict.requantize/s32->[su]8 dqbench (.*)\n");
-    ASSERT_EQ(statements.size(), 384u);
-    for (const auto i : {0u, 101u, 383u})
+            matches(succeed("verify --list-statements" + only), "strict.quantize/f32->[su]8 dqbench (.*)\n");
+    ASSERT_EQ(statements.size(), 216u);
+    for (const auto i : {0u, 101u, 215u})
         EXPECT_EQ(matches(succeed(statements[i]), "__REPRO: (.*)\n"), std::vector<std::string> {statements[i]});
 }
 

@@ -81,7 +81,7 @@ sample by_reference(const quantization &q, const oracle::inputs &in) {
     }
     prepare(q, {.kernel = kernel_kind::reference})
             .run({in.src.data(), in.scales.data(), in.zero_points.data(), s.expected.data(), in.second_scales.data(),
-                    in.bias.data(), s.expected_scales.data(), s.expected_zero_points.data()});
+                    s.expected_scales.data(), s.expected_zero_points.data()});
     return s;
 }
 
@@ -108,7 +108,7 @@ testing::AssertionResult is_native(const sample &s, int threads = 1) {
         options.threads = threads;
         prepare(s.q, options)
                 .run({s.in.src.data(), s.in.scales.data(), s.in.zero_points.data(), dst.data(),
-                        s.in.second_scales.data(), s.in.bias.data(), scales.data(), zero_points.data()});
+                        s.in.second_scales.data(), scales.data(), zero_points.data()});
         if (scales != s.expected_scales || zero_points != s.expected_zero_points)
             return testing::AssertionFailure() << describe(s.q) << ": scales or zps differ, by " << v;
         if (dst == s.expected) continue;
@@ -126,8 +126,7 @@ void try_layouts(quantization q, const oracle::inputs &in, case_sampler &sampler
             q.dst.strides = s.dst;
             q.scales.block = block;
             if (q.zero_points) q.zero_points->block = block;
-            if (q.bias) q.bias->block = block;
-            if (q.second_scales) q.second_scales->block = q.dir == direction::requantize ? block : extents;
+            if (q.second_scales) q.second_scales->block = extents;
             ASSERT_TRUE(is_native(by_reference(q, in)));
         }
 }
@@ -135,13 +134,12 @@ void try_layouts(quantization q, const oracle::inputs &in, case_sampler &sampler
 /// The number of statements that check() accepts, apart from layouts.
 int try_if_valid(quantization q, case_sampler &sampler) {
     q.src.dims = q.dst.dims = q.scales.block = extents;
-    for (auto *const p : {&q.zero_points, &q.second_scales, &q.bias})
+    for (auto *const p : {&q.zero_points, &q.second_scales})
         if (*p) (*p)->block = extents;
     if (check(q)) return 0;
     oracle::inputs in = {values_of(q.src.type), scales_of(q.scales.type), {}};
     if (q.zero_points) in.zero_points = zero_points_of(q.zero_points->type);
     if (q.second_scales) in.second_scales = scales_of(f32);
-    if (q.bias) in.bias = values_of(s32);
     try_layouts(std::move(q), in, sampler);
     return 1;
 }
@@ -206,28 +204,6 @@ INSTANTIATE_TEST_SUITE_P(types, kernel_of_statement,
         testing::Values(s32, s8, u8, f16, bf16, s4, u4, f8_e4m3, f8_e5m2, s16, u16, u32, s2, u2, f4_e2m1, f6_e2m3,
                 f6_e3m2, f8_e4m3fnuz, f8_e5m2fnuz),
         [](const auto &value) { return std::string(to_string(value.param)); });
-
-TEST(kernel_of_statement, that_requantizes) {
-    case_sampler sampler;
-    quantization q;
-    q.dir = direction::requantize;
-    q.src.type = s32;
-    int tried = 0;
-    for (const auto dst : all_types)
-        for (const bool has_second : {false, true})
-            for (const bool has_bias : {false, true})
-                for (const bool relu : {false, true}) {
-                    q.dst.type = dst;
-                    q.second_scales.reset();
-                    q.bias.reset();
-                    if (has_second) q.second_scales = parameter {f32, {}, {}};
-                    if (has_bias) q.bias = parameter {s32, {}, {}};
-                    q.relu = relu;
-                    tried += try_if_valid(q, sampler);
-                    if (HasFatalFailure()) return;
-                }
-    EXPECT_EQ(tried, 16);
-}
 
 /// Finite values: those of NaNs may differ, and scales of f8_e8m0 are tested elsewhere.
 std::vector<std::byte> finite_values(data_type type, std::size_t count) {

@@ -119,8 +119,8 @@ TEST_P(float_environment, of_computed_scales_does_not_matter) {
                 float found = 0;
                 std::uint8_t zero_point = 0;
                 const auto op = prepare(q, v.forced());
-                const auto after = run_with(
-                        control, op, {src.data(), nullptr, nullptr, dst.data(), nullptr, nullptr, &found, &zero_point});
+                const auto after =
+                        run_with(control, op, {src.data(), nullptr, nullptr, dst.data(), nullptr, &found, &zero_point});
                 ASSERT_EQ(after, control) << v;
                 EXPECT_EQ(found, scale) << v;
                 EXPECT_EQ(zero_point, 85) << v;

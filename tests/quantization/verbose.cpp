@@ -33,15 +33,14 @@ quantization per_tensor_any() {
     return q;
 }
 
-quantization requantize_with_all() {
+quantization groups_under_a_global_scale() {
     quantization q;
-    q.dir = direction::requantize;
-    q.src = {data_type::s32, {2, 4}, {}};
-    q.dst = {data_type::u8, {2, 4}, {}};
-    q.scales = {data_type::f32, {2, 1}, {}};
-    q.second_scales = {data_type::f32, {2, 1}, {}};
-    q.bias = {data_type::s32, {2, 1}, {}};
-    q.relu = true;
+    q.dir = direction::dequantize;
+    q.src = {data_type::f4_e2m1, {2, 4}, {}};
+    q.dst = {data_type::f32, {2, 4}, {}};
+    q.scales = {data_type::f8_e4m3, {1, 2}, {}};
+    q.second_scales = {data_type::f32, {2, 4}, {}};
+    q.rule = numerics::onnx;
     return q;
 }
 
@@ -103,27 +102,13 @@ TEST(verbose, says_direction_kernel_isa_and_fpmath_mode) {
                     "dst_f32::blocked:a::f0,attr-scales:0:f32 attr-fpmath:any,,8")));
 }
 
-TEST(verbose, says_what_requantizing_does) {
-    const auto text = printed_by([] { prepare(requantize_with_all(), {.kernel = kernel_kind::reference}); });
+TEST(verbose, says_that_the_second_scale_is_of_the_whole_tensor) {
+    const auto text = printed_by([] { prepare(groups_under_a_global_scale(), {.kernel = kernel_kind::reference}); });
     EXPECT_TRUE(is(text,
             from_level(2,
-                    "dynquant_verbose,primitive,create,cpu,requantize,reference:scalar,undef,src_s32::blocked:ab::f0 "
-                    "dst_u8::blocked:ab::f0,attr-scales:2:f32 attr-second-scales:2:f32 attr-bias:2:s32 "
-                    "attr-relu:true,,2x4")));
-}
-
-TEST(verbose, says_that_two_multipliers_are_folded) {
-    const auto text = printed_by([] {
-        auto q = requantize_with_all();
-        q.scales.values = {3, 4, 5, 6};
-        q.second_scales->values = {0.25, 0.5, 1, 0x1p-25};
-        prepare(q, {.kernel = kernel_kind::native, .max_isa = isa::scalar});
-    });
-    EXPECT_TRUE(is(text,
-            from_level(2,
-                    "dynquant_verbose,primitive,create,cpu,requantize,native:scalar,undef,src_s32::blocked:ab::f0 "
-                    "dst_u8::blocked:ab::f0,attr-scales:2:f32 attr-second-scales:2:f32:folded attr-bias:2:s32 "
-                    "attr-relu:true,,2x4")));
+                    "dynquant_verbose,primitive,create,cpu,dequantize,reference:scalar,undef,"
+                    "src_f4_e2m1::blocked:ab::f0 dst_f32::blocked:ab::f0,attr-scales:3:f8_e4m3 "
+                    "attr-second-scales:0:f32 attr-rule:onnx attr-division:f32,,2x4")));
 }
 
 } // namespace

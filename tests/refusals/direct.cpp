@@ -54,6 +54,25 @@ TEST(direct_refusals, data_types) {
             [](auto &q) { q.dst.type = data_type::f8_e4m3; }));
 }
 
+TEST(direct_refusals, second_scales_beside_other_scales_than_nvfp4s) {
+    const auto refused_in = [](direction dir, data_type src, data_type dst, numerics rule) {
+        return finds(dnnl_invalid_arguments,
+                std::string("second scales: expected none for ") + to_string(dir) + ", given some of f32",
+                [=](auto &q) {
+                    q.dir = dir;
+                    q.src.type = src;
+                    q.dst.type = dst;
+                    q.rule = rule;
+                    q.zero_points.reset();
+                    q.second_scales = parameter {data_type::f32, q.src.dims, {}};
+                });
+    };
+    for (const auto rule : {numerics::strict, numerics::onnx}) {
+        EXPECT_TRUE(refused_in(direction::quantize, data_type::f32, data_type::u8, rule));
+        EXPECT_TRUE(refused_in(direction::dequantize, data_type::u8, data_type::f32, rule));
+    }
+}
+
 /// Numbers outside an enumeration: just below, just above and far above.
 std::vector<int> numbers_beyond(int enumerators) {
     return {-1, enumerators, 1000000};
@@ -90,23 +109,25 @@ TEST(direct_refusals, data_types_that_are_none) {
                     q.dst.type = data_type::f8_e4m3;
                     q.zero_points->type = none;
                 }));
-        EXPECT_TRUE(finds(
-                dnnl_invalid_arguments, "bias: expected none for quantize, given some of number " + text, [=](auto &q) {
-                    q.bias = parameter {none, {2, 1}, {}};
+        EXPECT_TRUE(finds(dnnl_invalid_arguments,
+                "second scales: expected none for quantize, given some of number " + text, [=](auto &q) {
+                    q.second_scales = parameter {none, {2, 1}, {}};
                 }));
         EXPECT_STREQ(to_string(none), "unknown");
     }
 }
 
 TEST(direct_refusals, other_values_that_are_none) {
+    for (const int number : numbers_beyond(2)) {
+        EXPECT_TRUE(finds(dnnl_invalid_arguments,
+                "direction: expected quantize or dequantize, given number " + std::to_string(number),
+                [=](auto &q) { q.dir = static_cast<direction>(number); }));
+        EXPECT_STREQ(to_string(static_cast<direction>(number)), "unknown");
+    }
     for (const int number : numbers_beyond(3)) {
         const auto text = std::to_string(number);
-        EXPECT_TRUE(finds(dnnl_invalid_arguments,
-                "direction: expected quantize, dequantize or requantize, given number " + text,
-                [=](auto &q) { q.dir = static_cast<direction>(number); }));
         EXPECT_TRUE(finds(dnnl_invalid_arguments, "numerics: expected strict, any or onnx, given number " + text,
                 [=](auto &q) { q.rule = static_cast<numerics>(number); }));
-        EXPECT_STREQ(to_string(static_cast<direction>(number)), "unknown");
         EXPECT_STREQ(to_string(static_cast<numerics>(number)), "unknown");
         EXPECT_STREQ(to_string(static_cast<kernel_kind>(number)), "unknown");
         EXPECT_STREQ(to_string(static_cast<isa>(number)), "unknown");

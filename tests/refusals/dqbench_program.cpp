@@ -41,9 +41,9 @@ TEST_F(dqbench_program_refusals, verify_refuses_wrong_command_lines) {
     expect_refused("verify strict", "verify: unknown argument 'strict'");
     expect_refused("verify --only", "verify: --only");
     expect_refused("verify --only=[", "verify: --only: expected a regular expression, given '[': ");
-    expect_refused("verify --only=strict.requantise",
-            "verify: --only: expected a regular expression that names a cell, given 'strict.requantise' (did you mean "
-            "'strict.requantize'?); --list shows the cells");
+    expect_refused("verify --only=strict.quantise",
+            "verify: --only: expected a regular expression that names a cell, given 'strict.quantise' (did you mean "
+            "'strict.quantize'?); --list shows the cells");
     expect_refused("verify --ways=[", "verify: --ways: expected a regular expression, given '[': ");
     for (const std::string option : {"--only", "--ways"})
         for (const char each : {'a', '('})

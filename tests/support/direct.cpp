@@ -59,8 +59,6 @@ std::string describe(const quantization &q) {
     if (q.zero_points)
         text << ", zps " << to_string(q.zero_points->type) << (q.zero_points->values.empty() ? "" : " known");
     if (q.second_scales) text << ", second scales" << (q.second_scales->values.empty() ? "" : " known");
-    if (q.bias) text << ", bias" << (q.bias->values.empty() ? "" : " known");
-    if (q.relu) text << ", relu";
     if (q.rule == numerics::any) text << ", fpmath any";
     if (q.rule == numerics::onnx)
         text << ", onnx, division in " << to_string(q.division) << (q.saturate ? ", saturating" : "");
@@ -127,7 +125,6 @@ guarded_sample::guarded_sample(const sample &s, const placement &p)
     , scales_(s.in.scales.size(), p.where)
     , zero_points_(s.in.zero_points.size(), p.where)
     , second_scales_(s.in.second_scales.size(), p.where)
-    , bias_(s.in.bias.size(), p.where)
     , dst_(s.expected.size(), p.where, p.dst_offset)
     , computed_scales_(s.expected_scales.size(), p.where)
     , computed_zero_points_(s.expected_zero_points.size(), p.where) {
@@ -135,14 +132,12 @@ guarded_sample::guarded_sample(const sample &s, const placement &p)
     scales_.fill(s.in.scales);
     zero_points_.fill(s.in.zero_points);
     second_scales_.fill(s.in.second_scales);
-    bias_.fill(s.in.bias);
 }
 
 arguments guarded_sample::arguments_of_run() const {
     const bool writes_dst = !sample_.q.computed || !sample_.q.computed->scales_only;
     return {pointer_to(src_), pointer_to(scales_), pointer_to(zero_points_), writes_dst ? dst_.data() : nullptr,
-            pointer_to(second_scales_), pointer_to(bias_), pointer_to(computed_scales_),
-            pointer_to(computed_zero_points_)};
+            pointer_to(second_scales_), pointer_to(computed_scales_), pointer_to(computed_zero_points_)};
 }
 
 testing::AssertionResult guarded_sample::computed_right_by(const operation &op) {
@@ -153,8 +148,7 @@ testing::AssertionResult guarded_sample::computed_right_by(const operation &op) 
         return buffer.intact() && buffer.holds(bytes);
     };
     if (!unchanged(src_, sample_.in.src) || !unchanged(scales_, sample_.in.scales)
-            || !unchanged(zero_points_, sample_.in.zero_points) || !unchanged(second_scales_, sample_.in.second_scales)
-            || !unchanged(bias_, sample_.in.bias))
+            || !unchanged(zero_points_, sample_.in.zero_points) || !unchanged(second_scales_, sample_.in.second_scales))
         return testing::AssertionFailure() << describe(sample_.q) << ": an input was written";
     if (!dst_.intact()) return testing::AssertionFailure() << describe(sample_.q) << ": bytes around dst were written";
     if (!computed_scales_.intact() || !computed_zero_points_.intact())

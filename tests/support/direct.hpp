@@ -52,7 +52,7 @@ class guarded_sample {
 
   private:
     const sample &sample_;
-    guarded_buffer src_, scales_, zero_points_, second_scales_, bias_, dst_, computed_scales_, computed_zero_points_;
+    guarded_buffer src_, scales_, zero_points_, second_scales_, dst_, computed_scales_, computed_zero_points_;
 };
 
 /// Runs several variants, with buffers that end before an inaccessible page and with buffers that begin after one.

@@ -100,14 +100,6 @@ float dequantize(std::int64_t q, float s, std::int64_t zp) {
     return multiply(from_integer(q - zp), s);
 }
 
-std::int64_t requantize(std::int64_t sum, const requantization &by, std::int64_t lowest, std::int64_t highest) {
-    const auto wrapped = integer_from(data_type::s32, static_cast<std::uint32_t>(sum + by.bias));
-    float f = multiply(from_integer(wrapped), by.scale);
-    if (by.second_scale) f = multiply(f, *by.second_scale);
-    if (by.relu && is_negative(f) && !is_nan(f)) f = zero(false);
-    return to_integer(f, lowest, highest);
-}
-
 bool allows_any(std::int64_t given, float x, float s, std::int64_t zp, std::int64_t lowest, std::int64_t highest) {
     const auto strict = quantize(x, s, zp, lowest, highest);
     if (given == strict) return true;
@@ -201,33 +193,16 @@ std::uint32_t result_of_onnx(const quantization &q, const inputs &in, std::int64
     return quantize_onnx(of, q.dst.type, q.saturate);
 }
 
-/// Parameter i, from the values that the statement knows or else from the buffer.
-float multiplier_at(const parameter &p, const std::vector<std::byte> &buffer, std::int64_t i) {
-    if (p.values.empty()) return real_at(p.type, buffer, i);
-    return static_cast<float>(p.values[static_cast<std::size_t>(i)]);
-}
-std::int64_t bias_at(const parameter &p, const std::vector<std::byte> &buffer, std::int64_t i) {
-    if (p.values.empty()) return integer_from(p.type, get_bits(p.type, buffer.data(), i));
-    return static_cast<std::int64_t>(p.values[static_cast<std::size_t>(i)]);
-}
-
-requantization requantization_at(const quantization &q, const inputs &in, std::int64_t p) {
-    requantization by;
-    by.scale = multiplier_at(q.scales, in.scales, p);
-    if (q.second_scales) by.second_scale = multiplier_at(*q.second_scales, in.second_scales, p);
-    if (q.bias) by.bias = bias_at(*q.bias, in.bias, p);
-    by.relu = q.relu;
-    return by;
+/// From the value that the statement knows or else from the buffer. 1 if there is none.
+float global_scale(const quantization &q, const inputs &in) {
+    if (!q.second_scales) return 1;
+    if (q.second_scales->values.empty()) return real_at(q.second_scales->type, in.second_scales, 0);
+    return static_cast<float>(q.second_scales->values.front());
 }
 
 /// The bits of one element of dst.
 std::uint32_t result_of(const quantization &q, const inputs &in, std::int64_t src, std::int64_t p) {
     if (q.rule == numerics::onnx && q.dir == direction::quantize) return result_of_onnx(q, in, src, p);
-    if (q.dir == direction::requantize) {
-        const auto [lowest, highest] = range_of(q.dst.type);
-        const auto sum = integer_from(q.src.type, get_bits(q.src.type, in.src.data(), src));
-        return static_cast<std::uint32_t>(requantize(sum, requantization_at(q, in, p), lowest, highest));
-    }
     const float scale = scale_at(q, in, p);
     if (q.dir == direction::dequantize) {
         const auto bits = get_bits(q.src.type, in.src.data(), src);
@@ -265,9 +240,7 @@ std::string text_of(const quantization &q, const inputs &in, std::int64_t src, s
     text << "src " << text_of(q.src.type, get_bits(q.src.type, in.src.data(), src)) << ", scale " << std::hexfloat
          << scale_at(q, in, p);
     if (q.zero_points) text << ", zp " << text_of(q.zero_points->type, zero_point_bits(q, in, p));
-    if (q.second_scales)
-        text << ", second scale " << multiplier_at(*q.second_scales, in.second_scales, q.computed ? 0 : p);
-    if (q.bias) text << ", bias " << bias_at(*q.bias, in.bias, p);
+    if (q.second_scales) text << ", second scale " << global_scale(q, in);
     return text.str();
 }
 
@@ -288,7 +261,7 @@ outputs run_computed(const quantization &q, const inputs &in, std::vector<std::b
     for_each_element(q, [&](std::int64_t src, std::int64_t, std::int64_t p) {
         values[static_cast<std::size_t>(p)].push_back(real_at(q.src.type, in.src, src));
     });
-    const float global = q.second_scales ? multiplier_at(*q.second_scales, in.second_scales, 0) : 1;
+    const float global = global_scale(q, in);
     outputs out {std::move(before), std::vector(bytes_for(q.scales.type, count), unused), {}};
     if (q.zero_points) out.zero_points.resize(bytes_for(q.zero_points->type, count), unused);
     std::vector<computed_block> blocks;

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,16 +18,6 @@ std::int64_t quantize(float x, float s, std::int64_t zp, std::int64_t lowest, st
 /// f32(f32(q - zp) * s).
 float dequantize(std::int64_t q, float s, std::int64_t zp);
 
-/// clamp(RNE(f)) in [lowest, highest]; NaN gives lowest. f = f32(f32(sum + bias) * scale), where sum + bias wraps; then
-/// f = f32(f * second_scale), if there is one; with relu a negative f becomes 0.
-struct requantization {
-    float scale = 1;
-    std::optional<float> second_scale = {};
-    std::int64_t bias = 0;
-    bool relu = false;
-};
-std::int64_t requantize(std::int64_t sum, const requantization &by, std::int64_t lowest, std::int64_t highest);
-
 /// Whether `given` is allowed for x under fpmath mode `any`. Allowed are strict's result and, inside the guard, that of
 /// x * (1 / s) + zp, where the product is rounded before the sum or not at all (fused).
 bool allows_any(std::int64_t given, float x, float s, std::int64_t zp, std::int64_t lowest, std::int64_t highest);
@@ -41,7 +30,7 @@ float from_integer(std::int64_t value);
 
 /// The input buffers of a statement, as bytes. Buffers of known values are empty.
 struct inputs {
-    std::vector<std::byte> src, scales, zero_points, second_scales = {}, bias = {};
+    std::vector<std::byte> src, scales, zero_points, second_scales = {};
 };
 
 /// Describes the first error in the dst `given`, where run() gives `expected`: a wrong element or a changed byte

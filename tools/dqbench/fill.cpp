@@ -122,14 +122,6 @@ double with_low_bits(double drawn, std::uint64_t index, double unit) {
     return to_integer(drawn + static_cast<double>(offset), traits(data_type::s32));
 }
 
-/// An s32 sum for Requantize whose result, with its bias, is in or near the range.
-double draw_sum(std::uint64_t index, filling kind, float scale, std::int32_t bias, const data_type_traits &to) {
-    const auto &s32 = traits(data_type::s32);
-    const float unit = 1 / scale;
-    const double biased = to_integer(draw_real(index, kind, unit, 0, to.lowest, to.highest), s32);
-    return std::clamp(with_low_bits(biased, index, unit) - bias, s32.lowest, s32.highest);
-}
-
 void fill_src(const statement &s, const parameters &p, filling kind, void *src) {
     const auto &quantized = dynquant::traits(s.types.dst);
     const dynquant::dims no_dst(s.extents.size()); // strides of 0
@@ -141,11 +133,6 @@ void fill_src(const statement &s, const parameters &p, filling kind, void *src) 
         const auto zero_point = p.zero_points.empty() ? 0 : p.zero_points[channel];
         if (s.quantizing && has_any_bits(s, kind, index)) {
             fill_bits(src, e.src, real.bits, index);
-        } else if (s.requantizing) {
-            const float scale = s.second_scales.empty()
-                    ? p.scales[channel]
-                    : p.scales[channel] * s.second_scales[channel % s.second_scales.size()];
-            dynquant::store(type, src, e.src, draw_sum(index, kind, scale, zero_point, quantized));
         } else if (s.quantizing) {
             float drawn = draw_real(index, kind, p.scales[channel], zero_point, clamp_to_moderate(quantized.lowest),
                     clamp_to_moderate(quantized.highest));

@@ -34,7 +34,6 @@ struct ports {
     logical_tensor dst;
 };
 
-/// Precondition: the statement is an op of oneDNN Graph, not Requantize.
 dnnl::graph::op::kind kind_of(const statement &s);
 
 /// The buffers of an execution. A buffer that the op does not have is ignored. Computed scales and zero points are

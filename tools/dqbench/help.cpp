@@ -50,8 +50,6 @@ constexpr const char *explanations =
 s8, u8, f8_e4m3 or f8_e5m2 for Quantize, the reverse for Dequantize. Scales f32, f16 or bf16. Zero points s32, s8 or u8,
 beside 4-bit integers also s4 or u4, or undef for none, as 8-bit floats must have.
 Quantize and Dequantize have them as attributes; there the type says from which range they are drawn.
-Requantize, which --api=direct has: s32 to s8 or u8, scales f32, biases s32 or undef in the place of zero points.
---second-scales gives it a second multiplier, --relu=true ends it with Relu.
 --rule=onnx, for the dynamic ops through --api=direct, rounds as ONNX's QuantizeLinear and takes its types too:
 src of DynamicQuantize s32; the quantized side u32, s32, u16, s16, u2, s2, f16, bf16, f8_e4m3fnuz, f8_e5m2fnuz,
 f6_e2m3, f6_e3m2, f4_e2m1 and 8-bit floats; scales s32, f8_e8m0 and f8_e4m3; zero points of the quantized type.

@@ -70,9 +70,8 @@ void set_mode(test_case &c, std::string_view text) {
 
 void set_op(test_case &c, std::string_view text) {
     c.op = parse_word<op_kind>(text);
-    c.types = c.op == op_kind::Requantize ? data_types {data_type::s32, data_type::f32, {}, data_type::s8}
-            : quantizes(c.op)             ? data_types {data_type::f32, data_type::f32, {}, data_type::s8}
-                                          : data_types {data_type::s8, data_type::f32, {}, data_type::f32};
+    c.types = quantizes(c.op) ? data_types {data_type::f32, data_type::f32, {}, data_type::s8}
+                              : data_types {data_type::s8, data_type::f32, {}, data_type::f32};
 }
 
 const std::string &peer_values() {
@@ -217,10 +216,9 @@ std::vector<option> make_table() {
                     "data", "src of a check: around ties, with special values; or normally distributed", what_to_run),
             word_option<&test_case::parameters>("params", "how scales and zero points are drawn", what_to_run),
             scales,
-            values_option<&test_case::second_scales>("second-scales",
-                    "the second multipliers of Requantize, which repeat; or the global scale of DynamicDequantize "
-                    "beside scales of f8_e4m3, with --rule=onnx"),
-            word_option<&test_case::relu>("relu", "whether Requantize ends with Relu", what_to_run),
+            {"global-scale", "N", "DynamicDequantize's beside scales of f8_e4m3, with --rule=onnx", list, what_to_run,
+                    [](test_case &c, std::string_view value) { c.global_scale = parse_f32(value); },
+                    [](const test_case &c) { return c.global_scale ? to_shortest(*c.global_scale) : ""; }},
             values_option<&test_case::zps>("zps", "the zero points, which repeat, instead of drawn ones"),
             src_layout,
             {"offset", "N", "elements from a multiple of 64 bytes to each buffer (0; 1 to check)", list, what_to_run,
@@ -257,7 +255,7 @@ void require_valid_rule(const test_case &c) {
     if (c.rule == rule_kind::onednn) return;
     if (c.api != api_kind::direct)
         throw usage_error(dynquant::concat("--rule=onnx: expected --api=direct, given --api=", name_of(c.api)));
-    if (!is_dynamic(c.op) || c.op == op_kind::Requantize)
+    if (!is_dynamic(c.op))
         throw usage_error(dynquant::concat(
                 "--rule=onnx: expected --op=DynamicQuantize or DynamicDequantize, given --op=", name_of(c.op)));
     for (const auto peer : c.peers)
@@ -278,26 +276,12 @@ void require_valid_computed(const test_case &c) {
     if (!c.zps.empty()) refuse("no --zps, as zero points are computed, given ", show_values(c.zps));
 }
 
-/// Requantize needs the direct API: oneDNN has no such op.
-void require_valid_requantize(const test_case &c) {
-    if (c.op != op_kind::Requantize) return;
-    if (c.api != api_kind::direct)
-        throw usage_error(dynquant::concat("--op=Requantize: expected --api=direct, given --api=", name_of(c.api)));
-    for (const auto kind : c.peers)
-        if (computes(kind))
-            throw usage_error(
-                    dynquant::concat("--op=Requantize: expected no peer but flat, given --peer=", join(c.peers, ',')));
-}
-
-/// oneDNN Graph's ops have neither.
-void require_valid_second_scales(const test_case &c) {
-    if (c.relu && c.op != op_kind::Requantize)
-        throw usage_error(dynquant::concat("--relu=true: expected --op=Requantize, given --op=", name_of(c.op)));
-    if (c.second_scales.empty() || c.op == op_kind::Requantize) return;
-    if (c.op != op_kind::DynamicDequantize || c.rule != rule_kind::onnx || c.second_scales.size() != 1)
-        throw usage_error(dynquant::concat("--second-scales: expected --op=Requantize, or one number, "
-                                           "--op=DynamicDequantize and --rule=onnx, given ",
-                show_values(c.second_scales), ", --op=", name_of(c.op), " and --rule=", name_of(c.rule)));
+/// oneDNN Graph's ops have no global scale.
+void require_valid_global_scale(const test_case &c) {
+    if (c.global_scale && (c.op != op_kind::DynamicDequantize || c.rule != rule_kind::onnx))
+        throw usage_error(dynquant::concat(
+                "--global-scale: expected --op=DynamicDequantize and --rule=onnx, given --op=", name_of(c.op),
+                " and --rule=", name_of(c.rule)));
 }
 
 /// Throws usage_error when the options contradict each other.
@@ -305,8 +289,7 @@ void require_consistent(const test_case &c) {
     require_valid_computed(c);
     require_valid_zps(c);
     require_valid_rule(c);
-    require_valid_requantize(c);
-    require_valid_second_scales(c);
+    require_valid_global_scale(c);
 }
 
 } // namespace

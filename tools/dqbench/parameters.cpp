@@ -57,7 +57,7 @@ float usual_scale(std::uint64_t bits) {
 /// A multiple of 1/16 under the global scale, or a neighbour: f8_e4m3 has the multiples of 1/8.
 float scale_of_nvfp4(std::uint64_t bits) {
     const auto multiple = std::ldexp(static_cast<float>(16 + bits % 16), -4 - static_cast<int>((bits >> 4) % 9));
-    const float scale = multiple * static_cast<float>(global_scale);
+    const float scale = multiple * static_cast<float>(usual_global_scale);
     const auto neighbour = (bits >> 8) % 3;
     return neighbour == 0 ? scale : std::nextafter(scale, neighbour == 1 ? float_limits::max() : 0.0F);
 }

@@ -28,7 +28,7 @@ class direct_program final : public program {
     dynquant::dims dst_strides() const override { return dst_strides_; }
     dynquant::operation_info info() const override { return operation_.info(); }
     void bind(const buffers &b) override {
-        arguments_ = {b.src, b.scales, b.zero_points, b.dst, nullptr, b.zero_points, b.scales, b.zero_points};
+        arguments_ = {b.src, b.scales, b.zero_points, b.dst, nullptr, b.scales, b.zero_points};
     }
     void execute() override { operation_.run(arguments_); }
 

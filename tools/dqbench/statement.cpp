@@ -26,7 +26,6 @@ dynquant::dims group_for(const test_case &c) {
 
 statement::statement(const test_case &c)
     : quantizing(quantizes(c.op))
-    , requantizing(c.op == op_kind::Requantize)
     , dynamic(is_dynamic(c.op))
     , types(c.types)
     , extents(c.prb.extents)
@@ -39,8 +38,7 @@ statement::statement(const test_case &c)
     , division(c.division)
     , saturate(c.saturate)
     , computed(c.computed)
-    , second_scales(c.second_scales)
-    , relu(c.relu) {
+    , global_scale(c.global_scale) {
     if (!c.dst_layout.is_any()) dst_strides = c.dst_layout.strides_for(extents);
 }
 
@@ -84,14 +82,12 @@ dynquant::numerics statement::rule() const {
 dynquant::quantization statement::direct(
         const parameters &p, const dynquant::dims &dst, dynquant::numerics rule) const {
     dynquant::quantization q;
-    q.dir = requantizing ? dynquant::direction::requantize
-            : quantizing ? dynquant::direction::quantize
-                         : dynquant::direction::dequantize;
+    q.dir = quantizing ? dynquant::direction::quantize : dynquant::direction::dequantize;
     q.src = {types.src, extents, src_strides};
     q.dst = {types.dst, extents, dst};
     const auto shared = qtype == granularity::per_channel ? dynquant::per_channel(extents, axis) : block();
     q.scales = {types.scales, shared, {}};
-    if (types.zps) (requantizing ? q.bias : q.zero_points) = dynquant::parameter {*types.zps, shared, {}};
+    if (types.zps) q.zero_points = dynquant::parameter {*types.zps, shared, {}};
     if (!dynamic) {
         q.scales.values.assign(p.scales.begin(), p.scales.end());
         if (q.zero_points) {
@@ -101,13 +97,8 @@ dynquant::quantization statement::direct(
     }
     q.computed = computed;
     if (computed == dynquant::presets::nvfp4())
-        q.second_scales = dynquant::parameter {data_type::f32, extents, {global_scale}};
-    if (!second_scales.empty()) {
-        q.second_scales = dynquant::parameter {data_type::f32, requantizing ? shared : extents, {}};
-        for (std::int64_t i = 0; i < (requantizing ? parameter_count() : 1); ++i)
-            q.second_scales->values.push_back(second_scales[static_cast<std::size_t>(i) % second_scales.size()]);
-    }
-    q.relu = relu;
+        q.second_scales = dynquant::parameter {data_type::f32, extents, {usual_global_scale}};
+    if (global_scale) q.second_scales = dynquant::parameter {data_type::f32, extents, {*global_scale}};
     q.rule = rule;
     q.division = division;
     q.saturate = saturate;

@@ -9,13 +9,13 @@
 namespace dqbench {
 
 /// NVFP4's scale of the whole tensor. With the usual scales of up to 2, those of the blocks are within f8_e4m3's range.
-inline constexpr double global_scale = 0.0131;
+inline constexpr double usual_global_scale = 0.0131;
 
 struct statement {
     /// Throws usage_error when a layout does not fit the problem.
     explicit statement(const test_case &c);
 
-    bool quantizing, requantizing, dynamic; // requantizing implies quantizing; its zero points are biases
+    bool quantizing, dynamic;
     data_types types;
     dynquant::dims extents;
     dynquant::dims src_strides;
@@ -28,8 +28,7 @@ struct statement {
     dynquant::precision division;
     bool saturate;
     std::optional<dynquant::scale_rule> computed;
-    std::vector<float> second_scales; // repeated cyclically; empty: none
-    bool relu;
+    std::optional<float> global_scale;
 
     /// The channels' dim; none if not per_channel, or for an axis that the library must refuse.
     std::optional<std::size_t> channel_dim() const;

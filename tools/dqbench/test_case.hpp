@@ -11,8 +11,7 @@
 
 namespace dqbench {
 
-/// oneDNN Graph's ops, and Requantize, which only the direct API has.
-enum class op_kind { DynamicQuantize, DynamicDequantize, Quantize, Dequantize, Requantize };
+enum class op_kind { DynamicQuantize, DynamicDequantize, Quantize, Dequantize };
 using dnnl::graph::fpmath_mode;
 using dynquant::data_type;
 
@@ -81,10 +80,9 @@ struct test_case {
     data_kind data = data_kind::ties;
     parameter_kind parameters = parameter_kind::usual;
     std::vector<float> scales = {};                    // repeated cyclically; empty: drawn
-    std::vector<float> second_scales = {};             // repeated cyclically; empty: none
-    bool relu = false;                                 // of Requantize
+    std::optional<float> global_scale = {};            // of DynamicDequantize under rule_kind::onnx
     std::optional<dynquant::scale_rule> computed = {}; // the rule by which each run computes scales and zero points
-    std::vector<std::int32_t> zps = {};                // repeated cyclically; empty: drawn; for Requantize the biases
+    std::vector<std::int32_t> zps = {};                // repeated cyclically; empty: drawn
     layout src_layout = {}, dst_layout = {};
     granularity qtype = granularity::per_tensor;
     std::int64_t axis = 1;                   // for per_channel only

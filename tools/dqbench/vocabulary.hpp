@@ -36,12 +36,11 @@ inline constexpr auto words<run_mode> = std::array<word<run_mode>, 6> {{
 }};
 
 template <>
-inline constexpr auto words<op_kind> = std::array<word<op_kind>, 5> {{
+inline constexpr auto words<op_kind> = std::array<word<op_kind>, 4> {{
         {"DynamicQuantize", op_kind::DynamicQuantize},
         {"DynamicDequantize", op_kind::DynamicDequantize},
         {"Quantize", op_kind::Quantize},
         {"Dequantize", op_kind::Dequantize},
-        {"Requantize", op_kind::Requantize},
 }};
 
 template <>

@@ -52,7 +52,7 @@ std::vector<workspace::output> workspace::outputs() {
 }
 
 dynquant::arguments workspace::inputs() const {
-    return {src_.data(), scales_.data(), zero_points_.data(), nullptr, nullptr, zero_points_.data()};
+    return {src_.data(), scales_.data(), zero_points_.data()};
 }
 
 std::int64_t workspace::input_bytes() const {

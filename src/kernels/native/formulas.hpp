@@ -440,27 +440,5 @@ struct integer_difference {
 template <typename V>
 using narrow_difference = integer_difference<V, difference::in_s32>;
 
-// ---- Requantize -------------------------------------------------------------------------------------------
-
-enum class multiplied { once, twice };
-enum class activation { none, relu };
-
-/// (sum + bias) * scale * second scale: of_family holds biases, reciprocal second scales.
-template <typename V, multiplied Times, activation Activation>
-struct rescaled_sum {
-    typename V::integers bias;
-    typename V::reals scale, second;
-    static rescaled_sum from(auto take) {
-        const auto scale = take(take.p.scale), second = Times == multiplied::twice ? take(take.p.reciprocal) : scale;
-        return {V::as_integers(take(take.p.of_family)), scale, second};
-    }
-    typename V::reals operator()(typename V::integers sum) const {
-        auto product = V::to_reals(V::add(sum, bias)) * scale;
-        if constexpr (Times == multiplied::twice) product = product * second;
-        if constexpr (Activation == activation::relu) product = V::max(V::splat(0.0F), product);
-        return V::min(V::splat(two_to_22), product);
-    }
-};
-
 } // namespace
 } // namespace dynquant::kernels::native

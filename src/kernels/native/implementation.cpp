@@ -41,7 +41,6 @@ class planned final : public implementation {
     planned(const quantization &q, const std::vector<canonical_form> &forms, const settings &s,
             const instruction_set &set, streaming when)
         : plan_(plan_of(q, forms, set))
-        , has_bias_(q.bias.has_value())
         , has_second_scales_(q.second_scales.has_value())
         , isa_(set.name)
         , threads_(s.threads) {
@@ -63,8 +62,9 @@ class planned final : public implementation {
 
     void run(const arguments &args) const override {
         if (flat_ && run_flat(args)) return;
-        const call c = {args.src, has_second_scales_ ? args.second_scales : nullptr, args.scales, zero_points_of(args),
-                args.dst, streaming_ && begins_an_element(args.dst)};
+        const call c = {args.src, has_second_scales_ ? args.second_scales : nullptr, args.scales,
+                plan_.has_zero_points ? args.zero_points : nullptr, args.dst,
+                streaming_ && begins_an_element(args.dst)};
         if (is_flat_) return parallel::for_each_part(1, 1, [&](parallel::range) { compute_flat(plan_, c); });
         parallel::for_each_part(grain_count_, task_count(), [&](parallel::range part) {
             for (std::size_t i = 0; i < grains_.size(); ++i)
@@ -82,11 +82,6 @@ class planned final : public implementation {
         return flat_(args.src, args.dst, grains_[0].all_columns, scale, zero_point);
     }
 
-    const void *zero_points_of(const arguments &args) const {
-        if (!plan_.has_zero_points) return nullptr;
-        return has_bias_ ? args.bias : args.zero_points;
-    }
-
     /// Whether dst is aligned to its element size. If not, no element begins a cache line, and non-temporal stores
     /// would fault. oneDNN accepts such addresses.
     bool begins_an_element(const void *dst) const {
@@ -102,7 +97,7 @@ class planned final : public implementation {
 
     plan plan_;
     std::vector<grains> grains_; // of each walk
-    bool has_bias_, has_second_scales_;
+    bool has_second_scales_;
     const char *isa_;
     int threads_;
     std::int64_t grain_count_ = 0, tasks_;

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 
 #include "kernels/kernel.hpp"
 #include "kernels/native/microkernel.hpp"
@@ -28,10 +27,5 @@ std::unique_ptr<implementation> implement(const quantization &q, const std::vect
 /// a statement with these parameters, a box of the tensor at a time.
 std::unique_ptr<implementation> implement_computed(
         const quantization &q, const settings &s, const instruction_set &set);
-
-/// A statement with the same results as q, a requantization, that multiplies once instead of twice. q has passed
-/// check(). Nothing unless both scales are known at prepare and all second scales are powers of two of at most 1, as
-/// right shifts are.
-std::optional<quantization> folded(const quantization &q);
 
 } // namespace dynquant::kernels::native

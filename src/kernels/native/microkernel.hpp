@@ -57,8 +57,8 @@ constexpr std::int64_t transposed_side = 64, transposed_length = 192;
 constexpr std::int64_t max_narrow_row = 4;
 
 /// Prepared parameters, a column for each. What the family keeps beside the scales is named by its formulas: in
-/// `reciprocal` reciprocals, multipliers or second scales; in `of_family` zero points as f32 or as s32 bits, biases as
-/// s32 bits, or residuals of the reciprocals.
+/// `reciprocal` reciprocals or multipliers; in `of_family` zero points as f32 or as s32 bits, or residuals of the
+/// reciprocals.
 struct prepared_parameters {
     const float *scale, *reciprocal, *of_family;
     float bound; // limit of quotients: larger ones give the same result
@@ -200,13 +200,7 @@ enum class kind {
     difference_u32, // by zero points of another type
     difference_floats,
     first_difference_float8, // one kind for each of the floats of 8 bits, see difference_kinds
-    once_u8 = first_difference_float8 + number_of_float8,
-    once_s8,
-    once_s8_relu,
-    twice_u8,
-    twice_s8,
-    twice_s8_relu,
-    count
+    count = first_difference_float8 + number_of_float8
 };
 
 /// The kinds that dequantize each type. Integers narrower than a byte and floats narrower than that are staged as s8

@@ -10,10 +10,9 @@ class native_kernel_type final : public kernel {
   public:
     kernel_kind kind() const override { return kernel_kind::native; }
 
-    attempt prepare(quantization &q, const settings &s) const override {
+    attempt prepare(const quantization &q, const settings &s) const override {
         const auto &set = instruction_set_for(s.available);
         if (q.computed) return {implement_computed(q, s, set)};
-        if (auto once = folded(q)) q = std::move(*once);
         return {implement(q, canonicalize(q), s, set)};
     }
 };

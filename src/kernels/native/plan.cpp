@@ -51,13 +51,6 @@ kind quotient_kind(const quantization &q) {
     return q.division == precision::f64 ? kind::quotient_f64 : kind::quotient_f32;
 }
 
-kind requantize_kind(const quantization &q) {
-    const bool twice = q.second_scales.has_value();
-    if (q.dst.type == data_type::u8) return twice ? kind::twice_u8 : kind::once_u8; // Relu changes nothing there
-    if (q.relu) return twice ? kind::twice_s8_relu : kind::once_s8_relu;
-    return twice ? kind::twice_s8 : kind::once_s8;
-}
-
 /// Whether q quantizes to integers in a way that numerics::strict cannot express: it rounds the quotient before it adds
 /// the zero point, or does not divide in f32.
 bool rounds_before_zero_points(const quantization &q) {
@@ -65,12 +58,9 @@ bool rounds_before_zero_points(const quantization &q) {
 }
 
 kind kind_of(const quantization &q) {
-    switch (q.dir) {
-        case direction::dequantize:
-            if (q.src.type == data_type::u32 && has_other_zero_points(q, data_type::u32)) return kind::difference_u32;
-            return difference_kinds[q.src.type];
-        case direction::requantize: return requantize_kind(q);
-        case direction::quantize: break;
+    if (q.dir == direction::dequantize) {
+        if (q.src.type == data_type::u32 && has_other_zero_points(q, data_type::u32)) return kind::difference_u32;
+        return difference_kinds[q.src.type];
     }
     if (q.computed && q.computed->quotient != scale_quotient::divide)
         return !traits(q.dst.type).integral ? kind::product_f32 : to_8_bits(q, kind::product_u8, kind::product_s8);
@@ -340,7 +330,7 @@ plan plan_of(const quantization &q, const std::vector<canonical_form> &forms, co
     p.set = &set;
     p.scales = q.scales.type;
     p.has_global_scale = q.dir == direction::dequantize && q.second_scales.has_value();
-    p.has_zero_points = q.zero_points.has_value() || q.bias.has_value();
+    p.has_zero_points = q.zero_points.has_value();
     p.zero_points = q.zero_points ? q.zero_points->type : data_type::s32;
     p.division = q.dir == direction::quantize ? q.division : precision::f32;
     p.formulas = &set.families[static_cast<int>(kind_of(q))];

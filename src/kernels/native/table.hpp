@@ -308,12 +308,6 @@ constexpr void add_groups(group_microkernels *to) {
                     segs_to_codes<V, formula, 4, Src>, nullptr});
 }
 
-template <typename V, multiplied Times, activation Activation, typename Dst>
-constexpr family requantize() {
-    using formula = rescaled_sum<V, Times, Activation>;
-    return family_of<V, formula, std::int32_t, Dst, 4>(prepare_nothing);
-}
-
 template <typename V>
 constexpr instruction_set table_of() {
     using s8 = std::int8_t;
@@ -363,12 +357,6 @@ constexpr instruction_set table_of() {
     for_each_type([&]<data_type type>() {
         if constexpr (is_float8(traits(type))) add(difference_kinds[type], difference_of_floats<V, float_of<type>>());
     });
-    add(kind::once_u8, requantize<V, multiplied::once, activation::none, u8>());
-    add(kind::once_s8, requantize<V, multiplied::once, activation::none, s8>());
-    add(kind::once_s8_relu, requantize<V, multiplied::once, activation::relu, s8>());
-    add(kind::twice_u8, requantize<V, multiplied::twice, activation::none, u8>());
-    add(kind::twice_s8, requantize<V, multiplied::twice, activation::none, s8>());
-    add(kind::twice_s8_relu, requantize<V, multiplied::twice, activation::relu, s8>());
     for_each_type([&]<data_type type>() {
         add_codecs<V, type>(set.code);
         if constexpr (V::looked_up > 0 && traits(type).bits == 4) {

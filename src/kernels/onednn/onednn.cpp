@@ -53,7 +53,7 @@ class nothing final : public implementation {
 class onednn_kernel final : public kernel {
   public:
     kernel_kind kind() const override { return kernel_kind::onednn; }
-    attempt prepare(quantization &q, const settings &s) const override {
+    attempt prepare(const quantization &q, const settings &s) const override {
         if (auto why = refusal(q)) return {{}, *why};
         if (volume(q.src.dims) == 0) return {std::make_unique<nothing>()};
         const auto forms = canonicalize(q);

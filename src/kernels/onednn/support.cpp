@@ -134,7 +134,7 @@ std::optional<std::string> refuse_dequantize(const quantization &q, const std::v
 } // namespace
 
 std::optional<std::string> refusal(const quantization &q) {
-    if (q.dir == direction::requantize || q.computed) return "a reorder has no such results";
+    if (q.computed) return "a reorder has no such results";
     if (auto why = differs_from_strict(q)) return why;
     return refuse_types(q);
 }

@@ -155,23 +155,6 @@ float dequantize_float(const quantization &q, const arguments &a, float x, float
     });
 }
 
-[[gnu::noinline]] void requantize(const statement &stated, const arguments &a) {
-    const auto &q = stated.q;
-    const auto &type = traits(q.dst.type);
-    const auto lowest = static_cast<float>(type.lowest), highest = static_cast<float>(type.highest);
-    const auto integer = [](const void *buffer, auto i) {
-        return static_cast<std::int32_t>(load(data_type::s32, buffer, i));
-    };
-    numerics_contract::requantization by;
-    by.relu = q.relu;
-    for_each_element(stated, [&](auto i, auto o, auto p) {
-        by.scale = real(q.scales.type, a.scales, p);
-        if (q.second_scales) by.second_scale = real(q.second_scales->type, a.second_scales, p);
-        if (q.bias) by.bias = integer(a.bias, p);
-        store(q.dst.type, a.dst, o, numerics_contract::requantize(integer(a.src, i), by, lowest, highest));
-    });
-}
-
 class reference_implementation final : public implementation {
   public:
     explicit reference_implementation(const quantization &q)
@@ -184,7 +167,6 @@ class reference_implementation final : public implementation {
         const auto &q = statement_.q;
         if (q.computed) return quantize_by_computed_scales(statement_, args);
         if (q.dir == direction::dequantize) return dequantize(statement_, args);
-        if (q.dir == direction::requantize) return requantize(statement_, args);
         q.rule == numerics::onnx ? quantize_onnx(statement_, args) : quantize(statement_, args);
     }
 
@@ -195,7 +177,7 @@ class reference_implementation final : public implementation {
 class reference final : public kernel {
   public:
     kernel_kind kind() const override { return kernel_kind::reference; }
-    attempt prepare(quantization &q, const settings &) const override {
+    attempt prepare(const quantization &q, const settings &) const override {
         return {std::make_unique<reference_implementation>(q)};
     }
 };

@@ -28,11 +28,10 @@ struct formula_case {
     data_type src, dst, written;
     numerics rule = numerics::strict;
     precision division = precision::f32;
-    bool relu = false, second_scales = false;
     float bound = 0; // of quotients: dst's largest number and one step more; of rare sums: sums_by
 };
 
-constexpr auto q = direction::quantize, d = direction::dequantize, r = direction::requantize;
+constexpr auto q = direction::quantize, d = direction::dequantize;
 constexpr auto onnx = numerics::onnx;
 using enum data_type;
 
@@ -52,18 +51,16 @@ const formula_case cases[] = {
         {"bf16_s8", kind::bf16_s8, q, bf16, s8, s8, onnx, precision::bf16},
         {"bf16_16", kind::bf16_16, q, bf16, s16, f32, onnx, precision::bf16},
         {"wide_s32", kind::wide_s32, q, f32, s32, s32, onnx},
-        {"sum_u8", kind::sum_u8, q, f32, u8, u8, onnx, precision::f64, false, false, in_f64},
-        {"sum_s8", kind::sum_s8, q, f32, s8, s8, onnx, precision::f64, false, false, in_f64},
-        {"sum_16", kind::sum_16, q, f32, s16, f32, onnx, precision::f64, false, false, in_f64},
-        {"sum_32", kind::sum_32, q, f32, s32, s32, onnx, precision::f64, false, false, in_f64},
-        {"quotient_f64", kind::quotient_f64, q, f32, f8_e4m3, f32, onnx, precision::f64, false, false, in_f64},
-        {"quotient_f32", kind::quotient_f32, q, f32, f8_e4m3, f32, onnx, precision::f32, false, false, 480},
-        {"quotient_of_f16", kind::quotient_f32, q, f16, f8_e4m3, f32, numerics::strict, precision::f32, false, false,
-                480},
-        {"quotient_of_bf16", kind::quotient_f32, q, bf16, f8_e4m3, f32, numerics::strict, precision::f32, false, false,
-                480},
-        {"quotient_f16", kind::quotient_f16, q, f16, f8_e4m3, f32, onnx, precision::f16, false, false, 480},
-        {"quotient_bf16", kind::quotient_bf16, q, bf16, f8_e4m3, f32, onnx, precision::bf16, false, false, 480},
+        {"sum_u8", kind::sum_u8, q, f32, u8, u8, onnx, precision::f64, in_f64},
+        {"sum_s8", kind::sum_s8, q, f32, s8, s8, onnx, precision::f64, in_f64},
+        {"sum_16", kind::sum_16, q, f32, s16, f32, onnx, precision::f64, in_f64},
+        {"sum_32", kind::sum_32, q, f32, s32, s32, onnx, precision::f64, in_f64},
+        {"quotient_f64", kind::quotient_f64, q, f32, f8_e4m3, f32, onnx, precision::f64, in_f64},
+        {"quotient_f32", kind::quotient_f32, q, f32, f8_e4m3, f32, onnx, precision::f32, 480},
+        {"quotient_of_f16", kind::quotient_f32, q, f16, f8_e4m3, f32, numerics::strict, precision::f32, 480},
+        {"quotient_of_bf16", kind::quotient_f32, q, bf16, f8_e4m3, f32, numerics::strict, precision::f32, 480},
+        {"quotient_f16", kind::quotient_f16, q, f16, f8_e4m3, f32, onnx, precision::f16, 480},
+        {"quotient_bf16", kind::quotient_bf16, q, bf16, f8_e4m3, f32, onnx, precision::bf16, 480},
         {"product_f32", kind::product_f32, q, f32, f8_e4m3, f32, onnx},
         {"difference_u8", kind::difference_u8, d, u8, f32, f32},
         {"difference_s8", kind::difference_s8, d, s8, f32, f32},
@@ -76,12 +73,6 @@ const formula_case cases[] = {
         {"difference_e5m2", difference_kinds[f8_e5m2], d, f8_e5m2, f32, f32},
         {"difference_e4m3fnuz", difference_kinds[f8_e4m3fnuz], d, f8_e4m3fnuz, f32, f32, onnx},
         {"difference_e5m2fnuz", difference_kinds[f8_e5m2fnuz], d, f8_e5m2fnuz, f32, f32, onnx},
-        {"once_u8", kind::once_u8, r, s32, u8, u8},
-        {"once_s8", kind::once_s8, r, s32, s8, s8},
-        {"once_s8_relu", kind::once_s8_relu, r, s32, s8, s8, numerics::strict, precision::f32, true},
-        {"twice_u8", kind::twice_u8, r, s32, u8, u8, numerics::strict, precision::f32, false, true},
-        {"twice_s8", kind::twice_s8, r, s32, s8, s8, numerics::strict, precision::f32, false, true},
-        {"twice_s8_relu", kind::twice_s8_relu, r, s32, s8, s8, numerics::strict, precision::f32, true, true},
 };
 
 /// Scales and zero points that select each of a panel's formulas.
@@ -112,13 +103,12 @@ class formula_sample {
         s.dst = {of.dst, {rows, padded}, {}};
         s.rule = of.rule;
         s.division = of.division;
-        s.relu = of.relu;
         const dims block = per_row ? dims {1, padded} : dims {rows, group_length};
         s.scales = {f32, block};
         columns_ = padded;
         for (std::int64_t i = 0; i < rows * padded; ++i)
             set_bits(of.src, resized(in_.src, of.src, i), i, element(i));
-        const bool is_float = of.dir != r && !is_integer(of.dir == q ? of.dst : of.src);
+        const bool is_float = !is_integer(of.dir == q ? of.dst : of.src);
         for (std::int64_t i = 0; i < parameters; ++i) {
             auto scale = of.rule == numerics::any ? 0.125F : 0.125F + 0.015625F * static_cast<float>(i % 7);
             if (is_product()) scale = std::ldexp(1.0F, static_cast<int>(i % 7) - 3);
@@ -127,16 +117,10 @@ class formula_sample {
             if (how == parameter_kind::outermost && of.dir == d && of.rule == numerics::strict)
                 zero = INT32_MAX - zero; // its differences overflow s32
             scales_.push_back(scale);
-            second_.push_back(0.5F + 0.25F * static_cast<float>(i % 3));
             zeros_.push_back(zero);
         }
         set(in_.scales, scales_);
-        if (of.dir == r) {
-            s.bias = {s32, block};
-            set(in_.bias, zeros_);
-            if (of.second_scales) s.second_scales = {f32, block};
-            if (of.second_scales) set(in_.second_scales, second_);
-        } else if (!is_float) {
+        if (!is_float) {
             const auto type = of.rule == onnx ? (of.dir == q ? of.dst : of.src) : s32;
             s.zero_points = {type, block};
             in_.zero_points = encode(type, {zeros_.begin(), zeros_.end()});
@@ -165,7 +149,7 @@ class formula_sample {
         preparation state;
     };
     prepared prepare(const family &f) const {
-        prepared p = {scales_, second_, {}, case_.bound, {}};
+        prepared p = {scales_, std::vector<float>(scales_.size()), {}, case_.bound, {}};
         if (case_.division == precision::f64) std::fill(p.reciprocal.begin(), p.reciprocal.end(), -0.0F);
         if (is_product()) // by the reciprocal, which is exact
             for (auto &scale : p.scale)
@@ -205,7 +189,7 @@ class formula_sample {
     const formula_case &case_;
     quantization statement_;
     oracle::inputs in_;
-    std::vector<float> scales_, second_;
+    std::vector<float> scales_;
     std::vector<std::int32_t> zeros_;
     std::vector<std::byte> expected_;
     std::int64_t columns_ = 0;

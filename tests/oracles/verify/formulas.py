@@ -7,7 +7,7 @@ import collections
 
 import numpy as np
 
-from data_types import ceil_log2, clamped, cyclic, f32, floor_log2, fraction_bits, is_integer, limits, rounded
+from data_types import ceil_log2, clamped, f32, floor_log2, fraction_bits, is_integer, limits, rounded
 
 
 def strict_quantize(s, x, scale, zero_point):
@@ -38,15 +38,7 @@ def dequantize(s, x, scale, zero_point):
     """f32(f32(src - zp) * scale), src - zp exact; rounded again to a dst of 16 bits. Under a global scale by f32(scale * global scale)."""
     # float64 has the differences of two integers or narrow floats, but not of two bf16: float32 rounds these once.
     difference = f32(x) - f32(zero_point) if s.src == "bf16" else f32(x - zero_point)
-    return rounded(difference * (f32(scale) * f32(s.second_scales[0]) if s.second_scales else f32(scale)), s.dst)
-
-
-def requantize(s, x, scale, bias):
-    """clamp(RNE(f)), f = f32(f32(src + bias) * scale), the sum wrapping in s32; then f32(f * second scale), and max(f, 0), which keeps NaN."""
-    f = f32((x + bias).astype(np.int64).astype(np.int32)) * f32(scale)
-    if s.second_scales:
-        f = f * cyclic(f32(s.second_scales), s.block_of_element)
-    return clamped(np.rint(np.where(f < 0, f32(0), f) if s.relu else f), s.dst)
+    return rounded(difference * (f32(scale) * f32(s.global_scale)), s.dst)
 
 
 # The presets of include/dynquant/scale_rule.hpp: see the table of docs/dynamic.md.

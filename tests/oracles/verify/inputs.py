@@ -134,12 +134,7 @@ def draw_src(s, scale, zero_point):
         steps = lowest + (bits % u64(int(highest - lowest) + 1)).astype(np.float64)
         return steps if is_integer(s.src) else rounded(steps, s.src)
     ends = np.clip(limits(s.dst), -2.0 ** 32, 2.0 ** 32)
-    if s.op == "Requantize":
-        unit = 1 / (f32(scale) * cyclic(f32(s.second_scales), s.block_of_element) if s.second_scales else f32(scale))
-        drawn = draw_real(bits, unit.astype(np.float64), 0, *ends)
-        values = np.clip(with_low_bits(to_s32(drawn), unit) - zero_point, *INT32)
-    else:
-        drawn = draw_real(bits, scale, zero_point, *ends)
-        drawn = in_range_of(s, drawn, scale, zero_point) if s.computed else drawn
-        values = with_low_bits(to_s32(drawn), scale) if is_integer(s.src) else rounded(drawn, s.src)
+    drawn = draw_real(bits, scale, zero_point, *ends)
+    drawn = in_range_of(s, drawn, scale, zero_point) if s.computed else drawn
+    values = with_low_bits(to_s32(drawn), scale) if is_integer(s.src) else rounded(drawn, s.src)
     return values if s.computed else np.where(is_arbitrary, arbitrary, values)

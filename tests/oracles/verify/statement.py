@@ -10,7 +10,7 @@ import inputs
 from data_types import bits_of, codes_of, f32, is_integer, rounded
 
 DEFAULTS = {"api": "graph", "op": "DynamicQuantize", "dt": "f32:f32:undef:s8", "rule": "onednn", "division": "f32", "saturate": "false", "params": "usual",
-            "scales": "", "second-scales": "", "relu": "false", "stag": "abx", "offset": "1", "dtag": "abx", "qtype": "per_tensor", "axis": "1", "group": "32"}
+            "scales": "", "global-scale": "1", "stag": "abx", "offset": "1", "dtag": "abx", "qtype": "per_tensor", "axis": "1", "group": "32"}
 
 
 def floats(text):
@@ -61,7 +61,7 @@ class Statement:
         self.op, self.rule, self.division, self.params = (given[name] for name in ("op", "rule", "division", "params"))
         self.computed = given["scales"] if given["scales"] in formulas.RULES else ""
         self.given_scales = floats(given["scales"].removeprefix(self.computed))
-        self.second_scales, self.relu = floats(given["second-scales"]), given["relu"] == "true"
+        self.global_scale = float(given["global-scale"])
         self.src, self.scales, self.zps, self.dst = given["dt"].replace("undef", "").split(":")
         self.saturate = given["saturate"] == "true"
 
@@ -92,8 +92,6 @@ class Statement:
         return [(self.dst, self.formula()(self, x, scale[block], zero_point[block]), self.dst_offsets)]
 
     def formula(self):
-        if self.op == "Requantize":
-            return formulas.requantize
         if self.op.endswith("Dequantize"):
             return formulas.dequantize
         return formulas.strict_quantize if self.rule == "onednn" else formulas.onnx_quantize

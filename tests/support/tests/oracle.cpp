@@ -96,23 +96,6 @@ TEST(oracle, dequantizes_by_hand) {
     EXPECT_EQ(oracle::dequantize(255, largest, 0), infinity);
 }
 
-TEST(oracle, requantizes_by_hand) {
-    const auto to_s8 = [](std::int64_t sum, const oracle::requantization &by) {
-        return oracle::requantize(sum, by, -128, 127);
-    };
-    EXPECT_EQ(to_s8(5, {.scale = 0.5F}), 2);
-    EXPECT_EQ(to_s8(5, {.scale = 0.5F, .second_scale = 3.0F}), 8); // 7.5
-    EXPECT_EQ(to_s8(5, {.scale = 0.5F, .bias = 2}), 4);            // 3.5
-    EXPECT_EQ(to_s8(-5, {.relu = true}), 0);
-    EXPECT_EQ(to_s8(INT32_MAX, {.bias = 1}), -128); // -2^31
-    EXPECT_EQ(to_s8(INT32_MIN, {.bias = -1}), 127);
-    EXPECT_EQ(to_s8(INT32_MAX, {.scale = 0x1.8p-31F}), 2);                // 1.5, of 2^31
-    EXPECT_EQ(to_s8(65281, {.scale = 257, .second_scale = 0x1p-25F}), 0); // 2^24 + 1 becomes 2^24
-    EXPECT_EQ(to_s8(0, {.scale = infinity}), -128);                       // NaN
-    EXPECT_EQ(to_s8(0, {.scale = infinity, .relu = true}), -128);
-    EXPECT_EQ(to_s8(-1, {.scale = infinity, .relu = true}), 0);
-}
-
 TEST(oracle, allows_the_reciprocal_only_under_any_and_in_the_guard) {
     // 0.3f is 0.3 + 1.2e-8, so 2.25 / 0.3f = 7.4999997, nearest to the float 7.4999995. 1 / 0.3f rounds to
     // 3.33333325, and 2.25 times that is 7.49999982, nearest to 7.5: the tie goes to 8.

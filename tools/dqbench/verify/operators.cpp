@@ -59,8 +59,8 @@ struct variation {
     data_types types;
     precision division = precision::f32;
     bool saturate = false;
-    std::vector<float> scales = {}, second_scales = {}; // empty: drawn; none
-    bool relu = false;
+    std::vector<float> scales = {}; // empty: drawn
+    std::optional<float> global_scale = {};
 };
 
 test_case case_of(const variation &v, const arrangement &a, parameter_kind parameters, rule_kind rule,
@@ -73,8 +73,7 @@ test_case case_of(const variation &v, const arrangement &a, parameter_kind param
     c.division = v.division;
     c.saturate = v.saturate;
     c.scales = v.scales;
-    c.second_scales = v.second_scales;
-    c.relu = v.relu;
+    c.global_scale = v.global_scale;
     c.computed = computed;
     c.parameters = parameters;
     c.qtype = a.qtype;
@@ -150,18 +149,17 @@ std::vector<data_type> types_at(unsigned places) {
 /// Every type of src, scales, zero points and dst that the rule takes, by each division and saturation that it has.
 std::vector<variation> variations(op_kind op, rule_kind rule, const std::optional<dynquant::scale_rule> &computed) {
     namespace place = dynquant::place;
-    constexpr auto real = place::real | place::onnx_real | place::sum,
-                   quantized = place::quantized | place::onnx_quantized | place::requantized | place::computed;
+    constexpr auto real = place::real | place::onnx_real,
+                   quantized = place::quantized | place::onnx_quantized | place::computed;
     const bool divides = rule == rule_kind::onnx && quantizes(op);
     std::vector<precision> divisions {precision::f32};
     if (divides && !computed) divisions.insert(divisions.end(), {precision::f16, precision::bf16, precision::f64});
     std::vector<variation> result;
     for (const auto src : types_at(quantizes(op) ? real : quantized))
         for (const auto dst : types_at(quantizes(op) ? quantized : real))
-            for (const auto scales : types_at(place::real | place::onnx_scale | place::multiplier)) {
+            for (const auto scales : types_at(place::real | place::onnx_scale)) {
                 std::vector<std::optional<data_type>> zps {std::nullopt};
-                for (const auto type :
-                        types_at(place::zero_point | place::quantized | place::onnx_quantized | place::sum))
+                for (const auto type : types_at(place::zero_point | place::quantized | place::onnx_quantized))
                     zps.emplace_back(type);
                 for (const auto &zero_points : zps)
                     for (const auto division : divisions)
@@ -229,14 +227,9 @@ group make_group(const std::string &name, op_kind op, rule_kind rule, const amou
 std::vector<group> special_groups() {
     using enum op_kind;
     std::vector<group> result;
-    constexpr amount few {2, 1};
 
-    // Sums and values of 2^24 and more, which f32 does not have.
-    auto all = variations(Requantize, rule_kind::onednn, {});
-    for (auto &v : all)
-        v.scales = {0x1.4cp-24F, 0x1p-23F, 0x1.7ba8f2p-22F, -0x1.f31p-24F, 0x1.000002p-21F};
-    result.push_back(make_group("strict.requantize.large", all, rule_kind::onednn, {4, 1}));
-    all = variations(DynamicQuantize, rule_kind::onnx, {});
+    // Values of 2^24 and more, which f32 does not have.
+    auto all = variations(DynamicQuantize, rule_kind::onnx, {});
     std::erase_if(all, [](const variation &v) {
         return v.types.src != data_type::s32 || v.types.scales == data_type::f16 || v.types.scales == data_type::f8_e4m3
                 || (v.division != precision::f32 && v.division != precision::bf16);
@@ -261,22 +254,13 @@ std::vector<group> special_groups() {
                 v.scales = {0x1.0f5d06p-35F, 0x1.98p-60F, 0x1.f31p-30F, 0x1.7ba8f2p-74F, 0x1.14p-40F};
         const bool is_onnx = rule == rule_kind::onnx;
         result.push_back(make_group(
-                is_onnx ? "onnx.quantize.small" : "strict.quantize.small", all, rule, is_onnx ? amount {1, 1} : few));
+                is_onnx ? "onnx.quantize.small" : "strict.quantize.small", all, rule, amount {is_onnx ? 1U : 2U, 1}));
     }
-
-    all.clear();
-    for (auto v : variations(Requantize, rule_kind::onednn, {}))
-        for (const bool relu : {false, true}) {
-            v.relu = relu;
-            v.second_scales = {0.73F, 0.0117F, 0.25F, -1.9F, 1.0F};
-            all.push_back(v);
-        }
-    result.push_back(make_group("strict.requantize.twice", all, rule_kind::onednn, few));
 
     all = variations(DynamicDequantize, rule_kind::onnx, {});
     std::erase_if(all, [](const variation &v) { return v.types.scales != data_type::f8_e4m3; });
     for (auto &v : all)
-        v.second_scales = {static_cast<float>(global_scale)};
+        v.global_scale = static_cast<float>(usual_global_scale);
     result.push_back(make_group("onnx.dequantize.global", all, rule_kind::onnx, {1, 1}));
 
     // Ranges at ties of the scales, and x at ties of the codes.
@@ -296,7 +280,6 @@ std::vector<group> make_groups(const std::string &prefix, std::int64_t lengtheni
     std::vector<group> result {
             make_group(prefix + "strict.quantize", DynamicQuantize, rule_kind::onednn, turns(6)),
             make_group(prefix + "strict.dequantize", DynamicDequantize, rule_kind::onednn, turns(6)),
-            make_group(prefix + "strict.requantize", Requantize, rule_kind::onednn, turns(12)),
             make_group(prefix + "onnx.quantize", DynamicQuantize, rule_kind::onnx, turns(1)),
             make_group(prefix + "onnx.dequantize", DynamicDequantize, rule_kind::onnx, turns(2)),
     };
