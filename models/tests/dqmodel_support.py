@@ -9,7 +9,7 @@ import unittest
 import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
-from prequantized import runtime
+from measure.models import runtime
 
 DQMODEL = os.environ["DQMODEL"]
 

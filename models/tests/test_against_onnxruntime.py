@@ -7,7 +7,7 @@ import tempfile
 import numpy as np
 import onnx
 from onnx import helper
-from prequantized import runtime
+from measure.models import runtime
 
 import models
 

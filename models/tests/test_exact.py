@@ -4,8 +4,8 @@ import unittest
 from unittest import mock
 
 import numpy
+from measure.models import exact, runtime
 from onnx import TensorProto, checker, helper, numpy_helper
-from prequantized import exact, runtime
 
 X_TYPES = numpy.uint8, numpy.int8
 

@@ -1,9 +1,9 @@
-"""Rescaling by integers in scripts/prequantized gives values worked out by hand."""
+"""Rescaling by integers in scripts/measure digits gives values worked out by hand."""
 
 import unittest
 
 import numpy
-from prequantized.integer import quant_scale_and_shift, rescaled, shifted
+from measure.models.integer import quant_scale_and_shift, rescaled, shifted
 
 
 class Integers(unittest.TestCase):

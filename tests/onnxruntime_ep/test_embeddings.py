@@ -1,12 +1,12 @@
-"""The sentence encoder that scripts/compare-onnxruntime --embeddings makes, by its formulas, and what compares embeddings."""
+"""The sentence encoder that scripts/measure embeddings makes, by its formulas, and what compares embeddings."""
 import json
 import math
 import unittest
 
 import numpy as np
 import provider
-from onnx_speed.embeddings.embed import cosines, count_differing, embed, neighbours_kept
-from onnx_speed.embeddings.minilm import model, read_weights
+from measure.models.minilm import model, read_weights
+from measure.suites.embeddings import cosines, count_differing, embed, neighbours_kept
 
 HIDDEN, INNER, HEADS = 384, 1536, 12
 

@@ -1,4 +1,4 @@
-"""The models that scripts/compare-onnxruntime --layers measures: sums by ONNX's definitions, and what is said of their claims."""
+"""The models that scripts/measure layers times: sums by ONNX's definitions, and what is said of their claims."""
 import logging
 import os
 import pathlib
@@ -7,15 +7,12 @@ import unittest
 
 import numpy as np
 from layers import convolve
+from measure.sessions import PROVIDER, RUNTIME, Peer, make_model, session
+from measure.suites.layers import FLOAT, INT8, SHAPES, UINT8, Layer, Shape, all_layers, claims, float_weights, input_of, measure_layer, model_of
 from onnx import TensorProto, helper, load, load_from_string, numpy_helper
-from onnx_speed.layers.compare import claims, measure
-from onnx_speed.layers.models import FLOAT, INT8, UINT8, Layer, all_layers, float_weights, input_of, model_of
-from onnx_speed.layers.shapes import SHAPES, Shape
-from onnx_speed.sessions import Peer, make_model, session
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
-PROVIDER = Peer("provider", provider=os.environ["DYNQUANT_ONNXRUNTIME"])
-RUNTIME = Peer("ONNX Runtime")
+PEER = Peer(PROVIDER, provider=os.environ["DYNQUANT_ONNXRUNTIME"])
 logging.disable(logging.WARNING)  # of the quantization tools
 
 
@@ -33,7 +30,7 @@ class Models(unittest.TestCase):
                     c = constants_of(layer)
                     x, w = input_of(layer).astype(np.int64) - 121, c["w"].astype(np.int64) - c["w_zero_point"]
                     expected = convolve(x, w, groups, [stride] * 2, [1, 1], [(kernel // 2,) * 2] * 2) if kernel else x @ w
-                    for peer in (RUNTIME, PROVIDER):
+                    for peer in (Peer(RUNTIME), PEER):
                         np.testing.assert_array_equal(session(model_of(layer), peer, 1).run(None, {"quantized": input_of(layer)})[0], expected)
 
     def test_weights_are_those_of_quantize_dynamic(self):
@@ -65,16 +62,16 @@ class Models(unittest.TestCase):
 class Measured(unittest.TestCase):
     def test_turns(self):
         layer = Layer("stems", Shape.of("1x8x16x16 by 16x8x3x3"), FLOAT, INT8)
-        t = measure(layer, 1, RUNTIME, PROVIDER, 2, 0)
-        self.assertEqual((t.key, t.claimed), (("stems", layer.shape.name, FLOAT, INT8, 1), True))
-        for turns, least in ((t.runtime, t.runtime_least), (t.provider, t.provider_least)):
-            self.assertEqual(len(turns), 2)
-            self.assertLessEqual(least, min(turns))
+        m = measure_layer(layer, 1, PEER, 2, 0)
+        self.assertEqual((m.case, m.facts["claimed"]), (f"stems: {layer.shape.name}, float x, int8 weights", True))
+        for peer in (RUNTIME, PROVIDER):
+            self.assertEqual(len(m.times[peer]), 2)
+            self.assertLessEqual(m.least[peer], min(m.times[peer]))
 
     def test_weights_that_come_with_a_run_are_left(self):
         inputs = {"x": (TensorProto.UINT8, (2, 3)), "w": (TensorProto.INT8, (3, 4))}
         model = make_model([helper.make_node("MatMulInteger", ["x", "w"], ["y"])], inputs, {"y": (TensorProto.INT32, None)}, [], 17)
-        self.assertFalse(claims(session(model, PROVIDER, 1)))
+        self.assertFalse(claims(session(model, PEER, 1)))
 
 
 if __name__ == "__main__":

@@ -5,8 +5,7 @@ import sys
 import tempfile
 import unittest
 
-from onnx_speed.networks.models import NETWORKS, eligible_layers, inputs_of, load, variant
-from onnx_speed.networks.result import DYNAMIC
+from measure.models.networks import DYNAMIC, NETWORKS, eligible_layers, inputs_of, load, variant
 from provider import NAME, operators
 
 WHEELS = pathlib.Path(sys.argv.pop(1))

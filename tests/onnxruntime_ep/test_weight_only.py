@@ -1,15 +1,13 @@
-"""The chains that scripts/compare-onnxruntime --weight-only measures: results in float64, weights by hand, and their claims."""
-import dataclasses
+"""The chains that scripts/measure weights times: results in float64, weights by hand, and their claims."""
 import os
 import unittest
 
 import ml_dtypes
 import numpy as np
+from measure.sessions import PROVIDER, Peer, session
+from measure.suites.weights import (FLOAT, FLOAT8, INT4, INT8, NODES, PEERS, WEIGHTS, Chain, all_chains, count_claimed, input_of, measure_chain,
+                                    model_of, quantized)  # fmt: skip
 from onnx import load_from_string, numpy_helper
-from onnx_speed.sessions import Peer, session
-from onnx_speed.weight_only.chains import FLOAT8, INT4, INT8, WEIGHTS, Chain, all_chains, input_of, model_of, quantized
-from onnx_speed.weight_only.compare import count_claimed, measure
-from onnx_speed.weight_only.result import FLOAT, PROVIDER, RUNTIME
 
 PEER = Peer(PROVIDER, provider=os.environ["DYNQUANT_ONNXRUNTIME"])
 INT8_PER_TENSOR, UINT8 = WEIGHTS[1:3]
@@ -39,7 +37,7 @@ class Chains(unittest.TestCase):
         for chain in (*(Chain(128, weights) for weights in WEIGHTS), Chain(64, INT8, is_convolution=True)):
             narrow, x = model_of(chain, is_narrow=True), input_of(chain, 5)
             y = expected(load_from_string(narrow), x.astype(np.float64))
-            for peer, model in ((PEER, narrow), (Peer(RUNTIME), narrow), (Peer(FLOAT), model_of(chain, is_narrow=False))):
+            for peer, model in ((PEER, narrow), (Peer(NODES), narrow), (Peer(FLOAT), model_of(chain, is_narrow=False))):
                 with self.subTest(chain=chain.name, peer=peer.name):
                     np.testing.assert_allclose(session(model, peer, 1).run(None, {"x": x})[0], y, rtol=0, atol=1e-5 * np.abs(y).max())
 
@@ -77,14 +75,13 @@ class Quantized(unittest.TestCase):
 class Measuring(unittest.TestCase):
     def test_turns_and_memory(self):
         chain = Chain(64, INT8)
-        m = measure(chain, 1, PEER, 2, 0)
-        self.assertEqual((m.key, m.claimed, [t.rows for t in m.turns]), (("Gemm, 64 x 64", "int8 per column", 1), 4, [1, 4, 8, 16, 128]))
-        for t in m.turns:
-            for peer in (FLOAT, RUNTIME, PROVIDER):
-                self.assertEqual(len(t.times[peer]), 2)
-                self.assertLessEqual(t.least[peer], min(t.times[peer]))
-        self.assertEqual(list(m.mib), [FLOAT, RUNTIME, PROVIDER])
-        self.assertEqual(type(m)(**dataclasses.asdict(m)), m)
+        *timed, memory = measure_chain(chain, 1, PEER, 2, 0)
+        self.assertEqual([(m.case, m.facts["claimed"]) for m in timed], [(f"Gemm, 64 x 64, int8 per column, {rows} rows", 4) for rows in (1, 4, 8, 16, 128)])
+        for m in timed:
+            for peer in PEERS:
+                self.assertEqual(len(m.times[peer]), 2)
+                self.assertLessEqual(m.least[peer], min(m.times[peer]))
+        self.assertEqual((memory.case, list(memory.facts["mib"])), ("Gemm, 64 x 64, int8 per column, memory", list(PEERS)))
 
 
 if __name__ == "__main__":

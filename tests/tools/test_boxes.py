@@ -1,10 +1,10 @@
-"""tools/reporting/boxes.py draws what its text says, and the committed drawing is that of its text."""
+"""tools/boxes.py draws what its text says, and the committed drawing is that of its text."""
 
 import pathlib
 import unittest
 import xml.etree.ElementTree as xml
 
-from reporting.boxes import draw, parse
+from boxes import draw, parse
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 TWO = "# a comment\nbox a door: 0, 0, 4: A & B; below\nbox b part: 2, 2, 6: C\n\narrow a b\n"

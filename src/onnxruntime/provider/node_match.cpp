@@ -197,7 +197,7 @@ std::string reason_to_leave(const graph &g, const node &n, const std::vector<boo
     return !claims_all && is_fast_there(g, n) ? "ONNX Runtime has a fast kernel for it" : "";
 }
 
-// Measured beside ONNX Runtime 1.32 by `scripts/compare-onnxruntime --layers`, on a Zen 4, and on a Zen 3 for
+// Measured beside ONNX Runtime 1.32 by `scripts/measure layers`, on a Zen 4, and on a Zen 3 for
 // processors without VNNI: with steps each layer is as fast as there or faster; without, these take up to twice as
 // long, as their sums go through memory twice.
 std::string reason_to_leave_product(const graph &g, const node &n, bool claims_all) {

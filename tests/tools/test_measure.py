@@ -1,0 +1,138 @@
+"""scripts/measure parses its options, keeps figures, prints tables and reads dqbench's output. Needs Python without packages."""
+
+import contextlib
+import io
+import pathlib
+import stat
+import subprocess
+import tempfile
+import unittest
+
+from measure import dqbench, tables, turns
+from measure.arguments import ROOT, SUITES, parse
+from measure.results import MACHINE, Measured, Processor
+
+
+def mistake(*options):
+    """The last line of output."""
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            parse(options)
+    except SystemExit:
+        return said.getvalue().splitlines()[-1].partition("error: ")[2]
+    return "taken"
+
+
+class Options(unittest.TestCase):
+    def test_numbers(self):
+        for option in ("--threads", "--rounds"):
+            for text in ("0", "-1", "two", "1.5"):
+                self.assertIn(f"{option}: expected a number of 1 or more, given '{text}'", mistake("nodes", option, text))
+            self.assertEqual(mistake("nodes", option, "2"), "taken")
+        for text in ("0", "-5", "nan", "inf", "long"):
+            self.assertIn(f"--milliseconds: expected a number above 0, given '{text}'", mistake("nodes", "--milliseconds", text))
+
+    def test_near_spellings(self):
+        self.assertIn("given 'layer'; did you mean 'layers'?", mistake("layer"))
+        self.assertIn("--millisecond; did you mean '--milliseconds'?", mistake("nodes", "--millisecond"))
+        self.assertEqual(mistake("nodes", "--build", "/nope"), "argument --build: expected a folder, given '/nope'")
+
+    def test_what_excludes_each_other(self):
+        self.assertEqual(mistake("nodes", "--draw", "--save"), "argument --save: not allowed with argument --draw")
+        self.assertEqual(mistake("core", "--threads", "2"), "argument --threads: not allowed with suite core")
+
+    def test_each_suite_is_a_file(self):
+        for name in SUITES:
+            self.assertTrue((ROOT / f"tools/measure/suites/{name}.py").is_file(), name)
+            self.assertEqual(mistake(name), "taken")
+
+    def test_the_command_answers_before_anything_is_installed(self):
+        def ran(*arguments):
+            return subprocess.run([ROOT / "scripts/measure", *arguments], capture_output=True, text=True, check=False)
+
+        self.assertIn("\nsuites:\n  core ", ran("--help").stdout)
+        self.assertRegex(ran("--version").stdout, r"^dynquant \d+\.\d+\.\d+\n$")
+        self.assertEqual((ran("cor").returncode, ran("cor").stdout), (2, ""))
+
+
+class Turns(unittest.TestCase):
+    def test_contestants_alternate(self):
+        order = []
+
+        def contestant(name, times):
+            def turn(seconds):
+                order.append((name, seconds))
+                return times.pop(0)
+
+            return turn
+
+        times, least = turns.take_turns({"a": contestant("a", [(3, 2), (4, 1)]), "b": contestant("b", [(5, 4), (6, 5)])}, 2, 0.5)
+        self.assertEqual(order, [("a", 0.5), ("b", 0.5)] * 2)
+        self.assertEqual((times, least), ({"a": [3, 4], "b": [5, 6]}, {"a": 1, "b": 4}))
+
+    def test_a_long_first_run_is_the_only_one(self):
+        runs = []
+        self.assertEqual(len(turns.samples(lambda: runs.append(0), 0)), 1)
+        self.assertEqual(len(runs), 1)
+        self.assertGreaterEqual(len(turns.samples(lambda: runs.append(0), 1e-3)), 3)
+
+
+class Figures(unittest.TestCase):
+    def test_a_line_for_each_case(self):
+        p = Processor("Made Up")
+        p.add(Measured("nodes", MACHINE, 0, facts={"date": "2026-01-01"}))
+        p.add(Measured("nodes", "one", 2, {"dynquant": [1.5e-6, 2e-6]}, {"dynquant": 1.25e-6}, {"elements": 3}))
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, p.file_name)
+            p.save(path)
+            before = path.read_text().splitlines()
+            self.assertEqual((path.name, before[2]), ("made_up.jsonl", '["nodes","one",2,{"dynquant":[1.5,2.0]},{"dynquant":1.25},{"elements":3}]'))
+            again = Processor.load(path)
+            self.assertEqual((again.name, again.of("nodes"), again.facts("nodes")), ("Made Up", p.of("nodes"), {"date": "2026-01-01"}))
+            again.add(Measured("layers", "two", 1))
+            again.add(Measured("nodes", "one", 2, {"dynquant": [3e-6]}))
+            again.save(path)
+            after = path.read_text().splitlines()
+        self.assertEqual(after, [before[0], '["layers","two",1,{},{},{}]', before[1], '["nodes","one",2,{"dynquant":[3.0]},{},{}]'])
+
+    def test_a_ratio_is_the_median_of_those_of_the_turns(self):
+        m = Measured("s", "c", 1, {"slow": [2, 8, 3], "fast": [1, 1, 1]})
+        self.assertEqual((m.median("slow"), m.ratio("slow", "fast"), m.ratio("none", "fast")), (3, 3, None))
+        self.assertEqual((tables.times(m, "slow", "fast"), tables.times(m, "none", "fast")), ("3.0 (2.0 to 8.0)", ""))
+
+    def test_cells(self):
+        self.assertEqual([tables.number(v) for v in (None, 0.125, 9.994, 12.34, 123.4)], ["-", "0.12", "9.99", "12.3", "123"])
+        self.assertEqual([tables.goal(3, v) for v in (None, 3, 2.99)], ["", "3, met", "3, **missed**"])
+        self.assertEqual(tables.table(["a", "b"], [["1", "2"]]), ["| a | b |", "|---|---|", "| 1 | 2 |", ""])
+
+
+def program(folder, output, status=0):
+    """A program that prints `output`, and writes its arguments to a file beside it."""
+    path = pathlib.Path(folder, "dqbench")
+    pathlib.Path(folder, "output").write_text(output)
+    path.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >"{path}.arguments"\ncat "{folder}/output"\nexit {status}\n')
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+class Dqbench(unittest.TestCase):
+    def run_with(self, output, status=0):
+        with tempfile.TemporaryDirectory() as folder:
+            rows = dqbench.run(program(folder, output, status), ["name", "~time"], ["--batch=b"], [1, 3], 0.1)
+            return rows, pathlib.Path(folder, "dqbench.arguments").read_text().splitlines()
+
+    def test_rows_are_those_of_the_template(self):
+        rows, arguments = self.run_with('Output template: row\nrow\tname\tmedian_time\nrow\t"64Ki"\t2.5\nrow\ta\trefused\ntests:2\n')
+        self.assertEqual(rows, [{"name": "64Ki", "~time": "2.5"}, {"name": "a", "~time": "refused"}])
+        self.assertEqual([dqbench.seconds(row["~time"]) for row in rows], [0.0025, None])
+        self.assertEqual(arguments, ["--mode=P", "--max-ms-per-prb=100", "--threads=1,3", "--perf-template=row\t%name%\t%~time%", "--batch=b"])
+
+    def test_failures_are_told(self):
+        for output, status in (("tests:1 failed:1\n", 0), ("row\tname\tmedian_time\nrow\ta\t1\n", 1)):
+            with self.assertRaisesRegex(RuntimeError, "dqbench --mode=P"):
+                self.run_with(output, status)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,140 @@
+"""The suites and the arguments of scripts/measure. Needs no packages, so that mistakes are answered before a build."""
+
+import argparse
+import dataclasses
+import difflib
+import math
+import os
+import pathlib
+import re
+import typing
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FIGURES = ROOT / "docs/performance"
+
+
+@dataclasses.dataclass(frozen=True)
+class Suite:
+    """setup: options of scripts/setup. targets: what is built. rounds, milliseconds: turns of each contestant, and the least
+    duration of one. threads: None stands for 1 and the number of cores, () for a suite that sets them itself."""
+
+    what: str
+    setup: tuple[str, ...]
+    targets: tuple[str, ...]
+    milliseconds: int
+    rounds: int = 5
+    threads: tuple[int, ...] | None = (1,)
+    environment: str = "report"
+
+
+SUITES = {
+    "core": Suite("quantize and dequantize through the Graph API, beside a flat loop, oneDNN, XNNPACK, ONNX Runtime and pi-quant; ten minutes",
+                  ("--report",), ("dqbench",), 60, rounds=3, threads=()),
+    "shares": Suite("computed scales beside the flat loop on each instruction set; a minute", ("--report",), ("dqbench",), 60, rounds=3),
+    "dynamic": Suite("computed scales beside ONNX Runtime, pi-quant, torchao, FBGEMM and ggml; downloads 3 GB, most of it PyTorch, and keeps 6 GB; "
+                     "ten minutes", ("--dynamic",), ("dqbench",), 100, threads=None, environment="dynamic"),
+    "nodes": Suite("dynquant's operators for ONNX Runtime beside its own and AMD Quark's; four minutes",
+                   ("--report", "--checks"), ("dynquant_ort", "quark_operators"), 60, threads=None),
+    "layers": Suite("models of one layer in ONNX Runtime alone and with the execution provider; names are like 'stems: 1x3x224x224 by "
+                    "32x3x3x3, stride 2, float x, int8 weights'; four minutes", ("--report",), ("dynquant_ort_ep",), 60),
+    "weights": Suite("chains of layers whose weights alone are quantized, by the execution provider beside float: time and memory; names are "
+                     "like 'Gemm, 2048 x 2048, int8 per column'; five minutes", ("--report",), ("dynquant_ort_ep",), 60),
+    "networks": Suite("whole networks, quantized by ONNX Runtime's tools, with the execution provider and without, what their time is spent on, and "
+                      "the 'cost of a node'; downloads 52 MB; nine minutes", ("--report", "--networks"), ("dynquant_ort_ep",), 60, threads=None),
+    "convolutions": Suite("layers beside oneDNN's primitives of the same sums, on one processor; a minute", ("--report",), ("dynquant_ort_ep",), 60),
+    "embeddings": Suite("a sentence encoder with real weights: int8 embeddings with one scale for activations and with one for each row, beside "
+                        "float, and a text alone against the text in a batch; downloads 84 MB; two minutes",
+                        ("--report", "--embeddings"), ("dynquant_ort_ep",), 60, threads=None),
+    "models": Suite("pre-quantized models by dqmodel beside ONNX Runtime; two minutes",
+                    ("--report",), ("dqmodel",), 200, threads=None),
+    "digits": Suite("networks of handwritten digits, codified by dqmodel and compared with ONNX Runtime; two minutes", ("--report",), ("dqmodel",), 0,
+                    threads=()),
+    "large": Suite("creation and memory of sessions of 64 MiB of int8 weights; two minutes", ("--report",), ("dynquant_ort_ep",), 60),
+}  # fmt: skip
+
+
+def near(given: str, names: typing.Iterable[str]) -> str:
+    close = difflib.get_close_matches(given, list(names), 1, 0.5)
+    return f"; did you mean '{close[0]}'?" if close else ""
+
+
+def suite(text: str) -> str:
+    if text not in SUITES:
+        raise argparse.ArgumentTypeError(f"expected {', '.join(SUITES)}, given '{text}'{near(text, SUITES)}")
+    return text
+
+
+def one_or_more(text: str) -> int:
+    if not (text.isdecimal() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"expected a number of 1 or more, given '{text}'")
+    return int(text)
+
+
+def above_zero(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0
+    if not (number > 0 and math.isfinite(number)):
+        raise argparse.ArgumentTypeError(f"expected a number above 0, given '{text}'")
+    return number
+
+
+def folder(text: str) -> pathlib.Path:
+    path = pathlib.Path(text)
+    if not path.is_dir():
+        raise argparse.ArgumentTypeError(f"expected a folder, given '{text}'")
+    return path.absolute()
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> typing.NoReturn:
+        if unknown := re.search(r"unrecognized arguments: (--?[\w-]+)", message):
+            message += near(unknown[1], self._option_string_actions)
+        super().error(message)
+
+
+def version() -> str:
+    header = (ROOT / "include/dynquant/version.hpp").read_text()
+    return ".".join(re.findall(r"VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header))
+
+
+def parser() -> Parser:
+    listed = "".join(f"  {name:<12}{one.what}\n" for name, one in SUITES.items())
+    result = Parser(
+        allow_abbrev=False,
+        prog="scripts/measure",
+        description="Times dynquant beside other libraries, which take turns, and prints the tables of docs in Markdown.",
+        epilog="suites:\n" + listed,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    option = result.add_argument
+    option("suite", type=suite, metavar="SUITE", help="one of those below")
+    option("--version", action="version", version=f"dynquant {version()}")
+    option("--only", default="", metavar="TEXT", help="only cases whose names in the tables contain TEXT")
+    option("--threads", type=one_or_more, nargs="+", metavar="N", help="a table for each number")
+    option("--rounds", type=one_or_more, metavar="N", help="turns of each contestant")
+    option("--milliseconds", type=above_zero, metavar="MS", help="the least duration of a turn")
+    option("--build", type=folder, metavar="FOLDER", help="where dynquant is built; without it build/release, which is brought up to date")
+    option("--models", type=pathlib.Path, metavar="FOLDER", help="digits: only write its float models, and images to calibrate and to test by, to FOLDER")
+    option("--save", action="store_true", help="put the figures in place of this processor's, and draw the suite's charts and the tables of its page again")
+    option("--draw", action="store_true", help="measure nothing: print and draw from the figures of all processors that were saved")
+    option("--figures", type=pathlib.Path, metavar="FOLDER", default=FIGURES, help="where figures and charts are (docs/performance)")
+    return result
+
+
+def parse(arguments: list[str] | None = None) -> argparse.Namespace:
+    """arguments: without them, those of the program."""
+    options = parser()
+    given = options.parse_args(arguments)
+    one = SUITES[given.suite]
+    if given.models and given.suite != "digits":
+        options.error(f"argument --models: not allowed with suite {given.suite}")
+    if given.draw and given.save:
+        options.error("argument --save: not allowed with argument --draw")
+    if given.threads and one.threads == ():
+        options.error(f"argument --threads: not allowed with suite {given.suite}")
+    given.threads = given.threads or (sorted({1, len(os.sched_getaffinity(0))}) if one.threads is None else list(one.threads))
+    given.rounds = given.rounds or one.rounds
+    given.seconds = (given.milliseconds or one.milliseconds) / 1e3
+    return given

