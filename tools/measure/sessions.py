@@ -7,7 +7,7 @@ import pathlib
 import numpy
 import onnx
 import onnxruntime
-from onnx import helper
+from onnx import TensorProto, helper, numpy_helper
 
 from .turns import Turn, turn
 
@@ -38,6 +38,35 @@ def make_model(nodes: list[onnx.NodeProto], inputs: dict, outputs: dict, constan
     imports = [helper.make_opsetid("", opset)] + [helper.make_opsetid(d, 1) for d in {n.domain for n in nodes} - {""}]
     graph = helper.make_graph(nodes, "case", infos(inputs), infos(outputs), initializer=constants)
     return helper.make_model(graph, opset_imports=imports, ir_version=10).SerializeToString()
+
+
+class Graph:
+    """Collects nodes. Inputs are names, or arrays, which become constants."""
+
+    def __init__(self) -> None:
+        self.nodes: list[onnx.NodeProto] = []
+        self.constants: list[onnx.TensorProto] = []
+
+    def _constant(self, value: numpy.ndarray) -> str:
+        self.constants.append(numpy_helper.from_array(numpy.asarray(value, order="C"), f"constant_{len(self.constants)}"))
+        return self.constants[-1].name
+
+    def op(self, kind: str, *inputs: str | numpy.ndarray, outputs: int = 1, **attributes: object) -> str | list[str]:
+        """The name of the output, or of all of several."""
+        name = f"{kind}_{len(self.nodes)}"
+        names = [name, *(f"{name}_{i}" for i in range(1, outputs))]
+        self.nodes.append(helper.make_node(kind, [x if isinstance(x, str) else self._constant(x) for x in inputs], names, name, **attributes))
+        return name if outputs == 1 else names
+
+    def dynamic_layer(self, x: str, w: numpy.ndarray, zero_point: int | None = None, scale: float | None = None) -> str:
+        """From DynamicQuantizeLinear to Mul, as quantize_dynamic makes them."""
+        quantized, of_x, zero = self.op("DynamicQuantizeLinear", x, outputs=3)
+        sums = self.op("MatMulInteger" if w.ndim == 2 else "ConvInteger", quantized, w, zero, *([] if zero_point is None else [w.dtype.type(zero_point)]))
+        scales = of_x if scale is None else self.op("Mul", of_x, numpy.float32(scale))
+        return self.op("Mul", self.op("Cast", sums, to=TensorProto.FLOAT), scales)
+
+    def model(self, inputs: dict, outputs: dict, opset: int) -> bytes:
+        return make_model(self.nodes, inputs, outputs, self.constants, opset)
 
 
 def session(model: bytes | str, peer: Peer, threads: int, optimized: bool = True, profile: str = "") -> onnxruntime.InferenceSession:

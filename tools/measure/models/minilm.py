@@ -5,9 +5,9 @@ import struct
 
 import numpy
 import onnx
-from onnx import TensorProto, helper
+from onnx import TensorProto
 
-from .encoder import HIDDEN, LAYERS, Builder
+from .encoder import HIDDEN, LAYERS, Builder, integers
 
 
 def read_weights(file: bytes) -> dict[str, numpy.ndarray]:
@@ -23,16 +23,16 @@ def read_weights(file: bytes) -> dict[str, numpy.ndarray]:
 
 def _embeddings(builder: Builder, weights: dict[str, numpy.ndarray], ids: str) -> str:
     tables = {name: weights[f"embeddings.{name}_embeddings.weight"] for name in ("word", "position", "token_type")}
-    tokens = builder.op("Slice", builder.op("Shape", ids), builder.integers(1), builder.integers(2))
-    places = builder.constant(tables["position"] + tables["token_type"][0])
-    places = builder.op("Slice", places, builder.integers(0), tokens, builder.integers(0))
-    return builder.norm(builder.op("Add", builder.op("Gather", builder.constant(tables["word"]), ids), places), "embeddings")
+    tokens = builder.op("Slice", builder.op("Shape", ids), integers(1), integers(2))
+    places = tables["position"] + tables["token_type"][0]
+    places = builder.op("Slice", places, integers(0), tokens, integers(0))
+    return builder.norm(builder.op("Add", builder.op("Gather", tables["word"], ids), places), "embeddings")
 
 
 def _added_mask(builder: Builder, mask: str) -> str:
     """0 for a token, the lowest float for padding, whose share of attention is then exactly 0."""
-    missing = builder.op("Sub", builder.scalar(1), builder.op("Cast", mask, to=TensorProto.FLOAT))
-    return builder.op("Unsqueeze", builder.op("Mul", missing, builder.scalar(numpy.finfo(numpy.float32).min)), builder.integers(1, 2))
+    missing = builder.op("Sub", numpy.float32(1), builder.op("Cast", mask, to=TensorProto.FLOAT))
+    return builder.op("Unsqueeze", builder.op("Mul", missing, numpy.float32(numpy.finfo(numpy.float32).min)), integers(1, 2))
 
 
 def model(weights: dict[str, numpy.ndarray], layers: int = LAYERS) -> onnx.ModelProto:
@@ -41,5 +41,5 @@ def model(weights: dict[str, numpy.ndarray], layers: int = LAYERS) -> onnx.Model
     value, mask = _embeddings(builder, weights, "ids"), _added_mask(builder, "mask")
     for index in range(layers):
         value = builder.layer(value, index, mask)
-    inputs = [helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "tokens"]) for name in ("ids", "mask")]
-    return builder.model(inputs, value, helper.make_tensor_value_info("states", TensorProto.FLOAT, ["batch", "tokens", HIDDEN]))
+    inputs = dict.fromkeys(("ids", "mask"), (TensorProto.INT64, ["batch", "tokens"]))
+    return onnx.load_from_string(builder.model(inputs, {value: (TensorProto.FLOAT, ["batch", "tokens", HIDDEN])}, 17))

@@ -1,17 +1,23 @@
-"""Small networks and their training in numpy: forward, backward and Adam (Kingma and Ba, 2014)."""
+"""Small networks, their models and their training in numpy: forward, backward and Adam (Kingma and Ba, 2014)."""
 
 import abc
 
 import numpy
+import onnx
 import threadpoolctl
+from onnx import TensorProto
 
+from ..sessions import Graph
 from .digits import CLASSES, SIZE, Samples
 
 EPOCHS, BATCH, RATE = 40, 32, 3e-3
 
 
 class Layer(abc.ABC):
-    """A layer keeps its last input for backward(), which sets the gradients of `parameters`."""
+    """A layer keeps its last input for backward(), which sets the gradients of `parameters`. operator, attributes: its node."""
+
+    operator: str
+    attributes: dict[str, list[int]] = {}
 
     def __init__(self) -> None:
         self.parameters: list[numpy.ndarray] = []
@@ -30,6 +36,8 @@ def _random_weights(random: numpy.random.Generator, shape: tuple[int, ...], inpu
 
 
 class Dense(Layer):
+    operator = "Gemm"
+
     def __init__(self, random: numpy.random.Generator, inputs: int, outputs: int) -> None:
         super().__init__()
         self.parameters = [_random_weights(random, (inputs, outputs), inputs), numpy.zeros(outputs, numpy.float32)]
@@ -45,6 +53,8 @@ class Dense(Layer):
 
 class Convolution(Layer):
     """3 x 3, zero-padded, so that images keep their size."""
+
+    operator, attributes = "Conv", {"pads": [1, 1, 1, 1]}
 
     def __init__(self, random: numpy.random.Generator, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -80,6 +90,8 @@ class Convolution(Layer):
 class Pool(Layer):
     """Max pooling, 2 x 2."""
 
+    operator, attributes = "MaxPool", {"kernel_shape": [2, 2], "strides": [2, 2]}
+
     def forward(self, x: numpy.ndarray) -> numpy.ndarray:
         n, c, h, w = x.shape
         self._fields = x.reshape(n, c, h // 2, 2, w // 2, 2)
@@ -92,6 +104,8 @@ class Pool(Layer):
 
 
 class Flatten(Layer):
+    operator = "Flatten"
+
     def forward(self, x: numpy.ndarray) -> numpy.ndarray:
         self._shape = x.shape
         return x.reshape(len(x), -1)
@@ -112,14 +126,14 @@ class Activation(Layer):
 
     def __init__(self, name: str) -> None:
         super().__init__()
-        self.name = name
+        self.operator = name
 
     def forward(self, x: numpy.ndarray) -> numpy.ndarray:
-        self._y = self._FUNCTIONS[self.name](x)
+        self._y = self._FUNCTIONS[self.operator](x)
         return self._y
 
     def backward(self, slope: numpy.ndarray) -> numpy.ndarray:
-        return slope * self._SLOPES[self.name](self._y)
+        return slope * self._SLOPES[self.operator](self._y)
 
 
 Network = list[Layer]
@@ -196,3 +210,15 @@ def _train(network: Network, samples: Samples) -> None:
 
 def accuracy(scores: numpy.ndarray, labels: numpy.ndarray) -> float:
     return float((scores.argmax(axis=1) == labels).mean())
+
+
+def model_of(network: Network) -> onnx.ModelProto:
+    """A model from "images" [N, 1, 8, 8] to "scores" [N, 10]."""
+    graph, x = Graph(), "images"
+    for layer in network:
+        x = graph.op(layer.operator, x, *layer.parameters, **layer.attributes)
+    graph.nodes[-1].output[0] = "scores"
+    model = graph.model({"images": (TensorProto.FLOAT, ["N", 1, SIZE, SIZE])}, {"scores": (TensorProto.FLOAT, ["N", CLASSES])}, 21)
+    model = onnx.load_from_string(model)
+    onnx.checker.check_model(model, full_check=True)
+    return model

@@ -11,7 +11,6 @@ import onnx
 
 from ..models import digits, integer, runtime, training
 from ..models.dqmodel import DqModel
-from ..models.export import model_of
 from ..results import Measured, Processor
 from ..tables import table
 
@@ -40,7 +39,7 @@ def trained(split: digits.Split) -> Iterator[Trained]:
         for activation in ACTIVATIONS:
             layers = make(activation)
             training.train(layers, split.train)
-            model = model_of(layers, f"digits_{name.lower()}_{activation.lower()}")
+            model = training.model_of(layers)
             yield Trained(name, activation, model, runtime.session(model, {"images": split.test.images})["scores"])
 
 

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator
 
 import numpy
 from onnx import TensorProto as T
-from onnx import helper, numpy_helper
 
 from ..process import opened
 from ..results import Measured
-from ..sessions import PROVIDER, RUNTIME, Peer, make_model, provider_peer
+from ..sessions import PROVIDER, RUNTIME, Graph, Peer, provider_peer
 from ..tables import table
 
 CASES = {  # how many layers, one behind the other, and the shape of their weights
@@ -23,20 +22,11 @@ CASES = {  # how many layers, one behind the other, and the shape of their weigh
 
 
 def model_of(count: int, shape: tuple[int, ...]) -> bytes:
-    random, x, nodes, constants = numpy.random.default_rng(1), "x", [], []
-    is_product = len(shape) == 2
-    for i in range(count):
+    random, graph, x = numpy.random.default_rng(1), Graph(), "x"
+    for _ in range(count):
         weights = numpy.clip(numpy.rint(random.standard_normal(shape, numpy.float32) * 32), -127, 127)  # as trained ones
-        constants.append(numpy_helper.from_array(weights.astype(numpy.int8), f"w{i}"))
-        nodes += [
-            helper.make_node("DynamicQuantizeLinear", [x], [f"q{i}", f"s{i}", f"z{i}"]),
-            helper.make_node("MatMulInteger" if is_product else "ConvInteger", [f"q{i}", f"w{i}", f"z{i}"], [f"sums{i}"]),
-            helper.make_node("Cast", [f"sums{i}"], [f"f{i}"], to=T.FLOAT),
-            helper.make_node("Mul", [f"f{i}", f"s{i}"], [f"y{i}"]),
-        ]
-        x = f"y{i}"
-    given = ["m", shape[0]] if is_product else ["n", shape[1], "h", "w"]
-    return make_model(nodes, {"x": (T.FLOAT, given)}, {x: (T.FLOAT, None)}, constants, 13)
+        x = graph.dynamic_layer(x, weights.astype(numpy.int8))
+    return graph.model({"x": (T.FLOAT, ["m", shape[0]] if len(shape) == 2 else ["n", shape[1], "h", "w"])}, {x: (T.FLOAT, None)}, 13)
 
 
 def measure(given: argparse.Namespace, say: Callable) -> Iterator[Measured]:

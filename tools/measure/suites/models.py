@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 
 import numpy
 import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto
 
 from ..models import runtime
 from ..models.dqmodel import DqModel
 from ..results import Measured, Processor
-from ..sessions import RUNTIME, Peer, fresh
+from ..sessions import RUNTIME, Graph, Peer, fresh
 from ..tables import by_threads, goal, number, table, threads_label, times
 from ..turns import Turn, take_turns
 
@@ -29,63 +29,37 @@ class Case:
     has_many_weights: bool = False  # bound by reading the weights
 
 
-class _Builder:
-    """Builds a graph that is a chain of nodes."""
+def _weights(random: numpy.random.Generator, *shape: int) -> numpy.ndarray:
+    """Normally distributed int8 weights, as of a trained network, scaled by the largest."""
+    values = random.standard_normal(shape)
+    return numpy.rint(values * (127 / numpy.abs(values).max())).astype(numpy.int8)
 
-    def __init__(self, dtype: type, shape: tuple[int, ...]) -> None:
-        self._random = numpy.random.default_rng(1)
-        self._nodes: list[onnx.NodeProto] = []
-        self._constants: list[onnx.TensorProto] = []
-        self._input = helper.make_tensor_value_info("x", helper.np_dtype_to_tensor_dtype(numpy.dtype(dtype)), shape)
-        self._last = "x"
 
-    def random(self, dtype: type, shape: tuple[int, ...], low: int, high: int) -> numpy.ndarray:
-        return self._random.integers(low, high, shape, dtype=dtype)
-
-    def weights(self, *shape: int) -> numpy.ndarray:
-        """Normally distributed int8 weights, as of a trained network, scaled by the largest."""
-        values = self._random.standard_normal(shape)
-        return numpy.rint(values * (127 / numpy.abs(values).max())).astype(numpy.int8)
-
-    def add(self, operator: str, *constants: numpy.ndarray, **attributes: object) -> None:
-        place = len(self._nodes)
-        names = [f"c{place}_{i}" for i in range(len(constants))]
-        self._constants += [numpy_helper.from_array(value, name) for value, name in zip(constants, names)]
-        self._nodes.append(helper.make_node(operator, [self._last, *names], [f"y{place}"], f"{operator}{place}", **attributes))
-        self._last = f"y{place}"
-
-    def rescale(self, bias: numpy.ndarray, relu: bool) -> None:
-        """Adds the rescaling by two Mul, as in figures 1 and 2 of the paper (models/docs/prequantized.md)."""
-        self.add("Add", bias)
-        self.add("Cast", to=TensorProto.FLOAT)
-        for factor in MULTIPLIER:
-            self.add("Mul", numpy.float32(factor))
-        if relu:
-            self.add("Relu")
-        self.add("QuantizeLinear", numpy.float32(1), numpy.uint8(0) if relu else numpy.int8(0))
-
-    def model(self, shape: tuple[int, ...], result: int) -> onnx.ModelProto:
-        output = helper.make_tensor_value_info(self._last, result, shape)
-        graph = helper.make_graph(self._nodes, "case", [self._input], [output], self._constants)
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+def _rescaled(graph: Graph, sums: str, bias: numpy.ndarray, relu: bool) -> str:
+    """By two Mul, as in figures 1 and 2 of the paper (models/docs/prequantized.md)."""
+    x = graph.op("Cast", graph.op("Add", sums, bias), to=TensorProto.FLOAT)
+    for factor in MULTIPLIER:
+        x = graph.op("Mul", x, numpy.float32(factor))
+    return graph.op("QuantizeLinear", graph.op("Relu", x) if relu else x, numpy.float32(1), numpy.uint8(0) if relu else numpy.int8(0))
 
 
 def _mlp(batch: int) -> Case:
-    b = _Builder(numpy.uint8, (batch, 1024))
-    x = b.random(numpy.uint8, (batch, 1024), 0, 256)
+    random, graph, value = numpy.random.default_rng(1), Graph(), "x"
+    x = random.integers(0, 256, (batch, 1024), numpy.uint8)
     for inputs, outputs, relu in ((1024, 4096, True), (4096, 1024, False)):
-        b.add("MatMulInteger", b.weights(inputs, outputs))
-        b.rescale(b.random(numpy.int32, (outputs,), -5_000, 5_000), relu)
-    return Case(f"MLP 1024-4096-1024, batch {batch}", b.model((batch, 1024), TensorProto.INT8), x, 1.5, has_many_weights=True)
+        sums = graph.op("MatMulInteger", value, _weights(random, inputs, outputs))
+        value = _rescaled(graph, sums, random.integers(-5_000, 5_000, outputs, numpy.int32), relu)
+    model = graph.model({"x": (TensorProto.UINT8, x.shape)}, {value: (TensorProto.INT8, x.shape)}, 13)
+    return Case(f"MLP 1024-4096-1024, batch {batch}", onnx.load_from_string(model), x, 1.5, has_many_weights=True)
 
 
 def _cnn() -> Case:
-    shape = (1, 64, 56, 56)
-    b = _Builder(numpy.uint8, shape)
-    x = b.random(numpy.uint8, shape, 0, 256)
-    b.add("ConvInteger", b.weights(64, 64, 3, 3), pads=[1, 1, 1, 1])
-    b.rescale(b.random(numpy.int32, (1, 64, 1, 1), -5_000, 5_000), relu=True)
-    return Case("CNN 56x56x64, 3x3", b.model(shape, TensorProto.UINT8), x, 1.5)
+    random, graph = numpy.random.default_rng(1), Graph()
+    x = random.integers(0, 256, (1, 64, 56, 56), numpy.uint8)
+    sums = graph.op("ConvInteger", "x", _weights(random, 64, 64, 3, 3), pads=[1, 1, 1, 1])
+    y = _rescaled(graph, sums, random.integers(-5_000, 5_000, (1, 64, 1, 1), numpy.int32), True)
+    model = graph.model({"x": (TensorProto.UINT8, x.shape)}, {y: (TensorProto.UINT8, x.shape)}, 13)
+    return Case("CNN 56x56x64, 3x3", onnx.load_from_string(model), x, 1.5)
 
 
 def cases() -> list[Case]:

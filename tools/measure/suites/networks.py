@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterator
 import numpy
 import onnx
 import onnxruntime
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto
 
 from ..arguments import ROOT
 from ..models.networks import (CNN, DYNAMIC, FLOAT, INT8, NETWORKS, STATIC, TRANSFORMER, UINT8, VARIANTS, Network, eligible_layers,
                                inputs_of, load, variant)  # fmt: skip
 from ..process import opened
 from ..results import Measured, Processor
-from ..sessions import PROVIDER, RUNTIME, Peer, make_model, provider_peer, session
+from ..sessions import PROVIDER, RUNTIME, Graph, Peer, provider_peer, session
 from ..tables import by_threads, number, spread, table, threads_label, times
 from ..turns import runs, take_turns
 
@@ -125,35 +125,20 @@ NODES, WIDTH = 200, 16
 INPUTS = {"x": numpy.linspace(-1, 1, WIDTH, dtype=numpy.float32).reshape(1, WIDTH)}
 
 
+def _chain(node: Callable[[Graph, str], str]) -> bytes:
+    graph, x, of = Graph(), "x", (TensorProto.FLOAT, (1, WIDTH))
+    for _ in range(NODES):
+        x = node(graph, x)
+    return graph.model({"x": of}, {x: of}, 17)
+
+
 def _layers() -> bytes:
     """MatMulInteger of 1 x 16 by 16 x 16: the weights pass x on, so that values stay in range."""
-    constants = [
-        numpy_helper.from_array(numpy.eye(WIDTH, dtype=numpy.int8) * numpy.int8(127), "w"),
-        numpy_helper.from_array(numpy.int8(0), "w_zero_point"),
-        numpy_helper.from_array(numpy.float32(1 / 127), "w_scale"),
-    ]
-    nodes, x = [], "x"
-    for i in range(NODES):
-        quantized, scale, zero_point = (f"{name}_{i}" for name in ("quantized", "scale", "zero_point"))
-        y = "y" if i == NODES - 1 else f"y_{i}"
-        nodes += [
-            helper.make_node("DynamicQuantizeLinear", [x], [quantized, scale, zero_point], f"quantize_{i}"),
-            helper.make_node("MatMulInteger", [quantized, "w", zero_point, "w_zero_point"], [f"sums_{i}"], f"product_{i}"),
-            helper.make_node("Cast", [f"sums_{i}"], [f"floats_{i}"], f"cast_{i}", to=TensorProto.FLOAT),
-            helper.make_node("Mul", [scale, "w_scale"], [f"scales_{i}"], f"scales_{i}"),
-            helper.make_node("Mul", [f"floats_{i}", f"scales_{i}"], [y], f"rescale_{i}"),
-        ]
-        x = y
-    return _model(nodes, constants)
+    return _chain(lambda graph, x: graph.dynamic_layer(x, numpy.eye(WIDTH, dtype=numpy.int8) * numpy.int8(127), 0, 1 / 127))
 
 
 def _negations() -> bytes:
-    values = ["x", *(f"value_{i}" for i in range(1, NODES)), "y"]
-    return _model([helper.make_node("Neg", [a], [b], f"neg_{b}") for a, b in zip(values, values[1:])], [])
-
-
-def _model(nodes: list, constants: list) -> bytes:
-    return make_model(nodes, {"x": (TensorProto.FLOAT, (1, WIDTH))}, {"y": (TensorProto.FLOAT, (1, WIDTH))}, constants, 17)
+    return _chain(lambda graph, x: graph.op("Neg", x))
 
 
 def _node_cost(given: argparse.Namespace, folder: pathlib.Path) -> Measured:
