@@ -8,16 +8,13 @@ import unittest
 import numpy as np
 from layers import convolve
 from measure.sessions import PROVIDER, RUNTIME, Peer, make_model, session
-from measure.suites.layers import FLOAT, INT8, SHAPES, UINT8, Layer, Shape, all_layers, claims, float_weights, input_of, measure_layer, model_of
+from measure.suites.layers import (FLOAT, INT8, SHAPES, UINT8, X_ZERO_POINT, Layer, Shape, all_layers, claims, float_weights, input_of,
+                                   measure_layer, model_of, quantized_weights)  # fmt: skip
 from onnx import TensorProto, helper, load, load_from_string, numpy_helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
 PEER = Peer(PROVIDER, provider=os.environ["DYNQUANT_ONNXRUNTIME"])
 logging.disable(logging.WARNING)  # of the quantization tools
-
-
-def constants_of(layer):
-    return {c.name: numpy_helper.to_array(c) for c in load_from_string(model_of(layer)).graph.initializer}
 
 
 class Models(unittest.TestCase):
@@ -27,18 +24,18 @@ class Models(unittest.TestCase):
             for weights in (INT8, UINT8):
                 with self.subTest(text=text, weights=weights):
                     layer = Layer("", Shape.of(text), UINT8, weights)
-                    c = constants_of(layer)
-                    x, w = input_of(layer).astype(np.int64) - 121, c["w"].astype(np.int64) - c["w_zero_point"]
+                    w, zero_point, _ = quantized_weights(layer)
+                    x, w = input_of(layer).astype(np.int64) - X_ZERO_POINT, w.astype(np.int64) - zero_point
                     expected = convolve(x, w, groups, [stride] * 2, [1, 1], [(kernel // 2,) * 2] * 2) if kernel else x @ w
                     for peer in (Peer(RUNTIME), PEER):
-                        np.testing.assert_array_equal(session(model_of(layer), peer, 1).run(None, {"quantized": input_of(layer)})[0], expected)
+                        np.testing.assert_array_equal(session(model_of(layer), peer, 1).run(None, {"x": input_of(layer)})[0], expected)
 
     def test_weights_are_those_of_quantize_dynamic(self):
         for text in ("3x20 by 20x7", "1x5x4x4 by 3x5x1x1", "1x1x4x4 by 1x1x1x1", "1x3x9x8 by 4x3x5x5"):
             for weights, kind in ((INT8, QuantType.QInt8), (UINT8, QuantType.QUInt8)):
                 with self.subTest(text=text, weights=weights):
                     layer = Layer("", Shape.of(text), FLOAT, weights)
-                    values, c = float_weights(layer), constants_of(layer)
+                    values = float_weights(layer)
                     node = helper.make_node("MatMul" if layer.shape.is_product else "Conv", ["x", "w"], ["y"])
                     model = make_model([node], {"x": (TensorProto.FLOAT, layer.shape.x)}, {"y": (TensorProto.FLOAT, None)},
                                        [numpy_helper.from_array(values, "w")], 17)  # fmt: skip
@@ -46,9 +43,9 @@ class Models(unittest.TestCase):
                         path = pathlib.Path(folder) / "quantized.onnx"
                         quantize_dynamic(load_from_string(model), path, weight_type=kind)
                         expected = {i.name: numpy_helper.to_array(i) for i in load(path).graph.initializer}
-                    for name, of in (("w", "w_quantized"), ("w_zero_point", "w_zero_point"), ("w_scale", "w_scale")):
-                        self.assertEqual(c[name].dtype, expected[of].dtype)
-                        np.testing.assert_array_equal(c[name], expected[of])
+                    for given, of in zip(quantized_weights(layer), ("w_quantized", "w_zero_point", "w_scale"), strict=True):
+                        self.assertEqual(given.dtype, expected[of].dtype)
+                        np.testing.assert_array_equal(given, expected[of])
 
     def test_all_types_of_all_shapes(self):
         self.assertEqual(len({layer.name for layer in all_layers()}), 4 * sum(map(len, SHAPES.values())))
@@ -56,7 +53,7 @@ class Models(unittest.TestCase):
     def test_of_floats_reach_to_relu(self):
         layer = Layer("", Shape.of("1x3x9x8 by 4x3x3x3"), FLOAT, UINT8)
         self.assertEqual([n.op_type for n in load_from_string(model_of(layer)).graph.node],
-                         ["DynamicQuantizeLinear", "ConvInteger", "Cast", "Mul", "Mul", "Add", "Relu"])
+                         ["DynamicQuantizeLinear", "ConvInteger", "Mul", "Cast", "Mul", "Add", "Relu"])
 
 
 class Measured(unittest.TestCase):

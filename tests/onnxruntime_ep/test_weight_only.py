@@ -5,24 +5,23 @@ import unittest
 import ml_dtypes
 import numpy as np
 from measure.sessions import PROVIDER, Peer, session
-from measure.suites.weights import (FLOAT, FLOAT8, INT4, INT8, NODES, PEERS, WEIGHTS, Chain, all_chains, count_claimed, input_of, measure_chain,
+from measure.suites.weights import (FLOAT, FLOAT8, INT4, INT8, NODES, PEERS, WEIGHTS, Chain, all_chains, constants_of, count_claimed, input_of, measure_chain,
                                     model_of, quantized)  # fmt: skip
-from onnx import load_from_string, numpy_helper
 
 PEER = Peer(PROVIDER, provider=os.environ["DYNQUANT_ONNXRUNTIME"])
 INT8_PER_TENSOR, UINT8 = WEIGHTS[1:3]
 
 
-def expected(model, x):
+def expected(chain, x):
     """Of four layers with narrow weights, in float64."""
-    constants = {c.name: numpy_helper.to_array(c).astype(np.float64) for c in model.graph.initializer}
     for i in range(4):
-        w, scale, zero_point = constants[f"w{i}"], constants[f"scale{i}"], constants.get(f"zero_point{i}", np.float64(0))
+        narrow, bias = constants_of(chain, i)
+        w, scale, zero_point = (value.astype(np.float64) for value in narrow)
         outputs = len(w)
         spread = [np.broadcast_to(p, (outputs, 1, 1)) if p.ndim == 0 else p.reshape(outputs, -1, 1) for p in (scale, zero_point)]
         groups = w.reshape(outputs, spread[0].shape[1], -1)
         floats = ((groups - spread[1]) * spread[0]).reshape(outputs, -1)
-        x = np.einsum("ok,nk...->no...", floats, x) + constants[f"bias{i}"].reshape(-1, *[1] * (x.ndim - 2))
+        x = np.einsum("ok,nk...->no...", floats, x) + bias.reshape(-1, *[1] * (x.ndim - 2))
         x = np.maximum(x, 0) if i < 3 else x
     return x
 
@@ -36,7 +35,7 @@ class Chains(unittest.TestCase):
     def test_results(self):
         for chain in (*(Chain(128, weights) for weights in WEIGHTS), Chain(64, INT8, is_convolution=True)):
             narrow, x = model_of(chain, is_narrow=True), input_of(chain, 5)
-            y = expected(load_from_string(narrow), x.astype(np.float64))
+            y = expected(chain, x.astype(np.float64))
             for peer, model in ((PEER, narrow), (Peer(NODES), narrow), (Peer(FLOAT), model_of(chain, is_narrow=False))):
                 with self.subTest(chain=chain.name, peer=peer.name):
                     np.testing.assert_allclose(session(model, peer, 1).run(None, {"x": x})[0], y, rtol=0, atol=1e-5 * np.abs(y).max())

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import pathlib
+import shutil
 import stat
 import subprocess
 import tempfile
@@ -54,6 +55,23 @@ class Options(unittest.TestCase):
         self.assertIn("\nsuites:\n  core ", ran("--help").stdout)
         self.assertRegex(ran("--version").stdout, r"^dynquant \d+\.\d+\.\d+\n$")
         self.assertEqual((ran("cor").returncode, ran("cor").stdout), (2, ""))
+
+
+class Script(unittest.TestCase):
+    def test_it_installs_and_builds_what_a_suite_needs_and_keeps_the_directory(self):
+        stub, python = '#!/bin/sh\necho "$(basename "$0") $*"\n', '#!/bin/sh\necho "in $(pwd): $*"\n'
+        with tempfile.TemporaryDirectory() as folder:
+            root, elsewhere = pathlib.Path(folder).resolve() / "root of it", pathlib.Path(folder).resolve() / "elsewhere"
+            elsewhere.mkdir()
+            shutil.copytree(ROOT / "tools/measure", root / "tools/measure")
+            for name, text in {"scripts/setup": stub, "scripts/build": stub, ".deps/report/bin/python": python, "include/dynquant/version.hpp": "",
+                               "scripts/measure": (ROOT / "scripts/measure").read_text()}.items():  # fmt: skip
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_text(text)
+                (root / name).chmod(0o755)
+            ran = subprocess.run([root / "scripts/measure", "models", "--only", "a b"], cwd=elsewhere, capture_output=True, text=True, check=True)
+            self.assertEqual(ran.stdout, f"in {elsewhere}: -m measure.run models --only a b\n")
+            self.assertEqual(ran.stderr, "setup --report\nbuild release dqmodel\n")
 
 
 class Turns(unittest.TestCase):

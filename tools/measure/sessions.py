@@ -58,10 +58,11 @@ class Graph:
         self.nodes.append(helper.make_node(kind, [x if isinstance(x, str) else self._constant(x) for x in inputs], names, name, **attributes))
         return name if outputs == 1 else names
 
-    def dynamic_layer(self, x: str, w: numpy.ndarray, zero_point: int | None = None, scale: float | None = None) -> str:
+    def dynamic_layer(self, x: str, w: numpy.ndarray, zero_point: int | None = None, scale: float | None = None, **window: object) -> str:
         """From DynamicQuantizeLinear to Mul, as quantize_dynamic makes them."""
         quantized, of_x, zero = self.op("DynamicQuantizeLinear", x, outputs=3)
-        sums = self.op("MatMulInteger" if w.ndim == 2 else "ConvInteger", quantized, w, zero, *([] if zero_point is None else [w.dtype.type(zero_point)]))
+        of_w = () if zero_point is None else (w.dtype.type(zero_point),)
+        sums = self.op("MatMulInteger" if w.ndim == 2 else "ConvInteger", quantized, w, zero, *of_w, **window)
         scales = of_x if scale is None else self.op("Mul", of_x, numpy.float32(scale))
         return self.op("Mul", self.op("Cast", sums, to=TensorProto.FLOAT), scales)
 

@@ -23,15 +23,27 @@ def _array(case: Case) -> numpy.ndarray:
     return numpy.random.default_rng(1).standard_normal(case.dims, dtype=numpy.float32)
 
 
-def _tensor(case: Case, threads: int) -> torch.Tensor:
-    torch.set_num_threads(threads)
-    return torch.from_numpy(_array(case)).to(torch.bfloat16 if case.type == "bf16" else torch.float32)
+def _torch(function: Callable, compiled: bool = False) -> Callable[[Case, int], Run]:
+    """A function of PyTorch's tensors, as it is or by torch.compile, which takes half a minute for each case."""
+
+    def prepare(case: Case, threads: int) -> Run:
+        torch.set_num_threads(threads)
+        x = torch.from_numpy(_array(case)).to(torch.bfloat16 if case.type == "bf16" else torch.float32)
+        torch._dynamo.reset()  # else the code for the last case or number of threads may serve this one
+        run = torch.compile(function, dynamic=False) if compiled else function
+        return lambda: run(x)
+
+    return prepare
 
 
-def _compiled(function: Callable, x: torch.Tensor) -> Run:
-    torch._dynamo.reset()  # else the code for the last case or number of threads may serve this one
-    compiled = torch.compile(function, dynamic=False)
-    return lambda: compiled(x)
+def _int8(x: torch.Tensor) -> object:
+    """As Int8DynamicActivationInt8WeightConfig quantizes activations."""
+    quantized = Int8Tensor.from_hp(x, PerRow())
+    return quantized.qdata, quantized.scale
+
+
+def _to_mx(x: torch.Tensor) -> object:
+    return to_mx(x, torch.float8_e4m3fn, 32)
 
 
 def _onnxruntime(case: Case, threads: int) -> Turn:
@@ -53,40 +65,6 @@ def _piquant(case: Case, threads: int) -> Run:
     return run
 
 
-def _int8(x: torch.Tensor) -> object:
-    """As Int8DynamicActivationInt8WeightConfig quantizes activations."""
-    quantized = Int8Tensor.from_hp(x, PerRow())
-    return quantized.qdata, quantized.scale
-
-
-def _torchao(case: Case, threads: int) -> Run:
-    x = _tensor(case, threads)
-    return lambda: _int8(x)
-
-
-def _torchao_compiled(case: Case, threads: int) -> Run:
-    return _compiled(_int8, _tensor(case, threads))
-
-
-def _to_mx(x: torch.Tensor) -> object:
-    return to_mx(x, torch.float8_e4m3fn, 32)
-
-
-def _torchao_mx(case: Case, threads: int) -> Run:
-    x = _tensor(case, threads)
-    return lambda: _to_mx(x)
-
-
-def _torchao_mx_compiled(case: Case, threads: int) -> Run:
-    return _compiled(_to_mx, _tensor(case, threads))
-
-
-def _fbgemm(case: Case, threads: int) -> Run:
-    """FBGEMM as PyTorch has it built in."""
-    x = _tensor(case, threads)
-    return lambda: torch.ops.quantized.embedding_bag_byte_prepack(x)
-
-
 def _ggml(case: Case, threads: int) -> Run | None:
     """A row's function, called for all rows at once: a block does not see where a row ends."""
     if threads != 1:
@@ -104,10 +82,10 @@ def _ggml(case: Case, threads: int) -> Run | None:
 LIBRARIES: dict[str, Callable[[Case, int], Run | Turn | None]] = {
     "onnxruntime": _onnxruntime,
     "piquant": _piquant,
-    "torchao": _torchao,
-    "torchao compiled": _torchao_compiled,
-    "torchao mx": _torchao_mx,
-    "torchao mx compiled": _torchao_mx_compiled,
-    "fbgemm": _fbgemm,
+    "torchao": _torch(_int8),
+    "torchao compiled": _torch(_int8, compiled=True),
+    "torchao mx": _torch(_to_mx),
+    "torchao mx compiled": _torch(_to_mx, compiled=True),
+    "fbgemm": _torch(torch.ops.quantized.embedding_bag_byte_prepack),  # as PyTorch has it built in
     "ggml": _ggml,
 }

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 
 import numpy
 import onnxruntime
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto
 
 from ..results import Measured
-from ..sessions import PROVIDER, RUNTIME, Peer, bound, make_model, provider_peer, session
+from ..sessions import PROVIDER, RUNTIME, Graph, Peer, bound, provider_peer, session
 from ..tables import by_threads, median_and_least, number, table, threads_label
 from ..turns import take_turns
 
@@ -133,8 +133,8 @@ def float_weights(layer: Layer) -> numpy.ndarray:
     return numpy.random.default_rng(0).standard_normal(layer.shape.w, numpy.float32)
 
 
-def _quantized_weights(layer: Layer) -> dict[str, numpy.ndarray]:
-    """By quantize_dynamic's formulas. Random bytes would be larger than trained weights are, and saturate more often."""
+def quantized_weights(layer: Layer) -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]:
+    """And their zero point and scale, by quantize_dynamic's formulas. Random bytes would be larger than trained weights are, and saturate more often."""
     values = float_weights(layer)
     low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
     least, most = 0, 255
@@ -144,7 +144,7 @@ def _quantized_weights(layer: Layer) -> dict[str, numpy.ndarray]:
     zero_point = numpy.rint(least - low * (most - least) / (high - low))
     scale = numpy.float32((high - low) / (most - least))
     w = numpy.clip(numpy.rint(values / scale) + zero_point, least, most)
-    return {"w": w.astype(layer.weights), "w_zero_point": zero_point.astype(layer.weights), "w_scale": scale}
+    return w.astype(layer.weights), zero_point.astype(layer.weights), scale
 
 
 def input_of(layer: Layer) -> numpy.ndarray:
@@ -153,31 +153,20 @@ def input_of(layer: Layer) -> numpy.ndarray:
     return numpy.random.default_rng(1).integers(0, 255, layer.shape.x, UINT8, endpoint=True)
 
 
+X_ZERO_POINT = 121  # of uint8 x
+
+
 def model_of(layer: Layer) -> bytes:
-    shape, constants = layer.shape, _quantized_weights(layer)
-    inputs = ["quantized", "w", "zero_point", "w_zero_point"]
+    shape, graph, (w, zero_point, scale) = layer.shape, Graph(), quantized_weights(layer)
     window = {} if shape.is_product else {"pads": [shape.kernel // 2] * 4, "strides": [shape.stride] * 2, "group": shape.groups}
-    product = helper.make_node("MatMulInteger" if shape.is_product else "ConvInteger", inputs, ["sums"], "product", **window)
     if layer.x == UINT8:
-        del constants["w_scale"]
-        constants["zero_point"] = numpy.uint8(121)
-        return _model([product], {"quantized": (TensorProto.UINT8, shape.x)}, {"sums": (TensorProto.INT32, None)}, constants)
+        kind = "MatMulInteger" if shape.is_product else "ConvInteger"
+        sums = graph.op(kind, "x", w, numpy.uint8(X_ZERO_POINT), zero_point, **window)
+        return graph.model({"x": (TensorProto.UINT8, shape.x)}, {sums: (TensorProto.INT32, None)}, 17)
     bias = numpy.random.default_rng(2).standard_normal(shape.channels, numpy.float32)
-    constants |= {"bias": bias if shape.is_product else bias.reshape(1, -1, 1, 1)}
-    nodes = [
-        helper.make_node("DynamicQuantizeLinear", ["x"], ["quantized", "scale", "zero_point"], "quantize"),
-        product,
-        helper.make_node("Cast", ["sums"], ["floats"], "cast", to=TensorProto.FLOAT),
-        helper.make_node("Mul", ["scale", "w_scale"], ["scales"], "scales"),
-        helper.make_node("Mul", ["floats", "scales"], ["scaled"], "rescale"),
-        helper.make_node("Add", ["scaled", "bias"], ["sum"], "add"),
-        helper.make_node("Relu", ["sum"], ["y"], "relu"),
-    ]
-    return _model(nodes, {"x": (TensorProto.FLOAT, shape.x)}, {"y": (TensorProto.FLOAT, None)}, constants)
-
-
-def _model(nodes: list, inputs: dict, outputs: dict, constants: dict[str, numpy.ndarray]) -> bytes:
-    return make_model(nodes, inputs, outputs, [numpy_helper.from_array(numpy.asarray(value), name) for name, value in constants.items()], 17)
+    scaled = graph.dynamic_layer("x", w, zero_point, scale, **window)
+    y = graph.op("Relu", graph.op("Add", scaled, bias if shape.is_product else bias.reshape(1, -1, 1, 1)))
+    return graph.model({"x": (TensorProto.FLOAT, shape.x)}, {y: (TensorProto.FLOAT, None)}, 17)
 
 
 PRODUCTS = "ConvInteger", "MatMulInteger"
@@ -190,8 +179,7 @@ def claims(provider: onnxruntime.InferenceSession) -> bool:
 
 def measure_layer(layer: Layer, threads: int, provider: Peer, rounds: int, seconds: float) -> Measured:
     sessions = {peer.name: session(model_of(layer), peer, threads) for peer in (Peer(RUNTIME), provider)}
-    name = "x" if layer.x == FLOAT else "quantized"
-    turns = take_turns({peer: bound(one, {name: input_of(layer)}) for peer, one in sessions.items()}, rounds, seconds)
+    turns = take_turns({peer: bound(one, {"x": input_of(layer)}) for peer, one in sessions.items()}, rounds, seconds)
     of = {"kind": layer.kind, "shape": layer.shape.name, "x": layer.x, "weights": layer.weights, "claimed": claims(sessions[PROVIDER])}
     return Measured("layers", layer.name, threads, *turns, of)
 

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 import ml_dtypes
 import numpy
 import onnxruntime
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto
 
 from ..process import opened
 from ..results import Measured
-from ..sessions import PROVIDER, Peer, bound, make_model, provider_peer, session
+from ..sessions import PROVIDER, Graph, Peer, bound, provider_peer, session
 from ..tables import by_threads, goal, median_and_least, number, table, threads_label
 from ..turns import take_turns
 
@@ -113,26 +113,18 @@ def constants_of(chain: Chain, layer: int) -> tuple[tuple[numpy.ndarray, numpy.n
 
 def model_of(chain: Chain, is_narrow: bool) -> bytes:
     """is_narrow: with DequantizeLinear of each layer's weights; else with what it gives, as if it were folded."""
-    x, nodes, constants = "x", [], []
-    attributes = {"tensor": {}, "column": {"axis": 0}, "block": {"axis": 1, "block_size": BLOCK}}[chain.weights.granularity]
+    graph, x = Graph(), "x"
+    granularity = {"tensor": {}, "column": {"axis": 0}, "block": {"axis": 1, "block_size": BLOCK}}[chain.weights.granularity]
     for i in range(LAYERS):
-        of_weights, bias = constants_of(chain, i)
-        shape = of_weights[0].shape + ((1, 1) if chain.is_convolution else ())
+        (codes, *parameters), bias = constants_of(chain, i)
+        window = (1, 1) if chain.is_convolution else ()
         if is_narrow:
-            given = [of_weights[0].reshape(shape), *(of_weights[1:] if chain.weights.zero_points else of_weights[1:2])]
-            names = [f"{name}{i}" for name in ("w", "scale", "zero_point")][: len(given)]
-            constants += [numpy_helper.from_array(value, name) for value, name in zip(given, names, strict=True)]
-            nodes.append(helper.make_node("DequantizeLinear", names, [f"float{i}"], f"dequantize{i}", **attributes))
+            w = graph.op("DequantizeLinear", codes.reshape(codes.shape + window), *parameters[: 2 if chain.weights.zero_points else 1], **granularity)
         else:
-            constants.append(numpy_helper.from_array(dequantized(*of_weights).reshape(shape), f"float{i}"))
-        constants.append(numpy_helper.from_array(bias, f"bias{i}"))
-        op, of_op = ("Conv", {}) if chain.is_convolution else ("Gemm", {"transB": 1})
-        nodes.append(helper.make_node(op, [x, f"float{i}", f"bias{i}"], [f"y{i}"], f"product{i}", **of_op))
-        x = f"y{i}"
-        if i + 1 < LAYERS:
-            nodes.append(helper.make_node("Relu", [x], [f"x{i + 1}"], f"relu{i}"))
-            x = f"x{i + 1}"
-    return make_model(nodes, {"x": (TensorProto.FLOAT, chain.shape_of_x("rows"))}, {x: (TensorProto.FLOAT, None)}, constants, 21)
+            w = dequantized(codes, *parameters).reshape(codes.shape + window)
+        x = graph.op("Conv", x, w, bias) if chain.is_convolution else graph.op("Gemm", x, w, bias, transB=1)
+        x = graph.op("Relu", x) if i + 1 < LAYERS else x
+    return graph.model({"x": (TensorProto.FLOAT, chain.shape_of_x("rows"))}, {x: (TensorProto.FLOAT, None)}, 21)
 
 
 def count_claimed(provider: onnxruntime.InferenceSession) -> int:
