@@ -41,7 +41,8 @@ class Options(unittest.TestCase):
 
     def test_what_excludes_each_other(self):
         self.assertEqual(mistake("nodes", "--draw", "--save"), "argument --save: not allowed with argument --draw")
-        self.assertEqual(mistake("core", "--threads", "2"), "argument --threads: not allowed with suite core")
+        for option, suite in (("--threads", "core"), ("--only", "digits"), ("--only", "embeddings"), ("--models", "models")):
+            self.assertEqual(mistake(suite, option, "2"), f"argument {option}: not allowed with suite {suite}")
 
     def test_each_suite_is_a_file(self):
         for name in SUITES:

@@ -185,7 +185,7 @@ class Embeddings(unittest.TestCase):
     YAML = "categories:\n- conversations\nconversations:\n- - What is a quantized layer?\n  - 'It''s a layer\n    of \"bytes\".'\n- - \"How do you do it?\"\n  - One two three four\n"
 
     def measured(self, name=embeddings.PER_ROW, to_float=(0.5, 1.0), to_alone=(1.0, 1.0), differing=0, alone=(1e-3,), batched=(2e-3,)):
-        of = {"to float": list(to_float), "kept": 0.9651, "to alone": list(to_alone), "differing": differing}
+        of = {"to float": embeddings.summary(to_float), "kept": 0.9651, "to alone": embeddings.summary(to_alone), "texts": len(to_alone), "differing": differing}
         times = {embeddings.ALONE: list(alone), embeddings.BATCHED: list(batched)}
         return Measured("embeddings", name, 1, times, {key: min(some) for key, some in times.items()}, of)
 

@@ -16,7 +16,8 @@ FIGURES = ROOT / "docs/performance"
 @dataclasses.dataclass(frozen=True)
 class Suite:
     """setup: options of scripts/setup. targets: what is built. rounds, milliseconds: turns of each contestant, and the least
-    duration of one. threads: None stands for 1 and the number of cores, () for a suite that sets them itself."""
+    duration of one. threads: None stands for 1 and the number of cores, () for a suite that sets them itself. has_only:
+    whether --only selects some of its cases."""
 
     what: str
     setup: tuple[str, ...]
@@ -25,6 +26,7 @@ class Suite:
     rounds: int = 5
     threads: tuple[int, ...] | None = (1,)
     environment: str = "report"
+    has_only: bool = True
 
 
 SUITES = {
@@ -44,11 +46,11 @@ SUITES = {
     "convolutions": Suite("layers beside oneDNN's primitives of the same sums, on one processor; a minute", ("--report",), ("dynquant_ort_ep",), 60),
     "embeddings": Suite("a sentence encoder with real weights: int8 embeddings with one scale for activations and with one for each row, beside "
                         "float, and a text alone against the text in a batch; downloads 84 MB; two minutes",
-                        ("--report", "--embeddings"), ("dynquant_ort_ep",), 60, threads=None),
+                        ("--report", "--embeddings"), ("dynquant_ort_ep",), 60, threads=None, has_only=False),
     "models": Suite("pre-quantized models by dqmodel beside ONNX Runtime; two minutes",
                     ("--report",), ("dqmodel",), 200, threads=None),
     "digits": Suite("networks of handwritten digits, codified by dqmodel and compared with ONNX Runtime; two minutes", ("--report",), ("dqmodel",), 0,
-                    threads=()),
+                    threads=(), has_only=False),
     "large": Suite("creation and memory of sessions of 64 MiB of int8 weights; two minutes", ("--report",), ("dynquant_ort_ep",), 60),
 }  # fmt: skip
 
@@ -128,12 +130,11 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     options = parser()
     given = options.parse_args(arguments)
     one = SUITES[given.suite]
-    if given.models and given.suite != "digits":
-        options.error(f"argument --models: not allowed with suite {given.suite}")
     if given.draw and given.save:
         options.error("argument --save: not allowed with argument --draw")
-    if given.threads and one.threads == ():
-        options.error(f"argument --threads: not allowed with suite {given.suite}")
+    for option, is_taken in (("threads", one.threads != ()), ("only", one.has_only), ("models", given.suite == "digits")):
+        if getattr(given, option) and not is_taken:
+            options.error(f"argument --{option}: not allowed with suite {given.suite}")
     given.threads = given.threads or (sorted({1, len(os.sched_getaffinity(0))}) if one.threads is None else list(one.threads))
     given.rounds = given.rounds or one.rounds
     given.seconds = (given.milliseconds or one.milliseconds) / 1e3

@@ -4,21 +4,19 @@ import dataclasses
 import json
 import pathlib
 import statistics
+from collections.abc import Callable
 
 MACHINE = "machine"  # the case whose facts describe the machine and the software of a suite
 
 
-def _digits(values: dict) -> dict:
-    """Times in microseconds, of five digits."""
-
-    def of(value: float) -> float:
-        return float(f"{1e6 * value:.5g}")
-
-    return {name: [of(v) for v in value] if isinstance(value, list) else of(value) for name, value in values.items()}
+def short(value: float) -> float:
+    """Of five digits."""
+    return float(f"{value:.5g}")
 
 
-def _seconds(values: dict) -> dict:
-    return {name: [v / 1e6 for v in value] if isinstance(value, list) else value / 1e6 for name, value in values.items()}
+def _each(convert: Callable[[float], float], times: dict) -> dict:
+    """times: a number or a list of numbers by name."""
+    return {name: [convert(v) for v in value] if isinstance(value, list) else convert(value) for name, value in times.items()}
 
 
 @dataclasses.dataclass
@@ -48,12 +46,14 @@ class Measured:
         return statistics.median(some) if some else None
 
     def line(self) -> str:
-        return json.dumps([*self.key, _digits(self.times), _digits(self.least), self.facts], separators=(",", ":"))
+        """Times are in microseconds."""
+        times, least = (_each(lambda seconds: short(1e6 * seconds), some) for some in (self.times, self.least))
+        return json.dumps([*self.key, times, least, self.facts], separators=(",", ":"))
 
     @staticmethod
     def of_line(text: str) -> "Measured":
         suite, case, threads, times, least, facts = json.loads(text)
-        return Measured(suite, case, threads, _seconds(times), _seconds(least), facts)
+        return Measured(suite, case, threads, *(_each(lambda microseconds: microseconds / 1e6, some) for some in (times, least)), facts)
 
 
 class Processor:

@@ -11,7 +11,7 @@ import onnx
 
 from ..models import digits, integer, runtime, training
 from ..models.dqmodel import DqModel
-from ..results import Measured, Processor
+from ..results import Measured, Processor, short
 from ..tables import table
 
 NETWORKS: dict[str, Callable[[str], training.Network]] = {"MLP": training.mlp, "CNN": training.cnn}
@@ -76,7 +76,7 @@ def outcome(net: Trained, variant: tuple[str, str], split: digits.Split, dqmodel
     how = rescale if net.activation == "Relu" else f"{rescale}, {to}"
     return Measured("digits", f"{net.network}, {net.activation}, {how}", 1, facts={
         "network": net.network, "activation": net.activation, "how": how,
-        "accuracies": [training.accuracy(scores, split.test.labels) for scores in (net.scores, given)],
+        "accuracies": [short(training.accuracy(scores, split.test.labels)) for scores in (net.scores, given)],
         "differing": [differing_bits(some, values["scores"]) for some in (given, unfused, session)],
         "integers": list(dataclasses.astuple(integer.differences(codified, values))),
     })  # fmt: skip

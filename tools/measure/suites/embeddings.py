@@ -17,7 +17,7 @@ from ..arguments import ROOT
 from ..models import minilm
 from ..models.networks import INT8_PER_CHANNEL, quantized
 from ..models.texts import Tokenizer, sentences
-from ..results import Measured, Processor
+from ..results import Measured, Processor, short
 from ..sessions import Peer, provider_peer, session
 from ..tables import by_threads, median_and_least, number, table, threads_label
 from ..turns import runs, take_turns
@@ -102,6 +102,11 @@ def _models(build: pathlib.Path, weights: dict) -> dict[str, tuple[bytes, Peer]]
     }
 
 
+def summary(some: list[float]) -> list[float]:
+    """The least, the mean, and some of all in their order, rounded down, so that 1 is 1."""
+    return [math.floor(1e5 * value) / 1e5 for value in (min(some), statistics.mean(some), *sorted(some)[:: max(1, len(some) // 64)])]
+
+
 def measure(given: argparse.Namespace, say: Callable) -> Iterator[Measured]:
     onnxruntime.set_default_logger_severity(4)
     logging.getLogger().setLevel(logging.ERROR)  # of ONNX Runtime's quantization
@@ -118,15 +123,14 @@ def measure(given: argparse.Namespace, say: Callable) -> Iterator[Measured]:
             say(f"{name}, threads {threads}: {len(texts)} texts")
             alone, batched = (embed_all(one, texts, size) for size in (1, BATCH))
             reference = alone if reference is None else reference
-            of = {"to float": cosines(reference, batched), "kept": neighbours_kept(reference, batched), "to alone": cosines(alone, batched),
-                  "differing": count_differing(alone, batched)}  # fmt: skip
+            of = {"to float": summary(cosines(reference, batched)), "kept": short(neighbours_kept(reference, batched)),
+                  "to alone": summary(cosines(alone, batched)), "texts": len(texts), "differing": count_differing(alone, batched)}  # fmt: skip
             yield Measured("embeddings", name, threads, {key: [t / len(some) for t in times[name, size]] for key, size in ((ALONE, 1), (BATCHED, BATCH))},
                            {key: least[name, size] / len(some) for key, size in ((ALONE, 1), (BATCHED, BATCH))}, of)  # fmt: skip
 
 
-def _cosines(some: list[float]) -> list[str]:
-    """The least and the mean, rounded down, so that 1 is 1."""
-    return ["1" if value == 1 else f"{math.floor(1e5 * value) / 1e5:.5f}" for value in (min(some), statistics.mean(some))]
+def _cosine(value: float) -> str:
+    return "1" if value == 1 else f"{value:.5f}"
 
 
 def _time_ratio(of: Measured, over: Measured, key: str) -> str:
@@ -139,8 +143,8 @@ def tables(results: list[Measured]) -> dict[str, list[str]]:
     for threads, some in by_threads(results).items():
         header = [threads_label(threads), "cosine to float: least", "mean", "neighbours kept", "alone against in a batch, cosine: least", "mean",
                   "texts that differ in a bit", "ms a text (least): alone", "in a batch"]  # fmt: skip
-        rows = [[m.case, *_cosines(m.facts["to float"]), f"{100 * m.facts['kept']:.1f} %", *_cosines(m.facts["to alone"]),
-                 f"{m.facts['differing']} of {len(m.facts['to alone'])}", *(median_and_least(m, key, 1e-3) for key in (ALONE, BATCHED))] for m in some]  # fmt: skip
+        rows = [[m.case, *map(_cosine, m.facts["to float"][:2]), f"{100 * m.facts['kept']:.1f} %", *map(_cosine, m.facts["to alone"][:2]),
+                 f"{m.facts['differing']} of {m.facts['texts']}", *(median_and_least(m, key, 1e-3) for key in (ALONE, BATCHED))] for m in some]  # fmt: skip
         result[f"embeddings {threads}"] = table(header, rows)
         by_name = {m.case: m for m in some}
         if {PER_ROW, PER_TENSOR} <= set(by_name):
@@ -156,14 +160,13 @@ def charts() -> dict[str, Callable[[list[Processor], pathlib.Path], None]]:
     colors = {RUNTIME: COLOR, PER_TENSOR: SHORT, PER_ROW: GOOD}
 
     def draw(processors: list[Processor], path: pathlib.Path) -> None:
-        """The cosines of all texts, the least first, by the fewest threads: to the text alone, and to the float model."""
+        """The cosines of texts, the least first, by the fewest threads: to the text alone, and to the float model."""
         results = newest(processors, "embeddings")
         figure, panels = plt.subplots(1, 2, sharey=True)
         for m in results:
             if m.threads != min(one.threads for one in results) or m.case == FLOAT:
                 continue
-            for axes, some in zip(panels, (m.facts["to alone"], m.facts["to float"]), strict=True):
-                some = sorted(some)[:: max(1, len(some) // 64)]
+            for axes, some in zip(panels, (m.facts["to alone"][2:], m.facts["to float"][2:]), strict=True):
                 axes.plot([100 * (i + 0.5) / len(some) for i in range(len(some))], some, color=colors[m.case], label=m.case, linewidth=2.2)
             if m.facts["differing"] == 0:
                 panels[0].text(50, 1, "the same bits", color=colors[m.case], ha="center", va="bottom", fontsize=9)

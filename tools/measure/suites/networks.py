@@ -20,7 +20,7 @@ from ..arguments import ROOT
 from ..models.networks import (CNN, DYNAMIC, FLOAT, INT8, NETWORKS, STATIC, TRANSFORMER, UINT8, VARIANTS, Network, eligible_layers,
                                inputs_of, load, variant)  # fmt: skip
 from ..process import opened
-from ..results import Measured, Processor
+from ..results import Measured, Processor, short
 from ..sessions import PROVIDER, RUNTIME, Graph, Peer, provider_peer, session
 from ..tables import by_threads, number, spread, table, threads_label, times
 from ..turns import runs, take_turns
@@ -42,7 +42,7 @@ def _timed(network: Network, name: str, models: dict[str, bytes], threads: int, 
     sessions |= {peer.name: session(models[name], peer, threads) for peer in (Peer(RUNTIME), provider)}
     outputs = {peer: one.run(None, inputs) for peer, one in sessions.items()}  # also the first run, which prepares
     turns = take_turns(runs({peer: lambda one=one: one.run(None, inputs) for peer, one in sessions.items()}), given.rounds, given.seconds)
-    of = {"network": network.name, "variant": name, "kind": network.kind, "differs": difference(outputs[RUNTIME], outputs[PROVIDER])}
+    of = {"network": network.name, "variant": name, "kind": network.kind, "differs": short(difference(outputs[RUNTIME], outputs[PROVIDER]))}
     return Measured("networks", f"{network.name}, {name}", threads, *turns, of)
 
 
@@ -94,8 +94,8 @@ def _spent(network: Network, name: str, model: onnx.ModelProto, provider: Peer, 
     theirs, ours = profiles(model.SerializeToString(), inputs_of(network, 9), [Peer(RUNTIME), provider], folder)
     replaced, replacing = _only_in(theirs.times(idle), ours.times(idle)), _only_in(ours.times(idle), theirs.times(idle))
     return Measured("networks", f"{network.name}, {name}, time left", 1, facts={
-        "network": network.name, "variant": name, "claimed": ours.claimed(), "eligible": eligible_layers(model), "operators": ours.by_operator(idle),
-        "times the nodes": replaced / replacing if replacing else 0})  # fmt: skip
+        "network": network.name, "variant": name, "claimed": ours.claimed(), "eligible": eligible_layers(model), "operators": {operator: short(seconds) for operator, seconds in ours.by_operator(idle).items()},
+        "times the nodes": short(replaced / replacing) if replacing else 0})  # fmt: skip
 
 
 def _opened(network: Network, name: str, model: bytes, provider: Peer, folder: pathlib.Path) -> Measured:
