@@ -12,6 +12,7 @@ import unittest
 from measure import dqbench, tables, turns
 from measure.arguments import ROOT, SUITES, parse
 from measure.results import MACHINE, Measured, Processor
+from measure.svg import compact
 
 
 def mistake(*options):
@@ -124,6 +125,18 @@ class Figures(unittest.TestCase):
         self.assertEqual([tables.number(v) for v in (None, 0.125, 9.994, 12.34, 123.4)], ["-", "0.12", "9.99", "12.3", "123"])
         self.assertEqual([tables.goal(3, v) for v in (None, 3, 2.99)], ["", "3, met", "3, **missed**"])
         self.assertEqual(tables.table(["a", "b"], [["1", "2"]]), ["| a | b |", "|---|---|", "| 1 | 2 |", ""])
+
+
+class Drawings(unittest.TestCase):
+    def test_coordinates_are_short_and_texts_stay(self):
+        given = """<?xml version="1.0"?>
+            <svg width="8pt"><!-- a --><metadata>b</metadata><defs><clipPath id="p0"><rect x="1"/></clipPath></defs>
+             <g id="axes_1"><path id="line" d="M 1.234567 2.04
+            L -3.96 5.5 z" clip-path="url(#p0)" style="fill: none; stroke: #000000"/><defs><path id="m0123abcd" d="M 0 0 L 1 1"/></defs>
+             <text style="font-size: 7px; font-family: 'A', 'B'" x="1.66" transform="rotate(-0 1.6 2)">0.125 of  2.345</text></g></svg>"""
+        expected = ('<svg font-family="DejaVu Sans, sans-serif" width="8pt"><path d="M1.2 2L-4 5.5z" style="fill:none;stroke:#000000"/>'
+                    '<defs><path id="m0123abcd" d="M0 0L1 1"/></defs><text style="font-size:7px;" x="1.7">0.125 of  2.345</text></svg>\n')
+        self.assertEqual(compact(given), expected)
 
 
 def program(folder, output, status=0):

@@ -30,7 +30,8 @@ class Suite:
 
 
 SUITES = {
-    "core": Suite("quantize and dequantize through the Graph API, beside a flat loop, oneDNN, XNNPACK, ONNX Runtime and pi-quant; ten minutes",
+    "core": Suite("quantize and dequantize through the Graph API, beside a flat loop, oneDNN, XNNPACK, ONNX Runtime and pi-quant; names are those of batches, "
+                  "perf_1_per_tensor to perf_7_peers, and python; ten minutes",
                   ("--report",), ("dqbench",), 60, rounds=3, threads=()),
     "shares": Suite("computed scales beside the flat loop on each instruction set; a minute", ("--report",), ("dqbench",), 60, rounds=3),
     "dynamic": Suite("computed scales beside ONNX Runtime, pi-quant, torchao, FBGEMM and ggml; downloads 3 GB, most of it PyTorch, and keeps 6 GB; "

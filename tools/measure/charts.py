@@ -1,11 +1,11 @@
 """The style of all charts, small SVG files that are the same for the same figures, and bar charts."""
 
 import pathlib
-import re
 
 import matplotlib
 
 from .results import Measured, Processor
+from .svg import compact
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt  # noqa: E402
@@ -29,23 +29,6 @@ plt.rcParams.update(
 )
 
 GOOD, SHORT, RUNTIME = "#0b6e4f", "#d55e00", "#9a5ba5"
-
-
-def compact(svg: str) -> str:
-    """The same picture in a third of the bytes: coordinates of a tenth, one font, and none of what shows nothing. Nothing that
-    is drawn may need to be clipped."""
-
-    def shorter(attribute: re.Match) -> str:
-        text = re.sub(r"\d+\.\d{2,}", lambda number: f"{float(number[0]):.1f}".removesuffix(".0"), attribute[0])
-        text = re.sub(r"font-family: [^;\"]*;? ?", "", re.sub(r"\s+", " ", text)).replace(": ", ":").replace("; ", ";")
-        return re.sub(r" ?([MLQCz]) ?", r"\1", text) if text.startswith(' d="') else text
-
-    body = svg[svg.index("<svg ") :].replace("<svg ", '<svg font-family="DejaVu Sans, sans-serif" ', 1)
-    body = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<clipPath.*?</clipPath>|<defs>\s*</defs>", "", body, flags=re.DOTALL)
-    body = re.sub(r' (?:clip-path="|id="(?!m[0-9a-f]{8})|transform="rotate\(-0)[^"]*"', "", body)  # ids are of markers
-    body = re.sub(r' [\w:]+="[^"]*"', shorter, body)
-    body = body if "<g " in body else re.sub(r"</?g>", "", body)
-    return re.sub(r">\s+<", "><", body).replace(" />", "/>") + "\n"
 
 
 def save(figure: plt.Figure, path: pathlib.Path) -> None:

@@ -26,7 +26,7 @@ class Peer:
 
 
 def provider_peer(build: pathlib.Path) -> Peer:
-    return Peer(PROVIDER, provider=str(build / "src/libdynquant_ort_ep.so"))
+    return Peer(PROVIDER, provider=str(build / "src/libdynquant_onnxruntime.so"))
 
 
 def make_model(nodes: list[onnx.NodeProto], inputs: dict, outputs: dict, constants: list[onnx.TensorProto], opset: int) -> bytes:

@@ -131,7 +131,7 @@ def _input_of(case: Case, library: Peer) -> onnxruntime.OrtValue:
 
 def measure(given: argparse.Namespace, say: Callable) -> Iterator[Measured]:
     """Each turn has a new session, and no other is alive."""
-    own = Peer(OWN, library=str(given.build / "src/libdynquant_ort.so"))
+    own = Peer(OWN, library=str(given.build / "src/libdynquant_onnxruntime.so"))
     quark = given.build / "tests/differential/libquark_operators.so"
     cases = [case for case in all_cases() if given.only in case.key and (quark.exists() or not case.is_quark)]
     for threads in given.threads:
