@@ -8,6 +8,9 @@
 #include <sys/mman.h>
 
 #include "dynquant/onnx.hpp"
+#include "support/direct.hpp"
+#include "support/guarded_buffer.hpp"
+#include "support/random.hpp"
 #include "support/single_op.hpp"
 
 namespace dynquant::test {
