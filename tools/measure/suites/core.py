@@ -191,11 +191,8 @@ class Line:
 class Named(float):
     """A figure with the name of its case."""
 
-    name: str
-
-    @staticmethod
-    def of(value: float, name: str) -> "Named":
-        figure = Named(value)
+    def __new__(cls, value: float, name: str) -> "Named":
+        figure = super().__new__(cls, value)
         figure.name = name
         return figure
 
@@ -209,32 +206,24 @@ PERMUTED = [f"{shape}:{way}" for shape in ("res2", "conv1") for way in ("nchw_to
 VECTORS = {"avx512": "AVX-512", "avx2": "AVX2"}
 
 
-def _worst(figures: Iterable[float | None]) -> float | None:
-    return min((figure for figure in figures if figure is not None), default=None)
-
-
 def _ratio(batch: str, name: str, peer: str, **where: object) -> Figure:
     return lambda p: row.ratio(peer) if (row := p.row(batch, name, **where)) else None
 
 
-def _worst_relative_to(batch: str, op: str, base: str, names: Iterable[str]) -> Figure:
-    """The least throughput of these cases, relative to the base's."""
+def _least(figures: Iterable[float | None]) -> float | None:
+    return min((figure for figure in figures if figure is not None), default=None)
+
+
+def _slowest(batch: str, op: str, names: Iterable[str], base: str | None = None) -> Figure:
+    """The least throughput of these cases relative to the base's, or without one to the flat loop of each."""
     where = {"op": op, "threads": 1, **STRICT}
 
     def value(p: Pass) -> float | None:
-        reference = p.row(batch, base, **where)
         rows = [row for name in names for row in p.rows(batch, name=name, **where)]
-        return _worst(Named.of(row.rate / reference.rate, row.name) for row in rows) if reference else None
-
-    return value
-
-
-def _worst_of_flat(batch: str, op: str, names: Iterable[str]) -> Figure:
-    """The least share of these cases, each of its own flat loop."""
-
-    def value(p: Pass) -> float | None:
-        rows = [row for name in names for row in p.rows(batch, name=name, op=op, threads=1, **STRICT)]
-        return _worst(Named.of(row.ratio("flat"), row.name) for row in rows if "flat" in row.peers)
+        if base is None:
+            return _least(Named(row.ratio("flat"), row.name) for row in rows if "flat" in row.peers)
+        reference = p.row(batch, base, **where)
+        return _least(Named(row.rate / reference.rate, row.name) for row in rows) if reference else None
 
     return value
 
@@ -244,9 +233,9 @@ def _beside_python(library: str, names: Iterable[str], op: str = Q) -> Figure:
 
     def ratio(p: Pass, name: str) -> float | None:
         row, time = p.row("perf_7_peers", name, op=op, **STRICT), p.python.get((library, name, op, 1))
-        return Named.of(time / row.time, name) if row and time else None
+        return Named(time / row.time, name) if row and time else None
 
-    return lambda p: _worst(ratio(p, name) for name in names)
+    return lambda p: _least(ratio(p, name) for name in names)
 
 
 def _by_threads(p: Pass, op: str) -> dict[str, dict[int, float]]:
@@ -259,13 +248,13 @@ def _by_threads(p: Pass, op: str) -> dict[str, dict[int, float]]:
 
 def _slowdown(op: str) -> Figure:
     """The worst ratio of the time by all threads to the time by one."""
-    return lambda p: max((Named.of(times[max(times)] / times[1], name) for name, times in _by_threads(p, op).items() if 1 in times), default=None)
+    return lambda p: max((Named(times[max(times)] / times[1], name) for name, times in _by_threads(p, op).items() if 1 in times), default=None)
 
 
 def _efficiency(op: str) -> Figure:
     def value(p: Pass) -> float | None:
         some = {name: times for name, times in _by_threads(p, op).items() if name in ("1Mi", "2Mi", "4Mi") and 1 in times}
-        return _worst(Named.of(times[1] / times[max(times)] / max(times), name) for name, times in some.items())
+        return _least(Named(times[1] / times[max(times)] / max(times), name) for name, times in some.items())
 
     return value
 
@@ -303,21 +292,21 @@ def _channels(section: int, batch: str, op: str) -> list[Line]:
         for names, what in ((LONG, "runs of 64 and more"), (LAST, "channels last"), (SHORT, "runs of 2 to 63"))
         for of in ([f"{label}:{name}" for name in names],)
         for line in (
-            Line(section, f"{size} elements, {what}: the slowest shape", "of per_tensor", _worst_relative_to(batch, op, f"{label}:per_tensor", of)),
-            Line(section, f"{size} elements, {what}: the least share", "of flat", _worst_of_flat(batch, op, of)),
+            Line(section, f"{size} elements, {what}: the slowest shape", "of per_tensor", _slowest(batch, op, of, f"{label}:per_tensor")),
+            Line(section, f"{size} elements, {what}: the least share", "of flat", _slowest(batch, op, of)),
         )
     ]
 
 
 def _shapes(section: int, batch: str, op: str) -> list[Line]:
     def worst(some: dict[str, Iterable[str]]) -> Figure:
-        return lambda p: _worst(_worst_relative_to(batch, op, base, names)(p) for base, names in some.items())
+        return lambda p: _least(_slowest(batch, op, names, base)(p) for base, names in some.items())
 
     return [
         Line(section, "odd counts from 4096 up: the slowest", "of the round count", worst({base: [base + more for more in odd] for base, odd in COUNTS.items()})),
         Line(section, "misaligned buffers: the slowest", "of aligned ones", worst({base: [f"{base}:offset"] for base in ("65536", "1048576")})),
         Line(section, "padded outer strides", "of dense ones", worst({"1048576": ["1048576:padded"]})),
-        Line(section, "nchw to nhwc and back: the slowest", "of flat", _worst_of_flat(batch, op, PERMUTED)),
+        Line(section, "nchw to nhwc and back: the slowest", "of flat", _slowest(batch, op, PERMUTED)),
     ]
 
 
@@ -330,7 +319,7 @@ def lines(isa: str) -> list[Line]:
         Line(1, "fpmath mode any, 64 Ki elements, one thread", "of flat", _ratio("perf_1_per_tensor", "64Ki", "flat", op=Q, isa=isa, threads=1, fpmath="any")),
         *_channels(2, "perf_2_per_channel", Q),
         Line(2, "zero points of other types, runs of 392: the slowest", "of per_tensor",
-             _worst_relative_to("perf_2_per_channel", Q, "1Mi:per_tensor", ["1Mi:zps"])),
+             _slowest("perf_2_per_channel", Q, ["1Mi:zps"], "1Mi:per_tensor")),
         *_shapes(3, "perf_3_shapes", Q),
         *_speed(4, "perf_4_dequantize", D, isa),
         *_channels(4, "perf_4_dequantize", D),

@@ -78,7 +78,7 @@ def outcome(net: Trained, variant: tuple[str, str], split: digits.Split, dqmodel
         "network": net.network, "activation": net.activation, "how": how,
         "accuracies": [short(training.accuracy(scores, split.test.labels)) for scores in (net.scores, given)],
         "differing": [differing_bits(some, values["scores"]) for some in (given, unfused, session)],
-        "integers": list(dataclasses.astuple(integer.differences(codified, values))),
+        "integers": list(integer.differences(codified, values)),
     })  # fmt: skip
 
 
