@@ -37,22 +37,22 @@ SUITES = {
     "dynamic": Suite("computed scales beside ONNX Runtime, pi-quant, torchao, FBGEMM and ggml; downloads 3 GB, most of it PyTorch, and keeps 6 GB; "
                      "ten minutes", ("--dynamic",), ("dqbench",), 100, threads=None, environment="dynamic"),
     "nodes": Suite("dynquant's operators for ONNX Runtime beside its own and AMD Quark's; four minutes",
-                   ("--report", "--checks"), ("dynquant_ort", "quark_operators"), 60, threads=None),
+                   ("--report", "--checks"), ("dynquant_onnxruntime", "quark_operators"), 60, threads=None),
     "layers": Suite("models of one layer in ONNX Runtime alone and with the execution provider; names are like 'stems: 1x3x224x224 by "
-                    "32x3x3x3, stride 2, float x, int8 weights'; four minutes", ("--report",), ("dynquant_ort_ep",), 60),
+                    "32x3x3x3, stride 2, float x, int8 weights'; four minutes", ("--report",), ("dynquant_onnxruntime",), 60),
     "weights": Suite("chains of layers whose weights alone are quantized, by the execution provider beside float: time and memory; names are "
-                     "like 'Gemm, 2048 x 2048, int8 per column'; five minutes", ("--report",), ("dynquant_ort_ep",), 60),
+                     "like 'Gemm, 2048 x 2048, int8 per column'; five minutes", ("--report",), ("dynquant_onnxruntime",), 60),
     "networks": Suite("whole networks, quantized by ONNX Runtime's tools, with the execution provider and without, what their time is spent on, and "
-                      "the 'cost of a node'; downloads 52 MB; nine minutes", ("--report", "--networks"), ("dynquant_ort_ep",), 60, threads=None),
-    "convolutions": Suite("layers beside oneDNN's primitives of the same sums, on one processor; a minute", ("--report",), ("dynquant_ort_ep",), 60),
+                      "the 'cost of a node'; downloads 52 MB; nine minutes", ("--report", "--networks"), ("dynquant_onnxruntime",), 60, threads=None),
+    "convolutions": Suite("layers beside oneDNN's primitives of the same sums, on one processor; a minute", ("--report",), ("dynquant_onnxruntime",), 60),
     "embeddings": Suite("a sentence encoder with real weights: int8 embeddings with one scale for activations and with one for each row, beside "
                         "float, and a text alone against the text in a batch; downloads 84 MB; two minutes",
-                        ("--report", "--embeddings"), ("dynquant_ort_ep",), 60, threads=None, has_only=False),
+                        ("--report", "--embeddings"), ("dynquant_onnxruntime",), 60, threads=None, has_only=False),
     "models": Suite("pre-quantized models by dqmodel beside ONNX Runtime; two minutes",
                     ("--report",), ("dqmodel",), 200, threads=None),
     "digits": Suite("networks of handwritten digits, codified by dqmodel and compared with ONNX Runtime; two minutes", ("--report",), ("dqmodel",), 0,
                     threads=(), has_only=False),
-    "large": Suite("creation and memory of sessions of 64 MiB of int8 weights; two minutes", ("--report",), ("dynquant_ort_ep",), 60),
+    "large": Suite("creation and memory of sessions of 64 MiB of int8 weights; two minutes", ("--report",), ("dynquant_onnxruntime",), 60),
 }  # fmt: skip
 
 
