@@ -2,9 +2,9 @@
 // May include: dynquant's public headers, layers, onnx, parallel, quantization, oneDNN's C API, model_file.pb.h.
 // model.cpp is the public API and shows the steps of a load: read (read.cpp, external_data.cpp, order.cpp),
 // inline_constants (constants.cpp), infer (infer.cpp, by the rows of op_schema.cpp), then stages (fused_stages.cpp,
-// which finds layers by src/layers/match, or plain_stages.cpp), then executor.cpp. operators/ has the operators, codify/
-// makes models.
-// Start here: this header is the model as its file states it, before any check of operators, types and shapes.
+// which finds layers by src/layers/match, or plain_stages.cpp), then executor.cpp. operators/ has the operators,
+// codify/ makes models. Start here: this header is the model as its file states it, before any check of operators,
+// types and shapes.
 #pragma once
 
 #include <cstddef>
