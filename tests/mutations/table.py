@@ -155,7 +155,7 @@ MUTATIONS = [Mutation(*row) for row in [
     ("scalar computed scales, even: to one bit fewer", SCALAR, SCALE_FORMULAS,
      "1 << (22 - f.fraction_bits)", "1 << (23 - f.fraction_bits)", "^computed.mx_even"),
     ("scalar computed zero points: rounded twice", SCALAR, SCALE_FORMULAS,
-     "limited + magic_bias + offset", "limited + 0.5F + magic_bias - 0.5F + offset",
+     "positive + magic_bias + offset", "positive + 0.5F + magic_bias - 0.5F + offset",
      "^computed.(minmax|onnx|torchao_asymmetric)"),
     ("products and convolutions: the lowest bit is left out", MATMUL, "src/" + MATMUL,
      "(factor * std::int16_t {w[n]})", "(factor * std::int16_t {w[n]} & ~1)", "^layers.(matmul|conv)"),
