@@ -124,7 +124,7 @@ TEST_F(dqbench_reader_refusals, bad_values_name_the_option) {
     expect_refused({"--match=("}, "--match: expected a regular expression, given '('");
     expect_refused({"--match=" + std::string(1000, '(')}, "--match: expected a regular expression, given '((");
     for (const char each : {'a', '('})
-        for (const std::size_t count : {1001, 30000, 1000000})
+        for (const std::size_t count : {1001U, 30000U, 1000000U})
             expect_refused({"--match=" + std::string(count, each)},
                     "--match: expected a regular expression of at most 1000 characters, given one of "
                             + std::to_string(count));
