@@ -2,7 +2,9 @@
 
 import contextlib
 import io
+import os
 import pathlib
+import re
 import shutil
 import stat
 import subprocess
@@ -54,9 +56,19 @@ class Options(unittest.TestCase):
         def ran(*arguments):
             return subprocess.run([ROOT / "scripts/measure", *arguments], capture_output=True, text=True, check=False)
 
-        self.assertIn("\nsuites:\n  core ", ran("--help").stdout)
+        for name, one in SUITES.items():
+            self.assertRegex(ran("--help").stdout, rf"\n  {name} +{re.escape(one.what[:20])}")
         self.assertRegex(ran("--version").stdout, r"^dynquant \d+\.\d+\.\d+\n$")
         self.assertEqual((ran("cor").returncode, ran("cor").stdout), (2, ""))
+
+
+    def test_help_that_stdout_does_not_take_is_a_failure(self):
+        for environment in ({}, {"PYTHONUNBUFFERED": "1"}):
+            for option in ("--help", "--version"):
+                with open("/dev/full", "w") as full, self.subTest(environment=environment, option=option):
+                    ran = subprocess.run([ROOT / "scripts/measure", option], stdout=full, stderr=subprocess.PIPE, text=True,
+                                         check=False, env=os.environ | environment)  # fmt: skip
+                    self.assertEqual((ran.returncode, ran.stderr), (1, "measure: stdout: No space left on device\n"))
 
 
 class Script(unittest.TestCase):

@@ -7,6 +7,7 @@ import math
 import os
 import pathlib
 import re
+import sys
 import typing
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -96,6 +97,21 @@ class Parser(argparse.ArgumentParser):
             message += near(unknown[1], self._option_string_actions)
         super().error(message)
 
+    def _print_message(self, message: str, file: typing.TextIO | None = None) -> None:
+        """Some versions of argparse ignore that stdout does not take the help, as on a full disk."""
+        file = file or sys.stderr
+        try:
+            file.write(message)
+            file.flush()
+        except OSError as error:
+            os._exit(fail(f"stdout: {error.strerror}"))  # not sys.exit(), which flushes again
+
+
+def fail(message: str) -> int:
+    """Prints why the command failed. Returns its exit status."""
+    print(f"measure: {message}", file=sys.stderr, flush=True)
+    return 1
+
 
 def version() -> str:
     header = (ROOT / "include/dynquant/version.hpp").read_text()
@@ -103,7 +119,7 @@ def version() -> str:
 
 
 def parser() -> Parser:
-    listed = "".join(f"  {name:<12}{one.what}\n" for name, one in SUITES.items())
+    listed = "".join(f"  {name:<13} {one.what}\n" for name, one in SUITES.items())
     result = Parser(
         allow_abbrev=False,
         prog="scripts/measure",

@@ -88,7 +88,7 @@ def facts(build: pathlib.Path) -> dict[str, str]:
         "Instruction set": instruction_set(),
         "Caches": ", ".join(f"{level} {field(level + ' cache', lscpu)}" for level in ("L1d", "L2", "L3")),
         "Memory": f"{memory:.0f} GiB",
-        "System": f"{system}, Linux {platform.release()}",
+        "System": f"{system}, Linux {platform.release().partition('-')[0]}",
         "Compiler": _output(compiler, "--version").partition("\n")[0],
         "oneDNN": _version(onednn, "DNNL_VERSION"),
         **packages(),
