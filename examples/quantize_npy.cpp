@@ -16,7 +16,6 @@
 #include "npy/npy.hpp"
 
 namespace {
-
 namespace dq = dynquant;
 
 struct quantized {
@@ -61,7 +60,8 @@ void print(const char *granularity, const npy::tensor<float> &x, const quantized
         noise += error * error;
     }
     const auto bytes = result.codes.size() + result.zero_points.size() + result.scales.size() * sizeof(float);
-    std::printf("%s %zu bytes, SQNR %.2f dB\n", granularity, bytes, 10 * std::log10(signal / noise));
+    const double ratio = noise == 0 ? INFINITY : signal / noise;
+    std::printf("%s %zu bytes, SQNR %.2f dB\n", granularity, bytes, 10 * std::log10(ratio));
 }
 
 void quantize_file(const std::filesystem::path &file) {
