@@ -31,7 +31,7 @@ using layers::match::find_layer, layers::match::find_row_scales;
 using layers::match::is_narrow_product, layers::match::is_product;
 using layers::match::layer_match, layers::match::match_result, layers::match::row_scales;
 
-/// The first version of the API of execution providers. A library that is built with newer headers asks for no more.
+/// The first version of the API of execution providers, that of the headers in third_party.
 constexpr std::uint32_t provider_api_version = 23;
 
 using version = std::array<int, 3>;
@@ -55,14 +55,10 @@ has_shape_function find_has_shape(const OrtApiBase &base) {
     if (version_of(base) < version {1, 24, 0}) return nullptr; // GetApi() would print that it is older
     const OrtApi *const api = base.GetApi(24);
     if (!api) return nullptr;
-#if ORT_API_VERSION >= 24
-    return api->TensorTypeAndShape_HasShape;
-#else
-    static_assert(ORT_API_VERSION == 23);
+    static_assert(ORT_API_VERSION == provider_api_version);
     has_shape_function found = nullptr; // the first that 1.24 added to the functions that these headers have
     std::memcpy(&found, api + 1, sizeof found);
     return found;
-#endif
 }
 
 constexpr const char *quantizes = "DynamicQuantizeLinear"; // of ONNX's domain, or `dynquant`
