@@ -1,6 +1,6 @@
 // A product of integers with what surrounds it in a model, as one layer: x is quantized, or comes as bytes; its
-// products by constant weights are summed; the sums become floats, which pass some operators. Both libraries for ONNX
-// Runtime and models on disk run it.
+// products by constant weights are summed; the sums become floats, which pass some operators. ONNX Runtime's execution
+// provider and models on disk run it.
 #pragma once
 
 #include <memory>
