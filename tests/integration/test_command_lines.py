@@ -21,6 +21,14 @@ if "DQMODEL" in os.environ:
     COMMANDS += [[os.environ["DQMODEL"], *arguments] for arguments in (["rescale", "1/3"], ["--help"], ["--version"])]
 
 
+ENDINGS = signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM
+
+
+def setUpModule():
+    for ending in ENDINGS:  # Children inherit what is ignored, as under nohup.
+        signal.signal(ending, signal.SIG_DFL)
+
+
 def tensor():
     header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }".ljust(117) + b"\n"
     return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(8)
@@ -70,7 +78,7 @@ class CommandLines(unittest.TestCase):
         results = self.folder / "results"
         results.mkdir()
         os.mkfifo(results / "x.u8.scales.npy")
-        for ending in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+        for ending in ENDINGS:
             with self.subTest(ending=ending):
                 running = subprocess.Popen([os.environ["QUANTIZE_NPY"], "../x.npy"], cwd=results,
                                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

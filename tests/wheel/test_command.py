@@ -24,8 +24,13 @@ from models import FLOAT, command
 QUICK = "--rounds", "2", "--milliseconds", "1"
 
 
+ENDINGS = {signal.SIGHUP: -1, signal.SIGINT: 130, signal.SIGQUIT: -3, signal.SIGTERM: -15}  # the status of the command
+
+
 def setUpModule():
     sessions.register()
+    for ending in ENDINGS:  # Children inherit what is ignored, as under nohup.
+        signal.signal(ending, signal.SIG_DFL)
 
 
 class Command(unittest.TestCase):
@@ -416,7 +421,7 @@ class PerRow(Command):
 
     def test_a_signal_leaves_no_temporary_file(self):
         """It comes between the writing of a temporary file and its renaming."""
-        for ending, status in ((signal.SIGHUP, -1), (signal.SIGINT, 130), (signal.SIGQUIT, -3), (signal.SIGTERM, -15)):
+        for ending, status in ENDINGS.items():
             with self.subTest(ending=ending):
                 self.file("sitecustomize.py").write_text(
                     "import os\n"
