@@ -1,6 +1,9 @@
 // Whether a message names what it must. Its wording is free: one case of each front-end has a whole sentence.
 #pragma once
 
+#include <cctype>
+#include <string>
+
 #include "support/fails.hpp"
 
 namespace dynquant::test {
@@ -11,12 +14,26 @@ struct names {
 
     bool are_in(const std::string &message) const {
         std::size_t at = 0;
-        for (const auto &part : {argument + ": expected ", expected, ", given " + given}) {
-            at = message.find(part, at);
-            if (at == std::string::npos) return false;
-            at += part.size();
-        }
+        for (const auto &part : {argument + ": expected ", expected, ", given " + given})
+            if ((at = end_of(part, message, at)) == std::string::npos) return false;
         return true;
+    }
+
+  private:
+    /// Where the part ends that begins at `at` or behind it, or npos. "given 4" is no part of "given 40", nor is "4" of
+    /// "14".
+    static std::size_t end_of(const std::string &part, const std::string &message, std::size_t at) {
+        const auto is_inside_a_word = [&](std::size_t behind) {
+            const auto is_of_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+            return behind > 0 && behind < message.size() && is_of_word(message[behind - 1])
+                    && is_of_word(message[behind]);
+        };
+        while ((at = message.find(part, at)) != std::string::npos) {
+            const auto end = at + part.size();
+            if (!is_inside_a_word(at) && !is_inside_a_word(end)) return end;
+            ++at;
+        }
+        return at;
     }
 };
 
