@@ -13,7 +13,7 @@ void report_claim(const op_record &op);
 /// dynquant_verbose,graph,leave,cpu,<why>: the op is left to oneDNN.
 void report_leave(const std::string &why);
 
-/// The same of an op that is in a partition of oneDNN's with others.
+/// Reports an op that oneDNN fuses with others in a partition of its own.
 void report_fused(const op_record &op);
 
 /// dynquant_verbose,graph,error,cpu,<what>

@@ -48,7 +48,7 @@ bool fold_multipliers(layer_description &d) {
     return true;
 }
 
-/// Of rows of any number. make_window() limits an extent, for products of two.
+/// Makes the window of a product, which may have any number of rows. make_window() limits an extent.
 window window_of_products(std::int64_t rows) {
     return {{rows}, {rows}, {1}, {1}, {1}, {0}, {0}};
 }

@@ -55,7 +55,7 @@ class layer_problem {
 
     const layer_description &description() const { return description_; }
     const integer_convolution &convolution() const { return convolution_; }
-    /// Of x of one shape: convolution(), but for what depends on that.
+    /// Makes the sums for x of one shape. c is convolution() with what depends on that shape.
     std::unique_ptr<const block_sums> sums_of(const integer_convolution &c) const;
     /// Whether the first two steps, both multipliers, have become one, with identical results.
     bool is_folded() const { return is_folded_; }

@@ -52,7 +52,7 @@ TEST(dqbench_fill, measuring_has_ordinary_values_alone) {
     EXPECT_LT(f.below, 1000);
 }
 
-/// Of 4096 numbers: the moments, and how many are beyond one and two standard deviations of an eighth of 255.
+/// Draws 4096 numbers: their moments, and how many are beyond one and two standard deviations, an eighth of 255 each.
 void expect_normal(const std::vector<double> &values, double middle) {
     double mean = 0, variance = 0, beyond_one = 0, beyond_two = 0;
     const auto count = static_cast<double>(values.size());

@@ -34,7 +34,7 @@ class extreme_model {
         return none;
     }
 
-    /// Of x: sometimes what the weights want.
+    /// Draws a shape of x, which is sometimes the one that the weights want.
     dims x_shape(std::int64_t channels, std::size_t rank, bool is_convolution) {
         dims x = shape(rank);
         if (rank > (is_convolution ? 1 : 0)) x[is_convolution ? 1 : rank - 1] = channels;

@@ -64,7 +64,7 @@ TEST(layer_no_allocation, of_a_product) {
 
 constexpr std::int64_t huge = std::int64_t {1} << 40;
 
-/// Of what `make` makes and does.
+/// Expects that `make` asks for little memory, whatever it makes and does.
 template <typename Make>
 void expect_next_to_nothing(const Make &make) {
     const auto before = test::allocated_bytes();

@@ -451,7 +451,7 @@ TEST_P(narrow_products, of_nothing) {
             }
 }
 
-/// As ONNX allows, and as large as a file can say.
+/// ONNX allows blocks that are longer than all rows, up to the largest number of a file.
 TEST_P(narrow_products, of_blocks_longer_than_all_rows) {
     constexpr auto most = std::numeric_limits<std::int64_t>::max();
     for (const std::int64_t inner : {1, 2, 70})

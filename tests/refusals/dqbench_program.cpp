@@ -50,7 +50,7 @@ TEST_F(dqbench_program_refusals, verify_refuses_wrong_command_lines) {
             expect_refused("verify '" + option + "=" + std::string(30000, each) + "'",
                     "verify: " + option + ": expected a regular expression of at most 1000 characters, given one of "
                             + "30000");
-    // Of the backtracking kind, which would take a second for each cell.
+    // A matcher that backtracks would take a second for each cell.
     expect_refused("verify --list '--only=(.|.)*!'", "verify: --only: expected a regular expression that names a cell");
     expect_refused("verify --ways=sse2",
             "verify: --ways: expected a regular expression that names a way of this processor, reference, scalar");
