@@ -1,7 +1,6 @@
 #include "layers/integer_convolution.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -81,9 +80,8 @@ class im2col_convolution final : public block_sums {
         const auto parts = parallel::parts_for_items(ceil_div(all, min_part_rows), work);
         const auto size = block_rows(all, parts), blocks = ceil_div(all, size);
         prepare(memory, parts, size);
-        std::atomic<std::size_t> next = 0;
-        parallel::for_each_part(blocks, parts, [&](parallel::range part) {
-            auto &own = memory.parts[next.fetch_add(1, std::memory_order_relaxed)];
+        parallel::for_each_part(blocks, parts, [&](parallel::range part, std::size_t index) {
+            auto &own = memory.parts[index];
             for (auto block = part.begin; block < part.end; ++block) {
                 const parallel::range rows {block * size, std::min(all, (block + 1) * size)};
                 multiply(from, of_x, rows, own, own.sums.data());

@@ -69,14 +69,14 @@ struct work {
 void run_one(const void *data, int index) {
     const auto &w = *static_cast<const work *>(data);
     const float_control control; // each thread has its own control word
-    w.function(w.body, part_of(w.count, w.parts, index));
+    w.function(w.body, part_of(w.count, w.parts, index), static_cast<std::size_t>(index));
 }
 
 } // namespace
 
 void run_parts(std::int64_t count, int parts, part_function function, const void *body) {
     const float_control control;
-    if (parts == 1) return function(body, {0, count});
+    if (parts == 1) return function(body, {0, count}, 0);
     const work w = {count, parts, function, body};
     current_executor().run(parts, run_one, &w);
 }

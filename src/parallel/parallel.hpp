@@ -3,7 +3,9 @@
 // for_each_part() below.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "parallel/private_api.hpp"
 
@@ -34,18 +36,27 @@ DYNQUANT_PRIVATE_API int parts_for_items(std::int64_t items, std::int64_t elemen
 DYNQUANT_PRIVATE_API range part_of(std::int64_t count, int parts, int index);
 
 namespace detail {
-using part_function = void (*)(const void *body, range part);
+using part_function = void (*)(const void *body, range part, std::size_t index);
 DYNQUANT_PRIVATE_API void run_parts(std::int64_t count, int parts, part_function function, const void *body);
 } // namespace detail
 
-/// Calls body(range) for each of `parts` parts of [0, count), under float_control, on the threads of the caller's
-/// arena, of OpenMP or of a host; returns when all are done. The calling thread runs a part, and while it waits takes
-/// no other work, so it may hold locks. body must not throw.
+/// Calls body(range), or body(range, index) where it takes the index of the part, for each of `parts` parts of
+/// [0, count), under float_control, on the threads of the caller's arena, of OpenMP or of a host; returns when all are
+/// done. The calling thread runs a part, and while it waits takes no other work, so it may hold locks. body must not
+/// throw.
 template <typename Body>
 void for_each_part(std::int64_t count, int parts, const Body &body) {
     // The call through a pointer also keeps body's arithmetic behind the change of the control word.
     detail::run_parts(
-            count, parts, [](const void *b, range part) { (*static_cast<const Body *>(b))(part); }, &body);
+            count, parts,
+            [](const void *b, range part, [[maybe_unused]] std::size_t index) {
+                const auto &call = *static_cast<const Body *>(b);
+                if constexpr (std::is_invocable_v<const Body &, range, std::size_t>)
+                    call(part, index);
+                else
+                    call(part);
+            },
+            &body);
 }
 
 } // namespace dynquant::parallel

@@ -57,5 +57,17 @@ TEST(for_each_part, visits_every_item_once) {
     }
 }
 
+TEST(for_each_part, tells_each_part_its_index) {
+    for (const int parts : {1, 2, 7, 16}) {
+        std::vector<range> given(static_cast<std::size_t>(parts));
+        for_each_part(1000, parts, [&](range part, std::size_t index) { given[index] = part; });
+        for (int i = 0; i < parts; ++i) {
+            const auto expected = part_of(1000, parts, i), found = given[static_cast<std::size_t>(i)];
+            EXPECT_EQ(found.begin, expected.begin);
+            EXPECT_EQ(found.end, expected.end);
+        }
+    }
+}
+
 } // namespace
 } // namespace dynquant::parallel

@@ -1,7 +1,6 @@
 #include "layers/depthwise/depthwise.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -101,9 +100,8 @@ class depthwise_convolution final : public block_sums {
         const auto count = p_.batch * lines(), image_bytes = *volume(p_.window.x) * p_.channels;
         const auto parts = parallel::parts_for_items(count, count * columns() * p_.channels * (taps_ / 4 + 1));
         prepare(memory, parts);
-        std::atomic<std::size_t> next = 0;
-        parallel::for_each_part(count, parts, [&](parallel::range part) {
-            auto &work = memory.parts[next.fetch_add(1, std::memory_order_relaxed)];
+        parallel::for_each_part(count, parts, [&](parallel::range part, std::size_t index) {
+            auto &work = memory.parts[index];
             for (auto begin = part.begin; begin < part.end; begin += block_lines()) {
                 const auto end = std::min(part.end, begin + block_lines());
                 for (auto line = begin; line < end; ++line) {

@@ -1,7 +1,6 @@
 #include "layers/narrow/narrow_product.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <limits>
 
 #include "layers/weights_memory.hpp"
@@ -224,9 +223,8 @@ void narrow_product::run(const float_rows &x, float *y, std::int64_t y_stride, n
             narrow_scratch_floats(kind_.columns) + (x.step == 1 ? 0 : copied_row_floats(block, panels_.inner)));
     for (auto &part : memory.parts)
         if (part.size() < floats) part.resize(floats);
-    std::atomic<std::size_t> next = 0;
-    parallel::for_each_part(items, parts, [&](parallel::range part) {
-        auto *const scratch = memory.parts[next.fetch_add(1, std::memory_order_relaxed)].data();
+    parallel::for_each_part(items, parts, [&](parallel::range part, std::size_t index) {
+        auto *const scratch = memory.parts[index].data();
         for (auto item = part.begin; item < part.end;) {
             const auto first = item / panels * block, panel = item % panels;
             const auto end = std::min(panels, panel + part.end - item);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstring>
 #include <numeric>
 #include <span>
@@ -258,9 +257,8 @@ class planar_convolution final : public block_sums {
         const auto tasks = p_.batch * blocks * p_.groups;
         const auto parts = parallel::parts_for_items(tasks, work);
         prepare(memory, parts, size, x);
-        std::atomic<std::size_t> next = 0;
-        parallel::for_each_part(tasks, parts, [&](parallel::range part) {
-            auto &own = memory.parts[next.fetch_add(1, std::memory_order_relaxed)];
+        parallel::for_each_part(tasks, parts, [&](parallel::range part, std::size_t index) {
+            auto &own = memory.parts[index];
             for (auto task = part.begin; task < part.end; ++task) {
                 const auto image = task / (blocks * p_.groups), group = task / blocks % p_.groups;
                 const auto first = task % blocks * size;
