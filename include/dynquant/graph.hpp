@@ -8,7 +8,7 @@
 //
 // The ops of this family: DynamicQuantize, DynamicDequantize, Quantize, Dequantize. A graph may also hold any other op
 // of oneDNN. Then oneDNN partitions it: a partition that is a single op of this family runs in dynquant, every other
-// one in oneDNN. Every error is a dnnl::error (in fact a dynquant::error) whose message names the op, the attribute or
+// one in oneDNN. Every error is a dnnl::error, and no dynquant::error, whose message names the op, the attribute or
 // argument, what was expected and what was given. What is known at add_op is checked at add_op, the rest at compile,
 // and only handles, counts and the stream's engine at execute.
 //

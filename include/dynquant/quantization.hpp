@@ -140,7 +140,7 @@ struct quantization {
 
 /// An error in a statement. check() returns nothing for a valid one; zero-volume tensors are valid.
 struct problem {
-    dnnl_status_t status;
+    dynquant::status status;
     std::string message;
 };
 DYNQUANT_API std::optional<problem> check(const quantization &q);

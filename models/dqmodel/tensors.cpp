@@ -153,7 +153,7 @@ void expect_shapes(const std::vector<dynquant::models::port> &inputs, const std:
     for (const auto &input : inputs) {
         const bool is_open = !input.shape || std::count(input.shape->begin(), input.shape->end(), free_extent) > 0;
         if (is_open && !shapes.contains(input.name))
-            throw dynquant::error(dnnl_invalid_shape,
+            throw dynquant::error(dynquant::status::invalid_shape,
                     concat("input '", input.name, "': expected its shape, as in --shape ", input.name, "=",
                             example_of(input.shape), ", since the file says ",
                             input.shape ? text_of(*input.shape) : "of any rank", ", given none"));

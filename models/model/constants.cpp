@@ -32,7 +32,7 @@ struct constant_value {
 
   private:
     [[noreturn]] void refuse_kind() const {
-        refuse(n, dnnl_unimplemented, "attribute: expected numbers, given another kind of constant");
+        refuse(n, status::unimplemented, "attribute: expected numbers, given another kind of constant");
     }
 };
 
@@ -42,7 +42,7 @@ void inline_constants(graph &g) {
     for (const auto &n : g.nodes) {
         if (n.op_type != "Constant" || !n.domain.empty()) continue;
         if (n.attributes.size() != 1 || n.outputs.size() != 1)
-            refuse(n, dnnl_invalid_arguments, "expected one attribute and one output, given ", n.attributes.size(),
+            refuse(n, status::invalid_arguments, "expected one attribute and one output, given ", n.attributes.size(),
                     " and ", n.outputs.size());
         g.initializers[n.outputs.front()] = std::visit(constant_value {n}, n.attributes.front().value);
     }

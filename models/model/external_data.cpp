@@ -1,5 +1,6 @@
 #include "model/external_data.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
@@ -38,7 +39,7 @@ class descriptor {
 
 std::vector<std::byte> external_bytes(const std::string &folder, const std::string &location, std::int64_t offset,
         std::int64_t size, const std::string &where) {
-    const auto fail = [&](const auto &...parts) { refuse(dnnl_invalid_arguments, where, ": ", parts...); };
+    const auto fail = [&](const auto &...parts) { refuse(status::invalid_arguments, where, ": ", parts...); };
     const auto fail_by = [&](int code, const auto &...parts) {
         fail(parts..., ", given ", code == ELOOP ? "a symbolic link" : std::generic_category().message(code));
     };

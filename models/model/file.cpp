@@ -8,7 +8,7 @@
 namespace dynquant::models {
 
 std::string bytes_of_file(const std::string &path) {
-    const auto fail = [&](const auto &...parts) { refuse(dnnl_invalid_arguments, path, ": ", parts...); };
+    const auto fail = [&](const auto &...parts) { refuse(status::invalid_arguments, path, ": ", parts...); };
     std::error_code wrong;
     if (!std::filesystem::is_regular_file(path, wrong))
         fail("expected a file, given ", wrong ? wrong.message() : "something else");

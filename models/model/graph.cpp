@@ -70,7 +70,7 @@ void check_operators(const graph &g, const std::vector<std::string> &known) {
                 place(*use.first));
         if (use.others > 0) given += concat(" and ", counted(static_cast<std::size_t>(use.others), "other"));
     }
-    refuse(dnnl_unimplemented, "operators: expected ", alternatives(known, std::identity {}), ", given ", given);
+    refuse(status::unimplemented, "operators: expected ", alternatives(known, std::identity {}), ", given ", given);
 }
 
 } // namespace dynquant::models

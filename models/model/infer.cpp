@@ -12,7 +12,7 @@ void check_opset(const graph &g) {
     constexpr std::int64_t oldest = 10; // the first of QuantizeLinear and ConvInteger
     const auto given = g.opsets.at("");
     if (given < oldest || given > newest_opset)
-        refuse(dnnl_unimplemented, "opset: expected ", oldest, " to ", newest_opset, ", given ", given);
+        refuse(status::unimplemented, "opset: expected ", oldest, " to ", newest_opset, ", given ", given);
 }
 
 /// "[?, 64]": free extents are question marks.
@@ -35,7 +35,7 @@ dims shape_of(const port &input, const std::map<std::string, dims> &shapes) {
     const bool is_open = !input.shape || std::ranges::count(*input.shape, free_extent) > 0;
     if (given == shapes.end()) {
         if (is_open)
-            refuse(dnnl_invalid_shape, "input '", input.name,
+            refuse(status::invalid_shape, "input '", input.name,
                     "': expected a shape for it among the options, since the file says ", text_of(input.shape),
                     ", given none");
         return *input.shape;
@@ -43,16 +43,17 @@ dims shape_of(const port &input, const std::map<std::string, dims> &shapes) {
     const auto &shape = given->second;
     if (!agrees(input.shape, shape) || std::ranges::any_of(shape, [](auto extent) { return extent < 0; })
             || shape.size() > max_rank)
-        refuse(dnnl_invalid_shape, "input '", input.name, "': expected a shape as the file says, ",
+        refuse(status::invalid_shape, "input '", input.name, "': expected a shape as the file says, ",
                 text_of(input.shape), ", given ", text_of(shape));
     return shape;
 }
 
 void check_size(const std::string &what, const tensor_type &value) {
     if (!bits_in(value.type))
-        refuse(dnnl_invalid_data_type, what, ": expected numbers, given elements of type ", onnx::name_of(value.type));
+        refuse(status::invalid_data_type, what, ": expected numbers, given elements of type ",
+                onnx::name_of(value.type));
     if (!size_in_bytes(value))
-        refuse(dnnl_invalid_shape, what, ": expected ", size_limit, ", given ", text_of(value.shape));
+        refuse(status::invalid_shape, what, ": expected ", size_limit, ", given ", text_of(value.shape));
 }
 
 void check_names(const graph &g, const std::map<std::string, dims> &shapes) {
@@ -61,7 +62,7 @@ void check_names(const graph &g, const std::map<std::string, dims> &shapes) {
         names.push_back(input.name);
     for (const auto &[name, shape] : shapes)
         if (std::ranges::count(names, name) == 0)
-            refuse(dnnl_invalid_arguments, "shapes: expected names of inputs, given '", name, "'",
+            refuse(status::invalid_arguments, "shapes: expected names of inputs, given '", name, "'",
                     suggest(name, names));
 }
 
@@ -76,7 +77,7 @@ void check_extents(const port &input, const dims &shape, std::map<std::string, n
         if (input.names[d].empty()) continue;
         const auto &first = known.try_emplace(input.names[d], named_extent {input.name, shape[d]}).first->second;
         if (first.extent != shape[d])
-            refuse(dnnl_invalid_shape, "input '", input.name, "': expected ", first.extent, " for '", input.names[d],
+            refuse(status::invalid_shape, "input '", input.name, "': expected ", first.extent, " for '", input.names[d],
                     "', as in input '", first.input, "', given shape ", text_of(shape));
     }
 }
@@ -97,10 +98,10 @@ void check_outputs(graph &g) {
     for (auto &output : g.outputs) {
         const auto &value = g.value_types.at(output.name);
         if (output.type != onnx::type::undefined && output.type != value.type)
-            refuse(dnnl_invalid_data_type, "output '", output.name, "': expected type ", onnx::name_of(value.type),
+            refuse(status::invalid_data_type, "output '", output.name, "': expected type ", onnx::name_of(value.type),
                     ", which its node computes, given ", onnx::name_of(output.type));
         if (!agrees(output.shape, value.shape))
-            refuse(dnnl_invalid_shape, "output '", output.name, "': expected shape ", text_of(value.shape),
+            refuse(status::invalid_shape, "output '", output.name, "': expected shape ", text_of(value.shape),
                     ", which its node computes, given ", text_of(output.shape));
         output.type = value.type;
         output.shape = value.shape;

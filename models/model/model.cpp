@@ -30,17 +30,17 @@ std::vector<model_port> ports_of(const std::vector<models::port> &ports) {
 template <typename Pointer>
 void check_buffers(const char *what, const std::vector<Pointer> &given, const std::vector<model_port> &ports) {
     if (given.size() != ports.size())
-        models::refuse(dnnl_invalid_arguments, what, "s: expected ", ports.size(), " buffers, given ", given.size());
+        models::refuse(status::invalid_arguments, what, "s: expected ", ports.size(), " buffers, given ", given.size());
     for (std::size_t i = 0; i < ports.size(); ++i)
         if (!given[i] && volume(ports[i].shape) != 0)
             models::refuse(
-                    dnnl_invalid_arguments, what, " '", ports[i].name, "': expected a buffer, given a null pointer");
+                    status::invalid_arguments, what, " '", ports[i].name, "': expected a buffer, given a null pointer");
 }
 
 /// Checks the thread counts and limits them to those of the machine.
 model_options checked(model_options opts) {
     for (auto [what, threads] : {std::pair {"threads", &opts.threads}, {"kernel.threads", &opts.kernel.threads}}) {
-        if (*threads < 0) models::refuse(dnnl_invalid_arguments, what, ": expected 0 or more, given ", *threads);
+        if (*threads < 0) models::refuse(status::invalid_arguments, what, ": expected 0 or more, given ", *threads);
         *threads = std::min(*threads, parallel::machine_threads());
     }
     return opts;
@@ -87,7 +87,7 @@ class model::implementation {
 
     /// Throws error for an empty model.
     static const implementation &of(const model &m) {
-        if (!m.impl_) throw error(dnnl_invalid_arguments, "model: expected one that was loaded, given an empty one");
+        if (!m.impl_) throw error(status::invalid_arguments, "model: expected one that was loaded, given an empty one");
         return *m.impl_;
     }
 
@@ -123,7 +123,7 @@ model model::parse(std::string_view bytes, const std::string &name, const model_
             });
             return model(impl);
         } catch (const std::bad_alloc &) {
-            throw error(dnnl_out_of_memory, "expected a model for which there is memory, given a larger one");
+            throw error(status::out_of_memory, "expected a model for which there is memory, given a larger one");
         }
     });
 }

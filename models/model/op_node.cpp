@@ -39,13 +39,13 @@ void check_attributes(const op_node &n) {
         const auto row = std::ranges::find_if(
                 n.schema.attributes, [&](const attribute_schema &known) { return a.name == known.name; });
         if (row == n.schema.attributes.end())
-            n.refuse(dnnl_invalid_arguments, "attributes: expected ",
+            n.refuse(status::invalid_arguments, "attributes: expected ",
                     names.empty() ? "none" : alternatives(names, std::identity {}), " at opset ", n.opset, ", given '",
                     a.name, "'", suggest(a.name, names));
         if (std::ranges::count(n.given.attributes, a.name, &attribute::name) > 1)
-            n.refuse(dnnl_invalid_arguments, "attribute '", a.name, "': expected it once, given it more often");
+            n.refuse(status::invalid_arguments, "attribute '", a.name, "': expected it once, given it more often");
         if (!is(a, row->kind))
-            n.refuse(dnnl_invalid_arguments, "attribute '", a.name, "': expected ", name_of(row->kind),
+            n.refuse(status::invalid_arguments, "attribute '", a.name, "': expected ", name_of(row->kind),
                     ", given another kind");
     }
 }
@@ -53,15 +53,15 @@ void check_attributes(const op_node &n) {
 void check_inputs(const op_node &n) {
     const auto &schema = n.schema.inputs;
     if (n.inputs.size() > schema.size())
-        n.refuse(dnnl_invalid_arguments, "inputs: expected at most ", schema.size(), ", given ", n.inputs.size());
+        n.refuse(status::invalid_arguments, "inputs: expected at most ", schema.size(), ", given ", n.inputs.size());
     for (std::size_t i = 0; i < schema.size(); ++i) {
         if (!n.has(i)) {
             if (!schema[i].optional)
-                n.refuse(dnnl_invalid_arguments, "input ", schema[i].name, ": expected a value, given none");
+                n.refuse(status::invalid_arguments, "input ", schema[i].name, ": expected a value, given none");
             continue;
         }
         if (!schema[i].types.contains(n.at(i).type))
-            n.refuse(dnnl_invalid_data_type, n.name(i), ": expected type ", names_of(schema[i].types),
+            n.refuse(status::invalid_data_type, n.name(i), ": expected type ", names_of(schema[i].types),
                     ", what dynquant computes at opset ", n.opset, ", given ", onnx::name_of(n.at(i).type));
     }
 }
@@ -70,7 +70,7 @@ void check_output(const op_node &n) {
     const auto &outputs = n.given.outputs;
     const auto is_given = [](const std::string &name) { return !name.empty(); };
     if (outputs.empty() || outputs.front().empty() || std::ranges::count_if(outputs, is_given) != 1)
-        n.refuse(dnnl_unimplemented, "outputs: expected one, given ", std::ranges::count_if(outputs, is_given));
+        n.refuse(status::unimplemented, "outputs: expected one, given ", std::ranges::count_if(outputs, is_given));
 }
 
 } // namespace
@@ -82,7 +82,7 @@ std::string op_node::name(std::size_t input) const {
 
 const tensor &op_node::constant(std::size_t input) const {
     if (!constants[input])
-        refuse(dnnl_unimplemented, name(input),
+        refuse(status::unimplemented, name(input),
                 ": expected a constant, an initializer, given a value that is computed");
     return *constants[input];
 }
@@ -111,8 +111,8 @@ std::vector<std::int64_t> op_node::integers(
 std::size_t op_node::axis(const char *attribute, std::int64_t given_axis, std::size_t rank, bool end) const {
     const auto count = static_cast<std::int64_t>(rank), highest = end ? count : count - 1;
     if (given_axis < -count || given_axis > highest)
-        refuse(dnnl_invalid_arguments, "attribute '", attribute, "': expected ", -count, " to ", highest, " for rank ",
-                rank, ", given ", given_axis);
+        refuse(status::invalid_arguments, "attribute '", attribute, "': expected ", -count, " to ", highest,
+                " for rank ", rank, ", given ", given_axis);
     return static_cast<std::size_t>(given_axis < 0 ? given_axis + count : given_axis);
 }
 

@@ -35,7 +35,7 @@ struct op_node {
     std::size_t axis(const char *attribute, std::int64_t given_axis, std::size_t rank, bool end = false) const;
 
     template <typename... Parts>
-    [[noreturn]] void refuse(dnnl_status_t status, const Parts &...parts) const {
+    [[noreturn]] void refuse(dynquant::status status, const Parts &...parts) const {
         models::refuse(given, status, parts...);
     }
 };

@@ -50,18 +50,18 @@ class ordering {
         if (is_new) return;
         const auto first = at->second == given ? std::string("an input or an initializer of the graph")
                                                : label(graph_.nodes[at->second]);
-        refuse(dnnl_invalid_arguments, "value '", name, "': expected one definition, given ", first, " and ", by);
+        refuse(status::invalid_arguments, "value '", name, "': expected one definition, given ", first, " and ", by);
     }
 
     void check_outputs() const {
         std::set<std::string> names;
         for (const auto &output : graph_.outputs) {
             if (!defined_by_.contains(output.name))
-                refuse(dnnl_invalid_arguments, "output '", output.name,
+                refuse(status::invalid_arguments, "output '", output.name,
                         "': expected a value that a node computes, an input or an initializer, given none of "
                         "that name");
             if (!names.insert(output.name).second)
-                refuse(dnnl_invalid_arguments, "output '", output.name, "': expected it once, given it more often");
+                refuse(status::invalid_arguments, "output '", output.name, "': expected it once, given it more often");
         }
     }
 
@@ -81,7 +81,7 @@ class ordering {
     std::size_t producer(std::size_t node, const std::string &input) const {
         const auto found = defined_by_.find(input);
         if (found == defined_by_.end())
-            refuse(graph_.nodes[node], dnnl_invalid_arguments, "input '", input,
+            refuse(graph_.nodes[node], status::invalid_arguments, "input '", input,
                     "': expected an initializer, an input of the graph or another node's output, given none of that "
                     "name");
         return found->second;
@@ -96,7 +96,7 @@ class ordering {
             const auto from = producers(at);
             at = *std::ranges::find_if(from, [&](std::size_t p) { return p != given && waits_for_[p] > 0; });
         }
-        refuse(graph_.nodes[at], dnnl_invalid_arguments,
+        refuse(graph_.nodes[at], status::invalid_arguments,
                 "expected a graph without cycles, given one in which it needs its own result");
     }
 

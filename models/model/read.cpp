@@ -54,7 +54,7 @@ std::int64_t number_of(const std::string &key, const std::string &text, const st
     const auto *end = text.data() + text.size();
     const auto [rest, wrong] = std::from_chars(text.data(), end, value);
     if (wrong != std::errc() || rest != end || value < 0)
-        refuse(dnnl_invalid_arguments, where, ": external data: ", key,
+        refuse(status::invalid_arguments, where, ": external data: ", key,
                 ": expected a number from 0 to 2^63 - 1, given '", text, "'");
     return value;
 }
@@ -65,14 +65,14 @@ std::vector<std::byte> external_elements_of(
     std::map<std::string, std::string> entries;
     for (const auto &entry : t.external_data())
         if (!entries.emplace(entry.key(), entry.value()).second)
-            refuse(dnnl_invalid_arguments, where, ": external data: expected each key once, given '", entry.key(),
+            refuse(status::invalid_arguments, where, ": external data: expected each key once, given '", entry.key(),
                     "' more often");
     const auto number = [&](const char *key, std::int64_t otherwise) {
         const auto entry = entries.find(key);
         return entry == entries.end() ? otherwise : number_of(key, entry->second, where);
     };
     if (const auto length = number("length", size); length != size)
-        refuse(dnnl_invalid_arguments, where, ": external data: length: expected ", size, ", the bytes of ",
+        refuse(status::invalid_arguments, where, ": external data: length: expected ", size, ", the bytes of ",
                 onnx::name_of(t.data_type()), " ", to_string(dims(t.dims().begin(), t.dims().end())), ", given ",
                 length);
     return external_bytes(folder, entries["location"], number("offset", 0), size, concat(where, ": external data"));
@@ -82,22 +82,22 @@ tensor tensor_of(const file::Tensor &t, const std::string &where, const std::str
     tensor result;
     result.what = {t.data_type(), {t.dims().begin(), t.dims().end()}};
     if (!bits_in(t.data_type()))
-        refuse(dnnl_invalid_data_type, where, ": expected numbers, given elements of type ",
+        refuse(status::invalid_data_type, where, ": expected numbers, given elements of type ",
                 onnx::name_of(t.data_type()));
     if (result.what.shape.size() > max_rank)
-        refuse(dnnl_invalid_shape, where, ": expected rank 0 to ", max_rank, ", given ", result.what.shape.size());
+        refuse(status::invalid_shape, where, ": expected rank 0 to ", max_rank, ", given ", result.what.shape.size());
     for (const auto extent : result.what.shape)
-        if (extent < 0) refuse(dnnl_invalid_shape, where, ": expected extents of 0 or more, given ", extent);
+        if (extent < 0) refuse(status::invalid_shape, where, ": expected extents of 0 or more, given ", extent);
     const auto size = size_in_bytes(result.what);
     if (!size)
-        refuse(dnnl_invalid_shape, where, ": expected ", size_limit, ", given shape ", to_string(result.what.shape));
+        refuse(status::invalid_shape, where, ": expected ", size_limit, ", given shape ", to_string(result.what.shape));
     switch (t.data_location()) {
         case 0: result.data = elements_of(t); break;
         case 1: result.data = external_elements_of(t, *size, where, folder); break;
-        default: refuse(dnnl_unimplemented, where, ": data_location: expected 0 or 1, given ", t.data_location());
+        default: refuse(status::unimplemented, where, ": data_location: expected 0 or 1, given ", t.data_location());
     }
     if (static_cast<std::int64_t>(result.data.size()) != *size)
-        refuse(dnnl_invalid_arguments, where, ": expected ", *size, " bytes for ", onnx::name_of(t.data_type()), " ",
+        refuse(status::invalid_arguments, where, ": expected ", *size, " bytes for ", onnx::name_of(t.data_type()), " ",
                 to_string(result.what.shape), ", given ", result.data.size());
     return result;
 }
@@ -106,7 +106,7 @@ attribute attribute_of(const file::Attribute &a, const node &n, const std::strin
     enum : std::int32_t { undefined, type_float, type_int, type_string, type_tensor, type_floats = 6, type_ints };
     const auto where = concat(label(n), ": attribute '", a.name(), "'");
     if (!a.ref_attr_name().empty())
-        refuse(dnnl_unimplemented, where, ": expected a value, given a reference to a function's attribute");
+        refuse(status::unimplemented, where, ": expected a value, given a reference to a function's attribute");
     switch (a.type()) {
         case type_float: return {a.name(), a.f()};
         case type_int: return {a.name(), a.i()};
@@ -132,8 +132,10 @@ node node_of(const file::Node &given, const std::string &folder) {
 
 port port_of(const file::Value &given, const char *kind) {
     const auto where = concat(kind, " '", given.name(), "'");
-    if (given.type().ByteSizeLong() == 0) refuse(dnnl_invalid_data_type, where, ": expected a tensor type, given none");
-    if (!given.type().has_tensor_type()) refuse(dnnl_unimplemented, where, ": expected a tensor, given another type");
+    if (given.type().ByteSizeLong() == 0)
+        refuse(status::invalid_data_type, where, ": expected a tensor type, given none");
+    if (!given.type().has_tensor_type())
+        refuse(status::unimplemented, where, ": expected a tensor, given another type");
     const auto &type = given.type().tensor_type();
     port result {given.name(), type.elem_type()};
     if (!type.has_shape()) return result;
@@ -141,7 +143,7 @@ port port_of(const file::Value &given, const char *kind) {
     for (const auto &extent : type.shape().dim()) {
         // Some exporters write a free extent as -1, or as the name "?", which does not make extents equal.
         if (extent.has_dim_value() && extent.dim_value() < free_extent)
-            refuse(dnnl_invalid_shape, where, ": expected extents of 0 or more, or -1 for an open one, given ",
+            refuse(status::invalid_shape, where, ": expected extents of 0 or more, or -1 for an open one, given ",
                     extent.dim_value());
         result.shape->push_back(extent.has_dim_value() ? extent.dim_value() : free_extent);
         if (extent.dim_param().empty() || extent.dim_param() == "?") continue; // dim_param is empty beside a dim_value
@@ -149,32 +151,32 @@ port port_of(const file::Value &given, const char *kind) {
         result.names[result.shape->size() - 1] = extent.dim_param();
     }
     if (result.shape->size() > max_rank)
-        refuse(dnnl_invalid_shape, where, ": expected rank 0 to ", max_rank, ", given ", result.shape->size());
+        refuse(status::invalid_shape, where, ": expected rank 0 to ", max_rank, ", given ", result.shape->size());
     return result;
 }
 
 void read_opsets(const file::Model &model, graph &g) {
     for (const auto &set : model.opset_import())
         if (!g.opsets.emplace(domain_of(set.domain()), set.version()).second)
-            refuse(dnnl_invalid_arguments, "opset_import: expected each domain once, given '", set.domain(),
+            refuse(status::invalid_arguments, "opset_import: expected each domain once, given '", set.domain(),
                     "' more often");
     if (!g.opsets.contains(""))
-        refuse(dnnl_invalid_arguments, "opset_import: expected a version of ONNX's own operators, given none");
+        refuse(status::invalid_arguments, "opset_import: expected a version of ONNX's own operators, given none");
 }
 
 void read_initializers(const file::Graph &given, const std::string &folder, graph &g) {
     if (given.sparse_initializer_size() > 0)
-        refuse(dnnl_unimplemented, "initializers: expected dense ones, given a sparse one");
+        refuse(status::unimplemented, "initializers: expected dense ones, given a sparse one");
     for (const auto &t : given.initializer()) {
         const auto where = concat("initializer '", t.name(), "'");
         if (!g.initializers.emplace(t.name(), tensor_of(t, where, folder)).second)
-            refuse(dnnl_invalid_arguments, where, ": expected one of that name, given more");
+            refuse(status::invalid_arguments, where, ": expected one of that name, given more");
     }
 }
 
 graph graph_of(const file::Model &model, const std::string &folder) {
     if (!model.has_graph())
-        refuse(dnnl_invalid_arguments, "expected a model with a graph, given bytes that state none");
+        refuse(status::invalid_arguments, "expected a model with a graph, given bytes that state none");
     const auto &given = model.graph();
     graph g;
     g.name = given.name();
@@ -193,12 +195,12 @@ graph graph_of(const file::Model &model, const std::string &folder) {
 
 graph read(std::string_view bytes, const std::string &folder) {
     if (bytes.size() > std::numeric_limits<int>::max())
-        refuse(dnnl_invalid_arguments, "expected at most 2147483647 bytes, given ", bytes.size());
+        refuse(status::invalid_arguments, "expected at most 2147483647 bytes, given ", bytes.size());
     graph g;
     {
         file::Model model;
         if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-            refuse(dnnl_invalid_arguments, "expected a model of ONNX, given bytes that are none or are cut short");
+            refuse(status::invalid_arguments, "expected a model of ONNX, given bytes that are none or are cut short");
         g = graph_of(model, folder);
     } // frees the message, which holds the weights a second time
     order(g);

@@ -8,11 +8,11 @@ namespace dynquant::models {
 
 /// Escapes the message, as names of values may be any bytes and a NUL would end it.
 template <typename... Parts>
-[[noreturn]] void refuse(dnnl_status_t status, const Parts &...parts) {
+[[noreturn]] void refuse(dynquant::status status, const Parts &...parts) {
     throw error(status, printable(concat(parts...)));
 }
 template <typename... Parts>
-[[noreturn]] void refuse(const node &n, dnnl_status_t status, const Parts &...parts) {
+[[noreturn]] void refuse(const node &n, dynquant::status status, const Parts &...parts) {
     refuse(status, label(n), ": ", parts...);
 }
 
@@ -22,7 +22,7 @@ auto prefix_errors(const std::string &file, const Body &body) {
     try {
         return body();
     } catch (const error &e) {
-        refuse(e.status, file, ": ", e.message);
+        refuse(e.status, file, ": ", e.what());
     }
 }
 

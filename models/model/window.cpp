@@ -19,8 +19,8 @@ layers::window_attributes window_attributes_of(const op_node &n) {
 layers::window window_of(const op_node &n, const dims &x, const dims &kernel) {
     try {
         return layers::make_window(window_attributes_of(n), {x.begin() + 2, x.end()}, kernel);
-    } catch (const dnnl::error &e) {
-        n.refuse(e.status, e.message);
+    } catch (const error &e) {
+        n.refuse(e.status, e.what());
     }
 }
 

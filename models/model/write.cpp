@@ -43,7 +43,7 @@ struct attribute_writer {
         to.set_type(7);
     }
     void operator()(const attribute::other &value) const {
-        throw error(dnnl_unimplemented,
+        throw error(status::unimplemented,
                 concat("attribute '", to.name(),
                         "': expected a number, a string, a tensor or a list of numbers, given ", "attribute type ",
                         value.type));
@@ -104,7 +104,7 @@ std::string write(const graph &g) {
     for (const auto &output : g.outputs)
         write_port(output, *graph.add_output());
     if (model.ByteSizeLong() > 0x7fffffff)
-        throw error(dnnl_invalid_arguments,
+        throw error(status::invalid_arguments,
                 concat("expected a model of at most 2147483647 bytes, given ", model.ByteSizeLong()));
     return model.SerializeAsString();
 }

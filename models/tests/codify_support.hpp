@@ -70,7 +70,7 @@ inline std::string message_of(const graph &g, const value_ranges &ranges = usual
     try {
         codify(g, ranges, {});
     } catch (const error &e) {
-        return e.message;
+        return e.what();
     }
     return "no error";
 }

@@ -262,7 +262,7 @@ class model_file_with_external_data : public testing::Test {
 
     testing::AssertionResult refused(const std::string &entries, const std::string &message) const {
         return test::fails(
-                [&] { data(entries); }, dnnl_invalid_arguments, "initializer 'w': external data: " + message);
+                [&] { data(entries); }, status::invalid_arguments, "initializer 'w': external data: " + message);
     }
 
     testing::AssertionResult refused_location(const std::string &location, const std::string &message) const {
@@ -293,7 +293,7 @@ TEST_F(model_file_with_external_data, is_read_for_attributes) {
     };
     const auto g = read(constant(w_data + entry("offset", "4")), models.string());
     EXPECT_EQ(g.nodes.front().attributes.front(), (attribute {"value", tensor {{2, {3}}, bytes({4, 5, 6})}}));
-    EXPECT_TRUE(test::fails([&] { read(constant(""), models.string()); }, dnnl_invalid_arguments,
+    EXPECT_TRUE(test::fails([&] { read(constant(""), models.string()); }, status::invalid_arguments,
             "node of 'c' (Constant): attribute 'value': external data: location: expected a path within the model's "
             "folder, given ''"));
 }
@@ -320,16 +320,16 @@ TEST_F(model_file_with_external_data, lies_beside_the_model_or_in_the_folder_of_
     options.folder = models.string();
     EXPECT_EQ(y(model::parse(whole, "memory", options)), bytes({0, 1, 2}));
     EXPECT_EQ(y(model::load((outer.path / "l.onnx").string(), options)), bytes({0, 1, 2}));
-    EXPECT_TRUE(test::fails([&] { model::parse(whole, "memory"); }, dnnl_invalid_arguments,
+    EXPECT_TRUE(test::fails([&] { model::parse(whole, "memory"); }, status::invalid_arguments,
             "memory: initializer 'w': external data: expected a model that is read from a file, or a folder among the "
             "options, given a model in memory"));
     options.folder += "/none";
-    EXPECT_TRUE(test::fails([&] { model::parse(whole, "memory", options); }, dnnl_invalid_arguments,
+    EXPECT_TRUE(test::fails([&] { model::parse(whole, "memory", options); }, status::invalid_arguments,
             "memory: initializer 'w': external data: expected a folder '" + options.folder
                     + "', given No such file or directory"));
     // The folder of a model that is a link is that of the link, as in ONNX's checker.
     const auto link = (outer.path / "l.onnx").string();
-    EXPECT_TRUE(test::fails([&] { model::load(link); }, dnnl_invalid_arguments,
+    EXPECT_TRUE(test::fails([&] { model::load(link); }, status::invalid_arguments,
             link
                     + ": initializer 'w': external data: 'w.data': expected a file in the model's folder, given No "
                       "such file or "
@@ -382,7 +382,7 @@ TEST_F(model_file_with_external_data, lies_within_its_file) {
                 refused(w_data + entry("length", length), "length: expected 3, the bytes of uint8 3, given " + length));
     // No memory is taken for 2^43 elements that a file of ten bytes cannot have.
     const auto large = number(1, std::int64_t {1} << 43) + number(2, 2) + number(14, 1) + w_data;
-    EXPECT_TRUE(test::fails([&] { read(with_initializer(large), models.string()); }, dnnl_invalid_arguments,
+    EXPECT_TRUE(test::fails([&] { read(with_initializer(large), models.string()); }, status::invalid_arguments,
             "initializer 'w': external data: 'w.data': expected 8796093022208 bytes from byte 0 on, given a file of "
             "10"));
 }

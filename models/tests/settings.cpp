@@ -90,8 +90,8 @@ TEST(model_settings, negative_numbers_of_threads_are_refused) {
         try {
             model::parse(write(product_graph()), "m.onnx", options);
         } catch (const error &e) {
-            EXPECT_EQ(e.status, dnnl_invalid_arguments);
-            return e.message;
+            EXPECT_EQ(e.status, status::invalid_arguments);
+            return e.what();
         }
         return "none";
     };

@@ -8,7 +8,7 @@ namespace {
 
 template <typename Text>
 [[noreturn]] void refuse_failure(dnnl_status_t status, const Text &what, const char *verb, const char *why) {
-    throw dynquant::error(status, concat(what, ": oneDNN could not ", verb, " it (", why, ")"));
+    throw refused(status, concat(what, ": oneDNN could not ", verb, " it (", why, ")"));
 }
 
 onednn_op create(const op_record &op, dnnl_graph_op_kind_t kind) {

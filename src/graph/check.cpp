@@ -37,7 +37,7 @@ std::optional<quantization> check_statement(
     const auto &src = op.inputs[input::src];
     if (!dims_known(with_dims_from(src, op.outputs.front()))) return std::nullopt;
     auto q = lower(op, rule, computed);
-    if (const auto wrong = dynquant::check(q)) refuse(op, wrong->status, wrong->message);
+    if (const auto wrong = dynquant::check(q)) refuse(op, onednn_status(wrong->status), wrong->message);
     return q;
 }
 

@@ -116,7 +116,7 @@ void add(graph_record &g, const op_record &op) {
 
 template <typename Enum>
 [[noreturn]] void refuse_number(const char *expected, Enum given) {
-    throw dynquant::error(
+    throw refused(
             dnnl_invalid_arguments, concat("graph: expected ", expected, ", given number ", static_cast<int>(given)));
 }
 
@@ -173,7 +173,7 @@ bool is_finalized(const graph_record &g) {
 
 size_t find_partitions(graph_record &g, dnnl_graph_partition_policy_t policy) {
     if (!g.finalized)
-        throw dynquant::error(dnnl_invalid_graph,
+        throw refused(dnnl_invalid_graph,
                 "graph: expected a finalized graph for get_partitions, given one that is not finalized");
     if (policy != dnnl_graph_partition_policy_fusion && policy != dnnl_graph_partition_policy_debug)
         refuse_number("partition policy fusion or debug", policy);

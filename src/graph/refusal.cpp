@@ -13,7 +13,7 @@ std::string label(const op_record &op) {
 
 void require_cpu(const std::string &what, dnnl_engine_kind_t kind) {
     if (kind != dnnl_cpu)
-        throw dynquant::error(dnnl_invalid_arguments,
+        throw refused(dnnl_invalid_arguments,
                 concat(what, ": expected engine kind cpu, given ", onednn().engine_kind2str(kind)));
 }
 

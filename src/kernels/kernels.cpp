@@ -12,7 +12,7 @@ const kernel &find(kernel_kind kind, kernel_list kernels) {
         if (get().kind() == kind) return get();
         names += concat(names.empty() ? "" : " or ", to_string(get().kind()));
     }
-    throw error(dnnl_unimplemented, concat("kernel: expected ", names, " in this library, given ", to_string(kind)));
+    throw error(status::unimplemented, concat("kernel: expected ", names, " in this library, given ", to_string(kind)));
 }
 
 } // namespace
@@ -27,7 +27,7 @@ std::unique_ptr<implementation> prepare_by_one(
     if (forced) {
         auto one = find(*forced, kernels).prepare(q, s);
         if (!one.made)
-            throw error(dnnl_unimplemented,
+            throw error(status::unimplemented,
                     concat("kernel: '", to_string(*forced), "' was asked for but cannot compute this: ", one.refusal));
         return std::move(one.made);
     }

@@ -25,15 +25,16 @@ std::vector<std::byte> encode(const parameter &p) {
 /// Throws error for invalid options. Whether a kernel can compute the statement is found out later.
 void check_options(const options &opts) {
     if (opts.threads < 0)
-        throw error(dnnl_invalid_arguments, concat("threads: expected 0 or more, given ", opts.threads));
+        throw error(status::invalid_arguments, concat("threads: expected 0 or more, given ", opts.threads));
     if (opts.kernel)
-        if (const auto wrong = wrong_enumerator("kernel", *opts.kernel)) throw error(dnnl_invalid_arguments, *wrong);
+        if (const auto wrong = wrong_enumerator("kernel", *opts.kernel)) throw error(status::invalid_arguments, *wrong);
     if (opts.max_isa)
-        if (const auto wrong = wrong_enumerator("max_isa", *opts.max_isa)) throw error(dnnl_invalid_arguments, *wrong);
+        if (const auto wrong = wrong_enumerator("max_isa", *opts.max_isa))
+            throw error(status::invalid_arguments, *wrong);
 }
 
 [[noreturn, gnu::noinline]] void refuse_null(const char *name) {
-    throw error(dnnl_invalid_arguments, concat(name, ": expected a buffer, given a null pointer"));
+    throw error(status::invalid_arguments, concat(name, ": expected a buffer, given a null pointer"));
 }
 
 /// A parameter buffer for a kernel's run(): the statement's known values, or else the caller's buffer.
@@ -122,7 +123,7 @@ class prepared final : public kernels::implementation {
 
 const kernels::implementation &required(const std::shared_ptr<const kernels::implementation> &implementation) {
     if (!implementation)
-        throw error(dnnl_invalid_arguments, "operation: expected one made by prepare(), given an empty one");
+        throw error(status::invalid_arguments, "operation: expected one made by prepare(), given an empty one");
     return *implementation;
 }
 

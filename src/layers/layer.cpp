@@ -14,7 +14,7 @@ namespace dynquant::layers {
 namespace {
 
 template <typename... Parts>
-[[noreturn]] void refuse(const layer_description &d, dnnl_status_t status, const Parts &...parts) {
+[[noreturn]] void refuse(const layer_description &d, dynquant::status status, const Parts &...parts) {
     throw error(status, concat(d.label, ": ", parts...));
 }
 
@@ -22,7 +22,7 @@ template <typename... Parts>
 void check_size(const char *what, const dims &extents) {
     constexpr auto most = std::int64_t {1} << 44;
     if (volume(extents).value_or(most) >= most)
-        throw error(dnnl_invalid_shape,
+        throw error(status::invalid_shape,
                 concat(what, ": expected fewer than 2^44 elements, given shape ", to_string(extents)));
 }
 
@@ -78,10 +78,11 @@ layer_problem::layer_problem(layer_description given, const std::byte *weights)
     if (d.is_convolution) {
         c.filters = w[0];
         if (c.groups < 1 || c.filters % c.groups != 0 || c.groups > std::max<std::int64_t>(c.filters, 1))
-            refuse(d, dnnl_invalid_shape, "group: expected a divisor of the ", c.filters, " filters, given ", c.groups);
+            refuse(d, status::invalid_shape, "group: expected a divisor of the ", c.filters, " filters, given ",
+                    c.groups);
         c.window.kernel.assign(w.begin() + 2, w.end());
         if (volume(c.window.kernel) == 0)
-            refuse(d, dnnl_invalid_shape, "w: expected a window of at least one tap, given shape ", to_string(w));
+            refuse(d, status::invalid_shape, "w: expected a window of at least one tap, given shape ", to_string(w));
         c.channels = w[1] * c.groups; // no more than there are weights, or 0, or of one group
         c.window.dilations = d.window.dilations;
         c.window.strides = d.window.strides;
@@ -92,7 +93,7 @@ layer_problem::layer_problem(layer_description given, const std::byte *weights)
         c.window.kernel = {1};
     }
     if (c.w_zero_points.size() > 1 && std::ssize(c.w_zero_points) != c.filters)
-        refuse(d, dnnl_invalid_shape, "w_zero_point: expected one value, or one for each of ", c.filters,
+        refuse(d, status::invalid_shape, "w_zero_point: expected one value, or one for each of ", c.filters,
                 " channels, given ", c.w_zero_points.size());
     if (volume(w) == 0) return; // the other extents may be of any size
     auto packing = d.is_convolution ? constant_weights::of_filters(weights, w[1], *volume(c.window.kernel))
@@ -123,8 +124,8 @@ layer::layer(const layer_problem &p, const dims &x)
         const auto c = d_.is_convolution ? plan_convolution(p.convolution()) : plan_product(p.convolution());
         if (volume(y_) == 0) return;
         sums_ = p.sums_of(c);
-    } catch (const dnnl::error &e) {
-        refuse(d_, e.status, e.message);
+    } catch (const error &e) {
+        refuse(d_, e.status, e.what());
     }
     permutes_ = permutes_ && !sums_->takes_planar();
     if (d_.x_zero_point || d_.scales_by_row)
@@ -140,7 +141,7 @@ std::int64_t layer::rows() const {
 integer_convolution layer::plan_product(const integer_convolution &problem) {
     auto c = problem;
     if (x_.empty() || x_.back() != c.channels)
-        throw error(dnnl_invalid_shape,
+        throw error(status::invalid_shape,
                 concat("A: expected ", c.channels, " columns, as many as B has rows, given shape ", to_string(x_)));
     channels_ = c.filters;
     y_ = x_;
@@ -158,10 +159,10 @@ integer_convolution layer::plan_convolution(const integer_convolution &problem) 
     const auto &w = d_.weights_shape;
     auto c = problem;
     if (x_.size() != w.size())
-        throw error(dnnl_invalid_shape,
+        throw error(status::invalid_shape,
                 concat("x: expected rank ", w.size(), ", that of the weights, given shape ", to_string(x_)));
     if (c.channels != x_[1])
-        throw error(dnnl_invalid_shape,
+        throw error(status::invalid_shape,
                 concat("x: expected ", c.channels, " channels, those of ",
                         counted(static_cast<std::size_t>(c.groups), "group"), " of weights of shape ", to_string(w),
                         ", given shape ", to_string(x_)));

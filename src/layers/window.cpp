@@ -7,7 +7,7 @@ namespace dynquant::layers {
 namespace {
 
 template <typename... Parts>
-[[noreturn]] void refuse(dnnl_status_t status, const Parts &...parts) {
+[[noreturn]] void refuse(dynquant::status status, const Parts &...parts) {
     throw error(status, concat(parts...));
 }
 
@@ -15,11 +15,11 @@ std::vector<std::int64_t> values_of(const char *attribute, const std::vector<std
         std::int64_t least, std::int64_t default_value) {
     if (given.empty()) return std::vector(count, default_value);
     if (given.size() != count)
-        refuse(dnnl_invalid_arguments, "attribute '", attribute, "': expected ", count, " values, given ",
+        refuse(status::invalid_arguments, "attribute '", attribute, "': expected ", count, " values, given ",
                 given.size());
     for (const auto value : given)
         if (value < least || value > max_extent)
-            refuse(dnnl_invalid_arguments, "attribute '", attribute, "': expected values of ", least, " to ",
+            refuse(status::invalid_arguments, "attribute '", attribute, "': expected values of ", least, " to ",
                     max_extent, ", given ", value);
     return given;
 }
@@ -41,7 +41,7 @@ void read_pads(const window_attributes &given, window &w) {
     if (mode == "SAME_UPPER" || mode == "SAME_LOWER") return pad_same(w, mode == "SAME_LOWER");
     if (mode == "VALID") return;
     if (mode != "NOTSET")
-        refuse(dnnl_invalid_arguments,
+        refuse(status::invalid_arguments,
                 "attribute 'auto_pad': expected NOTSET, SAME_UPPER, SAME_LOWER or VALID, given '", mode, "'",
                 suggest(mode, {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"}));
     const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(rank);
@@ -84,7 +84,7 @@ window::columns window::interior() const {
 
 window make_window(const window_attributes &given, const dims &x, const dims &kernel) {
     if (!given.kernel_shape.empty() && given.kernel_shape != kernel)
-        refuse(dnnl_invalid_arguments, "attribute 'kernel_shape': expected ", to_string(kernel),
+        refuse(status::invalid_arguments, "attribute 'kernel_shape': expected ", to_string(kernel),
                 ", as in the weights' shape, given ", to_string(given.kernel_shape));
     window w;
     w.x = x;
@@ -92,11 +92,11 @@ window make_window(const window_attributes &given, const dims &x, const dims &ke
     const auto rank = w.rank();
     for (std::size_t d = 0; d < rank; ++d)
         if (w.x[d] > max_extent || kernel[d] < 1 || kernel[d] > max_extent)
-            refuse(dnnl_invalid_shape, "expected extents and windows of 1 to ", max_extent, ", given a window of ",
+            refuse(status::invalid_shape, "expected extents and windows of 1 to ", max_extent, ", given a window of ",
                     to_string(kernel), " over ", to_string(w.x));
     constexpr auto most_taps = std::int64_t {1} << 44; // more bytes than any machine has
     if (volume(kernel).value_or(most_taps) >= most_taps)
-        refuse(dnnl_invalid_shape, "expected a window of fewer than 2^44 taps, given ", to_string(kernel));
+        refuse(status::invalid_shape, "expected a window of fewer than 2^44 taps, given ", to_string(kernel));
     w.strides = values_of("strides", given.strides, rank, 1, 1);
     w.dilations = values_of("dilations", given.dilations, rank, 1, 1);
     for (std::size_t d = 0; d < rank; ++d)
@@ -106,7 +106,7 @@ window make_window(const window_attributes &given, const dims &x, const dims &ke
     for (std::size_t d = 0; d < rank; ++d) {
         w.y.push_back(positions(w, d, given.ceil));
         if (w.y.back() == 0)
-            refuse(dnnl_invalid_shape, "expected a window no larger than the padded tensor, given one of ",
+            refuse(status::invalid_shape, "expected a window no larger than the padded tensor, given one of ",
                     to_string(kernel), " over ", to_string(w.x));
     }
     return w;

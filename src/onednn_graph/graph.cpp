@@ -74,7 +74,7 @@ DNNL_API dnnl_status_t dnnl_graph_graph_set_fpmath_mode(
         const auto set = onednn().graph_set_fpmath_mode;
         const auto state = graphs().find(graph);
         if (!set && !(state && state->mode == mode))
-            throw dynquant::error(dnnl_unimplemented,
+            throw core::refused(dnnl_unimplemented,
                     dynquant::concat(
                             "graph: fpmath mode: expected that of its creation, which this oneDNN keeps, given ",
                             static_cast<int>(mode)));

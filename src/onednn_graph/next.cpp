@@ -128,7 +128,7 @@ void tell_wrong_environment() {
         environment::max_isa();
     } catch (const error &e) {
         if (!told.test_and_set())
-            std::fprintf(stderr, "dynquant: %s; the drop-in leaves its ops to oneDNN\n", e.message);
+            std::fprintf(stderr, "dynquant: %s; the drop-in leaves its ops to oneDNN\n", e.what());
     }
 }
 

@@ -138,7 +138,7 @@ dnnl_status_t dnnl_graph_partition_compile(dnnl_graph_partition_t partition,
         const auto claimed = claims().find(partition);
         const auto what = claimed ? core::label(*claimed->op) : "a partition that is not claimed";
         if (!partition || !engine || any_null(in_num, inputs) || any_null(out_num, outputs))
-            throw dynquant::error(dnnl_invalid_arguments,
+            throw core::refused(dnnl_invalid_arguments,
                     what + ": compile: expected a partition, an engine and logical tensors, given null for one");
         return claimed && is_cpu(engine)
                 ? compile_claimed(*own, *claimed, partition, t, engine)

@@ -27,12 +27,12 @@ const attribute_schema *find(std::span<const attribute_schema> known, const std:
 [[noreturn]] void refuse_unknown(const node &n, const op_schema &schema, const std::string &name) {
     for (const auto &version : versions_of(n.domain, n.op_type))
         if (find(version.attributes, name))
-            refuse(n, dnnl_invalid_arguments, "attribute '", name, "': expected opset ", version.since,
+            refuse(n, status::invalid_arguments, "attribute '", name, "': expected opset ", version.since,
                     " or newer, given opset ", n.opset);
     std::vector<std::string> names;
     for (const auto &known : schema.attributes)
         names.emplace_back(known.name);
-    refuse(n, dnnl_invalid_arguments, "attributes: expected ",
+    refuse(n, status::invalid_arguments, "attributes: expected ",
             names.empty() ? "none" : alternatives(names, std::identity {}), ", given '", name, "'",
             suggest(name, names));
 }
@@ -49,14 +49,14 @@ bool is_one_of(std::int64_t number, type_set types) {
 void check_precision(const node &n, std::int64_t given) {
     constexpr type_set divisions = {type::float32, type::float16, type::bfloat16};
     if (given != type::undefined && !is_one_of(given, divisions))
-        refuse(n, dnnl_invalid_data_type, "attribute 'precision': expected ", names_of(divisions), ", given ",
+        refuse(n, status::invalid_data_type, "attribute 'precision': expected ", names_of(divisions), ", given ",
                 name_of_number(given));
 }
 
 void check_type(
         const node &n, const char *name, std::int64_t given, const op_schema &schema, type_set op_schema::*allowed) {
     if (is_one_of(given, schema.*allowed)) return;
-    refuse(n, dnnl_invalid_data_type, "attribute '", name, "': expected ", names_of(schema.*allowed), ", given ",
+    refuse(n, status::invalid_data_type, "attribute '", name, "': expected ", names_of(schema.*allowed), ", given ",
             name_of_number(given),
             std::in_range<element_type>(given) ? suggest_opset(n, static_cast<element_type>(given), allowed) : "");
 }
@@ -69,26 +69,26 @@ void check_output_dtype(const node &n, std::int64_t given, const op_schema &sche
 
 void check_flag(const node &n, const char *name, std::int64_t given) {
     if (given != 0 && given != 1)
-        refuse(n, dnnl_invalid_arguments, "attribute '", name, "': expected 0 or 1, given ", given);
+        refuse(n, status::invalid_arguments, "attribute '", name, "': expected 0 or 1, given ", given);
 }
 
 /// Those of operators that compute scales. rule_of() checks how they fit each other.
 void check_computing(const node &n, const op_schema &schema, const attributes &values) {
     check_flag(n, "symmetric", values.symmetric);
     if (!is_one_of(values.to, schema.quantized))
-        refuse(n, dnnl_invalid_data_type, "attribute 'to': expected ", names_of(y_types_for(n, values, schema)),
+        refuse(n, status::invalid_data_type, "attribute 'to': expected ", names_of(y_types_for(n, values, schema)),
                 ", given ", name_of_number(values.to));
     if (!is_one_of(values.scale_type, schema.scale))
-        refuse(n, dnnl_invalid_data_type, "attribute 'scale_type': expected ",
+        refuse(n, status::invalid_data_type, "attribute 'scale_type': expected ",
                 names_of(scale_types_for(values, schema)), ", given ", name_of_number(values.scale_type));
     if (values.block_size > 0 && !states(n, "axis"))
-        refuse(n, dnnl_invalid_arguments, "attribute 'axis': expected one beside block_size ", values.block_size,
+        refuse(n, status::invalid_arguments, "attribute 'axis': expected one beside block_size ", values.block_size,
                 ", given none");
 }
 
 void check_values(const node &n, const op_schema &schema, const attributes &values) {
     if (values.block_size < 0)
-        refuse(n, dnnl_invalid_arguments, "attribute 'block_size': expected 0 or more, given ", values.block_size);
+        refuse(n, status::invalid_arguments, "attribute 'block_size': expected 0 or more, given ", values.block_size);
     check_flag(n, "saturate", values.saturate);
     check_precision(n, values.precision);
     check_output_dtype(n, values.output_dtype, schema);
@@ -107,10 +107,10 @@ attributes attributes_of(const node &n, const op_schema &schema) {
         const auto *known = find(schema.attributes, given.name);
         if (!known) refuse_unknown(n, schema, given.name);
         if (std::ranges::count(n.attributes, given.name, &attribute::name) > 1)
-            refuse(n, dnnl_invalid_arguments, "attribute '", given.name, "': expected it once, given it more often");
+            refuse(n, status::invalid_arguments, "attribute '", given.name, "': expected it once, given it more often");
         const auto expected = known->text ? attribute_type_string : attribute_type_int;
         if (given.type != expected)
-            refuse(n, dnnl_invalid_arguments, "attribute '", given.name, "': expected type ",
+            refuse(n, status::invalid_arguments, "attribute '", given.name, "': expected type ",
                     name_of_attribute_type(expected), ", given ", name_of_attribute_type(given.type));
         if (known->text)
             values.*known->text = given.s;

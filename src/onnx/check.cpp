@@ -59,22 +59,22 @@ class types {
         if (given >= least && given <= most) return;
         const auto expected = schema_.dynamic ? std::string(name(x))
                                               : concat(name(x), ", ", name(scale), " and perhaps ", name(zero_point));
-        refuse(node_, dnnl_invalid_arguments, "inputs: expected ", expected, ", given ", counted(given, "input"));
+        refuse(node_, status::invalid_arguments, "inputs: expected ", expected, ", given ", counted(given, "input"));
     }
 
     void check_input(input position, type_set op_schema::*allowed) const {
         const auto given = type_of(position);
         if (given == type::undefined)
-            refuse(node_, dnnl_invalid_arguments, name(position), ": expected an input of type ",
+            refuse(node_, status::invalid_arguments, name(position), ": expected an input of type ",
                     names_of(schema_.*allowed), ", given none");
         if (!(schema_.*allowed).contains(given))
-            refuse(node_, dnnl_invalid_data_type, name(position), ": expected type ", names_of(schema_.*allowed),
+            refuse(node_, status::invalid_data_type, name(position), ": expected type ", names_of(schema_.*allowed),
                     ", given ", name_of(given), suggest_opset(node_, given, allowed));
     }
 
     void check_like_x(input position) const {
         if (type_of(position) != type_of(x))
-            refuse(node_, dnnl_invalid_data_type, name(position), ": expected the type of ", name(x), ", ",
+            refuse(node_, status::invalid_data_type, name(position), ": expected the type of ", name(x), ", ",
                     name_of(type_of(x)), ", given ", name_of(type_of(position)));
     }
 
@@ -84,8 +84,8 @@ class types {
         if (zp == type::undefined) return stated != type::undefined ? stated : type::uint8;
         check_input(zero_point, &op_schema::quantized);
         if (stated != type::undefined && stated != zp)
-            refuse(node_, dnnl_invalid_data_type, "attribute 'output_dtype': expected the type of ", name(zero_point),
-                    ", ", name_of(zp), ", given ", name_of(stated));
+            refuse(node_, status::invalid_data_type, "attribute 'output_dtype': expected the type of ",
+                    name(zero_point), ", ", name_of(zp), ", given ", name_of(stated));
         return zp;
     }
 
@@ -93,7 +93,7 @@ class types {
         if (type_of(zero_point) != type::undefined) check_like_x(zero_point);
         if (values_.output_dtype != type::undefined) return static_cast<element_type>(values_.output_dtype);
         if (!schema_.real.contains(type_of(scale)))
-            refuse(node_, dnnl_invalid_arguments, "attribute 'output_dtype': expected ", names_of(schema_.real),
+            refuse(node_, status::invalid_arguments, "attribute 'output_dtype': expected ", names_of(schema_.real),
                     " beside ", name(scale), " of type ", name_of(type_of(scale)), ", given none");
         return type_of(scale);
     }
@@ -108,16 +108,17 @@ class types {
 const op_schema &schema_of(const node &n) {
     const auto newest = newest_opset(n.domain);
     if (newest == 0)
-        refuse(n, dnnl_unimplemented, "domain: expected '', 'ai.onnx', 'com.amd.quark' or 'dynquant', given '",
+        refuse(n, status::unimplemented, "domain: expected '', 'ai.onnx', 'com.amd.quark' or 'dynquant', given '",
                 n.domain, "'", suggest(n.domain, {"ai.onnx", "com.amd.quark", "dynquant"}));
     const auto versions = versions_of(n.domain, n.op_type);
     if (versions.empty()) {
         const auto names = names_in(n.domain);
-        refuse(n, dnnl_unimplemented, "operator: expected ", alternatives(names, std::identity {}), ", given '",
+        refuse(n, status::unimplemented, "operator: expected ", alternatives(names, std::identity {}), ", given '",
                 n.op_type, "'", suggest(n.op_type, names));
     }
     if (n.opset < versions.front().since || n.opset > newest)
-        refuse(n, dnnl_unimplemented, "opset: expected ", versions.front().since, " to ", newest, ", given ", n.opset);
+        refuse(n, status::unimplemented, "opset: expected ", versions.front().since, " to ", newest, ", given ",
+                n.opset);
     const auto after = std::ranges::find_if(versions, [&](const op_schema &row) { return row.since > n.opset; });
     return *std::prev(after);
 }

@@ -28,7 +28,7 @@ std::optional<data_type> data_type_of(element_type type) {
 
 element_type element_type_of(data_type type) {
     if (!find_name(type))
-        throw error(dnnl_invalid_data_type,
+        throw error(status::invalid_data_type,
                 concat("element_type_of: expected a type of data_type, given number ", static_cast<int>(type)));
     return traits(type).onnx;
 }

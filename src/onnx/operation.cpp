@@ -56,8 +56,8 @@ class prepared_node {
             operation_.run({reads_zero_ ? &zero : args.x, args.scale, args.zero_point, args.y, nullptr, args.y_scale,
                     args.y_zero_point});
             if (zeros_ != 0 && args.y_zero_point) write_zeros(y_, zeros_, args.y_zero_point);
-        } catch (const dnnl::error &e) {
-            throw error(e.status, concat(label_, ": ", e.message));
+        } catch (const error &e) {
+            throw error(e.status, concat(label_, ": ", e.what()));
         }
     }
 
@@ -76,7 +76,7 @@ class prepared_node {
 namespace {
 
 const prepared_node &required(const std::shared_ptr<const prepared_node> &node) {
-    if (!node) throw error(dnnl_invalid_arguments, "operation: expected one made by prepare(), given an empty one");
+    if (!node) throw error(status::invalid_arguments, "operation: expected one made by prepare(), given an empty one");
     return *node;
 }
 
@@ -103,8 +103,8 @@ operation prepare(const node &n, const options &opts, kernels::kernel_list kerne
     if (named.name.empty()) named.name = n.name;
     try {
         return operation(std::make_shared<const prepared_node>(n, std::move(meaning), named, kernels));
-    } catch (const dnnl::error &e) {
-        refuse(n, e.status, e.message);
+    } catch (const error &e) {
+        refuse(n, e.status, e.what());
     }
 }
 

@@ -13,7 +13,7 @@ std::string label(const node &n);
 std::string name_of_attribute_type(std::int32_t type);
 
 template <typename... Parts>
-[[noreturn]] void refuse(const node &n, dnnl_status_t status, const Parts &...parts) {
+[[noreturn]] void refuse(const node &n, dynquant::status status, const Parts &...parts) {
     throw error(status, printable(concat(label(n), ": ", parts...)));
 }
 

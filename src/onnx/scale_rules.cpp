@@ -24,15 +24,15 @@ bool fits(const scale_rule &rule, result_types types) {
 scale_rule default_rule(const node &n, const attributes &values, result_types types) {
     if (values.symmetric == 0) {
         if (!integers.contains(types.y))
-            refuse(n, dnnl_invalid_arguments, "attribute 'symmetric': expected 1 for y of type ", name_of(types.y),
+            refuse(n, status::invalid_arguments, "attribute 'symmetric': expected 1 for y of type ", name_of(types.y),
                     ", given 0");
         if (!asymmetric_scales.contains(types.scale))
-            refuse(n, dnnl_invalid_data_type, "attribute 'scale_type': expected ", names_of(asymmetric_scales),
+            refuse(n, status::invalid_data_type, "attribute 'scale_type': expected ", names_of(asymmetric_scales),
                     " where 'symmetric' is 0, given ", name_of(types.scale));
         return presets::onnx();
     }
     if (unsigned_integers.contains(types.y))
-        refuse(n, dnnl_invalid_arguments, "attribute 'symmetric': expected 0 for y of type ", name_of(types.y),
+        refuse(n, status::invalid_arguments, "attribute 'symmetric': expected 0 for y of type ", name_of(types.y),
                 ", given 1");
     auto rule = types.scale == type::float8e8m0 ? presets::mx()
             : types.scale == type::float8e4m3fn ? presets::nvfp4()
@@ -53,13 +53,13 @@ scale_rule stated_rule(const node &n, const attributes &values, result_types typ
         for (const auto &row : named_rules())
             if (fits(row.rule, types) && fits(row.rule, n, values)) names.emplace_back(row.name);
         if (names.empty()) return default_rule(n, values, types); // refuses: no rule fits, whatever its name
-        refuse(n, dnnl_invalid_arguments, "attribute 'rule': expected ", alternatives(names, std::identity {}),
+        refuse(n, status::invalid_arguments, "attribute 'rule': expected ", alternatives(names, std::identity {}),
                 " for y of type ", name_of(types.y), " and y_scale of type ", name_of(types.scale),
                 states(n, "symmetric") ? concat(" where 'symmetric' is ", values.symmetric) : "", ", given '",
                 values.rule, "'", suggest(values.rule, names));
     }
     if (!fits(*rule, n, values))
-        refuse(n, dnnl_invalid_arguments, "attribute 'symmetric': expected ", 1 - values.symmetric, " beside rule '",
+        refuse(n, status::invalid_arguments, "attribute 'symmetric': expected ", 1 - values.symmetric, " beside rule '",
                 values.rule, "', given ", values.symmetric);
     return *rule;
 }

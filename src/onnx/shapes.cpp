@@ -25,7 +25,7 @@ std::size_t axis_of(const checked_node &n) {
                 rank == 0 ? std::string("no scale along an axis") : concat("a value in [", -rank, ", ", rank - 1, "]");
         const auto given_scale =
                 n.has(scale) ? concat(" and ", n.name(scale), " of shape ", shape_text(n.at(scale).shape)) : "";
-        refuse(n.given, dnnl_invalid_arguments, "attribute 'axis': expected ", range, " for x of shape ",
+        refuse(n.given, status::invalid_arguments, "attribute 'axis': expected ", range, " for x of shape ",
                 shape_text(n.at(x).shape), given_scale, ", given ", axis);
     }
     return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
@@ -33,7 +33,7 @@ std::size_t axis_of(const checked_node &n) {
 
 template <typename... Parts>
 [[noreturn]] void refuse_scale(const checked_node &n, const Parts &...expected) {
-    refuse(n.given, dnnl_invalid_shape, n.name(scale), ": expected ", expected..., ", given shape ",
+    refuse(n.given, status::invalid_shape, n.name(scale), ": expected ", expected..., ", given shape ",
             shape_text(n.at(scale).shape));
 }
 
@@ -84,7 +84,7 @@ void check_zero_point(const checked_node &n) {
     const auto scalar_as_vector = [](const dims &shape) { return shape.empty() ? dims {1} : shape; };
     const auto &given = n.at(zero_point).shape, &expected = n.at(scale).shape;
     if (scalar_as_vector(given) != scalar_as_vector(expected))
-        refuse(n.given, dnnl_invalid_shape, n.name(zero_point), ": expected the shape of ", n.name(scale), ", ",
+        refuse(n.given, status::invalid_shape, n.name(zero_point), ": expected the shape of ", n.name(scale), ", ",
                 shape_text(expected), ", given ", shape_text(given));
 }
 
@@ -93,11 +93,11 @@ void check_zero_point(const checked_node &n) {
 void check_shape(const checked_node &n, input position, const dims &shape) {
     for (const auto extent : shape)
         if (extent < 0)
-            refuse(n.given, dnnl_invalid_shape, n.name(position), ": expected extents of 0 or more, given shape ",
+            refuse(n.given, status::invalid_shape, n.name(position), ": expected extents of 0 or more, given shape ",
                     shape_text(shape));
     constexpr auto most = std::int64_t {1} << 58; // 2^60 bytes of 4-byte elements
     if (volume(shape).value_or(INT64_MAX) > most)
-        refuse(n.given, dnnl_invalid_shape, n.name(position), ": expected at most 2^58 elements, given shape ",
+        refuse(n.given, status::invalid_shape, n.name(position), ": expected at most 2^58 elements, given shape ",
                 shape_text(shape));
 }
 

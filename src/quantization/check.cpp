@@ -13,7 +13,7 @@ namespace dynquant {
 namespace {
 
 template <typename... Parts>
-problem make_problem(dnnl_status_t status, const Parts &...parts) {
+problem make_problem(dynquant::status status, const Parts &...parts) {
     return {status, concat(parts...)};
 }
 
@@ -21,31 +21,31 @@ problem make_problem(dnnl_status_t status, const Parts &...parts) {
 std::optional<problem> check_enumerators(const quantization &q) {
     for (const auto &found : {wrong_enumerator("direction", q.dir), wrong_enumerator("numerics", q.rule),
                  wrong_enumerator("division", q.division)})
-        if (found) return make_problem(dnnl_invalid_arguments, *found);
+        if (found) return make_problem(status::invalid_arguments, *found);
     return std::nullopt;
 }
 
 std::optional<problem> check_tensor(const char *name, const tensor &t) {
     if (t.dims.size() > max_rank)
-        return make_problem(dnnl_invalid_shape, name, ": expected rank 0 to ", max_rank, ", given ", t.dims.size());
+        return make_problem(status::invalid_shape, name, ": expected rank 0 to ", max_rank, ", given ", t.dims.size());
     for (std::size_t d = 0; d < t.dims.size(); ++d)
         if (t.dims[d] < 0)
             return make_problem(
-                    dnnl_invalid_shape, name, ": expected dims of 0 or more, given ", t.dims[d], " at dim ", d);
+                    status::invalid_shape, name, ": expected dims of 0 or more, given ", t.dims[d], " at dim ", d);
     if (!t.strides.empty() && t.strides.size() != t.dims.size())
-        return make_problem(dnnl_invalid_shape, name, ": expected as many strides as dims, ", t.dims.size(), ", given ",
-                t.strides.size());
+        return make_problem(status::invalid_shape, name, ": expected as many strides as dims, ", t.dims.size(),
+                ", given ", t.strides.size());
     const auto elements = volume(t.dims);
     if (elements == 0) return std::nullopt;
     for (std::size_t d = 0; d < t.strides.size(); ++d)
         if (t.strides[d] < 0)
-            return make_problem(
-                    dnnl_invalid_shape, name, ": expected strides of 0 or more, given ", t.strides[d], " at dim ", d);
+            return make_problem(status::invalid_shape, name, ": expected strides of 0 or more, given ", t.strides[d],
+                    " at dim ", d);
     // Twice the size in bytes must fit, so that neither an offset nor a step past the last element overflows.
     const auto most = INT64_MAX / 2 / std::max(traits(t.type).bits / 8, 1) - 1;
     const auto last = elements ? last_offset(t.dims, strides_of(t)) : std::nullopt;
     if (!last || *last > most)
-        return make_problem(dnnl_invalid_shape, name, ": expected a size in bytes that fits in 62 bits, given dims ",
+        return make_problem(status::invalid_shape, name, ": expected a size in bytes that fits in 62 bits, given dims ",
                 to_string(t.dims), " of ", to_string(t.type));
     return std::nullopt;
 }
@@ -63,8 +63,8 @@ std::string names_of(unsigned places) {
 
 std::optional<problem> check_type(const char *name, data_type type, unsigned places) {
     if (find_name(type) && (traits(type).places & places) != 0) return std::nullopt;
-    return make_problem(
-            dnnl_invalid_data_type, name, ": expected data type ", names_of(places), ", given ", name_or_number(type));
+    return make_problem(status::invalid_data_type, name, ": expected data type ", names_of(places), ", given ",
+            name_or_number(type));
 }
 
 std::optional<problem> check_type_of_zero_points(const quantization &q, numerics rule, data_type quantized) {
@@ -72,9 +72,9 @@ std::optional<problem> check_type_of_zero_points(const quantization &q, numerics
     if (rule == numerics::onnx && type == quantized) return std::nullopt;
     if (traits(quantized).integral) return check_type("zps", type, place::zero_point);
     if (rule == numerics::onnx)
-        return make_problem(dnnl_invalid_data_type, "zps: expected data type ", to_string(quantized), ", given ",
+        return make_problem(status::invalid_data_type, "zps: expected data type ", to_string(quantized), ", given ",
                 name_or_number(type));
-    return make_problem(dnnl_invalid_arguments, "zps: expected none for ", to_string(quantized), ", given some of ",
+    return make_problem(status::invalid_arguments, "zps: expected none for ", to_string(quantized), ", given some of ",
             name_or_number(type));
 }
 
@@ -83,7 +83,7 @@ constexpr double overflows = 0x1.ffffffp127, rounds_to_zero = 0x1p-150;
 
 std::optional<problem> check_number(const char *name, double value) {
     if (value >= 0 && value < overflows) return std::nullopt;
-    return make_problem(dnnl_invalid_arguments, "computed.", name,
+    return make_problem(status::invalid_arguments, "computed.", name,
             ": expected a number of 0 or more, finite in f32, given ", value);
 }
 
@@ -92,14 +92,14 @@ std::optional<problem> check_enumerators(const scale_rule &rule) {
             {wrong_enumerator("computed.range", rule.range), wrong_enumerator("computed.rounding", rule.rounding),
                     wrong_enumerator("computed.quotient", rule.quotient),
                     wrong_enumerator("computed.special", rule.special)})
-        if (found) return make_problem(dnnl_invalid_arguments, *found);
+        if (found) return make_problem(status::invalid_arguments, *found);
     return std::nullopt;
 }
 
 std::optional<problem> check_quotient(const scale_rule &rule, const std::string &where) {
     if (rule.quotient != scale_quotient::multiply_range) return std::nullopt;
-    return make_problem(dnnl_invalid_arguments, "computed.quotient: expected divide or multiply_reciprocal for ", where,
-            ", given multiply_range");
+    return make_problem(status::invalid_arguments, "computed.quotient: expected divide or multiply_reciprocal for ",
+            where, ", given multiply_range");
 }
 
 /// A rule that passes has types of dst and of scales.
@@ -110,7 +110,7 @@ std::optional<problem> check_rule(const scale_rule &rule) {
     const bool to_powers = rule.rounding != scale_rounding::nearest;
     if (rule.range == scale_range::minmax) {
         if (to_powers)
-            return make_problem(dnnl_invalid_arguments,
+            return make_problem(status::invalid_arguments,
                     "computed.rounding: expected nearest for computed.range minmax, given ", to_string(rule.rounding));
         return check_quotient(rule, "computed.range minmax");
     }
@@ -121,20 +121,20 @@ std::optional<problem> check_rule(const scale_rule &rule) {
 std::optional<problem> check_computed(const quantization &q, numerics rule) {
     if (rule != numerics::onnx)
         return make_problem(
-                dnnl_invalid_arguments, "numerics: expected onnx for computed scales, given ", to_string(rule));
+                status::invalid_arguments, "numerics: expected onnx for computed scales, given ", to_string(rule));
     if (q.division != precision::f32)
         return make_problem(
-                dnnl_invalid_arguments, "division: expected f32 for computed scales, given ", to_string(q.division));
+                status::invalid_arguments, "division: expected f32 for computed scales, given ", to_string(q.division));
     for (const auto &[name, p] : {std::pair<const char *, const parameter *>("scales", &q.scales),
                  std::pair<const char *, const parameter *>("zps", q.zero_points ? &*q.zero_points : nullptr)})
         if (p && !p->values.empty())
-            return make_problem(dnnl_invalid_arguments, name, ": expected no values, as they are computed, given ",
+            return make_problem(status::invalid_arguments, name, ": expected no values, as they are computed, given ",
                     p->values.size());
     return check_rule(*q.computed);
 }
 
 problem wrong_type(const char *name, const std::vector<data_type> &expected, const char *where, data_type given) {
-    return make_problem(dnnl_invalid_data_type, name, ": expected data type ",
+    return make_problem(status::invalid_data_type, name, ": expected data type ",
             alternatives(expected, [](data_type type) { return to_string(type); }), where, ", given ",
             name_or_number(given));
 }
@@ -144,20 +144,23 @@ std::optional<problem> check_range(const quantization &q) {
     const auto &rule = *q.computed;
     const auto &dst = traits(q.dst.type);
     if (rule.narrow && (!dst.integral || dst.lowest == 0))
-        return make_problem(dnnl_invalid_arguments, "computed.narrow: expected false for ", dst.name, ", given true");
+        return make_problem(
+                status::invalid_arguments, "computed.narrow: expected false for ", dst.name, ", given true");
     if (rule.range == scale_range::absmax) {
         if (dst.lowest == 0)
             return make_problem(
-                    dnnl_invalid_arguments, "computed.range: expected minmax for ", dst.name, ", given absmax");
+                    status::invalid_arguments, "computed.range: expected minmax for ", dst.name, ", given absmax");
         if (q.zero_points)
-            return make_problem(dnnl_invalid_arguments, "zps: expected none for computed.range absmax, given some of ",
+            return make_problem(status::invalid_arguments,
+                    "zps: expected none for computed.range absmax, given some of ",
                     name_or_number(q.zero_points->type));
         return std::nullopt;
     }
     if (!dst.integral)
-        return make_problem(dnnl_invalid_arguments, "computed.range: expected absmax for ", dst.name, ", given minmax");
+        return make_problem(
+                status::invalid_arguments, "computed.range: expected absmax for ", dst.name, ", given minmax");
     if (!q.zero_points)
-        return make_problem(dnnl_invalid_arguments, "zps: expected some for computed.range minmax, given none");
+        return make_problem(status::invalid_arguments, "zps: expected some for computed.range minmax, given none");
     if (q.zero_points->type == q.dst.type) return std::nullopt;
     return wrong_type("zps", {q.dst.type}, ", that of dst", q.zero_points->type);
 }
@@ -175,16 +178,16 @@ std::optional<problem> check_scale_type(const quantization &q) {
         return wrong_type("scales", expected, " for this rule", type);
     }
     if (type == data_type::f8_e8m0 && rule.rounding == scale_rounding::nearest)
-        return make_problem(dnnl_invalid_arguments,
+        return make_problem(status::invalid_arguments,
                 "computed.rounding: expected floor, ceil, even or rceil for scales of f8_e8m0, given nearest");
     if (type != data_type::f8_e8m0 && rule.rounding != scale_rounding::nearest)
-        return make_problem(dnnl_invalid_arguments, "computed.rounding: expected nearest for scales of ",
+        return make_problem(status::invalid_arguments, "computed.rounding: expected nearest for scales of ",
                 to_string(type), ", given ", to_string(rule.rounding));
     if (is_narrow)
         if (auto p = check_quotient(rule, concat("scales of ", to_string(type)))) return p;
     if (!q.second_scales) return std::nullopt;
     if (type != data_type::f8_e4m3)
-        return make_problem(dnnl_invalid_arguments, "second scales: expected none for computed scales of ",
+        return make_problem(status::invalid_arguments, "second scales: expected none for computed scales of ",
                 to_string(type), ", given some of ", name_or_number(q.second_scales->type));
     return check_type("second scales", q.second_scales->type, place::global_scale);
 }
@@ -218,7 +221,7 @@ bool may_have_global_scale(const quantization &q, numerics rule) {
 
 std::optional<problem> check_place_of_global_scale(const quantization &q, numerics rule) {
     if (!q.second_scales || q.computed || may_have_global_scale(q, rule)) return std::nullopt;
-    return make_problem(dnnl_invalid_arguments, "second scales: expected none for ", to_string(q.dir),
+    return make_problem(status::invalid_arguments, "second scales: expected none for ", to_string(q.dir),
             ", given some of ", name_or_number(q.second_scales->type));
 }
 
@@ -229,8 +232,9 @@ std::optional<problem> check_onnx_options(const quantization &q) {
             q.rule == numerics::onnx ? std::string(to_string(q.dir)) : concat("numerics ", to_string(q.rule));
     if (q.division != precision::f32)
         return make_problem(
-                dnnl_invalid_arguments, "division: expected f32 for ", where, ", given ", to_string(q.division));
-    if (q.saturate) return make_problem(dnnl_invalid_arguments, "saturate: expected false for ", where, ", given true");
+                status::invalid_arguments, "division: expected f32 for ", where, ", given ", to_string(q.division));
+    if (q.saturate)
+        return make_problem(status::invalid_arguments, "saturate: expected false for ", where, ", given true");
     return std::nullopt;
 }
 
@@ -245,30 +249,30 @@ std::optional<problem> check_values(const char *name, const parameter &p, const 
     if (p.values.empty()) return std::nullopt;
     const auto expected = volume(parameter_dims(extents, p.block)).value_or(0);
     if (static_cast<std::int64_t>(p.values.size()) != expected)
-        return make_problem(dnnl_invalid_shape, name, ": expected ", expected, expected == 1 ? " value" : " values",
+        return make_problem(status::invalid_shape, name, ": expected ", expected, expected == 1 ? " value" : " values",
                 ", given ", p.values.size());
     const auto &type = traits(p.type);
     const auto impossible = std::find_if_not(p.values.begin(), p.values.end(), is_power_of_two);
     if (p.type == data_type::f8_e8m0 && impossible != p.values.end())
-        return make_problem(dnnl_invalid_arguments, name,
+        return make_problem(status::invalid_arguments, name,
                 ": expected powers of two from 2^-127 to 2^127 or NaN, given ", *impossible, " at ",
                 impossible - p.values.begin());
     if (!type.integral) return std::nullopt;
     for (std::size_t i = 0; i < p.values.size(); ++i)
         if (!(p.values[i] >= type.lowest && p.values[i] <= type.highest) || p.values[i] != std::trunc(p.values[i]))
-            return make_problem(dnnl_invalid_arguments, name, ": expected integers within ", type.name, ", given ",
+            return make_problem(status::invalid_arguments, name, ": expected integers within ", type.name, ", given ",
                     p.values[i], " at ", i);
     return std::nullopt;
 }
 
 std::optional<problem> check_parameter(const char *name, const parameter &p, const dims &extents) {
     if (p.block.size() != extents.size())
-        return make_problem(dnnl_invalid_shape, name, ": expected a block of rank ", extents.size(), ", given rank ",
+        return make_problem(status::invalid_shape, name, ": expected a block of rank ", extents.size(), ", given rank ",
                 p.block.size());
     for (std::size_t d = 0; d < extents.size(); ++d)
         if (p.block[d] < 1 && extents[d] > 0)
-            return make_problem(dnnl_invalid_shape, name, ": expected block extents of 1 or more, given ", p.block[d],
-                    " at dim ", d);
+            return make_problem(status::invalid_shape, name, ": expected block extents of 1 or more, given ",
+                    p.block[d], " at dim ", d);
     if (volume(extents) == 0) return std::nullopt;
     return check_values(name, p, extents);
 }
@@ -289,14 +293,14 @@ std::optional<problem> check_float_zero_points(const parameter &p) {
     const auto impossible =
             std::find_if_not(values.begin(), values.end(), [&](double value) { return has_value(p.type, value); });
     if (impossible == values.end()) return std::nullopt;
-    return make_problem(dnnl_invalid_arguments, "zps: expected values that ", to_string(p.type), " has, given ",
+    return make_problem(status::invalid_arguments, "zps: expected values that ", to_string(p.type), " has, given ",
             *impossible, " at ", impossible - values.begin());
 }
 
 std::optional<problem> check_zero_points(const quantization &q) {
     if (!q.zero_points) return std::nullopt;
     if (q.zero_points->block != q.scales.block)
-        return make_problem(dnnl_invalid_shape, "zps: expected the block of scales, ", to_string(q.scales.block),
+        return make_problem(status::invalid_shape, "zps: expected the block of scales, ", to_string(q.scales.block),
                 ", given ", to_string(q.zero_points->block));
     if (auto p = check_parameter("zps", *q.zero_points, q.src.dims)) return p;
     return check_float_zero_points(*q.zero_points);
@@ -305,13 +309,13 @@ std::optional<problem> check_zero_points(const quantization &q) {
 std::optional<problem> check_global_scale(const quantization &q) {
     if (!q.second_scales) return std::nullopt;
     if (q.second_scales->block != q.src.dims)
-        return make_problem(dnnl_invalid_shape, "second scales: expected the block of the whole tensor, ",
+        return make_problem(status::invalid_shape, "second scales: expected the block of the whole tensor, ",
                 to_string(q.src.dims), ", given ", to_string(q.second_scales->block));
     if (auto p = check_parameter("second scales", *q.second_scales, q.src.dims)) return p;
     if (q.computed) // scales are divided by it
         for (const auto value : q.second_scales->values)
             if (!(value > rounds_to_zero && value < overflows))
-                return make_problem(dnnl_invalid_arguments,
+                return make_problem(status::invalid_arguments,
                         "second scales: expected a global scale above 0 and finite in f32, given ", value);
     return std::nullopt;
 }
@@ -321,7 +325,8 @@ std::optional<problem> check_global_scale(const quantization &q) {
 std::optional<problem> check_under(const quantization &q, numerics rule) {
     if (auto p = check_place_of_global_scale(q, rule)) return p;
     if (q.computed && q.dir != direction::quantize)
-        return make_problem(dnnl_invalid_arguments, "computed: expected none for ", to_string(q.dir), ", given a rule");
+        return make_problem(
+                status::invalid_arguments, "computed: expected none for ", to_string(q.dir), ", given a rule");
     if (auto p = q.computed ? check_computed(q, rule) : std::nullopt) return p;
     return check_types(q, rule);
 }
@@ -333,10 +338,10 @@ std::optional<problem> check(const quantization &q) {
     if (auto p = check_tensor("src", q.src)) return p;
     if (auto p = check_tensor("dst", q.dst)) return p;
     if (q.src.dims != q.dst.dims)
-        return make_problem(dnnl_invalid_shape, "dst: expected the dims of src, ", to_string(q.src.dims), ", given ",
+        return make_problem(status::invalid_shape, "dst: expected the dims of src, ", to_string(q.src.dims), ", given ",
                 to_string(q.dst.dims));
     if (volume(q.dst.dims) != 0 && overlaps(q.dst.dims, strides_of(q.dst)))
-        return make_problem(dnnl_invalid_shape, "dst: expected strides whose elements do not overlap, given ",
+        return make_problem(status::invalid_shape, "dst: expected strides whose elements do not overlap, given ",
                 to_string(q.dst.strides), " for dims ", to_string(q.dst.dims));
     if (auto p = check_parameter("scales", q.scales, q.src.dims)) return p;
     if (auto p = check_zero_points(q)) return p;
@@ -350,7 +355,7 @@ dims per_tensor(const dims &extents) {
 dims per_channel(const dims &extents, std::int64_t axis) {
     const auto rank = static_cast<std::int64_t>(extents.size());
     if (axis < -rank || axis >= rank)
-        throw error(dnnl_invalid_arguments,
+        throw error(status::invalid_arguments,
                 concat("axis: expected a value in [", -rank, ", ", rank - 1, "] for rank ", rank, ", given ", axis));
     dims block = extents;
     block[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)] = 1;

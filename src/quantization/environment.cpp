@@ -23,7 +23,7 @@ std::optional<Value> read_choice(const char *variable, const std::array<Value, N
     std::string expected;
     for (std::size_t i = 0; i < N; ++i)
         expected += (i == 0 ? "" : i + 1 == N ? " or " : ", ") + names[i];
-    throw error(dnnl_invalid_arguments,
+    throw error(status::invalid_arguments,
             concat(variable, ": expected ", expected, ", given '", text, "'", suggest(text, names)));
 }
 
@@ -49,7 +49,7 @@ int verbose() {
         try {
             return read_choice("DYNQUANT_VERBOSE", std::array {0, 1, 2}).value_or(0);
         } catch (const error &e) { // it changes no results, so it stops no program
-            std::fprintf(stderr, "dynquant: %s; no line is printed\n", e.message);
+            std::fprintf(stderr, "dynquant: %s; no line is printed\n", e.what());
             return 0;
         }
     }();

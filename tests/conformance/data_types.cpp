@@ -281,7 +281,7 @@ TEST(data_types, scales_of_f8_e4m3_are_multiplied_by_a_global_scale) {
     q.second_scales->block = {2};
     const auto wrong = check(q);
     ASSERT_TRUE(wrong);
-    EXPECT_EQ(wrong->status, dnnl_invalid_shape);
+    EXPECT_EQ(wrong->status, status::invalid_shape);
     EXPECT_EQ(wrong->message, "second scales: expected the block of the whole tensor, 4, given 2");
     q.second_scales->block = {4};
     q.scales.type = f8_e8m0;

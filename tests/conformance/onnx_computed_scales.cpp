@@ -253,7 +253,7 @@ TEST_P(onnx_computed_scales, need_their_buffers) {
             op.run(args);
             ADD_FAILURE() << name;
         } catch (const error &e) {
-            EXPECT_EQ(e.message,
+            EXPECT_EQ(e.what(),
                     "node 'q1' (dynquant.DynamicQuantizeLinear, opset 1): " + name
                             + ": expected a buffer, given a null pointer");
         }

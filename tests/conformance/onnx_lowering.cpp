@@ -110,8 +110,8 @@ TEST(onnx_lowering, a_number_that_is_no_data_type_has_no_element_type) {
             onnx::element_type_of(static_cast<data_type>(number));
             ADD_FAILURE() << number;
         } catch (const error &thrown) {
-            EXPECT_EQ(thrown.status, dnnl_invalid_data_type);
-            EXPECT_EQ(thrown.message,
+            EXPECT_EQ(thrown.status, status::invalid_data_type);
+            EXPECT_EQ(thrown.what(),
                     "element_type_of: expected a type of data_type, given number " + std::to_string(number));
         }
 }

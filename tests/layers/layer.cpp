@@ -32,7 +32,7 @@ std::string result_of(const dims &w, const dims &x, const window_attributes &win
     try {
         return to_string(layer(problem, x).y());
     } catch (const error &e) {
-        return concat(e.status == dnnl_invalid_shape ? "" : "another status: ", e.message);
+        return concat(e.status == status::invalid_shape ? "" : "another status: ", e.what());
     }
 }
 

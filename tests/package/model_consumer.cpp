@@ -6,7 +6,7 @@
 int main() {
     try {
         dynquant::model::parse("hello", "hello.onnx");
-    } catch (const dnnl::error &e) {
+    } catch (const dynquant::error &e) {
         std::puts(e.what());
         return 0;
     }

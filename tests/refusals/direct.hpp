@@ -8,12 +8,12 @@ namespace dynquant::test {
 
 /// `q` is a right statement, until `spoil` changes it.
 template <typename Spoil>
-testing::AssertionResult refused(quantization q, dnnl_status_t status, const std::string &message, Spoil &&spoil) {
+testing::AssertionResult refused(quantization q, dynquant::status status, const std::string &message, Spoil &&spoil) {
     spoil(q);
     const auto found = check(q);
     if (!found) return testing::AssertionFailure() << "nothing was found";
     if (found->status != status || found->message != message)
-        return testing::AssertionFailure() << "found " << found->status << ": " << found->message;
+        return testing::AssertionFailure() << "found " << to_string(found->status) << ": " << found->message;
     return fails([&] { prepare(q); }, status, message);
 }
 

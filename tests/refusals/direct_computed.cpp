@@ -32,13 +32,13 @@ quantization right_float() {
 
 template <typename Spoil>
 testing::AssertionResult finds(
-        dnnl_status_t status, const std::string &message, Spoil &&spoil, quantization q = right()) {
+        dynquant::status status, const std::string &message, Spoil &&spoil, quantization q = right()) {
     return refused(std::move(q), status, message, spoil);
 }
 
 /// As finds(), in a statement with a global scale.
 template <typename Spoil>
-testing::AssertionResult finds_in_float(dnnl_status_t status, const std::string &message, Spoil &&spoil) {
+testing::AssertionResult finds_in_float(dynquant::status status, const std::string &message, Spoil &&spoil) {
     return finds(status, message, spoil, right_float());
 }
 
@@ -72,7 +72,7 @@ TEST(direct_computed_refusals, finds_nothing_wrong_with_right_statements) {
 
 TEST(direct_computed_refusals, data_types) {
     using enum data_type;
-    const auto status = dnnl_invalid_data_type;
+    const auto status = status::invalid_data_type;
     EXPECT_TRUE(
             finds(status, "src: expected data type f32, f16 or bf16, given s32", [](auto &q) { q.src.type = s32; }));
     for (const auto &[type, name] : {std::pair(s16, "s16"), {f16, "f16"}, {f8_e4m3fnuz, "f8_e4m3fnuz"}, {s2, "s2"},
@@ -129,7 +129,7 @@ TEST(direct_computed_refusals, data_types) {
 // Not those of a type that would be as wrong.
 TEST(direct_computed_refusals, what_is_not_there_has_no_type) {
     using enum data_type;
-    const auto status = dnnl_invalid_arguments;
+    const auto status = status::invalid_arguments;
     EXPECT_TRUE(finds(status, "zps: expected none for computed.range absmax, given some of s32", [](auto &q) {
         q.computed->range = scale_range::absmax;
         q.zero_points->type = s32;
@@ -181,7 +181,7 @@ TEST(direct_computed_refusals, rules_and_the_scales_that_they_take) {
 }
 
 TEST(direct_computed_refusals, what_belongs_to_other_statements) {
-    const auto status = dnnl_invalid_arguments;
+    const auto status = status::invalid_arguments;
     EXPECT_TRUE(finds(status, "computed: expected none for dequantize, given a rule",
             [](auto &q) { q.dir = direction::dequantize; }));
     for (const auto rule : {numerics::strict, numerics::any})
@@ -199,7 +199,7 @@ TEST(direct_computed_refusals, what_belongs_to_other_statements) {
 }
 
 TEST(direct_computed_refusals, enumerators_and_numbers) {
-    const auto status = dnnl_invalid_arguments;
+    const auto status = status::invalid_arguments;
     EXPECT_TRUE(finds(status, "computed.range: expected absmax or minmax, given number 9",
             [](auto &q) { q.computed->range = static_cast<scale_range>(9); }));
     EXPECT_TRUE(finds(status, "computed.rounding: expected nearest, floor, ceil, even or rceil, given number 9",
@@ -225,7 +225,7 @@ TEST(direct_computed_refusals, enumerators_and_numbers) {
 }
 
 TEST(direct_computed_refusals, known_global_scales_are_above_0_and_finite_in_f32) {
-    const auto status = dnnl_invalid_arguments;
+    const auto status = status::invalid_arguments;
     for (const auto &[value, given] : {std::pair(-0.5, "-0.5"), {0.0, "0"}, {-0.0, "-0"}, {0x1p-150, "7.00649e-46"},
                  {std::numeric_limits<double>::infinity(), "inf"}, {-std::numeric_limits<double>::infinity(), "-inf"},
                  {std::numeric_limits<double>::quiet_NaN(), "nan"}, {1e300, "1e+300"}})
@@ -249,7 +249,7 @@ TEST(direct_computed_refusals, known_global_scales_are_above_0_and_finite_in_f32
 
 TEST(direct_computed_refusals, ranges) {
     using enum data_type;
-    const auto status = dnnl_invalid_arguments;
+    const auto status = status::invalid_arguments;
     const auto absmax = [](auto &q) { q.computed->range = scale_range::absmax; };
     EXPECT_TRUE(finds(status, "zps: expected none for computed.range absmax, given some of s8", absmax));
     for (const auto type : {u8, u4}) {
@@ -278,7 +278,7 @@ TEST(direct_computed_refusals, ranges) {
 
 TEST(direct_computed_refusals, what_the_type_of_scales_needs) {
     using enum data_type;
-    const auto status = dnnl_invalid_arguments;
+    const auto status = status::invalid_arguments;
     EXPECT_TRUE(finds_in_float(status,
             "computed.rounding: expected floor, ceil, even or rceil for scales of f8_e8m0, given nearest",
             [](auto &q) { q.scales.type = f8_e8m0; }));
@@ -310,7 +310,7 @@ TEST(direct_computed_refusals, what_the_type_of_scales_needs) {
 }
 
 TEST(direct_computed_refusals, shapes) {
-    const auto status = dnnl_invalid_shape;
+    const auto status = status::invalid_shape;
     EXPECT_TRUE(finds(status, "zps: expected the block of scales, 1x3, given 2x3", [](auto &q) {
         q.zero_points->block = {2, 3};
     }));
@@ -353,7 +353,7 @@ testing::AssertionResult run_refuses(const quantization &q, const std::string &m
     buffers all;
     auto args = all.all();
     spoil(args);
-    const auto thrown = fails([&] { prepare(q).run(args); }, dnnl_invalid_arguments, message);
+    const auto thrown = fails([&] { prepare(q).run(args); }, status::invalid_arguments, message);
     if (!all.untouched()) return testing::AssertionFailure() << "an output was written";
     return thrown;
 }

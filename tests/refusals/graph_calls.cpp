@@ -118,6 +118,20 @@ TEST(graph_calls_refusals, cycle_is_named_rather_than_its_consumers) {
     }
 }
 
+TEST(graph_calls_refusals, are_errors_of_onednn_alone) {
+    const std::string message = "graph: expected a finalized graph for get_partitions, given one that is not finalized";
+    const auto refuse = [] { dg::graph(dg::engine::kind::cpu).get_partitions(); };
+    EXPECT_THROW(refuse(), dnnl::error);
+    try {
+        refuse();
+        FAIL() << "no error";
+    } catch (const dynquant::error &) {
+        FAIL() << "expected no error of the direct API";
+    } catch (const std::exception &e) {
+        EXPECT_EQ(message, e.what());
+    }
+}
+
 TEST(graph_calls_refusals, call_order_has_partitions_after_finalize) {
     dg::graph graph(dg::engine::kind::cpu);
     graph.add_op(dynamic_op {}.make());

@@ -12,10 +12,10 @@ namespace {
 
 using test::names;
 
-constexpr auto bad_argument = dnnl_invalid_arguments;
-constexpr auto bad_type = dnnl_invalid_data_type;
-constexpr auto bad_shape = dnnl_invalid_shape;
-constexpr auto unimplemented = dnnl_unimplemented;
+constexpr auto bad_argument = status::invalid_arguments;
+constexpr auto bad_type = status::invalid_data_type;
+constexpr auto bad_shape = status::invalid_shape;
+constexpr auto unimplemented = status::unimplemented;
 
 void parse(const graph &g, const model_options &options = {}) {
     model::parse(write(g), "m.onnx", options);
@@ -23,7 +23,7 @@ void parse(const graph &g, const model_options &options = {}) {
 
 struct refused_model {
     graph g;
-    dnnl_status_t status;
+    dynquant::status status;
     names message;
     model_options options = {};
 };
@@ -69,8 +69,8 @@ TEST(models_refusals, nothing_is_wrong_with_these) {
 TEST(models_refusals, files) {
     EXPECT_THROW(model::load("no such file"), error);
     const auto whole = write(product_graph());
-    EXPECT_TRUE(test::fails([&] { model::parse(whole.substr(0, whole.size() / 2), "m.onnx"); }, dnnl_invalid_arguments,
-            "m.onnx: expected a model of ONNX, given bytes that are none or are cut short"));
+    EXPECT_TRUE(test::fails([&] { model::parse(whole.substr(0, whole.size() / 2), "m.onnx"); },
+            status::invalid_arguments, "m.onnx: expected a model of ONNX, given bytes that are none or are cut short"));
 }
 
 TEST(models_refusals, operators_and_opsets) {
@@ -290,7 +290,7 @@ TEST(models_refusals, at_run) {
     std::vector<std::int32_t> y(4, 7);
     const auto refuses = [&](const std::vector<const void *> &inputs, const std::vector<void *> &outputs,
                                  const names &message) {
-        return test::fails([&] { m.run(inputs, outputs); }, dnnl_invalid_arguments, message);
+        return test::fails([&] { m.run(inputs, outputs); }, status::invalid_arguments, message);
     };
     EXPECT_TRUE(refuses({}, {y.data()}, {"inputs", "1 buffers", "0"}));
     EXPECT_TRUE(refuses({x.data()}, {}, {"outputs", "1 buffers", "0"}));

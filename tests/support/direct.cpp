@@ -94,7 +94,7 @@ bool accepts(const variant &v, const quantization &q) {
         prepare(q, v.forced());
         return true;
     } catch (const error &refusal) {
-        if (refusal.status != dnnl_unimplemented) throw;
+        if (refusal.status != status::unimplemented) throw;
         return false;
     }
 }

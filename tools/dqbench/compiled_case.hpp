@@ -12,7 +12,7 @@ namespace dqbench {
 parameters draw_parameters(const test_case &c, const statement &s);
 
 struct compiled_case {
-    /// Throws usage_error, dnnl::error, or bad_alloc when the machine has too little memory.
+    /// Throws usage_error, dnnl::error, dynquant::error, or bad_alloc when the machine has too little memory.
     explicit compiled_case(const test_case &c);
 
     workspace make_workspace(filling kind) const;

@@ -17,7 +17,7 @@ class program : public contestant {
     virtual void bind(const buffers &b) = 0;
 };
 
-/// Throws usage_error, or dnnl::error when the statement is refused.
+/// Throws usage_error, or dnnl::error or dynquant::error when the statement is refused.
 std::unique_ptr<program> make_program(const test_case &c, const statement &s, const parameters &p);
 
 } // namespace dqbench

@@ -85,19 +85,36 @@ outcome run_compiled(const test_case &what, phase_times &times) {
     return result;
 }
 
-outcome classify(const test_case &c, const dnnl::error &e) {
+outcome classify(const test_case &c, const dynquant::error &e) {
+    using dynquant::status;
     switch (e.status) {
-        case dnnl_unimplemented:
+        case status::unimplemented:
             // This kernel computes some statements only.
-            if (c.kernel == kernel_choice::onednn) return {case_state::skipped, concat("kernel refuses: ", e.message)};
-            return {case_state::unimplemented, e.message};
-        case dnnl_invalid_arguments:
-        case dnnl_invalid_graph:
-        case dnnl_invalid_graph_op:
-        case dnnl_invalid_shape:
-        case dnnl_invalid_data_type: return {case_state::invalid_arguments, e.message};
-        default: return {case_state::failed, describe(e)};
+            if (c.kernel == kernel_choice::onednn) return {case_state::skipped, concat("kernel refuses: ", e.what())};
+            return {case_state::unimplemented, e.what()};
+        case status::invalid_arguments:
+        case status::invalid_shape:
+        case status::invalid_data_type: return {case_state::invalid_arguments, e.what()};
+        default: return {case_state::failed, concat(to_string(e.status), ": ", e.what())};
     }
+}
+
+/// The graph API's error as the direct API's.
+dynquant::error as_direct(const dnnl::error &e) {
+    using dynquant::status;
+    const auto of_direct = [&] {
+        switch (e.status) {
+            case dnnl_out_of_memory: return status::out_of_memory;
+            case dnnl_invalid_arguments:
+            case dnnl_invalid_graph:
+            case dnnl_invalid_graph_op: return status::invalid_arguments;
+            case dnnl_invalid_shape: return status::invalid_shape;
+            case dnnl_invalid_data_type: return status::invalid_data_type;
+            case dnnl_unimplemented: return status::unimplemented;
+            default: return status::runtime_error;
+        }
+    }();
+    return {of_direct, e.message};
 }
 
 } // namespace
@@ -112,6 +129,8 @@ outcome run_case(const test_case &c, phase_times &times) {
     } catch (const usage_error &e) {
         return {case_state::invalid_arguments, e.what()};
     } catch (const dnnl::error &e) {
+        return classify(c, as_direct(e));
+    } catch (const dynquant::error &e) {
         return classify(c, e);
     } catch (const std::bad_alloc &) {
         return {case_state::skipped, "not enough memory"};

@@ -170,8 +170,9 @@ class writer {
         for (const auto s : sum_scales) {
             const double multiplier = s / scale;
             if (!has_rescale(multiplier))
-                refuse(*l.product, dnnl_invalid_arguments, "rescale: expected a multiplier of 2^-126 to 2^24, given ",
-                        multiplier, " (scales of weights and x ", s, ", of the result ", scale, ")");
+                refuse(*l.product, status::invalid_arguments,
+                        "rescale: expected a multiplier of 2^-126 to 2^24, given ", multiplier,
+                        " (scales of weights and x ", s, ", of the result ", scale, ")");
             const auto r = rescale_of(multiplier);
             multipliers.push_back(static_cast<float>(multiplier));
             integers.push_back(static_cast<float>(r.quant_scale));
@@ -195,9 +196,10 @@ class writer {
 
     const value_range &range_of(const std::string &value) const {
         const auto at = ranges_.find(value);
-        if (at == ranges_.end()) refuse(dnnl_invalid_arguments, "value '", value, "': expected its range, given none");
+        if (at == ranges_.end())
+            refuse(status::invalid_arguments, "value '", value, "': expected its range, given none");
         if (!std::isfinite(at->second.lowest) || !std::isfinite(at->second.highest))
-            refuse(dnnl_invalid_arguments, "value '", value, "': expected finite numbers in calibration, given ",
+            refuse(status::invalid_arguments, "value '", value, "': expected finite numbers in calibration, given ",
                     at->second.lowest, " to ", at->second.highest);
         return at->second;
     }
@@ -221,7 +223,7 @@ class writer {
     const quantized_value &quantized(const std::string &value) const {
         const auto at = quantized_.find(value);
         if (at == quantized_.end())
-            refuse(dnnl_invalid_arguments, "value '", value, "': expected one that is computed, given a constant");
+            refuse(status::invalid_arguments, "value '", value, "': expected one that is computed, given a constant");
         return at->second;
     }
 

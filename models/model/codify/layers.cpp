@@ -59,7 +59,7 @@ class layer_reader {
   private:
     /// For Relu, Tanh, Sigmoid or Add outside of a layer.
     [[noreturn]] static void refuse_place(const node &n) {
-        refuse(n, dnnl_unimplemented,
+        refuse(n, status::unimplemented,
                 "expected it right after a Gemm, MatMul or Conv whose result nothing else takes (Add: of MatMul, "
                 "with a constant for each column), given it elsewhere");
     }
@@ -69,7 +69,8 @@ class layer_reader {
         l.product = &product;
         l.x = input(product, 0);
         l.sum = l.y = product.outputs.front();
-        if (g_.initializers.contains(l.x)) refuse(product, dnnl_unimplemented, "expected weights as its second input");
+        if (g_.initializers.contains(l.x))
+            refuse(product, status::unimplemented, "expected weights as its second input");
         read_weights(l);
         read_bias(l);
         l.activation = only_user(l.y, {"Relu", "Tanh", "Sigmoid"});
@@ -85,7 +86,7 @@ class layer_reader {
         l.weights = floats(n, 1);
         const auto expected = l.is_convolution() ? "3 dimensions or more" : "2 dimensions";
         if (l.is_convolution() ? l.weight_shape.size() < 3 : l.weight_shape.size() != 2)
-            refuse(n, dnnl_invalid_shape, "weights '", n.inputs[1], "': expected ", expected, ", given shape ",
+            refuse(n, status::invalid_shape, "weights '", n.inputs[1], "': expected ", expected, ", given shape ",
                     to_string(l.weight_shape));
         if (n.op_type == "Gemm") read_gemm(l);
         l.channels = l.is_convolution() ? l.weight_shape[0] : l.weight_shape[1];
@@ -95,7 +96,7 @@ class layer_reader {
     void read_gemm(float_layer &l) {
         const node &n = *l.product;
         if (attribute_of<std::int64_t>(n, "transA", 0) != 0)
-            refuse(n, dnnl_unimplemented, "attribute 'transA': expected 0, given 1");
+            refuse(n, status::unimplemented, "attribute 'transA': expected 0, given 1");
         if (attribute_of<std::int64_t>(n, "transB", 0) != 0) {
             const auto rows = l.weight_shape[0], columns = l.weight_shape[1];
             std::vector<float> transposed(l.weights.size());
@@ -113,7 +114,7 @@ class layer_reader {
         const float factor = attribute_of(n, attribute, 1.0F);
         for (auto &v : values) {
             if (!std::isfinite(v * factor))
-                refuse(n, dnnl_invalid_arguments, "attribute '", attribute, "': expected finite products, given ",
+                refuse(n, status::invalid_arguments, "attribute '", attribute, "': expected finite products, given ",
                         factor, " and ", v);
             v *= factor;
         }
@@ -144,7 +145,7 @@ class layer_reader {
     std::vector<float> per_channel(const float_layer &l, const node &n, std::size_t i) const {
         const auto &shape = constant(n, i).what.shape, &y = g_.value_types.at(l.y).shape;
         if (l.is_convolution() ? shape != dims {l.channels} : !meets_columns(shape, y))
-            refuse(n, dnnl_invalid_shape, "bias '", n.inputs[i], "': expected ",
+            refuse(n, status::invalid_shape, "bias '", n.inputs[i], "': expected ",
                     l.is_convolution() ? "a value" : "one value, or one", " for each of ", l.channels,
                     l.is_convolution() ? " filters" : " columns", ", given shape ", to_string(shape));
         auto values = floats(n, i);
@@ -174,7 +175,7 @@ class layer_reader {
     const tensor &constant(const node &n, std::size_t i) const {
         const auto at = g_.initializers.find(input(n, i));
         if (at == g_.initializers.end())
-            refuse(n, dnnl_invalid_arguments, "input '", input(n, i), "': expected an initializer, given ",
+            refuse(n, status::invalid_arguments, "input '", input(n, i), "': expected an initializer, given ",
                     input(n, i).empty() ? "nothing" : "a value that is computed");
         return at->second;
     }
@@ -182,13 +183,13 @@ class layer_reader {
     std::vector<float> floats(const node &n, std::size_t i) const {
         const auto &t = constant(n, i);
         if (t.what.type != onnx::element_type_of(data_type::f32))
-            refuse(n, dnnl_invalid_data_type, "input '", input(n, i), "': expected type float, given ",
+            refuse(n, status::invalid_data_type, "input '", input(n, i), "': expected type float, given ",
                     onnx::name_of(t.what.type));
         std::vector<float> values(t.data.size() / sizeof(float));
         std::memcpy(values.data(), t.data.data(), t.data.size());
         for (std::size_t k = 0; k < values.size(); ++k)
             if (!std::isfinite(values[k]))
-                refuse(n, dnnl_invalid_arguments, "input '", input(n, i), "': expected finite numbers, given ",
+                refuse(n, status::invalid_arguments, "input '", input(n, i), "': expected finite numbers, given ",
                         values[k], " at element ", k);
         return values;
     }

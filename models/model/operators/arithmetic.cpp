@@ -84,14 +84,14 @@ prepared_node prepare(const op_node &n, const Operation &operation) {
 tensor_type infer_broadcast(const op_node &n) {
     const auto &a = n.shape(0), &b = n.shape(1);
     if (n.at(1).type != n.at(0).type)
-        n.refuse(dnnl_invalid_data_type, n.name(1), ": expected the type of ", n.name(0), ", ",
+        n.refuse(status::invalid_data_type, n.name(1), ": expected the type of ", n.name(0), ", ",
                 onnx::name_of(n.at(0).type), ", given ", onnx::name_of(n.at(1).type));
     dims shape(std::max(a.size(), b.size()), 1);
     for (std::size_t d = 0; d < shape.size(); ++d) { // from the last dimension
         const auto of_a = d < a.size() ? a[a.size() - 1 - d] : 1, of_b = d < b.size() ? b[b.size() - 1 - d] : 1;
         if (of_a != of_b && of_a != 1 && of_b != 1)
-            n.refuse(dnnl_invalid_shape, n.name(1), ": expected a shape that can be broadcast with that of ", n.name(0),
-                    ", ", to_string(a), ", given ", to_string(b));
+            n.refuse(status::invalid_shape, n.name(1), ": expected a shape that can be broadcast with that of ",
+                    n.name(0), ", ", to_string(a), ", given ", to_string(b));
         shape[shape.size() - 1 - d] = of_a == 1 ? of_b : of_a;
     }
     return {n.at(0).type, shape};

@@ -29,7 +29,7 @@ prepared_node dispatch_type(const op_node &n, const Prepare &prepare) {
     prepared_node result;
     const bool is_known = ((given == element_type_of(Types {}) && (result = prepare(Types {}), true)) || ...);
     if (!is_known)
-        n.refuse(dnnl_invalid_data_type, n.name(0), ": expected type ",
+        n.refuse(status::invalid_data_type, n.name(0), ": expected type ",
                 names_of(onnx::type_set {element_type_of(Types {})...}), ", given ", onnx::name_of(given));
     return result;
 }

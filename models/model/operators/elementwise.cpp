@@ -84,7 +84,7 @@ tensor_type infer_cast(const op_node &n) {
     const auto given = n.integer("to", type::undefined);
     const auto to = static_cast<onnx::element_type>(given >= 0 && given < 64 ? given : 0);
     if (!is_known(from, to))
-        n.refuse(dnnl_unimplemented,
+        n.refuse(status::unimplemented,
                 "attribute 'to': expected a cast of any of these types to float, of float to float16, ",
                 "or of uint8 or int8 to int32, given one of ", onnx::name_of(from), " to ", onnx::name_of(to));
     return {to, n.shape(0)};

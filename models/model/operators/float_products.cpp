@@ -49,11 +49,12 @@ struct product {
 
 product plan_gemm(const op_node &n) {
     const auto &a = n.shape(0), &b = n.shape(1);
-    if (a.size() != 2) n.refuse(dnnl_invalid_shape, n.name(0), ": expected 2 dimensions, given shape ", to_string(a));
+    if (a.size() != 2)
+        n.refuse(status::invalid_shape, n.name(0), ": expected 2 dimensions, given shape ", to_string(a));
     const bool transpose_a = n.integer("transA", 0) != 0, transpose_b = n.integer("transB", 0) != 0;
     const auto rows = a[transpose_a ? 1 : 0], inner = a[transpose_a ? 0 : 1];
     if (b.size() != 2 || b[transpose_b ? 1 : 0] != inner)
-        n.refuse(dnnl_invalid_shape, n.name(1), ": expected shape ", transpose_b ? "[n, " : "[", inner,
+        n.refuse(status::invalid_shape, n.name(1), ": expected shape ", transpose_b ? "[n, " : "[", inner,
                 transpose_b ? "]" : ", n]", " for ", n.name(0), " of shape ", to_string(a), ", given shape ",
                 to_string(b));
     const auto columns = b[transpose_b ? 0 : 1];
@@ -63,7 +64,7 @@ product plan_gemm(const op_node &n) {
     const auto &c = n.shape(2);
     const auto extent = [&](std::size_t from_end) { return c.size() < from_end ? 1 : c[c.size() - from_end]; };
     if (c.size() > 2 || (extent(1) != 1 && extent(1) != columns) || (extent(2) != 1 && extent(2) != rows))
-        n.refuse(dnnl_invalid_shape, n.name(2), ": expected a shape that broadcasts to [", rows, ", ", columns,
+        n.refuse(status::invalid_shape, n.name(2), ": expected a shape that broadcasts to [", rows, ", ", columns,
                 "], given shape ", to_string(c));
     p.c_column = extent(1) == 1 ? 0 : 1;
     p.c_row = extent(2) == 1 ? 0 : extent(1);
@@ -123,15 +124,15 @@ struct convolution {
 convolution plan_convolution_of_floats(const op_node &n) {
     const auto &x = n.shape(0), &w = n.shape(1);
     if (x.size() < 3)
-        n.refuse(dnnl_invalid_shape, n.name(0), ": expected 3 dimensions or more, given shape ", to_string(x));
+        n.refuse(status::invalid_shape, n.name(0), ": expected 3 dimensions or more, given shape ", to_string(x));
     if (w.size() != x.size())
-        n.refuse(dnnl_invalid_shape, n.name(1), ": expected ", x.size(), " dimensions, given shape ", to_string(w));
+        n.refuse(status::invalid_shape, n.name(1), ": expected ", x.size(), " dimensions, given shape ", to_string(w));
     const auto groups = n.integer("group", 1);
     if (groups < 1 || x[1] != w[1] * groups || w[0] % groups != 0)
-        n.refuse(dnnl_invalid_shape, n.name(1), ": expected filters in groups of 1 / group of x's ", x[1],
+        n.refuse(status::invalid_shape, n.name(1), ": expected filters in groups of 1 / group of x's ", x[1],
                 " channels each, given shape ", to_string(w), " and group ", groups);
     if (n.has(2) && n.shape(2) != dims {w[0]})
-        n.refuse(dnnl_invalid_shape, n.name(2), ": expected shape ", to_string(dims {w[0]}), ", given shape ",
+        n.refuse(status::invalid_shape, n.name(2), ": expected shape ", to_string(dims {w[0]}), ", given shape ",
                 to_string(n.shape(2)));
     return {x[0], x[1], w[0], groups, window_of(n, x, {w.begin() + 2, w.end()})};
 }

@@ -15,11 +15,11 @@ namespace {
 layers::window pool_window(const op_node &n) {
     const auto &x = n.shape(0);
     if (x.size() < 3)
-        n.refuse(dnnl_invalid_shape, n.name(0), ": expected a batch, channels and spatial dimensions, given shape ",
+        n.refuse(status::invalid_shape, n.name(0), ": expected a batch, channels and spatial dimensions, given shape ",
                 to_string(x));
     const auto kernel = n.integers("kernel_shape", {});
     if (kernel.size() != x.size() - 2)
-        n.refuse(dnnl_invalid_arguments, "attribute 'kernel_shape': expected ", x.size() - 2, " values, given ",
+        n.refuse(status::invalid_arguments, "attribute 'kernel_shape': expected ", x.size() - 2, " values, given ",
                 kernel.size());
     return window_of(n, x, kernel);
 }
@@ -142,7 +142,7 @@ prepared_node prepare_typed(const op_node &n) {
 
 tensor_type infer_max_pool(const op_node &n) {
     if (n.integer("storage_order", 0) != 0)
-        n.refuse(dnnl_unimplemented, "attribute 'storage_order': expected 0, given ", n.integer("storage_order", 0));
+        n.refuse(status::unimplemented, "attribute 'storage_order': expected 0, given ", n.integer("storage_order", 0));
     dims shape {n.shape(0).begin(), n.shape(0).begin() + std::min<std::ptrdiff_t>(2, std::ssize(n.shape(0)))};
     const auto w = pool_window(n);
     shape.insert(shape.end(), w.y.begin(), w.y.end());

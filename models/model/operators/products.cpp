@@ -19,12 +19,12 @@ void check_zero_points(const op_node &n, std::size_t input, const std::vector<di
     std::string others;
     for (const auto &other : shapes)
         others += concat(", or shape ", to_string(other));
-    n.refuse(dnnl_invalid_shape, n.name(input), ": expected one value", others, ", given shape ", to_string(shape));
+    n.refuse(status::invalid_shape, n.name(input), ": expected one value", others, ", given shape ", to_string(shape));
 }
 
 void check_x_zero_point(const op_node &n) {
     if (n.has(x_zero_point) && n.at(x_zero_point).type != n.at(x).type)
-        n.refuse(dnnl_invalid_data_type, n.name(x_zero_point), ": expected the type of ", n.name(x), ", ",
+        n.refuse(status::invalid_data_type, n.name(x_zero_point), ": expected the type of ", n.name(x), ", ",
                 onnx::name_of(n.at(x).type), ", given ", onnx::name_of(n.at(x_zero_point).type));
     check_zero_points(n, x_zero_point, {});
 }
@@ -51,12 +51,12 @@ dims broadcast_batch(const op_node &n, const dims &a, const dims &b) {
     for (std::size_t d = 0; d < result.size(); ++d) { // from the last dimension
         const auto of_a = d < a.size() ? a[a.size() - 1 - d] : 1, of_b = d < b.size() ? b[b.size() - 1 - d] : 1;
         if (of_a != of_b && of_a != 1 && of_b != 1)
-            n.refuse(dnnl_invalid_shape, n.name(w), ": expected a batch that can be broadcast with that of ", n.name(x),
-                    " of shape ", to_string(n.shape(x)), ", given shape ", to_string(n.shape(w)));
+            n.refuse(status::invalid_shape, n.name(w), ": expected a batch that can be broadcast with that of ",
+                    n.name(x), " of shape ", to_string(n.shape(x)), ", given shape ", to_string(n.shape(w)));
         result[result.size() - 1 - d] = of_a == 1 ? of_b : of_a;
     }
     if (!size_in_bytes({onnx::type::uint8, result}))
-        n.refuse(dnnl_invalid_shape, n.name(x), " and ", n.name(w), ": expected a batch of ", size_limit, ", given ",
+        n.refuse(status::invalid_shape, n.name(x), " and ", n.name(w), ": expected a batch of ", size_limit, ", given ",
                 to_string(result), " for shapes ", to_string(n.shape(x)), " and ", to_string(n.shape(w)));
     return result;
 }
@@ -85,7 +85,7 @@ void check_workspace(const op_node &n, const layers::window &window) {
     gathered.push_back(weights[1]);
     const auto check = [&](const char *what, const dims &shape) {
         if (!size_in_bytes({onnx::type::uint8, shape}))
-            n.refuse(dnnl_invalid_shape, n.name(x), ": expected ", what, " of ", size_limit, ", given ",
+            n.refuse(status::invalid_shape, n.name(x), ": expected ", what, " of ", size_limit, ", given ",
                     to_string(shape), " for shape ", to_string(n.shape(x)));
     };
     check("a padded tensor", padded);
@@ -97,13 +97,13 @@ void check_workspace(const op_node &n, const layers::window &window) {
 matrices plan_matrices(const op_node &n) {
     auto a = n.shape(x), b = n.shape(w);
     if (a.empty() || b.empty())
-        n.refuse(dnnl_invalid_shape, n.name(a.empty() ? x : w), ": expected rank 1 or more, given a scalar");
+        n.refuse(status::invalid_shape, n.name(a.empty() ? x : w), ": expected rank 1 or more, given a scalar");
     const bool a_is_vector = a.size() == 1, b_is_vector = b.size() == 1;
     if (a_is_vector) a.insert(a.begin(), 1);
     if (b_is_vector) b.push_back(1);
     const auto rows = a[a.size() - 2], inner = a.back(), columns = b.back();
     if (b[b.size() - 2] != inner)
-        n.refuse(dnnl_invalid_shape, n.name(w), ": expected ", inner, " rows, the last extent of ", n.name(x),
+        n.refuse(status::invalid_shape, n.name(w), ": expected ", inner, " rows, the last extent of ", n.name(x),
                 " of shape ", to_string(n.shape(x)), ", given shape ", to_string(n.shape(w)));
     const auto batch = broadcast_batch(n, batch_of(a), batch_of(b));
 
@@ -117,7 +117,7 @@ matrices plan_matrices(const op_node &n) {
     }
     const auto count = *volume(batch);
     if (count > 1 << 20)
-        n.refuse(dnnl_unimplemented, n.name(w), ": expected at most 1048576 products of matrices, given ", count);
+        n.refuse(status::unimplemented, n.name(w), ": expected at most 1048576 products of matrices, given ", count);
     for (std::int64_t i = 0; i < count; ++i) {
         plan.x_at.push_back(matrix_at(batch_of(a), batch, i));
         plan.w_at.push_back(matrix_at(batch_of(b), batch, i));
@@ -137,17 +137,17 @@ tensor_type infer_conv_integer(const op_node &n) {
     n.constant(w); // is one
     const auto &from = n.shape(x), &weights = n.shape(w);
     if (from.size() < 3)
-        n.refuse(dnnl_invalid_shape, n.name(x), ": expected a batch, channels and spatial dimensions, given shape ",
+        n.refuse(status::invalid_shape, n.name(x), ": expected a batch, channels and spatial dimensions, given shape ",
                 to_string(from));
     if (weights.size() != from.size())
-        n.refuse(dnnl_invalid_shape, n.name(w), ": expected rank ", from.size(), ", that of ", n.name(x),
+        n.refuse(status::invalid_shape, n.name(w), ": expected rank ", from.size(), ", that of ", n.name(x),
                 ", given shape ", to_string(weights));
     const auto groups = n.integer("group", 1), channels = from[1], filters = weights[0];
     if (groups < 1 || channels % groups != 0 || filters % groups != 0)
-        n.refuse(dnnl_invalid_arguments, "attribute 'group': expected a divisor of ", channels, " channels and ",
+        n.refuse(status::invalid_arguments, "attribute 'group': expected a divisor of ", channels, " channels and ",
                 filters, " filters, given ", groups);
     if (weights[1] != channels / groups)
-        n.refuse(dnnl_invalid_shape, n.name(w), ": expected ", channels / groups, " channels, those of ", n.name(x),
+        n.refuse(status::invalid_shape, n.name(w), ": expected ", channels / groups, " channels, those of ", n.name(x),
                 " of shape ", to_string(from), " in ", groups, " groups, given shape ", to_string(weights));
     const dims kernel(weights.begin() + 2, weights.end());
     const auto window = window_of(n, from, kernel);

@@ -22,7 +22,7 @@ std::vector<std::size_t> order_of(const op_node &n) {
     std::iota(reversed.rbegin(), reversed.rend(), 0);
     const auto given = n.integers("perm", reversed);
     if (!std::ranges::is_permutation(given, reversed))
-        n.refuse(dnnl_invalid_arguments, "attribute 'perm': expected a permutation of the ", rank, " axes of ",
+        n.refuse(status::invalid_arguments, "attribute 'perm': expected a permutation of the ", rank, " axes of ",
                 n.name(0), ", given one that is none");
     return {given.begin(), given.end()};
 }
@@ -42,12 +42,12 @@ tensor_type infer_reshape(const op_node &n) {
     auto shape = int64s_of(n.constant(1));
     const bool zero_is_zero = n.integer("allowzero", 0) != 0;
     if (n.shape(1).size() != 1 || shape.size() > max_rank)
-        n.refuse(dnnl_invalid_shape, n.name(1), ": expected a vector of at most ", max_rank, " extents, given shape ",
-                to_string(n.shape(1)));
+        n.refuse(status::invalid_shape, n.name(1), ": expected a vector of at most ", max_rank,
+                " extents, given shape ", to_string(n.shape(1)));
     for (std::size_t d = 0; d < shape.size(); ++d)
         if (shape[d] == 0 && !zero_is_zero && d < from.size()) shape[d] = from[d];
     const auto refuse_values = [&](const auto &...expected) {
-        n.refuse(dnnl_invalid_shape, n.name(1), ": expected ", expected..., " for ", n.name(0), " of shape ",
+        n.refuse(status::invalid_shape, n.name(1), ": expected ", expected..., " for ", n.name(0), " of shape ",
                 to_string(from), ", given ", to_string(int64s_of(n.constant(1))));
     };
     const auto open = std::ranges::find(shape, -1);

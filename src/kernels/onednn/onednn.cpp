@@ -13,6 +13,25 @@ namespace dynquant::kernels {
 namespace onednn {
 namespace {
 
+status status_of(dnnl_status_t of_onednn) {
+    switch (of_onednn) {
+        case dnnl_out_of_memory: return status::out_of_memory;
+        case dnnl_invalid_arguments: return status::invalid_arguments;
+        case dnnl_unimplemented: return status::unimplemented;
+        default: return status::runtime_error;
+    }
+}
+
+/// Calls f and turns an error of oneDNN into one of dynquant: operations throw no other.
+template <typename F>
+auto translated(const F &f) {
+    try {
+        return f();
+    } catch (const dnnl::error &e) {
+        throw error(status_of(e.status), concat("onednn: ", e.message));
+    }
+}
+
 class onednn_implementation final : public implementation {
   public:
     onednn_implementation(const quantization &q, const canonical_form &form)
@@ -25,12 +44,12 @@ class onednn_implementation final : public implementation {
     operation_info info() const override { return {kernel_kind::onednn, description_.impl_info_str()}; }
 
     void run(const arguments &args) const override {
-        auto one = calls_.take([this] { return new_call(); });
-        dnnl_status_t status = dnnl_success;
-        run_controlled([&] { status = one->run(primitive_, args); });
+        auto one = calls_.take([this] { return translated([this] { return new_call(); }); });
+        dnnl_status_t given = dnnl_success;
+        run_controlled([&] { given = one->run(primitive_, args); });
         calls_.give_back(std::move(one));
-        if (status != dnnl_success)
-            throw error(status, concat("onednn: expected the reorder to execute, given status ", status));
+        if (given != dnnl_success)
+            throw error(status_of(given), concat("onednn: expected the reorder to execute, given status ", given));
     }
 
   private:
@@ -59,9 +78,11 @@ class onednn_kernel final : public kernel {
         const auto forms = canonicalize(q);
         if (auto why = refusal(q, forms)) return {{}, *why};
         // oneDNN splits the work for the number of threads that it sees here.
-        attempt result;
-        run_controlled([&] { result.made = std::make_unique<onednn_implementation>(q, forms.front()); }, s.threads);
-        return result;
+        return translated([&] {
+            attempt result;
+            run_controlled([&] { result.made = std::make_unique<onednn_implementation>(q, forms.front()); }, s.threads);
+            return result;
+        });
     }
 };
 

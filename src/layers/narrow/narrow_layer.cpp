@@ -21,19 +21,19 @@ narrow_layer::narrow_layer(const narrow_description &d)
 
 dims narrow_layer::y_of(const dims &x) const {
     if (x_rank_ != 0 && x.size() != x_rank_)
-        throw error(dnnl_invalid_shape,
+        throw error(status::invalid_shape,
                 concat(label_, is_convolution_ ? ": X" : ": A", ": expected rank ", x_rank_, ", given shape ",
                         to_string(x)));
     auto y = x;
     if (is_convolution_) {
         if (x[1] != product_.inner())
-            throw error(dnnl_invalid_shape,
+            throw error(status::invalid_shape,
                     concat(label_, ": X: expected ", product_.inner(), " channels, given shape ", to_string(x)));
         y[1] = product_.columns();
         return y;
     }
     if (x.empty() || x.back() != product_.inner())
-        throw error(dnnl_invalid_shape,
+        throw error(status::invalid_shape,
                 concat(label_, ": A: expected ", product_.inner(), " columns, as many as B has rows, given shape ",
                         to_string(x)));
     y.back() = product_.columns();

@@ -97,7 +97,7 @@ void kernel::check_types(const onnx::operation &operation) const {
     for (std::size_t i = 0; i < operation.outputs().size(); ++i) {
         const auto expected = operation.outputs()[i].type;
         if (ports_.outputs[i].index != node_ports::left_out && ports_.outputs[i].type != expected)
-            onnx::refuse(node_, dnnl_invalid_data_type, names[i], ": expected type ", onnx::name_of(expected),
+            onnx::refuse(node_, status::invalid_data_type, names[i], ": expected type ", onnx::name_of(expected),
                     ", given ", onnx::name_of(ports_.outputs[i].type), ", as which ONNX Runtime took it");
     }
 }

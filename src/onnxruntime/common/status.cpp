@@ -12,8 +12,8 @@ OrtStatus *status_of_exception(const OrtApi &api) noexcept {
         throw;
     } catch (status_exception &e) {
         return e.release();
-    } catch (const dnnl::error &e) {
-        return api.CreateStatus(ORT_INVALID_ARGUMENT, e.message);
+    } catch (const error &e) {
+        return api.CreateStatus(ORT_INVALID_ARGUMENT, e.what());
     } catch (const std::exception &e) {
         return api.CreateStatus(ORT_FAIL, e.what());
     } catch (...) {

@@ -24,7 +24,7 @@ inline void check(const OrtApi &api, OrtStatus *status) {
         throw status_exception(api, status);
 }
 
-/// The status for the exception that is being handled: INVALID_ARGUMENT for dnnl::error, with its message.
+/// The status for the exception that is being handled: INVALID_ARGUMENT for dynquant::error, with its message.
 OrtStatus *status_of_exception(const OrtApi &api) noexcept;
 
 /// The status for an ONNX Runtime that has no API of the version `oldest`.

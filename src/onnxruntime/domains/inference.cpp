@@ -79,7 +79,7 @@ class node_description {
 std::vector<onnx::element_type> types_of(const onnx::node &n) {
     try {
         return onnx::output_types(n);
-    } catch (const dnnl::error &) {
+    } catch (const error &) {
         return {};
     }
 }

@@ -67,7 +67,7 @@ const void *compiled_layer::scalar_data(const OrtKernelContext &context, std::si
     const auto &tensor = *input_of(api_, context, index);
     const dims shape(shape_of(api_, tensor));
     if (volume(shape) != 1)
-        throw error(dnnl_invalid_shape,
+        throw error(status::invalid_shape,
                 concat(problem_.description().label, ": expected one scale and one zero point of x, given shape ",
                         to_string(shape)));
     return data_of(api_, tensor);

@@ -297,11 +297,12 @@ class provider : public OrtEp {
             freed_weights_.push_back(static_cast<std::size_t>(*volume(w.shape)) / (is_byte ? 1 : 2));
             return std::make_unique<compiled_narrow>(api_, g, *found, inputs, options_.threads, narrow_memory_);
         }
-        throw error(dnnl_runtime_error, "expected a graph with a product");
+        throw error(status::runtime_error, "expected a graph with a product");
     }
 
     [[noreturn]] static void refuse_claim(const node &product, const std::string &reason) {
-        throw error(dnnl_runtime_error, concat(describe(product), ": expected the nodes that were claimed, ", reason));
+        throw error(
+                status::runtime_error, concat(describe(product), ": expected the nodes that were claimed, ", reason));
     }
 
     void say(const std::string &text) const {

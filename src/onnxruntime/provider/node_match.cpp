@@ -156,8 +156,8 @@ bool is_fast_there(const graph &g, const node &n) {
 std::string unknown(const onnx::node &n) {
     try {
         onnx::output_types(n);
-    } catch (const dnnl::error &e) {
-        if (e.status == dnnl_unimplemented) return e.message;
+    } catch (const error &e) {
+        if (e.status == status::unimplemented) return e.what();
     }
     return {}; // what else is wrong is reported when the session is made
 }

@@ -16,7 +16,7 @@ namespace {
 
 template <typename... Parts>
 [[noreturn]] void refuse(const Parts &...parts) {
-    throw error(dnnl_invalid_arguments, concat("dynquant: option ", parts...));
+    throw error(status::invalid_arguments, concat("dynquant: option ", parts...));
 }
 
 /// The value with the index of its name.
@@ -84,7 +84,7 @@ options read_options(const OrtApi &api, const OrtSessionOptions &session) {
         else if (key == context_enable)
             result.writes_context_model = std::string_view(values[i]) == "1";
         else if (is_meant(key))
-            throw error(dnnl_invalid_arguments,
+            throw error(status::invalid_arguments,
                     concat("dynquant: session option '", key, "': expected '", prefix, key.substr(key.rfind('.') + 1),
                             "', in lower case and by this name, or another provider's"));
     return result;

@@ -214,7 +214,7 @@ std::vector<std::string> output_names(const OrtApi &api, const OrtNode &n) {
 std::size_t index_of(const graph &g, std::size_t value, const std::vector<std::string> &names) {
     const auto found = std::ranges::find(names, g.values[value].name);
     if (found == names.end())
-        throw error(dnnl_runtime_error,
+        throw error(status::runtime_error,
                 concat("expected '", g.values[value].name, "' among the inputs and outputs of the fused node"));
     return static_cast<std::size_t>(found - names.begin());
 }

@@ -15,6 +15,22 @@ std::unique_ptr<peer> make(peer_kind kind, const task &t) {
     return make_xnnpack(t);
 }
 
+/// The error as text: "unimplemented: could not ...".
+std::string describe(const dnnl::error &e) {
+    const char *status = "runtime_error";
+    switch (e.status) {
+        case dnnl_out_of_memory: status = "out_of_memory"; break;
+        case dnnl_invalid_arguments: status = "invalid_arguments"; break;
+        case dnnl_unimplemented: status = "unimplemented"; break;
+        case dnnl_invalid_graph: status = "invalid_graph"; break;
+        case dnnl_invalid_graph_op: status = "invalid_graph_op"; break;
+        case dnnl_invalid_shape: status = "invalid_shape"; break;
+        case dnnl_invalid_data_type: status = "invalid_data_type"; break;
+        default: break;
+    }
+    return dynquant::concat(status, ": ", e.message);
+}
+
 } // namespace
 
 peer_or_reason try_make_peer(peer_kind kind, const task &t) {
@@ -32,21 +48,6 @@ peer_or_reason try_make_peer(peer_kind kind, const task &t) {
     } catch (const peer_not_built &e) {
         return {nullptr, true, dynquant::concat("is absent: ", e.what())};
     }
-}
-
-std::string describe(const dnnl::error &e) {
-    const char *status = "runtime_error";
-    switch (e.status) {
-        case dnnl_out_of_memory: status = "out_of_memory"; break;
-        case dnnl_invalid_arguments: status = "invalid_arguments"; break;
-        case dnnl_unimplemented: status = "unimplemented"; break;
-        case dnnl_invalid_graph: status = "invalid_graph"; break;
-        case dnnl_invalid_graph_op: status = "invalid_graph_op"; break;
-        case dnnl_invalid_shape: status = "invalid_shape"; break;
-        case dnnl_invalid_data_type: status = "invalid_data_type"; break;
-        default: break;
-    }
-    return dynquant::concat(status, ": ", e.message);
 }
 
 } // namespace dqbench

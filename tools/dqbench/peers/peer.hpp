@@ -52,7 +52,4 @@ std::unique_ptr<peer> make_onednn_graph(const task &t);
 std::unique_ptr<peer> make_onednn_reorder(const task &t);
 std::unique_ptr<peer> make_xnnpack(const task &t);
 
-/// The error as text: "unimplemented: could not ...".
-std::string describe(const dnnl::error &e);
-
 } // namespace dqbench
