@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include <malloc.h>
+
 #include "dynquant/version.hpp"
 #include "layers/match/narrow_weights.hpp"
 #include "onnx/element_type.hpp"
@@ -18,10 +20,8 @@
 #include "onnxruntime/provider/compiled_layer.hpp"
 #include "onnxruntime/provider/compiled_narrow.hpp"
 #include "onnxruntime/provider/compiled_node.hpp"
-#include "onnxruntime/provider/heap_pages.hpp"
 #include "onnxruntime/provider/node_match.hpp"
 #include "onnxruntime/provider/options.hpp"
-#include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 
 namespace dynquant::onnxruntime {
@@ -74,11 +74,17 @@ match_result find_claim(const graph &g, std::size_t product, const std::vector<b
     return result;
 }
 
-/// The sizes of the weights that layers have packed. ONNX Runtime frees its own before it creates a state of a node.
-using freed_weights = std::vector<std::size_t>;
+/// Gives freed memory of the heap back to the system. ONNX Runtime frees its copies of weights that layers have packed
+/// before it creates a state of a node, and glibc keeps what does not lie above its last block. This takes as long as
+/// giving back the weights alone, up to 10 times as long in a heap with 100,000 other holes: 0.1 s in 1.6 GiB.
+void give_back_freed_memory() {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
 
 struct compute_info : OrtNodeComputeInfo {
-    compute_info(const OrtApi &of, std::unique_ptr<fused_node> n, freed_weights &f)
+    compute_info(const OrtApi &of, std::unique_ptr<fused_node> n, bool &f)
         : OrtNodeComputeInfo {}
         , api(of)
         , node(std::move(n))
@@ -87,7 +93,9 @@ struct compute_info : OrtNodeComputeInfo {
         CreateState = [](OrtNodeComputeInfo *self, OrtNodeComputeContext *, void **state) -> OrtStatus * {
             *state = self; // runs have no state of their own
             auto &info = *static_cast<compute_info *>(self);
-            return guarded(info.api, [&] { free_pages_of_heap(std::exchange(info.freed, {})); });
+            return guarded(info.api, [&] {
+                if (std::exchange(info.freed, false)) give_back_freed_memory();
+            });
         };
         Compute = [](OrtNodeComputeInfo *self, void *, OrtKernelContext *context) -> OrtStatus * {
             auto &info = *static_cast<compute_info *>(self);
@@ -98,7 +106,7 @@ struct compute_info : OrtNodeComputeInfo {
 
     const OrtApi &api;
     std::unique_ptr<fused_node> node;
-    freed_weights &freed; // of the session
+    bool &freed; // whether weights of the session were freed since memory was given back
 };
 
 /// The provider of one session.
@@ -127,7 +135,8 @@ class provider : public OrtEp {
                 std::vector<std::unique_ptr<compute_info>> compiled;
                 for (std::size_t i = 0; i < count; ++i)
                     compiled.push_back(
-                            std::make_unique<compute_info>(p.api_, p.compile(*graphs[i], *fused[i]), p.freed_weights_));
+                            std::make_unique<compute_info>(p.api_, p.compile(*graphs[i], *fused[i]), p.freed_));
+                p.freed_ = true;
                 for (std::size_t i = 0; i < count; ++i)
                     infos[i] = compiled[i].release();
             });
@@ -268,8 +277,6 @@ class provider : public OrtEp {
             if (!found) refuse_claim(g.nodes[i], reason);
             for (const auto index : found->nodes)
                 is_taken[index] = true;
-            const auto &weights = g.input(g.nodes[i], 1).known->shape;
-            freed_weights_.push_back(static_cast<std::size_t>(*volume(weights))); // of a byte each
             layers.push_back(*std::move(found));
         }
         if (layers.empty()) return compile_narrow(g, inputs);
@@ -292,9 +299,6 @@ class provider : public OrtEp {
             if (!is_narrow_product(g, g.nodes[i])) continue;
             const auto [found, reason] = find_layer(g, i, std::vector<bool>(g.nodes.size()));
             if (!found || found->nodes.size() != g.nodes.size()) refuse_claim(g.nodes[i], found ? found->end : reason);
-            const auto &w = *g.input(g.nodes[found->dequantize], 0).known;
-            const bool is_byte = w.type != onnx::type::int4 && w.type != onnx::type::uint4;
-            freed_weights_.push_back(static_cast<std::size_t>(*volume(w.shape)) / (is_byte ? 1 : 2));
             return std::make_unique<compiled_narrow>(api_, g, *found, inputs, options_.threads, narrow_memory_);
         }
         throw error(status::runtime_error, "expected a graph with a product");
@@ -320,7 +324,7 @@ class provider : public OrtEp {
     session_initializers initializers_;
     std::set<std::string> scalars_; // of layers that were claimed: a fused node's graph lacks what gives them
     const OrtLogger *logger_;
-    freed_weights freed_weights_;
+    bool freed_ = false;
     std::shared_ptr<narrow_memory_pool> narrow_memory_ = std::make_shared<narrow_memory_pool>();
 };
 
