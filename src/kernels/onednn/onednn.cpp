@@ -16,7 +16,11 @@ namespace {
 status status_of(dnnl_status_t of_onednn) {
     switch (of_onednn) {
         case dnnl_out_of_memory: return status::out_of_memory;
-        case dnnl_invalid_arguments: return status::invalid_arguments;
+        case dnnl_invalid_arguments:
+        case dnnl_invalid_graph:
+        case dnnl_invalid_graph_op: return status::invalid_arguments;
+        case dnnl_invalid_shape: return status::invalid_shape;
+        case dnnl_invalid_data_type: return status::invalid_data_type;
         case dnnl_unimplemented: return status::unimplemented;
         default: return status::runtime_error;
     }
@@ -41,12 +45,14 @@ class onednn_implementation final : public implementation {
         calls_.give_back(new_call());
     }
 
-    operation_info info() const override { return {kernel_kind::onednn, description_.impl_info_str()}; }
+    operation_info info() const override {
+        return translated([this] { return operation_info {kernel_kind::onednn, description_.impl_info_str()}; });
+    }
 
     void run(const arguments &args) const override {
         auto one = calls_.take([this] { return translated([this] { return new_call(); }); });
         dnnl_status_t given = dnnl_success;
-        run_controlled([&] { given = one->run(primitive_, args); });
+        translated([&] { run_controlled([&] { given = one->run(primitive_, args); }); });
         calls_.give_back(std::move(one));
         if (given != dnnl_success)
             throw error(status_of(given), concat("onednn: expected the reorder to execute, given status ", given));
