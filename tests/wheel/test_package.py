@@ -39,10 +39,12 @@ class Wheel(unittest.TestCase):
             libraries = [name for name in archive.namelist() if ".so" in name]
         self.assertEqual(libraries, ["onnxruntime_ep_dynquant/libdynquant_onnxruntime.so"])
 
-    def test_the_licence(self):
+    def test_the_licences(self):
         with zipfile.ZipFile(WHEEL) as archive:
-            (name,) = [n for n in archive.namelist() if re.search(r"\.dist-info/licenses/.", n)]
-            self.assertEqual(archive.read(name), (ROOT / "LICENSE").read_bytes())
+            found = {n.split(".dist-info/licenses/")[1]: archive.read(n) for n in archive.namelist()
+                     if re.search(r"\.dist-info/licenses/.*[^/]$", n)}
+        wanted = ["LICENSE", "third_party/onnxruntime/LICENSE"]
+        self.assertEqual(found, {name: (ROOT / name).read_bytes() for name in wanted})
 
     def test_nothing_tells_where_it_was_built(self):
         with zipfile.ZipFile(WHEEL) as archive:
