@@ -21,9 +21,9 @@ set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
 # TBB first: oneDNN's package may require it, and its error names no remedy.
 if(NOT DYNQUANT_ONLY_ONNXRUNTIME)
     find_package(TBB CONFIG QUIET COMPONENTS tbb)
-endif()
-if(NOT TBB_FOUND AND NOT DYNQUANT_ONLY_ONNXRUNTIME)
-    message(FATAL_ERROR "oneTBB was not found. Run scripts/setup, or install the package libtbb-dev.")
+    if(NOT TBB_FOUND)
+        message(FATAL_ERROR "oneTBB was not found. Run scripts/setup, or install the package libtbb-dev.")
+    endif()
 endif()
 
 # DYNQUANT_GRAPH is ON, OFF or AUTO until here, and ON or OFF from here on. ON must find oneDNN.

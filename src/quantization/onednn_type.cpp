@@ -23,4 +23,17 @@ std::string name_of(dnnl_data_type_t type) {
     }
 }
 
+status from_onednn(dnnl_status_t of_onednn) {
+    switch (of_onednn) {
+        case dnnl_out_of_memory: return status::out_of_memory;
+        case dnnl_invalid_arguments:
+        case dnnl_invalid_graph:
+        case dnnl_invalid_graph_op: return status::invalid_arguments;
+        case dnnl_invalid_shape: return status::invalid_shape;
+        case dnnl_invalid_data_type: return status::invalid_data_type;
+        case dnnl_unimplemented: return status::unimplemented;
+        default: return status::runtime_error;
+    }
+}
+
 } // namespace dynquant

@@ -1,6 +1,7 @@
-// Conversions between oneDNN's data types and dynquant's.
+// Conversions between oneDNN's data types and statuses and dynquant's.
 #pragma once
 
+#include "dynquant/error.hpp"
 #include "dynquant/newer_names.hpp"
 #include "dynquant/quantization.hpp"
 #include "elements/table.hpp"
@@ -37,5 +38,8 @@ std::optional<data_type> from_onednn(dnnl_data_type_t type);
 
 /// "s4", even if the installed oneDNN has no name for it; "number 99" for an unknown type.
 std::string name_of(dnnl_data_type_t type);
+
+/// The status for one of oneDNN's besides success. What is wrong with a graph is wrong with an argument here.
+status from_onednn(dnnl_status_t of_onednn);
 
 } // namespace dynquant

@@ -7,6 +7,7 @@
 #include "check.hpp"
 #include "environment.hpp"
 #include "peers/peer.hpp"
+#include "quantization/onednn_type.hpp"
 #include "quantization/text.hpp"
 #include "targets/features.hpp"
 #include "text_parsing.hpp"
@@ -99,24 +100,6 @@ outcome classify(const test_case &c, const dynquant::error &e) {
     }
 }
 
-/// The graph API's error as the direct API's.
-dynquant::error as_direct(const dnnl::error &e) {
-    using dynquant::status;
-    const auto of_direct = [&] {
-        switch (e.status) {
-            case dnnl_out_of_memory: return status::out_of_memory;
-            case dnnl_invalid_arguments:
-            case dnnl_invalid_graph:
-            case dnnl_invalid_graph_op: return status::invalid_arguments;
-            case dnnl_invalid_shape: return status::invalid_shape;
-            case dnnl_invalid_data_type: return status::invalid_data_type;
-            case dnnl_unimplemented: return status::unimplemented;
-            default: return status::runtime_error;
-        }
-    }();
-    return {of_direct, e.message};
-}
-
 } // namespace
 
 outcome run_case(const test_case &c, phase_times &times) {
@@ -129,7 +112,7 @@ outcome run_case(const test_case &c, phase_times &times) {
     } catch (const usage_error &e) {
         return {case_state::invalid_arguments, e.what()};
     } catch (const dnnl::error &e) {
-        return classify(c, as_direct(e));
+        return classify(c, {dynquant::from_onednn(e.status), e.message});
     } catch (const dynquant::error &e) {
         return classify(c, e);
     } catch (const std::bad_alloc &) {

@@ -6,6 +6,7 @@
 #include "kernels/onednn/support.hpp"
 #include "kernels/onednn/threads.hpp"
 #include "parallel/pool.hpp"
+#include "quantization/onednn_type.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 
@@ -13,26 +14,13 @@ namespace dynquant::kernels {
 namespace onednn {
 namespace {
 
-status status_of(dnnl_status_t of_onednn) {
-    switch (of_onednn) {
-        case dnnl_out_of_memory: return status::out_of_memory;
-        case dnnl_invalid_arguments:
-        case dnnl_invalid_graph:
-        case dnnl_invalid_graph_op: return status::invalid_arguments;
-        case dnnl_invalid_shape: return status::invalid_shape;
-        case dnnl_invalid_data_type: return status::invalid_data_type;
-        case dnnl_unimplemented: return status::unimplemented;
-        default: return status::runtime_error;
-    }
-}
-
 /// Calls f and turns an error of oneDNN into one of dynquant: operations throw no other.
 template <typename F>
 auto translated(const F &f) {
     try {
         return f();
     } catch (const dnnl::error &e) {
-        throw error(status_of(e.status), concat("onednn: ", e.message));
+        throw error(from_onednn(e.status), concat("onednn: ", e.message));
     }
 }
 
@@ -55,7 +43,7 @@ class onednn_implementation final : public implementation {
         translated([&] { run_controlled([&] { given = one->run(primitive_, args); }); });
         calls_.give_back(std::move(one));
         if (given != dnnl_success)
-            throw error(status_of(given), concat("onednn: expected the reorder to execute, given status ", given));
+            throw error(from_onednn(given), concat("onednn: expected the reorder to execute, given status ", given));
     }
 
   private:

@@ -136,7 +136,6 @@ class provider : public OrtEp {
                 for (std::size_t i = 0; i < count; ++i)
                     compiled.push_back(
                             std::make_unique<compute_info>(p.api_, p.compile(*graphs[i], *fused[i]), p.freed_));
-                p.freed_ = true;
                 for (std::size_t i = 0; i < count; ++i)
                     infos[i] = compiled[i].release();
             });
@@ -277,6 +276,7 @@ class provider : public OrtEp {
             if (!found) refuse_claim(g.nodes[i], reason);
             for (const auto index : found->nodes)
                 is_taken[index] = true;
+            freed_ = true;
             layers.push_back(*std::move(found));
         }
         if (layers.empty()) return compile_narrow(g, inputs);
@@ -299,6 +299,7 @@ class provider : public OrtEp {
             if (!is_narrow_product(g, g.nodes[i])) continue;
             const auto [found, reason] = find_layer(g, i, std::vector<bool>(g.nodes.size()));
             if (!found || found->nodes.size() != g.nodes.size()) refuse_claim(g.nodes[i], found ? found->end : reason);
+            freed_ = true;
             return std::make_unique<compiled_narrow>(api_, g, *found, inputs, options_.threads, narrow_memory_);
         }
         throw error(status::runtime_error, "expected a graph with a product");
