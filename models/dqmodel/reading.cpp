@@ -7,6 +7,7 @@
 
 #include <tbb/task_arena.h>
 
+#include "elements/ceil_div.hpp"
 #include "parallel/executor.hpp"
 #include "parallel/parallel.hpp"
 #include "timing.hpp"
@@ -36,13 +37,13 @@ double microseconds_to_read(std::span<const std::byte> bytes, int threads, int r
     tbb::task_arena arena(threads > 0 ? threads : tbb::task_arena::automatic);
     std::atomic<std::uint64_t> result {0}; // keeps the compiler from removing the loads
     const auto read_all = [&] {
-        const auto lines = static_cast<std::int64_t>((bytes.size() + cache_line - 1) / cache_line);
-        const auto parts = parallel::parts_for(static_cast<std::int64_t>(bytes.size()), threads);
-        parallel::for_each_part(lines, parts, [&](parallel::range part) {
-            const auto begin = static_cast<std::size_t>(part.begin) * cache_line;
-            const auto end = std::min(static_cast<std::size_t>(part.end) * cache_line, bytes.size());
-            result ^= read(bytes.data() + begin, end - begin);
-        });
+        const auto size = static_cast<std::int64_t>(bytes.size());
+        parallel::for_each_part(
+                dynquant::ceil_div(size, cache_line), parallel::parts_for(size, threads), [&](parallel::range part) {
+                    const auto begin = static_cast<std::size_t>(part.begin) * cache_line;
+                    const auto end = std::min(static_cast<std::size_t>(part.end) * cache_line, bytes.size());
+                    result ^= read(bytes.data() + begin, end - begin);
+                });
     };
     return times_of(repeat, [&] { arena.execute(read_all); }).median;
 }

@@ -49,7 +49,7 @@ std::optional<std::int64_t> size_in_bytes(const tensor_type &what) {
     std::ranges::replace(extents, 0, 1);
     if (!bits || volume(extents).value_or(max_elements) >= max_elements) return std::nullopt;
     const auto elements = *volume(what.shape);
-    return *bits < 8 ? elements / 8 * *bits + (elements % 8 * *bits + 7) / 8 : elements * (*bits / 8);
+    return dynquant::size_in_bytes(*bits, elements);
 }
 
 void check_operators(const graph &g, const std::vector<std::string> &known) {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "dynquant/quantization.hpp"
+#include "elements/ceil_div.hpp"
 
 namespace dynquant {
 
@@ -133,10 +134,13 @@ using integer_of = std::conditional_t<bits == 32, std::conditional_t<is_signed, 
         std::conditional_t<bits == 16, std::conditional_t<is_signed, std::int16_t, std::uint16_t>,
                 std::conditional_t<is_signed, std::int8_t, std::uint8_t>>>;
 
-/// Bytes of `elements` elements, rounded up. Does not overflow for types of 8 bits and fewer.
+/// Bytes of `elements` elements of `bits`, rounded up. Does not overflow for 8 bits and fewer.
+constexpr std::int64_t size_in_bytes(int bits, std::int64_t elements) {
+    return bits < 8 ? elements / 8 * bits + ceil_div(elements % 8 * bits, 8) : elements * (bits / 8);
+}
+
 constexpr std::int64_t size_in_bytes(data_type type, std::int64_t elements) {
-    const auto bits = traits(type).bits;
-    return bits < 8 ? elements / 8 * bits + (elements % 8 * bits + 7) / 8 : elements * (bits / 8);
+    return size_in_bytes(traits(type).bits, elements);
 }
 
 // ---- The table is complete ---------------------------------------------------------------------------------

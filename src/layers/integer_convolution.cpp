@@ -105,7 +105,7 @@ class im2col_convolution final : public block_sums {
         const auto most = max_block_rows(), of_part = ceil_div(all, parts), blocks = ceil_div(of_part, most);
         const auto size = ceil_div(of_part, blocks);
         const std::int64_t tile = size > 48 ? 24 : size > 12 ? 12 : 1; // multiples of what the microkernels take
-        return ceil_div(size, tile) * tile;
+        return round_up(size, tile);
     }
 
     /// Fewer rows in a part would read all weights for little work.

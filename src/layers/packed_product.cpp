@@ -45,7 +45,7 @@ panel_product product_of(const packed_product::problem &p, const panel_kind &kin
     result.lines = p.lines;
     result.line_inner = p.channels * p.taps / p.lines;
     result.x_is_signed = p.x_is_signed;
-    result.line_bytes = ceil_div(result.line_inner, kind.depth) * kind.depth * kind.columns;
+    result.line_bytes = round_up(result.line_inner, kind.depth) * kind.columns;
     result.panel_bytes = p.lines * result.line_bytes;
     return result;
 }

@@ -5,13 +5,9 @@
 #include <optional>
 
 #include "dynquant/quantization.hpp"
+#include "elements/ceil_div.hpp"
 
 namespace dynquant {
-
-/// How many parts of `size`, at least 1, hold `count`, at least 0. Both may come from a file and be close to 2^63.
-constexpr std::int64_t ceil_div(std::int64_t count, std::int64_t size) {
-    return count / size + (count % size != 0 ? 1 : 0);
-}
 
 /// The number of elements, or nothing when it does not fit in 63 bits. Extents are not negative.
 std::optional<std::int64_t> volume(const dims &extents);

@@ -171,7 +171,7 @@ template <typename V, typename Results, typename T>
 [[gnu::noinline]] void look_up_rest(const unsigned char *src, const Results &results, T *dst, std::int64_t count) {
     unsigned char rest[V::looked_up / 2] = {};
     alignas(64) T last[V::looked_up];
-    std::memcpy(rest, src, static_cast<std::size_t>((count + 1) / 2));
+    std::memcpy(rest, src, static_cast<std::size_t>(ceil_div(count, 2)));
     store<V>(last, V::look_up(rest, results), false);
     std::memcpy(dst, last, static_cast<std::size_t>(count) * sizeof(T));
 }
@@ -200,7 +200,7 @@ void look_up(const dense_rows &of, const prepared_parameters &with, const parame
     const auto src_step = d.src_step / 2, whole = d.columns / step * step;
     // Contiguous rows may overrun their ends, except for the last ones.
     const bool joined = d.src_step == d.columns && d.dst_step == d.columns && !d.stream;
-    const auto last = joined ? (step + d.columns - 1) / d.columns : d.rows;
+    const auto last = joined ? ceil_div(step, d.columns) : d.rows;
     std::int64_t row = 0;
     for (; row < d.rows - last; ++row, src += src_step, dst += d.dst_step)
         row_of(row, d.columns <= step ? step : d.columns, false);

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <type_traits>
 
+#include "elements/ceil_div.hpp"
 #include "kernels/native/formulas.hpp"
 #include "kernels/native/small_floats.hpp"
 
@@ -286,7 +287,7 @@ void rows(const dense_rows &of, const prepared_parameters &with, const parameter
     auto *dst = static_cast<Dst *>(d.dst);
     // Contiguous rows may overrun their ends, except for the last ones.
     const bool joined = d.src_step == d.columns && d.dst_step == d.columns && !d.stream && V::lanes > 1 && Overruns;
-    const auto last = joined ? (4 * V::lanes + d.columns - 1) / d.columns : d.rows;
+    const auto last = joined ? ceil_div(4 * V::lanes, d.columns) : d.rows;
     std::int64_t row = 0;
     if constexpr (Overruns)
         for (; row < d.rows - last; ++row, src += d.src_step, dst += d.dst_step) {

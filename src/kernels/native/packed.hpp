@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "elements/ceil_div.hpp"
 #include "elements/packed.hpp"
 #include "kernels/native/microkernel.hpp"
 
@@ -36,7 +37,7 @@ void unpack(const unsigned char *from, std::int64_t count, bool is_signed, std::
     }
     if (i == count) return;
     unsigned char rest[size] = {};
-    std::memcpy(rest, from, static_cast<std::size_t>(((count - i) * bits + 7) / 8));
+    std::memcpy(rest, from, static_cast<std::size_t>(ceil_div((count - i) * bits, 8)));
     unpack_vector(rest, to + i);
 }
 
@@ -58,7 +59,8 @@ inline void unpack_pairs(const unsigned char *from, std::int64_t count, bool is_
     std::int64_t i = 0;
     for (; i + 8 <= count; i += 8)
         unpack_eight_pairs(from + i / 4, 2, is_signed, to + i);
-    if (i < count) unpack_eight_pairs(from + i / 4, static_cast<std::size_t>((count - i + 3) / 4), is_signed, to + i);
+    if (i < count)
+        unpack_eight_pairs(from + i / 4, static_cast<std::size_t>(ceil_div(count - i, 4)), is_signed, to + i);
 }
 
 /// Reads packed elements from number `first` of a tensor on. Unpacks from whole bytes on, then drops the elements

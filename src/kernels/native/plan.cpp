@@ -142,7 +142,7 @@ std::int64_t panel_of(std::int64_t columns, std::int64_t most, std::int64_t unit
     const auto step = aligned <= most ? aligned : unit;
     const auto largest = most / step * step, panels = ceil_div(columns, largest);
     const auto even = ceil_div(columns, std::max<std::int64_t>(panels, 1));
-    return std::min(largest, ceil_div(even, step) * step);
+    return std::min(largest, round_up(even, step));
 }
 
 class walks_of {

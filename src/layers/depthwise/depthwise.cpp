@@ -37,7 +37,7 @@ depthwise_function pairs_function(targets::features available) {
 }
 
 std::int64_t lanes_of(const integer_convolution &p) {
-    return ceil_div(p.channels, least_of_quads) * least_of_quads;
+    return round_up(p.channels, least_of_quads);
 }
 
 std::int64_t tap_count(const integer_convolution &p) {
@@ -168,7 +168,7 @@ class depthwise_convolution final : public block_sums {
             return std::ranges::lower_bound(w_->taps, static_cast<std::size_t>(tap)) - w_->taps.begin();
         };
         return {first_of(std::min(inside.begin, inside.end)) / at_once * at_once,
-                ceil_div(first_of(inside.end), at_once) * at_once};
+                round_up(first_of(inside.end), at_once)};
     }
 
     /// The products of the taps that are left out: their x is the zero point. Null: none is.
@@ -211,7 +211,7 @@ class depthwise_convolution final : public block_sums {
 } // namespace
 
 depthwise_layout<std::int16_t> depthwise_pairs(const integer_convolution &p, const constant_weights &w) {
-    const auto taps = tap_count(p), padded_taps = (taps + 1) / 2 * 2, lanes = lanes_of(p);
+    const auto taps = tap_count(p), padded_taps = round_up(taps, 2), lanes = lanes_of(p);
     depthwise_layout<std::int16_t> result;
     for (std::int64_t t = 0; t < padded_taps; ++t)
         result.taps.push_back(static_cast<std::size_t>(std::min(t, taps - 1)));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "elements/ceil_div.hpp"
 #include "layers/isa/multiply_panels.hpp"
 
 namespace dynquant::layers {
@@ -22,7 +23,7 @@ struct alignas(64) widened_rows {
     /// Elements [begin, end), both even.
     template <bool x_is_signed>
     void load(const panel_product &p, const rows_of_lines &x, std::int64_t row, std::int64_t begin, std::int64_t end) {
-        const auto padded = (p.line_inner + 1) / 2 * 2;
+        const auto padded = round_up(p.line_inner, 2);
         for (auto at = begin; at < end;) {
             const auto line = at / padded, place = at % padded, count = std::min(p.line_inner - place, end - at);
             for (int r = 0; r < rows; ++r)

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "elements/ceil_div.hpp"
 #include "parallel/parallel.hpp"
 
 namespace dynquant::layers {
@@ -60,7 +61,7 @@ inline constexpr int tile_rows = 6;
 
 /// And a copy of rows whose elements lie apart, in whole tiles.
 constexpr std::int64_t copied_row_floats(std::int64_t rows, std::int64_t inner) {
-    return (rows + tile_rows - 1) / tile_rows * tile_rows * inner;
+    return round_up(rows, tile_rows) * inner;
 }
 
 /// Computes the columns of some panels of at most most_narrow_rows rows. y: of the first row.

@@ -215,7 +215,7 @@ void narrow_product::run(const float_rows &x, float *y, std::int64_t y_stride, n
     constexpr std::int64_t least_rows = 12;
     const auto wanted = std::min(ceil_div(parallel::parts_for(work, 0), panels), rows / least_rows);
     const auto least_blocks = std::max(ceil_div(rows, most_narrow_rows), wanted);
-    const auto block = ceil_div(ceil_div(rows, least_blocks), tile_rows) * tile_rows, blocks = ceil_div(rows, block);
+    const auto block = round_up(ceil_div(rows, least_blocks), tile_rows), blocks = ceil_div(rows, block);
     const auto items = blocks * panels;
     const auto parts = parallel::parts_for_items(items, work);
     if (std::ssize(memory.parts) < parts) memory.parts.resize(static_cast<std::size_t>(parts));

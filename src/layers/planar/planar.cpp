@@ -234,7 +234,7 @@ class planar_convolution final : public block_sums {
             tap_phase_.push_back(t % phases);
             tap_shift_.push_back(t * advance / stride_);
         }
-        cells_of_line_ = ceil_div(columns_ + std::ranges::max(tap_shift_), 16) * 16 + planar_overrun;
+        cells_of_line_ = round_up(columns_ + std::ranges::max(tap_shift_), 16) + planar_overrun;
         for (const auto &s : w_->steps) {
             const auto t = static_cast<std::size_t>(s.line_cell);
             const auto cell = s.tap_line * line_dilation() * w_->cells.channel_cells() + s.channel_cell;
@@ -298,7 +298,7 @@ class planar_convolution final : public block_sums {
         const auto of_groups = p_.batch * p_.groups;
         auto lines = of_groups >= parts ? lines_ : ceil_div(lines_ * of_groups, parts);
         while (lines > 1 && cells_bytes(lines) + 4 * filters_ * filter_stride(lines) > 192 * 1024)
-            lines = (lines + 1) / 2;
+            lines = ceil_div(lines, 2);
         return lines;
     }
 

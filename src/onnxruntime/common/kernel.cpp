@@ -25,20 +25,19 @@ kernel::kernel(const OrtApi &api, onnx::node n, node_ports ports, int threads)
     , threads_(threads) {}
 
 void kernel::prepare_for(const shapes &s) {
-    cache_.add(std::make_shared<const cached_operation>(prepare(s)));
+    cache_.add(prepare(s));
 }
 
 void kernel::compute(OrtKernelContext &context) {
     const session_threads threads(api_, &context, threads_);
     const auto in = read_inputs(context);
-    auto current = cache_.find([&](const cached_operation &p) { return p.matches(in); });
-    if (!current) {
+    const auto matches = [&](const cached_operation &p) { return p.matches(in); };
+    const auto current = cache_.find_or_add(matches, [&] {
         shapes s;
         for (std::size_t i = 0; i < s.size(); ++i)
             if (in.shapes[i]) s[i] = dims(*in.shapes[i]);
-        current = std::make_shared<const cached_operation>(prepare(s));
-        cache_.add(current);
-    }
+        return prepare(s);
+    });
 
     // Nobody takes an output that is left out, but an operation computes them all.
     std::array<std::vector<std::byte>, 3> unused;
@@ -75,7 +74,7 @@ kernel::inputs kernel::read_inputs(const OrtKernelContext &context) const {
     return in;
 }
 
-kernel::cached_operation kernel::prepare(const shapes &s) const {
+std::shared_ptr<const kernel::cached_operation> kernel::prepare(const shapes &s) const {
     auto n = node_;
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
         if (const auto &constant = ports_.inputs[i].shape)
@@ -85,9 +84,9 @@ kernel::cached_operation kernel::prepare(const shapes &s) const {
         else
             n.inputs[i] = {}; // left out
     }
-    cached_operation result = {s, onnx::prepare(n, {}, kernels::own_kernels())};
-    check_types(result.operation);
-    return result;
+    auto operation = onnx::prepare(n, {}, kernels::own_kernels());
+    check_types(operation);
+    return std::make_shared<const cached_operation>(s, std::move(operation));
 }
 
 /// The types of outputs may be wrong where ONNX Runtime derives them from the inputs of a custom operator: it does not

@@ -64,7 +64,7 @@ class kernel {
     };
 
     inputs read_inputs(const OrtKernelContext &context) const;
-    cached_operation prepare(const shapes &s) const;
+    std::shared_ptr<const cached_operation> prepare(const shapes &s) const;
     void check_types(const onnx::operation &operation) const;
 
     const OrtApi &api_;

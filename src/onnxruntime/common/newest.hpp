@@ -25,6 +25,14 @@ class newest {
         return found == all->end() ? nullptr : *found;
     }
 
+    /// The newest object that matches(object) is true of, or what make() returns, which is added.
+    template <typename Matches, typename Make>
+    std::shared_ptr<const T> find_or_add(const Matches &matches, const Make &make) {
+        auto object = find(matches);
+        if (!object) add(object = make());
+        return object;
+    }
+
     /// Replaces the oldest. Two threads may add objects for the same shapes at once; both then stay for a while.
     void add(const std::shared_ptr<const T> &object) {
         auto before = all_.load(std::memory_order_acquire);

@@ -43,13 +43,11 @@ compiled_layer::compiled_layer(
                 x_scale_input_ = index_of(g, m.x_scale, inputs);
         }
     }
-    if (const auto &shape = g.values[m.x].shape; is_known(shape)) add_layer(*shape);
+    if (const auto &shape = g.values[m.x].shape; is_known(shape)) layers_.add(make_layer(*shape));
 }
 
-std::shared_ptr<const layers::layer> compiled_layer::add_layer(const dims &x) {
-    auto added = std::make_shared<const layers::layer>(problem_, x);
-    layers_.add(added);
-    return added;
+std::shared_ptr<const layers::layer> compiled_layer::make_layer(const dims &x) const {
+    return std::make_shared<const layers::layer>(problem_, x);
 }
 
 std::int32_t compiled_layer::read_x_zero_point(const OrtKernelContext &context) const {
@@ -77,8 +75,8 @@ void compiled_layer::compute(OrtKernelContext &context) {
     const session_threads threads(api_, &context, threads_);
     const auto &x = *input_of(api_, context, x_input_);
     const auto shape = shape_of(api_, x);
-    auto current = layers_.find([&](const layers::layer &l) { return shape == l.x(); });
-    if (!current) current = add_layer(dims(shape));
+    const auto matches = [&](const layers::layer &l) { return shape == l.x(); };
+    const auto current = layers_.find_or_add(matches, [&] { return make_layer(dims(shape)); });
     auto *const y = make_output(api_, context, 0, current->y());
     const auto zero_point = read_x_zero_point(context);
     const auto scale = read_x_scale(context);
@@ -96,13 +94,13 @@ compiled_layers::compiled_layers(const OrtApi &api, const graph &g, const std::v
         parts_.push_back({problem_of(g, m), index_of(g, m.y, outputs)});
     const auto &quantize = g.nodes[g.values[matches.front().x].producer];
     x_input_ = index_of(g, quantize.inputs.front(), inputs);
-    if (const auto &shape = g.input(quantize, 0).shape; is_known(shape)) add_prepared(*shape);
+    if (const auto &shape = g.input(quantize, 0).shape; is_known(shape)) prepared_.add(prepare(*shape));
 }
 
 compiled_layers::prepared::prepared(const std::vector<part> &parts, const dims &of)
     : x(of)
     , layers(layers_of(parts, of))
-    , quantizer(prepare, of, layers.front()->rows(), {}) {}
+    , quantizer(onnxruntime::prepare, of, layers.front()->rows(), {}) {}
 
 std::vector<std::unique_ptr<const layers::layer>> compiled_layers::prepared::layers_of(
         const std::vector<part> &parts, const dims &x) {
@@ -113,18 +111,16 @@ std::vector<std::unique_ptr<const layers::layer>> compiled_layers::prepared::lay
     return result;
 }
 
-std::shared_ptr<const compiled_layers::prepared> compiled_layers::add_prepared(const dims &x) {
-    auto added = std::make_shared<const prepared>(parts_, x);
-    prepared_.add(added);
-    return added;
+std::shared_ptr<const compiled_layers::prepared> compiled_layers::prepare(const dims &x) const {
+    return std::make_shared<const prepared>(parts_, x);
 }
 
 void compiled_layers::compute(OrtKernelContext &context) {
     const session_threads threads(api_, &context, threads_);
     const auto &x = *input_of(api_, context, x_input_);
     const auto shape = shape_of(api_, x);
-    auto current = prepared_.find([&](const prepared &p) { return shape == p.x; });
-    if (!current) current = add_prepared(dims(shape));
+    const auto matches = [&](const prepared &p) { return shape == p.x; };
+    const auto current = prepared_.find_or_add(matches, [&] { return prepare(dims(shape)); });
     auto memory = idle_.take([] { return std::make_unique<compiled_layers::memory>(); });
     current->quantizer.run(data_of(api_, x), memory->x);
     const auto rows = static_cast<std::size_t>(current->quantizer.rows());

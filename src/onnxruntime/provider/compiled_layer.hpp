@@ -22,7 +22,7 @@ class compiled_layer : public fused_node {
     std::int32_t read_x_zero_point(const OrtKernelContext &context) const;
     float read_x_scale(const OrtKernelContext &context) const;
     const void *scalar_data(const OrtKernelContext &context, std::size_t index) const;
-    std::shared_ptr<const layers::layer> add_layer(const dims &x);
+    std::shared_ptr<const layers::layer> make_layer(const dims &x) const;
 
     const OrtApi &api_;
     int threads_;
@@ -60,7 +60,7 @@ class compiled_layers : public fused_node {
         layers::quantized_x x;
         layers::run_memory of_layers;
     };
-    std::shared_ptr<const prepared> add_prepared(const dims &x);
+    std::shared_ptr<const prepared> prepare(const dims &x) const;
 
     const OrtApi &api_;
     int threads_;

@@ -22,7 +22,7 @@ namespace {
 
 /// `count` and what is missing to whole vectors, of 16 lanes at most.
 std::int64_t in_vectors(std::int64_t count) {
-    return (count + 15) / 16 * 16;
+    return round_up(count, 16);
 }
 
 } // namespace
@@ -32,7 +32,7 @@ void parameter_formulas::clear(std::int64_t count, std::uint32_t *first, std::ui
     if (traits(src_).bits == 32)
         std::fill_n(first, count, lowest_bits);
     else
-        std::fill_n(first, (count + 1) / 2, lowest_bits | lowest_bits >> 16);
+        std::fill_n(first, ceil_div(count, 2), lowest_bits | lowest_bits >> 16);
     std::memset(second, 0, static_cast<std::size_t>(count) * sizeof(*second));
 }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "elements/ceil_div.hpp"
 #include "elements/small_float.hpp"
 #include "layers/narrow/narrow_panels.hpp"
 #include "targets/lanes.hpp"
@@ -217,7 +218,7 @@ template <typename V>
 template <typename V>
 void widen_nibbles(const narrow_panels &p, const rows_of_panel &rows, std::int8_t *to) {
     constexpr int columns = panel_columns<V>;
-    const auto block_bytes = (p.block + 1) / 2 * columns, first_block = rows.first / p.block;
+    const auto block_bytes = ceil_div(p.block, 2) * columns, first_block = rows.first / p.block;
     auto first = rows.first % p.block; // in its block
     const auto *from_block = p.weights + rows.panel * p.panel_bytes + first_block * block_bytes;
     const bool has_zero_points = p.parameters.zero_points && !p.are_weights_scaled;
