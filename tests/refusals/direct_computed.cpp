@@ -7,6 +7,11 @@
 namespace dynquant::test {
 namespace {
 
+using enum data_type;
+using enum scale_range;
+using enum scale_rounding;
+using enum scale_quotient;
+
 /// f32 to s8 with zero points.
 quantization right() {
     quantization q;
@@ -30,16 +35,15 @@ quantization right_float() {
     return q;
 }
 
-template <typename Spoil>
-testing::AssertionResult finds(
-        dynquant::status status, const std::string &message, Spoil &&spoil, quantization q = right()) {
-    return refused(std::move(q), status, message, spoil);
-}
+constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+const std::string zps = "zps", second = "second scales", range = "computed.range", rounding = "computed.rounding",
+                  quotient = "computed.quotient", real = "data type f32, f16 or bf16";
 
-/// As finds(), in a statement with a global scale.
-template <typename Spoil>
-testing::AssertionResult finds_in_float(dynquant::status status, const std::string &message, Spoil &&spoil) {
-    return finds(status, message, spoil, right_float());
+void expect_refused(const std::vector<refused_statement> &statements) {
+    expect_refused(right(), statements);
+}
+void expect_refused_in_float(const std::vector<refused_statement> &statements) {
+    expect_refused(right_float(), statements);
 }
 
 TEST(direct_computed_refusals, finds_nothing_wrong_with_right_statements) {
@@ -49,7 +53,6 @@ TEST(direct_computed_refusals, finds_nothing_wrong_with_right_statements) {
     q.second_scales->values = {0.5};
     q.computed->scales_only = q.saturate = true;
     EXPECT_FALSE(check(q));
-    using enum data_type;
     for (const auto dst : {s8, s4, f8_e4m3, f8_e5m2, f4_e2m1, f6_e2m3, f6_e3m2})
         for (const auto src : {f32, f16, bf16})
             for (const auto scales : {f32, f16, bf16, f8_e4m3, f8_e8m0}) {
@@ -71,87 +74,59 @@ TEST(direct_computed_refusals, finds_nothing_wrong_with_right_statements) {
 }
 
 TEST(direct_computed_refusals, data_types) {
-    using enum data_type;
-    const auto status = status::invalid_data_type;
-    EXPECT_TRUE(
-            finds(status, "src: expected data type f32, f16 or bf16, given s32", [](auto &q) { q.src.type = s32; }));
-    for (const auto &[type, name] : {std::pair(s16, "s16"), {f16, "f16"}, {f8_e4m3fnuz, "f8_e4m3fnuz"}, {s2, "s2"},
-                 {f8_e8m0, "f8_e8m0"}, {static_cast<data_type>(1000000), "number 1000000"}}) {
-        const auto spoil = [t = type](auto &q) { q.dst.type = t; };
-        const auto narrow = [&](auto &q) {
-            spoil(q);
-            q.computed->narrow = true;
-        };
-        const std::string given = std::string(" for this rule, given ") + name;
-        EXPECT_TRUE(finds(status, "dst: expected data type s8, u8, s4 or u4" + given, spoil));
-        EXPECT_TRUE(finds(status, "dst: expected data type s8 or s4" + given, narrow));
-        EXPECT_TRUE(finds_in_float(status,
-                "dst: expected data type s8, s4, f8_e4m3, f8_e5m2, f4_e2m1, f6_e2m3 or f6_e3m2" + given, spoil));
-        EXPECT_TRUE(finds_in_float(status, "dst: expected data type s8 or s4" + given, narrow));
+    const auto none = static_cast<data_type>(1000000);
+    const auto text = [&](data_type t) { return t == none ? std::string("number 1000000") : to_string(t); };
+    const std::string narrow = "data type s8 or s4", integer = "data type s8, u8, s4 or u4",
+                      any = "data type s8, s4, f8_e4m3, f8_e5m2, f4_e2m1, f6_e2m3 or f6_e3m2";
+    for (const auto type : {s16, f16, f8_e4m3fnuz, s2, f8_e8m0, none}) {
+        const auto given = text(type);
+        expect_refused({
+                {{.dst = type}, bad_type, {"dst", integer, given}},
+                {{.dst = type, .narrow = true}, bad_type, {"dst", narrow, given}},
+        });
+        expect_refused_in_float({
+                {{.dst = type}, bad_type, {"dst", any, given}},
+                {{.dst = type, .narrow = true}, bad_type, {"dst", narrow, given}},
+        });
     }
-    for (const auto &[type, name] : {std::pair(s32, "s32"), {u8, "u8"}, {f8_e5m2, "f8_e5m2"},
-                 {static_cast<data_type>(1000000), "number 1000000"}}) {
-        const auto spoil = [t = type](auto &q) { q.scales.type = t; };
-        const auto without_global = [&](auto &q) {
-            spoil(q);
-            q.second_scales.reset();
-        };
-        const std::string given = std::string(" for this rule, given ") + name;
-        EXPECT_TRUE(finds(status, "scales: expected data type f32, f16 or bf16" + given, spoil));
-        EXPECT_TRUE(finds_in_float(status, "scales: expected data type f8_e4m3" + given, spoil));
-        EXPECT_TRUE(
-                finds_in_float(status, "scales: expected data type f32, f16, bf16 or f8_e4m3" + given, without_global));
-        EXPECT_TRUE(finds_in_float(status, "scales: expected data type f32, f16 or bf16" + given, [&](auto &q) {
-            without_global(q);
-            q.computed->quotient = scale_quotient::multiply_range;
-        }));
-        EXPECT_TRUE(finds_in_float(status, "scales: expected data type f8_e8m0" + given, [&](auto &q) {
-            without_global(q);
-            q.computed->rounding = scale_rounding::even;
-        }));
+    for (const auto type : {s32, u8, f8_e5m2, none}) {
+        const auto given = text(type);
+        const changes known {.scales = type}, plain {.scales = type, .no_second = true},
+                ranged {.scales = type, .no_second = true, .quotient = multiply_range},
+                power {.scales = type, .no_second = true, .rounding = even};
+        expect_refused({{known, bad_type, {"scales", real, given}}});
+        expect_refused_in_float({
+                {known, bad_type, {"scales", "data type f8_e4m3", given}},
+                {plain, bad_type, {"scales", "data type f32, f16, bf16 or f8_e4m3", given}},
+                {ranged, bad_type, {"scales", real, given}},
+                {power, bad_type, {"scales", "data type f8_e8m0", given}},
+        });
     }
-    for (const auto &[type, name] : {std::pair(f8_e4m3, "f8_e4m3"), {f8_e8m0, "f8_e8m0"}})
-        EXPECT_TRUE(
-                finds(status, std::string("scales: expected data type f32, f16 or bf16 for this rule, given ") + name,
-                        [t = type](auto &q) { q.scales.type = t; }));
-    EXPECT_TRUE(finds(
-            status, "zps: expected data type s8, that of dst, given u8", [](auto &q) { q.zero_points->type = u8; }));
-    EXPECT_TRUE(finds(
-            status, "zps: expected data type s8, that of dst, given s32", [](auto &q) { q.zero_points->type = s32; }));
-    EXPECT_TRUE(finds(status, "zps: expected data type u8, that of dst, given s32", [](auto &q) {
-        q.dst.type = u8;
-        q.zero_points->type = s32;
-    }));
-    EXPECT_TRUE(finds_in_float(
-            status, "second scales: expected data type f32, given f16", [](auto &q) { q.second_scales->type = f16; }));
+    expect_refused({
+            {{.src = s32}, bad_type, {"src", real, "s32"}},
+            {{.scales = f8_e4m3}, bad_type, {"scales", real, "f8_e4m3"}},
+            {{.scales = f8_e8m0}, bad_type, {"scales", real, "f8_e8m0"}},
+            {{.zps = u8}, bad_type, {zps, "data type s8, that of dst", "u8"}},
+            {{.zps = s32}, bad_type, {zps, "data type s8, that of dst", "s32"}},
+            {{.dst = u8, .zps = s32}, bad_type, {zps, "data type u8, that of dst", "s32"}},
+    });
+    expect_refused_in_float({{{.second = f16}, bad_type, {second, "data type f32", "f16"}}});
 }
 
 // Not those of a type that would be as wrong.
 TEST(direct_computed_refusals, what_is_not_there_has_no_type) {
-    using enum data_type;
-    const auto status = status::invalid_arguments;
-    EXPECT_TRUE(finds(status, "zps: expected none for computed.range absmax, given some of s32", [](auto &q) {
-        q.computed->range = scale_range::absmax;
-        q.zero_points->type = s32;
-    }));
-    EXPECT_TRUE(finds(status, "computed.range: expected absmax for f8_e5m2, given minmax",
-            [](auto &q) { q.dst.type = f8_e5m2; }));
-    EXPECT_TRUE(finds_in_float(
-            status, "second scales: expected none for computed scales of f32, given some of f16", [](auto &q) {
-                q.scales.type = f32;
-                q.second_scales->type = f16;
-            }));
-    EXPECT_TRUE(finds(status, "numerics: expected onnx for computed scales, given strict", [](auto &q) {
-        q.rule = numerics::strict;
-        q.saturate = true;
-    }));
+    expect_refused({
+            {{.zps = s32, .range = absmax}, bad_argument, {zps, "none for computed.range absmax", "some of s32"}},
+            {{.dst = f8_e5m2}, bad_argument, {range, "absmax for f8_e5m2", "minmax"}},
+            {{.rule = numerics::strict, .saturate = true}, bad_argument,
+                    {"numerics", "onnx for computed scales", "strict"}},
+    });
+    expect_refused_in_float({{{.scales = f32, .second = f16}, bad_argument,
+            {second, "none for computed scales of f32", "some of f16"}}});
 }
 
 /// The table of docs/reference.md, in the order of the enumerators.
 TEST(direct_computed_refusals, rules_and_the_scales_that_they_take) {
-    using enum data_type;
-    using enum scale_rounding;
-    using enum scale_quotient;
     using types = std::vector<data_type>;
     const types scales_of_16_bits_and_more = {f32, f16, bf16}, none;
     for (const auto range : {scale_range::absmax, scale_range::minmax})
@@ -181,42 +156,36 @@ TEST(direct_computed_refusals, rules_and_the_scales_that_they_take) {
 }
 
 TEST(direct_computed_refusals, what_belongs_to_other_statements) {
-    const auto status = status::invalid_arguments;
-    EXPECT_TRUE(finds(status, "computed: expected none for dequantize, given a rule",
-            [](auto &q) { q.dir = direction::dequantize; }));
-    for (const auto rule : {numerics::strict, numerics::any})
-        EXPECT_TRUE(finds(status, std::string("numerics: expected onnx for computed scales, given ") + to_string(rule),
-                [=](auto &q) { q.rule = rule; }));
-    for (const auto division : {precision::f16, precision::bf16, precision::f64})
-        EXPECT_TRUE(
-                finds(status, std::string("division: expected f32 for computed scales, given ") + to_string(division),
-                        [=](auto &q) { q.division = division; }));
-    EXPECT_TRUE(finds(status, "scales: expected no values, as they are computed, given 2", [](auto &q) {
-        q.scales.values = {1, 2};
-    }));
-    EXPECT_TRUE(finds(status, "zps: expected no values, as they are computed, given 1",
-            [](auto &q) { q.zero_points->values = {1}; }));
+    const std::string f32_only = "f32 for computed scales", no_values = "no values, as they are computed";
+    expect_refused({
+            {{.dir = direction::dequantize}, bad_argument, {"computed", "none for dequantize", "a rule"}},
+            {{.rule = numerics::strict}, bad_argument, {"numerics", "onnx for computed scales", "strict"}},
+            {{.rule = numerics::any}, bad_argument, {"numerics", "onnx for computed scales", "any"}},
+            {{.division = precision::f16}, bad_argument, {"division", f32_only, "f16"}},
+            {{.division = precision::bf16}, bad_argument, {"division", f32_only, "bf16"}},
+            {{.division = precision::f64}, bad_argument, {"division", f32_only, "f64"}},
+            {{.values = {1, 2}}, bad_argument, {"scales", no_values, "2"}},
+            {{.zps_values = {1}}, bad_argument, {zps, no_values, "1"}},
+    });
 }
 
 TEST(direct_computed_refusals, enumerators_and_numbers) {
-    const auto status = status::invalid_arguments;
-    EXPECT_TRUE(finds(status, "computed.range: expected absmax or minmax, given number 9",
-            [](auto &q) { q.computed->range = static_cast<scale_range>(9); }));
-    EXPECT_TRUE(finds(status, "computed.rounding: expected nearest, floor, ceil, even or rceil, given number 9",
-            [](auto &q) { q.computed->rounding = static_cast<scale_rounding>(9); }));
-    EXPECT_TRUE(
-            finds(status, "computed.quotient: expected divide, multiply_reciprocal or multiply_range, given number 9",
-                    [](auto &q) { q.computed->quotient = static_cast<scale_quotient>(9); }));
-    EXPECT_TRUE(finds(status, "computed.special: expected propagate or skip, given number -1",
-            [](auto &q) { q.computed->special = static_cast<nonfinite>(-1); }));
+    const std::string quotients = "divide, multiply_reciprocal or multiply_range";
+    expect_refused({
+            {{.range = static_cast<scale_range>(9)}, bad_argument, {range, "absmax or minmax", "number 9"}},
+            {{.rounding = static_cast<scale_rounding>(9)}, bad_argument,
+                    {rounding, "nearest, floor, ceil, even or rceil", "number 9"}},
+            {{.quotient = static_cast<scale_quotient>(9)}, bad_argument, {quotient, quotients, "number 9"}},
+            {{.special = static_cast<nonfinite>(-1)}, bad_argument,
+                    {"computed.special", "propagate or skip", "number -1"}},
+    });
     // 2^128 - 2^103 is the tie that f32 rounds to infinity.
-    for (const auto &[value, given] : {std::pair(-0.5, "-0.5"), {std::numeric_limits<double>::infinity(), "inf"},
-                 {std::numeric_limits<double>::quiet_NaN(), "nan"}, {1e300, "1e+300"}, {-1e300, "-1e+300"},
-                 {0x1p128 - 0x1p103, "3.40282e+38"}}) {
-        const std::string message = std::string(": expected a number of 0 or more, finite in f32, given ") + given;
-        EXPECT_TRUE(finds(status, "computed.least" + message, [v = value](auto &q) { q.computed->least = v; }));
-        EXPECT_TRUE(finds(status, "computed.of_zero" + message, [v = value](auto &q) { q.computed->of_zero = v; }));
-    }
+    for (const auto &[value, given] : {std::pair(-0.5, "-0.5"), {infinity, "inf"}, {nan, "nan"}, {1e300, "1e+300"},
+                 {-1e300, "-1e+300"}, {0x1p128 - 0x1p103, "3.40282e+38"}})
+        expect_refused({
+                {{.least = value}, bad_argument, {"computed.least", "a number of 0 or more, finite in f32", given}},
+                {{.of_zero = value}, bad_argument, {"computed.of_zero", "a number of 0 or more, finite in f32", given}},
+        });
     for (const double value : {0.0, -0.0, 1e-300, 0x1p128 - 0x1.1p103}) {
         auto q = right();
         q.computed->least = q.computed->of_zero = value;
@@ -225,13 +194,10 @@ TEST(direct_computed_refusals, enumerators_and_numbers) {
 }
 
 TEST(direct_computed_refusals, known_global_scales_are_above_0_and_finite_in_f32) {
-    const auto status = status::invalid_arguments;
     for (const auto &[value, given] : {std::pair(-0.5, "-0.5"), {0.0, "0"}, {-0.0, "-0"}, {0x1p-150, "7.00649e-46"},
-                 {std::numeric_limits<double>::infinity(), "inf"}, {-std::numeric_limits<double>::infinity(), "-inf"},
-                 {std::numeric_limits<double>::quiet_NaN(), "nan"}, {1e300, "1e+300"}})
-        EXPECT_TRUE(finds_in_float(status,
-                std::string("second scales: expected a global scale above 0 and finite in f32, given ") + given,
-                [v = value](auto &q) { q.second_scales->values = {v}; }));
+                 {infinity, "inf"}, {-infinity, "-inf"}, {nan, "nan"}, {1e300, "1e+300"}})
+        expect_refused_in_float({{{.second_values = {value}}, bad_argument,
+                {second, "a global scale above 0 and finite in f32", given}}});
     for (const double value : {0x1p-149, 0x1.8p-150, 1.0, 0x1p128 - 0x1.1p103}) {
         auto q = right_float();
         q.second_scales->values = {value};
@@ -248,83 +214,53 @@ TEST(direct_computed_refusals, known_global_scales_are_above_0_and_finite_in_f32
 }
 
 TEST(direct_computed_refusals, ranges) {
-    using enum data_type;
-    const auto status = status::invalid_arguments;
-    const auto absmax = [](auto &q) { q.computed->range = scale_range::absmax; };
-    EXPECT_TRUE(finds(status, "zps: expected none for computed.range absmax, given some of s8", absmax));
     for (const auto type : {u8, u4}) {
         const std::string name = to_string(type);
-        EXPECT_TRUE(finds(status, "computed.range: expected minmax for " + name + ", given absmax", [&](auto &q) {
-            absmax(q);
-            q.dst.type = type;
-            q.zero_points.reset();
-        }));
-        EXPECT_TRUE(finds(status, "computed.narrow: expected false for " + name + ", given true", [&](auto &q) {
-            q.dst.type = q.zero_points->type = type;
-            q.computed->narrow = true;
-        }));
+        expect_refused({
+                {{.dst = type, .no_zps = true, .range = absmax}, bad_argument, {range, "minmax for " + name, "absmax"}},
+                {{.dst = type, .zps = type, .narrow = true}, bad_argument,
+                        {"computed.narrow", "false for " + name, "true"}},
+        });
     }
-    EXPECT_TRUE(finds(status, "zps: expected some for computed.range minmax, given none",
-            [](auto &q) { q.zero_points.reset(); }));
-    EXPECT_TRUE(finds_in_float(status, "computed.range: expected absmax for f4_e2m1, given minmax",
-            [](auto &q) { q.computed->range = scale_range::minmax; }));
-    EXPECT_TRUE(finds_in_float(status, "computed.narrow: expected false for f4_e2m1, given true",
-            [](auto &q) { q.computed->narrow = true; }));
-    EXPECT_TRUE(
-            finds_in_float(status, "zps: expected none for computed.range absmax, given some of f4_e2m1", [](auto &q) {
-                q.zero_points = parameter {f4_e2m1, {1, 3}, {}};
-            }));
+    const std::string none = "none for computed.range absmax";
+    expect_refused({
+            {{.range = absmax}, bad_argument, {zps, none, "some of s8"}},
+            {{.no_zps = true}, bad_argument, {zps, "some for computed.range minmax", "none"}},
+    });
+    expect_refused_in_float({
+            {{.range = minmax}, bad_argument, {range, "absmax for f4_e2m1", "minmax"}},
+            {{.narrow = true}, bad_argument, {"computed.narrow", "false for f4_e2m1", "true"}},
+            {{.zps = f4_e2m1}, bad_argument, {zps, none, "some of f4_e2m1"}},
+    });
 }
 
 TEST(direct_computed_refusals, what_the_type_of_scales_needs) {
-    using enum data_type;
-    const auto status = status::invalid_arguments;
-    EXPECT_TRUE(finds_in_float(status,
-            "computed.rounding: expected floor, ceil, even or rceil for scales of f8_e8m0, given nearest",
-            [](auto &q) { q.scales.type = f8_e8m0; }));
-    EXPECT_TRUE(finds_in_float(status, "computed.rounding: expected nearest for scales of f8_e4m3, given even",
-            [](auto &q) { q.computed->rounding = scale_rounding::even; }));
-    EXPECT_TRUE(finds(status, "computed.rounding: expected nearest for computed.range minmax, given floor",
-            [](auto &q) { q.computed->rounding = scale_rounding::floor; }));
-    for (const auto type : {f8_e4m3, f8_e8m0}) {
-        const std::string name = to_string(type);
-        const auto of_type = [=](auto &q) {
-            q.scales.type = type;
-            q.second_scales.reset();
-            q.computed->rounding = type == f8_e8m0 ? scale_rounding::floor : scale_rounding::nearest;
-        };
-        EXPECT_TRUE(finds_in_float(status,
-                "computed.quotient: expected divide or multiply_reciprocal for "
-                        + (type == f8_e8m0 ? "computed.rounding floor" : "scales of " + name)
-                        + ", given multiply_range",
-                [&](auto &q) {
-                    of_type(q);
-                    q.computed->quotient = scale_quotient::multiply_range;
-                }));
-    }
-    EXPECT_TRUE(finds(status,
-            "computed.quotient: expected divide or multiply_reciprocal for computed.range minmax, given multiply_range",
-            [](auto &q) { q.computed->quotient = scale_quotient::multiply_range; }));
-    EXPECT_TRUE(finds_in_float(status, "second scales: expected none for computed scales of bf16, given some of f32",
-            [](auto &q) { q.scales.type = bf16; }));
+    const std::string two = "divide or multiply_reciprocal for ", ranged = "multiply_range";
+    expect_refused({
+            {{.rounding = floor}, bad_argument, {rounding, "nearest for computed.range minmax", "floor"}},
+            {{.quotient = multiply_range}, bad_argument, {quotient, two + "computed.range minmax", ranged}},
+    });
+    expect_refused_in_float({
+            {{.scales = f8_e8m0}, bad_argument,
+                    {rounding, "floor, ceil, even or rceil for scales of f8_e8m0", "nearest"}},
+            {{.rounding = even}, bad_argument, {rounding, "nearest for scales of f8_e4m3", "even"}},
+            {{.no_second = true, .quotient = multiply_range}, bad_argument,
+                    {quotient, two + "scales of f8_e4m3", ranged}},
+            {{.scales = f8_e8m0, .no_second = true, .rounding = floor, .quotient = multiply_range}, bad_argument,
+                    {quotient, two + "computed.rounding floor", ranged}},
+            {{.scales = bf16}, bad_argument, {second, "none for computed scales of bf16", "some of f32"}},
+    });
 }
 
 TEST(direct_computed_refusals, shapes) {
-    const auto status = status::invalid_shape;
-    EXPECT_TRUE(finds(status, "zps: expected the block of scales, 1x3, given 2x3", [](auto &q) {
-        q.zero_points->block = {2, 3};
-    }));
-    EXPECT_TRUE(finds_in_float(
-            status, "second scales: expected the block of the whole tensor, 2x3, given 1x3", [](auto &q) {
-                q.second_scales->block = {1, 3};
-            }));
-    EXPECT_TRUE(finds_in_float(status, "second scales: expected 1 value, given 2", [](auto &q) {
-        q.second_scales->values = {1, 2};
-    }));
-    EXPECT_TRUE(
-            finds(status, "dst: expected strides whose elements do not overlap, given 1x1 for dims 2x3", [](auto &q) {
-                q.dst.strides = {1, 1};
-            }));
+    expect_refused({
+            {{.zps_block = {2, 3}}, bad_shape, {zps, "the block of scales, 1x3", "2x3"}},
+            {{.dst_strides = {1, 1}}, bad_shape, {"dst", "strides whose elements do not overlap", "1x1 for dims 2x3"}},
+    });
+    expect_refused_in_float({
+            {{.second_block = {1, 3}}, bad_shape, {second, "the block of the whole tensor, 2x3", "1x3"}},
+            {{.second_values = {1, 2}}, bad_shape, {second, "1 value", "2"}},
+    });
 }
 
 /// Every buffer of a run, with a byte in each output that is not that of any result.
@@ -348,27 +284,19 @@ struct buffers {
     }
 };
 
-template <typename Spoil>
-testing::AssertionResult run_refuses(const quantization &q, const std::string &message, Spoil &&spoil) {
-    buffers all;
-    auto args = all.all();
-    spoil(args);
-    const auto thrown = fails([&] { prepare(q).run(args); }, status::invalid_arguments, message);
-    if (!all.untouched()) return testing::AssertionFailure() << "an output was written";
-    return thrown;
-}
-
 TEST(direct_computed_refusals, run_needs_every_output) {
-    EXPECT_TRUE(run_refuses(
-            right(), "src: expected a buffer, given a null pointer", [](auto &args) { args.src = nullptr; }));
-    EXPECT_TRUE(run_refuses(
-            right(), "dst: expected a buffer, given a null pointer", [](auto &args) { args.dst = nullptr; }));
-    EXPECT_TRUE(run_refuses(right(), "scales: expected a buffer, given a null pointer",
-            [](auto &args) { args.computed_scales = nullptr; }));
-    EXPECT_TRUE(run_refuses(right(), "zps: expected a buffer, given a null pointer",
-            [](auto &args) { args.computed_zero_points = nullptr; }));
-    EXPECT_TRUE(run_refuses(right_float(), "second scales: expected a buffer, given a null pointer",
-            [](auto &args) { args.second_scales = nullptr; }));
+    const auto misses = [](const quantization &q, const std::string &name, auto spoil) {
+        buffers all;
+        auto args = all.all();
+        spoil(args);
+        EXPECT_TRUE(fails([&] { prepare(q).run(args); }, bad_argument, names {name, "a buffer", "a null pointer"}));
+        EXPECT_TRUE(all.untouched()) << name;
+    };
+    misses(right(), "src", [](arguments &args) { args.src = nullptr; });
+    misses(right(), "dst", [](arguments &args) { args.dst = nullptr; });
+    misses(right(), "scales", [](arguments &args) { args.computed_scales = nullptr; });
+    misses(right(), zps, [](arguments &args) { args.computed_zero_points = nullptr; });
+    misses(right_float(), second, [](arguments &args) { args.second_scales = nullptr; });
 }
 
 TEST(direct_computed_refusals, run_ignores_what_the_statement_does_not_have) {
