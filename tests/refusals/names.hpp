@@ -3,37 +3,35 @@
 
 #include <cctype>
 #include <string>
+#include <vector>
 
 #include "support/fails.hpp"
 
 namespace dynquant::test {
+
+/// Whether a message has these parts in this order. "given 4" is no part of "given 40", nor is "4" of "14".
+inline bool has(const std::string &message, const std::vector<std::string> &parts) {
+    const auto is_inside_a_word = [&](std::size_t behind) {
+        const auto is_of_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+        return behind > 0 && behind < message.size() && is_of_word(message[behind - 1]) && is_of_word(message[behind]);
+    };
+    std::size_t end = 0;
+    for (const auto &part : parts) {
+        auto at = message.find(part, end);
+        while (at != std::string::npos && (is_inside_a_word(at) || is_inside_a_word(at + part.size())))
+            at = message.find(part, at + 1);
+        if (at == std::string::npos) return false;
+        end = at + part.size();
+    }
+    return true;
+}
 
 /// Parts of a message, in this order: the argument that is wrong, what is expected of it, and what is given.
 struct names {
     std::string argument, expected, given;
 
     bool are_in(const std::string &message) const {
-        std::size_t at = 0;
-        for (const auto &part : {argument + ": expected ", expected, ", given " + given})
-            if ((at = end_of(part, message, at)) == std::string::npos) return false;
-        return true;
-    }
-
-  private:
-    /// Where the part ends that begins at `at` or behind it, or npos. "given 4" is no part of "given 40", nor is "4" of
-    /// "14".
-    static std::size_t end_of(const std::string &part, const std::string &message, std::size_t at) {
-        const auto is_inside_a_word = [&](std::size_t behind) {
-            const auto is_of_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-            return behind > 0 && behind < message.size() && is_of_word(message[behind - 1])
-                    && is_of_word(message[behind]);
-        };
-        while ((at = message.find(part, at)) != std::string::npos) {
-            const auto end = at + part.size();
-            if (!is_inside_a_word(at) && !is_inside_a_word(end)) return end;
-            ++at;
-        }
-        return at;
+        return has(message, {argument + ": expected ", expected, ", given " + given});
     }
 };
 
