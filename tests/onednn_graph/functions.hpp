@@ -56,14 +56,6 @@ inline dnnl_graph_compiled_partition_t created(dnnl_graph_partition_t partition)
 
 class drop_in_functions : public testing::Test {
   protected:
-    /// f() is refused with that status, and DYNQUANT_VERBOSE=1, which ctest sets, prints that message.
-    template <typename F>
-    void refused(dnnl_status_t status, const std::string &message, F &&f) {
-        testing::internal::CaptureStdout();
-        EXPECT_EQ(f(), status);
-        EXPECT_EQ(testing::internal::GetCapturedStdout(), "dynquant_verbose,graph,error,cpu," + message + "\n");
-    }
-
     void SetUp() override {
         ok(dnnl_engine_create(&engine, dnnl_cpu, 0));
         ok(dnnl_stream_create(&stream, engine, dnnl_stream_default_flags));

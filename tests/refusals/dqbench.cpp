@@ -1,7 +1,7 @@
 // dqbench refuses what it cannot understand: options, problems, batch files, graphs in JSON; and names the place.
 #include "dqbench/dqbench_support.hpp"
+#include "has.hpp"
 #include "layout.hpp"
-#include "names.hpp"
 #include "options.hpp"
 #include "perf_template.hpp"
 #include "problem.hpp"
