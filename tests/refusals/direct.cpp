@@ -27,17 +27,15 @@ void expect_refused(const std::vector<refused_statement> &statements) {
 const std::string real = "data type f32, f16 or bf16", quantized = "data type s8, u8, s4, u4, f8_e4m3 or f8_e5m2",
                   integer = "data type s32, s8, u8, s4 or u4";
 constexpr auto quantize = direction::quantize, dequantize = direction::dequantize;
+constexpr auto strict = numerics::strict, any = numerics::any, onnx = numerics::onnx;
 
-TEST(direct_refusals, are_runtime_errors_with_a_status) {
-    const auto refuse = [] { operation().info(); };
+TEST(direct_refusals, an_empty_operation_by_a_runtime_error_with_a_status) {
+    const operation empty;
+    EXPECT_FALSE(empty);
     const std::string message = "operation: expected one made by prepare(), given an empty one";
-    EXPECT_TRUE(fails(refuse, status::invalid_arguments, message));
-    try {
-        refuse();
-        FAIL() << "no error";
-    } catch (const std::runtime_error &e) {
-        EXPECT_EQ(message, e.what());
-    }
+    EXPECT_TRUE(fails([&] { empty.run({}); }, bad_argument, message));
+    EXPECT_TRUE(fails([&] { empty.info(); }, bad_argument, message));
+    EXPECT_THROW(empty.info(), std::runtime_error);
 }
 
 TEST(direct_refusals, statuses_have_names) {
@@ -70,12 +68,12 @@ TEST(direct_refusals, data_types) {
 }
 
 TEST(direct_refusals, second_scales_beside_other_scales_than_nvfp4s) {
-    for (const auto rule : {numerics::strict, numerics::onnx})
+    const names of_quantize {"second scales", "none for quantize", "some of f32"};
+    const names of_dequantize {"second scales", "none for dequantize", "some of f32"};
+    for (const auto rule : {strict, onnx})
         expect_refused({
-                {{.rule = rule, .second = f32, .no_zps = true}, bad_argument,
-                        {"second scales", "none for quantize", "some of f32"}},
-                {{.dir = dequantize, .rule = rule, .src = u8, .dst = f32, .second = f32, .no_zps = true}, bad_argument,
-                        {"second scales", "none for dequantize", "some of f32"}},
+                {{.rule = rule, .second = f32, .no_zps = true}, bad_argument, of_quantize},
+                {{.dir = dequantize, .rule = rule, .src = u8, .dst = f32, .second = f32}, bad_argument, of_dequantize},
         });
 }
 
@@ -83,11 +81,14 @@ TEST(direct_refusals, second_scales_beside_other_scales_than_nvfp4s) {
 std::vector<int> numbers_beyond(int enumerators) {
     return {-1, enumerators, 1000000};
 }
+std::string text(int n) {
+    return "number " + std::to_string(n);
+}
 
 TEST(direct_refusals, data_types_that_are_none) {
-    for (const int number : numbers_beyond(21)) {
-        const auto none = static_cast<data_type>(number);
-        const auto given = "number " + std::to_string(number);
+    for (const int n : numbers_beyond(21)) {
+        const auto none = static_cast<data_type>(n);
+        const auto given = text(n);
         expect_refused({
                 {{.src = none}, bad_type, {"src", real, given}},
                 {{.dst = none}, bad_type, {"dst", quantized, given}},
@@ -96,7 +97,7 @@ TEST(direct_refusals, data_types_that_are_none) {
                 {{.scales = none}, bad_type, {"scales", real, given}},
                 {{.zps = none}, bad_type, {"zps", integer, given}},
                 {{.dst = f8_e4m3, .zps = none}, bad_argument, {"zps", "none for f8_e4m3", "some of " + given}},
-                {{.rule = numerics::onnx, .dst = f8_e4m3, .zps = none}, bad_type, {"zps", "data type f8_e4m3", given}},
+                {{.rule = onnx, .dst = f8_e4m3, .zps = none}, bad_type, {"zps", "data type f8_e4m3", given}},
                 {{.second = none}, bad_argument, {"second scales", "none for quantize", "some of " + given}},
         });
         EXPECT_STREQ(to_string(none), "unknown");
@@ -104,24 +105,22 @@ TEST(direct_refusals, data_types_that_are_none) {
 }
 
 TEST(direct_refusals, other_values_that_are_none) {
-    for (const int number : numbers_beyond(2)) {
-        const auto none = static_cast<direction>(number);
-        expect_refused({{{.dir = none}, bad_argument,
-                {"direction", "quantize or dequantize", "number " + std::to_string(number)}}});
+    for (const int n : numbers_beyond(2)) {
+        const auto none = static_cast<direction>(n);
+        expect_refused({{{.dir = none}, bad_argument, {"direction", "quantize or dequantize", text(n)}}});
         EXPECT_STREQ(to_string(none), "unknown");
     }
-    for (const int number : numbers_beyond(3)) {
-        const auto none = static_cast<numerics>(number);
-        expect_refused({{{.rule = none}, bad_argument,
-                {"numerics", "strict, any or onnx", "number " + std::to_string(number)}}});
+    for (const int n : numbers_beyond(3)) {
+        const auto none = static_cast<numerics>(n);
+        expect_refused({{{.rule = none}, bad_argument, {"numerics", "strict, any or onnx", text(n)}}});
         EXPECT_STREQ(to_string(none), "unknown");
-        EXPECT_STREQ(to_string(static_cast<kernel_kind>(number)), "unknown");
-        EXPECT_STREQ(to_string(static_cast<isa>(number)), "unknown");
+        EXPECT_STREQ(to_string(static_cast<kernel_kind>(n)), "unknown");
+        EXPECT_STREQ(to_string(static_cast<isa>(n)), "unknown");
     }
-    for (const int number : numbers_beyond(4)) {
-        const auto none = static_cast<precision>(number);
-        expect_refused({{{.rule = numerics::onnx, .division = none}, bad_argument,
-                {"division", "f32, f16, bf16 or f64", "number " + std::to_string(number)}}});
+    for (const int n : numbers_beyond(4)) {
+        const auto none = static_cast<precision>(n);
+        expect_refused(
+                {{{.rule = onnx, .division = none}, bad_argument, {"division", "f32, f16, bf16 or f64", text(n)}}});
         EXPECT_STREQ(to_string(none), "unknown");
     }
 }
@@ -140,7 +139,6 @@ TEST(direct_refusals, finds_nothing_wrong_with_any_combination_of_types) {
 }
 
 TEST(direct_refusals, data_types_under_numerics_onnx) {
-    constexpr auto onnx = numerics::onnx;
     const std::string of_onnx = "data type s32, s8, u8, f16, bf16, s4, u4, f8_e4m3, f8_e5m2, s16, u16, u32, s2, u2, "
                                 "f4_e2m1, f6_e2m3, f6_e3m2, f8_e4m3fnuz or f8_e5m2fnuz";
     expect_refused({
@@ -159,7 +157,7 @@ TEST(direct_refusals, finds_nothing_wrong_with_zero_points_of_the_quantized_type
     for (const auto code : {s32, u32, s16, u16, s8, u8, s4, u4, s2, u2, f16, bf16, f8_e4m3, f8_e5m2, f8_e4m3fnuz,
                  f8_e5m2fnuz, f6_e2m3, f6_e3m2, f4_e2m1})
         for (const auto scales : {f32, f16, bf16, s32, f8_e4m3, f8_e8m0}) {
-            const changes to {.rule = numerics::onnx, .src = f32, .dst = code, .scales = scales, .zps = code};
+            const changes to {.rule = onnx, .src = f32, .dst = code, .scales = scales, .zps = code};
             auto from = to;
             from.dir = dequantize;
             std::swap(from.src, from.dst);
@@ -169,19 +167,17 @@ TEST(direct_refusals, finds_nothing_wrong_with_zero_points_of_the_quantized_type
 }
 
 TEST(direct_refusals, choices_of_numerics_onnx) {
-    const changes division {
-            .dir = dequantize, .rule = numerics::onnx, .division = precision::bf16, .src = u8, .dst = f32};
-    const changes saturate {.dir = dequantize, .rule = numerics::onnx, .saturate = true, .src = u8, .dst = f32};
+    const changes division {.dir = dequantize, .rule = onnx, .division = precision::bf16, .src = u8, .dst = f32};
+    const changes saturate {.dir = dequantize, .rule = onnx, .saturate = true, .src = u8, .dst = f32};
     expect_refused({
             {{.division = precision::f16}, bad_argument, {"division", "f32 for numerics strict", "f16"}},
-            {{.rule = numerics::any, .division = precision::f64}, bad_argument,
-                    {"division", "f32 for numerics any", "f64"}},
+            {{.rule = any, .division = precision::f64}, bad_argument, {"division", "f32 for numerics any", "f64"}},
             {{.saturate = true, .dst = f8_e4m3, .no_zps = true}, bad_argument,
                     {"saturate", "false for numerics strict", "true"}},
             {division, bad_argument, {"division", "f32 for dequantize", "bf16"}},
             {saturate, bad_argument, {"saturate", "false for dequantize", "true"}},
     });
-    const changes without_effect_on_integers {.rule = numerics::onnx, .division = precision::bf16, .saturate = true};
+    const changes without_effect_on_integers {.rule = onnx, .division = precision::bf16, .saturate = true};
     EXPECT_FALSE(check(without_effect_on_integers.of(right())));
 }
 
@@ -212,10 +208,9 @@ TEST(direct_refusals, sizes_that_overflow) {
 }
 
 TEST(direct_refusals, zero_volume_is_right_however_large_the_rest) {
-    auto q = right();
-    q.src.dims = q.dst.dims = {0, huge};
-    q.scales.block = q.zero_points->block = {1, huge};
-    EXPECT_FALSE(check(q));
+    const dims block {1, huge};
+    const changes q {.src_dims = {0, huge}, .dst_dims = {0, huge}, .block = block, .zps_block = block};
+    EXPECT_FALSE(check(q.of(right())));
 }
 
 TEST(direct_refusals, blocks) {
@@ -240,7 +235,7 @@ TEST(direct_refusals, known_values) {
 
 TEST(direct_refusals, known_values_of_f8_e8m0_are_powers_of_two) {
     const auto with = [](const std::vector<double> &values) {
-        return changes {.rule = numerics::onnx, .scales = f8_e8m0, .values = values};
+        return changes {.rule = onnx, .scales = f8_e8m0, .values = values};
     };
     const std::string powers = "powers of two from 2^-127 to 2^127 or NaN";
     expect_refused({
@@ -254,7 +249,7 @@ TEST(direct_refusals, known_values_of_f8_e8m0_are_powers_of_two) {
 
 TEST(direct_refusals, known_zero_points_of_floats_are_values_of_their_type) {
     const auto with = [](data_type type, const std::vector<double> &values) {
-        return changes {.rule = numerics::onnx, .dst = type, .zps = type, .zps_values = values};
+        return changes {.rule = onnx, .dst = type, .zps = type, .zps_values = values};
     };
     const double nan = std::nan(""), infinity = HUGE_VAL;
     expect_refused({
@@ -317,27 +312,15 @@ TEST(direct_refusals, prepare_takes_the_largest_sizes) {
 }
 
 TEST(direct_refusals, run_needs_no_buffers_for_zero_volume) {
-    auto q = right();
-    q.src.dims = q.dst.dims = {0, 3};
-    EXPECT_NO_THROW(prepare(q).run({}));
+    EXPECT_NO_THROW(prepare(changes {.src_dims = {0, 3}, .dst_dims = {0, 3}}.of(right())).run({}));
 }
 
 TEST(direct_refusals, run_does_not_look_at_buffers_of_known_parameters) {
-    auto q = right();
-    q.scales.values = {1, 2, 4};
-    q.zero_points->values = {0, 0, 100};
+    const changes known {.values = {1, 2, 4}, .zps_values = {0, 0, 100}};
     const float src[6] = {4, 4, 4, 8, 8, 8};
     std::uint8_t dst[6] = {};
-    prepare(q).run({src, nullptr, nullptr, dst});
+    prepare(known.of(right())).run({src, nullptr, nullptr, dst});
     EXPECT_EQ(std::vector<int>(dst, dst + 6), (std::vector<int> {4, 2, 101, 8, 4, 102}));
-}
-
-TEST(direct_refusals, run_refuses_an_empty_operation) {
-    const operation empty;
-    EXPECT_FALSE(empty);
-    const names message {"operation", "one made by prepare()", "an empty one"};
-    EXPECT_TRUE(fails([&] { empty.run({}); }, bad_argument, message));
-    EXPECT_TRUE(fails([&] { empty.info(); }, bad_argument, message));
 }
 
 /// Options and the environment choose kernel and instruction set.
@@ -347,9 +330,7 @@ class direct_choice_refusals : public testing::Test {
 };
 
 TEST_F(direct_choice_refusals, a_forced_kernel_that_cannot) {
-    auto q = right();
-    q.rule = numerics::onnx;
-    q.division = precision::f64;
+    const auto q = changes {.rule = onnx, .division = precision::f64}.of(right());
     const std::string message = "kernel: 'onednn' was asked for but cannot compute this: the division is one in f64, "
                                 "and numerics strict divides in f32";
     EXPECT_TRUE(fails([&] { prepare(q, {.kernel = kernel_kind::onednn}); }, status::unimplemented, message));
@@ -374,11 +355,10 @@ TEST_F(direct_choice_refusals, options_that_mean_nothing) {
         return fails([&] { prepare(right(), o); }, bad_argument, message);
     };
     EXPECT_TRUE(refuses({.threads = -1}, {"threads", "0 or more", "-1"}));
-    for (const int number : numbers_beyond(3)) {
-        const auto given = "number " + std::to_string(number);
-        EXPECT_TRUE(refuses({.max_isa = static_cast<isa>(number)}, {"max_isa", "scalar, avx2 or avx512", given}));
-        EXPECT_TRUE(refuses(
-                {.kernel = static_cast<kernel_kind>(number)}, {"kernel", "native, onednn or reference", given}));
+    for (const int n : numbers_beyond(3)) {
+        const auto kernel = static_cast<kernel_kind>(n);
+        EXPECT_TRUE(refuses({.max_isa = static_cast<isa>(n)}, {"max_isa", "scalar, avx2 or avx512", text(n)}));
+        EXPECT_TRUE(refuses({.kernel = kernel}, {"kernel", "native, onednn or reference", text(n)}));
     }
     EXPECT_NO_THROW(prepare(right(), {.max_isa = isa::avx512, .threads = 1}));
 }

@@ -56,19 +56,13 @@ TEST(direct_computed_refusals, finds_nothing_wrong_with_right_statements) {
     for (const auto dst : {s8, s4, f8_e4m3, f8_e5m2, f4_e2m1, f6_e2m3, f6_e3m2})
         for (const auto src : {f32, f16, bf16})
             for (const auto scales : {f32, f16, bf16, f8_e4m3, f8_e8m0}) {
-                q = right();
-                q.zero_points.reset();
-                q.src.type = src;
-                q.dst.type = dst;
-                q.scales.type = scales;
+                q = changes {.src = src, .dst = dst, .scales = scales, .no_zps = true}.of(right());
                 q.computed = scales == f8_e8m0 ? presets::mx() : scale_rule();
                 EXPECT_FALSE(check(q)) << to_string(dst) << " of " << to_string(src) << " by " << to_string(scales);
             }
     for (const auto dst : {s8, u8, s4, u4})
         for (const auto scales : {f32, f16, bf16}) {
-            q = right();
-            q.dst.type = q.zero_points->type = dst;
-            q.scales.type = scales;
+            q = changes {.dst = dst, .scales = scales, .zps = dst}.of(right());
             EXPECT_FALSE(check(q)) << to_string(dst) << " by " << to_string(scales);
         }
 }
@@ -186,11 +180,8 @@ TEST(direct_computed_refusals, enumerators_and_numbers) {
                 {{.least = value}, bad_argument, {"computed.least", "a number of 0 or more, finite in f32", given}},
                 {{.of_zero = value}, bad_argument, {"computed.of_zero", "a number of 0 or more, finite in f32", given}},
         });
-    for (const double value : {0.0, -0.0, 1e-300, 0x1p128 - 0x1.1p103}) {
-        auto q = right();
-        q.computed->least = q.computed->of_zero = value;
-        EXPECT_FALSE(check(q)) << value;
-    }
+    for (const double value : {0.0, -0.0, 1e-300, 0x1p128 - 0x1.1p103})
+        EXPECT_FALSE(check(changes {.least = value, .of_zero = value}.of(right()))) << value;
 }
 
 TEST(direct_computed_refusals, known_global_scales_are_above_0_and_finite_in_f32) {
@@ -198,11 +189,8 @@ TEST(direct_computed_refusals, known_global_scales_are_above_0_and_finite_in_f32
                  {infinity, "inf"}, {-infinity, "-inf"}, {nan, "nan"}, {1e300, "1e+300"}})
         expect_refused_in_float({{{.second_values = {value}}, bad_argument,
                 {second, "a global scale above 0 and finite in f32", given}}});
-    for (const double value : {0x1p-149, 0x1.8p-150, 1.0, 0x1p128 - 0x1.1p103}) {
-        auto q = right_float();
-        q.second_scales->values = {value};
-        EXPECT_FALSE(check(q)) << value;
-    }
+    for (const double value : {0x1p-149, 0x1.8p-150, 1.0, 0x1p128 - 0x1.1p103})
+        EXPECT_FALSE(check(changes {.second_values = {value}}.of(right_float()))) << value;
     quantization q; // dequantize multiplies by any
     q.dir = direction::dequantize;
     q.rule = numerics::onnx;
