@@ -86,6 +86,8 @@ inline void expect_refused(const quantization &right, const std::vector<refused_
         const auto found = check(q);
         ASSERT_TRUE(found) << message.argument << ": expected " << message.expected << ", given " << message.given;
         EXPECT_TRUE(fails([&q = q] { prepare(q); }, found->status, found->message));
+        for (const auto *more : {", b", ", f", ", s", ", u", " or "}) // a list of types ends where the row's ends
+            EXPECT_EQ(found->message.find(message.expected + more), std::string::npos) << found->message;
     }
 }
 
