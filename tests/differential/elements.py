@@ -3,20 +3,8 @@ from functools import cached_property
 
 import ml_dtypes
 import numpy as np
-from nodes import FLOAT8, INTEGERS, dtype_of, type_of
+from nodes import FLOAT8, INTEGERS, broadcast, dtype_of, limits, type_of
 from onnx import TensorProto
-
-
-def broadcast(parameter, shape, attributes):
-    """A scale or a zero point for each element of x."""
-    if parameter.size == 1:
-        return np.broadcast_to(parameter.reshape(()), shape)
-    axis = attributes.get("axis", 1)
-    if not attributes.get("block_size"):
-        along_axis = [-1 if d == axis % len(shape) else 1 for d in range(len(shape))]
-        return np.broadcast_to(parameter.reshape(along_axis), shape)
-    repeated = np.repeat(parameter, attributes["block_size"], axis)
-    return repeated.take(range(shape[axis]), axis)
 
 
 def as_double(array):
@@ -67,8 +55,7 @@ class Elements:
     def as_float(self, total):
         """Numbers rounded to y's type, a float, as `saturate` says."""
         if self.y_type in FLOAT8 and self.node.attributes.get("saturate", 1):
-            info = ml_dtypes.finfo(dtype_of(self.y_type))
-            total = np.clip(total, float(info.min), float(info.max))
+            total = np.clip(total, *limits(self.y_type))
         return as_double(total.astype(dtype_of(self.y_type)))
 
     @property
@@ -89,8 +76,7 @@ class Elements:
         return as_double(self.x) - self.zeros
 
     def clamped(self, total):
-        info = ml_dtypes.iinfo(dtype_of(self.y_type))
-        return np.clip(total, float(info.min), float(info.max))
+        return np.clip(total, *limits(self.y_type))
 
     def integer_y(self, quotient):
         """y, an integer, from quotients; NaN gives the lowest value."""

@@ -1,6 +1,7 @@
 """Makes models and files of node tests from nodes of the quantization operators and the values of their inputs."""
 from dataclasses import dataclass, field
 
+import ml_dtypes
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
@@ -13,6 +14,24 @@ FLOAT8 = {TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOA
 
 def dtype_of(type_number):
     return helper.tensor_dtype_to_np_dtype(type_number)
+
+
+def limits(type_number):
+    """The lowest and highest finite value."""
+    if type_number == TensorProto.FLOAT8E8M0:
+        return 2.0**-127, 2.0**127
+    info = (ml_dtypes.iinfo if type_number in INTEGERS else ml_dtypes.finfo)(dtype_of(type_number))
+    return float(info.min), float(info.max)
+
+
+def broadcast(parameter, shape, attributes):
+    """A scale or a zero point for each element of x."""
+    if parameter.size == 1:
+        return np.broadcast_to(parameter.reshape(()), shape)
+    axis = attributes.get("axis", 1) % len(shape)
+    if not attributes.get("block_size"):
+        return np.broadcast_to(parameter.reshape([-1 if d == axis else 1 for d in range(len(shape))]), shape)
+    return np.repeat(parameter, attributes["block_size"], axis).take(range(shape[axis]), axis)
 
 
 def type_of(array):

@@ -3,8 +3,8 @@ from math import inf
 
 import numpy as np
 from differences import Case, Difference, dequantizing, node_of, quantizing
-from elements import as_double, broadcast, unequal
-from nodes import QUARK, Node, tensor
+from elements import as_double, unequal
+from nodes import QUARK, Node, broadcast, tensor
 from onnx import TensorProto as T
 
 

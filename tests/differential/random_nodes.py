@@ -4,7 +4,7 @@ import random
 import ml_dtypes
 import numpy as np
 import onnx
-from nodes import INTEGERS, QUARK, Node, dtype_of, tensor
+from nodes import INTEGERS, QUARK, Node, dtype_of, limits, tensor
 from onnx import TensorProto
 
 OPSETS = (10, 11, 12, 13, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28)
@@ -18,17 +18,6 @@ PRECISIONS = [TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16]
 def number_of(type_string):
     """The number of a type such as "tensor(float16)"."""
     return TensorProto.DataType.Value(type_string[len("tensor("):-1].upper())
-
-
-def limits(type_number):
-    """The lowest and highest finite value."""
-    if type_number in INTEGERS:
-        info = ml_dtypes.iinfo(dtype_of(type_number))
-        return float(info.min), float(info.max)
-    if type_number == TensorProto.FLOAT8E8M0:
-        return 2.0**-127, 2.0**127
-    info = ml_dtypes.finfo(dtype_of(type_number))
-    return float(info.min), float(info.max)
 
 
 class Generator:

@@ -3,7 +3,7 @@ import itertools
 import unittest
 
 import numpy as np
-from models import OLDEST, TensorProto, helper, model, normal, onnxruntime, run, session
+from models import OLDEST, TensorProto, helper, model, normal, run, session
 
 FLOAT = TensorProto.FLOAT
 INTEGERS = {"uint8": (0, 255), "int8": (-128, 127), "uint4": (0, 15), "int4": (-8, 7)}

@@ -1,13 +1,16 @@
 """Sessions with the execution provider and without it."""
 import collections
+import functools
 import json
 import os
 import pathlib
 import tempfile
 
+import numpy as np
 import onnxruntime as ort
 
 NAME = "DynquantExecutionProvider"
+assert_same = functools.partial(np.testing.assert_array_equal, strict=True)  # types and shapes, too
 
 ort.set_default_logger_severity(3)
 ort.register_execution_provider_library("dynquant", os.environ["DYNQUANT_ONNXRUNTIME"])
@@ -42,6 +45,11 @@ def operators(model, inputs, provider=True, options=None, prepare=None):
     with tempfile.TemporaryDirectory() as folder:
         s = session(model, provider, options, profile=str(pathlib.Path(folder, "profile")), prepare=prepare)
         s.run(None, inputs)
-        events = json.loads(pathlib.Path(s.end_profiling()).read_text())
+        return executed(s)
+
+
+def executed(s):
+    """How many nodes of each operator the session, which profiles, has run."""
+    events = json.loads(pathlib.Path(s.end_profiling()).read_text())
     names = [e["args"]["op_name"] for e in events if e.get("cat") == "Node" and e["name"].endswith("_kernel_time")]
     return collections.Counter(NAME if name.startswith(NAME) else name for name in names)

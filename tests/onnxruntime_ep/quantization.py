@@ -1,41 +1,24 @@
 """Nodes that quantize and dequantize as models, and their results by ONNX's definitions (docs/onnx.md, "What is computed")."""
 import ctypes
+import pathlib
+import sys
 
-import ml_dtypes
 import numpy as np
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "differential"))
+from nodes import FLOAT8, broadcast, dtype_of, from_raw_bytes, limits, raw_bytes, type_of
+
 F = np.float32
 FLOAT, HALF, BFLOAT16, INT32 = TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.INT32
-FLOAT8 = (TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT8E5M2, TensorProto.FLOAT8E5M2FNUZ)
 BYTES, SHORTS = (TensorProto.UINT8, TensorProto.INT8), (TensorProto.UINT16, TensorProto.INT16)
 FOUR_BITS = (TensorProto.UINT4, TensorProto.INT4)
 
 
-def dtype_of(kind):
-    return np.dtype(helper.tensor_dtype_to_np_dtype(kind))
-
-
-def limits(kind):
-    dtype = dtype_of(kind)
-    info = np.iinfo(dtype) if dtype.kind in "iu" else ml_dtypes.finfo(dtype) if kind in FLOAT8 else ml_dtypes.iinfo(dtype)
-    return float(info.min), float(info.max)
-
-
-def broadcast(parameter, shape, attributes):
-    """The parameter of each element of x."""
-    if parameter.size == 1:
-        return np.broadcast_to(parameter.reshape(()), shape)
-    axis = attributes.get("axis", 1) % len(shape)
-    if not attributes.get("block_size"):
-        return np.broadcast_to(parameter.reshape([-1 if d == axis else 1 for d in range(len(shape))]), shape)
-    return np.repeat(parameter, attributes["block_size"], axis).take(range(shape[axis]), axis)
-
-
 def quantize(x, scale, zero_point, kind, attributes):
     """The quotient is rounded to the type of the division: the scale's, or that of `precision`."""
-    division = dtype_of(attributes.get("precision") or helper.np_dtype_to_tensor_dtype(scale.dtype))
+    division = dtype_of(attributes.get("precision") or type_of(scale))
     scale, zero_point = broadcast(scale, x.shape, attributes), broadcast(zero_point, x.shape, attributes).astype(np.float64)
     quotient = x.astype(division) / scale.astype(division)
     low, high = limits(kind)
@@ -52,25 +35,21 @@ def dequantize(x, scale, zero_point, kind, attributes):
     return (difference * scale.astype(F)).astype(dtype_of(kind))
 
 
-def packed(array):
-    """Elements as ONNX packs them."""
-    return np.frombuffer(numpy_helper.from_array(array).raw_data, np.uint8)
-
-
 def run(session, given, kind):
     """Shape and bytes of y, of any type. ONNX Runtime wants NumPy arrays of the tensors' shapes, whose first bytes are the tensors."""
     binding, buffers = session.io_binding(), []  # not copied
     for name, array in given.items():
         buffers.append(np.zeros(array.shape, f"u{array.dtype.itemsize}"))
-        buffers[-1].reshape(-1).view(np.uint8)[:packed(array).size] = packed(array)
-        value = onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(buffers[-1], helper.np_dtype_to_tensor_dtype(array.dtype))
+        data = np.frombuffer(raw_bytes(array), np.uint8)
+        buffers[-1].reshape(-1).view(np.uint8)[:data.size] = data
+        value = onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(buffers[-1], type_of(array))
         binding.bind_ortvalue_input(name, value)
     binding.bind_output("y")
     session.run_with_iobinding(binding)
     (y,) = binding.get_outputs()
     shape = tuple(y.shape())
-    data = ctypes.string_at(y.data_ptr(), packed(np.zeros(shape, dtype_of(kind))).size)
-    return shape, packed(numpy_helper.to_array(TensorProto(data_type=kind, dims=shape, raw_data=data)))  # without bits of no element
+    data = ctypes.string_at(y.data_ptr(), len(raw_bytes(np.zeros(shape, dtype_of(kind)))))
+    return shape, raw_bytes(from_raw_bytes(kind, shape, data))  # without bits of no element
 
 
 class Node:
@@ -129,4 +108,4 @@ class Node:
 
     def expected(self, x):
         function = quantize if self.quantizes else dequantize
-        return x.shape, packed(function(x, self.scale, self.zero_point, self.y_kind, self.attributes))
+        return x.shape, raw_bytes(function(x, self.scale, self.zero_point, self.y_kind, self.attributes))

@@ -9,20 +9,16 @@ import numpy as np
 from graphs import Graph
 from layers import STEPS, WITH_PARAMETER, Layer, model_of
 from onnx import TensorProto, helper, numpy_helper
-from provider import NAME, operators, session
+from provider import NAME, assert_same, operators, session
 
 SEED = int(os.environ.get("DYNQUANT_TEST_SEED", "20261123"))
 GRAPHS, SAMPLE = 5600, int(os.environ.get("DYNQUANT_TEST_SAMPLE", "7"))
 
 
 class Layers(unittest.TestCase):
-    def assert_equal(self, given, expected):
-        self.assertEqual((given.dtype, given.shape), (expected.dtype, expected.shape))
-        np.testing.assert_array_equal(given, expected)
-
     def check(self, layer, threads=1):
         x = layer.draw_x()
-        self.assert_equal(session(layer.model(), threads=threads).run(None, {"x": x})[0], layer.expected(x))
+        assert_same(session(layer.model(), threads=threads).run(None, {"x": x})[0], layer.expected(x))
 
     def test_random_graphs(self):
         for i in range(0, GRAPHS, SAMPLE):
@@ -35,7 +31,7 @@ class Layers(unittest.TestCase):
                         inputs = graph.inputs()
                         results = graph.expected(inputs, scales == "per_row")
                         for given, expected in zip(s.run(None, inputs), results, strict=True):
-                            self.assert_equal(given, expected)
+                            assert_same(given, expected)
 
     def test_a_layer_is_one_node(self):
         for rank in range(4):
@@ -72,7 +68,7 @@ class Layers(unittest.TestCase):
             with self.subTest(spatial=spatial, dilation=dilation):
                 inputs = {"x": x.reshape(2, 8, *spatial)}
                 self.assertEqual(operators(m, inputs), {NAME: 1})
-                self.assert_equal(session(m).run(None, inputs)[0], expected.reshape(2, 14, *spatial).astype(np.float32))
+                assert_same(session(m).run(None, inputs)[0], expected.reshape(2, 14, *spatial).astype(np.float32))
 
     def test_large_layers_on_several_threads(self):
         random = np.random.default_rng(SEED)
@@ -108,7 +104,7 @@ class Layers(unittest.TestCase):
             values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, x.shape) for name in "xy"]
             with self.subTest(op=op), np.errstate(all="ignore"):
                 given = session(model_of([node], values[:1], values[1:], constants), provider=False).run(None, {"x": x})[0]
-                self.assert_equal(given, STEPS[op](x, *parameters.get(op, [])))
+                assert_same(given, STEPS[op](x, *parameters.get(op, [])))
 
     def test_zeros(self):
         """Also beside a constant bias of integers, by which the scale of x is multiplied."""

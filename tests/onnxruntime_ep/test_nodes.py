@@ -1,6 +1,5 @@
 """Nodes that quantize and dequantize, claimed by themselves: their bits, and that ONNX Runtime keeps what it fuses."""
 import collections
-import json
 import logging
 import os
 import pathlib
@@ -17,8 +16,8 @@ from layers import dynamic_quantize
 from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument, NotImplemented
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
-from provider import NAME, operators, session
-from quantization import BFLOAT16, BYTES, FLOAT, FLOAT8, FOUR_BITS, HALF, INT32, SHORTS, Node, dequantize, packed, quantize, run
+from provider import NAME, executed, operators, session
+from quantization import BFLOAT16, BYTES, FLOAT, FLOAT8, FOUR_BITS, HALF, INT32, SHORTS, Node, dequantize, quantize, run
 
 SEED = int(os.environ.get("DYNQUANT_TEST_SEED", "20261124"))
 ALL, AUTO = {"claim": "all"}, {"claim": "auto"}
@@ -37,13 +36,6 @@ def model(nodes, inputs, outputs, constants=None, opset=21):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10).SerializeToString()
 
 
-def executed(s):
-    """How many nodes of each operator the session, which profiles, has run."""
-    events = json.loads(pathlib.Path(s.end_profiling()).read_text())
-    names = [e["args"]["op_name"] for e in events if e.get("cat") == "Node" and e["name"].endswith("_kernel_time")]
-    return collections.Counter(NAME if name.startswith(NAME) else name for name in names)
-
-
 def normal(*shape):
     return np.random.default_rng(7).standard_normal(shape).astype(np.float32)
 
@@ -54,13 +46,8 @@ class Definition(unittest.TestCase):
             s = session(n.model(), options=options, threads=threads, profile=f"{folder}/profile")
             for _ in range(2):
                 x = n.draw_x()
-                self.assert_equal(n.run(s, x), n.expected(x))
+                self.assertEqual(n.run(s, x), n.expected(x))
             self.assertEqual(executed(s), {NAME: 2})
-
-    def assert_equal(self, given, expected):
-        """Shapes and bytes."""
-        self.assertEqual(given[0], expected[0])
-        np.testing.assert_array_equal(given[1], expected[1])
 
     def test_random_nodes(self):
         for i in range(500):

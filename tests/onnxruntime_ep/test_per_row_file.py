@@ -2,7 +2,6 @@
 a scale for each row; what is rewritten, and what is left. DYNQUANT_ONNXRUNTIME: libdynquant_onnxruntime.so."""
 import logging
 import os
-import pathlib
 import tempfile
 import unittest
 from collections import Counter

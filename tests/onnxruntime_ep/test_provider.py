@@ -71,6 +71,7 @@ TELLS_SCALARS = tuple(map(int, ort.__version__.split(".")[:2])) >= (1, 24)
 
 X = np.random.default_rng(6).standard_normal((1, 8, 9, 9)).astype(np.float32)
 INPUT = [("x", FLOAT, ["n", 8, "h", "w"])]
+CONVOLUTION = model(convolution()[0], INPUT, [("conv_y", FLOAT, None)], convolution()[1]).SerializeToString()
 
 
 class Claims(unittest.TestCase):
@@ -315,9 +316,7 @@ class Matching(unittest.TestCase):
 
 
 class Options(unittest.TestCase):
-    def setUp(self):
-        nodes, constants = convolution()
-        self.model = model(nodes, INPUT, [("conv_y", FLOAT, None)], constants).SerializeToString()
+    model = CONVOLUTION
 
     def test_claim(self):
         for value, expected in (("none", 0), ("auto", 1), ("all", 1)):
@@ -546,8 +545,7 @@ class Saved(unittest.TestCase):
                 np.testing.assert_array_equal(session(path, provider).run(None, {"x": X})[0], expected)
 
     def test_in_ort_format_without_hard_swish(self):
-        nodes, constants = convolution()
-        m = model(nodes, INPUT, [("conv_y", FLOAT, None)], constants).SerializeToString()
+        m = CONVOLUTION
         with tempfile.TemporaryDirectory() as folder:
             path = f"{folder}/m.ort"
             saved = session(m, prepare=lambda s: setattr(s, "optimized_model_filepath", path))
@@ -559,9 +557,7 @@ class Saved(unittest.TestCase):
 class ContextModels(unittest.TestCase):
     """Models of precompiled nodes, of which ONNX Runtime wants one for each that a provider claims. This one makes none."""
 
-    def setUp(self):
-        nodes, constants = convolution()
-        self.model = model(nodes, INPUT, [("conv_y", FLOAT, None)], constants).SerializeToString()
+    model = CONVOLUTION
 
     def test_a_session_that_writes_one_leaves_all_nodes(self):
         with tempfile.TemporaryDirectory() as folder:

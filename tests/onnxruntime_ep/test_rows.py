@@ -6,8 +6,8 @@ import unittest
 import numpy as np
 from layers import F, Layer, quantize_rows
 from onnx import TensorProto, helper
-from provider import NAME, operators, session
-from test_provider import INPUT, X, convolution, log, model
+from provider import NAME, assert_same, operators, session
+from test_provider import CONVOLUTION, X, log, model
 
 ROWS = {"activation_scales": "per_row"}
 
@@ -48,10 +48,6 @@ def products(shape, *columns, **of):
 
 
 class Rows(unittest.TestCase):
-    def assert_same(self, given, expected):
-        self.assertEqual((given.dtype, given.shape), (expected.dtype, expected.shape))
-        np.testing.assert_array_equal(given, expected)
-
     def test_products_that_share_what_quantizes_are_one_node(self):
         for w_type in (np.int8, np.uint8):
             m, constants = products(["b", "t", 96], 64, 65, 33, w_type=w_type)
@@ -60,7 +56,7 @@ class Rows(unittest.TestCase):
             s = session(m, options=ROWS)
             for x in (x, x[:1], x[:0], x[:, :1], x.repeat(3, 1)):
                 for given, of in zip(s.run(None, {"x": x}), constants, strict=True):
-                    self.assert_same(given, expected_of(x, of))
+                    assert_same(given, expected_of(x, of))
 
     def test_a_row_does_not_depend_on_the_others(self):
         """Permuted, padded, split, alone, and on several threads."""
@@ -74,11 +70,11 @@ class Rows(unittest.TestCase):
             s = session(m, options=ROWS, threads=threads)
             run = lambda x: s.run(None, {"x": x})
             for i, y in enumerate(expected):
-                self.assert_same(run(x)[i], y)
-                self.assert_same(run(x[order])[i], y[order])
-                self.assert_same(run(padded)[i][:, :30], y)
-                self.assert_same(np.concatenate([run(part)[i] for part in np.split(x, [1, 4, 5])]), y)
-                self.assert_same(run(x[3:4, 7:8])[i], y[3:4, 7:8])
+                assert_same(run(x)[i], y)
+                assert_same(run(x[order])[i], y[order])
+                assert_same(run(padded)[i][:, :30], y)
+                assert_same(np.concatenate([run(part)[i] for part in np.split(x, [1, 4, 5])]), y)
+                assert_same(run(x[3:4, 7:8])[i], y[3:4, 7:8])
 
     def test_an_image_does_not_depend_on_the_others(self):
         random = np.random.default_rng(3)
@@ -96,9 +92,9 @@ class Rows(unittest.TestCase):
                 with self.subTest(group=group, inputs=inputs, kernel=kernel, threads=threads):
                     s = session(layer.model(), options=ROWS, threads=threads)
                     run = lambda x: s.run(None, {"x": x})[0]
-                    self.assert_same(run(x), expected)
-                    self.assert_same(run(x[order]), expected[order])
-                    self.assert_same(np.concatenate([run(x[i:i + 1]) for i in range(5)]), expected)
+                    assert_same(run(x), expected)
+                    assert_same(run(x[order]), expected[order])
+                    assert_same(np.concatenate([run(x[i:i + 1]) for i in range(5)]), expected)
 
     def test_not_a_number_and_infinity_stay_in_their_row(self):
         random = np.random.default_rng(4)
@@ -109,14 +105,13 @@ class Rows(unittest.TestCase):
         clean = np.ones((2, 9), bool)
         clean[0, 3] = clean[1, 0] = clean[1, 8] = False
         for given, y in zip(session(m, options=ROWS).run(None, {"x": x}), expected):
-            self.assert_same(given[clean], y[clean])
+            assert_same(given[clean], y[clean])
             self.assertFalse(np.isfinite(given[~clean]).any())
-        nodes, weights = convolution()
-        m = model(nodes, INPUT, [("conv_y", TensorProto.FLOAT, None)], weights).SerializeToString()
+        m = CONVOLUTION
         images = np.concatenate([X, X * F(np.nan), X * F(3)])
         given = session(m, options=ROWS).run(None, {"x": images})[0]
         for i in (0, 2):
-            self.assert_same(given[i:i + 1], session(m).run(None, {"x": images[i:i + 1]})[0])
+            assert_same(given[i:i + 1], session(m).run(None, {"x": images[i:i + 1]})[0])
         self.assertTrue(np.isnan(given[1]).all())
 
     def test_of_every_rank_without_elements_and_of_zeros(self):
@@ -126,16 +121,16 @@ class Rows(unittest.TestCase):
                 x = np.random.default_rng(5).standard_normal(shape).astype(F)
                 with self.subTest(shape=shape, columns=columns):
                     self.assertEqual(operators(m, {"x": x}, options=ROWS), {NAME: 1})
-                    self.assert_same(session(m, options=ROWS).run(None, {"x": x})[0], expected_of(x, constants))
+                    assert_same(session(m, options=ROWS).run(None, {"x": x})[0], expected_of(x, constants))
                     if x.ndim > 1 and x.size:
                         x[1] = 0
-                        self.assert_same(session(m, options=ROWS).run(None, {"x": x})[0], expected_of(x, constants))
+                        assert_same(session(m, options=ROWS).run(None, {"x": x})[0], expected_of(x, constants))
 
     def test_per_tensor_is_the_default(self):
         m, _ = products([4, 32], 16)
         x = np.random.default_rng(6).standard_normal((4, 32)).astype(F) * F([[1], [2], [3], [4]])
         by_tensor = [session(m, options=options).run(None, {"x": x})[0] for options in ({}, {"activation_scales": "per_tensor"})]
-        self.assert_same(*by_tensor)
+        assert_same(*by_tensor)
         self.assertFalse(np.array_equal(by_tensor[0], session(m, options=ROWS).run(None, {"x": x})[0]))
 
     def test_what_others_read_keeps_one_scale(self):
@@ -161,7 +156,7 @@ class Rows(unittest.TestCase):
                 self.assertIn(f"keeps one scale of 'x_dql' (DynamicQuantizeLinear): {reason}", log(m, claim="all", **ROWS))
                 x = np.random.default_rng(7).standard_normal(inputs[0][2]).astype(F)
                 for given, expected in zip(*(session(m, options={"claim": "all", **options}).run(None, {"x": x}) for options in ({}, ROWS))):
-                    self.assert_same(given, expected)
+                    assert_same(given, expected)
 
     def test_what_a_layer_has_from_elsewhere_keeps_one_scale(self):
         """x, or its zero point. The zero point of `cycle` is made of another layer's result."""
@@ -183,7 +178,7 @@ class Rows(unittest.TestCase):
             with self.subTest(x=x, zero_point=zero_point, inputs=inputs):
                 feeds = {n: np.asarray(given[n]) for n in inputs}
                 for by_row, by_tensor in zip(*(session(m, options=options).run(None, feeds) for options in (ROWS, {})), strict=True):
-                    self.assert_same(by_row, by_tensor)
+                    assert_same(by_row, by_tensor)
 
     def test_a_zero_point_that_is_left_out_or_constant(self):
         x = np.random.default_rng(10).standard_normal((3, 2, 12)).astype(F) * F([[[1], [9]]])
@@ -197,7 +192,7 @@ class Rows(unittest.TestCase):
                 constants.append(("zero_point", np.uint8(zero_point)))
             m = model([quantize(), *nodes], [("x", TensorProto.FLOAT, [3, None, 12])], [("p_y", TensorProto.FLOAT, None)], constants).SerializeToString()
             sums = (q.astype(np.int64) - (zero_point or 0)) @ w.astype(np.int64)
-            self.assert_same(session(m, options=ROWS).run(None, {"x": x})[0], sums.astype(np.int32).astype(F) * (scale * w_scale) + bias)
+            assert_same(session(m, options=ROWS).run(None, {"x": x})[0], sums.astype(np.int32).astype(F) * (scale * w_scale) + bias)
 
     def test_shapes_that_alternate(self):
         m, constants = products([None, None, 24], 8, 9)
@@ -205,7 +200,7 @@ class Rows(unittest.TestCase):
         for shape in [(1, 4, 24), (3, 2, 24), (1, 40, 24)] * 3:
             x = random.standard_normal(shape).astype(F)
             for given, of in zip(s.run(None, {"x": x}), constants):
-                self.assert_same(given, expected_of(x, of))
+                assert_same(given, expected_of(x, of))
 
 
 if __name__ == "__main__":

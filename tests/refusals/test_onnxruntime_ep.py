@@ -13,7 +13,7 @@ import test_nodes
 import test_rows
 from provider import NAME, operators, session
 from refusals import Case
-from test_provider import FLOAT, INPUT, INT32, X, convolution, model, random_bytes
+from test_provider import CONVOLUTION, FLOAT, INPUT, INT32, X, convolution, model, random_bytes
 
 UINT8 = TensorProto.UINT8
 
@@ -24,9 +24,7 @@ INVALID = Fail, InvalidArgument
 class Options(Case):
     ERRORS = RuntimeError, InvalidArgument  # up to ONNX Runtime 1.31, and since 1.32
 
-    def setUp(self):
-        nodes, constants = convolution()
-        self.model = model(nodes, INPUT, [("conv_y", FLOAT, None)], constants).SerializeToString()
+    model = CONVOLUTION
 
     def test_wrong_ones_are_refused_by_name(self):
         threads = "option 'threads': expected", "a number of threads", "0"
