@@ -3,7 +3,7 @@ from functools import cached_property
 
 import ml_dtypes
 import numpy as np
-from nodes import FLOAT8, INTEGERS, broadcast, dtype_of, limits, type_of
+from nodes import FLOAT8, INTEGERS, broadcast, dtype_of, limits, tensor, type_of
 from onnx import TensorProto
 
 
@@ -51,6 +51,13 @@ class Elements:
         return self.quotient_in(self.division)
 
     # ---- y
+
+    @property
+    def y(self):
+        """By the specification, in its type."""
+        if not self.node.quantizes:
+            return self.dequantized(self.difference).astype(dtype_of(self.y_type))
+        return tensor(self.y_type, self.integer_y(self.quotient) if self.y_type in INTEGERS else self.as_float(self.total))
 
     def as_float(self, total):
         """Numbers rounded to y's type, a float, as `saturate` says."""

@@ -3,7 +3,6 @@ import collections
 import logging
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -13,11 +12,16 @@ import numpy as np
 import onnx
 import onnxruntime
 from layers import dynamic_quantize
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument, NotImplemented
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 from provider import NAME, executed, operators, session
 from quantization import BFLOAT16, BYTES, FLOAT, FLOAT8, FOUR_BITS, HALF, INT32, SHORTS, Node, dequantize, quantize, run
+from test_provider import log
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "onnxruntime"))
+import models
+from models import normal
 
 SEED = int(os.environ.get("DYNQUANT_TEST_SEED", "20261124"))
 ALL, AUTO = {"claim": "all"}, {"claim": "auto"}
@@ -29,15 +33,7 @@ logging.disable(logging.WARNING)  # of the quantization tools
 
 
 def model(nodes, inputs, outputs, constants=None, opset=21):
-    """inputs, outputs: {name: (type, shape)}; constants: {name: array, or a TensorProto}."""
-    constants = [v if isinstance(v, TensorProto) else numpy_helper.from_array(np.asarray(v), name) for name, v in (constants or {}).items()]
-    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info(n, *of) for n, of in inputs.items()],
-                              [helper.make_tensor_value_info(n, *of) for n, of in outputs.items()], constants)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10).SerializeToString()
-
-
-def normal(*shape):
-    return np.random.default_rng(7).standard_normal(shape).astype(np.float32)
+    return models.model(nodes, inputs, outputs, opset, constants)
 
 
 class Definition(unittest.TestCase):
@@ -147,11 +143,7 @@ class Claims(unittest.TestCase):
                  node("MatMul", ["x", "f"], ["y"], "product"), node(QUANTIZE, ["x", "last"], ["r"], "slow")]
         m = model(nodes, {"x": (FLOAT, [3, 32])}, {"q": (TensorProto.UINT8, None), "y": (FLOAT, None), "r": (TensorProto.UINT8, None)},
                   {"s": np.float32(1), "w": np.zeros((32, 8), np.uint8), "t": np.ones((2, 8), np.float32), "last": np.ones(32, np.float32)})
-        code = ("import sys; sys.path.insert(0, sys.argv[1]); import provider, onnxruntime as ort; o = ort.SessionOptions(); "
-                "o.log_severity_level = 2; o.add_provider_for_devices(provider.devices()[:1], {'verbose': '1'}); "
-                "ort.InferenceSession(sys.stdin.buffer.read(), o)")
-        done = subprocess.run([sys.executable, "-c", code, str(pathlib.Path(__file__).parent)], input=m, capture_output=True, check=True)
-        said = done.stderr.decode()
+        said = log(m)
         self.assertIn("dynquant: leaves 'fast' (QuantizeLinear): ONNX Runtime has a fast kernel for it", said)
         self.assertIn("dynquant: leaves 'weights' (DequantizeLinear): ONNX Runtime may fuse it with 'product' (MatMul)", said)
         self.assertRegex(said, r"dynquant: claims 'slow' \(QuantizeLinear\)(\x1b|\n)")
@@ -383,7 +375,7 @@ class Fusions(unittest.TestCase):
     @staticmethod
     def through_float8(x):
         q = quantize(x, CONSTANTS["s"], np.zeros((), np.float32), TensorProto.FLOAT8E4M3FN, {})
-        return dequantize(q, CONSTANTS["s"], np.zeros((), np.float32), FLOAT, {})
+        return dequantize(q, CONSTANTS["s"], np.zeros((), np.float32), {})
 
 
 class Graphs(unittest.TestCase):
