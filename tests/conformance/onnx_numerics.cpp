@@ -213,6 +213,7 @@ TEST(onnx_numerics, the_difference_is_rounded_to_f32_before_the_product) {
 // ---- Which kernel
 // -----------------------------------------------------------------------------------------------------
 
+#if DYNQUANT_TEST_ONEDNN
 std::string refusal(const quantization &q, kernel_kind kernel) {
     try {
         prepare(q, {.kernel = kernel});
@@ -255,6 +256,7 @@ TEST(onnx_numerics, onednn_says_why_it_refuses_what_its_rules_have_not) {
     q.saturate = true;
     expect_refused(q, kernel_kind::onednn, "dst saturates, and overflows under numerics strict");
 }
+#endif
 
 } // namespace
 } // namespace dynquant::test

@@ -7,7 +7,9 @@
 
 #include "support/environment.hpp"
 #include "support/random.hpp"
+#if DYNQUANT_TEST_ONEDNN
 #include "support/single_op.hpp"
+#endif
 
 #if defined(__x86_64__)
 
@@ -158,6 +160,7 @@ TEST_P(float_environment, of_prepare_does_not_matter) {
     }
 }
 
+#if DYNQUANT_TEST_ONEDNN
 // compile() converts the scales, which are an attribute in the graph API.
 TEST_P(float_environment, of_compile_does_not_matter) {
     const single_op quantize {.kind = dg::op::kind::Quantize, .shape = {3}, .scales = {0x1p-149f}};
@@ -176,6 +179,7 @@ TEST_P(float_environment, of_compile_does_not_matter) {
             EXPECT_EQ(reals, (std::vector<float> {0x1p-149f, -0x1.8p-148f, 0x1.fcp-143f})) << v;
         }
 }
+#endif
 
 INSTANTIATE_TEST_SUITE_P(
         control_words, float_environment, testing::ValuesIn(roundings_and_flushings()), [](const auto &value) {

@@ -168,6 +168,7 @@ TEST(concurrent_runs, of_one_operation_do_not_mix) {
             expect_runs_apart(prepare(q, v.forced()), q);
 }
 
+#if DYNQUANT_TEST_ONEDNN
 TEST(concurrent_runs, of_one_onednn_operation_do_not_mix) {
     const parallel::scoped_executor executor(small_parts);
     for (const auto &block : {dims {64, 257}, dims {64, 1}, dims {1, 257}}) {
@@ -177,6 +178,7 @@ TEST(concurrent_runs, of_one_onednn_operation_do_not_mix) {
         expect_runs_apart(prepare(q, onednn_variant().forced()), q);
     }
 }
+#endif
 
 } // namespace
 } // namespace dynquant::test

@@ -1,19 +1,23 @@
 // Whether a call throws an error of exactly this status and message: a dynquant::error, or for one of oneDNN's statuses
-// a dnnl::error.
+// a dnnl::error, where graph.hpp is included.
 #pragma once
 
 #include <string>
-#include <type_traits>
 
 #include <gtest/gtest.h>
 
 #include "dynquant/error.hpp"
-#include "oneapi/dnnl/dnnl_common.hpp"
 
 namespace dynquant::test {
 
 template <typename Status>
-using error_of = std::conditional_t<std::is_same_v<Status, dynquant::status>, dynquant::error, dnnl::error>;
+struct error_with;
+template <>
+struct error_with<dynquant::status> {
+    using type = dynquant::error;
+};
+template <typename Status>
+using error_of = typename error_with<Status>::type;
 
 template <typename F, typename Status>
 testing::AssertionResult fails(F &&f, Status status, const std::string &message) {

@@ -16,6 +16,11 @@
 
 namespace dynquant::test {
 
+template <>
+struct error_with<dnnl_status_t> {
+    using type = dnnl::error;
+};
+
 using lt = dg::logical_tensor;
 using type = lt::data_type;
 using layout = lt::layout_type;

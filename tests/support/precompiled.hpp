@@ -13,6 +13,8 @@
 
 #include <gtest/gtest.h>
 
-#include "dynquant/graph.hpp"
 #include "dynquant/onnx.hpp"
 #include "dynquant/quantization.hpp"
+#if DYNQUANT_TEST_ONEDNN
+#include "dynquant/graph.hpp"
+#endif

@@ -54,7 +54,7 @@ bool has_8_bit_types(const quantization &q) {
 } // namespace
 
 bool onednn_must_compute(const quantization &q) {
-    if (!has_8_bit_types(q) || q.rule == numerics::onnx) return false;
+    if (!DYNQUANT_TEST_ONEDNN || !has_8_bit_types(q) || q.rule == numerics::onnx) return false;
     const bool per_tensor = q.scales.block == q.src.dims;
     int channels = 0;
     for (std::size_t d = 0; d < q.src.dims.size(); ++d) {

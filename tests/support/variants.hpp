@@ -27,7 +27,7 @@ variant onednn_variant();
 /// universal_variants() and onednn_variant().
 std::vector<variant> all_variants();
 
-/// Whether the onednn kernel must accept q. It may accept more.
+/// Whether the onednn kernel, where it is built, must accept q. It may accept more.
 bool onednn_must_compute(const quantization &q);
 
 } // namespace dynquant::test
