@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "graph_builder.hpp"
-#include "support/oracle.hpp"
+#include "oracle/statements.hpp"
 
 namespace dynquant::models {
 namespace {

@@ -6,9 +6,9 @@
 #include <limits>
 #include <thread>
 
+#include "oracle/statements.hpp"
 #include "support/environment.hpp"
 #include "support/onnx.hpp"
-#include "support/oracle.hpp"
 #include "support/variants.hpp"
 
 namespace dynquant::test {

@@ -6,7 +6,7 @@
 
 #include "elements/load_store.hpp"
 #include "elements/small_float.hpp"
-#include "support/elements.hpp"
+#include "oracle/elements.hpp"
 
 namespace dynquant::test {
 namespace {

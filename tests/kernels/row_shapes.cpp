@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "support/elements.hpp"
+#include "oracle/elements.hpp"
 #include "support/random.hpp"
 #include "support/sampling.hpp"
 

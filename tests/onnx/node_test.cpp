@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "onnx.pb.h"
-#include "support/elements.hpp"
+#include "oracle/elements.hpp"
 
 namespace dynquant::test {
 namespace fs = std::filesystem;

@@ -15,7 +15,7 @@
 #include "dynquant/model.hpp"
 #include "node_test.hpp"
 #include "onnx.pb.h"
-#include "support/elements.hpp"
+#include "oracle/elements.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/variants.hpp"
 

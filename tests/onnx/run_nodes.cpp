@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "node_test.hpp"
-#include "support/elements.hpp"
+#include "oracle/elements.hpp"
 
 namespace dynquant::test {
 namespace {

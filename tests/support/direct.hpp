@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include "elements.hpp"
 #include "guarded_buffer.hpp"
-#include "oracle.hpp"
+#include "oracle/elements.hpp"
+#include "oracle/statements.hpp"
 #include "variants.hpp"
 
 namespace dynquant::test {

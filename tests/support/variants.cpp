@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "elements.hpp"
+#include "oracle/elements.hpp"
 
 namespace dynquant::test {
 

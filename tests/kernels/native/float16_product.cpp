@@ -15,9 +15,9 @@
 #include "kernels/native/float16_product.hpp"
 #include "kernels/native/implementation.hpp"
 #include "kernels/native/plan.hpp"
-#include "support/elements.hpp"
+#include "oracle/elements.hpp"
+#include "oracle/onnx.hpp"
 #include "support/guarded_buffer.hpp"
-#include "support/oracle_onnx.hpp"
 #include "support/tested_sets.hpp"
 
 namespace dynquant::test {

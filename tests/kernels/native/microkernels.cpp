@@ -9,9 +9,9 @@
 #include <gtest/gtest.h>
 
 #include "kernels/native/implementation.hpp"
-#include "support/elements.hpp"
+#include "oracle/elements.hpp"
+#include "oracle/statements.hpp"
 #include "support/guarded_buffer.hpp"
-#include "support/oracle.hpp"
 #include "support/sampling.hpp"
 #include "support/tested_sets.hpp"
 

@@ -8,10 +8,10 @@
 #include <gtest/gtest.h>
 
 #include "kernels/native/implementation.hpp"
-#include "support/elements.hpp"
+#include "oracle/elements.hpp"
+#include "oracle/onnx.hpp"
+#include "oracle/statements.hpp"
 #include "support/guarded_buffer.hpp"
-#include "support/oracle.hpp"
-#include "support/oracle_onnx.hpp"
 #include "support/sampling.hpp"
 #include "support/tested_sets.hpp"
 

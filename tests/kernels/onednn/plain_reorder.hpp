@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "support/oracle.hpp"
+#include "oracle/statements.hpp"
 
 namespace dynquant::test {
 

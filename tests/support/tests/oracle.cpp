@@ -1,6 +1,6 @@
 // The oracle, which other tests trust, agrees with values worked out by hand and with the processor's arithmetic in
 // double precision.
-#include "support/oracle.hpp"
+#include "oracle/statements.hpp"
 
 #include <bit>
 #include <cmath>

@@ -1,13 +1,13 @@
-#include "oracle.hpp"
+#include "statements.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <limits>
 #include <sstream>
 
+#include "computed.hpp"
 #include "elements.hpp"
-#include "oracle_computed.hpp"
-#include "oracle_onnx.hpp"
+#include "onnx.hpp"
 
 namespace dynquant::test::oracle {
 namespace {

@@ -1,4 +1,4 @@
-#include "oracle_onnx.hpp"
+#include "onnx.hpp"
 
 #include <algorithm>
 

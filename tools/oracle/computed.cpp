@@ -1,4 +1,4 @@
-#include "oracle_computed.hpp"
+#include "computed.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -7,7 +7,7 @@
 
 #include "elements.hpp"
 #include "exact.hpp"
-#include "oracle.hpp"
+#include "statements.hpp"
 
 namespace dynquant::test::oracle {
 namespace {
