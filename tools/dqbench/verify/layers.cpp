@@ -1,5 +1,5 @@
 // Layers of models: products and convolutions of 8-bit integers with the steps behind their sums, tables of bytes, and
-// products by narrow weights. layers_reference.hpp defines their results.
+// products by narrow weights. oracle/layers.hpp defines their results.
 #include "layers_statements.hpp"
 #include "quantization/text.hpp"
 

@@ -8,7 +8,7 @@
 #include "guarded_buffer.hpp"
 #include "layers/lookup/lookup.hpp"
 #include "layers/narrow/narrow_layer.hpp"
-#include "layers_reference.hpp"
+#include "oracle/layers.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 
@@ -17,10 +17,13 @@ namespace {
 
 namespace layers = dynquant::layers;
 namespace lookup = dynquant::lookup;
+namespace oracle = dynquant::test::oracle;
 namespace targets = dynquant::targets;
 using dynquant::concat, dynquant::data_type, dynquant::dims, dynquant::to_string;
 using kind = layers::float_step::kind;
 using layers::step_result;
+using layer_inputs = oracle::layer_inputs<layers::layer_description>;
+using narrow_inputs = oracle::narrow_inputs<layers::narrow_weights, layers::step>;
 
 std::vector<layers::step> draw_steps(const chain &c, reals how, std::int64_t channels, drawing &draw) {
     std::vector<layers::step> steps;
@@ -170,7 +173,7 @@ layer_inputs draw_inputs(const plan &p, drawing draw) {
 digest compute(const layer_inputs &in, const way &w) {
     const auto result = type_of(in.d.result);
     if (w.is_reference) {
-        auto y = reference_result(in);
+        auto y = oracle::result_of(in);
         return digest_of(result, y, true);
     }
     auto d = in.d;
@@ -229,7 +232,7 @@ narrow_inputs draw_inputs(const narrow_plan &p, drawing draw) {
 
 digest compute(const narrow_inputs &in, const way &w) {
     if (w.is_reference) {
-        auto y = reference_result(in);
+        auto y = oracle::result_of(in);
         return digest_of(data_type::f32, std::as_writable_bytes(std::span(y)), true);
     }
     layers::narrow_description d;
@@ -315,7 +318,7 @@ std::string line_of(const plan &p) {
 
 statement statement_of(const plan &p) {
     const auto line = line_of(p);
-    return {line, *dynquant::volume(y_shape(p.d, p.x)), [p, line]() -> computation {
+    return {line, *dynquant::volume(oracle::y_shape(p.d, p.x)), [p, line]() -> computation {
                 const auto in = std::make_shared<layer_inputs>(draw_inputs(p, drawing(line)));
                 return [in](const way &w) { return compute(*in, w); };
             }};

@@ -1,0 +1,118 @@
+#include "layers.hpp"
+
+namespace dynquant::test::oracle {
+namespace {
+
+/// Which position of x each tap meets; -1 beyond x.
+std::vector<std::int64_t> met_by_taps(const geometry &g, std::int64_t position) {
+    std::vector<std::int64_t> result;
+    for (std::int64_t tap = 0; tap < g.kernel[0] * g.kernel[1] * g.kernel[2]; ++tap) {
+        auto y_rest = position, tap_rest = tap;
+        std::int64_t met = 0, stride = 1;
+        for (std::size_t d = spatial; d-- > 0;) {
+            const auto i = y_rest % g.y[d] * g.strides[d] - g.pads[d] + tap_rest % g.kernel[d] * g.dilations[d];
+            met = met < 0 || i < 0 || i >= g.x[d] ? -1 : met + i * stride;
+            stride *= g.x[d];
+            y_rest /= g.y[d];
+            tap_rest /= g.kernel[d];
+        }
+        result.push_back(met);
+    }
+    return result;
+}
+
+/// The first element of a group's channels, and the strides.
+struct group_of_x {
+    const std::uint32_t *first;
+    std::int64_t of_channel, of_position;
+};
+
+/// One sum, modulo 2^32. Beyond x lies its zero point, of which nothing is left.
+std::uint32_t sum_of(
+        const group_of_x &x, const std::vector<std::int64_t> &met, const std::uint32_t *w, std::int64_t channels) {
+    const auto taps = std::ssize(met);
+    std::uint32_t sum = 0;
+    for (std::int64_t tap = 0; tap < taps; ++tap)
+        if (const auto position = met[static_cast<std::size_t>(tap)]; position >= 0)
+            for (std::int64_t c = 0; c < channels; ++c)
+                sum += x.first[c * x.of_channel + position * x.of_position] * w[c * taps + tap];
+    return sum;
+}
+
+} // namespace
+
+std::int64_t product_of(const dims &extents) {
+    std::int64_t result = 1;
+    for (const auto extent : extents)
+        result *= extent;
+    return result;
+}
+
+quantized quantize_rows(const std::vector<std::byte> &floats, std::int64_t rows) {
+    std::vector<float> x(floats.size() / sizeof(float));
+    std::memcpy(x.data(), floats.data(), floats.size());
+    quantized result;
+    const auto length = x.size() / static_cast<std::size_t>(rows);
+    const auto clamped = [](double code) { return std::isnan(code) ? 0 : std::clamp(code, 0.0, 255.0); };
+    for (auto row = x.begin(); row != x.end(); row += static_cast<std::ptrdiff_t>(length)) {
+        const auto end = row + static_cast<std::ptrdiff_t>(length);
+        float low = 0, high = 0;
+        for (auto i = row; i != end; ++i) {
+            if (std::isnan(*i)) low = high = *i;
+            if (*i < low) low = *i;
+            if (*i > high) high = *i;
+        }
+        const float scale = high == low ? 1 : (high - low) / 255, steps = -(low / scale);
+        const auto zero_point = std::isnan(steps) ? 255 : clamped(std::nearbyint(steps));
+        for (auto i = row; i != end; ++i) {
+            const float quotient = *i / scale;
+            result.bytes.push_back(
+                    static_cast<std::byte>(static_cast<int>(clamped(std::nearbyint(double {quotient}) + zero_point))));
+        }
+        result.scales.push_back(scale);
+        result.zero_points.push_back(static_cast<std::int32_t>(zero_point));
+    }
+    return result;
+}
+
+std::vector<std::uint32_t> differences(
+        const std::vector<std::byte> &bytes, bool is_signed, const std::vector<std::int32_t> &zero_points) {
+    std::vector<std::uint32_t> result;
+    const auto of_each = zero_points.empty() ? 1 : bytes.size() / zero_points.size();
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+        result.push_back(static_cast<std::uint32_t>(
+                (is_signed ? std::to_integer<std::int8_t>(bytes[i]) : std::to_integer<std::uint8_t>(bytes[i]))
+                - (zero_points.empty() ? 0 : zero_points[i / of_each])));
+    return result;
+}
+
+std::vector<std::byte> by_filters(const std::vector<std::byte> &w, const geometry &g) {
+    std::vector<std::byte> result;
+    for (std::int64_t f = 0; f < g.filters; ++f)
+        for (std::int64_t c = 0; c < g.channels; ++c)
+            result.push_back(w[static_cast<std::size_t>(c * g.filters + f)]);
+    return result;
+}
+
+std::vector<std::uint32_t> sums_of(const geometry &g, const std::vector<std::uint32_t> &x, bool is_x_channels_last,
+        const std::vector<std::uint32_t> &w) {
+    const auto of_image = g.x_positions() * g.channels * g.groups, of_filter = std::ssize(w) / g.filters;
+    group_of_x of {nullptr, is_x_channels_last ? 1 : g.x_positions(), is_x_channels_last ? g.channels * g.groups : 1};
+    std::vector<std::uint32_t> sums;
+    for (std::int64_t image = 0; image < g.images; ++image)
+        for (std::int64_t p = 0; p < g.y_positions(); ++p) {
+            const auto met = met_by_taps(g, p);
+            for (std::int64_t f = 0; f < g.filters; ++f) {
+                const auto first_channel = f / (g.filters / g.groups) * g.channels;
+                of.first = x.data() + image * of_image + first_channel * of.of_channel;
+                sums.push_back(sum_of(of, met, w.data() + f * of_filter, g.channels));
+            }
+        }
+    return sums;
+}
+
+float nearest_float16(float value) {
+    return real_from(data_type::f16, bits_of_real(data_type::f16, value));
+}
+
+} // namespace dynquant::test::oracle
