@@ -2,19 +2,21 @@
 // have no elements.
 #include "layers/layer.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <random>
 
 #include <gtest/gtest.h>
 
+#include "oracle/layers.hpp"
 #include "parallel/executor.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
+#include "support/random.hpp"
 
 namespace dynquant::layers {
 namespace {
+
+namespace oracle = test::oracle;
 
 constexpr std::int64_t huge = std::int64_t {1} << 40; // the product of two does not fit in 63 bits
 constexpr std::int64_t most = std::int64_t {1} << 30; // of an extent of an image, and of an attribute
@@ -72,117 +74,46 @@ TEST(layer_shapes, of_convolutions_without_elements) {
     EXPECT_EQ(result_of({0, 2, 1, 1}, {1, 2, most, most}), "1x0x1073741824x1073741824");
 }
 
-/// A layer on bytes, whose result is its sums.
-struct sample {
-    layer_description d;
-    dims x_shape;
-    std::vector<std::int32_t> x_zero_points; // one, or one for each row, of a convolution each image
-    std::vector<std::byte> w, x;             // x: channels first
+using sample = oracle::layer_inputs<layer_description>;
 
-    std::int64_t channels() const { return d.is_convolution ? d.weights_shape[0] : d.weights_shape[1]; }
-    std::int64_t inner() const { return d.is_convolution ? d.weights_shape[1] : d.weights_shape[0]; } // of a group
-    std::int64_t images() const { return d.is_convolution ? x_shape[0] : 1; }
-    std::int64_t x_positions() const { return *volume(x_shape) / images() / x_channels(); }
-    std::int64_t x_channels() const { return d.is_convolution ? x_shape[1] : x_shape.back(); }
-
-    static std::int64_t number(std::byte byte, bool is_signed) {
-        return is_signed ? std::to_integer<std::int8_t>(byte) : std::to_integer<std::uint8_t>(byte);
-    }
-    std::int64_t x_at(std::int64_t image, std::int64_t channel, std::int64_t position) const {
-        const auto at = d.is_convolution ? (image * x_channels() + channel) * x_positions() + position
-                                         : position * x_channels() + channel;
-        return number(x[static_cast<std::size_t>(at)], d.x_is_signed)
-                - zero_point_of(x_zero_points, d.is_convolution ? image : position);
-    }
-    std::int64_t w_at(std::int64_t c, std::int64_t i, std::int64_t tap) const {
-        const auto taps = d.is_convolution ? *volume(dims(d.weights_shape.begin() + 2, d.weights_shape.end())) : 1;
-        const auto at = d.is_convolution ? (c * inner() + i) * taps + tap : i * channels() + c;
-        const auto &zero_points = d.w_zero_points;
-        return number(w[static_cast<std::size_t>(at)], d.w_is_signed)
-                - (zero_points.empty() ? 0 : zero_points[zero_points.size() == 1 ? 0 : static_cast<std::size_t>(c)]);
-    }
-    std::int64_t bias_at(std::int64_t c) const {
-        return d.bias.empty() ? 0 : d.bias[d.bias.size() == 1 ? 0 : static_cast<std::size_t>(c)];
-    }
-
-    /// The sum, modulo 2^32, of a channel at a position of y. The image is square where there are windows of 3 x 3.
-    std::int32_t expected(std::int64_t image, std::int64_t c, std::int64_t position) const {
-        const std::int64_t kernel = d.is_convolution ? d.weights_shape.back() : 1, pad = kernel / 2;
-        const auto width = d.is_convolution ? x_shape.back() : 1, height = x_positions() / width;
-        const auto first = d.is_convolution ? c / (channels() / d.groups) * inner() : 0;
-        std::int64_t sum = bias_at(c);
-        for (std::int64_t tap = 0; tap < kernel * kernel; ++tap) {
-            const auto row = position / width + tap / kernel - pad, column = position % width + tap % kernel - pad;
-            if (row < 0 || row >= height || column < 0 || column >= width) continue; // the zero point
-            for (std::int64_t i = 0; i < inner(); ++i)
-                sum += x_at(image, first + i, row * width + column) * w_at(c, i, tap);
-        }
-        return static_cast<std::int32_t>(static_cast<std::uint32_t>(sum));
-    }
-};
-
-std::vector<std::byte> random_bytes(std::mt19937 &random, std::int64_t count) {
-    std::vector<std::byte> bytes(static_cast<std::size_t>(count));
-    for (auto &byte : bytes)
-        byte = static_cast<std::byte>(random());
-    return bytes;
-}
-
-/// kernel: 0 for a product.
-sample draw(std::mt19937 &random, std::int64_t groups, std::int64_t kernel) {
-    const auto number = [&](int least, int most) {
-        return std::uniform_int_distribution<std::int64_t>(least, most)(random);
+/// Of bytes, whose result is its sums. kernel: 0 for a product.
+sample draw(test::random_source &random, std::int64_t groups, std::int64_t kernel) {
+    const auto coin = [&] { return random.chance(50); };
+    const auto byte_of = [&](bool is_signed) {
+        return static_cast<std::int32_t>(is_signed ? random.within(-128, 127) : random.within(0, 255));
     };
     sample s;
     auto &d = s.d;
     d.label = "n";
     d.is_convolution = kernel > 0;
-    d.x_is_signed = number(0, 1) == 1;
-    d.w_is_signed = number(0, 1) == 1;
+    d.x_is_signed = coin();
+    d.w_is_signed = coin();
     d.groups = groups;
-    const auto channels = groups * number(1, 9), inner = number(1, 20);
+    const auto channels = groups * random.within(1, 9), inner = random.within(1, 20);
     d.weights_shape = kernel > 0 ? dims {channels, inner, kernel, kernel} : dims {inner, channels};
-    s.x_shape = kernel > 0 ? dims {number(1, 3), inner * groups, number(1, 9), number(1, 30)}
-                           : dims {number(1, 3), number(1, 40), inner};
+    s.x_shape = kernel > 0 ? dims {random.within(1, 3), inner * groups, random.within(1, 9), random.within(1, 30)}
+                           : dims {random.within(1, 3), random.within(1, 40), inner};
     d.window.pads = kernel > 0 ? dims(4, kernel / 2) : dims {};
-    d.scales_by_row = number(0, 1) == 1;
-    const auto rows = d.scales_by_row ? s.images() * (d.is_convolution ? 1 : s.x_positions()) : 1;
-    for (std::int64_t i = 0; i < rows; ++i)
-        s.x_zero_points.push_back(static_cast<std::int32_t>(d.x_is_signed ? number(-128, 127) : number(0, 255)));
-    for (auto n = number(0, 2) * channels / 2; n > 0; --n)
-        d.w_zero_points.push_back(static_cast<std::int32_t>(d.w_is_signed ? number(-128, 127) : number(0, 255)));
-    if (std::ssize(d.w_zero_points) != channels)
-        d.w_zero_points.resize(std::min<std::size_t>(d.w_zero_points.size(), 1));
-    for (auto n = number(0, 2) * channels / 2; n > 0; --n)
-        d.bias.push_back(static_cast<std::int32_t>(random())); // sums wrap
-    if (std::ssize(d.bias) != channels) d.bias.resize(std::min<std::size_t>(d.bias.size(), 1));
-    s.w = random_bytes(random, *volume(d.weights_shape));
-    s.x = random_bytes(random, *volume(s.x_shape));
+    d.scales_by_row = coin();
+    for (auto n = !d.scales_by_row ? 1 : kernel > 0 ? s.x_shape[0] : s.x_shape[0] * s.x_shape[1]; n > 0; --n)
+        s.x_zero_points.push_back(byte_of(d.x_is_signed));
+    const std::vector<std::int64_t> counts {0, 1, channels};
+    for (auto n = random.one_of(counts); n > 0; --n)
+        d.w_zero_points.push_back(byte_of(d.w_is_signed));
+    for (auto n = random.one_of(counts); n > 0; --n)
+        d.bias.push_back(static_cast<std::int32_t>(random.within(INT32_MIN, INT32_MAX))); // sums wrap
+    s.w = random.bytes(*volume(d.weights_shape));
+    s.x = random.bytes(*volume(s.x_shape));
     return s;
 }
 
-/// Runs the layer by a memory that other layers have used, and compares all sums.
-void expect_exact(const sample &s, run_memory &memory) {
-    const auto channels = s.channels(), positions = s.x_positions();
-    auto x = s.x;
-    if (s.d.x_is_channels_last) to_channels_last(s.x_shape, 1).run(s.x.data(), x.data());
+/// Runs the layer by a memory that other layers have used.
+void expect_right(const sample &s, run_memory &memory) {
+    const auto expected = oracle::result_of(s);
+    std::vector<std::byte> y(expected.size());
     const layer_problem problem(s.d, s.w.data());
-    const layer l(problem, s.x_shape);
-    std::vector<std::int32_t> y(static_cast<std::size_t>(s.images() * positions * channels));
-    l.run({x.data(), y.data(), s.x_zero_points}, memory);
-    const bool is_channels_first = s.d.is_convolution && !s.d.y_is_channels_last;
-    for (std::int64_t image = 0; image < s.images(); ++image)
-        for (std::int64_t c = 0; c < channels; ++c)
-            for (std::int64_t p = 0; p < positions; ++p) {
-                const auto at =
-                        image * positions * channels + (is_channels_first ? c * positions + p : p * channels + c);
-                ASSERT_EQ(y[static_cast<std::size_t>(at)], s.expected(image, c, p)) << image << ' ' << c << ' ' << p;
-            }
-}
-
-std::int32_t byte_of(float value, bool relu) {
-    if (relu && value < 0) value = 0;
-    return static_cast<std::int32_t>(std::clamp(std::nearbyint(value), -128.0F, 127.0F));
+    layer(problem, s.x_shape).run({s.x.data(), y.data(), s.x_zero_points}, memory);
+    ASSERT_EQ(y, expected);
 }
 
 /// A channel for each sum by each pair of multipliers, and the sum is its bias. Returns whether the pairs are folded.
@@ -193,7 +124,8 @@ bool expect_bytes_by(const std::vector<float> &first, const std::vector<float> &
             sums.push_back((1 << n) + beside);
             sums.push_back(-(3 << n >> 1) + beside);
         }
-    layer_description d;
+    sample s {{}, {1, 1}, {std::byte {1}}, {}, {}, {}};
+    auto &d = s.d;
     d.weights_shape = {1, std::ssize(sums) * std::ssize(first)};
     step one {float_step::kind::multiply}, two {float_step::kind::multiply};
     for (const auto sum : sums)
@@ -206,16 +138,14 @@ bool expect_bytes_by(const std::vector<float> &first, const std::vector<float> &
     if (relu) d.steps.push_back({float_step::kind::clip, {0}, {std::numeric_limits<float>::infinity()}});
     d.steps.push_back({float_step::kind::saturate, {-128}, {127}});
     d.result = step_result::bytes;
-    const std::vector<std::byte> weights(d.bias.size());
-    const layer_problem problem(d, weights.data());
-    std::vector<std::int8_t> y(d.bias.size());
+    s.w.resize(d.bias.size());
+    const layer_problem problem(d, s.w.data());
+    const auto expected = oracle::result_of(s);
+    std::vector<std::byte> y(expected.size());
     run_memory memory;
-    const auto x = std::byte {1};
-    layer(problem, {1, 1}).run({&x, y.data()}, memory);
-    for (std::size_t c = 0; c < y.size(); ++c) {
-        const volatile float once = static_cast<float>(d.bias[c]) * one.a[c];
-        EXPECT_EQ(y[c], byte_of(once * two.a[c], relu)) << d.bias[c] << " by " << one.a[c] << " and " << two.a[c];
-    }
+    layer(problem, s.x_shape).run({s.x.data(), y.data()}, memory);
+    for (std::size_t c = 0; c < y.size(); ++c)
+        EXPECT_EQ(y[c], expected[c]) << d.bias[c] << " by " << one.a[c] << " and " << two.a[c];
     return problem.is_folded();
 }
 
@@ -247,7 +177,9 @@ TEST(layers, do_not_fold_what_becomes_floats) {
 
 TEST(layers, look_up_their_bytes) {
     const std::int64_t images = 2, channels = 5, positions = 2500; // several blocks of an image
-    layer_description d;
+    test::random_source random(2);
+    sample s {{}, {images, 1, 1, positions}, random.bytes(images * positions), random.bytes(channels), {}, {}};
+    auto &d = s.d;
     d.is_convolution = true;
     d.weights_shape = {channels, 1, 1, 1};
     d.steps = {{float_step::kind::saturate, {0}, {255}}};
@@ -255,28 +187,17 @@ TEST(layers, look_up_their_bytes) {
     d.table.emplace();
     for (std::size_t i = 0; i < 256; ++i)
         (*d.table)[i] = static_cast<std::uint8_t>(i * 7 + 3);
-    std::mt19937 random(2);
-    const auto x = random_bytes(random, images * positions), w = random_bytes(random, channels);
+    run_memory memory;
     for (const bool y_last : {false, true}) {
         d.y_is_channels_last = y_last;
-        const layer_problem problem(d, w.data());
-        std::vector<std::uint8_t> y(static_cast<std::size_t>(images * channels * positions));
-        run_memory memory;
-        layer(problem, {images, 1, 1, positions}).run({x.data(), y.data()}, memory);
-        for (std::int64_t i = 0; i < std::ssize(y); ++i) {
-            const auto image = i / (channels * positions), c = y_last ? i % channels : i / positions % channels;
-            const auto p = y_last ? i / channels % positions : i % positions;
-            const auto sum = std::to_integer<int>(x[static_cast<std::size_t>(image * positions + p)])
-                    * std::to_integer<std::int8_t>(w[static_cast<std::size_t>(c)]);
-            EXPECT_EQ(y[static_cast<std::size_t>(i)], (*d.table)[static_cast<std::size_t>(std::clamp(sum, 0, 255))]);
-        }
+        expect_right(s, memory);
     }
 }
 
 TEST(layers, have_the_sums_of_the_definition) {
     const parallel::executor small_parts {parallel::tbb_executor.concurrency, parallel::tbb_executor.run, 256};
     const parallel::scoped_executor executor(small_parts);
-    std::mt19937 random(1);
+    test::random_source random(1);
     run_memory memory;
     for (int i = 0; i < 60; ++i)
         for (const std::int64_t kernel : {0, 1, 3}) {
@@ -292,7 +213,7 @@ TEST(layers, have_the_sums_of_the_definition) {
                         s.d.y_is_channels_last = y_last;
                         SCOPED_TRACE(testing::Message()
                                 << i << ' ' << kernel << ' ' << knows_zero_point << x_last << y_last);
-                        expect_exact(s, memory);
+                        expect_right(s, memory);
                     }
         }
 }

@@ -47,6 +47,12 @@ float random_source::exponent_within(int least, int most) {
     return std::bit_cast<float>((bits & 0x807fffffu) | exponent << 23);
 }
 
+std::vector<std::byte> random_source::bytes(std::int64_t count) {
+    std::vector<std::byte> values(static_cast<std::size_t>(count));
+    std::ranges::generate(values, [&] { return static_cast<std::byte>(engine_()); });
+    return values;
+}
+
 std::vector<float> various_nans() {
     std::vector<float> nans;
     for (const std::uint32_t bits : {0x7fc00000u, 0x7f800001u, 0x7f80ffffu, 0x7fc00001u, 0x7fffffffu})

@@ -21,6 +21,7 @@ class random_source {
     bool chance(int percent) { return within(1, 100) <= percent; }
     float any_float();                          // any bits
     float exponent_within(int least, int most); // 2^least <= |result| < 2^(most + 1), of either sign
+    std::vector<std::byte> bytes(std::int64_t count);
 
     template <typename T>
     T one_of(const std::vector<T> &values) {
