@@ -2,16 +2,17 @@
 #include <array>
 #include <cstring>
 #include <mutex>
-#include <random>
 
 #include <gtest/gtest.h>
 
 #include "emulated.hpp"
 #include "layers/depthwise/depthwise.hpp"
-#include "layers/integer_convolution.hpp"
+#include "layers/layer.hpp"
 #include "layers/planar/planar.hpp"
+#include "oracle/layers.hpp"
 #include "parallel/executor.hpp"
 #include "quantization/shape.hpp"
+#include "support/random.hpp"
 #include "support/tested_sets.hpp"
 
 namespace dynquant::layers {
@@ -19,100 +20,68 @@ namespace {
 
 using sums = std::vector<std::int32_t>;
 
-/// A convolution with random weights and x, all channels last but w: filters, channels of a group, kernel.
+/// A convolution, all channels last but w: filters, channels of a group, kernel.
 struct sample {
     integer_convolution p;
+    window_attributes given;                 // of p.window
     std::vector<std::int32_t> x_zero_points; // one, or one for each image
-    std::vector<std::int8_t> w;
-    std::vector<std::byte> x;
+    std::vector<std::byte> w, x;             // w: s8
 
     constant_weights weights() const {
         return constant_weights::of_filters(w.data(), p.channels / p.groups, *volume(p.window.kernel));
     }
 
-    std::int64_t x_at(std::int64_t i) const {
-        const auto byte = x[static_cast<std::size_t>(i)];
-        return p.x_is_signed ? std::to_integer<std::int8_t>(byte) : std::to_integer<std::uint8_t>(byte);
-    }
+    void set_window(dims x_positions, dims kernel) { p.window = make_window(given, x_positions, kernel); }
 
-    /// Sums of (x - x_zero_point) (w - w_zero_point) in 64 bits.
+    /// Sums of (x - x_zero_point) (w - w_zero_point), modulo 2^32.
     sums expected() const {
-        const auto taps = *volume(p.window.kernel), positions = *volume(p.window.y), x_positions = *volume(p.window.x);
-        const auto channels = p.channels / p.groups, filters = p.filters / p.groups;
-        sums result;
-        for (std::int64_t image = 0; image < p.batch; ++image)
-            for (std::int64_t at = 0; at < positions; ++at)
-                for (std::int64_t f = 0; f < p.filters; ++f) {
-                    const auto &zero_points = p.w_zero_points;
-                    const auto index = static_cast<std::size_t>(zero_points.size() == 1 ? 0 : f);
-                    const std::int64_t w_zero_point = zero_points.empty() ? 0 : zero_points[index];
-                    std::int64_t sum = 0;
-                    for (std::int64_t tap = 0; tap < taps; ++tap) {
-                        const auto from = position_of(at, tap);
-                        for (std::int64_t c = 0; from >= 0 && c < channels; ++c) {
-                            const auto x_index = (image * x_positions + from) * p.channels + f / filters * channels + c;
-                            const auto weight = w[static_cast<std::size_t>((f * channels + c) * taps + tap)];
-                            sum += (x_at(x_index) - zero_point_of(x_zero_points, image)) * (weight - w_zero_point);
-                        }
-                    }
-                    result.push_back(static_cast<std::int32_t>(sum));
-                }
-        return result;
-    }
-
-    /// Which position of x a tap meets; -1 in the padding.
-    std::int64_t position_of(std::int64_t at, std::int64_t tap) const {
-        const auto &window = p.window;
-        std::int64_t result = 0, stride = 1;
-        for (auto d = window.rank(); d-- > 0;) {
-            const auto i = window.position(d, at % window.y[d], tap % window.kernel[d]);
-            if (i < 0 || i >= window.x[d]) return -1;
-            result += i * stride;
-            stride *= window.x[d];
-            at /= window.y[d];
-            tap /= window.kernel[d];
-        }
+        layer_description d;
+        d.is_convolution = d.x_is_channels_last = d.y_is_channels_last = true;
+        d.x_is_signed = p.x_is_signed;
+        d.x_zero_point.reset();
+        d.weights_shape = {p.filters, p.channels / p.groups};
+        d.weights_shape.insert(d.weights_shape.end(), p.window.kernel.begin(), p.window.kernel.end());
+        d.w_zero_points = p.w_zero_points;
+        d.groups = p.groups;
+        d.window = given;
+        dims x_shape {p.batch, p.channels};
+        x_shape.insert(x_shape.end(), p.window.x.begin(), p.window.x.end());
+        const auto y = test::oracle::result_of(
+                test::oracle::layer_inputs<layer_description> {d, x_shape, x, w, x_zero_points, {}});
+        sums result(y.size() / sizeof(std::int32_t));
+        std::memcpy(result.data(), y.data(), y.size());
         return result;
     }
 };
 
 enum class grouping { none, some, depthwise };
 
-sample draw(std::mt19937 &random, grouping groups) {
-    const auto number = [&](int least, int most) {
-        return std::uniform_int_distribution<std::int64_t>(least, most)(random);
-    };
+sample draw(test::random_source &random, grouping groups) {
     sample s;
     auto &p = s.p;
-    const auto rank = number(1, 3);
-    window_attributes given;
+    const auto rank = random.within(1, 3);
     dims x, kernel;
     for (std::int64_t d = 0; d < rank; ++d) {
-        kernel.push_back(number(1, 4));
-        given.strides.push_back(number(1, 3));
-        given.dilations.push_back(number(1, 2));
-        x.push_back((kernel.back() - 1) * given.dilations.back() + number(1, d == rank - 1 ? 40 : 9));
+        kernel.push_back(random.within(1, 4));
+        s.given.strides.push_back(random.within(1, 3));
+        s.given.dilations.push_back(random.within(1, 2));
+        x.push_back((kernel.back() - 1) * s.given.dilations.back() + random.within(1, d == rank - 1 ? 40 : 9));
     }
     for (std::int64_t d = 0; d < 2 * rank; ++d)
-        given.pads.push_back(number(0, 3));
-    p.window = make_window(given, x, kernel);
-    p.x_is_signed = number(0, 1) == 1;
-    p.batch = number(1, 3);
-    p.groups = groups == grouping::none ? 1 : groups == grouping::some ? number(2, 3) : number(2, 150);
-    p.channels = p.groups * (groups == grouping::depthwise ? 1 : number(1, 20));
-    p.filters = p.groups * (groups == grouping::depthwise ? 1 : number(1, 40));
-    for (auto n = number(0, 1) == 1 ? p.batch : 1; n > 0; --n)
-        s.x_zero_points.push_back(static_cast<std::int32_t>(p.x_is_signed ? number(-128, 127) : number(0, 255)));
-    for (auto n = number(0, 2) * p.filters / 2; n > 0 && std::ssize(p.w_zero_points) < p.filters; --n)
-        p.w_zero_points.push_back(static_cast<std::int32_t>(number(-128, 127)));
-    if (std::ssize(p.w_zero_points) != p.filters)
-        p.w_zero_points.resize(std::min<std::size_t>(p.w_zero_points.size(), 1));
-    s.w.resize(static_cast<std::size_t>(p.filters * (p.channels / p.groups) * *volume(kernel)));
-    for (auto &weight : s.w)
-        weight = static_cast<std::int8_t>(number(-128, 127));
-    s.x.resize(static_cast<std::size_t>(p.batch * *volume(x) * p.channels));
-    for (auto &byte : s.x)
-        byte = static_cast<std::byte>(number(0, 255));
+        s.given.pads.push_back(random.within(0, 3));
+    s.set_window(x, kernel);
+    p.x_is_signed = random.chance(50);
+    p.batch = random.within(1, 3);
+    p.groups = groups == grouping::none ? 1 : groups == grouping::some ? random.within(2, 3) : random.within(2, 150);
+    p.channels = p.groups * (groups == grouping::depthwise ? 1 : random.within(1, 20));
+    p.filters = p.groups * (groups == grouping::depthwise ? 1 : random.within(1, 40));
+    for (auto n = random.chance(50) ? p.batch : 1; n > 0; --n)
+        s.x_zero_points.push_back(
+                static_cast<std::int32_t>(p.x_is_signed ? random.within(-128, 127) : random.within(0, 255)));
+    for (auto n = random.one_of<std::int64_t>({0, 1, p.filters}); n > 0; --n)
+        p.w_zero_points.push_back(static_cast<std::int32_t>(random.within(-128, 127)));
+    s.w = random.bytes(p.filters * (p.channels / p.groups) * *volume(kernel));
+    s.x = random.bytes(p.batch * *volume(x) * p.channels);
     return s;
 }
 
@@ -175,7 +144,7 @@ void expect_exact(const block_sums &convolution, const sample &s) {
 }
 
 TEST(convolutions, im2col_has_the_sums_of_the_definition) {
-    std::mt19937 random(1);
+    test::random_source random(1);
     for (int i = 0; i < 60; ++i)
         for (const auto groups : {grouping::none, grouping::some, grouping::depthwise}) {
             const auto s = draw(random, groups);
@@ -201,7 +170,7 @@ std::vector<test::tested<const planar_kind *>> planar_kinds() {
 }
 
 TEST(convolutions, planar_has_the_sums_of_the_definition) {
-    std::mt19937 random(7);
+    test::random_source random(7);
     for (int i = 0; i < 60; ++i)
         for (const auto groups : {grouping::none, grouping::some, grouping::depthwise}) {
             auto s = draw(random, groups);
@@ -215,13 +184,13 @@ TEST(convolutions, planar_has_the_sums_of_the_definition) {
 }
 
 TEST(convolutions, planar_of_the_largest_weights) {
-    std::mt19937 random(8);
+    test::random_source random(8);
     for (const std::int32_t zero_point : {-128, 127})
         for (const auto value : {-128, 127}) {
             auto s = draw(random, grouping::none);
             while (s.p.window.rank() > 2)
                 s = draw(random, grouping::none);
-            std::ranges::fill(s.w, static_cast<std::int8_t>(value));
+            std::ranges::fill(s.w, static_cast<std::byte>(value));
             s.p.w_zero_points = {zero_point};
             s.x_zero_points = {100};
             for (const bool is_signed : {false, true})
@@ -320,7 +289,8 @@ TEST(convolutions, of_the_largest_attributes) {
                 {std::array<std::int64_t, 3> {1, 8, 14}, {2, 4, 2}, {40, 40, 40}, {1, 40, 40}}) { // 40: depthwise
             sample s;
             auto &p = s.p;
-            p.window = make_window(given, x, kernel);
+            s.given = given;
+            s.set_window(x, kernel);
             SCOPED_TRACE(testing::Message() << testing::PrintToString(x) << ", y " << testing::PrintToString(p.window.y)
                                             << ", " << groups << " groups, " << channels << " channels");
             p.is_planar = true;
@@ -332,7 +302,7 @@ TEST(convolutions, of_the_largest_attributes) {
             std::int32_t next = 1;
             s.w.resize(static_cast<std::size_t>(filters * (channels / groups) * *volume(kernel)));
             for (auto &weight : s.w)
-                weight = static_cast<std::int8_t>(next += 5);
+                weight = static_cast<std::byte>(next += 5);
             s.x.resize(static_cast<std::size_t>(p.batch * *volume(x) * channels));
             for (auto &byte : s.x)
                 byte = static_cast<std::byte>(next += 7);
@@ -349,29 +319,26 @@ TEST(convolutions, planar_packs_many_taps_of_a_large_stride) {
     s.p.channels = s.p.filters = 1;
     s.p.window.kernel = {1 << 20};
     s.p.window.strides = {max_extent - 1};
-    s.w.assign(1 << 20, 3);
+    s.w.assign(1 << 20, std::byte {3});
     EXPECT_NE(pack_planar_convolution(s.p, s.weights()), nullptr);
 }
 
 TEST(convolutions, of_one_tap_are_products) {
-    std::mt19937 random(5);
-    std::uniform_int_distribution byte(0, 255);
+    test::random_source random(5);
     for (const std::int64_t rows : {1, 2, 5, 9, 40})
         for (const std::int64_t channels : {1, 17, 64})
             for (const std::int64_t filters : {1, 16, 100, 300})
                 for (const bool has_zero_points : {false, true}) {
                     sample s;
-                    s.p.window = make_window({}, {rows}, {1});
+                    s.set_window({rows}, {1});
                     s.p.batch = s.p.groups = 1;
                     s.p.channels = channels;
                     s.p.filters = filters;
-                    s.x_zero_points = {byte(random)};
+                    s.x_zero_points = {static_cast<std::int32_t>(random.within(0, 255))};
                     for (std::int64_t f = 0; f < filters && has_zero_points; ++f)
-                        s.p.w_zero_points.push_back(byte(random) - 128);
-                    for (std::int64_t i = 0; i < channels * filters; ++i)
-                        s.w.push_back(static_cast<std::int8_t>(byte(random) - 128));
-                    for (std::int64_t i = 0; i < channels * rows; ++i)
-                        s.x.push_back(static_cast<std::byte>(byte(random)));
+                        s.p.w_zero_points.push_back(static_cast<std::int32_t>(random.within(-128, 127)));
+                    s.w = random.bytes(channels * filters);
+                    s.x = random.bytes(channels * rows);
                     expect_exact(*pack_convolution(s.p, s.weights())(s.p), s);
                 }
 }
@@ -380,15 +347,14 @@ TEST(convolutions, without_images_or_channels) {
     for (const bool is_depthwise : {false, true})
         for (const std::int64_t batch : {0, 2}) {
             sample s;
-            window_attributes given;
-            given.pads = {1, 1};
-            s.p.window = make_window(given, {6}, {3});
+            s.given.pads = {1, 1};
+            s.set_window({6}, {3});
             s.p.batch = batch;
             s.p.groups = is_depthwise ? 3 : 1;
             s.p.channels = is_depthwise ? 3 : 0; // sums of nothing
             s.p.filters = 3;
             s.x_zero_points = {7};
-            s.w.assign(is_depthwise ? 9 : 0, 2);
+            s.w.assign(is_depthwise ? 9 : 0, std::byte {2});
             s.x.resize(static_cast<std::size_t>(batch * 6 * s.p.channels));
             expect_exact(*pack_convolution(s.p, s.weights())(s.p), s);
         }
@@ -407,7 +373,7 @@ std::vector<test::tested<depthwise_function>> quads_functions() {
 }
 
 TEST(convolutions, depthwise_has_the_sums_of_the_definition) {
-    std::mt19937 random(2);
+    test::random_source random(2);
     for (int i = 0; i < 150; ++i) {
         const auto s = draw(random, grouping::depthwise);
         SCOPED_TRACE(i);
@@ -423,20 +389,19 @@ TEST(convolutions, depthwise_has_the_sums_of_the_definition) {
 TEST(convolutions, of_padding_alone) {
     for (const std::int64_t groups : {1, 2, 20}) { // 20: depthwise
         sample s;
-        window_attributes given;
-        given.pads = {1, 2, 1, 2};
-        s.p.window = make_window(given, {1, 0}, {1, 3});
+        s.given.pads = {1, 2, 1, 2};
+        s.set_window({1, 0}, {1, 3});
         s.p.batch = 1;
         s.p.groups = groups;
         s.p.channels = s.p.filters = 20;
         s.x_zero_points = {7};
-        s.w.assign(static_cast<std::size_t>(20 * 20 / s.p.groups * 3), 3);
+        s.w.assign(static_cast<std::size_t>(20 * 20 / s.p.groups * 3), std::byte {3});
         expect_exact(*pack_convolution(s.p, s.weights())(s.p), s);
     }
 }
 
 TEST(convolutions, depthwise_is_left_where_a_group_has_several_channels_or_filters) {
-    std::mt19937 random(3);
+    test::random_source random(3);
     for (const auto groups : {grouping::none, grouping::some}) {
         auto s = draw(random, groups);
         s.p.channels = s.p.filters = 2 * s.p.groups;
@@ -451,23 +416,21 @@ TEST(convolutions, depthwise_by_every_instruction_set) {
                 {targets::avx2, avx2_depthwise}, {targets::avx512, avx512_depthwise},
 #endif
     });
-    std::mt19937 random(4);
-    std::uniform_int_distribution byte(0, 255), weight(-255, 255);
+    test::random_source random(4);
+    const auto weight = [&] { return static_cast<std::int32_t>(random.within(-255, 255)); };
     for (const bool is_signed : {false, true})
         for (std::int64_t channels = 1; channels < 70; ++channels) {
             const std::int64_t taps = 4, positions = 3, padded = (channels + 15) / 16 * 16;
-            std::vector<std::byte> x(static_cast<std::size_t>((taps + positions) * channels));
-            for (auto &value : x)
-                value = static_cast<std::byte>(byte(random));
+            const auto x = random.bytes((taps + positions) * channels);
             std::vector<std::int16_t> w(static_cast<std::size_t>(taps * padded));
             for (auto &value : w)
-                value = static_cast<std::int16_t>(weight(random));
+                value = static_cast<std::int16_t>(weight());
             std::vector<const std::byte *> at;
             for (std::int64_t t = 0; t < taps; ++t)
                 at.push_back(x.data() + t * channels);
             sums expected, start(static_cast<std::size_t>(padded));
             for (auto &value : start)
-                value = 1000 * weight(random);
+                value = 1000 * weight();
             for (std::int64_t p = 0; p < positions; ++p)
                 for (std::int64_t c = 0; c < channels; ++c) {
                     std::int32_t sum = 0;
@@ -494,7 +457,7 @@ TEST(convolutions, depthwise_by_every_instruction_set) {
 }
 
 TEST(convolutions, depthwise_quads_of_every_weight) {
-    std::mt19937 random(6);
+    test::random_source random(6);
     for (const std::int32_t zero_point : {0, 1, -128, 127})
         for (const std::int64_t channels : {32, 33, 63, 64, 65, 80, 128, 200})
             for (const std::int64_t taps : {1, 3, 4, 9}) {
@@ -503,13 +466,9 @@ TEST(convolutions, depthwise_quads_of_every_weight) {
                 p.window = make_window({}, {taps + 4}, {taps});
                 p.w_zero_points = {zero_point};
                 const std::int64_t positions = 5;
-                std::vector<std::byte> x(static_cast<std::size_t>((taps + positions - 1) * channels));
-                for (auto &value : x)
-                    value = static_cast<std::byte>(random());
-                std::vector<std::int8_t> w(static_cast<std::size_t>(taps * channels));
-                for (auto &value : w)
-                    value = static_cast<std::int8_t>(random());
-                w.front() = zero_point < 0 ? 127 : -128; // less the zero point: the largest magnitudes
+                const auto x = random.bytes((taps + positions - 1) * channels);
+                auto w = random.bytes(taps * channels);
+                w.front() = static_cast<std::byte>(zero_point < 0 ? 127 : -128); // less it: the largest magnitudes
                 const auto quads = depthwise_quads(p, constant_weights::of_filters(w.data(), 1, taps));
                 std::vector<const std::byte *> at;
                 for (const auto t : quads.taps)
@@ -520,7 +479,8 @@ TEST(convolutions, depthwise_quads_of_every_weight) {
                         std::int32_t sum = 0;
                         for (std::int64_t t = 0; t < taps; ++t)
                             sum += std::to_integer<std::uint8_t>(x[static_cast<std::size_t>((t + i) * channels + c)])
-                                    * (w[static_cast<std::size_t>(c * taps + t)] - zero_point);
+                                    * (std::to_integer<std::int8_t>(w[static_cast<std::size_t>(c * taps + t)])
+                                            - zero_point);
                         expected.push_back(sum);
                     }
                 for (const auto &by : quads_functions()) {
