@@ -3,13 +3,13 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <random>
 
 #include <gtest/gtest.h>
 
-#include "elements/small_float.hpp"
-#include "layers/steps/steps.hpp"
+#include "layers/layer.hpp"
+#include "oracle/layers.hpp"
 #include "parallel/float_control.hpp"
+#include "support/random.hpp"
 #include "support/tested_sets.hpp"
 
 namespace dynquant::layers {
@@ -17,45 +17,13 @@ namespace {
 
 using kind = float_step::kind;
 
-struct step {
-    kind what;
-    std::vector<float> a = {}, b = {};
-    std::vector<std::uint8_t> table = {};
-};
-
-float parameter_at(const std::vector<float> &values, std::int64_t channel) {
-    return values[values.size() == 1 ? 0 : static_cast<std::size_t>(channel)];
-}
-
 std::uint32_t bits(float value) { // 0 and -0 differ
     return std::bit_cast<std::uint32_t>(value);
 }
 
-/// volatile: each operation is rounded to float by itself.
-float expected_of(std::int32_t sum, const std::vector<step> &steps, std::int64_t channel, float scale = 1) {
-    volatile float x = static_cast<float>(sum);
-    float saved = 0;
-    for (const auto &s : steps) {
-        const float a = s.a.empty() ? 0 : parameter_at(s.a, channel), b = s.b.empty() ? 0 : parameter_at(s.b, channel);
-        switch (s.what) {
-            case kind::multiply: x = x * a; break;
-            case kind::scale: {
-                const volatile float factor = scale * a;
-                x = x * factor;
-                break;
-            }
-            case kind::divide: x = x / a; break;
-            case kind::add: x = x + a; break;
-            case kind::clip: x = std::min(std::max(+x, a), b); break;
-            case kind::saturate: x = x > a ? std::min(+x, b) : a; break;
-            case kind::round: x = std::nearbyint(+x); break;
-            case kind::leaky_relu: x = x < 0 ? x * a : +x; break;
-            case kind::save: saved = x; break;
-            case kind::multiply_saved: x = x * saved; break;
-            case kind::look_up: x = s.table[float16::from(x).bits]; break;
-        }
-    }
-    return x;
+/// x_scale: of `scale`.
+float expected_of(std::int32_t sum, const std::vector<step> &steps, std::int64_t channel, float x_scale = 1) {
+    return test::oracle::after(steps, static_cast<float>(sum), channel, &x_scale);
 }
 
 std::vector<test::tested<float_steps_function>> functions() {
@@ -70,23 +38,21 @@ std::vector<test::tested<float_steps_function>> functions() {
 class draws {
   public:
     std::vector<float> floats(std::int64_t count) {
-        std::vector<float> values;
-        for (std::int64_t i = 0; i < count; ++i)
-            values.push_back(std::normal_distribution<float>()(random_));
+        std::vector<float> values(static_cast<std::size_t>(count));
+        std::ranges::generate(values, [&] { return random_.exponent_within(-7, 1); });
         return values;
     }
     std::vector<std::int32_t> integers(std::int64_t count) {
-        std::vector<std::int32_t> values;
-        for (std::int64_t i = 0; i < count; ++i)
-            values.push_back((random_() & 7) == 0
-                            ? 0
-                            : std::uniform_int_distribution<std::int32_t>(-(1 << 28), 1 << 28)(random_));
+        std::vector<std::int32_t> values(static_cast<std::size_t>(count));
+        std::ranges::generate(values, [&] {
+            return static_cast<std::int32_t>(random_.chance(12) ? 0 : random_.within(-(1 << 28), 1 << 28));
+        });
         return values;
     }
-    bool coin() { return (random_() & 1) != 0; }
+    bool coin() { return random_.chance(50); }
 
   private:
-    std::mt19937 random_ {5};
+    test::random_source random_ {5};
 };
 
 /// Most kinds of steps. x is multiplied by a clipped sum, as in HardSwish, with and without a factor in the sum.
@@ -247,13 +213,22 @@ TEST(float_steps, looks_up_every_float16) {
     std::vector<std::uint8_t> table;
     std::vector<float> exact, between;
     for (std::uint32_t bits = 0; bits < channels; ++bits) {
-        table.push_back(static_cast<std::uint8_t>((bits * 40503U) >> 8));
-        exact.push_back(float16 {static_cast<std::uint16_t>(bits)}.value());
+        const bool is_nan = (bits & 0x7fff) > 0x7c00; // any NaN has one result
+        table.push_back(static_cast<std::uint8_t>(is_nan ? 200 : (bits * 40503U) >> 8));
+        exact.push_back(test::real_from(data_type::f16, bits));
         between.push_back(exact.back() * 1.0003F);
     }
     const std::vector<std::int32_t> sums(2 * channels, 1);
     for (const bool is_exact : {true, false}) {
         const auto &factors = is_exact ? exact : between;
+        std::vector<std::uint8_t> expected;
+        for (std::size_t c = 0; c < channels; ++c) {
+            const auto bits = test::bits_of_real(data_type::f16, factors[c]);
+            if (is_exact && !std::isnan(exact[c])) {
+                ASSERT_EQ(bits, c);
+            }
+            expected.push_back(table[bits]);
+        }
         const std::vector<float_step> steps = {{kind::multiply, factors}, {kind::look_up, {}, {}, table}};
         for (const bool is_channels_last : {true, false})
             for (const auto &by : functions()) {
@@ -261,14 +236,8 @@ TEST(float_steps, looks_up_every_float16) {
                 by.code({sums.data(), channels, nullptr, steps, y.data(), is_channels_last ? channels : 1,
                                 is_channels_last ? 1 : 2, step_result::bytes},
                         0, 2);
-                for (std::size_t i = 0; i < y.size(); ++i) {
-                    const auto c = is_channels_last ? i % channels : i / 2;
-                    const auto bits = float16::from(factors[c]).bits;
-                    ASSERT_EQ(y[i], table[bits]) << c;
-                    if (is_exact && !std::isnan(exact[c])) {
-                        ASSERT_EQ(bits, c);
-                    }
-                }
+                for (std::size_t i = 0; i < y.size(); ++i)
+                    ASSERT_EQ(y[i], expected[is_channels_last ? i % channels : i / 2]) << i;
             }
     }
 }
