@@ -8,17 +8,20 @@
 #include <limits>
 #include <optional>
 #include <ostream>
-#include <random>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "layers/narrow/narrow_product.hpp"
+#include "oracle/layers.hpp"
 #include "parallel/executor.hpp"
+#include "support/random.hpp"
 #include "support/tested_sets.hpp"
 
 namespace dynquant::layers {
 namespace {
+
+namespace oracle = test::oracle;
 
 using tested_features = test::tested<targets::features>;
 
@@ -31,52 +34,20 @@ std::vector<tested_features> runnable_features() {
     });
 }
 
-constexpr data_type integer_types[] = {data_type::s8, data_type::u8, data_type::s4, data_type::u4},
-                    float_types[] = {data_type::f8_e4m3, data_type::f8_e5m2};
-
-bool has_nibbles(data_type type) {
-    return type == data_type::s4 || type == data_type::u4;
-}
+const std::vector<data_type> integer_types {data_type::s8, data_type::u8, data_type::s4, data_type::u4},
+        float_types {data_type::f8_e4m3, data_type::f8_e5m2};
 
 bool is_float8(data_type type) {
     return type == data_type::f8_e4m3 || type == data_type::f8_e5m2;
 }
 
-/// Of a code of 8 bits, by the definition of binary floats.
-float value_of(std::uint8_t code, int exponent_bits, int fraction_bits) {
-    const int fraction = code & ((1 << fraction_bits) - 1),
-              exponent = code >> fraction_bits & ((1 << exponent_bits) - 1);
-    const int bias = (1 << (exponent_bits - 1)) - 1, unit = 1 << fraction_bits;
-    const auto magnitude = exponent == 0
-            ? std::ldexp(static_cast<float>(fraction), 1 - bias - fraction_bits)
-            : std::ldexp(static_cast<float>(unit + fraction), exponent - bias - fraction_bits);
-    return code >> 7 != 0 ? -magnitude : magnitude;
+std::int64_t codes_of(data_type type) {
+    return std::int64_t {1} << test::bits_in(type);
 }
 
-bool is_finite(data_type type, std::uint8_t code) {
-    if (type == data_type::f8_e4m3) return (code & 0x7f) != 0x7f;
-    return type != data_type::f8_e5m2 || (code & 0x7c) != 0x7c;
-}
+constexpr float untouched = 77;
 
-/// What a code stands for.
-float value_of(data_type type, std::uint8_t code) {
-    switch (type) {
-        case data_type::s8: return static_cast<std::int8_t>(code);
-        case data_type::s4: return static_cast<float>(code < 8 ? code : code - 16);
-        case data_type::f8_e4m3: return is_finite(type, code) ? value_of(code, 4, 3) : std::nanf("");
-        case data_type::f8_e5m2: return value_of(code, 5, 2);
-        default: return code;
-    }
-}
-
-/// The nearest float16, where that is finite: 11 significant bits, none below 2^-24.
-float nearest_float16(float value) {
-    if (value == 0) return value;
-    const int last = std::max(std::ilogb(value) - 10, -24);
-    return std::ldexp(std::nearbyint(std::ldexp(value, -last)), last);
-}
-
-/// A product, with its weights' codes as a matrix of K rows.
+/// A product, with its weights' codes as they follow each other in memory.
 struct sample {
     data_type type = data_type::s8;
     std::int64_t rows = 0, inner = 0, columns = 0, block = 1, scale_columns = 1;
@@ -88,56 +59,32 @@ struct sample {
     std::int64_t x_stride() const { return inner + 2; }
     std::int64_t y_stride() const { return columns + 3; }
     std::int64_t blocks() const { return inner / block + (inner % block != 0 ? 1 : 0); }
-    bool are_weights_scaled() const { return is_float16 || (block == 1 && inner > 1); }
-
-    std::size_t parameter(std::int64_t k, std::int64_t n) const {
-        return static_cast<std::size_t>(k / block * scale_columns + (scale_columns == 1 ? 0 : n));
-    }
-    float scale(std::int64_t k, std::int64_t n) const { return scales[parameter(k, n)]; }
-    float difference(std::int64_t k, std::int64_t n) const {
-        const auto value = value_of(type, codes[static_cast<std::size_t>(k * columns + n)]);
-        return zero_points.empty() ? value : value - static_cast<float>(zero_points[parameter(k, n)]);
-    }
-    float weight(std::int64_t k, std::int64_t n) const {
-        const float w = difference(k, n) * scale(k, n);
-        return is_float16 ? nearest_float16(w) : w;
-    }
     float x_at(std::int64_t m, std::int64_t k) const { return x[static_cast<std::size_t>(m * x_stride() + k)]; }
 
     /// As a model has them.
     std::vector<std::byte> packed() const {
-        std::vector<std::byte> result(
-                static_cast<std::size_t>(has_nibbles(type) ? (inner * columns + 1) / 2 : inner * columns));
-        for (std::int64_t k = 0; k < inner; ++k)
-            for (std::int64_t n = 0; n < columns; ++n) {
-                const auto at = static_cast<std::size_t>(is_transposed ? n * inner + k : k * columns + n);
-                const auto code = codes[static_cast<std::size_t>(k * columns + n)];
-                if (has_nibbles(type))
-                    result[at / 2] |= static_cast<std::byte>(code << at % 2 * 4);
-                else
-                    result[at] = static_cast<std::byte>(code);
-            }
+        std::vector<std::byte> result(test::bytes_for(type, inner * columns));
+        for (std::int64_t i = 0; i < inner * columns; ++i)
+            test::set_bits(type, result.data(), i, codes[static_cast<std::size_t>(i)]);
         return result;
     }
+    narrow_weights weights(const std::vector<std::byte> &data) const {
+        return {type, inner, columns, data.data(), is_transposed, block, scales, zero_points, scale_columns,
+                is_float16};
+    }
 
-    float expected(std::int64_t m, std::int64_t n) const {
-        float sum = 0;
-        if (are_weights_scaled()) {
-            for (std::int64_t k = 0; k < inner; ++k)
-                sum = std::fma(x_at(m, k), weight(k, n), sum);
-            return sum;
-        }
-        for (std::int64_t begin = 0; begin < inner; begin += block) {
-            float acc = 0;
-            for (auto k = begin; k < std::min(inner, begin + block); ++k)
-                acc = std::fma(x_at(m, k), difference(k, n), acc);
-            sum = begin == 0 ? acc * scale(begin, n) : std::fma(acc, scale(begin, n), sum);
-        }
-        return sum;
+    std::vector<float> expected() const {
+        const auto data = packed();
+        const auto of = weights(data);
+        const auto w = oracle::narrow_factors(of, data);
+        std::vector<float> y(static_cast<std::size_t>(rows * y_stride()), untouched);
+        for (std::int64_t m = 0; m < rows; ++m)
+            for (std::int64_t n = 0; n < columns; ++n)
+                y[static_cast<std::size_t>(m * y_stride() + n)] =
+                        oracle::narrow_sum(of, x.data() + m * x_stride(), 1, w.data() + n * inner, n);
+        return y;
     }
 };
-
-constexpr float untouched = 77;
 
 std::vector<float> run(const narrow_product &product, const sample &s, narrow_memory &memory) {
     std::vector<float> y(static_cast<std::size_t>(s.rows * s.y_stride()), untouched);
@@ -146,10 +93,8 @@ std::vector<float> run(const narrow_product &product, const sample &s, narrow_me
 }
 
 narrow_product product_of(const sample &s, targets::features available) {
-    const auto packed = s.packed();
-    return {{s.type, s.inner, s.columns, packed.data(), s.is_transposed, s.block, s.scales, s.zero_points,
-                    s.scale_columns, s.is_float16},
-            available};
+    const auto data = s.packed();
+    return {s.weights(data), available};
 }
 
 std::ostream &operator<<(std::ostream &to, const sample &s) {
@@ -159,48 +104,37 @@ std::ostream &operator<<(std::ostream &to, const sample &s) {
 }
 
 /// The first difference.
-void expect_defined(const sample &s, const std::vector<float> &y) {
-    for (std::int64_t m = 0; m < s.rows; ++m)
-        for (std::int64_t n = 0; n < s.y_stride(); ++n) {
-            const auto given = y[static_cast<std::size_t>(m * s.y_stride() + n)];
-            const auto wanted = n < s.columns ? s.expected(m, n) : untouched;
-            if (std::isnan(wanted) ? !std::isnan(given)
-                                   : std::bit_cast<std::uint32_t>(given) != std::bit_cast<std::uint32_t>(wanted)) {
-                ADD_FAILURE() << s << ": row " << m << ", column " << n << ": " << given << " in place of " << wanted;
-                return;
-            }
+void expect_equal(const sample &s, const std::vector<float> &y, const std::vector<float> &expected) {
+    for (std::size_t i = 0; i < y.size(); ++i) {
+        const auto given = y[i], wanted = expected[i];
+        if (std::isnan(wanted) ? !std::isnan(given)
+                               : std::bit_cast<std::uint32_t>(given) != std::bit_cast<std::uint32_t>(wanted)) {
+            ADD_FAILURE() << s << ": row " << static_cast<std::int64_t>(i) / s.y_stride() << ", column "
+                          << static_cast<std::int64_t>(i) % s.y_stride() << ": " << given << " in place of " << wanted;
+            return;
         }
+    }
 }
 
 class drawing {
   public:
-    std::int64_t number(std::int64_t least, std::int64_t most) {
-        return std::uniform_int_distribution<std::int64_t>(least, most)(random_);
-    }
+    std::int64_t number(std::int64_t least, std::int64_t most) { return random_.within(least, most); }
     /// Of many magnitudes.
-    float real() {
-        const auto significand =
-                static_cast<float>(number(1 << 23, (1 << 24) - 1)) * (number(0, 1) == 1 ? 1.0F : -1.0F);
-        return std::ldexp(significand, static_cast<int>(number(-31, -20)));
-    }
-    template <typename T, std::size_t count>
-    T one_of(const T (&values)[count]) {
-        return values[number(0, count - 1)];
-    }
+    float real() { return random_.exponent_within(-8, 3); }
 
     /// Fills what the extents of a sample leave open.
     sample &fill(sample &s, bool has_zero_points) {
         s.is_transposed = number(0, 1) == 1;
         for (std::int64_t i = 0; i < s.inner * s.columns; ++i) {
-            auto code = static_cast<std::uint8_t>(number(0, has_nibbles(s.type) ? 15 : 255));
-            if (!is_finite(s.type, code)) code = 0;
-            s.codes.push_back(code);
+            const auto code = static_cast<std::uint8_t>(number(0, codes_of(s.type) - 1));
+            const bool is_finite = !is_float8(s.type) || std::isfinite(test::real_from(s.type, code));
+            s.codes.push_back(is_finite ? code : 0);
         }
         for (std::int64_t i = 0; i < s.blocks() * s.scale_columns; ++i) {
-            s.scales.push_back(s.is_float16 ? nearest_float16(std::ldexp(real(), -7)) : real());
+            s.scales.push_back(s.is_float16 ? test::nearest_float16(std::ldexp(real(), -7)) : real());
             if (has_zero_points)
                 s.zero_points.push_back(static_cast<std::int32_t>(
-                        value_of(s.type, static_cast<std::uint8_t>(number(0, has_nibbles(s.type) ? 15 : 255)))));
+                        test::integer_from(s.type, static_cast<std::uint32_t>(number(0, codes_of(s.type) - 1)))));
         }
         for (std::int64_t m = 0; m < s.rows; ++m) {
             for (std::int64_t k = 0; k < s.inner; ++k)
@@ -212,13 +146,13 @@ class drawing {
 
     sample integers(std::int64_t rows, std::int64_t inner, std::int64_t columns) {
         sample s;
-        s.type = one_of(integer_types);
+        s.type = random_.one_of(integer_types);
         set_extents(s, rows, inner, columns);
         return fill(s, number(0, 1) == 1);
     }
     sample floats(std::int64_t rows, std::int64_t inner, std::int64_t columns) {
         sample s;
-        s.type = one_of(float_types);
+        s.type = random_.one_of(float_types);
         set_extents(s, rows, inner, columns);
         return fill(s, false);
     }
@@ -228,12 +162,12 @@ class drawing {
         s.rows = rows;
         s.inner = inner;
         s.columns = columns;
-        const std::int64_t blocks[] = {1, 2, 3, 5, 16, 32, inner / 2 + 1, std::max<std::int64_t>(inner, 1), inner + 7};
-        s.block = one_of(blocks);
+        s.block = random_.one_of<std::int64_t>(
+                {1, 2, 3, 5, 16, 32, inner / 2 + 1, std::max<std::int64_t>(inner, 1), inner + 7});
         s.scale_columns = number(0, 2) == 0 ? 1 : columns;
     }
 
-    std::mt19937 random_ {20};
+    test::random_source random_ {20};
 };
 
 /// Of eight threads, for parts of little work.
@@ -248,9 +182,10 @@ class narrow_products : public testing::TestWithParam<tested_features> {
         const auto of = product(s);
         EXPECT_EQ(of.inner(), s.inner);
         EXPECT_EQ(of.columns(), s.columns);
-        expect_defined(s, run(of, s, memory_));
+        const auto expected = s.expected();
+        expect_equal(s, run(of, s, memory_), expected);
         const parallel::scoped_executor executor(small_parts);
-        expect_defined(s, run(of, s, memory_));
+        expect_equal(s, run(of, s, memory_), expected);
     }
 
     drawing draw_;
@@ -351,7 +286,7 @@ TEST_P(narrow_products, of_rows_whose_elements_lie_apart) {
                 if (are_several) executor.emplace(small_parts);
                 std::vector<float> y(static_cast<std::size_t>(rows * s.y_stride()), untouched);
                 of.run({turned.data(), rows, 1, step}, y.data(), s.y_stride(), memory_);
-                expect_defined(s, y);
+                expect_equal(s, y, s.expected());
             }
         }
 }
@@ -378,7 +313,7 @@ TEST_P(narrow_products, of_the_longest_sums_of_the_scalar_loop) {
 /// All codes by all zero points of a type: the differences of bytes have 9 bits, those of 4 bits have 5.
 TEST_P(narrow_products, of_all_codes_and_zero_points) {
     for (const auto type : integer_types) {
-        const std::int64_t codes = has_nibbles(type) ? 16 : 256;
+        const auto codes = codes_of(type);
         sample s;
         s.type = type;
         s.rows = 1;
@@ -386,7 +321,8 @@ TEST_P(narrow_products, of_all_codes_and_zero_points) {
         s.columns = s.scale_columns = codes * codes;
         for (std::int64_t i = 0; i < s.columns; ++i) {
             s.codes.push_back(static_cast<std::uint8_t>(i % codes));
-            s.zero_points.push_back(static_cast<std::int32_t>(value_of(type, static_cast<std::uint8_t>(i / codes))));
+            s.zero_points.push_back(
+                    static_cast<std::int32_t>(test::integer_from(type, static_cast<std::uint32_t>(i / codes))));
         }
         s.scales.assign(s.zero_points.size(), 0.5F);
         s.x = {3, 0, 0};
@@ -415,7 +351,8 @@ TEST_P(narrow_products, of_all_codes_of_floats) {
                 else if (is_e5m2 ? (i & 0x7f) > 0x7c : (i & 0x7f) == 0x7f)
                     EXPECT_TRUE(std::isnan(y[static_cast<std::size_t>(i)])) << i;
                 else
-                    EXPECT_EQ(y[static_cast<std::size_t>(i)], value_of(type, static_cast<std::uint8_t>(i))) << i;
+                    EXPECT_EQ(y[static_cast<std::size_t>(i)], test::real_from(type, static_cast<std::uint32_t>(i)))
+                            << i;
             }
         }
 }
@@ -512,13 +449,18 @@ TEST_P(narrow_products, are_within_the_bound_of_the_exact_sum) {
         const auto s =
                 i % 4 == 0 ? draw_.floats(3, draw_.number(1, 400), 17) : draw_.integers(3, draw_.number(1, 400), 17);
         const auto y = run(product(s), s, memory_);
+        const auto data = s.packed();
+        const auto of = s.weights(data);
+        const auto w = oracle::narrow_factors(of, data);
         const auto gamma = [](long double count, long double unit) { return count * unit / (1 - count * unit); };
-        const auto roundings = s.are_weights_scaled() ? s.inner : std::min(s.block, s.inner) + s.blocks() + 1;
+        const auto roundings = oracle::are_scaled(of) ? s.inner : std::min(s.block, s.inner) + s.blocks() + 1;
         for (std::int64_t m = 0; m < s.rows; ++m)
             for (std::int64_t n = 0; n < s.columns; ++n) {
                 long double sum = 0, magnitudes = 0;
                 for (std::int64_t k = 0; k < s.inner; ++k) {
-                    const auto term = static_cast<long double>(s.x_at(m, k)) * s.weight(k, n);
+                    const float scale = oracle::are_scaled(of) ? 1 : s.scales[oracle::scale_of(of, k, n)];
+                    const float weight = w[static_cast<std::size_t>(n * s.inner + k)] * scale;
+                    const auto term = static_cast<long double>(s.x_at(m, k)) * weight;
                     sum += term;
                     magnitudes += std::fabs(term);
                 }

@@ -182,6 +182,10 @@ std::uint32_t bits_of_real(data_type type, float value, bool saturate) {
     return bits_of_number(type, exact::number_of(value), saturate);
 }
 
+float nearest_float16(float value) {
+    return real_from(data_type::f16, bits_of_real(data_type::f16, value));
+}
+
 std::vector<std::byte> encode(data_type type, const std::vector<std::int64_t> &values) {
     const auto count = static_cast<std::int64_t>(values.size());
     std::vector<std::byte> bytes(bytes_for(type, count));

@@ -33,6 +33,8 @@ float real_from(data_type type, std::uint32_t bits);
 /// number if it saturates or the type has neither. NaN becomes the largest number in a type without NaN. f8_e8m0
 /// accepts only powers of two and NaN.
 std::uint32_t bits_of_real(data_type type, float value, bool saturate = false);
+/// The nearest float16 as a float.
+float nearest_float16(float value);
 /// As bits_of_real, of an exact number; not for f32 and f8_e8m0.
 std::uint32_t bits_of_number(data_type type, const exact::number &value, bool saturate = false);
 

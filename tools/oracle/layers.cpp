@@ -111,8 +111,4 @@ std::vector<std::uint32_t> sums_of(const geometry &g, const std::vector<std::uin
     return sums;
 }
 
-float nearest_float16(float value) {
-    return real_from(data_type::f16, bits_of_real(data_type::f16, value));
-}
-
 } // namespace dynquant::test::oracle

@@ -218,45 +218,45 @@ struct narrow_inputs {
     std::vector<Step> steps;
 };
 
-/// The nearest float16 as a float.
-float nearest_float16(float value);
-
-/// Weights less their zero points, column by column.
+/// Whether weights are scaled one by one, in place of the sums of blocks.
 template <typename Weights>
-std::vector<float> narrow_differences(const Weights &of, const std::vector<std::byte> &data) {
+bool are_scaled(const Weights &of) {
+    return of.are_float16 || (of.block == 1 && of.inner > 1);
+}
+
+template <typename Weights>
+std::size_t scale_of(const Weights &of, std::int64_t k, std::int64_t n) {
+    return static_cast<std::size_t>(k / of.block * of.scale_columns + (of.scale_columns == 1 ? 0 : n));
+}
+
+/// What x is multiplied by, column by column: weights less their zero points, or scaled ones.
+template <typename Weights>
+std::vector<float> narrow_factors(const Weights &of, const std::vector<std::byte> &data) {
     std::vector<float> result;
     for (std::int64_t n = 0; n < of.columns; ++n)
         for (std::int64_t k = 0; k < of.inner; ++k) {
             const auto code = get_bits(of.type, data.data(), of.is_transposed ? n * of.inner + k : k * of.columns + n);
-            const auto parameter = k / of.block * of.scale_columns + (of.scale_columns == 1 ? 0 : n);
-            result.push_back(
-                    (is_integer(of.type) ? static_cast<float>(integer_from(of.type, code)) : real_from(of.type, code))
-                    - (of.zero_points.empty()
-                                    ? 0
-                                    : static_cast<float>(of.zero_points[static_cast<std::size_t>(parameter)])));
+            const auto parameter = scale_of(of, k, n);
+            float w = is_integer(of.type) ? static_cast<float>(integer_from(of.type, code)) : real_from(of.type, code);
+            if (!of.zero_points.empty()) w = w - static_cast<float>(of.zero_points[parameter]);
+            if (are_scaled(of)) w = w * of.scales[parameter];
+            result.push_back(of.are_float16 ? nearest_float16(w) : w);
         }
     return result;
 }
 
-/// A sum as src/layers/narrow/narrow_product.hpp defines it, of a column's differences.
+/// A sum as src/layers/narrow/narrow_product.hpp defines it, of a column's factors.
 template <typename Weights>
 float narrow_sum(const Weights &of, const float *x, std::int64_t x_stride, const float *w, std::int64_t n) {
-    const auto scale = [&](std::int64_t k) {
-        return of.scales[static_cast<std::size_t>(k / of.block * of.scale_columns + (of.scale_columns == 1 ? 0 : n))];
-    };
+    const auto block = are_scaled(of) ? of.inner : of.block;
     float sum = 0;
-    if (of.are_float16 || (of.block == 1 && of.inner > 1)) {
-        for (std::int64_t k = 0; k < of.inner; ++k) {
-            const float weight = w[k] * scale(k);
-            sum = std::fma(x[k * x_stride], of.are_float16 ? nearest_float16(weight) : weight, sum);
-        }
-        return sum;
-    }
-    for (std::int64_t begin = 0; begin < of.inner; begin += of.block) {
+    for (std::int64_t begin = 0; begin < of.inner; begin += block) {
         float acc = 0;
-        for (auto k = begin; k < std::min(begin + of.block, of.inner); ++k)
+        for (auto k = begin; k < std::min(begin + block, of.inner); ++k)
             acc = std::fma(x[k * x_stride], w[k], acc);
-        sum = begin == 0 ? acc * scale(begin) : std::fma(acc, scale(begin), sum);
+        if (are_scaled(of)) return acc;
+        const auto scale = of.scales[scale_of(of, begin, n)];
+        sum = begin == 0 ? acc * scale : std::fma(acc, scale, sum);
     }
     return sum;
 }
@@ -264,7 +264,7 @@ float narrow_sum(const Weights &of, const float *x, std::int64_t x_stride, const
 template <typename Weights, typename Step>
 std::vector<float> result_of(const narrow_inputs<Weights, Step> &given) {
     const auto &of = given.w;
-    const auto w = narrow_differences(of, given.data);
+    const auto w = narrow_factors(of, given.data);
     const auto images = given.is_convolution ? given.x_shape[0] : 1;
     const auto rows = product_of(given.x_shape) / images / of.inner; // of each image
     std::vector<float> y(static_cast<std::size_t>(images * rows * of.columns));
