@@ -1,7 +1,6 @@
 // Models whose attributes, shapes and parameters are as large, as small and as many as a file can say: each is a layer
 // that can be described and run, or is refused in words. Under the sanitizers no arithmetic on them overflows.
 #include <limits>
-#include <random>
 
 #include <gtest/gtest.h>
 
@@ -9,6 +8,7 @@
 #include "layers/match/describe.hpp"
 #include "layers/match/narrow_weights.hpp"
 #include "quantization/shape.hpp"
+#include "support/random.hpp"
 
 namespace dynquant::layers::match {
 namespace {
@@ -64,9 +64,7 @@ class extreme_model {
     bool one_in(std::size_t count) { return pick(count) == 0; }
 
   private:
-    std::int64_t pick(std::size_t count) {
-        return std::uniform_int_distribution<std::int64_t>(0, static_cast<std::int64_t>(count) - 1)(random_);
-    }
+    std::int64_t pick(std::size_t count) { return random_.within(0, static_cast<std::int64_t>(count) - 1); }
 
     void set(node &n, const char *name, std::int64_t value) { n.attributes[name] = value; }
     void set_numbers(node &n, const char *name, std::size_t count) {
@@ -172,7 +170,7 @@ class extreme_model {
         return y;
     }
 
-    std::mt19937 random_;
+    test::random_source random_;
     builder b_;
 };
 
