@@ -4,17 +4,17 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <random>
 
 #include <gtest/gtest.h>
 
 #include "graph_builder.hpp"
 #include "oracle/statements.hpp"
+#include "support/random.hpp"
 
 namespace dynquant::models {
 namespace {
 
-using dynquant::test::oracle::dequantize;
+using dynquant::test::nearest_float16, dynquant::test::oracle::dequantize;
 using test::graph_builder;
 namespace oracle = dynquant::test::oracle;
 namespace type = test::type;
@@ -37,14 +37,6 @@ auto rounded_for_certain(const Round &round, long double real) {
 
 float nearest_float(long double real) {
     return static_cast<float>(real);
-}
-
-/// Rounds to float16, ties to even, without overflow.
-float nearest_float16(float value) {
-    int exponent = 0;
-    std::frexp(value, &exponent);
-    const int last_place = std::max(exponent - 11, -24);
-    return std::ldexp(std::nearbyint(std::ldexp(value, -last_place)), last_place);
 }
 
 /// ONNX defines functions of float16 so: computed in float, then cast.
@@ -80,9 +72,9 @@ class quantization_source {
     }
 
   private:
-    double number() { return static_cast<double>(random_()) * 0x1p-32; }
+    double number() { return static_cast<double>(random_.within(0, UINT32_MAX)) * 0x1p-32; }
 
-    std::mt19937 random_ {1};
+    dynquant::test::random_source random_ {1};
 };
 
 graph_builder quantize(graph_builder b, const quantized_type &q) {
@@ -174,8 +166,7 @@ std::vector<std::int8_t> all_integers() {
 }
 
 float float16_at(int i, int e) {
-    const float value = std::ldexp(static_cast<float>(i - 2048), e == exponents ? 20 : e - 24);
-    return std::abs(value) > 65504 ? std::copysign(std::numeric_limits<float>::infinity(), value) : value;
+    return nearest_float16(std::ldexp(static_cast<float>(i - 2048), e == exponents ? 20 : e - 24));
 }
 
 TEST(activation_table, of_every_float16) {

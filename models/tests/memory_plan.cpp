@@ -1,8 +1,8 @@
 #include "model/memory_plan.hpp"
 
-#include <random>
-
 #include <gtest/gtest.h>
+
+#include "support/random.hpp"
 
 namespace dynquant::models {
 namespace {
@@ -43,13 +43,14 @@ TEST(memory_plan, a_million_values_at_once) {
 }
 
 TEST(memory_plan, nothing_overlaps) {
-    std::mt19937 random(1);
+    dynquant::test::random_source random(1);
+    const auto below = [&](std::int64_t count) { return static_cast<std::size_t>(random.within(0, count - 1)); };
     for (int trial = 0; trial < 200; ++trial) {
-        std::vector<lifetime> lives(random() % 30);
+        std::vector<lifetime> lives(below(30));
         for (auto &life : lives) {
-            life.first = random() % 20;
-            life.last = life.first + random() % 5;
-            life.bytes = random() % 4 == 0 ? 0 : random() % 1000;
+            life.first = below(20);
+            life.last = life.first + below(5);
+            life.bytes = random.chance(25) ? 0 : below(1000);
         }
         const auto plan = plan_memory(lives);
         for (std::size_t a = 0; a < lives.size(); ++a) {

@@ -9,6 +9,7 @@
 #include "oracle/statements.hpp"
 #include "support/environment.hpp"
 #include "support/onnx.hpp"
+#include "support/random.hpp"
 #include "support/variants.hpp"
 
 namespace dynquant::test {
@@ -114,8 +115,8 @@ TEST_P(onnx_dynamic_quantize_linear, a_nan_makes_the_scale_nan) {
 }
 
 TEST_P(onnx_dynamic_quantize_linear, equals_the_function_body_in_exact_arithmetic) {
-    std::uint32_t state = 1;
-    const auto random = [&] { return static_cast<float>((state = state * 1664525 + 1013904223) >> 8) * 0x1p-24F; };
+    random_source source(1);
+    const auto random = [&] { return static_cast<float>(source.within(0, (1 << 24) - 1)) * 0x1p-24F; };
     for (const std::size_t size : {1U, 3U, 64U, 100U, 1003U}) {
         for (int round = 0; round < 20; ++round) {
             const float width = std::ldexp(1 + random(), round * 8 - 80), offset = width * (random() - 0.5F);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "onnx_quantizing.hpp"
+#include "support/random.hpp"
 
 namespace dynquant::test {
 namespace {
@@ -15,11 +16,9 @@ std::vector<float> scales_to_try() {
     std::vector<float> scales;
     for (const auto significand : {0xffffff, 0xf4fffe, 0xc9e3ff, 0xbad0ff, 0x800001, 0x800000, 0xaaaaab, 0xfffffe})
         scales.push_back(std::ldexp(static_cast<float>(significand), -24));
-    std::uint32_t state = 1;
-    while (scales.size() < 64) {
-        state = state * 1664525 + 1013904223;
-        scales.push_back(std::ldexp(static_cast<float>(0x800000 | state >> 9), static_cast<int>(state % 25) - 12 - 23));
-    }
+    random_source random(1);
+    while (scales.size() < 64)
+        scales.push_back(std::abs(random.exponent_within(-12, 12)));
     return scales;
 }
 

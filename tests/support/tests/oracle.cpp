@@ -5,9 +5,10 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <random>
 
 #include <gtest/gtest.h>
+
+#include "support/random.hpp"
 
 namespace dynquant::test {
 namespace {
@@ -112,18 +113,15 @@ TEST(oracle, allows_the_reciprocal_only_under_any_and_in_the_guard) {
 // where the result is a normal float: 53 >= 2 * 24 + 2 (Figueroa, "When is double rounding innocuous?",
 // 1995).
 TEST(oracle, agrees_with_double_precision) {
-    std::mt19937 random(1);
-    std::uniform_int_distribution<std::uint32_t> any_bits;
+    random_source random(1);
     int compared = 0;
     for (int i = 0; i < 1000000; ++i) {
-        // Exponents are close, so sums need rounding.
-        const auto near_one = [&] { return std::bit_cast<float>((any_bits(random) & 0x8fffffff) + 0x38000000); };
-        const float a = near_one(), b = near_one();
+        const float a = random.exponent_within(-15, 16), b = random.exponent_within(-15, 16); // sums need rounding
         const double da = a, db = b;
         ASSERT_EQ(oracle::divide(a, b), static_cast<float>(da / db)) << std::hexfloat << a << " / " << b;
         ASSERT_EQ(oracle::multiply(a, b), static_cast<float>(da * db)) << std::hexfloat << a << " * " << b;
         ASSERT_EQ(oracle::add(a, b), static_cast<float>(da + db)) << std::hexfloat << a << " + " << b;
-        const auto integer = static_cast<std::int32_t>(any_bits(random)) >> (i % 32);
+        const auto integer = static_cast<std::int32_t>(random.within(INT32_MIN, INT32_MAX)) >> (i % 32);
         ASSERT_EQ(oracle::from_integer(integer), static_cast<float>(integer));
         ++compared;
     }
