@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include <gtest/gtest.h>
 
@@ -215,6 +216,36 @@ TEST(layers, have_the_sums_of_the_definition) {
                                 << i << ' ' << kernel << ' ' << knows_zero_point << x_last << y_last);
                         expect_right(s, memory);
                     }
+        }
+}
+
+/// Floats of which a row has eighths; or zeros, NaN or an infinity, whose scales have rules of their own.
+std::vector<std::byte> draw_floats(test::random_source &random, std::int64_t rows, std::int64_t columns) {
+    constexpr auto infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+    const std::vector<float> rare {infinity, -infinity, nan, -0.0F};
+    std::vector<float> x;
+    for (std::int64_t row = 0; row < rows; ++row) {
+        const auto most = random.chance(20) ? 0 : random.within(1, 1000);
+        for (std::int64_t column = 0; column < columns; ++column)
+            x.push_back(static_cast<float>(random.within(-most, most)) / 8);
+        if (random.chance(20)) x[x.size() - static_cast<std::size_t>(random.within(1, columns))] = random.one_of(rare);
+    }
+    const auto bytes = std::as_bytes(std::span(x));
+    return {bytes.begin(), bytes.end()};
+}
+
+TEST(layers, quantize_floats_by_the_definition) {
+    test::random_source random(3);
+    run_memory memory;
+    for (int i = 0; i < 100; ++i)
+        for (const std::int64_t kernel : {0, 1, 3}) {
+            auto s = draw(random, 1, kernel);
+            s.d.prepare = [](const quantization &q) { return prepare(q); };
+            const auto rows = std::ssize(s.x_zero_points);
+            s.x_zero_points.clear();
+            s.x = draw_floats(random, rows, std::ssize(s.x) / rows);
+            SCOPED_TRACE(testing::Message() << i << ' ' << kernel);
+            expect_right(s, memory);
         }
 }
 
