@@ -116,9 +116,15 @@ TEST(codify_bounds, long_products_make_weights_coarser) {
     m.computes("x", {1, many})
             .constant("w", {many, 1}, std::vector<float>(many, 1))
             .add("MatMul", {"x", "w"}, "y", {1, 1});
-    const auto g = codify(m.g, {{"x", {0, 1}}, {"y", {0, 70000}}}, {}).model;
+    const auto [g, notes] = codify(m.g, {{"x", {0, 1}}, {"y", {0, 70000}}}, {});
     EXPECT_EQ(elements<std::int8_t>(g, "y_weights").front(), 119); // of 120 that are possible
     EXPECT_LE(bounds_of(g, 255, false).front(), 2147483647);
+    ASSERT_EQ(notes.size(), 1U);
+    EXPECT_TRUE(notes[0].starts_with("node 'the_MatMul' (MatMul): sums with their biases would go beyond int32: scales "
+                                     "of the weights are up to 1.06"))
+            << notes[0];
+    const double multiplier = elements<float>(g, "y_quant_scale")[0] * double {elements<float>(g, "y_quant_shift")[0]};
+    EXPECT_NEAR(70000.0 * 119 * 255 * multiplier, 127, 1.27); // 70000 is the largest value of y
 }
 
 // ---- Names ----

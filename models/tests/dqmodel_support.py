@@ -14,23 +14,29 @@ from measure.models import runtime
 DQMODEL = os.environ["DQMODEL"]
 
 
-def graph_model(nodes, inputs, outputs, constants, opset=13):
-    """A model. Ports are (name, type, shape); constants are arrays by name."""
-    ports = [[helper.make_tensor_value_info(*port) for port in side] for side in (inputs, outputs)]
-    initializers = [numpy_helper.from_array(numpy.asarray(value), name) for name, value in constants.items()]
+def graph_model(nodes, inputs, outputs, constants=None, opset=13):
+    """A model. Ports are (name, type, shape), or a name alone; constants are arrays or tensors by name."""
+    ports = [
+        [onnx.ValueInfoProto(name=p) if isinstance(p, str) else helper.make_tensor_value_info(*p) for p in side]
+        for side in (inputs, outputs)
+    ]
+    initializers = [
+        value if isinstance(value, TensorProto) else numpy_helper.from_array(numpy.asarray(value), name)
+        for name, value in (constants or {}).items()
+    ]
     graph = helper.make_graph(nodes, "graph", *ports, initializers)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10 if opset > 18 else 8)
 
 
-def float_model(batch="n", x="x", y="y"):
+def float_model():
     """y = x W + B, then Relu: 2 to 2."""
     return graph_model(
         [
-            helper.make_node("Gemm", [x, "w", "b"], ["s"], name="fc"),
-            helper.make_node("Relu", ["s"], [y], name="relu"),
+            helper.make_node("Gemm", ["x", "w", "b"], ["s"], name="fc"),
+            helper.make_node("Relu", ["s"], ["y"], name="relu"),
         ],
-        [(x, TensorProto.FLOAT, [batch, 2])],
-        [(y, TensorProto.FLOAT, [batch, 2])],
+        [("x", TensorProto.FLOAT, ["n", 2])],
+        [("y", TensorProto.FLOAT, ["n", 2])],
         {
             "w": numpy.array([[1.27, -0.5], [0.25, 0.004]], numpy.float32),
             "b": numpy.array([1, -1], numpy.float32),
@@ -109,6 +115,10 @@ class Program(unittest.TestCase):
 
     def save(self, name, values, dtype=numpy.float32):
         numpy.save(self.folder / f"{name}.npy", numpy.array(values, dtype))
+
+    def save_model(self, *of_graph, **options):
+        """m.onnx is the graph_model() of these arguments."""
+        onnx.save(graph_model(*of_graph, **options), self.folder / "m.onnx")
 
     def run_program(self, *arguments):
         return subprocess.run([DQMODEL, *arguments], cwd=self.folder, capture_output=True, text=True, check=False)

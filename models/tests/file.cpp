@@ -88,7 +88,12 @@ TEST(model_file, extents_may_be_open) {
     const auto g = read(model(relu("x", "y") + text(11, value("x", 1, open + unsaid + extent(3)))
             + text(12, text(1, "y") + text(2, text(1, number(1, 1))))));
     EXPECT_EQ(g.inputs.front().shape, (dims {free_extent, free_extent, 3}));
+    EXPECT_EQ(g.inputs.front().names, (std::vector<std::string> {"batch", "", ""}));
     EXPECT_EQ(g.outputs.front().shape, std::nullopt);
+    // As exporters write extents without a name, which need not be alike.
+    const auto unnamed = text(1, text(2, "?")) + extent(-1);
+    const auto x = read(model(text(11, value("x", 1, unnamed + unnamed)))).inputs.front();
+    EXPECT_EQ(x, (port {"x", 1, dims(4, free_extent)}));
 }
 
 TEST(model_file, tensors_in_every_field) {
@@ -205,6 +210,7 @@ TEST(model_file, with_wrong_tensors) {
 TEST(model_file, with_wrong_ports) {
     EXPECT_EQ(refusal(model(text(11, text(1, "x")))), "input 'x': expected a tensor type, given none");
     EXPECT_EQ(refusal(model(text(11, text(1, "x") + text(2, "")))), "input 'x': expected a tensor type, given none");
+    EXPECT_EQ(refusal(model(text(12, text(1, "y")))), "output 'y': expected a tensor type, given none");
     const auto sequence = text(2, text(4, ""));
     EXPECT_EQ(refusal(model(text(11, text(1, "x") + sequence))), "input 'x': expected a tensor, given another type");
     EXPECT_EQ(refusal(model(text(11, value("x", 1, extent(-5))))),

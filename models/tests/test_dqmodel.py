@@ -39,36 +39,6 @@ class Run(Program):
         # x W + B is [-1.9758, 0.274] and [2.52, -1.496]; Relu; y goes to 2.52 by 255 steps
         self.assertLess(numpy.abs(y - [[0, 0.274], [2.52, 0]]).max(), 0.03)
 
-    def test_integers_beside_floats(self):
-        # 0.3 is 10066330 * 2^-25: 5 times it is a float's tie between 1.5 and the next one, and goes to 1.5, and to 2; exactly
-        # it is more than 1.5, and goes to 2 too. 0.5 + 2^-24 is more than a half, as a float too: both give 1.
-        for multiplier in (0.3, 0.5 + 2**-24):
-            onnx.save(rescaled_model(multiplier), self.folder / "m.onnx")
-            self.save("x", [[1], [5], [3], [254]], numpy.uint8)
-            self.assertEqual(
-                self.prints("run", "m.onnx", "--input", "x.npy", "--compare", "integer"),
-                "y.npy: int8 4x1\nnode 'fc' (MatMulInteger): 0 of 4 results differ by integers\n",
-            )
-
-    def test_integers_see_what_floats_round_away(self):
-        # 0.1 is 13421773 * 2^-27; 5 times it is 67108865 * 2^-27: more than a half by 2^-27, which a float does not hold.
-        # So 1 by integers and 0 by floats.
-        onnx.save(rescaled_model(numpy.float32(0.1)), self.folder / "m.onnx")
-        self.save("x", [[5], [0], [10], [20]], numpy.uint8)
-        self.assertEqual(
-            self.prints("run", "m.onnx", "--input", "x.npy", "--compare", "integer"),
-            "y.npy: int8 4x1\nnode 'fc' (MatMulInteger): 1 of 4 results differ by integers, by 1 at most\n",
-        )
-
-    def test_multipliers_that_are_no_integer_and_shift(self):
-        onnx.save(rescaled_model(2.0**25), self.folder / "m.onnx")
-        self.save("x", [[1], [2], [3], [4]], numpy.uint8)
-        self.assertEqual(
-            self.prints("run", "m.onnx", "--input", "x.npy", "--compare", "integer"),
-            "y.npy: int8 4x1\nnode 'fc' (MatMulInteger): no integers to compare with: its multipliers are no integer of 24 bits and a "
-            "right shift\n",
-        )
-
     def test_times(self):
         printed = self.prints("run", "float.onnx", "--input", "x.npy", "--repeat", "3", "--threads", "1")
         self.assertRegex(
@@ -76,13 +46,6 @@ class Run(Program):
             r"^y.npy: float 2x2\nmedian of 3 runs: [\d.]+ us, least [\d.]+ us\n"
             r"to read the constants' 2.4e-05 MB and do nothing else: [\d.]+ us\n$",  # 6 floats
         )
-
-    def test_node_by_node_in_the_same_bits(self):
-        self.codify()
-        self.prints("run", "q.onnx", "--input", "x.npy")
-        fused = (self.folder / "y.npy").read_bytes()
-        self.prints("run", "q.onnx", "--input", "x.npy", "--no-fuse", "--threads", "2")
-        self.assertEqual((self.folder / "y.npy").read_bytes(), fused)
 
     def test_all_types_that_files_have(self):
         types = {
@@ -97,25 +60,15 @@ class Run(Program):
         }
         for to, dtype in types.items():
             values = numpy.array([[0, 1, 3], [100, 2, 0]], dtype)
-            onnx.save(
-                graph_model([], [("x", to, [2, 3])], [("x", to, [2, 3])], {}),
-                self.folder / "m.onnx",
-            )
+            self.save_model([], [("x", to, [2, 3])], [("x", to, [2, 3])])
             self.save("x", numpy.asfortranarray(values), dtype)
             self.prints("run", "m.onnx", "--input", "x.npy", "--output", "results")
             given = self.load("results/x")
             self.assertEqual((given.dtype, given.tolist()), (dtype, values.tolist()))
 
     def test_an_output_of_float16(self):
-        onnx.save(
-            graph_model(
-                [helper.make_node("Cast", ["x"], ["y"], to=TensorProto.FLOAT16)],
-                [("x", TensorProto.FLOAT, [4])],
-                [("y", TensorProto.FLOAT16, [4])],
-                {},
-            ),
-            self.folder / "m.onnx",
-        )
+        cast = helper.make_node("Cast", ["x"], ["y"], to=TensorProto.FLOAT16)
+        self.save_model([cast], [("x", TensorProto.FLOAT, [4])], [("y", TensorProto.FLOAT16, [4])])
         self.save("x", [1 / 3, 65504, 1e6, -6e-8])
         self.prints("run", "m.onnx", "--input", "x.npy")
         self.assertEqual(self.load("y").dtype.str, "<f2")
@@ -123,16 +76,9 @@ class Run(Program):
 
     def test_types_that_files_lack_are_said_before_the_run(self):
         for to, name in ((TensorProto.INT4, "int4"), (TensorProto.FLOAT8E4M3FN, "float8e4m3fn")):
-            onnx.save(
-                graph_model(
-                    [helper.make_node("QuantizeLinear", ["x", "one"], ["h"], output_dtype=to)],
-                    [("x", TensorProto.FLOAT, [1])],
-                    [("h", to, [1])],
-                    {"one": numpy.float32(1)},
-                    opset=21,
-                ),
-                self.folder / "m.onnx",
-            )
+            quantize = helper.make_node("QuantizeLinear", ["x", "one"], ["h"], output_dtype=to)
+            one = {"one": numpy.float32(1)}
+            self.save_model([quantize], [("x", TensorProto.FLOAT, [1])], [("h", to, [1])], one, opset=21)
             self.save("x", [1])
             self.refuses(
                 "output 'h': expected a type that .npy files have (float, double, float16, bool, integers of 8 to 64 bits), "
@@ -141,14 +87,10 @@ class Run(Program):
             )
 
     def test_two_outputs_of_one_file(self):
-        onnx.save(
-            graph_model(
-                [helper.make_node("Relu", ["x"], ["a/b"]), helper.make_node("Tanh", ["x"], ["a_b"])],
-                [("x", TensorProto.FLOAT, [1])],
-                [("a/b", TensorProto.FLOAT, [1]), ("a_b", TensorProto.FLOAT, [1])],
-                {},
-            ),
-            self.folder / "m.onnx",
+        self.save_model(
+            [helper.make_node("Relu", ["x"], ["a/b"]), helper.make_node("Tanh", ["x"], ["a_b"])],
+            [("x", TensorProto.FLOAT, [1])],
+            [("a/b", TensorProto.FLOAT, [1]), ("a_b", TensorProto.FLOAT, [1])],
         )
         self.save("x", [1])
         self.refuses(
@@ -157,22 +99,11 @@ class Run(Program):
         )
 
     def test_a_model_without_inputs(self):
-        onnx.save(
-            graph_model(
-                [helper.make_node("Identity", ["c"], ["y"])], [], [("y", TensorProto.INT32, [2])], {"c": numpy.int32([3, 4])}
-            ),
-            self.folder / "m.onnx",
-        )
+        identity = helper.make_node("Identity", ["c"], ["y"])
+        self.save_model([identity], [], [("y", TensorProto.INT32, [2])], {"c": numpy.int32([3, 4])})
         self.assertEqual(self.prints("run", "m.onnx"), "y.npy: int32 2\n")
         self.assertEqual(self.load("y").tolist(), [3, 4])
         self.refuses("--input: expected a file for each input, given none for 'x'", "run", "float.onnx")
-
-    def test_an_output_without_a_type(self):
-        for empty in (lambda output: output.ClearField("type"), lambda output: output.type.Clear()):
-            model = float_model()
-            empty(model.graph.output[0])
-            onnx.save(model, self.folder / "m.onnx")
-            self.refuses("m.onnx: output 'y': expected a tensor type, given none", "run", "m.onnx", "--input", "x.npy")
 
     def test_inputs_must_fit(self):
         self.save("z", [[1, 2]], numpy.float64)
@@ -268,58 +199,6 @@ class Inspect(Program):
         self.assertAlmostEqual(float(layer.split()[-3]), multiplier, delta=1e-4 * multiplier)
         self.assertRegex(layer, r" 2\^-\d+ ")
 
-    def test_all_unknown_operators_are_named(self):
-        nodes = [helper.make_node("Rellu", ["x"], ["a"], name="first"), helper.make_node("Softmax", ["a"], ["b"])]
-        nodes += [helper.make_node("Softmax", ["b"], ["c"]), helper.make_node("Relu", ["c"], ["d"], domain="com.x")]
-        onnx.save(graph_model(nodes, [("x", TensorProto.FLOAT, [2])], [("d", TensorProto.FLOAT, [2])], {}), self.folder / "m.onnx")
-        known = (
-            "Add, Cast, Conv, ConvInteger, DequantizeLinear, Flatten, Gemm, Identity, MatMul, MatMulInteger, MaxPool, Mul, "
-            "QuantizeLinear, Relu, Reshape, Sigmoid, Tanh or Transpose"
-        )
-        for command in (("inspect", "m.onnx"), ("run", "m.onnx", "--input", "x.npy")):
-            self.save("x", [1, 2])
-            self.refuses(
-                f"m.onnx: operators: expected {known}, given Rellu (did you mean 'Relu'?) of node 'first', Softmax of node "
-                "of 'b' and 1 other, com.x.Relu of node of 'd'",
-                *command,
-            )
-
-    def test_extents_without_a_name_are_not_alike(self):
-        # As exporters write them: "?" and -1.
-        for first, second in (("?", "?"), (-1, -1)):
-            onnx.save(
-                graph_model(
-                    [helper.make_node("Relu", ["x"], ["y"])],
-                    [("x", TensorProto.FLOAT, [first, second])],
-                    [("y", TensorProto.FLOAT, [first, second])],
-                    {},
-                ),
-                self.folder / "m.onnx",
-            )
-            self.assertIn("float 2x3", self.prints("inspect", "m.onnx", "--shape", "x=2,3"))
-        onnx.save(
-            graph_model([], [("x", TensorProto.FLOAT, [-2])], [("x", TensorProto.FLOAT, [-2])], {}), self.folder / "m.onnx"
-        )
-        self.refuses(
-            "m.onnx: input 'x': expected extents of 0 or more, or -1 for an open one, given -2",
-            *("inspect", "m.onnx", "--shape", "x=2"),
-        )
-
-    def test_a_limit_that_is_not_onnx_s(self):
-        onnx.save(
-            graph_model(
-                [helper.make_node("MatMulInteger", ["x", "w"], ["y"], name="fc")],
-                [("x", TensorProto.UINT8, [1, 1])],
-                [("y", TensorProto.INT32, [1, 1])],
-                {"w": numpy.array([[200]], numpy.uint8)},
-            ),
-            self.folder / "m.onnx",
-        )
-        self.refuses(
-            "m.onnx: node 'fc' (MatMulInteger): B 'w': expected type int8, what dynquant computes at opset 13, given uint8",
-            *("inspect", "m.onnx"),
-        )
-
     def test_a_shape_that_is_open(self):
         self.codify()
         self.refuses(
@@ -328,22 +207,17 @@ class Inspect(Program):
         )
         self.refuses("--shape: expected name=1,28,28, given 'x=1,b'", "inspect", "q.onnx", "--shape", "x=1,b")
 
-    def test_multipliers_that_are_no_scale_and_shift(self):
-        for scale, shift, muls, note in (
-            (3, 0.5, "2, folded", None),
-            (3, 2, "2, not folded", "not folded: Quant_shift 'm1': expected powers of two of at most 1, given 2"),
-            (3, 0.3, "2, not folded", "not folded: Quant_shift 'm1': expected powers of two of at most 1, given 0.3"),
-            (1.5, 0.5, "2, folded", "Quant_scale 'm0': expected integers of at most 2^24, given 1.5"),
-            (2**24 + 2, 0.5, "2, folded", "Quant_scale 'm0': expected integers of at most 2^24, given 16777218"),
+    def test_multipliers(self):
+        for multipliers, end, note in (
+            ((0.25,), "  2^-2        1", None),
+            ((-0.5,), "  -0.5        1", "Mul 'm0': expected positive multipliers, given -0.5"),
+            ((numpy.nan,), "  nan         1", "Mul 'm0': expected positive multipliers, given nan"),
+            ((3, 2), "  2, not folded", "not folded: Quant_shift 'm1': expected powers of two of at most 1, given 2"),
         ):
-            onnx.save(rescaled_model(scale, shift), self.folder / "m.onnx")
+            onnx.save(rescaled_model(*multipliers), self.folder / "m.onnx")
             lines = self.prints("inspect", "m.onnx").splitlines()
-            self.assertTrue(lines[1].endswith("  " + muls), lines[1])
+            self.assertTrue(lines[1].endswith(end), lines[1])
             self.assertEqual(lines[2:], [f"fc: {note}"] if note else [])
-
-    def test_one_multiplier(self):
-        onnx.save(rescaled_model(0.25), self.folder / "m.onnx")
-        self.assertTrue(self.prints("inspect", "m.onnx").splitlines()[1].endswith("  2^-2        1"))
 
     def test_json(self):
         onnx.save(rescaled_model(3, 2), self.folder / "m.onnx")
@@ -359,25 +233,21 @@ class Inspect(Program):
         )
 
     def test_sums_that_may_wrap_are_warned_of(self):
-        onnx.save(
-            graph_model(
-                [
-                    helper.make_node("MatMulInteger", ["x", "w"], ["s"], name="fc"),
-                    helper.make_node("Add", ["s", "b"], ["t"]),
-                    helper.make_node("Cast", ["t"], ["f"], to=TensorProto.FLOAT),
-                    helper.make_node("Mul", ["f", "m"], ["p"]),
-                    helper.make_node("QuantizeLinear", ["p", "m", "zero"], ["y"]),
-                ],
-                [("x", TensorProto.INT8, [1, 2])],
-                [("y", TensorProto.INT8, [1, 1])],
-                {
-                    "w": numpy.array([[100], [-28]], numpy.int8),
-                    "b": numpy.array([-(2**31)], numpy.int32),
-                    "m": numpy.float32(1),
-                    "zero": numpy.int8(0),
-                },
-            ),
-            self.folder / "m.onnx",
+        self.save_model(
+            [
+                helper.make_node("MatMulInteger", ["x", "w"], ["s"], name="fc"),
+                helper.make_node("Add", ["s", "b"], ["t"]),
+                helper.make_node("Cast", ["t"], ["f"], to=TensorProto.FLOAT),
+                helper.make_node("QuantizeLinear", ["f", "one", "zero"], ["y"]),
+            ],
+            [("x", TensorProto.INT8, [1, 2])],
+            [("y", TensorProto.INT8, [1, 1])],
+            {
+                "w": numpy.array([[100], [-28]], numpy.int8),
+                "b": numpy.array([-(2**31)], numpy.int32),
+                "one": numpy.float32(1),
+                "zero": numpy.int8(0),
+            },
         )
         warning = "sums may reach 2147500032, beyond 2147483647, where they wrap"  # 128 * 128 and 2^31
         self.assertEqual(self.prints("inspect", "m.onnx").splitlines()[2:], [f"fc: warning: {warning}"])
@@ -404,14 +274,6 @@ class Inspect(Program):
             self.prints("inspect", "--shape", "x=1,2", "float.onnx"),
             self.prints("inspect", "float.onnx", "--shape", "x=1,2"),
         )
-
-    def test_multipliers_that_are_not_positive(self):
-        for multiplier, text in ((-0.5, "-0.5"), (0, "0"), (numpy.nan, "nan"), (numpy.inf, "inf")):
-            onnx.save(rescaled_model(multiplier), self.folder / "m.onnx")
-            lines = self.prints("inspect", "m.onnx").splitlines()
-            self.assertEqual(lines[1].split()[1:3], ["fully", "connected"])
-            self.assertEqual(lines[1].split()[-2:], [text, "1"])
-            self.assertEqual(lines[2:], [f"fc: Mul 'm0': expected positive multipliers, given {text}"])
 
 
 class Usage(Program):

@@ -4,8 +4,8 @@ import unittest
 
 import numpy
 import onnx
-from dqmodel_support import Program
-from onnx import TensorProto, helper, numpy_helper
+from dqmodel_support import Program, graph_model
+from onnx import TensorProto, helper
 
 LAYER = "node 'fc' (MatMulInteger)"
 NONE = f"{LAYER}: no integers to compare with: "
@@ -22,22 +22,11 @@ def mul(source, result, multiplier="m"):
 def model(nodes, outputs, opset=13, **constants):
     """x [4, 1] of uint8 times 1, cast to float as `f`, then these nodes. `zero` is of int8, `m` 0.25."""
     known = {"w": numpy.array([[1]], numpy.int8), "m": numpy.float32(0.25), "one": numpy.float32(1), "zero": numpy.int8(0)}
-    tensors = [
-        value if isinstance(value, TensorProto) else numpy_helper.from_array(numpy.asarray(value), name)
-        for name, value in (known | constants).items()
-    ]
     layer = [
         helper.make_node("MatMulInteger", ["x", "w"], ["sums"], name="fc"),
         helper.make_node("Cast", ["sums"], ["f"], to=TensorProto.FLOAT),
     ]
-    graph = helper.make_graph(
-        [*layer, *nodes],
-        "layer",
-        [helper.make_tensor_value_info("x", TensorProto.UINT8, [4, 1])],
-        [onnx.ValueInfoProto(name=name) for name in outputs],
-        tensors,
-    )
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8 if opset < 19 else 10)
+    made = graph_model([*layer, *nodes], [("x", TensorProto.UINT8, [4, 1])], outputs, known | constants, opset)
     return onnx.shape_inference.infer_shapes(made, strict_mode=True)  # the outputs' types
 
 
@@ -53,6 +42,14 @@ class IntegerView(Program):
         nodes = [mul("f", "p"), quantize("p", "y", "zero"), again, mul("g", "q"), quantize("q", "z", "zero")]
         equal = [f"{LAYER}, '{name}': 0 of 4 results differ by integers" for name in ("y", "z")]
         self.assertEqual(self.compared(nodes, ["y", "z"]), equal)
+
+    def test_floats_that_round_as_integers_do(self):
+        # 0.3 is 10066330 * 2^-25: 5 times it is a float's tie between 1.5 and the next one, and goes to 1.5, and to 2; exactly
+        # it is more than 1.5, and goes to 2 too. 0.5 + 2^-24 is more than a half, as a float too: both give 1.
+        for multiplier in (0.3, 0.5 + 2**-24):
+            nodes = [mul("f", "p"), quantize("p", "y", "zero")]
+            wanted = [f"{LAYER}: 0 of 4 results differ by integers"]
+            self.assertEqual(self.compared(nodes, ["y"], m=numpy.float32(multiplier)), wanted)
 
     def test_all_that_is_made_of_a_rescaling(self):
         # 0.1 is 13421773 * 2^-27; 5 times it is more than a half by 2^-27, which a float does not hold: 1 by integers, 0 by floats.
@@ -97,7 +94,10 @@ class IntegerView(Program):
         self.assertEqual(self.compared(nodes, ["y"], m=numpy.float32(-0.25)), [NONE + text])
         text = "its multipliers repeat its sums"
         thrice = numpy.full((3, 1, 1), 0.25, numpy.float32)
-        self.assertEqual(self.compared([mul("f", "p"), quantize("p", "y", "zero")], ["y"], m=thrice), [NONE + text])
+        nodes = [mul("f", "p"), quantize("p", "y", "zero")]
+        self.assertEqual(self.compared(nodes, ["y"], m=thrice), [NONE + text])
+        text = "its multipliers are no integer of 24 bits and a right shift"
+        self.assertEqual(self.compared(nodes, ["y"], m=numpy.float32(2.0**25)), [NONE + text])
 
 
 if __name__ == "__main__":

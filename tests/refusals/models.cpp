@@ -77,11 +77,15 @@ TEST(models_refusals, operators_and_opsets) {
     const std::string known =
             "Add, Cast, Conv, ConvInteger, DequantizeLinear, Flatten, Gemm, Identity, MatMul, MatMulInteger, MaxPool, "
             "Mul, QuantizeLinear, Relu, Reshape, Sigmoid, Tanh or Transpose";
+    auto several = of("Rellu", {}, float_, {2});
+    several.nodes.push_back({"Softmax", "", "", {"y"}, {"a"}});
+    several.nodes.push_back({"Softmax", "", "", {"a"}, {"b"}});
+    several.nodes.push_back({"Relu", "com.x", "", {"b"}, {"c"}});
     expect_refused({
-            {of("Rellu", {}, float_, {2}), unimplemented,
-                    {"operators", known, "Rellu (did you mean 'Relu'?) of node 'n'"}},
-            {one_node({"Relu", "com.x", "", {"x"}}, float_, {2}), unimplemented,
-                    {"operators", known, "com.x.Relu of node 'n'"}},
+            {several, unimplemented,
+                    {"operators", known,
+                            "Rellu (did you mean 'Relu'?) of node 'n', Softmax of node of 'a' and 1 other, com.x.Relu "
+                            "of node of 'c'"}},
             {at_opset(product_graph(), 9), unimplemented, {"opset", "10 to 28", "9"}},
             {at_opset(product_graph(), 29), unimplemented, {"opset", "10 to 28", "29"}},
     });
@@ -160,7 +164,7 @@ TEST(models_refusals, weights_and_outputs) {
                      }),
                     bad_shape, {"output 'y'", "shape [2, 2], which its node computes", "[2, 3]"}},
             {changed(product, [](graph &g) { g.initializers["w"].what.type = uint8; }), bad_type,
-                    {b, "type int8", "uint8"}},
+                    {b, "type int8, what dynquant computes at opset 13", "uint8"}},
             {no_weights, bad_argument,
                     {"node 'fc' (MatMulInteger): input 'w'", "an initializer, an input", "none of that name"}},
             {changed(no_weights,
