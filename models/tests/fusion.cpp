@@ -56,13 +56,13 @@ std::size_t bytes_of(const model_port &port) {
     return bytes;
 }
 
-/// All outputs for x from a fixed sequence of bytes, and for other inputs of one float.
+/// All outputs for x from a fixed sequence of bytes, and for other inputs of one float or of one for each column.
 std::vector<std::vector<std::uint8_t>> outputs_of(const dynquant::model &m) {
     std::vector<std::uint8_t> x(bytes_of(m.inputs().front()));
     for (std::size_t i = 0; i < x.size(); ++i)
         x[i] = static_cast<std::uint8_t>(i * 101 + i / 256);
-    constexpr float scale = 0.013F;
-    std::vector<const void *> inputs(m.inputs().size(), &scale);
+    constexpr float scales[columns] = {0.013F, 0.02F, 0.5F, -1, 3};
+    std::vector<const void *> inputs(m.inputs().size(), scales);
     inputs.front() = x.data();
     std::vector<std::vector<std::uint8_t>> results;
     std::vector<void *> outputs;
@@ -371,6 +371,11 @@ TEST(fusion, not_with_multipliers_of_other_shapes) {
     expect_not_fused(by_rows.quantize(type::int8),
             "node 'Mul_4' (Mul): 'c2': expected one value, or one for each channel of shape 3x5, given shape 3x1");
 
+    auto by_run = product().cast(type::float32); // of one value it is a scale of x
+    by_run.g.inputs.push_back({"m", type::float32, dims {columns}});
+    by_run.then("Mul", {"m"});
+    expect_not_fused(by_run.quantize(type::int8), "node 'Mul_4' (Mul): expected a constant beside 'v3', given 'm'");
+
     auto by_itself = product().cast(type::float32);
     by_itself.then("Mul", {by_itself.last});
     expect_not_fused(by_itself.quantize(type::int8), "value 'v3': expected one node that takes it, given 2");
@@ -389,9 +394,18 @@ TEST(fusion, not_where_the_chain_ends_otherwise) {
 
 TEST(fusion, half_of_a_layer_when_the_activation_is_another) {
     // Tanh's result is not quantized.
-    const auto g = rescaled().quantize(type::int8).dequantize(type::int8, 0.03F).then("Tanh").finished();
+    auto b = rescaled().quantize(type::int8).dequantize(type::int8, 0.03F).then("Tanh");
+    auto by_columns = b;
+    const auto g = b.finished();
     EXPECT_EQ(patterns_of(g), (std::vector<std::string> {"fully connected", "DequantizeLinear", "Tanh"}));
     expect_same_bits(g);
+
+    const auto scales = by_columns.constant(type::float32, {columns}, std::vector<float>(columns, 1 / 127.F));
+    const auto zero_points = by_columns.constant(type::int8, {columns}, std::vector<std::int8_t>(columns));
+    const auto of_columns = by_columns.then("QuantizeLinear", {scales, zero_points}).finished();
+    EXPECT_EQ(patterns_of(of_columns),
+            (std::vector<std::string> {"fully connected", "DequantizeLinear", "Tanh", "QuantizeLinear"}));
+    expect_same_bits(of_columns);
 }
 
 } // namespace

@@ -90,61 +90,6 @@ def layers():
                        b.model(), [kind + tail])
 
 
-def near_misses():
-    """Models that differ a little from a pattern, fused as a whole, in part or not at all, and their stages."""
-    plain = ["MatMulInteger", "Add", "Cast", "Mul"]
-
-    def layer(seed, muls=1):
-        b = Builder(13, seed)
-        b.input(np.uint8, [4, 50])
-        fully_connected(b, 9, 50, muls)
-        return b
-
-    for scale, zero_point in ((2, 0), (1, 3)):
-        b = layer(1)
-        b.quantize(np.int8, scale, zero_point)
-        yield f"scale {scale}, zero point {zero_point}", b.model(), ["fully connected"]
-
-    b = layer(2)
-    real = b.last
-    b.quantize(np.int8)
-    b.outputs = [real, b.last]
-    yield "rescaled values are an output", b.model(), [*plain, "QuantizeLinear"]
-
-    b = Builder(13, 3)
-    b.input(np.float32, [9], "m")
-    b.input(np.uint8, [4, 50])
-    product(b, "MatMulInteger", b.weights((50, 9)))
-    b.then("Cast", to=TensorProto.FLOAT)
-    b.then("Mul", "m")
-    b.quantize(np.int8)
-    yield "multipliers are an input", b.model(), ["MatMulInteger", "Cast", "Mul", "QuantizeLinear"]
-
-    b = Builder(13, 4)
-    b.input(np.int8, [4, 50])
-    fully_connected(b, 9, 50, 1)
-    b.then("Mul", b.constant(np.float32(-0.7)))
-    b.quantize(np.int8)
-    yield "a negative multiplier", b.model(), ["fully connected"]
-
-    b = layer(5)
-    b.then("Mul", b.constant(np.float32(1.3)))
-    b.quantize(np.int8)
-    yield "a shift that is no power of two", b.model(), ["fully connected"]
-
-    b = layer(6)
-    b.then("Tanh")
-    b.quantize(np.int8, 1 / 127)
-    yield "Tanh of rescaled values", b.model(), [*plain, "Tanh", "QuantizeLinear"]
-
-    b = layer(7)
-    int8_activation(b, "Tanh", np.int8)
-    b.nodes[-1].input[1] = b.constant(np.full(9, 1 / 127, np.float32))
-    b.nodes[-1].input[2] = b.constant(np.zeros(9, np.int8))
-    yield ("an activation's scales of columns", b.model(),
-           ["fully connected", "DequantizeLinear", "Tanh", "QuantizeLinear"])
-
-
 def convolution_chains():
     """Consecutive convolutions, whose values have the channels last; and consumers that need another layout."""
     for seed, pool in ((4001, False), (4002, True)):
