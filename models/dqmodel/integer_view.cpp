@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <stdexcept>
 
+#include "model/broadcast.hpp"
 #include "model/rescale.hpp"
+#include "model/values.hpp"
 #include "onnx/element_type.hpp"
 #include "quantization/text.hpp"
 
@@ -45,10 +46,7 @@ const tensor *constant(const graph &g, const node &n) {
 
 bool is_one(const graph &g, const std::string &scale) {
     const auto at = g.initializers.find(scale);
-    if (at == g.initializers.end() || at->second.data.size() != sizeof(float)) return false;
-    float value = 0;
-    std::memcpy(&value, at->second.data.data(), sizeof value);
-    return value == 1;
+    return at != g.initializers.end() && values_of<float>(at->second) == std::vector<float> {1};
 }
 
 /// An element type given by an attribute, or the default where it is omitted or 0.
@@ -149,37 +147,6 @@ void multiply(integer_rescale &r, float multiplier) {
     r.shift += shift;
 }
 
-/// A float constant that is broadcast to a shape. at(i): its element for row-major index i.
-class broadcast {
-  public:
-    broadcast(const tensor &t, const dynquant::dims &shape)
-        : data_(t.data.data())
-        , shape_(shape)
-        , strides_(shape.size()) {
-        std::int64_t stride = 1;
-        const auto &own = t.what.shape;
-        for (std::size_t d = 0; d < own.size(); ++d) {
-            const auto extent = own[own.size() - 1 - d];
-            if (d < shape.size()) strides_[shape.size() - 1 - d] = extent == 1 ? 0 : stride;
-            stride *= extent;
-        }
-    }
-
-    float at(std::int64_t i) const {
-        std::int64_t from = 0;
-        for (auto d = shape_.size(); d-- > 0; i /= shape_[d])
-            from += i % shape_[d] * strides_[d];
-        float value = 0;
-        std::memcpy(&value, data_ + from * std::int64_t {sizeof value}, sizeof value);
-        return value;
-    }
-
-  private:
-    const std::byte *data_;
-    const dynquant::dims &shape_;
-    dynquant::dims strides_;
-};
-
 } // namespace
 
 std::int64_t shift_and_round(std::int32_t sum, std::int64_t integer, int shift) {
@@ -212,16 +179,20 @@ integer_differences compare_with_integers(const layer_rescaling &l, const dynqua
     if (sums.size() != result.size()) throw std::runtime_error("its multipliers repeat its sums");
     integer_differences d;
     d.of = static_cast<std::int64_t>(sums.size());
-    std::vector<broadcast> multipliers;
+    struct multiplier {
+        std::vector<float> values;
+        dynquant::dims strides;
+    };
+    std::vector<multiplier> multipliers;
     multipliers.reserve(l.multipliers.size());
     for (const auto *m : l.multipliers)
-        multipliers.emplace_back(*m, shape);
+        multipliers.push_back({values_of<float>(*m), broadcast_strides(m->what.shape, shape)});
     const bool is_unsigned = l.type == type::uint8;
     const std::int64_t lowest = is_unsigned || l.relu ? 0 : -128, highest = is_unsigned ? 255 : 127;
     for (std::size_t i = 0; i < sums.size(); ++i) {
         integer_rescale r;
         for (const auto &m : multipliers)
-            multiply(r, m.at(static_cast<std::int64_t>(i)));
+            multiply(r, m.values[static_cast<std::size_t>(offset_of(static_cast<std::int64_t>(i), shape, m.strides))]);
         if (l.relu && r.integer < 0) throw std::runtime_error("its multipliers are negative, and there is a Relu");
         const auto given = std::clamp(shift_and_round(sums[i], r.integer, r.shift), lowest, highest);
         const auto bits = std::to_integer<std::uint8_t>(result[i]);

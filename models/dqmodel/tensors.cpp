@@ -6,6 +6,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "model/broadcast.hpp"
 #include "onnx/element_type.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
@@ -15,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 namespace type = dynquant::onnx::type;
-using dynquant::concat, dynquant::dims, dynquant::models::free_extent;
+using dynquant::concat, dynquant::dims, dynquant::models::free_extent, dynquant::models::text_of;
 
 /// Calls f with a null pointer to the C++ type of the elements. Throws std::runtime_error for types that NumPy lacks.
 template <typename F>
@@ -50,9 +51,7 @@ std::vector<std::byte> row_major(const npy::tensor<T> &t) {
         return bytes;
     }
     for (std::int64_t i = 0; i < t.volume; ++i) {
-        std::int64_t rest = i, from = 0;
-        for (std::size_t d = t.dims.size(); d-- > 0; rest /= t.dims[d])
-            from += rest % t.dims[d] * t.strides[d];
+        const auto from = dynquant::models::offset_of(i, t.dims, t.strides);
         std::memcpy(bytes.data() + static_cast<std::size_t>(i) * sizeof(T), t.data.get() + from, sizeof(T));
     }
     return bytes;
@@ -76,14 +75,6 @@ std::string example_of(const std::optional<dims> &shape) {
     for (const auto extent : *shape)
         text += concat(text.empty() ? "" : ",", extent == free_extent ? 1 : extent);
     return text;
-}
-
-/// "[?, 64]"
-std::string text_of(const dims &shape) {
-    std::string text;
-    for (const auto extent : shape)
-        text += concat(text.empty() ? "" : ", ", extent < 0 ? "?" : std::to_string(extent));
-    return concat("[", text, "]");
 }
 
 std::vector<std::string> names_of(const std::vector<dynquant::models::port> &ports) {
@@ -155,8 +146,7 @@ void expect_shapes(const std::vector<dynquant::models::port> &inputs, const std:
         if (is_open && !shapes.contains(input.name))
             throw dynquant::error(dynquant::status::invalid_shape,
                     concat("input '", input.name, "': expected its shape, as in --shape ", input.name, "=",
-                            example_of(input.shape), ", since the file says ",
-                            input.shape ? text_of(*input.shape) : "of any rank", ", given none"));
+                            example_of(input.shape), ", since the file says ", text_of(input.shape), ", given none"));
     }
 }
 
@@ -166,7 +156,7 @@ dynquant::models::tensor read_tensor(const fs::path &file, const dynquant::model
         try {
             const auto t = npy::read<std::remove_cvref_t<decltype(*element)>>(file);
             if (!fits(t.dims, port, many))
-                throw std::runtime_error(concat("shape: expected ", text_of(*port.shape),
+                throw std::runtime_error(concat("shape: expected ", text_of(port.shape),
                         many ? ", or a multiple of its first extent" : "", ", given ", text_of(t.dims)));
             return dynquant::models::tensor {{port.type, t.dims}, row_major(t)};
         } catch (const std::runtime_error &e) {

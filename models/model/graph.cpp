@@ -28,6 +28,14 @@ std::string label(const node &n) {
     return concat(place(n), " (", operator_of(n), ")");
 }
 
+std::string text_of(const std::optional<dims> &shape) {
+    if (!shape) return "of any rank";
+    std::string text = "[";
+    for (const auto extent : *shape)
+        text += concat(text.size() > 1 ? ", " : "", extent == free_extent ? "?" : std::to_string(extent));
+    return text + "]";
+}
+
 std::optional<int> bits_in(onnx::element_type type) {
     switch (type) {
         case onnx::type::boolean: return 8;

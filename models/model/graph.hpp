@@ -86,6 +86,9 @@ struct graph {
 /// "node 'fc1' (MatMulInteger)", or "node of 'y' (MatMulInteger)" for a node without a name.
 std::string label(const node &n);
 
+/// "[?, 64]": free extents are question marks. "of any rank" without a shape.
+std::string text_of(const std::optional<dims> &shape);
+
 /// Bits of an element. Empty for unknown types, and for types whose elements differ in size.
 std::optional<int> bits_in(onnx::element_type type);
 

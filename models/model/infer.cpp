@@ -15,15 +15,6 @@ void check_opset(const graph &g) {
         refuse(status::unimplemented, "opset: expected ", oldest, " to ", newest_opset, ", given ", given);
 }
 
-/// "[?, 64]": free extents are question marks.
-std::string text_of(const std::optional<dims> &shape) {
-    if (!shape) return "of any rank";
-    std::string text = "[";
-    for (const auto extent : *shape)
-        text += concat(text.size() > 1 ? ", " : "", extent == free_extent ? "?" : std::to_string(extent));
-    return text + "]";
-}
-
 bool agrees(const std::optional<dims> &declared, const dims &shape) {
     return !declared || std::ranges::equal(*declared, shape, [](std::int64_t known, std::int64_t extent) {
         return known == free_extent || known == extent;

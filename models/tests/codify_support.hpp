@@ -1,28 +1,19 @@
 // Float models for tests of codify(), and accessors of the codified ones.
 #pragma once
 
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "dynquant/error.hpp"
 #include "model/codify/codify.hpp"
+#include "model/values.hpp"
 #include "onnx/element_type.hpp"
 
 namespace dynquant::models::test {
 
-inline tensor floats(const dims &shape, const std::vector<float> &values) {
-    tensor t {{onnx::element_type_of(data_type::f32), shape}, std::vector<std::byte>(values.size() * sizeof(float))};
-    std::memcpy(t.data.data(), values.data(), t.data.size());
-    return t;
-}
-
 template <typename T>
 std::vector<T> elements(const graph &g, const std::string &name) {
-    const auto &t = g.initializers.at(name);
-    std::vector<T> values(t.data.size() / sizeof(T));
-    std::memcpy(values.data(), t.data.data(), t.data.size());
-    return values;
+    return values_of<T>(g.initializers.at(name));
 }
 
 inline std::vector<std::string> op_types(const graph &g) {
@@ -47,7 +38,7 @@ struct float_model {
         return *this;
     }
     float_model &constant(const std::string &name, const dims &shape, const std::vector<float> &values) {
-        g.initializers[name] = floats(shape, values);
+        g.initializers[name] = tensor_of(onnx::type::float32, shape, values);
         return computes(name, shape);
     }
     float_model &add(const std::string &op_type, const std::vector<std::string> &inputs, const std::string &output,

@@ -1,21 +1,13 @@
 // Models for tests, made in memory.
 #pragma once
 
-#include <cstring>
-
 #include "dynquant/model.hpp"
 #include "model/file.hpp"
+#include "model/values.hpp"
 
 namespace dynquant::models {
 
 inline constexpr onnx::element_type float_ = 1, uint8 = 2, int8 = 3, int32 = 6, int64 = 7, float16 = 10;
-
-template <typename T>
-tensor tensor_of(onnx::element_type type, const dims &shape, const std::vector<T> &values) {
-    tensor result {{type, shape}, std::vector<std::byte>(values.size() * sizeof(T))};
-    std::memcpy(result.data.data(), values.data(), result.data.size());
-    return result;
-}
 
 /// y = MatMulInteger(x, w), where x is u8 2x3 and w is s8 3x2.
 inline graph product_graph() {

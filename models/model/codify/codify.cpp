@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <iterator>
 
 #include "model/codify/integers.hpp"
 #include "model/codify/names.hpp"
 #include "model/refusal.hpp"
 #include "model/rescale.hpp"
+#include "model/values.hpp"
 #include "onnx/element_type.hpp"
 
 namespace dynquant::models {
@@ -241,8 +241,7 @@ class writer {
     /// Adds an initializer, or reuses an equal one of that name. Returns its name.
     template <typename T>
     std::string constant(const std::string &wanted, data_type type, const dims &shape, const std::vector<T> &values) {
-        tensor t {{onnx::element_type_of(type), shape}, std::vector<std::byte>(values.size() * sizeof(T))};
-        if (!values.empty()) std::memcpy(t.data.data(), values.data(), t.data.size());
+        auto t = tensor_of(onnx::element_type_of(type), shape, values);
         auto &written = constants_[wanted];
         for (const auto &name : written)
             if (result_.model.initializers.at(name) == t) return name;

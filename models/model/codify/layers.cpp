@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <set>
 
 #include "model/refusal.hpp"
+#include "model/values.hpp"
 #include "onnx/element_type.hpp"
 #include "quantization/shape.hpp"
 
@@ -185,8 +185,7 @@ class layer_reader {
         if (t.what.type != onnx::element_type_of(data_type::f32))
             refuse(n, status::invalid_data_type, "input '", input(n, i), "': expected type float, given ",
                     onnx::name_of(t.what.type));
-        std::vector<float> values(t.data.size() / sizeof(float));
-        std::memcpy(values.data(), t.data.data(), t.data.size());
+        auto values = values_of<float>(t);
         for (std::size_t k = 0; k < values.size(); ++k)
             if (!std::isfinite(values[k]))
                 refuse(n, status::invalid_arguments, "input '", input(n, i), "': expected finite numbers, given ",

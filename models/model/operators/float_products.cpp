@@ -3,7 +3,6 @@
 
 #include "model/operators/operators.hpp"
 #include "model/operators/products.hpp"
-#include "model/window.hpp"
 #include "parallel/parallel.hpp"
 #include "quantization/shape.hpp"
 
@@ -73,11 +72,7 @@ product plan_gemm(const op_node &n) {
 
 // ---- Conv ----
 
-/// x and y are batch, channels, spatial dimensions; weights are filters, channels of a group, kernel.
-struct convolution {
-    std::int64_t batch, channels, filters, groups;
-    layers::window window;
-
+struct convolution : convolution_shapes {
     void run(const stage_arguments &args) const {
         const auto positions = *volume(window.y), taps = *volume(window.kernel);
         const auto *bias = args.inputs.size() > 2 ? floats(args.inputs[2]) : nullptr;
@@ -122,19 +117,11 @@ struct convolution {
 };
 
 convolution plan_convolution_of_floats(const op_node &n) {
-    const auto &x = n.shape(0), &w = n.shape(1);
-    if (x.size() < 3)
-        n.refuse(status::invalid_shape, n.name(0), ": expected 3 dimensions or more, given shape ", to_string(x));
-    if (w.size() != x.size())
-        n.refuse(status::invalid_shape, n.name(1), ": expected ", x.size(), " dimensions, given shape ", to_string(w));
-    const auto groups = n.integer("group", 1);
-    if (groups < 1 || x[1] != w[1] * groups || w[0] % groups != 0)
-        n.refuse(status::invalid_shape, n.name(1), ": expected filters in groups of 1 / group of x's ", x[1],
-                " channels each, given shape ", to_string(w), " and group ", groups);
-    if (n.has(2) && n.shape(2) != dims {w[0]})
-        n.refuse(status::invalid_shape, n.name(2), ": expected shape ", to_string(dims {w[0]}), ", given shape ",
+    const convolution c {plan_convolution(n)};
+    if (n.has(2) && n.shape(2) != dims {c.filters})
+        n.refuse(status::invalid_shape, n.name(2), ": expected shape ", c.filters, ", given shape ",
                 to_string(n.shape(2)));
-    return {x[0], x[1], w[0], groups, window_of(n, x, {w.begin() + 2, w.end()})};
+    return c;
 }
 
 } // namespace
@@ -171,10 +158,7 @@ prepared_node prepare_gemm(const op_node &n, const settings &) {
 }
 
 tensor_type infer_conv(const op_node &n) {
-    const auto c = plan_convolution_of_floats(n);
-    dims shape {c.batch, c.filters};
-    shape.insert(shape.end(), c.window.y.begin(), c.window.y.end());
-    return {onnx::type::float32, shape};
+    return {onnx::type::float32, plan_convolution_of_floats(n).y()};
 }
 
 prepared_node prepare_conv(const op_node &n, const settings &) {

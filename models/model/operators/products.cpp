@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "model/broadcast.hpp"
 #include "model/operators/operators.hpp"
-#include "model/window.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::models {
@@ -45,34 +45,16 @@ dims batch_of(const dims &matrices) {
     return {matrices.begin(), matrices.end() - 2};
 }
 
-/// Broadcasts two batch shapes as numpy does.
+/// The batch that those of both inputs are broadcast to.
 dims broadcast_batch(const op_node &n, const dims &a, const dims &b) {
-    dims result(std::max(a.size(), b.size()), 1);
-    for (std::size_t d = 0; d < result.size(); ++d) { // from the last dimension
-        const auto of_a = d < a.size() ? a[a.size() - 1 - d] : 1, of_b = d < b.size() ? b[b.size() - 1 - d] : 1;
-        if (of_a != of_b && of_a != 1 && of_b != 1)
-            n.refuse(status::invalid_shape, n.name(w), ": expected a batch that can be broadcast with that of ",
-                    n.name(x), " of shape ", to_string(n.shape(x)), ", given shape ", to_string(n.shape(w)));
-        result[result.size() - 1 - d] = of_a == 1 ? of_b : of_a;
-    }
-    if (!size_in_bytes({onnx::type::uint8, result}))
+    const auto result = broadcast_shape(a, b);
+    if (!result)
+        n.refuse(status::invalid_shape, n.name(w), ": expected a batch that can be broadcast with that of ", n.name(x),
+                " of shape ", to_string(n.shape(x)), ", given shape ", to_string(n.shape(w)));
+    if (!size_in_bytes({onnx::type::uint8, *result}))
         n.refuse(status::invalid_shape, n.name(x), " and ", n.name(w), ": expected a batch of ", size_limit, ", given ",
-                to_string(result), " for shapes ", to_string(n.shape(x)), " and ", to_string(n.shape(w)));
-    return result;
-}
-
-/// The index of a batch's matrix at position `at` of the batch `to` that it is broadcast to.
-std::int64_t matrix_at(const dims &batch, const dims &to, std::int64_t at) {
-    std::int64_t index = 0, stride = 1;
-    for (std::size_t d = 0; d < to.size(); ++d) { // from the last dimension
-        const auto extent = to[to.size() - 1 - d], position = at % extent;
-        at /= extent;
-        if (d >= batch.size()) break;
-        const auto own = batch[batch.size() - 1 - d];
-        index += (own == 1 ? 0 : position) * stride;
-        stride *= own;
-    }
-    return index;
+                to_string(*result), " for shapes ", to_string(n.shape(x)), " and ", to_string(n.shape(w)));
+    return *result;
 }
 
 /// Throws error unless the padded tensor and the im2col matrix have sizes within size_in_bytes()'s limit.
@@ -118,9 +100,10 @@ matrices plan_matrices(const op_node &n) {
     const auto count = *volume(batch);
     if (count > 1 << 20)
         n.refuse(status::unimplemented, n.name(w), ": expected at most 1048576 products of matrices, given ", count);
+    const auto strides_a = broadcast_strides(batch_of(a), batch), strides_b = broadcast_strides(batch_of(b), batch);
     for (std::int64_t i = 0; i < count; ++i) {
-        plan.x_at.push_back(matrix_at(batch_of(a), batch, i));
-        plan.w_at.push_back(matrix_at(batch_of(b), batch, i));
+        plan.x_at.push_back(offset_of(i, batch, strides_a));
+        plan.w_at.push_back(offset_of(i, batch, strides_b));
     }
     return plan;
 }
@@ -133,8 +116,7 @@ tensor_type infer_matmul_integer(const op_node &n) {
     return {onnx::type::int32, plan.y};
 }
 
-tensor_type infer_conv_integer(const op_node &n) {
-    n.constant(w); // is one
+convolution_shapes plan_convolution(const op_node &n) {
     const auto &from = n.shape(x), &weights = n.shape(w);
     if (from.size() < 3)
         n.refuse(status::invalid_shape, n.name(x), ": expected a batch, channels and spatial dimensions, given shape ",
@@ -149,14 +131,22 @@ tensor_type infer_conv_integer(const op_node &n) {
     if (weights[1] != channels / groups)
         n.refuse(status::invalid_shape, n.name(w), ": expected ", channels / groups, " channels, those of ", n.name(x),
                 " of shape ", to_string(from), " in ", groups, " groups, given shape ", to_string(weights));
-    const dims kernel(weights.begin() + 2, weights.end());
-    const auto window = window_of(n, from, kernel);
+    return {from[0], channels, filters, groups, window_of(n, from, {weights.begin() + 2, weights.end()})};
+}
+
+dims convolution_shapes::y() const {
+    dims shape {batch, filters};
+    shape.insert(shape.end(), window.y.begin(), window.y.end());
+    return shape;
+}
+
+tensor_type infer_conv_integer(const op_node &n) {
+    n.constant(w); // is one
+    const auto c = plan_convolution(n);
     check_x_zero_point(n);
-    check_zero_points(n, w_zero_point, {dims {filters}});
-    check_workspace(n, window);
-    dims y {from[0], filters};
-    y.insert(y.end(), window.y.begin(), window.y.end());
-    return {onnx::type::int32, y};
+    check_zero_points(n, w_zero_point, {dims {c.filters}});
+    check_workspace(n, c.window);
+    return {onnx::type::int32, c.y()};
 }
 
 } // namespace dynquant::models

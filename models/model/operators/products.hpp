@@ -1,7 +1,7 @@
-// Shapes of matrix products and of integer convolutions.
+// Shapes of matrix products and of convolutions.
 #pragma once
 
-#include "model/op_node.hpp"
+#include "model/window.hpp"
 
 namespace dynquant::models {
 
@@ -14,5 +14,16 @@ struct matrices {
 
 /// Throws error for shapes that do not fit together.
 matrices plan_matrices(const op_node &n);
+
+/// Of a convolution: inputs are batch, channels, spatial dimensions; weights are filters, channels of a group, kernel.
+struct convolution_shapes {
+    std::int64_t batch, channels, filters, groups;
+    layers::window window;
+
+    dims y() const;
+};
+
+/// Throws error for shapes that do not fit together.
+convolution_shapes plan_convolution(const op_node &n);
 
 } // namespace dynquant::models

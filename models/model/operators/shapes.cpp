@@ -1,20 +1,14 @@
 // Flatten, Reshape and Transpose.
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 
 #include "layers/permute.hpp"
 #include "model/operators/operators.hpp"
+#include "model/values.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::models {
 namespace {
-
-std::vector<std::int64_t> int64s_of(const tensor &t) {
-    std::vector<std::int64_t> values(t.data.size() / sizeof(std::int64_t));
-    if (!values.empty()) std::memcpy(values.data(), t.data.data(), t.data.size());
-    return values;
-}
 
 std::vector<std::size_t> order_of(const op_node &n) {
     const auto rank = n.shape(0).size();
@@ -39,7 +33,7 @@ tensor_type infer_flatten(const op_node &n) {
 
 tensor_type infer_reshape(const op_node &n) {
     const auto &from = n.shape(0);
-    auto shape = int64s_of(n.constant(1));
+    auto shape = values_of<std::int64_t>(n.constant(1));
     const bool zero_is_zero = n.integer("allowzero", 0) != 0;
     if (n.shape(1).size() != 1 || shape.size() > max_rank)
         n.refuse(status::invalid_shape, n.name(1), ": expected a vector of at most ", max_rank,
@@ -48,7 +42,7 @@ tensor_type infer_reshape(const op_node &n) {
         if (shape[d] == 0 && !zero_is_zero && d < from.size()) shape[d] = from[d];
     const auto refuse_values = [&](const auto &...expected) {
         n.refuse(status::invalid_shape, n.name(1), ": expected ", expected..., " for ", n.name(0), " of shape ",
-                to_string(from), ", given ", to_string(int64s_of(n.constant(1))));
+                to_string(from), ", given ", to_string(values_of<std::int64_t>(n.constant(1))));
     };
     const auto open = std::ranges::find(shape, -1);
     if (std::ranges::count(shape, -1) > 1 || std::ranges::any_of(shape, [](auto extent) { return extent < -1; }))

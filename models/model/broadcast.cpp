@@ -1,0 +1,34 @@
+#include "model/broadcast.hpp"
+
+#include <algorithm>
+
+#include "quantization/shape.hpp"
+
+namespace dynquant::models {
+
+std::optional<dims> broadcast_shape(const dims &a, const dims &b) {
+    dims shape(std::max(a.size(), b.size()), 1);
+    for (std::size_t d = 0; d < shape.size(); ++d) { // from the last dimension
+        const auto of_a = d < a.size() ? a[a.size() - 1 - d] : 1, of_b = d < b.size() ? b[b.size() - 1 - d] : 1;
+        if (of_a != of_b && of_a != 1 && of_b != 1) return std::nullopt;
+        shape[shape.size() - 1 - d] = of_a == 1 ? of_b : of_a;
+    }
+    return shape;
+}
+
+dims broadcast_strides(const dims &shape, const dims &to) {
+    auto strides = row_major(shape);
+    for (std::size_t d = 0; d < shape.size(); ++d)
+        if (shape[d] == 1) strides[d] = 0;
+    strides.insert(strides.begin(), to.size() - shape.size(), 0);
+    return strides;
+}
+
+std::int64_t offset_of(std::int64_t index, const dims &shape, const dims &strides) {
+    std::int64_t offset = 0;
+    for (auto d = shape.size(); d-- > 0; index /= shape[d])
+        offset += index % shape[d] * strides[d];
+    return offset;
+}
+
+} // namespace dynquant::models
