@@ -6,7 +6,6 @@
 
 #include "graph_builder.hpp"
 #include "layers/match/describe.hpp"
-#include "layers/match/narrow_weights.hpp"
 #include "quantization/shape.hpp"
 #include "support/random.hpp"
 
@@ -26,13 +25,7 @@ class extreme_model {
             y = add_step(y, "y" + std::to_string(i));
     }
 
-    const graph &result() const { return b_.g; }
-
-    std::size_t product() const {
-        for (std::size_t i = 0; i < b_.g.nodes.size(); ++i)
-            if (is_product(b_.g.nodes[i]) || is_narrow_product(b_.g, b_.g.nodes[i])) return i;
-        return none;
-    }
+    const builder &result() const { return b_; }
 
     /// Draws a shape of x, which is sometimes the one that the weights want.
     dims x_shape(std::int64_t channels, std::size_t rank, bool is_convolution) {
@@ -184,7 +177,7 @@ struct counts {
 };
 
 void check_integers(extreme_model &model, const layer_match &m, counts &of) {
-    const auto &g = model.result();
+    const auto &g = model.result().g;
     auto d = describe(g, m);
     const auto w = d.weights_shape;
     const auto rank = w.size();
@@ -218,7 +211,7 @@ void check_integers(extreme_model &model, const layer_match &m, counts &of) {
 }
 
 void check_narrow(extreme_model &model, const layer_match &m, counts &of) {
-    const auto d = describe_narrow(model.result(), m);
+    const auto d = describe_narrow(model.result().g, m);
     const narrow_layer l(d);
     ++of.described;
     for (int i = 0; i < 4; ++i) {
@@ -246,10 +239,7 @@ TEST(extreme_models, are_layers_or_are_refused) {
     for (unsigned seed = 0; seed < models; ++seed) {
         SCOPED_TRACE(seed);
         extreme_model model(seed);
-        const auto &g = model.result();
-        const auto product = model.product();
-        if (product == none) continue;
-        const auto found = find_layer(g, product, std::vector<bool>(g.nodes.size())).found;
+        const auto found = model.result().find().found;
         if (!found) continue;
         auto &of = found->dequantize == none ? of_integers : of_floats;
         ++of.found;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "layers/match/matcher.hpp"
+#include "layers/match/narrow_weights.hpp"
 #include "onnx/element_type.hpp"
 
 namespace dynquant::layers::match {
@@ -85,10 +86,12 @@ class builder {
 
     value &operator[](const std::string &name) { return g.values[at(name)]; }
 
+    /// The layer of the first product.
     match_result find(const table_maker &tabulate = {}) const {
         for (std::size_t i = 0; i < g.nodes.size(); ++i)
-            if (is_product(g.nodes[i])) return find_layer(g, i, std::vector<bool>(g.nodes.size()), tabulate);
-        return {};
+            if (is_product(g.nodes[i]) || is_narrow_product(g, g.nodes[i]))
+                return find_layer(g, i, std::vector<bool>(g.nodes.size()), tabulate);
+        return {std::nullopt, "no product"};
     }
 
   private:

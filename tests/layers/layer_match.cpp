@@ -673,31 +673,42 @@ void expect_the_same_alone(const graph &g, const layer_match &m) {
         expect_equal(alone->steps[i], m.steps[i]);
 }
 
-TEST(layer_match, the_nodes_of_a_layer_alone_are_the_same_layer) {
-    int layers = 0, biased = 0, of_bytes = 0, quantizing = 0, scaled = 0, scaled_and_not_quantizing = 0, saved = 0;
-    for (unsigned seed = 0; seed < 20000; ++seed) {
+bool saves(const layer_match &m) {
+    return std::ranges::count(kinds_of(m), kind::save) > 0;
+}
+
+/// Calls check(graph, layer, whether each node is taken) for the layers of random graphs, up to a failure. `check` may
+/// take nodes.
+template <typename Check>
+void for_each_layer(unsigned graphs, const Check &check) {
+    for (unsigned seed = 0; seed < graphs && !testing::Test::HasFailure(); ++seed) {
         const random_graph random(seed);
         const auto &g = random.result();
         std::vector<bool> is_taken(g.nodes.size());
         for (std::size_t i = 0; i < g.nodes.size(); ++i) {
             if (!is_product(g.nodes[i])) continue;
-            const auto m = find_layer(g, i, is_taken).found;
-            if (!m) continue;
-            for (const auto index : m->nodes) {
-                ASSERT_FALSE(is_taken[index]) << "seed " << seed << ", node " << index;
-                is_taken[index] = true;
-            }
-            expect_the_same_alone(g, *m);
-            if (HasFailure()) FAIL() << "seed " << seed << ", product " << i;
-            ++layers;
-            biased += !m->bias.empty();
-            of_bytes += m->result == step_result::bytes;
-            quantizing += m->quantize != none;
-            scaled += m->x_scale != none;
-            scaled_and_not_quantizing += m->x_scale != none && m->quantize == none;
-            saved += std::ranges::count(kinds_of(*m), kind::save) > 0;
+            SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << label(g, g.nodes[i]));
+            if (const auto m = find_layer(g, i, is_taken).found) check(g, *m, is_taken);
         }
     }
+}
+
+TEST(layer_match, the_nodes_of_a_layer_alone_are_the_same_layer) {
+    int layers = 0, biased = 0, of_bytes = 0, quantizing = 0, scaled = 0, scaled_and_not_quantizing = 0, saved = 0;
+    for_each_layer(20000, [&](const graph &g, const layer_match &m, std::vector<bool> &is_taken) {
+        for (const auto index : m.nodes) {
+            ASSERT_FALSE(is_taken[index]) << "node " << index;
+            is_taken[index] = true;
+        }
+        expect_the_same_alone(g, m);
+        ++layers;
+        biased += !m.bias.empty();
+        of_bytes += m.result == step_result::bytes;
+        quantizing += m.quantize != none;
+        scaled += m.x_scale != none;
+        scaled_and_not_quantizing += m.x_scale != none && m.quantize == none;
+        saved += saves(m);
+    });
     for (const int count : {biased, of_bytes, quantizing, scaled, scaled_and_not_quantizing, saved})
         EXPECT_GT(count, layers / 50) << layers;
 }
@@ -706,30 +717,20 @@ TEST(layer_match, the_nodes_of_a_layer_alone_are_the_same_layer) {
 /// What is left is the same layer alone.
 TEST(layer_match, takes_no_node_of_another_layer) {
     int saved = 0, quantizing = 0, ended = 0;
-    for (unsigned seed = 0; seed < 2000; ++seed) {
-        const random_graph random(seed);
-        const auto &g = random.result();
-        std::vector<bool> is_taken(g.nodes.size());
-        for (std::size_t i = 0; i < g.nodes.size(); ++i) {
-            if (!is_product(g.nodes[i])) continue;
-            const auto m = find_layer(g, i, is_taken).found;
-            if (!m) continue;
-            saved += std::ranges::count(kinds_of(*m), kind::save) > 0;
-            quantizing += m->quantize != none;
-            for (const auto other : m->nodes) {
-                if (other == i) continue;
-                is_taken[other] = true;
-                const auto without = find_layer(g, i, is_taken).found;
-                ASSERT_TRUE(without);
-                ASSERT_EQ(std::ranges::count(without->nodes, other), 0)
-                        << "seed " << seed << ", " << label(g, g.nodes[other]);
-                expect_the_same_alone(g, *without);
-                if (HasFailure()) FAIL() << "seed " << seed << ", " << label(g, g.nodes[other]);
-                ended += without->end.ends_with("belongs to another layer");
-                is_taken[other] = false;
-            }
+    for_each_layer(2000, [&](const graph &g, const layer_match &m, std::vector<bool> &is_taken) {
+        saved += saves(m);
+        quantizing += m.quantize != none;
+        for (const auto other : m.nodes) {
+            if (other == m.product) continue;
+            is_taken[other] = true;
+            const auto without = find_layer(g, m.product, is_taken).found;
+            ASSERT_TRUE(without);
+            ASSERT_EQ(std::ranges::count(without->nodes, other), 0) << label(g, g.nodes[other]);
+            expect_the_same_alone(g, *without);
+            ended += without->end.ends_with("belongs to another layer");
+            is_taken[other] = false;
         }
-    }
+    });
     EXPECT_GT(saved, 100);
     EXPECT_GT(quantizing, 100);
     EXPECT_GT(ended, 100);

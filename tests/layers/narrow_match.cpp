@@ -5,7 +5,6 @@
 
 #include "graph_builder.hpp"
 #include "layers/match/describe.hpp"
-#include "layers/match/narrow_weights.hpp"
 
 namespace dynquant::layers::match {
 namespace {
@@ -24,14 +23,8 @@ builder narrow(bool is_transposed = false) {
     return b;
 }
 
-match_result find_narrow(const builder &b) {
-    for (std::size_t i = 0; i < b.g.nodes.size(); ++i)
-        if (is_narrow_product(b.g, b.g.nodes[i])) return find_layer(b.g, i, std::vector<bool>(b.g.nodes.size()));
-    return {std::nullopt, "no product"};
-}
-
 narrow_description narrow_of(const builder &b) {
-    return describe_narrow(b.g, *find_narrow(b).found);
+    return describe_narrow(b.g, *b.find().found);
 }
 
 TEST(narrow_match, narrow_weights_have_scales_of_all_of_columns_rows_or_blocks) {
@@ -91,12 +84,12 @@ TEST(narrow_match, narrow_scales_of_float16) {
         b.then("DequantizeLinear", {"w", "s"}, {"wf"});
         if (casts) b.cast("wf", "wc");
         b.then("MatMul", {"x", casts ? "wc" : "wf"}, {"y"});
-        EXPECT_EQ(find_narrow(b).found->nodes.size(), b.g.nodes.size());
+        EXPECT_EQ(b.find().found->nodes.size(), b.g.nodes.size());
         const auto w = narrow_of(b).weights;
         EXPECT_EQ(w.scales, (std::vector<float> {1, 0.5F, -2, 0x1p-24F, 65504}));
         EXPECT_EQ(w.are_float16, casts);
         b.then("Neg", {"wf"}, {"n"});
-        EXPECT_EQ(find_narrow(b).reason, "other nodes take its weights 'wf'");
+        EXPECT_EQ(b.find().reason, "other nodes take its weights 'wf'");
     }
 }
 
@@ -110,7 +103,7 @@ TEST(narrow_match, narrow_layers_go_on_with_steps) {
     b.then("Mul", {"r", "f"}, {"m"});
     b.add("dynamic", type::float32, dims {});
     b.then("Mul", {"m", "dynamic"}, {"e"});
-    const auto m = *find_narrow(b).found;
+    const auto m = *b.find().found;
     EXPECT_EQ(kinds_of(m), (std::vector {kind::add, kind::clip, kind::multiply}));
     EXPECT_EQ(m.nodes, (std::vector<std::size_t> {0, 1, 2, 3}));
     EXPECT_EQ(m.end, "node 'Mul_4' (Mul): expected a constant beside 'm', given 'dynamic'");
@@ -121,7 +114,7 @@ TEST(narrow_match, says_why_a_product_of_floats_is_no_narrow_layer) {
     const auto reason = [](auto change) {
         auto b = narrow();
         change(b);
-        return find_narrow(b).reason;
+        return b.find().reason;
     };
     using b_ = builder &;
     EXPECT_EQ(reason([](b_ b) { b["s"].known.reset(); }), "'s', of its weights, is no constant");
@@ -180,10 +173,10 @@ TEST(narrow_match, a_convolution_of_one_tap_is_narrow) {
             (dims {d.weights.inner, d.weights.columns, d.weights.block, d.weights.scale_columns}), (dims {4, 5, 4, 5}));
     EXPECT_EQ(d.steps.size(), 1U);
     b.g.nodes.back().attributes["strides"] = std::vector<std::int64_t> {2, 1};
-    EXPECT_EQ(find_narrow(b).reason, several);
+    EXPECT_EQ(b.find().reason, several);
     b.g.nodes.back().attributes["strides"] = std::vector<std::int64_t> {1, 1};
     b.g.nodes.back().attributes["group"] = std::int64_t {2};
-    EXPECT_EQ(find_narrow(b).reason, several);
+    EXPECT_EQ(b.find().reason, several);
 }
 
 } // namespace
