@@ -126,24 +126,26 @@ TEST(model_run, long_rows_in_every_element) {
     }
 }
 
+using integers = std::vector<std::int64_t>;
+
+graph pool(const std::vector<attribute> &attributes, onnx::element_type type, const dims &x) {
+    return one_node({"MaxPool", "", "", {"x"}, {}, attributes}, type, x);
+}
+
 TEST(model_run, pooling_by_hand) {
-    const std::vector<std::int64_t> kernel {2, 3}, pads {0, 2, 1, 2}, strides {1, 2};
     const auto g =
-            one_node({"MaxPool", "", "", {"x"}, {}, {{"kernel_shape", kernel}, {"pads", pads}, {"strides", strides}}},
+            pool({{"kernel_shape", integers {2, 3}}, {"pads", integers {0, 2, 1, 2}}, {"strides", integers {1, 2}}},
                     int8, {1, 1, 2, 3});
     // Rows -5 -1 -3, -2 -4 -6 and one of padding; windows end at columns 0, 2 and 4
     EXPECT_EQ(run<std::int8_t>(g, std::vector<std::int8_t> {-5, -1, -3, -2, -4, -6}, 6),
             (std::vector<std::int8_t> {-2, -1, -3, -2, -2, -6}));
 }
 
-using integers = std::vector<std::int64_t>;
-
 // 2^43 taps, all but one of them padding.
 TEST(model_run, pooling_visits_no_padding) {
     constexpr std::int64_t rows = std::int64_t {1} << 21, columns = std::int64_t {1} << 22;
-    const auto g = one_node({"MaxPool", "", "", {"x"}, {},
-                                    {{"kernel_shape", integers {rows, 1, columns}},
-                                            {"pads", integers {rows - 1, 0, 0, 0, 0, columns - 1}}}},
+    const auto g = pool(
+            {{"kernel_shape", integers {rows, 1, columns}}, {"pads", integers {rows - 1, 0, 0, 0, 0, columns - 1}}},
             float_, {1, 1, 1, 1, 1});
     EXPECT_EQ(run<float>(g, std::vector<float> {-3}, 1), std::vector<float> {-3});
 }
@@ -151,10 +153,8 @@ TEST(model_run, pooling_visits_no_padding) {
 // Steps of 3 from 4 before the first of 2 elements: the taps are at -4, -1, 2; -3, 0, 3; -2, 1, 4; -1, 2, 5; 0, 3, 6;
 // ...
 TEST(model_run, windows_of_padding_alone_are_lowest) {
-    const auto g =
-            one_node({"MaxPool", "", "", {"x"}, {},
-                             {{"kernel_shape", integers {3}}, {"dilations", integers {3}}, {"pads", integers {4, 7}}}},
-                    int8, {1, 1, 2});
+    const auto g = pool(
+            {{"kernel_shape", integers {3}}, {"dilations", integers {3}}, {"pads", integers {4, 7}}}, int8, {1, 1, 2});
     EXPECT_EQ(run<std::int8_t>(g, std::vector<std::int8_t> {5, 6}, 7),
             (std::vector<std::int8_t> {-128, 5, 6, -128, 5, 6, -128}));
 }
@@ -200,12 +200,13 @@ std::vector<T> combined(const char *op, onnx::element_type type, const std::vect
     return run<T>(g, a, a.size());
 }
 
+using i8 = std::vector<std::int8_t>;
+using u8 = std::vector<std::uint8_t>;
+using i32 = std::vector<std::int32_t>;
+using codes = std::vector<std::uint16_t>; // of float16
+using f32 = std::vector<float>;
+
 TEST(model_run, sums_of_every_type_by_hand) {
-    using i8 = std::vector<std::int8_t>;
-    using u8 = std::vector<std::uint8_t>;
-    using i32 = std::vector<std::int32_t>;
-    using codes = std::vector<std::uint16_t>; // of float16
-    using f32 = std::vector<float>;
     EXPECT_EQ(combined("Add", int8, i8 {127, -128, 5}, i8 {1, -1, -7}), (i8 {-128, 127, -2}));
     EXPECT_EQ(combined("Add", uint8, u8 {200, 255, 5}, u8 {100, 255, 7}), (u8 {44, 254, 12}));
     EXPECT_EQ(combined("Add", int32, i32 {2147483647, -2147483648, 5}, i32 {1, -1, -7}),
@@ -217,11 +218,6 @@ TEST(model_run, sums_of_every_type_by_hand) {
 }
 
 TEST(model_run, products_of_every_type_by_hand) {
-    using i8 = std::vector<std::int8_t>;
-    using u8 = std::vector<std::uint8_t>;
-    using i32 = std::vector<std::int32_t>;
-    using codes = std::vector<std::uint16_t>; // of float16
-    using f32 = std::vector<float>;
     // 256, 128, -132; 272, 65025; 2^32, 2147488281
     EXPECT_EQ(combined("Mul", int8, i8 {16, -128, 11}, i8 {16, -1, -12}), (i8 {0, -128, 124}));
     EXPECT_EQ(combined("Mul", uint8, u8 {16, 255, 5}, u8 {17, 255, 7}), (u8 {16, 1, 35}));
