@@ -1,6 +1,5 @@
 // `dqmodel inspect`: the stages of a model, as a table or as JSON.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 
@@ -8,6 +7,7 @@
 
 #include "commands.hpp"
 #include "model/file.hpp"
+#include "model/layer_notes.hpp"
 #include "model/refusal.hpp"
 #include "quantization/text.hpp"
 #include "say.hpp"
@@ -39,19 +39,18 @@ void print_table(const std::vector<std::vector<std::string>> &rows) {
     }
 }
 
-/// The shortest decimal that reads back as the same float, or 2^-38 for a power of two below 1.
-std::string text_of(float value) {
+/// 0.3, or 2^-38 for a power of two below 1.
+std::string multiplier_of(float value) {
     int exponent = 0;
     if (value < 1 && std::frexp(value, &exponent) == 0.5F) return concat("2^", exponent - 1);
-    char text[32];
-    return {text, std::to_chars(text, text + sizeof text, value).ptr};
+    return dynquant::models::text_of(value);
 }
 
 /// "0.005", or "0.001 to 0.005" where values differ.
 std::string range_of(const std::vector<float> &values) {
     if (values.empty()) return "";
     const auto [least, greatest] = std::minmax_element(values.begin(), values.end());
-    const auto from = text_of(*least), to = text_of(*greatest); // of NaN, too
+    const auto from = multiplier_of(*least), to = multiplier_of(*greatest); // of NaN, too
     return from == to ? from : concat(from, " to ", to);
 }
 

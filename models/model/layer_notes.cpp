@@ -12,12 +12,6 @@
 namespace dynquant::models {
 namespace {
 
-/// The shortest decimal that reads back as the same float.
-std::string text_of(float value) {
-    char text[32];
-    return {text, std::to_chars(text, text + sizeof text, value).ptr};
-}
-
 bool is_positive(float value) {
     return value > 0 && !std::isinf(value);
 }
@@ -32,6 +26,11 @@ bool is_right_shift(float value) {
 }
 
 } // namespace
+
+std::string text_of(float value) {
+    char text[32];
+    return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
 
 std::string warning_of(const layers::layer_description &d, std::span<const std::byte> weights) {
     constexpr std::int64_t largest = std::numeric_limits<std::int32_t>::max();

@@ -9,6 +9,9 @@
 
 namespace dynquant::models {
 
+/// The shortest decimal that reads back as the same float.
+std::string text_of(float value);
+
 /// Warns that a layer's sums, with the bias if there is one, may wrap for inputs that the type of x allows. Empty where
 /// they cannot.
 std::string warning_of(const layers::layer_description &d, std::span<const std::byte> weights);
