@@ -12,6 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from measure.models import runtime
 
 DQMODEL = os.environ["DQMODEL"]
+CODIFY = ("codify", "float.onnx", "--calibration", "x.npy", "-o", "q.onnx")
 
 
 def graph_model(nodes, inputs, outputs, constants=None, opset=13):
@@ -136,4 +137,4 @@ class Program(unittest.TestCase):
         return numpy.load(self.folder / f"{name}.npy")
 
     def codify(self, *arguments):
-        return self.prints("codify", "float.onnx", "--calibration", "x.npy", "-o", "q.onnx", *arguments)
+        return self.prints(*CODIFY, *arguments)

@@ -6,34 +6,32 @@ from layers import OPSETS, Builder, convolution, fp16_activation, fully_connecte
 
 # ---- The six patterns ----
 
-def pattern(number, opset, x_dtype, y_dtype, seed, muls=None, per_channel=False, first=True):
-    """A model of one layer. `muls` defaults to that of the paper's figure."""
+# How a layer ends: `to` is the type of y. An activation in float16 takes values that are quantized first, or not.
+ENDS = {"": lambda b, to, first: b.quantize(to), " with ReLU": lambda b, to, first: (b.then("Relu"), b.quantize(to)),
+        " with int8 Tanh": lambda b, to, first: int8_activation(b, "Tanh", to),
+        " with int8 Sigmoid": lambda b, to, first: int8_activation(b, "Sigmoid", to),
+        " with fp16 Tanh": lambda b, to, first: fp16_activation(b, "Tanh", to, first),
+        " with fp16 Sigmoid": lambda b, to, first: fp16_activation(b, "Sigmoid", to, first)}
+
+PATTERNS = {1: ("fully connected", ""), 2: ("fully connected", " with ReLU"), 3: ("convolution", ""),
+            4: ("fully connected", " with int8 Tanh"), 5: ("fully connected", " with fp16 Tanh"),
+            6: ("fully connected", " with fp16 Sigmoid")}
+
+
+def pattern(number, opset, x_dtype, y_dtype, seed, muls, per_channel, first):
+    """A model of one layer."""
+    kind, end = PATTERNS[number]
     b = Builder(opset, seed)
     rows, inner, columns = b.random.integers(1, 9), b.random.integers(1, 200), b.random.integers(1, 70)
-    muls = muls or {1: 2, 2: 1, 3: 1, 4: 2, 5: 2, 6: 1}[number]
-    if number == 3:
+    if kind == "convolution":
         channels, filters, size = b.random.integers(1, 9), b.random.integers(1, 20), b.random.integers(5, 12)
         b.input(x_dtype, [int(b.random.integers(1, 3)), int(channels), int(size), int(size) + 1])
         convolution(b, filters, channels, (3, 2), muls, per_channel, pads=[1, 0, 1, 1])
-        b.quantize(y_dtype)
     else:
         b.input(x_dtype, [int(rows), int(inner)])
         fully_connected(b, columns, inner, muls, per_channel)
-        if number == 1:
-            b.quantize(y_dtype)
-        elif number == 2:
-            b.then("Relu")
-            b.quantize(y_dtype)
-        elif number == 4:
-            int8_activation(b, "Tanh", y_dtype)
-        else:
-            fp16_activation(b, "Tanh" if number == 5 else "Sigmoid", y_dtype, first)
+    ENDS[end](b, y_dtype, first)
     return b.model()
-
-
-PATTERNS = {1: "fully connected", 2: "fully connected with ReLU", 3: "convolution",
-            4: "fully connected with int8 Tanh", 5: "fully connected with fp16 Tanh",
-            6: "fully connected with fp16 Sigmoid"}
 
 
 def patterns():
@@ -49,7 +47,7 @@ def patterns():
                         seed += 1
                         y_dtype = draw.choice([np.int8, np.uint8]) if number != 6 else np.uint8
                         first = number < 5 or bool(draw.integers(3))
-                        stages = [PATTERNS[number]]
+                        stages = ["".join(PATTERNS[number])]
                         yield (f"pattern {number}, opset {opset}, {np.dtype(x_dtype)} to {np.dtype(y_dtype)}, {muls} Mul"
                                f"{', per channel' * per_channel}{', cast at once' * (not first)}, seed {seed}",
                                pattern(number, opset, x_dtype, y_dtype, seed, muls, per_channel, first), stages)
@@ -59,17 +57,12 @@ def layers():
     """Variants that patterns() lacks: zero points, other windows, groups, several matrices, shifts of channels; each
     with every end that a layer may have."""
     seed = 6000
-    tails = {"": lambda b, to: b.quantize(to), " with ReLU": lambda b, to: (b.then("Relu"), b.quantize(to)),
-             " with int8 Tanh": lambda b, to: int8_activation(b, "Tanh", to),
-             " with int8 Sigmoid": lambda b, to: int8_activation(b, "Sigmoid", to),
-             " with fp16 Tanh": lambda b, to: fp16_activation(b, "Tanh", to, False),
-             " with fp16 Sigmoid": lambda b, to: fp16_activation(b, "Sigmoid", to, True)}
     windows = ({}, {"group": 3}, {"strides": [2, 1]}, {"dilations": [2, 3]}, {"pads": [1, 0, 2, 1]},
                {"group": 6, "auto_pad": "SAME_UPPER", "strides": [2, 2]})
     matrices = (((5, 40), ()), ((2, 3, 40), ()), ((2, 3, 40), (2,)), ((3, 1, 4, 40), (2,)), ((4, 40), (2,)))
     for kind, variants in (("convolution", windows), ("fully connected", matrices)):
         for variant in variants:
-            for tail, end in tails.items():
+            for tail, end in ENDS.items():
                 seed += 1
                 b = Builder(int(np.random.default_rng(seed).choice(OPSETS)), seed)
                 x_dtype, y_dtype, x_zp, per_channel, shifts = (
@@ -84,7 +77,7 @@ def layers():
                 else:
                     b.input(x_dtype, variant[0])
                     fully_connected(b, 17, 40, 2, per_channel, variant[1], shifts and per_channel, **zero_points)
-                end(b, y_dtype)
+                end(b, y_dtype, first=tail == " with fp16 Sigmoid")
                 yield (f"{kind}{tail}, {variant}, {x_dtype.__name__} to {y_dtype.__name__}, {zero_points}, "
                        f"{'per channel' * per_channel}{', shifts too' * (shifts and per_channel)}, seed {seed}",
                        b.model(), [kind + tail])
@@ -181,7 +174,7 @@ def chain(opset, x_dtype, seed):
     b.then("Relu")
     b.quantize(np.uint8)
     stages = ["QuantizeLinear", "convolution with ReLU", *["MaxPool"] * (opset >= 12), "Transpose",
-              "Flatten" if seed % 2 else "Reshape", PATTERNS[4], PATTERNS[6], PATTERNS[1], "DequantizeLinear"]
+              "Flatten" if seed % 2 else "Reshape", *("".join(PATTERNS[i]) for i in (4, 6, 1)), "DequantizeLinear"]
     if opset >= 12:
         b.then("MaxPool", kernel_shape=[2, 2], strides=[2, 2])
         size = 8 * 6 * 6

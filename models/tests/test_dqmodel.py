@@ -48,31 +48,16 @@ class Run(Program):
         )
 
     def test_all_types_that_files_have(self):
-        types = {
-            TensorProto.FLOAT16: numpy.float16,
-            TensorProto.DOUBLE: numpy.float64,
-            TensorProto.BOOL: numpy.bool_,
-            **{getattr(TensorProto, name.upper()): getattr(numpy, name) for name in ("int8", "int16", "int32", "int64")},
-            **{
-                getattr(TensorProto, name.upper()): getattr(numpy, name)
-                for name in ("uint8", "uint16", "uint32", "uint64")
-            },
-        }
-        for to, dtype in types.items():
+        integers = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
+        for name in ("float16", "float64", "bool", *integers):
+            dtype = numpy.dtype(name)
+            to = helper.np_dtype_to_tensor_dtype(dtype)
             values = numpy.array([[0, 1, 3], [100, 2, 0]], dtype)
             self.save_model([], [("x", to, [2, 3])], [("x", to, [2, 3])])
             self.save("x", numpy.asfortranarray(values), dtype)
             self.prints("run", "m.onnx", "--input", "x.npy", "--output", "results")
             given = self.load("results/x")
             self.assertEqual((given.dtype, given.tolist()), (dtype, values.tolist()))
-
-    def test_an_output_of_float16(self):
-        cast = helper.make_node("Cast", ["x"], ["y"], to=TensorProto.FLOAT16)
-        self.save_model([cast], [("x", TensorProto.FLOAT, [4])], [("y", TensorProto.FLOAT16, [4])])
-        self.save("x", [1 / 3, 65504, 1e6, -6e-8])
-        self.prints("run", "m.onnx", "--input", "x.npy")
-        self.assertEqual(self.load("y").dtype.str, "<f2")
-        self.assertEqual(self.load("y").tolist(), [1365 * 2**-12, 65504, float("inf"), -(2**-24)])
 
     def test_types_that_files_lack_are_said_before_the_run(self):
         for to, name in ((TensorProto.INT4, "int4"), (TensorProto.FLOAT8E4M3FN, "float8e4m3fn")):

@@ -8,7 +8,7 @@ import unittest
 
 import numpy
 import onnx
-from dqmodel_support import DQMODEL, Program, float_model, graph_model, network, onnxruntime_results
+from dqmodel_support import CODIFY, DQMODEL, Program, float_model, graph_model, network, onnxruntime_results
 from onnx import TensorProto, helper
 
 
@@ -26,10 +26,7 @@ class Codify(Program):
 
     def test_samples_must_be_finite(self):
         self.save("x", [[1, numpy.nan]])
-        self.refuses(
-            "x.npy: expected finite numbers, given nan at element 1",
-            *("codify", "float.onnx", "--calibration", "x.npy", "-o", "q.onnx"),
-        )
+        self.refuses("x.npy: expected finite numbers, given nan at element 1", *CODIFY)
         self.assertFalse((self.folder / "q.onnx").exists())
 
     def test_samples_must_fit_and_be_there(self):
@@ -141,8 +138,6 @@ class Codify(Program):
 class Output(Program):
     """The file that codify writes."""
 
-    ARGUMENTS = ("codify", "float.onnx", "--calibration", "x.npy", "-o", "q.onnx")
-
     def setUp(self):
         super().setUp()
         self.codify()
@@ -166,7 +161,7 @@ class Output(Program):
     def test_links_without_an_end_are_refused(self):
         self.path.unlink()
         self.path.symlink_to("q.onnx")
-        self.refuses("cannot write q.onnx: Too many levels of symbolic links", *self.ARGUMENTS)
+        self.refuses("cannot write q.onnx: Too many levels of symbolic links", *CODIFY)
         self.assertTrue(self.path.is_symlink())
 
     def test_a_pipe_is_written_to_and_stays(self):
@@ -182,7 +177,7 @@ class Output(Program):
     def test_a_device_stays_and_says_why_it_is_full(self):
         self.path.unlink()
         self.path.symlink_to("/dev/full")
-        self.refuses("cannot write q.onnx: No space left on device", *self.ARGUMENTS)
+        self.refuses("cannot write q.onnx: No space left on device", *CODIFY)
         self.assertEqual(os.readlink(self.path), "/dev/full")
         self.assertTrue(pathlib.Path("/dev/full").is_char_device())
 
@@ -195,13 +190,13 @@ class Output(Program):
         nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
         x, y = ((name, TensorProto.FLOAT, ["n", None]) for name in "xy")
         onnx.save(graph_model(nodes, [(*x[:2], ["n", 2])], [y], {"w": weights}), self.folder / "float.onnx")
-        self.refuses("cannot write q.onnx: Broken pipe", *self.ARGUMENTS)
+        self.refuses("cannot write q.onnx: Broken pipe", *CODIFY)
 
     def test_a_link_to_an_open_file_is_refused(self):
         with open(self.folder / "log", "a+") as log:
             log.write("precious")
             log.flush()
-            arguments = [*self.ARGUMENTS[:-1], "/dev/stdout"]
+            arguments = [*CODIFY[:-1], "/dev/stdout"]
             ran = subprocess.run([DQMODEL, *arguments], cwd=self.folder, stdout=log, stderr=subprocess.PIPE, text=True,
                                  check=False)
         self.assertEqual(ran.returncode, 1)
@@ -211,7 +206,7 @@ class Output(Program):
     def test_names_that_no_file_can_have(self):
         for name, reason in (("n" * 256, "File name too long"), ("new/", "expected a file's name"),
                              ("", "expected a file's name"), ("x.npy/q.onnx", "Not a directory")):
-            ran = self.run_program(*self.ARGUMENTS[:-1], name)
+            ran = self.run_program(*CODIFY[:-1], name)
             self.assertEqual(ran.returncode, 1)
             self.assertIn(reason, ran.stderr)
         self.assertEqual(sorted(self.folder.iterdir()), self.files)
@@ -219,12 +214,12 @@ class Output(Program):
     def test_a_folder_is_refused(self):
         self.path.unlink()
         self.path.mkdir()
-        self.refuses("cannot write q.onnx: it is a folder", *self.ARGUMENTS)
+        self.refuses("cannot write q.onnx: it is a folder", *CODIFY)
 
     def test_a_full_disk_leaves_the_old_file(self):
         self.path.write_text("old")
         ran = subprocess.run(
-            [DQMODEL, *self.ARGUMENTS], cwd=self.folder, capture_output=True, text=True, check=False,
+            [DQMODEL, *CODIFY], cwd=self.folder, capture_output=True, text=True, check=False,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64)),
             restore_signals=False,  # Python ignores SIGXFSZ, and so the program gets the error
         )
