@@ -260,47 +260,35 @@ TEST(fusion, tells_what_a_layer_is) {
     EXPECT_TRUE(stage.rescale->folded);
 }
 
-TEST(fusion, notes_what_is_no_scale_and_shift) {
-    auto no_shift = product().cast(type::float32).mul(3).mul(0.001F).quantize(type::int8).finished();
-    EXPECT_EQ(parse(no_shift).stages().front().note,
-            "not folded: Quant_shift 'c3': expected powers of two of at most 1, given 0.001");
-    expect_same_bits(no_shift);
-    EXPECT_FALSE(parse(no_shift).stages().front().rescale->folded);
-    auto no_scale = product().cast(type::float32).mul(1.5F).mul(0x1p-9F).quantize(type::int8).finished();
-    EXPECT_EQ(parse(no_scale).stages().front().note, "Quant_scale 'c2': expected integers of at most 2^24, given 1.5");
-    EXPECT_TRUE(parse(no_scale).stages().front().rescale->folded);
-    expect_same_bits(no_scale);
-    auto left = product().cast(type::float32).mul(3).mul(2).quantize(type::int8).finished();
-    EXPECT_EQ(parse(left).stages().front().note,
-            "not folded: Quant_shift 'c3': expected powers of two of at most 1, given 2");
-    expect_same_bits(left);
-    auto large = product().cast(type::float32).mul(0x1p24F + 2).mul(0x1p-30F).quantize(type::int8).finished();
-    EXPECT_EQ(
-            parse(large).stages().front().note, "Quant_scale 'c2': expected integers of at most 2^24, given 16777218");
-}
-
-TEST(fusion, notes_multipliers_that_are_not_positive) {
-    constexpr auto infinity = std::numeric_limits<float>::infinity();
-    for (const auto &[multiplier, text] : {std::pair {-0.01F, "-0.01"}, {0.0F, "0"}, {infinity, "inf"},
-                 {std::numeric_limits<float>::quiet_NaN(), "nan"}}) {
+TEST(fusion, notes_multipliers_that_do_not_fit) {
+    constexpr auto infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+    const std::string positive = ": expected positive multipliers, given ",
+                      no_scale = "Quant_scale 'c2': expected integers of at most 2^24, given ",
+                      no_shift = "not folded: Quant_shift 'c3': expected powers of two of at most 1, given ";
+    struct row {
+        std::vector<float> multipliers;
+        std::string note;
+        bool is_folded = false;
+    };
+    const row rows[] = {{{3, 0.001F}, no_shift + "0.001"}, {{3, 2}, no_shift + "2"},
+            {{1.5F, 0x1p-9F}, no_scale + "1.5", true}, {{0x1p24F + 2, 0x1p-30F}, no_scale + "16777218", true},
+            {{-3, 0x1p-9F}, "Mul 'c2'" + positive + "-3", true},
+            {{3, -0x1p-9F}, "not folded: Mul 'c3'" + positive + "-0.001953125"},
+            {{-0.01F}, "Mul 'c2'" + positive + "-0.01"}, {{0}, "Mul 'c2'" + positive + "0"},
+            {{infinity}, "Mul 'c2'" + positive + "inf"}, {{nan}, "Mul 'c2'" + positive + "nan"}};
+    for (const auto &[multipliers, note, is_folded] : rows)
         for (const auto relu : {false, true}) {
-            auto b = product().cast(type::float32).mul(multiplier);
+            auto b = product().cast(type::float32);
+            for (const auto multiplier : multipliers)
+                b.mul(multiplier);
             if (relu) b.then("Relu");
             const auto g = b.quantize(type::int8).finished();
             const auto stages = parse(g).stages();
             ASSERT_EQ(stages.size(), 1U);
-            EXPECT_EQ(stages.front().note, std::string("Mul 'c2': expected positive multipliers, given ") + text);
+            EXPECT_EQ(stages.front().note, note);
+            EXPECT_EQ(stages.front().rescale->folded, is_folded) << note;
             expect_same_bits(g);
         }
-    }
-    auto first = product().cast(type::float32).mul(-3).mul(0x1p-9F).quantize(type::int8).finished();
-    EXPECT_EQ(parse(first).stages().front().note, "Mul 'c2': expected positive multipliers, given -3");
-    EXPECT_TRUE(parse(first).stages().front().rescale->folded);
-    expect_same_bits(first);
-    auto second = product().cast(type::float32).mul(3).mul(-0x1p-9F).quantize(type::int8).finished();
-    EXPECT_EQ(parse(second).stages().front().note,
-            "not folded: Mul 'c3': expected positive multipliers, given -0.001953125");
-    expect_same_bits(second);
 }
 
 /// The warning for a column of `many` weights, all w, by x of uint8, and a bias.

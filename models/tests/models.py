@@ -126,14 +126,12 @@ def matmul_models():
                         None if w_zp is None else np.array(w_zp, np.int8))
                 yield f"MatMulInteger {x_shape} {w_shape} {np.dtype(x_dtype)}, zero points {x_zp}, {w_zp}", b.model()
     for x_dtype in (np.uint8, np.int8):
-        b = Builder(10, seed)
-        b.input(x_dtype, (3, 40))
-        product(b, "MatMulInteger", b.weights((40, 4)), np.array(3, x_dtype), np.array([1, 0, -2, 127], np.int8))
-        yield f"MatMulInteger {np.dtype(x_dtype)}, zero points of columns", b.model()
-        b = Builder(10, seed)
-        b.input(x_dtype, (2, 3, 40))
-        product(b, "MatMulInteger", b.weights((2, 40, 4)), np.array(3, x_dtype), b.random.integers(-128, 128, (2, 1, 4)).astype(np.int8))
-        yield f"MatMulInteger {np.dtype(x_dtype)}, zero points of columns of each matrix", b.model()
+        for batch, zero_points in (((), (4,)), ((2,), (2, 1, 4))):
+            b = Builder(10, seed)
+            b.input(x_dtype, (*batch, 3, 40))
+            w_zp = b.random.integers(-128, 128, zero_points).astype(np.int8)
+            product(b, "MatMulInteger", b.weights((*batch, 40, 4)), np.array(3, x_dtype), w_zp)
+            yield f"MatMulInteger {np.dtype(x_dtype)}, zero points of shape {zero_points}", b.model()
 
 
 def convolution_models():
