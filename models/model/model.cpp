@@ -27,6 +27,14 @@ std::vector<model_port> ports_of(const std::vector<models::port> &ports) {
     return result;
 }
 
+std::vector<model_stage> descriptions_of(const std::vector<models::placed_stage> &stages) {
+    std::vector<model_stage> result;
+    result.reserve(stages.size());
+    for (const auto &s : stages)
+        result.push_back(s.description);
+    return result;
+}
+
 template <typename Pointer>
 void check_buffers(const char *what, const std::vector<Pointer> &given, const std::vector<model_port> &ports) {
     if (given.size() != ports.size())
@@ -70,20 +78,10 @@ void share_threads_with_onednn() {
 class model::implementation {
   public:
     implementation(const models::graph &g, std::vector<models::placed_stage> stages, int threads)
-        : inputs_(ports_of(g.inputs))
-        , outputs_(ports_of(g.outputs))
-        , descriptions_(descriptions_of(stages))
-        , executor_(std::move(stages), g, threads) {}
-
-    const std::vector<model_port> &inputs() const { return inputs_; }
-    const std::vector<model_port> &outputs() const { return outputs_; }
-    const std::vector<model_stage> &stages() const { return descriptions_; }
-
-    void run(const std::vector<const void *> &inputs, const std::vector<void *> &outputs) const {
-        check_buffers("input", inputs, inputs_);
-        check_buffers("output", outputs, outputs_);
-        executor_.run(inputs, outputs);
-    }
+        : inputs(ports_of(g.inputs))
+        , outputs(ports_of(g.outputs))
+        , descriptions(descriptions_of(stages))
+        , runs(std::move(stages), g, threads) {}
 
     /// Throws error for an empty model.
     static const implementation &of(const model &m) {
@@ -91,18 +89,9 @@ class model::implementation {
         return *m.impl_;
     }
 
-  private:
-    static std::vector<model_stage> descriptions_of(const std::vector<models::placed_stage> &stages) {
-        std::vector<model_stage> result;
-        result.reserve(stages.size());
-        for (const auto &s : stages)
-            result.push_back(s.description);
-        return result;
-    }
-
-    std::vector<model_port> inputs_, outputs_;
-    std::vector<model_stage> descriptions_;
-    models::executor executor_;
+    const std::vector<model_port> inputs, outputs;
+    const std::vector<model_stage> descriptions;
+    const models::executor runs;
 };
 
 model model::load(const std::string &path, const model_options &opts) {
@@ -129,19 +118,22 @@ model model::parse(std::string_view bytes, const std::string &name, const model_
 }
 
 const std::vector<model_port> &model::inputs() const {
-    return implementation::of(*this).inputs();
+    return implementation::of(*this).inputs;
 }
 
 const std::vector<model_port> &model::outputs() const {
-    return implementation::of(*this).outputs();
+    return implementation::of(*this).outputs;
 }
 
 const std::vector<model_stage> &model::stages() const {
-    return implementation::of(*this).stages();
+    return implementation::of(*this).descriptions;
 }
 
 void model::run(const std::vector<const void *> &inputs, const std::vector<void *> &outputs) const {
-    implementation::of(*this).run(inputs, outputs);
+    const auto &of = implementation::of(*this);
+    check_buffers("input", inputs, of.inputs);
+    check_buffers("output", outputs, of.outputs);
+    of.runs.run(inputs, outputs);
 }
 
 } // namespace dynquant

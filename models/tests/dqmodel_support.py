@@ -121,8 +121,10 @@ class Program(unittest.TestCase):
         """m.onnx is the graph_model() of these arguments."""
         onnx.save(graph_model(*of_graph, **options), self.folder / "m.onnx")
 
-    def run_program(self, *arguments):
-        return subprocess.run([DQMODEL, *arguments], cwd=self.folder, capture_output=True, text=True, check=False)
+    def run_program(self, *arguments, stdout=subprocess.PIPE, **options):
+        return subprocess.run(
+            [DQMODEL, *arguments], cwd=self.folder, stdout=stdout, stderr=subprocess.PIPE, text=True, check=False, **options
+        )
 
     def prints(self, *arguments):
         ran = self.run_program(*arguments)

@@ -57,57 +57,58 @@ TEST(model_run, zero_points_of_each_matrix_by_hand) {
             (std::vector<std::int32_t> {16, 16, -16, 126 + 248 + 366}));
 }
 
-/// x has one value throughout, w another. The sum is `inner` times their product, beyond 2^24 and beyond 2^31.
+/// Compares a product, on one thread and on several, with exact sums that wrap.
 template <typename X>
-void expect_exact(onnx::element_type type, X x, std::int8_t w, std::int64_t inner) {
-    for (const std::int64_t rows : {1, 5, 17}) { // by make_few_rows_slice where it exists, and by others
-        auto g = product_graph();
-        g.inputs = {{"x", type, dims {rows, inner}}};
-        g.outputs = {{"y"}};
-        g.initializers["w"] =
-                tensor_of<std::int8_t>(int8, {inner, 1}, std::vector<std::int8_t>(static_cast<std::size_t>(inner), w));
-        const auto count = static_cast<std::size_t>(rows);
-        const auto expected = static_cast<std::int32_t>(static_cast<std::uint32_t>(inner * x * w));
-        EXPECT_EQ(run<std::int32_t>(g, std::vector<X>(static_cast<std::size_t>(rows * inner), x), count),
-                std::vector<std::int32_t>(count, expected))
-                << rows << " rows, " << inner;
-    }
-}
-
-TEST(model_run, long_sums_are_exact_and_wrap) {
-    for (const std::int64_t inner : {1, 515, 517, 521, 4099, 65793, 65797, 140001}) {
-        expect_exact<std::uint8_t>(uint8, 255, 127, inner);
-        expect_exact<std::uint8_t>(uint8, 255, -128, inner);
-        expect_exact<std::int8_t>(int8, 127, 127, inner);
-        expect_exact<std::int8_t>(int8, -128, -128, inner);
-    }
-}
-
-/// Compares a product with exact sums. x and w come from fixed sequences that have all values of their types.
-template <typename X>
-void expect_exact_elements(onnx::element_type type, std::size_t rows, std::size_t inner, std::size_t columns) {
-    auto g = product_graph();
+void expect_exact(onnx::element_type type, const std::vector<X> &x, const std::vector<std::int8_t> &w, std::size_t rows,
+        std::size_t columns) {
+    const auto inner = w.size() / columns;
     const auto extent = [](std::size_t value) { return static_cast<std::int64_t>(value); };
+    auto g = product_graph();
     g.inputs = {{"x", type, dims {extent(rows), extent(inner)}}};
     g.outputs = {{"y"}};
-    std::vector<X> x(rows * inner);
-    std::vector<std::int8_t> w(inner * columns);
-    for (std::size_t i = 0; i < x.size(); ++i)
-        x[i] = static_cast<X>(255 - i * 7 % 256);
-    for (std::size_t i = 0; i < w.size(); ++i)
-        w[i] = static_cast<std::int8_t>(i % columns == 0 ? -128 : 127 - static_cast<int>(i * 11 % 256));
     g.initializers["w"] = tensor_of(int8, {extent(inner), extent(columns)}, w);
     std::vector<std::int32_t> expected(rows * columns);
     for (std::size_t m = 0; m < rows; ++m)
-        for (std::size_t n = 0; n < columns; ++n)
+        for (std::size_t n = 0; n < columns; ++n) {
+            std::int64_t sum = 0;
             for (std::size_t k = 0; k < inner; ++k)
-                expected[m * columns + n] += x[m * inner + k] * w[k * columns + n];
+                sum += x[m * inner + k] * w[k * columns + n];
+            expected[m * columns + n] = static_cast<std::int32_t>(sum);
+        }
     for (const int threads : {1, 3}) {
         model_options options;
         options.threads = threads;
         EXPECT_EQ(run<std::int32_t>(g, x, rows * columns, options), expected)
                 << rows << "x" << inner << " by " << columns << ", " << threads << " threads";
     }
+}
+
+/// x has one value throughout, w another. The sum is `inner` times their product, beyond 2^24 and beyond 2^31.
+template <typename X>
+void expect_exact_sums(onnx::element_type type, X x, std::int8_t w, std::size_t inner) {
+    for (const std::size_t rows : {1U, 5U, 17U}) // by make_few_rows_slice where it exists, and by others
+        expect_exact(type, std::vector(rows * inner, x), std::vector(inner, w), rows, 1);
+}
+
+TEST(model_run, long_sums_are_exact_and_wrap) {
+    for (const std::size_t inner : {1U, 515U, 517U, 521U, 4099U, 65793U, 65797U, 140001U}) {
+        expect_exact_sums<std::uint8_t>(uint8, 255, 127, inner);
+        expect_exact_sums<std::uint8_t>(uint8, 255, -128, inner);
+        expect_exact_sums<std::int8_t>(int8, 127, 127, inner);
+        expect_exact_sums<std::int8_t>(int8, -128, -128, inner);
+    }
+}
+
+/// x and w come from fixed sequences that have all values of their types.
+template <typename X>
+void expect_exact_elements(onnx::element_type type, std::size_t rows, std::size_t inner, std::size_t columns) {
+    std::vector<X> x(rows * inner);
+    std::vector<std::int8_t> w(inner * columns);
+    for (std::size_t i = 0; i < x.size(); ++i)
+        x[i] = static_cast<X>(255 - i * 7 % 256);
+    for (std::size_t i = 0; i < w.size(); ++i)
+        w[i] = static_cast<std::int8_t>(i % columns == 0 ? -128 : 127 - static_cast<int>(i * 11 % 256));
+    expect_exact(type, x, w, rows, columns);
 }
 
 TEST(model_run, products_of_few_rows) {

@@ -8,7 +8,7 @@ import unittest
 
 import numpy
 import onnx
-from dqmodel_support import CODIFY, DQMODEL, Program, float_model, graph_model, network, onnxruntime_results
+from dqmodel_support import CODIFY, Program, float_model, graph_model, network, onnxruntime_results
 from onnx import TensorProto, helper
 
 
@@ -196,9 +196,7 @@ class Output(Program):
         with open(self.folder / "log", "a+") as log:
             log.write("precious")
             log.flush()
-            arguments = [*CODIFY[:-1], "/dev/stdout"]
-            ran = subprocess.run([DQMODEL, *arguments], cwd=self.folder, stdout=log, stderr=subprocess.PIPE, text=True,
-                                 check=False)
+            ran = self.run_program(*CODIFY[:-1], "/dev/stdout", stdout=log)
         self.assertEqual(ran.returncode, 1)
         self.assertEqual(ran.stderr, "dqmodel: cannot write /dev/stdout: it is an open file: expected a name of that file\n")
         self.assertEqual((self.folder / "log").read_text(), "precious")
@@ -218,8 +216,8 @@ class Output(Program):
 
     def test_a_full_disk_leaves_the_old_file(self):
         self.path.write_text("old")
-        ran = subprocess.run(
-            [DQMODEL, *CODIFY], cwd=self.folder, capture_output=True, text=True, check=False,
+        ran = self.run_program(
+            *CODIFY,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64)),
             restore_signals=False,  # Python ignores SIGXFSZ, and so the program gets the error
         )
