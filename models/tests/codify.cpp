@@ -51,9 +51,7 @@ TEST(codify, each_output_channel_may_have_its_own_scale) {
 }
 
 TEST(codify, values_that_were_never_negative_are_unsigned) {
-    auto m = fully_connected();
-    m.g.nodes[1].outputs = {"s"};
-    m.computes("s", {1, 2}).add("Relu", {"s"}, "y", {1, 2});
+    const auto m = fully_connected_and("Relu");
     const auto g = codify(m.g, {{"x", {0, 5.1F}}, {"s", {-1, 5.1F}}, {"y", {0, 5.1F}}}, {}).model;
     EXPECT_FLOAT_EQ(elements<float>(g, "x_quantized_scale")[0], 0.02F); // 5.1 / 255
     EXPECT_FLOAT_EQ(elements<float>(g, "y_scale")[0], 0.02F);
@@ -82,15 +80,10 @@ TEST(codify, a_convolution_is_figure_3) {
     EXPECT_EQ(elements<std::int32_t>(g, "y_bias"), (std::vector<std::int32_t> {5000, 10000}));
 }
 
-float_model with_tanh() {
-    auto m = fully_connected();
-    m.g.nodes[1].outputs = {"s"};
-    return m.computes("s", {1, 2}).add("Tanh", {"s"}, "y", {1, 2});
-}
 const value_ranges of_tanh = {{"x", {-2.54F, 1}}, {"s", {-1, 1.27F}}, {"y", {-0.8F, 0.9F}}};
 
 TEST(codify, tanh_of_8_bits_is_figure_4) {
-    const auto g = codify(with_tanh().g, of_tanh, {}).model;
+    const auto g = codify(fully_connected_and("Tanh").g, of_tanh, {}).model;
     EXPECT_EQ(op_types(g),
             (std::vector<std::string> {"QuantizeLinear", "MatMulInteger", "Add", "Cast", "Mul", "Mul", "QuantizeLinear",
                     "DequantizeLinear", "Tanh", "QuantizeLinear", "DequantizeLinear"}));
@@ -101,7 +94,7 @@ TEST(codify, tanh_of_8_bits_is_figure_4) {
 TEST(codify, the_input_range_of_tanh_ends_where_it_saturates) {
     auto ranges = of_tanh;
     ranges["s"] = {-100, 100};
-    const auto g = codify(with_tanh().g, ranges, {}).model;
+    const auto g = codify(fully_connected_and("Tanh").g, ranges, {}).model;
     EXPECT_FLOAT_EQ(elements<float>(g, "y_input_scale")[0], 2.7677F / 127); // tanh(2.7677) = 126.0 / 127 + half a step
 }
 
@@ -109,7 +102,7 @@ TEST(codify, tanh_of_float16_is_figure_5) {
     options opts;
     opts.activation = options::precision::fp16;
     opts.rescale = options::rescaling::one_mul;
-    const auto g = codify(with_tanh().g, of_tanh, opts).model;
+    const auto g = codify(fully_connected_and("Tanh").g, of_tanh, opts).model;
     EXPECT_EQ(op_types(g),
             (std::vector<std::string> {"QuantizeLinear", "MatMulInteger", "Add", "Cast", "Mul", "Cast", "Tanh", "Cast",
                     "QuantizeLinear", "DequantizeLinear"}));
@@ -117,18 +110,14 @@ TEST(codify, tanh_of_float16_is_figure_5) {
 }
 
 TEST(codify, sigmoid_is_unsigned) {
-    auto m = with_tanh();
-    m.g.nodes[2].op_type = "Sigmoid";
-    const auto g = codify(m.g, of_tanh, {}).model;
+    const auto g = codify(fully_connected_and("Sigmoid").g, of_tanh, {}).model;
     EXPECT_FLOAT_EQ(elements<float>(g, "y_scale")[0], 1.0F / 255);
     EXPECT_EQ(g.nodes[9].inputs[2], "zero_u8");
 }
 
 TEST(codify, operators_that_only_move_elements_stay) {
-    auto m = fully_connected();
-    m.g.nodes[1].outputs = {"s"};
+    auto m = fully_connected_and("Reshape", "y", {2}, {"shape"});
     m.g.initializers["shape"] = {{7, {1}}, std::vector<std::byte>(8)};
-    m.computes("s", {1, 2}).add("Reshape", {"s", "shape"}, "y", {2});
     const auto g = codify(m.g, {{"x", {-1, 1}}, {"s", {-1, 1}}}, {}).model;
     EXPECT_EQ(g.nodes[7].op_type, "Reshape");
     EXPECT_EQ(g.nodes[7].inputs, (std::vector<std::string> {"s_quantized", "shape"}));
@@ -149,17 +138,14 @@ TEST(codify, constant_zero_has_scale_1_and_a_note) {
 }
 
 TEST(codify, values_to_calibrate_are_inputs_outputs_and_layers) {
-    EXPECT_EQ(values_to_calibrate(with_tanh().g), (std::vector<std::string> {"x", "s", "y"}));
+    EXPECT_EQ(values_to_calibrate(fully_connected_and("Tanh").g), (std::vector<std::string> {"x", "s", "y"}));
     EXPECT_EQ(values_to_calibrate(fully_connected().g), (std::vector<std::string> {"x", "y"}));
 }
 
 // ---- What is refused ----
 
 TEST(codify, a_node_that_is_no_layer_is_refused_by_name) {
-    auto m = fully_connected();
-    m.g.nodes[1].outputs = {"s"};
-    m.computes("s", {1, 2}).add("Softmax", {"s"}, "y", {1, 2});
-    EXPECT_EQ(message_of(m.g, {{"x", {-1, 1}}, {"s", {-1, 1}}}),
+    EXPECT_EQ(message_of(fully_connected_and("Softmax").g, {{"x", {-1, 1}}, {"s", {-1, 1}}}),
             "operators: expected Add, Conv, Flatten, Gemm, MatMul, MaxPool, Relu, Reshape, Sigmoid, Tanh or Transpose, "
             "given Softmax of node 'the_Softmax'");
 }

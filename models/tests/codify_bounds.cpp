@@ -149,9 +149,7 @@ void expect_unique_names(const graph &g) {
 
 /// y = tanh(x W + B), whose values are renamed.
 graph renamed(const std::map<std::string, std::string> &names) {
-    auto m = fully_connected();
-    m.g.nodes[1].outputs = {"s"};
-    m.computes("s", {1, 2}).add("Tanh", {"s"}, "y", {1, 2});
+    auto m = fully_connected_and("Tanh");
     const auto rename = [&](std::string &name) {
         if (const auto at = names.find(name); at != names.end()) name = at->second;
     };
@@ -188,9 +186,7 @@ TEST(codify_bounds, new_names_differ_from_those_of_the_model) {
 }
 
 TEST(codify_bounds, layers_with_similar_names_have_separate_values) {
-    auto m = fully_connected();
-    m.g.nodes[1].outputs = {"s"};
-    m.computes("s", {1, 2}).add("Tanh", {"s"}, "a", {1, 2});
+    auto m = fully_connected_and("Tanh", "a");
     m.add("MatMul", {"a", "w"}, "s2", {1, 2}).add("Tanh", {"s2"}, "a_input", {1, 2});
     m.add("MatMul", {"a_input", "w"}, "y", {1, 2});
     const auto g = codify(m.g,

@@ -55,6 +55,16 @@ inline float_model fully_connected() {
     return m.add("MatMul", {"x", "w"}, "p", {1, 2}).add("Add", {"p", "b"}, "y", {1, 2});
 }
 
+/// y = op(s, others), where s = x W + B.
+inline float_model fully_connected_and(const std::string &op, const std::string &y = "y", const dims &shape = {1, 2},
+        const std::vector<std::string> &others = {}) {
+    auto m = fully_connected();
+    m.g.nodes[1].outputs = {"s"};
+    std::vector<std::string> inputs {"s"};
+    inputs.insert(inputs.end(), others.begin(), others.end());
+    return m.computes("s", {1, 2}).add(op, inputs, y, shape);
+}
+
 inline const value_ranges usual = {{"x", {-2.54F, 1}}, {"y", {-1, 5.08F}}};
 
 inline std::string message_of(const graph &g, const value_ranges &ranges = usual) {

@@ -86,7 +86,7 @@ void expect_exact(onnx::element_type type, const std::vector<X> &x, const std::v
 /// x has one value throughout, w another. The sum is `inner` times their product, beyond 2^24 and beyond 2^31.
 template <typename X>
 void expect_exact_sums(onnx::element_type type, X x, std::int8_t w, std::size_t inner) {
-    for (const std::size_t rows : {1U, 5U, 17U}) // by make_few_rows_slice where it exists, and by others
+    for (const std::size_t rows : {1U, 5U, 17U})
         expect_exact(type, std::vector(rows * inner, x), std::vector(inner, w), rows, 1);
 }
 
@@ -121,7 +121,7 @@ TEST(model_run, products_of_few_rows) {
 }
 
 TEST(model_run, long_rows_in_every_element) {
-    for (const std::size_t rows : {3U, 9U, 17U}) { // 17: in slices, as the weights' total is beyond max_exact_sum
+    for (const std::size_t rows : {3U, 9U, 17U}) {
         expect_exact_elements<std::uint8_t>(uint8, rows, 2100, 70);
         expect_exact_elements<std::int8_t>(int8, rows, 2100, 70);
     }
