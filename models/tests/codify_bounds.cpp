@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "codify_support.hpp"
+#include "quantization/shape.hpp"
 
 namespace dynquant::models {
 namespace {
@@ -15,14 +16,11 @@ using namespace test;
 
 /// y = x W + B, where x is [4, 2], W is [2, 4] and B has the given shape.
 float_model with_bias(const char *product, const dims &shape) {
-    std::size_t count = 1;
-    for (const auto extent : shape)
-        count *= static_cast<std::size_t>(extent);
     float_model m;
     m.g.inputs = {{"x", 1, dims {4, 2}}};
     m.computes("x", {4, 2})
             .constant("w", {2, 4}, {1.27F, 1, 1, 1, 1, 1, 1, 1})
-            .constant("b", shape, std::vector<float>(count, 1));
+            .constant("b", shape, std::vector<float>(static_cast<std::size_t>(*volume(shape)), 1));
     if (product == std::string("Gemm")) return m.add("Gemm", {"x", "w", "b"}, "y", {4, 4});
     return m.add("MatMul", {"x", "w"}, "p", {4, 4}).add("Add", {"b", "p"}, "y", {4, 4});
 }

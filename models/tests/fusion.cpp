@@ -49,13 +49,6 @@ std::vector<std::string> patterns_of(const graph &g) {
     return patterns;
 }
 
-std::size_t bytes_of(const model_port &port) {
-    std::size_t bytes = port.type == type::float32 || port.type == type::int32 ? 4 : 1;
-    for (const auto extent : port.shape)
-        bytes *= static_cast<std::size_t>(extent);
-    return bytes;
-}
-
 /// All outputs for x from a fixed sequence of bytes, and for other inputs of one float or of one for each column.
 std::vector<std::vector<std::uint8_t>> outputs_of(const dynquant::model &m) {
     std::vector<std::uint8_t> x(bytes_of(m.inputs().front()));

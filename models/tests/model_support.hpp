@@ -9,6 +9,10 @@ namespace dynquant::models {
 
 inline constexpr onnx::element_type float_ = 1, uint8 = 2, int8 = 3, int32 = 6, int64 = 7, float16 = 10;
 
+inline std::size_t bytes_of(const model_port &port) {
+    return static_cast<std::size_t>(*size_in_bytes({port.type, port.shape}));
+}
+
 /// y = MatMulInteger(x, w), where x is u8 2x3 and w is s8 3x2.
 inline graph product_graph() {
     graph g;

@@ -57,9 +57,6 @@ graph example_of(const op_schema &row, onnx::element_type type) {
 /// Runs on zeros. All operators give zeros, except Sigmoid, which gives halves.
 void expect_to_run(const graph &g) {
     const auto m = model::parse(write(g), "m.onnx");
-    const auto bytes_of = [](const model_port &p) {
-        return static_cast<std::size_t>(*size_in_bytes({p.type, p.shape}));
-    };
     const guarded_buffer x(bytes_of(m.inputs().front()), guarded_buffer::place::at_back);
     const guarded_buffer y(bytes_of(m.outputs().front()), guarded_buffer::place::at_back);
     std::fill_n(x.data(), x.size(), std::byte {0});
