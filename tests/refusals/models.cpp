@@ -180,6 +180,12 @@ graph convolution(const dims &x, const dims &w, const std::vector<attribute> &at
 TEST(models_refusals, convolutions) {
     const std::string node = "node 'n' (ConvInteger)", attribute_of = node + ": attribute ";
     const auto conv = [](const attribute &a) { return convolution({1, 4, 5, 5}, {2, 4, 3, 3}, {a}); };
+    const auto of_floats = [](std::int64_t group, std::int64_t biases) {
+        auto g = one_node({"Conv", "", "", {"x", "w", "b"}, {}, {{"group", group}}}, float_, {1, 4, 5, 5});
+        g.initializers["w"] = tensor_of(float_, {2, 4, 3, 3}, std::vector<float>(72));
+        return with(g, "b", tensor_of(float_, {biases}, std::vector<float>(static_cast<std::size_t>(biases))));
+    };
+    EXPECT_NO_THROW(parse(of_floats(1, 2)));
     EXPECT_NO_THROW(parse(convolution({1, 4, 5, 5}, {2, 4, 3, 3})));
     expect_refused({
             {convolution({4, 5}, {2, 4}), bad_shape, {node + ": x 'x'", "batch, channels and spatial", "shape 4x5"}},
@@ -190,6 +196,9 @@ TEST(models_refusals, convolutions) {
                     {node, "a window no larger than the padded tensor", "one of 3x3 over 2x5"}},
             {conv({"group", std::int64_t {3}}), bad_argument,
                     {attribute_of + "'group'", "a divisor of 4 channels and 2 filters", "3"}},
+            {of_floats(3, 2), bad_argument,
+                    {"node 'n' (Conv): attribute 'group'", "a divisor of 4 channels and 2 filters", "3"}},
+            {of_floats(1, 3), bad_shape, {"node 'n' (Conv): B 'b'", "shape 2", "shape 3"}},
             {conv({"strides", ints {1}}), bad_argument, {attribute_of + "'strides'", "2 values", "1"}},
             {conv({"strides", ints {1, 0}}), bad_argument, {attribute_of + "'strides'", "1 to 1073741824", "0"}},
             {conv({"pads", ints {0, 0, -1, 0}}), bad_argument, {attribute_of + "'pads'", "0 to 1073741824", "-1"}},
