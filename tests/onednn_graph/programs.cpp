@@ -34,8 +34,8 @@ std::string run(const std::string &environment, const std::string &program, cons
 
 TEST(drop_in, is_needed_where_onednn_refuses_or_errs) {
     const auto out = run("", PLAIN);
-    EXPECT_NE(out.find("per_channel_zps: refused\nnegative_axis: refused\n"), std::string::npos) << out;
-    EXPECT_NE(out.find("near_ties: 10 11 12 13 14 15\n"), std::string::npos) << out;
+    EXPECT_TRUE(contains(out, "per_channel_zps: refused\nnegative_axis: refused\n"));
+    EXPECT_TRUE(contains(out, "near_ties: 10 11 12 13 14 15\n"));
 }
 
 TEST(drop_in, works_by_link_order) {
@@ -58,8 +58,8 @@ TEST(drop_in, mends_the_minimal_program) {
     EXPECT_EQ(plain.err.rfind(message, 0), 0) << plain.err;
     EXPECT_EQ(run("LD_PRELOAD=" DROP_IN, MINIMAL_ONEDNN), "28 0 70 178 250 220 \n");
     const auto readme = contents(README);
-    EXPECT_NE(readme.find(message), std::string::npos);
-    EXPECT_NE(readme.find("\n28 0 70 178 250 220\n"), std::string::npos);
+    EXPECT_TRUE(contains(readme, message));
+    EXPECT_TRUE(contains(readme, "\n28 0 70 178 250 220\n"));
 }
 #endif
 #endif
@@ -71,24 +71,19 @@ TEST(drop_in, works_before_a_newer_onednn) {
 
 TEST(drop_in, reports_claimed_ops_when_verbose) {
     const auto out = run("DYNQUANT_VERBOSE=1", LINKED);
-    EXPECT_NE(out.find("dynquant_verbose,graph,claim,cpu,op 1 'zero_points' (DynamicQuantize)\n"), std::string::npos)
-            << out;
-    EXPECT_NE(
-            out.find(
-                    "dynquant_verbose,graph,error,cpu,op 5 'short_list' (DynamicQuantize): scales: expected 3 elements "
-                    "(dims[1] of src), given 2\n"),
-            std::string::npos)
-            << out;
+    EXPECT_TRUE(contains(out, "dynquant_verbose,graph,claim,cpu,op 1 'zero_points' (DynamicQuantize)\n"));
+    EXPECT_TRUE(contains(out,
+            "dynquant_verbose,graph,error,cpu,op 5 'short_list' (DynamicQuantize): scales: expected 3 elements "
+            "(dims[1] of src), given 2\n"));
 }
 
 TEST(drop_in, reports_ops_that_onednn_fuses_when_verbose) {
     const auto out = run("DYNQUANT_VERBOSE=1", LINKED);
     for (const std::string op : {"op 8", "op 9"})
-        EXPECT_NE(out.find("dynquant_verbose,graph,leave,cpu," + op
-                          + " 'fused' (Dequantize): oneDNN fuses it with other ops; partition::policy::debug fuses "
-                            "none\n"),
-                std::string::npos)
-                << out;
+        EXPECT_TRUE(contains(out,
+                "dynquant_verbose,graph,leave,cpu," + op
+                        + " 'fused' (Dequantize): oneDNN fuses it with other ops; partition::policy::debug fuses "
+                          "none\n"));
 }
 
 // oneDNN's execute fails by an exception that names no op, or its compile fails: 3.2 and 3.13.
@@ -104,7 +99,7 @@ TEST(drop_in, names_the_op_in_every_error) {
             errors += found->str();
         }
         EXPECT_EQ(errors.find("cpu,op 1 ") != std::string::npos, kernel != "native") << out;
-        EXPECT_NE(errors.find("cpu,op 5 "), std::string::npos) << out;
+        EXPECT_TRUE(contains(errors, "cpu,op 5 ")) << out;
     }
 }
 
@@ -123,11 +118,10 @@ TEST(drop_in, says_once_what_is_wrong_with_the_environment) {
 
 TEST(drop_in, passes_ops_to_onednn_when_it_lacks_the_forced_kernel) {
     const auto out = run("DYNQUANT_VERBOSE=1 DYNQUANT_KERNEL=onednn", LINKED);
-    EXPECT_NE(out.find("dynquant_verbose,graph,leave,cpu,op 4 'ties' (DynamicQuantize): kernel: expected native or "
-                       "reference in this library, given onednn\n"),
-            std::string::npos)
-            << out;
-    EXPECT_NE(out.find(" 10 11 12 13 14 15\n"), std::string::npos) << out;
+    EXPECT_TRUE(contains(out,
+            "dynquant_verbose,graph,leave,cpu,op 4 'ties' (DynamicQuantize): kernel: expected native or "
+            "reference in this library, given onednn\n"));
+    EXPECT_TRUE(contains(out, " 10 11 12 13 14 15\n"));
 }
 
 // By hand: ReLU, then round(src / 0.5), at most 255.
@@ -145,8 +139,8 @@ TEST(drop_in, claims_nothing_beside_an_asynchronous_onednn) {
 TEST(drop_in, claims_ops_beside_a_synchronous_onednn) {
     for (const auto runtime : {DNNL_RUNTIME_SEQ, DNNL_RUNTIME_OMP, DNNL_RUNTIME_TBB}) {
         const auto out = run("DYNQUANT_VERBOSE=1 CPU_RUNTIME=" + std::to_string(runtime), ASYNCHRONOUS);
-        EXPECT_NE(out.find("dynquant_verbose,graph,claim,cpu,op 2 'quantize' (Quantize)\n"), std::string::npos) << out;
-        EXPECT_NE(out.find("\n" + behind_relu), std::string::npos) << out;
+        EXPECT_TRUE(contains(out, "dynquant_verbose,graph,claim,cpu,op 2 'quantize' (Quantize)\n"));
+        EXPECT_TRUE(contains(out, "\n" + behind_relu));
     }
 }
 

@@ -32,6 +32,10 @@ inline std::string contents(const std::filesystem::path &file) {
     return {std::istreambuf_iterator<char>(in), {}};
 }
 
+inline testing::AssertionResult contains(const std::string &text, const std::string &part) {
+    return testing::AssertionResult(text.find(part) != std::string::npos) << "'" << part << "' in\n" << text;
+}
+
 struct outcome {
     int status;
     std::string out, err;
