@@ -22,7 +22,7 @@ void expect_usage_error(F &&f, const std::string &message) {
     try {
         f();
     } catch (const usage_error &e) {
-        EXPECT_NE(std::string(e.what()).find(message), std::string::npos) << message << "\nis not in\n" << e.what();
+        EXPECT_TRUE(dynquant::test::contains(e.what(), message));
         return;
     }
     ADD_FAILURE() << "no usage_error: " << message;
@@ -124,7 +124,7 @@ class dqbench_graph : public testing::Test {
         try {
             jobs(content);
         } catch (const usage_error &e) {
-            EXPECT_NE(std::string(e.what()).find(file), std::string::npos) << e.what();
+            EXPECT_TRUE(dynquant::test::contains(e.what(), file));
         }
     }
 

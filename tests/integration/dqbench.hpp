@@ -34,8 +34,8 @@ class dqbench : public testing::Test {
         EXPECT_EQ(status, 2) << arguments;
         EXPECT_EQ(out, "") << arguments;
         EXPECT_EQ(std::count(err.begin(), err.end(), '\n'), 1) << err;
-        EXPECT_NE(err.find("dqbench: "), std::string::npos) << err;
-        EXPECT_NE(err.find(message), std::string::npos) << message << "\nis not in\n" << err;
+        EXPECT_TRUE(contains(err, "dqbench: "));
+        EXPECT_TRUE(contains(err, message));
     }
 
     static std::vector<std::string> matches(const std::string &text, const std::string &pattern) {
