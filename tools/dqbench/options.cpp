@@ -13,16 +13,19 @@ namespace {
 
 const test_case defaults;
 
+/// a|b|c
+std::string alternatives(const std::vector<std::string> &names) {
+    std::string text;
+    for (const auto &name : names)
+        text += (text.empty() ? "" : "|") + name;
+    return text;
+}
+
 /// A row for a member whose values are words.
 template <auto member>
 option word_option(const char *name, const char *help, bool resettable) {
     using value_type = std::decay_t<decltype(defaults.*member)>;
-    static const std::string values = [] {
-        std::string text;
-        for (const auto &known : names_of<value_type>())
-            text += (text.empty() ? "" : "|") + known;
-        return text;
-    }();
+    static const std::string values = alternatives(names_of<value_type>());
     return {name, values.c_str(), help, true, resettable,
             [](test_case &c, std::string_view value) { c.*member = parse_word<value_type>(value); },
             [](const test_case &c) -> std::string { return c.*member == defaults.*member ? "" : name_of(c.*member); }};
@@ -72,16 +75,6 @@ void set_op(test_case &c, std::string_view text) {
     c.op = parse_word<op_kind>(text);
     c.types = quantizes(c.op) ? data_types {data_type::f32, data_type::f32, {}, data_type::s8}
                               : data_types {data_type::s8, data_type::f32, {}, data_type::f32};
-}
-
-const std::string &peer_values() {
-    static const std::string text = [] {
-        std::string all = "none";
-        for (const auto &name : names_of<peer_kind>())
-            all += '|' + name;
-        return all;
-    }();
-    return text;
 }
 
 std::vector<peer_kind> parse_peers(std::string_view text) {
@@ -143,17 +136,9 @@ void set_scales(test_case &c, std::string_view text) {
     c.scales.clear();
 }
 
-const std::string &scales_values() {
-    static const std::string text = [] {
-        std::string all = "NxNx...";
-        for (const auto &name : rule_names())
-            all += '|' + name;
-        return all;
-    }();
-    return text;
-}
-
 std::vector<option> make_table() {
+    static const auto peers = "none|" + alternatives(names_of<peer_kind>()),
+                      values_of_scales = "NxNx...|" + alternatives(rule_names());
     constexpr bool how_to_run = false, what_to_run = true, list = true, single = false;
     auto mode = word_option<&test_case::mode>(
             "mode", "list; run; check; measure; check and measure; measure for 10 ms", how_to_run);
@@ -164,7 +149,7 @@ std::vector<option> make_table() {
     auto scales = values_option<&test_case::scales>("scales",
             "the scales, which repeat, instead of drawn ones; or the rule by which they and the zero points are "
             "computed from src, with --api=direct and --rule=onnx");
-    scales.values = scales_values().c_str();
+    scales.values = values_of_scales.c_str();
     scales.set = set_scales;
     scales.show = [](const test_case &c) -> std::string {
         return c.computed ? name_of(*c.computed) : show_values(c.scales);
@@ -183,8 +168,8 @@ std::vector<option> make_table() {
                     [](const test_case &c) { return c.threads == defaults.threads ? "" : std::to_string(c.threads); }},
             word_option<&test_case::api>("api", "dynquant's graph API, or prepare() and run()", how_to_run),
             word_option<&test_case::cache>("cache", "whether a call finds the buffers in the caches", how_to_run),
-            {"peer", peer_values().c_str(), "other libraries that run the statement in the same rounds: A,B,...",
-                    single, how_to_run, [](test_case &c, std::string_view value) { c.peers = parse_peers(value); },
+            {"peer", peers.c_str(), "other libraries that run the statement in the same rounds: A,B,...", single,
+                    how_to_run, [](test_case &c, std::string_view value) { c.peers = parse_peers(value); },
                     [](const test_case &c) { return join(c.peers, ','); }},
             {"fix-times-per-prb", "N", "rounds to measure (0: as the time allows)", single, how_to_run,
                     [](test_case &c, std::string_view value) {

@@ -34,11 +34,6 @@ const std::vector<std::string> &layout_types() {
     return names;
 }
 
-const std::vector<std::string> &qtypes() {
-    static const std::vector<std::string> names {"per_tensor", "per_channel", "per_group"};
-    return names;
-}
-
 const char *type_of_attribute(const std::string &name) {
     static const std::map<std::string, const char *> types {{"qtype", "string"}, {"axis", "s64"},
             {"group_shape", "s64[]"}, {"mask", "s64"}, {"scales", "f32[]"}, {"zps", "s64[]"}};

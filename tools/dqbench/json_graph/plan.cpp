@@ -56,12 +56,6 @@ std::array<std::string, 4> types_of(const op &o) {
     return {src, o.inputs[1].type, o.inputs.size() > 2 ? o.inputs[2].type : no_zps, dst};
 }
 
-template <typename Value>
-bool is_word(const std::string &text) {
-    const auto known = names_of<Value>();
-    return std::find(known.begin(), known.end(), text) != known.end();
-}
-
 /// Why a valid op cannot be run; empty if it can.
 std::string unsupported_in(const op &o) {
     const auto &src = o.inputs.front();
@@ -69,9 +63,10 @@ std::string unsupported_in(const op &o) {
     for (const auto *t : {&src, &o.outputs.front()})
         if (t->layout == "opaque") return concat("tensor ", t->id, " is of layout opaque");
     const auto types = types_of(o);
+    const auto known = names_of<data_type>();
     for (std::size_t i = 0; i < types.size(); ++i)
-        if (!is_word<data_type>(types[i]) && !(i == 2 && types[i] == no_zps)) return concat("data type ", types[i]);
-    if (!is_word<granularity>(qtype_of(o))) return concat("qtype ", qtype_of(o));
+        if (std::ranges::find(known, types[i]) == known.end() && !(i == 2 && types[i] == no_zps))
+            return concat("data type ", types[i]);
     return "";
 }
 

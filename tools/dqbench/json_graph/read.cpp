@@ -82,7 +82,7 @@ std::map<std::string, std::string> read_attributes(const node &from) {
         const auto type = entry.at("type");
         if (type.string() != expected) type.fail(concat('"', expected, "\", the type of ", name));
         const auto value = entry.at("value");
-        if (name == "qtype") value.one_of(qtypes());
+        if (name == "qtype") value.one_of(names_of<granularity>());
         auto text = read_value(expected, value);
         if (name != "zps" || !text.empty()) result[name] = std::move(text); // an empty list of zps is no attribute
     }

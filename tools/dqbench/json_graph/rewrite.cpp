@@ -172,6 +172,7 @@ void rewrite(graph &g, const new_shapes &shapes) {
 }
 
 void rewrite(graph &g, const new_attributes &attributes) {
+    const auto qtypes = names_of<granularity>();
     std::set<std::uint64_t> known;
     for (auto &each : g.ops) {
         known.insert(each.id);
@@ -180,8 +181,8 @@ void rewrite(graph &g, const new_attributes &attributes) {
         for (const auto &[name, value] : given->second) {
             if (!type_of_attribute(name))
                 throw usage_error(concat("op ", each.id, " (", each.kind, ") has no attribute ", name));
-            if (name == "qtype" && std::find(qtypes().begin(), qtypes().end(), value) == qtypes().end())
-                throw usage_error(concat("qtype: expected ", enumerate(qtypes()), ", given '", value, "'"));
+            if (name == "qtype" && std::ranges::find(qtypes, value) == qtypes.end())
+                throw usage_error(concat("qtype: expected ", enumerate(qtypes), ", given '", value, "'"));
             each.attributes[name] = value;
         }
     }
