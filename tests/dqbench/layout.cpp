@@ -9,38 +9,31 @@ namespace {
 using namespace dqbench;
 using dynquant::dims;
 
-dims strides(const std::string &text, const dims &extents) {
-    return layout::parse(text).strides_for(extents);
-}
-
-TEST(dqbench_layout, tag_is_the_order_of_dims_outermost_first) {
-    EXPECT_EQ(strides("abcd", {2, 3, 4, 5}), (dims {60, 20, 5, 1}));
-    EXPECT_EQ(strides("acdb", {2, 3, 4, 5}), (dims {60, 1, 15, 3}));
-    EXPECT_EQ(strides("ba", {2, 3}), (dims {1, 2}));
-    EXPECT_EQ(strides("a", {7}), (dims {1}));
-    EXPECT_EQ(strides("abcdefghijkl", dims(12, 1)), dims(12, 1));
-}
-
-TEST(dqbench_layout, x_stands_for_the_dims_that_are_not_named) {
-    EXPECT_EQ(strides("abx", {2, 3, 4, 5}), (dims {60, 20, 5, 1}));
-    EXPECT_EQ(strides("axb", {2, 3, 4, 5}), (dims {60, 1, 15, 3}));
-    EXPECT_EQ(strides("xba", {2, 3, 4, 5}), (dims {1, 2, 30, 6}));
-}
-
-TEST(dqbench_layout, pattern_fits_every_rank) {
-    EXPECT_EQ(strides("axb", {}), dims {});
-    EXPECT_EQ(strides("axb", {7}), (dims {1}));
-    EXPECT_EQ(strides("axb", {2, 3}), (dims {3, 1}));
-    EXPECT_EQ(strides("xba", {2, 3}), (dims {1, 2}));
-}
-
-TEST(dqbench_layout, dims_of_zero_count_as_one) {
-    EXPECT_EQ(strides("abx", {2, 0, 3}), (dims {3, 3, 1}));
-}
-
-TEST(dqbench_layout, strides_are_taken_as_they_are) {
-    EXPECT_EQ(strides("strides:12x4x0", {2, 3, 4}), (dims {12, 4, 0}));
-    EXPECT_EQ(strides("strides:scalar", {}), dims {});
+TEST(dqbench_layout, strides_for_extents) {
+    struct row {
+        std::string text;
+        dims extents, strides;
+    };
+    for (const auto &[text, extents, strides] : {
+                 // A tag is the order of the dims, outermost first.
+                 row {"abcd", {2, 3, 4, 5}, {60, 20, 5, 1}},
+                 row {"acdb", {2, 3, 4, 5}, {60, 1, 15, 3}},
+                 row {"ba", {2, 3}, {1, 2}},
+                 row {"a", {7}, {1}},
+                 row {"abcdefghijkl", dims(12, 1), dims(12, 1)},
+                 // x stands for the dims that are not named, maybe none.
+                 row {"abx", {2, 3, 4, 5}, {60, 20, 5, 1}},
+                 row {"axb", {2, 3, 4, 5}, {60, 1, 15, 3}},
+                 row {"xba", {2, 3, 4, 5}, {1, 2, 30, 6}},
+                 row {"axb", {}, {}},
+                 row {"axb", {7}, {1}},
+                 row {"axb", {2, 3}, {3, 1}},
+                 row {"xba", {2, 3}, {1, 2}},
+                 row {"abx", {2, 0, 3}, {3, 3, 1}}, // 0 counts as 1
+                 row {"strides:12x4x0", {2, 3, 4}, {12, 4, 0}},
+                 row {"strides:scalar", {}, {}},
+         })
+        EXPECT_EQ(layout::parse(text).strides_for(extents), strides) << text;
 }
 
 TEST(dqbench_layout, reads_back_what_it_shows) {

@@ -6,6 +6,7 @@
 #include "dqbench_support.hpp"
 #include "options.hpp"
 #include "statement.hpp"
+#include "vocabulary.hpp"
 
 namespace {
 
@@ -153,17 +154,8 @@ TEST(dqbench_options, scales_may_be_computed) {
     EXPECT_EQ(computed("minmax").range, scale_range::minmax);
     EXPECT_EQ(computed("minmax").of_zero, 1);
     EXPECT_EQ(single({{"api", "direct"}, {"scales", "onnx"}}).computed, computed("minmax")); // two words for one rule
-    EXPECT_EQ(computed("onednn_dynamic_quantize").special, nonfinite::skip);
-    EXPECT_EQ(computed("mx_floor").rounding, scale_rounding::floor);
-    EXPECT_EQ(computed("mx_ceil").rounding, scale_rounding::ceil);
-    EXPECT_EQ(computed("mx_even").rounding, scale_rounding::even);
-    EXPECT_EQ(computed("mx_rceil").rounding, scale_rounding::rceil);
-    EXPECT_EQ(computed("nvfp4").least, 0x1p-6);
-    EXPECT_EQ(computed("onednn_dynamic_fp").least, 0.125);
-    EXPECT_EQ(computed("torchao_symmetric").least, 0x1p-23);
-    EXPECT_EQ(computed("torchao_asymmetric").range, scale_range::minmax);
-    EXPECT_EQ(computed("ggml_q8_0").quotient, scale_quotient::multiply_range);
-    EXPECT_TRUE(computed("vllm").narrow);
+    for (const auto &rule : named_rules())
+        EXPECT_EQ(computed(name_of(rule.rule)), rule.rule) << rule.name;
     EXPECT_EQ(single({{"api", "direct"}, {"scales", "absmax"}, {"scales", "0.5x2"}}).computed, std::nullopt);
     EXPECT_EQ(single({{"api", "direct"}, {"scales", "0.5x2"}}).rule, rule_kind::onednn);
 }

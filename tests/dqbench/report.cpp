@@ -26,38 +26,6 @@ measurement by_hand() {
     return m;
 }
 
-std::string line(const std::string &text, const test_case &c, const measurement &m) {
-    return perf_template::parse(text).line(c, 7, m);
-}
-
-TEST(dqbench_perf_template, fills_in_fields) {
-    const auto c = named_case();
-    const auto m = by_hand();
-    EXPECT_EQ(line("a,%op%,%desc%,%name%,%kernel%:%isa%;%idx%z", c, m), "a,DynamicQuantize,8x64,\"fc\",native:avx2;7z");
-    EXPECT_EQ(line("%prb%", c, m), "--op=DynamicQuantize --dt=f32:f32:undef:s8 8x64n\"fc\"");
-    EXPECT_EQ(line("%dt%,%qtype%,%axis%,%stag%", c, m), "f32:f32:undef:s8,per_tensor,,abx");
-    EXPECT_EQ(line("plain", c, m), "plain");
-}
-
-TEST(dqbench_perf_template, modifiers_choose_statistic_and_unit) {
-    const auto c = named_case();
-    const auto m = by_hand();
-    EXPECT_EQ(line("%time% %-time% %~time% %0time% %+time%", c, m), "0.5 0.5 1 2 4");
-    EXPECT_EQ(line("%Kelems% %+elems%", c, m), "1024 128000"); // 512 in 0.5 ms, in 4 ms
-    EXPECT_EQ(line("%-Mbw%", c, m), "5.12");                   // 2560 bytes in 0.5 ms
-}
-
-TEST(dqbench_perf_template, ratio_compares_the_same_statistic) {
-    auto c = named_case();
-    auto m = by_hand();
-    EXPECT_EQ(line("[%peertime%|%ratio%]", c, m), "[|]");
-    c.peers = {peer_kind::onednn_graph};
-    m.peers = {{peer_kind::onednn_graph}};
-    EXPECT_EQ(line("[%peertime%|%ratio%]", c, m), "[refused|]");
-    m.peers[0].time = timing {1.5, 2, 3, 4, 1};
-    EXPECT_EQ(line("%-peertime%,%-ratio%,%~ratio%", c, m), "1.5,3,2");
-}
-
 /// Three peers (one ran, one refused, one is absent) and the flat loop.
 measurement with_peers() {
     auto m = by_hand();
@@ -66,40 +34,51 @@ measurement with_peers() {
     return m;
 }
 
-TEST(dqbench_perf_template, flat_is_in_percent) {
-    const auto c = named_case();
-    EXPECT_EQ(line("[%flat%]", c, by_hand()), "[]");
-    EXPECT_EQ(line("%flat% %~flat% %0flat%", c, with_peers()), "25 50 50"); // 0.125/0.5, 0.5/1, 1/2
-}
-
-TEST(dqbench_perf_template, spread_is_in_percent_of_the_median) {
-    EXPECT_EQ(line("%spread%", named_case(), by_hand()), "25"); // 0.25/1
-}
-
-TEST(dqbench_perf_template, peers_are_joined_without_those_that_compute_nothing) {
-    EXPECT_EQ(line("%~peertime% %~ratio%", named_case(), with_peers()), "2/refused/absent 2//");
-}
-
-TEST(dqbench_perf_template, peers_may_be_named) {
-    const auto c = named_case();
-    const auto m = with_peers();
-    EXPECT_EQ(line("%~peertime:onednn_graph%,%-ratio:onednn_graph%", c, m), "2,3");
-    EXPECT_EQ(line("%peertime:onednn_reorder%,%ratio:onednn_reorder%", c, m), "refused,refused");
-    EXPECT_EQ(line("%peertime:xnnpack%,%ratio:xnnpack%", c, m), "absent,absent");
-    EXPECT_EQ(line("%peertime:flat%,%~ratio:flat%", c, m), "0.125,0.5");
-    EXPECT_EQ(line("[%peertime:xnnpack%,%ratio:xnnpack%]", c, by_hand()), "[,]"); // not asked
-    EXPECT_EQ(perf_template::parse("%~ratio:xnnpack%").header(), "median_ratio:xnnpack");
-}
-
-TEST(dqbench_perf_template, tells_how_it_was_measured) {
-    auto c = named_case();
-    const auto m = by_hand();
-    EXPECT_EQ(line("%api% %cache% %offset% [%peer%]", c, m), "graph warm 0 []");
-    c.api = api_kind::direct;
-    c.cache = cache_state::cold;
-    c.offset = 3;
-    c.peers = {peer_kind::flat, peer_kind::xnnpack};
-    EXPECT_EQ(line("%api% %cache% %offset% [%peer%]", c, m), "direct cold 3 [flat/xnnpack]");
+TEST(dqbench_perf_template, fills_in_fields) {
+    const auto plain = named_case();
+    auto other = named_case();
+    other.api = api_kind::direct;
+    other.cache = cache_state::cold;
+    other.offset = 3;
+    other.peers = {peer_kind::flat, peer_kind::xnnpack};
+    const auto alone = by_hand(), beside = with_peers();
+    auto refused = by_hand(), measured = by_hand();
+    refused.peers = {{peer_kind::onednn_graph}};
+    measured.peers = {{peer_kind::onednn_graph, timing {1.5, 2, 3, 4, 1}}};
+    struct row {
+        std::string text;
+        const test_case &c;
+        const measurement &m;
+        std::string expected;
+    };
+    for (const auto &[text, c, m, expected] : {
+                 row {"a,%op%,%desc%,%name%,%kernel%:%isa%;%idx%z", plain, alone,
+                         "a,DynamicQuantize,8x64,\"fc\",native:avx2;7z"},
+                 row {"%prb%", plain, alone, "--op=DynamicQuantize --dt=f32:f32:undef:s8 8x64n\"fc\""},
+                 row {"%dt%,%qtype%,%axis%,%stag%", plain, alone, "f32:f32:undef:s8,per_tensor,,abx"},
+                 row {"plain", plain, alone, "plain"},
+                 row {"%api% %cache% %offset% [%peer%]", plain, alone, "graph warm 0 []"},
+                 row {"%api% %cache% %offset% [%peer%]", other, alone, "direct cold 3 [flat/xnnpack]"},
+                 // Modifiers choose statistic and unit.
+                 row {"%time% %-time% %~time% %0time% %+time%", plain, alone, "0.5 0.5 1 2 4"},
+                 row {"%Kelems% %+elems%", plain, alone, "1024 128000"}, // 512 in 0.5 ms, in 4 ms
+                 row {"%-Mbw%", plain, alone, "5.12"},                   // 2560 bytes in 0.5 ms
+                 row {"%spread%", plain, alone, "25"},                   // 0.25/1, in percent of the median
+                 row {"[%flat%]", plain, alone, "[]"},
+                 row {"%flat% %~flat% %0flat%", plain, beside, "25 50 50"}, // 0.125/0.5, 0.5/1, 1/2
+                 // A ratio compares the same statistic.
+                 row {"[%peertime%|%ratio%]", plain, alone, "[|]"},
+                 row {"[%peertime%|%ratio%]", plain, refused, "[refused|]"},
+                 row {"%-peertime%,%-ratio%,%~ratio%", plain, measured, "1.5,3,2"},
+                 // Peers are joined without those that compute nothing, and may be named.
+                 row {"%~peertime% %~ratio%", plain, beside, "2/refused/absent 2//"},
+                 row {"%~peertime:onednn_graph%,%-ratio:onednn_graph%", plain, beside, "2,3"},
+                 row {"%peertime:onednn_reorder%,%ratio:onednn_reorder%", plain, beside, "refused,refused"},
+                 row {"%peertime:xnnpack%,%ratio:xnnpack%", plain, beside, "absent,absent"},
+                 row {"%peertime:flat%,%~ratio:flat%", plain, beside, "0.125,0.5"},
+                 row {"[%peertime:xnnpack%,%ratio:xnnpack%]", plain, alone, "[,]"}, // not asked
+         })
+        EXPECT_EQ(perf_template::parse(text).line(c, 7, m), expected) << text;
 }
 
 /// The fields of a line of comma-separated values.
@@ -146,6 +125,7 @@ TEST(dqbench_perf_template, csv_has_a_field_for_each_column) {
 }
 
 TEST(dqbench_perf_template, header_names_the_fields) {
+    EXPECT_EQ(perf_template::parse("%~ratio:xnnpack%").header(), "median_ratio:xnnpack");
     EXPECT_EQ(perf_template::parse("perf,%prb%,%-time%,%~time%,%-Gelems%!").header(),
             "perf,prb,min_time,median_time,min_Gelems!");
     EXPECT_EQ(perf_template().header(),
