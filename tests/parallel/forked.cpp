@@ -1,19 +1,18 @@
 // A child of fork() computes, whatever other threads of its parent did: on one thread if the parent had used several.
 #include <atomic>
-#include <functional>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <oneapi/tbb/task.h>
 #include <oneapi/tbb/task_group.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "dynquant/quantization.hpp"
 #include "kernels/onednn/threads.hpp"
 #include "parallel/executor.hpp"
 #include "parallel/parallel.hpp"
+#include "support/program.hpp"
 
 namespace dynquant::test {
 namespace {
@@ -25,19 +24,6 @@ class forked : public testing::Test {
             GTEST_SKIP() << "the thread sanitizer supports no threads in a child of a process with threads";
     }
 };
-
-/// Whether f() holds in a child. A child that hangs is killed.
-testing::AssertionResult holds_in_a_child(const std::function<bool()> &f) {
-    const auto child = fork();
-    if (child == 0) {
-        alarm(30);
-        _exit(f() ? 0 : 1);
-    }
-    int status = 0;
-    if (child < 0 || waitpid(child, &status, 0) != child) return testing::AssertionFailure() << "no child";
-    if (WIFSIGNALED(status)) return testing::AssertionFailure() << "killed by signal " << WTERMSIG(status);
-    return testing::AssertionResult(WEXITSTATUS(status) == 0);
-}
 
 /// Whether a tensor that two threads would share is quantized right.
 bool quantizes_right() {

@@ -1,14 +1,14 @@
 // The OpenMP executor runs every part once, on the threads of the OpenMP runtime that this program links.
+#include <algorithm>
 #include <atomic>
 #include <cfenv>
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "parallel/executor.hpp"
 #include "parallel/parallel.hpp"
+#include "support/program.hpp"
 
 extern "C" int omp_in_parallel();
 
@@ -77,20 +77,11 @@ TEST(openmp, in_a_child_of_fork_the_calling_thread_runs_every_part) {
     const auto *openmp = openmp_executor(user);
     const auto nothing = [](const void *, int) {};
     openmp->run(4, nothing, nullptr); // this thread has a team, whose threads the child lacks
-    const auto child = fork();
-    if (child == 0) {
-        alarm(30); // kills a child that hangs
+    EXPECT_TRUE(test::holds_in_a_child([&] {
         visits seen(7);
         openmp->run(7, visit, &seen);
-        bool right = openmp->concurrency() == 1;
-        for (const auto &count : seen)
-            right &= count == 1;
-        _exit(right ? 0 : 1);
-    }
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_TRUE(WIFEXITED(status)) << "killed by signal " << WTERMSIG(status);
-    EXPECT_EQ(WEXITSTATUS(status), 0);
+        return openmp->concurrency() == 1 && std::ranges::all_of(seen, [](int count) { return count == 1; });
+    }));
 }
 
 } // namespace

@@ -1,14 +1,16 @@
-// Runs a program as a user does, in a temporary folder.
+// Runs a program as a user does, in a temporary folder, or a function in a child process.
 #pragma once
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <string>
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 namespace dynquant::test {
 
@@ -48,6 +50,19 @@ inline outcome run_program(const std::filesystem::path &folder, const std::strin
             + " >out.txt 2>err.txt";
     const int status = std::system(command.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(folder / "out.txt"), contents(folder / "err.txt")};
+}
+
+/// Whether f() holds in a child. A child that hangs is killed.
+inline testing::AssertionResult holds_in_a_child(const std::function<bool()> &f) {
+    const auto child = fork();
+    if (child == 0) {
+        alarm(30);
+        _exit(f() ? 0 : 1);
+    }
+    int status = 0;
+    if (child < 0 || waitpid(child, &status, 0) != child) return testing::AssertionFailure() << "no child";
+    if (WIFSIGNALED(status)) return testing::AssertionFailure() << "killed by signal " << WTERMSIG(status);
+    return testing::AssertionResult(WEXITSTATUS(status) == 0);
 }
 
 } // namespace dynquant::test
