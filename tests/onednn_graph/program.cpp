@@ -49,6 +49,12 @@ void run(const char *name, const op &statement, const std::vector<lt> &inputs, s
     std::cout << '\n';
 }
 
+/// DynamicQuantize, per_channel along an axis.
+op per_channel(std::size_t id, const char *name, const std::vector<lt> &inputs, const lt &output, std::int64_t axis) {
+    op result(id, op::kind::DynamicQuantize, inputs, {output}, name);
+    return result.set_attr<std::string>(op::attr::qtype, "per_channel").set_attr<std::int64_t>(op::attr::axis, axis);
+}
+
 } // namespace
 
 int main() {
@@ -57,13 +63,9 @@ int main() {
     const lt src = tensor_of(0, type::f32, {2, 3}), s = tensor_of(1, type::f32, {3}), z = tensor_of(2, type::u8, {3}),
              dst = tensor_of(3, type::u8, {2, 3});
 
-    op zero_points(1, op::kind::DynamicQuantize, {src, s, z}, {dst}, "zero_points");
-    zero_points.set_attr<std::string>(op::attr::qtype, "per_channel").set_attr<std::int64_t>(op::attr::axis, 1);
-    run("per_channel_zps", zero_points, {src, s, z}, {x.data(), scales.data(), zps.data()}, dst);
-
-    op negative(2, op::kind::DynamicQuantize, {src, s}, {dst}, "negative");
-    negative.set_attr<std::string>(op::attr::qtype, "per_channel").set_attr<std::int64_t>(op::attr::axis, -1);
-    run("negative_axis", negative, {src, s}, {x.data(), scales.data()}, dst);
+    run("per_channel_zps", per_channel(1, "zero_points", {src, s, z}, dst, 1), {src, s, z},
+            {x.data(), scales.data(), zps.data()}, dst);
+    run("negative_axis", per_channel(2, "negative", {src, s}, dst, -1), {src, s}, {x.data(), scales.data()}, dst);
 
     op fixed(3, op::kind::Quantize, {src}, {dst}, "fixed");
     fixed.set_attr(op::attr::scales, std::vector<float> {2});
@@ -75,14 +77,10 @@ int main() {
     std::vector<float> steps(6, 0.06F);
     const lt row = tensor_of(4, type::f32, {1, 6}), six = tensor_of(5, type::f32, {6}),
              out = tensor_of(6, type::u8, {1, 6});
-    op ties(4, op::kind::DynamicQuantize, {row, six}, {out}, "ties");
-    ties.set_attr<std::string>(op::attr::qtype, "per_channel").set_attr<std::int64_t>(op::attr::axis, 1);
-    run("near_ties", ties, {row, six}, {near_ties.data(), steps.data()}, out);
+    run("near_ties", per_channel(4, "ties", {row, six}, out, 1), {row, six}, {near_ties.data(), steps.data()}, out);
 
     const lt two = tensor_of(7, type::f32, {2});
-    op short_list(5, op::kind::DynamicQuantize, {src, two}, {dst}, "short_list");
-    short_list.set_attr<std::string>(op::attr::qtype, "per_channel").set_attr<std::int64_t>(op::attr::axis, 1);
-    run("too_few_scales", short_list, {src, two}, {x.data(), scales.data()}, dst);
+    run("too_few_scales", per_channel(5, "short_list", {src, two}, dst, 1), {src, two}, {x.data(), scales.data()}, dst);
 
     // oneDNN 3.14's attribute mask, whose number programs may set on older ones: parameters for each row.
     const lt two_zps = tensor_of(9, type::u8, {2});
