@@ -133,17 +133,18 @@ TEST(dqbench_perf_template, header_names_the_fields) {
 }
 
 TEST(dqbench_result_line, is_benchdnns) {
-    const auto c = named_case();
-    const std::string repro = " __REPRO: --op=DynamicQuantize --dt=f32:f32:undef:s8 8x64n\"fc\"";
-    EXPECT_EQ(result_line(0, c,
-                      {case_state::passed, "", dynquant::operation_info {dynquant::kernel_kind::native, "avx2"}}, 3.4),
-            "0:PASSED (native:avx2) (3 ms)" + repro);
-    const outcome executed {case_state::executed, "", dynquant::operation_info {dynquant::kernel_kind::native, "avx2"}};
-    EXPECT_EQ(result_line(1, c, executed, 0).find("1:EXECUTED (native:avx2) (0 ms)"), 0u);
-    EXPECT_EQ(result_line(12, c, {case_state::skipped, "why"}, 0), "12:SKIPPED (why)" + repro);
-    EXPECT_EQ(result_line(2, c, {case_state::listed}, 0), "2:LISTED" + repro);
-    EXPECT_EQ(result_line(3, c, {case_state::compared}, 0), "3:COMPARED" + repro);
-    EXPECT_EQ(result_line(4, c, {case_state::failed}, 0), "4:FAILED" + repro);
+    const job j {named_case(), {}};
+    const dynquant::operation_info ran {dynquant::kernel_kind::native, "avx2"};
+    const std::pair<outcome, std::string> lines[] = {
+            {{case_state::passed, "", ran}, "7:PASSED (native:avx2) (3 ms)"},
+            {{case_state::executed, "", ran}, "7:EXECUTED (native:avx2) (3 ms)"},
+            {{case_state::skipped, "why"}, "7:SKIPPED (why)"},
+            {{case_state::listed}, "7:LISTED"},
+            {{case_state::compared}, "7:COMPARED"},
+            {{case_state::failed}, "7:FAILED"},
+    };
+    for (const auto &[o, line] : lines)
+        EXPECT_EQ(result_line(7, j, o, 3.4), line + " __REPRO: --op=DynamicQuantize --dt=f32:f32:undef:s8 8x64n\"fc\"");
 }
 
 } // namespace

@@ -36,16 +36,11 @@ bool is_failure(case_state state) {
 } // namespace
 
 std::string result_line(std::size_t index, const job &j, const outcome &o, double milliseconds) {
-    if (j.unsupported.empty()) return result_line(index, j.what, o, milliseconds);
-    return concat(index, ':', name_of(o.state), " (", o.reason, ") __REPRO: ", repro(j));
-}
-
-std::string result_line(std::size_t index, const test_case &c, const outcome &o, double milliseconds) {
     std::string line = concat(index, ':', name_of(o.state));
     if (o.ran) line += concat(" (", dynquant::to_string(o.ran->kernel), ':', o.ran->isa, ')');
     if (!o.reason.empty()) line += concat(" (", o.reason, ')');
     if (o.ran) line += concat(" (", std::lround(milliseconds), " ms)");
-    return concat(line, " __REPRO: ", repro(c));
+    return concat(line, " __REPRO: ", repro(j));
 }
 
 report::report(std::size_t jobs)

@@ -37,7 +37,6 @@ class report {
 };
 
 /// A result line: 0:PASSED (native:avx512) (3 ms) __REPRO: --op=DynamicQuantize ... 8x64
-std::string result_line(std::size_t index, const test_case &c, const outcome &o, double milliseconds);
 std::string result_line(std::size_t index, const job &j, const outcome &o, double milliseconds);
 
 } // namespace dqbench
