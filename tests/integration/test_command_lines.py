@@ -40,10 +40,24 @@ class CommandLines(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
         (self.folder / "x.npy").write_bytes(tensor())
+        self.results = self.folder / "results"
+        self.results.mkdir()
+        self.pipe = self.results / "x.u8.scales.npy"
+        os.mkfifo(self.pipe)
 
     def run_command(self, command, stdout=subprocess.PIPE, **environment):
         return subprocess.run(command, cwd=self.folder, stdout=stdout, stderr=subprocess.PIPE, text=True, check=False,
                               env=os.environ | environment)
+
+    def start_writing(self, *command):
+        """Two files are written under temporary names. A pipe that nobody reads holds the program before it renames them."""
+        running = subprocess.Popen([*command, "../x.npy"], cwd=self.results, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        self.addCleanup(running.kill)
+        while len(list(self.results.glob(".dynquant.*"))) < 2:
+            self.assertIsNone(running.poll())
+            time.sleep(0.01)
+        return running
 
     def test_output_that_is_lost_is_a_failure(self):
         for command in COMMANDS:
@@ -74,40 +88,22 @@ class CommandLines(unittest.TestCase):
             self.assertEqual(statuses, {0, 1}, command)
 
     def test_a_signal_leaves_no_temporary_file(self):
-        """Two files are written under temporary names. A pipe that nobody reads holds the program before it renames them."""
-        results = self.folder / "results"
-        results.mkdir()
-        os.mkfifo(results / "x.u8.scales.npy")
         for ending in ENDINGS:
             with self.subTest(ending=ending):
-                running = subprocess.Popen([os.environ["QUANTIZE_NPY"], "../x.npy"], cwd=results,
-                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                self.addCleanup(running.kill)
-                while len(list(results.glob(".dynquant.*"))) < 2:
-                    self.assertIsNone(running.poll())
-                    time.sleep(0.01)
+                running = self.start_writing(os.environ["QUANTIZE_NPY"])
                 while running.poll() is None:  # again, as the first one may come before the pipe is opened
                     running.send_signal(ending)
                     time.sleep(0.01)
                 self.assertEqual(running.returncode, -ending)
-                self.assertEqual(os.listdir(results), ["x.u8.scales.npy"])
+                self.assertEqual(os.listdir(self.results), [self.pipe.name])
 
     def test_a_signal_that_is_ignored_stays_so(self):
         """As under nohup."""
-        results = self.folder / "results"
-        results.mkdir()
-        pipe = results / "x.u8.scales.npy"
-        os.mkfifo(pipe)
-        ran = subprocess.Popen(["sh", "-c", 'trap "" HUP; exec "$0" "$@"', os.environ["QUANTIZE_NPY"], "../x.npy"],
-                               cwd=results, stdout=subprocess.DEVNULL)
-        self.addCleanup(ran.kill)
-        while len(list(results.glob(".dynquant.*"))) < 2:
-            self.assertIsNone(ran.poll())
-            time.sleep(0.01)
+        ran = self.start_writing("sh", "-c", 'trap "" HUP; exec "$0" "$@"', os.environ["QUANTIZE_NPY"])
         ran.send_signal(signal.SIGHUP)
-        self.assertIn(b"NUMPY", pipe.read_bytes())
+        self.assertIn(b"NUMPY", self.pipe.read_bytes())
         self.assertEqual(ran.wait(), 0)
-        self.assertEqual(sorted(os.listdir(results)), ["x.u8.npy", "x.u8.scales.npy", "x.u8.zps.npy"])
+        self.assertEqual(sorted(os.listdir(self.results)), ["x.u8.npy", "x.u8.scales.npy", "x.u8.zps.npy"])
 
 
 if __name__ == "__main__":

@@ -24,6 +24,15 @@ std::vector<unsigned> roundings_and_flushings() {
     return result;
 }
 
+quantization statement(direction dir, const dims &extents, const parameter &scales) {
+    quantization q;
+    q.dir = dir;
+    q.src = {dir == direction::quantize ? data_type::f32 : data_type::s8, extents, {}};
+    q.dst = {dir == direction::quantize ? data_type::s8 : data_type::f32, extents, {}};
+    q.scales = scales;
+    return q;
+}
+
 /// Statements with subnormal scales and results, ties, overflow and invalid operations. Small statements run in the
 /// caller, large ones also in TBB's threads.
 std::vector<sample> samples() {
@@ -31,13 +40,7 @@ std::vector<sample> samples() {
     for (const std::int64_t channels : {3, 1100})
         for (const auto dir : {direction::quantize, direction::dequantize})
             for (const bool with_zps : {false, true}) {
-                const dims extents = {channels, 200};
-                quantization q;
-                q.dir = dir;
-                const bool quantizing = dir == direction::quantize;
-                q.src = {quantizing ? data_type::f32 : data_type::s8, extents, {}};
-                q.dst = {quantizing ? data_type::s8 : data_type::f32, extents, {}};
-                q.scales = {data_type::f32, {1, 200}, {}};
+                auto q = statement(dir, {channels, 200}, {data_type::f32, {1, 200}, {}});
                 if (with_zps) q.zero_points = {data_type::s32, {1, 200}, {}};
                 random_source random(static_cast<std::uint64_t>(channels));
                 result.push_back(random_sample(random, q, parameters::mixed));
@@ -136,12 +139,7 @@ TEST_P(float_environment, of_computed_scales_does_not_matter) {
 // prepare() converts known parameters. Subnormal ones must survive, and nothing may trap.
 TEST_P(float_environment, of_prepare_does_not_matter) {
     for (const auto dir : {direction::quantize, direction::dequantize}) {
-        const bool quantizing = dir == direction::quantize;
-        quantization q;
-        q.dir = dir;
-        q.src = {quantizing ? data_type::f32 : data_type::s8, {2, 5}, {}};
-        q.dst = {quantizing ? data_type::s8 : data_type::f32, {2, 5}, {}};
-        q.scales = {data_type::f32, {2, 1}, {0x1p-149, 0x1.8p-140, 0.1f, 1, 0x1.fffffep127}};
+        auto q = statement(dir, {2, 5}, {data_type::f32, {2, 1}, {0x1p-149, 0x1.8p-140, 0.1f, 1, 0x1.fffffep127}});
         q.zero_points = {data_type::s32, {2, 1}, {0, 1, 2, 3, (1 << 24) + 1}};
         random_source random(0);
         const auto s = random_sample(random, q, parameters::tame);
