@@ -79,7 +79,8 @@ TEST_F(quantize_npy, prints_and_writes) {
                     true},
             // 0.5 is a tie and becomes 0: 10 log10((255^2 + 1/4) / (1/4)) dB.
             {{3, 1}, {0, 255, 0.5F},
-                    "float32:     12 bytes\nper tensor:  8 bytes, SQNR 54.15 dB\nper channel: 8 bytes, SQNR 54.15 dB\n",
+                    "float32:     12 bytes\nper tensor:  8 bytes, SQNR 54[.]15 dB\nper channel: 8 bytes, SQNR 54[.]15 "
+                    "dB\n",
                     {0, 255, 0}, {1}, {0}},
             // Scales are computed from finite values.
             {{6, 1}, {NAN, 0, INFINITY, 255, -INFINITY, 4},
