@@ -4,6 +4,7 @@ import importlib.metadata
 import os
 import pathlib
 import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -47,16 +48,20 @@ class Command(unittest.TestCase):
         np.save(self.file(name), value)
         return self.file(name)
 
-    def succeeds(self, *arguments):
-        done = command(*arguments, *QUICK)
+    def succeeds(self, *arguments, options=QUICK):
+        done = command(*arguments, *options)
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
         return done.stdout
 
-    def refused(self, expected, *arguments, python_path=""):
-        done = command(*arguments, *QUICK, python_path=python_path)
-        self.assertEqual(done.stderr, f"onnxruntime_ep_dynquant: {expected}\n")
+    def refused_like(self, pattern, *arguments, options=QUICK, **settings):
+        """pattern: of all that stderr gets. settings: of command(). Returns what stdout gets."""
+        done = command(*arguments, *options, **settings)
+        self.assertRegex(done.stderr, rf"\Aonnxruntime_ep_dynquant: {pattern}\n\Z")
         self.assertEqual(done.returncode, 1)
         return done.stdout
+
+    def refused(self, expected, *arguments, **settings):
+        return self.refused_like(re.escape(expected), *arguments, **settings)
 
 
 class Says(Command):
@@ -164,55 +169,38 @@ class Says(Command):
 
 class Models(Command):
     def test_that_cannot_be_read(self):
-        self.refused(f"{self.file('none.onnx')} cannot be read: No such file or directory", self.file("none.onnx"))
+        none = self.file("none.onnx")
+        self.refused(f"{none} cannot be read: No such file or directory", none)
         self.refused(f"{self.folder} cannot be read: Is a directory", self.folder)
-        self.refused(
-            f"{self.file('none.onnx')} cannot be read: No such file or directory",
-            self.model,
-            "--float",
-            self.file("none.onnx"),
-        )
+        self.refused(f"{none} cannot be read: No such file or directory", self.model, "--float", none)
 
     def test_that_are_no_models(self):
-        self.file("text.onnx").write_text("text")
-        done = command(self.file("text.onnx"))
-        self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertRegex(
-            done.stderr,
-            rf"^onnxruntime_ep_dynquant: {self.file('text.onnx')} is no model that ONNX Runtime [\d.]+ can run: .+\n$",
-        )
+        text = self.file("text.onnx")
+        text.write_text("text")
+        said = self.refused_like(rf"{text} is no model that ONNX Runtime [\d.]+ can run: .+", text)
+        self.assertEqual(said, "")
 
     def test_without_quantized_layers(self):
         model = models.floats(self.file("f.onnx"))
-        self.assertEqual(
-            self.refused(
-                f"{model} has no quantized layers, and nothing that the provider could claim. "
-                "onnxruntime.quantization.quantize_dynamic makes such models",
-                model,
-                "--shape",
-                "x=1x3x8x8",
-            ),
-            "",
+        said = self.refused(
+            f"{model} has no quantized layers, and nothing that the provider could claim. "
+            "onnxruntime.quantization.quantize_dynamic makes such models",
+            model,
+            "--shape",
+            "x=1x3x8x8",
         )
+        self.assertEqual(said, "")
 
     def test_that_do_not_run(self):
         """The kernel is larger than what it is moved over."""
-        done = command(models.dynamic(self.file("small.onnx"), pads=(0, 0, 0, 0)), "--shape", "x=1x3x2x2", *QUICK)
-        self.assertEqual(done.returncode, 1)
-        self.assertRegex(
-            done.stderr, r"^onnxruntime_ep_dynquant: .*small.onnx cannot run on 'x' of shape \[1, 3, 2, 2\]; .+\n$"
-        )
+        small = models.dynamic(self.file("small.onnx"), pads=(0, 0, 0, 0))
+        expected = r".*small.onnx cannot run on 'x' of shape \[1, 3, 2, 2\]; .+"
+        self.refused_like(expected, small, "--shape", "x=1x3x2x2")
 
     def test_float_models_of_others(self):
         other = models.floats(self.file("f.onnx"), name="image")
-        self.refused(
-            f"{other}: expected the inputs of the quantized model, x, given image",
-            self.model,
-            "--shape",
-            "x=1x3x8x8",
-            "--float",
-            other,
-        )
+        expected = f"{other}: expected the inputs of the quantized model, x, given image"
+        self.refused(expected, self.model, "--shape", "x=1x3x8x8", "--float", other)
         other = models.floats(self.file("f.onnx"), w=models.W[:5])
         self.assertRegex(
             self.succeeds(self.model, "--shape", "x=1x3x8x8", "--float", other),
@@ -242,12 +230,8 @@ class Inputs(Command):
 
     def test_a_near_name_is_suggested(self):
         model = models.dynamic(self.file("image.onnx"), name="image")
-        self.refused(
-            f"--shape imgae=1x3x8x8: expected an input of {model}, image, given 'imgae' (did you mean 'image'?)",
-            model,
-            "--shape",
-            "imgae=1x3x8x8",
-        )
+        expected = f"--shape imgae=1x3x8x8: expected an input of {model}, image, given 'imgae' (did you mean 'image'?)"
+        self.refused(expected, model, "--shape", "imgae=1x3x8x8")
 
     def test_shapes_that_are_missing(self):
         self.refused("input 'x' has the shape [n, 3, h, w]: give its extents, --shape x=1x3xNxN", self.model)
@@ -267,13 +251,9 @@ class Inputs(Command):
         self.file("header.npy").write_bytes(b"\x93NUMPY\x01\x00\x04\x00{'a\n")
         for name in ("none.npy", "text.npy", "empty.npy", "two.npz", "half.npz", "header.npy", "objects.npy"):
             with self.subTest(name=name):
-                done = command(self.model, "--input", self.file(name))
-                self.assertRegex(
-                    done.stderr,
-                    rf"^onnxruntime_ep_dynquant: --input {self.file(name)}: {self.file(name)} is no \.npy file "
-                    r"that can be read: .+\n$",
-                )
-                self.assertEqual(done.returncode, 1)
+                path = self.file(name)
+                expected = rf"--input {path}: {path} is no \.npy file that can be read: .+"
+                self.refused_like(expected, self.model, "--input", path)
         x = self.array("x.npy", np.zeros((1, 3, 8, 8)))
         self.refused(f"--input {x}: expected tensor(float) for input 'x', given float64", self.model, "--input", x)
         x = self.array("x.npy", np.zeros((1, 4, 8, 8), np.float32))
@@ -290,13 +270,8 @@ class Inputs(Command):
             [("x", FLOAT, [4]), ("t", TensorProto.STRING, [1])],
             [("y", TensorProto.UINT8, None), ("same", TensorProto.STRING, None)],
         )
-        done = command(model)
-        self.assertRegex(
-            done.stderr,
-            r"^onnxruntime_ep_dynquant: input 't' is a tensor\(string\), which cannot be drawn: "
-            r"expected one of tensor\(float\), .+\n$",
-        )
-        self.assertEqual(done.returncode, 1)
+        expected = r"input 't' is a tensor\(string\), which cannot be drawn: expected one of tensor\(float\), .+"
+        self.refused_like(expected, model)
 
 
 class PerRow(Command):
@@ -308,16 +283,15 @@ class PerRow(Command):
         self.out = self.file("out.onnx")
 
     def rewritten(self, source, target):
-        done = command("--per-row", source, target)
-        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
-        return done.stdout
+        return self.succeeds("--per-row", source, target, options=())
 
-    def refused_without_a_trace(self, expected, *arguments, python_path=""):
-        before = {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}
-        done = command("--per-row", *arguments, python_path=python_path)
-        self.assertRegex(done.stderr, f"^onnxruntime_ep_dynquant: {expected}\n$")
-        self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertEqual({path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}, before)
+    def files(self):
+        return {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}
+
+    def refused_without_a_trace(self, pattern, *arguments, **settings):
+        before = self.files()
+        self.assertEqual(self.refused_like(pattern, "--per-row", *arguments, options=(), **settings), "")
+        self.assertEqual(self.files(), before)
 
     def test_what_is_rewritten(self):
         """The rows of the second file are what the first file computes of each row alone."""
@@ -355,23 +329,22 @@ class PerRow(Command):
         )
 
     def test_models_that_cannot_be_read(self):
-        for path, reason in ((self.file("none.onnx"), "No such file or directory"), (self.folder, "Is a directory")):
-            self.refused_without_a_trace(f"{path} cannot be read: {reason}", path, self.out)
-        self.refused_without_a_trace("a file without a name cannot be read: No such file or directory", "", self.out)
-        self.file("text.onnx").write_text("text")
-        self.file("empty.onnx").write_text("")
-        self.refused_without_a_trace(f"{self.file('text.onnx')} is no ONNX model: .+", self.file("text.onnx"), self.out)
-        self.refused_without_a_trace(
-            f"{self.file('empty.onnx')} is no ONNX model: it has no graph", self.file("empty.onnx"), self.out
-        )
+        text, empty, cut = map(self.file, ("text.onnx", "empty.onnx", "cut.onnx"))
+        text.write_text("text")
+        empty.write_text("")
         model = onnx.load(self.product)
         del model.graph.node[0].output[1:]
-        onnx.save(model, self.file("cut.onnx"))
-        self.refused_without_a_trace(
-            f"{self.file('cut.onnx')} is no ONNX model: an operator lacks inputs, outputs or attributes",
-            self.file("cut.onnx"),
-            self.out,
-        )
+        onnx.save(model, cut)
+        for path, expected in (
+            (self.file("none.onnx"), f"{self.file('none.onnx')} cannot be read: No such file or directory"),
+            (self.folder, f"{self.folder} cannot be read: Is a directory"),
+            ("", "a file without a name cannot be read: No such file or directory"),
+            (text, f"{text} is no ONNX model: .+"),
+            (empty, f"{empty} is no ONNX model: it has no graph"),
+            (cut, f"{cut} is no ONNX model: an operator lacks inputs, outputs or attributes"),
+        ):
+            with self.subTest(path=path):
+                self.refused_without_a_trace(expected, path, self.out)
 
     def test_files_that_cannot_be_written(self):
         self.file("link.onnx").symlink_to(self.product)
@@ -454,47 +427,27 @@ class PerRow(Command):
 
     def test_onnx_is_missing(self):
         self.file("onnx.py").write_text("raise ModuleNotFoundError(\"No module named 'onnx'\")\n")
-        self.refused_without_a_trace(
-            "--per-row needs onnx, 'pip install onnx': No module named 'onnx'",
-            self.product,
-            self.out,
-            python_path=str(self.folder),
-        )
-
-    def test_output_that_is_lost_is_a_failure(self):
-        with open("/dev/full", "w") as full:
-            done = command("--per-row", self.product, self.out, stdout=full)
-        self.assertEqual(
-            done.stderr, "onnxruntime_ep_dynquant: cannot write all output to stdout: No space left on device\n"
-        )
-        self.assertEqual(done.returncode, 1)
+        expected = "--per-row needs onnx, 'pip install onnx': No module named 'onnx'"
+        self.refused_without_a_trace(expected, self.product, self.out, python_path=str(self.folder))
 
 
 class Surroundings(Command):
     def test_onnxruntime_is_missing(self):
-        done = command(self.model, python_path=models.stub(self.folder, None))
-        self.assertEqual(
-            done.stderr,
-            "onnxruntime_ep_dynquant: this command needs onnxruntime and rich, "
-            "'pip install onnxruntime rich': No module named 'onnxruntime'\n",
+        expected = (
+            "this command needs onnxruntime and rich, 'pip install onnxruntime rich': No module named 'onnxruntime'"
         )
-        self.assertEqual(done.returncode, 1)
+        self.refused(expected, self.model, python_path=models.stub(self.folder, None))
 
     def test_onnxruntime_is_too_old(self):
-        self.refused(
-            "ONNX Runtime 1.22.1 is too old for onnxruntime-ep-dynquant: expected 1.23.2 or newer",
-            self.model,
-            python_path=models.stub(self.folder, "1.22.1"),
-        )
+        expected = "ONNX Runtime 1.22.1 is too old for onnxruntime-ep-dynquant: expected 1.23.2 or newer"
+        self.refused(expected, self.model, python_path=models.stub(self.folder, "1.22.1"))
 
     def test_a_library_that_does_not_load(self):
         """As where libstdc++ is too old. The library needs no oneTBB, as the test onnxruntime.symbols checks."""
         copy = self.file("onnxruntime_ep_dynquant")
         shutil.copytree(pathlib.Path(package.__file__).parent, copy)
         (copy / "libdynquant_onnxruntime.so").write_bytes(b"\x7fELF")
-        done = command(self.model, python_path=str(self.folder))
-        self.assertRegex(done.stderr, r"^onnxruntime_ep_dynquant: .*libdynquant_onnxruntime\.so.*\n$")
-        self.assertEqual(done.returncode, 1)
+        self.refused_like(r".*libdynquant_onnxruntime\.so.*", self.model, python_path=str(self.folder))
 
     def test_output_that_is_lost_is_a_failure(self):
         """Also without a buffer, and with the argparse of newer versions of Python, which ignores errors of stdout."""
@@ -505,16 +458,23 @@ class Surroundings(Command):
             "        print_message(self, message, file)\n"
             "argparse.ArgumentParser._print_message = print_message\n"
         )
-        for arguments in (["--help"], ["--version"], [self.model, "--shape", "x=1x3x8x8", *QUICK]):
+        product = models.product(self.file("p.onnx"))
+        for arguments in (
+            ["--help"],
+            ["--version"],
+            [self.model, "--shape", "x=1x3x8x8", *QUICK],
+            ["--per-row", product, self.file("out.onnx")],
+        ):
             for unbuffered in ("", "1"):
                 with self.subTest(arguments=arguments, unbuffered=unbuffered), open("/dev/full", "w") as full:
-                    path = str(self.folder)
-                    done = command(*arguments, stdout=full, python_path=path, PYTHONUNBUFFERED=unbuffered)
-                    self.assertEqual(
-                        done.stderr,
-                        "onnxruntime_ep_dynquant: cannot write all output to stdout: No space left on device\n",
+                    self.refused(
+                        "cannot write all output to stdout: No space left on device",
+                        *arguments,
+                        options=(),
+                        stdout=full,
+                        python_path=str(self.folder),
+                        PYTHONUNBUFFERED=unbuffered,
                     )
-                    self.assertEqual(done.returncode, 1)
 
     def test_metadata_are_missing(self):
         """As of a copy of the package's folder. Only the version needs them."""
@@ -524,15 +484,10 @@ class Surroundings(Command):
             "    raise importlib.metadata.PackageNotFoundError(name)\n"
             "importlib.metadata.version = version\n"
         )
-        run = lambda *arguments: command(*arguments, python_path=str(self.folder))
-        done = run("--version")
-        self.assertEqual(
-            done.stderr,
-            "onnxruntime_ep_dynquant: the version is unknown: onnxruntime-ep-dynquant has no metadata here, which pip "
-            "installs\n",
-        )
-        self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertEqual(run("--help").returncode, 0)
+        path = str(self.folder)
+        expected = "the version is unknown: onnxruntime-ep-dynquant has no metadata here, which pip installs"
+        self.assertEqual(self.refused(expected, "--version", python_path=path), "")
+        self.assertEqual(command("--help", python_path=path).returncode, 0)
 
     def test_control_characters_do_not_reach_the_terminal(self):
         model = models.dynamic(self.file("m.onnx"), name="a\x1b[31m\n")
