@@ -10,6 +10,8 @@ import re
 import sys
 import typing
 
+from . import machine
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FIGURES = ROOT / "docs/performance"
 
@@ -152,7 +154,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     for option, is_taken in (("threads", one.threads != ()), ("only", one.has_only), ("models", given.suite == "digits")):
         if getattr(given, option) and not is_taken:
             options.error(f"argument --{option}: not allowed with suite {given.suite}")
-    given.threads = given.threads or (sorted({1, len(os.sched_getaffinity(0))}) if one.threads is None else list(one.threads))
+    given.threads = given.threads or (sorted({1, machine.threads()}) if one.threads is None else list(one.threads))
     given.rounds = given.rounds or one.rounds
     given.seconds = (given.milliseconds or one.milliseconds) / 1e3
     return given

@@ -44,7 +44,7 @@ def write_tables(page: pathlib.Path, tables: dict[str, list[str]]) -> None:
     page.write_text(text)
 
 
-def draw(suite: object, name: str, processors: list[Processor], figures: pathlib.Path) -> None:
+def draw(suite: object, processors: list[Processor], figures: pathlib.Path) -> None:
     """Writes the charts and the tables of the page."""
     for file, one in getattr(suite, "charts", dict)().items():
         one(processors, figures / file)
@@ -73,7 +73,7 @@ def main() -> int:
         if not saved:
             parser().error(f"argument --draw: expected figures of {given.suite} in {given.figures}, found none; --save keeps them")
         print_tables(suite, given.suite, list(saved.values()))
-        draw(suite, given.suite, list(saved.values()), given.figures)
+        draw(suite, list(saved.values()), given.figures)
         return 0
     now = Processor(machine.processor())
     facts = {"date": datetime.date.today().isoformat(), **machine.facts(given.build)}
@@ -90,7 +90,7 @@ def main() -> int:
         kept = Processor.load(path) if path.exists() else Processor(now.name)
         kept.update(now)
         kept.save(path)
-        draw(suite, given.suite, list((saved | {kept.name: kept}).values()), given.figures)
+        draw(suite, list((saved | {kept.name: kept}).values()), given.figures)
     return 0
 
 

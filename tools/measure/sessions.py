@@ -9,9 +9,10 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-from .turns import Turn, turn
+from .turns import Turn, runs, turn
 
 RUNTIME, PROVIDER = "ONNX Runtime", "provider"
+EP_NAME = "DynquantExecutionProvider"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,7 +93,7 @@ def session(model: bytes | str, peer: Peer, threads: int, optimized: bool = True
 @functools.cache
 def _provider_devices(library: str) -> list:
     onnxruntime.register_execution_provider_library("dynquant", library)
-    return [device for device in onnxruntime.get_ep_devices() if device.ep_name == "DynquantExecutionProvider"][:1]
+    return [device for device in onnxruntime.get_ep_devices() if device.ep_name == EP_NAME][:1]
 
 
 def bound(one: onnxruntime.InferenceSession, inputs: dict[str, numpy.ndarray | onnxruntime.OrtValue]) -> Turn:
@@ -106,6 +107,11 @@ def bound(one: onnxruntime.InferenceSession, inputs: dict[str, numpy.ndarray | o
     for name, value in zip(names, outputs):
         binding.bind_ortvalue_output(name, value)
     return lambda seconds: turn(lambda: (values, outputs, one.run_with_iobinding(binding)), seconds)
+
+
+def kept(sessions: dict[str, onnxruntime.InferenceSession], inputs: dict) -> dict[str, Turn]:
+    """Sessions that stay from turn to turn, and make new outputs in each run."""
+    return runs({name: lambda one=one: one.run(None, inputs) for name, one in sessions.items()})
 
 
 def fresh(model: bytes, peer: Peer, threads: int, inputs: dict, optimized: bool = True) -> Turn:

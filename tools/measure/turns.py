@@ -1,8 +1,9 @@
 """Times contestants by turns, so that what disturbs the machine meets all of them."""
 
+import argparse
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 # Takes the least duration of a turn in seconds, and gives the median and the least time of a run.
 Turn = Callable[[float], tuple[float, float]]
@@ -45,3 +46,12 @@ def take_turns(contestants: dict[str, Turn], rounds: int, seconds: float) -> tup
 def runs(contestants: dict[str, Callable[[], object]]) -> dict[str, Turn]:
     """Contestants that stay prepared from turn to turn."""
     return {name: lambda seconds, run=run: turn(run, seconds) for name, run in contestants.items()}
+
+
+def chosen(cases: list, given: argparse.Namespace, say: Callable) -> Iterator[tuple]:
+    """Those of --only, by their names, with each number of threads. Tells of each before it is measured."""
+    some = [case for case in cases if given.only in case.name]
+    for threads in given.threads:
+        for case in some:
+            say(f"{case.name}, threads {threads}", len(some) * len(given.threads))
+            yield case, threads

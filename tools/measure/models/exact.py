@@ -7,24 +7,19 @@ import functools
 
 import numpy
 import onnx
-import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
+
+from ..sessions import RUNTIME, Graph, Peer, session
 
 _PRODUCTS = "MatMulInteger", "ConvInteger"
 
 
 @functools.cache
 def _saturates() -> bool:
-    graph = helper.make_graph(
-        [helper.make_node("MatMulInteger", ["x", "w"], ["y"])],
-        "probe",
-        [helper.make_tensor_value_info("x", TensorProto.UINT8, [1, 4])],
-        [helper.make_tensor_value_info("y", TensorProto.INT32, [1, 1])],
-        [numpy_helper.from_array(numpy.full((4, 1), 127, numpy.int8), "w")],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)], ir_version=8)
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    (y,) = session.run(None, {"x": numpy.full((1, 4), 255, numpy.uint8)})
+    graph = Graph()
+    y = graph.op("MatMulInteger", "x", numpy.full((4, 1), 127, numpy.int8))
+    model = graph.model({"x": (TensorProto.UINT8, [1, 4])}, {y: (TensorProto.INT32, [1, 1])}, 11)
+    (y,) = session(model, Peer(RUNTIME), 1).run(None, {"x": numpy.full((1, 4), 255, numpy.uint8)})
     return y.item() != 4 * 255 * 127
 
 

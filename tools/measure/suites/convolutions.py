@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 
 from ..onednn import OneDnn
 from ..results import Measured
-from ..sessions import PROVIDER, RUNTIME, Peer, provider_peer, session
+from ..sessions import PROVIDER, RUNTIME, Peer, kept, provider_peer, session
 from ..tables import number, table
-from ..turns import runs, take_turns
+from ..turns import Turn, runs, take_turns
 from .layers import FLOAT, INT8, Layer, Shape, input_of, model_of
 
 ONEDNN = "oneDNN"
@@ -27,21 +27,21 @@ SHAPES = (
 )
 
 
-def _contestants(shape: Shape, provider: str) -> dict[str, Callable[[], object]]:
+def _contestants(shape: Shape, provider: str) -> dict[str, Turn]:
     layer = Layer("convolution", shape, FLOAT, INT8)
     x = {"x": input_of(layer)}
     sessions = {peer.name: session(model_of(layer), peer, 1) for peer in (Peer(RUNTIME), Peer(PROVIDER, provider=provider))}
     onednn = OneDnn().convolution(shape.x, shape.w, (shape.stride,) * 2, (shape.kernel // 2,) * 2, shape.groups)
-    return {name: lambda one=one: one.run(None, x) for name, one in sessions.items()} | {ONEDNN: onednn}
+    return kept(sessions, x) | runs({ONEDNN: onednn})
 
 
 def _main(provider: str, only: str, rounds: str, seconds: str) -> None:
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # oneDNN's threads are not the session's
     some = {shape.name: (shape.products(), lambda shape=shape: _contestants(shape, provider)) for shape in map(Shape.of, SHAPES)}
-    some |= {f"product of {SIDE} x {SIDE} by {SIDE} x {SIDE}": (SIDE**3, lambda: {ONEDNN: OneDnn().product(SIDE, SIDE, SIDE)})}
+    some |= {f"product of {SIDE} x {SIDE} by {SIDE} x {SIDE}": (SIDE**3, lambda: runs({ONEDNN: OneDnn().product(SIDE, SIDE, SIDE)}))}
     for name, (products, contestants) in some.items():
         if only in name:
-            turns = take_turns(runs(contestants()), int(rounds), float(seconds))
+            turns = take_turns(contestants(), int(rounds), float(seconds))
             print(Measured("convolutions", name, 1, *turns, {"products": products}).line(), flush=True)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from .. import dqbench
 from ..results import Measured
 from ..tables import by_threads, number, table, threads_label, times
-from ..turns import Turn, runs, take_turns
+from ..turns import Turn, chosen, runs, take_turns
 
 OWN = "dynquant"
 
@@ -114,12 +114,9 @@ def _contestants(program: pathlib.Path, case: Case, threads: int) -> dict[str, T
 
 
 def measure(given: argparse.Namespace, say: Callable) -> Iterator[Measured]:
-    cases = [case for case in CASES if given.only in case.name]
-    for threads in given.threads:
-        for case in cases:
-            say(f"{case.name}, threads {threads}", len(cases) * len(given.threads))
-            contestants = _contestants(given.build / "tools/dqbench/dqbench", case, threads)
-            yield Measured("dynamic", case.name, threads, *take_turns(contestants, given.rounds, given.seconds), {"elements": case.elements})
+    for case, threads in chosen(CASES, given, say):
+        contestants = _contestants(given.build / "tools/dqbench/dqbench", case, threads)
+        yield Measured("dynamic", case.name, threads, *take_turns(contestants, given.rounds, given.seconds), {"elements": case.elements})
 
 
 def tables(results: list[Measured]) -> dict[str, list[str]]:

@@ -12,9 +12,9 @@ import onnxruntime
 from onnx import TensorProto
 
 from ..results import Measured
-from ..sessions import PROVIDER, RUNTIME, Graph, Peer, bound, provider_peer, session
+from ..sessions import EP_NAME, PROVIDER, RUNTIME, Graph, Peer, bound, provider_peer, session
 from ..tables import by_threads, median_and_least, number, table, threads_label
-from ..turns import take_turns
+from ..turns import chosen, take_turns
 
 
 @dataclasses.dataclass(frozen=True)
@@ -173,7 +173,7 @@ PRODUCTS = "ConvInteger", "MatMulInteger"
 
 
 def claims(provider: onnxruntime.InferenceSession) -> bool:
-    parts = [part for part in provider.get_provider_graph_assignment_info() if part.ep_name == "DynquantExecutionProvider"]
+    parts = [part for part in provider.get_provider_graph_assignment_info() if part.ep_name == EP_NAME]
     return any(node.op_type in PRODUCTS for part in parts for node in part.get_nodes())
 
 
@@ -185,11 +185,8 @@ def measure_layer(layer: Layer, threads: int, provider: Peer, rounds: int, secon
 
 
 def measure(given: argparse.Namespace, say: Callable) -> Iterator[Measured]:
-    layers = [layer for layer in all_layers() if given.only in layer.name]
-    for threads in given.threads:
-        for layer in layers:
-            say(f"{layer.name}, threads {threads}", len(layers) * len(given.threads))
-            yield measure_layer(layer, threads, provider_peer(given.build), given.rounds, given.seconds)
+    for layer, threads in chosen(all_layers(), given, say):
+        yield measure_layer(layer, threads, provider_peer(given.build), given.rounds, given.seconds)
 
 
 NOISE = 0.97  # from here on a layer counts as fast as ONNX Runtime's

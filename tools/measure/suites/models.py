@@ -14,7 +14,7 @@ from ..models.dqmodel import DqModel
 from ..results import Measured, Processor
 from ..sessions import RUNTIME, Graph, Peer, fresh
 from ..tables import by_threads, goal, number, table, threads_label, times
-from ..turns import Turn, take_turns
+from ..turns import Turn, chosen, take_turns
 
 OWN, READING = "dynquant", "reading the model"
 MULTIPLIER = 11184810, 2.0**-36  # Quant_scale and Quant_shift: 1/6144, with which few results saturate
@@ -86,16 +86,14 @@ def _own(case: Case, threads: int, dqmodel: DqModel, reading: list[float]) -> Tu
 
 def measure(given: argparse.Namespace, say: Callable) -> Iterator[Measured]:
     """No session outlives its turn."""
-    some, dqmodel = [case for case in cases() if given.only in case.name], DqModel(given.build / "models/dqmodel/dqmodel")
-    for threads in given.threads:
-        for case in some:
-            say(f"{case.name}, threads {threads}", len(some) * len(given.threads))
-            reading: list[float] = []
-            contestants = {RUNTIME: fresh(case.model.SerializeToString(), Peer(RUNTIME), threads, {"x": case.x}), OWN: _own(case, threads, dqmodel, reading)}
-            measured, _ = take_turns(contestants, given.rounds, given.seconds)
-            if case.has_many_weights:
-                measured[READING] = reading
-            yield Measured("models", case.name, threads, measured, facts={"goal": case.goal})
+    dqmodel = DqModel(given.build / "models/dqmodel/dqmodel")
+    for case, threads in chosen(cases(), given, say):
+        reading: list[float] = []
+        contestants = {RUNTIME: fresh(case.model.SerializeToString(), Peer(RUNTIME), threads, {"x": case.x}), OWN: _own(case, threads, dqmodel, reading)}
+        measured, _ = take_turns(contestants, given.rounds, given.seconds)
+        if case.has_many_weights:
+            measured[READING] = reading
+        yield Measured("models", case.name, threads, measured, facts={"goal": case.goal})
 
 
 def tables(results: list[Measured]) -> dict[str, list[str]]:

@@ -21,9 +21,9 @@ from ..models.networks import (CNN, DYNAMIC, FLOAT, INT8, NETWORKS, STATIC, TRAN
                                inputs_of, load, variant)  # fmt: skip
 from ..process import opened
 from ..results import Measured, Processor, short
-from ..sessions import PROVIDER, RUNTIME, Graph, Peer, provider_peer, session
+from ..sessions import EP_NAME, PROVIDER, RUNTIME, Graph, Peer, kept, provider_peer, session
 from ..tables import by_threads, number, spread, table, threads_label, times
-from ..turns import runs, take_turns
+from ..turns import take_turns
 
 FLOAT_MODEL = "float model"
 CLAIMED, FUSED, PLAIN = "claimed layer", "its nodes in ONNX Runtime", "Neg in ONNX Runtime"
@@ -41,7 +41,7 @@ def _timed(network: Network, name: str, models: dict[str, bytes], threads: int, 
     sessions = {} if name == FLOAT else {FLOAT_MODEL: session(models[FLOAT], Peer(RUNTIME), threads)}
     sessions |= {peer.name: session(models[name], peer, threads) for peer in (Peer(RUNTIME), provider)}
     outputs = {peer: one.run(None, inputs) for peer, one in sessions.items()}  # also the first run, which prepares
-    turns = take_turns(runs({peer: lambda one=one: one.run(None, inputs) for peer, one in sessions.items()}), given.rounds, given.seconds)
+    turns = take_turns(kept(sessions, inputs), given.rounds, given.seconds)
     of = {"network": network.name, "variant": name, "kind": network.kind, "differs": short(difference(outputs[RUNTIME], outputs[PROVIDER]))}
     return Measured("networks", f"{network.name}, {name}", threads, *turns, of)
 
@@ -56,7 +56,7 @@ class Profile:
             if event.get("cat") == "Node" and event["name"].endswith("_kernel_time"):
                 operator = event["args"]["op_name"]
                 self._times[event["name"]].append(event["dur"] / 1e6)
-                self._operators[event["name"]] = PROVIDER if operator.startswith("DynquantExecutionProvider") else operator
+                self._operators[event["name"]] = PROVIDER if operator.startswith(EP_NAME) else operator
 
     def times(self, idle: float = 0) -> dict[str, float]:
         """A run's, less `idle` for each node. The first run, which prepares, does not count."""
@@ -149,7 +149,7 @@ def _node_cost(given: argparse.Namespace, folder: pathlib.Path) -> Measured:
         raise RuntimeError(f"expected {NODES} claimed layers, given {profile.claimed()}")
     models = {CLAIMED: (_layers(), provider), FUSED: (_layers(), Peer(RUNTIME)), PLAIN: (_negations(), Peer(RUNTIME))}
     sessions = {name: session(*of, 1) for name, of in models.items()}
-    turns = take_turns(runs({name: lambda one=one: one.run(None, INPUTS) for name, one in sessions.items()}), given.rounds, given.seconds)
+    turns = take_turns(kept(sessions, INPUTS), given.rounds, given.seconds)
     return Measured("networks", NODE_COST, 1, *({name: [v / NODES for v in some] for name, some in turns[0].items()}, {}))
 
 

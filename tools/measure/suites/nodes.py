@@ -13,7 +13,7 @@ from onnx import TensorProto, helper
 from ..results import Measured, Processor
 from ..sessions import RUNTIME, Peer, fresh, make_model, session
 from ..tables import by_threads, goal, number, table, threads_label, times
-from ..turns import take_turns
+from ..turns import chosen, take_turns
 
 OWN, QUARK = "dynquant", "Quark"
 QUARK_DOMAIN = "com.amd.quark"
@@ -27,7 +27,7 @@ class Case:
     """One node, or a chain of them. real, quantized: types as ONNX names them. parameters: the shape of scale and zero point.
     goal: the wanted speed as a multiple of the peer's. nodes: their number; in a chain every second is the reverse operator."""
 
-    name: str
+    kind: str
     op: str
     real: str
     quantized: str
@@ -38,8 +38,8 @@ class Case:
     nodes: int = 1
 
     @property
-    def key(self) -> str:
-        return f"{self.op}: {self.name}"
+    def name(self) -> str:
+        return f"{self.op}: {self.kind}"
 
     @property
     def is_dynamic(self) -> bool:
@@ -133,25 +133,23 @@ def measure(given: argparse.Namespace, say: Callable) -> Iterator[Measured]:
     """Each turn has a new session, and no other is alive."""
     own = Peer(OWN, library=str(given.build / "src/libdynquant_onnxruntime.so"))
     quark = given.build / "tests/differential/libquark_operators.so"
-    cases = [case for case in all_cases() if given.only in case.key and (quark.exists() or not case.is_quark)]
-    for threads in given.threads:
-        for case in cases:
-            say(f"{case.key}, threads {threads}", len(cases) * len(given.threads))
-            peer = Peer(QUARK, library=str(quark)) if case.is_quark else Peer(RUNTIME)
-            inputs, optimized = {"x": _input_of(case, own)}, case.nodes == 1  # ONNX Runtime's optimizer would remove most of a chain
-            contestants = {
-                peer.name: fresh(model_of(case, ""), peer, threads, inputs, optimized),
-                OWN: fresh(model_of(case, OWN), own, threads, inputs, optimized),
-            }
-            try:
-                contestants[peer.name](0)
-            except Exception as error:  # the only base of ONNX Runtime's exceptions
-                say(f"{peer.name}: {str(error).partition(chr(10))[0]}")
-                del contestants[peer.name]
-            elements = math.prod(case.dims)
-            bits = BITS.get(case.types[0], 8) * (2 if case.is_dynamic else 1) + BITS.get(case.types[1], 8)  # it reads x twice
-            of_case = {"peer": peer.name, "elements": elements, "bytes": elements * bits // 8, "nodes": case.nodes, "goal": case.goal}
-            yield Measured("nodes", case.key, threads, take_turns(contestants, given.rounds, given.seconds)[0], facts=of_case)
+    cases = [case for case in all_cases() if quark.exists() or not case.is_quark]
+    for case, threads in chosen(cases, given, say):
+        peer = Peer(QUARK, library=str(quark)) if case.is_quark else Peer(RUNTIME)
+        inputs, optimized = {"x": _input_of(case, own)}, case.nodes == 1  # ONNX Runtime's optimizer would remove most of a chain
+        contestants = {
+            peer.name: fresh(model_of(case, ""), peer, threads, inputs, optimized),
+            OWN: fresh(model_of(case, OWN), own, threads, inputs, optimized),
+        }
+        try:
+            contestants[peer.name](0)
+        except Exception as error:  # the only base of ONNX Runtime's exceptions
+            say(f"{peer.name}: {str(error).partition(chr(10))[0]}")
+            del contestants[peer.name]
+        elements = math.prod(case.dims)
+        bits = BITS.get(case.types[0], 8) * (2 if case.is_dynamic else 1) + BITS.get(case.types[1], 8)  # it reads x twice
+        of_case = {"peer": peer.name, "elements": elements, "bytes": elements * bits // 8, "nodes": case.nodes, "goal": case.goal}
+        yield Measured("nodes", case.name, threads, take_turns(contestants, given.rounds, given.seconds)[0], facts=of_case)
 
 
 def _rate(m: Measured, name: str, of: str = "elements") -> str:

@@ -14,9 +14,9 @@ from onnx import TensorProto
 
 from ..process import opened
 from ..results import Measured
-from ..sessions import PROVIDER, Graph, Peer, bound, provider_peer, session
+from ..sessions import EP_NAME, PROVIDER, Graph, Peer, bound, provider_peer, session
 from ..tables import by_threads, goal, median_and_least, number, table, threads_label
-from ..turns import take_turns
+from ..turns import chosen, take_turns
 
 FLOAT, NODES = "float", "ONNX Runtime's nodes"
 PEERS = FLOAT, NODES, PROVIDER
@@ -128,7 +128,7 @@ def model_of(chain: Chain, is_narrow: bool) -> bytes:
 
 
 def count_claimed(provider: onnxruntime.InferenceSession) -> int:
-    return sum(part.ep_name == "DynquantExecutionProvider" for part in provider.get_provider_graph_assignment_info())
+    return sum(part.ep_name == EP_NAME for part in provider.get_provider_graph_assignment_info())
 
 
 def measure_chain(chain: Chain, threads: int, provider: Peer, rounds: int, seconds: float) -> Iterator[Measured]:
@@ -149,11 +149,8 @@ def measure_chain(chain: Chain, threads: int, provider: Peer, rounds: int, secon
 
 
 def measure(given: argparse.Namespace, say: Callable) -> Iterator[Measured]:
-    chains = [chain for chain in all_chains() if given.only in chain.name]
-    for threads in given.threads:
-        for chain in chains:
-            say(f"{chain.name}, threads {threads}", len(chains) * len(given.threads))
-            yield from measure_chain(chain, threads, provider_peer(given.build), given.rounds, given.seconds)
+    for chain, threads in chosen(all_chains(), given, say):
+        yield from measure_chain(chain, threads, provider_peer(given.build), given.rounds, given.seconds)
 
 
 MANY_ROWS, OF_MANY_ROWS = 16, 0.5  # from so many rows on, times float
