@@ -48,25 +48,20 @@ def _over_size(batch: str, op: str, all_threads: bool) -> Draw:
     def draw(axes: plt.Axes, some: list[Pass], isa: str) -> None:
         threads = max((row.threads for row in some[0].rows(batch)), default=1) if all_threads else 1
 
-        def series(label: str, peer: str | None = None, fpmath: str = "strict") -> None:
-            def at(size: str) -> Figure:
-                return lambda p: row.rate_of(peer) if (row := p.row(batch, size, op=op, threads=threads, fpmath=fpmath, isa=isa)) else None
+        def series(label: str, rate: Callable[[Pass, str], float | None]) -> None:
+            _line(axes, some, label, {elements: lambda p, size=size: rate(p, size) for size, elements in SIZES.items()})
 
-            _line(axes, some, label, {elements: at(size) for size, elements in SIZES.items()})
+        def dqbench(peer: str | None = None, fpmath: str = "strict") -> Callable[[Pass, str], float | None]:
+            where = {"op": op, "threads": threads, "fpmath": fpmath, "isa": isa}
+            return lambda p, size: row.rate_of(peer) if (row := p.row(batch, size, **where)) else None
 
-        def python(library: str) -> None:
-            def at(size: str) -> Figure:
-                return lambda p: SIZES[size] / t / 1e9 if (t := p.python.get((library, size, op, threads))) else None
-
-            _line(axes, some, library, {elements: at(size) for size, elements in SIZES.items()})
-
-        series("flat loop (loads and stores only)", "flat")
-        series("dynquant, fpmath mode any", fpmath="any")
-        series("dynquant, strict")
-        series("XNNPACK", "xnnpack")
-        series("oneDNN Graph", "onednn_graph")
-        python("ONNX Runtime")
-        python("pi-quant")
+        series("flat loop (loads and stores only)", dqbench("flat"))
+        series("dynquant, fpmath mode any", dqbench(fpmath="any"))
+        series("dynquant, strict", dqbench())
+        series("XNNPACK", dqbench("xnnpack"))
+        series("oneDNN Graph", dqbench("onednn_graph"))
+        for library in ("ONNX Runtime", "pi-quant"):
+            series(library, lambda p, size: SIZES[size] / t / 1e9 if (t := p.python.get((library, size, op, threads))) else None)  # noqa: B023
         axes.set_xscale("log", base=2)
         axes.set_xticks(list(SIZES.values()), list(SIZES))
         axes.set_ylim(bottom=0)
@@ -110,15 +105,12 @@ def _small(axes: plt.Axes, some: list[Pass], isa: str) -> None:
     sizes = (1, 16, 64, 256, 1024, 4096)
 
     def series(label: str, api: str, peer: str | None = None) -> None:
-        def at(size: int) -> Figure:
-            def value(p: Pass) -> float | None:
-                row = p.row("perf_5_small", str(size), op=Q, api=api)
-                time = None if row is None else row.peers.get(peer) if peer else row.time
-                return time * 1e9 if time else None
+        def value(p: Pass, size: int) -> float | None:
+            row = p.row("perf_5_small", str(size), op=Q, api=api)
+            time = None if row is None else row.peers.get(peer) if peer else row.time
+            return time * 1e9 if time else None
 
-            return value
-
-        _line(axes, some, label, {size: at(size) for size in sizes})
+        _line(axes, some, label, {size: lambda p, size=size: value(p, size) for size in sizes})
 
     series("oneDNN Graph", "graph", "onednn_graph")
     series("dynquant, strict", "graph")
