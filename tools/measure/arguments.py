@@ -115,12 +115,8 @@ def fail(message: str) -> int:
     return 1
 
 
-def version() -> str:
-    header = (ROOT / "include/dynquant/version.hpp").read_text()
-    return ".".join(re.findall(r"VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header))
-
-
 def parser() -> Parser:
+    version = machine.version(ROOT / "include/dynquant/version.hpp", "DYNQUANT_VERSION")
     listed = "".join(f"  {name:<13} {one.what}\n" for name, one in SUITES.items())
     result = Parser(
         allow_abbrev=False,
@@ -131,7 +127,7 @@ def parser() -> Parser:
     )
     option = result.add_argument
     option("suite", type=suite, metavar="SUITE", help="one of those below")
-    option("--version", action="version", version=f"dynquant {version()}")
+    option("--version", action="version", version=f"dynquant {version}")
     option("--only", default="", metavar="TEXT", help="only cases whose names in the tables contain TEXT")
     option("--threads", type=one_or_more, nargs="+", metavar="N", help="a table for each number")
     option("--rounds", type=one_or_more, metavar="N", help="turns of each contestant")

@@ -55,7 +55,7 @@ def processor() -> str:
     return _first(r"^model name\s*:\s*(.*)$", cpuinfo)
 
 
-def _version(header: pathlib.Path, name: str) -> str:
+def version(header: pathlib.Path, name: str) -> str:
     text = header.read_text() if header.exists() else ""
     parts = [_first(rf"define {name}_{part}\s+(\d+)", text, "") for part in ("MAJOR", "MINOR", "PATCH")]
     return ".".join(filter(None, parts)) or "unknown"
@@ -90,6 +90,6 @@ def facts(build: pathlib.Path) -> dict[str, str]:
         "Memory": f"{memory:.0f} GiB",
         "System": f"{system}, Linux {platform.release().partition('-')[0]}",
         "Compiler": _output(compiler, "--version").partition("\n")[0],
-        "oneDNN": _version(onednn, "DNNL_VERSION"),
+        "oneDNN": version(onednn, "DNNL_VERSION"),
         **packages(),
     }

