@@ -14,17 +14,26 @@ IR_VERSION = 8 if OLDEST else 10
 OPSETS = (10, 13, 19) if OLDEST else (10, 13, 19, 21, 23, 24, 25)
 
 
-def model(nodes, inputs, outputs, opset, constants=None):
-    """inputs and outputs: {name: (type, shape)}; constants: {name: array, or a TensorProto}."""
+def model(nodes, inputs, outputs, opset, constants=None, *, infos=None, ir_version=IR_VERSION, functions=()):
+    """inputs, outputs and infos, of values between: {name: (type, shape)}; constants: {name: array, or a TensorProto}."""
     domains = {node.domain for node in nodes} - {""}
+    inputs, outputs, infos = ([helper.make_tensor_value_info(name, *of) for name, of in (values or {}).items()]
+                              for values in (inputs, outputs, infos))
     graph = helper.make_graph(
-        nodes, "test",
-        [helper.make_tensor_value_info(name, *of) for name, of in inputs.items()],
-        [helper.make_tensor_value_info(name, *of) for name, of in outputs.items()],
-        initializer=[value if isinstance(value, TensorProto) else onnx.numpy_helper.from_array(value, name)
+        nodes, "test", inputs, outputs, value_info=infos,
+        initializer=[value if isinstance(value, TensorProto) else onnx.numpy_helper.from_array(np.asarray(value), name)
                      for name, value in (constants or {}).items()])
     imports = [helper.make_opsetid("", opset)] + [helper.make_opsetid(domain, 1) for domain in domains]
-    return helper.make_model(graph, opset_imports=imports, ir_version=IR_VERSION).SerializeToString()
+    return helper.make_model(graph, opset_imports=imports, ir_version=ir_version, functions=functions).SerializeToString()
+
+
+def choose(nodes, output, other, kind=TensorProto.FLOAT):
+    """y: where c is true the output of the nodes in a subgraph, else the value `other`; both of this type."""
+    def branch(nodes, output):
+        return helper.make_graph(nodes, output, [], [helper.make_tensor_value_info(output, kind, None)])
+
+    same = branch([helper.make_node("Identity", [other], ["same"])], "same")
+    return helper.make_node("If", ["c"], ["y"], then_branch=branch(nodes, output), else_branch=same)
 
 
 def session(model_bytes, library=False, threads=2, profile=None):

@@ -1,6 +1,6 @@
 """Random graphs of one to three layers: each takes x, or what an earlier one gives."""
 import numpy as np
-from layers import STEPS, Layer, model_of
+from layers import STEPS, Layer, model
 from onnx import NodeProto
 
 BYTES = (np.uint8, np.int8)
@@ -45,23 +45,22 @@ class Graph:
             return self._name(self.siblings[i], name)
         return f"{i}_{name}"
 
-    def _renamed(self, i, message):
-        result = type(message)()
-        result.CopyFrom(message)
-        if isinstance(message, NodeProto):
-            del result.input[:], result.output[:]
-            result.input.extend(self._name(i, name) for name in message.input)
-            result.output.extend(self._name(i, name) for name in message.output)
-        result.name = self._name(i, message.name)
+    def _renamed(self, i, node):
+        result = NodeProto()
+        result.CopyFrom(node)
+        result.input[:] = [self._name(i, name) for name in node.input]
+        result.output[:] = [self._name(i, name) for name in node.output]
+        result.name = self._name(i, node.name)
         return result
 
     def model(self):
         parts = list(enumerate(self.layers))
         nodes = [self._renamed(i, n) for i, layer in parts for n in layer.nodes
                  if self.siblings[i] is None or n.op_type != "DynamicQuantizeLinear"]
-        inputs = [self._renamed(i, v) for i, layer in parts for v in layer.inputs()[0 if i == 0 else 1:]]
-        outputs = [self._renamed(i, v) for i in self.outputs for v in self.layers[i].outputs()]
-        return model_of(nodes, inputs, outputs, [self._renamed(i, c) for i, layer in parts for c in layer.constants])
+        inputs = {self._name(i, n): v for i, layer in parts for n, v in layer.inputs().items() if i == 0 or n != "x"}
+        outputs = {self._name(i, n): v for i in self.outputs for n, v in self.layers[i].outputs().items()}
+        constants = {self._name(i, n): v for i, layer in parts for n, v in layer.constants.items()}
+        return model(nodes, inputs, outputs, 16, constants)
 
     def inputs(self):
         """Of a run."""

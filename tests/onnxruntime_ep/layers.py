@@ -1,9 +1,14 @@
 """Random layers as models, and their results by ONNX's definitions: integer sums in int64, then one float operator after another."""
 import itertools
 import math
+import pathlib
+import sys
 
 import numpy as np
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "onnxruntime"))
+from models import model
 
 F = np.float32
 
@@ -68,9 +73,22 @@ KINDS = {None: TensorProto.FLOAT, np.uint8: TensorProto.UINT8, np.int8: TensorPr
 MOST_PRODUCTS = 1_000_000  # of a random layer, which is to take milliseconds
 
 
-def model_of(nodes, inputs, outputs, constants):
-    graph = helper.make_graph(nodes, "layers", inputs, outputs, constants)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 16)], ir_version=8).SerializeToString()
+def quantize(x="x"):
+    return helper.make_node("DynamicQuantizeLinear", [x], [f"{x}_q", f"{x}_s", f"{x}_z"], f"{x}_dql")
+
+
+def integer_product(inputs, name="", op="MatMulInteger", **attributes):
+    """Nodes from bytes to the floats {name}f, which are the sums {name}sums."""
+    return [helper.make_node(op, inputs, [f"{name}sums"], f"{name}product", **attributes),
+            helper.make_node("Cast", [f"{name}sums"], [f"{name}f"], f"{name}cast", to=TensorProto.FLOAT)]
+
+
+def product(name, x="x", *, w="w", zero_point=None, scale="scale", form="scales", **others):
+    """Nodes behind quantize(x), to the floats {name}_y. form: which Mul has the scale of x."""
+    p = lambda text: f"{name}_{text}"
+    first, second = {"scales": ([f"{x}_s", scale], [p("f"), p("m")]), "sums": ([f"{x}_s", p("f")], [p("m"), scale])}[form]
+    return [*integer_product([f"{x}_q", w, f"{x}_z", *([zero_point] if zero_point else [])], p(""), **others),
+            helper.make_node("Mul", first, [p("m")], p("scales")), helper.make_node("Mul", second, [p("y")], p("mul"))]
 
 
 class Layer:
@@ -82,7 +100,7 @@ class Layer:
     def __init__(self, random, rank, *, quantized=None, w_type=np.int8, w_zero_point="one", to_float=True, steps=(),
                  is_open=False, y_type=None, bias=None, scales_given=False, x_shape=None):
         self.random, self.is_open, self.rank = random, is_open, rank
-        self.nodes, self.constants, self.given = [], [], {}
+        self.nodes, self.constants, self.given = [], {}, {}
         self.convolution = rank > 0
         self.quantized, self.to_float, self.steps = quantized, to_float, steps
         self.x_scale = self.x_zero_point = None
@@ -95,6 +113,18 @@ class Layer:
         shape = {"none": None, "one": (), "channel": (self.channels,)}[w_zero_point]
         self.w_zero_point = None if shape is None else self._bytes(w_type, shape)
         self._make_nodes()
+
+    @classmethod
+    def convolution_of(cls, random, group, inputs, filters, kernel, images, extents, is_open=False):
+        """A layer of two dimensions and of these sizes, which keeps the extents."""
+        layer = cls(random, 2, steps=("Add", "Relu"), is_open=is_open)
+        layer.__dict__.update(group=group, auto_pad="NOTSET", pads=[kernel // 2] * 4, strides=[1, 1], dilations=[1, 1])
+        layer.w_shape, layer.x_shape = (filters, inputs // group, kernel, kernel), (images, inputs, *extents)
+        layer.w = random.integers(-128, 128, layer.w_shape).astype(np.int8)
+        layer.w_zero_point, layer.channels = random.integers(-9, 9, ()).astype(np.int8), filters
+        layer.nodes, layer.constants = [], {}
+        layer._make_nodes()
+        return layer
 
     def _bytes(self, kind, shape):
         """Among them only the least and the largest ones, with which 16 bits overflow."""
@@ -140,7 +170,7 @@ class Layer:
         if is_given:
             self.given[name] = value
         else:
-            self.constants.append(numpy_helper.from_array(np.asarray(value), name))
+            self.constants[name] = np.asarray(value)
         return name
 
     def _per_channel(self, shape_of_one):
@@ -251,14 +281,14 @@ class Layer:
     def inputs(self):
         channel = 1 if self.convolution else len(self.x_shape) - 1
         shape = [None if self.is_open and d != channel else extent for d, extent in enumerate(self.x_shape)]
-        return [helper.make_tensor_value_info("x", KINDS[self.quantized], shape)] + [
-            helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape) for name, v in self.given.items()]
+        return {"x": (KINDS[self.quantized], shape)} | {
+            name: (helper.np_dtype_to_tensor_dtype(v.dtype), v.shape) for name, v in self.given.items()}
 
     def outputs(self):
-        return [helper.make_tensor_value_info(self.y, KINDS[self.y_type if self.to_float else np.int32], None)]
+        return {self.y: (KINDS[self.y_type if self.to_float else np.int32], None)}
 
     def model(self):
-        return model_of(self.nodes, self.inputs(), self.outputs(), self.constants)
+        return model(self.nodes, self.inputs(), self.outputs(), 16, self.constants)
 
     def draw_x(self):
         shape = list(self.x_shape)

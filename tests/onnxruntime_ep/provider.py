@@ -40,10 +40,20 @@ def session(model, provider=True, options=None, threads=1, profile=None, optimiz
     return ort.InferenceSession(model, settings, enable_fallback=0)  # a refused option is an error
 
 
-def operators(model, inputs, provider=True, options=None, prepare=None):
+def run(model, inputs, provider=True, **how):
+    return session(model, provider, **how).run(None, inputs)
+
+
+def assert_as_without(model, inputs):
+    """The results are those that ONNX Runtime alone has."""
+    for given, expected in zip(run(model, inputs), run(model, inputs, provider=False), strict=True):
+        assert_same(given, expected)
+
+
+def operators(model, inputs, provider=True, options=None, **how):
     """How many nodes of each operator a run executes; the provider's count as NAME."""
     with tempfile.TemporaryDirectory() as folder:
-        s = session(model, provider, options, profile=str(pathlib.Path(folder, "profile")), prepare=prepare)
+        s = session(model, provider, options, profile=str(pathlib.Path(folder, "profile")), **how)
         s.run(None, inputs)
         return executed(s)
 

@@ -7,9 +7,9 @@ import unittest
 
 import numpy as np
 from graphs import Graph
-from layers import STEPS, WITH_PARAMETER, Layer, model_of
-from onnx import TensorProto, helper, numpy_helper
-from provider import NAME, assert_same, operators, session
+from layers import STEPS, WITH_PARAMETER, Layer, integer_product, model, quantize
+from onnx import TensorProto, helper
+from provider import NAME, assert_same, operators, run, session
 
 SEED = int(os.environ.get("DYNQUANT_TEST_SEED", "20261123"))
 GRAPHS, SAMPLE = 5600, int(os.environ.get("DYNQUANT_TEST_SAMPLE", "7"))
@@ -18,7 +18,7 @@ GRAPHS, SAMPLE = 5600, int(os.environ.get("DYNQUANT_TEST_SAMPLE", "7"))
 class Layers(unittest.TestCase):
     def check(self, layer, threads=1):
         x = layer.draw_x()
-        assert_same(session(layer.model(), threads=threads).run(None, {"x": x})[0], layer.expected(x))
+        assert_same(run(layer.model(), {"x": x}, threads=threads)[0], layer.expected(x))
 
     def test_random_graphs(self):
         for i in range(0, GRAPHS, SAMPLE):
@@ -34,24 +34,16 @@ class Layers(unittest.TestCase):
                             assert_same(given, expected)
 
     def test_a_layer_is_one_node(self):
-        for rank in range(4):
-            for steps in ((), ("Add",), ("Add", "Relu"), tuple(STEPS)):
-                for y_type in (None, np.uint8, np.int8):
-                    layer = Layer(np.random.default_rng(rank), rank, steps=steps, y_type=y_type)
-                    with self.subTest(rank=rank, steps=steps, y_type=y_type):
-                        self.assertEqual(operators(layer.model(), {"x": layer.draw_x()}), {NAME: 1})
-
-    def test_a_bias_of_integers_belongs_to_the_layer(self):
-        for rank, bias, to_float in itertools.product(range(4), ("one", "channel"), (False, True)):
-            layer = Layer(np.random.default_rng(rank), rank, quantized=np.uint8, to_float=to_float, bias=bias)
-            with self.subTest(rank=rank, bias=bias, to_float=to_float):
+        """Also with a bias of integers, and of four spatial dimensions."""
+        cases = [(rank, {"steps": steps, "y_type": y_type}) for rank, steps, y_type in itertools.product(
+            range(4), ((), ("Add",), ("Add", "Relu"), tuple(STEPS)), (None, np.uint8, np.int8))]
+        cases += [(rank, {"quantized": np.uint8, "to_float": to_float, "bias": bias}) for rank, bias, to_float in itertools.product(
+            range(4), ("one", "channel"), (False, True))]
+        for rank, of in [*cases, (4, {"steps": ("Add", "Relu"), "y_type": np.int8})]:
+            layer = Layer(np.random.default_rng(rank), rank, **of)
+            with self.subTest(rank=rank, **of):
                 self.assertEqual(operators(layer.model(), {"x": layer.draw_x()}), {NAME: 1})
                 self.check(layer)
-
-    def test_four_spatial_dimensions(self):
-        layer = Layer(np.random.default_rng(4), 4, steps=("Add", "Relu"), y_type=np.int8)
-        self.assertEqual(operators(layer.model(), {"x": layer.draw_x()}), {NAME: 1})
-        self.check(layer)
 
     def test_dilations_beyond_all_of_x(self):
         """Of three taps with SAME only the middle one is not in the padding."""
@@ -60,26 +52,18 @@ class Layers(unittest.TestCase):
         expected = np.einsum("fc,nct->nft", w[:, :, 0, 1].astype(np.int32), x[:, :, 0].astype(np.int32) - 100)
         for spatial, dilation in itertools.product(((24,), (1, 24), (1, 1, 24)), (24, 1000, 2**20, 2**30)):
             rank = len(spatial)
-            nodes = [helper.make_node("ConvInteger", ["x", "w", "z"], ["i"], dilations=[1] * (rank - 1) + [dilation], auto_pad="SAME_LOWER"),
-                     helper.make_node("Cast", ["i"], ["y"], to=TensorProto.FLOAT)]
-            m = model_of(nodes, [helper.make_tensor_value_info("x", TensorProto.UINT8, [2, 8, *spatial])],
-                         [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
-                         [numpy_helper.from_array(w.reshape(14, 8, *[1] * (rank - 1), 3), "w"), numpy_helper.from_array(np.uint8(100), "z")])
+            nodes = integer_product(["x", "w", "z"], op="ConvInteger", dilations=[1] * (rank - 1) + [dilation], auto_pad="SAME_LOWER")
+            m = model(nodes, {"x": (TensorProto.UINT8, [2, 8, *spatial])}, {"f": (TensorProto.FLOAT, None)}, 16,
+                      {"w": w.reshape(14, 8, *[1] * (rank - 1), 3), "z": np.uint8(100)})
             with self.subTest(spatial=spatial, dilation=dilation):
                 inputs = {"x": x.reshape(2, 8, *spatial)}
                 self.assertEqual(operators(m, inputs), {NAME: 1})
-                assert_same(session(m).run(None, inputs)[0], expected.reshape(2, 14, *spatial).astype(np.float32))
+                assert_same(run(m, inputs)[0], expected.reshape(2, 14, *spatial).astype(np.float32))
 
     def test_large_layers_on_several_threads(self):
         random = np.random.default_rng(SEED)
         for group, inputs, filters, extent, kernel in ((1, 32, 64, 56, 3), (1, 3, 16, 160, 3), (64, 64, 64, 80, 5), (1, 96, 96, 40, 1)):
-            layer = Layer(random, 2, steps=("Add", "Relu"))
-            layer.__dict__.update(group=group, auto_pad="NOTSET", pads=[kernel // 2] * 4, strides=[1, 1], dilations=[1, 1])
-            layer.w_shape, layer.x_shape = (filters, inputs // group, kernel, kernel), (2, inputs, extent, extent + 3)
-            layer.w = random.integers(-128, 128, layer.w_shape).astype(np.int8)
-            layer.w_zero_point, layer.channels = random.integers(-9, 9, ()).astype(np.int8), filters
-            layer.nodes, layer.constants = [], []
-            layer._make_nodes()
+            layer = Layer.convolution_of(random, group, inputs, filters, kernel, 2, (extent, extent + 3))
             for threads in (1, 2, 5):
                 with self.subTest(group=group, extent=extent, threads=threads):
                     self.check(layer, threads=threads)
@@ -98,36 +82,32 @@ class Layers(unittest.TestCase):
         x = x[~np.isnan(x)]
         parameters = {op: [np.float32(0.3)] for op in WITH_PARAMETER} | {"Clip": [np.float32(-1), np.float32(1.5)]}
         for op in STEPS.keys() - {"Gate"}:
-            names = [f"c{i}" for i in range(len(parameters.get(op, [])))]
-            node = helper.make_node(op, ["x", *names], ["y"], **({"alpha": 0.25} if op == "LeakyRelu" else {}))
-            constants = [numpy_helper.from_array(v, name) for name, v in zip(names, parameters.get(op, []))]
-            values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, x.shape) for name in "xy"]
+            constants = {f"c{i}": value for i, value in enumerate(parameters.get(op, []))}
+            node = helper.make_node(op, ["x", *constants], ["y"], **({"alpha": 0.25} if op == "LeakyRelu" else {}))
+            m = model([node], {"x": (TensorProto.FLOAT, x.shape)}, {"y": (TensorProto.FLOAT, x.shape)}, 16, constants)
             with self.subTest(op=op), np.errstate(all="ignore"):
-                given = session(model_of([node], values[:1], values[1:], constants), provider=False).run(None, {"x": x})[0]
-                assert_same(given, STEPS[op](x, *parameters.get(op, [])))
+                assert_same(run(m, {"x": x}, provider=False)[0], STEPS[op](x, *constants.values()))
 
     def test_zeros(self):
         """Also beside a constant bias of integers, by which the scale of x is multiplied."""
         for bias, scales in itertools.product((None, "channel"), ("per_tensor", "per_row")):
             layer = Layer(np.random.default_rng(2), 1, steps=("Add",), bias=bias)
             x = np.zeros_like(layer.draw_x())
-            y = session(layer.model(), options={"activation_scales": scales}).run(None, {"x": x})[0]
+            y = run(layer.model(), {"x": x}, options={"activation_scales": scales})[0]
             np.testing.assert_array_equal(y, layer.expected(x, scales == "per_row"))
 
     def test_zeros_keep_a_bias_that_the_graph_quantizes(self):
         """By x's scale, which is 1, so that the result is the bias but for its rounding: floor(0.75 / (1 * 0.5)) * 0.5 and so on."""
-        nodes = [helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]), helper.make_node("ConvInteger", ["q", "w", "z"], ["i"]),
-                 helper.make_node("Mul", ["s", "ws"], ["m"]), helper.make_node("Div", ["b", "m"], ["d"]), helper.make_node("Floor", ["d"], ["f"]),
+        nodes = [quantize(), helper.make_node("ConvInteger", ["x_q", "w", "x_z"], ["i"]), helper.make_node("Mul", ["x_s", "ws"], ["m"]),
+                 helper.make_node("Div", ["b", "m"], ["d"]), helper.make_node("Floor", ["d"], ["f"]),
                  helper.make_node("Cast", ["f"], ["c"], to=TensorProto.INT32), helper.make_node("Add", ["i", "c"], ["a"]),
                  helper.make_node("Cast", ["a"], ["t"], to=TensorProto.FLOAT), helper.make_node("Mul", ["t", "m"], ["y"])]
         constants = {"w": np.ones((3, 2, 1), np.int8), "ws": np.array(0.5, np.float32), "b": np.array([0.75, -0.75, 2], np.float32).reshape(3, 1)}
-        info = [helper.make_tensor_value_info(n, TensorProto.FLOAT, None if n == "y" else ["n", 2, "l"]) for n in "xy"]
-        m = model_of(nodes, info[:1], info[1:], [numpy_helper.from_array(v, n) for n, v in constants.items()])
-        for scales in ("per_tensor", "per_row"):
-            for options in ({}, {"claim": "all"}):
-                s = session(m, options=options | {"activation_scales": scales})
-                np.testing.assert_array_equal(s.run(None, {"x": np.zeros((1, 2, 4), np.float32)})[0],
-                                              np.repeat(np.array([[[0.5], [-1], [2]]], np.float32), 4, axis=2))
+        m = model(nodes, {"x": (TensorProto.FLOAT, ["n", 2, "l"])}, {"y": (TensorProto.FLOAT, None)}, 16, constants)
+        expected = np.repeat(np.array([[[0.5], [-1], [2]]], np.float32), 4, axis=2)
+        for scales, claim in itertools.product(("per_tensor", "per_row"), ("auto", "all")):
+            y = run(m, {"x": np.zeros((1, 2, 4), np.float32)}, options={"claim": claim, "activation_scales": scales})[0]
+            np.testing.assert_array_equal(y, expected)
 
 
 if __name__ == "__main__":
