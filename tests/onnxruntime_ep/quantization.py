@@ -5,7 +5,8 @@ import sys
 
 import numpy as np
 import onnxruntime
-from onnx import TensorProto, helper, numpy_helper
+from layers import model
+from onnx import TensorProto, helper
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "differential"))
 import nodes
@@ -84,14 +85,12 @@ class Node:
 
     def model(self):
         open_shape = [None] * len(self.shape) if self.is_open else self.shape
-        inputs = [helper.make_tensor_value_info("x", self.x_kind, open_shape)]
-        constants = [numpy_helper.from_array(v, name) for name, v in self.parameters().items()]
+        inputs, constants = {"x": (self.x_kind, open_shape)}, self.parameters()
         if not self.is_constant:
-            inputs += [helper.make_tensor_value_info(c.name, c.data_type, c.dims) for c in constants]
-            constants = []
+            inputs |= {name: (type_of(value), value.shape) for name, value in constants.items()}
+            constants = {}
         node = helper.make_node(self.op, ["x", "scale", "zero_point"], ["y"], "node", **self.attributes)
-        graph = helper.make_graph([node], "g", inputs, [helper.make_tensor_value_info("y", self.y_kind, None)], constants)
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=10).SerializeToString()
+        return model([node], inputs, {"y": (self.y_kind, None)}, self.opset, constants)
 
     def run(self, session, x):
         given = {"x": x} if self.is_constant else {"x": x, **self.parameters()}

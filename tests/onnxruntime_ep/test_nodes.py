@@ -3,7 +3,6 @@ import collections
 import logging
 import os
 import pathlib
-import sys
 import tempfile
 import unittest
 from concurrent.futures import ThreadPoolExecutor
@@ -11,17 +10,14 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import onnx
 import onnxruntime
-from layers import dynamic_quantize
+from layers import dynamic_quantize, model
+from models import choose, normal
 from onnx import TensorProto, helper
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument, NotImplemented
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
-from provider import NAME, executed, operators, session
-from quantization import BFLOAT16, BYTES, FLOAT, FLOAT8, FOUR_BITS, HALF, INT32, SHORTS, Node, dequantize, quantize, run
+from provider import NAME, assert_same, executed, operators, run, session
+from quantization import BFLOAT16, BYTES, FLOAT, FLOAT8, FOUR_BITS, HALF, INT32, SHORTS, Node, dequantize, quantize
 from test_provider import log
-
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "onnxruntime"))
-import models
-from models import normal
 
 SEED = int(os.environ.get("DYNQUANT_TEST_SEED", "20261124"))
 ALL, AUTO = {"claim": "all"}, {"claim": "auto"}
@@ -29,11 +25,8 @@ QUANTIZE, DEQUANTIZE, DYNAMIC = "QuantizeLinear", "DequantizeLinear", "DynamicQu
 HAS_TWO_BITS = tuple(map(int, onnxruntime.__version__.split(".")[:2])) >= (1, 31)  # the newest that is tested has them
 GRANULARITIES = ("scalar", "tensor", "vector", "axis", "last", "blocks")
 node = helper.make_node
+UINT8 = TensorProto.UINT8
 logging.disable(logging.WARNING)  # of the quantization tools
-
-
-def model(nodes, inputs, outputs, constants=None, opset=21):
-    return models.model(nodes, inputs, outputs, opset, constants)
 
 
 class Definition(unittest.TestCase):
@@ -68,7 +61,7 @@ class Definition(unittest.TestCase):
         random = np.random.default_rng(SEED)
         for op in (QUANTIZE, DEQUANTIZE):
             for granularity in ("tensor", "axis", "last", "blocks"):
-                n = Node(random, op, FLOAT, FLOAT, TensorProto.UINT8, granularity, shape=(40, 90, 110))
+                n = Node(random, op, FLOAT, FLOAT, UINT8, granularity, shape=(40, 90, 110))
                 for threads in (1, 2, 5):
                     with self.subTest(op=op, granularity=granularity, threads=threads):
                         self.check(n, threads=threads)
@@ -85,17 +78,17 @@ class Definition(unittest.TestCase):
             return self.assertRaises(Exception, session, self.two_bits(TensorProto.UINT2), provider=False)
         for kind, expected in ((TensorProto.UINT2, [0, 1, 2, 3]), (TensorProto.INT2, [0, 1, -2, -1])):
             with self.subTest(kind=kind):
-                y = session(self.two_bits(kind)).run(None, {})[0]
+                y = run(self.two_bits(kind), {})[0]
                 np.testing.assert_array_equal(y, np.float32(expected) * np.float32(0.5))
         codes = helper.make_tensor("s", TensorProto.FLOAT8E8M0, [], b"\x82", raw=True)
-        m = model([node(DEQUANTIZE, ["x", "s"], ["y"], output_dtype=FLOAT)], {"x": (TensorProto.UINT8, [3])}, {"y": (FLOAT, [3])},
-                  {"s": codes}, 24)
-        np.testing.assert_array_equal(session(m).run(None, {"x": np.uint8([0, 1, 200])})[0], np.float32([0, 8, 1600]))
+        m = model([node(DEQUANTIZE, ["x", "s"], ["y"], output_dtype=FLOAT)], {"x": (UINT8, [3])},
+                  {"y": (FLOAT, [3])}, 24, {"s": codes})
+        np.testing.assert_array_equal(run(m, {"x": np.uint8([0, 1, 200])})[0], np.float32([0, 8, 1600]))
 
     @staticmethod
     def two_bits(kind):
-        return model([node(DEQUANTIZE, ["x", "s"], ["y"])], {}, {"y": (FLOAT, [4])},
-                     {"x": helper.make_tensor("x", kind, [4], b"\xe4", raw=True), "s": np.float32(0.5)}, 25)
+        return model([node(DEQUANTIZE, ["x", "s"], ["y"])], {}, {"y": (FLOAT, [4])}, 25,
+                     {"x": helper.make_tensor("x", kind, [4], b"\xe4", raw=True), "s": np.float32(0.5)})
 
 
 class Claims(unittest.TestCase):
@@ -124,7 +117,8 @@ class Claims(unittest.TestCase):
 
     def test_channels_last_of_a_rank_that_is_not_known(self):
         """Left: whether they are last is not known. axis -1 counts from the rank."""
-        m = model([node(QUANTIZE, ["x", "s"], ["y"], axis=1)], {"x": (FLOAT, None)}, {"y": (TensorProto.UINT8, None)}, {"s": np.float32([1, 2])})
+        m = model([node(QUANTIZE, ["x", "s"], ["y"], axis=1)], {"x": (FLOAT, None)}, {"y": (UINT8, None)},
+                  21, {"s": np.float32([1, 2])})
         self.assertEqual(operators(m, {"x": normal(3, 2)}, options=AUTO), {QUANTIZE: 1})
         self.assertEqual(operators(m, {"x": normal(3, 2)}, options=ALL), {NAME: 1})
 
@@ -132,7 +126,7 @@ class Claims(unittest.TestCase):
         """bfloat16, int32 to be quantized."""
         for real, scale in ((BFLOAT16, BFLOAT16), (INT32, FLOAT)):
             with self.subTest(real=real, scale=scale):
-                n = Node(np.random.default_rng(1), QUANTIZE, real, scale, TensorProto.UINT8, "tensor", 23)
+                n = Node(np.random.default_rng(1), QUANTIZE, real, scale, UINT8, "tensor", 23)
                 with self.assertRaises((Fail, InvalidArgument, NotImplemented)):
                     session(n.model(), provider=False)
                 x = n.draw_x()
@@ -141,7 +135,8 @@ class Claims(unittest.TestCase):
     def test_verbose_says_why_nodes_are_left(self):
         nodes = [node(QUANTIZE, ["x", "s"], ["q"], "fast"), node(DEQUANTIZE, ["w", "t"], ["f"], "weights", axis=0, block_size=16),
                  node("MatMul", ["x", "f"], ["y"], "product"), node(QUANTIZE, ["x", "last"], ["r"], "slow")]
-        m = model(nodes, {"x": (FLOAT, [3, 32])}, {"q": (TensorProto.UINT8, None), "y": (FLOAT, None), "r": (TensorProto.UINT8, None)},
+        m = model(nodes, {"x": (FLOAT, [3, 32])},
+                  {"q": (UINT8, None), "y": (FLOAT, None), "r": (UINT8, None)}, 21,
                   {"s": np.float32(1), "w": np.zeros((32, 8), np.uint8), "t": np.ones((2, 8), np.float32), "last": np.ones(32, np.float32)})
         said = log(m)
         self.assertIn("dynquant: leaves 'fast' (QuantizeLinear): ONNX Runtime has a fast kernel for it", said)
@@ -152,15 +147,16 @@ class Claims(unittest.TestCase):
 class Dynamic(unittest.TestCase):
     """DynamicQuantizeLinear."""
 
-    OUTPUTS = {"y": (TensorProto.UINT8, None), "s": (FLOAT, []), "z": (TensorProto.UINT8, [])}
+    def model(self, outputs, rank=1):
+        types = {"y": (UINT8, None), "s": (FLOAT, []), "z": (UINT8, [])}
+        return model([node(DYNAMIC, ["x"], ["y", "s", "z"])], {"x": (FLOAT, [None] * rank)}, {n: types[n] for n in outputs}, 11)
 
     def check(self, outputs, x, threads=1):
-        m = model([node(DYNAMIC, ["x"], ["y", "s", "z"])], {"x": (FLOAT, [None] * x.ndim)}, {n: self.OUTPUTS[n] for n in outputs}, opset=11)
+        m = self.model(outputs, x.ndim)
         self.assertEqual(operators(m, {"x": x}), {NAME: 1})
         expected = dict(zip("ysz", dynamic_quantize(x)))
-        for name, given in zip(outputs, session(m, threads=threads).run(None, {"x": x})):
-            self.assertEqual(given.dtype, np.asarray(expected[name]).dtype)
-            np.testing.assert_array_equal(given, expected[name])
+        for name, given in zip(outputs, run(m, {"x": x}, threads=threads)):
+            assert_same(given, np.asarray(expected[name]))
 
     def test_the_bits_of_the_definition(self):
         for threads in (1, 3):
@@ -170,7 +166,7 @@ class Dynamic(unittest.TestCase):
 
     def test_zeros_and_tiny_ranges_as_onnx_runtime_has_them(self):
         """Of a range below 128 times the least float, the 255th part rounds to 0. Also of infinities."""
-        m = model([node(DYNAMIC, ["x"], ["y", "s", "z"])], {"x": (FLOAT, [None])}, self.OUTPUTS, opset=11)
+        m = self.model("ysz")
         provided, alone = session(m), session(m, provider=False)
         least = np.float32(2) ** -149
         for x in ([0, -0.0], [-0.0] * 100, [], [0, least], [0, -least], [127 * least, 0], [-63 * least, 0, 64 * least], [128 * least, 0],
@@ -178,21 +174,19 @@ class Dynamic(unittest.TestCase):
             with self.subTest(x=x):
                 given, expected = (s.run(None, {"x": np.array(x, np.float32)}) for s in (provided, alone))
                 for g, e in zip(given, expected, strict=True):
-                    self.assertEqual((g.dtype, g.shape), (e.dtype, e.shape))
-                    np.testing.assert_array_equal(g, e)
+                    assert_same(g, e)
         np.testing.assert_array_equal(provided.run(["s"], {"x": np.zeros(3, np.float32)})[0], 1)
 
     def test_outputs_that_nothing_takes(self):
         for outputs in ("y", "ys", "yz"):
             with self.subTest(outputs=outputs):
                 self.check(outputs, normal(4, 5))
-        m = model([node(DYNAMIC, ["x"], ["y", "s", "z"])], {"x": (FLOAT, [3])}, {"s": (FLOAT, [])}, opset=11)
-        self.assertEqual(operators(m, {"x": normal(3)}, options=ALL), {DYNAMIC: 1})
+        self.assertEqual(operators(self.model("s"), {"x": normal(3)}, options=ALL), {DYNAMIC: 1})
 
     def test_it_is_left_to_a_product_that_is(self):
         """Of a matrix that is no constant."""
         nodes = [node(DYNAMIC, ["x"], ["q", "s", "z"]), node("MatMulInteger", ["q", "w", "z"], ["y"])]
-        m = model(nodes, {"x": (FLOAT, [4, 8]), "w": (TensorProto.UINT8, [8, 3])}, {"y": (INT32, None)}, opset=11)
+        m = model(nodes, {"x": (FLOAT, [4, 8]), "w": (UINT8, [8, 3])}, {"y": (INT32, None)}, 11)
         self.assertNotIn(NAME, operators(m, {"x": normal(4, 8), "w": np.ones((8, 3), np.uint8)}, options=ALL))
 
 
@@ -202,34 +196,28 @@ def pair(name, to, kind):
 
 
 # What is between DequantizeLinear and QuantizeLinear: {name: (its nodes, which take a, b or weights w and give t; shapes of inputs)}.
-IMAGE, MATRIX = {"a": (2, 4, 6, 6)}, {"a": (6, 6)}
+IMAGE, MATRIX, TWO = {"a": (2, 4, 6, 6)}, {"a": (6, 6)}, {"a": (6, 6), "b": (6, 6)}
+FILTERS, COLUMNS = (3, 4, 3, 3), (6, 5)
+CONV = node("Conv", ["a_f", "w_f"], ["c"])
 BETWEEN = {
-    "Conv": ([node("Conv", ["a_f", "w_f"], ["t"])], IMAGE, (3, 4, 3, 3)),
-    "Conv and Relu": ([node("Conv", ["a_f", "w_f"], ["c"]), node("Relu", ["c"], ["t"])], IMAGE, (3, 4, 3, 3)),
-    "Conv and Clip": ([node("Conv", ["a_f", "w_f"], ["c"]), node("Clip", ["c", "low", "high"], ["t"])], IMAGE, (3, 4, 3, 3)),
-    "MatMul": ([node("MatMul", ["a_f", "w_f"], ["t"])], MATRIX, (6, 5)),
-    "Gemm": ([node("Gemm", ["a_f", "w_f"], ["t"])], MATRIX, (6, 5)),
-    "two": ([node("MatMul", ["a_f", "b_f"], ["t"])], {"a": (6, 6), "b": (6, 6)}, None),
-    "Where": ([node("Where", ["condition", "a_f", "b_f"], ["t"])], {"a": (6, 6), "b": (6, 6)}, None),
-    "Concat": ([node("Concat", ["a_f", "b_f"], ["t"], axis=0)], {"a": (6, 6), "b": (6, 6)}, None),
-    "Relu": ([node("Relu", ["a_f"], ["t"])], MATRIX, None),
-    "AveragePool": ([node("AveragePool", ["a_f"], ["t"], kernel_shape=[2, 2])], IMAGE, None),
-    "MaxPool": ([node("MaxPool", ["a_f"], ["t"], kernel_shape=[2, 2])], IMAGE, None),
+    "Conv": ([node("Conv", ["a_f", "w_f"], ["t"])], IMAGE, FILTERS),
+    "Conv and Relu": ([CONV, node("Relu", ["c"], ["t"])], IMAGE, FILTERS),
+    "Conv and Clip": ([CONV, node("Clip", ["c", "low", "high"], ["t"])], IMAGE, FILTERS),
+    "two": ([node("MatMul", ["a_f", "b_f"], ["t"])], TWO, None),
+    "Where": ([node("Where", ["condition", "a_f", "b_f"], ["t"])], TWO, None),
+    "Concat": ([node("Concat", ["a_f", "b_f"], ["t"], axis=0)], TWO, None),
     "Resize": ([node("Resize", ["a_f", "", "", "sizes"], ["t"])], IMAGE, None),
-    "Gather": ([node("Gather", ["a_f", "indices"], ["t"])], MATRIX, None),
-    "GatherElements": ([node("GatherElements", ["a_f", "elements"], ["t"])], MATRIX, None),
-    "Reshape": ([node("Reshape", ["a_f", "shape"], ["t"])], MATRIX, None),
-    "Expand": ([node("Expand", ["a_f", "expanded"], ["t"])], MATRIX, None),
-    "Tile": ([node("Tile", ["a_f", "repeats"], ["t"])], MATRIX, None),
     "Slice": ([node("Slice", ["a_f", "starts", "ends"], ["t"])], MATRIX, None),
     "Squeeze": ([node("Squeeze", ["a_f", "axes"], ["t"])], {"a": (1, 6)}, None),
-    "Unsqueeze": ([node("Unsqueeze", ["a_f", "axes"], ["t"])], MATRIX, None),
-    "ReduceMax": ([node("ReduceMax", ["a_f", "axes"], ["t"])], MATRIX, None),
-    "ReduceMin": ([node("ReduceMin", ["a_f", "axes"], ["t"])], MATRIX, None),
     "Split": ([node("Split", ["a_f"], ["t", "u"], num_outputs=2), *pair("u", "v", 2)[:1]], MATRIX, None),
+    **{op: ([node(op, ["a_f", "w_f"], ["t"])], MATRIX, COLUMNS) for op in ("MatMul", "Gemm")},
+    **{op: ([node(op, ["a_f"], ["t"], kernel_shape=[2, 2])], IMAGE, None) for op in ("AveragePool", "MaxPool")},
+    **{op: ([node(op, ["a_f", constant], ["t"])], MATRIX, None)
+       for op, constant in (("Gather", "indices"), ("GatherElements", "elements"), ("Reshape", "shape"), ("Expand", "expanded"),
+                            ("Tile", "repeats"), ("Unsqueeze", "axes"), ("ReduceMax", "axes"), ("ReduceMin", "axes"))},
     **{op: ([node(op, ["a_f"], ["t"])], IMAGE, None)
-       for op in ("Flatten", "GlobalAveragePool", "LeakyRelu", "Sigmoid", "Softmax", "Transpose", "Tanh")},
-    **{op: ([node(op, ["a_f", "b_f"], ["t"])], {"a": (6, 6), "b": (6, 6)}, None) for op in ("Add", "Mul", "Div")},
+       for op in ("Flatten", "GlobalAveragePool", "LeakyRelu", "Relu", "Sigmoid", "Softmax", "Transpose", "Tanh")},
+    **{op: ([node(op, ["a_f", "b_f"], ["t"])], TWO, None) for op in ("Add", "Mul", "Div")},
 }
 CONSTANTS = {"s": np.float32(0.05), "z2": np.uint8(0), "z3": np.int8(-128), "zw": np.int8(0), "low": np.float32(0), "high": np.float32(1e9),
              "condition": np.eye(6, dtype=bool), "sizes": np.int64([2, 4, 12, 12]), "indices": np.int64([1, 3]),
@@ -259,20 +247,20 @@ class Fusions(unittest.TestCase):
             constants["w"] = np.random.default_rng(1).integers(-9, 9, weights).astype(np.int8)
             nodes.append(node(DEQUANTIZE, ["w", "s", "zw"], ["w_f"]))
         nodes += between + (pair("t", "y", kind) if output else [node("Identity", ["t"], ["y"])])
-        outputs = {"y": (FLOAT, None), **({"u_q": (TensorProto.UINT8, None)} if name == "Split" else {})}
-        m = model(nodes, {i: (FLOAT, shape) for i, shape in inputs.items()}, outputs, constants, opset)
+        outputs = {"y": (FLOAT, None), **({"u_q": (UINT8, None)} if name == "Split" else {})}
+        m = model(nodes, {i: (FLOAT, shape) for i, shape in inputs.items()}, outputs, opset, constants)
         return self.check(m, {i: normal(*shape) for i, shape in inputs.items()})
 
     def test_with_an_operator_between_the_two(self):
         fused = set()
         for name in BETWEEN:
             # ONNX Runtime opens no model of opset 21 with int8 and MaxPool.
-            for kind, opset in ((TensorProto.UINT8, 18), (TensorProto.INT8, 18), (TensorProto.UINT8, 21)):
+            for kind, opset in ((UINT8, 18), (TensorProto.INT8, 18), (UINT8, 21)):
                 for output in (True, False):
                     with self.subTest(name=name, kind=kind, opset=opset, output=output):
                         theirs, claimed = self.around(name, kind, opset, output)
                         fused.update(theirs)
-                        if kind == TensorProto.UINT8:
+                        if kind == UINT8:
                             self.assertGreater(claimed, 0)  # what quantizes the inputs
         self.assertLess({"QGemm", "MatMulIntegerToFloat", *("QLinear" + op for op in (
             "Add", "AveragePool", "Concat", "Conv", "GlobalAveragePool", "LeakyRelu", "MatMul", "Mul", "Sigmoid", "Softmax", "Where"))}, fused)
@@ -283,21 +271,18 @@ class Fusions(unittest.TestCase):
             for kind in BYTES:
                 with self.subTest(op=op, kind=kind):
                     nodes = [node("Neg", ["x"], ["n"]), node(op, inputs, ["t"]), *pair("t", "y", kind)]
-                    m = model(nodes, {"x": (FLOAT, [3, 4])}, {"y": (FLOAT, None)}, CONSTANTS, 18)
+                    m = model(nodes, {"x": (FLOAT, [3, 4])}, {"y": (FLOAT, None)}, 18, CONSTANTS)
                     theirs, _ = self.check(m, {"x": normal(3, 4)})
                     self.assertEqual(theirs[op], 0)
 
-    def test_of_what_dequantizes_and_quantizes_again(self):
-        m = model([node(DEQUANTIZE, ["x", "s", "z2"], ["t"]), node(QUANTIZE, ["t", "s", "z2"], ["q"]), node("Identity", ["q"], ["y"])],
-                  {"x": (TensorProto.UINT8, [3, 4])}, {"y": (TensorProto.UINT8, None)}, CONSTANTS)
-        theirs, claimed = self.check(m, {"x": np.ones((3, 4), np.uint8)})
-        self.assertEqual((theirs[QUANTIZE], claimed), (0, 0))
-
-    def test_of_what_dequantizes_before_argmax(self):
-        m = model([node(DEQUANTIZE, ["x", "s", "z2"], ["t"]), node("ArgMax", ["t"], ["y"])], {"x": (TensorProto.UINT8, [3, 4])},
-                  {"y": (TensorProto.INT64, None)}, CONSTANTS, 13)
-        theirs, claimed = self.check(m, {"x": np.ones((3, 4), np.uint8)})
-        self.assertEqual((theirs[DEQUANTIZE], claimed), (0, 0))
+    def test_of_what_dequantizes_before_what_needs_no_floats(self):
+        """It is quantized again, or ArgMax."""
+        for reader, y, opset in ((node(QUANTIZE, ["t", "s", "z2"], ["q"]), UINT8, 21), (node("ArgMax", ["t"], ["q"]), TensorProto.INT64, 13)):
+            m = model([node(DEQUANTIZE, ["x", "s", "z2"], ["t"]), reader, node("Identity", ["q"], ["y"])],
+                      {"x": (UINT8, [3, 4])}, {"y": (y, None)}, opset, CONSTANTS)
+            with self.subTest(reader=reader.op_type):
+                theirs, claimed = self.check(m, {"x": np.ones((3, 4), np.uint8)})
+                self.assertEqual((theirs[QUANTIZE], theirs[DEQUANTIZE], claimed), (0, 0, 0))
 
     def test_of_weights_and_a_product(self):
         """MatMulNBits, or what newer versions may make one of: weights that a Cast, Reshape or Transpose is behind. Tables of Gather."""
@@ -319,7 +304,8 @@ class Fusions(unittest.TestCase):
                  [node("Reshape", ["f", "shape"], ["g"]), node("Transpose", ["g"], ["h"], perm=[1, 0]), node("MatMul", ["x", "h"], ["y"])])):
             with self.subTest(attributes=attributes, operators=[n.op_type for n in nodes]):
                 m = model([node(DEQUANTIZE, ["w", "s"], ["f"], **attributes), *nodes], {"x": (FLOAT, [3, 64])},
-                          {"y": (FLOAT, None)}, {"w": w, "s": scales, "shape": np.int64([32, 64]), "rows": np.int64([1, 63])})
+                          {"y": (FLOAT, None)}, 21,
+                          {"w": w, "s": scales, "shape": np.int64([32, 64]), "rows": np.int64([1, 63])})
                 theirs, claimed = self.check(m, {"x": normal(3, 64)})
                 self.assertEqual(claimed, 0)
                 made.update(theirs)
@@ -335,7 +321,8 @@ class Fusions(unittest.TestCase):
                  node("MatMul", ["f", "w4"], ["m"]), node("Sigmoid", ["m"], ["si"]), node("Gemm", ["si", "w5", "b5"], ["y"], transB=1)]
         constants = {n: random.standard_normal(shape).astype(np.float32) for n, shape in weights.items()}
         x = normal(2, 3, 12, 12)
-        m = model(nodes, {"x": (FLOAT, [2, 3, 12, 12])}, {"y": (FLOAT, None)}, {**constants, "low": np.float32(0), "high": np.float32(6)}, 13)
+        m = model(nodes, {"x": (FLOAT, [2, 3, 12, 12])}, {"y": (FLOAT, None)}, 13,
+                  {**constants, "low": np.float32(0), "high": np.float32(6)})
 
         class Reader(CalibrationDataReader):
             batches = [{"x": x}]
@@ -353,9 +340,9 @@ class Fusions(unittest.TestCase):
                     quantized = pathlib.Path(folder, "qdq.onnx").read_bytes()
                     theirs, _ = self.check(quantized, {"x": x})
                     self.assertGreater(min(theirs[op] for op in ("QLinearConv", "QLinearMatMul", "QLinearSigmoid", "QGemm")), 0)
-                    expected = session(quantized, provider=False).run(None, {"x": x})[0]
+                    expected = run(quantized, {"x": x}, provider=False)[0]
                     for options in (AUTO, ALL):
-                        np.testing.assert_array_equal(session(quantized, options=options).run(None, {"x": x})[0], expected)
+                        np.testing.assert_array_equal(run(quantized, {"x": x}, options=options)[0], expected)
 
     def test_of_float8_are_taken(self):
         """Alone ONNX Runtime drops a Relu before float8. Up to 1.31 it also makes a QLinearLeakyRelu of float8, which it does
@@ -364,13 +351,14 @@ class Fusions(unittest.TestCase):
         constants = {**CONSTANTS, f"z{kind}": helper.make_tensor(f"z{kind}", kind, [], b"\0", raw=True)}
         x = normal(6, 6)
         for op in ("Relu", "LeakyRelu", "Transpose"):
-            m = model([*pair("x", "f", kind), node(op, ["f"], ["t"]), *pair("t", "y", kind)], {"x": (FLOAT, [6, 6])}, {"y": (FLOAT, None)}, constants)
+            m = model([*pair("x", "f", kind), node(op, ["f"], ["t"]), *pair("t", "y", kind)], {"x": (FLOAT, [6, 6])},
+                      {"y": (FLOAT, None)}, 21, constants)
             given = operators(m, {"x": x})
             with self.subTest(op=op):
                 self.assertEqual(given, {NAME: 4, op: 1})
                 f = self.through_float8(x)
                 t = {"Relu": np.maximum(f, 0), "LeakyRelu": np.where(f < 0, f * np.float32(0.01), f), "Transpose": f.T}[op]
-                np.testing.assert_array_equal(session(m).run(None, {"x": x})[0], self.through_float8(t))
+                np.testing.assert_array_equal(run(m, {"x": x})[0], self.through_float8(t))
 
     @staticmethod
     def through_float8(x):
@@ -382,31 +370,31 @@ class Graphs(unittest.TestCase):
     X, SCALE = normal(4, 6), np.float32([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
 
     def expected(self, x):
-        return quantize(x, self.SCALE, np.uint8(0), TensorProto.UINT8, {"axis": 1})
+        return quantize(x, self.SCALE, np.uint8(0), UINT8, {"axis": 1})
 
     def test_subgraphs_with_values_of_the_outer_graph(self):
-        then = helper.make_graph([node(QUANTIZE, ["x", "s"], ["q"])], "then", [], [helper.make_tensor_value_info("q", TensorProto.UINT8, None)])
-        other = helper.make_graph([node("Identity", ["u"], ["same"])], "else", [], [helper.make_tensor_value_info("same", TensorProto.UINT8, None)])
-        m = model([node("If", ["c"], ["y"], then_branch=then, else_branch=other)],
-                  {"x": (FLOAT, [4, 6]), "u": (TensorProto.UINT8, [4, 6]), "c": (TensorProto.BOOL, [])}, {"y": (TensorProto.UINT8, None)}, {"s": self.SCALE})
+        m = model([choose([node(QUANTIZE, ["x", "s"], ["q"])], "q", "u", UINT8)],
+                  {"x": (FLOAT, [4, 6]), "u": (UINT8, [4, 6]), "c": (TensorProto.BOOL, [])}, {"y": (UINT8, None)}, 21, {"s": self.SCALE})
         inputs = {"x": self.X, "u": np.zeros((4, 6), np.uint8), "c": np.array(True)}
         self.assertEqual(operators(m, inputs)[NAME], 1)
-        np.testing.assert_array_equal(session(m).run(None, inputs)[0], self.expected(self.X))
+        np.testing.assert_array_equal(run(m, inputs)[0], self.expected(self.X))
 
     def test_a_value_that_is_two_inputs(self):
-        m = model([node(DEQUANTIZE, ["x", "s", "x"], ["y"])], {"x": (TensorProto.UINT8, []), "s": (FLOAT, [])}, {"y": (FLOAT, [])})
+        m = model([node(DEQUANTIZE, ["x", "s", "x"], ["y"])], {"x": (UINT8, []), "s": (FLOAT, [])},
+                  {"y": (FLOAT, [])}, 21)
         inputs = {"x": np.array(7, np.uint8), "s": np.array(2, np.float32)}
         self.assertEqual(operators(m, inputs, options=ALL), {NAME: 1})
-        self.assertEqual(session(m, options=ALL).run(None, inputs)[0], 0)
+        self.assertEqual(run(m, inputs, options=ALL)[0], 0)
 
     def test_a_result_that_nodes_and_the_graph_take(self):
         m = model([node(QUANTIZE, ["x", "s"], ["q"]), node("Identity", ["q"], ["y"])], {"x": (FLOAT, [4, 6])},
-                  {"q": (TensorProto.UINT8, None), "y": (TensorProto.UINT8, None)}, {"s": self.SCALE})
-        for given in session(m).run(None, {"x": self.X}):
+                  {"q": (UINT8, None), "y": (UINT8, None)}, 21, {"s": self.SCALE})
+        for given in run(m, {"x": self.X}):
             np.testing.assert_array_equal(given, self.expected(self.X))
 
     def test_runs_at_the_same_time_with_shapes_that_alternate(self):
-        m = model([node(QUANTIZE, ["x", "s"], ["y"])], {"x": (FLOAT, ["n", 6])}, {"y": (TensorProto.UINT8, None)}, {"s": self.SCALE})
+        m = model([node(QUANTIZE, ["x", "s"], ["y"])], {"x": (FLOAT, ["n", 6])}, {"y": (UINT8, None)}, 21,
+                  {"s": self.SCALE})
         s = session(m, threads=2)
         inputs = [normal(n, 6) for n in (*range(1, 41), 9000)]  # more shapes than are kept
 
