@@ -12,8 +12,9 @@ import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime as ort
+from layers import model
 from onnx import TensorProto as T
-from onnx import helper, numpy_helper
+from onnx import helper
 from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument
 import provider
 from provider import NAME
@@ -25,12 +26,17 @@ UNIT = 2.0**-24  # the relative error of an operation in float
 CODES = {T.INT8: (-128, 127), T.UINT8: (0, 255), T.INT4: (-8, 7), T.UINT4: (0, 15)}
 FLOATS = {T.FLOAT8E4M3FN: ml_dtypes.float8_e4m3fn, T.FLOAT8E5M2: ml_dtypes.float8_e5m2}
 STEPS = {"Relu": lambda y: np.maximum(y, 0), "LeakyRelu": lambda y: np.where(y < 0, y * 0.25, y)}
+PRODUCTS = ("MatMul", False), ("Gemm", False), ("Gemm", True)  # and whether they transpose the weights
 OPSET = 21  # 4 bits and blocks came with it
 NEWEST = tuple(map(int, ort.__version__.split(".")[:2])) >= (1, 32)
 
 
 def session(m, options=None, **of):
     return provider.session(m, options={"claim": "all", **(options or {})}, **of)
+
+
+def run(m, inputs, **of):
+    return session(m, **of).run(None, inputs)
 
 
 def operators(m, inputs, options=None, **of):
@@ -73,7 +79,8 @@ class Layer:
         products = difference.astype(F) * self._spread(self.scales).astype(F)
         return products.astype(np.float16).astype(F) if self.half == "cast" else products
 
-    def model(self):
+    def model(self, others=(), outputs=None):
+        """others: nodes behind those of the layer. outputs: names, by default that of the layer's."""
         turn = (lambda a: a.T) if self.transposed else (lambda a: a)
 
         def tensor(name, kind, values, shape):
@@ -91,17 +98,18 @@ class Layer:
         inner_axis = 1 if self.transposed else 0
         attributes = {"tensor": {}, "columns": {"axis": 1 - inner_axis}, "rows": {"axis": inner_axis},
                       "block": {"axis": inner_axis, "block_size": self.block}}[self.granularity]
-        constants = [tensor("w", self.kind, turn(self.codes), turn(self.codes).shape), tensor("s", T.FLOAT16 if self.half else T.FLOAT, *parameters(self.scales))]
+        constants = {"w": tensor("w", self.kind, turn(self.codes), turn(self.codes).shape),
+                     "s": tensor("s", T.FLOAT16 if self.half else T.FLOAT, *parameters(self.scales))}
         if self.zero_points is not None:
-            constants.append(tensor("z", self.kind, *parameters(self.zero_points)))
+            constants["z"] = tensor("z", self.kind, *parameters(self.zero_points))
         if self.half == "output_dtype":
             attributes["output_dtype"] = T.FLOAT
-        nodes = [helper.make_node("DequantizeLinear", [c.name for c in constants], ["wh" if self.half == "cast" else "wf"], "dq", **attributes)]
+        nodes = [helper.make_node("DequantizeLinear", [*constants], ["wh" if self.half == "cast" else "wf"], "dq", **attributes)]
         if self.half == "cast":
             nodes.append(helper.make_node("Cast", ["wh"], ["wf"], "cast", to=T.FLOAT))
         inputs = ["x", "wf"]
         if self.bias is not None:
-            constants.append(tensor("b", T.FLOAT, self.bias, [self.columns]))
+            constants["b"] = self.bias
         if self.op == "Gemm":
             inputs += ["b"] if self.bias is not None else []
             nodes.append(helper.make_node("Gemm", inputs, ["y0"], "product", transB=int(self.transposed)))
@@ -113,9 +121,9 @@ class Layer:
             nodes.append(helper.make_node(self.step, [nodes[-1].output[0]], ["y2"], "step", **({"alpha": 0.25} if self.step == "LeakyRelu" else {})))
         if self.goes_on:
             nodes.append(helper.make_node("Neg", [nodes[-1].output[0]], ["y3"], "neg"))
-        graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", T.FLOAT, [*self.shape, self.inner])],
-                                  [helper.make_tensor_value_info(nodes[-1].output[0], T.FLOAT, None)], constants)
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23 if self.half == "output_dtype" else OPSET)], ir_version=10).SerializeToString()
+        outputs = {name: (T.FLOAT, None) for name in outputs or nodes[-1].output}
+        return model([*nodes, *others], {"x": (T.FLOAT, [*self.shape, self.inner])}, outputs,
+                     23 if self.half == "output_dtype" else OPSET, constants)
 
     def draw_x(self, rows=None):
         extents = [int(self.random.integers(1, 9)) for _ in self.shape]
@@ -157,14 +165,18 @@ def claimed(random, **of):
     return Layer(random, "MatMul", [*FLOATS][random.integers(2)], granularity, bias=random.random() < 0.5, **of)
 
 
-def optimized(m, options=None):
+def optimized(m):
     """The operators that ONNX Runtime runs."""
     with tempfile.TemporaryDirectory() as folder:
-        settings = ort.SessionOptions()
-        settings.optimized_model_filepath = folder + "/m.onnx"
-        settings.log_severity_level = 4
-        ort.InferenceSession(m, settings, providers=["CPUExecutionProvider"])
-        return collections.Counter(n.op_type for n in onnx.load(settings.optimized_model_filepath).graph.node)
+        path = f"{folder}/m.onnx"
+        provider.session(m, provider=False, prepare=lambda s: setattr(s, "optimized_model_filepath", path))
+        return collections.Counter(n.op_type for n in onnx.load(path).graph.node)
+
+
+def layer_of(inner, columns, op="Gemm", kind=T.INT8, granularity="columns", *, transposed=None, shape=(None,), **of):
+    """A layer of one shape. By default ONNX Runtime makes no MatMulNBits of it."""
+    transposed = op == "Gemm" if transposed is None else transposed
+    return Layer(np.random.default_rng(5), op, kind, granularity, transposed=transposed, shape=list(shape), inner=inner, columns=columns, **of)
 
 
 class Narrow(unittest.TestCase):
@@ -199,47 +211,44 @@ class Narrow(unittest.TestCase):
                 np.testing.assert_array_equal(other, results[0])
 
     def test_as_many_matmulnbits_as_without_the_provider(self):
-        for op, transposed in (("MatMul", False), ("Gemm", False), ("Gemm", True)):
-            for kind in (*CODES, *FLOATS):
-                for granularity in ("tensor", "columns", "rows", "block"):
-                    for bias, step, goes_on in ((False, "", False), (True, "", False), (True, "Relu", False), (True, "Relu", True), (False, "LeakyRelu", True)):
-                        layer = Layer(np.random.default_rng(5), op, kind, granularity, transposed=transposed, bias=bias, step=step, goes_on=goes_on,
-                                      inner=64, columns=32, shape=[None])
-                        with self.subTest(op=op, transposed=transposed, kind=kind, granularity=granularity, bias=bias, step=step, goes_on=goes_on):
-                            self.check_count(layer.model(), layer.draw_x())
+        for (op, transposed), kind, granularity, (bias, step, goes_on) in itertools.product(
+                PRODUCTS, (*CODES, *FLOATS), ("tensor", "columns", "rows", "block"),
+                ((False, "", False), (True, "", False), (True, "Relu", False), (True, "Relu", True), (False, "LeakyRelu", True))):
+            of = {"transposed": transposed, "bias": bias, "step": step, "goes_on": goes_on}
+            layer = layer_of(64, 32, op, kind, granularity, **of)
+            with self.subTest(op=op, kind=kind, granularity=granularity, **of):
+                self.check_count(layer.model(), layer.draw_x())
 
-    def check_count(self, m, x):
+    def check_count(self, m, x, layers=1):
         """As many MatMulNBits, and all that does not become one is claimed: as far as the newest ONNX Runtime is concerned, which
         makes the most of them."""
         without, given = optimized(m), operators(m, {"x": x})
         self.assertEqual(given["MatMulNBits"], without["MatMulNBits"])
         if NEWEST:
-            self.assertEqual(given[NAME], 1 - without["MatMulNBits"], without)
+            self.assertEqual(given[NAME], layers - without["MatMulNBits"], without)
 
     def test_as_many_matmulnbits_before_limits_of_several_nodes(self):
         for op, step in itertools.product(("MatMul", "Gemm"), ("Relu", "LeakyRelu")):
-            layer = Layer(np.random.default_rng(5), op, T.INT8, "columns", bias=False, step=step, inner=64, columns=32, shape=[None])
+            layer = layer_of(64, 32, op, transposed=False, bias=False, step=step)
             for readers in (["Neg", "Tanh"], ["Neg"], ["Tanh", "Neg", "Abs"]):
-                m = onnx.load_from_string(layer.model())
-                limit = m.graph.node[-1].output[0]
-                del m.graph.output[:]
-                for reader in readers:
-                    m.graph.node.append(helper.make_node(reader, [limit], [f"{reader}_y"]))
-                    m.graph.output.append(helper.make_tensor_value_info(f"{reader}_y", T.FLOAT, None))
+                m = layer.model([helper.make_node(reader, ["y2"], [reader]) for reader in readers], readers)
                 with self.subTest(op=op, step=step, readers=readers):
-                    self.check_count(m.SerializeToString(), layer.draw_x())
+                    self.check_count(m, layer.draw_x())
 
     def test_as_many_matmulnbits_of_other_scales_and_biases(self):
-        for name, change in (
-                ("one", lambda m: m.graph.initializer[1].dims.append(1)), ("axis", lambda m: self.set_attribute(m, 0, "axis", -1)),
-                *((f"block {n}", lambda m, n=n: self.set_block(m, n)) for n in (8, 16, 32, 48, 64, 100, 1024)),
-                *((f"bias {shape}", lambda m, shape=shape: self.set_bias(m, shape)) for shape in ([32], [1, 32], [1], []))):
-            granularity = "tensor" if name == "one" else "columns" if name == "axis" or name.startswith("bias") else "block"
-            layer = Layer(np.random.default_rng(5), "Gemm", T.INT8, granularity, bias=False, zero_points=False, inner=64, columns=32, shape=[None])
-            m = onnx.load_from_string(layer.model())
-            change(m)
+        layer = lambda **of: layer_of(64, 32, transposed=False, bias=False, zero_points=False, **of)
+        one, axis = (onnx.load_from_string(layer(granularity=of).model()) for of in ("tensor", "columns"))
+        one.graph.initializer[1].dims.append(1)
+        axis.graph.node[0].attribute[0].i = -1
+        models = {"one": one.SerializeToString(), "axis": axis.SerializeToString()}
+        models |= {f"block {n}": layer(granularity="block", block=n).model() for n in (8, 16, 32, 48, 64, 100, 1024)}
+        for shape in ([32], [1, 32], [1], []):
+            biased = layer()
+            biased.bias = np.full(shape, 0.5, F)
+            models[f"bias {shape}"] = biased.model()
+        for name, m in models.items():
             with self.subTest(name=name):
-                self.check_count(m.SerializeToString(), layer.draw_x())
+                self.check_count(m, np.ones((3, 64), F))
 
     def test_as_many_matmulnbits_of_layers_that_share_constants(self):
         """ONNX Runtime fuses neither of two layers with one tensor of weights or of scales; else, once one is claimed, it would fuse the other."""
@@ -255,34 +264,14 @@ class Narrow(unittest.TestCase):
                 if relu and i == 0:
                     nodes.append(helper.make_node("Relu", [x], ["r"]))
                     x = "r"
-            graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", T.FLOAT, [None, 64])],
-                                      [helper.make_tensor_value_info(x, T.FLOAT, None)], [numpy_helper.from_array(v, k) for k, v in constants.items()])
-            m = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10).SerializeToString()
+            m = model(nodes, {"x": (T.FLOAT, [None, 64])}, {x: (T.FLOAT, None)}, OPSET, constants)
             with self.subTest(shared=shared, axis=axis, relu=relu):
-                without, given = optimized(m), operators(m, {"x": np.ones((3, 64), F)})
-                self.assertEqual(given["MatMulNBits"], without["MatMulNBits"])
-                if NEWEST:
-                    self.assertEqual(given[NAME], 2 - without["MatMulNBits"], without)
-
-    def set_attribute(self, m, node, name, value):
-        attributes = m.graph.node[node].attribute
-        for a in [a for a in attributes if a.name == name]:
-            attributes.remove(a)
-        attributes.append(helper.make_attribute(name, value))
-
-    def set_block(self, m, block):
-        self.set_attribute(m, 0, "block_size", block)
-        blocks = -(-64 // block)
-        m.graph.initializer[1].CopyFrom(helper.make_tensor("s", T.FLOAT, [blocks, 32], [0.5] * (32 * blocks)))
-
-    def set_bias(self, m, shape):
-        m.graph.initializer.append(helper.make_tensor("b", T.FLOAT, shape, [0.5] * int(np.prod(shape))))
-        m.graph.node[1].input.append("b")
+                self.check_count(m, np.ones((3, 64), F), layers=2)
 
     def test_scales_of_float16(self):
         for half, (op, transposed), kind, granularity in itertools.product(
-                ("cast", "output_dtype"), (("MatMul", False), ("Gemm", False), ("Gemm", True)), (*CODES, *FLOATS), ("tensor", "columns", "rows", "block")):
-            layer = Layer(np.random.default_rng(14), op, kind, granularity, transposed=transposed, step="Relu", inner=70, columns=33, shape=[None], half=half)
+                ("cast", "output_dtype"), PRODUCTS, (*CODES, *FLOATS), ("tensor", "columns", "rows", "block")):
+            layer = layer_of(70, 33, op, kind, granularity, transposed=transposed, step="Relu", half=half)
             m = layer.model()
             with self.subTest(half=half, op=op, transposed=transposed, kind=kind, granularity=granularity):
                 if half == "cast":  # ONNX Runtime 1.32 fails to make MatMulNBits of the other
@@ -293,39 +282,33 @@ class Narrow(unittest.TestCase):
                     self.assert_near(layer, s.run(None, {"x": x})[0], x)
 
     def test_products_beyond_float16_are_infinite(self):
-        layer = Layer(np.random.default_rng(15), "MatMul", T.INT8, "tensor", bias=False, zero_points=False, inner=1, columns=3, shape=[None], half="cast")
+        layer = layer_of(1, 3, "MatMul", granularity="tensor", bias=False, zero_points=False, half="cast")
         layer.scales[:], layer.codes[:] = 1000, [[65, 66, -127]]
-        given = session(layer.model()).run(None, {"x": np.ones((1, 1), F)})[0]
+        given = run(layer.model(), {"x": np.ones((1, 1), F)})[0]
         np.testing.assert_array_equal(given, [[64992, np.inf, -np.inf]])  # 65000 is between 64992 and 65024
 
     def test_zero_points_of_float8(self):
         for kind in FLOATS:
-            layer = Layer(np.random.default_rng(16), "Gemm", kind, "tensor", transposed=True, inner=20, columns=30, shape=[None])
+            layer = layer_of(20, 30, kind=kind, granularity="tensor")
             x = layer.draw_x()
-            for zero, said in ((0.0, "claims 'dq' (DequantizeLinear), 'product' (Gemm)"), (-0.0, "claims 'dq' (DequantizeLinear), 'product' (Gemm)"),
+            claims = "claims 'dq' (DequantizeLinear), 'product' (Gemm)"
+            for zero, said in ((0.0, claims), (-0.0, claims),
                                (1.5, "leaves 'product' (Gemm): its weights are float8 with a zero point that is not 0")):
-                m = onnx.load_from_string(layer.model())
-                m.graph.initializer.append(helper.make_tensor("z", kind, [], np.asarray(zero, F).astype(FLOATS[kind]).tobytes(), raw=True))
-                m.graph.node[0].input.append("z")
+                layer.zero_points = np.full((1, 1), zero, F)
                 with self.subTest(kind=kind, zero=zero):
-                    self.assertIn(said, log(m.SerializeToString(), claim="all"))
-                    layer.zero_points = np.full((1, 1), zero, F)
-                    self.assert_near(layer, session(m.SerializeToString()).run(None, {"x": x})[0], x)
-                    layer.zero_points = None
+                    self.assertIn(said, log(layer.model(), claim="all"))
+                    self.assert_near(layer, run(layer.model(), {"x": x})[0], x)
 
     def test_what_nobody_takes(self):
-        layer = Layer(np.random.default_rng(12), "Gemm", T.INT8, "columns", transposed=True, inner=70, columns=80, shape=[None])
-        m = onnx.load_from_string(layer.model())
-        m.graph.node.append(helper.make_node("Neg", ["x"], ["n"]))
-        m.graph.output[0].name = "n"
-        x = layer.draw_x()
-        np.testing.assert_array_equal(session(m.SerializeToString()).run(None, {"x": x})[0], -x)
+        layer = layer_of(70, 80)
+        m, x = layer.model([helper.make_node("Neg", ["x"], ["n"])], ["n"]), layer.draw_x()
+        np.testing.assert_array_equal(run(m, {"x": x})[0], -x)
 
     def test_what_is_as_fast_there_is_left(self):
         without_vectors = os.environ.get("DYNQUANT_MAX_ISA") == "scalar"
         for (inner, columns, rows), claimed in {(64, 64, None): 1, (64, 63, None): 0, (1000, 31, None): 0, (128, 32, None): 1, (64, 64, 64): 1, (64, 64, 65): 0,
                                                 (191, 193, 65): 0, (192, 192, 65): 1}.items():
-            layer = Layer(np.random.default_rng(13), "Gemm", T.INT8, "columns", transposed=True, inner=inner, columns=columns, shape=[rows])
+            layer = layer_of(inner, columns, shape=[rows])
             x = layer.draw_x(rows)
             self.assertEqual(operators(layer.model(), {"x": x}, {"claim": "auto"})[NAME], 0 if without_vectors else claimed)
             self.assertEqual(operators(layer.model(), {"x": x})[NAME], 1)
@@ -336,75 +319,60 @@ class Narrow(unittest.TestCase):
                                                       (255, 256, (14, 14)): 0, (64, 64, (None, 7)): 0}.items():
             nodes = [helper.make_node("DequantizeLinear", ["w", "s"], ["wf"]), helper.make_node("Conv", ["x", "wf"], ["y"])]
             w = np.ones((filters, channels, *[1] * len(extents)), np.int8)
-            graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", T.FLOAT, [1, channels, *extents])],
-                                      [helper.make_tensor_value_info("y", T.FLOAT, None)], [numpy_helper.from_array(w, "w"), numpy_helper.from_array(np.asarray(F(2)), "s")])
-            m = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10).SerializeToString()
+            m = model(nodes, {"x": (T.FLOAT, [1, channels, *extents])}, {"y": (T.FLOAT, None)}, OPSET, {"w": w, "s": F(2)})
             x = np.ones((1, channels, *[e or 3 for e in extents]), F)
             with self.subTest(channels=channels, filters=filters, extents=extents):
                 self.assertEqual(operators(m, {"x": x}, {"claim": "auto"})[NAME], 0 if without_vectors else claimed)
-                np.testing.assert_array_equal(session(m).run(None, {"x": x})[0], np.full((1, filters, *x.shape[2:]), 2.0 * channels, F))
+                np.testing.assert_array_equal(run(m, {"x": x})[0], np.full((1, filters, *x.shape[2:]), 2.0 * channels, F))
 
     def test_without_elements(self):
         for inner, columns, rows in ((0, 5, 3), (7, 0, 3), (7, 5, 0)):
-            layer = Layer(np.random.default_rng(6), "Gemm", T.INT8, "columns", transposed=True, inner=inner, columns=columns, step="Relu")
+            layer = layer_of(inner, columns, step="Relu")
             x = np.ones((rows, inner), F)
-            given = session(layer.model()).run(None, {"x": x})[0]
+            given = run(layer.model(), {"x": x})[0]
             self.assertEqual(given.shape, (rows, columns))
             if inner == 0:
                 np.testing.assert_array_equal(given, np.broadcast_to(np.maximum(layer.bias, 0), given.shape))
 
     def test_blocks_longer_than_all_rows(self):
         for block in (71, 2**31, 2**63 - 71, 2**63 - 70, 2**63 - 1):
-            for op, transposed, kind in itertools.product(("MatMul", "Gemm"), (False, True), (T.INT8, T.UINT4, T.FLOAT8E4M3FN)):
-                if op == "MatMul" and transposed:
-                    continue
-                layer = Layer(np.random.default_rng(17), op, kind, "block", transposed=transposed, step="Relu", goes_on=True, inner=70, columns=40, block=block)
+            for (op, transposed), kind in itertools.product(PRODUCTS, (T.INT8, T.UINT4, T.FLOAT8E4M3FN)):
+                layer = layer_of(70, 40, op, kind, "block", transposed=transposed, step="Relu", goes_on=True, block=block)
                 x = layer.draw_x()
                 with self.subTest(block=block, op=op, transposed=transposed, kind=kind):
                     self.assertEqual(operators(layer.model(), {"x": x}), {NAME: 1, "Neg": 1})
-                    self.assert_near(layer, session(layer.model()).run(None, {"x": x})[0], x)
+                    self.assert_near(layer, run(layer.model(), {"x": x})[0], x)
 
     def test_convolutions_of_one_tap(self):
         for i in range(24):
             random = np.random.default_rng([11, i])
             channels, filters, images = int(random.integers(1, 70)), int(random.integers(1, 70)), int(random.integers(1, 4))
             spatial = [int(e) for e in random.integers(1, 12, random.integers(1, 4))]
-            layer = Layer(random, "MatMul", [*CODES, *FLOATS][i % 6], ["tensor", "columns"][i // 6 % 2], transposed=True, inner=channels, columns=filters,
-                          step=["", "Relu"][i % 2])
+            layer = Layer(random, "MatMul", [*CODES, *FLOATS][i % 6], ["tensor", "columns"][i // 6 % 2], transposed=True,
+                          inner=channels, columns=filters, step=["", "Relu"][i % 2])
             m = onnx.load_from_string(layer.model())
             m.graph.input[0].CopyFrom(helper.make_tensor_value_info("x", T.FLOAT, [None, channels, *[None] * len(spatial)]))
             m.graph.initializer[0].dims.extend([1] * len(spatial))
-            bias = [n for n in m.graph.node if n.op_type == "Add"]
             m.graph.node[1].CopyFrom(helper.make_node("Conv", ["x", "wf", "b"], ["y1"], "product"))
-            for node in bias:
-                m.graph.node.remove(node)
+            del m.graph.node[2]  # Add, of the bias
             x = random.standard_normal((images, channels, *spatial)).astype(F)
             with self.subTest(i=i):
                 self.assertEqual(operators(m.SerializeToString(), {"x": x}), {NAME: 1})
-                given = session(m.SerializeToString(), threads=1 + i % 3).run(None, {"x": x})[0]
+                given = run(m.SerializeToString(), {"x": x}, threads=1 + i % 3)[0]
                 self.assert_near(layer, np.moveaxis(given, 1, -1), np.moveaxis(x, 1, -1))
 
     def test_weights_of_two_layers(self):
-        layer = Layer(np.random.default_rng(7), "Gemm", T.INT8, "columns", transposed=True, bias=False, inner=20, columns=20, shape=[None])
-        m = onnx.load_from_string(layer.model())
-        m.graph.node.append(helper.make_node("Gemm", ["y0", "wf"], ["y"], "second", transB=1))
-        m.graph.output[0].name = "y"
-        x = layer.draw_x()
-        given = session(m.SerializeToString()).run(None, {"x": x})[0]
+        layer = layer_of(20, 20, bias=False)
+        m, x = layer.model([helper.make_node("Gemm", ["y0", "wf"], ["y"], "second", transB=1)], ["y"]), layer.draw_x()
+        given = run(m, {"x": x})[0]
         w = layer.weights().astype(np.float64)
         np.testing.assert_allclose(given, x.astype(np.float64) @ w @ w, rtol=1e-4, atol=1e-4)
 
     def test_what_is_left(self):
-        base = lambda: onnx.load_from_string(
-            Layer(np.random.default_rng(8), "Gemm", T.INT8, "columns", transposed=True, inner=6, columns=4, shape=[3]).model())
-
         def said(change, **options):
-            m = base()
+            m = onnx.load_from_string(layer_of(6, 4, shape=[3]).model())
             change(m.graph)
             return log(m.SerializeToString(), claim="all", **options)
-
-        def set_attribute(name, value):
-            return lambda g: g.node[1].attribute.append(helper.make_attribute(name, value))
 
         def given_scale(g):
             g.input.append(helper.make_tensor_value_info("s", T.FLOAT, [4]))
@@ -413,24 +381,24 @@ class Narrow(unittest.TestCase):
         claims, leaves = "dynquant: claims 'dq' (DequantizeLinear), 'product' (Gemm)", "dynquant: leaves 'product' (Gemm): "
         self.assertIn(claims, said(lambda g: None))
         self.assertNotIn("claims", said(lambda g: None, weight_only="off"))
-        self.assertIn(leaves + "attributes 'alpha' and 'beta': expected 1", said(set_attribute("alpha", 0.5)))
+        self.assertIn(leaves + "attributes 'alpha' and 'beta': expected 1", said(lambda g: g.node[1].attribute.append(helper.make_attribute("alpha", 0.5))))
         self.assertIn(leaves + "'s', of its weights, is no constant", said(given_scale))
-        many = Layer(np.random.default_rng(8), "MatMul", T.INT4, "block", bias=False, inner=64, columns=32, shape=[None])
+        many = layer_of(64, 32, "MatMul", T.INT4, "block", bias=False)
         self.assertIn("leaves 'product' (MatMul): ONNX Runtime makes MatMulNBits of it", log(many.model()))
 
     def test_a_scale_that_the_session_replaces(self):
-        layer = Layer(np.random.default_rng(9), "Gemm", T.INT8, "tensor", transposed=True, bias=False, zero_points=False, inner=8, columns=8, shape=[None])
+        layer = layer_of(8, 8, granularity="tensor", bias=False, zero_points=False)
         x, other = layer.draw_x(), ort.OrtValue.ortvalue_from_numpy(np.asarray(F(0.5)))
-        given = session(layer.model(), prepare=lambda s: s.add_initializer("s", other)).run(None, {"x": x})[0]
+        given = run(layer.model(), {"x": x}, prepare=lambda s: s.add_initializer("s", other))[0]
         layer.scales = np.full((1, 1), 0.5, F)
         self.assert_near(layer, given, x)
 
     def test_a_shape_that_does_not_fit(self):
-        layer = Layer(np.random.default_rng(10), "Gemm", T.INT8, "columns", transposed=True, inner=8, columns=5, shape=[None])
+        layer = layer_of(8, 5)
         m = onnx.load_from_string(layer.model())
         m.graph.input[0].type.tensor_type.ClearField("shape")
         with self.assertRaises(InvalidArgument) as caught:
-            session(m.SerializeToString()).run(None, {"x": np.zeros((2, 7), F)})
+            run(m.SerializeToString(), {"x": np.zeros((2, 7), F)})
         self.assertIn("node 'product' (Gemm): A: expected 8 columns, as many as B has rows, given shape 2x7", str(caught.exception))
 
 
